@@ -1,0 +1,100 @@
+// Package wire is the executor/admin protocol of XXL-JOB (spec §1): the bodies that cross the network in both
+// directions, the block strategies and GLUE types an executor acts on, and a small net/http client for each direction.
+// It imports only the standard library, so that a program which embeds the executor gets nothing else with it.
+package wire
+
+// Headers of the protocol (spec §1.2).
+const (
+	HeaderToken    = "XXL-JOB-ACCESS-TOKEN"
+	HeaderRPCToken = "XXL-RPC-ACCESS-TOKEN" // era R2 (2.1.1, 2.1.2) only
+	HeaderAppName  = "XXL-JOB-APPNAME"      // era J4 (3.5); older peers ignore it
+)
+
+// Result codes (spec §1.3).
+const (
+	CodeSuccess = 200
+	CodeFail    = 500
+	CodeTimeout = 502 // only as a handle code: the job ran longer than its time-out
+)
+
+// Block strategy: what the executor does with a run whose job is already running there (spec §3.2).
+type Block string
+
+const (
+	BlockSerial       Block = "SERIAL_EXECUTION"
+	BlockDiscardLater Block = "DISCARD_LATER"
+	BlockCoverEarly   Block = "COVER_EARLY"
+)
+
+// Glue is the kind of a job's code (spec §3.5).
+type Glue string
+
+const (
+	GlueBean       Glue = "BEAN"
+	GlueGroovy     Glue = "GLUE_GROOVY"
+	GlueShell      Glue = "GLUE_SHELL"
+	GluePython     Glue = "GLUE_PYTHON"
+	GluePython2    Glue = "GLUE_PYTHON2"
+	GluePHP        Glue = "GLUE_PHP"
+	GlueNodeJS     Glue = "GLUE_NODEJS"
+	GluePowerShell Glue = "GLUE_POWERSHELL"
+)
+
+// RunRequest asks an executor to run a job: the body of /run (J1–J3) and /trigger (J4), spec §1.7.
+type RunRequest struct {
+	JobID           int64  `json:"jobId"`
+	ExecutorHandler string `json:"executorHandler,omitempty"`
+	ExecutorParams  string `json:"executorParams"`
+	BlockStrategy   Block  `json:"executorBlockStrategy,omitempty"`
+	TimeoutSeconds  int    `json:"executorTimeout"`
+	LogID           int64  `json:"logId"`
+	LogDateTime     int64  `json:"logDateTime"` // trigger time, epoch milliseconds
+	GlueType        Glue   `json:"glueType"`
+	GlueSource      string `json:"glueSource,omitempty"`
+	GlueUpdateTime  int64  `json:"glueUpdatetime"` // epoch milliseconds
+	BroadcastIndex  int    `json:"broadcastIndex"`
+	BroadcastTotal  int    `json:"broadcastTotal"`
+}
+
+// IdleBeatRequest asks whether a job's thread is free (spec §1.7).
+type IdleBeatRequest struct {
+	JobID int64 `json:"jobId"`
+}
+
+// KillRequest ends a job's run. LogID is our extension: our executor ends only that run; upstream ignores the member.
+type KillRequest struct {
+	JobID int64 `json:"jobId"`
+	LogID int64 `json:"logId,omitempty"`
+}
+
+// LogRequest reads a run's log from a line on. Both spellings of the time are sent (spec §1.11 point 5).
+type LogRequest struct {
+	LogDateTim  int64 `json:"logDateTim"`
+	LogDateTime int64 `json:"logDateTime"`
+	LogID       int64 `json:"logId"`
+	FromLineNum int   `json:"fromLineNum"`
+}
+
+// LogResult is a piece of a run's log.
+type LogResult struct {
+	FromLineNum int    `json:"fromLineNum"`
+	ToLineNum   int    `json:"toLineNum"`
+	LogContent  string `json:"logContent"`
+	IsEnd       bool   `json:"isEnd"`
+}
+
+// RegistryRequest is the body of /api/registry and /api/registryRemove (spec §1.4).
+type RegistryRequest struct {
+	RegistryGroup string `json:"registryGroup"`
+	RegistryKey   string `json:"registryKey"`
+	RegistryValue string `json:"registryValue"`
+}
+
+// Callback reports how a run ended (spec §1.5).
+type Callback struct {
+	LogID       int64  `json:"logId"`
+	LogDateTim  int64  `json:"logDateTim"`
+	LogDateTime int64  `json:"logDateTime"`
+	HandleCode  int    `json:"handleCode"`
+	HandleMsg   string `json:"handleMsg,omitempty"`
+}
