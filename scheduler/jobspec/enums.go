@@ -1,0 +1,125 @@
+package jobspec
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// ScheduleType says how a job's due times come about (spec §3.4); it gives xxl_job_info.schedule_conf its meaning.
+type ScheduleType string
+
+// The schedule types, spelled as the table has them.
+const (
+	ScheduleNone     ScheduleType = "NONE"     // never due by itself; such a job cannot be started
+	ScheduleCron     ScheduleType = "CRON"     // the conf is a cron text
+	ScheduleFixRate  ScheduleType = "FIX_RATE" // the conf is whole seconds, at least 1
+	ScheduleFixDelay ScheduleType = "FIX_DELAY"
+)
+
+// AllScheduleTypes are the types a person can choose, in display order. FIX_DELAY is missing: XXL-JOB names it and never
+// ran it, so an adopted row that says so is kept and treated as NONE.
+var AllScheduleTypes = []ScheduleType{ScheduleNone, ScheduleCron, ScheduleFixRate}
+
+// Valid reports whether a job may be saved with t.
+func (t ScheduleType) Valid() bool { return slices.Contains(AllScheduleTypes, t) }
+
+// Schedules reports whether a job of type t becomes due by itself, and so can be started.
+func (t ScheduleType) Schedules() bool { return t == ScheduleCron || t == ScheduleFixRate }
+
+// Route says which executor of the group gets a run (spec §3.1).
+type Route string
+
+// The route strategies, spelled as the table has them.
+const (
+	RouteFirst               Route = "FIRST"
+	RouteLast                Route = "LAST"
+	RouteRound               Route = "ROUND"
+	RouteRandom              Route = "RANDOM"
+	RouteConsistentHash      Route = "CONSISTENT_HASH"
+	RouteLeastFrequentlyUsed Route = "LEAST_FREQUENTLY_USED"
+	RouteLeastRecentlyUsed   Route = "LEAST_RECENTLY_USED"
+	RouteFailover            Route = "FAILOVER"
+	RouteBusyover            Route = "BUSYOVER"
+	RouteShardingBroadcast   Route = "SHARDING_BROADCAST"
+)
+
+// AllRoutes are the route strategies in display order; the first is the form's default.
+var AllRoutes = []Route{
+	RouteFirst, RouteLast, RouteRound, RouteRandom, RouteConsistentHash,
+	RouteLeastFrequentlyUsed, RouteLeastRecentlyUsed, RouteFailover, RouteBusyover, RouteShardingBroadcast,
+}
+
+// Valid reports whether r is a known route strategy.
+func (r Route) Valid() bool { return slices.Contains(AllRoutes, r) }
+
+// Scan reads the nullable column executor_route_strategy; NULL becomes "", which is not [Route.Valid].
+func (r *Route) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*r = ""
+	case string:
+		*r = Route(v)
+	case []byte:
+		*r = Route(v)
+	default:
+		return fmt.Errorf("scan route strategy: unexpected type %T", src)
+	}
+	return nil
+}
+
+// Misfire says what happens to due times that passed while nobody was looking (spec §3.3).
+type Misfire string
+
+// The misfire strategies, spelled as the table has them.
+const (
+	MisfireDoNothing   Misfire = "DO_NOTHING"
+	MisfireFireOnceNow Misfire = "FIRE_ONCE_NOW"
+)
+
+// AllMisfires are the misfire strategies in display order; the first is the form's default.
+var AllMisfires = []Misfire{MisfireDoNothing, MisfireFireOnceNow}
+
+// Valid reports whether m is a known misfire strategy.
+func (m Misfire) Valid() bool { return slices.Contains(AllMisfires, m) }
+
+// TriggerType says what caused a run (spec §3.6).
+type TriggerType string
+
+// The trigger types. A fixed-rate fire is a TriggerCron too, as XXL-JOB has it.
+const (
+	TriggerManual  TriggerType = "MANUAL"
+	TriggerCron    TriggerType = "CRON"
+	TriggerRetry   TriggerType = "RETRY"
+	TriggerParent  TriggerType = "PARENT"
+	TriggerAPI     TriggerType = "API"
+	TriggerMisfire TriggerType = "MISFIRE"
+)
+
+// AllTriggerTypes are the trigger types in display order.
+var AllTriggerTypes = []TriggerType{TriggerManual, TriggerCron, TriggerRetry, TriggerParent, TriggerAPI, TriggerMisfire}
+
+// Valid reports whether t is a known trigger type.
+func (t TriggerType) Valid() bool { return slices.Contains(AllTriggerTypes, t) }
+
+// TriggerStatus is xxl_job_info.trigger_status: whether the schedule is switched on.
+type TriggerStatus int
+
+// The trigger statuses.
+const (
+	StatusStopped TriggerStatus = 0
+	StatusRunning TriggerStatus = 1
+)
+
+// Valid reports whether s is a stored status.
+func (s TriggerStatus) Valid() bool { return s == StatusStopped || s == StatusRunning }
+
+// AllBlocks are the block strategies in display order; the first is the form's default.
+var AllBlocks = []wire.Block{wire.BlockSerial, wire.BlockDiscardLater, wire.BlockCoverEarly}
+
+// AllGlues are the kinds of job code in display order; the first is the form's default.
+var AllGlues = []wire.Glue{
+	wire.GlueBean, wire.GlueGroovy, wire.GlueShell, wire.GluePython, wire.GluePython2,
+	wire.GluePHP, wire.GlueNodeJS, wire.GluePowerShell,
+}
