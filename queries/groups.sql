@@ -1,0 +1,52 @@
+-- What touches xxl_job_group and xxl_job_registry.
+
+-- name: ListGroups :many
+-- Every group in upstream's order (spec §2.13).
+SELECT id, app_name, title, address_type, address_list, update_time FROM xxl_job_group ORDER BY app_name, title, id;
+
+-- name: GetGroup :one
+SELECT id, app_name, title, address_type, address_list, update_time FROM xxl_job_group WHERE id = ?;
+
+-- name: CountGroupsByAppName :one
+-- App names are unique for us although old schemas do not enforce it; except_id leaves the edited group out.
+SELECT COUNT(*) FROM xxl_job_group WHERE app_name = sqlc.arg(app_name) AND id <> sqlc.arg(except_id);
+
+-- name: InsertGroup :execlastid
+INSERT INTO xxl_job_group (app_name, title, address_type, address_list, update_time) VALUES (?, ?, ?, ?, ?);
+
+-- name: UpdateGroup :execrows
+UPDATE xxl_job_group SET app_name = ?, title = ?, address_type = ?, address_list = ?, update_time = ? WHERE id = ?;
+
+-- name: SetGroupAddresses :execrows
+-- The registry's view of an automatic group. One column and guarded by the type, so that it cannot undo an edit (spec §8.2 #26).
+UPDATE xxl_job_group SET address_list = sqlc.arg(address_list), update_time = sqlc.arg(update_time)
+WHERE id = sqlc.arg(id) AND address_type = 0;
+
+-- name: DeleteGroup :execrows
+DELETE FROM xxl_job_group WHERE id = ?;
+
+-- name: CountGroups :one
+SELECT COUNT(*) FROM xxl_job_group;
+
+-- name: ListRegistry :many
+-- Executors' last beats, the dead ones too: who reads decides by the time.
+SELECT registry_key, registry_value, update_time FROM xxl_job_registry
+WHERE registry_group = 'EXECUTOR' ORDER BY registry_key, registry_value;
+
+-- name: TouchRegistry :execrows
+-- Refreshes a known address; 0 rows: insert it. Updating first keeps the beats from burning ids (spec §2.12).
+UPDATE xxl_job_registry SET update_time = ? WHERE registry_group = ? AND registry_key = ? AND registry_value = ?;
+
+-- name: InsertRegistry :exec
+INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time) VALUES (?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE update_time = VALUES(update_time);
+
+-- name: DeleteRegistry :execrows
+DELETE FROM xxl_job_registry WHERE registry_group = ? AND registry_key = ? AND registry_value = ?;
+
+-- name: DeleteRegistryOfKey :execrows
+DELETE FROM xxl_job_registry WHERE registry_group = 'EXECUTOR' AND registry_key = ?;
+
+-- name: DeleteRegistryBefore :execrows
+-- Forgets addresses that have not beaten for a long time.
+DELETE FROM xxl_job_registry WHERE registry_group = 'EXECUTOR' AND update_time < ?;

@@ -1,0 +1,117 @@
+-- What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (spec §2.3).
+
+-- name: ListDueJobs :many
+-- The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
+-- that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
+SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_route_strategy, executor_handler,
+       executor_param, executor_block_strategy, executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime,
+       child_jobid, trigger_last_time, trigger_next_time
+FROM xxl_job_info
+WHERE trigger_status = 1 AND trigger_next_time <= sqlc.arg(until_ms)
+  AND (trigger_next_time > sqlc.arg(after_ms) OR (trigger_next_time = sqlc.arg(after_ms) AND id > sqlc.arg(after_id)))
+ORDER BY trigger_next_time, id
+LIMIT ?;
+
+-- name: GetJobSource :one
+-- The source of a GLUE job, read when its version is not in the engine's cache.
+SELECT glue_source, glue_updatetime FROM xxl_job_info WHERE id = ?;
+
+-- name: GetJob :one
+SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,
+       executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
+       executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
+       trigger_last_time, trigger_next_time
+FROM xxl_job_info WHERE id = ?;
+
+-- name: ListJobsByID :many
+-- Jobs by id, for follow-ups (children, retries) and for the names beside a page of runs.
+SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,
+       executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
+       executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
+       trigger_last_time, trigger_next_time
+FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
+
+-- name: ListJobs :many
+-- One page of the job list, newest first, after the filters; 0, -1 and '%' stand for "any".
+SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,
+       executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
+       executor_fail_retry_count, glue_type, glue_updatetime, child_jobid, trigger_status,
+       trigger_last_time, trigger_next_time
+FROM xxl_job_info
+WHERE (CAST(sqlc.arg(group_id) AS SIGNED) = 0 OR job_group = sqlc.arg(group_id))
+  AND (CAST(sqlc.arg(status) AS SIGNED) = -1 OR trigger_status = sqlc.arg(status))
+  AND job_desc LIKE sqlc.arg(description) AND COALESCE(executor_handler, '') LIKE sqlc.arg(handler)
+  AND COALESCE(author, '') LIKE sqlc.arg(author)
+ORDER BY id DESC
+LIMIT ? OFFSET ?;
+
+-- name: CountJobs :one
+-- How many jobs ListJobs would return in all.
+SELECT COUNT(*) FROM xxl_job_info
+WHERE (CAST(sqlc.arg(group_id) AS SIGNED) = 0 OR job_group = sqlc.arg(group_id))
+  AND (CAST(sqlc.arg(status) AS SIGNED) = -1 OR trigger_status = sqlc.arg(status))
+  AND job_desc LIKE sqlc.arg(description) AND COALESCE(executor_handler, '') LIKE sqlc.arg(handler)
+  AND COALESCE(author, '') LIKE sqlc.arg(author);
+
+-- name: ListJobNames :many
+-- Ids and names of one group's jobs, for the pick list of the run filter; at most the limit.
+SELECT id, job_desc FROM xxl_job_info
+WHERE (CAST(sqlc.arg(group_id) AS SIGNED) = 0 OR job_group = sqlc.arg(group_id))
+ORDER BY id DESC LIMIT ?;
+
+-- name: CountJobsOfGroup :one
+-- Guards the deletion of a group.
+SELECT COUNT(*) FROM xxl_job_info WHERE job_group = ?;
+
+-- name: InsertJob :execlastid
+-- A new job is always stopped; StartJob is what makes it due.
+INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf,
+  misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
+  executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
+  trigger_last_time, trigger_next_time)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0);
+
+-- name: UpdateJob :execrows
+-- Changes a definition and its next time together. Guarded by the next time that was read, so that a claim in between is
+-- never undone: 0 rows means re-read and try again. GLUE type and source are not changed here (spec §5.4).
+UPDATE xxl_job_info
+SET job_group = sqlc.arg(job_group), job_desc = sqlc.arg(job_desc), update_time = sqlc.arg(update_time),
+    author = sqlc.arg(author), alarm_email = sqlc.arg(alarm_email), schedule_type = sqlc.arg(schedule_type),
+    schedule_conf = sqlc.arg(schedule_conf), misfire_strategy = sqlc.arg(misfire_strategy),
+    executor_route_strategy = sqlc.arg(executor_route_strategy), executor_handler = sqlc.arg(executor_handler),
+    executor_param = sqlc.arg(executor_param), executor_block_strategy = sqlc.arg(executor_block_strategy),
+    executor_timeout = sqlc.arg(executor_timeout), executor_fail_retry_count = sqlc.arg(executor_fail_retry_count),
+    child_jobid = sqlc.arg(child_jobid), trigger_next_time = sqlc.arg(new_next_time)
+WHERE id = sqlc.arg(id) AND trigger_next_time = sqlc.arg(old_next_time) AND trigger_status = sqlc.arg(old_status);
+
+-- name: UpdateJobSource :execrows
+-- A new version of a GLUE job's source.
+UPDATE xxl_job_info
+SET glue_source = sqlc.arg(glue_source), glue_remark = sqlc.arg(glue_remark), glue_updatetime = sqlc.arg(glue_updatetime),
+    update_time = sqlc.arg(update_time)
+WHERE id = sqlc.arg(id);
+
+-- name: StartJob :execrows
+-- Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone).
+UPDATE xxl_job_info
+SET trigger_status = 1, trigger_next_time = sqlc.arg(next_time), update_time = sqlc.arg(update_time)
+WHERE id = sqlc.arg(id) AND trigger_status = 0;
+
+-- name: StopJob :execrows
+-- Stops a job. The last time stays: it is history, not schedule.
+UPDATE xxl_job_info
+SET trigger_status = 0, trigger_next_time = 0, update_time = sqlc.arg(update_time)
+WHERE id = sqlc.arg(id) AND trigger_status = 1;
+
+-- name: DeleteJob :execrows
+DELETE FROM xxl_job_info WHERE id = ?;
+
+-- name: InsertGlueVersion :exec
+INSERT INTO xxl_job_logglue (job_id, glue_type, glue_source, glue_remark, add_time, update_time) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: DeleteGlueVersionsOfJob :exec
+DELETE FROM xxl_job_logglue WHERE job_id = ?;
+
+-- name: CountJobStates :one
+-- Jobs in all and those running, for the metrics page.
+SELECT COUNT(*) AS total, CAST(COALESCE(SUM(trigger_status), 0) AS SIGNED) AS running FROM xxl_job_info;

@@ -1,0 +1,20 @@
+-- What touches punctual_node: the admins of the cluster and their leases. See scheduler/node.go for the protocol.
+
+-- name: InsertNode :execlastid
+INSERT INTO punctual_node (name, address, version, started_at, beat, beat_at, low_log_id, state) VALUES (?, ?, ?, ?, 1, ?, ?, 1);
+
+-- name: BeatNode :execrows
+-- Renews a lease. 0 rows: another node has declared this one gone, and it must not send anything any more.
+UPDATE punctual_node SET beat = sqlc.arg(beat), beat_at = sqlc.arg(beat_at), low_log_id = sqlc.arg(low_log_id)
+WHERE id = sqlc.arg(id) AND state = 1;
+
+-- name: ListNodes :many
+SELECT id, name, address, version, started_at, beat, beat_at, low_log_id, state FROM punctual_node ORDER BY id;
+
+-- name: RetireNode :execrows
+-- Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.
+UPDATE punctual_node SET state = 0 WHERE id = sqlc.arg(id) AND beat = sqlc.arg(beat) AND state = 1;
+
+-- name: DeleteNode :execrows
+-- Forgets a gone node once nothing of it can be left.
+DELETE FROM punctual_node WHERE id = ? AND state = 0;

@@ -1,0 +1,79 @@
+-- What touches xxl_job_log, one row per run. Inserts and the hot updates of many rows are in db/bulk.go.
+
+-- name: GetRun :one
+SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
+       executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_time, handle_code, handle_msg,
+       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at
+FROM xxl_job_log WHERE id = ?;
+
+-- name: ListRunsByID :many
+-- The rows a batch of callbacks is about, without their long texts' cost where there are none.
+SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
+       executor_fail_retry_count, trigger_time, trigger_code, handle_code, handle_msg, planned_at, owner_node,
+       trigger_type, origin_log_id, sent_at
+FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id;
+
+-- name: ListUnsentRunsOfNode :many
+-- What a node that is gone left unsent. handle_code leads, because its index (with the id behind it) keeps this a read of
+-- open rows only, however big the log is; the node's low mark bounds it from below.
+SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
+       executor_fail_retry_count, trigger_time, trigger_code, handle_code, handle_msg, planned_at, owner_node,
+       trigger_type, origin_log_id, sent_at
+FROM xxl_job_log
+WHERE handle_code = 0 AND id >= sqlc.arg(low_id) AND trigger_code = 0 AND owner_node = sqlc.arg(owner_node)
+ORDER BY id LIMIT ?;
+
+-- name: TakeOverRuns :execrows
+-- Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.
+UPDATE xxl_job_log SET owner_node = sqlc.arg(new_owner)
+WHERE owner_node = sqlc.arg(old_owner) AND trigger_code = 0 AND handle_code = 0 AND id IN (sqlc.slice(ids));
+
+-- name: ListRunningRuns :many
+-- Sent runs without a result, oldest first from an id on: what the sweep asks executors about.
+SELECT id, job_group, job_id, executor_address, trigger_time, planned_at, sent_at
+FROM xxl_job_log
+WHERE handle_code = 0 AND trigger_code = 200 AND id > sqlc.arg(after_id)
+ORDER BY id LIMIT ?;
+
+-- name: ListRuns :many
+-- One page of the run list, newest first, from before an id (0: from the newest). The result filter is spec §2.13's:
+-- 1 success, 2 failed, 3 running; 0 any.
+SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
+       executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
+       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at
+FROM xxl_job_log
+WHERE (CAST(sqlc.arg(before_id) AS SIGNED) = 0 OR id < sqlc.arg(before_id))
+  AND (CAST(sqlc.arg(group_id) AS SIGNED) = 0 OR job_group = sqlc.arg(group_id))
+  AND (CAST(sqlc.arg(result) AS SIGNED) = 0
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
+  AND trigger_time >= sqlc.arg(since) AND trigger_time <= sqlc.arg(until)
+ORDER BY id DESC LIMIT ?;
+
+-- name: ListRunsOfJob :many
+-- ListRuns for one job, by the index on job_id.
+SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
+       executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
+       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at
+FROM xxl_job_log
+WHERE job_id = sqlc.arg(job_id)
+  AND (CAST(sqlc.arg(before_id) AS SIGNED) = 0 OR id < sqlc.arg(before_id))
+  AND (CAST(sqlc.arg(result) AS SIGNED) = 0
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
+  AND trigger_time >= sqlc.arg(since) AND trigger_time <= sqlc.arg(until)
+ORDER BY id DESC LIMIT ?;
+
+-- name: SetRunRetries :execrows
+-- Takes the retries of an open run away before it is killed by hand: a run somebody stopped does not start again.
+UPDATE xxl_job_log SET executor_fail_retry_count = sqlc.arg(retries) WHERE id = sqlc.arg(id) AND handle_code = 0;
+
+
+-- name: DeleteRunsOfJob :execrows
+-- Called in rounds until a round comes back short, so that no statement holds many locks.
+DELETE FROM xxl_job_log WHERE job_id = ? LIMIT ?;
+
+-- name: MaxRunID :one
+SELECT CAST(COALESCE(MAX(id), 0) AS SIGNED) AS id FROM xxl_job_log;
