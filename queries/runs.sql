@@ -48,7 +48,7 @@ WHERE (CAST(sqlc.arg(before_id) AS SIGNED) = 0 OR id < sqlc.arg(before_id))
     OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
     OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
     OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
-  AND trigger_time >= sqlc.arg(since) AND trigger_time <= sqlc.arg(until)
+  AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
 ORDER BY id DESC LIMIT ?;
 
 -- name: ListRunsOfJob :many
@@ -63,7 +63,7 @@ WHERE job_id = sqlc.arg(job_id)
     OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
     OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
     OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
-  AND trigger_time >= sqlc.arg(since) AND trigger_time <= sqlc.arg(until)
+  AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
 ORDER BY id DESC LIMIT ?;
 
 -- name: SetRunRetries :execrows
