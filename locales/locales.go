@@ -1,0 +1,117 @@
+// Package locales holds every word the console shows, in Simplified Chinese and English, and looks them up.
+//
+// A message has a key such as "jobs.title", used through [Printer.T]. Values go in by name: {{.Name}} in the message,
+// T("jobs.deleted", "Name", job.Name) in the code. A message with plural forms takes its number under the name Count.
+package locales
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/nicksnyder/go-i18n/v2/i18n"
+	"golang.org/x/text/language"
+)
+
+// The languages of the console, as they stand in cookies, in lang attributes and in file names.
+const (
+	Chinese = "zh-CN"
+	English = "en"
+)
+
+//go:embed en.json zh-CN.json
+var files embed.FS
+
+// Languages lists the languages in the order the language menu shows them.
+func Languages() []string { return []string{Chinese, English} }
+
+// Catalogue is every message in every language. It is read-only after New and safe for concurrent use.
+type Catalogue struct {
+	printers map[string]*Printer
+	matcher  language.Matcher
+}
+
+// New reads the embedded message files. It panics on a broken file, which the tests of this package exclude.
+func New() *Catalogue {
+	// English stands first in the matcher: it is what a browser that asks for neither language gets.
+	order := []string{English, Chinese}
+	tags := make([]language.Tag, len(order))
+	bundle := i18n.NewBundle(language.English)
+	bundle.RegisterUnmarshalFunc("json", json.Unmarshal)
+	c := &Catalogue{printers: make(map[string]*Printer)}
+	for i, lang := range order {
+		tags[i] = language.MustParse(lang)
+		raw, err := files.ReadFile(lang + ".json")
+		if err != nil {
+			panic(err)
+		}
+		file, err := bundle.ParseMessageFileBytes(raw, lang+".json")
+		if err != nil {
+			panic(err)
+		}
+		p := &Printer{lang: lang, localizer: i18n.NewLocalizer(bundle, lang), plain: make(map[string]string, len(file.Messages))}
+		for _, m := range file.Messages {
+			if (m.One == "" || m.One == m.Other) && !strings.Contains(m.Other, "{{") {
+				p.plain[m.ID] = m.Other
+			}
+		}
+		c.printers[lang] = p
+	}
+	c.matcher = language.NewMatcher(tags)
+	return c
+}
+
+// Match picks the language of a request: the one chosen before (a cookie or the user's setting), else the best for the
+// Accept-Language header.
+func (c *Catalogue) Match(chosen, acceptLanguage string) string {
+	if slices.Contains(Languages(), chosen) {
+		return chosen
+	}
+	_, i := language.MatchStrings(c.matcher, acceptLanguage)
+	return []string{English, Chinese}[i]
+}
+
+// Printer returns the printer of a language, the English one for a language the console does not speak.
+func (c *Catalogue) Printer(lang string) *Printer {
+	if p, ok := c.printers[lang]; ok {
+		return p
+	}
+	return c.printers[English]
+}
+
+// Printer says messages in one language. Page structs carry it, so a template writes p.T("jobs.title").
+type Printer struct {
+	lang      string
+	localizer *i18n.Localizer
+	plain     map[string]string // messages without values: most of a page, and not worth a template each
+}
+
+// Lang is the printer's language, ready for a lang attribute.
+func (p *Printer) Lang() string { return p.lang }
+
+// T says the message of a key. The arguments are pairs of a name and its value; the value named Count also chooses the
+// plural form. A key that does not exist is shown as !key!, which the view tests look for.
+func (p *Printer) T(key string, args ...any) string {
+	if s, ok := p.plain[key]; ok {
+		return s
+	}
+	config := &i18n.LocalizeConfig{MessageID: key}
+	if len(args) > 0 {
+		data := make(map[string]any, len(args)/2)
+		for i := 0; i+1 < len(args); i += 2 {
+			name := fmt.Sprint(args[i])
+			data[name] = args[i+1]
+			if name == "Count" {
+				config.PluralCount = args[i+1]
+			}
+		}
+		config.TemplateData = data
+	}
+	s, err := p.localizer.Localize(config)
+	if err != nil {
+		return "!" + key + "!"
+	}
+	return s
+}

@@ -1,0 +1,128 @@
+// Package format writes times, durations and numbers as people read them, in the page's language. Handlers call it
+// while they fill a page struct, so templates only print.
+package format
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/locales"
+)
+
+// Time is an instant in the three ways a page shows it. The zero value is "never" and prints as a dash.
+type Time struct {
+	ISO      string // for the datetime attribute; the browser keeps Relative fresh from it
+	Absolute string // 2006-01-02 15:04:05
+	Relative string // "in 3 min", "2 小时前"
+}
+
+// IsZero says whether there is no such time.
+func (t Time) IsZero() bool { return t.ISO == "" }
+
+// At writes an instant in its own location, relative to now. The zero time gives the zero Time.
+func At(p *locales.Printer, t, now time.Time) Time {
+	if t.IsZero() {
+		return Time{}
+	}
+	return Time{
+		ISO:      t.Format("2006-01-02T15:04:05.000Z07:00"),
+		Absolute: t.Format("2006-01-02 15:04:05"),
+		Relative: Relative(p, t, now),
+	}
+}
+
+// Relative says how far t lies from now, in its largest unit: "in 3 min", "12 s ago", "now" within one second.
+func Relative(p *locales.Printer, t, now time.Time) string {
+	d := t.Sub(now)
+	future := d > 0
+	d = d.Abs()
+	if d < time.Second {
+		return p.T("time.now")
+	}
+	unit, n := largest(d)
+	span := p.T("time.unit."+unit, "N", n)
+	if future {
+		return p.T("time.in", "Span", span)
+	}
+	return p.T("time.ago", "Span", span)
+}
+
+// largest is the biggest unit that d fills at least once, and how often it does.
+func largest(d time.Duration) (unit string, n int64) {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return "s", int64(d / time.Second)
+	case d < time.Hour:
+		return "min", int64(d / time.Minute)
+	case d < day:
+		return "h", int64(d / time.Hour)
+	case d < 365*day:
+		return "d", int64(d / day)
+	default:
+		return "y", int64(d / (365 * day))
+	}
+}
+
+// Duration writes how long something took: "3 ms", "1.2 s", "2 min 5 s", "3 h 12 min", "2 d 4 h".
+func Duration(p *locales.Printer, d time.Duration) string {
+	if d < 0 {
+		return "−" + Duration(p, -d)
+	}
+	unit := func(name string, n any) string { return p.T("time.unit."+name, "N", n) }
+	two := func(big string, n int64, small string, m int64) string {
+		if m == 0 {
+			return unit(big, n)
+		}
+		return unit(big, n) + " " + unit(small, m)
+	}
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Second:
+		return unit("ms", int64(d/time.Millisecond))
+	case d < 10*time.Second:
+		return unit("s", strings.TrimSuffix(strconv.FormatFloat(float64(d/(100*time.Millisecond))/10, 'f', 1, 64), ".0"))
+	case d < time.Minute:
+		return unit("s", int64(d/time.Second))
+	case d < time.Hour:
+		return two("min", int64(d/time.Minute), "s", int64(d%time.Minute/time.Second))
+	case d < day:
+		return two("h", int64(d/time.Hour), "min", int64(d%time.Hour/time.Minute))
+	default:
+		return two("d", int64(d/day), "h", int64(d%day/time.Hour))
+	}
+}
+
+// Clock writes the time of day to the millisecond, as the timeline of a run shows it.
+func Clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Format("15:04:05.000")
+}
+
+// Delta writes a step's distance from the one before: "+3 ms". Clocks of two machines may disagree: "−2 ms".
+func Delta(p *locales.Printer, d time.Duration) string {
+	if d < 0 {
+		return Duration(p, d)
+	}
+	return "+" + Duration(p, d)
+}
+
+// Weekday is the short name of t's day of the week.
+func Weekday(p *locales.Printer, t time.Time) string {
+	return p.T("time.weekday." + strconv.Itoa(int(t.Weekday())))
+}
+
+// Number groups the digits of n: 12,345. Both languages of the console write it so.
+func Number(n int64) string {
+	if n < 0 {
+		return "−" + Number(-n)
+	}
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

@@ -1,0 +1,92 @@
+// Package groups draws the executor pages: the groups with their addresses, and the form for one.
+package groups
+
+import (
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// ListPage is the executor list ([List]; fragment ui.FragmentResults).
+type ListPage struct {
+	layout.Page
+	Filter    link.GroupFilter
+	Rows      []Row
+	Total     int64
+	Pager     ui.Pager
+	CanEdit   bool // create, edit, delete
+	AnyGroups bool // tells an empty installation from a filter without a match
+}
+
+// Row is one executor group.
+type Row struct {
+	ID        int64
+	AppName   string
+	Title     string
+	Manual    bool // addresses are typed in, not registered
+	Addresses []Address
+	Online    int // addresses that answer or have beaten lately
+	Jobs      int64
+	Updated   format.Time
+}
+
+// AddressState is what is known about an address.
+type AddressState string
+
+// The states of an address.
+const (
+	AddressOnline  AddressState = "online"  // its last beat is fresh
+	AddressLate    AddressState = "late"    // a beat is missing, it is still in rotation
+	AddressOffline AddressState = "offline" // its beats stopped
+	AddressManual  AddressState = "manual"  // typed in by hand: nothing is known about it
+)
+
+// Address is where one executor of the group listens.
+type Address struct {
+	URL   string
+	State AddressState
+	Beat  format.Time // the last one; zero for a manual address
+}
+
+// FormPage is the form for a new group or a change ([Form]). It comes back with 422 and Errors.
+type FormPage struct {
+	layout.Page
+	ID        int64 // 0 for a new group
+	Name      string
+	Values    FormValues
+	Errors    map[string]string // ready to print, by field name
+	Problem   string            // an error that belongs to no field
+	Addresses []Address         // the live ones of an existing group
+}
+
+// The names of the form's fields.
+const (
+	FieldAppName   = "app_name"
+	FieldTitle     = "title"
+	FieldType      = "type" // TypeAuto or TypeManual
+	FieldAddresses = "addresses"
+	FieldVersion   = "version"
+
+	TypeAuto   = "auto"
+	TypeManual = "manual"
+)
+
+// FormValues are the values as typed, or as stored on the first visit.
+type FormValues struct {
+	AppName   string
+	Title     string
+	Type      string
+	Addresses string // one per line, or separated by commas
+	Version   string
+}
+
+// DeletePage asks before a group is deleted ([Delete]; fragment ui.FragmentDialog).
+type DeletePage struct {
+	layout.Page
+	ID      int64
+	Title   string
+	AppName string
+	Jobs    int64 // not 0: it cannot be deleted yet, and the page says why
+	Last    bool  // the last group cannot be deleted
+}

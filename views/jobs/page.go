@@ -1,0 +1,174 @@
+// Package jobs draws the job pages: the list, the form, the run-once and delete dialogs, and the schedule preview.
+package jobs
+
+import (
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// ListPage is the job list ([List]; fragment ui.FragmentResults).
+type ListPage struct {
+	layout.Page
+	Filter link.JobFilter
+	Groups []ui.Option // the groups the user may see, without an "all" entry
+	Rows   []Row
+	Total  int64 // jobs under the filter
+	Pager  ui.Pager
+	// CanCreate shows the "new job" button.
+	CanCreate bool
+	// AnyJobs tells an empty installation from a filter without a match.
+	AnyJobs bool
+}
+
+// Row is one job of the list. After starting or stopping a job htmx gets [RowSwap].
+type Row struct {
+	ID           int64
+	Name         string
+	GroupID      int64
+	Group        string // title
+	ScheduleType string // NONE, CRON, FIX_RATE, FIX_DELAY
+	Schedule     string // the cron text, or "every 10 s" ready to print; empty for NONE
+	Glue         string // GLUE type as stored: BEAN, GLUE_SHELL …
+	Handler      string
+	Author       string
+	Running      bool        // the schedule is started
+	Next         format.Time // zero when stopped or never again
+	Last         LastRun     // zero when it never ran or is unknown
+	Failing      bool        // the last run failed for good
+	CanEdit      bool        // start, stop, edit, copy, delete
+	CanRun       bool
+}
+
+// LastRun is the newest run of a job.
+type LastRun struct {
+	LogID int64
+	State ui.State
+	At    format.Time
+}
+
+// RowPage is one row swapped in after start or stop, with a message about it.
+type RowPage struct {
+	layout.Page // its Flashes are added to the page's messages
+	Row         Row
+}
+
+// FormPage is the form for a new job, a copy, or a change ([Form]). It comes back with 422 and Errors.
+type FormPage struct {
+	layout.Page
+	ID       int64  // 0 for a new job
+	Name     string // the stored name of the job being edited or copied, for the heading
+	CopyOf   int64  // 0 unless it is a copy
+	Values   FormValues
+	Errors   FieldErrors
+	Problem  string // an error that belongs to no field, ready to print
+	Groups   []ui.Option
+	Preview  Preview // the next times of Values, as for the preview
+	Zone     string  // in which the schedule is read
+	NoGroups bool    // there is no executor group yet: the page leads to creating one
+	// The values offered, as stored, in the order shown. Labels are the messages "schedule.<value>", "route.<value>" …
+	ScheduleTypes []string
+	Glues         []string // for a new job; an existing one keeps its GLUE type
+	Routes        []string
+	Misfires      []string
+	Blocks        []string
+}
+
+// The names of the form's fields; FieldErrors is keyed by them too.
+const (
+	FieldGroup        = "group"
+	FieldName         = "name"
+	FieldAuthor       = "author"
+	FieldAlarmEmail   = "alarm_email"
+	FieldScheduleType = "schedule_type"
+	FieldCron         = "cron"
+	FieldSeconds      = "seconds"
+	FieldMisfire      = "misfire"
+	FieldRoute        = "route"
+	FieldBlock        = "block"
+	FieldGlue         = "glue"
+	FieldHandler      = "handler"
+	FieldParam        = "param"
+	FieldSource       = "source"
+	FieldRemark       = "remark"
+	FieldChildren     = "children"
+	FieldTimeout      = "timeout"
+	FieldRetries      = "retries"
+	// FieldVersion is hidden: the job's last change as the form saw it, so that a concurrent edit is noticed.
+	FieldVersion = "version"
+	// FieldStart is the second submit button of a new job: save and start ("1").
+	FieldStart = "start"
+	// FieldAddresses belongs to the run-once dialog only.
+	FieldAddresses = "addresses"
+)
+
+// FieldErrors are messages ready to print, by field name.
+type FieldErrors map[string]string
+
+// FormValues are the values as typed, or as stored on the first visit.
+type FormValues struct {
+	Group        string
+	Name         string
+	Author       string
+	AlarmEmail   string
+	ScheduleType string
+	Cron         string
+	Seconds      string // of FIX_RATE and FIX_DELAY
+	Misfire      string
+	Route        string
+	Block        string
+	Glue         string
+	Handler      string
+	Param        string
+	Source       string // of a GLUE script
+	Remark       string // what changed in Source
+	Children     string // ids, separated by commas
+	Timeout      string // seconds; 0 for none
+	Retries      string
+	Version      string
+}
+
+// PreviewPage answers link.SchedulePreview, which htmx posts FieldScheduleType, FieldCron and FieldSeconds to
+// ([SchedulePreview]). It answers 200 also when the schedule is wrong: that is what it is there to say.
+type PreviewPage struct {
+	layout.Page
+	Preview Preview
+}
+
+// Preview says how a schedule was understood. The zero value draws a hint.
+type Preview struct {
+	Error    string // why the schedule is not accepted, ready to print
+	Reading  string // the text as the parser understood it, when that differs from what was typed
+	Times    []NextTime
+	Warnings []string // accepted, but perhaps not meant
+	Zone     string
+}
+
+// NextTime is one coming fire.
+type NextTime struct {
+	format.Time
+	Weekday string
+}
+
+// RunPage asks for the parameter and addresses of a run by hand ([RunOnce]; fragment ui.FragmentDialog).
+type RunPage struct {
+	layout.Page
+	ID        int64
+	Name      string
+	Param     string
+	Addresses string   // as typed, separated by commas or lines; empty means the registered ones
+	Online    []string // the group's live addresses, offered as suggestions
+	Errors    FieldErrors
+	Problem   string
+}
+
+// DeletePage asks before a job is deleted ([Delete]; fragment ui.FragmentDialog).
+type DeletePage struct {
+	layout.Page
+	ID      int64
+	Name    string
+	Running bool  // its schedule is started
+	Runs    int64 // log rows that go with it; -1 when not counted
+	Parents []string
+}

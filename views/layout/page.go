@@ -1,0 +1,80 @@
+// Package layout draws the frame around every page: navigation, language and theme, messages. Page structs of the other
+// families embed [Page].
+package layout
+
+import "github.com/punctual-job/punctual/locales"
+
+// Theme is the colour scheme a user chose.
+type Theme string
+
+// The themes. ThemeAuto follows the browser.
+const (
+	ThemeAuto  Theme = "auto"
+	ThemeLight Theme = "light"
+	ThemeDark  Theme = "dark"
+)
+
+// ThemeFrom reads a theme from a cookie or a form; anything unknown is ThemeAuto.
+func ThemeFrom(s string) Theme {
+	switch t := Theme(s); t {
+	case ThemeLight, ThemeDark:
+		return t
+	default:
+		return ThemeAuto
+	}
+}
+
+// Names of the fields that the preference menu posts to link.Preferences, one at a time and with FieldNext. They are the
+// names of the two cookies as well, without a prefix of their own.
+const (
+	FieldLang  = "lang"
+	FieldTheme = "theme"
+	FieldNext  = "next" // the path to return to; the handler must check that it is a path of this console
+)
+
+// Nav is a place in the main navigation.
+type Nav string
+
+// The places. NavNone is for pages that belong to none.
+const (
+	NavNone      Nav = ""
+	NavJobs      Nav = "jobs"
+	NavRuns      Nav = "runs"
+	NavExecutors Nav = "executors"
+)
+
+// User is who is logged in. The zero User is nobody, and the frame then has no navigation.
+type User struct {
+	Name  string
+	Admin bool
+}
+
+// FlashKind is the tone of a message.
+type FlashKind string
+
+// The tones.
+const (
+	FlashSuccess FlashKind = "success"
+	FlashError   FlashKind = "error"
+	FlashInfo    FlashKind = "info"
+)
+
+// Flash is a message about what was just done, ready to print.
+type Flash struct {
+	Kind FlashKind
+	Text string
+	// URL and URLText are an optional link, such as to the run that was started.
+	URL     string
+	URLText string
+}
+
+// Page is what every page knows. The embedded Printer speaks the page's language: p.T("jobs.title"), p.Lang().
+type Page struct {
+	*locales.Printer
+	Theme   Theme
+	Path    string // path and query of this request; the preference menu returns here
+	User    User
+	Flashes []Flash
+	Version string // of the program, shown in the navigation
+	Zone    string // the installation's time zone, shown where times are
+}

@@ -1,0 +1,213 @@
+package link
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// States a job list can be narrowed to.
+const (
+	JobRunning = "running" // its schedule is started
+	JobStopped = "stopped"
+)
+
+// Results a run list can be narrowed to.
+const (
+	ResultSuccess = "success"
+	ResultFailed  = "failed"
+	ResultRunning = "running" // not finished yet, sent or not
+)
+
+// Time ranges a run list can be narrowed to. RangeCustom takes From and To; RangeAll has no bound.
+const (
+	RangeHour      = "1h"
+	RangeDay       = "24h"
+	RangeToday     = "today"
+	RangeYesterday = "yesterday"
+	RangeWeek      = "7d"
+	RangeMonth     = "30d"
+	RangeAll       = "all"
+	RangeCustom    = "custom"
+)
+
+// RangeDefault is the range of a run list whose query names none.
+const RangeDefault = RangeDay
+
+// Ranges lists the time ranges in the order the filter shows them.
+func Ranges() []string {
+	return []string{RangeHour, RangeDay, RangeToday, RangeYesterday, RangeWeek, RangeMonth, RangeAll, RangeCustom}
+}
+
+// JobFilter is what a job list is narrowed to. The zero value is every job, first page.
+type JobFilter struct {
+	Group   int64
+	State   string // "", JobRunning or JobStopped
+	Text    string // part of the description, or an id
+	Handler string
+	Author  string
+	Page    int // from 1; 0 means 1
+}
+
+// JobsFrom reads a job filter from a query. A value it cannot read counts as absent.
+func JobsFrom(q url.Values) JobFilter {
+	f := JobFilter{
+		Group: number(q, "group"), State: q.Get("state"), Text: text(q, "q"),
+		Handler: text(q, "handler"), Author: text(q, "author"), Page: int(number(q, "page")),
+	}
+	if f.State != JobRunning && f.State != JobStopped {
+		f.State = ""
+	}
+	return f
+}
+
+// Jobs is the job list under a filter.
+func Jobs(f JobFilter) string {
+	q := url.Values{}
+	setNumber(q, "group", f.Group)
+	setText(q, "state", f.State)
+	setText(q, "q", f.Text)
+	setText(q, "handler", f.Handler)
+	setText(q, "author", f.Author)
+	if f.Page > 1 {
+		setNumber(q, "page", int64(f.Page))
+	}
+	return withQuery(JobsPath, q)
+}
+
+// Active says whether the filter leaves anything out.
+func (f JobFilter) Active() bool {
+	f.Page = 0
+	return f != JobFilter{}
+}
+
+// RunFilter is what a run list is narrowed to, and the place in it: runs with an id below Before or above After.
+type RunFilter struct {
+	Group  int64
+	Job    int64
+	Result string // "", ResultSuccess, ResultFailed or ResultRunning
+	Range  string // one of Ranges; "" means RangeDefault
+	From   string // 2006-01-02T15:04 in the installation's zone, for RangeCustom
+	To     string
+	Text   string // part of the message, the parameter, the address; or a run id
+	Before int64
+	After  int64
+}
+
+// RunsFrom reads a run filter from a query. A value it cannot read counts as absent.
+func RunsFrom(q url.Values) RunFilter {
+	f := RunFilter{
+		Group: number(q, "group"), Job: number(q, "job"), Result: q.Get("result"), Range: q.Get("range"),
+		From: text(q, "from"), To: text(q, "to"), Text: text(q, "q"), Before: number(q, "before"), After: number(q, "after"),
+	}
+	switch f.Result {
+	case ResultSuccess, ResultFailed, ResultRunning:
+	default:
+		f.Result = ""
+	}
+	known := false
+	for _, r := range Ranges() {
+		known = known || r == f.Range
+	}
+	if !known || f.Range == RangeDefault {
+		f.Range = ""
+	}
+	// The two times belong to the custom range only; a form without JavaScript sends them along with any range.
+	if f.Range != RangeCustom {
+		f.From, f.To = "", ""
+	}
+	return f
+}
+
+// Runs is the run list under a filter.
+func Runs(f RunFilter) string { return withQuery(RunsPath, f.query()) }
+
+// RunsLive is the event stream of the run list under a filter.
+func RunsLive(f RunFilter) string {
+	f.Before, f.After = 0, 0
+	return withQuery(RunsEvents, f.query())
+}
+
+// RunsOfJob is the list of one job's runs.
+func RunsOfJob(groupID, jobID int64) string {
+	return Runs(RunFilter{Group: groupID, Job: jobID, Range: RangeAll})
+}
+
+// Active says whether the filter leaves anything out, apart from the default time range.
+func (f RunFilter) Active() bool {
+	f.Before, f.After = 0, 0
+	return f != RunFilter{}
+}
+
+func (f RunFilter) query() url.Values {
+	q := url.Values{}
+	setNumber(q, "group", f.Group)
+	setNumber(q, "job", f.Job)
+	setText(q, "result", f.Result)
+	setText(q, "range", f.Range)
+	setText(q, "from", f.From)
+	setText(q, "to", f.To)
+	setText(q, "q", f.Text)
+	setNumber(q, "before", f.Before)
+	setNumber(q, "after", f.After)
+	return q
+}
+
+// GroupFilter is what an executor list is narrowed to.
+type GroupFilter struct {
+	Text string // part of the app name or the title
+	Page int    // from 1; 0 means 1
+}
+
+// ExecutorsFrom reads a group filter from a query.
+func ExecutorsFrom(q url.Values) GroupFilter {
+	return GroupFilter{Text: text(q, "q"), Page: int(number(q, "page"))}
+}
+
+// Executors is the executor list under a filter.
+func Executors(f GroupFilter) string {
+	q := url.Values{}
+	setText(q, "q", f.Text)
+	if f.Page > 1 {
+		setNumber(q, "page", int64(f.Page))
+	}
+	return withQuery(ExecutorsPath, q)
+}
+
+// textLimit bounds a filter's text, which goes into a LIKE pattern.
+const textLimit = 100
+
+func text(q url.Values, name string) string {
+	s := strings.TrimSpace(q.Get(name))
+	if r := []rune(s); len(r) > textLimit {
+		s = string(r[:textLimit])
+	}
+	return s
+}
+
+func number(q url.Values, name string) int64 {
+	n, err := strconv.ParseInt(q.Get(name), 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+func setText(q url.Values, name, value string) {
+	if value != "" {
+		q.Set(name, value)
+	}
+}
+
+func setNumber(q url.Values, name string, n int64) {
+	if n != 0 {
+		q.Set(name, id(n))
+	}
+}
+
+func withQuery(path string, q url.Values) string {
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}

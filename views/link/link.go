@@ -1,0 +1,93 @@
+// Package link builds every address of the console. Templates and handlers call it instead of adding strings, so the
+// URL scheme is written in one place; the filter types also read their query back, which keeps both directions together.
+package link
+
+import (
+	"net/url"
+	"strconv"
+)
+
+// Routes as the router registers them. The functions below fill in the parameters.
+const (
+	Root        = "/"
+	Login       = "/login"
+	Logout      = "/logout"
+	Preferences = "/preferences"
+
+	JobsPath        = "/jobs"
+	JobNewPath      = "/jobs/new"
+	SchedulePreview = "/jobs/schedule-preview"
+
+	RunsPath   = "/runs"
+	RunsEvents = "/runs/events"
+
+	ExecutorsPath   = "/executors"
+	ExecutorNewPath = "/executors/new"
+)
+
+// LoginNext is the login page that leads on to another page of the console.
+func LoginNext(next string) string {
+	if next == "" || next == Root {
+		return Login
+	}
+	return Login + "?" + url.Values{"next": {next}}.Encode()
+}
+
+// JobNew is the form for a new job, with the group already chosen if group is not 0.
+func JobNew(group int64) string {
+	if group == 0 {
+		return JobNewPath
+	}
+	return JobNewPath + "?" + url.Values{"group": {id(group)}}.Encode()
+}
+
+// JobCopy is the form for a new job, filled in from another job.
+func JobCopy(jobID int64) string { return JobNewPath + "?" + url.Values{"copy": {id(jobID)}}.Encode() }
+
+// Job is where a job's form is posted (POST only).
+func Job(jobID int64) string { return JobsPath + "/" + id(jobID) }
+
+// JobEdit is a job's form.
+func JobEdit(jobID int64) string { return Job(jobID) + "/edit" }
+
+// JobStart starts a job's schedule (POST).
+func JobStart(jobID int64) string { return Job(jobID) + "/start" }
+
+// JobStop stops a job's schedule (POST).
+func JobStop(jobID int64) string { return Job(jobID) + "/stop" }
+
+// JobDelete asks (GET) and deletes (POST).
+func JobDelete(jobID int64) string { return Job(jobID) + "/delete" }
+
+// JobRun asks for the parameter (GET) and runs a job once (POST).
+func JobRun(jobID int64) string { return Job(jobID) + "/run" }
+
+// Run is a run's page.
+func Run(logID int64) string { return RunsPath + "/" + id(logID) }
+
+// RunEvents is the event stream of one run: its state and its output from a line on.
+func RunEvents(logID int64, fromLine int) string {
+	return Run(logID) + "/events?from=" + strconv.Itoa(fromLine)
+}
+
+// RunLog is a run's output from a line on. Line 1 on is the whole of it.
+func RunLog(logID int64, fromLine int) string {
+	return Run(logID) + "/log?from=" + strconv.Itoa(fromLine)
+}
+
+// RunLogDownload is a run's whole output as a text file.
+func RunLogDownload(logID int64) string { return Run(logID) + "/log?from=1&download=1" }
+
+// RunKill asks (GET) and ends a run (POST).
+func RunKill(logID int64) string { return Run(logID) + "/kill" }
+
+// Executor is where an executor group's form is posted (POST only).
+func Executor(groupID int64) string { return ExecutorsPath + "/" + id(groupID) }
+
+// ExecutorEdit is an executor group's form.
+func ExecutorEdit(groupID int64) string { return Executor(groupID) + "/edit" }
+
+// ExecutorDelete asks (GET) and deletes (POST).
+func ExecutorDelete(groupID int64) string { return Executor(groupID) + "/delete" }
+
+func id(n int64) string { return strconv.FormatInt(n, 10) }

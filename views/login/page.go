@@ -1,0 +1,22 @@
+// Package login draws the login page.
+package login
+
+import "github.com/punctual-job/punctual/views/layout"
+
+// Names of the form's fields, posted to link.Login.
+const (
+	FieldName     = "name"
+	FieldPassword = "password"
+	FieldRemember = "remember" // "on" or absent
+	FieldNext     = "next"     // the path to go on to; the handler must check that it is a path of this console
+)
+
+// Page is the login page. It is shown again with 422 (429 when there were too many attempts) and an Error.
+type Page struct {
+	layout.Page
+	Name      string // as typed before
+	Remember  bool
+	Next      string
+	Error     string // ready to print; empty on the first visit
+	FirstTime bool   // nobody has ever logged in: the page says where the first password was printed
+}

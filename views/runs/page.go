@@ -1,0 +1,156 @@
+// Package runs draws the run pages: the list with its live rows, and a run's story with its output.
+package runs
+
+import (
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// ListPage is the run list ([List]; fragment ui.FragmentResults).
+type ListPage struct {
+	layout.Page
+	Filter link.RunFilter
+	Groups []ui.Option // the groups the user may see, without an "all" entry
+	Jobs   []ui.Option // the jobs of the chosen group; empty while none is chosen
+	Rows   []Row
+	Pager  ui.Pager // Previous leads to newer runs, Next to older ones
+	// Live subscribes to link.RunsLive: set it on the first page (neither Before nor After) of an open-ended range.
+	Live bool
+	// AnyRuns tells an empty installation from a filter without a match.
+	AnyRuns bool
+}
+
+// Row is one run of the list. The live stream sends [LiveRow] for new and changed runs.
+type Row struct {
+	LogID    int64
+	JobID    int64
+	JobName  string // empty when the job was deleted
+	GroupID  int64
+	Group    string
+	State    ui.State
+	Trigger  string // trigger type as stored: CRON, MANUAL, RETRY, PARENT, API, MISFIRE; may be empty
+	Shard    string // "1/3" of a broadcast; empty otherwise
+	At       format.Time
+	Lateness string // "+12 ms" between planned and sent; empty when unknown
+	Late     bool   // it was late enough to be worth a colour
+	Duration string // from sent to finished, or so far; empty while not sent
+	Address  string
+	Message  string // the first line of what there is to say; empty on plain success
+	CanKill  bool
+}
+
+// DetailPage is one run ([Detail]).
+type DetailPage struct {
+	layout.Page
+	Story Story
+	Log   Log
+	// Live subscribes to link.RunEvents from Log.Next on. Its events are "state" ([StoryFragment]), "log" ([LogChunk],
+	// with the next line number as event id) and "end".
+	Live bool
+}
+
+// StoryPage is the part of the detail page that changes while the run goes on.
+type StoryPage struct {
+	layout.Page
+	Story Story
+}
+
+// Story is everything known about a run except its output.
+type Story struct {
+	Row
+	Handler     string
+	Glue        string // as stored
+	Param       string
+	Planned     format.Time
+	RetriesLeft int
+	OriginID    int64    // the run this one retries or was started by; 0 for none
+	Follows     []Follow // retries and child runs that came of it
+	Steps       []Step
+	SendNote    []string // what the scheduler wrote down while sending, line by line; plain text
+	ResultNote  []string // what the executor reported, line by line; plain text
+	Advice      string   // one line: what an operator may do about this outcome; may be empty
+	CanRun      bool     // "run again" leads to the job's run-once dialog
+	JobGone     bool
+}
+
+// Follow is a run that came of another.
+type Follow struct {
+	LogID   int64
+	Trigger string // RETRY or PARENT
+	JobName string
+	State   ui.State
+}
+
+// StepState is how far a step of the story has come.
+type StepState string
+
+// The states of a step.
+const (
+	StepDone    StepState = "done"
+	StepActive  StepState = "active"  // going on now
+	StepPending StepState = "pending" // still to come
+	StepFailed  StepState = "failed"
+	StepSkipped StepState = "skipped" // will not happen
+)
+
+// The steps of a run's story. Labels are the messages "step.<value>".
+const (
+	StepPlanned    = "planned"
+	StepClaimed    = "claimed"
+	StepRouted     = "routed"
+	StepSent       = "sent"
+	StepAnswered   = "answered"
+	StepCalledBack = "calledback"
+)
+
+// Steps lists the steps in their order.
+func Steps() []string {
+	return []string{StepPlanned, StepClaimed, StepRouted, StepSent, StepAnswered, StepCalledBack}
+}
+
+// Step is one line of the timeline, with the reason for what was decided there.
+type Step struct {
+	Name   string // one of Steps
+	State  StepState
+	At     string // 02:00:00.003; empty when unknown
+	Delta  string // "+3 ms" since the step before; empty when unknown
+	Detail string // "round robin: 2 of 3 addresses", "HTTP 200", …; may be empty
+}
+
+// LogStatus says what can be said about a run's output.
+type LogStatus string
+
+// The states of an output.
+const (
+	LogLive        LogStatus = "live"        // more is to come
+	LogComplete    LogStatus = "complete"    // all of it is here
+	LogNone        LogStatus = "none"        // the run was never sent, so there is none
+	LogUnavailable LogStatus = "unavailable" // the executor cannot be asked, or has deleted it
+)
+
+// Log is a run's output, or a piece of it.
+type Log struct {
+	Status LogStatus
+	First  int // number of the first line in Lines, from 1
+	Next   int // the line to ask for next
+	Lines  []string
+	Note   string // why it is unavailable or cut short, ready to print
+}
+
+// LogPage is a piece of output on its own ([LogChunk]).
+type LogPage struct {
+	layout.Page
+	LogID int64
+	Log   Log
+}
+
+// KillPage asks before a run is ended ([Kill]; fragment ui.FragmentDialog).
+type KillPage struct {
+	layout.Page
+	Row     Row
+	Problem string // why it could not be ended, ready to print; empty at first
+	// WholeJob: the executor knows no run ids, so killing ends everything this job runs and has queued there.
+	WholeJob bool
+}

@@ -1,0 +1,66 @@
+// Package ui holds the pieces every page is made of: buttons, badges, form fields, tables, pagers, dialogs.
+package ui
+
+import "github.com/punctual-job/punctual/locales"
+
+// Names of the fragments a page can be asked for alone. A handler renders the whole page, or with
+// templ.RenderFragments only the named part when htmx asks (and answers Vary: HX-Request).
+const (
+	FragmentResults = "results" // a list's table and pager, swapped when its filter changes
+	FragmentDialog  = "dialog"  // the body of a page that opens as a dialog over another
+)
+
+// Option is one choice of a select or of a row of radio buttons.
+type Option struct {
+	Value    string
+	Label    string
+	Help     string // one line under the label; empty for none
+	Selected bool
+}
+
+// Labelled makes options whose labels are the messages prefix+value, and marks the selected one. A message
+// prefix+value+".help" is added if withHelp is set.
+func Labelled(p *locales.Printer, prefix string, values []string, selected string, withHelp bool) []Option {
+	options := make([]Option, len(values))
+	for i, v := range values {
+		options[i] = Option{Value: v, Label: p.T(prefix + v), Selected: v == selected}
+		if withHelp {
+			options[i].Help = p.T(prefix + v + ".help")
+		}
+	}
+	return options
+}
+
+// Pager leads to the neighbouring pages of a list. An empty address means there is no such page.
+type Pager struct {
+	Previous string
+	Next     string
+	Summary  string // "1–50 of 1,234"; may be empty
+}
+
+// Any says whether there is anywhere to go.
+func (p Pager) Any() bool { return p.Previous != "" || p.Next != "" }
+
+// State is where a run stands, in the words of this console; the mapping from codes is the handler's.
+type State string
+
+// The states of a run. Each has an icon, a colour and the message "state.<value>".
+const (
+	StateWaiting    State = "waiting"    // planned, not sent yet
+	StateSent       State = "sent"       // the executor took it; its result is awaited
+	StateSuccess    State = "success"    // the executor reported success
+	StateFailed     State = "failed"     // the executor reported failure
+	StateTimeout    State = "timeout"    // the executor stopped it at its time limit
+	StateSendFailed State = "sendfailed" // no executor took it
+	StateKilled     State = "killed"     // ended by an operator
+	StateLost       State = "lost"       // its result never came
+	StateSkipped    State = "skipped"    // a planned fire that was not sent, on purpose
+)
+
+// States lists every state.
+func States() []State {
+	return []State{StateWaiting, StateSent, StateSuccess, StateFailed, StateTimeout, StateSendFailed, StateKilled, StateLost, StateSkipped}
+}
+
+// Open says whether the run has not ended yet.
+func (s State) Open() bool { return s == StateWaiting || s == StateSent }
