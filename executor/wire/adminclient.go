@@ -1,0 +1,132 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// RefusedError is an admin that answered, but not with success.
+type RefusedError struct {
+	Admin string
+	Code  int
+	Msg   string
+}
+
+// Error implements error.
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("admin %s refused: code %d, %s", e.Admin, e.Code, e.Msg)
+}
+
+// AdminClient calls the admins of one cluster: the one that answered last first, then the others. They share a database,
+// so that one success is enough.
+type AdminClient struct {
+	caller
+	admins  []*admin
+	token   string
+	appName string
+	timeout time.Duration
+	last    atomic.Int32 // index of the admin that succeeded last
+}
+
+type admin struct {
+	base string
+	// wantsObject: this admin took callbacks as {"callbackList":[…]} (era J4) and not as an array.
+	wantsObject atomic.Bool
+}
+
+// NewAdminClient makes a client for the admins at the given base addresses, with whatever context path they have.
+// Each attempt at one admin is bounded by timeout (0: 5 s).
+func NewAdminClient(client *http.Client, addresses []string, token, appName string, timeout time.Duration) *AdminClient {
+	c := &AdminClient{caller: newCaller(client), token: token, appName: appName, timeout: timeout}
+	if c.timeout <= 0 {
+		c.timeout = 5 * time.Second
+	}
+	for _, address := range addresses {
+		c.admins = append(c.admins, &admin{base: baseURL(address)})
+	}
+	return c
+}
+
+// Registry says that the executor at req.RegistryValue is alive.
+func (c *AdminClient) Registry(ctx context.Context, req RegistryRequest) error {
+	return c.call(ctx, "/api/registry", req)
+}
+
+// RegistryRemove says that the executor at req.RegistryValue is going away.
+func (c *AdminClient) RegistryRemove(ctx context.Context, req RegistryRequest) error {
+	return c.call(ctx, "/api/registryRemove", req)
+}
+
+// Callback reports how runs ended. It returns nil only when an admin has acknowledged all of them.
+func (c *AdminClient) Callback(ctx context.Context, callbacks []Callback) error {
+	array, err := encode(callbacks)
+	if err != nil {
+		return fmt.Errorf("encode callbacks: %w", err)
+	}
+	object := func() []byte { return append(append([]byte(`{"callbackList":`), array...), '}') }
+	return c.each(ctx, func(ctx context.Context, a *admin) error {
+		if a.wantsObject.Load() {
+			return c.try(ctx, a, "/api/callback", object())
+		}
+		err := c.try(ctx, a, "/api/callback", array)
+		refused := (*RefusedError)(nil)
+		if !errors.As(err, &refused) {
+			return err
+		}
+		// A 3.5 admin cannot read an array. It did nothing with it, so the same results may go again in its spelling.
+		if c.try(ctx, a, "/api/callback", object()) == nil {
+			a.wantsObject.Store(true)
+			return nil
+		}
+		return err
+	})
+}
+
+func (c *AdminClient) call(ctx context.Context, path string, req any) error {
+	body, err := encode(req)
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	return c.each(ctx, func(ctx context.Context, a *admin) error { return c.try(ctx, a, path, body) })
+}
+
+var errNoAdmin = errors.New("no admin address is configured")
+
+// each tries admins until one succeeds, and joins what the others said.
+func (c *AdminClient) each(ctx context.Context, try func(context.Context, *admin) error) error {
+	if len(c.admins) == 0 {
+		return errNoAdmin
+	}
+	var errs []error
+	first := int(c.last.Load())
+	for i := range c.admins {
+		at := (first + i) % len(c.admins)
+		attempt, cancel := context.WithTimeout(ctx, c.timeout)
+		err := try(attempt, c.admins[at])
+		cancel()
+		if err == nil {
+			c.last.Store(int32(at))
+			return nil
+		}
+		errs = append(errs, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (c *AdminClient) try(ctx context.Context, a *admin, path string, body []byte) error {
+	answer, err := c.post(ctx, a.base+path, c.token, c.appName, body, maxAnswer)
+	if err != nil {
+		return fmt.Errorf("admin %s: %w", a.base, err)
+	}
+	if !answer.OK() {
+		return &RefusedError{Admin: a.base, Code: answer.Code, Msg: answer.Msg}
+	}
+	return nil
+}

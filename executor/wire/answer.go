@@ -1,0 +1,157 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// MsgSuccess is the text of a success since 3.2.0; older clients ignore it.
+const MsgSuccess = "Success"
+
+// Result is an answer of either side. Eras J1 and J2 carry the value in content, J3 and J4 in data, so we write both
+// and read whichever is there (spec §1.3). A nil value is written as null, which every client accepts.
+type Result[T any] struct {
+	Code    int    `json:"code"`
+	Msg     string `json:"msg"`
+	Content *T     `json:"content"`
+	Data    *T     `json:"data"`
+}
+
+// OK is a success that carries value.
+func OK[T any](value T) Result[T] {
+	return Result[T]{Code: CodeSuccess, Msg: MsgSuccess, Content: &value, Data: &value}
+}
+
+// Value is the carried value, from data or content, and whether there was one.
+func (r Result[T]) Value() (value T, ok bool) {
+	switch {
+	case r.Data != nil:
+		return *r.Data, true
+	case r.Content != nil:
+		return *r.Content, true
+	}
+	return value, false
+}
+
+// Answer is an answer as a client reads it: the value stays undecoded, because its kind depends on the call and on
+// whether it succeeded.
+type Answer struct {
+	Code int
+	Msg  string
+	Data json.RawMessage // data or content, whichever was not null; nil if neither
+}
+
+// OK says whether the peer did what it was asked.
+func (a Answer) OK() bool { return a.Code == CodeSuccess }
+
+// okBody is what most answers are; building it once keeps the hot path free of encoding.
+var okBody = []byte(`{"code":200,"msg":"Success","content":null,"data":null}`)
+
+// AppendAnswer appends an answer without a value, or with value (already JSON) in both members.
+func AppendAnswer(dst []byte, code int, msg string, value []byte) []byte {
+	if code == CodeSuccess && msg == MsgSuccess && value == nil {
+		return append(dst, okBody...)
+	}
+	if value == nil {
+		value = []byte("null")
+	}
+	dst = append(dst, `{"code":`...)
+	dst = strconv.AppendInt(dst, int64(code), 10)
+	dst = append(dst, `,"msg":`...)
+	dst = appendString(dst, msg)
+	dst = append(dst, `,"content":`...)
+	dst = append(dst, value...)
+	dst = append(dst, `,"data":`...)
+	dst = append(dst, value...)
+	return append(dst, '}')
+}
+
+// appendString appends s as a JSON string without the HTML escapes of json.Marshal.
+func appendString(dst []byte, s string) []byte {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil { // a string always encodes
+		return append(dst, `""`...)
+	}
+	return append(dst, bytes.TrimRight(buf.Bytes(), "\n")...)
+}
+
+var errNoCode = errors.New("answer has no code")
+
+// DecodeAnswer reads an answer of either shape. A body without a code is an error: it did not come from a peer that
+// speaks the protocol (a proxy's page, another service on the port).
+func DecodeAnswer(body []byte) (Answer, error) {
+	var raw struct {
+		Code    *loose          `json:"code"`
+		Msg     any             `json:"msg"`
+		Content json.RawMessage `json:"content"`
+		Data    json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(body, &raw); err != nil {
+		return Answer{}, fmt.Errorf("decode answer: %w", err)
+	}
+	if raw.Code == nil {
+		return Answer{}, fmt.Errorf("decode answer: %w", errNoCode)
+	}
+	a := Answer{Code: int(*raw.Code), Data: raw.Data}
+	switch msg := raw.Msg.(type) {
+	case nil:
+	case string:
+		a.Msg = msg
+	default: // some community executors put an object here
+		a.Msg = fmt.Sprint(msg)
+	}
+	if isNull(a.Data) {
+		a.Data = raw.Content
+	}
+	if isNull(a.Data) {
+		a.Data = nil
+	}
+	return a, nil
+}
+
+func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+// loose is a whole number that a peer may also have written as text or with a fraction of zero.
+type loose int64
+
+// UnmarshalJSON implements [json.Unmarshaler]. Null and blank text are zero, as a Java peer reads them.
+func (l *loose) UnmarshalJSON(b []byte) error {
+	s := string(bytes.Trim(bytes.TrimSpace(b), `" `))
+	if s == "" || s == "null" {
+		*l = 0
+		return nil
+	}
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		*l = loose(n)
+		return nil
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	// Beyond 2^53 a float no longer tells neighbouring ids apart, so it is refused instead of rounded.
+	if err != nil || f != float64(int64(f)) || f > 1<<53 || f < -(1<<53) {
+		return fmt.Errorf("%s is not a whole number", b)
+	}
+	*l = loose(f)
+	return nil
+}
+
+// looseText is text that a peer may also have written as a number or a boolean.
+type looseText string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *looseText) UnmarshalJSON(b []byte) error {
+	b = bytes.TrimSpace(b)
+	switch {
+	case len(b) == 0 || string(b) == "null":
+		*t = ""
+		return nil
+	case b[0] == '"':
+		return json.Unmarshal(b, (*string)(t))
+	}
+	*t = looseText(b) // a number, a boolean, or an object kept as its JSON
+	return nil
+}

@@ -1,0 +1,191 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Stage is the step of a call that failed.
+type Stage string
+
+// The stages in the order a call goes through them.
+const (
+	StageDial   Stage = "dial"   // no connection: the peer has seen nothing
+	StageWrite  Stage = "write"  // the request could not be handed over whole
+	StageAnswer Stage = "answer" // the request went out, the answer did not come (or not whole, or was too big)
+	StageStatus Stage = "status" // something answered with another HTTP status than 200
+	StageDecode Stage = "decode" // the answer was not the protocol's
+)
+
+// CallError is a call that brought no answer of the protocol. A refusal by the peer (code 500) is no CallError.
+type CallError struct {
+	Stage Stage
+	// MaybeDelivered is false only when the peer cannot have received the whole request, so that sending it again,
+	// or to somebody else, cannot make it happen twice.
+	MaybeDelivered bool
+	Err            error
+}
+
+// Error implements error.
+func (e *CallError) Error() string { return string(e.Stage) + ": " + e.Err.Error() }
+
+// Unwrap gives the cause, so that a passed deadline is still seen by errors.Is.
+func (e *CallError) Unwrap() error { return e.Err }
+
+const (
+	maxAnswer    = 1 << 20
+	maxLogAnswer = 8 << 20 // upstream executors send the whole rest of a log in one answer
+	contentType  = "application/json;charset=UTF-8"
+)
+
+// NewHTTPClient is an HTTP client suited to the protocol: kept-alive connections, a bound on connections per peer (the
+// bound is also what keeps one slow peer from taking all), no compression (upstream peers know none), no proxy.
+// Official executors close idle connections after 90 s, so ours are given up before that: a request on a connection
+// that the peer is closing would be one of unknown fate.
+func NewHTTPClient(connsPerHost int) *http.Client {
+	dialer := &net.Dialer{Timeout: 3 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Client{
+		CheckRedirect: noRedirect,
+		Transport: &http.Transport{
+			DialContext:         dialer.DialContext,
+			MaxConnsPerHost:     connsPerHost,
+			MaxIdleConnsPerHost: connsPerHost,
+			IdleConnTimeout:     60 * time.Second,
+			TLSHandshakeTimeout: 5 * time.Second,
+			DisableCompression:  true,
+			TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
+		},
+	}
+}
+
+// noRedirect hands a redirect back as the answer it is: the protocol has none, and following one would send the token
+// to an address nobody configured.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+var answerBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// caller posts bodies and reads answers; both clients are made of it.
+type caller struct{ http *http.Client }
+
+func newCaller(client *http.Client) caller {
+	if client == nil {
+		client = NewHTTPClient(64)
+	}
+	own := *client
+	own.CheckRedirect = noRedirect
+	return caller{http: &own}
+}
+
+// post makes one call. A nil body sends none.
+func (c caller) post(ctx context.Context, url, token, appName string, body []byte, limit int64) (Answer, error) {
+	// connected: a connection was taken for the request. Set back by getConn, because the transport only looks for
+	// another connection when nothing of the request went over the first.
+	var connected, cutShort atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { connected.Store(false); cutShort.Store(false) },
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+		WroteRequest: func(info httptrace.WroteRequestInfo) {
+			if info.Err != nil {
+				cutShort.Store(true)
+			}
+		},
+	})
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, reader)
+	if err != nil {
+		return Answer{}, &CallError{Stage: StageDial, Err: err}
+	}
+	req.Header.Set("Content-Type", contentType)
+	req.Header.Set("User-Agent", "punctual")
+	if token != "" {
+		req.Header.Set(HeaderToken, token)
+	}
+	if appName != "" {
+		req.Header.Set(HeaderAppName, appName)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		switch {
+		case !connected.Load():
+			return Answer{}, &CallError{Stage: StageDial, Err: err}
+		case cutShort.Load():
+			return Answer{}, &CallError{Stage: StageWrite, Err: err}
+		}
+		return Answer{}, &CallError{Stage: StageAnswer, MaybeDelivered: true, Err: err}
+	}
+	return readAnswer(resp, limit)
+}
+
+// readAnswer reads a bounded body and closes it; a body read to its end lets the connection be used again.
+func readAnswer(resp *http.Response, limit int64) (Answer, error) {
+	defer func() { _ = resp.Body.Close() }()
+	buf := answerBuffers.Get().(*bytes.Buffer)
+	buf.Reset()
+	defer func() {
+		if buf.Cap() <= 64<<10 { // a rare big answer is not worth keeping
+			answerBuffers.Put(buf)
+		}
+	}()
+	n, err := buf.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	if err != nil {
+		return Answer{}, &CallError{Stage: StageAnswer, MaybeDelivered: true, Err: err}
+	}
+	if resp.StatusCode != http.StatusOK {
+		err := fmt.Errorf("HTTP status %d: %s", resp.StatusCode, excerpt(buf.Bytes()))
+		return Answer{}, &CallError{Stage: StageStatus, MaybeDelivered: true, Err: err}
+	}
+	if n > limit {
+		err := fmt.Errorf("answer is longer than %d bytes", limit)
+		return Answer{}, &CallError{Stage: StageAnswer, MaybeDelivered: true, Err: err}
+	}
+	answer, err := DecodeAnswer(buf.Bytes())
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, excerpt(buf.Bytes()))
+		return Answer{}, &CallError{Stage: StageDecode, MaybeDelivered: true, Err: err}
+	}
+	answer.Data = bytes.Clone(answer.Data)
+	return answer, nil
+}
+
+// excerpt shortens a foreign body for an error text.
+func excerpt(body []byte) string {
+	const most = 200
+	s := strings.ToValidUTF8(string(body[:min(len(body), most)]), "")
+	s = strings.Join(strings.Fields(s), " ")
+	if len(body) > most {
+		s += "…"
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// Delivered says whether the request behind err may have reached the peer; a nil error was delivered.
+func Delivered(err error) bool {
+	if err == nil {
+		return true
+	}
+	var call *CallError
+	return errors.As(err, &call) && call.MaybeDelivered
+}
+
+// baseURL completes an address as people type and executors register it: trimmed, with a scheme, without the slash.
+func baseURL(address string) string {
+	address = strings.TrimRight(strings.TrimSpace(address), "/")
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	return address
+}

@@ -1,0 +1,169 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestCallErrorsSayWhetherTheRequestMayHaveArrived(t *testing.T) {
+	t.Parallel()
+	refused, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refusedAddress := refused.Addr().String()
+	_ = refused.Close()
+
+	serve := func(h http.HandlerFunc) string {
+		server := httptest.NewServer(h)
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	hang := make(chan struct{})
+	var redirected atomic.Bool
+	elsewhere := serve(func(http.ResponseWriter, *http.Request) { redirected.Store(true) })
+	addresses := map[string]string{
+		"refused": refusedAddress,
+		"no host": "http://bad host/",
+		"closing": serve(func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }),
+		"half": serve(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "99")
+			_, _ = io.WriteString(w, "{")
+		}),
+		"never":  serve(func(_ http.ResponseWriter, r *http.Request) { <-hang }),
+		"status": serve(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "gone", http.StatusBadGateway) }),
+		"redirect": serve(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere, http.StatusTemporaryRedirect)
+		}),
+		"garbage":    serve(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }),
+		"much":       serve(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, maxAnswer+2)) }),
+		"wrong code": serve(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"code":[]}`) }),
+	}
+	t.Cleanup(func() { close(hang) }) // before the servers close, which wait for their handlers
+
+	client := NewExecutorClient(nil)
+	t.Cleanup(client.http.CloseIdleConnections)
+	for _, tc := range []struct {
+		name  string
+		stage Stage
+		maybe bool
+	}{
+		{"refused", StageDial, false}, {"no host", StageDial, false}, {"closing", StageAnswer, true}, {"half", StageAnswer, true},
+		{"never", StageAnswer, true}, {"status", StageStatus, true}, {"redirect", StageStatus, true}, {"garbage", StageDecode, true},
+		{"much", StageAnswer, true}, {"wrong code", StageDecode, true},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		if tc.name == "never" {
+			ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+		}
+		_, err := client.Run(ctx, Target{Address: addresses[tc.name]}, &RunRequest{JobID: 1, LogID: 2})
+		cancel()
+		var call *CallError
+		if !errors.As(err, &call) {
+			t.Errorf("%s: %v is no CallError", tc.name, err)
+			continue
+		}
+		if call.Stage != tc.stage || call.MaybeDelivered != tc.maybe || Delivered(err) != tc.maybe {
+			t.Errorf("%s: stage %s, maybe delivered %v (%v); want %s, %v", tc.name, call.Stage, call.MaybeDelivered, err, tc.stage, tc.maybe)
+		}
+	}
+	if redirected.Load() {
+		t.Error("a redirect was followed")
+	}
+}
+
+// fakeAdmin answers with what its function says and remembers bodies.
+func fakeAdmin(t *testing.T, answer func(path, body string) string) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = io.WriteString(w, answer(r.URL.Path, string(body)))
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+const okAnswer = `{"code":200}`
+
+func TestAdminClientFailsOver(t *testing.T) {
+	t.Parallel()
+	var first, second atomic.Int32
+	broken := fakeAdmin(t, func(string, string) string { first.Add(1); return `{"code":500,"msg":"The access token is wrong."}` })
+	working := fakeAdmin(t, func(path, _ string) string {
+		second.Add(1)
+		if path != "/xxl-job-admin/api/registry" {
+			t.Errorf("path %s", path)
+		}
+		return okAnswer
+	})
+	client := NewAdminClient(nil, []string{broken.URL, working.URL + "/xxl-job-admin/"}, "t", "orders", 0)
+	t.Cleanup(client.http.CloseIdleConnections)
+	for range 3 {
+		if err := client.Registry(t.Context(), RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: "orders", RegistryValue: "http://x/"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if first.Load() != 1 || second.Load() != 3 {
+		t.Errorf("broken asked %d times, working %d; want 1 and 3: the one that works is asked first", first.Load(), second.Load())
+	}
+	alone := NewAdminClient(nil, []string{broken.URL}, "t", "orders", 0)
+	t.Cleanup(alone.http.CloseIdleConnections)
+	var refused *RefusedError
+	if err := alone.Callback(t.Context(), []Callback{{LogID: 1}}); !errors.As(err, &refused) || !strings.Contains(refused.Msg, "token") {
+		t.Errorf("a refusal everywhere gives %v", err)
+	}
+	if err := NewAdminClient(nil, nil, "", "", 0).Callback(t.Context(), nil); err == nil {
+		t.Error("no admin acknowledged, and no error")
+	}
+}
+
+func TestCallbacksFindTheSpellingOfA35Admin(t *testing.T) {
+	t.Parallel()
+	var arrays, objects atomic.Int32
+	admin35 := fakeAdmin(t, func(_, body string) string {
+		if strings.HasPrefix(body, "[") {
+			arrays.Add(1)
+			return `{"code":500,"msg":"openapi invoke error: bad JSON"}`
+		}
+		objects.Add(1)
+		return okAnswer
+	})
+	client := NewAdminClient(nil, []string{admin35.URL}, "t", "orders", 0)
+	t.Cleanup(client.http.CloseIdleConnections)
+	for range 3 {
+		if err := client.Callback(t.Context(), []Callback{{LogID: 1, HandleCode: 200}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if arrays.Load() != 1 || objects.Load() != 3 {
+		t.Errorf("%d arrays and %d objects sent, want 1 and 3", arrays.Load(), objects.Load())
+	}
+}
+
+func BenchmarkExecutorClientRun(b *testing.B) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = w.Write(okBody)
+	}))
+	defer server.Close()
+	client := NewExecutorClient(NewHTTPClient(64))
+	defer client.http.CloseIdleConnections()
+	req := RunRequest{JobID: 7, ExecutorHandler: "demoJobHandler", LogID: 1, GlueType: GlueBean}
+	b.SetParallelism(16)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := client.Run(b.Context(), Target{Address: server.URL, Token: "t"}, &req); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
+}

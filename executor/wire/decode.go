@@ -1,0 +1,159 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// The decoders read what a peer of any era sends. Each tries the plain struct first, which is what official peers need,
+// and only when a member has another type than expected falls back to reading it loosely (numbers written as text).
+
+// DecodeRun reads the body of /run and /trigger.
+func DecodeRun(body []byte) (RunRequest, error) {
+	var r RunRequest
+	err := json.Unmarshal(body, &r)
+	if err == nil {
+		return r, nil
+	}
+	if !isTypeError(err) {
+		return RunRequest{}, err
+	}
+	var l struct {
+		JobID           loose     `json:"jobId"`
+		ExecutorHandler looseText `json:"executorHandler"`
+		ExecutorParams  looseText `json:"executorParams"`
+		BlockStrategy   looseText `json:"executorBlockStrategy"`
+		TimeoutSeconds  loose     `json:"executorTimeout"`
+		LogID           loose     `json:"logId"`
+		LogDateTime     loose     `json:"logDateTime"`
+		GlueType        looseText `json:"glueType"`
+		GlueSource      looseText `json:"glueSource"`
+		GlueUpdateTime  loose     `json:"glueUpdatetime"`
+		BroadcastIndex  loose     `json:"broadcastIndex"`
+		BroadcastTotal  loose     `json:"broadcastTotal"`
+	}
+	if err := json.Unmarshal(body, &l); err != nil {
+		return RunRequest{}, err
+	}
+	return RunRequest{
+		JobID: int64(l.JobID), ExecutorHandler: string(l.ExecutorHandler), ExecutorParams: string(l.ExecutorParams),
+		BlockStrategy: Block(l.BlockStrategy), TimeoutSeconds: int(l.TimeoutSeconds), LogID: int64(l.LogID),
+		LogDateTime: int64(l.LogDateTime), GlueType: Glue(l.GlueType), GlueSource: string(l.GlueSource),
+		GlueUpdateTime: int64(l.GlueUpdateTime), BroadcastIndex: int(l.BroadcastIndex), BroadcastTotal: int(l.BroadcastTotal),
+	}, nil
+}
+
+// DecodeIdleBeat reads the body of /idleBeat.
+func DecodeIdleBeat(body []byte) (IdleBeatRequest, error) {
+	k, err := DecodeKill(body)
+	return IdleBeatRequest{JobID: k.JobID}, err
+}
+
+// DecodeKill reads the body of /kill.
+func DecodeKill(body []byte) (KillRequest, error) {
+	var l struct {
+		JobID loose `json:"jobId"`
+		LogID loose `json:"logId"`
+	}
+	if err := json.Unmarshal(body, &l); err != nil {
+		return KillRequest{}, err
+	}
+	return KillRequest{JobID: int64(l.JobID), LogID: int64(l.LogID)}, nil
+}
+
+// DecodeLog reads the body of /log. Whichever spelling of the time the peer used, both members are filled.
+func DecodeLog(body []byte) (LogRequest, error) {
+	var l struct {
+		LogDateTim  loose `json:"logDateTim"`
+		LogDateTime loose `json:"logDateTime"`
+		LogID       loose `json:"logId"`
+		FromLineNum loose `json:"fromLineNum"`
+	}
+	if err := json.Unmarshal(body, &l); err != nil {
+		return LogRequest{}, err
+	}
+	at := max(int64(l.LogDateTim), int64(l.LogDateTime))
+	from := min(max(int64(l.FromLineNum), math.MinInt32), math.MaxInt32)
+	return LogRequest{LogDateTim: at, LogDateTime: at, LogID: int64(l.LogID), FromLineNum: int(from)}, nil
+}
+
+// DecodeRegistry reads the body of /api/registry and /api/registryRemove.
+func DecodeRegistry(body []byte) (RegistryRequest, error) {
+	var l struct {
+		Group looseText `json:"registryGroup"`
+		Key   looseText `json:"registryKey"`
+		Value looseText `json:"registryValue"`
+	}
+	if err := json.Unmarshal(body, &l); err != nil {
+		return RegistryRequest{}, err
+	}
+	return RegistryRequest{RegistryGroup: string(l.Group), RegistryKey: string(l.Key), RegistryValue: string(l.Value)}, nil
+}
+
+// callbackItem is one result in the spelling of any era.
+type callbackItem struct {
+	LogID         loose     `json:"logId"`
+	LogDateTim    loose     `json:"logDateTim"`
+	LogDateTime   loose     `json:"logDateTime"`
+	HandleCode    loose     `json:"handleCode"`
+	HandleMsg     looseText `json:"handleMsg"`
+	ExecuteResult *struct {
+		Code loose     `json:"code"`
+		Msg  looseText `json:"msg"`
+	} `json:"executeResult"`
+}
+
+// DecodeCallbacks reads the body of /api/callback: an array, or era J4's object with callbackList. Where handleCode is
+// absent or zero the older executeResult counts (spec §1.5).
+func DecodeCallbacks(body []byte) ([]Callback, error) {
+	items, err := callbackItems(body)
+	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+		// 2.1.1 writes the low byte of each character, which can put raw control characters into strings.
+		items, err = callbackItems(blankControls(body))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("decode callbacks: %w", err)
+	}
+	callbacks := make([]Callback, len(items))
+	for i, it := range items {
+		at := max(int64(it.LogDateTim), int64(it.LogDateTime))
+		c := Callback{LogID: int64(it.LogID), LogDateTim: at, LogDateTime: at,
+			HandleCode: int(it.HandleCode), HandleMsg: string(it.HandleMsg)}
+		if c.HandleCode == 0 && it.ExecuteResult != nil {
+			c.HandleCode, c.HandleMsg = int(it.ExecuteResult.Code), string(it.ExecuteResult.Msg)
+		}
+		callbacks[i] = c
+	}
+	return callbacks, nil
+}
+
+func callbackItems(body []byte) ([]callbackItem, error) {
+	body = bytes.TrimSpace(body)
+	if len(body) > 0 && body[0] == '{' {
+		var object struct {
+			CallbackList []callbackItem `json:"callbackList"`
+		}
+		err := json.Unmarshal(body, &object)
+		return object.CallbackList, err
+	}
+	var items []callbackItem
+	err := json.Unmarshal(body, &items)
+	return items, err
+}
+
+func blankControls(body []byte) []byte {
+	return bytes.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, body)
+}
+
+func isTypeError(err error) bool {
+	var typeErr *json.UnmarshalTypeError
+	return errors.As(err, &typeErr)
+}

@@ -1,0 +1,174 @@
+package wire
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDecodeCallbacks(t *testing.T) {
+	t.Parallel()
+	done := Callback{LogID: 4321, LogDateTim: 99, LogDateTime: 99, HandleCode: 200, HandleMsg: "done"}
+	for name, tc := range map[string]struct {
+		body string
+		want []Callback
+	}{
+		"J1 executeResult":      {`[{"logId":4321,"logDateTim":99,"executeResult":{"code":200,"msg":"done"}}]`, []Callback{done}},
+		"J2 array":              {`[{"logId":4321,"logDateTim":99,"handleCode":200,"handleMsg":"done"}]`, []Callback{done}},
+		"J4 object":             {`{"callbackList":[{"logId":4321,"logDateTime":99,"handleCode":200,"handleMsg":"done"}]}`, []Callback{done}},
+		"numbers as text":       {`[{"logId":"4321","logDateTim":"99","handleCode":"200","handleMsg":"done"}]`, []Callback{done}},
+		"numbers with fraction": {`[{"logId":4321.0,"logDateTim":99,"handleCode":2e2,"handleMsg":"done"}]`, []Callback{done}},
+		"both result spellings": {`[{"logId":4321,"logDateTim":99,"handleCode":200,"handleMsg":"done","executeResult":{"code":500,"msg":"x"}}]`, []Callback{done}},
+		"raw control character": {"[{\"logId\":4321,\"logDateTim\":99,\"executeResult\":{\"code\":200,\"msg\":\"a\x01b\"}}]",
+			[]Callback{{LogID: 4321, LogDateTim: 99, LogDateTime: 99, HandleCode: 200, HandleMsg: "a b"}}},
+		"null members": {`[{"logId":1,"handleCode":null,"handleMsg":null,"executeResult":null}]`, []Callback{{LogID: 1}}},
+		"empty array":  {`[]`, []Callback{}},
+		"largest id":   {`[{"logId":9223372036854775807,"handleCode":200}]`, []Callback{{LogID: 9223372036854775807, HandleCode: 200}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := DecodeCallbacks([]byte(tc.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	for _, body := range []string{``, `"x"`, `17`, `[{"logId":"abc"}]`, `[{"logId":1.5}]`, `[{]`, `[1]`} {
+		if got, err := DecodeCallbacks([]byte(body)); err == nil {
+			t.Errorf("DecodeCallbacks(%s) = %v, want an error", body, got)
+		}
+	}
+}
+
+func TestDecodeRunReadsLooseNumbers(t *testing.T) {
+	t.Parallel()
+	want := RunRequest{JobID: 7, ExecutorHandler: "h", ExecutorParams: "5", BlockStrategy: BlockSerial, TimeoutSeconds: 3,
+		LogID: 4321, LogDateTime: 99, GlueType: GlueBean, BroadcastIndex: 1, BroadcastTotal: 2}
+	got, err := DecodeRun([]byte(`{"jobId":"7","executorHandler":"h","executorParams":5,"executorBlockStrategy":"SERIAL_EXECUTION",
+		"executorTimeout":"3","logId":"4321","logDateTime":99,"glueType":"BEAN","glueSource":null,"broadcastIndex":1,"broadcastTotal":"2"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAnswersSurviveTheRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, want := range []Answer{
+		{Code: 200, Msg: "Success"},
+		{Code: 500, Msg: "quotes \" and <tags> and 中文\n"},
+		{Code: 200, Msg: "Success", Data: json.RawMessage(`{"a":1}`)},
+	} {
+		body := AppendAnswer(nil, want.Code, want.Msg, want.Data)
+		got, err := DecodeAnswer(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", body, diff)
+		}
+		var result Result[json.RawMessage]
+		if err := json.Unmarshal(body, &result); err != nil {
+			t.Fatal(err)
+		}
+		if value, ok := result.Value(); ok != (want.Data != nil) || string(value) != string(want.Data) {
+			t.Errorf("Value() = %s, %v", value, ok)
+		}
+	}
+	for _, body := range []string{``, `<html>`, `{}`, `[]`, `{"code":"x"}`, `null`} {
+		if got, err := DecodeAnswer([]byte(body)); err == nil {
+			t.Errorf("DecodeAnswer(%s) = %+v, want an error", body, got)
+		}
+	}
+}
+
+// The fuzz targets check that no body brings a decoder down, and that what was understood once is understood the same
+// way after being written again.
+
+func FuzzDecodeCallbacks(f *testing.F) {
+	for _, requests := range loadCaptures(f).ExecutorToAdmin {
+		for _, r := range requests {
+			f.Add([]byte(r.Body))
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got, err := DecodeCallbacks(body)
+		if err != nil {
+			return
+		}
+		again, err := encode(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := DecodeCallbacks(again)
+		if err != nil {
+			t.Fatalf("%s: %v", again, err)
+		}
+		if diff := cmp.Diff(got, back); diff != "" {
+			t.Errorf("%s\n%s", again, diff)
+		}
+	})
+}
+
+func FuzzDecodeRun(f *testing.F) {
+	for _, requests := range loadCaptures(f).AdminToExecutor {
+		for _, r := range requests {
+			f.Add([]byte(r.Body))
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got, err := DecodeRun(body)
+		if err != nil {
+			return
+		}
+		again, err := encode(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := DecodeRun(again); err != nil || back != got {
+			t.Errorf("%s: %+v became %+v, %v", again, got, back, err)
+		}
+	})
+}
+
+func FuzzDecodeLog(f *testing.F) {
+	f.Add([]byte(`{"logDateTim":1767225600000,"logId":4321,"fromLineNum":1}`))
+	f.Add([]byte(`{"logDateTime":"1767225600000","logId":"4321","fromLineNum":-1e9}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got, err := DecodeLog(body)
+		if err != nil {
+			return
+		}
+		again, err := encode(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back, err := DecodeLog(again); err != nil || back != got {
+			t.Errorf("%s: %+v became %+v, %v", again, got, back, err)
+		}
+	})
+}
+
+func FuzzDecodeAnswer(f *testing.F) {
+	for _, answers := range loadCaptures(f).ExecutorAnswers {
+		for _, a := range answers {
+			f.Add([]byte(a.Body))
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got, err := DecodeAnswer(body)
+		if err != nil {
+			return
+		}
+		again := AppendAnswer(nil, got.Code, got.Msg, got.Data)
+		if back, err := DecodeAnswer(again); err != nil || back.Code != got.Code || back.Msg != got.Msg {
+			t.Errorf("%s: %+v became %+v, %v", again, got, back, err)
+		}
+	})
+}

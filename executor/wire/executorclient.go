@@ -1,0 +1,106 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// Dialect is the way an executor wants to be spoken to (spec §1.11 point 4).
+type Dialect int
+
+const (
+	// DialectRun is eras J1 to J3 (2.2.0 to 3.4.2): a run is asked for at /run.
+	DialectRun Dialect = iota
+	// DialectTrigger is era J4 (3.5): the same body at /trigger.
+	DialectTrigger
+)
+
+// Target is an executor to call.
+type Target struct {
+	Address string // as registered or typed; a missing scheme or final slash is completed
+	Token   string // sent when not blank
+	AppName string // sent when not blank; only era J4 looks at it
+	Dialect Dialect
+}
+
+// ExecutorClient calls executors. It may be used by many goroutines; the context bounds each call.
+type ExecutorClient struct{ caller }
+
+// NewExecutorClient makes a client on top of client (nil: one of [NewHTTPClient] with 64 connections a peer).
+// Redirects are never followed, whatever client says.
+func NewExecutorClient(client *http.Client) *ExecutorClient {
+	return &ExecutorClient{newCaller(client)}
+}
+
+// Beat asks whether the executor is alive.
+func (c *ExecutorClient) Beat(ctx context.Context, to Target) (Answer, error) {
+	return c.post(ctx, baseURL(to.Address)+"/beat", to.Token, to.AppName, []byte(`""`), maxAnswer)
+}
+
+// IdleBeat asks whether the executor has nothing running or waiting for the job.
+func (c *ExecutorClient) IdleBeat(ctx context.Context, to Target, req IdleBeatRequest) (Answer, error) {
+	return c.send(ctx, to, "/idleBeat", req, maxAnswer)
+}
+
+// Run asks for a run. The executor answers when it has queued it.
+func (c *ExecutorClient) Run(ctx context.Context, to Target, req *RunRequest) (Answer, error) {
+	path := "/run"
+	if to.Dialect == DialectTrigger {
+		path = "/trigger"
+	}
+	return c.send(ctx, to, path, req, maxAnswer)
+}
+
+// Kill ends the job's runs, or with a LogID and an executor of ours only that run.
+func (c *ExecutorClient) Kill(ctx context.Context, to Target, req KillRequest) (Answer, error) {
+	return c.send(ctx, to, "/kill", req, maxAnswer)
+}
+
+// Log reads a piece of a run's log. The result is only filled when the answer is OK.
+func (c *ExecutorClient) Log(ctx context.Context, to Target, req LogRequest) (LogResult, Answer, error) {
+	at := max(req.LogDateTim, req.LogDateTime)
+	req.LogDateTim, req.LogDateTime = at, at
+	answer, err := c.send(ctx, to, "/log", req, maxLogAnswer)
+	if err != nil || !answer.OK() {
+		return LogResult{}, answer, err
+	}
+	var l struct {
+		FromLineNum loose     `json:"fromLineNum"`
+		ToLineNum   loose     `json:"toLineNum"`
+		LogContent  looseText `json:"logContent"`
+		IsEnd       bool      `json:"isEnd"`
+	}
+	if answer.Data == nil {
+		return LogResult{FromLineNum: req.FromLineNum}, answer, nil
+	}
+	if err := json.Unmarshal(answer.Data, &l); err != nil {
+		err = fmt.Errorf("decode log: %w: %s", err, excerpt(answer.Data))
+		return LogResult{}, answer, &CallError{Stage: StageDecode, MaybeDelivered: true, Err: err}
+	}
+	return LogResult{FromLineNum: int(l.FromLineNum), ToLineNum: int(l.ToLineNum),
+		LogContent: string(l.LogContent), IsEnd: l.IsEnd}, answer, nil
+}
+
+func (c *ExecutorClient) send(ctx context.Context, to Target, path string, req any, limit int64) (Answer, error) {
+	body, err := encode(req)
+	if err != nil {
+		return Answer{}, &CallError{Stage: StageDial, Err: err}
+	}
+	return c.post(ctx, baseURL(to.Address)+path, to.Token, to.AppName, body, limit)
+}
+
+// encode is json.Marshal without HTML escapes, which would only lengthen scripts. The transport may still read the body
+// after the call returned, so it is not taken from a pool.
+func encode(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	buf.Grow(512)
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(buf.Bytes(), "\n"), nil
+}
