@@ -1,0 +1,264 @@
+package dbtest
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// Server is a private MariaDB server on a socket in a temporary directory.
+type Server struct {
+	dir string
+
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	done chan struct{} // closed when the process has ended
+
+	// lifeline is the write end of a pipe that a small watcher process reads. However this process ends, the pipe
+	// breaks, and the watcher kills the server and removes its files.
+	lifeline io.Closer
+	next     atomic.Int64
+}
+
+const missing = "mariadbd is not installed (apt-get install mariadb-server gives it)"
+
+// shared is the binary's one server, started by the first test that asks.
+var shared = sync.OnceValues(start)
+
+var errMissing = errors.New(missing)
+
+// MariaDB returns the DSN of an empty database on the binary's shared server, dropped when the test ends.
+func MariaDB(tb testing.TB) string {
+	tb.Helper()
+	s, err := shared()
+	check(tb, err)
+	return s.Database(tb)
+}
+
+// NewServer starts a server for one test, which may stop and kill it as it likes.
+func NewServer(tb testing.TB) *Server {
+	tb.Helper()
+	s, err := start()
+	check(tb, err)
+	tb.Cleanup(s.remove)
+	return s
+}
+
+func check(tb testing.TB, err error) {
+	tb.Helper()
+	switch {
+	case errors.Is(err, errMissing) && os.Getenv("TEST_DB") != "required":
+		tb.Skip(missing)
+	case err != nil:
+		tb.Fatalf("start MariaDB: %v", err)
+	}
+}
+
+// Database creates an empty database for the test and returns its DSN.
+func (s *Server) Database(tb testing.TB) string {
+	tb.Helper()
+	name := fmt.Sprintf("t%d", s.next.Add(1))
+	if err := s.exec(context.Background(), "CREATE DATABASE "+name+" CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
+		tb.Fatalf("create test database: %v", err)
+	}
+	tb.Cleanup(func() {
+		if s.running() {
+			_ = s.exec(context.Background(), "DROP DATABASE "+name)
+		}
+	})
+	return s.DSN(name)
+}
+
+// DSN returns the address of a database on this server.
+func (s *Server) DSN(database string) string {
+	cfg := mysql.NewConfig()
+	cfg.User, cfg.Net, cfg.Addr, cfg.DBName = "root", "unix", s.socket(), database
+	return cfg.FormatDSN()
+}
+
+func (s *Server) exec(ctx context.Context, statement string) error {
+	pool, err := sql.Open("mysql", s.DSN(""))
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	_, err = pool.ExecContext(ctx, statement)
+	return err
+}
+
+func (s *Server) socket() string  { return filepath.Join(s.dir, "s") }
+func (s *Server) pidFile() string { return filepath.Join(s.dir, "pid") }
+
+// start installs and starts a server.
+func start() (*Server, error) {
+	if _, err := exec.LookPath(program()); err != nil {
+		return nil, errMissing
+	}
+	// Memory if there is some: the tests are about statements, and a disk only makes them slower. The path is
+	// short because a socket's may have 107 bytes.
+	base := ""
+	if fi, err := os.Stat("/dev/shm"); err == nil && fi.IsDir() {
+		base = "/dev/shm"
+	}
+	dir, err := os.MkdirTemp(base, "pdb")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir}
+	if err := s.watch(); err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	if err := s.install(); err != nil {
+		s.remove()
+		return nil, err
+	}
+	if err := s.Start(); err != nil {
+		s.remove()
+		return nil, err
+	}
+	return s, nil
+}
+
+func program() string {
+	if _, err := exec.LookPath("mariadbd"); err != nil {
+		if _, err := os.Stat("/usr/sbin/mariadbd"); err == nil {
+			return "/usr/sbin/mariadbd"
+		}
+	}
+	return "mariadbd"
+}
+
+// watch starts the process that outlives this one just long enough to clean up.
+func (s *Server) watch() error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("sh", "-c", `cat >/dev/null; kill -9 $(cat "$1/pid") 2>/dev/null; rm -rf "$1"`, "sh", s.dir)
+	cmd.Stdin = r
+	// A session of its own, so that Ctrl-C reaches the tests and not the watcher.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	err = cmd.Start()
+	r.Close()
+	if err != nil {
+		w.Close()
+		return err
+	}
+	go cmd.Wait()
+	s.lifeline = w
+	return nil
+}
+
+// install fills the data directory. root may enter without a password, but only through the socket.
+func (s *Server) install() error {
+	args := []string{"--no-defaults", "--datadir=" + filepath.Join(s.dir, "d"), "--auth-root-authentication-method=normal",
+		"--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=16M"}
+	args = append(args, userFlag()...)
+	out, err := exec.Command("mariadb-install-db", args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("mariadb-install-db: %w: %s", err, out)
+	}
+	return nil
+}
+
+// userFlag is what the server wants when root starts it, as in a container.
+func userFlag() []string {
+	if u, err := user.Current(); err == nil && u.Uid == "0" {
+		return []string{"--user=" + u.Username}
+	}
+	return nil
+}
+
+// Start starts the server, which keeps its data from before, and waits until it answers.
+func (s *Server) Start() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	args := []string{
+		"--no-defaults", "--datadir=" + filepath.Join(s.dir, "d"), "--socket=" + s.socket(), "--pid-file=" + filepath.Join(s.dir, "mariadbd.pid"),
+		"--log-error=" + filepath.Join(s.dir, "log"), "--skip-networking", "--skip-name-resolve", "--skip-log-bin",
+		"--innodb-buffer-pool-size=128M", "--innodb-log-file-size=16M", "--performance-schema=OFF", "--max-connections=500",
+		"--innodb-lock-wait-timeout=10",
+	}
+	cmd := exec.Command(program(), append(args, userFlag()...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	if err := os.WriteFile(s.pidFile(), []byte(strconv.Itoa(cmd.Process.Pid)), 0o600); err != nil {
+		cmd.Process.Kill()
+		return err
+	}
+	done := make(chan struct{})
+	go func() {
+		cmd.Wait()
+		close(done)
+	}()
+	s.cmd, s.done = cmd, done
+	return s.ready(done)
+}
+
+// ready asks until the server answers. Nothing announces that it does, so this is a poll.
+func (s *Server) ready(done <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := s.exec(ctx, "DO 1")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-done:
+			log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+			return fmt.Errorf("mariadbd ended at once: %s", log)
+		case <-ctx.Done():
+			return fmt.Errorf("mariadbd does not answer: %w", err)
+		}
+	}
+}
+
+// Stop shuts the server down in order.
+func (s *Server) Stop() { s.end(syscall.SIGTERM) }
+
+// Kill ends the server as a crash would.
+func (s *Server) Kill() { s.end(syscall.SIGKILL) }
+
+func (s *Server) end(sig syscall.Signal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cmd == nil {
+		return
+	}
+	s.cmd.Process.Signal(sig)
+	<-s.done
+	s.cmd = nil
+}
+
+func (s *Server) running() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cmd != nil
+}
+
+func (s *Server) remove() {
+	s.Kill()
+	os.RemoveAll(s.dir)
+	s.lifeline.Close()
+}

@@ -1,0 +1,148 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
+	"github.com/pressly/goose/v3/lock"
+)
+
+// migrationFiles holds one folder of goose migrations per dialect; the numbers in both agree.
+//
+//go:embed migrations/mysql/*.sql migrations/sqlite/*.sql
+var migrationFiles embed.FS
+
+const (
+	versionTable = "punctual_version"
+	lockTable    = "punctual_migration_lock"
+	// baseline is the migration that an XXL-JOB database does not need.
+	baseline = 1
+)
+
+// Migrate brings the database to the schema this program needs: an empty one is filled, one of XXL-JOB 2.2 to 3.4 is
+// adopted with all its rows, an older one of ours is brought forward. Several processes may call it at once, and one that
+// was cut short is finished by the next. It never goes back: an older program finds columns it does not read.
+func (p *Pool) Migrate(ctx context.Context) error {
+	if p.dialect == SQLite {
+		return p.migrate(ctx, p.DB)
+	}
+	if current, err := p.isCurrent(ctx); err != nil || current {
+		return err
+	}
+	admin := p.admin()
+	defer admin.Close()
+	// One row in a table, since GET_LOCK holds on one node only. A holder that died is replaced after its lease.
+	locker, err := lock.NewMySQLTableLocker(
+		lock.WithTableName(lockTable),
+		lock.WithTableLeaseDuration(15*time.Second), lock.WithTableHeartbeatInterval(3*time.Second),
+		lock.WithTableLockTimeout(200*time.Millisecond, 5*60*10), // ten minutes
+		lock.WithTableUnlockTimeout(200*time.Millisecond, 50),
+		lock.WithTableLogger(p.logger),
+	)
+	if err != nil {
+		return fmt.Errorf("prepare migration lock: %w", err)
+	}
+	if err := locker.Lock(ctx, admin); err != nil {
+		return fmt.Errorf("wait for another admin's migration: %w", err)
+	}
+	err = p.migrate(ctx, admin)
+	if unlock := locker.Unlock(context.WithoutCancel(ctx), admin); unlock != nil {
+		p.logger.Warn("release migration lock", "error", unlock)
+	}
+	return err
+}
+
+func (p *Pool) migrate(ctx context.Context, target *sql.DB) error {
+	gooseDialect := database.DialectSQLite3
+	if p.dialect == MySQL {
+		gooseDialect = database.DialectMySQL
+	}
+	store, err := database.NewStore(gooseDialect, versionTable)
+	if err != nil {
+		return fmt.Errorf("prepare migrations: %w", err)
+	}
+	files, err := fs.Sub(migrationFiles, "migrations/"+string(p.dialect))
+	if err != nil {
+		return fmt.Errorf("prepare migrations: %w", err)
+	}
+	provider, err := goose.NewProvider("", target, files, goose.WithStore(store), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return fmt.Errorf("prepare migrations: %w", err)
+	}
+	if p.dialect == MySQL {
+		if err := p.adopt(ctx, target, provider, store); err != nil {
+			return fmt.Errorf("adopt XXL-JOB database: %w", err)
+		}
+	}
+	for {
+		results, err := provider.Up(ctx)
+		partial, cut := errors.AsType[*goose.PartialError](err)
+		if cut {
+			results = partial.Applied
+		}
+		for _, r := range results {
+			p.logger.Info("migrated database", "version", r.Source.Version, "took", r.Duration)
+		}
+		switch {
+		case err == nil:
+			return p.verify(ctx, target)
+		case !cut:
+			return fmt.Errorf("migrate database: %w", err)
+		case !alreadyDone(partial.Err):
+			return fmt.Errorf("migrate database with %s: %w", path.Base(partial.Failed.Source.Path), partial.Err)
+		}
+		// A start was cut short between the change, which commits by itself on MySQL, and the note of it. Every file is a
+		// single ALTER, so that its first column or index being there means that all of it is.
+		p.logger.Info("found a migration done but not noted", "version", partial.Failed.Source.Version)
+		if err := store.Insert(ctx, target, database.InsertRequest{Version: partial.Failed.Source.Version}); err != nil {
+			return fmt.Errorf("note migration %d: %w", partial.Failed.Source.Version, err)
+		}
+	}
+}
+
+// alreadyDone reports MySQL's "duplicate column" and "duplicate key name".
+func alreadyDone(err error) bool {
+	n, _ := codes(err)
+	return n == 1060 || n == 1061
+}
+
+// isCurrent reports whether nothing is to be done, without taking the lock: that is every start but the first.
+func (p *Pool) isCurrent(ctx context.Context) (bool, error) {
+	var tables int
+	err := p.QueryRowContext(ctx, `SELECT COUNT(*) FROM information_schema.tables
+		WHERE table_schema = DATABASE() AND table_name = ?`, versionTable).Scan(&tables)
+	if err != nil || tables == 0 {
+		return false, Error(err)
+	}
+	var version int64
+	err = p.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable+" WHERE is_applied").Scan(&version)
+	if err != nil {
+		return false, fmt.Errorf("read schema version: %w", err)
+	}
+	newest := newestVersion()
+	if version > newest {
+		p.logger.Warn("the database was migrated by a newer program", "version", version, "known", newest)
+	}
+	return version >= newest, nil
+}
+
+// newestVersion is the number of the last migration, which both dialects have.
+func newestVersion() int64 {
+	entries, err := fs.ReadDir(migrationFiles, "migrations/mysql")
+	if err != nil || len(entries) == 0 {
+		panic("db: no migrations embedded")
+	}
+	version, err := goose.NumericComponent(entries[len(entries)-1].Name())
+	if err != nil {
+		panic(err)
+	}
+	return version
+}

@@ -1,0 +1,165 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/punctual-job/punctual/db/sqlite"
+)
+
+// Config says which database to open.
+type Config struct {
+	// URL is empty for the embedded database, else mysql://user:password@host:port/name, a go-sql-driver DSN, or
+	// an XXL-JOB admin's jdbc:mysql:// URL.
+	URL string
+	// DataDir is where the embedded database lives. It is created if it is missing.
+	DataDir string
+	// Zone is the installation's zone. Without it a JDBC URL's serverTimezone counts, then the process's own.
+	Zone *time.Location
+	// MaxConns bounds the connections, by default 16 on MySQL. On SQLite it bounds only who may wait.
+	MaxConns int
+	// Logger tells about migrations and waits; nil is slog.Default.
+	Logger *slog.Logger
+	// Unsafe lets the embedded database skip waiting for the disk, for tests only.
+	Unsafe bool
+}
+
+const (
+	mysqlConns  = 16  // saturate two cores
+	sqliteConns = 512 // tickets, not connections: see package sqlite
+)
+
+// Open opens the database and checks that it answers. It changes nothing in it: see [Pool.Migrate].
+func Open(ctx context.Context, cfg Config) (*Pool, error) {
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
+	if cfg.URL == "" {
+		return openSQLite(ctx, cfg)
+	}
+	return openMySQL(ctx, cfg)
+}
+
+// fileName is the embedded database's file in the data directory.
+const fileName = "punctual.db"
+
+func openSQLite(ctx context.Context, cfg Config) (_ *Pool, err error) {
+	if cfg.DataDir == "" {
+		return nil, errors.New("the embedded database needs a data directory")
+	}
+	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("create data directory: %w", err)
+	}
+	lock, err := lockDir(cfg.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			lock.Close()
+		}
+	}()
+	path := filepath.Join(cfg.DataDir, fileName)
+	if err := ownFile(path); err != nil {
+		return nil, err
+	}
+	connector, err := sqlite.NewConnector(path, sqlite.Options{Unsafe: cfg.Unsafe})
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	pool := &Pool{
+		DB: sql.OpenDB(connector), dialect: SQLite, zone: cmp.Or(cfg.Zone, time.Local), logger: cfg.Logger,
+		describe: path, release: lock.Close,
+	}
+	pool.autoIncrement.Store(1)
+	pool.SetMaxOpenConns(cmp.Or(cfg.MaxConns, sqliteConns))
+	pool.SetMaxIdleConns(cmp.Or(cfg.MaxConns, sqliteConns))
+	var version string
+	if err := pool.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
+		pool.DB.Close()
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return pool, nil
+}
+
+// ownFile creates the file for its owner alone; SQLite gives the files beside it (-wal, -shm) the same mode.
+func ownFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("open database file: %w", err)
+	}
+	defer f.Close()
+	if err := f.Chmod(0o600); err != nil {
+		return fmt.Errorf("protect database file: %w", err)
+	}
+	return nil
+}
+
+func openMySQL(ctx context.Context, cfg Config) (*Pool, error) {
+	t, err := parseURL(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	t.cfg.Logger = driverLogger{cfg.Logger}
+	connector, err := mysql.NewConnector(t.cfg)
+	if err != nil {
+		return nil, fmt.Errorf("database URL: %w", err)
+	}
+	conns := cmp.Or(cfg.MaxConns, mysqlConns)
+	pool := &Pool{
+		DB: sql.OpenDB(connector), dialect: MySQL, zone: cmp.Or(cfg.Zone, t.zone, time.Local), logger: cfg.Logger,
+		describe: fmt.Sprintf("%s at %s", t.cfg.DBName, t.cfg.Addr),
+	}
+	pool.admin = func() *sql.DB { return openAdmin(t.cfg) }
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
+	// Below MySQL's wait_timeout of eight hours and the idle limits of common proxies; also moves on after a fail-over.
+	pool.SetConnMaxIdleTime(5 * time.Minute)
+	pool.SetConnMaxLifetime(30 * time.Minute)
+	var increment int64
+	if err := pool.QueryRowContext(ctx, "SELECT @@auto_increment_increment").Scan(&increment); err != nil {
+		pool.DB.Close()
+		return nil, fmt.Errorf("open database %s: %w", pool, explain(err, t.cfg))
+	}
+	pool.autoIncrement.Store(increment)
+	return pool, nil
+}
+
+// openAdmin opens connections on which a statement may take as long as it takes: adding an index to a big log takes minutes.
+func openAdmin(cfg *mysql.Config) *sql.DB {
+	c := cfg.Clone()
+	c.ReadTimeout, c.WriteTimeout = 0, 0
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		// The same configuration was accepted when the pool was opened.
+		panic(err)
+	}
+	pool := sql.OpenDB(connector)
+	pool.SetMaxOpenConns(4)
+	return pool
+}
+
+// explain adds what to do to the errors an operator meets first.
+func explain(err error, cfg *mysql.Config) error {
+	switch n, _ := codes(err); n {
+	case 1049:
+		return fmt.Errorf("the database does not exist, create it first: CREATE DATABASE `%s` CHARACTER SET utf8mb4: %w", cfg.DBName, err)
+	case 1044, 1045, 1698:
+		return fmt.Errorf("user %q was refused, check the account and its password: %w", cfg.User, err)
+	}
+	return err
+}
+
+// driverLogger lets the driver's rare remarks (a broken packet, a busy buffer) into the program's log.
+type driverLogger struct{ logger *slog.Logger }
+
+func (l driverLogger) Print(v ...any) {
+	l.logger.Debug("mysql driver: " + fmt.Sprint(v...))
+}

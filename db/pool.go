@@ -1,0 +1,126 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"database/sql/driver"
+	"log/slog"
+)
+
+// Dialect says which database a [Pool] talks to. Queries do not need to know; migrations and messages do.
+type Dialect string
+
+// The databases Punctual runs on. MySQL stands for MariaDB and its other kin too.
+const (
+	MySQL  Dialect = "mysql"
+	SQLite Dialect = "sqlite"
+)
+
+// Pool is an open database. It is an [sql.DB], so generated queries take it as it is.
+type Pool struct {
+	*sql.DB
+	dialect       Dialect
+	zone          *time.Location
+	logger        *slog.Logger
+	describe      string // where the database is, without secrets
+	autoIncrement atomic.Int64
+	admin         func() *sql.DB // opens connections without time limits, for migrations
+	release       func() error   // gives the data directory back
+}
+
+// Dialect returns which database this is.
+func (p *Pool) Dialect() Dialect { return p.dialect }
+
+// Zone returns the installation's zone, in which DATETIME columns are to be read.
+func (p *Pool) Zone() *time.Location { return p.zone }
+
+// String says where the database is, without its password.
+func (p *Pool) String() string { return p.describe }
+
+// AutoIncrement returns the distance between the ids of a multi-row INSERT: the first id is LastInsertId, and
+// the k-th after it is k times this away. It is 1 except on clusters whose nodes share out the ids.
+func (p *Pool) AutoIncrement() int64 { return p.autoIncrement.Load() }
+
+// Wall turns an instant into what a DATETIME column holds: the zone's wall clock, labelled UTC and without a fraction,
+// because MySQL would round it into the next second.
+func (p *Pool) Wall(t time.Time) time.Time {
+	t = t.In(p.zone)
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
+}
+
+// FromWall turns what a DATETIME column holds back into an instant.
+func (p *Pool) FromWall(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), p.zone)
+}
+
+// Close closes the connections and gives the data directory back.
+func (p *Pool) Close() error {
+	err := p.DB.Close()
+	if p.release != nil {
+		err = errors.Join(err, p.release())
+	}
+	return err
+}
+
+// A transaction is tried this often; waits grow from the first to the last.
+const (
+	txTries    = 6
+	txMinPause = 4 * time.Millisecond
+	txMaxPause = 250 * time.Millisecond
+)
+
+// Tx runs do in a transaction and commits it. It starts again, with do called anew, when the database undid the
+// transaction for reasons that pass (a deadlock, a conflict with another node, a connection lost before the commit).
+// Whatever do changes outside the database must therefore be set, not added to. An error of the commit itself is tried again
+// only if the database said that it rolled back; after a connection lost in the commit nobody knows, and the error is returned.
+func (p *Pool) Tx(ctx context.Context, do func(*sql.Tx) error) error {
+	for try := 1; ; try++ {
+		again, err := p.tryTx(ctx, do)
+		if err == nil {
+			return nil
+		}
+		if !again || try == txTries || ctx.Err() != nil {
+			return Error(err)
+		}
+		if !pause(ctx, try) {
+			return Error(err)
+		}
+	}
+}
+
+func (p *Pool) tryTx(ctx context.Context, do func(*sql.Tx) error) (again bool, err error) {
+	tx, err := p.BeginTx(ctx, nil)
+	if err != nil {
+		return retryable(err), err
+	}
+	// Also when do panics. After a commit it does nothing.
+	defer tx.Rollback()
+	if err := do(tx); err != nil {
+		return retryable(err), err
+	}
+	err = tx.Commit()
+	return IsTransient(err), err
+}
+
+// retryable adds to the transient errors a connection that was lost: without a commit nothing has happened.
+func retryable(err error) bool {
+	return IsTransient(err) || errors.Is(err, driver.ErrBadConn) || isLostConn(err)
+}
+
+// pause waits before another try, with jitter so that those who collided do not collide again.
+func pause(ctx context.Context, try int) bool {
+	d := min(txMinPause<<try, txMaxPause)
+	timer := time.NewTimer(d/2 + rand.N(d/2))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
