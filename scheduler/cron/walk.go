@@ -3,7 +3,6 @@ package cron
 import (
 	"fmt"
 	"math/bits"
-	"time"
 )
 
 // wall is what a clock and a calendar on the wall show. Arithmetic on it knows no zone.
@@ -13,12 +12,6 @@ type wall struct {
 }
 
 const secondsPerDay = 24 * 60 * 60
-
-// wallOf reads the wall clock of t's zone.
-func wallOf(t time.Time) wall {
-	_, offset := t.Zone()
-	return wallFromSeconds(t.Unix() + int64(offset))
-}
 
 // wallFromSeconds reads seconds that were counted from 1970-01-01 00:00 on the wall clock.
 func wallFromSeconds(s int64) wall {
@@ -38,8 +31,6 @@ func wallFromSeconds(s int64) wall {
 func (w wall) seconds() int64 {
 	return epochDays(w.year, w.month, w.day)*secondsPerDay + int64(w.hour*3600+w.minute*60+w.second)
 }
-
-func (w wall) before(o wall) bool { return w.seconds() < o.seconds() }
 
 func (w wall) sameDay(o wall) bool { return w.year == o.year && w.month == o.month && w.day == o.day }
 

@@ -4,7 +4,6 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // WarningCode says what is odd about a text that is accepted. The values are stable: a catalogue of messages is keyed
@@ -51,40 +50,6 @@ func (e *Expression) Warnings() []Warning {
 		whole.Code = WarnNever
 	}
 	return append(warnings, whole)
-}
-
-// ClockChangeWarnings lists the days in the two years after from on which the expression does not run at all because the
-// clocks of loc jump over its time (see the package comment). Element is that wall-clock time.
-func (e *Expression) ClockChangeWarnings(from time.Time, loc *time.Location) []Warning {
-	if e.noValue != "" {
-		return nil
-	}
-	var warnings []Warning
-	until := from.AddDate(2, 0, 0)
-	for t := from.In(loc); ; {
-		_, end := t.ZoneBounds()
-		if end.IsZero() || end.After(until) {
-			return warnings
-		}
-		if missed, ok := e.missedAt(end); ok {
-			warnings = append(warnings, Warning{Code: WarnSkippedBySpringChange, Element: missed.String()})
-		}
-		t = end
-	}
-}
-
-// missedAt finds the day's only fire inside the gap that the clock change at end makes, if it makes one.
-func (e *Expression) missedAt(end time.Time) (wall, bool) {
-	after, before := wallOf(end), wallOf(end.Add(-time.Second))
-	gapStart := wallFromSeconds(before.seconds() + 1)
-	w, ok := e.nextWall(gapStart)
-	if !ok || !w.before(after) {
-		return wall{}, false
-	}
-	// Any other fire on that date means that the job still runs that day.
-	first, _ := e.nextWall(wall{year: w.year, month: w.month, day: w.day})
-	later, ok := e.nextWall(after)
-	return w, !first.before(gapStart) && !(ok && later.sameDay(w))
 }
 
 func (f *fieldParser) warn(code WarningCode, element, understood string) {

@@ -42,30 +42,43 @@ func (e *Expression) Next(after time.Time, loc *time.Location) (time.Time, error
 // it is shown twice. When no instant does (the clocks jump over it), ok is false and resume is the wall clock at which they
 // land. Offset is the one in force at t, before which no answer is wanted.
 func resolve(clock int64, t time.Time, offset int64) (instant, resume int64, ok bool) {
-	if t.Location() == time.UTC {
+	loc := t.Location()
+	if loc == time.UTC {
 		return clock, 0, true
 	}
+	// ZoneBounds may end a stretch too early (up to Go 1.26 it does on 31 December of leap years, where it ends before it
+	// starts), but never too late. So it can say that no change is near, and nothing else is asked of it.
 	if _, end := t.ZoneBounds(); end.IsZero() || clock-offset < end.Unix()-maxShift {
 		return clock - offset, 0, true
 	}
-
-	// Look at every stretch of constant offset near the answer. There are rarely more than two.
-	period := time.Unix(clock-maxShift, 0).In(t.Location())
-	for {
-		_, o := period.Zone()
-		start, end := period.ZoneBounds()
-		candidate := clock - int64(o)
-		afterStart := start.IsZero() || candidate >= start.Unix()
-		beforeEnd := end.IsZero() || candidate < end.Unix()
-		switch {
-		case afterStart && beforeEnd:
+	for at := clock - maxShift; at <= clock+maxShift; at += maxShift / 4 {
+		o := offsetAt(at, loc)
+		if candidate := clock - o; offsetAt(candidate, loc) == o && (!ok || candidate > instant) {
 			instant, ok = candidate, true
-		case !afterStart && !ok:
-			return 0, start.Unix() + int64(o), false
 		}
-		if end.IsZero() || end.Unix() > clock+maxShift {
-			return instant, 0, ok
-		}
-		period = end
 	}
+	if !ok {
+		landing := firstShowing(clock, clock-maxShift, clock+maxShift, loc)
+		resume = landing + offsetAt(landing, loc)
+	}
+	return instant, resume, ok
+}
+
+// firstShowing is the first instant at which the wall clock shows at least clock. It lies between low, where the wall
+// clock shows less, and high, where it does not.
+func firstShowing(clock, low, high int64, loc *time.Location) int64 {
+	for high-low > 1 {
+		middle := low + (high-low)/2
+		if middle+offsetAt(middle, loc) < clock {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
+}
+
+func offsetAt(unix int64, loc *time.Location) int64 {
+	_, offset := time.Unix(unix, 0).In(loc).Zone()
+	return int64(offset)
 }
