@@ -3,13 +3,186 @@ package db
 import (
 	"context"
 	"database/sql"
-
-	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/database"
+	"errors"
+	"fmt"
+	"strings"
 )
 
-func (p *Pool) adopt(ctx context.Context, target *sql.DB, provider *goose.Provider, store database.Store) error {
+// adopt brings the tables of an XXL-JOB database to the baseline, which is version 3.4.2, by doing only what is missing.
+// The baseline migration then adds the tables that are missing, if any, and finds the others there.
+//
+// XXL-JOB keeps no schema version, and some of its releases changed the create script without an upgrade script, so that the same
+// version is found with different indexes: what counts is what information_schema shows. Every step can be repeated, and
+// what a start that was cut short has left is read again by the next.
+func (p *Pool) adopt(ctx context.Context, target *sql.DB) error {
+	found, err := readSchema(ctx, target)
+	if err != nil {
+		return err
+	}
+	steps, err := adoptionSteps(found)
+	if err != nil {
+		return err
+	}
+	if len(steps) > 0 {
+		p.logger.Info("adopting an XXL-JOB database", "steps", len(steps))
+	}
+	for _, s := range steps {
+		p.logger.Info("adopt: "+s.why, "table", s.table)
+		if err := s.run(ctx, target); err != nil {
+			return fmt.Errorf("%s of %s: %w", s.why, s.table, err)
+		}
+	}
 	return nil
 }
 
-func (p *Pool) verify(ctx context.Context, target *sql.DB) error { return nil }
+// step is one part of an adoption: statements that belong together, of which the last is repeated
+// with its preparation when rows got in between (an old admin may still be running).
+type step struct {
+	table   string
+	why     string
+	prepare string // removes what the statement would trip over; may be empty
+	stmt    string
+}
+
+// adoptTries bounds how often a unique index is tried while somebody else keeps adding duplicates.
+const adoptTries = 5
+
+func (s step) run(ctx context.Context, target *sql.DB) error {
+	for try := 1; ; try++ {
+		if s.prepare != "" {
+			if _, err := target.ExecContext(ctx, s.prepare); err != nil {
+				return err
+			}
+		}
+		_, err := target.ExecContext(ctx, s.stmt)
+		if err == nil || s.prepare == "" || try == adoptTries || !errors.Is(Error(err), ErrDuplicate) {
+			return err
+		}
+	}
+}
+
+var (
+	errQuartz = errors.New("its tables are those of XXL-JOB 2.0 or older (XXL_JOB_QRTZ_…); upgrade to XXL-JOB 2.3 first")
+	errTooNew = errors.New("it belongs to XXL-JOB 3.5, which renamed columns; that is not yet supported")
+)
+
+// adoptionSteps decides what a database lacks. It is pure, and what it returns for a baseline database is nothing.
+func adoptionSteps(found schema) ([]step, error) {
+	job := found["xxl_job_info"]
+	if job == nil {
+		if found["xxl_job_qrtz_trigger_info"] != nil {
+			return nil, errQuartz
+		}
+		return nil, nil
+	}
+	if group := found["xxl_job_group"]; job.has("name") || group != nil && group.has("name") {
+		return nil, errTooNew
+	}
+	var steps []step
+	steps = append(steps, adoptJobs(job)...)
+	steps = append(steps, adoptGroups(found["xxl_job_group"])...)
+	steps = append(steps, adoptRegistry(found["xxl_job_registry"])...)
+	steps = append(steps, adoptRuns(found["xxl_job_log"])...)
+	steps = append(steps, adoptReports(found["xxl_job_log_report"])...)
+	steps = append(steps, adoptUsers(found["xxl_job_user"])...)
+	return steps, nil
+}
+
+func adoptJobs(t *table) []step {
+	var a alteration
+	a.add(t, "schedule_type", "VARCHAR(50) NOT NULL DEFAULT 'NONE'", "job_cron")
+	a.add(t, "schedule_conf", "VARCHAR(128) DEFAULT NULL", "schedule_type")
+	a.add(t, "misfire_strategy", "VARCHAR(50) NOT NULL DEFAULT 'DO_NOTHING'", "schedule_conf")
+	a.toText(t, "executor_param")
+	steps := a.steps(t, "complete the columns")
+	if t.has("job_cron") {
+		// 2.1 and 2.2 knew cron jobs only.
+		steps = append(steps,
+			step{table: t.name, why: "carry job_cron over", stmt: "UPDATE xxl_job_info SET schedule_type = 'CRON', " +
+				"schedule_conf = job_cron WHERE schedule_type = 'NONE' AND schedule_conf IS NULL AND job_cron <> ''"},
+			step{table: t.name, why: "drop job_cron", stmt: "ALTER TABLE xxl_job_info DROP COLUMN job_cron"})
+	}
+	return steps
+}
+
+func adoptGroups(t *table) []step {
+	var a alteration
+	a.widen(t, "title", 64, "NOT NULL")
+	a.toText(t, "address_list")
+	a.add(t, "update_time", "DATETIME DEFAULT NULL", "")
+	if t.has("order") && !t.columns["order"].hasDefault {
+		// Left from 2.1, and nobody but its own admin would ever fill it.
+		a.clause("ALTER COLUMN `order` SET DEFAULT 0")
+	}
+	return a.steps(t, "complete the columns")
+}
+
+func adoptRegistry(t *table) []step {
+	var a alteration
+	if t.has("id") && t.columns["id"].dataType != "bigint" {
+		// Every heartbeat of 2.5 and later burns an id, so an INT really runs out.
+		a.clause("MODIFY COLUMN id BIGINT NOT NULL AUTO_INCREMENT")
+	}
+	keys := []string{"registry_group", "registry_key", "registry_value"}
+	prepare := ""
+	if t != nil && !t.unique(keys...) {
+		prepare = dropDuplicates(t.name, keys)
+		for _, index := range t.indexes {
+			if strings.EqualFold(index.name, "i_g_k_v") {
+				a.clause("DROP INDEX " + quoteName(index.name))
+			}
+		}
+		a.clause("ADD UNIQUE KEY i_g_k_v (registry_group, registry_key, registry_value)")
+		if f := strings.ToLower(t.rowFormat); f == "compact" || f == "redundant" {
+			a.clause("ROW_FORMAT = DYNAMIC") // the older formats cannot index so many bytes
+		}
+	}
+	steps := a.steps(t, "make addresses unique")
+	if len(steps) > 0 {
+		steps[0].prepare = prepare
+	}
+	return steps
+}
+
+func adoptRuns(t *table) []step {
+	var a alteration
+	a.toText(t, "executor_param")
+	a.index(t, "I_trigger_time", "trigger_time")
+	a.index(t, "I_handle_code", "handle_code")
+	a.index(t, "I_jobgroup", "job_group")
+	a.index(t, "I_jobid", "job_id")
+	return a.steps(t, "complete columns and indexes (this may take minutes on a big log)")
+}
+
+func adoptReports(t *table) []step {
+	var a alteration
+	a.add(t, "update_time", "DATETIME DEFAULT NULL", "")
+	prepare := ""
+	if t != nil && !t.unique("trigger_day") {
+		prepare = dropDuplicates(t.name, []string{"trigger_day"})
+		a.clause("ADD UNIQUE KEY i_trigger_day (trigger_day)")
+	}
+	steps := a.steps(t, "complete the columns")
+	if len(steps) > 0 {
+		steps[0].prepare = prepare
+	}
+	return steps
+}
+
+func adoptUsers(t *table) []step {
+	var a alteration
+	a.widen(t, "password", 100, "NOT NULL")
+	a.add(t, "token", "VARCHAR(100) DEFAULT NULL", "password")
+	return a.steps(t, "make room for modern password hashes")
+}
+
+// dropDuplicates keeps the newest row of each value, which for addresses and day counts is the one that is kept up to date.
+func dropDuplicates(table string, keys []string) string {
+	var same strings.Builder
+	for _, k := range keys {
+		same.WriteString(k + " IS NOT NULL AND ")
+	}
+	// The inner SELECT has a table of its own because MySQL cannot read the table it deletes from.
+	return "DELETE FROM " + table + " WHERE " + same.String() + "id NOT IN (SELECT kept.id FROM (SELECT MAX(id) AS id FROM " +
+		table + " GROUP BY " + strings.Join(keys, ", ") + ") AS kept)"
+}

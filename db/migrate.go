@@ -23,7 +23,7 @@ var migrationFiles embed.FS
 const (
 	versionTable = "punctual_version"
 	lockTable    = "punctual_migration_lock"
-	// baseline is the migration that an XXL-JOB database does not need.
+	// baseline is the migration after which an XXL-JOB database is ours.
 	baseline = 1
 )
 
@@ -78,8 +78,14 @@ func (p *Pool) migrate(ctx context.Context, target *sql.DB) error {
 		return fmt.Errorf("prepare migrations: %w", err)
 	}
 	if p.dialect == MySQL {
-		if err := p.adopt(ctx, target, provider, store); err != nil {
-			return fmt.Errorf("adopt XXL-JOB database: %w", err)
+		version, err := provider.GetDBVersion(ctx)
+		if err != nil {
+			return fmt.Errorf("read schema version: %w", err)
+		}
+		if version < baseline {
+			if err := p.adopt(ctx, target); err != nil {
+				return fmt.Errorf("adopt the XXL-JOB database %s: %w", p, err)
+			}
 		}
 	}
 	for {

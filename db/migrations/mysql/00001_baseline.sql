@@ -1,5 +1,5 @@
 -- The tables as XXL-JOB 3.4.2 creates them, so that its admin can be put back at any time.
--- An existing XXL-JOB database is brought to this state by Go code (adopt.go) and never runs this file.
+-- The tables of an existing XXL-JOB database are brought to this state by Go code first (adopt.go); here they are found.
 -- Every statement may be repeated: DDL commits on its own, and a start that was cut short here is simply run again.
 
 -- +goose Up

@@ -1,0 +1,48 @@
+package db
+
+import (
+	"context"
+	"io/fs"
+)
+
+// AdoptSteps runs the first n steps of an adoption and returns how many there are, as a start that was cut short would.
+func AdoptSteps(ctx context.Context, p *Pool, n int) (int, error) {
+	found, err := readSchema(ctx, p.DB)
+	if err != nil {
+		return 0, err
+	}
+	steps, err := adoptionSteps(found)
+	if err != nil {
+		return 0, err
+	}
+	for _, s := range steps[:min(n, len(steps))] {
+		if err := s.run(ctx, p.DB); err != nil {
+			return 0, err
+		}
+	}
+	return len(steps), nil
+}
+
+// MigrationText returns one migration file of MySQL.
+func MigrationText(name string) (string, error) {
+	content, err := fs.ReadFile(migrationFiles, "migrations/mysql/"+name)
+	return string(content), err
+}
+
+// ParseURL shows how an address is understood: the DSN's account, address, database, and the zone.
+func ParseURL(raw string) (user, password, address, name, zone string, err error) {
+	t, err := parseURL(raw)
+	if err != nil {
+		return "", "", "", "", "", err
+	}
+	if t.zone != nil {
+		zone = t.zone.String()
+	}
+	return t.cfg.User, t.cfg.Passwd, t.cfg.Net + ":" + t.cfg.Addr, t.cfg.DBName, zone, nil
+}
+
+// TestVersionTable is the name of the table that records migrations.
+const TestVersionTable = versionTable
+
+// TestLockTable is the name of the table whose row is the migration lock.
+const TestLockTable = lockTable

@@ -1,0 +1,124 @@
+package db_test
+
+import (
+	"database/sql"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+)
+
+func TestMigrateTwice(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		if err := pool.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := count(t, pool.DB, "xxl_job_lock"); n != 1 {
+			t.Errorf("rows in xxl_job_lock = %d, want 1", n)
+		}
+	})
+}
+
+// TestMigrateTogether starts several admins at once on an empty database and on one to be adopted.
+func TestMigrateTogether(t *testing.T) {
+	t.Parallel()
+	fresh := schemaOf(t, dbtest.New(t, db.MySQL).DB)
+	for _, adopted := range []bool{false, true} {
+		t.Run(fmt.Sprintf("adopted=%v", adopted), func(t *testing.T) {
+			t.Parallel()
+			url := dbtest.MariaDB(t)
+			first := dbtest.Open(t, db.Config{URL: url})
+			if adopted {
+				eras[0].create(t, first.DB)
+				eras[0].fill(t, first.DB)
+			}
+			var admins sync.WaitGroup
+			for range 6 {
+				pool := dbtest.Open(t, db.Config{URL: url, MaxConns: 2})
+				admins.Go(func() {
+					if err := pool.Migrate(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			admins.Wait()
+			if diff := cmp.Diff(fresh, schemaOf(t, first.DB)); diff != "" {
+				t.Errorf("(-fresh +migrated):\n%s", diff)
+			}
+			if n := count(t, first.DB, db.TestVersionTable); n != 7 {
+				t.Errorf("noted versions = %d, want 7: each once and the zero", n)
+			}
+		})
+	}
+}
+
+// TestMigrateNotNoted takes back the notes of migrations that were done, the state that a crash between the two leaves.
+func TestMigrateNotNoted(t *testing.T) {
+	t.Parallel()
+	for version := range 7 {
+		pool := dbtest.New(t, db.MySQL)
+		want := schemaOf(t, pool.DB)
+		mustExec(t, pool.DB, fmt.Sprintf("DELETE FROM %s WHERE version_id > %d", db.TestVersionTable, version))
+		if err := pool.Migrate(t.Context()); err != nil {
+			t.Errorf("version %d noted: %v", version, err)
+		}
+		if diff := cmp.Diff(want, schemaOf(t, pool.DB)); diff != "" {
+			t.Errorf("version %d noted (-want +got):\n%s", version, diff)
+		}
+	}
+}
+
+// TestMigrateHalfBaseline stops inside the first file, whose tables commit one by one.
+func TestMigrateHalfBaseline(t *testing.T) {
+	t.Parallel()
+	fresh := schemaOf(t, dbtest.New(t, db.MySQL).DB)
+	text, err := db.MigrationText("00001_baseline.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ = strings.Cut(text, "-- +goose Up\n")
+	statements := strings.Split(strings.TrimSpace(text), ";")
+	for n := range statements {
+		pool := dbtest.Open(t, db.Config{URL: dbtest.MariaDB(t)})
+		for _, s := range statements[:n] {
+			mustExec(t, pool.DB, s)
+		}
+		if err := pool.Migrate(t.Context()); err != nil {
+			t.Fatalf("after %d statements: %v", n, err)
+		}
+		if diff := cmp.Diff(fresh, schemaOf(t, pool.DB)); diff != "" {
+			t.Errorf("after %d statements (-fresh +got):\n%s", n, diff)
+		}
+	}
+}
+
+// TestMigrateAfterDeadHolder leaves the lock of a process that died, with a lease that is about to end.
+func TestMigrateAfterDeadHolder(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL)
+	mustExec(t, pool.DB, "DELETE FROM "+db.TestVersionTable+" WHERE version_id = 6")
+	mustExec(t, pool.DB, "UPDATE "+db.TestLockTable+" SET locked = true, locked_by = 'dead', lease_expires_at = NOW(6) + INTERVAL 1 SECOND")
+	start := time.Now()
+	if err := pool.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took < 500*time.Millisecond {
+		t.Errorf("migrated after %v, while the lock was held by another", took)
+	}
+}
+
+func count(t *testing.T, pool *sql.DB, table string) int {
+	t.Helper()
+	var n int
+	if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
