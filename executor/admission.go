@@ -1,0 +1,248 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// job is the queue of one job. It exists while it has something running or waiting.
+type job struct {
+	id      int64
+	running *task
+	waiting []*task // in the order they will run
+}
+
+// task is a run inside the executor. Its fields are set before it is shared, or guarded by Executor.mu, unless they say
+// otherwise.
+type task struct {
+	run      *Run
+	job      *job
+	handler  Handler
+	timeout  time.Duration
+	sequence int64
+	accepted *commit // nil for a resumed run, which is in the journal already
+	begun    bool    // the journal knows that it starts
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	decided  bool // the result is reported, or the run was refused after all
+	detached bool // its job goes on without waiting for the handler
+}
+
+// refusal is an answer to /run other than success.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// admit checks a request and queues its run. It returns when the run is in the journal. body is kept.
+func (e *Executor) admit(req *wire.RunRequest, body []byte) error {
+	t, err := e.prepare(req)
+	if err != nil {
+		return err
+	}
+	if err := e.enqueue(t, req, body); err != nil {
+		t.cancel(nil)
+		return err
+	}
+	if err := t.accepted.wait(); err != nil {
+		e.takeBack(t)
+		return refusal(fmt.Sprintf("the run is refused, because the executor cannot write its journal: %v", err))
+	}
+	e.accepted.Add(1)
+	if req.BlockStrategy == wire.BlockCoverEarly {
+		e.cover(t)
+	}
+	return nil
+}
+
+// prepare finds what will do the work.
+func (e *Executor) prepare(req *wire.RunRequest) (*task, error) {
+	var handler Handler
+	name := req.ExecutorHandler
+	switch {
+	case req.GlueType == wire.GlueBean:
+		found, ok := e.handler(req.ExecutorHandler)
+		if !ok {
+			return nil, refusal(fmt.Sprintf("job handler [%s] not found.", req.ExecutorHandler))
+		}
+		handler = found
+	default:
+		language, ok := languages[req.GlueType]
+		if !ok {
+			kind := string(req.GlueType)
+			if kind == "" {
+				kind = "null"
+			}
+			return nil, refusal(fmt.Sprintf("glueType[%s] is not valid.", kind))
+		}
+		if !e.config.GlueEnabled {
+			return nil, refusal(fmt.Sprintf("fail, current glue type [%s] not supported.", language.title))
+		}
+		if len(language.commands) == 0 {
+			return nil, refusal(fmt.Sprintf("fail, current glue type [%s] not supported: this executor is not a JVM.", language.title))
+		}
+		handler = e.scripts.handler(language, req)
+		name = language.title
+	}
+	now := time.Now()
+	triggered := time.UnixMilli(req.LogDateTime)
+	run := &Run{
+		JobID: req.JobID, LogID: req.LogID, Handler: req.ExecutorHandler, Param: req.ExecutorParams, Time: triggered,
+		Shard: Shard{Index: req.BroadcastIndex, Total: max(req.BroadcastTotal, 1)},
+		log:   e.logs.open(req.LogID, triggered, now, name, req.ExecutorParams),
+	}
+	t := &task{run: run, handler: handler, timeout: time.Duration(req.TimeoutSeconds) * time.Second}
+	t.ctx, t.cancel = context.WithCancelCause(context.WithValue(context.Background(), runKey{}, run))
+	return t, nil
+}
+
+// enqueue puts the run at the end of its job's queue and starts a worker if the job has none. The worker waits for the
+// journal itself, so that the run counts (for duplicates, for block strategies) from this moment on.
+func (e *Executor) enqueue(t *task, req *wire.RunRequest, body []byte) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state != stateStarted {
+		return refusal("the executor is shutting down, the run is refused")
+	}
+	j := e.jobs[t.run.JobID]
+	busy := j != nil
+	switch {
+	case e.live[t.run.LogID] != nil:
+		return refusal(fmt.Sprintf("repeat trigger job, logId:%d", t.run.LogID))
+	case busy && req.BlockStrategy == wire.BlockDiscardLater:
+		return refusal("block strategy effect：Discard Later")
+	case busy && len(j.waiting) >= e.config.QueueLimit:
+		return refusal(fmt.Sprintf("the queue of job %d is full: %d runs wait", t.run.JobID, len(j.waiting)))
+	case len(e.live) >= e.config.MaxRuns:
+		return refusal(fmt.Sprintf("the executor is full: %d runs wait or run", len(e.live)))
+	case e.reporter.undelivered() >= maxUndelivered:
+		return refusal(fmt.Sprintf("the executor is full: %d results wait for an admin", maxUndelivered))
+	case !e.seen.add(t.run.LogID, req.LogDateTime):
+		return refusal(fmt.Sprintf("repeat trigger job, logId:%d", t.run.LogID))
+	}
+	t.begun = !busy
+	t.accepted = e.journal.accept(t.run.LogID, body, t.begun)
+	e.queue(t)
+	return nil
+}
+
+// queue adds t to its job, made if need be. The caller holds mu.
+func (e *Executor) queue(t *task) {
+	j := e.jobs[t.run.JobID]
+	if j == nil {
+		j = &job{id: t.run.JobID}
+		e.jobs[j.id] = j
+		e.workers.Go(func() { e.work(j) })
+	}
+	e.sequence++
+	t.job, t.sequence = j, e.sequence
+	j.waiting = append(j.waiting, t)
+	e.live[t.run.LogID] = t
+}
+
+// takeBack removes a run that could not be recorded. Its worker may hold it already; it looks at decided before it
+// begins.
+func (e *Executor) takeBack(t *task) {
+	e.seen.remove(t.run.LogID)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t.decided = true
+	delete(e.live, t.run.LogID)
+	for i, w := range t.job.waiting {
+		if w == t {
+			t.job.waiting = append(t.job.waiting[:i], t.job.waiting[i+1:]...)
+			break
+		}
+	}
+	t.cancel(nil)
+}
+
+// cover ends everything of the job that came before t.
+func (e *Executor) cover(t *task) {
+	e.mu.Lock()
+	j := t.job
+	dropped := e.takeWaitingOf(j, func(w *task) bool { return w.sequence < t.sequence })
+	running := j.running
+	e.mu.Unlock()
+	for _, w := range dropped {
+		e.drop(w, reasonCovered+suffixWaiting)
+	}
+	if running != nil && running.sequence < t.sequence {
+		e.end(running, reasonCovered+suffixRunning)
+	}
+}
+
+// kill ends the runs of a job, or only run logID if that is not zero, and says whether there was any.
+func (e *Executor) kill(jobID, logID int64) bool {
+	wanted := func(t *task) bool { return t.run.JobID == jobID && (logID == 0 || t.run.LogID == logID) }
+	e.mu.Lock()
+	var dropped []*task
+	var running *task
+	if j := e.jobs[jobID]; j != nil {
+		dropped = e.takeWaitingOf(j, wanted)
+		if j.running != nil && wanted(j.running) {
+			running = j.running
+		}
+	}
+	e.mu.Unlock()
+	for _, t := range dropped {
+		e.drop(t, reasonKilled+suffixWaiting)
+	}
+	return (running != nil && e.end(running, reasonKilled+suffixRunning)) || len(dropped) > 0
+}
+
+// busy says whether a job has something running or waiting.
+func (e *Executor) busy(jobID int64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.jobs[jobID] != nil
+}
+
+// takeWaiting removes the wanted runs from all queues. The caller holds mu.
+func (e *Executor) takeWaiting(wanted func(*task) bool) []*task {
+	var taken []*task
+	for _, j := range e.jobs {
+		taken = append(taken, e.takeWaitingOf(j, wanted)...)
+	}
+	return taken
+}
+
+// takeWaitingOf removes the wanted runs from the job's queue. The caller holds mu.
+func (e *Executor) takeWaitingOf(j *job, wanted func(*task) bool) (taken []*task) {
+	kept := j.waiting[:0]
+	for _, t := range j.waiting {
+		if wanted(t) {
+			taken = append(taken, t)
+		} else {
+			kept = append(kept, t)
+		}
+	}
+	clear(j.waiting[len(kept):])
+	j.waiting = kept
+	return taken
+}
+
+// runningTasks lists the runs that have begun. The caller holds mu.
+func (e *Executor) runningTasks() []*task {
+	var running []*task
+	for _, j := range e.jobs {
+		if j.running != nil {
+			running = append(running, j.running)
+		}
+	}
+	return running
+}
+
+// liveLog is the log of a run that is waiting, running, or has a handler that did not return; nil for any other.
+func (e *Executor) liveLog(logID int64) *runLog {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t := e.live[logID]; t != nil {
+		return t.run.log
+	}
+	return nil
+}

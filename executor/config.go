@@ -1,0 +1,80 @@
+package executor
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Config says how an executor behaves. Only AppName is always needed.
+type Config struct {
+	AppName string   // the executor group this executor belongs to
+	Admins  []string // base addresses of the admins; empty: not registered, results are kept until there is one
+	// Token is the shared secret in both directions. An empty one leaves the port open to everybody, and is therefore
+	// refused together with GlueEnabled, unless InsecureNoToken says that it is meant.
+	Token           string
+	InsecureNoToken bool
+
+	Listen   string       // host:port to listen on; empty or port 0: the first free port from 9999 upwards
+	Listener net.Listener // takes the place of Listen
+	Address  string       // the URL admins call; empty: http://<first address of this machine>:<port>/
+
+	DataDir     string // run logs, scripts and the journal; default data/executor
+	GlueEnabled bool   // run scripts that admins send
+
+	LogRetentionDays int   // days that run logs are kept; below 3 for ever, as upstream; default 30
+	MaxLogBytes      int64 // bound of one run's log; default 64 MiB
+
+	QueueLimit    int           // waiting runs of one job; default 1000
+	MaxRuns       int           // waiting and running runs of all jobs; default 100,000
+	OverlapGrace  time.Duration // how long an ended run's handler may keep its job's queue waiting; default 10 s
+	DrainTimeout  time.Duration // how long a drain waits for running runs when its context has no deadline; default 30 s
+	BeatInterval  time.Duration // default 30 s; admins forget an executor after 90 s
+	CallbackBatch int           // results in one request; default 200, at most 500
+	AdminTimeout  time.Duration // for one request to one admin; default 5 s
+	// NoSync leaves it to the operating system when the journal reaches the disk. A crash of the process loses nothing
+	// either way; without the sync a power failure may lose the last second.
+	NoSync bool
+
+	HTTPClient *http.Client // towards the admins; default wire.NewHTTPClient
+	Logger     *slog.Logger // default slog.Default
+}
+
+// withDefaults checks c and fills what was left open.
+func (c Config) withDefaults() (Config, error) {
+	var errs []error
+	if strings.TrimSpace(c.AppName) == "" {
+		errs = append(errs, errors.New("the app name is empty"))
+	}
+	for _, address := range c.Admins {
+		if u, err := url.Parse(address); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			errs = append(errs, fmt.Errorf("admin address %q is not an http URL", address))
+		}
+	}
+	if c.Token == "" && c.GlueEnabled && !c.InsecureNoToken {
+		errs = append(errs, errors.New("scripts are enabled but the access token is empty: everybody who reaches the port could run code"))
+	}
+	if len(errs) > 0 {
+		return c, errors.Join(errs...)
+	}
+	c.DataDir = cmp.Or(c.DataDir, "data/executor")
+	c.LogRetentionDays = cmp.Or(c.LogRetentionDays, 30)
+	c.MaxLogBytes = cmp.Or(c.MaxLogBytes, 64<<20)
+	c.QueueLimit = cmp.Or(c.QueueLimit, 1000)
+	c.MaxRuns = cmp.Or(c.MaxRuns, 100_000)
+	c.OverlapGrace = cmp.Or(c.OverlapGrace, 10*time.Second)
+	c.DrainTimeout = cmp.Or(c.DrainTimeout, 30*time.Second)
+	c.BeatInterval = cmp.Or(c.BeatInterval, 30*time.Second)
+	c.CallbackBatch = min(cmp.Or(c.CallbackBatch, 200), 500)
+	c.AdminTimeout = cmp.Or(c.AdminTimeout, 5*time.Second)
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c, nil
+}

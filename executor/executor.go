@@ -1,0 +1,245 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// Executor runs jobs. Make one with [New], give it handlers, then [Executor.Run] it, or [Executor.Start] and
+// [Executor.Drain] it.
+type Executor struct {
+	config Config
+	logger *slog.Logger
+	admins *wire.AdminClient
+	client *http.Client
+
+	handlersMu sync.RWMutex
+	handlers   map[string]Handler
+
+	// Made by Start.
+	lock     *os.File
+	instance string // marks the processes of this data folder's scripts
+	journal  *journal
+	logs     *logStore
+	seen     *seen
+	scripts  *scriptStore
+	reporter *reporter
+	server   *http.Server
+	listener net.Listener
+	address  string // as registered
+
+	mu       sync.Mutex
+	state    state
+	jobs     map[int64]*job  // that have something running or waiting
+	live     map[int64]*task // by log id: waiting, running, or ended with a handler that has not returned
+	sequence int64
+
+	workers    sync.WaitGroup // goroutines that run handlers
+	services   sync.WaitGroup // the other goroutines
+	stopLoops  context.CancelFunc
+	registered atomic.Bool // an admin has our address
+	beatNow    chan struct{}
+
+	accepted, refused, succeeded, failed atomic.Int64
+}
+
+type state int
+
+const (
+	stateNew state = iota
+	stateStarted
+	stateDraining
+	stateClosed
+)
+
+// Stats is what an executor is doing and has done since its start.
+type Stats struct {
+	Waiting, Running int // runs; Running counts those whose handler goes on after their end
+	Undelivered      int // results no admin has acknowledged yet
+	Accepted         int64
+	Refused          int64
+	Succeeded        int64
+	Failed           int64
+}
+
+// New checks config. Nothing is opened or started yet.
+func New(config Config) (*Executor, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("executor: %w", err)
+	}
+	client := config.HTTPClient
+	if client == nil {
+		client = wire.NewHTTPClient(8)
+	}
+	return &Executor{
+		config: config, logger: config.Logger, client: client,
+		admins:   wire.NewAdminClient(client, config.Admins, config.Token, config.AppName, config.AdminTimeout),
+		handlers: make(map[string]Handler),
+		jobs:     make(map[int64]*job), live: make(map[int64]*task), beatNow: make(chan struct{}, 1),
+	}, nil
+}
+
+// Handle gives the executor a job handler. Like http.Handle it panics when the name is empty or taken: that is a mistake
+// in the program, best seen when it starts.
+func (e *Executor) Handle(name string, h Handler) {
+	e.handlersMu.Lock()
+	defer e.handlersMu.Unlock()
+	if name == "" || h == nil {
+		panic("executor: Handle with an empty name or no handler")
+	}
+	if _, taken := e.handlers[name]; taken {
+		panic("executor: handler " + name + " is already there")
+	}
+	e.handlers[name] = h
+}
+
+func (e *Executor) handler(name string) (Handler, bool) {
+	e.handlersMu.RLock()
+	defer e.handlersMu.RUnlock()
+	h, ok := e.handlers[name]
+	return h, ok
+}
+
+// HasToken says whether callers must know a token, so that whoever adds handlers that run what they are told can insist.
+func (e *Executor) HasToken() bool { return e.config.Token != "" || e.config.InsecureNoToken }
+
+// Start opens the data folder, takes up what was going on before, listens and registers. When it returns without an
+// error the executor accepts runs until Drain or Stop; ctx only bounds the start itself.
+func (e *Executor) Start(ctx context.Context) (err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state != stateNew {
+		return errors.New("executor: started before")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var undo []func()
+	defer func() {
+		if err != nil {
+			for i := len(undo) - 1; i >= 0; i-- {
+				undo[i]()
+			}
+			err = fmt.Errorf("executor: %w", err)
+		}
+	}()
+	if err := os.MkdirAll(e.config.DataDir, 0o755); err != nil {
+		return err
+	}
+	if e.lock, err = lockDir(e.config.DataDir); err != nil {
+		return err
+	}
+	undo = append(undo, func() { _ = e.lock.Close() })
+	if e.instance, err = instanceMark(e.config.DataDir); err != nil {
+		return err
+	}
+	if e.logs, err = openLogStore(filepath.Join(e.config.DataDir, "logs"), e.config.MaxLogBytes, e.logger); err != nil {
+		return fmt.Errorf("run logs: %w", err)
+	}
+	undo = append(undo, e.logs.close)
+	if e.scripts, err = openScriptStore(filepath.Join(e.config.DataDir, "gluesource"), e.instance); err != nil {
+		return fmt.Errorf("scripts: %w", err)
+	}
+	undo = append(undo, e.scripts.close)
+	if e.listener, err = e.listen(); err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	undo = append(undo, func() { _ = e.listener.Close() })
+	if e.journal, err = openJournal(filepath.Join(e.config.DataDir, "journal"), !e.config.NoSync, e.logger); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	e.seen = e.journal.seen
+	e.address = e.advertise(e.listener.Addr())
+	e.reporter = newReporter(e.admins, e.journal, e.config.CallbackBatch, e.logger)
+	e.server = &http.Server{
+		Handler: e, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 90 * time.Second,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(e.logger.Handler(), slog.LevelDebug),
+	}
+
+	loops, stop := context.WithCancel(context.Background())
+	e.stopLoops = stop
+	e.state = stateStarted
+	go e.journal.run() // ended by journal.close
+	e.resume()
+	e.services.Go(func() { e.reporter.run(loops) })
+	e.services.Go(func() { e.beatLoop(loops) })
+	e.services.Go(func() { e.cleanLoop(loops) })
+	e.services.Go(func() {
+		if err := e.server.Serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
+			e.logger.Error("executor server ended", "error", err)
+		}
+	})
+	e.logger.Info("executor started", "group", e.config.AppName, "executor", e.address, "data_dir", e.config.DataDir)
+	return nil
+}
+
+// Addr is the address the executor listens on, once started.
+func (e *Executor) Addr() net.Addr {
+	if e.listener == nil {
+		return nil
+	}
+	return e.listener.Addr()
+}
+
+// Address is the URL the executor registers, once started.
+func (e *Executor) Address() string { return e.address }
+
+// Run starts the executor, waits until ctx ends, and drains it for at most [Config.DrainTimeout].
+func (e *Executor) Run(ctx context.Context) error {
+	if err := e.Start(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return e.Drain(context.WithoutCancel(ctx))
+}
+
+// Stats counts what is going on.
+func (e *Executor) Stats() Stats {
+	s := Stats{Accepted: e.accepted.Load(), Refused: e.refused.Load(), Succeeded: e.succeeded.Load(), Failed: e.failed.Load()}
+	e.mu.Lock()
+	for _, j := range e.jobs {
+		s.Waiting += len(j.waiting)
+	}
+	s.Running = len(e.live) - s.Waiting
+	started := e.state != stateNew
+	e.mu.Unlock()
+	if started {
+		s.Undelivered = e.reporter.undelivered()
+	}
+	return s
+}
+
+// cleanLoop removes old run logs, at the start and then every few hours.
+func (e *Executor) cleanLoop(ctx context.Context) {
+	if e.config.LogRetentionDays < 3 { // as upstream: anything less keeps them for ever
+		return
+	}
+	ticker := time.NewTicker(6 * time.Hour)
+	defer ticker.Stop()
+	for {
+		removed, err := e.logs.clean(time.Now(), e.config.LogRetentionDays)
+		if err != nil {
+			e.logger.Warn("clean run logs", "error", err)
+		}
+		if removed > 0 {
+			e.logger.Info("old run logs removed", "days", removed)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package executor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// logStore holds the run-log files of an executor. All are opened through one [os.Root], since their names come from
+// outside.
+type logStore struct {
+	root     *os.Root // {DataDir}/logs
+	maxBytes int64
+	logger   *slog.Logger
+	budget   quietBudget
+	marks    bookmarks
+
+	// write is os.File.Write; a test puts a full disk in its place.
+	write func(*os.File, []byte) (int, error)
+
+	mu    sync.Mutex
+	days  map[string]bool // folders that exist
+	memo  map[int64]string
+	order []int64 // keys of memo, a ring
+	next  int
+}
+
+const quietKept = 16 << 10 // texts of quiet runs kept in memory, about 5 MB
+
+func openLogStore(dir string, maxBytes int64, logger *slog.Logger) (*logStore, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &logStore{
+		root: root, maxBytes: maxBytes, logger: logger, write: (*os.File).Write,
+		days: make(map[string]bool), memo: make(map[int64]string), marks: bookmarks{limit: 512},
+	}, nil
+}
+
+func (s *logStore) close() { _ = s.root.Close() }
+
+// open begins the log of a run. Nothing touches the disk before the first line.
+func (s *logStore) open(logID int64, triggered, now time.Time, handler, param string) *runLog {
+	const mostParam = 2000
+	if len(param) > mostParam {
+		param = strings.ToValidUTF8(param[:mostParam], "") + "…"
+	}
+	intro := fmt.Sprintf("%s [%s]-[0]-[run-%d] ----------- job execute start -----------\n"+
+		"%[1]s [%[2]s]-[0]-[run-%[3]d] ----------- Param: %[4]s\n", now.Format(logTime), handler, logID, oneLine(param))
+	return &runLog{store: s, logID: logID, day: dayOf(triggered), started: now, intro: intro, maxBytes: s.maxBytes,
+		onTrouble: func(err error) {
+			s.logger.Error("run log cannot be written", "log_id", logID, "error", err)
+		}}
+}
+
+// dayOf names the folder of a run triggered at t, in the executor's zone.
+func dayOf(t time.Time) string { return t.Format(time.DateOnly) }
+
+func logName(day string, logID int64) string {
+	return path.Join(day, strconv.FormatInt(logID, 10)+".log")
+}
+
+// create opens a run's file for appending.
+func (s *logStore) create(day string, logID int64) (*os.File, error) {
+	s.mu.Lock()
+	known := s.days[day]
+	s.mu.Unlock()
+	if !known {
+		if err := s.makeDay(day); err != nil {
+			return nil, err
+		}
+	}
+	const flags = os.O_CREATE | os.O_APPEND | os.O_WRONLY
+	file, err := s.root.OpenFile(logName(day, logID), flags, 0o644)
+	if errors.Is(err, fs.ErrNotExist) { // the folder was removed behind our back
+		if err = s.makeDay(day); err == nil {
+			file, err = s.root.OpenFile(logName(day, logID), flags, 0o644)
+		}
+	}
+	return file, err
+}
+
+func (s *logStore) makeDay(day string) error {
+	if err := s.root.Mkdir(day, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	s.mu.Lock()
+	s.days[day] = true
+	s.mu.Unlock()
+	return nil
+}
+
+// quiet keeps the log of a run that wrote nothing: as a file while there is budget, else in memory. The log's lock is
+// held by the caller.
+func (s *logStore) quiet(l *runLog) {
+	text := l.intro + l.outro
+	if s.budget.take(time.Now()) {
+		file, err := s.create(l.day, l.logID)
+		if err == nil {
+			_, err = s.write(file, []byte(text))
+			_ = file.Close()
+		}
+		if err == nil {
+			return
+		}
+		// Nobody misses these lines enough to make the result say so.
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.order) < quietKept {
+		s.order = append(s.order, l.logID)
+	} else {
+		delete(s.memo, s.order[s.next])
+		s.order[s.next] = l.logID
+		s.next = (s.next + 1) % quietKept
+	}
+	s.memo[l.logID] = text
+}
+
+// remembered is the text of a quiet run that has no file.
+func (s *logStore) remembered(logID int64) (string, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text, ok := s.memo[logID]
+	return text, ok
+}
+
+// find opens the file of a run. The admin asks with a time from its database, which may be rounded or of another zone,
+// so the neighbouring days are tried too.
+func (s *logStore) find(logID int64, triggered time.Time) (*os.File, error) {
+	for _, offset := range []int{0, -1, 1} {
+		file, err := s.root.Open(logName(dayOf(triggered.AddDate(0, 0, offset)), logID))
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return file, err
+		}
+	}
+	return nil, fs.ErrNotExist
+}
+
+// clean removes the folders of days more than days ago and returns how many.
+func (s *logStore) clean(now time.Time, days int) (int, error) {
+	dir, err := s.root.Open(".")
+	if err != nil {
+		return 0, err
+	}
+	entries, err := dir.ReadDir(-1)
+	_ = dir.Close()
+	if err != nil {
+		return 0, err
+	}
+	removed := 0
+	var errs []error
+	for _, entry := range entries {
+		day, err := time.ParseInLocation(time.DateOnly, entry.Name(), now.Location())
+		if err != nil || !entry.IsDir() || !day.AddDate(0, 0, days+1).Before(now) {
+			continue
+		}
+		s.mu.Lock()
+		delete(s.days, entry.Name())
+		s.mu.Unlock()
+		if err := s.root.RemoveAll(entry.Name()); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed++
+	}
+	return removed, errors.Join(errs...)
+}
+
+// oneLine keeps a parameter from breaking the opening lines into more.
+func oneLine(s string) string {
+	return strings.NewReplacer("\r\n", "⏎", "\n", "⏎", "\r", "⏎").Replace(s)
+}

@@ -1,0 +1,232 @@
+package executor
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// reporter delivers results to the admins: in batches, again and again until one acknowledges them. What it holds is
+// also in the journal.
+type reporter struct {
+	admins  callbackSender
+	journal *journal
+	batch   int
+	logger  *slog.Logger
+
+	wake chan struct{} // holds one for each sender that should look
+
+	mu      sync.Mutex
+	queue   []result // oldest first
+	sending int      // results in requests that are under way
+	failing bool     // the last request failed; only one sender tries then
+	changed chan struct{}
+}
+
+// callbackSender is what the reporter needs of [wire.AdminClient].
+type callbackSender interface {
+	Callback(ctx context.Context, callbacks []wire.Callback) error
+}
+
+// result is a callback with the journal's promise about it.
+type result struct {
+	cb   *wire.Callback
+	safe *commit // nil when the journal had it before
+}
+
+const (
+	// senders is how many requests go on at once: two hide the time one admin needs to commit.
+	senders = 2
+	// maxBatchBytes keeps requests well below the body limits of admins and of proxies before them.
+	maxBatchBytes = 512 << 10
+	// maxUndelivered bounds the memory results take while no admin answers; new runs are refused beyond.
+	maxUndelivered = 500_000
+
+	firstRetry = 500 * time.Millisecond
+	lastRetry  = 15 * time.Second
+)
+
+func newReporter(admins callbackSender, journal *journal, batch int, logger *slog.Logger) *reporter {
+	return &reporter{admins: admins, journal: journal, batch: batch, logger: logger,
+		wake: make(chan struct{}, senders), changed: make(chan struct{}, 1)}
+}
+
+// add queues a result.
+func (r *reporter) add(cb *wire.Callback, safe *commit) {
+	r.mu.Lock()
+	r.queue = append(r.queue, result{cb, safe})
+	r.mu.Unlock()
+	r.poke()
+}
+
+func (r *reporter) poke() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// undelivered counts the results no admin has acknowledged.
+func (r *reporter) undelivered() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.queue) + r.sending
+}
+
+// run sends until ctx ends.
+func (r *reporter) run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for range senders {
+		wg.Go(func() {
+			retry := firstRetry
+			for {
+				for r.sendOnce(ctx) {
+					retry = firstRetry
+				}
+				if !r.pause(ctx, &retry) {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// pause waits for work, or after a failure for the next attempt. It returns false when ctx has ended.
+func (r *reporter) pause(ctx context.Context, retry *time.Duration) bool {
+	r.mu.Lock()
+	failing := r.failing && len(r.queue) > 0
+	r.mu.Unlock()
+	if !failing {
+		select {
+		case <-r.wake:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	timer := time.NewTimer(*retry)
+	defer timer.Stop()
+	*retry = min(*retry*2, lastRetry)
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// sendOnce sends one batch and says whether it was acknowledged.
+func (r *reporter) sendOnce(ctx context.Context) bool {
+	taken := r.take()
+	if len(taken) == 0 || ctx.Err() != nil {
+		r.giveBack(taken, nil)
+		return false
+	}
+	callbacks := make([]wire.Callback, len(taken))
+	pointers := make([]*wire.Callback, len(taken))
+	for i, res := range taken {
+		callbacks[i], pointers[i] = *res.cb, res.cb
+	}
+	// The last one's commit is the latest. If the journal cannot be written, sending is all the more urgent.
+	if safe := taken[len(taken)-1].safe; safe != nil {
+		_ = safe.wait()
+	}
+	err := r.admins.Callback(ctx, callbacks)
+	if err != nil {
+		r.giveBack(taken, err)
+		return false
+	}
+	r.journal.acknowledged(pointers)
+	r.mu.Lock()
+	r.sending -= len(taken)
+	recovered := r.failing
+	r.failing = false
+	r.mu.Unlock()
+	if recovered {
+		r.logger.Info("results are delivered again")
+		r.poke()
+	}
+	r.signal()
+	return true
+}
+
+// take removes a batch from the head of the queue. While requests fail only one is tried at a time.
+func (r *reporter) take() []result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failing && r.sending > 0 {
+		return nil
+	}
+	n, bytes := 0, 0
+	for n < len(r.queue) && n < r.batch {
+		bytes += 120 + len(r.queue[n].cb.HandleMsg)
+		if n > 0 && bytes > maxBatchBytes {
+			break
+		}
+		n++
+	}
+	taken := append([]result(nil), r.queue[:n]...)
+	clear(r.queue[:n])
+	if r.queue = r.queue[n:]; len(r.queue) == 0 {
+		r.queue = nil // lets the array go that earlier results were cut from
+	}
+	r.sending += n
+	return taken
+}
+
+// giveBack puts an undelivered batch at the head of the queue again.
+func (r *reporter) giveBack(taken []result, err error) {
+	if len(taken) == 0 {
+		return
+	}
+	r.mu.Lock()
+	r.queue = append(taken, r.queue...)
+	r.sending -= len(taken)
+	first := err != nil && !r.failing
+	r.failing = r.failing || err != nil
+	waiting := len(r.queue)
+	r.mu.Unlock()
+	if first {
+		r.logger.Warn("results cannot be delivered, trying again", "count", waiting, "error", err)
+	}
+	r.signal()
+}
+
+func (r *reporter) signal() {
+	select {
+	case r.changed <- struct{}{}:
+	default:
+	}
+}
+
+// flush sends what is left, beside run, and gives up at the first failure or when ctx ends.
+func (r *reporter) flush(ctx context.Context) {
+	for ctx.Err() == nil {
+		r.mu.Lock()
+		queued, sending := len(r.queue), r.sending
+		r.mu.Unlock()
+		switch {
+		case queued == 0 && sending == 0:
+			return
+		case queued > 0 && r.sendOnce(ctx):
+			continue
+		case queued > 0 && r.stuck():
+			return
+		}
+		select { // a request is under way
+		case <-r.changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// stuck says whether results could not be delivered and nobody is trying.
+func (r *reporter) stuck() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failing && r.sending == 0
+}

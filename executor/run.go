@@ -1,0 +1,95 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// Handler does a job's work. A nil error is success (200); any other error is a failure (500) with the error's text;
+// [ErrTimeout] and errors made by [Fail] choose their own code. It must return soon after ctx is done.
+type Handler func(ctx context.Context, run *Run) error
+
+// Shard is the slice of a sharded job that a run works on: Index from 0, out of Total.
+type Shard struct{ Index, Total int }
+
+// Run is one run of a job, as its handler sees it.
+type Run struct {
+	JobID   int64
+	LogID   int64 // the run's own id
+	Handler string
+	Param   string
+	Shard   Shard
+	Time    time.Time // when the run was triggered
+
+	log *runLog
+
+	mu     sync.Mutex
+	result string
+}
+
+type runKey struct{}
+
+// FromContext returns the run that ctx belongs to, so that code deep inside a handler can write to the run's log.
+func FromContext(ctx context.Context) (*Run, bool) {
+	run, ok := ctx.Value(runKey{}).(*Run)
+	return run, ok
+}
+
+// Logf writes a line to the run's log, which the admin shows.
+func (r *Run) Logf(format string, args ...any) {
+	var pc [1]uintptr
+	runtime.Callers(2, pc[:])
+	r.log.line(time.Now(), pc[0], fmt.Sprintf(format, args...))
+}
+
+// Log returns a logger that writes to the run's log.
+func (r *Run) Log() *slog.Logger { return slog.New(&logHandler{log: r.log}) }
+
+// Write appends p to the run's log as it is. It never fails, so that a process whose output goes here does not die of
+// a full disk: what cannot be written is counted and told in the run's result.
+func (r *Run) Write(p []byte) (int, error) { return r.log.Write(p) }
+
+// SetResult sets the message that a successful run reports.
+func (r *Run) SetResult(msg string) {
+	r.mu.Lock()
+	r.result = msg
+	r.mu.Unlock()
+}
+
+// failure is an error with a result code of its own.
+type failure struct {
+	code int
+	msg  string
+}
+
+func (f *failure) Error() string { return f.msg }
+
+// Fail makes an error that a handler returns to report code with msg. Codes up to 0 are reported as 500.
+func Fail(code int, msg string) error { return &failure{code: code, msg: msg} }
+
+// ErrTimeout is what a handler returns to report that it ran out of time (502).
+var ErrTimeout = Fail(wire.CodeTimeout, "job execute timeout")
+
+// outcome turns what a handler returned into a result.
+func (r *Run) outcome(err error) (code int, msg string) {
+	if err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return wire.CodeSuccess, r.result
+	}
+	var f *failure
+	if errors.As(err, &f) {
+		if f.code <= 0 {
+			return wire.CodeFail, err.Error()
+		}
+		return f.code, err.Error()
+	}
+	return wire.CodeFail, err.Error()
+}

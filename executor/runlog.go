@@ -1,0 +1,256 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// runLog is the text that one run writes, in {DataDir}/logs/yyyy-MM-dd/<logId>.log, where the day is that of the
+// trigger time.
+//
+// The file is made when the first line is written: a handler that says nothing would otherwise cost more in files than
+// in work. Such a quiet run's start and end lines are written to a file afterwards, as long as there are not more than
+// quietFiles of them a second; beyond that they are kept in memory for a while (see [logStore.quiet]).
+type runLog struct {
+	store     *logStore
+	logID     int64
+	day       string
+	started   time.Time
+	intro     string // the lines that open the log
+	maxBytes  int64
+	onTrouble func(error) // called once, when a line could not be written
+
+	mu     sync.Mutex
+	file   *os.File
+	size   int64
+	full   bool
+	closed bool
+	lost   int // writes that failed
+	first  error
+	outro  string // the lines that close the log, once the run is decided
+}
+
+// logTime is the form of the time that opens a line; existing tools read it.
+const logTime = "2006-01-02 15:04:05"
+
+// line writes one line: time, where in the program, which run, and the text.
+func (l *runLog) line(now time.Time, pc uintptr, text string) {
+	var b strings.Builder
+	b.Grow(len(text) + 80)
+	b.WriteString(now.Format(logTime))
+	b.WriteString(" [")
+	source, number := "-", 0
+	if pc != 0 {
+		frame, _ := runtime.CallersFrames([]uintptr{pc}).Next()
+		source, number = filepath.Base(frame.File), frame.Line
+	}
+	b.WriteString(source)
+	b.WriteString("]-[")
+	b.WriteString(strconv.Itoa(number))
+	b.WriteString("]-[run-")
+	b.WriteString(strconv.FormatInt(l.logID, 10))
+	b.WriteString("] ")
+	b.WriteString(strings.TrimRight(text, "\r\n"))
+	b.WriteByte('\n')
+	_, _ = l.Write([]byte(b.String()))
+}
+
+// Write appends p as it is. It never returns an error; see [Run.Write].
+func (l *runLog) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	written := len(p)
+	switch {
+	case l.full || l.closed:
+	case l.size+int64(len(p)) > l.maxBytes:
+		l.full = true
+		kept := p[:max(0, l.maxBytes-l.size)]
+		l.append(fmt.Appendf(kept[:len(kept):len(kept)], "\n%s [-]-[0]-[run-%d] log truncated: it reached %d bytes\n",
+			time.Now().Format(logTime), l.logID, l.maxBytes))
+	default:
+		l.append(p)
+	}
+	return written, nil
+}
+
+// append writes p, and before it the opening lines if it is the first. The caller holds mu.
+func (l *runLog) append(p []byte) {
+	if l.file == nil {
+		file, err := l.store.create(l.day, l.logID)
+		if err != nil {
+			l.failed(err)
+			return
+		}
+		l.file = file
+		if info, err := file.Stat(); err == nil {
+			l.size = info.Size() // a resumed run goes on in its file
+		}
+		p = append([]byte(l.intro), p...)
+	}
+	n, err := l.store.write(l.file, p)
+	l.size += int64(n)
+	if err != nil {
+		l.failed(err)
+	}
+}
+
+// failed remembers that something could not be written, and tells it the first time. The next line is tried again: a
+// disk may have room again.
+func (l *runLog) failed(err error) {
+	l.lost++
+	if l.first == nil {
+		l.first = err
+		if l.onTrouble != nil {
+			l.onTrouble(err)
+		}
+	}
+}
+
+// trouble says what is missing from the log, or nothing.
+func (l *runLog) trouble() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.first == nil {
+		return ""
+	}
+	var path *os.PathError
+	reason := l.first
+	if errors.As(reason, &path) { // the path says nothing to the reader of a result
+		reason = path.Err
+	}
+	return fmt.Sprintf("[the run log is incomplete: %v]", reason)
+}
+
+// finish writes the closing lines, beyond the size limit if need be. A handler that goes on nevertheless may still write
+// after them.
+func (l *runLog) finish(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.outro = text
+	if !l.closed && (l.file != nil || l.first != nil) {
+		l.append([]byte(text))
+	}
+}
+
+// close ends the log; nothing can be written any more.
+func (l *runLog) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	l.closed = true
+	if l.file != nil {
+		_ = l.file.Close()
+		return
+	}
+	if l.first == nil {
+		l.store.quiet(l)
+	}
+}
+
+// text is the whole log of a run that has no file (yet), and whether there is one.
+func (l *runLog) text() (text string, hasFile bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.intro + l.outro, l.file != nil
+}
+
+// logHandler writes slog records to a run log.
+type logHandler struct {
+	log    *runLog
+	prefix string // of attribute names, from groups
+	attrs  string // already written attributes
+}
+
+func (h *logHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
+	var b strings.Builder
+	if r.Level != slog.LevelInfo {
+		b.WriteString(r.Level.String())
+		b.WriteByte(' ')
+	}
+	b.WriteString(r.Message)
+	b.WriteString(h.attrs)
+	r.Attrs(func(a slog.Attr) bool {
+		appendAttr(&b, h.prefix, a)
+		return true
+	})
+	at := r.Time
+	if at.IsZero() {
+		at = time.Now()
+	}
+	h.log.line(at, r.PC, b.String())
+	return nil
+}
+
+func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	var b strings.Builder
+	b.WriteString(h.attrs)
+	for _, a := range attrs {
+		appendAttr(&b, h.prefix, a)
+	}
+	return &logHandler{log: h.log, prefix: h.prefix, attrs: b.String()}
+}
+
+func (h *logHandler) WithGroup(name string) slog.Handler {
+	if name == "" {
+		return h
+	}
+	return &logHandler{log: h.log, prefix: h.prefix + name + ".", attrs: h.attrs}
+}
+
+func appendAttr(b *strings.Builder, prefix string, a slog.Attr) {
+	value := a.Value.Resolve()
+	if a.Equal(slog.Attr{}) {
+		return
+	}
+	if value.Kind() == slog.KindGroup {
+		if a.Key != "" {
+			prefix += a.Key + "."
+		}
+		for _, inner := range value.Group() {
+			appendAttr(b, prefix, inner)
+		}
+		return
+	}
+	text := value.String()
+	if strings.ContainsAny(text, " \t\n\"=") || text == "" {
+		text = strconv.Quote(text)
+	}
+	b.WriteByte(' ')
+	b.WriteString(prefix + a.Key)
+	b.WriteByte('=')
+	b.WriteString(text)
+}
+
+// quietBudget lets quietFiles files a second through.
+type quietBudget struct {
+	second atomic.Int64
+	used   atomic.Int64
+}
+
+// quietFiles bounds the files made for runs that wrote nothing: enough for every ordinary installation, and neither a
+// core nor the inodes of a disk are used up at full load.
+const quietFiles = 50
+
+func (q *quietBudget) take(now time.Time) bool {
+	if s := now.Unix(); q.second.Swap(s) != s {
+		q.used.Store(0)
+	}
+	return q.used.Add(1) <= quietFiles
+}

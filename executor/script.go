@@ -1,0 +1,173 @@
+package executor
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/punctual-job/punctual/executor/internal/process"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// language is a kind of script: its title as answers spell it, the ending of its files, and the programs that run it,
+// best first.
+type language struct {
+	title     string
+	suffix    string
+	commands  []string
+	arguments []string // before the file
+}
+
+// languages are the kinds of GLUE. GLUE_PYTHON means Python 3 since 3.2.0; before, it was whatever python was. Java
+// source has no program here: it is compiled inside a JVM.
+var languages = map[wire.Glue]*language{
+	wire.GlueGroovy:     {title: "GLUE(Java)"},
+	wire.GlueShell:      {title: "GLUE(Shell)", suffix: ".sh", commands: []string{"bash"}},
+	wire.GluePython:     {title: "GLUE(Python3)", suffix: ".py", commands: []string{"python3", "python"}},
+	wire.GluePython2:    {title: "GLUE(Python2)", suffix: ".py", commands: []string{"python2", "python"}},
+	wire.GluePHP:        {title: "GLUE(PHP)", suffix: ".php", commands: []string{"php"}},
+	wire.GlueNodeJS:     {title: "GLUE(Nodejs)", suffix: ".js", commands: []string{"node"}},
+	wire.GluePowerShell: {title: "GLUE(PowerShell)", suffix: ".ps1", commands: []string{"pwsh", "powershell"}, arguments: []string{"-NoProfile", "-NonInteractive", "-File"}},
+}
+
+// scriptStore writes the scripts that admins send to {DataDir}/gluesource, and runs them.
+type scriptStore struct {
+	root     *os.Root
+	dir      string
+	instance string
+	mu       sync.Mutex // one writer at a time
+}
+
+func openScriptStore(dir, instance string) (*scriptStore, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil { // scripts hold passwords more often than they should
+		return nil, err
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &scriptStore{root: root, dir: dir, instance: instance}, nil
+}
+
+func (s *scriptStore) close() { _ = s.root.Close() }
+
+// handler makes the handler that runs the request's script.
+func (s *scriptStore) handler(lang *language, req *wire.RunRequest) Handler {
+	source, updated := req.GlueSource, req.GlueUpdateTime
+	return func(ctx context.Context, run *Run) error {
+		program, err := process.Find(lang.commands...)
+		if err != nil {
+			return Fail(wire.CodeFail, fmt.Sprintf("script exit value(-1) is failed: %v", err))
+		}
+		file, err := s.file(run.JobID, updated, lang.suffix, source)
+		if err != nil {
+			return fmt.Errorf("script file: %w", err)
+		}
+		run.Logf("----------- script file:%s -----------", file)
+		result := process.Run(ctx, process.Program{
+			Path: program,
+			Args: append(append([]string(nil), lang.arguments...), file, run.Param, strconv.Itoa(run.Shard.Index), strconv.Itoa(run.Shard.Total)),
+			Env: []string{
+				"PUNCTUAL_JOB_ID=" + strconv.FormatInt(run.JobID, 10),
+				"PUNCTUAL_LOG_ID=" + strconv.FormatInt(run.LogID, 10),
+				"PUNCTUAL_PARAM=" + run.Param,
+				"PUNCTUAL_SHARD_INDEX=" + strconv.Itoa(run.Shard.Index),
+				"PUNCTUAL_SHARD_TOTAL=" + strconv.Itoa(run.Shard.Total),
+			},
+			Mark: s.mark(run.LogID), Out: run,
+		})
+		if result.Background {
+			run.Logf("something the script has started goes on and still held its output")
+		}
+		switch {
+		case result.Err != nil:
+			return Fail(wire.CodeFail, fmt.Sprintf("script exit value(%d) is failed: %v", result.ExitCode, result.Err))
+		case result.ExitCode != 0:
+			return Fail(wire.CodeFail, fmt.Sprintf("script exit value(%d) is failed", result.ExitCode))
+		}
+		return nil
+	}
+}
+
+// file makes sure that the script is on disk and returns its path. Older versions of the job's script go; one that is
+// still running has its file open.
+func (s *scriptStore) file(jobID, updated int64, suffix, source string) (string, error) {
+	name := fmt.Sprintf("%d_%d%s", jobID, updated, suffix)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if present, err := s.root.ReadFile(name); err == nil && string(present) == source {
+		return filepath.Join(s.dir, name), nil
+	}
+	temporary := "." + name + ".tmp"
+	if err := s.root.WriteFile(temporary, []byte(source), 0o700); err != nil {
+		return "", err
+	}
+	if err := s.root.Rename(temporary, name); err != nil {
+		return "", err
+	}
+	s.removeOthers(jobID, name)
+	return filepath.Join(s.dir, name), nil
+}
+
+func (s *scriptStore) removeOthers(jobID int64, keep string) {
+	entries, err := fs.ReadDir(s.root.FS(), ".")
+	if err != nil {
+		return
+	}
+	prefix := strconv.FormatInt(jobID, 10) + "_"
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), prefix) && entry.Name() != keep {
+			_ = s.root.Remove(entry.Name())
+		}
+	}
+}
+
+// mark is what the processes of a run carry in their environment.
+func (s *scriptStore) mark(logID int64) string {
+	return s.instance + "-" + strconv.FormatInt(logID, 10)
+}
+
+// endLeftovers ends the processes of runs that an earlier life of this executor had begun: their runs are about to be
+// reported failed, and may be retried.
+func (s *scriptStore) endLeftovers(logIDs []int64) {
+	marks := make([]string, len(logIDs))
+	for i, id := range logIDs {
+		marks[i] = s.mark(id)
+	}
+	process.EndMarked(marks)
+}
+
+// Command runs a program for a run, with its output in the run's log, and returns its exit code. It is ended with
+// everything it has started when ctx ends. No shell is involved.
+func (e *Executor) Command(ctx context.Context, run *Run, name string, args ...string) (exitCode int, err error) {
+	program, err := process.Find(name)
+	if err != nil {
+		return -1, err
+	}
+	result := process.Run(ctx, process.Program{Path: program, Args: args, Mark: e.scripts.mark(run.LogID), Out: run})
+	if result.Err != nil {
+		return result.ExitCode, result.Err
+	}
+	return result.ExitCode, nil
+}
+
+// newMark makes a name nobody else has.
+func newMark() string {
+	b := make([]byte, 16)
+	if _, err := rand.Read(b); err != nil {
+		panic(errors.Join(errors.New("no randomness"), err)) // cannot happen since Go 1.24
+	}
+	return hex.EncodeToString(b)
+}

@@ -1,0 +1,154 @@
+package executor
+
+import (
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// maxBody is upstream's bound on a request.
+const maxBody = 5 << 20
+
+// ServeHTTP answers admins. As upstream does, every answer has HTTP status 200 and says in its code what happened; the
+// checks come in upstream's order, and the path must match to the letter.
+func (e *Executor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.logger.Error("request panicked", "error", p, "stack", string(debug.Stack()))
+			answer(w, wire.CodeFail, fmt.Sprintf("request error:%v", p), nil)
+		}
+	}()
+	if r.Method != http.MethodPost {
+		answer(w, wire.CodeFail, "invalid request, HttpMethod not support.", nil)
+		return
+	}
+	if r.RequestURI == "" {
+		answer(w, wire.CodeFail, "invalid request, uri-mapping empty.", nil)
+		return
+	}
+	if msg := e.authorize(r.Header); msg != "" {
+		answer(w, wire.CodeFail, msg, nil)
+		return
+	}
+	body, err := readBody(w, r)
+	if err != nil {
+		answer(w, wire.CodeFail, "request error:"+err.Error(), nil)
+		return
+	}
+	code, msg, value, err := e.dispatch(r.RequestURI, body)
+	if err != nil {
+		code, msg, value = wire.CodeFail, "request error:"+err.Error(), nil
+	}
+	answer(w, code, msg, value)
+}
+
+// authorize compares the token, and the app name when there is one (era J4 sends it), in constant time.
+func (e *Executor) authorize(h http.Header) string {
+	if e.config.Token != "" {
+		given := h.Get(wire.HeaderToken)
+		if subtle.ConstantTimeCompare([]byte(given), []byte(e.config.Token)) != 1 {
+			return "The access token is wrong."
+		}
+	}
+	if name := h.Get(wire.HeaderAppName); name != "" && name != e.config.AppName {
+		return "invalid request, accessToken or appname invalid."
+	}
+	return ""
+}
+
+// readBody reads a bounded body into memory of its own: the journal and the run keep it.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.ContentLength > maxBody {
+		w.Header().Set("Connection", "close")
+		return nil, errTooBig
+	}
+	if n := r.ContentLength; n >= 0 {
+		body := make([]byte, n)
+		_, err := io.ReadFull(r.Body, body)
+		return body, err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if tooBig := (*http.MaxBytesError)(nil); errors.As(err, &tooBig) {
+		return nil, errTooBig
+	}
+	return body, err
+}
+
+var errTooBig = fmt.Errorf("body is longer than %d bytes", maxBody)
+
+// dispatch does what a request asks for. An error is a request that could not be understood or served.
+func (e *Executor) dispatch(uri string, body []byte) (code int, msg string, value []byte, err error) {
+	switch uri {
+	case "/beat":
+		if e.draining() {
+			return wire.CodeFail, "the executor is shutting down", nil, nil
+		}
+		return wire.CodeSuccess, wire.MsgSuccess, nil, nil
+	case "/idleBeat":
+		req, err := wire.DecodeIdleBeat(body)
+		if err != nil {
+			return 0, "", nil, err
+		}
+		if e.busy(req.JobID) {
+			return wire.CodeFail, "job thread is running or has trigger queue.", nil, nil
+		}
+		if e.draining() {
+			return wire.CodeFail, "the executor is shutting down", nil, nil
+		}
+		return wire.CodeSuccess, wire.MsgSuccess, nil, nil
+	case "/run", "/trigger":
+		return e.serveRun(body)
+	case "/kill":
+		req, err := wire.DecodeKill(body)
+		if err != nil {
+			return 0, "", nil, err
+		}
+		if !e.kill(req.JobID, req.LogID) {
+			// The text has been in msg, content and data in turn, depending on the release; here it is in all.
+			const already = "job thread already killed."
+			return wire.CodeSuccess, already, []byte(`"` + already + `"`), nil
+		}
+		return wire.CodeSuccess, wire.MsgSuccess, nil, nil
+	case "/log":
+		req, err := wire.DecodeLog(body)
+		if err != nil {
+			return 0, "", nil, err
+		}
+		piece, err := e.readLog(req)
+		if err != nil {
+			return wire.CodeFail, "the run log cannot be read: " + err.Error(), nil, nil
+		}
+		value, err := json.Marshal(piece)
+		return wire.CodeSuccess, wire.MsgSuccess, value, err
+	}
+	return wire.CodeFail, "invalid request, uri-mapping(" + uri + ") not found.", nil, nil
+}
+
+func (e *Executor) serveRun(body []byte) (code int, msg string, value []byte, err error) {
+	req, err := wire.DecodeRun(body)
+	if err != nil {
+		e.refused.Add(1)
+		return 0, "", nil, err
+	}
+	err = e.admit(&req, body)
+	if err == nil {
+		return wire.CodeSuccess, wire.MsgSuccess, nil, nil
+	}
+	e.refused.Add(1)
+	if r := refusal(""); errors.As(err, &r) {
+		return wire.CodeFail, string(r), nil, nil
+	}
+	return 0, "", nil, err
+}
+
+// answer writes an answer. A peer that is gone is not our trouble.
+func answer(w http.ResponseWriter, code int, msg string, value []byte) {
+	w.Header().Set("Content-Type", "application/json;charset=UTF-8")
+	_, _ = w.Write(wire.AppendAnswer(make([]byte, 0, 96+len(msg)+2*len(value)), code, msg, value))
+}

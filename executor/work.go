@@ -1,0 +1,202 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// maxMessage is upstream's bound on a result's text, in characters.
+const maxMessage = 50_000
+
+// errTimedOut is the cause of a context whose run took too long.
+var errTimedOut = errors.New("job execute timeout")
+
+// work runs the queue of one job until it is empty. Taking the last run out and forgetting the job happen under one
+// lock, so that no run can be added to a queue that is on its way out.
+func (e *Executor) work(j *job) {
+	for {
+		e.mu.Lock()
+		if len(j.waiting) == 0 {
+			delete(e.jobs, j.id)
+			e.mu.Unlock()
+			return
+		}
+		t := j.waiting[0]
+		j.waiting[0] = nil
+		j.waiting = j.waiting[1:]
+		j.running = t
+		e.mu.Unlock()
+
+		e.execute(t)
+
+		e.mu.Lock()
+		detached := t.detached
+		if !detached {
+			j.running = nil
+		}
+		e.mu.Unlock()
+		t.cancel(nil)
+		if detached {
+			return // another worker has taken over
+		}
+	}
+}
+
+// execute runs one run to its end.
+func (e *Executor) execute(t *task) {
+	if t.accepted != nil && t.accepted.wait() != nil {
+		return // refused; admit cleans up
+	}
+	if !t.begun {
+		// Without this record a run that had begun would begin again after a crash.
+		if err := e.journal.started(t.run.LogID).wait(); err != nil {
+			e.logger.Error("start of a run is not in the journal", "job_id", t.run.JobID, "log_id", t.run.LogID, "error", err)
+		}
+	}
+	defer e.forget(t)
+	e.mu.Lock()
+	decided := t.decided
+	e.mu.Unlock()
+	if decided { // killed between the queue and here
+		return
+	}
+	if t.timeout > 0 {
+		timer := time.AfterFunc(t.timeout, func() {
+			e.decide(t, wire.CodeTimeout, "job execute timeout ", errTimedOut) // upstream's text, with its blank
+		})
+		defer timer.Stop()
+	}
+	code, msg := t.run.outcome(e.call(t))
+	if e.decide(t, code, msg, nil) {
+		return
+	}
+	e.mu.Lock()
+	detached := t.detached
+	e.mu.Unlock()
+	if detached {
+		t.run.log.line(time.Now(), 0, "----------- the handler of this ended run has returned -----------")
+	}
+}
+
+// call runs the handler; a panic is an error whose stack goes to the run's log.
+func (e *Executor) call(t *task) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			t.run.Logf("panic: %v\n%s", r, debug.Stack())
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return t.handler(t.ctx, t.run)
+}
+
+// forget lets go of a run whose handler has returned.
+func (e *Executor) forget(t *task) {
+	t.run.log.close()
+	e.mu.Lock()
+	if e.live[t.run.LogID] == t {
+		delete(e.live, t.run.LogID)
+	}
+	e.mu.Unlock()
+}
+
+// drop ends a run that was taken out of its queue.
+func (e *Executor) drop(t *task, msg string) {
+	e.decide(t, wire.CodeFail, msg, errors.New(msg))
+	e.forget(t)
+	t.cancel(nil)
+}
+
+// end ends a running run from outside and says whether it was still going on.
+func (e *Executor) end(t *task, msg string) bool {
+	return e.decide(t, wire.CodeFail, msg, errors.New(msg))
+}
+
+// decide gives the run its result, if it has none yet, and reports it. With a cause the run is also cancelled, and its
+// handler gets some time to return before the job goes on without it.
+func (e *Executor) decide(t *task, code int, msg string, cause error) bool {
+	e.mu.Lock()
+	if t.decided {
+		e.mu.Unlock()
+		return false
+	}
+	t.decided = true
+	started := t.job.running == t
+	e.mu.Unlock()
+
+	if cause != nil {
+		t.cancel(cause)
+		if started {
+			time.AfterFunc(e.config.OverlapGrace, func() { e.detach(t) })
+		}
+	}
+	msg = cut(msg, maxMessage)
+	now := time.Now()
+	t.run.log.finish(fmt.Sprintf("%s [%s]-[0]-[run-%d] ----------- job execute end -----------\n"+
+		"%[1]s [%[2]s]-[0]-[run-%[3]d] ----------- Result: handleCode=%d, handleMsg = %s\n",
+		now.Format(logTime), t.run.Handler, t.run.LogID, code, msg))
+	if trouble := t.run.log.trouble(); trouble != "" {
+		msg = strings.TrimSpace(msg + " " + trouble)
+	}
+	if code == wire.CodeSuccess {
+		e.succeeded.Add(1)
+	} else {
+		e.failed.Add(1)
+	}
+	e.report(t.run.LogID, t.run.Time.UnixMilli(), code, msg)
+	return true
+}
+
+// report puts a result into the journal and on its way to the admin.
+func (e *Executor) report(logID, triggered int64, code int, msg string) {
+	cb := &wire.Callback{LogID: logID, LogDateTim: triggered, LogDateTime: triggered, HandleCode: code, HandleMsg: msg}
+	e.reporter.add(cb, e.journal.finished(cb))
+}
+
+// detach lets the job go on although the ended run's handler has not returned.
+func (e *Executor) detach(t *task) {
+	e.mu.Lock()
+	if t.job.running != t || t.detached || e.live[t.run.LogID] != t {
+		e.mu.Unlock()
+		return
+	}
+	t.detached = true
+	j := t.job
+	j.running = nil
+	var next *task
+	if len(j.waiting) == 0 {
+		delete(e.jobs, j.id)
+	} else {
+		next = j.waiting[0]
+		e.workers.Go(func() { e.work(j) })
+	}
+	e.mu.Unlock()
+
+	const text = "----------- the run has ended but its handler goes on: it does not listen to its context -----------"
+	t.run.log.line(time.Now(), 0, text)
+	if next != nil {
+		next.run.log.line(time.Now(), 0, fmt.Sprintf(
+			"----------- this run starts although the handler of run %d, which has ended, goes on -----------", t.run.LogID))
+	}
+	e.logger.Warn("a handler ignores that its run has ended", "job_id", t.run.JobID, "log_id", t.run.LogID, "error", context.Cause(t.ctx))
+}
+
+// cut shortens s to n characters and says so.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	count := 0
+	for i := range s {
+		if count == n {
+			return s[:i] + "..."
+		}
+		count++
+	}
+	return s
+}
