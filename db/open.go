@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -76,7 +77,7 @@ func openSQLite(ctx context.Context, cfg Config) (_ *Pool, err error) {
 	}
 	pool := &Pool{
 		DB: sql.OpenDB(connector), dialect: SQLite, zone: cmp.Or(cfg.Zone, time.Local), logger: cfg.Logger,
-		describe: path, release: lock.Close,
+		describe: path, release: sync.OnceValue(lock.Close),
 	}
 	pool.autoIncrement.Store(1)
 	pool.SetMaxOpenConns(cmp.Or(cfg.MaxConns, sqliteConns))

@@ -1,0 +1,266 @@
+package db_test
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+)
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		ctx := t.Context()
+		var name string
+		err := pool.QueryRowContext(ctx, "SELECT username FROM xxl_job_user WHERE id = 1").Scan(&name)
+		if err := db.Error(fmt.Errorf("find user: %w", err)); !errors.Is(err, db.ErrNotFound) || !errors.Is(err, sql.ErrNoRows) {
+			t.Errorf("missing row: %v is not ErrNotFound", err)
+		}
+		insert := func(name string) error {
+			_, err := pool.ExecContext(ctx, "INSERT INTO xxl_job_user (username, password, role) VALUES (?, '', 0)", name)
+			return db.Error(err)
+		}
+		if err := insert("Alice"); err != nil {
+			t.Fatal(err)
+		}
+		if err := insert("alice"); !errors.Is(err, db.ErrDuplicate) {
+			t.Errorf("second alice in another case: %v is not ErrDuplicate", err)
+		}
+		_, err = pool.ExecContext(ctx, "INSERT INTO xxl_job_lock (lock_name) VALUES ('schedule_lock')")
+		if !errors.Is(db.Error(err), db.ErrDuplicate) {
+			t.Errorf("primary key: %v is not ErrDuplicate", err)
+		}
+		_, err = pool.ExecContext(ctx, "SELECT nothing FROM nowhere")
+		if err == nil || errors.Is(db.Error(err), db.ErrDuplicate) || db.IsTransient(err) || db.IsUnavailable(err) {
+			t.Errorf("a wrong statement is classified: %v", err)
+		}
+		gone, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := pool.Tx(gone, func(*sql.Tx) error { return nil }); !errors.Is(err, context.Canceled) || db.IsUnavailable(err) {
+			t.Errorf("cancelled: %v", err)
+		}
+	})
+}
+
+// TestTxDeadlock makes two transactions take two rows in opposite order; both must succeed in the end.
+func TestTxDeadlock(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		mustExec(t, pool.DB, "INSERT INTO punctual_setting (name, value, updated_at) VALUES ('a', '', 0), ('b', '', 0)")
+		var both sync.WaitGroup
+		tries := 0
+		var mu sync.Mutex
+		var holdFirst sync.WaitGroup // done when both hold their first row
+		holdFirst.Add(2)
+		for _, order := range [][2]string{{"a", "b"}, {"b", "a"}} {
+			both.Go(func() {
+				first := true
+				err := pool.Tx(t.Context(), func(tx *sql.Tx) error {
+					mu.Lock()
+					tries++
+					mu.Unlock()
+					for i, name := range order {
+						if _, err := tx.ExecContext(t.Context(), "UPDATE punctual_setting SET updated_at = updated_at + 1 WHERE name = ?", name); err != nil {
+							return err
+						}
+						if i == 0 && first && pool.Dialect() == db.MySQL {
+							first = false
+							holdFirst.Done()
+							holdFirst.Wait()
+						}
+					}
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		want := 2
+		if pool.Dialect() == db.MySQL {
+			want = 3
+		}
+		if tries < want {
+			t.Errorf("tries = %d, want at least %d", tries, want)
+		}
+		var sum int
+		if err := pool.QueryRowContext(t.Context(), "SELECT CAST(SUM(updated_at) AS SIGNED) FROM punctual_setting").Scan(&sum); err != nil || sum != 4 {
+			t.Errorf("sum = %d, %v, want 4", sum, err)
+		}
+	})
+}
+
+func TestTxRetries(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		wrong := errors.New("wrong")
+		tests := []struct {
+			name string
+			err  error
+			want int
+		}{
+			{"a deadlock is tried again, but not for ever", &mysql.MySQLError{Number: 1213}, 6},
+			{"a lost connection before the commit is tried again", fmt.Errorf("step: %w", driver.ErrBadConn), 6},
+			{"any other error ends it", wrong, 1},
+		}
+		for _, tt := range tests {
+			tries := 0
+			err := pool.Tx(t.Context(), func(*sql.Tx) error {
+				tries++
+				return tt.err
+			})
+			if !errors.Is(err, tt.err) || tries != tt.want {
+				t.Errorf("%s: %v after %d tries, want %d", tt.name, err, tries, tt.want)
+			}
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		tries := 0
+		pool.Tx(ctx, func(*sql.Tx) error {
+			tries++
+			cancel(wrong)
+			return &mysql.MySQLError{Number: 1213}
+		})
+		if tries != 1 {
+			t.Errorf("tries after the context ended = %d, want 1", tries)
+		}
+	})
+}
+
+func TestTxRollsBack(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		insert := func(tx *sql.Tx) {
+			if _, err := tx.ExecContext(t.Context(), "INSERT INTO punctual_setting (name, value) VALUES ('a', '')"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		func() {
+			defer func() { _ = recover() }()
+			pool.Tx(t.Context(), func(tx *sql.Tx) error {
+				insert(tx)
+				panic("in the middle")
+			})
+		}()
+		pool.Tx(t.Context(), func(tx *sql.Tx) error {
+			insert(tx)
+			return errors.New("no")
+		})
+		if n := count(t, pool.DB, "punctual_setting"); n != 0 {
+			t.Errorf("rows = %d, want 0", n)
+		}
+	})
+}
+
+func TestWall(t *testing.T) {
+	t.Parallel()
+	shanghai, err := time.LoadLocation("Asia/Shanghai")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := dbtest.Open(t, db.Config{DataDir: t.TempDir(), Zone: shanghai})
+	at := time.Date(2024, 2, 29, 20, 30, 5, 987654321, time.UTC)
+	wall := pool.Wall(at)
+	if want := time.Date(2024, 3, 1, 4, 30, 5, 0, time.UTC); !wall.Equal(want) || wall.Location() != time.UTC {
+		t.Errorf("Wall = %v, want %v", wall, want)
+	}
+	if back := pool.FromWall(wall); !back.Equal(at.Truncate(time.Second)) {
+		t.Errorf("FromWall = %v, want %v", back, at.Truncate(time.Second))
+	}
+}
+
+// TestDatetimeRoundTrip stores a wall-clock time and reads it back, as text too, on both databases.
+func TestDatetimeRoundTrip(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		at := time.Date(2024, 2, 29, 20, 30, 5, 999e6, time.UTC)
+		_, err := pool.ExecContext(t.Context(), "INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, handle_code) VALUES (1, 1, ?, 0, 0)", pool.Wall(at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got time.Time
+		var handled sql.NullTime
+		var text string
+		err = pool.QueryRowContext(t.Context(), "SELECT trigger_time, handle_time, DATE_FORMAT(trigger_time, '%Y-%m-%d %H:%i:%s') FROM xxl_job_log WHERE trigger_time <= ?",
+			pool.Wall(at)).Scan(&got, &handled, &text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back := pool.FromWall(got); !back.Equal(at.Truncate(time.Second)) {
+			t.Errorf("read back %v, want %v", back, at.Truncate(time.Second))
+		}
+		if handled.Valid || text != "2024-03-01 04:30:05" {
+			t.Errorf("handle_time = %v, text = %q", handled, text)
+		}
+	})
+}
+
+func TestDataDir(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "da ta?#%41")
+	first := dbtest.Open(t, db.Config{DataDir: dir})
+	if err := first.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := db.Open(t.Context(), db.Config{DataDir: dir})
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("in use by process %d", os.Getpid())) {
+		t.Errorf("second Open = %v, want a message that names this process", err)
+	}
+	for name, want := range map[string]os.FileMode{".": 0o700, "punctual.db": 0o600, "punctual.db-wal": 0o600, "punctual.lock": 0o600} {
+		fi, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fi.Mode().Perm(); got != want {
+			t.Errorf("mode of %s = %o, want %o", name, got, want)
+		}
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := db.Open(t.Context(), db.Config{DataDir: dir})
+	if err != nil {
+		t.Fatalf("after Close: %v", err)
+	}
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestServerAway stops the server under an open pool and starts it again.
+func TestServerAway(t *testing.T) {
+	t.Parallel()
+	server := dbtest.NewServer(t)
+	pool := dbtest.Open(t, db.Config{URL: server.Database(t)})
+	if err := pool.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []func(){server.Stop, server.Kill} {
+		end()
+		err := pool.Tx(t.Context(), func(tx *sql.Tx) error {
+			_, err := tx.ExecContext(t.Context(), "INSERT INTO punctual_setting (name, value) VALUES ('x', '')")
+			return err
+		})
+		if !db.IsUnavailable(err) {
+			t.Errorf("server away: %v is not IsUnavailable", err)
+		}
+		if err := server.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if n := count(t, pool.DB, "punctual_setting"); n != 0 {
+			t.Errorf("rows = %d, want 0", n)
+		}
+	}
+}
