@@ -1,0 +1,29 @@
+#!/bin/sh
+# Rebuilds static/dist and views/icon/paths.go from this folder. Needs Node (for npm ci) and Go; the outputs are
+# committed, so nobody needs Node to build or run Punctual.
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$root/static/src"
+npm ci --no-audit --no-fund --silent
+node icons.mjs > "$root/views/icon/paths.go"
+gofmt -w "$root/views/icon/paths.go"
+
+cd "$root"
+dist=static/dist
+mkdir -p "$dist"
+esbuild() { go tool -modfile=tools/go.mod esbuild --log-level=warning --bundle --minify --charset=utf8 --legal-comments=none "$@"; }
+targets=chrome123,firefox128,safari17.5
+esbuild --target=$targets --format=iife --outfile=$dist/app.js static/src/js/app.js
+esbuild --target=$targets --format=iife --outfile=$dist/cron.js static/src/js/cron.js
+esbuild --target=$targets --external:*.woff2 --outfile=$dist/app.css static/src/css/app.css
+cp static/src/node_modules/@fontsource-variable/inter/files/inter-latin-wght-normal.woff2 $dist/inter.woff2
+cp static/src/favicon.svg $dist/favicon.svg
+
+{
+	echo "The files of this folder contain the following packages, under the licences below."
+	for name in htmx.org idiomorph cronstrue @fontsource-variable/inter lucide-static; do
+		version=$(node -p "require('./static/src/node_modules/$name/package.json').version")
+		printf '\n======== %s %s ========\n\n' "$name" "$version"
+		cat "static/src/node_modules/$name/LICENSE"
+	done
+} > $dist/LICENSES.txt

@@ -1,0 +1,20 @@
+// The console's script. Pages read and forms work without it; it makes them quick and live.
+import htmx from "htmx.org";
+import { dialogs } from "./dialogs.js";
+import { keys } from "./keys.js";
+import { liveRuns } from "./runs.js";
+import { logViewers } from "./log.js";
+import { menus } from "./menus.js";
+import { times } from "./times.js";
+import { toasts } from "./toasts.js";
+
+window.htmx = htmx;
+dialogs();
+keys();
+menus();
+toasts();
+times();
+htmx.onLoad((root) => {
+  liveRuns(root);
+  logViewers(root);
+});

@@ -1,0 +1,26 @@
+// A link with hx-target="#dialog" opens its page's panel over the current one instead of leaving it.
+export function dialogs() {
+  const dialog = document.getElementById("dialog");
+  if (!dialog) return;
+  let opener = null;
+
+  document.addEventListener("htmx:afterSwap", (event) => {
+    if (event.detail.target !== dialog) return;
+    if (!dialog.open) {
+      opener = document.activeElement;
+      dialog.showModal();
+    }
+    (dialog.querySelector("[aria-invalid=true]") ?? dialog.querySelector("[autofocus]"))?.focus();
+  });
+  // A click whose target is the dialog itself fell on its backdrop: everything inside is a child.
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog || event.target.closest("[data-close]")) {
+      event.preventDefault();
+      dialog.close();
+    }
+  });
+  dialog.addEventListener("close", () => {
+    dialog.replaceChildren();
+    if (opener?.isConnected) opener.focus();
+  });
+}

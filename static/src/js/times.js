@@ -1,0 +1,21 @@
+// Keeps "3 min ago" true while a page stays open. The words come from the server with {N} and {Span} in them.
+const units = [["y", 31536000], ["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+
+export function times() {
+  const words = JSON.parse(document.body.dataset.timeWords ?? "null");
+  if (!words) return;
+  const say = (millis) => {
+    const seconds = Math.floor(Math.abs(millis) / 1000);
+    if (seconds === 0) return words.now;
+    const [unit, size] = units.find(([, size]) => seconds >= size);
+    const span = words[unit].replace("{N}", Math.floor(seconds / size));
+    return (millis > 0 ? words.in : words.ago).replace("{Span}", span);
+  };
+  setInterval(() => {
+    if (document.hidden) return;
+    for (const time of document.querySelectorAll("time[data-relative]")) {
+      const text = say(Date.parse(time.dateTime) - Date.now());
+      if (time.textContent !== text) time.textContent = text;
+    }
+  }, 1000);
+}

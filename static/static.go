@@ -1,0 +1,125 @@
+// Package static serves the console's style sheets, scripts, font and icon from inside the program.
+//
+// Every file has an address with a hash of its content in it, so browsers may keep it for ever and still see a new
+// version at once. The files are built from static/src by static/src/build.sh and are committed.
+package static
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Prefix is where [Handler] is mounted.
+const Prefix = "/static/"
+
+//go:embed dist
+var dist embed.FS
+
+// asset is one file under its hashed name.
+type asset struct {
+	name        string // with the hash: app.1f2e3d4c.css
+	contentType string
+	body        []byte
+	gzipped     func() []byte // made at the first request that takes it; nil for what is compressed already
+}
+
+// contentTypes is written out: the types that the machine's mime tables give differ from one machine to the next.
+var contentTypes = map[string]string{
+	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+	".woff2": "font/woff2", ".txt": "text/plain; charset=utf-8",
+}
+
+var byName, byHashed = load()
+
+func load() (map[string]*asset, map[string]*asset) {
+	names, hashed := make(map[string]*asset), make(map[string]*asset)
+	entries, err := dist.ReadDir("dist")
+	if err != nil {
+		panic(err)
+	}
+	add := func(name string, body []byte) {
+		sum := sha256.Sum256(body)
+		ext := path.Ext(name)
+		a := &asset{
+			name:        strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:4]) + ext,
+			contentType: contentTypes[ext],
+			body:        body,
+		}
+		if ext != ".woff2" {
+			a.gzipped = sync.OnceValue(func() []byte { return compress(body) })
+		}
+		names[name], hashed[a.name] = a, a
+	}
+	var sheets []string
+	for _, e := range entries {
+		if path.Ext(e.Name()) == ".css" {
+			sheets = append(sheets, e.Name())
+			continue
+		}
+		add(e.Name(), read(e.Name()))
+	}
+	// Style sheets come last because they name the font, whose hashed name must be known by then.
+	for _, name := range sheets {
+		body := bytes.ReplaceAll(read(name), []byte("inter.woff2"), []byte(names["inter.woff2"].name))
+		add(name, body)
+	}
+	return names, hashed
+}
+
+func read(name string) []byte {
+	body, err := dist.ReadFile("dist/" + name)
+	if err != nil {
+		panic(err)
+	}
+	return body
+}
+
+func compress(body []byte) []byte {
+	var buf bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&buf, gzip.BestCompression) // the level is valid, so there is no error
+	_, _ = w.Write(body)                                    // neither writing nor closing fails on a buffer
+	_ = w.Close()
+	return buf.Bytes()
+}
+
+// URL is the address of a file of static/dist, such as URL("app.css"). It panics on a name that does not exist.
+func URL(name string) string {
+	a, ok := byName[name]
+	if !ok {
+		panic("static: no file " + name)
+	}
+	return Prefix + a.name
+}
+
+// Handler serves every file under Prefix.
+func Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a, ok := byHashed[strings.TrimPrefix(r.URL.Path, Prefix)]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		h := w.Header()
+		h.Set("Content-Type", a.contentType)
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+		h.Set("X-Content-Type-Options", "nosniff")
+		body := a.body
+		if a.gzipped != nil {
+			h.Set("Vary", "Accept-Encoding")
+			if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+				h.Set("Content-Encoding", "gzip")
+				body = a.gzipped()
+			}
+		}
+		http.ServeContent(w, r, "", time.Time{}, io.NewSectionReader(bytes.NewReader(body), 0, int64(len(body))))
+	})
+}
