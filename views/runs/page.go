@@ -8,7 +8,7 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
-// ListPage is the run list ([List]; fragment ui.FragmentResults).
+// ListPage is the run list ([List]; htmx gets [ListFragment], which brings the jobs of the chosen group along).
 type ListPage struct {
 	layout.Page
 	Filter link.RunFilter

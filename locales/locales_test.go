@@ -1,0 +1,222 @@
+package locales
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// families are keys put together in the code from a prefix and a value: every value that may follow is named here, so
+// that a missing word is found as surely as for a key written out.
+var families = map[string][]string{
+	"address.":      {"online", "late", "offline", "manual"},
+	"block.":        withHelp("SERIAL_EXECUTION", "DISCARD_LATER", "COVER_EARLY"),
+	"error.":        {"400.title", "400.text", "403.title", "403.text", "404.title", "404.text", "405.title", "405.text", "409.title", "409.text", "413.title", "413.text", "429.title", "429.text", "500.title", "500.text", "503.title", "503.text"},
+	"glue.":         {"BEAN", "GLUE_GROOVY", "GLUE_SHELL", "GLUE_PYTHON", "GLUE_PYTHON2", "GLUE_PHP", "GLUE_NODEJS", "GLUE_POWERSHELL"},
+	"jobs.state.":   {"running", "stopped"},
+	"language.":     {"zh-CN", "en"},
+	"log.empty.":    {"live", "complete", "none", "unavailable"},
+	"misfire.":      withHelp("DO_NOTHING", "FIRE_ONCE_NOW"),
+	"nav.":          {"jobs", "runs", "executors"},
+	"pager.":        {"previous", "next"},
+	"pager.time.":   {"previous", "next"},
+	"range.":        {"1h", "24h", "today", "yesterday", "7d", "30d", "all", "custom"},
+	"route.":        withHelp("FIRST", "LAST", "ROUND", "RANDOM", "CONSISTENT_HASH", "LEAST_FREQUENTLY_USED", "LEAST_RECENTLY_USED", "FAILOVER", "BUSYOVER", "SHARDING_BROADCAST"),
+	"runs.result.":  {"success", "failed", "running"},
+	"schedule.":     {"NONE", "CRON", "FIX_RATE", "FIX_DELAY"},
+	"state.":        {"waiting", "sent", "success", "failed", "timeout", "sendfailed", "killed", "lost", "skipped"},
+	"step.":         {"planned", "claimed", "routed", "sent", "answered", "calledback"},
+	"stepstate.":    {"done", "active", "pending", "failed", "skipped"},
+	"theme.":        {"auto", "light", "dark"},
+	"time.unit.":    {"ms", "s", "min", "h", "d", "y"},
+	"time.weekday.": {"0", "1", "2", "3", "4", "5", "6"},
+	"trigger.":      {"CRON", "MANUAL", "RETRY", "PARENT", "API", "MISFIRE"},
+}
+
+func withHelp(values ...string) []string {
+	var all []string
+	for _, v := range values {
+		all = append(all, v, v+".help")
+	}
+	return all
+}
+
+func messages(t *testing.T, lang string) map[string]any {
+	t.Helper()
+	raw, err := files.ReadFile(lang + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := make(map[string]any)
+	if err := json.Unmarshal(raw, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestLanguagesHaveTheSameKeysAndValues(t *testing.T) {
+	t.Parallel()
+	en := messages(t, English)
+	placeholder := regexp.MustCompile(`\{\{\.\w+\}\}`)
+	used := func(message any) []string {
+		raw, _ := json.Marshal(message)
+		found := placeholder.FindAllString(string(raw), -1)
+		slices.Sort(found)
+		return slices.Compact(found)
+	}
+	for _, lang := range Languages() {
+		other := messages(t, lang)
+		for key, message := range en {
+			translated, ok := other[key]
+			if !ok {
+				t.Errorf("%s: %s is missing", lang, key)
+				continue
+			}
+			if got, want := used(translated), used(message); !slices.Equal(got, want) {
+				t.Errorf("%s: %s takes %v, in English %v", lang, key, got, want)
+			}
+		}
+		for key, message := range other {
+			if _, ok := en[key]; !ok {
+				t.Errorf("%s: %s does not exist in English", lang, key)
+			}
+			raw, _ := json.Marshal(message)
+			if strings.Contains(string(raw), `""`) || strings.Contains(string(raw), "TODO") {
+				t.Errorf("%s: %s is empty or unfinished", lang, key)
+			}
+		}
+	}
+}
+
+func TestChineseIsTranslated(t *testing.T) {
+	t.Parallel()
+	// What is written the same in both languages.
+	same := []string{"glue.", "schedule.CRON", "language.", "trigger.API"}
+	han := regexp.MustCompile(`\p{Han}`)
+	for key, message := range messages(t, Chinese) {
+		raw, _ := json.Marshal(message)
+		if !han.Match(raw) && !slices.ContainsFunc(same, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) && !strings.Contains(string(raw), "Handler") && !strings.Contains(string(raw), "AppName") {
+			t.Errorf("%s: %s has no Chinese in it", key, raw)
+		}
+	}
+}
+
+// A key is used by T("key"), by a struct with a field named Key, or through a family. Written-out keys elsewhere (tables
+// of presets, problem keys) count too: any string literal that is exactly a key.
+func TestKeysAreUsedAndExist(t *testing.T) {
+	t.Parallel()
+	known := messages(t, English)
+	calls := regexp.MustCompile(`\bT\(\s*"([a-zA-Z0-9_.-]+)"\s*[,)]|\bKey:\s*"([a-zA-Z0-9_.-]+)"`)
+	joined := regexp.MustCompile(`(?:\bT\(\s*|Labelled\([^"]*)"([a-z.]+\.)"`)
+	comment := regexp.MustCompile(`(?m)^\s*//.*$`)
+	literal := regexp.MustCompile(`"([a-z]+\.[a-zA-Z0-9_.-]+)"`)
+	used := make(map[string]bool)
+	for prefix, values := range families {
+		for _, v := range values {
+			used[prefix+v] = true
+			if _, ok := known[prefix+v]; !ok {
+				t.Errorf("family %s: %s does not exist", prefix, v)
+			}
+		}
+	}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if name == "node_modules" || name == ".git" || name == "testdata" {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		isSource := strings.HasSuffix(name, ".templ") || strings.HasSuffix(name, ".go")
+		if !isSource || strings.HasSuffix(name, "_test.go") || strings.HasSuffix(name, "_templ.go") {
+			return nil
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		source := comment.ReplaceAllString(string(raw), "")
+		for _, m := range calls.FindAllStringSubmatch(source, -1) {
+			key := m[1] + m[2]
+			if _, ok := known[key]; !ok {
+				t.Errorf("%s uses %s, which does not exist", path, key)
+			}
+		}
+		for _, m := range joined.FindAllStringSubmatch(source, -1) {
+			if _, ok := families[m[1]]; !ok {
+				t.Errorf("%s joins a key to %q: name its values in families", path, m[1])
+			}
+		}
+		for _, m := range literal.FindAllStringSubmatch(source, -1) {
+			used[m[1]] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key := range known {
+		if !used[key] {
+			t.Errorf("nothing uses %s", key)
+		}
+	}
+}
+
+func TestMatch(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, chosen, header, want string }{
+		{"a chosen language wins", "en", "zh-CN", English},
+		{"a chosen language that does not exist is ignored", "fr", "zh-CN,zh;q=0.9", Chinese},
+		{"the header decides", "", "zh-CN,zh;q=0.9,en;q=0.8", Chinese},
+		{"plain zh is Chinese", "", "zh", Chinese},
+		{"an unknown language is English", "", "fr-FR", English},
+		{"no header is English", "", "", English},
+		{"a broken header is English", "", ";;;=", English},
+	}
+	c := New()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := c.Match(tt.chosen, tt.header); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestPrinter(t *testing.T) {
+	t.Parallel()
+	c := New()
+	en, zh := c.Printer(English), c.Printer(Chinese)
+	tests := []struct{ got, want string }{
+		{en.T("jobs.title"), "Jobs"},
+		{zh.T("jobs.title"), "任务管理"},
+		{en.T("jobs.total", "Count", 1, "N", "1"), "1 job"},
+		{en.T("jobs.total", "Count", int64(1200), "N", "1,200"), "1,200 jobs"},
+		{zh.T("jobs.total", "Count", 1, "N", "1"), "共 1 个任务"},
+		{en.T("runs.detail.title", "ID", 7), "Run #7"},
+		{en.T("no.such.key"), "!no.such.key!"},
+		{c.Printer("fr").Lang(), English},
+	}
+	for _, tt := range tests {
+		if tt.got != tt.want {
+			t.Errorf("got %q, want %q", tt.got, tt.want)
+		}
+	}
+}
+
+func BenchmarkPrinter(b *testing.B) {
+	p := New().Printer(Chinese)
+	for b.Loop() {
+		p.T("jobs.title")
+		p.T("time.in", "Span", "3 min")
+	}
+}

@@ -1,0 +1,83 @@
+package groups
+
+import (
+	"strconv"
+
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// shownAddresses is how many addresses a row shows before it folds the rest away.
+const shownAddresses = 3
+
+func shown(addresses []Address) []Address { return addresses[:min(len(addresses), shownAddresses)] }
+
+func (p ListPage) pager() ui.Pager {
+	pager := p.Pager
+	if pager.Summary == "" {
+		pager.Summary = p.T("groups.total", "Count", p.Total, "N", format.Number(p.Total))
+	}
+	return pager
+}
+
+func (p FormPage) action() string {
+	if p.ID == 0 {
+		return link.ExecutorsPath
+	}
+	return link.Executor(p.ID)
+}
+
+func (p FormPage) title() string {
+	if p.ID == 0 {
+		return p.T("groups.new")
+	}
+	return p.T("groups.edit")
+}
+
+func (p FormPage) heading() string {
+	if p.ID == 0 {
+		return p.T("groups.new")
+	}
+	return p.Name
+}
+
+func (p FormPage) submit() string {
+	if p.ID == 0 {
+		return p.T("groups.create")
+	}
+	return p.T("action.save")
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+func typeWord(p layout.Page, manual bool) string {
+	if manual {
+		return p.T("groups.type.manual")
+	}
+	return p.T("groups.type.auto")
+}
+
+func addressIcon(s AddressState) string {
+	switch s {
+	case AddressOnline:
+		return "circle-check"
+	case AddressLate:
+		return "hourglass"
+	case AddressOffline:
+		return "circle-x"
+	case AddressManual:
+		return "link"
+	default:
+		return "circle"
+	}
+}
+
+func addressTitle(p layout.Page, a Address) string {
+	word := p.T("address." + string(a.State))
+	if a.Beat.IsZero() {
+		return word
+	}
+	return p.T("address.beat", "State", word, "Ago", a.Beat.Relative)
+}

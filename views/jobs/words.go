@@ -1,0 +1,89 @@
+package jobs
+
+import (
+	"strconv"
+
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+func (p ListPage) pager() ui.Pager {
+	pager := p.Pager
+	if pager.Summary == "" {
+		pager.Summary = p.T("jobs.total", "Count", p.Total, "N", format.Number(p.Total))
+	}
+	return pager
+}
+
+func rowID(id int64) string { return "job-" + number(id) }
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+func checked(on bool) string {
+	if on {
+		return "true"
+	}
+	return "false"
+}
+
+func stateWord(r Row) string {
+	if r.Running {
+		return link.JobRunning
+	}
+	return link.JobStopped
+}
+
+func switchURL(r Row) string {
+	if r.Running {
+		return link.JobStop(r.ID)
+	}
+	return link.JobStart(r.ID)
+}
+
+func switchTitle(p layout.Page, r Row) string {
+	if r.Running {
+		return p.T("jobs.switch.stop")
+	}
+	return p.T("jobs.switch.start")
+}
+
+// action is where the form is posted.
+func (p FormPage) action() string {
+	if p.ID == 0 {
+		return link.JobsPath
+	}
+	return link.Job(p.ID)
+}
+
+func (p FormPage) title() string {
+	switch {
+	case p.ID != 0:
+		return p.T("jobs.form.edit")
+	case p.CopyOf != 0:
+		return p.T("jobs.form.copy")
+	default:
+		return p.T("jobs.form.new")
+	}
+}
+
+func (p FormPage) heading() string {
+	if p.ID != 0 {
+		return p.Name
+	}
+	return p.title()
+}
+
+// isGlue says whether the form is for a script, as far as it is known when the page is drawn.
+func (p FormPage) isGlue() bool { return p.Values.Glue != "" && p.Values.Glue != "BEAN" }
+
+// presets are the schedules most jobs have, for a first click.
+var presets = []struct{ key, cron string }{
+	{"jobs.preset.minute", "0 * * * * ?"},
+	{"jobs.preset.five", "0 */5 * * * ?"},
+	{"jobs.preset.hour", "0 0 * * * ?"},
+	{"jobs.preset.night", "0 0 2 * * ?"},
+	{"jobs.preset.workdays", "0 0 9 ? * MON-FRI"},
+	{"jobs.preset.month", "0 0 3 1 * ?"},
+}

@@ -1,0 +1,105 @@
+package runs
+
+import (
+	"net/url"
+	"strconv"
+
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+func (p ListPage) rangeShown() string {
+	if p.Filter.Range == "" {
+		return link.RangeDefault
+	}
+	return p.Filter.Range
+}
+
+// jobOptions keeps a job that the filter names in the list even when its group is not chosen, so that the form does not
+// lose it with the next change.
+func (p ListPage) jobOptions() []ui.Option {
+	if p.Filter.Job == 0 {
+		return p.Jobs
+	}
+	for _, o := range p.Jobs {
+		if o.Selected {
+			return p.Jobs
+		}
+	}
+	return append([]ui.Option{{Value: number(p.Filter.Job), Label: "#" + number(p.Filter.Job), Selected: true}}, p.Jobs...)
+}
+
+func rowID(id int64) string { return "run-" + number(id) }
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+func jobName(p layout.Page, r Row) string {
+	if r.JobName == "" {
+		return p.T("runs.jobgone", "ID", number(r.JobID))
+	}
+	return r.JobName
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
+}
+
+// shortAddress leaves out what all addresses share. An address that is no URL is shown as it is.
+func shortAddress(address string) string {
+	if address == "" {
+		return "–"
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	return u.Host
+}
+
+func stepIcon(s StepState) string {
+	switch s {
+	case StepDone:
+		return "circle-check"
+	case StepActive:
+		return "loader"
+	case StepFailed:
+		return "circle-x"
+	case StepSkipped:
+		return "circle-minus"
+	case StepPending:
+		return "circle-dashed"
+	default:
+		return "circle"
+	}
+}
+
+func logIcon(s LogStatus) string {
+	switch s {
+	case LogLive:
+		return "hourglass"
+	case LogUnavailable:
+		return "wifi-off"
+	case LogNone:
+		return "ban"
+	case LogComplete:
+		return "file-text"
+	default:
+		return "file-text"
+	}
+}
+
+// adviceKind colours the advice by how the run stands.
+func adviceKind(s ui.State) string {
+	switch s {
+	case ui.StateFailed, ui.StateTimeout, ui.StateSendFailed, ui.StateLost:
+		return "error"
+	case ui.StateSkipped, ui.StateKilled:
+		return "warning"
+	default:
+		return "info"
+	}
+}
