@@ -1,0 +1,147 @@
+package jobspec
+
+import (
+	"strconv"
+	"time"
+)
+
+const (
+	// DefaultMisfireAfter is how late a fire may be before the misfire strategy has the say, as in XXL-JOB.
+	DefaultMisfireAfter = 5 * time.Second
+
+	// MaxFires is how many fires one call of [Decide] plans. A job that is due more often within the horizon waits for the
+	// next claim, so that it cannot flood the others.
+	MaxFires = 16
+
+	// maxCounted is how many passed due times of a cron schedule are counted one by one. After a long stop a job of every
+	// second has passed millions, and nobody needs to know how many.
+	maxCounted = 1000
+)
+
+// Passed are due times that went by while nobody was looking.
+type Passed struct {
+	First time.Time
+	Last  time.Time // with More, the last one counted
+	Count int
+	More  bool // there are more than Count
+}
+
+// Total is the count as text, "1000+" when there are more.
+func (p Passed) Total() string {
+	if p.More {
+		return strconv.Itoa(p.Count) + "+"
+	}
+	return strconv.Itoa(p.Count)
+}
+
+// Merged is one fire, now, that stands for all the due times that passed. Its trigger type is [TriggerMisfire].
+type Merged struct {
+	At time.Time
+	Passed
+}
+
+// Plan is what to do about a job at one moment. Every due time from the stored one up to, not including, Next is in
+// exactly one of its parts.
+type Plan struct {
+	Skipped *Passed     // misfires that are only written down (DO_NOTHING)
+	Misfire *Merged     // misfires that are made up for (FIRE_ONCE_NOW)
+	Fires   []time.Time // due times to run at, ascending; those already past are to run at once
+	Last    time.Time   // the latest due time in this plan; zero when nothing is due, and the stored value stays
+	Next    time.Time   // the first due time after this plan; zero when the schedule has ended and the job stops
+}
+
+// Ended reports whether the schedule has no due time left.
+func (p Plan) Ended() bool { return p.Next.IsZero() }
+
+// Empty reports whether nothing is due yet.
+func (p Plan) Empty() bool { return p.Skipped == nil && p.Misfire == nil && len(p.Fires) == 0 }
+
+// Decide plans a job whose stored next due time is next. Due times up to the horizon fire; being late is no reason not to,
+// until a time lies more than misfireAfter ([DefaultMisfireAfter] when zero) behind now: then it is a misfire.
+//
+//	        misfires            fires                  left for later
+//	──next──────────────┼───────────────────────┼──────────────────▶
+//	                now - misfireAfter  now    horizon
+//
+// Everything is computed from the planned times, not from now as XXL-JOB does, so a fixed rate keeps its phase however
+// late the decision comes. After an error there is no plan: the schedule's text can no longer be evaluated.
+func Decide(s Schedule, next, now, horizon time.Time, misfireAfter time.Duration) (Plan, error) {
+	if misfireAfter <= 0 {
+		misfireAfter = DefaultMisfireAfter
+	}
+	if horizon.Before(now) {
+		horizon = now
+	}
+	plan := Plan{Next: next}
+	if next.IsZero() {
+		return plan, nil
+	}
+	if err := plan.pass(s, now, now.Add(-misfireAfter)); err != nil {
+		return Plan{}, err
+	}
+	for len(plan.Fires) < MaxFires && !plan.Next.IsZero() && !plan.Next.After(horizon) {
+		due := plan.Next
+		following, err := s.Next(due)
+		if err != nil {
+			return Plan{}, err
+		}
+		plan.Fires = append(plan.Fires, due)
+		plan.Last, plan.Next = due, following
+	}
+	return plan, nil
+}
+
+// pass moves plan.Next over the misfires: the due times before the cutoff.
+func (p *Plan) pass(s Schedule, now, cutoff time.Time) error {
+	if !p.Next.Before(cutoff) {
+		return nil
+	}
+	count := countOneByOne
+	if s.Type == ScheduleFixRate {
+		count = countByDivision
+	}
+	passed, next, err := count(s, p.Next, cutoff)
+	if err != nil {
+		return err
+	}
+	p.Last, p.Next = passed.Last, next
+	if s.Misfire == MisfireFireOnceNow {
+		p.Misfire = &Merged{At: now, Passed: passed}
+		return nil
+	}
+	// An unknown strategy in an adopted row skips, as it does in XXL-JOB.
+	p.Skipped = &passed
+	return nil
+}
+
+// countByDivision counts the due times of a fixed rate before the cutoff, however many there are, and gives the first
+// that is not among them.
+func countByDivision(s Schedule, next, cutoff time.Time) (Passed, time.Time, error) {
+	every, err := Interval(s.Conf)
+	if err != nil {
+		return Passed{}, time.Time{}, err
+	}
+	before := (cutoff.Sub(next) - 1) / every // due times after the first
+	last := next.Add(before * every)
+	return Passed{First: next, Last: last, Count: int(before) + 1}, last.Add(every), nil
+}
+
+// countOneByOne counts the due times of any other schedule before the cutoff, and leaps to the cutoff when there are too
+// many.
+func countOneByOne(s Schedule, next, cutoff time.Time) (Passed, time.Time, error) {
+	passed := Passed{First: next}
+	for !next.IsZero() && next.Before(cutoff) {
+		if passed.Count == maxCounted {
+			passed.More = true
+			next, err := s.Next(cutoff.Add(-time.Nanosecond))
+			return passed, next, err
+		}
+		passed.Last = next
+		passed.Count++
+		var err error
+		if next, err = s.Next(next); err != nil {
+			return Passed{}, time.Time{}, err
+		}
+	}
+	return passed, next, nil
+}

@@ -1,0 +1,259 @@
+package jobspec
+
+import (
+	"net/mail"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/cron"
+)
+
+// Job is a definition as somebody wants to save it.
+type Job struct {
+	ID             int64 // 0 for a new job
+	Name           string
+	Author         string
+	AlarmEmail     string // addresses, separated by commas
+	ScheduleType   ScheduleType
+	ScheduleConf   string
+	Misfire        Misfire
+	Route          Route
+	Block          wire.Block
+	Glue           wire.Glue
+	Handler        string
+	Param          string
+	GlueSource     string
+	GlueRemark     string
+	ChildJobIDs    string // separated by commas
+	TimeoutSeconds int    // 0 for no limit
+	Retries        int
+}
+
+// The names of the parts of a definition, by which a [FieldError] finds its place in a form.
+const (
+	FieldName         = "name"
+	FieldAuthor       = "author"
+	FieldAlarmEmail   = "alarm_email"
+	FieldScheduleType = "schedule_type"
+	FieldCron         = "cron"
+	FieldSeconds      = "seconds"
+	FieldMisfire      = "misfire"
+	FieldRoute        = "route"
+	FieldBlock        = "block"
+	FieldGlue         = "glue"
+	FieldHandler      = "handler"
+	FieldParam        = "param"
+	FieldSource       = "source"
+	FieldRemark       = "remark"
+	FieldChildren     = "children"
+	FieldTimeout      = "timeout"
+	FieldRetries      = "retries"
+)
+
+// Code says what is wrong with a part of a definition. The values are keys of the message catalogues.
+type Code string
+
+// The codes, with the arguments their messages may use.
+const (
+	CodeRequired   Code = "job.error.required"
+	CodeTooLong    Code = "job.error.too_long"     // Max: how many characters fit
+	CodeUnknown    Code = "job.error.unknown"      // Value: not one of the values offered
+	CodeOutOfRange Code = "job.error.out_of_range" // Min, Max
+	CodeCron       Code = "job.error.cron"         // Reason, Field, Element, Symbol, Min, Max, Got, Text: see cron.ParseError; Message is its English
+	CodeInterval   Code = "job.error.interval"     // Min, Max
+	CodeHandler    Code = "job.error.handler"      // a BEAN job without a handler
+	CodeEmail      Code = "job.error.email"        // Value: the address that is none
+	CodeChildID    Code = "job.error.child_id"     // Value: the element that is no job id
+	CodeChildSelf  Code = "job.error.child_self"   // the job starts itself
+)
+
+// FieldError says what is wrong with one part of a definition.
+type FieldError struct {
+	Field string
+	Code  Code
+	Args  map[string]any
+}
+
+// What fits into the columns, in characters unless the name says bytes, and the ranges that XXL-JOB's form lets through.
+const (
+	MaxName         = 255
+	MaxAuthor       = 64
+	MaxAlarmEmail   = 255
+	MaxScheduleConf = 128
+	MaxHandler      = 255
+	MaxParamBytes   = 65_535
+	MaxSourceBytes  = 16_777_215
+	MaxRemark       = 128
+	MaxChildren     = 255
+	MaxTimeout      = 999_999
+	MaxRetries      = 9_999
+)
+
+// Normalize trims what people paste with blanks around it, and takes the carriage returns out of shell sources, where
+// bash would stumble over them. It comes before [Validate], and what it returns is what to store.
+func (j Job) Normalize() Job {
+	for _, s := range []*string{&j.Name, &j.Author, &j.Handler, &j.ScheduleConf, &j.GlueRemark} {
+		*s = strings.TrimSpace(*s)
+	}
+	j.AlarmEmail = strings.Join(splitList(j.AlarmEmail), ",")
+	j.ChildJobIDs = strings.Join(splitList(j.ChildJobIDs), ",")
+	if j.Glue == wire.GlueShell {
+		j.GlueSource = strings.ReplaceAll(j.GlueSource, "\r", "")
+	}
+	return j
+}
+
+// Validate lists what is wrong with a definition, in the order of the form; none means that it can be saved. Whether the
+// group and the children exist, and may be used by whoever asks, is for the caller to look up.
+func Validate(j Job) []FieldError {
+	var v validation
+	v.text(FieldName, j.Name, MaxName, true)
+	v.text(FieldAuthor, j.Author, MaxAuthor, true)
+	v.emails(j.AlarmEmail)
+	v.schedule(j.ScheduleType, j.ScheduleConf)
+	v.code(j)
+	v.known(FieldRoute, string(j.Route), j.Route.Valid())
+	v.known(FieldMisfire, string(j.Misfire), j.Misfire.Valid())
+	v.known(FieldBlock, string(j.Block), slices.Contains(AllBlocks, j.Block))
+	v.children(j.ID, j.ChildJobIDs)
+	v.within(FieldTimeout, j.TimeoutSeconds, MaxTimeout)
+	v.within(FieldRetries, j.Retries, MaxRetries)
+	return v.errors
+}
+
+// ChildIDs reads the ids of the jobs that a success starts. ok is false when an element is no id; the ids are then those
+// before it, and bad is that element.
+func ChildIDs(list string) (ids []int64, bad string, ok bool) {
+	for _, element := range splitList(list) {
+		id, err := strconv.ParseInt(element, 10, 32)
+		if err != nil || id < 1 {
+			return ids, element, false
+		}
+		ids = append(ids, id)
+	}
+	return ids, "", true
+}
+
+// EmailAddresses lists the addresses of a job's alarm_email.
+func EmailAddresses(list string) []string { return splitList(list) }
+
+// splitList cuts a list at its commas, the full-width comma of Chinese keyboards included, and leaves out empty elements.
+func splitList(list string) []string {
+	var elements []string
+	for element := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == '，' }) {
+		if element = strings.TrimSpace(element); element != "" {
+			elements = append(elements, element)
+		}
+	}
+	return elements
+}
+
+// validation gathers errors.
+type validation struct{ errors []FieldError }
+
+func (v *validation) add(field string, code Code, args map[string]any) {
+	v.errors = append(v.errors, FieldError{Field: field, Code: code, Args: args})
+}
+
+func (v *validation) text(field, value string, limit int, required bool) {
+	switch {
+	case required && strings.TrimSpace(value) == "":
+		v.add(field, CodeRequired, nil)
+	case utf8.RuneCountInString(value) > limit:
+		v.add(field, CodeTooLong, map[string]any{"Max": limit})
+	}
+}
+
+func (v *validation) bytes(field, value string, limit int) {
+	if len(value) > limit {
+		v.add(field, CodeTooLong, map[string]any{"Max": limit})
+	}
+}
+
+func (v *validation) known(field, value string, known bool) {
+	if !known {
+		v.add(field, CodeUnknown, map[string]any{"Value": value})
+	}
+}
+
+func (v *validation) within(field string, value, limit int) {
+	if value < 0 || value > limit {
+		v.add(field, CodeOutOfRange, map[string]any{"Min": 0, "Max": limit})
+	}
+}
+
+func (v *validation) schedule(t ScheduleType, conf string) {
+	switch t {
+	case ScheduleCron:
+		v.text(FieldCron, conf, MaxScheduleConf, true)
+		if len(v.errors) > 0 && v.errors[len(v.errors)-1].Field == FieldCron {
+			return
+		}
+		v.cron(conf)
+	case ScheduleFixRate:
+		if _, err := Interval(conf); err != nil {
+			v.add(FieldSeconds, CodeInterval, map[string]any{"Min": 1, "Max": MaxIntervalSeconds})
+		}
+	case ScheduleNone:
+		// The conf says nothing then, but it has to fit.
+		v.text(FieldCron, conf, MaxScheduleConf, false)
+	default:
+		v.add(FieldScheduleType, CodeUnknown, map[string]any{"Value": string(t)})
+	}
+}
+
+// cron asks for a text that parses and no more, as XXL-JOB does. That it has a time to come is asked when the job is
+// started: one whose years are over may still be edited. What is odd about a text, its warnings say.
+func (v *validation) cron(text string) {
+	if _, err := expressions.parse(text); err != nil {
+		v.add(FieldCron, CodeCron, CronArgs(err))
+	}
+}
+
+// CronArgs takes a [*cron.ParseError] apart for a message; any other error is its Message only.
+func CronArgs(err error) map[string]any {
+	args := map[string]any{"Message": err.Error()}
+	if e, ok := err.(*cron.ParseError); ok {
+		args["Text"], args["Field"], args["Element"] = e.Text, string(e.Field), e.Element
+		args["Reason"], args["Symbol"] = string(e.Reason), e.Symbol
+		args["Min"], args["Max"], args["Got"] = e.Min, e.Max, e.Got
+	}
+	return args
+}
+
+func (v *validation) code(j Job) {
+	v.known(FieldGlue, string(j.Glue), slices.Contains(AllGlues, j.Glue))
+	if j.Glue == wire.GlueBean && strings.TrimSpace(j.Handler) == "" {
+		v.add(FieldHandler, CodeHandler, nil)
+	}
+	v.text(FieldHandler, j.Handler, MaxHandler, false)
+	v.bytes(FieldParam, j.Param, MaxParamBytes)
+	v.bytes(FieldSource, j.GlueSource, MaxSourceBytes)
+	v.text(FieldRemark, j.GlueRemark, MaxRemark, false)
+}
+
+// emails wants bare addresses: a display name would not survive the list.
+func (v *validation) emails(list string) {
+	v.text(FieldAlarmEmail, list, MaxAlarmEmail, false)
+	for _, address := range splitList(list) {
+		parsed, err := mail.ParseAddress(address)
+		if err != nil || parsed.Address != address {
+			v.add(FieldAlarmEmail, CodeEmail, map[string]any{"Value": address})
+			return
+		}
+	}
+}
+
+func (v *validation) children(id int64, list string) {
+	v.text(FieldChildren, list, MaxChildren, false)
+	ids, bad, ok := ChildIDs(list)
+	switch {
+	case !ok:
+		v.add(FieldChildren, CodeChildID, map[string]any{"Value": bad})
+	case id != 0 && slices.Contains(ids, id):
+		v.add(FieldChildren, CodeChildSelf, nil)
+	}
+}
