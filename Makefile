@@ -1,0 +1,87 @@
+# Punctual. `make` alone lists the targets.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+GO_SOURCES = $(shell git ls-files '*.go' | grep -v -e '_templ\.go$$')
+TOOL := go tool -modfile=tools/go.mod
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-zA-Z/_-]+:.*?## ' $(MAKEFILE_LIST) | sort | awk -F ':.*?## ' '{printf "  %-14s %s\n", $$1, $$2}'
+
+## ---- use
+
+.PHONY: run
+run: build ## build and start Punctual with its embedded database in ./data (http://localhost:8080)
+	@exec ./bin/punctual serve
+
+.PHONY: build
+build: ## build both programs into ./bin
+	@mkdir -p bin
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/punctual ./app/cmd/punctual
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/punctual-executor ./executor/cmd/punctual-executor
+
+## ---- develop
+
+.PHONY: dev
+dev: ## rebuild templates and restart on every change of a .templ file
+	go tool templ generate --watch --cmd "go run ./app/cmd/punctual serve"
+
+.PHONY: generate
+generate: ## write the generated Go anew (templ, sqlc)
+	go tool templ generate
+	$(TOOL) sqlc generate
+
+.PHONY: assets
+assets: ## bundle css, js and fonts from npm packages into static/dist (needs Node.js; nobody else does)
+	static/src/build.sh
+
+.PHONY: fmt
+fmt: ## format Go and templ sources
+	gofmt -w $(GO_SOURCES)
+	go tool templ fmt views
+
+.PHONY: tidy
+tidy: ## tidy the module files
+	go mod tidy
+	cd tools && go mod tidy
+
+## ---- check
+
+.PHONY: deps
+deps: ## install what the tests need and the machine lacks (Debian packages, as root)
+	@.ci/deps
+
+.PHONY: test
+test: deps ## run all tests: both databases, a real browser, real scripts and kills
+	TEST_DB=required TEST_BROWSER=required go test -timeout 9m ./...
+
+.PHONY: test/race
+test/race: deps ## the tests under the race detector (slow: the embedded database is pure Go)
+	TEST_DB=required CGO_ENABLED=1 go test -race -short -timeout 30m ./...
+
+.PHONY: fuzz
+fuzz: ## fuzz every parser of outside text for FUZZTIME (10s) each
+	@.ci/fuzz $(or $(FUZZTIME),10s)
+
+.PHONY: bench
+bench: build deps ## whole-system measurements on both databases; prints the machine and a table
+	go run -tags bench ./app/bench $(BENCH)
+
+.PHONY: verify
+verify: ## fail when something generated is stale
+	go tool templ generate >/dev/null
+	$(TOOL) sqlc diff
+	git diff --exit-code -- '*_templ.go' || { echo "stale templates: run make generate and commit"; exit 1; }
+
+.PHONY: lint
+lint: ## vet, staticcheck, formatting, import arrows
+	@bad=$$(gofmt -l $(GO_SOURCES)); [ -z "$$bad" ] || { echo "not gofmt'd: $$bad"; exit 1; }
+	go vet ./...
+	$(TOOL) staticcheck ./...
+	@.ci/arrows
+
+.PHONY: check
+check: verify lint test ## everything CI checks
