@@ -66,6 +66,8 @@ type Querier interface {
 	// What touches xxl_job_group and xxl_job_registry.
 	// Every group in upstream's order (spec §2.13).
 	ListGroups(ctx context.Context, db DBTX) ([]Group, error)
+	// Which of these jobs have children: asked for every batch of successes, so it reads no more than that.
+	ListJobChildren(ctx context.Context, db DBTX, ids []int64) ([]ListJobChildrenRow, error)
 	// Ids and names of one group's jobs, for the pick list of the run filter; at most the limit.
 	ListJobNames(ctx context.Context, db DBTX, arg ListJobNamesParams) ([]ListJobNamesRow, error)
 	// One page of the job list, newest first, after the filters; 0, -1 and '%' stand for "any".

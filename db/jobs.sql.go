@@ -326,6 +326,49 @@ func (q *Queries) ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParam
 	return items, nil
 }
 
+const listJobChildren = `-- name: ListJobChildren :many
+SELECT id, child_jobid FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) AND child_jobid <> ''
+`
+
+type ListJobChildrenRow struct {
+	ID          int64
+	ChildJobIDs Text
+}
+
+// Which of these jobs have children: asked for every batch of successes, so it reads no more than that.
+func (q *Queries) ListJobChildren(ctx context.Context, db DBTX, ids []int64) ([]ListJobChildrenRow, error) {
+	query := listJobChildren
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListJobChildrenRow
+	for rows.Next() {
+		var i ListJobChildrenRow
+		if err := rows.Scan(&i.ID, &i.ChildJobIDs); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listJobNames = `-- name: ListJobNames :many
 SELECT id, job_desc FROM xxl_job_info
 WHERE (CAST(? AS SIGNED) = 0 OR job_group = ?)

@@ -115,3 +115,7 @@ DELETE FROM xxl_job_logglue WHERE job_id = ?;
 -- name: CountJobStates :one
 -- Jobs in all and those running, for the metrics page.
 SELECT COUNT(*) AS total, CAST(COALESCE(SUM(trigger_status), 0) AS SIGNED) AS running FROM xxl_job_info;
+
+-- name: ListJobChildren :many
+-- Which of these jobs have children: asked for every batch of successes, so it reads no more than that.
+SELECT id, child_jobid FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) AND child_jobid <> '';

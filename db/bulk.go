@@ -1,0 +1,230 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// MaxBatch is how many rows one bulk statement carries at most: beyond it the CASE lists cost more than they save.
+const MaxBatch = 250
+
+// NewRun is a run's row at its birth.
+type NewRun struct {
+	JobGroup, JobID int64
+	Address         string // planned executor, or "" when it is chosen at sending
+	Handler, Param  string
+	Sharding        string // "index/total" of a broadcast, else ""
+	Retries         int64
+	TriggerTime     time.Time // wall clock, see [Pool.Wall]
+	PlannedAt       int64     // epoch ms
+	Owner           int64
+	Type            jobspec.TriggerType
+	Origin          int64 // the run this one retries or was started by
+	TriggerCode     int64 // 0, or the code of a run that is decided at birth (a skipped misfire)
+	Message         string
+	AlarmStatus     int64
+}
+
+// InsertRuns inserts runs in one statement and returns the id of the first; the k-th has first + k*step, where step is
+// [Pool.AutoIncrement].
+func InsertRuns(ctx context.Context, tx DBTX, runs []NewRun) (first int64, err error) {
+	var q strings.Builder
+	q.Grow(400 + 64*len(runs))
+	q.WriteString(`INSERT INTO xxl_job_log (job_group, job_id, executor_address, executor_handler, executor_param,
+ executor_sharding_param, executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_code, alarm_status,
+ planned_at, owner_node, trigger_type, origin_log_id) VALUES `)
+	args := make([]any, 0, 15*len(runs))
+	for i := range runs {
+		if i > 0 {
+			q.WriteByte(',')
+		}
+		q.WriteString("(?,?,?,?,?,?,?,?,?,?,0,?,?,?,?,?)")
+		r := &runs[i]
+		args = append(args, r.JobGroup, r.JobID, null(r.Address), r.Handler, r.Param, null(r.Sharding), r.Retries,
+			r.TriggerTime, r.TriggerCode, null(r.Message), r.AlarmStatus, r.PlannedAt, r.Owner, string(r.Type), r.Origin)
+	}
+	res, err := tx.ExecContext(ctx, q.String(), args...)
+	if err != nil {
+		return 0, fmt.Errorf("insert %d runs: %w", len(runs), err)
+	}
+	return res.LastInsertId()
+}
+
+// Advance moves a job from one due time to the next.
+type Advance struct {
+	ID      int64
+	OldNext int64 // trigger_next_time as it was read: the guard
+	Last    int64
+	Next    int64 // 0 with Stop
+	Stop    bool  // the schedule has ended
+}
+
+// AdvanceJobs moves jobs in one statement, each guarded by the next time that was read and by still being started.
+// The caller must compare the count with len(advances) and roll back when it differs: somebody else moved one of them.
+func AdvanceJobs(ctx context.Context, tx DBTX, advances []Advance) (affected int64, err error) {
+	n := len(advances)
+	var q strings.Builder
+	q.Grow(300 + 48*n)
+	args := make([]any, 0, 8*n)
+	set := func(column string, value func(*Advance) int64) {
+		q.WriteString(column)
+		q.WriteString(" = CASE id")
+		for i := range advances {
+			q.WriteString(" WHEN ? THEN ?")
+			args = append(args, advances[i].ID, value(&advances[i]))
+		}
+		q.WriteString(" END")
+	}
+	q.WriteString("UPDATE xxl_job_info SET ")
+	set("trigger_last_time", func(a *Advance) int64 { return a.Last })
+	q.WriteString(", ")
+	set("trigger_next_time", func(a *Advance) int64 { return a.Next })
+	var stopped []any
+	for i := range advances {
+		if advances[i].Stop {
+			stopped = append(stopped, advances[i].ID)
+		}
+	}
+	if len(stopped) > 0 {
+		q.WriteString(", trigger_status = CASE WHEN id IN (" + marks(len(stopped)) + ") THEN 0 ELSE trigger_status END")
+		args = append(args, stopped...)
+	}
+	q.WriteString(" WHERE trigger_status = 1 AND id IN (" + marks(n) + ") AND ")
+	for i := range advances {
+		args = append(args, advances[i].ID)
+	}
+	set("trigger_next_time", func(a *Advance) int64 { return a.OldNext })
+	res, err := tx.ExecContext(ctx, q.String(), args...)
+	if err != nil {
+		return 0, fmt.Errorf("advance %d jobs: %w", n, err)
+	}
+	return res.RowsAffected()
+}
+
+// Sent is the outcome of sending a run.
+type Sent struct {
+	ID      int64
+	Address string
+	Code    int64
+	Message string
+	At      int64 // epoch ms when the request left; 0 when it never did
+	Alarm   int64 // alarm_status: 1 where a retry follows, so that nobody alarms for it; else 0, which it is from birth
+}
+
+// RecordSent writes the outcomes of one owner's runs. A row that another node took over meanwhile is left alone, and with
+// openOnly one that already has a result, so the count may be below len(sent).
+func RecordSent(ctx context.Context, tx DBTX, owner int64, openOnly bool, sent []Sent) (affected int64, err error) {
+	var q strings.Builder
+	q.Grow(300 + 64*len(sent))
+	u := caseUpdate{q: &q, n: len(sent), id: func(i int) int64 { return sent[i].ID }}
+	q.WriteString("UPDATE xxl_job_log SET ")
+	u.set("trigger_code", func(i int) any { return sent[i].Code })
+	q.WriteString(", ")
+	u.set("executor_address", func(i int) any { return sent[i].Address })
+	q.WriteString(", ")
+	u.set("sent_at", func(i int) any { return sent[i].At })
+	if slices.ContainsFunc(sent, func(s Sent) bool { return s.Alarm != 0 }) {
+		q.WriteString(", ")
+		u.set("alarm_status", func(i int) any { return sent[i].Alarm })
+	}
+	q.WriteString(", ")
+	u.set("trigger_msg", func(i int) any { return sent[i].Message })
+	u.where()
+	q.WriteString(" AND owner_node = ? AND trigger_code = 0")
+	u.args = append(u.args, owner)
+	if openOnly {
+		q.WriteString(" AND handle_code = 0")
+	}
+	res, err := tx.ExecContext(ctx, q.String(), u.args...)
+	if err != nil {
+		return 0, fmt.Errorf("record %d sent runs: %w", len(sent), err)
+	}
+	return res.RowsAffected()
+}
+
+// Finish is the result of a run.
+type Finish struct {
+	ID      int64
+	Code    int64
+	Message string // replaces the column
+	Alarm   int64
+}
+
+// FinishRuns writes results, each guarded by the run being open. The caller must compare the count with len(finishes) and
+// roll back when it differs: somebody else finished one of them.
+func FinishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt int64, finishes []Finish) (affected int64, err error) {
+	var q strings.Builder
+	q.Grow(300 + 48*len(finishes))
+	u := caseUpdate{q: &q, n: len(finishes), id: func(i int) int64 { return finishes[i].ID }}
+	q.WriteString("UPDATE xxl_job_log SET handle_time = ?, finished_at = ?, ")
+	u.args = append(u.args, handleTime, finishedAt)
+	u.set("handle_code", func(i int) any { return finishes[i].Code })
+	if slices.ContainsFunc(finishes, func(f Finish) bool { return f.Alarm != 0 }) {
+		q.WriteString(", ")
+		u.set("alarm_status", func(i int) any { return finishes[i].Alarm })
+	}
+	for i := range finishes {
+		if finishes[i].Message != "" {
+			q.WriteString(", ")
+			u.set("handle_msg", func(i int) any { return null(finishes[i].Message) })
+			break
+		}
+	}
+	u.where()
+	q.WriteString(" AND handle_code = 0")
+	res, err := tx.ExecContext(ctx, q.String(), u.args...)
+	if err != nil {
+		return 0, fmt.Errorf("finish %d runs: %w", len(finishes), err)
+	}
+	return res.RowsAffected()
+}
+
+// caseUpdate writes "column = CASE id WHEN … END" lists, and plain assignments where all rows get the same value.
+type caseUpdate struct {
+	q    *strings.Builder
+	n    int
+	id   func(int) int64
+	args []any
+}
+
+func (u *caseUpdate) set(column string, value func(int) any) {
+	u.q.WriteString(column)
+	first := value(0)
+	same := true
+	for i := 1; i < u.n && same; i++ {
+		same = value(i) == first
+	}
+	if same {
+		u.q.WriteString(" = ?")
+		u.args = append(u.args, first)
+		return
+	}
+	u.q.WriteString(" = CASE id")
+	for i := range u.n {
+		u.q.WriteString(" WHEN ? THEN ?")
+		u.args = append(u.args, u.id(i), value(i))
+	}
+	u.q.WriteString(" END")
+}
+
+func (u *caseUpdate) where() {
+	u.q.WriteString(" WHERE id IN (" + marks(u.n) + ")")
+	for i := range u.n {
+		u.args = append(u.args, u.id(i))
+	}
+}
+
+func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }
+
+// null passes "" as NULL, for nullable columns where upstream tells the two apart.
+func null(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
