@@ -1,0 +1,118 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// errStopped is what a batcher that has been stopped answers.
+var errStopped = errors.New("the engine is stopping")
+
+// batcher gathers items that many goroutines hand in and has its workers write them together. A worker takes everything
+// that waits, up to max, so batches grow with the load by themselves; linger gives the first item of a quiet moment a
+// little company.
+type batcher[T any] struct {
+	name   string
+	max    int
+	linger time.Duration
+	write  func(context.Context, []T)
+
+	items chan T
+	stopc chan struct{}
+	mu    sync.RWMutex // held for reading while an item is put in, so that stop does not lose one
+	ended bool
+}
+
+func newBatcher[T any](name string, maxBatch int, linger time.Duration, capacity int, write func(context.Context, []T)) *batcher[T] {
+	return &batcher[T]{name: name, max: maxBatch, linger: linger, write: write,
+		items: make(chan T, min(capacity, 100_000))}
+}
+
+func (b *batcher[T]) start(workers int, wg *sync.WaitGroup) {
+	b.mu.Lock()
+	b.stopc, b.ended = make(chan struct{}), false
+	stop := b.stopc
+	b.mu.Unlock()
+	for range workers {
+		wg.Go(func() { b.work(stop) })
+	}
+}
+
+// add hands an item in; it blocks while the queue is full, until ctx ends or the batcher is stopped.
+func (b *batcher[T]) add(ctx context.Context, item T) error {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	if b.ended || b.stopc == nil {
+		return errStopped
+	}
+	select {
+	case b.items <- item:
+		return nil
+	default:
+	}
+	select {
+	case b.items <- item:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// stop lets the workers write what is queued and end.
+func (b *batcher[T]) stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.ended && b.stopc != nil {
+		b.ended = true
+		close(b.stopc)
+	}
+}
+
+func (b *batcher[T]) work(stop <-chan struct{}) {
+	for {
+		var first T
+		select {
+		case first = <-b.items:
+		case <-stop:
+			for { // what was handed in before the stop is still written
+				select {
+				case first = <-b.items:
+					b.write(context.Background(), b.gather(first, 0))
+				default:
+					return
+				}
+			}
+		}
+		b.write(context.Background(), b.gather(first, b.linger))
+	}
+}
+
+// gather takes what waits, and if that is little, what comes within linger.
+func (b *batcher[T]) gather(first T, linger time.Duration) []T {
+	batch := make([]T, 1, 32)
+	batch[0] = first
+	var timeout <-chan time.Time
+	for len(batch) < b.max {
+		select {
+		case item := <-b.items:
+			batch = append(batch, item)
+			continue
+		default:
+		}
+		if linger <= 0 {
+			return batch
+		}
+		if timeout == nil {
+			timeout = time.After(linger)
+		}
+		select {
+		case item := <-b.items:
+			batch = append(batch, item)
+		case <-timeout:
+			return batch
+		}
+	}
+	return batch
+}

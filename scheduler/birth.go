@@ -1,0 +1,155 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/route"
+)
+
+// cause is what makes runs of a job come to be.
+type cause struct {
+	trigger jobspec.TriggerType
+	planned time.Time
+	param   string
+	retries int64
+	origin  int64     // the run retried, or whose success started this one
+	shard   wireShard // of a retried shard; Total 0: not one
+	given   []string  // addresses given by hand
+	user    string
+}
+
+// conceive makes the runs that one trigger of a job means: one, or for a broadcast one per address. Addresses that can be
+// chosen without asking executors are chosen now, so that they are in the row and a node that takes the run over knows
+// whom it may have been sent to.
+func (e *Engine) conceive(j *job, c cause) []*dispatch {
+	addresses := c.given
+	if addresses == nil {
+		if g := e.directory.get(j.group); g != nil {
+			addresses = g.addresses
+		}
+	}
+	one := dispatch{
+		job: j, owner: e.node.id.Load(), planned: c.planned, at: c.planned, trigger: c.trigger, param: c.param,
+		retries: c.retries, origin: c.origin, user: c.user, given: c.given, shard: wireShard{Index: 0, Total: 1},
+	}
+	switch {
+	case c.shard.Total > 0:
+		one.shard = c.shard
+		one.pinned = c.shard.Index < len(addresses)
+		if one.pinned {
+			one.address = addresses[c.shard.Index]
+		} else if len(addresses) > 0 { // the group has become smaller: as upstream, the first (spec §4.6)
+			one.address, one.pinned = addresses[0], true
+		}
+	case len(addresses) == 0 || route.Probing(j.route):
+	case j.route == jobspec.RouteShardingBroadcast:
+		all := make([]*dispatch, len(addresses))
+		for i, a := range addresses {
+			d := one
+			d.address, d.pinned, d.shard = a, true, wireShard{Index: i, Total: len(addresses)}
+			all[i] = &d
+		}
+		return all
+	default:
+		// An unknown strategy leaves the address empty; sending then says so in the run.
+		one.address, _ = e.routes.Pick(j.route, j.id, addresses)
+		one.pinned = c.given != nil
+	}
+	return []*dispatch{&one}
+}
+
+// row is a run's row at its birth.
+func (e *Engine) row(d *dispatch) db.NewRun {
+	return db.NewRun{
+		JobGroup: d.job.group, JobID: d.job.id, Address: d.address, Handler: d.job.handler, Param: d.param,
+		Sharding: d.shard.text(d.job.route), Retries: d.retries, TriggerTime: e.wall(d.planned),
+		PlannedAt: d.planned.UnixMilli(), Owner: d.owner, Type: d.trigger, Origin: d.origin,
+	}
+}
+
+// insert writes the rows of runs and gives the runs their ids. Nothing may be sent before the transaction is committed.
+func (e *Engine) insert(ctx context.Context, tx db.DBTX, runs []*dispatch) error {
+	step := e.cfg.Pool.AutoIncrement()
+	for len(runs) > 0 {
+		part := runs[:min(len(runs), db.MaxBatch)]
+		runs = runs[len(part):]
+		rows := make([]db.NewRun, len(part))
+		for i, d := range part {
+			rows[i] = e.row(d)
+		}
+		first, err := db.InsertRuns(ctx, tx, rows)
+		if err != nil {
+			return err
+		}
+		for i, d := range part {
+			d.id = first + int64(i)*step
+		}
+	}
+	return nil
+}
+
+// commit runs fn in a transaction, in which it inserts the runs it returns, and lets them fly after the commit.
+func (e *Engine) commit(ctx context.Context, fn func(tx *sql.Tx) ([]*dispatch, error)) ([]*dispatch, error) {
+	var runs []*dispatch
+	e.pending.begin()
+	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		var err error
+		runs, err = fn(tx)
+		return err
+	})
+	if err != nil {
+		e.pending.commit(nil)
+		return nil, err
+	}
+	ids := make([]int64, len(runs))
+	for i, d := range runs {
+		ids[i] = d.id
+	}
+	e.pending.commit(ids)
+	e.timer.add(runs...)
+	return runs, nil
+}
+
+func (s wireShard) text(r jobspec.Route) string {
+	if s.Total <= 1 && r != jobspec.RouteShardingBroadcast {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", s.Index, s.Total)
+}
+
+// parseShard reads "index/total" as stored; the zero shard when it is not one. The bound keeps a mangled text from
+// becoming a number that no executor can hold (spec §8.3 #38).
+func parseShard(s string) wireShard {
+	a, b, ok := strings.Cut(s, "/")
+	if !ok {
+		return wireShard{}
+	}
+	index, err1 := strconv.ParseInt(a, 10, 31)
+	total, err2 := strconv.ParseInt(b, 10, 31)
+	if err1 != nil || err2 != nil || index < 0 || total <= index {
+		return wireShard{}
+	}
+	return wireShard{Index: int(index), Total: int(total)}
+}
+
+func jobOf(r *db.Job, pool *db.Pool) *job {
+	var updated int64
+	if r.GlueUpdateTime.Valid {
+		updated = pool.FromWall(r.GlueUpdateTime.Time).UnixMilli()
+	}
+	return &job{
+		id: r.ID, group: r.JobGroup, handler: string(r.ExecutorHandler), param: string(r.ExecutorParam),
+		route: r.ExecutorRouteStrategy, misfire: r.MisfireStrategy, block: wire.Block(r.ExecutorBlockStrategy), timeoutSeconds: int(r.ExecutorTimeout),
+		retries: r.ExecutorFailRetryCount, glue: r.GlueType, glueUpdated: updated, children: string(r.ChildJobIDs),
+	}
+}
+
+func nullTime(t time.Time) sql.NullTime { return sql.NullTime{Time: t, Valid: true} }

@@ -1,0 +1,205 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+const (
+	// duePage is how many due jobs one read brings.
+	duePage = 2000
+	// anybodys is how long a job may be overdue before any node takes it, its own share or not.
+	anybodys = 3 * time.Second
+)
+
+// claimLoop reads due jobs a horizon ahead and turns their fires into runs.
+func (e *Engine) claimLoop(ctx context.Context) {
+	tick := time.NewTicker(e.cfg.ClaimEvery)
+	defer tick.Stop()
+	for {
+		if e.draining.Load() {
+			return
+		}
+		if e.node.mayAct() {
+			if err := e.claimDue(ctx); err != nil && ctx.Err() == nil {
+				e.log.Warn("claim due jobs", "error", err)
+				e.setErr(err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-e.claimNow:
+		}
+	}
+}
+
+// claimDue claims everything of this node's share that is due within the horizon.
+func (e *Engine) claimDue(ctx context.Context) error {
+	until := e.now().Add(e.cfg.Horizon)
+	mine := e.node.mine()
+	overdue := e.now().Add(-anybodys).UnixMilli()
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(e.cfg.ClaimWorkers)
+	var afterMs, afterID int64
+	for {
+		rows, err := e.queries.ListDueJobs(ctx, e.cfg.Pool, db.ListDueJobsParams{
+			UntilMs: until.UnixMilli(), AfterMs: afterMs, AfterID: afterID, Limit: duePage,
+		})
+		if err != nil {
+			return errors.Join(err, work.Wait())
+		}
+		if len(rows) == 0 {
+			break
+		}
+		full := len(rows) == duePage
+		afterMs, afterID = rows[len(rows)-1].TriggerNextTime, rows[len(rows)-1].ID
+		own := rows[:0]
+		for _, r := range rows {
+			if mine(r.ID) || r.TriggerNextTime < overdue {
+				own = append(own, r)
+			}
+		}
+		for len(own) > 0 {
+			part := own[:min(len(own), db.MaxBatch)]
+			own = own[len(part):]
+			work.Go(func() error { return e.claim(ctx, part, until) })
+		}
+		if !full {
+			break
+		}
+	}
+	return work.Wait()
+}
+
+// claim decides a batch of due jobs and commits the decisions: the jobs' next times, guarded by the old ones, and the runs,
+// in one transaction. When somebody else moved one of the jobs (another node, or an operator), nothing is written and the
+// jobs are tried one by one, so that one contended job cannot hold up the others.
+func (e *Engine) claim(ctx context.Context, rows []db.ListDueJobsRow, until time.Time) error {
+	began := time.Now()
+	err := e.claimBatch(ctx, rows, until)
+	e.metrics.claimSeconds.Observe(time.Since(began).Seconds())
+	if !errors.Is(err, errRaced) || len(rows) == 1 {
+		if errors.Is(err, errRaced) {
+			e.metrics.claims.WithLabelValues("conflict").Inc()
+			return nil // whoever moved it has it; the next read shows the truth
+		}
+		return err
+	}
+	for i := range rows {
+		if err := e.claim(ctx, rows[i:i+1], until); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until time.Time) error {
+	now := e.now()
+	advances := make([]db.Advance, len(rows))
+	var runs []*dispatch
+	var skipped []db.NewRun
+	fired, misfired := 0, 0
+	for i := range rows {
+		r := &rows[i]
+		j := e.dueJob(r)
+		advances[i] = db.Advance{ID: r.ID, OldNext: r.TriggerNextTime, Last: r.TriggerLastTime, Stop: true}
+		plan, err := jobspec.Decide(jobspec.Schedule{
+			Type: r.ScheduleType, Conf: string(r.ScheduleConf), Misfire: r.MisfireStrategy, Zone: e.cfg.JobZone,
+		}, time.UnixMilli(r.TriggerNextTime), now, until, e.cfg.MisfireAfter)
+		if err != nil {
+			// One job's unreadable schedule stops that job, visibly, and nothing else (spec §8.1 #1).
+			skipped = append(skipped, e.skippedRow(j, now, "job stopped: "+err.Error()))
+			continue
+		}
+		if !plan.Last.IsZero() {
+			advances[i].Last = plan.Last.UnixMilli()
+		}
+		if !plan.Next.IsZero() {
+			advances[i].Next, advances[i].Stop = plan.Next.UnixMilli(), false
+		}
+		for _, at := range plan.Fires {
+			runs = append(runs, e.conceive(j, cause{trigger: jobspec.TriggerCron, planned: at, param: j.param, retries: j.retries})...)
+			fired++
+		}
+		if m := plan.Misfire; m != nil {
+			made := e.conceive(j, cause{trigger: jobspec.TriggerMisfire, planned: m.At, param: j.param, retries: j.retries})
+			for _, d := range made {
+				d.late = "stands for " + e.missed(&m.Passed)
+			}
+			runs = append(runs, made...)
+			misfired++
+		}
+		if m := plan.Skipped; m != nil {
+			skipped = append(skipped, e.skippedRow(j, m.Last, "skipped: "+e.missed(m)+"; the misfire strategy is "+string(r.MisfireStrategy)))
+		}
+	}
+	_, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
+		n, err := db.AdvanceJobs(ctx, tx, advances)
+		if err != nil {
+			return nil, err
+		}
+		if n != int64(len(advances)) {
+			return nil, errRaced
+		}
+		for part := range slices.Chunk(skipped, db.MaxBatch) {
+			if _, err := db.InsertRuns(ctx, tx, part); err != nil {
+				return nil, err
+			}
+		}
+		return runs, e.insert(ctx, tx, runs)
+	})
+	if err != nil {
+		return err
+	}
+	e.metrics.claims.WithLabelValues("fired").Add(float64(fired))
+	e.metrics.claims.WithLabelValues("misfired").Add(float64(misfired))
+	e.metrics.claims.WithLabelValues("skipped").Add(float64(len(skipped)))
+	if len(runs) > 0 || len(skipped) > 0 {
+		e.hub.changed()
+	}
+	return nil
+}
+
+// missed says how many planned fires passed unseen, and when.
+func (e *Engine) missed(m *jobspec.Passed) string {
+	const layout = "2006-01-02 15:04:05 -0700"
+	first, last := m.First.In(e.cfg.JobZone).Format(layout), m.Last.In(e.cfg.JobZone).Format(layout)
+	if m.Count == 1 && !m.More {
+		return "the fire planned for " + first
+	}
+	return fmt.Sprintf("%s fires planned from %s to %s", m.Total(), first, last)
+}
+
+// skippedRow is the record of fires that nobody runs: a run that is decided at its birth and needs no alarm.
+func (e *Engine) skippedRow(j *job, planned time.Time, reason string) db.NewRun {
+	return db.NewRun{
+		JobGroup: j.group, JobID: j.id, Handler: j.handler, Param: j.param, TriggerTime: e.wall(planned), PlannedAt: planned.UnixMilli(),
+		Owner: e.node.id.Load(), Type: jobspec.TriggerMisfire, TriggerCode: wire.CodeFail, AlarmStatus: 1,
+		Message: "trigger type: MISFIRE\nadmin: " + e.cfg.Name + "\nplanned: " +
+			planned.In(e.cfg.JobZone).Format("2006-01-02 15:04:05.000 -0700") + "\nresult: " + clip(reason, 4000),
+	}
+}
+
+func (e *Engine) dueJob(r *db.ListDueJobsRow) *job {
+	j := &job{
+		id: r.ID, group: r.JobGroup, handler: string(r.ExecutorHandler), param: string(r.ExecutorParam),
+		route: r.ExecutorRouteStrategy, misfire: r.MisfireStrategy, block: wire.Block(r.ExecutorBlockStrategy),
+		timeoutSeconds: int(r.ExecutorTimeout), retries: r.ExecutorFailRetryCount, glue: r.GlueType, children: string(r.ChildJobIDs),
+	}
+	if r.GlueUpdateTime.Valid {
+		j.glueUpdated = e.cfg.Pool.FromWall(r.GlueUpdateTime.Time).UnixMilli()
+	}
+	return j
+}

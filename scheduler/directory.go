@@ -1,0 +1,231 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// reloadEvery is how soon this node sees what executors told another admin.
+const reloadEvery = 2 * time.Second
+
+// directory is the engine's view of the executor groups and of the addresses that are alive, read from the database so
+// that all admins agree, and read anew at once when an executor comes or goes through this one.
+type directory struct {
+	e *Engine
+
+	mu     sync.RWMutex
+	groups map[int64]*group
+
+	reloading sync.Mutex
+	again     chan struct{} // capacity 1
+}
+
+// group is one executor group. It is never changed, only replaced.
+type group struct {
+	id        int64
+	appName   string
+	manual    bool
+	addresses []string // sorted when automatic, as listed when manual
+	beats     map[string]time.Time
+	stored    string // xxl_job_group.address_list
+}
+
+func newDirectory(e *Engine) *directory {
+	return &directory{e: e, groups: make(map[int64]*group), again: make(chan struct{}, 1)}
+}
+
+func (d *directory) get(id int64) *group {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.groups[id]
+}
+
+func (d *directory) run(ctx context.Context) {
+	tick := time.NewTicker(reloadEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-d.again:
+		}
+		if err := d.reload(ctx); err != nil && ctx.Err() == nil {
+			d.e.log.Warn("read executor groups", "error", err)
+		}
+	}
+}
+
+// reload reads groups and registrations, and writes the address list of automatic groups where it has changed, as
+// upstream's registry monitor does every 30 s (spec §4.10), but that one column only.
+func (d *directory) reload(ctx context.Context) error {
+	d.reloading.Lock()
+	defer d.reloading.Unlock()
+	pool := d.e.cfg.Pool
+	rows, err := d.e.queries.ListGroups(ctx, pool)
+	if err != nil {
+		return err
+	}
+	entries, err := d.e.queries.ListRegistry(ctx, pool)
+	if err != nil {
+		return err
+	}
+	now := d.e.now()
+	live := make(map[string]map[string]time.Time)
+	for _, r := range entries {
+		if !r.UpdateTime.Valid {
+			continue
+		}
+		beat := pool.FromWall(r.UpdateTime.Time)
+		// The hour that a clock change repeats or leaves out makes one of the two ages wrong by an hour, never both.
+		if min(now.Sub(beat), pool.Wall(now).Sub(r.UpdateTime.Time)) > d.e.cfg.DeadAfter {
+			continue
+		}
+		key := strings.ToLower(r.RegistryKey)
+		if live[key] == nil {
+			live[key] = make(map[string]time.Time)
+		}
+		live[key][r.RegistryValue] = beat
+	}
+	groups := make(map[int64]*group, len(rows))
+	for _, r := range rows {
+		g := &group{id: r.ID, appName: r.AppName, manual: r.AddressType == 1, stored: string(r.AddressList)}
+		g.beats = live[strings.ToLower(r.AppName)]
+		if g.manual {
+			g.addresses = SplitAddresses(g.stored)
+		} else {
+			for a := range g.beats {
+				g.addresses = append(g.addresses, a)
+			}
+			slices.Sort(g.addresses)
+		}
+		groups[r.ID] = g
+	}
+	d.mu.Lock()
+	d.groups = groups
+	d.mu.Unlock()
+	for _, g := range groups {
+		if list := strings.Join(g.addresses, ","); !g.manual && list != g.stored {
+			_, err := d.e.queries.SetGroupAddresses(ctx, pool, db.SetGroupAddressesParams{
+				ID: g.id, AddressList: db.Text(list), UpdateTime: nullTime(pool.Wall(now)),
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// changed asks for a reload without waiting for it.
+func (d *directory) changed() {
+	select {
+	case d.again <- struct{}{}:
+	default:
+	}
+}
+
+// SplitAddresses splits a stored or typed comma-separated list; blanks and empty items fall away.
+func SplitAddresses(list string) []string {
+	var out []string
+	for a := range strings.SplitSeq(list, ",") {
+		if a = strings.TrimSpace(a); a != "" && !slices.Contains(out, a) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Register notes an executor's beat (spec §1.4). It returns after the commit, and a new address is usable at once.
+func (e *Engine) Register(ctx context.Context, r wire.RegistryRequest) error {
+	pool := e.cfg.Pool
+	now := nullTime(e.wall(e.now()))
+	affected, err := e.queries.TouchRegistry(ctx, pool, db.TouchRegistryParams{
+		UpdateTime: now, RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue,
+	})
+	if err != nil {
+		return err
+	}
+	if affected == 0 {
+		err := e.queries.InsertRegistry(ctx, pool, db.InsertRegistryParams{
+			RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue, UpdateTime: now,
+		})
+		if err != nil {
+			return err
+		}
+		e.log.Info("executor registered", "group", r.RegistryKey, "executor", r.RegistryValue)
+		return e.directory.reload(ctx)
+	}
+	if !e.directory.knows(r.RegistryKey, r.RegistryValue) { // it was dead and is back
+		return e.directory.reload(ctx)
+	}
+	return nil
+}
+
+// knows reports whether an address of an app name counts as alive.
+func (d *directory) knows(appName, address string) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, g := range d.groups {
+		if strings.EqualFold(g.appName, appName) {
+			if _, ok := g.beats[address]; ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Deregister forgets an executor that says goodbye.
+func (e *Engine) Deregister(ctx context.Context, r wire.RegistryRequest) error {
+	_, err := e.queries.DeleteRegistry(ctx, e.cfg.Pool, db.DeleteRegistryParams{
+		RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue,
+	})
+	if err != nil {
+		return err
+	}
+	e.log.Info("executor deregistered", "group", r.RegistryKey, "executor", r.RegistryValue)
+	return e.directory.reload(ctx)
+}
+
+// GroupsChanged reads the groups anew after an edit in the console.
+func (e *Engine) GroupsChanged(ctx context.Context) error { return e.directory.reload(ctx) }
+
+// AddressState is one executor address as an operator wants to see it.
+type AddressState struct {
+	Address  string
+	LastBeat time.Time // zero when it never registered
+	Live     bool      // registered and not dead
+	InFlight int       // calls to it under way on this admin
+	Queued   int       // runs waiting on this admin to be sent to it
+}
+
+// Addresses tells the state of a group's addresses, as this admin sees them.
+func (e *Engine) Addresses(groupID int64) []AddressState {
+	g := e.directory.get(groupID)
+	if g == nil {
+		return nil
+	}
+	states := make([]AddressState, 0, len(g.addresses))
+	for _, a := range g.addresses {
+		beat, live := g.beats[a]
+		queued, inFlight := e.lanes.load(a)
+		states = append(states, AddressState{Address: a, LastBeat: beat, Live: live, InFlight: inFlight, Queued: queued})
+	}
+	return states
+}
+
+// target is how an executor of a group is called.
+func (e *Engine) target(groupID int64, address string) wire.Target {
+	appName := ""
+	if g := e.directory.get(groupID); g != nil {
+		appName = g.appName
+	}
+	return wire.Target{Address: address, AppName: appName, Token: e.cfg.Token(appName)}
+}

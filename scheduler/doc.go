@@ -1,0 +1,50 @@
+// Package scheduler is the engine: it decides when a job is due, makes runs, sends them to executors, takes their results
+// and does what follows from them. It works together with the engines of all admins on the same database.
+//
+// # The life of a run
+//
+// The row of xxl_job_log is the record of a planned fire; nothing is sent that is not on record.
+//
+//		          claim.go              timer.go       lanes.go, send.go        record.go
+//		due job ──────────▶ row, owner ─────────▶ fire ───────────────▶ answer ───────────▶ trigger_code
+//		           commit    is this node          │ route/                       batched
+//		                                           ▼
+//		                                       executor ──── callback ──▶ finish.go ──▶ handle_code
+//		                                                                     │ same commit
+//		                                                                     ├─▶ retry of a failure
+//		                                                                     └─▶ children of a success
+//
+//	  - Claim. Every [Config.ClaimEvery] a node reads the jobs that are due within [Config.Horizon] and takes its own share
+//	    (rendezvous hashing over the live nodes; what is overdue is anybody's). What to do with a due job is a pure decision,
+//	    [jobspec.Decide]. One transaction moves the jobs' next times, guarded by the times that were read, and inserts the
+//	    runs. Fires that passed while nobody looked become either one run that stands for them or a row that says they were
+//	    skipped.
+//	  - Fire. A timer lets the runs go at their planned millisecond into the lane of their executor address.
+//	  - Send. A lane bounds the calls to one address, and within it the calls for one job.
+//	  - Record. Outcomes are written many at a time. A failure with retries left makes its next attempt in the same
+//	    transaction.
+//	  - Finish. Results are written many at a time, guarded by the run being open; retries and children are inserted in the
+//	    same transaction, so that no crash comes between a result and what follows from it. The executor is told "success"
+//	    after the commit.
+//	  - Sweep. Runs whose executor is gone are ended; nodes that are gone are taken over (node.go, takeover.go).
+//
+// # The promises, and where they are kept
+//
+//   - P1 recorded first: [Engine.commit] is the only way into the timer, and it goes through a commit.
+//   - P2 claimed once: the guard in [db.AdvanceJobs].
+//   - P3 taken over: node.go (leases without comparing clocks), takeover.go (ask before sending again).
+//   - P4 no global lock: a claim touches only its own jobs' rows.
+//   - P5 cost follows the work: the claim reads by the index on (trigger_status, trigger_next_time); sweeps read open runs
+//     only, by the index on handle_code from a low mark on.
+//   - P6 nothing is unbounded: [Config.MaxQueued], the batchers' queues, jobspec.MaxFires, clip.
+//   - P7 clock: planned times come from jobspec and cron in [Config.JobZone]; the timer looks at the wall clock at least every
+//     clockCheck, and node.go logs a step.
+//
+// # Where this differs from design.md
+//
+//   - The executor is chosen at the claim where the strategy allows, and written into the row. A node that takes a run over
+//     then knows whom to ask, where otherwise it would have to ask every executor of the group.
+//   - A broadcast becomes its shards at the claim, in the claim's transaction, so that all shards agree on the list.
+//   - A retry after a failed result leaves at once; one after a failed sending waits [Config.RetryBackoff], because refused
+//     connections come back within a millisecond and would use up all retries before anybody could restart anything.
+package scheduler

@@ -1,0 +1,254 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/route"
+)
+
+// Executors is how the engine calls executors; [wire.ExecutorClient] is the real one.
+type Executors interface {
+	Beat(ctx context.Context, to wire.Target) (wire.Answer, error)
+	IdleBeat(ctx context.Context, to wire.Target, req wire.IdleBeatRequest) (wire.Answer, error)
+	Run(ctx context.Context, to wire.Target, req *wire.RunRequest) (wire.Answer, error)
+	Kill(ctx context.Context, to wire.Target, req wire.KillRequest) (wire.Answer, error)
+	Log(ctx context.Context, to wire.Target, req wire.LogRequest) (wire.LogResult, wire.Answer, error)
+}
+
+// Config is what an [Engine] is made of. Pool, Executors and Logger are required.
+type Config struct {
+	Pool       *db.Pool
+	Executors  Executors
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer // nil: metrics are kept but not published
+
+	// Name and Address tell this admin from the others of its cluster, in messages and on the nodes page.
+	Name, Address, Version string
+
+	// JobZone is the zone cron texts are read in; UTC when nil.
+	JobZone *time.Location
+
+	// Token is the access token sent to the executors of a group.
+	Token func(appName string) string
+
+	// Now is the clock that stamps rows and decides what is due; time.Now when nil.
+	Now func() time.Time
+
+	Horizon       time.Duration // how far ahead fires are claimed; 2 s
+	ClaimEvery    time.Duration // how often due jobs are read; 500 ms
+	MisfireAfter  time.Duration // a fire later than this is a misfire; 5 s (spec §6.3)
+	CallTimeout   time.Duration // one call to an executor; 3 s (spec §6.1)
+	BeatEvery     time.Duration // lease renewal; 1 s
+	Lease         time.Duration // a silent node is gone after this; 5 s
+	DeadAfter     time.Duration // an executor's registration is dead after this; 90 s (spec §1.4)
+	LostAfter     time.Duration // a silent run whose executor is away is lost after this; 60 s
+	SweepEvery    time.Duration // period of the sweeps; 5 s
+	PerAddress    int           // calls to one executor address at a time; 64
+	PerJob        int           // of these, calls for one job; 16
+	MaxQueued     int           // runs waiting to be sent on this node; 100,000
+	RetryBackoff  time.Duration // wait before the retry of a run that could not be sent; 2 s
+	ClaimWorkers  int           // claim transactions at a time; 2, on SQLite 1
+	RecordWorkers int           // outcome writers; 2, on SQLite 1
+	FinishWorkers int           // callback writers; 2, on SQLite 1
+}
+
+func (c Config) withDefaults() Config {
+	writers := 2
+	if c.Pool.Dialect() == db.SQLite {
+		writers = 1
+	}
+	c.Name = cmp.Or(c.Name, "punctual")
+	if c.JobZone == nil {
+		c.JobZone = time.UTC
+	}
+	if c.Token == nil {
+		c.Token = func(string) string { return "" }
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	c.Horizon = cmp.Or(c.Horizon, 2*time.Second)
+	c.ClaimEvery = cmp.Or(c.ClaimEvery, 500*time.Millisecond)
+	c.MisfireAfter = cmp.Or(c.MisfireAfter, 5*time.Second)
+	c.CallTimeout = cmp.Or(c.CallTimeout, 3*time.Second)
+	c.BeatEvery = cmp.Or(c.BeatEvery, time.Second)
+	c.Lease = cmp.Or(c.Lease, 5*time.Second)
+	c.DeadAfter = cmp.Or(c.DeadAfter, 90*time.Second)
+	c.LostAfter = cmp.Or(c.LostAfter, time.Minute)
+	c.SweepEvery = cmp.Or(c.SweepEvery, 5*time.Second)
+	c.PerAddress = cmp.Or(c.PerAddress, 64)
+	c.PerJob = cmp.Or(c.PerJob, 16)
+	c.MaxQueued = cmp.Or(c.MaxQueued, 100_000)
+	c.RetryBackoff = cmp.Or(c.RetryBackoff, 2*time.Second)
+	c.ClaimWorkers = cmp.Or(c.ClaimWorkers, writers)
+	c.RecordWorkers = cmp.Or(c.RecordWorkers, writers)
+	c.FinishWorkers = cmp.Or(c.FinishWorkers, writers)
+	return c
+}
+
+// Engine schedules the jobs of one installation together with the other admins of its database. See the package comment
+// for the life of a run.
+type Engine struct {
+	cfg     Config
+	log     *slog.Logger
+	queries *db.Queries
+	metrics *metrics
+
+	node      *node
+	directory *directory
+	routes    *route.Table
+	sources   *sourceCache
+	timer     *timer
+	lanes     *lanes
+	recorder  *batcher[outcome]
+	finisher  *batcher[finishing]
+	hub       *hub
+	pending   pendingSet // runs of this node that are committed but not recorded as sent
+
+	claimNow chan struct{} // capacity 1: a job became due sooner than the claimer knows
+
+	mu       sync.Mutex
+	started  bool
+	draining atomic.Bool
+	cancel   context.CancelFunc // ends every loop
+	wg       sync.WaitGroup     // the loops
+	sends    sync.WaitGroup     // dispatches under way
+	lastErr  atomic.Pointer[error]
+}
+
+// New makes an engine that does nothing until [Engine.Start].
+func New(cfg Config) (*Engine, error) {
+	if cfg.Pool == nil || cfg.Executors == nil || cfg.Logger == nil {
+		return nil, errors.New("scheduler: Pool, Executors and Logger are required")
+	}
+	cfg = cfg.withDefaults()
+	e := &Engine{
+		cfg:      cfg,
+		log:      cfg.Logger,
+		queries:  db.New(),
+		metrics:  newMetrics(),
+		routes:   route.NewTable(),
+		sources:  newSourceCache(),
+		hub:      newHub(),
+		claimNow: make(chan struct{}, 1),
+	}
+	e.pending.runs = make(map[int64]struct{})
+	e.node = newNode(e)
+	e.directory = newDirectory(e)
+	e.timer = newTimer(cfg.Now, e.fire)
+	e.lanes = newLanes(cfg.PerAddress, cfg.PerJob, e.runLane)
+	e.recorder = newBatcher("record", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)
+	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
+	e.metrics.observe(e)
+	if cfg.Registerer != nil {
+		if err := e.metrics.register(cfg.Registerer); err != nil {
+			return nil, fmt.Errorf("register metrics: %w", err)
+		}
+	}
+	return e, nil
+}
+
+// Start joins the cluster and starts all loops. ctx bounds only the joining; the loops end with [Engine.Stop].
+func (e *Engine) Start(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.started {
+		return nil
+	}
+	if err := e.directory.reload(ctx); err != nil {
+		return fmt.Errorf("read executor groups: %w", err)
+	}
+	if err := e.node.join(ctx); err != nil {
+		return fmt.Errorf("join the cluster: %w", err)
+	}
+	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	e.cancel = cancel
+	e.draining.Store(false)
+	e.lanes.resume()
+	e.wg.Go(func() { e.node.run(loop) })
+	e.wg.Go(func() { e.directory.run(loop) })
+	e.wg.Go(func() { e.timer.run(loop) })
+	e.wg.Go(func() { e.claimLoop(loop) })
+	e.wg.Go(func() { e.sweepLoop(loop) })
+	e.recorder.start(e.cfg.RecordWorkers, &e.wg)
+	e.finisher.start(e.cfg.FinishWorkers, &e.wg)
+	e.started = true
+	return nil
+}
+
+// Stop drains: it claims nothing more, sends what is already claimed and due soon, writes every outcome, and leaves the
+// cluster. What is still unsent when ctx ends stays in the database for another admin, or for the next start. It may be
+// called more than once.
+func (e *Engine) Stop(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.started {
+		return nil
+	}
+	e.started = false
+	e.draining.Store(true)
+	err := e.drain(ctx)
+	e.lanes.stop()
+	e.cancel()
+	e.sends.Wait()
+	e.recorder.stop()
+	e.finisher.stop()
+	e.wg.Wait()
+	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	return errors.Join(err, e.node.leave(leave))
+}
+
+// drain waits until nothing of this node is unsent but what is planned beyond the horizon: a retry that waits for its
+// pause is better sent by whoever is there then.
+func (e *Engine) drain(ctx context.Context) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for e.pending.len() > e.timer.after(e.now().Add(e.cfg.Horizon)) {
+		select {
+		case <-ctx.Done():
+			e.log.Warn("stopping with runs unsent; another admin or the next start sends them", "runs", e.pending.len())
+			return fmt.Errorf("drain: %w", ctx.Err())
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// Ready reports why the engine does not schedule right now, or nil.
+func (e *Engine) Ready() error {
+	if e.draining.Load() {
+		return errors.New("stopping")
+	}
+	if !e.node.mayAct() {
+		return errors.New("the lease in the database is not renewed")
+	}
+	if p := e.lastErr.Load(); p != nil && *p != nil {
+		return *p
+	}
+	return nil
+}
+
+// JobsChanged tells the engine that a job was started or edited, so that a first fire in the next seconds is not late.
+func (e *Engine) JobsChanged() {
+	select {
+	case e.claimNow <- struct{}{}:
+	default:
+	}
+}
+
+func (e *Engine) now() time.Time { return e.cfg.Now() }
+
+// wall is an instant as the DATETIME columns hold it.
+func (e *Engine) wall(t time.Time) time.Time { return e.cfg.Pool.Wall(t) }

@@ -1,0 +1,255 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// maxResult is how many bytes of a result's message are kept.
+const maxResult = 45_000
+
+// errRaced means that somebody else changed a row between the read and the guarded write.
+var errRaced = errors.New("a row was changed meanwhile")
+
+// finishBatch writes results and what follows from them in one transaction: a retry of a failure and the children of a
+// success exist from the same commit on as the result does, so no crash comes between.
+func (e *Engine) finishBatch(ctx context.Context, batch []finishing) {
+	began := time.Now()
+	var changed []int64
+	var err error
+	for range 5 {
+		changed, err = e.finishOnce(ctx, batch)
+		if !errors.Is(err, errRaced) {
+			break
+		}
+	}
+	if err != nil {
+		e.log.Warn("record results", "error", err, "runs", len(batch))
+	} else {
+		e.metrics.finishBatches.Observe(float64(len(batch)))
+		e.metrics.finishSeconds.Observe(time.Since(began).Seconds())
+	}
+	for i := range batch {
+		batch[i].reply.left <- err
+	}
+	e.hub.changed(changed...)
+}
+
+func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []int64, err error) {
+	byID := make(map[int64]*finishing, len(batch))
+	ids := make([]int64, 0, len(batch))
+	for i := range batch {
+		if _, twice := byID[batch[i].id]; twice {
+			continue // the first report counts
+		}
+		byID[batch[i].id] = &batch[i]
+		ids = append(ids, batch[i].id)
+	}
+	_, err = e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
+		changed = changed[:0]
+		rows, err := e.queries.ListRunsByID(ctx, tx, ids)
+		if err != nil {
+			return nil, err
+		}
+		open := rows[:0]
+		for _, r := range rows {
+			if r.HandleCode == 0 && byID[r.ID].code > 0 {
+				open = append(open, r)
+			}
+		}
+		if n := len(ids) - len(open); n > 0 {
+			e.metrics.callbacksIgnored.Add(float64(n))
+			e.log.Debug("results ignored: unknown, or reported before", "runs", n)
+		}
+		if len(open) == 0 {
+			return nil, nil
+		}
+		follow, err := e.followUps(ctx, tx, open, byID)
+		if err != nil {
+			return nil, err
+		}
+		if err := e.insert(ctx, tx, follow.runs); err != nil {
+			return nil, err
+		}
+		now := e.now()
+		finishes := make([]db.Finish, len(open))
+		for i, r := range open {
+			f := byID[r.ID]
+			finishes[i] = db.Finish{ID: r.ID, Code: int64(f.code), Alarm: follow.alarm[r.ID],
+				Message: joinLines(string(r.HandleMsg), clip(f.msg, maxResult), follow.notes(r.ID))}
+			changed = append(changed, r.ID)
+		}
+		n, err := db.FinishRuns(ctx, tx, e.wall(now), now.UnixMilli(), finishes)
+		if err != nil {
+			return nil, err
+		}
+		if n != int64(len(finishes)) {
+			return nil, errRaced
+		}
+		return follow.runs, nil
+	})
+	return changed, err
+}
+
+// following is what a batch of results causes.
+type following struct {
+	runs  []*dispatch
+	alarm map[int64]int64    // alarm_status by run: 1 where a retry follows
+	lines map[int64][]string // what to add to a run's message
+	of    map[int64][]*dispatch
+}
+
+// notes are the lines about the runs that followed; their ids are known only after the insert.
+func (f *following) notes(id int64) string {
+	lines := f.lines[id]
+	for _, d := range f.of[id] {
+		what := "child"
+		if d.trigger == jobspec.TriggerRetry {
+			what = "retry"
+		}
+		lines = append(lines, fmt.Sprintf("%s: job %d, run %d", what, d.job.id, d.id))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// followUps decides the retries and children of results.
+func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRow, byID map[int64]*finishing) (*following, error) {
+	f := &following{alarm: make(map[int64]int64), lines: make(map[int64][]string), of: make(map[int64][]*dispatch)}
+	var ok, failed []int64 // job ids
+	for _, r := range open {
+		if byID[r.ID].code == wire.CodeSuccess {
+			ok = appendNew(ok, r.JobID)
+		} else if retriable(&r) {
+			failed = appendNew(failed, r.JobID)
+		}
+	}
+	children := make(map[int64]string)
+	if len(ok) > 0 {
+		rows, err := e.queries.ListJobChildren(ctx, tx, ok)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			children[r.ID] = string(r.ChildJobIDs)
+		}
+	}
+	need := failed
+	for _, list := range children {
+		for _, id := range parseIDs(list) {
+			need = appendNew(need, id)
+		}
+	}
+	jobs := make(map[int64]*job)
+	if len(need) > 0 {
+		rows, err := e.queries.ListJobsByID(ctx, tx, need)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			jobs[rows[i].ID] = jobOf(&rows[i], e.cfg.Pool)
+		}
+	}
+	for i := range open {
+		r := &open[i]
+		if byID[r.ID].code == wire.CodeSuccess {
+			e.followSuccess(f, r, children[r.JobID], jobs)
+		} else if retriable(r) {
+			e.followFailure(f, r, jobs[r.JobID])
+		}
+	}
+	return f, nil
+}
+
+// retriable reports whether the failure of a run makes another attempt. A run whose sending counted as failed has had its
+// next attempt then, and a result that comes all the same must not make a second.
+func retriable(r *db.ListRunsByIDRow) bool {
+	return r.ExecutorFailRetryCount > 0 && (r.TriggerCode == 0 || r.TriggerCode == wire.CodeSuccess)
+}
+
+// followFailure makes the next attempt of a failed run: at once, with the run's own parameter and shard.
+func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job) {
+	if j == nil {
+		f.lines[r.ID] = append(f.lines[r.ID], "retry: none, the job has been deleted")
+		return
+	}
+	runs := e.conceive(j, cause{
+		trigger: jobspec.TriggerRetry, planned: e.now(), param: string(r.ExecutorParam),
+		retries: r.ExecutorFailRetryCount - 1, origin: r.ID, shard: parseShard(string(r.ExecutorShardingParam)),
+	})
+	f.alarm[r.ID] = 1
+	f.add(r.ID, runs)
+}
+
+// followSuccess starts the children of a job whose run succeeded (spec §4.9).
+func (e *Engine) followSuccess(f *following, r *db.ListRunsByIDRow, list string, jobs map[int64]*job) {
+	if list == "" {
+		return
+	}
+	for text := range strings.SplitSeq(list, ",") {
+		text = strings.TrimSpace(text)
+		id, err := strconv.ParseInt(text, 10, 31)
+		switch {
+		case text == "":
+		case err != nil || id <= 0:
+			f.lines[r.ID] = append(f.lines[r.ID], fmt.Sprintf("child: %q is not a job id", clip(text, 40)))
+		case id == r.JobID:
+			f.lines[r.ID] = append(f.lines[r.ID], "child: not started, it is the job itself")
+		case jobs[id] == nil:
+			f.lines[r.ID] = append(f.lines[r.ID], fmt.Sprintf("child: job %d does not exist", id))
+		default:
+			j := jobs[id]
+			f.add(r.ID, e.conceive(j, cause{
+				trigger: jobspec.TriggerParent, planned: e.now(), param: j.param, retries: j.retries, origin: r.ID,
+			}))
+		}
+	}
+}
+
+func (f *following) add(id int64, runs []*dispatch) {
+	f.runs = append(f.runs, runs...)
+	f.of[id] = append(f.of[id], runs...)
+}
+
+// parseIDs gives the valid ids of a comma-separated list.
+func parseIDs(list string) []int64 {
+	var ids []int64
+	for text := range strings.SplitSeq(list, ",") {
+		if id, err := strconv.ParseInt(strings.TrimSpace(text), 10, 31); err == nil && id > 0 {
+			ids = appendNew(ids, id)
+		}
+	}
+	return ids
+}
+
+func appendNew(ids []int64, id int64) []int64 {
+	for _, have := range ids {
+		if have == id {
+			return ids
+		}
+	}
+	return append(ids, id)
+}
+
+// joinLines joins the parts that are not empty.
+func joinLines(parts ...string) string {
+	var b strings.Builder
+	for _, p := range parts {
+		if p == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(p)
+	}
+	return clip(b.String(), maxMessage)
+}

@@ -1,0 +1,90 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// readable is a run that an executor can be asked about.
+func (e *Engine) readable(ctx context.Context, logID int64) (db.Run, error) {
+	run, err := e.queries.GetRun(ctx, e.cfg.Pool, logID)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return run, ErrRunNotFound
+	}
+	return run, err
+}
+
+// Kill ends a running run: it asks the executor, and when that agrees, notes the run as failed by hand. Our executor ends
+// only this run; upstream's ends whatever the job's thread runs there, and its queue (spec §5.6). A run somebody stopped is
+// not retried. The errors are [ErrRunNotFound], [ErrRunNotRunning], an [*ExecutorError], or the database's.
+func (e *Engine) Kill(ctx context.Context, logID int64, user string) error {
+	run, err := e.readable(ctx, logID)
+	if err != nil {
+		return err
+	}
+	if run.HandleCode != 0 || run.TriggerCode != wire.CodeSuccess || run.ExecutorAddress == "" {
+		return ErrRunNotRunning
+	}
+	// Taken away before the executor is asked, because its own report of the end may be here before its answer.
+	n, err := e.queries.SetRunRetries(ctx, e.cfg.Pool, db.SetRunRetriesParams{ID: logID, Retries: 0})
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return ErrRunNotRunning
+	}
+	address := string(run.ExecutorAddress)
+	call, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+	defer cancel()
+	answer, err := e.cfg.Executors.Kill(call, e.target(run.JobGroup, address), wire.KillRequest{JobID: run.JobID, LogID: logID})
+	if err == nil && !answer.OK() {
+		err = errors.New(answerText(answer))
+	}
+	if err != nil {
+		if _, undo := e.queries.SetRunRetries(ctx, e.cfg.Pool, db.SetRunRetriesParams{ID: logID, Retries: run.ExecutorFailRetryCount}); undo != nil {
+			e.log.Warn("give the retries back to a run that could not be killed", "log_id", logID, "error", undo)
+		}
+		return &ExecutorError{Address: address, Err: err}
+	}
+	msg := "killed by " + user
+	if answer.Msg != "" && !strings.EqualFold(answer.Msg, "Success") {
+		msg += ": " + answer.Msg
+	}
+	return e.complete(ctx, []finishing{{id: logID, code: wire.CodeFail, msg: msg}})
+}
+
+// ReadLog asks a run's executor for its log from a line on. IsEnd is decided by the row as well: a finished run of which
+// nothing more came has ended, whatever era the executor is of (spec §4.14).
+func (e *Engine) ReadLog(ctx context.Context, logID int64, fromLine int) (wire.LogResult, error) {
+	run, err := e.readable(ctx, logID)
+	if err != nil {
+		return wire.LogResult{}, err
+	}
+	if run.TriggerCode != wire.CodeSuccess && run.HandleCode == 0 || run.ExecutorAddress == "" {
+		return wire.LogResult{FromLineNum: fromLine, IsEnd: run.TriggerCode != 0}, nil
+	}
+	address := string(run.ExecutorAddress)
+	at := run.PlannedAt
+	if at == 0 && run.TriggerTime.Valid { // a row of upstream's
+		at = e.cfg.Pool.FromWall(run.TriggerTime.Time).UnixMilli()
+	}
+	call, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+	defer cancel()
+	log, answer, err := e.cfg.Executors.Log(call, e.target(run.JobGroup, address), wire.LogRequest{
+		LogDateTim: at, LogDateTime: at, LogID: logID, FromLineNum: fromLine,
+	})
+	if err == nil && !answer.OK() {
+		err = errors.New(answerText(answer))
+	}
+	if err != nil {
+		return wire.LogResult{}, &ExecutorError{Address: address, Err: err}
+	}
+	// Newer upstream executors answer line 0 when there is nothing new.
+	nothing := log.ToLineNum < fromLine
+	log.IsEnd = run.HandleCode > 0 && nothing
+	return log, nil
+}

@@ -1,0 +1,81 @@
+package scheduler
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics are what the engine tells about itself.
+type metrics struct {
+	claims           *prometheus.CounterVec
+	claimSeconds     prometheus.Histogram
+	lateness         prometheus.Histogram
+	sends            *prometheus.CounterVec
+	recordBatches    prometheus.Histogram
+	recordSeconds    prometheus.Histogram
+	finishBatches    prometheus.Histogram
+	finishSeconds    prometheus.Histogram
+	callbacksIgnored prometheus.Counter
+	takeovers        prometheus.Counter
+	adopted          prometheus.Counter
+	lost             prometheus.Counter
+	clockSteps       prometheus.Counter
+	gauges           []prometheus.Collector
+}
+
+func newMetrics() *metrics {
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "punctual", Name: name, Help: help})
+	}
+	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
+		return prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "punctual", Name: name, Help: help, Buckets: buckets})
+	}
+	sizes := []float64{1, 2, 5, 10, 25, 50, 100, 250}
+	seconds := []float64{.001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
+	return &metrics{
+		claims: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "punctual", Name: "claims_total",
+			Help: "Planned fires decided, by decision: fired, misfired, skipped, conflict."}, []string{"decision"}),
+		claimSeconds: histogram("claim_seconds", "Time of one claim transaction.", seconds),
+		lateness:     histogram("lateness_seconds", "From a run's planned time to its being sent.", seconds),
+		sends: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "punctual", Name: "sends_total",
+			Help: "Runs sent to executors, by outcome."}, []string{"outcome"}),
+		recordBatches:    histogram("record_batch_size", "Outcomes written together.", sizes),
+		recordSeconds:    histogram("record_seconds", "Time of one write of outcomes.", seconds),
+		finishBatches:    histogram("callback_batch_size", "Results written together.", sizes),
+		finishSeconds:    histogram("callback_seconds", "Time of one write of results.", seconds),
+		callbacksIgnored: counter("callbacks_ignored_total", "Results for runs that are unknown or already had one."),
+		takeovers:        counter("nodes_gone_total", "Admins this one found gone."),
+		adopted:          counter("runs_taken_over_total", "Unsent runs taken over from admins that are gone."),
+		lost:             counter("runs_lost_total", "Runs given up because their executor is gone."),
+		clockSteps:       counter("clock_steps_total", "Times the wall clock was set by more than a second."),
+	}
+}
+
+// observe adds the gauges that read the engine's state.
+func (m *metrics) observe(e *Engine) {
+	gauge := func(name, help string, read func() float64) {
+		m.gauges = append(m.gauges, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "punctual", Name: name, Help: help}, read))
+	}
+	gauge("timer_runs", "Claimed runs waiting for their time.", func() float64 { return float64(e.timer.len()) })
+	gauge("send_queue_runs", "Runs waiting for an executor's lane.", func() float64 { q, _ := e.lanes.depth(); return float64(q) })
+	gauge("sends_in_flight", "Calls to executors under way.", func() float64 { _, n := e.lanes.depth(); return float64(n) })
+	gauge("record_queue", "Outcomes waiting to be written.", func() float64 { return float64(len(e.recorder.items)) })
+	gauge("callback_queue", "Results waiting to be written.", func() float64 { return float64(len(e.finisher.items)) })
+	gauge("unsent_runs", "Runs of this admin that are committed and not recorded as sent.", func() float64 { return float64(e.pending.len()) })
+	gauge("lease_ok", "1 while this admin may claim and send.", func() float64 {
+		if e.node.mayAct() {
+			return 1
+		}
+		return 0
+	})
+}
+
+func (m *metrics) register(r prometheus.Registerer) error {
+	all := append([]prometheus.Collector{m.claims, m.claimSeconds, m.lateness, m.sends, m.recordBatches, m.recordSeconds, m.finishBatches,
+		m.finishSeconds, m.callbacksIgnored, m.takeovers, m.adopted, m.lost, m.clockSteps}, m.gauges...)
+	for _, c := range all {
+		if err := r.Register(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"hash/fnv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// fenceShare is the part of a lease after which a node that could not renew it stops acting, before anybody may take its
+// runs: the rest is the time a send that has begun needs to arrive.
+const fenceShare = 0.6
+
+// keepGone is how long a node that is gone is still looked after: a claim that was in its commit when the node was
+// declared gone may become visible a little later.
+const keepGone = 10 * time.Minute
+
+// node is this admin's place in the cluster.
+//
+// Each admin counts up a number in its own row of punctual_node. The others judge it by that number alone, on their own
+// monotonic clock: unchanged for the length of a lease means gone. So no clocks are compared. Declaring a node gone is an
+// update guarded by the number, and a node whose own renewal finds its row declared gone drops all it had planned and joins
+// anew under another id; what it had claimed belongs to whoever takes it over.
+type node struct {
+	e *Engine
+
+	id     atomic.Int64
+	beatAt atomic.Int64 // when the last renewal that succeeded began, nanoseconds since start
+	start  time.Time
+	beat   int64 // used by the beat loop only
+	peers  map[int64]*peer
+
+	mu    sync.RWMutex
+	alive []int64 // ids of the nodes that share the work, this one included
+}
+
+// peer is what this node has seen of another.
+type peer struct {
+	beat  int64
+	since time.Time // when beat was first seen
+}
+
+func newNode(e *Engine) *node { return &node{e: e, start: time.Now(), peers: make(map[int64]*peer)} }
+
+// join makes a new row and so a new id.
+func (n *node) join(ctx context.Context) error {
+	began := time.Now()
+	ms := n.e.now().UnixMilli()
+	pool := n.e.cfg.Pool
+	if pool.Dialect() == db.SQLite {
+		// The file is locked by this process, so whoever else is in the table is gone.
+		nodes, err := n.e.queries.ListNodes(ctx, pool)
+		if err != nil {
+			return err
+		}
+		for _, other := range nodes {
+			if other.State == 1 {
+				if _, err := n.e.queries.RetireNode(ctx, pool, db.RetireNodeParams{ID: other.ID, Beat: other.Beat}); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	id, err := n.e.queries.InsertNode(ctx, pool, db.InsertNodeParams{
+		Name: n.e.cfg.Name, Address: n.e.cfg.Address, Version: n.e.cfg.Version, StartedAt: ms, BeatAt: ms,
+		LowLogID: n.e.pending.low(),
+	})
+	if err != nil {
+		return err
+	}
+	n.beat = 1
+	n.id.Store(id)
+	n.beatAt.Store(int64(began.Sub(n.start)))
+	n.setAlive([]int64{id})
+	n.e.log.Info("joined the cluster", "node", id)
+	return n.look(ctx)
+}
+
+// leave gives the place up, so that the others need not wait for the lease to run out.
+func (n *node) leave(ctx context.Context) error {
+	_, err := n.e.queries.RetireNode(ctx, n.e.cfg.Pool, db.RetireNodeParams{ID: n.id.Load(), Beat: n.beat})
+	n.setAlive(nil)
+	return err
+}
+
+func (n *node) run(ctx context.Context) {
+	tick := time.NewTicker(n.e.cfg.BeatEvery)
+	defer tick.Stop()
+	lastWall := n.e.now()
+	last := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if wall, mono := n.e.now(), time.Now(); true {
+			// Round(0) strips the monotonic reading, so that this is the step of the wall clock.
+			if step := wall.Round(0).Sub(lastWall.Round(0)) - mono.Sub(last); step > time.Second || step < -time.Second {
+				n.e.log.Warn("the wall clock was set", "step", step.String())
+				n.e.metrics.clockSteps.Inc()
+			}
+			lastWall, last = wall, mono
+		}
+		if err := n.renew(ctx); err != nil && ctx.Err() == nil {
+			n.e.log.Warn("renew lease", "error", err)
+			n.e.setErr(err)
+			// What the others did meanwhile is unknown, so their silence is judged from now on.
+			clear(n.peers)
+		} else {
+			n.e.setErr(nil)
+		}
+	}
+}
+
+// renew counts up, looks at the others, and takes over from those that are gone.
+func (n *node) renew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, n.e.cfg.Lease/2)
+	defer cancel()
+	began := time.Now()
+	affected, err := n.e.queries.BeatNode(ctx, n.e.cfg.Pool, db.BeatNodeParams{
+		ID: n.id.Load(), Beat: n.beat + 1, BeatAt: n.e.now().UnixMilli(), LowLogID: n.e.pending.low(),
+	})
+	if err != nil {
+		return err
+	}
+	if affected == 0 {
+		n.e.log.Warn("another admin declared this one gone; starting over under a new id", "node", n.id.Load())
+		n.e.forget()
+		return n.join(ctx)
+	}
+	n.beat++
+	n.beatAt.Store(int64(began.Sub(n.start)))
+	return n.look(ctx)
+}
+
+// look reads the nodes, retires the silent ones and has what they left unsent taken over.
+func (n *node) look(ctx context.Context) error {
+	nodes, err := n.e.queries.ListNodes(ctx, n.e.cfg.Pool)
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	me := n.id.Load()
+	alive := []int64{me}
+	var gone []db.Node
+	for _, other := range nodes {
+		if other.ID == me {
+			continue
+		}
+		if other.State == 1 && !n.silent(other, now) {
+			alive = append(alive, other.ID)
+			continue
+		}
+		if other.State == 1 {
+			affected, err := n.e.queries.RetireNode(ctx, n.e.cfg.Pool, db.RetireNodeParams{ID: other.ID, Beat: other.Beat})
+			if err != nil {
+				return err
+			}
+			if affected == 0 { // it has just beaten
+				alive = append(alive, other.ID)
+				continue
+			}
+			n.e.log.Warn("an admin is gone; taking over its runs", "node", other.ID, "name", other.Name)
+			n.e.metrics.takeovers.Inc()
+		}
+		gone = append(gone, other)
+	}
+	n.setAlive(alive)
+	for _, other := range gone {
+		delete(n.peers, other.ID)
+		if err := n.e.takeOver(ctx, other); err != nil {
+			return err
+		}
+		if n.e.now().Sub(time.UnixMilli(other.BeatAt)) > keepGone {
+			if _, err := n.e.queries.DeleteNode(ctx, n.e.cfg.Pool, other.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// silent notes another node's beat and reports whether it has not changed for the length of a lease.
+func (n *node) silent(other db.Node, now time.Time) bool {
+	p := n.peers[other.ID]
+	if p == nil || p.beat != other.Beat {
+		n.peers[other.ID] = &peer{beat: other.Beat, since: now}
+		return false
+	}
+	return now.Sub(p.since) >= n.e.cfg.Lease
+}
+
+// mayAct reports whether the lease is fresh enough to claim and send.
+func (n *node) mayAct() bool {
+	age := time.Since(n.start) - time.Duration(n.beatAt.Load())
+	return n.id.Load() != 0 && age < time.Duration(float64(n.e.cfg.Lease)*fenceShare)
+}
+
+func (n *node) setAlive(ids []int64) {
+	n.mu.Lock()
+	n.alive = ids
+	n.mu.Unlock()
+}
+
+// mine is a function that tells whether a job is this node's to claim: the highest rendezvous weight over the live nodes.
+// A node that comes or goes moves only its own share of the jobs. Nothing depends on the nodes agreeing: the guard in the
+// claim's update decides, the shares only keep them from trying the same rows.
+func (n *node) mine() func(jobID int64) bool {
+	n.mu.RLock()
+	alive := n.alive
+	n.mu.RUnlock()
+	me := n.id.Load()
+	if len(alive) <= 1 {
+		return func(int64) bool { return true }
+	}
+	return func(jobID int64) bool {
+		own := weight(me, jobID)
+		for _, id := range alive {
+			if id != me {
+				if w := weight(id, jobID); w > own || (w == own && id > me) {
+					return false
+				}
+			}
+		}
+		return true
+	}
+}
+
+func weight(nodeID, jobID int64) uint64 {
+	var b [16]byte
+	binary.LittleEndian.PutUint64(b[:8], uint64(nodeID))
+	binary.LittleEndian.PutUint64(b[8:], uint64(jobID))
+	h := fnv.New64a()
+	_, _ = h.Write(b[:])
+	x := h.Sum64() // FNV alone leaves the high bits of close inputs alike; one mixing round spreads them
+	x ^= x >> 33
+	x *= 0xff51afd7ed558ccd
+	x ^= x >> 33
+	return x
+}
+
+// forget drops everything this node had planned: it belongs to others now.
+func (e *Engine) forget() {
+	e.timer.clear()
+	e.lanes.clear()
+	e.pending.clear()
+}
+
+func (e *Engine) setErr(err error) {
+	if err != nil {
+		err = errors.Join(errors.New("database"), err)
+	}
+	e.lastErr.Store(&err)
+}

@@ -1,0 +1,143 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// recordBatch writes outcomes. It does not give up while the database is away: the runs are sent, and only the record can
+// say so. When the engine stops meanwhile it does, and the next start asks the executors.
+func (e *Engine) recordBatch(ctx context.Context, batch []outcome) {
+	wait := 50 * time.Millisecond
+	for {
+		began := time.Now()
+		err := e.recordOnce(ctx, batch)
+		if err == nil {
+			e.metrics.recordBatches.Observe(float64(len(batch)))
+			e.metrics.recordSeconds.Observe(time.Since(began).Seconds())
+			break
+		}
+		e.log.Warn("record outcomes", "error", err, "runs", len(batch))
+		if e.draining.Load() && wait > time.Second {
+			e.log.Error("outcomes not recorded; the runs are asked about at the next start", "error", err, "runs", len(batch))
+			return
+		}
+		time.Sleep(wait)
+		wait = min(2*wait, 2*time.Second)
+	}
+	ids := make([]int64, len(batch))
+	for i := range batch {
+		ids[i] = batch[i].d.id
+		e.pending.done(ids[i])
+	}
+	e.hub.changed(ids...)
+}
+
+// recordOnce writes a batch in one transaction, in which failures that have retries left make their next attempt.
+func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
+	plain := make(map[int64][]db.Sent, 1) // by owner; a node that rejoined may have two
+	var retry []*outcome
+	for i := range batch {
+		o := &batch[i]
+		if o.sent.Code != wire.CodeSuccess && o.d.retries > 0 {
+			retry = append(retry, o)
+			continue
+		}
+		plain[o.d.owner] = append(plain[o.d.owner], o.sent)
+	}
+	_, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
+		for owner, sent := range plain {
+			if _, err := db.RecordSent(ctx, tx, owner, false, sent); err != nil {
+				return nil, err
+			}
+		}
+		var again []*dispatch
+		for _, o := range retry {
+			d, err := e.recordRetry(ctx, tx, o)
+			if err != nil {
+				return nil, err
+			}
+			again = append(again, d...)
+		}
+		return again, e.insert(ctx, tx, again)
+	})
+	return err
+}
+
+// recordRetry writes the failure of one attempt and conceives the next. When the row has a result already, the run was
+// delivered after all and is recorded as sent; when it is another node's, it is left to that node.
+func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*dispatch, error) {
+	failed := o.sent
+	failed.Alarm = 1
+	n, err := db.RecordSent(ctx, tx, o.d.owner, true, []db.Sent{failed})
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		delivered := o.sent
+		delivered.Code = wire.CodeSuccess
+		delivered.Message += "\nresult: the executor has reported the result, so it did receive the run"
+		_, err := db.RecordSent(ctx, tx, o.d.owner, false, []db.Sent{delivered})
+		return nil, err
+	}
+	shard := o.d.shard
+	if shard.Total <= 1 && o.d.job.route != jobspec.RouteShardingBroadcast {
+		shard = wireShard{}
+	}
+	// A refused connection comes back at once, so retries without a pause would all be spent within milliseconds.
+	return e.conceive(o.d.job, cause{
+		trigger: jobspec.TriggerRetry, planned: e.now().Add(e.cfg.RetryBackoff), param: o.d.param,
+		retries: o.d.retries - 1, origin: o.d.id, shard: shard, user: "",
+	}), nil
+}
+
+// finishing is a result on its way to the database.
+type finishing struct {
+	id    int64
+	code  int
+	msg   string
+	reply *reply
+}
+
+// reply collects what became of the results of one request.
+type reply struct {
+	left chan error // one value per result
+}
+
+// Complete records results that executors report. It returns after the commit, so that an executor which is told "success"
+// may forget them; unknown and repeated results are accepted and ignored, as upstream does (spec §4.9).
+func (e *Engine) Complete(ctx context.Context, callbacks []wire.Callback) error {
+	items := make([]finishing, len(callbacks))
+	for i, c := range callbacks {
+		items[i] = finishing{id: c.LogID, code: c.HandleCode, msg: c.HandleMsg}
+	}
+	return e.complete(ctx, items)
+}
+
+func (e *Engine) complete(ctx context.Context, items []finishing) error {
+	r := &reply{left: make(chan error, len(items))}
+	for _, item := range items {
+		item.reply = r
+		if err := e.finisher.add(ctx, item); err != nil {
+			return err
+		}
+	}
+	var errs error
+	for range items {
+		select {
+		case err := <-r.left:
+			if errs == nil {
+				errs = err
+			}
+		case <-ctx.Done():
+			return errors.Join(errs, ctx.Err())
+		}
+	}
+	return errs
+}

@@ -1,0 +1,315 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/route"
+)
+
+// lateAfter is how late a run must be for its message to say so.
+const lateAfter = time.Second
+
+// putBack is how long a run waits when the node may not act.
+const putBack = 200 * time.Millisecond
+
+// probeLane is the lane for runs whose executor must be found by asking; no address looks like it.
+const probeLane = "probe"
+
+// fire is called by the timer when a run's time has come. It does not block.
+func (e *Engine) fire(d *dispatch) {
+	if late := e.now().Sub(d.planned); late > lateAfter && d.late == "" {
+		d.late = fmt.Sprintf("%s late", late.Round(time.Millisecond))
+	}
+	if d.address != "" && !d.pinned && !slices.Contains(e.candidates(d), d.address) {
+		d.address = "" // the planned executor has gone since
+	}
+	if d.address == "" && !d.taken && !route.Probing(d.job.route) {
+		if addresses := e.candidates(d); len(addresses) > 0 {
+			address, err := e.routes.Pick(d.job.route, d.job.id, addresses)
+			if err != nil {
+				e.fail(d, "", err.Error())
+				return
+			}
+			d.address = address
+		}
+	}
+	lane := d.address
+	if lane == "" {
+		lane = probeLane
+	}
+	e.queue(lane, d)
+}
+
+// queue puts a run in a lane, or ends it when too many wait.
+func (e *Engine) queue(lane string, d *dispatch) {
+	if !e.lanes.add(lane, d, e.cfg.MaxQueued) && !e.draining.Load() {
+		e.fail(d, d.address, fmt.Sprintf("not sent: %d runs wait to be sent already", e.cfg.MaxQueued))
+	}
+}
+
+// candidates are the addresses a run may go to.
+func (e *Engine) candidates(d *dispatch) []string {
+	if d.given != nil {
+		return d.given
+	}
+	if g := e.directory.get(d.job.group); g != nil {
+		return g.addresses
+	}
+	return nil
+}
+
+// runLane sends one run; the lanes call it in a goroutine of its own.
+func (e *Engine) runLane(ln *lane, d *dispatch) {
+	e.sends.Add(1)
+	defer e.sends.Done()
+	if d.owner != e.node.id.Load() {
+		return // this node was declared gone: the run is another's now
+	}
+	if !e.node.mayAct() {
+		d.at = e.now().Add(putBack)
+		d.late = "the admin could not renew its lease"
+		e.timer.add(d)
+		return
+	}
+	ctx := context.Background()
+	if d.taken && !e.settleTaken(ctx, d) {
+		return
+	}
+	if d.address == "" && !e.find(ctx, d) {
+		return
+	}
+	if d.address != ln.address {
+		e.queue(d.address, d)
+		return
+	}
+	e.send(ctx, d)
+}
+
+// find chooses the executor of a run whose strategy asks first. It reports false when it ended the run.
+func (e *Engine) find(ctx context.Context, d *dispatch) bool {
+	addresses := e.candidates(d)
+	if len(addresses) == 0 {
+		e.fail(d, "", e.noAddress(d))
+		return false
+	}
+	if !route.Probing(d.job.route) {
+		address, err := e.routes.Pick(d.job.route, d.job.id, addresses)
+		if err != nil {
+			e.fail(d, "", err.Error())
+			return false
+		}
+		d.address = address
+		return true
+	}
+	address, replies := route.Probe(ctx, addresses, func(ctx context.Context, a string) route.Reply {
+		ctx, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+		defer cancel()
+		answer, err := e.probe(ctx, d, a)
+		if err != nil {
+			return route.Reply{Address: a, Text: err.Error()}
+		}
+		return route.Reply{Address: a, OK: answer.OK(), Text: answerText(answer)}
+	})
+	d.probes = d.probes[:0]
+	for _, r := range replies {
+		d.probes = append(d.probes, r.Address+" → "+r.Text)
+	}
+	if address == "" {
+		e.fail(d, "", "no executor said yes")
+		return false
+	}
+	d.address = address
+	return true
+}
+
+func (e *Engine) noAddress(d *dispatch) string {
+	if e.directory.get(d.job.group) == nil {
+		return fmt.Sprintf("executor group %d does not exist", d.job.group)
+	}
+	return "no executor is registered"
+}
+
+// probe asks one executor what the route strategy wants to know.
+func (e *Engine) probe(ctx context.Context, d *dispatch, address string) (wire.Answer, error) {
+	to := e.target(d.job.group, address)
+	if d.job.route == "BUSYOVER" {
+		return e.cfg.Executors.IdleBeat(ctx, to, wire.IdleBeatRequest{JobID: d.job.id})
+	}
+	return e.cfg.Executors.Beat(ctx, to)
+}
+
+// send makes the one call that a run is about and hands its outcome to the recorder.
+func (e *Engine) send(ctx context.Context, d *dispatch) {
+	req := wire.RunRequest{
+		JobID: d.job.id, ExecutorHandler: d.job.handler, ExecutorParams: d.param, BlockStrategy: d.job.block,
+		TimeoutSeconds: d.job.timeoutSeconds, LogID: d.id, LogDateTime: d.planned.UnixMilli(), GlueType: d.job.glue,
+		GlueUpdateTime: d.job.glueUpdated, BroadcastIndex: d.shard.Index, BroadcastTotal: max(1, d.shard.Total),
+	}
+	if d.job.glue != wire.GlueBean {
+		source, updated, err := e.source(ctx, d.job)
+		if err != nil {
+			e.fail(d, d.address, "read the job's source: "+err.Error())
+			return
+		}
+		req.GlueSource, req.GlueUpdateTime = source, updated
+	}
+	call, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+	defer cancel()
+	began := e.now()
+	e.metrics.lateness.Observe(began.Sub(d.planned).Seconds())
+	answer, err := e.cfg.Executors.Run(call, e.target(d.job.group, d.address), &req)
+	took := e.now().Sub(began)
+	switch {
+	case err == nil && answer.OK():
+		e.sent(d, began, took, "ok", answer.Code, answerText(answer))
+	case err == nil && d.taken && isRepeat(answer.Msg):
+		e.sent(d, began, took, "repeat", wire.CodeSuccess, "the executor already has this run: "+answer.Msg)
+	case err == nil:
+		e.sent(d, began, took, "refused", refusal(answer.Code), answerText(answer))
+	default:
+		e.uncertain(ctx, d, began, took, err)
+	}
+}
+
+// uncertain settles a call that brought no answer. Where the request may have arrived, the executor is asked whether it
+// knows the run before it is called failed: a failed run may be retried, and must not then run twice.
+func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, took time.Duration, err error) {
+	if !wire.Delivered(err) {
+		e.sent(d, began, took, "unreachable", wire.CodeFail, "not sent: "+err.Error())
+		return
+	}
+	known, askErr := e.knows(ctx, d, d.address)
+	switch {
+	case askErr != nil:
+		e.sent(d, began, took, "unknown", wire.CodeFail,
+			fmt.Sprintf("the call brought no answer (%v) and the executor did not say whether it has the run (%v); it may have run", err, askErr))
+	case known:
+		e.sent(d, began, took, "ok", wire.CodeSuccess, fmt.Sprintf("the answer was lost (%v), but the executor has the run", err))
+	default:
+		e.sent(d, began, took, "lost", wire.CodeFail, fmt.Sprintf("the call brought no answer (%v); the executor does not have the run", err))
+	}
+}
+
+// knows asks an executor whether it has received a run: whether it has a log of it (spec §4.14).
+func (e *Engine) knows(ctx context.Context, d *dispatch, address string) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+	defer cancel()
+	log, answer, err := e.cfg.Executors.Log(ctx, e.target(d.job.group, address), wire.LogRequest{
+		LogDateTim: d.planned.UnixMilli(), LogDateTime: d.planned.UnixMilli(), LogID: d.id, FromLineNum: 1,
+	})
+	if err != nil {
+		return false, err
+	}
+	if !answer.OK() {
+		return false, errors.New(answerText(answer))
+	}
+	return !(log.ToLineNum == 0 && strings.HasPrefix(log.LogContent, "readLog fail")), nil
+}
+
+// isRepeat recognises an executor's refusal of a run id that it already has, in both spellings (spec §1.7).
+func isRepeat(msg string) bool {
+	return strings.HasPrefix(msg, "repeat trigger job") || strings.HasPrefix(msg, "repeate trigger job")
+}
+
+// refusal is the code a refused run is stored with: never one that would read as "sent" or as "nothing yet".
+func refusal(code int) int {
+	if code == wire.CodeSuccess || code <= 0 {
+		return wire.CodeFail
+	}
+	return code
+}
+
+func answerText(a wire.Answer) string {
+	if a.Msg == "" {
+		return strconv.Itoa(a.Code)
+	}
+	return strconv.Itoa(a.Code) + " " + a.Msg
+}
+
+// outcome is what became of a dispatch.
+type outcome struct {
+	d    *dispatch
+	sent db.Sent
+}
+
+// fail ends a run that could not be sent.
+func (e *Engine) fail(d *dispatch, address, reason string) {
+	e.metrics.sends.WithLabelValues("failed").Inc()
+	e.record(d, db.Sent{ID: d.id, Address: address, Code: wire.CodeFail, Message: e.message(d, address, time.Time{}, 0, reason)})
+}
+
+// sent notes the outcome of a call.
+func (e *Engine) sent(d *dispatch, at time.Time, took time.Duration, label string, code int, text string) {
+	e.metrics.sends.WithLabelValues(label).Inc()
+	e.record(d, db.Sent{ID: d.id, Address: d.address, Code: int64(code), At: at.UnixMilli(),
+		Message: e.message(d, d.address, at, took, text)})
+}
+
+func (e *Engine) record(d *dispatch, s db.Sent) {
+	if err := e.recorder.add(context.Background(), outcome{d, s}); err != nil {
+		e.log.Warn("outcome not recorded; the run is asked about at the next start", "log_id", d.id, "error", err)
+	}
+}
+
+// message is the story of a dispatch in lines of "key: value". The keys are fixed English words that the console
+// translates, so that the language of a page is the reader's and not that of the day the run was sent.
+func (e *Engine) message(d *dispatch, address string, at time.Time, took time.Duration, result string) string {
+	var b strings.Builder
+	b.Grow(384)
+	line := func(key, value string) {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(key)
+		b.WriteString(": ")
+		b.WriteString(value)
+	}
+	line("trigger type", string(d.trigger))
+	if d.user != "" {
+		line("triggered by", d.user)
+	}
+	if d.origin != 0 {
+		line("origin", strconv.FormatInt(d.origin, 10))
+	}
+	line("admin", e.cfg.Name)
+	line("planned", d.planned.In(e.cfg.JobZone).Format("2006-01-02 15:04:05.000 -0700"))
+	if d.late != "" {
+		line("late", d.late)
+	}
+	if d.taken {
+		line("taken over", "from an admin that is gone")
+	}
+	if candidates := e.candidates(d); len(candidates) > 1 {
+		line("address list", clip(strings.Join(candidates, ", "), 2000))
+	}
+	line("route strategy", string(d.job.route))
+	if d.shard.Total > 1 {
+		line("shard", fmt.Sprintf("%d/%d", d.shard.Index, d.shard.Total))
+	}
+	for _, p := range d.probes {
+		line("asked", clip(p, 500))
+	}
+	line("block strategy", string(d.job.block))
+	if d.job.timeoutSeconds > 0 {
+		line("timeout", strconv.Itoa(d.job.timeoutSeconds)+" s")
+	}
+	if d.retries > 0 {
+		line("retries left", strconv.FormatInt(d.retries, 10))
+	}
+	if address != "" {
+		line("address", address)
+	}
+	if !at.IsZero() {
+		line("sent", at.In(e.cfg.JobZone).Format("15:04:05.000")+" ("+strconv.FormatInt(took.Milliseconds(), 10)+" ms)")
+	}
+	line("result", clip(result, 8000))
+	return clip(b.String(), maxMessage)
+}

@@ -1,0 +1,158 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// takeOver makes this node the owner of what a node that is gone left unsent, and sends it. Several nodes may try at once;
+// the guarded update gives each run to one of them.
+func (e *Engine) takeOver(ctx context.Context, gone db.Node) error {
+	if e.draining.Load() {
+		return nil
+	}
+	from := gone.LowLogID
+	for {
+		rows, err := e.queries.ListUnsentRunsOfNode(ctx, e.cfg.Pool, db.ListUnsentRunsOfNodeParams{
+			LowID: from, OwnerNode: gone.ID, Limit: db.MaxBatch,
+		})
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		from = rows[len(rows)-1].ID + 1
+		if err := e.adopt(ctx, gone, rows); err != nil {
+			return err
+		}
+		if len(rows) < db.MaxBatch {
+			return nil
+		}
+	}
+}
+
+// adopt takes a batch of a gone node's unsent runs. When another node took some of them first, they are taken one by one.
+func (e *Engine) adopt(ctx context.Context, gone db.Node, rows []db.ListUnsentRunsOfNodeRow) error {
+	ids := make([]int64, len(rows))
+	jobIDs := make([]int64, 0, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ID
+		jobIDs = appendNew(jobIDs, r.JobID)
+	}
+	jobs, err := e.queries.ListJobsByID(ctx, e.cfg.Pool, jobIDs)
+	if err != nil {
+		return err
+	}
+	byID := make(map[int64]*job, len(jobs))
+	for i := range jobs {
+		byID[jobs[i].ID] = jobOf(&jobs[i], e.cfg.Pool)
+	}
+	me := e.node.id.Load()
+	runs, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
+		mine := rows
+		n, err := e.queries.TakeOverRuns(ctx, tx, db.TakeOverRunsParams{NewOwner: me, OldOwner: gone.ID, Ids: ids})
+		if err != nil {
+			return nil, err
+		}
+		if n != int64(len(rows)) {
+			// Which of them are ours now shows in the rows.
+			now, err := e.queries.ListRunsByID(ctx, tx, ids)
+			if err != nil {
+				return nil, err
+			}
+			mine = slices.DeleteFunc(slices.Clone(rows), func(r db.ListUnsentRunsOfNodeRow) bool {
+				return !slices.ContainsFunc(now, func(o db.ListRunsByIDRow) bool { return o.ID == r.ID && o.OwnerNode == me })
+			})
+		}
+		runs := make([]*dispatch, 0, len(mine))
+		for i := range mine {
+			runs = append(runs, e.adopted(&mine[i], me, byID[mine[i].JobID]))
+		}
+		return runs, nil
+	})
+	if len(runs) > 0 {
+		e.metrics.adopted.Add(float64(len(runs)))
+		e.log.Info("took over unsent runs", "from_node", gone.ID, "runs", len(runs))
+	}
+	return err
+}
+
+// adopted is the dispatch of a row that another node claimed. What lies behind may have been sent by it, shortly before it
+// died; what lies ahead has not.
+func (e *Engine) adopted(r *db.ListUnsentRunsOfNodeRow, me int64, j *job) *dispatch {
+	if j == nil { // deleted meanwhile: sent as it was recorded
+		j = &job{id: r.JobID, group: r.JobGroup, handler: string(r.ExecutorHandler), glue: wire.GlueBean, block: wire.BlockSerial}
+	}
+	planned := time.UnixMilli(r.PlannedAt)
+	d := &dispatch{
+		id: r.ID, owner: me, job: j, planned: planned, at: planned, trigger: r.TriggerType, param: string(r.ExecutorParam),
+		retries: r.ExecutorFailRetryCount, origin: r.OriginLogID, address: string(r.ExecutorAddress),
+		shard: wireShard{Index: 0, Total: 1}, taken: !planned.After(e.now()),
+	}
+	if s := parseShard(string(r.ExecutorShardingParam)); s.Total > 0 {
+		d.shard, d.pinned = s, d.address != ""
+	}
+	if d.address != "" && (d.taken || d.trigger == jobspec.TriggerManual) {
+		d.pinned = true // this is whom it may have been sent to
+	}
+	return d
+}
+
+// settleTaken finds out whether a run that was taken over has been sent already. It reports true when it is to be sent,
+// with the address to send it to set where that matters; otherwise it has ended the run.
+//
+// An executor that has a log of the run has it. One that has none but is busy with the job may have it waiting: the run is
+// sent to that one, because an executor refuses a run id that waits there (spec §1.7), and ours any it has seen. One that
+// does not answer may have had it: the run is not sent elsewhere, since doing a thing twice can be worse than not doing it,
+// and its retries decide.
+func (e *Engine) settleTaken(ctx context.Context, d *dispatch) bool {
+	addresses := []string{d.address}
+	if d.address == "" {
+		addresses = e.candidates(d)
+	}
+	busy := ""
+	for _, a := range addresses {
+		known, err := e.knows(ctx, d, a)
+		if err != nil {
+			if wire.Delivered(err) || len(addresses) == 1 {
+				e.fail(d, a, fmt.Sprintf("the admin that had to send it is gone, and %s, which may have received it, does not answer: %v", a, err))
+				return false
+			}
+			continue // nobody listens there, so nobody runs it there
+		}
+		if known {
+			d.address = a
+			e.sent(d, e.now(), 0, "known", wire.CodeSuccess, "the executor already has this run")
+			return false
+		}
+		if busy == "" {
+			call, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+			answer, err := e.cfg.Executors.IdleBeat(call, e.target(d.job.group, a), wire.IdleBeatRequest{JobID: d.job.id})
+			cancel()
+			if err == nil && !answer.OK() {
+				busy = a
+			}
+		}
+	}
+	if late := e.now().Sub(d.planned); d.trigger == jobspec.TriggerCron && d.job.misfire == jobspec.MisfireDoNothing && late > staleAfter {
+		e.fail(d, "", fmt.Sprintf("not sent: it was found %s late, and the job's misfire strategy is %s", late.Round(time.Second), d.job.misfire))
+		return false
+	}
+	if d.address == "" {
+		d.address = busy
+	}
+	return true
+}
+
+// staleAfter is how late a scheduled fire that was taken over may still be sent when the job's misfire strategy is to do
+// nothing: long enough for another admin to notice and send it, short enough that a night's work does not begin at nine
+// because somebody started the admin again.
+const staleAfter = time.Minute

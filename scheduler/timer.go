@@ -1,0 +1,128 @@
+package scheduler
+
+import (
+	"container/heap"
+	"context"
+	"sync"
+	"time"
+)
+
+// clockCheck is how long the timer sleeps at most, so that a step of the wall clock delays nothing by more than this.
+const clockCheck = 250 * time.Millisecond
+
+// timer holds claimed runs until their planned millisecond.
+type timer struct {
+	now  func() time.Time
+	fire func(*dispatch)
+
+	mu    sync.Mutex
+	queue fireQueue
+	wake  chan struct{} // capacity 1
+}
+
+func newTimer(now func() time.Time, fire func(*dispatch)) *timer {
+	return &timer{now: now, fire: fire, wake: make(chan struct{}, 1)}
+}
+
+// add puts runs in; those whose time has come fire at once.
+func (t *timer) add(runs ...*dispatch) {
+	if len(runs) == 0 {
+		return
+	}
+	t.mu.Lock()
+	earliest := len(t.queue) == 0
+	for _, d := range runs {
+		earliest = earliest || d.at.Before(t.queue[0].at)
+		heap.Push(&t.queue, d)
+	}
+	t.mu.Unlock()
+	if earliest {
+		select {
+		case t.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// clear forgets everything; the runs stay in the database.
+func (t *timer) clear() {
+	t.mu.Lock()
+	t.queue = nil
+	t.mu.Unlock()
+}
+
+func (t *timer) len() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.queue)
+}
+
+// after counts the runs that go later than a moment.
+func (t *timer) after(at time.Time) (n int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, d := range t.queue {
+		if d.at.After(at) {
+			n++
+		}
+	}
+	return n
+}
+
+// due removes what is due and says how long to wait for the next.
+func (t *timer) due() ([]*dispatch, time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := t.now()
+	var due []*dispatch
+	for len(t.queue) > 0 {
+		wait := t.queue[0].at.Sub(now)
+		if wait > 0 {
+			return due, min(wait, clockCheck)
+		}
+		due = append(due, heap.Pop(&t.queue).(*dispatch))
+	}
+	return due, clockCheck
+}
+
+func (t *timer) run(ctx context.Context) {
+	sleep := time.NewTimer(0)
+	defer sleep.Stop()
+	for {
+		due, wait := t.due()
+		for _, d := range due {
+			t.fire(d)
+		}
+		if len(due) > 0 {
+			continue
+		}
+		sleep.Reset(wait)
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.wake:
+		case <-sleep.C:
+		}
+	}
+}
+
+// fireQueue is a heap by time, and by id among equals so that fires keep the order of their claim.
+type fireQueue []*dispatch
+
+func (q fireQueue) Len() int { return len(q) }
+func (q fireQueue) Less(i, j int) bool {
+	if !q[i].at.Equal(q[j].at) {
+		return q[i].at.Before(q[j].at)
+	}
+	return q[i].id < q[j].id
+}
+func (q fireQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *fireQueue) Push(x any)   { *q = append(*q, x.(*dispatch)) }
+func (q *fireQueue) Pop() any {
+	old := *q
+	n := len(old)
+	x := old[n-1]
+	old[n-1] = nil
+	*q = old[:n-1]
+	return x
+}

@@ -1,0 +1,83 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// What callers of the engine branch on.
+var (
+	ErrJobNotFound   = errors.New("the job does not exist")
+	ErrNoGroup       = errors.New("the job's executor group does not exist")
+	ErrRunNotFound   = errors.New("the run does not exist")
+	ErrRunNotRunning = errors.New("the run is not running")
+)
+
+// ExecutorError is a call to an executor that failed, or that the executor refused.
+type ExecutorError struct {
+	Address string
+	Err     error
+}
+
+// Error implements error.
+func (e *ExecutorError) Error() string { return fmt.Sprintf("executor %s: %v", e.Address, e.Err) }
+
+// Unwrap gives the cause.
+func (e *ExecutorError) Unwrap() error { return e.Err }
+
+// TriggerRequest asks for runs of a job outside its schedule.
+type TriggerRequest struct {
+	JobID     int64
+	Type      jobspec.TriggerType // TriggerManual or TriggerAPI
+	Param     *string             // nil: the job's own; an empty text is an empty parameter (spec §4.6)
+	Addresses []string            // nil: the group's. The caller has checked that they may be called.
+	User      string              // who asked, for the run's message
+}
+
+// Trigger runs a job now, whether it is started or not. It returns the ids of the runs, one or for a broadcast several,
+// when their rows are committed and sending has begun. The errors are [ErrJobNotFound] and [ErrNoGroup], or the database's.
+func (e *Engine) Trigger(ctx context.Context, r TriggerRequest) ([]int64, error) {
+	row, err := e.queries.GetJob(ctx, e.cfg.Pool, r.JobID)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return nil, ErrJobNotFound
+	} else if err != nil {
+		return nil, err
+	}
+	j := jobOf(&row, e.cfg.Pool)
+	if e.directory.get(j.group) == nil {
+		if err := e.directory.reload(ctx); err != nil {
+			return nil, err
+		}
+		if e.directory.get(j.group) == nil {
+			return nil, ErrNoGroup
+		}
+	}
+	if e.draining.Load() {
+		return nil, errStopped
+	}
+	param := j.param
+	if r.Param != nil {
+		param = *r.Param
+	}
+	runs, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
+		runs := e.conceive(j, cause{
+			trigger: r.Type, planned: e.now().Truncate(time.Millisecond), param: param, retries: j.retries, given: r.Addresses, user: r.User,
+		})
+		return runs, e.insert(ctx, tx, runs)
+	})
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]int64, len(runs))
+	for i, d := range runs {
+		ids[i] = d.id
+	}
+	e.hub.changed(ids...)
+	return ids, nil
+}
