@@ -64,6 +64,23 @@ func Interval(conf string) (time.Duration, error) {
 	return time.Duration(n) * time.Second, nil
 }
 
+// ScheduleError puts an error of [Next], [Decide] or [Interval] in the form that [Validate] uses. ok is false when err is
+// none of theirs, or nil.
+func ScheduleError(err error) (e FieldError, ok bool) {
+	if parse, ok := errors.AsType[*cron.ParseError](err); ok {
+		return FieldError{Field: FieldCron, Code: Code(cronError + string(parse.Reason)), CronField: parse.Field, Args: []any{
+			"Element", parse.Element, "Symbol", parse.Symbol, "Min", parse.Min, "Max", parse.Max, "Got", parse.Got,
+		}}, true
+	}
+	if eval, ok := errors.AsType[*cron.EvalError](err); ok {
+		return FieldError{Field: FieldCron, Code: cronError + "no_value", CronField: eval.Field}, true
+	}
+	if errors.Is(err, ErrInterval) {
+		return FieldError{Field: FieldSeconds, Code: CodeInterval, Args: []any{"Min", 1, "Max", MaxIntervalSeconds}}, true
+	}
+	return FieldError{}, false
+}
+
 // expressions keeps cron texts parsed: a claim asks for the next time of each due job, and parsing costs some forty times
 // as much as that.
 var expressions = expressionCache{limit: 1 << 16}

@@ -62,7 +62,7 @@ const (
 	CodeTooLong    Code = "job.error.too_long"     // Max: how many characters fit
 	CodeUnknown    Code = "job.error.unknown"      // Value: not one of the values offered
 	CodeOutOfRange Code = "job.error.out_of_range" // Min, Max
-	CodeCron       Code = "job.error.cron"         // Reason, Field, Element, Symbol, Min, Max, Got, Text: see cron.ParseError; Message is its English
+	CodeNoTime     Code = "job.error.no_time"      // the schedule has no time to come; for starting a job, Validate does not ask
 	CodeInterval   Code = "job.error.interval"     // Min, Max
 	CodeHandler    Code = "job.error.handler"      // a BEAN job without a handler
 	CodeEmail      Code = "job.error.email"        // Value: the address that is none
@@ -70,11 +70,17 @@ const (
 	CodeChildSelf  Code = "job.error.child_self"   // the job starts itself
 )
 
+// cronError starts the codes for a cron text that is refused; a [cron.Reason] follows.
+const cronError = "cron.error."
+
 // FieldError says what is wrong with one part of a definition.
 type FieldError struct {
 	Field string
 	Code  Code
-	Args  map[string]any
+	Args  []any // pairs of a name and its value, for the message
+	// CronField is the field of a cron text in which the fault lies, or "". The messages call it Field, in words:
+	// "cron.field." followed by its name is the key of those.
+	CronField cron.Field
 }
 
 // What fits into the columns, in characters unless the name says bytes, and the ranges that XXL-JOB's form lets through.
@@ -154,74 +160,65 @@ func splitList(list string) []string {
 // validation gathers errors.
 type validation struct{ errors []FieldError }
 
-func (v *validation) add(field string, code Code, args map[string]any) {
+func (v *validation) add(field string, code Code, args []any) {
 	v.errors = append(v.errors, FieldError{Field: field, Code: code, Args: args})
 }
 
-func (v *validation) text(field, value string, limit int, required bool) {
+// text reports whether a text is all right.
+func (v *validation) text(field, value string, limit int, required bool) bool {
 	switch {
 	case required && strings.TrimSpace(value) == "":
 		v.add(field, CodeRequired, nil)
 	case utf8.RuneCountInString(value) > limit:
-		v.add(field, CodeTooLong, map[string]any{"Max": limit})
+		v.add(field, CodeTooLong, []any{"Max", limit})
+	default:
+		return true
 	}
+	return false
 }
 
 func (v *validation) bytes(field, value string, limit int) {
 	if len(value) > limit {
-		v.add(field, CodeTooLong, map[string]any{"Max": limit})
+		v.add(field, CodeTooLong, []any{"Max", limit})
 	}
 }
 
 func (v *validation) known(field, value string, known bool) {
 	if !known {
-		v.add(field, CodeUnknown, map[string]any{"Value": value})
+		v.add(field, CodeUnknown, []any{"Value", value})
 	}
 }
 
 func (v *validation) within(field string, value, limit int) {
 	if value < 0 || value > limit {
-		v.add(field, CodeOutOfRange, map[string]any{"Min": 0, "Max": limit})
+		v.add(field, CodeOutOfRange, []any{"Min", 0, "Max", limit})
+	}
+}
+
+func (v *validation) addSchedule(err error) {
+	if e, bad := ScheduleError(err); bad {
+		v.errors = append(v.errors, e)
 	}
 }
 
 func (v *validation) schedule(t ScheduleType, conf string) {
 	switch t {
 	case ScheduleCron:
-		v.text(FieldCron, conf, MaxScheduleConf, true)
-		if len(v.errors) > 0 && v.errors[len(v.errors)-1].Field == FieldCron {
-			return
+		if v.text(FieldCron, conf, MaxScheduleConf, true) {
+			// A text that parses is enough, as in XXL-JOB. That it has a time to come is asked when the job is started: one
+			// whose years are over may still be edited. What is odd about a text, its warnings say.
+			_, err := expressions.parse(conf)
+			v.addSchedule(err)
 		}
-		v.cron(conf)
 	case ScheduleFixRate:
-		if _, err := Interval(conf); err != nil {
-			v.add(FieldSeconds, CodeInterval, map[string]any{"Min": 1, "Max": MaxIntervalSeconds})
-		}
+		_, err := Interval(conf)
+		v.addSchedule(err)
 	case ScheduleNone:
 		// The conf says nothing then, but it has to fit.
 		v.text(FieldCron, conf, MaxScheduleConf, false)
 	default:
-		v.add(FieldScheduleType, CodeUnknown, map[string]any{"Value": string(t)})
+		v.add(FieldScheduleType, CodeUnknown, []any{"Value", string(t)})
 	}
-}
-
-// cron asks for a text that parses and no more, as XXL-JOB does. That it has a time to come is asked when the job is
-// started: one whose years are over may still be edited. What is odd about a text, its warnings say.
-func (v *validation) cron(text string) {
-	if _, err := expressions.parse(text); err != nil {
-		v.add(FieldCron, CodeCron, CronArgs(err))
-	}
-}
-
-// CronArgs takes a [*cron.ParseError] apart for a message; any other error is its Message only.
-func CronArgs(err error) map[string]any {
-	args := map[string]any{"Message": err.Error()}
-	if e, ok := err.(*cron.ParseError); ok {
-		args["Text"], args["Field"], args["Element"] = e.Text, string(e.Field), e.Element
-		args["Reason"], args["Symbol"] = string(e.Reason), e.Symbol
-		args["Min"], args["Max"], args["Got"] = e.Min, e.Max, e.Got
-	}
-	return args
 }
 
 func (v *validation) code(j Job) {
@@ -241,7 +238,7 @@ func (v *validation) emails(list string) {
 	for _, address := range splitList(list) {
 		parsed, err := mail.ParseAddress(address)
 		if err != nil || parsed.Address != address {
-			v.add(FieldAlarmEmail, CodeEmail, map[string]any{"Value": address})
+			v.add(FieldAlarmEmail, CodeEmail, []any{"Value", address})
 			return
 		}
 	}
@@ -252,7 +249,7 @@ func (v *validation) children(id int64, list string) {
 	ids, bad, ok := ChildIDs(list)
 	switch {
 	case !ok:
-		v.add(FieldChildren, CodeChildID, map[string]any{"Value": bad})
+		v.add(FieldChildren, CodeChildID, []any{"Value", bad})
 	case id != 0 && slices.Contains(ids, id):
 		v.add(FieldChildren, CodeChildSelf, nil)
 	}

@@ -1,6 +1,8 @@
 package jobspec_test
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -22,10 +24,10 @@ func validJob() jobspec.Job {
 
 func TestValidate(t *testing.T) {
 	t.Parallel()
-	one := func(field string, code jobspec.Code, args map[string]any) []jobspec.FieldError {
+	one := func(field string, code jobspec.Code, args []any) []jobspec.FieldError {
 		return []jobspec.FieldError{{Field: field, Code: code, Args: args}}
 	}
-	type args = map[string]any
+	type args = []any
 	for _, tt := range []struct {
 		name  string
 		spoil func(*jobspec.Job)
@@ -34,41 +36,62 @@ func TestValidate(t *testing.T) {
 		{"a good definition has no fault", func(*jobspec.Job) {}, nil},
 		{"a name is required", func(j *jobspec.Job) { j.Name = " " }, one("name", jobspec.CodeRequired, nil)},
 		{"a name of 255 Chinese characters fits", func(j *jobspec.Job) { j.Name = strings.Repeat("夜", 255) }, nil},
-		{"a longer one does not", func(j *jobspec.Job) { j.Name = strings.Repeat("夜", 256) }, one("name", jobspec.CodeTooLong, args{"Max": 255})},
+		{"a longer one does not", func(j *jobspec.Job) { j.Name = strings.Repeat("夜", 256) }, one("name", jobspec.CodeTooLong, args{"Max", 255})},
 		{"an author is required", func(j *jobspec.Job) { j.Author = "" }, one("author", jobspec.CodeRequired, nil)},
 		{"nobody need be alarmed", func(j *jobspec.Job) { j.AlarmEmail = "" }, nil},
-		{"an address needs its @", func(j *jobspec.Job) { j.AlarmEmail = "ops@example.com, night" }, one("alarm_email", jobspec.CodeEmail, args{"Value": "night"})},
-		{"an address has no name beside it", func(j *jobspec.Job) { j.AlarmEmail = "Ops <ops@example.com>" }, one("alarm_email", jobspec.CodeEmail, args{"Value": "Ops <ops@example.com>"})},
-		{"a cron has to parse", func(j *jobspec.Job) { j.ScheduleConf = "0 61 2 * * ?" }, one("cron", jobspec.CodeCron, args{
-			"Text": "0 61 2 * * ?", "Field": "minute", "Element": "61", "Reason": "out_of_range", "Symbol": "", "Min": 0, "Max": 59, "Got": 0,
-			"Message": `cron: minute "61": is out of range; use 0 to 59`})},
+		{"an address needs its @", func(j *jobspec.Job) { j.AlarmEmail = "ops@example.com, night" }, one("alarm_email", jobspec.CodeEmail, args{"Value", "night"})},
+		{"an address has no name beside it", func(j *jobspec.Job) { j.AlarmEmail = "Ops <ops@example.com>" }, one("alarm_email", jobspec.CodeEmail, args{"Value", "Ops <ops@example.com>"})},
+		{"a cron has to parse", func(j *jobspec.Job) { j.ScheduleConf = "0 61 2 * * ?" }, []jobspec.FieldError{
+			{Field: "cron", Code: "cron.error.out_of_range", CronField: "minute", Args: args{"Element", "61", "Symbol", "", "Min", 0, "Max", 59, "Got", 0}}}},
 		{"a cron is required", func(j *jobspec.Job) { j.ScheduleConf = "" }, one("cron", jobspec.CodeRequired, nil)},
-		{"a cron has to fit", func(j *jobspec.Job) { j.ScheduleConf = "0 0" + strings.Repeat(",0", 60) + " 2 * * ?" }, one("cron", jobspec.CodeTooLong, args{"Max": 128})},
+		{"a cron has to fit", func(j *jobspec.Job) { j.ScheduleConf = "0 0" + strings.Repeat(",0", 60) + " 2 * * ?" }, one("cron", jobspec.CodeTooLong, args{"Max", 128})},
 		{"a cron whose years are over may be saved", func(j *jobspec.Job) { j.ScheduleConf = "0 0 0 1 1 ? 2020" }, nil},
 		{"a fixed rate is at least a second", func(j *jobspec.Job) { j.ScheduleType, j.ScheduleConf = jobspec.ScheduleFixRate, "0" },
-			one("seconds", jobspec.CodeInterval, args{"Min": 1, "Max": 2147483647})},
+			one("seconds", jobspec.CodeInterval, args{"Min", 1, "Max", 2147483647})},
 		{"a job without schedule needs no conf", func(j *jobspec.Job) { j.ScheduleType, j.ScheduleConf = jobspec.ScheduleNone, "" }, nil},
-		{"a fixed delay cannot be chosen", func(j *jobspec.Job) { j.ScheduleType = jobspec.ScheduleFixDelay }, one("schedule_type", jobspec.CodeUnknown, args{"Value": "FIX_DELAY"})},
-		{"the GLUE type is known", func(j *jobspec.Job) { j.Glue = "GLUE_RUBY" }, one("glue", jobspec.CodeUnknown, args{"Value": "GLUE_RUBY"})},
+		{"a fixed delay cannot be chosen", func(j *jobspec.Job) { j.ScheduleType = jobspec.ScheduleFixDelay }, one("schedule_type", jobspec.CodeUnknown, args{"Value", "FIX_DELAY"})},
+		{"the GLUE type is known", func(j *jobspec.Job) { j.Glue = "GLUE_RUBY" }, one("glue", jobspec.CodeUnknown, args{"Value", "GLUE_RUBY"})},
 		{"a BEAN needs a handler", func(j *jobspec.Job) { j.Handler = "" }, one("handler", jobspec.CodeHandler, nil)},
 		{"a script needs none", func(j *jobspec.Job) { j.Glue, j.Handler = wire.GlueShell, "" }, nil},
-		{"a parameter has to fit", func(j *jobspec.Job) { j.Param = strings.Repeat("x", 65536) }, one("param", jobspec.CodeTooLong, args{"Max": 65535})},
-		{"the route is known", func(j *jobspec.Job) { j.Route = "first" }, one("route", jobspec.CodeUnknown, args{"Value": "first"})},
-		{"the misfire strategy is known", func(j *jobspec.Job) { j.Misfire = "" }, one("misfire", jobspec.CodeUnknown, args{"Value": ""})},
-		{"the block strategy is known", func(j *jobspec.Job) { j.Block = "" }, one("block", jobspec.CodeUnknown, args{"Value": ""})},
-		{"children are ids", func(j *jobspec.Job) { j.ChildJobIDs = "8, x9" }, one("children", jobspec.CodeChildID, args{"Value": "x9"})},
-		{"ids are positive", func(j *jobspec.Job) { j.ChildJobIDs = "0" }, one("children", jobspec.CodeChildID, args{"Value": "0"})},
+		{"a parameter has to fit", func(j *jobspec.Job) { j.Param = strings.Repeat("x", 65536) }, one("param", jobspec.CodeTooLong, args{"Max", 65535})},
+		{"the route is known", func(j *jobspec.Job) { j.Route = "first" }, one("route", jobspec.CodeUnknown, args{"Value", "first"})},
+		{"the misfire strategy is known", func(j *jobspec.Job) { j.Misfire = "" }, one("misfire", jobspec.CodeUnknown, args{"Value", ""})},
+		{"the block strategy is known", func(j *jobspec.Job) { j.Block = "" }, one("block", jobspec.CodeUnknown, args{"Value", ""})},
+		{"children are ids", func(j *jobspec.Job) { j.ChildJobIDs = "8, x9" }, one("children", jobspec.CodeChildID, args{"Value", "x9"})},
+		{"ids are positive", func(j *jobspec.Job) { j.ChildJobIDs = "0" }, one("children", jobspec.CodeChildID, args{"Value", "0"})},
 		{"a job does not start itself", func(j *jobspec.Job) { j.ChildJobIDs = "8,7" }, one("children", jobspec.CodeChildSelf, nil)},
-		{"a time-out is not negative", func(j *jobspec.Job) { j.TimeoutSeconds = -1 }, one("timeout", jobspec.CodeOutOfRange, args{"Min": 0, "Max": 999999})},
-		{"retries have an end", func(j *jobspec.Job) { j.Retries = 10000 }, one("retries", jobspec.CodeOutOfRange, args{"Min": 0, "Max": 9999})},
+		{"a time-out is not negative", func(j *jobspec.Job) { j.TimeoutSeconds = -1 }, one("timeout", jobspec.CodeOutOfRange, args{"Min", 0, "Max", 999999})},
+		{"retries have an end", func(j *jobspec.Job) { j.Retries = 10000 }, one("retries", jobspec.CodeOutOfRange, args{"Min", 0, "Max", 9999})},
 		{"all faults are listed, in the order of the form", func(j *jobspec.Job) { j.Retries, j.Name, j.Handler = -1, "", "" }, []jobspec.FieldError{
 			{Field: "name", Code: jobspec.CodeRequired}, {Field: "handler", Code: jobspec.CodeHandler},
-			{Field: "retries", Code: jobspec.CodeOutOfRange, Args: args{"Min": 0, "Max": 9999}}}},
+			{Field: "retries", Code: jobspec.CodeOutOfRange, Args: args{"Min", 0, "Max", 9999}}}},
 	} {
 		j := validJob()
 		tt.spoil(&j)
 		if diff := cmp.Diff(tt.want, jobspec.Validate(j)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestScheduleError(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		schedule jobspec.Schedule
+		want     jobspec.Code
+	}{
+		{jobspec.Schedule{Type: jobspec.ScheduleCron, Conf: "0 0 9 1 L ?"}, "cron.error.no_value"},
+		{jobspec.Schedule{Type: jobspec.ScheduleCron, Conf: "0 0 9 ? * ?"}, "cron.error.no_day"},
+		{jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "x"}, jobspec.CodeInterval},
+	} {
+		_, err := tt.schedule.Next(at("10:00:00"))
+		if e, ok := jobspec.ScheduleError(fmt.Errorf("plan job: %w", err)); !ok || e.Code != tt.want {
+			t.Errorf("%v: got %+v, %v, want %s", tt.schedule, e, ok, tt.want)
+		}
+	}
+	for _, err := range []error{nil, errors.New("something else")} {
+		if e, ok := jobspec.ScheduleError(err); ok {
+			t.Errorf("%v: got %+v, want nothing", err, e)
 		}
 	}
 }
