@@ -29,8 +29,9 @@ type task struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	decided  bool // the result is reported, or the run was refused after all
-	detached bool // its job goes on without waiting for the handler
+	decided  bool  // the result is reported, or the run was refused after all
+	beside   int64 // the ended run whose handler goes on while this one starts, if any
+	detached bool  // its job goes on without waiting for the handler
 }
 
 // refusal is an answer to /run other than success.

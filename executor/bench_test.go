@@ -23,6 +23,7 @@ func BenchmarkAcceptRun(b *testing.B) {
 	}{
 		"quiet handler, synced journal":   {false, func(context.Context, *executor.Run) error { return nil }},
 		"quiet handler, journal unsynced": {true, func(context.Context, *executor.Run) error { return nil }},
+		"handler that logs, unsynced":     {true, func(_ context.Context, run *executor.Run) error { run.Logf("hello"); return nil }},
 		"handler that logs, synced":       {false, func(_ context.Context, run *executor.Run) error { run.Logf("hello"); return nil }},
 	} {
 		b.Run(name, func(b *testing.B) {

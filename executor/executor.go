@@ -196,6 +196,9 @@ func (e *Executor) Addr() net.Addr {
 // Address is the URL the executor registers, once started.
 func (e *Executor) Address() string { return e.address }
 
+// DataDir is where the executor keeps its files.
+func (e *Executor) DataDir() string { return e.config.DataDir }
+
 // Run starts the executor, waits until ctx ends, and drains it for at most [Config.DrainTimeout].
 func (e *Executor) Run(ctx context.Context) error {
 	if err := e.Start(ctx); err != nil {

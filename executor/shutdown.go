@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -74,11 +75,14 @@ func (e *Executor) shutdown(ctx context.Context) error {
 		e.mu.Lock()
 		running := e.runningTasks()
 		e.mu.Unlock()
+		cancelled := 0
 		for _, t := range running {
-			e.end(t, reasonShutdown+suffixRunning)
+			if e.end(t, reasonShutdown+suffixRunning) {
+				cancelled++
+			}
 		}
-		if len(running) > 0 {
-			errs = append(errs, errors.New("runs were cancelled"))
+		if cancelled > 0 {
+			errs = append(errs, fmt.Errorf("%d runs were cancelled", cancelled))
 		}
 		select {
 		case <-returned:

@@ -66,6 +66,10 @@ func (e *Executor) execute(t *task) {
 	if decided { // killed between the queue and here
 		return
 	}
+	if t.beside != 0 {
+		t.run.log.line(time.Now(), 0, fmt.Sprintf(
+			"----------- this run starts although the handler of run %d, which has ended, goes on -----------", t.beside))
+	}
 	if t.timeout > 0 {
 		timer := time.AfterFunc(t.timeout, func() {
 			e.decide(t, wire.CodeTimeout, "job execute timeout ", errTimedOut) // upstream's text, with its blank
@@ -168,21 +172,16 @@ func (e *Executor) detach(t *task) {
 	t.detached = true
 	j := t.job
 	j.running = nil
-	var next *task
 	if len(j.waiting) == 0 {
 		delete(e.jobs, j.id)
 	} else {
-		next = j.waiting[0]
+		j.waiting[0].beside = t.run.LogID
 		e.workers.Go(func() { e.work(j) })
 	}
 	e.mu.Unlock()
 
 	const text = "----------- the run has ended but its handler goes on: it does not listen to its context -----------"
 	t.run.log.line(time.Now(), 0, text)
-	if next != nil {
-		next.run.log.line(time.Now(), 0, fmt.Sprintf(
-			"----------- this run starts although the handler of run %d, which has ended, goes on -----------", t.run.LogID))
-	}
 	e.logger.Warn("a handler ignores that its run has ended", "job_id", t.run.JobID, "log_id", t.run.LogID, "error", context.Cause(t.ctx))
 }
 

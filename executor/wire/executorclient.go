@@ -35,6 +35,9 @@ func NewExecutorClient(client *http.Client) *ExecutorClient {
 	return &ExecutorClient{newCaller(client)}
 }
 
+// Close lets go of the connections that are not in use.
+func (c *ExecutorClient) Close() { c.http.CloseIdleConnections() }
+
 // Beat asks whether the executor is alive.
 func (c *ExecutorClient) Beat(ctx context.Context, to Target) (Answer, error) {
 	return c.post(ctx, baseURL(to.Address)+"/beat", to.Token, to.AppName, []byte(`""`), maxAnswer)

@@ -1,0 +1,139 @@
+// Command punctual-executor is a ready executor: it runs the scripts, commands and HTTP calls that an admin sends.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/builtin"
+)
+
+// version is set when a release is built.
+var version = ""
+
+type settings struct {
+	Serve   serve      `cmd:"" default:"withargs" help:"Run jobs (the default)."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// serve holds the settings, all of them also PUNCTUAL_EXECUTOR_… in the environment.
+type serve struct {
+	Admin           []string      `env:"PUNCTUAL_EXECUTOR_ADMIN" default:"http://127.0.0.1:8080" placeholder:"URL,…" help:"Base addresses of the admins."`
+	AppName         string        `env:"PUNCTUAL_EXECUTOR_APP_NAME" default:"punctual-executor" help:"The executor group to register in."`
+	AccessToken     string        `env:"PUNCTUAL_EXECUTOR_ACCESS_TOKEN" help:"The secret shared with the admin."`
+	InsecureNoToken bool          `env:"PUNCTUAL_EXECUTOR_INSECURE_NO_TOKEN" help:"Run scripts and commands for anybody who reaches the port."`
+	Listen          string        `env:"PUNCTUAL_EXECUTOR_LISTEN" default:":9999" placeholder:"HOST:PORT" help:"Where to listen; port 0 is the first free one from 9999 upwards."`
+	Address         string        `env:"PUNCTUAL_EXECUTOR_ADDRESS" placeholder:"URL" help:"The address to register; found out when empty."`
+	DataDir         string        `env:"PUNCTUAL_EXECUTOR_DATA_DIR" default:"data/executor" help:"Run logs, scripts and the journal."`
+	Glue            bool          `env:"PUNCTUAL_EXECUTOR_GLUE" default:"true" negatable:"" help:"Run scripts that the admin sends."`
+	Command         bool          `env:"PUNCTUAL_EXECUTOR_COMMAND" default:"true" negatable:"" help:"Offer commandJobHandler."`
+	HTTP            bool          `name:"http" env:"PUNCTUAL_EXECUTOR_HTTP" default:"true" negatable:"" help:"Offer httpJobHandler."`
+	LogRetention    int           `env:"PUNCTUAL_EXECUTOR_LOG_RETENTION_DAYS" name:"log-retention-days" default:"30" help:"Days to keep run logs; below 3 for ever."`
+	DrainTimeout    time.Duration `env:"PUNCTUAL_EXECUTOR_DRAIN_TIMEOUT" default:"30s" help:"How long running jobs may go on after SIGTERM."`
+	Sync            bool          `env:"PUNCTUAL_EXECUTOR_SYNC" default:"true" negatable:"" help:"Sync the journal to the disk, so that a power failure loses nothing."`
+	LogFormat       string        `env:"PUNCTUAL_EXECUTOR_LOG_FORMAT" default:"text" enum:"text,json" help:"text or json."`
+	LogLevel        slog.Level    `env:"PUNCTUAL_EXECUTOR_LOG_LEVEL" default:"INFO" help:"DEBUG, INFO, WARN or ERROR."`
+}
+
+type versionCmd struct{}
+
+// badSetting is an error the user can mend by starting the program differently.
+type badSetting struct{ error }
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is main with its surroundings as arguments; it returns the exit code: 2 for a wrong setting, said in one line.
+func run(args []string, stdout, stderr io.Writer) int {
+	var s settings
+	code := -1
+	parser, err := kong.New(&s, kong.Name("punctual-executor"), kong.Writers(stdout, stderr),
+		kong.Description("Runs scripts, commands and HTTP calls for a Punctual or XXL-JOB admin."),
+		kong.Exit(func(c int) { code = c }))
+	if err != nil {
+		fmt.Fprintln(stderr, "punctual-executor:", err)
+		return 1
+	}
+	chosen, err := parser.Parse(args)
+	if code >= 0 { // --help
+		return code
+	}
+	if err == nil {
+		chosen.BindTo(stdout, (*io.Writer)(nil))
+		err = chosen.Run(loggers{stderr})
+	}
+	var parseError *kong.ParseError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &parseError) || errors.As(err, new(badSetting)):
+		fmt.Fprintln(stderr, "punctual-executor:", err)
+		return 2
+	}
+	fmt.Fprintln(stderr, "punctual-executor:", err)
+	return 1
+}
+
+// loggers makes the program's log.
+type loggers struct{ out io.Writer }
+
+func (l loggers) make(format string, level slog.Level) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(l.out, options))
+	}
+	return slog.New(slog.NewTextHandler(l.out, options))
+}
+
+// Run runs jobs until SIGTERM or SIGINT, then drains; a second signal ends the program at once.
+func (s *serve) Run(logs loggers) error {
+	if s.AccessToken == "" && !s.InsecureNoToken && (s.Glue || s.Command || s.HTTP) {
+		return badSetting{errors.New("PUNCTUAL_EXECUTOR_ACCESS_TOKEN (--access-token) is empty, so that everybody who reaches the port could run code: " +
+			"set it, or --no-glue --no-command --no-http, or --insecure-no-token")}
+	}
+	logger := logs.make(s.LogFormat, s.LogLevel)
+	ex, err := executor.New(executor.Config{
+		AppName: s.AppName, Admins: s.Admin, Token: s.AccessToken, InsecureNoToken: s.InsecureNoToken, Listen: s.Listen,
+		Address: s.Address, DataDir: s.DataDir, GlueEnabled: s.Glue, LogRetentionDays: s.LogRetention,
+		DrainTimeout: s.DrainTimeout, NoSync: !s.Sync, Logger: logger,
+	})
+	if err == nil {
+		err = builtin.Register(ex, builtin.Options{Command: s.Command, HTTP: s.HTTP})
+	}
+	if err != nil {
+		return badSetting{err}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	context.AfterFunc(ctx, stop) // gives the second signal back its ordinary meaning
+	if err := ex.Start(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	if err := ex.Drain(context.Background()); err != nil {
+		logger.Warn("stopped, not all went to its end", "error", err) // reported, or kept for the next start: no failure
+	}
+	return nil
+}
+
+// Run prints the version.
+func (versionCmd) Run(out io.Writer) error {
+	v := version
+	if info, ok := debug.ReadBuildInfo(); v == "" && ok {
+		v = info.Main.Version
+	}
+	_, err := fmt.Fprintln(out, "punctual-executor", v)
+	return err
+}
