@@ -1,0 +1,285 @@
+package gallery
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/views/errorpage"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/groups"
+	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/login"
+	"github.com/punctual-job/punctual/views/runs"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// page is one page of the gallery, under the path it is served at.
+type page struct {
+	name      string
+	path      string
+	component templ.Component
+}
+
+// fakes invents data in one language. now is fixed by tests that compare, and real for photographs, whose relative
+// times the browser refreshes.
+type fakes struct {
+	*locales.Printer
+	theme layout.Theme
+	now   time.Time
+}
+
+func (f fakes) zh(chinese, english string) string {
+	if f.Lang() == locales.Chinese {
+		return chinese
+	}
+	return english
+}
+
+func (f fakes) at(d time.Duration) format.Time { return format.At(f.Printer, f.now.Add(d), f.now) }
+
+func (f fakes) page(path string, flashes ...layout.Flash) layout.Page {
+	return layout.Page{
+		Printer: f.Printer, Theme: f.theme, Path: path, User: layout.User{Name: "admin", Admin: true},
+		Flashes: flashes, Version: "0.1.0", Zone: "Asia/Shanghai",
+	}
+}
+
+func (f fakes) pages() []page {
+	return []page{
+		{"login", "/login", login.Form(f.login(""))},
+		{"login-failed", "/login?failed", login.Form(f.login(f.zh("账号或密码错误。", "Wrong user name or password.")))},
+		{"jobs", "/jobs", jobs.List(f.jobs())},
+		{"jobs-none", "/jobs?q=zzz", jobs.List(jobs.ListPage{Page: f.page("/jobs?q=zzz"), Filter: link.JobFilter{Text: "zzz"}, Groups: f.groupOptions(0), AnyJobs: true, CanCreate: true})},
+		{"jobs-empty", "/jobs?empty", jobs.List(jobs.ListPage{Page: f.page("/jobs"), CanCreate: true})},
+		{"job-new", "/jobs/new", jobs.Form(f.jobForm())},
+		{"job-edit", "/jobs/7/edit", jobs.Form(f.jobEdit())},
+		{"job-invalid", "/jobs/new?invalid", jobs.Form(f.jobInvalid())},
+		{"job-run", "/jobs/7/run", jobs.RunOnce(f.runOnce())},
+		{"job-delete", "/jobs/7/delete", jobs.Delete(jobs.DeletePage{Page: f.page("/jobs/7/delete"), ID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Running: true, Runs: 12408, Parents: []string{f.zh("日终批处理", "End of day")}})},
+		{"runs", "/runs", runs.List(f.runs())},
+		{"runs-empty", "/runs?empty", runs.List(runs.ListPage{Page: f.page("/runs"), Groups: f.groupOptions(0), Live: true})},
+		{"run-live", "/runs/90431", runs.Detail(f.runLive())},
+		{"run-failed", "/runs/90417", runs.Detail(f.runFailed())},
+		{"run-unsent", "/runs/90399", runs.Detail(f.runUnsent())},
+		{"run-kill", "/runs/90431/kill", runs.Kill(runs.KillPage{Page: f.page("/runs/90431/kill"), Row: f.runLive().Story.Row, WholeJob: true})},
+		{"executors", "/executors", groups.List(f.groups())},
+		{"executors-empty", "/executors?empty", groups.List(groups.ListPage{Page: f.page("/executors"), CanEdit: true})},
+		{"executor-new", "/executors/new", groups.Form(groups.FormPage{Page: f.page("/executors/new"), Values: groups.FormValues{Type: groups.TypeAuto}})},
+		{"executor-edit", "/executors/2/edit", groups.Form(f.groupEdit())},
+		{"executor-delete", "/executors/2/delete", groups.Delete(groups.DeletePage{Page: f.page("/executors/2/delete"), ID: 2, Title: f.zh("订单服务", "Orders"), AppName: "order-service", Jobs: 12})},
+		{"error-404", "/nowhere", errorpage.Whole(errorpage.Page{Page: f.page("/nowhere"), Status: 404})},
+		{"error-500", "/broken", errorpage.Whole(errorpage.Page{Page: layout.Page{Printer: f.Printer, Theme: f.theme, Path: "/broken"}, Status: 500, RequestID: "01JCX8W2H7"})},
+	}
+}
+
+func (f fakes) login(problem string) login.Page {
+	p := login.Page{Page: layout.Page{Printer: f.Printer, Theme: f.theme, Path: "/login", Version: "0.1.0"}, Next: "/jobs", FirstTime: problem == "", Error: problem}
+	if problem != "" {
+		p.Name = "admin"
+	}
+	return p
+}
+
+func (f fakes) groupOptions(selected int) []ui.Option {
+	names := []string{f.zh("订单服务", "Orders"), f.zh("支付网关", "Payments"), f.zh("报表中心", "Reporting"), f.zh("示例执行器", "Sample executor")}
+	options := make([]ui.Option, len(names))
+	for i, n := range names {
+		options[i] = ui.Option{Value: fmt.Sprint(i + 1), Label: n, Selected: i+1 == selected}
+	}
+	return options
+}
+
+func (f fakes) jobs() jobs.ListPage {
+	p := jobs.ListPage{Page: f.page("/jobs", layout.Flash{Kind: layout.FlashSuccess, Text: f.zh("“每日对账”已启动。", "“Daily reconciliation” is started."), URL: "/runs/90431", URLText: f.zh("查看日志", "Show the run")}),
+		Groups: f.groupOptions(0), Total: 1284, CanCreate: true, AnyJobs: true,
+		Pager: ui.Pager{Next: "/jobs?page=2", Summary: f.zh("第 1–12 条，共 1,284 条", "1–12 of 1,284")}}
+	row := func(id int64, name, group, kind, schedule, glue, handler, author string, running bool, next time.Duration, last ui.State, ago time.Duration) {
+		r := jobs.Row{ID: id, Name: name, GroupID: 1, Group: group, ScheduleType: kind, Schedule: schedule, Glue: glue, Handler: handler, Author: author, Running: running, CanEdit: true, CanRun: true}
+		if next != 0 {
+			r.Next = f.at(next)
+		}
+		if last != "" {
+			r.Last = jobs.LastRun{LogID: 90000 + id, State: last, At: f.at(-ago)}
+		}
+		p.Rows = append(p.Rows, r)
+	}
+	orders, pay, report, sample := f.zh("订单服务", "Orders"), f.zh("支付网关", "Payments"), f.zh("报表中心", "Reporting"), f.zh("示例执行器", "Sample executor")
+	row(7, f.zh("每日对账", "Daily reconciliation"), pay, "CRON", "0 0 2 * * ?", "BEAN", "reconcileHandler", f.zh("王敏", "Mina Wang"), true, 4*time.Hour, ui.StateSuccess, 20*time.Hour)
+	row(8, f.zh("关闭超时未支付订单", "Close unpaid orders"), orders, "CRON", "0 */5 * * * ?", "BEAN", "closeUnpaidOrders", f.zh("李强", "Jonas Li"), true, 3*time.Minute, ui.StateSent, 12*time.Second)
+	row(12, f.zh("同步物流轨迹", "Sync parcel tracking"), orders, "FIX_RATE", f.zh("每 30 秒", "every 30 s"), "BEAN", "trackingSync", f.zh("李强", "Jonas Li"), true, 14*time.Second, ui.StateSuccess, 16*time.Second)
+	row(15, f.zh("清理过期会话与临时文件，并在完成后触发磁盘容量检查", "Remove expired sessions and temporary files, then check the disk space on every node"), sample, "CRON", "0 30 3 ? * MON-FRI", "GLUE_SHELL", "", f.zh("陈晓", "Ada Chen"), true, 9*time.Hour, ui.StateFailed, 30*time.Hour)
+	row(18, f.zh("月度账单", "Monthly statement"), report, "CRON", "0 0 6 1 * ?", "BEAN", "monthlyStatement", f.zh("王敏", "Mina Wang"), true, 9*24*time.Hour, ui.StateSuccess, 20*24*time.Hour)
+	row(21, f.zh("推送积分到账通知", "Send loyalty notifications"), orders, "CRON", "0 0 10,16 * * ?", "GLUE_PYTHON", "", f.zh("赵磊", "Leo Zhao"), false, 0, ui.StateKilled, 5*24*time.Hour)
+	row(22, f.zh("重建搜索索引", "Rebuild the search index"), report, "NONE", "", "BEAN", "rebuildIndex", f.zh("赵磊", "Leo Zhao"), false, 0, "", 0)
+	row(25, f.zh("汇率拉取", "Fetch exchange rates"), pay, "CRON", "15 0 * * * ?", "GLUE_NODEJS", "", f.zh("陈晓", "Ada Chen"), true, 42*time.Minute, ui.StateTimeout, 18*time.Minute)
+	row(31, f.zh("分片：用户画像计算", "Shards: user profiles"), report, "CRON", "0 0 1 * * ?", "BEAN", "profileShard", f.zh("王敏", "Mina Wang"), true, 7*time.Hour, ui.StateSuccess, 17*time.Hour)
+	row(33, f.zh("健康检查", "Health check"), sample, "FIX_RATE", f.zh("每 10 秒", "every 10 s"), "BEAN", "httpJobHandler", "admin", true, 6*time.Second, ui.StateSuccess, 4*time.Second)
+	return p
+}
+
+func (f fakes) formBase(path string) jobs.FormPage {
+	p := jobs.FormPage{
+		Page: f.page(path), Groups: f.groupOptions(2), Zone: "Asia/Shanghai",
+		ScheduleTypes: []string{"CRON", "FIX_RATE", "NONE"},
+		Glues:         []string{"BEAN", "GLUE_SHELL", "GLUE_PYTHON", "GLUE_NODEJS", "GLUE_PHP", "GLUE_POWERSHELL", "GLUE_PYTHON2", "GLUE_GROOVY"},
+		Routes:        []string{"FIRST", "LAST", "ROUND", "RANDOM", "CONSISTENT_HASH", "LEAST_FREQUENTLY_USED", "LEAST_RECENTLY_USED", "FAILOVER", "BUSYOVER", "SHARDING_BROADCAST"},
+		Misfires:      []string{"DO_NOTHING", "FIRE_ONCE_NOW"},
+		Blocks:        []string{"SERIAL_EXECUTION", "DISCARD_LATER", "COVER_EARLY"},
+		Values:        jobs.FormValues{Group: "2", Author: "admin", ScheduleType: "CRON", Cron: "0 0 2 * * ?", Misfire: "DO_NOTHING", Route: "FIRST", Block: "SERIAL_EXECUTION", Glue: "BEAN", Timeout: "0", Retries: "0"},
+	}
+	for i := range 8 {
+		t := f.now.Add(time.Duration(i)*24*time.Hour + 4*time.Hour)
+		p.Preview.Times = append(p.Preview.Times, jobs.NextTime{Time: format.At(f.Printer, t, f.now), Weekday: format.Weekday(f.Printer, t)})
+	}
+	p.Preview.Zone = p.Zone
+	return p
+}
+
+func (f fakes) jobForm() jobs.FormPage { return f.formBase("/jobs/new") }
+
+func (f fakes) jobEdit() jobs.FormPage {
+	p := f.formBase("/jobs/15/edit")
+	p.ID, p.Name = 15, f.zh("清理过期会话", "Remove expired sessions")
+	p.Values.Name, p.Values.Glue, p.Values.Source = p.Name, "GLUE_SHELL", "#!/bin/bash\nset -euo pipefail\n\n# $1 is the parameter\nfind /var/tmp/sessions -mtime +\"$1\" -delete\ndf -h /var/tmp\n"
+	p.Values.Cron, p.Values.Param, p.Values.Timeout, p.Values.Retries = "0 30 3 ? * MON-FRI", "7", "300", "2"
+	p.Values.Children, p.Values.AlarmEmail = "21, 22", "ops@example.com"
+	p.Preview.Reading = "0 30 3 ? * 2-6"
+	p.Preview.Warnings = []string{f.zh("“MON-FRI”按周一至周五理解。", "MON-FRI is read as Monday to Friday.")}
+	return p
+}
+
+func (f fakes) jobInvalid() jobs.FormPage {
+	p := f.formBase("/jobs/new?invalid")
+	p.Values.Cron = "0 61 * * * ?"
+	p.Errors = jobs.FieldErrors{
+		jobs.FieldName: f.zh("请填写任务描述。", "Say what the job does."),
+		jobs.FieldCron: f.zh("分钟：61 超出范围 0–59。", "Minute: 61 lies outside 0–59."),
+	}
+	p.Preview = jobs.Preview{Zone: p.Zone, Error: p.Errors[jobs.FieldCron]}
+	return p
+}
+
+func (f fakes) runOnce() jobs.RunPage {
+	return jobs.RunPage{Page: f.page("/jobs/7/run"), ID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Param: `{"day":"2026-11-20","channel":"all"}`,
+		Online: []string{"http://10.2.0.14:9999/", "http://10.2.0.15:9999/"}}
+}
+
+func (f fakes) runs() runs.ListPage {
+	p := runs.ListPage{Page: f.page("/runs"), Groups: f.groupOptions(0), Live: true, AnyRuns: true, Pager: ui.Pager{Next: "/runs?before=90399"}}
+	row := func(id int64, name, group string, s ui.State, trigger string, ago time.Duration, late, took, address, message string) {
+		p.Rows = append(p.Rows, runs.Row{LogID: id, JobID: 7, JobName: name, GroupID: 1, Group: group, State: s, Trigger: trigger, At: f.at(-ago), Lateness: late,
+			Late: strings.Contains(late, f.zh("秒", " s")) && !strings.Contains(late, "m"), Duration: took, Address: address, Message: message, CanKill: s == ui.StateSent})
+	}
+	d := func(v time.Duration) string { return format.Duration(f.Printer, v) }
+	orders, pay, report, sample := f.zh("订单服务", "Orders"), f.zh("支付网关", "Payments"), f.zh("报表中心", "Reporting"), f.zh("示例执行器", "Sample executor")
+	plus := func(v time.Duration) string { return format.Delta(f.Printer, v) }
+	row(90432, f.zh("健康检查", "Health check"), sample, ui.StateWaiting, "CRON", 0, "", "", "", "")
+	row(90431, f.zh("关闭超时未支付订单", "Close unpaid orders"), orders, ui.StateSent, "CRON", 12*time.Second, plus(3*time.Millisecond), d(12*time.Second), "http://10.2.0.14:9999/", "")
+	row(90430, f.zh("同步物流轨迹", "Sync parcel tracking"), orders, ui.StateSuccess, "CRON", 16*time.Second, plus(2*time.Millisecond), d(840*time.Millisecond), "http://10.2.0.15:9999/", "")
+	row(90428, f.zh("汇率拉取", "Fetch exchange rates"), pay, ui.StateTimeout, "RETRY", 70*time.Second, plus(4*time.Millisecond), d(30*time.Second), "http://10.2.0.21:9999/", f.zh("运行超过 30 秒，已被执行器终止", "Stopped by the executor after 30 s"))
+	row(90427, f.zh("汇率拉取", "Fetch exchange rates"), pay, ui.StateFailed, "CRON", 2*time.Minute, plus(2*time.Millisecond), d(1700*time.Millisecond), "http://10.2.0.21:9999/", "dial tcp 203.0.113.9:443: i/o timeout")
+	row(90420, f.zh("每日对账", "Daily reconciliation"), pay, ui.StateSuccess, "MANUAL", 4*time.Minute, plus(6*time.Millisecond), d(95*time.Second), "http://10.2.0.14:9999/", f.zh("共核对 182,400 笔，差异 0 笔", "182,400 checked, 0 differ"))
+	row(90417, f.zh("清理过期会话与临时文件，并在完成后触发磁盘容量检查", "Remove expired sessions and temporary files, then check the disk space on every node"), sample, ui.StateFailed, "CRON", 9*time.Minute, plus(1*time.Millisecond), d(2300*time.Millisecond), "http://10.2.0.30:9999/", "script exit value(1) is failed")
+	row(90411, f.zh("分片：用户画像计算", "Shards: user profiles"), report, ui.StateSuccess, "CRON", 14*time.Minute, plus(3*time.Millisecond), d(11*time.Minute+9*time.Second), "http://10.2.0.41:9999/", "")
+	p.Rows[len(p.Rows)-1].Shard = "2/3"
+	row(90409, f.zh("推送积分到账通知", "Send loyalty notifications"), orders, ui.StateKilled, "CRON", 31*time.Minute, plus(2*time.Millisecond), d(75*time.Second), "http://10.2.0.15:9999/", f.zh("人为操作，主动终止", "Ended by admin"))
+	row(90404, f.zh("月度账单", "Monthly statement"), report, ui.StateLost, "CRON", 50*time.Minute, plus(12*time.Second), "", "http://10.2.0.42:9999/", f.zh("执行器下线，结果未上报", "The executor went away and never reported back"))
+	row(90401, f.zh("健康检查", "Health check"), sample, ui.StateSkipped, "MISFIRE", 52*time.Minute, "", "", "", f.zh("错过触发时间 8 分钟，按策略跳过", "8 min late, left out as the job says"))
+	row(90399, f.zh("重建搜索索引", "Rebuild the search index"), report, ui.StateSendFailed, "API", 55*time.Minute, plus(2*time.Millisecond), "", "", f.zh("没有可用的执行器地址", "No executor is registered"))
+	return p
+}
+
+func (f fakes) steps(states ...runs.StepState) []runs.Step {
+	details := []string{
+		f.zh("Cron 0 */5 * * * ?", "Cron 0 */5 * * * ?"),
+		f.zh("由节点 admin-1 认领，提前 4.8 秒", "by node admin-1, 4.8 s ahead"),
+		f.zh("轮询：3 个地址中的第 2 个", "Round robin: 2nd of 3 addresses"),
+		"http://10.2.0.14:9999/",
+		f.zh("HTTP 200，code 200", "HTTP 200, code 200"),
+		f.zh("code 200", "code 200"),
+	}
+	base := f.now.Truncate(time.Minute)
+	at := []time.Duration{0, -4800 * time.Millisecond, time.Millisecond, 3 * time.Millisecond, 5 * time.Millisecond, 2305 * time.Millisecond}
+	steps := make([]runs.Step, len(states))
+	for i, s := range states {
+		steps[i] = runs.Step{Name: runs.Steps()[i], State: s}
+		if s == runs.StepDone || s == runs.StepFailed {
+			steps[i].At, steps[i].Detail = format.Clock(base.Add(at[i])), details[i]
+			if i > 1 {
+				steps[i].Delta = format.Delta(f.Printer, at[i]-at[max(i-1, 2)]+time.Millisecond)
+			}
+		}
+	}
+	return steps
+}
+
+func (f fakes) story(row int, handler string) runs.Story {
+	return runs.Story{Row: f.runs().Rows[row], Handler: handler, Glue: "BEAN", Param: `{"limit":500}`, Planned: f.at(-12 * time.Second), RetriesLeft: 2, CanRun: true,
+		SendNote: []string{f.zh("路由策略：轮询", "Route: round robin"), f.zh("地址列表：http://10.2.0.14:9999/, http://10.2.0.15:9999/", "Addresses: http://10.2.0.14:9999/, http://10.2.0.15:9999/"), "http://10.2.0.14:9999/ → 200"}}
+}
+
+func (f fakes) runLive() runs.DetailPage {
+	s := f.story(1, "closeUnpaidOrders")
+	s.Steps = f.steps(runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone, runs.StepActive)
+	p := runs.DetailPage{Page: f.page("/runs/90431"), Story: s, Live: true, Log: runs.Log{Status: runs.LogLive, First: 1}}
+	for i := range 60 {
+		line := fmt.Sprintf("2026-11-21 10:05:%02d.%03d INFO  closed order %d of 500, refund=%t", i, i*13%1000, 8100+i*7, i%9 == 0)
+		if i == 7 {
+			line = "2026-11-21 10:05:07.091 WARN  <b>order 8149</b> locked by another session, trying again: SELECT id, state, amount, currency, updated_at FROM orders WHERE state = 'UNPAID' AND created_at < NOW() - INTERVAL 30 MINUTE ORDER BY id LIMIT 500 FOR UPDATE"
+		}
+		p.Log.Lines = append(p.Log.Lines, line)
+	}
+	p.Log.Next = len(p.Log.Lines) + 1
+	return p
+}
+
+func (f fakes) runFailed() runs.DetailPage {
+	s := f.story(6, "")
+	s.Glue, s.OriginID = "GLUE_SHELL", 90402
+	s.Steps = f.steps(runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone, runs.StepFailed)
+	s.ResultNote = []string{"script exit value(1) is failed"}
+	s.Advice = f.zh("脚本以退出码 1 结束，还将重试 2 次。", "The script ended with exit code 1. It will be tried 2 more times.")
+	s.Follows = []runs.Follow{{LogID: 90418, Trigger: "RETRY", JobName: f.zh("清理过期会话", "Remove expired sessions"), State: ui.StateSuccess}}
+	return runs.DetailPage{Page: f.page("/runs/90417"), Story: s, Log: runs.Log{Status: runs.LogComplete, First: 1, Next: 5, Lines: []string{
+		"2026-11-21 03:30:00 [executor] ----------- start, job 15, log 90417 -----------", "+ find /var/tmp/sessions -mtime +7 -delete",
+		"find: ‘/var/tmp/sessions’: Permission denied", "2026-11-21 03:30:02 [executor] ----------- end, code 500: script exit value(1) is failed -----------"}}}
+}
+
+func (f fakes) runUnsent() runs.DetailPage {
+	s := f.story(11, "rebuildIndex")
+	s.Steps = f.steps(runs.StepDone, runs.StepDone, runs.StepFailed, runs.StepSkipped, runs.StepSkipped, runs.StepSkipped)
+	s.Steps[2].Detail = f.zh("没有已注册的地址", "No address is registered")
+	s.Advice = f.zh("没有可用的执行器：请检查“报表中心”的程序是否在运行。", "No executor took it: check that a program of “Reporting” is running.")
+	return runs.DetailPage{Page: f.page("/runs/90399"), Story: s, Log: runs.Log{Status: runs.LogNone, First: 1, Next: 1}}
+}
+
+func (f fakes) groups() groups.ListPage {
+	online := func(hosts ...string) []groups.Address {
+		var all []groups.Address
+		for _, h := range hosts {
+			all = append(all, groups.Address{URL: "http://" + h + ":9999/", State: groups.AddressOnline, Beat: f.at(-11 * time.Second)})
+		}
+		return all
+	}
+	reporting := online("10.2.0.41")
+	reporting = append(reporting, groups.Address{URL: "http://10.2.0.42:9999/", State: groups.AddressLate, Beat: f.at(-70 * time.Second)}, groups.Address{URL: "http://10.2.0.43:9999/", State: groups.AddressOffline, Beat: f.at(-3 * time.Hour)})
+	return groups.ListPage{Page: f.page("/executors"), Total: 5, CanEdit: true, AnyGroups: true, Rows: []groups.Row{
+		{ID: 1, AppName: "order-service", Title: f.zh("订单服务", "Orders"), Addresses: online("10.2.0.14", "10.2.0.15", "10.2.0.16", "10.2.0.17", "10.2.0.18"), Online: 5, Jobs: 412},
+		{ID: 2, AppName: "payment-gateway", Title: f.zh("支付网关", "Payments"), Addresses: []groups.Address{{URL: "https://pay-1.internal:9443/", State: groups.AddressManual}, {URL: "https://pay-2.internal:9443/", State: groups.AddressManual}}, Manual: true, Jobs: 38},
+		{ID: 3, AppName: "reporting", Title: f.zh("报表中心", "Reporting"), Addresses: reporting, Online: 2, Jobs: 1204},
+		{ID: 4, AppName: "legacy-billing", Title: f.zh("旧账务系统", "Legacy billing"), Jobs: 0},
+		{ID: 5, AppName: "punctual-sample", Title: f.zh("示例执行器", "Sample executor"), Addresses: online("127.0.0.1"), Online: 1, Jobs: 4},
+	}}
+}
+
+func (f fakes) groupEdit() groups.FormPage {
+	return groups.FormPage{Page: f.page("/executors/2/edit"), ID: 2, Name: f.zh("支付网关", "Payments"),
+		Values: groups.FormValues{AppName: "payment-gateway", Title: f.zh("支付网关", "Payments"), Type: groups.TypeManual, Addresses: "https://pay-1.internal:9443/\npay-2.internal"},
+		Errors: map[string]string{groups.FieldAddresses: f.zh("第 2 行须以 http:// 或 https:// 开头。", "Line 2 must begin with http:// or https://.")}}
+}

@@ -1,0 +1,131 @@
+//go:build gallery
+
+package gallery
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/static"
+	"github.com/punctual-job/punctual/views/layout"
+)
+
+// TestScreenshots photographs every page (or those that GALLERY_PAGES names, separated by commas) in both languages and
+// themes, on a desk and on a phone, into GALLERY_DIR.
+func TestScreenshots(t *testing.T) {
+	dir := os.Getenv("GALLERY_DIR")
+	if dir == "" {
+		t.Fatal("set GALLERY_DIR to the folder for the pictures")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(serve(t))
+	t.Cleanup(server.Close)
+	browser := open(t)
+
+	only := strings.Split(os.Getenv("GALLERY_PAGES"), ",")
+	wanted := func(name string) bool {
+		for _, o := range only {
+			if o == "" || o == name {
+				return true
+			}
+		}
+		return false
+	}
+	for _, shot := range []struct {
+		lang  string
+		theme layout.Theme
+		width int64
+	}{
+		{locales.Chinese, layout.ThemeLight, 1440}, {locales.English, layout.ThemeDark, 1440}, {locales.English, layout.ThemeLight, 1440}, {locales.Chinese, layout.ThemeDark, 1440},
+		{locales.Chinese, layout.ThemeLight, 390}, {locales.English, layout.ThemeDark, 390}, {locales.English, layout.ThemeLight, 1024},
+	} {
+		f := fakes{Printer: locales.New().Printer(shot.lang), now: time.Now()}
+		for _, p := range f.pages() {
+			if !wanted(p.name) {
+				continue
+			}
+			height := int64(900)
+			if shot.width == 390 {
+				height = 844
+			}
+			address := fmt.Sprintf("%s/%s/%s/%s", server.URL, shot.lang, shot.theme, p.name)
+			var wide bool
+			var picture []byte
+			err := chromedp.Run(browser,
+				chromedp.EmulateViewport(shot.width, height),
+				chromedp.Navigate(address),
+				chromedp.WaitReady("main"),
+				chromedp.Evaluate(`document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(document.documentElement.scrollWidth > innerWidth)))))`, &wide,
+					func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
+				chromedp.CaptureScreenshot(&picture),
+			)
+			if err != nil {
+				t.Fatalf("%s: %v", address, err)
+			}
+			if wide {
+				t.Errorf("%s: wider than its window at %d", p.name, shot.width)
+			}
+			name := fmt.Sprintf("%s-%d-%s-%s.png", p.name, shot.width, shot.theme, shot.lang)
+			if err := os.WriteFile(filepath.Join(dir, name), picture, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// serve answers /<lang>/<theme>/<page> under the policy that the program serves its pages with.
+func serve(t *testing.T) http.Handler {
+	t.Helper()
+	catalogue := locales.New()
+	mux := http.NewServeMux()
+	mux.Handle(static.Prefix, static.Handler())
+	mux.HandleFunc("/{lang}/{theme}/{page}", func(w http.ResponseWriter, r *http.Request) {
+		f := fakes{Printer: catalogue.Printer(r.PathValue("lang")), theme: layout.ThemeFrom(r.PathValue("theme")), now: time.Now()}
+		w.Header().Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
+		for _, p := range f.pages() {
+			if p.name == r.PathValue("page") {
+				templ.Handler(p.component).ServeHTTP(w, r)
+				return
+			}
+		}
+		http.NotFound(w, r)
+	})
+	return mux
+}
+
+// open starts a headless browser and fails the test on anything its console reports, such as a breach of the policy.
+func open(t *testing.T) context.Context {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("hide-scrollbars", true))
+	alloc, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, cancel := chromedp.NewContext(alloc)
+	t.Cleanup(cancel)
+	chromedp.ListenTarget(ctx, func(event any) {
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			t.Errorf("exception: %s", e.ExceptionDetails.Error())
+		case *runtime.EventConsoleAPICalled:
+			if e.Type == runtime.APITypeError {
+				t.Errorf("console: %s", e.Args)
+			}
+		}
+	})
+	return ctx
+}
