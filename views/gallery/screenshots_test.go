@@ -62,7 +62,7 @@ func TestScreenshots(t *testing.T) {
 			if shot.width == 390 {
 				height = 844
 			}
-			address := fmt.Sprintf("%s/%s/%s/%s", server.URL, shot.lang, shot.theme, p.name)
+			address := fmt.Sprintf("%s/page/%s/%s/%s", server.URL, shot.lang, shot.theme, p.name)
 			var wide bool
 			var picture []byte
 			err := chromedp.Run(browser,
@@ -87,13 +87,13 @@ func TestScreenshots(t *testing.T) {
 	}
 }
 
-// serve answers /<lang>/<theme>/<page> under the policy that the program serves its pages with.
+// serve answers /page/<lang>/<theme>/<page> under the policy that the program serves its pages with.
 func serve(t *testing.T) http.Handler {
 	t.Helper()
 	catalogue := locales.New()
 	mux := http.NewServeMux()
 	mux.Handle(static.Prefix, static.Handler())
-	mux.HandleFunc("/{lang}/{theme}/{page}", func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("/page/{lang}/{theme}/{page}", func(w http.ResponseWriter, r *http.Request) {
 		f := fakes{Printer: catalogue.Printer(r.PathValue("lang")), theme: layout.ThemeFrom(r.PathValue("theme")), now: time.Now()}
 		w.Header().Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
 		for _, p := range f.pages() {
@@ -123,7 +123,7 @@ func open(t *testing.T) context.Context {
 			t.Errorf("exception: %s", e.ExceptionDetails.Error())
 		case *runtime.EventConsoleAPICalled:
 			if e.Type == runtime.APITypeError {
-				t.Errorf("console: %s", e.Args)
+				t.Errorf("console: %+v", e.Args[0])
 			}
 		}
 	})
