@@ -30,7 +30,12 @@ func (e *Engine) claimLoop(ctx context.Context) {
 		if e.draining.Load() {
 			return
 		}
-		if e.node.mayAct() {
+		switch {
+		case !e.node.mayAct():
+		case e.pending.len() >= e.cfg.MaxQueued:
+			// What cannot be sent is not claimed either: it stays due, for another node or for the misfire strategy.
+			e.metrics.claims.WithLabelValues("held back").Inc()
+		default:
 			if err := e.claimDue(ctx); err != nil && ctx.Err() == nil {
 				e.log.Warn("claim due jobs", "error", err)
 				e.setErr(err)

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/punctual-job/punctual/executor"
+)
+
+// executorStats is what the executor process tells about the runs since it was last asked.
+type executorStats struct {
+	Executed int
+	// Lateness from a run's planned time to its handler being called, milliseconds. It includes the request's way through
+	// the executor, so it is a little more than the time to the first byte.
+	P50, P90, P99, Max float64
+}
+
+// recorder keeps the lateness of runs.
+type recorder struct {
+	mu   sync.Mutex
+	late []float64
+}
+
+func (r *recorder) handle(_ context.Context, run *executor.Run) error {
+	late := float64(time.Since(run.Time).Microseconds()) / 1000
+	r.mu.Lock()
+	r.late = append(r.late, late)
+	r.mu.Unlock()
+	return nil
+}
+
+func (r *recorder) take() executorStats {
+	r.mu.Lock()
+	late := r.late
+	r.late = nil
+	r.mu.Unlock()
+	slices.Sort(late)
+	s := executorStats{Executed: len(late)}
+	if n := len(late); n > 0 {
+		at := func(p float64) float64 { return late[min(n-1, int(p*float64(n)))] }
+		s.P50, s.P90, s.P99, s.Max = at(.5), at(.9), at(.99), late[n-1]
+	}
+	return s
+}
+
+// runExecutor is the executor process: a real executor with one handler that does nothing but note when it was called.
+func runExecutor(args []string) {
+	flags := flag.NewFlagSet("executor", flag.ExitOnError)
+	admin := flags.String("admin", "", "")
+	token := flags.String("token", "", "")
+	dir := flags.String("dir", "", "")
+	control := flags.String("control", "", "")
+	_ = flags.Parse(args)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	r := &recorder{}
+	ex, err := executor.New(executor.Config{
+		AppName: "bench", Admins: []string{*admin}, Token: *token, Listen: "127.0.0.1:0", DataDir: *dir, QueueLimit: 100_000,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	ex.Handle("noop", r.handle)
+	l, err := net.Listen("tcp", *control)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(r.take())
+	}))
+	if err := ex.Run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,88 @@
+// Command bench measures the whole system as a user would run it: the admin program, a private MariaDB or the embedded
+// database with full durability, and a real HTTP executor in a process of its own, all on this machine. It prints the
+// machine, the command and a table.
+//
+//	make bench                      everything, on both databases
+//	make bench BENCH='-db sqlite -only lateness'
+//
+// What the columns mean, and how a figure is taken, stands beside each scenario in scenarios.go.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// settings are the flags.
+type settings struct {
+	binary   string
+	database string
+	only     string
+	seconds  int
+	profile  string
+	keep     bool
+	rate     int
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "executor" {
+		runExecutor(os.Args[2:])
+		return
+	}
+	var s settings
+	flag.StringVar(&s.binary, "binary", "bin/punctual", "the admin program")
+	flag.StringVar(&s.database, "db", "mariadb,sqlite", "databases to measure")
+	flag.StringVar(&s.only, "only", "", "scenarios whose name contains this")
+	flag.IntVar(&s.seconds, "seconds", 15, "length of each measurement")
+	flag.StringVar(&s.profile, "profile", "", "folder for CPU profiles of the admin (needs PUNCTUAL_PPROF support)")
+	flag.BoolVar(&s.keep, "keep", false, "keep the scratch folders")
+	flag.IntVar(&s.rate, "rate", 12_000, "offered triggers/s of the saturation scenario")
+	flag.Parse()
+
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	machine()
+	failed := false
+	for _, database := range strings.Split(s.database, ",") {
+		for _, sc := range scenarios(s) {
+			if !strings.Contains(sc.name, s.only) {
+				continue
+			}
+			if ctx.Err() != nil {
+				os.Exit(1)
+			}
+			if err := sc.measure(ctx, s, database); err != nil {
+				fmt.Printf("%-8s %-28s FAILED: %v\n", database, sc.name, err)
+				failed = true
+			}
+		}
+	}
+	if failed {
+		os.Exit(1)
+	}
+}
+
+// machine prints what the figures depend on.
+func machine() {
+	model := "unknown processor"
+	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(b)) {
+			if k, v, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(k) == "model name" {
+				model = strings.TrimSpace(v)
+				break
+			}
+		}
+	}
+	kernel, _ := exec.Command("uname", "-r").Output()
+	fmt.Printf("%s · %d cores of %s · Linux %s · %s\n", time.Now().Format(time.DateOnly), runtime.NumCPU(), model, strings.TrimSpace(string(kernel)), runtime.Version())
+	fmt.Printf("command: %s\n\n", strings.Join(os.Args, " "))
+	fmt.Printf("%-8s %-28s %s\n", "database", "scenario", "figures")
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// scenario is one measurement.
+type scenario struct {
+	name    string
+	measure func(ctx context.Context, s settings, database string) error
+}
+
+func scenarios(s settings) []scenario {
+	list := []scenario{{"saturation", saturation}}
+	for _, rate := range []int{100, 1000, 3000} {
+		list = append(list, scenario{fmt.Sprintf("lateness at %d/s", rate), func(ctx context.Context, s settings, database string) error {
+			return lateness(ctx, s, database, rate, 0)
+		}})
+	}
+	return append(list,
+		scenario{"lateness on the second", onTheSecond},
+		scenario{"1,000 jobs, 100/s due", func(ctx context.Context, s settings, database string) error {
+			return lateness(ctx, s, database, 100, 900)
+		}},
+		scenario{"200,000 jobs, 100/s due", func(ctx context.Context, s settings, database string) error {
+			return lateness(ctx, s, database, 100, 199_900)
+		}},
+		scenario{"start-up and idle memory", startUp},
+	)
+}
+
+func report(database, name, format string, args ...any) {
+	fmt.Printf("%-8s %-28s %s\n", database, name, fmt.Sprintf(format, args...))
+}
+
+// addJobs inserts n started jobs of the handler "noop": fixed rate, their phases spread evenly over the period, or all on
+// the full second.
+func addJobs(ctx context.Context, pool *db.Pool, n int, every time.Duration, first time.Time, spread bool) error {
+	if _, err := pool.ExecContext(ctx, "INSERT INTO xxl_job_group (app_name, title, address_type) SELECT 'bench', 'bench', 0 WHERE NOT EXISTS (SELECT 1 FROM xxl_job_group WHERE app_name = 'bench')"); err != nil {
+		return err
+	}
+	var group int64
+	if err := pool.QueryRowContext(ctx, "SELECT id FROM xxl_job_group WHERE app_name = 'bench'").Scan(&group); err != nil {
+		return err
+	}
+	now := pool.Wall(time.Now())
+	return pool.Tx(ctx, func(tx *sql.Tx) error {
+		for done := 0; done < n; {
+			part := min(500, n-done)
+			var q strings.Builder
+			q.WriteString(`INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, schedule_type, schedule_conf, misfire_strategy,
+ executor_route_strategy, executor_handler, executor_param, executor_block_strategy, glue_type, glue_updatetime, trigger_status, trigger_next_time) VALUES `)
+			var args []any
+			for i := range part {
+				if i > 0 {
+					q.WriteByte(',')
+				}
+				q.WriteString("(?,?,?,?,'bench','FIX_RATE',?,'DO_NOTHING','ROUND','noop','',?,'BEAN',?,1,?)")
+				next := first
+				if spread {
+					next = first.Add(every * time.Duration(done+i) / time.Duration(n))
+				}
+				args = append(args, group, fmt.Sprintf("job %d", done+i), now, now, fmt.Sprint(int(every.Seconds())), "SERIAL_EXECUTION", now, next.UnixMilli())
+			}
+			if _, err := tx.ExecContext(ctx, q.String(), args...); err != nil {
+				return err
+			}
+			done += part
+		}
+		return nil
+	})
+}
+
+// prepared is a system with jobs in its database and admin and executor running.
+func prepared(ctx context.Context, s settings, database string, fill func(*db.Pool) error) (*system, error) {
+	y, err := newSystem(ctx, s, database)
+	if err != nil {
+		return nil, err
+	}
+	err = func() error {
+		// The executor must be known before the first fire, so the admin runs once with nothing to do.
+		pool, err := y.open(ctx)
+		if err != nil {
+			return err
+		}
+		if err := fill(pool); err != nil {
+			pool.Close()
+			return err
+		}
+		if err := pool.Close(); err != nil {
+			return err
+		}
+		if _, err := y.startAdmin(ctx); err != nil {
+			return err
+		}
+		return y.startExecutor(ctx)
+	}()
+	if err != nil {
+		return nil, fmt.Errorf("%w (%v)", err, y.close())
+	}
+	return y, nil
+}
+
+// window lets a running system settle, then measures it for a while.
+type window struct {
+	seconds  float64
+	executor executorStats
+	before   map[string]float64
+	after    map[string]float64
+	adminCPU float64 // share of one core
+	adminRSS float64
+	dbCPU    float64
+	execCPU  float64
+}
+
+func (w window) rate(metric string) float64 { return (w.after[metric] - w.before[metric]) / w.seconds }
+
+func (y *system) window(ctx context.Context, settle, length time.Duration) (w window, err error) {
+	wait := func(d time.Duration) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(d):
+			return nil
+		}
+	}
+	if err := wait(settle); err != nil {
+		return w, err
+	}
+	if w.before, err = y.metrics(); err != nil {
+		return w, err
+	}
+	if _, err = y.stats(); err != nil {
+		return w, err
+	}
+	admin, _ := usage(y.admin)
+	maria, _ := usage(y.maria)
+	ex, _ := usage(y.executor)
+	began := time.Now()
+	if err := wait(length); err != nil {
+		return w, err
+	}
+	if w.executor, err = y.stats(); err != nil {
+		return w, err
+	}
+	w.seconds = time.Since(began).Seconds()
+	if w.after, err = y.metrics(); err != nil {
+		return w, err
+	}
+	admin2, rss := usage(y.admin)
+	maria2, _ := usage(y.maria)
+	ex2, _ := usage(y.executor)
+	w.adminCPU, w.adminRSS = (admin2-admin).Seconds()/w.seconds, rss
+	w.dbCPU, w.execCPU = (maria2-maria).Seconds()/w.seconds, (ex2-ex).Seconds()/w.seconds
+	return w, nil
+}
+
+// saturation offers more one-second jobs than the machine can run and counts what gets through each stage per second. What
+// is too much is not lost: it is recorded as skipped, by the jobs' misfire strategy.
+func saturation(ctx context.Context, s settings, database string) error {
+	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
+		return addJobs(ctx, pool, s.rate, time.Second, time.Now().Add(3*time.Second), true)
+	})
+	if err != nil {
+		return err
+	}
+	defer y.close()
+	w, err := y.window(ctx, 10*time.Second, time.Duration(s.seconds)*time.Second)
+	if err != nil {
+		return err
+	}
+	report(database, "saturation", "offered %d/s: claimed %.0f, sent %.0f, executed %.0f, results recorded %.0f /s (skipped %.0f/s); lateness p50 %.0f ms p99 %.0f ms; CPU admin %.2f, executor %.2f, database %.2f cores; admin %.0f MB",
+		s.rate, w.rate(`punctual_claims_total{decision="fired"}`), w.rate(`punctual_sends_total{outcome="ok"}`), float64(w.executor.Executed)/w.seconds,
+		w.rate("punctual_callback_batch_size_sum"), w.rate(`punctual_claims_total{decision="skipped"}`), w.executor.P50, w.executor.P99, w.adminCPU, w.execCPU, w.dbCPU, w.adminRSS)
+	return nil
+}
+
+// lateness runs jobs at a rate the machine can follow, their phases spread over the second, and asks the executor how long
+// after the planned millisecond each was called. idle adds started jobs that are not due.
+func lateness(ctx context.Context, s settings, database string, rate, idle int) error {
+	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
+		if idle > 0 {
+			if err := addJobs(ctx, pool, idle, 24*time.Hour, time.Now().Add(time.Hour), true); err != nil {
+				return err
+			}
+		}
+		return addJobs(ctx, pool, rate, time.Second, time.Now().Add(3*time.Second), true)
+	})
+	if err != nil {
+		return err
+	}
+	defer y.close()
+	w, err := y.window(ctx, 8*time.Second, time.Duration(s.seconds)*time.Second)
+	if err != nil {
+		return err
+	}
+	name := fmt.Sprintf("lateness at %d/s", rate)
+	if idle > 0 {
+		name = fmt.Sprintf("%d jobs, %d/s due", rate+idle, rate)
+	}
+	report(database, name, "executed %.0f/s; lateness p50 %.1f p90 %.1f p99 %.1f max %.0f ms; CPU admin %.2f, executor %.2f, database %.2f cores; admin %.0f MB",
+		float64(w.executor.Executed)/w.seconds, w.executor.P50, w.executor.P90, w.executor.P99, w.executor.Max, w.adminCPU, w.execCPU, w.dbCPU, w.adminRSS)
+	return nil
+}
+
+// onTheSecond is the same with all jobs planned for the same millisecond of every second, as cron jobs are: the figures say
+// how long it takes until the last of the crowd is served.
+func onTheSecond(ctx context.Context, s settings, database string) error {
+	const rate = 1000
+	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
+		return addJobs(ctx, pool, rate, time.Second, time.Now().Add(3*time.Second).Truncate(time.Second), false)
+	})
+	if err != nil {
+		return err
+	}
+	defer y.close()
+	w, err := y.window(ctx, 8*time.Second, time.Duration(s.seconds)*time.Second)
+	if err != nil {
+		return err
+	}
+	report(database, "1,000 in one millisecond", "executed %.0f/s; lateness p50 %.1f p90 %.1f p99 %.1f max %.0f ms", float64(w.executor.Executed)/w.seconds,
+		w.executor.P50, w.executor.P90, w.executor.P99, w.executor.Max)
+	return nil
+}
+
+// startUp starts the admin on an existing database with 10,000 jobs that are not due, and looks at its memory once it has
+// been idle for a while.
+func startUp(ctx context.Context, s settings, database string) error {
+	y, err := newSystem(ctx, s, database)
+	if err != nil {
+		return err
+	}
+	defer y.close()
+	pool, err := y.open(ctx)
+	if err != nil {
+		return err
+	}
+	if err := addJobs(ctx, pool, 10_000, 24*time.Hour, time.Now().Add(time.Hour), true); err != nil {
+		return err
+	}
+	if err := pool.Close(); err != nil {
+		return err
+	}
+	if _, err := y.startAdmin(ctx); err != nil { // the first start makes the administrator
+		return err
+	}
+	y.stopAdmin()
+	took, err := y.startAdmin(ctx)
+	if err != nil {
+		return err
+	}
+	w, err := y.window2(ctx)
+	if err != nil {
+		return err
+	}
+	report(database, "start-up and idle memory", "ready after %d ms; idle for 15 s: %.0f MB resident, %.3f cores", took.Milliseconds(), w.adminRSS, w.adminCPU)
+	return nil
+}
+
+// window2 is a window without an executor.
+func (y *system) window2(ctx context.Context) (w window, err error) {
+	before, _ := usage(y.admin)
+	select {
+	case <-ctx.Done():
+		return w, ctx.Err()
+	case <-time.After(15 * time.Second):
+	}
+	after, rss := usage(y.admin)
+	w.adminCPU, w.adminRSS = (after-before).Seconds()/15, rss
+	return w, nil
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+const token = "bench-token"
+
+// system is everything a scenario runs on: a database, the admin and an executor.
+type system struct {
+	dir      string
+	database string
+	url      string // of the database; empty: embedded
+	maria    *exec.Cmd
+	admin    *exec.Cmd
+	executor *exec.Cmd
+	address  string // the admin's
+	control  string // the executor's
+	binary   string
+}
+
+// newSystem prepares a migrated database; nothing else runs yet.
+func newSystem(ctx context.Context, s settings, database string) (*system, error) {
+	dir, err := os.MkdirTemp("", "punctual-bench")
+	if err != nil {
+		return nil, err
+	}
+	y := &system{dir: dir, database: database, binary: s.binary}
+	if database == "mariadb" {
+		if err := y.startMaria(ctx); err != nil {
+			return nil, errors.Join(err, y.close())
+		}
+	}
+	pool, err := y.open(ctx)
+	if err == nil {
+		err = errors.Join(pool.Migrate(ctx), pool.Close())
+	}
+	if err != nil {
+		return nil, errors.Join(err, y.close())
+	}
+	return y, nil
+}
+
+func (y *system) open(ctx context.Context) (*db.Pool, error) {
+	return db.Open(ctx, db.Config{URL: y.url, DataDir: filepath.Join(y.dir, "data"), Zone: time.UTC})
+}
+
+// startMaria starts a private server with its defaults for durability (a flush at every commit).
+func (y *system) startMaria(ctx context.Context) error {
+	data, socket := filepath.Join(y.dir, "maria"), filepath.Join(y.dir, "s")
+	args := []string{"--no-defaults", "--datadir=" + data}
+	if os.Geteuid() == 0 {
+		args = append(args, "--user=root")
+	}
+	if out, err := exec.CommandContext(ctx, "mariadb-install-db", append(args, "--auth-root-authentication-method=normal", "--skip-test-db")...).CombinedOutput(); err != nil {
+		return fmt.Errorf("mariadb-install-db: %w: %s", err, out)
+	}
+	program := "mariadbd"
+	if _, err := exec.LookPath(program); err != nil {
+		program = "/usr/sbin/mariadbd"
+	}
+	y.maria = exec.Command(program, append(args, "--socket="+socket, "--skip-networking", "--skip-log-bin", "--log-error="+filepath.Join(y.dir, "maria.log"),
+		"--innodb-buffer-pool-size=1G", "--innodb-log-file-size=512M", "--max-connections=200")...)
+	y.maria.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := y.maria.Start(); err != nil {
+		return err
+	}
+	root, err := sql.Open("mysql", "root@unix("+socket+")/")
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	err = poll(ctx, 30*time.Second, func() error {
+		_, err := root.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS bench CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci")
+		return err
+	})
+	y.url = "root@unix(" + socket + ")/bench"
+	return err
+}
+
+// startAdmin starts the admin program and returns how long it took until it said it was ready.
+func (y *system) startAdmin(ctx context.Context, extra ...string) (time.Duration, error) {
+	port, err := freePort()
+	if err != nil {
+		return 0, err
+	}
+	y.address = "http://127.0.0.1:" + port
+	log, err := os.Create(filepath.Join(y.dir, "admin.log"))
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	y.admin = exec.Command(y.binary, "serve")
+	y.admin.Env = append(os.Environ(), "PUNCTUAL_LISTEN=127.0.0.1:"+port, "PUNCTUAL_DATABASE_URL="+y.url, "PUNCTUAL_DATA_DIR="+filepath.Join(y.dir, "data"),
+		"PUNCTUAL_ACCESS_TOKEN="+token, "PUNCTUAL_ADMIN_PASSWORD=bench-password-1", "PUNCTUAL_SAMPLE=off", "PUNCTUAL_TIME_ZONE=UTC", "PUNCTUAL_LOG_LEVEL=warn")
+	y.admin.Env = append(y.admin.Env, extra...)
+	y.admin.Stdout, y.admin.Stderr = log, log
+	y.admin.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	began := time.Now()
+	if err := y.admin.Start(); err != nil {
+		return 0, err
+	}
+	err = poll(ctx, 30*time.Second, func() error {
+		r, err := http.Get(y.address + "/readyz")
+		if err != nil {
+			return err
+		}
+		defer r.Body.Close()
+		if r.StatusCode != http.StatusOK {
+			return errors.New(r.Status)
+		}
+		return nil
+	})
+	if err != nil {
+		out, _ := os.ReadFile(filepath.Join(y.dir, "admin.log"))
+		return 0, fmt.Errorf("admin not ready: %w\n%s", err, out)
+	}
+	return time.Since(began), nil
+}
+
+func (y *system) startExecutor(ctx context.Context) error {
+	port, err := freePort()
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	y.control = "127.0.0.1:" + port
+	y.executor = exec.Command(self, "executor", "-admin", y.address, "-token", token, "-dir", filepath.Join(y.dir, "executor"), "-control", y.control)
+	y.executor.Stderr = os.Stderr
+	y.executor.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := y.executor.Start(); err != nil {
+		return err
+	}
+	return poll(ctx, 15*time.Second, func() error { _, err := y.stats(); return err })
+}
+
+// stats asks the executor what happened since the last time.
+func (y *system) stats() (executorStats, error) {
+	var s executorStats
+	r, err := http.Get("http://" + y.control)
+	if err != nil {
+		return s, err
+	}
+	defer r.Body.Close()
+	return s, json.NewDecoder(r.Body).Decode(&s)
+}
+
+// metrics reads the admin's counters whose names begin with punctual_, labels and all.
+func (y *system) metrics() (map[string]float64, error) {
+	r, err := http.Get(y.address + "/metrics")
+	if err != nil {
+		return nil, err
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	m := make(map[string]float64)
+	for line := range strings.Lines(string(body)) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && strings.HasPrefix(name, "punctual_") {
+			m[name], _ = strconv.ParseFloat(value, 64)
+		}
+	}
+	return m, nil
+}
+
+// usage is the CPU time and resident memory of a process.
+func usage(cmd *exec.Cmd) (cpu time.Duration, rssMB float64) {
+	if cmd == nil || cmd.Process == nil {
+		return 0, 0
+	}
+	pid := strconv.Itoa(cmd.Process.Pid)
+	if b, err := os.ReadFile("/proc/" + pid + "/stat"); err == nil {
+		fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+1:]))
+		user, _ := strconv.Atoi(fields[11])
+		sys, _ := strconv.Atoi(fields[12])
+		cpu = time.Duration(user+sys) * 10 * time.Millisecond // clock ticks are 100 a second on Linux
+	}
+	if b, err := os.ReadFile("/proc/" + pid + "/status"); err == nil {
+		for line := range strings.Lines(string(b)) {
+			if v, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+				kb, _ := strconv.ParseFloat(strings.Fields(v)[0], 64)
+				rssMB = kb / 1024
+			}
+		}
+	}
+	return cpu, rssMB
+}
+
+func (y *system) stopAdmin() { stop(y.admin, syscall.SIGTERM); y.admin = nil }
+
+func (y *system) close() error {
+	stop(y.executor, syscall.SIGKILL)
+	stop(y.admin, syscall.SIGKILL)
+	stop(y.maria, syscall.SIGKILL)
+	return os.RemoveAll(y.dir)
+}
+
+func stop(cmd *exec.Cmd, sig syscall.Signal) {
+	if cmd != nil && cmd.Process != nil {
+		_ = cmd.Process.Signal(sig)
+		_ = cmd.Wait()
+	}
+}
+
+func poll(ctx context.Context, limit time.Duration, try func() error) error {
+	deadline := time.Now().Add(limit)
+	for {
+		err := try()
+		if err == nil || ctx.Err() != nil || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
+}
