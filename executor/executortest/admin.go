@@ -92,7 +92,7 @@ func (a *Admin) Registered() []string {
 // Wait blocks until ok says so, and looks again after every request; it fails the test after a while.
 func (a *Admin) Wait(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	timeout := time.After(30 * time.Second)
+	timeout := time.After(Patience)
 	for {
 		a.mu.Lock()
 		changed := a.changed
@@ -103,7 +103,7 @@ func (a *Admin) Wait(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-changed:
 		case <-timeout:
-			t.Fatalf("no %s within 30 s; results: %+v", what, a.Callbacks())
+			t.Fatalf("no %s within %v; results: %+v", what, Patience, a.Callbacks())
 		}
 	}
 }

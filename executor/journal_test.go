@@ -1,0 +1,234 @@
+package executor
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+func openTestJournal(t testing.TB, dir string) *journal {
+	t.Helper()
+	j, err := openJournal(dir, false, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// states tells, for every live run, how far the journal knows it to be.
+func (j *journal) states() map[int64]string {
+	out := map[int64]string{}
+	for id, e := range j.live {
+		switch {
+		case e.result != nil:
+			out[id] = fmt.Sprintf("finished %d", e.result.HandleCode)
+		case e.started:
+			out[id] = "started"
+		default:
+			out[id] = "waiting"
+		}
+	}
+	return out
+}
+
+func runBody(logID int64) []byte {
+	body, _ := json.Marshal(wire.RunRequest{LogID: logID, LogDateTime: 1000 + logID, GlueType: wire.GlueBean})
+	return body
+}
+
+// fill writes one run of every kind: 1 waits, 2 began at once, 3 began after waiting, 4 is finished, 5 is acknowledged.
+func fill(t *testing.T, j *journal) {
+	t.Helper()
+	for id := range int64(5) {
+		if err := j.accept(id+1, runBody(id+1), id+1 == 2).wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = j.started(3).wait()
+	_ = j.finished(&wire.Callback{LogID: 4, HandleCode: 200, HandleMsg: "ok"}).wait()
+	five := &wire.Callback{LogID: 5, HandleCode: 500}
+	_ = j.finished(five).wait()
+	j.acknowledged([]*wire.Callback{five})
+}
+
+var filled = map[int64]string{1: "waiting", 2: "started", 3: "started", 4: "finished 200"}
+
+func wantStates(t *testing.T, j *journal, want map[int64]string) {
+	t.Helper()
+	got := j.states()
+	if fmt.Sprint(got) != fmt.Sprint(want) { // maps print sorted
+		t.Errorf("journal knows %v, want %v", got, want)
+	}
+}
+
+func TestJournalRemembers(t *testing.T) {
+	t.Parallel()
+	for name, again := range map[string]func(*testing.T, string, *journal){
+		"after it was closed": func(*testing.T, string, *journal) {},
+		"from a snapshot":     func(t *testing.T, _ string, j *journal) { must(t, j.rotate()) },
+		"from two snapshots":  func(t *testing.T, _ string, j *journal) { must(t, j.rotate()); must(t, j.rotate()) },
+		"with a torn record": func(t *testing.T, dir string, _ *journal) {
+			appendTo(t, dir, appendRecord(nil, recordStarted, appendID(nil, 1))[:14])
+		},
+		"with a damaged one": func(t *testing.T, dir string, _ *journal) {
+			appendTo(t, dir, []byte{9, 0, 0, 0, 1, 2, 3, 4, 3, 1, 0, 0, 0, 0, 0, 0, 0})
+		},
+		"with zeros at its end": func(t *testing.T, dir string, _ *journal) { appendTo(t, dir, make([]byte, 100)) },
+		"with a half-made successor": func(t *testing.T, dir string, j *journal) {
+			must(t, os.WriteFile(filepath.Join(dir, journalName(j.number+1)+".tmp"), []byte("half"), 0o600))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			first := openTestJournal(t, dir)
+			go first.run()
+			fill(t, first)
+			first.close()
+			reopened := openTestJournal(t, dir)
+			again(t, dir, reopened)
+			must(t, reopened.file.Close())
+
+			j := openTestJournal(t, dir)
+			wantStates(t, j, filled)
+			for id := range int64(5) {
+				if j.seen.add(id+1, 1000) {
+					t.Errorf("id %d is forgotten", id+1)
+				}
+			}
+			if req, err := wire.DecodeRun(j.live[1].body); err != nil || req.LogID != 1 {
+				t.Errorf("request %+v, %v", req, err)
+			}
+			if cb := j.live[4].result; cb.HandleMsg != "ok" {
+				t.Errorf("result %+v", cb)
+			}
+			// What is written now must be readable: nothing of a torn record may be left before it.
+			go j.run()
+			must(t, j.accept(9, runBody(9), false).wait())
+			j.close()
+			last := openTestJournal(t, dir)
+			defer last.file.Close()
+			if last.states()[9] != "waiting" {
+				t.Errorf("a run accepted after the repair is lost: %v", last.states())
+			}
+			if names, err := journalFiles(dir); err != nil || len(names) != 1 {
+				t.Errorf("files %v, %v", names, err)
+			}
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func appendTo(t *testing.T, dir string, tail []byte) {
+	t.Helper()
+	names, err := journalFiles(dir)
+	must(t, err)
+	file, err := os.OpenFile(filepath.Join(dir, names[len(names)-1]), os.O_APPEND|os.O_WRONLY, 0)
+	must(t, err)
+	_, err = file.Write(tail)
+	must(t, err)
+	must(t, file.Close())
+}
+
+func TestJournalOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		j := openTestJournal(t, dir)
+		var full atomic.Bool
+		j.write = func(f *os.File, p []byte) (int, error) {
+			if full.Load() {
+				n, _ := f.Write(p[:len(p)/2])
+				return n, syscall.ENOSPC
+			}
+			return f.Write(p)
+		}
+		go j.run()
+		must(t, j.accept(1, runBody(1), true).wait())
+		full.Store(true)
+		for id := range int64(3) {
+			if err := j.accept(id+2, runBody(id+2), false).wait(); err == nil {
+				t.Errorf("run %d is accepted on a full disk", id+2)
+			}
+		}
+		// The one that runs can end nevertheless.
+		if err := j.finished(&wire.Callback{LogID: 1, HandleCode: 200}).wait(); err == nil {
+			t.Error("a result is said to be safe on a full disk")
+		}
+		full.Store(false)
+		time.Sleep(2 * time.Second) // of the bubble: the way back is tried once a second
+		must(t, j.accept(7, runBody(7), false).wait())
+		j.close()
+	})
+	j := openTestJournal(t, dir)
+	defer j.file.Close()
+	wantStates(t, j, map[int64]string{1: "finished 200", 7: "waiting"})
+}
+
+func TestJournalRotates(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	j := openTestJournal(t, dir)
+	go j.run()
+	must(t, j.accept(1, runBody(1), false).wait())
+	body := make([]byte, 4<<20)
+	copy(body, `{"logDateTime":1}`)
+	for i := range int64(40) { // 160 MB in all
+		must(t, j.accept(i+10, body, true).wait())
+		cb := &wire.Callback{LogID: i + 10, HandleCode: 200}
+		_ = j.finished(cb)
+		j.acknowledged([]*wire.Callback{cb})
+	}
+	j.close()
+	names, err := journalFiles(dir)
+	if err != nil || len(names) != 1 || names[0] == journalName(1) {
+		t.Errorf("files %v, %v: want one, not the first", names, err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, names[0])); err != nil || info.Size() > rotateAfter+8<<20 {
+		t.Errorf("file of %d bytes, %v", info.Size(), err)
+	}
+	again := openTestJournal(t, dir)
+	defer again.file.Close()
+	wantStates(t, again, map[int64]string{1: "waiting"})
+}
+
+func FuzzJournal(f *testing.F) {
+	dir := f.TempDir()
+	j := openTestJournal(f, dir)
+	go j.run()
+	_ = j.accept(1, runBody(1), true).wait()
+	_ = j.finished(&wire.Callback{LogID: 1, HandleCode: 200}).wait()
+	j.close()
+	names, _ := journalFiles(dir)
+	content, err := os.ReadFile(filepath.Join(dir, names[0]))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(content[len(journalMagic):])
+	f.Fuzz(func(t *testing.T, records []byte) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, journalName(1)), slices.Concat([]byte(journalMagic), records), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		j, err := openJournal(dir, false, slog.New(slog.DiscardHandler))
+		if err == nil {
+			_ = j.file.Close()
+		}
+	})
+}

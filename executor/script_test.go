@@ -1,0 +1,184 @@
+package executor_test
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// script is a run of a script of kind glue.
+func script(logID int64, glue wire.Glue, source string) *wire.RunRequest {
+	return &wire.RunRequest{JobID: logID, LogID: logID, GlueType: glue, GlueSource: source, GlueUpdateTime: 1000 + logID,
+		LogDateTime: 1_767_225_600_000, ExecutorParams: "a b", BroadcastIndex: 1, BroadcastTotal: 3}
+}
+
+func TestScriptsOfEveryLanguage(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	for i, tc := range []struct {
+		glue    wire.Glue
+		program string
+		source  string
+	}{
+		{wire.GlueShell, "bash", `echo "p=$1 i=$2 n=$3 job=$PUNCTUAL_JOB_ID param=$PUNCTUAL_PARAM"; echo err >&2; exit ${4:-0}`},
+		{wire.GluePython, "python3", "import os,sys\nprint('p=%s i=%s n=%s job=%s param=%s' % (*sys.argv[1:], os.environ['PUNCTUAL_JOB_ID'], os.environ['PUNCTUAL_PARAM']))\nsys.stderr.write('err\\n')"},
+		{wire.GluePython2, "python2", "import os,sys\nsys.stdout.write('p=%s i=%s n=%s job=%s param=%s\\n' % (sys.argv[1], sys.argv[2], sys.argv[3], os.environ['PUNCTUAL_JOB_ID'], os.environ['PUNCTUAL_PARAM']))\nsys.stderr.write('err\\n')"},
+		{wire.GlueNodeJS, "node", "const a=process.argv;console.log(`p=${a[2]} i=${a[3]} n=${a[4]} job=${process.env.PUNCTUAL_JOB_ID} param=${process.env.PUNCTUAL_PARAM}`);console.error('err')"},
+		{wire.GluePHP, "php", `<?php echo "p=$argv[1] i=$argv[2] n=$argv[3] job=".getenv('PUNCTUAL_JOB_ID')." param=".getenv('PUNCTUAL_PARAM')."\n"; fwrite(STDERR, "err\n");`},
+		{wire.GluePowerShell, "pwsh", "Write-Output \"p=$($args[0]) i=$($args[1]) n=$($args[2]) job=$env:PUNCTUAL_JOB_ID param=$env:PUNCTUAL_PARAM\"; [Console]::Error.WriteLine('err')"},
+	} {
+		t.Run(string(tc.glue), func(t *testing.T) {
+			// A version manager may leave a program in the path that only says it is not installed.
+			if exec.Command(tc.program, "--version").Run() != nil {
+				t.Skipf("%s is not installed here: apt install %[1]s (python2 and pwsh are not in Debian)", tc.program)
+			}
+			id := int64(i + 1)
+			req := script(id, tc.glue, tc.source)
+			b.mustRun(t, req)
+			b.wantResult(t, id, 200, "")
+			text := b.log(t, req)
+			want := "p=a b i=1 n=3 job=" + string(rune('0'+id)) + " param=a b\n"
+			if !strings.Contains(text, want) || !strings.Contains(text, "err\n") || !strings.Contains(text, "script file:") {
+				t.Errorf("log lacks %q:\n%s", want, text)
+			}
+		})
+	}
+}
+
+func TestScriptResults(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	for i, tc := range []struct {
+		name   string
+		req    *wire.RunRequest
+		code   int
+		msg    string
+		log    string
+		refuse string
+	}{
+		{name: "an exit code", req: script(0, wire.GlueShell, "exit 3"), code: 500, msg: "script exit value(3) is failed"},
+		{name: "a signal", req: script(0, wire.GlueShell, "kill -9 $$"), code: 500, msg: "script exit value(-1) is failed: signal: killed"},
+		{name: "an empty script", req: script(0, wire.GlueShell, ""), code: 200},
+		{name: "secrets of the program stay with it", req: script(0, wire.GlueShell, "env | grep -c ^PUNCTUAL_EXECUTOR_ || true"), code: 200, log: "\n0\n"},
+		{name: "a last line without its end", req: script(0, wire.GlueShell, "printf abc"), code: 200, log: "abc"},
+		{name: "Java", req: script(0, wire.GlueGroovy, "x"), refuse: "fail, current glue type [GLUE(Java)] not supported: this executor is not a JVM."},
+	} {
+		id := int64(i + 1)
+		tc.req.JobID, tc.req.LogID = id, id
+		answer := b.run(t, tc.req)
+		if tc.refuse != "" {
+			if answer.OK() || answer.Msg != tc.refuse {
+				t.Errorf("%s: %+v", tc.name, answer)
+			}
+			continue
+		}
+		b.wantResult(t, id, tc.code, tc.msg)
+		if text := b.log(t, tc.req); !strings.Contains(text, tc.log) {
+			t.Errorf("%s: log %q lacks %q", tc.name, text, tc.log)
+		}
+	}
+}
+
+// Scripts that do what they can to outlive their end. Each first tells in its log that it is ready.
+var stubborn = map[string]string{
+	"sleeps":                         "echo ready; sleep 300",
+	"ignores SIGTERM":                "trap '' TERM; echo ready; while :; do sleep 0.1; done",
+	"has children":                   "sleep 300 & sleep 300 & echo ready; wait",
+	"has a child of its own session": "setsid sleep 300 & echo ready; wait",
+	"its child ignores SIGTERM and made a session": "setsid bash -c 'trap \"\" TERM; echo ready; while :; do sleep 0.1; done' & wait",
+}
+
+func TestKillEndsTheWholeTree(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	id := int64(0)
+	for name, source := range stubborn {
+		id++
+		logID := id
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			req := script(logID, wire.GlueShell, source)
+			b.mustRun(t, req)
+			waitForText(t, b, req, "ready")
+			if _, err := b.client.Kill(t.Context(), b.Target(), wire.KillRequest{JobID: req.JobID}); err != nil {
+				t.Fatal(err)
+			}
+			b.wantResult(t, logID, 500, "scheduling center kill job. [job running, killed]")
+			waitUntilIdle(t, b, req.JobID) // the queue goes on when the tree is gone
+			out, _ := exec.Command("sh", "-c", "grep -lsz 'PUNCTUAL_LOG_ID="+string(rune('0'+logID))+"$' /proc/[0-9]*/environ; true").Output()
+			if len(out) > 0 {
+				t.Errorf("processes are left: %s", out)
+			}
+		})
+	}
+}
+
+func TestATimeoutStopsAScriptAndReports502Once(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	req := script(1, wire.GlueShell, "sleep 300; exit 7")
+	req.TimeoutSeconds = 1
+	b.mustRun(t, req)
+	b.wantResult(t, 1, 502, "job execute timeout ")
+	waitUntilIdle(t, b, req.JobID)
+	if err := b.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := len(b.admin.Callbacks()); n != 1 {
+		t.Errorf("%d results", n)
+	}
+}
+
+func TestANewSourceReplacesTheOldFile(t *testing.T) {
+	t.Parallel()
+	b := setup(t, nil)
+	for i, source := range []string{"echo one", "echo two", "echo three"} {
+		id := int64(i + 1)
+		req := script(id, wire.GlueShell, source)
+		req.JobID, req.GlueUpdateTime = 7, []int64{1, 2, 2}[i] // the third has the time of the second
+		b.mustRun(t, req)
+		b.wantResult(t, id, 200, "")
+		if text := b.log(t, req); !strings.Contains(text, strings.Fields(source)[1]+"\n") {
+			t.Errorf("run %d: %s", id, text)
+		}
+	}
+	out, _ := exec.Command("ls", b.DataDir()+"/gluesource").Output()
+	if got := strings.TrimSpace(string(out)); got != "7_2.sh" {
+		t.Errorf("files left: %q", got)
+	}
+}
+
+// waitForText follows a run's log until it contains text.
+func waitForText(t *testing.T, b *bundle, req *wire.RunRequest, text string) {
+	t.Helper()
+	poll(t, text, func(ctx context.Context) bool { return strings.Contains(b.log(t, req), text+"\n") })
+}
+
+func waitUntilIdle(t *testing.T, b *bundle, jobID int64) {
+	t.Helper()
+	poll(t, "idle job", func(ctx context.Context) bool {
+		answer, err := b.client.IdleBeat(ctx, b.Target(), wire.IdleBeatRequest{JobID: jobID})
+		return err == nil && answer.OK()
+	})
+}
+
+// poll asks another process's state again and again, there being nothing that would tell us of its change.
+func poll(t *testing.T, what string, ok func(context.Context) bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), executortest.Patience)
+	defer cancel()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for !ok(ctx) {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			t.Fatalf("no %s", what)
+		}
+	}
+}
