@@ -64,6 +64,17 @@ type Job struct {
 	TriggerStatus          int64
 	TriggerLastTime        int64
 	TriggerNextTime        int64
+	TimeZone               string
+	StartAt                int64
+	EndAt                  int64
+	RetryBackoff           string
+	MaxConcurrent          int64
+	ConcurrencyPolicy      string
+	RetentionDays          int64
+	WarnAfterSeconds       int64
+	ExpectEverySeconds     int64
+	Tags                   string
+	Revision               int64
 }
 
 type Lock struct {
@@ -80,6 +91,22 @@ type Node struct {
 	BeatAt    int64
 	LowLogID  int64
 	State     int64
+}
+
+type PunctualExecutor struct {
+	AppName   string
+	Address   string
+	Dialect   string
+	Disabled  int64
+	UpdatedAt int64
+}
+
+type PunctualToken struct {
+	AppName       string
+	Token         string
+	Previous      string
+	PreviousUntil int64
+	UpdatedAt     int64
 }
 
 type RegistryEntry struct {

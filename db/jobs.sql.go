@@ -100,7 +100,8 @@ const getJob = `-- name: GetJob :one
 SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
-       trigger_last_time, trigger_next_time
+       trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision
 FROM xxl_job_info WHERE id = ?
 `
 
@@ -132,6 +133,17 @@ func (q *Queries) GetJob(ctx context.Context, db DBTX, id int64) (Job, error) {
 		&i.TriggerStatus,
 		&i.TriggerLastTime,
 		&i.TriggerNextTime,
+		&i.TimeZone,
+		&i.StartAt,
+		&i.EndAt,
+		&i.RetryBackoff,
+		&i.MaxConcurrent,
+		&i.ConcurrencyPolicy,
+		&i.RetentionDays,
+		&i.WarnAfterSeconds,
+		&i.ExpectEverySeconds,
+		&i.Tags,
+		&i.Revision,
 	)
 	return i, err
 }
@@ -181,9 +193,10 @@ func (q *Queries) InsertGlueVersion(ctx context.Context, db DBTX, arg InsertGlue
 const insertJob = `-- name: InsertJob :execlastid
 INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf,
   misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
-  executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
-  trigger_last_time, trigger_next_time)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
+  executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, time_zone, start_at, end_at,
+  retry_backoff, max_concurrent, concurrency_policy, retention_days, warn_after_seconds, expect_every_seconds, tags,
+  trigger_status, trigger_last_time, trigger_next_time)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
 `
 
 type InsertJobParams struct {
@@ -207,6 +220,16 @@ type InsertJobParams struct {
 	GlueRemark             Text
 	GlueUpdateTime         sql.NullTime
 	ChildJobIDs            Text
+	TimeZone               string
+	StartAt                int64
+	EndAt                  int64
+	RetryBackoff           string
+	MaxConcurrent          int64
+	ConcurrencyPolicy      string
+	RetentionDays          int64
+	WarnAfterSeconds       int64
+	ExpectEverySeconds     int64
+	Tags                   string
 }
 
 // A new job is always stopped; StartJob is what makes it due.
@@ -232,6 +255,16 @@ func (q *Queries) InsertJob(ctx context.Context, db DBTX, arg InsertJobParams) (
 		arg.GlueRemark,
 		arg.GlueUpdateTime,
 		arg.ChildJobIDs,
+		arg.TimeZone,
+		arg.StartAt,
+		arg.EndAt,
+		arg.RetryBackoff,
+		arg.MaxConcurrent,
+		arg.ConcurrencyPolicy,
+		arg.RetentionDays,
+		arg.WarnAfterSeconds,
+		arg.ExpectEverySeconds,
+		arg.Tags,
 	)
 	if err != nil {
 		return 0, err
@@ -243,7 +276,8 @@ const listDueJobs = `-- name: ListDueJobs :many
 
 SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_route_strategy, executor_handler,
        executor_param, executor_block_strategy, executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime,
-       child_jobid, trigger_last_time, trigger_next_time
+       child_jobid, trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent,
+       concurrency_policy
 FROM xxl_job_info
 WHERE trigger_status = 1 AND trigger_next_time <= ?
   AND (trigger_next_time > ? OR (trigger_next_time = ? AND id > ?))
@@ -275,6 +309,12 @@ type ListDueJobsRow struct {
 	ChildJobIDs            Text
 	TriggerLastTime        int64
 	TriggerNextTime        int64
+	TimeZone               string
+	StartAt                int64
+	EndAt                  int64
+	RetryBackoff           string
+	MaxConcurrent          int64
+	ConcurrencyPolicy      string
 }
 
 // What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (spec §2.3).
@@ -312,6 +352,12 @@ func (q *Queries) ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParam
 			&i.ChildJobIDs,
 			&i.TriggerLastTime,
 			&i.TriggerNextTime,
+			&i.TimeZone,
+			&i.StartAt,
+			&i.EndAt,
+			&i.RetryBackoff,
+			&i.MaxConcurrent,
+			&i.ConcurrencyPolicy,
 		); err != nil {
 			return nil, err
 		}
@@ -519,7 +565,8 @@ const listJobsByID = `-- name: ListJobsByID :many
 SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
-       trigger_last_time, trigger_next_time
+       trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -568,6 +615,17 @@ func (q *Queries) ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job
 			&i.TriggerStatus,
 			&i.TriggerLastTime,
 			&i.TriggerNextTime,
+			&i.TimeZone,
+			&i.StartAt,
+			&i.EndAt,
+			&i.RetryBackoff,
+			&i.MaxConcurrent,
+			&i.ConcurrencyPolicy,
+			&i.RetentionDays,
+			&i.WarnAfterSeconds,
+			&i.ExpectEverySeconds,
+			&i.Tags,
+			&i.Revision,
 		); err != nil {
 			return nil, err
 		}
@@ -631,7 +689,11 @@ SET job_group = ?, job_desc = ?, update_time = ?,
     executor_route_strategy = ?, executor_handler = ?,
     executor_param = ?, executor_block_strategy = ?,
     executor_timeout = ?, executor_fail_retry_count = ?,
-    child_jobid = ?, trigger_next_time = ?
+    child_jobid = ?, time_zone = ?, start_at = ?,
+    end_at = ?, retry_backoff = ?, max_concurrent = ?,
+    concurrency_policy = ?, retention_days = ?,
+    warn_after_seconds = ?, expect_every_seconds = ?,
+    tags = ?, revision = revision + 1, trigger_next_time = ?
 WHERE id = ? AND trigger_next_time = ? AND trigger_status = ?
 `
 
@@ -651,6 +713,16 @@ type UpdateJobParams struct {
 	ExecutorTimeout        int64
 	ExecutorFailRetryCount int64
 	ChildJobIDs            Text
+	TimeZone               string
+	StartAt                int64
+	EndAt                  int64
+	RetryBackoff           string
+	MaxConcurrent          int64
+	ConcurrencyPolicy      string
+	RetentionDays          int64
+	WarnAfterSeconds       int64
+	ExpectEverySeconds     int64
+	Tags                   string
 	NewNextTime            int64
 	ID                     int64
 	OldNextTime            int64
@@ -676,6 +748,16 @@ func (q *Queries) UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (
 		arg.ExecutorTimeout,
 		arg.ExecutorFailRetryCount,
 		arg.ChildJobIDs,
+		arg.TimeZone,
+		arg.StartAt,
+		arg.EndAt,
+		arg.RetryBackoff,
+		arg.MaxConcurrent,
+		arg.ConcurrencyPolicy,
+		arg.RetentionDays,
+		arg.WarnAfterSeconds,
+		arg.ExpectEverySeconds,
+		arg.Tags,
 		arg.NewNextTime,
 		arg.ID,
 		arg.OldNextTime,

@@ -5,7 +5,8 @@
 -- that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
 SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_route_strategy, executor_handler,
        executor_param, executor_block_strategy, executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime,
-       child_jobid, trigger_last_time, trigger_next_time
+       child_jobid, trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent,
+       concurrency_policy
 FROM xxl_job_info
 WHERE trigger_status = 1 AND trigger_next_time <= sqlc.arg(until_ms)
   AND (trigger_next_time > sqlc.arg(after_ms) OR (trigger_next_time = sqlc.arg(after_ms) AND id > sqlc.arg(after_id)))
@@ -20,7 +21,8 @@ SELECT glue_source, glue_updatetime FROM xxl_job_info WHERE id = ?;
 SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
-       trigger_last_time, trigger_next_time
+       trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision
 FROM xxl_job_info WHERE id = ?;
 
 -- name: ListJobsByID :many
@@ -28,7 +30,8 @@ FROM xxl_job_info WHERE id = ?;
 SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
-       trigger_last_time, trigger_next_time
+       trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision
 FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
 -- name: ListJobs :many
@@ -67,9 +70,10 @@ SELECT COUNT(*) FROM xxl_job_info WHERE job_group = ?;
 -- A new job is always stopped; StartJob is what makes it due.
 INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf,
   misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
-  executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
-  trigger_last_time, trigger_next_time)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0);
+  executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, time_zone, start_at, end_at,
+  retry_backoff, max_concurrent, concurrency_policy, retention_days, warn_after_seconds, expect_every_seconds, tags,
+  trigger_status, trigger_last_time, trigger_next_time)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0);
 
 -- name: UpdateJob :execrows
 -- Changes a definition and its next time together. Guarded by the next time that was read, so that a claim in between is
@@ -81,7 +85,11 @@ SET job_group = sqlc.arg(job_group), job_desc = sqlc.arg(job_desc), update_time 
     executor_route_strategy = sqlc.arg(executor_route_strategy), executor_handler = sqlc.arg(executor_handler),
     executor_param = sqlc.arg(executor_param), executor_block_strategy = sqlc.arg(executor_block_strategy),
     executor_timeout = sqlc.arg(executor_timeout), executor_fail_retry_count = sqlc.arg(executor_fail_retry_count),
-    child_jobid = sqlc.arg(child_jobid), trigger_next_time = sqlc.arg(new_next_time)
+    child_jobid = sqlc.arg(child_jobid), time_zone = sqlc.arg(time_zone), start_at = sqlc.arg(start_at),
+    end_at = sqlc.arg(end_at), retry_backoff = sqlc.arg(retry_backoff), max_concurrent = sqlc.arg(max_concurrent),
+    concurrency_policy = sqlc.arg(concurrency_policy), retention_days = sqlc.arg(retention_days),
+    warn_after_seconds = sqlc.arg(warn_after_seconds), expect_every_seconds = sqlc.arg(expect_every_seconds),
+    tags = sqlc.arg(tags), revision = revision + 1, trigger_next_time = sqlc.arg(new_next_time)
 WHERE id = sqlc.arg(id) AND trigger_next_time = sqlc.arg(old_next_time) AND trigger_status = sqlc.arg(old_status);
 
 -- name: UpdateJobSource :execrows
