@@ -28,7 +28,7 @@ type Config struct {
 	DataDir     string // run logs, scripts and the journal; default data/executor
 	GlueEnabled bool   // run scripts that admins send
 
-	LogRetentionDays int   // days that run logs are kept; below 3 for ever, as upstream; default 30
+	LogRetentionDays int   // days that run logs are kept; default 30; KeepLogs, or anything below 3, for ever as upstream
 	MaxLogBytes      int64 // bound of one run's log; default 64 MiB
 
 	QueueLimit    int           // waiting runs of one job; default 1000
@@ -45,6 +45,9 @@ type Config struct {
 	HTTPClient *http.Client // towards the admins; default wire.NewHTTPClient
 	Logger     *slog.Logger // default slog.Default
 }
+
+// KeepLogs as LogRetentionDays keeps run logs for ever.
+const KeepLogs = -1
 
 // withDefaults checks c and fills what was left open.
 func (c Config) withDefaults() (Config, error) {

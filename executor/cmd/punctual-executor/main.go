@@ -103,6 +103,9 @@ func (s *serve) Run(logs loggers) error {
 		return badSetting{errors.New("PUNCTUAL_EXECUTOR_ACCESS_TOKEN (--access-token) is empty, so that everybody who reaches the port could run code: " +
 			"set it, or --no-glue --no-command --no-http, or --insecure-no-token")}
 	}
+	if s.LogRetention < 3 {
+		s.LogRetention = executor.KeepLogs
+	}
 	logger := logs.make(s.LogFormat, s.LogLevel)
 	ex, err := executor.New(executor.Config{
 		AppName: s.AppName, Admins: s.Admin, Token: s.AccessToken, InsecureNoToken: s.InsecureNoToken, Listen: s.Listen,

@@ -1,0 +1,313 @@
+package executor_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+var programDir string // of what buildProgram has built
+
+var buildProgram = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "punctual-executor-")
+	if err != nil {
+		return "", err
+	}
+	programDir = dir
+	path := filepath.Join(dir, "punctual-executor")
+	out, err := exec.Command("go", "build", "-o", path, "./cmd/punctual-executor").CombinedOutput()
+	if err != nil {
+		_, _ = os.Stderr.Write(out)
+	}
+	return path, err
+})
+
+// program is the real program in a process of its own.
+type program struct {
+	cmd    *exec.Cmd
+	output *outputBuffer
+	target wire.Target
+	client *wire.ExecutorClient
+}
+
+type outputBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *outputBuffer) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *outputBuffer) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// startProgram starts the program on dir and waits until it listens.
+func startProgram(t *testing.T, dir, adminURL string, args ...string) *program {
+	t.Helper()
+	path, err := buildProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := freeAddress(t)
+	cmd := exec.Command(path, append([]string{"--listen", address, "--data-dir", dir, "--admin", adminURL}, args...)...)
+	cmd.Env = append(os.Environ(), "PUNCTUAL_EXECUTOR_ACCESS_TOKEN="+executortest.Token, "PUNCTUAL_EXECUTOR_APP_NAME="+executortest.AppName)
+	errs, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &program{cmd: cmd, output: new(outputBuffer), client: wire.NewExecutorClient(nil),
+		target: wire.Target{Address: address, Token: executortest.Token, AppName: executortest.AppName}}
+	t.Cleanup(func() {
+		p.client.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("output of the program:\n%s", p.output)
+		}
+	})
+	lines := bufio.NewReader(errs)
+	for {
+		line, err := lines.ReadString('\n')
+		_, _ = io.WriteString(p.output, line)
+		if err != nil {
+			t.Fatalf("the program ended: %v\n%s", err, p.output)
+		}
+		if strings.Contains(line, "executor started") {
+			break
+		}
+	}
+	go func() { _, _ = io.Copy(p.output, lines) }()
+	return p
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func (p *program) run(t *testing.T, req *wire.RunRequest) wire.Answer {
+	t.Helper()
+	answer, err := p.client.Run(t.Context(), p.target, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// TestKilledExecutorAccountsForEveryRun kills the program with SIGKILL while one run goes on, others wait behind it, and
+// the results of more have not been taken by the admin.
+func TestKilledExecutorAccountsForEveryRun(t *testing.T) {
+	t.Parallel()
+	admin := executortest.NewAdmin(t)
+	dir := t.TempDir()
+	p := startProgram(t, dir, admin.URL, "--log-retention-days=0") // the trigger times are long ago
+	admin.Wait(t, "registration", func() bool { return len(admin.Registered()) == 1 })
+
+	admin.Refuse(true) // results pile up from here
+	marker := filepath.Join(dir, "executions")
+	const job = 7
+	shell := func(id int64, source string) *wire.RunRequest {
+		req := script(id, wire.GlueShell, source)
+		req.JobID, req.GlueUpdateTime = job, id
+		return req
+	}
+	for id := int64(1); id <= 3; id++ {
+		if answer := p.run(t, shell(id, "echo "+string(rune('0'+id))+" >> "+marker)); !answer.OK() {
+			t.Fatal(answer)
+		}
+	}
+	poll(t, "idle job", func(ctx context.Context) bool {
+		answer, err := p.client.IdleBeat(ctx, p.target, wire.IdleBeatRequest{JobID: job})
+		return err == nil && answer.OK()
+	})
+	p.run(t, shell(10, "echo 10 >> "+marker+"; echo ready; sleep 300; echo 10 again >> "+marker))
+	poll(t, "output of run 10", func(ctx context.Context) bool {
+		piece, _, err := p.client.Log(ctx, p.target, wire.LogRequest{LogID: 10, LogDateTime: 1_767_225_600_000, FromLineNum: 1})
+		return err == nil && strings.Contains(piece.LogContent, "ready")
+	})
+	for id := int64(11); id <= 13; id++ {
+		if answer := p.run(t, shell(id, "echo "+"1"+string(rune('0'+id-10))+" >> "+marker)); !answer.OK() {
+			t.Fatal(answer)
+		}
+	}
+	if err := p.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = p.cmd.Wait()
+
+	admin.Refuse(false)
+	p = startProgram(t, dir, admin.URL, "--log-retention-days=0")
+	for _, tc := range []struct {
+		id   int64
+		code int
+		msg  string
+	}{
+		{1, 200, ""}, {2, 200, ""}, {3, 200, ""}, // finished, not yet taken
+		{10, 500, "the executor restarted while the run was going on"},
+		{11, 200, ""}, {12, 200, ""}, {13, 200, ""}, // waited
+	} {
+		if cb := admin.Result(t, tc.id); cb.HandleCode != tc.code || cb.HandleMsg != tc.msg {
+			t.Errorf("run %d: %d %q, want %d %q", tc.id, cb.HandleCode, cb.HandleMsg, tc.code, tc.msg)
+		}
+	}
+	executed, err := os.ReadFile(marker)
+	if got, want := strings.Fields(string(executed)), "1 2 3 10 11 12 13"; err != nil || strings.Join(got, " ") != want {
+		t.Errorf("executions %q, want each once: %s", got, want)
+	}
+	for _, id := range []int64{1, 10, 13} {
+		if answer := p.run(t, shell(id, "echo again >> "+marker)); answer.OK() || !strings.HasPrefix(answer.Msg, "repeat trigger job") {
+			t.Errorf("run %d sent again after the restart: %+v", id, answer)
+		}
+	}
+	piece, _, err := p.client.Log(t.Context(), p.target, wire.LogRequest{LogID: 10, LogDateTime: 1_767_225_600_000, FromLineNum: 1})
+	if err != nil || !strings.Contains(piece.LogContent, "restarted while the run was going on") || !piece.IsEnd {
+		t.Errorf("log of the lost run: %+v, %v", piece, err)
+	}
+	// What the lost run has started must not go on behind the back of its retry.
+	left, _ := exec.Command("sh", "-c", "grep -lsz 'PUNCTUAL_LOG_ID=10$' /proc/[0-9]*/environ | while read f; do grep -sqz 'PUNCTUAL_RUN="+instance(t, dir)+"' $f && echo $f; done; true").Output()
+	if len(left) > 0 {
+		t.Errorf("the lost run's script goes on: %s", left)
+	}
+
+	// SIGTERM drains.
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("after SIGTERM: %v", err)
+	}
+	if got := admin.Registered(); len(got) != 1 { // the killed one could not leave; its address is another
+		t.Errorf("registered %v", got)
+	}
+}
+
+func instance(t *testing.T, dir string) string {
+	t.Helper()
+	mark, err := os.ReadFile(filepath.Join(dir, "instance"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(mark)
+}
+
+// TestRealFullDisk fills a small file system under the data folder.
+func TestRealFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := exec.Command("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", dir).Run(); err != nil {
+		t.Skipf("needs the right to mount a tmpfs (run as root): %v", err)
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
+	filler := filepath.Join(dir, "filler")
+	h := newBlocker()
+	b := setup(t, executortest.Handlers{
+		"h": func(ctx context.Context, run *executor.Run) error {
+			if err := h.handle(ctx, run); err != nil {
+				return err
+			}
+			run.Logf("%s", strings.Repeat("x", 5000))
+			run.SetResult("worked")
+			return nil
+		},
+	}, func(c *executor.Config) { c.DataDir = dir })
+	b.mustRun(t, request(1))
+	<-h.begun
+	file, err := os.Create(filler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for err == nil {
+		_, err = file.Write(make([]byte, 4096))
+	}
+	for err = nil; err == nil; {
+		_, err = file.Write([]byte{0})
+	}
+	_ = file.Close()
+	refusal := ""
+	for id := int64(2); id < 100 && refusal == ""; id++ { // the journal's last page may have some room
+		if answer := b.run(t, request(id)); !answer.OK() {
+			refusal = answer.Msg
+		}
+	}
+	if !strings.Contains(refusal, "cannot write its journal: write ") || !strings.Contains(refusal, "no space left on device") {
+		t.Errorf("a run on a full disk is answered %q", refusal)
+	}
+	close(h.free)
+	if cb := b.admin.Result(t, 1); cb.HandleCode != 200 || !strings.HasPrefix(cb.HandleMsg, "worked [the run log is incomplete: no space left on device]") {
+		t.Errorf("the run that was going on: %+v", cb)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	id := int64(1000)
+	poll(t, "acceptance after there is room again", func(context.Context) bool {
+		id++
+		return b.run(t, request(id)).OK()
+	})
+	if cb := b.admin.Result(t, id); cb.HandleCode != 200 || cb.HandleMsg != "worked" {
+		t.Errorf("a run after that: %+v", cb)
+	}
+}
+
+func TestWrongSettingsAreOneLineAndCode2(t *testing.T) {
+	t.Parallel()
+	path, err := buildProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]string{
+		"no token":           {"--access-token="},
+		"an unknown flag":    {"--nope"},
+		"a bad admin":        {"--access-token=x", "--admin=nonsense"},
+		"a bad log format":   {"--access-token=x", "--log-format=xml"},
+		"a bad duration":     {"--access-token=x", "--drain-timeout=soon"},
+		"an unknown command": {"dance"},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		cmd := exec.CommandContext(ctx, path, args...)
+		cmd.Dir = t.TempDir()
+		out, err := cmd.CombinedOutput()
+		cancel()
+		if code := cmd.ProcessState.ExitCode(); code != 2 || strings.Count(string(out), "\n") != 1 {
+			t.Errorf("%s: exit code %d (%v), output %q", name, code, err, out)
+		}
+	}
+	if out, err := exec.Command(path, "version").Output(); err != nil || !strings.HasPrefix(string(out), "punctual-executor ") {
+		t.Errorf("version: %q, %v", out, err)
+	}
+}
+
+// removeProgram removes what buildProgram has built, and ends the test process.
+func removeProgram(code int) {
+	if programDir != "" {
+		_ = os.RemoveAll(programDir)
+	}
+	os.Exit(code)
+}
