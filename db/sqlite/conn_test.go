@@ -394,14 +394,15 @@ func addInTx(ctx context.Context, pool *sql.DB) error {
 	return tx.Commit()
 }
 
-// TestStatementMemory uses more statements than a session remembers.
+// TestStatementMemory uses more and longer statements than a session remembers, several times.
 func TestStatementMemory(t *testing.T) {
 	t.Parallel()
 	pool := open(t, sqlite.Options{Unsafe: true, Readers: 1})
 	for round := range 3 {
 		for i := range 300 {
-			if n := number(t, pool, fmt.Sprintf("SELECT %d + ?", i), round); n != i+round {
-				t.Fatalf("got %d, want %d", n, i+round)
+			pad := strings.Repeat(" ", (i%3)*3000)
+			if n := number(t, pool, fmt.Sprintf("SELECT %s %d + ?", pad, i/9), round); n != i/9+round {
+				t.Fatalf("got %d, want %d", n, i/9+round)
 			}
 		}
 	}
