@@ -264,3 +264,34 @@ func TestServerAway(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenRefused shows what an operator reads first when something is wrong.
+func TestOpenRefused(t *testing.T) {
+	t.Parallel()
+	dsn := dbtest.MariaDB(t)
+	cfg, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name string
+		cfg  db.Config
+		want string
+	}{
+		{"an unknown database", db.Config{URL: "mysql://root@localhost/nowhere?socket=" + cfg.Addr}, "the database does not exist, create it first"},
+		{"a wrong password", db.Config{URL: "mysql://root:secret@localhost/x?socket=" + cfg.Addr}, `user "root" was refused`},
+		{"nobody listens", db.Config{URL: "mysql://root:secret@127.0.0.1:1/x"}, "open database x at 127.0.0.1:1: "},
+		{"a data directory that is a file", db.Config{DataDir: file}, "create data directory: "},
+		{"no data directory", db.Config{}, "needs a data directory"},
+	}
+	for _, tt := range tests {
+		_, err := db.Open(t.Context(), tt.cfg)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}

@@ -58,8 +58,7 @@ func NewConnector(path string, opt Options) (*Connector, error) {
 	return c, nil
 }
 
-// Connect implements [driver.Connector]. It opens the file only if nothing has opened it yet, so that a path
-// that cannot be used is reported at once.
+// Connect implements [driver.Connector]. It opens nothing: the first statement does.
 func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

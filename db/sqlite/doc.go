@@ -6,7 +6,9 @@
 //   - Statements are rewritten (see [Rewrite]) and the result is remembered.
 //   - Times go in as UTC text without a fraction and come back as UTC times; []byte goes in as text.
 //   - LastInsertId of a multi-row INSERT is the first id, and affected rows are the matched rows.
-//   - Time literals, lengths and integer sizes are not checked: SQLite stores what it is given.
+//   - A transaction that SQLite rolled back by itself refuses everything that follows.
+//
+// What it does not make up: SQLite checks neither the length of text nor the size of integers.
 //
 // # Lanes
 //
