@@ -3,6 +3,8 @@ package db_test
 import (
 	"database/sql"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -52,8 +54,8 @@ func TestMigrateTogether(t *testing.T) {
 			if diff := cmp.Diff(fresh, schemaOf(t, first.DB)); diff != "" {
 				t.Errorf("(-fresh +migrated):\n%s", diff)
 			}
-			if n := count(t, first.DB, db.TestVersionTable); n != 7 {
-				t.Errorf("noted versions = %d, want 7: each once and the zero", n)
+			if n := count(t, first.DB, db.TestVersionTable); n != len(versions(t))+1 {
+				t.Errorf("noted versions = %d, want %d: each once and the zero", n, len(versions(t))+1)
 			}
 		})
 	}
@@ -62,7 +64,7 @@ func TestMigrateTogether(t *testing.T) {
 // TestMigrateNotNoted takes back the notes of migrations that were done, the state that a crash between the two leaves.
 func TestMigrateNotNoted(t *testing.T) {
 	t.Parallel()
-	for version := range 7 {
+	for _, version := range append(versions(t), 0) {
 		pool := dbtest.New(t, db.MySQL)
 		want := schemaOf(t, pool.DB)
 		mustExec(t, pool.DB, fmt.Sprintf("DELETE FROM %s WHERE version_id > %d", db.TestVersionTable, version))
@@ -103,7 +105,7 @@ func TestMigrateHalfBaseline(t *testing.T) {
 func TestMigrateAfterDeadHolder(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t, db.MySQL)
-	mustExec(t, pool.DB, "DELETE FROM "+db.TestVersionTable+" WHERE version_id = 6")
+	mustExec(t, pool.DB, fmt.Sprintf("DELETE FROM %s WHERE version_id = %d", db.TestVersionTable, slices.Max(versions(t))))
 	mustExec(t, pool.DB, "UPDATE "+db.TestLockTable+" SET locked = true, locked_by = 'dead', lease_expires_at = NOW(6) + INTERVAL 1 SECOND")
 	start := time.Now()
 	if err := pool.Migrate(t.Context()); err != nil {
@@ -112,6 +114,22 @@ func TestMigrateAfterDeadHolder(t *testing.T) {
 	if took := time.Since(start); took < 500*time.Millisecond {
 		t.Errorf("migrated after %v, while the lock was held by another", took)
 	}
+}
+
+// versions are the numbers of the migration files, ascending.
+func versions(t *testing.T) []int {
+	t.Helper()
+	files, err := os.ReadDir("migrations/mysql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers := make([]int, len(files))
+	for i, f := range files {
+		if _, err := fmt.Sscanf(f.Name(), "%d_", &numbers[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return numbers
 }
 
 func count(t *testing.T, pool *sql.DB, table string) int {
