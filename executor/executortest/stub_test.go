@@ -1,0 +1,62 @@
+package executortest_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestStubBehaves(t *testing.T) {
+	t.Parallel()
+	client := wire.NewExecutorClient(nil)
+	t.Cleanup(client.Close)
+	open := make(chan struct{})
+	close(open)
+	for name, tc := range map[string]struct {
+		behaviour executortest.Behaviour
+		code      int
+		stage     wire.Stage
+	}{
+		"accept":      {executortest.Accept, 200, ""},
+		"refuse":      {executortest.Refuse("no"), 500, ""},
+		"another era": {executortest.Say(`{"code":200}`), 200, ""},
+		"slow":        {executortest.Slowly(time.Millisecond, executortest.Accept), 200, ""},
+		"when":        {executortest.When(open, executortest.Accept), 200, ""},
+		"garbage":     {executortest.Say("<html>"), 0, wire.StageDecode},
+		"status":      {executortest.Status(503), 0, wire.StageStatus},
+		"hang up":     {executortest.Hangup, 0, wire.StageAnswer},
+		"half":        {executortest.HalfAnswer, 0, wire.StageAnswer},
+		"never":       {executortest.Never, 0, wire.StageAnswer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stub := executortest.NewStub(t)
+			stub.BehaveAt("/run", tc.behaviour)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			if name == "never" {
+				ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+				defer cancel()
+			}
+			answer, err := client.Run(ctx, stub.Target(), &wire.RunRequest{LogID: 3})
+			var call *wire.CallError
+			if errors.As(err, &call); (call == nil) != (tc.stage == "") || (call != nil && call.Stage != tc.stage) || answer.Code != tc.code {
+				t.Errorf("answer %+v, %v", answer, err)
+			}
+			if runs := stub.Runs(); len(runs) != 1 || runs[0].LogID != 3 {
+				t.Errorf("remembered %+v", runs)
+			}
+			if answer, err := client.Beat(t.Context(), stub.Target()); err != nil || !answer.OK() {
+				t.Errorf("another path: %+v, %v", answer, err)
+			}
+		})
+	}
+}
