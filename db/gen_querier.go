@@ -23,6 +23,7 @@ type Querier interface {
 	CountJobsOfGroup(ctx context.Context, db DBTX, jobGroup int64) (int64, error)
 	CountUsers(ctx context.Context, db DBTX) (int64, error)
 	DeleteGlueVersionsOfJob(ctx context.Context, db DBTX, jobID int64) error
+	DeleteGlueVersionsUpTo(ctx context.Context, db DBTX, arg DeleteGlueVersionsUpToParams) error
 	DeleteGroup(ctx context.Context, db DBTX, id int64) (int64, error)
 	DeleteJob(ctx context.Context, db DBTX, id int64) (int64, error)
 	// Forgets a gone node once nothing of it can be left.
@@ -36,6 +37,9 @@ type Querier interface {
 	DeleteSession(ctx context.Context, db DBTX, id string) error
 	DeleteSessionsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
 	DeleteSessionsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
+	// The run that was due first since a moment: one seek in the index of times. Ids grow with the times except for the few
+	// seconds by which runs are claimed ahead, so the caller asks for an earlier moment.
+	FirstRunIDSince(ctx context.Context, db DBTX, triggerTime sql.NullTime) (int64, error)
 	GetGroup(ctx context.Context, db DBTX, id int64) (Group, error)
 	GetJob(ctx context.Context, db DBTX, id int64) (Job, error)
 	// The source of a GLUE job, read when its version is not in the engine's cache.
@@ -63,6 +67,8 @@ type Querier interface {
 	// The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
 	// that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
 	ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParams) ([]ListDueJobsRow, error)
+	// Newest first, from an offset on: what is there to forget.
+	ListGlueVersionIDs(ctx context.Context, db DBTX, arg ListGlueVersionIDsParams) ([]int64, error)
 	// What touches xxl_job_group and xxl_job_registry.
 	// Every group in upstream's order (spec §2.13).
 	ListGroups(ctx context.Context, db DBTX) ([]Group, error)
@@ -70,17 +76,26 @@ type Querier interface {
 	ListJobChildren(ctx context.Context, db DBTX, ids []int64) ([]ListJobChildrenRow, error)
 	// Ids and names of one group's jobs, for the pick list of the run filter; at most the limit.
 	ListJobNames(ctx context.Context, db DBTX, arg ListJobNamesParams) ([]ListJobNamesRow, error)
-	// One page of the job list, newest first, after the filters; 0, -1 and '%' stand for "any".
+	// One page of the job list, newest first, after the filters: the groups somebody may see (or all of them), a status (-1: any),
+	// and patterns in which ! escapes the wildcards. The id is the description's text read as a number, 0 if it is none.
 	ListJobs(ctx context.Context, db DBTX, arg ListJobsParams) ([]ListJobsRow, error)
 	// Jobs by id, for follow-ups (children, retries) and for the names beside a page of runs.
 	ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job, error)
+	// The newest run of each job, 0 for none. One index seek for each: grouping would read every run of these jobs.
+	ListLastRuns(ctx context.Context, db DBTX, ids []int64) ([]ListLastRunsRow, error)
 	ListNodes(ctx context.Context, db DBTX) ([]Node, error)
+	// Jobs whose children might include one: the pattern finds its digits, the caller reads the list.
+	ListParentsOf(ctx context.Context, db DBTX, arg ListParentsOfParams) ([]ListParentsOfRow, error)
 	// Executors' last beats, the dead ones too: who reads decides by the time.
 	ListRegistry(ctx context.Context, db DBTX) ([]ListRegistryRow, error)
+	// The ids that follow, oldest first: they tell where the page of newer runs begins.
+	ListRunIDsFrom(ctx context.Context, db DBTX, arg ListRunIDsFromParams) ([]int64, error)
+	ListRunIDsOfJobFrom(ctx context.Context, db DBTX, arg ListRunIDsOfJobFromParams) ([]int64, error)
 	// Sent runs without a result, oldest first from an id on: what the sweep asks executors about.
 	ListRunningRuns(ctx context.Context, db DBTX, arg ListRunningRunsParams) ([]ListRunningRunsRow, error)
 	// One page of the run list, newest first, from before an id (0: from the newest). The result filter is spec §2.13's:
-	// 1 success, 2 failed, 3 running; 0 any.
+	// 1 success, 2 failed, 3 running; 0 any. from_id bounds how far back the log is read ([Queries.FirstRunIDSince]); in the
+	// pattern ! escapes the wildcards. The notes are the beginnings of the messages.
 	ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]ListRunsRow, error)
 	// The rows a batch of callbacks is about, without their long texts' cost where there are none.
 	ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunsByIDRow, error)

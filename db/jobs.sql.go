@@ -33,31 +33,43 @@ func (q *Queries) CountJobStates(ctx context.Context, db DBTX) (CountJobStatesRo
 
 const countJobs = `-- name: CountJobs :one
 SELECT COUNT(*) FROM xxl_job_info
-WHERE (CAST(? AS SIGNED) = 0 OR job_group = ?)
+WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
   AND (CAST(? AS SIGNED) = -1 OR trigger_status = ?)
-  AND job_desc LIKE ? AND COALESCE(executor_handler, '') LIKE ?
-  AND COALESCE(author, '') LIKE ?
+  AND (job_desc LIKE ? ESCAPE '!' OR id = ?)
+  AND COALESCE(executor_handler, '') LIKE ? ESCAPE '!'
+  AND COALESCE(author, '') LIKE ? ESCAPE '!'
 `
 
 type CountJobsParams struct {
-	GroupID     int64
+	AllGroups   int64
+	GroupIds    []int64
 	Status      int64
 	Description string
+	ID          int64
 	Handler     Text
 	Author      Text
 }
 
 // How many jobs ListJobs would return in all.
 func (q *Queries) CountJobs(ctx context.Context, db DBTX, arg CountJobsParams) (int64, error) {
-	row := db.QueryRowContext(ctx, countJobs,
-		arg.GroupID,
-		arg.GroupID,
-		arg.Status,
-		arg.Status,
-		arg.Description,
-		arg.Handler,
-		arg.Author,
-	)
+	query := countJobs
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.AllGroups)
+	if len(arg.GroupIds) > 0 {
+		for _, v := range arg.GroupIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(arg.GroupIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.Status)
+	queryParams = append(queryParams, arg.Status)
+	queryParams = append(queryParams, arg.Description)
+	queryParams = append(queryParams, arg.ID)
+	queryParams = append(queryParams, arg.Handler)
+	queryParams = append(queryParams, arg.Author)
+	row := db.QueryRowContext(ctx, query, queryParams...)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -81,6 +93,20 @@ DELETE FROM xxl_job_logglue WHERE job_id = ?
 
 func (q *Queries) DeleteGlueVersionsOfJob(ctx context.Context, db DBTX, jobID int64) error {
 	_, err := db.ExecContext(ctx, deleteGlueVersionsOfJob, jobID)
+	return err
+}
+
+const deleteGlueVersionsUpTo = `-- name: DeleteGlueVersionsUpTo :exec
+DELETE FROM xxl_job_logglue WHERE job_id = ? AND id <= ?
+`
+
+type DeleteGlueVersionsUpToParams struct {
+	JobID int64
+	ID    int64
+}
+
+func (q *Queries) DeleteGlueVersionsUpTo(ctx context.Context, db DBTX, arg DeleteGlueVersionsUpToParams) error {
+	_, err := db.ExecContext(ctx, deleteGlueVersionsUpTo, arg.JobID, arg.ID)
 	return err
 }
 
@@ -372,6 +398,40 @@ func (q *Queries) ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParam
 	return items, nil
 }
 
+const listGlueVersionIDs = `-- name: ListGlueVersionIDs :many
+SELECT id FROM xxl_job_logglue WHERE job_id = ? ORDER BY id DESC LIMIT ? OFFSET ?
+`
+
+type ListGlueVersionIDsParams struct {
+	JobID  int64
+	Limit  int32
+	Offset int32
+}
+
+// Newest first, from an offset on: what is there to forget.
+func (q *Queries) ListGlueVersionIDs(ctx context.Context, db DBTX, arg ListGlueVersionIDsParams) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listGlueVersionIDs, arg.JobID, arg.Limit, arg.Offset)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listJobChildren = `-- name: ListJobChildren :many
 SELECT id, child_jobid FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) AND child_jobid <> ''
 `
@@ -417,13 +477,13 @@ func (q *Queries) ListJobChildren(ctx context.Context, db DBTX, ids []int64) ([]
 
 const listJobNames = `-- name: ListJobNames :many
 SELECT id, job_desc FROM xxl_job_info
-WHERE (CAST(? AS SIGNED) = 0 OR job_group = ?)
+WHERE job_group = ?
 ORDER BY id DESC LIMIT ?
 `
 
 type ListJobNamesParams struct {
-	GroupID int64
-	Limit   int32
+	JobGroup int64
+	Limit    int32
 }
 
 type ListJobNamesRow struct {
@@ -433,7 +493,7 @@ type ListJobNamesRow struct {
 
 // Ids and names of one group's jobs, for the pick list of the run filter; at most the limit.
 func (q *Queries) ListJobNames(ctx context.Context, db DBTX, arg ListJobNamesParams) ([]ListJobNamesRow, error) {
-	rows, err := db.QueryContext(ctx, listJobNames, arg.GroupID, arg.GroupID, arg.Limit)
+	rows, err := db.QueryContext(ctx, listJobNames, arg.JobGroup, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -461,18 +521,21 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_fail_retry_count, glue_type, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time
 FROM xxl_job_info
-WHERE (CAST(? AS SIGNED) = 0 OR job_group = ?)
+WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
   AND (CAST(? AS SIGNED) = -1 OR trigger_status = ?)
-  AND job_desc LIKE ? AND COALESCE(executor_handler, '') LIKE ?
-  AND COALESCE(author, '') LIKE ?
+  AND (job_desc LIKE ? ESCAPE '!' OR id = ?)
+  AND COALESCE(executor_handler, '') LIKE ? ESCAPE '!'
+  AND COALESCE(author, '') LIKE ? ESCAPE '!'
 ORDER BY id DESC
 LIMIT ? OFFSET ?
 `
 
 type ListJobsParams struct {
-	GroupID     int64
+	AllGroups   int64
+	GroupIds    []int64
 	Status      int64
 	Description string
+	ID          int64
 	Handler     Text
 	Author      Text
 	Limit       int32
@@ -504,19 +567,29 @@ type ListJobsRow struct {
 	TriggerNextTime        int64
 }
 
-// One page of the job list, newest first, after the filters; 0, -1 and '%' stand for "any".
+// One page of the job list, newest first, after the filters: the groups somebody may see (or all of them), a status (-1: any),
+// and patterns in which ! escapes the wildcards. The id is the description's text read as a number, 0 if it is none.
 func (q *Queries) ListJobs(ctx context.Context, db DBTX, arg ListJobsParams) ([]ListJobsRow, error) {
-	rows, err := db.QueryContext(ctx, listJobs,
-		arg.GroupID,
-		arg.GroupID,
-		arg.Status,
-		arg.Status,
-		arg.Description,
-		arg.Handler,
-		arg.Author,
-		arg.Limit,
-		arg.Offset,
-	)
+	query := listJobs
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.AllGroups)
+	if len(arg.GroupIds) > 0 {
+		for _, v := range arg.GroupIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(arg.GroupIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.Status)
+	queryParams = append(queryParams, arg.Status)
+	queryParams = append(queryParams, arg.Description)
+	queryParams = append(queryParams, arg.ID)
+	queryParams = append(queryParams, arg.Handler)
+	queryParams = append(queryParams, arg.Author)
+	queryParams = append(queryParams, arg.Limit)
+	queryParams = append(queryParams, arg.Offset)
+	rows, err := db.QueryContext(ctx, query, queryParams...)
 	if err != nil {
 		return nil, err
 	}
@@ -627,6 +700,89 @@ func (q *Queries) ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job
 			&i.Tags,
 			&i.Revision,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listLastRuns = `-- name: ListLastRuns :many
+SELECT i.id AS job_id, CAST(COALESCE((SELECT l.id FROM xxl_job_log AS l WHERE l.job_id = i.id ORDER BY l.id DESC LIMIT 1), 0) AS SIGNED) AS log_id
+FROM xxl_job_info AS i WHERE i.id IN (/*SLICE:ids*/?) ORDER BY i.id
+`
+
+type ListLastRunsRow struct {
+	JobID int64
+	LogID int64
+}
+
+// The newest run of each job, 0 for none. One index seek for each: grouping would read every run of these jobs.
+func (q *Queries) ListLastRuns(ctx context.Context, db DBTX, ids []int64) ([]ListLastRunsRow, error) {
+	query := listLastRuns
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListLastRunsRow
+	for rows.Next() {
+		var i ListLastRunsRow
+		if err := rows.Scan(&i.JobID, &i.LogID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listParentsOf = `-- name: ListParentsOf :many
+SELECT id, job_desc, child_jobid FROM xxl_job_info WHERE child_jobid LIKE ? ORDER BY id LIMIT ?
+`
+
+type ListParentsOfParams struct {
+	Pattern Text
+	Limit   int32
+}
+
+type ListParentsOfRow struct {
+	ID          int64
+	JobDesc     string
+	ChildJobIDs Text
+}
+
+// Jobs whose children might include one: the pattern finds its digits, the caller reads the list.
+func (q *Queries) ListParentsOf(ctx context.Context, db DBTX, arg ListParentsOfParams) ([]ListParentsOfRow, error) {
+	rows, err := db.QueryContext(ctx, listParentsOf, arg.Pattern, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListParentsOfRow
+	for rows.Next() {
+		var i ListParentsOfRow
+		if err := rows.Scan(&i.ID, &i.JobDesc, &i.ChildJobIDs); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

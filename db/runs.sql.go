@@ -31,6 +31,19 @@ func (q *Queries) DeleteRunsOfJob(ctx context.Context, db DBTX, arg DeleteRunsOf
 	return result.RowsAffected()
 }
 
+const firstRunIDSince = `-- name: FirstRunIDSince :one
+SELECT id FROM xxl_job_log WHERE trigger_time >= ? ORDER BY trigger_time, id LIMIT 1
+`
+
+// The run that was due first since a moment: one seek in the index of times. Ids grow with the times except for the few
+// seconds by which runs are claimed ahead, so the caller asks for an earlier moment.
+func (q *Queries) FirstRunIDSince(ctx context.Context, db DBTX, triggerTime sql.NullTime) (int64, error) {
+	row := db.QueryRowContext(ctx, firstRunIDSince, triggerTime)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}
+
 const getRun = `-- name: GetRun :one
 
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
@@ -67,6 +80,149 @@ func (q *Queries) GetRun(ctx context.Context, db DBTX, id int64) (Run, error) {
 		&i.FinishedAt,
 	)
 	return i, err
+}
+
+const listRunIDsFrom = `-- name: ListRunIDsFrom :many
+SELECT id FROM xxl_job_log
+WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
+  AND id >= ?
+  AND (CAST(? AS SIGNED) = 0
+    OR (CAST(? AS SIGNED) = 1 AND handle_code = 200)
+    OR (CAST(? AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
+    OR (CAST(? AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
+  AND trigger_time >= ? AND trigger_time <= ?
+  AND (CAST(? AS SIGNED) = 1 OR id = ?
+    OR COALESCE(executor_address, '') LIKE ? ESCAPE '!' OR COALESCE(executor_param, '') LIKE ? ESCAPE '!'
+    OR COALESCE(trigger_msg, '') LIKE ? ESCAPE '!' OR COALESCE(handle_msg, '') LIKE ? ESCAPE '!')
+ORDER BY id LIMIT ?
+`
+
+type ListRunIDsFromParams struct {
+	AllGroups   int64
+	GroupIds    []int64
+	FromID      int64
+	Result      int64
+	SinceTime   sql.NullTime
+	UntilTime   sql.NullTime
+	AnyText     int64
+	TextID      int64
+	TextPattern Text
+	Limit       int32
+}
+
+// The ids that follow, oldest first: they tell where the page of newer runs begins.
+func (q *Queries) ListRunIDsFrom(ctx context.Context, db DBTX, arg ListRunIDsFromParams) ([]int64, error) {
+	query := listRunIDsFrom
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.AllGroups)
+	if len(arg.GroupIds) > 0 {
+		for _, v := range arg.GroupIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(arg.GroupIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.FromID)
+	queryParams = append(queryParams, arg.Result)
+	queryParams = append(queryParams, arg.Result)
+	queryParams = append(queryParams, arg.Result)
+	queryParams = append(queryParams, arg.Result)
+	queryParams = append(queryParams, arg.SinceTime)
+	queryParams = append(queryParams, arg.UntilTime)
+	queryParams = append(queryParams, arg.AnyText)
+	queryParams = append(queryParams, arg.TextID)
+	queryParams = append(queryParams, arg.TextPattern)
+	queryParams = append(queryParams, arg.TextPattern)
+	queryParams = append(queryParams, arg.TextPattern)
+	queryParams = append(queryParams, arg.TextPattern)
+	queryParams = append(queryParams, arg.Limit)
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listRunIDsOfJobFrom = `-- name: ListRunIDsOfJobFrom :many
+SELECT id FROM xxl_job_log
+WHERE job_id = ?
+  AND id >= ?
+  AND (CAST(? AS SIGNED) = 0
+    OR (CAST(? AS SIGNED) = 1 AND handle_code = 200)
+    OR (CAST(? AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
+    OR (CAST(? AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
+  AND trigger_time >= ? AND trigger_time <= ?
+  AND (CAST(? AS SIGNED) = 1 OR id = ?
+    OR COALESCE(executor_address, '') LIKE ? ESCAPE '!' OR COALESCE(executor_param, '') LIKE ? ESCAPE '!'
+    OR COALESCE(trigger_msg, '') LIKE ? ESCAPE '!' OR COALESCE(handle_msg, '') LIKE ? ESCAPE '!')
+ORDER BY id LIMIT ?
+`
+
+type ListRunIDsOfJobFromParams struct {
+	JobID       int64
+	FromID      int64
+	Result      int64
+	SinceTime   sql.NullTime
+	UntilTime   sql.NullTime
+	AnyText     int64
+	TextID      int64
+	TextPattern Text
+	Limit       int32
+}
+
+func (q *Queries) ListRunIDsOfJobFrom(ctx context.Context, db DBTX, arg ListRunIDsOfJobFromParams) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listRunIDsOfJobFrom,
+		arg.JobID,
+		arg.FromID,
+		arg.Result,
+		arg.Result,
+		arg.Result,
+		arg.Result,
+		arg.SinceTime,
+		arg.UntilTime,
+		arg.AnyText,
+		arg.TextID,
+		arg.TextPattern,
+		arg.TextPattern,
+		arg.TextPattern,
+		arg.TextPattern,
+		arg.Limit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listRunningRuns = `-- name: ListRunningRuns :many
@@ -126,25 +282,34 @@ func (q *Queries) ListRunningRuns(ctx context.Context, db DBTX, arg ListRunningR
 const listRuns = `-- name: ListRuns :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
-       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at
+       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+       SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
 FROM xxl_job_log
-WHERE (CAST(? AS SIGNED) = 0 OR id < ?)
-  AND (CAST(? AS SIGNED) = 0 OR job_group = ?)
+WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
+  AND id >= ? AND (CAST(? AS SIGNED) = 0 OR id < ?)
   AND (CAST(? AS SIGNED) = 0
     OR (CAST(? AS SIGNED) = 1 AND handle_code = 200)
     OR (CAST(? AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
     OR (CAST(? AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
   AND trigger_time >= ? AND trigger_time <= ?
+  AND (CAST(? AS SIGNED) = 1 OR id = ?
+    OR COALESCE(executor_address, '') LIKE ? ESCAPE '!' OR COALESCE(executor_param, '') LIKE ? ESCAPE '!'
+    OR COALESCE(trigger_msg, '') LIKE ? ESCAPE '!' OR COALESCE(handle_msg, '') LIKE ? ESCAPE '!')
 ORDER BY id DESC LIMIT ?
 `
 
 type ListRunsParams struct {
-	BeforeID  int64
-	GroupID   int64
-	Result    int64
-	SinceTime sql.NullTime
-	UntilTime sql.NullTime
-	Limit     int32
+	AllGroups   int64
+	GroupIds    []int64
+	FromID      int64
+	BeforeID    int64
+	Result      int64
+	SinceTime   sql.NullTime
+	UntilTime   sql.NullTime
+	AnyText     int64
+	TextID      int64
+	TextPattern Text
+	Limit       int32
 }
 
 type ListRunsRow struct {
@@ -166,24 +331,42 @@ type ListRunsRow struct {
 	OriginLogID            int64
 	SentAt                 int64
 	FinishedAt             int64
+	TriggerNote            string
+	HandleNote             string
 }
 
 // One page of the run list, newest first, from before an id (0: from the newest). The result filter is spec §2.13's:
-// 1 success, 2 failed, 3 running; 0 any.
+// 1 success, 2 failed, 3 running; 0 any. from_id bounds how far back the log is read ([Queries.FirstRunIDSince]); in the
+// pattern ! escapes the wildcards. The notes are the beginnings of the messages.
 func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]ListRunsRow, error) {
-	rows, err := db.QueryContext(ctx, listRuns,
-		arg.BeforeID,
-		arg.BeforeID,
-		arg.GroupID,
-		arg.GroupID,
-		arg.Result,
-		arg.Result,
-		arg.Result,
-		arg.Result,
-		arg.SinceTime,
-		arg.UntilTime,
-		arg.Limit,
-	)
+	query := listRuns
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.AllGroups)
+	if len(arg.GroupIds) > 0 {
+		for _, v := range arg.GroupIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(arg.GroupIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.FromID)
+	queryParams = append(queryParams, arg.BeforeID)
+	queryParams = append(queryParams, arg.BeforeID)
+	queryParams = append(queryParams, arg.Result)
+	queryParams = append(queryParams, arg.Result)
+	queryParams = append(queryParams, arg.Result)
+	queryParams = append(queryParams, arg.Result)
+	queryParams = append(queryParams, arg.SinceTime)
+	queryParams = append(queryParams, arg.UntilTime)
+	queryParams = append(queryParams, arg.AnyText)
+	queryParams = append(queryParams, arg.TextID)
+	queryParams = append(queryParams, arg.TextPattern)
+	queryParams = append(queryParams, arg.TextPattern)
+	queryParams = append(queryParams, arg.TextPattern)
+	queryParams = append(queryParams, arg.TextPattern)
+	queryParams = append(queryParams, arg.Limit)
+	rows, err := db.QueryContext(ctx, query, queryParams...)
 	if err != nil {
 		return nil, err
 	}
@@ -210,6 +393,8 @@ func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]
 			&i.OriginLogID,
 			&i.SentAt,
 			&i.FinishedAt,
+			&i.TriggerNote,
+			&i.HandleNote,
 		); err != nil {
 			return nil, err
 		}
@@ -306,25 +491,33 @@ func (q *Queries) ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]Lis
 const listRunsOfJob = `-- name: ListRunsOfJob :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
-       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at
+       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+       SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
 FROM xxl_job_log
 WHERE job_id = ?
-  AND (CAST(? AS SIGNED) = 0 OR id < ?)
+  AND id >= ? AND (CAST(? AS SIGNED) = 0 OR id < ?)
   AND (CAST(? AS SIGNED) = 0
     OR (CAST(? AS SIGNED) = 1 AND handle_code = 200)
     OR (CAST(? AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
     OR (CAST(? AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
   AND trigger_time >= ? AND trigger_time <= ?
+  AND (CAST(? AS SIGNED) = 1 OR id = ?
+    OR COALESCE(executor_address, '') LIKE ? ESCAPE '!' OR COALESCE(executor_param, '') LIKE ? ESCAPE '!'
+    OR COALESCE(trigger_msg, '') LIKE ? ESCAPE '!' OR COALESCE(handle_msg, '') LIKE ? ESCAPE '!')
 ORDER BY id DESC LIMIT ?
 `
 
 type ListRunsOfJobParams struct {
-	JobID     int64
-	BeforeID  int64
-	Result    int64
-	SinceTime sql.NullTime
-	UntilTime sql.NullTime
-	Limit     int32
+	JobID       int64
+	FromID      int64
+	BeforeID    int64
+	Result      int64
+	SinceTime   sql.NullTime
+	UntilTime   sql.NullTime
+	AnyText     int64
+	TextID      int64
+	TextPattern Text
+	Limit       int32
 }
 
 type ListRunsOfJobRow struct {
@@ -346,12 +539,15 @@ type ListRunsOfJobRow struct {
 	OriginLogID            int64
 	SentAt                 int64
 	FinishedAt             int64
+	TriggerNote            string
+	HandleNote             string
 }
 
 // ListRuns for one job, by the index on job_id.
 func (q *Queries) ListRunsOfJob(ctx context.Context, db DBTX, arg ListRunsOfJobParams) ([]ListRunsOfJobRow, error) {
 	rows, err := db.QueryContext(ctx, listRunsOfJob,
 		arg.JobID,
+		arg.FromID,
 		arg.BeforeID,
 		arg.BeforeID,
 		arg.Result,
@@ -360,6 +556,12 @@ func (q *Queries) ListRunsOfJob(ctx context.Context, db DBTX, arg ListRunsOfJobP
 		arg.Result,
 		arg.SinceTime,
 		arg.UntilTime,
+		arg.AnyText,
+		arg.TextID,
+		arg.TextPattern,
+		arg.TextPattern,
+		arg.TextPattern,
+		arg.TextPattern,
 		arg.Limit,
 	)
 	if err != nil {
@@ -388,6 +590,8 @@ func (q *Queries) ListRunsOfJob(ctx context.Context, db DBTX, arg ListRunsOfJobP
 			&i.OriginLogID,
 			&i.SentAt,
 			&i.FinishedAt,
+			&i.TriggerNote,
+			&i.HandleNote,
 		); err != nil {
 			return nil, err
 		}

@@ -35,31 +35,34 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
 FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
 -- name: ListJobs :many
--- One page of the job list, newest first, after the filters; 0, -1 and '%' stand for "any".
+-- One page of the job list, newest first, after the filters: the groups somebody may see (or all of them), a status (-1: any),
+-- and patterns in which ! escapes the wildcards. The id is the description's text read as a number, 0 if it is none.
 SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time
 FROM xxl_job_info
-WHERE (CAST(sqlc.arg(group_id) AS SIGNED) = 0 OR job_group = sqlc.arg(group_id))
+WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(group_ids)))
   AND (CAST(sqlc.arg(status) AS SIGNED) = -1 OR trigger_status = sqlc.arg(status))
-  AND job_desc LIKE sqlc.arg(description) AND COALESCE(executor_handler, '') LIKE sqlc.arg(handler)
-  AND COALESCE(author, '') LIKE sqlc.arg(author)
+  AND (job_desc LIKE sqlc.arg(description) ESCAPE '!' OR id = sqlc.arg(id))
+  AND COALESCE(executor_handler, '') LIKE sqlc.arg(handler) ESCAPE '!'
+  AND COALESCE(author, '') LIKE sqlc.arg(author) ESCAPE '!'
 ORDER BY id DESC
 LIMIT ? OFFSET ?;
 
 -- name: CountJobs :one
 -- How many jobs ListJobs would return in all.
 SELECT COUNT(*) FROM xxl_job_info
-WHERE (CAST(sqlc.arg(group_id) AS SIGNED) = 0 OR job_group = sqlc.arg(group_id))
+WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(group_ids)))
   AND (CAST(sqlc.arg(status) AS SIGNED) = -1 OR trigger_status = sqlc.arg(status))
-  AND job_desc LIKE sqlc.arg(description) AND COALESCE(executor_handler, '') LIKE sqlc.arg(handler)
-  AND COALESCE(author, '') LIKE sqlc.arg(author);
+  AND (job_desc LIKE sqlc.arg(description) ESCAPE '!' OR id = sqlc.arg(id))
+  AND COALESCE(executor_handler, '') LIKE sqlc.arg(handler) ESCAPE '!'
+  AND COALESCE(author, '') LIKE sqlc.arg(author) ESCAPE '!';
 
 -- name: ListJobNames :many
 -- Ids and names of one group's jobs, for the pick list of the run filter; at most the limit.
 SELECT id, job_desc FROM xxl_job_info
-WHERE (CAST(sqlc.arg(group_id) AS SIGNED) = 0 OR job_group = sqlc.arg(group_id))
+WHERE job_group = ?
 ORDER BY id DESC LIMIT ?;
 
 -- name: CountJobsOfGroup :one
@@ -127,3 +130,19 @@ SELECT COUNT(*) AS total, CAST(COALESCE(SUM(trigger_status), 0) AS SIGNED) AS ru
 -- name: ListJobChildren :many
 -- Which of these jobs have children: asked for every batch of successes, so it reads no more than that.
 SELECT id, child_jobid FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) AND child_jobid <> '';
+
+-- name: ListParentsOf :many
+-- Jobs whose children might include one: the pattern finds its digits, the caller reads the list.
+SELECT id, job_desc, child_jobid FROM xxl_job_info WHERE child_jobid LIKE sqlc.arg(pattern) ORDER BY id LIMIT ?;
+
+-- name: ListLastRuns :many
+-- The newest run of each job, 0 for none. One index seek for each: grouping would read every run of these jobs.
+SELECT i.id AS job_id, CAST(COALESCE((SELECT l.id FROM xxl_job_log AS l WHERE l.job_id = i.id ORDER BY l.id DESC LIMIT 1), 0) AS SIGNED) AS log_id
+FROM xxl_job_info AS i WHERE i.id IN (sqlc.slice(ids)) ORDER BY i.id;
+
+-- name: ListGlueVersionIDs :many
+-- Newest first, from an offset on: what is there to forget.
+SELECT id FROM xxl_job_logglue WHERE job_id = ? ORDER BY id DESC LIMIT ? OFFSET ?;
+
+-- name: DeleteGlueVersionsUpTo :exec
+DELETE FROM xxl_job_logglue WHERE job_id = ? AND id <= ?;

@@ -37,34 +37,77 @@ ORDER BY id LIMIT ?;
 
 -- name: ListRuns :many
 -- One page of the run list, newest first, from before an id (0: from the newest). The result filter is spec §2.13's:
--- 1 success, 2 failed, 3 running; 0 any.
+-- 1 success, 2 failed, 3 running; 0 any. from_id bounds how far back the log is read ([Queries.FirstRunIDSince]); in the
+-- pattern ! escapes the wildcards. The notes are the beginnings of the messages.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
-       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at
+       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+       SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
 FROM xxl_job_log
-WHERE (CAST(sqlc.arg(before_id) AS SIGNED) = 0 OR id < sqlc.arg(before_id))
-  AND (CAST(sqlc.arg(group_id) AS SIGNED) = 0 OR job_group = sqlc.arg(group_id))
+WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(group_ids)))
+  AND id >= sqlc.arg(from_id) AND (CAST(sqlc.arg(before_id) AS SIGNED) = 0 OR id < sqlc.arg(before_id))
   AND (CAST(sqlc.arg(result) AS SIGNED) = 0
     OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
     OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
     OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
   AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
+  AND (CAST(sqlc.arg(any_text) AS SIGNED) = 1 OR id = sqlc.arg(text_id)
+    OR COALESCE(executor_address, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(executor_param, '') LIKE sqlc.arg(text_pattern) ESCAPE '!'
+    OR COALESCE(trigger_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(handle_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!')
 ORDER BY id DESC LIMIT ?;
 
 -- name: ListRunsOfJob :many
 -- ListRuns for one job, by the index on job_id.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
-       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at
+       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+       SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
 FROM xxl_job_log
 WHERE job_id = sqlc.arg(job_id)
-  AND (CAST(sqlc.arg(before_id) AS SIGNED) = 0 OR id < sqlc.arg(before_id))
+  AND id >= sqlc.arg(from_id) AND (CAST(sqlc.arg(before_id) AS SIGNED) = 0 OR id < sqlc.arg(before_id))
   AND (CAST(sqlc.arg(result) AS SIGNED) = 0
     OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
     OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
     OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
   AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
+  AND (CAST(sqlc.arg(any_text) AS SIGNED) = 1 OR id = sqlc.arg(text_id)
+    OR COALESCE(executor_address, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(executor_param, '') LIKE sqlc.arg(text_pattern) ESCAPE '!'
+    OR COALESCE(trigger_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(handle_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!')
 ORDER BY id DESC LIMIT ?;
+
+-- name: ListRunIDsFrom :many
+-- The ids that follow, oldest first: they tell where the page of newer runs begins.
+SELECT id FROM xxl_job_log
+WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(group_ids)))
+  AND id >= sqlc.arg(from_id)
+  AND (CAST(sqlc.arg(result) AS SIGNED) = 0
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
+  AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
+  AND (CAST(sqlc.arg(any_text) AS SIGNED) = 1 OR id = sqlc.arg(text_id)
+    OR COALESCE(executor_address, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(executor_param, '') LIKE sqlc.arg(text_pattern) ESCAPE '!'
+    OR COALESCE(trigger_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(handle_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!')
+ORDER BY id LIMIT ?;
+
+-- name: ListRunIDsOfJobFrom :many
+SELECT id FROM xxl_job_log
+WHERE job_id = sqlc.arg(job_id)
+  AND id >= sqlc.arg(from_id)
+  AND (CAST(sqlc.arg(result) AS SIGNED) = 0
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
+  AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
+  AND (CAST(sqlc.arg(any_text) AS SIGNED) = 1 OR id = sqlc.arg(text_id)
+    OR COALESCE(executor_address, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(executor_param, '') LIKE sqlc.arg(text_pattern) ESCAPE '!'
+    OR COALESCE(trigger_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(handle_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!')
+ORDER BY id LIMIT ?;
+
+-- name: FirstRunIDSince :one
+-- The run that was due first since a moment: one seek in the index of times. Ids grow with the times except for the few
+-- seconds by which runs are claimed ahead, so the caller asks for an earlier moment.
+SELECT id FROM xxl_job_log WHERE trigger_time >= ? ORDER BY trigger_time, id LIMIT 1;
 
 -- name: SetRunRetries :execrows
 -- Takes the retries of an open run away before it is killed by hand: a run somebody stopped does not start again.

@@ -1,0 +1,105 @@
+package auth
+
+import (
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Login attempts: a handful at once is a person who has forgotten which password it was; then one every so often. An
+// address may stand for a whole office, so it gets more than a name does.
+const (
+	attemptsPerUser    = 10
+	userPause          = 30 * time.Second
+	attemptsPerAddress = 30
+	addressPause       = 5 * time.Second
+	maxLimiters        = 10_000
+)
+
+// limiters are token buckets by key. Their number is bounded: when there are too many, those that are full again are
+// forgotten, which changes nothing, and if that is not enough the longest unused ones.
+type limiters struct {
+	every time.Duration
+	burst int
+	most  int
+
+	mu    sync.Mutex
+	byKey map[string]*bucket
+}
+
+type bucket struct {
+	*rate.Limiter
+	used time.Time
+}
+
+func newLimiters(every time.Duration, burst, most int) *limiters {
+	return &limiters{every: every, burst: burst, most: most, byKey: make(map[string]*bucket)}
+}
+
+// allow takes one attempt of a key.
+func (l *limiters) allow(key string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.byKey[key]
+	if b == nil {
+		if len(l.byKey) >= l.most {
+			l.shrink(now)
+		}
+		b = &bucket{Limiter: rate.NewLimiter(rate.Every(l.every), l.burst)}
+		l.byKey[key] = b
+	}
+	b.used = now
+	return b.AllowN(now, 1)
+}
+
+// forget gives a key all its attempts back.
+func (l *limiters) forget(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.byKey, key)
+}
+
+func (l *limiters) shrink(now time.Time) {
+	full := l.every * time.Duration(l.burst)
+	for key, b := range l.byKey {
+		if now.Sub(b.used) >= full {
+			delete(l.byKey, key)
+		}
+	}
+	// Somebody has sent very many names. A tenth goes, the oldest half of what a random look finds.
+	for limit := full / 2; len(l.byKey) >= l.most; limit /= 2 {
+		for key, b := range l.byKey {
+			if now.Sub(b.used) >= limit {
+				delete(l.byKey, key)
+			}
+			if len(l.byKey) < l.most*9/10 {
+				return
+			}
+		}
+	}
+}
+
+// addressKey is whom an address stands for: a customer's whole network with IPv6.
+func addressKey(address string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	a = a.Unmap()
+	if a.Is6() {
+		if p, err := a.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return a.String()
+}
+
+// nameKey is whom a typed name stands for: names are compared without case (spec §2.7).
+func nameKey(name string) string {
+	const longest = 64 // the column holds 50
+	name = strings.ToLower(strings.TrimSpace(name))
+	return name[:min(len(name), longest)]
+}

@@ -1,0 +1,135 @@
+package auth
+
+import (
+	"context"
+	"crypto/md5"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// The cost of a password check: 19 MiB and two passes is OWASP's floor for one lane and takes some 40 ms here. The values
+// stand in every hash, so that raising them leaves the old hashes readable.
+const (
+	argonMemoryKiB = 19 * 1024
+	argonPasses    = 2
+	argonLanes     = 1
+	argonKeyBytes  = 32
+	argonSaltBytes = 16
+)
+
+// MaxPasswordBytes bounds what is hashed; nobody types more.
+const MaxPasswordBytes = 1000
+
+// Passwords hashes and checks passwords, a few at a time: each costs memory, and anybody may ask.
+type Passwords struct {
+	slots chan struct{}
+	dummy string // what the password of a name that does not exist is checked against
+}
+
+// NewPasswords allows a number of hashes at a time, at least one.
+func NewPasswords(atATime int) *Passwords {
+	p := &Passwords{slots: make(chan struct{}, max(1, atATime))}
+	p.dummy = hash(rand.Text())
+	return p
+}
+
+// Hash makes the text to store.
+func (p *Passwords) Hash(ctx context.Context, password string) (string, error) {
+	if err := p.enter(ctx); err != nil {
+		return "", err
+	}
+	defer p.leave()
+	return hash(password), nil
+}
+
+// Check says whether a password fits a stored hash, and whether the hash is of an old kind that is to be replaced:
+// XXL-JOB's MD5 (up to 3.1) or SHA-256 (since 3.2), both without salt, or our own with other costs.
+func (p *Passwords) Check(ctx context.Context, stored, password string) (ok, old bool, err error) {
+	if err := p.enter(ctx); err != nil {
+		return false, false, err
+	}
+	defer p.leave()
+	if len(password) > MaxPasswordBytes {
+		return false, false, nil
+	}
+	if strings.HasPrefix(stored, "$argon2id$") {
+		return checkArgon(stored, password)
+	}
+	var sum []byte
+	switch len(stored) {
+	case 2 * md5.Size:
+		s := md5.Sum([]byte(password))
+		sum = s[:]
+	case 2 * sha256.Size:
+		s := sha256.Sum256([]byte(password))
+		sum = s[:]
+	default:
+		return false, false, nil
+	}
+	ok = subtle.ConstantTimeCompare([]byte(hex.EncodeToString(sum)), []byte(strings.ToLower(stored))) == 1
+	return ok, ok, nil
+}
+
+// Waste takes as long as a check, for a name that does not exist: the time of an answer must not tell which names do.
+func (p *Passwords) Waste(ctx context.Context, password string) {
+	_, _, _ = p.Check(ctx, p.dummy, password)
+}
+
+func (p *Passwords) enter(ctx context.Context) error {
+	select {
+	case p.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a password check: %w", ctx.Err())
+	}
+}
+
+func (p *Passwords) leave() { <-p.slots }
+
+func hash(password string) string {
+	salt := make([]byte, argonSaltBytes)
+	_, _ = rand.Read(salt) // never fails: the program ends when there is no randomness
+	key := argon2.IDKey([]byte(password), salt, argonPasses, argonMemoryKiB, argonLanes, argonKeyBytes)
+	enc := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemoryKiB, argonPasses, argonLanes,
+		enc.EncodeToString(salt), enc.EncodeToString(key))
+}
+
+func checkArgon(stored, password string) (ok, old bool, err error) {
+	parts := strings.Split(stored, "$")
+	if len(parts) != 6 {
+		return false, false, nil
+	}
+	var version int
+	var memory, passes uint32
+	var lanes uint8
+	if _, err := fmt.Sscanf(parts[2], "v=%d", &version); err != nil || version != argon2.Version {
+		return false, false, nil
+	}
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &passes, &lanes); err != nil {
+		return false, false, nil
+	}
+	// A hash written into the table by hand must not be able to stop the program.
+	if memory < 8 || memory > 1<<20 || passes < 1 || passes > 100 || lanes < 1 || lanes > 16 {
+		return false, false, nil
+	}
+	salt, err1 := base64.RawStdEncoding.DecodeString(parts[4])
+	want, err2 := base64.RawStdEncoding.DecodeString(parts[5])
+	if err1 != nil || err2 != nil || len(want) < 16 || len(want) > 128 {
+		return false, false, nil
+	}
+	got := argon2.IDKey([]byte(password), salt, passes, memory, lanes, uint32(len(want)))
+	ok = subtle.ConstantTimeCompare(got, want) == 1
+	old = ok && (memory != argonMemoryKiB || passes != argonPasses || lanes != argonLanes)
+	return ok, old, nil
+}
+
+// NewPassword makes a random password that can be read aloud and typed: 26 letters and digits, 130 bits.
+func NewPassword() string { return strings.ToLower(rand.Text()) }

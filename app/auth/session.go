@@ -1,0 +1,174 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gorilla/sessions"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+const (
+	cookieName  = "punctual"
+	cookieField = "id"
+
+	// idleLimit ends a session that nobody uses; each use moves the end.
+	idleLimit = 12 * time.Hour
+	// rememberLimit is the life of a session whose user asked to stay logged in.
+	rememberLimit = 30 * 24 * time.Hour
+	// touchEvery bounds how often a used session is written.
+	touchEvery = 5 * time.Minute
+)
+
+// ErrNoSession means that a request belongs to nobody.
+var ErrNoSession = errors.New("not logged in")
+
+// Sessions opens, finds and ends login sessions.
+type Sessions struct {
+	pool    *db.Pool
+	queries *db.Queries
+	cookies *sessions.CookieStore
+	now     func() time.Time
+}
+
+// NewSessions keeps sessions in a database. The keys sign and encrypt the cookie, 32 bytes each; every admin of the
+// installation must have the same.
+func NewSessions(pool *db.Pool, signKey, encryptKey []byte, now func() time.Time) *Sessions {
+	store := sessions.NewCookieStore(signKey, encryptKey)
+	store.MaxAge(int(rememberLimit / time.Second))
+	return &Sessions{pool: pool, queries: db.New(), cookies: store, now: now}
+}
+
+// Open starts a session and sets its cookie. A session the browser had before is ended: whoever logs in anew gets a new
+// id, so that one planted beforehand is worth nothing.
+func (s *Sessions) Open(w http.ResponseWriter, r *http.Request, p Principal, remember bool, address string) error {
+	if err := s.end(r); err != nil {
+		return err
+	}
+	id, now := rand.Text()+rand.Text(), s.now()
+	life := idleLimit
+	if remember {
+		life = rememberLimit
+	}
+	err := s.queries.InsertSession(r.Context(), s.pool, db.InsertSessionParams{
+		ID: rowID(id), UserID: p.UserID, CreatedAt: now.UnixMilli(), SeenAt: now.UnixMilli(), ExpiresAt: now.Add(life).UnixMilli(),
+		Address: short(address, 64), Agent: short(r.UserAgent(), 255),
+	})
+	if err != nil {
+		return fmt.Errorf("open session: %w", err)
+	}
+	cookie := s.cookie(r)
+	cookie.Values[cookieField] = id
+	cookie.Options = options(r)
+	if remember {
+		cookie.Options.MaxAge = int(rememberLimit / time.Second)
+	}
+	if err := s.cookies.Save(r, w, cookie); err != nil {
+		return fmt.Errorf("write session cookie: %w", err)
+	}
+	return nil
+}
+
+// Find says who makes a request; [ErrNoSession] if nobody.
+func (s *Sessions) Find(r *http.Request) (Principal, error) {
+	id := s.id(r)
+	if id == "" {
+		return Principal{}, ErrNoSession
+	}
+	ctx, now := r.Context(), s.now()
+	row, err := s.queries.GetSession(ctx, s.pool, db.GetSessionParams{ID: rowID(id), NowMs: now.UnixMilli()})
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return Principal{}, ErrNoSession
+	} else if err != nil {
+		return Principal{}, fmt.Errorf("find session: %w", err)
+	}
+	if now.UnixMilli()-row.SeenAt >= touchEvery.Milliseconds() {
+		expires := row.ExpiresAt
+		if expires-row.SeenAt <= idleLimit.Milliseconds() && expires-row.CreatedAt < rememberLimit.Milliseconds() {
+			expires = now.Add(idleLimit).UnixMilli()
+		}
+		// A session that could not be touched is still good until its end.
+		_ = s.queries.TouchSession(ctx, s.pool, db.TouchSessionParams{ID: row.ID, SeenAt: now.UnixMilli(), ExpiresAt: expires})
+	}
+	return NewPrincipal(row.UserID, row.Username, row.Role, row.Permission), nil
+}
+
+// Close ends the session of a request and takes its cookie back.
+func (s *Sessions) Close(w http.ResponseWriter, r *http.Request) error {
+	if err := s.end(r); err != nil {
+		return err
+	}
+	cookie := s.cookie(r)
+	delete(cookie.Values, cookieField)
+	cookie.Options = options(r)
+	cookie.Options.MaxAge = -1
+	return s.cookies.Save(r, w, cookie)
+}
+
+// EndAll ends every session of a user, after a change of the password.
+func (s *Sessions) EndAll(ctx context.Context, userID int64) error {
+	_, err := s.queries.DeleteSessionsOfUser(ctx, s.pool, userID)
+	return err
+}
+
+// Clean deletes sessions that have ended by themselves.
+func (s *Sessions) Clean(ctx context.Context) error {
+	_, err := s.queries.DeleteSessionsBefore(ctx, s.pool, s.now().UnixMilli())
+	return err
+}
+
+func (s *Sessions) end(r *http.Request) error {
+	id := s.id(r)
+	if id == "" {
+		return nil
+	}
+	if err := s.queries.DeleteSession(r.Context(), s.pool, rowID(id)); err != nil {
+		return fmt.Errorf("end session: %w", err)
+	}
+	return nil
+}
+
+// cookie is the request's cookie, a fresh one if it has none or one that cannot be read: it may be of another
+// installation on the same host.
+func (s *Sessions) cookie(r *http.Request) *sessions.Session {
+	cookie, _ := s.cookies.New(r, cookieName)
+	return cookie
+}
+
+func (s *Sessions) id(r *http.Request) string {
+	id, _ := s.cookie(r).Values[cookieField].(string)
+	return id
+}
+
+// rowID is where the session of a cookie is kept.
+func rowID(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:])
+}
+
+func options(r *http.Request) *sessions.Options {
+	return &sessions.Options{Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: IsHTTPS(r)}
+}
+
+// IsHTTPS says whether the browser spoke TLS, to us or to a proxy before us. Somebody who forges the header only loses
+// their own cookie.
+func IsHTTPS(r *http.Request) bool {
+	return r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+}
+
+func short(s string, characters int) string {
+	s = strings.ToValidUTF8(s, "")
+	if utf8.RuneCountInString(s) <= characters {
+		return s
+	}
+	return string([]rune(s)[:characters])
+}
