@@ -1,0 +1,98 @@
+// Package manage holds the use cases that every face of the program shares: what the console does with a click and the job
+// API with a request. Each takes the [auth.Principal] who asks and enforces what it may do, so that no face can forget it.
+// Refusals are [problem.Error]s, which say a kind and a message; how they are drawn is for the faces.
+package manage
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+// Engine is what the use cases need of the scheduler.
+type Engine interface {
+	Trigger(ctx context.Context, r scheduler.TriggerRequest) ([]int64, error)
+	Kill(ctx context.Context, logID int64, user string) error
+	ReadLog(ctx context.Context, logID int64, fromLine int) (wire.LogResult, error)
+	Addresses(groupID int64) []scheduler.AddressState
+	JobsChanged()
+	GroupsChanged(ctx context.Context) error
+}
+
+// Config is what the use cases are made of.
+type Config struct {
+	Pool   *db.Pool
+	Engine Engine
+	Zone   *time.Location   // in which cron texts are read; default the pool's
+	Now    func() time.Time // default time.Now
+	// Allow says which addresses may be called although no executor registered them; see [ParseAllow].
+	Allow Allow
+	// NoScripts refuses new scripts and changes of scripts (the jobs that exist go on).
+	NoScripts bool
+}
+
+func (c Config) withDefaults() Config {
+	if c.Zone == nil {
+		c.Zone = c.Pool.Zone()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+// Service is every use case; [Service.Jobs] and the others share its parts.
+type Service struct {
+	Jobs   *Jobs
+	Groups *Groups
+	Runs   *Runs
+}
+
+// New makes the use cases.
+func New(cfg Config) *Service {
+	cfg = cfg.withDefaults()
+	q := db.New()
+	groups := &Groups{cfg: cfg, queries: q}
+	return &Service{Groups: groups, Jobs: &Jobs{cfg: cfg, queries: q, groups: groups}, Runs: &Runs{cfg: cfg, queries: q}}
+}
+
+// forbidden refuses what the principal may not do.
+func forbidden() error { return &problem.Error{Kind: problem.Forbidden} }
+
+// requireAdmin refuses everybody but administrators.
+func requireAdmin(p auth.Principal) error {
+	if !p.Admin {
+		return forbidden()
+	}
+	return nil
+}
+
+// scope turns "one group, or 0 for all" into what the list queries take. A group that p may not use gives an empty list
+// rather than a refusal: a link with a filter in it then shows nothing, and tells nothing either.
+func scope(p auth.Principal, groupID int64) (all int64, ids []int64) {
+	if groupID != 0 {
+		if p.CanUseGroup(groupID) {
+			return 0, []int64{groupID}
+		}
+		return 0, nil
+	}
+	ids, everything := p.Groups()
+	if everything {
+		return 1, nil
+	}
+	return 0, ids
+}
+
+var likeEscaper = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
+
+// contains is the pattern that finds a text anywhere; ! escapes the wildcards, which have no meaning to people.
+func contains(text string) string { return "%" + likeEscaper.Replace(text) + "%" }
+
+func nullTime(t time.Time) sql.NullTime { return sql.NullTime{Time: t, Valid: true} }

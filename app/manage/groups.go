@@ -1,0 +1,283 @@
+package manage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+// Ways a group gets its addresses, as xxl_job_group.address_type has them (spec §3.7).
+const (
+	AddressAuto   = 0 // executors register
+	AddressManual = 1 // somebody types them
+)
+
+// Groups are the use cases of executor groups. Everybody sees the groups they may use; only administrators change them.
+type Groups struct {
+	cfg     Config
+	queries *db.Queries
+}
+
+// The names of a group's fields, by which a problem.Field finds its place in a form.
+const (
+	GroupAppName   = "app_name"
+	GroupTitle     = "title"
+	GroupType      = "type"
+	GroupAddresses = "addresses"
+)
+
+// GroupInput is a group as somebody wants to save it.
+type GroupInput struct {
+	AppName   string
+	Title     string
+	Manual    bool
+	Addresses string // of a manual group, in any layout
+	// Version is what [GroupVersion] said when the form was drawn; empty asks for no check.
+	Version string
+}
+
+// GroupVersion changes with every change of a group by a person: the way to notice that two edit at the same time. The
+// registry writes the addresses of automatic groups all the time, so those and the time of change do not count.
+func GroupVersion(g db.Group) string {
+	v := fmt.Sprintf("%s|%s|%d", g.AppName, g.Title, g.AddressType)
+	if g.AddressType == AddressManual {
+		v += "|" + string(g.AddressList)
+	}
+	return digest(v)
+}
+
+// List is every group the principal may use, in the order of upstream: by app name.
+func (s *Groups) List(ctx context.Context, p auth.Principal) ([]db.Group, error) {
+	all, err := s.queries.ListGroups(ctx, s.cfg.Pool)
+	if err != nil {
+		return nil, fmt.Errorf("list groups: %w", db.Error(err))
+	}
+	visible := all[:0]
+	for _, g := range all {
+		if p.CanUseGroup(g.ID) {
+			visible = append(visible, g)
+		}
+	}
+	return visible, nil
+}
+
+// Get is one group.
+func (s *Groups) Get(ctx context.Context, p auth.Principal, id int64) (db.Group, error) {
+	if !p.CanUseGroup(id) {
+		return db.Group{}, forbidden()
+	}
+	g, err := s.queries.GetGroup(ctx, s.cfg.Pool, id)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return g, problem.New(problem.NotFound, "problem.group.gone")
+	}
+	return g, err
+}
+
+// Addresses is the state of a group's addresses.
+func (s *Groups) Addresses(p auth.Principal, id int64) []scheduler.AddressState {
+	if !p.CanUseGroup(id) {
+		return nil
+	}
+	return s.cfg.Engine.Addresses(id)
+}
+
+// CountJobs is how many jobs belong to a group.
+func (s *Groups) CountJobs(ctx context.Context, id int64) (int64, error) {
+	n, err := s.queries.CountJobsOfGroup(ctx, s.cfg.Pool, id)
+	return n, db.Error(err)
+}
+
+// CountAll is how many groups there are, whoever may use them: the last one cannot be deleted.
+func (s *Groups) CountAll(ctx context.Context) (int64, error) {
+	n, err := s.queries.CountGroups(ctx, s.cfg.Pool)
+	return n, db.Error(err)
+}
+
+// Create makes a group and returns its id.
+func (s *Groups) Create(ctx context.Context, p auth.Principal, in GroupInput) (int64, error) {
+	if err := requireAdmin(p); err != nil {
+		return 0, err
+	}
+	in, list, fields := s.check(in, "")
+	if len(fields) > 0 {
+		return 0, problem.InvalidFields(fields...)
+	}
+	var id int64
+	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		if err := s.unique(ctx, tx, in.AppName, 0); err != nil {
+			return err
+		}
+		var err error
+		id, err = s.queries.InsertGroup(ctx, tx, db.InsertGroupParams{
+			AppName: in.AppName, Title: in.Title, AddressType: addressType(in), AddressList: db.Text(list), UpdateTime: s.wall(),
+		})
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("create group: %w", err)
+	}
+	return id, s.cfg.Engine.GroupsChanged(ctx)
+}
+
+// Update changes a group. An automatic group keeps the addresses that the registry gave it.
+func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in GroupInput) error {
+	if err := requireAdmin(p); err != nil {
+		return err
+	}
+	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		old, err := s.queries.GetGroup(ctx, tx, id)
+		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+			return problem.New(problem.NotFound, "problem.group.gone")
+		} else if err != nil {
+			return err
+		}
+		if in.Version != "" && in.Version != GroupVersion(old) {
+			return problem.New(problem.Conflict, "problem.changed")
+		}
+		in, list, fields := s.check(in, old.AppName)
+		if len(fields) > 0 {
+			return problem.InvalidFields(fields...)
+		}
+		if in.AppName != old.AppName {
+			if err := s.unique(ctx, tx, in.AppName, id); err != nil {
+				return err
+			}
+		}
+		if !in.Manual && old.AddressType == AddressAuto && in.AppName == old.AppName {
+			list = string(old.AddressList)
+		}
+		_, err = s.queries.UpdateGroup(ctx, tx, db.UpdateGroupParams{
+			ID: id, AppName: in.AppName, Title: in.Title, AddressType: addressType(in), AddressList: db.Text(list), UpdateTime: s.wall(),
+		})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("update group: %w", err)
+	}
+	return s.cfg.Engine.GroupsChanged(ctx)
+}
+
+// Delete removes a group that no job belongs to, and what its executors registered. The last group stays, as upstream
+// has it: there is always one to create a job in.
+func (s *Groups) Delete(ctx context.Context, p auth.Principal, id int64) error {
+	if err := requireAdmin(p); err != nil {
+		return err
+	}
+	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		g, err := s.queries.GetGroup(ctx, tx, id)
+		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+			return problem.New(problem.NotFound, "problem.group.gone")
+		} else if err != nil {
+			return err
+		}
+		jobs, err := s.queries.CountJobsOfGroup(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if jobs > 0 {
+			return problem.New(problem.Conflict, "problem.group.jobs", "Count", jobs)
+		}
+		all, err := s.queries.CountGroups(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if all == 1 {
+			return problem.New(problem.Conflict, "problem.group.last")
+		}
+		if _, err := s.queries.DeleteGroup(ctx, tx, id); err != nil {
+			return err
+		}
+		// Another group may share the app name in a database that upstream wrote.
+		sharing, err := s.queries.CountGroupsByAppName(ctx, tx, db.CountGroupsByAppNameParams{AppName: g.AppName, ExceptID: id})
+		if err != nil || sharing > 0 {
+			return err
+		}
+		_, err = s.queries.DeleteRegistryOfKey(ctx, tx, g.AppName)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("delete group: %w", err)
+	}
+	return s.cfg.Engine.GroupsChanged(ctx)
+}
+
+// appNameRule is upstream's form rule (spec §5.7) with its length.
+var appNameRule = regexp.MustCompile(`^[a-z][a-z0-9-]{3,63}$`)
+
+const maxGroupTitle = 64
+
+// check reads and judges a group. A name that the group has already is kept even if it would not be given today.
+func (s *Groups) check(in GroupInput, oldName string) (GroupInput, string, []problem.Field) {
+	in.AppName, in.Title = strings.TrimSpace(in.AppName), strings.TrimSpace(in.Title)
+	var fields []problem.Field
+	add := func(name, key string, args ...any) {
+		fields = append(fields, problem.Field{Name: name, Key: key, Args: args})
+	}
+	switch {
+	case in.AppName == "":
+		add(GroupAppName, "job.error.required")
+	case in.AppName != oldName && !appNameRule.MatchString(in.AppName):
+		add(GroupAppName, "group.error.appname")
+	}
+	switch {
+	case in.Title == "":
+		add(GroupTitle, "job.error.required")
+	case utf8.RuneCountInString(in.Title) > maxGroupTitle:
+		add(GroupTitle, "job.error.too_long", "Max", maxGroupTitle)
+	}
+	list := ""
+	if in.Manual {
+		addresses, bad := normalAddresses(in.Addresses)
+		list = strings.Join(addresses, ",")
+		switch {
+		case bad != "":
+			add(GroupAddresses, "group.error.address", "Value", bad)
+		case len(addresses) == 0:
+			add(GroupAddresses, "job.error.required")
+		case len(list) > 60_000: // the column holds 65,535 bytes
+			add(GroupAddresses, "job.error.too_long", "Max", 60_000)
+		}
+	}
+	return in, list, fields
+}
+
+func (s *Groups) unique(ctx context.Context, tx *sql.Tx, appName string, except int64) error {
+	n, err := s.queries.CountGroupsByAppName(ctx, tx, db.CountGroupsByAppNameParams{AppName: appName, ExceptID: except})
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		return problem.InvalidFields(problem.Field{Name: GroupAppName, Key: "group.error.taken"})
+	}
+	return nil
+}
+
+func (s *Groups) wall() sql.NullTime { return nullTime(s.cfg.Pool.Wall(s.cfg.Now())) }
+
+func addressType(in GroupInput) int64 {
+	if in.Manual {
+		return AddressManual
+	}
+	return AddressAuto
+}
+
+// GroupAddressList is the stored list of a group's addresses.
+func GroupAddressList(g db.Group) []string { return splitAddresses(string(g.AddressList)) }
+
+// Updated is when a group was changed last; zero when the table does not say.
+func (s *Groups) Updated(g db.Group) time.Time {
+	if !g.UpdateTime.Valid {
+		return time.Time{}
+	}
+	return s.cfg.Pool.FromWall(g.UpdateTime.Time)
+}

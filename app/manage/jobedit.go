@@ -1,0 +1,332 @@
+package manage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// JobInput is a job as somebody wants to save it.
+type JobInput struct {
+	jobspec.Job
+	Group int64
+	// Version is what [JobVersion] said when the form was drawn; empty asks for no check.
+	Version string
+}
+
+// FieldGroup is the name of JobInput.Group in a problem.Field; the others are jobspec's.
+const FieldGroup = "group"
+
+// JobVersion changes with every change of a definition by a person, and not with its runs.
+func JobVersion(j db.Job) string {
+	return digest(fmt.Sprintf("%d|%q|%q|%q|%s|%q|%s|%s|%q|%q|%s|%d|%d|%s|%q|%q", j.JobGroup, j.JobDesc, j.Author, j.AlarmEmail,
+		j.ScheduleType, j.ScheduleConf, j.MisfireStrategy, j.ExecutorRouteStrategy, j.ExecutorHandler, j.ExecutorParam,
+		j.ExecutorBlockStrategy, j.ExecutorTimeout, j.ExecutorFailRetryCount, j.GlueType, j.GlueSource, j.ChildJobIDs))
+}
+
+// keptVersions is how many versions of a script are kept, as upstream does (spec §5.5).
+const keptVersions = 30
+
+// Create makes a job, stopped, and returns its id.
+func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64, error) {
+	in.ID, in.Job = 0, in.Job.Normalize()
+	if err := s.check(ctx, s.cfg.Pool, p, in, nil); err != nil {
+		return 0, err
+	}
+	isScript := in.Glue != wire.GlueBean
+	if isScript && s.cfg.NoScripts {
+		return 0, scriptsRefused()
+	}
+	now := s.wall()
+	var id int64
+	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		var err error
+		id, err = s.queries.InsertJob(ctx, tx, db.InsertJobParams{
+			JobGroup: in.Group, JobDesc: in.Name, AddTime: now, UpdateTime: now, Author: db.Text(in.Author),
+			AlarmEmail: db.Text(in.AlarmEmail), ScheduleType: in.ScheduleType, ScheduleConf: db.Text(in.ScheduleConf),
+			MisfireStrategy: in.Misfire, ExecutorRouteStrategy: in.Route, ExecutorHandler: db.Text(in.Handler),
+			ExecutorParam: db.Text(in.Param), ExecutorBlockStrategy: db.Text(in.Block), ExecutorTimeout: int64(in.TimeoutSeconds),
+			ExecutorFailRetryCount: int64(in.Retries), GlueType: in.Glue, GlueSource: db.Text(in.GlueSource),
+			GlueRemark: db.Text(in.GlueRemark), GlueUpdateTime: now, ChildJobIDs: db.Text(in.ChildJobIDs),
+		})
+		if err != nil || !isScript {
+			return err
+		}
+		return s.keepVersion(ctx, tx, id, in, now)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("create job: %w", err)
+	}
+	return id, nil
+}
+
+// errRaced means that the scheduler moved the job's times between reading and writing it.
+var errRaced = errors.New("the job changed meanwhile")
+
+// Update changes a job. When it runs and its schedule changed, its next time is computed from now; otherwise the schedule
+// goes on undisturbed. The GLUE type never changes; a script's source does, as a new version.
+func (s *Jobs) Update(ctx context.Context, p auth.Principal, id int64, in JobInput) error {
+	in.ID, in.Job = id, in.Job.Normalize()
+	if _, err := s.Get(ctx, p, id); err != nil {
+		return err
+	}
+	// A claim may come between the read and the guarded write; it does so at most once a due time.
+	for range 10 {
+		err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error { return s.update(ctx, tx, p, in) })
+		if errors.Is(err, errRaced) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("update job: %w", err)
+		}
+		s.cfg.Engine.JobsChanged()
+		return nil
+	}
+	return problem.New(problem.Conflict, "problem.changed")
+}
+
+func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobInput) error {
+	old, err := s.queries.GetJob(ctx, tx, in.ID)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return problem.New(problem.NotFound, "problem.job.gone")
+	} else if err != nil {
+		return err
+	}
+	if !p.CanUseGroup(old.JobGroup) { // upstream asks only about the group the job moves to
+		return forbidden()
+	}
+	if in.Version != "" && in.Version != JobVersion(old) {
+		return problem.New(problem.Conflict, "problem.changed")
+	}
+	in.Glue = old.GlueType
+	in.Job = in.Job.Normalize() // whose rules depend on the type
+	if in.Glue == wire.GlueBean {
+		in.GlueSource = string(old.GlueSource)
+	}
+	if err := s.check(ctx, tx, p, in, &old); err != nil {
+		return err
+	}
+	next := old.TriggerNextTime
+	running := old.TriggerStatus == int64(jobspec.StatusRunning)
+	if running && (in.ScheduleType != old.ScheduleType || in.ScheduleConf != string(old.ScheduleConf)) {
+		at, err := s.next(in.ScheduleType, in.ScheduleConf)
+		if err != nil {
+			return err
+		}
+		next = at.UnixMilli()
+	}
+	now := s.wall()
+	n, err := s.queries.UpdateJob(ctx, tx, db.UpdateJobParams{
+		ID: in.ID, OldNextTime: old.TriggerNextTime, OldStatus: old.TriggerStatus, NewNextTime: next, UpdateTime: now,
+		JobGroup: in.Group, JobDesc: in.Name, Author: db.Text(in.Author), AlarmEmail: db.Text(in.AlarmEmail),
+		ScheduleType: in.ScheduleType, ScheduleConf: db.Text(in.ScheduleConf), MisfireStrategy: in.Misfire,
+		ExecutorRouteStrategy: in.Route, ExecutorHandler: db.Text(in.Handler), ExecutorParam: db.Text(in.Param),
+		ExecutorBlockStrategy: db.Text(in.Block), ExecutorTimeout: int64(in.TimeoutSeconds),
+		ExecutorFailRetryCount: int64(in.Retries), ChildJobIDs: db.Text(in.ChildJobIDs),
+	})
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return errRaced
+	}
+	if in.Glue == wire.GlueBean || in.GlueSource == string(old.GlueSource) {
+		return nil
+	}
+	if s.cfg.NoScripts {
+		return scriptsRefused()
+	}
+	// The executor recognises a version by its time, so two versions must not share a second.
+	if old.GlueUpdateTime.Valid && !now.Time.After(old.GlueUpdateTime.Time) {
+		now.Time = old.GlueUpdateTime.Time.Add(time.Second)
+	}
+	_, err = s.queries.UpdateJobSource(ctx, tx, db.UpdateJobSourceParams{
+		ID: in.ID, GlueSource: db.Text(in.GlueSource), GlueRemark: db.Text(in.GlueRemark), GlueUpdateTime: now, UpdateTime: s.wall(),
+	})
+	if err != nil {
+		return err
+	}
+	return s.keepVersion(ctx, tx, in.ID, in, now)
+}
+
+// keepVersion adds a script's source to its history and forgets the oldest beyond what is kept.
+func (s *Jobs) keepVersion(ctx context.Context, tx *sql.Tx, id int64, in JobInput, now sql.NullTime) error {
+	err := s.queries.InsertGlueVersion(ctx, tx, db.InsertGlueVersionParams{
+		JobID: id, GlueType: db.Text(in.Glue), GlueSource: db.Text(in.GlueSource), GlueRemark: in.GlueRemark, AddTime: now, UpdateTime: now,
+	})
+	if err != nil {
+		return err
+	}
+	old, err := s.queries.ListGlueVersionIDs(ctx, tx, db.ListGlueVersionIDsParams{JobID: id, Limit: 1, Offset: keptVersions})
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	return s.queries.DeleteGlueVersionsUpTo(ctx, tx, db.DeleteGlueVersionsUpToParams{JobID: id, ID: old[0]})
+}
+
+// Start makes a job due from now on. A job that runs already is left as it is.
+func (s *Jobs) Start(ctx context.Context, p auth.Principal, id int64) error {
+	j, err := s.Get(ctx, p, id)
+	if err != nil {
+		return err
+	}
+	if j.TriggerStatus == int64(jobspec.StatusRunning) {
+		return nil
+	}
+	if !j.ScheduleType.Schedules() {
+		return problem.New(problem.Conflict, "problem.job.noschedule")
+	}
+	at, err := s.next(j.ScheduleType, string(j.ScheduleConf))
+	if err != nil {
+		if p, ok := errors.AsType[*problem.Error](err); ok {
+			p.Kind = problem.Conflict // there is no form to show the field in
+		}
+		return err
+	}
+	_, err = s.queries.StartJob(ctx, s.cfg.Pool, db.StartJobParams{ID: id, NextTime: at.UnixMilli(), UpdateTime: s.wall()})
+	if err != nil {
+		return fmt.Errorf("start job: %w", db.Error(err))
+	}
+	s.cfg.Engine.JobsChanged()
+	return nil
+}
+
+// Stop ends a job's schedule. Runs that are under way go on.
+func (s *Jobs) Stop(ctx context.Context, p auth.Principal, id int64) error {
+	if _, err := s.Get(ctx, p, id); err != nil {
+		return err
+	}
+	if _, err := s.queries.StopJob(ctx, s.cfg.Pool, db.StopJobParams{ID: id, UpdateTime: s.wall()}); err != nil {
+		return fmt.Errorf("stop job: %w", db.Error(err))
+	}
+	s.cfg.Engine.JobsChanged()
+	return nil
+}
+
+// A job may have millions of runs. They go in rounds after the job itself, for as long as somebody waits for a page; what
+// is left then belongs to no job any more and goes with the log's retention.
+const (
+	deleteRound = 1000
+	deleteFor   = 5 * time.Second
+)
+
+// Delete removes a job, its script's history and its runs. Runs that are under way go on and are no longer recorded.
+func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
+	if _, err := s.Get(ctx, p, id); err != nil {
+		return err
+	}
+	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		if _, err := s.queries.DeleteJob(ctx, tx, id); err != nil {
+			return err
+		}
+		return s.queries.DeleteGlueVersionsOfJob(ctx, tx, id)
+	})
+	if err != nil {
+		return fmt.Errorf("delete job: %w", err)
+	}
+	s.cfg.Engine.JobsChanged()
+	ctx, cancel := context.WithTimeout(ctx, deleteFor)
+	defer cancel()
+	for {
+		n, err := s.queries.DeleteRunsOfJob(ctx, s.cfg.Pool, db.DeleteRunsOfJobParams{JobID: id, Limit: deleteRound})
+		if err != nil || n < deleteRound {
+			return nil // the job is gone, which is what was asked
+		}
+	}
+}
+
+// next is the first time of a schedule from now on. Without one a running job could not be saved, nor a job started.
+func (s *Jobs) next(t jobspec.ScheduleType, conf string) (time.Time, error) {
+	if !t.Schedules() {
+		return time.Time{}, problem.InvalidFields(problem.Field{Name: jobspec.FieldScheduleType, Key: "job.error.noschedule"})
+	}
+	at, err := jobspec.Next(t, conf, s.cfg.Now(), s.cfg.Zone)
+	if err != nil {
+		return at, scheduleFault(err)
+	}
+	if at.IsZero() {
+		return at, problem.InvalidFields(problem.Field{Name: jobspec.FieldCron, Key: string(jobspec.CodeNoTime)})
+	}
+	return at, nil
+}
+
+// scheduleFault says what is wrong with a schedule.
+func scheduleFault(err error) error {
+	if e, ok := jobspec.ScheduleError(err); ok {
+		return problem.InvalidFields(SpecField(e))
+	}
+	return err
+}
+
+// SpecField is a fault of a definition as forms show it.
+func SpecField(e jobspec.FieldError) problem.Field {
+	f := problem.Field{Name: e.Field, Key: string(e.Code), Args: e.Args}
+	if e.CronField != "" {
+		f.Noun = "cron.field." + string(e.CronField)
+	}
+	return f
+}
+
+// check judges a definition by itself (jobspec) and by what is around it: the group, the children.
+func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobInput, old *db.Job) error {
+	var fields []problem.Field
+	for _, e := range jobspec.Validate(in.Job) {
+		// An adopted job keeps what it has, even if it could not be saved so today.
+		if old != nil && e.Field == jobspec.FieldScheduleType && in.ScheduleType == old.ScheduleType {
+			continue
+		}
+		fields = append(fields, SpecField(e))
+	}
+	if !p.CanUseGroup(in.Group) {
+		// Whether the group exists is nobody's business who may not use it.
+		fields = append(fields, problem.Field{Name: FieldGroup, Key: "job.error.group"})
+	} else if _, err := s.queries.GetGroup(ctx, tx, in.Group); err != nil {
+		if err = db.Error(err); !errors.Is(err, db.ErrNotFound) {
+			return fmt.Errorf("read group: %w", err)
+		}
+		fields = append(fields, problem.Field{Name: FieldGroup, Key: "job.error.group"})
+	}
+	if old == nil || in.ChildJobIDs != string(old.ChildJobIDs) {
+		bad, err := s.checkChildren(ctx, tx, p, in.ChildJobIDs)
+		if err != nil {
+			return err
+		}
+		fields = append(fields, bad...)
+	}
+	if len(fields) > 0 {
+		return problem.InvalidFields(fields...)
+	}
+	return nil
+}
+
+// checkChildren asks that the children exist and belong to groups the principal may use. Ids that are none have been
+// reported already.
+func (s *Jobs) checkChildren(ctx context.Context, tx db.DBTX, p auth.Principal, list string) ([]problem.Field, error) {
+	ids, _, ok := jobspec.ChildIDs(list)
+	if !ok || len(ids) == 0 {
+		return nil, nil
+	}
+	children, err := s.byID(ctx, tx, slices.Clone(ids))
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if j, ok := children[id]; !ok || !p.CanUseGroup(j.JobGroup) {
+			return []problem.Field{{Name: jobspec.FieldChildren, Key: "job.error.child_gone", Args: []any{"Value", id}}}, nil
+		}
+	}
+	return nil, nil
+}
+
+func (s *Jobs) wall() sql.NullTime { return nullTime(s.cfg.Pool.Wall(s.cfg.Now())) }
+
+func scriptsRefused() error { return problem.New(problem.Forbidden, "problem.scripts.off") }

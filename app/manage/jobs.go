@@ -1,0 +1,288 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// Jobs are the use cases of job definitions.
+type Jobs struct {
+	cfg     Config
+	queries *db.Queries
+	groups  *Groups
+}
+
+// JobFilter narrows the job list. Zero values stand for "any", except Status.
+type JobFilter struct {
+	Group   int64
+	Status  int64 // a jobspec.TriggerStatus, or AnyStatus
+	Text    string
+	Handler string
+	Author  string
+	Limit   int
+	Offset  int
+}
+
+// AnyStatus is the JobFilter.Status of jobs that run and jobs that do not.
+const AnyStatus = -1
+
+// JobList is one page of jobs.
+type JobList struct {
+	Jobs  []db.ListJobsRow
+	Total int64
+	// LastRuns are the newest runs of these jobs, by job id, for those that have one.
+	LastRuns map[int64]db.ListRunsByIDRow
+}
+
+// List is one page of the jobs that the principal may see.
+func (s *Jobs) List(ctx context.Context, p auth.Principal, f JobFilter) (JobList, error) {
+	all, groups := scope(p, f.Group)
+	id, _ := strconv.ParseInt(f.Text, 10, 64)
+	params := db.ListJobsParams{
+		AllGroups: all, GroupIds: groups, Status: f.Status, Description: contains(f.Text), ID: id,
+		Handler: db.Text(contains(f.Handler)), Author: db.Text(contains(f.Author)), Limit: int32(f.Limit), Offset: int32(f.Offset),
+	}
+	jobs, err := s.queries.ListJobs(ctx, s.cfg.Pool, params)
+	if err != nil {
+		return JobList{}, fmt.Errorf("list jobs: %w", db.Error(err))
+	}
+	list := JobList{Jobs: jobs, Total: int64(f.Offset + len(jobs))}
+	// The last page tells the total by itself.
+	if len(jobs) == f.Limit || len(jobs) == 0 && f.Offset > 0 {
+		list.Total, err = s.queries.CountJobs(ctx, s.cfg.Pool, db.CountJobsParams{
+			AllGroups: params.AllGroups, GroupIds: params.GroupIds, Status: params.Status, Description: params.Description, ID: params.ID,
+			Handler: params.Handler, Author: params.Author,
+		})
+		if err != nil {
+			return JobList{}, fmt.Errorf("count jobs: %w", db.Error(err))
+		}
+	}
+	ids := make([]int64, len(jobs))
+	for i, j := range jobs {
+		ids[i] = j.ID
+	}
+	list.LastRuns, err = s.LastRuns(ctx, ids)
+	return list, err
+}
+
+// Row is one job as the list shows it, after it was started or stopped.
+func (s *Jobs) Row(ctx context.Context, p auth.Principal, id int64) (db.ListJobsRow, error) {
+	j, err := s.Get(ctx, p, id)
+	if err != nil {
+		return db.ListJobsRow{}, err
+	}
+	return db.ListJobsRow{
+		ID: j.ID, JobGroup: j.JobGroup, JobDesc: j.JobDesc, AddTime: j.AddTime, UpdateTime: j.UpdateTime, Author: j.Author,
+		AlarmEmail: j.AlarmEmail, ScheduleType: j.ScheduleType, ScheduleConf: j.ScheduleConf, MisfireStrategy: j.MisfireStrategy,
+		ExecutorRouteStrategy: j.ExecutorRouteStrategy, ExecutorHandler: j.ExecutorHandler, ExecutorParam: j.ExecutorParam,
+		ExecutorBlockStrategy: j.ExecutorBlockStrategy, ExecutorTimeout: j.ExecutorTimeout,
+		ExecutorFailRetryCount: j.ExecutorFailRetryCount, GlueType: j.GlueType, GlueUpdateTime: j.GlueUpdateTime,
+		ChildJobIDs: j.ChildJobIDs, TriggerStatus: j.TriggerStatus, TriggerLastTime: j.TriggerLastTime, TriggerNextTime: j.TriggerNextTime,
+	}, nil
+}
+
+// LastRuns finds the newest run of each job. The jobs must be ones the principal may see.
+func (s *Jobs) LastRuns(ctx context.Context, jobIDs []int64) (map[int64]db.ListRunsByIDRow, error) {
+	last := make(map[int64]db.ListRunsByIDRow, len(jobIDs))
+	if len(jobIDs) == 0 {
+		return last, nil
+	}
+	rows, err := s.queries.ListLastRuns(ctx, s.cfg.Pool, jobIDs)
+	if err != nil {
+		return nil, fmt.Errorf("find last runs: %w", db.Error(err))
+	}
+	var ids []int64
+	for _, r := range rows {
+		if r.LogID != 0 {
+			ids = append(ids, r.LogID)
+		}
+	}
+	if len(ids) == 0 {
+		return last, nil
+	}
+	runs, err := s.queries.ListRunsByID(ctx, s.cfg.Pool, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read last runs: %w", db.Error(err))
+	}
+	for _, r := range runs {
+		last[r.JobID] = r
+	}
+	return last, nil
+}
+
+// Any says whether there is any job the principal may see.
+func (s *Jobs) Any(ctx context.Context, p auth.Principal) (bool, error) {
+	all, groups := scope(p, 0)
+	jobs, err := s.queries.ListJobs(ctx, s.cfg.Pool, db.ListJobsParams{
+		AllGroups: all, GroupIds: groups, Status: AnyStatus, Description: "%", Handler: "%", Author: "%", Limit: 1,
+	})
+	return len(jobs) > 0, db.Error(err)
+}
+
+// Get is one job.
+func (s *Jobs) Get(ctx context.Context, p auth.Principal, id int64) (db.Job, error) {
+	j, err := s.queries.GetJob(ctx, s.cfg.Pool, id)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return j, problem.New(problem.NotFound, "problem.job.gone")
+	} else if err != nil {
+		return j, fmt.Errorf("read job: %w", err)
+	}
+	if !p.CanUseGroup(j.JobGroup) {
+		return db.Job{}, forbidden()
+	}
+	return j, nil
+}
+
+// maxNames bounds the jobs in a pick list.
+const maxNames = 500
+
+// Names are the ids and names of a group's jobs, newest first, for a pick list.
+func (s *Jobs) Names(ctx context.Context, p auth.Principal, groupID int64) ([]db.ListJobNamesRow, error) {
+	if groupID == 0 || !p.CanUseGroup(groupID) {
+		return nil, nil
+	}
+	rows, err := s.queries.ListJobNames(ctx, s.cfg.Pool, db.ListJobNamesParams{JobGroup: groupID, Limit: maxNames})
+	return rows, db.Error(err)
+}
+
+// ByID are jobs by their ids, those that exist; for names beside runs, which the caller has checked.
+func (s *Jobs) ByID(ctx context.Context, ids []int64) (map[int64]db.Job, error) {
+	return s.byID(ctx, s.cfg.Pool, ids)
+}
+
+func (s *Jobs) byID(ctx context.Context, tx db.DBTX, ids []int64) (map[int64]db.Job, error) {
+	byID := make(map[int64]db.Job, len(ids))
+	if len(ids) == 0 {
+		return byID, nil
+	}
+	slices.Sort(ids)
+	rows, err := s.queries.ListJobsByID(ctx, tx, slices.Compact(ids))
+	if err != nil {
+		return nil, fmt.Errorf("read jobs: %w", db.Error(err))
+	}
+	for _, j := range rows {
+		byID[j.ID] = j
+	}
+	return byID, nil
+}
+
+// Parents are the names of the jobs whose success starts a job.
+func (s *Jobs) Parents(ctx context.Context, id int64) ([]string, error) {
+	const most = 50
+	rows, err := s.queries.ListParentsOf(ctx, s.cfg.Pool, db.ListParentsOfParams{
+		Pattern: db.Text("%" + strconv.FormatInt(id, 10) + "%"), Limit: most,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find parents: %w", db.Error(err))
+	}
+	var names []string
+	for _, r := range rows {
+		if ids, _, _ := jobspec.ChildIDs(string(r.ChildJobIDs)); slices.Contains(ids, id) {
+			names = append(names, r.JobDesc)
+		}
+	}
+	return names, nil
+}
+
+// Upcoming are the next times of a schedule from now on, at most n. Fewer mean that it ends. The error says what is wrong
+// with the schedule.
+func (s *Jobs) Upcoming(t jobspec.ScheduleType, conf string, n int) ([]time.Time, error) {
+	var times []time.Time
+	at := s.cfg.Now()
+	for range n {
+		next, err := jobspec.Next(t, conf, at, s.cfg.Zone)
+		if err != nil {
+			return nil, err
+		}
+		if next.IsZero() {
+			break
+		}
+		times = append(times, next.In(s.cfg.Zone))
+		at = next
+	}
+	return times, nil
+}
+
+// Zone is where schedules are read.
+func (s *Jobs) Zone() *time.Location { return s.cfg.Zone }
+
+// RunInput is a run by hand.
+type RunInput struct {
+	Param     *string // nil: the job's
+	Addresses string  // in any layout; empty: the group's
+	Type      jobspec.TriggerType
+}
+
+// FieldRunAddresses is the name of RunInput.Addresses in a problem.Field.
+const FieldRunAddresses = "addresses"
+
+// Trigger runs a job now, whether it is started or not, and returns the ids of its runs.
+func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunInput) ([]int64, error) {
+	j, err := s.Get(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	if in.Param != nil && len(*in.Param) > jobspec.MaxParamBytes {
+		return nil, problem.InvalidFields(problem.Field{Name: jobspec.FieldParam, Key: "job.error.too_long", Args: []any{"Max", jobspec.MaxParamBytes}})
+	}
+	addresses, err := s.chosen(ctx, j.JobGroup, in.Addresses)
+	if err != nil {
+		return nil, err
+	}
+	return s.cfg.Engine.Trigger(ctx, scheduler.TriggerRequest{
+		JobID: id, Type: in.Type, Param: in.Param, Addresses: addresses, User: p.Name,
+	})
+}
+
+// maxChosen bounds the addresses of one run by hand.
+const maxChosen = 100
+
+// chosen checks addresses typed for one run: they are the group's own, or the allow rule names them.
+func (s *Jobs) chosen(ctx context.Context, groupID int64, list string) ([]string, error) {
+	typed, bad := normalAddresses(list)
+	if bad != "" {
+		return nil, problem.InvalidFields(problem.Field{Name: FieldRunAddresses, Key: "group.error.address", Args: []any{"Value", bad}})
+	}
+	if len(typed) == 0 {
+		return nil, nil
+	}
+	if len(typed) > maxChosen {
+		return nil, problem.InvalidFields(problem.Field{Name: FieldRunAddresses, Key: "job.error.too_long", Args: []any{"Max", maxChosen}})
+	}
+	// The group's own spelling is what is called, so that its later registrations are recognised.
+	known := make(map[string]string)
+	remember := func(address string) {
+		if normal, err := NormalAddress(address); err == nil {
+			known[normal] = address
+		}
+	}
+	g, err := s.queries.GetGroup(ctx, s.cfg.Pool, groupID)
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		return nil, fmt.Errorf("read group: %w", err)
+	}
+	for _, address := range GroupAddressList(g) {
+		remember(address)
+	}
+	for _, state := range s.cfg.Engine.Addresses(groupID) {
+		remember(state.Address)
+	}
+	for i, address := range typed {
+		switch spelled, ok := known[address]; {
+		case ok:
+			typed[i] = spelled
+		case !s.cfg.Allow.Permits(address):
+			return nil, problem.InvalidFields(problem.Field{Name: FieldRunAddresses, Key: "job.error.address_not_allowed", Args: []any{"Value", address}})
+		}
+	}
+	return typed, nil
+}

@@ -1,0 +1,12 @@
+package manage
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// digest makes a version out of what a row says.
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,198 @@
+// Package problem is an error as a person or a calling program sees it: what kind it is, and a message of the catalogue
+// with its values. Use cases say the kind; only this package knows which HTTP status that is. Everything that is not a
+// problem already becomes one in [From]: the sentinels of the packages below are known there, and the rest is an internal
+// error whose detail goes to the log and not to the caller.
+package problem
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+// Kind is what went wrong, in the words of a use case.
+type Kind int
+
+// The kinds. The zero Kind is [Internal].
+const (
+	Internal        Kind = iota // our fault; the detail is in the log
+	Invalid                     // values were refused; Fields says which
+	Malformed                   // the request itself could not be read
+	Unauthenticated             // nobody is logged in
+	Forbidden                   // somebody is, but may not do this
+	NotFound
+	NoMethod    // the address exists, the method does not
+	Conflict    // a rule, or somebody else's change, stands against it
+	TooLarge    // more was sent than is accepted
+	TooMany     // too many attempts; later it may work
+	Executor    // an executor could not be asked, or refused
+	Unavailable // the database or the engine is away; later it may work
+)
+
+// Status is the HTTP status of a kind.
+func (k Kind) Status() int {
+	switch k {
+	case Invalid:
+		return http.StatusUnprocessableEntity
+	case Malformed:
+		return http.StatusBadRequest
+	case Unauthenticated:
+		return http.StatusUnauthorized
+	case Forbidden:
+		return http.StatusForbidden
+	case NotFound:
+		return http.StatusNotFound
+	case NoMethod:
+		return http.StatusMethodNotAllowed
+	case Conflict:
+		return http.StatusConflict
+	case TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case TooMany:
+		return http.StatusTooManyRequests
+	case Executor:
+		return http.StatusBadGateway
+	case Unavailable:
+		return http.StatusServiceUnavailable
+	case Internal:
+		return http.StatusInternalServerError
+	default:
+		return http.StatusInternalServerError
+	}
+}
+
+// Field is what is wrong with one field of a form.
+type Field struct {
+	Name string // as the form calls it
+	Key  string // of the message
+	Args []any  // pairs of a name and its value, as locales.Printer.T takes them
+	Noun string // key of the word that the message calls Field; empty for none
+}
+
+// Text is what is wrong, in a language.
+func (f Field) Text(p *locales.Printer) string {
+	args := f.Args
+	if f.Noun != "" {
+		args = append(slices.Clone(args), "Field", p.T(f.Noun))
+	}
+	return p.T(f.Key, args...)
+}
+
+// Error is an error that can be shown.
+type Error struct {
+	Kind   Kind
+	Key    string // of a message that says more than the kind's general one; may be empty
+	Args   []any
+	Fields []Field // with Invalid
+	Err    error   // the cause, for the log; may be nil
+}
+
+// New makes a problem with a message of its own.
+func New(kind Kind, key string, args ...any) *Error { return &Error{Kind: kind, Key: key, Args: args} }
+
+// InvalidFields makes the problem of a form whose values were refused.
+func InvalidFields(fields ...Field) *Error { return &Error{Kind: Invalid, Fields: fields} }
+
+// Text says more than the kind does, in a language; empty when there is no more to say.
+func (e *Error) Text(p *locales.Printer) string {
+	switch {
+	case e.Key != "":
+		return p.T(e.Key, e.Args...)
+	case len(e.Fields) > 0:
+		return e.Fields[0].Text(p)
+	}
+	return ""
+}
+
+// Because adds the cause, for the log.
+func (e *Error) Because(err error) *Error {
+	e.Err = err
+	return e
+}
+
+// Error implements error, for logs: nobody but operators reads it.
+func (e *Error) Error() string {
+	text := http.StatusText(e.Kind.Status())
+	if e.Key != "" {
+		text = e.Key
+	}
+	for _, f := range e.Fields {
+		text += " " + f.Name + ":" + f.Key
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// From turns any error into a problem; nil stays nil.
+func From(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	if p, ok := errors.AsType[*Error](err); ok {
+		return p
+	}
+	if h, ok := errors.AsType[*echo.HTTPError](err); ok {
+		return fromEcho(h)
+	}
+	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return (&Error{Kind: TooLarge}).Because(big)
+	}
+	if e, ok := errors.AsType[*scheduler.ExecutorError](err); ok {
+		return New(Executor, "problem.executor", "Address", e.Address, "Reason", e.Err.Error()).Because(err)
+	}
+	switch {
+	case errors.Is(err, scheduler.ErrJobNotFound):
+		return New(NotFound, "problem.job.gone").Because(err)
+	case errors.Is(err, scheduler.ErrRunNotFound):
+		return New(NotFound, "problem.run.gone").Because(err)
+	case errors.Is(err, scheduler.ErrRunNotRunning):
+		return New(Conflict, "problem.run.notrunning").Because(err)
+	case errors.Is(err, scheduler.ErrNoGroup):
+		return New(Conflict, "problem.job.nogroup").Because(err)
+	case errors.Is(err, db.ErrNotFound):
+		return (&Error{Kind: NotFound}).Because(err)
+	case errors.Is(err, db.ErrDuplicate):
+		return (&Error{Kind: Conflict}).Because(err)
+	case db.IsUnavailable(err), db.IsTransient(err), errors.Is(err, context.DeadlineExceeded):
+		return (&Error{Kind: Unavailable}).Because(err)
+	}
+	return (&Error{Kind: Internal}).Because(err)
+}
+
+// fromEcho reads the errors that the router and its middleware make.
+func fromEcho(h *echo.HTTPError) *Error {
+	kind := Malformed
+	switch h.Code {
+	case http.StatusNotFound:
+		kind = NotFound
+	case http.StatusMethodNotAllowed:
+		kind = NoMethod
+	case http.StatusUnauthorized:
+		kind = Unauthenticated
+	case http.StatusForbidden:
+		kind = Forbidden
+	case http.StatusRequestEntityTooLarge:
+		kind = TooLarge
+	case http.StatusTooManyRequests:
+		kind = TooMany
+	case http.StatusServiceUnavailable:
+		kind = Unavailable
+	default:
+		if h.Code >= 500 {
+			kind = Internal
+		}
+	}
+	return (&Error{Kind: kind}).Because(h)
+}
