@@ -1,0 +1,181 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// written collects a batcher's batches.
+type written struct {
+	takes time.Duration
+
+	mu      sync.Mutex
+	batches [][]int
+}
+
+func (w *written) write(_ context.Context, batch []int) {
+	time.Sleep(w.takes)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.batches = append(w.batches, slices.Clone(batch))
+}
+
+func (w *written) sizes() (sizes []int, total int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, b := range w.batches {
+		sizes = append(sizes, len(b))
+		total += len(b)
+	}
+	return sizes, total
+}
+
+func TestBatcher(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		takes time.Duration
+		pause time.Duration // between items
+		items int
+		want  []int // sizes of the batches
+	}{
+		{"a lone item waits only for the linger", 0, time.Second, 2, []int{1, 1}},
+		{"items of one moment go together", 0, time.Millisecond, 3, []int{3}},
+		{"what waits while a batch is written goes together", 100 * time.Millisecond, 10 * time.Millisecond, 10, []int{1, 9}},
+		{"a batch is not larger than allowed", time.Hour, 0, 25, []int{10, 10, 5}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := &written{takes: tt.takes}
+				b := newBatcher("test", 10, 2*time.Millisecond, 100, w.write)
+				if tt.pause == 10*time.Millisecond {
+					b.linger = 0
+				}
+				if tt.pause == time.Millisecond {
+					b.linger = 5 * time.Millisecond
+				}
+				var wg sync.WaitGroup
+				b.start(1, &wg)
+				for i := range tt.items {
+					if err := b.add(t.Context(), i); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(tt.pause)
+				}
+				time.Sleep(10 * time.Hour)
+				b.stop()
+				wg.Wait()
+				if got, _ := w.sizes(); !slices.Equal(got, tt.want) {
+					t.Errorf("batches of %v, want %v", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestABatcherThatStopsWritesWhatIsQueued(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &written{takes: time.Second}
+		b := newBatcher("test", 10, time.Millisecond, 100, w.write)
+		if err := b.add(t.Context(), 0); !errors.Is(err, errStopped) {
+			t.Errorf("before the start: %v, want errStopped", err)
+		}
+		var wg sync.WaitGroup
+		b.start(2, &wg)
+		for i := range 73 {
+			if err := b.add(t.Context(), i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.stop()
+		b.stop()
+		wg.Wait()
+		if _, total := w.sizes(); total != 73 {
+			t.Errorf("%d of 73 are written", total)
+		}
+		if err := b.add(t.Context(), 99); !errors.Is(err, errStopped) {
+			t.Errorf("after the stop: %v, want errStopped", err)
+		}
+		b.start(1, &wg)
+		if err := b.add(t.Context(), 100); err != nil {
+			t.Errorf("after another start: %v", err)
+		}
+		b.stop()
+		wg.Wait()
+		if _, total := w.sizes(); total != 74 {
+			t.Errorf("%d of 74 are written", total)
+		}
+	})
+}
+
+func TestAFullBatcherMakesItsCallersWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := &written{takes: time.Minute}
+		b := newBatcher("test", 1, 0, 2, w.write)
+		var wg sync.WaitGroup
+		b.start(1, &wg)
+		began := time.Now()
+		for i := range 3 { // one is being written, two wait
+			if err := b.add(t.Context(), i); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := b.add(ctx, 3); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+			t.Errorf("add to a full batcher: %v after %s, want the deadline", err, time.Since(began))
+		}
+		if err := b.add(t.Context(), 4); err != nil || time.Since(began) != time.Minute {
+			t.Errorf("add: %v after %s, want room after a minute", err, time.Since(began))
+		}
+		b.stop()
+		wg.Wait()
+		if _, total := w.sizes(); total != 4 {
+			t.Errorf("%d written, want 4", total)
+		}
+	})
+}
+
+func TestNothingIsLostWhenManyAddWhileTheBatcherStops(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		w := &written{}
+		b := newBatcher("test", 7, 0, 3, w.write)
+		var loops, adders sync.WaitGroup
+		b.start(2, &loops)
+		var mu sync.Mutex
+		taken := 0
+		first := make(chan struct{})
+		var once sync.Once
+		for range 8 {
+			adders.Go(func() {
+				for i := range 200 {
+					if b.add(t.Context(), i) != nil {
+						return
+					}
+					mu.Lock()
+					taken++
+					mu.Unlock()
+					once.Do(func() { close(first) })
+				}
+			})
+		}
+		<-first
+		b.stop()
+		adders.Wait()
+		loops.Wait()
+		if _, total := w.sizes(); total != taken {
+			t.Fatalf("%d were taken and %d written", taken, total)
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package scheduler
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// sending is a fake of what lanes do with a run: it takes a time by address, and counts.
+type sending struct {
+	takes map[string]time.Duration // by address; a second when it is not here
+
+	mu      sync.Mutex
+	order   []int64
+	done    []time.Time
+	now     map[string]int // by address, and by address and job
+	most    map[string]int
+	address map[int64]string
+}
+
+func newSending(perAddress, perJob int) (*lanes, *sending) {
+	s := &sending{takes: map[string]time.Duration{}, now: map[string]int{}, most: map[string]int{}, address: map[int64]string{}}
+	return newLanes(perAddress, perJob, s.run), s
+}
+
+func (s *sending) count(by int, keys ...string) {
+	for _, key := range keys {
+		s.now[key] += by
+		s.most[key] = max(s.most[key], s.now[key])
+	}
+}
+
+func (s *sending) run(ln *lane, d *dispatch) {
+	job := ln.address + " job " + strconv.FormatInt(d.job.id, 10)
+	s.mu.Lock()
+	s.order = append(s.order, d.id)
+	s.address[d.id] = ln.address
+	s.count(1, ln.address, job)
+	takes, ok := s.takes[ln.address]
+	s.mu.Unlock()
+	if !ok {
+		takes = time.Second
+	}
+	time.Sleep(takes) // of the bubble's time: how long the executor takes
+	s.mu.Lock()
+	s.count(-1, ln.address, job)
+	s.done = append(s.done, time.Now())
+	s.mu.Unlock()
+}
+
+func run(id, jobID int64) *dispatch { return &dispatch{id: id, job: &job{id: jobID}} }
+
+const unlimited = 1 << 30
+
+func TestLanesBoundCallsByAddressAndByJob(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name               string
+		perAddress, perJob int
+		jobs               int
+		wantAddress        int
+		wantJob            int
+		takes              time.Duration
+	}{
+		{"one job has its bound", 8, 3, 1, 3, 3, 8 * time.Second},
+		{"two jobs have theirs each", 8, 3, 2, 6, 3, 8 * time.Second},
+		{"many jobs share the address's", 8, 3, 12, 8, 3, 36 * time.Second},
+		{"the address's bound is the smaller", 2, 3, 1, 2, 2, 12 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l, s := newSending(tt.perAddress, tt.perJob)
+				began := time.Now()
+				id := int64(0)
+				for job := range tt.jobs {
+					for range 24 {
+						id++
+						if !l.add("a", run(id, int64(job)), unlimited) {
+							t.Fatal("refused")
+						}
+					}
+				}
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				if len(s.order) != 24*tt.jobs {
+					t.Fatalf("%d of %d sent", len(s.order), 24*tt.jobs)
+				}
+				if s.most["a"] != tt.wantAddress || s.most["a job 0"] != tt.wantJob {
+					t.Errorf("at most %d calls to the address and %d for the job, want %d and %d", s.most["a"], s.most["a job 0"], tt.wantAddress, tt.wantJob)
+				}
+				if took := s.done[len(s.done)-1].Sub(began); took != tt.takes {
+					t.Errorf("took %s, want %s: the bounds are not used fully", took, tt.takes)
+				}
+				if len(l.byAddr) != 0 {
+					t.Errorf("%d lanes are kept", len(l.byAddr))
+				}
+			})
+		})
+	}
+}
+
+func TestJobsTakeTurnsInALane(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := newSending(1, 1)
+		for id := range int64(6) { // job 1 floods the lane before job 2 comes
+			l.add("a", run(100+id, 1), unlimited)
+		}
+		l.add("a", run(200, 2), unlimited)
+		l.add("a", run(201, 2), unlimited)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if want := []int64{100, 200, 101, 201, 102, 103, 104, 105}; !slices.Equal(s.order, want) {
+			t.Errorf("sent in the order %v, want %v", s.order, want)
+		}
+	})
+}
+
+func TestASlowAddressDelaysNoOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := newSending(2, 2)
+		s.takes["slow"] = time.Hour
+		s.takes["quick"] = time.Millisecond
+		for id := range int64(100) {
+			l.add("slow", run(id, 1), unlimited)
+		}
+		for id := range int64(100) {
+			l.add("quick", run(1000+id, 1), unlimited)
+		}
+		time.Sleep(50 * time.Millisecond)
+		synctest.Wait()
+		quick := 0
+		for _, a := range s.address {
+			if a == "quick" {
+				quick++
+			}
+		}
+		if quick != 100 {
+			t.Errorf("%d of 100 runs of the quick address are sent while the slow one is busy", quick)
+		}
+		if queued, inFlight := l.load("slow"); queued != 98 || inFlight != 2 {
+			t.Errorf("slow address: %d queued, %d in flight", queued, inFlight)
+		}
+		l.stop()
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+func TestASlowJobDelaysNoOtherAtItsAddress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var l *lanes
+		var mu sync.Mutex
+		done := map[int64]int{}
+		l = newLanes(4, 2, func(_ *lane, d *dispatch) {
+			takes := time.Millisecond
+			if d.job.id == 1 {
+				takes = time.Hour
+			}
+			time.Sleep(takes)
+			mu.Lock()
+			done[d.job.id]++
+			mu.Unlock()
+		})
+		for id := range int64(50) {
+			l.add("a", run(id, 1), unlimited)
+			l.add("a", run(100+id, 2), unlimited)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		mu.Lock()
+		if done[2] != 50 || done[1] != 0 {
+			t.Errorf("after a second: %v, want all of job 2", done)
+		}
+		mu.Unlock()
+		l.stop()
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+func TestLanesRefuseBeyondTheLimit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := newSending(1, 1)
+		for id := range int64(4) { // one is being sent, three wait
+			if !l.add("a", run(id, 1), 3) {
+				t.Fatalf("run %d is refused", id)
+			}
+		}
+		if l.add("a", run(4, 1), 3) || l.add("b", run(5, 1), 3) {
+			t.Error("a run beyond the limit is taken")
+		}
+		if queued, inFlight := l.depth(); queued != 3 || inFlight != 1 {
+			t.Errorf("%d queued and %d in flight", queued, inFlight)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !l.add("b", run(6, 1), 3) {
+			t.Error("refused although there is room again")
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(s.order) != 5 {
+			t.Errorf("sent %v", s.order)
+		}
+	})
+}
+
+func TestClearedLanesForgetWhatWaitsAndGoOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := newSending(2, 1)
+		for id := range int64(10) {
+			l.add("a", run(id, id%3), unlimited)
+		}
+		l.clear()
+		if queued, inFlight := l.depth(); queued != 0 || inFlight != 2 {
+			t.Errorf("%d queued and %d in flight after clearing", queued, inFlight)
+		}
+		l.add("a", run(50, 0), unlimited) // job 0 is in flight: this waits for it
+		l.add("a", run(51, 2), unlimited)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if len(s.order) != 4 || s.most["a"] != 2 || s.most["a job 0"] != 1 {
+			t.Errorf("sent %v with at most %v at a time", s.order, s.most)
+		}
+		if len(l.byAddr) != 0 {
+			t.Error("the lane is kept")
+		}
+	})
+}
+
+func TestStoppedLanesStartNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l, s := newSending(1, 1)
+		l.add("a", run(1, 1), unlimited)
+		l.add("a", run(2, 1), unlimited)
+		synctest.Wait()
+		l.stop()
+		if l.add("a", run(3, 1), unlimited) {
+			t.Error("taken after the stop")
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if !slices.Equal(s.order, []int64{1}) {
+			t.Errorf("sent %v, want only what was under way", s.order)
+		}
+		l.resume()
+		l.add("a", run(4, 1), unlimited)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if !slices.Equal(s.order, []int64{1, 4}) {
+			t.Errorf("sent %v", s.order)
+		}
+	})
+}
