@@ -23,6 +23,7 @@ type task struct {
 	handler  Handler
 	timeout  time.Duration
 	sequence int64
+	size     int     // bytes of the request, which the run holds until it is over
 	accepted *commit // nil for a resumed run, which is in the journal already
 	begun    bool    // the journal knows that it starts
 
@@ -33,6 +34,9 @@ type task struct {
 	beside   int64 // the ended run whose handler goes on while this one starts, if any
 	detached bool  // its job goes on without waiting for the handler
 }
+
+// maxHeldBytes bounds the memory that the requests of waiting and running runs take; scripts come with each of them.
+const maxHeldBytes = 256 << 20
 
 // refusal is an answer to /run other than success.
 type refusal string
@@ -120,12 +124,14 @@ func (e *Executor) enqueue(t *task, req *wire.RunRequest, body []byte) error {
 		return refusal(fmt.Sprintf("the queue of job %d is full: %d runs wait", t.run.JobID, len(j.waiting)))
 	case len(e.live) >= e.config.MaxRuns:
 		return refusal(fmt.Sprintf("the executor is full: %d runs wait or run", len(e.live)))
-	case e.reporter.undelivered() >= maxUndelivered:
-		return refusal(fmt.Sprintf("the executor is full: %d results wait for an admin", maxUndelivered))
+	case e.held+len(body) > maxHeldBytes:
+		return refusal(fmt.Sprintf("the executor is full: the requests of %d runs take %d bytes", len(e.live), e.held))
+	case e.reporter.full():
+		return refusal(fmt.Sprintf("the executor is full: %d results wait for an admin", e.reporter.undelivered()))
 	case !e.seen.add(t.run.LogID, req.LogDateTime):
 		return refusal(fmt.Sprintf("repeat trigger job, logId:%d", t.run.LogID))
 	}
-	t.begun = !busy
+	t.begun, t.size = !busy, len(body)
 	t.accepted = e.journal.accept(t.run.LogID, body, t.begun)
 	e.queue(t)
 	return nil
@@ -143,6 +149,7 @@ func (e *Executor) queue(t *task) {
 	t.job, t.sequence = j, e.sequence
 	j.waiting = append(j.waiting, t)
 	e.live[t.run.LogID] = t
+	e.held += t.size
 }
 
 // takeBack removes a run that could not be recorded. Its worker may hold it already; it looks at decided before it
@@ -152,7 +159,7 @@ func (e *Executor) takeBack(t *task) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	t.decided = true
-	delete(e.live, t.run.LogID)
+	e.release(t)
 	for i, w := range t.job.waiting {
 		if w == t {
 			t.job.waiting = append(t.job.waiting[:i], t.job.waiting[i+1:]...)
@@ -160,6 +167,14 @@ func (e *Executor) takeBack(t *task) {
 		}
 	}
 	t.cancel(nil)
+}
+
+// release forgets a run that is over. The caller holds mu.
+func (e *Executor) release(t *task) {
+	if e.live[t.run.LogID] == t {
+		delete(e.live, t.run.LogID)
+		e.held -= t.size
+	}
 }
 
 // cover ends everything of the job that came before t.

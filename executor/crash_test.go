@@ -3,6 +3,7 @@ package executor_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -310,4 +311,106 @@ func removeProgram(code int) {
 		_ = os.RemoveAll(programDir)
 	}
 	os.Exit(code)
+}
+
+// TestKilledUnderLoadNothingIsLostOrRunTwice kills the program again and again while runs are sent to it as fast as it
+// takes them, and then counts: whatever was accepted has a result, a run succeeded only if it was executed, and none was
+// executed twice.
+func TestKilledUnderLoadNothingIsLostOrRunTwice(t *testing.T) {
+	t.Parallel()
+	admin := executortest.NewAdmin(t)
+	dir := t.TempDir()
+	executions := filepath.Join(dir, "executions")
+	if err := os.Mkdir(executions, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	accepted := map[int64]bool{}
+	doubtful := map[int64]bool{} // sent when the program died: it may have accepted them or not
+	id := int64(0)
+	for round := range 4 {
+		p := startProgram(t, dir, admin.URL, "--log-retention-days=0")
+		var senders sync.WaitGroup
+		enough := make(chan struct{})
+		var once sync.Once
+		for range 4 {
+			senders.Go(func() {
+				for {
+					mu.Lock()
+					id++
+					own := id
+					mu.Unlock()
+					req := script(own, wire.GlueShell, "mkdir "+executions+"/$PUNCTUAL_LOG_ID && echo done")
+					req.JobID = own % 5 // so that some wait in queues
+					answer, err := p.client.Run(t.Context(), p.target, req)
+					mu.Lock()
+					switch {
+					case err != nil && wire.Delivered(err):
+						doubtful[own] = true
+					case err == nil && answer.OK():
+						accepted[own] = true
+					case err == nil:
+						t.Errorf("run %d is refused: %+v", own, answer)
+					}
+					if len(accepted) > (round+1)*60 {
+						once.Do(func() { close(enough) })
+					}
+					mu.Unlock()
+					if err != nil {
+						return
+					}
+				}
+			})
+		}
+		<-enough
+		if err := p.cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = p.cmd.Wait()
+		senders.Wait()
+	}
+	startProgram(t, dir, admin.URL, "--log-retention-days=0")
+	results := map[int64][]int{}
+	admin.Wait(t, "result of every accepted run", func() bool {
+		clear(results)
+		for _, cb := range admin.Callbacks() {
+			results[cb.LogID] = append(results[cb.LogID], cb.HandleCode)
+		}
+		for id := range accepted {
+			if len(results[id]) == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	succeeded, failed := 0, 0
+	for id, codes := range results {
+		if !accepted[id] && !doubtful[id] {
+			t.Errorf("run %d has a result but was not accepted", id)
+		}
+		for _, code := range codes {
+			if code != codes[0] { // the same result may come twice, but not another one
+				t.Errorf("run %d has the results %v", id, codes)
+			}
+		}
+		_, err := os.Stat(filepath.Join(executions, fmt.Sprint(id)))
+		switch codes[0] {
+		case 200:
+			succeeded++
+			if err != nil {
+				t.Errorf("run %d succeeded without being executed", id)
+			}
+		default: // mkdir of a run executed twice fails, with another text
+			failed++
+		}
+	}
+	for _, cb := range admin.Callbacks() {
+		if cb.HandleCode != 200 && cb.HandleMsg != "the executor restarted while the run was going on" {
+			t.Errorf("run %d: %+v", cb.LogID, cb)
+		}
+	}
+	if failed > 4*5 { // five jobs, each with one run going on
+		t.Errorf("%d runs were lost in 4 kills", failed)
+	}
+	t.Logf("%d accepted, %d in doubt; %d succeeded, %d reported lost", len(accepted), len(doubtful), succeeded, failed)
 }

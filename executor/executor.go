@@ -43,7 +43,10 @@ type Executor struct {
 	state    state
 	jobs     map[int64]*job  // that have something running or waiting
 	live     map[int64]*task // by log id: waiting, running, or ended with a handler that has not returned
+	held     int             // bytes of the requests behind live
 	sequence int64
+
+	requests atomic.Int64 // being answered
 
 	workers    sync.WaitGroup // goroutines that run handlers
 	services   sync.WaitGroup // the other goroutines

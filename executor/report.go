@@ -21,6 +21,7 @@ type reporter struct {
 
 	mu      sync.Mutex
 	queue   []result // oldest first
+	bytes   int      // of the messages in queue
 	sending int      // results in requests that are under way
 	failing bool     // the last request failed; only one sender tries then
 	changed chan struct{}
@@ -42,8 +43,10 @@ const (
 	senders = 2
 	// maxBatchBytes keeps requests well below the body limits of admins and of proxies before them.
 	maxBatchBytes = 512 << 10
-	// maxUndelivered bounds the memory results take while no admin answers; new runs are refused beyond.
-	maxUndelivered = 500_000
+	// maxUndelivered and maxUndeliveredBytes bound the memory results take while no admin answers; new runs are refused
+	// beyond.
+	maxUndelivered      = 500_000
+	maxUndeliveredBytes = 128 << 20
 
 	firstRetry = 500 * time.Millisecond
 	lastRetry  = 15 * time.Second
@@ -58,6 +61,7 @@ func newReporter(admins callbackSender, journal *journal, batch int, logger *slo
 func (r *reporter) add(cb *wire.Callback, safe *commit) {
 	r.mu.Lock()
 	r.queue = append(r.queue, result{cb, safe})
+	r.bytes += len(cb.HandleMsg)
 	r.mu.Unlock()
 	r.poke()
 }
@@ -74,6 +78,13 @@ func (r *reporter) undelivered() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.queue) + r.sending
+}
+
+// full says whether no more results should be produced.
+func (r *reporter) full() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.queue) >= maxUndelivered || r.bytes >= maxUndeliveredBytes
 }
 
 // run sends until ctx ends.
@@ -163,12 +174,14 @@ func (r *reporter) take() []result {
 	}
 	n, bytes := 0, 0
 	for n < len(r.queue) && n < r.batch {
-		bytes += 120 + len(r.queue[n].cb.HandleMsg)
-		if n > 0 && bytes > maxBatchBytes {
+		size := len(r.queue[n].cb.HandleMsg)
+		if n > 0 && bytes+size > maxBatchBytes {
 			break
 		}
+		bytes += size
 		n++
 	}
+	r.bytes -= bytes
 	taken := append([]result(nil), r.queue[:n]...)
 	clear(r.queue[:n])
 	if r.queue = r.queue[n:]; len(r.queue) == 0 {
@@ -185,6 +198,9 @@ func (r *reporter) giveBack(taken []result, err error) {
 	}
 	r.mu.Lock()
 	r.queue = append(taken, r.queue...)
+	for _, res := range taken {
+		r.bytes += len(res.cb.HandleMsg)
+	}
 	r.sending -= len(taken)
 	first := err != nil && !r.failing
 	r.failing = r.failing || err != nil

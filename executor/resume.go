@@ -26,7 +26,7 @@ func (e *Executor) resume() {
 		}
 		req, err := wire.DecodeRun(entry.body)
 		if err == nil && !entry.started {
-			if err = e.requeue(&req); err == nil {
+			if err = e.requeue(&req, len(entry.body)); err == nil {
 				queued++
 				continue
 			}
@@ -49,11 +49,12 @@ func (e *Executor) resume() {
 }
 
 // requeue puts an accepted run back into its queue.
-func (e *Executor) requeue(req *wire.RunRequest) error {
+func (e *Executor) requeue(req *wire.RunRequest, size int) error {
 	t, err := e.prepare(req)
 	if err != nil {
 		return err
 	}
+	t.size = size
 	e.queue(t)
 	return nil
 }

@@ -12,8 +12,10 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
-// maxBody is upstream's bound on a request.
-const maxBody = 5 << 20
+const (
+	maxBody     = 5 << 20 // upstream's bound on a request
+	maxRequests = 1000    // at once; an admin has some hundred connections at most
+)
 
 // ServeHTTP answers admins. As upstream does, every answer has HTTP status 200 and says in its code what happened; the
 // checks come in upstream's order, and the path must match to the letter.
@@ -36,6 +38,12 @@ func (e *Executor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, wire.CodeFail, msg, nil)
 		return
 	}
+	if e.requests.Add(1) > maxRequests {
+		e.requests.Add(-1)
+		answer(w, wire.CodeFail, "request error:too many requests at once", nil)
+		return
+	}
+	defer e.requests.Add(-1)
 	body, err := readBody(w, r)
 	if err != nil {
 		answer(w, wire.CodeFail, "request error:"+err.Error(), nil)

@@ -103,9 +103,7 @@ func (e *Executor) call(t *task) (err error) {
 func (e *Executor) forget(t *task) {
 	t.run.log.close()
 	e.mu.Lock()
-	if e.live[t.run.LogID] == t {
-		delete(e.live, t.run.LogID)
-	}
+	e.release(t)
 	e.mu.Unlock()
 }
 
