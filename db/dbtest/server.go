@@ -73,7 +73,7 @@ func (s *Server) Database(tb testing.TB) string {
 	tb.Helper()
 	name := fmt.Sprintf("t%d", s.next.Add(1))
 	if err := s.exec(context.Background(), "CREATE DATABASE "+name+" CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
-		tb.Fatalf("create test database: %v", err)
+		tb.Fatalf("create test database: %v\nserver's log: %s", err, s.log())
 	}
 	tb.Cleanup(func() {
 		if s.running() {
@@ -168,7 +168,7 @@ func (s *Server) watch() error {
 // install fills the data directory. root may enter without a password, but only through the socket.
 func (s *Server) install() error {
 	args := []string{"--no-defaults", "--datadir=" + filepath.Join(s.dir, "d"), "--auth-root-authentication-method=normal",
-		"--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=16M"}
+		"--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=16M", "--tmpdir=" + s.dir}
 	args = append(args, userFlag()...)
 	out, err := exec.Command("mariadb-install-db", args...).CombinedOutput()
 	if err != nil {
@@ -190,8 +190,12 @@ func (s *Server) Start() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	args := []string{
-		"--no-defaults", "--datadir=" + filepath.Join(s.dir, "d"), "--socket=" + s.socket(), "--pid-file=" + filepath.Join(s.dir, "mariadbd.pid"),
-		"--log-error=" + filepath.Join(s.dir, "log"), "--skip-networking", "--skip-name-resolve", "--skip-log-bin",
+		"--no-defaults",
+		// A tmpdir of its own: a starting server removes the temporary tables it finds there, and a neighbour that is using
+		// them crashes.
+		"--tmpdir=" + s.dir,
+		"--datadir=" + filepath.Join(s.dir, "d"), "--socket=" + s.socket(), "--pid-file=" + filepath.Join(s.dir, "mariadbd.pid"),
+		"--log-error=" + filepath.Join(s.dir, "log.err"), "--skip-networking", "--skip-name-resolve", "--skip-log-bin",
 		"--innodb-buffer-pool-size=128M", "--innodb-log-file-size=16M", "--performance-schema=OFF", "--max-connections=500",
 		"--innodb-lock-wait-timeout=10",
 	}
@@ -227,12 +231,17 @@ func (s *Server) ready(done <-chan struct{}) error {
 		select {
 		case <-tick.C:
 		case <-done:
-			log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
-			return fmt.Errorf("mariadbd ended at once: %s", log)
+			return fmt.Errorf("mariadbd ended at once: %s", s.log())
 		case <-ctx.Done():
 			return fmt.Errorf("mariadbd does not answer: %w", err)
 		}
 	}
+}
+
+// log returns the end of what the server wrote about itself.
+func (s *Server) log() []byte {
+	log, _ := os.ReadFile(filepath.Join(s.dir, "log.err"))
+	return log[max(0, len(log)-4096):]
 }
 
 // Stop shuts the server down in order.
