@@ -84,6 +84,9 @@ type Querier interface {
 	// The newest run of each job, 0 for none. One index seek for each: grouping would read every run of these jobs.
 	ListLastRuns(ctx context.Context, db DBTX, ids []int64) ([]ListLastRunsRow, error)
 	ListNodes(ctx context.Context, db DBTX) ([]Node, error)
+	// Runs that are sent and have no result, or are not sent yet, oldest first from an id on. The sweep asks executors about
+	// the first kind; the second keeps its low mark from passing a run that will be of the first kind later.
+	ListOpenRuns(ctx context.Context, db DBTX, arg ListOpenRunsParams) ([]ListOpenRunsRow, error)
 	// Jobs whose children might include one: the pattern finds its digits, the caller reads the list.
 	ListParentsOf(ctx context.Context, db DBTX, arg ListParentsOfParams) ([]ListParentsOfRow, error)
 	// Executors' last beats, the dead ones too: who reads decides by the time.
@@ -91,8 +94,6 @@ type Querier interface {
 	// The ids that follow, oldest first: they tell where the page of newer runs begins.
 	ListRunIDsFrom(ctx context.Context, db DBTX, arg ListRunIDsFromParams) ([]int64, error)
 	ListRunIDsOfJobFrom(ctx context.Context, db DBTX, arg ListRunIDsOfJobFromParams) ([]int64, error)
-	// Sent runs without a result, oldest first from an id on: what the sweep asks executors about.
-	ListRunningRuns(ctx context.Context, db DBTX, arg ListRunningRunsParams) ([]ListRunningRunsRow, error)
 	// One page of the run list, newest first, from before an id (0: from the newest). The result filter is spec §2.13's:
 	// 1 success, 2 failed, 3 running; 0 any. from_id bounds how far back the log is read ([Queries.FirstRunIDSince]); in the
 	// pattern ! escapes the wildcards. The notes are the beginnings of the messages.

@@ -82,6 +82,63 @@ func (q *Queries) GetRun(ctx context.Context, db DBTX, id int64) (Run, error) {
 	return i, err
 }
 
+const listOpenRuns = `-- name: ListOpenRuns :many
+SELECT id, job_group, job_id, executor_address, trigger_time, trigger_code, planned_at, sent_at
+FROM xxl_job_log
+WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id > ?
+ORDER BY id LIMIT ?
+`
+
+type ListOpenRunsParams struct {
+	AfterID int64
+	Limit   int32
+}
+
+type ListOpenRunsRow struct {
+	ID              int64
+	JobGroup        int64
+	JobID           int64
+	ExecutorAddress Text
+	TriggerTime     sql.NullTime
+	TriggerCode     int64
+	PlannedAt       int64
+	SentAt          int64
+}
+
+// Runs that are sent and have no result, or are not sent yet, oldest first from an id on. The sweep asks executors about
+// the first kind; the second keeps its low mark from passing a run that will be of the first kind later.
+func (q *Queries) ListOpenRuns(ctx context.Context, db DBTX, arg ListOpenRunsParams) ([]ListOpenRunsRow, error) {
+	rows, err := db.QueryContext(ctx, listOpenRuns, arg.AfterID, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListOpenRunsRow
+	for rows.Next() {
+		var i ListOpenRunsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.JobID,
+			&i.ExecutorAddress,
+			&i.TriggerTime,
+			&i.TriggerCode,
+			&i.PlannedAt,
+			&i.SentAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listRunIDsFrom = `-- name: ListRunIDsFrom :many
 SELECT id FROM xxl_job_log
 WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
@@ -215,60 +272,6 @@ func (q *Queries) ListRunIDsOfJobFrom(ctx context.Context, db DBTX, arg ListRunI
 			return nil, err
 		}
 		items = append(items, id)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listRunningRuns = `-- name: ListRunningRuns :many
-SELECT id, job_group, job_id, executor_address, trigger_time, planned_at, sent_at
-FROM xxl_job_log
-WHERE handle_code = 0 AND trigger_code = 200 AND id > ?
-ORDER BY id LIMIT ?
-`
-
-type ListRunningRunsParams struct {
-	AfterID int64
-	Limit   int32
-}
-
-type ListRunningRunsRow struct {
-	ID              int64
-	JobGroup        int64
-	JobID           int64
-	ExecutorAddress Text
-	TriggerTime     sql.NullTime
-	PlannedAt       int64
-	SentAt          int64
-}
-
-// Sent runs without a result, oldest first from an id on: what the sweep asks executors about.
-func (q *Queries) ListRunningRuns(ctx context.Context, db DBTX, arg ListRunningRunsParams) ([]ListRunningRunsRow, error) {
-	rows, err := db.QueryContext(ctx, listRunningRuns, arg.AfterID, arg.Limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ListRunningRunsRow
-	for rows.Next() {
-		var i ListRunningRunsRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.JobGroup,
-			&i.JobID,
-			&i.ExecutorAddress,
-			&i.TriggerTime,
-			&i.PlannedAt,
-			&i.SentAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err

@@ -28,11 +28,12 @@ ORDER BY id LIMIT ?;
 UPDATE xxl_job_log SET owner_node = sqlc.arg(new_owner)
 WHERE owner_node = sqlc.arg(old_owner) AND trigger_code = 0 AND handle_code = 0 AND id IN (sqlc.slice(ids));
 
--- name: ListRunningRuns :many
--- Sent runs without a result, oldest first from an id on: what the sweep asks executors about.
-SELECT id, job_group, job_id, executor_address, trigger_time, planned_at, sent_at
+-- name: ListOpenRuns :many
+-- Runs that are sent and have no result, or are not sent yet, oldest first from an id on. The sweep asks executors about
+-- the first kind; the second keeps its low mark from passing a run that will be of the first kind later.
+SELECT id, job_group, job_id, executor_address, trigger_time, trigger_code, planned_at, sent_at
 FROM xxl_job_log
-WHERE handle_code = 0 AND trigger_code = 200 AND id > sqlc.arg(after_id)
+WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id > sqlc.arg(after_id)
 ORDER BY id LIMIT ?;
 
 -- name: ListRuns :many

@@ -69,7 +69,7 @@ func (e *Engine) conceive(j *job, c cause) []*dispatch {
 // row is a run's row at its birth.
 func (e *Engine) row(d *dispatch) db.NewRun {
 	return db.NewRun{
-		JobGroup: d.job.group, JobID: d.job.id, Address: d.address, Handler: d.job.handler, Param: d.param,
+		JobGroup: d.job.group, JobID: d.job.id, Address: storable(d.address), Handler: d.job.handler, Param: d.param,
 		Sharding: d.shard.text(d.job.route), Retries: d.retries, TriggerTime: e.wall(d.planned),
 		PlannedAt: d.planned.UnixMilli(), Owner: d.owner, Type: d.trigger, Origin: d.origin,
 	}
@@ -99,21 +99,28 @@ func (e *Engine) insert(ctx context.Context, tx db.DBTX, runs []*dispatch) error
 // commit runs fn in a transaction, in which it inserts the runs it returns, and lets them fly after the commit.
 func (e *Engine) commit(ctx context.Context, fn func(tx *sql.Tx) ([]*dispatch, error)) ([]*dispatch, error) {
 	var runs []*dispatch
-	e.pending.begin()
+	committing := false
+	number := e.pending.begin()
 	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		committing = false
 		var err error
 		runs, err = fn(tx)
+		committing = err == nil
 		return err
 	})
 	if err != nil {
-		e.pending.commit(nil)
+		if committing && !db.IsTransient(err) {
+			e.pending.doubt(number)
+		} else {
+			e.pending.commit(number, nil)
+		}
 		return nil, err
 	}
 	ids := make([]int64, len(runs))
 	for i, d := range runs {
 		ids[i] = d.id
 	}
-	e.pending.commit(ids)
+	e.pending.commit(number, ids)
 	e.timer.add(runs...)
 	return runs, nil
 }

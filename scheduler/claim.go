@@ -89,23 +89,28 @@ func (e *Engine) claimDue(ctx context.Context) error {
 }
 
 // claim decides a batch of due jobs and commits the decisions: the jobs' next times, guarded by the old ones, and the runs,
-// in one transaction. When somebody else moved one of the jobs (another node, or an operator), nothing is written and the
-// jobs are tried one by one, so that one contended job cannot hold up the others.
+// in one transaction. When somebody else moved one of the jobs (another node, or an operator), or the database refuses what
+// one of them makes, nothing is written and the jobs are tried one by one, so that one cannot hold up the others.
 func (e *Engine) claim(ctx context.Context, rows []db.ListDueJobsRow, until time.Time) error {
 	began := time.Now()
 	err := e.claimBatch(ctx, rows, until)
 	e.metrics.claimSeconds.Observe(time.Since(began).Seconds())
-	if !errors.Is(err, errRaced) || len(rows) == 1 {
-		if errors.Is(err, errRaced) {
-			e.metrics.claims.WithLabelValues("conflict").Inc()
-			return nil // whoever moved it has it; the next read shows the truth
-		}
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil, db.IsUnavailable(err), db.IsTransient(err):
 		return err
-	}
-	for i := range rows {
-		if err := e.claim(ctx, rows[i:i+1], until); err != nil {
-			return err
+	case len(rows) > 1:
+		for i := range rows {
+			if err := e.claim(ctx, rows[i:i+1], until); err != nil {
+				return err
+			}
 		}
+	case errors.Is(err, errRaced):
+		e.metrics.claims.WithLabelValues("conflict").Inc() // whoever moved it has it; the next read shows the truth
+	default:
+		e.metrics.claims.WithLabelValues("refused").Inc()
+		e.log.Error("a due job cannot be claimed", "job_id", rows[0].ID, "error", err)
 	}
 	return nil
 }

@@ -83,8 +83,7 @@ func (d *directory) reload(ctx context.Context) error {
 			continue
 		}
 		beat := pool.FromWall(r.UpdateTime.Time)
-		// The hour that a clock change repeats or leaves out makes one of the two ages wrong by an hour, never both.
-		if min(now.Sub(beat), pool.Wall(now).Sub(r.UpdateTime.Time)) > d.e.cfg.DeadAfter {
+		if age(now.Sub(beat), pool.Wall(now).Sub(r.UpdateTime.Time)) > d.e.cfg.DeadAfter {
 			continue
 		}
 		key := strings.ToLower(r.RegistryKey)
@@ -121,6 +120,19 @@ func (d *directory) reload(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// age is how long ago a beat was that a row tells in wall-clock time, from the difference of the instants and that of the
+// wall clocks. The hour that a clock change repeats or leaves out makes one of the two wrong by an hour, never both, and one
+// that lies ahead is the wrong one. Both lie ahead when another admin's clock does.
+func age(instants, walls time.Duration) time.Duration {
+	switch {
+	case instants < 0:
+		return walls
+	case walls < 0:
+		return instants
+	}
+	return min(instants, walls)
 }
 
 // changed asks for a reload without waiting for it.

@@ -41,36 +41,54 @@ type dispatch struct {
 	shard   wireShard
 	late    string // why it is late, when it is
 	taken   bool   // taken over from a node that is gone: it may have been sent already
+	stray   bool   // as taken, but this node's own, see stray.go
 	probes  []string
 }
 
 // wireShard is a broadcast's slice; Total is 1 when not broadcasting.
 type wireShard struct{ Index, Total int }
 
-// pendingSet holds the ids of this node's runs that are committed and not yet recorded, and the floor of claims under
-// way, so that the node can tell the cluster below which id nothing of it is open.
+// pendingSet holds the ids of this node's runs that are committed and not yet recorded, and the transactions under way
+// that make more, so that the node can tell the cluster below which id nothing of it is open.
 type pendingSet struct {
 	mu     sync.Mutex
 	runs   map[int64]struct{}
-	claims int   // transactions under way, whose ids are not known yet
-	top    int64 // the highest id this node has inserted
+	top    int64           // the highest id this node has inserted
+	under  map[int64]int64 // transactions under way, by number: top when they began, so their ids are above it
+	last   int64           // number of the newest transaction
+	doubts []int64         // as under's values, of transactions that may have been committed or not
 }
 
-func (p *pendingSet) begin() {
-	p.mu.Lock()
-	p.claims++
-	p.mu.Unlock()
+func newPendingSet() pendingSet {
+	return pendingSet{runs: make(map[int64]struct{}), under: make(map[int64]int64)}
 }
 
-// commit ends a begin with the ids that were inserted; none after a roll-back.
-func (p *pendingSet) commit(ids []int64) {
+// begin notes a transaction and gives its number.
+func (p *pendingSet) begin() int64 {
 	p.mu.Lock()
-	p.claims--
+	defer p.mu.Unlock()
+	p.last++
+	p.under[p.last] = p.top
+	return p.last
+}
+
+// commit ends a transaction with the ids that it inserted; none after a roll-back.
+func (p *pendingSet) commit(tx int64, ids []int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.under, tx)
 	for _, id := range ids {
 		p.runs[id] = struct{}{}
 		p.top = max(p.top, id)
 	}
-	p.mu.Unlock()
+}
+
+// doubt ends a transaction of which nobody knows whether it was committed. [Engine.sweepStrays] finds out.
+func (p *pendingSet) doubt(tx int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.doubts = append(p.doubts, p.under[tx])
+	delete(p.under, tx)
 }
 
 func (p *pendingSet) done(id int64) {
@@ -82,12 +100,14 @@ func (p *pendingSet) done(id int64) {
 func (p *pendingSet) len() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.runs) + p.claims
+	return len(p.runs) + len(p.under)
 }
 
+// clear forgets the runs and the doubts. Transactions under way stay: they end by themselves.
 func (p *pendingSet) clear() {
 	p.mu.Lock()
 	clear(p.runs)
+	p.doubts = nil
 	p.mu.Unlock()
 }
 
@@ -98,6 +118,12 @@ func (p *pendingSet) low() int64 {
 	low := p.top
 	for id := range p.runs {
 		low = min(low, id)
+	}
+	for _, floor := range p.under {
+		low = min(low, floor)
+	}
+	for _, floor := range p.doubts {
+		low = min(low, floor)
 	}
 	return low
 }

@@ -123,7 +123,6 @@ type Engine struct {
 	draining atomic.Bool
 	cancel   context.CancelFunc // ends every loop
 	wg       sync.WaitGroup     // the loops
-	sends    sync.WaitGroup     // dispatches under way
 	lastErr  atomic.Pointer[error]
 }
 
@@ -143,7 +142,7 @@ func New(cfg Config) (*Engine, error) {
 		hub:      newHub(),
 		claimNow: make(chan struct{}, 1),
 	}
-	e.pending.runs = make(map[int64]struct{})
+	e.pending = newPendingSet()
 	e.node = newNode(e)
 	e.directory = newDirectory(e)
 	e.timer = newTimer(cfg.Now, e.fire)
@@ -169,13 +168,14 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.directory.reload(ctx); err != nil {
 		return fmt.Errorf("read executor groups: %w", err)
 	}
+	e.forget() // what an earlier start left; joining finds it in the database
+	e.lanes.resume()
+	e.draining.Store(false)
 	if err := e.node.join(ctx); err != nil {
 		return fmt.Errorf("join the cluster: %w", err)
 	}
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
-	e.draining.Store(false)
-	e.lanes.resume()
 	e.wg.Go(func() { e.node.run(loop) })
 	e.wg.Go(func() { e.directory.run(loop) })
 	e.wg.Go(func() { e.timer.run(loop) })
@@ -201,7 +201,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	err := e.drain(ctx)
 	e.lanes.stop()
 	e.cancel()
-	e.sends.Wait()
+	e.lanes.wait()
 	e.recorder.stop()
 	e.finisher.stop()
 	e.wg.Wait()

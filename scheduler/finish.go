@@ -34,6 +34,12 @@ func (e *Engine) finishBatch(ctx context.Context, batch []finishing) {
 	}
 	if err != nil {
 		e.log.Warn("record results", "error", err, "runs", len(batch))
+		if len(batch) > 1 && !db.IsUnavailable(err) {
+			for i := range batch { // one that the database refuses must not take the others with it
+				e.finishBatch(ctx, batch[i:i+1])
+			}
+			return
+		}
 	} else {
 		e.metrics.finishBatches.Observe(float64(len(batch)))
 		e.metrics.finishSeconds.Observe(time.Since(began).Seconds())

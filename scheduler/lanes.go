@@ -15,6 +15,7 @@ type lanes struct {
 	byAddr  map[string]*lane
 	queued  int
 	stopped bool
+	sends   sync.WaitGroup // runs being sent; grows under mu and only while not stopped
 }
 
 // lane is one address's queue. Its fields are guarded by lanes.mu.
@@ -85,7 +86,7 @@ func (l *lanes) pump(ln *lane) {
 		ln.inFlight++
 		q.inFlight++
 		l.list(ln, q)
-		go l.work(ln, q, d)
+		l.sends.Go(func() { l.work(ln, q, d) })
 	}
 }
 
@@ -129,6 +130,9 @@ func (l *lanes) stop() {
 	l.mu.Unlock()
 	l.clear()
 }
+
+// wait waits, after stop, for what is being sent.
+func (l *lanes) wait() { l.sends.Wait() }
 
 // resume undoes stop, for an engine that is started again.
 func (l *lanes) resume() {

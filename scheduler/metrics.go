@@ -33,7 +33,7 @@ func newMetrics() *metrics {
 	seconds := []float64{.001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	return &metrics{
 		claims: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "punctual", Name: "claims_total",
-			Help: "Planned fires decided, by decision: fired, misfired, skipped, conflict (another node had it), held back (a round left out because too much is unsent)."}, []string{"decision"}),
+			Help: "Planned fires decided, by decision: fired, misfired, skipped, conflict (another node had it), refused (the database would not hold it), held back (a round left out because too much is unsent)."}, []string{"decision"}),
 		claimSeconds: histogram("claim_seconds", "Time of one claim transaction.", seconds),
 		lateness:     histogram("lateness_seconds", "From a run's planned time to its being sent.", seconds),
 		sends: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "punctual", Name: "sends_total",

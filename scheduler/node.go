@@ -174,6 +174,9 @@ func (n *node) look(ctx context.Context) error {
 	n.setAlive(alive)
 	for _, other := range gone {
 		delete(n.peers, other.ID)
+		if n.e.draining.Load() {
+			continue // who stays takes over
+		}
 		if err := n.e.takeOver(ctx, other); err != nil {
 			return err
 		}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
+	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -12,10 +14,11 @@ import (
 )
 
 // recordBatch writes outcomes. It does not give up while the database is away: the runs are sent, and only the record can
-// say so. When the engine stops meanwhile it does, and the next start asks the executors.
+// say so. When the engine stops meanwhile it does, and the next start asks the executors. What the database refuses while it
+// is there is written one by one, so that one outcome it cannot hold does not keep the others from it.
 func (e *Engine) recordBatch(ctx context.Context, batch []outcome) {
 	wait := 50 * time.Millisecond
-	for {
+	for tries := 1; ; tries++ {
 		began := time.Now()
 		err := e.recordOnce(ctx, batch)
 		if err == nil {
@@ -28,6 +31,18 @@ func (e *Engine) recordBatch(ctx context.Context, batch []outcome) {
 			e.log.Error("outcomes not recorded; the runs are asked about at the next start", "error", err, "runs", len(batch))
 			return
 		}
+		if tries >= 3 && !passes(err) {
+			if len(batch) > 1 {
+				for i := range batch {
+					e.recordBatch(ctx, batch[i:i+1])
+				}
+				return
+			}
+			// Bare, and without the retry that may be what is refused.
+			o := &batch[0]
+			o.d.retries = 0
+			o.sent = db.Sent{ID: o.d.id, Code: o.sent.Code, At: o.sent.At, Message: "result: its record was refused: " + clip(strings.ToValidUTF8(err.Error(), "?"), 1000)}
+		}
 		time.Sleep(wait)
 		wait = min(2*wait, 2*time.Second)
 	}
@@ -37,6 +52,11 @@ func (e *Engine) recordBatch(ctx context.Context, batch []outcome) {
 		e.pending.done(ids[i])
 	}
 	e.hub.changed(ids...)
+}
+
+// passes reports whether an error of the database is about the moment, not about what was to be written.
+func passes(err error) bool {
+	return db.IsUnavailable(err) || db.IsTransient(err) || errors.Is(err, errRaced)
 }
 
 // recordOnce writes a batch in one transaction, in which failures that have retries left make their next attempt.
@@ -115,7 +135,10 @@ type reply struct {
 func (e *Engine) Complete(ctx context.Context, callbacks []wire.Callback) error {
 	items := make([]finishing, len(callbacks))
 	for i, c := range callbacks {
-		items[i] = finishing{id: c.LogID, code: c.HandleCode, msg: c.HandleMsg}
+		items[i] = finishing{id: c.LogID, code: c.HandleCode, msg: strings.ToValidUTF8(c.HandleMsg, "\uFFFD")}
+		if c.HandleCode > math.MaxInt32 { // the column holds no more
+			items[i].code = wire.CodeFail
+		}
 	}
 	return e.complete(ctx, items)
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -20,8 +22,9 @@ const lateAfter = time.Second
 // putBack is how long a run waits when the node may not act.
 const putBack = 200 * time.Millisecond
 
-// probeLane is the lane for runs whose executor must be found by asking; no address looks like it.
-const probeLane = "probe"
+// probeLane is the lane for runs of a group whose executor must be found by asking; no address looks like it. A group
+// whose executors are all dead must not delay the others' asking.
+func probeLane(group int64) string { return "probe " + strconv.FormatInt(group, 10) }
 
 // fire is called by the timer when a run's time has come. It does not block.
 func (e *Engine) fire(d *dispatch) {
@@ -43,7 +46,7 @@ func (e *Engine) fire(d *dispatch) {
 	}
 	lane := d.address
 	if lane == "" {
-		lane = probeLane
+		lane = probeLane(d.job.group)
 	}
 	e.queue(lane, d)
 }
@@ -68,20 +71,14 @@ func (e *Engine) candidates(d *dispatch) []string {
 
 // runLane sends one run; the lanes call it in a goroutine of its own.
 func (e *Engine) runLane(ln *lane, d *dispatch) {
-	e.sends.Add(1)
-	defer e.sends.Done()
-	if d.owner != e.node.id.Load() {
-		return // this node was declared gone: the run is another's now
-	}
-	if !e.node.mayAct() {
-		d.at = e.now().Add(putBack)
-		d.late = "the admin could not renew its lease"
-		e.timer.add(d)
+	if !e.maySend(d) {
 		return
 	}
 	ctx := context.Background()
-	if d.taken && !e.settleTaken(ctx, d) {
-		return
+	if d.taken {
+		if !e.settleTaken(ctx, d) || !e.maySend(d) { // asking takes time, in which the lease may have run out
+			return
+		}
 	}
 	if d.address == "" && !e.find(ctx, d) {
 		return
@@ -91,6 +88,21 @@ func (e *Engine) runLane(ln *lane, d *dispatch) {
 		return
 	}
 	e.send(ctx, d)
+}
+
+// maySend reports whether this node may send a run now. When it may not, the run waits, or is another node's.
+func (e *Engine) maySend(d *dispatch) bool {
+	if d.owner != e.node.id.Load() { // this node was declared gone
+		e.pending.done(d.id)
+		return false
+	}
+	if !e.node.mayAct() {
+		d.at = e.now().Add(putBack)
+		d.late = "the admin could not renew its lease"
+		e.timer.add(d)
+		return false
+	}
+	return true
 }
 
 // find chooses the executor of a run whose strategy asks first. It reports false when it ended the run.
@@ -254,9 +266,24 @@ func (e *Engine) sent(d *dispatch, at time.Time, took time.Duration, label strin
 }
 
 func (e *Engine) record(d *dispatch, s db.Sent) {
+	if s.Code > math.MaxInt32 { // what an executor answers need not fit its column
+		s.Code = wire.CodeFail
+	}
+	s.Address, s.Message = storable(s.Address), strings.ToValidUTF8(s.Message, "\uFFFD")
 	if err := e.recorder.add(context.Background(), outcome{d, s}); err != nil {
 		e.log.Warn("outcome not recorded; the run is asked about at the next start", "log_id", d.id, "error", err)
 	}
+}
+
+// maxAddress is how many characters of an address the rows hold.
+const maxAddress = 255
+
+// storable is an address as a row can hold it. One that is too long is not stored: the run's message tells it.
+func storable(address string) string {
+	if utf8.RuneCountInString(address) > maxAddress || !utf8.ValidString(address) {
+		return ""
+	}
+	return address
 }
 
 // message is the story of a dispatch in lines of "key: value". The keys are fixed English words that the console
@@ -284,7 +311,9 @@ func (e *Engine) message(d *dispatch, address string, at time.Time, took time.Du
 	if d.late != "" {
 		line("late", d.late)
 	}
-	if d.taken {
+	if d.stray {
+		line("found again", "the database had not confirmed the run's record")
+	} else if d.taken {
 		line("taken over", "from an admin that is gone")
 	}
 	if candidates := e.candidates(d); len(candidates) > 1 {

@@ -14,10 +14,12 @@ import (
 
 // sweeper remembers between sweeps what need not be looked at again.
 type sweeper struct {
-	low     int64               // no run below this id can be running any more
+	low     int64               // no run below this id is running or will be
+	top     int64               // the highest id at the last sweep
 	silent  map[string]struct{} // addresses that did not answer in the last sweep
 	forgot  time.Time           // when the routes' memory was dropped
 	cleaned time.Time           // when dead registrations were deleted
+	strays  strays
 }
 
 // sweepLoop catches what events miss: results that will never come because their executor is gone, and registrations
@@ -54,6 +56,9 @@ func (e *Engine) sweep(ctx context.Context, s *sweeper) error {
 			return err
 		}
 	}
+	if err := e.sweepStrays(ctx, &s.strays); err != nil {
+		return err
+	}
 	return e.sweepLost(ctx, s)
 }
 
@@ -61,20 +66,21 @@ func (e *Engine) sweep(ctx context.Context, s *sweeper) error {
 // answers is believed to be at work, registered or not: upstream declares runs on addresses that were listed by hand lost
 // after ten minutes whatever they do (spec §8.3 #31).
 func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
-	first, err := e.queries.MaxRunID(ctx, e.cfg.Pool)
+	top, err := e.queries.MaxRunID(ctx, e.cfg.Pool)
 	if err != nil {
 		return err
 	}
-	lowest := first
-	suspects := make(map[string][]db.ListRunningRunsRow)
+	// Not the top of now: a lower id may be in a transaction that is not committed yet.
+	lowest := s.top
+	suspects := make(map[string][]db.ListOpenRunsRow)
 	for after := s.low - 1; ; {
-		rows, err := e.queries.ListRunningRuns(ctx, e.cfg.Pool, db.ListRunningRunsParams{AfterID: after, Limit: 1000})
+		rows, err := e.queries.ListOpenRuns(ctx, e.cfg.Pool, db.ListOpenRunsParams{AfterID: after, Limit: 1000})
 		if err != nil {
 			return err
 		}
 		for _, r := range rows {
 			lowest = min(lowest, r.ID)
-			if r.ExecutorAddress != "" && e.now().Sub(e.startOf(&r)) > e.cfg.LostAfter && !e.directory.alive(r.JobGroup, string(r.ExecutorAddress)) {
+			if r.TriggerCode == wire.CodeSuccess && r.ExecutorAddress != "" && e.now().Sub(e.startOf(&r)) > e.cfg.LostAfter && !e.directory.alive(r.JobGroup, string(r.ExecutorAddress)) {
 				suspects[string(r.ExecutorAddress)] = append(suspects[string(r.ExecutorAddress)], r)
 			}
 		}
@@ -83,7 +89,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 		}
 		after = rows[len(rows)-1].ID
 	}
-	s.low = lowest
+	s.low, s.top = lowest, top
 	if len(suspects) == 0 {
 		s.silent = nil
 		return nil
@@ -99,7 +105,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 }
 
 // silentOf beats the addresses, several at once, and gives those that do not answer.
-func (e *Engine) silentOf(ctx context.Context, suspects map[string][]db.ListRunningRunsRow) map[string]struct{} {
+func (e *Engine) silentOf(ctx context.Context, suspects map[string][]db.ListOpenRunsRow) map[string]struct{} {
 	var mu sync.Mutex
 	silent := make(map[string]struct{})
 	var beats errgroup.Group
@@ -121,7 +127,7 @@ func (e *Engine) silentOf(ctx context.Context, suspects map[string][]db.ListRunn
 	return silent
 }
 
-func (e *Engine) giveUp(ctx context.Context, address string, runs []db.ListRunningRunsRow) {
+func (e *Engine) giveUp(ctx context.Context, address string, runs []db.ListOpenRunsRow) {
 	items := make([]finishing, len(runs))
 	for i, r := range runs {
 		items[i] = finishing{id: r.ID, code: wire.CodeFail,
@@ -135,7 +141,7 @@ func (e *Engine) giveUp(ctx context.Context, address string, runs []db.ListRunni
 }
 
 // startOf is when a run was sent, as well as its row can tell.
-func (e *Engine) startOf(r *db.ListRunningRunsRow) time.Time {
+func (e *Engine) startOf(r *db.ListOpenRunsRow) time.Time {
 	switch {
 	case r.SentAt > 0:
 		return time.UnixMilli(r.SentAt)

@@ -15,9 +15,6 @@ import (
 // takeOver makes this node the owner of what a node that is gone left unsent, and sends it. Several nodes may try at once;
 // the guarded update gives each run to one of them.
 func (e *Engine) takeOver(ctx context.Context, gone db.Node) error {
-	if e.draining.Load() {
-		return nil
-	}
 	from := gone.LowLogID
 	for {
 		rows, err := e.queries.ListUnsentRunsOfNode(ctx, e.cfg.Pool, db.ListUnsentRunsOfNodeParams{
@@ -47,13 +44,9 @@ func (e *Engine) adopt(ctx context.Context, gone db.Node, rows []db.ListUnsentRu
 		ids[i] = r.ID
 		jobIDs = appendNew(jobIDs, r.JobID)
 	}
-	jobs, err := e.queries.ListJobsByID(ctx, e.cfg.Pool, jobIDs)
+	byID, err := e.jobsByID(ctx, jobIDs)
 	if err != nil {
 		return err
-	}
-	byID := make(map[int64]*job, len(jobs))
-	for i := range jobs {
-		byID[jobs[i].ID] = jobOf(&jobs[i], e.cfg.Pool)
 	}
 	me := e.node.id.Load()
 	runs, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
@@ -83,6 +76,18 @@ func (e *Engine) adopt(ctx context.Context, gone db.Node, rows []db.ListUnsentRu
 		e.log.Info("took over unsent runs", "from_node", gone.ID, "runs", len(runs))
 	}
 	return err
+}
+
+func (e *Engine) jobsByID(ctx context.Context, ids []int64) (map[int64]*job, error) {
+	rows, err := e.queries.ListJobsByID(ctx, e.cfg.Pool, ids)
+	if err != nil {
+		return nil, err
+	}
+	jobs := make(map[int64]*job, len(rows))
+	for i := range rows {
+		jobs[rows[i].ID] = jobOf(&rows[i], e.cfg.Pool)
+	}
+	return jobs, nil
 }
 
 // adopted is the dispatch of a row that another node claimed. What lies behind may have been sent by it, shortly before it
@@ -123,7 +128,7 @@ func (e *Engine) settleTaken(ctx context.Context, d *dispatch) bool {
 		known, err := e.knows(ctx, d, a)
 		if err != nil {
 			if wire.Delivered(err) || len(addresses) == 1 {
-				e.fail(d, a, fmt.Sprintf("the admin that had to send it is gone, and %s, which may have received it, does not answer: %v", a, err))
+				e.fail(d, a, fmt.Sprintf("%s, which may have received the run before, does not answer: %v", a, err))
 				return false
 			}
 			continue // nobody listens there, so nobody runs it there

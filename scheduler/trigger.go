@@ -58,7 +58,7 @@ func (e *Engine) Trigger(ctx context.Context, r TriggerRequest) ([]int64, error)
 			return nil, ErrNoGroup
 		}
 	}
-	if e.draining.Load() {
+	if e.draining.Load() || e.node.id.Load() == 0 {
 		return nil, errStopped
 	}
 	param := j.param

@@ -1,0 +1,134 @@
+package scheduler
+
+import (
+	"context"
+	"math"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// strays are this node's runs that are in the database although their commit was answered by an error: the connection
+// broke before the answer came. Nobody but this node would ever send them, and it does not know them.
+type strays struct {
+	node   int64              // the node id the look was for; 0: there was none
+	ids    map[int64]struct{} // unsent runs of this node that it did not know at the last look
+	doubts int                // how many doubts the look was about
+	last   int64              // the newest transaction at the last look
+}
+
+// sweepStrays finds the strays after a commit of unknown fate and sends them. A run is one when two looks in a row find it
+// and every transaction that was under way at the first has ended since without making it known: so no run is taken for
+// one between its commit and the return of the call that made it.
+func (e *Engine) sweepStrays(ctx context.Context, s *strays) error {
+	from, doubts := e.pending.doubtful()
+	me := e.node.id.Load()
+	if doubts == 0 || s.node != me {
+		*s = strays{}
+	}
+	if doubts == 0 {
+		return nil
+	}
+	settled := s.node == me
+	if settled && e.pending.oldest() <= s.last {
+		return nil // not yet
+	}
+	unknown := make(map[int64]bool, len(s.ids))
+	for id := range s.ids {
+		unknown[id] = !e.pending.has(id) // before the rows are read: what is done by now is not among them
+	}
+	var found []db.ListUnsentRunsOfNodeRow
+	for {
+		rows, err := e.queries.ListUnsentRunsOfNode(ctx, e.cfg.Pool, db.ListUnsentRunsOfNodeParams{LowID: from, OwnerNode: me, Limit: db.MaxBatch})
+		if err != nil {
+			return err
+		}
+		found = append(found, rows...)
+		if len(rows) < db.MaxBatch {
+			break
+		}
+		from = rows[len(rows)-1].ID + 1
+	}
+	if !settled {
+		*s = strays{node: me, ids: make(map[int64]struct{}), doubts: doubts, last: e.pending.newest()}
+		for _, r := range found {
+			if !e.pending.has(r.ID) {
+				s.ids[r.ID] = struct{}{}
+			}
+		}
+		return nil
+	}
+	var jobIDs []int64
+	for _, r := range found {
+		if unknown[r.ID] {
+			jobIDs = appendNew(jobIDs, r.JobID)
+		}
+	}
+	var runs []*dispatch
+	if len(jobIDs) > 0 {
+		jobs, err := e.jobsByID(ctx, jobIDs)
+		if err != nil {
+			return err
+		}
+		for i := range found {
+			if r := &found[i]; unknown[r.ID] {
+				d := e.adopted(r, me, jobs[r.JobID])
+				d.stray = true
+				runs = append(runs, d)
+			}
+		}
+	}
+	e.pending.resolve(s.doubts, runs)
+	*s = strays{}
+	if len(runs) > 0 {
+		e.log.Warn("sending runs whose record the database had not confirmed", "runs", len(runs))
+		e.timer.add(runs...)
+	}
+	return nil
+}
+
+// doubtful is an id above which the runs of transactions of unknown fate are, and how many such transactions there are.
+func (p *pendingSet) doubtful() (from int64, n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	from = math.MaxInt64
+	for _, floor := range p.doubts {
+		from = min(from, floor)
+	}
+	return from, len(p.doubts)
+}
+
+// resolve ends the first n doubts, out of which these runs came.
+func (p *pendingSet) resolve(n int, runs []*dispatch) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, d := range runs {
+		p.runs[d.id] = struct{}{}
+		p.top = max(p.top, d.id)
+	}
+	p.doubts = p.doubts[min(n, len(p.doubts)):]
+}
+
+func (p *pendingSet) has(id int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ok := p.runs[id]
+	return ok
+}
+
+// newest is the number of the newest transaction.
+func (p *pendingSet) newest() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last
+}
+
+// oldest is the number of the oldest transaction under way, or one above all when there is none.
+func (p *pendingSet) oldest() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	oldest := p.last + 1
+	for tx := range p.under {
+		oldest = min(oldest, tx)
+	}
+	return oldest
+}
