@@ -64,7 +64,12 @@ func (y *system) open(ctx context.Context) (*db.Pool, error) {
 // startMaria starts a private server with its defaults for durability (a flush at every commit).
 func (y *system) startMaria(ctx context.Context) error {
 	data, socket := filepath.Join(y.dir, "maria"), filepath.Join(y.dir, "s")
-	args := []string{"--no-defaults", "--datadir=" + data}
+	// Servers that share a folder for temporary tables delete each other's when they start.
+	tmp := filepath.Join(y.dir, "tmp")
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		return err
+	}
+	args := []string{"--no-defaults", "--datadir=" + data, "--tmpdir=" + tmp}
 	if os.Geteuid() == 0 {
 		args = append(args, "--user=root")
 	}

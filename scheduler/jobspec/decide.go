@@ -73,7 +73,17 @@ func Decide(s Schedule, next, now, horizon time.Time, misfireAfter time.Duration
 		horizon = now
 	}
 	plan := Plan{Next: next}
-	if next.IsZero() {
+	if s.ended(next) && next.Before(Waiting) {
+		plan.Next = time.Time{}
+	}
+	if plan.Next.IsZero() {
+		return plan, nil
+	}
+	if s.Type == ScheduleFixDelay {
+		// Its times follow from when runs end, so being late moves the next ones and none is ever missed.
+		if !next.After(horizon) {
+			plan.Fires, plan.Last, plan.Next = []time.Time{next}, next, Waiting
+		}
 		return plan, nil
 	}
 	if err := plan.pass(s, now, now.Add(-misfireAfter)); err != nil {
@@ -96,6 +106,9 @@ func (p *Plan) pass(s Schedule, now, cutoff time.Time) error {
 	if !p.Next.Before(cutoff) {
 		return nil
 	}
+	if s.ended(cutoff) {
+		cutoff = s.End.Add(time.Nanosecond)
+	}
 	count := countOneByOne
 	if s.Type == ScheduleFixRate {
 		count = countByDivision
@@ -103,6 +116,9 @@ func (p *Plan) pass(s Schedule, now, cutoff time.Time) error {
 	passed, next, err := count(s, p.Next, cutoff)
 	if err != nil {
 		return err
+	}
+	if s.ended(next) {
+		next = time.Time{}
 	}
 	p.Last, p.Next = passed.Last, next
 	if s.Misfire == MisfireFireOnceNow {

@@ -78,7 +78,7 @@ func TestDecide(t *testing.T) {
 			jobspec.Plan{Fires: []time.Time{at("10:00:00")}, Last: at("10:00:00")}},
 		{"a last fire that was missed ends the schedule too", cron("0 0 10 2 3 ? 2026", skip), "10:00:00", "11:00:00", "11:00:05",
 			jobspec.Plan{Skipped: &jobspec.Passed{First: at("10:00:00"), Last: at("10:00:00"), Count: 1}, Last: at("10:00:00")}},
-		{"a type that does not schedule runs what was planned and ends", jobspec.Schedule{Type: jobspec.ScheduleFixDelay, Conf: "5"}, "10:00:00", "10:00:00", "10:00:05",
+		{"a type that does not schedule runs what was planned and ends", jobspec.Schedule{Type: jobspec.ScheduleNone, Conf: "5"}, "10:00:00", "10:00:00", "10:00:05",
 			jobspec.Plan{Fires: []time.Time{at("10:00:00")}, Last: at("10:00:00")}},
 		{"a horizon before now is now", rate("60", skip), "10:00:00", "10:00:00", "09:00:00",
 			jobspec.Plan{Fires: []time.Time{at("10:00:00")}, Last: at("10:00:00"), Next: at("10:01:00")}},

@@ -12,21 +12,30 @@ type ScheduleType string
 
 // The schedule types, spelled as the table has them.
 const (
-	ScheduleNone     ScheduleType = "NONE"     // never due by itself; such a job cannot be started
-	ScheduleCron     ScheduleType = "CRON"     // the conf is a cron text
-	ScheduleFixRate  ScheduleType = "FIX_RATE" // the conf is whole seconds, at least 1
-	ScheduleFixDelay ScheduleType = "FIX_DELAY"
+	ScheduleNone     ScheduleType = "NONE"      // never due by itself; such a job cannot be started
+	ScheduleCron     ScheduleType = "CRON"      // the conf is a cron text
+	ScheduleFixRate  ScheduleType = "FIX_RATE"  // the conf is whole seconds, at least 1
+	ScheduleFixDelay ScheduleType = "FIX_DELAY" // the conf is whole seconds from the end of a run to the next; XXL-JOB names it and never ran it
+	ScheduleOnce     ScheduleType = "ONCE"      // the conf is a moment; not XXL-JOB's, which leaves such a job stopped
 )
 
-// AllScheduleTypes are the types a person can choose, in display order. FIX_DELAY is missing: XXL-JOB names it and never
-// ran it, so an adopted row that says so is kept and treated as NONE.
-var AllScheduleTypes = []ScheduleType{ScheduleNone, ScheduleCron, ScheduleFixRate}
+// AllScheduleTypes are the types a person can choose, in display order.
+var AllScheduleTypes = []ScheduleType{ScheduleNone, ScheduleCron, ScheduleFixRate, ScheduleFixDelay, ScheduleOnce}
 
 // Valid reports whether a job may be saved with t.
 func (t ScheduleType) Valid() bool { return slices.Contains(AllScheduleTypes, t) }
 
 // Schedules reports whether a job of type t becomes due by itself, and so can be started.
-func (t ScheduleType) Schedules() bool { return t == ScheduleCron || t == ScheduleFixRate }
+func (t ScheduleType) Schedules() bool {
+	switch t {
+	case ScheduleCron, ScheduleFixRate, ScheduleFixDelay, ScheduleOnce:
+		return true
+	case ScheduleNone:
+		return false
+	default:
+		return false // as XXL-JOB does with a stored type that it does not know
+	}
+}
 
 // Route says which executor of the group gets a run (spec §3.1).
 type Route string
@@ -83,6 +92,21 @@ var AllMisfires = []Misfire{MisfireDoNothing, MisfireFireOnceNow}
 
 // Valid reports whether m is a known misfire strategy.
 func (m Misfire) Valid() bool { return slices.Contains(AllMisfires, m) }
+
+// Concurrency says what happens to a run when its job already has as many as it may have in the whole cluster.
+type Concurrency string
+
+// The concurrency policies. An empty one is ConcurrencyQueue.
+const (
+	ConcurrencyQueue   Concurrency = "QUEUE"   // it waits until another ends
+	ConcurrencyDiscard Concurrency = "DISCARD" // it is not run, and says so
+)
+
+// AllConcurrencies are the concurrency policies in display order; the first is the form's default.
+var AllConcurrencies = []Concurrency{ConcurrencyQueue, ConcurrencyDiscard}
+
+// Valid reports whether c is a known policy.
+func (c Concurrency) Valid() bool { return slices.Contains(AllConcurrencies, c) }
 
 // TriggerType says what caused a run (spec §3.6).
 type TriggerType string

@@ -17,7 +17,16 @@ type Schedule struct {
 	Conf    string // what Type makes of it: a cron text, or seconds
 	Misfire Misfire
 	Zone    *time.Location // where cron times are read; nil is UTC
+	Start   time.Time      // no due time before; zero: no bound
+	End     time.Time      // no due time after; zero: no bound
 }
+
+// Waiting is the due time of a FIX_DELAY job whose run has not ended: so far ahead that nobody ever finds it due, the old
+// admin included, and still a number that fits everywhere.
+var Waiting = time.UnixMilli(9_000_000_000_000_000)
+
+// ErrMoment is wrapped by the error for a moment of a ONCE job that cannot be read.
+var ErrMoment = errors.New("the moment must be written as 2006-01-02 15:04:05, or in RFC 3339")
 
 // ErrInterval is wrapped by the error for a fixed rate that is no whole number of seconds from 1 to [MaxIntervalSeconds].
 var ErrInterval = errors.New("the interval must be a whole number of seconds, 1 or more")
@@ -36,13 +45,19 @@ func Next(t ScheduleType, conf string, after time.Time, loc *time.Location) (tim
 			return time.Time{}, err
 		}
 		return e.Next(after, loc)
-	case ScheduleFixRate:
+	case ScheduleFixRate, ScheduleFixDelay: // a delay counts from the end of a run, or from the start of the job
 		every, err := Interval(conf)
 		if err != nil {
 			return time.Time{}, err
 		}
 		return after.Add(every), nil
-	case ScheduleNone, ScheduleFixDelay:
+	case ScheduleOnce:
+		at, err := Moment(conf, loc)
+		if err != nil || !at.After(after) {
+			return time.Time{}, err
+		}
+		return at, nil
+	case ScheduleNone:
 		return time.Time{}, nil
 	default:
 		// As XXL-JOB does: a stored type that it does not know never becomes due.
@@ -50,12 +65,44 @@ func Next(t ScheduleType, conf string, after time.Time, loc *time.Location) (tim
 	}
 }
 
-// Next is [Next] for this schedule.
+// Next is [Next] for this schedule, inside its bounds. A fixed rate or delay that has not begun yet begins at the start.
 func (s Schedule) Next(after time.Time) (time.Time, error) {
-	return Next(s.Type, s.Conf, after, s.Zone)
+	next, err := Next(s.Type, s.Conf, after, s.Zone)
+	if err == nil && after.Before(s.Start) {
+		switch s.Type {
+		case ScheduleFixRate, ScheduleFixDelay:
+			next = s.Start
+		case ScheduleCron, ScheduleOnce:
+			next, err = Next(s.Type, s.Conf, s.Start.Add(-time.Nanosecond), s.Zone)
+		case ScheduleNone:
+		}
+	}
+	if err != nil || s.ended(next) {
+		return time.Time{}, err
+	}
+	return next, nil
 }
 
-// Interval reads the conf of a FIX_RATE job.
+// ended reports whether a due time lies behind the end.
+func (s Schedule) ended(due time.Time) bool { return !s.End.IsZero() && due.After(s.End) }
+
+// Moment reads the conf of a ONCE job: wall-clock time in the job's zone, or an instant in RFC 3339.
+func Moment(conf string, loc *time.Location) (time.Time, error) {
+	if loc == nil {
+		loc = time.UTC
+	}
+	if at, err := time.Parse(time.RFC3339, conf); err == nil {
+		return at, nil
+	}
+	for _, layout := range []string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04"} {
+		if at, err := time.ParseInLocation(layout, conf, loc); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("moment %q: %w", conf, ErrMoment)
+}
+
+// Interval reads the conf of a FIX_RATE or FIX_DELAY job.
 func Interval(conf string) (time.Duration, error) {
 	n, err := strconv.ParseInt(conf, 10, 32)
 	if err != nil || n < 1 {
@@ -77,6 +124,9 @@ func ScheduleError(err error) (e FieldError, ok bool) {
 	}
 	if errors.Is(err, ErrInterval) {
 		return FieldError{Field: FieldSeconds, Code: CodeInterval, Args: []any{"Min", 1, "Max", MaxIntervalSeconds}}, true
+	}
+	if errors.Is(err, ErrMoment) {
+		return FieldError{Field: FieldMoment, Code: CodeMoment}, true
 	}
 	return FieldError{}, false
 }

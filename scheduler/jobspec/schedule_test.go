@@ -25,7 +25,6 @@ func TestNext(t *testing.T) {
 		{"a fixed rate adds its seconds", jobspec.ScheduleFixRate, "90", after.Add(90 * time.Second)},
 		{"a long fixed rate does not overflow", jobspec.ScheduleFixRate, "2147483647", after.Add(2147483647 * time.Second)},
 		{"NONE is never due", jobspec.ScheduleNone, "0 0 19 * * ?", time.Time{}},
-		{"FIX_DELAY is never due, as in XXL-JOB", jobspec.ScheduleFixDelay, "5", time.Time{}},
 		{"an unknown type is never due", "WEEKLY", "5", time.Time{}},
 		{"a cron that is over is never due", jobspec.ScheduleCron, "0 0 0 1 1 ? 2020", time.Time{}},
 	} {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/executor/wire"
@@ -30,6 +31,16 @@ type Job struct {
 	ChildJobIDs    string // separated by commas
 	TimeoutSeconds int    // 0 for no limit
 	Retries        int
+
+	Zone          string // IANA name; "" for the installation's
+	Start, End    int64  // epoch ms between which the job is due; 0 for no bound
+	Backoff       string // see ParseBackoff
+	MaxConcurrent int    // runs of the job at a time in the whole cluster; 0 for no limit
+	Concurrency   Concurrency
+	RetentionDays int // 0 for the installation's
+	WarnAfter     int // seconds a run may take before somebody is told; 0 for never
+	ExpectEvery   int // seconds within which a success is expected; 0 for no expectation
+	Tags          string
 }
 
 // The names of the parts of a definition, by which a [FieldError] finds its place in a form.
@@ -51,6 +62,17 @@ const (
 	FieldChildren     = "children"
 	FieldTimeout      = "timeout"
 	FieldRetries      = "retries"
+	FieldMoment       = "moment"
+	FieldZone         = "time_zone"
+	FieldStart        = "start_at"
+	FieldEnd          = "end_at"
+	FieldBackoff      = "retry_backoff"
+	FieldConcurrent   = "max_concurrent"
+	FieldConcurrency  = "concurrency_policy"
+	FieldRetention    = "retention_days"
+	FieldWarnAfter    = "warn_after"
+	FieldExpectEvery  = "expect_every"
+	FieldTags         = "tags"
 )
 
 // Code says what is wrong with a part of a definition. The values are keys of the message catalogues.
@@ -68,6 +90,10 @@ const (
 	CodeEmail      Code = "job.error.email"        // Value: the address that is none
 	CodeChildID    Code = "job.error.child_id"     // Value: the element that is no job id
 	CodeChildSelf  Code = "job.error.child_self"   // the job starts itself
+	CodeMoment     Code = "job.error.moment"       // a ONCE job's moment cannot be read
+	CodeZone       Code = "job.error.zone"         // Value: a zone that is not known
+	CodeWindow     Code = "job.error.window"       // the end is not after the start
+	CodeBackoff    Code = "job.error.backoff"      // Value: a back-off that cannot be read
 )
 
 // cronError starts the codes for a cron text that is refused; a [cron.Reason] follows.
@@ -96,6 +122,11 @@ const (
 	MaxChildren     = 255
 	MaxTimeout      = 999_999
 	MaxRetries      = 9_999
+	MaxTags         = 255
+	MaxBackoffText  = 128
+	MaxConcurrent   = 9_999
+	MaxDays         = 3_650
+	MaxSeconds      = 31_536_000 // a year
 )
 
 // Normalize trims what people paste with blanks around it, and takes the carriage returns out of shell sources, where
@@ -119,7 +150,7 @@ func Validate(j Job) []FieldError {
 	v.text(FieldName, j.Name, MaxName, true)
 	v.text(FieldAuthor, j.Author, MaxAuthor, true)
 	v.emails(j.AlarmEmail)
-	v.schedule(j.ScheduleType, j.ScheduleConf)
+	v.schedule(j)
 	v.code(j)
 	v.known(FieldRoute, string(j.Route), j.Route.Valid())
 	v.known(FieldMisfire, string(j.Misfire), j.Misfire.Valid())
@@ -127,6 +158,7 @@ func Validate(j Job) []FieldError {
 	v.children(j.ID, j.ChildJobIDs)
 	v.within(FieldTimeout, j.TimeoutSeconds, MaxTimeout)
 	v.within(FieldRetries, j.Retries, MaxRetries)
+	v.options(j)
 	return v.errors
 }
 
@@ -201,8 +233,9 @@ func (v *validation) addSchedule(err error) {
 	}
 }
 
-func (v *validation) schedule(t ScheduleType, conf string) {
-	switch t {
+func (v *validation) schedule(j Job) {
+	conf := j.ScheduleConf
+	switch j.ScheduleType {
 	case ScheduleCron:
 		if v.text(FieldCron, conf, MaxScheduleConf, true) {
 			// A text that parses is enough, as in XXL-JOB. That it has a time to come is asked when the job is started: one
@@ -210,15 +243,44 @@ func (v *validation) schedule(t ScheduleType, conf string) {
 			_, err := expressions.parse(conf)
 			v.addSchedule(err)
 		}
-	case ScheduleFixRate:
+	case ScheduleFixRate, ScheduleFixDelay:
 		_, err := Interval(conf)
+		v.addSchedule(err)
+	case ScheduleOnce:
+		_, err := Moment(conf, time.UTC)
 		v.addSchedule(err)
 	case ScheduleNone:
 		// The conf says nothing then, but it has to fit.
 		v.text(FieldCron, conf, MaxScheduleConf, false)
 	default:
-		v.add(FieldScheduleType, CodeUnknown, []any{"Value", string(t)})
+		v.add(FieldScheduleType, CodeUnknown, []any{"Value", string(j.ScheduleType)})
 	}
+}
+
+// options checks what XXL-JOB's jobs do not have.
+func (v *validation) options(j Job) {
+	if _, err := Location(j.Zone); err != nil {
+		v.add(FieldZone, CodeZone, []any{"Value", j.Zone})
+	}
+	if j.Start < 0 {
+		v.add(FieldStart, CodeWindow, nil)
+	}
+	if j.End < 0 || (j.End > 0 && j.End <= j.Start) {
+		v.add(FieldEnd, CodeWindow, nil)
+	}
+	if v.text(FieldBackoff, j.Backoff, MaxBackoffText, false) {
+		if _, err := ParseBackoff(j.Backoff); err != nil {
+			v.add(FieldBackoff, CodeBackoff, []any{"Value", j.Backoff})
+		}
+	}
+	v.within(FieldConcurrent, j.MaxConcurrent, MaxConcurrent)
+	if j.Concurrency != "" {
+		v.known(FieldConcurrency, string(j.Concurrency), j.Concurrency.Valid())
+	}
+	v.within(FieldRetention, j.RetentionDays, MaxDays)
+	v.within(FieldWarnAfter, j.WarnAfter, MaxSeconds)
+	v.within(FieldExpectEvery, j.ExpectEvery, MaxSeconds)
+	v.text(FieldTags, j.Tags, MaxTags, false)
 }
 
 func (v *validation) code(j Job) {

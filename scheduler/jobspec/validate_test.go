@@ -49,7 +49,11 @@ func TestValidate(t *testing.T) {
 		{"a fixed rate is at least a second", func(j *jobspec.Job) { j.ScheduleType, j.ScheduleConf = jobspec.ScheduleFixRate, "0" },
 			one("seconds", jobspec.CodeInterval, args{"Min", 1, "Max", 2147483647})},
 		{"a job without schedule needs no conf", func(j *jobspec.Job) { j.ScheduleType, j.ScheduleConf = jobspec.ScheduleNone, "" }, nil},
-		{"a fixed delay cannot be chosen", func(j *jobspec.Job) { j.ScheduleType = jobspec.ScheduleFixDelay }, one("schedule_type", jobspec.CodeUnknown, args{"Value", "FIX_DELAY"})},
+		{"a moment is readable", func(j *jobspec.Job) { j.ScheduleType, j.ScheduleConf = jobspec.ScheduleOnce, "tomorrow" }, one("moment", jobspec.CodeMoment, nil)},
+		{"the zone is known", func(j *jobspec.Job) { j.Zone = "Mars/Base" }, one("time_zone", jobspec.CodeZone, args{"Value", "Mars/Base"})},
+		{"the window has a length", func(j *jobspec.Job) { j.Start, j.End = 2, 1 }, one("end_at", jobspec.CodeWindow, nil)},
+		{"the back-off is readable", func(j *jobspec.Job) { j.Backoff = "soon" }, one("retry_backoff", jobspec.CodeBackoff, args{"Value", "soon"})},
+		{"the concurrency policy is known", func(j *jobspec.Job) { j.Concurrency = "MAYBE" }, one("concurrency_policy", jobspec.CodeUnknown, args{"Value", "MAYBE"})},
 		{"the GLUE type is known", func(j *jobspec.Job) { j.Glue = "GLUE_RUBY" }, one("glue", jobspec.CodeUnknown, args{"Value", "GLUE_RUBY"})},
 		{"a BEAN needs a handler", func(j *jobspec.Job) { j.Handler = "" }, one("handler", jobspec.CodeHandler, nil)},
 		{"a script needs none", func(j *jobspec.Job) { j.Glue, j.Handler = wire.GlueShell, "" }, nil},
@@ -113,8 +117,8 @@ func TestNormalize(t *testing.T) {
 
 func TestEnums(t *testing.T) {
 	t.Parallel()
-	if jobspec.ScheduleFixDelay.Valid() || !jobspec.ScheduleCron.Valid() || jobspec.ScheduleNone.Schedules() {
-		t.Error("FIX_DELAY cannot be chosen, CRON can, and NONE does not schedule")
+	if !jobspec.ScheduleFixDelay.Valid() || !jobspec.ScheduleCron.Valid() || jobspec.ScheduleNone.Schedules() {
+		t.Error("FIX_DELAY and CRON can be chosen, and NONE does not schedule")
 	}
 	if len(jobspec.AllRoutes) != 10 || jobspec.Route("").Valid() {
 		t.Error("there are ten routes, and none of them is empty")
