@@ -237,7 +237,7 @@ func TestRealFullDisk(t *testing.T) {
 			run.SetResult("worked")
 			return nil
 		},
-	}, func(c *executor.Config) { c.DataDir = dir })
+	}, func(c *executor.Config) { c.DataDir, c.NoSync = dir, false })
 	b.mustRun(t, request(1))
 	<-h.begun
 	file, err := os.Create(filler)

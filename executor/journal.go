@@ -27,8 +27,8 @@ type journal struct {
 	dir    string
 	logger *slog.Logger
 	sync   bool
-	// write is os.File.Write; a test puts a full disk in its place.
-	write func(*os.File, []byte) (int, error)
+	// writeAt is os.File.WriteAt; a test puts a full disk in its place.
+	writeAt func(f *os.File, p []byte, offset int64) (int, error)
 
 	kick chan struct{} // holds one: there is something to write
 	quit chan struct{}
@@ -47,6 +47,7 @@ type journal struct {
 	file     *os.File
 	number   int
 	size     int64 // good bytes in file
+	room     int64 // bytes of file that exist, zeros behind the good ones
 	snapshot int64 // bytes of the snapshot the file began with
 	broken   bool  // the file lacks records; only a new one, beginning with a snapshot, can be trusted
 	failedAt time.Time
@@ -71,8 +72,12 @@ func (c *commit) wait() error {
 	return c.err
 }
 
-// rotateAfter is how much a file may grow beyond twice its snapshot.
-const rotateAfter = 64 << 20
+const (
+	rotateAfter = 64 << 20 // how much a file may grow beyond twice its snapshot
+	// roomAhead is written as zeros before it is needed. A sync then only has to bring data to the disk, and not the
+	// file's new length, for which the file system would have to commit everything that others have changed.
+	roomAhead = 4 << 20
+)
 
 var errJournalClosed = errors.New("the executor is closed")
 
@@ -82,7 +87,7 @@ func openJournal(dir string, sync bool, logger *slog.Logger) (*journal, error) {
 		return nil, err
 	}
 	j := &journal{
-		dir: dir, logger: logger, sync: sync, write: (*os.File).Write,
+		dir: dir, logger: logger, sync: sync, writeAt: (*os.File).WriteAt,
 		kick: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 		live: make(map[int64]*journalEntry), seen: newSeen(seenBlocks),
 		next: &commit{done: make(chan struct{})},
@@ -117,14 +122,11 @@ func (j *journal) load(path string) error {
 	if err == nil {
 		err = file.Truncate(size)
 	}
-	if err == nil {
-		_, err = file.Seek(size, 0)
-	}
 	if err != nil {
 		_ = file.Close()
 		return err
 	}
-	j.file, j.size = file, size
+	j.file, j.size, j.room = file, size, size
 	return nil
 }
 
@@ -310,19 +312,32 @@ func (j *journal) store(batch []byte) error {
 	if j.size > rotateAfter+2*j.snapshot {
 		return j.noteFailure(j.rotate())
 	}
-	n, err := j.write(j.file, batch)
+	j.extend(int64(len(batch)))
+	_, err := j.writeAt(j.file, batch, j.size)
 	if err == nil && j.sync {
-		err = j.file.Sync()
+		err = syncData(j.file)
 	}
 	if err != nil {
 		j.broken = true
-		if n > 0 {
-			_ = j.file.Truncate(j.size) // a torn record would be dropped anyway
-		}
+		_ = j.file.Truncate(j.size) // these records are refused, so none of them may be found
 		return j.noteFailure(err)
 	}
-	j.size += int64(n)
+	j.size += int64(len(batch))
 	return nil
+}
+
+// extend makes room for n more bytes, and some ahead. Zeros are no record, so a reader stops at them. On a disk without
+// that much room the file simply grows with each batch.
+func (j *journal) extend(n int64) {
+	if !j.sync || j.size+n <= j.room {
+		return
+	}
+	n += roomAhead
+	if _, err := j.writeAt(j.file, make([]byte, n), j.size); err != nil {
+		_ = j.file.Truncate(j.size)
+		n = 0
+	}
+	j.room = j.size + n
 }
 
 func (j *journal) noteFailure(err error) error {
@@ -381,7 +396,7 @@ func (j *journal) rotate() error {
 		_ = os.Remove(filepath.Join(j.dir, journalName(j.number)))
 	}
 	j.number++
-	j.file, j.size, j.snapshot = file, int64(len(image)), int64(len(image))
+	j.file, j.size, j.room, j.snapshot = file, int64(len(image)), int64(len(image)), int64(len(image))
 	return nil
 }
 
@@ -390,7 +405,7 @@ func (j *journal) create(name string, image []byte) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = j.write(file, image); err == nil && j.sync {
+	if _, err = j.writeAt(file, image, 0); err == nil && j.sync {
 		err = file.Sync()
 	}
 	if err != nil {

@@ -153,12 +153,12 @@ func TestJournalOnAFullDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := openTestJournal(t, dir)
 		var full atomic.Bool
-		j.write = func(f *os.File, p []byte) (int, error) {
+		j.writeAt = func(f *os.File, p []byte, offset int64) (int, error) {
 			if full.Load() {
-				n, _ := f.Write(p[:len(p)/2])
+				n, _ := f.WriteAt(p[:len(p)/2], offset)
 				return n, syscall.ENOSPC
 			}
-			return f.Write(p)
+			return f.WriteAt(p, offset)
 		}
 		go j.run()
 		must(t, j.accept(1, runBody(1), true).wait())
