@@ -33,7 +33,10 @@ func TestScreenshots(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(serve(t))
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
 	browser := open(t)
 
 	only := strings.Split(os.Getenv("GALLERY_PAGES"), ",")
@@ -93,6 +96,14 @@ func serve(t *testing.T) http.Handler {
 	catalogue := locales.New()
 	mux := http.NewServeMux()
 	mux.Handle(static.Prefix, static.Handler())
+	// The live streams stay open and silent, so that the pages show themselves connected.
+	silent := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}
+	mux.HandleFunc("/runs/events", silent)
+	mux.HandleFunc("/runs/{id}/events", silent)
 	mux.HandleFunc("/page/{lang}/{theme}/{page}", func(w http.ResponseWriter, r *http.Request) {
 		f := fakes{Printer: catalogue.Printer(r.PathValue("lang")), theme: layout.ThemeFrom(r.PathValue("theme")), now: time.Now()}
 		w.Header().Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
@@ -110,7 +121,7 @@ func serve(t *testing.T) http.Handler {
 // open starts a headless browser and fails the test on anything its console reports, such as a breach of the policy.
 func open(t *testing.T) context.Context {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("hide-scrollbars", true))
 	alloc, stop := chromedp.NewExecAllocator(t.Context(), options...)
