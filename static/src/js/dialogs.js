@@ -4,7 +4,8 @@ export function dialogs() {
   if (!dialog) return;
   let opener = null;
 
-  document.addEventListener("htmx:afterSwap", (event) => {
+  // Only after settling does htmx own the form inside; opened earlier, a quick click would leave the page.
+  document.addEventListener("htmx:afterSettle", (event) => {
     if (event.detail.target !== dialog) return;
     if (!dialog.open) {
       opener = document.activeElement;

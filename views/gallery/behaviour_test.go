@@ -1,0 +1,258 @@
+//go:build gallery
+
+package gallery
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/static"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/runs"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// console is a console with handlers just clever enough to answer what the scripts ask.
+type console struct {
+	fakes
+	themes chan string   // what the theme switch posted
+	rows   chan runs.Row // sent to the open run list
+	froms  chan string   // the line each opening of the output stream asked for
+}
+
+func newConsole(t *testing.T) (*console, *httptest.Server) {
+	t.Helper()
+	c := &console{
+		fakes:  fakes{Printer: locales.New().Printer(locales.English), theme: layout.ThemeLight, now: time.Now()},
+		themes: make(chan string, 1), rows: make(chan runs.Row), froms: make(chan string, 10),
+	}
+	mux := http.NewServeMux()
+	mux.Handle(static.Prefix, static.Handler())
+	mux.HandleFunc("GET /jobs", c.jobList)
+	mux.HandleFunc("GET /jobs/new", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, jobs.Form(c.jobForm()), "") })
+	mux.HandleFunc("POST /jobs/8/stop", c.stop)
+	mux.HandleFunc("POST /jobs/33/stop", func(w http.ResponseWriter, r *http.Request) {
+		render(w, r, 403, layout.Toast(c.page("/jobs"), layout.Flash{Kind: layout.FlashError, Text: "You may not do this"}), "")
+	})
+	mux.HandleFunc("GET /jobs/7/run", func(w http.ResponseWriter, r *http.Request) {
+		render(w, r, 200, jobs.RunOnce(c.runOnce()), ui.FragmentDialog)
+	})
+	mux.HandleFunc("POST /jobs/7/run", c.runNow)
+	mux.HandleFunc("POST /jobs/schedule-preview", c.preview)
+	mux.HandleFunc("POST /preferences", func(_ http.ResponseWriter, r *http.Request) { c.themes <- r.FormValue("theme") })
+	mux.HandleFunc("GET /runs", func(w http.ResponseWriter, r *http.Request) {
+		render(w, r, 200, runs.List(c.runs()), ui.FragmentResults)
+	})
+	mux.HandleFunc("GET /runs/90431", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, runs.Detail(c.runLive()), "") })
+	mux.HandleFunc("GET /runs/events", c.listEvents)
+	mux.HandleFunc("GET /runs/90431/events", c.runEvents)
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return c, server
+}
+
+// render draws a page, or its fragment when htmx asks, as the real console does.
+func render(w http.ResponseWriter, r *http.Request, status int, page templ.Component, fragment string) {
+	var buf bytes.Buffer
+	var err error
+	if fragment != "" && r.Header.Get("HX-Request") != "" {
+		err = templ.RenderFragments(r.Context(), &buf, page, fragment)
+	} else {
+		err = page.Render(r.Context(), &buf)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(buf.Bytes())
+}
+
+func (c *console) jobList(w http.ResponseWriter, r *http.Request) {
+	p := c.jobs()
+	p.Flashes = nil
+	p.Filter = link.JobsFrom(r.URL.Query())
+	var rows []jobs.Row
+	for _, row := range p.Rows {
+		if strings.Contains(strings.ToLower(row.Name), p.Filter.Text) {
+			rows = append(rows, row)
+		}
+	}
+	p.Rows = rows
+	render(w, r, 200, jobs.List(p), ui.FragmentResults)
+}
+
+func (c *console) stop(w http.ResponseWriter, r *http.Request) {
+	row := c.jobs().Rows[1]
+	row.Running, row.Next = false, format.Time{}
+	render(w, r, 200, jobs.RowSwap(jobs.RowPage{Page: c.page("/jobs", layout.Flash{Kind: layout.FlashSuccess, Text: "stopped it"}), Row: row}), "")
+}
+
+func (c *console) runNow(w http.ResponseWriter, r *http.Request) {
+	if r.FormValue(jobs.FieldAddresses) == "nonsense" {
+		p := c.runOnce()
+		p.Addresses, p.Errors = "nonsense", jobs.FieldErrors{jobs.FieldAddresses: "not an address"}
+		render(w, r, 422, jobs.RunOnce(p), ui.FragmentDialog)
+		return
+	}
+	w.Header().Set("HX-Redirect", link.Run(90431))
+}
+
+func (c *console) preview(w http.ResponseWriter, r *http.Request) {
+	p := jobs.PreviewPage{Page: c.page("/jobs/new"), Preview: jobs.Preview{Error: "understood " + r.FormValue(jobs.FieldScheduleType) + " " + r.FormValue(jobs.FieldCron)}}
+	render(w, r, 200, jobs.SchedulePreview(p), "")
+}
+
+func event(w http.ResponseWriter, r *http.Request, name, id string, part templ.Component) {
+	var buf bytes.Buffer
+	if part != nil {
+		_ = part.Render(r.Context(), &buf)
+	}
+	fmt.Fprintf(w, "event: %s\n", name)
+	if id != "" {
+		fmt.Fprintf(w, "id: %s\n", id)
+	}
+	for line := range strings.SplitSeq(buf.String(), "\n") {
+		fmt.Fprintf(w, "data: %s\n", line)
+	}
+	fmt.Fprint(w, "\n")
+	_ = http.NewResponseController(w).Flush()
+}
+
+func (c *console) listEvents(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	_ = http.NewResponseController(w).Flush()
+	for {
+		select {
+		case row := <-c.rows:
+			event(w, r, "run", "", runs.LiveRow(c.page("/runs"), row))
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// runEvents sends two lines and hangs up, then goes on, overlapping by one line as a careless server might, and ends.
+func (c *console) runEvents(w http.ResponseWriter, r *http.Request) {
+	from := r.URL.Query().Get("from")
+	c.froms <- from
+	w.Header().Set("Content-Type", "text/event-stream")
+	p := runs.LogPage{Page: c.page(""), LogID: 90431}
+	if from == "61" {
+		p.Log = runs.Log{First: 61, Lines: []string{"line 61", "<i>line 62</i>"}, Next: 63}
+		event(w, r, "log", "63", runs.LogChunk(p))
+		return
+	}
+	p.Log = runs.Log{First: 62, Lines: []string{"line 62 again", "line 63"}, Next: 64}
+	event(w, r, "log", "64", runs.LogChunk(p))
+	story := c.runLive().Story
+	story.State, story.CanKill = ui.StateSuccess, false
+	event(w, r, "state", "", runs.StoryFragment(runs.StoryPage{Page: p.Page, Story: story}))
+	event(w, r, "end", "", nil)
+	<-r.Context().Done()
+}
+
+func TestBehaviour(t *testing.T) {
+	c, server := newConsole(t)
+	browser := open(t)
+	do := func(t *testing.T, actions ...chromedp.Action) {
+		t.Helper()
+		if err := chromedp.Run(browser, actions...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// until waits for an expression of the page to hold, looking at every frame.
+	until := func(expression string) chromedp.Action {
+		return chromedp.ActionFunc(func(ctx context.Context) error {
+			if err := chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(5*time.Second)).Do(ctx); err != nil {
+				return fmt.Errorf("%s: %w", expression, err)
+			}
+			return nil
+		})
+	}
+	visit := func(path string) chromedp.Action { return chromedp.Navigate(server.URL + path) }
+	do(t, chromedp.EmulateViewport(1440, 900))
+
+	t.Run("a filter swaps the list and stands in the address", func(t *testing.T) {
+		do(t, visit("/jobs"), chromedp.KeyEvent("/"), until(`document.activeElement.name === "q"`), chromedp.Evaluate(`document.activeElement.value = ""`, nil), chromedp.SendKeys(`[name=q]`, "parcel"),
+			until(`document.querySelectorAll("tbody tr").length === 1`), until(`location.search.includes("q=parcel")`),
+			until(`document.querySelector("[data-cron]") === null`), chromedp.KeyEvent(kb.Escape), until(`document.activeElement.name !== "q"`))
+	})
+	t.Run("the switch swaps its row and says so", func(t *testing.T) {
+		do(t, visit("/jobs"), chromedp.Click(`#job-8 .switch`), until(`document.querySelector("#job-8 .switch").ariaChecked === "false"`),
+			until(`document.querySelector("#toasts .toast.success").textContent.includes("stopped it")`),
+			until(`document.querySelector("#job-8 [data-cron]").textContent === "Every 5 minutes"`), chromedp.Click(`#toasts [data-dismiss]`), until(`!document.querySelector(".toast")`))
+	})
+	t.Run("a refusal becomes a message and leaves the row alone", func(t *testing.T) {
+		do(t, visit("/jobs"), chromedp.Click(`#job-33 .switch`), until(`document.querySelector("#toasts .toast.error") !== null`), until(`document.querySelector("#job-33 .switch").ariaChecked === "true"`))
+	})
+	t.Run("a question opens over the page, keeps its errors, closes on Escape, leads on", func(t *testing.T) {
+		do(t, visit("/jobs"), chromedp.Click(`#job-7 [hx-get$="/run"]`), until(`document.querySelector("dialog").open`), until(`document.activeElement.name === "param"`),
+			chromedp.KeyEvent(kb.Escape), until(`!document.querySelector("dialog").open`), until(`document.activeElement.matches("#job-7 [hx-get]")`),
+			chromedp.Click(`#job-7 [hx-get$="/run"]`), until(`document.querySelector("dialog").open`),
+			chromedp.SendKeys(`#run-addresses`, "nonsense"), chromedp.Click(`dialog .primary`), until(`document.querySelector("dialog #run-addresses-error")?.textContent.includes("not an address")`),
+			chromedp.Evaluate(`document.querySelector("#run-addresses").value = ""`, nil), chromedp.Click(`dialog .primary`), chromedp.WaitVisible(`#run-head`))
+		<-c.froms
+	})
+	t.Run("the form says the schedule in words and asks for its times", func(t *testing.T) {
+		do(t, visit("/jobs/new"), until(`document.querySelector("[data-cron-sentence]").textContent.trim() === "At 02:00"`),
+			chromedp.Click(`[data-preset="0 */5 * * * ?"]`), until(`document.querySelector("[data-cron-sentence]").textContent.trim() === "Every 5 minutes"`),
+			until(`document.querySelector("#preview").textContent.includes("understood CRON 0 */5 * * * ?")`),
+			chromedp.Click(`[name=schedule_type][value=FIX_RATE]`), until(`document.querySelector("#seconds").checkVisibility() && !document.querySelector("#cron").checkVisibility()`),
+			until(`document.querySelector("#preview").textContent.includes("understood FIX_RATE")`),
+			chromedp.SetValue(`#glue`, "GLUE_SHELL"), until(`document.querySelector("#source").checkVisibility() && !document.querySelector("#handler").checkVisibility()`))
+	})
+	t.Run("the theme changes at once and is posted", func(t *testing.T) {
+		do(t, visit("/jobs"), chromedp.Click(`.account-button`), chromedp.Click(`button[name=theme][value=dark]`), until(`document.documentElement.dataset.theme === "dark"`))
+		if got := <-c.themes; got != "dark" {
+			t.Errorf("posted %q", got)
+		}
+		do(t, chromedp.KeyEvent(kb.Escape), until(`!document.querySelector("details[open]")`))
+	})
+	t.Run("runs change in place, come in on top, and wait while the reader is further down", func(t *testing.T) {
+		row := c.runs().Rows[1]
+		row.State = ui.StateSuccess
+		fresh := row
+		fresh.LogID, fresh.JobName = 90500, "brand new"
+		do(t, visit("/runs"), until(`document.querySelector("[data-live-mark]").textContent.trim() === "Live"`))
+		c.rows <- row
+		do(t, until(`document.querySelector("#run-90431 .badge.success") !== null`))
+		c.rows <- fresh
+		do(t, until(`document.querySelector("tbody tr").id === "run-90500"`))
+		do(t, chromedp.EmulateViewport(1440, 400), chromedp.Evaluate(`scrollTo(0, 400)`, nil), until(`scrollY > 200`))
+		fresh.LogID = 90501
+		c.rows <- fresh
+		do(t, until(`document.querySelector("[data-new-rows]").checkVisibility()`), until(`document.querySelector("[data-new-text]").textContent === "1 new"`), until(`!document.querySelector("#run-90501")`),
+			chromedp.Click(`[data-new-rows] button`), until(`document.querySelector("tbody tr").id === "run-90501"`), until(`!document.querySelector("[data-new-rows]").checkVisibility()`), chromedp.EmulateViewport(1440, 900))
+	})
+	t.Run("output is followed, let go, and taken up again after a lost connection", func(t *testing.T) {
+		const lines = `document.querySelectorAll("[data-log-lines] li").length`
+		do(t, visit("/runs/90431"), until(lines+` === 62`), until(`document.querySelector("[data-log-lines] li[value='62']").textContent === "<i>line 62</i>"`))
+		do(t, chromedp.Evaluate(`document.querySelector("[data-log-lines]").scrollTop = 0`, nil), until(`document.querySelector("[data-follow]").checkVisibility()`),
+			until(lines+` === 63`), until(`document.querySelector("[data-log-lines]").scrollTop === 0`),
+			until(`document.querySelector("#run-head .badge.success") !== null`), until(`!document.querySelector(".log [data-live-mark]").checkVisibility()`),
+			chromedp.Click(`[data-follow] button`), until(`document.querySelector("[data-log-lines]").scrollTop > 300`))
+		if got, want := [2]string{<-c.froms, <-c.froms}, [2]string{"61", "63"}; got != want {
+			t.Errorf("asked for lines %v, want %v", got, want)
+		}
+	})
+}
