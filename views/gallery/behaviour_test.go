@@ -114,6 +114,10 @@ func (c *console) runNow(w http.ResponseWriter, r *http.Request) {
 		render(w, r, 422, jobs.RunOnce(p), ui.FragmentDialog)
 		return
 	}
+	if r.Header.Get("HX-Request") == "" {
+		http.Redirect(w, r, link.Run(90431), http.StatusSeeOther)
+		return
+	}
 	w.Header().Set("HX-Redirect", link.Run(90431))
 }
 
@@ -176,7 +180,9 @@ func TestBehaviour(t *testing.T) {
 	browser := open(t)
 	do := func(t *testing.T, actions ...chromedp.Action) {
 		t.Helper()
-		if err := chromedp.Run(browser, actions...); err != nil {
+		ctx, cancel := context.WithTimeout(browser, 20*time.Second)
+		defer cancel()
+		if err := chromedp.Run(ctx, actions...); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -140,5 +140,8 @@ func open(t *testing.T) context.Context {
 			}
 		}
 	})
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatalf("start the browser (chromium must be installed): %v", err)
+	}
 	return ctx
 }

@@ -1,0 +1,96 @@
+package static
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+func get(t *testing.T, path string, header ...string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	w := httptest.NewRecorder()
+	Handler().ServeHTTP(w, r)
+	return w.Result()
+}
+
+func TestFilesAreServedForEverUnderTheirHash(t *testing.T) {
+	t.Parallel()
+	for name, contentType := range map[string]string{
+		"app.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "cron.js": "text/javascript; charset=utf-8",
+		"inter.woff2": "font/woff2", "favicon.svg": "image/svg+xml", "LICENSES.txt": "text/plain; charset=utf-8",
+	} {
+		plain := get(t, URL(name))
+		if plain.StatusCode != http.StatusOK || plain.Header.Get("Content-Type") != contentType || !strings.Contains(plain.Header.Get("Cache-Control"), "immutable") {
+			t.Errorf("%s: %d %v", name, plain.StatusCode, plain.Header)
+		}
+		body, err := io.ReadAll(plain.Body)
+		if err != nil || len(body) == 0 {
+			t.Errorf("%s: %d bytes, %v", name, len(body), err)
+		}
+		small := get(t, URL(name), "Accept-Encoding", "gzip, br")
+		if small.Header.Get("Content-Encoding") != "gzip" {
+			continue
+		}
+		r, err := gzip.NewReader(small.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unpacked, err := io.ReadAll(r)
+		if err != nil || !bytes.Equal(unpacked, body) {
+			t.Errorf("%s: the compressed body differs (%v)", name, err)
+		}
+	}
+}
+
+func TestUnknownNamesAreNotFound(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/static/app.css", "/static/", "/static/app.00000000.css", "/static/../static.go", "/static/src/build.sh"} {
+		if got := get(t, path).StatusCode; got != http.StatusNotFound {
+			t.Errorf("%s: %d", path, got)
+		}
+	}
+}
+
+func TestStyleSheetNamesTheFontByItsHash(t *testing.T) {
+	t.Parallel()
+	body, err := io.ReadAll(get(t, URL("app.css")).Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(body), strings.TrimPrefix(URL("inter.woff2"), Prefix)) || strings.Contains(string(body), `"inter.woff2"`) {
+		t.Error("the style sheet asks for a font that is not there")
+	}
+}
+
+// The budget of the first visit: style sheet, script and font, as they cross the network.
+func TestWeight(t *testing.T) {
+	t.Parallel()
+	limits := map[string]int{"app.css": 15 << 10, "app.js": 32 << 10, "cron.js": 12 << 10, "inter.woff2": 50 << 10}
+	for name, limit := range limits {
+		body, err := io.ReadAll(get(t, URL(name), "Accept-Encoding", "gzip").Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(body) > limit {
+			t.Errorf("%s weighs %d bytes, more than %d", name, len(body), limit)
+		}
+	}
+}
+
+func TestLicencesAreKept(t *testing.T) {
+	t.Parallel()
+	text := string(read("LICENSES.txt"))
+	for _, name := range []string{"htmx.org", "idiomorph", "cronstrue", "inter", "lucide-static"} {
+		if !strings.Contains(text, name) {
+			t.Errorf("no licence of %s", name)
+		}
+	}
+}
