@@ -28,6 +28,7 @@ type fakeExecutors struct {
 	run  func(to wire.Target, req *wire.RunRequest) (wire.Answer, error) // nil: yes
 	beat func(address string) (wire.Answer, error)                       // nil: yes
 	idle func(address string) (wire.Answer, error)                       // nil: yes
+	log  func(address string) error                                      // nil: answers
 }
 
 type received struct {
@@ -74,6 +75,11 @@ func (f *fakeExecutors) Kill(_ context.Context, _ wire.Target, req wire.KillRequ
 }
 
 func (f *fakeExecutors) Log(_ context.Context, to wire.Target, req wire.LogRequest) (wire.LogResult, wire.Answer, error) {
+	if f.log != nil {
+		if err := f.log(to.Address); err != nil {
+			return wire.LogResult{}, wire.Answer{}, err
+		}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.has[req.LogID] != to.Address {
@@ -106,8 +112,17 @@ const (
 func setup(t *testing.T, pool *db.Pool, configure func(*Config), addresses ...string) *bundle {
 	t.Helper()
 	b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
+	b.engine = newEngine(t, pool, b.executors, configure)
+	b.group = b.addGroup("orders", addresses...)
+	b.startEngine(b.engine)
+	return b
+}
+
+// newEngine makes an engine with the quick periods of tests.
+func newEngine(t *testing.T, pool *db.Pool, executors Executors, configure func(*Config)) *Engine {
+	t.Helper()
 	cfg := Config{
-		Pool: pool, Executors: b.executors, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Name: "test",
+		Pool: pool, Executors: executors, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Name: "test",
 		ClaimEvery: 20 * time.Millisecond, SweepEvery: 50 * time.Millisecond, RetryBackoff: 10 * time.Millisecond,
 	}
 	if configure != nil {
@@ -117,19 +132,22 @@ func setup(t *testing.T, pool *db.Pool, configure func(*Config), addresses ...st
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.engine = engine
-	b.group = b.addGroup("orders", addresses...)
-	if err := engine.Start(t.Context()); err != nil {
-		t.Fatal(err)
+	return engine
+}
+
+// startEngine starts an engine for the length of the test.
+func (b *bundle) startEngine(engine *Engine) {
+	b.t.Helper()
+	if err := engine.Start(b.t.Context()); err != nil {
+		b.t.Fatal(err)
 	}
-	t.Cleanup(func() {
+	b.t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if err := engine.Stop(ctx); err != nil {
-			t.Log("stop:", err)
+			b.t.Log("stop:", err)
 		}
 	})
-	return b
 }
 
 func (b *bundle) addGroup(appName string, addresses ...string) int64 {

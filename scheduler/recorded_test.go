@@ -1,0 +1,263 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// unsettled counts the runs that are neither sent nor failed.
+func (b *bundle) unsettled() int { return b.countRuns("trigger_code = 0") }
+
+func (b *bundle) countRuns(where string, args ...any) int {
+	b.t.Helper()
+	var n int
+	if err := b.pool.QueryRowContext(b.t.Context(), "SELECT COUNT(*) FROM xxl_job_log WHERE "+where, args...).Scan(&n); err != nil {
+		b.t.Fatal(err)
+	}
+	return n
+}
+
+// haltJobs stops all jobs but leaves their next times in place, for checkFires.
+func (b *bundle) haltJobs() {
+	b.t.Helper()
+	if _, err := b.pool.ExecContext(b.t.Context(), "UPDATE xxl_job_info SET trigger_status = 0"); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// checkFires checks that each of a job's planned fires from first on, every so often, up to but not including the job's
+// next time, is in exactly one row, and returns how many there are.
+func (b *bundle) checkFires(jobID int64, first time.Time, every time.Duration) int {
+	b.t.Helper()
+	job, err := b.engine.queries.GetJob(b.t.Context(), b.pool, jobID)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	rows, err := b.pool.QueryContext(b.t.Context(), "SELECT planned_at, COUNT(*) FROM xxl_job_log WHERE job_id = ? AND trigger_type = 'CRON' GROUP BY planned_at ORDER BY planned_at", jobID)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer rows.Close()
+	want, n := first.UnixMilli(), 0
+	for rows.Next() {
+		var planned int64
+		var times int
+		if err := rows.Scan(&planned, &times); err != nil {
+			b.t.Fatal(err)
+		}
+		if planned != want || times != 1 {
+			b.t.Errorf("job %d: fire %d has %d rows, want one row of fire %d", jobID, planned, times, want)
+			return n
+		}
+		want += every.Milliseconds()
+		n++
+	}
+	if err := rows.Err(); err != nil {
+		b.t.Fatal(err)
+	}
+	if want != job.TriggerNextTime {
+		b.t.Errorf("job %d: the fires end before %d, its next time is %d", jobID, want, job.TriggerNextTime)
+	}
+	return n
+}
+
+// TestP1NothingIsSentBeforeItsRowIsCommitted has the executor look the run up, on another connection, when it is called.
+func TestP1NothingIsSentBeforeItsRowIsCommitted(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		var missing []string
+		b := setup(t, pool, nil, addressA, addressB)
+		b.executors.run = func(_ wire.Target, req *wire.RunRequest) (wire.Answer, error) {
+			row, err := b.engine.queries.GetRun(context.Background(), pool, req.LogID)
+			if err != nil || row.JobID != req.JobID || row.OwnerNode != b.engine.node.id.Load() || row.TriggerCode != 0 {
+				b.executors.mu.Lock()
+				missing = append(missing, fmt.Sprintf("run %d of job %d: %+v %v", req.LogID, req.JobID, row, err))
+				b.executors.mu.Unlock()
+			}
+			if req.ExecutorParams == "fails" {
+				return wire.Answer{Code: 500}, nil
+			}
+			return yes, nil
+		}
+		// Every way to a run: due, by hand, broadcast, retry of a sending and of a result, child.
+		child := b.addJob(nil)
+		fails := b.addJob(func(p *db.InsertJobParams) { p.ExecutorParam, p.ExecutorFailRetryCount = "fails", 2 })
+		parent := b.addJob(func(p *db.InsertJobParams) {
+			p.ExecutorRouteStrategy, p.ExecutorFailRetryCount = jobspec.RouteShardingBroadcast, 1
+			p.ChildJobIDs = db.Text(fmt.Sprint(child))
+		})
+		for range 20 {
+			b.start(b.addJob(func(p *db.InsertJobParams) { p.MisfireStrategy = jobspec.MisfireFireOnceNow }), time.Now().Add(-time.Minute))
+			b.start(b.addJob(nil), time.Now())
+		}
+		b.start(fails, time.Now())
+		ids, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: parent, Type: jobspec.TriggerManual})
+		if err != nil || len(ids) != 2 {
+			t.Fatal(ids, err)
+		}
+		b.finish(ids[0], 200, "")
+		b.finish(ids[1], 500, "")
+		b.await("all are sent", func() bool { return b.unsettled() == 0 && b.countRuns("id > 0") == 40+3+2+1+1 })
+		b.executors.mu.Lock()
+		defer b.executors.mu.Unlock()
+		for _, m := range missing {
+			t.Errorf("sent without its record: %s", m)
+		}
+		if len(b.executors.runs) != 47 {
+			t.Errorf("executor was called %d times, want 47", len(b.executors.runs))
+		}
+	})
+}
+
+// TestP1EveryPlannedFireIsAccountedFor lets calls fail in all ways.
+func TestP1EveryPlannedFireIsAccountedFor(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.MisfireAfter = time.Hour }, addressA, addressB)
+		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {
+			switch rand.IntN(6) {
+			case 0:
+				return wire.Answer{Code: 500, Msg: "busy"}, nil
+			case 1:
+				return wire.Answer{}, &wire.CallError{Stage: wire.StageDial, Err: errors.New("refused")}
+			case 2:
+				return wire.Answer{}, &wire.CallError{Stage: wire.StageAnswer, MaybeDelivered: true, Err: errors.New("reset")}
+			}
+			return yes, nil
+		}
+		first := time.Now().Add(-60 * time.Second).Truncate(time.Second)
+		var jobs []int64
+		for i := range 8 {
+			id := b.addJob(func(p *db.InsertJobParams) {
+				p.ScheduleConf = "1"
+				p.ExecutorFailRetryCount = int64(i % 3)
+				p.ExecutorRouteStrategy = jobspec.AllRoutes[i%3]
+			})
+			jobs = append(jobs, id)
+			b.start(id, first)
+		}
+		b.await("the fires of a minute are recorded", func() bool { return b.countRuns("trigger_type = 'CRON'") >= 8*60 })
+		b.haltJobs()
+		b.await("all are sent", func() bool { return b.unsettled() == 0 })
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if err := b.engine.Stop(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n := b.unsettled(); n != 0 {
+			t.Errorf("%d runs are neither sent nor failed", n)
+		}
+		for _, id := range jobs {
+			if n := b.checkFires(id, first, time.Second); n < 30 {
+				t.Errorf("job %d: only %d fires", id, n)
+			}
+		}
+		failed := b.countRuns("trigger_code <> 200 AND executor_fail_retry_count > 0")
+		if retries := b.countRuns("trigger_type = 'RETRY'"); retries != failed || retries == 0 {
+			t.Errorf("%d retries of %d failures that have retries left", retries, failed)
+		}
+		if n := b.countRuns("trigger_msg IS NULL OR trigger_msg NOT LIKE '%result: %'"); n != 0 {
+			t.Errorf("%d runs do not tell what became of them", n)
+		}
+		sent := make(map[int64]int)
+		for _, r := range b.executors.received() {
+			sent[r.req.LogID]++
+		}
+		for id, n := range sent {
+			if n != 1 {
+				t.Errorf("run %d was sent %d times", id, n)
+			}
+		}
+	})
+}
+
+// TestP1ARunWhoseCommitWasNotConfirmedIsSentOnce breaks the connection in the worst moment: the transaction is committed
+// and the answer lost.
+func TestP1ARunWhoseCommitWasNotConfirmedIsSentOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		id := b.addJob(nil)
+		row, err := b.engine.queries.GetJob(t.Context(), pool, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = b.engine.commit(t.Context(), func(tx *sql.Tx) ([]*dispatch, error) {
+			runs := b.engine.conceive(jobOf(&row, pool), cause{trigger: jobspec.TriggerCron, planned: time.Now()})
+			if err := b.engine.insert(t.Context(), tx, runs); err != nil {
+				return nil, err
+			}
+			return runs, tx.Commit() // so that the commit after it fails
+		})
+		if !errors.Is(err, sql.ErrTxDone) {
+			t.Fatalf("commit: %v, want an error", err)
+		}
+		// Others go on meanwhile, and nothing of this admin is forgotten by the mark that tells where to look after its death.
+		if _, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: id, Type: jobspec.TriggerManual}); err != nil {
+			t.Fatal(err)
+		}
+		stray := b.allRuns()[0].ID
+		if low := b.engine.pending.low(); low > stray {
+			t.Errorf("low mark %d is above the run %d", low, stray)
+		}
+		b.await("both are sent", func() bool { return b.unsettled() == 0 })
+		if n := len(b.executors.received()); n != 2 {
+			t.Errorf("executor received %d requests, want 2", n)
+		}
+		if msg := string(b.allRuns()[0].TriggerMsg); !strings.Contains(msg, "found again: ") {
+			t.Errorf("message %q does not say why it is late", msg)
+		}
+		if _, doubts := b.engine.pending.doubtful(); doubts != 0 {
+			t.Errorf("%d doubts are left", doubts)
+		}
+	})
+}
+
+func TestTheLowMarkStaysBelowTransactionsUnderWay(t *testing.T) {
+	t.Parallel()
+	p := newPendingSet()
+	a := p.begin()
+	p.commit(a, []int64{5, 6})
+	slow := p.begin() // it will insert 7 and 8, but 9 is known before
+	quick := p.begin()
+	p.commit(quick, []int64{9})
+	for _, id := range []int64{5, 6, 9} {
+		p.done(id)
+	}
+	if got := p.low(); got > 6 {
+		t.Errorf("low mark %d while a transaction is under way, want at most 6", got)
+	}
+	p.commit(slow, []int64{7, 8})
+	if got := p.low(); got != 7 {
+		t.Errorf("low mark %d, want 7", got)
+	}
+	p.done(7)
+	p.done(8)
+	if got := p.low(); got != 9 || p.len() != 0 {
+		t.Errorf("low mark %d with %d open, want 9 and none", got, p.len())
+	}
+	unsure := p.begin()
+	p.doubt(unsure)
+	b := p.begin()
+	p.commit(b, []int64{20})
+	p.done(20)
+	if got := p.low(); got != 9 {
+		t.Errorf("low mark %d with a transaction of unknown fate, want 9", got)
+	}
+	p.resolve(1, nil)
+	if got := p.low(); got != 20 {
+		t.Errorf("low mark %d, want 20", got)
+	}
+}
+
