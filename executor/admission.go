@@ -132,7 +132,7 @@ func (e *Executor) enqueue(t *task, req *wire.RunRequest, body []byte) error {
 		return refusal(fmt.Sprintf("repeat trigger job, logId:%d", t.run.LogID))
 	}
 	t.begun, t.size = !busy, len(body)
-	t.accepted = e.journal.accept(t.run.LogID, body, t.begun)
+	t.accepted = e.journal.accept(t.run.LogID, req.LogDateTime, body, t.begun)
 	e.queue(t)
 	return nil
 }

@@ -52,7 +52,6 @@ type Executor struct {
 	services   sync.WaitGroup // the other goroutines
 	stopLoops  context.CancelFunc
 	registered atomic.Bool // an admin has our address
-	beatNow    chan struct{}
 
 	accepted, refused, succeeded, failed atomic.Int64
 }
@@ -90,7 +89,7 @@ func New(config Config) (*Executor, error) {
 		config: config, logger: config.Logger, client: client,
 		admins:   wire.NewAdminClient(client, config.Admins, config.Token, config.AppName, config.AdminTimeout),
 		handlers: make(map[string]Handler),
-		jobs:     make(map[int64]*job), live: make(map[int64]*task), beatNow: make(chan struct{}, 1),
+		jobs:     make(map[int64]*job), live: make(map[int64]*task),
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
@@ -59,6 +60,9 @@ type journalEntry struct {
 	body    []byte // of the request, until the run is finished
 	started bool
 	result  *wire.Callback
+	raw     []byte // the result as read, until everything is read: most are acknowledged further on
+	// triggered is the run's trigger time, epoch milliseconds.
+	triggered int64
 }
 
 // commit is done when the records appended before it are safe, or when that failed.
@@ -73,7 +77,8 @@ func (c *commit) wait() error {
 }
 
 const (
-	rotateAfter = 64 << 20 // how much a file may grow beyond twice its snapshot
+	compactAtStart = 4 << 20  // a file beyond this is made small at the start, so that the next start is quick
+	rotateAfter    = 64 << 20 // how much a file may grow beyond twice its snapshot
 	// roomAhead is written as zeros before it is needed. A sync then only has to bring data to the disk, and not the
 	// file's new length, for which the file system would have to commit everything that others have changed.
 	roomAhead = 4 << 20
@@ -109,6 +114,11 @@ func openJournal(dir string, sync bool, logger *slog.Logger) (*journal, error) {
 	for _, old := range names[:len(names)-1] {
 		_ = os.Remove(filepath.Join(dir, old))
 	}
+	if j.size > compactAtStart {
+		if err := j.rotate(); err != nil { // the file that is there does as well
+			j.logger.Warn("compact journal", "error", err)
+		}
+	}
 	return j, nil
 }
 
@@ -118,7 +128,12 @@ func (j *journal) load(path string) error {
 	if err != nil {
 		return err
 	}
-	size, err := readRecords(file, j.replay)
+	size, err := readRecords(bufio.NewReaderSize(file, 1<<20), j.replay)
+	for id, entry := range j.live {
+		if err == nil && entry.raw != nil {
+			err = entry.decode(id)
+		}
+	}
 	if err == nil {
 		err = file.Truncate(size)
 	}
@@ -132,28 +147,21 @@ func (j *journal) load(path string) error {
 
 // replay applies one record.
 func (j *journal) replay(kind recordKind, body []byte) error {
-	if len(body) < 8 || (kind == recordAcked && len(body)%8 != 0) {
+	if len(body) < 8 || (kind == recordAcked && len(body)%8 != 0) || (len(body) < 16 && (kind == recordAccepted || kind == recordBegun)) {
 		return fmt.Errorf("record of kind %d has %d bytes", kind, len(body))
 	}
 	id := readID(body)
 	switch kind {
 	case recordAccepted, recordBegun:
-		j.live[id] = &journalEntry{body: bytes.Clone(body[8:]), started: kind == recordBegun}
-		var req struct {
-			LogDateTime int64 `json:"logDateTime"`
-		}
-		_ = json.Unmarshal(body[8:], &req) // an odd time only weakens the memory of ids
-		j.seen.add(id, req.LogDateTime)
+		entry := &journalEntry{triggered: readID(body[8:]), body: bytes.Clone(body[16:]), started: kind == recordBegun}
+		j.live[id] = entry
+		j.seen.add(id, entry.triggered)
 	case recordStarted:
 		if entry := j.live[id]; entry != nil {
 			entry.started = true
 		}
 	case recordFinished:
-		var cb wire.Callback
-		if err := json.Unmarshal(body[8:], &cb); err != nil {
-			return fmt.Errorf("result of run %d: %w", id, err)
-		}
-		j.live[id] = &journalEntry{started: true, result: &cb}
+		j.live[id] = &journalEntry{started: true, raw: bytes.Clone(body[8:])}
 	case recordAcked:
 		for ; len(body) >= 8; body = body[8:] {
 			delete(j.live, readID(body))
@@ -174,18 +182,28 @@ func (j *journal) replay(kind recordKind, body []byte) error {
 	return nil
 }
 
+// decode reads the result that was found.
+func (e *journalEntry) decode(id int64) error {
+	e.result = new(wire.Callback)
+	if err := json.Unmarshal(e.raw, e.result); err != nil {
+		return fmt.Errorf("result of run %d: %w", id, err)
+	}
+	e.raw = nil
+	return nil
+}
+
 // accept records a run. begins says that it does not wait for another one.
-func (j *journal) accept(logID int64, body []byte, begins bool) *commit {
+func (j *journal) accept(logID, triggered int64, body []byte, begins bool) *commit {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	kind := recordAccepted
 	if begins {
 		kind = recordBegun
 	}
-	var id [8]byte
-	j.live[logID] = &journalEntry{body: body, started: begins}
+	var key [16]byte
+	j.live[logID] = &journalEntry{body: body, started: begins, triggered: triggered}
 	j.accepts = append(j.accepts, logID)
-	return j.append(kind, appendID(id[:0], logID), body)
+	return j.append(kind, appendID(appendID(key[:0], logID), triggered), body)
 }
 
 // started records that a run which waited has begun.
@@ -426,7 +444,7 @@ func (e *journalEntry) appendTo(dst []byte, id int64) []byte {
 		}
 		return appendRecord(dst, recordFinished, key, body)
 	case e.started:
-		return appendRecord(dst, recordBegun, key, e.body)
+		return appendRecord(dst, recordBegun, appendID(key, e.triggered), e.body)
 	}
-	return appendRecord(dst, recordAccepted, key, e.body)
+	return appendRecord(dst, recordAccepted, appendID(key, e.triggered), e.body)
 }

@@ -51,7 +51,7 @@ func runBody(logID int64) []byte {
 func fill(t *testing.T, j *journal) {
 	t.Helper()
 	for id := range int64(5) {
-		if err := j.accept(id+1, runBody(id+1), id+1 == 2).wait(); err != nil {
+		if err := j.accept(id+1, 1000, runBody(id+1), id+1 == 2).wait(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -115,7 +115,7 @@ func TestJournalRemembers(t *testing.T) {
 			}
 			// What is written now must be readable: nothing of a torn record may be left before it.
 			go j.run()
-			must(t, j.accept(9, runBody(9), false).wait())
+			must(t, j.accept(9, 1000, runBody(9), false).wait())
 			j.close()
 			last := openTestJournal(t, dir)
 			defer last.file.Close()
@@ -161,10 +161,10 @@ func TestJournalOnAFullDisk(t *testing.T) {
 			return f.WriteAt(p, offset)
 		}
 		go j.run()
-		must(t, j.accept(1, runBody(1), true).wait())
+		must(t, j.accept(1, 1000, runBody(1), true).wait())
 		full.Store(true)
 		for id := range int64(3) {
-			if err := j.accept(id+2, runBody(id+2), false).wait(); err == nil {
+			if err := j.accept(id+2, 1000, runBody(id+2), false).wait(); err == nil {
 				t.Errorf("run %d is accepted on a full disk", id+2)
 			}
 		}
@@ -174,7 +174,7 @@ func TestJournalOnAFullDisk(t *testing.T) {
 		}
 		full.Store(false)
 		time.Sleep(2 * time.Second) // of the bubble: the way back is tried once a second
-		must(t, j.accept(7, runBody(7), false).wait())
+		must(t, j.accept(7, 1000, runBody(7), false).wait())
 		j.close()
 	})
 	j := openTestJournal(t, dir)
@@ -187,11 +187,11 @@ func TestJournalRotates(t *testing.T) {
 	dir := t.TempDir()
 	j := openTestJournal(t, dir)
 	go j.run()
-	must(t, j.accept(1, runBody(1), false).wait())
+	must(t, j.accept(1, 1000, runBody(1), false).wait())
 	body := make([]byte, 4<<20)
 	copy(body, `{"logDateTime":1}`)
 	for i := range int64(40) { // 160 MB in all
-		must(t, j.accept(i+10, body, true).wait())
+		must(t, j.accept(i+10, 1000, body, true).wait())
 		cb := &wire.Callback{LogID: i + 10, HandleCode: 200}
 		_ = j.finished(cb)
 		j.acknowledged([]*wire.Callback{cb})
@@ -213,7 +213,7 @@ func FuzzJournal(f *testing.F) {
 	dir := f.TempDir()
 	j := openTestJournal(f, dir)
 	go j.run()
-	_ = j.accept(1, runBody(1), true).wait()
+	_ = j.accept(1, 1000, runBody(1), true).wait()
 	_ = j.finished(&wire.Callback{LogID: 1, HandleCode: 200}).wait()
 	j.close()
 	names, _ := journalFiles(dir)

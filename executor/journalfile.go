@@ -25,7 +25,7 @@ const (
 type recordKind byte
 
 const (
-	recordAccepted recordKind = iota + 1 // log id, the body of the request; will wait in a queue
+	recordAccepted recordKind = iota + 1 // log id, trigger time, the body of the request; will wait in a queue
 	recordBegun                          // the same, of a run that begins at once
 	recordStarted                        // log id
 	recordFinished                       // log id, the callback as JSON

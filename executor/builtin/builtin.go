@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // Options switch on the handlers that do what their parameter says.
@@ -140,7 +141,7 @@ func command(ex *executor.Executor) executor.Handler {
 	return func(ctx context.Context, run *executor.Run) error {
 		words := strings.Fields(run.Param)
 		if len(words) == 0 {
-			return errors.New("command empty.")
+			return executor.Fail(wire.CodeFail, "command empty.") // upstream's text
 		}
 		exitCode, err := ex.Command(ctx, run, words[0], words[1:]...)
 		switch {
