@@ -228,3 +228,21 @@ func null(s string) any {
 	}
 	return s
 }
+
+// InsertSlots notes runs that wait for a slot of their job's limit.
+func InsertSlots(ctx context.Context, tx DBTX, slots []Slot) error {
+	var q strings.Builder
+	q.WriteString("INSERT INTO punctual_slot (job_id, log_id, running, planned_at) VALUES ")
+	args := make([]any, 0, 3*len(slots))
+	for i, s := range slots {
+		if i > 0 {
+			q.WriteByte(',')
+		}
+		q.WriteString("(?,?,0,?)")
+		args = append(args, s.JobID, s.LogID, s.PlannedAt)
+	}
+	if _, err := tx.ExecContext(ctx, q.String(), args...); err != nil {
+		return fmt.Errorf("insert %d slots: %w", len(slots), err)
+	}
+	return nil
+}

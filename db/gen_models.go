@@ -20,6 +20,19 @@ type DailyReport struct {
 	UpdateTime   sql.NullTime
 }
 
+type Executor struct {
+	AppName   string
+	Address   string
+	Dialect   string
+	Disabled  int64
+	UpdatedAt int64
+}
+
+type Gate struct {
+	JobID int64
+	Turn  int64
+}
+
 type GlueVersion struct {
 	ID         int64
 	JobID      int64
@@ -93,22 +106,6 @@ type Node struct {
 	State     int64
 }
 
-type PunctualExecutor struct {
-	AppName   string
-	Address   string
-	Dialect   string
-	Disabled  int64
-	UpdatedAt int64
-}
-
-type PunctualToken struct {
-	AppName       string
-	Token         string
-	Previous      string
-	PreviousUntil int64
-	UpdatedAt     int64
-}
-
 type RegistryEntry struct {
 	ID            int64
 	RegistryGroup string
@@ -155,6 +152,21 @@ type Setting struct {
 	Name      string
 	Value     string
 	UpdatedAt int64
+}
+
+type Slot struct {
+	JobID     int64
+	LogID     int64
+	Running   int64
+	PlannedAt int64
+}
+
+type Token struct {
+	AppName       string
+	Token         string
+	Previous      string
+	PreviousUntil int64
+	UpdatedAt     int64
 }
 
 type User struct {

@@ -10,6 +10,8 @@ import (
 )
 
 type Querier interface {
+	// Makes a run that has its slot this node's to send.
+	AdmitRun(ctx context.Context, db DBTX, arg AdmitRunParams) (int64, error)
 	// Renews a lease. 0 rows: another node has declared this one gone, and it must not send anything any more.
 	BeatNode(ctx context.Context, db DBTX, arg BeatNodeParams) (int64, error)
 	CountGroups(ctx context.Context, db DBTX) (int64, error)
@@ -21,6 +23,10 @@ type Querier interface {
 	CountJobs(ctx context.Context, db DBTX, arg CountJobsParams) (int64, error)
 	// Guards the deletion of a group.
 	CountJobsOfGroup(ctx context.Context, db DBTX, jobGroup int64) (int64, error)
+	// The undecided runs of a job from a low mark on, read by the index on handle_code.
+	CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error)
+	// How many runs of a job have a slot, and how many wait for one.
+	CountSlots(ctx context.Context, db DBTX, jobID int64) (CountSlotsRow, error)
 	CountUsers(ctx context.Context, db DBTX) (int64, error)
 	DeleteGlueVersionsOfJob(ctx context.Context, db DBTX, jobID int64) error
 	DeleteGlueVersionsUpTo(ctx context.Context, db DBTX, arg DeleteGlueVersionsUpToParams) error
@@ -40,6 +46,7 @@ type Querier interface {
 	// The run that was due first since a moment: one seek in the index of times. Ids grow with the times except for the few
 	// seconds by which runs are claimed ahead, so the caller asks for an earlier moment.
 	FirstRunIDSince(ctx context.Context, db DBTX, triggerTime sql.NullTime) (int64, error)
+	FreeSlots(ctx context.Context, db DBTX, logIds []int64) (int64, error)
 	GetGroup(ctx context.Context, db DBTX, id int64) (Group, error)
 	GetJob(ctx context.Context, db DBTX, id int64) (Job, error)
 	// The source of a GLUE job, read when its version is not in the engine's cache.
@@ -52,6 +59,7 @@ type Querier interface {
 	// What touches xxl_job_user, sessions and settings.
 	GetUser(ctx context.Context, db DBTX, id int64) (GetUserRow, error)
 	GetUserByName(ctx context.Context, db DBTX, username string) (GetUserByNameRow, error)
+	InsertGate(ctx context.Context, db DBTX, jobID int64) error
 	InsertGlueVersion(ctx context.Context, db DBTX, arg InsertGlueVersionParams) error
 	InsertGroup(ctx context.Context, db DBTX, arg InsertGroupParams) (int64, error)
 	// A new job is always stopped; StartJob is what makes it due.
@@ -72,8 +80,6 @@ type Querier interface {
 	// What touches xxl_job_group and xxl_job_registry.
 	// Every group in upstream's order (spec §2.13).
 	ListGroups(ctx context.Context, db DBTX) ([]Group, error)
-	// Which of these jobs have children: asked for every batch of successes, so it reads no more than that.
-	ListJobChildren(ctx context.Context, db DBTX, ids []int64) ([]ListJobChildrenRow, error)
 	// Ids and names of one group's jobs, for the pick list of the run filter; at most the limit.
 	ListJobNames(ctx context.Context, db DBTX, arg ListJobNamesParams) ([]ListJobNamesRow, error)
 	// One page of the job list, newest first, after the filters: the groups somebody may see (or all of them), a status (-1: any),
@@ -81,6 +87,11 @@ type Querier interface {
 	ListJobs(ctx context.Context, db DBTX, arg ListJobsParams) ([]ListJobsRow, error)
 	// Jobs by id, for follow-ups (children, retries) and for the names beside a page of runs.
 	ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job, error)
+	// Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs.
+	// Asked for every batch of results, so it reads no more than that.
+	ListJobsWithConsequences(ctx context.Context, db DBTX, ids []int64) ([]ListJobsWithConsequencesRow, error)
+	// Jobs with a run that has been waiting for a while, for the sweep.
+	ListJobsWithWaiting(ctx context.Context, db DBTX, plannedAt int64) ([]int64, error)
 	// The newest run of each job, 0 for none. One index seek for each: grouping would read every run of these jobs.
 	ListLastRuns(ctx context.Context, db DBTX, ids []int64) ([]ListLastRunsRow, error)
 	ListNodes(ctx context.Context, db DBTX) ([]Node, error)
@@ -102,10 +113,18 @@ type Querier interface {
 	ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunsByIDRow, error)
 	// ListRuns for one job, by the index on job_id.
 	ListRunsOfJob(ctx context.Context, db DBTX, arg ListRunsOfJobParams) ([]ListRunsOfJobRow, error)
+	// Slots whose run has ended or is gone: nothing gives them back any more.
+	ListStaleSlots(ctx context.Context, db DBTX) ([]ListStaleSlotsRow, error)
 	// What a node that is gone left unsent. handle_code leads, because its index (with the id behind it) keeps this a read of
 	// open rows only, however big the log is; the node's low mark bounds it from below.
 	ListUnsentRunsOfNode(ctx context.Context, db DBTX, arg ListUnsentRunsOfNodeParams) ([]ListUnsentRunsOfNodeRow, error)
+	// The FIX_DELAY jobs that wait for a run to end, for the sweep.
+	ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJobsParams) ([]ListWaitingJobsRow, error)
+	// The next runs of a job that wait for a slot, in the order of their planned times.
+	ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingRunsParams) ([]int64, error)
 	MaxRunID(ctx context.Context, db DBTX) (int64, error)
+	// Sets the next time of a FIX_DELAY job whose run has ended; 0 rows when it has been stopped or edited, or has its time.
+	RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (int64, error)
 	// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.
 	RetireNode(ctx context.Context, db DBTX, arg RetireNodeParams) (int64, error)
 	// The registry's view of an automatic group. One column and guarded by the type, so that it cannot undo an edit (spec §8.2 #26).
@@ -121,6 +140,11 @@ type Querier interface {
 	StopJob(ctx context.Context, db DBTX, arg StopJobParams) (int64, error)
 	// Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.
 	TakeOverRuns(ctx context.Context, db DBTX, arg TakeOverRunsParams) (int64, error)
+	// Gives a waiting run its slot. Guarded, so that one run gets one.
+	TakeSlot(ctx context.Context, db DBTX, logID int64) (int64, error)
+	// What touches punctual_slot and punctual_gate; the protocol is in scheduler/gate.go. Inserts are in db/bulk.go.
+	// The first statement of every transaction that gives a slot of a job: it makes those that run at once wait or conflict.
+	TouchGate(ctx context.Context, db DBTX, jobID int64) (int64, error)
 	// Refreshes a known address; 0 rows: insert it. Updating first keeps the beats from burning ids (spec §2.12).
 	TouchRegistry(ctx context.Context, db DBTX, arg TouchRegistryParams) (int64, error)
 	TouchSession(ctx context.Context, db DBTX, arg TouchSessionParams) error

@@ -432,49 +432,6 @@ func (q *Queries) ListGlueVersionIDs(ctx context.Context, db DBTX, arg ListGlueV
 	return items, nil
 }
 
-const listJobChildren = `-- name: ListJobChildren :many
-SELECT id, child_jobid FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) AND child_jobid <> ''
-`
-
-type ListJobChildrenRow struct {
-	ID          int64
-	ChildJobIDs Text
-}
-
-// Which of these jobs have children: asked for every batch of successes, so it reads no more than that.
-func (q *Queries) ListJobChildren(ctx context.Context, db DBTX, ids []int64) ([]ListJobChildrenRow, error) {
-	query := listJobChildren
-	var queryParams []interface{}
-	if len(ids) > 0 {
-		for _, v := range ids {
-			queryParams = append(queryParams, v)
-		}
-		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
-	} else {
-		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
-	}
-	rows, err := db.QueryContext(ctx, query, queryParams...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ListJobChildrenRow
-	for rows.Next() {
-		var i ListJobChildrenRow
-		if err := rows.Scan(&i.ID, &i.ChildJobIDs); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const listJobNames = `-- name: ListJobNames :many
 SELECT id, job_desc FROM xxl_job_info
 WHERE job_group = ?
@@ -713,6 +670,67 @@ func (q *Queries) ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job
 	return items, nil
 }
 
+const listJobsWithConsequences = `-- name: ListJobsWithConsequences :many
+SELECT id, child_jobid, schedule_type, schedule_conf, time_zone, start_at, end_at, max_concurrent
+FROM xxl_job_info
+WHERE id IN (/*SLICE:ids*/?) AND (child_jobid <> '' OR schedule_type = 'FIX_DELAY' OR max_concurrent > 0)
+`
+
+type ListJobsWithConsequencesRow struct {
+	ID            int64
+	ChildJobIDs   Text
+	ScheduleType  jobspec.ScheduleType
+	ScheduleConf  Text
+	TimeZone      string
+	StartAt       int64
+	EndAt         int64
+	MaxConcurrent int64
+}
+
+// Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs.
+// Asked for every batch of results, so it reads no more than that.
+func (q *Queries) ListJobsWithConsequences(ctx context.Context, db DBTX, ids []int64) ([]ListJobsWithConsequencesRow, error) {
+	query := listJobsWithConsequences
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListJobsWithConsequencesRow
+	for rows.Next() {
+		var i ListJobsWithConsequencesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.ChildJobIDs,
+			&i.ScheduleType,
+			&i.ScheduleConf,
+			&i.TimeZone,
+			&i.StartAt,
+			&i.EndAt,
+			&i.MaxConcurrent,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listLastRuns = `-- name: ListLastRuns :many
 SELECT i.id AS job_id, CAST(COALESCE((SELECT l.id FROM xxl_job_log AS l WHERE l.job_id = i.id ORDER BY l.id DESC LIMIT 1), 0) AS SIGNED) AS log_id
 FROM xxl_job_info AS i WHERE i.id IN (/*SLICE:ids*/?) ORDER BY i.id
@@ -794,6 +812,76 @@ func (q *Queries) ListParentsOf(ctx context.Context, db DBTX, arg ListParentsOfP
 		return nil, err
 	}
 	return items, nil
+}
+
+const listWaitingJobs = `-- name: ListWaitingJobs :many
+SELECT id, schedule_type, schedule_conf, time_zone, start_at, end_at FROM xxl_job_info
+WHERE trigger_status = 1 AND trigger_next_time = ? AND id > ? ORDER BY id LIMIT 500
+`
+
+type ListWaitingJobsParams struct {
+	Waiting int64
+	AfterID int64
+}
+
+type ListWaitingJobsRow struct {
+	ID           int64
+	ScheduleType jobspec.ScheduleType
+	ScheduleConf Text
+	TimeZone     string
+	StartAt      int64
+	EndAt        int64
+}
+
+// The FIX_DELAY jobs that wait for a run to end, for the sweep.
+func (q *Queries) ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJobsParams) ([]ListWaitingJobsRow, error) {
+	rows, err := db.QueryContext(ctx, listWaitingJobs, arg.Waiting, arg.AfterID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListWaitingJobsRow
+	for rows.Next() {
+		var i ListWaitingJobsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.ScheduleType,
+			&i.ScheduleConf,
+			&i.TimeZone,
+			&i.StartAt,
+			&i.EndAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const rearmJob = `-- name: RearmJob :execrows
+UPDATE xxl_job_info SET trigger_next_time = ?
+WHERE id = ? AND trigger_status = 1 AND trigger_next_time = ?
+`
+
+type RearmJobParams struct {
+	NextTime int64
+	ID       int64
+	Waiting  int64
+}
+
+// Sets the next time of a FIX_DELAY job whose run has ended; 0 rows when it has been stopped or edited, or has its time.
+func (q *Queries) RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (int64, error) {
+	result, err := db.ExecContext(ctx, rearmJob, arg.NextTime, arg.ID, arg.Waiting)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const startJob = `-- name: StartJob :execrows

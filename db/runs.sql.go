@@ -13,6 +13,24 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
+const countOpenRuns = `-- name: CountOpenRuns :one
+SELECT COUNT(*) FROM xxl_job_log
+WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id >= ? AND job_id = ?
+`
+
+type CountOpenRunsParams struct {
+	LowID int64
+	JobID int64
+}
+
+// The undecided runs of a job from a low mark on, read by the index on handle_code.
+func (q *Queries) CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error) {
+	row := db.QueryRowContext(ctx, countOpenRuns, arg.LowID, arg.JobID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const deleteRunsOfJob = `-- name: DeleteRunsOfJob :execrows
 DELETE FROM xxl_job_log WHERE job_id = ? LIMIT ?
 `

@@ -127,9 +127,22 @@ DELETE FROM xxl_job_logglue WHERE job_id = ?;
 -- Jobs in all and those running, for the metrics page.
 SELECT COUNT(*) AS total, CAST(COALESCE(SUM(trigger_status), 0) AS SIGNED) AS running FROM xxl_job_info;
 
--- name: ListJobChildren :many
--- Which of these jobs have children: asked for every batch of successes, so it reads no more than that.
-SELECT id, child_jobid FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) AND child_jobid <> '';
+-- name: ListJobsWithConsequences :many
+-- Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs.
+-- Asked for every batch of results, so it reads no more than that.
+SELECT id, child_jobid, schedule_type, schedule_conf, time_zone, start_at, end_at, max_concurrent
+FROM xxl_job_info
+WHERE id IN (sqlc.slice(ids)) AND (child_jobid <> '' OR schedule_type = 'FIX_DELAY' OR max_concurrent > 0);
+
+-- name: RearmJob :execrows
+-- Sets the next time of a FIX_DELAY job whose run has ended; 0 rows when it has been stopped or edited, or has its time.
+UPDATE xxl_job_info SET trigger_next_time = sqlc.arg(next_time)
+WHERE id = sqlc.arg(id) AND trigger_status = 1 AND trigger_next_time = sqlc.arg(waiting);
+
+-- name: ListWaitingJobs :many
+-- The FIX_DELAY jobs that wait for a run to end, for the sweep.
+SELECT id, schedule_type, schedule_conf, time_zone, start_at, end_at FROM xxl_job_info
+WHERE trigger_status = 1 AND trigger_next_time = sqlc.arg(waiting) AND id > sqlc.arg(after_id) ORDER BY id LIMIT 500;
 
 -- name: ListParentsOf :many
 -- Jobs whose children might include one: the pattern finds its digits, the caller reads the list.

@@ -121,3 +121,8 @@ DELETE FROM xxl_job_log WHERE job_id = ? LIMIT ?;
 
 -- name: MaxRunID :one
 SELECT CAST(COALESCE(MAX(id), 0) AS SIGNED) AS id FROM xxl_job_log;
+
+-- name: CountOpenRuns :one
+-- The undecided runs of a job from a low mark on, read by the index on handle_code.
+SELECT COUNT(*) FROM xxl_job_log
+WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id >= sqlc.arg(low_id) AND job_id = sqlc.arg(job_id);

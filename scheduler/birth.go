@@ -40,6 +40,9 @@ func (e *Engine) conceive(j *job, c cause) []*dispatch {
 		job: j, owner: e.node.id.Load(), planned: c.planned, at: c.planned, trigger: c.trigger, param: c.param,
 		retries: c.retries, origin: c.origin, user: c.user, given: c.given, shard: wireShard{Index: 0, Total: 1},
 	}
+	if j.limit > 0 {
+		one.owner, one.waiting = waitingOwner, true
+	}
 	switch {
 	case c.shard.Total > 0:
 		one.shard = c.shard
@@ -91,6 +94,11 @@ func (e *Engine) insert(ctx context.Context, tx db.DBTX, runs []*dispatch) error
 		}
 		for i, d := range part {
 			d.id = first + int64(i)*step
+		}
+		if waiting := slots(part); len(waiting) > 0 {
+			if err := db.InsertSlots(ctx, tx, waiting); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -155,7 +163,8 @@ func jobOf(r *db.Job, pool *db.Pool) *job {
 	return &job{
 		id: r.ID, group: r.JobGroup, handler: string(r.ExecutorHandler), param: string(r.ExecutorParam),
 		route: r.ExecutorRouteStrategy, misfire: r.MisfireStrategy, block: wire.Block(r.ExecutorBlockStrategy), timeoutSeconds: int(r.ExecutorTimeout),
-		retries: r.ExecutorFailRetryCount, glue: r.GlueType, glueUpdated: updated, children: string(r.ChildJobIDs),
+		retries: r.ExecutorFailRetryCount, glue: r.GlueType, glueUpdated: updated, backoff: r.RetryBackoff,
+		delayed: r.ScheduleType == jobspec.ScheduleFixDelay, limit: int(r.MaxConcurrent), policy: jobspec.Concurrency(r.ConcurrencyPolicy),
 	}
 }
 

@@ -125,9 +125,12 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		r := &rows[i]
 		j := e.dueJob(r)
 		advances[i] = db.Advance{ID: r.ID, OldNext: r.TriggerNextTime, Last: r.TriggerLastTime, Stop: true}
-		plan, err := jobspec.Decide(jobspec.Schedule{
-			Type: r.ScheduleType, Conf: string(r.ScheduleConf), Misfire: r.MisfireStrategy, Zone: e.cfg.JobZone,
-		}, time.UnixMilli(r.TriggerNextTime), now, until, e.cfg.MisfireAfter)
+		schedule, err := e.scheduleOf(r.ScheduleType, string(r.ScheduleConf), r.TimeZone, r.StartAt, r.EndAt)
+		schedule.Misfire = r.MisfireStrategy
+		var plan jobspec.Plan
+		if err == nil {
+			plan, err = jobspec.Decide(schedule, time.UnixMilli(r.TriggerNextTime), now, until, e.cfg.MisfireAfter)
+		}
 		if err != nil {
 			// One job's unreadable schedule stops that job, visibly, and nothing else (spec §8.1 #1).
 			skipped = append(skipped, e.skippedRow(j, now, "job stopped: "+err.Error()))
@@ -206,7 +209,8 @@ func (e *Engine) dueJob(r *db.ListDueJobsRow) *job {
 	j := &job{
 		id: r.ID, group: r.JobGroup, handler: string(r.ExecutorHandler), param: string(r.ExecutorParam),
 		route: r.ExecutorRouteStrategy, misfire: r.MisfireStrategy, block: wire.Block(r.ExecutorBlockStrategy),
-		timeoutSeconds: int(r.ExecutorTimeout), retries: r.ExecutorFailRetryCount, glue: r.GlueType, children: string(r.ChildJobIDs),
+		timeoutSeconds: int(r.ExecutorTimeout), retries: r.ExecutorFailRetryCount, glue: r.GlueType, backoff: r.RetryBackoff,
+		delayed: r.ScheduleType == jobspec.ScheduleFixDelay, limit: int(r.MaxConcurrent), policy: jobspec.Concurrency(r.ConcurrencyPolicy),
 	}
 	if r.GlueUpdateTime.Valid {
 		j.glueUpdated = e.cfg.Pool.FromWall(r.GlueUpdateTime.Time).UnixMilli()

@@ -18,8 +18,11 @@ type job struct {
 	timeoutSeconds int
 	retries        int64
 	glue           wire.Glue
-	glueUpdated    int64 // epoch ms
-	children       string
+	glueUpdated    int64  // epoch ms
+	backoff        string // how long retries wait, see jobspec.ParseBackoff
+	delayed        bool   // FIX_DELAY: its next time hangs on the end of this run
+	limit          int    // runs at a time in the cluster; 0: no limit
+	policy         jobspec.Concurrency
 }
 
 // dispatch is one run between its commit and the record of its sending.
@@ -43,6 +46,7 @@ type dispatch struct {
 	taken   bool   // taken over from a node that is gone: it may have been sent already
 	stray   bool   // as taken, but this node's own, see stray.go
 	probes  []string
+	waiting bool // must be given a slot of its job's limit before it is sent
 }
 
 // wireShard is a broadcast's slice; Total is 1 when not broadcasting.

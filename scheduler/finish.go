@@ -60,6 +60,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []i
 		byID[batch[i].id] = &batch[i]
 		ids = append(ids, batch[i].id)
 	}
+	var freed []int64
 	_, err = e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
 		changed = changed[:0]
 		rows, err := e.queries.ListRunsByID(ctx, tx, ids)
@@ -101,9 +102,55 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []i
 		if n != int64(len(finishes)) {
 			return nil, errRaced
 		}
-		return follow.runs, nil
+		freed = nil
+		if len(follow.jobs) > 0 {
+			freed, err = e.endOf(ctx, tx, open, follow)
+		}
+		return follow.runs, err
 	})
+	if err == nil {
+		e.letFollow(ctx, freed)
+	}
 	return changed, err
+}
+
+// endOf does what the ends of runs mean to their jobs beside retries and children: it gives slots back, and sets the next
+// time of a job that waited for this end. It gives the jobs that have a slot free now.
+func (e *Engine) endOf(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRow, f *following) (freed []int64, err error) {
+	var slots []int64
+	for _, r := range open {
+		j := f.jobs[r.JobID]
+		if j == nil {
+			continue
+		}
+		if j.MaxConcurrent > 0 {
+			slots = append(slots, r.ID)
+			freed = appendNew(freed, r.JobID)
+		}
+		if j.ScheduleType == jobspec.ScheduleFixDelay && f.alarm[r.ID] == 0 {
+			s, err := e.scheduleOf(j.ScheduleType, string(j.ScheduleConf), j.TimeZone, j.StartAt, j.EndAt)
+			if err != nil {
+				e.log.Warn("the delay of a job cannot be read", "job_id", j.ID, "error", err)
+				continue
+			}
+			if err := e.rearm(ctx, tx, s, r.JobID, r.ID); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(slots) > 0 {
+		_, err = e.queries.FreeSlots(ctx, tx, slots)
+	}
+	return freed, err
+}
+
+// letFollow lets the next runs of jobs have the slots that were given back. What fails here is mended by the sweep.
+func (e *Engine) letFollow(ctx context.Context, jobIDs []int64) {
+	for _, id := range jobIDs {
+		if err := e.letNext(ctx, id); err != nil {
+			e.log.Warn("let the next run have its slot", "job_id", id, "error", err)
+		}
+	}
 }
 
 // following is what a batch of results causes.
@@ -112,6 +159,9 @@ type following struct {
 	alarm map[int64]int64    // alarm_status by run: 1 where a retry follows
 	lines map[int64][]string // what to add to a run's message
 	of    map[int64][]*dispatch
+
+	jobs    map[int64]*db.ListJobsWithConsequencesRow // what else the ends of runs mean to their jobs
+	parents []int64                                   // jobs with a success in the batch
 }
 
 // notes are the lines about the runs that followed; their ids are known only after the insert.
@@ -130,27 +180,31 @@ func (f *following) notes(id int64) string {
 // followUps decides the retries and children of results.
 func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRow, byID map[int64]*finishing) (*following, error) {
 	f := &following{alarm: make(map[int64]int64), lines: make(map[int64][]string), of: make(map[int64][]*dispatch)}
-	var ok, failed []int64 // job ids
-	for _, r := range open {
-		if byID[r.ID].code == wire.CodeSuccess {
-			ok = appendNew(ok, r.JobID)
-		} else if retriable(&r) {
-			failed = appendNew(failed, r.JobID)
+	var all, failed []int64 // job ids
+	for i := range open {
+		all = appendNew(all, open[i].JobID)
+		if byID[open[i].ID].code != wire.CodeSuccess && retriable(&open[i]) {
+			failed = appendNew(failed, open[i].JobID)
 		}
 	}
+	rows, err := e.queries.ListJobsWithConsequences(ctx, tx, all)
+	if err != nil {
+		return nil, err
+	}
 	children := make(map[int64]string)
-	if len(ok) > 0 {
-		rows, err := e.queries.ListJobChildren(ctx, tx, ok)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			children[r.ID] = string(r.ChildJobIDs)
+	f.jobs = make(map[int64]*db.ListJobsWithConsequencesRow, len(rows))
+	for i := range rows {
+		f.jobs[rows[i].ID] = &rows[i]
+		children[rows[i].ID] = string(rows[i].ChildJobIDs)
+	}
+	for i := range open { // only a success has children
+		if byID[open[i].ID].code == wire.CodeSuccess {
+			f.parents = appendNew(f.parents, open[i].JobID)
 		}
 	}
 	need := failed
-	for _, list := range children {
-		for _, id := range parseIDs(list) {
+	for _, parent := range f.parents {
+		for _, id := range parseIDs(children[parent]) {
 			need = appendNew(need, id)
 		}
 	}
@@ -181,14 +235,24 @@ func retriable(r *db.ListRunsByIDRow) bool {
 	return r.ExecutorFailRetryCount > 0 && (r.TriggerCode == 0 || r.TriggerCode == wire.CodeSuccess)
 }
 
-// followFailure makes the next attempt of a failed run: at once, with the run's own parameter and shard.
+// backoff is how long the next attempt waits when a run with so many retries left has failed: not at all, unless the job
+// says otherwise.
+func (e *Engine) backoff(j *job, left int64) time.Duration {
+	b, err := jobspec.ParseBackoff(j.backoff)
+	if err != nil {
+		e.log.Warn("the back-off of a job cannot be read", "job_id", j.id, "error", err)
+	}
+	return b.Wait(int(j.retries-left) + 1)
+}
+
+// followFailure makes the next attempt of a failed run, with the run's own parameter and shard.
 func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job) {
 	if j == nil {
 		f.lines[r.ID] = append(f.lines[r.ID], "retry: none, the job has been deleted")
 		return
 	}
 	runs := e.conceive(j, cause{
-		trigger: jobspec.TriggerRetry, planned: e.now(), param: string(r.ExecutorParam),
+		trigger: jobspec.TriggerRetry, planned: e.now().Add(e.backoff(j, r.ExecutorFailRetryCount)), param: string(r.ExecutorParam),
 		retries: r.ExecutorFailRetryCount - 1, origin: r.ID, shard: parseShard(string(r.ExecutorShardingParam)),
 	})
 	f.alarm[r.ID] = 1

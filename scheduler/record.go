@@ -71,6 +71,7 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 		}
 		plain[o.d.owner] = append(plain[o.d.owner], o.sent)
 	}
+	var freed []int64
 	_, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
 		for owner, sent := range plain {
 			if _, err := db.RecordSent(ctx, tx, owner, false, sent); err != nil {
@@ -85,9 +86,53 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 			}
 			again = append(again, d...)
 		}
-		return again, e.insert(ctx, tx, again)
+		if err := e.insert(ctx, tx, again); err != nil {
+			return nil, err
+		}
+		var err error
+		freed, err = e.unsent(ctx, tx, batch)
+		return again, err
 	})
+	if err == nil {
+		e.letFollow(ctx, freed)
+	}
 	return err
+}
+
+// unsent does for runs that could not be sent what [Engine.endOf] does for those that ended. It gives the jobs that have a
+// slot free now.
+func (e *Engine) unsent(ctx context.Context, tx *sql.Tx, batch []outcome) (freed []int64, err error) {
+	var slots []int64
+	for i := range batch {
+		o := &batch[i]
+		if o.sent.Code == wire.CodeSuccess {
+			continue
+		}
+		if o.d.job.limit > 0 {
+			slots = append(slots, o.d.id)
+			freed = appendNew(freed, o.d.job.id)
+		}
+		if o.d.job.delayed && o.d.retries == 0 {
+			row, err := e.queries.GetJob(ctx, tx, o.d.job.id)
+			if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+			s, err := e.scheduleOf(row.ScheduleType, string(row.ScheduleConf), row.TimeZone, row.StartAt, row.EndAt)
+			if err != nil {
+				e.log.Warn("the delay of a job cannot be read", "job_id", row.ID, "error", err)
+				continue
+			}
+			if err := e.rearm(ctx, tx, s, row.ID, o.d.id); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(slots) > 0 {
+		_, err = e.queries.FreeSlots(ctx, tx, slots)
+	}
+	return freed, err
 }
 
 // recordRetry writes the failure of one attempt and conceives the next. When the row has a result already, the run was
@@ -112,7 +157,7 @@ func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*di
 	}
 	// A refused connection comes back at once, so retries without a pause would all be spent within milliseconds.
 	return e.conceive(o.d.job, cause{
-		trigger: jobspec.TriggerRetry, planned: e.now().Add(e.cfg.RetryBackoff), param: o.d.param,
+		trigger: jobspec.TriggerRetry, planned: e.now().Add(max(e.cfg.RetryBackoff, e.backoff(o.d.job, o.d.retries))), param: o.d.param,
 		retries: o.d.retries - 1, origin: o.d.id, shard: shard, user: "",
 	}), nil
 }

@@ -28,6 +28,10 @@ func probeLane(group int64) string { return "probe " + strconv.FormatInt(group, 
 
 // fire is called by the timer when a run's time has come. It does not block.
 func (e *Engine) fire(d *dispatch) {
+	if d.waiting {
+		e.queue(gateLane, d)
+		return
+	}
 	if late := e.now().Sub(d.planned); late > lateAfter && d.late == "" {
 		d.late = fmt.Sprintf("%s late", late.Round(time.Millisecond))
 	}
@@ -75,6 +79,12 @@ func (e *Engine) runLane(ln *lane, d *dispatch) {
 		return
 	}
 	ctx := context.Background()
+	if d.waiting {
+		if e.admit(ctx, d) {
+			e.fire(d)
+		}
+		return
+	}
 	if d.taken {
 		if !e.settleTaken(ctx, d) || !e.maySend(d) { // asking takes time, in which the lease may have run out
 			return
@@ -92,7 +102,7 @@ func (e *Engine) runLane(ln *lane, d *dispatch) {
 
 // maySend reports whether this node may send a run now. When it may not, the run waits, or is another node's.
 func (e *Engine) maySend(d *dispatch) bool {
-	if d.owner != e.node.id.Load() { // this node was declared gone
+	if d.owner != e.node.id.Load() && !d.waiting { // this node was declared gone
 		e.pending.done(d.id)
 		return false
 	}

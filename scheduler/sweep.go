@@ -19,6 +19,7 @@ type sweeper struct {
 	silent  map[string]struct{} // addresses that did not answer in the last sweep
 	forgot  time.Time           // when the routes' memory was dropped
 	cleaned time.Time           // when dead registrations were deleted
+	waited  time.Time           // when jobs that wait for a run were looked after
 	strays  strays
 }
 
@@ -59,7 +60,17 @@ func (e *Engine) sweep(ctx context.Context, s *sweeper) error {
 	if err := e.sweepStrays(ctx, &s.strays); err != nil {
 		return err
 	}
-	return e.sweepLost(ctx, s)
+	if err := e.sweepLost(ctx, s); err != nil {
+		return err
+	}
+	if err := e.sweepGates(ctx); err != nil {
+		return err
+	}
+	if now.Sub(s.waited) < 30*time.Second {
+		return nil
+	}
+	s.waited = now
+	return e.sweepWaiting(ctx, s.low)
 }
 
 // sweepLost ends the runs whose executor neither renews its registration nor answers, twice in a row. An executor that

@@ -1,0 +1,41 @@
+-- What touches punctual_slot and punctual_gate; the protocol is in scheduler/gate.go. Inserts are in db/bulk.go.
+
+-- name: TouchGate :execrows
+-- The first statement of every transaction that gives a slot of a job: it makes those that run at once wait or conflict.
+UPDATE punctual_gate SET turn = turn + 1 WHERE job_id = ?;
+
+-- name: InsertGate :exec
+INSERT IGNORE INTO punctual_gate (job_id, turn) VALUES (?, 1);
+
+-- name: CountSlots :one
+-- How many runs of a job have a slot, and how many wait for one.
+SELECT CAST(COALESCE(SUM(running), 0) AS SIGNED) AS running, CAST(COALESCE(SUM(1 - running), 0) AS SIGNED) AS waiting
+FROM punctual_slot WHERE job_id = ?;
+
+-- name: TakeSlot :execrows
+-- Gives a waiting run its slot. Guarded, so that one run gets one.
+UPDATE punctual_slot SET running = 1 WHERE log_id = ? AND running = 0;
+
+-- name: AdmitRun :execrows
+-- Makes a run that has its slot this node's to send.
+UPDATE xxl_job_log SET owner_node = sqlc.arg(owner_node)
+WHERE id = sqlc.arg(id) AND owner_node = -1 AND trigger_code = 0 AND handle_code = 0;
+
+-- name: FreeSlots :execrows
+DELETE FROM punctual_slot WHERE log_id IN (sqlc.slice(log_ids));
+
+-- name: ListWaitingRuns :many
+-- The next runs of a job that wait for a slot, in the order of their planned times.
+SELECT log_id FROM punctual_slot
+WHERE job_id = sqlc.arg(job_id) AND running = 0 AND planned_at <= sqlc.arg(now_ms)
+ORDER BY planned_at, log_id LIMIT ?;
+
+-- name: ListJobsWithWaiting :many
+-- Jobs with a run that has been waiting for a while, for the sweep.
+SELECT DISTINCT job_id FROM punctual_slot WHERE running = 0 AND planned_at <= ? LIMIT 1000;
+
+-- name: ListStaleSlots :many
+-- Slots whose run has ended or is gone: nothing gives them back any more.
+SELECT s.log_id, s.job_id FROM punctual_slot AS s LEFT JOIN xxl_job_log AS l ON l.id = s.log_id
+WHERE l.id IS NULL OR l.handle_code <> 0 OR l.trigger_code NOT IN (0, 200)
+LIMIT 1000;

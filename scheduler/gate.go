@@ -1,0 +1,158 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// A job may say how many of its runs there may be at a time, on all executors and whatever admin sends them. This is
+// beside the block strategies, which each executor applies for itself.
+//
+// Such a run is born without an owner (waitingOwner) and with a row in punctual_slot. When its time has come it is given a
+// slot, in a transaction that begins by touching the job's row in punctual_gate: of two admins that do so at once, one
+// waits or is rolled back. A run that finds no slot stays, and whoever ends a run of the job lets the next one try; or it is
+// discarded, if the job says so. Slots are given back in the transaction that ends the run. The sweep mends what a crash
+// leaves: runs that wait although there is room, and slots whose run is over.
+const (
+	waitingOwner = -1
+	gateLane     = "gate"
+	maxWaiting   = 1000 // runs of one job that wait for a slot; more are discarded
+)
+
+// admit tries to give a run its slot. It reports true when the run is this node's to send.
+func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
+	me := e.node.id.Load()
+	var counts db.CountSlotsRow
+	admitted := false
+	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		admitted = false
+		n, err := e.queries.TouchGate(ctx, tx, d.job.id)
+		if err == nil && n == 0 {
+			err = e.queries.InsertGate(ctx, tx, d.job.id)
+		}
+		if err != nil {
+			return err
+		}
+		if counts, err = e.queries.CountSlots(ctx, tx, d.job.id); err != nil {
+			return err
+		}
+		if d.job.limit > 0 && counts.Running >= int64(d.job.limit) {
+			return nil
+		}
+		if n, err = e.queries.TakeSlot(ctx, tx, d.id); err != nil || n == 0 {
+			return err // somebody else gave it its slot
+		}
+		if n, err = e.queries.AdmitRun(ctx, tx, db.AdmitRunParams{ID: d.id, OwnerNode: me}); err != nil {
+			return err
+		}
+		admitted = n == 1
+		return nil
+	})
+	switch {
+	case err != nil:
+		e.log.Warn("give a run its slot", "log_id", d.id, "job_id", d.job.id, "error", err)
+	case admitted:
+		d.owner, d.waiting = me, false
+		return true
+	case d.job.limit > 0 && counts.Running >= int64(d.job.limit):
+		full := fmt.Sprintf("%d of the job's runs are running, and it may have %d at a time", counts.Running, d.job.limit)
+		if d.job.policy == jobspec.ConcurrencyDiscard {
+			e.discard(d, "discarded: "+full)
+			return false
+		}
+		if counts.Waiting > maxWaiting {
+			e.discard(d, fmt.Sprintf("discarded: %s; %d wait already", full, maxWaiting))
+			return false
+		}
+	}
+	e.pending.done(d.id) // it waits in the database
+	return false
+}
+
+// discard ends a run that got no slot. It is not retried: that would only ask for the same slot again.
+func (e *Engine) discard(d *dispatch, reason string) {
+	d.retries = 0
+	e.fail(d, "", reason)
+}
+
+// letNext sends the next runs of a job that wait for a slot to try for one.
+func (e *Engine) letNext(ctx context.Context, jobID int64) error {
+	ids, err := e.queries.ListWaitingRuns(ctx, e.cfg.Pool, db.ListWaitingRunsParams{JobID: jobID, NowMs: e.now().UnixMilli(), Limit: 16})
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	row, err := e.queries.GetJob(ctx, e.cfg.Pool, jobID)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return nil // the sweep finds the slots stale when the runs are deleted too
+	} else if err != nil {
+		return err
+	}
+	j := jobOf(&row, e.cfg.Pool)
+	counts, err := e.queries.CountSlots(ctx, e.cfg.Pool, jobID)
+	if err != nil {
+		return err
+	}
+	if room := int64(j.limit) - counts.Running; j.limit > 0 && room < int64(len(ids)) {
+		ids = ids[:max(room, 0)]
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	runs, err := e.queries.ListRunsByID(ctx, e.cfg.Pool, ids)
+	if err != nil {
+		return err
+	}
+	for i := range runs {
+		if r := &runs[i]; r.OwnerNode == waitingOwner && r.TriggerCode == 0 && r.HandleCode == 0 {
+			d := e.adopted((*db.ListUnsentRunsOfNodeRow)(r), waitingOwner, j)
+			d.taken, d.waiting = false, true // nobody has sent it: it never had a slot
+			d.pinned = d.shard.Total > 1
+			d.late = "it waited for another run of the job to end"
+			e.queue(gateLane, d)
+		}
+	}
+	return nil
+}
+
+// sweepGates mends the slots.
+func (e *Engine) sweepGates(ctx context.Context) error {
+	stale, err := e.queries.ListStaleSlots(ctx, e.cfg.Pool)
+	if err != nil {
+		return err
+	}
+	if len(stale) > 0 {
+		ids := make([]int64, len(stale))
+		for i, s := range stale {
+			ids[i] = s.LogID
+		}
+		if _, err := e.queries.FreeSlots(ctx, e.cfg.Pool, ids); err != nil {
+			return err
+		}
+	}
+	jobs, err := e.queries.ListJobsWithWaiting(ctx, e.cfg.Pool, e.now().Add(-e.cfg.Horizon).UnixMilli())
+	if err != nil {
+		return err
+	}
+	for _, id := range jobs {
+		if err := e.letNext(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slots are the slot rows that runs need.
+func slots(runs []*dispatch) []db.Slot {
+	var s []db.Slot
+	for _, d := range runs {
+		if d.waiting {
+			s = append(s, db.Slot{JobID: d.job.id, LogID: d.id, PlannedAt: d.planned.UnixMilli()})
+		}
+	}
+	return s
+}

@@ -1,0 +1,73 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// siblings is how far the ids of a broadcast's shards, inserted by one statement, can be apart.
+const siblings = 5000
+
+// rearm sets the next time of a FIX_DELAY job: its delay after now, the end of the run with the given id, unless another
+// run of the same fire is still open. A fire that was triggered by hand in between is left out of account: only a job that
+// waits is set.
+func (e *Engine) rearm(ctx context.Context, tx db.DBTX, s jobspec.Schedule, jobID, endedRun int64) error {
+	open, err := e.queries.CountOpenRuns(ctx, tx, db.CountOpenRunsParams{LowID: endedRun - siblings, JobID: jobID})
+	if err != nil || open > 0 {
+		return err
+	}
+	next, err := s.Next(e.now())
+	if err != nil {
+		e.log.Warn("the delay of a job cannot be read", "job_id", jobID, "error", err)
+		return nil
+	}
+	if next.IsZero() {
+		next = e.now() // its window is over: the next claim finds it so and stops it
+	}
+	_, err = e.queries.RearmJob(ctx, tx, db.RearmJobParams{ID: jobID, NextTime: next.UnixMilli(), Waiting: jobspec.Waiting.UnixMilli()})
+	return err
+}
+
+// sweepWaiting sets the next times that events did not: of jobs whose run was deleted, or ended while nobody could write.
+func (e *Engine) sweepWaiting(ctx context.Context, low int64) error {
+	var after int64
+	for {
+		jobs, err := e.queries.ListWaitingJobs(ctx, e.cfg.Pool, db.ListWaitingJobsParams{Waiting: jobspec.Waiting.UnixMilli(), AfterID: after})
+		if err != nil || len(jobs) == 0 {
+			return err
+		}
+		for _, j := range jobs {
+			after = j.ID
+			s, err := e.scheduleOf(j.ScheduleType, string(j.ScheduleConf), j.TimeZone, j.StartAt, j.EndAt)
+			if err != nil {
+				e.log.Warn("the delay of a job cannot be read", "job_id", j.ID, "error", err)
+				continue
+			}
+			if err := e.rearm(ctx, e.cfg.Pool, s, j.ID, low+siblings); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// scheduleOf is when a job is due, in its own zone and window.
+func (e *Engine) scheduleOf(t jobspec.ScheduleType, conf, zone string, start, end int64) (jobspec.Schedule, error) {
+	s := jobspec.Schedule{Type: t, Conf: conf, Zone: e.cfg.JobZone}
+	if start > 0 {
+		s.Start = time.UnixMilli(start)
+	}
+	if end > 0 {
+		s.End = time.UnixMilli(end)
+	}
+	loc, err := jobspec.Location(zone)
+	if err != nil {
+		return s, err
+	}
+	if loc != nil {
+		s.Zone = loc
+	}
+	return s, nil
+}
