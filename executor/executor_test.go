@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -90,12 +91,13 @@ func TestResults(t *testing.T) {
 		"success": {func(context.Context, *executor.Run) error { return nil }, 200, "", []string{"execute start", "Param: a=1", "handleCode=200"}},
 		"a message": {func(_ context.Context, run *executor.Run) error { run.SetResult("done 中文"); return nil }, 200, "done 中文",
 			[]string{"handleMsg = done 中文"}},
-		"an error":         {func(context.Context, *executor.Run) error { return errors.New("boom") }, 500, "boom", []string{"handleCode=500, handleMsg = boom"}},
-		"a code":           {func(context.Context, *executor.Run) error { return executor.Fail(777, "odd") }, 777, "odd", nil},
-		"a wrapped code":   {func(context.Context, *executor.Run) error { return fmt.Errorf("step: %w", executor.Fail(300, "odd")) }, 300, "step: odd", nil},
-		"a code of 0":      {func(context.Context, *executor.Run) error { return executor.Fail(0, "none") }, 500, "none", nil},
-		"its own time-out": {func(context.Context, *executor.Run) error { return executor.ErrTimeout }, 502, "job execute timeout", nil},
-		"a panic":          {func(context.Context, *executor.Run) error { panic("oh") }, 500, "panic: oh", []string{"panic: oh", "executor_test.go"}},
+		"an error":           {func(context.Context, *executor.Run) error { return errors.New("boom") }, 500, "boom", []string{"handleCode=500, handleMsg = boom"}},
+		"a code":             {func(context.Context, *executor.Run) error { return executor.Fail(777, "odd") }, 777, "odd", nil},
+		"a wrapped code":     {func(context.Context, *executor.Run) error { return fmt.Errorf("step: %w", executor.Fail(300, "odd")) }, 300, "step: odd", nil},
+		"a code of 0":        {func(context.Context, *executor.Run) error { return executor.Fail(0, "none") }, 500, "none", nil},
+		"its own time-out":   {func(context.Context, *executor.Run) error { return executor.ErrTimeout }, 502, "job execute timeout", nil},
+		"a panic":            {func(context.Context, *executor.Run) error { panic("oh") }, 500, "panic: oh", []string{"panic: oh", "executor_test.go"}},
+		"an ended goroutine": {func(context.Context, *executor.Run) error { runtime.Goexit(); return nil }, 500, "the handler ended its goroutine", nil},
 		"a long message": {func(context.Context, *executor.Run) error { return errors.New(strings.Repeat("é", 50_001)) }, 500,
 			strings.Repeat("é", 50_000) + "...", nil},
 		"log lines": {func(ctx context.Context, run *executor.Run) error {
@@ -116,6 +118,8 @@ func TestResults(t *testing.T) {
 			req.ExecutorParams = "a=1"
 			b.mustRun(t, req)
 			b.wantResult(t, 1, tc.code, tc.msg)
+			b.mustRun(t, onJob(request(2), 1, wire.BlockSerial)) // the job goes on
+			b.wantResult(t, 2, tc.code, tc.msg)
 			text := b.log(t, req)
 			for _, want := range tc.log {
 				if !strings.Contains(text, want) {

@@ -131,11 +131,8 @@ func (b *bookmarks) set(file string, p position) {
 	b.marks[file] = p
 }
 
-// Texts of answers without a log.
-const (
-	logMissing = "readLog fail, logFile not exists" // upstream's text
-	logQuiet   = "the run wrote nothing to its log\n"
-)
+// logQuiet stands for the lines of a quiet run that are not kept any more.
+const logQuiet = "the run wrote nothing to its log\n"
 
 // readLog answers /log. isEnd is true when the run is over and everything was returned, or when there is no log; admins
 // of upstream, which find out the end by themselves, only look at it when nothing new came.
@@ -155,7 +152,7 @@ func (e *Executor) readLog(req wire.LogRequest) (wire.LogResult, error) {
 		if e.seen.has(req.LogID) {
 			return pageOf(strings.NewReader(logQuiet), position{}, from, true)
 		}
-		return wire.LogResult{FromLineNum: req.FromLineNum, LogContent: logMissing, IsEnd: true}, nil
+		return wire.LogResult{FromLineNum: req.FromLineNum, LogContent: wire.LogMissing, IsEnd: true}, nil
 	}
 	if err != nil {
 		return wire.LogResult{}, err

@@ -35,7 +35,7 @@ type logStore struct {
 const quietKept = 16 << 10 // texts of quiet runs kept in memory, about 5 MB
 
 func openLogStore(dir string, maxBytes int64, logger *slog.Logger) (*logStore, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(dir)
@@ -58,7 +58,7 @@ func (s *logStore) open(logID int64, triggered, now time.Time, handler, param st
 	}
 	intro := fmt.Sprintf("%s [%s]-[0]-[run-%d] ----------- job execute start -----------\n"+
 		"%[1]s [%[2]s]-[0]-[run-%[3]d] ----------- Param: %[4]s\n", now.Format(logTime), handler, logID, oneLine(param))
-	return &runLog{store: s, logID: logID, day: dayOf(triggered), started: now, intro: intro, maxBytes: s.maxBytes,
+	return &runLog{store: s, logID: logID, day: dayOf(triggered), intro: intro, maxBytes: s.maxBytes,
 		onTrouble: func(err error) {
 			s.logger.Error("run log cannot be written", "log_id", logID, "error", err)
 		}}
@@ -82,17 +82,17 @@ func (s *logStore) create(day string, logID int64) (*os.File, error) {
 		}
 	}
 	const flags = os.O_CREATE | os.O_APPEND | os.O_WRONLY
-	file, err := s.root.OpenFile(logName(day, logID), flags, 0o644)
+	file, err := s.root.OpenFile(logName(day, logID), flags, 0o640)
 	if errors.Is(err, fs.ErrNotExist) { // the folder was removed behind our back
 		if err = s.makeDay(day); err == nil {
-			file, err = s.root.OpenFile(logName(day, logID), flags, 0o644)
+			file, err = s.root.OpenFile(logName(day, logID), flags, 0o640)
 		}
 	}
 	return file, err
 }
 
 func (s *logStore) makeDay(day string) error {
-	if err := s.root.Mkdir(day, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := s.root.Mkdir(day, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	s.mu.Lock()

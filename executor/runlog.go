@@ -25,7 +25,6 @@ type runLog struct {
 	store     *logStore
 	logID     int64
 	day       string
-	started   time.Time
 	intro     string // the lines that open the log
 	maxBytes  int64
 	onTrouble func(error) // called once, when a line could not be written

@@ -100,7 +100,11 @@ func (e *Executor) shutdown(ctx context.Context) error {
 		errs = append(errs, errors.New("results were not delivered"))
 	}
 	e.stopLoops()
-	_ = e.server.Close()
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	if e.server.Shutdown(closing) != nil {
+		_ = e.server.Close()
+	}
+	cancel()
 	e.services.Wait()
 	e.journal.close()
 	e.logs.close()

@@ -20,11 +20,25 @@ var errTimedOut = errors.New("job execute timeout")
 // work runs the queue of one job until it is empty. Taking the last run out and forgetting the job happen under one
 // lock, so that no run can be added to a queue that is on its way out.
 func (e *Executor) work(j *job) {
+	ended := false
+	defer func() {
+		if ended {
+			return
+		}
+		// A handler has ended this goroutine (a test's FailNow does); the job must not stop with it.
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if t := j.running; t != nil && !t.detached {
+			j.running = nil
+			e.workers.Go(func() { e.work(j) })
+		}
+	}()
 	for {
 		e.mu.Lock()
 		if len(j.waiting) == 0 {
 			delete(e.jobs, j.id)
 			e.mu.Unlock()
+			ended = true
 			return
 		}
 		t := j.waiting[0]
@@ -43,6 +57,7 @@ func (e *Executor) work(j *job) {
 		e.mu.Unlock()
 		t.cancel(nil)
 		if detached {
+			ended = true
 			return // another worker has taken over
 		}
 	}
@@ -59,7 +74,10 @@ func (e *Executor) execute(t *task) {
 			e.logger.Error("start of a run is not in the journal", "job_id", t.run.JobID, "log_id", t.run.LogID, "error", err)
 		}
 	}
-	defer e.forget(t)
+	defer func() {
+		e.decide(t, wire.CodeFail, "the handler ended its goroutine", nil) // if it has, there is no result yet
+		e.forget(t)
+	}()
 	e.mu.Lock()
 	decided := t.decided
 	e.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // MsgSuccess is the text of a success since 3.2.0; older clients ignore it.
@@ -46,6 +47,26 @@ type Answer struct {
 
 // OK says whether the peer did what it was asked.
 func (a Answer) OK() bool { return a.Code == CodeSuccess }
+
+// Repeated says that an executor refused a run because it has it already: the run was delivered by an earlier call.
+// Releases until 3.4.0 misspell the text, and they only know runs that still wait.
+func (a Answer) Repeated() bool {
+	return a.Code == CodeFail && (strings.HasPrefix(a.Msg, "repeat trigger job") || strings.HasPrefix(a.Msg, "repeate trigger job"))
+}
+
+// OtherDialect says that an executor of the other era was asked: it does not know the path, or it is a 3.5 one that got
+// no app name. Nothing was run.
+func (a Answer) OtherDialect() bool {
+	if a.Code != CodeFail {
+		return false
+	}
+	switch a.Msg {
+	case "invalid request, uri-mapping(/run) not found.", "invalid request, uri-mapping(/trigger) not found.",
+		"invalid request, accessToken or appname is empty.", "invalid request, accessToken or appname invalid.":
+		return true
+	}
+	return false
+}
 
 // okBody is what most answers are; building it once keeps the hot path free of encoding.
 var okBody = []byte(`{"code":200,"msg":"Success","content":null,"data":null}`)

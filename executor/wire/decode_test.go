@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -171,4 +172,23 @@ func FuzzDecodeAnswer(f *testing.F) {
 			t.Errorf("%s: %+v became %+v, %v", again, got, back, err)
 		}
 	})
+}
+
+func TestAnswersThatMeanSomething(t *testing.T) {
+	t.Parallel()
+	for _, answers := range loadCaptures(t).ExecutorAnswers {
+		for _, x := range answers {
+			a, err := DecodeAnswer([]byte(x.Body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := x.Name == "run same log id again"; a.Repeated() != want {
+				t.Errorf("%s: Repeated() = %v of %+v", x.Name, a.Repeated(), a)
+			}
+			want := x.Name == "other run path" || strings.Contains(a.Msg, "appname")
+			if a.OtherDialect() != want {
+				t.Errorf("%s: OtherDialect() = %v of %+v", x.Name, a.OtherDialect(), a)
+			}
+		}
+	}
 }

@@ -3,6 +3,8 @@
 // It imports only the standard library, so that a program which embeds the executor gets nothing else with it.
 package wire
 
+import "strings"
+
 // Headers of the protocol (spec §1.2).
 const (
 	HeaderToken    = "XXL-JOB-ACCESS-TOKEN"
@@ -81,6 +83,15 @@ type LogResult struct {
 	ToLineNum   int    `json:"toLineNum"`
 	LogContent  string `json:"logContent"`
 	IsEnd       bool   `json:"isEnd"`
+}
+
+// LogMissing is what an executor returns as the content of a log that it does not have.
+const LogMissing = "readLog fail, logFile not exists"
+
+// Missing says that the executor has no log of the run. One of ours then never had the run, or has cleaned its log away;
+// one of upstream may still have it waiting.
+func (r LogResult) Missing() bool {
+	return r.ToLineNum == 0 && strings.HasPrefix(r.LogContent, "readLog fail")
 }
 
 // RegistryRequest is the body of /api/registry and /api/registryRemove (spec §1.4).
