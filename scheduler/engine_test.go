@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -123,6 +125,7 @@ func newEngine(t *testing.T, pool *db.Pool, executors Executors, configure func(
 	t.Helper()
 	cfg := Config{
 		Pool: pool, Executors: executors, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Name: "test",
+		Registerer: prometheus.NewRegistry(),
 		ClaimEvery: 20 * time.Millisecond, SweepEvery: 50 * time.Millisecond, RetryBackoff: 10 * time.Millisecond,
 	}
 	if configure != nil {
@@ -241,7 +244,12 @@ func (b *bundle) allRuns() []db.Run {
 
 func (b *bundle) dump() string {
 	var s strings.Builder
-	for _, r := range b.allRuns() {
+	runs := b.allRuns()
+	for i, r := range runs {
+		if i == 40 {
+			fmt.Fprintf(&s, "\n… and %d more", len(runs)-i)
+			break
+		}
 		fmt.Fprintf(&s, "\n%d job %d %s trigger %d handle %d at %s: %s | %s", r.ID, r.JobID, r.TriggerType, r.TriggerCode, r.HandleCode,
 			r.ExecutorAddress, strings.ReplaceAll(string(r.TriggerMsg), "\n", " / "), r.HandleMsg)
 	}

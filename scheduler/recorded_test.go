@@ -260,4 +260,3 @@ func TestTheLowMarkStaysBelowTransactionsUnderWay(t *testing.T) {
 		t.Errorf("low mark %d, want 20", got)
 	}
 }
-

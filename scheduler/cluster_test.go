@@ -1,0 +1,469 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// shortLease has an engine noticed as gone soon.
+func shortLease(c *Config) { c.Lease, c.BeatEvery = 300*time.Millisecond, 50*time.Millisecond }
+
+// die ends an engine as a crash would: it claims, beats and starts nothing any more, and it does not say goodbye. What it
+// has sent stays sent. Its writers go on until the test ends: what they still write is what the last moment of a crashing
+// process could have written, and must do no harm.
+func (b *bundle) die(e *Engine) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.started = false
+	e.lanes.stop()
+	e.cancel()
+	b.t.Cleanup(func() {
+		e.draining.Store(true)
+		e.lanes.wait()
+		e.recorder.stop()
+		e.finisher.stop()
+		e.wg.Wait()
+	})
+}
+
+// second starts another engine on the same database, after its own changes to the settings.
+func (b *bundle) second(configure func(*Config)) *Engine {
+	b.t.Helper()
+	two := newEngine(b.t, b.pool, b.executors, func(c *Config) {
+		c.Name = "second"
+		if configure != nil {
+			configure(c)
+		}
+	})
+	b.startEngine(two)
+	return two
+}
+
+// counter reads one of an engine's counters, or the one with a label of that value.
+func counter(t *testing.T, e *Engine, name, label string) float64 {
+	t.Helper()
+	families, err := e.cfg.Registerer.(*prometheus.Registry).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, f := range families {
+		if f.GetName() != "punctual_"+name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			match := label == ""
+			for _, l := range m.GetLabel() {
+				match = match || l.GetValue() == label
+			}
+			if match {
+				sum += m.GetCounter().GetValue()
+			}
+		}
+	}
+	return sum
+}
+
+// TestP2TwoAdminsNeverMakeTwoRunsOfOneFire has both believe that they are alone, and claim the same jobs at the same
+// moment, again and again. On SQLite there is only ever one admin.
+func TestP2TwoAdminsNeverMakeTwoRunsOfOneFire(t *testing.T) {
+	t.Parallel()
+	const jobs, steps = 80, 40
+	first := time.Now().Truncate(time.Second)
+	var second atomic.Int64
+	greedy := func(c *Config) {
+		c.Now = func() time.Time { return first.Add(time.Duration(second.Load()) * time.Second) }
+		c.ClaimEvery = time.Hour                       // the test claims
+		c.BeatEvery, c.Lease = time.Hour, 10*time.Hour // so that they never learn of each other
+	}
+	b := setup(t, dbtest.New(t, db.MySQL), greedy, addressA, addressB)
+	two := b.second(greedy)
+	two.node.setAlive([]int64{two.node.id.Load()})
+	ids := make([]int64, jobs)
+	for i := range ids {
+		ids[i] = b.addJob(func(p *db.InsertJobParams) { p.ScheduleConf = "1" })
+	}
+	if _, err := b.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = ?", first.UnixMilli()); err != nil {
+		t.Fatal(err)
+	}
+	for range steps {
+		second.Add(1)
+		var both sync.WaitGroup
+		for _, e := range []*Engine{b.engine, two} {
+			both.Go(func() {
+				for range 2 {
+					if err := e.claimDue(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		both.Wait()
+	}
+	second.Add(10) // what is claimed ahead of time becomes due
+	b.await("all are sent", func() bool { return b.unsettled() == 0 })
+	for _, id := range ids {
+		if n := b.checkFires(id, first, time.Second); n < steps {
+			t.Errorf("job %d: %d fires, want at least %d", id, n, steps)
+		}
+	}
+	owners := b.countRuns("owner_node = ?", two.node.id.Load())
+	conflicts := counter(t, b.engine, "claims_total", "conflict") + counter(t, two, "claims_total", "conflict")
+	if all := b.countRuns("id > 0"); owners == 0 || owners == all || conflicts == 0 {
+		t.Errorf("%d of %d runs are the second's, with %.0f conflicts: the two did not meet, so the test says nothing", owners, all, conflicts)
+	}
+	sent := make(map[int64]int)
+	for _, r := range b.executors.received() {
+		if sent[r.req.LogID]++; sent[r.req.LogID] > 1 {
+			t.Errorf("run %d was sent twice", r.req.LogID)
+		}
+	}
+	t.Logf("%d fires, %.0f conflicts", b.countRuns("id > 0"), conflicts)
+}
+
+func TestTwoAdminsShareTheJobs(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.MySQL), func(c *Config) { c.BeatEvery = 20 * time.Millisecond }, addressA)
+	two := b.second(func(c *Config) { c.BeatEvery = 20 * time.Millisecond })
+	b.await("each knows of the other", func() bool {
+		b.engine.node.mu.RLock()
+		defer b.engine.node.mu.RUnlock()
+		return len(b.engine.node.alive) == 2
+	})
+	for range 60 {
+		b.start(b.addJob(nil), time.Now())
+	}
+	b.await("all are sent", func() bool { return b.countRuns("trigger_code = 200") == 60 })
+	if n := b.countRuns("owner_node = ?", two.node.id.Load()); n < 10 || n > 50 {
+		t.Errorf("the second has %d of 60 runs", n)
+	}
+	if n := counter(t, b.engine, "claims_total", "conflict") + counter(t, two, "claims_total", "conflict"); n > 5 {
+		t.Errorf("%.0f conflicts although the jobs are shared out", n)
+	}
+}
+
+// TestP3UnsentRunsOfADeadAdminAreTakenOver kills an admin in the middle of its calls. What the executors know afterwards
+// decides what becomes of each run.
+func TestP3UnsentRunsOfADeadAdminAreTakenOver(t *testing.T) {
+	t.Parallel()
+	const addressC = "http://10.0.0.3:9999/"
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, shortLease, addressA, addressB)
+		lonely := b.addGroup("lonely", addressC)
+		var mu sync.Mutex
+		calls := make(map[string][]string) // parameter → addresses called
+		dead := false
+		release := make(chan struct{})
+		b.executors.run = func(to wire.Target, req *wire.RunRequest) (wire.Answer, error) {
+			mu.Lock()
+			calls[req.ExecutorParams] = append(calls[req.ExecutorParams], to.Address)
+			last := dead
+			mu.Unlock()
+			if last {
+				return yes, nil
+			}
+			if req.ExecutorParams == "known" {
+				b.executors.mu.Lock()
+				b.executors.has[req.LogID] = to.Address
+				b.executors.mu.Unlock()
+			}
+			<-release // the admin dies before the answer comes
+			return wire.Answer{Code: 500, Msg: "too late"}, nil
+		}
+		b.executors.beat = func(a string) (wire.Answer, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if a == addressA && !dead {
+				return wire.Answer{}, &wire.CallError{Stage: wire.StageDial, Err: errors.New("refused")}
+			}
+			return yes, nil
+		}
+		b.executors.idle = func(a string) (wire.Answer, error) {
+			if a == addressB {
+				return wire.Answer{Code: 500, Msg: "job thread is running or has trigger queue."}, nil
+			}
+			return yes, nil
+		}
+		b.executors.log = func(a string) error {
+			if a == addressC {
+				return &wire.CallError{Stage: wire.StageAnswer, MaybeDelivered: true, Err: errors.New("silence")}
+			}
+			return nil
+		}
+		runs := make(map[string]int64)
+		for name, r := range map[string]jobspec.Route{"known": jobspec.RouteFirst, "unknown": jobspec.RouteFirst,
+			"busy": jobspec.RouteFailover, "unanswering": jobspec.RouteLast} {
+			id := b.addJob(func(p *db.InsertJobParams) {
+				p.ExecutorRouteStrategy, p.ExecutorParam = r, db.Text(name)
+				if name == "unanswering" {
+					p.JobGroup = lonely
+				}
+			})
+			ids, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: id, Type: jobspec.TriggerManual})
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs[name] = ids[0]
+		}
+		b.await("all calls are under way", func() bool { mu.Lock(); defer mu.Unlock(); return len(calls) == 4 })
+		planned := time.Now().Add(1500 * time.Millisecond).Truncate(time.Millisecond)
+		row, err := b.engine.queries.GetJob(t.Context(), pool, b.addJob(func(p *db.InsertJobParams) { p.ExecutorParam = "future" }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		future, err := b.engine.commit(t.Context(), func(tx *sql.Tx) ([]*dispatch, error) {
+			d := b.engine.conceive(jobOf(&row, pool), cause{trigger: jobspec.TriggerCron, planned: planned, param: "future"})
+			return d, b.engine.insert(t.Context(), tx, d)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs["future"] = future[0].id
+
+		var two *Engine
+		if pool.Dialect() == db.MySQL {
+			two = b.second(shortLease)
+		}
+		mu.Lock()
+		dead = true
+		mu.Unlock()
+		died := time.Now()
+		b.die(b.engine)
+		t.Cleanup(sync.OnceFunc(func() { close(release) }))
+		if two == nil { // the next start: nobody else can hold the file
+			two = b.second(shortLease)
+		}
+		b.await("all are settled", func() bool { return b.unsettled() == 0 })
+		if took := time.Since(died); took > 10*time.Second {
+			t.Errorf("taken over after %s", took)
+		}
+
+		get := func(name string) db.Run {
+			r, err := two.queries.GetRun(t.Context(), pool, runs[name])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.OwnerNode != two.node.id.Load() {
+				t.Errorf("%s: owner %d, want %d", name, r.OwnerNode, two.node.id.Load())
+			}
+			return r
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		tests := []struct {
+			name    string
+			code    int64
+			address string
+			message string
+			calls   string // by both admins
+		}{
+			{"known", 200, addressA, "the executor already has this run", addressA},
+			{"unknown", 200, addressA, "taken over: ", addressA + " " + addressA},
+			{"busy", 200, addressB, "taken over: ", addressB + " " + addressB},
+			{"unanswering", 500, addressC, addressC + ", which may have received the run before, does not answer", addressC},
+			{"future", 200, addressA, "planned: ", addressA},
+		}
+		for _, tt := range tests {
+			r := get(tt.name)
+			if r.TriggerCode != tt.code || string(r.ExecutorAddress) != tt.address || !strings.Contains(string(r.TriggerMsg), tt.message) {
+				t.Errorf("%s: code %d at %s: %s", tt.name, r.TriggerCode, r.ExecutorAddress, r.TriggerMsg)
+			}
+			if got := strings.Join(calls[tt.name], " "); got != tt.calls {
+				t.Errorf("%s: called %s, want %s", tt.name, got, tt.calls)
+			}
+		}
+		if r := get("future"); r.SentAt < planned.UnixMilli() {
+			t.Errorf("the future run was sent %d ms before its time", planned.UnixMilli()-r.SentAt)
+		}
+		if n := counter(t, two, "runs_taken_over_total", ""); n != 5 {
+			t.Errorf("%.0f runs counted as taken over, want 5", n)
+		}
+	})
+}
+
+// deadNode inserts a node that will never beat and unsent runs of it.
+func (b *bundle) deadNode(runs ...db.NewRun) (node int64) {
+	b.t.Helper()
+	node, err := b.engine.queries.InsertNode(b.t.Context(), b.pool, db.InsertNodeParams{Name: "dead", BeatAt: time.Now().UnixMilli()})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for i := range runs {
+		runs[i].Owner, runs[i].JobGroup, runs[i].Handler = node, b.group, "handler"
+		runs[i].TriggerTime = b.pool.Wall(time.UnixMilli(runs[i].PlannedAt))
+	}
+	if _, err := db.InsertRuns(b.t.Context(), b.pool, runs); err != nil {
+		b.t.Fatal(err)
+	}
+	return node
+}
+
+func TestP3SeveralSurvivorsTakeEachRunOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.MySQL), shortLease, addressA)
+	second, third := b.second(shortLease), b.second(shortLease)
+	id := b.addJob(nil)
+	runs := make([]db.NewRun, db.MaxBatch)
+	for i := range runs {
+		runs[i] = db.NewRun{JobID: id, PlannedAt: time.Now().UnixMilli(), Type: jobspec.TriggerManual, Address: addressA}
+	}
+	dead := b.deadNode(runs...)
+	b.await("all are sent", func() bool { return b.countRuns("trigger_code = 200") == len(runs) })
+	if n := b.countRuns("owner_node = ?", dead); n != 0 {
+		t.Errorf("%d runs are still the dead one's", n)
+	}
+	if n := len(b.executors.received()); n != len(runs) {
+		t.Errorf("executor received %d requests, want %d", n, len(runs))
+	}
+	found := 0.0
+	for _, e := range []*Engine{b.engine, second, third} {
+		found += counter(t, e, "nodes_gone_total", "")
+	}
+	if found != 1 {
+		t.Errorf("%.0f declared the node gone, want exactly one", found)
+	}
+}
+
+func TestP3WhatIsTakenOverTooLateFollowsTheMisfireStrategy(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, shortLease, addressA)
+		nothing := b.addJob(nil)
+		once := b.addJob(func(p *db.InsertJobParams) { p.MisfireStrategy = jobspec.MisfireFireOnceNow })
+		long := time.Now().Add(-10 * time.Minute).UnixMilli()
+		late := func(id, at int64, trigger jobspec.TriggerType) db.NewRun {
+			return db.NewRun{JobID: id, PlannedAt: at, Type: trigger, Address: addressA}
+		}
+		b.deadNode(late(nothing, long, jobspec.TriggerCron), late(nothing, time.Now().UnixMilli(), jobspec.TriggerCron),
+			late(once, long, jobspec.TriggerCron), late(nothing, long, jobspec.TriggerManual), late(4711, long, jobspec.TriggerCron))
+		b.await("all are settled", func() bool { return b.unsettled() == 0 })
+		rows := b.allRuns()
+		for i, want := range []int64{500, 200, 200, 200, 200} {
+			if rows[i].TriggerCode != want {
+				t.Errorf("run %d: code %d, want %d: %s", i, rows[i].TriggerCode, want, rows[i].TriggerMsg)
+			}
+		}
+		if msg := string(rows[0].TriggerMsg); !strings.Contains(msg, "not sent: it was found 10m0s late, and the job's misfire strategy is DO_NOTHING") {
+			t.Errorf("message %q does not give the reason", msg)
+		}
+	})
+}
+
+// TestP3AFencedAdminSendsNothing takes the lease away: first it cannot be renewed, then the admin is declared gone.
+func TestP3AFencedAdminSendsNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.BeatEvery, c.Lease = time.Hour, 1500*time.Millisecond }, addressA)
+		old := b.engine.node.id.Load()
+		id := b.addJob(nil)
+		b.await("the lease has run out", func() bool { return !b.engine.node.mayAct() })
+		if err := b.engine.Ready(); err == nil {
+			t.Error("the engine says that it is ready")
+		}
+		b.start(id, time.Now())
+		ids, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: id, Type: jobspec.TriggerManual})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put := time.Now()
+		b.await("the run has been put back some times", func() bool { return time.Since(put) > 2*putBack })
+		if n := len(b.executors.received()); n != 0 {
+			t.Errorf("%d runs were sent without a lease", n)
+		}
+		if n := b.countRuns("id > 0"); n != 1 {
+			t.Errorf("%d runs, want the one by hand: a due job was claimed without a lease", n)
+		}
+		if n, err := b.engine.queries.RetireNode(t.Context(), pool, db.RetireNodeParams{ID: old, Beat: 1}); err != nil || n != 1 {
+			t.Fatalf("retire: %d, %v", n, err)
+		}
+		if err := b.engine.node.renew(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		me := b.engine.node.id.Load()
+		if me == old {
+			t.Fatal("the admin goes on under an id that was declared gone")
+		}
+		b.await("the run is sent by its new self", func() bool {
+			r, _ := b.engine.queries.GetRun(t.Context(), pool, ids[0])
+			return r.TriggerCode == 200 && r.OwnerNode == me
+		})
+		sent := 0
+		for _, r := range b.executors.received() {
+			if r.req.LogID == ids[0] {
+				sent++
+			}
+		}
+		if sent != 1 {
+			t.Errorf("the run was sent %d times", sent)
+		}
+	})
+}
+
+// TestP3RunsOfAnEarlierIDAreNotSent looks at what is on its way through the engine when it is declared gone.
+func TestP3RunsOfAnEarlierIDAreNotSent(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		row, err := b.engine.queries.GetJob(t.Context(), pool, b.addJob(nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := b.engine.commit(t.Context(), func(tx *sql.Tx) ([]*dispatch, error) {
+			runs := b.engine.conceive(jobOf(&row, pool), cause{trigger: jobspec.TriggerCron, planned: time.Now().Add(200 * time.Millisecond)})
+			runs[0].owner = 4711
+			return runs, b.engine.insert(t.Context(), tx, runs)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.await("its time has come and nothing is open", func() bool { return time.Now().After(d[0].at) && b.engine.pending.len() == 0 })
+		if n := len(b.executors.received()); n != 0 {
+			t.Error("the run was sent")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if err := b.engine.Stop(ctx); err != nil {
+			t.Errorf("the engine cannot be drained: %v", err)
+		}
+	})
+}
+
+func TestOutcomesOfRunsThatWereTakenOverAreDropped(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		release := make(chan struct{})
+		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {
+			<-release
+			return wire.Answer{Code: 500, Msg: "no"}, nil
+		}
+		id := b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 3 })
+		ids, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: id, Type: jobspec.TriggerManual})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.await("the call is under way", func() bool { _, n := b.engine.lanes.depth(); return n == 1 })
+		if _, err := b.engine.queries.TakeOverRuns(t.Context(), pool, db.TakeOverRunsParams{NewOwner: 4711, OldOwner: b.engine.node.id.Load(), Ids: ids}); err != nil {
+			t.Fatal(err)
+		}
+		close(release)
+		b.await("the outcome is dealt with", func() bool { return b.engine.pending.len() == 0 })
+		runs := b.allRuns()
+		if len(runs) != 1 || runs[0].TriggerCode != 0 || runs[0].OwnerNode != 4711 {
+			t.Errorf("another's run was changed: %s", b.dump())
+		}
+	})
+}
