@@ -48,6 +48,12 @@ func (f *fakeSender) fail(err error) {
 	f.mu.Unlock()
 }
 
+func (f *fakeSender) attempts() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.at)
+}
+
 func (f *fakeSender) results() (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,6 +100,7 @@ func TestReporterBatches(t *testing.T) {
 		if n := sender.results(); n != 100 {
 			t.Errorf("%d results sent", n)
 		}
+		synctest.Wait()
 		for _, b := range sender.batches {
 			if len(b) > 10 {
 				t.Errorf("a batch of %d", len(b))
@@ -122,7 +129,7 @@ func TestReporterBacksOffAndDeliversLater(t *testing.T) {
 			r.addResult(id, "")
 		}
 		time.Sleep(10 * time.Minute)
-		if n := len(sender.at); n < 20 || n > 150 {
+		if n := sender.attempts(); n < 20 || n > 150 {
 			t.Errorf("%d attempts in ten minutes", n)
 		}
 		if got := r.undelivered(); got != 30 {

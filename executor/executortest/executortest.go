@@ -40,7 +40,8 @@ func New(t testing.TB, adminURL string, handlers Handlers, options ...func(*exec
 	}
 	config := executor.Config{
 		AppName: AppName, Token: Token, Listener: listener, DataDir: t.TempDir(), GlueEnabled: true, NoSync: true,
-		Logger: slog.New(slog.DiscardHandler), HTTPClient: wire.NewHTTPClient(8),
+		LogRetentionDays: executor.KeepLogs, // trigger times in tests may be of long ago
+		Logger:           slog.New(slog.DiscardHandler), HTTPClient: wire.NewHTTPClient(8),
 	}
 	if adminURL != "" {
 		config.Admins = []string{adminURL}
