@@ -51,7 +51,12 @@ type Executor struct {
 	workers    sync.WaitGroup // goroutines that run handlers
 	services   sync.WaitGroup // the other goroutines
 	stopLoops  context.CancelFunc
-	registered atomic.Bool // an admin has our address
+	beating    sync.WaitGroup // the goroutine that registers
+	stopBeat   context.CancelFunc
+	hurry      chan struct{} // closed by Stop: a drain that is going on waits no longer
+	hurryOnce  sync.Once
+	closed     chan struct{} // closed when all is over
+	registered atomic.Bool   // an admin has our address
 
 	accepted, refused, succeeded, failed atomic.Int64
 }
@@ -90,6 +95,7 @@ func New(config Config) (*Executor, error) {
 		admins:   wire.NewAdminClient(client, config.Admins, config.Token, config.AppName, config.AdminTimeout),
 		handlers: make(map[string]Handler),
 		jobs:     make(map[int64]*job), live: make(map[int64]*task),
+		hurry: make(chan struct{}), closed: make(chan struct{}),
 	}, nil
 }
 
@@ -172,11 +178,13 @@ func (e *Executor) Start(ctx context.Context) (err error) {
 
 	loops, stop := context.WithCancel(context.Background())
 	e.stopLoops = stop
+	beats, stopBeat := context.WithCancel(loops)
+	e.stopBeat = stopBeat
 	e.state = stateStarted
 	go e.journal.run() // ended by journal.close
 	e.resume()
 	e.services.Go(func() { e.reporter.run(loops) })
-	e.services.Go(func() { e.beatLoop(loops) })
+	e.beating.Go(func() { e.beatLoop(beats) })
 	e.services.Go(func() { e.cleanLoop(loops) })
 	e.services.Go(func() {
 		if err := e.server.Serve(e.listener); !errors.Is(err, http.ErrServerClosed) {

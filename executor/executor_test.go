@@ -379,6 +379,25 @@ func TestStopCancelsWhatRuns(t *testing.T) {
 	b.wantResult(t, 1, 500, "the executor is shutting down. [job running, killed]")
 }
 
+func TestStopHurriesADrain(t *testing.T) {
+	t.Parallel()
+	h := newBlocker()
+	b := setup(t, executortest.Handlers{"h": h.handle})
+	b.mustRun(t, request(1))
+	<-h.begun
+	b.mustRun(t, onJob(request(2), 1, wire.BlockSerial))
+	drained := make(chan error, 1)
+	go func() { drained <- b.Drain(t.Context()) }()
+	b.admin.Result(t, 2) // the drain has begun
+	if err := b.Stop(t.Context()); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if err := <-drained; err == nil {
+		t.Error("the drain does not tell that a run was cancelled")
+	}
+	b.wantResult(t, 1, 500, "the executor is shutting down. [job running, killed]")
+}
+
 func TestResultsWaitForAnAdmin(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int32

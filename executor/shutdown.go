@@ -33,26 +33,35 @@ func (e *Executor) Drain(ctx context.Context) error {
 	return e.shutdown(ctx)
 }
 
-// Stop ends the executor at once: running runs are cancelled. Otherwise it is like Drain.
+// Stop ends the executor at once: running runs are cancelled, also those that a drain in another goroutine waits for.
+// Otherwise it is like Drain.
 func (e *Executor) Stop(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	cancel()
+	e.hurryOnce.Do(func() { close(e.hurry) })
 	return e.shutdown(ctx)
 }
 
-// shutdown is a straight line: each step needs the ones after it still working.
+// shutdown ends an executor once, whoever asks for it.
 func (e *Executor) shutdown(ctx context.Context) error {
 	e.mu.Lock()
-	if e.state != stateStarted {
-		started := e.state != stateNew
+	switch e.state {
+	case stateNew:
 		e.state = stateClosed
+		close(e.closed)
+	case stateStarted:
+		e.state = stateDraining
 		e.mu.Unlock()
-		if started {
-			e.services.Wait()
-		}
-		return nil
+		defer close(e.closed)
+		return e.endAll(ctx)
+	case stateDraining, stateClosed:
 	}
-	e.state = stateDraining
+	e.mu.Unlock()
+	<-e.closed // somebody else is at it, or was
+	return nil
+}
+
+// endAll is a straight line: each step needs the ones after it still working.
+func (e *Executor) endAll(ctx context.Context) error {
+	e.mu.Lock()
 	waiting := e.takeWaiting(func(*task) bool { return true })
 	e.mu.Unlock()
 	e.logger.Info("executor is draining", "group", e.config.AppName)
@@ -63,15 +72,26 @@ func (e *Executor) shutdown(ctx context.Context) error {
 	removed := make(chan struct{})
 	go func() { // the registry must not eat into the time the runs have
 		defer close(removed)
+		e.stopBeat()
+		e.beating.Wait() // or its last beat might bring our address back
 		e.unregister()
 	}()
 
+	patience, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	go func() {
+		select {
+		case <-e.hurry:
+			giveUp()
+		case <-patience.Done():
+		}
+	}()
 	var errs []error
 	returned := make(chan struct{})
 	go func() { e.workers.Wait(); close(returned) }()
 	select {
 	case <-returned:
-	case <-ctx.Done():
+	case <-patience.Done():
 		e.mu.Lock()
 		running := e.runningTasks()
 		e.mu.Unlock()
