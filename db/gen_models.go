@@ -11,6 +11,22 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
+type Clearing struct {
+	ID         int64
+	UserName   string
+	JobGroup   int64
+	JobID      int64
+	BeforeTime sql.NullTime
+	FirstID    int64
+	UptoID     int64
+	AtID       int64
+	Deleted    int64
+	Kept       int64
+	State      int64
+	CreatedAt  int64
+	UpdatedAt  int64
+}
+
 type DailyReport struct {
 	ID           int64
 	TriggerDay   sql.NullTime

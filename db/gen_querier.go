@@ -10,8 +10,13 @@ import (
 )
 
 type Querier interface {
+	// What touches xxl_job_log_report: one row per day with the runs planned for it, counted as they happen.
+	// Adds what happened since the last time to a day's counters. 0 rows: the day has none yet (InsertReport).
+	AddToReport(ctx context.Context, db DBTX, arg AddToReportParams) (int64, error)
 	// Makes a run that has its slot this node's to send.
 	AdmitRun(ctx context.Context, db DBTX, arg AdmitRunParams) (int64, error)
+	// Notes how far a clearing has come. Guarded by where it was: 0 rows means that it was stopped, or that another admin is at it.
+	AdvanceClearing(ctx context.Context, db DBTX, arg AdvanceClearingParams) (int64, error)
 	// Renews a lease. 0 rows: another node has declared this one gone, and it must not send anything any more.
 	BeatNode(ctx context.Context, db DBTX, arg BeatNodeParams) (int64, error)
 	CountGroups(ctx context.Context, db DBTX) (int64, error)
@@ -25,9 +30,14 @@ type Querier interface {
 	CountJobsOfGroup(ctx context.Context, db DBTX, jobGroup int64) (int64, error)
 	// The undecided runs of a job from a low mark on, read by the index on handle_code.
 	CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error)
+	// Recounts the runs planned in a stretch of time by the rules of spec §2.13 and the index on trigger_time. The caller keeps
+	// the stretch short.
+	CountRunsByState(ctx context.Context, db DBTX, arg CountRunsByStateParams) (CountRunsByStateRow, error)
 	// How many runs of a job have a slot, and how many wait for one.
 	CountSlots(ctx context.Context, db DBTX, jobID int64) (CountSlotsRow, error)
 	CountUsers(ctx context.Context, db DBTX) (int64, error)
+	// Forgets what was finished long ago.
+	DeleteClearingsBefore(ctx context.Context, db DBTX, updatedAt int64) (int64, error)
 	DeleteGlueVersionsOfJob(ctx context.Context, db DBTX, jobID int64) error
 	DeleteGlueVersionsUpTo(ctx context.Context, db DBTX, arg DeleteGlueVersionsUpToParams) error
 	DeleteGroup(ctx context.Context, db DBTX, id int64) (int64, error)
@@ -38,19 +48,23 @@ type Querier interface {
 	// Forgets addresses that have not beaten for a long time.
 	DeleteRegistryBefore(ctx context.Context, db DBTX, updateTime sql.NullTime) (int64, error)
 	DeleteRegistryOfKey(ctx context.Context, db DBTX, registryKey string) (int64, error)
+	DeleteRuns(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	// Called in rounds until a round comes back short, so that no statement holds many locks.
 	DeleteRunsOfJob(ctx context.Context, db DBTX, arg DeleteRunsOfJobParams) (int64, error)
 	DeleteSession(ctx context.Context, db DBTX, id string) error
 	DeleteSessionsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
 	DeleteSessionsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
+	FirstRunID(ctx context.Context, db DBTX) (int64, error)
 	// The run that was due first since a moment: one seek in the index of times. Ids grow with the times except for the few
 	// seconds by which runs are claimed ahead, so the caller asks for an earlier moment.
 	FirstRunIDSince(ctx context.Context, db DBTX, triggerTime sql.NullTime) (int64, error)
 	FreeSlots(ctx context.Context, db DBTX, logIds []int64) (int64, error)
+	GetClearing(ctx context.Context, db DBTX, id int64) (Clearing, error)
 	GetGroup(ctx context.Context, db DBTX, id int64) (Group, error)
 	GetJob(ctx context.Context, db DBTX, id int64) (Job, error)
 	// The source of a GLUE job, read when its version is not in the engine's cache.
 	GetJobSource(ctx context.Context, db DBTX, id int64) (GetJobSourceRow, error)
+	GetReport(ctx context.Context, db DBTX, triggerDay sql.NullTime) (DailyReport, error)
 	// What touches xxl_job_log, one row per run. Inserts and the hot updates of many rows are in db/bulk.go.
 	GetRun(ctx context.Context, db DBTX, id int64) (Run, error)
 	// A session with its user, in one read per request.
@@ -59,6 +73,7 @@ type Querier interface {
 	// What touches xxl_job_user, sessions and settings.
 	GetUser(ctx context.Context, db DBTX, id int64) (GetUserRow, error)
 	GetUserByName(ctx context.Context, db DBTX, username string) (GetUserByNameRow, error)
+	InsertClearing(ctx context.Context, db DBTX, arg InsertClearingParams) (int64, error)
 	InsertGate(ctx context.Context, db DBTX, jobID int64) error
 	InsertGlueVersion(ctx context.Context, db DBTX, arg InsertGlueVersionParams) error
 	InsertGroup(ctx context.Context, db DBTX, arg InsertGroupParams) (int64, error)
@@ -67,10 +82,19 @@ type Querier interface {
 	// What touches punctual_node: the admins of the cluster and their leases. See scheduler/node.go for the protocol.
 	InsertNode(ctx context.Context, db DBTX, arg InsertNodeParams) (int64, error)
 	InsertRegistry(ctx context.Context, db DBTX, arg InsertRegistryParams) error
+	// Makes a day's row; several admins may do it at once.
+	InsertReport(ctx context.Context, db DBTX, arg InsertReportParams) error
 	InsertSession(ctx context.Context, db DBTX, arg InsertSessionParams) error
 	// The first of several admins that start together decides the value; all of them read it back.
 	InsertSettingIfAbsent(ctx context.Context, db DBTX, arg InsertSettingIfAbsentParams) (int64, error)
 	InsertUser(ctx context.Context, db DBTX, arg InsertUserParams) (int64, error)
+	// What deletes runs, and what has been asked to be deleted (punctual_clearing). Runs are read in pages by id and deleted by
+	// the ids that were chosen: nothing locks a row it does not delete, nor the gap where new rows go.
+	// The id of the newest run planned before a moment: one step in the index on trigger_time. Ids rise with the planned time
+	// but for stragglers (misfires, far retries), so it bounds what is worth reading; the time of each row decides.
+	LastRunIDBefore(ctx context.Context, db DBTX, beforeTime sql.NullTime) (int64, error)
+	// The newest, for the console.
+	ListClearings(ctx context.Context, db DBTX, limit int32) ([]Clearing, error)
 	// What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (spec §2.3).
 	// The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
 	// that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
@@ -82,6 +106,8 @@ type Querier interface {
 	ListGroups(ctx context.Context, db DBTX) ([]Group, error)
 	// Ids and names of one group's jobs, for the pick list of the run filter; at most the limit.
 	ListJobNames(ctx context.Context, db DBTX, arg ListJobNamesParams) ([]ListJobNamesRow, error)
+	// Jobs that do not follow the installation's retention.
+	ListJobRetention(ctx context.Context, db DBTX) ([]ListJobRetentionRow, error)
 	// One page of the job list, newest first, after the filters: the groups somebody may see (or all of them), a status (-1: any),
 	// and patterns in which ! escapes the wildcards. The id is the description's text read as a number, 0 if it is none.
 	ListJobs(ctx context.Context, db DBTX, arg ListJobsParams) ([]ListJobsRow, error)
@@ -102,9 +128,17 @@ type Querier interface {
 	ListParentsOf(ctx context.Context, db DBTX, arg ListParentsOfParams) ([]ListParentsOfRow, error)
 	// Executors' last beats, the dead ones too: who reads decides by the time.
 	ListRegistry(ctx context.Context, db DBTX) ([]ListRegistryRow, error)
+	// The days of a range that have counters, in order.
+	ListReports(ctx context.Context, db DBTX, arg ListReportsParams) ([]ListReportsRow, error)
 	// The ids that follow, oldest first: they tell where the page of newer runs begins.
 	ListRunIDsFrom(ctx context.Context, db DBTX, arg ListRunIDsFromParams) ([]int64, error)
 	ListRunIDsOfJobFrom(ctx context.Context, db DBTX, arg ListRunIDsOfJobFromParams) ([]int64, error)
+	// A page of runs in the order of ids.
+	ListRunStates(ctx context.Context, db DBTX, arg ListRunStatesParams) ([]ListRunStatesRow, error)
+	// What a batch of runs counts as before it changes.
+	ListRunStatesByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunStatesByIDRow, error)
+	ListRunStatesOfGroup(ctx context.Context, db DBTX, arg ListRunStatesOfGroupParams) ([]ListRunStatesOfGroupRow, error)
+	ListRunStatesOfJob(ctx context.Context, db DBTX, arg ListRunStatesOfJobParams) ([]ListRunStatesOfJobRow, error)
 	// One page of the run list, newest first, from before an id (0: from the newest). The result filter is spec §2.13's:
 	// 1 success, 2 failed, 3 running; 0 any. from_id bounds how far back the log is read ([Queries.FirstRunIDSince]); in the
 	// pattern ! escapes the wildcards. The notes are the beginnings of the messages.
@@ -123,12 +157,21 @@ type Querier interface {
 	// The next runs of a job that wait for a slot, in the order of their planned times.
 	ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingRunsParams) ([]int64, error)
 	MaxRunID(ctx context.Context, db DBTX) (int64, error)
+	// The oldest that is open.
+	NextClearing(ctx context.Context, db DBTX) (Clearing, error)
+	// The id of the run after the newest N of everything; OFFSET is N. Not found: there are no more than N.
+	NthNewestRunID(ctx context.Context, db DBTX, offset int32) (int64, error)
+	NthNewestRunIDOfGroup(ctx context.Context, db DBTX, arg NthNewestRunIDOfGroupParams) (int64, error)
+	NthNewestRunIDOfJob(ctx context.Context, db DBTX, arg NthNewestRunIDOfJobParams) (int64, error)
 	// Sets the next time of a FIX_DELAY job whose run has ended; 0 rows when it has been stopped or edited, or has its time.
 	RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (int64, error)
 	// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.
 	RetireNode(ctx context.Context, db DBTX, arg RetireNodeParams) (int64, error)
 	// The registry's view of an automatic group. One column and guarded by the type, so that it cannot undo an edit (spec §8.2 #26).
 	SetGroupAddresses(ctx context.Context, db DBTX, arg SetGroupAddressesParams) (int64, error)
+	// Puts a recount in the place of the counters, guarded by what they were before it began: 0 rows means that runs of the
+	// day changed meanwhile, and the recount is of no use.
+	SetReport(ctx context.Context, db DBTX, arg SetReportParams) (int64, error)
 	// Takes the retries of an open run away before it is killed by hand: a run somebody stopped does not start again.
 	SetRunRetries(ctx context.Context, db DBTX, arg SetRunRetriesParams) (int64, error)
 	SetSetting(ctx context.Context, db DBTX, arg SetSettingParams) error
@@ -136,6 +179,7 @@ type Querier interface {
 	SetUserPassword(ctx context.Context, db DBTX, arg SetUserPasswordParams) (int64, error)
 	// Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone).
 	StartJob(ctx context.Context, db DBTX, arg StartJobParams) (int64, error)
+	StopClearing(ctx context.Context, db DBTX, arg StopClearingParams) (int64, error)
 	// Stops a job. The last time stays: it is history, not schedule.
 	StopJob(ctx context.Context, db DBTX, arg StopJobParams) (int64, error)
 	// Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.

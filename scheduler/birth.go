@@ -93,7 +93,7 @@ func (e *Engine) insert(ctx context.Context, tx db.DBTX, runs []*dispatch) error
 			return err
 		}
 		for i, d := range part {
-			d.id = first + int64(i)*step
+			d.id, d.fresh = first+int64(i)*step, true
 		}
 		if waiting := slots(part); len(waiting) > 0 {
 			if err := db.InsertSlots(ctx, tx, waiting); err != nil {
@@ -129,6 +129,7 @@ func (e *Engine) commit(ctx context.Context, fn func(tx *sql.Tx) ([]*dispatch, e
 		ids[i] = d.id
 	}
 	e.pending.commit(number, ids)
+	e.counts.add(e.born(runs)...)
 	e.timer.add(runs...)
 	return runs, nil
 }

@@ -176,6 +176,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 	if err != nil {
 		return err
 	}
+	e.counts.add(bornDecided(skipped)...)
 	e.metrics.claims.WithLabelValues("fired").Add(float64(fired))
 	e.metrics.claims.WithLabelValues("misfired").Add(float64(misfired))
 	e.metrics.claims.WithLabelValues("skipped").Add(float64(len(skipped)))

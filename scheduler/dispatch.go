@@ -28,6 +28,7 @@ type job struct {
 // dispatch is one run between its commit and the record of its sending.
 type dispatch struct {
 	id      int64
+	fresh   bool  // its row was inserted by the transaction under way and is not counted yet
 	owner   int64 // the node id it was claimed under; a node that rejoined must not send it
 	job     *job
 	planned time.Time

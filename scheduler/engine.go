@@ -57,8 +57,10 @@ type Config struct {
 	PerAddress    int           // calls to one executor address at a time; 64
 	PerJob        int           // of these, calls for one job; 16
 	MaxQueued     int           // runs waiting to be sent on this node; 100,000
+	ReportEvery   time.Duration // how often the daily counters are written; 3 s
 	RetryBackoff  time.Duration // wait before the retry of a run that could not be sent; 2 s
 	ClaimWorkers  int           // claim transactions at a time; 2, on SQLite 1
+	RetentionDays int           // for how many days runs are kept unless the setting says otherwise; 30, below 0: for ever
 	RecordWorkers int           // outcome writers; 2, on SQLite 1
 	FinishWorkers int           // callback writers; 2, on SQLite 1
 }
@@ -87,11 +89,13 @@ func (c Config) withDefaults() Config {
 	c.DeadAfter = cmp.Or(c.DeadAfter, 90*time.Second)
 	c.LostAfter = cmp.Or(c.LostAfter, time.Minute)
 	c.SweepEvery = cmp.Or(c.SweepEvery, 5*time.Second)
+	c.ReportEvery = cmp.Or(c.ReportEvery, 3*time.Second)
 	c.PerAddress = cmp.Or(c.PerAddress, 64)
 	c.PerJob = cmp.Or(c.PerJob, 16)
 	c.MaxQueued = cmp.Or(c.MaxQueued, 100_000)
 	c.RetryBackoff = cmp.Or(c.RetryBackoff, 2*time.Second)
 	c.ClaimWorkers = cmp.Or(c.ClaimWorkers, writers)
+	c.RetentionDays = max(0, cmp.Or(c.RetentionDays, DefaultRetentionDays))
 	c.RecordWorkers = cmp.Or(c.RecordWorkers, writers)
 	c.FinishWorkers = cmp.Or(c.FinishWorkers, writers)
 	return c
@@ -114,7 +118,9 @@ type Engine struct {
 	recorder  *batcher[outcome]
 	finisher  *batcher[finishing]
 	hub       *hub
-	pending   pendingSet // runs of this node that are committed but not recorded as sent
+	counts    *counts
+	retained  atomic.Value // string: for which day and decisions the old runs have been deleted
+	pending   pendingSet   // runs of this node that are committed but not recorded as sent
 
 	claimNow chan struct{} // capacity 1: a job became due sooner than the claimer knows
 
@@ -131,6 +137,9 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Pool == nil || cfg.Executors == nil || cfg.Logger == nil {
 		return nil, errors.New("scheduler: Pool, Executors and Logger are required")
 	}
+	if cfg.RetentionDays > 0 && cfg.RetentionDays < MinRetentionDays {
+		return nil, fmt.Errorf("scheduler: RetentionDays is %d: %w", cfg.RetentionDays, ErrRetention)
+	}
 	cfg = cfg.withDefaults()
 	e := &Engine{
 		cfg:      cfg,
@@ -140,6 +149,7 @@ func New(cfg Config) (*Engine, error) {
 		routes:   route.NewTable(),
 		sources:  newSourceCache(),
 		hub:      newHub(),
+		counts:   newCounts(),
 		claimNow: make(chan struct{}, 1),
 	}
 	e.pending = newPendingSet()
@@ -181,6 +191,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.wg.Go(func() { e.timer.run(loop) })
 	e.wg.Go(func() { e.claimLoop(loop) })
 	e.wg.Go(func() { e.sweepLoop(loop) })
+	e.wg.Go(func() { e.countLoop(loop) })
+	e.wg.Go(func() { e.maintain(loop) })
 	e.recorder.start(e.cfg.RecordWorkers, &e.wg)
 	e.finisher.start(e.cfg.FinishWorkers, &e.wg)
 	e.started = true
@@ -207,7 +219,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.wg.Wait()
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	return errors.Join(err, e.node.leave(leave))
+	return errors.Join(err, e.flushCounts(leave), e.node.leave(leave))
 }
 
 // drain waits until nothing of this node is unsent but what is planned beyond the horizon: a retry that waits for its

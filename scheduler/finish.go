@@ -60,9 +60,10 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []i
 		byID[batch[i].id] = &batch[i]
 		ids = append(ids, batch[i].id)
 	}
+	var ended []change
 	var freed []int64
 	_, err = e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
-		changed = changed[:0]
+		changed, ended = changed[:0], ended[:0]
 		rows, err := e.queries.ListRunsByID(ctx, tx, ids)
 		if err != nil {
 			return nil, err
@@ -94,6 +95,9 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []i
 			finishes[i] = db.Finish{ID: r.ID, Code: int64(f.code), Alarm: follow.alarm[r.ID],
 				Message: joinLines(string(r.HandleMsg), clip(f.msg, maxResult), follow.notes(r.ID))}
 			changed = append(changed, r.ID)
+			if r.TriggerTime.Valid {
+				ended = append(ended, change{day: dayOf(r.TriggerTime.Time), from: stateOf(r.TriggerCode, r.HandleCode), to: stateOf(r.TriggerCode, int64(f.code))})
+			}
 		}
 		n, err := db.FinishRuns(ctx, tx, e.wall(now), now.UnixMilli(), finishes)
 		if err != nil {
@@ -109,6 +113,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []i
 		return follow.runs, err
 	})
 	if err == nil {
+		e.counts.add(ended...)
 		e.letFollow(ctx, freed)
 	}
 	return changed, err

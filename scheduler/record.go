@@ -62,7 +62,7 @@ func passes(err error) bool {
 // recordOnce writes a batch in one transaction, in which failures that have retries left make their next attempt.
 func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 	plain := make(map[int64][]db.Sent, 1) // by owner; a node that rejoined may have two
-	var retry []*outcome
+	var retry, failed []*outcome
 	for i := range batch {
 		o := &batch[i]
 		if o.sent.Code != wire.CodeSuccess && o.d.retries > 0 {
@@ -70,9 +70,17 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 			continue
 		}
 		plain[o.d.owner] = append(plain[o.d.owner], o.sent)
+		if o.sent.Code != wire.CodeSuccess {
+			failed = append(failed, o)
+		}
 	}
+	var ended []change
 	var freed []int64
 	_, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
+		var err error
+		if ended, err = e.unsendable(ctx, tx, failed); err != nil {
+			return nil, err
+		}
 		for owner, sent := range plain {
 			if _, err := db.RecordSent(ctx, tx, owner, false, sent); err != nil {
 				return nil, err
@@ -85,15 +93,18 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 				return nil, err
 			}
 			again = append(again, d...)
+			if len(d) > 0 {
+				ended = append(ended, change{day: dayOf(e.wall(o.d.planned)), from: stateRunning, to: stateFailed})
+			}
 		}
 		if err := e.insert(ctx, tx, again); err != nil {
 			return nil, err
 		}
-		var err error
 		freed, err = e.unsent(ctx, tx, batch)
 		return again, err
 	})
 	if err == nil {
+		e.counts.add(ended...)
 		e.letFollow(ctx, freed)
 	}
 	return err

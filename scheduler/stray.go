@@ -72,7 +72,7 @@ func (e *Engine) sweepStrays(ctx context.Context, s *strays) error {
 		for i := range found {
 			if r := &found[i]; unknown[r.ID] {
 				d := e.adopted(r, me, jobs[r.JobID])
-				d.stray = true
+				d.stray, d.fresh = true, true // nor was it counted
 				runs = append(runs, d)
 			}
 		}
@@ -81,6 +81,7 @@ func (e *Engine) sweepStrays(ctx context.Context, s *strays) error {
 	*s = strays{}
 	if len(runs) > 0 {
 		e.log.Warn("sending runs whose record the database had not confirmed", "runs", len(runs))
+		e.counts.add(e.born(runs)...)
 		e.timer.add(runs...)
 	}
 	return nil

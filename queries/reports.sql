@@ -1,0 +1,35 @@
+-- What touches xxl_job_log_report: one row per day with the runs planned for it, counted as they happen.
+
+-- name: AddToReport :execrows
+-- Adds what happened since the last time to a day's counters. 0 rows: the day has none yet (InsertReport).
+UPDATE xxl_job_log_report
+SET running_count = running_count + sqlc.arg(running), suc_count = suc_count + sqlc.arg(succeeded),
+    fail_count = fail_count + sqlc.arg(failed), update_time = sqlc.arg(update_time)
+WHERE trigger_day = sqlc.arg(day);
+
+-- name: InsertReport :exec
+-- Makes a day's row; several admins may do it at once.
+INSERT IGNORE INTO xxl_job_log_report (trigger_day, running_count, suc_count, fail_count, update_time) VALUES (?, 0, 0, 0, ?);
+
+-- name: GetReport :one
+SELECT id, trigger_day, running_count, suc_count, fail_count, update_time FROM xxl_job_log_report WHERE trigger_day = ?;
+
+-- name: SetReport :execrows
+-- Puts a recount in the place of the counters, guarded by what they were before it began: 0 rows means that runs of the
+-- day changed meanwhile, and the recount is of no use.
+UPDATE xxl_job_log_report
+SET running_count = sqlc.arg(running), suc_count = sqlc.arg(succeeded), fail_count = sqlc.arg(failed), update_time = sqlc.arg(update_time)
+WHERE trigger_day = sqlc.arg(day) AND running_count = sqlc.arg(old_running) AND suc_count = sqlc.arg(old_succeeded) AND fail_count = sqlc.arg(old_failed);
+
+-- name: ListReports :many
+-- The days of a range that have counters, in order.
+SELECT trigger_day, running_count, suc_count, fail_count FROM xxl_job_log_report
+WHERE trigger_day >= sqlc.arg(first_day) AND trigger_day <= sqlc.arg(last_day) ORDER BY trigger_day;
+
+-- name: CountRunsByState :one
+-- Recounts the runs planned in a stretch of time by the rules of spec §2.13 and the index on trigger_time. The caller keeps
+-- the stretch short.
+SELECT COUNT(*) AS total,
+       CAST(COALESCE(SUM(CASE WHEN handle_code = 200 THEN 1 ELSE 0 END), 0) AS SIGNED) AS succeeded,
+       CAST(COALESCE(SUM(CASE WHEN handle_code = 0 AND trigger_code IN (0, 200) THEN 1 ELSE 0 END), 0) AS SIGNED) AS running
+FROM xxl_job_log WHERE trigger_time >= sqlc.arg(from_time) AND trigger_time < sqlc.arg(to_time);

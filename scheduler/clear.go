@@ -1,0 +1,295 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// ClearRequest says which runs to delete. Runs without a result always stay: their results are still to come.
+type ClearRequest struct {
+	GroupID, JobID int64     // 0: all
+	Before         time.Time // only runs planned before; zero: of any age
+	KeepNewest     int       // not the newest so many of the group or job; 0: none is spared
+}
+
+// ClearType is what upstream's console calls a way to clear the log (spec §5.6).
+type ClearType int
+
+// Request is the request that a type means at a moment, for one group or job or all.
+func (t ClearType) Request(now time.Time, groupID, jobID int64) (ClearRequest, error) {
+	r := ClearRequest{GroupID: groupID, JobID: jobID}
+	switch t {
+	case 1, 2, 3:
+		r.Before = now.AddDate(0, -[]int{1, 3, 6}[t-1], 0)
+	case 4:
+		r.Before = now.AddDate(-1, 0, 0)
+	case 5, 6, 7, 8:
+		r.KeepNewest = []int{1_000, 10_000, 30_000, 100_000}[t-5]
+	case 9:
+	default:
+		return r, fmt.Errorf("clear type %d is not one of 1 to 9", int(t))
+	}
+	return r, nil
+}
+
+// maxKeepNewest bounds what KeepNewest costs: so many steps in an index.
+const maxKeepNewest = 1_000_000
+
+// previewRows is how many runs a preview reads; beyond it estimates.
+const previewRows = 10_000
+
+// ClearPreview says what a clearing would do.
+type ClearPreview struct {
+	Runs  int64 // that would be deleted
+	Exact bool  // false: Runs is an estimate, made from the first of them
+	Open  int64 // that are spared because they have no result; as far as the preview looked
+}
+
+// PreviewClear counts what [Engine.Clear] would delete, exactly while that is little, and never by reading everything.
+func (e *Engine) PreviewClear(ctx context.Context, r ClearRequest) (ClearPreview, error) {
+	upto, err := e.clearUpto(ctx, r)
+	if err != nil || upto == 0 {
+		return ClearPreview{Exact: true}, err
+	}
+	p := ClearPreview{Exact: true}
+	c := e.clearing(r)
+	pages := e.newPages(c.scope, 0, upto)
+	pages.size = pageMax
+	first, read := int64(0), 0
+	for read < previewRows {
+		rows, err := pages.next(ctx)
+		if err != nil {
+			return p, err
+		}
+		if len(rows) == 0 {
+			return p, nil
+		}
+		if first == 0 {
+			first = rows[0].ID
+		}
+		for i := range rows {
+			switch c.decide(&rows[i]) {
+			case clearDelete:
+				p.Runs++
+			case clearSpared:
+				p.Open++
+			case clearOther:
+			}
+		}
+		read += len(rows)
+	}
+	if pages.after < upto {
+		p.Exact = false
+		p.Runs = int64(float64(p.Runs) * float64(upto-first+1) / float64(pages.after-first+1))
+	}
+	return p, nil
+}
+
+// Clear asks for runs to be deleted and returns the id of the clearing, which goes on in the background on one of the
+// admins, a few hundred runs at a time, and survives a restart. 0: there is nothing to delete. What may be deleted is
+// settled now: a run that is created later stays.
+func (e *Engine) Clear(ctx context.Context, r ClearRequest, user string) (int64, error) {
+	upto, err := e.clearUpto(ctx, r)
+	if err != nil || upto == 0 {
+		return 0, err
+	}
+	first, err := e.queries.FirstRunID(ctx, e.cfg.Pool)
+	if err != nil {
+		return 0, err
+	}
+	now := e.now().UnixMilli()
+	return e.queries.InsertClearing(ctx, e.cfg.Pool, db.InsertClearingParams{
+		UserName: clip(user, 60), JobGroup: r.GroupID, JobID: r.JobID, BeforeTime: e.clearing(r).before, FirstID: first, UptoID: upto,
+		AtID: first - 1, CreatedAt: now, UpdatedAt: now,
+	})
+}
+
+// Clearing is a clearing somebody asked for.
+type Clearing struct {
+	ID             int64
+	User           string
+	GroupID, JobID int64
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+	Deleted        int64
+	Open           int64   // spared, because they have no result
+	Progress       float64 // 0 to 1
+	State          ClearingState
+}
+
+// ClearingState is how far a clearing has come.
+type ClearingState int
+
+// The states, as stored.
+const (
+	ClearingOpen ClearingState = iota
+	ClearingDone
+	ClearingStopped
+)
+
+// Clearings lists the newest clearings.
+func (e *Engine) Clearings(ctx context.Context, limit int) ([]Clearing, error) {
+	rows, err := e.queries.ListClearings(ctx, e.cfg.Pool, int32(min(limit, 1000)))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Clearing, len(rows))
+	for i, r := range rows {
+		list[i] = Clearing{ID: r.ID, User: r.UserName, GroupID: r.JobGroup, JobID: r.JobID, CreatedAt: time.UnixMilli(r.CreatedAt),
+			UpdatedAt: time.UnixMilli(r.UpdatedAt), Deleted: r.Deleted, Open: r.Kept, State: ClearingState(r.State)}
+		switch all := r.UptoID - r.FirstID + 1; {
+		case list[i].State == ClearingDone || all <= 0:
+			list[i].Progress = 1
+		default:
+			list[i].Progress = float64(r.AtID-r.FirstID+1) / float64(all)
+		}
+	}
+	return list, nil
+}
+
+// StopClearing ends a clearing where it is; false: it had ended already.
+func (e *Engine) StopClearing(ctx context.Context, id int64) (bool, error) {
+	n, err := e.queries.StopClearing(ctx, e.cfg.Pool, db.StopClearingParams{ID: id, UpdatedAt: e.now().UnixMilli()})
+	return n > 0, err
+}
+
+// clearUpto is the highest id a request may delete; 0: nothing.
+func (e *Engine) clearUpto(ctx context.Context, r ClearRequest) (upto int64, err error) {
+	if r.KeepNewest < 0 || r.KeepNewest > maxKeepNewest {
+		return 0, fmt.Errorf("the newest %d runs: between 0 and %d can be spared", r.KeepNewest, maxKeepNewest)
+	}
+	q, pool, skip := e.queries, e.cfg.Pool, int32(r.KeepNewest)
+	switch {
+	case r.JobID > 0:
+		upto, err = q.NthNewestRunIDOfJob(ctx, pool, db.NthNewestRunIDOfJobParams{JobID: r.JobID, Offset: skip})
+	case r.GroupID > 0:
+		upto, err = q.NthNewestRunIDOfGroup(ctx, pool, db.NthNewestRunIDOfGroupParams{JobGroup: r.GroupID, Offset: skip})
+	default:
+		upto, err = q.NthNewestRunID(ctx, pool, skip)
+	}
+	if err == nil && !r.Before.IsZero() {
+		var old int64
+		old, err = q.LastRunIDBefore(ctx, pool, nullTime(e.wall(r.Before)))
+		upto = min(upto, old)
+	}
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return 0, nil
+	}
+	return upto, err
+}
+
+// clearing decides run by run.
+type clearing struct {
+	scope  runScope
+	before sql.NullTime
+}
+
+func (e *Engine) clearing(r ClearRequest) clearing {
+	c := clearing{scope: runScope{group: r.GroupID, job: r.JobID}}
+	if !r.Before.IsZero() {
+		c.before = nullTime(e.wall(r.Before))
+	}
+	return c
+}
+
+type clearDecision int
+
+const (
+	clearOther  clearDecision = iota // another group's, or too young
+	clearSpared                      // it is open
+	clearDelete
+)
+
+func (c *clearing) decide(r *db.ListRunStatesRow) clearDecision {
+	switch {
+	case c.scope.group > 0 && r.JobGroup != c.scope.group,
+		c.before.Valid && r.TriggerTime.Valid && !r.TriggerTime.Time.Before(c.before.Time):
+		return clearOther
+	case stateOf(r.TriggerCode, r.HandleCode) == stateRunning:
+		return clearSpared
+	}
+	return clearDelete
+}
+
+// clearDue works off the clearings that were asked for, in their order.
+func (e *Engine) clearDue(ctx context.Context) error {
+	for {
+		row, err := e.queries.NextClearing(ctx, e.cfg.Pool)
+		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := e.clearOne(ctx, row); errors.Is(err, errRaced) {
+			return nil // the next round sees how it stands
+		} else if err != nil {
+			return fmt.Errorf("clearing %d: %w", row.ID, err)
+		}
+		if !e.leads() {
+			return errNotLeader
+		}
+	}
+}
+
+// clearOne works off one clearing from where it is. [errRaced] means that it was stopped, or that another admin is at it.
+func (e *Engine) clearOne(ctx context.Context, row db.Clearing) error {
+	c := clearing{scope: runScope{group: row.JobGroup, job: row.JobID}, before: row.BeforeTime}
+	pages := e.newPages(c.scope, row.AtID, row.UptoID)
+	for {
+		at := pages.after
+		rows, err := pages.next(ctx)
+		if err != nil {
+			return err
+		}
+		var ids []int64
+		for i := range rows {
+			switch c.decide(&rows[i]) {
+			case clearDelete:
+				ids = append(ids, rows[i].ID)
+			case clearSpared:
+				row.Kept++
+			case clearOther:
+			}
+		}
+		next := db.AdvanceClearingParams{ID: row.ID, OldAtID: at, AtID: pages.after, Kept: row.Kept, UpdatedAt: e.now().UnixMilli()}
+		if len(rows) == 0 {
+			next.State = int64(ClearingDone)
+		}
+		var deleted int64
+		err = e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+			deleted = 0
+			if len(ids) > 0 {
+				var err error
+				if deleted, err = e.queries.DeleteRuns(ctx, tx, ids); err != nil {
+					return err
+				}
+			}
+			next.Deleted = row.Deleted + deleted
+			n, err := e.queries.AdvanceClearing(ctx, tx, next)
+			if err == nil && n == 0 {
+				return errRaced
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		row.Deleted += deleted
+		if len(rows) == 0 {
+			e.log.Info("cleared runs", "user", row.UserName, "runs", row.Deleted, "job_id", row.JobID, "group", row.JobGroup)
+			e.hub.changed()
+			return nil
+		}
+		if !e.leads() {
+			return errNotLeader
+		}
+		if err := pages.rest(ctx); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,337 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+func TestARunCountsAsUpstreamCountsIt(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name            string
+		trigger, handle int64
+		want            runState
+	}{
+		{"waiting to be sent", 0, 0, stateRunning},
+		{"sent", 200, 0, stateRunning},
+		{"succeeded", 200, 200, stateSucceeded},
+		{"succeeded although the sending counted as failed", 500, 200, stateSucceeded},
+		{"reported before the sending was recorded", 0, 200, stateSucceeded},
+		{"not sendable", 500, 0, stateFailed},
+		{"failed", 200, 500, stateFailed},
+		{"timed out", 200, 502, stateFailed},
+		{"ended with a code of its own", 200, 777, stateFailed},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if got := stateOf(test.trigger, test.handle); got != test.want {
+				t.Errorf("stateOf(%d, %d) = %d, want %d", test.trigger, test.handle, got, test.want)
+			}
+		})
+	}
+}
+
+// idle makes an engine that is not started, for what needs no loops: as another admin would see the database.
+func idle(t *testing.T, pool *db.Pool, configure func(*Config)) *Engine {
+	t.Helper()
+	cfg := Config{Pool: pool, Executors: &fakeExecutors{}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Name: "idle", ReportEvery: time.Millisecond}
+	if configure != nil {
+		configure(&cfg)
+	}
+	e, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// reported is what the report says of a day, and counted what the rows say.
+func reported(t *testing.T, e *Engine, day time.Time) Day {
+	t.Helper()
+	r, err := e.queries.GetReport(t.Context(), e.cfg.Pool, nullTime(day))
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		t.Fatal(err)
+	}
+	return Day{Date: day, Running: r.RunningCount, Succeeded: r.SucCount, Failed: r.FailCount}
+}
+
+func counted(t *testing.T, e *Engine, day time.Time) Day {
+	t.Helper()
+	d, err := e.countDay(t.Context(), day)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// settled waits until nothing waits to be sent.
+func (b *bundle) settled() {
+	b.t.Helper()
+	b.await("every run is sent or has failed to be", func() bool { return b.unsettled() == 0 })
+	b.await("the outcomes are counted", func() bool { return b.engine.pending.len() == 0 })
+}
+
+func TestCountersFollowTheRunsThroughRetriesMisfiresAndLateResults(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.ReportEvery = time.Hour }, addressA, addressB)
+		b.executors.run = func(_ wire.Target, req *wire.RunRequest) (wire.Answer, error) {
+			if req.ExecutorHandler == "refused" {
+				return wire.Answer{Code: wire.CodeFail, Msg: "no such handler"}, nil
+			}
+			return yes, nil
+		}
+		plain := b.addJob(nil)
+		retried := b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 1 })
+		refused := b.addJob(func(p *db.InsertJobParams) { p.ExecutorHandler = "refused"; p.ExecutorFailRetryCount = 1 })
+		broadcast := b.addJob(func(p *db.InsertJobParams) { p.ExecutorRouteStrategy = jobspec.RouteShardingBroadcast })
+
+		b.finish(b.trigger(plain), 200, "") // succeeded
+		b.trigger(plain)                    // running
+		b.finish(b.trigger(plain), 502, "") // timed out
+		first := b.trigger(retried)         // failed
+		b.finish(first, 500, "")            //  … and its retry runs
+		b.finish(first, 200, "")            // a second report changes nothing
+		late := b.trigger(refused)          // not sendable, twice
+		b.finish(b.trigger(plain), 200, "") // succeeded
+		if ids, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: broadcast, Type: jobspec.TriggerManual}); err != nil || len(ids) != 2 {
+			t.Fatalf("broadcast: %v, %v", ids, err) // two running
+		}
+		missed := b.addJob(nil)
+		b.start(missed, time.Now().Add(-90*time.Minute)) // its fires of that time are skipped: failed
+		b.await("the misfire is on record and the refused run retried", func() bool { return len(b.allRuns()) >= 11 })
+		b.settled()
+		b.finish(late, 200, "it did run") // a result of a run that was thought not to be sent
+
+		if err := b.engine.flushCounts(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var sum Day
+		today := b.engine.today()
+		for _, day := range []time.Time{today.AddDate(0, 0, -1), today, today.AddDate(0, 0, 1)} { // the test may run over midnight
+			got, want := reported(t, b.engine, day), counted(t, b.engine, day)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("report of %s (-rows +report):\n%s%s", day.Format(time.DateOnly), diff, b.dump())
+			}
+			sum.Running, sum.Succeeded, sum.Failed = sum.Running+got.Running, sum.Succeeded+got.Succeeded, sum.Failed+got.Failed
+		}
+		if want := (Day{Running: 4, Succeeded: 3, Failed: 4}); sum != want {
+			t.Errorf("in all %+v, want %+v: %s", sum, want, b.dump())
+		}
+	})
+}
+
+func TestAResultThatComesDaysLaterCorrectsTheDayOfItsRun(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.ReportEvery = time.Hour }, addressA)
+		id := b.trigger(b.addJob(nil))
+		b.settled()
+		day := b.engine.today().AddDate(0, 0, -40)
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET trigger_time = ? WHERE id = ?", day.Add(23*time.Hour), id); err != nil {
+			t.Fatal(err)
+		}
+		b.engine.counts.take()
+		if err := b.engine.recount(context.WithoutCancel(t.Context()), day.AddDate(0, 0, 1)); err != nil { // a day without runs gets no row
+			t.Fatal(err)
+		}
+		b.engine.counts.add(change{day: day.Unix(), to: stateRunning})
+		b.finish(id, 200, "")
+		if err := b.engine.flushCounts(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := reported(t, b.engine, day), (Day{Date: day, Succeeded: 1}); got != want {
+			t.Errorf("report %+v, want %+v", got, want)
+		}
+		var rows int
+		if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM xxl_job_log_report").Scan(&rows); err != nil || rows != 1 {
+			t.Errorf("%d days in the report, want 1 (%v)", rows, err)
+		}
+	})
+}
+
+func TestTwoNodesCountTogetherInWhateverOrderTheyWrite(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL)
+	begins, ends := idle(t, pool, nil), idle(t, pool, nil)
+	day := begins.today()
+	begins.counts.add(change{day: day.Unix(), to: stateRunning}, change{day: day.Unix(), to: stateRunning})
+	ends.counts.add(change{day: day.Unix(), from: stateRunning, to: stateSucceeded}, change{day: day.Unix(), from: stateRunning, to: stateFailed})
+	for _, e := range []*Engine{ends, begins} { // the end is written before the beginning
+		if err := e.flushCounts(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		days, _, err := Days(t.Context(), pool, time.Now(), time.Now())
+		if err != nil || days[0].Running != 0 || days[0].Succeeded != 1 || days[0].Failed != 1 {
+			t.Errorf("days %+v, %v; want no running, one succeeded, one failed", days, err)
+		}
+	}
+	if got, want := reported(t, ends, day), (Day{Date: day, Succeeded: 1, Failed: 1}); got != want {
+		t.Errorf("report %+v, want %+v", got, want)
+	}
+}
+
+func TestWhatACrashTookFromTheCountersIsRecounted(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.ReportEvery = time.Hour }, addressA)
+		job := b.addJob(nil)
+		b.finish(b.trigger(job), 200, "")
+		b.finish(b.trigger(job), 500, "")
+		b.trigger(job)
+		b.settled()
+		if err := b.engine.flushCounts(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.finish(b.trigger(job), 200, "")
+		b.settled()
+		b.engine.counts.take() // the crash
+
+		next := idle(t, pool, nil)
+		day := next.today()
+		if got := reported(t, next, day); got.Total() != 3 {
+			t.Fatalf("before the recount: %+v", got)
+		}
+		for _, d := range []time.Time{day.AddDate(0, 0, -1), day} { // the test may run over midnight
+			if err := next.recount(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, want := reported(t, next, day), (Day{Date: day, Running: 1, Succeeded: 2, Failed: 1}); got != want {
+			t.Errorf("after the recount %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestARecountDoesNotForgetRunsThatWereDeleted(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		e := idle(t, pool, nil)
+		day := e.today()
+		rows := []aRun{{at: day, handle: 200}, {at: day, handle: 500}, {at: day}}
+		ids := addRuns(t, pool, rows...)
+		e.counts.add(change{day: day.Unix(), to: stateSucceeded}, change{day: day.Unix(), to: stateFailed},
+			change{day: day.Unix(), to: stateRunning}, change{day: day.Unix(), to: stateRunning})
+		if err := e.flushCounts(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.queries.DeleteRuns(t.Context(), pool, ids[:2]); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.recount(t.Context(), day); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := reported(t, e, day), (Day{Date: day, Running: 1, Succeeded: 1, Failed: 1}); got != want {
+			t.Errorf("after the recount %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestARecountLeavesADayAloneWhoseRunsKeepChanging(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		e, other := idle(t, pool, func(c *Config) { c.ReportEvery = 30 * time.Millisecond }), idle(t, pool, nil)
+		day := e.today().AddDate(0, 0, -1)
+		addRuns(t, pool, aRun{at: day, handle: 200})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan int64, 1)
+		go func() {
+			n := int64(0)
+			for ctx.Err() == nil {
+				other.counts.add(change{day: day.Unix(), to: stateRunning})
+				if other.flushCounts(context.WithoutCancel(ctx)) == nil {
+					n++
+				}
+			}
+			done <- n
+		}()
+		err := e.recount(t.Context(), day)
+		cancel()
+		n := <-done
+		if !errors.Is(err, errBusyDay) {
+			t.Errorf("recount: %v, want %v", err, errBusyDay)
+		}
+		if got, want := reported(t, e, day), (Day{Date: day, Running: n}); got != want {
+			t.Errorf("report %+v, want %+v: what was added meanwhile", got, want)
+		}
+	})
+}
+
+func TestTheReportOfARangeHasEveryDayAndItsSum(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		e := idle(t, pool, nil)
+		now := time.Date(2026, 3, 10, 15, 0, 0, 0, dbtest.Zone)
+		day := dayOf(pool.Wall(now))
+		e.counts.add(change{day: day, to: stateSucceeded}, change{day: day, to: stateSucceeded}, change{day: day, to: stateFailed},
+			change{day: day - 2*86_400, to: stateRunning}, change{day: day - 9*86_400, to: stateFailed})
+		if err := e.flushCounts(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		days, sum, err := Days(t.Context(), pool, now.AddDate(0, 0, -2), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		midnight := func(d int) time.Time { return time.Date(2026, 3, d, 0, 0, 0, 0, dbtest.Zone) }
+		want := []Day{{Date: midnight(8), Running: 1}, {Date: midnight(9)}, {Date: midnight(10), Succeeded: 2, Failed: 1}}
+		if diff := cmp.Diff(want, days); diff != "" {
+			t.Errorf("days (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(Day{Date: midnight(8), Running: 1, Succeeded: 2, Failed: 1}, sum); diff != "" {
+			t.Errorf("sum (-want +got):\n%s", diff)
+		}
+		if share, ok := sum.SuccessShare(); !ok || share < .66 || share > .67 {
+			t.Errorf("success share %v, %v", share, ok)
+		}
+		if _, ok := days[1].SuccessShare(); ok {
+			t.Error("a day without results has a success share")
+		}
+		if _, _, err := Days(t.Context(), pool, now, now.AddDate(0, 0, -1)); err == nil {
+			t.Error("a range that ends before it begins is accepted")
+		}
+	})
+}
+
+// aRun is a run's row as maintenance sees it.
+type aRun struct {
+	at              time.Time // wall clock
+	trigger, handle int64     // trigger 0 means 200
+	group, job      int64     // 0 means 1
+}
+
+func addRuns(t *testing.T, pool *db.Pool, rows ...aRun) []int64 {
+	t.Helper()
+	ids := make([]int64, len(rows))
+	err := pool.Tx(t.Context(), func(tx *sql.Tx) error {
+		for i, r := range rows {
+			if r.trigger == 0 {
+				r.trigger = 200
+			}
+			res, err := tx.ExecContext(t.Context(), "INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, handle_code) VALUES (?, ?, ?, ?, ?)",
+				max(1, r.group), max(1, r.job), sql.NullTime{Time: r.at, Valid: !r.at.IsZero()}, r.trigger, r.handle)
+			if err != nil {
+				return err
+			}
+			if ids[i], err = res.LastInsertId(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}

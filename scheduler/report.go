@@ -1,0 +1,164 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// Day is how many runs were planned for a day and what became of them.
+type Day struct {
+	Date                       time.Time // midnight in the installation's zone
+	Running, Succeeded, Failed int64
+}
+
+// Total is all runs of the day.
+func (d Day) Total() int64 { return d.Running + d.Succeeded + d.Failed }
+
+// SuccessShare is the part of the ended runs that succeeded, from 0 to 1; ok is false while none has ended.
+func (d Day) SuccessShare() (share float64, ok bool) {
+	ended := d.Succeeded + d.Failed
+	if ended == 0 {
+		return 0, false
+	}
+	return float64(d.Succeeded) / float64(ended), true
+}
+
+// maxDays bounds a report: ten years.
+const maxDays = 3660
+
+// Days reads the report of the days from first to last, the days without runs included, and their sum, whose Date is first's.
+func Days(ctx context.Context, pool *db.Pool, first, last time.Time) (days []Day, sum Day, err error) {
+	from, to := dayOf(pool.Wall(first)), dayOf(pool.Wall(last))
+	if n := (to - from) / 86_400; n < 0 || n >= maxDays {
+		return nil, Day{}, fmt.Errorf("a report of %d days: between 1 and %d are possible", n+1, maxDays)
+	}
+	rows, err := db.New().ListReports(ctx, pool, db.ListReportsParams{
+		FirstDay: nullTime(time.Unix(from, 0).UTC()), LastDay: nullTime(time.Unix(to, 0).UTC()),
+	})
+	if err != nil {
+		return nil, Day{}, err
+	}
+	for day := from; day <= to; day += 86_400 {
+		d := Day{Date: pool.FromWall(time.Unix(day, 0).UTC())}
+		for len(rows) > 0 && rows[0].TriggerDay.Time.Unix() < day+86_400 {
+			// A counter may stand below zero until the node that saw the beginning of a run has written it too.
+			d.Running += max(0, rows[0].RunningCount)
+			d.Succeeded += max(0, rows[0].SucCount)
+			d.Failed += max(0, rows[0].FailCount)
+			rows = rows[1:]
+		}
+		days = append(days, d)
+		sum.Running, sum.Succeeded, sum.Failed = sum.Running+d.Running, sum.Succeeded+d.Succeeded, sum.Failed+d.Failed
+	}
+	sum.Date = days[0].Date
+	return days, sum, nil
+}
+
+const (
+	// recountTries is how often a day is counted again when its runs change meanwhile. A day as busy as that is counted
+	// the next night, when it is over.
+	recountTries = 3
+	// A statement of the recount covers so many seconds of planned times that it takes about recountStep.
+	recountStep     = 50 * time.Millisecond
+	recountMinSlice = time.Second // the resolution of the column
+	recountMaxSlice = time.Hour
+)
+
+var errBusyDay = errors.New("its runs keep changing")
+
+// recount counts the runs of a day anew and corrects its counters. They drift only when an admin dies between a commit and
+// the next flush, or when a Java admin on the same database overwrites them.
+//
+// A node's flush cannot be told from the recount's own view of the rows, so a correction is written only if nobody changed the
+// counters from before the count until every node has had time to flush what it saw of it. When fewer runs are found than
+// were counted, runs have been deleted, and the counters, which are to survive that, keep all but the number of open runs.
+func (e *Engine) recount(ctx context.Context, day time.Time) error {
+	at := nullTime(day)
+	for range recountTries {
+		if err := e.flushCounts(ctx); err != nil {
+			return err
+		}
+		before, err := e.queries.GetReport(ctx, e.cfg.Pool, at)
+		missing := errors.Is(db.Error(err), db.ErrNotFound)
+		if err != nil && !missing {
+			return err
+		}
+		found, err := e.countDay(ctx, day)
+		if err != nil {
+			return err
+		}
+		if missing {
+			if found.Total() == 0 {
+				return nil
+			}
+			if err := e.queries.InsertReport(ctx, e.cfg.Pool, db.InsertReportParams{TriggerDay: at, UpdateTime: nullTime(e.wall(e.now()))}); err != nil {
+				return err
+			}
+		}
+		counted := Day{Date: day, Running: before.RunningCount, Succeeded: before.SucCount, Failed: before.FailCount}
+		if found.Total() < counted.Total() {
+			found.Succeeded, found.Failed = counted.Succeeded, counted.Failed
+		}
+		if found == counted {
+			return nil
+		}
+		if err := rest(ctx, 2*e.cfg.ReportEvery); err != nil {
+			return err
+		}
+		if err := e.flushCounts(ctx); err != nil {
+			return err
+		}
+		n, err := e.queries.SetReport(ctx, e.cfg.Pool, db.SetReportParams{
+			Running: found.Running, Succeeded: found.Succeeded, Failed: found.Failed, UpdateTime: nullTime(e.wall(e.now())), Day: at,
+			OldRunning: counted.Running, OldSucceeded: counted.Succeeded, OldFailed: counted.Failed,
+		})
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			e.log.Info("corrected the counters of a day", "day", day.Format(time.DateOnly),
+				"running", found.Running, "succeeded", found.Succeeded, "failed", found.Failed,
+				"was_running", counted.Running, "was_succeeded", counted.Succeeded, "was_failed", counted.Failed)
+			return nil
+		}
+	}
+	return errBusyDay
+}
+
+// countDay counts a day's runs by the index on the planned time, in slices that are short enough to disturb nobody.
+func (e *Engine) countDay(ctx context.Context, day time.Time) (Day, error) {
+	d := Day{Date: day}
+	end := day.AddDate(0, 0, 1)
+	slice := time.Minute
+	for from := day; from.Before(end); {
+		to := from.Add(slice)
+		if to.After(end) {
+			to = end
+		}
+		began := time.Now()
+		n, err := e.queries.CountRunsByState(ctx, e.cfg.Pool, db.CountRunsByStateParams{FromTime: nullTime(from), ToTime: nullTime(to)})
+		if err != nil {
+			return d, err
+		}
+		d.Running += n.Running
+		d.Succeeded += n.Succeeded
+		d.Failed += n.Total - n.Running - n.Succeeded
+		from = to
+		switch took := time.Since(began); {
+		case took > 2*recountStep:
+			slice = max(slice/2, recountMinSlice).Truncate(time.Second)
+		case took < recountStep/2:
+			slice = min(2*slice, recountMaxSlice)
+		}
+		if n.Total > 0 {
+			if err := rest(ctx, restAfter(time.Since(began))); err != nil {
+				return d, err
+			}
+		}
+	}
+	return d, nil
+}

@@ -1,0 +1,205 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+)
+
+func TestWhichRunsAreTooOld(t *testing.T) {
+	t.Parallel()
+	today := time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC)
+	ago := func(days int) time.Time { return today.AddDate(0, 0, -days) }
+	r := retention{today: today, days: 30, perJob: map[int64]int{2: 7, 3: 90, 4: -1}}
+	forever := retention{today: today, perJob: map[int64]int{2: 7}}
+	tests := []struct {
+		name   string
+		of     retention
+		job    int64
+		at     time.Time
+		handle int64
+		want   bool
+	}{
+		{"of the day that is just kept", r, 1, ago(30), 200, false},
+		{"a second before that day", r, 1, ago(30).Add(-time.Second), 200, true},
+		{"a failed one as well", r, 1, ago(31), 500, true},
+		{"without a planned time", r, 1, time.Time{}, 200, true},
+		{"an open one stays", r, 1, ago(31), 0, false},
+		{"an open one that nobody can believe in any more", r, 1, ago(30 + 91), 0, true},
+		{"a job that keeps less", r, 2, ago(8), 200, true},
+		{"a job that keeps less, in its time", r, 2, ago(7), 200, false},
+		{"a job that keeps more", r, 3, ago(60), 200, false},
+		{"a job that keeps more, too old for it too", r, 3, ago(91), 200, true},
+		{"a job that keeps everything", r, 4, ago(5000), 200, false},
+		{"an installation that keeps everything", forever, 1, ago(5000), 200, false},
+		{"a job that does not, in such an installation", forever, 2, ago(8), 200, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			run := db.ListRunStatesRow{JobID: test.job, TriggerCode: 200, HandleCode: test.handle}
+			if !test.at.IsZero() {
+				run.TriggerTime = nullTime(test.at)
+			}
+			if got := test.of.old(&run); got != test.want {
+				t.Errorf("old = %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestTheRetentionIsASettingWithALeast(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		e := idle(t, pool, nil)
+		expect := func(want int) {
+			t.Helper()
+			if got, err := e.RetentionDays(t.Context()); err != nil || got != want {
+				t.Errorf("RetentionDays = %d, %v; want %d", got, err, want)
+			}
+		}
+		expect(30)
+		for _, days := range []int{1, 2} {
+			if err := e.SetRetentionDays(t.Context(), days); !errors.Is(err, ErrRetention) {
+				t.Errorf("SetRetentionDays(%d): %v, want %v", days, err, ErrRetention)
+			}
+		}
+		expect(30)
+		for _, days := range []int{3, 365, 0, -1} {
+			if err := e.SetRetentionDays(t.Context(), days); err != nil {
+				t.Fatal(err)
+			}
+			expect(max(0, days))
+		}
+		// What nobody can read deletes nothing.
+		if err := e.queries.SetSetting(t.Context(), pool, db.SetSettingParams{Name: retentionSetting, Value: "a month"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.RetentionDays(t.Context()); !errors.Is(err, ErrRetention) {
+			t.Errorf("an unreadable setting: %v, want %v", err, ErrRetention)
+		}
+	})
+	if _, err := New(Config{Pool: new(db.Pool), Executors: &fakeExecutors{}, Logger: idleLogger, RetentionDays: 2}); !errors.Is(err, ErrRetention) {
+		t.Errorf("a configured retention of two days: %v, want %v", err, ErrRetention)
+	}
+}
+
+// runIDs are the ids of all runs there are.
+func runIDs(t *testing.T, pool *db.Pool) []int64 {
+	t.Helper()
+	rows, err := db.New().ListRunStates(t.Context(), pool, db.ListRunStatesParams{UptoID: 1 << 62, Limit: 100_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := []int64{}
+	for _, r := range rows {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+func TestOldRunsAreDeletedAndNothingElse(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		now := time.Date(2026, 3, 31, 15, 4, 5, 0, dbtest.Zone)
+		b := setup(t, pool, func(c *Config) { c.Now = func() time.Time { return now } }, addressA)
+		e := b.engine
+		short, long := b.addJob(nil), b.addJob(nil)
+		for id, days := range map[int64]int{short: 5, long: -1} {
+			if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET retention_days = ? WHERE id = ?", days, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at := func(days int) time.Time { return e.today().AddDate(0, 0, -days).Add(12 * time.Hour) }
+		var gone, rows []aRun
+		for range 1100 { // several pages
+			gone = append(gone, aRun{at: at(31), handle: 200, job: 999})
+		}
+		addRuns(t, pool, gone...)
+		addRuns(t, pool, aRun{at: at(31), trigger: 500, job: 999}, aRun{at: at(6), handle: 200, job: short}, aRun{at: at(400), job: 999})
+		rows = []aRun{
+			{at: at(31), job: 999},                // open
+			{at: at(400), handle: 200, job: long}, // kept for ever
+			{at: at(30), handle: 200, job: 999},   // of the last day that is kept
+			{at: at(5), handle: 200, job: short},
+			{at: at(0), handle: 200, job: 999},
+			{at: at(0), job: short},
+		}
+		want := addRuns(t, pool, rows...)
+		if err := e.retain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, runIDs(t, pool)); diff != "" {
+			t.Errorf("left (-want +got):\n%s", diff)
+		}
+		// A straggler, planned long ago and written now, goes together with those it was written with. Another round of the
+		// same day has nothing to do, the next day's has.
+		late := addRuns(t, pool, aRun{at: at(50), handle: 200, job: 999})
+		if err := e.retain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		now = now.AddDate(0, 0, 1)
+		if err := e.retain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(append(slices.Delete(slices.Clone(want), 2, 4), late...), runIDs(t, pool)); diff != "" {
+			t.Errorf("left on the next day (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestOnlyTheOldestNodeLooksAfterTheDatabase(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL)
+	quick := func(c *Config) { c.Lease, c.BeatEvery = time.Second, 50*time.Millisecond }
+	first := setup(t, pool, quick, addressA)
+	second := &bundle{t: t, pool: pool, engine: idle(t, pool, quick)}
+	if err := second.engine.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = second.engine.Stop(t.Context()) })
+	first.await("the two know each other", func() bool { return first.engine.leads() && !second.engine.leads() })
+	old := second.engine.today().AddDate(0, 0, -40)
+	addRuns(t, pool, aRun{at: old, handle: 200}, aRun{at: old, handle: 200})
+	if err := second.engine.retain(t.Context()); !errors.Is(err, errNotLeader) {
+		t.Errorf("the second node's round: %v, want it to stop after a page: %v", err, errNotLeader)
+	}
+	if err := first.engine.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second.await("the other has taken over", second.engine.leads)
+	if err := second.engine.retain(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOldSessionsAndClearingsAreForgotten(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		e := idle(t, pool, nil)
+		now := e.now().UnixMilli()
+		for i := range 1002 {
+			expires := now - 1000
+			if i == 0 {
+				expires = now + 60_000
+			}
+			if err := e.queries.InsertSession(t.Context(), pool, db.InsertSessionParams{ID: fmt.Sprint("s", i), UserID: 1, ExpiresAt: expires}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := e.forgetOld(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var left string
+		if err := pool.QueryRowContext(t.Context(), "SELECT id FROM punctual_session").Scan(&left); err != nil || left != "s0" {
+			t.Errorf("left %q, %v; want the one that has not expired", left, err)
+		}
+	})
+}
