@@ -91,6 +91,15 @@ type Printer struct {
 // Lang is the printer's language, ready for a lang attribute.
 func (p *Printer) Lang() string { return p.lang }
 
+// Word says a value of a family, such as Word("glue.", "BEAN"). A value the family does not have, which an adopted
+// database may hold, is shown as it is.
+func (p *Printer) Word(family, value string) string {
+	if s, ok := p.plain[family+value]; ok {
+		return s
+	}
+	return value
+}
+
 // T says the message of a key. The arguments are pairs of a name and its value; the value named Count also chooses the
 // plural form. A key that does not exist is shown as !key!, which the view tests look for.
 func (p *Printer) T(key string, args ...any) string {

@@ -31,7 +31,7 @@ var families = map[string][]string{
 	"range.":        {"1h", "24h", "today", "yesterday", "7d", "30d", "all", "custom"},
 	"route.":        withHelp("FIRST", "LAST", "ROUND", "RANDOM", "CONSISTENT_HASH", "LEAST_FREQUENTLY_USED", "LEAST_RECENTLY_USED", "FAILOVER", "BUSYOVER", "SHARDING_BROADCAST"),
 	"runs.result.":  {"success", "failed", "running"},
-	"schedule.":     {"NONE", "CRON", "FIX_RATE", "FIX_DELAY"},
+	"schedule.":     {"NONE", "CRON", "FIX_RATE", "FIX_DELAY", "ONCE"},
 	"state.":        {"waiting", "sent", "success", "failed", "timeout", "sendfailed", "killed", "lost", "skipped"},
 	"step.":         {"planned", "claimed", "routed", "sent", "answered", "calledback"},
 	"stepstate.":    {"done", "active", "pending", "failed", "skipped"},
@@ -115,7 +115,7 @@ func TestKeysAreUsedAndExist(t *testing.T) {
 	t.Parallel()
 	known := messages(t, English)
 	calls := regexp.MustCompile(`\bT\(\s*"([a-zA-Z0-9_.-]+)"\s*[,)]|\bKey:\s*"([a-zA-Z0-9_.-]+)"`)
-	joined := regexp.MustCompile(`(?:\bT\(\s*|Labelled\([^"]*)"([a-z.]+\.)"`)
+	joined := regexp.MustCompile(`(?:\bT\(\s*|\bWord\(|Labelled\([^"]*)"([a-z.]+\.)"`)
 	comment := regexp.MustCompile(`(?m)^\s*//.*$`)
 	literal := regexp.MustCompile(`"([a-z]+\.[a-zA-Z0-9_.-]+)"`)
 	used := make(map[string]bool)
@@ -207,6 +207,8 @@ func TestPrinter(t *testing.T) {
 		{zh.T("jobs.total", "Count", 1, "N", "1"), "共 1 个任务"},
 		{en.T("runs.detail.title", "ID", 7), "Run #7"},
 		{en.T("no.such.key"), "!no.such.key!"},
+		{en.Word("glue.", "GLUE_SHELL"), "GLUE (Shell)"},
+		{zh.Word("glue.", "GLUE_COBOL"), "GLUE_COBOL"},
 		{c.Printer("fr").Lang(), English},
 	}
 	for _, tt := range tests {

@@ -1,5 +1,3 @@
-//go:build gallery
-
 package gallery
 
 import (

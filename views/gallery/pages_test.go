@@ -125,7 +125,7 @@ func (f fakes) jobs() jobs.ListPage {
 func (f fakes) formBase(path string) jobs.FormPage {
 	p := jobs.FormPage{
 		Page: f.page(path), Groups: f.groupOptions(2), Zone: "Asia/Shanghai",
-		ScheduleTypes: []string{"CRON", "FIX_RATE", "NONE"},
+		ScheduleTypes: []string{"CRON", "FIX_RATE", "FIX_DELAY", "ONCE", "NONE"},
 		Glues:         []string{"BEAN", "GLUE_SHELL", "GLUE_PYTHON", "GLUE_NODEJS", "GLUE_PHP", "GLUE_POWERSHELL", "GLUE_PYTHON2", "GLUE_GROOVY"},
 		Routes:        []string{"FIRST", "LAST", "ROUND", "RANDOM", "CONSISTENT_HASH", "LEAST_FREQUENTLY_USED", "LEAST_RECENTLY_USED", "FAILOVER", "BUSYOVER", "SHARDING_BROADCAST"},
 		Misfires:      []string{"DO_NOTHING", "FIRE_ONCE_NOW"},

@@ -3,7 +3,6 @@
 package gallery
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -116,32 +115,4 @@ func serve(t *testing.T) http.Handler {
 		http.NotFound(w, r)
 	})
 	return mux
-}
-
-// open starts a headless browser and fails the test on anything its console reports, such as a breach of the policy.
-func open(t *testing.T) context.Context {
-	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("hide-scrollbars", true))
-	alloc, stop := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(stop)
-	ctx, cancel := chromedp.NewContext(alloc)
-	t.Cleanup(cancel)
-	chromedp.ListenTarget(ctx, func(event any) {
-		switch e := event.(type) {
-		case *runtime.EventExceptionThrown:
-			t.Errorf("exception: %s", e.ExceptionDetails.Error())
-		case *runtime.EventConsoleAPICalled:
-			// htmx notes every refused or replaced request as an error, and the tests make some on purpose.
-			text := string(e.Args[0].Value)
-			if e.Type == runtime.APITypeError && !strings.HasPrefix(text, `"Response Status Error Code`) && !strings.HasPrefix(text, `"htmx:`) {
-				t.Errorf("console: %+v", e.Args[0])
-			}
-		}
-	})
-	if err := chromedp.Run(ctx); err != nil {
-		t.Fatalf("start the browser (chromium must be installed): %v", err)
-	}
-	return ctx
 }

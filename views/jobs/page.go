@@ -84,6 +84,7 @@ const (
 	FieldScheduleType = "schedule_type"
 	FieldCron         = "cron"
 	FieldSeconds      = "seconds"
+	FieldMoment       = "moment" // of ONCE: 2006-01-02T15:04 or with seconds, as browsers send it
 	FieldMisfire      = "misfire"
 	FieldRoute        = "route"
 	FieldBlock        = "block"
@@ -115,6 +116,7 @@ type FormValues struct {
 	ScheduleType string
 	Cron         string
 	Seconds      string // of FIX_RATE and FIX_DELAY
+	Moment       string // of ONCE: 2006-01-02T15:04:05
 	Misfire      string
 	Route        string
 	Block        string
@@ -129,7 +131,7 @@ type FormValues struct {
 	Version      string
 }
 
-// PreviewPage answers link.SchedulePreview, which htmx posts FieldScheduleType, FieldCron and FieldSeconds to
+// PreviewPage answers link.SchedulePreview, which htmx posts FieldScheduleType, FieldCron, FieldSeconds and FieldMoment to
 // ([SchedulePreview]). It answers 200 also when the schedule is wrong: that is what it is there to say.
 type PreviewPage struct {
 	layout.Page

@@ -23,7 +23,7 @@ type Option struct {
 func Labelled(p *locales.Printer, prefix string, values []string, selected string, withHelp bool) []Option {
 	options := make([]Option, len(values))
 	for i, v := range values {
-		options[i] = Option{Value: v, Label: p.T(prefix + v), Selected: v == selected}
+		options[i] = Option{Value: v, Label: p.Word(prefix, v), Selected: v == selected}
 		if withHelp {
 			options[i].Help = p.T(prefix + v + ".help")
 		}

@@ -7,6 +7,15 @@ export function menus() {
       if (!menu.contains(event.target) || event.target.closest(".menu-item")) menu.open = false;
     }
   });
+  // A list that would end below the window (or behind the bar of a phone) opens upwards.
+  document.addEventListener("toggle", (event) => {
+    const list = event.target.matches?.("details.menu[open]") && event.target.querySelector(".menu-list:not(.up)");
+    if (!list) return;
+    list.classList.remove("flip");
+    const bar = document.querySelector(".sidebar").getBoundingClientRect();
+    const floor = bar.top > 0 ? bar.top : innerHeight;
+    list.classList.toggle("flip", list.getBoundingClientRect().bottom > floor - 4);
+  }, true);
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     for (const menu of open()) {

@@ -1,0 +1,46 @@
+package gallery
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// open starts a headless browser and fails the test on anything its console reports, such as a breach of the policy.
+func open(t *testing.T) context.Context {
+	t.Helper()
+	if _, err := exec.LookPath("chromium"); err != nil {
+		if os.Getenv("TEST_BROWSER") == "required" {
+			t.Fatal("there is no chromium, which TEST_BROWSER=required asks for")
+		}
+		t.Skip("there is no chromium: apt-get install chromium (and fonts-noto-cjk) to try the pages in a browser")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("hide-scrollbars", true))
+	alloc, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, cancel := chromedp.NewContext(alloc, chromedp.WithErrorf(func(string, ...any) {})) // it reports events of newer browsers as errors
+	t.Cleanup(cancel)
+	chromedp.ListenTarget(ctx, func(event any) {
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			t.Errorf("exception: %s", e.ExceptionDetails.Error())
+		case *runtime.EventConsoleAPICalled:
+			// htmx notes every refused or replaced request as an error, and the tests make some on purpose.
+			text := string(e.Args[0].Value)
+			if e.Type == runtime.APITypeError && !strings.HasPrefix(text, `"Response Status Error Code`) && !strings.HasPrefix(text, `"htmx:`) {
+				t.Errorf("console: %+v", e.Args[0])
+			}
+		}
+	})
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatalf("start the browser: %v", err)
+	}
+	return ctx
+}
