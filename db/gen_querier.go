@@ -182,6 +182,8 @@ type Querier interface {
 	StopClearing(ctx context.Context, db DBTX, arg StopClearingParams) (int64, error)
 	// Stops a job. The last time stays: it is history, not schedule.
 	StopJob(ctx context.Context, db DBTX, arg StopJobParams) (int64, error)
+	// Puts a late result in the place of "lost". Guarded by the message that only the sweep writes.
+	SupersedeLost(ctx context.Context, db DBTX, arg SupersedeLostParams) (int64, error)
 	// Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.
 	TakeOverRuns(ctx context.Context, db DBTX, arg TakeOverRunsParams) (int64, error)
 	// Gives a waiting run its slot. Guarded, so that one run gets one.

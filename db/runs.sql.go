@@ -734,6 +734,38 @@ func (q *Queries) SetRunRetries(ctx context.Context, db DBTX, arg SetRunRetriesP
 	return result.RowsAffected()
 }
 
+const supersedeLost = `-- name: SupersedeLost :execrows
+UPDATE xxl_job_log
+SET handle_code = ?, handle_time = ?, finished_at = ?,
+    handle_msg = ?
+WHERE id = ? AND handle_code = 500 AND handle_msg LIKE ?
+`
+
+type SupersedeLostParams struct {
+	HandleCode int64
+	HandleTime sql.NullTime
+	FinishedAt int64
+	HandleMsg  Text
+	ID         int64
+	Lost       Text
+}
+
+// Puts a late result in the place of "lost". Guarded by the message that only the sweep writes.
+func (q *Queries) SupersedeLost(ctx context.Context, db DBTX, arg SupersedeLostParams) (int64, error) {
+	result, err := db.ExecContext(ctx, supersedeLost,
+		arg.HandleCode,
+		arg.HandleTime,
+		arg.FinishedAt,
+		arg.HandleMsg,
+		arg.ID,
+		arg.Lost,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const takeOverRuns = `-- name: TakeOverRuns :execrows
 UPDATE xxl_job_log SET owner_node = ?
 WHERE owner_node = ? AND trigger_code = 0 AND handle_code = 0 AND id IN (/*SLICE:ids*/?)

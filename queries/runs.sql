@@ -126,3 +126,10 @@ SELECT CAST(COALESCE(MAX(id), 0) AS SIGNED) AS id FROM xxl_job_log;
 -- The undecided runs of a job from a low mark on, read by the index on handle_code.
 SELECT COUNT(*) FROM xxl_job_log
 WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id >= sqlc.arg(low_id) AND job_id = sqlc.arg(job_id);
+
+-- name: SupersedeLost :execrows
+-- Puts a late result in the place of "lost". Guarded by the message that only the sweep writes.
+UPDATE xxl_job_log
+SET handle_code = sqlc.arg(handle_code), handle_time = sqlc.arg(handle_time), finished_at = sqlc.arg(finished_at),
+    handle_msg = sqlc.arg(handle_msg)
+WHERE id = sqlc.arg(id) AND handle_code = 500 AND handle_msg LIKE sqlc.arg(lost);

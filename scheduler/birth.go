@@ -33,7 +33,7 @@ func (e *Engine) conceive(j *job, c cause) []*dispatch {
 	addresses := c.given
 	if addresses == nil {
 		if g := e.directory.get(j.group); g != nil {
-			addresses = g.addresses
+			addresses = e.directory.usable(g.addresses)
 		}
 	}
 	one := dispatch{

@@ -19,8 +19,9 @@ const reloadEvery = 2 * time.Second
 type directory struct {
 	e *Engine
 
-	mu     sync.RWMutex
-	groups map[int64]*group
+	mu       sync.RWMutex
+	groups   map[int64]*group
+	suspects map[string]time.Time // addresses where nobody listened, and until when they are passed over
 
 	reloading sync.Mutex
 	again     chan struct{} // capacity 1
@@ -37,7 +38,7 @@ type group struct {
 }
 
 func newDirectory(e *Engine) *directory {
-	return &directory{e: e, groups: make(map[int64]*group), again: make(chan struct{}, 1)}
+	return &directory{e: e, groups: make(map[int64]*group), suspects: make(map[string]time.Time), again: make(chan struct{}, 1)}
 }
 
 func (d *directory) get(id int64) *group {
@@ -135,6 +136,43 @@ func age(instants, walls time.Duration) time.Duration {
 	return min(instants, walls)
 }
 
+// suspectFor is how long an address where nobody listened is passed over before it is tried again.
+const suspectFor = 10 * time.Second
+
+// suspect has an address passed over for a while: nobody listened there.
+func (d *directory) suspect(address string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.suspects[address] = d.e.now().Add(suspectFor)
+}
+
+// trust ends a suspicion: the executor has given a sign of life.
+func (d *directory) trust(address string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.suspects, address)
+}
+
+// usable leaves the suspects out of a list, unless nobody would be left: then the list is as good as any.
+func (d *directory) usable(addresses []string) []string {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if len(d.suspects) == 0 {
+		return addresses
+	}
+	now := d.e.now()
+	good := make([]string, 0, len(addresses))
+	for _, a := range addresses {
+		if until, ok := d.suspects[a]; !ok || now.After(until) {
+			good = append(good, a)
+		}
+	}
+	if len(good) == 0 {
+		return addresses
+	}
+	return good
+}
+
 // changed asks for a reload without waiting for it.
 func (d *directory) changed() {
 	select {
@@ -158,6 +196,7 @@ func SplitAddresses(list string) []string {
 func (e *Engine) Register(ctx context.Context, r wire.RegistryRequest) error {
 	pool := e.cfg.Pool
 	now := nullTime(e.wall(e.now()))
+	e.directory.trust(r.RegistryValue)
 	affected, err := e.queries.TouchRegistry(ctx, pool, db.TouchRegistryParams{
 		UpdateTime: now, RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue,
 	})

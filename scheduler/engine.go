@@ -52,7 +52,10 @@ type Config struct {
 	BeatEvery     time.Duration // lease renewal; 1 s
 	Lease         time.Duration // a silent node is gone after this; 5 s
 	DeadAfter     time.Duration // an executor's registration is dead after this; 90 s (spec §1.4)
-	LostAfter     time.Duration // a silent run whose executor is away is lost after this; 60 s
+	AskAfter      time.Duration // a run without a result is asked about after this; 20 s
+	LostAfter     time.Duration // a run is lost when nobody has listened at its executor's address for this long; 15 s
+	IdleAfter     time.Duration // a run is lost when its executor has had nothing of its job, and no result came, for this long; 40 s
+	MissedAfter   time.Duration // an executor that has not renewed its registration for this long is asked whether it lives; 35 s
 	SweepEvery    time.Duration // period of the sweeps; 5 s
 	PerAddress    int           // calls to one executor address at a time; 64
 	PerJob        int           // of these, calls for one job; 16
@@ -87,7 +90,10 @@ func (c Config) withDefaults() Config {
 	c.BeatEvery = cmp.Or(c.BeatEvery, time.Second)
 	c.Lease = cmp.Or(c.Lease, 5*time.Second)
 	c.DeadAfter = cmp.Or(c.DeadAfter, 90*time.Second)
-	c.LostAfter = cmp.Or(c.LostAfter, time.Minute)
+	c.AskAfter = cmp.Or(c.AskAfter, 20*time.Second)
+	c.LostAfter = cmp.Or(c.LostAfter, 15*time.Second)
+	c.IdleAfter = cmp.Or(c.IdleAfter, 40*time.Second)
+	c.MissedAfter = cmp.Or(c.MissedAfter, 35*time.Second)
 	c.SweepEvery = cmp.Or(c.SweepEvery, 5*time.Second)
 	c.ReportEvery = cmp.Or(c.ReportEvery, 3*time.Second)
 	c.PerAddress = cmp.Or(c.PerAddress, 64)

@@ -64,29 +64,44 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []i
 	var freed []int64
 	_, err = e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
 		changed, ended = changed[:0], ended[:0]
+		var orphans []db.ListRunsByIDRow // succeeded late, so that their children have not been started
 		rows, err := e.queries.ListRunsByID(ctx, tx, ids)
 		if err != nil {
 			return nil, err
 		}
-		open := rows[:0]
+		open, late := rows[:0], 0
 		for _, r := range rows {
-			if r.HandleCode == 0 && byID[r.ID].code > 0 {
+			f := byID[r.ID]
+			switch {
+			case r.HandleCode == 0 && f.code > 0:
 				open = append(open, r)
+			case f.code > 0 && wasLost(&r) && !strings.HasPrefix(f.msg, lostMark):
+				if err := e.supersede(ctx, tx, &r, f); err != nil {
+					return nil, err
+				}
+				late++
+				changed = append(changed, r.ID)
+				if r.TriggerTime.Valid {
+					ended = append(ended, change{day: dayOf(r.TriggerTime.Time), from: stateOf(r.TriggerCode, r.HandleCode), to: stateOf(r.TriggerCode, int64(f.code))})
+				}
+				if f.code == wire.CodeSuccess && r.ExecutorFailRetryCount == 0 {
+					orphans = append(orphans, r)
+				}
 			}
 		}
-		if n := len(ids) - len(open); n > 0 {
+		if n := len(ids) - len(open) - late; n > 0 {
 			e.metrics.callbacksIgnored.Add(float64(n))
 			e.log.Debug("results ignored: unknown, or reported before", "runs", n)
 		}
-		if len(open) == 0 {
+		if len(open)+len(orphans) == 0 {
 			return nil, nil
 		}
-		follow, err := e.followUps(ctx, tx, open, byID)
+		follow, err := e.followUps(ctx, tx, append(orphans, open...), byID)
 		if err != nil {
 			return nil, err
 		}
-		if err := e.insert(ctx, tx, follow.runs); err != nil {
-			return nil, err
+		if err := e.insert(ctx, tx, follow.runs); err != nil || len(open) == 0 {
+			return follow.runs, err
 		}
 		now := e.now()
 		finishes := make([]db.Finish, len(open))

@@ -1,0 +1,270 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// A run whose result does not come is decided by asking its executor, registered or not, and never by its age: upstream
+// declares what runs on addresses that were listed by hand lost after ten minutes (spec §8.3 #31). The question is the
+// protocol's idle beat, which every executor knows: is anything of this job running or waiting with you?
+//
+// Yes settles it. No, for [Config.IdleAfter] and without a result, means that the executor was started anew and has forgotten
+// the run, or that its result went astray. Nobody listening there, for [Config.LostAfter], means that it is gone. An address
+// that does not answer in time gets several times that, because a machine too busy to answer may be busy with the run.
+//
+// The decision may still be wrong, so a result that comes after it supersedes it, see [Engine.supersede].
+
+// sign is what an executor shows of a run.
+type sign int
+
+const (
+	signBusy    sign = iota // it runs or waits there, or the answer does not say
+	signIdle                // it does not
+	signRefused             // nobody listens at the address
+	signSilent              // no answer in time
+)
+
+// watched is since when a run has shown one sign.
+type watched struct {
+	sign  sign
+	since time.Time
+}
+
+// lostMark begins the message of a run that was given up.
+const lostMark = "result lost: "
+
+// asksAtOnce and asksPerSweep bound what one sweep asks.
+const (
+	asksAtOnce   = 16
+	asksPerSweep = 500
+)
+
+// question is asked once for all runs of a job at an address.
+type question struct {
+	group   int64
+	job     int64
+	address string
+}
+
+// sweepLost asks about this node's share of the runs that have no result, and gives up those that are lost.
+func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
+	top, err := e.queries.MaxRunID(ctx, e.cfg.Pool)
+	if err != nil {
+		return err
+	}
+	// Not the top of now: a lower id may be in a transaction that is not committed yet.
+	lowest := s.top
+	mine := e.node.mine()
+	var order []question
+	runs := make(map[question][]int64)
+	for after := s.low - 1; ; {
+		rows, err := e.queries.ListOpenRuns(ctx, e.cfg.Pool, db.ListOpenRunsParams{AfterID: after, Limit: 1000})
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			r := &rows[i]
+			lowest = min(lowest, r.ID)
+			if r.TriggerCode != wire.CodeSuccess || r.ExecutorAddress == "" || !mine(r.JobID) || e.now().Sub(e.startOf(r)) < e.cfg.AskAfter {
+				continue
+			}
+			q := question{group: r.JobGroup, job: r.JobID, address: string(r.ExecutorAddress)}
+			if runs[q] == nil {
+				order = append(order, q)
+			}
+			runs[q] = append(runs[q], r.ID)
+		}
+		if len(rows) < 1000 {
+			break
+		}
+		after = rows[len(rows)-1].ID
+	}
+	s.low, s.top = lowest, top
+	if len(order) > asksPerSweep { // the rest in the next sweeps
+		s.turn = (s.turn + asksPerSweep) % len(order)
+		order = append(order[s.turn:], order[:s.turn]...)[:asksPerSweep]
+	}
+	e.judge(ctx, s, order, runs)
+	return nil
+}
+
+// judge asks the questions and gives up the runs that have shown no sign for too long.
+func (e *Engine) judge(ctx context.Context, s *sweeper, order []question, runs map[question][]int64) {
+	signs := e.ask(ctx, order)
+	now := e.now()
+	open := make(map[int64]bool)
+	for _, ids := range runs {
+		for _, id := range ids {
+			open[id] = true
+		}
+	}
+	for id := range s.watch {
+		if !open[id] {
+			delete(s.watch, id)
+		}
+	}
+	if s.watch == nil {
+		s.watch = make(map[int64]watched)
+	}
+	for _, q := range order {
+		sign, asked := signs[q]
+		if !asked {
+			continue
+		}
+		var lost []int64
+		for _, id := range runs[q] {
+			w := s.watch[id]
+			switch {
+			case sign == signBusy:
+				delete(s.watch, id)
+			case w.sign != sign:
+				s.watch[id] = watched{sign: sign, since: now}
+			case now.Sub(w.since) >= e.patience(sign):
+				lost = append(lost, id)
+				delete(s.watch, id)
+			}
+		}
+		if len(lost) > 0 {
+			e.giveUp(ctx, q, sign, lost)
+		}
+	}
+}
+
+// patience is how long a run may show no sign.
+func (e *Engine) patience(s sign) time.Duration {
+	switch s {
+	case signIdle:
+		return e.cfg.IdleAfter
+	case signSilent:
+		return 4 * e.cfg.LostAfter
+	case signBusy, signRefused:
+		return e.cfg.LostAfter
+	default:
+		return e.cfg.LostAfter
+	}
+}
+
+// ask puts the questions, several at once.
+func (e *Engine) ask(ctx context.Context, order []question) map[question]sign {
+	var mu sync.Mutex
+	signs := make(map[question]sign, len(order))
+	var calls errgroup.Group
+	calls.SetLimit(asksAtOnce)
+	for _, q := range order {
+		calls.Go(func() error {
+			call, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+			defer cancel()
+			answer, err := e.cfg.Executors.IdleBeat(call, e.target(q.group, q.address), wire.IdleBeatRequest{JobID: q.job})
+			s := signBusy
+			switch {
+			case ctx.Err() != nil:
+				return nil
+			case err != nil && !wire.Delivered(err) && call.Err() == nil:
+				s = signRefused
+			case err != nil:
+				s = signSilent
+			case answer.OK():
+				s = signIdle
+			}
+			mu.Lock()
+			signs[q] = s
+			mu.Unlock()
+			return nil
+		})
+	}
+	_ = calls.Wait() // the functions return no error
+	return signs
+}
+
+func (e *Engine) giveUp(ctx context.Context, q question, s sign, ids []int64) {
+	reason := fmt.Sprintf("executor %s does not answer", q.address)
+	switch s {
+	case signIdle:
+		reason = fmt.Sprintf("executor %s has nothing of this job any more, and no result came", q.address)
+	case signRefused:
+		reason = fmt.Sprintf("nobody listens at executor %s any more", q.address)
+	case signBusy, signSilent:
+	}
+	e.log.Warn("runs lost", "executor", q.address, "job_id", q.job, "runs", len(ids), "reason", reason)
+	e.metrics.lost.Add(float64(len(ids)))
+	items := make([]finishing, len(ids))
+	for i, id := range ids {
+		items[i] = finishing{id: id, code: wire.CodeFail, msg: lostMark + reason}
+	}
+	if err := e.complete(ctx, items); err != nil {
+		e.log.Warn("record lost runs", "error", err)
+	}
+}
+
+// startOf is when a run was sent, as well as its row can tell.
+func (e *Engine) startOf(r *db.ListOpenRunsRow) time.Time {
+	switch {
+	case r.SentAt > 0:
+		return time.UnixMilli(r.SentAt)
+	case r.TriggerTime.Valid:
+		return e.cfg.Pool.FromWall(r.TriggerTime.Time)
+	}
+	return time.Time{}
+}
+
+// sweepBeats asks executors that have missed a beat whether they live, long before their registration is dead by its age,
+// and has those where nobody listens passed over.
+func (e *Engine) sweepBeats(ctx context.Context) {
+	var calls errgroup.Group
+	calls.SetLimit(asksAtOnce)
+	for q := range e.directory.missed(e.cfg.MissedAfter) {
+		calls.Go(func() error {
+			call, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+			defer cancel()
+			if _, err := e.cfg.Executors.Beat(call, e.target(q.group, q.address)); err != nil && ctx.Err() == nil {
+				e.directory.suspect(q.address)
+			}
+			return nil
+		})
+	}
+	_ = calls.Wait() // the functions return no error
+}
+
+// missed gives the registered addresses that have not been heard of for so long.
+func (d *directory) missed(after time.Duration) map[question]struct{} {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	now := d.e.now()
+	missed := make(map[question]struct{})
+	for _, g := range d.groups {
+		for a, beat := range g.beats {
+			if now.Sub(beat) > after {
+				missed[question{group: g.id, address: a}] = struct{}{}
+			}
+		}
+	}
+	return missed
+}
+
+// wasLost reports whether a row is that of a run that was given up.
+func wasLost(r *db.ListRunsByIDRow) bool {
+	return r.HandleCode == wire.CodeFail && strings.HasPrefix(string(r.HandleMsg), lostMark)
+}
+
+// supersede records the result of a run that had been given up: the executor knows better. Both are in the message. Its
+// children are started unless a retry was made, whose success starts them.
+func (e *Engine) supersede(ctx context.Context, tx db.DBTX, r *db.ListRunsByIDRow, f *finishing) error {
+	now := e.now()
+	n, err := e.queries.SupersedeLost(ctx, tx, db.SupersedeLostParams{
+		ID: r.ID, HandleCode: int64(f.code), HandleTime: nullTime(e.wall(now)), FinishedAt: now.UnixMilli(),
+		HandleMsg: db.Text(joinLines(string(r.HandleMsg), "late result: "+clip(f.msg, maxResult))), Lost: lostMark + "%",
+	})
+	if err == nil && n == 0 {
+		return errRaced
+	}
+	return err
+}

@@ -1,0 +1,119 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+var (
+	errRefused = &wire.CallError{Stage: wire.StageDial, Err: errors.New("connection refused")}
+	errSilent  = &wire.CallError{Stage: wire.StageAnswer, MaybeDelivered: true, Err: errors.New("time-out")}
+	busy       = wire.Answer{Code: 500, Msg: "job thread is running or has trigger queue."}
+)
+
+// quick makes the engine decide about runs without a result within moments.
+func quick(c *Config) {
+	c.AskAfter, c.LostAfter, c.IdleAfter = time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
+}
+
+func TestARunWithoutAResultIsDecidedByAskingItsExecutor(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		idle   func() (wire.Answer, error)
+		reason string // of the loss; "" when the run goes on
+	}{
+		{"nothing of the job is there any more", func() (wire.Answer, error) { return yes, nil }, "has nothing of this job any more"},
+		{"nobody listens", func() (wire.Answer, error) { return wire.Answer{}, errRefused }, "nobody listens"},
+		{"nobody answers", func() (wire.Answer, error) { return wire.Answer{}, errSilent }, "does not answer"},
+		{"it is busy with the job", func() (wire.Answer, error) { return busy, nil }, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				var asked atomic.Int64
+				b := setup(t, pool, quick, addressA)
+				b.executors.idle = func(string) (wire.Answer, error) { asked.Add(1); return tt.idle() }
+				id := b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 0 })
+				run := b.trigger(id)
+				if tt.reason == "" {
+					b.await("it was asked often enough", func() bool { return asked.Load() > 8 })
+					if r := b.run(run); r.HandleCode != 0 {
+						t.Errorf("given up although its executor is busy with it: %+v", r)
+					}
+					return
+				}
+				b.await("it is given up", func() bool { return b.run(run).HandleCode == 500 })
+				if msg := string(b.run(run).HandleMsg); !strings.HasPrefix(msg, lostMark) || !strings.Contains(msg, tt.reason) {
+					t.Errorf("message %q, want one that says %q", msg, tt.reason)
+				}
+			})
+		})
+	}
+}
+
+func TestALateResultSupersedesLostAndBothAreTold(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, quick, addressA)
+		child := b.addJob(nil)
+		parent := b.addJob(func(p *db.InsertJobParams) { p.ChildJobIDs = db.Text(fmt.Sprint(child)) })
+		b.executors.idle = func(string) (wire.Answer, error) { return yes, nil }
+		run := b.trigger(parent)
+		b.await("it is given up", func() bool { return b.run(run).HandleCode == 500 })
+		b.finish(run, 200, "done after all")
+		r := b.run(run)
+		if r.HandleCode != 200 || !strings.HasPrefix(string(r.HandleMsg), lostMark) || !strings.HasSuffix(string(r.HandleMsg), "late result: done after all") {
+			t.Errorf("after the late result: %+v", r)
+		}
+		b.finish(run, 500, "and again")
+		if r := b.run(run); r.HandleCode != 200 {
+			t.Errorf("a second late result was taken: %+v", r)
+		}
+		children := 0
+		for _, r := range b.allRuns() {
+			if r.JobID == child {
+				children++
+			}
+		}
+		if children != 1 {
+			t.Errorf("%d runs of the child, want 1: %s", children, b.dump())
+		}
+	})
+}
+
+func TestAnAddressWhereNobodyListensIsPassedOver(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA, addressB)
+		b.executors.run = func(to wire.Target, _ *wire.RunRequest) (wire.Answer, error) {
+			if to.Address == addressA {
+				return wire.Answer{}, errRefused
+			}
+			return yes, nil
+		}
+		id := b.addJob(nil) // FIRST
+		first := b.trigger(id)
+		b.await("the dead one was tried", func() bool { return b.run(first).TriggerCode == 500 })
+		second := b.trigger(id)
+		b.await("the next goes to the living", func() bool { return b.run(second).TriggerCode == 200 })
+		if a := string(b.run(second).ExecutorAddress); a != addressB {
+			t.Errorf("sent to %s", a)
+		}
+		if err := b.engine.Register(t.Context(), wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: "orders", RegistryValue: addressA}); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.engine.directory.usable([]string{addressA, addressB}); len(got) != 2 {
+			t.Errorf("after its beat only %v are usable", got)
+		}
+	})
+}
