@@ -58,6 +58,8 @@ type Querier interface {
 	// The run that was due first since a moment: one seek in the index of times. Ids grow with the times except for the few
 	// seconds by which runs are claimed ahead, so the caller asks for an earlier moment.
 	FirstRunIDSince(ctx context.Context, db DBTX, triggerTime sql.NullTime) (int64, error)
+	// The lowest run with a slot, or far above all when there is none: below it no admin can have been given one.
+	FirstSlotRun(ctx context.Context, db DBTX) (int64, error)
 	FreeSlots(ctx context.Context, db DBTX, logIds []int64) (int64, error)
 	GetClearing(ctx context.Context, db DBTX, id int64) (Clearing, error)
 	GetGroup(ctx context.Context, db DBTX, id int64) (Group, error)

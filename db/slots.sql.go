@@ -47,6 +47,18 @@ func (q *Queries) CountSlots(ctx context.Context, db DBTX, jobID int64) (CountSl
 	return i, err
 }
 
+const firstSlotRun = `-- name: FirstSlotRun :one
+SELECT CAST(COALESCE(MIN(log_id), 9223372036854775807) AS SIGNED) AS log_id FROM punctual_slot
+`
+
+// The lowest run with a slot, or far above all when there is none: below it no admin can have been given one.
+func (q *Queries) FirstSlotRun(ctx context.Context, db DBTX) (int64, error) {
+	row := db.QueryRowContext(ctx, firstSlotRun)
+	var log_id int64
+	err := row.Scan(&log_id)
+	return log_id, err
+}
+
 const freeSlots = `-- name: FreeSlots :execrows
 DELETE FROM punctual_slot WHERE log_id IN (/*SLICE:log_ids*/?)
 `

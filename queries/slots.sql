@@ -24,6 +24,10 @@ WHERE id = sqlc.arg(id) AND owner_node = -1 AND trigger_code = 0 AND handle_code
 -- name: FreeSlots :execrows
 DELETE FROM punctual_slot WHERE log_id IN (sqlc.slice(log_ids));
 
+-- name: FirstSlotRun :one
+-- The lowest run with a slot, or far above all when there is none: below it no admin can have been given one.
+SELECT CAST(COALESCE(MIN(log_id), 9223372036854775807) AS SIGNED) AS log_id FROM punctual_slot;
+
 -- name: ListWaitingRuns :many
 -- The next runs of a job that wait for a slot, in the order of their planned times.
 SELECT log_id FROM punctual_slot

@@ -311,30 +311,88 @@ func (b *bundle) deadNode(runs ...db.NewRun) (node int64) {
 	return node
 }
 
+// TestP3SeveralSurvivorsTakeEachRunOnce has three admins find the same node gone at the same moment.
 func TestP3SeveralSurvivorsTakeEachRunOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t, dbtest.New(t, db.MySQL), shortLease, addressA)
-	second, third := b.second(shortLease), b.second(shortLease)
+	patient := func(c *Config) { c.BeatEvery, c.Lease = time.Hour, 10*time.Hour } // the test looks after the dead
+	b := setup(t, dbtest.New(t, db.MySQL), patient, addressA)
+	survivors := []*Engine{b.engine, b.second(patient), b.second(patient)}
 	id := b.addJob(nil)
-	runs := make([]db.NewRun, db.MaxBatch)
-	for i := range runs {
-		runs[i] = db.NewRun{JobID: id, PlannedAt: time.Now().UnixMilli(), Type: jobspec.TriggerManual, Address: addressA}
+	all := 0
+	for range 5 {
+		runs := make([]db.NewRun, db.MaxBatch)
+		for i := range runs {
+			runs[i] = db.NewRun{JobID: id, PlannedAt: time.Now().UnixMilli(), Type: jobspec.TriggerManual, Address: addressA}
+		}
+		dead := b.deadNode(runs...)
+		all += len(runs)
+		var together sync.WaitGroup
+		for _, e := range survivors {
+			together.Go(func() {
+				if err := e.takeOver(t.Context(), db.Node{ID: dead}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		together.Wait()
+		if n := b.countRuns("owner_node = ?", dead); n != 0 {
+			t.Errorf("%d runs are still the dead one's", n)
+		}
 	}
-	dead := b.deadNode(runs...)
-	b.await("all are sent", func() bool { return b.countRuns("trigger_code = 200") == len(runs) })
-	if n := b.countRuns("owner_node = ?", dead); n != 0 {
-		t.Errorf("%d runs are still the dead one's", n)
+	b.await("all are sent", func() bool { return b.countRuns("trigger_code = 200") == all })
+	for _, e := range survivors {
+		b.await("nothing is open", func() bool { return e.pending.len() == 0 })
 	}
-	if n := len(b.executors.received()); n != len(runs) {
-		t.Errorf("executor received %d requests, want %d", n, len(runs))
+	if n := len(b.executors.received()); n != all {
+		t.Errorf("executor received %d requests, want %d", n, all)
 	}
+}
+
+func TestP3OneOfSeveralDeclaresANodeGone(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.MySQL), shortLease, addressA)
+	engines := []*Engine{b.engine, b.second(shortLease), b.second(shortLease)}
+	b.deadNode(db.NewRun{JobID: b.addJob(nil), PlannedAt: time.Now().UnixMilli(), Type: jobspec.TriggerManual, Address: addressA})
+	b.await("its run is sent", func() bool { return b.countRuns("trigger_code = 200") == 1 })
 	found := 0.0
-	for _, e := range []*Engine{b.engine, second, third} {
+	for _, e := range engines {
 		found += counter(t, e, "nodes_gone_total", "")
 	}
 	if found != 1 {
 		t.Errorf("%.0f declared the node gone, want exactly one", found)
 	}
+}
+
+// TestP3ARunThatWaitedForASlotIsTakenOverToo: its id may be far below the mark that the dead admin left last.
+func TestP3ARunThatWaitedForASlotIsTakenOverToo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, shortLease, addressA)
+		id := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 })
+		first := b.trigger(id)
+		b.await("the first runs", func() bool { return b.run(first).TriggerCode == 200 })
+		waits := b.trigger(id)
+		release := make(chan struct{})
+		var calls atomic.Int64
+		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {
+			if calls.Add(1) == 1 {
+				<-release
+			}
+			return yes, nil
+		}
+		b.finish(first, 200, "")
+		b.await("the second is being sent", func() bool { return calls.Load() == 1 })
+		if low := b.engine.pending.low(); low > waits {
+			t.Errorf("low mark %d is above the run %d that is being sent", low, waits)
+		}
+		b.die(b.engine)
+		t.Cleanup(func() { close(release) })
+		if _, err := pool.ExecContext(t.Context(), "UPDATE punctual_node SET low_log_id = 1000"); err != nil {
+			t.Fatal(err)
+		}
+		b.second(shortLease)
+		b.await("it is sent by the second admin", func() bool { return b.run(waits).TriggerCode == 200 })
+	})
 }
 
 func TestP3WhatIsTakenOverTooLateFollowsTheMisfireStrategy(t *testing.T) {

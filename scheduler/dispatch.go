@@ -96,6 +96,22 @@ func (p *pendingSet) doubt(tx int64) {
 	delete(p.under, tx)
 }
 
+// add notes a run that this node makes its own.
+func (p *pendingSet) add(id int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.runs[id] = struct{}{}
+	p.top = max(p.top, id)
+}
+
+// doubtRun notes a run that may have become this node's own, or not.
+func (p *pendingSet) doubtRun(id int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.runs, id)
+	p.doubts = append(p.doubts, id-1)
+}
+
 func (p *pendingSet) done(id int64) {
 	p.mu.Lock()
 	delete(p.runs, id)

@@ -29,6 +29,7 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 	me := e.node.id.Load()
 	var counts db.CountSlotsRow
 	admitted := false
+	e.pending.add(d.id) // before it is, so that the low mark is not above it
 	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		admitted = false
 		n, err := e.queries.TouchGate(ctx, tx, d.job.id)
@@ -56,6 +57,7 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 	switch {
 	case err != nil:
 		e.log.Warn("give a run its slot", "log_id", d.id, "job_id", d.job.id, "error", err)
+		e.pending.doubtRun(d.id) // the commit may have happened
 	case admitted:
 		d.owner, d.waiting = me, false
 		return true

@@ -15,7 +15,12 @@ import (
 // takeOver makes this node the owner of what a node that is gone left unsent, and sends it. Several nodes may try at once;
 // the guarded update gives each run to one of them.
 func (e *Engine) takeOver(ctx context.Context, gone db.Node) error {
-	from := gone.LowLogID
+	// Runs that were given a slot late may be below the mark the node left last.
+	first, err := e.queries.FirstSlotRun(ctx, e.cfg.Pool)
+	if err != nil {
+		return err
+	}
+	from := min(gone.LowLogID, first)
 	for {
 		rows, err := e.queries.ListUnsentRunsOfNode(ctx, e.cfg.Pool, db.ListUnsentRunsOfNodeParams{
 			LowID: from, OwnerNode: gone.ID, Limit: db.MaxBatch,
