@@ -96,7 +96,7 @@ func (e *Executor) prepare(req *wire.RunRequest) (*task, error) {
 	now := time.Now()
 	triggered := time.UnixMilli(req.LogDateTime)
 	run := &Run{
-		JobID: req.JobID, LogID: req.LogID, Handler: req.ExecutorHandler, Param: req.ExecutorParams, Time: triggered,
+		JobID: req.JobID, LogID: req.LogID, Handler: req.ExecutorHandler, Param: req.ExecutorParams, Time: triggered, Received: now,
 		Shard: Shard{Index: req.BroadcastIndex, Total: max(req.BroadcastTotal, 1)},
 		log:   e.logs.open(req.LogID, triggered, now, name, req.ExecutorParams),
 	}

@@ -27,6 +27,9 @@ type Run struct {
 	Param   string
 	Shard   Shard
 	Time    time.Time // when the run was triggered
+	// Received is when this executor got the run, before it was written down and queued; for a run taken up after a
+	// restart, the time of that.
+	Received time.Time
 
 	log *runLog
 
