@@ -1,16 +1,12 @@
 package executor
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,7 +19,7 @@ import (
 //
 // Records are appended to a buffer; one goroutine writes and syncs whatever has gathered, so that under load one sync
 // serves many runs. Whoever needs a record to be safe waits for its [commit]. When the file has grown well beyond what is
-// still alive, a new one is written that begins with the living (see journalfile.go).
+// still alive, a new one is written that begins with the living (see journalfile.go; journalload.go reads, journalstore.go writes).
 type journal struct {
 	dir    string
 	logger *slog.Logger
@@ -120,76 +116,6 @@ func openJournal(dir string, sync bool, logger *slog.Logger) (*journal, error) {
 		}
 	}
 	return j, nil
-}
-
-// load reads path and goes on writing where its good records end.
-func (j *journal) load(path string) error {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	size, err := readRecords(bufio.NewReaderSize(file, 1<<20), j.replay)
-	for id, entry := range j.live {
-		if err == nil && entry.raw != nil {
-			err = entry.decode(id)
-		}
-	}
-	if err == nil {
-		err = file.Truncate(size)
-	}
-	if err != nil {
-		_ = file.Close()
-		return err
-	}
-	j.file, j.size, j.room = file, size, size
-	return nil
-}
-
-// replay applies one record.
-func (j *journal) replay(kind recordKind, body []byte) error {
-	if len(body) < 8 || (kind == recordAcked && len(body)%8 != 0) || (len(body) < 16 && (kind == recordAccepted || kind == recordBegun)) {
-		return fmt.Errorf("record of kind %d has %d bytes", kind, len(body))
-	}
-	id := readID(body)
-	switch kind {
-	case recordAccepted, recordBegun:
-		entry := &journalEntry{triggered: readID(body[8:]), body: bytes.Clone(body[16:]), started: kind == recordBegun}
-		j.live[id] = entry
-		j.seen.add(id, entry.triggered)
-	case recordStarted:
-		if entry := j.live[id]; entry != nil {
-			entry.started = true
-		}
-	case recordFinished:
-		j.live[id] = &journalEntry{started: true, raw: bytes.Clone(body[8:])}
-	case recordAcked:
-		for ; len(body) >= 8; body = body[8:] {
-			delete(j.live, readID(body))
-		}
-	case recordSeen:
-		b := new(seenBlock)
-		if len(body) != 16+8*len(b.bits) {
-			return fmt.Errorf("block of ids has %d bytes", len(body))
-		}
-		b.latest = readID(body[8:])
-		for i := range b.bits {
-			b.bits[i] = binary.LittleEndian.Uint64(body[16+8*i:])
-		}
-		j.seen.restore(id, b)
-	default:
-		return fmt.Errorf("record of unknown kind %d", kind)
-	}
-	return nil
-}
-
-// decode reads the result that was found.
-func (e *journalEntry) decode(id int64) error {
-	e.result = new(wire.Callback)
-	if err := json.Unmarshal(e.raw, e.result); err != nil {
-		return fmt.Errorf("result of run %d: %w", id, err)
-	}
-	e.raw = nil
-	return nil
 }
 
 // accept records a run. begins says that it does not wait for another one.
@@ -315,136 +241,4 @@ func (j *journal) flush() {
 	j.mu.Unlock()
 	c.err = err
 	close(c.done)
-}
-
-// store writes a batch. After a failure the file lacks records, though what they did to the state in memory stands, so
-// the way back is a new file with a snapshot; it is tried at most once a second.
-func (j *journal) store(batch []byte) error {
-	if j.broken {
-		if time.Since(j.failedAt) < time.Second {
-			return j.lastErr
-		}
-		// The snapshot is taken after this batch was applied to the state, so it contains the batch.
-		return j.noteFailure(j.rotate())
-	}
-	if j.size > rotateAfter+2*j.snapshot {
-		return j.noteFailure(j.rotate())
-	}
-	j.extend(int64(len(batch)))
-	_, err := j.writeAt(j.file, batch, j.size)
-	if err == nil && j.sync {
-		err = syncData(j.file)
-	}
-	if err != nil {
-		j.broken = true
-		_ = j.file.Truncate(j.size) // these records are refused, so none of them may be found
-		return j.noteFailure(err)
-	}
-	j.size += int64(len(batch))
-	return nil
-}
-
-// extend makes room for n more bytes, and some ahead. Zeros are no record, so a reader stops at them. On a disk without
-// that much room the file simply grows with each batch.
-func (j *journal) extend(n int64) {
-	if !j.sync || j.size+n <= j.room {
-		return
-	}
-	n += roomAhead
-	if _, err := j.writeAt(j.file, make([]byte, n), j.size); err != nil {
-		_ = j.file.Truncate(j.size)
-		n = 0
-	}
-	j.room = j.size + n
-}
-
-func (j *journal) noteFailure(err error) error {
-	if err != nil {
-		if !j.broken || j.lastErr == nil || time.Since(j.failedAt) > time.Minute {
-			j.logger.Error("journal cannot be written", "error", err)
-		}
-		j.broken, j.failedAt, j.lastErr = true, time.Now(), err
-		return err
-	}
-	if j.lastErr != nil {
-		j.logger.Info("journal can be written again")
-	}
-	j.broken, j.lastErr = false, nil
-	return nil
-}
-
-// rotate begins a new file with a snapshot of the state and removes the old one.
-func (j *journal) rotate() error {
-	image := []byte(journalMagic)
-	j.mu.Lock()
-	j.seen.each(func(key int64, b *seenBlock) {
-		body := appendID(appendID(make([]byte, 0, 16+8*len(b.bits)), key), b.latest)
-		for _, word := range b.bits {
-			body = binary.LittleEndian.AppendUint64(body, word)
-		}
-		image = appendRecord(image, recordSeen, body)
-	})
-	ids := make([]int64, 0, len(j.live))
-	for id := range j.live {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids) // runs are resumed in the order they came
-	for _, id := range ids {
-		image = j.live[id].appendTo(image, id)
-	}
-	j.mu.Unlock()
-
-	name := filepath.Join(j.dir, journalName(j.number+1))
-	file, err := j.create(name+".tmp", image)
-	if err != nil {
-		_ = os.Remove(name + ".tmp")
-		return err
-	}
-	if err := os.Rename(name+".tmp", name); err != nil {
-		_ = file.Close()
-		return err
-	}
-	if j.sync {
-		if err := syncDir(j.dir); err != nil {
-			j.logger.Warn("sync journal folder", "error", err)
-		}
-	}
-	if j.file != nil {
-		_ = j.file.Close()
-		_ = os.Remove(filepath.Join(j.dir, journalName(j.number)))
-	}
-	j.number++
-	j.file, j.size, j.room, j.snapshot = file, int64(len(image)), int64(len(image)), int64(len(image))
-	return nil
-}
-
-func (j *journal) create(name string, image []byte) (*os.File, error) {
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if _, err = j.writeAt(file, image, 0); err == nil && j.sync {
-		err = file.Sync()
-	}
-	if err != nil {
-		_ = file.Close()
-		return nil, err
-	}
-	return file, nil
-}
-
-// appendTo appends the record that brings e back.
-func (e *journalEntry) appendTo(dst []byte, id int64) []byte {
-	key := appendID(nil, id)
-	switch {
-	case e.result != nil:
-		body, err := json.Marshal(e.result)
-		if err != nil { // numbers and text always encode
-			return dst
-		}
-		return appendRecord(dst, recordFinished, key, body)
-	case e.started:
-		return appendRecord(dst, recordBegun, appendID(key, e.triggered), e.body)
-	}
-	return appendRecord(dst, recordAccepted, appendID(key, e.triggered), e.body)
 }
