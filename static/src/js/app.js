@@ -14,6 +14,12 @@ keys();
 menus();
 toasts();
 times();
+// A filter's empty fields say nothing: they stay out of the address.
+document.addEventListener("htmx:configRequest", (event) => {
+  if (event.detail.verb !== "get") return;
+  const form = event.detail.formData;
+  for (const [name, value] of [...form.entries()]) if (value === "") form.delete(name);
+});
 htmx.onLoad((root) => {
   liveRuns(root);
   logViewers(root);
