@@ -38,6 +38,7 @@ type Querier interface {
 	CountUsers(ctx context.Context, db DBTX) (int64, error)
 	// Forgets what was finished long ago.
 	DeleteClearingsBefore(ctx context.Context, db DBTX, updatedAt int64) (int64, error)
+	DeleteExecutorsOf(ctx context.Context, db DBTX, appName string) (int64, error)
 	DeleteGlueVersionsOfJob(ctx context.Context, db DBTX, jobID int64) error
 	DeleteGlueVersionsUpTo(ctx context.Context, db DBTX, arg DeleteGlueVersionsUpToParams) error
 	DeleteGroup(ctx context.Context, db DBTX, id int64) (int64, error)
@@ -54,6 +55,7 @@ type Querier interface {
 	DeleteSession(ctx context.Context, db DBTX, id string) error
 	DeleteSessionsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
 	DeleteSessionsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
+	DeleteToken(ctx context.Context, db DBTX, appName string) (int64, error)
 	FirstRunID(ctx context.Context, db DBTX) (int64, error)
 	// The run that was due first since a moment: one seek in the index of times. Ids grow with the times except for the few
 	// seconds by which runs are claimed ahead, so the caller asks for an earlier moment.
@@ -101,6 +103,9 @@ type Querier interface {
 	// The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
 	// that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
 	ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParams) ([]ListDueJobsRow, error)
+	// What touches punctual_executor and punctual_token.
+	// What is known of executor addresses: all of it, it is one row for each that speaks another dialect or is switched off.
+	ListExecutors(ctx context.Context, db DBTX) ([]Executor, error)
 	// Newest first, from an offset on: what is there to forget.
 	ListGlueVersionIDs(ctx context.Context, db DBTX, arg ListGlueVersionIDsParams) ([]int64, error)
 	// What touches xxl_job_group and xxl_job_registry.
@@ -151,6 +156,7 @@ type Querier interface {
 	ListRunsOfJob(ctx context.Context, db DBTX, arg ListRunsOfJobParams) ([]ListRunsOfJobRow, error)
 	// Slots whose run has ended or is gone: nothing gives them back any more.
 	ListStaleSlots(ctx context.Context, db DBTX) ([]ListStaleSlotsRow, error)
+	ListTokens(ctx context.Context, db DBTX) ([]Token, error)
 	// What a node that is gone left unsent. handle_code leads, because its index (with the id behind it) keeps this a read of
 	// open rows only, however big the log is; the node's low mark bounds it from below.
 	ListUnsentRunsOfNode(ctx context.Context, db DBTX, arg ListUnsentRunsOfNodeParams) ([]ListUnsentRunsOfNodeRow, error)
@@ -169,6 +175,8 @@ type Querier interface {
 	RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (int64, error)
 	// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.
 	RetireNode(ctx context.Context, db DBTX, arg RetireNodeParams) (int64, error)
+	SetExecutorDialect(ctx context.Context, db DBTX, arg SetExecutorDialectParams) error
+	SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecutorDisabledParams) error
 	// The registry's view of an automatic group. One column and guarded by the type, so that it cannot undo an edit (spec §8.2 #26).
 	SetGroupAddresses(ctx context.Context, db DBTX, arg SetGroupAddressesParams) (int64, error)
 	// Puts a recount in the place of the counters, guarded by what they were before it began: 0 rows means that runs of the
@@ -177,6 +185,7 @@ type Querier interface {
 	// Takes the retries of an open run away before it is killed by hand: a run somebody stopped does not start again.
 	SetRunRetries(ctx context.Context, db DBTX, arg SetRunRetriesParams) (int64, error)
 	SetSetting(ctx context.Context, db DBTX, arg SetSettingParams) error
+	SetToken(ctx context.Context, db DBTX, arg SetTokenParams) error
 	// Guarded by the old hash, so that the upgrade of an old hash at login cannot undo a change made meanwhile.
 	SetUserPassword(ctx context.Context, db DBTX, arg SetUserPasswordParams) (int64, error)
 	// Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone).

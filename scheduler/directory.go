@@ -32,7 +32,10 @@ type group struct {
 	id        int64
 	appName   string
 	manual    bool
-	addresses []string // sorted when automatic, as listed when manual
+	listed    []string // sorted when automatic, as listed when manual
+	addresses []string // those of them that are not taken out of rotation
+	dialects  map[string]wire.Dialect
+	disabled  map[string]bool
 	beats     map[string]time.Time
 	stored    string // xxl_job_group.address_list
 }
@@ -77,6 +80,10 @@ func (d *directory) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	known, err := d.e.queries.ListExecutors(ctx, pool)
+	if err != nil {
+		return err
+	}
 	now := d.e.now()
 	live := make(map[string]map[string]time.Time)
 	for _, r := range entries {
@@ -98,20 +105,21 @@ func (d *directory) reload(ctx context.Context) error {
 		g := &group{id: r.ID, appName: r.AppName, manual: r.AddressType == 1, stored: string(r.AddressList)}
 		g.beats = live[strings.ToLower(r.AppName)]
 		if g.manual {
-			g.addresses = SplitAddresses(g.stored)
+			g.listed = SplitAddresses(g.stored)
 		} else {
 			for a := range g.beats {
-				g.addresses = append(g.addresses, a)
+				g.listed = append(g.listed, a)
 			}
-			slices.Sort(g.addresses)
+			slices.Sort(g.listed)
 		}
+		g.know(known)
 		groups[r.ID] = g
 	}
 	d.mu.Lock()
 	d.groups = groups
 	d.mu.Unlock()
 	for _, g := range groups {
-		if list := strings.Join(g.addresses, ","); !g.manual && list != g.stored {
+		if list := strings.Join(g.listed, ","); !g.manual && list != g.stored {
 			_, err := d.e.queries.SetGroupAddresses(ctx, pool, db.SetGroupAddressesParams{
 				ID: g.id, AddressList: db.Text(list), UpdateTime: nullTime(pool.Wall(now)),
 			})
@@ -255,6 +263,9 @@ type AddressState struct {
 	Live     bool      // registered and not dead
 	InFlight int       // calls to it under way on this admin
 	Queued   int       // runs waiting on this admin to be sent to it
+	Disabled bool      // taken out of rotation by an operator
+	Suspect  bool      // nobody listened there a moment ago
+	Era      string    // "J4" when it speaks the protocol of 3.5, else ""
 }
 
 // Addresses tells the state of a group's addresses, as this admin sees them.
@@ -263,20 +274,26 @@ func (e *Engine) Addresses(groupID int64) []AddressState {
 	if g == nil {
 		return nil
 	}
-	states := make([]AddressState, 0, len(g.addresses))
-	for _, a := range g.addresses {
+	states := make([]AddressState, 0, len(g.listed))
+	for _, a := range g.listed {
 		beat, live := g.beats[a]
 		queued, inFlight := e.lanes.load(a)
-		states = append(states, AddressState{Address: a, LastBeat: beat, Live: live, InFlight: inFlight, Queued: queued})
+		state := AddressState{Address: a, LastBeat: beat, Live: live, InFlight: inFlight, Queued: queued, Disabled: g.disabled[a]}
+		state.Suspect = len(e.directory.usable([]string{a, ""})) == 1
+		if g.dialects[a] == wire.DialectTrigger {
+			state.Era = "J4"
+		}
+		states = append(states, state)
 	}
 	return states
 }
 
 // target is how an executor of a group is called.
 func (e *Engine) target(groupID int64, address string) wire.Target {
-	appName := ""
+	to := wire.Target{Address: address}
 	if g := e.directory.get(groupID); g != nil {
-		appName = g.appName
+		to.AppName, to.Dialect = g.appName, g.dialects[address]
 	}
-	return wire.Target{Address: address, AppName: appName, Token: e.cfg.Token(appName)}
+	to.Token = e.cfg.Token(to.AppName)
+	return to
 }

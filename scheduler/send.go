@@ -187,12 +187,12 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	defer cancel()
 	began := e.now()
 	e.metrics.lateness.Observe(began.Sub(d.planned).Seconds())
-	answer, err := e.cfg.Executors.Run(call, e.target(d.job.group, d.address), &req)
+	answer, err := e.run(call, d, &req)
 	took := e.now().Sub(began)
 	switch {
 	case err == nil && answer.OK():
 		e.sent(d, began, took, "ok", answer.Code, answerText(answer))
-	case err == nil && d.taken && isRepeat(answer.Msg):
+	case err == nil && d.taken && answer.Repeated():
 		e.sent(d, began, took, "repeat", wire.CodeSuccess, "the executor already has this run: "+answer.Msg)
 	case err == nil:
 		e.sent(d, began, took, "refused", refusal(answer.Code), answerText(answer))
@@ -234,12 +234,7 @@ func (e *Engine) knows(ctx context.Context, d *dispatch, address string) (bool, 
 	if !answer.OK() {
 		return false, errors.New(answerText(answer))
 	}
-	return !(log.ToLineNum == 0 && strings.HasPrefix(log.LogContent, "readLog fail")), nil
-}
-
-// isRepeat recognises an executor's refusal of a run id that it already has, in both spellings (spec §1.7).
-func isRepeat(msg string) bool {
-	return strings.HasPrefix(msg, "repeat trigger job") || strings.HasPrefix(msg, "repeate trigger job")
+	return !log.Missing(), nil
 }
 
 // refusal is the code a refused run is stored with: never one that would read as "sent" or as "nothing yet".

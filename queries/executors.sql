@@ -1,0 +1,26 @@
+-- What touches punctual_executor and punctual_token.
+
+-- name: ListExecutors :many
+-- What is known of executor addresses: all of it, it is one row for each that speaks another dialect or is switched off.
+SELECT app_name, address, dialect, disabled, updated_at FROM punctual_executor;
+
+-- name: SetExecutorDialect :exec
+INSERT INTO punctual_executor (app_name, address, dialect, updated_at) VALUES (?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE dialect = VALUES(dialect), updated_at = VALUES(updated_at);
+
+-- name: SetExecutorDisabled :exec
+INSERT INTO punctual_executor (app_name, address, disabled, updated_at) VALUES (?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE disabled = VALUES(disabled), updated_at = VALUES(updated_at);
+
+-- name: DeleteExecutorsOf :execrows
+DELETE FROM punctual_executor WHERE app_name = ?;
+
+-- name: ListTokens :many
+SELECT app_name, token, previous, previous_until, updated_at FROM punctual_token;
+
+-- name: SetToken :exec
+INSERT INTO punctual_token (app_name, token, previous, previous_until, updated_at) VALUES (?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE token = VALUES(token), previous = VALUES(previous), previous_until = VALUES(previous_until), updated_at = VALUES(updated_at);
+
+-- name: DeleteToken :execrows
+DELETE FROM punctual_token WHERE app_name = ?;
