@@ -1,0 +1,319 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/console"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/openapi"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+// App is one admin process.
+type App struct {
+	opts     Options
+	logger   *slog.Logger
+	pool     *db.Pool
+	settings settings
+	engine   *scheduler.Engine
+	sessions *auth.Sessions
+	registry *prometheus.Registry
+	server   *http.Server
+	token    string
+	closing  chan struct{} // closed when open streams are to end
+	welcome  Welcome
+	isNew    bool // this start created the embedded database's content
+
+	mu        sync.Mutex
+	state     state
+	listener  net.Listener
+	teardowns []teardown // in the order of what they undo
+	serveErr  chan error // one value when the server ends by itself
+	stopErr   error
+	loops     sync.WaitGroup
+}
+
+type state int
+
+const (
+	stateNew state = iota
+	stateStarted
+	stateStopped
+)
+
+// teardown undoes one step of New or Start.
+type teardown struct {
+	name string
+	undo func(ctx context.Context) error
+}
+
+// Welcome is what an operator wants to know at the start.
+type Welcome struct {
+	URL      string // of the console
+	Database string // where it is
+	// FirstUser is set at the first start of all; FirstPassword too, unless somebody chose it. It is said once and kept
+	// nowhere.
+	FirstUser     string
+	FirstPassword string
+	Sample        string // address of the sample executor; empty without one
+}
+
+// New opens the database and builds everything. Nothing runs yet; [App.Stop] gives everything back also without a start.
+func New(ctx context.Context, opts Options) (_ *App, err error) {
+	opts, err = opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	a := &App{opts: opts, logger: opts.Logger, closing: make(chan struct{}), serveErr: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.tearDown(context.WithoutCancel(ctx)))
+		}
+	}()
+
+	if a.pool, err = openPool(ctx, opts); err != nil {
+		return nil, err
+	}
+	a.onStop("close database", func(context.Context) error { return a.pool.Close() })
+	if err := a.pool.Migrate(ctx); err != nil {
+		return nil, err
+	}
+	a.settings = settings{pool: a.pool, queries: db.New(), now: time.Now}
+	if a.token, err = a.settings.token(ctx, opts); err != nil {
+		return nil, err
+	}
+	signKey, encryptKey, err := a.settings.cookieKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Half the processors: a burst of logins must not stop the engine.
+	passwords := auth.NewPasswords(runtime.GOMAXPROCS(0) / 2)
+	a.isNew, a.welcome.FirstPassword, err = a.settings.ensureAdministrator(ctx, passwords, opts.AdminPassword)
+	if err != nil {
+		return nil, err
+	}
+	if a.isNew {
+		a.welcome.FirstUser = administratorName
+	}
+	a.welcome.Database = a.pool.String()
+	a.warnAboutToken()
+
+	a.registry = prometheus.NewRegistry()
+	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewDBStatsCollector(a.pool.DB, "punctual"))
+	host, _ := os.Hostname() // a node without a name is called punctual
+	a.engine, err = scheduler.New(scheduler.Config{
+		Pool: a.pool, Executors: wire.NewExecutorClient(wire.NewHTTPClient(128)), Logger: a.logger, Registerer: a.registry,
+		Name: host, Address: a.publicURL(), Version: opts.Version, JobZone: a.pool.Zone(),
+		Token: func(string) string { return a.token }, CallTimeout: opts.CallTimeout,
+	})
+	if err != nil {
+		return nil, err
+	}
+	service := manage.New(manage.Config{Pool: a.pool, Engine: a.engine, Allow: opts.Allow, NoScripts: opts.NoScripts})
+	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now)
+	pages := console.New(console.Config{
+		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: auth.NewLogins(a.pool, passwords, time.Now),
+		Pool: a.pool, Catalogue: locales.New(), SignKey: signKey, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
+		Logger: a.logger, FirstTime: a.firstTime, LoggedIn: a.noteLogin,
+	})
+	api := openapi.New(a.engine, a.token, a.logger)
+	a.server = &http.Server{
+		Handler: a.router(pages, api),
+		// A stream may last for hours, so there is no limit on reading or writing as a whole; the middleware sets one for
+		// each request that is not a stream.
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(a.logger.Handler(), slog.LevelDebug),
+	}
+	return a, nil
+}
+
+// Start listens, joins the cluster and begins to schedule. Starting twice is the same as once.
+func (a *App) Start(ctx context.Context) (err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch a.state {
+	case stateStarted:
+		return nil
+	case stateStopped:
+		return errStopped
+	case stateNew:
+	}
+	a.state = stateStarted
+	defer func() {
+		if err != nil {
+			a.state = stateStopped
+			err = errors.Join(err, a.tearDown(context.WithoutCancel(ctx)))
+		}
+	}()
+	a.listener = a.opts.Listener
+	if a.listener == nil {
+		if a.listener, err = net.Listen("tcp", a.opts.Listen); err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+	}
+	a.welcome.URL = a.publicURL()
+	a.loops.Go(func() {
+		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
+			a.serveErr <- fmt.Errorf("serve: %w", err)
+		}
+	})
+	a.onStop("close listener", a.closeServer)
+	if err := a.engine.Start(ctx); err != nil {
+		return fmt.Errorf("start engine: %w", err)
+	}
+	a.onStop("drain engine", a.engine.Stop)
+	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	a.loops.Go(func() { a.cleanSessions(loop) })
+	a.onStop("end streams", func(context.Context) error {
+		cancel()
+		close(a.closing)
+		return nil
+	})
+	return a.startSample(ctx)
+}
+
+// Stop undoes Start and New: what is claimed is sent, what was sent may still report, and then everything closes. ctx
+// bounds the wait. Stopping twice is the same as once.
+func (a *App) Stop(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.state == stateStopped {
+		return a.stopErr
+	}
+	a.state = stateStopped
+	a.stopErr = a.tearDown(ctx)
+	return a.stopErr
+}
+
+// Run starts, waits until ctx ends or the server fails, and stops.
+func (a *App) Run(ctx context.Context) error {
+	err := a.Start(ctx)
+	if err == nil {
+		select {
+		case <-ctx.Done():
+			a.logger.Info("stopping")
+		case err = <-a.serveErr:
+		}
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.opts.DrainTimeout+5*time.Second)
+	defer cancel()
+	return errors.Join(err, a.Stop(stop))
+}
+
+// Welcome tells what an operator wants to know, after the start.
+func (a *App) Welcome() Welcome {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.welcome
+}
+
+// Token is the access token that executors need.
+func (a *App) Token() string { return a.token }
+
+func (a *App) onStop(name string, undo func(context.Context) error) {
+	a.teardowns = append(a.teardowns, teardown{name, undo})
+}
+
+// tearDown undoes everything, the last step first. One that fails does not keep the others from being undone.
+func (a *App) tearDown(ctx context.Context) error {
+	var errs []error
+	for i := len(a.teardowns) - 1; i >= 0; i-- {
+		t := a.teardowns[i]
+		if err := t.undo(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", t.name, err))
+		}
+	}
+	a.teardowns = nil
+	return errors.Join(errs...)
+}
+
+// closeServer answers the requests that are under way and ends the rest.
+func (a *App) closeServer(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	err := a.server.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, a.server.Close())
+	}
+	a.loops.Wait()
+	return err
+}
+
+func (a *App) cleanSessions(ctx context.Context) {
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := a.sessions.Clean(ctx); err != nil && ctx.Err() == nil {
+				a.logger.Warn("clean sessions", "error", err)
+			}
+		}
+	}
+}
+
+// publicURL is how people reach this admin: as set, or by where it listens.
+func (a *App) publicURL() string {
+	if a.opts.PublicURL != "" {
+		return strings.TrimRight(a.opts.PublicURL, "/")
+	}
+	at := a.opts.Listen
+	if a.listener != nil {
+		at = a.listener.Addr().String()
+	}
+	return localURL(at, "localhost")
+}
+
+// localURL is the address of a listener for somebody on this machine; anywhere stands for an unspecified host.
+func localURL(listen, anywhere string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "http://" + listen
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = anywhere
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+func (a *App) warnAboutToken() {
+	switch {
+	case a.opts.NoAccessToken:
+		a.logger.Warn("there is no access token: everybody who reaches this port can report results and register executors")
+	case a.token == "default_token":
+		a.logger.Warn("the access token is the one XXL-JOB ships with, which everybody knows; choose another for the admin and its executors")
+	}
+}
+
+// firstTime says whether nobody has ever logged in.
+func (a *App) firstTime(ctx context.Context) bool {
+	at, err := a.settings.get(ctx, settingFirstLogin)
+	return err == nil && at == ""
+}
+
+func (a *App) noteLogin(ctx context.Context) {
+	// A note that fails is made at the next login.
+	_, _ = a.settings.ensure(ctx, settingFirstLogin, func() string { return time.Now().UTC().Format(time.RFC3339) })
+}

@@ -1,0 +1,194 @@
+// Command punctual is the scheduling centre: the console, the engine and the executor API in one process.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"time"
+	_ "time/tzdata" // zones must be known also where the machine has no zone files
+
+	"github.com/alecthomas/kong"
+
+	"github.com/punctual-job/punctual/app"
+	"github.com/punctual-job/punctual/app/manage"
+)
+
+// version is set when a release is built.
+var version = ""
+
+type commands struct {
+	Serve   serveCmd   `cmd:"" default:"withargs" help:"Run the scheduling centre (the default)."`
+	Migrate migrateCmd `cmd:"" help:"Bring the database up to date and exit."`
+	Cron    struct {
+		Next cronNextCmd `cmd:"" help:"Print the next times of a cron expression."`
+	} `cmd:"" help:"Understand cron expressions."`
+	User struct {
+		ResetPassword resetPasswordCmd `cmd:"" help:"Give a user a new password."`
+	} `cmd:"" help:"Manage users."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// database are the settings of every command that opens the database.
+type database struct {
+	DatabaseURL string `env:"PUNCTUAL_DATABASE_URL" placeholder:"URL" help:"mysql://user:password@host:3306/name, a go-sql-driver DSN or XXL-JOB's jdbc URL; empty: the embedded database in the data directory."`
+	DataDir     string `env:"PUNCTUAL_DATA_DIR" default:"data" placeholder:"DIR" help:"Where the embedded database and the sample executor keep their files."`
+	TimeZone    string `env:"PUNCTUAL_TIME_ZONE" placeholder:"ZONE" help:"In which cron texts are read, such as Asia/Shanghai; default the machine's."`
+	LogFormat   string `env:"PUNCTUAL_LOG_FORMAT" default:"text" enum:"text,json" help:"text or json."`
+	LogLevel    string `env:"PUNCTUAL_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
+}
+
+// serveCmd holds the settings of the process, all of them also PUNCTUAL_… in the environment.
+type serveCmd struct {
+	database
+	Listen          string        `env:"PUNCTUAL_LISTEN" default:":8080" placeholder:"HOST:PORT" help:"Where to listen."`
+	PublicURL       string        `env:"PUNCTUAL_PUBLIC_URL" placeholder:"URL" help:"How people reach this admin, if not by the address it listens on."`
+	AccessToken     string        `env:"PUNCTUAL_ACCESS_TOKEN" help:"The secret shared with the executors; empty: a random one, made at the first start and kept."`
+	InsecureNoToken bool          `env:"PUNCTUAL_INSECURE_NO_TOKEN" help:"Take reports and registrations from anybody."`
+	AdminPassword   string        `env:"PUNCTUAL_ADMIN_PASSWORD" help:"The first administrator's password; empty: a random one, printed once."`
+	Sample          string        `env:"PUNCTUAL_SAMPLE" default:"auto" placeholder:"MODE" help:"Sample executor and jobs: auto (with a new embedded database), on or off."`
+	Scripts         bool          `name:"glue" env:"PUNCTUAL_GLUE" default:"true" negatable:"" help:"Let people write scripts (GLUE) in the console."`
+	ExecutorAllow   string        `env:"PUNCTUAL_EXECUTOR_ALLOW" placeholder:"RULE,…" help:"Addresses that a run by hand may be sent to although no executor registered them: host, host:port, .domain, 10.0.0.0/8 or *."`
+	CallTimeout     time.Duration `env:"PUNCTUAL_CALL_TIMEOUT" default:"3s" help:"How long one call to an executor may take."`
+	DrainTimeout    time.Duration `env:"PUNCTUAL_DRAIN_TIMEOUT" default:"20s" help:"How long a stop waits for runs to be sent."`
+	TrustProxy      bool          `env:"PUNCTUAL_TRUST_PROXY" help:"Believe X-Forwarded-For from private addresses, behind a reverse proxy."`
+	Pprof           bool          `env:"PUNCTUAL_PPROF" help:"Serve /debug/pprof to this machine."`
+}
+
+type migrateCmd struct{ database }
+
+type resetPasswordCmd struct {
+	database
+	Name     string `arg:"" help:"The user's name."`
+	Password string `help:"The new password; empty: a random one, printed."`
+}
+
+type versionCmd struct{}
+
+// streams are where a command writes; the log goes to err, so that out can be read by programs.
+type streams struct{ out, err io.Writer }
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run is main with its surroundings as arguments. It returns the exit code: 2 for a wrong setting, 1 for everything else.
+func run(args []string, stdout, stderr io.Writer) int {
+	var c commands
+	code := -1
+	parser, err := kong.New(&c, kong.Name("punctual"), kong.Writers(stdout, stderr),
+		kong.Description("Punctual schedules jobs and sends them to executors, XXL-JOB's included. Every flag of a command is also a PUNCTUAL_… variable, as its help says."),
+		kong.Exit(func(n int) { code = n }))
+	if err != nil {
+		fmt.Fprintln(stderr, "punctual:", err)
+		return 1
+	}
+	chosen, err := parser.Parse(args)
+	if code >= 0 { // --help
+		return code
+	}
+	if err == nil {
+		err = chosen.Run(streams{stdout, stderr})
+	}
+	if err == nil {
+		return 0
+	}
+	_, unparsed := errors.AsType[*kong.ParseError](err)
+	_, wrongSetting := errors.AsType[*app.OptionsError](err)
+	fmt.Fprintln(stderr, "punctual:", err)
+	if unparsed || wrongSetting {
+		return 2
+	}
+	return 1
+}
+
+func (versionCmd) Run(s streams) error {
+	_, err := fmt.Fprintln(s.out, buildVersion())
+	return err
+}
+
+// buildVersion is what a release was built as, or what Go knows about the build.
+func buildVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}
+
+// options turns the database's settings into the app's.
+func (d database) options(s streams) (app.Options, error) {
+	o := app.Options{DatabaseURL: d.DatabaseURL, DataDir: d.DataDir, Version: buildVersion()}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(d.LogLevel)); err != nil {
+		return o, setting("PUNCTUAL_LOG_LEVEL", fmt.Errorf("%q is not debug, info, warn or error", d.LogLevel))
+	}
+	handler := &slog.HandlerOptions{Level: level}
+	if d.LogFormat == "json" {
+		o.Logger = slog.New(slog.NewJSONHandler(s.err, handler))
+	} else {
+		o.Logger = slog.New(slog.NewTextHandler(s.err, handler))
+	}
+	if d.TimeZone != "" {
+		zone, err := time.LoadLocation(d.TimeZone)
+		if err != nil {
+			return o, setting("PUNCTUAL_TIME_ZONE", fmt.Errorf("%q is not a time zone; write one such as Asia/Shanghai or UTC", d.TimeZone))
+		}
+		o.Zone = zone
+	}
+	return o, nil
+}
+
+// setting says which setting is wrong.
+func setting(name string, err error) error {
+	return &app.OptionsError{Err: fmt.Errorf("%s: %w", name, err)}
+}
+
+func (c *serveCmd) options(s streams) (app.Options, error) {
+	o, err := c.database.options(s)
+	if err != nil {
+		return o, err
+	}
+	if o.Allow, err = manage.ParseAllow(c.ExecutorAllow); err != nil {
+		return o, setting("PUNCTUAL_EXECUTOR_ALLOW", err)
+	}
+	o.Listen, o.PublicURL = c.Listen, c.PublicURL
+	o.AccessToken, o.NoAccessToken, o.AdminPassword = c.AccessToken, c.InsecureNoToken, c.AdminPassword
+	o.Sample, o.NoScripts = app.SampleMode(c.Sample), !c.Scripts
+	o.CallTimeout, o.DrainTimeout, o.TrustProxy, o.Pprof = c.CallTimeout, c.DrainTimeout, c.TrustProxy, c.Pprof
+	return o, nil
+}
+
+func (c *migrateCmd) Run(s streams) error {
+	o, err := c.options(s)
+	if err != nil {
+		return err
+	}
+	where, err := app.Migrate(context.Background(), o)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(s.out, "up to date:", where)
+	return err
+}
+
+func (c *resetPasswordCmd) Run(s streams) error {
+	o, err := c.options(s)
+	if err != nil {
+		return err
+	}
+	password, err := app.ResetPassword(context.Background(), o, c.Name, c.Password)
+	if err != nil {
+		return err
+	}
+	if c.Password != "" {
+		_, err = fmt.Fprintln(s.out, "the password is changed, and all sessions of the user have ended")
+		return err
+	}
+	_, err = fmt.Fprintln(s.out, password)
+	return err
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/punctual-job/punctual/app"
+)
+
+// Run serves until SIGINT or SIGTERM, then drains; a second signal ends the program at once.
+func (c *serveCmd) Run(s streams) error {
+	o, err := c.options(s)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	a, err := app.New(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := a.Start(ctx); err != nil {
+		return err
+	}
+	welcome(s.out, a.Welcome())
+	context.AfterFunc(ctx, cancel) // from now on a signal has its usual effect again
+	return a.Run(ctx)
+}
+
+// welcome says what somebody at the terminal wants to know. The first password is said here and nowhere else.
+func welcome(w io.Writer, about app.Welcome) {
+	lines := []string{"Punctual is running", "", "  Console    " + about.URL, "  Data       " + about.Database}
+	if about.Sample != "" {
+		lines = append(lines, "  Sample     an executor at "+about.Sample)
+	}
+	if about.FirstUser != "" {
+		lines = append(lines, "", "  User       "+about.FirstUser)
+		if about.FirstPassword != "" {
+			lines = append(lines, "  Password   "+about.FirstPassword, "", "  This password is shown only once. Write it down.")
+		} else {
+			lines = append(lines, "  Password   as set in PUNCTUAL_ADMIN_PASSWORD")
+		}
+	}
+	width := 0
+	for _, line := range lines {
+		width = max(width, utf8.RuneCountInString(line))
+	}
+	edge := strings.Repeat("─", width+2)
+	fmt.Fprintf(w, "╭%s╮\n", edge)
+	for _, line := range lines {
+		fmt.Fprintf(w, "│ %s%s │\n", line, strings.Repeat(" ", width-utf8.RuneCountInString(line)))
+	}
+	fmt.Fprintf(w, "╰%s╯\n", edge)
+}

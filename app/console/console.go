@@ -1,0 +1,162 @@
+// Package console serves the htmx pages. A handler makes four moves: it reads the request, calls a use case, turns what
+// comes back into a page struct of views, and renders it. It holds no SQL and no rule about jobs.
+//
+// Every page works as a whole page. To htmx the part that changes is sent alone (results of a filter, a dialog's panel),
+// and after a form that succeeded the browser is sent on with HX-Redirect instead of a 303.
+package console
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/gorilla/securecookie"
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/views/link"
+)
+
+// Engine is what live pages need of the scheduler.
+type Engine interface {
+	Subscribe() (events <-chan struct{}, cancel func())
+	SubscribeRun(logID int64) (events <-chan struct{}, cancel func())
+}
+
+// Config is what the console is made of. Everything is required but Now, FirstTime and LoggedIn.
+type Config struct {
+	Manage    *manage.Service
+	Engine    Engine
+	Sessions  *auth.Sessions
+	Logins    *auth.Logins
+	Pool      *db.Pool // for its zone and its wall clock only
+	Catalogue *locales.Catalogue
+	SignKey   []byte // signs the message that a redirect carries
+	Version   string
+	Zone      *time.Location
+	Closing   <-chan struct{} // closed when open streams are to end
+	Logger    *slog.Logger
+
+	Now       func() time.Time
+	FirstTime func(ctx context.Context) bool // nobody has ever logged in
+	LoggedIn  func(ctx context.Context)      // somebody has
+}
+
+// Console serves the pages.
+type Console struct {
+	cfg     Config
+	cookie  *securecookie.SecureCookie
+	streams *streamLimit
+}
+
+// New makes the console.
+func New(cfg Config) *Console {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.FirstTime == nil {
+		cfg.FirstTime = func(context.Context) bool { return false }
+	}
+	if cfg.LoggedIn == nil {
+		cfg.LoggedIn = func(context.Context) {}
+	}
+	return &Console{
+		cfg: cfg, cookie: securecookie.New(cfg.SignKey, nil).MaxAge(int(flashLife / time.Second)), streams: newStreamLimit(),
+	}
+}
+
+// Register adds the console's routes. Everything but the login needs a session; everything is protected against forms on
+// other sites.
+func (c *Console) Register(e *echo.Echo) {
+	open := e.Group("", c.sameSite, c.identify)
+	open.GET(link.Login, c.loginForm)
+	open.POST(link.Login, c.login)
+	open.POST(link.Logout, c.logout)
+	open.POST(link.Preferences, c.preferences)
+
+	g := e.Group("", c.sameSite, c.identify, c.requireLogin)
+	g.GET(link.Root, func(ec echo.Context) error { return ec.Redirect(http.StatusSeeOther, link.JobsPath) })
+	c.jobRoutes(g)
+	c.runRoutes(g)
+	c.groupRoutes(g)
+	// Whatever else is asked for: strangers learn nothing about which pages exist.
+	g.GET("/*", func(echo.Context) error { return echo.ErrNotFound })
+}
+
+func (c *Console) jobRoutes(g *echo.Group) {
+	g.GET("/jobs", c.jobList)
+	g.GET("/jobs/new", c.jobNew)
+	g.POST("/jobs", c.jobCreate)
+	g.POST("/jobs/schedule-preview", c.schedulePreview)
+	g.GET("/jobs/:id/edit", c.jobEdit)
+	g.POST("/jobs/:id", c.jobUpdate)
+	g.POST("/jobs/:id/start", c.jobStart)
+	g.POST("/jobs/:id/stop", c.jobStop)
+	g.GET("/jobs/:id/delete", c.jobDeleteForm)
+	g.POST("/jobs/:id/delete", c.jobDelete)
+	g.GET("/jobs/:id/run", c.jobRunForm)
+	g.POST("/jobs/:id/run", c.jobRun)
+}
+
+func (c *Console) runRoutes(g *echo.Group) {
+	g.GET("/runs", c.runList)
+	g.GET("/runs/events", c.runListEvents)
+	g.GET("/runs/:id", c.runDetail)
+	g.GET("/runs/:id/log", c.runLog)
+	g.GET("/runs/:id/events", c.runEvents)
+	g.GET("/runs/:id/kill", c.runKillForm)
+	g.POST("/runs/:id/kill", c.runKill)
+}
+
+func (c *Console) groupRoutes(g *echo.Group) {
+	g.GET("/executors", c.groupList)
+	g.GET("/executors/new", c.groupNew)
+	g.POST("/executors", c.groupCreate)
+	g.GET("/executors/:id/edit", c.groupEdit)
+	g.POST("/executors/:id", c.groupUpdate)
+	g.GET("/executors/:id/delete", c.groupDeleteForm)
+	g.POST("/executors/:id/delete", c.groupDelete)
+}
+
+// crossOrigin refuses requests that another site makes a browser send.
+var crossOrigin = http.NewCrossOriginProtection()
+
+func (c *Console) sameSite(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(ec echo.Context) error {
+		if err := crossOrigin.Check(ec.Request()); err != nil {
+			return problem.New(problem.Forbidden, "problem.crossorigin").Because(err)
+		}
+		return next(ec)
+	}
+}
+
+// identify finds out who makes the request, if anybody.
+func (c *Console) identify(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(ec echo.Context) error {
+		r := ec.Request()
+		p, err := c.cfg.Sessions.Find(r)
+		if err != nil && !errors.Is(err, auth.ErrNoSession) {
+			return err
+		}
+		ec.SetRequest(r.WithContext(auth.NewContext(r.Context(), p)))
+		return next(ec)
+	}
+}
+
+func (c *Console) requireLogin(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(ec echo.Context) error {
+		if who(ec).Zero() {
+			return &problem.Error{Kind: problem.Unauthenticated}
+		}
+		return next(ec)
+	}
+}
+
+// who is logged in.
+func who(ec echo.Context) auth.Principal { return auth.FromContext(ec.Request().Context()) }

@@ -1,0 +1,214 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/views/groups"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+const groupsPerPage = 50
+
+// groupList filters in memory: an installation has tens of groups.
+func (c *Console) groupList(ec echo.Context) error {
+	ctx, p := ec.Request().Context(), who(ec)
+	f := link.ExecutorsFrom(ec.QueryParams())
+	f.Page = min(max(f.Page, 1), maxPage)
+	all, err := c.cfg.Manage.Groups.List(ctx, p)
+	if err != nil {
+		return err
+	}
+	page := groups.ListPage{Page: c.pageWithFlash(ec), Filter: f, CanEdit: p.Admin, AnyGroups: len(all) > 0}
+	var matching []db.Group
+	text := strings.ToLower(f.Text)
+	for _, g := range all {
+		if strings.Contains(strings.ToLower(g.AppName), text) || strings.Contains(strings.ToLower(g.Title), text) {
+			matching = append(matching, g)
+		}
+	}
+	page.Total = int64(len(matching))
+	from := min((f.Page-1)*groupsPerPage, len(matching))
+	for _, g := range matching[from:min(from+groupsPerPage, len(matching))] {
+		row, err := c.groupRow(ec, page.Page, p, g)
+		if err != nil {
+			return err
+		}
+		page.Rows = append(page.Rows, row)
+	}
+	page.Pager = pager(f.Page, groupsPerPage, page.Total, func(n int) string {
+		f.Page = n
+		return link.Executors(f)
+	})
+	return renderPart(ec, http.StatusOK, groups.List(page), ui.FragmentResults)
+}
+
+func (c *Console) groupRow(ec echo.Context, page layout.Page, p auth.Principal, g db.Group) (groups.Row, error) {
+	jobs, err := c.cfg.Manage.Groups.CountJobs(ec.Request().Context(), g.ID)
+	if err != nil {
+		return groups.Row{}, err
+	}
+	row := groups.Row{
+		ID: g.ID, AppName: g.AppName, Title: g.Title, Manual: g.AddressType == manage.AddressManual, Jobs: jobs,
+		Addresses: c.addresses(page, p, g), Updated: c.at(page, c.cfg.Manage.Groups.Updated(g)),
+	}
+	for _, a := range row.Addresses {
+		if a.State == groups.AddressOnline || a.State == groups.AddressLate {
+			row.Online++
+		}
+	}
+	return row, nil
+}
+
+// beatDue is when the next beat of an executor is overdue: they come every 30 s, and one may be on its way.
+const beatDue = 45 * time.Second
+
+func (c *Console) addresses(page layout.Page, p auth.Principal, g db.Group) []groups.Address {
+	var list []groups.Address
+	for _, a := range c.cfg.Manage.Groups.Addresses(p, g.ID) {
+		list = append(list, groups.Address{URL: a.Address, State: addressState(a, c.cfg.Now()), Beat: c.at(page, a.LastBeat)})
+	}
+	return list
+}
+
+func addressState(a scheduler.AddressState, now time.Time) groups.AddressState {
+	switch {
+	case a.LastBeat.IsZero():
+		return groups.AddressManual
+	case !a.Live:
+		return groups.AddressOffline
+	case now.Sub(a.LastBeat) > beatDue:
+		return groups.AddressLate
+	default:
+		return groups.AddressOnline
+	}
+}
+
+func (c *Console) groupNew(ec echo.Context) error {
+	if !who(ec).Admin {
+		return &problem.Error{Kind: problem.Forbidden}
+	}
+	return render(ec, http.StatusOK, groups.Form(groups.FormPage{Page: c.pageWithFlash(ec), Values: groups.FormValues{Type: groups.TypeAuto}}))
+}
+
+func (c *Console) groupEdit(ec echo.Context) error {
+	page, g, err := c.groupFormPage(ec)
+	if err != nil {
+		return err
+	}
+	page.Values = groups.FormValues{AppName: g.AppName, Title: g.Title, Type: groups.TypeAuto, Version: manage.GroupVersion(g)}
+	if g.AddressType == manage.AddressManual {
+		page.Values.Type, page.Values.Addresses = groups.TypeManual, strings.Join(manage.GroupAddressList(g), "\n")
+	}
+	return render(ec, http.StatusOK, groups.Form(page))
+}
+
+// groupFormPage is the form of the group that the path names, without its values.
+func (c *Console) groupFormPage(ec echo.Context) (groups.FormPage, db.Group, error) {
+	groupID, err := id(ec)
+	if err != nil {
+		return groups.FormPage{}, db.Group{}, err
+	}
+	p := who(ec)
+	if !p.Admin {
+		return groups.FormPage{}, db.Group{}, &problem.Error{Kind: problem.Forbidden}
+	}
+	g, err := c.cfg.Manage.Groups.Get(ec.Request().Context(), p, groupID)
+	if err != nil {
+		return groups.FormPage{}, db.Group{}, err
+	}
+	page := groups.FormPage{Page: c.pageWithFlash(ec), ID: groupID, Name: g.Title}
+	page.Addresses = c.addresses(page.Page, p, g)
+	return page, g, nil
+}
+
+func (c *Console) groupCreate(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	values := groupValues(ec)
+	if _, err := c.cfg.Manage.Groups.Create(ec.Request().Context(), who(ec), groupInput(values)); err != nil {
+		return c.groupFormAgain(ec, groups.FormPage{Page: c.Page(ec)}, values, err)
+	}
+	return c.goTo(ec, link.ExecutorsPath, done("groups.flash.created", "Name", values.Title))
+}
+
+func (c *Console) groupUpdate(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	page, _, err := c.groupFormPage(ec)
+	if err != nil {
+		return err
+	}
+	values := groupValues(ec)
+	if err := c.cfg.Manage.Groups.Update(ec.Request().Context(), who(ec), page.ID, groupInput(values)); err != nil {
+		return c.groupFormAgain(ec, page, values, err)
+	}
+	return c.goTo(ec, link.ExecutorsPath, done("groups.flash.saved", "Name", values.Title))
+}
+
+func groupValues(ec echo.Context) groups.FormValues {
+	return groups.FormValues{
+		AppName: formText(ec, groups.FieldAppName), Title: formText(ec, groups.FieldTitle), Type: formText(ec, groups.FieldType),
+		Addresses: formText(ec, groups.FieldAddresses), Version: formText(ec, groups.FieldVersion),
+	}
+}
+
+func groupInput(v groups.FormValues) manage.GroupInput {
+	return manage.GroupInput{AppName: v.AppName, Title: v.Title, Manual: v.Type == groups.TypeManual, Addresses: v.Addresses, Version: v.Version}
+}
+
+func (c *Console) groupFormAgain(ec echo.Context, page groups.FormPage, values groups.FormValues, err error) error {
+	errs, ok := fieldErrors(page.Page, err)
+	switch {
+	case ok:
+		page.Errors = errs
+	case problem.From(err).Kind == problem.Conflict:
+		page.Problem = problem.From(err).Text(page.Printer)
+	default:
+		return err
+	}
+	page.Values = values
+	return render(ec, http.StatusUnprocessableEntity, groups.Form(page))
+}
+
+func (c *Console) groupDeleteForm(ec echo.Context) error {
+	page, g, err := c.groupFormPage(ec)
+	if err != nil {
+		return err
+	}
+	ctx := ec.Request().Context()
+	jobs, err := c.cfg.Manage.Groups.CountJobs(ctx, g.ID)
+	if err != nil {
+		return err
+	}
+	all, err := c.cfg.Manage.Groups.CountAll(ctx)
+	if err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, groups.Delete(groups.DeletePage{
+		Page: page.Page, ID: g.ID, Title: g.Title, AppName: g.AppName, Jobs: jobs, Last: all == 1,
+	}), ui.FragmentDialog)
+}
+
+func (c *Console) groupDelete(ec echo.Context) error {
+	page, g, err := c.groupFormPage(ec)
+	if err != nil {
+		return err
+	}
+	if err := c.cfg.Manage.Groups.Delete(ec.Request().Context(), who(ec), page.ID); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.ExecutorsPath, done("groups.flash.deleted", "Name", g.Title))
+}

@@ -1,0 +1,269 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/cron"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+)
+
+// jobAction is a use case that takes a job and nothing else.
+type jobAction func(ctx context.Context, p auth.Principal, id int64) error
+
+func (c *Console) jobNew(ec echo.Context) error {
+	from, _ := strconv.ParseInt(ec.QueryParam("copy"), 10, 64)
+	values := jobs.FormValues{
+		Group: ec.QueryParam("group"), Author: who(ec).Name, ScheduleType: string(jobspec.ScheduleCron), Misfire: string(jobspec.MisfireDoNothing),
+		Route: string(jobspec.RouteFirst), Block: string(wire.BlockSerial), Glue: string(wire.GlueBean), Timeout: "0", Retries: "0",
+	}
+	page := jobs.FormPage{Page: c.pageWithFlash(ec)}
+	if from > 0 {
+		j, err := c.cfg.Manage.Jobs.Get(ec.Request().Context(), who(ec), from)
+		if err != nil {
+			return err
+		}
+		values = storedValues(j)
+		values.Version = ""
+		page.CopyOf, page.Name = from, j.JobDesc
+	}
+	return c.jobForm(ec, http.StatusOK, page, values)
+}
+
+func (c *Console) jobEdit(ec echo.Context) error {
+	jobID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	j, err := c.cfg.Manage.Jobs.Get(ec.Request().Context(), who(ec), jobID)
+	if err != nil {
+		return err
+	}
+	return c.jobForm(ec, http.StatusOK, jobs.FormPage{Page: c.pageWithFlash(ec), ID: jobID, Name: j.JobDesc}, storedValues(j))
+}
+
+func (c *Console) jobCreate(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	values := typedValues(ec)
+	in, faults := jobInput(values)
+	ctx, p := ec.Request().Context(), who(ec)
+	var jobID int64
+	err := faultsError(faults)
+	if err == nil {
+		jobID, err = c.cfg.Manage.Jobs.Create(ctx, p, in)
+	}
+	if err != nil {
+		return c.jobFormAgain(ec, jobs.FormPage{Page: c.Page(ec)}, values, err)
+	}
+	said := done("jobs.flash.created", "Name", in.Name)
+	if ec.FormValue(jobs.FieldStart) != "" && in.ScheduleType.Schedules() {
+		if err := c.cfg.Manage.Jobs.Start(ctx, p, jobID); err != nil {
+			// The job is there, stopped. Its form says what keeps it from starting.
+			problem := problem.From(err)
+			return c.goTo(ec, link.JobEdit(jobID), flash{Kind: layout.FlashError, Key: "jobs.flash.notstarted", Args: []string{"Reason", problem.Text(c.Page(ec).Printer)}})
+		}
+		said = done("jobs.flash.createdstarted", "Name", in.Name)
+	}
+	return c.goTo(ec, link.Jobs(link.JobFilter{}), said)
+}
+
+func (c *Console) jobUpdate(ec echo.Context) error {
+	jobID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	ctx, p := ec.Request().Context(), who(ec)
+	j, err := c.cfg.Manage.Jobs.Get(ctx, p, jobID)
+	if err != nil {
+		return err
+	}
+	values := typedValues(ec)
+	in, faults := jobInput(values)
+	if err = faultsError(faults); err == nil {
+		err = c.cfg.Manage.Jobs.Update(ctx, p, jobID, in)
+	}
+	if err != nil {
+		return c.jobFormAgain(ec, jobs.FormPage{Page: c.Page(ec), ID: jobID, Name: j.JobDesc}, values, err)
+	}
+	return c.goTo(ec, link.Jobs(link.JobFilter{}), done("jobs.flash.saved", "Name", in.Name))
+}
+
+// jobFormAgain shows a form again that was not accepted, with what was typed and why.
+func (c *Console) jobFormAgain(ec echo.Context, page jobs.FormPage, values jobs.FormValues, err error) error {
+	errs, ok := fieldErrors(page.Page, err)
+	switch {
+	case ok:
+		page.Errors = errs
+	case problem.From(err).Kind == problem.Conflict:
+		page.Problem = problem.From(err).Text(page.Printer)
+	default:
+		return err
+	}
+	return c.jobForm(ec, http.StatusUnprocessableEntity, page, values)
+}
+
+func (c *Console) jobForm(ec echo.Context, status int, page jobs.FormPage, values jobs.FormValues) error {
+	groups, err := c.groupTitles(ec)
+	if err != nil {
+		return err
+	}
+	selected, _ := strconv.ParseInt(values.Group, 10, 64)
+	if selected == 0 && len(groups.list) > 0 {
+		selected = groups.list[0].ID
+	}
+	page.Values, page.Groups, page.NoGroups = values, groups.options(selected), len(groups.list) == 0
+	page.Zone = page.Page.Zone
+	page.ScheduleTypes, page.Glues = texts(jobspec.AllScheduleTypes), texts(jobspec.AllGlues)
+	page.Routes, page.Misfires, page.Blocks = texts(jobspec.AllRoutes), texts(jobspec.AllMisfires), texts(jobspec.AllBlocks)
+	page.Preview = c.preview(page.Page, values.ScheduleType, conf(values))
+	return render(ec, status, jobs.Form(page))
+}
+
+func texts[T ~string](values []T) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
+	}
+	return list
+}
+
+// conf is the part of the schedule that its type asks for.
+func conf(v jobs.FormValues) string {
+	if t := jobspec.ScheduleType(v.ScheduleType); t == jobspec.ScheduleFixRate || t == jobspec.ScheduleFixDelay {
+		return v.Seconds
+	}
+	return v.Cron
+}
+
+func storedValues(j db.Job) jobs.FormValues {
+	v := jobs.FormValues{
+		Group: strconv.FormatInt(j.JobGroup, 10), Name: j.JobDesc, Author: string(j.Author), AlarmEmail: string(j.AlarmEmail),
+		ScheduleType: string(j.ScheduleType), Misfire: string(j.MisfireStrategy), Route: string(j.ExecutorRouteStrategy),
+		Block: string(j.ExecutorBlockStrategy), Glue: string(j.GlueType), Handler: string(j.ExecutorHandler), Param: string(j.ExecutorParam),
+		Source: string(j.GlueSource), Children: string(j.ChildJobIDs), Timeout: strconv.FormatInt(j.ExecutorTimeout, 10),
+		Retries: strconv.FormatInt(j.ExecutorFailRetryCount, 10), Version: manage.JobVersion(j),
+	}
+	switch j.ScheduleType {
+	case jobspec.ScheduleFixRate, jobspec.ScheduleFixDelay:
+		v.Seconds = string(j.ScheduleConf)
+	case jobspec.ScheduleCron, jobspec.ScheduleNone:
+		v.Cron = string(j.ScheduleConf)
+	default:
+		v.Cron = string(j.ScheduleConf)
+	}
+	return v
+}
+
+func typedValues(ec echo.Context) jobs.FormValues {
+	v := func(name string) string { return formText(ec, name) }
+	return jobs.FormValues{
+		Group: v(jobs.FieldGroup), Name: v(jobs.FieldName), Author: v(jobs.FieldAuthor), AlarmEmail: v(jobs.FieldAlarmEmail),
+		ScheduleType: v(jobs.FieldScheduleType), Cron: v(jobs.FieldCron), Seconds: v(jobs.FieldSeconds), Misfire: v(jobs.FieldMisfire),
+		Route: v(jobs.FieldRoute), Block: v(jobs.FieldBlock), Glue: v(jobs.FieldGlue), Handler: v(jobs.FieldHandler), Param: v(jobs.FieldParam),
+		Source: v(jobs.FieldSource), Remark: v(jobs.FieldRemark), Children: v(jobs.FieldChildren), Timeout: v(jobs.FieldTimeout),
+		Retries: v(jobs.FieldRetries), Version: v(jobs.FieldVersion),
+	}
+}
+
+// jobInput reads what was typed; the faults are the numbers that are none.
+func jobInput(v jobs.FormValues) (manage.JobInput, []problem.Field) {
+	var faults []problem.Field
+	number := func(name, text string, limit int) int {
+		if text == "" {
+			return 0
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			faults = append(faults, problem.Field{Name: name, Key: string(jobspec.CodeOutOfRange), Args: []any{"Min", 0, "Max", limit}})
+		}
+		return n
+	}
+	group, _ := strconv.ParseInt(v.Group, 10, 64) // 0 is no group, which the use case says
+	in := manage.JobInput{Group: group, Version: v.Version, Job: jobspec.Job{
+		Name: v.Name, Author: v.Author, AlarmEmail: v.AlarmEmail, ScheduleType: jobspec.ScheduleType(v.ScheduleType), ScheduleConf: conf(v),
+		Misfire: jobspec.Misfire(v.Misfire), Route: jobspec.Route(v.Route), Block: wire.Block(v.Block), Glue: wire.Glue(v.Glue),
+		Handler: v.Handler, Param: v.Param, GlueSource: v.Source, GlueRemark: v.Remark, ChildJobIDs: v.Children,
+		TimeoutSeconds: number(jobs.FieldTimeout, v.Timeout, jobspec.MaxTimeout), Retries: number(jobs.FieldRetries, v.Retries, jobspec.MaxRetries),
+	}}
+	if in.Misfire == "" {
+		in.Misfire = jobspec.MisfireDoNothing // its field is hidden for jobs without a schedule
+	}
+	return in, faults
+}
+
+func faultsError(faults []problem.Field) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	return problem.InvalidFields(faults...)
+}
+
+func (c *Console) schedulePreview(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	page := c.Page(ec)
+	v := typedValues(ec)
+	return render(ec, http.StatusOK, jobs.SchedulePreview(jobs.PreviewPage{Page: page, Preview: c.preview(page, v.ScheduleType, conf(v))}))
+}
+
+// preview says how a schedule is understood and when it is due next.
+func (c *Console) preview(page layout.Page, scheduleType, conf string) jobs.Preview {
+	t := jobspec.ScheduleType(scheduleType)
+	v := jobs.Preview{Zone: page.Zone}
+	if conf == "" || !t.Schedules() {
+		return v
+	}
+	if t == jobspec.ScheduleCron {
+		if e, err := cron.Parse(conf); err == nil {
+			if e.String() != conf {
+				v.Reading = e.String()
+			}
+			warnings := append(e.Warnings(), e.ClockChangeWarnings(c.cfg.Now(), c.cfg.Zone)...)
+			for _, w := range warnings {
+				v.Warnings = append(v.Warnings, warningText(page, w))
+			}
+		}
+	}
+	times, err := c.cfg.Manage.Jobs.Upcoming(t, conf, previewTimes)
+	if err != nil {
+		v.Error = err.Error()
+		if e, ok := jobspec.ScheduleError(err); ok {
+			v.Error = manage.SpecField(e).Text(page.Printer)
+		}
+		if _, eval := errors.AsType[*cron.EvalError](err); eval {
+			v.Warnings = nil // they say the same
+		}
+		return v
+	}
+	for _, at := range times {
+		v.Times = append(v.Times, jobs.NextTime{Time: c.at(page, at), Weekday: format.Weekday(page.Printer, at)})
+	}
+	return v
+}
+
+func warningText(page layout.Page, w cron.Warning) string {
+	args := []any{"Element", w.Element, "Understood", w.Understood, "Field", ""}
+	if w.Field != "" {
+		args[len(args)-1] = page.T("cron.field." + string(w.Field))
+	}
+	return page.T("cron.warning."+string(w.Code), args...)
+}

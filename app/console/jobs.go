@@ -1,0 +1,294 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// jobsPerPage and maxPage bound what a list reads.
+const (
+	jobsPerPage = 50
+	maxPage     = 100_000
+)
+
+func (c *Console) jobList(ec echo.Context) error {
+	ctx, p := ec.Request().Context(), who(ec)
+	f := link.JobsFrom(ec.QueryParams())
+	f.Page = min(max(f.Page, 1), maxPage)
+	groups, err := c.groupTitles(ec)
+	if err != nil {
+		return err
+	}
+	list, err := c.cfg.Manage.Jobs.List(ctx, p, manage.JobFilter{
+		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author,
+		Limit: jobsPerPage, Offset: (f.Page - 1) * jobsPerPage,
+	})
+	if err != nil {
+		return err
+	}
+	page := jobs.ListPage{
+		Page: c.pageWithFlash(ec), Filter: f, Groups: groups.options(f.Group), Total: list.Total, CanCreate: len(groups.list) > 0 || p.Admin,
+		AnyJobs: len(list.Jobs) > 0,
+	}
+	if !page.AnyJobs {
+		if page.AnyJobs, err = c.cfg.Manage.Jobs.Any(ctx, p); err != nil {
+			return err
+		}
+	}
+	for _, j := range list.Jobs {
+		page.Rows = append(page.Rows, c.jobRow(page.Page, p, groups, j, list.LastRuns))
+	}
+	page.Pager = pager(f.Page, jobsPerPage, list.Total, func(n int) string {
+		f.Page = n
+		return link.Jobs(f)
+	})
+	return renderPart(ec, http.StatusOK, jobs.List(page), ui.FragmentResults)
+}
+
+// pager leads to the pages beside a page of a numbered list.
+func pager(page, size int, total int64, address func(page int) string) ui.Pager {
+	var p ui.Pager
+	if page > 1 {
+		p.Previous = address(page - 1)
+	}
+	if int64(page)*int64(size) < total {
+		p.Next = address(page + 1)
+	}
+	return p
+}
+
+func jobStatus(state string) int64 {
+	switch state {
+	case link.JobRunning:
+		return int64(jobspec.StatusRunning)
+	case link.JobStopped:
+		return int64(jobspec.StatusStopped)
+	}
+	return manage.AnyStatus
+}
+
+func (c *Console) jobRow(page layout.Page, p auth.Principal, groups groupTitles, j db.ListJobsRow, last map[int64]db.ListRunsByIDRow) jobs.Row {
+	running := j.TriggerStatus == int64(jobspec.StatusRunning)
+	row := jobs.Row{
+		ID: j.ID, Name: j.JobDesc, GroupID: j.JobGroup, Group: groups.title(j.JobGroup), ScheduleType: string(j.ScheduleType),
+		Schedule: scheduleText(page, j.ScheduleType, string(j.ScheduleConf)), Glue: string(j.GlueType), Handler: string(j.ExecutorHandler),
+		Author: string(j.Author), Running: running, CanEdit: p.CanUseGroup(j.JobGroup), CanRun: p.CanUseGroup(j.JobGroup),
+	}
+	if running {
+		row.Next = c.at(page, fromMillis(j.TriggerNextTime))
+	}
+	if r, ok := last[j.ID]; ok {
+		facts := factsOfLast(r)
+		row.Last = jobs.LastRun{LogID: r.ID, State: facts.state(), At: c.at(page, facts.start(c.cfg.Pool))}
+		row.Failing = hasFailed(row.Last.State) && r.ExecutorFailRetryCount == 0
+	}
+	return row
+}
+
+func scheduleText(page layout.Page, t jobspec.ScheduleType, conf string) string {
+	switch t {
+	case jobspec.ScheduleCron:
+		return conf
+	case jobspec.ScheduleFixRate, jobspec.ScheduleFixDelay:
+		every, err := jobspec.Interval(conf)
+		if err != nil {
+			return conf
+		}
+		return page.T("jobs.every", "Span", format.Duration(page.Printer, every))
+	case jobspec.ScheduleNone:
+		return ""
+	default:
+		return conf
+	}
+}
+
+func (c *Console) jobStart(ec echo.Context) error {
+	return c.jobSwitch(ec, c.cfg.Manage.Jobs.Start, "jobs.flash.started")
+}
+
+func (c *Console) jobStop(ec echo.Context) error {
+	return c.jobSwitch(ec, c.cfg.Manage.Jobs.Stop, "jobs.flash.stopped")
+}
+
+// jobSwitch starts or stops a job. htmx gets the row anew, anybody else the list.
+func (c *Console) jobSwitch(ec echo.Context, do jobAction, key string) error {
+	jobID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	ctx, p := ec.Request().Context(), who(ec)
+	if err := do(ctx, p, jobID); err != nil {
+		return err
+	}
+	row, err := c.cfg.Manage.Jobs.Row(ctx, p, jobID)
+	if err != nil {
+		return err
+	}
+	said := done(key, "Name", row.JobDesc)
+	if !isPartial(ec.Request()) {
+		return c.goTo(ec, link.JobsPath, said)
+	}
+	groups, err := c.groupTitles(ec)
+	if err != nil {
+		return err
+	}
+	last, err := c.cfg.Manage.Jobs.LastRuns(ctx, []int64{jobID})
+	if err != nil {
+		return err
+	}
+	page := c.Page(ec)
+	page.Flashes = append(page.Flashes, said.drawn(page))
+	return render(ec, http.StatusOK, jobs.RowSwap(jobs.RowPage{Page: page, Row: c.jobRow(page, p, groups, row, last)}))
+}
+
+func (c *Console) jobDeleteForm(ec echo.Context) error {
+	jobID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	ctx := ec.Request().Context()
+	j, err := c.cfg.Manage.Jobs.Get(ctx, who(ec), jobID)
+	if err != nil {
+		return err
+	}
+	parents, err := c.cfg.Manage.Jobs.Parents(ctx, jobID)
+	if err != nil {
+		return err
+	}
+	last, err := c.cfg.Manage.Jobs.LastRuns(ctx, []int64{jobID})
+	if err != nil {
+		return err
+	}
+	page := jobs.DeletePage{
+		Page: c.Page(ec), ID: jobID, Name: j.JobDesc, Running: j.TriggerStatus == int64(jobspec.StatusRunning), Parents: parents,
+	}
+	if len(last) > 0 {
+		page.Runs = -1 // counting a long log would take longer than reading the question
+	}
+	return renderPart(ec, http.StatusOK, jobs.Delete(page), ui.FragmentDialog)
+}
+
+func (c *Console) jobDelete(ec echo.Context) error {
+	jobID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	ctx, p := ec.Request().Context(), who(ec)
+	j, err := c.cfg.Manage.Jobs.Get(ctx, p, jobID)
+	if err != nil {
+		return err
+	}
+	if err := c.cfg.Manage.Jobs.Delete(ctx, p, jobID); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.JobsPath, done("jobs.flash.deleted", "Name", j.JobDesc))
+}
+
+func (c *Console) jobRunForm(ec echo.Context) error {
+	jobID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	j, err := c.cfg.Manage.Jobs.Get(ec.Request().Context(), who(ec), jobID)
+	if err != nil {
+		return err
+	}
+	page := c.runOncePage(ec, j)
+	page.Param = string(j.ExecutorParam)
+	return renderPart(ec, http.StatusOK, jobs.RunOnce(page), ui.FragmentDialog)
+}
+
+func (c *Console) runOncePage(ec echo.Context, j db.Job) jobs.RunPage {
+	page := jobs.RunPage{Page: c.Page(ec), ID: j.ID, Name: j.JobDesc}
+	for _, a := range c.cfg.Manage.Groups.Addresses(who(ec), j.JobGroup) {
+		if a.Live || a.LastBeat.IsZero() {
+			page.Online = append(page.Online, a.Address)
+		}
+	}
+	return page
+}
+
+// jobRun runs a job once and leads to the run, whose output can be followed there.
+func (c *Console) jobRun(ec echo.Context) error {
+	jobID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	ctx, p := ec.Request().Context(), who(ec)
+	j, err := c.cfg.Manage.Jobs.Get(ctx, p, jobID)
+	if err != nil {
+		return err
+	}
+	param, addresses := formText(ec, jobs.FieldParam), formText(ec, jobs.FieldAddresses)
+	ids, err := c.cfg.Manage.Jobs.Trigger(ctx, p, jobID, manage.RunInput{Param: &param, Addresses: addresses, Type: jobspec.TriggerManual})
+	if err != nil {
+		page := c.runOncePage(ec, j)
+		errs, ok := fieldErrors(page.Page, err)
+		if !ok {
+			return err
+		}
+		page.Param, page.Addresses, page.Errors = param, addresses, errs
+		return renderPart(ec, http.StatusUnprocessableEntity, jobs.RunOnce(page), ui.FragmentDialog)
+	}
+	if len(ids) == 1 {
+		return c.goTo(ec, link.Run(ids[0]), done("jobs.flash.triggered", "Name", j.JobDesc))
+	}
+	return c.goTo(ec, link.RunsOfJob(j.JobGroup, jobID), done("jobs.flash.broadcast", "Name", j.JobDesc, "N", strconv.Itoa(len(ids))))
+}
+
+// groupTitles are the groups somebody may use, for pick lists and for the titles beside jobs and runs.
+type groupTitles struct {
+	list []db.Group
+	byID map[int64]string
+}
+
+func (c *Console) groupTitles(ec echo.Context) (groupTitles, error) {
+	list, err := c.cfg.Manage.Groups.List(ec.Request().Context(), who(ec))
+	if err != nil {
+		return groupTitles{}, err
+	}
+	g := groupTitles{list: list, byID: make(map[int64]string, len(list))}
+	for _, group := range list {
+		g.byID[group.ID] = group.Title
+	}
+	return g, nil
+}
+
+// title is a group's title; one that is gone has only its number.
+func (g groupTitles) title(id int64) string {
+	if title, ok := g.byID[id]; ok {
+		return title
+	}
+	return "#" + strconv.FormatInt(id, 10)
+}
+
+func (g groupTitles) options(selected int64) []ui.Option {
+	options := make([]ui.Option, len(g.list))
+	for i, group := range g.list {
+		label := group.Title
+		if !strings.EqualFold(group.Title, group.AppName) {
+			label += " (" + group.AppName + ")"
+		}
+		options[i] = ui.Option{Value: strconv.FormatInt(group.ID, 10), Label: label, Selected: group.ID == selected}
+	}
+	return options
+}
+
+// previewTimes is how many coming times a form shows.
+const previewTimes = 8

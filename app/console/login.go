@@ -1,0 +1,87 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/login"
+)
+
+func (c *Console) loginForm(ec echo.Context) error {
+	next := problem.LocalPath(ec.QueryParam(login.FieldNext))
+	if !who(ec).Zero() {
+		return ec.Redirect(http.StatusSeeOther, cmp.Or(next, link.Root))
+	}
+	return render(ec, http.StatusOK, login.Form(login.Page{
+		Page: c.pageWithFlash(ec), Next: next, FirstTime: c.cfg.FirstTime(ec.Request().Context()),
+	}))
+}
+
+func (c *Console) login(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	form := login.Page{
+		Page: c.Page(ec), Name: ec.FormValue(login.FieldName), Remember: ec.FormValue(login.FieldRemember) != "",
+		Next: problem.LocalPath(ec.FormValue(login.FieldNext)),
+	}
+	ctx := ec.Request().Context()
+	p, err := c.cfg.Logins.Check(ctx, form.Name, ec.FormValue(login.FieldPassword), ec.RealIP())
+	status := http.StatusUnprocessableEntity
+	switch {
+	case errors.Is(err, auth.ErrTooManyLogins):
+		status, form.Error = http.StatusTooManyRequests, form.T("login.error.toomany")
+		ec.Response().Header().Set("Retry-After", "30")
+	case errors.Is(err, auth.ErrWrongLogin):
+		form.Error = form.T("login.error.wrong")
+	case err != nil:
+		return err
+	default:
+		if err := c.cfg.Sessions.Open(ec.Response(), ec.Request(), p, form.Remember, ec.RealIP()); err != nil {
+			return err
+		}
+		c.cfg.LoggedIn(ctx)
+		return ec.Redirect(http.StatusSeeOther, cmp.Or(form.Next, link.Root))
+	}
+	c.cfg.Logger.Info("login refused", "remote", ec.RealIP(), "error", err)
+	form.FirstTime = c.cfg.FirstTime(ctx)
+	return render(ec, status, login.Form(form))
+}
+
+func (c *Console) logout(ec echo.Context) error {
+	if err := c.cfg.Sessions.Close(ec.Response(), ec.Request()); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.Login, done("login.out"))
+}
+
+// preferenceLife is how long a browser remembers its language and theme.
+const preferenceLife = 365 * 24 * time.Hour
+
+// preferences keeps a language or a theme in the browser; they belong to it and not to the user.
+func (c *Console) preferences(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	r := ec.Request()
+	if lang := ec.FormValue(layout.FieldLang); lang != "" {
+		ec.SetCookie(ownCookie(r, layout.FieldLang, c.cfg.Catalogue.Match(lang, ""), preferenceLife))
+	}
+	if theme := ec.FormValue(layout.FieldTheme); theme != "" {
+		ec.SetCookie(ownCookie(r, layout.FieldTheme, string(layout.ThemeFrom(theme)), preferenceLife))
+	}
+	next := cmp.Or(problem.LocalPath(ec.FormValue(layout.FieldNext)), link.Root)
+	if isPartial(r) {
+		ec.Response().Header().Set("HX-Redirect", next)
+		return ec.NoContent(http.StatusNoContent)
+	}
+	return ec.Redirect(http.StatusSeeOther, next)
+}

@@ -1,0 +1,171 @@
+package console
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+)
+
+// Page is the frame of a request: its language, its theme, its user. It works without a session too, for error pages.
+func (c *Console) Page(ec echo.Context) layout.Page {
+	r, p := ec.Request(), who(ec)
+	page := layout.Page{
+		Printer: c.cfg.Catalogue.Printer(c.cfg.Catalogue.Match(cookieValue(r, layout.FieldLang), r.Header.Get("Accept-Language"))),
+		Theme:   layout.ThemeFrom(cookieValue(r, layout.FieldTheme)),
+		Path:    r.URL.RequestURI(),
+		User:    layout.User{Name: p.Name, Admin: p.Admin},
+		Zone:    zoneName(c.cfg.Zone, c.cfg.Now()),
+	}
+	if !p.Zero() {
+		page.Version = c.cfg.Version // strangers need not know how old the program is
+	}
+	return page
+}
+
+// pageWithFlash is Page with the message that the redirect before this request left.
+func (c *Console) pageWithFlash(ec echo.Context) layout.Page {
+	page := c.Page(ec)
+	if f, ok := c.takeFlash(ec); ok {
+		page.Flashes = append(page.Flashes, f.drawn(page))
+	}
+	return page
+}
+
+func cookieValue(r *http.Request, name string) string {
+	cookie, err := r.Cookie(name)
+	if err != nil {
+		return ""
+	}
+	return cookie.Value
+}
+
+// isPartial says that htmx wants the changing part alone. A boosted link and a restored history entry want whole pages.
+func isPartial(r *http.Request) bool {
+	h := r.Header
+	return h.Get("HX-Request") == "true" && h.Get("HX-Boosted") != "true" && h.Get("HX-History-Restore-Request") != "true"
+}
+
+// render draws into a buffer first, so that a template's error is still a clean answer.
+func render(ec echo.Context, status int, component templ.Component) error {
+	var buf bytes.Buffer
+	if err := component.Render(ec.Request().Context(), &buf); err != nil {
+		return fmt.Errorf("render page: %w", err)
+	}
+	ec.Response().Header().Add("Vary", "HX-Request")
+	return ec.HTMLBlob(status, buf.Bytes())
+}
+
+// renderPart draws the whole page, or for htmx only its named fragment.
+func renderPart(ec echo.Context, status int, component templ.Component, fragment string) error {
+	if !isPartial(ec.Request()) {
+		return render(ec, status, component)
+	}
+	var buf bytes.Buffer
+	if err := templ.RenderFragments(ec.Request().Context(), &buf, component, fragment); err != nil {
+		return fmt.Errorf("render fragment: %w", err)
+	}
+	ec.Response().Header().Add("Vary", "HX-Request")
+	return ec.HTMLBlob(status, buf.Bytes())
+}
+
+// goTo ends a form that succeeded: the browser goes on to a page and finds the message there.
+func (c *Console) goTo(ec echo.Context, to string, f flash) error {
+	if err := c.leaveFlash(ec, f); err != nil {
+		return err
+	}
+	if isPartial(ec.Request()) {
+		ec.Response().Header().Set("HX-Redirect", to)
+		return ec.NoContent(http.StatusNoContent)
+	}
+	return ec.Redirect(http.StatusSeeOther, to)
+}
+
+// id reads the number in the path. Something else names nothing that exists.
+func id(ec echo.Context) (int64, error) {
+	n, err := strconv.ParseInt(ec.Param("id"), 10, 64)
+	if err != nil || n < 1 {
+		return 0, echo.ErrNotFound
+	}
+	return n, nil
+}
+
+// formText reads a field as it was typed. Browsers send line ends as CR LF, which no script and no comparison wants.
+func formText(ec echo.Context, name string) string {
+	return strings.ReplaceAll(ec.FormValue(name), "\r\n", "\n")
+}
+
+// parseForm reads a posted form whole, so that one that is too large is refused as such.
+func parseForm(ec echo.Context) error {
+	if err := ec.Request().ParseForm(); err != nil {
+		p := problem.From(err)
+		if p.Kind == problem.Internal {
+			p = (&problem.Error{Kind: problem.Malformed}).Because(err)
+		}
+		return p
+	}
+	return nil
+}
+
+// fieldErrors are a problem's faults by field, in the page's language. ok is false for a problem that is no matter of the
+// form's values.
+func fieldErrors(page layout.Page, err error) (errs map[string]string, ok bool) {
+	p := problem.From(err)
+	if p.Kind != problem.Invalid || len(p.Fields) == 0 {
+		return nil, false
+	}
+	errs = make(map[string]string, len(p.Fields))
+	for _, f := range p.Fields {
+		if _, first := errs[f.Name]; !first {
+			errs[f.Name] = f.Text(page.Printer)
+		}
+	}
+	return errs, true
+}
+
+// at is an instant in the installation's zone, ready to print.
+func (c *Console) at(page layout.Page, t time.Time) format.Time {
+	if t.IsZero() {
+		return format.Time{}
+	}
+	return format.At(page.Printer, t.In(c.cfg.Zone), c.cfg.Now())
+}
+
+// fromMillis is an instant of a BIGINT column, in which 0 stands for none.
+func fromMillis(ms int64) time.Time {
+	if ms <= 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}
+
+// zoneName names a zone for people. The process's own has no name but "Local".
+func zoneName(zone *time.Location, now time.Time) string {
+	if zone.String() != "Local" {
+		return zone.String()
+	}
+	name, _ := now.In(zone).Zone()
+	offset := now.In(zone).Format("UTC-07:00")
+	if name == "UTC" || strings.HasPrefix(name, "+") || strings.HasPrefix(name, "-") {
+		return offset
+	}
+	return name + " (" + offset + ")"
+}
+
+// ownCookie is a cookie of a preference.
+func ownCookie(r *http.Request, name, value string, life time.Duration) *http.Cookie {
+	return &http.Cookie{
+		Name: name, Value: value, Path: "/", MaxAge: int(life / time.Second), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: auth.IsHTTPS(r),
+	}
+}

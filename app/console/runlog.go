@@ -1,0 +1,149 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/runs"
+)
+
+const (
+	// firstLines bounds the output that is drawn into the page itself; a stream or the download has the rest.
+	firstLines = 5000
+	// firstWait bounds how long the page waits for an executor that may be away.
+	firstWait = 2 * time.Second
+	// downloadLines bounds a download; executors bound a run's log long before.
+	downloadLines = 10_000_000
+)
+
+func (c *Console) runDetail(ec echo.Context) error {
+	logID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	ctx, p := ec.Request().Context(), who(ec)
+	r, err := c.cfg.Manage.Runs.Get(ctx, p, logID)
+	if err != nil {
+		return err
+	}
+	page := runs.DetailPage{Page: c.pageWithFlash(ec)}
+	if page.Story, err = c.storyOf(ctx, page.Page, p, r); err != nil {
+		return err
+	}
+	page.Log = c.firstLog(ctx, page.Page, p, r)
+	page.Live = page.Story.State.Open() || page.Log.Status == runs.LogLive
+	return render(ec, http.StatusOK, runs.Detail(page))
+}
+
+// firstLog reads a run's output as far as it goes into the page.
+func (c *Console) firstLog(ctx context.Context, page layout.Page, p auth.Principal, r db.Run) runs.Log {
+	log := runs.Log{Status: runs.LogNone, First: 1, Next: 1}
+	if !hasOutput(r) {
+		if r.TriggerCode == 0 {
+			log.Status = runs.LogLive
+		}
+		return log
+	}
+	ctx, cancel := context.WithTimeout(ctx, firstWait)
+	defer cancel()
+	log.Status = runs.LogLive
+	for {
+		piece, err := c.cfg.Manage.Runs.ReadLog(ctx, p, r.ID, log.Next)
+		if err != nil {
+			if len(log.Lines) == 0 && r.HandleCode != 0 {
+				log.Status = runs.LogUnavailable
+			}
+			log.Note = problem.From(err).Text(page.Printer)
+			return log
+		}
+		lines, next := logLines(piece, log.Next)
+		log.Lines, log.Next = append(log.Lines, lines...), next
+		switch {
+		case piece.IsEnd && r.HandleCode != 0:
+			log.Status = runs.LogComplete
+			return log
+		case len(lines) == 0 || len(log.Lines) >= firstLines:
+			return log
+		}
+	}
+}
+
+// logLines cuts a piece of output into lines and says which line to ask for next. Executors of the newer releases answer
+// line 0 when there is nothing new (spec §4.14).
+func logLines(piece wire.LogResult, from int) (lines []string, next int) {
+	if piece.ToLineNum < from || piece.LogContent == "" {
+		return nil, from
+	}
+	lines = strings.Split(strings.TrimSuffix(piece.LogContent, "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimSuffix(line, "\r")
+	}
+	return lines, piece.ToLineNum + 1
+}
+
+// runLog is a run's output from a line on: lines for the page, or the whole of it as a file.
+func (c *Console) runLog(ec echo.Context) error {
+	logID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	from, err := strconv.Atoi(ec.QueryParam("from"))
+	if err != nil || from < 1 {
+		from = 1
+	}
+	if ec.QueryParam("download") != "" {
+		return c.downloadLog(ec, logID, from)
+	}
+	piece, err := c.cfg.Manage.Runs.ReadLog(ec.Request().Context(), who(ec), logID, from)
+	if err != nil {
+		return err
+	}
+	page := runs.LogPage{Page: c.Page(ec), LogID: logID, Log: runs.Log{Status: runs.LogLive, First: from}}
+	page.Log.Lines, page.Log.Next = logLines(piece, from)
+	if piece.IsEnd {
+		page.Log.Status = runs.LogComplete
+	}
+	return render(ec, http.StatusOK, runs.LogChunk(page))
+}
+
+// downloadLog writes the output as it comes, so that a long one needs no memory.
+func (c *Console) downloadLog(ec echo.Context, logID int64, from int) error {
+	ctx, p := ec.Request().Context(), who(ec)
+	w := ec.Response()
+	deadline := http.NewResponseController(w)
+	for from <= downloadLines {
+		piece, err := c.cfg.Manage.Runs.ReadLog(ctx, p, logID, from)
+		if err != nil {
+			if w.Committed {
+				_, err = fmt.Fprintf(w, "\n[%s]\n", problem.From(err).Text(c.Page(ec).Printer))
+			}
+			return err
+		}
+		if !w.Committed {
+			w.Header().Set(echo.HeaderContentType, "text/plain; charset=utf-8")
+			w.Header().Set(echo.HeaderContentDisposition, `attachment; filename="run-`+strconv.FormatInt(logID, 10)+`.log"`)
+			w.WriteHeader(http.StatusOK)
+		}
+		lines, next := logLines(piece, from)
+		if len(lines) == 0 {
+			return nil
+		}
+		_ = deadline.SetWriteDeadline(c.cfg.Now().Add(writeWait)) // a recorder in a test has none
+		if _, err := w.Write([]byte(strings.Join(lines, "\n") + "\n")); err != nil {
+			return nil // the browser gave up
+		}
+		from = next
+	}
+	return nil
+}

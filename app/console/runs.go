@@ -1,0 +1,222 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/runs"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+const runsPerPage = 50
+
+// lateAfter is the lateness that gets a colour.
+const lateAfter = time.Second
+
+func (c *Console) runList(ec echo.Context) error {
+	ctx, p := ec.Request().Context(), who(ec)
+	f := link.RunsFrom(ec.QueryParams())
+	page := runs.ListPage{Page: c.pageWithFlash(ec), Filter: f}
+	groups, err := c.groupTitles(ec)
+	if err != nil {
+		return err
+	}
+	page.Groups = groups.options(f.Group)
+	names, err := c.cfg.Manage.Jobs.Names(ctx, p, f.Group)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		page.Jobs = append(page.Jobs, ui.Option{Value: strconv.FormatInt(n.ID, 10), Label: n.JobDesc, Selected: n.ID == f.Job})
+	}
+	list, err := c.cfg.Manage.Runs.List(ctx, p, c.runFilter(f))
+	if err != nil {
+		return err
+	}
+	if page.Rows, err = c.runRows(ctx, page.Page, p, groups, list.Runs); err != nil {
+		return err
+	}
+	if n := len(list.Runs); n > 0 {
+		newer, older := f, f
+		newer.Before, newer.After = 0, list.Runs[0].ID
+		older.Before, older.After = list.Runs[n-1].ID, 0
+		if list.Newer {
+			page.Pager.Previous = link.Runs(newer)
+		}
+		if list.Older {
+			page.Pager.Next = link.Runs(older)
+		}
+	}
+	page.Live = isLive(f)
+	if page.AnyRuns = len(list.Runs) > 0; !page.AnyRuns {
+		if page.AnyRuns, err = c.cfg.Manage.Runs.Any(ctx); err != nil {
+			return err
+		}
+	}
+	component := runs.List(page)
+	if isPartial(ec.Request()) {
+		component = runs.ListFragment(page)
+	}
+	return render(ec, http.StatusOK, component)
+}
+
+// isLive says whether new runs can appear on top of a list.
+func isLive(f link.RunFilter) bool {
+	return f.Before == 0 && f.After == 0 && f.Range != link.RangeYesterday && (f.Range != link.RangeCustom || f.To == "")
+}
+
+func (c *Console) runFilter(f link.RunFilter) manage.RunFilter {
+	out := manage.RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Before: f.Before, After: f.After, Limit: runsPerPage}
+	switch f.Result {
+	case link.ResultSuccess:
+		out.Result = manage.Succeeded
+	case link.ResultFailed:
+		out.Result = manage.Failed
+	case link.ResultRunning:
+		out.Result = manage.Open
+	}
+	out.Since, out.Until = timeRange(f, c.cfg.Now().In(c.cfg.Zone))
+	return out
+}
+
+// timeRange is what a range of the filter means now; a zero time is no bound. A custom bound that cannot be read is none.
+func timeRange(f link.RunFilter, now time.Time) (since, until time.Time) {
+	midnight := func(daysAgo int) time.Time {
+		return time.Date(now.Year(), now.Month(), now.Day()-daysAgo, 0, 0, 0, 0, now.Location())
+	}
+	name := f.Range
+	if name == "" {
+		name = link.RangeDefault
+	}
+	switch name {
+	case link.RangeHour:
+		return now.Add(-time.Hour), time.Time{}
+	case link.RangeDay:
+		return now.Add(-24 * time.Hour), time.Time{}
+	case link.RangeToday:
+		return midnight(0), time.Time{}
+	case link.RangeYesterday:
+		return midnight(1), midnight(0).Add(-time.Second)
+	case link.RangeWeek:
+		return now.AddDate(0, 0, -7), time.Time{}
+	case link.RangeMonth:
+		return now.AddDate(0, 0, -30), time.Time{}
+	case link.RangeCustom:
+		return localTime(f.From, now.Location(), 0), localTime(f.To, now.Location(), 59*time.Second)
+	}
+	return time.Time{}, time.Time{}
+}
+
+// localTime reads a browser's datetime-local field, which knows minutes; rest is added to include the whole minute.
+func localTime(text string, zone *time.Location, rest time.Duration) time.Time {
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
+			if layout == "2006-01-02T15:04" {
+				t = t.Add(rest)
+			}
+			return t
+		}
+	}
+	return time.Time{}
+}
+
+// runRows draws runs with the names of their jobs.
+func (c *Console) runRows(ctx context.Context, page layout.Page, p auth.Principal, groups groupTitles, list []db.ListRunsRow) ([]runs.Row, error) {
+	ids := make([]int64, len(list))
+	for i, r := range list {
+		ids[i] = r.JobID
+	}
+	names, err := c.cfg.Manage.Jobs.ByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]runs.Row, len(list))
+	for i, r := range list {
+		rows[i] = c.runRow(page, p, factsOf(r), runs.Row{
+			LogID: r.ID, JobID: r.JobID, JobName: names[r.JobID].JobDesc, GroupID: r.JobGroup, Group: groups.title(r.JobGroup),
+			Trigger: string(r.TriggerType), Shard: shardText(string(r.ExecutorShardingParam)), Address: string(r.ExecutorAddress),
+		})
+	}
+	return rows, nil
+}
+
+// runRow adds to a row what follows from its facts.
+func (c *Console) runRow(page layout.Page, p auth.Principal, f runFacts, row runs.Row) runs.Row {
+	row.State = f.state()
+	row.At = c.at(page, f.start(c.cfg.Pool))
+	row.Message = f.message()
+	row.CanKill = row.State == ui.StateSent && p.CanUseGroup(row.GroupID)
+	if f.planned > 0 && f.sent > 0 {
+		late := time.Duration(f.sent-f.planned) * time.Millisecond
+		row.Lateness, row.Late = format.Delta(page.Printer, late), late > lateAfter
+	}
+	began, end := f.span(c.cfg.Pool)
+	switch {
+	case began.IsZero() || f.triggerCode != 200:
+	case !end.IsZero():
+		row.Duration = format.Duration(page.Printer, max(0, end.Sub(began)))
+	default:
+		row.Duration = format.Duration(page.Printer, max(0, c.cfg.Now().Sub(began)))
+	}
+	return row
+}
+
+// shardText turns the stored "0/3", which counts from 0, into what people say.
+func shardText(stored string) string {
+	index, total, ok := strings.Cut(stored, "/")
+	n, err := strconv.Atoi(strings.TrimSpace(index))
+	if !ok || err != nil {
+		return ""
+	}
+	return strconv.Itoa(n+1) + "/" + strings.TrimSpace(total)
+}
+
+func (c *Console) runKillForm(ec echo.Context) error {
+	page, err := c.killPage(ec)
+	if err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, runs.Kill(page), ui.FragmentDialog)
+}
+
+func (c *Console) killPage(ec echo.Context) (runs.KillPage, error) {
+	logID, err := id(ec)
+	if err != nil {
+		return runs.KillPage{}, err
+	}
+	page := runs.KillPage{Page: c.Page(ec)}
+	story, err := c.story(ec.Request().Context(), page.Page, who(ec), logID)
+	page.Row = story.Row
+	return page, err
+}
+
+// runKill ends a run. That the executor cannot be asked is said in the dialog, where it can be tried again.
+func (c *Console) runKill(ec echo.Context) error {
+	page, err := c.killPage(ec)
+	if err != nil {
+		return err
+	}
+	err = c.cfg.Manage.Runs.Kill(ec.Request().Context(), who(ec), page.Row.LogID)
+	if err == nil {
+		return c.goTo(ec, link.Run(page.Row.LogID), done("runs.flash.killed", "ID", strconv.FormatInt(page.Row.LogID, 10)))
+	}
+	switch p := problem.From(err); p.Kind {
+	case problem.Executor, problem.Conflict:
+		page.Problem = p.Text(page.Printer)
+		return renderPart(ec, http.StatusUnprocessableEntity, runs.Kill(page), ui.FragmentDialog)
+	default:
+		return err
+	}
+}

@@ -1,0 +1,182 @@
+package console
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/runs"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// story is everything known about a run except its output.
+func (c *Console) story(ctx context.Context, page layout.Page, p auth.Principal, logID int64) (runs.Story, error) {
+	r, err := c.cfg.Manage.Runs.Get(ctx, p, logID)
+	if err != nil {
+		return runs.Story{}, err
+	}
+	return c.storyOf(ctx, page, p, r)
+}
+
+func (c *Console) storyOf(ctx context.Context, page layout.Page, p auth.Principal, r db.Run) (runs.Story, error) {
+	facts := factsOfRun(r)
+	sendNotes := notes(facts.triggerNote)
+	follows, err := c.cfg.Manage.Runs.ByID(ctx, p, followers(plainText(facts.handleNote)+"\n"+plainText(facts.triggerNote)))
+	if err != nil {
+		return runs.Story{}, err
+	}
+	jobIDs := []int64{r.JobID}
+	for _, f := range follows {
+		jobIDs = append(jobIDs, f.JobID)
+	}
+	jobs, err := c.cfg.Manage.Jobs.ByID(ctx, jobIDs)
+	if err != nil {
+		return runs.Story{}, err
+	}
+	job, exists := jobs[r.JobID]
+	group := "#" + strconv.FormatInt(r.JobGroup, 10)
+	if g, err := c.cfg.Manage.Groups.Get(ctx, p, r.JobGroup); err == nil {
+		group = g.Title
+	}
+	story := runs.Story{
+		Row: c.runRow(page, p, facts, runs.Row{
+			LogID: r.ID, JobID: r.JobID, JobName: job.JobDesc, GroupID: r.JobGroup, Group: group, Trigger: string(r.TriggerType),
+			Shard: shardText(string(r.ExecutorShardingParam)), Address: facts.address,
+		}),
+		Handler: string(r.ExecutorHandler), Glue: string(job.GlueType), Param: string(r.ExecutorParam),
+		Planned: c.at(page, facts.start(c.cfg.Pool)), RetriesLeft: int(r.ExecutorFailRetryCount), OriginID: r.OriginLogID,
+		SendNote: noteLines(page.Printer, sendNotes), ResultNote: noteLines(page.Printer, notes(facts.handleNote)),
+		CanRun: exists && p.CanUseGroup(job.JobGroup), JobGone: !exists,
+	}
+	for _, f := range follows {
+		story.Follows = append(story.Follows, runs.Follow{
+			LogID: f.ID, Trigger: string(f.TriggerType), JobName: jobs[f.JobID].JobDesc, State: factsOfLast(f).state(),
+		})
+	}
+	story.Steps = c.steps(page, facts, sendNotes, story.State)
+	story.Advice = advice(page, story)
+	return story, nil
+}
+
+// steps draws the timeline: planned, claimed, routed, sent, answered, called back.
+func (c *Console) steps(page layout.Page, f runFacts, sending []note, state ui.State) []runs.Step {
+	planned := f.start(c.cfg.Pool)
+	sent := fromMillis(f.sent)
+	began, end := f.span(c.cfg.Pool)
+	if sent.IsZero() {
+		sent = began
+	}
+	took, took1 := answerTook(noteOf(sending, "sent"))
+	steps := make([]runs.Step, 0, len(runs.Steps()))
+	var before time.Time
+	add := func(name string, state runs.StepState, at time.Time, detail string) {
+		s := runs.Step{Name: name, State: state, Detail: detail}
+		if !at.IsZero() {
+			s.At = format.Clock(at.In(c.cfg.Zone))
+			if !before.IsZero() {
+				s.Delta = format.Delta(page.Printer, at.Sub(before))
+			}
+			before = at
+		}
+		steps = append(steps, s)
+	}
+	add(runs.StepPlanned, runs.StepDone, planned, noteOf(sending, "late"))
+	claimed := ""
+	if admin := noteOf(sending, "admin"); admin != "" {
+		claimed = page.T("runs.step.by", "Name", admin)
+	}
+	add(runs.StepClaimed, runs.StepDone, time.Time{}, claimed)
+	// Until it is sent, where a run stands is known to the admin that holds it alone.
+	routed, sentState, answered, back := runs.StepPending, runs.StepPending, runs.StepPending, runs.StepPending
+	var detail struct{ routed, sent, answered, back string }
+	detail.routed = strings.TrimSpace(noteValueOf(page, sending, "route strategy") + " " + f.address)
+	switch state {
+	case ui.StateWaiting:
+		routed = runs.StepActive
+		if f.address != "" {
+			routed, sentState = runs.StepDone, runs.StepActive
+		}
+	case ui.StateSkipped:
+		routed, sentState, answered, back = runs.StepSkipped, runs.StepSkipped, runs.StepSkipped, runs.StepSkipped
+		detail.routed = ""
+	case ui.StateSendFailed:
+		routed, sentState, answered, back = runs.StepDone, runs.StepFailed, runs.StepSkipped, runs.StepSkipped
+		if f.address == "" {
+			routed, sentState = runs.StepFailed, runs.StepSkipped
+		}
+		detail.sent = f.result()
+	case ui.StateSent:
+		routed, sentState, answered, back = runs.StepDone, runs.StepDone, runs.StepDone, runs.StepActive
+	case ui.StateSuccess:
+		routed, sentState, answered, back = runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone
+	case ui.StateFailed, ui.StateTimeout, ui.StateKilled, ui.StateLost:
+		routed, sentState, answered, back = runs.StepDone, runs.StepDone, runs.StepDone, runs.StepFailed
+	}
+	if f.handleCode != 0 {
+		detail.back = strconv.FormatInt(f.handleCode, 10)
+	}
+	if answered == runs.StepDone {
+		detail.answered = f.result()
+	}
+	add(runs.StepRouted, routed, time.Time{}, detail.routed)
+	add(runs.StepSent, sentState, sent, detail.sent)
+	answeredAt := time.Time{}
+	if took1 && !sent.IsZero() && answered == runs.StepDone {
+		answeredAt = sent.Add(took)
+	}
+	add(runs.StepAnswered, answered, answeredAt, detail.answered)
+	add(runs.StepCalledBack, back, end, detail.back)
+	return steps
+}
+
+func noteValueOf(page layout.Page, list []note, key string) string {
+	value := noteOf(list, key)
+	if value == "" {
+		return ""
+	}
+	return noteValue(page.Printer, note{key, value})
+}
+
+// answerTook reads how long the executor took to accept, from "15:04:05.000 (12 ms)".
+func answerTook(sent string) (time.Duration, bool) {
+	_, rest, ok := strings.Cut(sent, " (")
+	if !ok {
+		return 0, false
+	}
+	ms, err := strconv.ParseInt(strings.TrimSuffix(rest, " ms)"), 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	return time.Duration(ms) * time.Millisecond, true
+}
+
+// advice is what an operator may do about an outcome.
+func advice(page layout.Page, s runs.Story) string {
+	switch s.State {
+	case ui.StateSendFailed:
+		if s.Address == "" {
+			return page.T("advice.noexecutor", "Group", s.Group)
+		}
+		return page.T("advice.sendfailed", "Address", s.Address)
+	case ui.StateTimeout:
+		return page.T("advice.timeout")
+	case ui.StateLost:
+		return page.T("advice.lost", "Address", s.Address)
+	case ui.StateSkipped:
+		return page.T("advice.skipped")
+	case ui.StateWaiting, ui.StateSent, ui.StateSuccess, ui.StateFailed, ui.StateKilled:
+		return ""
+	}
+	return ""
+}
+
+// hasOutput says whether an executor may have output of a run.
+func hasOutput(r db.Run) bool {
+	return r.ExecutorAddress != "" && (r.TriggerCode == wire.CodeSuccess || r.HandleCode != 0)
+}

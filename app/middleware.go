@@ -1,0 +1,73 @@
+package app
+
+import (
+	"crypto/rand"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/openapi"
+)
+
+const (
+	// maxForm bounds what a page may post. A script is the largest part of a form; its column holds 16 MB, which nobody
+	// has ever typed.
+	maxForm = 4 << 20
+	// requestTime bounds reading a body and writing an answer, so that a peer who stalls does not hold a connection.
+	// A handler that streams moves its own deadline on.
+	requestTime = time.Minute
+)
+
+// requestID marks a request, so that the page of an error and the line in the log can be brought together.
+func requestID(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if _, protocol := openapi.Name(c.Request().URL.Path); !protocol {
+			c.Response().Header().Set(echo.HeaderXRequestID, rand.Text()[:12])
+		}
+		return next(c)
+	}
+}
+
+// limits bounds each request in size and time.
+func limits(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r, w := c.Request(), c.Response()
+		until := time.Now().Add(requestTime)
+		control := http.NewResponseController(w)
+		// A recorder in a test has no deadlines to set.
+		_ = control.SetWriteDeadline(until)
+		if r.ContentLength != 0 {
+			_ = control.SetReadDeadline(until)
+		}
+		if _, protocol := openapi.Name(r.URL.Path); !protocol {
+			r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		}
+		return next(c)
+	}
+}
+
+// contentPolicy lets nothing in but our own files: no inline script, no frame, no other host.
+const contentPolicy = "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+	"object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+func securityHeaders(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if _, protocol := openapi.Name(r.URL.Path); protocol {
+			return next(c) // read by programs, and there are many of them
+		}
+		h := c.Response().Header()
+		h.Set("Content-Security-Policy", contentPolicy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		if !strings.HasPrefix(r.URL.Path, "/static/") {
+			h.Set("Cache-Control", "no-store") // pages hold other people's work; the back button asks again
+		}
+		return next(c)
+	}
+}

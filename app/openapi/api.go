@@ -1,0 +1,161 @@
+package openapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// Engine is what the executor API needs of the scheduler.
+type Engine interface {
+	Complete(ctx context.Context, callbacks []wire.Callback) error
+	Register(ctx context.Context, r wire.RegistryRequest) error
+	Deregister(ctx context.Context, r wire.RegistryRequest) error
+}
+
+// MaxBody bounds a request. The largest that executors send are callbacks with long messages, hundreds at a time.
+const MaxBody = 5 << 20
+
+// maxStrangersBody is how much of a request is read whose token is wrong: just enough to tell an empty body from none.
+const maxStrangersBody = 4 << 10
+
+// API answers executors. It is an http.Handler for everything under the prefixes of [Name].
+type API struct {
+	engine Engine
+	token  string
+	logger *slog.Logger
+}
+
+// New makes the API. An empty token lets everybody in, which must be somebody's express wish.
+func New(engine Engine, token string, logger *slog.Logger) *API {
+	return &API{engine: engine, token: token, logger: logger}
+}
+
+// prefixes are the places at which executors look for the API: theirs is whatever admin address they were configured
+// with, and upstream's context path was /xxl-job-admin until 3.4.0 (spec §1.1).
+var prefixes = []string{"/api", "/xxl-job-admin/api"}
+
+// Name is the method of the API that a path names, "" for the bare prefix. ok is false for paths of the console.
+func Name(path string) (name string, ok bool) {
+	for _, prefix := range prefixes {
+		rest, found := strings.CutPrefix(path, prefix)
+		if found && rest == "" {
+			return "", true
+		}
+		if found && rest[0] == '/' {
+			return rest[1:], true
+		}
+	}
+	return "", false
+}
+
+// The texts of spec §1.6, which existing clients print.
+const (
+	msgMethod   = "invalid request, HttpMethod not support."
+	msgNoName   = "invalid request, uri-mapping empty."
+	msgNoBody   = "invalid request, requestBody empty."
+	msgToken    = "The access token is wrong."
+	msgInvoke   = "openapi invoke error: "
+	msgIllegal  = "Illegal Argument."
+	msgTooLarge = "invalid request, requestBody too large."
+)
+
+// refusal is an error whose text is the answer.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// ServeHTTP makes the checks in upstream's order: method, path, body, token, name.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := a.serve(w, r); err != nil {
+		text, known := errors.AsType[refusal](err)
+		if !known {
+			// The database's words are for the log. The executor keeps what it has and comes again.
+			a.logger.Warn("executor request failed", "path", r.URL.Path, "remote", r.RemoteAddr, "error", err)
+			text = msgInvoke + "the admin cannot do this now."
+		} else {
+			a.logger.Debug("executor request refused", "path", r.URL.Path, "remote", r.RemoteAddr, "error", text)
+		}
+		answer(w, wire.CodeFail, string(text))
+		return
+	}
+	answer(w, wire.CodeSuccess, wire.MsgSuccess)
+}
+
+func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
+	if r.Method != http.MethodPost {
+		return refusal(msgMethod)
+	}
+	name, _ := Name(r.URL.Path)
+	if name == "" {
+		return refusal(msgNoName)
+	}
+	trusted := a.trusts(r)
+	limit := int64(MaxBody)
+	if !trusted {
+		limit = maxStrangersBody
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if _, big := errors.AsType[*http.MaxBytesError](err); big {
+		if trusted {
+			return refusal(msgTooLarge)
+		}
+		err = nil
+	}
+	switch {
+	case err != nil:
+		return refusal(msgInvoke + "the request body broke off.")
+	case len(bytes.TrimSpace(body)) == 0:
+		return refusal(msgNoBody)
+	case !trusted:
+		return refusal(msgToken)
+	}
+	switch name {
+	case "registry":
+		return a.registry(r.Context(), body, a.engine.Register)
+	case "registryRemove":
+		return a.registry(r.Context(), body, a.engine.Deregister)
+	case "callback":
+		return a.callback(r.Context(), body)
+	}
+	return refusal("invalid request, uri-mapping(" + printable(name) + ") not found.")
+}
+
+// trusts compares the token. Executors of 2.1.1 and 2.1.2 send it under another name.
+func (a *API) trusts(r *http.Request) bool {
+	if a.token == "" {
+		return true
+	}
+	given := r.Header.Get(wire.HeaderToken)
+	if given == "" {
+		given = r.Header.Get(wire.HeaderRPCToken)
+	}
+	return auth.SameToken(given, a.token)
+}
+
+func answer(w http.ResponseWriter, code int, text string) {
+	w.Header().Set("Content-Type", "application/json;charset=UTF-8")
+	_, _ = w.Write(wire.AppendAnswer(make([]byte, 0, 128), code, text, nil)) // the executor is gone if this fails
+}
+
+// printable keeps a foreign name short and harmless in an answer.
+func printable(name string) string {
+	const most = 64
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\ufffd' {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(name, "?"))
+	if runes := []rune(name); len(runes) > most {
+		name = string(runes[:most]) + "…"
+	}
+	return name
+}

@@ -1,0 +1,103 @@
+package openapi
+
+import (
+	"context"
+	"math"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// What the registry's columns hold (spec §2.2).
+const (
+	maxRegistryGroup = 50
+	maxRegistryText  = 255
+)
+
+// registry takes an executor's beat or its farewell.
+func (a *API) registry(ctx context.Context, body []byte, do func(context.Context, wire.RegistryRequest) error) error {
+	req, err := wire.DecodeRegistry(body)
+	if err != nil {
+		return refusal(msgInvoke + "the body is not the JSON of a registration.")
+	}
+	req.RegistryGroup = strings.TrimSpace(req.RegistryGroup)
+	req.RegistryKey = strings.TrimSpace(req.RegistryKey)
+	req.RegistryValue = strings.TrimSpace(req.RegistryValue)
+	if req.RegistryGroup == "" || req.RegistryKey == "" || req.RegistryValue == "" {
+		return refusal(msgIllegal)
+	}
+	switch {
+	case utf8.RuneCountInString(req.RegistryGroup) > maxRegistryGroup || !plain(req.RegistryGroup):
+		return refusal(msgIllegal + " The registryGroup is too long or has odd characters.")
+	case utf8.RuneCountInString(req.RegistryKey) > maxRegistryText || !plain(req.RegistryKey):
+		return refusal(msgIllegal + " The registryKey is too long or has odd characters.")
+	case !isAddress(req.RegistryValue):
+		return refusal(msgIllegal + " The registryValue must be http://host:port/ or host:port.")
+	}
+	return do(ctx, req)
+}
+
+// plain says that a text has no characters with which it could break a list, a line or a page.
+func plain(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return r <= ' ' || r == 0x7f || r == '\ufffd' || strings.ContainsRune(`,<>"'\`, r)
+	})
+}
+
+// isAddress accepts what official executors of any release register: a URL, or host:port before 2.2. The text itself is
+// what counts everywhere else, so it is not changed.
+func isAddress(text string) bool {
+	if len(text) > maxRegistryText || !plain(text) {
+		return false
+	}
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+		if u, err := url.Parse(text); err != nil || u.Port() == "" {
+			return false
+		}
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return false
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && (ip.IsUnspecified() || ip.IsMulticast()) {
+		return false
+	}
+	if port := u.Port(); port != "" {
+		n, err := strconv.Atoi(port)
+		return err == nil && n >= 1 && n <= 65535
+	}
+	return !strings.HasSuffix(u.Host, ":")
+}
+
+// callback takes the results of runs. Items about nothing are dropped, as upstream does; the answer comes after the
+// commit of the others.
+func (a *API) callback(ctx context.Context, body []byte) error {
+	callbacks, err := wire.DecodeCallbacks(body)
+	if err != nil {
+		return refusal(msgInvoke + "the body is not the JSON of a callback.")
+	}
+	kept := callbacks[:0]
+	for _, c := range callbacks {
+		if c.LogID <= 0 {
+			continue
+		}
+		if c.HandleCode < 0 || c.HandleCode > math.MaxInt32 {
+			// The column could not hold it, and it must not spoil the other results of its statement.
+			c.HandleMsg = "handle code " + strconv.Itoa(c.HandleCode) + ": " + c.HandleMsg
+			c.HandleCode = wire.CodeFail
+		}
+		kept = append(kept, c)
+	}
+	if dropped := len(callbacks) - len(kept); dropped > 0 {
+		a.logger.Debug("callbacks without a run", "count", dropped)
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return a.engine.Complete(ctx, kept)
+}

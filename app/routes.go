@@ -1,0 +1,142 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/punctual-job/punctual/app/console"
+	"github.com/punctual-job/punctual/app/openapi"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/static"
+	"github.com/punctual-job/punctual/views/link"
+)
+
+// router lists every address of the process.
+func (a *App) router(pages *console.Console, api *openapi.API) http.Handler {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.Logger.SetOutput(discard{}) // everything is said through slog
+	e.IPExtractor = echo.ExtractIPDirect()
+	if a.opts.TrustProxy {
+		e.IPExtractor = echo.ExtractIPFromXFFHeader() // trusts proxies on this machine and in private networks
+	}
+	e.HTTPErrorHandler = (&problem.Handler{
+		Page: pages.Page, Protocol: func(r *http.Request) bool { _, is := openapi.Name(r.URL.Path); return is }, Logger: a.logger,
+	}).HandleError
+	e.Use(a.logRequests(), middleware.RecoverWithConfig(middleware.RecoverConfig{DisablePrintStack: true, LogErrorFunc: a.logPanic}),
+		requestID, limits, securityHeaders)
+
+	e.GET("/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	e.GET("/readyz", a.ready)
+	e.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{})))
+	e.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))
+	if a.opts.Pprof {
+		e.GET("/debug/pprof/*", servePprof)
+	}
+
+	protocol := echo.WrapHandler(api)
+	for _, path := range []string{"/api", "/api/*", "/xxl-job-admin/api", "/xxl-job-admin/api/*"} {
+		e.Any(path, protocol)
+	}
+	e.GET("/xxl-job-admin", formerPage)
+	e.GET("/xxl-job-admin/*", formerPage)
+	pages.Register(e)
+	return e
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// former are the pages people have in their bookmarks (spec §5.3).
+var former = map[string]string{
+	"": link.Root, "toLogin": link.Login, "auth/login": link.Login, "jobinfo": link.JobsPath, "joblog": link.RunsPath, "jobgroup": link.ExecutorsPath,
+}
+
+// formerPage leads from upstream's context path to the same page under the root.
+func formerPage(c echo.Context) error {
+	rest := strings.Trim(c.Param("*"), "/")
+	to, known := former[rest]
+	if !known {
+		if to = problem.LocalPath("/" + rest); to == "" {
+			to = link.Root
+		}
+		if q := c.Request().URL.RawQuery; q != "" {
+			to += "?" + q
+		}
+	}
+	return c.Redirect(http.StatusFound, to)
+}
+
+// ready answers load balancers: the database answers and the engine schedules.
+func (a *App) ready(c echo.Context) error {
+	ctx, cancel := context.WithTimeout(c.Request().Context(), 2*time.Second)
+	defer cancel()
+	select {
+	case <-a.closing:
+		return c.String(http.StatusServiceUnavailable, "stopping\n")
+	default:
+	}
+	if err := a.pool.PingContext(ctx); err != nil {
+		a.logger.Debug("not ready", "error", err)
+		return c.String(http.StatusServiceUnavailable, "the database does not answer\n")
+	}
+	if err := a.engine.Ready(); err != nil {
+		a.logger.Debug("not ready", "error", err)
+		return c.String(http.StatusServiceUnavailable, "the engine does not schedule now\n")
+	}
+	return c.String(http.StatusOK, "ready\n")
+}
+
+// servePprof is for somebody on this machine only: profiles tell a lot.
+func servePprof(c echo.Context) error {
+	host, _, err := net.SplitHostPort(c.Request().RemoteAddr)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
+		return echo.ErrNotFound
+	}
+	w, r := c.Response(), c.Request()
+	switch c.Param("*") {
+	case "cmdline":
+		pprof.Cmdline(w, r)
+	case "profile":
+		pprof.Profile(w, r)
+	case "symbol":
+		pprof.Symbol(w, r)
+	case "trace":
+		pprof.Trace(w, r)
+	default:
+		pprof.Index(w, r)
+	}
+	return nil
+}
+
+func (a *App) logPanic(c echo.Context, err error, stack []byte) error {
+	a.logger.Error("panic in a request", "path", c.Request().URL.Path, "error", err, "stack", string(stack))
+	return err
+}
+
+// logRequests writes a line for each request of a person; those of executors are counted by the engine and too many.
+// Queries may hold what people search for, so only the path is written.
+func (a *App) logRequests() echo.MiddlewareFunc {
+	return middleware.RequestLoggerWithConfig(middleware.RequestLoggerConfig{
+		LogMethod: true, LogStatus: true, LogLatency: true, LogRemoteIP: true, LogRequestID: true, LogURIPath: true, HandleError: true,
+		Skipper: func(c echo.Context) bool {
+			_, protocol := openapi.Name(c.Request().URL.Path)
+			return protocol || !a.logger.Enabled(c.Request().Context(), slog.LevelDebug)
+		},
+		LogValuesFunc: func(c echo.Context, v middleware.RequestLoggerValues) error {
+			a.logger.LogAttrs(c.Request().Context(), slog.LevelDebug, "request", slog.String("method", v.Method), slog.String("path", v.URIPath),
+				slog.Int("status", v.Status), slog.Duration("took", v.Latency), slog.String("remote", v.RemoteIP), slog.String("request_id", v.RequestID))
+			return nil
+		},
+	})
+}

@@ -1,0 +1,176 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// The sample shows a newcomer within a minute what the program does: a real executor on its own port, registered over HTTP
+// like any other, and jobs that succeed, print, take long, and fail. Whether an installation has it is a setting of the
+// database, so that a later start brings the executor back for the jobs that are still there.
+const (
+	sampleAppName = "punctual-sample"
+	sampleTitle   = "Sample executor"
+	sampleAuthor  = "punctual"
+	sampleOn      = "on"
+	sampleDrain   = 3 * time.Second // nobody waits for a sample
+)
+
+const sampleScript = `#!/bin/bash
+# Everything printed here appears in the run's output while it runs.
+echo "Hello from a shell script, run $PUNCTUAL_LOG_ID of job $PUNCTUAL_JOB_ID"
+date
+for i in 1 2 3; do
+  echo "step $i of 3"
+  sleep 1
+done
+`
+
+// startSample decides about the sample, creates its jobs when it is new, and starts its executor.
+func (a *App) startSample(ctx context.Context) error {
+	if a.opts.Sample == SampleOff {
+		return nil
+	}
+	wanted, err := a.settings.get(ctx, settingSample)
+	if err != nil {
+		return err
+	}
+	if wanted == "" {
+		if a.opts.Sample == SampleAuto && (!a.isNew || a.pool.Dialect() != db.SQLite) {
+			return nil
+		}
+		if err := a.createSample(ctx); err != nil {
+			return fmt.Errorf("create sample jobs: %w", err)
+		}
+		if _, err := a.settings.ensure(ctx, settingSample, func() string { return sampleOn }); err != nil {
+			return err
+		}
+	}
+	// A sample that cannot start is a pity, and no reason not to schedule.
+	if err := a.runSample(ctx); err != nil {
+		a.logger.Warn("the sample executor does not start", "error", err)
+	}
+	return nil
+}
+
+// createSample makes the group and its jobs, and starts them.
+func (a *App) createSample(ctx context.Context) error {
+	service := manage.New(manage.Config{Pool: a.pool, Engine: a.engine, NoScripts: a.opts.NoScripts})
+	me := auth.NewPrincipal(0, sampleAuthor, auth.RoleAdmin, "")
+	group, err := service.Groups.Create(ctx, me, manage.GroupInput{AppName: sampleAppName, Title: sampleTitle})
+	if err != nil {
+		return err
+	}
+	job := func(name string, change func(*jobspec.Job)) error {
+		j := jobspec.Job{
+			Name: name, Author: sampleAuthor, ScheduleType: jobspec.ScheduleFixRate, Misfire: jobspec.MisfireDoNothing, Route: jobspec.RouteFirst,
+			Block: wire.BlockSerial, Glue: wire.GlueBean,
+		}
+		change(&j)
+		id, err := service.Jobs.Create(ctx, me, manage.JobInput{Job: j, Group: group})
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		return service.Jobs.Start(ctx, me, id)
+	}
+	var errs []error
+	if !a.opts.NoScripts {
+		errs = append(errs, job("Shell · 10 s", func(j *jobspec.Job) {
+			j.ScheduleType, j.ScheduleConf = jobspec.ScheduleCron, "0/10 * * * * ?"
+			j.Glue, j.GlueSource, j.GlueRemark = wire.GlueShell, sampleScript, "sample"
+		}))
+	}
+	return errors.Join(append(errs,
+		job("Go · greet", func(j *jobspec.Job) {
+			j.ScheduleConf, j.Handler, j.Param = "30", "sampleGreet", "准时 Punctual"
+		}),
+		job("Go · slow", func(j *jobspec.Job) {
+			j.ScheduleType, j.ScheduleConf = jobspec.ScheduleCron, "0 */5 * * * ?"
+			j.Handler, j.Param, j.Block = "sampleSlow", "120", wire.BlockDiscardLater
+		}),
+		job("Go · retry", func(j *jobspec.Job) {
+			j.ScheduleConf, j.Handler, j.Retries = "60", "sampleFlaky", 2
+		}))...)
+}
+
+// runSample starts the sample executor, which reaches this admin the way any executor would.
+func (a *App) runSample(ctx context.Context) error {
+	ex, err := executor.New(executor.Config{
+		AppName: sampleAppName, Admins: []string{localURL(a.listener.Addr().String(), "127.0.0.1")}, Token: a.token,
+		InsecureNoToken: a.opts.NoAccessToken,
+		// Only this machine may call it, since it runs scripts; port 0 is the first free one from 9999 upwards.
+		Listen: "127.0.0.1:0", DataDir: filepath.Join(a.opts.DataDir, "executor"), GlueEnabled: !a.opts.NoScripts,
+		LogRetentionDays: 7, NoSync: true, Logger: a.logger.With("part", "sample executor"),
+	})
+	if err != nil {
+		return err
+	}
+	ex.Handle("sampleGreet", sampleGreet)
+	ex.Handle("sampleSlow", sampleSlow)
+	ex.Handle("sampleFlaky", sampleFlaky())
+	if err := ex.Start(ctx); err != nil {
+		return err
+	}
+	a.welcome.Sample = ex.Address()
+	a.onStop("drain sample executor", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, sampleDrain)
+		defer cancel()
+		if err := ex.Drain(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		return nil
+	})
+	return nil
+}
+
+// sampleGreet shows a parameter and a result.
+func sampleGreet(_ context.Context, run *executor.Run) error {
+	run.Logf("the parameter is %q", run.Param)
+	run.SetResult("hello, " + run.Param)
+	return nil
+}
+
+// sampleSlow counts seconds up to its parameter, and can be killed.
+func sampleSlow(ctx context.Context, run *executor.Run) error {
+	seconds := 120
+	if _, err := fmt.Sscan(run.Param, &seconds); err != nil {
+		run.Logf("%q is no number of seconds; taking %d", run.Param, seconds)
+	}
+	seconds = min(max(seconds, 1), 3600)
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for i := range seconds {
+		select {
+		case <-ctx.Done():
+			run.Logf("ended early: %v", context.Cause(ctx))
+			return context.Cause(ctx)
+		case <-tick.C:
+			run.Logf("%d of %d s", i+1, seconds)
+		}
+	}
+	return nil
+}
+
+// sampleFlaky fails two times out of three, so that retries can be seen.
+func sampleFlaky() executor.Handler {
+	var calls atomic.Int64
+	return func(_ context.Context, run *executor.Run) error {
+		if n := calls.Add(1); n%3 != 0 {
+			run.Logf("attempt %d of 3 fails on purpose", n%3)
+			return errors.New("fails on purpose; the retry comes at once")
+		}
+		run.Logf("the third attempt succeeds")
+		return nil
+	}
+}

@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+)
+
+// Names in punctual_setting: what an installation decided once, and every admin of it must agree on.
+const (
+	settingToken      = "access_token"
+	settingCookieKeys = "cookie_keys"
+	settingSample     = "sample"
+	settingFirstLogin = "first_login"
+)
+
+// settings reads and writes punctual_setting.
+type settings struct {
+	pool    *db.Pool
+	queries *db.Queries
+	now     func() time.Time
+}
+
+// ensure reads a setting and makes it if it is not there. Of several admins that start together one decides.
+func (s settings) ensure(ctx context.Context, name string, create func() string) (string, error) {
+	value, err := s.get(ctx, name)
+	if err != nil || value != "" {
+		return value, err
+	}
+	_, err = s.queries.InsertSettingIfAbsent(ctx, s.pool, db.InsertSettingIfAbsentParams{
+		Name: name, Value: create(), UpdatedAt: s.now().UnixMilli(),
+	})
+	if err != nil {
+		return "", fmt.Errorf("keep setting %s: %w", name, db.Error(err))
+	}
+	return s.get(ctx, name)
+}
+
+// get is a setting's value, "" if it is not there.
+func (s settings) get(ctx context.Context, name string) (string, error) {
+	row, err := s.queries.GetSetting(ctx, s.pool, name)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return "", nil
+	} else if err != nil {
+		return "", fmt.Errorf("read setting %s: %w", name, err)
+	}
+	return row.Value, nil
+}
+
+// token is the access token executors must know.
+func (s settings) token(ctx context.Context, o Options) (string, error) {
+	if o.AccessToken != "" || o.NoAccessToken {
+		return o.AccessToken, nil
+	}
+	return s.ensure(ctx, settingToken, func() string { return strings.ToLower(rand.Text()) })
+}
+
+// cookieKeys are the keys that sign and encrypt cookies, 32 bytes each.
+func (s settings) cookieKeys(ctx context.Context) (sign, encrypt []byte, err error) {
+	const size = 32
+	text, err := s.ensure(ctx, settingCookieKeys, func() string {
+		keys := make([]byte, 2*size)
+		_, _ = rand.Read(keys) // never fails: the program ends when there is no randomness
+		return base64.StdEncoding.EncodeToString(keys)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	keys, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(keys) != 2*size {
+		return nil, nil, fmt.Errorf("setting %s is damaged; delete its row, which logs everybody out", settingCookieKeys)
+	}
+	return keys[:size], keys[size:], nil
+}
+
+// administratorName is the first user's.
+const administratorName = "admin"
+
+// ensureAdministrator makes the first user of an installation that has none. first says that it did; password is what
+// it was given if it was made up here, and known to nobody else.
+func (s settings) ensureAdministrator(ctx context.Context, passwords *auth.Passwords, chosen string) (first bool, password string, err error) {
+	users, err := s.queries.CountUsers(ctx, s.pool)
+	if err != nil {
+		return false, "", fmt.Errorf("count users: %w", db.Error(err))
+	}
+	if users > 0 {
+		return false, "", nil
+	}
+	if chosen == "" {
+		password = auth.NewPassword()
+		chosen = password
+	}
+	hash, err := passwords.Hash(ctx, chosen)
+	if err != nil {
+		return false, "", err
+	}
+	_, err = s.queries.InsertUser(ctx, s.pool, db.InsertUserParams{Username: administratorName, Password: hash, Role: auth.RoleAdmin})
+	if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
+		return false, "", nil // another admin started at the same moment, and has said its password
+	} else if err != nil {
+		return false, "", fmt.Errorf("create administrator: %w", err)
+	}
+	return true, password, nil
+}

@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+)
+
+// Migrate opens the database, brings it up to date and closes it. It returns where it is.
+func Migrate(ctx context.Context, o Options) (string, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return "", err
+	}
+	pool, err := openPool(ctx, o)
+	if err != nil {
+		return "", err
+	}
+	return pool.String(), errors.Join(pool.Migrate(ctx), pool.Close())
+}
+
+// ResetPassword gives a user a new password, a random one if it is empty, and ends their sessions. It returns the password.
+func ResetPassword(ctx context.Context, o Options, name, password string) (_ string, err error) {
+	o, err = o.withDefaults()
+	if err != nil {
+		return "", err
+	}
+	if password == "" {
+		password = auth.NewPassword()
+	}
+	if len(password) < minPassword || len(password) > auth.MaxPasswordBytes {
+		return "", wrong("the password must have %d to %d characters", minPassword, auth.MaxPasswordBytes)
+	}
+	pool, err := openPool(ctx, o)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	if err := pool.Migrate(ctx); err != nil {
+		return "", err
+	}
+	q := db.New()
+	user, err := q.GetUserByName(ctx, pool, name)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return "", wrong("there is no user %q", name)
+	} else if err != nil {
+		return "", fmt.Errorf("find user: %w", err)
+	}
+	hash, err := auth.NewPasswords(1).Hash(ctx, password)
+	if err != nil {
+		return "", err
+	}
+	n, err := q.SetUserPassword(ctx, pool, db.SetUserPasswordParams{ID: user.ID, NewPassword: hash, OldPassword: user.Password})
+	if err != nil {
+		return "", fmt.Errorf("set password: %w", db.Error(err))
+	}
+	if n == 0 {
+		return "", errors.New("the password was changed by somebody else just now; try again")
+	}
+	return password, auth.NewSessions(pool, make([]byte, 32), make([]byte, 32), time.Now).EndAll(ctx, user.ID)
+}
+
+func openPool(ctx context.Context, o Options) (*db.Pool, error) {
+	return db.Open(ctx, db.Config{
+		URL: o.DatabaseURL, DataDir: o.DataDir, Zone: o.Zone, MaxConns: o.MaxConns, Logger: o.Logger, Unsafe: o.UnsafeDB,
+	})
+}
