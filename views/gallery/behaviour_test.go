@@ -218,7 +218,7 @@ func TestBehaviour(t *testing.T) {
 		<-c.froms
 	})
 	t.Run("the form says the schedule in words and asks for its times", func(t *testing.T) {
-		do(t, visit("/jobs/new"), until(`document.querySelector("[data-cron-sentence]").textContent.trim() === "At 02:00"`),
+		do(t, visit("/jobs/new"), until(`document.querySelector("[data-cron-sentence]").textContent.trim() === "At 02:00, every day"`),
 			chromedp.Click(`[data-preset="0 */5 * * * ?"]`), until(`document.querySelector("[data-cron-sentence]").textContent.trim() === "Every 5 minutes"`),
 			until(`document.querySelector("#preview").textContent.includes("understood CRON 0 */5 * * * ?")`),
 			chromedp.Click(`[name=schedule_type][value=FIX_RATE]`), until(`document.querySelector("#seconds").checkVisibility() && !document.querySelector("#cron").checkVisibility()`),

@@ -6,7 +6,10 @@ const locale = document.documentElement.lang === "zh-CN" ? "zh_CN" : "en";
 
 function sentence(text) {
   try {
-    return cronstrue.toString(text.trim(), { locale, dayOfWeekStartIndexZero: false, use24HourTimeFormat: true });
+    const say = (verbose) => cronstrue.toString(text.trim(), { locale, verbose, dayOfWeekStartIndexZero: false, use24HourTimeFormat: true });
+    // "At 02:00" leaves open on which days; the long form says "every day".
+    const short = say(false);
+    return /^(At |在)/.test(short) && !short.includes(",") ? say(true) : short;
   } catch {
     return ""; // the server's preview says what is wrong
   }
