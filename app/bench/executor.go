@@ -13,7 +13,6 @@ import (
 	"slices"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/punctual-job/punctual/executor"
 )
@@ -21,8 +20,7 @@ import (
 // executorStats is what the executor process tells about the runs since it was last asked.
 type executorStats struct {
 	Executed int
-	// Lateness from a run's planned time to its handler being called, milliseconds. It includes the request's way through
-	// the executor, so it is a little more than the time to the first byte.
+	// Lateness from a run's planned time to its request being read by the executor, milliseconds.
 	P50, P90, P99, Max float64
 }
 
@@ -33,7 +31,7 @@ type recorder struct {
 }
 
 func (r *recorder) handle(_ context.Context, run *executor.Run) error {
-	late := float64(time.Since(run.Time).Microseconds()) / 1000
+	late := float64(run.Received.Sub(run.Time).Microseconds()) / 1000
 	r.mu.Lock()
 	r.late = append(r.late, late)
 	r.mu.Unlock()
