@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -36,7 +37,7 @@ func (c *Console) jobNew(ec echo.Context) error {
 		if err != nil {
 			return err
 		}
-		values = storedValues(j)
+		values = c.storedValues(j)
 		values.Version = ""
 		page.CopyOf, page.Name = from, j.JobDesc
 	}
@@ -52,7 +53,7 @@ func (c *Console) jobEdit(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.jobForm(ec, http.StatusOK, jobs.FormPage{Page: c.pageWithFlash(ec), ID: jobID, Name: j.JobDesc}, storedValues(j))
+	return c.jobForm(ec, http.StatusOK, jobs.FormPage{Page: c.pageWithFlash(ec), ID: jobID, Name: j.JobDesc}, c.storedValues(j))
 }
 
 func (c *Console) jobCreate(ec echo.Context) error {
@@ -147,13 +148,22 @@ func texts[T ~string](values []T) []string {
 
 // conf is the part of the schedule that its type asks for.
 func conf(v jobs.FormValues) string {
-	if t := jobspec.ScheduleType(v.ScheduleType); t == jobspec.ScheduleFixRate || t == jobspec.ScheduleFixDelay {
+	switch jobspec.ScheduleType(v.ScheduleType) {
+	case jobspec.ScheduleFixRate, jobspec.ScheduleFixDelay:
 		return v.Seconds
+	case jobspec.ScheduleOnce:
+		// Browsers write a T between date and time; people read it with a blank.
+		return strings.Replace(v.Moment, "T", " ", 1)
+	case jobspec.ScheduleCron:
+		return v.Cron
+	case jobspec.ScheduleNone:
+		return ""
+	default:
+		return v.Cron
 	}
-	return v.Cron
 }
 
-func storedValues(j db.Job) jobs.FormValues {
+func (c *Console) storedValues(j db.Job) jobs.FormValues {
 	v := jobs.FormValues{
 		Group: strconv.FormatInt(j.JobGroup, 10), Name: j.JobDesc, Author: string(j.Author), AlarmEmail: string(j.AlarmEmail),
 		ScheduleType: string(j.ScheduleType), Misfire: string(j.MisfireStrategy), Route: string(j.ExecutorRouteStrategy),
@@ -164,6 +174,11 @@ func storedValues(j db.Job) jobs.FormValues {
 	switch j.ScheduleType {
 	case jobspec.ScheduleFixRate, jobspec.ScheduleFixDelay:
 		v.Seconds = string(j.ScheduleConf)
+	case jobspec.ScheduleOnce:
+		v.Moment = string(j.ScheduleConf)
+		if at, err := jobspec.Moment(v.Moment, c.cfg.Zone); err == nil {
+			v.Moment = at.In(c.cfg.Zone).Format("2006-01-02T15:04:05")
+		}
 	case jobspec.ScheduleCron, jobspec.ScheduleNone:
 		v.Cron = string(j.ScheduleConf)
 	default:
@@ -176,7 +191,7 @@ func typedValues(ec echo.Context) jobs.FormValues {
 	v := func(name string) string { return formText(ec, name) }
 	return jobs.FormValues{
 		Group: v(jobs.FieldGroup), Name: v(jobs.FieldName), Author: v(jobs.FieldAuthor), AlarmEmail: v(jobs.FieldAlarmEmail),
-		ScheduleType: v(jobs.FieldScheduleType), Cron: v(jobs.FieldCron), Seconds: v(jobs.FieldSeconds), Misfire: v(jobs.FieldMisfire),
+		ScheduleType: v(jobs.FieldScheduleType), Cron: v(jobs.FieldCron), Seconds: v(jobs.FieldSeconds), Moment: v(jobs.FieldMoment), Misfire: v(jobs.FieldMisfire),
 		Route: v(jobs.FieldRoute), Block: v(jobs.FieldBlock), Glue: v(jobs.FieldGlue), Handler: v(jobs.FieldHandler), Param: v(jobs.FieldParam),
 		Source: v(jobs.FieldSource), Remark: v(jobs.FieldRemark), Children: v(jobs.FieldChildren), Timeout: v(jobs.FieldTimeout),
 		Retries: v(jobs.FieldRetries), Version: v(jobs.FieldVersion),
@@ -197,7 +212,7 @@ func jobInput(v jobs.FormValues) (manage.JobInput, []problem.Field) {
 		return n
 	}
 	group, _ := strconv.ParseInt(v.Group, 10, 64) // 0 is no group, which the use case says
-	in := manage.JobInput{Group: group, Version: v.Version, Job: jobspec.Job{
+	in := manage.JobInput{Group: group, Version: v.Version, KeepOptions: true, Job: jobspec.Job{
 		Name: v.Name, Author: v.Author, AlarmEmail: v.AlarmEmail, ScheduleType: jobspec.ScheduleType(v.ScheduleType), ScheduleConf: conf(v),
 		Misfire: jobspec.Misfire(v.Misfire), Route: jobspec.Route(v.Route), Block: wire.Block(v.Block), Glue: wire.Glue(v.Glue),
 		Handler: v.Handler, Param: v.Param, GlueSource: v.Source, GlueRemark: v.Remark, ChildJobIDs: v.Children,

@@ -87,7 +87,7 @@ func (c *Console) jobRow(page layout.Page, p auth.Principal, groups groupTitles,
 		Schedule: scheduleText(page, j.ScheduleType, string(j.ScheduleConf)), Glue: string(j.GlueType), Handler: string(j.ExecutorHandler),
 		Author: string(j.Author), Running: running, CanEdit: p.CanUseGroup(j.JobGroup), CanRun: p.CanUseGroup(j.JobGroup),
 	}
-	if running {
+	if running && j.TriggerNextTime < jobspec.Waiting.UnixMilli() { // a fixed delay waits for its run to end
 		row.Next = c.at(page, fromMillis(j.TriggerNextTime))
 	}
 	if r, ok := last[j.ID]; ok {
@@ -100,7 +100,7 @@ func (c *Console) jobRow(page layout.Page, p auth.Principal, groups groupTitles,
 
 func scheduleText(page layout.Page, t jobspec.ScheduleType, conf string) string {
 	switch t {
-	case jobspec.ScheduleCron:
+	case jobspec.ScheduleCron, jobspec.ScheduleOnce:
 		return conf
 	case jobspec.ScheduleFixRate, jobspec.ScheduleFixDelay:
 		every, err := jobspec.Interval(conf)

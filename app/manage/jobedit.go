@@ -21,6 +21,8 @@ type JobInput struct {
 	Group int64
 	// Version is what [JobVersion] said when the form was drawn; empty asks for no check.
 	Version string
+	// KeepOptions leaves what XXL-JOB's jobs do not have (zone, bounds, limits …) as it is, for a form that does not show it.
+	KeepOptions bool
 }
 
 // FieldGroup is the name of JobInput.Group in a problem.Field; the others are jobspec's.
@@ -28,9 +30,46 @@ const FieldGroup = "group"
 
 // JobVersion changes with every change of a definition by a person, and not with its runs.
 func JobVersion(j db.Job) string {
-	return digest(fmt.Sprintf("%d|%q|%q|%q|%s|%q|%s|%s|%q|%q|%s|%d|%d|%s|%q|%q", j.JobGroup, j.JobDesc, j.Author, j.AlarmEmail,
-		j.ScheduleType, j.ScheduleConf, j.MisfireStrategy, j.ExecutorRouteStrategy, j.ExecutorHandler, j.ExecutorParam,
+	// An XXL-JOB admin on the same database does not count revisions, so what it can edit is part of the version too.
+	return digest(fmt.Sprintf("%d|%d|%q|%q|%q|%s|%q|%s|%s|%q|%q|%s|%d|%d|%s|%q|%q", j.Revision, j.JobGroup, j.JobDesc, j.Author,
+		j.AlarmEmail, j.ScheduleType, j.ScheduleConf, j.MisfireStrategy, j.ExecutorRouteStrategy, j.ExecutorHandler, j.ExecutorParam,
 		j.ExecutorBlockStrategy, j.ExecutorTimeout, j.ExecutorFailRetryCount, j.GlueType, j.GlueSource, j.ChildJobIDs))
+}
+
+// withOptionsOf takes over the options of a stored job.
+func withOptionsOf(j jobspec.Job, old db.Job) jobspec.Job {
+	j.Zone, j.Start, j.End, j.Backoff = old.TimeZone, old.StartAt, old.EndAt, old.RetryBackoff
+	j.MaxConcurrent, j.Concurrency = int(old.MaxConcurrent), jobspec.Concurrency(old.ConcurrencyPolicy)
+	j.RetentionDays, j.WarnAfter, j.ExpectEvery = int(old.RetentionDays), int(old.WarnAfterSeconds), int(old.ExpectEverySeconds)
+	j.Tags = old.Tags
+	return j
+}
+
+// scheduleOf is when a definition is due.
+func (s *Jobs) scheduleOf(j jobspec.Job) (jobspec.Schedule, error) {
+	zone := s.cfg.Zone
+	if j.Zone != "" {
+		var err error
+		if zone, err = jobspec.Location(j.Zone); err != nil {
+			return jobspec.Schedule{}, problem.InvalidFields(problem.Field{
+				Name: jobspec.FieldZone, Key: string(jobspec.CodeZone), Args: []any{"Value", j.Zone},
+			})
+		}
+	}
+	schedule := jobspec.Schedule{Type: j.ScheduleType, Conf: j.ScheduleConf, Misfire: j.Misfire, Zone: zone}
+	if j.Start > 0 {
+		schedule.Start = time.UnixMilli(j.Start)
+	}
+	if j.End > 0 {
+		schedule.End = time.UnixMilli(j.End)
+	}
+	return schedule, nil
+}
+
+// changedSchedule says whether a definition is due at other times than the stored one.
+func changedSchedule(j jobspec.Job, old db.Job) bool {
+	return j.ScheduleType != old.ScheduleType || j.ScheduleConf != string(old.ScheduleConf) || j.Zone != old.TimeZone ||
+		j.Start != old.StartAt || j.End != old.EndAt
 }
 
 // keptVersions is how many versions of a script are kept, as upstream does (spec §5.5).
@@ -57,6 +96,9 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 			ExecutorParam: db.Text(in.Param), ExecutorBlockStrategy: db.Text(in.Block), ExecutorTimeout: int64(in.TimeoutSeconds),
 			ExecutorFailRetryCount: int64(in.Retries), GlueType: in.Glue, GlueSource: db.Text(in.GlueSource),
 			GlueRemark: db.Text(in.GlueRemark), GlueUpdateTime: now, ChildJobIDs: db.Text(in.ChildJobIDs),
+			TimeZone: in.Zone, StartAt: in.Start, EndAt: in.End, RetryBackoff: in.Backoff, MaxConcurrent: int64(in.MaxConcurrent),
+			ConcurrencyPolicy: string(in.Concurrency), RetentionDays: int64(in.RetentionDays), WarnAfterSeconds: int64(in.WarnAfter),
+			ExpectEverySeconds: int64(in.ExpectEvery), Tags: in.Tags,
 		})
 		if err != nil || !isScript {
 			return err
@@ -108,6 +150,9 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 		return problem.New(problem.Conflict, "problem.changed")
 	}
 	in.Glue = old.GlueType
+	if in.KeepOptions {
+		in.Job = withOptionsOf(in.Job, old)
+	}
 	in.Job = in.Job.Normalize() // whose rules depend on the type
 	if in.Glue == wire.GlueBean {
 		in.GlueSource = string(old.GlueSource)
@@ -117,8 +162,8 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	}
 	next := old.TriggerNextTime
 	running := old.TriggerStatus == int64(jobspec.StatusRunning)
-	if running && (in.ScheduleType != old.ScheduleType || in.ScheduleConf != string(old.ScheduleConf)) {
-		at, err := s.next(in.ScheduleType, in.ScheduleConf)
+	if running && changedSchedule(in.Job, old) {
+		at, err := s.next(in.Job)
 		if err != nil {
 			return err
 		}
@@ -132,6 +177,9 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 		ExecutorRouteStrategy: in.Route, ExecutorHandler: db.Text(in.Handler), ExecutorParam: db.Text(in.Param),
 		ExecutorBlockStrategy: db.Text(in.Block), ExecutorTimeout: int64(in.TimeoutSeconds),
 		ExecutorFailRetryCount: int64(in.Retries), ChildJobIDs: db.Text(in.ChildJobIDs),
+		TimeZone: in.Zone, StartAt: in.Start, EndAt: in.End, RetryBackoff: in.Backoff, MaxConcurrent: int64(in.MaxConcurrent),
+		ConcurrencyPolicy: string(in.Concurrency), RetentionDays: int64(in.RetentionDays), WarnAfterSeconds: int64(in.WarnAfter),
+		ExpectEverySeconds: int64(in.ExpectEvery), Tags: in.Tags,
 	})
 	if err != nil {
 		return err
@@ -185,7 +233,7 @@ func (s *Jobs) Start(ctx context.Context, p auth.Principal, id int64) error {
 	if !j.ScheduleType.Schedules() {
 		return problem.New(problem.Conflict, "problem.job.noschedule")
 	}
-	at, err := s.next(j.ScheduleType, string(j.ScheduleConf))
+	at, err := s.next(withOptionsOf(jobspec.Job{ScheduleType: j.ScheduleType, ScheduleConf: string(j.ScheduleConf)}, j))
 	if err != nil {
 		if p, ok := errors.AsType[*problem.Error](err); ok {
 			p.Kind = problem.Conflict // there is no form to show the field in
@@ -244,17 +292,25 @@ func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
 	}
 }
 
-// next is the first time of a schedule from now on. Without one a running job could not be saved, nor a job started.
-func (s *Jobs) next(t jobspec.ScheduleType, conf string) (time.Time, error) {
-	if !t.Schedules() {
+// next is the first time of a definition from now on. Without one a running job could not be saved, nor a job started.
+func (s *Jobs) next(j jobspec.Job) (time.Time, error) {
+	if !j.ScheduleType.Schedules() {
 		return time.Time{}, problem.InvalidFields(problem.Field{Name: jobspec.FieldScheduleType, Key: "job.error.noschedule"})
 	}
-	at, err := jobspec.Next(t, conf, s.cfg.Now(), s.cfg.Zone)
+	schedule, err := s.scheduleOf(j)
+	if err != nil {
+		return time.Time{}, err
+	}
+	at, err := schedule.Next(s.cfg.Now())
 	if err != nil {
 		return at, scheduleFault(err)
 	}
 	if at.IsZero() {
-		return at, problem.InvalidFields(problem.Field{Name: jobspec.FieldCron, Key: string(jobspec.CodeNoTime)})
+		field := jobspec.FieldCron
+		if j.ScheduleType == jobspec.ScheduleOnce {
+			field = jobspec.FieldMoment
+		}
+		return at, problem.InvalidFields(problem.Field{Name: field, Key: string(jobspec.CodeNoTime)})
 	}
 	return at, nil
 }
