@@ -340,8 +340,13 @@ func TestP3SeveralSurvivorsTakeEachRunOnce(t *testing.T) {
 		}
 	}
 	b.await("all are sent", func() bool { return b.countRuns("trigger_code = 200") == all })
+	adopted := 0
 	for _, e := range survivors {
 		b.await("nothing is open", func() bool { return e.pending.len() == 0 })
+		adopted += int(counter(t, e, "runs_taken_over_total", ""))
+	}
+	if adopted != all {
+		t.Errorf("%d runs were taken over, want %d: each by one", adopted, all)
 	}
 	if n := len(b.executors.received()); n != all {
 		t.Errorf("executor received %d requests, want %d", n, all)
