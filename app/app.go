@@ -178,10 +178,16 @@ func (a *App) Start(ctx context.Context) (err error) {
 		}
 	})
 	a.onStop("close listener", a.closeServer)
+	// The sample is there before the engine looks for executors, and drains while the engine still takes its results.
+	sample, err := a.startSample(ctx)
+	if err != nil {
+		return err
+	}
 	if err := a.engine.Start(ctx); err != nil {
-		return fmt.Errorf("start engine: %w", err)
+		return errors.Join(fmt.Errorf("start engine: %w", err), stopSample(ctx, sample))
 	}
 	a.onStop("drain engine", a.engine.Stop)
+	a.onStop("drain sample executor", func(ctx context.Context) error { return stopSample(ctx, sample) })
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	a.loops.Go(func() { a.cleanSessions(loop) })
 	a.onStop("end streams", func(context.Context) error {
@@ -189,7 +195,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 		close(a.closing)
 		return nil
 	})
-	return a.startSample(ctx)
+	return nil
 }
 
 // Stop undoes Start and New: what is claimed is sent, what was sent may still report, and then everything closes. ctx

@@ -37,31 +37,33 @@ for i in 1 2 3; do
 done
 `
 
-// startSample decides about the sample, creates its jobs when it is new, and starts its executor.
-func (a *App) startSample(ctx context.Context) error {
+// startSample decides about the sample, creates its jobs when it is new, and starts its executor. The executor is nil when
+// there is none.
+func (a *App) startSample(ctx context.Context) (*executor.Executor, error) {
 	if a.opts.Sample == SampleOff {
-		return nil
+		return nil, nil
 	}
 	wanted, err := a.settings.get(ctx, settingSample)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if wanted == "" {
 		if a.opts.Sample == SampleAuto && (!a.isNew || a.pool.Dialect() != db.SQLite) {
-			return nil
+			return nil, nil
 		}
 		if err := a.createSample(ctx); err != nil {
-			return fmt.Errorf("create sample jobs: %w", err)
+			return nil, fmt.Errorf("create sample jobs: %w", err)
 		}
 		if _, err := a.settings.ensure(ctx, settingSample, func() string { return sampleOn }); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	// A sample that cannot start is a pity, and no reason not to schedule.
-	if err := a.runSample(ctx); err != nil {
+	ex, err := a.runSample(ctx)
+	if err != nil { // a pity, and no reason not to schedule
 		a.logger.Warn("the sample executor does not start", "error", err)
+		return nil, nil
 	}
-	return nil
+	return ex, nil
 }
 
 // createSample makes the group and its jobs, and starts them.
@@ -105,7 +107,7 @@ func (a *App) createSample(ctx context.Context) error {
 }
 
 // runSample starts the sample executor, which reaches this admin the way any executor would.
-func (a *App) runSample(ctx context.Context) error {
+func (a *App) runSample(ctx context.Context) (*executor.Executor, error) {
 	ex, err := executor.New(executor.Config{
 		AppName: sampleAppName, Admins: []string{localURL(a.listener.Addr().String(), "127.0.0.1")}, Token: a.token,
 		InsecureNoToken: a.opts.NoAccessToken,
@@ -114,23 +116,32 @@ func (a *App) runSample(ctx context.Context) error {
 		LogRetentionDays: 7, NoSync: true, Logger: a.logger.With("part", "sample executor"),
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ex.Handle("sampleGreet", sampleGreet)
 	ex.Handle("sampleSlow", sampleSlow)
 	ex.Handle("sampleFlaky", sampleFlaky())
 	if err := ex.Start(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	a.welcome.Sample = ex.Address()
-	a.onStop("drain sample executor", func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, sampleDrain)
-		defer cancel()
-		if err := ex.Drain(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-			return err
-		}
+	// It registers by itself within the next moments. Done here as well, it is there before the first run looks for it.
+	if err := a.engine.Register(ctx, wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: sampleAppName, RegistryValue: ex.Address()}); err != nil {
+		a.logger.Warn("register the sample executor", "error", err)
+	}
+	return ex, nil
+}
+
+// stopSample drains the sample executor. What it could not report in time it reports after the next start.
+func stopSample(ctx context.Context, ex *executor.Executor) error {
+	if ex == nil {
 		return nil
-	})
+	}
+	ctx, cancel := context.WithTimeout(ctx, sampleDrain)
+	defer cancel()
+	if err := ex.Drain(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
 	return nil
 }
 

@@ -77,7 +77,8 @@ const keptVersions = 30
 
 // Create makes a job, stopped, and returns its id.
 func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64, error) {
-	in.ID, in.Job = 0, in.Job.Normalize()
+	in.Job = in.Job.Normalize()
+	in.ID = 0
 	if err := s.check(ctx, s.cfg.Pool, p, in, nil); err != nil {
 		return 0, err
 	}
@@ -117,7 +118,8 @@ var errRaced = errors.New("the job changed meanwhile")
 // Update changes a job. When it runs and its schedule changed, its next time is computed from now; otherwise the schedule
 // goes on undisturbed. The GLUE type never changes; a script's source does, as a new version.
 func (s *Jobs) Update(ctx context.Context, p auth.Principal, id int64, in JobInput) error {
-	in.ID, in.Job = id, in.Job.Normalize()
+	in.Job = in.Job.Normalize()
+	in.ID = id
 	if _, err := s.Get(ctx, p, id); err != nil {
 		return err
 	}

@@ -24,8 +24,15 @@ type Handler struct {
 	Logger   *slog.Logger
 }
 
+const handled = "problem handled"
+
 // HandleError is the echo.HTTPErrorHandler.
 func (h *Handler) HandleError(err error, c echo.Context) {
+	// The request log asks for the answer early, to know its status, and passes the error on.
+	if c.Get(handled) != nil {
+		return
+	}
+	c.Set(handled, true)
 	r := c.Request()
 	p := From(err)
 	h.log(p, c)
