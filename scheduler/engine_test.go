@@ -153,6 +153,15 @@ func (b *bundle) startEngine(engine *Engine) {
 	})
 }
 
+// latch makes a channel to wait on and a function that opens it; the end of the test opens it too, so that a test that
+// failed does not leave calls hanging.
+func (b *bundle) latch() (<-chan struct{}, func()) {
+	c := make(chan struct{})
+	open := sync.OnceFunc(func() { close(c) })
+	b.t.Cleanup(open)
+	return c, open
+}
+
 func (b *bundle) addGroup(appName string, addresses ...string) int64 {
 	b.t.Helper()
 	id, err := b.engine.queries.InsertGroup(b.t.Context(), b.pool, db.InsertGroupParams{AppName: appName, Title: appName})

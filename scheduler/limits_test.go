@@ -18,7 +18,7 @@ func TestP6WhatTheQueueCannotHoldFailsWithAReasonAndTheEngineGoesOn(t *testing.T
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, func(c *Config) { c.MaxQueued, c.PerAddress, c.PerJob = 3, 1, 1 }, addressA)
-		release := make(chan struct{})
+		release, open := b.latch()
 		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {
 			<-release
 			return yes, nil
@@ -33,7 +33,7 @@ func TestP6WhatTheQueueCannotHoldFailsWithAReasonAndTheEngineGoesOn(t *testing.T
 		if n := b.countRuns("trigger_code = 500 AND trigger_msg LIKE '%result: not sent: 3 runs wait to be sent already%'"); n != 6 {
 			t.Errorf("%d of 6 failures give the reason: %s", n, b.dump())
 		}
-		close(release)
+		open()
 		b.await("the others are sent", func() bool { return b.countRuns("trigger_code = 200") == 4 })
 		again := b.trigger(id)
 		b.await("and new ones too", func() bool { return b.run(again).TriggerCode == 200 })
@@ -44,7 +44,7 @@ func TestP6AnEngineWithTooMuchUnsentClaimsNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, func(c *Config) { c.MaxQueued, c.PerAddress = 2, 1 }, addressA)
-		release := make(chan struct{})
+		release, open := b.latch()
 		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {
 			<-release
 			return yes, nil
@@ -58,7 +58,7 @@ func TestP6AnEngineWithTooMuchUnsentClaimsNothing(t *testing.T) {
 		if n := b.countRuns("job_id = ?", due); n != 0 {
 			t.Errorf("%d fires were claimed", n)
 		}
-		close(release)
+		open()
 		b.await("the due job is claimed", func() bool { return b.countRuns("job_id = ? AND trigger_code = 200", due) == 1 })
 	})
 }
@@ -217,7 +217,7 @@ func TestAskingDeadExecutorsOfOneGroupDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, func(c *Config) { c.PerAddress, c.PerJob = 2, 2 }, addressA)
-		release := make(chan struct{})
+		release, open := b.latch()
 		b.executors.beat = func(a string) (wire.Answer, error) {
 			if a == addressB {
 				<-release
@@ -235,6 +235,6 @@ func TestAskingDeadExecutorsOfOneGroupDelaysNoOther(t *testing.T) {
 		b.await("two ask", func() bool { _, n := b.engine.lanes.depth(); return n == 2 })
 		quick := b.trigger(failover(b.group))
 		b.await("the other group's run is sent", func() bool { return b.run(quick).TriggerCode == 200 })
-		close(release)
+		open()
 	})
 }

@@ -1,0 +1,164 @@
+package scheduler
+
+import (
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+func entry(app, address string) wire.RegistryRequest {
+	return wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: app, RegistryValue: address}
+}
+
+func (b *bundle) register(app, address string) {
+	b.t.Helper()
+	if err := b.engine.Register(b.t.Context(), entry(app, address)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// sentTo triggers the job and gives the address it went to, or the reason why it went nowhere.
+func (b *bundle) sentTo(jobID int64) string {
+	b.t.Helper()
+	id := b.trigger(jobID)
+	b.await("the run is settled", func() bool { return b.run(id).TriggerCode != 0 })
+	r := b.run(id)
+	if r.TriggerCode == 200 {
+		return string(r.ExecutorAddress)
+	}
+	_, reason, _ := strings.Cut(string(r.TriggerMsg), "result: ")
+	return reason
+}
+
+func TestExecutorsComeAndGo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		var ahead atomic.Int64
+		b := setup(t, pool, func(c *Config) {
+			c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		})
+		id := b.addJob(nil)
+		stored := func() string {
+			g, err := b.engine.queries.GetGroup(t.Context(), pool, b.group)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(g.AddressList)
+		}
+		if got := b.sentTo(id); got != "no executor is registered" {
+			t.Errorf("before anybody registered: %q", got)
+		}
+		b.register("orders", addressB)
+		if got := b.sentTo(id); got != addressB {
+			t.Errorf("after the first registered: %q", got)
+		}
+		b.register("ORDERS", addressA) // app names are compared as MySQL does
+		if got := b.sentTo(id); got != addressA {
+			t.Errorf("the list is not sorted: %q is first", got)
+		}
+		if got := stored(); got != addressA+","+addressB {
+			t.Errorf("stored list %q", got)
+		}
+		if err := b.engine.Deregister(t.Context(), entry("orders", addressA)); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.sentTo(id); got != addressB {
+			t.Errorf("after it said goodbye: %q", got)
+		}
+		ahead.Store(int64(89 * time.Second))
+		if err := b.engine.GroupsChanged(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.sentTo(id); got != addressB {
+			t.Errorf("89 s after its last beat: %q", got)
+		}
+		ahead.Store(int64(92 * time.Second))
+		if err := b.engine.GroupsChanged(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.sentTo(id); got != "no executor is registered" {
+			t.Errorf("92 s after its last beat: %q", got)
+		}
+		if got := stored(); got != "" {
+			t.Errorf("stored list %q, want none", got)
+		}
+		b.register("orders", addressB) // a row it knows, but dead
+		if got := b.sentTo(id); got != addressB {
+			t.Errorf("after it came back: %q", got)
+		}
+	})
+}
+
+func TestGroupsKeepToTheirOwn(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		other := b.addGroup("other", addressB)
+		const c, d = "http://10.0.0.4:1/", "http://10.0.0.3:1/"
+		manual, err := b.engine.queries.InsertGroup(t.Context(), pool, db.InsertGroupParams{AppName: "orders", Title: "by hand", AddressType: 1,
+			AddressList: db.Text(" " + c + " ,," + d + "," + c)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.engine.GroupsChanged(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for group, want := range map[int64][]string{b.group: {addressA}, other: {addressB}, manual: {c, d}} {
+			var got []string
+			for _, s := range b.engine.Addresses(group) {
+				got = append(got, s.Address)
+				if s.Live != (group != manual) || s.LastBeat.IsZero() == s.Live {
+					t.Errorf("group %d: %+v", group, s)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("group %d has %q, want %q", group, got, want)
+			}
+		}
+		g, err := b.engine.queries.GetGroup(t.Context(), pool, manual)
+		if err != nil || g.AddressList != db.Text(" "+c+" ,,"+d+","+c) {
+			t.Errorf("the list that was typed became %q, %v", g.AddressList, err)
+		}
+		if got := b.engine.Addresses(4711); got != nil {
+			t.Errorf("an unknown group has %v", got)
+		}
+	})
+}
+
+func TestAnExecutorThatAnotherAdminHeardIsFound(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.MySQL), nil, addressA)
+	two := b.second(nil)
+	if err := two.Register(t.Context(), entry("orders", addressB)); err != nil {
+		t.Fatal(err)
+	}
+	b.await("the first knows it", func() bool { return len(b.engine.directory.get(b.group).addresses) == 2 })
+}
+
+func TestAgeOfABeat(t *testing.T) {
+	t.Parallel()
+	const h, s = time.Hour, time.Second
+	tests := []struct {
+		name           string
+		instants, wall time.Duration
+		want           time.Duration
+	}{
+		{"an ordinary day", 30 * s, 30 * s, 30 * s},
+		{"a beat in the second of two equal hours, read as the first", h + 30*s, 30 * s, 30 * s},
+		{"a beat in the first of them, looked at in the second", 30 * s, 30*s - h, 30 * s},
+		{"an old beat in the first of them", 20 * 60 * s, 20*60*s - h, 20 * 60 * s},
+		{"the hour that is left out", 30 * s, h + 30*s, 30 * s},
+		{"another admin's clock is ahead", -2 * s, -2 * s, -2 * s},
+	}
+	for _, tt := range tests {
+		if got := age(tt.instants, tt.wall); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
