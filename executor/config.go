@@ -2,6 +2,7 @@ package executor
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // Config says how an executor behaves. Only AppName is always needed.
@@ -23,7 +26,16 @@ type Config struct {
 
 	Listen   string       // host:port to listen on; empty or port 0: the first free port from 9999 upwards
 	Listener net.Listener // takes the place of Listen
-	Address  string       // the URL admins call; empty: http://<first address of this machine>:<port>/
+	Address  string       // the URL admins call; empty: http(s)://<first address of this machine>:<port>/
+
+	// TLSCert and TLSKey are PEM files that make the executor serve HTTPS, and register an https:// address. They are
+	// read again when they change. TLSConfig takes their place.
+	TLSCert, TLSKey string
+	TLSConfig       *tls.Config
+	// TLSClientCA is a PEM file: only callers that show a certificate signed by one of its authorities are let in.
+	TLSClientCA string
+	// AdminTLS says how the certificates of https admins are checked. Not used with HTTPClient.
+	AdminTLS wire.TLSOptions
 
 	DataDir     string // run logs, scripts and the journal; default data/executor
 	GlueEnabled bool   // run scripts that admins send
@@ -42,7 +54,7 @@ type Config struct {
 	// either way; without the sync a power failure may lose the last second.
 	NoSync bool
 
-	HTTPClient *http.Client // towards the admins; default wire.NewHTTPClient
+	HTTPClient *http.Client // towards the admins; default wire.NewHTTPClient with AdminTLS
 	Logger     *slog.Logger // default slog.Default
 }
 
@@ -59,6 +71,9 @@ func (c Config) withDefaults() (Config, error) {
 		if u, err := url.Parse(address); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 			errs = append(errs, fmt.Errorf("admin address %q is not an http URL", address))
 		}
+	}
+	if c.TLSClientCA != "" && c.TLSConfig == nil && c.TLSCert == "" && c.TLSKey == "" {
+		errs = append(errs, errors.New("client certificates can only be asked for over TLS: set a certificate and its key"))
 	}
 	if c.Token == "" && c.GlueEnabled && !c.InsecureNoToken {
 		errs = append(errs, errors.New("scripts are enabled but the access token is empty: everybody who reaches the port could run code"))

@@ -287,6 +287,8 @@ func TestWrongSettingsAreOneLineAndCode2(t *testing.T) {
 		"no token":           {"--access-token="},
 		"an unknown flag":    {"--nope"},
 		"a bad admin":        {"--access-token=x", "--admin=nonsense"},
+		"no key":             {"--access-token=x", "--tls-cert=cert.pem"},
+		"no CA file":         {"--access-token=x", "--admin-ca=none.pem"},
 		"a bad log format":   {"--access-token=x", "--log-format=xml"},
 		"a bad duration":     {"--access-token=x", "--drain-timeout=soon"},
 		"an unknown command": {"dance"},

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,6 +24,7 @@ type Executor struct {
 	logger *slog.Logger
 	admins *wire.AdminClient
 	client *http.Client
+	tls    *tls.Config // of the server; nil: plain HTTP
 
 	handlersMu sync.RWMutex
 	handlers   map[string]Handler
@@ -86,12 +88,20 @@ func New(config Config) (*Executor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("executor: %w", err)
 	}
+	serverTLS, err := config.serverTLS()
+	if err != nil {
+		return nil, fmt.Errorf("executor: %w", err)
+	}
 	client := config.HTTPClient
 	if client == nil {
-		client = wire.NewHTTPClient(8)
+		clientTLS, err := config.AdminTLS.Config()
+		if err != nil {
+			return nil, fmt.Errorf("executor: towards the admins: %w", err)
+		}
+		client = wire.NewHTTPClient(8, wire.WithTLS(clientTLS))
 	}
 	return &Executor{
-		config: config, logger: config.Logger, client: client,
+		config: config, logger: config.Logger, client: client, tls: serverTLS,
 		admins:   wire.NewAdminClient(client, config.Admins, config.Token, config.AppName, config.AdminTimeout),
 		handlers: make(map[string]Handler),
 		jobs:     make(map[int64]*job), live: make(map[int64]*task),
@@ -186,11 +196,18 @@ func (e *Executor) Start(ctx context.Context) (err error) {
 	e.services.Go(func() { e.reporter.run(loops) })
 	e.beating.Go(func() { e.beatLoop(beats) })
 	e.services.Go(func() { e.cleanLoop(loops) })
+	listener := e.listener
+	if e.tls != nil {
+		listener = tls.NewListener(listener, e.tls)
+	}
 	e.services.Go(func() {
-		if err := e.server.Serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := e.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			e.logger.Error("executor server ended", "error", err)
 		}
 	})
+	if e.config.AdminTLS.Insecure && e.config.HTTPClient == nil {
+		e.logger.Warn("certificates of admins are not checked: whoever is on the way can read the access token", "group", e.config.AppName)
+	}
 	e.logger.Info("executor started", "group", e.config.AppName, "executor", e.address, "data_dir", e.config.DataDir)
 	return nil
 }

@@ -49,15 +49,19 @@ func (e *Executor) advertise(addr net.Addr) string {
 	if e.config.Address != "" {
 		return e.config.Address
 	}
+	scheme := "http://"
+	if e.tls != nil {
+		scheme = "https://"
+	}
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok {
-		return "http://" + addr.String() + "/"
+		return scheme + addr.String() + "/"
 	}
 	host := tcp.IP.String()
 	if tcp.IP == nil || tcp.IP.IsUnspecified() {
 		host = machineAddress()
 	}
-	return "http://" + net.JoinHostPort(host, strconv.Itoa(tcp.Port)) + "/"
+	return scheme + net.JoinHostPort(host, strconv.Itoa(tcp.Port)) + "/"
 }
 
 func machineAddress() string {

@@ -1,7 +1,9 @@
 package executortest
 
 import (
+	"crypto/tls"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -29,6 +31,19 @@ func NewAdmin(t testing.TB) *Admin {
 	t.Helper()
 	a := &Admin{changed: make(chan struct{})}
 	server := httptest.NewServer(a)
+	t.Cleanup(server.Close)
+	a.URL = server.URL
+	return a
+}
+
+// NewTLSAdmin starts a fake admin that speaks HTTPS with the certificate.
+func NewTLSAdmin(t testing.TB, certificate tls.Certificate) *Admin {
+	t.Helper()
+	a := &Admin{changed: make(chan struct{})}
+	server := httptest.NewUnstartedServer(a)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // a refused certificate is what some tests are about
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	server.StartTLS()
 	t.Cleanup(server.Close)
 	a.URL = server.URL
 	return a

@@ -66,7 +66,11 @@ func New(t testing.TB, adminURL string, handlers Handlers, options ...func(*exec
 			t.Logf("stop executor: %v", err) // an admin that is gone by now is no failure of the test
 		}
 	})
-	return &Executor{Executor: ex, URL: "http://" + ex.Addr().String() + "/"}
+	scheme := "http://"
+	if config.TLSCert != "" || config.TLSConfig != nil {
+		scheme = "https://"
+	}
+	return &Executor{Executor: ex, URL: scheme + ex.Addr().String() + "/"}
 }
 
 // Target is what a client needs to call the executor.

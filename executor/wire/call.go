@@ -52,21 +52,23 @@ const (
 // NewHTTPClient is an HTTP client suited to the protocol: kept-alive connections, a bound on connections per peer (the
 // bound is also what keeps one slow peer from taking all), no compression (upstream peers know none), no proxy.
 // Official executors close idle connections after 90 s, so ours are given up before that: a request on a connection
-// that the peer is closing would be one of unknown fate.
-func NewHTTPClient(connsPerHost int) *http.Client {
+// that the peer is closing would be one of unknown fate. Certificates of https peers are always checked, against the
+// operating system's authorities unless [WithTLS] says otherwise.
+func NewHTTPClient(connsPerHost int, options ...ClientOption) *http.Client {
 	dialer := &net.Dialer{Timeout: 3 * time.Second, KeepAlive: 30 * time.Second}
-	return &http.Client{
-		CheckRedirect: noRedirect,
-		Transport: &http.Transport{
-			DialContext:         dialer.DialContext,
-			MaxConnsPerHost:     connsPerHost,
-			MaxIdleConnsPerHost: connsPerHost,
-			IdleConnTimeout:     60 * time.Second,
-			TLSHandshakeTimeout: 5 * time.Second,
-			DisableCompression:  true,
-			TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
-		},
+	transport := &http.Transport{
+		DialContext:         dialer.DialContext,
+		MaxConnsPerHost:     connsPerHost,
+		MaxIdleConnsPerHost: connsPerHost,
+		IdleConnTimeout:     60 * time.Second,
+		TLSHandshakeTimeout: 5 * time.Second,
+		DisableCompression:  true,
+		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
 	}
+	for _, option := range options {
+		option(transport)
+	}
+	return &http.Client{CheckRedirect: noRedirect, Transport: transport}
 }
 
 // noRedirect hands a redirect back as the answer it is: the protocol has none, and following one would send the token

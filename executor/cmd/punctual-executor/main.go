@@ -17,6 +17,7 @@ import (
 
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/builtin"
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // version is set when a release is built.
@@ -35,6 +36,13 @@ type serve struct {
 	InsecureNoToken bool          `env:"PUNCTUAL_EXECUTOR_INSECURE_NO_TOKEN" help:"Run scripts and commands for anybody who reaches the port."`
 	Listen          string        `env:"PUNCTUAL_EXECUTOR_LISTEN" default:":9999" placeholder:"HOST:PORT" help:"Where to listen; port 0 is the first free one from 9999 upwards."`
 	Address         string        `env:"PUNCTUAL_EXECUTOR_ADDRESS" placeholder:"URL" help:"The address to register; found out when empty."`
+	TLSCert         string        `name:"tls-cert" env:"PUNCTUAL_EXECUTOR_TLS_CERT" placeholder:"FILE" help:"Certificate (PEM): serve HTTPS. Read again when it changes."`
+	TLSKey          string        `name:"tls-key" env:"PUNCTUAL_EXECUTOR_TLS_KEY" placeholder:"FILE" help:"The certificate's key."`
+	TLSClientCA     string        `name:"tls-client-ca" env:"PUNCTUAL_EXECUTOR_TLS_CLIENT_CA" placeholder:"FILE" help:"Let in only callers with a certificate of these authorities."`
+	AdminCA         string        `name:"admin-ca" env:"PUNCTUAL_EXECUTOR_ADMIN_CA" placeholder:"FILE" help:"Authorities (PEM) to trust for https admins, in place of the system's."`
+	AdminCert       string        `name:"admin-cert" env:"PUNCTUAL_EXECUTOR_ADMIN_CERT" placeholder:"FILE" help:"Certificate to show to https admins that ask for one."`
+	AdminKey        string        `name:"admin-key" env:"PUNCTUAL_EXECUTOR_ADMIN_KEY" placeholder:"FILE" help:"Its key."`
+	AdminInsecure   bool          `name:"admin-insecure" env:"PUNCTUAL_EXECUTOR_ADMIN_INSECURE" help:"Accept any certificate of an admin: whoever is on the way can read the access token."`
 	DataDir         string        `env:"PUNCTUAL_EXECUTOR_DATA_DIR" default:"data/executor" help:"Run logs, scripts and the journal."`
 	Glue            bool          `env:"PUNCTUAL_EXECUTOR_GLUE" default:"true" negatable:"" help:"Run scripts that the admin sends."`
 	Command         bool          `env:"PUNCTUAL_EXECUTOR_COMMAND" default:"true" negatable:"" help:"Offer commandJobHandler."`
@@ -109,7 +117,9 @@ func (s *serve) Run(logs loggers) error {
 	logger := logs.make(s.LogFormat, s.LogLevel)
 	ex, err := executor.New(executor.Config{
 		AppName: s.AppName, Admins: s.Admin, Token: s.AccessToken, InsecureNoToken: s.InsecureNoToken, Listen: s.Listen,
-		Address: s.Address, DataDir: s.DataDir, GlueEnabled: s.Glue, LogRetentionDays: s.LogRetention,
+		TLSCert: s.TLSCert, TLSKey: s.TLSKey, TLSClientCA: s.TLSClientCA,
+		AdminTLS: wire.TLSOptions{CAFile: s.AdminCA, CertFile: s.AdminCert, KeyFile: s.AdminKey, Insecure: s.AdminInsecure},
+		Address:  s.Address, DataDir: s.DataDir, GlueEnabled: s.Glue, LogRetentionDays: s.LogRetention,
 		DrainTimeout: s.DrainTimeout, NoSync: !s.Sync, Logger: logger,
 	})
 	if err == nil {
