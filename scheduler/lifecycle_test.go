@@ -1,0 +1,208 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// TestMain checks that no engine of any test leaves a goroutine behind.
+func TestMain(m *testing.M) {
+	// The tests' database server lives as long as the binary; the engine starts no processes.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("os/exec.(*Cmd).Wait"))
+}
+
+func (b *bundle) stop(e *Engine) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), 10*time.Second)
+	defer cancel()
+	if err := e.Stop(ctx); err != nil {
+		b.t.Errorf("stop: %v", err)
+	}
+}
+
+func TestStartAndStopMayBeCalledTwiceAndByMany(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		id := b.addJob(nil)
+		if err := b.engine.Start(t.Context()); err != nil {
+			t.Errorf("a second start: %v", err)
+		}
+		b.stop(b.engine)
+		b.stop(b.engine)
+		if err := b.engine.Ready(); err == nil {
+			t.Error("a stopped engine says that it is ready")
+		}
+		if _, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: id, Type: jobspec.TriggerManual}); !errors.Is(err, errStopped) {
+			t.Errorf("a stopped engine triggers: %v", err)
+		}
+		if err := b.engine.Complete(t.Context(), []wire.Callback{{LogID: 1, HandleCode: 200}}); !errors.Is(err, errStopped) {
+			t.Errorf("a stopped engine takes results: %v", err)
+		}
+		var many sync.WaitGroup
+		for i := range 20 {
+			many.Go(func() {
+				for range 5 {
+					if i%2 == 0 {
+						if err := b.engine.Start(t.Context()); err != nil {
+							t.Errorf("start: %v", err)
+						}
+					} else {
+						b.stop(b.engine)
+					}
+				}
+			})
+			if i%5 == 0 {
+				many.Go(func() {
+					for range 5 {
+						_, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: id, Type: jobspec.TriggerManual})
+						if err != nil && !errors.Is(err, errStopped) {
+							t.Errorf("trigger: %v", err)
+						}
+					}
+				})
+			}
+		}
+		many.Wait()
+		if err := b.engine.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		last := b.trigger(id)
+		b.await("all are sent", func() bool { return b.unsettled() == 0 && b.run(last).TriggerCode == 200 })
+		times := make(map[int64]int)
+		for _, r := range b.executors.received() {
+			if times[r.req.LogID]++; times[r.req.LogID] > 1 {
+				t.Errorf("run %d was sent twice", r.req.LogID)
+			}
+		}
+		b.stop(b.engine)
+		if n := b.countRuns("id > 0"); n != len(times) {
+			t.Errorf("%d runs and %d sent", n, len(times))
+		}
+	})
+}
+
+func TestAnEngineThatWasNeverStartedRefuses(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
+		b.engine = newEngine(t, pool, b.executors, nil)
+		b.group = b.addGroup("orders", addressA)
+		if _, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: b.addJob(nil), Type: jobspec.TriggerManual}); !errors.Is(err, errStopped) {
+			t.Errorf("trigger: %v", err)
+		}
+		if n := b.countRuns("id > 0"); n != 0 {
+			t.Errorf("%d rows that nobody would send", n)
+		}
+		if err := b.engine.Ready(); err == nil {
+			t.Error("it says that it is ready")
+		}
+		b.stop(b.engine)
+	})
+	if _, err := New(Config{}); err == nil {
+		t.Error("an engine without a database")
+	}
+}
+
+func TestADrainSendsWhatIsClaimedAndLeavesTheRest(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.RetryBackoff = time.Hour }, addressA)
+		b.executors.run = func(_ wire.Target, req *wire.RunRequest) (wire.Answer, error) {
+			if req.ExecutorParams == "fails" {
+				return wire.Answer{Code: 500}, nil
+			}
+			return yes, nil
+		}
+		soon := b.addJob(nil)
+		planned := time.Now().Add(500 * time.Millisecond).Truncate(time.Millisecond)
+		b.start(soon, planned)
+		fails := b.addJob(func(p *db.InsertJobParams) { p.ExecutorParam, p.ExecutorFailRetryCount = "fails", 1 })
+		b.trigger(fails)
+		b.await("the due one is claimed and the other waits for its retry", func() bool {
+			return b.countRuns("job_id = ?", soon) == 1 && b.countRuns("trigger_type = 'RETRY'") == 1
+		})
+		later := b.addJob(nil)
+		b.start(later, time.Now().Add(b.engine.cfg.Horizon+time.Hour))
+		b.stop(b.engine)
+		if n := b.countRuns("job_id = ? AND trigger_code = 200 AND sent_at >= ?", soon, planned.UnixMilli()); n != 1 {
+			t.Errorf("what was claimed is not sent at its time: %s", b.dump())
+		}
+		if n := b.unsettled(); n != 1 {
+			t.Errorf("%d runs are unsent, want the retry: %s", n, b.dump())
+		}
+		nodes, err := b.engine.queries.ListNodes(t.Context(), pool)
+		if err != nil || len(nodes) != 1 || nodes[0].State != 0 {
+			t.Errorf("the engine did not leave the cluster: %+v, %v", nodes, err)
+		}
+	})
+}
+
+// TestAStopThatIsCutShortLosesNothing: the next start of the same engine finds what the first left.
+func TestAStopThatIsCutShortLosesNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		id := b.addJob(nil)
+		planned := time.Now().Add(1200 * time.Millisecond).Truncate(time.Millisecond)
+		b.start(id, planned)
+		b.await("it is claimed", func() bool { return b.countRuns("id > 0") == 1 })
+		cut, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := b.engine.Stop(cut); !errors.Is(err, context.Canceled) {
+			t.Errorf("stop: %v, want to hear that something is unsent", err)
+		}
+		if err := b.engine.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.await("it is sent", func() bool { return b.unsettled() == 0 })
+		b.await("nothing is open", func() bool { return b.engine.pending.len() == 0 })
+		got := b.executors.received()
+		if len(got) != 1 || got[0].at.Before(planned) {
+			t.Errorf("sent %d times, want once and not before its time", len(got))
+		}
+		b.stop(b.engine)
+	})
+}
+
+// TestAStopWaitsForTheCallsUnderWay, also when its time is up: their outcomes are written.
+func TestAStopWaitsForTheCallsUnderWay(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		release, open := b.latch()
+		called := make(chan struct{})
+		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {
+			close(called)
+			<-release
+			return yes, nil
+		}
+		id := b.trigger(b.addJob(nil))
+		<-called
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		stopped := make(chan error)
+		go func() { stopped <- b.engine.Stop(ctx) }()
+		<-ctx.Done()
+		select {
+		case err := <-stopped:
+			t.Errorf("stopped while a call was under way: %v", err)
+		default:
+		}
+		open()
+		<-stopped
+		if r := b.run(id); r.TriggerCode != 200 {
+			t.Errorf("the outcome of the call is not written: %+v", r)
+		}
+	})
+}
