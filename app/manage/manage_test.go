@@ -1,0 +1,672 @@
+package manage
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// engine remembers what it was asked.
+type engine struct {
+	triggered []scheduler.TriggerRequest
+	killed    []int64
+	live      []scheduler.AddressState
+	jobs      int
+	groups    int
+}
+
+func (e *engine) Trigger(_ context.Context, r scheduler.TriggerRequest) ([]int64, error) {
+	e.triggered = append(e.triggered, r)
+	return []int64{7}, nil
+}
+
+func (e *engine) Kill(_ context.Context, logID int64, _ string) error {
+	e.killed = append(e.killed, logID)
+	return nil
+}
+
+func (e *engine) ReadLog(context.Context, int64, int) (wire.LogResult, error) {
+	return wire.LogResult{LogContent: "x"}, nil
+}
+func (e *engine) Addresses(int64) []scheduler.AddressState { return e.live }
+func (e *engine) JobsChanged()                             { e.jobs++ }
+func (e *engine) GroupsChanged(context.Context) error      { e.groups++; return nil }
+
+// bundle is a service over a clean database with two groups: somebody may use the first.
+type bundle struct {
+	*Service
+	pool          *db.Pool
+	engine        *engine
+	now           time.Time
+	admin         auth.Principal
+	user          auth.Principal
+	group, closed int64
+}
+
+func setup(t *testing.T, pool *db.Pool, change func(*Config)) *bundle {
+	t.Helper()
+	b := &bundle{pool: pool, engine: &engine{}, now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), admin: auth.NewPrincipal(1, "root", auth.RoleAdmin, "")}
+	cfg := Config{Pool: pool, Engine: b.engine, Now: func() time.Time { return b.now }}
+	if change != nil {
+		change(&cfg)
+	}
+	b.Service = New(cfg)
+	for i, name := range []string{"orders", "secret"} {
+		id, err := b.Groups.Create(t.Context(), b.admin, GroupInput{AppName: name, Title: strings.ToUpper(name), Manual: true, Addresses: "10.0.0." + strconv.Itoa(i+1) + ":9999"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			b.group = id
+		} else {
+			b.closed = id
+		}
+	}
+	b.user = auth.NewPrincipal(2, "ann", auth.RoleUser, db.Text(strconv.FormatInt(b.group, 10)))
+	return b
+}
+
+// job is a definition that can be saved.
+func (b *bundle) job(change func(*JobInput)) JobInput {
+	in := JobInput{Group: b.group, Job: jobspec.Job{
+		Name: "close the day", Author: "ann", ScheduleType: jobspec.ScheduleCron, ScheduleConf: "0 0 2 * * ?", Misfire: jobspec.MisfireDoNothing,
+		Route: jobspec.RouteFirst, Block: wire.BlockSerial, Glue: wire.GlueBean, Handler: "closeDay",
+	}}
+	if change != nil {
+		change(&in)
+	}
+	return in
+}
+
+func (b *bundle) create(t *testing.T, change func(*JobInput)) int64 {
+	t.Helper()
+	id, err := b.Jobs.Create(t.Context(), b.admin, b.job(change))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func (b *bundle) read(t *testing.T, id int64) db.Job {
+	t.Helper()
+	j, err := b.Jobs.Get(t.Context(), b.admin, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// kind is what sort of problem an error is, with its fields.
+func kind(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	p := problem.From(err)
+	text := fmt.Sprint(p.Kind.Status())
+	for _, f := range p.Fields {
+		text += " " + f.Name + ":" + f.Key
+	}
+	if p.Key != "" {
+		text += " " + p.Key
+	}
+	return text
+}
+
+func TestGroupsAreChecked(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		tests := []struct {
+			name string
+			in   GroupInput
+			want string
+		}{
+			{"a good automatic one", GroupInput{AppName: "stock-service", Title: "库存"}, "ok"},
+			{"a taken name", GroupInput{AppName: "orders", Title: "x"}, "422 app_name:group.error.taken"},
+			{"a taken name in capitals is no name", GroupInput{AppName: "Orders", Title: "x"}, "422 app_name:group.error.appname"},
+			{"three characters", GroupInput{AppName: "abc", Title: "x"}, "422 app_name:group.error.appname"},
+			{"nothing at all", GroupInput{}, "422 app_name:job.error.required title:job.error.required"},
+			{"a long title", GroupInput{AppName: "abcd", Title: strings.Repeat("长", 65)}, "422 title:job.error.too_long"},
+			{"manual without addresses", GroupInput{AppName: "abcd", Title: "x", Manual: true, Addresses: " ,\n"}, "422 addresses:job.error.required"},
+			{"a bad address", GroupInput{AppName: "abcd", Title: "x", Manual: true, Addresses: "http://a:1/ ftp://b:2/"}, "422 addresses:group.error.address"},
+		}
+		for _, tt := range tests {
+			if _, err := b.Groups.Create(ctx, b.admin, tt.in); kind(err) != tt.want {
+				t.Errorf("%s: %s, want %s", tt.name, kind(err), tt.want)
+			}
+		}
+		id, err := b.Groups.Create(ctx, b.admin, GroupInput{AppName: "many", Title: "m", Manual: true, Addresses: "HTTP://A:1, http://a:1/\nb:2；http://a:1"})
+		if kind(err) != "422 addresses:group.error.address" {
+			t.Errorf("a full-width semicolon is no separator: %v", err)
+		}
+		id, err = b.Groups.Create(ctx, b.admin, GroupInput{AppName: "many", Title: "m", Manual: true, Addresses: "HTTP://A:1, http://a:1/\nb:2，https://c/x/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := b.Groups.Get(ctx, b.admin, id)
+		if err != nil || string(g.AddressList) != "http://a:1/,http://b:2/,https://c/x/" {
+			t.Errorf("stored %q, %v", g.AddressList, err)
+		}
+		if b.engine.groups < 4 {
+			t.Errorf("the engine was told %d times", b.engine.groups)
+		}
+	})
+}
+
+func TestGroupsAreEditedAndDeleted(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		old, err := db.New().InsertGroup(ctx, pool, db.InsertGroupParams{AppName: "OldName", Title: "old", AddressList: "http://x:1/", UpdateTime: sql.NullTime{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := b.Groups.Get(ctx, b.admin, old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := GroupInput{AppName: "OldName", Title: "new title", Version: GroupVersion(g)}
+		if err := b.Groups.Update(ctx, b.admin, old, in); err != nil {
+			t.Errorf("a name that would not be given today is kept: %v", err)
+		}
+		if g, _ = b.Groups.Get(ctx, b.admin, old); g.Title != "new title" || string(g.AddressList) != "http://x:1/" {
+			t.Errorf("stored %+v", g)
+		}
+		if err := b.Groups.Update(ctx, b.admin, old, in); kind(err) != "409 problem.changed" {
+			t.Errorf("an edit from an old page: %s", kind(err))
+		}
+		if err := b.Groups.Update(ctx, b.admin, old, GroupInput{AppName: "orders", Title: "x"}); kind(err) != "422 app_name:group.error.taken" {
+			t.Errorf("renamed to a taken name: %s", kind(err))
+		}
+		if err := b.Groups.Update(ctx, b.admin, 999, in); kind(err) != "404 problem.group.gone" {
+			t.Errorf("a group that is gone: %s", kind(err))
+		}
+		b.create(t, nil)
+		if err := b.Groups.Delete(ctx, b.admin, b.group); kind(err) != "409 problem.group.jobs" {
+			t.Errorf("a group with jobs: %s", kind(err))
+		}
+		for _, id := range []int64{b.closed, old} {
+			if err := b.Groups.Delete(ctx, b.admin, id); err != nil {
+				t.Error(err)
+			}
+		}
+		jobs, err := b.Jobs.List(ctx, b.admin, JobFilter{Status: AnyStatus, Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range jobs.Jobs {
+			if err := b.Jobs.Delete(ctx, b.admin, j.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.Groups.Delete(ctx, b.admin, b.group); kind(err) != "409 problem.group.last" {
+			t.Errorf("the last group: %s", kind(err))
+		}
+	})
+}
+
+func TestJobsAreChecked(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		hidden := b.create(t, func(in *JobInput) { in.Group = b.closed })
+		tests := []struct {
+			name   string
+			who    auth.Principal
+			change func(*JobInput)
+			want   string
+		}{
+			{"a good one", b.user, nil, "ok"},
+			{"no name", b.user, func(in *JobInput) { in.Name = " " }, "422 name:job.error.required"},
+			{"a wrong cron", b.user, func(in *JobInput) { in.ScheduleConf = "0 0 25 * * ?" }, "422 cron:cron.error.out_of_range"},
+			{"a wrong interval", b.user, func(in *JobInput) { in.ScheduleType, in.ScheduleConf = jobspec.ScheduleFixRate, "0" }, "422 seconds:job.error.interval"},
+			{"no handler", b.user, func(in *JobInput) { in.Handler = "" }, "422 handler:job.error.handler"},
+			{"a group that is not theirs", b.user, func(in *JobInput) { in.Group = b.closed }, "422 group:job.error.group"},
+			{"a group that does not exist", b.admin, func(in *JobInput) { in.Group = 999 }, "422 group:job.error.group"},
+			{"a child that does not exist", b.admin, func(in *JobInput) { in.ChildJobIDs = "999" }, "422 children:job.error.child_gone"},
+			{"a child of a group that is not theirs", b.user, func(in *JobInput) { in.ChildJobIDs = strconv.FormatInt(hidden, 10) }, "422 children:job.error.child_gone"},
+			{"a child that is no number", b.user, func(in *JobInput) { in.ChildJobIDs = "1;2" }, "422 children:job.error.child_id"},
+			{"a parameter too long for its column", b.user, func(in *JobInput) { in.Param = strings.Repeat("x", jobspec.MaxParamBytes+1) }, "422 param:job.error.too_long"},
+		}
+		for _, tt := range tests {
+			if _, err := b.Jobs.Create(t.Context(), tt.who, b.job(tt.change)); kind(err) != tt.want {
+				t.Errorf("%s: %s, want %s", tt.name, kind(err), tt.want)
+			}
+		}
+	})
+}
+
+func TestAJobIsStartedEditedAndStopped(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		id := b.create(t, nil)
+		if err := b.Jobs.Start(ctx, b.user, id); err != nil {
+			t.Fatal(err)
+		}
+		// The pools of tests are in UTC+8: 2 o'clock there is 18:00 of the day before in UTC.
+		night := time.Date(2026, 3, 4, 18, 0, 0, 0, time.UTC).UnixMilli()
+		j := b.read(t, id)
+		if j.TriggerStatus != 1 || j.TriggerNextTime != night {
+			t.Errorf("started: status %d, next %d, want %d", j.TriggerStatus, j.TriggerNextTime, night)
+		}
+		version := JobVersion(j)
+		rename := b.job(func(in *JobInput) { in.Name, in.Version, in.KeepOptions = "renamed", version, true })
+		if err := b.Jobs.Update(ctx, b.user, id, rename); err != nil {
+			t.Fatal(err)
+		}
+		if j = b.read(t, id); j.JobDesc != "renamed" || j.TriggerNextTime != night {
+			t.Errorf("an edit that leaves the schedule alone moved it: %+v", j)
+		}
+		if err := b.Jobs.Update(ctx, b.user, id, rename); kind(err) != "409 problem.changed" {
+			t.Errorf("an edit from an old page: %s", kind(err))
+		}
+		moved := b.job(func(in *JobInput) { in.ScheduleType, in.ScheduleConf = jobspec.ScheduleFixRate, "60" })
+		if err := b.Jobs.Update(ctx, b.user, id, moved); err != nil {
+			t.Fatal(err)
+		}
+		if j = b.read(t, id); j.TriggerNextTime != b.now.Add(time.Minute).UnixMilli() {
+			t.Errorf("a changed schedule counts from now: %d", j.TriggerNextTime)
+		}
+		ended := b.job(func(in *JobInput) { in.ScheduleConf = "0 0 2 * * ? 2025" })
+		if err := b.Jobs.Update(ctx, b.user, id, ended); kind(err) != "422 cron:job.error.no_time" {
+			t.Errorf("a schedule that is over: %s", kind(err))
+		}
+		none := b.job(func(in *JobInput) { in.ScheduleType, in.ScheduleConf = jobspec.ScheduleNone, "" })
+		if err := b.Jobs.Update(ctx, b.user, id, none); kind(err) != "422 schedule_type:job.error.noschedule" {
+			t.Errorf("a running job without a schedule: %s", kind(err))
+		}
+		if err := b.Jobs.Stop(ctx, b.user, id); err != nil {
+			t.Fatal(err)
+		}
+		if j = b.read(t, id); j.TriggerStatus != 0 || j.TriggerNextTime != 0 {
+			t.Errorf("stopped: %+v", j)
+		}
+		if err := b.Jobs.Update(ctx, b.user, id, none); err != nil {
+			t.Error(err)
+		}
+		if err := b.Jobs.Start(ctx, b.user, id); kind(err) != "409 problem.job.noschedule" {
+			t.Errorf("nothing to start: %s", kind(err))
+		}
+		if err := b.Jobs.Update(ctx, b.user, id, ended); err != nil {
+			t.Error(err)
+		}
+		if err := b.Jobs.Start(ctx, b.user, id); kind(err) != "409 cron:job.error.no_time" {
+			t.Errorf("a schedule that is over: %s", kind(err))
+		}
+		if b.engine.jobs == 0 {
+			t.Error("the engine was not told")
+		}
+	})
+}
+
+func TestAnEditNeverUndoesAClaim(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		id := b.create(t, nil)
+		if err := b.Jobs.Start(ctx, b.admin, id); err != nil {
+			t.Fatal(err)
+		}
+		// The scheduler moves the next time between the edit's read and its write.
+		next := b.read(t, id).TriggerNextTime
+		done := make(chan error)
+		go func() {
+			var err error
+			for i := range 50 {
+				_, err = pool.ExecContext(ctx, "UPDATE xxl_job_info SET trigger_next_time = ? WHERE id = ?", next+int64(i)+1, id)
+				if err != nil {
+					break
+				}
+			}
+			done <- err
+		}()
+		for i := range 20 {
+			err := b.Jobs.Update(ctx, b.admin, id, b.job(func(in *JobInput) { in.Name = "edit " + strconv.Itoa(i) }))
+			if err != nil && kind(err) != "409 problem.changed" {
+				t.Fatal(err)
+			}
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if got := b.read(t, id).TriggerNextTime; got != next+50 {
+			t.Errorf("next time %d, the scheduler left %d", got, next+50)
+		}
+	})
+}
+
+func TestScriptsKeepTheirVersions(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		script := func(source string) func(*JobInput) {
+			return func(in *JobInput) {
+				in.Glue, in.Handler, in.GlueSource, in.GlueRemark = wire.GlueShell, "", source, "remark"
+			}
+		}
+		id := b.create(t, script("echo 0\r\n"))
+		first := b.read(t, id)
+		if first.GlueSource != "echo 0\n" {
+			t.Errorf("stored %q", first.GlueSource)
+		}
+		for i := range keptVersions + 3 {
+			if err := b.Jobs.Update(ctx, b.admin, id, b.job(script("echo "+strconv.Itoa(i)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		j := b.read(t, id)
+		if !j.GlueUpdateTime.Time.After(first.GlueUpdateTime.Time) {
+			t.Error("the executor could not tell the versions apart")
+		}
+		ids, err := db.New().ListGlueVersionIDs(ctx, pool, db.ListGlueVersionIDsParams{JobID: id, Limit: 100})
+		if err != nil || len(ids) != keptVersions {
+			t.Errorf("%d versions kept, %v", len(ids), err)
+		}
+		bean := b.job(func(in *JobInput) { in.GlueSource = "rm -rf /" })
+		if err := b.Jobs.Update(ctx, b.admin, id, bean); err != nil {
+			t.Fatal(err)
+		}
+		if j = b.read(t, id); j.GlueType != wire.GlueShell {
+			t.Errorf("an edit changed the GLUE type to %s", j.GlueType)
+		}
+		off := New(Config{Pool: pool, Engine: b.engine, NoScripts: true})
+		if _, err := off.Jobs.Create(ctx, b.admin, b.job(script("x"))); kind(err) != "403 problem.scripts.off" {
+			t.Errorf("scripts are off: %s", kind(err))
+		}
+		if err := off.Jobs.Update(ctx, b.admin, id, b.job(script("y"))); kind(err) != "403 problem.scripts.off" {
+			t.Errorf("scripts are off: %s", kind(err))
+		}
+	})
+}
+
+func TestRunningByHand(t *testing.T) {
+	t.Parallel()
+	allow, err := ParseAllow("10.9.0.0/16, .lab.example, build:8080")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.Allow = allow })
+		b.engine.live = []scheduler.AddressState{{Address: "10.0.0.9:7777"}}
+		id := b.create(t, nil)
+		param := ""
+		tests := []struct {
+			name, addresses string
+			want            string
+			sent            []string
+		}{
+			{"nothing typed", "", "ok", nil},
+			{"the group's own, in any spelling", "HTTP://10.0.0.1:9999", "ok", []string{"http://10.0.0.1:9999/"}},
+			{"a registered one, as it registered", "http://10.0.0.9:7777/", "ok", []string{"10.0.0.9:7777"}},
+			{"one the rule allows", "10.9.1.2:80\nhttp://a.lab.example:1/,build:8080", "ok", []string{"http://10.9.1.2:80/", "http://a.lab.example:1/", "http://build:8080/"}},
+			{"the cloud's metadata", "http://169.254.169.254/", "422 addresses:job.error.address_not_allowed", nil},
+			{"this machine", "127.0.0.1:22", "422 addresses:job.error.address_not_allowed", nil},
+			{"one good, one bad", "10.0.0.1:9999,build:9090", "422 addresses:job.error.address_not_allowed", nil},
+			{"no address", "javascript:alert(1)", "422 addresses:group.error.address", nil},
+		}
+		for _, tt := range tests {
+			b.engine.triggered = nil
+			_, err := b.Jobs.Trigger(t.Context(), b.user, id, RunInput{Param: &param, Addresses: tt.addresses, Type: jobspec.TriggerManual})
+			if kind(err) != tt.want {
+				t.Errorf("%s: %s, want %s", tt.name, kind(err), tt.want)
+			}
+			if tt.want != "ok" && len(b.engine.triggered) > 0 || tt.want == "ok" && len(b.engine.triggered) != 1 {
+				t.Errorf("%s: the engine was asked %d times", tt.name, len(b.engine.triggered))
+				continue
+			}
+			if tt.want == "ok" {
+				if diff := cmp.Diff(tt.sent, b.engine.triggered[0].Addresses); diff != "" {
+					t.Errorf("%s: %s", tt.name, diff)
+				}
+			}
+		}
+	})
+}
+
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]string{
+		" 10.0.0.1:9999 ": "http://10.0.0.1:9999/", "http://A.b:1": "http://a.b:1/", "https://a/x//": "https://a/x/", "http://[::1]:9/": "http://[::1]:9/",
+		"": "", "http://": "", "ftp://a:1": "", "http://a:0": "", "http://a:65536": "", "http://a:": "", "http://u@a:1": "", "http://a:1/?q": "",
+		"http://a b:1": "", "http://0.0.0.0:1": "", "http://224.0.0.1:1": "", "http://a:1/#x": "", "http://<b>:1/": "", strings.Repeat("a", 300): "",
+	} {
+		got, err := NormalAddress(typed)
+		if got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v; want %q", typed, got, err, want)
+		}
+	}
+	for _, wrong := range []string{"http://a", "a b", "10.0.0.0/99", "a@b", "/"} {
+		if _, err := ParseAllow(wrong); err == nil {
+			t.Errorf("%q is accepted as a rule", wrong)
+		}
+	}
+	all, err := ParseAllow(" *, ")
+	if err != nil || !all.Permits("http://anything:1/") {
+		t.Errorf("* permits not everything: %v", err)
+	}
+	if (Allow{}).Permits("http://a:1/") {
+		t.Error("no rule permits something")
+	}
+}
+
+func TestOnlyAllowedGroupsAreTouched(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx, u := t.Context(), b.user
+		hidden := b.create(t, func(in *JobInput) { in.Group = b.closed })
+		open := b.create(t, nil)
+		run := insertRun(t, pool, b.closed, hidden, b.now, 200, 0, "")
+		denied := map[string]error{
+			"get":          second(b.Jobs.Get(ctx, u, hidden)),
+			"start":        b.Jobs.Start(ctx, u, hidden),
+			"stop":         b.Jobs.Stop(ctx, u, hidden),
+			"delete":       b.Jobs.Delete(ctx, u, hidden),
+			"update":       b.Jobs.Update(ctx, u, hidden, b.job(nil)),
+			"trigger":      second(b.Jobs.Trigger(ctx, u, hidden, RunInput{Type: jobspec.TriggerManual})),
+			"run":          second(b.Runs.Get(ctx, u, run)),
+			"log":          second(b.Runs.ReadLog(ctx, u, run, 1)),
+			"kill":         b.Runs.Kill(ctx, u, run),
+			"group":        second(b.Groups.Get(ctx, u, b.closed)),
+			"create group": second(b.Groups.Create(ctx, u, GroupInput{AppName: "mine", Title: "x"})),
+			"edit group":   b.Groups.Update(ctx, u, b.group, GroupInput{AppName: "orders", Title: "x"}),
+			"delete group": b.Groups.Delete(ctx, u, b.group),
+		}
+		for what, err := range denied {
+			if kind(err) != "403" {
+				t.Errorf("%s: %s", what, kind(err))
+			}
+		}
+		move := b.job(func(in *JobInput) { in.Group = b.closed })
+		if err := b.Jobs.Update(ctx, u, open, move); kind(err) != "422 group:job.error.group" {
+			t.Errorf("moved into a group that is not theirs: %s", kind(err))
+		}
+		if len(b.engine.killed)+len(b.engine.triggered) > 0 {
+			t.Error("something reached the engine")
+		}
+		jobs, err := b.Jobs.List(ctx, u, JobFilter{Status: AnyStatus, Limit: 10})
+		if err != nil || jobs.Total != 1 || len(jobs.Jobs) != 1 || jobs.Jobs[0].ID != open {
+			t.Errorf("jobs %+v, %v", jobs, err)
+		}
+		for _, f := range []RunFilter{{Limit: 10}, {Limit: 10, Group: b.closed}, {Limit: 10, Job: hidden}} {
+			if list, err := b.Runs.List(ctx, u, f); err != nil || len(list.Runs) != 0 {
+				t.Errorf("runs %+v, %v", list, err)
+			}
+		}
+		groups, err := b.Groups.List(ctx, u)
+		if err != nil || len(groups) != 1 {
+			t.Errorf("groups %+v, %v", groups, err)
+		}
+		names, err := b.Jobs.Names(ctx, u, b.closed)
+		if err != nil || len(names) != 0 {
+			t.Errorf("names %+v, %v", names, err)
+		}
+		nobody := auth.NewPrincipal(3, "bob", auth.RoleUser, "")
+		if list, err := b.Jobs.List(ctx, nobody, JobFilter{Status: AnyStatus, Limit: 10}); err != nil || len(list.Jobs) != 0 {
+			t.Errorf("somebody without groups sees %+v, %v", list, err)
+		}
+	})
+}
+
+func TestRunsArePagedAndFiltered(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		one, two := b.create(t, nil), b.create(t, func(in *JobInput) { in.Group = b.closed })
+		var ids []int64
+		for i := range 25 {
+			job, group, handled := one, b.group, int64(200)
+			if i%5 == 0 {
+				job, group, handled = two, b.closed, 500
+			}
+			ids = append(ids, insertRun(t, pool, group, job, b.now.Add(time.Duration(i)*time.Hour), 200, handled, "note 100%_"+strconv.Itoa(i)))
+		}
+		pages := func(f RunFilter) (seen []int64) {
+			f.Limit = 4
+			for {
+				list, err := b.Runs.List(ctx, b.admin, f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range list.Runs {
+					seen = append(seen, r.ID)
+				}
+				if !list.Older {
+					return seen
+				}
+				f.Before = seen[len(seen)-1]
+			}
+		}
+		newest := slices.Clone(ids)
+		slices.Reverse(newest)
+		if diff := cmp.Diff(newest, pages(RunFilter{})); diff != "" {
+			t.Errorf("all: %s", diff)
+		}
+		if got := pages(RunFilter{Job: two}); len(got) != 5 {
+			t.Errorf("of one job: %v", got)
+		}
+		if got := pages(RunFilter{Group: b.group}); len(got) != 20 {
+			t.Errorf("of one group: %v", got)
+		}
+		if got := pages(RunFilter{Result: Failed}); len(got) != 5 {
+			t.Errorf("failed: %v", got)
+		}
+		if got := pages(RunFilter{Result: Open}); len(got) != 0 {
+			t.Errorf("open: %v", got)
+		}
+		if got, want := pages(RunFilter{Since: b.now.Add(20 * time.Hour)}), newest[:5]; !slices.Equal(got, want) {
+			t.Errorf("since: %v, want %v", got, want)
+		}
+		if got, want := pages(RunFilter{Until: b.now.Add(2 * time.Hour)}), newest[22:]; !slices.Equal(got, want) {
+			t.Errorf("until: %v, want %v", got, want)
+		}
+		if got := pages(RunFilter{Since: b.now.AddDate(1, 0, 0)}); len(got) != 0 {
+			t.Errorf("of next year: %v", got)
+		}
+		if got, want := pages(RunFilter{Text: "100%_7"}), []int64{ids[7]}; !slices.Equal(got, want) {
+			t.Errorf("wildcards are text: %v, want %v", got, want)
+		}
+		if got := pages(RunFilter{Text: "100x"}); len(got) != 0 {
+			t.Errorf("wildcards are text: %v", got)
+		}
+		if got := pages(RunFilter{Text: strconv.FormatInt(ids[3], 10), Result: Succeeded}); !slices.Contains(got, ids[3]) {
+			t.Errorf("by id: %v", got)
+		}
+		up, err := b.Runs.List(ctx, b.admin, RunFilter{After: ids[10], Limit: 4})
+		if err != nil || !up.Newer || !up.Older || up.Runs[0].ID != ids[14] || up.Runs[3].ID != ids[11] {
+			t.Errorf("the page above: %+v, %v", up, err)
+		}
+		top, err := b.Runs.List(ctx, b.admin, RunFilter{After: ids[22], Limit: 4})
+		if err != nil || top.Newer || top.Runs[0].ID != ids[24] || len(top.Runs) != 4 {
+			t.Errorf("the topmost page: %+v, %v", top, err)
+		}
+		if list, err := b.Runs.List(ctx, b.admin, RunFilter{Before: ids[5], Limit: 4}); err != nil || !list.Newer {
+			t.Errorf("there are newer ones: %+v, %v", list, err)
+		}
+		last, err := b.Jobs.LastRuns(ctx, []int64{one, two})
+		if err != nil || last[one].ID != ids[24] || last[two].ID != ids[20] {
+			t.Errorf("last runs %+v, %v", last, err)
+		}
+	})
+}
+
+func TestDeletingAJobTakesItsRuns(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		gone := b.create(t, nil)
+		stays := b.create(t, func(in *JobInput) { in.ChildJobIDs = strconv.FormatInt(gone, 10) })
+		for range 5 {
+			insertRun(t, pool, b.group, gone, b.now, 200, 200, "")
+		}
+		kept := insertRun(t, pool, b.group, stays, b.now, 200, 200, "")
+		if names, err := b.Jobs.Parents(t.Context(), gone); err != nil || len(names) != 1 {
+			t.Errorf("parents %v, %v", names, err)
+		}
+		if err := b.Jobs.Delete(t.Context(), b.user, gone); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Jobs.Get(t.Context(), b.user, gone); kind(err) != "404 problem.job.gone" {
+			t.Errorf("deleted: %s", kind(err))
+		}
+		list, err := b.Runs.List(t.Context(), b.admin, RunFilter{Limit: 10})
+		if err != nil || len(list.Runs) != 1 || list.Runs[0].ID != kept {
+			t.Errorf("runs left: %+v, %v", list.Runs, err)
+		}
+	})
+}
+
+func TestUpcomingTimes(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.SQLite), nil)
+	times, err := b.Jobs.Upcoming(jobspec.ScheduleCron, "0 0 2 * * ? 2026", 3)
+	if err != nil || len(times) != 3 || times[0].Format(time.RFC3339) != "2026-03-05T02:00:00+08:00" {
+		t.Errorf("%v, %v", times, err)
+	}
+	if times, err = b.Jobs.Upcoming(jobspec.ScheduleCron, "0 0 2 * * ? 2020", 3); err != nil || len(times) != 0 {
+		t.Errorf("%v, %v", times, err)
+	}
+	if _, err = b.Jobs.Upcoming(jobspec.ScheduleCron, "x", 3); err == nil {
+		t.Error("a text that is no cron has times")
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func insertRun(t *testing.T, pool *db.Pool, group, job int64, at time.Time, code, handled int64, note string) int64 {
+	t.Helper()
+	id, err := db.InsertRuns(t.Context(), pool, []db.NewRun{{
+		JobGroup: group, JobID: job, TriggerTime: pool.Wall(at), PlannedAt: at.UnixMilli(), Type: jobspec.TriggerCron, TriggerCode: code, Message: note,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if handled != 0 {
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET handle_code = ? WHERE id = ?", handled, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return id
+}
