@@ -34,3 +34,30 @@ func Example() {
 		log.Fatal(err)
 	}
 }
+
+// A handler whose runs share something that must be opened and closed.
+func ExampleExecutor_HandleWith() {
+	ex, err := executor.New(executor.Config{AppName: "orders", Token: os.Getenv("ORDERS_JOB_TOKEN")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var warehouse *os.File
+	ex.HandleWith("countStock", executor.HandlerSpec{
+		Init: func(context.Context) (err error) {
+			warehouse, err = os.Open("/var/lib/orders/stock")
+			return err
+		},
+		Run: func(ctx context.Context, _ *executor.Run) error {
+			return count(ctx, warehouse)
+		},
+		Destroy: func(context.Context) error { return warehouse.Close() },
+	})
+}
+
+// count is somewhere deep in the program, and finds the run's log by its context.
+func count(ctx context.Context, _ *os.File) error {
+	if run, ok := executor.FromContext(ctx); ok {
+		run.Logf("counting slice %d of %d", run.Shard.Index, run.Shard.Total)
+	}
+	return nil
+}

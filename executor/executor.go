@@ -28,6 +28,7 @@ type Executor struct {
 
 	handlersMu sync.RWMutex
 	handlers   map[string]Handler
+	hooked     []*hooked // those of handlers that have hooks
 
 	// Made by Start.
 	lock     *os.File
@@ -53,6 +54,9 @@ type Executor struct {
 	workers    sync.WaitGroup // goroutines that run handlers
 	services   sync.WaitGroup // the other goroutines
 	stopLoops  context.CancelFunc
+	hooks      sync.WaitGroup  // calls of Init
+	hookCtx    context.Context // what they get
+	stopHooks  context.CancelFunc
 	beating    sync.WaitGroup // the goroutine that registers
 	stopBeat   context.CancelFunc
 	hurry      chan struct{} // closed by Stop: a drain that is going on waits no longer
@@ -111,16 +115,26 @@ func New(config Config) (*Executor, error) {
 
 // Handle gives the executor a job handler. Like http.Handle it panics when the name is empty or taken: that is a mistake
 // in the program, best seen when it starts.
-func (e *Executor) Handle(name string, h Handler) {
+func (e *Executor) Handle(name string, h Handler) { e.HandleWith(name, HandlerSpec{Run: h}) }
+
+// HandleWith gives the executor a job handler that has something to do before its first run and after its last.
+// Otherwise it is like [Executor.Handle].
+func (e *Executor) HandleWith(name string, spec HandlerSpec) {
 	e.handlersMu.Lock()
 	defer e.handlersMu.Unlock()
-	if name == "" || h == nil {
+	if name == "" || spec.Run == nil {
 		panic("executor: Handle with an empty name or no handler")
 	}
 	if _, taken := e.handlers[name]; taken {
 		panic("executor: handler " + name + " is already there")
 	}
-	e.handlers[name] = h
+	if spec.Init == nil && spec.Destroy == nil {
+		e.handlers[name] = spec.Run
+		return
+	}
+	h := &hooked{name: name, spec: spec, ex: e}
+	e.hooked = append(e.hooked, h)
+	e.handlers[name] = h.run
 }
 
 func (e *Executor) handler(name string) (Handler, bool) {
@@ -188,6 +202,7 @@ func (e *Executor) Start(ctx context.Context) (err error) {
 
 	loops, stop := context.WithCancel(context.Background())
 	e.stopLoops = stop
+	e.hookCtx, e.stopHooks = context.WithCancel(loops)
 	beats, stopBeat := context.WithCancel(loops)
 	e.stopBeat = stopBeat
 	e.state = stateStarted

@@ -22,7 +22,7 @@ const endTimeout = 5 * time.Second
 
 // Drain ends the executor gracefully: it leaves the registry, refuses new runs, hands back the ones that wait, lets the
 // running ones go on until ctx ends (or [Config.DrainTimeout] passes, when ctx has no deadline), then cancels them, and
-// delivers the results. What cannot be delivered is kept in the journal for the next start. It returns nil if every
+// calls the handlers' Destroy and delivers the results. What cannot be delivered is kept in the journal for the next start. It returns nil if every
 // run ended by itself and every result was delivered.
 func (e *Executor) Drain(ctx context.Context) error {
 	if _, ok := ctx.Deadline(); !ok {
@@ -111,6 +111,9 @@ func (e *Executor) endAll(ctx context.Context) error {
 		}
 	}
 	<-removed
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	e.endHooks(ending)
+	cancel()
 
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	e.reporter.flush(flush)
