@@ -120,7 +120,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		collectors.NewDBStatsCollector(a.pool.DB, "punctual"))
 	host, _ := os.Hostname() // a node without a name is called punctual
 	a.engine, err = scheduler.New(scheduler.Config{
-		Pool: a.pool, Executors: wire.NewExecutorClient(wire.NewHTTPClient(128)), Logger: a.logger, Registerer: a.registry,
+		Pool: a.pool, Executors: wire.NewExecutorClient(wire.NewHTTPClient(256)), Logger: a.logger, Registerer: a.registry,
 		Name: host, Address: a.publicURL(), Version: opts.Version, JobZone: a.pool.Zone(),
 		Token: func(string) string { return a.token }, CallTimeout: opts.CallTimeout,
 	})

@@ -11,7 +11,7 @@ import (
 )
 
 // MaxBatch is how many rows one bulk statement carries at most: beyond it the CASE lists cost more than they save.
-const MaxBatch = 250
+const MaxBatch = 500
 
 // NewRun is a run's row at its birth.
 type NewRun struct {

@@ -48,7 +48,7 @@ type Config struct {
 	OverlapGrace  time.Duration // how long an ended run's handler may keep its job's queue waiting; default 10 s
 	DrainTimeout  time.Duration // how long a drain waits for running runs when its context has no deadline; default 30 s
 	BeatInterval  time.Duration // default 30 s; admins forget an executor after 90 s
-	CallbackBatch int           // results in one request; default 200, at most 500
+	CallbackBatch int           // results in one request; default and at most 500
 	AdminTimeout  time.Duration // for one request to one admin; default 5 s
 	// NoSync leaves it to the operating system when the journal reaches the disk. A crash of the process loses nothing
 	// either way; without the sync a power failure may lose the last second.
@@ -89,7 +89,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.OverlapGrace = cmp.Or(c.OverlapGrace, 10*time.Second)
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, 30*time.Second)
 	c.BeatInterval = cmp.Or(c.BeatInterval, 30*time.Second)
-	c.CallbackBatch = min(cmp.Or(c.CallbackBatch, 200), 500)
+	c.CallbackBatch = min(cmp.Or(c.CallbackBatch, 500), 500)
 	c.AdminTimeout = cmp.Or(c.AdminTimeout, 5*time.Second)
 	if c.Logger == nil {
 		c.Logger = slog.Default()

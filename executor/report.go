@@ -39,8 +39,8 @@ type result struct {
 }
 
 const (
-	// senders is how many requests go on at once: two hide the time one admin needs to commit.
-	senders = 2
+	// senders is how many requests go on at once: several hide the time an admin needs to commit, and let it commit together.
+	senders = 4
 	// maxBatchBytes keeps requests well below the body limits of admins and of proxies before them.
 	maxBatchBytes = 512 << 10
 	// maxUndelivered and maxUndeliveredBytes bound the memory results take while no admin answers; new runs are refused
@@ -90,14 +90,14 @@ func (r *reporter) full() bool {
 // run sends until ctx ends.
 func (r *reporter) run(ctx context.Context) {
 	var wg sync.WaitGroup
-	for range senders {
+	for i := range senders {
 		wg.Go(func() {
 			retry := firstRetry
 			for {
-				for r.sendOnce(ctx) {
+				for r.sendOnce(ctx, i == 0) {
 					retry = firstRetry
 				}
-				if !r.pause(ctx, &retry) {
+				if !r.pause(ctx, i == 0, &retry) {
 					return
 				}
 			}
@@ -106,12 +106,13 @@ func (r *reporter) run(ctx context.Context) {
 	wg.Wait()
 }
 
-// pause waits for work, or after a failure for the next attempt. It returns false when ctx has ended.
-func (r *reporter) pause(ctx context.Context, retry *time.Duration) bool {
+// pause waits for work, or after a failure for the next attempt, which only the first sender makes. It returns false when
+// ctx has ended.
+func (r *reporter) pause(ctx context.Context, first bool, retry *time.Duration) bool {
 	r.mu.Lock()
 	failing := r.failing && len(r.queue) > 0
 	r.mu.Unlock()
-	if !failing {
+	if !failing || !first {
 		select {
 		case <-r.wake:
 			return true
@@ -131,8 +132,8 @@ func (r *reporter) pause(ctx context.Context, retry *time.Duration) bool {
 }
 
 // sendOnce sends one batch and says whether it was acknowledged.
-func (r *reporter) sendOnce(ctx context.Context) bool {
-	taken := r.take()
+func (r *reporter) sendOnce(ctx context.Context, first bool) bool {
+	taken := r.take(first)
 	if len(taken) == 0 || ctx.Err() != nil {
 		r.giveBack(taken, nil)
 		return false
@@ -159,17 +160,19 @@ func (r *reporter) sendOnce(ctx context.Context) bool {
 	r.mu.Unlock()
 	if recovered {
 		r.logger.Info("results are delivered again")
-		r.poke()
+		for range senders {
+			r.poke()
+		}
 	}
 	r.signal()
 	return true
 }
 
-// take removes a batch from the head of the queue. While requests fail only one is tried at a time.
-func (r *reporter) take() []result {
+// take removes a batch from the head of the queue. While requests fail only the first sender gets one, one at a time.
+func (r *reporter) take(first bool) []result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.failing && r.sending > 0 {
+	if r.failing && (!first || r.sending > 0) {
 		return nil
 	}
 	n, bytes := 0, 0
@@ -228,7 +231,7 @@ func (r *reporter) flush(ctx context.Context) {
 		switch {
 		case queued == 0 && sending == 0:
 			return
-		case queued > 0 && r.sendOnce(ctx):
+		case queued > 0 && r.sendOnce(ctx, true):
 			continue
 		case queued > 0 && r.stuck():
 			return

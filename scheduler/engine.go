@@ -57,8 +57,8 @@ type Config struct {
 	IdleAfter     time.Duration // a run is lost when its executor has had nothing of its job, and no result came, for this long; 40 s
 	MissedAfter   time.Duration // an executor that has not renewed its registration for this long is asked whether it lives; 35 s
 	SweepEvery    time.Duration // period of the sweeps; 5 s
-	PerAddress    int           // calls to one executor address at a time; 64
-	PerJob        int           // of these, calls for one job; 16
+	PerAddress    int           // calls to one executor address at a time; 256
+	PerJob        int           // of these, calls for one job; 64
 	MaxQueued     int           // runs waiting to be sent on this node; 100,000
 	ReportEvery   time.Duration // how often the daily counters are written; 3 s
 	RetryBackoff  time.Duration // wait before the retry of a run that could not be sent; 2 s
@@ -96,8 +96,8 @@ func (c Config) withDefaults() Config {
 	c.MissedAfter = cmp.Or(c.MissedAfter, 35*time.Second)
 	c.SweepEvery = cmp.Or(c.SweepEvery, 5*time.Second)
 	c.ReportEvery = cmp.Or(c.ReportEvery, 3*time.Second)
-	c.PerAddress = cmp.Or(c.PerAddress, 64)
-	c.PerJob = cmp.Or(c.PerJob, 16)
+	c.PerAddress = cmp.Or(c.PerAddress, 256)
+	c.PerJob = cmp.Or(c.PerJob, 64)
 	c.MaxQueued = cmp.Or(c.MaxQueued, 100_000)
 	c.RetryBackoff = cmp.Or(c.RetryBackoff, 2*time.Second)
 	c.ClaimWorkers = cmp.Or(c.ClaimWorkers, writers)

@@ -175,10 +175,25 @@ func saturation(ctx context.Context, s settings, database string) error {
 	if err != nil {
 		return err
 	}
-	report(database, "saturation", "offered %d/s: claimed %.0f, sent %.0f, executed %.0f, results recorded %.0f /s (skipped %.0f/s); lateness p50 %.0f ms p99 %.0f ms; CPU admin %.2f, executor %.2f, database %.2f cores; admin %.0f MB",
+	report(database, "saturation", "offered %d/s: claimed %.0f, sent %.0f, executed %.0f, results recorded %.0f /s (skipped %.0f/s); lateness p50 %.0f ms p99 %.0f ms; CPU admin %.2f, executor %.2f, database %.2f cores; admin %.0f MB; writes claim %s, outcomes %s, results %s",
 		s.rate, w.rate(`punctual_claims_total{decision="fired"}`), w.rate(`punctual_sends_total{outcome="ok"}`), float64(w.executor.Executed)/w.seconds,
-		w.rate("punctual_callback_batch_size_sum"), w.rate(`punctual_claims_total{decision="skipped"}`), w.executor.P50, w.executor.P99, w.adminCPU, w.execCPU, w.dbCPU, w.adminRSS)
+		w.rate("punctual_callback_batch_size_sum"), w.rate(`punctual_claims_total{decision="skipped"}`), w.executor.P50, w.executor.P99, w.adminCPU, w.execCPU, w.dbCPU, w.adminRSS,
+		w.mean("claim_seconds", ""), w.mean("record_seconds", "record_batch_size"), w.mean("callback_seconds", "callback_batch_size"))
 	return nil
+}
+
+// mean is the mean time of a kind of write in the window, and how many rows it carried.
+func (w window) mean(seconds, rows string) string {
+	delta := func(name string) float64 { return w.after["punctual_"+name] - w.before["punctual_"+name] }
+	n := delta(seconds + "_count")
+	if n == 0 {
+		return "none"
+	}
+	text := fmt.Sprintf("%.0f ms", 1000*delta(seconds+"_sum")/n)
+	if rows != "" {
+		text += fmt.Sprintf(" of %.0f rows", delta(rows+"_sum")/delta(rows+"_count"))
+	}
+	return text
 }
 
 // lateness runs jobs at a rate the machine can follow, their phases spread over the second, and asks the executor how long
