@@ -11,6 +11,89 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
+type AlarmChannel struct {
+	ID          int64
+	Name        string
+	Kind        string
+	Config      string
+	Lang        string
+	Enabled     int64
+	ForJobs     int64
+	QuietFrom   int64
+	QuietTo     int64
+	QuietMode   string
+	LastOkAt    int64
+	LastErrorAt int64
+	LastError   string
+	UpdatedAt   int64
+}
+
+type AlarmDelivery struct {
+	ID         int64
+	NoticeID   int64
+	ChannelID  int64
+	Recipient  string
+	Counted    int64
+	State      int64
+	Tries      int64
+	NextAt     int64
+	Holder     string
+	LeaseUntil int64
+	Error      string
+	CreatedAt  int64
+	DoneAt     int64
+}
+
+type AlarmEvent struct {
+	ID        int64
+	JobID     int64
+	JobGroup  int64
+	LogID     int64
+	Cause     string
+	PlannedAt int64
+	RaisedAt  int64
+	Detail    string
+	OnceKey   Text
+	State     int64
+	NoticeID  int64
+}
+
+type AlarmNotice struct {
+	ID         int64
+	JobID      int64
+	JobGroup   int64
+	Cause      string
+	FollowUp   int64
+	EventCount int64
+	LogID      int64
+	FirstAt    int64
+	LastAt     int64
+	Detail     string
+	DueAt      int64
+	State      int64
+	Revision   int64
+}
+
+type AlarmRoute struct {
+	ID        int64
+	ChannelID int64
+	Scope     string
+	ScopeID   int64
+	Causes    string
+}
+
+type AlarmState struct {
+	JobID       int64
+	Cause       string
+	OpenedAt    int64
+	EventCount  int64
+	LastLogID   int64
+	LastPlanned int64
+	WindowUntil int64
+	NoticeID    int64
+	Revision    int64
+}
+
 type Clearing struct {
 	ID         int64
 	UserName   string

@@ -19,6 +19,11 @@ type Querier interface {
 	AdvanceClearing(ctx context.Context, db DBTX, arg AdvanceClearingParams) (int64, error)
 	// Renews a lease. 0 rows: another node has declared this one gone, and it must not send anything any more.
 	BeatNode(ctx context.Context, db DBTX, arg BeatNodeParams) (int64, error)
+	// Guarded, so that each message is one admin's; which of them became ours shows in the holder.
+	ClaimAlarmDeliveries(ctx context.Context, db DBTX, arg ClaimAlarmDeliveriesParams) (int64, error)
+	// Only one channel carries the mails of the jobs' own addresses.
+	ClearAlarmChannelForJobs(ctx context.Context, db DBTX, id int64) error
+	CountAlarmDeliveriesOfNotice(ctx context.Context, db DBTX, noticeID int64) ([]CountAlarmDeliveriesOfNoticeRow, error)
 	CountGroups(ctx context.Context, db DBTX) (int64, error)
 	// App names are unique for us although old schemas do not enforce it; except_id leaves the edited group out.
 	CountGroupsByAppName(ctx context.Context, db DBTX, arg CountGroupsByAppNameParams) (int64, error)
@@ -28,6 +33,7 @@ type Querier interface {
 	CountJobs(ctx context.Context, db DBTX, arg CountJobsParams) (int64, error)
 	// Guards the deletion of a group.
 	CountJobsOfGroup(ctx context.Context, db DBTX, jobGroup int64) (int64, error)
+	CountOpenAlarmDeliveries(ctx context.Context, db DBTX) (int64, error)
 	// The undecided runs of a job from a low mark on, read by the index on handle_code.
 	CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error)
 	// Recounts the runs planned in a stretch of time by the rules of spec §2.13 and the index on trigger_time. The caller keeps
@@ -36,12 +42,25 @@ type Querier interface {
 	// How many runs of a job have a slot, and how many wait for one.
 	CountSlots(ctx context.Context, db DBTX, jobID int64) (CountSlotsRow, error)
 	CountUsers(ctx context.Context, db DBTX) (int64, error)
+	// Quiet hours: later, with no try used.
+	DelayAlarmDeliveries(ctx context.Context, db DBTX, arg DelayAlarmDeliveriesParams) (int64, error)
+	DeleteAlarmChannel(ctx context.Context, db DBTX, id int64) (int64, error)
+	DeleteAlarmDeliveriesBefore(ctx context.Context, db DBTX, arg DeleteAlarmDeliveriesBeforeParams) (int64, error)
+	DeleteAlarmEventsBefore(ctx context.Context, db DBTX, arg DeleteAlarmEventsBeforeParams) (int64, error)
+	DeleteAlarmNoticesBefore(ctx context.Context, db DBTX, arg DeleteAlarmNoticesBeforeParams) (int64, error)
+	DeleteAlarmRoute(ctx context.Context, db DBTX, id int64) (int64, error)
+	DeleteAlarmRoutesOfChannel(ctx context.Context, db DBTX, channelID int64) error
+	DeleteAlarmRoutesOfScope(ctx context.Context, db DBTX, arg DeleteAlarmRoutesOfScopeParams) error
+	DeleteAlarmStatesOfJob(ctx context.Context, db DBTX, jobID int64) error
 	// Forgets what was finished long ago.
 	DeleteClearingsBefore(ctx context.Context, db DBTX, updatedAt int64) (int64, error)
 	DeleteExecutorsOf(ctx context.Context, db DBTX, appName string) (int64, error)
+	DeleteGatheringAlarmNotice(ctx context.Context, db DBTX, arg DeleteGatheringAlarmNoticeParams) (int64, error)
 	DeleteGlueVersionsOfJob(ctx context.Context, db DBTX, jobID int64) error
 	DeleteGlueVersionsUpTo(ctx context.Context, db DBTX, arg DeleteGlueVersionsUpToParams) error
 	DeleteGroup(ctx context.Context, db DBTX, id int64) (int64, error)
+	// Closed, and nothing gathered: the row says nothing any more.
+	DeleteIdleAlarmStates(ctx context.Context, db DBTX, windowUntil int64) (int64, error)
 	DeleteJob(ctx context.Context, db DBTX, id int64) (int64, error)
 	// Forgets a gone node once nothing of it can be left.
 	DeleteNode(ctx context.Context, db DBTX, id int64) (int64, error)
@@ -56,6 +75,10 @@ type Querier interface {
 	DeleteSessionsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
 	DeleteSessionsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteToken(ctx context.Context, db DBTX, appName string) (int64, error)
+	// The outcome of a message, written by whoever held it.
+	EndAlarmDeliveries(ctx context.Context, db DBTX, arg EndAlarmDeliveriesParams) (int64, error)
+	// Adds events to a notice that is still gathering.
+	ExtendAlarmNotice(ctx context.Context, db DBTX, arg ExtendAlarmNoticeParams) (int64, error)
 	FirstRunID(ctx context.Context, db DBTX) (int64, error)
 	// The run that was due first since a moment: one seek in the index of times. Ids grow with the times except for the few
 	// seconds by which runs are claimed ahead, so the caller asks for an earlier moment.
@@ -63,6 +86,8 @@ type Querier interface {
 	// The lowest run with a slot, or far above all when there is none: below it no admin can have been given one.
 	FirstSlotRun(ctx context.Context, db DBTX) (int64, error)
 	FreeSlots(ctx context.Context, db DBTX, logIds []int64) (int64, error)
+	GetAlarmChannel(ctx context.Context, db DBTX, id int64) (AlarmChannel, error)
+	GetAlarmNotice(ctx context.Context, db DBTX, id int64) (AlarmNotice, error)
 	GetClearing(ctx context.Context, db DBTX, id int64) (Clearing, error)
 	GetGroup(ctx context.Context, db DBTX, id int64) (Group, error)
 	GetJob(ctx context.Context, db DBTX, id int64) (Job, error)
@@ -77,6 +102,18 @@ type Querier interface {
 	// What touches xxl_job_user, sessions and settings.
 	GetUser(ctx context.Context, db DBTX, id int64) (GetUserRow, error)
 	GetUserByName(ctx context.Context, db DBTX, username string) (GetUserByNameRow, error)
+	GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, arg GiveUpAlarmDeliveriesOfChannelParams) error
+	// After a channel was repaired its waiting messages go at once.
+	HurryAlarmDeliveries(ctx context.Context, db DBTX, arg HurryAlarmDeliveriesParams) error
+	InsertAlarmChannel(ctx context.Context, db DBTX, arg InsertAlarmChannelParams) (int64, error)
+	InsertAlarmDelivery(ctx context.Context, db DBTX, arg InsertAlarmDeliveryParams) error
+	// What touches the punctual_alarm_ tables; see scheduler/alarm/doc.go for how they work together. New events are inserted
+	// by the builder in db/alarms.go.
+	// An event that every admin notices by itself; the key lets the first of them write it.
+	InsertAlarmEventOnce(ctx context.Context, db DBTX, arg InsertAlarmEventOnceParams) (int64, error)
+	InsertAlarmNotice(ctx context.Context, db DBTX, arg InsertAlarmNoticeParams) (int64, error)
+	InsertAlarmRoute(ctx context.Context, db DBTX, arg InsertAlarmRouteParams) (int64, error)
+	InsertAlarmState(ctx context.Context, db DBTX, arg InsertAlarmStateParams) error
 	InsertClearing(ctx context.Context, db DBTX, arg InsertClearingParams) (int64, error)
 	InsertGate(ctx context.Context, db DBTX, jobID int64) error
 	InsertGlueVersion(ctx context.Context, db DBTX, arg InsertGlueVersionParams) error
@@ -97,8 +134,21 @@ type Querier interface {
 	// The id of the newest run planned before a moment: one step in the index on trigger_time. Ids rise with the planned time
 	// but for stragglers (misfires, far retries), so it bounds what is worth reading; the time of each row decides.
 	LastRunIDBefore(ctx context.Context, db DBTX, beforeTime sql.NullTime) (int64, error)
+	ListAlarmChannels(ctx context.Context, db DBTX) ([]AlarmChannel, error)
+	// One page of what was sent or is to be, newest first; 0, -1 stand for any channel and state.
+	ListAlarmDeliveries(ctx context.Context, db DBTX, arg ListAlarmDeliveriesParams) ([]ListAlarmDeliveriesRow, error)
+	ListAlarmDeliveriesOfHolder(ctx context.Context, db DBTX, arg ListAlarmDeliveriesOfHolderParams) ([]ListAlarmDeliveriesOfHolderRow, error)
+	// What a message says of a job, and whom the job itself wants told.
+	ListAlarmJobs(ctx context.Context, db DBTX, ids []int64) ([]ListAlarmJobsRow, error)
+	ListAlarmNotices(ctx context.Context, db DBTX, ids []int64) ([]AlarmNotice, error)
+	ListAlarmRoutes(ctx context.Context, db DBTX) ([]AlarmRoute, error)
+	ListAlarmStates(ctx context.Context, db DBTX, jobIds []int64) ([]AlarmState, error)
 	// The newest, for the console.
 	ListClearings(ctx context.Context, db DBTX, limit int32) ([]Clearing, error)
+	// Waiting ones that are due, and ones whose sender died; without the channels that are at work or resting, so that their
+	// backlog hides nobody else's. The list of channels must not be empty.
+	ListDueAlarmDeliveries(ctx context.Context, db DBTX, arg ListDueAlarmDeliveriesParams) ([]ListDueAlarmDeliveriesRow, error)
+	ListDueAlarmNotices(ctx context.Context, db DBTX, arg ListDueAlarmNoticesParams) ([]AlarmNotice, error)
 	// What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (spec §2.3).
 	// The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
 	// that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
@@ -106,6 +156,8 @@ type Querier interface {
 	// What touches punctual_executor and punctual_token.
 	// What is known of executor addresses: all of it, it is one row for each that speaks another dialect or is switched off.
 	ListExecutors(ctx context.Context, db DBTX) ([]Executor, error)
+	// Started jobs of which a success is expected every so often.
+	ListExpectedJobs(ctx context.Context, db DBTX, arg ListExpectedJobsParams) ([]ListExpectedJobsRow, error)
 	// Newest first, from an offset on: what is there to forget.
 	ListGlueVersionIDs(ctx context.Context, db DBTX, arg ListGlueVersionIDsParams) ([]int64, error)
 	// What touches xxl_job_group and xxl_job_registry.
@@ -127,12 +179,18 @@ type Querier interface {
 	ListJobsWithWaiting(ctx context.Context, db DBTX, plannedAt int64) ([]int64, error)
 	// The newest run of each job, 0 for none. One index seek for each: grouping would read every run of these jobs.
 	ListLastRuns(ctx context.Context, db DBTX, ids []int64) ([]ListLastRunsRow, error)
+	// Oldest first, so that a failure is looked at before the success that follows it.
+	ListNewAlarmEvents(ctx context.Context, db DBTX, limit int32) ([]ListNewAlarmEventsRow, error)
 	ListNodes(ctx context.Context, db DBTX) ([]Node, error)
+	// What each admin keeps in memory, so that a success of a job without open alarms costs nothing.
+	ListOpenAlarms(ctx context.Context, db DBTX, limit int32) ([]ListOpenAlarmsRow, error)
 	// Runs that are sent and have no result, or are not sent yet, oldest first from an id on. The sweep asks executors about
 	// the first kind; the second keeps its low mark from passing a run that will be of the first kind later.
 	ListOpenRuns(ctx context.Context, db DBTX, arg ListOpenRunsParams) ([]ListOpenRunsRow, error)
 	// Jobs whose children might include one: the pattern finds its digits, the caller reads the list.
 	ListParentsOf(ctx context.Context, db DBTX, arg ListParentsOfParams) ([]ListParentsOfRow, error)
+	// A job's runs, newest first, by the index on job_id: the search for its last success.
+	ListRecentRunsOfJob(ctx context.Context, db DBTX, arg ListRecentRunsOfJobParams) ([]ListRecentRunsOfJobRow, error)
 	// Executors' last beats, the dead ones too: who reads decides by the time.
 	ListRegistry(ctx context.Context, db DBTX) ([]ListRegistryRow, error)
 	// The days of a range that have counters, in order.
@@ -152,27 +210,38 @@ type Querier interface {
 	ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]ListRunsRow, error)
 	// The rows a batch of callbacks is about, without their long texts' cost where there are none.
 	ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunsByIDRow, error)
+	ListRunsOfAlarmNotice(ctx context.Context, db DBTX, arg ListRunsOfAlarmNoticeParams) ([]ListRunsOfAlarmNoticeRow, error)
 	// ListRuns for one job, by the index on job_id.
 	ListRunsOfJob(ctx context.Context, db DBTX, arg ListRunsOfJobParams) ([]ListRunsOfJobRow, error)
+	// Open runs of jobs that want to be told, longer under way than the job allows.
+	ListSlowRuns(ctx context.Context, db DBTX, arg ListSlowRunsParams) ([]ListSlowRunsRow, error)
 	// Slots whose run has ended or is gone: nothing gives them back any more.
 	ListStaleSlots(ctx context.Context, db DBTX) ([]ListStaleSlotsRow, error)
 	ListTokens(ctx context.Context, db DBTX) ([]Token, error)
 	// What a node that is gone left unsent. handle_code leads, because its index (with the id behind it) keeps this a read of
 	// open rows only, however big the log is; the node's low mark bounds it from below.
 	ListUnsentRunsOfNode(ctx context.Context, db DBTX, arg ListUnsentRunsOfNodeParams) ([]ListUnsentRunsOfNodeRow, error)
+	// Handed to channels before a moment and not settled: mostly waiting for tries, but a crash may have come between.
+	ListUnsettledAlarmNotices(ctx context.Context, db DBTX, arg ListUnsettledAlarmNoticesParams) ([]int64, error)
 	// The FIX_DELAY jobs that wait for a run to end, for the sweep.
 	ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJobsParams) ([]ListWaitingJobsRow, error)
 	// The next runs of a job that wait for a slot, in the order of their planned times.
 	ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingRunsParams) ([]int64, error)
 	MaxRunID(ctx context.Context, db DBTX) (int64, error)
+	// Events that were being gathered become part of another notice.
+	MoveAlarmEvents(ctx context.Context, db DBTX, arg MoveAlarmEventsParams) error
 	// The oldest that is open.
 	NextClearing(ctx context.Context, db DBTX) (Clearing, error)
+	NoteAlarmChannelError(ctx context.Context, db DBTX, arg NoteAlarmChannelErrorParams) error
+	NoteAlarmChannelOK(ctx context.Context, db DBTX, arg NoteAlarmChannelOKParams) error
 	// The id of the run after the newest N of everything; OFFSET is N. Not found: there are no more than N.
 	NthNewestRunID(ctx context.Context, db DBTX, offset int32) (int64, error)
 	NthNewestRunIDOfGroup(ctx context.Context, db DBTX, arg NthNewestRunIDOfGroupParams) (int64, error)
 	NthNewestRunIDOfJob(ctx context.Context, db DBTX, arg NthNewestRunIDOfJobParams) (int64, error)
 	// Sets the next time of a FIX_DELAY job whose run has ended; 0 rows when it has been stopped or edited, or has its time.
 	RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (int64, error)
+	// By hand: a message that was given up, or that waits for its next try, is tried at once.
+	RequeueAlarmDelivery(ctx context.Context, db DBTX, arg RequeueAlarmDeliveryParams) (int64, error)
 	// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.
 	RetireNode(ctx context.Context, db DBTX, arg RetireNodeParams) (int64, error)
 	SetExecutorDialect(ctx context.Context, db DBTX, arg SetExecutorDialectParams) error
@@ -182,12 +251,17 @@ type Querier interface {
 	// Puts a recount in the place of the counters, guarded by what they were before it began: 0 rows means that runs of the
 	// day changed meanwhile, and the recount is of no use.
 	SetReport(ctx context.Context, db DBTX, arg SetReportParams) (int64, error)
+	// What old tools read (spec §3.8).
+	SetRunAlarmStatus(ctx context.Context, db DBTX, arg SetRunAlarmStatusParams) (int64, error)
 	// Takes the retries of an open run away before it is killed by hand: a run somebody stopped does not start again.
 	SetRunRetries(ctx context.Context, db DBTX, arg SetRunRetriesParams) (int64, error)
 	SetSetting(ctx context.Context, db DBTX, arg SetSettingParams) error
 	SetToken(ctx context.Context, db DBTX, arg SetTokenParams) error
 	// Guarded by the old hash, so that the upgrade of an old hash at login cannot undo a change made meanwhile.
 	SetUserPassword(ctx context.Context, db DBTX, arg SetUserPasswordParams) (int64, error)
+	// Takes new events, guarded: fewer rows than ids means that another admin was faster, and the caller rolls back.
+	SettleAlarmEvents(ctx context.Context, db DBTX, arg SettleAlarmEventsParams) (int64, error)
+	SettleAlarmNotice(ctx context.Context, db DBTX, id int64) (int64, error)
 	// Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone).
 	StartJob(ctx context.Context, db DBTX, arg StartJobParams) (int64, error)
 	StopClearing(ctx context.Context, db DBTX, arg StopClearingParams) (int64, error)
@@ -195,6 +269,7 @@ type Querier interface {
 	StopJob(ctx context.Context, db DBTX, arg StopJobParams) (int64, error)
 	// Puts a late result in the place of "lost". Guarded by the message that only the sweep writes.
 	SupersedeLost(ctx context.Context, db DBTX, arg SupersedeLostParams) (int64, error)
+	TakeAlarmNotice(ctx context.Context, db DBTX, arg TakeAlarmNoticeParams) (int64, error)
 	// Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.
 	TakeOverRuns(ctx context.Context, db DBTX, arg TakeOverRunsParams) (int64, error)
 	// Gives a waiting run its slot. Guarded, so that one run gets one.
@@ -205,6 +280,11 @@ type Querier interface {
 	// Refreshes a known address; 0 rows: insert it. Updating first keeps the beats from burning ids (spec §2.12).
 	TouchRegistry(ctx context.Context, db DBTX, arg TouchRegistryParams) (int64, error)
 	TouchSession(ctx context.Context, db DBTX, arg TouchSessionParams) error
+	// The kind never changes: the settings of one mean nothing to another.
+	UpdateAlarmChannel(ctx context.Context, db DBTX, arg UpdateAlarmChannelParams) (int64, error)
+	UpdateAlarmRoute(ctx context.Context, db DBTX, arg UpdateAlarmRouteParams) (int64, error)
+	// Guarded by the revision that was read: 0 rows means that another admin changed it, and the caller rolls back.
+	UpdateAlarmState(ctx context.Context, db DBTX, arg UpdateAlarmStateParams) (int64, error)
 	UpdateGroup(ctx context.Context, db DBTX, arg UpdateGroupParams) (int64, error)
 	// Changes a definition and its next time together. Guarded by the next time that was read, so that a claim in between is
 	// never undone: 0 rows means re-read and try again. GLUE type and source are not changed here (spec §5.4).

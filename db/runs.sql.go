@@ -433,7 +433,7 @@ func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]
 const listRunsByID = `-- name: ListRunsByID :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_code, handle_msg, planned_at, owner_node,
-       trigger_type, origin_log_id, sent_at
+       trigger_type, origin_log_id, sent_at, alarm_status
 FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -455,6 +455,7 @@ type ListRunsByIDRow struct {
 	TriggerType            jobspec.TriggerType
 	OriginLogID            int64
 	SentAt                 int64
+	AlarmStatus            int64
 }
 
 // The rows a batch of callbacks is about, without their long texts' cost where there are none.
@@ -495,6 +496,7 @@ func (q *Queries) ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]Lis
 			&i.TriggerType,
 			&i.OriginLogID,
 			&i.SentAt,
+			&i.AlarmStatus,
 		); err != nil {
 			return nil, err
 		}

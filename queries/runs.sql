@@ -10,7 +10,7 @@ FROM xxl_job_log WHERE id = ?;
 -- The rows a batch of callbacks is about, without their long texts' cost where there are none.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_code, handle_msg, planned_at, owner_node,
-       trigger_type, origin_log_id, sent_at
+       trigger_type, origin_log_id, sent_at, alarm_status
 FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
 -- name: ListUnsentRunsOfNode :many

@@ -1,0 +1,40 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// NewAlarmEvent is something that happened to a job and that somebody may want to hear of.
+type NewAlarmEvent struct {
+	JobID, JobGroup int64
+	LogID           int64 // 0: not about a run
+	Cause           string
+	PlannedAt       int64 // of the run, epoch ms
+	RaisedAt        int64 // epoch ms
+	Detail          string
+}
+
+// InsertAlarmEvents inserts events in one statement for every [MaxBatch] of them.
+func InsertAlarmEvents(ctx context.Context, tx DBTX, events []NewAlarmEvent) error {
+	for len(events) > 0 {
+		part := events[:min(len(events), MaxBatch)]
+		events = events[len(part):]
+		var q strings.Builder
+		q.WriteString("INSERT INTO punctual_alarm_event (job_id, job_group, log_id, cause, planned_at, raised_at, detail) VALUES ")
+		args := make([]any, 0, 7*len(part))
+		for i := range part {
+			if i > 0 {
+				q.WriteByte(',')
+			}
+			q.WriteString("(?,?,?,?,?,?,?)")
+			e := &part[i]
+			args = append(args, e.JobID, e.JobGroup, e.LogID, e.Cause, e.PlannedAt, e.RaisedAt, e.Detail)
+		}
+		if _, err := tx.ExecContext(ctx, q.String(), args...); err != nil {
+			return fmt.Errorf("insert %d alarm events: %w", len(part), err)
+		}
+	}
+	return nil
+}

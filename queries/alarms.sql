@@ -1,0 +1,241 @@
+-- What touches the punctual_alarm_ tables; see scheduler/alarm/doc.go for how they work together. New events are inserted
+-- by the builder in db/alarms.go.
+
+-- name: InsertAlarmEventOnce :execrows
+-- An event that every admin notices by itself; the key lets the first of them write it.
+INSERT IGNORE INTO punctual_alarm_event (job_id, job_group, log_id, cause, planned_at, raised_at, detail, once_key)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: ListNewAlarmEvents :many
+-- Oldest first, so that a failure is looked at before the success that follows it.
+SELECT id, job_id, job_group, log_id, cause, planned_at, raised_at, detail
+FROM punctual_alarm_event WHERE state = 0 ORDER BY id LIMIT ?;
+
+-- name: SettleAlarmEvents :execrows
+-- Takes new events, guarded: fewer rows than ids means that another admin was faster, and the caller rolls back.
+UPDATE punctual_alarm_event SET state = sqlc.arg(state), notice_id = sqlc.arg(notice_id)
+WHERE state = 0 AND id IN (sqlc.slice(ids));
+
+-- name: MoveAlarmEvents :exec
+-- Events that were being gathered become part of another notice.
+UPDATE punctual_alarm_event SET notice_id = sqlc.arg(to_notice) WHERE notice_id = sqlc.arg(from_notice) AND state = 1;
+
+-- name: ListRunsOfAlarmNotice :many
+SELECT id, log_id FROM punctual_alarm_event
+WHERE notice_id = sqlc.arg(notice_id) AND id > sqlc.arg(after_id) AND log_id > 0 AND cause <> 'recovered'
+ORDER BY id LIMIT ?;
+
+-- name: DeleteAlarmEventsBefore :execrows
+DELETE FROM punctual_alarm_event WHERE state <> 0 AND raised_at < ? LIMIT ?;
+
+-- name: ListAlarmStates :many
+SELECT job_id, cause, opened_at, event_count, last_log_id, last_planned, window_until, notice_id, revision
+FROM punctual_alarm_state WHERE job_id IN (sqlc.slice(job_ids)) ORDER BY job_id, cause;
+
+-- name: ListOpenAlarms :many
+-- What each admin keeps in memory, so that a success of a job without open alarms costs nothing.
+SELECT job_id, cause, opened_at, event_count, last_log_id, last_planned
+FROM punctual_alarm_state WHERE opened_at > 0 ORDER BY job_id, cause LIMIT ?;
+
+-- name: InsertAlarmState :exec
+INSERT INTO punctual_alarm_state (job_id, cause, opened_at, event_count, last_log_id, last_planned, window_until, notice_id, revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1);
+
+-- name: UpdateAlarmState :execrows
+-- Guarded by the revision that was read: 0 rows means that another admin changed it, and the caller rolls back.
+UPDATE punctual_alarm_state
+SET opened_at = sqlc.arg(opened_at), event_count = sqlc.arg(event_count), last_log_id = sqlc.arg(last_log_id),
+    last_planned = sqlc.arg(last_planned), window_until = sqlc.arg(window_until), notice_id = sqlc.arg(notice_id),
+    revision = sqlc.arg(new_revision)
+WHERE job_id = sqlc.arg(job_id) AND cause = sqlc.arg(cause) AND revision = sqlc.arg(old_revision);
+
+-- name: DeleteIdleAlarmStates :execrows
+-- Closed, and nothing gathered: the row says nothing any more.
+DELETE FROM punctual_alarm_state WHERE opened_at = 0 AND notice_id = 0 AND window_until < ?;
+
+-- name: DeleteAlarmStatesOfJob :exec
+DELETE FROM punctual_alarm_state WHERE job_id = ?;
+
+-- name: InsertAlarmNotice :execlastid
+INSERT INTO punctual_alarm_notice (job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 1);
+
+-- name: GetAlarmNotice :one
+SELECT id, job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision
+FROM punctual_alarm_notice WHERE id = ?;
+
+-- name: ExtendAlarmNotice :execrows
+-- Adds events to a notice that is still gathering.
+UPDATE punctual_alarm_notice
+SET event_count = sqlc.arg(event_count), log_id = sqlc.arg(log_id), last_at = sqlc.arg(last_at), detail = sqlc.arg(detail),
+    revision = sqlc.arg(new_revision)
+WHERE id = sqlc.arg(id) AND state = 0 AND revision = sqlc.arg(old_revision);
+
+-- name: ListDueAlarmNotices :many
+SELECT id, job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision
+FROM punctual_alarm_notice WHERE state = 0 AND due_at <= sqlc.arg(now_ms) ORDER BY due_at, id LIMIT ?;
+
+-- name: ListAlarmNotices :many
+SELECT id, job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision
+FROM punctual_alarm_notice WHERE id IN (sqlc.slice(ids)) ORDER BY id;
+
+-- name: TakeAlarmNotice :execrows
+UPDATE punctual_alarm_notice SET state = sqlc.arg(state)
+WHERE id = sqlc.arg(id) AND state = 0 AND revision = sqlc.arg(revision);
+
+-- name: SettleAlarmNotice :execrows
+UPDATE punctual_alarm_notice SET state = 2 WHERE id = ? AND state = 1;
+
+-- name: ListUnsettledAlarmNotices :many
+-- Handed to channels before a moment and not settled: mostly waiting for tries, but a crash may have come between.
+SELECT id FROM punctual_alarm_notice
+WHERE state = 1 AND due_at < sqlc.arg(before_ms) AND id > sqlc.arg(after_id) ORDER BY id LIMIT ?;
+
+-- name: DeleteGatheringAlarmNotice :execrows
+DELETE FROM punctual_alarm_notice WHERE id = sqlc.arg(id) AND state = 0 AND revision = sqlc.arg(revision);
+
+-- name: DeleteAlarmNoticesBefore :execrows
+DELETE FROM punctual_alarm_notice WHERE state = 2 AND last_at < ? LIMIT ?;
+
+-- name: ListAlarmChannels :many
+SELECT id, name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, last_ok_at, last_error_at, last_error, updated_at
+FROM punctual_alarm_channel ORDER BY name, id;
+
+-- name: GetAlarmChannel :one
+SELECT id, name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, last_ok_at, last_error_at, last_error, updated_at
+FROM punctual_alarm_channel WHERE id = ?;
+
+-- name: InsertAlarmChannel :execlastid
+INSERT INTO punctual_alarm_channel (name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, updated_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: UpdateAlarmChannel :execrows
+-- The kind never changes: the settings of one mean nothing to another.
+UPDATE punctual_alarm_channel
+SET name = sqlc.arg(name), config = sqlc.arg(config), lang = sqlc.arg(lang), enabled = sqlc.arg(enabled),
+    for_jobs = sqlc.arg(for_jobs), quiet_from = sqlc.arg(quiet_from), quiet_to = sqlc.arg(quiet_to),
+    quiet_mode = sqlc.arg(quiet_mode), updated_at = sqlc.arg(updated_at)
+WHERE id = sqlc.arg(id);
+
+-- name: ClearAlarmChannelForJobs :exec
+-- Only one channel carries the mails of the jobs' own addresses.
+UPDATE punctual_alarm_channel SET for_jobs = 0 WHERE for_jobs = 1 AND id <> ?;
+
+-- name: DeleteAlarmChannel :execrows
+DELETE FROM punctual_alarm_channel WHERE id = ?;
+
+-- name: NoteAlarmChannelOK :exec
+UPDATE punctual_alarm_channel SET last_ok_at = sqlc.arg(at_ms), last_error = '' WHERE id = sqlc.arg(id);
+
+-- name: NoteAlarmChannelError :exec
+UPDATE punctual_alarm_channel SET last_error_at = sqlc.arg(at_ms), last_error = sqlc.arg(last_error) WHERE id = sqlc.arg(id);
+
+-- name: ListAlarmRoutes :many
+SELECT id, channel_id, scope, scope_id, causes FROM punctual_alarm_route ORDER BY channel_id, scope, scope_id;
+
+-- name: InsertAlarmRoute :execlastid
+INSERT INTO punctual_alarm_route (channel_id, scope, scope_id, causes) VALUES (?, ?, ?, ?);
+
+-- name: UpdateAlarmRoute :execrows
+UPDATE punctual_alarm_route SET scope = sqlc.arg(scope), scope_id = sqlc.arg(scope_id), causes = sqlc.arg(causes) WHERE id = sqlc.arg(id);
+
+-- name: DeleteAlarmRoute :execrows
+DELETE FROM punctual_alarm_route WHERE id = ?;
+
+-- name: DeleteAlarmRoutesOfChannel :exec
+DELETE FROM punctual_alarm_route WHERE channel_id = ?;
+
+-- name: DeleteAlarmRoutesOfScope :exec
+DELETE FROM punctual_alarm_route WHERE scope = ? AND scope_id = ?;
+
+-- name: ListAlarmJobs :many
+-- What a message says of a job, and whom the job itself wants told.
+SELECT id, job_group, job_desc, author, alarm_email FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
+
+-- name: InsertAlarmDelivery :exec
+INSERT INTO punctual_alarm_delivery (notice_id, channel_id, recipient, next_at, created_at) VALUES (?, ?, ?, ?, ?);
+
+-- name: ListDueAlarmDeliveries :many
+-- Waiting ones that are due, and ones whose sender died; without the channels that are at work or resting, so that their
+-- backlog hides nobody else's. The list of channels must not be empty.
+SELECT id, notice_id, channel_id, recipient, counted, tries, next_at
+FROM punctual_alarm_delivery
+WHERE ((state = 0 AND next_at <= sqlc.arg(now_ms)) OR (state = 1 AND lease_until < sqlc.arg(now_ms)))
+  AND channel_id NOT IN (sqlc.slice(except_channels))
+ORDER BY id LIMIT ?;
+
+-- name: ClaimAlarmDeliveries :execrows
+-- Guarded, so that each message is one admin's; which of them became ours shows in the holder.
+UPDATE punctual_alarm_delivery SET state = 1, holder = sqlc.arg(holder), lease_until = sqlc.arg(new_lease)
+WHERE id IN (sqlc.slice(ids)) AND ((state = 0 AND next_at <= sqlc.arg(now_ms)) OR (state = 1 AND lease_until < sqlc.arg(now_ms)));
+
+-- name: ListAlarmDeliveriesOfHolder :many
+SELECT id, notice_id, channel_id, recipient, counted, tries
+FROM punctual_alarm_delivery WHERE id IN (sqlc.slice(ids)) AND state = 1 AND holder = sqlc.arg(holder) ORDER BY id;
+
+-- name: DelayAlarmDeliveries :execrows
+-- Quiet hours: later, with no try used.
+UPDATE punctual_alarm_delivery SET next_at = sqlc.arg(next_at), counted = sqlc.arg(counted)
+WHERE id IN (sqlc.slice(ids)) AND (state = 0 OR (state = 1 AND lease_until < sqlc.arg(now_ms)));
+
+-- name: EndAlarmDeliveries :execrows
+-- The outcome of a message, written by whoever held it.
+UPDATE punctual_alarm_delivery
+SET state = sqlc.arg(state), tries = sqlc.arg(tries), next_at = sqlc.arg(next_at), error = sqlc.arg(error), holder = '',
+    done_at = sqlc.arg(done_at)
+WHERE id IN (sqlc.slice(ids)) AND state = 1 AND holder = sqlc.arg(holder);
+
+-- name: CountAlarmDeliveriesOfNotice :many
+SELECT state, COUNT(*) AS total FROM punctual_alarm_delivery WHERE notice_id = ? GROUP BY state;
+
+-- name: CountOpenAlarmDeliveries :one
+SELECT COUNT(*) FROM punctual_alarm_delivery WHERE state IN (0, 1);
+
+-- name: RequeueAlarmDelivery :execrows
+-- By hand: a message that was given up, or that waits for its next try, is tried at once.
+UPDATE punctual_alarm_delivery SET state = 0, tries = 0, next_at = sqlc.arg(next_at), done_at = 0
+WHERE id = sqlc.arg(id) AND state IN (0, 3);
+
+-- name: HurryAlarmDeliveries :exec
+-- After a channel was repaired its waiting messages go at once.
+UPDATE punctual_alarm_delivery SET next_at = sqlc.arg(now_ms) WHERE channel_id = sqlc.arg(channel_id) AND state = 0 AND tries > 0;
+
+-- name: GiveUpAlarmDeliveriesOfChannel :exec
+UPDATE punctual_alarm_delivery SET state = 3, error = sqlc.arg(error), done_at = sqlc.arg(done_at)
+WHERE channel_id = sqlc.arg(channel_id) AND state = 0;
+
+-- name: ListAlarmDeliveries :many
+-- One page of what was sent or is to be, newest first; 0, -1 stand for any channel and state.
+SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at,
+       n.job_id, n.job_group, n.cause, n.follow_up, n.event_count, n.log_id, n.first_at, n.last_at
+FROM punctual_alarm_delivery AS d JOIN punctual_alarm_notice AS n ON n.id = d.notice_id
+WHERE (CAST(sqlc.arg(before_id) AS SIGNED) = 0 OR d.id < sqlc.arg(before_id))
+  AND (CAST(sqlc.arg(channel_id) AS SIGNED) = 0 OR d.channel_id = sqlc.arg(channel_id))
+  AND (CAST(sqlc.arg(state) AS SIGNED) = -1 OR d.state = sqlc.arg(state))
+ORDER BY d.id DESC LIMIT ?;
+
+-- name: DeleteAlarmDeliveriesBefore :execrows
+DELETE FROM punctual_alarm_delivery WHERE state IN (2, 3) AND created_at < ? LIMIT ?;
+
+-- name: SetRunAlarmStatus :execrows
+-- What old tools read (spec §3.8).
+UPDATE xxl_job_log SET alarm_status = sqlc.arg(alarm_status) WHERE id IN (sqlc.slice(ids));
+
+-- name: ListSlowRuns :many
+-- Open runs of jobs that want to be told, longer under way than the job allows.
+SELECT r.id, r.job_id, r.job_group, r.planned_at, r.sent_at, r.executor_address, j.warn_after_seconds
+FROM xxl_job_log AS r JOIN xxl_job_info AS j ON j.id = r.job_id
+WHERE r.handle_code = 0 AND r.trigger_code = 200 AND r.sent_at > 0 AND j.warn_after_seconds > 0
+  AND r.id > sqlc.arg(after_id)
+  AND r.sent_at + j.warn_after_seconds * CAST(1000 AS SIGNED) <= CAST(sqlc.arg(now_ms) AS SIGNED)
+ORDER BY r.id LIMIT ?;
+
+-- name: ListExpectedJobs :many
+-- Started jobs of which a success is expected every so often.
+SELECT id, job_group, expect_every_seconds, update_time FROM xxl_job_info
+WHERE expect_every_seconds > 0 AND trigger_status = 1 AND id > sqlc.arg(after_id) ORDER BY id LIMIT ?;
+
+-- name: ListRecentRunsOfJob :many
+-- A job's runs, newest first, by the index on job_id: the search for its last success.
+SELECT id, handle_code, planned_at, finished_at, handle_time FROM xxl_job_log
+WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(above_id) AND id < sqlc.arg(below_id) ORDER BY id DESC LIMIT ?;
