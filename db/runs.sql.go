@@ -632,7 +632,7 @@ func (q *Queries) ListRunsOfJob(ctx context.Context, db DBTX, arg ListRunsOfJobP
 const listUnsentRunsOfNode = `-- name: ListUnsentRunsOfNode :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_code, handle_msg, planned_at, owner_node,
-       trigger_type, origin_log_id, sent_at
+       trigger_type, origin_log_id, sent_at, alarm_status
 FROM xxl_job_log
 WHERE handle_code = 0 AND id >= ? AND trigger_code = 0 AND owner_node = ?
 ORDER BY id LIMIT ?
@@ -662,6 +662,7 @@ type ListUnsentRunsOfNodeRow struct {
 	TriggerType            jobspec.TriggerType
 	OriginLogID            int64
 	SentAt                 int64
+	AlarmStatus            int64
 }
 
 // What a node that is gone left unsent. handle_code leads, because its index (with the id behind it) keeps this a read of
@@ -693,6 +694,7 @@ func (q *Queries) ListUnsentRunsOfNode(ctx context.Context, db DBTX, arg ListUns
 			&i.TriggerType,
 			&i.OriginLogID,
 			&i.SentAt,
+			&i.AlarmStatus,
 		); err != nil {
 			return nil, err
 		}

@@ -18,7 +18,7 @@ FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 -- open rows only, however big the log is; the node's low mark bounds it from below.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_code, handle_msg, planned_at, owner_node,
-       trigger_type, origin_log_id, sent_at
+       trigger_type, origin_log_id, sent_at, alarm_status
 FROM xxl_job_log
 WHERE handle_code = 0 AND id >= sqlc.arg(low_id) AND trigger_code = 0 AND owner_node = sqlc.arg(owner_node)
 ORDER BY id LIMIT ?;

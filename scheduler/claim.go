@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -120,6 +119,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 	advances := make([]db.Advance, len(rows))
 	var runs []*dispatch
 	var skipped []db.NewRun
+	var causes []AlarmCause // of the skipped rows
 	fired, misfired := 0, 0
 	for i := range rows {
 		r := &rows[i]
@@ -134,6 +134,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		if err != nil {
 			// One job's unreadable schedule stops that job, visibly, and nothing else (spec §8.1 #1).
 			skipped = append(skipped, e.skippedRow(j, now, "job stopped: "+err.Error()))
+			causes = append(causes, AlarmDispatch)
 			continue
 		}
 		if !plan.Last.IsZero() {
@@ -156,8 +157,10 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		}
 		if m := plan.Skipped; m != nil {
 			skipped = append(skipped, e.skippedRow(j, m.Last, "skipped: "+e.missed(m)+"; the misfire strategy is "+string(r.MisfireStrategy)))
+			causes = append(causes, AlarmMisfire)
 		}
 	}
+	alarmed := e.markSkipped(skipped, causes)
 	_, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
 		n, err := db.AdvanceJobs(ctx, tx, advances)
 		if err != nil {
@@ -166,9 +169,16 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		if n != int64(len(advances)) {
 			return nil, errRaced
 		}
-		for part := range slices.Chunk(skipped, db.MaxBatch) {
-			if _, err := db.InsertRuns(ctx, tx, part); err != nil {
+		for at := 0; at < len(skipped); at += db.MaxBatch {
+			part := skipped[at:min(at+db.MaxBatch, len(skipped))]
+			first, err := db.InsertRuns(ctx, tx, part)
+			if err != nil {
 				return nil, err
+			}
+			if alarmed {
+				if err := e.raiseSkipped(ctx, tx, part, causes[at:], first); err != nil {
+					return nil, err
+				}
 			}
 		}
 		return runs, e.insert(ctx, tx, runs)
@@ -177,6 +187,9 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		return err
 	}
 	e.counts.add(bornDecided(skipped)...)
+	if alarmed {
+		e.cfg.Alarms.Wake()
+	}
 	e.metrics.claims.WithLabelValues("fired").Add(float64(fired))
 	e.metrics.claims.WithLabelValues("misfired").Add(float64(misfired))
 	e.metrics.claims.WithLabelValues("skipped").Add(float64(len(skipped)))
@@ -196,7 +209,8 @@ func (e *Engine) missed(m *jobspec.Passed) string {
 	return fmt.Sprintf("%s fires planned from %s to %s", m.Total(), first, last)
 }
 
-// skippedRow is the record of fires that nobody runs: a run that is decided at its birth and needs no alarm.
+// skippedRow is the record of fires that nobody runs: a run that is decided at its birth. It needs no
+// alarm unless markSkipped finds somebody who wants one.
 func (e *Engine) skippedRow(j *job, planned time.Time, reason string) db.NewRun {
 	return db.NewRun{
 		JobGroup: j.group, JobID: j.id, Handler: j.handler, Param: j.param, TriggerTime: e.wall(planned), PlannedAt: planned.UnixMilli(),

@@ -42,6 +42,9 @@ type Config struct {
 	// Token is the access token sent to the executors of a group.
 	Token func(appName string) string
 
+	// Alarms is told what somebody may want to hear of; nil: nobody is.
+	Alarms Alarms
+
 	// Now is the clock that stamps rows and decides what is due; time.Now when nil.
 	Now func() time.Time
 
@@ -127,6 +130,7 @@ type Engine struct {
 	counts    *counts
 	retained  atomic.Value // string: for which day and decisions the old runs have been deleted
 	pending   pendingSet   // runs of this node that are committed but not recorded as sent
+	killing   sync.Map     // ids of runs that are being killed by hand: their end is no alarm
 
 	claimNow chan struct{} // capacity 1: a job became due sooner than the claimer knows
 

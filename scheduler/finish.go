@@ -62,9 +62,11 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []i
 	}
 	var ended []change
 	var freed []int64
+	raised := false
 	_, err = e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
-		changed, ended = changed[:0], ended[:0]
+		changed, ended, raised = changed[:0], ended[:0], false
 		var orphans []db.ListRunsByIDRow // succeeded late, so that their children have not been started
+		var mended []AlarmEvent          // of those that succeeded late
 		rows, err := e.queries.ListRunsByID(ctx, tx, ids)
 		if err != nil {
 			return nil, err
@@ -84,6 +86,9 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []i
 				if r.TriggerTime.Valid {
 					ended = append(ended, change{day: dayOf(r.TriggerTime.Time), from: stateOf(r.TriggerCode, r.HandleCode), to: stateOf(r.TriggerCode, int64(f.code))})
 				}
+				if f.code == wire.CodeSuccess && e.alarmWanted(AlarmRecovered, r.JobID) {
+					mended = append(mended, e.alarmEvent(&r, f, AlarmRecovered))
+				}
 				if f.code == wire.CodeSuccess && r.ExecutorFailRetryCount == 0 {
 					orphans = append(orphans, r)
 				}
@@ -92,6 +97,11 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []i
 		if n := len(ids) - len(open) - late; n > 0 {
 			e.metrics.callbacksIgnored.Add(float64(n))
 			e.log.Debug("results ignored: unknown, or reported before", "runs", n)
+		}
+		if raised = len(mended) > 0; raised {
+			if err := e.cfg.Alarms.Raise(ctx, tx, mended); err != nil {
+				return nil, err
+			}
 		}
 		if len(open)+len(orphans) == 0 {
 			return nil, nil
@@ -104,6 +114,12 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []i
 			return follow.runs, err
 		}
 		now := e.now()
+		if events := e.alarmsOf(open, byID, follow); len(events) > 0 {
+			raised = true
+			if err := e.cfg.Alarms.Raise(ctx, tx, events); err != nil {
+				return nil, err
+			}
+		}
 		finishes := make([]db.Finish, len(open))
 		for i, r := range open {
 			f := byID[r.ID]
@@ -131,6 +147,9 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []i
 		e.counts.add(ended...)
 		e.letFollow(ctx, freed)
 	}
+	if err == nil && raised {
+		e.cfg.Alarms.Wake()
+	}
 	return changed, err
 }
 
@@ -147,7 +166,7 @@ func (e *Engine) endOf(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRo
 			slots = append(slots, r.ID)
 			freed = appendNew(freed, r.JobID)
 		}
-		if j.ScheduleType == jobspec.ScheduleFixDelay && f.alarm[r.ID] == 0 {
+		if j.ScheduleType == jobspec.ScheduleFixDelay && !f.retried[r.ID] {
 			s, err := e.scheduleOf(j.ScheduleType, string(j.ScheduleConf), j.TimeZone, j.StartAt, j.EndAt)
 			if err != nil {
 				e.log.Warn("the delay of a job cannot be read", "job_id", j.ID, "error", err)
@@ -176,9 +195,11 @@ func (e *Engine) letFollow(ctx context.Context, jobIDs []int64) {
 // following is what a batch of results causes.
 type following struct {
 	runs  []*dispatch
-	alarm map[int64]int64    // alarm_status by run: 1 where a retry follows
+	alarm map[int64]int64    // alarm_status by run, see alarms.go
 	lines map[int64][]string // what to add to a run's message
 	of    map[int64][]*dispatch
+
+	retried map[int64]bool // the runs that a retry follows
 
 	jobs    map[int64]*db.ListJobsWithConsequencesRow // what else the ends of runs mean to their jobs
 	parents []int64                                   // jobs with a success in the batch
@@ -199,7 +220,7 @@ func (f *following) notes(id int64) string {
 
 // followUps decides the retries and children of results.
 func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRow, byID map[int64]*finishing) (*following, error) {
-	f := &following{alarm: make(map[int64]int64), lines: make(map[int64][]string), of: make(map[int64][]*dispatch)}
+	f := &following{alarm: make(map[int64]int64), retried: make(map[int64]bool), lines: make(map[int64][]string), of: make(map[int64][]*dispatch)}
 	var all, failed []int64 // job ids
 	for i := range open {
 		all = appendNew(all, open[i].JobID)
@@ -275,7 +296,7 @@ func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job) {
 		trigger: jobspec.TriggerRetry, planned: e.now().Add(e.backoff(j, r.ExecutorFailRetryCount)), param: string(r.ExecutorParam),
 		retries: r.ExecutorFailRetryCount - 1, origin: r.ID, shard: parseShard(string(r.ExecutorShardingParam)),
 	})
-	f.alarm[r.ID] = 1
+	f.alarm[r.ID], f.retried[r.ID] = alarmNone, true
 	f.add(r.ID, runs)
 }
 

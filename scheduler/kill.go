@@ -29,6 +29,8 @@ func (e *Engine) Kill(ctx context.Context, logID int64, user string) error {
 	if run.HandleCode != 0 || run.TriggerCode != wire.CodeSuccess || run.ExecutorAddress == "" {
 		return ErrRunNotRunning
 	}
+	e.killing.Store(logID, nil)
+	defer e.killing.Delete(logID)
 	// Taken away before the executor is asked, because its own report of the end may be here before its answer.
 	n, err := e.queries.SetRunRetries(ctx, e.cfg.Pool, db.SetRunRetriesParams{ID: logID, Retries: 0})
 	if err != nil {

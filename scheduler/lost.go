@@ -198,7 +198,7 @@ func (e *Engine) giveUp(ctx context.Context, q question, s sign, ids []int64) {
 	e.metrics.lost.Add(float64(len(ids)))
 	items := make([]finishing, len(ids))
 	for i, id := range ids {
-		items[i] = finishing{id: id, code: wire.CodeFail, msg: lostMark + reason}
+		items[i] = finishing{id: id, code: wire.CodeFail, cause: AlarmLost, msg: lostMark + reason}
 	}
 	if err := e.complete(ctx, items); err != nil {
 		e.log.Warn("record lost runs", "error", err)

@@ -62,20 +62,25 @@ func passes(err error) bool {
 // recordOnce writes a batch in one transaction, in which failures that have retries left make their next attempt.
 func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 	plain := make(map[int64][]db.Sent, 1) // by owner; a node that rejoined may have two
-	var retry, failed []*outcome
+	var retry, failed, final []*outcome
 	for i := range batch {
 		o := &batch[i]
 		if o.sent.Code != wire.CodeSuccess && o.d.retries > 0 {
 			retry = append(retry, o)
 			continue
 		}
-		plain[o.d.owner] = append(plain[o.d.owner], o.sent)
 		if o.sent.Code != wire.CodeSuccess {
 			failed = append(failed, o)
+			if e.cfg.Alarms != nil {
+				final = append(final, o)
+				continue
+			}
 		}
+		plain[o.d.owner] = append(plain[o.d.owner], o.sent)
 	}
 	var ended []change
 	var freed []int64
+	raised := false
 	_, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
 		var err error
 		if ended, err = e.unsendable(ctx, tx, failed); err != nil {
@@ -85,6 +90,9 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 			if _, err := db.RecordSent(ctx, tx, owner, false, sent); err != nil {
 				return nil, err
 			}
+		}
+		if raised, err = e.recordFinal(ctx, tx, final); err != nil {
+			return nil, err
 		}
 		var again []*dispatch
 		for _, o := range retry {
@@ -106,6 +114,9 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 	if err == nil {
 		e.counts.add(ended...)
 		e.letFollow(ctx, freed)
+	}
+	if err == nil && raised {
+		e.cfg.Alarms.Wake()
 	}
 	return err
 }
@@ -178,6 +189,7 @@ type finishing struct {
 	id    int64
 	code  int
 	msg   string
+	cause AlarmCause // of the alarm if it is the final failure; "" by the code
 	reply *reply
 }
 

@@ -1,0 +1,192 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// AlarmCause is what happened that somebody may want to hear of. The values stand in tables and in the settings of routes.
+type AlarmCause string
+
+// The causes. The engine raises all but slow and silent, which nothing makes happen and which the alarmer looks for itself.
+const (
+	AlarmFailed    AlarmCause = "failed"    // a run failed and no retry is left
+	AlarmTimeout   AlarmCause = "timeout"   // the same, because it took longer than the job allows
+	AlarmLost      AlarmCause = "lost"      // the same, because its executor is gone
+	AlarmDispatch  AlarmCause = "dispatch"  // a run could not be sent and no retry is left, or its job cannot be scheduled
+	AlarmMisfire   AlarmCause = "misfire"   // planned fires passed unseen and were skipped
+	AlarmSlow      AlarmCause = "slow"      // a run takes long, and goes on
+	AlarmSilent    AlarmCause = "silent"    // no success for a while
+	AlarmRecovered AlarmCause = "recovered" // the first success after one of these
+)
+
+// AlarmEvent is one occurrence of a cause.
+type AlarmEvent struct {
+	JobID, GroupID int64
+	LogID          int64 // 0: not about a run
+	Cause          AlarmCause
+	Planned        int64 // of the run, epoch ms; 0: not about a run
+	At             time.Time
+	Detail         string // what the executor or the engine said, as plain text
+}
+
+// Alarms is how the engine hands events to whoever tells people of them.
+type Alarms interface {
+	// Wanted reports, from memory, whether an event of the cause would interest anybody. It is asked for every result, so it
+	// must be quick; it may be seconds behind the settings.
+	Wanted(cause AlarmCause, jobID int64) bool
+	// Raise writes events down in the transaction that makes them true, so that no crash comes between.
+	Raise(ctx context.Context, tx db.DBTX, events []AlarmEvent) error
+	// Wake says that a transaction with events has been committed. It must not block.
+	Wake()
+}
+
+// The values of alarm_status (spec §3.8). Upstream's monitor leaves rows alone that another works on, so an old admin that
+// is put back does not alarm a second time.
+const (
+	alarmPending = -1 // an event is on record; the alarmer writes what became of it
+	alarmNone    = 1  // nobody is told: a retry follows, or nobody wants to know
+)
+
+func (e *Engine) alarmWanted(cause AlarmCause, jobID int64) bool {
+	return e.cfg.Alarms != nil && e.cfg.Alarms.Wanted(cause, jobID)
+}
+
+// alarmsOf gives the events of a batch of results, and sets the alarm_status of its runs.
+func (e *Engine) alarmsOf(open []db.ListRunsByIDRow, byID map[int64]*finishing, follow *following) []AlarmEvent {
+	if e.cfg.Alarms == nil {
+		return nil
+	}
+	var events []AlarmEvent
+	for i := range open {
+		r, f := &open[i], byID[open[i].ID]
+		cause := f.cause
+		if r.AlarmStatus != 0 {
+			// The sending counted as failed and was alarmed for then; its result changes nothing about that.
+			follow.alarm[r.ID] = r.AlarmStatus
+		}
+		switch {
+		case f.code == wire.CodeSuccess:
+			cause = AlarmRecovered
+		case follow.alarm[r.ID] != 0:
+			continue
+		case cause == "" && f.code == wire.CodeTimeout:
+			cause = AlarmTimeout
+		case cause == "":
+			cause = AlarmFailed
+		}
+		if _, byHand := e.killing.Load(r.ID); !e.cfg.Alarms.Wanted(cause, r.JobID) || byHand {
+			if f.code != wire.CodeSuccess {
+				follow.alarm[r.ID] = alarmNone
+			}
+			continue
+		}
+		if f.code != wire.CodeSuccess {
+			follow.alarm[r.ID] = alarmPending
+		}
+		events = append(events, e.alarmEvent(r, f, cause))
+	}
+	return events
+}
+
+// alarmEvent is what a result means to whoever listens.
+func (e *Engine) alarmEvent(r *db.ListRunsByIDRow, f *finishing, cause AlarmCause) AlarmEvent {
+	return AlarmEvent{JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: cause, Planned: r.PlannedAt, At: e.now(), Detail: f.msg}
+}
+
+// recordFinal writes failed sendings that have no retry left, and raises their alarms. A run that has a result already was
+// delivered after all and is recorded as sent; one that is another node's, or is recorded already because the answer to an
+// earlier commit was lost, is left alone.
+func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) (raised bool, err error) {
+	if len(final) == 0 {
+		return false, nil
+	}
+	ids := make([]int64, len(final))
+	byID := make(map[int64]*outcome, len(final))
+	for i, o := range final {
+		ids[i] = o.d.id
+		byID[o.d.id] = o
+	}
+	rows, err := e.queries.ListRunsByID(ctx, tx, ids)
+	if err != nil {
+		return false, err
+	}
+	failed := make(map[int64][]db.Sent, 1) // by owner
+	delivered := make(map[int64][]db.Sent)
+	var events []AlarmEvent
+	now := e.now()
+	for i := range rows {
+		r, o := &rows[i], byID[rows[i].ID]
+		if r.TriggerCode != 0 || r.OwnerNode != o.d.owner {
+			continue
+		}
+		sent := o.sent
+		if r.HandleCode != 0 {
+			sent.Code = wire.CodeSuccess
+			sent.Alarm = r.AlarmStatus
+			sent.Message += "\nresult: the executor has reported the result, so it did receive the run"
+			delivered[o.d.owner] = append(delivered[o.d.owner], sent)
+			continue
+		}
+		sent.Alarm = alarmNone
+		if e.alarmWanted(AlarmDispatch, r.JobID) {
+			sent.Alarm = alarmPending
+			events = append(events, AlarmEvent{
+				JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: AlarmDispatch, Planned: r.PlannedAt, At: now, Detail: sent.Message,
+			})
+		}
+		failed[o.d.owner] = append(failed[o.d.owner], sent)
+	}
+	for owner, sent := range delivered {
+		if _, err := db.RecordSent(ctx, tx, owner, false, sent); err != nil {
+			return false, err
+		}
+	}
+	for owner, sent := range failed {
+		n, err := db.RecordSent(ctx, tx, owner, true, sent)
+		if err != nil {
+			return false, err
+		}
+		if n != int64(len(sent)) {
+			return false, fmt.Errorf("record failed sendings: %w", errRaced) // the batch is written again
+		}
+	}
+	if len(events) == 0 {
+		return false, nil
+	}
+	return true, e.cfg.Alarms.Raise(ctx, tx, events)
+}
+
+// markSkipped sets the alarm_status of rows that are decided at their birth, and reports whether any has an alarm.
+func (e *Engine) markSkipped(rows []db.NewRun, causes []AlarmCause) bool {
+	alarmed := false
+	for i := range rows {
+		if e.alarmWanted(causes[i], rows[i].JobID) {
+			rows[i].AlarmStatus = alarmPending
+			alarmed = true
+		}
+	}
+	return alarmed
+}
+
+// raiseSkipped raises the alarms of rows that markSkipped marked; first is the id of the first of them.
+func (e *Engine) raiseSkipped(ctx context.Context, tx db.DBTX, rows []db.NewRun, causes []AlarmCause, first int64) error {
+	var events []AlarmEvent
+	for i := range rows {
+		if r := &rows[i]; r.AlarmStatus == alarmPending {
+			events = append(events, AlarmEvent{
+				JobID: r.JobID, GroupID: r.JobGroup, LogID: first + int64(i)*e.cfg.Pool.AutoIncrement(), Cause: causes[i],
+				Planned: r.PlannedAt, At: e.now(), Detail: r.Message,
+			})
+		}
+	}
+	if len(events) == 0 {
+		return nil
+	}
+	return e.cfg.Alarms.Raise(ctx, tx, events)
+}
