@@ -1,0 +1,94 @@
+package alarm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// Kind is what sort of server a channel talks to. It never changes.
+type Kind string
+
+// The kinds.
+const (
+	KindMail     Kind = "mail"
+	KindDingTalk Kind = "dingtalk"
+	KindWeCom    Kind = "wecom"
+	KindFeishu   Kind = "feishu" // and Lark, its name outside of China
+	KindSlack    Kind = "slack"
+	KindWebhook  Kind = "webhook"
+)
+
+// Kinds lists the kinds in the order in which a form offers them.
+func Kinds() []Kind {
+	return []Kind{KindMail, KindDingTalk, KindWeCom, KindFeishu, KindSlack, KindWebhook}
+}
+
+// Security is how the connection to a mail server is protected.
+type Security string
+
+// The ways.
+const (
+	SecurityStartTLS Security = "starttls" // begin plain, refuse to go on without TLS; usually port 587
+	SecurityTLS      Security = "tls"      // TLS from the first byte; usually port 465
+	SecurityNone     Security = "none"     // for a relay on the same machine or network
+)
+
+// Settings are what a channel needs to reach its server. Which fields matter depends on the kind.
+type Settings struct {
+	// Mail.
+	Host       string   `json:"host,omitempty"`
+	Port       int      `json:"port,omitempty"`
+	Security   Security `json:"security,omitempty"`
+	SkipVerify bool     `json:"skipVerify,omitempty"` // accept any certificate: for relays that sign their own
+	Username   string   `json:"username,omitempty"`   // empty: no login
+	Password   string   `json:"password,omitempty"`   // secret
+	From       string   `json:"from,omitempty"`
+	Recipients []string `json:"recipients,omitempty"` // of what routes bring; jobs bring their own
+
+	// Webhooks.
+	URL      string `json:"url,omitempty"`      // secret: it carries the token
+	Secret   string `json:"secret,omitempty"`   // secret: what signs; empty: not signed
+	Template string `json:"template,omitempty"` // of the generic kind's body; empty: everything as JSON
+}
+
+// channel is a row with its settings opened.
+type channel struct {
+	row      db.AlarmChannel
+	settings Settings
+}
+
+func (c *channel) kind() Kind { return Kind(c.row.Kind) }
+
+// sealPurpose binds sealed settings to the column they are for.
+const sealPurpose = "punctual_alarm_channel.config"
+
+func (a *Alarmer) channelOf(row *db.AlarmChannel) (*channel, error) {
+	plain, err := a.openText(row.Config, sealPurpose)
+	if err != nil {
+		return nil, err
+	}
+	c := &channel{row: *row}
+	if err := json.Unmarshal(plain, &c.settings); err != nil {
+		return nil, fmt.Errorf("read settings: %w", err)
+	}
+	return c, nil
+}
+
+func (a *Alarmer) sealSettings(s *Settings) (string, error) {
+	plain, err := json.Marshal(s)
+	if err != nil {
+		return "", err
+	}
+	return a.sealText(plain, sealPurpose), nil
+}
+
+func (a *Alarmer) readChannel(ctx context.Context, id int64) (*channel, error) {
+	row, err := a.queries.GetAlarmChannel(ctx, a.cfg.Pool, id)
+	if err != nil {
+		return nil, db.Error(err)
+	}
+	return a.channelOf(&row)
+}

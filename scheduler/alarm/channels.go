@@ -1,0 +1,264 @@
+package alarm
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// Channel is a channel as its page shows it and its form saves it. Secrets go in and never come out: in what is returned
+// Settings.URL, Secret and Password are empty, and the Has fields say whether there is one. In what is saved an empty
+// secret keeps the old one, and a Remove field takes it away.
+type Channel struct {
+	ID        int64
+	Name      string
+	Kind      Kind
+	Settings  Settings
+	Language  string // of its messages; "" for the installation's
+	Enabled   bool
+	ForJobs   bool // carries the mails to the addresses that jobs name; one mail channel at most
+	QuietFrom int  // minutes after midnight; equal to QuietTo: no quiet hours
+	QuietTo   int
+	QuietMode QuietMode
+
+	HasURL, HasSecret, HasPassword bool
+	RemoveSecret, RemovePassword   bool
+
+	// What became of its latest messages; zero times for never. An error that is newer than the success is what a page shows
+	// in red.
+	LastOKAt, LastErrorAt time.Time
+	LastError             string
+}
+
+// Broken reports whether the latest message failed.
+func (c *Channel) Broken() bool { return c.LastError != "" }
+
+func when(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}
+
+// shown is a channel without its secrets.
+func (c *channel) shown() Channel {
+	s := c.settings
+	v := Channel{
+		ID: c.row.ID, Name: c.row.Name, Kind: c.kind(), Language: c.row.Lang, Enabled: c.row.Enabled == 1, ForJobs: c.row.ForJobs == 1,
+		QuietFrom: int(c.row.QuietFrom), QuietTo: int(c.row.QuietTo), QuietMode: QuietMode(c.row.QuietMode),
+		HasURL: s.URL != "", HasSecret: s.Secret != "", HasPassword: s.Password != "",
+		LastOKAt: when(c.row.LastOkAt), LastErrorAt: when(c.row.LastErrorAt), LastError: c.row.LastError,
+	}
+	s.URL, s.Secret, s.Password = "", "", ""
+	v.Settings = s
+	return v
+}
+
+// Channels lists the channels by name. One whose settings cannot be read, because the key is another, is listed without
+// them and with the reason as its error.
+func (a *Alarmer) Channels(ctx context.Context) ([]Channel, error) {
+	rows, err := a.queries.ListAlarmChannels(ctx, a.cfg.Pool)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Channel, len(rows))
+	for i := range rows {
+		c, err := a.channelOf(&rows[i])
+		if err != nil {
+			c = &channel{row: rows[i]}
+			c.row.LastError = err.Error()
+		}
+		list[i] = c.shown()
+	}
+	return list, nil
+}
+
+// Channel reads one channel. The error is [db.ErrNotFound] when there is none.
+func (a *Alarmer) Channel(ctx context.Context, id int64) (Channel, error) {
+	c, err := a.readChannel(ctx, id)
+	if err != nil {
+		return Channel{}, err
+	}
+	return c.shown(), nil
+}
+
+// CreateChannel saves a new channel and returns its id. The error is an [*Invalid] when values are refused.
+func (a *Alarmer) CreateChannel(ctx context.Context, c Channel) (int64, error) {
+	if err := validChannel(&c); err != nil {
+		return 0, err
+	}
+	config, err := a.sealSettings(&c.Settings)
+	if err != nil {
+		return 0, err
+	}
+	var id int64
+	err = a.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		var err error
+		id, err = a.queries.InsertAlarmChannel(ctx, tx, db.InsertAlarmChannelParams{
+			Name: c.Name, Kind: string(c.Kind), Config: config, Lang: c.Language, Enabled: bit(c.Enabled), ForJobs: bit(c.ForJobs),
+			QuietFrom: int64(c.QuietFrom), QuietTo: int64(c.QuietTo), QuietMode: string(c.QuietMode), UpdatedAt: a.cfg.Now().UnixMilli(),
+		})
+		if err != nil || !c.ForJobs {
+			return err
+		}
+		return a.queries.ClearAlarmChannelForJobs(ctx, tx, id)
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return 0, refuse(FieldName, CodeTaken, "Value", c.Name)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return id, a.reload(ctx)
+}
+
+// UpdateChannel saves a channel, all but its kind. What waits for it is tried at once, since a change is mostly a repair;
+// switched off, it is given up. The error is an [*Invalid] or [db.ErrNotFound].
+func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
+	row, err := a.queries.GetAlarmChannel(ctx, a.cfg.Pool, c.ID)
+	if err != nil {
+		return db.Error(err)
+	}
+	c.Kind = Kind(row.Kind)
+	// Settings that cannot be opened are replaced as a whole: then the secrets have to be typed again.
+	if old, err := a.channelOf(&row); err == nil {
+		c.keepSecrets(&old.settings)
+	}
+	if err := validChannel(&c); err != nil {
+		return err
+	}
+	config, err := a.sealSettings(&c.Settings)
+	if err != nil {
+		return err
+	}
+	now := a.cfg.Now().UnixMilli()
+	err = a.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err := a.queries.UpdateAlarmChannel(ctx, tx, db.UpdateAlarmChannelParams{
+			ID: c.ID, Name: c.Name, Config: config, Lang: c.Language, Enabled: bit(c.Enabled), ForJobs: bit(c.ForJobs),
+			QuietFrom: int64(c.QuietFrom), QuietTo: int64(c.QuietTo), QuietMode: string(c.QuietMode), UpdatedAt: now,
+		})
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return db.ErrNotFound
+		}
+		if c.ForJobs {
+			if err := a.queries.ClearAlarmChannelForJobs(ctx, tx, c.ID); err != nil {
+				return err
+			}
+		}
+		if !c.Enabled {
+			return a.queries.GiveUpAlarmDeliveriesOfChannel(ctx, tx, db.GiveUpAlarmDeliveriesOfChannelParams{
+				ChannelID: c.ID, Error: "the channel is switched off", DoneAt: now,
+			})
+		}
+		return a.queries.HurryAlarmDeliveries(ctx, tx, db.HurryAlarmDeliveriesParams{ChannelID: c.ID, NowMs: now})
+	})
+	if errors.Is(err, db.ErrDuplicate) {
+		return refuse(FieldName, CodeTaken, "Value", c.Name)
+	}
+	if err != nil {
+		return err
+	}
+	a.rouse(c.ID)
+	return a.reload(ctx)
+}
+
+// keepSecrets fills in the secrets that a form leaves empty.
+func (c *Channel) keepSecrets(old *Settings) {
+	s := &c.Settings
+	if s.URL == "" {
+		s.URL = old.URL
+	}
+	if s.Secret == "" && !c.RemoveSecret {
+		s.Secret = old.Secret
+	}
+	if s.Password == "" && !c.RemovePassword {
+		s.Password = old.Password
+	}
+}
+
+// rouse ends the rest of a channel that was just repaired.
+func (a *Alarmer) rouse(id int64) {
+	a.mu.Lock()
+	delete(a.rested, id)
+	a.mu.Unlock()
+	a.Wake()
+}
+
+// DeleteChannel deletes a channel and its routes, and gives up what waits for it. The error is [db.ErrNotFound] when there
+// is none.
+func (a *Alarmer) DeleteChannel(ctx context.Context, id int64) error {
+	err := a.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err := a.queries.DeleteAlarmChannel(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return db.ErrNotFound
+		}
+		if err := a.queries.DeleteAlarmRoutesOfChannel(ctx, tx, id); err != nil {
+			return err
+		}
+		return a.queries.GiveUpAlarmDeliveriesOfChannel(ctx, tx, db.GiveUpAlarmDeliveriesOfChannelParams{
+			ChannelID: id, Error: "the channel has been deleted", DoneAt: a.cfg.Now().UnixMilli(),
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return a.reload(ctx)
+}
+
+// ErrNoRecipient means that a mail channel has nobody to send a test to.
+var ErrNoRecipient = errors.New("the channel has no recipient")
+
+// Test sends a test message and returns what went wrong, without secrets, in words for an administrator. A mail goes to the
+// addresses given, or else to the channel's own. Quiet hours and the switch do not matter to it.
+func (a *Alarmer) Test(ctx context.Context, id int64, to ...string) error {
+	c, err := a.readChannel(ctx, id)
+	if err != nil {
+		return err
+	}
+	if c.kind() != KindMail {
+		to = []string{""}
+	} else if len(to) == 0 {
+		to = c.settings.Recipients
+	}
+	if len(to) == 0 {
+		return ErrNoRecipient
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.SendTimeout)
+	defer cancel()
+	var errs error
+	for _, recipient := range to {
+		m := a.blank(c)
+		m.id, m.recipient, m.test = "test-"+newHolder(), recipient, true
+		if err := a.send(ctx, c, m); err != nil {
+			if recipient != "" {
+				err = fmt.Errorf("%s: %w", recipient, err)
+			}
+			errs = errors.Join(errs, err)
+		}
+	}
+	now := a.cfg.Now()
+	if errs == nil {
+		a.rouse(id)
+		return a.queries.NoteAlarmChannelOK(ctx, a.cfg.Pool, db.NoteAlarmChannelOKParams{ID: id, AtMs: now.UnixMilli()})
+	}
+	errs = errors.New(scrub(errs.Error(), c.settings.secrets()))
+	a.noteError(context.WithoutCancel(ctx), id, errs.Error(), now)
+	return errs
+}
+
+func bit(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,148 @@
+package alarm
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What the providers take, in bytes of the text, with room for the rest of the request.
+const (
+	maxDingTalk = 15_000 // of 20,000
+	maxWeCom    = 1_900  // of 2,048
+	maxFeishu   = 15_000 // of 20 K
+	maxSlack    = 3_500  // what is shown without folding; 40,000 are taken
+)
+
+func hmacBase64(key, text string) string {
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write([]byte(text))
+	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// dingTalk is a message for a DingTalk robot. With a secret it is signed: the HMAC of "time\nsecret" under the secret, in
+// the query. Robots that ask for a keyword find the product's name in every title.
+func dingTalk(s *Settings, m *message, now time.Time) (*webCall, error) {
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return nil, errors.New("the address is not a web address")
+	}
+	if s.Secret != "" {
+		ms := strconv.FormatInt(now.UnixMilli(), 10)
+		q := u.Query()
+		q.Set("timestamp", ms)
+		q.Set("sign", hmacBase64(s.Secret, ms+"\n"+s.Secret))
+		u.RawQuery = q.Encode()
+	}
+	body, err := json.Marshal(map[string]any{
+		"msgtype": "text",
+		"text":    map[string]string{"content": m.title() + "\n" + m.plain(maxDingTalk)},
+	})
+	return &webCall{url: u.String(), body: body, check: checkErrCode}, err
+}
+
+// weCom is a message for a WeCom group robot, whose address is its only secret.
+func weCom(s *Settings, m *message) (*webCall, error) {
+	title := clip(m.title(), 300)
+	body, err := json.Marshal(map[string]any{
+		"msgtype": "text",
+		"text":    map[string]string{"content": title + "\n" + m.plain(maxWeCom-len(title))},
+	})
+	return &webCall{url: s.URL, body: body, check: checkErrCode}, err
+}
+
+// checkErrCode reads the answers of DingTalk and WeCom, which say 200 whatever happened.
+func checkErrCode(body []byte) error {
+	var answer struct {
+		ErrCode *int   `json:"errcode"`
+		ErrMsg  string `json:"errmsg"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || answer.ErrCode == nil {
+		return fmt.Errorf("the webhook's answer is not understood: %s", excerpt(body))
+	}
+	if *answer.ErrCode != 0 {
+		return fmt.Errorf("the webhook refused: %d %s", *answer.ErrCode, excerpt([]byte(answer.ErrMsg)))
+	}
+	return nil
+}
+
+// feishu is a message for a Feishu or Lark robot: a post, whose text nodes cannot mention anybody, where plain text could.
+// The signature is the HMAC of nothing under "time\nsecret", time in seconds, in the body.
+func feishu(s *Settings, m *message, now time.Time) (*webCall, error) {
+	type node map[string]string
+	var lines [][]node
+	for text := range strings.SplitSeq(m.plain(maxFeishu), "\n") {
+		switch trimmed := strings.TrimSpace(text); {
+		case strings.HasPrefix(trimmed, "http://"), strings.HasPrefix(trimmed, "https://"):
+			if m.isLink(trimmed) {
+				lines = append(lines, []node{{"tag": "a", "text": trimmed, "href": trimmed}})
+				continue
+			}
+		}
+		lines = append(lines, []node{{"tag": "text", "text": text}})
+	}
+	lang := "zh_cn"
+	if m.lang == "en" {
+		lang = "en_us"
+	}
+	payload := map[string]any{
+		"msg_type": "post",
+		"content":  map[string]any{"post": map[string]any{lang: map[string]any{"title": m.title(), "content": lines}}},
+	}
+	if s.Secret != "" {
+		seconds := strconv.FormatInt(now.Unix(), 10)
+		payload["timestamp"] = seconds
+		payload["sign"] = hmacBase64(seconds+"\n"+s.Secret, "")
+	}
+	body, err := json.Marshal(payload)
+	return &webCall{url: s.URL, body: body, check: checkFeishu}, err
+}
+
+// isLink reports whether a line is a link of ours, and not one that an executor wrote.
+func (m *message) isLink(text string) bool {
+	for i := range m.items {
+		if m.items[i].link == text {
+			return true
+		}
+	}
+	return false
+}
+
+// checkFeishu reads both spellings of its answers, the older and the newer.
+func checkFeishu(body []byte) error {
+	var answer struct {
+		Code       *int   `json:"code"`
+		Msg        string `json:"msg"`
+		StatusCode *int   `json:"StatusCode"`
+		StatusMsg  string `json:"StatusMessage"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || answer.Code == nil && answer.StatusCode == nil {
+		return fmt.Errorf("the webhook's answer is not understood: %s", excerpt(body))
+	}
+	if answer.Code != nil && *answer.Code != 0 {
+		return fmt.Errorf("the webhook refused: %d %s", *answer.Code, excerpt([]byte(answer.Msg)))
+	}
+	if answer.Code == nil && *answer.StatusCode != 0 {
+		return fmt.Errorf("the webhook refused: %d %s", *answer.StatusCode, excerpt([]byte(answer.StatusMsg)))
+	}
+	return nil
+}
+
+// slackEscape takes the meaning from the three characters that have one in Slack's text: with them go mentions and links
+// that hide where they lead.
+var slackEscape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// slack is a message for an incoming webhook of Slack, and of the tools that speak its way (Mattermost, Rocket.Chat).
+func slack(s *Settings, m *message) (*webCall, error) {
+	body, err := json.Marshal(map[string]any{
+		"text": slackEscape.Replace(m.title() + "\n" + m.plain(maxSlack)), "mrkdwn": false,
+	})
+	return &webCall{url: s.URL, body: body}, err
+}

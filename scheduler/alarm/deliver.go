@@ -1,0 +1,280 @@
+package alarm
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+const (
+	// deliverPage is how many due messages are read at a time.
+	deliverPage = 500
+	// mergeAbove is how many messages may wait for one recipient before they become one: nobody reads the eleventh of ten
+	// mails, and providers of chat tools refuse them.
+	mergeAbove = 5
+	// stopGrace is how long a message that is being sent may go on when the process stops.
+	stopGrace = 3 * time.Second
+	// maxError is how much of an error is kept.
+	maxError = 400
+)
+
+// permanent marks an error that another try cannot mend, such as a mailbox that does not exist. It concerns one recipient,
+// so the channel does not rest for it.
+type permanent struct{ error }
+
+func (p permanent) Unwrap() error { return p.error }
+
+// deliver starts the sending of due messages, one goroutine for each channel, and returns for how many channels. Channels
+// that are at work or resting are left out, so one that hangs delays nobody else.
+func (a *Alarmer) deliver(ctx context.Context, now time.Time) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	rows, err := a.queries.ListDueAlarmDeliveries(ctx, a.cfg.Pool, db.ListDueAlarmDeliveriesParams{
+		NowMs: now.UnixMilli(), ExceptChannels: a.unavailable(now), Limit: deliverPage,
+	})
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	byChannel := make(map[int64][]db.ListDueAlarmDeliveriesRow)
+	for _, r := range rows {
+		byChannel[r.ChannelID] = append(byChannel[r.ChannelID], r)
+	}
+	started := 0
+	var errs error
+	for id, due := range byChannel {
+		c, err := a.readChannel(ctx, id)
+		switch {
+		case errors.Is(err, db.ErrNotFound):
+			errs = errors.Join(errs, a.giveUp(ctx, id, "the channel has been deleted", now))
+		case c != nil && c.row.Enabled == 0:
+			errs = errors.Join(errs, a.giveUp(ctx, id, "the channel is switched off", now))
+		case c == nil: // the database, or settings nobody can read
+			a.failed(ctx, id, err.Error(), now)
+			errs = errors.Join(errs, err)
+		default:
+			if end := quietUntil(now.In(a.cfg.Pool.Zone()), c.row.QuietFrom, c.row.QuietTo); !end.IsZero() {
+				errs = errors.Join(errs, a.delay(ctx, c, due, end, now))
+				continue
+			}
+			a.mu.Lock()
+			a.busy[id] = struct{}{}
+			a.mu.Unlock()
+			started++
+			a.sends.Go(func() { a.sendAll(ctx, c, due) })
+		}
+	}
+	return started, errs
+}
+
+// unavailable lists the channels that are not to be read now; never empty, as the query needs.
+func (a *Alarmer) unavailable(now time.Time) []int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	ids := []int64{0}
+	for id := range a.busy {
+		ids = append(ids, id)
+	}
+	for id, until := range a.rested {
+		if now.Before(until) {
+			ids = append(ids, id)
+		} else {
+			delete(a.rested, id)
+		}
+	}
+	return ids
+}
+
+// delay puts messages off to the end of quiet hours.
+func (a *Alarmer) delay(ctx context.Context, c *channel, due []db.ListDueAlarmDeliveriesRow, end, now time.Time) error {
+	counted := int64(0)
+	if QuietMode(c.row.QuietMode) == QuietCount {
+		counted = 1
+	}
+	_, err := a.queries.DelayAlarmDeliveries(ctx, a.cfg.Pool, db.DelayAlarmDeliveriesParams{
+		NextAt: end.UnixMilli(), Counted: counted, Ids: idsOf(due), NowMs: now.UnixMilli(),
+	})
+	return err
+}
+
+func idsOf(rows []db.ListDueAlarmDeliveriesRow) []int64 {
+	ids := make([]int64, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ID
+	}
+	return ids
+}
+
+// sendAll sends a channel's due messages one after the other, and stops at the first failure that is the channel's.
+func (a *Alarmer) sendAll(ctx context.Context, c *channel, due []db.ListDueAlarmDeliveriesRow) {
+	defer func() {
+		a.mu.Lock()
+		delete(a.busy, c.row.ID)
+		a.mu.Unlock()
+		a.Wake() // more may wait than one page held
+	}()
+	for _, batch := range batches(due) {
+		if ctx.Err() != nil {
+			return
+		}
+		again, err := a.sendBatch(ctx, c, batch)
+		if err != nil {
+			a.log.Warn("send alarms", "channel", c.row.Name, "error", scrub(err.Error(), c.settings.secrets()))
+		}
+		if !again {
+			return
+		}
+	}
+}
+
+// batches parts due messages into those that are sent together: each alone, or all of a recipient when they are many, or
+// were put off by quiet hours that only count.
+func batches(due []db.ListDueAlarmDeliveriesRow) [][]int64 {
+	type key struct {
+		recipient string
+		counted   bool
+	}
+	byKey := make(map[key][]int64)
+	var order []key
+	for _, d := range due {
+		k := key{strings.ToLower(d.Recipient), d.Counted == 1}
+		if byKey[k] == nil {
+			order = append(order, k)
+		}
+		byKey[k] = append(byKey[k], d.ID)
+	}
+	var all [][]int64
+	for _, k := range order {
+		if ids := byKey[k]; k.counted || len(ids) > mergeAbove {
+			all = append(all, ids)
+		} else {
+			for id := range slices.Chunk(ids, 1) {
+				all = append(all, id)
+			}
+		}
+	}
+	return all
+}
+
+// sendBatch claims messages to one recipient, sends them as one and writes the outcome. It reports whether the channel may
+// go on.
+func (a *Alarmer) sendBatch(ctx context.Context, c *channel, ids []int64) (again bool, err error) {
+	holder := newHolder()
+	now := a.cfg.Now()
+	if _, err := a.queries.ClaimAlarmDeliveries(ctx, a.cfg.Pool, db.ClaimAlarmDeliveriesParams{
+		Holder: holder, NewLease: now.Add(a.cfg.Lease).UnixMilli(), Ids: ids, NowMs: now.UnixMilli(),
+	}); err != nil {
+		return false, err
+	}
+	held, err := a.queries.ListAlarmDeliveriesOfHolder(ctx, a.cfg.Pool, db.ListAlarmDeliveriesOfHolderParams{Ids: ids, Holder: holder})
+	if err != nil || len(held) == 0 { // another admin has them
+		return err == nil, err
+	}
+	m, err := a.compose(ctx, c, held)
+	if err != nil {
+		return false, err // the lease brings them back
+	}
+	sendErr := a.sendWithin(ctx, c, m)
+	now = a.cfg.Now()
+	// Recorded also when the process is stopping: what was sent must not be sent again.
+	record, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return a.recordSent(record, c, held, m, holder, sendErr, now)
+}
+
+// sendWithin sends a message within the time a message may take, and a little longer than the process runs.
+func (a *Alarmer) sendWithin(ctx context.Context, c *channel, m *message) error {
+	send, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.cfg.SendTimeout)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, cancel) })()
+	return a.send(send, c, m)
+}
+
+// send hands a message to the channel's server.
+func (a *Alarmer) send(ctx context.Context, c *channel, m *message) error {
+	if c.kind() == KindMail {
+		return a.sendMail(ctx, &c.settings, m)
+	}
+	return a.sendWeb(ctx, c, m)
+}
+
+// recordSent writes the outcome of a message into its deliveries and its channel.
+func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlarmDeliveriesOfHolderRow, m *message, holder string, sendErr error, now time.Time) (again bool, err error) {
+	kind := string(c.kind())
+	byTries := make(map[int64][]int64)
+	for _, d := range held {
+		byTries[d.Tries] = append(byTries[d.Tries], d.ID)
+	}
+	reason := ""
+	if sendErr != nil {
+		reason = clip(scrub(sendErr.Error(), c.settings.secrets()), maxError)
+	}
+	_, hopeless := errors.AsType[permanent](sendErr)
+	err = a.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		for tries, ids := range byTries {
+			end := db.EndAlarmDeliveriesParams{Tries: tries + 1, Ids: ids, Holder: holder, Error: reason}
+			switch {
+			case sendErr == nil:
+				end.State, end.DoneAt = deliverySent, now.UnixMilli()
+			case hopeless || tries >= int64(len(a.cfg.Backoff)):
+				end.State, end.DoneAt = deliveryGone, now.UnixMilli()
+			default:
+				end.State, end.NextAt = deliveryWaits, now.Add(a.cfg.Backoff[tries]).UnixMilli()
+			}
+			if _, err := a.queries.EndAlarmDeliveries(ctx, tx, end); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	switch {
+	case sendErr == nil:
+		a.metrics.deliveries.WithLabelValues(kind, "sent").Inc()
+		if len(m.items) == 1 && m.items[0].notice.FollowUp == 0 {
+			a.metrics.delay.Observe(now.Sub(time.UnixMilli(m.items[0].notice.FirstAt)).Seconds())
+		}
+		err = errors.Join(err, a.queries.NoteAlarmChannelOK(ctx, a.cfg.Pool, db.NoteAlarmChannelOKParams{ID: c.row.ID, AtMs: now.UnixMilli()}))
+	case hopeless:
+		a.metrics.deliveries.WithLabelValues(kind, "given up").Inc()
+		a.noteError(ctx, c.row.ID, reason, now)
+	default:
+		a.metrics.deliveries.WithLabelValues(kind, "failed").Inc()
+		a.failed(ctx, c.row.ID, reason, now)
+	}
+	settled := make(map[int64]struct{})
+	for _, d := range held {
+		if _, twice := settled[d.NoticeID]; !twice {
+			settled[d.NoticeID] = struct{}{}
+			err = errors.Join(err, a.settleNotice(ctx, d.NoticeID))
+		}
+	}
+	return sendErr == nil || hopeless, errors.Join(err, sendErr)
+}
+
+// failed lets a channel rest and makes its trouble visible.
+func (a *Alarmer) failed(ctx context.Context, channelID int64, reason string, now time.Time) {
+	a.mu.Lock()
+	a.rested[channelID] = now.Add(a.cfg.Rest)
+	a.mu.Unlock()
+	a.noteError(ctx, channelID, reason, now)
+}
+
+func (a *Alarmer) noteError(ctx context.Context, channelID int64, reason string, now time.Time) {
+	if err := a.queries.NoteAlarmChannelError(ctx, a.cfg.Pool, db.NoteAlarmChannelErrorParams{
+		ID: channelID, AtMs: now.UnixMilli(), LastError: clip(reason, maxError),
+	}); err != nil {
+		a.log.Warn("note a channel's error", "error", err)
+	}
+}
+
+// giveUp ends what waits for a channel that takes no messages any more.
+func (a *Alarmer) giveUp(ctx context.Context, channelID int64, reason string, now time.Time) error {
+	return a.queries.GiveUpAlarmDeliveriesOfChannel(ctx, a.cfg.Pool, db.GiveUpAlarmDeliveriesOfChannelParams{
+		ChannelID: channelID, Error: reason, DoneAt: now.UnixMilli(),
+	})
+}

@@ -1,0 +1,239 @@
+package alarm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+// maxListed is how many alarms a merged message spells out; the rest is a number.
+const maxListed = 30
+
+// item is one notice as a message tells it.
+type item struct {
+	notice db.AlarmNotice
+	job    string // its description, or its number when it has been deleted
+	group  string // title and app name
+	link   string // to the run, else to the job; "" for none
+}
+
+// message is what one recipient is told at a time.
+type message struct {
+	id        string // the same for every try, so that a receiver may know a repetition
+	lang      string
+	recipient string
+	words     Printer
+	zone      *time.Location
+	items     []item
+	counted   bool // say only how many
+	test      bool
+}
+
+// compose reads everything a message says.
+func (a *Alarmer) compose(ctx context.Context, c *channel, held []db.ListAlarmDeliveriesOfHolderRow) (*message, error) {
+	m := a.blank(c)
+	m.id, m.recipient, m.counted = strconv.FormatInt(held[0].ID, 10), held[0].Recipient, held[0].Counted == 1
+	ids := make([]int64, len(held))
+	for i, d := range held {
+		ids[i] = d.NoticeID
+	}
+	notices, err := a.queries.ListAlarmNotices(ctx, a.cfg.Pool, ids)
+	if err != nil {
+		return nil, err
+	}
+	jobIDs := make([]int64, len(notices))
+	for i, n := range notices {
+		jobIDs[i] = n.JobID
+	}
+	rows, err := a.queries.ListAlarmJobs(ctx, a.cfg.Pool, jobIDs)
+	if err != nil {
+		return nil, err
+	}
+	jobs := make(map[int64]*db.ListAlarmJobsRow, len(rows))
+	for i := range rows {
+		jobs[rows[i].ID] = &rows[i]
+	}
+	groups := make(map[int64]string)
+	for _, n := range notices {
+		it := item{notice: n, job: fmt.Sprintf("#%d", n.JobID), link: a.cfg.Link(n.JobID, n.LogID)}
+		group := n.JobGroup
+		if j := jobs[n.JobID]; j != nil {
+			it.job, group = line(j.JobDesc), j.JobGroup
+		}
+		if _, known := groups[group]; !known {
+			if groups[group], err = a.groupName(ctx, group); err != nil {
+				return nil, err
+			}
+		}
+		it.group = groups[group]
+		m.items = append(m.items, it)
+	}
+	return m, nil
+}
+
+// blank is a message of a channel's language that says nothing yet.
+func (a *Alarmer) blank(c *channel) *message {
+	lang := cmp.Or(c.row.Lang, a.cfg.Language)
+	return &message{lang: lang, words: a.cfg.Printer(lang), zone: a.cfg.Pool.Zone()}
+}
+
+func (a *Alarmer) groupName(ctx context.Context, id int64) (string, error) {
+	g, err := a.queries.GetGroup(ctx, a.cfg.Pool, id)
+	if errors.Is(db.Error(err), db.ErrNotFound) {
+		return fmt.Sprintf("#%d", id), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if g.Title == "" || g.Title == g.AppName {
+		return line(g.AppName), nil
+	}
+	return line(g.Title) + " (" + line(g.AppName) + ")", nil
+}
+
+// line makes one line of a text: names go into subjects and titles, where a line break would end more than the line.
+func line(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 }), " ")
+}
+
+// title is the subject of a mail and the first line elsewhere.
+func (m *message) title() string {
+	t := m.words.T
+	app := t("app.name")
+	switch {
+	case m.test:
+		return t("alarm.title.test", "App", app)
+	case m.counted:
+		return t("alarm.title.quiet", "App", app, "N", m.events())
+	case len(m.items) > 1:
+		return t("alarm.title.many", "App", app, "N", len(m.items))
+	}
+	it := &m.items[0]
+	if it.notice.EventCount > 1 && it.notice.Cause != string(scheduler.AlarmRecovered) {
+		return t("alarm.title.more", "App", app, "Cause", m.cause(it), "Job", it.job, "N", it.notice.EventCount)
+	}
+	return t("alarm.title.one", "App", app, "Cause", m.cause(it), "Job", it.job)
+}
+
+// events is how many events the message stands for.
+func (m *message) events() int64 {
+	n := int64(0)
+	for i := range m.items {
+		n += max(1, m.items[i].notice.EventCount)
+	}
+	return n
+}
+
+func (m *message) cause(it *item) string { return m.words.T("alarm.cause." + it.notice.Cause) }
+
+// fact is a line of a message: what, and its value.
+type fact struct{ Name, Value string }
+
+// facts are what is known of one alarm, in the order in which somebody who was woken asks.
+func (m *message) facts(it *item) []fact {
+	t, n := m.words.T, &it.notice
+	facts := []fact{
+		{t("alarm.fact.job"), fmt.Sprintf("%s (ID %d)", it.job, n.JobID)},
+		{t("alarm.fact.group"), it.group},
+		{t("alarm.fact.cause"), t("alarm.cause." + n.Cause + ".help")},
+	}
+	switch {
+	case n.Cause == string(scheduler.AlarmRecovered):
+		facts = append(facts, fact{t("alarm.fact.before"), strconv.FormatInt(n.EventCount, 10)})
+	case n.EventCount > 1:
+		facts = append(facts, fact{t("alarm.fact.count"), strconv.FormatInt(n.EventCount, 10)})
+	}
+	when := m.time(n.FirstAt)
+	if n.LastAt/1000 != n.FirstAt/1000 {
+		when += " – " + m.time(n.LastAt)
+	}
+	facts = append(facts, fact{t("alarm.fact.time"), when})
+	if n.LogID > 0 {
+		facts = append(facts, fact{t("alarm.fact.run"), strconv.FormatInt(n.LogID, 10)})
+	}
+	return facts
+}
+
+func (m *message) time(ms int64) string {
+	return time.UnixMilli(ms).In(m.zone).Format("2006-01-02 15:04:05 -07:00")
+}
+
+// summary is one alarm in one line, for merged messages.
+func (m *message) summary(it *item) string {
+	s := m.cause(it) + ": " + it.job
+	if it.notice.EventCount > 1 && it.notice.Cause != string(scheduler.AlarmRecovered) {
+		s += " ×" + strconv.FormatInt(it.notice.EventCount, 10)
+	}
+	return s + " (" + m.time(it.notice.LastAt) + ")"
+}
+
+// counts says how many alarms of each cause there were.
+func (m *message) counts() []fact {
+	var facts []fact
+	for _, cause := range Causes() {
+		n := int64(0)
+		for i := range m.items {
+			if it := &m.items[i]; it.notice.Cause == string(cause) {
+				if cause == scheduler.AlarmRecovered {
+					n++ // its count is that of the failures before
+				} else {
+					n += max(1, it.notice.EventCount)
+				}
+			}
+		}
+		if n > 0 {
+			facts = append(facts, fact{m.words.T("alarm.cause." + string(cause)), strconv.FormatInt(n, 10)})
+		}
+	}
+	return facts
+}
+
+// plain is the message as text, at most limit bytes long, without its title. Links stand in full, since chat tools make
+// them clickable by themselves.
+func (m *message) plain(limit int) string {
+	var b strings.Builder
+	t := m.words.T
+	put := func(f fact) { b.WriteString(t("alarm.line", "Name", f.Name, "Value", f.Value) + "\n") }
+	switch {
+	case m.test:
+		b.WriteString(t("alarm.test.text") + "\n")
+	case m.counted:
+		b.WriteString(t("alarm.quiet.text") + "\n")
+		for _, f := range m.counts() {
+			put(f)
+		}
+	case len(m.items) > 1:
+		for i := range m.items[:min(len(m.items), maxListed)] {
+			it := &m.items[i]
+			b.WriteString("- " + m.summary(it) + "\n")
+			if it.link != "" {
+				b.WriteString("  " + it.link + "\n")
+			}
+		}
+		if rest := len(m.items) - maxListed; rest > 0 {
+			b.WriteString(t("alarm.rest", "N", rest) + "\n")
+		}
+	default:
+		it := &m.items[0]
+		for _, f := range m.facts(it) {
+			put(f)
+		}
+		tail := ""
+		if it.link != "" {
+			tail = "\n" + it.link + "\n"
+		}
+		if it.notice.Detail != "" {
+			room := limit - b.Len() - len(tail) - 100 // the link must not be what is cut off
+			b.WriteString("\n" + t("alarm.fact.detail") + "\n" + clip(it.notice.Detail, max(room, 100)) + "\n")
+		}
+		b.WriteString(tail)
+	}
+	return clip(strings.TrimRight(b.String(), "\n"), limit)
+}

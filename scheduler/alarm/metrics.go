@@ -1,0 +1,34 @@
+package alarm
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// metrics are what an operator watches the alarms by.
+type metrics struct {
+	events     *prometheus.CounterVec
+	deliveries *prometheus.CounterVec
+	delay      prometheus.Histogram
+}
+
+func newMetrics() *metrics {
+	return &metrics{
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "punctual_alarm_events_total", Help: "Events that may interest somebody, by cause.",
+		}, []string{"cause"}),
+		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "punctual_alarm_deliveries_total", Help: "Tries to send an alarm, by kind of channel and outcome (sent, failed, given up).",
+		}, []string{"kind", "outcome"}),
+		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "punctual_alarm_delay_seconds", Help: "From the first event of a message that is told at once to its sending.",
+			Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
+		}),
+	}
+}
+
+func (m *metrics) register(r prometheus.Registerer) error {
+	for _, c := range []prometheus.Collector{m.events, m.deliveries, m.delay} {
+		if err := r.Register(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package alarm
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+// Scope is what a route covers.
+type Scope string
+
+// The scopes.
+const (
+	ScopeAll   Scope = "all"   // every job
+	ScopeGroup Scope = "group" // the jobs of an executor group
+	ScopeJob   Scope = "job"   // one job
+)
+
+// Route sends the alarms of jobs to a channel. Several routes add up; a channel that several lead to is told once.
+type Route struct {
+	ID        int64
+	ChannelID int64
+	Scope     Scope
+	ScopeID   int64                  // of the group or job; 0 for all
+	Causes    []scheduler.AlarmCause // empty: all but skipped fires
+}
+
+// Routes lists the routes by channel.
+func (a *Alarmer) Routes(ctx context.Context) ([]Route, error) {
+	rows, err := a.queries.ListAlarmRoutes(ctx, a.cfg.Pool)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Route, len(rows))
+	for i, r := range rows {
+		list[i] = Route{ID: r.ID, ChannelID: r.ChannelID, Scope: Scope(r.Scope), ScopeID: r.ScopeID}
+		for cause := range strings.SplitSeq(r.Causes, ",") {
+			if cause != "" {
+				list[i].Causes = append(list[i].Causes, scheduler.AlarmCause(cause))
+			}
+		}
+	}
+	return list, nil
+}
+
+// CreateRoute saves a new route and returns its id. The error is an [*Invalid] when values are refused.
+func (a *Alarmer) CreateRoute(ctx context.Context, r Route) (int64, error) {
+	causes, err := a.validRoute(ctx, &r)
+	if err != nil {
+		return 0, err
+	}
+	id, err := a.queries.InsertAlarmRoute(ctx, a.cfg.Pool, db.InsertAlarmRouteParams{
+		ChannelID: r.ChannelID, Scope: string(r.Scope), ScopeID: r.ScopeID, Causes: causes,
+	})
+	if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
+		return 0, refuse(FieldScope, CodeTaken, "Value", string(r.Scope))
+	}
+	if err != nil {
+		return 0, err
+	}
+	return id, a.reload(ctx)
+}
+
+// UpdateRoute saves a route, all but its channel. The error is an [*Invalid] or [db.ErrNotFound].
+func (a *Alarmer) UpdateRoute(ctx context.Context, r Route) error {
+	routes, err := a.Routes(ctx)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(routes, func(old Route) bool { return old.ID == r.ID })
+	if at < 0 {
+		return db.ErrNotFound
+	}
+	r.ChannelID = routes[at].ChannelID
+	causes, err := a.validRoute(ctx, &r)
+	if err != nil {
+		return err
+	}
+	n, err := a.queries.UpdateAlarmRoute(ctx, a.cfg.Pool, db.UpdateAlarmRouteParams{
+		ID: r.ID, Scope: string(r.Scope), ScopeID: r.ScopeID, Causes: causes,
+	})
+	if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
+		return refuse(FieldScope, CodeTaken, "Value", string(r.Scope))
+	}
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return db.ErrNotFound
+	}
+	return a.reload(ctx)
+}
+
+// DeleteRoute deletes a route. The error is [db.ErrNotFound] when there is none.
+func (a *Alarmer) DeleteRoute(ctx context.Context, id int64) error {
+	n, err := a.queries.DeleteAlarmRoute(ctx, a.cfg.Pool, id)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return db.ErrNotFound
+	}
+	return a.reload(ctx)
+}
+
+// ForgetJob deletes what is about a job that is being deleted, in the transaction that deletes it.
+func (a *Alarmer) ForgetJob(ctx context.Context, tx db.DBTX, jobID int64) error {
+	if err := a.queries.DeleteAlarmStatesOfJob(ctx, tx, jobID); err != nil {
+		return err
+	}
+	return a.queries.DeleteAlarmRoutesOfScope(ctx, tx, db.DeleteAlarmRoutesOfScopeParams{Scope: string(ScopeJob), ScopeID: jobID})
+}
+
+// ForgetGroup deletes the routes of a group that is being deleted, in the transaction that deletes it.
+func (a *Alarmer) ForgetGroup(ctx context.Context, tx db.DBTX, groupID int64) error {
+	return a.queries.DeleteAlarmRoutesOfScope(ctx, tx, db.DeleteAlarmRoutesOfScopeParams{Scope: string(ScopeGroup), ScopeID: groupID})
+}
+
+// validRoute tidies a route, refuses what cannot be, and gives the causes as they are stored.
+func (a *Alarmer) validRoute(ctx context.Context, r *Route) (causes string, err error) {
+	var v checks
+	if _, err := a.queries.GetAlarmChannel(ctx, a.cfg.Pool, r.ChannelID); errors.Is(db.Error(err), db.ErrNotFound) {
+		v.add(FieldChannel, CodeUnknown, "Value", r.ChannelID)
+	} else if err != nil {
+		return "", err
+	}
+	switch r.Scope {
+	case ScopeAll:
+		r.ScopeID = 0
+	case ScopeGroup:
+		if _, err := a.queries.GetGroup(ctx, a.cfg.Pool, r.ScopeID); errors.Is(db.Error(err), db.ErrNotFound) {
+			v.add(FieldScope, CodeUnknown, "Value", r.ScopeID)
+		} else if err != nil {
+			return "", err
+		}
+	case ScopeJob:
+		jobs, err := a.queries.ListAlarmJobs(ctx, a.cfg.Pool, []int64{r.ScopeID})
+		if err != nil {
+			return "", err
+		}
+		if len(jobs) == 0 {
+			v.add(FieldScope, CodeUnknown, "Value", r.ScopeID)
+		}
+	default:
+		v.add(FieldScope, CodeUnknown, "Value", clip(string(r.Scope), 60))
+	}
+	var known []string
+	for _, cause := range Causes() {
+		if slices.Contains(r.Causes, cause) {
+			known = append(known, string(cause))
+		}
+	}
+	for _, cause := range r.Causes {
+		if !slices.Contains(Causes(), cause) {
+			v.add(FieldCauses, CodeUnknown, "Value", clip(string(cause), 60))
+		}
+	}
+	return strings.Join(known, ","), v.err()
+}

@@ -1,0 +1,211 @@
+package alarm
+
+import (
+	"fmt"
+	stdmail "net/mail"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+// Code says what is wrong with a value. The values are keys of the message catalogues.
+type Code string
+
+// The codes, with the arguments their messages may use.
+const (
+	CodeRequired   Code = "alarm.error.required"
+	CodeTooLong    Code = "alarm.error.too_long"     // Max: how many characters fit
+	CodeUnknown    Code = "alarm.error.unknown"      // Value: not one of the values offered
+	CodeOutOfRange Code = "alarm.error.out_of_range" // Min, Max
+	CodeTaken      Code = "alarm.error.taken"        // Value: another has it
+	CodeEmail      Code = "alarm.error.email"        // Value: the address that is none
+	CodeURL        Code = "alarm.error.url"          // not an http or https address
+	CodeTemplate   Code = "alarm.error.template"     // Reason
+	CodeMailOnly   Code = "alarm.error.mail_only"    // only a mail channel can carry the mails of jobs
+)
+
+// The names of the parts of a channel and a route, by which a [FieldError] finds its place in a form.
+const (
+	FieldName       = "name"
+	FieldKind       = "kind"
+	FieldLanguage   = "language"
+	FieldForJobs    = "for_jobs"
+	FieldQuiet      = "quiet"
+	FieldQuietMode  = "quiet_mode"
+	FieldHost       = "host"
+	FieldPort       = "port"
+	FieldSecurity   = "security"
+	FieldUsername   = "username"
+	FieldPassword   = "password"
+	FieldFrom       = "from"
+	FieldRecipients = "recipients"
+	FieldURL        = "url"
+	FieldSecret     = "secret"
+	FieldTemplate   = "template"
+	FieldChannel    = "channel"
+	FieldScope      = "scope"
+	FieldCauses     = "causes"
+)
+
+// FieldError says what is wrong with one value.
+type FieldError struct {
+	Field string
+	Code  Code
+	Args  []any // pairs of a name and its value, for the message
+}
+
+// Invalid is returned when values are refused.
+type Invalid struct{ Fields []FieldError }
+
+func (e *Invalid) Error() string {
+	parts := make([]string, len(e.Fields))
+	for i, f := range e.Fields {
+		parts[i] = f.Field + ": " + string(f.Code)
+	}
+	return "invalid: " + strings.Join(parts, ", ")
+}
+
+func refuse(field string, code Code, args ...any) error {
+	return &Invalid{Fields: []FieldError{{field, code, args}}}
+}
+
+// Causes lists the causes in the order in which a form offers them.
+func Causes() []scheduler.AlarmCause {
+	return []scheduler.AlarmCause{
+		scheduler.AlarmFailed, scheduler.AlarmTimeout, scheduler.AlarmLost, scheduler.AlarmDispatch, scheduler.AlarmMisfire,
+		scheduler.AlarmSlow, scheduler.AlarmSilent, scheduler.AlarmRecovered,
+	}
+}
+
+// checks gathers what is wrong.
+type checks struct{ found []FieldError }
+
+func (c *checks) add(field string, code Code, args ...any) {
+	c.found = append(c.found, FieldError{field, code, args})
+}
+
+func (c *checks) text(field, value string, required bool, longest int) {
+	switch {
+	case required && value == "":
+		c.add(field, CodeRequired)
+	case utf8.RuneCountInString(value) > longest:
+		c.add(field, CodeTooLong, "Max", longest)
+	}
+}
+
+func (c *checks) oneOf(field, value string, offered ...string) {
+	if !slices.Contains(offered, value) {
+		c.add(field, CodeUnknown, "Value", clip(value, 60))
+	}
+}
+
+func (c *checks) err() error {
+	if len(c.found) == 0 {
+		return nil
+	}
+	return &Invalid{Fields: c.found}
+}
+
+// validChannel tidies a channel's values and refuses what cannot work.
+func validChannel(c *Channel) error {
+	var v checks
+	c.Name = line(strings.TrimSpace(c.Name))
+	v.text(FieldName, c.Name, true, 64)
+	v.oneOf(FieldLanguage, c.Language, "", "zh-CN", "en")
+	if c.QuietMode == "" {
+		c.QuietMode = QuietQueue
+	}
+	v.oneOf(FieldQuietMode, string(c.QuietMode), string(QuietQueue), string(QuietCount))
+	if c.QuietFrom < 0 || c.QuietFrom >= minutesADay || c.QuietTo < 0 || c.QuietTo >= minutesADay {
+		v.add(FieldQuiet, CodeOutOfRange, "Min", "00:00", "Max", "23:59")
+	}
+	s := &c.Settings
+	switch {
+	case c.Kind == KindMail:
+		s.URL, s.Secret, s.Template = "", "", ""
+		validMail(&v, s)
+	case slices.Contains(Kinds(), c.Kind):
+		*s = Settings{URL: strings.TrimSpace(s.URL), Secret: strings.TrimSpace(s.Secret), Template: s.Template}
+		validWeb(&v, c)
+	default:
+		v.add(FieldKind, CodeUnknown, "Value", clip(string(c.Kind), 60))
+	}
+	if c.ForJobs && c.Kind != KindMail {
+		v.add(FieldForJobs, CodeMailOnly)
+	}
+	return v.err()
+}
+
+func validMail(v *checks, s *Settings) {
+	s.Host = strings.TrimSpace(s.Host)
+	v.text(FieldHost, s.Host, true, 255)
+	if strings.ContainsAny(s.Host, " /@") {
+		v.add(FieldHost, CodeUnknown, "Value", clip(s.Host, 60))
+	}
+	if s.Security == "" {
+		s.Security = SecurityStartTLS
+	}
+	v.oneOf(FieldSecurity, string(s.Security), string(SecurityStartTLS), string(SecurityTLS), string(SecurityNone))
+	if s.Port == 0 {
+		s.Port = map[Security]int{SecurityStartTLS: 587, SecurityTLS: 465, SecurityNone: 25}[s.Security]
+	}
+	if s.Port < 1 || s.Port > 65535 {
+		v.add(FieldPort, CodeOutOfRange, "Min", 1, "Max", 65535)
+	}
+	s.Username = strings.TrimSpace(s.Username)
+	v.text(FieldUsername, s.Username, false, 255)
+	v.text(FieldPassword, s.Password, s.Username != "", 1000)
+	if s.Username == "" {
+		s.Password = ""
+	}
+	s.From = line(strings.TrimSpace(s.From))
+	v.text(FieldFrom, s.From, true, 255)
+	if _, err := stdmail.ParseAddress(s.From); err != nil && s.From != "" {
+		v.add(FieldFrom, CodeEmail, "Value", clip(s.From, 60))
+	}
+	var recipients []string
+	for _, r := range s.Recipients {
+		if r = strings.TrimSpace(r); r == "" {
+			continue
+		}
+		address, err := stdmail.ParseAddress(r)
+		if err != nil || len(address.Address) > 255 {
+			v.add(FieldRecipients, CodeEmail, "Value", clip(r, 60))
+			continue
+		}
+		if !slices.ContainsFunc(recipients, func(have string) bool { return strings.EqualFold(have, address.Address) }) {
+			recipients = append(recipients, address.Address)
+		}
+	}
+	if s.Recipients = recipients; len(recipients) > 100 {
+		v.add(FieldRecipients, CodeOutOfRange, "Min", 0, "Max", 100)
+	}
+}
+
+func validWeb(v *checks, c *Channel) {
+	s := &c.Settings
+	v.text(FieldURL, s.URL, true, 2000)
+	if u, err := url.Parse(s.URL); s.URL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
+		v.add(FieldURL, CodeURL)
+	}
+	v.text(FieldSecret, s.Secret, false, 1000)
+	if c.Kind == KindSlack || c.Kind == KindWeCom {
+		s.Secret = "" // they sign nothing
+	}
+	if c.Kind != KindWebhook {
+		s.Template = ""
+		return
+	}
+	v.text(FieldTemplate, s.Template, false, 10_000)
+	if strings.TrimSpace(s.Template) == "" {
+		s.Template = ""
+		return
+	}
+	sample := hookBody{ID: "1", Title: `a "title"`, Text: "text\n", Alarms: []hookAlarm{{Cause: "failed", JobID: 1, JobName: `a "job"`, LogID: 1, Count: 1}}}
+	if _, err := fillTemplate(s.Template, &sample); err != nil {
+		v.add(FieldTemplate, CodeTemplate, "Reason", clip(fmt.Sprint(err), 200))
+	}
+}

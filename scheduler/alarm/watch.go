@@ -1,0 +1,202 @@
+package alarm
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+const (
+	watchPage = 500
+	// searchPages bounds the search for a job's last success: a job that fails every second for a day is 87 of these.
+	searchPages = 200
+)
+
+// watch remembers what the last looks have shown, used by Run only. Every admin watches everything: the key of an event
+// lets one of them write it.
+type watch struct {
+	told map[int64]struct{} // slow runs that were told and are still open
+	next map[int64]expected // by job
+}
+
+// expected is when a job's silence has to be looked at again.
+type expected struct {
+	lastOK   int64 // id of the newest success known
+	finished int64 // when it ended, epoch ms
+}
+
+func (w *watch) init() {
+	w.told, w.next = make(map[int64]struct{}), make(map[int64]expected)
+}
+
+// watchOnce looks for what nothing makes happen: runs that take long, jobs without success, and successes that were not
+// seen to end an alarm because another admin had not heard of it yet.
+func (a *Alarmer) watchOnce(ctx context.Context, now time.Time) error {
+	if !a.Wanted(scheduler.AlarmSlow, 0) {
+		return nil
+	}
+	if err := a.watchSlow(ctx, now); err != nil {
+		return fmt.Errorf("slow runs: %w", err)
+	}
+	if err := a.watchSilent(ctx, now); err != nil {
+		return fmt.Errorf("silent jobs: %w", err)
+	}
+	if err := a.watchOpen(ctx, now); err != nil {
+		return fmt.Errorf("open alarms: %w", err)
+	}
+	a.Wake()
+	return nil
+}
+
+// watchSlow raises an event for each open run that takes longer than its job allows, once.
+func (a *Alarmer) watchSlow(ctx context.Context, now time.Time) error {
+	still := make(map[int64]struct{})
+	for after := int64(0); ; {
+		rows, err := a.queries.ListSlowRuns(ctx, a.cfg.Pool, db.ListSlowRunsParams{AfterID: after, NowMs: now.UnixMilli(), Limit: watchPage})
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			after = r.ID
+			still[r.ID] = struct{}{}
+			if _, told := a.watch.told[r.ID]; told {
+				continue
+			}
+			if err := a.once(ctx, fmt.Sprintf("slow:%d", r.ID), scheduler.AlarmEvent{
+				JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: scheduler.AlarmSlow, Planned: r.PlannedAt, At: now,
+				Detail: fmt.Sprintf("running for %s, expected at most %s; executor %s",
+					now.Sub(time.UnixMilli(r.SentAt)).Round(time.Second), time.Duration(r.WarnAfterSeconds)*time.Second, r.ExecutorAddress),
+			}); err != nil {
+				return err
+			}
+		}
+		if len(rows) < watchPage {
+			a.watch.told = still
+			return nil
+		}
+	}
+}
+
+// watchSilent raises an event for each started job that has had no success for as long as it says. The clock begins at the
+// last success, or at the last change of the job if that is later: starting a job is such a change.
+func (a *Alarmer) watchSilent(ctx context.Context, now time.Time) error {
+	next := make(map[int64]expected)
+	for after := int64(0); ; {
+		jobs, err := a.queries.ListExpectedJobs(ctx, a.cfg.Pool, db.ListExpectedJobsParams{AfterID: after, Limit: watchPage})
+		if err != nil {
+			return err
+		}
+		for i := range jobs {
+			j := &jobs[i]
+			after = j.ID
+			known := a.watch.next[j.ID]
+			since := known.finished
+			if j.UpdateTime.Valid {
+				since = max(since, a.cfg.Pool.FromWall(j.UpdateTime.Time).UnixMilli())
+			}
+			allowed := j.ExpectEverySeconds * 1000
+			if now.UnixMilli()-since >= allowed {
+				if known, err = a.lastSuccess(ctx, j.ID, known, since, allowed); err != nil {
+					return err
+				}
+				since = max(since, known.finished)
+			}
+			next[j.ID] = known
+			if now.UnixMilli()-since < allowed {
+				continue
+			}
+			if err := a.once(ctx, fmt.Sprintf("silent:%d:%d", j.ID, since), scheduler.AlarmEvent{
+				JobID: j.ID, GroupID: j.JobGroup, Cause: scheduler.AlarmSilent, At: now,
+				Detail: fmt.Sprintf("no success since %s, one is expected every %s",
+					time.UnixMilli(since).In(a.cfg.Pool.Zone()).Format("2006-01-02 15:04:05 -07:00"), time.Duration(allowed)*time.Millisecond),
+			}); err != nil {
+				return err
+			}
+		}
+		if len(jobs) < watchPage {
+			a.watch.next = next
+			return nil
+		}
+	}
+}
+
+// lastSuccess looks for a newer success of a job than the one known, newest runs first. It reads back to the known one, or
+// to where runs are too old to matter; a job that does well is found on the first page.
+func (a *Alarmer) lastSuccess(ctx context.Context, jobID int64, known expected, since, allowed int64) (expected, error) {
+	const pageSize = 500
+	below := int64(1) << 62
+	for range searchPages {
+		rows, err := a.queries.ListRecentRunsOfJob(ctx, a.cfg.Pool, db.ListRecentRunsOfJobParams{
+			JobID: jobID, AboveID: known.lastOK, BelowID: below, Limit: pageSize,
+		})
+		if err != nil {
+			return known, err
+		}
+		for _, r := range rows {
+			below = r.ID
+			finished := r.FinishedAt
+			if finished == 0 && r.HandleTime.Valid { // a row of upstream's
+				finished = a.cfg.Pool.FromWall(r.HandleTime.Time).UnixMilli()
+			}
+			if r.HandleCode == wire.CodeSuccess && finished > 0 {
+				return expected{lastOK: r.ID, finished: max(finished, known.finished)}, nil
+			}
+			if r.PlannedAt > 0 && r.PlannedAt < since-allowed-dayMillis {
+				return known, nil
+			}
+		}
+		if len(rows) < pageSize {
+			break
+		}
+	}
+	return known, nil
+}
+
+const dayMillis = 24 * 60 * 60 * 1000
+
+// watchOpen looks for successes that should have closed an alarm. The engine of the admin that got the result raises the
+// recovery when it knows of the alarm; it may not have known yet.
+func (a *Alarmer) watchOpen(ctx context.Context, now time.Time) error {
+	states, err := a.queries.ListOpenAlarms(ctx, a.cfg.Pool, watchPage)
+	if err != nil {
+		return err
+	}
+	for i := range states {
+		s := &states[i]
+		rows, err := a.queries.ListRecentRunsOfJob(ctx, a.cfg.Pool, db.ListRecentRunsOfJobParams{
+			JobID: s.JobID, AboveID: s.LastLogID, BelowID: int64(1) << 62, Limit: 50,
+		})
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			// Settled for a while, so that the engine's own event has had its time.
+			if r.HandleCode != wire.CodeSuccess || r.FinishedAt <= s.OpenedAt || r.FinishedAt > now.Add(-justRaised).UnixMilli() || r.PlannedAt <= s.LastPlanned {
+				continue
+			}
+			if err := a.once(ctx, fmt.Sprintf("recovered:%d:%d", s.JobID, s.OpenedAt), scheduler.AlarmEvent{
+				JobID: s.JobID, LogID: r.ID, Cause: scheduler.AlarmRecovered, Planned: r.PlannedAt, At: now,
+			}); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// once raises an event that other admins may notice too.
+func (a *Alarmer) once(ctx context.Context, key string, e scheduler.AlarmEvent) error {
+	n, err := a.queries.InsertAlarmEventOnce(ctx, a.cfg.Pool, db.InsertAlarmEventOnceParams{
+		JobID: e.JobID, JobGroup: e.GroupID, LogID: e.LogID, Cause: string(e.Cause), PlannedAt: e.Planned, RaisedAt: e.At.UnixMilli(),
+		Detail: clip(e.Detail, maxDetail), OnceKey: db.Text(key),
+	})
+	if n > 0 {
+		a.metrics.events.WithLabelValues(string(e.Cause)).Inc()
+	}
+	return err
+}

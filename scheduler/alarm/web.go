@@ -1,0 +1,143 @@
+package alarm
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// maxAnswer is how much of a webhook's answer is read.
+const maxAnswer = 8 << 10
+
+// errPrivate refuses an address inside when [Config.DenyPrivate] is set.
+var errPrivate = errors.New("the address is private, and webhooks to private addresses are switched off")
+
+// newWebClient makes the client of all webhooks. It follows no redirects: what is posted must not go to an address nobody
+// entered. Proxies of the environment are used except where private addresses are refused, because behind a proxy nobody
+// knows what a name means.
+func newWebClient(cfg Config) *http.Client {
+	dialer := &net.Dialer{Timeout: 10 * time.Second}
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext,
+		TLSClientConfig:     &tls.Config{RootCAs: cfg.RootCAs, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: 10 * time.Second, MaxIdleConns: 16, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute,
+		MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
+	}
+	if cfg.DenyPrivate {
+		transport.Proxy = nil
+		// At the moment of connecting, so that a name which means something else by then does not get around it.
+		dialer.Control = func(_, address string, _ syscall.RawConn) error {
+			if at, err := netip.ParseAddrPort(address); err != nil || private(at.Addr()) {
+				return errPrivate
+			}
+			return nil
+		}
+	}
+	return &http.Client{
+		Transport:     transport,
+		Timeout:       cfg.SendTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// private reports whether an address is one that the internet does not lead to.
+func private(a netip.Addr) bool {
+	a = a.Unmap()
+	return !a.IsGlobalUnicast() || a.IsPrivate() || sharedSpace.Contains(a) || nat64.Contains(a) || zeroNet.Contains(a)
+}
+
+var (
+	sharedSpace = netip.MustParsePrefix("100.64.0.0/10") // of providers, and of some clouds' metadata services
+	nat64       = netip.MustParsePrefix("64:ff9b::/96")  // leads to any IPv4 address
+	zeroNet     = netip.MustParsePrefix("0.0.0.0/8")
+)
+
+// webCall is what a kind of webhook posts, and how it reads the answer.
+type webCall struct {
+	url    string
+	body   []byte
+	header map[string]string
+	check  func(body []byte) error // of an answer with status 2xx; nil: that is enough
+}
+
+// sendWeb posts a message to a webhook.
+func (a *Alarmer) sendWeb(ctx context.Context, c *channel, m *message) error {
+	call, err := webCallOf(c, m, a.cfg.Now())
+	if err != nil {
+		return err
+	}
+	return a.post(ctx, call)
+}
+
+func webCallOf(c *channel, m *message, now time.Time) (*webCall, error) {
+	switch c.kind() {
+	case KindDingTalk:
+		return dingTalk(&c.settings, m, now)
+	case KindWeCom:
+		return weCom(&c.settings, m)
+	case KindFeishu:
+		return feishu(&c.settings, m, now)
+	case KindSlack:
+		return slack(&c.settings, m)
+	case KindWebhook:
+		return webhook(&c.settings, m, now)
+	case KindMail:
+		return nil, errors.New("mail is not a webhook")
+	default:
+		return nil, fmt.Errorf("unknown kind of channel %q", c.row.Kind)
+	}
+}
+
+func (a *Alarmer) post(ctx context.Context, call *webCall) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, call.url, bytes.NewReader(call.body))
+	if err != nil {
+		return errors.New("the address is not a web address") // the library's text repeats the address
+	}
+	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
+		return errors.New("the address must begin with http:// or https://")
+	}
+	req.Header.Set("Content-Type", "application/json; charset=utf-8")
+	req.Header.Set("User-Agent", "Punctual")
+	for name, value := range call.header {
+		req.Header.Set(name, value)
+	}
+	res, err := a.web.Do(req)
+	if err != nil {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
+			err = wrapped.Err // without the address, which is secret
+		}
+		return fmt.Errorf("call the webhook: %w", err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
+	switch {
+	case res.StatusCode >= 300 && res.StatusCode < 400:
+		return fmt.Errorf("the webhook answered %d: it redirects, which is not followed", res.StatusCode)
+	case res.StatusCode < 200 || res.StatusCode >= 300:
+		return fmt.Errorf("the webhook answered %d: %s", res.StatusCode, excerpt(body))
+	case err != nil:
+		return fmt.Errorf("read the webhook's answer: %w", err)
+	case call.check != nil:
+		return call.check(body)
+	}
+	return nil
+}
+
+// excerpt is the beginning of an answer, on one line.
+func excerpt(body []byte) string {
+	text := clip(line(strings.ToValidUTF8(string(body), "?")), 200)
+	if text == "" {
+		return "no text"
+	}
+	return text
+}
