@@ -185,9 +185,12 @@ func (a *Alarmer) runOnce(ctx context.Context) (step, error) {
 	return s, errs
 }
 
-// clean forgets what became of alarms long ago.
+// clean finishes what a crash cut short, and forgets what became of alarms long ago.
 func (a *Alarmer) clean(ctx context.Context, now time.Time) error {
 	const page = 1000
+	if err := a.settleLeftovers(ctx, now); err != nil {
+		return err
+	}
 	before := now.Add(-a.cfg.Keep).UnixMilli()
 	rounds := []func() (int64, error){
 		func() (int64, error) {
