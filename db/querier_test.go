@@ -1,0 +1,305 @@
+package db_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+)
+
+// seedTime is the day before the times of the seeded rows.
+var seedTime = time.Date(2026, 3, 1, 12, 30, 45, 0, time.UTC)
+
+const seedRows = 5
+
+// seedValues are the columns where the rows of the seed are not simply numbered, by row.
+var seedValues = map[string][seedRows]any{
+	"xxl_job_info.trigger_status":     {1, 1, 0, 0, 0},
+	"xxl_job_log.trigger_code":        {200, 200, 0, 500, 0},
+	"xxl_job_log.handle_code":         {0, 200, 0, 500, 0},
+	"xxl_job_log.owner_node":          {1, 2, 1, 4, -1},
+	"xxl_job_log.job_id":              {1, 2, 1, 1, 1},
+	"xxl_job_log.job_group":           {1, 2, 1, 1, 1},
+	"xxl_job_registry.registry_group": {"EXECUTOR", "EXECUTOR", "EXECUTOR", "OTHER", "EXECUTOR"},
+	"xxl_job_group.address_type":      {0, 1, 0, 0, 0},
+	"punctual_node.state":             {1, 1, 0, 1, 1},
+	"punctual_slot.running":           {0, 1, 1, 1, 0},
+	"punctual_slot.job_id":            {1, 1, 1, 1, 1},
+	"punctual_clearing.state":         {0, 0, 1, 1, 1},
+}
+
+// argValues are the arguments that are not those of the first seeded row, by the name of a parameter or of a method and its
+// parameter.
+var argValues = map[string]any{
+	"Limit": int32(10), "Offset": int32(0), "AllGroups": int64(1), "AnyText": int64(1), "Status": int64(-1), "Result": int64(0),
+	"AfterID": int64(0), "AfterMs": int64(0), "FromID": int64(0), "BeforeID": int64(0), "LowID": int64(0),
+	"UptoID": int64(100), "UntilMs": int64(100), "NowMs": int64(100), "ExceptID": int64(100),
+	"SinceTime": seedTime, "FromTime": seedTime, "FirstDay": seedTime,
+	"UntilTime": seedTime.AddDate(0, 0, 20), "ToTime": seedTime.AddDate(0, 0, 20), "LastDay": seedTime.AddDate(0, 0, 20),
+	"Pattern": "%", "Lost": "handle%", "Description": "%", "TextPattern": "%",
+	"NewNextTime": int64(50), "NextTime": int64(50), "NewPassword": "changed", "OldPassword": "passwo1", "NewOwner": int64(50),
+	"Day": seedTime.AddDate(0, 0, 1), "OldOwner": int64(1),
+
+	"AdmitRun.ID": int64(5), "SupersedeLost.ID": int64(4), "GetSession.NowMs": int64(0), "DeleteNode": int64(3),
+	"StartJob.ID": int64(3), "ListJobs.Handler": "%", "ListJobs.Author": "%", "CountJobs.Handler": "%", "CountJobs.Author": "%",
+	"DeleteRegistryBefore": seedTime.AddDate(0, 0, 20), "DeleteSessionsBefore": int64(100), "DeleteClearingsBefore": int64(100),
+	"LastRunIDBefore": seedTime.AddDate(0, 0, 20), "FirstRunIDSince": seedTime, "DeleteRegistryOfKey": "regist1",
+	"ListJobsWithWaiting": int64(100), "ListClearings": int32(10), "NthNewestRunID": int32(0),
+	"InsertUser.Username": "new", "InsertSession.ID": "new", "InsertSettingIfAbsent.Name": "new", "InsertReport.TriggerDay": seedTime,
+	"InsertGate": int64(100), "RegistryGroup": "EXECUTOR", "UpdatedAt": int64(77), "SeenAt": int64(77), "ExpiresAt": int64(77),
+	"TouchRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "InsertRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "SetSetting.Value": "changed",
+}
+
+// TestEveryQuery calls each method of the Querier on rows that fill every column, and on both databases. It checks that
+// the method works there, that it finds or changes something, and that both databases say and do the same. A new query
+// whose plain arguments find nothing needs an entry in argValues; rows in a new table are made by themselves.
+func TestEveryQuery(t *testing.T) {
+	t.Parallel()
+	seen := make(map[db.Dialect]map[string]effect)
+	for _, dialect := range []db.Dialect{db.SQLite, db.MySQL} {
+		t.Run(string(dialect), func(t *testing.T) { seen[dialect] = callAll(t, dbtest.New(t, dialect)) })
+	}
+	if len(seen) < 2 {
+		return // no MariaDB here
+	}
+	for name, a := range seen[db.SQLite] {
+		b := seen[db.MySQL][name]
+		if diff := cmp.Diff(a, b, cmp.AllowUnexported(effect{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s differs (-sqlite +mariadb):\n%s", name, diff)
+		}
+	}
+}
+
+// effect is what a call says and which tables look how after it.
+type effect struct {
+	result any
+	tables map[string][]string // only those it changed
+}
+
+func callAll(t *testing.T, pool *db.Pool) map[string]effect {
+	tables := seed(t, pool)
+	querier := reflect.TypeFor[db.Querier]()
+	queries := reflect.ValueOf(db.New())
+	before := make(map[string][]string)
+	for table, columns := range tables {
+		before[table] = contents(t, pool, table, columns)
+	}
+	effects := make(map[string]effect)
+	for i := range querier.NumMethod() {
+		method := querier.Method(i)
+		undo := errors.New("undo")
+		var e effect
+		err := pool.Tx(t.Context(), func(tx *sql.Tx) error {
+			args := []reflect.Value{reflect.ValueOf(t.Context()), reflect.ValueOf(tx)}
+			if method.Type.NumIn() == 3 {
+				args = append(args, argument(method.Name, method.Type.In(2)))
+			}
+			out := queries.MethodByName(method.Name).Call(args)
+			if err, _ := out[len(out)-1].Interface().(error); err != nil {
+				return fmt.Errorf("call with %+v: %w", args[len(args)-1], err)
+			}
+			e = effect{tables: make(map[string][]string)}
+			if len(out) == 2 {
+				e.result = out[0].Interface()
+			}
+			for table, columns := range tables {
+				if after := contents(t, tx, table, columns); !slices.Equal(before[table], after) {
+					e.tables[table] = after
+				}
+			}
+			return undo
+		})
+		if !errors.Is(err, undo) {
+			t.Errorf("%s: %v", method.Name, err)
+			continue
+		}
+		if nothing := e.result == nil || reflect.ValueOf(e.result).IsZero() || isEmpty(e.result); nothing && len(e.tables) == 0 {
+			t.Errorf("%s finds and changes nothing, so this says nothing about it: give it arguments in argValues", method.Name)
+		}
+		effects[method.Name] = e
+	}
+	return effects
+}
+
+func isEmpty(v any) bool {
+	r := reflect.ValueOf(v)
+	return r.Kind() == reflect.Slice && r.Len() == 0
+}
+
+// argument makes the argument of a method: that of the first seeded row, unless argValues says otherwise.
+func argument(method string, typ reflect.Type) reflect.Value {
+	v := reflect.New(typ).Elem()
+	if typ.Kind() != reflect.Struct || typ == reflect.TypeFor[sql.NullTime]() {
+		fill(v, method, argValues[method])
+		return v
+	}
+	for i := range typ.NumField() {
+		name := typ.Field(i).Name
+		value, ok := argValues[method+"."+name]
+		if !ok {
+			value = argValues[name]
+		}
+		fill(v.Field(i), name, value)
+	}
+	return v
+}
+
+func fill(v reflect.Value, name string, value any) {
+	switch {
+	case v.Type() == reflect.TypeFor[sql.NullTime]():
+		at, ok := value.(time.Time)
+		if !ok {
+			at = seedTime.AddDate(0, 0, 1)
+		}
+		v.Set(reflect.ValueOf(sql.NullTime{Time: at, Valid: true}))
+	case value != nil:
+		v.Set(reflect.ValueOf(value).Convert(v.Type()))
+	case v.Kind() == reflect.String:
+		v.SetString(seedText(snake(name), 1))
+	case v.Kind() == reflect.Slice:
+		v.Set(reflect.ValueOf([]int64{1, 2, 3}))
+	default:
+		v.SetInt(1)
+	}
+}
+
+// single are the names of the columns behind methods that take one plain argument.
+var single = map[string]string{
+	"DeleteExecutorsOf": "app_name", "DeleteToken": "app_name", "DeleteSession": "id", "GetSetting": "name", "GetUserByName": "username",
+}
+
+// snake is the column behind a parameter's name.
+func snake(name string) string {
+	if column, ok := single[name]; ok {
+		return column
+	}
+	var b strings.Builder
+	for i, r := range strings.ReplaceAll(name, "ID", "Id") {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// seedText is the text in a row of the seed, short enough for every column.
+func seedText(column string, row int) string { return fmt.Sprintf("%.6s%d", column, row) }
+
+// seed puts rows into every table but those of the migrations, and returns the tables with their columns. The last row
+// has NULL wherever it may.
+func seed(t *testing.T, pool *db.Pool) map[string][]string {
+	t.Helper()
+	shape := dbtest.New(t, db.SQLite) // its catalogue is the easier to read
+	tables := make(map[string][]string)
+	names := texts(t, shape, "SELECT name FROM sqlite_master WHERE type = 'table' AND (name LIKE 'xxl_job_%' OR name LIKE 'punctual_%')")
+	for _, table := range names {
+		if table == "xxl_job_lock" || table == db.TestVersionTable || table == db.TestLockTable {
+			continue
+		}
+		columns := texts(t, shape, "SELECT name || ' ' || type || ' ' || CASE WHEN \"notnull\" + pk > 0 THEN 'always' ELSE 'maybe' END FROM pragma_table_info('"+table+"')")
+		for row := 1; row <= seedRows; row++ {
+			var list []string
+			var values []any
+			for _, c := range columns {
+				f := strings.Fields(c)
+				list = append(list, f[0])
+				special, ok := seedValues[table+"."+f[0]]
+				switch {
+				case ok:
+					values = append(values, special[row-1])
+				case f[2] == "maybe" && row == seedRows:
+					values = append(values, nil)
+				case f[1] == "DATETIME":
+					values = append(values, seedTime.AddDate(0, 0, row))
+				case strings.Contains(f[1], "INT"):
+					values = append(values, row)
+				default:
+					values = append(values, seedText(f[0], row))
+				}
+			}
+			statement := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, strings.Join(list, ", "), strings.TrimSuffix(strings.Repeat("?,", len(list)), ","))
+			if _, err := pool.ExecContext(t.Context(), statement, values...); err != nil {
+				t.Fatalf("seed %s: %v", table, err)
+			}
+			tables[table] = list
+		}
+	}
+	if len(tables) < 10 {
+		t.Fatalf("seeded only %v", slices.Collect(maps.Keys(tables)))
+	}
+	return tables
+}
+
+func texts(t *testing.T, pool *db.Pool, query string) []string {
+	t.Helper()
+	rows, err := pool.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// contents is a table's rows as text.
+func contents(t *testing.T, tx interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+}, table string, columns []string) []string {
+	t.Helper()
+	rows, err := tx.QueryContext(t.Context(), fmt.Sprintf("SELECT %s FROM %s ORDER BY 1, 2", strings.Join(columns, ", "), table))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		values := make([]any, len(columns))
+		into := make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		for i, v := range values {
+			switch v := v.(type) {
+			case []byte:
+				fmt.Fprintf(&b, "%s=%s ", columns[i], v)
+			case time.Time:
+				fmt.Fprintf(&b, "%s=%s ", columns[i], v.Format(time.DateTime))
+			default:
+				fmt.Fprintf(&b, "%s=%v ", columns[i], v)
+			}
+		}
+		all = append(all, b.String())
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
