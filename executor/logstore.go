@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -36,6 +37,10 @@ const quietKept = 16 << 10 // texts of quiet runs kept in memory, about 5 MB
 
 func openLogStore(dir string, maxBytes int64, logger *slog.Logger) (*logStore, error) {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Abs(dir) // scripts get to know their file's name
+	if err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(dir)

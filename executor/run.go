@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync"
 	"time"
 
@@ -54,6 +56,12 @@ func (r *Run) Logf(format string, args ...any) {
 
 // Log returns a logger that writes to the run's log.
 func (r *Run) Log() *slog.Logger { return slog.New(&logHandler{log: r.log}) }
+
+// LogFile is the path of the file that the run's log goes to. There is none before the first line, and what others write
+// to it does not count towards its bound.
+func (r *Run) LogFile() string {
+	return filepath.Join(r.log.store.root.Name(), r.log.day, strconv.FormatInt(r.LogID, 10)+".log")
+}
 
 // Write appends p to the run's log as it is. It never fails, so that a process whose output goes here does not die of
 // a full disk: what cannot be written is counted and told in the run's result.

@@ -79,14 +79,7 @@ func (s *scriptStore) handler(lang *language, req *wire.RunRequest) Handler {
 		result := process.Run(ctx, process.Program{
 			Path: program,
 			Args: append(append([]string(nil), lang.arguments...), file, run.Param, strconv.Itoa(run.Shard.Index), strconv.Itoa(run.Shard.Total)),
-			Env: []string{
-				"PUNCTUAL_JOB_ID=" + strconv.FormatInt(run.JobID, 10),
-				"PUNCTUAL_LOG_ID=" + strconv.FormatInt(run.LogID, 10),
-				"PUNCTUAL_PARAM=" + run.Param,
-				"PUNCTUAL_SHARD_INDEX=" + strconv.Itoa(run.Shard.Index),
-				"PUNCTUAL_SHARD_TOTAL=" + strconv.Itoa(run.Shard.Total),
-			},
-			Mark: s.mark(run.LogID), Out: run,
+			Env: environment(run), Mark: s.mark(run.LogID), Out: run,
 		})
 		if result.Background {
 			run.Logf("something the script has started goes on and still held its output")
@@ -98,6 +91,18 @@ func (s *scriptStore) handler(lang *language, req *wire.RunRequest) Handler {
 			return Fail(wire.CodeFail, fmt.Sprintf("script exit value(%d) is failed", result.ExitCode))
 		}
 		return nil
+	}
+}
+
+// environment is what a run's program finds in its environment beside ours.
+func environment(run *Run) []string {
+	return []string{
+		"PUNCTUAL_JOB_ID=" + strconv.FormatInt(run.JobID, 10),
+		"PUNCTUAL_LOG_ID=" + strconv.FormatInt(run.LogID, 10),
+		"PUNCTUAL_LOG_FILE=" + run.LogFile(),
+		"PUNCTUAL_PARAM=" + run.Param,
+		"PUNCTUAL_SHARD_INDEX=" + strconv.Itoa(run.Shard.Index),
+		"PUNCTUAL_SHARD_TOTAL=" + strconv.Itoa(run.Shard.Total),
 	}
 }
 
@@ -150,13 +155,13 @@ func (s *scriptStore) endLeftovers(logIDs []int64) {
 }
 
 // Command runs a program for a run, with its output in the run's log, and returns its exit code. It is ended with
-// everything it has started when ctx ends. No shell is involved.
+// everything it has started when ctx ends. No shell is involved. Its environment tells it about the run, as a script's.
 func (e *Executor) Command(ctx context.Context, run *Run, name string, args ...string) (exitCode int, err error) {
 	program, err := process.Find(name)
 	if err != nil {
 		return -1, err
 	}
-	result := process.Run(ctx, process.Program{Path: program, Args: args, Mark: e.scripts.mark(run.LogID), Out: run})
+	result := process.Run(ctx, process.Program{Path: program, Args: args, Env: environment(run), Mark: e.scripts.mark(run.LogID), Out: run})
 	if result.Err != nil {
 		return result.ExitCode, result.Err
 	}

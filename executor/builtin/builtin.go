@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/executor"
-	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // Options switch on the handlers that do what their parameter says.
 type Options struct {
 	Command bool // commandJobHandler runs programs
 	HTTP    bool // httpJobHandler calls URLs
+	// HTTPAllow says which addresses it may call; the zero value permits public ones only.
+	HTTPAllow AddressRule
 }
 
 // Register adds the handlers to ex. Those of Options need an executor with an access token: without one, everybody who
@@ -35,7 +36,7 @@ func Register(ex *executor.Executor, options Options) error {
 		ex.Handle("commandJobHandler", command(ex))
 	}
 	if options.HTTP {
-		ex.Handle("httpJobHandler", callURL)
+		ex.Handle("httpJobHandler", callURL(options.HTTPAllow))
 	}
 	return nil
 }
@@ -134,22 +135,4 @@ func ratio(param string) (fails, of int, err error) {
 		return 0, 0, fmt.Errorf("the parameter is like 2/3 (two of three fail), not %q", param)
 	}
 	return fails, of, nil
-}
-
-// command runs the program its parameter names, with the words after it as arguments; no shell.
-func command(ex *executor.Executor) executor.Handler {
-	return func(ctx context.Context, run *executor.Run) error {
-		words := strings.Fields(run.Param)
-		if len(words) == 0 {
-			return executor.Fail(wire.CodeFail, "command empty.") // upstream's text
-		}
-		exitCode, err := ex.Command(ctx, run, words[0], words[1:]...)
-		switch {
-		case err != nil:
-			return fmt.Errorf("command exit value(%d) is failed: %w", exitCode, err)
-		case exitCode != 0:
-			return fmt.Errorf("command exit value(%d) is failed", exitCode)
-		}
-		return nil
-	}
 }

@@ -17,15 +17,35 @@ func TestHandlers(t *testing.T) {
 	t.Parallel()
 	admin := executortest.NewAdmin(t)
 	ex := executortest.New(t, admin.URL, nil)
-	if err := builtin.Register(ex.Executor, builtin.Options{Command: true, HTTP: true}); err != nil {
+	if err := builtin.Register(ex.Executor, builtin.Options{Command: true, HTTP: true, HTTPAllow: rule(t, "127.0.0.0/8")}); err != nil {
 		t.Fatal(err)
 	}
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if r.URL.Path == "/bad" {
+		switch r.URL.Path {
+		case "/bad":
 			w.WriteHeader(http.StatusTeapot)
+		case "/moved":
+			http.Redirect(w, r, "/here?x=1", http.StatusFound)
+			return
+		case "/elsewhere": // another host, and one that the rule leaves out
+			http.Redirect(w, r, "http://169.254.169.254/latest/meta-data", http.StatusFound)
+			return
+		case "/again":
+			http.Redirect(w, r, "/again", http.StatusFound)
+			return
+		case "/file":
+			http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
+			return
+		case "/hang":
+			<-r.Context().Done()
+			return
+		case "/big":
+			_, _ = io.WriteString(w, strings.Repeat("x", 100<<10))
+			return
 		}
-		_, _ = io.WriteString(w, r.Method+" "+r.Header.Get("X-A")+" "+r.Header.Get("Authorization")+" "+string(body))
+		_, _ = io.WriteString(w, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("X-A")+" "+r.Header.Get("Authorization")+" "+r.Header.Get("Cookie")+" "+
+			r.Header.Get("Content-Type")+" "+string(body))
 	}))
 	t.Cleanup(site.Close)
 
@@ -39,9 +59,31 @@ func TestHandlers(t *testing.T) {
 		{"a program that fails", "commandJobHandler", "false", 500, "command exit value(1) is failed", ""},
 		{"no program", "commandJobHandler", " ", 500, "command empty.", ""},
 		{"an unknown program", "commandJobHandler", "no-such-program", 500, "command exit value(-1) is failed", ""},
+		{"quotes", "commandJobHandler", `printf '[%s]' "a b" 'c "d"' --x="e f" ""`, 200, "", `[a b][c "d"][--x=e f][]`},
+		{"a quote alone", "commandJobHandler", `echo it's`, 500, "without its second one", ""},
+		{"the run's surroundings", "commandJobHandler", "printenv PUNCTUAL_SHARD_INDEX", 200, "", "\n1\n"},
 		{"no shell", "commandJobHandler", "echo a;echo b", 200, "", "a;echo b"},
-		{"JSON call", "httpJobHandler", `{"url":"` + site.URL + `","data":"x=1","headers":{"X-A":"b"},"auth":"Bearer c"}`, 200, "HTTP status 200 OK", "POST b Bearer c x=1"},
+		{"JSON call", "httpJobHandler", `{"url":"` + site.URL + `","data":"x=1","headers":{"X-A":"b"},"auth":"Bearer c"}`, 200, "HTTP status 200 OK", "POST / b Bearer c  application/json x=1"},
 		{"form", "httpJobHandler", `{"url":"` + site.URL + `","form":{"k":"v w"}}`, 200, "", "k=v+w"},
+		{"form of a GET", "httpJobHandler", `{"url":"` + site.URL + `/q?a=1","method":"get","form":{"k":"v w"}}`, 200, "", "GET /q?a=1&k=v+w "},
+		{"JSON data", "httpJobHandler", `{"url":"` + site.URL + `","data":{"n": [1]}}`, 200, "", `{"n": [1]}`},
+		{"JSON of 3.0", "httpJobHandler", `{"url":"` + site.URL + `","method":"post","data":"content"}`, 200, "", "POST / "},
+		{"cookies and a type", "httpJobHandler", `{"url":"` + site.URL + `","method":"PUT","contentType":"text/plain","cookies":{"s":"1"},"data":"d"}`,
+			200, "", "PUT /   s=1 text/plain d"},
+		{"lines with a body", "httpJobHandler", "url: " + site.URL + "/p\nmethod: post\ndata: content\n", 200, "", "POST /p    application/json content"},
+		{"an expected status", "httpJobHandler", `{"url":"` + site.URL + `/bad","expectedStatus":418}`, 200, "HTTP status 418", ""},
+		{"a list of them", "httpJobHandler", `{"url":"` + site.URL + `/bad","expectedStatus":["2xx","410-420"]}`, 200, "HTTP status 418", ""},
+		{"another status than expected", "httpJobHandler", "url: " + site.URL + "\nexpectedStatus: 204", 500, "HTTP status 200 OK, expected 204", ""},
+		{"a status that is none", "httpJobHandler", `{"url":"` + site.URL + `","expectedStatus":"ok"}`, 500, "expectedStatus is like", ""},
+		{"a redirect", "httpJobHandler", `{"url":"` + site.URL + `/moved"}`, 200, "HTTP status 200", "GET /here?x=1"},
+		{"a redirect that is the aim", "httpJobHandler", `{"url":"` + site.URL + `/moved","expectedStatus":"3xx"}`, 200, "HTTP status 302", ""},
+		{"a redirect to a forbidden address", "httpJobHandler", `{"url":"` + site.URL + `/elsewhere"}`, 500, "169.254.169.254:80 is not an address that HTTP jobs may call", ""},
+		{"endless redirects", "httpJobHandler", `{"url":"` + site.URL + `/again"}`, 500, "more than 5 redirects", ""},
+		{"a redirect to a file", "httpJobHandler", `{"url":"` + site.URL + `/file"}`, 500, "not an http or https address", ""},
+		{"a slow site", "httpJobHandler", `{"url":"` + site.URL + `/hang","timeout":50}`, 500, "no answer within 50ms", ""},
+		{"a big answer", "httpJobHandler", `{"url":"` + site.URL + `/big"}`, 200, "", "xxx… (cut)"},
+		{"a header that would be two", "httpJobHandler", `{"url":"` + site.URL + `","headers":{"X-A":"b\r\nX-B: c"}}`, 500, "invalid header", ""},
+		{"an address left out", "httpJobHandler", `{"url":"http://10.1.2.3/"}`, 500, "10.1.2.3:80 is not an address that HTTP jobs may call", ""},
 		{"lines", "httpJobHandler", "url: " + site.URL + "\nmethod: get\n", 200, "", "GET"},
 		{"a bad status", "httpJobHandler", `{"url":"` + site.URL + `/bad"}`, 500, "HTTP status 418", "POST"},
 		{"another scheme", "httpJobHandler", `{"url":"file:///etc/passwd"}`, 500, "is not an http or https address", ""},
@@ -68,6 +110,15 @@ func TestHandlers(t *testing.T) {
 			t.Errorf("%s: log %q lacks %q (%v)", tc.name, log.LogContent, tc.log, err)
 		}
 	}
+}
+
+func rule(t *testing.T, list string) builtin.AddressRule {
+	t.Helper()
+	r, err := builtin.ParseAddressRule(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
 func TestPowerfulHandlersNeedAToken(t *testing.T) {

@@ -47,6 +47,7 @@ type serve struct {
 	Glue            bool          `env:"PUNCTUAL_EXECUTOR_GLUE" default:"true" negatable:"" help:"Run scripts that the admin sends."`
 	Command         bool          `env:"PUNCTUAL_EXECUTOR_COMMAND" default:"true" negatable:"" help:"Offer commandJobHandler."`
 	HTTP            bool          `name:"http" env:"PUNCTUAL_EXECUTOR_HTTP" default:"true" negatable:"" help:"Offer httpJobHandler."`
+	HTTPAllow       string        `name:"http-allow" env:"PUNCTUAL_EXECUTOR_HTTP_ALLOW" default:"public" placeholder:"LIST" help:"What httpJobHandler may call: host, host:port, .domain, 10.0.0.0/8, public, or *."`
 	LogRetention    int           `env:"PUNCTUAL_EXECUTOR_LOG_RETENTION_DAYS" name:"log-retention-days" default:"30" help:"Days to keep run logs; below 3 for ever."`
 	DrainTimeout    time.Duration `env:"PUNCTUAL_EXECUTOR_DRAIN_TIMEOUT" default:"30s" help:"How long running jobs may go on after SIGTERM."`
 	Sync            bool          `env:"PUNCTUAL_EXECUTOR_SYNC" default:"true" negatable:"" help:"Sync the journal to the disk, so that a power failure loses nothing."`
@@ -111,6 +112,10 @@ func (s *serve) Run(logs loggers) error {
 		return badSetting{errors.New("PUNCTUAL_EXECUTOR_ACCESS_TOKEN (--access-token) is empty, so that everybody who reaches the port could run code: " +
 			"set it, or --no-glue --no-command --no-http, or --insecure-no-token")}
 	}
+	rule, err := builtin.ParseAddressRule(s.HTTPAllow)
+	if err != nil {
+		return badSetting{fmt.Errorf("PUNCTUAL_EXECUTOR_HTTP_ALLOW (--http-allow): %w", err)}
+	}
 	if s.LogRetention < 3 {
 		s.LogRetention = executor.KeepLogs
 	}
@@ -123,7 +128,7 @@ func (s *serve) Run(logs loggers) error {
 		DrainTimeout: s.DrainTimeout, NoSync: !s.Sync, Logger: logger,
 	})
 	if err == nil {
-		err = builtin.Register(ex, builtin.Options{Command: s.Command, HTTP: s.HTTP})
+		err = builtin.Register(ex, builtin.Options{Command: s.Command, HTTP: s.HTTP, HTTPAllow: rule})
 	}
 	if err != nil {
 		return badSetting{err}
