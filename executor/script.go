@@ -79,7 +79,7 @@ func (s *scriptStore) handler(lang *language, req *wire.RunRequest) Handler {
 		result := process.Run(ctx, process.Program{
 			Path: program,
 			Args: append(append([]string(nil), lang.arguments...), file, run.Param, strconv.Itoa(run.Shard.Index), strconv.Itoa(run.Shard.Total)),
-			Env: environment(run), Mark: s.mark(run.LogID), Out: run,
+			Env:  environment(run), Mark: s.mark(run.LogID), Out: run,
 		})
 		if result.Background {
 			run.Logf("something the script has started goes on and still held its output")
