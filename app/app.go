@@ -36,7 +36,7 @@ type App struct {
 	sessions *auth.Sessions
 	registry *prometheus.Registry
 	server   *http.Server
-	token    string
+	tokens   *auth.Tokens
 	closing  chan struct{} // closed when open streams are to end
 	welcome  Welcome
 	isNew    bool // this start created the embedded database's content
@@ -96,7 +96,8 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.settings = settings{pool: a.pool, queries: db.New(), now: time.Now}
-	if a.token, err = a.settings.token(ctx, opts); err != nil {
+	a.tokens = auth.NewTokens(a.pool, time.Now, opts.AccessToken, opts.NoAccessToken)
+	if err := a.tokens.Load(ctx); err != nil {
 		return nil, err
 	}
 	signKey, encryptKey, err := a.settings.cookieKeys(ctx)
@@ -120,9 +121,9 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		collectors.NewDBStatsCollector(a.pool.DB, "punctual"))
 	host, _ := os.Hostname() // a node without a name is called punctual
 	a.engine, err = scheduler.New(scheduler.Config{
-		Pool: a.pool, Executors: wire.NewExecutorClient(wire.NewHTTPClient(256)), Logger: a.logger, Registerer: a.registry,
+		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256)), a.tokens}, Logger: a.logger, Registerer: a.registry,
 		Name: host, Address: a.publicURL(), Version: opts.Version, JobZone: a.pool.Zone(),
-		Token: func(string) string { return a.token }, CallTimeout: opts.CallTimeout,
+		CallTimeout: opts.CallTimeout,
 	})
 	if err != nil {
 		return nil, err
@@ -134,7 +135,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		Pool: a.pool, Catalogue: locales.New(), SignKey: signKey, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
 		Logger: a.logger, FirstTime: a.firstTime, LoggedIn: a.noteLogin,
 	})
-	api := openapi.New(a.engine, a.token, a.logger)
+	api := openapi.New(a.engine, a.tokens, a.logger)
 	a.server = &http.Server{
 		Handler: a.router(pages, api),
 		// A stream may last for hours, so there is no limit on reading or writing as a whole; the middleware sets one for
@@ -190,6 +191,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.onStop("drain sample executor", func(ctx context.Context) error { return stopSample(ctx, sample) })
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	a.loops.Go(func() { a.cleanSessions(loop) })
+	a.loops.Go(func() { a.refreshTokens(loop) })
 	a.onStop("end streams", func(context.Context) error {
 		cancel()
 		close(a.closing)
@@ -234,7 +236,7 @@ func (a *App) Welcome() Welcome {
 }
 
 // Token is the access token that executors need.
-func (a *App) Token() string { return a.token }
+func (a *App) Token() string { return a.tokens.Common() }
 
 func (a *App) onStop(name string, undo func(context.Context) error) {
 	a.teardowns = append(a.teardowns, teardown{name, undo})
@@ -280,6 +282,22 @@ func (a *App) cleanSessions(ctx context.Context) {
 	}
 }
 
+// refreshTokens takes in what another admin rotated.
+func (a *App) refreshTokens(ctx context.Context) {
+	tick := time.NewTicker(5 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := a.tokens.Load(ctx); err != nil && ctx.Err() == nil {
+				a.logger.Warn("read access tokens", "error", err)
+			}
+		}
+	}
+}
+
 // publicURL is how people reach this admin: as set, or by where it listens.
 func (a *App) publicURL() string {
 	if a.opts.PublicURL != "" {
@@ -308,7 +326,7 @@ func (a *App) warnAboutToken() {
 	switch {
 	case a.opts.NoAccessToken:
 		a.logger.Warn("there is no access token: everybody who reaches this port can report results and register executors")
-	case a.token == "default_token":
+	case a.tokens.Common() == "default_token":
 		a.logger.Warn("the access token is the one XXL-JOB ships with, which everybody knows; choose another for the admin and its executors")
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -15,7 +14,6 @@ import (
 
 // Names in punctual_setting: what an installation decided once, and every admin of it must agree on.
 const (
-	settingToken      = "access_token"
 	settingCookieKeys = "cookie_keys"
 	settingSample     = "sample"
 	settingFirstLogin = "first_login"
@@ -52,14 +50,6 @@ func (s settings) get(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("read setting %s: %w", name, err)
 	}
 	return row.Value, nil
-}
-
-// token is the access token executors must know.
-func (s settings) token(ctx context.Context, o Options) (string, error) {
-	if o.AccessToken != "" || o.NoAccessToken {
-		return o.AccessToken, nil
-	}
-	return s.ensure(ctx, settingToken, func() string { return strings.ToLower(rand.Text()) })
 }
 
 // cookieKeys are the keys that sign and encrypt cookies, 32 bytes each.

@@ -33,6 +33,24 @@ func (q *Queries) DeleteToken(ctx context.Context, db DBTX, appName string) (int
 	return result.RowsAffected()
 }
 
+const insertTokenIfAbsent = `-- name: InsertTokenIfAbsent :execrows
+INSERT IGNORE INTO punctual_token (app_name, token, updated_at) VALUES ('', ?, ?)
+`
+
+type InsertTokenIfAbsentParams struct {
+	Token     string
+	UpdatedAt int64
+}
+
+// The common token, made at the first start of all; of several admins that start together one decides.
+func (q *Queries) InsertTokenIfAbsent(ctx context.Context, db DBTX, arg InsertTokenIfAbsentParams) (int64, error) {
+	result, err := db.ExecContext(ctx, insertTokenIfAbsent, arg.Token, arg.UpdatedAt)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const listExecutors = `-- name: ListExecutors :many
 
 SELECT app_name, address, dialect, disabled, updated_at FROM punctual_executor

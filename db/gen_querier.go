@@ -128,6 +128,8 @@ type Querier interface {
 	InsertSession(ctx context.Context, db DBTX, arg InsertSessionParams) error
 	// The first of several admins that start together decides the value; all of them read it back.
 	InsertSettingIfAbsent(ctx context.Context, db DBTX, arg InsertSettingIfAbsentParams) (int64, error)
+	// The common token, made at the first start of all; of several admins that start together one decides.
+	InsertTokenIfAbsent(ctx context.Context, db DBTX, arg InsertTokenIfAbsentParams) (int64, error)
 	InsertUser(ctx context.Context, db DBTX, arg InsertUserParams) (int64, error)
 	// What deletes runs, and what has been asked to be deleted (punctual_clearing). Runs are read in pages by id and deleted by
 	// the ids that were chosen: nothing locks a row it does not delete, nor the gap where new rows go.

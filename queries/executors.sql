@@ -24,3 +24,7 @@ ON DUPLICATE KEY UPDATE token = VALUES(token), previous = VALUES(previous), prev
 
 -- name: DeleteToken :execrows
 DELETE FROM punctual_token WHERE app_name = ?;
+
+-- name: InsertTokenIfAbsent :execrows
+-- The common token, made at the first start of all; of several admins that start together one decides.
+INSERT IGNORE INTO punctual_token (app_name, token, updated_at) VALUES ('', ?, ?);

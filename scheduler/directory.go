@@ -50,6 +50,18 @@ func (d *directory) get(id int64) *group {
 	return d.groups[id]
 }
 
+// idOf is the group of an app name, 0 when there is none.
+func (d *directory) idOf(appName string) int64 {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	for _, g := range d.groups {
+		if strings.EqualFold(g.appName, appName) {
+			return g.id
+		}
+	}
+	return 0
+}
+
 func (d *directory) run(ctx context.Context) {
 	tick := time.NewTicker(reloadEvery)
 	defer tick.Stop()

@@ -75,6 +75,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []i
 		for _, r := range rows {
 			f := byID[r.ID]
 			switch {
+			case f.group != 0 && f.group != r.JobGroup: // not its reporter's to say
 			case r.HandleCode == 0 && f.code > 0:
 				open = append(open, r)
 			case f.code > 0 && wasLost(&r) && !strings.HasPrefix(f.msg, lostMark):

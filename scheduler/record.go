@@ -187,6 +187,7 @@ func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*di
 // finishing is a result on its way to the database.
 type finishing struct {
 	id    int64
+	group int64 // the only group its reporter may speak for; 0 for any
 	code  int
 	msg   string
 	cause AlarmCause // of the alarm if it is the final failure; "" by the code
@@ -198,9 +199,27 @@ type reply struct {
 	left chan error // one value per result
 }
 
+// CompleteFor is [Engine.Complete] for a caller that may speak for one group only: results of other groups' runs are
+// ignored like those of unknown runs.
+func (e *Engine) CompleteFor(ctx context.Context, appName string, callbacks []wire.Callback) error {
+	group := e.directory.idOf(appName)
+	if group == 0 {
+		return ErrNoGroup
+	}
+	items := finishings(callbacks)
+	for i := range items {
+		items[i].group = group
+	}
+	return e.complete(ctx, items)
+}
+
 // Complete records results that executors report. It returns after the commit, so that an executor which is told "success"
 // may forget them; unknown and repeated results are accepted and ignored, as upstream does (spec §4.9).
 func (e *Engine) Complete(ctx context.Context, callbacks []wire.Callback) error {
+	return e.complete(ctx, finishings(callbacks))
+}
+
+func finishings(callbacks []wire.Callback) []finishing {
 	items := make([]finishing, len(callbacks))
 	for i, c := range callbacks {
 		items[i] = finishing{id: c.LogID, code: c.HandleCode, msg: strings.ToValidUTF8(c.HandleMsg, "\uFFFD")}
@@ -208,7 +227,7 @@ func (e *Engine) Complete(ctx context.Context, callbacks []wire.Callback) error 
 			items[i].code = wire.CodeFail
 		}
 	}
-	return e.complete(ctx, items)
+	return items
 }
 
 func (e *Engine) complete(ctx context.Context, items []finishing) error {

@@ -9,15 +9,31 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // Engine is what the executor API needs of the scheduler.
 type Engine interface {
 	Complete(ctx context.Context, callbacks []wire.Callback) error
+	CompleteFor(ctx context.Context, appName string, callbacks []wire.Callback) error
+	SawDialect(ctx context.Context, appName, address string, dialect wire.Dialect) error
 	Register(ctx context.Context, r wire.RegistryRequest) error
 	Deregister(ctx context.Context, r wire.RegistryRequest) error
+}
+
+// Tokens tells who may call.
+type Tokens interface {
+	// Check reports whether a token lets its bearer in, and the app name of the group whose own token it is, "" for the
+	// common one.
+	Check(appName, given string) (scope string, ok bool)
+	Showed(address, token string)
+}
+
+// caller is who sent a request.
+type caller struct {
+	scope   string // the only group it may speak for; "" for any
+	appName string // as it says itself, which only executors of 3.5 do
+	token   string
 }
 
 // MaxBody bounds a request. The largest that executors send are callbacks with long messages, hundreds at a time.
@@ -29,13 +45,13 @@ const maxStrangersBody = 4 << 10
 // API answers executors. It is an http.Handler for everything under the prefixes of [Name].
 type API struct {
 	engine Engine
-	token  string
+	tokens Tokens
 	logger *slog.Logger
 }
 
-// New makes the API. An empty token lets everybody in, which must be somebody's express wish.
-func New(engine Engine, token string, logger *slog.Logger) *API {
-	return &API{engine: engine, token: token, logger: logger}
+// New makes the API.
+func New(engine Engine, tokens Tokens, logger *slog.Logger) *API {
+	return &API{engine: engine, tokens: tokens, logger: logger}
 }
 
 // prefixes are the places at which executors look for the API: theirs is whatever admin address they were configured
@@ -97,7 +113,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if name == "" {
 		return refusal(msgNoName)
 	}
-	trusted := a.trusts(r)
+	who, trusted := a.trusts(r)
 	limit := int64(MaxBody)
 	if !trusted {
 		limit = maxStrangersBody
@@ -119,25 +135,24 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch name {
 	case "registry":
-		return a.registry(r.Context(), body, a.engine.Register)
+		return a.registry(r.Context(), body, who, a.register)
 	case "registryRemove":
-		return a.registry(r.Context(), body, a.engine.Deregister)
+		return a.registry(r.Context(), body, who, a.deregister)
 	case "callback":
-		return a.callback(r.Context(), body)
+		return a.callback(r.Context(), body, who)
 	}
 	return refusal("invalid request, uri-mapping(" + printable(name) + ") not found.")
 }
 
 // trusts compares the token. Executors of 2.1.1 and 2.1.2 send it under another name.
-func (a *API) trusts(r *http.Request) bool {
-	if a.token == "" {
-		return true
+func (a *API) trusts(r *http.Request) (caller, bool) {
+	who := caller{appName: r.Header.Get(wire.HeaderAppName), token: r.Header.Get(wire.HeaderToken)}
+	if who.token == "" {
+		who.token = r.Header.Get(wire.HeaderRPCToken)
 	}
-	given := r.Header.Get(wire.HeaderToken)
-	if given == "" {
-		given = r.Header.Get(wire.HeaderRPCToken)
-	}
-	return auth.SameToken(given, a.token)
+	scope, ok := a.tokens.Check(who.appName, who.token)
+	who.scope = scope
+	return who, ok
 }
 
 func answer(w http.ResponseWriter, code int, text string) {

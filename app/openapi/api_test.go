@@ -28,6 +28,8 @@ type engine struct {
 	mu           sync.Mutex
 	callbacks    []wire.Callback
 	registered   []wire.RegistryRequest
+	dialects     []wire.Dialect
+	scopes       []string
 	deregistered []wire.RegistryRequest
 	err          error
 }
@@ -37,6 +39,20 @@ func (e *engine) Complete(_ context.Context, callbacks []wire.Callback) error {
 	defer e.mu.Unlock()
 	e.callbacks = append(e.callbacks, callbacks...)
 	return e.err
+}
+
+func (e *engine) CompleteFor(ctx context.Context, appName string, callbacks []wire.Callback) error {
+	e.mu.Lock()
+	e.scopes = append(e.scopes, appName)
+	e.mu.Unlock()
+	return e.Complete(ctx, callbacks)
+}
+
+func (e *engine) SawDialect(_ context.Context, _, _ string, dialect wire.Dialect) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.dialects = append(e.dialects, dialect)
+	return nil
 }
 
 func (e *engine) Register(_ context.Context, r wire.RegistryRequest) error {
@@ -53,9 +69,31 @@ func (e *engine) Deregister(_ context.Context, r wire.RegistryRequest) error {
 	return e.err
 }
 
+// fixedTokens are a common token and one of the group "orders".
+type fixedTokens struct{}
+
+const ordersToken = "orders_token"
+
+func (fixedTokens) Check(appName, given string) (string, bool) {
+	switch {
+	case given == token:
+		return "", true
+	case given == ordersToken && (appName == "" || appName == "orders"):
+		return "orders", true
+	}
+	return "", false
+}
+
+func (fixedTokens) Showed(string, string) {}
+
+// openTokens let everybody in.
+type openTokens struct{ fixedTokens }
+
+func (openTokens) Check(string, string) (string, bool) { return "", true }
+
 func newAPI() (*API, *engine) {
 	e := &engine{}
-	return New(e, token, slog.New(slog.NewTextHandler(io.Discard, nil))), e
+	return New(e, fixedTokens{}, slog.New(slog.NewTextHandler(io.Discard, nil))), e
 }
 
 func post(api *API, method, path, token, body string) *httptest.ResponseRecorder {
@@ -214,7 +252,7 @@ func TestTheOldHeaderAndNoTokenAtAll(t *testing.T) {
 	if w.Body.String() != success {
 		t.Errorf("the header of 2.1: %s", w.Body)
 	}
-	open := New(&engine{}, "", slog.New(slog.NewTextHandler(io.Discard, nil)))
+	open := New(&engine{}, openTokens{}, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if w := post(open, "POST", "/api/callback", "", "[]"); w.Body.String() != success {
 		t.Errorf("no token configured: %s", w.Body)
 	}
@@ -303,4 +341,41 @@ func FuzzBodies(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestAGroupsOwnTokenSpeaksForThatGroupOnly(t *testing.T) {
+	t.Parallel()
+	register := func(api *API, key string) string {
+		return post(api, "POST", "/api/registry", ordersToken, `{"registryGroup":"EXECUTOR","registryKey":"`+key+`","registryValue":"http://10.0.0.7:9999/"}`).Body.String()
+	}
+	api, e := newAPI()
+	if got := register(api, "orders"); got != success {
+		t.Errorf("its own group: %s", got)
+	}
+	if got := register(api, "payments"); !strings.Contains(got, msgToken) || len(e.registered) != 1 {
+		t.Errorf("another group: %s", got)
+	}
+	if got := post(api, "POST", "/api/callback", ordersToken, `[{"logId":1,"handleCode":200}]`).Body.String(); got != success || len(e.scopes) != 1 || e.scopes[0] != "orders" {
+		t.Errorf("a callback: %s, scopes %v", got, e.scopes)
+	}
+}
+
+func TestTheEraOfAnExecutorShowsInItsHeader(t *testing.T) {
+	t.Parallel()
+	api, e := newAPI()
+	for _, appName := range []string{"", "orders"} {
+		r := httptest.NewRequest("POST", "/api/registry", strings.NewReader(`{"registryGroup":"EXECUTOR","registryKey":"orders","registryValue":"http://10.0.0.7:9999/"}`))
+		r.Header.Set(wire.HeaderToken, token)
+		if appName != "" {
+			r.Header.Set(wire.HeaderAppName, appName)
+		}
+		w := httptest.NewRecorder()
+		api.ServeHTTP(w, r)
+		if w.Body.String() != success {
+			t.Fatal(w.Body.String())
+		}
+	}
+	if len(e.dialects) != 2 || e.dialects[0] != wire.DialectRun || e.dialects[1] != wire.DialectTrigger {
+		t.Errorf("dialects %v", e.dialects)
+	}
 }

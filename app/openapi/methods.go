@@ -19,7 +19,7 @@ const (
 )
 
 // registry takes an executor's beat or its farewell.
-func (a *API) registry(ctx context.Context, body []byte, do func(context.Context, wire.RegistryRequest) error) error {
+func (a *API) registry(ctx context.Context, body []byte, who caller, do func(context.Context, wire.RegistryRequest, caller) error) error {
 	req, err := wire.DecodeRegistry(body)
 	if err != nil {
 		return refusal(msgInvoke + "the body is not the JSON of a registration.")
@@ -38,7 +38,27 @@ func (a *API) registry(ctx context.Context, body []byte, do func(context.Context
 	case !isAddress(req.RegistryValue):
 		return refusal(msgIllegal + " The registryValue must be http://host:port/ or host:port.")
 	}
-	return do(ctx, req)
+	if who.scope != "" && !strings.EqualFold(who.scope, req.RegistryKey) {
+		return refusal(msgToken) // it is another group's
+	}
+	return do(ctx, req, who)
+}
+
+// register notes a beat, the token that came with it, and the era: only executors of 3.5 say their app name in a header.
+func (a *API) register(ctx context.Context, req wire.RegistryRequest, who caller) error {
+	a.tokens.Showed(req.RegistryValue, who.token)
+	if err := a.engine.Register(ctx, req); err != nil {
+		return err
+	}
+	dialect := wire.DialectRun
+	if who.appName != "" {
+		dialect = wire.DialectTrigger
+	}
+	return a.engine.SawDialect(ctx, req.RegistryKey, req.RegistryValue, dialect)
+}
+
+func (a *API) deregister(ctx context.Context, req wire.RegistryRequest, _ caller) error {
+	return a.engine.Deregister(ctx, req)
 }
 
 // plain says that a text has no characters with which it could break a list, a line or a page.
@@ -76,7 +96,7 @@ func isAddress(text string) bool {
 
 // callback takes the results of runs. Items about nothing are dropped, as upstream does; the answer comes after the
 // commit of the others.
-func (a *API) callback(ctx context.Context, body []byte) error {
+func (a *API) callback(ctx context.Context, body []byte, who caller) error {
 	callbacks, err := wire.DecodeCallbacks(body)
 	if err != nil {
 		return refusal(msgInvoke + "the body is not the JSON of a callback.")
@@ -98,6 +118,9 @@ func (a *API) callback(ctx context.Context, body []byte) error {
 	}
 	if len(kept) == 0 {
 		return nil
+	}
+	if who.scope != "" {
+		return a.engine.CompleteFor(ctx, who.scope, kept)
 	}
 	return a.engine.Complete(ctx, kept)
 }

@@ -54,6 +54,11 @@ func (a Answer) Repeated() bool {
 	return a.Code == CodeFail && (strings.HasPrefix(a.Msg, "repeat trigger job") || strings.HasPrefix(a.Msg, "repeate trigger job"))
 }
 
+// WrongToken says that an executor refused the call for its token.
+func (a Answer) WrongToken() bool {
+	return a.Code == CodeFail && (a.Msg == "The access token is wrong." || a.Msg == "invalid request, accessToken or appname invalid.")
+}
+
 // OtherDialect says that an executor of the other era was asked: it does not know the path, or it is a 3.5 one that got
 // no app name. Nothing was run.
 func (a Answer) OtherDialect() bool {

@@ -1,0 +1,224 @@
+package auth
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// Tokens are the access tokens that this installation and its executors show each other: one for all, and one for each group
+// that has its own. No token is known in advance. After a rotation the one before works too, for as long as was said, so
+// that executors can be given the new one in peace.
+type Tokens struct {
+	pool    *db.Pool
+	queries *db.Queries
+	now     func() time.Time
+	fixed   string // the common token is a setting of the process, and not rotated here
+	open    bool   // no token is asked for, nor sent to groups without one of their own
+
+	mu     sync.RWMutex
+	byApp  map[string]db.Token // by lower-case app name; "" is the common one
+	showed map[string]string   // by executor address, the token that worked with it last
+}
+
+// NewTokens makes the tokens of an installation. fixed is the common token if it is a setting; open says that somebody
+// expressly wants none. Nothing is known before [Tokens.Load].
+func NewTokens(pool *db.Pool, now func() time.Time, fixed string, open bool) *Tokens {
+	return &Tokens{pool: pool, queries: db.New(), now: now, fixed: fixed, open: open,
+		byApp: make(map[string]db.Token), showed: make(map[string]string)}
+}
+
+// Load reads the tokens, which another admin may have rotated, and makes the common one at the first start of all.
+func (t *Tokens) Load(ctx context.Context) error {
+	rows, err := t.queries.ListTokens(ctx, t.pool)
+	if err != nil {
+		return fmt.Errorf("read access tokens: %w", db.Error(err))
+	}
+	byApp := make(map[string]db.Token, len(rows))
+	for _, r := range rows {
+		byApp[strings.ToLower(r.AppName)] = r
+	}
+	if _, ok := byApp[""]; !ok && t.fixed == "" && !t.open {
+		// Of several admins that start together one decides; all read what it was.
+		n, err := t.queries.InsertTokenIfAbsent(ctx, t.pool, db.InsertTokenIfAbsentParams{Token: newToken(), UpdatedAt: t.now().UnixMilli()})
+		if err != nil {
+			return fmt.Errorf("make the access token: %w", db.Error(err))
+		}
+		if n >= 0 {
+			return t.Load(ctx)
+		}
+	}
+	t.mu.Lock()
+	t.byApp = byApp
+	t.mu.Unlock()
+	return nil
+}
+
+func newToken() string { return strings.ToLower(rand.Text()) }
+
+// Common is the token for all groups without one of their own; "" when none is asked for.
+func (t *Tokens) Common() string { return t.current("") }
+
+func (t *Tokens) current(appName string) string {
+	if appName == "" && t.fixed != "" {
+		return t.fixed
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.byApp[strings.ToLower(appName)].Token
+}
+
+// For is the token to show to the executors of a group.
+func (t *Tokens) For(appName string) string {
+	if own := t.current(appName); own != "" {
+		return own
+	}
+	return t.Common()
+}
+
+// valid are the tokens that count for one app name, "" for the common ones: the current, and the one before while it works.
+func (t *Tokens) valid(appName string) []string {
+	var tokens []string
+	if appName == "" && t.fixed != "" {
+		tokens = append(tokens, t.fixed)
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	r, ok := t.byApp[strings.ToLower(appName)]
+	if !ok {
+		return tokens
+	}
+	if appName != "" || t.fixed == "" {
+		tokens = append(tokens, r.Token)
+	}
+	if r.Previous != "" && t.now().UnixMilli() < r.PreviousUntil {
+		tokens = append(tokens, r.Previous)
+	}
+	return tokens
+}
+
+// Check reports whether a token lets its bearer in, and as whom: scope is the app name of the group whose own token it is,
+// or "" for the common token. An app name that the bearer gives narrows what counts to that group's and the common one.
+func (t *Tokens) Check(appName, given string) (scope string, ok bool) {
+	if anySame(t.valid(""), given) {
+		return "", true
+	}
+	if appName != "" {
+		return appName, anySame(t.valid(appName), given)
+	}
+	t.mu.RLock()
+	names := make([]string, 0, len(t.byApp))
+	for name := range t.byApp {
+		names = append(names, name)
+	}
+	t.mu.RUnlock()
+	for _, name := range names {
+		if name != "" && anySame(t.valid(name), given) {
+			return name, true
+		}
+	}
+	return "", t.open
+}
+
+func anySame(tokens []string, given string) bool {
+	same := false
+	for _, token := range tokens {
+		same = SameToken(token, given) || same
+	}
+	return same
+}
+
+// Showed notes the token that an executor has shown or accepted, which is then the first to try with it.
+func (t *Tokens) Showed(address, token string) {
+	if address == "" || token == "" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.showed) > maxShowed {
+		clear(t.showed)
+	}
+	t.showed[address] = token
+}
+
+const maxShowed = 10_000
+
+// Try are the tokens to try with an executor, the likeliest first. There is more than one only while a rotated token works.
+func (t *Tokens) Try(appName, address string) []string {
+	t.mu.RLock()
+	last := t.showed[address]
+	t.mu.RUnlock()
+	tokens := append(t.valid(appName), t.valid("")...)
+	if appName == "" {
+		tokens = t.valid("")
+	}
+	if len(tokens) == 0 {
+		return []string{""}
+	}
+	for i, token := range tokens {
+		if token == last && last != "" {
+			tokens[0], tokens[i] = tokens[i], tokens[0]
+		}
+	}
+	return tokens
+}
+
+// TokenState is what a page shows of a token.
+type TokenState struct {
+	Token         string
+	Own           bool      // the group has its own; otherwise Token is the common one
+	Fixed         bool      // a setting of the process: it cannot be rotated here
+	PreviousUntil time.Time // until when the one before works; zero when it does not
+}
+
+// State tells about a group's token, or with "" about the common one.
+func (t *Tokens) State(appName string) TokenState {
+	s := TokenState{Token: t.For(appName), Own: appName != "" && t.current(appName) != ""}
+	key := ""
+	if s.Own {
+		key = strings.ToLower(appName)
+	}
+	s.Fixed = key == "" && t.fixed != ""
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if r, ok := t.byApp[key]; ok && t.now().UnixMilli() < r.PreviousUntil {
+		s.PreviousUntil = time.UnixMilli(r.PreviousUntil)
+	}
+	return s
+}
+
+// ErrTokenFixed means that the common token is a setting of the process.
+var ErrTokenFixed = fmt.Errorf("the access token is set by PUNCTUAL_ACCESS_TOKEN: change it there")
+
+// Rotate makes a new token for a group, its own from now on, or with "" the common one. The one before works for grace.
+func (t *Tokens) Rotate(ctx context.Context, appName string, grace time.Duration) (string, error) {
+	if appName == "" && t.fixed != "" {
+		return "", ErrTokenFixed
+	}
+	now := t.now()
+	token := newToken()
+	row := db.SetTokenParams{AppName: appName, Token: token, UpdatedAt: now.UnixMilli()}
+	if old := t.For(appName); old != "" && grace > 0 {
+		row.Previous, row.PreviousUntil = old, now.Add(grace).UnixMilli()
+	}
+	if err := t.queries.SetToken(ctx, t.pool, row); err != nil {
+		return "", fmt.Errorf("keep access token: %w", db.Error(err))
+	}
+	return token, t.Load(ctx)
+}
+
+// Drop takes a group's own token away; the common one counts for it again.
+func (t *Tokens) Drop(ctx context.Context, appName string) error {
+	if appName == "" {
+		return nil
+	}
+	if _, err := t.queries.DeleteToken(ctx, t.pool, appName); err != nil {
+		return fmt.Errorf("drop access token: %w", db.Error(err))
+	}
+	return t.Load(ctx)
+}
