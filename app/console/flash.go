@@ -8,7 +8,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/auth"
-	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/views/layout"
 )
@@ -16,11 +15,9 @@ import (
 // flash is a message for the next page. It travels in a signed cookie as a key and its values, so that it is said in the
 // language of the page that shows it.
 type flash struct {
-	Kind   layout.FlashKind
-	Key    string
-	Args   []string // pairs of a name and its value
-	URL    string
-	URLKey string
+	Kind layout.FlashKind
+	Key  string
+	Args []string // pairs of a name and its value
 }
 
 const (
@@ -32,18 +29,8 @@ func done(key string, args ...string) flash {
 	return flash{Kind: layout.FlashSuccess, Key: key, Args: args}
 }
 
-// withLink adds where to go on from the message.
-func (f flash) withLink(url, key string) flash {
-	f.URL, f.URLKey = url, key
-	return f
-}
-
 func (f flash) drawn(page layout.Page) layout.Flash {
-	drawn := layout.Flash{Kind: f.Kind, Text: f.text(page.Printer), URL: problem.LocalPath(f.URL)}
-	if drawn.URL != "" {
-		drawn.URLText = page.T(f.URLKey)
-	}
-	return drawn
+	return layout.Flash{Kind: f.Kind, Text: f.text(page.Printer)}
 }
 
 func (f flash) text(p *locales.Printer) string {

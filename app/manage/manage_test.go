@@ -151,11 +151,11 @@ func TestGroupsAreChecked(t *testing.T) {
 				t.Errorf("%s: %s, want %s", tt.name, kind(err), tt.want)
 			}
 		}
-		id, err := b.Groups.Create(ctx, b.admin, GroupInput{AppName: "many", Title: "m", Manual: true, Addresses: "HTTP://A:1, http://a:1/\nb:2；http://a:1"})
+		_, err := b.Groups.Create(ctx, b.admin, GroupInput{AppName: "many", Title: "m", Manual: true, Addresses: "HTTP://A:1, http://a:1/\nb:2；http://a:1"})
 		if kind(err) != "422 addresses:group.error.address" {
 			t.Errorf("a full-width semicolon is no separator: %v", err)
 		}
-		id, err = b.Groups.Create(ctx, b.admin, GroupInput{AppName: "many", Title: "m", Manual: true, Addresses: "HTTP://A:1, http://a:1/\nb:2，https://c/x/"})
+		id, err := b.Groups.Create(ctx, b.admin, GroupInput{AppName: "many", Title: "m", Manual: true, Addresses: "HTTP://A:1, http://a:1/\nb:2，https://c/x/"})
 		if err != nil {
 			t.Fatal(err)
 		}

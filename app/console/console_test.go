@@ -1,0 +1,236 @@
+package console
+
+import (
+	"database/sql"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+func TestStatesOfRuns(t *testing.T) {
+	t.Parallel()
+	const sent = "trigger type: CRON\nadmin: a\nresult: 200 Success"
+	tests := []struct {
+		name  string
+		facts runFacts
+		want  ui.State
+	}{
+		{"planned", runFacts{}, ui.StateWaiting},
+		{"taken by an executor", runFacts{triggerCode: 200, triggerNote: sent}, ui.StateSent},
+		{"reported success", runFacts{triggerCode: 200, handleCode: 200}, ui.StateSuccess},
+		{"reported success before its sending was recorded", runFacts{handleCode: 200}, ui.StateSuccess},
+		{"reported failure", runFacts{triggerCode: 200, handleCode: 500, handleNote: "exit code 1"}, ui.StateFailed},
+		{"a code of the job's author", runFacts{triggerCode: 200, handleCode: 7}, ui.StateFailed},
+		{"timed out", runFacts{triggerCode: 200, handleCode: 502}, ui.StateTimeout},
+		{"killed here", runFacts{triggerCode: 200, handleCode: 500, handleNote: "killed by ann: ok"}, ui.StateKilled},
+		{"killed, told by our executor", runFacts{triggerCode: 200, handleCode: 500, handleNote: "scheduling center kill job. [job running, killed]"}, ui.StateKilled},
+		{"killed by an XXL-JOB admin", runFacts{triggerCode: 200, handleCode: 500, handleNote: "人为操作，主动终止:Success"}, ui.StateKilled},
+		{"lost", runFacts{triggerCode: 200, handleCode: 500, handleNote: "result lost: executor x is gone"}, ui.StateLost},
+		{"lost, says an XXL-JOB admin", runFacts{triggerCode: 200, handleCode: 500, handleNote: "<br>任务结果丢失，标记失败"}, ui.StateLost},
+		{"no executor took it", runFacts{triggerCode: 500, triggerNote: "result: no executor is registered"}, ui.StateSendFailed},
+		{"passed over", runFacts{triggerCode: 500, triggerNote: "result: skipped: 3 fires"}, ui.StateSkipped},
+		{"passed over, seen without its message", runFacts{triggerCode: 500, misfire: true}, ui.StateSkipped},
+		{"a misfire that could not be sent", runFacts{triggerCode: 500, misfire: true, address: "http://a:1/", sent: 1}, ui.StateSendFailed},
+	}
+	for _, tt := range tests {
+		if got := tt.facts.state(); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	for _, s := range ui.States() {
+		hasFailed(s) // every state is thought of: an unknown one would not compile with exhaustive
+	}
+}
+
+func TestTheMessageOfARun(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		facts runFacts
+		want  string
+	}{
+		{"nothing about a plain success", runFacts{triggerCode: 200, handleCode: 200, triggerNote: "result: 200 Success"}, ""},
+		{"what the executor said", runFacts{triggerCode: 200, handleCode: 200, handleNote: "\n42 rows\nmore"}, "42 rows"},
+		{"why it was not sent", runFacts{triggerCode: 500, triggerNote: "admin: a\nresult: no executor"}, "no executor"},
+		{"what an XXL-JOB admin noted", runFacts{triggerCode: 500, triggerNote: "任务触发类型：Cron触发<br>调度机器：x"}, "任务触发类型：Cron触发"},
+	}
+	for _, tt := range tests {
+		if got := tt.facts.message(); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestMessagesBecomeText(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ name, in, want string }{
+		{"our own lines stay", "admin: a\nresult: <b>x</b> & y", "admin: a\nresult: <b>x</b> & y"},
+		{"a stack trace keeps its generics", "Map<String, List<Integer>> at x", "Map<String, List<Integer>> at x"},
+		{"upstream's markup becomes lines", `调度机器：1<br><br><span style="color:#00c0ef;" > >>>>触发调度<<<< </span><br>路由策略：第一个`, "调度机器：1\n>>>>触发调度<<<<\n路由策略：第一个"},
+		{"entities are read", "a &lt;ok&gt; &amp; b<br>", "a <ok> & b"},
+		{"a script is only text without its tags", `<br><script>alert(1)</script>`, "alert(1)"},
+		{"an event handler goes with its tag", `x<br><img src=x onerror=alert(1)>y`, "x\ny"},
+	}
+	for _, tt := range tests {
+		if got := plainText(tt.in); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestNotesAreTranslated(t *testing.T) {
+	t.Parallel()
+	c := locales.New()
+	message := "trigger type: CRON\nroute strategy: ROUND\nplanned: 10:00\nsomething else: x\nresult: 200 Success: ok"
+	want := map[string][]string{
+		locales.English: {"Trigger: Schedule", "Route strategy: Round robin", "Planned: 10:00", "something else: x", "Result: 200 Success: ok"},
+		locales.Chinese: {"触发类型：定时触发", "路由策略：轮询", "计划时间：10:00", "something else: x", "结果：200 Success: ok"},
+	}
+	for lang, lines := range want {
+		if diff := cmp.Diff(lines, noteLines(c.Printer(lang), notes(message))); diff != "" {
+			t.Errorf("%s: %s", lang, diff)
+		}
+	}
+	p := c.Printer(locales.English)
+	for key, message := range noteKeys {
+		if text := p.T(message, "Value", "v"); strings.HasPrefix(text, "!") || !strings.Contains(text, "v") {
+			t.Errorf("%s: %s", key, text)
+		}
+	}
+	if got := noteLines(p, notes("route strategy: NEW_ONE")); got[0] != "Route strategy: NEW_ONE" {
+		t.Errorf("an unknown strategy: %v", got)
+	}
+}
+
+func TestFollowersAreRead(t *testing.T) {
+	t.Parallel()
+	got := followers("exit code 1\nretry: job 5, run 77\nchild: job 6, run 78\nchild: job 9 does not exist\nsay: retry: job 5, run 99")
+	if want := []int64{77, 78}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := followers(strings.Repeat("child: job 1, run 2\n", 1000)); len(got) != maxFollows {
+		t.Errorf("%d followers", len(got))
+	}
+}
+
+func TestTimeRanges(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("UTC+8", 8*60*60)
+	now := time.Date(2026, 3, 1, 0, 30, 0, 0, zone)
+	day := func(month, day, hour, minute, second int) time.Time {
+		return time.Date(2026, time.Month(month), day, hour, minute, second, 0, zone)
+	}
+	tests := []struct {
+		filter       link.RunFilter
+		since, until time.Time
+	}{
+		{link.RunFilter{}, day(2, 28, 0, 30, 0), time.Time{}},
+		{link.RunFilter{Range: link.RangeHour}, day(2, 28, 23, 30, 0), time.Time{}},
+		{link.RunFilter{Range: link.RangeToday}, day(3, 1, 0, 0, 0), time.Time{}},
+		{link.RunFilter{Range: link.RangeYesterday}, day(2, 28, 0, 0, 0), day(2, 28, 23, 59, 59)},
+		{link.RunFilter{Range: link.RangeWeek}, day(2, 22, 0, 30, 0), time.Time{}},
+		{link.RunFilter{Range: link.RangeAll}, time.Time{}, time.Time{}},
+		{link.RunFilter{Range: link.RangeCustom, From: "2026-01-02T03:04", To: "2026-01-02T03:05"}, day(1, 2, 3, 4, 0), day(1, 2, 3, 5, 59)},
+		{link.RunFilter{Range: link.RangeCustom, From: "yesterday", To: "99999"}, time.Time{}, time.Time{}},
+	}
+	for _, tt := range tests {
+		since, until := timeRange(tt.filter, now)
+		if !since.Equal(tt.since) || !until.Equal(tt.until) {
+			t.Errorf("%+v: %s to %s, want %s to %s", tt.filter, since, until, tt.since, tt.until)
+		}
+	}
+	for _, name := range link.Ranges() {
+		if name == link.RangeAll || name == link.RangeCustom {
+			continue
+		}
+		if since, _ := timeRange(link.RunFilter{Range: name}, now); since.IsZero() {
+			t.Errorf("range %s has no beginning", name)
+		}
+	}
+}
+
+func TestLogLines(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		piece wire.LogResult
+		from  int
+		lines []string
+		next  int
+	}{
+		{"lines", wire.LogResult{FromLineNum: 3, ToLineNum: 4, LogContent: "a\nb\n"}, 3, []string{"a", "b"}, 5},
+		{"a line without its end", wire.LogResult{FromLineNum: 1, ToLineNum: 1, LogContent: "a\r"}, 1, []string{"a"}, 2},
+		{"an empty line is a line", wire.LogResult{FromLineNum: 1, ToLineNum: 2, LogContent: "\nx\n"}, 1, []string{"", "x"}, 3},
+		{"nothing new, says an old executor", wire.LogResult{FromLineNum: 5, ToLineNum: 4}, 5, nil, 5},
+		{"nothing new, says a newer one", wire.LogResult{FromLineNum: 5, ToLineNum: 0}, 5, nil, 5},
+	}
+	for _, tt := range tests {
+		lines, next := logLines(tt.piece, tt.from)
+		if !slices.Equal(lines, tt.lines) || next != tt.next {
+			t.Errorf("%s: %q, %d; want %q, %d", tt.name, lines, next, tt.lines, tt.next)
+		}
+	}
+}
+
+func TestSmallThings(t *testing.T) {
+	t.Parallel()
+	for stored, want := range map[string]string{"0/3": "1/3", "": "", "x/3": "", "2": ""} {
+		if got := shardText(stored); got != want {
+			t.Errorf("shard %q: %q, want %q", stored, got, want)
+		}
+	}
+	if took, ok := answerTook("15:04:05.000 (12 ms)"); !ok || took != 12*time.Millisecond {
+		t.Errorf("took %s, %v", took, ok)
+	}
+	for _, odd := range []string{"", "15:04:05.000", "15:04:05 (x ms)"} {
+		if _, ok := answerTook(odd); ok {
+			t.Errorf("%q was read", odd)
+		}
+	}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for zone, want := range map[*time.Location]string{time.UTC: "UTC", time.FixedZone("Asia/Shanghai", 8*3600): "Asia/Shanghai"} {
+		if got := zoneName(zone, now); got != want {
+			t.Errorf("zone %q, want %q", got, want)
+		}
+	}
+	if began, end := (runFacts{triggerCode: 200, handleCode: 200, triggered: sql.NullTime{}}).span(nil); !began.IsZero() || !end.IsZero() {
+		t.Error("a row without any time has a span")
+	}
+}
+
+func TestStreamsAreCounted(t *testing.T) {
+	t.Parallel()
+	l := newStreamLimit()
+	for range maxStreamsPerUser {
+		if !l.enter(1) {
+			t.Fatal("refused too early")
+		}
+	}
+	if l.enter(1) {
+		t.Error("one user has too many")
+	}
+	if !l.enter(2) {
+		t.Error("another user is refused")
+	}
+	l.leave(2)
+	for range maxStreamsPerUser {
+		l.leave(1)
+	}
+	if len(l.byUser) != 0 || l.all != 0 {
+		t.Errorf("left over: %+v", l)
+	}
+	for user := range int64(maxStreams) {
+		l.enter(user)
+	}
+	if l.enter(-1) {
+		t.Error("the process has too many")
+	}
+}

@@ -1,0 +1,135 @@
+package problem
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/views/layout"
+)
+
+func TestErrorsBecomeProblems(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		err    error
+		status int
+		key    string
+	}{
+		{errors.New("secret detail"), 500, ""},
+		{New(Conflict, "problem.changed"), 409, "problem.changed"},
+		{fmt.Errorf("update job: %w", New(Conflict, "problem.changed")), 409, "problem.changed"},
+		{InvalidFields(Field{Name: "name", Key: "job.error.required"}), 422, ""},
+		{scheduler.ErrJobNotFound, 404, "problem.job.gone"},
+		{scheduler.ErrRunNotFound, 404, "problem.run.gone"},
+		{scheduler.ErrRunNotRunning, 409, "problem.run.notrunning"},
+		{scheduler.ErrNoGroup, 409, "problem.job.nogroup"},
+		{&scheduler.ExecutorError{Address: "http://a/", Err: errors.New("refused")}, 502, "problem.executor"},
+		{db.Error(sql.ErrNoRows), 404, ""},
+		{context.DeadlineExceeded, 503, ""},
+		{echo.ErrNotFound, 404, ""},
+		{echo.ErrMethodNotAllowed, 405, ""},
+		{echo.ErrBadRequest, 400, ""},
+		{echo.ErrInternalServerError, 500, ""},
+		{&http.MaxBytesError{Limit: 5}, 413, ""},
+	}
+	for _, tt := range tests {
+		p := From(tt.err)
+		if p.Kind.Status() != tt.status || p.Key != tt.key {
+			t.Errorf("%v: %d %q, want %d %q", tt.err, p.Kind.Status(), p.Key, tt.status, tt.key)
+		}
+		if !errors.Is(p, tt.err) && !errors.Is(tt.err, p) {
+			t.Errorf("%v: the cause is lost", tt.err)
+		}
+	}
+	if From(nil) != nil {
+		t.Error("no error is a problem")
+	}
+}
+
+func TestFieldsAreSaidInWords(t *testing.T) {
+	t.Parallel()
+	p := locales.New().Printer(locales.English)
+	f := Field{Name: "cron", Key: "cron.error.out_of_range", Args: []any{"Element", "25", "Min", 0, "Max", 23}, Noun: "cron.field.hour"}
+	if got, want := f.Text(p), "Hour “25” is out of range. Use 0 to 23."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := InvalidFields(f).Text(p); got != f.Text(p) {
+		t.Errorf("without a form: %q", got)
+	}
+	if got := (&Error{Kind: Internal}).Text(p); got != "" {
+		t.Errorf("nothing more to say: %q", got)
+	}
+}
+
+func TestLocalPath(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/jobs?q=a": "/jobs?q=a", "/": "/", "": "", "jobs": "", "//evil.example": "", "/\\evil.example": "", "https://evil.example/": "",
+		"/a\r\nSet-Cookie: x": "", "javascript:alert(1)": "", "/%zz": "",
+	} {
+		if got := LocalPath(path); got != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestAnErrorIsDrawnForWhoAsked(t *testing.T) {
+	t.Parallel()
+	catalogue := locales.New()
+	h := &Handler{
+		Page: func(echo.Context) layout.Page {
+			return layout.Page{Printer: catalogue.Printer(locales.English), User: layout.User{Name: "ann"}}
+		},
+		Protocol: func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") },
+		Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}
+	tests := []struct {
+		name, method, path string
+		header             [2]string
+		err                error
+		status             int
+		want, notWant      string
+	}{
+		{"a person gets a page", "GET", "/jobs/9", [2]string{}, scheduler.ErrJobNotFound, 404, "<!doctype html>", ""},
+		{"a detail of ours is not shown", "GET", "/jobs", [2]string{}, errors.New("password of root is x"), 500, "<!doctype html>", "password of root"},
+		{"htmx gets a message", "POST", "/jobs/9/start", [2]string{"HX-Request", "true"}, scheduler.ErrJobNotFound, 404, "toast", "<!doctype html>"},
+		{"an executor gets its JSON", "POST", "/api/callback", [2]string{}, errors.New("x"), 200, `{"code":500,`, "<"},
+		{"an executor with too large a body too", "POST", "/api/callback", [2]string{}, &http.MaxBytesError{}, 200, `"code":500`, "<"},
+		{"HEAD gets a status", "HEAD", "/jobs/9", [2]string{}, echo.ErrNotFound, 404, "", "<"},
+		{"strangers are led to the login", "GET", "/jobs?q=a", [2]string{}, New(Unauthenticated, ""), 303, "", ""},
+		{"htmx of strangers too", "POST", "/jobs/1/start", [2]string{"HX-Request", "true"}, New(Unauthenticated, ""), 401, "", "<"},
+		{"a stream of a stranger ends", "GET", "/runs/events", [2]string{"Accept", "text/event-stream"}, New(Unauthenticated, ""), 401, "", "<"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := httptest.NewRequest(tt.method, tt.path, nil)
+			if tt.header[0] != "" {
+				r.Header.Set(tt.header[0], tt.header[1])
+			}
+			w := httptest.NewRecorder()
+			c := echo.New().NewContext(r, w)
+			h.HandleError(tt.err, c)
+			h.HandleError(tt.err, c) // the request log passes it on once more
+			body := strings.ToLower(w.Body.String())
+			if w.Code != tt.status || !strings.Contains(body, strings.ToLower(tt.want)) || tt.notWant != "" && strings.Contains(body, tt.notWant) {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+			if tt.status == 303 && w.Header().Get("Location") != "/login?next=%2Fjobs%3Fq%3Da" {
+				t.Errorf("led to %s", w.Header().Get("Location"))
+			}
+		})
+	}
+}
