@@ -104,11 +104,12 @@ func NormalAddress(text string) (string, error) {
 	if text == "" || len(text) > maxAddressLength-len("http://")-1 {
 		return "", errAddress
 	}
-	if !strings.Contains(text, "://") {
+	bare := !strings.Contains(text, "://")
+	if bare {
 		text = "http://" + text
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
+	if err != nil || bare && u.Port() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.ForceQuery {
 		return "", errAddress
 	}
 	host := strings.ToLower(u.Hostname())

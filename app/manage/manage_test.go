@@ -449,7 +449,7 @@ func TestAddresses(t *testing.T) {
 	for typed, want := range map[string]string{
 		" 10.0.0.1:9999 ": "http://10.0.0.1:9999/", "http://A.b:1": "http://a.b:1/", "https://a/x//": "https://a/x/", "http://[::1]:9/": "http://[::1]:9/",
 		"": "", "http://": "", "ftp://a:1": "", "http://a:0": "", "http://a:65536": "", "http://a:": "", "http://u@a:1": "", "http://a:1/?q": "",
-		"http://a b:1": "", "http://0.0.0.0:1": "", "http://224.0.0.1:1": "", "http://a:1/#x": "", "http://<b>:1/": "", strings.Repeat("a", 300): "",
+		"http://a b:1": "", "http://0.0.0.0:1": "", "http://224.0.0.1:1": "", "http://a:1/#x": "", "nowhere": "", "http://somewhere": "http://somewhere/", "http://<b>:1/": "", strings.Repeat("a", 300): "",
 	} {
 		got, err := NormalAddress(typed)
 		if got != want || (err == nil) != (want != "") {

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/punctual-job/punctual/app"
+)
+
+func TestCommands(t *testing.T) {
+	data := t.TempDir()
+	tests := []struct {
+		name string
+		args []string
+		code int
+		out  string // the whole output, or its beginning with …
+		err  string // part of the one line on stderr
+	}{
+		{"version", []string{"version"}, 0, "…", ""},
+		{"next times", []string{"cron", "next", "0 0 2 * * ?", "--zone", "Asia/Shanghai", "--after", "2026-01-01T00:00:00Z", "-n", "2"}, 0,
+			"2026-01-02T02:00:00+08:00\n2026-01-03T02:00:00+08:00\n", ""},
+		{"a schedule that ends", []string{"cron", "next", "0 0 0 1 1 ? 2027", "--zone", "UTC", "--after", "2026-01-01T00:00:00Z"}, 0, "2027-01-01T00:00:00Z\n", ""},
+		{"no cron", []string{"cron", "next", "0 0 25 * * ?"}, 1, "", `hour "25"`},
+		{"five fields", []string{"cron", "next", "* * * * *"}, 1, "", "has 5 fields"},
+		{"a cron without a value", []string{"cron", "next", "0 0 0 1 L ?"}, 1, "", "month"},
+		{"no zone", []string{"cron", "next", "0 0 2 * * ?", "--zone", "Mars"}, 2, "", "Mars"},
+		{"no time", []string{"cron", "next", "0 0 2 * * ?", "--after", "today"}, 2, "", "today"},
+		{"none at all", []string{"cron", "next", "0 0 2 * * ?", "-n", "0"}, 2, "", "-n 0"},
+		{"an unknown flag", []string{"serve", "--nonsense"}, 2, "", "nonsense"},
+		{"an unknown command", []string{"dance"}, 2, "", "dance"},
+		{"a wrong level", []string{"serve", "--log-level", "loud"}, 2, "", "PUNCTUAL_LOG_LEVEL"},
+		{"a wrong format", []string{"serve", "--log-format", "xml"}, 2, "", "log-format"},
+		{"a wrong zone", []string{"serve", "--time-zone", "Mars/Olympus"}, 2, "", "PUNCTUAL_TIME_ZONE"},
+		{"a wrong address", []string{"serve", "--listen", "8080"}, 2, "", "host:port"},
+		{"a wrong rule", []string{"serve", "--executor-allow", "http://x"}, 2, "", "PUNCTUAL_EXECUTOR_ALLOW"},
+		{"a wrong sample", []string{"serve", "--sample", "maybe"}, 2, "", "sample"},
+		{"a short password", []string{"serve", "--admin-password", "123456"}, 2, "", "password"},
+		{"a wrong time", []string{"serve", "--call-timeout", "fast"}, 2, "", "fast"},
+		{"migrate", []string{"migrate", "--data-dir", data}, 0, "up to date: …", ""},
+		{"a user that does not exist", []string{"user", "reset-password", "ghost", "--data-dir", data}, 2, "", "ghost"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var out, err bytes.Buffer
+			code := run(tt.args, &out, &err)
+			if code != tt.code {
+				t.Errorf("exit code %d, want %d; %s", code, tt.code, err.String())
+			}
+			want, prefix := strings.CutSuffix(tt.out, "…")
+			if prefix && !strings.HasPrefix(out.String(), want) || !prefix && out.String() != want {
+				t.Errorf("printed %q, want %q", out.String(), tt.out)
+			}
+			if tt.code != 0 && (strings.Count(err.String(), "\n") != 1 || !strings.Contains(err.String(), tt.err)) {
+				t.Errorf("said %q, want one line with %q", err.String(), tt.err)
+			}
+		})
+	}
+}
+
+func TestSettingsComeFromTheEnvironment(t *testing.T) {
+	t.Setenv("PUNCTUAL_LISTEN", "nonsense")
+	t.Setenv("PUNCTUAL_DATA_DIR", t.TempDir())
+	var out, err bytes.Buffer
+	if code := run(nil, &out, &err); code != 2 || !strings.Contains(err.String(), "nonsense") {
+		t.Errorf("exit code %d, %s", code, err.String())
+	}
+}
+
+func TestTheWelcomeIsFramed(t *testing.T) {
+	t.Parallel()
+	var w bytes.Buffer
+	welcome(&w, app.Welcome{URL: "http://localhost:8080", Database: "data/punctual.db", FirstUser: "admin", FirstPassword: "secret"})
+	lines := strings.Split(strings.TrimSpace(w.String()), "\n")
+	for _, line := range lines {
+		if len([]rune(line)) != len([]rune(lines[0])) {
+			t.Errorf("the frame is crooked:\n%s", w.String())
+		}
+	}
+	if !strings.Contains(w.String(), "secret") || !strings.Contains(w.String(), "only once") {
+		t.Errorf("said %s", w.String())
+	}
+	w.Reset()
+	welcome(&w, app.Welcome{URL: "http://localhost:8080", Database: "data/punctual.db"})
+	if strings.Contains(w.String(), "Password") {
+		t.Errorf("a later start said %s", w.String())
+	}
+}
