@@ -28,18 +28,19 @@ import (
 
 // App is one admin process.
 type App struct {
-	opts     Options
-	logger   *slog.Logger
-	pool     *db.Pool
-	settings settings
-	engine   *scheduler.Engine
-	sessions *auth.Sessions
-	registry *prometheus.Registry
-	server   *http.Server
-	tokens   *auth.Tokens
-	closing  chan struct{} // closed when open streams are to end
-	welcome  Welcome
-	isNew    bool // this start created the embedded database's content
+	opts      Options
+	logger    *slog.Logger
+	pool      *db.Pool
+	settings  settings
+	engine    *scheduler.Engine
+	sessions  *auth.Sessions
+	passwords *auth.Passwords
+	registry  *prometheus.Registry
+	server    *http.Server
+	tokens    *auth.Tokens
+	closing   chan struct{} // closed when open streams are to end
+	welcome   Welcome
+	isNew     bool // this start created the embedded database's content
 
 	mu        sync.Mutex
 	state     state
@@ -105,14 +106,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		return nil, err
 	}
 	// Half the processors: a burst of logins must not stop the engine.
-	passwords := auth.NewPasswords(runtime.GOMAXPROCS(0) / 2)
-	a.isNew, a.welcome.FirstPassword, err = a.settings.ensureAdministrator(ctx, passwords, opts.AdminPassword)
-	if err != nil {
-		return nil, err
-	}
-	if a.isNew {
-		a.welcome.FirstUser = administratorName
-	}
+	a.passwords = auth.NewPasswords(runtime.GOMAXPROCS(0) / 2)
 	a.welcome.Database = a.pool.String()
 	a.warnAboutToken()
 
@@ -131,7 +125,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	service := manage.New(manage.Config{Pool: a.pool, Engine: a.engine, Allow: opts.Allow, NoScripts: opts.NoScripts})
 	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now)
 	pages := console.New(console.Config{
-		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: auth.NewLogins(a.pool, passwords, time.Now),
+		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: auth.NewLogins(a.pool, a.passwords, time.Now),
 		Pool: a.pool, Catalogue: locales.New(), SignKey: signKey, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
 		Logger: a.logger, FirstTime: a.firstTime, LoggedIn: a.noteLogin,
 	})
@@ -172,7 +166,18 @@ func (a *App) Start(ctx context.Context) (err error) {
 			return fmt.Errorf("listen: %w", err)
 		}
 	}
+	a.onStop("free port", func(context.Context) error { // the server has closed it, unless the start ended here
+		if err := a.listener.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		return nil
+	})
 	a.welcome.URL = a.publicURL()
+	// Not before it is sure that this start gets its port: the password is said at the end of a start, and known to
+	// nobody if there is none.
+	if err := a.welcomeFirst(ctx); err != nil {
+		return err
+	}
 	a.loops.Go(func() {
 		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
 			a.serveErr <- fmt.Errorf("serve: %w", err)
@@ -198,6 +203,15 @@ func (a *App) Start(ctx context.Context) (err error) {
 		return nil
 	})
 	return nil
+}
+
+// welcomeFirst makes the first administrator of a new installation.
+func (a *App) welcomeFirst(ctx context.Context) (err error) {
+	a.isNew, a.welcome.FirstPassword, err = a.settings.ensureAdministrator(ctx, a.passwords, a.opts.AdminPassword)
+	if a.isNew {
+		a.welcome.FirstUser = administratorName
+	}
+	return err
 }
 
 // Stop undoes Start and New: what is claimed is sent, what was sent may still report, and then everything closes. ctx

@@ -1,0 +1,427 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/views/login"
+)
+
+// patience is how long waiting for something may take before the test fails. It is generous: a machine may be busy.
+const patience = 60 * time.Second
+
+const (
+	testToken    = "e2e-token"
+	testPassword = "e2e-password-1"
+)
+
+// programs are the binaries under test, built once for the test binary.
+var programs = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "punctual-e2e")
+	if err != nil {
+		return "", err
+	}
+	builtIn = dir
+	build := exec.Command("go", "build", "-o", dir, "../cmd/punctual", "../../executor/cmd/punctual-executor")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the programs: %w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+var builtIn string // the folder to remove at the end; empty when no test needed the programs
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if builtIn != "" {
+		os.RemoveAll(builtIn)
+	}
+	os.Exit(code)
+}
+
+// program is the path of punctual or punctual-executor.
+func program(t testing.TB, name string) string {
+	t.Helper()
+	dir, err := programs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, name)
+}
+
+// process is a program that runs.
+type process struct {
+	cmd    *exec.Cmd
+	stdout output
+	stderr output // the log
+	ended  chan struct{}
+	err    error // of its end; read after ended
+}
+
+// output collects what a program writes.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+// String is everything written so far.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// startProcess starts a program with these variables added to a clean environment. It is killed when the test ends, and
+// what it logged is shown if the test failed.
+func startProcess(t testing.TB, path string, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command(path, args...), ended: make(chan struct{})}
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "PUNCTUAL_") {
+			p.cmd.Env = append(p.cmd.Env, v)
+		}
+	}
+	p.cmd.Env = append(p.cmd.Env, env...)
+	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	dieWithTest(p.cmd)
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	t.Cleanup(func() {
+		p.kill()
+		if t.Failed() {
+			log := p.stderr.String()
+			t.Logf("the end of what %s %d logged:\n%s", filepath.Base(path), p.cmd.Process.Pid, log[max(0, len(log)-4000):])
+		}
+	})
+	return p
+}
+
+// kill ends the program as a crash would, and waits until it is gone.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill() // it may be gone already
+	<-p.ended
+}
+
+// signal asks the program to end and returns its error when it has.
+func (p *process) signal(t testing.TB, sig os.Signal) error {
+	t.Helper()
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.ended:
+		return p.err
+	case <-time.After(patience):
+		t.Fatalf("%s does not end", p.cmd.Path)
+		return nil
+	}
+}
+
+// terminate ends the program in order; it must end with exit code 0.
+func (p *process) terminate(t testing.TB) {
+	t.Helper()
+	if err := p.signal(t, syscall.SIGTERM); err != nil {
+		t.Errorf("%s after SIGTERM: %v", filepath.Base(p.cmd.Path), err)
+	}
+}
+
+// admin is a running punctual.
+type admin struct {
+	*process
+	url  string
+	port string
+}
+
+// adminSettings is how an admin is started. Two with the same database are a cluster; a port that is given again makes a
+// restart.
+type adminSettings struct {
+	databaseURL string   // empty: the embedded one in dataDir
+	dataDir     string   // default: a new one
+	port        string   // default: a free one
+	env         []string // more PUNCTUAL_… variables; they override
+}
+
+// startAdmin starts punctual and waits until it is ready.
+func startAdmin(t testing.TB, s adminSettings) *admin {
+	t.Helper()
+	a := launchAdmin(t, s)
+	a.waitReady(t)
+	return a
+}
+
+// launchAdmin starts punctual and does not wait.
+func launchAdmin(t testing.TB, s adminSettings) *admin {
+	t.Helper()
+	if s.port == "" {
+		s.port = freePort(t)
+	}
+	if s.dataDir == "" {
+		s.dataDir = t.TempDir()
+	}
+	env := append([]string{
+		"PUNCTUAL_LISTEN=127.0.0.1:" + s.port, "PUNCTUAL_DATABASE_URL=" + s.databaseURL, "PUNCTUAL_DATA_DIR=" + s.dataDir,
+		"PUNCTUAL_ACCESS_TOKEN=" + testToken, "PUNCTUAL_ADMIN_PASSWORD=" + testPassword, "PUNCTUAL_SAMPLE=off", "PUNCTUAL_TIME_ZONE=UTC",
+	}, s.env...)
+	return &admin{process: startProcess(t, program(t, "punctual"), env), url: "http://127.0.0.1:" + s.port, port: s.port}
+}
+
+func (a *admin) waitReady(t testing.TB) {
+	t.Helper()
+	eventually(t, "admin ready", func() error {
+		select {
+		case <-a.ended:
+			t.Fatalf("punctual ended at its start: %v\n%s", a.err, a.stderr.String())
+		default:
+		}
+		if code := a.status("/readyz"); code != http.StatusOK {
+			return fmt.Errorf("readyz answers %d", code)
+		}
+		return nil
+	})
+}
+
+// status is the HTTP status of a GET without a session; 0 when there is no answer.
+func (a *admin) status(path string) int {
+	client := http.Client{Timeout: 5 * time.Second}
+	r, err := client.Get(a.url + path)
+	if err != nil {
+		return 0
+	}
+	defer r.Body.Close()
+	return r.StatusCode
+}
+
+// noPanic fails the test if a request or the engine panicked, or a request ended with an internal error.
+func (a *admin) noPanic(t testing.TB) {
+	t.Helper()
+	for line := range strings.Lines(a.stderr.String()) {
+		if strings.Contains(line, "panic") || strings.Contains(line, "goroutine ") || strings.Contains(line, "level=ERROR") {
+			t.Errorf("in the log: %s", line)
+		}
+	}
+}
+
+var metricLine = regexp.MustCompile(`(?m)^(punctual_\S+) (\S+)$`)
+
+// metrics are the engine's counters by name and labels.
+func (a *admin) metrics(t testing.TB) map[string]float64 {
+	t.Helper()
+	r, err := http.Get(a.url + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := make(map[string]float64)
+	for _, found := range metricLine.FindAllSubmatch(body, -1) {
+		m[string(found[1])], _ = strconv.ParseFloat(string(found[2]), 64)
+	}
+	return m
+}
+
+// session is somebody who is logged in, over HTTP.
+type session struct {
+	http.Client // does not follow redirects
+	url         string
+}
+
+// login opens a session of the administrator; password is testPassword unless it was chosen otherwise.
+func (a *admin) login(t testing.TB, password string) *session {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{url: a.url}
+	s.Jar = jar
+	s.Timeout = 30 * time.Second
+	s.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	code, body, header := s.post(t, "/login", url.Values{login.FieldName: {"admin"}, login.FieldPassword: {password}})
+	if code != http.StatusSeeOther {
+		t.Fatalf("login: status %d\n%s", code, body)
+	}
+	if at := header.Get("Location"); strings.HasPrefix(at, "/login") {
+		t.Fatalf("login leads to %s", at)
+	}
+	return s
+}
+
+// get reads a page.
+func (s *session) get(t testing.TB, path string) (code int, body string) {
+	t.Helper()
+	r, err := s.Get(s.url + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(b)
+}
+
+// post sends a form as a browser without JavaScript does.
+func (s *session) post(t testing.TB, path string, form url.Values) (code int, body string, header http.Header) {
+	t.Helper()
+	r, err := s.PostForm(s.url+path, form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(b), r.Header
+}
+
+// must fails the test unless a form was accepted, which answers with a redirect.
+func (s *session) must(t testing.TB, path string, form url.Values) http.Header {
+	t.Helper()
+	code, body, header := s.post(t, path, form)
+	if code != http.StatusSeeOther {
+		t.Fatalf("POST %s: status %d\n%s", path, code, body)
+	}
+	return header
+}
+
+// executorSettings is how a punctual-executor is started.
+type executorSettings struct {
+	admins  []string // their URLs
+	appName string
+	port    string   // default: a free one
+	dataDir string   // default: a new one
+	env     []string // more PUNCTUAL_EXECUTOR_… variables; they override
+}
+
+// executorProcess is a running punctual-executor.
+type executorProcess struct {
+	*process
+	url      string
+	settings executorSettings
+}
+
+// startExecutor starts punctual-executor and waits until it answers.
+func startExecutor(t testing.TB, s executorSettings) *executorProcess {
+	t.Helper()
+	if s.port == "" {
+		s.port = freePort(t)
+	}
+	if s.dataDir == "" {
+		s.dataDir = t.TempDir()
+	}
+	address := "http://127.0.0.1:" + s.port + "/"
+	env := append([]string{
+		"PUNCTUAL_EXECUTOR_ADMIN=" + strings.Join(s.admins, ","), "PUNCTUAL_EXECUTOR_APP_NAME=" + s.appName,
+		"PUNCTUAL_EXECUTOR_ACCESS_TOKEN=" + testToken, "PUNCTUAL_EXECUTOR_LISTEN=127.0.0.1:" + s.port,
+		"PUNCTUAL_EXECUTOR_ADDRESS=" + address, "PUNCTUAL_EXECUTOR_DATA_DIR=" + s.dataDir,
+	}, s.env...)
+	x := &executorProcess{process: startProcess(t, program(t, "punctual-executor"), env), url: address, settings: s}
+	eventually(t, "executor listening", func() error {
+		select {
+		case <-x.ended:
+			t.Fatalf("punctual-executor ended at its start: %v\n%s", x.err, x.stderr.String())
+		default:
+		}
+		conn, err := net.DialTimeout("tcp", "127.0.0.1:"+s.port, time.Second)
+		if err == nil {
+			conn.Close()
+		}
+		return err
+	})
+	return x
+}
+
+// freePort is a port nobody listens on, outside the range from which the system takes ports by itself: between now and
+// the program's start nobody else gets it.
+func freePort(t testing.TB) string {
+	t.Helper()
+	for range 200 {
+		port := strconv.Itoa(20000 + rand.IntN(12000))
+		l, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			l.Close()
+			return port
+		}
+	}
+	t.Fatal("no free port")
+	return ""
+}
+
+// errNotYet is for [eventually], where there is no more to say.
+var errNotYet = errors.New("not yet")
+
+// eventually asks again and again until there is no error, and fails the test after [patience]. It is for what no signal
+// announces: another process's state.
+func eventually(t testing.TB, what string, ask func() error) {
+	t.Helper()
+	if err := within(t.Context(), patience, ask); err != nil {
+		t.Fatalf("no %s within %v: %v", what, patience, err)
+	}
+}
+
+// within asks until there is no error or the time is over.
+func within(ctx context.Context, limit time.Duration, ask func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := ask()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+// until waits for a planned moment of a story. Time is part of what these tests are about: they kill in the middle of
+// a load that lasts.
+func until(t testing.TB, at time.Time) {
+	t.Helper()
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.Context().Done():
+		t.Fatal("the test ended")
+	}
+}
