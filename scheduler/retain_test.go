@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -108,8 +109,11 @@ func runIDs(t *testing.T, pool *db.Pool) []int64 {
 func TestOldRunsAreDeletedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		now := time.Date(2026, 3, 31, 15, 4, 5, 0, dbtest.Zone)
-		b := setup(t, pool, func(c *Config) { c.Now = func() time.Time { return now } }, addressA)
+		first := time.Date(2026, 3, 31, 15, 4, 5, 0, dbtest.Zone)
+		var passed atomic.Int64 // days
+		b := setup(t, pool, func(c *Config) {
+			c.Now = func() time.Time { return first.AddDate(0, 0, int(passed.Load())) }
+		}, addressA)
 		e := b.engine
 		short, long := b.addJob(nil), b.addJob(nil)
 		for id, days := range map[int64]int{short: 5, long: -1} {
@@ -145,7 +149,7 @@ func TestOldRunsAreDeletedAndNothingElse(t *testing.T) {
 		if err := e.retain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		now = now.AddDate(0, 0, 1)
+		passed.Add(1)
 		if err := e.retain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
