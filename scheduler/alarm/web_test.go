@@ -1,0 +1,374 @@
+package alarm
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+// receiver is a real HTTP server that keeps what it gets and answers as told.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	calls  []call
+	answer func(w http.ResponseWriter, r *http.Request)
+}
+
+type call struct {
+	path   string
+	query  map[string]string
+	header http.Header
+	body   []byte
+}
+
+func newReceiver(t *testing.T, secure bool, answer func(http.ResponseWriter, *http.Request)) *receiver {
+	t.Helper()
+	r := &receiver{answer: answer}
+	handler := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, _ := io.ReadAll(req.Body)
+		c := call{path: req.URL.Path, query: make(map[string]string), header: req.Header, body: body}
+		for name, values := range req.URL.Query() {
+			c.query[name] = values[0]
+		}
+		r.mu.Lock()
+		r.calls = append(r.calls, c)
+		r.mu.Unlock()
+		r.answer(w, req)
+	})
+	if secure {
+		r.Server = httptest.NewTLSServer(handler)
+	} else {
+		r.Server = httptest.NewServer(handler)
+	}
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) received() []call {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]call(nil), r.calls...)
+}
+
+func says(status int, body string) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func sign(key, text string) []byte {
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write([]byte(text))
+	return mac.Sum(nil)
+}
+
+// deep reads a value inside of decoded JSON by its path.
+func deep(t *testing.T, body []byte, path ...any) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[step]
+		case int:
+			l, _ := v.([]any)
+			if step >= len(l) {
+				return nil
+			}
+			v = l[step]
+		}
+	}
+	return v
+}
+
+func TestEachProviderGetsWhatItExpects(t *testing.T) {
+	t.Parallel()
+	const evil = "boom <!channel> <at user_id=\"all\">x</at> *bold* & more"
+	seconds := fmt.Sprint(noon.Unix())
+	millis := fmt.Sprint(noon.UnixMilli())
+	tests := []struct {
+		name   string
+		kind   Kind
+		secret string
+		answer string
+		check  func(t *testing.T, c call, run int64)
+	}{
+		{"DingTalk, signed", KindDingTalk, "SECabc", `{"errcode":0,"errmsg":"ok"}`, func(t *testing.T, c call, run int64) {
+			want := map[string]string{"token": "t0ken-0123456789", "timestamp": millis, "sign": base64.StdEncoding.EncodeToString(sign("SECabc", millis+"\nSECabc"))}
+			if diff := cmp.Diff(want, c.query); diff != "" {
+				t.Errorf("query (-want +got):\n%s", diff)
+			}
+			if deep(t, c.body, "msgtype") != "text" {
+				t.Errorf("body: %s", c.body)
+			}
+			has(t, deep(t, c.body, "text", "content"), "[Punctual] Failed: nightly <b>report</b>\n", evil, fmt.Sprintf("https://punctual.test/runs/%d", run))
+		}},
+		{"DingTalk, not signed", KindDingTalk, "", `{"errcode":0,"errmsg":"ok"}`, func(t *testing.T, c call, _ int64) {
+			if diff := cmp.Diff(map[string]string{"token": "t0ken-0123456789"}, c.query); diff != "" {
+				t.Errorf("query (-want +got):\n%s", diff)
+			}
+		}},
+		{"WeCom", KindWeCom, "", `{"errcode":0,"errmsg":"ok"}`, func(t *testing.T, c call, run int64) {
+			if deep(t, c.body, "msgtype") != "text" || c.query["token"] != "t0ken-0123456789" {
+				t.Errorf("query %v, body: %s", c.query, c.body)
+			}
+			has(t, deep(t, c.body, "text", "content"), "[Punctual] Failed: nightly <b>report</b>\n", evil, fmt.Sprintf("https://punctual.test/runs/%d", run))
+		}},
+		{"Feishu, signed", KindFeishu, "SECabc", `{"code":0,"msg":"success","data":{}}`, func(t *testing.T, c call, run int64) {
+			if deep(t, c.body, "timestamp") != seconds || deep(t, c.body, "sign") != base64.StdEncoding.EncodeToString(sign(seconds+"\nSECabc", "")) || deep(t, c.body, "msg_type") != "post" {
+				t.Errorf("body: %s", c.body)
+			}
+			if deep(t, c.body, "content", "post", "en_us", "title") != "[Punctual] Failed: nightly <b>report</b>" {
+				t.Errorf("body: %s", c.body)
+			}
+			lines, _ := deep(t, c.body, "content", "post", "en_us", "content").([]any)
+			links, texts := 0, ""
+			for _, l := range lines {
+				node, _ := l.([]any)[0].(map[string]any)
+				if node["tag"] == "a" {
+					links++
+					if node["href"] != fmt.Sprintf("https://punctual.test/runs/%d", run) {
+						t.Errorf("link: %v", node)
+					}
+				} else if node["tag"] == "text" {
+					texts += node["text"].(string) + "\n"
+				} else {
+					t.Errorf("node: %v", node)
+				}
+			}
+			if links != 1 {
+				t.Errorf("%d links, want only ours: %s", links, c.body)
+			}
+			has(t, texts, evil, "https://evil.example.com")
+		}},
+		{"Feishu's older answer", KindFeishu, "", `{"StatusCode":0,"StatusMessage":"success"}`, func(t *testing.T, c call, _ int64) {
+			if deep(t, c.body, "sign") != nil {
+				t.Errorf("body: %s", c.body)
+			}
+		}},
+		{"Slack", KindSlack, "", "ok", func(t *testing.T, c call, run int64) {
+			text := deep(t, c.body, "text")
+			has(t, text, "[Punctual] Failed: nightly &lt;b&gt;report&lt;/b&gt;\n", "boom &lt;!channel&gt;", "&amp; more", fmt.Sprintf("https://punctual.test/runs/%d", run))
+			if strings.Contains(text.(string), "<") || deep(t, c.body, "mrkdwn") != false {
+				t.Errorf("body: %s", c.body)
+			}
+		}},
+		{"a generic receiver, signed", KindWebhook, "SECabc", "", func(t *testing.T, c call, run int64) {
+			if got, want := c.header.Get(HeaderSignature), "t="+seconds+",v1="+hex.EncodeToString(sign("SECabc", seconds+"."+string(c.body))); got != want {
+				t.Errorf("signature %s, want %s", got, want)
+			}
+			if c.header.Get("Content-Type") != "application/json; charset=utf-8" || c.header.Get(HeaderDelivery) == "" {
+				t.Errorf("header: %v", c.header)
+			}
+			var got hookBody
+			if err := json.Unmarshal(c.body, &got); err != nil {
+				t.Fatal(err)
+			}
+			if got.ID != c.header.Get(HeaderDelivery) || len(got.Alarms) != 1 {
+				t.Fatalf("body: %s", c.body)
+			}
+			at := noon.Format(time.RFC3339)
+			want := hookAlarm{Cause: "failed", JobID: got.Alarms[0].JobID, JobName: "nightly <b>report</b>", Group: "Orders (orders)", LogID: run, Count: 1,
+				FirstAt: at, LastAt: at, Detail: evil + "\nhttps://evil.example.com", URL: fmt.Sprintf("https://punctual.test/runs/%d", run)}
+			if diff := cmp.Diff(want, got.Alarms[0]); diff != "" {
+				t.Errorf("alarm (-want +got):\n%s", diff)
+			}
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, dbtest.New(t, db.SQLite), nil)
+			r := newReceiver(t, true, says(200, test.answer))
+			id := b.addChannel(Channel{Name: "chat", Kind: test.kind, Settings: Settings{URL: r.URL + "/robot/send?token=t0ken-0123456789", Secret: test.secret}})
+			run := b.raise(b.job, scheduler.AlarmFailed, evil+"\nhttps://evil.example.com")
+			b.work()
+			calls := r.received()
+			if len(calls) != 1 {
+				t.Fatalf("%d calls; %+v", len(calls), b.deliveries())
+			}
+			if calls[0].path != "/robot/send" || b.deliveries()[0].State != Sent {
+				t.Errorf("path %s, delivery %+v", calls[0].path, b.deliveries()[0])
+			}
+			test.check(t, calls[0], run)
+			if err := b.a.Test(t.Context(), id); err != nil {
+				t.Errorf("test message: %v", err)
+			}
+		})
+	}
+}
+
+func has(t *testing.T, got any, want ...string) {
+	t.Helper()
+	text, _ := got.(string)
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("lacks %q:\n%s", w, text)
+		}
+	}
+}
+
+func TestAWebhookThatRefusesIsTriedAgainAndItsAddressStaysSecret(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		kind   Kind
+		answer func(http.ResponseWriter, *http.Request)
+		want   string
+	}{
+		{"DingTalk's own code", KindDingTalk, says(200, `{"errcode":310000,"errmsg":"sign not match, t0ken-0123456789"}`), "310000 sign not match, ***"},
+		{"WeCom's own code", KindWeCom, says(200, `{"errcode":93000,"errmsg":"invalid webhook url"}`), "93000 invalid webhook url"},
+		{"Feishu's own code", KindFeishu, says(200, `{"code":19021,"msg":"sign match fail"}`), "19021 sign match fail"},
+		{"Feishu's older code", KindFeishu, says(200, `{"StatusCode":9499,"StatusMessage":"Bad Request"}`), "9499 Bad Request"},
+		{"an answer that is none", KindDingTalk, says(200, `<html>login`), "not understood: <html>login"},
+		{"an error status", KindSlack, says(404, "no_service for t0ken-0123456789"), "404: no_service for ***"},
+		{"a redirect", KindSlack, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://example.com/elsewhere", http.StatusTemporaryRedirect)
+		}, "307: it redirects"},
+		{"an endless answer", KindDingTalk, func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil {
+				if _, err := w.Write(bytes.Repeat([]byte{'x'}, 4096)); err != nil {
+					return
+				}
+			}
+		}, "not understood"},
+		{"a connection that breaks", KindWebhook, func(w http.ResponseWriter, _ *http.Request) {
+			panic(http.ErrAbortHandler)
+		}, "call the webhook: EOF"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, dbtest.New(t, db.SQLite), nil)
+			r := newReceiver(t, false, test.answer)
+			id := b.addChannel(Channel{Name: "chat", Kind: test.kind, Settings: Settings{URL: r.URL + "/hook/t0ken-0123456789?key=t0ken-0123456789"}})
+			b.raise(b.job, scheduler.AlarmFailed, "boom")
+			b.work()
+			d := b.deliveries()[0]
+			if d.State != Waiting || d.Tries != 1 || !strings.Contains(d.Error, test.want) {
+				t.Errorf("delivery %+v, want an error with %q", d, test.want)
+			}
+			c, err := b.a.Channel(t.Context(), id)
+			if err != nil || !c.Broken() {
+				t.Errorf("channel %+v, %v", c, err)
+			}
+			err = b.a.Test(t.Context(), id)
+			if err == nil {
+				t.Fatal("the test message succeeds")
+			}
+			for _, text := range []string{d.Error, c.LastError, err.Error(), b.log.String()} {
+				if strings.Contains(text, "t0ken") {
+					t.Errorf("the token shows: %s", text)
+				}
+			}
+			// Repaired: what waits goes at once, not at its next time.
+			r.mu.Lock()
+			r.answer = says(200, map[Kind]string{KindDingTalk: `{"errcode":0}`, KindWeCom: `{"errcode":0}`, KindFeishu: `{"code":0}`}[test.kind])
+			r.mu.Unlock()
+			c.Name = "repaired"
+			if err := b.a.UpdateChannel(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			b.work()
+			if d := b.deliveries()[0]; d.State != Sent {
+				t.Errorf("delivery after the repair: %+v", d)
+			}
+		})
+	}
+}
+
+func TestAWebhookThatHangsIsLeftInTime(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.SQLite), func(c *Config) { c.SendTimeout = 100 * time.Millisecond })
+	release := make(chan struct{})
+	r := newReceiver(t, false, func(http.ResponseWriter, *http.Request) { <-release })
+	defer close(release)
+	b.addChannel(Channel{Name: "hangs", Kind: KindWebhook, Settings: Settings{URL: r.URL}})
+	b.raise(b.job, scheduler.AlarmFailed, "boom")
+	b.work()
+	if d := b.deliveries()[0]; d.State != Waiting || d.Error == "" {
+		t.Errorf("delivery: %+v", d)
+	}
+}
+
+func TestPrivateAddressesCanBeRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.SQLite), func(c *Config) { c.DenyPrivate = true })
+	r := newReceiver(t, false, says(200, ""))
+	for _, url := range []string{r.URL, strings.Replace(r.URL, "127.0.0.1", "localhost", 1)} {
+		id, err := b.a.CreateChannel(t.Context(), Channel{Name: url, Kind: KindWebhook, Settings: Settings{URL: url}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.a.Test(t.Context(), id); err == nil || !strings.Contains(err.Error(), "private") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	if n := len(r.received()); n != 0 {
+		t.Errorf("%d calls arrived", n)
+	}
+}
+
+func TestPrivate(t *testing.T) {
+	t.Parallel()
+	tests := map[string]bool{
+		"127.0.0.1": true, "10.1.2.3": true, "172.16.0.1": true, "192.168.1.1": true, "169.254.169.254": true, "0.0.0.0": true, "0.1.2.3": true,
+		"100.100.100.200": true, "224.0.0.1": true, "255.255.255.255": true, "::1": true, "fe80::1": true, "fd00::1": true, "::ffff:10.0.0.1": true,
+		"64:ff9b::a00:1": true, "::": true,
+		"8.8.8.8": false, "172.32.0.1": false, "2606:4700::1111": false, "::ffff:8.8.8.8": false,
+	}
+	for address, want := range tests {
+		if got := private(netip.MustParseAddr(address)); got != want {
+			t.Errorf("private(%s) = %v, want %v", address, got, want)
+		}
+	}
+}
+
+func TestFillTemplate(t *testing.T) {
+	t.Parallel()
+	full := hookBody{ID: "9", Title: `say "hi"`, Text: "a\nb", Alarms: []hookAlarm{{Cause: "failed", JobID: 12, JobName: `x","admin":true,"y":"`, Count: 3}}}
+	tests := []struct{ name, template, want, problem string }{
+		{"strings and numbers", `{"t":"{{title}}","n":{{count}},"j":{{ .jobId }}}`, `{"t":"say \"hi\"","n":3,"j":12}`, ""},
+		{"a name that wants to break out", `{"job":"{{jobName}}"}`, `{"job":"x\",\"admin\":true,\"y\":\""}`, ""},
+		{"line breaks", `{"text":"{{text}}"}`, `{"text":"a\nb"}`, ""},
+		{"a value is not a template", `{"t":"{{title}}{{cause}}"}`, `{"t":"say \"hi\"failed"}`, ""},
+		{"an unknown name", `{"t":"{{password}}"}`, "", "unknown placeholder password"},
+		{"not JSON", `{"t":{{title}}}`, "", "not JSON"},
+		{"Go's constructs mean nothing", `{"t":"{{range .alarms}}"}`, `{"t":"{{range .alarms}}"}`, ""},
+	}
+	for _, test := range tests {
+		got, err := fillTemplate(test.template, &full)
+		if test.problem != "" {
+			if err == nil || !strings.Contains(err.Error(), test.problem) {
+				t.Errorf("%s: %v, want %q", test.name, err, test.problem)
+			}
+			continue
+		}
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s: %s, %v, want %s", test.name, got, err, test.want)
+		}
+	}
+}
