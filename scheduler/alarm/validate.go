@@ -1,6 +1,7 @@
 package alarm
 
 import (
+	"cmp"
 	"fmt"
 	stdmail "net/mail"
 	"net/url"
@@ -150,7 +151,7 @@ func validMail(v *checks, s *Settings) {
 	}
 	v.oneOf(FieldSecurity, string(s.Security), string(SecurityStartTLS), string(SecurityTLS), string(SecurityNone))
 	if s.Port == 0 {
-		s.Port = map[Security]int{SecurityStartTLS: 587, SecurityTLS: 465, SecurityNone: 25}[s.Security]
+		s.Port = cmp.Or(map[Security]int{SecurityTLS: 465, SecurityNone: 25}[s.Security], 587)
 	}
 	if s.Port < 1 || s.Port > 65535 {
 		v.add(FieldPort, CodeOutOfRange, "Min", 1, "Max", 65535)

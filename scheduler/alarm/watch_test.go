@@ -1,0 +1,140 @@
+package alarm
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+)
+
+// look is one look of the watch at the time the clock shows, and everything that follows.
+func (b *bundle) look(a *Alarmer) {
+	b.t.Helper()
+	b.workOn(a)
+	if err := a.watchOnce(b.t.Context(), b.clock.now()); err != nil {
+		b.t.Fatal(err)
+	}
+	b.workOn(a)
+}
+
+func TestALongRunIsToldOnceAndGoesOn(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		s := newMailServer(t, mailServerOptions{})
+		b.addChannel(b.mailChannel(s, "a@example.com"))
+		b.exec("UPDATE xxl_job_info SET warn_after_seconds = 60 WHERE id = ?", b.job)
+		run := b.addRun(b.job, 0, time.Time{})
+		b.addRun(b.addJob("patient", ""), 0, time.Time{})
+		b.clock.add(59 * time.Second)
+		b.look(b.a)
+		if got := s.take(); len(got) != 0 {
+			t.Fatalf("told too early: %q", got[0].subject)
+		}
+		b.clock.add(time.Second)
+		other := b.alarmer(nil)
+		b.look(b.a)
+		b.look(other)
+		b.clock.add(time.Hour)
+		b.look(b.a)
+		b.look(b.alarmer(nil)) // an admin that has just started
+		got := s.take()
+		if len(got) != 1 || got[0].subject != "[Punctual] Running long: nightly <b>report</b>" || !strings.Contains(got[0].text, "Run: "+itoa(run)) ||
+			!strings.Contains(got[0].text, "running for 1m0s, expected at most 1m0s") {
+			t.Fatalf("mails: %+v", got)
+		}
+		if st := b.alarmStatus(run); st != runTold {
+			t.Errorf("alarm_status = %d", st)
+		}
+	})
+}
+
+func TestAJobWithoutSuccessIsToldOnceAndItsRecoveryToo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		s := newMailServer(t, mailServerOptions{})
+		b.addChannel(b.mailChannel(s, "a@example.com"))
+		b.exec("UPDATE xxl_job_info SET expect_every_seconds = 3600, trigger_status = 1 WHERE id = ?", b.job)
+		stopped := b.addJob("stopped", "")
+		b.exec("UPDATE xxl_job_info SET expect_every_seconds = 3600 WHERE id = ?", stopped)
+		b.clock.add(50 * time.Minute)
+		b.look(b.a)
+		b.addRun(b.job, 200, b.clock.now())
+		b.clock.add(59 * time.Minute)
+		b.addRun(b.job, 500, b.clock.now()) // a failure is no success
+		b.look(b.a)
+		if got := s.take(); len(got) != 0 {
+			t.Fatalf("told too early: %q", got[0].subject)
+		}
+		b.clock.add(2 * time.Minute)
+		b.look(b.a)
+		b.look(b.alarmer(nil))
+		b.clock.add(3 * time.Hour)
+		b.look(b.a)
+		got := s.take()
+		if len(got) != 1 || got[0].subject != "[Punctual] No success: nightly <b>report</b>" || !strings.Contains(got[0].text, "no success since 2026-03-02 12:50:00 +08:00, one is expected every 1h0m0s") {
+			t.Fatalf("mails: %+v", got)
+		}
+		// The success is found also when no engine raised it.
+		b.addRun(b.job, 200, b.clock.now())
+		b.clock.add(time.Minute)
+		b.look(b.a)
+		b.look(b.alarmer(nil))
+		if got := s.take(); len(got) != 1 || got[0].subject != "[Punctual] Recovered: nightly <b>report</b>" {
+			t.Fatalf("mails: %+v", got)
+		}
+		// And the clock begins anew.
+		b.clock.add(time.Hour)
+		b.look(b.a)
+		if got := s.take(); len(got) != 1 || got[0].subject != "[Punctual] No success: nightly <b>report</b>" {
+			t.Fatalf("mails: %+v", got)
+		}
+	})
+}
+
+func TestARecoveryThatNoEngineRaisedIsFound(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.SQLite), nil)
+	s := newMailServer(t, mailServerOptions{})
+	b.addChannel(b.mailChannel(s, "a@example.com"))
+	b.raise(b.job, "failed", "boom")
+	b.clock.add(time.Minute)
+	b.addRun(b.job, 200, b.clock.now())
+	b.look(b.a)
+	s.take()
+	b.clock.add(time.Minute)
+	b.look(b.a)
+	if got := s.take(); len(got) != 1 || got[0].subject != "[Punctual] Recovered: nightly <b>report</b>" {
+		t.Fatalf("mails: %+v", got)
+	}
+}
+
+func TestOldAlarmsAreForgotten(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		s := newMailServer(t, mailServerOptions{})
+		b.addChannel(b.mailChannel(s, "a@example.com"))
+		b.raise(b.job, "failed", "boom")
+		b.work()
+		b.clock.add(time.Minute)
+		b.success(b.job, b.clock.now())
+		b.work()
+		b.clock.add(40 * 24 * time.Hour)
+		recent := b.addJob("recent", "")
+		b.raise(recent, "failed", "boom")
+		b.work()
+		if err := b.a.clean(t.Context(), b.clock.now()); err != nil {
+			t.Fatal(err)
+		}
+		for table, want := range map[string]int{"event": 1, "notice": 1, "delivery": 1, "state": 1} {
+			var n int
+			if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_alarm_"+table).Scan(&n); err != nil || n != want {
+				t.Errorf("%s: %d rows, %v, want %d", table, n, err, want)
+			}
+		}
+	})
+}
