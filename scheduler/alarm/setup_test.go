@@ -241,6 +241,8 @@ type mailServer struct {
 	rcpt  func(address string) error
 	data  func() error
 	tls   []bool // of each session that sent something
+
+	arrived chan letter // the same mails, for who waits
 }
 
 // letter is a mail as a reader's program shows it.
@@ -258,7 +260,7 @@ type mailServerOptions struct {
 
 func newMailServer(t *testing.T, o mailServerOptions) *mailServer {
 	t.Helper()
-	s := &mailServer{t: t, password: o.password}
+	s := &mailServer{t: t, password: o.password, arrived: make(chan letter, 1000)}
 	s.server = smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &mailSession{s: s, conn: c}, nil }))
 	s.server.Domain = "mail.test"
 	s.server.AllowInsecureAuth = !o.starttls && !o.tls
@@ -368,7 +370,9 @@ func (m *mailSession) Data(r io.Reader) error {
 	}
 	_, secure := m.conn.TLSConnectionState()
 	m.s.tls = append(m.s.tls, secure)
-	m.s.mails = append(m.s.mails, readMail(m.s.t, m.from, m.to, raw))
+	got := readMail(m.s.t, m.from, m.to, raw)
+	m.s.mails = append(m.s.mails, got)
+	m.s.arrived <- got
 	return nil
 }
 
