@@ -30,7 +30,8 @@
 //
 // # The promises, and where they are kept
 //
-//   - P1 recorded first: [Engine.commit] is the only way into the timer, and it goes through a commit.
+//   - P1 recorded first: [Engine.commit] is the only way into the timer, and it goes through a commit. A commit that
+//     was not confirmed is looked after by stray.go.
 //   - P2 claimed once: the guard in [db.AdvanceJobs].
 //   - P3 taken over: node.go (leases without comparing clocks), takeover.go (ask before sending again).
 //   - P4 no global lock: a claim touches only its own jobs' rows.

@@ -205,6 +205,11 @@ func (n *node) mayAct() bool {
 	return n.id.Load() != 0 && age < time.Duration(float64(n.e.cfg.Lease)*fenceShare)
 }
 
+// left is how long it is at least until another admin may declare this one gone.
+func (n *node) left() time.Duration {
+	return n.e.cfg.Lease - (time.Since(n.start) - time.Duration(n.beatAt.Load()))
+}
+
 func (n *node) setAlive(ids []int64) {
 	n.mu.Lock()
 	n.alive = ids

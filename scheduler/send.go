@@ -183,7 +183,8 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 		}
 		req.GlueSource, req.GlueUpdateTime = source, updated
 	}
-	call, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+	// A call that is still under way when another admin takes the run over would be asked about too early.
+	call, cancel := context.WithTimeout(ctx, min(e.cfg.CallTimeout, e.node.left()))
 	defer cancel()
 	began := e.now()
 	e.metrics.lateness.Observe(began.Sub(d.planned).Seconds())

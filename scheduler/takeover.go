@@ -105,7 +105,7 @@ func (e *Engine) adopted(r *db.ListUnsentRunsOfNodeRow, me int64, j *job) *dispa
 	d := &dispatch{
 		id: r.ID, owner: me, job: j, planned: planned, at: planned, trigger: r.TriggerType, param: string(r.ExecutorParam),
 		retries: r.ExecutorFailRetryCount, origin: r.OriginLogID, address: string(r.ExecutorAddress),
-		shard: wireShard{Index: 0, Total: 1}, taken: !planned.After(e.now()),
+		shard: wireShard{Index: 0, Total: 1}, taken: !planned.After(e.now().Add(clockSkew)),
 	}
 	if s := parseShard(string(r.ExecutorShardingParam)); s.Total > 0 {
 		d.shard, d.pinned = s, d.address != ""
@@ -161,6 +161,10 @@ func (e *Engine) settleTaken(ctx context.Context, d *dispatch) bool {
 	}
 	return true
 }
+
+// clockSkew is how far the clock of the admin that is gone may have been ahead of this one's: what lies ahead by less may
+// have been sent.
+const clockSkew = 5 * time.Second
 
 // staleAfter is how late a scheduled fire that was taken over may still be sent when the job's misfire strategy is to do
 // nothing: long enough for another admin to notice and send it, short enough that a night's work does not begin at nine
