@@ -206,14 +206,16 @@ type Querier interface {
 	ListRunStatesByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunStatesByIDRow, error)
 	ListRunStatesOfGroup(ctx context.Context, db DBTX, arg ListRunStatesOfGroupParams) ([]ListRunStatesOfGroupRow, error)
 	ListRunStatesOfJob(ctx context.Context, db DBTX, arg ListRunStatesOfJobParams) ([]ListRunStatesOfJobRow, error)
-	// One page of the run list, newest first, from before an id (0: from the newest). The result filter is spec §2.13's:
+	// One page of the run list, newest first, from before an id. Both bounds of the id stand there bare: with one of them SQLite
+	// goes by the index of times instead and sorts the whole log. The result filter is spec §2.13's:
 	// 1 success, 2 failed, 3 running; 0 any. from_id bounds how far back the log is read ([Queries.FirstRunIDSince]); in the
 	// pattern ! escapes the wildcards. The notes are the beginnings of the messages.
 	ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]ListRunsRow, error)
 	// The rows a batch of callbacks is about, without their long texts' cost where there are none.
 	ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunsByIDRow, error)
 	ListRunsOfAlarmNotice(ctx context.Context, db DBTX, arg ListRunsOfAlarmNoticeParams) ([]ListRunsOfAlarmNoticeRow, error)
-	// ListRuns for one job, by the index on job_id.
+	// ListRuns for one job, by the index on job_id: the upper bound of the id is wrapped, because two bare ones would make
+	// SQLite go by the id instead. 0 is no bound.
 	ListRunsOfJob(ctx context.Context, db DBTX, arg ListRunsOfJobParams) ([]ListRunsOfJobRow, error)
 	// Open runs of jobs that want to be told, longer under way than the job allows.
 	ListSlowRuns(ctx context.Context, db DBTX, arg ListSlowRunsParams) ([]ListSlowRunsRow, error)

@@ -160,7 +160,7 @@ func (q *Queries) ListOpenRuns(ctx context.Context, db DBTX, arg ListOpenRunsPar
 const listRunIDsFrom = `-- name: ListRunIDsFrom :many
 SELECT id FROM xxl_job_log
 WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
-  AND id >= ?
+  AND id >= ? AND id < 9223372036854775807
   AND (CAST(? AS SIGNED) = 0
     OR (CAST(? AS SIGNED) = 1 AND handle_code = 200)
     OR (CAST(? AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
@@ -307,7 +307,7 @@ SELECT id, job_group, job_id, executor_address, executor_handler, executor_param
        SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
 FROM xxl_job_log
 WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
-  AND id >= ? AND (CAST(? AS SIGNED) = 0 OR id < ?)
+  AND id >= ? AND id < ?
   AND (CAST(? AS SIGNED) = 0
     OR (CAST(? AS SIGNED) = 1 AND handle_code = 200)
     OR (CAST(? AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
@@ -356,7 +356,8 @@ type ListRunsRow struct {
 	HandleNote             string
 }
 
-// One page of the run list, newest first, from before an id (0: from the newest). The result filter is spec §2.13's:
+// One page of the run list, newest first, from before an id. Both bounds of the id stand there bare: with one of them SQLite
+// goes by the index of times instead and sorts the whole log. The result filter is spec §2.13's:
 // 1 success, 2 failed, 3 running; 0 any. from_id bounds how far back the log is read ([Queries.FirstRunIDSince]); in the
 // pattern ! escapes the wildcards. The notes are the beginnings of the messages.
 func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]ListRunsRow, error) {
@@ -372,7 +373,6 @@ func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]
 		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
 	}
 	queryParams = append(queryParams, arg.FromID)
-	queryParams = append(queryParams, arg.BeforeID)
 	queryParams = append(queryParams, arg.BeforeID)
 	queryParams = append(queryParams, arg.Result)
 	queryParams = append(queryParams, arg.Result)
@@ -566,7 +566,8 @@ type ListRunsOfJobRow struct {
 	HandleNote             string
 }
 
-// ListRuns for one job, by the index on job_id.
+// ListRuns for one job, by the index on job_id: the upper bound of the id is wrapped, because two bare ones would make
+// SQLite go by the id instead. 0 is no bound.
 func (q *Queries) ListRunsOfJob(ctx context.Context, db DBTX, arg ListRunsOfJobParams) ([]ListRunsOfJobRow, error) {
 	rows, err := db.QueryContext(ctx, listRunsOfJob,
 		arg.JobID,

@@ -37,7 +37,8 @@ WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id > sqlc.arg(after_id)
 ORDER BY id LIMIT ?;
 
 -- name: ListRuns :many
--- One page of the run list, newest first, from before an id (0: from the newest). The result filter is spec §2.13's:
+-- One page of the run list, newest first, from before an id. Both bounds of the id stand there bare: with one of them SQLite
+-- goes by the index of times instead and sorts the whole log. The result filter is spec §2.13's:
 -- 1 success, 2 failed, 3 running; 0 any. from_id bounds how far back the log is read ([Queries.FirstRunIDSince]); in the
 -- pattern ! escapes the wildcards. The notes are the beginnings of the messages.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
@@ -46,7 +47,7 @@ SELECT id, job_group, job_id, executor_address, executor_handler, executor_param
        SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
 FROM xxl_job_log
 WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(group_ids)))
-  AND id >= sqlc.arg(from_id) AND (CAST(sqlc.arg(before_id) AS SIGNED) = 0 OR id < sqlc.arg(before_id))
+  AND id >= sqlc.arg(from_id) AND id < sqlc.arg(before_id)
   AND (CAST(sqlc.arg(result) AS SIGNED) = 0
     OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
     OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
@@ -58,7 +59,8 @@ WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(grou
 ORDER BY id DESC LIMIT ?;
 
 -- name: ListRunsOfJob :many
--- ListRuns for one job, by the index on job_id.
+-- ListRuns for one job, by the index on job_id: the upper bound of the id is wrapped, because two bare ones would make
+-- SQLite go by the id instead. 0 is no bound.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
        planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
@@ -80,7 +82,7 @@ ORDER BY id DESC LIMIT ?;
 -- The ids that follow, oldest first: they tell where the page of newer runs begins.
 SELECT id FROM xxl_job_log
 WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(group_ids)))
-  AND id >= sqlc.arg(from_id)
+  AND id >= sqlc.arg(from_id) AND id < 9223372036854775807
   AND (CAST(sqlc.arg(result) AS SIGNED) = 0
     OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
     OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))

@@ -64,7 +64,7 @@ func tableOf(ctx context.Context, s settings, database string, runs int) error {
 		return err
 	}
 	report(database, name+", 1,000/s", "lateness p50 %.1f p99 %.1f max %.0f ms; a claim %.1f ms, a record %.1f ms, a callback %.1f ms; CPU admin %.2f, database %.2f cores; admin %.0f MB",
-		w.executor.P50, w.executor.P99, w.executor.Max, w.mean("punctual_claim_seconds"), w.mean("punctual_record_seconds"), w.mean("punctual_callback_seconds"), w.adminCPU, w.dbCPU, w.adminRSS)
+		w.executor.P50, w.executor.P99, w.executor.Max, w.meanMs("punctual_claim_seconds"), w.meanMs("punctual_record_seconds"), w.meanMs("punctual_callback_seconds"), w.adminCPU, w.dbCPU, w.adminRSS)
 	y.stopAdmin()
 	pool, err := y.open(ctx)
 	if err != nil {
@@ -94,12 +94,12 @@ func tableOf(ctx context.Context, s settings, database string, runs int) error {
 	}
 	report(database, name+", saturation", "offered %d/s: claimed %.0f, sent %.0f, results recorded %.0f /s; a claim %.1f ms; CPU admin %.2f, database %.2f cores",
 		s.rate, w.rate(`punctual_claims_total{decision="fired"}`), w.rate(`punctual_sends_total{outcome="ok"}`), w.rate("punctual_callback_batch_size_sum"),
-		w.mean("punctual_claim_seconds"), w.adminCPU, w.dbCPU)
+		w.meanMs("punctual_claim_seconds"), w.adminCPU, w.dbCPU)
 	return nil
 }
 
-// mean is the mean of a histogram of seconds within the window, in milliseconds.
-func (w window) mean(histogram string) float64 {
+// meanMs is the mean of a histogram of seconds within the window, in milliseconds.
+func (w window) meanMs(histogram string) float64 {
 	n := w.after[histogram+"_count"] - w.before[histogram+"_count"]
 	if n == 0 {
 		return 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -138,6 +139,17 @@ func (s *Runs) query(ctx context.Context, p auth.Principal, f RunFilter) (*runQu
 		}
 		from = id
 	}
+	if f.Result == Open {
+		// Few runs are open, and those few are new: without them there would be a long way back through what is finished.
+		oldest, err := s.queries.ListOpenRuns(ctx, s.cfg.Pool, db.ListOpenRunsParams{AfterID: from - 1, Limit: 1})
+		if err != nil {
+			return nil, fmt.Errorf("find the oldest open run: %w", db.Error(err))
+		}
+		if len(oldest) == 0 {
+			return nil, nil
+		}
+		from = oldest[0].ID
+	}
 	if !f.Until.IsZero() {
 		until = s.cfg.Pool.Wall(f.Until)
 	}
@@ -156,6 +168,9 @@ func (s *Runs) query(ctx context.Context, p auth.Principal, f RunFilter) (*runQu
 func (q *runQuery) page(ctx context.Context, before int64, limit int32) ([]db.ListRunsRow, error) {
 	a := q.params
 	a.BeforeID, a.Limit = before, limit
+	if before == 0 {
+		a.BeforeID = math.MaxInt64 // the query wants a bound
+	}
 	if q.job == 0 {
 		rows, err := q.s.queries.ListRuns(ctx, q.s.cfg.Pool, a)
 		if err != nil {

@@ -1,0 +1,66 @@
+package db
+
+import (
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPagesOfTheEmbeddedDatabaseGoByID guards what a log of millions of runs depends on: SQLite, which keeps no statistics
+// here, chooses an index by the shape of the conditions alone, and with the index of times it would sort the whole log for a page.
+func TestPagesOfTheEmbeddedDatabaseGoByID(t *testing.T) {
+	t.Parallel()
+	pool, err := Open(t.Context(), Config{DataDir: t.TempDir(), Unsafe: true, Zone: time.UTC, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pool.Close() })
+	if err := pool.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const byID, byJob = "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "USING INDEX I_jobid (job_id=? AND rowid>? AND rowid<?)"
+	tests := []struct{ name, query, want string }{
+		{"ListRuns", listRuns, byID},
+		{"ListRunsOfJob", listRunsOfJob, "USING INDEX I_jobid (job_id=? AND rowid>?)"},
+		{"ListRunIDsFrom", listRunIDsFrom, byID},
+		{"ListRunIDsOfJobFrom", listRunIDsOfJobFrom, "USING INDEX I_jobid (job_id=? AND rowid>?)"},
+		{"ListRunStates", listRunStates, byID},
+		{"ListRunStatesOfGroup", listRunStatesOfGroup, "USING INDEX I_jobgroup (job_group=? AND rowid>? AND rowid<?)"},
+		{"ListRunStatesOfJob", listRunStatesOfJob, byJob},
+		{"ListOpenRuns", listOpenRuns, "USING INDEX I_handle_code (handle_code=? AND rowid>?)"},
+		{"NthNewestRunIDOfJob", nthNewestRunIDOfJob, "USING COVERING INDEX I_jobid (job_id=?)"},
+		{"LastRunIDBefore", lastRunIDBefore, "USING COVERING INDEX I_trigger_time (trigger_time<?)"},
+		{"CountRunsByState", countRunsByState, "USING INDEX I_trigger_time (trigger_time>? AND trigger_time<?)"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			args := make([]any, strings.Count(test.query, "?"))
+			for i := range args {
+				args[i] = 1
+			}
+			rows, err := pool.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+test.query, args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer rows.Close()
+			var plan strings.Builder
+			for rows.Next() {
+				var id, parent, unused int
+				var detail string
+				if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+					t.Fatal(err)
+				}
+				plan.WriteString(detail + "\n")
+			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
+			if got := plan.String(); !strings.Contains(got, test.want) || strings.Contains(got, "TEMP B-TREE") {
+				t.Errorf("plan %q, want %q and no sort", got, test.want)
+			}
+		})
+	}
+}
