@@ -24,6 +24,8 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/alarm"
+	"github.com/punctual-job/punctual/views/link"
 )
 
 // App is one admin process.
@@ -38,6 +40,7 @@ type App struct {
 	registry  *prometheus.Registry
 	server    *http.Server
 	tokens    *auth.Tokens
+	alarmer   *alarm.Alarmer
 	closing   chan struct{} // closed when open streams are to end
 	welcome   Welcome
 	isNew     bool // this start created the embedded database's content
@@ -113,11 +116,15 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	a.registry = prometheus.NewRegistry()
 	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewDBStatsCollector(a.pool.DB, "punctual"))
+	catalogue := locales.New()
+	if err := a.newAlarmer(ctx, catalogue); err != nil {
+		return nil, err
+	}
 	host, _ := os.Hostname() // a node without a name is called punctual
 	a.engine, err = scheduler.New(scheduler.Config{
 		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256)), a.tokens}, Logger: a.logger, Registerer: a.registry,
 		Name: host, Address: a.publicURL(), Version: opts.Version, JobZone: a.pool.Zone(),
-		CallTimeout: opts.CallTimeout,
+		CallTimeout: opts.CallTimeout, RetentionDays: opts.RetentionDays, Alarms: a.alarmer,
 	})
 	if err != nil {
 		return nil, err
@@ -126,7 +133,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now)
 	pages := console.New(console.Config{
 		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: auth.NewLogins(a.pool, a.passwords, time.Now),
-		Pool: a.pool, Catalogue: locales.New(), SignKey: signKey, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
+		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
 		Logger: a.logger, FirstTime: a.firstTime, LoggedIn: a.noteLogin,
 	})
 	api := openapi.New(a.engine, a.tokens, a.logger)
@@ -195,6 +202,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.onStop("drain engine", a.engine.Stop)
 	a.onStop("drain sample executor", func(ctx context.Context) error { return stopSample(ctx, sample) })
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	a.loops.Go(func() { a.alarmer.Run(loop) })
 	a.loops.Go(func() { a.cleanSessions(loop) })
 	a.loops.Go(func() { a.refreshTokens(loop) })
 	a.onStop("end streams", func(context.Context) error {
@@ -203,6 +211,25 @@ func (a *App) Start(ctx context.Context) (err error) {
 		return nil
 	})
 	return nil
+}
+
+// newAlarmer makes the service that tells people what went wrong.
+func (a *App) newAlarmer(ctx context.Context, catalogue *locales.Catalogue) error {
+	key, err := a.settings.alarmKey(ctx)
+	if err != nil {
+		return err
+	}
+	a.alarmer, err = alarm.New(alarm.Config{
+		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Key: key,
+		Printer: func(lang string) alarm.Printer { return catalogue.Printer(lang) },
+		Link: func(jobID, logID int64) string {
+			if logID > 0 {
+				return a.publicURL() + link.Run(logID)
+			}
+			return a.publicURL() + link.JobEdit(jobID)
+		},
+	})
+	return err
 }
 
 // welcomeFirst makes the first administrator of a new installation.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/scheduler"
 )
 
 // SampleMode says whether the sample executor and its jobs are wanted.
@@ -48,6 +49,8 @@ type Options struct {
 	TrustProxy  bool          // take the client's address from X-Forwarded-For, for the login limits
 	PublicURL   string        // how people and other admins reach this one; default derived from Listen
 	Pprof       bool          // serve /debug/pprof to callers on this machine
+
+	RetentionDays int // for how many days runs are kept; default 30, below 0: for ever
 
 	DrainTimeout time.Duration // how long Stop waits for runs to be sent; default 20 s
 	Version      string
@@ -94,6 +97,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.CallTimeout < 100*time.Millisecond || o.CallTimeout > time.Minute {
 		return o, wrong("call timeout %s must lie between 100ms and 1m", o.CallTimeout)
+	}
+	if o.RetentionDays > 0 && o.RetentionDays < scheduler.MinRetentionDays {
+		return o, wrong("log retention of %d days is too short: at least %d, or -1 for ever", o.RetentionDays, scheduler.MinRetentionDays)
 	}
 	if o.DrainTimeout < 0 {
 		return o, wrong("drain timeout %s must not be negative", o.DrainTimeout)

@@ -15,6 +15,7 @@ import (
 // Names in punctual_setting: what an installation decided once, and every admin of it must agree on.
 const (
 	settingCookieKeys = "cookie_keys"
+	settingAlarmKey   = "alarm_key"
 	settingSample     = "sample"
 	settingFirstLogin = "first_login"
 )
@@ -54,20 +55,37 @@ func (s settings) get(ctx context.Context, name string) (string, error) {
 
 // cookieKeys are the keys that sign and encrypt cookies, 32 bytes each.
 func (s settings) cookieKeys(ctx context.Context) (sign, encrypt []byte, err error) {
-	const size = 32
-	text, err := s.ensure(ctx, settingCookieKeys, func() string {
-		keys := make([]byte, 2*size)
-		_, _ = rand.Read(keys) // never fails: the program ends when there is no randomness
-		return base64.StdEncoding.EncodeToString(keys)
+	keys, err := s.key(ctx, settingCookieKeys, 64)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w, which logs everybody out", err)
+	}
+	return keys[:32], keys[32:], nil
+}
+
+// alarmKey seals the settings of alarm channels.
+func (s settings) alarmKey(ctx context.Context) ([]byte, error) {
+	key, err := s.key(ctx, settingAlarmKey, 32)
+	if err != nil {
+		return nil, fmt.Errorf("%w; the passwords of alarm channels must then be entered again", err)
+	}
+	return key, nil
+}
+
+// key is a random key of so many bytes, made at the first start.
+func (s settings) key(ctx context.Context, name string, size int) ([]byte, error) {
+	text, err := s.ensure(ctx, name, func() string {
+		key := make([]byte, size)
+		_, _ = rand.Read(key) // never fails: the program ends when there is no randomness
+		return base64.StdEncoding.EncodeToString(key)
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	keys, err := base64.StdEncoding.DecodeString(text)
-	if err != nil || len(keys) != 2*size {
-		return nil, nil, fmt.Errorf("setting %s is damaged; delete its row, which logs everybody out", settingCookieKeys)
+	key, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(key) != size {
+		return nil, fmt.Errorf("setting %s is damaged; delete its row", name)
 	}
-	return keys[:size], keys[size:], nil
+	return key, nil
 }
 
 // administratorName is the first user's.

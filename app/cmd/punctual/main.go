@@ -54,6 +54,7 @@ type serveCmd struct {
 	Scripts         bool          `name:"glue" env:"PUNCTUAL_GLUE" default:"true" negatable:"" help:"Let people write scripts (GLUE) in the console."`
 	ExecutorAllow   string        `env:"PUNCTUAL_EXECUTOR_ALLOW" placeholder:"RULE,…" help:"Addresses that a run by hand may be sent to although no executor registered them: host, host:port, .domain, 10.0.0.0/8 or *."`
 	CallTimeout     time.Duration `env:"PUNCTUAL_CALL_TIMEOUT" default:"3s" help:"How long one call to an executor may take."`
+	RetentionDays   int           `env:"PUNCTUAL_LOG_RETENTION_DAYS" default:"30" placeholder:"DAYS" help:"For how many days runs are kept; -1: for ever."`
 	DrainTimeout    time.Duration `env:"PUNCTUAL_DRAIN_TIMEOUT" default:"20s" help:"How long a stop waits for runs to be sent."`
 	TrustProxy      bool          `env:"PUNCTUAL_TRUST_PROXY" help:"Believe X-Forwarded-For from private addresses, behind a reverse proxy."`
 	Pprof           bool          `env:"PUNCTUAL_PPROF" help:"Serve /debug/pprof to this machine."`
@@ -159,6 +160,7 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	o.Listen, o.PublicURL = c.Listen, c.PublicURL
 	o.AccessToken, o.NoAccessToken, o.AdminPassword = c.AccessToken, c.InsecureNoToken, c.AdminPassword
 	o.Sample, o.NoScripts = app.SampleMode(c.Sample), !c.Scripts
+	o.RetentionDays = c.RetentionDays
 	o.CallTimeout, o.DrainTimeout, o.TrustProxy, o.Pprof = c.CallTimeout, c.DrainTimeout, c.TrustProxy, c.Pprof
 	return o, nil
 }
