@@ -39,6 +39,12 @@ var seedValues = map[string][seedRows]any{
 	"punctual_slot.running":           {0, 1, 1, 1, 0},
 	"punctual_slot.job_id":            {1, 1, 1, 1, 1},
 	"punctual_clearing.state":         {0, 0, 1, 1, 1},
+	"punctual_alarm_event.state":      {0, 1, 1, 0, 0},
+	"punctual_alarm_notice.state":     {0, 1, 2, 0, 0},
+	"punctual_alarm_delivery.state":   {0, 1, 2, 3, 0},
+	"punctual_alarm_channel.for_jobs": {0, 1, 0, 0, 0},
+	"punctual_alarm_state.opened_at":  {1, 0, 3, 4, 5},
+	"punctual_alarm_state.notice_id":  {1, 0, 3, 4, 5},
 }
 
 // argValues are the arguments that are not those of the first seeded row, by the name of a parameter or of a method and its
@@ -59,6 +65,12 @@ var argValues = map[string]any{
 	"LastRunIDBefore": seedTime.AddDate(0, 0, 20), "FirstRunIDSince": seedTime, "DeleteRegistryOfKey": "regist1",
 	"ListJobsWithWaiting": int64(100), "ListClearings": int32(10), "NthNewestRunID": int32(0),
 	"InsertUser.Username": "new", "InsertSession.ID": "new", "InsertSettingIfAbsent.Name": "new", "InsertReport.TriggerDay": seedTime,
+	"DeleteAlarmDeliveriesBefore.CreatedAt": int64(100), "DeleteAlarmEventsBefore.RaisedAt": int64(100), "DeleteIdleAlarmStates": int64(100),
+	"DeleteAlarmNoticesBefore.LastAt": int64(100), "InsertAlarmChannel.Name": "new", "InsertAlarmRoute.ScopeID": int64(100),
+	"InsertAlarmState.JobID": int64(100), "InsertAlarmEventOnce.OnceKey": "new", "ListDueAlarmDeliveries.ExceptChannels": []int64{100},
+	"BeforeMs": int64(100), "ListAlarmDeliveries.State": int64(-1), "ListSlowRuns.NowMs": int64(1_000_000), "AboveID": int64(0), "BelowID": int64(100), "AtMs": int64(77),
+	"LastError": "changed", "MoveAlarmEvents.FromNotice": int64(2), "ToNotice": int64(50), "EndAlarmDeliveries.Holder": "holder2",
+	"ListAlarmDeliveriesOfHolder.Holder": "holder2", "SettleAlarmNotice": int64(2),
 	"InsertGate": int64(100), "RegistryGroup": "EXECUTOR", "UpdatedAt": int64(77), "SeenAt": int64(77), "ExpiresAt": int64(77),
 	"TouchRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "InsertRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "SetSetting.Value": "changed",
 }
