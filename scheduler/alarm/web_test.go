@@ -50,8 +50,9 @@ func newReceiver(t *testing.T, secure bool, answer func(http.ResponseWriter, *ht
 		}
 		r.mu.Lock()
 		r.calls = append(r.calls, c)
+		answer := r.answer
 		r.mu.Unlock()
-		r.answer(w, req)
+		answer(w, req)
 	})
 	if secure {
 		r.Server = httptest.NewTLSServer(handler)
