@@ -47,6 +47,7 @@ fmt: ## format Go and templ sources
 tidy: ## tidy the module files
 	go mod tidy
 	cd tools && go mod tidy
+	cd executor/compat && go mod tidy
 
 ## ---- check
 
@@ -57,6 +58,7 @@ deps: ## install what the tests need and the machine lacks (Debian packages, as 
 .PHONY: test
 test: deps ## run all tests: both databases, a real browser, real scripts and kills
 	TEST_DB=required TEST_BROWSER=required go test -timeout 9m ./...
+	cd executor/compat && go test ./...
 
 .PHONY: test/race
 test/race: deps ## the tests under the race detector (slow: the embedded database is pure Go)
@@ -80,6 +82,7 @@ verify: ## fail when something generated is stale
 lint: ## vet, staticcheck, formatting, import arrows
 	@bad=$$(gofmt -l $(GO_SOURCES)); [ -z "$$bad" ] || { echo "not gofmt'd: $$bad"; exit 1; }
 	go vet ./...
+	cd executor/compat && go vet ./...
 	$(TOOL) staticcheck ./...
 	@.ci/arrows
 

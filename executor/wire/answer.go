@@ -111,6 +111,9 @@ var errNoCode = errors.New("answer has no code")
 // DecodeAnswer reads an answer of either shape. A body without a code is an error: it did not come from a peer that
 // speaks the protocol (a proxy's page, another service on the port).
 func DecodeAnswer(body []byte) (Answer, error) {
+	if refusal, ok := refusalAsCallback(body); ok {
+		return refusal, nil
+	}
 	var raw struct {
 		Code    *loose          `json:"code"`
 		Msg     any             `json:"msg"`
@@ -138,6 +141,19 @@ func DecodeAnswer(body []byte) (Answer, error) {
 		a.Data = nil
 	}
 	return a, nil
+}
+
+// refusalAsCallback reads the answer of the community's Go executor to a run that it does not take: unlike all its other
+// answers it has the form of a callback, a list of one.
+func refusalAsCallback(body []byte) (Answer, bool) {
+	if body = bytes.TrimSpace(body); len(body) == 0 || body[0] != '[' {
+		return Answer{}, false
+	}
+	callbacks, err := DecodeCallbacks(body)
+	if err != nil || len(callbacks) != 1 || callbacks[0].HandleCode == 0 || callbacks[0].HandleCode == CodeSuccess {
+		return Answer{}, false
+	}
+	return Answer{Code: callbacks[0].HandleCode, Msg: callbacks[0].HandleMsg}, true
 }
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }

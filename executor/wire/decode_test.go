@@ -174,6 +174,20 @@ func FuzzDecodeAnswer(f *testing.F) {
 	})
 }
 
+// The community's Go executor refuses runs with what it would send as a callback.
+func TestARefusalInTheFormOfACallback(t *testing.T) {
+	t.Parallel()
+	const refusal = `[{"logId":7,"logDateTim":1,"executeResult":{"code":500,"msg":"Task not registered"},"handleCode":500,"handleMsg":"Task not registered"}]`
+	if got, err := DecodeAnswer([]byte(refusal)); err != nil || got.Code != CodeFail || got.Msg != "Task not registered" || got.OK() {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, body := range []string{`[]`, `[{"logId":7}]`, `[{"logId":7,"handleCode":200}]`, `[{"handleCode":500},{"handleCode":500}]`, `[1]`} {
+		if got, err := DecodeAnswer([]byte(body)); err == nil {
+			t.Errorf("%s is read as %+v", body, got)
+		}
+	}
+}
+
 func TestAnswersThatMeanSomething(t *testing.T) {
 	t.Parallel()
 	for _, answers := range loadCaptures(t).ExecutorAnswers {
