@@ -24,7 +24,6 @@ type directory struct {
 	suspects map[string]time.Time // addresses where nobody listened, and until when they are passed over
 
 	reloading sync.Mutex
-	again     chan struct{} // capacity 1
 }
 
 // group is one executor group. It is never changed, only replaced.
@@ -41,7 +40,7 @@ type group struct {
 }
 
 func newDirectory(e *Engine) *directory {
-	return &directory{e: e, groups: make(map[int64]*group), suspects: make(map[string]time.Time), again: make(chan struct{}, 1)}
+	return &directory{e: e, groups: make(map[int64]*group), suspects: make(map[string]time.Time)}
 }
 
 func (d *directory) get(id int64) *group {
@@ -70,7 +69,6 @@ func (d *directory) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		case <-d.again:
 		}
 		if err := d.reload(ctx); err != nil && ctx.Err() == nil {
 			d.e.log.Warn("read executor groups", "error", err)
@@ -191,14 +189,6 @@ func (d *directory) usable(addresses []string) []string {
 		return addresses
 	}
 	return good
-}
-
-// changed asks for a reload without waiting for it.
-func (d *directory) changed() {
-	select {
-	case d.again <- struct{}{}:
-	default:
-	}
 }
 
 // SplitAddresses splits a stored or typed comma-separated list; blanks and empty items fall away.
