@@ -38,3 +38,29 @@ func InsertAlarmEvents(ctx context.Context, tx DBTX, events []NewAlarmEvent) err
 	}
 	return nil
 }
+
+// NewAlarmDelivery is a message that waits to be sent to somebody.
+type NewAlarmDelivery struct {
+	NoticeID, ChannelID int64
+	Recipient           string
+	At                  int64 // when it was made, and is due
+}
+
+// InsertAlarmDeliveries inserts messages in one statement for every [MaxBatch] of them.
+func InsertAlarmDeliveries(ctx context.Context, tx DBTX, deliveries []NewAlarmDelivery) error {
+	for len(deliveries) > 0 {
+		part := deliveries[:min(len(deliveries), MaxBatch)]
+		deliveries = deliveries[len(part):]
+		args := make([]any, 0, 5*len(part))
+		for i := range part {
+			d := &part[i]
+			args = append(args, d.NoticeID, d.ChannelID, d.Recipient, d.At, d.At)
+		}
+		q := "INSERT INTO punctual_alarm_delivery (notice_id, channel_id, recipient, next_at, created_at) VALUES " +
+			strings.TrimSuffix(strings.Repeat("(?,?,?,?,?),", len(part)), ",")
+		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
+			return fmt.Errorf("insert %d alarm deliveries: %w", len(part), err)
+		}
+	}
+	return nil
+}

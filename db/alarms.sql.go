@@ -467,29 +467,6 @@ func (q *Queries) InsertAlarmChannel(ctx context.Context, db DBTX, arg InsertAla
 	return result.LastInsertId()
 }
 
-const insertAlarmDelivery = `-- name: InsertAlarmDelivery :exec
-INSERT INTO punctual_alarm_delivery (notice_id, channel_id, recipient, next_at, created_at) VALUES (?, ?, ?, ?, ?)
-`
-
-type InsertAlarmDeliveryParams struct {
-	NoticeID  int64
-	ChannelID int64
-	Recipient string
-	NextAt    int64
-	CreatedAt int64
-}
-
-func (q *Queries) InsertAlarmDelivery(ctx context.Context, db DBTX, arg InsertAlarmDeliveryParams) error {
-	_, err := db.ExecContext(ctx, insertAlarmDelivery,
-		arg.NoticeID,
-		arg.ChannelID,
-		arg.Recipient,
-		arg.NextAt,
-		arg.CreatedAt,
-	)
-	return err
-}
-
 const insertAlarmEventOnce = `-- name: InsertAlarmEventOnce :execrows
 
 INSERT IGNORE INTO punctual_alarm_event (job_id, job_group, log_id, cause, planned_at, raised_at, detail, once_key)
@@ -507,8 +484,8 @@ type InsertAlarmEventOnceParams struct {
 	OnceKey   Text
 }
 
-// What touches the punctual_alarm_ tables; see scheduler/alarm/doc.go for how they work together. New events are inserted
-// by the builder in db/alarms.go.
+// What touches the punctual_alarm_ tables; see scheduler/alarm/doc.go for how they work together. New events
+// and deliveries are inserted by the builders in db/alarms.go.
 // An event that every admin notices by itself; the key lets the first of them write it.
 func (q *Queries) InsertAlarmEventOnce(ctx context.Context, db DBTX, arg InsertAlarmEventOnceParams) (int64, error) {
 	result, err := db.ExecContext(ctx, insertAlarmEventOnce,

@@ -106,9 +106,8 @@ type Querier interface {
 	// After a channel was repaired its waiting messages go at once.
 	HurryAlarmDeliveries(ctx context.Context, db DBTX, arg HurryAlarmDeliveriesParams) error
 	InsertAlarmChannel(ctx context.Context, db DBTX, arg InsertAlarmChannelParams) (int64, error)
-	InsertAlarmDelivery(ctx context.Context, db DBTX, arg InsertAlarmDeliveryParams) error
-	// What touches the punctual_alarm_ tables; see scheduler/alarm/doc.go for how they work together. New events are inserted
-	// by the builder in db/alarms.go.
+	// What touches the punctual_alarm_ tables; see scheduler/alarm/doc.go for how they work together. New events
+	// and deliveries are inserted by the builders in db/alarms.go.
 	// An event that every admin notices by itself; the key lets the first of them write it.
 	InsertAlarmEventOnce(ctx context.Context, db DBTX, arg InsertAlarmEventOnceParams) (int64, error)
 	InsertAlarmNotice(ctx context.Context, db DBTX, arg InsertAlarmNoticeParams) (int64, error)

@@ -1,5 +1,5 @@
--- What touches the punctual_alarm_ tables; see scheduler/alarm/doc.go for how they work together. New events are inserted
--- by the builder in db/alarms.go.
+-- What touches the punctual_alarm_ tables; see scheduler/alarm/doc.go for how they work together. New events
+-- and deliveries are inserted by the builders in db/alarms.go.
 
 -- name: InsertAlarmEventOnce :execrows
 -- An event that every admin notices by itself; the key lets the first of them write it.
@@ -151,9 +151,6 @@ DELETE FROM punctual_alarm_route WHERE scope = ? AND scope_id = ?;
 -- name: ListAlarmJobs :many
 -- What a message says of a job, and whom the job itself wants told.
 SELECT id, job_group, job_desc, author, alarm_email FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
-
--- name: InsertAlarmDelivery :exec
-INSERT INTO punctual_alarm_delivery (notice_id, channel_id, recipient, next_at, created_at) VALUES (?, ?, ?, ?, ?);
 
 -- name: ListDueAlarmDeliveries :many
 -- Waiting ones that are due, and ones whose sender died; without the channels that are at work or resting, so that their

@@ -246,13 +246,12 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 		a.metrics.deliveries.WithLabelValues(kind, "failed").Inc()
 		a.failed(ctx, c.row.ID, reason, now)
 	}
-	settled := make(map[int64]struct{})
-	for _, d := range held {
-		if _, twice := settled[d.NoticeID]; !twice {
-			settled[d.NoticeID] = struct{}{}
-			err = errors.Join(err, a.settleNotice(ctx, d.NoticeID))
-		}
+	notices := make([]int64, len(held))
+	for i, d := range held {
+		notices[i] = d.NoticeID
 	}
+	slices.Sort(notices)
+	err = errors.Join(err, a.settle(ctx, slices.Compact(notices)))
 	return sendErr == nil || hopeless, errors.Join(err, sendErr)
 }
 

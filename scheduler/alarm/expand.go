@@ -12,8 +12,9 @@ import (
 	"github.com/punctual-job/punctual/scheduler"
 )
 
-// expandPage is how many notices are read at a time; each has a transaction of its own.
-const expandPage = 100
+// expandPage is how many notices one transaction hands on: each commit costs the disk a wait, and a longer transaction would
+// keep the engine from the one writer of the embedded database.
+const expandPage = 50
 
 // target is somebody to tell.
 type target struct {
@@ -33,16 +34,20 @@ func (a *Alarmer) expand(ctx context.Context, now time.Time) (int, error) {
 		if err != nil {
 			return total, err
 		}
-		for i := range notices {
-			targets := book.targets(&notices[i])
-			err := a.expandOne(ctx, &notices[i], targets, now)
-			if errors.Is(err, errRaced) {
-				continue
+		switch err := a.expandPage(ctx, notices, book, now); {
+		case err == nil:
+			total += len(notices)
+		case !errors.Is(err, errRaced):
+			return total, err
+		default: // one of them is another admin's
+			for i := range notices {
+				err := a.expandPage(ctx, notices[i:i+1], book, now)
+				if err == nil {
+					total++
+				} else if !errors.Is(err, errRaced) {
+					return total, err
+				}
 			}
-			if err != nil {
-				return total, err
-			}
-			total++
 		}
 		if len(notices) < expandPage {
 			break
@@ -51,45 +56,59 @@ func (a *Alarmer) expand(ctx context.Context, now time.Time) (int, error) {
 	return total, nil
 }
 
-// expandOne makes the deliveries of one notice, and opens the next window of its job and cause.
-func (a *Alarmer) expandOne(ctx context.Context, n *db.AlarmNotice, targets []target, now time.Time) error {
+// expandPage makes the deliveries of notices, and opens the next windows of their jobs and causes.
+func (a *Alarmer) expandPage(ctx context.Context, notices []db.AlarmNotice, book *book, now time.Time) error {
+	jobs := make([]int64, len(notices))
+	for i := range notices {
+		jobs[i] = notices[i].JobID
+	}
+	var nobody []int64
 	err := a.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		affected, err := a.queries.TakeAlarmNotice(ctx, tx, db.TakeAlarmNoticeParams{ID: n.ID, Revision: n.Revision, State: noticeHanded})
+		nobody = nobody[:0]
+		rows, err := a.queries.ListAlarmStates(ctx, tx, jobs)
 		if err != nil {
 			return err
 		}
-		if affected != 1 {
-			return errRaced
+		states := make(map[int64][]*db.AlarmState, len(rows))
+		for i := range rows {
+			states[rows[i].JobID] = append(states[rows[i].JobID], &rows[i])
 		}
-		states, err := a.queries.ListAlarmStates(ctx, tx, []int64{n.JobID})
-		if err != nil {
-			return err
-		}
-		for i := range states {
-			s := &states[i]
-			if s.NoticeID == n.ID {
-				s.NoticeID, s.WindowUntil = 0, now.Add(a.cfg.Window).UnixMilli()
-				if err := a.writeState(ctx, tx, s); err != nil {
-					return err
-				}
-			}
-			if s.OpenedAt > 0 && n.FollowUp == 1 && n.Cause == string(scheduler.AlarmRecovered) {
-				targets = nil // it has failed again, so "it works again" is not true any more
-			}
-		}
-		for _, t := range targets {
-			if err := a.queries.InsertAlarmDelivery(ctx, tx, db.InsertAlarmDeliveryParams{
-				NoticeID: n.ID, ChannelID: t.channelID, Recipient: t.recipient, NextAt: now.UnixMilli(), CreatedAt: now.UnixMilli(),
-			}); err != nil {
+		var deliveries []db.NewAlarmDelivery
+		for i := range notices {
+			n := &notices[i]
+			affected, err := a.queries.TakeAlarmNotice(ctx, tx, db.TakeAlarmNoticeParams{ID: n.ID, Revision: n.Revision, State: noticeHanded})
+			if err != nil {
 				return err
 			}
+			if affected != 1 {
+				return errRaced
+			}
+			targets := book.targets(n)
+			for _, s := range states[n.JobID] {
+				if s.NoticeID == n.ID {
+					s.NoticeID, s.WindowUntil = 0, now.Add(a.cfg.Window).UnixMilli()
+					if err := a.writeState(ctx, tx, s); err != nil {
+						return err
+					}
+					s.Revision++
+				}
+				if s.OpenedAt > 0 && n.FollowUp == 1 && n.Cause == string(scheduler.AlarmRecovered) {
+					targets = nil // it has failed again, so "it works again" is not true any more
+				}
+			}
+			if len(targets) == 0 {
+				nobody = append(nobody, n.ID)
+			}
+			for _, t := range targets {
+				deliveries = append(deliveries, db.NewAlarmDelivery{NoticeID: n.ID, ChannelID: t.channelID, Recipient: t.recipient, At: now.UnixMilli()})
+			}
 		}
-		return nil
+		return db.InsertAlarmDeliveries(ctx, tx, deliveries)
 	})
-	if err == nil && len(targets) == 0 {
-		err = a.settleNotice(ctx, n.ID)
+	if err != nil {
+		return err
 	}
-	return err
+	return a.settle(ctx, nobody)
 }
 
 // States of a notice.
@@ -108,10 +127,27 @@ const (
 	runFailed = 3
 )
 
+// settle is settleNotice for many.
+func (a *Alarmer) settle(ctx context.Context, ids []int64) error {
+	for part := range slices.Chunk(ids, expandPage) {
+		if err := a.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+			for _, id := range part {
+				if err := a.settleNotice(ctx, tx, id); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // settleNotice writes what became of a notice into the runs it is about, once no delivery of it is left to make. Everything
 // in it may be repeated.
-func (a *Alarmer) settleNotice(ctx context.Context, id int64) error {
-	counts, err := a.queries.CountAlarmDeliveriesOfNotice(ctx, a.cfg.Pool, id)
+func (a *Alarmer) settleNotice(ctx context.Context, tx db.DBTX, id int64) error {
+	counts, err := a.queries.CountAlarmDeliveriesOfNotice(ctx, tx, id)
 	if err != nil {
 		return err
 	}
@@ -127,7 +163,7 @@ func (a *Alarmer) settleNotice(ctx context.Context, id int64) error {
 		}
 	}
 	for after := int64(0); ; {
-		runs, err := a.queries.ListRunsOfAlarmNotice(ctx, a.cfg.Pool, db.ListRunsOfAlarmNoticeParams{NoticeID: id, AfterID: after, Limit: db.MaxBatch})
+		runs, err := a.queries.ListRunsOfAlarmNotice(ctx, tx, db.ListRunsOfAlarmNoticeParams{NoticeID: id, AfterID: after, Limit: db.MaxBatch})
 		if err != nil {
 			return err
 		}
@@ -136,7 +172,7 @@ func (a *Alarmer) settleNotice(ctx context.Context, id int64) error {
 			for i, r := range runs {
 				ids[i] = r.LogID
 			}
-			if _, err := a.queries.SetRunAlarmStatus(ctx, a.cfg.Pool, db.SetRunAlarmStatusParams{AlarmStatus: status, Ids: ids}); err != nil {
+			if _, err := a.queries.SetRunAlarmStatus(ctx, tx, db.SetRunAlarmStatusParams{AlarmStatus: status, Ids: ids}); err != nil {
 				return err
 			}
 			after = runs[len(runs)-1].ID
@@ -145,7 +181,7 @@ func (a *Alarmer) settleNotice(ctx context.Context, id int64) error {
 			break
 		}
 	}
-	_, err = a.queries.SettleAlarmNotice(ctx, a.cfg.Pool, id)
+	_, err = a.queries.SettleAlarmNotice(ctx, tx, id)
 	return err
 }
 
@@ -159,15 +195,13 @@ func (a *Alarmer) settleLeftovers(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		for _, id := range ids {
-			if err := a.settleNotice(ctx, id); err != nil {
-				return err
-			}
-			after = id
+		if err := a.settle(ctx, ids); err != nil {
+			return err
 		}
 		if len(ids) < page {
 			return nil
 		}
+		after = ids[len(ids)-1]
 	}
 }
 

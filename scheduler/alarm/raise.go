@@ -25,6 +25,8 @@ const (
 
 // memory answers [Alarmer.Wanted] without the database.
 type memory struct {
+	reading sync.Mutex // held while the tables are read, so that an older view does not replace a newer one
+
 	mu        sync.RWMutex
 	listening bool                // an enabled channel exists
 	misfires  bool                // a route asks for skipped fires
@@ -103,6 +105,8 @@ func (a *Alarmer) remember(ctx context.Context, now time.Time) error {
 }
 
 func (a *Alarmer) reload(ctx context.Context) error {
+	a.memory.reading.Lock()
+	defer a.memory.reading.Unlock()
 	channels, err := a.queries.ListAlarmChannels(ctx, a.cfg.Pool)
 	if err != nil {
 		return err
