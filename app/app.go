@@ -197,10 +197,14 @@ func (a *App) Start(ctx context.Context) (err error) {
 		return err
 	}
 	if err := a.engine.Start(ctx); err != nil {
-		return errors.Join(fmt.Errorf("start engine: %w", err), stopSample(ctx, sample))
+		a.stopSample(ctx, sample)
+		return fmt.Errorf("start engine: %w", err)
 	}
 	a.onStop("drain engine", a.engine.Stop)
-	a.onStop("drain sample executor", func(ctx context.Context) error { return stopSample(ctx, sample) })
+	a.onStop("drain sample executor", func(ctx context.Context) error {
+		a.stopSample(ctx, sample)
+		return nil
+	})
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	a.loops.Go(func() { a.alarmer.Run(loop) })
 	a.loops.Go(func() { a.cleanSessions(loop) })
