@@ -139,6 +139,12 @@ func TestTheFirstStartMakesItsSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if about := first.Welcome(); about.FirstUser != "" {
+			t.Errorf("before it is sure of its port: %+v", about)
+		}
+		if err := first.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		about, token := first.Welcome(), first.Token()
 		if about.FirstUser != "admin" || len(about.FirstPassword) < 20 || len(token) < 20 {
 			t.Errorf("first start: %+v, token of %d characters", about, len(token))
@@ -146,6 +152,7 @@ func TestTheFirstStartMakesItsSecrets(t *testing.T) {
 		if err := first.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		o.Listener = testOptions(t).Listener // the first has closed its own
 		second := start(t, o)
 		if again := second.Welcome(); again.FirstUser != "" || again.FirstPassword != "" || second.Token() != token {
 			t.Errorf("second start: %+v, the same token: %v", again, second.Token() == token)
@@ -180,6 +187,10 @@ func TestTwoAdminsStartTogether(t *testing.T) {
 				t.Error(err)
 				return
 			}
+			if err := a.Start(t.Context()); err != nil {
+				t.Error(err)
+				return
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			if p := a.Welcome().FirstPassword; p != "" {
@@ -209,9 +220,13 @@ func TestResetPassword(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if err := a.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		if err := a.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		o.Listener = testOptions(t).Listener // the first has closed its own
 		if _, err := ResetPassword(t.Context(), o, "nobody", ""); err == nil || !strings.Contains(err.Error(), "nobody") {
 			t.Errorf("a user that does not exist: %v", err)
 		}
