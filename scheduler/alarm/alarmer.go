@@ -53,6 +53,7 @@ type Config struct {
 	Backoff     []time.Duration // pauses between the tries of a message; 1 m, 5 m, 20 m, 1 h, 3 h, 6 h. One more try than pauses.
 	Rest        time.Duration   // a channel that failed is left alone so long; 15 s
 	SendTimeout time.Duration   // one message; 20 s
+	Grace       time.Duration   // a message that is being sent may go on so long when Run ends; 3 s
 	Lease       time.Duration   // a message that is being sent is another's after this; 2 min
 	Tick        time.Duration   // how often the tables are looked at without a reason; 1 s
 	WatchEvery  time.Duration   // how often slow runs and silent jobs are looked for; 15 s
@@ -73,6 +74,7 @@ func (c Config) withDefaults() Config {
 	c.Window = cmp.Or(c.Window, 5*time.Minute)
 	c.Rest = cmp.Or(c.Rest, 15*time.Second)
 	c.SendTimeout = cmp.Or(c.SendTimeout, 20*time.Second)
+	c.Grace = cmp.Or(c.Grace, 3*time.Second)
 	c.Lease = cmp.Or(c.Lease, 2*time.Minute)
 	c.Tick = cmp.Or(c.Tick, time.Second)
 	c.WatchEvery = cmp.Or(c.WatchEvery, 15*time.Second)

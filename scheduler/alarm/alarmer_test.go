@@ -335,6 +335,35 @@ func TestARefusedRecipientKeepsNobodyElseFromHearing(t *testing.T) {
 	}
 }
 
+func TestARecipientIsGivenUpOnlyWhenThereIsNone(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		code    int
+		status  smtp.EnhancedCode
+		givenUp bool
+	}{
+		{"no such mailbox", 550, smtp.EnhancedCode{5, 1, 1}, true},
+		{"a mailbox that is closed", 550, smtp.EnhancedCode{5, 2, 1}, true},
+		{"a refusal without a reason", 550, smtp.NoEnhancedCode, true},
+		{"no relaying", 554, smtp.EnhancedCode{5, 7, 1}, false},
+		{"no relaying, as others say it", 550, smtp.EnhancedCode{5, 7, 1}, false},
+		{"a login that is missing", 530, smtp.EnhancedCode{5, 7, 0}, false},
+		{"a grey list", 450, smtp.EnhancedCode{4, 2, 0}, false},
+	}
+	for _, test := range tests {
+		b := setup(t, dbtest.New(t, db.SQLite), nil)
+		s := newMailServer(t, mailServerOptions{})
+		s.onRcpt(func(string) error { return &smtp.SMTPError{Code: test.code, EnhancedCode: test.status, Message: "no"} })
+		b.addChannel(b.mailChannel(s, "a@example.com"))
+		b.raise(b.job, scheduler.AlarmFailed, "boom")
+		b.work()
+		if got := b.deliveries()[0].State == GivenUp; got != test.givenUp {
+			t.Errorf("%s: given up %v, want %v", test.name, got, test.givenUp)
+		}
+	}
+}
+
 func TestACrashBetweenFailureAndMailLosesNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

@@ -17,8 +17,6 @@ const (
 	// mergeAbove is how many messages may wait for one recipient before they become one: nobody reads the eleventh of ten
 	// mails, and providers of chat tools refuse them.
 	mergeAbove = 5
-	// stopGrace is how long a message that is being sent may go on when the process stops.
-	stopGrace = 3 * time.Second
 	// maxError is how much of an error is kept.
 	maxError = 400
 )
@@ -191,7 +189,7 @@ func (a *Alarmer) sendBatch(ctx context.Context, c *channel, ids []int64) (again
 func (a *Alarmer) sendWithin(ctx context.Context, c *channel, m *message) error {
 	send, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.cfg.SendTimeout)
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopGrace, cancel) })()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(a.cfg.Grace, cancel) })()
 	return a.send(send, c, m)
 }
 

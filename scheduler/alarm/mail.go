@@ -54,13 +54,23 @@ func (a *Alarmer) sendMail(ctx context.Context, s *Settings, m *message) error {
 		_ = smtp.Quit()
 		return nil
 	}
-	if sendErr := new(mail.SendError); errors.As(err, &sendErr) && sendErr.Reason == mail.ErrSMTPRcptTo && !sendErr.IsTemp() {
+	if sendErr, ok := errors.AsType[*mail.SendError](err); ok && noSuchMailbox(sendErr) {
 		return permanent{fmt.Errorf("the mail server refuses the recipient: %w", err)}
 	}
 	if err != nil {
 		return fmt.Errorf("send mail: %w", timeoutOf(ctx, err))
 	}
 	return errors.New("send mail: the server did not confirm it")
+}
+
+// noSuchMailbox reports whether a server will never take mail for the recipient. Refusals for reasons of policy (5.7) are
+// mostly a login or a relay rule that somebody will mend.
+func noSuchMailbox(e *mail.SendError) bool {
+	if e.Reason != mail.ErrSMTPRcptTo || e.ErrorCode() < 550 || e.ErrorCode() > 553 {
+		return false
+	}
+	status := e.EnhancedStatusCode()
+	return status == "" || strings.HasPrefix(status, "5.1.") || strings.HasPrefix(status, "5.2.")
 }
 
 // timeoutOf says that it took too long, where the error only says what broke off.

@@ -112,11 +112,21 @@ func TestAMailServerThatHangsIsLeftInTime(t *testing.T) {
 
 func TestStoppingEndsAMessageThatHangs(t *testing.T) {
 	t.Parallel()
-	b := setup(t, dbtest.New(t, db.SQLite), nil)
+	b := setup(t, dbtest.New(t, db.SQLite), func(c *Config) { c.Grace = time.Millisecond })
+	s := newMailServer(t, mailServerOptions{})
+	arrived, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	s.onRcpt(func(string) error { close(arrived); <-release; return nil })
+	b.addChannel(b.mailChannel(s, "a@example.com"))
+	b.raise(b.job, "failed", "boom")
 	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); b.a.Run(ctx) }()
+	<-arrived
 	cancel()
-	if _, err := b.a.runOnce(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		t.Error(err)
+	<-done
+	if d := b.deliveries()[0]; d.State != Waiting || d.Tries != 1 || !strings.HasPrefix(d.Error, "send mail: context canceled") {
+		t.Errorf("delivery: %+v", d)
 	}
 }
 

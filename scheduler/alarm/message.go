@@ -116,17 +116,25 @@ func (m *message) title() string {
 		return t("alarm.title.many", "App", app, "N", len(m.items))
 	}
 	it := &m.items[0]
-	if it.notice.EventCount > 1 && it.notice.Cause != string(scheduler.AlarmRecovered) {
+	if it.weight() > 1 {
 		return t("alarm.title.more", "App", app, "Cause", m.cause(it), "Job", it.job, "N", it.notice.EventCount)
 	}
 	return t("alarm.title.one", "App", app, "Cause", m.cause(it), "Job", it.job)
 }
 
-// events is how many events the message stands for.
+// weight is how many occurrences an alarm stands for; the count of a recovery is that of the failures before it.
+func (it *item) weight() int64 {
+	if it.notice.Cause == string(scheduler.AlarmRecovered) {
+		return 1
+	}
+	return max(1, it.notice.EventCount)
+}
+
+// events is how many occurrences the message stands for.
 func (m *message) events() int64 {
 	n := int64(0)
 	for i := range m.items {
-		n += max(1, m.items[i].notice.EventCount)
+		n += m.items[i].weight()
 	}
 	return n
 }
@@ -168,7 +176,7 @@ func (m *message) time(ms int64) string {
 // summary is one alarm in one line, for merged messages.
 func (m *message) summary(it *item) string {
 	s := m.cause(it) + ": " + it.job
-	if it.notice.EventCount > 1 && it.notice.Cause != string(scheduler.AlarmRecovered) {
+	if it.weight() > 1 {
 		s += " ×" + strconv.FormatInt(it.notice.EventCount, 10)
 	}
 	return s + " (" + m.time(it.notice.LastAt) + ")"
@@ -181,11 +189,7 @@ func (m *message) counts() []fact {
 		n := int64(0)
 		for i := range m.items {
 			if it := &m.items[i]; it.notice.Cause == string(cause) {
-				if cause == scheduler.AlarmRecovered {
-					n++ // its count is that of the failures before
-				} else {
-					n += max(1, it.notice.EventCount)
-				}
+				n += it.weight()
 			}
 		}
 		if n > 0 {

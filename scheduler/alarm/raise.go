@@ -57,7 +57,7 @@ func (a *Alarmer) Raise(ctx context.Context, tx db.DBTX, events []scheduler.Alar
 	for i, e := range events {
 		rows[i] = db.NewAlarmEvent{
 			JobID: e.JobID, JobGroup: e.GroupID, LogID: e.LogID, Cause: string(e.Cause), PlannedAt: e.Planned,
-			RaisedAt: e.At.UnixMilli(), Detail: clip(e.Detail, maxDetail),
+			RaisedAt: e.At.UnixMilli(), Detail: bothEnds(e.Detail),
 		}
 		a.metrics.events.WithLabelValues(string(e.Cause)).Inc()
 	}
@@ -153,4 +153,19 @@ func clip(s string, limit int) string {
 		cut--
 	}
 	return s[:cut] + mark
+}
+
+// bothEnds keeps the beginning and the end of a long text: an exception says at its beginning what happened, a protocol of
+// tries at its end.
+func bothEnds(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= maxDetail {
+		return s
+	}
+	const tail = maxDetail / 3
+	cut := len(s) - tail
+	for cut < len(s) && !utf8.RuneStart(s[cut]) {
+		cut++
+	}
+	return clip(s[:cut], maxDetail-tail-1) + "\n" + s[cut:]
 }

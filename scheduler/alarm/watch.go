@@ -193,7 +193,7 @@ func (a *Alarmer) watchOpen(ctx context.Context, now time.Time) error {
 func (a *Alarmer) once(ctx context.Context, key string, e scheduler.AlarmEvent) error {
 	n, err := a.queries.InsertAlarmEventOnce(ctx, a.cfg.Pool, db.InsertAlarmEventOnceParams{
 		JobID: e.JobID, JobGroup: e.GroupID, LogID: e.LogID, Cause: string(e.Cause), PlannedAt: e.Planned, RaisedAt: e.At.UnixMilli(),
-		Detail: clip(e.Detail, maxDetail), OnceKey: db.Text(key),
+		Detail: bothEnds(e.Detail), OnceKey: db.Text(key),
 	})
 	if n > 0 {
 		a.metrics.events.WithLabelValues(string(e.Cause)).Inc()

@@ -1,0 +1,103 @@
+package alarm
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// sample is a message made by hand: notices of the given causes, an hour apart.
+func sample(lang string, causes ...string) *message {
+	m := &message{id: "7", lang: lang, recipient: "a@example.com", words: catalogue(lang), zone: dbtest.Zone}
+	for i, cause := range causes {
+		at := noon.UnixMilli() + int64(i)*3_600_000
+		it := item{job: "夜间对账 <nightly>", group: "Orders (orders)", link: link(12, 4711+int64(i)), notice: db.AlarmNotice{
+			ID: int64(i), JobID: 12, JobGroup: 1, Cause: cause, EventCount: 1, LogID: 4711 + int64(i), FirstAt: at, LastAt: at,
+			Detail: "java.lang.IllegalStateException: <b>no</b> connection\n\tat com.example.Orders.run(Orders.java:42)",
+		}}
+		switch cause {
+		case "timeout":
+			it.notice.EventCount, it.notice.FollowUp, it.notice.LastAt = 23, 1, at+290_000
+		case "recovered":
+			it.notice.EventCount, it.notice.Detail = 24, ""
+		case "silent":
+			it.notice.LogID, it.link = 0, ""
+		}
+		m.items = append(m.items, it)
+	}
+	return m
+}
+
+func TestMailsLookAsTheyDid(t *testing.T) {
+	t.Parallel()
+	all := []string{"failed", "timeout", "lost", "dispatch", "misfire", "slow", "silent", "recovered"}
+	tests := map[string]*message{
+		"failed.en": sample("en", "failed"), "failed.zh-CN": sample("zh-CN", "failed"),
+		"timeout.en": sample("en", "timeout"), "timeout.zh-CN": sample("zh-CN", "timeout"),
+		"recovered.en": sample("en", "recovered"), "recovered.zh-CN": sample("zh-CN", "recovered"),
+		"many.en": sample("en", all...), "many.zh-CN": sample("zh-CN", all...),
+		"quiet.en": sample("en", all...), "quiet.zh-CN": sample("zh-CN", all...),
+		"test.en": sample("en"), "test.zh-CN": sample("zh-CN"),
+	}
+	for name, m := range tests {
+		m.counted, m.test = strings.HasPrefix(name, "quiet"), strings.HasPrefix(name, "test")
+		html, err := m.html()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ending, got := range map[string]string{".txt": m.title() + "\n\n" + m.plain(maxMailText) + "\n", ".html": html} {
+			if strings.Contains(got, "<no value>") || strings.Contains(got, "!alarm.") || strings.Contains(got, "!mail.") {
+				t.Errorf("%s%s: a text is missing:\n%s", name, ending, got)
+			}
+			file := filepath.Join("testdata", name+ending)
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("%s%s (-want +got):\n%s", name, ending, diff)
+			}
+		}
+	}
+}
+
+func TestPlainKeepsTheLinkWhenItMustBeShort(t *testing.T) {
+	t.Parallel()
+	m := sample("zh-CN", "failed")
+	m.items[0].notice.Detail = strings.Repeat("很长的输出 ", 500)
+	for _, limit := range []int{500, 1000, maxWeCom, 20_000} {
+		got := m.plain(limit)
+		if len(got) > limit || !strings.HasSuffix(got, "https://punctual.test/runs/4711") {
+			t.Errorf("limit %d: %d bytes, ends with %q", limit, len(got), got[len(got)-60:])
+		}
+	}
+}
+
+func TestLongTextsKeepBothEnds(t *testing.T) {
+	t.Parallel()
+	for _, middle := range []string{strings.Repeat("x", 5000), strings.Repeat("很", 5000), strings.Repeat("\xff", 5000)} {
+		got := bothEnds("first line\n" + middle + "\nlast line")
+		if len(got) > maxDetail || !utf8.ValidString(got) || !strings.HasPrefix(got, "first line\n") || !strings.HasSuffix(got, "\nlast line") {
+			t.Errorf("%d bytes: %.40q … %q", len(got), got, got[len(got)-20:])
+		}
+	}
+	if got := bothEnds("short"); got != "short" {
+		t.Errorf("got %q", got)
+	}
+}
