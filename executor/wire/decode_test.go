@@ -188,6 +188,15 @@ func TestARefusalInTheFormOfACallback(t *testing.T) {
 	}
 }
 
+func TestAnExecutorOfAnOldEraIsNamed(t *testing.T) {
+	t.Parallel()
+	// How an answer of eras R0 to R2 begins: the definition of a class.
+	_, err := DecodeAnswer([]byte("C0.com.xxl.rpc.remoting.net.params.XxlRpcResponse\x93\trequestId\x08errorMsg\x06result`"))
+	if err == nil || !strings.Contains(err.Error(), "2.1.2 or older") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestAnswersThatMeanSomething(t *testing.T) {
 	t.Parallel()
 	for _, answers := range loadCaptures(t).ExecutorAnswers {
