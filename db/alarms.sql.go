@@ -270,6 +270,18 @@ func (q *Queries) DeleteIdleAlarmStates(ctx context.Context, db DBTX, windowUnti
 	return result.RowsAffected()
 }
 
+const deleteOrphanedAlarmStates = `-- name: DeleteOrphanedAlarmStates :execrows
+DELETE FROM punctual_alarm_state WHERE job_id NOT IN (SELECT i.id FROM xxl_job_info AS i)
+`
+
+func (q *Queries) DeleteOrphanedAlarmStates(ctx context.Context, db DBTX) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteOrphanedAlarmStates)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const endAlarmDeliveries = `-- name: EndAlarmDeliveries :execrows
 UPDATE punctual_alarm_delivery
 SET state = ?, tries = ?, next_at = ?, error = ?, holder = '',

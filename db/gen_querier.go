@@ -64,6 +64,7 @@ type Querier interface {
 	DeleteJob(ctx context.Context, db DBTX, id int64) (int64, error)
 	// Forgets a gone node once nothing of it can be left.
 	DeleteNode(ctx context.Context, db DBTX, id int64) (int64, error)
+	DeleteOrphanedAlarmStates(ctx context.Context, db DBTX) (int64, error)
 	DeleteRegistry(ctx context.Context, db DBTX, arg DeleteRegistryParams) (int64, error)
 	// Forgets addresses that have not beaten for a long time.
 	DeleteRegistryBefore(ctx context.Context, db DBTX, updateTime sql.NullTime) (int64, error)

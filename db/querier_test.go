@@ -45,6 +45,7 @@ var seedValues = map[string][seedRows]any{
 	"punctual_alarm_channel.for_jobs": {0, 1, 0, 0, 0},
 	"punctual_alarm_state.opened_at":  {1, 0, 3, 4, 5},
 	"punctual_alarm_state.notice_id":  {1, 0, 3, 4, 5},
+	"punctual_alarm_state.job_id":     {1, 2, 3, 4, 77}, // the last of a job that is gone
 }
 
 // argValues are the arguments that are not those of the first seeded row, by the name of a parameter or of a method and its

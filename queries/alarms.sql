@@ -53,6 +53,9 @@ WHERE job_id = sqlc.arg(job_id) AND cause = sqlc.arg(cause) AND revision = sqlc.
 -- Closed, and nothing gathered: the row says nothing any more.
 DELETE FROM punctual_alarm_state WHERE opened_at = 0 AND notice_id = 0 AND window_until < ?;
 
+-- name: DeleteOrphanedAlarmStates :execrows
+DELETE FROM punctual_alarm_state WHERE job_id NOT IN (SELECT i.id FROM xxl_job_info AS i);
+
 -- name: DeleteAlarmStatesOfJob :exec
 DELETE FROM punctual_alarm_state WHERE job_id = ?;
 

@@ -217,6 +217,9 @@ func (a *Alarmer) clean(ctx context.Context, now time.Time) error {
 			}
 		}
 	}
+	if _, err := a.queries.DeleteOrphanedAlarmStates(ctx, a.cfg.Pool); err != nil {
+		return err
+	}
 	_, err := a.queries.DeleteIdleAlarmStates(ctx, a.cfg.Pool, now.UnixMilli())
 	return err
 }

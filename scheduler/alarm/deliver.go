@@ -21,11 +21,13 @@ const (
 	maxError = 400
 )
 
-// permanent marks an error that another try cannot mend, such as a mailbox that does not exist. It concerns one recipient,
-// so the channel does not rest for it.
-type permanent struct{ error }
+// refusal is an error that concerns one recipient, such as a mailbox that is full. The channel does not rest for it.
+type refusal struct {
+	error
+	final bool // another try cannot mend it: the mailbox does not exist
+}
 
-func (p permanent) Unwrap() error { return p.error }
+func (r refusal) Unwrap() error { return r.error }
 
 // deliver starts the sending of due messages, one goroutine for each channel, and returns for how many channels. Channels
 // that are at work or resting are left out, so one that hangs delays nobody else.
@@ -212,14 +214,14 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 	if sendErr != nil {
 		reason = clip(scrub(sendErr.Error(), c.settings.secrets()), maxError)
 	}
-	_, hopeless := errors.AsType[permanent](sendErr)
+	refused, personal := errors.AsType[refusal](sendErr)
 	err = a.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		for tries, ids := range byTries {
 			end := db.EndAlarmDeliveriesParams{Tries: tries + 1, Ids: ids, Holder: holder, Error: reason}
 			switch {
 			case sendErr == nil:
 				end.State, end.DoneAt = deliverySent, now.UnixMilli()
-			case hopeless || tries >= int64(len(a.cfg.Backoff)):
+			case refused.final || tries >= int64(len(a.cfg.Backoff)):
 				end.State, end.DoneAt = deliveryGone, now.UnixMilli()
 			default:
 				end.State, end.NextAt = deliveryWaits, now.Add(a.cfg.Backoff[tries]).UnixMilli()
@@ -237,8 +239,8 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 			a.metrics.delay.Observe(now.Sub(time.UnixMilli(m.items[0].notice.FirstAt)).Seconds())
 		}
 		err = errors.Join(err, a.queries.NoteAlarmChannelOK(ctx, a.cfg.Pool, db.NoteAlarmChannelOKParams{ID: c.row.ID, AtMs: now.UnixMilli()}))
-	case hopeless:
-		a.metrics.deliveries.WithLabelValues(kind, "given up").Inc()
+	case personal:
+		a.metrics.deliveries.WithLabelValues(kind, "refused").Inc()
 		a.noteError(ctx, c.row.ID, reason, now)
 	default:
 		a.metrics.deliveries.WithLabelValues(kind, "failed").Inc()
@@ -250,7 +252,7 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 	}
 	slices.Sort(notices)
 	err = errors.Join(err, a.settle(ctx, slices.Compact(notices)))
-	return sendErr == nil || hopeless, errors.Join(err, sendErr)
+	return sendErr == nil || personal, errors.Join(err, sendErr)
 }
 
 // failed lets a channel rest and makes its trouble visible.

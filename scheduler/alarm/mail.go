@@ -21,7 +21,7 @@ const maxMailText = 50_000
 func (a *Alarmer) sendMail(ctx context.Context, s *Settings, m *message) error {
 	msg, err := mailOf(s, m, a.cfg.Now())
 	if err != nil {
-		return permanent{err}
+		return refusal{err, true}
 	}
 	// The library's own dialling leaves the connection open when the server refuses what follows, and looks at the context
 	// only until it is made. So the connection is kept here.
@@ -54,8 +54,8 @@ func (a *Alarmer) sendMail(ctx context.Context, s *Settings, m *message) error {
 		_ = smtp.Quit()
 		return nil
 	}
-	if sendErr, ok := errors.AsType[*mail.SendError](err); ok && noSuchMailbox(sendErr) {
-		return permanent{fmt.Errorf("the mail server refuses the recipient: %w", err)}
+	if sendErr, ok := errors.AsType[*mail.SendError](err); ok && sendErr.Reason == mail.ErrSMTPRcptTo && sendErr.ErrorCode() >= 400 {
+		return refusal{fmt.Errorf("the mail server refuses the recipient: %w", err), noSuchMailbox(sendErr)}
 	}
 	if err != nil {
 		return fmt.Errorf("send mail: %w", timeoutOf(ctx, err))
@@ -66,10 +66,10 @@ func (a *Alarmer) sendMail(ctx context.Context, s *Settings, m *message) error {
 // noSuchMailbox reports whether a server will never take mail for the recipient. Refusals for reasons of policy (5.7) are
 // mostly a login or a relay rule that somebody will mend.
 func noSuchMailbox(e *mail.SendError) bool {
-	if e.Reason != mail.ErrSMTPRcptTo || e.ErrorCode() < 550 || e.ErrorCode() > 553 {
+	status := e.EnhancedStatusCode()
+	if e.ErrorCode() < 550 || e.ErrorCode() > 553 {
 		return false
 	}
-	status := e.EnhancedStatusCode()
 	return status == "" || strings.HasPrefix(status, "5.1.") || strings.HasPrefix(status, "5.2.")
 }
 

@@ -15,7 +15,7 @@ func newMetrics() *metrics {
 			Name: "punctual_alarm_events_total", Help: "Events that may interest somebody, by cause.",
 		}, []string{"cause"}),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "punctual_alarm_deliveries_total", Help: "Tries to send an alarm, by kind of channel and outcome (sent, failed, given up).",
+			Name: "punctual_alarm_deliveries_total", Help: "Tries to send an alarm, by kind of channel and outcome (sent, failed, refused).",
 		}, []string{"kind", "outcome"}),
 		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "punctual_alarm_delay_seconds", Help: "From the first event of a message that is told at once to its sending.",

@@ -127,10 +127,12 @@ func TestOldAlarmsAreForgotten(t *testing.T) {
 		recent := b.addJob("recent", "")
 		b.raise(recent, "failed", "boom")
 		b.work()
+		b.raise(4711, "failed", "of a job that was deleted")
+		b.work()
 		if err := b.a.clean(t.Context(), b.clock.now()); err != nil {
 			t.Fatal(err)
 		}
-		for table, want := range map[string]int{"event": 1, "notice": 1, "delivery": 1, "state": 1} {
+		for table, want := range map[string]int{"event": 2, "notice": 2, "delivery": 2, "state": 1} {
 			var n int
 			if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_alarm_"+table).Scan(&n); err != nil || n != want {
 				t.Errorf("%s: %d rows, %v, want %d", table, n, err, want)
