@@ -37,7 +37,7 @@
 //   - P4 no global lock: a claim touches only its own jobs' rows.
 //   - P5 cost follows the work: the claim reads by the index on (trigger_status, trigger_next_time); sweeps read open runs
 //     only, by the index on handle_code from a low mark on.
-//   - P6 nothing is unbounded: [Config.MaxQueued], the batchers' queues, jobspec.MaxFires, clip.
+//   - P6 nothing is unbounded: [Config.MaxQueued], [Config.MaxWaiting], the batchers' queues, jobspec.MaxFires, clip.
 //   - P7 clock: planned times come from jobspec and cron in [Config.JobZone]; the timer looks at the wall clock at least every
 //     clockCheck, and node.go logs a step.
 //

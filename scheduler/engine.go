@@ -62,7 +62,8 @@ type Config struct {
 	SweepEvery    time.Duration // period of the sweeps; 5 s
 	PerAddress    int           // calls to one executor address at a time; 256
 	PerJob        int           // of these, calls for one job; 64
-	MaxQueued     int           // runs waiting to be sent on this node; 100,000
+	MaxQueued     int           // runs unsent on this node, from which on nothing more is claimed; 100,000
+	MaxWaiting    int           // runs waiting for one executor address; more fail. 10,000
 	ReportEvery   time.Duration // how often the daily counters are written; 3 s
 	RetryBackoff  time.Duration // wait before the retry of a run that could not be sent; 2 s
 	ClaimWorkers  int           // claim transactions at a time; 2, on SQLite 1
@@ -102,6 +103,7 @@ func (c Config) withDefaults() Config {
 	c.PerAddress = cmp.Or(c.PerAddress, 256)
 	c.PerJob = cmp.Or(c.PerJob, 64)
 	c.MaxQueued = cmp.Or(c.MaxQueued, 100_000)
+	c.MaxWaiting = cmp.Or(c.MaxWaiting, 10_000)
 	c.RetryBackoff = cmp.Or(c.RetryBackoff, 2*time.Second)
 	c.ClaimWorkers = cmp.Or(c.ClaimWorkers, writers)
 	c.RetentionDays = max(0, cmp.Or(c.RetentionDays, DefaultRetentionDays))

@@ -38,14 +38,15 @@ func newLanes(perAddress, perJob int, run func(*lane, *dispatch)) *lanes {
 	return &lanes{perAddress: perAddress, perJob: perJob, run: run, byAddr: make(map[string]*lane)}
 }
 
-// add queues a run for the address. It reports false when the lanes are stopped or limit runs are queued already.
+// add queues a run for the address. It reports false when the lanes are stopped or limit runs wait for the address already:
+// one that takes nothing must not use up the room of the others.
 func (l *lanes) add(address string, d *dispatch, limit int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.stopped || l.queued >= limit {
+	ln := l.byAddr[address]
+	if l.stopped || ln != nil && ln.queued >= limit {
 		return false
 	}
-	ln := l.byAddr[address]
 	if ln == nil {
 		ln = &lane{address: address, jobs: make(map[int64]*jobQueue)}
 		l.byAddr[address] = ln

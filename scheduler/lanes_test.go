@@ -193,20 +193,23 @@ func TestLanesRefuseBeyondTheLimit(t *testing.T) {
 				t.Fatalf("run %d is refused", id)
 			}
 		}
-		if l.add("a", run(4, 1), 3) || l.add("b", run(5, 1), 3) {
+		if l.add("a", run(4, 1), 3) {
 			t.Error("a run beyond the limit is taken")
 		}
-		if queued, inFlight := l.depth(); queued != 3 || inFlight != 1 {
+		if !l.add("b", run(5, 1), 3) {
+			t.Error("one address's queue takes the room of another's")
+		}
+		if queued, inFlight := l.depth(); queued != 3 || inFlight != 2 {
 			t.Errorf("%d queued and %d in flight", queued, inFlight)
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if !l.add("b", run(6, 1), 3) {
+		if !l.add("a", run(6, 1), 3) {
 			t.Error("refused although there is room again")
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if len(s.order) != 5 {
+		if len(s.order) != 6 {
 			t.Errorf("sent %v", s.order)
 		}
 	})

@@ -17,7 +17,7 @@ import (
 func TestP6WhatTheQueueCannotHoldFailsWithAReasonAndTheEngineGoesOn(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, func(c *Config) { c.MaxQueued, c.PerAddress, c.PerJob = 3, 1, 1 }, addressA)
+		b := setup(t, pool, func(c *Config) { c.MaxWaiting, c.PerAddress, c.PerJob = 3, 1, 1 }, addressA)
 		release, open := b.latch()
 		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {
 			<-release
@@ -30,7 +30,7 @@ func TestP6WhatTheQueueCannotHoldFailsWithAReasonAndTheEngineGoesOn(t *testing.T
 			b.trigger(id)
 		}
 		b.await("those beyond the limit have failed", func() bool { return b.countRuns("trigger_code = 500") == 6 })
-		if n := b.countRuns("trigger_code = 500 AND trigger_msg LIKE '%result: not sent: 3 runs wait to be sent already%'"); n != 6 {
+		if n := b.countRuns("trigger_code = 500 AND trigger_msg LIKE '%result: not sent: 3 runs wait for this executor already%'"); n != 6 {
 			t.Errorf("%d of 6 failures give the reason: %s", n, b.dump())
 		}
 		open()

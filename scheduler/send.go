@@ -57,8 +57,8 @@ func (e *Engine) fire(d *dispatch) {
 
 // queue puts a run in a lane, or ends it when too many wait.
 func (e *Engine) queue(lane string, d *dispatch) {
-	if !e.lanes.add(lane, d, e.cfg.MaxQueued) && !e.draining.Load() {
-		e.fail(d, d.address, fmt.Sprintf("not sent: %d runs wait to be sent already", e.cfg.MaxQueued))
+	if !e.lanes.add(lane, d, e.cfg.MaxWaiting) && !e.draining.Load() {
+		e.fail(d, d.address, fmt.Sprintf("not sent: %d runs wait for this executor already", e.cfg.MaxWaiting))
 	}
 }
 
