@@ -85,6 +85,7 @@ func (c *Console) Register(e *echo.Echo) {
 	c.jobRoutes(g)
 	c.runRoutes(g)
 	c.groupRoutes(g)
+	g.GET("/nodes", c.nodeList)
 	// Whatever else is asked for: strangers learn nothing about which pages exist.
 	g.GET("/*", func(echo.Context) error { return echo.ErrNotFound })
 }

@@ -22,6 +22,8 @@ type Engine interface {
 	Kill(ctx context.Context, logID int64, user string) error
 	ReadLog(ctx context.Context, logID int64, fromLine int) (wire.LogResult, error)
 	Addresses(groupID int64) []scheduler.AddressState
+	SetAddressDisabled(ctx context.Context, groupID int64, address string, disabled bool) error
+	Load() scheduler.Load
 	JobsChanged()
 	GroupsChanged(ctx context.Context) error
 }
@@ -53,6 +55,7 @@ type Service struct {
 	Jobs   *Jobs
 	Groups *Groups
 	Runs   *Runs
+	Nodes  *Nodes
 }
 
 // New makes the use cases.
@@ -60,7 +63,7 @@ func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
 	q := db.New()
 	groups := &Groups{cfg: cfg, queries: q}
-	return &Service{Groups: groups, Jobs: &Jobs{cfg: cfg, queries: q, groups: groups}, Runs: &Runs{cfg: cfg, queries: q}}
+	return &Service{Groups: groups, Jobs: &Jobs{cfg: cfg, queries: q, groups: groups}, Runs: &Runs{cfg: cfg, queries: q}, Nodes: &Nodes{cfg: cfg, queries: q}}
 }
 
 // forbidden refuses what the principal may not do.

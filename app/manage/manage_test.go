@@ -28,6 +28,7 @@ type engine struct {
 	live      []scheduler.AddressState
 	jobs      int
 	groups    int
+	load      scheduler.Load
 }
 
 func (e *engine) Trigger(_ context.Context, r scheduler.TriggerRequest) ([]int64, error) {
@@ -44,8 +45,18 @@ func (e *engine) ReadLog(context.Context, int64, int) (wire.LogResult, error) {
 	return wire.LogResult{LogContent: "x"}, nil
 }
 func (e *engine) Addresses(int64) []scheduler.AddressState { return e.live }
+func (e *engine) Load() scheduler.Load                     { return e.load }
 func (e *engine) JobsChanged()                             { e.jobs++ }
 func (e *engine) GroupsChanged(context.Context) error      { e.groups++; return nil }
+
+func (e *engine) SetAddressDisabled(_ context.Context, _ int64, address string, disabled bool) error {
+	for i := range e.live {
+		if e.live[i].Address == address {
+			e.live[i].Disabled = disabled
+		}
+	}
+	return nil
+}
 
 // bundle is a service over a clean database with two groups: somebody may use the first.
 type bundle struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/login"
+	"github.com/punctual-job/punctual/views/nodes"
 	"github.com/punctual-job/punctual/views/runs"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -72,6 +73,7 @@ func (f fakes) pages() []page {
 		{"executor-new", "/executors/new", groups.Form(groups.FormPage{Page: f.page("/executors/new"), Values: groups.FormValues{Type: groups.TypeAuto}})},
 		{"executor-edit", "/executors/2/edit", groups.Form(f.groupEdit())},
 		{"executor-delete", "/executors/2/delete", groups.Delete(groups.DeletePage{Page: f.page("/executors/2/delete"), ID: 2, Title: f.zh("订单服务", "Orders"), AppName: "order-service", Jobs: 12})},
+		{"nodes", "/nodes", nodes.List(f.nodes())},
 		{"error-404", "/nowhere", errorpage.Whole(errorpage.Page{Page: f.page("/nowhere"), Status: 404})},
 		{"error-500", "/broken", errorpage.Whole(errorpage.Page{Page: layout.Page{Printer: f.Printer, Theme: f.theme, Path: "/broken"}, Status: 500, RequestID: "01JCX8W2H7"})},
 	}

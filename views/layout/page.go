@@ -41,6 +41,8 @@ const (
 	NavJobs      Nav = "jobs"
 	NavRuns      Nav = "runs"
 	NavExecutors Nav = "executors"
+	NavAlarms    Nav = "alarms"
+	NavNodes     Nav = "nodes"
 )
 
 // User is who is logged in. The zero User is nobody, and the frame then has no navigation.

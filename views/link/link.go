@@ -23,6 +23,12 @@ const (
 
 	ExecutorsPath   = "/executors"
 	ExecutorNewPath = "/executors/new"
+	ExecutorToken   = "/executors/token" // the installation's
+
+	AlarmsPath    = "/alarms"
+	AlarmNewPath  = "/alarms/new"
+	AlarmMessages = "/alarms/messages"
+	NodesPath     = "/nodes"
 )
 
 // LoginNext is the login page that leads on to another page of the console.

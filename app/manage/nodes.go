@@ -1,0 +1,87 @@
+package manage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+// Nodes are the admins of the cluster. Only administrators see them: the addresses of the machines are nobody else's concern.
+type Nodes struct {
+	cfg     Config
+	queries *db.Queries
+}
+
+// NodeState is how an admin stands, as the one that was asked sees it.
+type NodeState string
+
+// The states.
+const (
+	NodeLive   NodeState = "live"   // it shares the work
+	NodeSilent NodeState = "silent" // its row says that it lives, but it has not renewed its lease
+	NodeGone   NodeState = "gone"   // it left or was declared gone; what it had is taken over
+)
+
+// Node is one admin.
+type Node struct {
+	ID       int64
+	Name     string
+	Address  string
+	Version  string
+	Started  time.Time
+	Beat     time.Time // the last renewal of its lease, by its own clock
+	State    NodeState
+	LowLogID int64 // below this run it has nothing unsent; 0: nothing at all
+	Self     bool  // the one that answers
+}
+
+// Cluster is every admin that is known, the living first, and what this one has in hand.
+type Cluster struct {
+	Nodes []Node
+	Load  scheduler.Load
+}
+
+// Cluster tells about the admins. Those that are gone stay listed for ten minutes.
+func (s *Nodes) Cluster(ctx context.Context, p auth.Principal) (Cluster, error) {
+	if err := requireAdmin(p); err != nil {
+		return Cluster{}, err
+	}
+	rows, err := s.queries.ListNodes(ctx, s.cfg.Pool)
+	if err != nil {
+		return Cluster{}, fmt.Errorf("list nodes: %w", db.Error(err))
+	}
+	c := Cluster{Load: s.cfg.Engine.Load()}
+	for _, r := range rows {
+		n := Node{
+			ID: r.ID, Name: r.Name, Address: r.Address, Version: r.Version, Started: time.UnixMilli(r.StartedAt), Beat: time.UnixMilli(r.BeatAt),
+			Self: r.ID == c.Load.Node, State: NodeGone, LowLogID: r.LowLogID,
+		}
+		if r.State == 1 {
+			n.State = NodeSilent
+			if slices.Contains(c.Load.Alive, r.ID) {
+				n.State = NodeLive
+			}
+		}
+		c.Nodes = append(c.Nodes, n)
+	}
+	slices.SortStableFunc(c.Nodes, func(a, b Node) int { return nodeOrder(a.State) - nodeOrder(b.State) })
+	return c, nil
+}
+
+func nodeOrder(s NodeState) int {
+	switch s {
+	case NodeLive:
+		return 0
+	case NodeSilent:
+		return 1
+	case NodeGone:
+		return 2
+	default:
+		return 3
+	}
+}
