@@ -242,21 +242,24 @@ func TestARecountDoesNotForgetRunsThatWereDeleted(t *testing.T) {
 func TestARecountLeavesADayAloneWhoseRunsKeepChanging(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		e, other := idle(t, pool, func(c *Config) { c.ReportEvery = 30 * time.Millisecond }), idle(t, pool, nil)
+		e, other := idle(t, pool, func(c *Config) { c.ReportEvery = 200 * time.Millisecond }), idle(t, pool, nil)
 		day := e.today().AddDate(0, 0, -1)
 		addRuns(t, pool, aRun{at: day, handle: 200})
 		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan int64, 1)
+		done, begun := make(chan int64, 1), make(chan struct{})
 		go func() {
 			n := int64(0)
 			for ctx.Err() == nil {
 				other.counts.add(change{day: day.Unix(), to: stateRunning})
 				if other.flushCounts(context.WithoutCancel(ctx)) == nil {
-					n++
+					if n++; n == 1 {
+						close(begun)
+					}
 				}
 			}
 			done <- n
 		}()
+		<-begun
 		err := e.recount(t.Context(), day)
 		cancel()
 		n := <-done
