@@ -195,6 +195,9 @@ type Querier interface {
 	ListRecentRunsOfJob(ctx context.Context, db DBTX, arg ListRecentRunsOfJobParams) ([]ListRecentRunsOfJobRow, error)
 	// Executors' last beats, the dead ones too: who reads decides by the time.
 	ListRegistry(ctx context.Context, db DBTX) ([]ListRegistryRow, error)
+	// Runs of a node that is gone which have a result but no record of their sending. A plain read of a stretch of ids: an update
+	// by these conditions would lock the whole stretch.
+	ListReportedRunsOfNode(ctx context.Context, db DBTX, arg ListReportedRunsOfNodeParams) ([]int64, error)
 	// The days of a range that have counters, in order.
 	ListReports(ctx context.Context, db DBTX, arg ListReportsParams) ([]ListReportsRow, error)
 	// The ids that follow, oldest first: they tell where the page of newer runs begins.
@@ -231,6 +234,9 @@ type Querier interface {
 	ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJobsParams) ([]ListWaitingJobsRow, error)
 	// The next runs of a job that wait for a slot, in the order of their planned times.
 	ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingRunsParams) ([]int64, error)
+	// Brings a node's low mark down to a run that it makes its own although it is an old one, in the same transaction: should the
+	// node die before its next beat, the run must be found.
+	LowerNodeMark(ctx context.Context, db DBTX, arg LowerNodeMarkParams) (int64, error)
 	MaxRunID(ctx context.Context, db DBTX) (int64, error)
 	// Events that were being gathered become part of another notice.
 	MoveAlarmEvents(ctx context.Context, db DBTX, arg MoveAlarmEventsParams) error
@@ -244,6 +250,8 @@ type Querier interface {
 	NthNewestRunIDOfJob(ctx context.Context, db DBTX, arg NthNewestRunIDOfJobParams) (int64, error)
 	// Sets the next time of a FIX_DELAY job whose run has ended; 0 rows when it has been stopped or edited, or has its time.
 	RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (int64, error)
+	// Notes them as sent.
+	RecordReportedRuns(ctx context.Context, db DBTX, arg RecordReportedRunsParams) (int64, error)
 	// By hand: a message that was given up, or that waits for its next try, is tried at once.
 	RequeueAlarmDelivery(ctx context.Context, db DBTX, arg RequeueAlarmDeliveryParams) (int64, error)
 	// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.

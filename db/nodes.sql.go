@@ -115,6 +115,25 @@ func (q *Queries) ListNodes(ctx context.Context, db DBTX) ([]Node, error) {
 	return items, nil
 }
 
+const lowerNodeMark = `-- name: LowerNodeMark :execrows
+UPDATE punctual_node SET low_log_id = ? WHERE id = ? AND low_log_id > ?
+`
+
+type LowerNodeMarkParams struct {
+	LowLogID int64
+	ID       int64
+}
+
+// Brings a node's low mark down to a run that it makes its own although it is an old one, in the same transaction: should the
+// node die before its next beat, the run must be found.
+func (q *Queries) LowerNodeMark(ctx context.Context, db DBTX, arg LowerNodeMarkParams) (int64, error) {
+	result, err := db.ExecContext(ctx, lowerNodeMark, arg.LowLogID, arg.ID, arg.LowLogID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const retireNode = `-- name: RetireNode :execrows
 UPDATE punctual_node SET state = 0 WHERE id = ? AND beat = ? AND state = 1
 `

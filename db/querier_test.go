@@ -28,7 +28,7 @@ const seedRows = 5
 // seedValues are the columns where the rows of the seed are not simply numbered, by row.
 var seedValues = map[string][seedRows]any{
 	"xxl_job_info.trigger_status":     {1, 1, 0, 0, 0},
-	"xxl_job_log.trigger_code":        {200, 200, 0, 500, 0},
+	"xxl_job_log.trigger_code":        {200, 0, 0, 500, 0},
 	"xxl_job_log.handle_code":         {0, 200, 0, 500, 0},
 	"xxl_job_log.owner_node":          {1, 2, 1, 4, -1},
 	"xxl_job_log.job_id":              {1, 2, 1, 1, 1},
@@ -60,6 +60,7 @@ var argValues = map[string]any{
 	"NewNextTime": int64(50), "NextTime": int64(50), "NewPassword": "changed", "OldPassword": "passwo1", "NewOwner": int64(50),
 	"Day": seedTime.AddDate(0, 0, 1), "OldOwner": int64(1),
 
+	"ListReportedRunsOfNode.OwnerNode": int64(2), "LowerNodeMark.LowLogID": int64(0), "TopID": int64(100), "RecordReportedRuns.OwnerNode": int64(2), "RecordReportedRuns.Ids": []int64{2},
 	"AdmitRun.ID": int64(5), "SupersedeLost.ID": int64(4), "GetSession.NowMs": int64(0), "DeleteNode": int64(3),
 	"StartJob.ID": int64(3), "ListJobs.Handler": "%", "ListJobs.Author": "%", "CountJobs.Handler": "%", "CountJobs.Author": "%",
 	"DeleteRegistryBefore": seedTime.AddDate(0, 0, 20), "DeleteSessionsBefore": int64(100), "DeleteClearingsBefore": int64(100),

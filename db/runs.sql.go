@@ -157,6 +157,49 @@ func (q *Queries) ListOpenRuns(ctx context.Context, db DBTX, arg ListOpenRunsPar
 	return items, nil
 }
 
+const listReportedRunsOfNode = `-- name: ListReportedRunsOfNode :many
+SELECT id FROM xxl_job_log
+WHERE id >= ? AND id <= ? AND owner_node = ? AND trigger_code = 0 AND handle_code <> 0
+ORDER BY id LIMIT ?
+`
+
+type ListReportedRunsOfNodeParams struct {
+	LowID     int64
+	TopID     int64
+	OwnerNode int64
+	Limit     int32
+}
+
+// Runs of a node that is gone which have a result but no record of their sending. A plain read of a stretch of ids: an update
+// by these conditions would lock the whole stretch.
+func (q *Queries) ListReportedRunsOfNode(ctx context.Context, db DBTX, arg ListReportedRunsOfNodeParams) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listReportedRunsOfNode,
+		arg.LowID,
+		arg.TopID,
+		arg.OwnerNode,
+		arg.Limit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listRunIDsFrom = `-- name: ListRunIDsFrom :many
 SELECT id FROM xxl_job_log
 WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
@@ -719,6 +762,38 @@ func (q *Queries) MaxRunID(ctx context.Context, db DBTX) (int64, error) {
 	var id int64
 	err := row.Scan(&id)
 	return id, err
+}
+
+const recordReportedRuns = `-- name: RecordReportedRuns :execrows
+UPDATE xxl_job_log SET trigger_code = 200, trigger_msg = ?
+WHERE owner_node = ? AND trigger_code = 0 AND handle_code <> 0 AND id IN (/*SLICE:ids*/?)
+`
+
+type RecordReportedRunsParams struct {
+	Message   Text
+	OwnerNode int64
+	Ids       []int64
+}
+
+// Notes them as sent.
+func (q *Queries) RecordReportedRuns(ctx context.Context, db DBTX, arg RecordReportedRunsParams) (int64, error) {
+	query := recordReportedRuns
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.Message)
+	queryParams = append(queryParams, arg.OwnerNode)
+	if len(arg.Ids) > 0 {
+		for _, v := range arg.Ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(arg.Ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	result, err := db.ExecContext(ctx, query, queryParams...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const setRunRetries = `-- name: SetRunRetries :execrows

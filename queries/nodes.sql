@@ -8,6 +8,11 @@ INSERT INTO punctual_node (name, address, version, started_at, beat, beat_at, lo
 UPDATE punctual_node SET beat = sqlc.arg(beat), beat_at = sqlc.arg(beat_at), low_log_id = sqlc.arg(low_log_id)
 WHERE id = sqlc.arg(id) AND state = 1;
 
+-- name: LowerNodeMark :execrows
+-- Brings a node's low mark down to a run that it makes its own although it is an old one, in the same transaction: should the
+-- node die before its next beat, the run must be found.
+UPDATE punctual_node SET low_log_id = sqlc.arg(low_log_id) WHERE id = sqlc.arg(id) AND low_log_id > sqlc.arg(low_log_id);
+
 -- name: ListNodes :many
 SELECT id, name, address, version, started_at, beat, beat_at, low_log_id, state FROM punctual_node ORDER BY id;
 

@@ -28,6 +28,18 @@ ORDER BY id LIMIT ?;
 UPDATE xxl_job_log SET owner_node = sqlc.arg(new_owner)
 WHERE owner_node = sqlc.arg(old_owner) AND trigger_code = 0 AND handle_code = 0 AND id IN (sqlc.slice(ids));
 
+-- name: ListReportedRunsOfNode :many
+-- Runs of a node that is gone which have a result but no record of their sending. A plain read of a stretch of ids: an update
+-- by these conditions would lock the whole stretch.
+SELECT id FROM xxl_job_log
+WHERE id >= sqlc.arg(low_id) AND id <= sqlc.arg(top_id) AND owner_node = sqlc.arg(owner_node) AND trigger_code = 0 AND handle_code <> 0
+ORDER BY id LIMIT ?;
+
+-- name: RecordReportedRuns :execrows
+-- Notes them as sent.
+UPDATE xxl_job_log SET trigger_code = 200, trigger_msg = sqlc.arg(message)
+WHERE owner_node = sqlc.arg(owner_node) AND trigger_code = 0 AND handle_code <> 0 AND id IN (sqlc.slice(ids));
+
 -- name: ListOpenRuns :many
 -- Runs that are sent and have no result, or are not sent yet, oldest first from an id on. The sweep asks executors about
 -- the first kind; the second keeps its low mark from passing a run that will be of the first kind later.

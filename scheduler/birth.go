@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -106,9 +107,14 @@ func (e *Engine) insert(ctx context.Context, tx db.DBTX, runs []*dispatch) error
 
 // commit runs fn in a transaction, in which it inserts the runs it returns, and lets them fly after the commit.
 func (e *Engine) commit(ctx context.Context, fn func(tx *sql.Tx) ([]*dispatch, error)) ([]*dispatch, error) {
+	return e.commitAbove(ctx, math.MaxInt64, fn)
+}
+
+// commitAbove is commit where fn may return runs that exist already, with ids above floor.
+func (e *Engine) commitAbove(ctx context.Context, floor int64, fn func(tx *sql.Tx) ([]*dispatch, error)) ([]*dispatch, error) {
 	var runs []*dispatch
 	committing := false
-	number := e.pending.begin()
+	number := e.pending.begin(floor)
 	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		committing = false
 		var err error

@@ -452,7 +452,7 @@ func TestP3AFencedAdminSendsNothing(t *testing.T) {
 		if n, err := b.engine.queries.RetireNode(t.Context(), pool, db.RetireNodeParams{ID: old, Beat: 1}); err != nil || n != 1 {
 			t.Fatalf("retire: %d, %v", n, err)
 		}
-		if err := b.engine.node.renew(t.Context()); err != nil {
+		if err := b.engine.node.renew(t.Context(), true); err != nil {
 			t.Fatal(err)
 		}
 		me := b.engine.node.id.Load()

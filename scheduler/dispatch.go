@@ -59,7 +59,7 @@ type pendingSet struct {
 	mu     sync.Mutex
 	runs   map[int64]struct{}
 	top    int64           // the highest id this node has inserted
-	under  map[int64]int64 // transactions under way, by number: top when they began, so their ids are above it
+	under  map[int64]int64 // transactions under way, by number: a number that all their ids are above
 	last   int64           // number of the newest transaction
 	doubts []int64         // as under's values, of transactions that may have been committed or not
 }
@@ -68,12 +68,12 @@ func newPendingSet() pendingSet {
 	return pendingSet{runs: make(map[int64]struct{}), under: make(map[int64]int64)}
 }
 
-// begin notes a transaction and gives its number.
-func (p *pendingSet) begin() int64 {
+// begin notes a transaction and gives its number. Its runs have ids above floor, and new ones ids above top anyway.
+func (p *pendingSet) begin(floor int64) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last++
-	p.under[p.last] = p.top
+	p.under[p.last] = min(p.top, floor)
 	return p.last
 }
 

@@ -34,10 +34,22 @@ type node struct {
 	start  time.Time
 	beat   int64 // used by the beat loop only
 	peers  map[int64]*peer
+	graves map[int64]*grave // of nodes that this one declared gone; used by the beat loop only
 
 	mu    sync.RWMutex
 	alive []int64 // ids of the nodes that share the work, this one included
 }
+
+// grave is what is left to do for a node that this one declared gone: to note as sent what it sent and could not record.
+type grave struct {
+	top  int64     // no run of it has a higher id
+	next time.Time // when to look
+	last bool      // the next look is the last
+}
+
+// resultsAfter is how long after a node's death the results of what it sent last have come, except for runs that go on:
+// those are open, and taken over.
+const resultsAfter = 30 * time.Second
 
 // peer is what this node has seen of another.
 type peer struct {
@@ -45,7 +57,9 @@ type peer struct {
 	since time.Time // when beat was first seen
 }
 
-func newNode(e *Engine) *node { return &node{e: e, start: time.Now(), peers: make(map[int64]*peer)} }
+func newNode(e *Engine) *node {
+	return &node{e: e, start: time.Now(), peers: make(map[int64]*peer), graves: make(map[int64]*grave)}
+}
 
 // join makes a new row and so a new id.
 func (n *node) join(ctx context.Context) error {
@@ -61,6 +75,9 @@ func (n *node) join(ctx context.Context) error {
 		for _, other := range nodes {
 			if other.State == 1 {
 				if _, err := n.e.queries.RetireNode(ctx, pool, db.RetireNodeParams{ID: other.ID, Beat: other.Beat}); err != nil {
+					return err
+				}
+				if err := n.bury(ctx, other.ID); err != nil {
 					return err
 				}
 			}
@@ -88,12 +105,13 @@ func (n *node) leave(ctx context.Context) error {
 	return err
 }
 
+// run beats, and looks at the others twice as often: when one has died is known that much sooner.
 func (n *node) run(ctx context.Context) {
-	tick := time.NewTicker(n.e.cfg.BeatEvery)
+	tick := time.NewTicker(n.e.cfg.BeatEvery / 2)
 	defer tick.Stop()
 	lastWall := n.e.now()
 	last := time.Now()
-	for {
+	for beat := false; ; beat = !beat {
 		select {
 		case <-ctx.Done():
 			return
@@ -107,21 +125,27 @@ func (n *node) run(ctx context.Context) {
 			}
 			lastWall, last = wall, mono
 		}
-		if err := n.renew(ctx); err != nil && ctx.Err() == nil {
+		if !beat && !n.mayAct() {
+			continue
+		}
+		if err := n.renew(ctx, beat); err != nil && ctx.Err() == nil {
 			n.e.log.Warn("renew lease", "error", err)
 			n.e.setErr(err)
 			// What the others did meanwhile is unknown, so their silence is judged from now on.
 			clear(n.peers)
-		} else {
+		} else if beat {
 			n.e.setErr(nil)
 		}
 	}
 }
 
-// renew counts up, looks at the others, and takes over from those that are gone.
-func (n *node) renew(ctx context.Context) error {
+// renew counts up if beat says so, looks at the others, and takes over from those that are gone.
+func (n *node) renew(ctx context.Context, beat bool) error {
 	ctx, cancel := context.WithTimeout(ctx, n.e.cfg.Lease/2)
 	defer cancel()
+	if !beat {
+		return n.look(ctx)
+	}
 	began := time.Now()
 	affected, err := n.e.queries.BeatNode(ctx, n.e.cfg.Pool, db.BeatNodeParams{
 		ID: n.id.Load(), Beat: n.beat + 1, BeatAt: n.e.now().UnixMilli(), LowLogID: n.e.pending.low(),
@@ -168,6 +192,9 @@ func (n *node) look(ctx context.Context) error {
 			}
 			n.e.log.Warn("an admin is gone; taking over its runs", "node", other.ID, "name", other.Name)
 			n.e.metrics.takeovers.Inc()
+			if err := n.bury(ctx, other.ID); err != nil {
+				return err
+			}
 		}
 		gone = append(gone, other)
 	}
@@ -180,6 +207,15 @@ func (n *node) look(ctx context.Context) error {
 		if err := n.e.takeOver(ctx, other); err != nil {
 			return err
 		}
+		if g := n.graves[other.ID]; g != nil && !now.Before(g.next) {
+			if err := n.e.recordReported(ctx, other, g.top); err != nil {
+				return err
+			}
+			if g.next = now.Add(resultsAfter); g.last {
+				delete(n.graves, other.ID)
+			}
+			g.last = true
+		}
 		if n.e.now().Sub(time.UnixMilli(other.BeatAt)) > keepGone {
 			if _, err := n.e.queries.DeleteNode(ctx, n.e.cfg.Pool, other.ID); err != nil {
 				return err
@@ -189,6 +225,13 @@ func (n *node) look(ctx context.Context) error {
 	return nil
 }
 
+// bury remembers a node that is gone.
+func (n *node) bury(ctx context.Context, id int64) error {
+	top, err := n.e.queries.MaxRunID(ctx, n.e.cfg.Pool)
+	n.graves[id] = &grave{top: top, next: time.Now()}
+	return err
+}
+
 // silent notes another node's beat and reports whether it has not changed for the length of a lease.
 func (n *node) silent(other db.Node, now time.Time) bool {
 	p := n.peers[other.ID]
@@ -196,7 +239,9 @@ func (n *node) silent(other db.Node, now time.Time) bool {
 		n.peers[other.ID] = &peer{beat: other.Beat, since: now}
 		return false
 	}
-	return now.Sub(p.since) >= n.e.cfg.Lease
+	// A tick is never quite on time, and the next one would be half a beat later. What a node may still be sending when its
+	// lease has run out is bounded by fenceShare.
+	return now.Sub(p.since) >= n.e.cfg.Lease-n.e.cfg.BeatEvery/10
 }
 
 // mayAct reports whether the lease is fresh enough to claim and send.

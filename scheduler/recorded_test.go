@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -227,10 +228,10 @@ func TestP1ARunWhoseCommitWasNotConfirmedIsSentOnce(t *testing.T) {
 func TestTheLowMarkStaysBelowTransactionsUnderWay(t *testing.T) {
 	t.Parallel()
 	p := newPendingSet()
-	a := p.begin()
+	a := p.begin(math.MaxInt64)
 	p.commit(a, []int64{5, 6})
-	slow := p.begin() // it will insert 7 and 8, but 9 is known before
-	quick := p.begin()
+	slow := p.begin(math.MaxInt64) // it will insert 7 and 8, but 9 is known before
+	quick := p.begin(math.MaxInt64)
 	p.commit(quick, []int64{9})
 	for _, id := range []int64{5, 6, 9} {
 		p.done(id)
@@ -247,9 +248,9 @@ func TestTheLowMarkStaysBelowTransactionsUnderWay(t *testing.T) {
 	if got := p.low(); got != 9 || p.len() != 0 {
 		t.Errorf("low mark %d with %d open, want 9 and none", got, p.len())
 	}
-	unsure := p.begin()
+	unsure := p.begin(math.MaxInt64)
 	p.doubt(unsure)
-	b := p.begin()
+	b := p.begin(math.MaxInt64)
 	p.commit(b, []int64{20})
 	p.done(20)
 	if got := p.low(); got != 9 {

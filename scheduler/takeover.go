@@ -54,8 +54,11 @@ func (e *Engine) adopt(ctx context.Context, gone db.Node, rows []db.ListUnsentRu
 		return err
 	}
 	me := e.node.id.Load()
-	runs, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
+	runs, err := e.commitAbove(ctx, ids[0]-1, func(tx *sql.Tx) ([]*dispatch, error) {
 		mine := rows
+		if _, err := e.queries.LowerNodeMark(ctx, tx, db.LowerNodeMarkParams{ID: me, LowLogID: ids[0]}); err != nil {
+			return nil, err
+		}
 		n, err := e.queries.TakeOverRuns(ctx, tx, db.TakeOverRunsParams{NewOwner: me, OldOwner: gone.ID, Ids: ids})
 		if err != nil {
 			return nil, err
@@ -81,6 +84,29 @@ func (e *Engine) adopt(ctx context.Context, gone db.Node, rows []db.ListUnsentRu
 		e.log.Info("took over unsent runs", "from_node", gone.ID, "runs", len(runs))
 	}
 	return err
+}
+
+// recordReported notes as sent what a node that is gone sent and did not come to record, and of which the result says that
+// it arrived. Without it such a run would be a success that nobody ever sent.
+func (e *Engine) recordReported(ctx context.Context, gone db.Node, top int64) error {
+	const message = "taken over: from an admin that is gone\n" +
+		"result: it did not record that it sent the run; the executor has reported the result, so it did receive it"
+	for from := gone.LowLogID; from <= top; {
+		ids, err := e.queries.ListReportedRunsOfNode(ctx, e.cfg.Pool, db.ListReportedRunsOfNodeParams{
+			LowID: from, TopID: top, OwnerNode: gone.ID, Limit: db.MaxBatch,
+		})
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		if _, err := e.queries.RecordReportedRuns(ctx, e.cfg.Pool, db.RecordReportedRunsParams{
+			Message: message, OwnerNode: gone.ID, Ids: ids,
+		}); err != nil {
+			return err
+		}
+		e.hub.changed(ids...)
+		from = ids[len(ids)-1] + 1
+	}
+	return nil
 }
 
 func (e *Engine) jobsByID(ctx context.Context, ids []int64) (map[int64]*job, error) {

@@ -1,0 +1,195 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// load is many jobs of every second that end by themselves, and a real executor that counts what reaches it. Because
+// every planned fire is known beforehand, every one can be accounted for afterwards.
+type load struct {
+	database *database
+	executor *executortest.Executor
+	ports    []string // of the admins, in the order of their start
+	jobs     map[int64]time.Time
+	begin    time.Time // of the first fire
+	fires    int       // of each job
+
+	mu    sync.Mutex
+	calls map[int64]int // of the handler, by log id
+}
+
+const every = time.Second
+
+// newLoad prepares the database and starts the executor; admins are to be started on l.settings.
+func newLoad(t *testing.T, dialect db.Dialect, admins, jobs, fires int) *load {
+	t.Helper()
+	return newLoadOn(t, newDatabase(t, dialect), admins, jobs, fires)
+}
+
+func newLoadOn(t *testing.T, d *database, admins, jobs, fires int) *load {
+	t.Helper()
+	l := &load{database: d, jobs: make(map[int64]time.Time), fires: fires, calls: make(map[int64]int)}
+	var urls []string
+	for range admins {
+		port := freePort(t)
+		l.ports = append(l.ports, port)
+		urls = append(urls, "http://127.0.0.1:"+port)
+	}
+	l.executor = executortest.New(t, "", executortest.Handlers{"count": l.handle}, func(c *executor.Config) {
+		c.Token, c.Admins = testToken, urls
+	})
+	l.begin = time.Now().Add(3 * time.Second).Truncate(time.Second)
+	d.seed(t, func(ctx context.Context, pool *db.Pool) error {
+		group, err := addGroup(ctx, pool, executortest.AppName, l.executor.URL)
+		if err != nil {
+			return err
+		}
+		for i := range jobs {
+			first := l.begin.Add(time.Duration(i) * every / time.Duration(jobs)).Truncate(time.Millisecond)
+			id, err := addJob(ctx, pool, group, func(p *db.InsertJobParams) {
+				p.JobDesc, p.ScheduleConf, p.EndAt = fmt.Sprintf("load %d", i), "1", first.Add(time.Duration(fires-1)*every).UnixMilli()
+			})
+			if err != nil {
+				return err
+			}
+			if err := startJob(ctx, pool, id, first); err != nil {
+				return err
+			}
+			l.jobs[id] = first
+		}
+		return nil
+	})
+	return l
+}
+
+func (l *load) handle(_ context.Context, run *executor.Run) error {
+	l.mu.Lock()
+	l.calls[run.LogID]++
+	l.mu.Unlock()
+	return nil
+}
+
+// start starts the i-th admin, again if it was started before.
+func (l *load) start(t testing.TB, i int) *admin {
+	t.Helper()
+	s := l.database.settings()
+	s.port = l.ports[i]
+	return startAdmin(t, s)
+}
+
+// at waits for a moment of the load, in seconds after its first fire.
+func (l *load) at(t testing.TB, seconds float64) {
+	t.Helper()
+	until(t, l.begin.Add(time.Duration(seconds*float64(time.Second))))
+}
+
+var skippedFires = regexp.MustCompile(`result: skipped: (?:the fire planned for|(\d+) fires planned from)`)
+
+// account waits for the end of the load and compares what was planned with what the database and the executor say:
+// every planned fire is in exactly one row, and every row that says it was sent reached the executor exactly once.
+func (l *load) account(t *testing.T) {
+	t.Helper()
+	l.at(t, float64(l.fires))
+	l.database.settled(t)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	covered := make(map[int64]map[int64]int, len(l.jobs))
+	var skipped, failed, takenOver, repeated, late int
+	for _, r := range l.database.runs(t) {
+		if covered[r.job] == nil {
+			covered[r.job] = make(map[int64]int, l.fires)
+		}
+		calls := l.calls[r.id]
+		delete(l.calls, r.id)
+		takenOver += strings.Count(r.message, "\ntaken over: ")
+		repeated += strings.Count(r.message, "already has this run")
+		late += strings.Count(r.message, "\nlate: ")
+		switch found := skippedFires.FindStringSubmatch(r.message); {
+		case found != nil:
+			n, _ := strconv.Atoi(found[1]) // none: one
+			for k := range max(n, 1) {
+				covered[r.job][r.planned-int64(k)*every.Milliseconds()]++
+				skipped++
+			}
+			if calls != 0 || r.kind != jobspec.TriggerMisfire || r.code == wire.CodeSuccess {
+				t.Errorf("run %d was skipped, and the executor was called %d times: %+v", r.id, calls, r)
+			}
+			continue
+		case r.kind != jobspec.TriggerCron:
+			t.Errorf("run %d: nothing but the schedule makes runs here: %+v", r.id, r)
+			continue
+		}
+		covered[r.job][r.planned]++
+		if r.code == 0 {
+			t.Logf("DEBUG unrecorded: run %d owner %d planned +%.3f addr %s handled %d", r.id, r.owner, float64(r.planned-l.begin.UnixMilli())/1000, r.address, r.handled)
+		}
+		switch {
+		case calls > 1:
+			t.Errorf("run %d was executed %d times: %+v", r.id, calls, r)
+		case r.code == wire.CodeSuccess && (calls != 1 || r.handled != wire.CodeSuccess):
+			t.Errorf("run %d was sent and executed %d times, result %d %q: %s", r.id, calls, r.handled, r.result, r.message)
+		case r.code != wire.CodeSuccess:
+			failed++
+			if calls != 0 && !strings.Contains(r.message, "it may have run") {
+				t.Errorf("run %d says it was not sent, but was executed: %s", r.id, r.message)
+			}
+			if !strings.Contains(r.message, "\nresult: ") {
+				t.Errorf("run %d was not sent and does not say why: %q", r.id, r.message)
+			}
+		}
+	}
+	for id, n := range l.calls {
+		t.Errorf("the executor ran %d, %d times, of which there is no row", id, n)
+	}
+	for job, first := range l.jobs {
+		for k := range l.fires {
+			at := first.UnixMilli() + int64(k)*every.Milliseconds()
+			if n := covered[job][at]; n != 1 {
+				t.Errorf("job %d has %d rows for its fire %d at %s", job, n, k, time.UnixMilli(at).UTC().Format("15:04:05.000"))
+			}
+			delete(covered[job], at)
+		}
+		for at := range covered[job] {
+			t.Errorf("job %d has a row for %s, when it was not due", job, time.UnixMilli(at).UTC().Format("15:04:05.000"))
+		}
+	}
+	t.Logf("%d fires planned: %d skipped, %d not sent, %d late, %d taken over, of which %d had been sent already; the executor refused %d",
+		len(l.jobs)*l.fires, skipped, failed, late, takenOver, repeated, l.executor.Stats().Refused)
+	if failed > len(l.jobs)*l.fires/20 {
+		t.Errorf("%d runs were not sent, which is too many for what happened here", failed)
+	}
+}
+
+// takeovers logs how long after each kill the first run that was taken over left.
+func (l *load) takeovers(t *testing.T, kills []time.Time) {
+	t.Helper()
+	var sent []int64
+	for _, r := range l.database.runs(t) {
+		if r.sent > 0 && strings.Contains(r.message, "\ntaken over: ") {
+			sent = append(sent, r.sent)
+		}
+	}
+	slices.Sort(sent)
+	for i, kill := range kills {
+		at, _ := slices.BinarySearch(sent, kill.UnixMilli())
+		if at == len(sent) {
+			t.Logf("kill %d: nothing was left to take over", i+1)
+			continue
+		}
+		t.Logf("kill %d: the first run that was taken over left %v later", i+1, time.UnixMilli(sent[at]).Sub(kill).Round(time.Millisecond))
+	}
+}
