@@ -117,7 +117,8 @@ type run struct {
 // runs reads all runs in the order of their ids.
 func (d *database) runs(t testing.TB) []run {
 	t.Helper()
-	rows, err := d.sql.QueryContext(t.Context(), `SELECT id, job_id, planned_at, sent_at, owner_node, trigger_code, handle_code, trigger_type,
+	// Not the test's context: what is left when a test fails is read in its cleanup.
+	rows, err := d.sql.QueryContext(context.Background(), `SELECT id, job_id, planned_at, sent_at, owner_node, trigger_code, handle_code, trigger_type,
 		COALESCE(executor_address, ''), COALESCE(trigger_msg, ''), COALESCE(handle_msg, '') FROM xxl_job_log ORDER BY id`)
 	if err != nil {
 		t.Fatal(err)
