@@ -99,7 +99,7 @@ func (a *App) createSample(ctx context.Context) error {
 		}),
 		job("Go · slow", func(j *jobspec.Job) {
 			j.ScheduleType, j.ScheduleConf = jobspec.ScheduleCron, "0 */5 * * * ?"
-			j.Handler, j.Param, j.Block = "sampleSlow", "120", wire.BlockDiscardLater
+			j.Handler, j.Param, j.Block = "sampleSlow", "120", wire.BlockCoverEarly
 		}),
 		job("Go · retry", func(j *jobspec.Job) {
 			j.ScheduleConf, j.Handler, j.Retries = "60", "sampleFlaky", 2

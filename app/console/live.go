@@ -46,8 +46,10 @@ func (c *Console) sendRows(ctx context.Context, s *stream, page layout.Page, p a
 	now := make(map[int64]string, len(rows))
 	for i := len(rows) - 1; i >= 0; i-- { // oldest first, so that each new row goes on top
 		row, run := rows[i], list.Runs[i]
-		// Times "so far" are kept fresh by the browser; a row changes with what is stored.
 		version := fmt.Sprint(row.State, run.SentAt, run.FinishedAt, row.Address, row.Message, row.JobName)
+		if row.State.Open() {
+			version += c.soFar()
+		}
 		now[row.LogID] = version
 		if shown[row.LogID] == version {
 			continue
@@ -75,6 +77,12 @@ func (c *Console) sendRows(ctx context.Context, s *stream, page layout.Page, p a
 		return s.send(ctx, "reset", "", nil)
 	}
 	return nil
+}
+
+// soFar changes every few seconds: how long an open run has taken so far is part of what a page shows.
+func (c *Console) soFar() string {
+	const every = 3 // seconds
+	return fmt.Sprint(" ", c.cfg.Now().Unix()/every)
 }
 
 const (
@@ -130,7 +138,11 @@ func (w *runWatch) look(ctx context.Context, s *stream) (ended bool, next time.D
 		}
 		return false, 0, err
 	}
-	if version := fmt.Sprint(r.TriggerCode, r.HandleCode, r.SentAt, r.FinishedAt, len(r.TriggerMsg), len(r.HandleMsg), r.ExecutorAddress); version != w.state {
+	version := fmt.Sprint(r.TriggerCode, r.HandleCode, r.SentAt, r.FinishedAt, len(r.TriggerMsg), len(r.HandleMsg), r.ExecutorAddress)
+	if factsOfRun(r).state().Open() {
+		version += c.soFar()
+	}
+	if version != w.state {
 		story, err := c.storyOf(ctx, w.page, w.who, r)
 		if err != nil {
 			return false, 0, err
