@@ -120,9 +120,13 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	if err := a.newAlarmer(ctx, catalogue); err != nil {
 		return nil, err
 	}
+	calls, err := opts.ExecutorTLS.Config()
+	if err != nil {
+		return nil, &OptionsError{Err: fmt.Errorf("TLS towards executors: %w", err)}
+	}
 	host, _ := os.Hostname() // a node without a name is called punctual
 	a.engine, err = scheduler.New(scheduler.Config{
-		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256)), a.tokens}, Logger: a.logger, Registerer: a.registry,
+		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls))), a.tokens}, Logger: a.logger, Registerer: a.registry,
 		Name: host, Address: a.publicURL(), Version: opts.Version, JobZone: a.pool.Zone(),
 		CallTimeout: opts.CallTimeout, RetentionDays: opts.RetentionDays, Alarms: a.alarmer,
 	})
@@ -186,7 +190,11 @@ func (a *App) Start(ctx context.Context) (err error) {
 		return err
 	}
 	a.loops.Go(func() {
-		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
+		serve := func() error { return a.server.Serve(a.listener) }
+		if a.opts.TLSCert != "" {
+			serve = func() error { return a.server.ServeTLS(a.listener, a.opts.TLSCert, a.opts.TLSKey) }
+		}
+		if err := serve(); !errors.Is(err, http.ErrServerClosed) {
 			a.serveErr <- fmt.Errorf("serve: %w", err)
 		}
 	})
@@ -352,19 +360,23 @@ func (a *App) publicURL() string {
 	if a.listener != nil {
 		at = a.listener.Addr().String()
 	}
-	return localURL(at, "localhost")
+	return a.localURL(at, "localhost")
 }
 
 // localURL is the address of a listener for somebody on this machine; anywhere stands for an unspecified host.
-func localURL(listen, anywhere string) string {
+func (a *App) localURL(listen, anywhere string) string {
+	scheme := "http://"
+	if a.opts.TLSCert != "" {
+		scheme = "https://"
+	}
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
-		return "http://" + listen
+		return scheme + listen
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = anywhere
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	return scheme + net.JoinHostPort(host, port)
 }
 
 func (a *App) warnAboutToken() {

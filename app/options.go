@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
 )
 
@@ -42,13 +44,16 @@ type Options struct {
 	// AdminPassword is the first administrator's; empty: a random one. It counts only while there is no user.
 	AdminPassword string
 
-	Sample      SampleMode    // default SampleAuto
-	NoScripts   bool          // no new GLUE scripts and no changes to those there are
-	Allow       manage.Allow  // addresses that may be called although no executor registered them
-	CallTimeout time.Duration // of one call to an executor; default 3 s
-	TrustProxy  bool          // take the client's address from X-Forwarded-For, for the login limits
-	PublicURL   string        // how people and other admins reach this one; default derived from Listen
-	Pprof       bool          // serve /debug/pprof to callers on this machine
+	Sample      SampleMode      // default SampleAuto
+	NoScripts   bool            // no new GLUE scripts and no changes to those there are
+	Allow       manage.Allow    // addresses that may be called although no executor registered them
+	CallTimeout time.Duration   // of one call to an executor; default 3 s
+	ExecutorTLS wire.TLSOptions // towards executors with https addresses
+	TLSCert     string          // files of a certificate and its key: the admin then serves HTTPS
+	TLSKey      string
+	TrustProxy  bool   // take the client's address from X-Forwarded-For, for the login limits
+	PublicURL   string // how people and other admins reach this one; default derived from Listen
+	Pprof       bool   // serve /debug/pprof to callers on this machine
 
 	RetentionDays int // for how many days runs are kept; default 30, below 0: for ever
 
@@ -100,6 +105,14 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.RetentionDays > 0 && o.RetentionDays < scheduler.MinRetentionDays {
 		return o, wrong("log retention of %d days is too short: at least %d, or -1 for ever", o.RetentionDays, scheduler.MinRetentionDays)
+	}
+	if (o.TLSCert == "") != (o.TLSKey == "") {
+		return o, wrong("a TLS certificate and its key go together: only one of them is set")
+	}
+	if o.TLSCert != "" {
+		if _, err := tls.LoadX509KeyPair(o.TLSCert, o.TLSKey); err != nil {
+			return o, wrong("TLS certificate: %w", err)
+		}
 	}
 	if o.DrainTimeout < 0 {
 		return o, wrong("drain timeout %s must not be negative", o.DrainTimeout)

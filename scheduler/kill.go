@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"strings"
 
@@ -25,6 +26,9 @@ func (e *Engine) Kill(ctx context.Context, logID int64, user string) error {
 	run, err := e.readable(ctx, logID)
 	if err != nil {
 		return err
+	}
+	if run.OwnerNode == waitingOwner && run.TriggerCode == 0 && run.HandleCode == 0 {
+		return e.cancelWaiting(ctx, &run, user)
 	}
 	if run.HandleCode != 0 || run.TriggerCode != wire.CodeSuccess || run.ExecutorAddress == "" {
 		return ErrRunNotRunning
@@ -57,6 +61,35 @@ func (e *Engine) Kill(ctx context.Context, logID int64, user string) error {
 		msg += ": " + answer.Msg
 	}
 	return e.complete(ctx, []finishing{{id: logID, code: wire.CodeFail, msg: msg}})
+}
+
+// cancelWaiting ends a run that waits for a slot of its job's limit. The same guard that gives a run its slot keeps it from
+// being sent at the same moment.
+func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) error {
+	cancelled := int64(0)
+	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		var err error
+		cancelled, err = db.RecordSent(ctx, tx, waitingOwner, true, []db.Sent{{
+			ID: run.ID, Code: wire.CodeFail, Alarm: alarmNone,
+			Message: "trigger type: " + string(run.TriggerType) + "\nresult: cancelled by " + user + " while it waited for another run of the job to end",
+		}})
+		if err != nil || cancelled == 0 {
+			return err
+		}
+		_, err = e.queries.FreeSlots(ctx, tx, []int64{run.ID})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if cancelled == 0 {
+		return ErrRunNotRunning // it has just been given its slot
+	}
+	if run.TriggerTime.Valid {
+		e.counts.add(change{day: dayOf(run.TriggerTime.Time), from: stateOf(run.TriggerCode, run.HandleCode), to: stateOf(wire.CodeFail, 0)})
+	}
+	e.hub.changed(run.ID)
+	return nil
 }
 
 // ReadLog asks a run's executor for its log from a line on. IsEnd is decided by the row as well: a finished run of which

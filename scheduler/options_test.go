@@ -118,6 +118,30 @@ func TestALimitHoldsAndTheOthersWaitTheirTurn(t *testing.T) {
 	})
 }
 
+func TestARunThatWaitsForASlotCanBeCancelled(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		id := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 })
+		first := b.trigger(id)
+		b.await("the first runs", func() bool { return b.run(first).TriggerCode == 200 })
+		second := b.trigger(id)
+		b.await("the second waits", func() bool { return b.engine.pending.len() == 0 })
+		if err := b.engine.Kill(t.Context(), second, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		if r := b.run(second); r.TriggerCode != 500 || !strings.Contains(string(r.TriggerMsg), "cancelled by ada") {
+			t.Errorf("the cancelled run: %+v", r)
+		}
+		b.finish(first, 200, "")
+		third := b.trigger(id)
+		b.await("the third runs", func() bool { return b.run(third).TriggerCode == 200 })
+		if n := len(b.executors.received()); n != 2 {
+			t.Errorf("%d runs were sent, want the first and the third", n)
+		}
+	})
+}
+
 func TestALimitMayDiscard(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

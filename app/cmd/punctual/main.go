@@ -16,6 +16,7 @@ import (
 
 	"github.com/punctual-job/punctual/app"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // version is set when a release is built.
@@ -56,6 +57,11 @@ type serveCmd struct {
 	CallTimeout     time.Duration `env:"PUNCTUAL_CALL_TIMEOUT" default:"3s" help:"How long one call to an executor may take."`
 	RetentionDays   int           `env:"PUNCTUAL_LOG_RETENTION_DAYS" default:"30" placeholder:"DAYS" help:"For how many days runs are kept; -1: for ever."`
 	DrainTimeout    time.Duration `env:"PUNCTUAL_DRAIN_TIMEOUT" default:"20s" help:"How long a stop waits for runs to be sent."`
+	TLSCert         string        `env:"PUNCTUAL_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate (PEM)."`
+	TLSKey          string        `env:"PUNCTUAL_TLS_KEY" placeholder:"FILE" help:"The certificate's key."`
+	ExecutorCA      string        `name:"executor-ca" env:"PUNCTUAL_EXECUTOR_CA" placeholder:"FILE" help:"Authorities to trust for executors with https addresses; default the machine's."`
+	ExecutorCert    string        `name:"executor-cert" env:"PUNCTUAL_EXECUTOR_CLIENT_CERT" placeholder:"FILE" help:"Certificate to show to executors that ask for one."`
+	ExecutorKey     string        `name:"executor-key" env:"PUNCTUAL_EXECUTOR_CLIENT_KEY" placeholder:"FILE" help:"Its key."`
 	TrustProxy      bool          `env:"PUNCTUAL_TRUST_PROXY" help:"Believe X-Forwarded-For from private addresses, behind a reverse proxy."`
 	Pprof           bool          `env:"PUNCTUAL_PPROF" help:"Serve /debug/pprof to this machine."`
 }
@@ -161,6 +167,8 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	o.AccessToken, o.NoAccessToken, o.AdminPassword = c.AccessToken, c.InsecureNoToken, c.AdminPassword
 	o.Sample, o.NoScripts = app.SampleMode(c.Sample), !c.Scripts
 	o.RetentionDays = c.RetentionDays
+	o.TLSCert, o.TLSKey = c.TLSCert, c.TLSKey
+	o.ExecutorTLS = wire.TLSOptions{CAFile: c.ExecutorCA, CertFile: c.ExecutorCert, KeyFile: c.ExecutorKey}
 	o.CallTimeout, o.DrainTimeout, o.TrustProxy, o.Pprof = c.CallTimeout, c.DrainTimeout, c.TrustProxy, c.Pprof
 	return o, nil
 }

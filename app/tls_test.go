@@ -1,0 +1,99 @@
+package app
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// certificate writes a self-signed certificate for 127.0.0.1 and its key, and gives a pool that trusts it.
+func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: keyDER}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool = x509.NewCertPool()
+	pool.AddCert(parsed)
+	return cert, key, pool
+}
+
+func TestTheAdminServesHTTPSAndItsSampleRegistersOverIt(t *testing.T) {
+	t.Parallel()
+	cert, key, pool := certificate(t)
+	o := testOptions(t)
+	o.TLSCert, o.TLSKey, o.Sample = cert, key, SampleOn
+	a := start(t, o)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
+	defer client.CloseIdleConnections()
+	r, err := client.Get("https://" + a.listener.Addr().String() + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body.Close()
+	if r.StatusCode != http.StatusOK || a.Welcome().URL[:8] != "https://" {
+		t.Errorf("healthz %s, console at %s", r.Status, a.Welcome().URL)
+	}
+	changes, cancel := a.engine.Subscribe()
+	defer cancel()
+	deadline := time.After(20 * time.Second)
+	for {
+		var registered int
+		if err := a.pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM xxl_job_registry").Scan(&registered); err != nil {
+			t.Fatal(err)
+		}
+		if registered == 1 {
+			return
+		}
+		select {
+		case <-changes:
+		case <-time.After(50 * time.Millisecond): // a registration changes no run
+		case <-deadline:
+			t.Fatal("the sample executor did not register")
+		}
+	}
+}
+
+func TestHalfATLSSettingIsAWrongSetting(t *testing.T) {
+	t.Parallel()
+	cert, _, _ := certificate(t)
+	for _, o := range []Options{{TLSCert: cert}, {TLSCert: cert, TLSKey: cert}} {
+		if _, err := o.withDefaults(); err == nil {
+			t.Errorf("%+v is accepted", o)
+		}
+	}
+}
