@@ -476,7 +476,7 @@ const listJobs = `-- name: ListJobs :many
 SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_updatetime, child_jobid, trigger_status,
-       trigger_last_time, trigger_next_time
+       trigger_last_time, trigger_next_time, time_zone, tags
 FROM xxl_job_info
 WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
   AND (CAST(? AS SIGNED) = -1 OR trigger_status = ?)
@@ -522,6 +522,8 @@ type ListJobsRow struct {
 	TriggerStatus          int64
 	TriggerLastTime        int64
 	TriggerNextTime        int64
+	TimeZone               string
+	Tags                   string
 }
 
 // One page of the job list, newest first, after the filters: the groups somebody may see (or all of them), a status (-1: any),
@@ -577,6 +579,8 @@ func (q *Queries) ListJobs(ctx context.Context, db DBTX, arg ListJobsParams) ([]
 			&i.TriggerStatus,
 			&i.TriggerLastTime,
 			&i.TriggerNextTime,
+			&i.TimeZone,
+			&i.Tags,
 		); err != nil {
 			return nil, err
 		}

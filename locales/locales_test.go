@@ -17,6 +17,7 @@ var families = map[string][]string{
 	"alarm.cause.":  withHelp("failed", "timeout", "lost", "dispatch", "misfire", "slow", "silent", "recovered"),
 	"address.":      {"online", "late", "offline", "manual"},
 	"block.":        withHelp("SERIAL_EXECUTION", "DISCARD_LATER", "COVER_EARLY"),
+	"concurrency.":  withHelp("QUEUE", "DISCARD"),
 	"cron.warning.": {"ignored_text", "step_zero", "magic_all", "magic_none", "no_effect", "no_such_value", "empty_element", "beside_none", "list_ordinal", "no_value", "never", "past", "skipped_by_spring_change"},
 	"cron.field.":   {"second", "minute", "hour", "day-of-month", "month", "day-of-week", "year"},
 	"cron.error.":   {"field_count", "both_days", "no_day", "out_of_range", "step_out_of_range", "step_missing", "range_end", "year_order", "unknown_name", "number_too_large", "ordinal", "two_ordinals", "last_in_list", "last_offset", "not_here", "question_mark", "character", "no_value"},

@@ -40,7 +40,7 @@ FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_updatetime, child_jobid, trigger_status,
-       trigger_last_time, trigger_next_time
+       trigger_last_time, trigger_next_time, time_zone, tags
 FROM xxl_job_info
 WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(group_ids)))
   AND (CAST(sqlc.arg(status) AS SIGNED) = -1 OR trigger_status = sqlc.arg(status))

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -14,9 +13,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
-	"github.com/punctual-job/punctual/scheduler/cron"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
-	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -30,6 +27,7 @@ func (c *Console) jobNew(ec echo.Context) error {
 	values := jobs.FormValues{
 		Group: ec.QueryParam("group"), Author: who(ec).Name, ScheduleType: string(jobspec.ScheduleCron), Misfire: string(jobspec.MisfireDoNothing),
 		Route: string(jobspec.RouteFirst), Block: string(wire.BlockSerial), Glue: string(wire.GlueBean), Timeout: "0", Retries: "0",
+		Concurrent: "0", Concurrency: string(jobspec.ConcurrencyQueue), Retention: "0", WarnAfter: "0", ExpectEvery: "0",
 	}
 	page := jobs.FormPage{Page: c.pageWithFlash(ec)}
 	if from > 0 {
@@ -61,7 +59,7 @@ func (c *Console) jobCreate(ec echo.Context) error {
 		return err
 	}
 	values := typedValues(ec)
-	in, faults := jobInput(values)
+	in, faults := c.jobInput(values)
 	ctx, p := ec.Request().Context(), who(ec)
 	var jobID int64
 	err := faultsError(faults)
@@ -97,7 +95,8 @@ func (c *Console) jobUpdate(ec echo.Context) error {
 		return err
 	}
 	values := typedValues(ec)
-	in, faults := jobInput(values)
+	in, faults := c.jobInput(values)
+	in.KeepOptions = !ec.Request().PostForm.Has(jobs.FieldZone) // a script that posts what XXL-JOB's form had
 	if err = faultsError(faults); err == nil {
 		err = c.cfg.Manage.Jobs.Update(ctx, p, jobID, in)
 	}
@@ -134,7 +133,8 @@ func (c *Console) jobForm(ec echo.Context, status int, page jobs.FormPage, value
 	page.Zone = page.Page.Zone
 	page.ScheduleTypes, page.Glues = texts(jobspec.AllScheduleTypes), texts(jobspec.AllGlues)
 	page.Routes, page.Misfires, page.Blocks = texts(jobspec.AllRoutes), texts(jobspec.AllMisfires), texts(jobspec.AllBlocks)
-	page.Preview = c.preview(page.Page, values.ScheduleType, conf(values))
+	page.Concurrencies, page.Zones = texts(jobspec.AllConcurrencies), commonZones
+	page.Preview = c.preview(page.Page, values)
 	return render(ec, status, jobs.Form(page))
 }
 
@@ -171,13 +171,15 @@ func (c *Console) storedValues(j db.Job) jobs.FormValues {
 		Source: string(j.GlueSource), Children: string(j.ChildJobIDs), Timeout: strconv.FormatInt(j.ExecutorTimeout, 10),
 		Retries: strconv.FormatInt(j.ExecutorFailRetryCount, 10), Version: manage.JobVersion(j),
 	}
+	zone := c.zoneOf(j.TimeZone)
+	storeOptions(&v, j, zone)
 	switch j.ScheduleType {
 	case jobspec.ScheduleFixRate, jobspec.ScheduleFixDelay:
 		v.Seconds = string(j.ScheduleConf)
 	case jobspec.ScheduleOnce:
 		v.Moment = string(j.ScheduleConf)
-		if at, err := jobspec.Moment(v.Moment, c.cfg.Zone); err == nil {
-			v.Moment = at.In(c.cfg.Zone).Format("2006-01-02T15:04:05")
+		if at, err := jobspec.Moment(v.Moment, zone); err == nil {
+			v.Moment = at.In(zone).Format(momentLayout)
 		}
 	case jobspec.ScheduleCron, jobspec.ScheduleNone:
 		v.Cron = string(j.ScheduleConf)
@@ -195,29 +197,38 @@ func typedValues(ec echo.Context) jobs.FormValues {
 		Route: v(jobs.FieldRoute), Block: v(jobs.FieldBlock), Glue: v(jobs.FieldGlue), Handler: v(jobs.FieldHandler), Param: v(jobs.FieldParam),
 		Source: v(jobs.FieldSource), Remark: v(jobs.FieldRemark), Children: v(jobs.FieldChildren), Timeout: v(jobs.FieldTimeout),
 		Retries: v(jobs.FieldRetries), Version: v(jobs.FieldVersion),
+		Zone: strings.TrimSpace(v(jobs.FieldZone)), From: v(jobs.FieldFrom), Until: v(jobs.FieldUntil), Backoff: v(jobs.FieldBackoff),
+		Concurrent: v(jobs.FieldConcurrent), Concurrency: v(jobs.FieldConcurrency), Retention: v(jobs.FieldRetention),
+		WarnAfter: v(jobs.FieldWarnAfter), ExpectEvery: v(jobs.FieldExpectEvery), Tags: v(jobs.FieldTags),
 	}
 }
 
-// jobInput reads what was typed; the faults are the numbers that are none.
-func jobInput(v jobs.FormValues) (manage.JobInput, []problem.Field) {
+// jobInput reads what was typed; the faults are the numbers and moments that are none.
+func (c *Console) jobInput(v jobs.FormValues) (manage.JobInput, []problem.Field) {
 	var faults []problem.Field
 	number := func(name, text string, limit int) int {
 		if text == "" {
 			return 0
 		}
-		n, err := strconv.Atoi(text)
+		n, err := strconv.Atoi(strings.TrimSpace(text))
 		if err != nil {
 			faults = append(faults, problem.Field{Name: name, Key: string(jobspec.CodeOutOfRange), Args: []any{"Min", 0, "Max", limit}})
 		}
 		return n
 	}
 	group, _ := strconv.ParseInt(v.Group, 10, 64) // 0 is no group, which the use case says
-	in := manage.JobInput{Group: group, Version: v.Version, KeepOptions: true, Job: jobspec.Job{
+	in := manage.JobInput{Group: group, Version: v.Version, Job: jobspec.Job{
 		Name: v.Name, Author: v.Author, AlarmEmail: v.AlarmEmail, ScheduleType: jobspec.ScheduleType(v.ScheduleType), ScheduleConf: conf(v),
 		Misfire: jobspec.Misfire(v.Misfire), Route: jobspec.Route(v.Route), Block: wire.Block(v.Block), Glue: wire.Glue(v.Glue),
 		Handler: v.Handler, Param: v.Param, GlueSource: v.Source, GlueRemark: v.Remark, ChildJobIDs: v.Children,
 		TimeoutSeconds: number(jobs.FieldTimeout, v.Timeout, jobspec.MaxTimeout), Retries: number(jobs.FieldRetries, v.Retries, jobspec.MaxRetries),
+		Zone: v.Zone, Backoff: v.Backoff, Concurrency: jobspec.Concurrency(v.Concurrency), Tags: v.Tags,
+		MaxConcurrent: number(jobs.FieldConcurrent, v.Concurrent, jobspec.MaxConcurrent),
+		RetentionDays: number(jobs.FieldRetention, v.Retention, jobspec.MaxDays),
+		WarnAfter:     number(jobs.FieldWarnAfter, v.WarnAfter, jobspec.MaxSeconds),
+		ExpectEvery:   number(jobs.FieldExpectEvery, v.ExpectEvery, jobspec.MaxSeconds),
 	}}
+	in.Start, in.End, faults = c.bounds(v, faults)
 	if in.Misfire == "" {
 		in.Misfire = jobspec.MisfireDoNothing // its field is hidden for jobs without a schedule
 	}
@@ -236,49 +247,5 @@ func (c *Console) schedulePreview(ec echo.Context) error {
 		return err
 	}
 	page := c.Page(ec)
-	v := typedValues(ec)
-	return render(ec, http.StatusOK, jobs.SchedulePreview(jobs.PreviewPage{Page: page, Preview: c.preview(page, v.ScheduleType, conf(v))}))
-}
-
-// preview says how a schedule is understood and when it is due next.
-func (c *Console) preview(page layout.Page, scheduleType, conf string) jobs.Preview {
-	t := jobspec.ScheduleType(scheduleType)
-	v := jobs.Preview{Zone: page.Zone}
-	if conf == "" || !t.Schedules() {
-		return v
-	}
-	if t == jobspec.ScheduleCron {
-		if e, err := cron.Parse(conf); err == nil {
-			if e.String() != conf {
-				v.Reading = e.String()
-			}
-			warnings := append(e.Warnings(), e.ClockChangeWarnings(c.cfg.Now(), c.cfg.Zone)...)
-			for _, w := range warnings {
-				v.Warnings = append(v.Warnings, warningText(page, w))
-			}
-		}
-	}
-	times, err := c.cfg.Manage.Jobs.Upcoming(t, conf, previewTimes)
-	if err != nil {
-		v.Error = err.Error()
-		if e, ok := jobspec.ScheduleError(err); ok {
-			v.Error = manage.SpecField(e).Text(page.Printer)
-		}
-		if _, eval := errors.AsType[*cron.EvalError](err); eval {
-			v.Warnings = nil // they say the same
-		}
-		return v
-	}
-	for _, at := range times {
-		v.Times = append(v.Times, jobs.NextTime{Time: c.at(page, at), Weekday: format.Weekday(page.Printer, at)})
-	}
-	return v
-}
-
-func warningText(page layout.Page, w cron.Warning) string {
-	args := []any{"Element", w.Element, "Understood", w.Understood, "Field", ""}
-	if w.Field != "" {
-		args[len(args)-1] = page.T("cron.field." + string(w.Field))
-	}
-	return page.T("cron.warning."+string(w.Code), args...)
+	return render(ec, http.StatusOK, jobs.SchedulePreview(jobs.PreviewPage{Page: page, Preview: c.preview(page, typedValues(ec))}))
 }

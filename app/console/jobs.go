@@ -86,8 +86,13 @@ func (c *Console) jobRow(page layout.Page, p auth.Principal, groups groupTitles,
 		ID: j.ID, Name: j.JobDesc, GroupID: j.JobGroup, Group: groups.title(j.JobGroup), ScheduleType: string(j.ScheduleType),
 		Schedule: scheduleText(page, j.ScheduleType, string(j.ScheduleConf)), Glue: string(j.GlueType), Handler: string(j.ExecutorHandler),
 		Author: string(j.Author), Running: running, CanEdit: p.CanUseGroup(j.JobGroup), CanRun: p.CanUseGroup(j.JobGroup),
+		Zone: j.TimeZone, Tags: strings.FieldsFunc(j.Tags, func(r rune) bool { return r == ',' }),
 	}
-	if running && j.TriggerNextTime < jobspec.Waiting.UnixMilli() { // a fixed delay waits for its run to end
+	switch {
+	case !running:
+	case j.TriggerNextTime >= jobspec.Waiting.UnixMilli(): // a fixed delay counts from the end of its run
+		row.Waiting = true
+	default:
 		row.Next = c.at(page, fromMillis(j.TriggerNextTime))
 	}
 	if r, ok := last[j.ID]; ok {

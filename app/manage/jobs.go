@@ -88,6 +88,7 @@ func (s *Jobs) Row(ctx context.Context, p auth.Principal, id int64) (db.ListJobs
 		ExecutorBlockStrategy: j.ExecutorBlockStrategy, ExecutorTimeout: j.ExecutorTimeout,
 		ExecutorFailRetryCount: j.ExecutorFailRetryCount, GlueType: j.GlueType, GlueUpdateTime: j.GlueUpdateTime,
 		ChildJobIDs: j.ChildJobIDs, TriggerStatus: j.TriggerStatus, TriggerLastTime: j.TriggerLastTime, TriggerNextTime: j.TriggerNextTime,
+		TimeZone: j.TimeZone, Tags: j.Tags,
 	}, nil
 }
 
@@ -194,20 +195,24 @@ func (s *Jobs) Parents(ctx context.Context, id int64) ([]string, error) {
 	return names, nil
 }
 
-// Upcoming are the next times of a schedule from now on, at most n. Fewer mean that it ends. The error says what is wrong
-// with the schedule.
-func (s *Jobs) Upcoming(t jobspec.ScheduleType, conf string, n int) ([]time.Time, error) {
+// Upcoming are the next times of a definition's schedule from now on, in its own zone, at most n. Fewer mean that it ends.
+// The error says what is wrong with the schedule, its zone included.
+func (s *Jobs) Upcoming(j jobspec.Job, n int) ([]time.Time, error) {
+	schedule, err := s.scheduleOf(j)
+	if err != nil {
+		return nil, err
+	}
 	var times []time.Time
 	at := s.cfg.Now()
 	for range n {
-		next, err := jobspec.Next(t, conf, at, s.cfg.Zone)
+		next, err := schedule.Next(at)
 		if err != nil {
 			return nil, err
 		}
 		if next.IsZero() {
 			break
 		}
-		times = append(times, next.In(s.cfg.Zone))
+		times = append(times, next.In(schedule.Zone))
 		at = next
 	}
 	return times, nil

@@ -652,14 +652,14 @@ func TestDeletingAJobTakesItsRuns(t *testing.T) {
 func TestUpcomingTimes(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dbtest.New(t, db.SQLite), nil)
-	times, err := b.Jobs.Upcoming(jobspec.ScheduleCron, "0 0 2 * * ? 2026", 3)
+	times, err := b.Jobs.Upcoming(jobspec.Job{ScheduleType: jobspec.ScheduleCron, ScheduleConf: "0 0 2 * * ? 2026"}, 3)
 	if err != nil || len(times) != 3 || times[0].Format(time.RFC3339) != "2026-03-05T02:00:00+08:00" {
 		t.Errorf("%v, %v", times, err)
 	}
-	if times, err = b.Jobs.Upcoming(jobspec.ScheduleCron, "0 0 2 * * ? 2020", 3); err != nil || len(times) != 0 {
+	if times, err = b.Jobs.Upcoming(jobspec.Job{ScheduleType: jobspec.ScheduleCron, ScheduleConf: "0 0 2 * * ? 2020"}, 3); err != nil || len(times) != 0 {
 		t.Errorf("%v, %v", times, err)
 	}
-	if _, err = b.Jobs.Upcoming(jobspec.ScheduleCron, "x", 3); err == nil {
+	if _, err = b.Jobs.Upcoming(jobspec.Job{ScheduleType: jobspec.ScheduleCron, ScheduleConf: "x"}, 3); err == nil {
 		t.Error("a text that is no cron has times")
 	}
 }

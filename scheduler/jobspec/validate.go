@@ -132,11 +132,12 @@ const (
 // Normalize trims what people paste with blanks around it, and takes the carriage returns out of shell sources, where
 // bash would stumble over them. It comes before [Validate], and what it returns is what to store.
 func (j Job) Normalize() Job {
-	for _, s := range []*string{&j.Name, &j.Author, &j.Handler, &j.ScheduleConf, &j.GlueRemark} {
+	for _, s := range []*string{&j.Name, &j.Author, &j.Handler, &j.ScheduleConf, &j.GlueRemark, &j.Zone, &j.Backoff} {
 		*s = strings.TrimSpace(*s)
 	}
 	j.AlarmEmail = strings.Join(splitList(j.AlarmEmail), ",")
 	j.ChildJobIDs = strings.Join(splitList(j.ChildJobIDs), ",")
+	j.Tags = strings.Join(splitList(j.Tags), ",")
 	if j.Glue == wire.GlueShell {
 		j.GlueSource = strings.ReplaceAll(j.GlueSource, "\r", "")
 	}

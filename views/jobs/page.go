@@ -34,10 +34,13 @@ type Row struct {
 	Handler      string
 	Author       string
 	Running      bool        // the schedule is started
-	Next         format.Time // zero when stopped or never again
-	Last         LastRun     // zero when it never ran or is unknown
-	Failing      bool        // the last run failed for good
-	CanEdit      bool        // start, stop, edit, copy, delete
+	Next         format.Time // zero when stopped, waiting or never again
+	Waiting      bool        // its next time follows from the end of the run that goes on
+	Zone         string      // of its own; empty for the installation's
+	Tags         []string
+	Last         LastRun // zero when it never ran or is unknown
+	Failing      bool    // the last run failed for good
+	CanEdit      bool    // start, stop, edit, copy, delete
 	CanRun       bool
 }
 
@@ -73,6 +76,8 @@ type FormPage struct {
 	Routes        []string
 	Misfires      []string
 	Blocks        []string
+	Concurrencies []string
+	Zones         []string // suggested names of time zones
 }
 
 // The names of the form's fields; FieldErrors is keyed by them too.
@@ -96,6 +101,16 @@ const (
 	FieldChildren     = "children"
 	FieldTimeout      = "timeout"
 	FieldRetries      = "retries"
+	FieldZone         = "time_zone"
+	FieldFrom         = "start_at" // as FieldMoment
+	FieldUntil        = "end_at"   // as FieldMoment
+	FieldBackoff      = "retry_backoff"
+	FieldConcurrent   = "max_concurrent"
+	FieldConcurrency  = "concurrency_policy"
+	FieldRetention    = "retention_days"
+	FieldWarnAfter    = "warn_after"
+	FieldExpectEvery  = "expect_every"
+	FieldTags         = "tags"
 	// FieldVersion is hidden: the job's last change as the form saw it, so that a concurrent edit is noticed.
 	FieldVersion = "version"
 	// FieldStart is the second submit button of a new job: save and start ("1").
@@ -129,9 +144,19 @@ type FormValues struct {
 	Timeout      string // seconds; 0 for none
 	Retries      string
 	Version      string
+	Zone         string // IANA name; empty for the installation's
+	From         string // first moment the job may be due: 2006-01-02T15:04:05 in its zone; empty for no bound
+	Until        string // last one
+	Backoff      string
+	Concurrent   string // runs at a time; 0 for no limit
+	Concurrency  string
+	Retention    string // days; 0 for the installation's
+	WarnAfter    string // seconds; 0 for never
+	ExpectEvery  string // seconds; 0 for no expectation
+	Tags         string // separated by commas
 }
 
-// PreviewPage answers link.SchedulePreview, which htmx posts FieldScheduleType, FieldCron, FieldSeconds and FieldMoment to
+// PreviewPage answers link.SchedulePreview, which htmx posts the schedule's fields to
 // ([SchedulePreview]). It answers 200 also when the schedule is wrong: that is what it is there to say.
 type PreviewPage struct {
 	layout.Page
@@ -144,6 +169,7 @@ type Preview struct {
 	Reading  string // the text as the parser understood it, when that differs from what was typed
 	Times    []NextTime
 	Warnings []string // accepted, but perhaps not meant
+	Note     string   // what follows the times, such as that each counts from the end of a run
 	Zone     string
 }
 

@@ -1,0 +1,92 @@
+package console
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/scheduler/cron"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/layout"
+)
+
+// preview says how a schedule is understood and when it is due next, in the job's own zone.
+func (c *Console) preview(page layout.Page, typed jobs.FormValues) jobs.Preview {
+	t, text := jobspec.ScheduleType(typed.ScheduleType), strings.TrimSpace(conf(typed))
+	v := jobs.Preview{Zone: page.Zone}
+	if text == "" || !t.Schedules() {
+		return v
+	}
+	zone, err := jobspec.Location(typed.Zone)
+	switch {
+	case err != nil:
+		v.Error = page.T(string(jobspec.CodeZone), "Value", typed.Zone)
+		return v
+	case zone == nil:
+		zone = c.cfg.Zone
+	default:
+		v.Zone = zone.String()
+	}
+	start, end, faults := c.bounds(typed, nil)
+	if len(faults) > 0 {
+		v.Error = faults[0].Text(page.Printer)
+		return v
+	}
+	if end > 0 && end <= start {
+		v.Error = page.T(string(jobspec.CodeWindow))
+		return v
+	}
+	if t == jobspec.ScheduleCron {
+		if e, err := cron.Parse(text); err == nil {
+			if e.String() != text {
+				v.Reading = e.String()
+			}
+			for _, w := range append(e.Warnings(), e.ClockChangeWarnings(c.cfg.Now(), zone)...) {
+				v.Warnings = append(v.Warnings, warningText(page, w))
+			}
+		}
+	}
+	n := previewTimes
+	if t == jobspec.ScheduleFixDelay {
+		n = 1 // where the others lie, the runs decide
+	}
+	times, err := c.cfg.Manage.Jobs.Upcoming(jobspec.Job{ScheduleType: t, ScheduleConf: text, Zone: typed.Zone, Start: start, End: end}, n)
+	if err != nil {
+		v.Error = scheduleFault(page, err)
+		if _, eval := errors.AsType[*cron.EvalError](err); eval {
+			v.Warnings = nil // they say the same
+		}
+		return v
+	}
+	for _, at := range times {
+		v.Times = append(v.Times, jobs.NextTime{Time: format.At(page.Printer, at, c.cfg.Now()), Weekday: format.Weekday(page.Printer, at)})
+	}
+	if t == jobspec.ScheduleFixDelay && len(times) > 0 {
+		if every, err := jobspec.Interval(text); err == nil {
+			v.Note = page.T("jobs.preview.delay", "Span", format.Duration(page.Printer, every))
+		}
+	}
+	if len(times) == 0 && len(v.Warnings) == 0 {
+		v.Error = page.T(string(jobspec.CodeNoTime))
+	}
+	return v
+}
+
+// scheduleFault says in words why a schedule has no times.
+func scheduleFault(page layout.Page, err error) string {
+	if e, ok := jobspec.ScheduleError(err); ok {
+		return manage.SpecField(e).Text(page.Printer)
+	}
+	return problem.From(err).Text(page.Printer)
+}
+
+func warningText(page layout.Page, w cron.Warning) string {
+	args := []any{"Element", w.Element, "Understood", w.Understood, "Field", ""}
+	if w.Field != "" {
+		args[len(args)-1] = page.T("cron.field." + string(w.Field))
+	}
+	return page.T("cron.warning."+string(w.Code), args...)
+}
