@@ -237,6 +237,9 @@ type Querier interface {
 	// Brings a node's low mark down to a run that it makes its own although it is an old one, in the same transaction: should the
 	// node die before its next beat, the run must be found.
 	LowerNodeMark(ctx context.Context, db DBTX, arg LowerNodeMarkParams) (int64, error)
+	// Notes who kills an open run before its executor is asked, because the executor's report of the end may be here first, and
+	// takes its retries away: a run somebody stopped does not start again. With the old values it takes the note back.
+	MarkKilling(ctx context.Context, db DBTX, arg MarkKillingParams) (int64, error)
 	MaxRunID(ctx context.Context, db DBTX) (int64, error)
 	// Events that were being gathered become part of another notice.
 	MoveAlarmEvents(ctx context.Context, db DBTX, arg MoveAlarmEventsParams) error
@@ -265,8 +268,6 @@ type Querier interface {
 	SetReport(ctx context.Context, db DBTX, arg SetReportParams) (int64, error)
 	// What old tools read (spec §3.8).
 	SetRunAlarmStatus(ctx context.Context, db DBTX, arg SetRunAlarmStatusParams) (int64, error)
-	// Takes the retries of an open run away before it is killed by hand: a run somebody stopped does not start again.
-	SetRunRetries(ctx context.Context, db DBTX, arg SetRunRetriesParams) (int64, error)
 	SetSetting(ctx context.Context, db DBTX, arg SetSettingParams) error
 	SetToken(ctx context.Context, db DBTX, arg SetTokenParams) error
 	// Guarded by the old hash, so that the upgrade of an old hash at login cannot undo a change made meanwhile.

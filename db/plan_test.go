@@ -220,7 +220,7 @@ func TestGuards(t *testing.T) {
 			{"touch an unknown registration", func() (int64, error) {
 				return q.TouchRegistry(ctx, pool, db.TouchRegistryParams{RegistryGroup: "EXECUTOR", RegistryKey: "a", RegistryValue: "x", UpdateTime: at})
 			}, 0},
-			{"kill a run that is open", func() (int64, error) { return q.SetRunRetries(ctx, pool, db.SetRunRetriesParams{ID: runs[1]}) }, 1},
+			{"kill a run that is open", func() (int64, error) { return q.MarkKilling(ctx, pool, db.MarkKillingParams{ID: runs[1]}) }, 1},
 			{"decide a setting first", func() (int64, error) {
 				return q.InsertSettingIfAbsent(ctx, pool, db.InsertSettingIfAbsentParams{Name: "zone", Value: "first"})
 			}, 1},

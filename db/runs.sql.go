@@ -753,6 +753,27 @@ func (q *Queries) ListUnsentRunsOfNode(ctx context.Context, db DBTX, arg ListUns
 	return items, nil
 }
 
+const markKilling = `-- name: MarkKilling :execrows
+UPDATE xxl_job_log SET executor_fail_retry_count = ?, handle_msg = ?
+WHERE id = ? AND handle_code = 0
+`
+
+type MarkKillingParams struct {
+	Retries int64
+	Note    Text
+	ID      int64
+}
+
+// Notes who kills an open run before its executor is asked, because the executor's report of the end may be here first, and
+// takes its retries away: a run somebody stopped does not start again. With the old values it takes the note back.
+func (q *Queries) MarkKilling(ctx context.Context, db DBTX, arg MarkKillingParams) (int64, error) {
+	result, err := db.ExecContext(ctx, markKilling, arg.Retries, arg.Note, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const maxRunID = `-- name: MaxRunID :one
 SELECT CAST(COALESCE(MAX(id), 0) AS SIGNED) AS id FROM xxl_job_log
 `
@@ -790,24 +811,6 @@ func (q *Queries) RecordReportedRuns(ctx context.Context, db DBTX, arg RecordRep
 		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
 	}
 	result, err := db.ExecContext(ctx, query, queryParams...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-const setRunRetries = `-- name: SetRunRetries :execrows
-UPDATE xxl_job_log SET executor_fail_retry_count = ? WHERE id = ? AND handle_code = 0
-`
-
-type SetRunRetriesParams struct {
-	Retries int64
-	ID      int64
-}
-
-// Takes the retries of an open run away before it is killed by hand: a run somebody stopped does not start again.
-func (q *Queries) SetRunRetries(ctx context.Context, db DBTX, arg SetRunRetriesParams) (int64, error) {
-	result, err := db.ExecContext(ctx, setRunRetries, arg.Retries, arg.ID)
 	if err != nil {
 		return 0, err
 	}

@@ -124,9 +124,11 @@ ORDER BY id LIMIT ?;
 -- seconds by which runs are claimed ahead, so the caller asks for an earlier moment.
 SELECT id FROM xxl_job_log WHERE trigger_time >= ? ORDER BY trigger_time, id LIMIT 1;
 
--- name: SetRunRetries :execrows
--- Takes the retries of an open run away before it is killed by hand: a run somebody stopped does not start again.
-UPDATE xxl_job_log SET executor_fail_retry_count = sqlc.arg(retries) WHERE id = sqlc.arg(id) AND handle_code = 0;
+-- name: MarkKilling :execrows
+-- Notes who kills an open run before its executor is asked, because the executor's report of the end may be here first, and
+-- takes its retries away: a run somebody stopped does not start again. With the old values it takes the note back.
+UPDATE xxl_job_log SET executor_fail_retry_count = sqlc.arg(retries), handle_msg = sqlc.arg(note)
+WHERE id = sqlc.arg(id) AND handle_code = 0;
 
 
 -- name: DeleteRunsOfJob :execrows

@@ -35,8 +35,7 @@ func (e *Engine) Kill(ctx context.Context, logID int64, user string) error {
 	}
 	e.killing.Store(logID, nil)
 	defer e.killing.Delete(logID)
-	// Taken away before the executor is asked, because its own report of the end may be here before its answer.
-	n, err := e.queries.SetRunRetries(ctx, e.cfg.Pool, db.SetRunRetriesParams{ID: logID, Retries: 0})
+	n, err := e.queries.MarkKilling(ctx, e.cfg.Pool, db.MarkKillingParams{ID: logID, Note: db.Text(joinLines(string(run.HandleMsg), "killed by "+user))})
 	if err != nil {
 		return err
 	}
@@ -51,14 +50,15 @@ func (e *Engine) Kill(ctx context.Context, logID int64, user string) error {
 		err = errors.New(answerText(answer))
 	}
 	if err != nil {
-		if _, undo := e.queries.SetRunRetries(ctx, e.cfg.Pool, db.SetRunRetriesParams{ID: logID, Retries: run.ExecutorFailRetryCount}); undo != nil {
+		back := db.MarkKillingParams{ID: logID, Retries: run.ExecutorFailRetryCount, Note: run.HandleMsg}
+		if _, undo := e.queries.MarkKilling(ctx, e.cfg.Pool, back); undo != nil {
 			e.log.Warn("give the retries back to a run that could not be killed", "log_id", logID, "error", undo)
 		}
 		return &ExecutorError{Address: address, Err: err}
 	}
-	msg := "killed by " + user
-	if answer.Msg != "" && !strings.EqualFold(answer.Msg, "Success") {
-		msg += ": " + answer.Msg
+	msg := ""
+	if !strings.EqualFold(answer.Msg, "Success") {
+		msg = answer.Msg
 	}
 	return e.complete(ctx, []finishing{{id: logID, code: wire.CodeFail, msg: msg}})
 }
