@@ -35,7 +35,7 @@ func TestKillOneOfTwoAdmins(t *testing.T) {
 	l.at(t, somewhen(t, 10))
 	kill(1)
 	admins[1] = l.start(t, 1) // at once, when nobody has noticed yet
-	l.at(t, somewhen(t, 16)) // what was left has been taken over by now
+	l.at(t, somewhen(t, 16))  // what was left has been taken over by now
 	kill(1)
 	l.account(t)
 	l.takeovers(t, kills)
