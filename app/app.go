@@ -133,7 +133,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	service := manage.New(manage.Config{Pool: a.pool, Engine: a.engine, Allow: opts.Allow, NoScripts: opts.NoScripts})
+	service := manage.New(manage.Config{Pool: a.pool, Engine: a.engine, Allow: opts.Allow, NoScripts: opts.NoScripts, Alarms: a.alarmer})
 	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now)
 	pages := console.New(console.Config{
 		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: auth.NewLogins(a.pool, a.passwords, time.Now),
@@ -208,13 +208,19 @@ func (a *App) Start(ctx context.Context) (err error) {
 		a.stopSample(ctx, sample)
 		return fmt.Errorf("start engine: %w", err)
 	}
+	// Stopped after the engine, whose last results may be alarms.
+	alarms, silence := context.WithCancel(context.WithoutCancel(ctx))
+	a.loops.Go(func() { a.alarmer.Run(alarms) })
+	a.onStop("stop alarmer", func(context.Context) error {
+		silence()
+		return nil
+	})
 	a.onStop("drain engine", a.engine.Stop)
 	a.onStop("drain sample executor", func(ctx context.Context) error {
 		a.stopSample(ctx, sample)
 		return nil
 	})
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	a.loops.Go(func() { a.alarmer.Run(loop) })
 	a.loops.Go(func() { a.cleanSessions(loop) })
 	a.loops.Go(func() { a.refreshTokens(loop) })
 	a.onStop("end streams", func(context.Context) error {
@@ -233,6 +239,7 @@ func (a *App) newAlarmer(ctx context.Context, catalogue *locales.Catalogue) erro
 	}
 	a.alarmer, err = alarm.New(alarm.Config{
 		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Key: key,
+		Language: a.opts.AlarmLanguage, DenyPrivate: a.opts.AlarmDenyPrivate,
 		Printer: func(lang string) alarm.Printer { return catalogue.Printer(lang) },
 		Link: func(jobID, logID int64) string {
 			if logID > 0 {

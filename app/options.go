@@ -55,6 +55,9 @@ type Options struct {
 	PublicURL   string // how people and other admins reach this one; default derived from Listen
 	Pprof       bool   // serve /debug/pprof to callers on this machine
 
+	AlarmLanguage    string // of messages whose channel chooses none: zh-CN or en; default zh-CN
+	AlarmDenyPrivate bool   // refuse webhooks on this machine and in private networks
+
 	RetentionDays int // for how many days runs are kept; default 30, below 0: for ever
 
 	DrainTimeout time.Duration // how long Stop waits for runs to be sent; default 20 s
@@ -83,6 +86,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.CallTimeout = cmp.Or(o.CallTimeout, 3*time.Second)
 	o.DrainTimeout = cmp.Or(o.DrainTimeout, 20*time.Second)
 	o.Version = cmp.Or(o.Version, "dev")
+	o.AlarmLanguage = cmp.Or(o.AlarmLanguage, "zh-CN")
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -113,6 +117,9 @@ func (o Options) withDefaults() (Options, error) {
 		if _, err := tls.LoadX509KeyPair(o.TLSCert, o.TLSKey); err != nil {
 			return o, wrong("TLS certificate: %w", err)
 		}
+	}
+	if o.AlarmLanguage != "zh-CN" && o.AlarmLanguage != "en" {
+		return o, wrong("alarm language %q must be zh-CN or en", o.AlarmLanguage)
 	}
 	if o.DrainTimeout < 0 {
 		return o, wrong("drain timeout %s must not be negative", o.DrainTimeout)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -80,7 +81,7 @@ func (e *Engine) alarmsOf(open []db.ListRunsByIDRow, byID map[int64]*finishing, 
 		case cause == "":
 			cause = AlarmFailed
 		}
-		if _, byHand := e.killing.Load(r.ID); !e.cfg.Alarms.Wanted(cause, r.JobID) || byHand {
+		if !e.cfg.Alarms.Wanted(cause, r.JobID) || killedByHand(r) {
 			if f.code != wire.CodeSuccess {
 				follow.alarm[r.ID] = alarmNone
 			}
@@ -190,3 +191,6 @@ func (e *Engine) raiseSkipped(ctx context.Context, tx db.DBTX, rows []db.NewRun,
 	}
 	return e.cfg.Alarms.Raise(ctx, tx, events)
 }
+
+// killedByHand reports whether somebody had the run ended: that is no alarm, whichever admin takes the executor's report.
+func killedByHand(r *db.ListRunsByIDRow) bool { return strings.Contains(string(r.HandleMsg), killMark) }

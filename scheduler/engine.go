@@ -132,7 +132,6 @@ type Engine struct {
 	counts    *counts
 	retained  atomic.Value // string: for which day and decisions the old runs have been deleted
 	pending   pendingSet   // runs of this node that are committed but not recorded as sent
-	killing   sync.Map     // ids of runs that are being killed by hand: their end is no alarm
 
 	claimNow chan struct{} // capacity 1: a job became due sooner than the claimer knows
 

@@ -19,6 +19,9 @@ func (e *Engine) readable(ctx context.Context, logID int64) (db.Run, error) {
 	return run, err
 }
 
+// killMark begins the line in a run's message that says who had it ended.
+const killMark = "killed by "
+
 // Kill ends a running run: it asks the executor, and when that agrees, notes the run as failed by hand. Our executor ends
 // only this run; upstream's ends whatever the job's thread runs there, and its queue (spec §5.6). A run somebody stopped is
 // not retried. The errors are [ErrRunNotFound], [ErrRunNotRunning], an [*ExecutorError], or the database's.
@@ -33,9 +36,7 @@ func (e *Engine) Kill(ctx context.Context, logID int64, user string) error {
 	if run.HandleCode != 0 || run.TriggerCode != wire.CodeSuccess || run.ExecutorAddress == "" {
 		return ErrRunNotRunning
 	}
-	e.killing.Store(logID, nil)
-	defer e.killing.Delete(logID)
-	n, err := e.queries.MarkKilling(ctx, e.cfg.Pool, db.MarkKillingParams{ID: logID, Note: db.Text(joinLines(string(run.HandleMsg), "killed by "+user))})
+	n, err := e.queries.MarkKilling(ctx, e.cfg.Pool, db.MarkKillingParams{ID: logID, Note: db.Text(joinLines(string(run.HandleMsg), killMark+user))})
 	if err != nil {
 		return err
 	}

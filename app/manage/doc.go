@@ -38,7 +38,21 @@ type Config struct {
 	Allow Allow
 	// NoScripts refuses new scripts and changes of scripts (the jobs that exist go on).
 	NoScripts bool
+	// Alarms forgets what was set up for jobs and groups that are deleted; nil without alarms.
+	Alarms Alarms
 }
+
+// Alarms is what deleting needs of the alarmer.
+type Alarms interface {
+	ForgetJob(ctx context.Context, tx db.DBTX, jobID int64) error
+	ForgetGroup(ctx context.Context, tx db.DBTX, groupID int64) error
+}
+
+// noAlarms is an installation without.
+type noAlarms struct{}
+
+func (noAlarms) ForgetJob(context.Context, db.DBTX, int64) error   { return nil }
+func (noAlarms) ForgetGroup(context.Context, db.DBTX, int64) error { return nil }
 
 func (c Config) withDefaults() Config {
 	if c.Zone == nil {
@@ -46,6 +60,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Alarms == nil {
+		c.Alarms = noAlarms{}
 	}
 	return c
 }

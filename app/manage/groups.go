@@ -197,6 +197,9 @@ func (s *Groups) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		if _, err := s.queries.DeleteGroup(ctx, tx, id); err != nil {
 			return err
 		}
+		if err := s.cfg.Alarms.ForgetGroup(ctx, tx, id); err != nil {
+			return err
+		}
 		// Another group may share the app name in a database that upstream wrote.
 		sharing, err := s.queries.CountGroupsByAppName(ctx, tx, db.CountGroupsByAppNameParams{AppName: g.AppName, ExceptID: id})
 		if err != nil || sharing > 0 {

@@ -278,6 +278,9 @@ func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		if _, err := s.queries.DeleteJob(ctx, tx, id); err != nil {
 			return err
 		}
+		if err := s.cfg.Alarms.ForgetJob(ctx, tx, id); err != nil {
+			return err
+		}
 		return s.queries.DeleteGlueVersionsOfJob(ctx, tx, id)
 	})
 	if err != nil {

@@ -55,6 +55,8 @@ type serveCmd struct {
 	Scripts         bool          `name:"glue" env:"PUNCTUAL_GLUE" default:"true" negatable:"" help:"Let people write scripts (GLUE) in the console."`
 	ExecutorAllow   string        `env:"PUNCTUAL_EXECUTOR_ALLOW" placeholder:"RULE,…" help:"Addresses that a run by hand may be sent to although no executor registered them: host, host:port, .domain, 10.0.0.0/8 or *."`
 	CallTimeout     time.Duration `env:"PUNCTUAL_CALL_TIMEOUT" default:"3s" help:"How long one call to an executor may take."`
+	AlarmLanguage   string        `env:"PUNCTUAL_ALARM_LANGUAGE" default:"zh-CN" placeholder:"LANG" help:"Language of alarms whose channel chooses none: zh-CN or en."`
+	AlarmNoPrivate  bool          `name:"alarm-deny-private" env:"PUNCTUAL_ALARM_DENY_PRIVATE" help:"Refuse webhooks on this machine and in private networks."`
 	RetentionDays   int           `env:"PUNCTUAL_LOG_RETENTION_DAYS" default:"30" placeholder:"DAYS" help:"For how many days runs are kept; -1: for ever."`
 	DrainTimeout    time.Duration `env:"PUNCTUAL_DRAIN_TIMEOUT" default:"20s" help:"How long a stop waits for runs to be sent."`
 	TLSCert         string        `env:"PUNCTUAL_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate (PEM)."`
@@ -166,7 +168,7 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	o.Listen, o.PublicURL = c.Listen, c.PublicURL
 	o.AccessToken, o.NoAccessToken, o.AdminPassword = c.AccessToken, c.InsecureNoToken, c.AdminPassword
 	o.Sample, o.NoScripts = app.SampleMode(c.Sample), !c.Scripts
-	o.RetentionDays = c.RetentionDays
+	o.RetentionDays, o.AlarmLanguage, o.AlarmDenyPrivate = c.RetentionDays, c.AlarmLanguage, c.AlarmNoPrivate
 	o.TLSCert, o.TLSKey = c.TLSCert, c.TLSKey
 	o.ExecutorTLS = wire.TLSOptions{CAFile: c.ExecutorCA, CertFile: c.ExecutorCert, KeyFile: c.ExecutorKey}
 	o.CallTimeout, o.DrainTimeout, o.TrustProxy, o.Pprof = c.CallTimeout, c.DrainTimeout, c.TrustProxy, c.Pprof
