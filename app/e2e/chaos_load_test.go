@@ -29,7 +29,9 @@ type load struct {
 	fires    int       // of each job
 
 	mu    sync.Mutex
-	calls map[int64]int // of the handler, by log id
+	calls map[int64]int   // of the handler, by log id
+	hold  chan struct{}   // if not nil, runs end when it is closed
+	late  []time.Duration // of each run, planned to received
 }
 
 const every = time.Second
@@ -80,8 +82,27 @@ func newLoadOn(t *testing.T, d *database, admins, jobs, fires int) *load {
 func (l *load) handle(_ context.Context, run *executor.Run) error {
 	l.mu.Lock()
 	l.calls[run.LogID]++
+	l.late = append(l.late, run.Received.Sub(run.Time))
+	hold := l.hold
 	l.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
 	return nil
+}
+
+// holdRuns makes runs that begin from now on last until release is called.
+func (l *load) holdRuns() (release func()) {
+	hold := make(chan struct{})
+	l.mu.Lock()
+	l.hold = hold
+	l.mu.Unlock()
+	return func() {
+		l.mu.Lock()
+		l.hold = nil
+		l.mu.Unlock()
+		close(hold)
+	}
 }
 
 // start starts the i-th admin, again if it was started before.

@@ -1,0 +1,125 @@
+package e2e
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// TestMisbehavingExecutors has executors that answer in every wrong way beside a healthy one. Each of their runs must say
+// what happened, and the healthy one must not feel them. It does not run beside other tests, since it measures time.
+func TestMisbehavingExecutors(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := "http://" + closed.Addr().String() + "/"
+	closed.Close()
+	cases := []struct {
+		name   string
+		answer executortest.Behaviour // to /run; nil: nobody listens
+		log    executortest.Behaviour // to the question whether it has the run; nil: as answer
+		sent   bool
+		want   string // in the run's message
+	}{
+		{"garbage", executortest.Say("<html>It works!</html>"), nil, false, "It works!"},
+		{"nothing", executortest.Say(""), nil, false, "unexpected end of JSON"},
+		{"half of a JSON", executortest.Say(`{"code":200`), nil, false, "unexpected end of JSON"},
+		{"a huge answer", executortest.Say(`{"code":200,"msg":"` + strings.Repeat("x", 8<<20) + `"}`), nil, false, "answer is longer than"},
+		{"a code without sense", executortest.Say(`{"code":-99999999999,"msg":"what"}`), nil, false, "result: -99999999999 what"},
+		{"status 500", executortest.Status(500), nil, false, "HTTP status 500"},
+		{"status 404", executortest.Status(404), nil, false, "HTTP status 404"},
+		{"a refusal", executortest.Refuse("not today"), nil, false, "result: 500 not today"},
+		{"slow", executortest.Slowly(700*time.Millisecond, executortest.Accept), nil, true, "result: 200"},
+		{"never", executortest.Never, nil, false, "it may have run"},
+		{"never, but it has the run", executortest.Never, executortest.Say(`{"code":200,"content":{"fromLineNum":1,"toLineNum":1,"logContent":"x","isEnd":false}}`), true, "the executor has the run"},
+		{"hangs up", executortest.Hangup, nil, false, "it may have run"},
+		{"half of an answer", executortest.HalfAnswer, nil, false, "it may have run"},
+		{"nobody", nil, nil, false, "not sent: "},
+	}
+	const fires = 6
+	l := newLoad(t, db.SQLite, 1, 40, fires)
+	jobs := make(map[string]int64)
+	l.database.seed(t, func(ctx context.Context, pool *db.Pool) error {
+		for _, c := range cases {
+			address := nobody
+			if c.answer != nil {
+				stub := executortest.NewStub(t)
+				stub.Behave(c.answer)
+				if c.log != nil {
+					stub.BehaveAt("/log", c.log)
+				}
+				address = stub.URL
+			}
+			group, err := addGroup(ctx, pool, c.name, address)
+			if err != nil {
+				return err
+			}
+			for range 5 { // so many that they would fill a queue they shared with others
+				id, err := addJob(ctx, pool, group, func(p *db.InsertJobParams) {
+					p.ScheduleConf, p.JobDesc = "1", c.name
+					p.EndAt = l.begin.Add((fires - 1) * every).UnixMilli()
+				})
+				if err != nil {
+					return err
+				}
+				if err := startJob(ctx, pool, id, l.begin); err != nil {
+					return err
+				}
+				jobs[c.name] = id
+			}
+		}
+		return nil
+	})
+	s := l.database.settings()
+	s.port, s.env = l.ports[0], []string{"PUNCTUAL_CALL_TIMEOUT=1s"}
+	a := startAdmin(t, s)
+	l.at(t, fires)
+	eventually(t, "outcome of every sending", func() error {
+		if n := l.database.count(t, "SELECT COUNT(*) FROM xxl_job_log WHERE trigger_code = 0"); n > 0 {
+			return errNotYet
+		}
+		return nil
+	})
+	runs := l.database.runs(t)
+	for _, c := range cases {
+		seen := 0
+		for _, r := range runs {
+			if r.job != jobs[c.name] {
+				continue
+			}
+			if seen++; seen == 1 {
+				t.Logf("%s: %d %s", c.name, r.code, r.message[strings.LastIndex(r.message, "\n")+1:])
+			}
+			if (r.code == wire.CodeSuccess) != c.sent || !strings.Contains(r.message, c.want) {
+				t.Errorf("%s: run %d has code %d, want sent=%t and %q in %s", c.name, r.id, r.code, c.sent, c.want, r.message)
+			}
+			if len(r.message) > 20_000 {
+				t.Errorf("%s: the message has %d bytes", c.name, len(r.message))
+			}
+		}
+		if seen != fires {
+			t.Errorf("%s: %d runs, want %d", c.name, seen, fires)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if want := 40 * fires; len(l.late) != want {
+		t.Fatalf("the healthy executor received %d runs, want %d", len(l.late), want)
+	}
+	slices.Sort(l.late)
+	p99 := l.late[len(l.late)*99/100]
+	t.Logf("lateness of the healthy executor's runs: median %v, p99 %v, most %v", l.late[len(l.late)/2], p99, l.late[len(l.late)-1])
+	// One call that never comes back takes 1 s, and 420 of these are asked for here.
+	if p99 > 800*time.Millisecond {
+		t.Errorf("p99 is %v: they were kept waiting by others", p99)
+	}
+	a.noPanic(t)
+}
