@@ -36,6 +36,7 @@ type App struct {
 	settings  settings
 	engine    *scheduler.Engine
 	sessions  *auth.Sessions
+	audit     *manage.Audit
 	passwords *auth.Passwords
 	registry  *prometheus.Registry
 	server    *http.Server
@@ -133,10 +134,15 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	service := manage.New(manage.Config{Pool: a.pool, Engine: a.engine, Allow: opts.Allow, NoScripts: opts.NoScripts, Alarms: a.alarmer})
+	logins := auth.NewLogins(a.pool, a.passwords, time.Now)
+	service := manage.New(manage.Config{
+		Pool: a.pool, Engine: a.engine, Allow: opts.Allow, NoScripts: opts.NoScripts, Alarms: a.alarmer,
+		Passwords: a.passwords, Logins: logins, Logger: a.logger,
+	})
+	a.audit = service.Audit
 	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now)
 	pages := console.New(console.Config{
-		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: auth.NewLogins(a.pool, a.passwords, time.Now),
+		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: logins,
 		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
 		Logger: a.logger, FirstTime: a.firstTime, LoggedIn: a.noteLogin,
 	})
@@ -335,8 +341,8 @@ func (a *App) cleanSessions(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := a.sessions.Clean(ctx); err != nil && ctx.Err() == nil {
-				a.logger.Warn("clean sessions", "error", err)
+			if err := errors.Join(a.sessions.Clean(ctx), a.audit.Clean(ctx)); err != nil && ctx.Err() == nil {
+				a.logger.Warn("clean sessions and audit log", "error", err)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
@@ -66,7 +67,7 @@ type Options struct {
 }
 
 // minPassword is the least length of a password that somebody chooses.
-const minPassword = 8
+const minPassword = auth.MinPasswordBytes
 
 // OptionsError is a wrong setting, in words for the person who set it.
 type OptionsError struct{ Err error }

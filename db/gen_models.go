@@ -94,6 +94,20 @@ type AlarmState struct {
 	Revision    int64
 }
 
+type AuditEntry struct {
+	ID         int64
+	MadeAt     int64
+	UserID     int64
+	UserName   string
+	Address    string
+	Action     string
+	ObjectKind string
+	ObjectID   int64
+	ObjectName string
+	BeforeJSON Text
+	AfterJSON  Text
+}
+
 type Clearing struct {
 	ID         int64
 	UserName   string
@@ -205,6 +219,12 @@ type Node struct {
 	State     int64
 }
 
+type Permission struct {
+	UserID  int64
+	GroupID int64
+	Rights  int64
+}
+
 type RegistryEntry struct {
 	ID            int64
 	RegistryGroup string
@@ -275,4 +295,6 @@ type User struct {
 	Token      Text
 	Role       int64
 	Permission Text
+	Disabled   int64
+	LoginAt    int64
 }

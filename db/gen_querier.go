@@ -23,6 +23,8 @@ type Querier interface {
 	ClaimAlarmDeliveries(ctx context.Context, db DBTX, arg ClaimAlarmDeliveriesParams) (int64, error)
 	// Only one channel carries the mails of the jobs' own addresses.
 	ClearAlarmChannelForJobs(ctx context.Context, db DBTX, id int64) error
+	// Those who can log in; one has to stay.
+	CountAdministrators(ctx context.Context, db DBTX) (int64, error)
 	CountAlarmDeliveriesOfNotice(ctx context.Context, db DBTX, noticeID int64) ([]CountAlarmDeliveriesOfNoticeRow, error)
 	CountGroups(ctx context.Context, db DBTX) (int64, error)
 	// App names are unique for us although old schemas do not enforce it; except_id leaves the edited group out.
@@ -39,6 +41,8 @@ type Querier interface {
 	// Recounts the runs planned in a stretch of time by the rules of spec §2.13 and the index on trigger_time. The caller keeps
 	// the stretch short.
 	CountRunsByState(ctx context.Context, db DBTX, arg CountRunsByStateParams) (CountRunsByStateRow, error)
+	// How many sessions each user has open.
+	CountSessionsByUser(ctx context.Context, db DBTX, nowMs int64) ([]CountSessionsByUserRow, error)
 	// How many runs of a job have a slot, and how many wait for one.
 	CountSlots(ctx context.Context, db DBTX, jobID int64) (CountSlotsRow, error)
 	CountUsers(ctx context.Context, db DBTX) (int64, error)
@@ -52,6 +56,8 @@ type Querier interface {
 	DeleteAlarmRoutesOfChannel(ctx context.Context, db DBTX, channelID int64) error
 	DeleteAlarmRoutesOfScope(ctx context.Context, db DBTX, arg DeleteAlarmRoutesOfScopeParams) error
 	DeleteAlarmStatesOfJob(ctx context.Context, db DBTX, jobID int64) error
+	// Forgets entries that nobody has to keep any more, some at a time.
+	DeleteAuditBefore(ctx context.Context, db DBTX, madeAt int64) (int64, error)
 	// Forgets what was finished long ago.
 	DeleteClearingsBefore(ctx context.Context, db DBTX, updatedAt int64) (int64, error)
 	DeleteExecutorsOf(ctx context.Context, db DBTX, appName string) (int64, error)
@@ -65,6 +71,12 @@ type Querier interface {
 	// Forgets a gone node once nothing of it can be left.
 	DeleteNode(ctx context.Context, db DBTX, id int64) (int64, error)
 	DeleteOrphanedAlarmStates(ctx context.Context, db DBTX) (int64, error)
+	// Every session of a user but the one in use.
+	DeleteOtherSessions(ctx context.Context, db DBTX, arg DeleteOtherSessionsParams) (int64, error)
+	// All finer rights of a user.
+	DeletePermissionsOf(ctx context.Context, db DBTX, userID int64) (int64, error)
+	// All finer rights in a group that is deleted.
+	DeletePermissionsOfGroup(ctx context.Context, db DBTX, groupID int64) (int64, error)
 	DeleteRegistry(ctx context.Context, db DBTX, arg DeleteRegistryParams) (int64, error)
 	// Forgets addresses that have not beaten for a long time.
 	DeleteRegistryBefore(ctx context.Context, db DBTX, updateTime sql.NullTime) (int64, error)
@@ -73,13 +85,19 @@ type Querier interface {
 	// Called in rounds until a round comes back short, so that no statement holds many locks.
 	DeleteRunsOfJob(ctx context.Context, db DBTX, arg DeleteRunsOfJobParams) (int64, error)
 	DeleteSession(ctx context.Context, db DBTX, id string) error
+	// One session, if it is that user's.
+	DeleteSessionOfUser(ctx context.Context, db DBTX, arg DeleteSessionOfUserParams) (int64, error)
 	DeleteSessionsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
 	DeleteSessionsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteToken(ctx context.Context, db DBTX, appName string) (int64, error)
+	// The caller ends the sessions and drops the permissions too.
+	DeleteUser(ctx context.Context, db DBTX, id int64) (int64, error)
 	// The outcome of a message, written by whoever held it.
 	EndAlarmDeliveries(ctx context.Context, db DBTX, arg EndAlarmDeliveriesParams) (int64, error)
 	// Adds events to a notice that is still gathering.
 	ExtendAlarmNotice(ctx context.Context, db DBTX, arg ExtendAlarmNoticeParams) (int64, error)
+	// The first entry since a moment. Ids grow with the times, except for entries written at the same moment by two admins.
+	FirstAuditIDSince(ctx context.Context, db DBTX, madeAt int64) (int64, error)
 	FirstRunID(ctx context.Context, db DBTX) (int64, error)
 	// The run that was due first since a moment: one seek in the index of times. Ids grow with the times except for the few
 	// seconds by which runs are claimed ahead, so the caller asks for an earlier moment.
@@ -89,6 +107,8 @@ type Querier interface {
 	FreeSlots(ctx context.Context, db DBTX, logIds []int64) (int64, error)
 	GetAlarmChannel(ctx context.Context, db DBTX, id int64) (AlarmChannel, error)
 	GetAlarmNotice(ctx context.Context, db DBTX, id int64) (AlarmNotice, error)
+	// One entry with what it changed.
+	GetAudit(ctx context.Context, db DBTX, id int64) (AuditEntry, error)
 	GetClearing(ctx context.Context, db DBTX, id int64) (Clearing, error)
 	GetGroup(ctx context.Context, db DBTX, id int64) (Group, error)
 	GetJob(ctx context.Context, db DBTX, id int64) (Job, error)
@@ -114,6 +134,8 @@ type Querier interface {
 	InsertAlarmNotice(ctx context.Context, db DBTX, arg InsertAlarmNoticeParams) (int64, error)
 	InsertAlarmRoute(ctx context.Context, db DBTX, arg InsertAlarmRouteParams) (int64, error)
 	InsertAlarmState(ctx context.Context, db DBTX, arg InsertAlarmStateParams) error
+	// Written in the transaction of the change wherever there is one.
+	InsertAudit(ctx context.Context, db DBTX, arg InsertAuditParams) (int64, error)
 	InsertClearing(ctx context.Context, db DBTX, arg InsertClearingParams) (int64, error)
 	InsertGate(ctx context.Context, db DBTX, jobID int64) error
 	InsertGlueVersion(ctx context.Context, db DBTX, arg InsertGlueVersionParams) error
@@ -122,6 +144,8 @@ type Querier interface {
 	InsertJob(ctx context.Context, db DBTX, arg InsertJobParams) (int64, error)
 	// What touches punctual_node: the admins of the cluster and their leases. See scheduler/node.go for the protocol.
 	InsertNode(ctx context.Context, db DBTX, arg InsertNodeParams) (int64, error)
+	// One group's rights of a user whose old ones were dropped just before.
+	InsertPermission(ctx context.Context, db DBTX, arg InsertPermissionParams) error
 	InsertRegistry(ctx context.Context, db DBTX, arg InsertRegistryParams) error
 	// Makes a day's row; several admins may do it at once.
 	InsertReport(ctx context.Context, db DBTX, arg InsertReportParams) error
@@ -145,6 +169,13 @@ type Querier interface {
 	ListAlarmNotices(ctx context.Context, db DBTX, ids []int64) ([]AlarmNotice, error)
 	ListAlarmRoutes(ctx context.Context, db DBTX) ([]AlarmRoute, error)
 	ListAlarmStates(ctx context.Context, db DBTX, jobIds []int64) ([]AlarmState, error)
+	// One page below before_id, newest first. An empty filter counts as any; object_pattern is a LIKE pattern in which ! escapes the
+	// wildcards. from_id bounds how far back the log is read ([Queries.FirstAuditIDSince]).
+	ListAudit(ctx context.Context, db DBTX, arg ListAuditParams) ([]ListAuditRow, error)
+	// The ids from an entry on upwards under the filter of ListAudit, to find the page above.
+	ListAuditIDsFrom(ctx context.Context, db DBTX, arg ListAuditIDsFromParams) ([]int64, error)
+	// Who has changed anything, for the filter; one seek each.
+	ListAuditUsers(ctx context.Context, db DBTX, limit int32) ([]string, error)
 	// The newest, for the console.
 	ListClearings(ctx context.Context, db DBTX, limit int32) ([]Clearing, error)
 	// Waiting ones that are due, and ones whose sender died; without the channels that are at work or resting, so that their
@@ -191,6 +222,10 @@ type Querier interface {
 	ListOpenRuns(ctx context.Context, db DBTX, arg ListOpenRunsParams) ([]ListOpenRunsRow, error)
 	// Jobs whose children might include one: the pattern finds its digits, the caller reads the list.
 	ListParentsOf(ctx context.Context, db DBTX, arg ListParentsOfParams) ([]ListParentsOfRow, error)
+	// The finer rights of everybody, for the list of users.
+	ListPermissions(ctx context.Context, db DBTX) ([]Permission, error)
+	// A normal user's rights in the groups where they are fewer than all.
+	ListPermissionsOf(ctx context.Context, db DBTX, userID int64) ([]Permission, error)
 	// A job's runs, newest first, by the index on job_id: the search for its last success.
 	ListRecentRunsOfJob(ctx context.Context, db DBTX, arg ListRecentRunsOfJobParams) ([]ListRecentRunsOfJobRow, error)
 	// Executors' last beats, the dead ones too: who reads decides by the time.
@@ -220,6 +255,8 @@ type Querier interface {
 	// ListRuns for one job, by the index on job_id: the upper bound of the id is wrapped, because two bare ones would make
 	// SQLite go by the id instead. 0 is no bound.
 	ListRunsOfJob(ctx context.Context, db DBTX, arg ListRunsOfJobParams) ([]ListRunsOfJobRow, error)
+	// The sessions of a user that still count, the one used last first.
+	ListSessionsOfUser(ctx context.Context, db DBTX, arg ListSessionsOfUserParams) ([]Session, error)
 	// Open runs of jobs that want to be told, longer under way than the job allows.
 	ListSlowRuns(ctx context.Context, db DBTX, arg ListSlowRunsParams) ([]ListSlowRunsRow, error)
 	// Slots whose run has ended or is gone: nothing gives them back any more.
@@ -230,6 +267,8 @@ type Querier interface {
 	ListUnsentRunsOfNode(ctx context.Context, db DBTX, arg ListUnsentRunsOfNodeParams) ([]ListUnsentRunsOfNodeRow, error)
 	// Handed to channels before a moment and not settled: mostly waiting for tries, but a crash may have come between.
 	ListUnsettledAlarmNotices(ctx context.Context, db DBTX, arg ListUnsettledAlarmNoticesParams) ([]int64, error)
+	// Everybody, by name: an installation has hundreds at most. Passwords stay where they are.
+	ListUsers(ctx context.Context, db DBTX, limit int32) ([]ListUsersRow, error)
 	// The FIX_DELAY jobs that wait for a run to end, for the sweep.
 	ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJobsParams) ([]ListWaitingJobsRow, error)
 	// The next runs of a job that wait for a slot, in the order of their planned times.
@@ -257,6 +296,8 @@ type Querier interface {
 	RecordReportedRuns(ctx context.Context, db DBTX, arg RecordReportedRunsParams) (int64, error)
 	// By hand: a message that was given up, or that waits for its next try, is tried at once.
 	RequeueAlarmDelivery(ctx context.Context, db DBTX, arg RequeueAlarmDeliveryParams) (int64, error)
+	// A new password without knowing the old one.
+	ResetUserPassword(ctx context.Context, db DBTX, arg ResetUserPasswordParams) (int64, error)
 	// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.
 	RetireNode(ctx context.Context, db DBTX, arg RetireNodeParams) (int64, error)
 	SetExecutorDialect(ctx context.Context, db DBTX, arg SetExecutorDialectParams) error
@@ -270,6 +311,8 @@ type Querier interface {
 	SetRunAlarmStatus(ctx context.Context, db DBTX, arg SetRunAlarmStatusParams) (int64, error)
 	SetSetting(ctx context.Context, db DBTX, arg SetSettingParams) error
 	SetToken(ctx context.Context, db DBTX, arg SetTokenParams) error
+	// Notes when somebody logged in last.
+	SetUserLogin(ctx context.Context, db DBTX, arg SetUserLoginParams) error
 	// Guarded by the old hash, so that the upgrade of an old hash at login cannot undo a change made meanwhile.
 	SetUserPassword(ctx context.Context, db DBTX, arg SetUserPasswordParams) (int64, error)
 	// Takes new events, guarded: fewer rows than ids means that another admin was faster, and the caller rolls back.
@@ -304,6 +347,8 @@ type Querier interface {
 	UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (int64, error)
 	// A new version of a GLUE job's source.
 	UpdateJobSource(ctx context.Context, db DBTX, arg UpdateJobSourceParams) (int64, error)
+	// What an administrator changes of a user; names stay, passwords have their own way.
+	UpdateUser(ctx context.Context, db DBTX, arg UpdateUserParams) (int64, error)
 }
 
 var _ Querier = (*Queries)(nil)

@@ -9,6 +9,51 @@ import (
 	"context"
 )
 
+const countAdministrators = `-- name: CountAdministrators :one
+SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0
+`
+
+// Those who can log in; one has to stay.
+func (q *Queries) CountAdministrators(ctx context.Context, db DBTX) (int64, error) {
+	row := db.QueryRowContext(ctx, countAdministrators)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const countSessionsByUser = `-- name: CountSessionsByUser :many
+SELECT user_id, COUNT(*) AS sessions FROM punctual_session WHERE expires_at > ? GROUP BY user_id
+`
+
+type CountSessionsByUserRow struct {
+	UserID   int64
+	Sessions int64
+}
+
+// How many sessions each user has open.
+func (q *Queries) CountSessionsByUser(ctx context.Context, db DBTX, nowMs int64) ([]CountSessionsByUserRow, error) {
+	rows, err := db.QueryContext(ctx, countSessionsByUser, nowMs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CountSessionsByUserRow
+	for rows.Next() {
+		var i CountSessionsByUserRow
+		if err := rows.Scan(&i.UserID, &i.Sessions); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const countUsers = `-- name: CountUsers :one
 SELECT COUNT(*) FROM xxl_job_user
 `
@@ -20,6 +65,50 @@ func (q *Queries) CountUsers(ctx context.Context, db DBTX) (int64, error) {
 	return count, err
 }
 
+const deleteOtherSessions = `-- name: DeleteOtherSessions :execrows
+DELETE FROM punctual_session WHERE user_id = ? AND id <> ?
+`
+
+type DeleteOtherSessionsParams struct {
+	UserID int64
+	KeepID string
+}
+
+// Every session of a user but the one in use.
+func (q *Queries) DeleteOtherSessions(ctx context.Context, db DBTX, arg DeleteOtherSessionsParams) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteOtherSessions, arg.UserID, arg.KeepID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const deletePermissionsOf = `-- name: DeletePermissionsOf :execrows
+DELETE FROM punctual_permission WHERE user_id = ?
+`
+
+// All finer rights of a user.
+func (q *Queries) DeletePermissionsOf(ctx context.Context, db DBTX, userID int64) (int64, error) {
+	result, err := db.ExecContext(ctx, deletePermissionsOf, userID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const deletePermissionsOfGroup = `-- name: DeletePermissionsOfGroup :execrows
+DELETE FROM punctual_permission WHERE group_id = ?
+`
+
+// All finer rights in a group that is deleted.
+func (q *Queries) DeletePermissionsOfGroup(ctx context.Context, db DBTX, groupID int64) (int64, error) {
+	result, err := db.ExecContext(ctx, deletePermissionsOfGroup, groupID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const deleteSession = `-- name: DeleteSession :exec
 DELETE FROM punctual_session WHERE id = ?
 `
@@ -27,6 +116,24 @@ DELETE FROM punctual_session WHERE id = ?
 func (q *Queries) DeleteSession(ctx context.Context, db DBTX, id string) error {
 	_, err := db.ExecContext(ctx, deleteSession, id)
 	return err
+}
+
+const deleteSessionOfUser = `-- name: DeleteSessionOfUser :execrows
+DELETE FROM punctual_session WHERE id = ? AND user_id = ?
+`
+
+type DeleteSessionOfUserParams struct {
+	ID     string
+	UserID int64
+}
+
+// One session, if it is that user's.
+func (q *Queries) DeleteSessionOfUser(ctx context.Context, db DBTX, arg DeleteSessionOfUserParams) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteSessionOfUser, arg.ID, arg.UserID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const deleteSessionsBefore = `-- name: DeleteSessionsBefore :execrows
@@ -53,10 +160,23 @@ func (q *Queries) DeleteSessionsOfUser(ctx context.Context, db DBTX, userID int6
 	return result.RowsAffected()
 }
 
+const deleteUser = `-- name: DeleteUser :execrows
+DELETE FROM xxl_job_user WHERE id = ?
+`
+
+// The caller ends the sessions and drops the permissions too.
+func (q *Queries) DeleteUser(ctx context.Context, db DBTX, id int64) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteUser, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const getSession = `-- name: GetSession :one
 SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, u.username, u.role, u.permission
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
-WHERE s.id = ? AND s.expires_at > ?
+WHERE s.id = ? AND s.expires_at > ? AND u.disabled = 0
 `
 
 type GetSessionParams struct {
@@ -105,7 +225,7 @@ func (q *Queries) GetSetting(ctx context.Context, db DBTX, name string) (Setting
 
 const getUser = `-- name: GetUser :one
 
-SELECT id, username, password, role, permission FROM xxl_job_user WHERE id = ?
+SELECT id, username, password, role, permission, disabled, login_at FROM xxl_job_user WHERE id = ?
 `
 
 type GetUserRow struct {
@@ -114,6 +234,8 @@ type GetUserRow struct {
 	Password   string
 	Role       int64
 	Permission Text
+	Disabled   int64
+	LoginAt    int64
 }
 
 // What touches xxl_job_user, sessions and settings.
@@ -126,12 +248,14 @@ func (q *Queries) GetUser(ctx context.Context, db DBTX, id int64) (GetUserRow, e
 		&i.Password,
 		&i.Role,
 		&i.Permission,
+		&i.Disabled,
+		&i.LoginAt,
 	)
 	return i, err
 }
 
 const getUserByName = `-- name: GetUserByName :one
-SELECT id, username, password, role, permission FROM xxl_job_user WHERE username = ?
+SELECT id, username, password, role, permission, disabled FROM xxl_job_user WHERE username = ?
 `
 
 type GetUserByNameRow struct {
@@ -140,6 +264,7 @@ type GetUserByNameRow struct {
 	Password   string
 	Role       int64
 	Permission Text
+	Disabled   int64
 }
 
 func (q *Queries) GetUserByName(ctx context.Context, db DBTX, username string) (GetUserByNameRow, error) {
@@ -151,8 +276,25 @@ func (q *Queries) GetUserByName(ctx context.Context, db DBTX, username string) (
 		&i.Password,
 		&i.Role,
 		&i.Permission,
+		&i.Disabled,
 	)
 	return i, err
+}
+
+const insertPermission = `-- name: InsertPermission :exec
+INSERT INTO punctual_permission (user_id, group_id, rights) VALUES (?, ?, ?)
+`
+
+type InsertPermissionParams struct {
+	UserID  int64
+	GroupID int64
+	Rights  int64
+}
+
+// One group's rights of a user whose old ones were dropped just before.
+func (q *Queries) InsertPermission(ctx context.Context, db DBTX, arg InsertPermissionParams) error {
+	_, err := db.ExecContext(ctx, insertPermission, arg.UserID, arg.GroupID, arg.Rights)
+	return err
 }
 
 const insertSession = `-- name: InsertSession :exec
@@ -225,6 +367,167 @@ func (q *Queries) InsertUser(ctx context.Context, db DBTX, arg InsertUserParams)
 	return result.LastInsertId()
 }
 
+const listPermissions = `-- name: ListPermissions :many
+SELECT user_id, group_id, rights FROM punctual_permission ORDER BY user_id, group_id
+`
+
+// The finer rights of everybody, for the list of users.
+func (q *Queries) ListPermissions(ctx context.Context, db DBTX) ([]Permission, error) {
+	rows, err := db.QueryContext(ctx, listPermissions)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Permission
+	for rows.Next() {
+		var i Permission
+		if err := rows.Scan(&i.UserID, &i.GroupID, &i.Rights); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listPermissionsOf = `-- name: ListPermissionsOf :many
+SELECT user_id, group_id, rights FROM punctual_permission WHERE user_id = ? ORDER BY group_id
+`
+
+// A normal user's rights in the groups where they are fewer than all.
+func (q *Queries) ListPermissionsOf(ctx context.Context, db DBTX, userID int64) ([]Permission, error) {
+	rows, err := db.QueryContext(ctx, listPermissionsOf, userID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Permission
+	for rows.Next() {
+		var i Permission
+		if err := rows.Scan(&i.UserID, &i.GroupID, &i.Rights); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listSessionsOfUser = `-- name: ListSessionsOfUser :many
+SELECT id, user_id, created_at, seen_at, expires_at, address, agent FROM punctual_session
+WHERE user_id = ? AND expires_at > ? ORDER BY seen_at DESC, id LIMIT ?
+`
+
+type ListSessionsOfUserParams struct {
+	UserID int64
+	NowMs  int64
+	Limit  int32
+}
+
+// The sessions of a user that still count, the one used last first.
+func (q *Queries) ListSessionsOfUser(ctx context.Context, db DBTX, arg ListSessionsOfUserParams) ([]Session, error) {
+	rows, err := db.QueryContext(ctx, listSessionsOfUser, arg.UserID, arg.NowMs, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Session
+	for rows.Next() {
+		var i Session
+		if err := rows.Scan(
+			&i.ID,
+			&i.UserID,
+			&i.CreatedAt,
+			&i.SeenAt,
+			&i.ExpiresAt,
+			&i.Address,
+			&i.Agent,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listUsers = `-- name: ListUsers :many
+SELECT id, username, role, permission, disabled, login_at FROM xxl_job_user ORDER BY username, id LIMIT ?
+`
+
+type ListUsersRow struct {
+	ID         int64
+	Username   string
+	Role       int64
+	Permission Text
+	Disabled   int64
+	LoginAt    int64
+}
+
+// Everybody, by name: an installation has hundreds at most. Passwords stay where they are.
+func (q *Queries) ListUsers(ctx context.Context, db DBTX, limit int32) ([]ListUsersRow, error) {
+	rows, err := db.QueryContext(ctx, listUsers, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListUsersRow
+	for rows.Next() {
+		var i ListUsersRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.Username,
+			&i.Role,
+			&i.Permission,
+			&i.Disabled,
+			&i.LoginAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const resetUserPassword = `-- name: ResetUserPassword :execrows
+UPDATE xxl_job_user SET password = ? WHERE id = ?
+`
+
+type ResetUserPasswordParams struct {
+	NewPassword string
+	ID          int64
+}
+
+// A new password without knowing the old one.
+func (q *Queries) ResetUserPassword(ctx context.Context, db DBTX, arg ResetUserPasswordParams) (int64, error) {
+	result, err := db.ExecContext(ctx, resetUserPassword, arg.NewPassword, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const setSetting = `-- name: SetSetting :exec
 INSERT INTO punctual_setting (name, value, updated_at) VALUES (?, ?, ?)
 ON DUPLICATE KEY UPDATE value = VALUES(value), updated_at = VALUES(updated_at)
@@ -238,6 +541,21 @@ type SetSettingParams struct {
 
 func (q *Queries) SetSetting(ctx context.Context, db DBTX, arg SetSettingParams) error {
 	_, err := db.ExecContext(ctx, setSetting, arg.Name, arg.Value, arg.UpdatedAt)
+	return err
+}
+
+const setUserLogin = `-- name: SetUserLogin :exec
+UPDATE xxl_job_user SET login_at = ? WHERE id = ?
+`
+
+type SetUserLoginParams struct {
+	LoginAt int64
+	ID      int64
+}
+
+// Notes when somebody logged in last.
+func (q *Queries) SetUserLogin(ctx context.Context, db DBTX, arg SetUserLoginParams) error {
+	_, err := db.ExecContext(ctx, setUserLogin, arg.LoginAt, arg.ID)
 	return err
 }
 
@@ -273,4 +591,29 @@ type TouchSessionParams struct {
 func (q *Queries) TouchSession(ctx context.Context, db DBTX, arg TouchSessionParams) error {
 	_, err := db.ExecContext(ctx, touchSession, arg.SeenAt, arg.ExpiresAt, arg.ID)
 	return err
+}
+
+const updateUser = `-- name: UpdateUser :execrows
+UPDATE xxl_job_user SET role = ?, permission = ?, disabled = ? WHERE id = ?
+`
+
+type UpdateUserParams struct {
+	Role       int64
+	Permission Text
+	Disabled   int64
+	ID         int64
+}
+
+// What an administrator changes of a user; names stay, passwords have their own way.
+func (q *Queries) UpdateUser(ctx context.Context, db DBTX, arg UpdateUserParams) (int64, error) {
+	result, err := db.ExecContext(ctx, updateUser,
+		arg.Role,
+		arg.Permission,
+		arg.Disabled,
+		arg.ID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }

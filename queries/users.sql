@@ -1,13 +1,57 @@
 -- What touches xxl_job_user, sessions and settings.
 
 -- name: GetUser :one
-SELECT id, username, password, role, permission FROM xxl_job_user WHERE id = ?;
+SELECT id, username, password, role, permission, disabled, login_at FROM xxl_job_user WHERE id = ?;
 
 -- name: GetUserByName :one
-SELECT id, username, password, role, permission FROM xxl_job_user WHERE username = ?;
+SELECT id, username, password, role, permission, disabled FROM xxl_job_user WHERE username = ?;
 
 -- name: CountUsers :one
 SELECT COUNT(*) FROM xxl_job_user;
+
+-- name: ListUsers :many
+-- Everybody, by name: an installation has hundreds at most. Passwords stay where they are.
+SELECT id, username, role, permission, disabled, login_at FROM xxl_job_user ORDER BY username, id LIMIT ?;
+
+-- name: CountAdministrators :one
+-- Those who can log in; one has to stay.
+SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0;
+
+-- name: UpdateUser :execrows
+-- What an administrator changes of a user; names stay, passwords have their own way.
+UPDATE xxl_job_user SET role = ?, permission = ?, disabled = ? WHERE id = ?;
+
+-- name: ResetUserPassword :execrows
+-- A new password without knowing the old one.
+UPDATE xxl_job_user SET password = sqlc.arg(new_password) WHERE id = sqlc.arg(id);
+
+-- name: SetUserLogin :exec
+-- Notes when somebody logged in last.
+UPDATE xxl_job_user SET login_at = ? WHERE id = ?;
+
+-- name: DeleteUser :execrows
+-- The caller ends the sessions and drops the permissions too.
+DELETE FROM xxl_job_user WHERE id = ?;
+
+-- name: ListPermissionsOf :many
+-- A normal user's rights in the groups where they are fewer than all.
+SELECT user_id, group_id, rights FROM punctual_permission WHERE user_id = ? ORDER BY group_id;
+
+-- name: ListPermissions :many
+-- The finer rights of everybody, for the list of users.
+SELECT user_id, group_id, rights FROM punctual_permission ORDER BY user_id, group_id;
+
+-- name: InsertPermission :exec
+-- One group's rights of a user whose old ones were dropped just before.
+INSERT INTO punctual_permission (user_id, group_id, rights) VALUES (?, ?, ?);
+
+-- name: DeletePermissionsOf :execrows
+-- All finer rights of a user.
+DELETE FROM punctual_permission WHERE user_id = ?;
+
+-- name: DeletePermissionsOfGroup :execrows
+-- All finer rights in a group that is deleted.
+DELETE FROM punctual_permission WHERE group_id = ?;
 
 -- name: InsertUser :execlastid
 INSERT INTO xxl_job_user (username, password, role, permission) VALUES (?, ?, ?, ?);
@@ -23,7 +67,24 @@ INSERT INTO punctual_session (id, user_id, created_at, seen_at, expires_at, addr
 -- A session with its user, in one read per request.
 SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, u.username, u.role, u.permission
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
-WHERE s.id = sqlc.arg(id) AND s.expires_at > sqlc.arg(now_ms);
+WHERE s.id = sqlc.arg(id) AND s.expires_at > sqlc.arg(now_ms) AND u.disabled = 0;
+
+-- name: ListSessionsOfUser :many
+-- The sessions of a user that still count, the one used last first.
+SELECT id, user_id, created_at, seen_at, expires_at, address, agent FROM punctual_session
+WHERE user_id = sqlc.arg(user_id) AND expires_at > sqlc.arg(now_ms) ORDER BY seen_at DESC, id LIMIT ?;
+
+-- name: CountSessionsByUser :many
+-- How many sessions each user has open.
+SELECT user_id, COUNT(*) AS sessions FROM punctual_session WHERE expires_at > sqlc.arg(now_ms) GROUP BY user_id;
+
+-- name: DeleteSessionOfUser :execrows
+-- One session, if it is that user's.
+DELETE FROM punctual_session WHERE id = ? AND user_id = ?;
+
+-- name: DeleteOtherSessions :execrows
+-- Every session of a user but the one in use.
+DELETE FROM punctual_session WHERE user_id = sqlc.arg(user_id) AND id <> sqlc.arg(keep_id);
 
 -- name: TouchSession :exec
 UPDATE punctual_session SET seen_at = ?, expires_at = ? WHERE id = ?;

@@ -16,6 +16,8 @@ var (
 	ErrWrongLogin = errors.New("wrong name or password")
 	// ErrTooManyLogins means that too many attempts failed lately for this name or from this address.
 	ErrTooManyLogins = errors.New("too many failed logins")
+	// ErrDisabled means that the password was right, but an administrator has shut the user out.
+	ErrDisabled = errors.New("the user is disabled")
 )
 
 // Logins checks names and passwords.
@@ -38,8 +40,19 @@ func NewLogins(pool *db.Pool, passwords *Passwords, now func() time.Time) *Login
 }
 
 // Check says who logs in with a name and a password from an address. A password kept in one of XXL-JOB's hashes is hashed
-// anew on the way. The errors are [ErrWrongLogin], [ErrTooManyLogins], or the database's.
+// anew on the way. The errors are [ErrWrongLogin], [ErrTooManyLogins], [ErrDisabled],
+// or the database's.
 func (l *Logins) Check(ctx context.Context, name, password, address string) (Principal, error) {
+	p, err := l.Verify(ctx, name, password, address)
+	if err == nil {
+		// When somebody was here last is worth knowing, but no reason to keep them out.
+		_ = l.queries.SetUserLogin(ctx, l.pool, db.SetUserLoginParams{ID: p.UserID, LoginAt: l.now().UnixMilli()})
+	}
+	return p, err
+}
+
+// Verify is Check for somebody who is logged in and proves who they are once more. It counts towards the same limits.
+func (l *Logins) Verify(ctx context.Context, name, password, address string) (Principal, error) {
 	now := l.now()
 	name = strings.TrimSpace(name)
 	if !l.addresses.allow(addressKey(address), now) || !l.users.allow(nameKey(name), now) {
@@ -65,6 +78,9 @@ func (l *Logins) Check(ctx context.Context, name, password, address string) (Pri
 	l.users.forget(nameKey(name))
 	if old {
 		l.upgrade(ctx, u, password)
+	}
+	if u.Disabled != 0 {
+		return Principal{}, ErrDisabled
 	}
 	return NewPrincipal(u.ID, u.Username, u.Role, u.Permission), nil
 }

@@ -24,6 +24,9 @@ const (
 	argonSaltBytes = 16
 )
 
+// MinPasswordBytes is the least length of a password that somebody chooses.
+const MinPasswordBytes = 8
+
 // MaxPasswordBytes bounds what is hashed; nobody types more.
 const MaxPasswordBytes = 1000
 

@@ -14,36 +14,106 @@ const (
 	RoleAdmin = 1
 )
 
+// Rights are what a normal user may do in a group: a set, kept as the sum of its members in punctual_permission.
+type Rights uint8
+
+// The rights. Every other one means little without RightView, so [Rights.Normal] adds it.
+const (
+	RightView Rights = 1 << iota // see jobs, runs and their output
+	RightRun                     // run once, start and stop the schedule, end runs
+	RightEdit                    // create, change and delete jobs, clear their runs
+	RightGlue                    // write scripts, which run on the executors' machines
+
+	// AllRights is what a group in XXL-JOB's own permission list stands for.
+	AllRights = RightView | RightRun | RightEdit | RightGlue
+)
+
+// Has says whether all of some rights are in the set.
+func (r Rights) Has(all Rights) bool { return r&all == all }
+
+// Normal is the set without unknown members, and with the right to see if there is any other.
+func (r Rights) Normal() Rights {
+	if r &= AllRights; r != 0 {
+		r |= RightView
+	}
+	return r
+}
+
 // Principal is somebody who is logged in, or a program that acts for them.
 type Principal struct {
-	UserID int64
-	Name   string
-	Admin  bool
-	groups map[int64]struct{} // of a normal user
+	UserID  int64
+	Name    string
+	Admin   bool
+	Address string // where the request came from, for the audit log; may be empty
+	Session string // the row of the login session; empty for programs
+	groups  map[int64]Rights
 }
 
 // NewPrincipal makes a principal out of a user's row. The permission is a list of group ids; what is none is left out,
-// so that a damaged list never grants anything.
+// so that a damaged list never grants anything. Rights beyond the list come with [Principal.Grant].
 func NewPrincipal(userID int64, name string, role int64, permission db.Text) Principal {
-	p := Principal{UserID: userID, Name: name, Admin: role == RoleAdmin, groups: make(map[int64]struct{})}
-	for text := range strings.SplitSeq(string(permission), ",") {
-		if id, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64); err == nil && id > 0 {
-			p.groups[id] = struct{}{}
-		}
+	p := Principal{UserID: userID, Name: name, Admin: role == RoleAdmin, groups: make(map[int64]Rights)}
+	for _, id := range GroupIDs(permission) {
+		p.groups[id] = AllRights
 	}
 	return p
 }
 
-// CanUseGroup says whether jobs and runs of a group are open to p.
-func (p Principal) CanUseGroup(id int64) bool {
+// GroupIDs reads XXL-JOB's permission list.
+func GroupIDs(permission db.Text) []int64 {
+	var ids []int64
+	for text := range strings.SplitSeq(string(permission), ",") {
+		if id, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64); err == nil && id > 0 {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Grant adds rights in a group to those the principal has.
+func (p Principal) Grant(groupID int64, r Rights) Principal {
+	if r = r.Normal(); r == 0 {
+		return p
+	}
+	groups := make(map[int64]Rights, len(p.groups)+1)
+	for id, have := range p.groups {
+		groups[id] = have
+	}
+	groups[groupID] |= r
+	p.groups = groups
+	return p
+}
+
+// grantAll adds the rows of punctual_permission.
+func (p Principal) grantAll(rows []db.Permission) Principal {
+	for _, row := range rows {
+		p = p.Grant(row.GroupID, Rights(row.Rights&0xff))
+	}
+	return p
+}
+
+// Can says whether p has a right in a group.
+func (p Principal) Can(groupID int64, right Rights) bool {
+	return p.Admin || right != 0 && p.groups[groupID].Has(right)
+}
+
+// CanUseGroup says whether jobs and runs of a group may be seen by p.
+func (p Principal) CanUseGroup(id int64) bool { return p.Can(id, RightView) }
+
+// CanAnywhere says whether p has a right in some group.
+func (p Principal) CanAnywhere(right Rights) bool {
 	if p.Admin {
 		return true
 	}
-	_, ok := p.groups[id]
-	return ok
+	for _, r := range p.groups {
+		if r.Has(right) {
+			return true
+		}
+	}
+	return false
 }
 
-// Groups are the groups of a normal user, in no order. For an administrator all is true and the list is empty.
+// Groups are the groups that a normal user may see, in no order. For an administrator all is true and the list is empty.
 func (p Principal) Groups() (ids []int64, all bool) {
 	if p.Admin {
 		return nil, true

@@ -99,7 +99,16 @@ func (s *Sessions) Find(r *http.Request) (Principal, error) {
 		// A session that could not be touched is still good until its end.
 		_ = s.queries.TouchSession(ctx, s.pool, db.TouchSessionParams{ID: row.ID, SeenAt: now.UnixMilli(), ExpiresAt: expires})
 	}
-	return NewPrincipal(row.UserID, row.Username, row.Role, row.Permission), nil
+	p := NewPrincipal(row.UserID, row.Username, row.Role, row.Permission)
+	p.Session = row.ID
+	if p.Admin {
+		return p, nil
+	}
+	finer, err := s.queries.ListPermissionsOf(ctx, s.pool, row.UserID)
+	if err != nil {
+		return Principal{}, fmt.Errorf("read permissions: %w", db.Error(err))
+	}
+	return p.grantAll(finer), nil
 }
 
 // Close ends the session of a request and takes its cookie back.
@@ -118,6 +127,27 @@ func (s *Sessions) Close(w http.ResponseWriter, r *http.Request) error {
 func (s *Sessions) EndAll(ctx context.Context, userID int64) error {
 	_, err := s.queries.DeleteSessionsOfUser(ctx, s.pool, userID)
 	return err
+}
+
+// EndOthers ends every session of a principal but the one they use, and says how many there were.
+func (s *Sessions) EndOthers(ctx context.Context, p Principal) (int64, error) {
+	n, err := s.queries.DeleteOtherSessions(ctx, s.pool, db.DeleteOtherSessionsParams{UserID: p.UserID, KeepID: p.Session})
+	return n, db.Error(err)
+}
+
+// EndOne ends one session of a principal; false if they have no such session.
+func (s *Sessions) EndOne(ctx context.Context, p Principal, session string) (bool, error) {
+	n, err := s.queries.DeleteSessionOfUser(ctx, s.pool, db.DeleteSessionOfUserParams{ID: session, UserID: p.UserID})
+	return n > 0, db.Error(err)
+}
+
+// maxListed bounds the sessions a page shows.
+const maxListed = 100
+
+// List are a principal's sessions, the one used last first.
+func (s *Sessions) List(ctx context.Context, p Principal) ([]db.Session, error) {
+	rows, err := s.queries.ListSessionsOfUser(ctx, s.pool, db.ListSessionsOfUserParams{UserID: p.UserID, NowMs: s.now().UnixMilli(), Limit: maxListed})
+	return rows, db.Error(err)
 }
 
 // Clean deletes sessions that have ended by themselves.

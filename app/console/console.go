@@ -145,6 +145,7 @@ func (c *Console) identify(next echo.HandlerFunc) echo.HandlerFunc {
 		if err != nil && !errors.Is(err, auth.ErrNoSession) {
 			return err
 		}
+		p.Address = ec.RealIP()
 		ec.SetRequest(r.WithContext(auth.NewContext(r.Context(), p)))
 		return next(ec)
 	}

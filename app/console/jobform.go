@@ -23,6 +23,9 @@ import (
 type jobAction func(ctx context.Context, p auth.Principal, id int64) error
 
 func (c *Console) jobNew(ec echo.Context) error {
+	if !who(ec).CanAnywhere(auth.RightEdit) {
+		return &problem.Error{Kind: problem.Forbidden}
+	}
 	from, _ := strconv.ParseInt(ec.QueryParam("copy"), 10, 64)
 	values := jobs.FormValues{
 		Group: ec.QueryParam("group"), Author: who(ec).Name, ScheduleType: string(jobspec.ScheduleCron), Misfire: string(jobspec.MisfireDoNothing),
@@ -47,7 +50,7 @@ func (c *Console) jobEdit(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	j, err := c.cfg.Manage.Jobs.Get(ec.Request().Context(), who(ec), jobID)
+	j, err := c.cfg.Manage.Jobs.Need(ec.Request().Context(), who(ec), jobID, auth.RightEdit)
 	if err != nil {
 		return err
 	}
@@ -90,7 +93,7 @@ func (c *Console) jobUpdate(ec echo.Context) error {
 		return err
 	}
 	ctx, p := ec.Request().Context(), who(ec)
-	j, err := c.cfg.Manage.Jobs.Get(ctx, p, jobID)
+	j, err := c.cfg.Manage.Jobs.Need(ctx, p, jobID, auth.RightEdit)
 	if err != nil {
 		return err
 	}
@@ -125,6 +128,7 @@ func (c *Console) jobForm(ec echo.Context, status int, page jobs.FormPage, value
 	if err != nil {
 		return err
 	}
+	groups = groups.where(who(ec), auth.RightEdit)
 	selected, _ := strconv.ParseInt(values.Group, 10, 64)
 	if selected == 0 && len(groups.list) > 0 {
 		selected = groups.list[0].ID

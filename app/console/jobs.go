@@ -40,7 +40,7 @@ func (c *Console) jobList(ec echo.Context) error {
 		return err
 	}
 	page := jobs.ListPage{
-		Page: c.pageWithFlash(ec), Filter: f, Groups: groups.options(f.Group), Total: list.Total, CanCreate: len(groups.list) > 0 || p.Admin,
+		Page: c.pageWithFlash(ec), Filter: f, Groups: groups.options(f.Group), Total: list.Total, CanCreate: p.CanAnywhere(auth.RightEdit),
 		AnyJobs: len(list.Jobs) > 0,
 	}
 	if !page.AnyJobs {
@@ -85,7 +85,7 @@ func (c *Console) jobRow(page layout.Page, p auth.Principal, groups groupTitles,
 	row := jobs.Row{
 		ID: j.ID, Name: j.JobDesc, GroupID: j.JobGroup, Group: groups.title(j.JobGroup), ScheduleType: string(j.ScheduleType),
 		Schedule: scheduleText(page, j.ScheduleType, string(j.ScheduleConf)), Glue: string(j.GlueType), Handler: string(j.ExecutorHandler),
-		Author: string(j.Author), Running: running, CanEdit: p.CanUseGroup(j.JobGroup), CanRun: p.CanUseGroup(j.JobGroup),
+		Author: string(j.Author), Running: running, CanEdit: p.Can(j.JobGroup, auth.RightEdit), CanRun: p.Can(j.JobGroup, auth.RightRun),
 		Zone: j.TimeZone, Tags: strings.FieldsFunc(j.Tags, func(r rune) bool { return r == ',' }),
 	}
 	switch {
@@ -165,7 +165,7 @@ func (c *Console) jobDeleteForm(ec echo.Context) error {
 		return err
 	}
 	ctx := ec.Request().Context()
-	j, err := c.cfg.Manage.Jobs.Get(ctx, who(ec), jobID)
+	j, err := c.cfg.Manage.Jobs.Need(ctx, who(ec), jobID, auth.RightEdit)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (c *Console) jobDelete(ec echo.Context) error {
 		return err
 	}
 	ctx, p := ec.Request().Context(), who(ec)
-	j, err := c.cfg.Manage.Jobs.Get(ctx, p, jobID)
+	j, err := c.cfg.Manage.Jobs.Need(ctx, p, jobID, auth.RightEdit)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (c *Console) jobRunForm(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	j, err := c.cfg.Manage.Jobs.Get(ec.Request().Context(), who(ec), jobID)
+	j, err := c.cfg.Manage.Jobs.Need(ec.Request().Context(), who(ec), jobID, auth.RightRun)
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,7 @@ func (c *Console) jobRun(ec echo.Context) error {
 		return err
 	}
 	ctx, p := ec.Request().Context(), who(ec)
-	j, err := c.cfg.Manage.Jobs.Get(ctx, p, jobID)
+	j, err := c.cfg.Manage.Jobs.Need(ctx, p, jobID, auth.RightRun)
 	if err != nil {
 		return err
 	}
@@ -281,6 +281,17 @@ func (g groupTitles) title(id int64) string {
 		return title
 	}
 	return "#" + strconv.FormatInt(id, 10)
+}
+
+// where are the groups in which somebody has a right.
+func (g groupTitles) where(p auth.Principal, right auth.Rights) groupTitles {
+	kept := groupTitles{byID: g.byID}
+	for _, group := range g.list {
+		if p.Can(group.ID, right) {
+			kept.list = append(kept.list, group)
+		}
+	}
+	return kept
 }
 
 func (g groupTitles) options(selected int64) []ui.Option {

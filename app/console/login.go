@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -42,12 +43,16 @@ func (c *Console) login(ec echo.Context) error {
 		ec.Response().Header().Set("Retry-After", "30")
 	case errors.Is(err, auth.ErrWrongLogin):
 		form.Error = form.T("login.error.wrong")
+	case errors.Is(err, auth.ErrDisabled):
+		form.Error = form.T("login.error.disabled")
 	case err != nil:
 		return err
 	default:
 		if err := c.cfg.Sessions.Open(ec.Response(), ec.Request(), p, form.Remember, ec.RealIP()); err != nil {
 			return err
 		}
+		p.Address = ec.RealIP()
+		c.cfg.Manage.Audit.Note(ctx, p, manage.Entry{Action: manage.ActionLogin, Kind: manage.ObjectUser, ID: p.UserID, Name: p.Name})
 		c.cfg.LoggedIn(ctx)
 		return ec.Redirect(http.StatusSeeOther, cmp.Or(form.Next, link.Root))
 	}

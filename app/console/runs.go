@@ -157,7 +157,7 @@ func (c *Console) runRow(page layout.Page, p auth.Principal, f runFacts, row run
 	row.State = f.state()
 	row.At = c.at(page, f.start(c.cfg.Pool))
 	row.Message = f.message()
-	row.CanKill = row.State == ui.StateSent && p.CanUseGroup(row.GroupID)
+	row.CanKill = row.State == ui.StateSent && p.Can(row.GroupID, auth.RightRun)
 	if f.planned > 0 && f.sent > 0 {
 		late := time.Duration(f.sent-f.planned) * time.Millisecond
 		row.Lateness, row.Late = format.Delta(page.Printer, late), late > lateAfter
@@ -194,6 +194,9 @@ func (c *Console) runKillForm(ec echo.Context) error {
 func (c *Console) killPage(ec echo.Context) (runs.KillPage, error) {
 	logID, err := id(ec)
 	if err != nil {
+		return runs.KillPage{}, err
+	}
+	if _, err := c.cfg.Manage.Runs.Need(ec.Request().Context(), who(ec), logID, auth.RightRun); err != nil {
 		return runs.KillPage{}, err
 	}
 	page := runs.KillPage{Page: c.Page(ec)}

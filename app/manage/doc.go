@@ -6,6 +6,7 @@ package manage
 import (
 	"context"
 	"database/sql"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -36,6 +37,10 @@ type Config struct {
 	Now    func() time.Time // default time.Now
 	// Allow says which addresses may be called although no executor registered them; see [ParseAllow].
 	Allow Allow
+	// Passwords and Logins are for the use cases of users; without them passwords cannot be changed.
+	Passwords *auth.Passwords
+	Logins    *auth.Logins
+	Logger    *slog.Logger // default slog.Default
 	// NoScripts refuses new scripts and changes of scripts (the jobs that exist go on).
 	NoScripts bool
 	// Alarms forgets what was set up for jobs and groups that are deleted; nil without alarms.
@@ -64,6 +69,9 @@ func (c Config) withDefaults() Config {
 	if c.Alarms == nil {
 		c.Alarms = noAlarms{}
 	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
 	return c
 }
 
@@ -73,14 +81,20 @@ type Service struct {
 	Groups *Groups
 	Runs   *Runs
 	Nodes  *Nodes
+	Users  *Users
+	Audit  *Audit
 }
 
 // New makes the use cases.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
 	q := db.New()
-	groups := &Groups{cfg: cfg, queries: q}
-	return &Service{Groups: groups, Jobs: &Jobs{cfg: cfg, queries: q, groups: groups}, Runs: &Runs{cfg: cfg, queries: q}, Nodes: &Nodes{cfg: cfg, queries: q}}
+	audit := &Audit{pool: cfg.Pool, queries: q, now: cfg.Now, logger: cfg.Logger}
+	groups := &Groups{cfg: cfg, queries: q, audit: audit}
+	return &Service{
+		Groups: groups, Jobs: &Jobs{cfg: cfg, queries: q, groups: groups, audit: audit}, Runs: &Runs{cfg: cfg, queries: q, audit: audit},
+		Nodes: &Nodes{cfg: cfg, queries: q}, Users: &Users{cfg: cfg, queries: q, audit: audit}, Audit: audit,
+	}
 }
 
 // forbidden refuses what the principal may not do.

@@ -26,6 +26,7 @@ const (
 type Groups struct {
 	cfg     Config
 	queries *db.Queries
+	audit   *Audit
 }
 
 // The names of a group's fields, by which a problem.Field finds its place in a form.
@@ -121,7 +122,10 @@ func (s *Groups) Create(ctx context.Context, p auth.Principal, in GroupInput) (i
 		id, err = s.queries.InsertGroup(ctx, tx, db.InsertGroupParams{
 			AppName: in.AppName, Title: in.Title, AddressType: addressType(in), AddressList: db.Text(list), UpdateTime: s.wall(),
 		})
-		return err
+		if err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectGroup, ID: id, Name: in.Title, After: groupFacts(in.row(list))})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("create group: %w", err)
@@ -159,7 +163,12 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 		_, err = s.queries.UpdateGroup(ctx, tx, db.UpdateGroupParams{
 			ID: id, AppName: in.AppName, Title: in.Title, AddressType: addressType(in), AddressList: db.Text(list), UpdateTime: s.wall(),
 		})
-		return err
+		if err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, Entry{
+			Action: ActionUpdate, Kind: ObjectGroup, ID: id, Name: in.Title, Before: groupFacts(old), After: groupFacts(in.row(list)),
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("update group: %w", err)
@@ -198,6 +207,13 @@ func (s *Groups) Delete(ctx context.Context, p auth.Principal, id int64) error {
 			return err
 		}
 		if err := s.cfg.Alarms.ForgetGroup(ctx, tx, id); err != nil {
+			return err
+		}
+		if _, err := s.queries.DeletePermissionsOfGroup(ctx, tx, id); err != nil {
+			return err
+		}
+		err = s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectGroup, ID: id, Name: g.Title, Before: groupFacts(g)})
+		if err != nil {
 			return err
 		}
 		// Another group may share the app name in a database that upstream wrote.
@@ -266,6 +282,11 @@ func (s *Groups) unique(ctx context.Context, tx *sql.Tx, appName string, except 
 }
 
 func (s *Groups) wall() sql.NullTime { return nullTime(s.cfg.Pool.Wall(s.cfg.Now())) }
+
+// row is the group that an input makes.
+func (in GroupInput) row(list string) db.Group {
+	return db.Group{AppName: in.AppName, Title: in.Title, AddressType: addressType(in), AddressList: db.Text(list)}
+}
 
 func addressType(in GroupInput) int64 {
 	if in.Manual {

@@ -83,8 +83,13 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 		return 0, err
 	}
 	isScript := in.Glue != wire.GlueBean
-	if isScript && s.cfg.NoScripts {
-		return 0, scriptsRefused()
+	if isScript {
+		if s.cfg.NoScripts {
+			return 0, scriptsRefused()
+		}
+		if err := needGlue(p, in.Group); err != nil {
+			return 0, err
+		}
 	}
 	now := s.wall()
 	var id int64
@@ -101,10 +106,15 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 			ConcurrencyPolicy: string(in.Concurrency), RetentionDays: int64(in.RetentionDays), WarnAfterSeconds: int64(in.WarnAfter),
 			ExpectEverySeconds: int64(in.ExpectEvery), Tags: in.Tags,
 		})
-		if err != nil || !isScript {
+		if err != nil {
 			return err
 		}
-		return s.keepVersion(ctx, tx, id, in, now)
+		if isScript {
+			if err := s.keepVersion(ctx, tx, id, in, now); err != nil {
+				return err
+			}
+		}
+		return s.recordJob(ctx, tx, p, ActionCreate, db.Job{}, id)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("create job: %w", err)
@@ -120,7 +130,7 @@ var errRaced = errors.New("the job changed meanwhile")
 func (s *Jobs) Update(ctx context.Context, p auth.Principal, id int64, in JobInput) error {
 	in.Job = in.Job.Normalize()
 	in.ID = id
-	if _, err := s.Get(ctx, p, id); err != nil {
+	if _, err := s.Need(ctx, p, id, auth.RightEdit); err != nil {
 		return err
 	}
 	// A claim may come between the read and the guarded write; it does so at most once a due time.
@@ -145,7 +155,7 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	} else if err != nil {
 		return err
 	}
-	if !p.CanUseGroup(old.JobGroup) { // upstream asks only about the group the job moves to
+	if !p.Can(old.JobGroup, auth.RightEdit) { // upstream asks only about the group the job moves to
 		return forbidden()
 	}
 	if in.Version != "" && in.Version != JobVersion(old) {
@@ -161,6 +171,11 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	}
 	if err := s.check(ctx, tx, p, in, &old); err != nil {
 		return err
+	}
+	if in.Glue != wire.GlueBean && in.Group != old.JobGroup { // the script would run on other machines
+		if err := needGlue(p, in.Group); err != nil {
+			return err
+		}
 	}
 	next := old.TriggerNextTime
 	running := old.TriggerStatus == int64(jobspec.StatusRunning)
@@ -190,10 +205,13 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 		return errRaced
 	}
 	if in.Glue == wire.GlueBean || in.GlueSource == string(old.GlueSource) {
-		return nil
+		return s.recordJob(ctx, tx, p, ActionUpdate, old, in.ID)
 	}
 	if s.cfg.NoScripts {
 		return scriptsRefused()
+	}
+	if err := needGlue(p, old.JobGroup, in.Group); err != nil {
+		return err
 	}
 	// The executor recognises a version by its time, so two versions must not share a second.
 	if old.GlueUpdateTime.Valid && !now.Time.After(old.GlueUpdateTime.Time) {
@@ -205,7 +223,33 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	if err != nil {
 		return err
 	}
-	return s.keepVersion(ctx, tx, in.ID, in, now)
+	if err := s.keepVersion(ctx, tx, in.ID, in, now); err != nil {
+		return err
+	}
+	return s.recordJob(ctx, tx, p, ActionUpdate, old, in.ID)
+}
+
+// recordJob writes to the audit log what became of a job, read back so that it is what is stored. A new job has no old one.
+func (s *Jobs) recordJob(ctx context.Context, tx *sql.Tx, p auth.Principal, action Action, old db.Job, id int64) error {
+	now, err := s.queries.GetJob(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	e := Entry{Action: action, Kind: ObjectJob, ID: id, Name: now.JobDesc, After: jobFacts(now)}
+	if old.ID != 0 {
+		e.Before = jobFacts(old)
+	}
+	return s.audit.Record(ctx, tx, p, e)
+}
+
+// needGlue asks for the right to write scripts in groups. Who may write one runs programs on their executors.
+func needGlue(p auth.Principal, groups ...int64) error {
+	for _, id := range groups {
+		if !p.Can(id, auth.RightGlue) {
+			return problem.New(problem.Forbidden, "problem.scripts.right")
+		}
+	}
+	return nil
 }
 
 // keepVersion adds a script's source to its history and forgets the oldest beyond what is kept.
@@ -225,7 +269,7 @@ func (s *Jobs) keepVersion(ctx context.Context, tx *sql.Tx, id int64, in JobInpu
 
 // Start makes a job due from now on. A job that runs already is left as it is.
 func (s *Jobs) Start(ctx context.Context, p auth.Principal, id int64) error {
-	j, err := s.Get(ctx, p, id)
+	j, err := s.Need(ctx, p, id, auth.RightRun)
 	if err != nil {
 		return err
 	}
@@ -242,9 +286,15 @@ func (s *Jobs) Start(ctx context.Context, p auth.Principal, id int64) error {
 		}
 		return err
 	}
-	_, err = s.queries.StartJob(ctx, s.cfg.Pool, db.StartJobParams{ID: id, NextTime: at.UnixMilli(), UpdateTime: s.wall()})
+	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err := s.queries.StartJob(ctx, tx, db.StartJobParams{ID: id, NextTime: at.UnixMilli(), UpdateTime: s.wall()})
+		if err != nil || n == 0 {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionStart, Kind: ObjectJob, ID: id, Name: j.JobDesc})
+	})
 	if err != nil {
-		return fmt.Errorf("start job: %w", db.Error(err))
+		return fmt.Errorf("start job: %w", err)
 	}
 	s.cfg.Engine.JobsChanged()
 	return nil
@@ -252,11 +302,21 @@ func (s *Jobs) Start(ctx context.Context, p auth.Principal, id int64) error {
 
 // Stop ends a job's schedule. Runs that are under way go on.
 func (s *Jobs) Stop(ctx context.Context, p auth.Principal, id int64) error {
-	if _, err := s.Get(ctx, p, id); err != nil {
+	j, err := s.Need(ctx, p, id, auth.RightRun)
+	if err != nil {
 		return err
 	}
-	if _, err := s.queries.StopJob(ctx, s.cfg.Pool, db.StopJobParams{ID: id, UpdateTime: s.wall()}); err != nil {
-		return fmt.Errorf("stop job: %w", db.Error(err))
+	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		if _, err := s.queries.StopJob(ctx, tx, db.StopJobParams{ID: id, UpdateTime: s.wall()}); err != nil {
+			return err
+		}
+		if j.TriggerStatus == int64(jobspec.StatusStopped) {
+			return nil
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionStop, Kind: ObjectJob, ID: id, Name: j.JobDesc})
+	})
+	if err != nil {
+		return fmt.Errorf("stop job: %w", err)
 	}
 	s.cfg.Engine.JobsChanged()
 	return nil
@@ -271,17 +331,22 @@ const (
 
 // Delete removes a job, its script's history and its runs. Runs that are under way go on and are no longer recorded.
 func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
-	if _, err := s.Get(ctx, p, id); err != nil {
+	j, err := s.Need(ctx, p, id, auth.RightEdit)
+	if err != nil {
 		return err
 	}
-	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		if _, err := s.queries.DeleteJob(ctx, tx, id); err != nil {
+	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err := s.queries.DeleteJob(ctx, tx, id)
+		if err != nil || n == 0 {
 			return err
 		}
 		if err := s.cfg.Alarms.ForgetJob(ctx, tx, id); err != nil {
 			return err
 		}
-		return s.queries.DeleteGlueVersionsOfJob(ctx, tx, id)
+		if err := s.queries.DeleteGlueVersionsOfJob(ctx, tx, id); err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectJob, ID: id, Name: j.JobDesc, Before: jobFacts(j)})
 	})
 	if err != nil {
 		return fmt.Errorf("delete job: %w", err)
@@ -347,7 +412,7 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 		}
 		fields = append(fields, SpecField(e))
 	}
-	if !p.CanUseGroup(in.Group) {
+	if !p.Can(in.Group, auth.RightEdit) {
 		// Whether the group exists is nobody's business who may not use it.
 		fields = append(fields, problem.Field{Name: FieldGroup, Key: "job.error.group"})
 	} else if _, err := s.queries.GetGroup(ctx, tx, in.Group); err != nil {
@@ -369,7 +434,7 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 	return nil
 }
 
-// checkChildren asks that the children exist and belong to groups the principal may use. Ids that are none have been
+// checkChildren asks that the children exist and belong to groups in which the principal may run jobs. Ids that are none have been
 // reported already.
 func (s *Jobs) checkChildren(ctx context.Context, tx db.DBTX, p auth.Principal, list string) ([]problem.Field, error) {
 	ids, _, ok := jobspec.ChildIDs(list)
@@ -381,7 +446,7 @@ func (s *Jobs) checkChildren(ctx context.Context, tx db.DBTX, p auth.Principal, 
 		return nil, err
 	}
 	for _, id := range ids {
-		if j, ok := children[id]; !ok || !p.CanUseGroup(j.JobGroup) {
+		if j, ok := children[id]; !ok || !p.Can(j.JobGroup, auth.RightRun) {
 			return []problem.Field{{Name: jobspec.FieldChildren, Key: "job.error.child_gone", Args: []any{"Value", id}}}, nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -20,6 +21,7 @@ type Jobs struct {
 	cfg     Config
 	queries *db.Queries
 	groups  *Groups
+	audit   *Audit
 }
 
 // JobFilter narrows the job list. Zero values stand for "any", except Status.
@@ -144,6 +146,18 @@ func (s *Jobs) Get(ctx context.Context, p auth.Principal, id int64) (db.Job, err
 	return j, nil
 }
 
+// Need is one job of a group in which the principal has a right.
+func (s *Jobs) Need(ctx context.Context, p auth.Principal, id int64, right auth.Rights) (db.Job, error) {
+	j, err := s.Get(ctx, p, id)
+	if err != nil {
+		return j, err
+	}
+	if !p.Can(j.JobGroup, right) {
+		return db.Job{}, forbidden()
+	}
+	return j, nil
+}
+
 // maxNames bounds the jobs in a pick list.
 const maxNames = 500
 
@@ -233,7 +247,7 @@ const FieldRunAddresses = "addresses"
 
 // Trigger runs a job now, whether it is started or not, and returns the ids of its runs.
 func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunInput) ([]int64, error) {
-	j, err := s.Get(ctx, p, id)
+	j, err := s.Need(ctx, p, id, auth.RightRun)
 	if err != nil {
 		return nil, err
 	}
@@ -244,9 +258,31 @@ func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunIn
 	if err != nil {
 		return nil, err
 	}
-	return s.cfg.Engine.Trigger(ctx, scheduler.TriggerRequest{
+	ids, err := s.cfg.Engine.Trigger(ctx, scheduler.TriggerRequest{
 		JobID: id, Type: in.Type, Param: in.Param, Addresses: addresses, User: p.Name,
 	})
+	if err != nil {
+		return nil, err
+	}
+	with := Facts{"runs": joinIDs(ids), "executor_address": strings.Join(addresses, "\n")}
+	if in.Param != nil {
+		with["executor_param"] = *in.Param
+	}
+	s.audit.Note(ctx, p, Entry{Action: ActionRun, Kind: ObjectJob, ID: id, Name: j.JobDesc, After: with})
+	return ids, nil
+}
+
+// joinIDs writes the first of a list of run ids.
+func joinIDs(ids []int64) string {
+	const most = 20
+	texts := make([]string, 0, most)
+	for _, id := range ids[:min(len(ids), most)] {
+		texts = append(texts, strconv.FormatInt(id, 10))
+	}
+	if len(ids) > most {
+		texts = append(texts, "…")
+	}
+	return strings.Join(texts, ", ")
 }
 
 // maxChosen bounds the addresses of one run by hand.

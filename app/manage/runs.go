@@ -19,6 +19,7 @@ import (
 type Runs struct {
 	cfg     Config
 	queries *db.Queries
+	audit   *Audit
 }
 
 // Result narrows the run list by outcome (spec §2.13).
@@ -234,6 +235,18 @@ func (s *Runs) Get(ctx context.Context, p auth.Principal, logID int64) (db.Run, 
 	return r, nil
 }
 
+// Need is one run of a group in which the principal has a right.
+func (s *Runs) Need(ctx context.Context, p auth.Principal, logID int64, right auth.Rights) (db.Run, error) {
+	r, err := s.Get(ctx, p, logID)
+	if err != nil {
+		return r, err
+	}
+	if !p.Can(r.JobGroup, right) {
+		return db.Run{}, forbidden()
+	}
+	return r, nil
+}
+
 // ByID are runs by their ids, those that exist and that the principal may see.
 func (s *Runs) ByID(ctx context.Context, p auth.Principal, ids []int64) ([]db.ListRunsByIDRow, error) {
 	if len(ids) == 0 {
@@ -248,10 +261,15 @@ func (s *Runs) ByID(ctx context.Context, p auth.Principal, ids []int64) ([]db.Li
 
 // Kill ends a running run.
 func (s *Runs) Kill(ctx context.Context, p auth.Principal, logID int64) error {
-	if _, err := s.Get(ctx, p, logID); err != nil {
+	r, err := s.Need(ctx, p, logID, auth.RightRun)
+	if err != nil {
 		return err
 	}
-	return s.cfg.Engine.Kill(ctx, logID, p.Name)
+	if err := s.cfg.Engine.Kill(ctx, logID, p.Name); err != nil {
+		return err
+	}
+	s.audit.Note(ctx, p, Entry{Action: ActionKill, Kind: ObjectRun, ID: logID, Name: "#" + strconv.FormatInt(logID, 10), After: Facts{"job_id": r.JobID}})
+	return nil
 }
 
 // ReadLog is a run's output from a line on.

@@ -1,0 +1,289 @@
+package manage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+)
+
+// Action is what somebody did, as the audit log keeps it.
+type Action string
+
+// The actions.
+const (
+	ActionCreate   Action = "create"
+	ActionUpdate   Action = "update"
+	ActionDelete   Action = "delete"
+	ActionStart    Action = "start"
+	ActionStop     Action = "stop"
+	ActionRun      Action = "run"
+	ActionKill     Action = "kill"
+	ActionClear    Action = "clear"
+	ActionGlue     Action = "glue"     // a new version of a script
+	ActionPassword Action = "password" // a changed or reset password
+	ActionSignOut  Action = "signout"  // somebody's sessions were ended
+	ActionLogin    Action = "login"
+	ActionRotate   Action = "rotate" // a new access token
+	ActionTest     Action = "test"
+)
+
+// Actions lists every action in the order the filter shows them.
+func Actions() []Action {
+	return []Action{ActionCreate, ActionUpdate, ActionDelete, ActionStart, ActionStop, ActionRun, ActionKill, ActionClear, ActionGlue,
+		ActionPassword, ActionSignOut, ActionLogin, ActionRotate, ActionTest}
+}
+
+// Kinds of things that are changed.
+const (
+	ObjectJob     = "job"
+	ObjectRun     = "run"
+	ObjectGroup   = "group"
+	ObjectUser    = "user"
+	ObjectToken   = "token"
+	ObjectChannel = "channel"
+	ObjectSetting = "setting"
+)
+
+// Objects lists every kind of thing in the order the filter shows them.
+func Objects() []string {
+	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting}
+}
+
+// Facts are fields of a thing by name. What is secret is never put in.
+type Facts map[string]any
+
+// Entry is one thing that somebody did. Of Before and After only what differs is kept; a nil one stands for nothing there.
+type Entry struct {
+	Action Action
+	Kind   string // ObjectJob …
+	ID     int64
+	Name   string
+	Before Facts
+	After  Facts
+}
+
+// Audit keeps who did what, and shows it to administrators.
+type Audit struct {
+	pool    *db.Pool
+	queries *db.Queries
+	now     func() time.Time
+	logger  *slog.Logger
+}
+
+// Record writes an entry. Given the transaction of the change, both happen or neither.
+func (a *Audit) Record(ctx context.Context, tx db.DBTX, p auth.Principal, e Entry) error {
+	before, after := changed(e.Before, e.After)
+	if e.Action == ActionUpdate && len(before) == 0 && len(after) == 0 {
+		return nil // saved without a change
+	}
+	_, err := a.queries.InsertAudit(ctx, tx, db.InsertAuditParams{
+		MadeAt: a.now().UnixMilli(), UserID: p.UserID, UserName: cut(p.Name, 64), Address: cut(p.Address, 64), Action: string(e.Action),
+		ObjectKind: e.Kind, ObjectID: e.ID, ObjectName: cut(e.Name, 255), BeforeJSON: encode(before), AfterJSON: encode(after),
+	})
+	if err != nil {
+		return fmt.Errorf("write audit log: %w", db.Error(err))
+	}
+	return nil
+}
+
+// Note records what has happened outside a transaction (a run was started, a run was ended). That it cannot be written
+// does not undo it, so it is said in the log.
+func (a *Audit) Note(ctx context.Context, p auth.Principal, e Entry) {
+	if err := a.Record(context.WithoutCancel(ctx), a.pool, p, e); err != nil {
+		a.logger.Error("an action is missing in the audit log", "action", string(e.Action), "object", e.Kind, "id", e.ID, "user", p.Name, "error", err)
+	}
+}
+
+// changed leaves of two descriptions what differs, and of a single one what says something.
+func changed(before, after Facts) (Facts, Facts) {
+	if before == nil || after == nil {
+		return told(before), told(after)
+	}
+	b, a := Facts{}, Facts{}
+	for name, old := range before {
+		if now, ok := after[name]; !ok || now != old {
+			b[name] = old
+		}
+	}
+	for name, now := range after {
+		if old, ok := before[name]; !ok || now != old {
+			a[name] = now
+		}
+	}
+	return b, a
+}
+
+func told(f Facts) Facts {
+	kept := Facts{}
+	for name, v := range f {
+		if v != "" && v != int64(0) && v != 0 && v != false {
+			kept[name] = v
+		}
+	}
+	return kept
+}
+
+// maxFact bounds one value: a script's versions are kept beside it anyway.
+const maxFact = 100_000
+
+func encode(f Facts) db.Text {
+	if len(f) == 0 {
+		return ""
+	}
+	for name, v := range f {
+		if s, ok := v.(string); ok && len(s) > maxFact {
+			f[name] = strings.ToValidUTF8(s[:maxFact], "") + "…"
+		}
+	}
+	raw, err := json.Marshal(f)
+	if err != nil {
+		return "" // plain values always encode
+	}
+	return db.Text(raw)
+}
+
+func cut(s string, characters int) string {
+	s = strings.ToValidUTF8(s, "")
+	if utf8.RuneCountInString(s) <= characters {
+		return s
+	}
+	return string([]rune(s)[:characters])
+}
+
+// AuditFilter narrows the log. Zero values stand for "any".
+type AuditFilter struct {
+	User   string
+	Action string
+	Kind   string
+	ID     int64  // of the object
+	Text   string // in the object's name
+	Since  time.Time
+	Until  time.Time
+	Before int64 // the page of entries below this id
+	After  int64 // or the page next above this id
+	Limit  int
+}
+
+// AuditList is one page, newest first.
+type AuditList struct {
+	Entries []db.ListAuditRow
+	Newer   bool
+	Older   bool
+}
+
+// List is one page of the log, for administrators.
+func (a *Audit) List(ctx context.Context, p auth.Principal, f AuditFilter) (AuditList, error) {
+	if err := requireAdmin(p); err != nil {
+		return AuditList{}, err
+	}
+	q := db.ListAuditParams{
+		BeforeID: f.Before, UntilMs: math.MaxInt64, UserName: f.User, Action: f.Action, ObjectKind: f.Kind, ObjectID: f.ID,
+		ObjectPattern: contains(f.Text), Limit: int32(f.Limit) + 1,
+	}
+	if !f.Until.IsZero() {
+		q.UntilMs = f.Until.UnixMilli()
+	}
+	if !f.Since.IsZero() {
+		id, err := a.queries.FirstAuditIDSince(ctx, a.pool, f.Since.UnixMilli())
+		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+			return AuditList{}, nil
+		} else if err != nil {
+			return AuditList{}, fmt.Errorf("find first audit entry: %w", err)
+		}
+		q.FromID = id
+	}
+	from := func(id int64, limit int32) ([]int64, error) {
+		ids, err := a.queries.ListAuditIDsFrom(ctx, a.pool, db.ListAuditIDsFromParams{
+			FromID: max(q.FromID, id), UntilMs: q.UntilMs, UserName: q.UserName, Action: q.Action, ObjectKind: q.ObjectKind, ObjectID: q.ObjectID,
+			ObjectPattern: q.ObjectPattern, Limit: limit,
+		})
+		return ids, db.Error(err)
+	}
+	var list AuditList
+	switch {
+	case f.After != 0: // the page above: find its lowest entry's upper end, then read down from it
+		ids, err := from(f.After+1, int32(f.Limit)+1)
+		if err != nil {
+			return list, err
+		}
+		list.Newer = len(ids) > f.Limit
+		if ids = ids[:min(len(ids), f.Limit)]; len(ids) > 0 {
+			q.BeforeID = slices.Max(ids) + 1
+		}
+	case f.Before != 0:
+		ids, err := from(f.Before, 1)
+		if err != nil {
+			return list, err
+		}
+		list.Newer = len(ids) > 0
+	}
+	if q.BeforeID == 0 {
+		q.BeforeID = math.MaxInt64
+	}
+	rows, err := a.queries.ListAudit(ctx, a.pool, q)
+	if err != nil {
+		return list, fmt.Errorf("list audit entries: %w", db.Error(err))
+	}
+	if list.Older = len(rows) > f.Limit; list.Older {
+		rows = rows[:f.Limit]
+	}
+	list.Entries = rows
+	return list, nil
+}
+
+// Get is one entry with what it changed.
+func (a *Audit) Get(ctx context.Context, p auth.Principal, id int64) (e db.AuditEntry, before, after Facts, err error) {
+	if err := requireAdmin(p); err != nil {
+		return e, nil, nil, err
+	}
+	e, err = a.queries.GetAudit(ctx, a.pool, id)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return e, nil, nil, problem.New(problem.NotFound, "problem.audit.gone")
+	} else if err != nil {
+		return e, nil, nil, fmt.Errorf("read audit entry: %w", err)
+	}
+	return e, decode(e.BeforeJSON), decode(e.AfterJSON), nil
+}
+
+// decode reads stored facts; what cannot be read is shown as nothing.
+func decode(text db.Text) Facts {
+	var f Facts
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.UseNumber() // ids stay whole
+	if err := d.Decode(&f); err != nil {
+		return nil
+	}
+	return f
+}
+
+// maxAuditUsers bounds the names in the filter.
+const maxAuditUsers = 500
+
+// Users are the names of those who did anything.
+func (a *Audit) Users(ctx context.Context, p auth.Principal) ([]string, error) {
+	if err := requireAdmin(p); err != nil {
+		return nil, err
+	}
+	names, err := a.queries.ListAuditUsers(ctx, a.pool, maxAuditUsers)
+	return names, db.Error(err)
+}
+
+// auditLife is how long entries are kept.
+const auditLife = 2 * 365 * 24 * time.Hour
+
+// Clean forgets entries that are older than anybody has to keep them.
+func (a *Audit) Clean(ctx context.Context) error {
+	_, err := a.queries.DeleteAuditBefore(ctx, a.pool, a.now().Add(-auditLife).UnixMilli())
+	return db.Error(err)
+}

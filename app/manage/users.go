@@ -1,0 +1,459 @@
+package manage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+)
+
+// Users are the use cases of those who may log in. Administrators look after the others; everybody looks after themselves
+// ([Users.ChangePassword]). Nobody changes their own role, state or existence, and one administrator always stays.
+type Users struct {
+	cfg     Config
+	queries *db.Queries
+	audit   *Audit
+}
+
+// The names of a user's fields, by which a problem.Field finds its place in a form.
+const (
+	UserName        = "name"
+	UserPassword    = "password"
+	UserOldPassword = "old_password"
+	UserRepeat      = "repeat"
+)
+
+// User is a user as administrators see one.
+type User struct {
+	ID       int64
+	Name     string
+	Admin    bool
+	Disabled bool
+	LoginAt  int64 // epoch ms, 0 if never
+	Sessions int64
+	Rights   map[int64]auth.Rights // by group; of a normal user
+}
+
+// Version changes with every change an administrator makes.
+func (u User) Version() string {
+	return digest(fmt.Sprintf("%s|%t|%t|%s", u.Name, u.Admin, u.Disabled, rightsText(u.Rights)))
+}
+
+// UserInput is a user as an administrator wants to save one.
+type UserInput struct {
+	Name     string // of a new user; it never changes afterwards
+	Password string // of a new user; empty for a random one
+	Admin    bool
+	Disabled bool
+	Rights   map[int64]auth.Rights
+	Version  string // what [User.Version] said when the form was drawn; empty asks for no check
+}
+
+// maxUsers bounds the list.
+const maxUsers = 10_000
+
+// List is everybody, by name.
+func (s *Users) List(ctx context.Context, p auth.Principal) ([]User, error) {
+	if err := requireAdmin(p); err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.ListUsers(ctx, s.cfg.Pool, maxUsers)
+	if err != nil {
+		return nil, fmt.Errorf("list users: %w", db.Error(err))
+	}
+	finer, err := s.queries.ListPermissions(ctx, s.cfg.Pool)
+	if err != nil {
+		return nil, fmt.Errorf("list permissions: %w", db.Error(err))
+	}
+	counts, err := s.queries.CountSessionsByUser(ctx, s.cfg.Pool, s.cfg.Now().UnixMilli())
+	if err != nil {
+		return nil, fmt.Errorf("count sessions: %w", db.Error(err))
+	}
+	open := make(map[int64]int64, len(counts))
+	for _, c := range counts {
+		open[c.UserID] = c.Sessions
+	}
+	byUser := make(map[int64][]db.Permission)
+	for _, f := range finer {
+		byUser[f.UserID] = append(byUser[f.UserID], f)
+	}
+	list := make([]User, len(rows))
+	for i, r := range rows {
+		list[i] = User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Disabled: r.Disabled != 0, LoginAt: r.LoginAt,
+			Sessions: open[r.ID], Rights: rightsOf(r.Role, r.Permission, byUser[r.ID])}
+	}
+	return list, nil
+}
+
+// rightsOf joins XXL-JOB's list and our finer rights.
+func rightsOf(role int64, permission db.Text, finer []db.Permission) map[int64]auth.Rights {
+	rights := make(map[int64]auth.Rights)
+	if role == auth.RoleAdmin {
+		return rights
+	}
+	for _, id := range auth.GroupIDs(permission) {
+		rights[id] = auth.AllRights
+	}
+	for _, f := range finer {
+		if r := auth.Rights(f.Rights & 0xff).Normal(); r != 0 {
+			rights[f.GroupID] |= r
+		}
+	}
+	return rights
+}
+
+// Get is one user.
+func (s *Users) Get(ctx context.Context, p auth.Principal, id int64) (User, error) {
+	if err := requireAdmin(p); err != nil {
+		return User{}, err
+	}
+	return s.read(ctx, s.cfg.Pool, id)
+}
+
+func (s *Users) read(ctx context.Context, tx db.DBTX, id int64) (User, error) {
+	r, err := s.queries.GetUser(ctx, tx, id)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return User{}, problem.New(problem.NotFound, "problem.user.gone")
+	} else if err != nil {
+		return User{}, fmt.Errorf("read user: %w", err)
+	}
+	finer, err := s.queries.ListPermissionsOf(ctx, tx, id)
+	if err != nil {
+		return User{}, fmt.Errorf("read permissions: %w", db.Error(err))
+	}
+	return User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Disabled: r.Disabled != 0, LoginAt: r.LoginAt,
+		Rights: rightsOf(r.Role, r.Permission, finer)}, nil
+}
+
+func (u User) facts() Facts { return userFacts(u.Name, role(u.Admin), u.Disabled, u.Rights) }
+
+func role(admin bool) int64 {
+	if admin {
+		return auth.RoleAdmin
+	}
+	return auth.RoleUser
+}
+
+// nameRule is upstream's (spec §5.8).
+var nameRule = regexp.MustCompile(`^[a-z][a-z0-9]{3,19}$`)
+
+// Create makes a user and returns the id, and the password if it was made up here.
+func (s *Users) Create(ctx context.Context, p auth.Principal, in UserInput) (id int64, password string, err error) {
+	if err := requireAdmin(p); err != nil {
+		return 0, "", err
+	}
+	in.Name = strings.TrimSpace(in.Name)
+	var fields []problem.Field
+	switch {
+	case in.Name == "":
+		fields = append(fields, problem.Field{Name: UserName, Key: "job.error.required"})
+	case !nameRule.MatchString(in.Name):
+		fields = append(fields, problem.Field{Name: UserName, Key: "user.error.name"})
+	}
+	if in.Password != "" {
+		fields = append(fields, checkPassword(in.Password)...)
+	}
+	if len(fields) > 0 {
+		return 0, "", problem.InvalidFields(fields...)
+	}
+	chosen := in.Password
+	if chosen == "" {
+		password = auth.NewPassword()
+		chosen = password
+	}
+	hash, err := s.cfg.Passwords.Hash(ctx, chosen)
+	if err != nil {
+		return 0, "", err
+	}
+	list, finer := split(in)
+	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		var err error
+		id, err = s.queries.InsertUser(ctx, tx, db.InsertUserParams{Username: in.Name, Password: hash, Role: role(in.Admin), Permission: db.Text(list)})
+		if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
+			return problem.InvalidFields(problem.Field{Name: UserName, Key: "user.error.taken"})
+		} else if err != nil {
+			return err
+		}
+		if err := s.grant(ctx, tx, id, finer); err != nil {
+			return err
+		}
+		if in.Disabled {
+			_, err := s.queries.UpdateUser(ctx, tx, db.UpdateUserParams{ID: id, Role: role(in.Admin), Permission: db.Text(list), Disabled: 1})
+			if err != nil {
+				return err
+			}
+		}
+		u, err := s.read(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectUser, ID: id, Name: in.Name, After: u.facts()})
+	})
+	if err != nil {
+		return 0, "", fmt.Errorf("create user: %w", err)
+	}
+	return id, password, nil
+}
+
+// maxPermission is what XXL-JOB's column holds.
+const maxPermission = 255
+
+// split parts rights into XXL-JOB's list, which stands for all of them, and the rest. What the list has no room for is
+// written down as finely as the rest: nobody loses a group because there are many.
+func split(in UserInput) (list string, finer map[int64]auth.Rights) {
+	finer = make(map[int64]auth.Rights)
+	if in.Admin {
+		return "", finer // as upstream does
+	}
+	ids := make([]int64, 0, len(in.Rights))
+	for id := range in.Rights {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		r := in.Rights[id].Normal()
+		text := strconv.FormatInt(id, 10)
+		if list != "" {
+			text = "," + text
+		}
+		switch {
+		case r == 0:
+		case r == auth.AllRights && len(list)+len(text) <= maxPermission:
+			list += text
+		default:
+			finer[id] = r
+		}
+	}
+	return list, finer
+}
+
+func (s *Users) grant(ctx context.Context, tx *sql.Tx, id int64, finer map[int64]auth.Rights) error {
+	if _, err := s.queries.DeletePermissionsOf(ctx, tx, id); err != nil {
+		return err
+	}
+	for group, r := range finer {
+		if err := s.queries.InsertPermission(ctx, tx, db.InsertPermissionParams{UserID: id, GroupID: group, Rights: int64(r)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Update changes a user's role, state and rights. Somebody who was disabled is logged out at once.
+func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserInput) error {
+	if err := s.requireOther(p, id); err != nil {
+		return err
+	}
+	list, finer := split(in)
+	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		if err := s.lock(ctx, tx); err != nil {
+			return err
+		}
+		old, err := s.read(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if in.Version != "" && in.Version != old.Version() {
+			return problem.New(problem.Conflict, "problem.changed")
+		}
+		disabled := int64(0)
+		if in.Disabled {
+			disabled = 1
+		}
+		_, err = s.queries.UpdateUser(ctx, tx, db.UpdateUserParams{ID: id, Role: role(in.Admin), Permission: db.Text(list), Disabled: disabled})
+		if err != nil {
+			return err
+		}
+		if err := s.grant(ctx, tx, id, finer); err != nil {
+			return err
+		}
+		if err := s.keepOne(ctx, tx); err != nil {
+			return err
+		}
+		if in.Disabled {
+			if _, err := s.queries.DeleteSessionsOfUser(ctx, tx, id); err != nil {
+				return err
+			}
+		}
+		now, err := s.read(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionUpdate, Kind: ObjectUser, ID: id, Name: old.Name, Before: old.facts(), After: now.facts()})
+	})
+	if err != nil {
+		return fmt.Errorf("update user: %w", err)
+	}
+	return nil
+}
+
+// Delete removes a user with their rights and sessions.
+func (s *Users) Delete(ctx context.Context, p auth.Principal, id int64) error {
+	if err := s.requireOther(p, id); err != nil {
+		return err
+	}
+	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		if err := s.lock(ctx, tx); err != nil {
+			return err
+		}
+		old, err := s.read(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if _, err := s.queries.DeleteUser(ctx, tx, id); err != nil {
+			return err
+		}
+		if err := s.grant(ctx, tx, id, nil); err != nil {
+			return err
+		}
+		if _, err := s.queries.DeleteSessionsOfUser(ctx, tx, id); err != nil {
+			return err
+		}
+		if err := s.keepOne(ctx, tx); err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectUser, ID: id, Name: old.Name, Before: old.facts()})
+	})
+	if err != nil {
+		return fmt.Errorf("delete user: %w", err)
+	}
+	return nil
+}
+
+// ResetPassword gives a user a new password, a random one that is returned if none was chosen, and logs them out.
+func (s *Users) ResetPassword(ctx context.Context, p auth.Principal, id int64, chosen string) (made string, err error) {
+	if err := s.requireOther(p, id); err != nil {
+		return "", err
+	}
+	if chosen != "" {
+		if fields := checkPassword(chosen); len(fields) > 0 {
+			return "", problem.InvalidFields(fields...)
+		}
+	} else {
+		made = auth.NewPassword()
+		chosen = made
+	}
+	if err := s.setPassword(ctx, p, id, chosen, ""); err != nil {
+		return "", fmt.Errorf("reset password: %w", err)
+	}
+	return made, nil
+}
+
+// ChangePassword changes somebody's own password, which ends their other sessions.
+func (s *Users) ChangePassword(ctx context.Context, p auth.Principal, old, chosen, repeat string) error {
+	if p.Zero() {
+		return forbidden()
+	}
+	fields := checkPassword(chosen)
+	if len(fields) == 0 && chosen != repeat {
+		fields = append(fields, problem.Field{Name: UserRepeat, Key: "user.error.repeat"})
+	}
+	if len(fields) > 0 {
+		return problem.InvalidFields(fields...)
+	}
+	who, err := s.cfg.Logins.Verify(ctx, p.Name, old, p.Address)
+	switch {
+	case errors.Is(err, auth.ErrWrongLogin), err == nil && who.UserID != p.UserID:
+		return problem.InvalidFields(problem.Field{Name: UserOldPassword, Key: "user.error.old"})
+	case errors.Is(err, auth.ErrTooManyLogins):
+		return problem.New(problem.TooMany, "login.error.toomany")
+	case err != nil:
+		return err
+	}
+	if err := s.setPassword(ctx, p, p.UserID, chosen, p.Session); err != nil {
+		return fmt.Errorf("change password: %w", err)
+	}
+	return nil
+}
+
+// setPassword writes a password and ends the sessions of its user but the one to keep.
+func (s *Users) setPassword(ctx context.Context, p auth.Principal, id int64, chosen, keep string) error {
+	hash, err := s.cfg.Passwords.Hash(ctx, chosen)
+	if err != nil {
+		return err
+	}
+	return s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		u, err := s.read(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if _, err := s.queries.ResetUserPassword(ctx, tx, db.ResetUserPasswordParams{ID: id, NewPassword: hash}); err != nil {
+			return err
+		}
+		if _, err := s.queries.DeleteOtherSessions(ctx, tx, db.DeleteOtherSessionsParams{UserID: id, KeepID: keep}); err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionPassword, Kind: ObjectUser, ID: id, Name: u.Name})
+	})
+}
+
+// SignOut ends every session of a user, or of the principal themselves all but the one in use.
+func (s *Users) SignOut(ctx context.Context, p auth.Principal, id int64) error {
+	keep := ""
+	if id == p.UserID && !p.Zero() {
+		keep = p.Session
+	} else if err := requireAdmin(p); err != nil {
+		return err
+	}
+	return s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		u, err := s.read(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if _, err := s.queries.DeleteOtherSessions(ctx, tx, db.DeleteOtherSessionsParams{UserID: id, KeepID: keep}); err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSignOut, Kind: ObjectUser, ID: id, Name: u.Name})
+	})
+}
+
+// requireOther lets administrators change anybody but themselves (spec §8.5 #73, by id and not by name).
+func (s *Users) requireOther(p auth.Principal, id int64) error {
+	if err := requireAdmin(p); err != nil {
+		return err
+	}
+	if id == p.UserID {
+		return problem.New(problem.Conflict, "problem.user.self")
+	}
+	return nil
+}
+
+// usersChanged is a setting that every transaction writes which could take the last administrator away: two at the same
+// time, also on two nodes of a cluster, then conflict and the second sees what the first did.
+const usersChanged = "users_changed"
+
+func (s *Users) lock(ctx context.Context, tx *sql.Tx) error {
+	now := s.cfg.Now()
+	return s.queries.SetSetting(ctx, tx, db.SetSettingParams{Name: usersChanged, Value: strconv.FormatInt(now.UnixNano(), 10), UpdatedAt: now.UnixMilli()})
+}
+
+// keepOne refuses a change after which nobody could look after the installation.
+func (s *Users) keepOne(ctx context.Context, tx *sql.Tx) error {
+	n, err := s.queries.CountAdministrators(ctx, tx)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return problem.New(problem.Conflict, "problem.user.last")
+	}
+	return nil
+}
+
+// checkPassword judges a password that somebody chose. Upstream takes 4 to 20 characters; ours are longer.
+func checkPassword(password string) []problem.Field {
+	switch {
+	case len(password) < auth.MinPasswordBytes:
+		return []problem.Field{{Name: UserPassword, Key: "user.error.short", Args: []any{"Min", auth.MinPasswordBytes}}}
+	case len(password) > auth.MaxPasswordBytes:
+		return []problem.Field{{Name: UserPassword, Key: "job.error.too_long", Args: []any{"Max", auth.MaxPasswordBytes}}}
+	}
+	return nil
+}
