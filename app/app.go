@@ -137,14 +137,14 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	logins := auth.NewLogins(a.pool, a.passwords, time.Now)
 	service := manage.New(manage.Config{
 		Pool: a.pool, Engine: a.engine, Allow: opts.Allow, NoScripts: opts.NoScripts, Alarms: a.alarmer,
-		Passwords: a.passwords, Logins: logins, Logger: a.logger,
+		Passwords: a.passwords, Logins: logins, Logger: a.logger, Tokens: a.tokens,
 	})
 	a.audit = service.Audit
 	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now)
 	pages := console.New(console.Config{
 		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: logins,
 		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
-		Logger: a.logger, FirstTime: a.firstTime, LoggedIn: a.noteLogin,
+		Logger: a.logger, FirstTime: a.firstTime, LoggedIn: a.noteLogin, PublicURL: opts.PublicURL,
 	})
 	api := openapi.New(a.engine, a.tokens, a.logger)
 	a.server = &http.Server{

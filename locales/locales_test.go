@@ -15,7 +15,9 @@ import (
 // that a missing word is found as surely as for a key written out.
 var families = map[string][]string{
 	"alarm.cause.":  withHelp("failed", "timeout", "lost", "dispatch", "misfire", "slow", "silent", "recovered"),
-	"address.":      {"online", "late", "offline", "manual"},
+	"address.":      withHelp("online", "late", "offline", "manual", "suspect", "disabled"),
+	"connect.":      withHelp("java", "go", "community", "python", "program", "http"),
+	"token.grace.":  {"0", "1", "24", "168", "720"},
 	"block.":        withHelp("SERIAL_EXECUTION", "DISCARD_LATER", "COVER_EARLY"),
 	"concurrency.":  withHelp("QUEUE", "DISCARD"),
 	"cron.warning.": {"ignored_text", "step_zero", "magic_all", "magic_none", "no_effect", "no_such_value", "empty_element", "beside_none", "list_ordinal", "no_value", "never", "past", "skipped_by_spring_change"},
@@ -102,7 +104,7 @@ func TestLanguagesHaveTheSameKeysAndValues(t *testing.T) {
 func TestChineseIsTranslated(t *testing.T) {
 	t.Parallel()
 	// What is written the same in both languages.
-	same := []string{"glue.", "alarm.line", "alarm.title.", "schedule.CRON", "language.", "trigger.API"}
+	same := []string{"glue.", "alarm.line", "alarm.title.", "schedule.CRON", "connect.", "language.", "trigger.API"}
 	han := regexp.MustCompile(`\p{Han}`)
 	for key, message := range messages(t, Chinese) {
 		raw, _ := json.Marshal(message)

@@ -42,6 +42,7 @@ type Config struct {
 	Zone      *time.Location
 	Closing   <-chan struct{} // closed when open streams are to end
 	Logger    *slog.Logger
+	PublicURL string // how executors reach this installation; empty: as the browser does
 
 	Now       func() time.Time
 	FirstTime func(ctx context.Context) bool // nobody has ever logged in
@@ -119,6 +120,15 @@ func (c *Console) groupRoutes(g *echo.Group) {
 	g.GET("/executors", c.groupList)
 	g.GET("/executors/new", c.groupNew)
 	g.POST("/executors", c.groupCreate)
+	g.GET("/executors/:id", c.groupDetail)
+	g.POST("/executors/:id/addresses", c.addressSwitch)
+	g.GET("/executors/token", c.tokenPage)
+	for _, of := range []string{"/executors", "/executors/:id"} { // of the installation, and of a group
+		g.GET(of+"/token/rotate", c.tokenRotateForm)
+		g.POST(of+"/token/rotate", c.tokenRotate)
+	}
+	g.GET("/executors/:id/token/drop", c.tokenDropForm)
+	g.POST("/executors/:id/token/drop", c.tokenDrop)
 	g.GET("/executors/:id/edit", c.groupEdit)
 	g.POST("/executors/:id", c.groupUpdate)
 	g.GET("/executors/:id/delete", c.groupDeleteForm)

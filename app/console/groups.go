@@ -76,13 +76,19 @@ const beatDue = 45 * time.Second
 func (c *Console) addresses(page layout.Page, p auth.Principal, g db.Group) []groups.Address {
 	var list []groups.Address
 	for _, a := range c.cfg.Manage.Groups.Addresses(p, g.ID) {
-		list = append(list, groups.Address{URL: a.Address, State: addressState(a, c.cfg.Now()), Beat: c.at(page, a.LastBeat)})
+		list = append(list, groups.Address{
+			URL: a.Address, State: addressState(a, c.cfg.Now()), Beat: c.at(page, a.LastBeat), Era: a.Era, InFlight: a.InFlight, Queued: a.Queued,
+		})
 	}
 	return list
 }
 
 func addressState(a scheduler.AddressState, now time.Time) groups.AddressState {
 	switch {
+	case a.Disabled:
+		return groups.AddressDisabled
+	case a.Suspect:
+		return groups.AddressSuspect
 	case a.LastBeat.IsZero():
 		return groups.AddressManual
 	case !a.Live:
@@ -137,10 +143,11 @@ func (c *Console) groupCreate(ec echo.Context) error {
 		return err
 	}
 	values := groupValues(ec)
-	if _, err := c.cfg.Manage.Groups.Create(ec.Request().Context(), who(ec), groupInput(values)); err != nil {
+	created, err := c.cfg.Manage.Groups.Create(ec.Request().Context(), who(ec), groupInput(values))
+	if err != nil {
 		return c.groupFormAgain(ec, groups.FormPage{Page: c.Page(ec)}, values, err)
 	}
-	return c.goTo(ec, link.ExecutorsPath, done("groups.flash.created", "Name", values.Title))
+	return c.goTo(ec, link.Executor(created), done("groups.flash.created", "Name", values.Title))
 }
 
 func (c *Console) groupUpdate(ec echo.Context) error {
@@ -155,7 +162,7 @@ func (c *Console) groupUpdate(ec echo.Context) error {
 	if err := c.cfg.Manage.Groups.Update(ec.Request().Context(), who(ec), page.ID, groupInput(values)); err != nil {
 		return c.groupFormAgain(ec, page, values, err)
 	}
-	return c.goTo(ec, link.ExecutorsPath, done("groups.flash.saved", "Name", values.Title))
+	return c.goTo(ec, link.Executor(page.ID), done("groups.flash.saved", "Name", values.Title))
 }
 
 func groupValues(ec echo.Context) groups.FormValues {

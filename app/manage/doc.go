@@ -45,6 +45,8 @@ type Config struct {
 	NoScripts bool
 	// Alarms forgets what was set up for jobs and groups that are deleted; nil without alarms.
 	Alarms Alarms
+	// Tokens are the access tokens of executors; nil where nobody looks after them.
+	Tokens TokenKeeper
 }
 
 // Alarms is what deleting needs of the alarmer.
@@ -72,6 +74,9 @@ func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	if c.Tokens == nil {
+		c.Tokens = noTokens{}
+	}
 	return c
 }
 
@@ -83,6 +88,7 @@ type Service struct {
 	Nodes  *Nodes
 	Users  *Users
 	Audit  *Audit
+	Tokens *Tokens
 }
 
 // New makes the use cases.
@@ -94,6 +100,7 @@ func New(cfg Config) *Service {
 	return &Service{
 		Groups: groups, Jobs: &Jobs{cfg: cfg, queries: q, groups: groups, audit: audit}, Runs: &Runs{cfg: cfg, queries: q, audit: audit},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: &Users{cfg: cfg, queries: q, audit: audit}, Audit: audit,
+		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit},
 	}
 }
 

@@ -182,6 +182,7 @@ func (s *Groups) Delete(ctx context.Context, p auth.Principal, id int64) error {
 	if err := requireAdmin(p); err != nil {
 		return err
 	}
+	orphan := "" // an app name that no group has any more
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		g, err := s.queries.GetGroup(ctx, tx, id)
 		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
@@ -221,11 +222,18 @@ func (s *Groups) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		if err != nil || sharing > 0 {
 			return err
 		}
+		orphan = g.AppName
 		_, err = s.queries.DeleteRegistryOfKey(ctx, tx, g.AppName)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("delete group: %w", err)
+	}
+	// Only now: a token that stays behind is found again by who creates the group anew, one that went too early locks out.
+	if orphan != "" {
+		if err := s.cfg.Tokens.Drop(ctx, orphan); err != nil {
+			return err
+		}
 	}
 	return s.cfg.Engine.GroupsChanged(ctx)
 }

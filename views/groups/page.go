@@ -40,6 +40,9 @@ const (
 	AddressLate    AddressState = "late"    // a beat is missing, it is still in rotation
 	AddressOffline AddressState = "offline" // its beats stopped
 	AddressManual  AddressState = "manual"  // typed in by hand: nothing is known about it
+	// AddressSuspect is one where nobody listened a moment ago: it is passed over while others can be used.
+	AddressSuspect  AddressState = "suspect"
+	AddressDisabled AddressState = "disabled" // taken out of rotation by an administrator
 )
 
 // Address is where one executor of the group listens.
@@ -47,6 +50,10 @@ type Address struct {
 	URL   string
 	State AddressState
 	Beat  format.Time // the last one; zero for a manual address
+
+	// What follows is drawn on the group's page only.
+	Era              string // "J4" when it speaks the protocol of 3.5
+	InFlight, Queued int    // calls under way, and runs that wait for it, on the admin that answers
 }
 
 // FormPage is the form for a new group or a change ([Form]). It comes back with 422 and Errors.

@@ -69,6 +69,10 @@ func addressIcon(s AddressState) string {
 		return "circle-x"
 	case AddressManual:
 		return "link"
+	case AddressSuspect:
+		return "triangle-alert"
+	case AddressDisabled:
+		return "ban"
 	default:
 		return "circle"
 	}

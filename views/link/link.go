@@ -87,8 +87,28 @@ func RunLogDownload(logID int64) string { return Run(logID) + "/log?from=1&downl
 // RunKill asks (GET) and ends a run (POST).
 func RunKill(logID int64) string { return Run(logID) + "/kill" }
 
-// Executor is where an executor group's form is posted (POST only).
+// Executor is an executor group's page (GET), and where its form is posted (POST).
 func Executor(groupID int64) string { return ExecutorsPath + "/" + id(groupID) }
+
+// ExecutorShowing is an executor group's page with its access token in sight.
+func ExecutorShowing(groupID int64) string { return Executor(groupID) + "?token=show#token" }
+
+// ExecutorTokenShowing is the page of the installation's access token with the token in sight.
+func ExecutorTokenShowing() string { return ExecutorToken + "?token=show#token" }
+
+// ExecutorAddresses takes addresses out of rotation and back in (POST).
+func ExecutorAddresses(groupID int64) string { return Executor(groupID) + "/addresses" }
+
+// TokenRotate asks (GET) and makes a new access token (POST): a group's own, or with 0 the installation's.
+func TokenRotate(groupID int64) string {
+	if groupID == 0 {
+		return ExecutorToken + "/rotate"
+	}
+	return Executor(groupID) + "/token/rotate"
+}
+
+// TokenDrop asks (GET) and takes a group's own access token away (POST).
+func TokenDrop(groupID int64) string { return Executor(groupID) + "/token/drop" }
 
 // ExecutorEdit is an executor group's form.
 func ExecutorEdit(groupID int64) string { return Executor(groupID) + "/edit" }

@@ -1,5 +1,6 @@
 // The console's script. Pages read and forms work without it; it makes them quick and live.
 import htmx from "htmx.org";
+import { copyButtons } from "./copy.js";
 import { dialogs } from "./dialogs.js";
 import { keys } from "./keys.js";
 import { liveRuns } from "./runs.js";
@@ -21,6 +22,7 @@ document.addEventListener("htmx:configRequest", (event) => {
   for (const [name, value] of [...form.entries()]) if (value === "") form.delete(name);
 });
 htmx.onLoad((root) => {
+  copyButtons(root);
   liveRuns(root);
   logViewers(root);
 });

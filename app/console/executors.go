@@ -1,0 +1,199 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/views/groups"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// groupDetail is a group's page: its addresses, its token for administrators, and how to connect.
+func (c *Console) groupDetail(ec echo.Context) error {
+	page, err := c.groupDetailPage(ec)
+	if err != nil {
+		return err
+	}
+	page.Flashes = c.pageWithFlash(ec).Flashes
+	return renderPart(ec, http.StatusOK, groups.Detail(page), ui.FragmentResults)
+}
+
+func (c *Console) groupDetailPage(ec echo.Context) (groups.DetailPage, error) {
+	groupID, err := id(ec)
+	if err != nil {
+		return groups.DetailPage{}, err
+	}
+	ctx, p := ec.Request().Context(), who(ec)
+	g, err := c.cfg.Manage.Groups.Get(ctx, p, groupID)
+	if err != nil {
+		return groups.DetailPage{}, err
+	}
+	jobs, err := c.cfg.Manage.Groups.CountJobs(ctx, groupID)
+	if err != nil {
+		return groups.DetailPage{}, err
+	}
+	page := groups.DetailPage{Page: c.Page(ec), ID: groupID, AppName: g.AppName, Title: g.Title, Jobs: jobs, CanEdit: p.Admin}
+	page.Addresses = c.addresses(page.Page, p, g)
+	if p.Admin {
+		if page.Token, err = c.tokenCard(ec, page.Page, groupID); err != nil {
+			return page, err
+		}
+	}
+	page.Connect = c.connect(ec, page.Page, g.AppName, page.Token)
+	return page, nil
+}
+
+// tokenCard holds the token itself only when its reader asked to see it.
+func (c *Console) tokenCard(ec echo.Context, page layout.Page, groupID int64) (groups.TokenCard, error) {
+	s, err := c.cfg.Manage.Tokens.State(ec.Request().Context(), who(ec), groupID)
+	if err != nil {
+		return groups.TokenCard{}, err
+	}
+	card := groups.TokenCard{GroupID: groupID, Own: s.Own, Fixed: s.Fixed, None: s.Token == "", Previous: c.at(page, s.PreviousUntil)}
+	if ec.QueryParam("token") == "show" {
+		card.Token = s.Token
+	}
+	return card, nil
+}
+
+// connect is what a program needs to know. A token that is not shown is a placeholder.
+func (c *Console) connect(ec echo.Context, page layout.Page, appName string, card groups.TokenCard) groups.Connect {
+	at := groups.Connect{AdminURL: strings.TrimRight(c.cfg.PublicURL, "/"), AppName: appName, Token: card.Token}
+	if at.AdminURL == "" {
+		scheme := "http://"
+		if auth.IsHTTPS(ec.Request()) {
+			scheme = "https://"
+		}
+		at.AdminURL = scheme + ec.Request().Host
+	}
+	if at.Token == "" && !card.None {
+		at.Token, at.Secret = "<"+page.T("token.title")+">", true
+	}
+	return at
+}
+
+// addressSwitch takes an address out of rotation or back in. htmx gets the table anew, anybody else the page.
+func (c *Console) addressSwitch(ec echo.Context) error {
+	groupID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	address, disabled := ec.FormValue(groups.FieldAddress), ec.FormValue(groups.FieldDisabled) == "1"
+	if err := c.cfg.Manage.Groups.SetAddressDisabled(ec.Request().Context(), who(ec), groupID, address, disabled); err != nil {
+		return err
+	}
+	said := done("groups.flash.enabled", "Address", address)
+	if disabled {
+		said = done("groups.flash.disabled", "Address", address)
+	}
+	if !isPartial(ec.Request()) {
+		return c.goTo(ec, link.Executor(groupID), said)
+	}
+	page, err := c.groupDetailPage(ec)
+	if err != nil {
+		return err
+	}
+	page.Flashes = append(page.Flashes, said.drawn(page.Page))
+	return renderPart(ec, http.StatusOK, groups.Detail(page), ui.FragmentResults)
+}
+
+// tokenPage is the installation's access token.
+func (c *Console) tokenPage(ec echo.Context) error {
+	page := groups.TokenPage{Page: c.pageWithFlash(ec)}
+	var err error
+	if page.Token, err = c.tokenCard(ec, page.Page, 0); err != nil {
+		return err
+	}
+	page.Connect = c.connect(ec, page.Page, "my-service", page.Token)
+	return render(ec, http.StatusOK, groups.Token(page))
+}
+
+// tokenQuestion is the page that asks before a token is replaced or dropped: of the group in the path, or the installation's.
+func (c *Console) tokenQuestion(ec echo.Context) (groups.RotatePage, error) {
+	page := groups.RotatePage{Page: c.Page(ec), Grace: groups.GraceDefault}
+	if ec.Param("id") == "" {
+		_, err := c.cfg.Manage.Tokens.State(ec.Request().Context(), who(ec), 0) // refuses who may not
+		return page, err
+	}
+	form, g, err := c.groupFormPage(ec)
+	page.GroupID, page.Title = form.ID, g.Title
+	return page, err
+}
+
+func (c *Console) tokenRotateForm(ec echo.Context) error {
+	page, err := c.tokenQuestion(ec)
+	if err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, groups.Rotate(page), ui.FragmentDialog)
+}
+
+func (c *Console) tokenRotate(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	page, err := c.tokenQuestion(ec)
+	if err != nil {
+		return err
+	}
+	page.Grace = formText(ec, groups.FieldGrace)
+	hours, err := strconv.Atoi(page.Grace)
+	if err != nil || hours > 1_000_000 {
+		hours = -1 // refused as every number that is out of bounds
+	}
+	err = c.cfg.Manage.Tokens.Rotate(ec.Request().Context(), who(ec), page.GroupID, time.Duration(hours)*time.Hour)
+	if err != nil {
+		errs, ok := fieldErrors(page.Page, err)
+		if !ok {
+			return err
+		}
+		page.Error = errs[groups.FieldGrace]
+		return renderPart(ec, http.StatusUnprocessableEntity, groups.Rotate(page), ui.FragmentDialog)
+	}
+	return c.goTo(ec, tokenHome(page), done("token.flash.rotated"))
+}
+
+func (c *Console) tokenDropForm(ec echo.Context) error {
+	page, err := c.tokenQuestion(ec)
+	if err != nil {
+		return err
+	}
+	s, err := c.cfg.Manage.Tokens.State(ec.Request().Context(), who(ec), page.GroupID)
+	if err != nil {
+		return err
+	}
+	if !s.Own {
+		return problem.New(problem.Conflict, "problem.token.common")
+	}
+	return renderPart(ec, http.StatusOK, groups.Drop(page), ui.FragmentDialog)
+}
+
+func (c *Console) tokenDrop(ec echo.Context) error {
+	page, err := c.tokenQuestion(ec)
+	if err != nil {
+		return err
+	}
+	if err := c.cfg.Manage.Tokens.Drop(ec.Request().Context(), who(ec), page.GroupID); err != nil {
+		return err
+	}
+	return c.goTo(ec, tokenHome(page), done("token.flash.dropped"))
+}
+
+// tokenHome shows the new token to who has just made it: it has to be carried somewhere.
+func tokenHome(page groups.RotatePage) string {
+	if page.GroupID == 0 {
+		return link.ExecutorTokenShowing()
+	}
+	return link.ExecutorShowing(page.GroupID)
+}

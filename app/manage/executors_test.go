@@ -1,0 +1,105 @@
+package manage
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+func TestAddressesLeaveTheRotation(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		b.engine.live = []scheduler.AddressState{{Address: "http://a:1/"}}
+		tests := []struct {
+			name    string
+			who     auth.Principal
+			address string
+			want    string
+		}{
+			{"a normal user may not", b.user, "http://a:1/", "403"},
+			{"only what is listed", b.admin, "http://169.254.169.254/", "404 problem.address.gone"},
+			{"an administrator may", b.admin, "http://a:1/", "ok"},
+		}
+		for _, tt := range tests {
+			if got := kind(b.Groups.SetAddressDisabled(ctx, tt.who, b.group, tt.address, true)); got != tt.want {
+				t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+			}
+		}
+		if !b.engine.live[0].Disabled {
+			t.Error("the address is still in rotation")
+		}
+	})
+}
+
+func TestTokensAreForAdministrators(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+		tokens := auth.NewTokens(pool, func() time.Time { return now }, "", false)
+		ctx := t.Context()
+		if err := tokens.Load(ctx); err != nil {
+			t.Fatal(err)
+		}
+		b := setup(t, pool, func(c *Config) { c.Tokens = tokens })
+		refused := map[string]func(context.Context) error{
+			"state":  func(ctx context.Context) error { _, err := b.Tokens.State(ctx, b.user, b.group); return err },
+			"common": func(ctx context.Context) error { _, err := b.Tokens.State(ctx, b.user, 0); return err },
+			"rotate": func(ctx context.Context) error { return b.Tokens.Rotate(ctx, b.user, b.group, time.Hour) },
+			"drop":   func(ctx context.Context) error { return b.Tokens.Drop(ctx, b.user, b.group) },
+		}
+		for name, do := range refused {
+			if got := kind(do(ctx)); got != "403" {
+				t.Errorf("%s by a normal user: %s", name, got)
+			}
+		}
+		state := func(group int64) auth.TokenState {
+			t.Helper()
+			s, err := b.Tokens.State(ctx, b.admin, group)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		common := state(0)
+		if s := state(b.group); s.Own || s.Token != common.Token || common.Token == "" {
+			t.Errorf("before: %+v", s)
+		}
+		if got := kind(b.Tokens.Drop(ctx, b.admin, b.group)); got != "409 problem.token.common" {
+			t.Errorf("dropped what is not there: %s", got)
+		}
+		if got := kind(b.Tokens.Rotate(ctx, b.admin, b.group, 31*24*time.Hour)); got != "422 grace:job.error.out_of_range" {
+			t.Errorf("a grace without end: %s", got)
+		}
+		if got := kind(b.Tokens.Rotate(ctx, b.admin, 999, time.Hour)); got != "404 problem.group.gone" {
+			t.Errorf("of no group: %s", got)
+		}
+		if err := b.Tokens.Rotate(ctx, b.admin, b.group, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if s := state(b.group); !s.Own || s.Token == common.Token || !s.PreviousUntil.Equal(now.Add(time.Hour)) {
+			t.Errorf("after: %+v", s)
+		}
+		// A group that is deleted takes its token along.
+		if err := b.Groups.Delete(ctx, b.admin, b.group); err != nil {
+			t.Fatal(err)
+		}
+		if s := tokens.State("orders"); s.Own {
+			t.Error("the token of a deleted group still works")
+		}
+		fixed := tokensOf(pool, auth.NewTokens(pool, time.Now, "set-outside", false))
+		if got := kind(fixed.Rotate(ctx, b.admin, 0, time.Hour)); got != "409 problem.token.fixed" {
+			t.Errorf("a token that is a setting: %s", got)
+		}
+	})
+}
+
+func tokensOf(pool *db.Pool, tokens TokenKeeper) *Tokens {
+	return New(Config{Pool: pool, Engine: &engine{}, Tokens: tokens}).Tokens
+}
