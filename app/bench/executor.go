@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -22,29 +24,42 @@ type executorStats struct {
 	Executed int
 	// Lateness from a run's planned time to its request being read by the executor, milliseconds.
 	P50, P90, P99, Max float64
+	// Doubled counts run ids that were executed more than once since the process began.
+	Doubled int
 }
 
 // recorder keeps the lateness of runs.
 type recorder struct {
-	mu   sync.Mutex
-	late []float64
+	mu      sync.Mutex
+	late    []float64
+	seen    map[int64]struct{}
+	doubled int
 }
 
 func (r *recorder) handle(_ context.Context, run *executor.Run) error {
 	late := float64(run.Received.Sub(run.Time).Microseconds()) / 1000
 	r.mu.Lock()
 	r.late = append(r.late, late)
+	if _, again := r.seen[run.LogID]; again {
+		r.doubled++
+	}
+	r.seen[run.LogID] = struct{}{}
 	r.mu.Unlock()
 	return nil
+}
+
+// fail is a job that never succeeds.
+func (r *recorder) fail(ctx context.Context, run *executor.Run) error {
+	return errors.Join(r.handle(ctx, run), errors.New("no luck"))
 }
 
 func (r *recorder) take() executorStats {
 	r.mu.Lock()
 	late := r.late
 	r.late = nil
+	s := executorStats{Executed: len(late), Doubled: r.doubled}
 	r.mu.Unlock()
 	slices.Sort(late)
-	s := executorStats{Executed: len(late)}
 	if n := len(late); n > 0 {
 		at := func(p float64) float64 { return late[min(n-1, int(p*float64(n)))] }
 		s.P50, s.P90, s.P99, s.Max = at(.5), at(.9), at(.99), late[n-1]
@@ -62,9 +77,9 @@ func runExecutor(args []string) {
 	_ = flags.Parse(args)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	r := &recorder{}
+	r := &recorder{seen: make(map[int64]struct{})}
 	ex, err := executor.New(executor.Config{
-		AppName: "bench", Admins: []string{*admin}, Token: *token, Listen: "127.0.0.1:0", DataDir: *dir, QueueLimit: 100_000,
+		AppName: "bench", Admins: strings.Split(*admin, ","), Token: *token, Listen: "127.0.0.1:0", DataDir: *dir, QueueLimit: 100_000,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
@@ -72,6 +87,7 @@ func runExecutor(args []string) {
 		os.Exit(1)
 	}
 	ex.Handle("noop", r.handle)
+	ex.Handle("fail", r.fail)
 	l, err := net.Listen("tcp", *control)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -32,6 +32,9 @@ func scenarios(s settings) []scenario {
 			return lateness(ctx, s, database, 100, 199_900)
 		}},
 		scenario{"start-up and idle memory", startUp},
+		scenario{"retries", retries},
+		scenario{"alarms", alarms},
+		scenario{"take-over", takeOver},
 		scenario{"5 million runs", bigTable},
 	)
 }
@@ -43,6 +46,11 @@ func report(database, name, format string, args ...any) {
 // addJobs inserts n started jobs of the handler "noop": fixed rate, their phases spread evenly over the period, or all on
 // the full second.
 func addJobs(ctx context.Context, pool *db.Pool, n int, every time.Duration, first time.Time, spread bool) error {
+	return addJobsOf(ctx, pool, "noop", 0, n, every, first, spread)
+}
+
+// addJobsOf is addJobs for another handler, with retries.
+func addJobsOf(ctx context.Context, pool *db.Pool, handler string, retries, n int, every time.Duration, first time.Time, spread bool) error {
 	if _, err := pool.ExecContext(ctx, "INSERT INTO xxl_job_group (app_name, title, address_type) SELECT 'bench', 'bench', 0 WHERE NOT EXISTS (SELECT 1 FROM xxl_job_group WHERE app_name = 'bench')"); err != nil {
 		return err
 	}
@@ -56,18 +64,18 @@ func addJobs(ctx context.Context, pool *db.Pool, n int, every time.Duration, fir
 			part := min(500, n-done)
 			var q strings.Builder
 			q.WriteString(`INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, schedule_type, schedule_conf, misfire_strategy,
- executor_route_strategy, executor_handler, executor_param, executor_block_strategy, glue_type, glue_updatetime, trigger_status, trigger_next_time) VALUES `)
+ executor_route_strategy, executor_handler, executor_param, executor_block_strategy, glue_type, glue_updatetime, executor_fail_retry_count, trigger_status, trigger_next_time) VALUES `)
 			var args []any
 			for i := range part {
 				if i > 0 {
 					q.WriteByte(',')
 				}
-				q.WriteString("(?,?,?,?,'bench','FIX_RATE',?,'DO_NOTHING','ROUND','noop','',?,'BEAN',?,1,?)")
+				q.WriteString("(?,?,?,?,'bench','FIX_RATE',?,'DO_NOTHING','ROUND',?,'',?,'BEAN',?,?,1,?)")
 				next := first
 				if spread {
 					next = first.Add(every * time.Duration(done+i) / time.Duration(n))
 				}
-				args = append(args, group, fmt.Sprintf("job %d", done+i), now, now, fmt.Sprint(int(every.Seconds())), "SERIAL_EXECUTION", now, next.UnixMilli())
+				args = append(args, group, fmt.Sprintf("job %d", done+i), now, now, fmt.Sprint(int(every.Seconds())), handler, "SERIAL_EXECUTION", now, retries, next.UnixMilli())
 			}
 			if _, err := tx.ExecContext(ctx, q.String(), args...); err != nil {
 				return err

@@ -31,6 +31,8 @@ type system struct {
 	admin    *exec.Cmd
 	executor *exec.Cmd
 	address  string // the admin's
+	second   string // of a second admin, if there is one
+	other    *exec.Cmd
 	control  string // the executor's
 	binary   string
 }
@@ -149,7 +151,11 @@ func (y *system) startExecutor(ctx context.Context) error {
 		return err
 	}
 	y.control = "127.0.0.1:" + port
-	y.executor = exec.Command(self, "executor", "-admin", y.address, "-token", token, "-dir", filepath.Join(y.dir, "executor"), "-control", y.control)
+	admins := y.address
+	if y.second != "" {
+		admins += "," + y.second
+	}
+	y.executor = exec.Command(self, "executor", "-admin", admins, "-token", token, "-dir", filepath.Join(y.dir, "executor"), "-control", y.control)
 	y.executor.Stderr = os.Stderr
 	y.executor.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := y.executor.Start(); err != nil {
@@ -217,6 +223,7 @@ func (y *system) stopAdmin() { stop(y.admin, syscall.SIGTERM); y.admin = nil }
 func (y *system) close() error {
 	stop(y.executor, syscall.SIGKILL)
 	stop(y.admin, syscall.SIGKILL)
+	stop(y.other, syscall.SIGKILL)
 	stop(y.maria, syscall.SIGKILL)
 	return os.RemoveAll(y.dir)
 }
