@@ -70,7 +70,7 @@ fuzz: ## fuzz every parser of outside text for FUZZTIME (10s) each
 
 .PHONY: bench
 bench: build deps ## whole-system measurements on both databases; prints the machine and a table
-	go run -tags bench ./app/bench $(BENCH)
+	go run ./app/bench $(BENCH)
 
 .PHONY: verify
 verify: ## fail when something generated is stale
