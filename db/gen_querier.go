@@ -33,6 +33,8 @@ type Querier interface {
 	CountJobStates(ctx context.Context, db DBTX) (CountJobStatesRow, error)
 	// How many jobs ListJobs would return in all.
 	CountJobs(ctx context.Context, db DBTX, arg CountJobsParams) (int64, error)
+	// Jobs and started jobs of each group. It reads all jobs, so the caller keeps the answer for a while.
+	CountJobsByGroup(ctx context.Context, db DBTX) ([]CountJobsByGroupRow, error)
 	// Guards the deletion of a group.
 	CountJobsOfGroup(ctx context.Context, db DBTX, jobGroup int64) (int64, error)
 	CountOpenAlarmDeliveries(ctx context.Context, db DBTX) (int64, error)
@@ -205,6 +207,8 @@ type Querier interface {
 	ListJobs(ctx context.Context, db DBTX, arg ListJobsParams) ([]ListJobsRow, error)
 	// Jobs by id, for follow-ups (children, retries) and for the names beside a page of runs.
 	ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job, error)
+	// The schedules of started jobs due up to a moment, soonest first, for the forecast.
+	ListJobsDueWithin(ctx context.Context, db DBTX, arg ListJobsDueWithinParams) ([]ListJobsDueWithinRow, error)
 	// Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs.
 	// Asked for every batch of results, so it reads no more than that.
 	ListJobsWithConsequences(ctx context.Context, db DBTX, ids []int64) ([]ListJobsWithConsequencesRow, error)
@@ -214,7 +218,12 @@ type Querier interface {
 	ListLastRuns(ctx context.Context, db DBTX, ids []int64) ([]ListLastRunsRow, error)
 	// Oldest first, so that a failure is looked at before the success that follows it.
 	ListNewAlarmEvents(ctx context.Context, db DBTX, limit int32) ([]ListNewAlarmEventsRow, error)
+	// What the dashboard asks across tables. Each reads an index from one end and stops at its limit.
+	// The newest runs with a result code, or without any (0), from an id on: by the index on handle_code, in which the id follows.
+	ListNewestRunsByCode(ctx context.Context, db DBTX, arg ListNewestRunsByCodeParams) ([]ListNewestRunsByCodeRow, error)
 	ListNodes(ctx context.Context, db DBTX) ([]Node, error)
+	// The runs that are open for longest, from an id on.
+	ListOldestOpenRuns(ctx context.Context, db DBTX, arg ListOldestOpenRunsParams) ([]ListOldestOpenRunsRow, error)
 	// What each admin keeps in memory, so that a success of a job without open alarms costs nothing.
 	ListOpenAlarms(ctx context.Context, db DBTX, limit int32) ([]ListOpenAlarmsRow, error)
 	// Runs that are sent and have no result, or are not sent yet, oldest first from an id on. The sweep asks executors about
@@ -261,6 +270,9 @@ type Querier interface {
 	ListSlowRuns(ctx context.Context, db DBTX, arg ListSlowRunsParams) ([]ListSlowRunsRow, error)
 	// Slots whose run has ended or is gone: nothing gives them back any more.
 	ListStaleSlots(ctx context.Context, db DBTX) ([]ListStaleSlotsRow, error)
+	// Successes of a job above an id, in no order: one is enough to have recovered from what failed before. Asked for the
+	// first, MySQL would rather read every run above the id than those of the job.
+	ListSuccessesAfter(ctx context.Context, db DBTX, arg ListSuccessesAfterParams) ([]int64, error)
 	ListTokens(ctx context.Context, db DBTX) ([]Token, error)
 	// What a node that is gone left unsent. handle_code leads, because its index (with the id behind it) keeps this a read of
 	// open rows only, however big the log is; the node's low mark bounds it from below.

@@ -95,6 +95,22 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := q.ListRunsOfJob(ctx, tx, db.ListRunsOfJobParams{BeforeID: math.MaxInt64, JobID: 3, AnyText: 1, SinceTime: since, UntilTime: until, Limit: 20})
 			return len(r), err
 		}, "USING INDEX I_jobid (job_id=?", "key=I_jobid", 20},
+		{"ListNewestRunsByCode", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListNewestRunsByCode(ctx, tx, db.ListNewestRunsByCodeParams{HandleCode: 0, FromID: 15_000, Limit: 25})
+			return len(r), err
+		}, "USING INDEX I_handle_code (handle_code=?", "key=I_handle_code", 25},
+		{"ListOldestOpenRuns", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListOldestOpenRuns(ctx, tx, db.ListOldestOpenRunsParams{FromID: 1, Limit: 25})
+			return len(r), err
+		}, "USING INDEX I_handle_code (handle_code=?", "key=I_handle_code", 25},
+		{"ListSuccessesAfter", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListSuccessesAfter(ctx, tx, db.ListSuccessesAfterParams{JobID: 3, AfterID: 15_000, Limit: 1})
+			return len(r), err
+		}, "USING INDEX I_jobid (job_id=? AND rowid>?)", "I_jobid", 1},
+		{"ListJobsDueWithin", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListJobsDueWithin(ctx, tx, db.ListJobsDueWithinParams{UntilMs: 1019, Limit: 2000})
+			return len(r), err
+		}, "USING INDEX i_trigger_next (trigger_status=? AND trigger_next_time<?)", "key=i_trigger_next", 20},
 	}
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		bigTables(t, pool)

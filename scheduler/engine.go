@@ -129,6 +129,7 @@ type Engine struct {
 	recorder  *batcher[outcome]
 	finisher  *batcher[finishing]
 	hub       *hub
+	pulse     *pulse
 	counts    *counts
 	retained  atomic.Value // string: for which day and decisions the old runs have been deleted
 	pending   pendingSet   // runs of this node that are committed but not recorded as sent
@@ -160,6 +161,7 @@ func New(cfg Config) (*Engine, error) {
 		routes:   route.NewTable(),
 		sources:  newSourceCache(),
 		hub:      newHub(),
+		pulse:    newPulse(cfg.Now()),
 		counts:   newCounts(),
 		claimNow: make(chan struct{}, 1),
 	}

@@ -188,6 +188,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	defer cancel()
 	began := e.now()
 	e.metrics.lateness.Observe(began.Sub(d.planned).Seconds())
+	e.pulse.add(began, began.Sub(d.planned))
 	answer, err := e.run(call, d, &req)
 	took := e.now().Sub(began)
 	switch {

@@ -20,6 +20,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/views/link"
 )
 
@@ -27,6 +28,7 @@ import (
 type Engine interface {
 	Subscribe() (events <-chan struct{}, cancel func())
 	SubscribeRun(logID int64) (events <-chan struct{}, cancel func())
+	Pulse() scheduler.Pulse
 }
 
 // Config is what the console is made of. Everything is required but Now, FirstTime and LoggedIn.
@@ -82,7 +84,7 @@ func (c *Console) Register(e *echo.Echo) {
 	open.POST(link.Preferences, c.preferences)
 
 	g := e.Group("", c.sameSite, c.identify, c.requireLogin)
-	g.GET(link.Root, func(ec echo.Context) error { return ec.Redirect(http.StatusSeeOther, link.JobsPath) })
+	g.GET(link.Root, c.dashboard)
 	c.jobRoutes(g)
 	c.runRoutes(g)
 	c.groupRoutes(g)

@@ -89,6 +89,8 @@ type Service struct {
 	Users  *Users
 	Audit  *Audit
 	Tokens *Tokens
+	// Dashboard reads only, of everything.
+	Dashboard *Dashboard
 }
 
 // New makes the use cases.
@@ -97,8 +99,10 @@ func New(cfg Config) *Service {
 	q := db.New()
 	audit := &Audit{pool: cfg.Pool, queries: q, now: cfg.Now, logger: cfg.Logger}
 	groups := &Groups{cfg: cfg, queries: q, audit: audit}
+	jobs := &Jobs{cfg: cfg, queries: q, groups: groups, audit: audit}
 	return &Service{
-		Groups: groups, Jobs: &Jobs{cfg: cfg, queries: q, groups: groups, audit: audit}, Runs: &Runs{cfg: cfg, queries: q, audit: audit},
+		Dashboard: &Dashboard{cfg: cfg, queries: q, jobs: jobs, hours: make(hourMarks)},
+		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: &Users{cfg: cfg, queries: q, audit: audit}, Audit: audit,
 		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit},
 	}

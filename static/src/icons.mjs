@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 const names = `
   activity arrow-down arrow-right ban bell bell-off bell-ring calendar-clock check chevron-down chevron-left chevron-right chevrons-up-down
   circle circle-alert circle-check circle-dashed circle-help circle-minus circle-stop circle-x clock copy download ellipsis
-  external-link eye eye-off file-text funnel history hourglass inbox info key-round languages link list-checks loader log-out mail message-square monitor moon
+  external-link eye eye-off file-text funnel history hourglass inbox info key-round languages layout-dashboard link list-checks loader log-out mail message-square monitor moon
   network octagon-x pencil play plug plus power radio refresh-cw rotate-ccw search send server skip-forward square sun terminal timer
   timer-off trash-2 triangle-alert unplug user webhook wifi-off wrap-text x zap
 `.trim().split(/\s+/);

@@ -7,6 +7,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/errorpage"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/groups"
@@ -54,6 +55,9 @@ func (f fakes) pages() []page {
 	return []page{
 		{"login", "/login", login.Form(f.login(""))},
 		{"login-failed", "/login?failed", login.Form(f.login(f.zh("账号或密码错误。", "Wrong user name or password.")))},
+		{"dashboard", "/", dashboard.Whole(f.dashboard(true))},
+		{"dashboard-calm", "/?calm", dashboard.Whole(f.dashboard(false))},
+		{"dashboard-new", "/?new", dashboard.Whole(f.dashboardNew())},
 		{"jobs", "/jobs", jobs.List(f.jobs())},
 		{"jobs-none", "/jobs?q=zzz", jobs.List(jobs.ListPage{Page: f.page("/jobs?q=zzz"), Filter: link.JobFilter{Text: "zzz"}, Groups: f.groupOptions(0), AnyJobs: true, CanCreate: true})},
 		{"jobs-empty", "/jobs?empty", jobs.List(jobs.ListPage{Page: f.page("/jobs"), CanCreate: true})},

@@ -38,6 +38,7 @@ type Nav string
 // The places. NavNone is for pages that belong to none.
 const (
 	NavNone      Nav = ""
+	NavDashboard Nav = "dashboard"
 	NavJobs      Nav = "jobs"
 	NavRuns      Nav = "runs"
 	NavExecutors Nav = "executors"

@@ -117,3 +117,11 @@ func ExecutorEdit(groupID int64) string { return Executor(groupID) + "/edit" }
 func ExecutorDelete(groupID int64) string { return Executor(groupID) + "/delete" }
 
 func id(n int64) string { return strconv.FormatInt(n, 10) }
+
+// Dashboard is the first page, with its chart over a number of days; 0 for the usual number.
+func Dashboard(days int) string {
+	if days == 0 {
+		return Root
+	}
+	return Root + "?" + url.Values{"days": {strconv.Itoa(days)}}.Encode()
+}

@@ -1,6 +1,7 @@
 // The console's script. Pages read and forms work without it; it makes them quick and live.
 import htmx from "htmx.org";
 import { copyButtons } from "./copy.js";
+import { dashboard } from "./dashboard.js";
 import { dialogs } from "./dialogs.js";
 import { keys } from "./keys.js";
 import { liveRuns } from "./runs.js";
@@ -10,6 +11,7 @@ import { times } from "./times.js";
 import { toasts } from "./toasts.js";
 
 window.htmx = htmx;
+dashboard();
 dialogs();
 keys();
 menus();

@@ -1,0 +1,318 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/views/dashboard"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/groups"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// troubleItems is how many cases of a kind of trouble the dashboard names.
+const troubleItems = 4
+
+// dashboardDays are the ranges of the chart, the usual one first.
+var dashboardDays = []int{14, 7, 30, 90}
+
+func (c *Console) dashboard(ec echo.Context) error {
+	ctx, p := ec.Request().Context(), who(ec)
+	page := dashboard.Page{Page: c.pageWithFlash(ec)}
+	titles, err := c.groupTitles(ec)
+	if err != nil {
+		return err
+	}
+	counts, err := c.cfg.Manage.Dashboard.JobCounts(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := c.dashboardTroubles(ctx, &page, p, titles, counts); err != nil {
+		return err
+	}
+	days, _ := strconv.Atoi(ec.QueryParam("days"))
+	if !slices.Contains(dashboardDays, days) {
+		days = dashboardDays[0]
+	}
+	if err := c.dashboardCounts(ctx, &page, p, titles, counts, days); err != nil {
+		return err
+	}
+	if page.AnyJobs, err = c.cfg.Manage.Jobs.Any(ctx, p); err != nil {
+		return err
+	}
+	c.dashboardPulse(&page)
+	if err := c.dashboardWeek(ctx, &page); err != nil {
+		return err
+	}
+	if err := c.dashboardAhead(ctx, &page); err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, dashboard.Whole(page), dashboard.FragmentBody)
+}
+
+func (c *Console) dashboardTroubles(ctx context.Context, page *dashboard.Page, p auth.Principal, titles groupTitles, counts map[int64]manage.JobCount) error {
+	found, jobs, err := c.cfg.Manage.Dashboard.Troubles(ctx, p)
+	if err != nil {
+		return err
+	}
+	name := func(jobID int64) string {
+		if j, ok := jobs[jobID]; ok {
+			return j.JobDesc
+		}
+		return page.T("runs.jobgone", "ID", strconv.FormatInt(jobID, 10))
+	}
+	number := func(n int) string {
+		if found.More && n > 0 {
+			return format.Number(int64(n)) + "+"
+		}
+		return format.Number(int64(n))
+	}
+	failing := dashboard.Trouble{Kind: dashboard.Failing, N: int64(len(found.Failing)), Count: number(len(found.Failing)), URL: link.Runs(link.RunFilter{Result: link.ResultFailed})}
+	for _, f := range found.Failing[:min(troubleItems, len(found.Failing))] {
+		facts := factsOf(f.Run)
+		failing.Items = append(failing.Items, dashboard.Item{
+			Name: name(f.Run.JobID), URL: link.Run(f.Run.ID), At: c.at(page.Page, facts.start(c.cfg.Pool)),
+			Detail: cmp.Or(facts.message(), page.T("state."+string(facts.state()))),
+		})
+	}
+	late := dashboard.Trouble{Kind: dashboard.Late, N: int64(len(found.Late)), Count: number(len(found.Late)), URL: link.Runs(link.RunFilter{Result: link.ResultRunning})}
+	for _, l := range found.Late[:min(troubleItems, len(found.Late))] {
+		item := dashboard.Item{Name: name(l.JobID), URL: link.JobEdit(l.JobID), Detail: page.T("dashboard.late.job"), At: c.at(page.Page, l.Planned)}
+		if l.LogID != 0 {
+			item.URL, item.Detail = link.Run(l.LogID), page.T("dashboard.late.run")
+		}
+		late.Items = append(late.Items, item)
+	}
+	long := dashboard.Trouble{Kind: dashboard.Long, N: int64(len(found.Long)), Count: number(len(found.Long)), URL: link.Runs(link.RunFilter{Result: link.ResultRunning})}
+	for _, r := range found.Long[:min(troubleItems, len(found.Long))] {
+		began, _ := factsOf(r).span(c.cfg.Pool)
+		long.Items = append(long.Items, dashboard.Item{Name: name(r.JobID), URL: link.Run(r.ID), Detail: string(r.ExecutorAddress), At: c.at(page.Page, began)})
+	}
+	page.Troubles = []dashboard.Trouble{failing, late, long, c.lostExecutors(page, p, titles.list, counts)}
+	return nil
+}
+
+// lostExecutors are groups with started jobs that nobody would run, and addresses that have fallen silent.
+func (c *Console) lostExecutors(page *dashboard.Page, p auth.Principal, list []db.Group, counts map[int64]manage.JobCount) dashboard.Trouble {
+	t := dashboard.Trouble{Kind: dashboard.Lost, URL: link.ExecutorsPath}
+	for _, g := range list {
+		addresses := c.cfg.Manage.Groups.Addresses(p, g.ID)
+		if started := counts[g.ID].Started; len(addresses) == 0 && started > 0 {
+			t.N++
+			t.Items = append(t.Items, dashboard.Item{Name: g.Title, URL: link.ExecutorEdit(g.ID), Detail: page.T("dashboard.lost.group", "N", format.Number(started))})
+		}
+		for _, a := range addresses {
+			if a.Disabled || !a.Suspect && (a.LastBeat.IsZero() || addressState(a, c.cfg.Now()) == groups.AddressOnline) {
+				continue
+			}
+			t.N++
+			t.Items = append(t.Items, dashboard.Item{Name: a.Address, URL: link.ExecutorEdit(g.ID), Detail: g.Title, At: c.at(page.Page, a.LastBeat)})
+		}
+	}
+	t.Items = t.Items[:min(troubleItems, len(t.Items))]
+	t.Count = format.Number(t.N)
+	return t
+}
+
+func (c *Console) dashboardCounts(ctx context.Context, page *dashboard.Page, p auth.Principal, titles groupTitles, counts map[int64]manage.JobCount, n int) error {
+	var jobs manage.JobCount
+	for _, count := range counts {
+		jobs.All += count.All
+		jobs.Started += count.Started
+	}
+	online := 0
+	for _, g := range titles.list {
+		for _, a := range c.cfg.Manage.Groups.Addresses(p, g.ID) {
+			if (a.Live || a.LastBeat.IsZero()) && !a.Disabled && !a.Suspect {
+				online++
+			}
+		}
+	}
+	days, sum, err := c.cfg.Manage.Dashboard.Days(ctx, n)
+	if err != nil {
+		return err
+	}
+	today := days[len(days)-1]
+	first := link.RunFilter{Range: link.RangeCustom, From: days[0].Date.In(c.cfg.Zone).Format("2006-01-02T15:04")}
+	failed := first
+	failed.Result = link.ResultFailed
+	share, tone := "–", ""
+	if part, ok := sum.SuccessShare(); ok {
+		share, tone = percent(part), "green"
+		if part < 0.95 {
+			tone = "red"
+		}
+	}
+	page.Counts = []dashboard.Count{
+		{Label: page.T("dashboard.count.jobs"), Value: format.Number(jobs.All), Detail: page.T("dashboard.count.jobs.started", "N", format.Number(jobs.Started)), URL: link.JobsPath},
+		{Label: page.T("dashboard.count.today"), Value: format.Number(today.Total()), Detail: page.T("dashboard.count.today.failed", "N", format.Number(today.Failed)), URL: link.Runs(link.RunFilter{Range: link.RangeToday})},
+		{Label: page.T("dashboard.count.range", "Days", strconv.Itoa(n)), Value: format.Number(sum.Total()), Detail: page.T("dashboard.count.range.running", "N", format.Number(sum.Running)), URL: link.Runs(first)},
+		{Label: page.T("dashboard.count.share", "Days", strconv.Itoa(n)), Value: share, Detail: page.T("dashboard.count.today.failed", "N", format.Number(sum.Failed)), URL: link.Runs(failed), Tone: tone},
+		{Label: page.T("dashboard.count.executors"), Value: strconv.Itoa(online), Detail: page.T("dashboard.count.executors.groups", "N", strconv.Itoa(len(titles.list))), URL: link.ExecutorsPath},
+	}
+	most := int64(1)
+	for _, d := range days {
+		most = max(most, d.Total())
+	}
+	page.Days = dashboard.Chart{Label: page.T("dashboard.days"), Max: format.Number(most)}
+	for _, d := range days {
+		date := d.Date.In(c.cfg.Zone)
+		bar := dashboard.Bar{
+			Label: date.Format(time.DateOnly), URL: link.Runs(dayFilter(date)),
+			Title: page.T("dashboard.days.title", "Day", date.Format(time.DateOnly), "OK", format.Number(d.Succeeded), "Bad", format.Number(d.Failed), "Open", format.Number(d.Running)),
+		}
+		for i, value := range []int64{d.Succeeded, d.Failed, d.Running} {
+			bar.Parts = append(bar.Parts, dashboard.Part{Class: []string{"ok", "bad", "open"}[i], Height: 96 * float64(value) / float64(most), Value: format.Number(value)})
+		}
+		page.Days.Bars = append(page.Days.Bars, bar)
+		page.Days.Marks = marks(page.Days.Marks, len(page.Days.Bars)-1, len(days), date.Format("01-02"))
+	}
+	for _, of := range []int{7, 14, 30, 90} {
+		address := link.Dashboard(of)
+		if of == dashboardDays[0] {
+			address = link.Dashboard(0)
+		}
+		page.Ranges = append(page.Ranges, ui.Option{Value: address, Label: page.T("dashboard.range.days", "Days", strconv.Itoa(of)), Selected: of == n})
+	}
+	return nil
+}
+
+// marks keeps the labels of the first bar, the middle one and the last.
+func marks(m [3]string, i, n int, label string) [3]string {
+	switch i {
+	case 0:
+		m[0] = label
+	case n - 1:
+		m[2] = label
+	case n / 2:
+		m[1] = label
+	}
+	return m
+}
+
+// percent never says 100 of what is not all.
+func percent(share float64) string {
+	if share == 1 {
+		return "100 %"
+	}
+	return strconv.FormatFloat(min(float64(int(share*10_000))/100, 99.99), 'f', -1, 64) + " %"
+}
+
+// dayFilter narrows the run list to a day.
+func dayFilter(date time.Time) link.RunFilter {
+	return link.RunFilter{Range: link.RangeCustom, From: date.Format("2006-01-02T00:00"), To: date.Format("2006-01-02T23:59")}
+}
+
+func (c *Console) dashboardPulse(page *dashboard.Page) {
+	pulse := c.cfg.Engine.Pulse()
+	page.Pulse = dashboard.Pulse{
+		Rate: fmt.Sprintf("%.3g", pulse.PerSecond(c.cfg.Now())), P50: "–", P99: "–", Quiet: pulse.Sent == 0,
+		Minutes: dashboard.Chart{Label: page.T("dashboard.pulse")},
+	}
+	if pulse.Sent == 0 {
+		page.Pulse.Rate = "0"
+		return
+	}
+	if rate := pulse.PerSecond(c.cfg.Now()); rate >= 1000 {
+		page.Pulse.Rate = format.Number(int64(rate))
+	}
+	page.Pulse.P50, page.Pulse.P99 = format.Duration(page.Printer, pulse.P50.Round(time.Millisecond)), format.Duration(page.Printer, pulse.P99.Round(time.Millisecond))
+	most := int64(1)
+	for _, m := range pulse.Minutes {
+		most = max(most, m.Sent)
+	}
+	page.Pulse.Minutes.Max = format.Number(most)
+	for i, m := range pulse.Minutes {
+		at := pulse.Since.In(c.cfg.Zone).Truncate(time.Minute).Add(time.Duration(i) * time.Minute)
+		page.Pulse.Minutes.Bars = append(page.Pulse.Minutes.Bars, dashboard.Bar{
+			Label: at.Format("15:04"), URL: link.Runs(minuteFilter(at)),
+			Title: page.T("dashboard.pulse.title", "At", at.Format("15:04"), "N", format.Number(m.Sent), "P50", format.Duration(page.Printer, m.P50.Round(time.Millisecond)), "P99", format.Duration(page.Printer, m.P99.Round(time.Millisecond))),
+			Parts: []dashboard.Part{{Class: "plain", Height: 90 * float64(m.Sent) / float64(most), Value: format.Number(m.Sent)}},
+		})
+		page.Pulse.Minutes.Marks = marks(page.Pulse.Minutes.Marks, i, len(pulse.Minutes), at.Format("15:04"))
+	}
+}
+
+func minuteFilter(at time.Time) link.RunFilter {
+	text := at.Format("2006-01-02T15:04")
+	return link.RunFilter{Range: link.RangeCustom, From: text, To: text}
+}
+
+func (c *Console) dashboardWeek(ctx context.Context, page *dashboard.Page) error {
+	week, err := c.cfg.Manage.Dashboard.Week(ctx)
+	if err != nil {
+		return err
+	}
+	most := int64(1)
+	for _, d := range week.Days {
+		most = max(most, slices.Max(d.Hours[:]))
+	}
+	now := c.cfg.Now().In(c.cfg.Zone)
+	for i := range week.Days {
+		d := &week.Days[len(week.Days)-1-i] // today on top
+		row := dashboard.WeekDay{Label: format.Weekday(page.Printer, d.Date) + " " + d.Date.Format("01-02"), URL: link.Runs(dayFilter(d.Date))}
+		for h, n := range d.Hours {
+			at := time.Date(d.Date.Year(), d.Date.Month(), d.Date.Day(), h, 0, 0, 0, d.Date.Location())
+			if at.After(now) {
+				continue
+			}
+			row.Hours[h] = dashboard.Hour{
+				Level: level(n, most), Title: page.T("dashboard.week.hour", "At", at.Format("01-02 15:00"), "N", format.Number(n)),
+				URL: link.Runs(link.RunFilter{Range: link.RangeCustom, From: at.Format("2006-01-02T15:00"), To: at.Format("2006-01-02T15:59")}),
+			}
+		}
+		page.Week = append(page.Week, row)
+	}
+	return nil
+}
+
+// level is how dark an hour is: 0 only for none.
+func level(n, most int64) int {
+	if n <= 0 {
+		return 0
+	}
+	return int(min(5, 1+5*(n-1)/most))
+}
+
+// busiestMinutes is how many minutes ahead the dashboard names.
+const busiestMinutes = 4
+
+func (c *Console) dashboardAhead(ctx context.Context, page *dashboard.Page) error {
+	forecast, err := c.cfg.Manage.Dashboard.Forecast(ctx)
+	if err != nil {
+		return err
+	}
+	page.AtLeast = forecast.AtLeast
+	most := max(1, slices.Max(forecast.Minutes[:]))
+	page.Ahead = dashboard.Chart{Label: page.T("dashboard.ahead"), Max: format.Number(most)}
+	order := make([]int, len(forecast.Minutes))
+	for i, n := range forecast.Minutes {
+		order[i] = i
+		at := forecast.From.In(c.cfg.Zone).Add(time.Duration(i) * time.Minute)
+		page.Ahead.Bars = append(page.Ahead.Bars, dashboard.Bar{
+			Label: at.Format("15:04"), URL: link.Jobs(link.JobFilter{State: link.JobRunning}),
+			Title: page.T("dashboard.ahead.title", "At", at.Format("15:04"), "N", format.Number(n)),
+			Parts: []dashboard.Part{{Class: "plain", Height: 90 * float64(n) / float64(most), Value: format.Number(n)}},
+		})
+		page.Ahead.Marks = marks(page.Ahead.Marks, i, len(forecast.Minutes), at.Format("15:04"))
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(forecast.Minutes[b], forecast.Minutes[a]) })
+	for _, i := range order[:busiestMinutes] {
+		if n := forecast.Minutes[i]; n > 0 {
+			at := forecast.From.In(c.cfg.Zone).Add(time.Duration(i) * time.Minute)
+			page.Busiest = append(page.Busiest, dashboard.Busy{At: at.Format("15:04"), In: c.at(page.Page, at), Count: page.T("dashboard.ahead.count", "N", format.Number(n))})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// Dashboard is what an operator wants to see first. Each part is made of reads that stop at a limit, and is kept for a
+// few seconds for everybody who looks, so that a hundred open dashboards cost what one does.
+type Dashboard struct {
+	cfg     Config
+	queries *db.Queries
+	jobs    *Jobs
+
+	troubles kept[troubles]
+	counts   kept[map[int64]JobCount]
+	forecast kept[Forecast]
+	week     kept[Week]
+	hours    hourMarks
+}
+
+const (
+	troublesLife = 3 * time.Second
+	countsLife   = 15 * time.Second
+	weekLife     = time.Minute
+
+	// troubleReach is how far back trouble is looked for, and troubleRows how many runs of each kind.
+	troubleReach = 24 * time.Hour
+	troubleRows  = 500
+	// LateAfter is when something that has not been sent is late, and LongAfter when a run takes long if its job says nothing.
+	LateAfter = 10 * time.Second
+	LongAfter = time.Hour
+)
+
+// Failing is a job that failed and has not succeeded since.
+type Failing struct {
+	Run      db.ListRunsRow // the newest failure
+	Failures int            // as many as were looked at
+}
+
+// Late is a job that is due, or a run that is planned, and that nobody has sent.
+type Late struct {
+	JobID, Group int64
+	LogID        int64 // 0: the fire is not even on record
+	Planned      time.Time
+}
+
+// Troubles are the exceptions of the moment.
+type Troubles struct {
+	Failing []Failing        // the newest failure first
+	Late    []Late           // the latest first
+	Long    []db.ListRunsRow // the longest first
+	More    bool             // there may be more than these
+}
+
+// troubles are those of every group.
+type troubles struct {
+	Troubles
+	jobs map[int64]db.Job
+}
+
+// Troubles are the exceptions in the groups that the principal may see, and the jobs they are about.
+func (s *Dashboard) Troubles(ctx context.Context, p auth.Principal) (Troubles, map[int64]db.Job, error) {
+	all, err := s.troubles.get(s.cfg.Now(), troublesLife, func() (troubles, error) { return s.findTroubles(ctx) })
+	if err != nil {
+		return Troubles{}, nil, err
+	}
+	out := Troubles{More: all.More}
+	for _, f := range all.Failing {
+		if p.CanUseGroup(f.Run.JobGroup) {
+			out.Failing = append(out.Failing, f)
+		}
+	}
+	for _, l := range all.Late {
+		if p.CanUseGroup(l.Group) {
+			out.Late = append(out.Late, l)
+		}
+	}
+	for _, r := range all.Long {
+		if p.CanUseGroup(r.JobGroup) {
+			out.Long = append(out.Long, r)
+		}
+	}
+	return out, all.jobs, nil
+}
+
+func (s *Dashboard) findTroubles(ctx context.Context) (t troubles, err error) {
+	now := s.cfg.Now()
+	from, err := s.queries.FirstRunIDSince(ctx, s.cfg.Pool, nullTime(s.cfg.Pool.Wall(now.Add(-troubleReach))))
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		return t, fmt.Errorf("find the first run of the day: %w", err)
+	}
+	if err == nil {
+		if err := s.findFailing(ctx, from, &t); err != nil {
+			return t, err
+		}
+		if err := s.findOpen(ctx, now, from, &t); err != nil {
+			return t, err
+		}
+	}
+	due, err := s.queries.ListDueJobs(ctx, s.cfg.Pool, db.ListDueJobsParams{UntilMs: now.Add(-LateAfter).UnixMilli(), AfterMs: -1, Limit: troubleRows})
+	if err != nil {
+		return t, fmt.Errorf("find late jobs: %w", db.Error(err))
+	}
+	for _, j := range due {
+		t.Late = append(t.Late, Late{JobID: j.ID, Group: j.JobGroup, Planned: time.UnixMilli(j.TriggerNextTime)})
+	}
+	t.More = t.More || len(due) == troubleRows
+	slices.SortStableFunc(t.Late, func(a, b Late) int { return a.Planned.Compare(b.Planned) })
+	return t, s.nameTroubles(ctx, now, &t)
+}
+
+// findFailing reads the newest failures, and of each job's the newest, unless a success came after it.
+func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) error {
+	var failed []db.ListRunsRow
+	for _, code := range []int64{0, wire.CodeFail, wire.CodeTimeout} {
+		rows, err := s.queries.ListNewestRunsByCode(ctx, s.cfg.Pool, db.ListNewestRunsByCodeParams{HandleCode: code, FromID: from, Limit: troubleRows})
+		if err != nil {
+			return fmt.Errorf("find failures: %w", db.Error(err))
+		}
+		t.More = t.More || len(rows) == troubleRows && code != 0
+		for _, r := range rows {
+			if row := db.ListRunsRow(r); isFailure(row) {
+				failed = append(failed, row)
+			}
+		}
+	}
+	slices.SortFunc(failed, func(a, b db.ListRunsRow) int { return int(b.ID - a.ID) })
+	place := make(map[int64]int)
+	for _, r := range failed {
+		at, seen := place[r.JobID]
+		if !seen {
+			at = len(t.Failing)
+			place[r.JobID] = at
+			t.Failing = append(t.Failing, Failing{Run: r})
+		}
+		t.Failing[at].Failures++
+	}
+	var err error
+	t.Failing = slices.DeleteFunc(t.Failing, func(f Failing) bool {
+		if err != nil {
+			return false
+		}
+		after, e := s.queries.ListSuccessesAfter(ctx, s.cfg.Pool, db.ListSuccessesAfterParams{JobID: f.Run.JobID, AfterID: f.Run.ID, Limit: 1})
+		if e != nil {
+			err = fmt.Errorf("find a success after run %d: %w", f.Run.ID, db.Error(e))
+		}
+		return len(after) > 0
+	})
+	return err
+}
+
+// isFailure leaves out what did not succeed on purpose: fires that were passed over, and runs that somebody ended.
+func isFailure(r db.ListRunsRow) bool {
+	if r.HandleCode == 0 {
+		return r.TriggerCode != 0 && r.TriggerCode != wire.CodeSuccess &&
+			!strings.Contains(r.TriggerNote, "result: skipped: ") && !strings.Contains(r.TriggerNote, "result: job stopped: ") &&
+			!(r.TriggerType == jobspec.TriggerMisfire && r.ExecutorAddress == "" && r.SentAt == 0)
+	}
+	return !strings.HasPrefix(r.HandleNote, "killed by ")
+}
+
+// findOpen sorts the runs that are open for longest into late and long ones.
+func (s *Dashboard) findOpen(ctx context.Context, now time.Time, from int64, t *troubles) error {
+	rows, err := s.queries.ListOldestOpenRuns(ctx, s.cfg.Pool, db.ListOldestOpenRunsParams{FromID: from, Limit: troubleRows})
+	if err != nil {
+		return fmt.Errorf("find open runs: %w", db.Error(err))
+	}
+	t.More = t.More || len(rows) == troubleRows
+	for _, r := range rows {
+		planned := time.UnixMilli(r.PlannedAt)
+		switch {
+		case r.TriggerCode == wire.CodeSuccess:
+			t.Long = append(t.Long, db.ListRunsRow(r)) // those that may take that long are taken out when the jobs are known
+		case r.PlannedAt > 0 && now.Sub(planned) > LateAfter:
+			t.Late = append(t.Late, Late{JobID: r.JobID, Group: r.JobGroup, LogID: r.ID, Planned: planned})
+		}
+	}
+	return nil
+}
+
+// nameTroubles reads the jobs and keeps of the open runs those that take longer than their job wants.
+func (s *Dashboard) nameTroubles(ctx context.Context, now time.Time, t *troubles) error {
+	var ids []int64
+	for _, f := range t.Failing {
+		ids = append(ids, f.Run.JobID)
+	}
+	for _, l := range t.Late {
+		ids = append(ids, l.JobID)
+	}
+	for _, r := range t.Long {
+		ids = append(ids, r.JobID)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	var err error
+	if t.jobs, err = s.jobs.ByID(ctx, ids); err != nil {
+		return err
+	}
+	began := func(r db.ListRunsRow) time.Time {
+		if r.SentAt > 0 {
+			return time.UnixMilli(r.SentAt)
+		}
+		return s.cfg.Pool.FromWall(r.TriggerTime.Time)
+	}
+	t.Long = slices.DeleteFunc(t.Long, func(r db.ListRunsRow) bool {
+		limit := LongAfter
+		if own := t.jobs[r.JobID].WarnAfterSeconds; own > 0 {
+			limit = time.Duration(own) * time.Second
+		}
+		return now.Sub(began(r)) <= limit
+	})
+	slices.SortStableFunc(t.Long, func(a, b db.ListRunsRow) int { return began(a).Compare(began(b)) })
+	return nil
+}
+
+// JobCount is how many jobs a group has.
+type JobCount struct{ All, Started int64 }
+
+// JobCounts are the numbers of jobs of the groups that the principal may see, by group.
+func (s *Dashboard) JobCounts(ctx context.Context, p auth.Principal) (map[int64]JobCount, error) {
+	all, err := s.counts.get(s.cfg.Now(), countsLife, func() (map[int64]JobCount, error) {
+		rows, err := s.queries.CountJobsByGroup(ctx, s.cfg.Pool)
+		if err != nil {
+			return nil, fmt.Errorf("count jobs: %w", db.Error(err))
+		}
+		counts := make(map[int64]JobCount, len(rows))
+		for _, r := range rows {
+			counts[r.JobGroup] = JobCount{All: r.Total, Started: r.Started}
+		}
+		return counts, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[int64]JobCount)
+	for group, n := range all {
+		if p.CanUseGroup(group) {
+			out[group] = n
+		}
+	}
+	return out, nil
+}
+
+// Days is the report of so many days up to today: of the whole installation, as upstream shows it to everybody.
+func (s *Dashboard) Days(ctx context.Context, n int) (days []scheduler.Day, sum scheduler.Day, err error) {
+	now := s.cfg.Now()
+	days, sum, err = scheduler.Days(ctx, s.cfg.Pool, now.AddDate(0, 0, 1-n), now)
+	if err != nil {
+		return nil, sum, fmt.Errorf("read the report: %w", err)
+	}
+	return days, sum, nil
+}
+
+// kept is a value that is made at most once in a while, by one caller at a time.
+type kept[T any] struct {
+	mu    sync.Mutex
+	value T
+	made  time.Time
+}
+
+func (k *kept[T]) get(now time.Time, life time.Duration, make func() (T, error)) (T, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if age := now.Sub(k.made); !k.made.IsZero() && age >= 0 && age < life {
+		return k.value, nil
+	}
+	value, err := make()
+	if err == nil {
+		k.value, k.made = value, now
+	}
+	return value, err
+}

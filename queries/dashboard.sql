@@ -1,0 +1,37 @@
+-- What the dashboard asks across tables. Each reads an index from one end and stops at its limit.
+
+-- name: ListNewestRunsByCode :many
+-- The newest runs with a result code, or without any (0), from an id on: by the index on handle_code, in which the id follows.
+SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
+       executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
+       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+       SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
+FROM xxl_job_log
+WHERE handle_code = sqlc.arg(handle_code) AND id >= sqlc.arg(from_id)
+ORDER BY id DESC LIMIT ?;
+
+-- name: ListOldestOpenRuns :many
+-- The runs that are open for longest, from an id on.
+SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
+       executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
+       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+       SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
+FROM xxl_job_log
+WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id >= sqlc.arg(from_id)
+ORDER BY id LIMIT ?;
+
+-- name: ListSuccessesAfter :many
+-- Successes of a job above an id, in no order: one is enough to have recovered from what failed before. Asked for the
+-- first, MySQL would rather read every run above the id than those of the job.
+SELECT id FROM xxl_job_log WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(after_id) AND handle_code = 200 LIMIT ?;
+
+-- name: CountJobsByGroup :many
+-- Jobs and started jobs of each group. It reads all jobs, so the caller keeps the answer for a while.
+SELECT job_group, COUNT(*) AS total, CAST(COALESCE(SUM(trigger_status), 0) AS SIGNED) AS started
+FROM xxl_job_info GROUP BY job_group ORDER BY job_group;
+
+-- name: ListJobsDueWithin :many
+-- The schedules of started jobs due up to a moment, soonest first, for the forecast.
+SELECT id, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at FROM xxl_job_info
+WHERE trigger_status = 1 AND trigger_next_time <= sqlc.arg(until_ms)
+ORDER BY trigger_next_time LIMIT ?;

@@ -1,0 +1,21 @@
+import { Idiomorph } from "idiomorph";
+
+// Keeps the dashboard fresh while somebody looks at it, without moving what they have open or in focus.
+const every = 15000;
+
+export function dashboard() {
+  if (!document.getElementById("dashboard")) return;
+  setInterval(async () => {
+    if (document.hidden) return;
+    try {
+      const answer = await fetch(location.href, { headers: { "HX-Request": "true" } });
+      if (!answer.ok || answer.redirected) return;
+      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("dashboard");
+      const shown = document.getElementById("dashboard");
+      if (!fresh || !shown) return;
+      Idiomorph.morph(shown, fresh, { callbacks: { beforeAttributeUpdated: (name) => name !== "open" } });
+    } catch {
+      // The next round tries again.
+    }
+  }, every);
+}

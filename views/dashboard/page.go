@@ -1,0 +1,113 @@
+// Package dashboard draws the first page: what needs somebody now, what happened, and what is to come. Charts are drawn on
+// the server as SVG without any style of their own; each has a table beside it that says the same.
+package dashboard
+
+import (
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// Page is the dashboard ([Whole]; its script asks for [FragmentBody] every few seconds).
+type Page struct {
+	layout.Page
+	Troubles []Trouble
+	Counts   []Count
+	Days     Chart
+	Ranges   []ui.Option // Value is the address
+	Pulse    Pulse
+	Week     []WeekDay
+	Ahead    Chart
+	Busiest  []Busy
+	AtLeast  bool // the forecast covers not every job
+	// AnyJobs tells a new installation from a quiet one.
+	AnyJobs bool
+}
+
+// FragmentBody is everything under the page's head.
+const FragmentBody = "dashboard"
+
+// The kinds of trouble. Their words are the messages "dashboard.<kind>" and "dashboard.<kind>.none".
+const (
+	Failing = "failing"
+	Late    = "late"
+	Long    = "long"
+	Lost    = "lost"
+)
+
+// Trouble is one kind of exception and its first cases.
+type Trouble struct {
+	Kind  string
+	N     int64
+	Count string // N, ready to print; "500+" when there may be more
+	URL   string // the list behind it
+	Items []Item
+}
+
+// Item is one case of trouble.
+type Item struct {
+	Name   string
+	URL    string
+	Detail string
+	At     format.Time
+}
+
+// Count is one number with what it counts, and where that is listed.
+type Count struct {
+	Label  string
+	Value  string
+	Detail string
+	URL    string
+	Tone   string // "", "green", "red"
+}
+
+// Chart is a row of stacked bars.
+type Chart struct {
+	Label string // what it shows, for those who do not see it
+	Max   string // what the full height stands for
+	Bars  []Bar
+	Marks [3]string // under the first bar, the middle one and the last
+}
+
+// Bar is one bar: its parts in the heights of a chart of 100, from the bottom up.
+type Bar struct {
+	Title string // what it says, for the pointer and the table
+	Label string // the first column of the table
+	URL   string
+	Parts []Part
+}
+
+// Part is a piece of a bar.
+type Part struct {
+	Class  string // "ok", "bad", "open", "plain"
+	Height float64
+	Value  string // for the table
+}
+
+// Pulse is the last hour of this admin.
+type Pulse struct {
+	Rate, P50, P99 string
+	Minutes        Chart
+	Quiet          bool // nothing was sent
+}
+
+// WeekDay is a row of the picture of the week.
+type WeekDay struct {
+	Label string
+	URL   string
+	Hours [24]Hour
+}
+
+// Hour is one field of the picture of the week.
+type Hour struct {
+	Level int // 0 to 5
+	Title string
+	URL   string // empty when it has not come yet
+}
+
+// Busy is one of the busiest minutes ahead.
+type Busy struct {
+	At    string
+	In    format.Time
+	Count string
+}

@@ -1,0 +1,42 @@
+package dashboard
+
+import (
+	"fmt"
+	"strconv"
+)
+
+func troubleIcon(t Trouble) string {
+	switch {
+	case t.N == 0:
+		return "circle-check"
+	case t.Kind == Failing:
+		return "circle-x"
+	case t.Kind == Late:
+		return "timer"
+	case t.Kind == Long:
+		return "hourglass"
+	default:
+		return "unplug"
+	}
+}
+
+// Each bar has ten units of width, and a unit of air on either side.
+
+func chartBox(c Chart) string { return fmt.Sprintf("0 0 %d 100", 10*max(1, len(c.Bars))) }
+
+func barX(i, inset int) string { return strconv.Itoa(10*i + inset) }
+
+func partHeight(p Part) string { return strconv.FormatFloat(p.Height, 'f', 2, 64) }
+
+// partY is the upper edge of a part, which stands on those before it.
+func partY(b Bar, i int) string {
+	top := 100.0
+	for _, p := range b.Parts[:i+1] {
+		top -= p.Height
+	}
+	return strconv.FormatFloat(max(0, top), 'f', 2, 64)
+}
+
+func twoDigits(h int) string { return fmt.Sprintf("%02d", h) }
+
+func heatClass(h Hour) string { return "level-" + strconv.Itoa(min(max(h.Level, 0), 5)) }

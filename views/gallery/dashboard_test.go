@@ -1,0 +1,93 @@
+package gallery
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/punctual-job/punctual/views/dashboard"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+func (f fakes) dashboard(trouble bool) dashboard.Page {
+	p := dashboard.Page{Page: f.page("/"), AnyJobs: true}
+	item := func(name, detail string, ago time.Duration) dashboard.Item {
+		return dashboard.Item{Name: name, URL: "/runs/90417", Detail: detail, At: f.at(-ago)}
+	}
+	p.Troubles = []dashboard.Trouble{
+		{Kind: dashboard.Failing, Count: "0", URL: "/runs?result=failed"}, {Kind: dashboard.Late, Count: "0", URL: "/runs?result=running"},
+		{Kind: dashboard.Long, Count: "0", URL: "/runs?result=running"}, {Kind: dashboard.Lost, Count: "0", URL: "/executors"},
+	}
+	if trouble {
+		p.Troubles[0].N, p.Troubles[0].Count = 7, "7"
+		p.Troubles[0].Items = []dashboard.Item{
+			item(f.zh("清理过期会话与临时文件，并在完成后触发磁盘容量检查", "Remove expired sessions and temporary files, then check the disk"), "script exit value(1) is failed", 3*time.Minute),
+			item(f.zh("汇率拉取", "Fetch exchange rates"), "job execute timeout", 18*time.Minute),
+			item(f.zh("重建搜索索引", "Rebuild the search index"), "<b>no executor</b> is registered", 2*time.Hour),
+			item(f.zh("月度账单", "Monthly statement"), "connection refused", 9*time.Hour),
+		}
+		p.Troubles[2].N, p.Troubles[2].Count = 1, "1"
+		p.Troubles[2].Items = []dashboard.Item{item(f.zh("分片：用户画像计算", "Shards: user profiles"), "http://10.2.0.14:9999/", 3*time.Hour)}
+		p.Troubles[3].N, p.Troubles[3].Count = 2, "2"
+		p.Troubles[3].Items = []dashboard.Item{
+			{Name: f.zh("旧账务系统", "Legacy billing"), URL: "/executors/4/edit", Detail: f.zh("没有在线地址，已启动任务：12", "No address online, jobs started: 12")},
+			item("http://10.2.0.42:9999/", f.zh("报表中心", "Reporting"), 70*time.Second),
+		}
+	}
+	p.Counts = []dashboard.Count{
+		{Label: f.T("dashboard.count.jobs"), Value: "1,284", Detail: f.T("dashboard.count.jobs.started", "N", "1,107"), URL: "/jobs"},
+		{Label: f.T("dashboard.count.today"), Value: "482,913", Detail: f.T("dashboard.count.today.failed", "N", "219"), URL: "/runs?range=today"},
+		{Label: f.T("dashboard.count.range", "Days", "14"), Value: "8,213,407", Detail: f.T("dashboard.count.range.running", "N", "42"), URL: "/runs"},
+		{Label: f.T("dashboard.count.share", "Days", "14"), Value: "99.94 %", Detail: f.T("dashboard.count.today.failed", "N", "4,921"), URL: "/runs?result=failed", Tone: "green"},
+		{Label: f.T("dashboard.count.executors"), Value: "31", Detail: f.T("dashboard.count.executors.groups", "N", "5"), URL: "/executors"},
+	}
+	for _, n := range []int{7, 14, 30, 90} {
+		p.Ranges = append(p.Ranges, ui.Option{Value: fmt.Sprintf("/?days=%d", n), Label: f.T("dashboard.range.days", "Days", n), Selected: n == 14})
+	}
+	p.Days = dashboard.Chart{Label: f.T("dashboard.days"), Max: "704,112"}
+	for i := range 14 {
+		day := f.now.AddDate(0, 0, i-13)
+		ok, bad, open := float64(52+i*23%37), float64(i*i%7)/2, 0.0
+		if i == 13 {
+			ok, open = 48, 3
+		}
+		p.Days.Bars = append(p.Days.Bars, dashboard.Bar{Label: day.Format(time.DateOnly), Title: day.Format(time.DateOnly), URL: "/runs?day", Parts: []dashboard.Part{
+			{Class: "ok", Height: ok, Value: format.Number(int64(ok * 7000))}, {Class: "bad", Height: bad, Value: format.Number(int64(bad * 7000))}, {Class: "open", Height: open, Value: format.Number(int64(open * 7000))}}})
+	}
+	p.Days.Marks = [3]string{"11-08", "11-15", "11-21"}
+	minutes := func(from time.Time, wave int) dashboard.Chart {
+		c := dashboard.Chart{Label: "x", Max: "14,208", Marks: [3]string{from.Format("15:04"), from.Add(30 * time.Minute).Format("15:04"), from.Add(59 * time.Minute).Format("15:04")}}
+		for i := range 60 {
+			at, height := from.Add(time.Duration(i)*time.Minute), float64(24+i*wave%19)
+			if i%5 == 0 {
+				height *= 2
+			}
+			c.Bars = append(c.Bars, dashboard.Bar{Label: at.Format("15:04"), Title: at.Format("15:04"), URL: "/runs?minute", Parts: []dashboard.Part{{Class: "plain", Height: height, Value: fmt.Sprint(int(height) * 150)}}})
+		}
+		return c
+	}
+	p.Pulse = dashboard.Pulse{Rate: "118", P50: "2 ms", P99: "9 ms", Minutes: minutes(f.now.Add(-59*time.Minute), 7)}
+	p.Ahead = minutes(f.now, 11)
+	for i := range 4 {
+		at := f.now.Truncate(time.Minute).Add(time.Duration(5*i+5) * time.Minute)
+		p.Busiest = append(p.Busiest, dashboard.Busy{At: at.Format("15:04"), In: format.At(f.Printer, at, f.now), Count: f.T("dashboard.ahead.count", "N", format.Number(int64(14208-900*i)))})
+	}
+	for d := range 7 {
+		day := f.now.AddDate(0, 0, -d)
+		row := dashboard.WeekDay{Label: format.Weekday(f.Printer, day) + " " + day.Format("01-02"), URL: "/runs?day"}
+		for h := range row.Hours {
+			if d > 0 || h <= 10 {
+				row.Hours[h] = dashboard.Hour{Level: (h*h/7 + d*3) % 6, Title: fmt.Sprintf("%s %02d:00", day.Format("01-02"), h), URL: "/runs?hour"}
+			}
+		}
+		p.Week = append(p.Week, row)
+	}
+	return p
+}
+
+// dashboardNew is that of an installation in which nothing has happened.
+func (f fakes) dashboardNew() dashboard.Page {
+	p := f.dashboard(false)
+	p.AnyJobs, p.Busiest, p.Pulse = false, nil, dashboard.Pulse{Rate: "0", P50: "–", P99: "–", Quiet: true}
+	return p
+}
