@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,6 +52,16 @@ func (a *App) router(pages *console.Console, api *openapi.API) http.Handler {
 	e.GET("/xxl-job-admin/*", formerPage)
 	pages.Register(e)
 	return e
+}
+
+// Routes lists what this process answers to, as "METHOD /path/:param", so that tests can leave none out.
+func (a *App) Routes() []string {
+	var list []string
+	for _, r := range a.server.Handler.(*echo.Echo).Routes() {
+		list = append(list, r.Method+" "+r.Path)
+	}
+	slices.Sort(list)
+	return list
 }
 
 type discard struct{}

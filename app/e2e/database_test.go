@@ -35,20 +35,28 @@ func newDatabase(t testing.TB, dialect db.Dialect) *database {
 func openDatabase(t testing.TB, dsn string) *database {
 	t.Helper()
 	d := &database{url: dsn}
-	driver, source := "mysql", dsn
 	if dsn == "" {
 		d.dir = t.TempDir()
+	}
+	d.seed(t, func(context.Context, *db.Pool) error { return nil })
+	d.read(t)
+	return d
+}
+
+// read opens the connections that the tests look at the database with.
+func (d *database) read(t testing.TB) {
+	t.Helper()
+	driver, source := "mysql", d.url
+	if d.url == "" {
 		// A reader beside the program, which holds the lock of the folder: SQLite allows it, and the tests are not an admin.
 		driver = "sqlite"
 		source = "file:" + filepath.Join(d.dir, "punctual.db") + "?" + url.Values{"_pragma": {"busy_timeout(5000)", "query_only(1)"}}.Encode()
 	}
-	d.seed(t, func(context.Context, *db.Pool) error { return nil })
 	var err error
 	if d.sql, err = sql.Open(driver, source); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.sql.Close() })
-	return d
 }
 
 // settings are those of an admin on this database.
