@@ -367,6 +367,9 @@ func TestEveryAddressWithBadInput(t *testing.T) {
 		if got := b.post("/jobs", form(nil)); got.status != http.StatusSeeOther {
 			t.Fatalf("create job: %d %s", got.status, got.body)
 		}
+		if got := b.post("/jobs", form(url.Values{"glue": {"GLUE_SHELL"}, "handler": {""}, "source": {"echo 1"}})); got.status != http.StatusSeeOther {
+			t.Fatalf("create script: %d %s", got.status, got.body)
+		}
 		huge := strings.Repeat("x", maxForm)
 		tests := []struct {
 			method, path string
@@ -404,6 +407,17 @@ func TestEveryAddressWithBadInput(t *testing.T) {
 			{"POST", "/jobs/1/run", url.Values{"addresses": {"http://169.254.169.254/latest"}}, 422},
 			{"POST", "/jobs/1/run", url.Values{"addresses": {"gopher://x"}}, 422},
 			{"POST", "/jobs/1/run", url.Values{"param": {strings.Repeat("x", 70_000)}}, 422},
+			{"GET", "/jobs/1/glue", nil, 409},
+			{"GET", "/jobs/999/glue", nil, 404},
+			{"POST", "/jobs/1/glue", url.Values{"source": {"echo"}, "remark": {"a remark"}}, 409},
+			{"POST", "/jobs/1/glue/run", url.Values{}, 409},
+			{"GET", "/jobs/2/glue", nil, 200},
+			{"GET", "/jobs/2/glue/versions/999", nil, 404},
+			{"GET", "/jobs/2/glue/versions/x", nil, 404},
+			{"POST", "/jobs/2/glue/versions/999/restore", url.Values{}, 404},
+			{"POST", "/jobs/2/glue", url.Values{"source": {"echo <script>"}, "remark": {"abc"}}, 422},
+			{"POST", "/jobs/2/glue", url.Values{"source": {"echo <script>"}, "remark": {"a remark"}, "version": {"old"}}, 422},
+			{"POST", "/jobs/2/glue", url.Values{"source": {huge}, "remark": {"a remark"}}, 413},
 			{"POST", "/jobs/schedule-preview", url.Values{"schedule_type": {"CRON"}, "cron": {strings.Repeat("*/1,", 5000)}}, 200},
 			{"POST", "/jobs/schedule-preview", url.Values{}, 200},
 			{"DELETE", "/jobs/1", nil, 404},
@@ -493,12 +507,12 @@ func TestWhatANormalUserMayNot(t *testing.T) {
 	if got := ann.get("/executors"); strings.Contains(got.body, "secret") || strings.Contains(got.body, "/executors/new") {
 		t.Error("the executor list shows too much")
 	}
-	for _, path := range []string{"/jobs/2/edit", "/jobs/2/run", "/jobs/2/delete", "/jobs/new?copy=2", "/executors/new", "/executors/1/edit", "/executors/1/delete"} {
+	for _, path := range []string{"/jobs/2/edit", "/jobs/2/run", "/jobs/2/delete", "/jobs/2/glue", "/jobs/2/glue/versions/1", "/jobs/new?copy=2", "/executors/new", "/executors/1/edit", "/executors/1/delete"} {
 		if got := ann.get(path); got.status != http.StatusForbidden || strings.Contains(got.body, "job of 2") {
 			t.Errorf("GET %s: %d", path, got.status)
 		}
 	}
-	for _, path := range []string{"/jobs/2", "/jobs/2/start", "/jobs/2/stop", "/jobs/2/delete", "/jobs/2/run", "/executors", "/executors/1", "/executors/1/delete"} {
+	for _, path := range []string{"/jobs/2", "/jobs/2/start", "/jobs/2/stop", "/jobs/2/delete", "/jobs/2/run", "/jobs/2/glue", "/jobs/2/glue/run", "/jobs/2/glue/versions/1/restore", "/executors", "/executors/1", "/executors/1/delete"} {
 		if got := ann.post(path, form(nil)); got.status != http.StatusForbidden {
 			t.Errorf("POST %s: %d", path, got.status)
 		}

@@ -112,6 +112,8 @@ type Querier interface {
 	// One entry with what it changed.
 	GetAudit(ctx context.Context, db DBTX, id int64) (AuditEntry, error)
 	GetClearing(ctx context.Context, db DBTX, id int64) (Clearing, error)
+	// One version of a job's script. Asked for with its job, so that nobody reads another job's by its number.
+	GetGlueVersion(ctx context.Context, db DBTX, arg GetGlueVersionParams) (GlueVersion, error)
 	GetGroup(ctx context.Context, db DBTX, id int64) (Group, error)
 	GetJob(ctx context.Context, db DBTX, id int64) (Job, error)
 	// The source of a GLUE job, read when its version is not in the engine's cache.
@@ -195,6 +197,9 @@ type Querier interface {
 	ListExpectedJobs(ctx context.Context, db DBTX, arg ListExpectedJobsParams) ([]ListExpectedJobsRow, error)
 	// Newest first, from an offset on: what is there to forget.
 	ListGlueVersionIDs(ctx context.Context, db DBTX, arg ListGlueVersionIDsParams) ([]int64, error)
+	// What reads the history of scripts (xxl_job_logglue). Versions are written with the job they belong to (jobs.sql).
+	// The versions of a job's script, newest first, without their texts; there are never many (ListGlueVersionIDs).
+	ListGlueVersions(ctx context.Context, db DBTX, arg ListGlueVersionsParams) ([]ListGlueVersionsRow, error)
 	// What touches xxl_job_group and xxl_job_registry.
 	// Every group in upstream's order (spec §2.13).
 	ListGroups(ctx context.Context, db DBTX) ([]Group, error)
@@ -312,6 +317,8 @@ type Querier interface {
 	ResetUserPassword(ctx context.Context, db DBTX, arg ResetUserPasswordParams) (int64, error)
 	// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.
 	RetireNode(ctx context.Context, db DBTX, arg RetireNodeParams) (int64, error)
+	// A new version of a script from its editor. 0 rows when somebody changed the job since it was read.
+	SaveJobSource(ctx context.Context, db DBTX, arg SaveJobSourceParams) (int64, error)
 	SetExecutorDialect(ctx context.Context, db DBTX, arg SetExecutorDialectParams) error
 	SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecutorDisabledParams) error
 	// The registry's view of an automatic group. One column and guarded by the type, so that it cannot undo an edit (spec §8.2 #26).

@@ -86,6 +86,7 @@ func (c *Console) Register(e *echo.Echo) {
 	g := e.Group("", c.sameSite, c.identify, c.requireLogin)
 	g.GET(link.Root, c.dashboard)
 	c.jobRoutes(g)
+	c.glueRoutes(g)
 	c.runRoutes(g)
 	c.groupRoutes(g)
 	g.GET("/nodes", c.nodeList)

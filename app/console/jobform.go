@@ -135,6 +135,7 @@ func (c *Console) jobForm(ec echo.Context, status int, page jobs.FormPage, value
 	}
 	page.Values, page.Groups, page.NoGroups = values, groups.options(selected), len(groups.list) == 0
 	page.Zone = page.Page.Zone
+	page.CanScript = page.ID != 0 && values.Glue != string(wire.GlueBean) && c.cfg.Manage.Jobs.CanScript(who(ec), selected)
 	page.ScheduleTypes, page.Glues = texts(jobspec.AllScheduleTypes), texts(jobspec.AllGlues)
 	page.Routes, page.Misfires, page.Blocks = texts(jobspec.AllRoutes), texts(jobspec.AllMisfires), texts(jobspec.AllBlocks)
 	page.Concurrencies, page.Zones = texts(jobspec.AllConcurrencies), commonZones

@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
@@ -88,6 +89,7 @@ func (c *Console) jobRow(page layout.Page, p auth.Principal, groups groupTitles,
 		Author: string(j.Author), Running: running, CanEdit: p.Can(j.JobGroup, auth.RightEdit), CanRun: p.Can(j.JobGroup, auth.RightRun),
 		Zone: j.TimeZone, Tags: strings.FieldsFunc(j.Tags, func(r rune) bool { return r == ',' }),
 	}
+	row.CanScript = j.GlueType != wire.GlueBean && c.cfg.Manage.Jobs.CanScript(p, j.JobGroup)
 	switch {
 	case !running:
 	case j.TriggerNextTime >= jobspec.Waiting.UnixMilli(): // a fixed delay counts from the end of its run

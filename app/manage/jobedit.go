@@ -213,10 +213,7 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	if err := needGlue(p, old.JobGroup, in.Group); err != nil {
 		return err
 	}
-	// The executor recognises a version by its time, so two versions must not share a second.
-	if old.GlueUpdateTime.Valid && !now.Time.After(old.GlueUpdateTime.Time) {
-		now.Time = old.GlueUpdateTime.Time.Add(time.Second)
-	}
+	now = versionTime(now, old.GlueUpdateTime)
 	_, err = s.queries.UpdateJobSource(ctx, tx, db.UpdateJobSourceParams{
 		ID: in.ID, GlueSource: db.Text(in.GlueSource), GlueRemark: db.Text(in.GlueRemark), GlueUpdateTime: now, UpdateTime: s.wall(),
 	})

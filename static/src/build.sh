@@ -15,13 +15,20 @@ esbuild() { go tool -modfile=tools/go.mod esbuild --log-level=warning --bundle -
 targets=chrome123,firefox128,safari17.5
 esbuild --target=$targets --format=iife --outfile=$dist/app.js static/src/js/app.js
 esbuild --target=$targets --format=iife --outfile=$dist/cron.js static/src/js/cron.js
+for name in editor editor-php; do
+	esbuild --target=$targets --format=iife --outfile=$dist/$name.js static/src/js/editor/$name.js
+done
 esbuild --target=$targets --external:*.woff2 --outfile=$dist/app.css static/src/css/app.css
 cp static/src/node_modules/@fontsource-variable/inter/files/inter-latin-wght-normal.woff2 $dist/inter.woff2
 cp static/src/favicon.svg $dist/favicon.svg
 
 {
 	echo "The files of this folder contain the following packages, under the licences below."
-	for name in htmx.org idiomorph cronstrue @fontsource-variable/inter lucide-static; do
+	for name in htmx.org idiomorph cronstrue @fontsource-variable/inter lucide-static \
+	codemirror crelt style-mod w3c-keyname @marijn/find-cluster-break @codemirror/autocomplete @codemirror/commands @codemirror/lang-css @codemirror/lang-html \
+	@codemirror/lang-java @codemirror/lang-javascript @codemirror/lang-php @codemirror/lang-python @codemirror/language @codemirror/legacy-modes \
+	@codemirror/streamparser @codemirror/lint @codemirror/merge @codemirror/search @codemirror/state @codemirror/theme-one-dark @codemirror/view \
+	@lezer/common @lezer/css @lezer/highlight @lezer/html @lezer/java @lezer/javascript @lezer/lr @lezer/php @lezer/python; do
 		version=$(node -p "require('./static/src/node_modules/$name/package.json').version")
 		printf '\n======== %s %s ========\n\n' "$name" "$version"
 		cat "static/src/node_modules/$name/LICENSE"

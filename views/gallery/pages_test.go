@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/errorpage"
 	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/glue"
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
@@ -66,6 +67,9 @@ func (f fakes) pages() []page {
 		{"job-invalid", "/jobs/new?invalid", jobs.Form(f.jobInvalid())},
 		{"job-run", "/jobs/7/run", jobs.RunOnce(f.runOnce())},
 		{"job-delete", "/jobs/7/delete", jobs.Delete(jobs.DeletePage{Page: f.page("/jobs/7/delete"), ID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Running: true, Runs: 12408, Parents: []string{f.zh("日终批处理", "End of day")}})},
+		{"glue", "/jobs/15/glue", glue.Edit(f.glue())},
+		{"glue-conflict", "/jobs/15/glue?conflict", glue.Edit(f.glueConflict())},
+		{"glue-compare", "/jobs/15/glue/versions/3", glue.Compare(f.glueCompare())},
 		{"runs", "/runs", runs.List(f.runs())},
 		{"runs-empty", "/runs?empty", runs.List(runs.ListPage{Page: f.page("/runs"), Groups: f.groupOptions(0), Live: true})},
 		{"run-live", "/runs/90431", runs.Detail(f.runLive())},

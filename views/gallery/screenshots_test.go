@@ -105,7 +105,7 @@ func serve(t *testing.T) http.Handler {
 	mux.HandleFunc("/runs/{id}/events", silent)
 	mux.HandleFunc("/page/{lang}/{theme}/{page}", func(w http.ResponseWriter, r *http.Request) {
 		f := fakes{Printer: catalogue.Printer(r.PathValue("lang")), theme: layout.ThemeFrom(r.PathValue("theme")), now: time.Now()}
-		w.Header().Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
+		w.Header().Set("Content-Security-Policy", "default-src 'self'; style-src 'self' 'nonce-"+galleryNonce+"'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'")
 		for _, p := range f.pages() {
 			if p.name == r.PathValue("page") {
 				templ.Handler(p.component).ServeHTTP(w, r)

@@ -42,6 +42,7 @@ type Row struct {
 	Failing      bool    // the last run failed for good
 	CanEdit      bool    // start, stop, edit, copy, delete
 	CanRun       bool
+	CanScript    bool // it is a script that may be edited here
 }
 
 // LastRun is the newest run of a job.
@@ -60,16 +61,17 @@ type RowPage struct {
 // FormPage is the form for a new job, a copy, or a change ([Form]). It comes back with 422 and Errors.
 type FormPage struct {
 	layout.Page
-	ID       int64  // 0 for a new job
-	Name     string // the stored name of the job being edited or copied, for the heading
-	CopyOf   int64  // 0 unless it is a copy
-	Values   FormValues
-	Errors   FieldErrors
-	Problem  string // an error that belongs to no field, ready to print
-	Groups   []ui.Option
-	Preview  Preview // the next times of Values, as for the preview
-	Zone     string  // in which the schedule is read
-	NoGroups bool    // there is no executor group yet: the page leads to creating one
+	ID        int64  // 0 for a new job
+	Name      string // the stored name of the job being edited or copied, for the heading
+	CopyOf    int64  // 0 unless it is a copy
+	Values    FormValues
+	Errors    FieldErrors
+	Problem   string // an error that belongs to no field, ready to print
+	Groups    []ui.Option
+	Preview   Preview // the next times of Values, as for the preview
+	Zone      string  // in which the schedule is read
+	CanScript bool    // the script editor is open to the user
+	NoGroups  bool    // there is no executor group yet: the page leads to creating one
 	// The values offered, as stored, in the order shown. Labels are the messages "schedule.<value>", "route.<value>" …
 	ScheduleTypes []string
 	Glues         []string // for a new job; an existing one keeps its GLUE type

@@ -1,0 +1,172 @@
+package console
+
+import (
+	"crypto/rand"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/views/glue"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/runs"
+)
+
+func (c *Console) glueRoutes(g *echo.Group) {
+	g.GET("/jobs/:id/glue", c.glueEdit)
+	g.POST("/jobs/:id/glue", c.glueSave)
+	g.POST("/jobs/:id/glue/run", c.glueRun)
+	g.GET("/jobs/:id/glue/versions/:version", c.glueCompare)
+	g.POST("/jobs/:id/glue/versions/:version/restore", c.glueRestore)
+}
+
+func (c *Console) glueEdit(ec echo.Context) error {
+	j, err := c.script(ec)
+	if err != nil {
+		return err
+	}
+	page := glue.EditPage{Page: c.pageWithFlash(ec), Source: string(j.GlueSource), Version: manage.GlueVersion(j)}
+	return c.glueForm(ec, http.StatusOK, page, j)
+}
+
+// script is the job in the path, if its script may be edited.
+func (c *Console) script(ec echo.Context) (db.Job, error) {
+	jobID, err := id(ec)
+	if err != nil {
+		return db.Job{}, err
+	}
+	return c.cfg.Manage.Jobs.Script(ec.Request().Context(), who(ec), jobID)
+}
+
+func (c *Console) glueForm(ec echo.Context, status int, page glue.EditPage, j db.Job) error {
+	versions, err := c.cfg.Manage.Jobs.GlueVersions(ec.Request().Context(), who(ec), j.ID)
+	if err != nil {
+		return err
+	}
+	groups, err := c.groupTitles(ec)
+	if err != nil {
+		return err
+	}
+	page.JobID, page.Name, page.Group, page.Type = j.ID, j.JobDesc, groups.title(j.JobGroup), string(j.GlueType)
+	page.Param, page.CanRun, page.Nonce = string(j.ExecutorParam), who(ec).Can(j.JobGroup, auth.RightRun), styleNonce(ec)
+	for i, v := range versions {
+		page.Versions = append(page.Versions, glue.Version{ID: v.ID, Remark: v.GlueRemark, At: c.at(page.Page, fromWall(c.cfg.Pool, v.AddTime)), Current: i == 0 && v.AddTime == j.GlueUpdateTime})
+	}
+	return render(ec, status, glue.Edit(page))
+}
+
+// styleNonce lets the style sheets that the editor makes in the browser through the policy of this one answer.
+func styleNonce(ec echo.Context) string {
+	nonce := rand.Text()
+	h := ec.Response().Header()
+	h.Set(echo.HeaderContentSecurityPolicy, strings.Replace(h.Get(echo.HeaderContentSecurityPolicy), "style-src 'self'", "style-src 'self' 'nonce-"+nonce+"'", 1))
+	return nonce
+}
+
+func (c *Console) glueSave(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	j, err := c.script(ec)
+	if err != nil {
+		return err
+	}
+	in := manage.GlueInput{Source: formText(ec, glue.FieldSource), Remark: formText(ec, glue.FieldRemark), Version: formText(ec, glue.FieldVersion)}
+	err = c.cfg.Manage.Jobs.SaveGlue(ec.Request().Context(), who(ec), j.ID, in)
+	if err == nil {
+		return c.goTo(ec, link.JobGlue(j.ID), done("glue.flash.saved", "Name", j.JobDesc))
+	}
+	page := glue.EditPage{Page: c.Page(ec), Source: in.Source, Remark: in.Remark, Version: in.Version}
+	errs, ok := fieldErrors(page.Page, err)
+	switch {
+	case ok:
+		page.Errors = errs
+	case problem.From(err).Kind == problem.Conflict:
+		page.Problem = problem.From(err).Text(page.Printer)
+		if j, err = c.script(ec); err != nil {
+			return err
+		}
+		if in.Version != "" && in.Version != manage.GlueVersion(j) {
+			// Saving again, with the difference in sight, is meant.
+			page.Theirs, page.Version = lineDifference(string(j.GlueSource), in.Source, differenceContext), manage.GlueVersion(j)
+		}
+	default:
+		return err
+	}
+	return c.glueForm(ec, http.StatusUnprocessableEntity, page, j)
+}
+
+// glueRun runs the stored script. htmx gets its output to show beside the editor, anybody else the run's page.
+func (c *Console) glueRun(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	j, err := c.script(ec)
+	if err != nil {
+		return err
+	}
+	ctx, p := ec.Request().Context(), who(ec)
+	param := formText(ec, glue.FieldParam)
+	ids, err := c.cfg.Manage.Jobs.Trigger(ctx, p, j.ID, manage.RunInput{Param: &param, Type: jobspec.TriggerManual})
+	if err != nil {
+		return err
+	}
+	if len(ids) != 1 || !isPartial(ec.Request()) {
+		if len(ids) == 1 {
+			return c.goTo(ec, link.Run(ids[0]), done("jobs.flash.triggered", "Name", j.JobDesc))
+		}
+		return c.goTo(ec, link.RunsOfJob(j.JobGroup, j.ID), done("jobs.flash.broadcast", "Name", j.JobDesc, "N", strconv.Itoa(len(ids))))
+	}
+	r, err := c.cfg.Manage.Runs.Get(ctx, p, ids[0])
+	if err != nil {
+		return err
+	}
+	page := runs.DetailPage{Page: c.Page(ec), Live: true, Log: runs.Log{Status: runs.LogLive, First: 1, Next: 1}}
+	if page.Story, err = c.storyOf(ctx, page.Page, p, r); err != nil {
+		return err
+	}
+	return render(ec, http.StatusOK, runs.Output(page))
+}
+
+func (c *Console) glueCompare(ec echo.Context) error {
+	j, v, err := c.version(ec)
+	if err != nil {
+		return err
+	}
+	page := glue.ComparePage{
+		Page: c.pageWithFlash(ec), JobID: j.ID, Name: j.JobDesc, Type: string(j.GlueType), Old: string(v.GlueSource), New: string(j.GlueSource), Nonce: styleNonce(ec),
+		Lines: lineDifference(string(v.GlueSource), string(j.GlueSource), differenceContext),
+	}
+	page.Version = glue.Version{ID: v.ID, Remark: v.GlueRemark, At: c.at(page.Page, fromWall(c.cfg.Pool, v.AddTime)), Current: v.GlueSource == j.GlueSource}
+	return render(ec, http.StatusOK, glue.Compare(page))
+}
+
+// version is the job in the path and the version of its script there.
+func (c *Console) version(ec echo.Context) (j db.Job, v db.GlueVersion, err error) {
+	if j, err = c.script(ec); err != nil {
+		return j, v, err
+	}
+	versionID, err := strconv.ParseInt(ec.Param("version"), 10, 64)
+	if err != nil || versionID < 1 {
+		return j, v, echo.ErrNotFound
+	}
+	v, err = c.cfg.Manage.Jobs.GlueVersion(ec.Request().Context(), who(ec), j.ID, versionID)
+	return j, v, err
+}
+
+func (c *Console) glueRestore(ec echo.Context) error {
+	j, v, err := c.version(ec)
+	if err != nil {
+		return err
+	}
+	if err := c.cfg.Manage.Jobs.RestoreGlue(ec.Request().Context(), who(ec), j.ID, v.ID); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.JobGlue(j.ID), done("glue.flash.restored", "Name", j.JobDesc))
+}

@@ -1,0 +1,106 @@
+package app
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// TestAScriptIsEdited goes through the editor without its script: save, look at the difference, restore, run.
+func TestAScriptIsEdited(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	o.Sample = SampleOn
+	b := open(t, start(t, o)).mustLogin()
+	if got := b.post("/jobs", form(url.Values{"name": {"a script"}, "glue": {"GLUE_SHELL"}, "handler": {""}, "source": {"echo first"}})); got.status != http.StatusSeeOther {
+		t.Fatalf("create: %d %s", got.status, got.body)
+	}
+	row := b.get("/jobs?q=" + url.QueryEscape("a script")).document(t).Find("tbody tr")
+	id, _ := row.Attr("data-id")
+	editor := "/jobs/" + id + "/glue"
+	if row.Find(`a[href="`+editor+`"]`).Length() != 1 {
+		t.Error("the list does not lead to the editor")
+	}
+	page := b.get(editor)
+	nonce, _ := page.document(t).Find("[data-editor]").Attr("data-nonce")
+	if policy := page.header.Get("Content-Security-Policy"); nonce == "" || !strings.Contains(policy, "style-src 'self' 'nonce-"+nonce+"'") || strings.Contains(policy, "unsafe") {
+		t.Errorf("nonce %q in %s", nonce, policy)
+	}
+	version, _ := page.document(t).Find(`input[name="version"]`).Attr("value")
+	save := url.Values{"source": {"echo <b>second</b>\r\necho more"}, "remark": {"the second one"}, "version": {version}}
+	if got := b.post(editor, save); got.status != http.StatusSeeOther || got.header.Get("Location") != editor {
+		t.Fatalf("save: %d %s", got.status, got.body)
+	}
+	if got := b.get(editor).document(t).Find("textarea[data-editor]").Text(); strings.TrimPrefix(got, "\n") != "echo <b>second</b>\necho more" {
+		t.Errorf("stored %q", got)
+	}
+	// Somebody who opened the editor before is shown both texts, and may then save.
+	save.Set("source", "echo third")
+	late := b.post(editor, save)
+	if doc := late.document(t); late.status != http.StatusUnprocessableEntity || doc.Find(".difference .changed").Length() == 0 || !strings.Contains(doc.Find("textarea[data-editor]").Text(), "echo third") {
+		t.Errorf("a late save: %d %s", late.status, late.body)
+	}
+	again, _ := late.document(t).Find(`input[name="version"]`).Attr("value")
+	save.Set("version", again)
+	if got := b.post(editor, save); got.status != http.StatusSeeOther {
+		t.Errorf("the late save again: %d", got.status)
+	}
+	compare, _ := b.get(editor).document(t).Find(".versions a").Last().Attr("href")
+	difference := b.get(compare).document(t)
+	if difference.Find(".difference .changed .left").Text() == "" || difference.Find("[data-left]").Text() == "" {
+		t.Errorf("no difference at %s", compare)
+	}
+	if got := b.post(compare+"/restore", url.Values{}); got.status != http.StatusSeeOther {
+		t.Fatalf("restore: %d %s", got.status, got.body)
+	}
+	doc := b.get(editor).document(t)
+	if got := doc.Find("textarea[data-editor]").Text(); strings.TrimPrefix(got, "\n") != "echo first" || doc.Find(".versions li").Length() != 4 {
+		t.Errorf("restored %q of %d versions", got, doc.Find(".versions li").Length())
+	}
+	fragment := b.do("POST", editor+"/run", url.Values{"param": {"x"}}, "HX-Request", "true")
+	events, _ := fragment.document(t).Find("[data-events]").Attr("data-events")
+	if fragment.status != http.StatusOK || events == "" {
+		t.Fatalf("run beside the editor: %d %s", fragment.status, fragment.body)
+	}
+	var output strings.Builder
+	b.events(events, func(name, data string) bool {
+		if name == "log" {
+			output.WriteString(data)
+		}
+		return name == "end"
+	})
+	if !strings.Contains(output.String(), "first") {
+		t.Errorf("the run printed %s", output.String())
+	}
+	if got := b.post(editor+"/run", url.Values{"param": {""}}); !runInPath.MatchString(got.header.Get("Location")) {
+		t.Errorf("run without script: %d %s", got.status, got.header.Get("Location"))
+	}
+}
+
+func TestScriptsCanBeOff(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	a := start(t, o)
+	b := open(t, a).mustLogin()
+	b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}})
+	b.post("/jobs", form(url.Values{"glue": {"GLUE_SHELL"}, "handler": {""}, "source": {"echo 1"}}))
+	if got := b.get("/jobs/1/glue"); got.status != http.StatusOK {
+		t.Fatalf("on: %d", got.status)
+	}
+	if err := a.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	off := testOptions(t)
+	o.Listener, o.NoScripts = off.Listener, true
+	b.base = start(t, o).Welcome().URL
+	if got := b.get("/jobs/1/glue"); got.status != http.StatusForbidden {
+		t.Errorf("off: %d", got.status)
+	}
+	if got := b.post("/jobs/1/glue", url.Values{"source": {"echo 2"}, "remark": {"a remark"}}); got.status != http.StatusForbidden {
+		t.Errorf("off, saved: %d", got.status)
+	}
+	if got := b.get("/jobs"); strings.Contains(got.body, "/jobs/1/glue") {
+		t.Error("off, but offered")
+	}
+}

@@ -1,0 +1,179 @@
+package manage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// A version's remark says what changed; upstream's editor asks for as much (spec §5.5).
+const (
+	MinGlueRemark = 4
+	MaxGlueRemark = 100
+)
+
+// GlueInput is a script as its editor saves it.
+type GlueInput struct {
+	Source string
+	Remark string
+	// Version is what [GlueVersion] said when the editor was opened; empty asks for no check.
+	Version string
+}
+
+// GlueVersion changes with every change of a script's text.
+func GlueVersion(j db.Job) string {
+	return digest(fmt.Sprintf("%d|%q", j.GlueUpdateTime.Time.Unix(), j.GlueSource))
+}
+
+// mayScript says whether somebody may read and change the scripts of a group.
+func mayScript(p auth.Principal, groupID int64) bool { return p.Can(groupID, auth.RightGlue) }
+
+// Script is a job whose script the principal may read and change. A job that runs a handler has none.
+func (s *Jobs) Script(ctx context.Context, p auth.Principal, id int64) (db.Job, error) {
+	return s.script(ctx, s.cfg.Pool, p, id)
+}
+
+func (s *Jobs) script(ctx context.Context, tx db.DBTX, p auth.Principal, id int64) (db.Job, error) {
+	j, err := s.queries.GetJob(ctx, tx, id)
+	switch err = db.Error(err); {
+	case errors.Is(err, db.ErrNotFound):
+		return db.Job{}, problem.New(problem.NotFound, "problem.job.gone")
+	case err != nil:
+		return db.Job{}, fmt.Errorf("read job: %w", err)
+	case !p.CanUseGroup(j.JobGroup):
+		return db.Job{}, forbidden()
+	case !mayScript(p, j.JobGroup):
+		return db.Job{}, problem.New(problem.Forbidden, "problem.scripts.right")
+	case j.GlueType == wire.GlueBean:
+		return db.Job{}, problem.New(problem.Conflict, "problem.glue.bean")
+	case s.cfg.NoScripts:
+		return db.Job{}, scriptsRefused()
+	}
+	return j, nil
+}
+
+// CanScript says whether the principal gets anywhere with the script editor of a group's jobs.
+func (s *Jobs) CanScript(p auth.Principal, groupID int64) bool {
+	return !s.cfg.NoScripts && mayScript(p, groupID)
+}
+
+// GlueVersions are the kept versions of a script, newest first, without their texts.
+func (s *Jobs) GlueVersions(ctx context.Context, p auth.Principal, id int64) ([]db.ListGlueVersionsRow, error) {
+	if _, err := s.Script(ctx, p, id); err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.ListGlueVersions(ctx, s.cfg.Pool, db.ListGlueVersionsParams{JobID: id, Limit: keptVersions})
+	if err != nil {
+		return nil, fmt.Errorf("list versions: %w", db.Error(err))
+	}
+	return rows, nil
+}
+
+// GlueVersion is one kept version of a script.
+func (s *Jobs) GlueVersion(ctx context.Context, p auth.Principal, id, versionID int64) (db.GlueVersion, error) {
+	if _, err := s.Script(ctx, p, id); err != nil {
+		return db.GlueVersion{}, err
+	}
+	return s.glueVersion(ctx, s.cfg.Pool, id, versionID)
+}
+
+func (s *Jobs) glueVersion(ctx context.Context, tx db.DBTX, id, versionID int64) (db.GlueVersion, error) {
+	v, err := s.queries.GetGlueVersion(ctx, tx, db.GetGlueVersionParams{ID: versionID, JobID: id})
+	switch err = db.Error(err); {
+	case errors.Is(err, db.ErrNotFound):
+		return v, problem.New(problem.NotFound, "problem.glue.gone")
+	case err != nil:
+		return v, fmt.Errorf("read version: %w", err)
+	}
+	return v, nil
+}
+
+// SaveGlue stores a script as a new version.
+func (s *Jobs) SaveGlue(ctx context.Context, p auth.Principal, id int64, in GlueInput) error {
+	in.Remark = strings.TrimSpace(in.Remark)
+	return s.writeGlue(ctx, p, id, func(*sql.Tx, db.Job) (GlueInput, error) { return in, checkGlue(in) })
+}
+
+// RestoreGlue makes the text of a kept version the newest one again.
+func (s *Jobs) RestoreGlue(ctx context.Context, p auth.Principal, id, versionID int64) error {
+	return s.writeGlue(ctx, p, id, func(tx *sql.Tx, _ db.Job) (GlueInput, error) {
+		v, err := s.glueVersion(ctx, tx, id, versionID)
+		return GlueInput{Source: string(v.GlueSource), Remark: v.GlueRemark}, err
+	})
+}
+
+func checkGlue(in GlueInput) error {
+	var fields []problem.Field
+	if strings.TrimSpace(in.Source) == "" {
+		fields = append(fields, problem.Field{Name: jobspec.FieldSource, Key: string(jobspec.CodeRequired)})
+	}
+	if len(in.Source) > jobspec.MaxSourceBytes {
+		fields = append(fields, problem.Field{Name: jobspec.FieldSource, Key: string(jobspec.CodeTooLong), Args: []any{"Max", jobspec.MaxSourceBytes}})
+	}
+	if n := utf8.RuneCountInString(in.Remark); n < MinGlueRemark || n > MaxGlueRemark {
+		fields = append(fields, problem.Field{Name: jobspec.FieldRemark, Key: "glue.error.remark", Args: []any{"Min", MinGlueRemark, "Max", MaxGlueRemark}})
+	}
+	if len(fields) > 0 {
+		return problem.InvalidFields(fields...)
+	}
+	return nil
+}
+
+// writeGlue stores what make says as the newest version. make is called with the job as it is now.
+func (s *Jobs) writeGlue(ctx context.Context, p auth.Principal, id int64, make func(*sql.Tx, db.Job) (GlueInput, error)) error {
+	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		j, err := s.script(ctx, tx, p, id)
+		if err != nil {
+			return err
+		}
+		in, err := make(tx, j)
+		if err != nil {
+			return err
+		}
+		if in.Version != "" && in.Version != GlueVersion(j) {
+			return problem.New(problem.Conflict, "problem.changed")
+		}
+		if in.Source == string(j.GlueSource) {
+			return problem.New(problem.Conflict, "problem.glue.same")
+		}
+		now := s.wall()
+		at := versionTime(now, j.GlueUpdateTime)
+		n, err := s.queries.SaveJobSource(ctx, tx, db.SaveJobSourceParams{
+			ID: id, OldRevision: j.Revision, GlueSource: db.Text(in.Source), GlueRemark: db.Text(in.Remark), GlueUpdateTime: at, UpdateTime: now,
+		})
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return problem.New(problem.Conflict, "problem.changed")
+		}
+		err = s.keepVersion(ctx, tx, id, JobInput{Job: jobspec.Job{Glue: j.GlueType, GlueSource: in.Source, GlueRemark: in.Remark}}, at)
+		if err != nil {
+			return err
+		}
+		return s.recordJob(ctx, tx, p, ActionGlue, j, id)
+	})
+	if err != nil {
+		return fmt.Errorf("save script: %w", err)
+	}
+	s.cfg.Engine.JobsChanged()
+	return nil
+}
+
+// versionTime is the time of a new version. The executor recognises a version by it, so two must not share a second.
+func versionTime(now, last sql.NullTime) sql.NullTime {
+	if last.Valid && !now.Time.After(last.Time) {
+		now.Time = last.Time.Add(time.Second)
+	}
+	return now
+}

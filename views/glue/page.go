@@ -1,0 +1,78 @@
+// Package glue draws the script editor of a job: its text, its versions, the difference between two of them.
+package glue
+
+import (
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+)
+
+// The names of the editor's fields.
+const (
+	FieldSource  = "source"
+	FieldRemark  = "remark"
+	FieldVersion = "version" // hidden: the script as the editor saw it, so that a concurrent change is noticed
+	FieldParam   = "param"   // of a run from the page
+)
+
+// EditPage is the editor ([Edit]). It comes back with 422 and Errors or Problem.
+type EditPage struct {
+	layout.Page
+	JobID    int64
+	Name     string // of the job
+	Group    string // title
+	Type     string // GLUE type as stored
+	Source   string
+	Remark   string
+	Version  string
+	Errors   map[string]string // ready to print, by field
+	Problem  string            // an error that belongs to no field, ready to print
+	Theirs   []Line            // what was stored meanwhile beside what was typed; nil unless both changed
+	Versions []Version         // newest first
+	Param    string            // of the job, for a run from the page
+	CanRun   bool
+	// Nonce lets the editor's style sheets through the page's policy.
+	Nonce string
+}
+
+// Version is one kept version of a script.
+type Version struct {
+	ID      int64
+	Remark  string
+	At      format.Time
+	Current bool // its text is the one that runs
+}
+
+// ComparePage shows a version beside the text that runs ([Compare]).
+type ComparePage struct {
+	layout.Page
+	JobID   int64
+	Name    string
+	Type    string
+	Version Version
+	Old     string // the version's text
+	New     string // the text that runs
+	Lines   []Line
+	Nonce   string
+}
+
+// LineKind is what happened to a line between two texts.
+type LineKind string
+
+// The kinds. LineGap stands for lines that are the same and left out.
+const (
+	LineSame    LineKind = "same"
+	LineChanged LineKind = "changed"
+	LineRemoved LineKind = "removed"
+	LineAdded   LineKind = "added"
+	LineGap     LineKind = "gap"
+)
+
+// Line is one line of a difference, left and right. A number of 0 means that the side has no such line.
+type Line struct {
+	Kind        LineKind
+	LeftNumber  int
+	RightNumber int
+	Left        string
+	Right       string
+	Skipped     int // of LineGap: how many lines are left out
+}

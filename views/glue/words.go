@@ -1,0 +1,51 @@
+package glue
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/punctual-job/punctual/static"
+)
+
+// script is the editor's bundle. PHP's grammar brings those of HTML and CSS along, so it has one of its own.
+func script(glueType string) string {
+	if glueType == "GLUE_PHP" {
+		return static.URL("editor-php.js")
+	}
+	return static.URL("editor.js")
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// lineNumber is empty where a side has no line.
+func lineNumber(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// sign says in a character what the colour says.
+func sign(k LineKind, left bool) string {
+	switch {
+	case left && (k == LineChanged || k == LineRemoved):
+		return "−"
+	case !left && (k == LineChanged || k == LineAdded):
+		return "+"
+	default:
+		return ""
+	}
+}
+
+// differs says whether any line does.
+func differs(lines []Line) bool {
+	for _, l := range lines {
+		if l.Kind != LineSame && l.Kind != LineGap {
+			return true
+		}
+	}
+	return false
+}
+
+// textRows gives the plain text area room for a whole script, within reason.
+func textRows(source string) int { return min(max(strings.Count(source, "\n")+2, 16), 40) }

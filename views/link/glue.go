@@ -1,0 +1,17 @@
+package link
+
+// JobGlue is the editor of a job's script (GET), where it is saved as well (POST).
+func JobGlue(jobID int64) string { return Job(jobID) + "/glue" }
+
+// JobGlueRun runs a job from its editor (POST).
+func JobGlueRun(jobID int64) string { return JobGlue(jobID) + "/run" }
+
+// JobGlueVersion is a kept version beside the text that runs.
+func JobGlueVersion(jobID, versionID int64) string {
+	return JobGlue(jobID) + "/versions/" + id(versionID)
+}
+
+// JobGlueRestore makes a kept version the newest one (POST).
+func JobGlueRestore(jobID, versionID int64) string {
+	return JobGlueVersion(jobID, versionID) + "/restore"
+}
