@@ -113,7 +113,7 @@ func (a *App) runSample(ctx context.Context) (*executor.Executor, error) {
 		InsecureNoToken: a.opts.NoAccessToken,
 		// Only this machine may call it, since it runs scripts; port 0 is the first free one from 9999 upwards.
 		Listen: "127.0.0.1:0", DataDir: filepath.Join(a.opts.DataDir, "executor"), GlueEnabled: !a.opts.NoScripts,
-		LogRetentionDays: 7, NoSync: true, AdminTLS: wire.TLSOptions{Insecure: true}, // of this very process, whose certificate is for another name
+		LogRetentionDays: 7, NoSync: true, AdminTLS: wire.TLSOptions{Insecure: a.opts.TLSCert != ""}, // of this very process, whose certificate is for another name
 		Logger: a.logger.With("part", "sample executor"),
 	})
 	if err != nil {

@@ -19,11 +19,11 @@ function open(viewer) {
   const copy = viewer.querySelector("[data-copy]");
   let next = Number(viewer.dataset.next) || 1;
   let following = true;
-  let ours = false; // the scroll event that our own scrolling causes
+  let last = 0; // where the box stood; the script only ever moves it down, so up is the reader's doing
 
   const toEnd = () => {
-    ours = true;
     box.scrollTop = box.scrollHeight;
+    last = box.scrollTop;
   };
   const atEnd = () => box.scrollHeight - box.scrollTop - box.clientHeight < 24;
   const follow = (on) => {
@@ -32,11 +32,13 @@ function open(viewer) {
     if (on) toEnd();
   };
   box.addEventListener("scroll", () => {
-    if (ours) {
-      ours = false;
-      return;
+    const up = box.scrollTop < last;
+    last = box.scrollTop;
+    if (atEnd()) {
+      if (!following) follow(true);
+    } else if (up && following) {
+      follow(false);
     }
-    if (atEnd() !== following) follow(atEnd());
   });
   jump.querySelector("button").addEventListener("click", () => follow(true));
 
@@ -91,6 +93,8 @@ function open(viewer) {
         }
         next = Math.max(next, Number(event.lastEventId) || 0);
         if (list.children.length && empty) empty.hidden = true;
+        // The reader may have scrolled up so lately that its event is still to come.
+        if (following && box.scrollTop < last - 24) follow(false);
         while (list.children.length > keep) list.firstElementChild.remove();
         if (following) toEnd();
       },

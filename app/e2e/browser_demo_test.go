@@ -1,0 +1,148 @@
+package e2e
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/punctual-job/punctual/views/groups"
+	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/link"
+)
+
+// demo is an installation with work going on: the sample, two services of an imagined shop with an executor each, and
+// one whose executor is away.
+type demo struct {
+	*admin
+	*session
+	slow   int64 // a job that runs long, and is running
+	fails  int64 // a job whose runs fail
+	script int64 // a shell job
+	orders int64 // a group
+}
+
+// startDemo fills a new installation by its own forms, with names in Chinese or English.
+func startDemo(t *testing.T, chinese bool) *demo {
+	t.Helper()
+	say := func(zh, en string) string {
+		if chinese {
+			return zh
+		}
+		return en
+	}
+	d := &demo{admin: startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on", "PUNCTUAL_TIME_ZONE=Asia/Shanghai"}})}
+	d.session = d.login(t, testPassword)
+	group := func(appName, title string) int64 {
+		d.must(t, link.ExecutorsPath, url.Values{groups.FieldAppName: {appName}, groups.FieldTitle: {title}, groups.FieldType: {groups.TypeAuto}})
+		_, body := d.get(t, link.ExecutorsPath+"?q="+appName)
+		return lastID(t, body, `/executors/(\d+)/edit`)
+	}
+	d.orders = group("order-service", say("订单服务", "Orders"))
+	payments := group("payment-gateway", say("支付网关", "Payments"))
+	reports := group("reporting", say("报表中心", "Reporting"))
+	for _, appName := range []string{"order-service", "payment-gateway"} {
+		startExecutor(t, executorSettings{admins: []string{d.admin.url}, appName: appName})
+	}
+	job := func(group int64, name, author string, change url.Values) int64 {
+		form := url.Values{
+			jobs.FieldGroup: {fmt.Sprint(group)}, jobs.FieldName: {name}, jobs.FieldAuthor: {author}, jobs.FieldScheduleType: {"CRON"},
+			jobs.FieldMisfire: {"DO_NOTHING"}, jobs.FieldRoute: {"ROUND"}, jobs.FieldBlock: {"SERIAL_EXECUTION"}, jobs.FieldGlue: {"BEAN"},
+			jobs.FieldStart: {"1"},
+		}
+		for k, v := range change {
+			form[k] = v
+		}
+		d.must(t, link.JobsPath, form)
+		_, body := d.get(t, link.JobsPath+"?q="+url.QueryEscape(name))
+		return lastID(t, body, `/jobs/(\d+)/edit`)
+	}
+	mina, jonas, ada := say("王敏", "Mina Wang"), say("李强", "Jonas Li"), say("陈晓", "Ada Chen")
+	d.script = job(payments, say("每日对账", "Daily reconciliation"), mina, url.Values{
+		jobs.FieldCron: {"0 0 2 * * ?"}, jobs.FieldGlue: {"GLUE_SHELL"}, jobs.FieldTimeout: {"1800"}, jobs.FieldRetries: {"2"},
+		jobs.FieldAlarmEmail: {"ops@example.com"}, jobs.FieldParam: {"2026-11-20"},
+		jobs.FieldSource: {"#!/bin/bash\nset -euo pipefail\n\n# $1 is the day to check\nfor channel in alipay wechat unionpay card; do\n  echo \"$channel: 45,600 payments checked, 0 differ\"\n  sleep 0.2\ndone\necho \"done: $1\"\n"},
+	})
+	job(d.orders, say("关闭超时未支付订单", "Close unpaid orders"), jonas, url.Values{jobs.FieldCron: {"0/20 * * * * ?"}, jobs.FieldHandler: {"demoJobHandler"}})
+	job(d.orders, say("同步物流轨迹", "Sync parcel tracking"), jonas, url.Values{
+		jobs.FieldScheduleType: {"FIX_RATE"}, jobs.FieldSeconds: {"30"}, jobs.FieldHandler: {"demoJobHandler"}})
+	d.slow = job(d.orders, say("重建搜索索引", "Rebuild the search index"), jonas, url.Values{
+		jobs.FieldCron: {"0 0 4 ? * SUN"}, jobs.FieldHandler: {"slowJobHandler"}, jobs.FieldParam: {"600"}})
+	d.fails = job(payments, say("汇率拉取", "Fetch exchange rates"), ada, url.Values{
+		jobs.FieldCron: {"15 0 * * * ?"}, jobs.FieldHandler: {"httpJobHandler"}, jobs.FieldParam: {"url: http://10.255.0.1/rates"}, jobs.FieldRetries: {"1"}})
+	job(reports, say("月度账单", "Monthly statement"), mina, url.Values{jobs.FieldCron: {"0 0 6 1 * ?"}, jobs.FieldHandler: {"monthlyStatement"}})
+	job(reports, say("分片：用户画像计算", "Shards: user profiles"), mina, url.Values{
+		jobs.FieldCron: {"0 0 1 * * ?"}, jobs.FieldHandler: {"profileShard"}, jobs.FieldRoute: {"SHARDING_BROADCAST"}, jobs.FieldStart: {}})
+	job(d.orders, say("手工补发积分", "Resend loyalty points"), ada, url.Values{
+		jobs.FieldScheduleType: {"NONE"}, jobs.FieldHandler: {"demoJobHandler"}, jobs.FieldStart: {}})
+	// The executors are known from their first beat on.
+	for _, id := range []int64{d.slow, d.fails, d.script} {
+		eventually(t, "registered executor", func() error {
+			if _, body := d.get(t, link.JobRun(id)); strings.Contains(body, `class="tag"`) {
+				return nil
+			}
+			return errNotYet
+		})
+		d.must(t, link.JobRun(id), url.Values{jobs.FieldParam: {map[int64]string{d.slow: "600", d.script: "2026-11-20", d.fails: "url: http://10.255.0.1/rates"}[id]}})
+	}
+	return d
+}
+
+// lastID is the number in the last match of a pattern.
+func lastID(t *testing.T, body, pattern string) int64 {
+	t.Helper()
+	found := regexp.MustCompile(pattern).FindAllStringSubmatch(body, -1)
+	if len(found) == 0 {
+		t.Fatalf("no %s in\n%s", pattern, body)
+	}
+	var id int64
+	if _, err := fmt.Sscan(found[len(found)-1][1], &id); err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// lastRun is the newest run of a job.
+func (d *demo) lastRun(t *testing.T, job int64) int64 {
+	t.Helper()
+	var id int64
+	eventually(t, "run", func() error {
+		_, body := d.get(t, link.RunsOfJob(0, job))
+		found := regexp.MustCompile(`id="run-(\d+)"`).FindStringSubmatch(body)
+		if found == nil {
+			return errNotYet
+		}
+		_, err := fmt.Sscan(found[1], &id)
+		return err
+	})
+	return id
+}
+
+// pages are the addresses of every page, by name.
+func (d *demo) pages(t *testing.T) []demoPage {
+	t.Helper()
+	slow := d.lastRun(t, d.slow)
+	return []demoPage{
+		{"jobs", link.JobsPath},
+		{"jobs-none", link.JobsPath + "?q=zzz"},
+		{"job-new", link.JobNewPath},
+		{"job-edit", link.JobEdit(d.script)},
+		{"job-copy", link.JobCopy(d.script)},
+		{"job-run", link.JobRun(d.script)},
+		{"job-delete", link.JobDelete(d.script)},
+		{"runs", link.RunsPath},
+		{"runs-failed", link.RunsPath + "?result=failed"},
+		{"run-live", link.Run(slow)},
+		{"run-kill", link.RunKill(slow)},
+		{"run-failed", link.Run(d.lastRun(t, d.fails))},
+		{"run-success", link.Run(d.lastRun(t, d.script))},
+		{"executors", link.ExecutorsPath},
+		{"executor-new", link.ExecutorNewPath},
+		{"executor-edit", link.ExecutorEdit(d.orders)},
+		{"executor-delete", link.ExecutorDelete(d.orders)},
+		{"not-found", "/nowhere"},
+	}
+}
+
+type demoPage struct{ name, path string }

@@ -1,0 +1,246 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// screen is the size of a window.
+type screen struct {
+	name          string
+	width, height int64
+}
+
+var (
+	desk  = screen{"desk", 1440, 900}
+	phone = screen{"phone", 390, 844}
+)
+
+// window is a browser's window on the console of one admin. It reports what no page may do: throw, write errors to the
+// browser's console (a breach of the Content-Security-Policy is one), or ask another origin for anything.
+type window struct {
+	t      *testing.T
+	ctx    context.Context
+	origin string
+
+	mu       sync.Mutex
+	expected []string // beginnings of console messages that this test provokes
+	weight   float64  // bytes received over the network since the last weigh
+}
+
+// newWindow starts a headless chromium with a window of its own, for the console at an origin.
+func newWindow(t *testing.T, origin string, s screen) *window {
+	t.Helper()
+	if _, err := exec.LookPath("chromium"); err != nil {
+		if os.Getenv("TEST_BROWSER") == "required" {
+			t.Fatal("there is no chromium, which TEST_BROWSER=required asks for")
+		}
+		t.Skip("there is no chromium: apt-get install chromium fonts-noto-cjk (or make deps) to try the console in a browser")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true), chromedp.Flag("lang", "en"))
+	alloc, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, cancel := chromedp.NewContext(alloc, chromedp.WithErrorf(func(string, ...any) {})) // it reports events of newer browsers as errors
+	t.Cleanup(cancel)
+	w := &window{t: t, ctx: ctx, origin: origin}
+	chromedp.ListenTarget(ctx, w.listen)
+	// The first run starts the browser, which lives as long as the context of that run.
+	if err := chromedp.Run(ctx, network.Enable(), log.Enable(), chromedp.EmulateViewport(s.width, s.height), emulation.SetTouchEmulationEnabled(s == phone)); err != nil {
+		t.Fatalf("start the browser: %v", err)
+	}
+	return w
+}
+
+// listen judges what the browser reports.
+func (w *window) listen(event any) {
+	switch e := event.(type) {
+	case *runtime.EventExceptionThrown:
+		w.t.Errorf("exception: %s", e.ExceptionDetails.Error())
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
+			w.complain(string(e.Args[0].Value))
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
+			w.complain(e.Entry.Text + " " + e.Entry.URL)
+		}
+	case *network.EventRequestWillBeSent:
+		if u := e.Request.URL; !strings.HasPrefix(u, w.origin+"/") && !strings.HasPrefix(u, "data:") && u != "about:blank" {
+			w.t.Errorf("a page asks for %s", u)
+		}
+	case *network.EventLoadingFinished:
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.weight += e.EncodedDataLength
+	}
+}
+
+func (w *window) complain(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if strings.HasPrefix(text, `"htmx:`) || strings.HasPrefix(text, `"Response Status Error Code`) {
+		return // htmx notes every request that it replaces or that is refused; the browser notes the refused ones too
+	}
+	for _, e := range w.expected {
+		if strings.Contains(text, e) {
+			return
+		}
+	}
+	w.t.Errorf("in the browser's console: %s", text)
+}
+
+// expect allows console messages that contain one of these texts from now on.
+func (w *window) expect(texts ...string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.expected = append(w.expected, texts...)
+}
+
+// weigh is how many bytes came over the network since the last call.
+func (w *window) weigh() float64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	weight := w.weight
+	w.weight = 0
+	return weight
+}
+
+// do runs actions one after the other and fails the test when one of them fails, with what the page looked like.
+func (w *window) do(actions ...chromedp.Action) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, patience)
+	defer cancel()
+	for _, a := range actions {
+		if err := chromedp.Run(ctx, a); err != nil {
+			w.photograph()
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// photograph leaves a picture of the window where BROWSER_PICTURES says, for somebody who wonders why a test failed.
+func (w *window) photograph() {
+	dir := os.Getenv("BROWSER_PICTURES")
+	if dir == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(w.ctx, 5*time.Second)
+	defer cancel()
+	var picture []byte
+	if err := chromedp.Run(ctx, chromedp.CaptureScreenshot(&picture)); err != nil {
+		w.t.Logf("no picture: %v", err)
+		return
+	}
+	name := dir + "/" + strings.ReplaceAll(w.t.Name(), "/", "_") + ".png"
+	if err := os.WriteFile(name, picture, 0o644); err != nil {
+		w.t.Logf("no picture: %v", err)
+	}
+}
+
+// visit opens a page and waits until it is drawn and its scripts have run.
+func (w *window) visit(path string) {
+	w.t.Helper()
+	w.do(chromedp.Navigate(w.origin+path), holds("document.readyState === 'complete'"))
+}
+
+// holds waits for an expression of the page to be true. It asks from outside the page, so that it works across page
+// loads and in a page that may run no scripts of its own.
+func holds(expression string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		err := within(ctx, patience/3, func() error {
+			var is bool
+			if err := chromedp.Evaluate("!!("+expression+")", &is).Do(ctx); err != nil {
+				return err
+			}
+			if !is {
+				return errNotYet
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("never true: %s: %w", expression, err)
+		}
+		return nil
+	})
+}
+
+// drawn waits until the page has been drawn twice: browsers drop clicks that come before the first picture of a page.
+func drawn() chromedp.Action {
+	return chromedp.Evaluate(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`, nil, awaited)
+}
+
+// click presses what a selector names, as soon as it is visible.
+func click(selector string) chromedp.Action {
+	return chromedp.Tasks{chromedp.WaitVisible(selector, chromedp.ByQuery), drawn(), chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible)}
+}
+
+// write replaces what stands in a field, key by key.
+func write(selector, text string) chromedp.Action {
+	return chromedp.Tasks{
+		chromedp.WaitVisible(selector, chromedp.ByQuery),
+		chromedp.Evaluate(fmt.Sprintf("(() => { const f = document.querySelector(%q); f.focus(); f.select(); })()", selector), nil),
+		chromedp.SendKeys(selector, text, chromedp.ByQuery),
+	}
+}
+
+// shows waits until the window shows a path (without its query).
+func shows(want string) chromedp.Action {
+	return holds(fmt.Sprintf("location.pathname === %q && document.readyState === 'complete'", want))
+}
+
+// logIn fills in the login form.
+func (w *window) logIn(name, password string) {
+	w.t.Helper()
+	w.do(write("#name", name), write("#password", password), click(".sign-in .primary"))
+}
+
+// frames is the main frame, for the address the window shows.
+func (w *window) address() string {
+	w.t.Helper()
+	var at string
+	w.do(chromedp.Location(&at))
+	return at
+}
+
+// withoutScripts switches JavaScript off for this window.
+func (w *window) withoutScripts() {
+	w.t.Helper()
+	w.do(emulation.SetScriptExecutionDisabled(true), page.Enable())
+}
+
+// awaited lets an evaluation wait for the promise it gives.
+func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+
+// cookie gives the window a cookie of its origin.
+func (w *window) cookie(name, value string) {
+	w.t.Helper()
+	w.do(network.SetCookie(name, value).WithURL(w.origin))
+}
+
+// enter takes over a session that was opened over HTTP.
+func (w *window) enter(s *session) {
+	w.t.Helper()
+	at, err := url.Parse(w.origin)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, c := range s.Jar.Cookies(at) {
+		w.cookie(c.Name, c.Value)
+	}
+}

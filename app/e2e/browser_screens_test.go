@@ -1,0 +1,69 @@
+//go:build screenshots
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"github.com/punctual-job/punctual/views/link"
+)
+
+// TestScreenshots photographs every page of an installation with work going on, in both languages and themes, on a desk
+// and on a phone, into SCREENSHOTS. SCREENSHOT_PAGES names the pages wanted, separated by commas; default all.
+func TestScreenshots(t *testing.T) {
+	dir := os.Getenv("SCREENSHOTS")
+	if dir == "" {
+		t.Fatal("set SCREENSHOTS to the folder for the pictures")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	only := os.Getenv("SCREENSHOT_PAGES")
+	for _, lang := range []string{"en", "zh-CN"} {
+		d := startDemo(t, lang == "zh-CN")
+		began := time.Now()
+		pages := append(d.pages(t), demoPage{"login", link.Login})
+		until(t, began.Add(25*time.Second)) // by then every job of seconds has run
+		for _, s := range []screen{desk, phone} {
+			w := newWindow(t, d.admin.url, s)
+			w.expect("404", "429")
+			for _, theme := range []string{"light", "dark"} {
+				for _, p := range pages {
+					if only != "" && !strings.Contains(","+only+",", ","+p.name+",") {
+						continue
+					}
+					w.do(network.ClearBrowserCookies())
+					w.cookie("lang", lang)
+					w.cookie("theme", theme)
+					if p.name != "login" {
+						w.enter(d.session)
+					}
+					w.visit(p.path)
+					var picture []byte
+					var wide bool
+					w.do(chromedp.Evaluate(`document.documentElement.scrollWidth > innerWidth`, &wide), chromedp.Evaluate(`document.fonts.ready.then(() => new Promise((done) => setTimeout(done, 400)))`, nil, awaited))
+					if strings.HasPrefix(p.name, "run-") || s == desk && p.name == "runs" {
+						w.do(chromedp.CaptureScreenshot(&picture))
+					} else {
+						w.do(chromedp.FullScreenshot(&picture, 100))
+					}
+					if wide {
+						t.Errorf("%s is wider than the %s", p.name, s.name)
+					}
+					name := fmt.Sprintf("%s-%s-%s-%s.png", p.name, s.name, theme, lang)
+					if err := os.WriteFile(filepath.Join(dir, name), picture, 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+	}
+}
