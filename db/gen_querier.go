@@ -271,6 +271,9 @@ type Querier interface {
 	ListRunsOfJob(ctx context.Context, db DBTX, arg ListRunsOfJobParams) ([]ListRunsOfJobRow, error)
 	// The sessions of a user that still count, the one used last first.
 	ListSessionsOfUser(ctx context.Context, db DBTX, arg ListSessionsOfUserParams) ([]Session, error)
+	// The runs of one broadcast: of one job and one planned time, with ids close to each other, because they were inserted
+	// together. The bounds of the id keep this a read of few rows.
+	ListShards(ctx context.Context, db DBTX, arg ListShardsParams) ([]ListShardsRow, error)
 	// Open runs of jobs that want to be told, longer under way than the job allows.
 	ListSlowRuns(ctx context.Context, db DBTX, arg ListSlowRunsParams) ([]ListSlowRunsRow, error)
 	// Slots whose run has ended or is gone: nothing gives them back any more.

@@ -88,11 +88,11 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			return len(r), err
 		}, "USING INDEX I_handle_code (handle_code=?", "key=I_handle_code", 30},
 		{"ListRuns", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := q.ListRuns(ctx, tx, db.ListRunsParams{BeforeID: math.MaxInt64, AllGroups: 1, AnyText: 1, SinceTime: since, UntilTime: until, Limit: 20})
+			r, err := q.ListRuns(ctx, tx, db.ListRunsParams{BeforeID: math.MaxInt64, AllGroups: 1, AnyText: 1, AnyTrigger: 1, ExecutorPattern: "%", SinceTime: since, UntilTime: until, Limit: 20})
 			return len(r), err
 		}, "xxl_job_log", "key=PRIMARY", 20},
 		{"ListRunsOfJob", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := q.ListRunsOfJob(ctx, tx, db.ListRunsOfJobParams{BeforeID: math.MaxInt64, JobID: 3, AnyText: 1, SinceTime: since, UntilTime: until, Limit: 20})
+			r, err := q.ListRunsOfJob(ctx, tx, db.ListRunsOfJobParams{BeforeID: math.MaxInt64, JobID: 3, AnyText: 1, AnyTrigger: 1, ExecutorPattern: "%", SinceTime: since, UntilTime: until, Limit: 20})
 			return len(r), err
 		}, "USING INDEX I_jobid (job_id=?", "key=I_jobid", 20},
 		{"ListNewestRunsByCode", func(ctx context.Context, tx db.DBTX) (int, error) {

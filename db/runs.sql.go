@@ -209,6 +209,8 @@ WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
     OR (CAST(? AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
     OR (CAST(? AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
   AND trigger_time >= ? AND trigger_time <= ?
+  AND (CAST(? AS SIGNED) = 1 OR trigger_type = ?)
+  AND COALESCE(executor_address, '') LIKE ? ESCAPE '!'
   AND (CAST(? AS SIGNED) = 1 OR id = ?
     OR COALESCE(executor_address, '') LIKE ? ESCAPE '!' OR COALESCE(executor_param, '') LIKE ? ESCAPE '!'
     OR COALESCE(trigger_msg, '') LIKE ? ESCAPE '!' OR COALESCE(handle_msg, '') LIKE ? ESCAPE '!')
@@ -216,16 +218,19 @@ ORDER BY id LIMIT ?
 `
 
 type ListRunIDsFromParams struct {
-	AllGroups   int64
-	GroupIds    []int64
-	FromID      int64
-	Result      int64
-	SinceTime   sql.NullTime
-	UntilTime   sql.NullTime
-	AnyText     int64
-	TextID      int64
-	TextPattern Text
-	Limit       int32
+	AllGroups       int64
+	GroupIds        []int64
+	FromID          int64
+	Result          int64
+	SinceTime       sql.NullTime
+	UntilTime       sql.NullTime
+	AnyTrigger      int64
+	TriggerType     jobspec.TriggerType
+	ExecutorPattern Text
+	AnyText         int64
+	TextID          int64
+	TextPattern     Text
+	Limit           int32
 }
 
 // The ids that follow, oldest first: they tell where the page of newer runs begins.
@@ -248,6 +253,9 @@ func (q *Queries) ListRunIDsFrom(ctx context.Context, db DBTX, arg ListRunIDsFro
 	queryParams = append(queryParams, arg.Result)
 	queryParams = append(queryParams, arg.SinceTime)
 	queryParams = append(queryParams, arg.UntilTime)
+	queryParams = append(queryParams, arg.AnyTrigger)
+	queryParams = append(queryParams, arg.TriggerType)
+	queryParams = append(queryParams, arg.ExecutorPattern)
 	queryParams = append(queryParams, arg.AnyText)
 	queryParams = append(queryParams, arg.TextID)
 	queryParams = append(queryParams, arg.TextPattern)
@@ -286,6 +294,8 @@ WHERE job_id = ?
     OR (CAST(? AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
     OR (CAST(? AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
   AND trigger_time >= ? AND trigger_time <= ?
+  AND (CAST(? AS SIGNED) = 1 OR trigger_type = ?)
+  AND COALESCE(executor_address, '') LIKE ? ESCAPE '!'
   AND (CAST(? AS SIGNED) = 1 OR id = ?
     OR COALESCE(executor_address, '') LIKE ? ESCAPE '!' OR COALESCE(executor_param, '') LIKE ? ESCAPE '!'
     OR COALESCE(trigger_msg, '') LIKE ? ESCAPE '!' OR COALESCE(handle_msg, '') LIKE ? ESCAPE '!')
@@ -293,15 +303,18 @@ ORDER BY id LIMIT ?
 `
 
 type ListRunIDsOfJobFromParams struct {
-	JobID       int64
-	FromID      int64
-	Result      int64
-	SinceTime   sql.NullTime
-	UntilTime   sql.NullTime
-	AnyText     int64
-	TextID      int64
-	TextPattern Text
-	Limit       int32
+	JobID           int64
+	FromID          int64
+	Result          int64
+	SinceTime       sql.NullTime
+	UntilTime       sql.NullTime
+	AnyTrigger      int64
+	TriggerType     jobspec.TriggerType
+	ExecutorPattern Text
+	AnyText         int64
+	TextID          int64
+	TextPattern     Text
+	Limit           int32
 }
 
 func (q *Queries) ListRunIDsOfJobFrom(ctx context.Context, db DBTX, arg ListRunIDsOfJobFromParams) ([]int64, error) {
@@ -314,6 +327,9 @@ func (q *Queries) ListRunIDsOfJobFrom(ctx context.Context, db DBTX, arg ListRunI
 		arg.Result,
 		arg.SinceTime,
 		arg.UntilTime,
+		arg.AnyTrigger,
+		arg.TriggerType,
+		arg.ExecutorPattern,
 		arg.AnyText,
 		arg.TextID,
 		arg.TextPattern,
@@ -356,6 +372,8 @@ WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
     OR (CAST(? AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
     OR (CAST(? AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
   AND trigger_time >= ? AND trigger_time <= ?
+  AND (CAST(? AS SIGNED) = 1 OR trigger_type = ?)
+  AND COALESCE(executor_address, '') LIKE ? ESCAPE '!'
   AND (CAST(? AS SIGNED) = 1 OR id = ?
     OR COALESCE(executor_address, '') LIKE ? ESCAPE '!' OR COALESCE(executor_param, '') LIKE ? ESCAPE '!'
     OR COALESCE(trigger_msg, '') LIKE ? ESCAPE '!' OR COALESCE(handle_msg, '') LIKE ? ESCAPE '!')
@@ -363,17 +381,20 @@ ORDER BY id DESC LIMIT ?
 `
 
 type ListRunsParams struct {
-	AllGroups   int64
-	GroupIds    []int64
-	FromID      int64
-	BeforeID    int64
-	Result      int64
-	SinceTime   sql.NullTime
-	UntilTime   sql.NullTime
-	AnyText     int64
-	TextID      int64
-	TextPattern Text
-	Limit       int32
+	AllGroups       int64
+	GroupIds        []int64
+	FromID          int64
+	BeforeID        int64
+	Result          int64
+	SinceTime       sql.NullTime
+	UntilTime       sql.NullTime
+	AnyTrigger      int64
+	TriggerType     jobspec.TriggerType
+	ExecutorPattern Text
+	AnyText         int64
+	TextID          int64
+	TextPattern     Text
+	Limit           int32
 }
 
 type ListRunsRow struct {
@@ -423,6 +444,9 @@ func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]
 	queryParams = append(queryParams, arg.Result)
 	queryParams = append(queryParams, arg.SinceTime)
 	queryParams = append(queryParams, arg.UntilTime)
+	queryParams = append(queryParams, arg.AnyTrigger)
+	queryParams = append(queryParams, arg.TriggerType)
+	queryParams = append(queryParams, arg.ExecutorPattern)
 	queryParams = append(queryParams, arg.AnyText)
 	queryParams = append(queryParams, arg.TextID)
 	queryParams = append(queryParams, arg.TextPattern)
@@ -567,6 +591,8 @@ WHERE job_id = ?
     OR (CAST(? AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
     OR (CAST(? AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
   AND trigger_time >= ? AND trigger_time <= ?
+  AND (CAST(? AS SIGNED) = 1 OR trigger_type = ?)
+  AND COALESCE(executor_address, '') LIKE ? ESCAPE '!'
   AND (CAST(? AS SIGNED) = 1 OR id = ?
     OR COALESCE(executor_address, '') LIKE ? ESCAPE '!' OR COALESCE(executor_param, '') LIKE ? ESCAPE '!'
     OR COALESCE(trigger_msg, '') LIKE ? ESCAPE '!' OR COALESCE(handle_msg, '') LIKE ? ESCAPE '!')
@@ -574,16 +600,19 @@ ORDER BY id DESC LIMIT ?
 `
 
 type ListRunsOfJobParams struct {
-	JobID       int64
-	FromID      int64
-	BeforeID    int64
-	Result      int64
-	SinceTime   sql.NullTime
-	UntilTime   sql.NullTime
-	AnyText     int64
-	TextID      int64
-	TextPattern Text
-	Limit       int32
+	JobID           int64
+	FromID          int64
+	BeforeID        int64
+	Result          int64
+	SinceTime       sql.NullTime
+	UntilTime       sql.NullTime
+	AnyTrigger      int64
+	TriggerType     jobspec.TriggerType
+	ExecutorPattern Text
+	AnyText         int64
+	TextID          int64
+	TextPattern     Text
+	Limit           int32
 }
 
 type ListRunsOfJobRow struct {
@@ -623,6 +652,9 @@ func (q *Queries) ListRunsOfJob(ctx context.Context, db DBTX, arg ListRunsOfJobP
 		arg.Result,
 		arg.SinceTime,
 		arg.UntilTime,
+		arg.AnyTrigger,
+		arg.TriggerType,
+		arg.ExecutorPattern,
 		arg.AnyText,
 		arg.TextID,
 		arg.TextPattern,
@@ -659,6 +691,82 @@ func (q *Queries) ListRunsOfJob(ctx context.Context, db DBTX, arg ListRunsOfJobP
 			&i.FinishedAt,
 			&i.TriggerNote,
 			&i.HandleNote,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listShards = `-- name: ListShards :many
+SELECT id, job_id, job_group, executor_address, executor_sharding_param, trigger_type, trigger_time, trigger_code, handle_code,
+       SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note, planned_at, sent_at
+FROM xxl_job_log
+WHERE job_id = ? AND id >= ? AND id < ? AND planned_at = ?
+  AND executor_sharding_param <> '' AND trigger_type = ?
+ORDER BY id LIMIT 1000
+`
+
+type ListShardsParams struct {
+	JobID       int64
+	FromID      int64
+	BeforeID    int64
+	PlannedAt   int64
+	TriggerType jobspec.TriggerType
+}
+
+type ListShardsRow struct {
+	ID                    int64
+	JobID                 int64
+	JobGroup              int64
+	ExecutorAddress       Text
+	ExecutorShardingParam Text
+	TriggerType           jobspec.TriggerType
+	TriggerTime           sql.NullTime
+	TriggerCode           int64
+	HandleCode            int64
+	HandleNote            string
+	PlannedAt             int64
+	SentAt                int64
+}
+
+// The runs of one broadcast: of one job and one planned time, with ids close to each other, because they were inserted
+// together. The bounds of the id keep this a read of few rows.
+func (q *Queries) ListShards(ctx context.Context, db DBTX, arg ListShardsParams) ([]ListShardsRow, error) {
+	rows, err := db.QueryContext(ctx, listShards,
+		arg.JobID,
+		arg.FromID,
+		arg.BeforeID,
+		arg.PlannedAt,
+		arg.TriggerType,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListShardsRow
+	for rows.Next() {
+		var i ListShardsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobID,
+			&i.JobGroup,
+			&i.ExecutorAddress,
+			&i.ExecutorShardingParam,
+			&i.TriggerType,
+			&i.TriggerTime,
+			&i.TriggerCode,
+			&i.HandleCode,
+			&i.HandleNote,
+			&i.PlannedAt,
+			&i.SentAt,
 		); err != nil {
 			return nil, err
 		}

@@ -65,6 +65,8 @@ WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(grou
     OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
     OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
   AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
+  AND (CAST(sqlc.arg(any_trigger) AS SIGNED) = 1 OR trigger_type = sqlc.arg(trigger_type))
+  AND COALESCE(executor_address, '') LIKE sqlc.arg(executor_pattern) ESCAPE '!'
   AND (CAST(sqlc.arg(any_text) AS SIGNED) = 1 OR id = sqlc.arg(text_id)
     OR COALESCE(executor_address, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(executor_param, '') LIKE sqlc.arg(text_pattern) ESCAPE '!'
     OR COALESCE(trigger_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(handle_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!')
@@ -85,6 +87,8 @@ WHERE job_id = sqlc.arg(job_id)
     OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
     OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
   AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
+  AND (CAST(sqlc.arg(any_trigger) AS SIGNED) = 1 OR trigger_type = sqlc.arg(trigger_type))
+  AND COALESCE(executor_address, '') LIKE sqlc.arg(executor_pattern) ESCAPE '!'
   AND (CAST(sqlc.arg(any_text) AS SIGNED) = 1 OR id = sqlc.arg(text_id)
     OR COALESCE(executor_address, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(executor_param, '') LIKE sqlc.arg(text_pattern) ESCAPE '!'
     OR COALESCE(trigger_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(handle_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!')
@@ -100,6 +104,8 @@ WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(grou
     OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
     OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
   AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
+  AND (CAST(sqlc.arg(any_trigger) AS SIGNED) = 1 OR trigger_type = sqlc.arg(trigger_type))
+  AND COALESCE(executor_address, '') LIKE sqlc.arg(executor_pattern) ESCAPE '!'
   AND (CAST(sqlc.arg(any_text) AS SIGNED) = 1 OR id = sqlc.arg(text_id)
     OR COALESCE(executor_address, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(executor_param, '') LIKE sqlc.arg(text_pattern) ESCAPE '!'
     OR COALESCE(trigger_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(handle_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!')
@@ -114,6 +120,8 @@ WHERE job_id = sqlc.arg(job_id)
     OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
     OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
   AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
+  AND (CAST(sqlc.arg(any_trigger) AS SIGNED) = 1 OR trigger_type = sqlc.arg(trigger_type))
+  AND COALESCE(executor_address, '') LIKE sqlc.arg(executor_pattern) ESCAPE '!'
   AND (CAST(sqlc.arg(any_text) AS SIGNED) = 1 OR id = sqlc.arg(text_id)
     OR COALESCE(executor_address, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(executor_param, '') LIKE sqlc.arg(text_pattern) ESCAPE '!'
     OR COALESCE(trigger_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(handle_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!')
@@ -149,3 +157,13 @@ UPDATE xxl_job_log
 SET handle_code = sqlc.arg(handle_code), handle_time = sqlc.arg(handle_time), finished_at = sqlc.arg(finished_at),
     handle_msg = sqlc.arg(handle_msg)
 WHERE id = sqlc.arg(id) AND handle_code = 500 AND handle_msg LIKE sqlc.arg(lost);
+
+-- name: ListShards :many
+-- The runs of one broadcast: of one job and one planned time, with ids close to each other, because they were inserted
+-- together. The bounds of the id keep this a read of few rows.
+SELECT id, job_id, job_group, executor_address, executor_sharding_param, trigger_type, trigger_time, trigger_code, handle_code,
+       SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note, planned_at, sent_at
+FROM xxl_job_log
+WHERE job_id = sqlc.arg(job_id) AND id >= sqlc.arg(from_id) AND id < sqlc.arg(before_id) AND planned_at = sqlc.arg(planned_at)
+  AND executor_sharding_param <> '' AND trigger_type = sqlc.arg(trigger_type)
+ORDER BY id LIMIT 1000;

@@ -215,6 +215,16 @@ func (c *Console) jobRunForm(ec echo.Context) error {
 	}
 	page := c.runOncePage(ec, j)
 	page.Param = string(j.ExecutorParam)
+	// "Run again" comes with the run whose parameter is wanted once more.
+	if from, err := strconv.ParseInt(ec.QueryParam("from"), 10, 64); err == nil && from > 0 {
+		r, err := c.cfg.Manage.Runs.Get(ec.Request().Context(), who(ec), from)
+		if err != nil {
+			return err
+		}
+		if r.JobID == jobID {
+			page.Param = string(r.ExecutorParam)
+		}
+	}
 	return renderPart(ec, http.StatusOK, jobs.RunOnce(page), ui.FragmentDialog)
 }
 

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -41,6 +43,7 @@ func (c *Console) runList(ec echo.Context) error {
 	for _, n := range names {
 		page.Jobs = append(page.Jobs, ui.Option{Value: strconv.FormatInt(n.ID, 10), Label: n.JobDesc, Selected: n.ID == f.Job})
 	}
+	page.Executors = c.executorOptions(p, groups, f)
 	list, err := c.cfg.Manage.Runs.List(ctx, p, c.runFilter(f))
 	if err != nil {
 		return err
@@ -72,13 +75,41 @@ func (c *Console) runList(ec echo.Context) error {
 	return render(ec, http.StatusOK, component)
 }
 
+// maxExecutorOptions bounds the pick list of addresses.
+const maxExecutorOptions = 200
+
+// executorOptions are the addresses of the chosen group, or of all. The one that is chosen stays in the list when its
+// executor has gone.
+func (c *Console) executorOptions(p auth.Principal, groups groupTitles, f link.RunFilter) []ui.Option {
+	var addresses []string
+	for _, g := range groups.list {
+		if f.Group != 0 && g.ID != f.Group {
+			continue
+		}
+		for _, a := range c.cfg.Manage.Groups.Addresses(p, g.ID) {
+			addresses = append(addresses, a.Address)
+		}
+	}
+	slices.Sort(addresses)
+	addresses = slices.Compact(addresses)
+	addresses = addresses[:min(len(addresses), maxExecutorOptions)]
+	if f.Executor != "" && !slices.Contains(addresses, f.Executor) {
+		addresses = append(addresses, f.Executor)
+	}
+	options := make([]ui.Option, len(addresses))
+	for i, a := range addresses {
+		options[i] = ui.Option{Value: a, Label: runs.ShortAddress(a), Selected: a == f.Executor}
+	}
+	return options
+}
+
 // isLive says whether new runs can appear on top of a list.
 func isLive(f link.RunFilter) bool {
 	return f.Before == 0 && f.After == 0 && f.Range != link.RangeYesterday && (f.Range != link.RangeCustom || f.To == "")
 }
 
 func (c *Console) runFilter(f link.RunFilter) manage.RunFilter {
-	out := manage.RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Before: f.Before, After: f.After, Limit: runsPerPage}
+	out := manage.RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Trigger: jobspec.TriggerType(f.Trigger), Executor: f.Executor, Before: f.Before, After: f.After, Limit: runsPerPage}
 	switch f.Result {
 	case link.ResultSuccess:
 		out.Result = manage.Succeeded

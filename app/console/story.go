@@ -9,6 +9,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/runs"
@@ -59,9 +60,40 @@ func (c *Console) storyOf(ctx context.Context, page layout.Page, p auth.Principa
 			LogID: f.ID, Trigger: string(f.TriggerType), JobName: jobs[f.JobID].JobDesc, State: factsOfLast(f).state(),
 		})
 	}
+	if err := c.shards(ctx, page, p, r, &story); err != nil {
+		return runs.Story{}, err
+	}
 	story.Steps = c.steps(page, facts, sendNotes, story.State)
 	story.Advice = advice(page, story)
 	return story, nil
+}
+
+// shards shows the broadcast that a run belongs to as one: it has succeeded when every part of it has, and goes on while
+// any does.
+func (c *Console) shards(ctx context.Context, page layout.Page, p auth.Principal, r db.Run, story *runs.Story) error {
+	rows, err := c.cfg.Manage.Runs.Shards(ctx, p, r)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	succeeded := 0
+	story.Broadcast = ui.StateSuccess
+	for _, s := range rows {
+		state := runFacts{
+			triggerCode: s.TriggerCode, handleCode: s.HandleCode, handleNote: s.HandleNote, misfire: s.TriggerType == jobspec.TriggerMisfire,
+			address: string(s.ExecutorAddress), planned: s.PlannedAt, sent: s.SentAt,
+		}.state()
+		story.Shards = append(story.Shards, runs.Shard{LogID: s.ID, Shard: shardText(string(s.ExecutorShardingParam)), Address: string(s.ExecutorAddress), State: state})
+		switch {
+		case state == ui.StateSuccess:
+			succeeded++
+		case state.Open():
+			story.Broadcast = ui.StateSent
+		case story.Broadcast == ui.StateSuccess:
+			story.Broadcast = ui.StateFailed
+		}
+	}
+	story.ShardsDone = page.T("runs.shards.done", "N", strconv.Itoa(succeeded), "All", strconv.Itoa(len(rows)))
+	return nil
 }
 
 // steps draws the timeline: planned, claimed, routed, sent, answered, called back.

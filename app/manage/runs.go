@@ -7,12 +7,14 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // Runs are the use cases of the run log.
@@ -35,15 +37,17 @@ const (
 
 // RunFilter narrows the run list. Zero values stand for "any".
 type RunFilter struct {
-	Group  int64
-	Job    int64
-	Result Result
-	Since  time.Time
-	Until  time.Time
-	Text   string // in the address, the parameter or a message; or a run id
-	Before int64  // the page of runs below this id
-	After  int64  // or the page of runs next above this id
-	Limit  int
+	Group    int64
+	Job      int64
+	Result   Result
+	Since    time.Time
+	Until    time.Time
+	Text     string              // in the address, the parameter or a message; or a run id
+	Trigger  jobspec.TriggerType // what caused it
+	Executor string              // in its address
+	Before   int64               // the page of runs below this id
+	After    int64               // or the page of runs next above this id
+	Limit    int
 }
 
 // RunList is one page of runs, newest first.
@@ -162,6 +166,10 @@ func (s *Runs) query(ctx context.Context, p auth.Principal, f RunFilter) (*runQu
 	q.params = db.ListRunsParams{
 		AllGroups: all, GroupIds: groups, FromID: from, Result: int64(f.Result), SinceTime: nullTime(since), UntilTime: nullTime(until),
 		AnyText: anyText, TextID: textID, TextPattern: db.Text(contains(f.Text)),
+		TriggerType: f.Trigger, ExecutorPattern: db.Text(contains(f.Executor)),
+	}
+	if f.Trigger == "" {
+		q.params.AnyTrigger = 1
 	}
 	return q, nil
 }
@@ -181,7 +189,8 @@ func (q *runQuery) page(ctx context.Context, before int64, limit int32) ([]db.Li
 	}
 	rows, err := q.s.queries.ListRunsOfJob(ctx, q.s.cfg.Pool, db.ListRunsOfJobParams{
 		JobID: q.job, FromID: a.FromID, BeforeID: a.BeforeID, Result: a.Result, SinceTime: a.SinceTime, UntilTime: a.UntilTime,
-		AnyText: a.AnyText, TextID: a.TextID, TextPattern: a.TextPattern, Limit: a.Limit,
+		AnyText: a.AnyText, TextID: a.TextID, TextPattern: a.TextPattern, AnyTrigger: a.AnyTrigger, TriggerType: a.TriggerType,
+		ExecutorPattern: a.ExecutorPattern, Limit: a.Limit,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list runs of job: %w", db.Error(err))
@@ -201,12 +210,14 @@ func (q *runQuery) idsFrom(ctx context.Context, id int64, limit int32) ([]int64,
 	if q.job == 0 {
 		ids, err = q.s.queries.ListRunIDsFrom(ctx, q.s.cfg.Pool, db.ListRunIDsFromParams{
 			AllGroups: a.AllGroups, GroupIds: a.GroupIds, FromID: a.FromID, Result: a.Result, SinceTime: a.SinceTime,
-			UntilTime: a.UntilTime, AnyText: a.AnyText, TextID: a.TextID, TextPattern: a.TextPattern, Limit: limit,
+			UntilTime: a.UntilTime, AnyText: a.AnyText, TextID: a.TextID, TextPattern: a.TextPattern, AnyTrigger: a.AnyTrigger,
+			TriggerType: a.TriggerType, ExecutorPattern: a.ExecutorPattern, Limit: limit,
 		})
 	} else {
 		ids, err = q.s.queries.ListRunIDsOfJobFrom(ctx, q.s.cfg.Pool, db.ListRunIDsOfJobFromParams{
 			JobID: q.job, FromID: a.FromID, Result: a.Result, SinceTime: a.SinceTime, UntilTime: a.UntilTime,
-			AnyText: a.AnyText, TextID: a.TextID, TextPattern: a.TextPattern, Limit: limit,
+			AnyText: a.AnyText, TextID: a.TextID, TextPattern: a.TextPattern, AnyTrigger: a.AnyTrigger, TriggerType: a.TriggerType,
+			ExecutorPattern: a.ExecutorPattern, Limit: limit,
 		})
 	}
 	if err != nil {
@@ -257,6 +268,26 @@ func (s *Runs) ByID(ctx context.Context, p auth.Principal, ids []int64) ([]db.Li
 		return nil, fmt.Errorf("read runs: %w", db.Error(err))
 	}
 	return slices.DeleteFunc(rows, func(r db.ListRunsByIDRow) bool { return !p.CanUseGroup(r.JobGroup) }), nil
+}
+
+// shardReach is how far the ids of the runs of one broadcast lie apart at most.
+const shardReach = 5000
+
+// Shards are the runs of the broadcast that a run belongs to, itself among them; none for a run that belongs to none.
+func (s *Runs) Shards(ctx context.Context, p auth.Principal, r db.Run) ([]db.ListShardsRow, error) {
+	if !strings.Contains(string(r.ExecutorShardingParam), "/") || r.PlannedAt == 0 || !p.CanUseGroup(r.JobGroup) {
+		return nil, nil
+	}
+	rows, err := s.queries.ListShards(ctx, s.cfg.Pool, db.ListShardsParams{
+		JobID: r.JobID, FromID: r.ID - shardReach, BeforeID: r.ID + shardReach, PlannedAt: r.PlannedAt, TriggerType: r.TriggerType,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find the shards of a broadcast: %w", db.Error(err))
+	}
+	if len(rows) < 2 {
+		return nil, nil
+	}
+	return rows, nil
 }
 
 // Kill ends a running run.

@@ -240,6 +240,10 @@ func (f fakes) story(row int, handler string) runs.Story {
 
 func (f fakes) runLive() runs.DetailPage {
 	s := f.story(1, "closeUnpaidOrders")
+	s.Broadcast, s.ShardsDone = ui.StateSent, f.T("runs.shards.done", "N", "1", "All", "3")
+	for i, state := range []ui.State{ui.StateSuccess, ui.StateSent, ui.StateFailed} {
+		s.Shards = append(s.Shards, runs.Shard{LogID: s.LogID + int64(i), Shard: fmt.Sprintf("%d/3", i+1), Address: fmt.Sprintf("http://10.2.0.%d:9999/", 14+i), State: state})
+	}
 	s.Steps = f.steps(runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone, runs.StepActive)
 	p := runs.DetailPage{Page: f.page("/runs/90431"), Story: s, Live: true, Log: runs.Log{Status: runs.LogLive, First: 1}}
 	for i := range 60 {

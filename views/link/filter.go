@@ -2,6 +2,7 @@ package link
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,6 +31,9 @@ const (
 	RangeAll       = "all"
 	RangeCustom    = "custom"
 )
+
+// Triggers lists what a run list can be narrowed to by cause, as stored, in the order the filter shows them.
+func Triggers() []string { return []string{"CRON", "MANUAL", "RETRY", "PARENT", "API", "MISFIRE"} }
 
 // RangeDefault is the range of a run list whose query names none.
 const RangeDefault = RangeDay
@@ -83,27 +87,32 @@ func (f JobFilter) Active() bool {
 
 // RunFilter is what a run list is narrowed to, and the place in it: runs with an id below Before or above After.
 type RunFilter struct {
-	Group  int64
-	Job    int64
-	Result string // "", ResultSuccess, ResultFailed or ResultRunning
-	Range  string // one of Ranges; "" means RangeDefault
-	From   string // 2006-01-02T15:04 in the installation's zone, for RangeCustom
-	To     string
-	Text   string // part of the message, the parameter, the address; or a run id
-	Before int64
-	After  int64
+	Group    int64
+	Job      int64
+	Result   string // "", ResultSuccess, ResultFailed or ResultRunning
+	Range    string // one of Ranges; "" means RangeDefault
+	From     string // 2006-01-02T15:04 in the installation's zone, for RangeCustom
+	To       string
+	Text     string // part of the message, the parameter, the address; or a run id
+	Trigger  string // a trigger type as stored, one of Triggers; "" is any
+	Executor string // part of the address
+	Before   int64
+	After    int64
 }
 
 // RunsFrom reads a run filter from a query. A value it cannot read counts as absent.
 func RunsFrom(q url.Values) RunFilter {
 	f := RunFilter{
 		Group: number(q, "group"), Job: number(q, "job"), Result: q.Get("result"), Range: q.Get("range"),
-		From: text(q, "from"), To: text(q, "to"), Text: text(q, "q"), Before: number(q, "before"), After: number(q, "after"),
+		From: text(q, "from"), To: text(q, "to"), Text: text(q, "q"), Trigger: q.Get("trigger"), Executor: text(q, "executor"), Before: number(q, "before"), After: number(q, "after"),
 	}
 	switch f.Result {
 	case ResultSuccess, ResultFailed, ResultRunning:
 	default:
 		f.Result = ""
+	}
+	if !slices.Contains(Triggers(), f.Trigger) {
+		f.Trigger = ""
 	}
 	known := false
 	for _, r := range Ranges() {
@@ -148,6 +157,8 @@ func (f RunFilter) query() url.Values {
 	setText(q, "from", f.From)
 	setText(q, "to", f.To)
 	setText(q, "q", f.Text)
+	setText(q, "trigger", f.Trigger)
+	setText(q, "executor", f.Executor)
 	setNumber(q, "before", f.Before)
 	setNumber(q, "after", f.After)
 	return q

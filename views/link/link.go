@@ -68,6 +68,9 @@ func JobDelete(jobID int64) string { return Job(jobID) + "/delete" }
 // JobRun asks for the parameter (GET) and runs a job once (POST).
 func JobRun(jobID int64) string { return Job(jobID) + "/run" }
 
+// JobRunAgain is JobRun, filled in with the parameter of an earlier run.
+func JobRunAgain(jobID, logID int64) string { return JobRun(jobID) + "?from=" + id(logID) }
+
 // Run is a run's page.
 func Run(logID int64) string { return RunsPath + "/" + id(logID) }
 

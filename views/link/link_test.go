@@ -21,6 +21,7 @@ func TestFiltersReadBackWhatTheyWrite(t *testing.T) {
 	runs := []RunFilter{
 		{}, {Group: 3, Job: 9, Result: ResultFailed, Range: RangeCustom, From: "2026-01-02T03:04", To: "2026-01-03T00:00", Text: "超时?"},
 		{Range: RangeAll, Before: 99}, {Range: RangeToday, After: 7},
+		{Trigger: "MANUAL", Executor: "10.0.0.1:9999"},
 	}
 	for _, want := range runs {
 		if diff := cmp.Diff(want, RunsFrom(query(t, Runs(want)))); diff != "" {
@@ -36,7 +37,7 @@ func TestFiltersReadBackWhatTheyWrite(t *testing.T) {
 func TestFiltersIgnoreWhatTheyCannotRead(t *testing.T) {
 	t.Parallel()
 	q := url.Values{"group": {"x"}, "state": {"maybe"}, "page": {"-2"}, "q": {strings.Repeat("长", 500)}, "result": {"?"}, "range": {"2y"},
-		"from": {"2026-01-02T03:04"}, "before": {"1e9"}}
+		"from": {"2026-01-02T03:04"}, "before": {"1e9"}, "trigger": {"cron"}}
 	if got, want := JobsFrom(q), (JobFilter{Text: strings.Repeat("长", 100)}); got != want {
 		t.Errorf("jobs: got %+v, want %+v", got, want)
 	}
@@ -55,6 +56,7 @@ func TestPlainAddressesCarryNoEmptyQuery(t *testing.T) {
 		{RunLogDownload(5), "/runs/5/log?from=1&download=1"},
 		{RunEvents(5, 12), "/runs/5/events?from=12"},
 		{JobNew(0), "/jobs/new"},
+		{Dashboard(0), "/"}, {Dashboard(30), "/?days=30"}, {JobRunAgain(3, 9), "/jobs/3/run?from=9"},
 		{LoginNext("/jobs?q=a&page=2"), "/login?next=%2Fjobs%3Fq%3Da%26page%3D2"},
 	}
 	for _, tt := range tests {

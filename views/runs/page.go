@@ -11,11 +11,12 @@ import (
 // ListPage is the run list ([List]; htmx gets [ListFragment], which brings the jobs of the chosen group along).
 type ListPage struct {
 	layout.Page
-	Filter link.RunFilter
-	Groups []ui.Option // the groups the user may see, without an "all" entry
-	Jobs   []ui.Option // the jobs of the chosen group; empty while none is chosen
-	Rows   []Row
-	Pager  ui.Pager // Previous leads to newer runs, Next to older ones
+	Filter    link.RunFilter
+	Groups    []ui.Option // the groups the user may see, without an "all" entry
+	Jobs      []ui.Option // the jobs of the chosen group; empty while none is chosen
+	Executors []ui.Option // addresses, of the chosen group if there is one
+	Rows      []Row
+	Pager     ui.Pager // Previous leads to newer runs, Next to older ones
 	// Live subscribes to link.RunsLive: set it on the first page (neither Before nor After) of an open-ended range.
 	Live bool
 	// AnyRuns tells an empty installation from a filter without a match.
@@ -71,6 +72,9 @@ type Story struct {
 	SendNote    []string // what the scheduler wrote down while sending, line by line; plain text
 	ResultNote  []string // what the executor reported, line by line; plain text
 	Advice      string   // one line: what an operator may do about this outcome; may be empty
+	Shards      []Shard  // the runs of the broadcast this one belongs to, itself among them; empty for none
+	Broadcast   ui.State // of all of them: a success when each is one
+	ShardsDone  string   // "2 of 3 succeeded"
 	CanRun      bool     // "run again" leads to the job's run-once dialog
 	JobGone     bool
 }
@@ -80,6 +84,14 @@ type Follow struct {
 	LogID   int64
 	Trigger string // RETRY or PARENT
 	JobName string
+	State   ui.State
+}
+
+// Shard is one run of a broadcast.
+type Shard struct {
+	LogID   int64
+	Shard   string // "1/3"
+	Address string
 	State   ui.State
 }
 

@@ -50,8 +50,8 @@ func orDash(s string) string {
 	return s
 }
 
-// shortAddress leaves out what all addresses share. An address that is no URL is shown as it is.
-func shortAddress(address string) string {
+// ShortAddress leaves out what all addresses share. An address that is no URL is shown as it is.
+func ShortAddress(address string) string {
 	if address == "" {
 		return "–"
 	}

@@ -34,7 +34,7 @@ func TestShortAddress(t *testing.T) {
 		{"", "–"}, {"http://10.0.0.1:9999/", "10.0.0.1:9999"}, {"https://a.internal/xxl", "a.internal"}, {"10.0.0.1:9999", "10.0.0.1:9999"}, {"%zz", "%zz"},
 	}
 	for _, tt := range tests {
-		if got := shortAddress(tt.address); got != tt.want {
+		if got := ShortAddress(tt.address); got != tt.want {
 			t.Errorf("%q: got %q, want %q", tt.address, got, tt.want)
 		}
 	}

@@ -1,0 +1,215 @@
+package manage
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// startedAt makes a job started with a next time.
+func (b *bundle) startedAt(t *testing.T, id int64, next time.Time) {
+	t.Helper()
+	if _, err := b.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = ? WHERE id = ?", next.UnixMilli(), id); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheDashboardFindsTroubles(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		none, jobs, err := b.Dashboard.Troubles(t.Context(), b.admin)
+		if err != nil || len(none.Failing)+len(none.Late)+len(none.Long) != 0 || len(jobs) != 0 {
+			t.Fatalf("nothing happened: %+v, %v", none, err)
+		}
+		now := b.now
+		failing, recovered, closed, killed, skipped := b.create(t, nil), b.create(t, nil), b.create(t, func(in *JobInput) { in.Group = b.closed }), b.create(t, nil), b.create(t, nil)
+		insertRun(t, pool, b.group, failing, now.Add(-3*time.Hour), 200, 200, "")
+		insertRun(t, pool, b.group, failing, now.Add(-2*time.Hour), 500, 0, "result: no executor is registered")
+		last := insertRun(t, pool, b.group, failing, now.Add(-time.Hour-time.Minute), 200, 502, "")
+		insertRun(t, pool, b.group, recovered, now.Add(-2*time.Hour), 200, 500, "")
+		insertRun(t, pool, b.group, recovered, now.Add(-time.Hour), 200, 200, "")
+		insertRun(t, pool, b.closed, closed, now.Add(-time.Hour), 200, 500, "")
+		ended := insertRun(t, pool, b.group, killed, now.Add(-time.Hour), 200, 500, "")
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET handle_msg = 'killed by ann: ok' WHERE id = ?", ended); err != nil {
+			t.Fatal(err)
+		}
+		insertRun(t, pool, b.group, skipped, now.Add(-time.Hour), 500, 0, "trigger type: CRON\nresult: skipped: 3 fires")
+		long := insertRun(t, pool, b.group, recovered, now.Add(-90*time.Minute), 200, 0, "")
+		insertRun(t, pool, b.group, recovered, now.Add(-50*time.Minute), 200, 0, "") // may take an hour
+		warned := insertRun(t, pool, b.group, killed, now.Add(-10*time.Minute), 200, 0, "")
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET warn_after_seconds = 300 WHERE id = ?", killed); err != nil {
+			t.Fatal(err)
+		}
+		unsent := insertRun(t, pool, b.group, skipped, now.Add(-time.Minute), 0, 0, "")
+		insertRun(t, pool, b.group, skipped, now.Add(-time.Second), 0, 0, "") // on its way
+		insertRun(t, pool, b.group, skipped, now.Add(time.Minute), 0, 0, "")  // a retry that waits
+		b.startedAt(t, failing, now.Add(-2*time.Minute))
+		b.startedAt(t, recovered, now.Add(-2*time.Second))
+
+		b.now = now.Add(troublesLife) // what was found before is kept for a moment
+		b.startedAt(t, recovered, b.now.Add(-2*time.Second))
+		got, jobs, err := b.Dashboard.Troubles(t.Context(), b.user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Failing) != 1 || got.Failing[0].Run.ID != last || got.Failing[0].Failures != 2 || jobs[failing].JobDesc == "" {
+			t.Errorf("failing: %+v", got.Failing)
+		}
+		if len(got.Late) != 2 || got.Late[0].JobID != failing || got.Late[0].LogID != 0 || got.Late[1].LogID != unsent {
+			t.Errorf("late: %+v", got.Late)
+		}
+		if len(got.Long) != 2 || got.Long[0].ID != long || got.Long[1].ID != warned {
+			t.Errorf("long: %+v", got.Long)
+		}
+		if all, _, err := b.Dashboard.Troubles(t.Context(), b.admin); err != nil || len(all.Failing) != 2 {
+			t.Errorf("an administrator sees %d failing jobs, %v", len(all.Failing), err)
+		}
+		counts, err := b.Dashboard.JobCounts(t.Context(), b.user)
+		if err != nil || len(counts) != 1 || counts[b.group] != (JobCount{All: 4, Started: 2}) {
+			t.Errorf("counts %+v, %v", counts, err)
+		}
+	})
+}
+
+func TestTheForecastFollowsSchedules(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil) // it is 05:06:07
+		schedule := func(kind jobspec.ScheduleType, conf string, next time.Time) {
+			id := b.create(t, func(in *JobInput) { in.ScheduleType, in.ScheduleConf = kind, conf })
+			b.startedAt(t, id, next)
+		}
+		at := func(hour, minute, second int) time.Time {
+			return time.Date(2026, 3, 4, hour, minute, second, 0, time.UTC)
+		}
+		schedule(jobspec.ScheduleCron, "0 */10 * * * ?", at(5, 10, 0))
+		schedule(jobspec.ScheduleCron, "0 0 6,18 * * ?", at(6, 0, 0))
+		schedule(jobspec.ScheduleFixRate, "30", at(5, 6, 30))
+		schedule(jobspec.ScheduleFixDelay, "10", at(5, 20, 0)) // what comes after it, nobody knows
+		schedule(jobspec.ScheduleCron, "0 0 9 * * ?", at(9, 0, 0))
+		b.create(t, nil) // stopped
+		f, err := b.Dashboard.Forecast(t.Context())
+		if err != nil || f.AtLeast || !f.From.Equal(at(5, 6, 0)) {
+			t.Fatalf("%+v, %v", f, err)
+		}
+		for minute, want := range map[int]int64{0: 1, 1: 2, 4: 3, 14: 4, 54: 4, 59: 2} {
+			if f.Minutes[minute] != want {
+				t.Errorf("%d due in %d minutes, want %d", f.Minutes[minute], minute, want)
+			}
+		}
+	})
+}
+
+func TestTheWeekCountsByIDs(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		now := b.now.In(pool.Zone())
+		today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+		insert := func(at time.Time, n int) {
+			for range n {
+				insertRun(t, pool, b.group, 1, at, 200, 200, "")
+			}
+		}
+		insert(today.AddDate(0, 0, -8), 5) // before the week
+		insert(today.AddDate(0, 0, -6).Add(3*time.Hour), 2)
+		insert(today.AddDate(0, 0, -1).Add(23*time.Hour+59*time.Minute), 4)
+		insert(now.Add(-time.Second), 3)
+		for range 2 { // the second time, hours that are over come from memory
+			w, err := b.Dashboard.Week(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := int64(0)
+			for _, d := range w.Days {
+				for _, n := range d.Hours {
+					sum += n
+				}
+			}
+			if w.Days[0].Hours[3] != 2 || w.Days[5].Hours[23] != 4 || w.Days[6].Hours[now.Hour()] != 3 || sum != 9 || !w.Days[6].Date.Equal(today) {
+				t.Errorf("the week is %+v", w)
+			}
+			b.now = b.now.Add(weekLife)
+			now = now.Add(weekLife)
+		}
+	})
+}
+
+func TestRunsOfABroadcastAreFound(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		var all []db.NewRun
+		run := func(job int64, sharding string, at time.Time, kind jobspec.TriggerType) {
+			all = append(all, db.NewRun{JobGroup: b.group, JobID: job, Sharding: sharding, TriggerTime: pool.Wall(at), PlannedAt: at.UnixMilli(), Type: kind, TriggerCode: 200})
+		}
+		for i := range 3 {
+			run(1, strconv.Itoa(i)+"/3", b.now, jobspec.TriggerCron)
+		}
+		run(1, "1/3", b.now, jobspec.TriggerRetry)
+		run(1, "0/3", b.now.Add(time.Minute), jobspec.TriggerCron)
+		run(2, "0/3", b.now, jobspec.TriggerCron)
+		run(1, "", b.now, jobspec.TriggerCron)
+		first, err := db.InsertRuns(t.Context(), pool, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []int{3, 3, 3, 0, 0, 0, 0} {
+			r, err := b.Runs.Get(t.Context(), b.user, first+int64(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rows, err := b.Runs.Shards(t.Context(), b.user, r); err != nil || len(rows) != want {
+				t.Errorf("run %d is one of %d, want %d (%v)", i, len(rows), want, err)
+			}
+		}
+	})
+}
+
+func TestRunsAreFilteredByCauseAndExecutor(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		job := b.create(t, nil)
+		var all []db.NewRun
+		for i, kind := range []jobspec.TriggerType{jobspec.TriggerCron, jobspec.TriggerManual, jobspec.TriggerCron, jobspec.TriggerRetry} {
+			all = append(all, db.NewRun{JobGroup: b.group, JobID: job, Address: "http://10.0.0." + strconv.Itoa(i%2+1) + ":9999/", TriggerTime: pool.Wall(b.now), PlannedAt: b.now.UnixMilli(), Type: kind})
+		}
+		all[3].Address = ""
+		if _, err := db.InsertRuns(t.Context(), pool, all); err != nil {
+			t.Fatal(err)
+		}
+		tests := []struct {
+			name   string
+			filter RunFilter
+			want   int
+		}{
+			{"everything", RunFilter{}, 4},
+			{"by cause", RunFilter{Trigger: jobspec.TriggerCron}, 2},
+			{"by address", RunFilter{Executor: "10.0.0.1"}, 2},
+			{"by both, of a job", RunFilter{Job: job, Trigger: jobspec.TriggerManual, Executor: "http://10.0.0.2:9999/"}, 1},
+			{"a wildcard is text", RunFilter{Executor: "%"}, 0},
+			{"none", RunFilter{Trigger: jobspec.TriggerAPI}, 0},
+		}
+		for _, tt := range tests {
+			tt.filter.Limit = 10
+			list, err := b.Runs.List(t.Context(), b.user, tt.filter)
+			if err != nil || len(list.Runs) != tt.want {
+				t.Errorf("%s: %d runs, want %d (%v)", tt.name, len(list.Runs), tt.want, err)
+			}
+		}
+		list, err := b.Runs.List(t.Context(), b.user, RunFilter{Trigger: jobspec.TriggerCron, Limit: 1})
+		if err != nil || !list.Older {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		older, err := b.Runs.List(t.Context(), b.user, RunFilter{Trigger: jobspec.TriggerCron, Limit: 1, Before: list.Runs[0].ID})
+		if err != nil || !older.Newer || older.Older || len(older.Runs) != 1 {
+			t.Errorf("the page below: %+v, %v", older, err)
+		}
+	})
+}
