@@ -221,11 +221,13 @@ func (a *App) Start(ctx context.Context) (err error) {
 		silence()
 		return nil
 	})
-	a.onStop("drain engine", a.engine.Stop)
+	a.onStop("stop engine", a.engine.Stop)
 	a.onStop("drain sample executor", func(ctx context.Context) error {
 		a.stopSample(ctx, sample)
 		return nil
 	})
+	// What is claimed is sent while the executor is there: the other way round, its last runs would find no executor.
+	a.onStop("drain engine", a.engine.Drain)
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	a.loops.Go(func() { a.cleanSessions(loop) })
 	a.loops.Go(func() { a.refreshTokens(loop) })

@@ -9,6 +9,7 @@
 // call), manage (the use cases both share), auth (who somebody is), problem (an error as people see it), cmd/punctual
 // (flags and environment).
 //
-// The order of a stop is what keeps promises: readiness goes first, then the sample executor and the open streams, then
-// the engine drains while the executors can still report, then the listener closes, and the database last.
+// The order of a stop is what keeps promises: readiness and the open streams go first, then the engine sends what it has
+// claimed, then the sample executor ends while its results are still taken, then the engine stops, then the listener
+// closes, and the database last.
 package app

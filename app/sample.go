@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -107,12 +108,18 @@ func (a *App) createSample(ctx context.Context) error {
 }
 
 // runSample starts the sample executor, which reaches this admin the way any executor would.
-func (a *App) runSample(ctx context.Context) (*executor.Executor, error) {
+func (a *App) runSample(ctx context.Context) (_ *executor.Executor, err error) {
+	listener := a.sampleListener(ctx)
+	defer func() {
+		if err != nil && listener != nil {
+			_ = listener.Close() // the executor may have closed it
+		}
+	}()
 	ex, err := executor.New(executor.Config{
 		AppName: sampleAppName, Admins: []string{a.localURL(a.listener.Addr().String(), "127.0.0.1")}, Token: a.tokens.For(sampleAppName),
 		InsecureNoToken: a.opts.NoAccessToken,
 		// Only this machine may call it, since it runs scripts; port 0 is the first free one from 9999 upwards.
-		Listen: "127.0.0.1:0", DataDir: filepath.Join(a.opts.DataDir, "executor"), GlueEnabled: !a.opts.NoScripts,
+		Listen: "127.0.0.1:0", Listener: listener, DataDir: filepath.Join(a.opts.DataDir, "executor"), GlueEnabled: !a.opts.NoScripts,
 		LogRetentionDays: 7, NoSync: true, AdminTLS: wire.TLSOptions{Insecure: a.opts.TLSCert != ""}, // of this very process, whose certificate is for another name
 		Logger: a.logger.With("part", "sample executor"),
 	})
@@ -126,11 +133,28 @@ func (a *App) runSample(ctx context.Context) (*executor.Executor, error) {
 		return nil, err
 	}
 	a.welcome.Sample = ex.Address()
+	if err := a.settings.set(ctx, settingSampleListen, ex.Addr().String()); err != nil {
+		a.logger.Warn("remember where the sample executor listens", "error", err)
+	}
 	// It registers by itself within the next moments. Done here as well, it is there before the first run looks for it.
 	if err := a.engine.Register(ctx, wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: sampleAppName, RegistryValue: ex.Address()}); err != nil {
 		a.logger.Warn("register the sample executor", "error", err)
 	}
 	return ex, nil
+}
+
+// sampleListener listens where the sample executor did before, because the output of its runs is asked for there. It is nil
+// when there was no before, or somebody else has the port now.
+func (a *App) sampleListener(ctx context.Context) net.Listener {
+	last, err := a.settings.get(ctx, settingSampleListen)
+	if err != nil || last == "" {
+		return nil
+	}
+	l, err := net.Listen("tcp", last)
+	if err != nil {
+		return nil
+	}
+	return l
 }
 
 // stopSample drains the sample executor. Runs that take longer are cut short and reported as failed, now or after the next

@@ -14,10 +14,11 @@ import (
 
 // Names in punctual_setting: what an installation decided once, and every admin of it must agree on.
 const (
-	settingCookieKeys = "cookie_keys"
-	settingAlarmKey   = "alarm_key"
-	settingSample     = "sample"
-	settingFirstLogin = "first_login"
+	settingCookieKeys   = "cookie_keys"
+	settingAlarmKey     = "alarm_key"
+	settingSample       = "sample"
+	settingSampleListen = "sample_listen"
+	settingFirstLogin   = "first_login"
 )
 
 // settings reads and writes punctual_setting.
@@ -40,6 +41,15 @@ func (s settings) ensure(ctx context.Context, name string, create func() string)
 		return "", fmt.Errorf("keep setting %s: %w", name, db.Error(err))
 	}
 	return s.get(ctx, name)
+}
+
+// set writes a setting.
+func (s settings) set(ctx context.Context, name, value string) error {
+	err := s.queries.SetSetting(ctx, s.pool, db.SetSettingParams{Name: name, Value: value, UpdatedAt: s.now().UnixMilli()})
+	if err != nil {
+		return fmt.Errorf("keep setting %s: %w", name, db.Error(err))
+	}
+	return nil
 }
 
 // get is a setting's value, "" if it is not there.

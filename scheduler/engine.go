@@ -235,6 +235,18 @@ func (e *Engine) Stop(ctx context.Context) error {
 	return errors.Join(err, e.flushCounts(leave), e.node.leave(leave))
 }
 
+// Drain is the first half of [Engine.Stop]: nothing more is claimed, and what is claimed is sent. Results are taken until the
+// second half, so that whoever ends in between can still report.
+func (e *Engine) Drain(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.started {
+		return nil
+	}
+	e.draining.Store(true)
+	return e.drain(ctx)
+}
+
 // drain waits until nothing of this node is unsent but what is planned beyond the horizon: a retry that waits for its
 // pause is better sent by whoever is there then.
 func (e *Engine) drain(ctx context.Context) error {
