@@ -70,7 +70,7 @@ func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 // former are the pages people have in their bookmarks (spec §5.3).
 var former = map[string]string{
-	"": link.Root, "toLogin": link.Login, "auth/login": link.Login, "jobinfo": link.JobsPath, "joblog": link.RunsPath, "jobgroup": link.ExecutorsPath,
+	"": link.Root, "toLogin": link.Login, "auth/login": link.Login, "jobinfo": link.JobsPath, "joblog": link.RunsPath, "jobgroup": link.ExecutorsPath, "user": link.UsersPath,
 }
 
 // formerPage leads from upstream's context path to the same page under the root.

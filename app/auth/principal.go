@@ -97,6 +97,14 @@ func (p Principal) Can(groupID int64, right Rights) bool {
 	return p.Admin || right != 0 && p.groups[groupID].Has(right)
 }
 
+// Rights are what p may do in a group.
+func (p Principal) Rights(groupID int64) Rights {
+	if p.Admin {
+		return AllRights
+	}
+	return p.groups[groupID]
+}
+
 // CanUseGroup says whether jobs and runs of a group may be seen by p.
 func (p Principal) CanUseGroup(id int64) bool { return p.Can(id, RightView) }
 

@@ -457,3 +457,20 @@ func checkPassword(password string) []problem.Field {
 	}
 	return nil
 }
+
+// CountSessions is how many sessions a user has open.
+func (s *Users) CountSessions(ctx context.Context, p auth.Principal, id int64) (int64, error) {
+	if err := requireAdmin(p); err != nil {
+		return 0, err
+	}
+	rows, err := s.queries.CountSessionsByUser(ctx, s.cfg.Pool, s.cfg.Now().UnixMilli())
+	if err != nil {
+		return 0, fmt.Errorf("count sessions: %w", db.Error(err))
+	}
+	for _, r := range rows {
+		if r.UserID == id {
+			return r.Sessions, nil
+		}
+	}
+	return 0, nil
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/views/audit"
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/errorpage"
 	"github.com/punctual-job/punctual/views/format"
@@ -19,6 +20,7 @@ import (
 	"github.com/punctual-job/punctual/views/nodes"
 	"github.com/punctual-job/punctual/views/runs"
 	"github.com/punctual-job/punctual/views/ui"
+	"github.com/punctual-job/punctual/views/users"
 )
 
 // page is one page of the gallery, under the path it is served at.
@@ -87,6 +89,16 @@ func (f fakes) pages() []page {
 		{"executor-edit", "/executors/2/edit", groups.Form(f.groupEdit())},
 		{"executor-delete", "/executors/2/delete", groups.Delete(groups.DeletePage{Page: f.page("/executors/2/delete"), ID: 2, Title: f.zh("订单服务", "Orders"), AppName: "order-service", Jobs: 12})},
 		{"nodes", "/nodes", nodes.List(f.nodes())},
+		{"users", "/users", users.List(f.users())},
+		{"user-edit", "/users/3/edit", users.Form(f.userEdit())},
+		{"user-new", "/users/new", users.Form(users.FormPage{Page: f.page("/users/new"), Groups: f.userEdit().Groups, Errors: map[string]string{users.FieldName: f.T("user.error.name")}, Values: users.FormValues{Name: "Ann", Role: link.UserNormal}})},
+		{"user-password", "/users/3/password", users.Password(users.PasswordPage{Page: f.page("/users/3/password"), ID: 3, Name: "jonas"})},
+		{"user-made", "/users/3/made", users.Made(users.MadePage{Page: f.page("/users/3/password"), Name: "jonas", Password: "k7q2mzr5x3h4vw6ytn5dcbplea"})},
+		{"user-signout", "/users/3/signout", users.SignOut(users.AskPage{Page: f.page("/users/3/signout"), ID: 3, Name: "jonas", Sessions: 2})},
+		{"user-delete", "/users/3/delete", users.Delete(users.AskPage{Page: f.page("/users/3/delete"), ID: 3, Name: "jonas"})},
+		{"profile", "/profile", users.Profile(f.profile())},
+		{"audit", "/audit", audit.List(f.audit())},
+		{"audit-entry", "/audit/812", audit.Entry(f.auditEntry())},
 		{"error-404", "/nowhere", errorpage.Whole(errorpage.Page{Page: f.page("/nowhere"), Status: 404})},
 		{"error-500", "/broken", errorpage.Whole(errorpage.Page{Page: layout.Page{Printer: f.Printer, Theme: f.theme, Path: "/broken"}, Status: 500, RequestID: "01JCX8W2H7"})},
 	}

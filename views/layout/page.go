@@ -44,6 +44,8 @@ const (
 	NavExecutors Nav = "executors"
 	NavAlarms    Nav = "alarms"
 	NavNodes     Nav = "nodes"
+	NavUsers     Nav = "users"
+	NavAudit     Nav = "audit"
 )
 
 // User is who is logged in. The zero User is nobody, and the frame then has no navigation.

@@ -14,6 +14,8 @@ type place struct {
 // everybody does every day.
 func adminPlaces() []place {
 	return []place{
+		{NavUsers, link.UsersPath, "users", "u"},
+		{NavAudit, link.AuditPath, "scroll-text", "a"},
 		{NavNodes, link.NodesPath, "network", "n"},
 	}
 }

@@ -1,0 +1,205 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/views/audit"
+	"github.com/punctual-job/punctual/views/glue"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+const auditPerPage = 50
+
+// auditList shows administrators who did what.
+func (c *Console) auditList(ec echo.Context) error {
+	ctx, p := ec.Request().Context(), who(ec)
+	f := link.AuditFrom(ec.QueryParams())
+	page := audit.ListPage{Page: c.pageWithFlash(ec), Filter: f, Kinds: manage.Objects()}
+	for _, a := range manage.Actions() {
+		page.Actions = append(page.Actions, string(a))
+	}
+	names, err := c.cfg.Manage.Audit.Users(ctx, p)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		page.Users = append(page.Users, ui.Option{Value: n, Label: n, Selected: n == f.User})
+	}
+	period := link.RunFilter{Range: f.Range, From: f.From, To: f.To}
+	if period.Range == "" {
+		period.Range = link.AuditRangeDefault
+	}
+	filter := manage.AuditFilter{
+		User: f.User, Action: f.Action, Kind: f.Kind, ID: f.Object, Text: f.Text, Before: f.Before, After: f.After, Limit: auditPerPage,
+	}
+	filter.Since, filter.Until = timeRange(period, c.cfg.Now().In(c.cfg.Zone))
+	list, err := c.cfg.Manage.Audit.List(ctx, p, filter)
+	if err != nil {
+		return err
+	}
+	for _, e := range list.Entries {
+		page.Rows = append(page.Rows, audit.Row{
+			ID: e.ID, At: c.at(page.Page, fromMillis(e.MadeAt)), User: e.UserName, Address: e.Address, Action: e.Action, Kind: e.ObjectKind,
+			Object: e.ObjectID, Name: auditName(e.ObjectKind, e.ObjectID, e.ObjectName),
+		})
+	}
+	if n := len(list.Entries); n > 0 {
+		newer, older := f, f
+		newer.Before, newer.After = 0, list.Entries[0].ID
+		older.Before, older.After = list.Entries[n-1].ID, 0
+		if list.Newer {
+			page.Pager.Previous = link.Audit(newer)
+		}
+		if list.Older {
+			page.Pager.Next = link.Audit(older)
+		}
+	}
+	return renderPart(ec, http.StatusOK, audit.List(page), ui.FragmentResults)
+}
+
+// auditName is never empty, because it is what people click on.
+func auditName(kind string, id int64, name string) string {
+	if name != "" {
+		return name
+	}
+	return kind + " #" + textID(id)
+}
+
+func (c *Console) auditEntry(ec echo.Context) error {
+	entryID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	e, before, after, err := c.cfg.Manage.Audit.Get(ec.Request().Context(), who(ec), entryID)
+	if err != nil {
+		return err
+	}
+	page := audit.EntryPage{Page: c.pageWithFlash(ec)}
+	page.What = audit.Row{
+		ID: e.ID, At: c.at(page.Page, fromMillis(e.MadeAt)), User: e.UserName, Address: e.Address, Action: e.Action, Kind: e.ObjectKind,
+		Object: e.ObjectID, Name: auditName(e.ObjectKind, e.ObjectID, e.ObjectName),
+	}
+	if manage.Action(e.Action) != manage.ActionDelete {
+		page.ObjectURL = auditTarget(e.ObjectKind, e.ObjectID)
+	}
+	page.Changes = auditChanges(page.Page, before, after)
+	return render(ec, http.StatusOK, audit.Entry(page))
+}
+
+// auditTarget is where the thing that was changed can be seen.
+func auditTarget(kind string, id int64) string {
+	if id == 0 {
+		return ""
+	}
+	switch kind {
+	case manage.ObjectJob:
+		return link.JobEdit(id)
+	case manage.ObjectRun:
+		return link.Run(id)
+	case manage.ObjectGroup:
+		return link.ExecutorEdit(id)
+	case manage.ObjectUser:
+		return link.UserEdit(id)
+	}
+	return ""
+}
+
+// auditChanges puts the fields of an entry side by side, in the order of their names as people read them.
+func auditChanges(page layout.Page, before, after manage.Facts) []audit.Change {
+	names := make(map[string]bool)
+	for name := range before {
+		names[name] = true
+	}
+	for name := range after {
+		names[name] = true
+	}
+	changes := make([]audit.Change, 0, len(names))
+	for name := range names {
+		change := audit.Change{Field: page.Word("audit.field.", name), Before: factText(page, name, before[name]), After: factText(page, name, after[name])}
+		if long(change.Before) || long(change.After) {
+			change.Lines = diffLines(page, change.Before, change.After)
+		}
+		changes = append(changes, change)
+	}
+	slices.SortFunc(changes, func(a, b audit.Change) int { return strings.Compare(a.Field, b.Field) })
+	return changes
+}
+
+// long says whether a value is better shown line by line.
+func long(s string) bool { return strings.Count(s, "\n") > 0 || len(s) > 400 }
+
+// factText is a value as people read it.
+func factText(page layout.Page, name string, v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case bool:
+		if v {
+			return page.T("audit.yes")
+		}
+		return page.T("audit.no")
+	case json.Number:
+		switch {
+		case name == "role" && v.String() == "1":
+			return page.T("role.admin")
+		case name == "role":
+			return page.T("role.user")
+		case name == "address_type" && v.String() == "1":
+			return page.T("groups.type.manual")
+		case name == "address_type":
+			return page.T("groups.type.auto")
+		}
+		return v.String()
+	case string:
+		switch name {
+		case "schedule_type":
+			return page.Word("schedule.", v)
+		case "misfire_strategy":
+			return page.Word("misfire.", v)
+		case "executor_route_strategy":
+			return page.Word("route.", v)
+		case "executor_block_strategy":
+			return page.Word("block.", v)
+		case "glue_type":
+			return page.Word("glue.", v)
+		}
+		return v
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// diffLines compares two texts line by line, a changed line as the old one above the new.
+func diffLines(page layout.Page, before, after string) []audit.Line {
+	var lines []audit.Line
+	var added []audit.Line // stand behind what they take the place of
+	flush := func() { lines, added = append(lines, added...), nil }
+	for _, l := range lineDifference(before, after, differenceContext) {
+		switch l.Kind {
+		case glue.LineChanged:
+			lines = append(lines, audit.Line{Mark: audit.LineRemoved, Text: l.Left})
+			added = append(added, audit.Line{Mark: audit.LineAdded, Text: l.Right})
+		case glue.LineRemoved:
+			lines = append(lines, audit.Line{Mark: audit.LineRemoved, Text: l.Left})
+		case glue.LineAdded:
+			added = append(added, audit.Line{Mark: audit.LineAdded, Text: l.Right})
+		case glue.LineSame:
+			flush()
+			lines = append(lines, audit.Line{Mark: audit.LineSame, Text: l.Left})
+		case glue.LineGap:
+			flush()
+			lines = append(lines, audit.Line{Mark: audit.LineGap, Text: page.T("audit.gap", "Count", l.Skipped, "N", l.Skipped)})
+		}
+	}
+	flush()
+	return lines
+}

@@ -1,0 +1,374 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+	"github.com/punctual-job/punctual/views/users"
+)
+
+const usersPerPage = 50
+
+func (c *Console) userRoutes(g *echo.Group) {
+	g.GET("/users", c.userList)
+	g.GET("/users/new", c.userNew)
+	g.POST("/users", c.userCreate)
+	g.GET("/users/:id/edit", c.userEdit)
+	g.POST("/users/:id", c.userUpdate)
+	g.GET("/users/:id/password", c.userPasswordForm)
+	g.POST("/users/:id/password", c.userPassword)
+	g.GET("/users/:id/signout", c.userSignOutForm)
+	g.POST("/users/:id/signout", c.userSignOut)
+	g.GET("/users/:id/delete", c.userDeleteForm)
+	g.POST("/users/:id/delete", c.userDelete)
+	g.GET("/profile", c.profile)
+	g.POST("/profile/password", c.profilePassword)
+	g.POST("/profile/sessions/end", c.profileSessions)
+	g.GET("/audit", c.auditList)
+	g.GET("/audit/:id", c.auditEntry)
+}
+
+// userList filters in memory: an installation has hundreds of users at most.
+func (c *Console) userList(ec echo.Context) error {
+	p := who(ec)
+	f := link.UsersFrom(ec.QueryParams())
+	f.Page = min(max(f.Page, 1), maxPage)
+	all, err := c.cfg.Manage.Users.List(ec.Request().Context(), p)
+	if err != nil {
+		return err
+	}
+	groups, err := c.groupTitles(ec)
+	if err != nil {
+		return err
+	}
+	page := users.ListPage{Page: c.pageWithFlash(ec), Filter: f}
+	var matching []manage.User
+	for _, u := range all {
+		if userMatches(u, f) {
+			matching = append(matching, u)
+		}
+	}
+	page.Total = int64(len(matching))
+	from := min((f.Page-1)*usersPerPage, len(matching))
+	for _, u := range matching[from:min(from+usersPerPage, len(matching))] {
+		row := users.Row{
+			ID: u.ID, Name: u.Name, Admin: u.Admin, Disabled: u.Disabled, Self: u.ID == p.UserID, Login: c.at(page.Page, fromMillis(u.LoginAt)),
+			Sessions: u.Sessions,
+		}
+		for _, g := range groups.list {
+			if _, ok := u.Rights[g.ID]; ok {
+				row.Groups = append(row.Groups, g.Title)
+			}
+		}
+		page.Rows = append(page.Rows, row)
+	}
+	page.Pager = pager(f.Page, usersPerPage, page.Total, func(n int) string {
+		f.Page = n
+		return link.Users(f)
+	})
+	return renderPart(ec, http.StatusOK, users.List(page), ui.FragmentResults)
+}
+
+func userMatches(u manage.User, f link.UserFilter) bool {
+	return strings.Contains(strings.ToLower(u.Name), strings.ToLower(f.Text)) &&
+		(f.Role == "" || (f.Role == link.UserAdmin) == u.Admin) &&
+		(f.State == "" || (f.State == link.UserDisabled) == u.Disabled)
+}
+
+func (c *Console) userNew(ec echo.Context) error {
+	if !who(ec).Admin {
+		return &problem.Error{Kind: problem.Forbidden}
+	}
+	return c.userForm(ec, http.StatusOK, users.FormPage{Page: c.pageWithFlash(ec), Values: users.FormValues{Role: link.UserNormal, State: link.UserActive}}, nil)
+}
+
+// userForm draws the form with the rights that are ticked.
+func (c *Console) userForm(ec echo.Context, status int, page users.FormPage, rights map[int64]auth.Rights) error {
+	groups, err := c.groupTitles(ec)
+	if err != nil {
+		return err
+	}
+	page.Groups = groups.rights(rights)
+	return render(ec, status, users.Form(page))
+}
+
+// rights are the lines of the table of rights.
+func (g groupTitles) rights(rights map[int64]auth.Rights) []users.Group {
+	list := make([]users.Group, len(g.list))
+	for i, group := range g.list {
+		list[i] = users.Group{ID: group.ID, Title: group.Title, Rights: make(map[string]bool)}
+		for _, name := range manage.RightNames(rights[group.ID]) {
+			list[i].Rights[name] = true
+		}
+	}
+	return list
+}
+
+// target is the user that the path names, for administrators. One's own account is looked after in the profile.
+func (c *Console) target(ec echo.Context) (manage.User, error) {
+	userID, err := id(ec)
+	if err != nil {
+		return manage.User{}, err
+	}
+	return c.cfg.Manage.Users.Get(ec.Request().Context(), who(ec), userID)
+}
+
+func (c *Console) userEdit(ec echo.Context) error {
+	u, err := c.target(ec)
+	if err != nil {
+		return err
+	}
+	if u.ID == who(ec).UserID {
+		return ec.Redirect(http.StatusSeeOther, link.ProfilePath)
+	}
+	values := users.FormValues{Name: u.Name, Role: link.UserNormal, State: link.UserActive, Version: u.Version()}
+	if u.Admin {
+		values.Role = link.UserAdmin
+	}
+	if u.Disabled {
+		values.State = link.UserDisabled
+	}
+	return c.userForm(ec, http.StatusOK, users.FormPage{Page: c.pageWithFlash(ec), ID: u.ID, Values: values}, u.Rights)
+}
+
+// userInput reads a posted form.
+func userInput(ec echo.Context) (users.FormValues, manage.UserInput) {
+	v := users.FormValues{
+		Name: formText(ec, users.FieldName), Role: formText(ec, users.FieldRole), State: formText(ec, users.FieldState), Version: formText(ec, users.FieldVersion),
+	}
+	in := manage.UserInput{
+		Name: v.Name, Password: ec.FormValue(users.FieldPassword), Admin: v.Role == link.UserAdmin, Disabled: v.State == link.UserDisabled,
+		Rights: make(map[int64]auth.Rights), Version: v.Version,
+	}
+	for _, value := range ec.Request().Form[users.FieldRights] {
+		if group, name, ok := users.ParseRight(value); ok {
+			in.Rights[group] |= manage.RightNamed(name)
+		}
+	}
+	return v, in
+}
+
+func (c *Console) userCreate(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	values, in := userInput(ec)
+	_, made, err := c.cfg.Manage.Users.Create(ec.Request().Context(), who(ec), in)
+	if err != nil {
+		return c.userFormAgain(ec, users.FormPage{Page: c.Page(ec)}, values, in, err)
+	}
+	if made != "" {
+		return render(ec, http.StatusOK, users.Made(users.MadePage{Page: c.Page(ec), Name: in.Name, Password: made, Created: true}))
+	}
+	return c.goTo(ec, link.UsersPath, done("users.flash.created", "Name", in.Name))
+}
+
+func (c *Console) userUpdate(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	u, err := c.target(ec)
+	if err != nil {
+		return err
+	}
+	values, in := userInput(ec)
+	values.Name = u.Name
+	if err := c.cfg.Manage.Users.Update(ec.Request().Context(), who(ec), u.ID, in); err != nil {
+		return c.userFormAgain(ec, users.FormPage{Page: c.Page(ec), ID: u.ID}, values, in, err)
+	}
+	return c.goTo(ec, link.UsersPath, done("users.flash.saved", "Name", u.Name))
+}
+
+func (c *Console) userFormAgain(ec echo.Context, page users.FormPage, values users.FormValues, in manage.UserInput, err error) error {
+	errs, ok := fieldErrors(page.Page, err)
+	switch {
+	case ok:
+		page.Errors = errs
+	case problem.From(err).Kind == problem.Conflict:
+		page.Problem = problem.From(err).Text(page.Printer)
+	default:
+		return err
+	}
+	page.Values = values
+	return c.userForm(ec, http.StatusUnprocessableEntity, page, in.Rights)
+}
+
+func (c *Console) userPasswordForm(ec echo.Context) error {
+	u, err := c.target(ec)
+	if err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, users.Password(users.PasswordPage{Page: c.Page(ec), ID: u.ID, Name: u.Name}), ui.FragmentDialog)
+}
+
+func (c *Console) userPassword(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	u, err := c.target(ec)
+	if err != nil {
+		return err
+	}
+	page := c.Page(ec)
+	made, err := c.cfg.Manage.Users.ResetPassword(ec.Request().Context(), who(ec), u.ID, ec.FormValue(users.FieldPassword))
+	if err != nil {
+		errs, ok := fieldErrors(page, err)
+		if !ok {
+			return err
+		}
+		return renderPart(ec, http.StatusUnprocessableEntity,
+			users.Password(users.PasswordPage{Page: page, ID: u.ID, Name: u.Name, Error: errs[manage.UserPassword]}), ui.FragmentDialog)
+	}
+	if made != "" {
+		return renderPart(ec, http.StatusOK, users.Made(users.MadePage{Page: page, Name: u.Name, Password: made}), ui.FragmentDialog)
+	}
+	return c.goTo(ec, link.UsersPath, done("users.flash.password", "Name", u.Name))
+}
+
+func (c *Console) askPage(ec echo.Context) (users.AskPage, error) {
+	u, err := c.target(ec)
+	if err != nil {
+		return users.AskPage{}, err
+	}
+	sessions, err := c.cfg.Manage.Users.CountSessions(ec.Request().Context(), who(ec), u.ID)
+	return users.AskPage{Page: c.Page(ec), ID: u.ID, Name: u.Name, Sessions: sessions}, err
+}
+
+func (c *Console) userSignOutForm(ec echo.Context) error {
+	page, err := c.askPage(ec)
+	if err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, users.SignOut(page), ui.FragmentDialog)
+}
+
+func (c *Console) userSignOut(ec echo.Context) error {
+	u, err := c.target(ec)
+	if err != nil {
+		return err
+	}
+	if err := c.cfg.Manage.Users.SignOut(ec.Request().Context(), who(ec), u.ID); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.UsersPath, done("users.flash.signedout", "Name", u.Name))
+}
+
+func (c *Console) userDeleteForm(ec echo.Context) error {
+	page, err := c.askPage(ec)
+	if err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, users.Delete(page), ui.FragmentDialog)
+}
+
+func (c *Console) userDelete(ec echo.Context) error {
+	u, err := c.target(ec)
+	if err != nil {
+		return err
+	}
+	if err := c.cfg.Manage.Users.Delete(ec.Request().Context(), who(ec), u.ID); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.UsersPath, done("users.flash.deleted", "Name", u.Name))
+}
+
+func (c *Console) profile(ec echo.Context) error {
+	return c.profilePage(ec, http.StatusOK, users.ProfilePage{Page: c.pageWithFlash(ec)})
+}
+
+func (c *Console) profilePage(ec echo.Context, status int, page users.ProfilePage) error {
+	p := who(ec)
+	sessions, err := c.cfg.Sessions.List(ec.Request().Context(), p)
+	if err != nil {
+		return err
+	}
+	for _, s := range sessions {
+		page.Sessions = append(page.Sessions, users.Session{
+			ID: s.ID, Current: s.ID == p.Session, Agent: agentWords(page.Page, s.Agent), Full: s.Agent, Address: s.Address,
+			Opened: c.at(page.Page, fromMillis(s.CreatedAt)), Seen: c.at(page.Page, fromMillis(s.SeenAt)),
+		})
+	}
+	if !p.Admin {
+		groups, err := c.groupTitles(ec)
+		if err != nil {
+			return err
+		}
+		rights := make(map[int64]auth.Rights)
+		for _, g := range groups.list {
+			rights[g.ID] = p.Rights(g.ID)
+		}
+		page.Groups = groups.rights(rights)
+	}
+	return render(ec, status, users.Profile(page))
+}
+
+func (c *Console) profilePassword(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	err := c.cfg.Manage.Users.ChangePassword(ec.Request().Context(), who(ec), ec.FormValue(users.FieldOld), ec.FormValue(users.FieldPassword), ec.FormValue(users.FieldRepeat))
+	if err == nil {
+		return c.goTo(ec, link.ProfilePath, done("profile.flash.password"))
+	}
+	page := users.ProfilePage{Page: c.Page(ec)}
+	errs, ok := fieldErrors(page.Page, err)
+	switch {
+	case ok:
+		page.Errors = errs
+	case problem.From(err).Kind == problem.TooMany:
+		page.Problem = problem.From(err).Text(page.Printer)
+	default:
+		return err
+	}
+	return c.profilePage(ec, http.StatusUnprocessableEntity, page)
+}
+
+// profileSessions ends one of one's own sessions, or all but the one in use.
+func (c *Console) profileSessions(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	ctx, p := ec.Request().Context(), who(ec)
+	if session := ec.FormValue(users.FieldSession); session != "" {
+		if _, err := c.cfg.Sessions.EndOne(ctx, p, session); err != nil {
+			return err
+		}
+		return c.goTo(ec, link.ProfilePath, done("profile.flash.session"))
+	}
+	if err := c.cfg.Manage.Users.SignOut(ctx, p, p.UserID); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.ProfilePath, done("profile.flash.sessions"))
+}
+
+// agentWords says which browser a session belongs to, as far as that can be told.
+func agentWords(page interface{ T(string, ...any) string }, agent string) string {
+	find := func(pairs ...string) string {
+		for i := 0; i+1 < len(pairs); i += 2 {
+			if strings.Contains(agent, pairs[i]) {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+	// The order matters: every browser also claims to be the ones before it.
+	browser := find("Edg/", "Edge", "OPR/", "Opera", "Firefox/", "Firefox", "Chrome/", "Chrome", "Safari/", "Safari", "curl/", "curl", "Go-http-client", "Go")
+	system := find("Android", "Android", "iPhone", "iPhone", "iPad", "iPad", "Windows", "Windows", "Mac OS X", "macOS", "Linux", "Linux")
+	switch {
+	case browser == "" && system == "":
+		return page.T("profile.session.unknown")
+	case browser == "" || system == "":
+		return browser + system
+	}
+	return browser + " · " + system
+}
+
+func textID(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,64 @@
+package audit
+
+import (
+	"strconv"
+
+	"github.com/punctual-job/punctual/views/link"
+)
+
+func (p ListPage) rangeShown() string {
+	if p.Filter.Range == "" {
+		return link.AuditRangeDefault
+	}
+	return p.Filter.Range
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// actionTone is the badge's colour: what takes something away stands out.
+func actionTone(action string) string {
+	switch action {
+	case "create", "start":
+		return "success"
+	case "delete", "kill", "clear":
+		return "failed"
+	case "password", "signout", "rotate", "glue":
+		return "late"
+	default:
+		return ""
+	}
+}
+
+func actionIcon(action string) string {
+	switch action {
+	case "create":
+		return "plus"
+	case "delete", "clear":
+		return "trash-2"
+	case "start", "run":
+		return "play"
+	case "stop", "kill":
+		return "circle-stop"
+	case "password", "rotate":
+		return "key-round"
+	case "signout", "login":
+		return "user"
+	case "glue":
+		return "terminal"
+	case "test":
+		return "send"
+	default:
+		return "pencil"
+	}
+}
+
+func lineSign(mark string) string {
+	switch mark {
+	case LineAdded:
+		return "+"
+	case LineRemoved:
+		return "−"
+	default:
+		return " "
+	}
+}

@@ -1,0 +1,69 @@
+package gallery
+
+import (
+	"time"
+
+	"github.com/punctual-job/punctual/views/audit"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+	"github.com/punctual-job/punctual/views/users"
+)
+
+func (f fakes) users() users.ListPage {
+	groups := []string{f.zh("订单服务", "Orders"), f.zh("支付网关", "Payments"), f.zh("报表中心", "Reporting"), f.zh("旧账务系统", "Legacy billing"), f.zh("示例执行器", "Sample executor")}
+	return users.ListPage{Page: f.page("/users"), Total: 5, Rows: []users.Row{
+		{ID: 1, Name: "admin", Admin: true, Self: true, Login: f.at(-2 * time.Minute), Sessions: 1},
+		{ID: 2, Name: "wangmin", Admin: true, Login: f.at(-3 * time.Hour), Sessions: 2},
+		{ID: 3, Name: "jonas", Groups: groups, Login: f.at(-26 * time.Hour), Sessions: 1},
+		{ID: 4, Name: "reports2", Groups: groups[2:3]},
+		{ID: 5, Name: "leozhao", Disabled: true, Login: f.at(-90 * 24 * time.Hour)},
+	}}
+}
+
+func (f fakes) userEdit() users.FormPage {
+	p := users.FormPage{Page: f.page("/users/3/edit"), ID: 3, Values: users.FormValues{Name: "jonas", Role: link.UserNormal, State: link.UserActive, Version: "1"}}
+	for i, title := range []string{f.zh("订单服务", "Orders"), f.zh("支付网关", "Payments"), f.zh("报表中心", "Reporting"), f.zh("示例执行器", "Sample executor")} {
+		p.Groups = append(p.Groups, users.Group{ID: int64(i + 1), Title: title, Rights: map[string]bool{"view": i < 3, "run": i < 2, "edit": i == 0, "glue": i == 0}})
+	}
+	return p
+}
+
+func (f fakes) profile() users.ProfilePage {
+	p := users.ProfilePage{Page: f.page("/profile"), Groups: f.userEdit().Groups, Errors: map[string]string{users.FieldOld: f.T("user.error.old")}}
+	p.User = layout.User{Name: "jonas"}
+	p.Sessions = []users.Session{
+		{ID: "a", Current: true, Agent: "Firefox · Linux", Full: "Mozilla/5.0 (X11; Linux x86_64) Firefox/142.0", Address: "10.2.0.7", Opened: f.at(-3 * time.Hour), Seen: f.at(-time.Minute)},
+		{ID: "b", Agent: "Chrome · Android", Full: "Mozilla/5.0 (Linux; Android 16) Chrome/142.0", Address: "2001:db8::17", Opened: f.at(-70 * time.Hour), Seen: f.at(-20 * time.Hour)},
+	}
+	return p
+}
+
+func (f fakes) audit() audit.ListPage {
+	p := audit.ListPage{Page: f.page("/audit"), Users: []ui.Option{{Value: "admin", Label: "admin"}, {Value: "jonas", Label: "jonas"}},
+		Actions: []string{"create", "update", "delete"}, Kinds: []string{"job", "group", "user"}, Pager: ui.Pager{Next: "/audit?before=790"}}
+	row := func(id int64, ago time.Duration, user, action, kind string, object int64, name string) {
+		p.Rows = append(p.Rows, audit.Row{ID: id, At: f.at(-ago), User: user, Address: "10.2.0.7", Action: action, Kind: kind, Object: object, Name: name})
+	}
+	row(812, 2*time.Minute, "admin", "update", "job", 15, f.zh("清理过期会话", "Remove expired sessions"))
+	row(811, 5*time.Minute, "jonas", "run", "job", 7, f.zh("每日对账", "Daily reconciliation"))
+	row(810, 31*time.Minute, "jonas", "kill", "run", 90409, "#90409")
+	row(806, time.Hour, "admin", "create", "user", 4, "reports2")
+	row(805, 2*time.Hour, "admin", "delete", "group", 9, f.zh("旧账务系统", "Legacy billing"))
+	row(799, 9*time.Hour, "wangmin", "rotate", "token", 3, "reporting")
+	row(798, 9*time.Hour, "wangmin", "password", "user", 5, "leozhao")
+	row(791, 26*time.Hour, "admin", "start", "job", 18, f.zh("月度账单", "Monthly statement"))
+	return p
+}
+
+func (f fakes) auditEntry() audit.EntryPage {
+	return audit.EntryPage{Page: f.page("/audit/812"), What: f.audit().Rows[0], ObjectURL: "/jobs/15/edit", Changes: []audit.Change{
+		{Field: f.T("audit.field.schedule_conf"), Before: "0 30 3 * * ?", After: "0 30 3 ? * MON-FRI"},
+		{Field: f.T("audit.field.executor_timeout"), After: "300"},
+		{Field: f.T("audit.field.glue_source"), Before: "x", After: "y", Lines: []audit.Line{
+			{Mark: audit.LineGap, Text: f.T("audit.gap", "Count", 4, "N", 4)}, {Mark: audit.LineSame, Text: "# $1 is the parameter"},
+			{Mark: audit.LineRemoved, Text: "find /tmp/sessions -delete"}, {Mark: audit.LineAdded, Text: "find /var/tmp/sessions -mtime +\"$1\" -delete"},
+			{Mark: audit.LineSame, Text: "df -h /var/tmp"},
+		}},
+	}}
+}

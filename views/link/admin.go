@@ -1,0 +1,129 @@
+package link
+
+import "net/url"
+
+// Routes of users, of one's own profile and of the audit log.
+const (
+	UsersPath       = "/users"
+	UserNewPath     = "/users/new"
+	ProfilePath     = "/profile"
+	ProfilePassword = "/profile/password"
+	ProfileSessions = "/profile/sessions/end"
+	AuditPath       = "/audit"
+)
+
+// User is where a user's form is posted (POST only).
+func User(userID int64) string { return UsersPath + "/" + id(userID) }
+
+// UserEdit is a user's form.
+func UserEdit(userID int64) string { return User(userID) + "/edit" }
+
+// UserPassword asks for a new password (GET) and sets it (POST).
+func UserPassword(userID int64) string { return User(userID) + "/password" }
+
+// UserSignOut asks (GET) and ends a user's sessions (POST).
+func UserSignOut(userID int64) string { return User(userID) + "/signout" }
+
+// UserDelete asks (GET) and deletes (POST).
+func UserDelete(userID int64) string { return User(userID) + "/delete" }
+
+// AuditEntry is one entry of the audit log.
+func AuditEntry(entryID int64) string { return AuditPath + "/" + id(entryID) }
+
+// Roles and states a list of users can be narrowed to.
+const (
+	UserAdmin    = "admin"
+	UserNormal   = "user"
+	UserActive   = "active"
+	UserDisabled = "disabled"
+)
+
+// UserFilter is what a list of users is narrowed to.
+type UserFilter struct {
+	Text  string // part of the name
+	Role  string // "", UserAdmin or UserNormal
+	State string // "", UserActive or UserDisabled
+	Page  int    // from 1; 0 means 1
+}
+
+// UsersFrom reads a user filter from a query.
+func UsersFrom(q url.Values) UserFilter {
+	f := UserFilter{Text: text(q, "q"), Role: q.Get("role"), State: q.Get("state"), Page: int(number(q, "page"))}
+	if f.Role != UserAdmin && f.Role != UserNormal {
+		f.Role = ""
+	}
+	if f.State != UserActive && f.State != UserDisabled {
+		f.State = ""
+	}
+	return f
+}
+
+// Users is the list of users under a filter.
+func Users(f UserFilter) string {
+	q := url.Values{}
+	setText(q, "q", f.Text)
+	setText(q, "role", f.Role)
+	setText(q, "state", f.State)
+	if f.Page > 1 {
+		setNumber(q, "page", int64(f.Page))
+	}
+	return withQuery(UsersPath, q)
+}
+
+// AuditRangeDefault is the range of an audit log whose query names none.
+const AuditRangeDefault = RangeMonth
+
+// AuditFilter is what the audit log is narrowed to, and the place in it: entries with an id below Before or above After.
+type AuditFilter struct {
+	Text   string // part of the object's name
+	User   string
+	Action string
+	Kind   string // of the object
+	Object int64  // one object of that kind
+	Range  string // one of Ranges; "" means AuditRangeDefault
+	From   string // as in a RunFilter
+	To     string
+	Before int64
+	After  int64
+}
+
+// AuditFrom reads a filter from a query. A value it cannot read counts as absent.
+func AuditFrom(q url.Values) AuditFilter {
+	f := AuditFilter{
+		Text: text(q, "q"), User: text(q, "user"), Action: text(q, "action"), Kind: text(q, "kind"), Object: number(q, "object"),
+		Range: q.Get("range"), From: text(q, "from"), To: text(q, "to"), Before: number(q, "before"), After: number(q, "after"),
+	}
+	known := false
+	for _, r := range Ranges() {
+		known = known || r == f.Range
+	}
+	if !known || f.Range == AuditRangeDefault {
+		f.Range = ""
+	}
+	if f.Range != RangeCustom {
+		f.From, f.To = "", ""
+	}
+	return f
+}
+
+// Audit is the audit log under a filter.
+func Audit(f AuditFilter) string {
+	q := url.Values{}
+	setText(q, "q", f.Text)
+	setText(q, "user", f.User)
+	setText(q, "action", f.Action)
+	setText(q, "kind", f.Kind)
+	setNumber(q, "object", f.Object)
+	setText(q, "range", f.Range)
+	setText(q, "from", f.From)
+	setText(q, "to", f.To)
+	setNumber(q, "before", f.Before)
+	setNumber(q, "after", f.After)
+	return withQuery(AuditPath, q)
+}
+
+// Active says whether the filter leaves anything out, apart from the default time range.
+func (f AuditFilter) Active() bool {
+	f.Before, f.After = 0, 0
+	return f != AuditFilter{}
+}

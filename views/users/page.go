@@ -1,0 +1,115 @@
+// Package users draws the pages of users: the list and the form for administrators, and everybody's own profile.
+package users
+
+import (
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// ListPage is the list of users ([List]; fragment ui.FragmentResults).
+type ListPage struct {
+	layout.Page
+	Filter link.UserFilter
+	Rows   []Row
+	Total  int64
+	Pager  ui.Pager
+}
+
+// Row is one user.
+type Row struct {
+	ID       int64
+	Name     string
+	Admin    bool
+	Disabled bool
+	Self     bool     // nobody changes themselves here
+	Groups   []string // titles of the executors a normal user may see
+	Login    format.Time
+	Sessions int64
+}
+
+// The names of the form's fields.
+const (
+	FieldName     = "name"
+	FieldPassword = "password"
+	FieldOld      = "old_password"
+	FieldRepeat   = "repeat"
+	FieldRole     = "role"  // link.UserAdmin or link.UserNormal
+	FieldState    = "state" // link.UserActive or link.UserDisabled
+	FieldRights   = "right" // one value "group.right" for each box that is ticked
+	FieldVersion  = "version"
+	FieldSession  = "session" // empty: all but the one in use
+)
+
+// FormPage is the form for a new user or a change ([Form]). It comes back with 422 and Errors.
+type FormPage struct {
+	layout.Page
+	ID      int64 // 0 for a new user
+	Values  FormValues
+	Errors  map[string]string // ready to print, by field name
+	Problem string            // an error that belongs to no field
+	Groups  []Group
+}
+
+// FormValues are the values as typed, or as stored on the first visit.
+type FormValues struct {
+	Name    string
+	Role    string
+	State   string
+	Version string
+}
+
+// Group is one line of the table of rights.
+type Group struct {
+	ID     int64
+	Title  string
+	Rights map[string]bool // by the name of the right
+}
+
+// Rights lists the names of the rights in the order of the table's columns.
+func Rights() []string { return []string{"view", "run", "edit", "glue"} }
+
+// PasswordPage asks for a new password of somebody else ([Password]; fragment ui.FragmentDialog).
+type PasswordPage struct {
+	layout.Page
+	ID    int64
+	Name  string
+	Error string
+}
+
+// MadePage shows a password that was made up, once ([Made]; fragment ui.FragmentDialog).
+type MadePage struct {
+	layout.Page
+	Name     string
+	Password string
+	Created  bool // the user is new
+}
+
+// AskPage asks before somebody is deleted or signed out ([Delete], [SignOut]; fragment ui.FragmentDialog).
+type AskPage struct {
+	layout.Page
+	ID       int64
+	Name     string
+	Sessions int64
+}
+
+// ProfilePage is one's own page ([Profile]).
+type ProfilePage struct {
+	layout.Page
+	Groups   []Group // of a normal user
+	Errors   map[string]string
+	Problem  string
+	Sessions []Session
+}
+
+// Session is one login that still counts.
+type Session struct {
+	ID      string
+	Current bool
+	Agent   string // in words, such as "Firefox · Linux"
+	Full    string // what the browser says of itself
+	Address string
+	Opened  format.Time
+	Seen    format.Time
+}

@@ -1,0 +1,78 @@
+package users
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// shownGroups is how many executors a row names.
+const shownGroups = 3
+
+func shown(groups []string) []string { return groups[:min(len(groups), shownGroups)] }
+
+func (p ListPage) pager() ui.Pager {
+	pager := p.Pager
+	if pager.Summary == "" {
+		pager.Summary = p.T("users.total", "Count", p.Total, "N", format.Number(p.Total))
+	}
+	return pager
+}
+
+func (p FormPage) action() string {
+	if p.ID == 0 {
+		return link.UsersPath
+	}
+	return link.User(p.ID)
+}
+
+func (p FormPage) title() string {
+	if p.ID == 0 {
+		return p.T("users.new")
+	}
+	return p.T("users.edit")
+}
+
+func (p FormPage) heading() string {
+	if p.ID == 0 {
+		return p.T("users.new")
+	}
+	return p.Values.Name
+}
+
+func (p FormPage) submit() string {
+	if p.ID == 0 {
+		return p.T("users.create")
+	}
+	return p.T("action.save")
+}
+
+func (p FormPage) nameField() ui.Field {
+	f := ui.Field{
+		Name: FieldName, Label: p.T("login.name"), Value: p.Values.Name, Error: p.Errors[FieldName], Max: 20, Class: "mono", Required: true,
+		Focus: p.ID == 0, Help: p.T("users.field.name.help"),
+	}
+	if p.ID != 0 {
+		f.ReadOnly, f.Help = true, p.T("users.field.name.fixed")
+	}
+	return f
+}
+
+// RightValue is the value of the box for a right in a group.
+func RightValue(groupID int64, right string) string { return number(groupID) + "." + right }
+
+// ParseRight reads the value of a box.
+func ParseRight(value string) (groupID int64, right string, ok bool) {
+	group, right, found := strings.Cut(value, ".")
+	id, err := strconv.ParseInt(group, 10, 64)
+	return id, right, found && err == nil && id > 0
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+func (p AskPage) sessions() string {
+	return p.T("users.signout.text", "Count", p.Sessions, "N", format.Number(p.Sessions))
+}
