@@ -38,6 +38,8 @@ WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
   AND (job_desc LIKE ? ESCAPE '!' OR id = ?)
   AND COALESCE(executor_handler, '') LIKE ? ESCAPE '!'
   AND COALESCE(author, '') LIKE ? ESCAPE '!'
+  AND (CAST(? AS SIGNED) = 1 OR tags = ? OR tags LIKE ? ESCAPE '!'
+       OR tags LIKE ? ESCAPE '!' OR tags LIKE ? ESCAPE '!')
 `
 
 type CountJobsParams struct {
@@ -48,6 +50,11 @@ type CountJobsParams struct {
 	ID          int64
 	Handler     Text
 	Author      Text
+	AnyTag      int64
+	Tag         string
+	TagFirst    string
+	TagLast     string
+	TagBetween  string
 }
 
 // How many jobs ListJobs would return in all.
@@ -69,6 +76,11 @@ func (q *Queries) CountJobs(ctx context.Context, db DBTX, arg CountJobsParams) (
 	queryParams = append(queryParams, arg.ID)
 	queryParams = append(queryParams, arg.Handler)
 	queryParams = append(queryParams, arg.Author)
+	queryParams = append(queryParams, arg.AnyTag)
+	queryParams = append(queryParams, arg.Tag)
+	queryParams = append(queryParams, arg.TagFirst)
+	queryParams = append(queryParams, arg.TagLast)
+	queryParams = append(queryParams, arg.TagBetween)
 	row := db.QueryRowContext(ctx, query, queryParams...)
 	var count int64
 	err := row.Scan(&count)
@@ -483,6 +495,8 @@ WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
   AND (job_desc LIKE ? ESCAPE '!' OR id = ?)
   AND COALESCE(executor_handler, '') LIKE ? ESCAPE '!'
   AND COALESCE(author, '') LIKE ? ESCAPE '!'
+  AND (CAST(? AS SIGNED) = 1 OR tags = ? OR tags LIKE ? ESCAPE '!'
+       OR tags LIKE ? ESCAPE '!' OR tags LIKE ? ESCAPE '!')
 ORDER BY id DESC
 LIMIT ? OFFSET ?
 `
@@ -495,6 +509,11 @@ type ListJobsParams struct {
 	ID          int64
 	Handler     Text
 	Author      Text
+	AnyTag      int64
+	Tag         string
+	TagFirst    string
+	TagLast     string
+	TagBetween  string
 	Limit       int32
 	Offset      int32
 }
@@ -546,6 +565,11 @@ func (q *Queries) ListJobs(ctx context.Context, db DBTX, arg ListJobsParams) ([]
 	queryParams = append(queryParams, arg.ID)
 	queryParams = append(queryParams, arg.Handler)
 	queryParams = append(queryParams, arg.Author)
+	queryParams = append(queryParams, arg.AnyTag)
+	queryParams = append(queryParams, arg.Tag)
+	queryParams = append(queryParams, arg.TagFirst)
+	queryParams = append(queryParams, arg.TagLast)
+	queryParams = append(queryParams, arg.TagBetween)
 	queryParams = append(queryParams, arg.Limit)
 	queryParams = append(queryParams, arg.Offset)
 	rows, err := db.QueryContext(ctx, query, queryParams...)

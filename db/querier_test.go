@@ -52,7 +52,7 @@ var seedValues = map[string][seedRows]any{
 // argValues are the arguments that are not those of the first seeded row, by the name of a parameter or of a method and its
 // parameter.
 var argValues = map[string]any{
-	"Limit": int32(10), "Offset": int32(0), "AllGroups": int64(1), "AnyText": int64(1), "Status": int64(-1), "Result": int64(0),
+	"Limit": int32(10), "Offset": int32(0), "AllGroups": int64(1), "AnyText": int64(1), "AnyTag": int64(1), "Status": int64(-1), "Result": int64(0),
 	"AfterID": int64(0), "AfterMs": int64(0), "FromID": int64(0), "BeforeID": int64(100), "LowID": int64(0),
 	"UptoID": int64(100), "UntilMs": int64(100), "NowMs": int64(100), "ExceptID": int64(100),
 	"SinceTime": seedTime, "FromTime": seedTime, "FirstDay": seedTime,

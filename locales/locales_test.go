@@ -40,6 +40,7 @@ var families = map[string][]string{
 	"nodes.state.":  withHelp("live", "silent", "gone"),
 	"pager.":        {"previous", "next"},
 	"pager.time.":   {"previous", "next"},
+	"palette.":      {"actions", "jobs", "groups", "runs"},
 	"range.":        {"1h", "24h", "today", "yesterday", "7d", "30d", "all", "custom"},
 	"route.":        withHelp("FIRST", "LAST", "ROUND", "RANDOM", "CONSISTENT_HASH", "LEAST_FREQUENTLY_USED", "LEAST_RECENTLY_USED", "FAILOVER", "BUSYOVER", "SHARDING_BROADCAST"),
 	"runs.result.":  {"success", "failed", "running"},

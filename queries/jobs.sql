@@ -47,6 +47,8 @@ WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(grou
   AND (job_desc LIKE sqlc.arg(description) ESCAPE '!' OR id = sqlc.arg(id))
   AND COALESCE(executor_handler, '') LIKE sqlc.arg(handler) ESCAPE '!'
   AND COALESCE(author, '') LIKE sqlc.arg(author) ESCAPE '!'
+  AND (CAST(sqlc.arg(any_tag) AS SIGNED) = 1 OR tags = sqlc.arg(tag) OR tags LIKE sqlc.arg(tag_first) ESCAPE '!'
+       OR tags LIKE sqlc.arg(tag_last) ESCAPE '!' OR tags LIKE sqlc.arg(tag_between) ESCAPE '!')
 ORDER BY id DESC
 LIMIT ? OFFSET ?;
 
@@ -57,7 +59,9 @@ WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(grou
   AND (CAST(sqlc.arg(status) AS SIGNED) = -1 OR trigger_status = sqlc.arg(status))
   AND (job_desc LIKE sqlc.arg(description) ESCAPE '!' OR id = sqlc.arg(id))
   AND COALESCE(executor_handler, '') LIKE sqlc.arg(handler) ESCAPE '!'
-  AND COALESCE(author, '') LIKE sqlc.arg(author) ESCAPE '!';
+  AND COALESCE(author, '') LIKE sqlc.arg(author) ESCAPE '!'
+  AND (CAST(sqlc.arg(any_tag) AS SIGNED) = 1 OR tags = sqlc.arg(tag) OR tags LIKE sqlc.arg(tag_first) ESCAPE '!'
+       OR tags LIKE sqlc.arg(tag_last) ESCAPE '!' OR tags LIKE sqlc.arg(tag_between) ESCAPE '!');
 
 -- name: ListJobNames :many
 -- Ids and names of one group's jobs, for the pick list of the run filter; at most the limit.

@@ -87,6 +87,7 @@ func (c *Console) Register(e *echo.Echo) {
 	g.GET(link.Root, c.dashboard)
 	c.jobRoutes(g)
 	c.glueRoutes(g)
+	c.paletteRoutes(g)
 	c.runRoutes(g)
 	c.groupRoutes(g)
 	g.GET("/nodes", c.nodeList)

@@ -34,7 +34,7 @@ func (c *Console) jobList(ec echo.Context) error {
 		return err
 	}
 	list, err := c.cfg.Manage.Jobs.List(ctx, p, manage.JobFilter{
-		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author,
+		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag,
 		Limit: jobsPerPage, Offset: (f.Page - 1) * jobsPerPage,
 	})
 	if err != nil {
@@ -51,6 +51,9 @@ func (c *Console) jobList(ec echo.Context) error {
 	}
 	for _, j := range list.Jobs {
 		page.Rows = append(page.Rows, c.jobRow(page.Page, p, groups, j, list.LastRuns))
+	}
+	if err := c.addStrips(ctx, page.Rows); err != nil {
+		return err
 	}
 	page.Pager = pager(f.Page, jobsPerPage, list.Total, func(n int) string {
 		f.Page = n
@@ -158,7 +161,11 @@ func (c *Console) jobSwitch(ec echo.Context, do jobAction, key string) error {
 	}
 	page := c.Page(ec)
 	page.Flashes = append(page.Flashes, said.drawn(page))
-	return render(ec, http.StatusOK, jobs.RowSwap(jobs.RowPage{Page: page, Row: c.jobRow(page, p, groups, row, last)}))
+	rows := []jobs.Row{c.jobRow(page, p, groups, row, last)}
+	if err := c.addStrips(ctx, rows); err != nil {
+		return err
+	}
+	return render(ec, http.StatusOK, jobs.RowSwap(jobs.RowPage{Page: page, Row: rows[0]}))
 }
 
 func (c *Console) jobDeleteForm(ec echo.Context) error {

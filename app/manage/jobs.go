@@ -31,6 +31,7 @@ type JobFilter struct {
 	Text    string
 	Handler string
 	Author  string
+	Tag     string // one tag, whole
 	Limit   int
 	Offset  int
 }
@@ -54,6 +55,12 @@ func (s *Jobs) List(ctx context.Context, p auth.Principal, f JobFilter) (JobList
 		AllGroups: all, GroupIds: groups, Status: f.Status, Description: contains(f.Text), ID: id,
 		Handler: db.Text(contains(f.Handler)), Author: db.Text(contains(f.Author)), Limit: int32(f.Limit), Offset: int32(f.Offset),
 	}
+	if f.Tag == "" {
+		params.AnyTag = 1
+	}
+	tag := likeEscaper.Replace(f.Tag)
+	params.Tag, params.TagFirst, params.TagLast, params.TagBetween = f.Tag, tag+",%", "%,"+tag, "%,"+tag+",%"
+
 	jobs, err := s.queries.ListJobs(ctx, s.cfg.Pool, params)
 	if err != nil {
 		return JobList{}, fmt.Errorf("list jobs: %w", db.Error(err))
@@ -64,6 +71,7 @@ func (s *Jobs) List(ctx context.Context, p auth.Principal, f JobFilter) (JobList
 		list.Total, err = s.queries.CountJobs(ctx, s.cfg.Pool, db.CountJobsParams{
 			AllGroups: params.AllGroups, GroupIds: params.GroupIds, Status: params.Status, Description: params.Description, ID: params.ID,
 			Handler: params.Handler, Author: params.Author,
+			AnyTag: params.AnyTag, Tag: params.Tag, TagFirst: params.TagFirst, TagLast: params.TagLast, TagBetween: params.TagBetween,
 		})
 		if err != nil {
 			return JobList{}, fmt.Errorf("count jobs: %w", db.Error(err))
@@ -127,7 +135,7 @@ func (s *Jobs) LastRuns(ctx context.Context, jobIDs []int64) (map[int64]db.ListR
 func (s *Jobs) Any(ctx context.Context, p auth.Principal) (bool, error) {
 	all, groups := scope(p, 0)
 	jobs, err := s.queries.ListJobs(ctx, s.cfg.Pool, db.ListJobsParams{
-		AllGroups: all, GroupIds: groups, Status: AnyStatus, Description: "%", Handler: "%", Author: "%", Limit: 1,
+		AllGroups: all, GroupIds: groups, Status: AnyStatus, Description: "%", Handler: "%", Author: "%", AnyTag: 1, Limit: 1,
 	})
 	return len(jobs) > 0, db.Error(err)
 }

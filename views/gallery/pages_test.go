@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/login"
 	"github.com/punctual-job/punctual/views/nodes"
+	"github.com/punctual-job/punctual/views/palette"
 	"github.com/punctual-job/punctual/views/runs"
 	"github.com/punctual-job/punctual/views/ui"
 	"github.com/punctual-job/punctual/views/users"
@@ -72,6 +73,9 @@ func (f fakes) pages() []page {
 		{"glue", "/jobs/15/glue", glue.Edit(f.glue())},
 		{"glue-conflict", "/jobs/15/glue?conflict", glue.Edit(f.glueConflict())},
 		{"glue-compare", "/jobs/15/glue/versions/3", glue.Compare(f.glueCompare())},
+		{"palette", "/palette?q=order", palette.Palette(f.palette())},
+		{"palette-none", "/palette?q=zzz", palette.Palette(palette.Page{Page: f.page("/palette?q=zzz"), Text: "zzz"})},
+		{"keys", "/keys", palette.Keys(f.page("/keys"))},
 		{"runs", "/runs", runs.List(f.runs())},
 		{"runs-empty", "/runs?empty", runs.List(runs.ListPage{Page: f.page("/runs"), Groups: f.groupOptions(0), Live: true})},
 		{"run-live", "/runs/90431", runs.Detail(f.runLive())},
@@ -132,6 +136,9 @@ func (f fakes) jobs() jobs.ListPage {
 		}
 		if last != "" {
 			r.Last = jobs.LastRun{LogID: 90000 + id, State: last, At: f.at(-ago)}
+		}
+		for i := range min(30, int(id)) {
+			r.Strip = append(r.Strip, []jobs.Mark{jobs.MarkGood, jobs.MarkGood, jobs.MarkGood, jobs.MarkBad, jobs.MarkGood, jobs.MarkGood, jobs.MarkSkipped}[i*i*int(id)%7])
 		}
 		p.Rows = append(p.Rows, r)
 	}

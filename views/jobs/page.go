@@ -42,7 +42,8 @@ type Row struct {
 	Failing      bool    // the last run failed for good
 	CanEdit      bool    // start, stop, edit, copy, delete
 	CanRun       bool
-	CanScript    bool // it is a script that may be edited here
+	Strip        Strip // its newest runs, oldest first
+	CanScript    bool  // it is a script that may be edited here
 }
 
 // LastRun is the newest run of a job.

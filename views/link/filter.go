@@ -50,14 +50,15 @@ type JobFilter struct {
 	Text    string // part of the description, or an id
 	Handler string
 	Author  string
-	Page    int // from 1; 0 means 1
+	Tag     string // one tag, whole
+	Page    int    // from 1; 0 means 1
 }
 
 // JobsFrom reads a job filter from a query. A value it cannot read counts as absent.
 func JobsFrom(q url.Values) JobFilter {
 	f := JobFilter{
 		Group: number(q, "group"), State: q.Get("state"), Text: text(q, "q"),
-		Handler: text(q, "handler"), Author: text(q, "author"), Page: int(number(q, "page")),
+		Handler: text(q, "handler"), Author: text(q, "author"), Tag: text(q, "tag"), Page: int(number(q, "page")),
 	}
 	if f.State != JobRunning && f.State != JobStopped {
 		f.State = ""
@@ -73,6 +74,7 @@ func Jobs(f JobFilter) string {
 	setText(q, "q", f.Text)
 	setText(q, "handler", f.Handler)
 	setText(q, "author", f.Author)
+	setText(q, "tag", f.Tag)
 	if f.Page > 1 {
 		setNumber(q, "page", int64(f.Page))
 	}

@@ -1,0 +1,52 @@
+package jobs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/punctual-job/punctual/views/layout"
+)
+
+// Mark is how a run of a strip ended.
+type Mark byte
+
+// The marks.
+const (
+	MarkGood Mark = iota
+	MarkBad
+	MarkOpen
+	MarkSkipped
+)
+
+// Strip is the newest runs of a job, oldest first.
+type Strip []Mark
+
+const (
+	stripRuns = 30
+	markStep  = 4 // a bar of three and a gap
+)
+
+// path draws the bars of one mark. A strip that is not full ends at the right, where the newest run stands.
+func (s Strip) path(m Mark) string {
+	var d strings.Builder
+	for i, mark := range s {
+		if mark == m {
+			fmt.Fprintf(&d, "M%d 0h3v16h-3z", (stripRuns-len(s)+i)*markStep)
+		}
+	}
+	return d.String()
+}
+
+func (s Strip) count(m Mark) int {
+	n := 0
+	for _, mark := range s {
+		if mark == m {
+			n++
+		}
+	}
+	return n
+}
+
+func (s Strip) label(p layout.Page) string {
+	return p.T("jobs.strip.label", "Count", len(s), "Good", s.count(MarkGood), "Bad", s.count(MarkBad))
+}

@@ -1,0 +1,50 @@
+// Package palette draws the search over everything that Ctrl+K opens, and the list of keys. Both are pages of their own for
+// browsers without script.
+package palette
+
+import "github.com/punctual-job/punctual/views/layout"
+
+// FragmentHits is the list of hits alone.
+const FragmentHits = "hits"
+
+// Page is the palette ([Palette]; fragments ui.FragmentDialog and [FragmentHits]).
+type Page struct {
+	layout.Page
+	Text     string
+	Sections []Section
+}
+
+// Section is the hits of one kind. Its title is the message "palette.<Name>".
+type Section struct {
+	Name string
+	Hits []Hit
+}
+
+// The sections.
+const (
+	Actions = "actions"
+	Jobs    = "jobs"
+	Groups  = "groups"
+	Runs    = "runs"
+)
+
+// Hit is something to go to.
+type Hit struct {
+	Icon  string
+	Title string
+	Sub   string
+	URL   string
+}
+
+// keys are the keys of the console by section, each with the message that says what it does.
+var keys = []struct {
+	title string
+	keys  []key
+}{
+	{"keys.anywhere", []key{{"Ctrl K", "keys.palette"}, {"?", "keys.help"}, {"Esc", "keys.close"}}},
+	{"keys.go", []key{{"g d", "nav.dashboard"}, {"g j", "nav.jobs"}, {"g r", "nav.runs"}, {"g e", "nav.executors"}}},
+	{"keys.lists", []key{{"/", "keys.search"}, {"j", "keys.down"}, {"k", "keys.up"}, {"Enter", "keys.open"}, {"x", "keys.pick"}}},
+	{"keys.editor", []key{{"Ctrl S", "keys.save"}, {"Ctrl F", "keys.find"}}},
+}
+
+type key struct{ combination, text string }
