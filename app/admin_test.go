@@ -2,12 +2,18 @@ package app
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/alarm"
 )
 
 // normalUser logs somebody in who may use the first group.
@@ -133,6 +139,128 @@ func TestTheExecutorPages(t *testing.T) {
 			if got := ann.post(path, url.Values{"grace": {"0"}, "address": {"http://10.0.0.1:9999/"}}); got.status != http.StatusForbidden {
 				t.Errorf("POST %s: %d", path, got.status)
 			}
+		}
+	})
+}
+
+func TestTheAlarmPages(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		b := open(t, a).mustLogin()
+		var mu sync.Mutex
+		status := http.StatusOK
+		hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte("<b>no</b>"))
+		}))
+		t.Cleanup(hook.Close)
+		if got := b.get("/alarms"); got.status != http.StatusOK || got.document(t).Find(".empty").Length() != 1 {
+			t.Errorf("the empty list: %d", got.status)
+		}
+		for _, kind := range alarm.Kinds() {
+			if got := b.get("/alarms/new?kind=" + string(kind)); got.document(t).Find(`input[name=kind]`).AttrOr("value", "") != string(kind) {
+				t.Errorf("the form of %s: %d", kind, got.status)
+			}
+		}
+		form := url.Values{"kind": {"webhook"}, "name": {"<i>hook</i>"}, "url": {hook.URL + "/secret-token"}, "enabled": {"1"}, "every_job": {"1"}, "quiet_mode": {"queue"}}
+		bad := url.Values{"kind": {"webhook"}, "name": {"x"}, "url": {"ftp://x"}, "quiet_mode": {"queue"}, "quiet_from": {"25:00"}}
+		if got := b.post("/alarms", bad); got.status != http.StatusUnprocessableEntity || got.document(t).Find("#url-error, #quiet_from-error").Length() != 2 {
+			t.Errorf("a wrong form: %d", got.status)
+		}
+		if got := b.post("/alarms", form); got.header.Get("Location") != "/alarms/1" {
+			t.Fatalf("create: %d %.300s", got.status, got.body)
+		}
+		edit := b.get("/alarms/1/edit")
+		if strings.Contains(edit.body, "secret-token") || edit.document(t).Find("#url[required]").Length() != 0 {
+			t.Error("the form shows the secret, or asks for it again")
+		}
+		form.Set("url", "")
+		form.Set("quiet_from", "23:00")
+		form.Set("quiet_to", "07:30")
+		if got := b.post("/alarms/1", form); got.header.Get("Location") != "/alarms/1" {
+			t.Errorf("save: %d %.300s", got.status, got.body)
+		}
+		if got := b.get("/alarms/1"); !strings.Contains(got.body, "23:00–07:30") || strings.Contains(got.body, "<i>hook</i>") {
+			t.Error("the quiet hours are not shown, or a name became markup")
+		}
+
+		// The test answers at once, in the page or in its part.
+		if got := b.do("POST", "/alarms/1/test", url.Values{}, "HX-Request", "true"); got.document(t).Find(".notice.info").Length() != 1 || strings.Contains(got.body, "<html") {
+			t.Errorf("test: %d %.300s", got.status, got.body)
+		}
+		mu.Lock()
+		status = http.StatusForbidden
+		mu.Unlock()
+		failed := b.post("/alarms/1/test", url.Values{})
+		if failed.document(t).Find(".notice.warning").Length() != 1 || strings.Contains(failed.body, "secret-token") || strings.Contains(failed.body, "<b>no</b>") {
+			t.Errorf("a test that fails: %d", failed.status)
+		}
+		if got := b.get("/alarms").document(t).Find(".badge.failed").Length(); got != 1 {
+			t.Errorf("%d broken channels", got)
+		}
+
+		// Routes.
+		if got := b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("create group: %d", got.status)
+		}
+		route := url.Values{"scope": {"group"}, "group": {"1"}, "cause": {"failed", "lost"}}
+		if got := b.post("/alarms/1/routes", route); got.header.Get("Location") != "/alarms/1" {
+			t.Errorf("route: %d %.300s", got.status, got.body)
+		}
+		if got := b.post("/alarms/1/routes", url.Values{"scope": {"job"}, "job": {"999"}, "cause": {"failed"}}); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("a route of no job: %d", got.status)
+		}
+		page := b.get("/alarms/1").document(t)
+		ids := page.Find("tr[id^=route-]").Map(func(_ int, s *goquery.Selection) string { return strings.TrimPrefix(s.AttrOr("id", ""), "route-") })
+		if len(ids) != 2 {
+			t.Fatalf("routes %v", ids)
+		}
+		for _, path := range []string{"/alarms/1/routes/new", "/alarms/1/routes/" + ids[1] + "/edit", "/alarms/1/delete"} {
+			if got := b.do("GET", path, nil, "HX-Request", "true"); got.status != http.StatusOK || !strings.Contains(got.body, "<form") || strings.Contains(got.body, "<html") {
+				t.Errorf("%s: %d", path, got.status)
+			}
+		}
+		if got := b.post("/alarms/1/routes/"+ids[0]+"/delete", url.Values{}); got.status != http.StatusSeeOther {
+			t.Errorf("take a route away: %d", got.status)
+		}
+
+		// A message that was given up is sent again.
+		if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO punctual_alarm_notice (job_id, job_group, log_id, cause, event_count, follow_up, first_at, last_at, detail, state, due_at) VALUES (7, 1, 0, 'failed', 3, 0, 1, 1, '', 1, 0)"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO punctual_alarm_delivery (notice_id, channel_id, recipient, state, tries, next_at, error, created_at, done_at) VALUES (1, 1, 'r', 3, 7, 0, '<b>gone</b>', ?, 1)", time.Now().UnixMilli()); err != nil {
+			t.Fatal(err)
+		}
+		list := b.get("/alarms/messages?state=givenup&channel=1")
+		if rows := list.document(t).Find("tbody tr"); rows.Length() != 1 || strings.Contains(list.body, "<b>gone</b>") || !strings.Contains(rows.Text(), "×3") {
+			t.Errorf("messages: %d rows", rows.Length())
+		}
+		if got := b.post("/alarms/messages/1/retry", url.Values{"next": {"//evil.example"}}); got.status != http.StatusSeeOther || strings.HasPrefix(got.header.Get("Location"), "//") {
+			t.Errorf("send again: %d to %s", got.status, got.header.Get("Location"))
+		}
+		if got := b.get("/alarms/messages?state=x&channel=-1&before=y"); got.status != http.StatusOK {
+			t.Errorf("a strange filter: %d", got.status)
+		}
+
+		ann := normalUser(t, a)
+		for _, path := range []string{"/alarms", "/alarms/new", "/alarms/1", "/alarms/1/edit", "/alarms/1/delete", "/alarms/1/routes/new", "/alarms/1/routes/2/edit", "/alarms/messages"} {
+			if got := ann.get(path); got.status != http.StatusForbidden || strings.Contains(got.body, "hook") {
+				t.Errorf("GET %s: %d", path, got.status)
+			}
+			if got := b.get(strings.Replace(path, "/1", "/999", 1)); got.status != http.StatusOK && got.status != http.StatusNotFound {
+				t.Errorf("GET %s of nothing: %d", path, got.status)
+			}
+		}
+		for _, path := range []string{"/alarms", "/alarms/1", "/alarms/1/delete", "/alarms/1/test", "/alarms/1/routes", "/alarms/1/routes/2", "/alarms/1/routes/2/delete", "/alarms/messages/1/retry"} {
+			if got := ann.post(path, form); got.status != http.StatusForbidden {
+				t.Errorf("POST %s: %d", path, got.status)
+			}
+		}
+		if got := b.post("/alarms/1/delete", url.Values{}); got.header.Get("Location") != "/alarms" {
+			t.Errorf("delete: %d", got.status)
 		}
 	})
 }

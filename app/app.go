@@ -137,7 +137,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	logins := auth.NewLogins(a.pool, a.passwords, time.Now)
 	service := manage.New(manage.Config{
 		Pool: a.pool, Engine: a.engine, Allow: opts.Allow, NoScripts: opts.NoScripts, Alarms: a.alarmer,
-		Passwords: a.passwords, Logins: logins, Logger: a.logger, Tokens: a.tokens,
+		Passwords: a.passwords, Logins: logins, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer,
 	})
 	a.audit = service.Audit
 	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now)

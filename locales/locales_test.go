@@ -14,9 +14,16 @@ import (
 // families are keys put together in the code from a prefix and a value: every value that may follow is named here, so
 // that a missing word is found as surely as for a key written out.
 var families = map[string][]string{
+	"alarms.kind.":     withHelp("mail", "dingtalk", "wecom", "feishu", "slack", "webhook"),
+	"alarms.message.":  {"waiting", "sending", "sent", "givenup"},
+	"alarms.quiet.":    {"queue", "count"},
+	"alarms.scope.":    {"all", "group", "job"},
+	"alarms.security.": {"starttls", "tls", "none"},
+	"alarms.state.":    {"ok", "broken", "new", "off"},
+
 	"audit.action.": {"create", "update", "delete", "start", "stop", "run", "kill", "clear", "glue", "password", "signout", "login", "rotate", "test"},
 	"audit.kind.":   {"job", "run", "group", "user", "token", "channel", "setting"},
-	"audit.field.":  {"address_list", "address_type", "alarm_email", "app_name", "author", "child_jobid", "concurrency_policy", "disabled", "end_at", "executor_address", "executor_block_strategy", "executor_fail_retry_count", "executor_handler", "executor_param", "executor_route_strategy", "executor_timeout", "expect_every_seconds", "glue_remark", "glue_source", "glue_type", "job_desc", "job_group", "job_id", "max_concurrent", "misfire_strategy", "retention_days", "retry_backoff", "rights", "role", "runs", "schedule_conf", "schedule_type", "start_at", "tags", "time_zone", "title", "username", "warn_after_seconds"},
+	"audit.field.":  {"address_list", "address_type", "alarm_email", "app_name", "author", "child_jobid", "concurrency_policy", "disabled", "end_at", "executor_address", "executor_block_strategy", "executor_fail_retry_count", "executor_handler", "executor_param", "executor_route_strategy", "executor_timeout", "expect_every_seconds", "glue_remark", "glue_source", "glue_type", "job_desc", "job_group", "job_id", "max_concurrent", "misfire_strategy", "retention_days", "retry_backoff", "rights", "role", "runs", "schedule_conf", "schedule_type", "start_at", "tags", "time_zone", "title", "username", "warn_after_seconds", "causes", "enabled", "for_jobs", "from", "grace", "host", "kind", "language", "name", "port", "quiet", "recipients", "route", "scope", "scope_id", "security"},
 	"right.":        withHelp("view", "run", "edit", "glue"),
 	"role.":         {"admin", "user"},
 	"users.state.":  {"active", "disabled"},
@@ -112,7 +119,7 @@ func TestLanguagesHaveTheSameKeysAndValues(t *testing.T) {
 func TestChineseIsTranslated(t *testing.T) {
 	t.Parallel()
 	// What is written the same in both languages.
-	same := []string{"glue.", "alarm.line", "alarm.title.", "schedule.CRON", "connect.", "language.", "trigger.API", "right.glue"}
+	same := []string{"glue.", "alarm.line", "alarm.title.", "schedule.CRON", "list.comma", "connect.", "alarms.kind.slack", "alarms.kind.webhook", "alarms.security.", "language.", "trigger.API", "right.glue"}
 	han := regexp.MustCompile(`\p{Han}`)
 	for key, message := range messages(t, Chinese) {
 		raw, _ := json.Marshal(message)

@@ -90,6 +90,7 @@ func (c *Console) Register(e *echo.Echo) {
 	c.paletteRoutes(g)
 	c.runRoutes(g)
 	c.groupRoutes(g)
+	c.alarmRoutes(g)
 	g.GET("/nodes", c.nodeList)
 	c.userRoutes(g)
 	// Whatever else is asked for: strangers learn nothing about which pages exist.

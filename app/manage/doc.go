@@ -45,6 +45,8 @@ type Config struct {
 	NoScripts bool
 	// Alarms forgets what was set up for jobs and groups that are deleted; nil without alarms.
 	Alarms Alarms
+	// Alarmer keeps the settings of alarms; nil without alarms.
+	Alarmer Alarmer
 	// Tokens are the access tokens of executors; nil where nobody looks after them.
 	Tokens TokenKeeper
 }
@@ -91,6 +93,7 @@ type Service struct {
 	Tokens *Tokens
 	// Dashboard reads only, of everything.
 	Dashboard *Dashboard
+	Channels  *Channels
 }
 
 // New makes the use cases.
@@ -104,7 +107,7 @@ func New(cfg Config) *Service {
 		Dashboard: &Dashboard{cfg: cfg, queries: q, jobs: jobs, hours: make(hourMarks)},
 		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: &Users{cfg: cfg, queries: q, audit: audit}, Audit: audit,
-		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit},
+		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, Channels: &Channels{cfg: cfg, queries: q, audit: audit},
 	}
 }
 

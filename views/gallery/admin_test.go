@@ -3,6 +3,7 @@ package gallery
 import (
 	"time"
 
+	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/nodes"
@@ -47,4 +48,66 @@ func (f fakes) groupLost() groups.DetailPage {
 		Page: f.page("/executors/4"), ID: 4, AppName: "legacy-billing", Title: f.zh("旧账务系统", "Legacy billing"), CanEdit: true,
 		Token: groups.TokenCard{GroupID: 4, Fixed: true}, Connect: groups.Connect{AdminURL: "http://10.1.0.11:8080", AppName: "legacy-billing", Token: "<" + f.T("token.title") + ">", Secret: true},
 	}
+}
+
+func (f fakes) alarmChannels() []alarms.Channel {
+	usual := []string{"failed", "timeout", "lost", "dispatch", "slow", "silent", "recovered"}
+	return []alarms.Channel{
+		{ID: 1, Name: f.zh("运维邮件", "Operations mail"), Kind: "mail", State: alarms.StateOK, Target: "ops@example.com, night@example.com", ForJobs: true, OKAt: f.at(-26 * time.Minute),
+			Routes: []alarms.Route{{ID: 1, Scope: "all", Causes: usual, Usual: true}}},
+		{ID: 2, Name: f.zh("值班群", "On call"), Kind: "dingtalk", State: alarms.StateBroken, Quiet: "23:00–07:00", OKAt: f.at(-9 * time.Hour), ErrorAt: f.at(-2 * time.Minute),
+			Error:  "the webhook refused: 310000 keywords not in content, more: [https://open.dingtalk.com/document/]",
+			Routes: []alarms.Route{{ID: 2, Scope: "group", ScopeID: 2, Name: f.zh("支付网关", "Payments"), Causes: []string{"failed", "timeout"}}, {ID: 3, Scope: "job", ScopeID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Causes: usual, Usual: true}, {ID: 4, Scope: "job", ScopeID: 99, Causes: []string{"lost"}}}},
+		{ID: 3, Name: "Slack #jobs", Kind: "slack", State: alarms.StateNew},
+		{ID: 4, Name: f.zh("旧工单系统", "Old ticket system"), Kind: "webhook", State: alarms.StateOff, OKAt: f.at(-200 * time.Hour), Routes: []alarms.Route{{ID: 5, Scope: "all", Causes: []string{"dispatch"}}}},
+	}
+}
+
+func (f fakes) alarmMessages() []alarms.Message {
+	m := func(id int64, state, cause, job string, tries int, ago time.Duration, trouble string) alarms.Message {
+		return alarms.Message{ID: id, Channel: f.zh("值班群", "On call"), ChannelID: 2, State: state, Tries: tries, Error: trouble, At: f.at(-ago), Cause: cause, Count: 1, JobID: 25, Job: job, LogID: 90427, CanRetry: state == "waiting" || state == "givenup"}
+	}
+	list := []alarms.Message{
+		m(9, "waiting", "failed", f.zh("汇率拉取", "Fetch exchange rates"), 2, 2*time.Minute, "the webhook refused: 310000 keywords not in content"),
+		m(8, "sending", "timeout", f.zh("汇率拉取", "Fetch exchange rates"), 1, 3*time.Minute, ""),
+		m(7, "sent", "recovered", f.zh("每日对账", "Daily reconciliation"), 1, 26*time.Minute, ""),
+		m(6, "givenup", "lost", "", 7, 20*time.Hour, "dial tcp 10.9.0.2:443: i/o timeout"),
+	}
+	list[0].NextAt, list[0].Count = f.at(3*time.Minute), 14
+	list[2].Channel, list[2].Recipient = f.zh("运维邮件", "Operations mail"), "ops@example.com"
+	list[3].Channel, list[3].CanRetry, list[3].LogID = "", false, 0
+	return list
+}
+
+func (f fakes) alarms() alarms.ListPage {
+	return alarms.ListPage{Page: f.page("/alarms"), Channels: f.alarmChannels(), Messages: f.alarmMessages()}
+}
+
+func (f fakes) alarm() alarms.DetailPage {
+	return alarms.DetailPage{Page: f.page("/alarms/1"), Channel: f.alarmChannels()[0], Test: alarms.Test{Done: true, To: "me@example.com"}}
+}
+
+func (f fakes) alarmTested() alarms.DetailPage {
+	return alarms.DetailPage{Page: f.page("/alarms/2"), Channel: f.alarmChannels()[1], Messages: f.alarmMessages(),
+		Test: alarms.Test{Done: true, Error: "the webhook refused: 310000 keywords not in content"}}
+}
+
+func (f fakes) alarmForm(kind string) alarms.FormPage {
+	return alarms.FormPage{Page: f.page("/alarms/new"), Kinds: []string{"mail", "dingtalk", "wecom", "feishu", "slack", "webhook"}, Kind: kind,
+		Values: alarms.FormValues{Enabled: true, EveryJob: true, Security: "starttls", QuietMode: "queue"}}
+}
+
+func (f fakes) alarmEdit() alarms.FormPage {
+	return alarms.FormPage{Page: f.page("/alarms/2/edit"), ID: 2, Name: f.zh("值班群", "On call"), Kind: "dingtalk", HasURL: true, HasSecret: true,
+		Values: alarms.FormValues{Name: f.zh("值班群", "On call"), Enabled: true, QuietFrom: "23:00", QuietTo: "07:00", QuietMode: "count", URL: "ftp://example.com"},
+		Errors: map[string]string{alarms.FieldURL: f.T("alarm.error.url")}}
+}
+
+func (f fakes) alarmRoute() alarms.RoutePage {
+	p := alarms.RoutePage{Page: f.page("/alarms/2/routes/new"), ChannelID: 2, Channel: f.zh("值班群", "On call"), Scope: "group", Groups: f.groupOptions(2),
+		Errors: map[string]string{alarms.FieldCauses: f.T("alarm.error.required")}}
+	for _, c := range []string{"failed", "timeout", "lost", "dispatch", "misfire", "slow", "silent", "recovered"} {
+		p.Causes = append(p.Causes, alarms.Cause{Name: c, Checked: c == "failed"})
+	}
+	return p
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/audit"
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/errorpage"
@@ -92,6 +93,17 @@ func (f fakes) pages() []page {
 		{"executor-new", "/executors/new", groups.Form(groups.FormPage{Page: f.page("/executors/new"), Values: groups.FormValues{Type: groups.TypeAuto}})},
 		{"executor-edit", "/executors/2/edit", groups.Form(f.groupEdit())},
 		{"executor-delete", "/executors/2/delete", groups.Delete(groups.DeletePage{Page: f.page("/executors/2/delete"), ID: 2, Title: f.zh("订单服务", "Orders"), AppName: "order-service", Jobs: 12})},
+		{"alarms", "/alarms", alarms.List(f.alarms())},
+		{"alarms-empty", "/alarms?empty", alarms.List(alarms.ListPage{Page: f.page("/alarms")})},
+		{"alarm", "/alarms/1", alarms.Detail(f.alarm())},
+		{"alarm-tested", "/alarms/2", alarms.Detail(f.alarmTested())},
+		{"alarm-new", "/alarms/new", alarms.Form(f.alarmForm("mail"))},
+		{"alarm-webhook", "/alarms/new?kind=webhook", alarms.Form(f.alarmForm("webhook"))},
+		{"alarm-edit", "/alarms/2/edit", alarms.Form(f.alarmEdit())},
+		{"alarm-delete", "/alarms/2/delete", alarms.Delete(alarms.DeletePage{Page: f.page("/alarms/2/delete"), ID: 2, Name: f.zh("值班群", "On call"), Routes: 2})},
+		{"alarm-route", "/alarms/2/routes/new", alarms.RouteForm(f.alarmRoute())},
+		{"alarm-messages", "/alarms/messages", alarms.Messages(alarms.MessagesPage{Page: f.page("/alarms/messages"), Channels: []ui.Option{{Value: "2", Label: f.zh("值班群", "On call")}}, Rows: f.alarmMessages(), Pager: ui.Pager{Next: "/alarms/messages?before=3"}})},
+		{"alarm-messages-none", "/alarms/messages?none", alarms.Messages(alarms.MessagesPage{Page: f.page("/alarms/messages?state=sent"), Filter: link.MessageFilter{State: "sent"}})},
 		{"nodes", "/nodes", nodes.List(f.nodes())},
 		{"users", "/users", users.List(f.users())},
 		{"user-edit", "/users/3/edit", users.Form(f.userEdit())},

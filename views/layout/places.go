@@ -14,6 +14,7 @@ type place struct {
 // everybody does every day.
 func adminPlaces() []place {
 	return []place{
+		{NavAlarms, link.AlarmsPath, "bell", "b"},
 		{NavUsers, link.UsersPath, "users", "u"},
 		{NavAudit, link.AuditPath, "scroll-text", "a"},
 		{NavNodes, link.NodesPath, "network", "n"},

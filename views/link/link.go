@@ -93,6 +93,45 @@ func RunKill(logID int64) string { return Run(logID) + "/kill" }
 // Executor is an executor group's page (GET), and where its form is posted (POST).
 func Executor(groupID int64) string { return ExecutorsPath + "/" + id(groupID) }
 
+// AlarmNew is the form for a new alarm channel of a kind.
+func AlarmNew(kind string) string {
+	return AlarmNewPath + "?" + url.Values{"kind": {kind}}.Encode()
+}
+
+// Alarm is an alarm channel's page (GET), and where its form is posted (POST).
+func Alarm(channelID int64) string { return AlarmsPath + "/" + id(channelID) }
+
+// AlarmEdit is an alarm channel's form.
+func AlarmEdit(channelID int64) string { return Alarm(channelID) + "/edit" }
+
+// AlarmDelete asks (GET) and deletes (POST).
+func AlarmDelete(channelID int64) string { return Alarm(channelID) + "/delete" }
+
+// AlarmTest sends a test message (POST).
+func AlarmTest(channelID int64) string { return Alarm(channelID) + "/test" }
+
+// AlarmRouteNew is the form for a new route to a channel.
+func AlarmRouteNew(channelID int64) string { return Alarm(channelID) + "/routes/new" }
+
+// AlarmRoutes is where the form for a new route is posted (POST only).
+func AlarmRoutes(channelID int64) string { return Alarm(channelID) + "/routes" }
+
+// AlarmRoute is where a route's form is posted (POST only).
+func AlarmRoute(channelID, routeID int64) string { return AlarmRoutes(channelID) + "/" + id(routeID) }
+
+// AlarmRouteEdit is a route's form.
+func AlarmRouteEdit(channelID, routeID int64) string {
+	return AlarmRoute(channelID, routeID) + "/edit"
+}
+
+// AlarmRouteDelete takes a route away (POST).
+func AlarmRouteDelete(channelID, routeID int64) string {
+	return AlarmRoute(channelID, routeID) + "/delete"
+}
+
+// AlarmMessageRetry sends a message again (POST).
+func AlarmMessageRetry(messageID int64) string { return AlarmMessages + "/" + id(messageID) + "/retry" }
+
 // ExecutorShowing is an executor group's page with its access token in sight.
 func ExecutorShowing(groupID int64) string { return Executor(groupID) + "?token=show#token" }
 

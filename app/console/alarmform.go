@@ -1,0 +1,261 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/alarm"
+	"github.com/punctual-job/punctual/views/alarms"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+func (c *Console) channelNew(ec echo.Context) error {
+	if _, _, err := c.cfg.Manage.Channels.List(ec.Request().Context(), who(ec)); err != nil { // refuses who may not
+		return err
+	}
+	page := alarms.FormPage{
+		Page: c.pageWithFlash(ec), Kinds: texts(alarm.Kinds()), Kind: ec.QueryParam(alarms.FieldKind),
+		Values: alarms.FormValues{Enabled: true, EveryJob: true, Security: string(alarm.SecurityStartTLS), QuietMode: string(alarm.QuietQueue)},
+	}
+	if !slices.Contains(page.Kinds, page.Kind) {
+		page.Kind = string(alarm.KindMail)
+	}
+	return render(ec, http.StatusOK, alarms.Form(page))
+}
+
+func (c *Console) channelEdit(ec echo.Context) error {
+	page, ch, err := c.channelFormPage(ec)
+	if err != nil {
+		return err
+	}
+	s := ch.Settings
+	page.Values = alarms.FormValues{
+		Name: ch.Name, Language: ch.Language, Enabled: ch.Enabled, ForJobs: ch.ForJobs, QuietMode: string(ch.QuietMode), Host: s.Host,
+		Port: strconv.Itoa(s.Port), Security: string(s.Security), SkipVerify: s.SkipVerify, Username: s.Username, From: s.From,
+		Recipients: strings.Join(s.Recipients, "\n"), Template: s.Template,
+	}
+	if ch.QuietFrom != ch.QuietTo {
+		page.Values.QuietFrom, page.Values.QuietTo = clock(ch.QuietFrom), clock(ch.QuietTo)
+	}
+	return render(ec, http.StatusOK, alarms.Form(page))
+}
+
+// channelFormPage is the form of the channel that the path names, without its values; of a new one when it names none.
+func (c *Console) channelFormPage(ec echo.Context) (alarms.FormPage, alarm.Channel, error) {
+	page := alarms.FormPage{Page: c.pageWithFlash(ec)}
+	if ec.Param("id") == "" {
+		page.Kinds = texts(alarm.Kinds())
+		return page, alarm.Channel{}, nil
+	}
+	channelID, err := id(ec)
+	if err != nil {
+		return page, alarm.Channel{}, err
+	}
+	ch, _, err := c.cfg.Manage.Channels.Get(ec.Request().Context(), who(ec), channelID)
+	page.ID, page.Name, page.Kind = channelID, ch.Name, string(ch.Kind)
+	page.HasURL, page.HasSecret, page.HasPassword = ch.HasURL, ch.HasSecret, ch.HasPassword
+	return page, ch, err
+}
+
+// channelSave takes the form of a new channel and of a change.
+func (c *Console) channelSave(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	page, _, err := c.channelFormPage(ec)
+	if err != nil {
+		return err
+	}
+	if page.ID == 0 {
+		page.Kind = formText(ec, alarms.FieldKind)
+	}
+	page.Values = channelValues(ec)
+	channelID, err := c.cfg.Manage.Channels.Save(ec.Request().Context(), who(ec), channelInput(page), page.Values.EveryJob)
+	if err != nil {
+		errs, ok := fieldErrors(page.Page, err)
+		if !ok {
+			return err
+		}
+		if page.Errors = errs; !slices.Contains(texts(alarm.Kinds()), page.Kind) {
+			page.Kind = string(alarm.KindMail)
+		}
+		return render(ec, http.StatusUnprocessableEntity, alarms.Form(page))
+	}
+	key := "alarms.flash.saved"
+	if page.ID == 0 {
+		key = "alarms.flash.created"
+	}
+	return c.goTo(ec, link.Alarm(channelID), done(key, "Name", strings.TrimSpace(page.Values.Name)))
+}
+
+func channelValues(ec echo.Context) alarms.FormValues {
+	text := func(name string) string { return formText(ec, name) }
+	on := func(name string) bool { return ec.FormValue(name) != "" }
+	return alarms.FormValues{
+		Name: text(alarms.FieldName), Language: text(alarms.FieldLanguage), Enabled: on(alarms.FieldEnabled), ForJobs: on(alarms.FieldForJobs),
+		EveryJob: on(alarms.FieldEveryJob), QuietFrom: text(alarms.FieldQuietFrom), QuietTo: text(alarms.FieldQuietTo), QuietMode: text(alarms.FieldQuietMode),
+		Host: text(alarms.FieldHost), Port: text(alarms.FieldPort), Security: text(alarms.FieldSecurity), SkipVerify: on(alarms.FieldSkipVerify),
+		Username: text(alarms.FieldUsername), Password: text(alarms.FieldPassword), From: text(alarms.FieldFrom), Recipients: text(alarms.FieldRecipients),
+		URL: text(alarms.FieldURL), Secret: text(alarms.FieldSecret), Template: text(alarms.FieldTemplate),
+		RemoveSecret: on(alarms.FieldRemoveSecret), RemovePassword: on(alarms.FieldRemovePassword),
+	}
+}
+
+// channelInput reads what was typed. What cannot be read becomes a value that is refused beside its field.
+func channelInput(page alarms.FormPage) alarm.Channel {
+	v := page.Values
+	ch := alarm.Channel{
+		ID: page.ID, Name: v.Name, Kind: alarm.Kind(page.Kind), Language: v.Language, Enabled: v.Enabled, ForJobs: v.ForJobs,
+		QuietFrom: minutes(v.QuietFrom), QuietTo: minutes(v.QuietTo), QuietMode: alarm.QuietMode(v.QuietMode),
+		RemoveSecret: v.RemoveSecret, RemovePassword: v.RemovePassword,
+		Settings: alarm.Settings{
+			Host: v.Host, Security: alarm.Security(v.Security), SkipVerify: v.SkipVerify, Username: v.Username, Password: v.Password,
+			From: v.From, Recipients: splitList(v.Recipients), URL: v.URL, Secret: v.Secret, Template: v.Template,
+		},
+	}
+	if port := strings.TrimSpace(v.Port); port != "" {
+		n, err := strconv.Atoi(port)
+		if err != nil || n == 0 {
+			n = -1
+		}
+		ch.Settings.Port = n
+	}
+	return ch
+}
+
+// minutes after midnight; nothing is midnight, and what is no time of day lies outside of any day.
+func minutes(text string) int {
+	if text = strings.TrimSpace(text); text == "" {
+		return 0
+	}
+	hour, minute, ok := strings.Cut(text, ":")
+	h, err := strconv.Atoi(hour)
+	m, bad := strconv.Atoi(minute)
+	if !ok || err != nil || bad != nil || h < 0 || h > 23 || m < 0 || m > 59 {
+		return -1
+	}
+	return h*60 + m
+}
+
+// splitList cuts a typed list of addresses. A blank is no separator: "Ann <ann@example.com>" has one.
+func splitList(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || r == '\n' || r == '，' || r == '；' })
+}
+
+func (c *Console) routeNew(ec echo.Context) error {
+	page, err := c.routePage(ec, alarm.Route{Scope: alarm.ScopeAll, Causes: manage.DefaultCauses()})
+	if err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, alarms.RouteForm(page), ui.FragmentDialog)
+}
+
+func (c *Console) routeEdit(ec echo.Context) error {
+	channelID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	_, routes, err := c.cfg.Manage.Channels.Get(ec.Request().Context(), who(ec), channelID)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(routes, func(r manage.AlarmRoute) bool { return strconv.FormatInt(r.ID, 10) == ec.Param("route") })
+	if at < 0 {
+		return echo.ErrNotFound
+	}
+	page, err := c.routePage(ec, routes[at].Route)
+	if err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, alarms.RouteForm(page), ui.FragmentDialog)
+}
+
+// routePage is the form of a route to the channel that the path names.
+func (c *Console) routePage(ec echo.Context, r alarm.Route) (alarms.RoutePage, error) {
+	channelID, err := id(ec)
+	if err != nil {
+		return alarms.RoutePage{}, err
+	}
+	ctx, p := ec.Request().Context(), who(ec)
+	ch, _, err := c.cfg.Manage.Channels.Get(ctx, p, channelID)
+	if err != nil {
+		return alarms.RoutePage{}, err
+	}
+	groups, err := c.cfg.Manage.Groups.List(ctx, p)
+	if err != nil {
+		return alarms.RoutePage{}, err
+	}
+	page := alarms.RoutePage{Page: c.Page(ec), ChannelID: channelID, Channel: ch.Name, ID: r.ID, Scope: string(r.Scope)}
+	for _, g := range groups {
+		page.Groups = append(page.Groups, ui.Option{
+			Value: strconv.FormatInt(g.ID, 10), Label: g.Title, Selected: r.Scope == alarm.ScopeGroup && r.ScopeID == g.ID,
+		})
+	}
+	if r.Scope == alarm.ScopeJob && r.ScopeID > 0 {
+		page.Job = strconv.FormatInt(r.ScopeID, 10)
+	}
+	for _, cause := range alarm.Causes() {
+		page.Causes = append(page.Causes, alarms.Cause{Name: string(cause), Checked: slices.Contains(r.Causes, cause)})
+	}
+	return page, nil
+}
+
+// routeSave takes the form of a new route and of a change.
+func (c *Console) routeSave(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	channelID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	r := alarm.Route{ChannelID: channelID, Scope: alarm.Scope(formText(ec, alarms.FieldScope))}
+	if name := ec.Param("route"); name != "" {
+		if r.ID, err = strconv.ParseInt(name, 10, 64); err != nil || r.ID < 1 {
+			return echo.ErrNotFound
+		}
+	}
+	field := map[alarm.Scope]string{alarm.ScopeGroup: alarms.FieldGroup, alarm.ScopeJob: alarms.FieldJob}[r.Scope]
+	if field != "" {
+		// What is no number is the id of nothing, which is refused as such.
+		r.ScopeID, _ = strconv.ParseInt(strings.TrimPrefix(strings.TrimSpace(formText(ec, field)), "#"), 10, 64)
+	}
+	for _, cause := range ec.Request().PostForm[alarms.FieldCause] {
+		r.Causes = append(r.Causes, scheduler.AlarmCause(cause))
+	}
+	if err := c.cfg.Manage.Channels.SaveRoute(ec.Request().Context(), who(ec), r); err != nil {
+		errs, ok := fieldErrors(c.Page(ec), err)
+		if !ok {
+			return err
+		}
+		page, err := c.routePage(ec, r)
+		if err != nil {
+			return err
+		}
+		page.Errors, page.Job = errs, formText(ec, alarms.FieldJob)
+		return renderPart(ec, http.StatusUnprocessableEntity, alarms.RouteForm(page), ui.FragmentDialog)
+	}
+	return c.goTo(ec, link.Alarm(channelID), done("alarms.flash.routed"))
+}
+
+func (c *Console) routeDelete(ec echo.Context) error {
+	channelID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	routeID, err := strconv.ParseInt(ec.Param("route"), 10, 64)
+	if err != nil || routeID < 1 {
+		return echo.ErrNotFound
+	}
+	if err := c.cfg.Manage.Channels.DeleteRoute(ec.Request().Context(), who(ec), channelID, routeID); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.Alarm(channelID), done("alarms.flash.unrouted"))
+}

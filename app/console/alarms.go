@@ -1,0 +1,264 @@
+package console
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/scheduler/alarm"
+	"github.com/punctual-job/punctual/views/alarms"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+func (c *Console) alarmRoutes(g *echo.Group) {
+	g.GET("/alarms", c.channelList)
+	g.GET("/alarms/new", c.channelNew)
+	g.POST("/alarms", c.channelSave)
+	g.GET("/alarms/messages", c.messageList)
+	g.POST("/alarms/messages/:id/retry", c.messageRetry)
+	g.GET("/alarms/:id", c.channelDetail)
+	g.GET("/alarms/:id/edit", c.channelEdit)
+	g.POST("/alarms/:id", c.channelSave)
+	g.GET("/alarms/:id/delete", c.channelDeleteForm)
+	g.POST("/alarms/:id/delete", c.channelDelete)
+	g.POST("/alarms/:id/test", c.channelTest)
+	g.GET("/alarms/:id/routes/new", c.routeNew)
+	g.POST("/alarms/:id/routes", c.routeSave)
+	g.GET("/alarms/:id/routes/:route/edit", c.routeEdit)
+	g.POST("/alarms/:id/routes/:route", c.routeSave)
+	g.POST("/alarms/:id/routes/:route/delete", c.routeDelete)
+}
+
+// latestMessages is how many messages a page that is about something else shows.
+const latestMessages = 8
+
+func (c *Console) channelList(ec echo.Context) error {
+	ctx, p := ec.Request().Context(), who(ec)
+	channels, routes, err := c.cfg.Manage.Channels.List(ctx, p)
+	if err != nil {
+		return err
+	}
+	page := alarms.ListPage{Page: c.pageWithFlash(ec)}
+	for _, ch := range channels {
+		page.Channels = append(page.Channels, c.channel(page.Page, ch, routes[ch.ID]))
+	}
+	if page.Messages, err = c.latest(ec, page.Page, 0); err != nil {
+		return err
+	}
+	return render(ec, http.StatusOK, alarms.List(page))
+}
+
+// channel is a channel as lists and pages show it.
+func (c *Console) channel(page layout.Page, ch alarm.Channel, routes []manage.AlarmRoute) alarms.Channel {
+	v := alarms.Channel{
+		ID: ch.ID, Name: ch.Name, Kind: string(ch.Kind), State: channelState(ch), ForJobs: ch.ForJobs, OKAt: c.at(page, ch.LastOKAt),
+		ErrorAt: c.at(page, ch.LastErrorAt), Error: ch.LastError,
+	}
+	if ch.Kind == alarm.KindMail {
+		v.Target = strings.Join(ch.Settings.Recipients, ", ")
+		if v.Target == "" {
+			v.Target = ch.Settings.Host
+		}
+	}
+	if ch.QuietFrom != ch.QuietTo {
+		v.Quiet = clock(ch.QuietFrom) + "–" + clock(ch.QuietTo)
+	}
+	for _, r := range routes {
+		v.Routes = append(v.Routes, alarms.Route{
+			ID: r.ID, Scope: string(r.Scope), ScopeID: r.ScopeID, Name: r.Name, Causes: texts(r.Causes), Usual: slices.Equal(r.Causes, manage.DefaultCauses()),
+		})
+	}
+	return v
+}
+
+func channelState(ch alarm.Channel) alarms.State {
+	switch {
+	case !ch.Enabled:
+		return alarms.StateOff
+	case ch.Broken():
+		return alarms.StateBroken
+	case ch.LastOKAt.IsZero():
+		return alarms.StateNew
+	default:
+		return alarms.StateOK
+	}
+}
+
+// clock writes minutes after midnight as a form takes them.
+func clock(minutes int) string { return fmt.Sprintf("%02d:%02d", minutes/60, minutes%60) }
+
+func (c *Console) channelDetail(ec echo.Context) error {
+	page, err := c.channelPage(ec)
+	if err != nil {
+		return err
+	}
+	page.Flashes = c.pageWithFlash(ec).Flashes
+	return render(ec, http.StatusOK, alarms.Detail(page))
+}
+
+func (c *Console) channelPage(ec echo.Context) (alarms.DetailPage, error) {
+	channelID, err := id(ec)
+	if err != nil {
+		return alarms.DetailPage{}, err
+	}
+	ch, routes, err := c.cfg.Manage.Channels.Get(ec.Request().Context(), who(ec), channelID)
+	if err != nil {
+		return alarms.DetailPage{}, err
+	}
+	page := alarms.DetailPage{Page: c.Page(ec)}
+	page.Channel = c.channel(page.Page, ch, routes)
+	page.Messages, err = c.latest(ec, page.Page, channelID)
+	return page, err
+}
+
+// channelTest answers in the page: a test that failed is a result, not an error.
+func (c *Console) channelTest(ec echo.Context) error {
+	channelID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	to := formText(ec, alarms.FieldTo)
+	failure, err := c.cfg.Manage.Channels.Test(ec.Request().Context(), who(ec), channelID, to)
+	status, wrong := http.StatusOK, ""
+	if err != nil {
+		errs, ok := fieldErrors(c.Page(ec), err)
+		if !ok {
+			return err
+		}
+		status, wrong = http.StatusUnprocessableEntity, errs[manage.TestTo]
+	}
+	page, err := c.channelPage(ec) // after the test: it has changed the channel's state
+	if err != nil {
+		return err
+	}
+	page.Path = link.Alarm(channelID)
+	page.Test = alarms.Test{Done: wrong == "", Error: failure, To: to, Wrong: wrong}
+	return renderPart(ec, status, alarms.Detail(page), alarms.FragmentTest)
+}
+
+func (c *Console) channelDeleteForm(ec echo.Context) error {
+	page, err := c.channelPage(ec)
+	if err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, alarms.Delete(alarms.DeletePage{
+		Page: page.Page, ID: page.Channel.ID, Name: page.Channel.Name, Routes: len(page.Channel.Routes),
+	}), ui.FragmentDialog)
+}
+
+func (c *Console) channelDelete(ec echo.Context) error {
+	page, err := c.channelPage(ec)
+	if err != nil {
+		return err
+	}
+	if err := c.cfg.Manage.Channels.Delete(ec.Request().Context(), who(ec), page.Channel.ID); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.AlarmsPath, done("alarms.flash.deleted", "Name", page.Channel.Name))
+}
+
+const messagesPerPage = 50
+
+func (c *Console) messageList(ec echo.Context) error {
+	ctx, p := ec.Request().Context(), who(ec)
+	f := link.MessagesFrom(ec.QueryParams())
+	channels, _, err := c.cfg.Manage.Channels.List(ctx, p)
+	if err != nil {
+		return err
+	}
+	page := alarms.MessagesPage{Page: c.pageWithFlash(ec), Filter: f}
+	for _, ch := range channels {
+		page.Channels = append(page.Channels, ui.Option{Value: fmt.Sprint(ch.ID), Label: ch.Name, Selected: ch.ID == f.Channel})
+	}
+	rows, err := c.messages(ec, page.Page, alarm.DeliveryFilter{
+		BeforeID: f.Before, ChannelID: f.Channel, State: deliveryState(f.State), Limit: messagesPerPage + 1,
+	})
+	if err != nil {
+		return err
+	}
+	first := f
+	first.Before = 0
+	if f.Before > 0 {
+		page.Pager.Previous = link.Messages(first) // the newest: a list that only grows at its head has no other way back
+	}
+	if len(rows) > messagesPerPage {
+		rows = rows[:messagesPerPage]
+		f.Before = rows[len(rows)-1].ID
+		page.Pager.Next = link.Messages(f)
+	}
+	page.Rows = rows
+	return renderPart(ec, http.StatusOK, alarms.Messages(page), ui.FragmentResults)
+}
+
+// latest are the last messages of a channel, or with 0 of all.
+func (c *Console) latest(ec echo.Context, page layout.Page, channelID int64) ([]alarms.Message, error) {
+	return c.messages(ec, page, alarm.DeliveryFilter{ChannelID: channelID, State: alarm.AnyState, Limit: latestMessages})
+}
+
+func (c *Console) messages(ec echo.Context, page layout.Page, f alarm.DeliveryFilter) ([]alarms.Message, error) {
+	list, err := c.cfg.Manage.Channels.Messages(ec.Request().Context(), who(ec), f)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]alarms.Message, len(list))
+	for i, m := range list {
+		rows[i] = alarms.Message{
+			ID: m.ID, Channel: m.Channel, ChannelID: m.ChannelID, Recipient: m.Recipient, State: messageState(m.State), Tries: m.Tries,
+			NextAt: c.at(page, m.NextAt), Error: m.Error, At: c.at(page, m.CreatedAt), Cause: string(m.Cause), Count: m.Count, JobID: m.JobID,
+			Job: m.Job, LogID: m.LogID, CanRetry: m.Channel != "" && (m.State == alarm.Waiting || m.State == alarm.GivenUp),
+		}
+	}
+	return rows, nil
+}
+
+func messageState(s alarm.DeliveryState) string {
+	switch s {
+	case alarm.Sending:
+		return link.MessageSending
+	case alarm.Sent:
+		return link.MessageSent
+	case alarm.GivenUp:
+		return link.MessageGivenUp
+	case alarm.Waiting, alarm.AnyState:
+		return link.MessageWaiting
+	default:
+		return link.MessageWaiting
+	}
+}
+
+func deliveryState(s string) alarm.DeliveryState {
+	for _, state := range []alarm.DeliveryState{alarm.Waiting, alarm.Sending, alarm.Sent, alarm.GivenUp} {
+		if messageState(state) == s {
+			return state
+		}
+	}
+	return alarm.AnyState
+}
+
+func (c *Console) messageRetry(ec echo.Context) error {
+	messageID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	if err := c.cfg.Manage.Channels.Retry(ec.Request().Context(), who(ec), messageID); err != nil {
+		return err
+	}
+	back := problem.LocalPath(formText(ec, layout.FieldNext))
+	if back == "" {
+		back = link.AlarmMessages
+	}
+	return c.goTo(ec, back, done("alarms.flash.retried"))
+}

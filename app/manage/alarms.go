@@ -1,0 +1,373 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	stdmail "net/mail"
+	"slices"
+	"strings"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/alarm"
+)
+
+// Alarmer is what the settings of alarms need; [alarm.Alarmer] is the real one.
+type Alarmer interface {
+	Channels(ctx context.Context) ([]alarm.Channel, error)
+	Channel(ctx context.Context, id int64) (alarm.Channel, error)
+	CreateChannel(ctx context.Context, c alarm.Channel) (int64, error)
+	UpdateChannel(ctx context.Context, c alarm.Channel) error
+	DeleteChannel(ctx context.Context, id int64) error
+	Test(ctx context.Context, id int64, to ...string) error
+	Routes(ctx context.Context) ([]alarm.Route, error)
+	CreateRoute(ctx context.Context, r alarm.Route) (int64, error)
+	UpdateRoute(ctx context.Context, r alarm.Route) error
+	DeleteRoute(ctx context.Context, id int64) error
+	Deliveries(ctx context.Context, f alarm.DeliveryFilter) ([]alarm.Delivery, error)
+	Retry(ctx context.Context, id int64) error
+}
+
+// Channels are the use cases of alarm channels, of what leads to them, and of what was sent. All of them are for
+// administrators: a channel is an address that the installation sends its failures to.
+type Channels struct {
+	cfg     Config
+	queries *db.Queries
+	audit   *Audit
+}
+
+// AlarmRoute is a route with the name of what it covers.
+type AlarmRoute struct {
+	alarm.Route
+	Name string // of the group or job; empty for all jobs, or when it is gone
+}
+
+// AlarmMessage is a message with the names of what it is about.
+type AlarmMessage struct {
+	alarm.Delivery
+	Channel string // empty when it has been deleted
+	Job     string // empty when it has been deleted
+}
+
+// TestTo is the name of the only field of a test.
+const TestTo = "to"
+
+// DefaultCauses are what a route without a choice tells of: everything but skipped fires.
+func DefaultCauses() []scheduler.AlarmCause {
+	return slices.DeleteFunc(alarm.Causes(), func(c scheduler.AlarmCause) bool { return c == scheduler.AlarmMisfire })
+}
+
+// allowed refuses who may not, and everything in an installation without alarms.
+func (s *Channels) allowed(p auth.Principal) error {
+	if err := requireAdmin(p); err != nil {
+		return err
+	}
+	if s.cfg.Alarmer == nil {
+		return &problem.Error{Kind: problem.NotFound}
+	}
+	return nil
+}
+
+// List is every channel by name, with the routes that lead to each, by channel.
+func (s *Channels) List(ctx context.Context, p auth.Principal) ([]alarm.Channel, map[int64][]AlarmRoute, error) {
+	if err := s.allowed(p); err != nil {
+		return nil, nil, err
+	}
+	channels, err := s.cfg.Alarmer.Channels(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list alarm channels: %w", err)
+	}
+	routes, err := s.routes(ctx)
+	return channels, routes, err
+}
+
+// Get is one channel with the routes that lead to it.
+func (s *Channels) Get(ctx context.Context, p auth.Principal, id int64) (alarm.Channel, []AlarmRoute, error) {
+	c, err := s.get(ctx, p, id)
+	if err != nil {
+		return c, nil, err
+	}
+	routes, err := s.routes(ctx)
+	return c, routes[id], err
+}
+
+func (s *Channels) get(ctx context.Context, p auth.Principal, id int64) (alarm.Channel, error) {
+	if err := s.allowed(p); err != nil {
+		return alarm.Channel{}, err
+	}
+	// By the list, which also has a channel whose settings cannot be read: it can then be mended or deleted.
+	all, err := s.cfg.Alarmer.Channels(ctx)
+	if err != nil {
+		return alarm.Channel{}, err
+	}
+	at := slices.IndexFunc(all, func(c alarm.Channel) bool { return c.ID == id })
+	if at < 0 {
+		return alarm.Channel{}, problem.New(problem.NotFound, "problem.channel.gone")
+	}
+	return all[at], nil
+}
+
+// Save creates a channel, or changes the one that ID names. A new one may begin with the alarms of every job.
+func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, everyJob bool) (int64, error) {
+	if err := s.allowed(p); err != nil {
+		return 0, err
+	}
+	if c.ID != 0 {
+		old, err := s.get(ctx, p, c.ID)
+		if err != nil {
+			return 0, err
+		}
+		if err := s.cfg.Alarmer.UpdateChannel(ctx, c); err != nil {
+			return 0, alarmProblem(err)
+		}
+		c.Kind = old.Kind
+		s.audit.Note(ctx, p, Entry{Action: ActionUpdate, Kind: ObjectChannel, ID: c.ID, Name: c.Name, Before: channelFacts(old), After: channelFacts(c)})
+		return c.ID, nil
+	}
+	id, err := s.cfg.Alarmer.CreateChannel(ctx, c)
+	if err != nil {
+		return 0, alarmProblem(err)
+	}
+	s.audit.Note(ctx, p, Entry{Action: ActionCreate, Kind: ObjectChannel, ID: id, Name: c.Name, After: channelFacts(c)})
+	if everyJob {
+		_, err = s.cfg.Alarmer.CreateRoute(ctx, alarm.Route{ChannelID: id, Scope: alarm.ScopeAll})
+	}
+	return id, alarmProblem(err)
+}
+
+// channelFacts are what the audit log keeps of a channel: no address with a token in it, no password.
+func channelFacts(c alarm.Channel) Facts {
+	s := c.Settings
+	return Facts{
+		"name": c.Name, "kind": string(c.Kind), "enabled": c.Enabled, "for_jobs": c.ForJobs, "language": c.Language,
+		"quiet": fmt.Sprintf("%02d:%02d–%02d:%02d %s", c.QuietFrom/60, c.QuietFrom%60, c.QuietTo/60, c.QuietTo%60, c.QuietMode),
+		"host":  s.Host, "port": s.Port, "security": string(s.Security), "from": s.From, "recipients": strings.Join(s.Recipients, ", "),
+	}
+}
+
+// Delete deletes a channel and its routes. What waits for it is given up.
+func (s *Channels) Delete(ctx context.Context, p auth.Principal, id int64) error {
+	c, err := s.get(ctx, p, id)
+	if err != nil {
+		return err
+	}
+	if err := s.cfg.Alarmer.DeleteChannel(ctx, id); err != nil {
+		return alarmProblem(err)
+	}
+	s.audit.Note(ctx, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: id, Name: c.Name, Before: channelFacts(c)})
+	return nil
+}
+
+// Test sends a test message, mail to the address given or else to the channel's recipients. failure is what the server had
+// against it, empty when the message was taken: a test that fails has done what it is for.
+func (s *Channels) Test(ctx context.Context, p auth.Principal, id int64, to string) (failure string, err error) {
+	c, err := s.get(ctx, p, id)
+	if err != nil {
+		return "", err
+	}
+	var recipients []string
+	if to = strings.TrimSpace(to); to != "" && c.Kind == alarm.KindMail {
+		address, err := stdmail.ParseAddress(to)
+		if err != nil {
+			return "", problem.InvalidFields(problem.Field{Name: TestTo, Key: "job.error.email", Args: []any{"Value", cut(to, 60)}})
+		}
+		recipients = append(recipients, address.Address)
+	}
+	s.audit.Note(ctx, p, Entry{Action: ActionTest, Kind: ObjectChannel, ID: id, Name: c.Name})
+	err = s.cfg.Alarmer.Test(ctx, id, recipients...)
+	switch {
+	case err == nil:
+		return "", nil
+	case errors.Is(err, alarm.ErrNoRecipient):
+		return "", problem.InvalidFields(problem.Field{Name: TestTo, Key: "job.error.required"})
+	case db.IsUnavailable(err):
+		return "", err
+	default:
+		return err.Error(), nil
+	}
+}
+
+// routes are all routes by channel, with names.
+func (s *Channels) routes(ctx context.Context) (map[int64][]AlarmRoute, error) {
+	all, err := s.cfg.Alarmer.Routes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list alarm routes: %w", err)
+	}
+	var jobIDs []int64
+	for _, r := range all {
+		if r.Scope == alarm.ScopeJob {
+			jobIDs = append(jobIDs, r.ScopeID)
+		}
+	}
+	jobs, err := s.jobNames(ctx, jobIDs)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.ListGroups(ctx, s.cfg.Pool)
+	if err != nil {
+		return nil, fmt.Errorf("list groups: %w", db.Error(err))
+	}
+	groups := make(map[int64]string, len(rows))
+	for _, g := range rows {
+		groups[g.ID] = g.Title
+	}
+	byChannel := make(map[int64][]AlarmRoute)
+	for _, r := range all {
+		named := AlarmRoute{Route: r}
+		switch r.Scope {
+		case alarm.ScopeAll:
+		case alarm.ScopeGroup:
+			named.Name = groups[r.ScopeID]
+		case alarm.ScopeJob:
+			named.Name = jobs[r.ScopeID]
+		}
+		if len(named.Causes) == 0 {
+			named.Causes = DefaultCauses()
+		}
+		byChannel[r.ChannelID] = append(byChannel[r.ChannelID], named)
+	}
+	return byChannel, nil
+}
+
+func (s *Channels) jobNames(ctx context.Context, ids []int64) (map[int64]string, error) {
+	names := make(map[int64]string, len(ids))
+	if len(ids) == 0 {
+		return names, nil
+	}
+	rows, err := s.queries.ListAlarmJobs(ctx, s.cfg.Pool, ids)
+	if err != nil {
+		return nil, fmt.Errorf("list jobs: %w", db.Error(err))
+	}
+	for _, j := range rows {
+		names[j.ID] = j.JobDesc
+	}
+	return names, nil
+}
+
+// SaveRoute creates a route to a channel, or changes the one that ID names.
+func (s *Channels) SaveRoute(ctx context.Context, p auth.Principal, r alarm.Route) error {
+	c, err := s.get(ctx, p, r.ChannelID)
+	if err != nil {
+		return err
+	}
+	// No causes would mean the usual ones to the alarmer: somebody who unchecked them all meant something else.
+	if len(r.Causes) == 0 {
+		return problem.InvalidFields(problem.Field{Name: alarm.FieldCauses, Key: string(alarm.CodeRequired)})
+	}
+	action := ActionCreate
+	if r.ID != 0 {
+		if err := s.ownRoute(ctx, r.ChannelID, r.ID); err != nil {
+			return err
+		}
+		action = ActionUpdate
+		err = s.cfg.Alarmer.UpdateRoute(ctx, r)
+	} else {
+		_, err = s.cfg.Alarmer.CreateRoute(ctx, r)
+	}
+	if err != nil {
+		return alarmProblem(err)
+	}
+	s.audit.Note(ctx, p, Entry{Action: action, Kind: ObjectChannel, ID: c.ID, Name: c.Name, After: routeFacts(r)})
+	return nil
+}
+
+func routeFacts(r alarm.Route) Facts {
+	causes := make([]string, len(r.Causes))
+	for i, c := range r.Causes {
+		causes[i] = string(c)
+	}
+	return Facts{"scope": string(r.Scope), "scope_id": r.ScopeID, "causes": strings.Join(causes, ", ")}
+}
+
+// ownRoute refuses a route of another channel: its address would say one thing and do another.
+func (s *Channels) ownRoute(ctx context.Context, channelID, routeID int64) error {
+	all, err := s.cfg.Alarmer.Routes(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(all, func(r alarm.Route) bool { return r.ID == routeID && r.ChannelID == channelID }) {
+		return problem.New(problem.NotFound, "problem.route.gone")
+	}
+	return nil
+}
+
+// DeleteRoute takes a route to a channel away.
+func (s *Channels) DeleteRoute(ctx context.Context, p auth.Principal, channelID, routeID int64) error {
+	c, err := s.get(ctx, p, channelID)
+	if err != nil {
+		return err
+	}
+	if err := s.ownRoute(ctx, channelID, routeID); err != nil {
+		return err
+	}
+	if err := s.cfg.Alarmer.DeleteRoute(ctx, routeID); err != nil {
+		return alarmProblem(err)
+	}
+	s.audit.Note(ctx, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: c.ID, Name: c.Name, Before: Facts{"route": routeID}})
+	return nil
+}
+
+// Messages lists what was sent or waits, newest first.
+func (s *Channels) Messages(ctx context.Context, p auth.Principal, f alarm.DeliveryFilter) ([]AlarmMessage, error) {
+	if err := s.allowed(p); err != nil {
+		return nil, err
+	}
+	rows, err := s.cfg.Alarmer.Deliveries(ctx, f)
+	if err != nil {
+		return nil, fmt.Errorf("list alarm messages: %w", err)
+	}
+	channels, err := s.cfg.Alarmer.Channels(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list alarm channels: %w", err)
+	}
+	names := make(map[int64]string, len(channels))
+	for _, c := range channels {
+		names[c.ID] = c.Name
+	}
+	jobIDs := make([]int64, len(rows))
+	for i, d := range rows {
+		jobIDs[i] = d.JobID
+	}
+	jobs, err := s.jobNames(ctx, jobIDs)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]AlarmMessage, len(rows))
+	for i, d := range rows {
+		list[i] = AlarmMessage{Delivery: d, Channel: names[d.ChannelID], Job: jobs[d.JobID]}
+	}
+	return list, nil
+}
+
+// Retry sends a message that waits, or was given up, at once.
+func (s *Channels) Retry(ctx context.Context, p auth.Principal, id int64) error {
+	if err := s.allowed(p); err != nil {
+		return err
+	}
+	err := s.cfg.Alarmer.Retry(ctx, id)
+	if errors.Is(err, db.ErrNotFound) {
+		return problem.New(problem.Conflict, "problem.message.sent").Because(err)
+	}
+	return err
+}
+
+// alarmProblem turns what the alarmer refuses into what a form shows.
+func alarmProblem(err error) error {
+	if err == nil {
+		return nil
+	}
+	if bad, ok := errors.AsType[*alarm.Invalid](err); ok {
+		fields := make([]problem.Field, len(bad.Fields))
+		for i, f := range bad.Fields {
+			fields[i] = problem.Field{Name: f.Field, Key: string(f.Code), Args: f.Args}
+		}
+		return problem.InvalidFields(fields...)
+	}
+	if errors.Is(err, db.ErrNotFound) {
+		return problem.New(problem.NotFound, "problem.channel.gone").Because(err)
+	}
+	return err
+}

@@ -1,0 +1,199 @@
+package manage
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/alarm"
+)
+
+// withAlarms is a service whose alarms are the real ones. They do not run: what is sent is a test.
+func withAlarms(t *testing.T, pool *db.Pool) *bundle {
+	t.Helper()
+	catalogue := locales.New()
+	alarmer, err := alarm.New(alarm.Config{
+		Pool: pool, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Key: make([]byte, 32),
+		Printer: func(lang string) alarm.Printer { return catalogue.Printer(lang) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return setup(t, pool, func(c *Config) { c.Alarms, c.Alarmer = alarmer, alarmer })
+}
+
+func TestChannelsAreForAdministrators(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := withAlarms(t, pool)
+		ctx := t.Context()
+		tests := map[string]func(context.Context, auth.Principal) error{
+			"list": func(ctx context.Context, p auth.Principal) error { _, _, err := b.Channels.List(ctx, p); return err },
+			"get":  func(ctx context.Context, p auth.Principal) error { _, _, err := b.Channels.Get(ctx, p, 1); return err },
+			"save": func(ctx context.Context, p auth.Principal) error {
+				_, err := b.Channels.Save(ctx, p, alarm.Channel{}, true)
+				return err
+			},
+			"delete": func(ctx context.Context, p auth.Principal) error { return b.Channels.Delete(ctx, p, 1) },
+			"test": func(ctx context.Context, p auth.Principal) error {
+				_, err := b.Channels.Test(ctx, p, 1, "")
+				return err
+			},
+			"route": func(ctx context.Context, p auth.Principal) error {
+				return b.Channels.SaveRoute(ctx, p, alarm.Route{ChannelID: 1})
+			},
+			"unroute": func(ctx context.Context, p auth.Principal) error { return b.Channels.DeleteRoute(ctx, p, 1, 1) },
+			"messages": func(ctx context.Context, p auth.Principal) error {
+				_, err := b.Channels.Messages(ctx, p, alarm.DeliveryFilter{State: alarm.AnyState})
+				return err
+			},
+			"retry": func(ctx context.Context, p auth.Principal) error { return b.Channels.Retry(ctx, p, 1) },
+		}
+		for name, do := range tests {
+			if got := kind(do(ctx, b.user)); got != "403" {
+				t.Errorf("%s by a normal user: %s", name, got)
+			}
+			if got := kind(do(ctx, b.admin)); strings.HasPrefix(got, "403") || strings.HasPrefix(got, "500") {
+				t.Errorf("%s by an administrator: %s", name, got)
+			}
+		}
+	})
+}
+
+func TestChannelsAndTheirRoutes(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := withAlarms(t, pool)
+		ctx := t.Context()
+		answer := http.StatusOK
+		hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(answer) }))
+		t.Cleanup(hook.Close)
+
+		if _, err := b.Channels.Save(ctx, b.admin, alarm.Channel{Kind: alarm.KindWebhook}, true); kind(err) != "422 name:alarm.error.required url:alarm.error.required" {
+			t.Errorf("an empty channel: %s", kind(err))
+		}
+		secret := hook.URL + "/token-1234567890"
+		channel := alarm.Channel{Name: "hook", Kind: alarm.KindWebhook, Enabled: true, Settings: alarm.Settings{URL: secret}}
+		id, err := b.Channels.Save(ctx, b.admin, channel, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Channels.Save(ctx, b.admin, channel, true); kind(err) != "422 name:alarm.error.taken" {
+			t.Errorf("the same name twice: %s", kind(err))
+		}
+		c, routes, err := b.Channels.Get(ctx, b.admin, id)
+		if err != nil || !c.HasURL || c.Settings.URL != "" || len(routes) != 1 || routes[0].Scope != alarm.ScopeAll {
+			t.Fatalf("%+v %+v %v", c, routes, err)
+		}
+		if diff := cmp.Diff(DefaultCauses(), routes[0].Causes); diff != "" {
+			t.Error(diff)
+		}
+
+		// A test says at once what the server says, and never the address with its token.
+		if failure, err := b.Channels.Test(ctx, b.admin, id, ""); failure != "" || err != nil {
+			t.Errorf("a test that works: %q %v", failure, err)
+		}
+		answer = http.StatusForbidden
+		failure, err := b.Channels.Test(ctx, b.admin, id, "")
+		if err != nil || failure == "" || strings.Contains(failure, "token-1234567890") {
+			t.Errorf("a test that fails: %q %v", failure, err)
+		}
+		if c, _, _ := b.Channels.Get(ctx, b.admin, id); !c.Broken() {
+			t.Error("the failure is not kept")
+		}
+		mail, err := b.Channels.Save(ctx, b.admin, alarm.Channel{Name: "mail", Kind: alarm.KindMail, Enabled: true, Settings: alarm.Settings{Host: "127.0.0.1", Port: 1, From: "a@example.com"}}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Channels.Test(ctx, b.admin, mail, ""); kind(err) != "422 to:job.error.required" {
+			t.Errorf("a mail to nobody: %s", kind(err))
+		}
+		if _, err := b.Channels.Test(ctx, b.admin, mail, "nobody"); kind(err) != "422 to:job.error.email" {
+			t.Errorf("a mail to no address: %s", kind(err))
+		}
+
+		// Routes belong to their channel and to things that exist.
+		job := b.create(t, nil)
+		failed := []scheduler.AlarmCause{scheduler.AlarmFailed}
+		tests := []struct {
+			name  string
+			route alarm.Route
+			want  string
+		}{
+			{"of a group", alarm.Route{ChannelID: id, Scope: alarm.ScopeGroup, ScopeID: b.group, Causes: failed}, "ok"},
+			{"of a group twice", alarm.Route{ChannelID: id, Scope: alarm.ScopeGroup, ScopeID: b.group, Causes: failed}, "422 scope:alarm.error.taken"},
+			{"of a job", alarm.Route{ChannelID: id, Scope: alarm.ScopeJob, ScopeID: job, Causes: failed}, "ok"},
+			{"of a job that is none", alarm.Route{ChannelID: id, Scope: alarm.ScopeJob, ScopeID: 999, Causes: failed}, "422 scope:alarm.error.unknown"},
+			{"without a cause", alarm.Route{ChannelID: id, Scope: alarm.ScopeAll}, "422 causes:alarm.error.required"},
+			{"to a channel that is none", alarm.Route{ChannelID: 999, Scope: alarm.ScopeAll, Causes: failed}, "404 problem.channel.gone"},
+			{"changed", alarm.Route{ID: routes[0].ID, ChannelID: id, Scope: alarm.ScopeAll, Causes: failed}, "ok"},
+			{"changed under another channel", alarm.Route{ID: routes[0].ID, ChannelID: mail, Scope: alarm.ScopeAll, Causes: failed}, "404 problem.route.gone"},
+		}
+		for _, tt := range tests {
+			if got := kind(b.Channels.SaveRoute(ctx, b.admin, tt.route)); got != tt.want {
+				t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+			}
+		}
+		_, routes, err = b.Channels.Get(ctx, b.admin, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := make(map[alarm.Scope]string)
+		for _, r := range routes {
+			names[r.Scope] = r.Name
+		}
+		if diff := cmp.Diff(map[alarm.Scope]string{alarm.ScopeAll: "", alarm.ScopeGroup: "ORDERS", alarm.ScopeJob: "close the day"}, names); diff != "" {
+			t.Error(diff)
+		}
+		if got := kind(b.Channels.DeleteRoute(ctx, b.admin, mail, routes[0].ID)); got != "404 problem.route.gone" {
+			t.Errorf("a route of another channel is taken away: %s", got)
+		}
+		if got := kind(b.Channels.DeleteRoute(ctx, b.admin, id, routes[0].ID)); got != "ok" {
+			t.Errorf("take a route away: %s", got)
+		}
+		if got := kind(b.Channels.Retry(ctx, b.admin, 999)); got != "409 problem.message.sent" {
+			t.Errorf("send nothing again: %s", got)
+		}
+		if got := kind(b.Channels.Delete(ctx, b.admin, id)); got != "ok" {
+			t.Errorf("delete: %s", got)
+		}
+		if got := kind(b.Channels.Delete(ctx, b.admin, id)); got != "404 problem.channel.gone" {
+			t.Errorf("delete twice: %s", got)
+		}
+
+		// All of it is in the audit log, none of the secrets is.
+		rows, err := pool.QueryContext(ctx, "SELECT action, before_json, after_json FROM punctual_audit WHERE object_kind = 'channel' ORDER BY id")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		var actions []string
+		for rows.Next() {
+			var action, before, after string
+			if err := rows.Scan(&action, &before, &after); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(before+after, "token-1234567890") {
+				t.Errorf("%s keeps a secret: %s %s", action, before, after)
+			}
+			actions = append(actions, action)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := strings.Join(actions, " "), "create test test create test create create update delete delete"; got != want {
+			t.Errorf("audit log %s, want %s", got, want)
+		}
+	})
+}

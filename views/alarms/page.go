@@ -1,0 +1,187 @@
+// Package alarms draws the pages of alarms: the channels that carry them, what leads to each, and what was sent.
+package alarms
+
+import (
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// State is how a channel does.
+type State string
+
+// The states.
+const (
+	StateOK     State = "ok"     // its latest message arrived
+	StateBroken State = "broken" // its latest message failed
+	StateNew    State = "new"    // nothing was ever sent
+	StateOff    State = "off"    // switched off
+)
+
+// Channel is one channel as lists show it.
+type Channel struct {
+	ID      int64
+	Name    string
+	Kind    string
+	State   State
+	Target  string // host and recipients of a mail channel; nothing of a webhook, whose address is secret
+	ForJobs bool   // carries the mails to the addresses that jobs name
+	Quiet   string // "22:00–07:00"; empty for none
+	OKAt    format.Time
+	ErrorAt format.Time
+	Error   string // of the latest message, as the server put it: text
+	Routes  []Route
+}
+
+// Route is what leads to a channel.
+type Route struct {
+	ID      int64
+	Scope   string // all, group, job
+	ScopeID int64
+	Name    string // of the group or job; empty when it is gone
+	Causes  []string
+	Usual   bool // the causes are those of a route without a choice
+}
+
+// ListPage lists the channels ([List]).
+type ListPage struct {
+	layout.Page
+	Channels []Channel
+	Messages []Message // the latest
+}
+
+// DetailPage is one channel ([Detail]; fragment [FragmentTest] is the answer to a test).
+type DetailPage struct {
+	layout.Page
+	Channel  Channel
+	Messages []Message
+	Test     Test
+}
+
+// FragmentTest is the part of a channel's page that a test changes.
+const FragmentTest = "test"
+
+// Test is what became of a test message.
+type Test struct {
+	Done  bool
+	Error string // what the server had against it; empty when it was taken
+	To    string
+	Wrong string // what is wrong with To
+}
+
+// Message is one message to one recipient.
+type Message struct {
+	ID        int64
+	Channel   string // empty when it has been deleted
+	ChannelID int64
+	Recipient string
+	State     string // link.MessageWaiting …
+	Tries     int
+	NextAt    format.Time
+	Error     string
+	At        format.Time
+	Cause     string
+	Count     int
+	JobID     int64
+	Job       string // empty when it has been deleted
+	LogID     int64
+	CanRetry  bool
+}
+
+// MessagesPage lists messages ([Messages]; fragment ui.FragmentResults).
+type MessagesPage struct {
+	layout.Page
+	Filter   link.MessageFilter
+	Channels []ui.Option
+	Rows     []Message
+	Pager    ui.Pager
+}
+
+// FormPage is the form for a new channel or a change ([Form]). It comes back with 422 and Errors.
+type FormPage struct {
+	layout.Page
+	ID          int64 // 0 for a new channel
+	Name        string
+	Kinds       []string // to choose from for a new channel
+	Kind        string
+	Values      FormValues
+	HasURL      bool // a secret is stored: an empty field keeps it
+	HasSecret   bool
+	HasPassword bool
+	Errors      map[string]string // ready to print, by field name
+}
+
+// FormValues are the values as typed, or as stored on the first visit. Secrets are never among the stored ones.
+type FormValues struct {
+	Name, Language                string
+	Enabled, ForJobs, EveryJob    bool
+	QuietFrom, QuietTo, QuietMode string // "22:00"; both empty for none
+	Host, Port, Security          string
+	SkipVerify                    bool
+	Username, Password, From      string
+	Recipients                    string
+	URL, Secret, Template         string
+	RemoveSecret, RemovePassword  bool
+}
+
+// The names of the form's fields.
+const (
+	FieldName           = "name"
+	FieldKind           = "kind"
+	FieldLanguage       = "language"
+	FieldEnabled        = "enabled"
+	FieldForJobs        = "for_jobs"
+	FieldEveryJob       = "every_job"
+	FieldQuiet          = "quiet"
+	FieldQuietFrom      = "quiet_from"
+	FieldQuietTo        = "quiet_to"
+	FieldQuietMode      = "quiet_mode"
+	FieldHost           = "host"
+	FieldPort           = "port"
+	FieldSecurity       = "security"
+	FieldSkipVerify     = "skip_verify"
+	FieldUsername       = "username"
+	FieldPassword       = "password"
+	FieldRemovePassword = "remove_password"
+	FieldFrom           = "from"
+	FieldRecipients     = "recipients"
+	FieldURL            = "url"
+	FieldSecret         = "secret"
+	FieldRemoveSecret   = "remove_secret"
+	FieldTemplate       = "template"
+	FieldTo             = "to"
+	FieldScope          = "scope"
+	FieldGroup          = "group"
+	FieldJob            = "job"
+	FieldCause          = "cause"
+	FieldCauses         = "causes" // what is wrong with the choice of them
+)
+
+// RoutePage is the form for a route ([RouteForm]; fragment ui.FragmentDialog).
+type RoutePage struct {
+	layout.Page
+	ChannelID int64
+	Channel   string
+	ID        int64 // 0 for a new route
+	Scope     string
+	Groups    []ui.Option
+	Job       string
+	Causes    []Cause
+	Errors    map[string]string
+	Problem   string
+}
+
+// Cause is one thing that a route may tell of.
+type Cause struct {
+	Name    string
+	Checked bool
+}
+
+// DeletePage asks before a channel is deleted ([Delete]; fragment ui.FragmentDialog).
+type DeletePage struct {
+	layout.Page
+	ID     int64
+	Name   string
+	Routes int
+}

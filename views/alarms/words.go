@@ -1,0 +1,182 @@
+package alarms
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+func stateIcon(s State) string {
+	switch s {
+	case StateOK:
+		return "circle-check"
+	case StateBroken:
+		return "circle-x"
+	case StateNew:
+		return "circle-dashed"
+	case StateOff:
+		return "bell-off"
+	default:
+		return "circle"
+	}
+}
+
+// stateTone is the badge's colour.
+func stateTone(s State) string {
+	switch s {
+	case StateOK:
+		return "success"
+	case StateBroken:
+		return "failed"
+	case StateNew, StateOff:
+		return ""
+	default:
+		return ""
+	}
+}
+
+func kindIcon(kind string) string {
+	switch kind {
+	case "mail":
+		return "mail"
+	case "webhook":
+		return "webhook"
+	default:
+		return "message-square"
+	}
+}
+
+func messageIcon(state string) string {
+	switch state {
+	case link.MessageSent:
+		return "circle-check"
+	case link.MessageGivenUp:
+		return "circle-x"
+	case link.MessageSending:
+		return "loader"
+	default:
+		return "hourglass"
+	}
+}
+
+func messageTone(state string) string {
+	switch state {
+	case link.MessageSent:
+		return "success"
+	case link.MessageGivenUp:
+		return "failed"
+	case link.MessageSending:
+		return "sent"
+	default:
+		return ""
+	}
+}
+
+// scopeWord says what a route covers.
+func scopeWord(p layout.Page, r Route) string {
+	switch {
+	case r.Scope == "all":
+		return p.T("alarms.scope.all")
+	case r.Name == "":
+		return p.T("alarms.scope.gone", "ID", r.ScopeID)
+	default:
+		return r.Name
+	}
+}
+
+// causeWords lists what a route tells of.
+func causeWords(p layout.Page, r Route) string {
+	if r.Usual {
+		return p.T("alarms.causes.usual")
+	}
+	words := make([]string, len(r.Causes))
+	for i, c := range r.Causes {
+		words[i] = p.Word("alarm.cause.", c)
+	}
+	return strings.Join(words, p.T("list.comma"))
+}
+
+func scopeIcon(scope string) string {
+	switch scope {
+	case "group":
+		return "server"
+	case "job":
+		return "list-checks"
+	default:
+		return "bell-ring"
+	}
+}
+
+func (p FormPage) action() string {
+	if p.ID == 0 {
+		return link.AlarmsPath
+	}
+	return link.Alarm(p.ID)
+}
+
+func (p FormPage) heading() string {
+	if p.ID == 0 {
+		return p.T("alarms.new")
+	}
+	return p.Name
+}
+
+func (p FormPage) submit() string {
+	if p.ID == 0 {
+		return p.T("alarms.create")
+	}
+	return p.T("action.save")
+}
+
+func (p FormPage) cancel() string {
+	if p.ID == 0 {
+		return link.AlarmsPath
+	}
+	return link.Alarm(p.ID)
+}
+
+// signs says whether messages of the kind can be signed with a secret.
+func (p FormPage) signs() bool {
+	return p.Kind == "dingtalk" || p.Kind == "feishu" || p.Kind == "webhook"
+}
+
+func (p FormPage) languages() []ui.Option {
+	options := []ui.Option{{Value: "", Label: p.T("alarms.language.default"), Selected: p.Values.Language == ""}}
+	return append(options, ui.Labelled(p.Printer, "language.", []string{"zh-CN", "en"}, p.Values.Language, false)...)
+}
+
+func (p FormPage) securities() []ui.Option {
+	return ui.Labelled(p.Printer, "alarms.security.", []string{"starttls", "tls", "none"}, p.Values.Security, false)
+}
+
+func (p FormPage) quietModes() []ui.Option {
+	return ui.Labelled(p.Printer, "alarms.quiet.", []string{"queue", "count"}, p.Values.QuietMode, false)
+}
+
+// kept is the hint of a field whose secret is stored.
+func (p FormPage) kept(has bool) string {
+	if has {
+		return p.T("alarms.kept")
+	}
+	return ""
+}
+
+func (p RoutePage) action() string {
+	if p.ID == 0 {
+		return link.AlarmRoutes(p.ChannelID)
+	}
+	return link.AlarmRoute(p.ChannelID, p.ID)
+}
+
+func (p RoutePage) scopes() []ui.Option {
+	return ui.Labelled(p.Printer, "alarms.scope.", []string{"all", "group", "job"}, p.Scope, false)
+}
+
+func (p MessagesPage) states() []ui.Option {
+	return ui.Labelled(p.Printer, "alarms.message.", link.MessageStates(), p.Filter.State, false)
+}
