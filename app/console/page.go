@@ -63,7 +63,7 @@ func render(ec echo.Context, status int, component templ.Component) error {
 		return fmt.Errorf("render page: %w", err)
 	}
 	ec.Response().Header().Add("Vary", "HX-Request")
-	return ec.HTMLBlob(status, buf.Bytes())
+	return writeHTML(ec, status, buf.Bytes())
 }
 
 // renderPart draws the whole page, or for htmx only its named fragment.
@@ -76,7 +76,7 @@ func renderPart(ec echo.Context, status int, component templ.Component, fragment
 		return fmt.Errorf("render fragment: %w", err)
 	}
 	ec.Response().Header().Add("Vary", "HX-Request")
-	return ec.HTMLBlob(status, buf.Bytes())
+	return writeHTML(ec, status, buf.Bytes())
 }
 
 // goTo ends a form that succeeded: the browser goes on to a page and finds the message there.

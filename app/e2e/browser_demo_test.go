@@ -124,10 +124,12 @@ func (d *demo) pages(t *testing.T) []demoPage {
 	t.Helper()
 	slow := d.lastRun(t, d.slow)
 	return []demoPage{
+		{"dashboard", link.Root},
 		{"jobs", link.JobsPath},
 		{"jobs-none", link.JobsPath + "?q=zzz"},
 		{"job-new", link.JobNewPath},
 		{"job-edit", link.JobEdit(d.script)},
+		{"job-glue", link.JobGlue(d.script)},
 		{"job-copy", link.JobCopy(d.script)},
 		{"job-run", link.JobRun(d.script)},
 		{"job-delete", link.JobDelete(d.script)},
@@ -139,8 +141,11 @@ func (d *demo) pages(t *testing.T) []demoPage {
 		{"run-success", link.Run(d.lastRun(t, d.script))},
 		{"executors", link.ExecutorsPath},
 		{"executor-new", link.ExecutorNewPath},
+		{"executor", link.Executor(d.orders)},
 		{"executor-edit", link.ExecutorEdit(d.orders)},
 		{"executor-delete", link.ExecutorDelete(d.orders)},
+		{"token", link.ExecutorToken},
+		{"nodes", link.NodesPath},
 		{"not-found", "/nowhere"},
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -210,18 +209,12 @@ func (w *window) logIn(name, password string) {
 	w.do(write("#name", name), write("#password", password), click(".sign-in .primary"))
 }
 
-// frames is the main frame, for the address the window shows.
+// address is the address the window shows.
 func (w *window) address() string {
 	w.t.Helper()
 	var at string
 	w.do(chromedp.Location(&at))
 	return at
-}
-
-// withoutScripts switches JavaScript off for this window.
-func (w *window) withoutScripts() {
-	w.t.Helper()
-	w.do(emulation.SetScriptExecutionDisabled(true), page.Enable())
 }
 
 // awaited lets an evaluation wait for the promise it gives.

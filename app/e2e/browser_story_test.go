@@ -20,6 +20,7 @@ i=0; while true; do i=$((i+1)); echo "tick $i"; sleep 0.1; done
 // the printed password, finds a job, changes its cron, stops and starts it, runs one with a parameter, watches runs come
 // in, follows the output of one and kills it, ends the program and starts it again.
 func TestBrowserStory(t *testing.T) {
+	t.Parallel()
 	for _, s := range []screen{desk, phone} {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -70,7 +71,7 @@ func (s *story) logsIn() {
 	s.expect("422") // a wrong password, and forms that are not accepted
 	s.logIn("admin", "not-"+s.password)
 	s.do(holds(`document.querySelector(".notice.error") && document.querySelector("#name").value === "admin"`), holds(`document.activeElement.name === "password"`))
-	s.do(write("#password", s.password), click(".sign-in .primary"), shows("/jobs"), holds(`document.querySelectorAll("tbody tr").length === 4`))
+	s.do(write("#password", s.password), click(".sign-in .primary"), shows("/"), click(`.nav a[href="/jobs"]`), shows("/jobs"), holds(`document.querySelectorAll("tbody tr").length === 4`))
 }
 
 func (s *story) findsJob() {

@@ -35,7 +35,7 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
 
 const extensions = (language, nonce, label) => [
   EditorView.cspNonce.of(nonce), shade.of(shades()), basicSetup, look, language ? language() : [],
-  EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+  EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", tabindex: "0" }),
 ];
 
 export function editors(languages) {
