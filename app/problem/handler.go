@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -47,11 +48,36 @@ func (h *Handler) HandleError(err error, c echo.Context) {
 		h.protocol(c, p)
 	case r.Method == http.MethodHead:
 		_ = c.NoContent(p.Kind.Status()) // the client is gone if this fails
+	case wantsJSON(r):
+		h.json(c, p)
 	case p.Kind == Unauthenticated:
 		h.toLogin(c)
 	default:
 		h.page(c, p)
 	}
+}
+
+// wantsJSON says that a program asks, and not somebody who would read a page.
+func wantsJSON(r *http.Request) bool {
+	accept := r.Header.Get("Accept")
+	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html") && r.Header.Get("HX-Request") == ""
+}
+
+// json answers in the shape of XXL-JOB's console, with an HTTP status that says the same.
+func (h *Handler) json(c echo.Context, p *Error) {
+	page := errorpage.Page{Page: h.Page(c), Status: p.Kind.Status()}
+	if page.Text = p.Text(page.Printer); page.Text == "" && p.Kind == Unauthenticated {
+		page.Text = http.StatusText(http.StatusUnauthorized)
+	}
+	body := map[string]any{"code": p.Kind.Status(), "msg": errorpage.Line(page)}
+	if len(p.Fields) > 0 {
+		fields := make(map[string]string, len(p.Fields))
+		for _, f := range p.Fields {
+			fields[f.Name] = f.Text(page.Printer)
+		}
+		body["fields"] = fields
+	}
+	_ = c.JSON(p.Kind.Status(), body) // the client is gone if this fails
 }
 
 func (h *Handler) log(p *Error, c echo.Context) {

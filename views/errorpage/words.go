@@ -31,6 +31,9 @@ func (p Page) text() string {
 	return p.T(p.key() + ".text")
 }
 
+// Line is the error in one line, for programs that ask for JSON.
+func Line(p Page) string { return p.toast() }
+
 // toast is one line: the particular text if there is one, the general title otherwise.
 func (p Page) toast() string {
 	if p.Text != "" {

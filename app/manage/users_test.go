@@ -1,0 +1,265 @@
+package manage
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// userBundle is a bundle whose administrator is a row too.
+func userBundle(t *testing.T, pool *db.Pool) *bundle {
+	t.Helper()
+	b := setup(t, pool, func(c *Config) {
+		c.Passwords = auth.NewPasswords(2)
+		c.Logins = auth.NewLogins(pool, c.Passwords, time.Now)
+	})
+	id, _, err := b.Users.Create(t.Context(), b.admin, UserInput{Name: "root", Password: "root-password", Admin: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.admin = auth.NewPrincipal(id, "root", auth.RoleAdmin, "")
+	b.admin.Address = "10.0.0.9"
+	return b
+}
+
+func TestUsersAreChecked(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := userBundle(t, pool)
+		tests := []struct {
+			name string
+			in   UserInput
+			want string
+		}{
+			{"a good one", UserInput{Name: "ann1", Password: "eight888"}, "ok"},
+			{"a random password", UserInput{Name: "bobby"}, "ok"},
+			{"a long password", UserInput{Name: "carl", Password: strings.Repeat("long ", 40)}, "ok"},
+			{"taken", UserInput{Name: "ann1", Password: "eight888"}, "422 name:user.error.taken"},
+			{"no name", UserInput{Password: "eight888"}, "422 name:job.error.required"},
+			{"three characters", UserInput{Name: "abc", Password: "eight888"}, "422 name:user.error.name"},
+			{"a capital", UserInput{Name: "Anna", Password: "eight888"}, "422 name:user.error.name"},
+			{"a digit first", UserInput{Name: "1anna", Password: "eight888"}, "422 name:user.error.name"},
+			{"21 characters", UserInput{Name: strings.Repeat("a", 21), Password: "eight888"}, "422 name:user.error.name"},
+			{"a short password", UserInput{Name: "dora", Password: "seven77"}, "422 password:user.error.short"},
+			{"an endless password", UserInput{Name: "dora", Password: strings.Repeat("x", 1001)}, "422 password:job.error.too_long"},
+		}
+		for _, tt := range tests {
+			id, made, err := b.Users.Create(t.Context(), b.admin, tt.in)
+			if kind(err) != tt.want {
+				t.Errorf("%s: %s, want %s", tt.name, kind(err), tt.want)
+			}
+			if err == nil && (id == 0 || (made == "") != (tt.in.Password != "")) {
+				t.Errorf("%s: id %d, made %q", tt.name, id, made)
+			}
+		}
+		if _, _, err := b.Users.Create(t.Context(), b.user, UserInput{Name: "evil", Admin: true}); kind(err) != "403" {
+			t.Errorf("a normal user makes an administrator: %s", kind(err))
+		}
+	})
+}
+
+func TestRightsKeepXXLJobsList(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := userBundle(t, pool)
+		ctx := t.Context()
+		rights := map[int64]auth.Rights{b.group: auth.AllRights, b.closed: auth.RightRun}
+		id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "ann1", Rights: rights})
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, err := db.New().GetUser(ctx, pool, id)
+		if err != nil || string(row.Permission) != strconv.FormatInt(b.group, 10) {
+			t.Errorf("the list that XXL-JOB reads is %q, %v", row.Permission, err)
+		}
+		u, err := b.Users.Get(ctx, b.admin, id)
+		if diff := cmp.Diff(map[int64]auth.Rights{b.group: auth.AllRights, b.closed: auth.RightView | auth.RightRun}, u.Rights); diff != "" || err != nil {
+			t.Errorf("rights: %s, %v", diff, err)
+		}
+		many := make(map[int64]auth.Rights)
+		for group := range int64(200) {
+			many[group+1000] = auth.AllRights
+		}
+		if err := b.Users.Update(ctx, b.admin, id, UserInput{Rights: many, Version: u.Version()}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Users.Update(ctx, b.admin, id, UserInput{Version: u.Version()}); kind(err) != "409 problem.changed" {
+			t.Errorf("an edit from an old page: %s", kind(err))
+		}
+		if u, err = b.Users.Get(ctx, b.admin, id); err != nil || len(u.Rights) != 200 || u.Rights[1199] != auth.AllRights {
+			t.Errorf("of 200 groups %d are left, %v", len(u.Rights), err)
+		}
+		if err := b.Users.Update(ctx, b.admin, id, UserInput{Admin: true, Rights: rights}); err != nil {
+			t.Fatal(err)
+		}
+		if u, _ = b.Users.Get(ctx, b.admin, id); !u.Admin || len(u.Rights) != 0 {
+			t.Errorf("an administrator has a list: %+v", u)
+		}
+	})
+}
+
+func TestNobodyLocksEverybodyOut(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := userBundle(t, pool)
+		ctx := t.Context()
+		me := b.admin.UserID
+		for what, err := range map[string]error{
+			"demote oneself":        b.Users.Update(ctx, b.admin, me, UserInput{}),
+			"disable oneself":       b.Users.Update(ctx, b.admin, me, UserInput{Admin: true, Disabled: true}),
+			"delete oneself":        b.Users.Delete(ctx, b.admin, me),
+			"reset one's own":       second(b.Users.ResetPassword(ctx, b.admin, me, "")),
+			"by another's name too": b.Users.Update(ctx, b.admin, me, UserInput{Name: "other"}),
+		} {
+			if kind(err) != "409 problem.user.self" {
+				t.Errorf("%s: %s", what, kind(err))
+			}
+		}
+		// Somebody who is an administrator by a session of before, but no row any more, cannot take the last one away.
+		stale := auth.NewPrincipal(999, "gone", auth.RoleAdmin, "")
+		for what, err := range map[string]error{
+			"demote the last":  b.Users.Update(ctx, stale, me, UserInput{}),
+			"disable the last": b.Users.Update(ctx, stale, me, UserInput{Admin: true, Disabled: true}),
+			"delete the last":  b.Users.Delete(ctx, stale, me),
+		} {
+			if kind(err) != "409 problem.user.last" {
+				t.Errorf("%s: %s", what, kind(err))
+			}
+		}
+		other, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "second", Admin: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Users.Delete(ctx, stale, me); err != nil {
+			t.Errorf("there is another administrator: %v", err)
+		}
+		if err := b.Users.Delete(ctx, stale, other); kind(err) != "409 problem.user.last" {
+			t.Errorf("the other is now the last: %s", kind(err))
+		}
+		if err := b.Users.Delete(ctx, stale, 12345); kind(err) != "404 problem.user.gone" {
+			t.Errorf("nobody: %s", kind(err))
+		}
+	})
+}
+
+func TestPasswordsAndSessions(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := userBundle(t, pool)
+		ctx, q := t.Context(), db.New()
+		id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "ann1", Password: "first-password"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		login := func(session string) {
+			t.Helper()
+			err := q.InsertSession(ctx, pool, db.InsertSessionParams{ID: session, UserID: id, ExpiresAt: b.now.Add(time.Hour).UnixMilli()})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		open := func() int64 {
+			t.Helper()
+			n, err := b.Users.CountSessions(ctx, b.admin, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		ann := auth.NewPrincipal(id, "ann1", auth.RoleUser, "")
+		ann.Session, ann.Address = "here", "10.0.0.1"
+		login("here")
+		login("there")
+		for _, tt := range []struct{ name, old, chosen, repeat, want string }{
+			{"a wrong old one", "guess", "second-password", "second-password", "422 old_password:user.error.old"},
+			{"a typing error", "first-password", "second-password", "secnod-password", "422 repeat:user.error.repeat"},
+			{"a short one", "first-password", "short", "short", "422 password:user.error.short"},
+			{"a good one", "first-password", "second-password", "second-password", "ok"},
+			{"the old one is old", "first-password", "third-password", "third-password", "422 old_password:user.error.old"},
+		} {
+			if err := b.Users.ChangePassword(ctx, ann, tt.old, tt.chosen, tt.repeat); kind(err) != tt.want {
+				t.Errorf("%s: %s, want %s", tt.name, kind(err), tt.want)
+			}
+		}
+		if n := open(); n != 1 {
+			t.Errorf("%d sessions after a change of password, want the one in use", n)
+		}
+		made, err := b.Users.ResetPassword(ctx, b.admin, id, "")
+		if err != nil || len(made) < 20 || open() != 0 {
+			t.Errorf("reset: %q, %v, %d sessions", made, err, open())
+		}
+		if _, err := b.Users.cfg.Logins.Check(ctx, "ann1", made, "10.0.0.1"); err != nil {
+			t.Errorf("the random password: %v", err)
+		}
+		login("again")
+		if err := b.Users.Update(ctx, b.admin, id, UserInput{Disabled: true}); err != nil || open() != 0 {
+			t.Errorf("disabled: %v, %d sessions", err, open())
+		}
+		if _, err := b.Users.cfg.Logins.Check(ctx, "ann1", made, "10.0.0.1"); err == nil || err.Error() != auth.ErrDisabled.Error() {
+			t.Errorf("a disabled user logs in: %v", err)
+		}
+		login("left")
+		if err := b.Users.SignOut(ctx, ann, b.admin.UserID); kind(err) != "403" {
+			t.Errorf("a normal user signs an administrator out: %s", kind(err))
+		}
+		if err := b.Users.SignOut(ctx, b.admin, id); err != nil || open() != 0 {
+			t.Errorf("signed out: %v, %d sessions", err, open())
+		}
+		login("last")
+		if err := b.Users.Delete(ctx, b.admin, id); err != nil || open() != 0 {
+			t.Errorf("deleted: %v, %d sessions", err, open())
+		}
+	})
+}
+
+func TestFinerRightsOpenOnlyWhatTheySay(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		shell := func(in *JobInput) {
+			in.Glue, in.Handler, in.GlueSource, in.GlueRemark = wire.GlueShell, "", "echo 1", "first"
+		}
+		job := b.create(t, shell)
+		somebody := auth.NewPrincipal(7, "eve", auth.RoleUser, "")
+		viewer, runner := somebody.Grant(b.group, auth.RightView), somebody.Grant(b.group, auth.RightRun)
+		editor := somebody.Grant(b.group, auth.RightEdit)
+		writer := editor.Grant(b.group, auth.RightGlue)
+		both := editor.Grant(b.closed, auth.RightEdit).Grant(b.group, auth.RightGlue)
+		changed := b.job(func(in *JobInput) { shell(in); in.GlueSource = "echo 2" })
+		tests := []struct {
+			name string
+			err  error
+			want string
+		}{
+			{"a viewer reads", second(b.Jobs.Get(ctx, viewer, job)), "ok"},
+			{"a viewer runs", second(b.Jobs.Trigger(ctx, viewer, job, RunInput{})), "403"},
+			{"a viewer starts", b.Jobs.Start(ctx, viewer, job), "403"},
+			{"a viewer deletes", b.Jobs.Delete(ctx, viewer, job), "403"},
+			{"a runner runs", second(b.Jobs.Trigger(ctx, runner, job, RunInput{})), "ok"},
+			{"a runner starts", b.Jobs.Start(ctx, runner, job), "ok"},
+			{"a runner stops", b.Jobs.Stop(ctx, runner, job), "ok"},
+			{"a runner edits", b.Jobs.Update(ctx, runner, job, b.job(shell)), "403"},
+			{"an editor edits", b.Jobs.Update(ctx, editor, job, b.job(shell)), "ok"},
+			{"an editor runs", second(b.Jobs.Trigger(ctx, editor, job, RunInput{})), "403"},
+			{"an editor changes a script", b.Jobs.Update(ctx, editor, job, changed), "403 problem.scripts.right"},
+			{"an editor creates a script", second(b.Jobs.Create(ctx, editor, changed)), "403 problem.scripts.right"},
+			{"a writer changes a script", b.Jobs.Update(ctx, writer, job, changed), "ok"},
+			{"a script moves where nobody may write one", b.Jobs.Update(ctx, both, job, b.job(func(in *JobInput) { shell(in); in.GlueSource, in.Group = "echo 2", b.closed })), "403 problem.scripts.right"},
+			{"a child that may only be seen", second(b.Jobs.Create(ctx, editor, b.job(func(in *JobInput) { in.ChildJobIDs = strconv.FormatInt(job, 10) }))), "422 children:job.error.child_gone"},
+		}
+		for _, tt := range tests {
+			if kind(tt.err) != tt.want {
+				t.Errorf("%s: %s, want %s", tt.name, kind(tt.err), tt.want)
+			}
+		}
+	})
+}

@@ -1,0 +1,388 @@
+package app
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// need is what a route asks of who calls it.
+type need struct {
+	login   bool        // anybody who is logged in; what it shows is narrowed to their groups
+	admin   bool        // administrators only
+	right   auth.Rights // this right in the group of the object that the path names
+	anyEdit bool        // the right to edit somewhere
+}
+
+var (
+	anybody = need{}
+	user    = need{login: true}
+	admin   = need{login: true, admin: true}
+	view    = need{login: true, right: auth.RightView}
+	run     = need{login: true, right: auth.RightRun}
+	edit    = need{login: true, right: auth.RightEdit}
+	script  = need{login: true, right: auth.RightGlue}
+)
+
+// routeNeeds names every route of the console. A new route without an entry fails the test.
+var routeNeeds = map[string]need{
+	"GET /login": anybody, "POST /login": anybody, "POST /logout": anybody, "POST /preferences": anybody,
+	"GET /": user, "GET /*": user,
+
+	"GET /jobs": user, "GET /jobs/new": {login: true, anyEdit: true}, "POST /jobs": edit, "POST /jobs/schedule-preview": user,
+	"GET /jobs/:id/edit": edit, "POST /jobs/:id": edit, "POST /jobs/:id/start": run, "POST /jobs/:id/stop": run,
+	"GET /jobs/:id/delete": edit, "POST /jobs/:id/delete": edit, "GET /jobs/:id/run": run, "POST /jobs/:id/run": run,
+	"GET /jobs/:id/glue": script, "POST /jobs/:id/glue": script, "POST /jobs/:id/glue/run": {login: true, right: auth.RightRun | auth.RightGlue},
+	"GET /jobs/:id/glue/versions/:version": script, "POST /jobs/:id/glue/versions/:version/restore": script,
+
+	"GET /runs": user, "GET /runs/events": user, "GET /runs/:id": view, "GET /runs/:id/log": view, "GET /runs/:id/events": view,
+	"GET /runs/:id/kill": run, "POST /runs/:id/kill": run,
+
+	"GET /executors": user, "GET /executors/:id": view, "GET /executors/new": admin, "POST /executors": admin, "GET /executors/:id/edit": admin,
+	"POST /executors/:id": admin, "GET /executors/:id/delete": admin, "POST /executors/:id/delete": admin, "POST /executors/:id/addresses": admin,
+	"GET /executors/token": admin, "GET /executors/token/rotate": admin, "POST /executors/token/rotate": admin,
+	"GET /executors/:id/token/rotate": admin, "POST /executors/:id/token/rotate": admin,
+	"GET /executors/:id/token/drop": admin, "POST /executors/:id/token/drop": admin,
+	"GET /nodes": admin,
+
+	"GET /users": admin, "GET /users/new": admin, "POST /users": admin, "GET /users/:id/edit": admin, "POST /users/:id": admin,
+	"GET /users/:id/password": admin, "POST /users/:id/password": admin, "GET /users/:id/signout": admin, "POST /users/:id/signout": admin,
+	"GET /users/:id/delete": admin, "POST /users/:id/delete": admin, "GET /audit": admin, "GET /audit/:id": admin,
+	"GET /profile": user, "POST /profile/password": user, "POST /profile/sessions/end": user,
+}
+
+// outside are the addresses that are not the console's: they have tests and rules (tokens) of their own.
+var outside = []string{"/healthz", "/readyz", "/metrics", "/static/", "/debug/pprof/", "/api", "/xxl-job-admin"}
+
+// secret stands in everything that belongs to the group nobody but administrators may see.
+const secret = "xSECRETx"
+
+// person is somebody with rights in the first group.
+type person struct {
+	*browser
+	name   string
+	rights auth.Rights
+	admin  bool
+}
+
+func (p person) may(n need, own bool) bool {
+	switch {
+	case !n.login:
+		return true
+	case p.name == "":
+		return false
+	case p.admin:
+		return true
+	case n.admin:
+		return false
+	case n.anyEdit:
+		return p.rights.Has(auth.RightEdit)
+	case n.right != 0:
+		return own && p.rights.Has(n.right)
+	}
+	return true
+}
+
+// objects are rows that the paths of routes can name.
+type objects struct{ group, job, version, run, user, entry int64 }
+
+// things makes a script job with a version and a run in a group, a user and an entry of the audit log.
+func things(t *testing.T, a *App, group int64, mark string) objects {
+	t.Helper()
+	ctx, q := t.Context(), db.New()
+	o := objects{group: group}
+	var err error
+	must := func() {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	now := sql.NullTime{Time: a.pool.Wall(time.Now()), Valid: true}
+	o.job, err = q.InsertJob(ctx, a.pool, db.InsertJobParams{
+		JobGroup: group, JobDesc: mark, AddTime: now, UpdateTime: now, Author: db.Text(mark), ScheduleType: jobspec.ScheduleCron, ScheduleConf: "0 0 2 * * ?",
+		MisfireStrategy: jobspec.MisfireDoNothing, ExecutorRouteStrategy: jobspec.RouteFirst, ExecutorParam: db.Text(mark),
+		ExecutorBlockStrategy: db.Text(wire.BlockSerial), GlueType: wire.GlueShell, GlueSource: db.Text(mark), GlueUpdateTime: now,
+	})
+	must()
+	err = q.InsertGlueVersion(ctx, a.pool, db.InsertGlueVersionParams{JobID: o.job, GlueType: db.Text(wire.GlueShell), GlueSource: db.Text(mark + "2"), GlueRemark: mark, AddTime: now, UpdateTime: now})
+	must()
+	versions, err := q.ListGlueVersionIDs(ctx, a.pool, db.ListGlueVersionIDsParams{JobID: o.job, Limit: 1})
+	must()
+	o.version = versions[0]
+	o.run, err = db.InsertRuns(ctx, a.pool, []db.NewRun{{
+		JobGroup: group, JobID: o.job, TriggerTime: a.pool.Wall(time.Now()), PlannedAt: time.Now().UnixMilli(), Type: jobspec.TriggerCron, TriggerCode: 500, Message: mark, Param: mark,
+	}})
+	must()
+	o.user, err = q.InsertUser(ctx, a.pool, db.InsertUserParams{Username: fmt.Sprintf("u%dj%d", group, o.job), Password: "x"})
+	must()
+	o.entry, err = q.InsertAudit(ctx, a.pool, db.InsertAuditParams{UserName: "x", Action: "run", ObjectKind: "job", ObjectID: o.job, ObjectName: mark})
+	must()
+	return o
+}
+
+// request fills in a route's path and form.
+func request(route string, o objects) (method, path string, form url.Values) {
+	method, path, _ = strings.Cut(route, " ")
+	id := o.job
+	switch {
+	case strings.HasPrefix(path, "/runs/"):
+		id = o.run
+	case strings.HasPrefix(path, "/executors/"):
+		id = o.group
+	case strings.HasPrefix(path, "/users/"):
+		id = o.user
+	case strings.HasPrefix(path, "/audit/"):
+		id = o.entry
+	}
+	path = strings.ReplaceAll(strings.ReplaceAll(path, ":id", strconv.FormatInt(id, 10)), ":version", strconv.FormatInt(o.version, 10))
+	path = strings.ReplaceAll(path, "*", "nowhere")
+	if method == "GET" {
+		return method, path, nil
+	}
+	group, source := strconv.FormatInt(o.group, 10), "changed"
+	if route == "POST /jobs/:id" {
+		source = "mine" // the right to edit a job is not that to change its script
+	}
+	return method, path, url.Values{
+		"name": {"close the day"}, "group": {group}, "author": {"ann"}, "schedule_type": {"CRON"}, "cron": {"0 0 2 * * ?"}, "misfire": {"DO_NOTHING"},
+		"route": {"FIRST"}, "block": {"SERIAL_EXECUTION"}, "glue": {"BEAN"}, "handler": {"x"}, "timeout": {"0"}, "retries": {"0"}, "ids": {strconv.FormatInt(o.job, 10)},
+		"source": {source}, "remark": {"changed it"}, "role": {"admin"}, "state": {"active"}, "right": {group + ".glue"},
+		"app_name": {"taken-over"}, "title": {"x"}, "type": {"auto"}, "password": {"a-new-password"}, "address": {"http://a:1/"}, "grace": {"0"},
+	}
+}
+
+// modes are the three ways to ask.
+var modes = map[string][]string{
+	"page": {"Accept", "text/html"},
+	"htmx": {"HX-Request", "true", "Accept", "text/html, */*"},
+	"json": {"Accept", "application/json"},
+}
+
+// TestWhatIsNotAllowedIsRefused goes through every route of the console, as everybody, for things of their group and of
+// another, in every way of asking. What is refused changes nothing and tells nothing; what is allowed is let through.
+func TestWhatIsNotAllowedIsRefused(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		o.AccessToken = ""
+		a := start(t, o)
+		root := open(t, a).mustLogin()
+		for _, name := range []string{"orders", secret} {
+			if got := root.post("/executors", url.Values{"app_name": {strings.ToLower(name)}, "title": {name}, "type": {"manual"}, "addresses": {"http://" + name + ":1/"}}); got.status != http.StatusSeeOther {
+				t.Fatalf("create group: %d %s", got.status, got.body)
+			}
+		}
+		var routes []string
+		for _, r := range a.server.Handler.(*echo.Echo).Routes() {
+			if r.Method == echo.RouteNotFound {
+				continue
+			}
+			name := r.Method + " " + r.Path
+			switch _, known := routeNeeds[name]; {
+			case known:
+				routes = append(routes, name)
+			case !slices.ContainsFunc(outside, func(prefix string) bool { return strings.HasPrefix(r.Path, prefix) }):
+				t.Errorf("%s has no entry in routeNeeds: say who may call it", name)
+			}
+		}
+		slices.Sort(routes)
+		routes = slices.Compact(routes)
+		if len(routes) < 40 {
+			t.Fatalf("only %d routes were found", len(routes))
+		}
+
+		people := []person{{browser: open(t, a)}, {browser: root, name: "admin", admin: true}}
+		for name, rights := range map[string][]string{
+			"nobody": nil, "viewer": {"view"}, "runner": {"run"}, "editor": {"edit"}, "writer": {"edit", "glue"}, "every": {"view", "run", "edit", "glue"},
+		} {
+			form := url.Values{"name": {name}, "password": {testPassword}, "role": {"user"}, "state": {"active"}}
+			p := person{browser: open(t, a), name: name}
+			for _, r := range rights {
+				form.Add("right", "1."+r)
+				p.rights |= map[string]auth.Rights{"view": auth.RightView, "run": auth.RightRun, "edit": auth.RightEdit, "glue": auth.RightGlue}[r]
+			}
+			p.rights = p.rights.Normal()
+			if name == "nobody" {
+				form.Set("name", "nobody1")
+			}
+			if got := root.post("/users", form); got.status != http.StatusSeeOther {
+				t.Fatalf("create user: %d %s", got.status, got.body)
+			}
+			if got := p.login(form.Get("name"), testPassword); got.status != http.StatusSeeOther {
+				t.Fatalf("login: %d %s", got.status, got.body)
+			}
+			people = append(people, p)
+		}
+		own, foreign := things(t, a, 1, "mine"), things(t, a, 2, secret)
+		for _, p := range people {
+			before := contents(t, a)
+			for _, route := range routes {
+				n := routeNeeds[route]
+				for _, o := range []objects{own, foreign} {
+					if p.may(n, o == own) {
+						continue
+					}
+					for mode, header := range modes {
+						p.refused(t, route, mode, header, o)
+					}
+				}
+			}
+			for table, after := range contents(t, a) {
+				if before[table] != after {
+					t.Errorf("%q was refused everything and has changed %s:\n%s\n%s", p.name, table, before[table], after)
+				}
+			}
+			p.allowed(t, a, routes)
+		}
+	})
+}
+
+// refused asks for what is not allowed.
+func (p person) refused(t *testing.T, route, mode string, header []string, o objects) {
+	t.Helper()
+	method, path, form := request(route, o)
+	got := p.do(method, path, form, header...)
+	what := fmt.Sprintf("%q, %s for group %d, as %s", p.name, route, o.group, mode)
+	if strings.Contains(got.body, secret) {
+		t.Errorf("%s: the answer tells a secret: %s", what, got.body)
+	}
+	if p.name == "" {
+		ok := mode == "page" && got.status == http.StatusSeeOther && strings.HasPrefix(got.header.Get("Location"), "/login") ||
+			mode != "page" && got.status == http.StatusUnauthorized
+		if !ok {
+			t.Errorf("%s: %d %.200s", what, got.status, got.body)
+		}
+		return
+	}
+	// A group that somebody may not use is a fault of the form's field.
+	if route == "POST /jobs" && got.status == http.StatusUnprocessableEntity {
+		return
+	}
+	if got.status != http.StatusForbidden {
+		t.Errorf("%s: %d %.200s", what, got.status, got.body)
+		return
+	}
+	switch mode {
+	case "page":
+		if !strings.Contains(got.body, "<html") {
+			t.Errorf("%s: no page: %s", what, got.body)
+		}
+	case "htmx":
+		if strings.Contains(got.body, "<html") || !strings.Contains(got.body, "toast") {
+			t.Errorf("%s: no fragment: %s", what, got.body)
+		}
+	case "json":
+		var body struct {
+			Code int    `json:"code"`
+			Msg  string `json:"msg"`
+		}
+		if err := json.Unmarshal([]byte(got.body), &body); err != nil || body.Code != http.StatusForbidden || body.Msg == "" {
+			t.Errorf("%s: %s, %v", what, got.body, err)
+		}
+	}
+}
+
+// allowed asks for everything that is, each time of fresh things, and looks that lists show nothing of the other group.
+func (p person) allowed(t *testing.T, a *App, routes []string) {
+	t.Helper()
+	for _, route := range routes {
+		n := routeNeeds[route]
+		if !n.login || !p.may(n, true) {
+			continue
+		}
+		o := things(t, a, 1, "mine")
+		method, path, form := request(route, o)
+		var got answer
+		if strings.HasSuffix(path, "/events") {
+			got.status = p.stream(t, path)
+		} else {
+			got = p.do(method, path, form, "Accept", "text/html")
+		}
+		refused := got.status == http.StatusForbidden || got.status == http.StatusUnauthorized ||
+			got.status == http.StatusSeeOther && strings.HasPrefix(got.header.Get("Location"), "/login")
+		if refused || got.status >= 500 && got.status != http.StatusBadGateway {
+			t.Errorf("%q may %s: %d %.300s", p.name, route, got.status, got.body)
+		}
+		if !p.admin && strings.Contains(got.body, secret) {
+			t.Errorf("%q, %s: the answer tells a secret", p.name, route)
+		}
+	}
+	if p.admin || p.name == "" {
+		return
+	}
+	for _, path := range []string{"/", "/jobs?group=2", "/jobs?q=" + secret, "/runs?group=2&range=all", "/runs?range=all&q=" + secret, "/runs?group=2&job=2&range=all", "/executors?q=x", "/profile"} {
+		got := p.get(path)
+		if got.status != http.StatusOK || strings.Contains(strings.ReplaceAll(got.body, `value="`+secret+`"`, ""), `>`+secret) {
+			t.Errorf("%q, %s: %d tells a secret", p.name, path, got.status)
+		}
+	}
+}
+
+// stream asks for an event stream and goes away at once.
+func (p person) stream(t *testing.T, path string) int {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", p.base+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := p.http.Do(req)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
+}
+
+// contents is what a refused request must not change, as text by table.
+func contents(t *testing.T, a *App) map[string]string {
+	t.Helper()
+	tables := map[string]string{
+		"xxl_job_info": "id, job_group, job_desc, glue_source, trigger_status", "xxl_job_log": "id, handle_code", "xxl_job_group": "id, app_name, title",
+		"xxl_job_user": "id, username, role, permission, disabled, password", "xxl_job_logglue": "id, glue_source", "punctual_permission": "user_id, group_id, rights",
+		"punctual_audit": "id, action", "punctual_token": "app_name, token", "punctual_session": "id, user_id", "punctual_clearing": "id, state",
+		"punctual_alarm_channel": "id, name",
+	}
+	all := make(map[string]string)
+	for table, columns := range tables {
+		rows, err := a.pool.QueryContext(t.Context(), "SELECT "+columns+" FROM "+table+" ORDER BY 1, 2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		into := make([]any, strings.Count(columns, ",")+1)
+		for i := range into {
+			into[i] = new(any)
+		}
+		for rows.Next() {
+			if err := rows.Scan(into...); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range into {
+				fmt.Fprintf(&text, "%s ", *v.(*any))
+			}
+			text.WriteByte('\n')
+		}
+		if err := rows.Close(); err != nil {
+			t.Fatal(err)
+		}
+		all[table] = text.String()
+	}
+	return all
+}
