@@ -58,7 +58,13 @@ var routeNeeds = map[string]need{
 	"GET /executors/token": admin, "GET /executors/token/rotate": admin, "POST /executors/token/rotate": admin,
 	"GET /executors/:id/token/rotate": admin, "POST /executors/:id/token/rotate": admin,
 	"GET /executors/:id/token/drop": admin, "POST /executors/:id/token/drop": admin,
-	"GET /nodes": admin,
+	"GET /nodes": admin, "GET /palette": user, "GET /keys": user,
+
+	"GET /alarms": admin, "POST /alarms": admin, "GET /alarms/new": admin, "GET /alarms/:id": admin, "POST /alarms/:id": admin,
+	"GET /alarms/:id/edit": admin, "GET /alarms/:id/delete": admin, "POST /alarms/:id/delete": admin, "POST /alarms/:id/test": admin,
+	"GET /alarms/:id/routes/new": admin, "POST /alarms/:id/routes": admin, "GET /alarms/:id/routes/:route/edit": admin,
+	"POST /alarms/:id/routes/:route": admin, "POST /alarms/:id/routes/:route/delete": admin,
+	"GET /alarms/messages": admin, "POST /alarms/messages/:id/retry": admin,
 
 	"GET /users": admin, "GET /users/new": admin, "POST /users": admin, "GET /users/:id/edit": admin, "POST /users/:id": admin,
 	"GET /users/:id/password": admin, "POST /users/:id/password": admin, "GET /users/:id/signout": admin, "POST /users/:id/signout": admin,
@@ -151,7 +157,7 @@ func request(route string, o objects) (method, path string, form url.Values) {
 		id = o.entry
 	}
 	path = strings.ReplaceAll(strings.ReplaceAll(path, ":id", strconv.FormatInt(id, 10)), ":version", strconv.FormatInt(o.version, 10))
-	path = strings.ReplaceAll(path, "*", "nowhere")
+	path = strings.NewReplacer("*", "nowhere", ":route", "1").Replace(path)
 	if method == "GET" {
 		return method, path, nil
 	}
@@ -325,7 +331,7 @@ func (p person) allowed(t *testing.T, a *App, routes []string) {
 	if p.admin || p.name == "" {
 		return
 	}
-	for _, path := range []string{"/", "/jobs?group=2", "/jobs?q=" + secret, "/runs?group=2&range=all", "/runs?range=all&q=" + secret, "/runs?group=2&job=2&range=all", "/executors?q=x", "/profile"} {
+	for _, path := range []string{"/", "/jobs?group=2", "/jobs?q=" + secret, "/runs?group=2&range=all", "/runs?range=all&q=" + secret, "/runs?group=2&job=2&range=all", "/executors?q=x", "/profile", "/palette?q=" + secret} {
 		got := p.get(path)
 		if got.status != http.StatusOK || strings.Contains(strings.ReplaceAll(got.body, `value="`+secret+`"`, ""), `>`+secret) {
 			t.Errorf("%q, %s: %d tells a secret", p.name, path, got.status)
