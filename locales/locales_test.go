@@ -36,6 +36,8 @@ var families = map[string][]string{
 	"cron.warning.": {"ignored_text", "step_zero", "magic_all", "magic_none", "no_effect", "no_such_value", "empty_element", "beside_none", "list_ordinal", "no_value", "never", "past", "skipped_by_spring_change"},
 	"cron.field.":   {"second", "minute", "hour", "day-of-month", "month", "day-of-week", "year"},
 	"cron.error.":   {"field_count", "both_days", "no_day", "out_of_range", "step_out_of_range", "step_missing", "range_end", "year_order", "unknown_name", "number_too_large", "ordinal", "two_ordinals", "last_in_list", "last_offset", "not_here", "question_mark", "character", "no_value"},
+	"clear.state.":  {"done", "stopped"},
+	"clear.type.":   {"1", "2", "3", "4", "5", "6", "7", "8", "9"},
 	"dashboard.":    {"failing", "failing.none", "late", "late.none", "long", "long.none", "lost", "lost.none"},
 	"error.":        {"400.title", "400.text", "403.title", "403.text", "404.title", "404.text", "405.title", "405.text", "409.title", "409.text", "413.title", "413.text", "429.title", "429.text", "500.title", "500.text", "503.title", "503.text"},
 	"glue.":         {"BEAN", "GLUE_GROOVY", "GLUE_SHELL", "GLUE_PYTHON", "GLUE_PYTHON2", "GLUE_PHP", "GLUE_NODEJS", "GLUE_POWERSHELL"},

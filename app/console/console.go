@@ -115,6 +115,11 @@ func (c *Console) jobRoutes(g *echo.Group) {
 func (c *Console) runRoutes(g *echo.Group) {
 	g.GET("/runs", c.runList)
 	g.GET("/runs/events", c.runListEvents)
+	g.GET(link.ClearPath, c.clearPage)
+	g.POST(link.ClearPath, c.clear)
+	g.GET(link.ClearProgressPath, c.clearProgress)
+	g.POST("/runs/clear/:id/stop", c.clearStop)
+	g.POST(link.RetentionPath, c.retention)
 	g.GET("/runs/:id", c.runDetail)
 	g.GET("/runs/:id/log", c.runLog)
 	g.GET("/runs/:id/events", c.runEvents)

@@ -43,6 +43,7 @@ func (c *Console) runList(ec echo.Context) error {
 	for _, n := range names {
 		page.Jobs = append(page.Jobs, ui.Option{Value: strconv.FormatInt(n.ID, 10), Label: n.JobDesc, Selected: n.ID == f.Job})
 	}
+	page.CanClear = p.CanAnywhere(auth.RightEdit)
 	page.Executors = c.executorOptions(p, groups, f)
 	list, err := c.cfg.Manage.Runs.List(ctx, p, c.runFilter(f))
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 
 // Engine is what the use cases need of the scheduler.
 type Engine interface {
+	Cleaner
 	Trigger(ctx context.Context, r scheduler.TriggerRequest) ([]int64, error)
 	Kill(ctx context.Context, logID int64, user string) error
 	ReadLog(ctx context.Context, logID int64, fromLine int) (wire.LogResult, error)

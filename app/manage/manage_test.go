@@ -29,6 +29,9 @@ type engine struct {
 	jobs      int
 	groups    int
 	load      scheduler.Load
+	clears    []scheduler.ClearRequest
+	clearings []scheduler.Clearing
+	retention int
 }
 
 func (e *engine) Trigger(_ context.Context, r scheduler.TriggerRequest) ([]int64, error) {

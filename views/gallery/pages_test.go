@@ -79,6 +79,8 @@ func (f fakes) pages() []page {
 		{"keys", "/keys", palette.Keys(f.page("/keys"))},
 		{"runs", "/runs", runs.List(f.runs())},
 		{"runs-empty", "/runs?empty", runs.List(runs.ListPage{Page: f.page("/runs"), Groups: f.groupOptions(0), Live: true})},
+		{"runs-clear", "/runs/clear", runs.Clear(f.clear())},
+		{"runs-clear-empty", "/runs/clear?empty", runs.Clear(f.clearEmpty())},
 		{"run-live", "/runs/90431", runs.Detail(f.runLive())},
 		{"run-failed", "/runs/90417", runs.Detail(f.runFailed())},
 		{"run-unsent", "/runs/90399", runs.Detail(f.runUnsent())},
@@ -216,7 +218,7 @@ func (f fakes) runOnce() jobs.RunPage {
 }
 
 func (f fakes) runs() runs.ListPage {
-	p := runs.ListPage{Page: f.page("/runs"), Groups: f.groupOptions(0), Live: true, AnyRuns: true, Pager: ui.Pager{Next: "/runs?before=90399"}}
+	p := runs.ListPage{Page: f.page("/runs"), Groups: f.groupOptions(0), Live: true, AnyRuns: true, CanClear: true, Pager: ui.Pager{Next: "/runs?before=90399"}}
 	row := func(id int64, name, group string, s ui.State, trigger string, ago time.Duration, late, took, address, message string) {
 		p.Rows = append(p.Rows, runs.Row{LogID: id, JobID: 7, JobName: name, GroupID: 1, Group: group, State: s, Trigger: trigger, At: f.at(-ago), Lateness: late,
 			Late: id == 90404, Duration: took, Address: address, Message: message, CanKill: s == ui.StateSent})

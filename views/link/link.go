@@ -87,6 +87,25 @@ func RunLog(logID int64, fromLine int) string {
 // RunLogDownload is a run's whole output as a text file.
 func RunLogDownload(logID int64) string { return Run(logID) + "/log?from=1&download=1" }
 
+// Where runs are cleared, how that comes along, and where the retention is posted.
+const (
+	ClearPath         = "/runs/clear"
+	ClearProgressPath = "/runs/clear/progress"
+	RetentionPath     = "/runs/retention"
+)
+
+// Clear is the page that clears runs, with a choice made; zeros are no choice.
+func Clear(group, job int64, kind int) string {
+	q := url.Values{}
+	setNumber(q, "group", group)
+	setNumber(q, "job", job)
+	setNumber(q, "type", int64(kind))
+	return withQuery(ClearPath, q)
+}
+
+// ClearingStop ends a clearing where it is (POST).
+func ClearingStop(clearing int64) string { return ClearPath + "/" + id(clearing) + "/stop" }
+
 // RunKill asks (GET) and ends a run (POST).
 func RunKill(logID int64) string { return Run(logID) + "/kill" }
 

@@ -20,7 +20,8 @@ type ListPage struct {
 	// Live subscribes to link.RunsLive: set it on the first page (neither Before nor After) of an open-ended range.
 	Live bool
 	// AnyRuns tells an empty installation from a filter without a match.
-	AnyRuns bool
+	AnyRuns  bool
+	CanClear bool // somewhere, if perhaps not here
 }
 
 // Row is one run of the list. The live stream sends [LiveRow] for new and changed runs.
@@ -165,4 +166,61 @@ type KillPage struct {
 	Problem string // why it could not be ended, ready to print; empty at first
 	// WholeJob: the executor knows no run ids, so killing ends everything this job runs and has queued there.
 	WholeJob bool
+}
+
+// ClearPage clears runs by age or number, and says how long they are kept ([Clear]; fragment [FragmentClearings] shows how
+// far clearings have come).
+type ClearPage struct {
+	layout.Page
+	Group, Job, Type string // as chosen
+	Groups           []ui.Option
+	Jobs             []ui.Option // of the chosen group
+	Types            []ui.Option
+	NeedGroup        bool // the user may not clear everything
+	Errors           map[string]string
+	Preview          *ClearPreview // nil: not asked for yet
+	Clearings        []Clearing
+	Days             string // of the retention, as typed
+	DaysText         string // what it is now
+	CanRetain        bool
+}
+
+// FragmentClearings is the part of [Clear] that shows how far clearings have come.
+const FragmentClearings = "clearings"
+
+// Names of the fields of [Clear].
+const (
+	FieldGroup = "group"
+	FieldJob   = "job"
+	FieldType  = "type"
+	FieldDays  = "days"
+)
+
+// ClearPreview says what a clearing would do, ready to print.
+type ClearPreview struct {
+	Nothing bool
+	Text    string
+	Open    string // what is spared; may be empty
+}
+
+// Clearing is one clearing somebody asked for.
+type Clearing struct {
+	ID      int64
+	What    string // the group and the job, or everything
+	User    string
+	At      format.Time
+	State   string // "open", "done" or "stopped"
+	Percent string // "42"
+	Deleted string
+	CanStop bool
+}
+
+// AnyOpen says whether a clearing is still going on.
+func (p ClearPage) AnyOpen() bool {
+	for _, c := range p.Clearings {
+		if c.State == "open" {
+			return true
+		}
+	}
+	return false
 }

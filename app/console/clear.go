@@ -1,0 +1,236 @@
+package console
+
+import (
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/runs"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// clearTypes are the ways to clear, in upstream's order.
+var clearTypes = []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}
+
+// clearInput reads a choice from a query or a form.
+func clearInput(q url.Values) manage.ClearInput {
+	number := func(name string) int64 {
+		n, err := strconv.ParseInt(q.Get(name), 10, 64)
+		if err != nil {
+			return 0
+		}
+		return max(0, n)
+	}
+	return manage.ClearInput{Group: number(runs.FieldGroup), Job: number(runs.FieldJob), Type: scheduler.ClearType(min(number(runs.FieldType), math.MaxInt32))}
+}
+
+// clearPage shows the form, and what it would do once that was asked for.
+func (c *Console) clearPage(ec echo.Context) error {
+	in := clearInput(ec.QueryParams())
+	page, err := c.clearFrame(ec, in)
+	if err != nil {
+		return err
+	}
+	if ec.QueryParams().Has("preview") {
+		preview, err := c.cfg.Manage.Runs.PreviewClear(ec.Request().Context(), who(ec), in)
+		if err != nil {
+			return c.clearFault(ec, page, err)
+		}
+		page.Preview = clearPreview(page.Page, preview)
+	}
+	return render(ec, http.StatusOK, runs.Clear(page))
+}
+
+func clearPreview(page layout.Page, p scheduler.ClearPreview) *runs.ClearPreview {
+	key := "clear.preview.exact"
+	if !p.Exact {
+		key = "clear.preview.about"
+	}
+	out := &runs.ClearPreview{Nothing: p.Runs == 0, Text: page.T(key, "N", format.Number(p.Runs))}
+	if p.Open > 0 {
+		out.Open = page.T("clear.preview.open", "N", format.Number(p.Open))
+	}
+	return out
+}
+
+// clearFault shows the form again with what is wrong.
+func (c *Console) clearFault(ec echo.Context, page runs.ClearPage, err error) error {
+	errs, ok := fieldErrors(page.Page, err)
+	if !ok {
+		return err
+	}
+	page.Errors = errs
+	return render(ec, http.StatusUnprocessableEntity, runs.Clear(page))
+}
+
+// clearFrame is the page around a choice.
+func (c *Console) clearFrame(ec echo.Context, in manage.ClearInput) (runs.ClearPage, error) {
+	ctx, p := ec.Request().Context(), who(ec)
+	if !p.CanAnywhere(auth.RightEdit) {
+		return runs.ClearPage{}, &problem.Error{Kind: problem.Forbidden}
+	}
+	text := func(n int64) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	page := runs.ClearPage{
+		Page: c.pageWithFlash(ec), Group: text(in.Group), Job: text(in.Job), Type: text(int64(in.Type)), NeedGroup: !p.Admin, CanRetain: p.Admin,
+	}
+	titles, err := c.groupTitles(ec)
+	if err != nil {
+		return page, err
+	}
+	for _, g := range titles.list {
+		if p.Can(g.ID, auth.RightEdit) {
+			page.Groups = append(page.Groups, ui.Option{Value: text(g.ID), Label: g.Title, Selected: g.ID == in.Group})
+		}
+	}
+	names, err := c.cfg.Manage.Jobs.Names(ctx, p, in.Group)
+	if err != nil {
+		return page, err
+	}
+	for _, n := range names {
+		page.Jobs = append(page.Jobs, ui.Option{Value: text(n.ID), Label: n.JobDesc, Selected: n.ID == in.Job})
+	}
+	chosen := page.Type
+	if chosen == "" {
+		chosen = clearTypes[0]
+	}
+	page.Types = ui.Labelled(page.Printer, "clear.type.", clearTypes, chosen, false)
+	days, err := c.cfg.Manage.Runs.RetentionDays(ctx)
+	if err != nil {
+		return page, err
+	}
+	page.Days, page.DaysText = strconv.Itoa(days), page.T("clear.retention.now", "Days", strconv.Itoa(days))
+	if days == 0 {
+		page.DaysText = page.T("clear.retention.forever")
+	}
+	return page, c.clearList(ec, &page, titles)
+}
+
+func (c *Console) clearList(ec echo.Context, page *runs.ClearPage, titles groupTitles) error {
+	ctx, p := ec.Request().Context(), who(ec)
+	list, err := c.cfg.Manage.Runs.Clearings(ctx, p)
+	if err != nil {
+		return err
+	}
+	var ids []int64
+	for _, l := range list {
+		if l.JobID != 0 {
+			ids = append(ids, l.JobID)
+		}
+	}
+	jobs, err := c.cfg.Manage.Jobs.ByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, l := range list {
+		var what []string
+		if l.GroupID != 0 {
+			what = append(what, titles.title(l.GroupID))
+		}
+		if l.JobID != 0 {
+			name := "#" + strconv.FormatInt(l.JobID, 10)
+			if j, ok := jobs[l.JobID]; ok && p.CanUseGroup(j.JobGroup) {
+				name = j.JobDesc
+			}
+			what = append(what, name)
+		}
+		if len(what) == 0 {
+			what = append(what, page.T("clear.everything"))
+		}
+		row := runs.Clearing{
+			ID: l.ID, What: strings.Join(what, " · "), User: l.User, At: c.at(page.Page, l.CreatedAt), State: "done",
+			Percent: strconv.Itoa(int(100 * l.Progress)), Deleted: format.Number(l.Deleted),
+		}
+		switch l.State {
+		case scheduler.ClearingOpen:
+			row.State, row.CanStop = "open", true
+		case scheduler.ClearingStopped:
+			row.State = "stopped"
+		case scheduler.ClearingDone:
+		}
+		page.Clearings = append(page.Clearings, row)
+	}
+	return nil
+}
+
+// clear asks for the deleting and leads back to where its progress is shown.
+func (c *Console) clear(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	in := clearInput(ec.Request().PostForm)
+	some, err := c.cfg.Manage.Runs.Clear(ec.Request().Context(), who(ec), in)
+	if err != nil {
+		page, frameErr := c.clearFrame(ec, in)
+		if frameErr != nil {
+			return frameErr
+		}
+		return c.clearFault(ec, page, err)
+	}
+	if !some {
+		return c.goTo(ec, link.ClearPath, done("clear.nothing"))
+	}
+	return c.goTo(ec, link.ClearPath, done("clear.flash.started"))
+}
+
+func (c *Console) clearStop(ec echo.Context) error {
+	n, err := id(ec)
+	if err != nil {
+		return err
+	}
+	if err := c.cfg.Manage.Runs.StopClearing(ec.Request().Context(), who(ec), n); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.ClearPath, done("clear.flash.stopped"))
+}
+
+// clearProgress is the list of clearings alone. Without htmx it leads to the page.
+func (c *Console) clearProgress(ec echo.Context) error {
+	if !isPartial(ec.Request()) {
+		return ec.Redirect(http.StatusSeeOther, link.ClearPath)
+	}
+	page, err := c.clearFrame(ec, manage.ClearInput{})
+	if err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, runs.Clear(page), runs.FragmentClearings)
+}
+
+// retention keeps for how many days runs are kept.
+func (c *Console) retention(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	typed := strings.TrimSpace(formText(ec, runs.FieldDays))
+	days, err := strconv.Atoi(typed)
+	if err != nil {
+		days = -1 // which the use case refuses with the right words
+	}
+	if err := c.cfg.Manage.Runs.SetRetentionDays(ec.Request().Context(), who(ec), days); err != nil {
+		if _, ok := fieldErrors(c.Page(ec), err); !ok {
+			return err
+		}
+		page, frameErr := c.clearFrame(ec, manage.ClearInput{})
+		if frameErr != nil {
+			return frameErr
+		}
+		page.Days = typed
+		return c.clearFault(ec, page, err)
+	}
+	return c.goTo(ec, link.ClearPath, done("clear.flash.retention"))
+}

@@ -1,0 +1,175 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// Cleaner is what the use cases of the log's size need of the scheduler.
+type Cleaner interface {
+	PreviewClear(ctx context.Context, r scheduler.ClearRequest) (scheduler.ClearPreview, error)
+	Clear(ctx context.Context, r scheduler.ClearRequest, user string) (int64, error)
+	Clearings(ctx context.Context, limit int) ([]scheduler.Clearing, error)
+	StopClearing(ctx context.Context, id int64) (bool, error)
+	RetentionDays(ctx context.Context) (int, error)
+	SetRetentionDays(ctx context.Context, days int) error
+}
+
+// ClearInput says which runs somebody wants to be rid of.
+type ClearInput struct {
+	Group int64 // 0: all, which only an administrator may ask for
+	Job   int64 // 0: all of the group
+	Type  scheduler.ClearType
+}
+
+// The names of the fields of the log's size, by which a problem.Field finds its place in a form.
+const (
+	FieldClearGroup = "group"
+	FieldClearJob   = "job"
+	FieldClearType  = "type"
+	FieldRetention  = "days"
+)
+
+// request checks who asks for a clearing and what for.
+func (s *Runs) request(ctx context.Context, p auth.Principal, in ClearInput) (r scheduler.ClearRequest, err error) {
+	switch {
+	case !p.CanAnywhere(auth.RightEdit):
+		return r, forbidden()
+	case in.Group == 0 && !p.Admin:
+		return r, problem.InvalidFields(problem.Field{Name: FieldClearGroup, Key: "clear.error.group"})
+	case in.Group != 0 && !p.Can(in.Group, auth.RightEdit):
+		return r, forbidden()
+	}
+	if in.Job != 0 {
+		j, err := s.queries.GetJob(ctx, s.cfg.Pool, in.Job)
+		switch err = db.Error(err); {
+		case errors.Is(err, db.ErrNotFound):
+			// What a deleted job left is found by its id; the group keeps it within the principal's rights.
+		case err != nil:
+			return r, fmt.Errorf("read job: %w", err)
+		case in.Group != 0 && j.JobGroup != in.Group:
+			return r, problem.InvalidFields(problem.Field{Name: FieldClearJob, Key: "clear.error.job"})
+		}
+	}
+	if r, err = in.Type.Request(s.cfg.Now(), in.Group, in.Job); err != nil {
+		return r, problem.InvalidFields(problem.Field{Name: FieldClearType, Key: "clear.error.type"})
+	}
+	return r, nil
+}
+
+// PreviewClear says what a clearing would delete.
+func (s *Runs) PreviewClear(ctx context.Context, p auth.Principal, in ClearInput) (scheduler.ClearPreview, error) {
+	r, err := s.request(ctx, p, in)
+	if err != nil {
+		return scheduler.ClearPreview{}, err
+	}
+	preview, err := s.cfg.Engine.PreviewClear(ctx, r)
+	if err != nil {
+		return preview, fmt.Errorf("preview clearing: %w", err)
+	}
+	return preview, nil
+}
+
+// Clear asks for runs to be deleted; some says whether there are any. The deleting goes on in the background.
+func (s *Runs) Clear(ctx context.Context, p auth.Principal, in ClearInput) (some bool, err error) {
+	r, err := s.request(ctx, p, in)
+	if err != nil {
+		return false, err
+	}
+	id, err := s.cfg.Engine.Clear(ctx, r, p.Name)
+	if err != nil {
+		return false, fmt.Errorf("clear runs: %w", err)
+	}
+	if id == 0 {
+		return false, nil
+	}
+	facts := Facts{"type": int(in.Type)}
+	if in.Group != 0 {
+		facts["group"] = in.Group
+	}
+	if in.Job != 0 {
+		facts["job_id"] = in.Job
+	}
+	s.audit.Note(ctx, p, Entry{Action: ActionClear, Kind: ObjectRun, ID: id, Name: "clearing " + strconv.FormatInt(id, 10), After: facts})
+	return true, nil
+}
+
+// maxClearings is how many clearings are read to be shown.
+const maxClearings = 50
+
+// Clearings are the newest clearings that the principal may have asked for.
+func (s *Runs) Clearings(ctx context.Context, p auth.Principal) ([]scheduler.Clearing, error) {
+	list, err := s.cfg.Engine.Clearings(ctx, maxClearings)
+	if err != nil {
+		return nil, fmt.Errorf("list clearings: %w", err)
+	}
+	return slices.DeleteFunc(list, func(c scheduler.Clearing) bool { return !mayClear(p, c.GroupID) }), nil
+}
+
+// mayClear says whether somebody may clear the runs of a group, or of all (0).
+func mayClear(p auth.Principal, group int64) bool {
+	return p.Admin || group != 0 && p.Can(group, auth.RightEdit)
+}
+
+// StopClearing ends a clearing where it is. One that has ended already stays as it is.
+func (s *Runs) StopClearing(ctx context.Context, p auth.Principal, id int64) error {
+	c, err := s.queries.GetClearing(ctx, s.cfg.Pool, id)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return problem.New(problem.NotFound, "problem.clearing.gone")
+	} else if err != nil {
+		return fmt.Errorf("read clearing: %w", err)
+	}
+	if !mayClear(p, c.JobGroup) {
+		return forbidden()
+	}
+	stopped, err := s.cfg.Engine.StopClearing(ctx, id)
+	if err != nil {
+		return fmt.Errorf("stop clearing: %w", err)
+	}
+	if stopped {
+		s.audit.Note(ctx, p, Entry{Action: ActionStop, Kind: ObjectRun, ID: id, Name: "clearing " + strconv.FormatInt(id, 10)})
+	}
+	return nil
+}
+
+// RetentionDays is for how many days runs are kept; 0: for ever.
+func (s *Runs) RetentionDays(ctx context.Context) (int, error) {
+	days, err := s.cfg.Engine.RetentionDays(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read retention: %w", err)
+	}
+	return days, nil
+}
+
+// SetRetentionDays decides for how many days runs are kept; 0: for ever. Only administrators do.
+func (s *Runs) SetRetentionDays(ctx context.Context, p auth.Principal, days int) error {
+	if err := requireAdmin(p); err != nil {
+		return err
+	}
+	bad := problem.InvalidFields(problem.Field{Name: FieldRetention, Key: "clear.error.days", Args: []any{"Min", scheduler.MinRetentionDays, "Max", jobspec.MaxDays}})
+	if days < 0 || days > jobspec.MaxDays {
+		return bad
+	}
+	// What cannot be read any more is what somebody wants to replace.
+	before, readErr := s.cfg.Engine.RetentionDays(ctx)
+	if err := s.cfg.Engine.SetRetentionDays(ctx, days); errors.Is(err, scheduler.ErrRetention) {
+		return bad
+	} else if err != nil {
+		return fmt.Errorf("set retention: %w", err)
+	}
+	entry := Entry{Action: ActionUpdate, Kind: ObjectSetting, Name: "log_retention_days", After: Facts{"days": days}}
+	if readErr == nil {
+		entry.Before = Facts{"days": before}
+	}
+	s.audit.Note(ctx, p, entry)
+	return nil
+}

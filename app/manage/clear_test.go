@@ -1,0 +1,124 @@
+package manage
+
+import (
+	"context"
+	"testing"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+func (e *engine) PreviewClear(_ context.Context, r scheduler.ClearRequest) (scheduler.ClearPreview, error) {
+	e.clears = append(e.clears, r)
+	return scheduler.ClearPreview{Runs: 5, Exact: true}, nil
+}
+
+func (e *engine) Clear(_ context.Context, r scheduler.ClearRequest, _ string) (int64, error) {
+	e.clears = append(e.clears, r)
+	return 1, nil
+}
+
+func (e *engine) Clearings(context.Context, int) ([]scheduler.Clearing, error) {
+	return append([]scheduler.Clearing(nil), e.clearings...), nil
+}
+
+func (e *engine) StopClearing(context.Context, int64) (bool, error) { return true, nil }
+
+func (e *engine) RetentionDays(context.Context) (int, error) { return e.retention, nil }
+
+func (e *engine) SetRetentionDays(_ context.Context, days int) error {
+	if days > 0 && days < scheduler.MinRetentionDays {
+		return scheduler.ErrRetention
+	}
+	e.retention = days
+	return nil
+}
+
+func TestWhoMayClear(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		mine, other := b.create(t, nil), b.create(t, func(in *JobInput) { in.Group = b.closed })
+		reader := auth.NewPrincipal(3, "eve", auth.RoleUser, "").Grant(b.group, auth.RightView|auth.RightRun)
+		tests := []struct {
+			name string
+			who  auth.Principal
+			in   ClearInput
+			want string
+		}{
+			{"an administrator, everything", b.admin, ClearInput{Type: 9}, "ok"},
+			{"an administrator, one job of any group", b.admin, ClearInput{Job: other, Type: 5}, "ok"},
+			{"a user, their group", b.user, ClearInput{Group: b.group, Type: 1}, "ok"},
+			{"a user, a job of their group", b.user, ClearInput{Group: b.group, Job: mine, Type: 8}, "ok"},
+			{"a user, what a deleted job left in their group", b.user, ClearInput{Group: b.group, Job: 999_999, Type: 9}, "ok"},
+			{"a user, everything", b.user, ClearInput{Type: 9}, "422 group:clear.error.group"},
+			{"a user, one job without its group", b.user, ClearInput{Job: mine, Type: 9}, "422 group:clear.error.group"},
+			{"a user, another group", b.user, ClearInput{Group: b.closed, Type: 9}, "403"},
+			{"a user, another group's job under their own", b.user, ClearInput{Group: b.group, Job: other, Type: 9}, "422 job:clear.error.job"},
+			{"somebody who may only run", reader, ClearInput{Group: b.group, Type: 9}, "403"},
+			{"no such way", b.admin, ClearInput{Type: 10}, "422 type:clear.error.type"},
+			{"no way", b.admin, ClearInput{}, "422 type:clear.error.type"},
+		}
+		for _, tt := range tests {
+			b.engine.clears = nil
+			_, previewErr := b.Runs.PreviewClear(t.Context(), tt.who, tt.in)
+			_, err := b.Runs.Clear(t.Context(), tt.who, tt.in)
+			for _, got := range []string{kind(previewErr), kind(err)} {
+				if got != tt.want {
+					t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+				}
+			}
+			if asked := len(b.engine.clears) > 0; asked != (tt.want == "ok") {
+				t.Errorf("%s: the engine was asked: %v", tt.name, asked)
+			}
+			for _, r := range b.engine.clears {
+				if r.GroupID != tt.in.Group || r.JobID != tt.in.Job {
+					t.Errorf("%s: asked for %+v", tt.name, r)
+				}
+			}
+		}
+		b.engine.clearings = []scheduler.Clearing{{ID: 1}, {ID: 2, GroupID: b.group}, {ID: 3, GroupID: b.closed}}
+		for _, tt := range []struct {
+			who  auth.Principal
+			want int
+		}{{b.admin, 3}, {b.user, 1}, {reader, 0}} {
+			if list, err := b.Runs.Clearings(t.Context(), tt.who); err != nil || len(list) != tt.want {
+				t.Errorf("%s sees %+v, %v", tt.who.Name, list, err)
+			}
+		}
+		id, err := db.New().InsertClearing(t.Context(), pool, db.InsertClearingParams{UserName: "root", JobGroup: b.closed, FirstID: 1, UptoID: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tt := range []struct {
+			who  auth.Principal
+			id   int64
+			want string
+		}{{b.user, id, "403"}, {b.admin, id, "ok"}, {b.admin, id + 100, "404 problem.clearing.gone"}} {
+			if got := kind(b.Runs.StopClearing(t.Context(), tt.who, tt.id)); got != tt.want {
+				t.Errorf("%s stops clearing %d: %s, want %s", tt.who.Name, tt.id, got, tt.want)
+			}
+		}
+	})
+}
+
+func TestWhoMaySetTheRetention(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		b.engine.retention = 30
+		for _, tt := range []struct {
+			who  auth.Principal
+			days int
+			ok   bool
+			now  int
+		}{{b.user, 90, false, 30}, {b.admin, 2, false, 30}, {b.admin, -1, false, 30}, {b.admin, 1 << 40, false, 30}, {b.admin, 90, true, 90}, {b.admin, 0, true, 0}} {
+			err := b.Runs.SetRetentionDays(t.Context(), tt.who, tt.days)
+			if days, readErr := b.Runs.RetentionDays(t.Context()); (err == nil) != tt.ok || days != tt.now || readErr != nil {
+				t.Errorf("%s sets %d: %v; then it is %d", tt.who.Name, tt.days, err, days)
+			}
+		}
+	})
+}
