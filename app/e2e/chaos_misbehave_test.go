@@ -117,8 +117,9 @@ func TestMisbehavingExecutors(t *testing.T) {
 	slices.Sort(l.late)
 	p99 := l.late[len(l.late)*99/100]
 	t.Logf("lateness of the healthy executor's runs: median %v, p99 %v, most %v", l.late[len(l.late)/2], p99, l.late[len(l.late)-1])
-	// One call that never comes back takes 1 s, and 420 of these are asked for here.
-	if p99 > 800*time.Millisecond {
+	// One call that never comes back takes 1 s, and then the question about it another, hundreds of times: whoever shares a
+	// queue with these waits for many of them. The bound leaves room for a machine that is busy with other tests.
+	if p99 > 1500*time.Millisecond {
 		t.Errorf("p99 is %v: they were kept waiting by others", p99)
 	}
 	a.noPanic(t)

@@ -206,6 +206,9 @@ func (a *admin) waitReady(t testing.TB) {
 		if code := a.status("/readyz"); code != http.StatusOK {
 			return fmt.Errorf("readyz answers %d", code)
 		}
+		if !strings.Contains(a.stdout.String(), "Punctual is running") { // with the first password, shortly after
+			return errNotYet
+		}
 		return nil
 	})
 }
