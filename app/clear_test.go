@@ -38,7 +38,7 @@ func TestClearingRuns(t *testing.T) {
 			t.Errorf("without a preview it could be deleted: %d", got.status)
 		}
 		preview := b.get(link.Clear(1, 0, 1) + "&preview=1")
-		if preview.document(t).Find("button.danger").Length() != 1 || !strings.Contains(preview.document(t).Find(".notice").Text(), "3 ") {
+		if preview.document(t).Find("input[name=previewed]").AttrOr("value", "") != "1..1" || preview.document(t).Find("button.danger").Length() != 1 || !strings.Contains(preview.document(t).Find(".notice").Text(), "3 ") {
 			t.Errorf("preview: %s", preview.document(t).Find("#clear-form").Text())
 		}
 		for _, bad := range []string{"?preview=1&type=99", "?preview=1&type=x", "?preview=1&group=2&job=1&type=1", "?preview=1&type=99999999999999999999"} {
@@ -60,7 +60,11 @@ func TestClearingRuns(t *testing.T) {
 		if got := ann.post(link.RetentionPath, url.Values{"days": {"3"}}); got.status != http.StatusForbidden {
 			t.Errorf("ann sets the retention: %d", got.status)
 		}
-		if got := ann.post(link.ClearPath, url.Values{"group": {"1"}, "type": {"1"}}); got.status != http.StatusSeeOther || got.header.Get("Location") != link.ClearPath {
+		// What was not previewed is not deleted: the answer is its preview.
+		if got := ann.post(link.ClearPath, url.Values{"group": {"1"}, "type": {"9"}, "previewed": {"1..1"}}); got.status != http.StatusUnprocessableEntity || got.document(t).Find("button.danger").Length() != 1 {
+			t.Errorf("a choice changed after the preview: %d", got.status)
+		}
+		if got := ann.post(link.ClearPath, url.Values{"group": {"1"}, "type": {"1"}, "previewed": {"1..1"}}); got.status != http.StatusSeeOther || got.header.Get("Location") != link.ClearPath {
 			t.Fatalf("ann clears her group: %d %s", got.status, got.body)
 		}
 		doneBy := time.Now().Add(20 * time.Second)

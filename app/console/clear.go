@@ -174,12 +174,21 @@ func (c *Console) clear(ec echo.Context) error {
 		return err
 	}
 	in := clearInput(ec.Request().PostForm)
+	page, err := c.clearFrame(ec, in)
+	if err != nil {
+		return err
+	}
+	if formText(ec, runs.FieldPreviewed) != page.Previewed() {
+		// The choice was changed after the preview: show what this one would do.
+		preview, err := c.cfg.Manage.Runs.PreviewClear(ec.Request().Context(), who(ec), in)
+		if err != nil {
+			return c.clearFault(ec, page, err)
+		}
+		page.Preview = clearPreview(page.Page, preview)
+		return render(ec, http.StatusUnprocessableEntity, runs.Clear(page))
+	}
 	some, err := c.cfg.Manage.Runs.Clear(ec.Request().Context(), who(ec), in)
 	if err != nil {
-		page, frameErr := c.clearFrame(ec, in)
-		if frameErr != nil {
-			return frameErr
-		}
 		return c.clearFault(ec, page, err)
 	}
 	if !some {

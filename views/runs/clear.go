@@ -20,3 +20,6 @@ func (p ClearPage) jobOptions() []ui.Option {
 	// The job of a link, such as that of a deleted one, stays chosen.
 	return append(options, ui.Option{Value: p.Job, Label: "#" + p.Job, Selected: true})
 }
+
+// Previewed names the choice of the page.
+func (p ClearPage) Previewed() string { return p.Group + "." + p.Job + "." + p.Type }

@@ -194,6 +194,8 @@ const (
 	FieldJob   = "job"
 	FieldType  = "type"
 	FieldDays  = "days"
+	// FieldPreviewed carries the choice that the preview was of ([ClearPage.Previewed]): nothing else is deleted.
+	FieldPreviewed = "previewed"
 )
 
 // ClearPreview says what a clearing would do, ready to print.
