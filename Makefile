@@ -60,6 +60,11 @@ test: deps ## run all tests: both databases, a real browser, real scripts and ki
 	TEST_DB=required TEST_BROWSER=required go test -timeout 9m ./...
 	cd executor/compat && go test ./...
 
+.PHONY: screenshots
+screenshots: deps ## photograph every page, with demo data and with invented data, into SCREENSHOTS (./.scratch/screenshots)
+	SCREENSHOTS=$(or $(SCREENSHOTS),$(CURDIR)/.scratch/screenshots) go test -count=1 -tags screenshots -timeout 15m -run TestScreenshots ./app/e2e
+	GALLERY_DIR=$(or $(SCREENSHOTS),$(CURDIR)/.scratch/screenshots)/gallery go test -count=1 -tags gallery -timeout 15m -run TestScreenshots ./views/gallery
+
 .PHONY: test/race
 test/race: deps ## the tests under the race detector (slow: the embedded database is pure Go)
 	TEST_DB=required CGO_ENABLED=1 go test -race -short -timeout 30m ./...
