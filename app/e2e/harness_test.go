@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -232,27 +231,6 @@ func (a *admin) noPanic(t testing.TB) {
 			t.Errorf("in the log: %s", line)
 		}
 	}
-}
-
-var metricLine = regexp.MustCompile(`(?m)^(punctual_\S+) (\S+)$`)
-
-// metrics are the engine's counters by name and labels.
-func (a *admin) metrics(t testing.TB) map[string]float64 {
-	t.Helper()
-	r, err := http.Get(a.url + "/metrics")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close()
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := make(map[string]float64)
-	for _, found := range metricLine.FindAllSubmatch(body, -1) {
-		m[string(found[1])], _ = strconv.ParseFloat(string(found[2]), 64)
-	}
-	return m
 }
 
 // session is somebody who is logged in, over HTTP.
