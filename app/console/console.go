@@ -87,6 +87,7 @@ func (c *Console) Register(e *echo.Echo) {
 	g.GET(link.Root, c.dashboard)
 	c.jobRoutes(g)
 	c.glueRoutes(g)
+	c.bulkRoutes(g)
 	c.paletteRoutes(g)
 	c.runRoutes(g)
 	c.groupRoutes(g)

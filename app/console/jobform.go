@@ -22,6 +22,9 @@ import (
 // jobAction is a use case that takes a job and nothing else.
 type jobAction func(ctx context.Context, p auth.Principal, id int64) error
 
+// bulkAction previews or does a deed to many jobs.
+type bulkAction func(ctx context.Context, p auth.Principal, b manage.Bulk) ([]manage.BulkItem, error)
+
 func (c *Console) jobNew(ec echo.Context) error {
 	if !who(ec).CanAnywhere(auth.RightEdit) {
 		return &problem.Error{Kind: problem.Forbidden}

@@ -151,4 +151,3 @@ func (c *Console) findGroups(ec echo.Context, page *palette.Page) (palette.Secti
 	}
 	return s, nil
 }
-

@@ -14,3 +14,6 @@ func Palette(text string) string {
 	setText(q, "q", text)
 	return withQuery(PalettePath, q)
 }
+
+// JobsBulk asks (GET) and does something to many jobs (POST).
+const JobsBulk = JobsPath + "/bulk"

@@ -6,6 +6,7 @@ import { dialogs } from "./dialogs.js";
 import { keys } from "./keys.js";
 import { liveRuns } from "./runs.js";
 import { logViewers } from "./log.js";
+import { picks } from "./picks.js";
 import { menus } from "./menus.js";
 import { times } from "./times.js";
 import { toasts } from "./toasts.js";
@@ -15,6 +16,7 @@ dashboard();
 dialogs();
 keys();
 menus();
+picks();
 toasts();
 times();
 // A filter's empty fields say nothing: they stay out of the address.

@@ -1,0 +1,133 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// jobsChanged is the event on which an open job list draws itself again.
+const jobsChanged = "jobs-changed"
+
+// bulkForm shows what a deed means for the jobs that are picked.
+func (c *Console) bulkForm(ec echo.Context) error {
+	b := readBulk(ec)
+	if b.Do == manage.BulkMove {
+		b.Group = -1 // none is chosen yet, so that every job counts
+	}
+	page, err := c.bulkPage(ec, b, c.cfg.Manage.Jobs.Preview)
+	if err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, jobs.Bulk(page), ui.FragmentDialog)
+}
+
+// bulk does it. htmx gets the outcome into its dialog, and the list behind it is drawn again.
+func (c *Console) bulk(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	page, err := c.bulkPage(ec, readBulk(ec), c.cfg.Manage.Jobs.Bulk)
+	if err != nil {
+		return err
+	}
+	ec.Response().Header().Set("HX-Trigger", jobsChanged)
+	return renderPart(ec, http.StatusOK, jobs.BulkDone(page), ui.FragmentDialog)
+}
+
+// readBulk reads a deed from a query or a form.
+func readBulk(ec echo.Context) manage.Bulk {
+	_ = ec.Request().ParseForm() // a body that cannot be read has been refused
+	form := ec.Request().Form
+	b := manage.Bulk{Do: manage.BulkDo(form.Get(jobs.FieldDo)), Add: tagsIn(form.Get(jobs.FieldAdd)), Drop: tagsIn(form.Get(jobs.FieldDrop))}
+	b.Group, _ = strconv.ParseInt(form.Get(jobs.FieldGroup), 10, 64) // 0 is no group, which the use case says
+	for _, text := range form[jobs.FieldID] {
+		if id, err := strconv.ParseInt(text, 10, 64); err == nil && id > 0 {
+			b.IDs = append(b.IDs, id)
+		}
+	}
+	if form.Get(jobs.FieldUndo) != "" {
+		b.Was = make(map[int64]string)
+		for _, id := range b.IDs {
+			b.Was[id] = form.Get(jobs.FieldWas + strconv.FormatInt(id, 10))
+		}
+	}
+	return b
+}
+
+func tagsIn(list string) []string {
+	var tags []string
+	for tag := range strings.FieldsFuncSeq(list, func(r rune) bool { return r == ',' || r == '，' }) {
+		if tag = strings.TrimSpace(tag); tag != "" {
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}
+
+func (c *Console) bulkPage(ec echo.Context, b manage.Bulk, do bulkAction) (jobs.BulkPage, error) {
+	ctx, p := ec.Request().Context(), who(ec)
+	page := jobs.BulkPage{Page: c.Page(ec), Do: string(b.Do)}
+	items, err := do(ctx, p, b)
+	if err != nil {
+		return page, err
+	}
+	choosing := ec.Request().Method == http.MethodGet && (b.Do == manage.BulkMove || b.Do == manage.BulkTag)
+	for _, item := range items {
+		drawn := jobs.BulkItem{ID: item.ID, Name: item.Name, Changes: item.Changes}
+		if choosing {
+			// What is chosen in the question decides; here only the right to change the job counts.
+			drawn.Changes, item.Err = item.Name != "", nil
+			if item.Name == "" {
+				item.Err = &problem.Error{Kind: problem.Forbidden}
+			}
+		}
+		if item.Err != nil {
+			drawn.Problem = c.refusal(page, item.Err)
+		} else if drawn.Changes {
+			page.Count++
+		}
+		page.Items = append(page.Items, drawn)
+	}
+	if undo, ok := b.Undo(items); ok && !choosing && b.Was == nil {
+		page.UndoDo = string(undo.Do)
+		for _, id := range undo.IDs {
+			page.Undo = append(page.Undo, jobs.BulkWas{ID: id, Was: undo.Was[id]})
+		}
+	}
+	if b.Do == manage.BulkMove {
+		groups, err := c.groupTitles(ec)
+		if err != nil {
+			return page, err
+		}
+		for _, o := range groups.options(0) {
+			if id, _ := strconv.ParseInt(o.Value, 10, 64); p.Can(id, auth.RightEdit) {
+				page.Groups = append(page.Groups, o)
+			}
+		}
+	}
+	return page, nil
+}
+
+// refusal says in a line why something cannot be done.
+func (c *Console) refusal(page jobs.BulkPage, err error) string {
+	e := problem.From(err)
+	if text := e.Text(page.Printer); text != "" {
+		return text
+	}
+	return page.T("error." + strconv.Itoa(e.Kind.Status()) + ".title")
+}
+
+func (c *Console) bulkRoutes(g *echo.Group) {
+	g.GET(link.JobsBulk, c.bulkForm)
+	g.POST(link.JobsBulk, c.bulk)
+}

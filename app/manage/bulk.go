@@ -1,0 +1,220 @@
+package manage
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// BulkDo is what is done to many jobs at once.
+type BulkDo string
+
+// The deeds.
+const (
+	BulkStart  BulkDo = "start"
+	BulkStop   BulkDo = "stop"
+	BulkMove   BulkDo = "move" // to another executor group
+	BulkTag    BulkDo = "tag"  // adds some tags and takes others away
+	BulkDelete BulkDo = "delete"
+)
+
+// BulkDeeds lists the deeds in the order they are offered.
+func BulkDeeds() []BulkDo { return []BulkDo{BulkStart, BulkStop, BulkMove, BulkTag, BulkDelete} }
+
+// MaxBulk bounds the jobs of one deed.
+const MaxBulk = 200
+
+// Bulk is a deed and the jobs it is meant for.
+type Bulk struct {
+	Do    BulkDo
+	IDs   []int64
+	Group int64    // of BulkMove
+	Add   []string // of BulkTag
+	Drop  []string // of BulkTag
+	// Was is what an undo goes back to, by job: a group's id for BulkMove, the tags for BulkTag.
+	Was map[int64]string
+}
+
+// BulkItem is what a deed means for one job, or what became of it.
+type BulkItem struct {
+	ID      int64
+	Name    string
+	Changes bool   // there is something to do, or it has been done
+	Was     string // what an undo of it goes back to, as in Bulk.Was
+	Err     error  // why it cannot be done
+}
+
+// Preview says what a deed means for each job. Jobs that are not the principal's to see are refused by number only.
+func (s *Jobs) Preview(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, error) {
+	items, _, err := s.bulk(ctx, p, b)
+	return items, err
+}
+
+// Bulk does a deed to each job for itself: one that fails keeps no other from it.
+func (s *Jobs) Bulk(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, error) {
+	items, stored, err := s.bulk(ctx, p, b)
+	if err != nil {
+		return nil, err
+	}
+	for i := range items {
+		item := &items[i]
+		if item.Err != nil || !item.Changes {
+			continue
+		}
+		if item.Err = s.bulkOne(ctx, p, b, stored[item.ID]); item.Err != nil {
+			item.Changes = false
+		}
+		if ctx.Err() != nil {
+			return items[:i+1], ctx.Err()
+		}
+	}
+	return items, nil
+}
+
+func (s *Jobs) bulk(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, map[int64]db.Job, error) {
+	if !slices.Contains(BulkDeeds(), b.Do) || len(b.IDs) == 0 {
+		return nil, nil, problem.New(problem.Malformed, "problem.bulk.none")
+	}
+	if len(b.IDs) > MaxBulk {
+		return nil, nil, problem.New(problem.Malformed, "problem.bulk.many", "Max", MaxBulk)
+	}
+	stored, err := s.byID(ctx, s.cfg.Pool, slices.Clone(b.IDs))
+	if err != nil {
+		return nil, nil, err
+	}
+	var items []BulkItem
+	seen := make(map[int64]bool)
+	for _, id := range b.IDs {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		j, ok := stored[id]
+		switch {
+		case !ok:
+			items = append(items, BulkItem{ID: id, Err: problem.New(problem.NotFound, "problem.job.gone")})
+		case !p.CanUseGroup(j.JobGroup):
+			items = append(items, BulkItem{ID: id, Err: forbidden()})
+		default:
+			items = append(items, bulkItem(p, b, j))
+		}
+	}
+	return items, stored, nil
+}
+
+// bulkItem says what a deed means for a job. What only the deed itself can find out (a schedule without a time to come) is
+// left to it.
+func bulkItem(p auth.Principal, b Bulk, j db.Job) BulkItem {
+	item := BulkItem{ID: j.ID, Name: j.JobDesc}
+	running := j.TriggerStatus == int64(jobspec.StatusRunning)
+	right := auth.RightEdit
+	switch b.Do {
+	case BulkStart:
+		right, item.Changes = auth.RightRun, !running
+		if !running && !j.ScheduleType.Schedules() {
+			item.Changes, item.Err = false, problem.New(problem.Conflict, "problem.job.noschedule")
+		}
+	case BulkStop:
+		right, item.Changes = auth.RightRun, running
+	case BulkMove:
+		to := b.groupFor(j.ID)
+		item.Was, item.Changes = strconv.FormatInt(j.JobGroup, 10), to != j.JobGroup
+		if !p.Can(to, auth.RightEdit) {
+			item.Err = forbidden()
+		}
+	case BulkTag:
+		item.Was, item.Changes = j.Tags, b.tagsFor(j) != j.Tags
+	case BulkDelete:
+		item.Changes = true
+	}
+	if !p.Can(j.JobGroup, right) {
+		item.Err = forbidden()
+	}
+	if item.Err != nil {
+		item.Changes = false
+	}
+	return item
+}
+
+func (b Bulk) groupFor(id int64) int64 {
+	if was, ok := b.Was[id]; ok {
+		group, _ := strconv.ParseInt(was, 10, 64) // 0 is no group, which nobody may use
+		return group
+	}
+	return b.Group
+}
+
+func (b Bulk) tagsFor(j db.Job) string {
+	if was, ok := b.Was[j.ID]; ok {
+		return was
+	}
+	var tags []string
+	for tag := range strings.SplitSeq(j.Tags, ",") {
+		if tag != "" && !slices.Contains(b.Drop, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	for _, tag := range b.Add {
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	return strings.Join(tags, ",")
+}
+
+func (s *Jobs) bulkOne(ctx context.Context, p auth.Principal, b Bulk, j db.Job) error {
+	in := inputOf(j)
+	switch b.Do {
+	case BulkStart:
+		return s.Start(ctx, p, j.ID)
+	case BulkStop:
+		return s.Stop(ctx, p, j.ID)
+	case BulkDelete:
+		return s.Delete(ctx, p, j.ID)
+	case BulkMove:
+		in.Group = b.groupFor(j.ID)
+	case BulkTag:
+		in.Tags = b.tagsFor(j)
+	}
+	return s.Update(ctx, p, j.ID, in)
+}
+
+// inputOf is a stored job as it would be saved unchanged.
+func inputOf(j db.Job) JobInput {
+	return JobInput{Group: j.JobGroup, Version: JobVersion(j), Job: withOptionsOf(jobspec.Job{
+		ID: j.ID, Name: j.JobDesc, Author: string(j.Author), AlarmEmail: string(j.AlarmEmail), ScheduleType: j.ScheduleType,
+		ScheduleConf: string(j.ScheduleConf), Misfire: j.MisfireStrategy, Route: j.ExecutorRouteStrategy,
+		Block: wire.Block(j.ExecutorBlockStrategy), Glue: j.GlueType, Handler: string(j.ExecutorHandler), Param: string(j.ExecutorParam),
+		GlueSource: string(j.GlueSource), GlueRemark: string(j.GlueRemark), ChildJobIDs: string(j.ChildJobIDs),
+		TimeoutSeconds: int(j.ExecutorTimeout), Retries: int(j.ExecutorFailRetryCount),
+	}, j)}
+}
+
+// Undo is the deed that takes another back. ok is false for what cannot be taken back.
+func (b Bulk) Undo(done []BulkItem) (undo Bulk, ok bool) {
+	undo.Was = make(map[int64]string)
+	for _, item := range done {
+		if item.Changes {
+			undo.IDs = append(undo.IDs, item.ID)
+			undo.Was[item.ID] = item.Was
+		}
+	}
+	switch b.Do {
+	case BulkStart:
+		undo.Do = BulkStop
+	case BulkStop:
+		undo.Do = BulkStart
+	case BulkMove, BulkTag:
+		undo.Do = b.Do
+	case BulkDelete:
+		return Bulk{}, false
+	}
+	return undo, len(undo.IDs) > 0
+}

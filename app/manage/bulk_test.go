@@ -1,0 +1,124 @@
+package manage
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// toldOf writes what became of each job in a line.
+func toldOf(items []BulkItem) []string {
+	var lines []string
+	for _, item := range items {
+		lines = append(lines, fmt.Sprintf("%d %v %s", item.ID, item.Changes, kind(item.Err)))
+	}
+	return lines
+}
+
+func TestManyJobsAtOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		one := b.create(t, func(in *JobInput) { in.Tags = "night,money" })
+		byHand := b.create(t, func(in *JobInput) { in.ScheduleType, in.ScheduleConf = jobspec.ScheduleNone, "" })
+		over := b.create(t, func(in *JobInput) { in.ScheduleConf = "0 0 2 * * ? 2020" })
+		script := b.create(t, shellJob)
+		secret := b.create(t, func(in *JobInput) { in.Group = b.closed })
+		ids := []int64{one, byHand, over, script, secret, 999, one}
+		do := func(deed Bulk, want ...string) []BulkItem {
+			t.Helper()
+			items, err := b.Jobs.Bulk(ctx, b.user, deed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range want {
+				want[i] = strconv.FormatInt(append(ids[:4:4], secret, 999)[i], 10) + " " + want[i]
+			}
+			if diff := cmp.Diff(want, toldOf(items)); diff != "" {
+				t.Errorf("%s: %s", deed.Do, diff)
+			}
+			return items
+		}
+		undo := func(deed Bulk, items []BulkItem, want int) {
+			t.Helper()
+			back, ok := deed.Undo(items)
+			if !ok || len(back.IDs) != want {
+				t.Fatalf("undo of %s: %+v, %v", deed.Do, back, ok)
+			}
+			items, err := b.Jobs.Bulk(ctx, b.user, back)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, item := range items {
+				if !item.Changes || item.Err != nil {
+					t.Errorf("undo of %s: %+v", deed.Do, item)
+				}
+			}
+		}
+		start := Bulk{Do: BulkStart, IDs: ids}
+		preview, err := b.Jobs.Preview(ctx, b.user, start)
+		if err != nil || len(preview) != 6 || !preview[0].Changes || b.read(t, one).TriggerStatus != 0 {
+			t.Fatalf("preview %+v, %v", preview, err)
+		}
+		if preview[4].Name != "" {
+			t.Error("the preview names a job of another group")
+		}
+		started := do(start, "true ok", "false 409 problem.job.noschedule", "false 409 cron:job.error.no_time", "true ok", "false 403", "false 404 problem.job.gone")
+		do(start, "false ok", "false 409 problem.job.noschedule", "false 409 cron:job.error.no_time", "false ok", "false 403", "false 404 problem.job.gone")
+		undo(start, started, 2)
+		if b.read(t, one).TriggerStatus != 0 {
+			t.Error("undone, but it runs")
+		}
+		do(Bulk{Do: BulkStop, IDs: ids}, "false ok", "false ok", "false ok", "false ok", "false 403", "false 404 problem.job.gone")
+
+		tag := Bulk{Do: BulkTag, IDs: ids, Add: []string{"eu", "money"}, Drop: []string{"night"}}
+		// A schedule that has ended cannot be saved again as it is; the others are.
+		tagged, err := b.Jobs.Bulk(ctx, b.user, tag)
+		if err != nil || b.read(t, one).Tags != "money,eu" || b.read(t, script).Tags != "eu,money" || b.read(t, secret).Tags != "" {
+			t.Errorf("tags %q, %q, %v", b.read(t, one).Tags, b.read(t, script).Tags, err)
+		}
+		changed := 0
+		for _, item := range tagged {
+			if item.Changes {
+				changed++
+			}
+		}
+		undo(tag, tagged, changed)
+		if got := b.read(t, one).Tags; got != "night,money" {
+			t.Errorf("tags after the undo: %q", got)
+		}
+
+		move := Bulk{Do: BulkMove, IDs: []int64{one}, Group: b.closed}
+		if items, err := b.Jobs.Bulk(ctx, b.user, move); err != nil || kind(items[0].Err) != "403" {
+			t.Errorf("to another's group: %+v, %v", items, err)
+		}
+		b.user = b.user.Grant(b.closed, auth.RightEdit)
+		move.IDs = []int64{one, script}
+		moved, err := b.Jobs.Bulk(ctx, b.user, move)
+		if err != nil || !moved[0].Changes || kind(moved[1].Err) != "403 problem.scripts.right" || b.read(t, one).JobGroup != b.closed {
+			t.Errorf("moved %v, %v: a script needs the right to write scripts there", toldOf(moved), err)
+		}
+		undo(move, moved, 1)
+		if b.read(t, one).JobGroup != b.group {
+			t.Error("undone, but moved")
+		}
+		gone := Bulk{Do: BulkDelete, IDs: []int64{one, script}}
+		deleted, err := b.Jobs.Bulk(ctx, b.user, gone)
+		if _, ok := gone.Undo(deleted); ok || err != nil || !deleted[0].Changes || !deleted[1].Changes {
+			t.Errorf("deleted %v, undo %v, %v", toldOf(deleted), ok, err)
+		}
+		for _, bad := range []Bulk{{Do: "burn", IDs: ids}, {Do: BulkStart}, {Do: BulkStart, IDs: make([]int64, MaxBulk+1)}} {
+			if _, err := b.Jobs.Bulk(ctx, b.admin, bad); err == nil {
+				t.Errorf("%s of %d jobs was done", bad.Do, len(bad.IDs))
+			}
+		}
+	})
+}

@@ -1,0 +1,38 @@
+// Rows of a list are picked by their boxes. This counts them, picks all, and a range with the shift key.
+export function picks() {
+  let last = null;
+  const boxes = () => [...document.querySelectorAll("[data-results] tbody .pick")];
+  const show = () => {
+    const all = document.querySelector("[data-pick-all]");
+    const count = boxes().filter((box) => box.checked).length;
+    if (all) {
+      all.checked = count > 0 && count === boxes().length;
+      all.indeterminate = count > 0 && !all.checked;
+    }
+    const picked = document.querySelector("[data-picked-count]");
+    if (picked) picked.textContent = count;
+  };
+  const ready = () => {
+    for (const all of document.querySelectorAll("[data-pick-all][hidden]")) all.hidden = boxes().length === 0;
+  };
+  document.addEventListener("click", (event) => {
+    const box = event.target.closest?.("[data-results] .pick");
+    if (!box) return;
+    if (box.matches("[data-pick-all]")) {
+      for (const other of boxes()) other.checked = box.checked;
+    } else {
+      const list = boxes();
+      if (event.shiftKey && last?.isConnected) {
+        const [from, to] = [list.indexOf(last), list.indexOf(box)].sort((a, b) => a - b);
+        for (const other of list.slice(from, to + 1)) other.checked = box.checked;
+      }
+      last = box;
+    }
+    show();
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    ready();
+    show();
+  });
+  ready();
+}

@@ -1,0 +1,14 @@
+package gallery
+
+import "github.com/punctual-job/punctual/views/jobs"
+
+func (f fakes) bulk(do string) jobs.BulkPage {
+	p := jobs.BulkPage{Page: f.page("/jobs/bulk?do=" + do), Do: do, Count: 2, Groups: f.groupOptions(0), UndoDo: "start", Undo: []jobs.BulkWas{{ID: 7}, {ID: 8}}}
+	p.Items = []jobs.BulkItem{
+		{ID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Changes: true},
+		{ID: 8, Name: f.zh("关闭超时未支付订单", "Close unpaid orders"), Changes: true},
+		{ID: 12, Name: f.zh("同步物流轨迹", "Sync parcel tracking")},
+		{ID: 22, Name: f.zh("重建搜索索引", "Rebuild the search index"), Problem: f.T("problem.job.noschedule")},
+	}
+	return p
+}
