@@ -1,0 +1,112 @@
+package app
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+)
+
+// TestUsersInTheConsole is an administrator who lets somebody in, changes what they may do, and shuts them out again.
+func TestUsersInTheConsole(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		b := open(t, a).mustLogin()
+		if got := b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("create group: %d %s", got.status, got.body)
+		}
+		if boxes := b.get("/users/new").document(t).Find(`input[name="right"]`).Length(); boxes != 4 {
+			t.Errorf("%d boxes for one executor", boxes)
+		}
+		bad := b.post("/users", url.Values{"name": {"Ann"}, "password": {"short"}, "right": {"1.run", "x", "1.nothing"}})
+		if doc := bad.document(t); bad.status != http.StatusUnprocessableEntity || doc.Find(".field .error").Length() != 2 || doc.Find(`input[value="1.run"][checked]`).Length() != 1 {
+			t.Errorf("a refused form: %d, %d errors", bad.status, doc.Find(".field .error").Length())
+		}
+		made := b.post("/users", url.Values{"name": {"jonas"}, "role": {"user"}, "state": {"active"}, "right": {"1.run"}})
+		password, _ := made.document(t).Find("#made-password").Attr("value")
+		if made.status != http.StatusOK || len(password) < 20 {
+			t.Fatalf("created: %d, password %q", made.status, password)
+		}
+		row := func(name string) *goquery.Selection {
+			return b.get("/users?q=" + name).document(t).Find("tbody tr").First()
+		}
+		id, _ := row("jonas").Attr("id")
+		user := "/users/" + strings.TrimPrefix(id, "user-")
+
+		jonas := open(t, a)
+		if got := jonas.login("jonas", password); got.status != http.StatusSeeOther {
+			t.Fatalf("login: %d", got.status)
+		}
+		other := open(t, a)
+		other.login("jonas", password)
+		profile := jonas.get("/profile").document(t)
+		if rights := profile.Find("table.rights .tick").Length(); rights != 2 || profile.Find(".session-list li").Length() != 2 {
+			t.Errorf("%d rights, %d sessions", rights, profile.Find(".session-list li").Length())
+		}
+		if got := jonas.post("/profile/password", url.Values{"old_password": {"wrong"}, "password": {"my-own-password"}, "repeat": {"my-own-password"}}); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("a wrong old password: %d", got.status)
+		}
+		if got := jonas.post("/profile/password", url.Values{"old_password": {password}, "password": {"my-own-password"}, "repeat": {"my-own-password"}}); got.status != http.StatusSeeOther {
+			t.Errorf("a new password: %d", got.status)
+		}
+		if here, there := jonas.get("/profile").status, other.get("/profile").status; here != http.StatusOK || there != http.StatusSeeOther {
+			t.Errorf("after the change: %d here, %d elsewhere", here, there)
+		}
+		other.login("jonas", "my-own-password")
+		session, _ := jonas.get("/profile").document(t).Find(`.session-list input[name="session"]`).Attr("value")
+		if got := b.post("/profile/sessions/end", url.Values{"session": {session}}); got.status != http.StatusSeeOther || other.get("/profile").status != http.StatusOK {
+			t.Error("somebody else ends the session")
+		}
+		if jonas.post("/profile/sessions/end", url.Values{"session": {session}}); other.get("/profile").status != http.StatusSeeOther {
+			t.Error("the session goes on")
+		}
+
+		version := b.version(user + "/edit")
+		change := url.Values{"role": {"user"}, "state": {"disabled"}, "version": {version}}
+		if got := b.post(user, change); got.status != http.StatusSeeOther || jonas.get("/jobs").status != http.StatusSeeOther {
+			t.Errorf("disabled: %d", got.status)
+		}
+		if got := jonas.login("jonas", "my-own-password"); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "disabled") {
+			t.Errorf("a disabled user logs in: %d", got.status)
+		}
+		if got := b.post(user, change); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("saved from an old page: %d", got.status)
+		}
+		if row("jonas").Find(".badge.online").Length() != 0 {
+			t.Error("the list calls a disabled user active")
+		}
+		reset := b.do("POST", user+"/password", url.Values{"password": {""}}, "HX-Request", "true")
+		if strings.Contains(reset.body, "<html") || !strings.Contains(reset.body, "made-password") {
+			t.Errorf("reset in the dialog: %d %s", reset.status, reset.body)
+		}
+
+		// Everything of that is in the audit log, and no password.
+		log := b.get("/audit?kind=user&user=admin").document(t)
+		if n := log.Find("tbody tr").Length(); n != 4 { // login, create, disable, reset
+			t.Errorf("%d entries: %s", n, log.Find("tbody").Text())
+		}
+		href, _ := b.get("/audit?kind=user&action=update").document(t).Find("tbody a.title").Attr("href")
+		entry := b.get(href)
+		if doc := entry.document(t); doc.Find("table.changes ins").Length() != 1 || doc.Find("table.changes tbody tr").Length() != 2 || !strings.Contains(entry.body, "127.0.0.1") {
+			t.Errorf("the entry of the change: %s", doc.Find("main").Text())
+		}
+		for _, page := range []string{"/audit", href} {
+			if got := b.get(page); strings.Contains(got.body, password) || strings.Contains(got.body, "argon2") {
+				t.Errorf("%s shows a password", page)
+			}
+		}
+		if got := b.post(user+"/delete", url.Values{}); got.status != http.StatusSeeOther || row("jonas").Find(".title").Length() != 0 {
+			t.Errorf("deleted: %d", got.status)
+		}
+		if got := b.get(user + "/edit"); got.status != http.StatusNotFound {
+			t.Errorf("a deleted user: %d", got.status)
+		}
+		me, _ := row("admin").Attr("id")
+		if got := b.post("/users/"+strings.TrimPrefix(me, "user-")+"/delete", url.Values{}); got.status != http.StatusConflict {
+			t.Errorf("oneself: %d", got.status)
+		}
+	})
+}
