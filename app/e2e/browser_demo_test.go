@@ -145,6 +145,8 @@ func (d *demo) pages(t *testing.T) []demoPage {
 		{"executor-edit", link.ExecutorEdit(d.orders)},
 		{"executor-delete", link.ExecutorDelete(d.orders)},
 		{"token", link.ExecutorToken},
+		{"alarms", link.AlarmsPath},
+		{"alarm-new", link.AlarmNewPath},
 		{"nodes", link.NodesPath},
 		{"not-found", "/nowhere"},
 	}

@@ -1,0 +1,57 @@
+package e2e
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestBrowserAdministration is what whoever looks after an installation does: finds out how to connect a program, takes an
+// address out of rotation and back by keyboard, sets up an alarm channel, tests it, and looks at the cluster.
+func TestBrowserAdministration(t *testing.T) {
+	for _, s := range []screen{desk, phone} {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			hook := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+			t.Cleanup(hook.Close)
+			settings := adminSettings{dataDir: t.TempDir(), port: freePort(t), env: []string{"PUNCTUAL_ADMIN_PASSWORD=correct-horse", "PUNCTUAL_SAMPLE=auto"}}
+			w := newWindow(t, "http://127.0.0.1:"+settings.port, s)
+			admin := startAdmin(t, settings)
+			w.visit("/login")
+			w.logIn("admin", "correct-horse")
+			w.do(holds(`location.pathname !== "/login"`))
+			w.expect("422") // a route of a job that does not exist
+
+			w.visit("/executors")
+			w.do(click("tbody .title"), holds(`document.querySelectorAll("#results tbody .badge.online").length === 1`))
+			w.do(click(`#token a`), holds(`document.querySelector("#token-value")`))
+			w.do(
+				holds(`document.querySelector("pre#way-java").textContent.includes(document.querySelector("#token-value").textContent)`),
+				chromedp.Click(`.connect input[value="go"]`, chromedp.ByQuery),
+				holds(`document.querySelector("pre#way-go").checkVisibility() && !document.querySelector("pre#way-java").checkVisibility()`),
+				click(`.way-go .copy`), holds(`document.querySelector(".way-go .copy.copied")`),
+			)
+			// The table is drawn anew under the focus, which stays where it was.
+			w.do(
+				chromedp.Focus("#rotation-0", chromedp.ByQuery), chromedp.KeyEvent("\r"),
+				holds(`document.querySelector("#results .badge.disabled") && document.activeElement.id === "rotation-0"`),
+				chromedp.KeyEvent("\r"), holds(`!document.querySelector("#results .badge.disabled")`),
+			)
+
+			w.visit("/alarms")
+			w.do(click(".empty .primary"), shows("/alarms/new"), click(`.kinds a[href$="webhook"]`), holds(`document.querySelector("#url")`))
+			w.do(write("#name", "hook"), write("#url", hook.URL), click(".form-foot .primary"), shows("/alarms/1"))
+			w.do(click("#test-button"), holds(`document.querySelector("#test .notice.info") && document.querySelector("#test .badge.success")`))
+			w.do(click(`.card-head a[href$="/routes/new"]`), holds(`document.querySelector("dialog[open] .causes")`))
+			w.do(chromedp.Click(`dialog input[value="job"]`, chromedp.ByQuery), write("#route-job", "999"), click("dialog .primary"),
+				holds(`document.querySelector("dialog[open] .error")`))
+			w.do(chromedp.Click(`dialog input[value="group"]`, chromedp.ByQuery), click("dialog .primary"), holds(`document.querySelectorAll("tr[id^=route-]").length === 2`))
+
+			w.visit("/nodes")
+			w.do(holds(`document.querySelectorAll(".badge.online").length === 1 && document.querySelector(".figures")`))
+			admin.noPanic(t)
+		})
+	}
+}
