@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// compressed writes a picture of a page with the 256 colours it uses most, which is a third of its size and looks the same:
-// a page has few colours, and the rest are the edges of letters.
+// compressed writes a picture of a page with 256 colours, which is a third of its size and looks the same: a page has few
+// colours, and the rest are the edges of letters.
 func compressed(t *testing.T, picture []byte) []byte {
 	t.Helper()
 	full, err := png.Decode(bytes.NewReader(picture))
@@ -33,8 +33,17 @@ func compressed(t *testing.T, picture []byte) []byte {
 		return cmp.Or(cmp.Compare(used[c], used[a]), cmp.Compare(a.R, c.R), cmp.Compare(a.G, c.G), cmp.Compare(a.B, c.B))
 	})
 	var palette color.Palette
-	for _, c := range byUse[:min(256, len(byUse))] {
-		palette = append(palette, c)
+	chosen := make(map[color.RGBA]bool)
+	// Colours that differ come first, so that the red of one button is not lost to the many greys of letters.
+	for _, apart := range []int{30, 15, 0} {
+		for _, c := range byUse {
+			if len(palette) == 256 {
+				break
+			}
+			if !chosen[c] && distance(palette, c) >= apart {
+				palette, chosen[c] = append(palette, c), true
+			}
+		}
 	}
 	nearest := make(map[color.RGBA]uint8, len(used))
 	for c := range used {
@@ -51,4 +60,15 @@ func compressed(t *testing.T, picture []byte) []byte {
 		t.Fatal(err)
 	}
 	return out.Bytes()
+}
+
+// distance is how far a colour is from the nearest of a palette, as the sum of the differences of its parts.
+func distance(palette color.Palette, c color.RGBA) int {
+	least := 3 * 255
+	apart := func(a, b uint8) int { return max(int(a), int(b)) - min(int(a), int(b)) }
+	for _, p := range palette {
+		o := p.(color.RGBA)
+		least = min(least, apart(o.R, c.R)+apart(o.G, c.G)+apart(o.B, c.B))
+	}
+	return least
 }
