@@ -38,6 +38,8 @@ const (
 	// troubleReach is how far back trouble is looked for, and troubleRows how many runs of each kind.
 	troubleReach = 24 * time.Hour
 	troubleRows  = 500
+	// failingJobs is of how many jobs it is asked whether they have recovered.
+	failingJobs = 200
 	// LateAfter is when something that has not been sent is late, and LongAfter when a run takes long if its job says nothing.
 	LateAfter = 10 * time.Second
 	LongAfter = time.Hour
@@ -146,6 +148,9 @@ func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) er
 			t.Failing = append(t.Failing, Failing{Run: r})
 		}
 		t.Failing[at].Failures++
+	}
+	if len(t.Failing) > failingJobs {
+		t.Failing, t.More = t.Failing[:failingJobs], true
 	}
 	var err error
 	t.Failing = slices.DeleteFunc(t.Failing, func(f Failing) bool {
