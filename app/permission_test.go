@@ -51,6 +51,10 @@ var routeNeeds = map[string]need{
 	"GET /jobs/:id/glue/versions/:version": script, "POST /jobs/:id/glue/versions/:version/restore": script,
 
 	"GET /runs": user, "GET /runs/events": user, "GET /runs/:id": view, "GET /runs/:id/log": view, "GET /runs/:id/events": view,
+	"GET /runs/clear": {login: true, anyEdit: true}, "POST /runs/clear": edit, "GET /runs/clear/progress": {login: true, anyEdit: true},
+	"POST /runs/clear/:id/stop": edit, "POST /runs/retention": admin,
+	// Each job of a bulk is judged for itself; see where the people are refused.
+	"GET /jobs/bulk": user, "POST /jobs/bulk": user,
 	"GET /runs/:id/kill": run, "POST /runs/:id/kill": run,
 
 	"GET /executors": user, "GET /executors/:id": view, "GET /executors/new": admin, "POST /executors": admin, "GET /executors/:id/edit": admin,
@@ -105,7 +109,7 @@ func (p person) may(n need, own bool) bool {
 }
 
 // objects are rows that the paths of routes can name.
-type objects struct{ group, job, version, run, user, entry int64 }
+type objects struct{ group, job, version, run, user, entry, clearing int64 }
 
 // things makes a script job with a version and a run in a group, a user and an entry of the audit log.
 func things(t *testing.T, a *App, group int64, mark string) objects {
@@ -137,6 +141,8 @@ func things(t *testing.T, a *App, group int64, mark string) objects {
 	must()
 	o.user, err = q.InsertUser(ctx, a.pool, db.InsertUserParams{Username: fmt.Sprintf("u%dj%d", group, o.job), Password: "x"})
 	must()
+	o.clearing, err = q.InsertClearing(ctx, a.pool, db.InsertClearingParams{UserName: "x", JobGroup: group})
+	must()
 	o.entry, err = q.InsertAudit(ctx, a.pool, db.InsertAuditParams{UserName: "x", Action: "run", ObjectKind: "job", ObjectID: o.job, ObjectName: mark})
 	must()
 	return o
@@ -147,6 +153,8 @@ func request(route string, o objects) (method, path string, form url.Values) {
 	method, path, _ = strings.Cut(route, " ")
 	id := o.job
 	switch {
+	case strings.HasPrefix(path, "/runs/clear/"):
+		id = o.clearing
 	case strings.HasPrefix(path, "/runs/"):
 		id = o.run
 	case strings.HasPrefix(path, "/executors/"):
@@ -245,6 +253,14 @@ func TestWhatIsNotAllowedIsRefused(t *testing.T) {
 					}
 					for mode, header := range modes {
 						p.refused(t, route, mode, header, o)
+					}
+				}
+			}
+			if p.name != "admin" {
+				for _, do := range []string{"start", "stop", "move", "tag", "delete"} {
+					bulk := url.Values{"do": {do}, "id": {strconv.FormatInt(foreign.job, 10)}, "group": {"1"}, "add": {"x"}}
+					if got := p.post("/jobs/bulk", bulk); strings.Contains(got.body, secret) {
+						t.Errorf("%q, bulk %s: the answer tells a secret", p.name, do)
 					}
 				}
 			}
@@ -362,7 +378,7 @@ func contents(t *testing.T, a *App) map[string]string {
 	tables := map[string]string{
 		"xxl_job_info": "id, job_group, job_desc, glue_source, trigger_status", "xxl_job_log": "id, handle_code", "xxl_job_group": "id, app_name, title",
 		"xxl_job_user": "id, username, role, permission, disabled, password", "xxl_job_logglue": "id, glue_source", "punctual_permission": "user_id, group_id, rights",
-		"punctual_audit": "id, action", "punctual_token": "app_name, token", "punctual_session": "id, user_id", "punctual_clearing": "id, state",
+		"punctual_audit": "id, action", "punctual_token": "app_name, token", "punctual_session": "id, user_id", "punctual_clearing": "id, job_group",
 		"punctual_alarm_channel": "id, name",
 	}
 	all := make(map[string]string)
@@ -381,7 +397,7 @@ func contents(t *testing.T, a *App) map[string]string {
 				t.Fatal(err)
 			}
 			for _, v := range into {
-				fmt.Fprintf(&text, "%s ", *v.(*any))
+				fmt.Fprintf(&text, "%v ", *v.(*any))
 			}
 			text.WriteByte('\n')
 		}

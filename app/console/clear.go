@@ -210,6 +210,9 @@ func (c *Console) clearStop(ec echo.Context) error {
 
 // clearProgress is the list of clearings alone. Without htmx it leads to the page.
 func (c *Console) clearProgress(ec echo.Context) error {
+	if !who(ec).CanAnywhere(auth.RightEdit) {
+		return &problem.Error{Kind: problem.Forbidden}
+	}
 	if !isPartial(ec.Request()) {
 		return ec.Redirect(http.StatusSeeOther, link.ClearPath)
 	}
