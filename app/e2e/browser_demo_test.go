@@ -148,6 +148,14 @@ func (d *demo) pages(t *testing.T) []demoPage {
 		{"alarms", link.AlarmsPath},
 		{"alarm-new", link.AlarmNewPath},
 		{"nodes", link.NodesPath},
+		{"alarms", link.AlarmsPath},
+		{"alarm-new", link.AlarmNewPath},
+		{"users", link.UsersPath},
+		{"user-new", link.UserNewPath},
+		{"audit", link.AuditPath},
+		{"profile", link.ProfilePath},
+		{"runs-clear", link.ClearPath},
+		{"keys", link.KeysPath},
 		{"not-found", "/nowhere"},
 	}
 }
