@@ -53,7 +53,7 @@ func (c *Console) storyOf(ctx context.Context, page layout.Page, p auth.Principa
 		Handler: string(r.ExecutorHandler), Glue: string(job.GlueType), Param: string(r.ExecutorParam),
 		Planned: c.at(page, facts.start(c.cfg.Pool)), RetriesLeft: int(r.ExecutorFailRetryCount), OriginID: r.OriginLogID,
 		SendNote: noteLines(page.Printer, sendNotes), ResultNote: noteLines(page.Printer, notes(facts.handleNote)),
-		CanRun: exists && p.Can(job.JobGroup, auth.RightRun), JobGone: !exists,
+		CanRun: exists && p.Can(job.JobGroup, auth.RightRun), CanEdit: p.Can(job.JobGroup, auth.RightEdit), JobGone: !exists,
 	}
 	for _, f := range follows {
 		story.Follows = append(story.Follows, runs.Follow{

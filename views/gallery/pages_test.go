@@ -270,7 +270,7 @@ func (f fakes) steps(states ...runs.StepState) []runs.Step {
 }
 
 func (f fakes) story(row int, handler string) runs.Story {
-	return runs.Story{Row: f.runs().Rows[row], Handler: handler, Glue: "BEAN", Param: `{"limit":500}`, Planned: f.at(-12 * time.Second), RetriesLeft: 2, CanRun: true,
+	return runs.Story{Row: f.runs().Rows[row], Handler: handler, Glue: "BEAN", Param: `{"limit":500}`, Planned: f.at(-12 * time.Second), RetriesLeft: 2, CanRun: true, CanEdit: true,
 		SendNote: []string{f.zh("路由策略：轮询", "Route: round robin"), f.zh("地址列表：http://10.2.0.14:9999/, http://10.2.0.15:9999/", "Addresses: http://10.2.0.14:9999/, http://10.2.0.15:9999/"), "http://10.2.0.14:9999/ → 200"}}
 }
 

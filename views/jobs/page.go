@@ -40,10 +40,10 @@ type Row struct {
 	Tags         []string
 	Last         LastRun // zero when it never ran or is unknown
 	Failing      bool    // the last run failed for good
-	CanEdit      bool    // start, stop, edit, copy, delete
-	CanRun       bool
-	Strip        Strip // its newest runs, oldest first
-	CanScript    bool  // it is a script that may be edited here
+	CanEdit      bool    // edit, copy, delete
+	CanRun       bool    // run once, start, stop
+	Strip        Strip   // its newest runs, oldest first
+	CanScript    bool    // it is a script that may be edited here
 }
 
 // LastRun is the newest run of a job.
