@@ -104,3 +104,26 @@ func TestScriptsCanBeOff(t *testing.T) {
 		t.Error("off, but offered")
 	}
 }
+
+// A form that was open while somebody else saved shows both, and may then be saved.
+func TestALateEditShowsBoth(t *testing.T) {
+	t.Parallel()
+	b := open(t, start(t, testOptions(t))).mustLogin()
+	b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}})
+	b.post("/jobs", form(nil))
+	version := b.version("/jobs/1/edit")
+	if got := b.post("/jobs/1", form(url.Values{"version": {version}, "param": {"theirs <b>"}})); got.status != http.StatusSeeOther {
+		t.Fatalf("the first edit: %d %s", got.status, got.body)
+	}
+	mine := form(url.Values{"version": {version}, "param": {"mine"}})
+	late := b.post("/jobs/1", mine)
+	doc := late.document(t)
+	if got := doc.Find(".changes .theirs").Text() + "|" + doc.Find(".changes .mine").Text(); late.status != http.StatusUnprocessableEntity || got != "theirs <b>|mine" {
+		t.Errorf("the late edit: %d, differences %q", late.status, got)
+	}
+	again, _ := doc.Find(`input[name="version"]`).Attr("value")
+	mine.Set("version", again)
+	if got := b.post("/jobs/1", mine); got.status != http.StatusSeeOther {
+		t.Errorf("saved over it: %d", got.status)
+	}
+}

@@ -35,6 +35,8 @@ type Querier interface {
 	CountJobs(ctx context.Context, db DBTX, arg CountJobsParams) (int64, error)
 	// Jobs and started jobs of each group. It reads all jobs, so the caller keeps the answer for a while.
 	CountJobsByGroup(ctx context.Context, db DBTX) ([]CountJobsByGroupRow, error)
+	// How many jobs fire at the very same time, for the form that is about to add one. It counts along the index of due jobs.
+	CountJobsDueAt(ctx context.Context, db DBTX, arg CountJobsDueAtParams) (int64, error)
 	// Guards the deletion of a group.
 	CountJobsOfGroup(ctx context.Context, db DBTX, jobGroup int64) (int64, error)
 	CountOpenAlarmDeliveries(ctx context.Context, db DBTX) (int64, error)

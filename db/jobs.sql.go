@@ -87,6 +87,23 @@ func (q *Queries) CountJobs(ctx context.Context, db DBTX, arg CountJobsParams) (
 	return count, err
 }
 
+const countJobsDueAt = `-- name: CountJobsDueAt :one
+SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status = 1 AND trigger_next_time = ? AND id <> ?
+`
+
+type CountJobsDueAtParams struct {
+	AtMs     int64
+	ExceptID int64
+}
+
+// How many jobs fire at the very same time, for the form that is about to add one. It counts along the index of due jobs.
+func (q *Queries) CountJobsDueAt(ctx context.Context, db DBTX, arg CountJobsDueAtParams) (int64, error) {
+	row := db.QueryRowContext(ctx, countJobsDueAt, arg.AtMs, arg.ExceptID)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const countJobsOfGroup = `-- name: CountJobsOfGroup :one
 SELECT COUNT(*) FROM xxl_job_info WHERE job_group = ?
 `

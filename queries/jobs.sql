@@ -163,3 +163,7 @@ SELECT id FROM xxl_job_logglue WHERE job_id = ? ORDER BY id DESC LIMIT ? OFFSET 
 
 -- name: DeleteGlueVersionsUpTo :exec
 DELETE FROM xxl_job_logglue WHERE job_id = ? AND id <= ?;
+
+-- name: CountJobsDueAt :one
+-- How many jobs fire at the very same time, for the form that is about to add one. It counts along the index of due jobs.
+SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status = 1 AND trigger_next_time = sqlc.arg(at_ms) AND id <> sqlc.arg(except_id);

@@ -120,6 +120,9 @@ func (c *Console) jobFormAgain(ec echo.Context, page jobs.FormPage, values jobs.
 		page.Errors = errs
 	case problem.From(err).Kind == problem.Conflict:
 		page.Problem = problem.From(err).Text(page.Printer)
+		if err := c.addChanges(ec, &page, &values); err != nil {
+			return err
+		}
 	default:
 		return err
 	}
@@ -143,6 +146,9 @@ func (c *Console) jobForm(ec echo.Context, status int, page jobs.FormPage, value
 	page.Routes, page.Misfires, page.Blocks = texts(jobspec.AllRoutes), texts(jobspec.AllMisfires), texts(jobspec.AllBlocks)
 	page.Concurrencies, page.Zones = texts(jobspec.AllConcurrencies), commonZones
 	page.Preview = c.preview(page.Page, values)
+	if err := c.addOthers(ec, page.ID, &page.Preview); err != nil {
+		return err
+	}
 	return render(ec, status, jobs.Form(page))
 }
 
@@ -255,5 +261,10 @@ func (c *Console) schedulePreview(ec echo.Context) error {
 		return err
 	}
 	page := c.Page(ec)
-	return render(ec, http.StatusOK, jobs.SchedulePreview(jobs.PreviewPage{Page: page, Preview: c.preview(page, typedValues(ec))}))
+	drawn := jobs.PreviewPage{Page: page, Preview: c.preview(page, typedValues(ec))}
+	jobID, _ := strconv.ParseInt(ec.QueryParam("job"), 10, 64) // 0 is a new one
+	if err := c.addOthers(ec, jobID, &drawn.Preview); err != nil {
+		return err
+	}
+	return render(ec, http.StatusOK, jobs.SchedulePreview(drawn))
 }

@@ -12,3 +12,11 @@ func (f fakes) bulk(do string) jobs.BulkPage {
 	}
 	return p
 }
+
+func (f fakes) jobConflict() jobs.FormPage {
+	p := f.jobEdit()
+	p.Problem = f.T("problem.changed")
+	p.Preview.Others = 12
+	p.Changes = []jobs.Change{{Label: f.T("jobs.field.cron"), Theirs: "0 0 4 * * ?", Mine: "0 30 3 ? * MON-FRI"}, {Label: f.T("jobs.field.param"), Theirs: "", Mine: "7"}}
+	return p
+}

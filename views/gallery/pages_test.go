@@ -69,6 +69,7 @@ func (f fakes) pages() []page {
 		{"job-new", "/jobs/new", jobs.Form(f.jobForm())},
 		{"job-edit", "/jobs/7/edit", jobs.Form(f.jobEdit())},
 		{"job-invalid", "/jobs/new?invalid", jobs.Form(f.jobInvalid())},
+		{"job-conflict", "/jobs/15/edit?conflict", jobs.Form(f.jobConflict())},
 		{"job-run", "/jobs/7/run", jobs.RunOnce(f.runOnce())},
 		{"job-delete", "/jobs/7/delete", jobs.Delete(jobs.DeletePage{Page: f.page("/jobs/7/delete"), ID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Running: true, Runs: 12408, Parents: []string{f.zh("日终批处理", "End of day")}})},
 		{"glue", "/jobs/15/glue", glue.Edit(f.glue())},

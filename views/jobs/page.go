@@ -69,10 +69,11 @@ type FormPage struct {
 	Errors    FieldErrors
 	Problem   string // an error that belongs to no field, ready to print
 	Groups    []ui.Option
-	Preview   Preview // the next times of Values, as for the preview
-	Zone      string  // in which the schedule is read
-	CanScript bool    // the script editor is open to the user
-	NoGroups  bool    // there is no executor group yet: the page leads to creating one
+	Preview   Preview  // the next times of Values, as for the preview
+	Zone      string   // in which the schedule is read
+	CanScript bool     // the script editor is open to the user
+	Changes   []Change // what somebody else stored meanwhile, where it differs from what was typed
+	NoGroups  bool     // there is no executor group yet: the page leads to creating one
 	// The values offered, as stored, in the order shown. Labels are the messages "schedule.<value>", "route.<value>" …
 	ScheduleTypes []string
 	Glues         []string // for a new job; an existing one keeps its GLUE type
@@ -172,6 +173,7 @@ type Preview struct {
 	Reading  string // the text as the parser understood it, when that differs from what was typed
 	Times    []NextTime
 	Warnings []string // accepted, but perhaps not meant
+	Others   int64    // jobs that fire at the first of these times too
 	Note     string   // what follows the times, such as that each counts from the end of a run
 	Zone     string
 }
