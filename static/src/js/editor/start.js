@@ -1,7 +1,7 @@
 // Puts CodeMirror in the place of a script's text area, and the merge view in the place of a table of differences. What is
 // there without it goes on working: the text area stays in the form and is filled before the form is sent.
 import { indentWithTab } from "@codemirror/commands";
-import { defaultHighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { HighlightStyle, defaultHighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { MergeView } from "@codemirror/merge";
 import { Compartment, EditorState } from "@codemirror/state";
 import { oneDarkHighlightStyle } from "@codemirror/theme-one-dark";
@@ -17,16 +17,22 @@ const look = EditorView.theme({
   ".cm-activeLine": { backgroundColor: "color-mix(in srgb, var(--accent) 6%, transparent)" },
   ".cm-activeLineGutter": { backgroundColor: "color-mix(in srgb, var(--accent) 10%, transparent)", color: "var(--text)" },
   "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { background: "color-mix(in srgb, var(--accent) 24%, transparent)" },
+  // Faint enough that every colour of the text keeps its contrast; the bar at the side and the underline say it too.
+  "&.cm-merge-a .cm-changedLine, &.cm-merge-a .cm-deletedChunk": { backgroundColor: "color-mix(in srgb, var(--red) 6%, var(--surface))" },
+  "&.cm-merge-b .cm-changedLine, &.cm-merge-b .cm-insertedLine": { backgroundColor: "color-mix(in srgb, var(--green) 6%, var(--surface))" },
   ".cm-panels": { backgroundColor: "var(--raised)", color: "var(--text)" },
   ".cm-tooltip": { backgroundColor: "var(--raised)", color: "var(--text)", border: "1px solid var(--line)" },
 });
+
+// One Dark's red is too dim on the ground of a changed line.
+const darkWords = HighlightStyle.define(oneDarkHighlightStyle.specs.map((spec) => (spec.color === "#e06c75" ? { ...spec, color: "#f09aa1" } : spec)));
 
 // The theme follows the page's, also when it changes.
 const isDark = () => {
   const { theme } = document.documentElement.dataset;
   return theme === "dark" || (theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
 };
-const shades = () => [EditorView.darkTheme.of(isDark()), syntaxHighlighting(isDark() ? oneDarkHighlightStyle : defaultHighlightStyle)];
+const shades = () => [EditorView.darkTheme.of(isDark()), syntaxHighlighting(isDark() ? darkWords : defaultHighlightStyle)];
 const shade = new Compartment();
 const views = [];
 const repaint = () => views.forEach((view) => view.dispatch({ effects: shade.reconfigure(shades()) }));
