@@ -133,11 +133,13 @@ func (s *Groups) Create(ctx context.Context, p auth.Principal, in GroupInput) (i
 	return id, s.cfg.Engine.GroupsChanged(ctx)
 }
 
-// Update changes a group. An automatic group keeps the addresses that the registry gave it.
+// Update changes a group. An automatic group keeps the addresses that the registry gave it. A group that gets another app
+// name loses its own access token.
 func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in GroupInput) error {
 	if err := requireAdmin(p); err != nil {
 		return err
 	}
+	renamed := "" // an app name that the group had
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		old, err := s.queries.GetGroup(ctx, tx, id)
 		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
@@ -152,7 +154,9 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 		if len(fields) > 0 {
 			return problem.InvalidFields(fields...)
 		}
+		renamed = ""
 		if in.AppName != old.AppName {
+			renamed = old.AppName
 			if err := s.unique(ctx, tx, in.AppName, id); err != nil {
 				return err
 			}
@@ -172,6 +176,12 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 	})
 	if err != nil {
 		return fmt.Errorf("update group: %w", err)
+	}
+	if renamed != "" {
+		// The old name's own token would go on letting its bearer in as a group that is none.
+		if err := s.cfg.Tokens.Drop(ctx, renamed); err != nil {
+			return err
+		}
 	}
 	return s.cfg.Engine.GroupsChanged(ctx)
 }
