@@ -25,8 +25,14 @@ func openChromium(t *testing.T) context.Context {
 		}
 		t.Skip("there is no chromium: apt-get install chromium (and fonts-noto-cjk) to try the story in a browser")
 	}
+	profile, err := os.MkdirTemp("", "punctual-browser")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Not t.TempDir: the browser's helpers may still write for a moment after it has ended, and a file more is no failure.
+	t.Cleanup(func() { _ = os.RemoveAll(profile) })
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1440, 900),
-		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.UserDataDir(profile), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("lang", "en"))
 	alloc, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(stop)
