@@ -44,7 +44,7 @@ func main() {
 	flag.IntVar(&s.seconds, "seconds", 15, "length of each measurement")
 	flag.StringVar(&s.profile, "profile", "", "folder for CPU profiles of the admin (needs PUNCTUAL_PPROF support)")
 	flag.BoolVar(&s.keep, "keep", false, "keep the scratch folders")
-	flag.IntVar(&s.rate, "rate", 12_000, "offered triggers/s of the saturation scenario")
+	flag.IntVar(&s.rate, "rate", 20_000, "offered triggers/s of the saturation scenario")
 	flag.Parse()
 
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
