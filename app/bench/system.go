@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -60,7 +61,7 @@ func newSystem(ctx context.Context, s settings, database string) (*system, error
 }
 
 func (y *system) open(ctx context.Context) (*db.Pool, error) {
-	return db.Open(ctx, db.Config{URL: y.url, DataDir: filepath.Join(y.dir, "data"), Zone: time.UTC})
+	return db.Open(ctx, db.Config{URL: y.url, DataDir: filepath.Join(y.dir, "data"), Zone: time.UTC, Logger: slog.New(slog.DiscardHandler)})
 }
 
 // startMaria starts a private server with its defaults for durability (a flush at every commit).
