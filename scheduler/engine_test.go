@@ -42,8 +42,11 @@ type received struct {
 var yes = wire.Answer{Code: wire.CodeSuccess}
 
 func (f *fakeExecutors) Beat(_ context.Context, to wire.Target) (wire.Answer, error) {
-	if f.beat != nil {
-		return f.beat(to.Address)
+	f.mu.Lock()
+	beat := f.beat
+	f.mu.Unlock()
+	if beat != nil {
+		return beat(to.Address)
 	}
 	return yes, nil
 }

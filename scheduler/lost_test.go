@@ -117,3 +117,27 @@ func TestAnAddressWhereNobodyListensIsPassedOver(t *testing.T) {
 		}
 	})
 }
+
+func TestAnExecutorThatMissedABeatIsAskedAndPassedOverWhenNobodyListens(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.MissedAfter = time.Millisecond }, addressA, addressB)
+		b.executors.mu.Lock()
+		b.executors.beat = func(a string) (wire.Answer, error) {
+			if a == addressA {
+				return wire.Answer{}, errRefused
+			}
+			return yes, nil
+		}
+		b.executors.mu.Unlock()
+		b.await("the silent one is passed over", func() bool {
+			got := b.engine.directory.usable([]string{addressA, addressB})
+			return len(got) == 1 && got[0] == addressB
+		})
+		run := b.trigger(b.addJob(nil)) // FIRST
+		b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
+		if a := string(b.run(run).ExecutorAddress); a != addressB {
+			t.Errorf("sent to %s", a)
+		}
+	})
+}
