@@ -110,3 +110,49 @@ func TestUsersInTheConsole(t *testing.T) {
 		}
 	})
 }
+
+// TestLooksBelongToTheUser: language and theme follow somebody from browser to browser, and nobody else.
+func TestLooksBelongToTheUser(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		looks := func(b *browser, path string) string {
+			html := b.get(path).document(t).Find("html")
+			return html.AttrOr("lang", "") + " " + html.AttrOr("data-theme", "")
+		}
+		choose := func(b *browser, field, value string) {
+			t.Helper()
+			if got := b.post("/preferences", url.Values{field: {value}, "next": {"/profile"}}); got.header.Get("Location") != "/profile" {
+				t.Errorf("choose %s: %d", value, got.status)
+			}
+		}
+		b := open(t, a).mustLogin()
+		choose(b, "lang", "zh-CN")
+		choose(b, "theme", "dark")
+		elsewhere := open(t, a)
+		if got := looks(elsewhere, "/login"); got != "en auto" {
+			t.Errorf("a browser nobody chose anything in: %s", got)
+		}
+		elsewhere.mustLogin()
+		if got := looks(elsewhere, "/jobs"); got != "zh-CN dark" {
+			t.Errorf("the same user in another browser: %s", got)
+		}
+		choose(elsewhere, "theme", "auto")
+		choose(elsewhere, "lang", "xx") // none of ours: as before
+		if got := looks(b, "/jobs"); got != "zh-CN auto" {
+			t.Errorf("changed elsewhere: %s", got)
+		}
+		ann := normalUser(t, a)
+		if got := looks(ann, "/jobs"); got != "en auto" {
+			t.Errorf("another user: %s", got)
+		}
+		// Somebody who never chose has what the browser was told before the login.
+		choose(ann, "theme", "light")
+		stranger := open(t, a)
+		choose(stranger, "lang", "zh-CN")
+		stranger.login("ann", testPassword)
+		if got := looks(stranger, "/jobs"); got != "zh-CN light" {
+			t.Errorf("chosen before the login: %s", got)
+		}
+	})
+}

@@ -297,4 +297,16 @@ type User struct {
 	Permission Text
 	Disabled   int64
 	LoginAt    int64
+	Lang       string
+	Theme      string
+}
+
+type View struct {
+	ID        int64
+	UserID    int64
+	Page      string
+	Name      string
+	Params    string
+	Shared    int64
+	CreatedAt int64
 }

@@ -50,6 +50,8 @@ type Querier interface {
 	// How many runs of a job have a slot, and how many wait for one.
 	CountSlots(ctx context.Context, db DBTX, jobID int64) (CountSlotsRow, error)
 	CountUsers(ctx context.Context, db DBTX) (int64, error)
+	// How many somebody keeps: there is a limit.
+	CountViewsOf(ctx context.Context, db DBTX, userID int64) (int64, error)
 	// Quiet hours: later, with no try used.
 	DelayAlarmDeliveries(ctx context.Context, db DBTX, arg DelayAlarmDeliveriesParams) (int64, error)
 	DeleteAlarmChannel(ctx context.Context, db DBTX, id int64) (int64, error)
@@ -77,6 +79,8 @@ type Querier interface {
 	DeleteOrphanedAlarmStates(ctx context.Context, db DBTX) (int64, error)
 	// Every session of a user but the one in use.
 	DeleteOtherSessions(ctx context.Context, db DBTX, arg DeleteOtherSessionsParams) (int64, error)
+	// Of a user who is deleted. What they shared stays: others use it.
+	DeleteOwnViews(ctx context.Context, db DBTX, userID int64) (int64, error)
 	// All finer rights of a user.
 	DeletePermissionsOf(ctx context.Context, db DBTX, userID int64) (int64, error)
 	// All finer rights in a group that is deleted.
@@ -93,9 +97,12 @@ type Querier interface {
 	DeleteSessionOfUser(ctx context.Context, db DBTX, arg DeleteSessionOfUserParams) (int64, error)
 	DeleteSessionsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
 	DeleteSessionsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
+	// Goes back to what the program does by itself.
+	DeleteSetting(ctx context.Context, db DBTX, name string) (int64, error)
 	DeleteToken(ctx context.Context, db DBTX, appName string) (int64, error)
 	// The caller ends the sessions and drops the permissions too.
 	DeleteUser(ctx context.Context, db DBTX, id int64) (int64, error)
+	DeleteView(ctx context.Context, db DBTX, id int64) (int64, error)
 	// The outcome of a message, written by whoever held it.
 	EndAlarmDeliveries(ctx context.Context, db DBTX, arg EndAlarmDeliveriesParams) (int64, error)
 	// Adds events to a notice that is still gathering.
@@ -129,6 +136,7 @@ type Querier interface {
 	// What touches xxl_job_user, sessions and settings.
 	GetUser(ctx context.Context, db DBTX, id int64) (GetUserRow, error)
 	GetUserByName(ctx context.Context, db DBTX, username string) (GetUserByNameRow, error)
+	GetView(ctx context.Context, db DBTX, id int64) (View, error)
 	GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, arg GiveUpAlarmDeliveriesOfChannelParams) error
 	// After a channel was repaired its waiting messages go at once.
 	HurryAlarmDeliveries(ctx context.Context, db DBTX, arg HurryAlarmDeliveriesParams) error
@@ -161,6 +169,7 @@ type Querier interface {
 	// The common token, made at the first start of all; of several admins that start together one decides.
 	InsertTokenIfAbsent(ctx context.Context, db DBTX, arg InsertTokenIfAbsentParams) (int64, error)
 	InsertUser(ctx context.Context, db DBTX, arg InsertUserParams) (int64, error)
+	InsertView(ctx context.Context, db DBTX, arg InsertViewParams) (int64, error)
 	// What deletes runs, and what has been asked to be deleted (punctual_clearing). Runs are read in pages by id and deleted by
 	// the ids that were chosen: nothing locks a row it does not delete, nor the gap where new rows go.
 	// The id of the newest run planned before a moment: one step in the index on trigger_time. Ids rise with the planned time
@@ -273,6 +282,8 @@ type Querier interface {
 	ListRunsOfJob(ctx context.Context, db DBTX, arg ListRunsOfJobParams) ([]ListRunsOfJobRow, error)
 	// The sessions of a user that still count, the one used last first.
 	ListSessionsOfUser(ctx context.Context, db DBTX, arg ListSessionsOfUserParams) ([]Session, error)
+	// All of them: there are a few dozen.
+	ListSettings(ctx context.Context, db DBTX, limit int32) ([]Setting, error)
 	// The runs of one broadcast: of one job and one planned time, with ids close to each other, because they were inserted
 	// together. The bounds of the id keep this a read of few rows.
 	ListShards(ctx context.Context, db DBTX, arg ListShardsParams) ([]ListShardsRow, error)
@@ -291,6 +302,9 @@ type Querier interface {
 	ListUnsettledAlarmNotices(ctx context.Context, db DBTX, arg ListUnsettledAlarmNoticesParams) ([]int64, error)
 	// Everybody, by name: an installation has hundreds at most. Passwords stay where they are.
 	ListUsers(ctx context.Context, db DBTX, limit int32) ([]ListUsersRow, error)
+	// What touches punctual_view: filters of lists that people keep under a name.
+	// What somebody sees on every list: their own and those that are shared, in the order of the menu.
+	ListViews(ctx context.Context, db DBTX, arg ListViewsParams) ([]View, error)
 	// The FIX_DELAY jobs that wait for a run to end, for the sweep.
 	ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJobsParams) ([]ListWaitingJobsRow, error)
 	// The next runs of a job that wait for a slot, in the order of their planned times.
@@ -335,10 +349,14 @@ type Querier interface {
 	SetRunAlarmStatus(ctx context.Context, db DBTX, arg SetRunAlarmStatusParams) (int64, error)
 	SetSetting(ctx context.Context, db DBTX, arg SetSettingParams) error
 	SetToken(ctx context.Context, db DBTX, arg SetTokenParams) error
+	// The language somebody chose for themselves.
+	SetUserLang(ctx context.Context, db DBTX, arg SetUserLangParams) error
 	// Notes when somebody logged in last.
 	SetUserLogin(ctx context.Context, db DBTX, arg SetUserLoginParams) error
 	// Guarded by the old hash, so that the upgrade of an old hash at login cannot undo a change made meanwhile.
 	SetUserPassword(ctx context.Context, db DBTX, arg SetUserPasswordParams) (int64, error)
+	// The theme somebody chose for themselves.
+	SetUserTheme(ctx context.Context, db DBTX, arg SetUserThemeParams) error
 	// Takes new events, guarded: fewer rows than ids means that another admin was faster, and the caller rolls back.
 	SettleAlarmEvents(ctx context.Context, db DBTX, arg SettleAlarmEventsParams) (int64, error)
 	SettleAlarmNotice(ctx context.Context, db DBTX, id int64) (int64, error)
@@ -373,6 +391,8 @@ type Querier interface {
 	UpdateJobSource(ctx context.Context, db DBTX, arg UpdateJobSourceParams) (int64, error)
 	// What an administrator changes of a user; names stay, passwords have their own way.
 	UpdateUser(ctx context.Context, db DBTX, arg UpdateUserParams) (int64, error)
+	// Another name, another filter, or shared or not.
+	UpdateView(ctx context.Context, db DBTX, arg UpdateViewParams) (int64, error)
 }
 
 var _ Querier = (*Queries)(nil)

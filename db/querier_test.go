@@ -46,6 +46,7 @@ var seedValues = map[string][seedRows]any{
 	"punctual_alarm_channel.for_jobs": {0, 1, 0, 0, 0},
 	"punctual_alarm_state.opened_at":  {1, 0, 3, 4, 5},
 	"punctual_alarm_state.notice_id":  {1, 0, 3, 4, 5},
+	"punctual_view.shared":            {1, 0, 0, 1, 0},
 	"punctual_alarm_state.job_id":     {1, 2, 3, 4, 77}, // the last of a job that is gone
 }
 
@@ -79,6 +80,8 @@ var argValues = map[string]any{
 	"ListAlarmDeliveriesOfHolder.Holder": "holder2", "SettleAlarmNotice": int64(2),
 	"InsertGate": int64(100), "RegistryGroup": "EXECUTOR", "UpdatedAt": int64(77), "SeenAt": int64(77), "ExpiresAt": int64(77),
 	"TouchRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "InsertRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "SetSetting.Value": "changed",
+	"SetUserLang.Lang": "changed", "SetUserTheme.Theme": "changed", "ListSettings": int32(10), "ListViews.UserID": int64(2), "InsertView.Name": "new", "UpdateView.Name": "new",
+	"DeleteOwnViews": int64(2),
 }
 
 // TestEveryQuery calls each method of the Querier on rows that fill every column, and on both databases. It checks that
@@ -196,7 +199,7 @@ func fill(v reflect.Value, name string, value any) {
 
 // single are the names of the columns behind methods that take one plain argument.
 var single = map[string]string{
-	"DeleteExecutorsOf": "app_name", "DeleteToken": "app_name", "DeleteSession": "id", "GetSetting": "name", "GetUserByName": "username",
+	"DeleteExecutorsOf": "app_name", "DeleteToken": "app_name", "DeleteSession": "id", "GetSetting": "name", "DeleteSetting": "name", "GetUserByName": "username",
 }
 
 // snake is the column behind a parameter's name.

@@ -160,6 +160,19 @@ func (q *Queries) DeleteSessionsOfUser(ctx context.Context, db DBTX, userID int6
 	return result.RowsAffected()
 }
 
+const deleteSetting = `-- name: DeleteSetting :execrows
+DELETE FROM punctual_setting WHERE name = ?
+`
+
+// Goes back to what the program does by itself.
+func (q *Queries) DeleteSetting(ctx context.Context, db DBTX, name string) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteSetting, name)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const deleteUser = `-- name: DeleteUser :execrows
 DELETE FROM xxl_job_user WHERE id = ?
 `
@@ -174,7 +187,7 @@ func (q *Queries) DeleteUser(ctx context.Context, db DBTX, id int64) (int64, err
 }
 
 const getSession = `-- name: GetSession :one
-SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, u.username, u.role, u.permission
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, u.username, u.role, u.permission, u.lang, u.theme
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
 WHERE s.id = ? AND s.expires_at > ? AND u.disabled = 0
 `
@@ -193,6 +206,8 @@ type GetSessionRow struct {
 	Username   string
 	Role       int64
 	Permission Text
+	Lang       string
+	Theme      string
 }
 
 // A session with its user, in one read per request.
@@ -208,6 +223,8 @@ func (q *Queries) GetSession(ctx context.Context, db DBTX, arg GetSessionParams)
 		&i.Username,
 		&i.Role,
 		&i.Permission,
+		&i.Lang,
+		&i.Theme,
 	)
 	return i, err
 }
@@ -466,6 +483,34 @@ func (q *Queries) ListSessionsOfUser(ctx context.Context, db DBTX, arg ListSessi
 	return items, nil
 }
 
+const listSettings = `-- name: ListSettings :many
+SELECT name, value, updated_at FROM punctual_setting ORDER BY name LIMIT ?
+`
+
+// All of them: there are a few dozen.
+func (q *Queries) ListSettings(ctx context.Context, db DBTX, limit int32) ([]Setting, error) {
+	rows, err := db.QueryContext(ctx, listSettings, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Setting
+	for rows.Next() {
+		var i Setting
+		if err := rows.Scan(&i.Name, &i.Value, &i.UpdatedAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listUsers = `-- name: ListUsers :many
 SELECT id, username, role, permission, disabled, login_at FROM xxl_job_user ORDER BY username, id LIMIT ?
 `
@@ -544,6 +589,21 @@ func (q *Queries) SetSetting(ctx context.Context, db DBTX, arg SetSettingParams)
 	return err
 }
 
+const setUserLang = `-- name: SetUserLang :exec
+UPDATE xxl_job_user SET lang = ? WHERE id = ?
+`
+
+type SetUserLangParams struct {
+	Lang string
+	ID   int64
+}
+
+// The language somebody chose for themselves.
+func (q *Queries) SetUserLang(ctx context.Context, db DBTX, arg SetUserLangParams) error {
+	_, err := db.ExecContext(ctx, setUserLang, arg.Lang, arg.ID)
+	return err
+}
+
 const setUserLogin = `-- name: SetUserLogin :exec
 UPDATE xxl_job_user SET login_at = ? WHERE id = ?
 `
@@ -576,6 +636,21 @@ func (q *Queries) SetUserPassword(ctx context.Context, db DBTX, arg SetUserPassw
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const setUserTheme = `-- name: SetUserTheme :exec
+UPDATE xxl_job_user SET theme = ? WHERE id = ?
+`
+
+type SetUserThemeParams struct {
+	Theme string
+	ID    int64
+}
+
+// The theme somebody chose for themselves.
+func (q *Queries) SetUserTheme(ctx context.Context, db DBTX, arg SetUserThemeParams) error {
+	_, err := db.ExecContext(ctx, setUserTheme, arg.Theme, arg.ID)
+	return err
 }
 
 const touchSession = `-- name: TouchSession :exec

@@ -63,14 +63,23 @@ func New() *Catalogue {
 	return c
 }
 
-// Match picks the language of a request: the one chosen before (a cookie or the user's setting), else the best for the
-// Accept-Language header.
-func (c *Catalogue) Match(chosen, acceptLanguage string) string {
-	if slices.Contains(Languages(), chosen) {
-		return chosen
+// Match picks the language of a request: the first that was chosen before (by the user, in this browser), else the best for
+// the Accept-Language header, else the installation's.
+func (c *Catalogue) Match(chosen []string, acceptLanguage, installation string) string {
+	for _, lang := range chosen {
+		if slices.Contains(Languages(), lang) {
+			return lang
+		}
 	}
-	_, i := language.MatchStrings(c.matcher, acceptLanguage)
-	return []string{English, Chinese}[i]
+	if tags, _, err := language.ParseAcceptLanguage(acceptLanguage); err == nil {
+		if _, i, confidence := c.matcher.Match(tags...); confidence > language.No {
+			return []string{English, Chinese}[i]
+		}
+	}
+	if slices.Contains(Languages(), installation) {
+		return installation
+	}
+	return English
 }
 
 // Printer returns the printer of a language, the English one for a language the console does not speak.

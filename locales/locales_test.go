@@ -198,20 +198,25 @@ func TestKeysAreUsedAndExist(t *testing.T) {
 
 func TestMatch(t *testing.T) {
 	t.Parallel()
-	tests := []struct{ name, chosen, header, want string }{
-		{"a chosen language wins", "en", "zh-CN", English},
-		{"a chosen language that does not exist is ignored", "fr", "zh-CN,zh;q=0.9", Chinese},
-		{"the header decides", "", "zh-CN,zh;q=0.9,en;q=0.8", Chinese},
-		{"plain zh is Chinese", "", "zh", Chinese},
-		{"an unknown language is English", "", "fr-FR", English},
-		{"no header is English", "", "", English},
-		{"a broken header is English", "", ";;;=", English},
+	tests := []struct{ name, chosen, header, installation, want string }{
+		{"a chosen language wins", "en", "zh-CN", "zh-CN", English},
+		{"the user's choice comes before the browser's", "zh-CN,en", "en", "en", Chinese},
+		{"who chose nothing has the browser's choice", ",zh-CN", "en", "en", Chinese},
+		{"a chosen language that does not exist is ignored", "fr", "zh-CN,zh;q=0.9", "", Chinese},
+		{"the header decides", "", "zh-CN,zh;q=0.9,en;q=0.8", "en", Chinese},
+		{"the header decides against the installation", "", "en-GB", "zh-CN", English},
+		{"plain zh is Chinese", "", "zh", "", Chinese},
+		{"an unknown language is the installation's", "", "fr-FR", "zh-CN", Chinese},
+		{"an unknown language of nobody's choice is English", "", "fr-FR", "", English},
+		{"no header is the installation's", "", "", "zh-CN", Chinese},
+		{"a broken header is the installation's", "", ";;;=", "zh-CN", Chinese},
+		{"an installation's language that does not exist is English", "", "", "fr", English},
 	}
 	c := New()
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := c.Match(tt.chosen, tt.header); got != tt.want {
+			if got := c.Match(strings.Split(tt.chosen, ","), tt.header, tt.installation); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
 		})

@@ -29,6 +29,14 @@ UPDATE xxl_job_user SET password = sqlc.arg(new_password) WHERE id = sqlc.arg(id
 -- Notes when somebody logged in last.
 UPDATE xxl_job_user SET login_at = ? WHERE id = ?;
 
+-- name: SetUserLang :exec
+-- The language somebody chose for themselves.
+UPDATE xxl_job_user SET lang = ? WHERE id = ?;
+
+-- name: SetUserTheme :exec
+-- The theme somebody chose for themselves.
+UPDATE xxl_job_user SET theme = ? WHERE id = ?;
+
 -- name: DeleteUser :execrows
 -- The caller ends the sessions and drops the permissions too.
 DELETE FROM xxl_job_user WHERE id = ?;
@@ -65,7 +73,7 @@ INSERT INTO punctual_session (id, user_id, created_at, seen_at, expires_at, addr
 
 -- name: GetSession :one
 -- A session with its user, in one read per request.
-SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, u.username, u.role, u.permission
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, u.username, u.role, u.permission, u.lang, u.theme
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
 WHERE s.id = sqlc.arg(id) AND s.expires_at > sqlc.arg(now_ms) AND u.disabled = 0;
 
@@ -104,6 +112,14 @@ SELECT name, value, updated_at FROM punctual_setting WHERE name = ?;
 -- name: InsertSettingIfAbsent :execrows
 -- The first of several admins that start together decides the value; all of them read it back.
 INSERT IGNORE INTO punctual_setting (name, value, updated_at) VALUES (?, ?, ?);
+
+-- name: ListSettings :many
+-- All of them: there are a few dozen.
+SELECT name, value, updated_at FROM punctual_setting ORDER BY name LIMIT ?;
+
+-- name: DeleteSetting :execrows
+-- Goes back to what the program does by itself.
+DELETE FROM punctual_setting WHERE name = ?;
 
 -- name: SetSetting :exec
 INSERT INTO punctual_setting (name, value, updated_at) VALUES (?, ?, ?)

@@ -46,6 +46,8 @@ type Principal struct {
 	Admin   bool
 	Address string // where the request came from, for the audit log; may be empty
 	Session string // the row of the login session; empty for programs
+	Lang    string // the language they chose for the console; empty: as the browser says
+	Theme   string // the theme they chose; empty: as the browser says
 	groups  map[int64]Rights
 }
 

@@ -100,7 +100,7 @@ func (s *Sessions) Find(r *http.Request) (Principal, error) {
 		_ = s.queries.TouchSession(ctx, s.pool, db.TouchSessionParams{ID: row.ID, SeenAt: now.UnixMilli(), ExpiresAt: expires})
 	}
 	p := NewPrincipal(row.UserID, row.Username, row.Role, row.Permission)
-	p.Session = row.ID
+	p.Session, p.Lang, p.Theme = row.ID, row.Lang, row.Theme
 	if p.Admin {
 		return p, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -11,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/login"
@@ -71,17 +73,27 @@ func (c *Console) logout(ec echo.Context) error {
 // preferenceLife is how long a browser remembers its language and theme.
 const preferenceLife = 365 * 24 * time.Hour
 
-// preferences keeps a language or a theme in the browser; they belong to it and not to the user.
+// preferences keeps a language or a theme with the user, who finds it in every browser, and in this browser for the time
+// before the login.
 func (c *Console) preferences(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
 	r := ec.Request()
-	if lang := ec.FormValue(layout.FieldLang); lang != "" {
-		ec.SetCookie(ownCookie(r, layout.FieldLang, c.cfg.Catalogue.Match(lang, ""), preferenceLife))
+	lang, theme := ec.FormValue(layout.FieldLang), ec.FormValue(layout.FieldTheme)
+	if slices.Contains(locales.Languages(), lang) {
+		ec.SetCookie(ownCookie(r, layout.FieldLang, lang, preferenceLife))
+	} else {
+		lang = ""
 	}
-	if theme := ec.FormValue(layout.FieldTheme); theme != "" {
-		ec.SetCookie(ownCookie(r, layout.FieldTheme, string(layout.ThemeFrom(theme)), preferenceLife))
+	if theme != "" {
+		theme = string(layout.ThemeFrom(theme))
+		ec.SetCookie(ownCookie(r, layout.FieldTheme, theme, preferenceLife))
+	}
+	if p := who(ec); !p.Zero() {
+		if err := c.cfg.Manage.Users.SetLooks(r.Context(), p, lang, theme); err != nil {
+			return err
+		}
 	}
 	next := cmp.Or(problem.LocalPath(ec.FormValue(layout.FieldNext)), link.Root)
 	if isPartial(r) {

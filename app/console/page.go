@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 )
@@ -20,9 +22,10 @@ import (
 // Page is the frame of a request: its language, its theme, its user. It works without a session too, for error pages.
 func (c *Console) Page(ec echo.Context) layout.Page {
 	r, p := ec.Request(), who(ec)
+	lang := c.cfg.Catalogue.Match([]string{p.Lang, cookieValue(r, layout.FieldLang)}, r.Header.Get("Accept-Language"), locales.English)
 	page := layout.Page{
-		Printer: c.cfg.Catalogue.Printer(c.cfg.Catalogue.Match(cookieValue(r, layout.FieldLang), r.Header.Get("Accept-Language"))),
-		Theme:   layout.ThemeFrom(cookieValue(r, layout.FieldTheme)),
+		Printer: c.cfg.Catalogue.Printer(lang),
+		Theme:   layout.ThemeFrom(cmp.Or(p.Theme, cookieValue(r, layout.FieldTheme))),
 		Path:    r.URL.RequestURI(),
 		User:    layout.User{Name: p.Name, Admin: p.Admin},
 		Zone:    zoneName(c.cfg.Zone, c.cfg.Now()),

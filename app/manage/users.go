@@ -317,6 +317,9 @@ func (s *Users) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		if _, err := s.queries.DeleteSessionsOfUser(ctx, tx, id); err != nil {
 			return err
 		}
+		if _, err := s.queries.DeleteOwnViews(ctx, tx, id); err != nil {
+			return err
+		}
 		if err := s.keepOne(ctx, tx); err != nil {
 			return err
 		}
@@ -393,6 +396,25 @@ func (s *Users) setPassword(ctx context.Context, p auth.Principal, id int64, cho
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionPassword, Kind: ObjectUser, ID: id, Name: u.Name})
 	})
+}
+
+// SetLooks keeps the language and the theme that somebody chose for themselves; an empty one stays as it is. It is theirs
+// alone, so the audit log does not hear of it.
+func (s *Users) SetLooks(ctx context.Context, p auth.Principal, lang, theme string) error {
+	if p.Zero() {
+		return forbidden()
+	}
+	if lang != "" {
+		if err := s.queries.SetUserLang(ctx, s.cfg.Pool, db.SetUserLangParams{ID: p.UserID, Lang: lang}); err != nil {
+			return fmt.Errorf("keep language: %w", db.Error(err))
+		}
+	}
+	if theme != "" {
+		if err := s.queries.SetUserTheme(ctx, s.cfg.Pool, db.SetUserThemeParams{ID: p.UserID, Theme: theme}); err != nil {
+			return fmt.Errorf("keep theme: %w", db.Error(err))
+		}
+	}
+	return nil
 }
 
 // SignOut ends every session of a user, or of the principal themselves all but the one in use.
