@@ -21,6 +21,7 @@ type demo struct {
 	fails  int64 // a job whose runs fail
 	script int64 // a shell job
 	orders int64 // a group
+	administered
 }
 
 // startDemo fills a new installation by its own forms, with names in Chinese or English.
@@ -42,6 +43,7 @@ func startDemo(t *testing.T, chinese bool) *demo {
 	d.orders = group("order-service", say("订单服务", "Orders"))
 	payments := group("payment-gateway", say("支付网关", "Payments"))
 	reports := group("reporting", say("报表中心", "Reporting"))
+	d.own = reports
 	for _, appName := range []string{"order-service", "payment-gateway"} {
 		startExecutor(t, executorSettings{admins: []string{d.admin.url}, appName: appName})
 	}
@@ -86,6 +88,7 @@ func startDemo(t *testing.T, chinese bool) *demo {
 		})
 		d.must(t, link.JobRun(id), url.Values{jobs.FieldParam: {map[int64]string{d.slow: "600", d.script: "2026-11-20", d.fails: "url: http://10.255.0.1/rates"}[id]}})
 	}
+	d.administer(t, say)
 	return d
 }
 
@@ -123,41 +126,43 @@ func (d *demo) lastRun(t *testing.T, job int64) int64 {
 func (d *demo) pages(t *testing.T) []demoPage {
 	t.Helper()
 	slow := d.lastRun(t, d.slow)
-	return []demoPage{
-		{"dashboard", link.Root},
-		{"jobs", link.JobsPath},
-		{"jobs-none", link.JobsPath + "?q=zzz"},
-		{"job-new", link.JobNewPath},
-		{"job-edit", link.JobEdit(d.script)},
-		{"job-glue", link.JobGlue(d.script)},
-		{"job-copy", link.JobCopy(d.script)},
-		{"job-run", link.JobRun(d.script)},
-		{"job-delete", link.JobDelete(d.script)},
-		{"runs", link.RunsPath},
-		{"runs-failed", link.RunsPath + "?result=failed"},
-		{"run-live", link.Run(slow)},
-		{"run-kill", link.RunKill(slow)},
-		{"run-failed", link.Run(d.lastRun(t, d.fails))},
-		{"run-success", link.Run(d.lastRun(t, d.script))},
-		{"executors", link.ExecutorsPath},
-		{"executor-new", link.ExecutorNewPath},
-		{"executor", link.Executor(d.orders)},
-		{"executor-edit", link.ExecutorEdit(d.orders)},
-		{"executor-delete", link.ExecutorDelete(d.orders)},
-		{"token", link.ExecutorToken},
-		{"alarms", link.AlarmsPath},
-		{"alarm-new", link.AlarmNewPath},
-		{"nodes", link.NodesPath},
-		{"alarms", link.AlarmsPath},
-		{"alarm-new", link.AlarmNewPath},
-		{"users", link.UsersPath},
-		{"user-new", link.UserNewPath},
-		{"audit", link.AuditPath},
-		{"profile", link.ProfilePath},
-		{"runs-clear", link.ClearPath},
-		{"keys", link.KeysPath},
-		{"not-found", "/nowhere"},
+	pages := append([]demoPage{
+		{name: "dashboard", path: link.Root},
+		{name: "jobs", path: link.JobsPath},
+		{name: "jobs-none", path: link.JobsPath + "?q=zzz"},
+		{name: "job-new", path: link.JobNewPath},
+		{name: "job-edit", path: link.JobEdit(d.script)},
+		{name: "job-glue", path: link.JobGlue(d.script)},
+		{name: "job-copy", path: link.JobCopy(d.script)},
+		{name: "job-run", path: link.JobRun(d.script)},
+		{name: "job-delete", path: link.JobDelete(d.script)},
+		{name: "runs", path: link.RunsPath},
+		{name: "runs-failed", path: link.RunsPath + "?result=failed"},
+		{name: "run-live", path: link.Run(slow)},
+		{name: "run-kill", path: link.RunKill(slow)},
+		{name: "run-failed", path: link.Run(d.lastRun(t, d.fails))},
+		{name: "run-success", path: link.Run(d.lastRun(t, d.script))},
+		{name: "executors", path: link.ExecutorsPath},
+		{name: "executor-new", path: link.ExecutorNewPath},
+		{name: "executor", path: link.Executor(d.orders)},
+		{name: "executor-edit", path: link.ExecutorEdit(d.orders)},
+		{name: "executor-delete", path: link.ExecutorDelete(d.orders)},
+		{name: "token", path: link.ExecutorToken},
+		{name: "nodes", path: link.NodesPath},
+		{name: "profile", path: link.ProfilePath},
+		{name: "runs-clear", path: link.ClearPath},
+		{name: "keys", path: link.KeysPath},
+	}, d.adminPages(t)...)
+	for i := range pages {
+		if pages[i].as == nil {
+			pages[i].as = d.session
+		}
 	}
+	return append(pages, demoPage{name: "login", path: link.Login})
 }
 
-type demoPage struct{ name, path string }
+// demoPage is a page as somebody sees it; as nil is somebody who is not logged in.
+type demoPage struct {
+	name, path string
+	as         *session
+}

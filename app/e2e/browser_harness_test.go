@@ -60,10 +60,17 @@ func newWindow(t *testing.T, origin string, s screen) *window {
 	w := &window{t: t, ctx: ctx, origin: origin}
 	chromedp.ListenTarget(ctx, w.listen)
 	// The first run starts the browser, which lives as long as the context of that run.
-	if err := chromedp.Run(ctx, network.Enable(), log.Enable(), chromedp.EmulateViewport(s.width, s.height), emulation.SetTouchEmulationEnabled(s == phone)); err != nil {
+	if err := chromedp.Run(ctx, network.Enable(), log.Enable()); err != nil {
 		t.Fatalf("start the browser: %v", err)
 	}
+	w.resize(s)
 	return w
+}
+
+// resize makes the window a desk's or a phone's.
+func (w *window) resize(s screen) {
+	w.t.Helper()
+	w.do(chromedp.EmulateViewport(s.width, s.height), emulation.SetTouchEmulationEnabled(s == phone))
 }
 
 // listen judges what the browser reports.

@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"github.com/punctual-job/punctual/views/alarms"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/login"
+	"github.com/punctual-job/punctual/views/users"
+)
+
+// administered is what an administrator has set up in the demo: people, and channels for alarms.
+type administered struct {
+	viewer  *session // somebody who may look at one executor, and nothing else
+	user    int64    // of an account
+	channel int64    // one that carries alarms
+	broken  int64    // one whose server refuses
+	route   int64    // what leads to the first channel
+	own     int64    // a group with a token of its own
+}
+
+const viewerPassword = "viewer-password-1"
+
+// administer adds people and alarm channels to the demo.
+func (d *demo) administer(t *testing.T, say func(zh, en string) string) {
+	t.Helper()
+	account := func(name, role, state string, rights ...string) int64 {
+		d.must(t, link.UsersPath, url.Values{
+			users.FieldName: {name}, users.FieldPassword: {viewerPassword}, users.FieldRole: {role}, users.FieldState: {state}, users.FieldRights: rights,
+		})
+		_, body := d.get(t, link.UsersPath+"?q="+name)
+		return lastID(t, body, `id="user-(\d+)"`)
+	}
+	view := fmt.Sprintf("%d.view", d.orders)
+	account("jonas", link.UserNormal, link.UserDisabled, view)
+	account("watcher", link.UserNormal, link.UserActive, view)
+	account("lovelace", link.UserAdmin, link.UserActive)
+	d.user = account("mina", link.UserNormal, link.UserActive, view, fmt.Sprintf("%d.run", d.orders), fmt.Sprintf("%d.edit", d.orders), fmt.Sprintf("%d.view", d.own))
+	d.viewer = d.enterAs(t, "watcher", viewerPassword)
+
+	// One channel is heard, the other's server says no to everything.
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/refuse" {
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprint(w, `{"error":"unknown robot"}`)
+		}
+	}))
+	t.Cleanup(hook.Close)
+	channel := func(name, path string, change url.Values) int64 {
+		form := url.Values{
+			alarms.FieldKind: {"webhook"}, alarms.FieldName: {name}, alarms.FieldEnabled: {"1"}, alarms.FieldURL: {hook.URL + path}, alarms.FieldQuietMode: {"queue"},
+		}
+		for k, v := range change {
+			form[k] = v
+		}
+		var id int64
+		if _, err := fmt.Sscanf(d.must(t, link.AlarmsPath, form).Get("Location"), link.AlarmsPath+"/%d", &id); err != nil {
+			t.Fatal(err)
+		}
+		// The answer is the page: a test is done at once.
+		if code, body, _ := d.post(t, link.AlarmTest(id), url.Values{}); code != http.StatusOK && code != http.StatusSeeOther {
+			t.Fatalf("test of channel %d: %d\n%s", id, code, body)
+		}
+		return id
+	}
+	d.channel = channel(say("值班群", "On call"), "/", url.Values{alarms.FieldEveryJob: {"1"}, alarms.FieldQuietFrom: {"23:00"}, alarms.FieldQuietTo: {"07:00"}})
+	d.broken = channel(say("旧系统", "Old system"), "/refuse", nil)
+	d.must(t, link.AlarmRoutes(d.channel), url.Values{alarms.FieldScope: {"group"}, alarms.FieldGroup: {fmt.Sprint(d.orders)}, alarms.FieldCause: {"failed", "timeout"}})
+	_, body := d.get(t, link.Alarm(d.channel))
+	d.route = lastID(t, body, `id="route-(\d+)"`)
+	d.must(t, link.TokenRotate(d.own), url.Values{"grace": {"24"}})
+}
+
+// enterAs opens a session of somebody else than the administrator.
+func (d *demo) enterAs(t *testing.T, name, password string) *session {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{url: d.admin.url}
+	s.Jar, s.CheckRedirect = jar, d.CheckRedirect
+	s.must(t, link.Login, url.Values{login.FieldName: {name}, login.FieldPassword: {password}})
+	return s
+}
+
+// adminPages are the pages of what was administered.
+func (d *demo) adminPages(t *testing.T) []demoPage {
+	t.Helper()
+	_, entries := d.get(t, link.AuditPath)
+	_, failed := d.get(t, link.AuditPath+"?kind=user")
+	return []demoPage{
+		{name: "executor-own", path: link.ExecutorShowing(d.own)},
+		{name: "token-rotate", path: link.TokenRotate(d.own)},
+		{name: "token-drop", path: link.TokenDrop(d.own)},
+		{name: "alarms", path: link.AlarmsPath},
+		{name: "alarm-new", path: link.AlarmNewPath},
+		{name: "alarm-webhook", path: link.AlarmNew("webhook")},
+		{name: "alarm", path: link.Alarm(d.channel)},
+		{name: "alarm-broken", path: link.Alarm(d.broken)},
+		{name: "alarm-edit", path: link.AlarmEdit(d.channel)},
+		{name: "alarm-delete", path: link.AlarmDelete(d.channel)},
+		{name: "alarm-route-new", path: link.AlarmRouteNew(d.channel)},
+		{name: "alarm-route", path: link.AlarmRouteEdit(d.channel, d.route)},
+		{name: "alarm-messages", path: link.AlarmMessages},
+		{name: "users", path: link.UsersPath},
+		{name: "user-new", path: link.UserNewPath},
+		{name: "user-edit", path: link.UserEdit(d.user)},
+		{name: "user-password", path: link.UserPassword(d.user)},
+		{name: "user-signout", path: link.UserSignOut(d.user)},
+		{name: "user-delete", path: link.UserDelete(d.user)},
+		{name: "audit", path: link.AuditPath},
+		{name: "audit-entry", path: link.AuditEntry(lastID(t, entries, `/audit/(\d+)"`))},
+		{name: "audit-user", path: link.AuditEntry(lastID(t, failed, `/audit/(\d+)"`))},
+		{name: "palette", path: link.Palette("1")},
+		{name: "jobs-bulk", path: fmt.Sprintf("%s?do=stop&id=%d&id=%d", link.JobsBulk, d.script, d.slow)},
+		{name: "jobs-bulk-tag", path: fmt.Sprintf("%s?do=tag&id=%d&id=%d", link.JobsBulk, d.script, d.slow)},
+		{name: "not-found", path: "/nowhere"},
+		{name: "forbidden", path: link.UsersPath, as: d.viewer},
+		{name: "viewer-jobs", path: link.JobsPath, as: d.viewer},
+		{name: "viewer-profile", path: link.ProfilePath, as: d.viewer},
+	}
+}
