@@ -146,7 +146,10 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
 		Logger: a.logger, FirstTime: a.firstTime, LoggedIn: a.noteLogin, PublicURL: opts.PublicURL,
 	})
-	api := openapi.New(a.engine, a.tokens, a.logger)
+	api := openapi.New(openapi.Config{
+		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups,
+		Printer: catalogue.Printer(locales.English), Logger: a.logger,
+	})
 	a.server = &http.Server{
 		Handler: a.router(pages, api),
 		// A stream may last for hours, so there is no limit on reading or writing as a whole; the middleware sets one for

@@ -44,7 +44,12 @@ func (a *App) router(pages *console.Console, api *openapi.API) http.Handler {
 		e.GET("/debug/pprof/*", servePprof)
 	}
 
-	protocol := echo.WrapHandler(api)
+	protocol := func(c echo.Context) error {
+		r := c.Request()
+		r.RemoteAddr = c.RealIP() // which knows of proxies; it is for logs
+		api.ServeHTTP(c.Response(), r)
+		return nil
+	}
 	for _, path := range []string{"/api", "/api/*", "/xxl-job-admin/api", "/xxl-job-admin/api/*"} {
 		e.Any(path, protocol)
 	}

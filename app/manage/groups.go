@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -90,6 +91,15 @@ func (s *Groups) Addresses(p auth.Principal, id int64) []scheduler.AddressState 
 		return nil
 	}
 	return s.cfg.Engine.Addresses(id)
+}
+
+// ByAppName are the groups of an app name, for programs that speak for a group: one, unless XXL-JOB filled the database.
+func (s *Groups) ByAppName(ctx context.Context, appName string) ([]db.Group, error) {
+	all, err := s.queries.ListGroups(ctx, s.cfg.Pool)
+	if err != nil {
+		return nil, fmt.Errorf("list groups: %w", db.Error(err))
+	}
+	return slices.DeleteFunc(all, func(g db.Group) bool { return !strings.EqualFold(g.AppName, appName) }), nil
 }
 
 // CountJobs is how many jobs belong to a group.

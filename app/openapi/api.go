@@ -8,8 +8,12 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
+
+	"golang.org/x/time/rate"
 
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/locales"
 )
 
 // Engine is what the executor API needs of the scheduler.
@@ -42,17 +46,26 @@ const MaxBody = 5 << 20
 // maxStrangersBody is how much of a request is read whose token is wrong: just enough to tell an empty body from none.
 const maxStrangersBody = 4 << 10
 
-// API answers executors. It is an http.Handler for everything under the prefixes of [Name].
+// API answers executors, and programs that look after jobs. It is an http.Handler for everything under the prefixes of [Name].
 type API struct {
-	engine Engine
-	tokens Tokens
-	logger *slog.Logger
+	Config
+
+	mu      sync.Mutex
+	buckets map[string]*rate.Limiter // of the job methods, by the app name of the caller's group
+}
+
+// Config is what the API needs of the others. Nothing is optional.
+type Config struct {
+	Engine  Engine
+	Tokens  Tokens
+	Jobs    Jobs
+	Groups  Groups
+	Printer *locales.Printer // of what the job methods refuse: programs do not say their language
+	Logger  *slog.Logger
 }
 
 // New makes the API.
-func New(engine Engine, tokens Tokens, logger *slog.Logger) *API {
-	return &API{engine: engine, tokens: tokens, logger: logger}
-}
+func New(cfg Config) *API { return &API{Config: cfg, buckets: make(map[string]*rate.Limiter)} }
 
 // prefixes are the places at which executors look for the API: theirs is whatever admin address they were configured
 // with, and upstream's context path was /xxl-job-admin until 3.4.0 (spec §1.1).
@@ -90,28 +103,34 @@ func (r refusal) Error() string { return string(r) }
 
 // ServeHTTP makes the checks in upstream's order: method, path, body, token, name.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := a.serve(w, r); err != nil {
+	data, err := a.serve(w, r)
+	if errors.Is(err, errTooMany) {
+		answer(w, codeTooMany, msgTooMany, nil)
+		return
+	}
+	if err != nil {
 		text, known := errors.AsType[refusal](err)
 		if !known {
 			// The database's words are for the log. The executor keeps what it has and comes again.
-			a.logger.Warn("executor request failed", "path", r.URL.Path, "remote", r.RemoteAddr, "error", err)
+			a.Logger.Warn("executor request failed", "path", r.URL.Path, "remote", r.RemoteAddr, "error", err)
 			text = msgInvoke + "the admin cannot do this now."
 		} else {
-			a.logger.Debug("executor request refused", "path", r.URL.Path, "remote", r.RemoteAddr, "error", text)
+			a.Logger.Debug("executor request refused", "path", r.URL.Path, "remote", r.RemoteAddr, "error", text)
 		}
-		answer(w, wire.CodeFail, string(text))
+		answer(w, wire.CodeFail, string(text), nil)
 		return
 	}
-	answer(w, wire.CodeSuccess, wire.MsgSuccess)
+	answer(w, wire.CodeSuccess, wire.MsgSuccess, data)
 }
 
-func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
+// serve does what is asked, and returns the JSON of the answer's data, nil for none.
+func (a *API) serve(w http.ResponseWriter, r *http.Request) (data []byte, err error) {
 	if r.Method != http.MethodPost {
-		return refusal(msgMethod)
+		return nil, refusal(msgMethod)
 	}
 	name, _ := Name(r.URL.Path)
 	if name == "" {
-		return refusal(msgNoName)
+		return nil, refusal(msgNoName)
 	}
 	who, trusted := a.trusts(r)
 	limit := int64(MaxBody)
@@ -121,27 +140,30 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if _, big := errors.AsType[*http.MaxBytesError](err); big {
 		if trusted {
-			return refusal(msgTooLarge)
+			return nil, refusal(msgTooLarge)
 		}
 		err = nil
 	}
 	switch {
 	case err != nil:
-		return refusal(msgInvoke + "the request body broke off.")
+		return nil, refusal(msgInvoke + "the request body broke off.")
 	case len(bytes.TrimSpace(body)) == 0:
-		return refusal(msgNoBody)
+		return nil, refusal(msgNoBody)
 	case !trusted:
-		return refusal(msgToken)
+		return nil, refusal(msgToken)
 	}
 	switch name {
 	case "registry":
-		return a.registry(r.Context(), body, who, a.register)
+		return nil, a.registry(r.Context(), body, who, a.register)
 	case "registryRemove":
-		return a.registry(r.Context(), body, who, a.deregister)
+		return nil, a.registry(r.Context(), body, who, a.deregister)
 	case "callback":
-		return a.callback(r.Context(), body, who)
+		return nil, a.callback(r.Context(), body, who)
 	}
-	return refusal("invalid request, uri-mapping(" + printable(name) + ") not found.")
+	if _, ok := jobMethods[name]; ok {
+		return a.job(r.Context(), name, r.RemoteAddr, body, who)
+	}
+	return nil, refusal("invalid request, uri-mapping(" + printable(name) + ") not found.")
 }
 
 // trusts compares the token. Executors of 2.1.1 and 2.1.2 send it under another name.
@@ -150,14 +172,14 @@ func (a *API) trusts(r *http.Request) (caller, bool) {
 	if who.token == "" {
 		who.token = r.Header.Get(wire.HeaderRPCToken)
 	}
-	scope, ok := a.tokens.Check(who.appName, who.token)
+	scope, ok := a.Tokens.Check(who.appName, who.token)
 	who.scope = scope
 	return who, ok
 }
 
-func answer(w http.ResponseWriter, code int, text string) {
+func answer(w http.ResponseWriter, code int, text string, data []byte) {
 	w.Header().Set("Content-Type", "application/json;charset=UTF-8")
-	_, _ = w.Write(wire.AppendAnswer(make([]byte, 0, 128), code, text, nil)) // the executor is gone if this fails
+	_, _ = w.Write(wire.AppendAnswer(make([]byte, 0, 128), code, text, data)) // the executor is gone if this fails
 }
 
 // printable keeps a foreign name short and harmless in an answer.

@@ -5,17 +5,22 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
@@ -93,7 +98,7 @@ func (openTokens) Check(string, string) (string, bool) { return "", true }
 
 func newAPI() (*API, *engine) {
 	e := &engine{}
-	return New(e, fixedTokens{}, slog.New(slog.NewTextHandler(io.Discard, nil))), e
+	return New(Config{Engine: e, Tokens: fixedTokens{}, Logger: slog.New(slog.DiscardHandler)}), e
 }
 
 func post(api *API, method, path, token, body string) *httptest.ResponseRecorder {
@@ -252,7 +257,7 @@ func TestTheOldHeaderAndNoTokenAtAll(t *testing.T) {
 	if w.Body.String() != success {
 		t.Errorf("the header of 2.1: %s", w.Body)
 	}
-	open := New(&engine{}, openTokens{}, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	open := New(Config{Engine: &engine{}, Tokens: openTokens{}, Logger: slog.New(slog.DiscardHandler)})
 	if w := post(open, "POST", "/api/callback", "", "[]"); w.Body.String() != success {
 		t.Errorf("no token configured: %s", w.Body)
 	}
@@ -378,4 +383,56 @@ func TestTheEraOfAnExecutorShowsInItsHeader(t *testing.T) {
 	if len(e.dialects) != 2 || e.dialects[0] != wire.DialectRun || e.dialects[1] != wire.DialectTrigger {
 		t.Errorf("dialects %v", e.dialects)
 	}
+}
+
+// noJobs take anything and have nothing.
+type noJobs struct{ Jobs }
+
+func (noJobs) Create(_ context.Context, _ auth.Principal, in manage.JobInput) (int64, error) {
+	if in.TimeoutSeconds < -1 || in.Retries < -1 {
+		return 0, errors.New("a number wrapped around")
+	}
+	return 1, nil
+}
+
+func (noJobs) ByAppName(context.Context, string) ([]db.Group, error) { return []db.Group{{ID: 1}}, nil }
+
+func FuzzJobBodies(f *testing.F) {
+	f.Add(`{"jobGroup":1,"name":"n","executorTimeout":"3","executorFailRetryCount":99999999999,"glueType":null}`)
+	f.Add(`{"name":5}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		api := New(Config{Engine: &engine{}, Tokens: fixedTokens{}, Jobs: noJobs{}, Groups: noJobs{}, Logger: slog.New(slog.DiscardHandler)})
+		w := post(api, "POST", "/api/addJob", ordersToken, body)
+		var answer struct{ Code int }
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusOK || answer.Code != 200 && answer.Code != 500 || strings.Contains(w.Body.String(), "cannot do this now") {
+			t.Fatalf("answered %d %s", w.Code, w.Body)
+		}
+	})
+}
+
+func TestJobMethodsAreLimitedByGroup(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		api := New(Config{Engine: &engine{}, Tokens: fixedTokens{}, Jobs: noJobs{}, Groups: noJobs{}, Logger: slog.New(slog.DiscardHandler)})
+		codes := make(map[int]int)
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		began := time.Now()
+		for range 2 * jobCalls {
+			wg.Go(func() {
+				var answer struct{ Code int }
+				if err := json.Unmarshal(post(api, "POST", "/api/addJob", ordersToken, `{}`).Body.Bytes(), &answer); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				codes[answer.Code]++
+				mu.Unlock()
+			})
+		}
+		wg.Wait()
+		// 100 are there to be had, and 3 more come within the second that a call waits.
+		if want := map[int]int{200: 103, 502: 97}; !maps.Equal(codes, want) || time.Since(began) > jobCallWaits {
+			t.Errorf("answers %v after %s, want %v", codes, time.Since(began), want)
+		}
+	})
 }

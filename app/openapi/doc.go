@@ -1,4 +1,4 @@
-// Package openapi is what programs call: the executor API, by which executors register themselves and report how runs
+// Package openapi is what programs call: the methods for looking after jobs (jobs.go), and the executor API, by which executors register themselves and report how runs
 // ended, in the JSON spellings of every XXL-JOB release since 2.1.1 at once (spec §1.3–1.6, 1.11). It is served under
 // /api and /xxl-job-admin/api.
 //

@@ -46,19 +46,19 @@ func (a *API) registry(ctx context.Context, body []byte, who caller, do func(con
 
 // register notes a beat, the token that came with it, and the era: only executors of 3.5 say their app name in a header.
 func (a *API) register(ctx context.Context, req wire.RegistryRequest, who caller) error {
-	a.tokens.Showed(req.RegistryValue, who.token)
-	if err := a.engine.Register(ctx, req); err != nil {
+	a.Tokens.Showed(req.RegistryValue, who.token)
+	if err := a.Engine.Register(ctx, req); err != nil {
 		return err
 	}
 	dialect := wire.DialectRun
 	if who.appName != "" {
 		dialect = wire.DialectTrigger
 	}
-	return a.engine.SawDialect(ctx, req.RegistryKey, req.RegistryValue, dialect)
+	return a.Engine.SawDialect(ctx, req.RegistryKey, req.RegistryValue, dialect)
 }
 
 func (a *API) deregister(ctx context.Context, req wire.RegistryRequest, _ caller) error {
-	return a.engine.Deregister(ctx, req)
+	return a.Engine.Deregister(ctx, req)
 }
 
 // plain says that a text has no characters with which it could break a list, a line or a page.
@@ -114,13 +114,13 @@ func (a *API) callback(ctx context.Context, body []byte, who caller) error {
 		kept = append(kept, c)
 	}
 	if dropped := len(callbacks) - len(kept); dropped > 0 {
-		a.logger.Debug("callbacks without a run", "count", dropped)
+		a.Logger.Debug("callbacks without a run", "count", dropped)
 	}
 	if len(kept) == 0 {
 		return nil
 	}
 	if who.scope != "" {
-		return a.engine.CompleteFor(ctx, who.scope, kept)
+		return a.Engine.CompleteFor(ctx, who.scope, kept)
 	}
-	return a.engine.Complete(ctx, kept)
+	return a.Engine.Complete(ctx, kept)
 }

@@ -1,0 +1,275 @@
+package openapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// Jobs are the use cases behind the job methods, [manage.Jobs].
+type Jobs interface {
+	Get(ctx context.Context, p auth.Principal, id int64) (db.Job, error)
+	Create(ctx context.Context, p auth.Principal, in manage.JobInput) (int64, error)
+	Update(ctx context.Context, p auth.Principal, id int64, in manage.JobInput) error
+	Delete(ctx context.Context, p auth.Principal, id int64) error
+	Start(ctx context.Context, p auth.Principal, id int64) error
+	Stop(ctx context.Context, p auth.Principal, id int64) error
+	Trigger(ctx context.Context, p auth.Principal, id int64, in manage.RunInput) ([]int64, error)
+}
+
+// Groups find the groups of an app name: one, or several in a database that XXL-JOB filled.
+type Groups interface {
+	ByAppName(ctx context.Context, appName string) ([]db.Group, error)
+}
+
+// programName is who the audit log and the runs say has done what a program asked for.
+const programName = "openapi"
+
+// The job methods may be called so often with each group's token (spec §1.8); a call waits for its turn that long.
+const (
+	jobCalls     = 100
+	jobCallsPer  = 30 * time.Second
+	jobCallWaits = time.Second
+)
+
+const (
+	msgTooMany  = "Too many requests, please try again later."
+	msgOwnToken = "The job methods take a group's own access token, which lets manage that group's jobs; the common token is for executors."
+)
+
+// tooMany is answered with a code of its own.
+const codeTooMany = 502
+
+// jobRequest is the body of all job methods. A field that is absent or null stays as it is, or as the console's form has
+// it at first. Numbers may be texts.
+type jobRequest struct {
+	ID             number  `json:"id"`
+	JobGroup       number  `json:"jobGroup"`
+	Name           *string `json:"name"`
+	Author         *string `json:"author"`
+	AlarmEmail     *string `json:"alarmEmail"`
+	ScheduleType   *string `json:"scheduleType"`
+	ScheduleConf   *string `json:"scheduleConf"`
+	Misfire        *string `json:"misfireStrategy"`
+	Route          *string `json:"executorRouteStrategy"`
+	Handler        *string `json:"executorHandler"`
+	Param          *string `json:"executorParam"`
+	Block          *string `json:"executorBlockStrategy"`
+	TimeoutSeconds number  `json:"executorTimeout"`
+	Retries        number  `json:"executorFailRetryCount"`
+	GlueType       *string `json:"glueType"`
+	GlueSource     *string `json:"glueSource"`
+	GlueRemark     *string `json:"glueRemark"`
+	AddressList    *string `json:"addressList"`
+}
+
+// number is an integer of JSON, or a text that is one; absent or null leaves set false.
+type number struct {
+	value int64
+	set   bool
+}
+
+func (n *number) UnmarshalJSON(raw []byte) error {
+	text := strings.Trim(string(raw), `"`)
+	if text == "null" || text == "" {
+		return nil
+	}
+	v, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return errors.New(printable(text) + " is not an integer")
+	}
+	n.value, n.set = v, true
+	return nil
+}
+
+// jobMethods are the methods of XXL-JOB 3.5 by which programs look after jobs (spec §1.8). Upstream lets every group's
+// token manage all jobs; here it manages those of its group, and updateJob leaves alone what a request does not name.
+var jobMethods = map[string]func(a *API, ctx context.Context, p auth.Principal, req jobRequest) (data any, err error){
+	"addJob":     (*API).addJob,
+	"updateJob":  (*API).updateJob,
+	"removeJob":  (*API).removeJob,
+	"startJob":   (*API).startJob,
+	"stopJob":    (*API).stopJob,
+	"triggerJob": (*API).triggerJob,
+}
+
+// job does one of the job methods, and returns the JSON of its answer's data.
+func (a *API) job(ctx context.Context, name, remote string, body []byte, who caller) ([]byte, error) {
+	if who.scope == "" {
+		return nil, refusal(msgOwnToken)
+	}
+	if !a.turn(ctx, who.scope) {
+		return nil, errTooMany
+	}
+	groups, err := a.Groups.ByAppName(ctx, who.scope)
+	if err != nil {
+		return nil, err
+	}
+	if len(groups) == 0 {
+		return nil, refusal(msgToken)
+	}
+	var req jobRequest
+	if err := json.Unmarshal(body, &req); err != nil {
+		return nil, refusal(msgInvoke + "the body is not the JSON of a job: " + printable(err.Error()))
+	}
+	p := auth.NewPrincipal(0, programName, auth.RoleUser, "")
+	for _, g := range groups {
+		p = p.Grant(g.ID, auth.AllRights)
+	}
+	p.Address = remote
+	if !req.JobGroup.set {
+		req.JobGroup = number{value: groups[0].ID, set: true}
+	}
+	data, err := jobMethods[name](a, ctx, p, req)
+	if err != nil {
+		return nil, a.said(err)
+	}
+	return json.Marshal(data)
+}
+
+var errTooMany = errors.New("too many calls of job methods")
+
+// turn waits for the caller's turn.
+func (a *API) turn(ctx context.Context, scope string) bool {
+	a.mu.Lock()
+	bucket := a.buckets[scope]
+	if bucket == nil { // there are as many as groups with a token
+		bucket = rate.NewLimiter(rate.Every(jobCallsPer/jobCalls), jobCalls)
+		a.buckets[scope] = bucket
+	}
+	a.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, jobCallWaits)
+	defer cancel()
+	return bucket.Wait(ctx) == nil
+}
+
+// said is an error of a use case in words for the caller; our own faults and outages stay as they are.
+func (a *API) said(err error) error {
+	p := problem.From(err)
+	switch p.Kind {
+	case problem.Internal, problem.Unavailable:
+		return err
+	}
+	if len(p.Fields) == 0 {
+		if text := p.Text(a.Printer); text != "" {
+			return refusal(text)
+		}
+		return refusal(msgIllegal)
+	}
+	var texts []string
+	for _, f := range p.Fields {
+		name := f.Name
+		if theirs, ok := fieldNames[name]; ok {
+			name = theirs
+		}
+		texts = append(texts, name+": "+f.Text(a.Printer))
+	}
+	return refusal(strings.Join(texts, " "))
+}
+
+// fieldNames are the names of a definition's parts in requests.
+var fieldNames = map[string]string{
+	jobspec.FieldAlarmEmail: "alarmEmail", jobspec.FieldScheduleType: "scheduleType", jobspec.FieldCron: "scheduleConf",
+	jobspec.FieldSeconds: "scheduleConf", jobspec.FieldMoment: "scheduleConf", jobspec.FieldMisfire: "misfireStrategy",
+	jobspec.FieldRoute: "executorRouteStrategy", jobspec.FieldBlock: "executorBlockStrategy", jobspec.FieldGlue: "glueType",
+	jobspec.FieldHandler: "executorHandler", jobspec.FieldParam: "executorParam", jobspec.FieldSource: "glueSource",
+	jobspec.FieldRemark: "glueRemark", jobspec.FieldTimeout: "executorTimeout", jobspec.FieldRetries: "executorFailRetryCount",
+	manage.FieldGroup: "jobGroup", manage.FieldRunAddresses: "addressList",
+}
+
+// over writes what a request names over a definition.
+func (r jobRequest) over(j jobspec.Job) jobspec.Job {
+	set := func(to *string, from *string) {
+		if from != nil {
+			*to = *from
+		}
+	}
+	set(&j.Name, r.Name)
+	set(&j.Author, r.Author)
+	set(&j.AlarmEmail, r.AlarmEmail)
+	set((*string)(&j.ScheduleType), r.ScheduleType)
+	set(&j.ScheduleConf, r.ScheduleConf)
+	set((*string)(&j.Misfire), r.Misfire)
+	set((*string)(&j.Route), r.Route)
+	set((*string)(&j.Block), r.Block)
+	set(&j.Handler, r.Handler)
+	set(&j.Param, r.Param)
+	set(&j.GlueSource, r.GlueSource)
+	set(&j.GlueRemark, r.GlueRemark)
+	set((*string)(&j.Glue), r.GlueType)
+	if r.TimeoutSeconds.set {
+		j.TimeoutSeconds = clamp(r.TimeoutSeconds.value)
+	}
+	if r.Retries.set {
+		j.Retries = clamp(r.Retries.value)
+	}
+	return j
+}
+
+// clamp keeps a number that is out of bounds out of them, for the check that follows, on every machine.
+func clamp(v int64) int { return int(max(-1, min(v, 1<<31-1))) }
+
+func (a *API) addJob(ctx context.Context, p auth.Principal, req jobRequest) (any, error) {
+	id, err := a.Jobs.Create(ctx, p, manage.JobInput{Group: req.JobGroup.value, Job: req.over(jobspec.Job{
+		ScheduleType: jobspec.ScheduleNone, Misfire: jobspec.MisfireDoNothing, Route: jobspec.RouteFirst,
+		Block: wire.BlockSerial, Glue: wire.GlueBean,
+	})})
+	return strconv.FormatInt(id, 10), err
+}
+
+func (a *API) updateJob(ctx context.Context, p auth.Principal, req jobRequest) (any, error) {
+	old, err := a.Jobs.Get(ctx, p, req.ID.value)
+	if err != nil {
+		return nil, err
+	}
+	in := manage.JobInput{Group: old.JobGroup, Version: manage.JobVersion(old), KeepOptions: true, Job: req.over(jobspec.Job{
+		Name: old.JobDesc, Author: string(old.Author), AlarmEmail: string(old.AlarmEmail), ScheduleType: old.ScheduleType,
+		ScheduleConf: string(old.ScheduleConf), Misfire: old.MisfireStrategy, Route: old.ExecutorRouteStrategy,
+		Block: wire.Block(old.ExecutorBlockStrategy), Glue: old.GlueType, Handler: string(old.ExecutorHandler),
+		Param: string(old.ExecutorParam), GlueSource: string(old.GlueSource), GlueRemark: string(old.GlueRemark),
+		ChildJobIDs: string(old.ChildJobIDs), TimeoutSeconds: int(old.ExecutorTimeout), Retries: int(old.ExecutorFailRetryCount),
+	})}
+	return nil, a.Jobs.Update(ctx, p, old.ID, in)
+}
+
+// removeJob succeeds for a job that is not there, as upstream's does.
+func (a *API) removeJob(ctx context.Context, p auth.Principal, req jobRequest) (any, error) {
+	err := a.Jobs.Delete(ctx, p, req.ID.value)
+	if err != nil && problem.From(err).Kind == problem.NotFound {
+		err = nil
+	}
+	return nil, err
+}
+
+func (a *API) startJob(ctx context.Context, p auth.Principal, req jobRequest) (any, error) {
+	return nil, a.Jobs.Start(ctx, p, req.ID.value)
+}
+
+func (a *API) stopJob(ctx context.Context, p auth.Principal, req jobRequest) (any, error) {
+	return nil, a.Jobs.Stop(ctx, p, req.ID.value)
+}
+
+// triggerJob runs a job now. Without a parameter in the request it runs with an empty one, as upstream does.
+func (a *API) triggerJob(ctx context.Context, p auth.Principal, req jobRequest) (any, error) {
+	in := manage.RunInput{Type: jobspec.TriggerAPI, Param: new(string)}
+	if req.Param != nil {
+		in.Param = req.Param
+	}
+	if req.AddressList != nil {
+		in.Addresses = *req.AddressList
+	}
+	_, err := a.Jobs.Trigger(ctx, p, req.ID.value, in)
+	return nil, err
+}

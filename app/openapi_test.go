@@ -1,0 +1,196 @@
+package app
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// program is what calls the job methods with a token.
+type program struct {
+	t     *testing.T
+	base  string
+	token string
+}
+
+type said struct {
+	Code    int     `json:"code"`
+	Msg     string  `json:"msg"`
+	Data    *string `json:"data"`
+	Content *string `json:"content"`
+}
+
+func (p program) call(method, body string) said {
+	p.t.Helper()
+	req, err := http.NewRequestWithContext(p.t.Context(), "POST", p.base+"/xxl-job-admin/api/"+method, strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	req.Header.Set(wire.HeaderToken, p.token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	var s said
+	if err == nil {
+		err = json.Unmarshal(raw, &s)
+	}
+	if err != nil || resp.StatusCode != http.StatusOK {
+		p.t.Fatalf("%s: %d %s %v", method, resp.StatusCode, raw, err)
+	}
+	return s
+}
+
+// must wants success.
+func (p program) must(method, body string) said {
+	p.t.Helper()
+	s := p.call(method, body)
+	if s.Code != wire.CodeSuccess {
+		p.t.Fatalf("%s %s: %+v", method, body, s)
+	}
+	return s
+}
+
+// refused wants a failure whose message names something.
+func (p program) refused(method, body, names string) {
+	p.t.Helper()
+	if s := p.call(method, body); s.Code != wire.CodeFail || !strings.Contains(s.Msg, names) {
+		p.t.Errorf("%s %s: %+v, want a refusal that names %q", method, body, s, names)
+	}
+}
+
+// programs starts an app with the groups "orders" and "stock" and gives both a token of their own.
+func programs(t *testing.T, o Options) (a *App, orders, stock program, groups map[string]int64) {
+	a = start(t, o)
+	groups = make(map[string]int64)
+	for _, name := range []string{"orders", "stock"} {
+		id, err := db.New().InsertGroup(t.Context(), a.pool, db.InsertGroupParams{AppName: name, Title: name, AddressType: 1, AddressList: "http://127.0.0.1:1/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		groups[name] = id
+	}
+	as := func(name string) program {
+		token, err := a.tokens.Rotate(t.Context(), name, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return program{t, a.Welcome().URL, token}
+	}
+	return a, as("orders"), as("stock"), groups
+}
+
+func TestProgramsLookAfterTheJobsOfTheirGroup(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, orders, stock, groups := programs(t, o)
+		read := func(id int64) db.Job {
+			t.Helper()
+			j, err := db.New().GetJob(t.Context(), a.pool, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return j
+		}
+		// The whole of what upstream's client sends, with the number of the group.
+		added := orders.must("addJob", `{"jobGroup":`+strconv.FormatInt(groups["orders"], 10)+`,"name":"pay","author":"ann","alarmEmail":"a@example.com","scheduleType":"CRON",
+			"scheduleConf":"0 0 3 * * ?","misfireStrategy":"DO_NOTHING","executorRouteStrategy":"ROUND","executorHandler":"pay","executorParam":"x=1",
+			"executorBlockStrategy":"SERIAL_EXECUTION","executorTimeout":30,"executorFailRetryCount":"2","glueType":"BEAN","glueSource":null,"glueRemark":null}`)
+		if added.Data == nil || added.Content == nil || *added.Data != *added.Content {
+			t.Fatalf("addJob: %+v, want the id for both shapes of answers", added)
+		}
+		id, err := strconv.ParseInt(*added.Data, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j := read(id); j.JobDesc != "pay" || j.ExecutorTimeout != 30 || j.ExecutorFailRetryCount != 2 || j.TriggerStatus != 0 || j.JobGroup != groups["orders"] {
+			t.Errorf("added: %+v", j)
+		}
+		// A child, and an option that only Punctual has: a later update must not take them away.
+		child := orders.must("addJob", `{"name":"receipt","author":"ann","executorHandler":"receipt"}`)
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET child_jobid = ?, time_zone = 'UTC' WHERE id = ?", *child.Data, id); err != nil {
+			t.Fatal(err)
+		}
+		ref := `{"id":` + strconv.FormatInt(id, 10)
+		orders.must("updateJob", ref+`,"name":"pay at night","scheduleConf":"0 0 4 * * ?"}`)
+		if j := read(id); j.JobDesc != "pay at night" || j.ScheduleConf != "0 0 4 * * ?" || j.ExecutorParam != "x=1" || string(j.ChildJobIDs) != *child.Data || j.TimeZone != "UTC" {
+			t.Errorf("updated: %+v", j)
+		}
+		orders.must("startJob", ref+`}`)
+		if j := read(id); j.TriggerStatus != 1 || j.TriggerNextTime == 0 {
+			t.Errorf("started: %+v", j)
+		}
+		orders.must("stopJob", ref+`}`)
+		if j := read(id); j.TriggerStatus != 0 {
+			t.Errorf("stopped: %+v", j)
+		}
+		orders.must("triggerJob", ref+`,"executorParam":"by program"}`)
+		runs, err := db.New().ListRunsByID(t.Context(), a.pool, []int64{1, 2, 3})
+		if err != nil || len(runs) != 1 || runs[0].TriggerType != "API" {
+			t.Errorf("runs: %+v %v", runs, err)
+		}
+		entries, err := a.pool.QueryContext(t.Context(), "SELECT COUNT(*) FROM punctual_audit WHERE user_name = 'openapi'")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer entries.Close()
+		var n int
+		if entries.Next() {
+			err = entries.Scan(&n)
+		}
+		if err != nil || n != 6 {
+			t.Errorf("%d entries in the audit log (%v), want one for each deed", n, err)
+		}
+
+		// Another group's token gets nowhere, nor does the executors' common one.
+		common := program{t, orders.base, o.AccessToken}
+		for method, body := range map[string]string{
+			"updateJob": ref + `,"name":"mine"}`, "startJob": ref + `}`, "stopJob": ref + `}`, "triggerJob": ref + `}`, "removeJob": ref + `}`,
+			"addJob": `{"jobGroup":` + strconv.FormatInt(groups["orders"], 10) + `,"name":"x","author":"x","executorHandler":"x"}`,
+		} {
+			stock.refused(method, body, "")
+			common.refused(method, body, "own access token")
+		}
+		if j := read(id); j.JobDesc != "pay at night" || j.TriggerStatus != 0 {
+			t.Errorf("another group's token changed the job: %+v", j)
+		}
+
+		orders.must("removeJob", ref+`}`)
+		orders.must("removeJob", ref+`}`) // as upstream: what is not there is removed
+		if _, err := db.New().GetJob(t.Context(), a.pool, id); err == nil {
+			t.Error("the job is still there")
+		}
+	})
+}
+
+func TestJobMethodsSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	_, orders, _, _ := programs(t, testOptions(t))
+	for _, tt := range []struct{ method, body, names string }{
+		{"addJob", `{"author":"a","executorHandler":"h"}`, "name:"},
+		{"addJob", `{"name":"n","author":"a","executorHandler":"h","scheduleType":"CRON","scheduleConf":"every day"}`, "scheduleConf:"},
+		{"addJob", `{"name":"n","author":"a","executorHandler":"h","scheduleType":"CRON","scheduleConf":null}`, "scheduleConf:"},
+		{"addJob", `{"name":"n","author":"a","executorHandler":"h","scheduleType":"NEVER"}`, "scheduleType:"},
+		{"addJob", `{"name":"n","author":"a","executorHandler":null}`, "executorHandler:"},
+		{"addJob", `{"name":"n","author":"a","executorHandler":"h","executorTimeout":-5}`, "executorTimeout:"},
+		{"addJob", `{"name":"n","author":"a","executorHandler":"h","executorFailRetryCount":99999999999999}`, "executorFailRetryCount:"},
+		{"addJob", `{"name":"n","author":"a","executorHandler":"h","jobGroup":999}`, "jobGroup:"},
+		{"addJob", `{"name":"n","executorTimeout":"soon"}`, "soon is not an integer"},
+		{"addJob", `[]`, "not the JSON of a job"},
+		{"startJob", `{"id":99}`, "job"},
+		{"startJob", `{}`, "job"},
+		{"triggerJob", `{"id":99}`, "job"},
+		{"updateJob", `{"id":99}`, "job"},
+		{"fireJob", `{"id":99}`, "not found"},
+	} {
+		orders.refused(tt.method, tt.body, tt.names)
+	}
+}
