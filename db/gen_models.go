@@ -208,15 +208,16 @@ type Lock struct {
 }
 
 type Node struct {
-	ID        int64
-	Name      string
-	Address   string
-	Version   string
-	StartedAt int64
-	Beat      int64
-	BeatAt    int64
-	LowLogID  int64
-	State     int64
+	ID          int64
+	Name        string
+	Address     string
+	Version     string
+	StartedAt   int64
+	Beat        int64
+	BeatAt      int64
+	LowLogID    int64
+	State       int64
+	LoadFigures string
 }
 
 type Permission struct {

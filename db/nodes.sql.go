@@ -10,15 +10,17 @@ import (
 )
 
 const beatNode = `-- name: BeatNode :execrows
-UPDATE punctual_node SET beat = ?, beat_at = ?, low_log_id = ?
+UPDATE punctual_node SET beat = ?, beat_at = ?, low_log_id = ?,
+    load_figures = ?
 WHERE id = ? AND state = 1
 `
 
 type BeatNodeParams struct {
-	Beat     int64
-	BeatAt   int64
-	LowLogID int64
-	ID       int64
+	Beat        int64
+	BeatAt      int64
+	LowLogID    int64
+	LoadFigures string
+	ID          int64
 }
 
 // Renews a lease. 0 rows: another node has declared this one gone, and it must not send anything any more.
@@ -27,6 +29,7 @@ func (q *Queries) BeatNode(ctx context.Context, db DBTX, arg BeatNodeParams) (in
 		arg.Beat,
 		arg.BeatAt,
 		arg.LowLogID,
+		arg.LoadFigures,
 		arg.ID,
 	)
 	if err != nil {
@@ -79,7 +82,7 @@ func (q *Queries) InsertNode(ctx context.Context, db DBTX, arg InsertNodeParams)
 }
 
 const listNodes = `-- name: ListNodes :many
-SELECT id, name, address, version, started_at, beat, beat_at, low_log_id, state FROM punctual_node ORDER BY id
+SELECT id, name, address, version, started_at, beat, beat_at, low_log_id, state, load_figures FROM punctual_node ORDER BY id
 `
 
 func (q *Queries) ListNodes(ctx context.Context, db DBTX) ([]Node, error) {
@@ -101,6 +104,7 @@ func (q *Queries) ListNodes(ctx context.Context, db DBTX) ([]Node, error) {
 			&i.BeatAt,
 			&i.LowLogID,
 			&i.State,
+			&i.LoadFigures,
 		); err != nil {
 			return nil, err
 		}

@@ -190,6 +190,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 	if alarmed {
 		e.cfg.Alarms.Wake()
 	}
+	e.rates.claimed.Add(int64(fired + misfired))
 	e.metrics.claims.WithLabelValues("fired").Add(float64(fired))
 	e.metrics.claims.WithLabelValues("misfired").Add(float64(misfired))
 	e.metrics.claims.WithLabelValues("skipped").Add(float64(len(skipped)))

@@ -130,6 +130,7 @@ type Engine struct {
 	finisher  *batcher[finishing]
 	hub       *hub
 	pulse     *pulse
+	rates     rates
 	counts    *counts
 	retained  atomic.Value // string: for which day and decisions the old runs have been deleted
 	pending   pendingSet   // runs of this node that are committed but not recorded as sent

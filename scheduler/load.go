@@ -1,32 +1,78 @@
 package scheduler
 
 import (
+	"encoding/json"
+	runtimemetrics "runtime/metrics"
 	"slices"
 	"time"
 )
 
-// Load is what this admin has in hand at a moment, for people who look after the cluster. The same figures are metrics.
+// Load is how this admin stands at a moment, for people who look after the cluster.
 type Load struct {
-	Node     int64         // its id in punctual_node; 0 before the start
-	Alive    []int64       // the admins that share the work, as this one sees them
-	MayAct   bool          // its lease is fresh: it claims and sends
-	Lease    time.Duration // after which a silent admin is gone
-	Planned  int           // claimed runs that wait for their time
-	Queued   int           // due runs that wait for their executor's lane
-	InFlight int           // calls to executors under way
-	Unsent   int           // runs that are committed and not yet recorded as sent
-	Results  int           // results and outcomes that wait to be written
+	Node   int64         // its id in punctual_node; 0 before the start
+	Alive  []int64       // the admins that share the work, as this one sees them
+	MayAct bool          // its lease is fresh: it claims and sends
+	Lease  time.Duration // after which a silent admin is gone
+	Figures
 }
 
-// Load tells what this admin has in hand. The figures are read one after another: they need not add up.
+// Figures are what an admin has in hand. It writes them to its row of punctual_node with every beat, so that each admin can
+// show them of all; the field names are what the row holds.
+type Figures struct {
+	Claimed  float64       `json:"claimed"`             // fires claimed in a second, over the last beats
+	Sent     float64       `json:"sent"`                // runs sent in a second, over the last beats
+	Planned  int           `json:"planned"`             // claimed runs that wait for their time
+	Queued   int           `json:"queued"`              // due runs that wait for their executor's lane
+	InFlight int           `json:"in_flight"`           // calls to executors under way
+	Unsent   int           `json:"unsent"`              // runs that are committed and not yet recorded as sent
+	Results  int           `json:"results"`             // results and outcomes that wait to be written
+	Late     time.Duration `json:"late_p99"`            // of the last two minutes' runs, 99 in 100 were sent within this; 0 while none was
+	Memory   int64         `json:"memory"`              // bytes the process holds
+	Draining bool          `json:"draining,omitempty"`  // it finishes what it has and claims nothing more
+	Held     bool          `json:"held_back,omitempty"` // its lease was stale when it wrote this
+}
+
+// ParseFigures reads the figures of another admin; ok is false where it has written none.
+func ParseFigures(text string) (f Figures, ok bool) {
+	return f, text != "" && json.Unmarshal([]byte(text), &f) == nil
+}
+
+// Load tells how this admin stands. The figures are read one after another: they need not add up.
 func (e *Engine) Load() Load {
-	queued, inFlight := e.lanes.depth()
-	l := Load{
-		Node: e.node.id.Load(), MayAct: e.node.mayAct(), Lease: e.cfg.Lease, Planned: e.timer.len(), Queued: queued, InFlight: inFlight,
-		Unsent: e.pending.len(), Results: len(e.recorder.items) + len(e.finisher.items),
-	}
+	l := Load{Node: e.node.id.Load(), MayAct: e.node.mayAct(), Lease: e.cfg.Lease, Figures: e.figures()}
 	e.node.mu.RLock()
 	l.Alive = slices.Clone(e.node.alive)
 	e.node.mu.RUnlock()
 	return l
+}
+
+func (e *Engine) figures() Figures {
+	queued, inFlight := e.lanes.depth()
+	claimed, sent := e.rates.read()
+	return Figures{
+		Claimed: claimed, Sent: sent, Planned: e.timer.len(), Queued: queued, InFlight: inFlight, Unsent: e.pending.len(),
+		Results: len(e.recorder.items) + len(e.finisher.items), Late: e.pulse.late(e.now()), Memory: heldMemory(),
+		Draining: e.draining.Load(), Held: !e.node.mayAct(),
+	}
+}
+
+// figuresText is what a beat writes.
+func (e *Engine) figuresText() string {
+	text, err := json.Marshal(e.figures())
+	if err != nil {
+		return "" // numbers and flags always marshal, but for a rate that is no number
+	}
+	return string(text)
+}
+
+// heldMemory is what the process holds of the machine's memory, which unlike reading all statistics stops nobody.
+func heldMemory() int64 {
+	samples := []runtimemetrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	runtimemetrics.Read(samples)
+	for _, s := range samples {
+		if s.Value.Kind() != runtimemetrics.KindUint64 {
+			return 0
+		}
+	}
+	return int64(samples[0].Value.Uint64() - samples[1].Value.Uint64())
 }

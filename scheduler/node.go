@@ -147,8 +147,10 @@ func (n *node) renew(ctx context.Context, beat bool) error {
 		return n.look(ctx)
 	}
 	began := time.Now()
+	n.e.rates.mark(began)
 	affected, err := n.e.queries.BeatNode(ctx, n.e.cfg.Pool, db.BeatNodeParams{
 		ID: n.id.Load(), Beat: n.beat + 1, BeatAt: n.e.now().UnixMilli(), LowLogID: n.e.pending.low(),
+		LoadFigures: n.e.figuresText(),
 	})
 	if err != nil {
 		return err

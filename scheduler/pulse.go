@@ -101,6 +101,21 @@ func (p *pulse) read(now time.Time) Pulse {
 	return out
 }
 
+// late is within which time nearly all of the runs of this minute and the last were sent; 0 while none was.
+func (p *pulse) late(now time.Time) time.Duration {
+	var all [pulseBins]uint64
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for minute := now.Unix()/60 - 1; minute <= now.Unix()/60; minute++ {
+		if slot := &p.minutes[minute%pulseMinutes]; slot.minute == minute {
+			for i, n := range slot.bins {
+				all[i] += uint64(n)
+			}
+		}
+	}
+	return quantile(&all, 0.99)
+}
+
 // pulseBin is the bin of a lateness; what is early by a clock's doing counts as on time.
 func pulseBin(late time.Duration) int {
 	if late <= pulseFirst {

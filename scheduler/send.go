@@ -189,6 +189,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	began := e.now()
 	e.metrics.lateness.Observe(began.Sub(d.planned).Seconds())
 	e.pulse.add(began, began.Sub(d.planned))
+	e.rates.sent.Add(1)
 	answer, err := e.run(call, d, &req)
 	took := e.now().Sub(began)
 	switch {

@@ -2,11 +2,14 @@ package console
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/nodes"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -18,28 +21,35 @@ func (c *Console) nodeList(ec echo.Context) error {
 		return err
 	}
 	page := nodes.ListPage{Page: c.pageWithFlash(ec)}
-	l := cluster.Load
-	page.Load = nodes.Load{
-		MayAct: l.MayAct, Lease: format.Duration(page.Printer, l.Lease), Planned: l.Planned, Queued: l.Queued, InFlight: l.InFlight,
-		Unsent: l.Unsent, Results: l.Results,
-	}
+	page.Idle, page.Lease = !cluster.Load.MayAct, format.Duration(page.Printer, cluster.Load.Lease)
 	for _, n := range cluster.Nodes {
 		row := nodes.Row{
 			ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, State: nodeState(n.State), Self: n.Self,
-			Started: c.at(page.Page, n.Started), Beat: c.at(page.Page, n.Beat), Low: n.LowLogID,
-		}
-		if n.Self {
-			page.Load.Name = n.Name
+			Started: c.at(page.Page, n.Started), Beat: c.at(page.Page, n.Beat), Low: n.LowLogID, Load: nodeLoad(page.Page, n.Load), HasLoad: n.HasLoad,
 		}
 		page.Rows = append(page.Rows, row)
 	}
 	return renderPart(ec, http.StatusOK, nodes.List(page), ui.FragmentResults)
 }
 
+func nodeLoad(page layout.Page, f scheduler.Figures) nodes.Load {
+	count := func(n int) string { return format.Number(int64(n)) }
+	l := nodes.Load{
+		Sent: format.Rate(f.Sent), Claimed: format.Rate(f.Claimed), Late: "–", Planned: count(f.Planned), Queued: count(f.Queued),
+		InFlight: count(f.InFlight), Unsent: count(f.Unsent), Results: count(f.Results), Memory: format.Number(f.Memory>>20) + " MiB",
+	}
+	if f.Late > 0 {
+		l.Late = format.Duration(page.Printer, f.Late.Round(time.Millisecond))
+	}
+	return l
+}
+
 func nodeState(s manage.NodeState) nodes.State {
 	switch s {
 	case manage.NodeLive:
 		return nodes.StateLive
+	case manage.NodeDraining:
+		return nodes.StateDraining
 	case manage.NodeSilent:
 		return nodes.StateSilent
 	case manage.NodeGone:

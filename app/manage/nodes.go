@@ -22,9 +22,10 @@ type NodeState string
 
 // The states.
 const (
-	NodeLive   NodeState = "live"   // it shares the work
-	NodeSilent NodeState = "silent" // its row says that it lives, but it has not renewed its lease
-	NodeGone   NodeState = "gone"   // it left or was declared gone; what it had is taken over
+	NodeLive     NodeState = "live"     // it shares the work
+	NodeDraining NodeState = "draining" // it finishes what it has, before it leaves
+	NodeSilent   NodeState = "silent"   // its row says that it lives, but it has not renewed its lease
+	NodeGone     NodeState = "gone"     // it left or was declared gone; what it had is taken over
 )
 
 // Node is one admin.
@@ -38,9 +39,11 @@ type Node struct {
 	State    NodeState
 	LowLogID int64 // below this run it has nothing unsent; 0: nothing at all
 	Self     bool  // the one that answers
+	Load     scheduler.Figures
+	HasLoad  bool // it is alive and has told its figures
 }
 
-// Cluster is every admin that is known, the living first, and what this one has in hand.
+// Cluster is every admin that is known, the living first, with what each has in hand.
 type Cluster struct {
 	Nodes []Node
 	Load  scheduler.Load
@@ -66,6 +69,13 @@ func (s *Nodes) Cluster(ctx context.Context, p auth.Principal) (Cluster, error) 
 			if slices.Contains(c.Load.Alive, r.ID) {
 				n.State = NodeLive
 			}
+			n.Load, n.HasLoad = scheduler.ParseFigures(r.LoadFigures)
+			if n.Self { // as fresh as can be
+				n.Load, n.HasLoad = c.Load.Figures, true
+			}
+			if n.State == NodeLive && n.Load.Draining {
+				n.State = NodeDraining
+			}
 		}
 		c.Nodes = append(c.Nodes, n)
 	}
@@ -77,11 +87,13 @@ func nodeOrder(s NodeState) int {
 	switch s {
 	case NodeLive:
 		return 0
-	case NodeSilent:
+	case NodeDraining:
 		return 1
-	case NodeGone:
+	case NodeSilent:
 		return 2
-	default:
+	case NodeGone:
 		return 3
+	default:
+		return 4
 	}
 }

@@ -3,6 +3,7 @@
 package format
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -125,4 +126,18 @@ func Number(n int64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// Rate writes how many times in a second something happens, in three digits.
+func Rate(perSecond float64) string {
+	switch {
+	case perSecond >= 99.95:
+		return Number(int64(perSecond + 0.5))
+	case perSecond > 0 && perSecond < 0.005:
+		return "<0.01"
+	case perSecond < 9.995:
+		return strconv.FormatFloat(math.Round(perSecond*100)/100, 'f', -1, 64)
+	default:
+		return strconv.FormatFloat(math.Round(perSecond*10)/10, 'f', -1, 64)
+	}
 }

@@ -90,3 +90,12 @@ func TestSmallForms(t *testing.T) {
 		t.Error("only the zero time is zero")
 	}
 }
+
+func TestARateHasThreeDigits(t *testing.T) {
+	t.Parallel()
+	for rate, want := range map[float64]string{0: "0", 0.001: "<0.01", 0.0333: "0.03", 1: "1", 9.87654: "9.88", 9.999: "10", 42.04: "42", 42.06: "42.1", 99.96: "100", 1234.5: "1,235"} {
+		if got := Rate(rate); got != want {
+			t.Errorf("Rate(%v) = %q, want %q", rate, got, want)
+		}
+	}
+}

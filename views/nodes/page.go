@@ -1,4 +1,4 @@
-// Package nodes draws the page of the cluster: the admins that share the work, and what this one has in hand.
+// Package nodes draws the page of the cluster: the admins that share the work, with what each has in hand.
 package nodes
 
 import (
@@ -11,16 +11,18 @@ type State string
 
 // The states.
 const (
-	StateLive   State = "live"
-	StateSilent State = "silent"
-	StateGone   State = "gone"
+	StateLive     State = "live"
+	StateDraining State = "draining"
+	StateSilent   State = "silent"
+	StateGone     State = "gone"
 )
 
 // ListPage is the whole page ([List]; fragment ui.FragmentResults).
 type ListPage struct {
 	layout.Page
-	Rows []Row
-	Load Load
+	Rows  []Row
+	Idle  bool   // the admin that answers may neither claim nor send
+	Lease string // after which a silent admin is gone
 }
 
 // Row is one admin.
@@ -34,13 +36,18 @@ type Row struct {
 	Started format.Time
 	Beat    format.Time
 	Low     int64 // from this run on it may have something unsent; 0: nothing is
+	Load    Load
+	HasLoad bool
 }
 
-// Load is what the admin that answers has in hand.
+// Load is what an admin has in hand, ready to print. Its fields are the columns of [figures].
 type Load struct {
-	Name   string
-	MayAct bool   // it claims and sends
-	Lease  string // after which a silent admin is gone
-
-	Planned, Queued, InFlight, Unsent, Results int
+	Sent, Claimed string // in a second
+	Late          string // 99 of 100 were sent within this
+	Planned       string
+	Queued        string
+	InFlight      string
+	Unsent        string
+	Results       string
+	Memory        string
 }
