@@ -203,6 +203,12 @@ type Job struct {
 	Revision               int64
 }
 
+type Kill struct {
+	LogID   int64
+	AskedBy string
+	AskedAt int64
+}
+
 type Lock struct {
 	LockName string
 }

@@ -74,6 +74,7 @@ type Querier interface {
 	// Closed, and nothing gathered: the row says nothing any more.
 	DeleteIdleAlarmStates(ctx context.Context, db DBTX, windowUntil int64) (int64, error)
 	DeleteJob(ctx context.Context, db DBTX, id int64) (int64, error)
+	DeleteKill(ctx context.Context, db DBTX, logID int64) (int64, error)
 	// Forgets a gone node once nothing of it can be left.
 	DeleteNode(ctx context.Context, db DBTX, id int64) (int64, error)
 	DeleteOrphanedAlarmStates(ctx context.Context, db DBTX) (int64, error)
@@ -156,6 +157,9 @@ type Querier interface {
 	InsertGroup(ctx context.Context, db DBTX, arg InsertGroupParams) (int64, error)
 	// A new job is always stopped; StartJob is what makes it due.
 	InsertJob(ctx context.Context, db DBTX, arg InsertJobParams) (int64, error)
+	// What touches punctual_kill: runs that are to be ended as soon as they can be. See scheduler/kill.go.
+	// The first who asks is the one who is named.
+	InsertKill(ctx context.Context, db DBTX, arg InsertKillParams) error
 	// What touches punctual_node: the admins of the cluster and their leases. See scheduler/node.go for the protocol.
 	InsertNode(ctx context.Context, db DBTX, arg InsertNodeParams) (int64, error)
 	// One group's rights of a user whose old ones were dropped just before.
@@ -230,6 +234,8 @@ type Querier interface {
 	ListJobsWithConsequences(ctx context.Context, db DBTX, ids []int64) ([]ListJobsWithConsequencesRow, error)
 	// Jobs with a run that has been waiting for a while, for the sweep.
 	ListJobsWithWaiting(ctx context.Context, db DBTX, plannedAt int64) ([]int64, error)
+	// The table is empty but for the seconds in which somebody waits.
+	ListKills(ctx context.Context, db DBTX) ([]Kill, error)
 	// The newest run of each job, 0 for none. One index seek for each: grouping would read every run of these jobs.
 	ListLastRuns(ctx context.Context, db DBTX, ids []int64) ([]ListLastRunsRow, error)
 	// Oldest first, so that a failure is looked at before the success that follows it.
@@ -242,6 +248,8 @@ type Querier interface {
 	ListOldestOpenRuns(ctx context.Context, db DBTX, arg ListOldestOpenRunsParams) ([]ListOldestOpenRunsRow, error)
 	// What each admin keeps in memory, so that a success of a job without open alarms costs nothing.
 	ListOpenAlarms(ctx context.Context, db DBTX, limit int32) ([]ListOpenAlarmsRow, error)
+	// Runs that came out of another one in some way and have not ended: of retries at most one, unless an old admin retried it too. Read by the index on handle_code.
+	ListOpenRetries(ctx context.Context, db DBTX, arg ListOpenRetriesParams) ([]ListOpenRetriesRow, error)
 	// Runs that are sent and have no result, or are not sent yet, oldest first from an id on. The sweep asks executors about
 	// the first kind; the second keeps its low mark from passing a run that will be of the first kind later.
 	ListOpenRuns(ctx context.Context, db DBTX, arg ListOpenRunsParams) ([]ListOpenRunsRow, error)
@@ -295,6 +303,8 @@ type Querier interface {
 	// first, MySQL would rather read every run above the id than those of the job.
 	ListSuccessesAfter(ctx context.Context, db DBTX, arg ListSuccessesAfterParams) ([]int64, error)
 	ListTokens(ctx context.Context, db DBTX) ([]Token, error)
+	// What waits of a job that is deleted. A plain read, because INSERT … SELECT would lock the rows that it looks at.
+	ListUnsentRunsOfJob(ctx context.Context, db DBTX, jobID int64) ([]int64, error)
 	// What a node that is gone left unsent. handle_code leads, because its index (with the id behind it) keeps this a read of
 	// open rows only, however big the log is; the node's low mark bounds it from below.
 	ListUnsentRunsOfNode(ctx context.Context, db DBTX, arg ListUnsentRunsOfNodeParams) ([]ListUnsentRunsOfNodeRow, error)

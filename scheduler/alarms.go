@@ -81,7 +81,7 @@ func (e *Engine) alarmsOf(open []db.ListRunsByIDRow, byID map[int64]*finishing, 
 		case cause == "":
 			cause = AlarmFailed
 		}
-		if !e.cfg.Alarms.Wanted(cause, r.JobID) || killedByHand(r) {
+		if !e.cfg.Alarms.Wanted(cause, r.JobID) || f.code != wire.CodeSuccess && killedByHand(r) {
 			if f.code != wire.CodeSuccess {
 				follow.alarm[r.ID] = alarmNone
 			}
@@ -135,7 +135,7 @@ func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) 
 			continue
 		}
 		sent.Alarm = alarmNone
-		if e.alarmWanted(AlarmDispatch, r.JobID) {
+		if !o.d.killed && e.alarmWanted(AlarmDispatch, r.JobID) {
 			sent.Alarm = alarmPending
 			events = append(events, AlarmEvent{
 				JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: AlarmDispatch, Planned: r.PlannedAt, At: now, Detail: sent.Message,
@@ -192,5 +192,5 @@ func (e *Engine) raiseSkipped(ctx context.Context, tx db.DBTX, rows []db.NewRun,
 	return e.cfg.Alarms.Raise(ctx, tx, events)
 }
 
-// killedByHand reports whether somebody had the run ended: that is no alarm, whichever admin takes the executor's report.
+// killedByHand reports whether somebody wanted the run ended: that is no alarm, whichever admin takes the executor's report.
 func killedByHand(r *db.ListRunsByIDRow) bool { return strings.Contains(string(r.HandleMsg), killMark) }

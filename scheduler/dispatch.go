@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/punctual-job/punctual/executor/wire"
@@ -47,6 +48,7 @@ type dispatch struct {
 	taken   bool   // taken over from a node that is gone: it may have been sent already
 	stray   bool   // as taken, but this node's own, see stray.go
 	probes  []string
+	killed  bool // somebody wanted it ended: not retried, and no alarm
 	waiting bool // must be given a slot of its job's limit before it is sent
 }
 
@@ -58,14 +60,16 @@ type wireShard struct{ Index, Total int }
 type pendingSet struct {
 	mu     sync.Mutex
 	runs   map[int64]struct{}
-	top    int64           // the highest id this node has inserted
-	under  map[int64]int64 // transactions under way, by number: a number that all their ids are above
-	last   int64           // number of the newest transaction
-	doubts []int64         // as under's values, of transactions that may have been committed or not
+	kills  map[int64]string // of these, the ones that somebody wants ended, and who
+	marked atomic.Int64     // how many these are, for a look without the lock
+	top    int64            // the highest id this node has inserted
+	under  map[int64]int64  // transactions under way, by number: a number that all their ids are above
+	last   int64            // number of the newest transaction
+	doubts []int64          // as under's values, of transactions that may have been committed or not
 }
 
-func newPendingSet() pendingSet {
-	return pendingSet{runs: make(map[int64]struct{}), under: make(map[int64]int64)}
+func (p *pendingSet) init() {
+	p.runs, p.kills, p.under = make(map[int64]struct{}), make(map[int64]string), make(map[int64]int64)
 }
 
 // begin notes a transaction and gives its number. Its runs have ids above floor, and new ones ids above top anyway.
@@ -109,13 +113,47 @@ func (p *pendingSet) doubtRun(id int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.runs, id)
+	p.unmark(id)
 	p.doubts = append(p.doubts, id-1)
 }
 
 func (p *pendingSet) done(id int64) {
 	p.mu.Lock()
 	delete(p.runs, id)
+	p.unmark(id)
 	p.mu.Unlock()
+}
+
+// kill marks a run as to be ended. It reports false when the run is not this node's.
+func (p *pendingSet) kill(id int64, user string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, ok := p.runs[id]; !ok {
+		return false
+	}
+	if _, ok := p.kills[id]; !ok {
+		p.kills[id] = user
+		p.marked.Add(1)
+	}
+	return true
+}
+
+// killed tells who wants a run ended, if anybody does.
+func (p *pendingSet) killed(id int64) (user string, ok bool) {
+	if p.marked.Load() == 0 {
+		return "", false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	user, ok = p.kills[id]
+	return user, ok
+}
+
+func (p *pendingSet) unmark(id int64) {
+	if _, ok := p.kills[id]; ok {
+		delete(p.kills, id)
+		p.marked.Add(-1)
+	}
 }
 
 func (p *pendingSet) len() int {
@@ -128,6 +166,8 @@ func (p *pendingSet) len() int {
 func (p *pendingSet) clear() {
 	p.mu.Lock()
 	clear(p.runs)
+	clear(p.kills)
+	p.marked.Store(0)
 	p.doubts = nil
 	p.mu.Unlock()
 }

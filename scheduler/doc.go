@@ -26,6 +26,7 @@
 //	  - Finish. Results are written many at a time, guarded by the run being open; retries and children are inserted in the
 //	    same transaction, so that no crash comes between a result and what follows from it. The executor is told "success"
 //	    after the commit.
+//	  - Kill. A run can be ended at any moment of this; what is done depends on where it is (kill.go).
 //	  - Sweep. Runs whose executor is gone are ended; nodes that are gone are taken over (node.go, takeover.go).
 //
 // # The promises, and where they are kept

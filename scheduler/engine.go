@@ -166,7 +166,7 @@ func New(cfg Config) (*Engine, error) {
 		counts:   newCounts(),
 		claimNow: make(chan struct{}, 1),
 	}
-	e.pending = newPendingSet()
+	e.pending.init()
 	e.node = newNode(e)
 	e.directory = newDirectory(e)
 	e.timer = newTimer(cfg.Now, e.fire)
@@ -206,6 +206,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.wg.Go(func() { e.claimLoop(loop) })
 	e.wg.Go(func() { e.sweepLoop(loop) })
 	e.wg.Go(func() { e.countLoop(loop) })
+	e.wg.Go(func() { e.killLoop(loop) })
 	e.wg.Go(func() { e.maintain(loop) })
 	e.recorder.start(e.cfg.RecordWorkers, &e.wg)
 	e.finisher.start(e.cfg.FinishWorkers, &e.wg)

@@ -31,6 +31,7 @@ type fakeExecutors struct {
 	beat func(address string) (wire.Answer, error)                       // nil: yes
 	idle func(address string) (wire.Answer, error)                       // nil: yes
 	log  func(address string) error                                      // nil: answers
+	kill func(req wire.KillRequest) (wire.Answer, error)                 // nil: yes
 }
 
 type received struct {
@@ -74,8 +75,11 @@ func (f *fakeExecutors) Run(_ context.Context, to wire.Target, req *wire.RunRequ
 
 func (f *fakeExecutors) Kill(_ context.Context, _ wire.Target, req wire.KillRequest) (wire.Answer, error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.kills = append(f.kills, req)
+	f.mu.Unlock()
+	if f.kill != nil {
+		return f.kill(req)
+	}
 	return yes, nil
 }
 

@@ -5,9 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // readable is a run that an executor can be asked about.
@@ -22,38 +26,167 @@ func (e *Engine) readable(ctx context.Context, logID int64) (db.Run, error) {
 // killMark begins the line in a run's message that says who had it ended.
 const killMark = "killed by "
 
-// Kill ends a running run: it asks the executor, and when that agrees, notes the run as failed by hand. Our executor ends
-// only this run; upstream's ends whatever the job's thread runs there, and its queue (spec §5.6). A run somebody stopped is
-// not retried. The errors are [ErrRunNotFound], [ErrRunNotRunning], an [*ExecutorError], or the database's.
+// A run may be anywhere when somebody wants it ended. What its row says decides what is done, one step after the other:
+//
+//   - It waits for a slot of its job's limit: it is cancelled in the database (cancelWaiting).
+//   - It is sent: its executor is asked (killSent).
+//   - It is planned, waits for its turn, or is being sent; which of these is known only to the admin that holds it. The wish is
+//     written down in punctual_kill, where that admin finds it (killLoop). It takes the run out of its timer or its queue; if the
+//     request is out already, the answer is awaited and the next step is one of the others.
+//   - It has failed meanwhile, and a retry follows: the retry is ended in its place.
+//
+// A wish that takes longer than somebody may be kept waiting stays on record, and is carried out by the admins.
+
+// killEvery is how often a node looks for wishes.
+const killEvery = 500 * time.Millisecond
+
+// ErrKillLater means that the wish is on record and could not be carried out yet.
+var ErrKillLater = errors.New("the run is being sent; it is ended as soon as that is decided")
+
+// killWait is how long somebody is kept waiting: a call and the question after it, with their records.
+func (e *Engine) killWait() time.Duration { return 2*e.cfg.CallTimeout + 2*time.Second }
+
+// Kill ends a run that has not ended, wherever it is. Our executor ends only this run; upstream's ends whatever the job's
+// thread runs there, and its queue (spec §5.6). A run somebody stopped is not retried, and of a run that has failed the retry
+// that waits for its pause is ended. The errors are [ErrRunNotFound], [ErrRunNotRunning], [ErrKillLater], an [*ExecutorError],
+// or the database's.
 func (e *Engine) Kill(ctx context.Context, logID int64, user string) error {
 	run, err := e.readable(ctx, logID)
 	if err != nil {
 		return err
 	}
-	if run.OwnerNode == waitingOwner && run.TriggerCode == 0 && run.HandleCode == 0 {
-		return e.cancelWaiting(ctx, &run, user)
+	if ended(&run) {
+		retry, err := e.openRetry(ctx, logID)
+		if err != nil {
+			return err
+		}
+		if retry.ID == 0 || retry.TriggerCode != 0 {
+			return ErrRunNotRunning
+		}
+		logID = retry.ID
 	}
-	if run.HandleCode != 0 || run.TriggerCode != wire.CodeSuccess || run.ExecutorAddress == "" {
-		return ErrRunNotRunning
+	asked := int64(0) // the run for which the wish is on record
+	for until := time.Now().Add(e.killWait()); ; {
+		next, err := e.killStep(ctx, logID, user)
+		if next == 0 {
+			if asked == 0 || ctx.Err() != nil {
+				return err
+			}
+			if _, undo := e.queries.DeleteKill(ctx, e.cfg.Pool, asked); undo != nil {
+				e.log.Warn("take back a wish that is carried out", "log_id", asked, "error", undo)
+			}
+			return err
+		}
+		if next != logID { // at once
+			logID = next
+			continue
+		}
+		if asked != logID {
+			if err := e.moveKill(ctx, asked, db.InsertKillParams{LogID: logID, AskedBy: user, AskedAt: e.now().UnixMilli()}); err != nil {
+				return err
+			}
+			asked = logID
+		}
+		if time.Now().After(until) {
+			return ErrKillLater
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
-	n, err := e.queries.MarkKilling(ctx, e.cfg.Pool, db.MarkKillingParams{ID: logID, Note: db.Text(joinLines(string(run.HandleMsg), killMark+user))})
+}
+
+// killStep does what can be done now about a run that is to be ended. It gives the run that is to be looked at next: another
+// one when a retry has taken its place, the same when it must be waited for, and 0 when all is done or nothing can be.
+func (e *Engine) killStep(ctx context.Context, logID int64, user string) (next int64, err error) {
+	for {
+		run, err := e.readable(ctx, logID)
+		if err != nil {
+			return 0, err
+		}
+		switch {
+		case ended(&run):
+			retry, err := e.openRetry(ctx, logID)
+			switch {
+			case err != nil || retry.ID != 0:
+				return retry.ID, err
+			case wasKilled(&run):
+				return 0, nil
+			default:
+				return 0, ErrRunNotRunning // it was quicker
+			}
+		case run.TriggerCode == wire.CodeSuccess && run.ExecutorAddress == "":
+			return 0, ErrRunNotRunning // nobody can be asked
+		case run.TriggerCode == wire.CodeSuccess:
+			err = e.killSent(ctx, &run, user)
+		case run.OwnerNode == waitingOwner:
+			err = e.cancelWaiting(ctx, &run, user)
+		default:
+			e.pull(logID, user)
+			return logID, nil
+		}
+		if err != nil && !errors.Is(err, errRaced) {
+			return 0, err
+		}
+	}
+}
+
+// ended reports whether nothing more can come of a run.
+func ended(r *db.Run) bool {
+	return r.HandleCode != 0 || r.TriggerCode != 0 && r.TriggerCode != wire.CodeSuccess
+}
+
+// wasKilled reports whether it was ended by hand.
+func wasKilled(r *db.Run) bool {
+	return r.HandleCode != wire.CodeSuccess && strings.Contains(string(r.HandleMsg)+"\n"+string(r.TriggerMsg), killMark)
+}
+
+// openRetry is the retry of a run, unless it has ended.
+func (e *Engine) openRetry(ctx context.Context, logID int64) (db.ListOpenRetriesRow, error) {
+	rows, err := e.queries.ListOpenRetries(ctx, e.cfg.Pool, db.ListOpenRetriesParams{AfterID: logID, OriginLogID: logID, TriggerType: jobspec.TriggerRetry})
+	if err != nil || len(rows) == 0 {
+		return db.ListOpenRetriesRow{}, err
+	}
+	return rows[0], nil
+}
+
+// moveKill writes a wish down, in the place of an earlier one if there is one.
+func (e *Engine) moveKill(ctx context.Context, from int64, to db.InsertKillParams) error {
+	return e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		if from != 0 {
+			if _, err := e.queries.DeleteKill(ctx, tx, from); err != nil {
+				return err
+			}
+		}
+		return e.queries.InsertKill(ctx, tx, to)
+	})
+}
+
+// killSent asks the executor of a run to end it, and notes it as failed by hand. The result is errRaced when it ended by
+// itself before it could be noted.
+func (e *Engine) killSent(ctx context.Context, run *db.Run, user string) error {
+	note := db.MarkKillingParams{ID: run.ID, Note: run.HandleMsg}
+	if !strings.Contains(string(run.HandleMsg), killMark) {
+		note.Note = db.Text(joinLines(string(run.HandleMsg), killMark+user))
+	}
+	n, err := e.queries.MarkKilling(ctx, e.cfg.Pool, note)
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		return ErrRunNotRunning
+		return errRaced
 	}
 	address := string(run.ExecutorAddress)
-	call, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
-	defer cancel()
-	answer, err := e.cfg.Executors.Kill(call, e.target(run.JobGroup, address), wire.KillRequest{JobID: run.JobID, LogID: logID})
+	answer, err := e.askKill(ctx, run.JobGroup, run.JobID, run.ID, address)
 	if err == nil && !answer.OK() {
 		err = errors.New(answerText(answer))
 	}
 	if err != nil {
-		back := db.MarkKillingParams{ID: logID, Retries: run.ExecutorFailRetryCount, Note: run.HandleMsg}
+		back := db.MarkKillingParams{ID: run.ID, Retries: run.ExecutorFailRetryCount, Note: run.HandleMsg}
 		if _, undo := e.queries.MarkKilling(ctx, e.cfg.Pool, back); undo != nil {
-			e.log.Warn("give the retries back to a run that could not be killed", "log_id", logID, "error", undo)
+			e.log.Warn("give the retries back to a run that could not be killed", "log_id", run.ID, "error", undo)
 		}
 		return &ExecutorError{Address: address, Err: err}
 	}
@@ -61,7 +194,93 @@ func (e *Engine) Kill(ctx context.Context, logID int64, user string) error {
 	if !strings.EqualFold(answer.Msg, "Success") {
 		msg = answer.Msg
 	}
-	return e.complete(ctx, []finishing{{id: logID, code: wire.CodeFail, msg: msg}})
+	return e.complete(ctx, []finishing{{id: run.ID, code: wire.CodeFail, msg: msg}})
+}
+
+func (e *Engine) askKill(ctx context.Context, group, jobID, logID int64, address string) (wire.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+	defer cancel()
+	return e.cfg.Executors.Kill(ctx, e.target(group, address), wire.KillRequest{JobID: jobID, LogID: logID})
+}
+
+// pull ends a run that this node holds and has not begun to send; one that is under way finds the mark.
+func (e *Engine) pull(logID int64, user string) {
+	if !e.pending.kill(logID, user) {
+		return
+	}
+	d := e.timer.remove(logID)
+	if d == nil {
+		d = e.lanes.remove(logID)
+	}
+	switch {
+	case d == nil:
+	case d.taken: // it may have been sent: that is found out first, and not only when its time comes
+		d.at = e.now()
+		e.timer.add(d)
+	default:
+		e.endKilled(d, user)
+	}
+}
+
+// endKilled ends a run that was not sent.
+func (e *Engine) endKilled(d *dispatch, user string) {
+	d.retries, d.killed = 0, true
+	e.fail(d, d.address, killMark+user+" before it was sent")
+}
+
+// killLoop carries out the wishes that other admins have written down for runs of this one, and those that nobody waits for
+// any more.
+func (e *Engine) killLoop(ctx context.Context) {
+	tick := time.NewTicker(killEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := e.carryOut(ctx); err != nil && ctx.Err() == nil && e.node.mayAct() {
+			e.log.Warn("end runs that somebody wants ended", "error", err)
+		}
+	}
+}
+
+func (e *Engine) carryOut(ctx context.Context) error {
+	wishes, err := e.queries.ListKills(ctx, e.cfg.Pool)
+	if err != nil {
+		return err
+	}
+	mine := e.node.mine()
+	left := e.now().Add(-e.killWait() - killEvery).UnixMilli()
+	var work errgroup.Group
+	work.SetLimit(asksAtOnce)
+	for _, w := range wishes {
+		if w.AskedAt > left || !mine(w.LogID) {
+			if e.pending.has(w.LogID) {
+				e.pull(w.LogID, w.AskedBy)
+			}
+			continue
+		}
+		work.Go(func() error { return e.carryOutLeft(ctx, w) })
+	}
+	return work.Wait()
+}
+
+// carryOutLeft does the next step of a wish that nobody waits for.
+func (e *Engine) carryOutLeft(ctx context.Context, w db.Kill) error {
+	next, err := e.killStep(ctx, w.LogID, w.AskedBy)
+	switch {
+	case err != nil && (ctx.Err() != nil || passes(err)):
+		return err
+	case next == w.LogID:
+		return nil // not decided yet
+	case next != 0:
+		return e.moveKill(ctx, w.LogID, db.InsertKillParams{LogID: next, AskedBy: w.AskedBy, AskedAt: w.AskedAt})
+	case err != nil && !errors.Is(err, ErrRunNotRunning) && !errors.Is(err, ErrRunNotFound):
+		e.log.Warn("a run that somebody wanted ended goes on", "log_id", w.LogID, "error", err)
+	}
+	_, err = e.queries.DeleteKill(ctx, e.cfg.Pool, w.LogID)
+	return err
 }
 
 // cancelWaiting ends a run that waits for a slot of its job's limit. The same guard that gives a run its slot keeps it from
@@ -72,7 +291,7 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 		var err error
 		cancelled, err = db.RecordSent(ctx, tx, waitingOwner, true, []db.Sent{{
 			ID: run.ID, Code: wire.CodeFail, Alarm: alarmNone,
-			Message: "trigger type: " + string(run.TriggerType) + "\nresult: cancelled by " + user + " while it waited for another run of the job to end",
+			Message: "trigger type: " + string(run.TriggerType) + "\nresult: " + killMark + user + " while it waited for another run of the job to end",
 		}})
 		if err != nil || cancelled == 0 {
 			return err
@@ -84,7 +303,7 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 		return err
 	}
 	if cancelled == 0 {
-		return ErrRunNotRunning // it has just been given its slot
+		return errRaced // it has just been given its slot
 	}
 	if run.TriggerTime.Valid {
 		e.counts.add(change{day: dayOf(run.TriggerTime.Time), from: stateOf(run.TriggerCode, run.HandleCode), to: stateOf(wire.CodeFail, 0)})

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"sync"
 )
 
@@ -105,6 +106,33 @@ func (l *lanes) work(ln *lane, q *jobQueue, d *dispatch) {
 	if ln.inFlight == 0 && ln.queued == 0 && l.byAddr[ln.address] == ln {
 		delete(l.byAddr, ln.address)
 	}
+}
+
+// remove takes a run that has not begun to be sent out of its queue; nil when it is not here.
+func (l *lanes) remove(id int64) *dispatch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, ln := range l.byAddr {
+		for jobID, q := range ln.jobs {
+			i := slices.IndexFunc(q.waiting, func(d *dispatch) bool { return d.id == id })
+			if i < 0 {
+				continue
+			}
+			d := q.waiting[i]
+			q.waiting = slices.Delete(q.waiting, i, i+1)
+			ln.queued--
+			l.queued--
+			if len(q.waiting) == 0 && q.listed {
+				q.listed = false
+				ln.ready = slices.DeleteFunc(ln.ready, func(other *jobQueue) bool { return other == q })
+			}
+			if len(q.waiting) == 0 && q.inFlight == 0 {
+				delete(ln.jobs, jobID)
+			}
+			return d
+		}
+	}
+	return nil
 }
 
 // clear drops what is queued; the runs stay in the database.

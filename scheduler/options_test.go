@@ -130,7 +130,7 @@ func TestARunThatWaitsForASlotCanBeCancelled(t *testing.T) {
 		if err := b.engine.Kill(t.Context(), second, "ada"); err != nil {
 			t.Fatal(err)
 		}
-		if r := b.run(second); r.TriggerCode != 500 || !strings.Contains(string(r.TriggerMsg), "cancelled by ada") {
+		if r := b.run(second); r.TriggerCode != 500 || !strings.Contains(string(r.TriggerMsg), "killed by ada") {
 			t.Errorf("the cancelled run: %+v", r)
 		}
 		b.finish(first, 200, "")

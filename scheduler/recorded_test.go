@@ -227,7 +227,8 @@ func TestP1ARunWhoseCommitWasNotConfirmedIsSentOnce(t *testing.T) {
 
 func TestTheLowMarkStaysBelowTransactionsUnderWay(t *testing.T) {
 	t.Parallel()
-	p := newPendingSet()
+	var p pendingSet
+	p.init()
 	a := p.begin(math.MaxInt64)
 	p.commit(a, []int64{5, 6})
 	slow := p.begin(math.MaxInt64) // it will insert 7 and 8, but 9 is known before

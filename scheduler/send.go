@@ -90,6 +90,10 @@ func (e *Engine) runLane(ln *lane, d *dispatch) {
 			return
 		}
 	}
+	if user, ok := e.pending.killed(d.id); ok && !d.taken {
+		e.endKilled(d, user)
+		return
+	}
 	if d.address == "" && !e.find(ctx, d) {
 		return
 	}
@@ -215,6 +219,9 @@ func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, to
 	known, askErr := e.knows(ctx, d, d.address)
 	switch {
 	case askErr != nil:
+		if _, ok := e.pending.killed(d.id); ok { // should it have arrived, it ends there
+			_, _ = e.askKill(ctx, d.job.group, d.job.id, d.id, d.address)
+		}
 		e.sent(d, began, took, "unknown", wire.CodeFail,
 			fmt.Sprintf("the call brought no answer (%v) and the executor did not say whether it has the run (%v); it may have run", err, askErr))
 	case known:
@@ -277,6 +284,10 @@ func (e *Engine) sent(d *dispatch, at time.Time, took time.Duration, label strin
 func (e *Engine) record(d *dispatch, s db.Sent) {
 	if s.Code > math.MaxInt32 { // what an executor answers need not fit its column
 		s.Code = wire.CodeFail
+	}
+	if user, ok := e.pending.killed(d.id); ok && s.Code != wire.CodeSuccess && !d.killed {
+		d.retries, d.killed = 0, true
+		s.Message = clip(s.Message+"\nresult: "+killMark+user+" while it was being sent", maxMessage)
 	}
 	s.Address, s.Message = storable(s.Address), strings.ToValidUTF8(s.Message, "\uFFFD")
 	if err := e.recorder.add(context.Background(), outcome{d, s}); err != nil {

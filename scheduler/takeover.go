@@ -182,6 +182,10 @@ func (e *Engine) settleTaken(ctx context.Context, d *dispatch) bool {
 		e.fail(d, "", fmt.Sprintf("not sent: it was found %s late, and the job's misfire strategy is %s", late.Round(time.Second), d.job.misfire))
 		return false
 	}
+	if user, ok := e.pending.killed(d.id); ok && busy == "" {
+		e.endKilled(d, user)
+		return false
+	}
 	if d.address == "" {
 		d.address = busy
 	}

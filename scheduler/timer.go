@@ -51,6 +51,19 @@ func (t *timer) clear() {
 	t.mu.Unlock()
 }
 
+// remove takes a run out; nil when it is not here.
+func (t *timer) remove(id int64) *dispatch {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i, d := range t.queue {
+		if d.id == id {
+			heap.Remove(&t.queue, i)
+			return d
+		}
+	}
+	return nil
+}
+
 func (t *timer) len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -31,6 +31,7 @@ func TestStatesOfRuns(t *testing.T) {
 		{"a code of the job's author", runFacts{triggerCode: 200, handleCode: 7}, ui.StateFailed},
 		{"timed out", runFacts{triggerCode: 200, handleCode: 502}, ui.StateTimeout},
 		{"killed here", runFacts{triggerCode: 200, handleCode: 500, handleNote: "killed by ann: ok"}, ui.StateKilled},
+		{"killed before it was sent", runFacts{triggerCode: 500, triggerNote: "admin: a\nresult: killed by ann before it was sent"}, ui.StateKilled},
 		{"killed, told by our executor", runFacts{triggerCode: 200, handleCode: 500, handleNote: "scheduling center kill job. [job running, killed]"}, ui.StateKilled},
 		{"killed by an XXL-JOB admin", runFacts{triggerCode: 200, handleCode: 500, handleNote: "人为操作，主动终止:Success"}, ui.StateKilled},
 		{"lost", runFacts{triggerCode: 200, handleCode: 500, handleNote: "result lost: executor x is gone"}, ui.StateLost},

@@ -74,6 +74,8 @@ func (f runFacts) state() ui.State {
 		return ui.StateWaiting
 	case f.triggerCode == wire.CodeSuccess:
 		return ui.StateSent
+	case hasAny(f.result(), killedMarks, strings.HasPrefix):
+		return ui.StateKilled
 	case hasAny(f.result(), skipMarks, strings.HasPrefix), f.misfire && f.address == "" && f.sent == 0:
 		return ui.StateSkipped
 	default:

@@ -189,7 +189,7 @@ func (c *Console) runRow(page layout.Page, p auth.Principal, f runFacts, row run
 	row.State = f.state()
 	row.At = c.at(page, f.start(c.cfg.Pool))
 	row.Message = f.message()
-	row.CanKill = row.State == ui.StateSent && p.Can(row.GroupID, auth.RightRun)
+	row.CanKill = (row.State == ui.StateSent || row.State == ui.StateWaiting) && p.Can(row.GroupID, auth.RightRun)
 	if f.planned > 0 && f.sent > 0 {
 		late := time.Duration(f.sent-f.planned) * time.Millisecond
 		row.Lateness, row.Late = format.Delta(page.Printer, late), late > lateAfter

@@ -147,7 +147,13 @@ func (c *Console) steps(page layout.Page, f runFacts, sending []note, state ui.S
 		routed, sentState, answered, back = runs.StepDone, runs.StepDone, runs.StepDone, runs.StepActive
 	case ui.StateSuccess:
 		routed, sentState, answered, back = runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone
-	case ui.StateFailed, ui.StateTimeout, ui.StateKilled, ui.StateLost:
+	case ui.StateKilled:
+		routed, sentState, answered, back = runs.StepDone, runs.StepDone, runs.StepDone, runs.StepFailed
+		if f.handleCode == 0 { // before it was sent, or taken by an executor
+			routed, sentState, answered, back = runs.StepDone, runs.StepSkipped, runs.StepSkipped, runs.StepSkipped
+			detail.sent = f.result()
+		}
+	case ui.StateFailed, ui.StateTimeout, ui.StateLost:
 		routed, sentState, answered, back = runs.StepDone, runs.StepDone, runs.StepDone, runs.StepFailed
 	}
 	if f.handleCode != 0 {

@@ -171,6 +171,7 @@ func isFailure(r db.ListRunsRow) bool {
 	if r.HandleCode == 0 {
 		return r.TriggerCode != 0 && r.TriggerCode != wire.CodeSuccess &&
 			!strings.Contains(r.TriggerNote, "result: skipped: ") && !strings.Contains(r.TriggerNote, "result: job stopped: ") &&
+			!strings.Contains(r.TriggerNote, "result: killed by ") &&
 			!(r.TriggerType == jobspec.TriggerMisfire && r.ExecutorAddress == "" && r.SentAt == 0)
 	}
 	return !strings.HasPrefix(r.HandleNote, "killed by ")

@@ -326,6 +326,20 @@ const (
 	deleteFor   = 5 * time.Second
 )
 
+// killWaiting has the admins forget what they hold of a job that is deleted, such as a retry that waits for its back-off.
+func (s *Jobs) killWaiting(ctx context.Context, tx *sql.Tx, p auth.Principal, jobID int64) error {
+	ids, err := s.queries.ListUnsentRunsOfJob(ctx, tx, jobID)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := s.queries.InsertKill(ctx, tx, db.InsertKillParams{LogID: id, AskedBy: p.Name, AskedAt: s.cfg.Now().UnixMilli()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Delete removes a job, its script's history and its runs. Runs that are under way go on and are no longer recorded.
 func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
 	j, err := s.Need(ctx, p, id, auth.RightEdit)
@@ -335,6 +349,9 @@ func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
 	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		n, err := s.queries.DeleteJob(ctx, tx, id)
 		if err != nil || n == 0 {
+			return err
+		}
+		if err := s.killWaiting(ctx, tx, p, id); err != nil {
 			return err
 		}
 		if err := s.cfg.Alarms.ForgetJob(ctx, tx, id); err != nil {

@@ -635,12 +635,16 @@ func TestDeletingAJobTakesItsRuns(t *testing.T) {
 		for range 5 {
 			insertRun(t, pool, b.group, gone, b.now, 200, 200, "")
 		}
+		waiting := insertRun(t, pool, b.group, gone, b.now, 0, 0, "")
 		kept := insertRun(t, pool, b.group, stays, b.now, 200, 200, "")
 		if names, err := b.Jobs.Parents(t.Context(), gone); err != nil || len(names) != 1 {
 			t.Errorf("parents %v, %v", names, err)
 		}
 		if err := b.Jobs.Delete(t.Context(), b.user, gone); err != nil {
 			t.Fatal(err)
+		}
+		if wishes, err := db.New().ListKills(t.Context(), pool); err != nil || len(wishes) != 1 || wishes[0].LogID != waiting {
+			t.Errorf("what is to be forgotten: %v, %v; want run %d", wishes, err, waiting)
 		}
 		if _, err := b.Jobs.Get(t.Context(), b.user, gone); kind(err) != "404 problem.job.gone" {
 			t.Errorf("deleted: %s", kind(err))

@@ -159,6 +159,8 @@ func From(err error) *Error {
 		return New(NotFound, "problem.run.gone").Because(err)
 	case errors.Is(err, scheduler.ErrRunNotRunning):
 		return New(Conflict, "problem.run.notrunning").Because(err)
+	case errors.Is(err, scheduler.ErrKillLater):
+		return New(Conflict, "problem.run.killlater").Because(err)
 	case errors.Is(err, scheduler.ErrNoGroup):
 		return New(Conflict, "problem.job.nogroup").Because(err)
 	case errors.Is(err, db.ErrNotFound):

@@ -34,6 +34,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		{scheduler.ErrJobNotFound, 404, "problem.job.gone"},
 		{scheduler.ErrRunNotFound, 404, "problem.run.gone"},
 		{scheduler.ErrRunNotRunning, 409, "problem.run.notrunning"},
+		{scheduler.ErrKillLater, 409, "problem.run.killlater"},
 		{scheduler.ErrNoGroup, 409, "problem.job.nogroup"},
 		{&scheduler.ExecutorError{Address: "http://a/", Err: errors.New("refused")}, 502, "problem.executor"},
 		{db.Error(sql.ErrNoRows), 404, ""},

@@ -1,0 +1,277 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// killing asks for the end of a run in the background, and gives what became of the wish.
+func (b *bundle) killing(e *Engine, logID int64) <-chan error {
+	result := make(chan error, 1)
+	go func() { result <- e.Kill(context.WithoutCancel(b.t.Context()), logID, "ada") }()
+	return result
+}
+
+// wished waits until the wish is on record.
+func (b *bundle) wished(logID int64) {
+	b.t.Helper()
+	b.await("the wish is on record", func() bool {
+		wishes, err := b.engine.queries.ListKills(b.t.Context(), b.pool)
+		return err == nil && len(wishes) == 1 && wishes[0].LogID == logID
+	})
+}
+
+// killedUnsent checks that a run was ended by hand, by itself and before it was sent, and that nothing is left of the wish.
+func (b *bundle) killedUnsent(logID int64, err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if r := b.run(logID); r.TriggerCode != 500 || r.HandleCode != 0 || !strings.Contains(string(r.TriggerMsg), "result: killed by ada") {
+		b.t.Errorf("the run that was to be ended: %s", b.dump())
+	}
+	for _, sent := range b.executors.received() {
+		if sent.req.LogID == logID {
+			b.t.Errorf("run %d was sent", logID)
+		}
+	}
+	if wishes, err := b.engine.queries.ListKills(b.t.Context(), b.pool); err != nil || len(wishes) > 0 {
+		b.t.Errorf("wishes left: %v, %v", wishes, err)
+	}
+}
+
+func TestARunThatIsBeingSentIsKilledWhenTheAnswerIsThere(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		answer wire.Answer
+		err    error
+		asked  int // executors asked to end it
+	}{
+		"accepted": {answer: yes, asked: 1},
+		"refused":  {answer: wire.Answer{Code: 500, Msg: "no"}},
+		"not sent": {err: &wire.CallError{Err: errors.New("refused")}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, nil, addressA)
+				answer, open := b.latch()
+				arrived := make(chan struct{}, 10)
+				b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {
+					arrived <- struct{}{}
+					<-answer
+					return tt.answer, tt.err
+				}
+				id := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 3 }))
+				<-arrived
+				result := b.killing(b.engine, id)
+				b.wished(id)
+				open()
+				if err := <-result; err != nil {
+					t.Fatal(err)
+				}
+				r := b.run(id)
+				if !strings.Contains(string(r.TriggerMsg+"\n"+r.HandleMsg), "killed by ada") || len(b.allRuns()) != 1 || len(b.executors.kills) != tt.asked {
+					t.Errorf("%d executors asked, want %d; runs: %s", len(b.executors.kills), tt.asked, b.dump())
+				}
+				if err := b.engine.Kill(t.Context(), id, "bob"); !errors.Is(err, ErrRunNotRunning) {
+					t.Errorf("a second kill: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestAKillRightAfterTheTriggerEndsTheRun(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		job := b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 1 })
+		for range 50 {
+			id := b.trigger(job)
+			if err := b.engine.Kill(t.Context(), id, "ada"); err != nil {
+				t.Fatalf("kill run %d: %v; %s", id, err, b.dump())
+			}
+			if r := b.run(id); !wasKilled(&r) {
+				t.Fatalf("run %d goes on: %s", id, b.dump())
+			}
+		}
+		if n := len(b.allRuns()); n != 50 {
+			t.Errorf("%d runs, want 50: none is retried", n)
+		}
+	})
+}
+
+func TestARunThatWaitsForItsTurnIsKilledUnsent(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.PerAddress = 1 }, addressA)
+		answer, open := b.latch()
+		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) { <-answer; return yes, nil }
+		job, other := b.addJob(nil), b.addJob(nil)
+		first := b.trigger(job)
+		b.await("the first is under way", func() bool { _, n := b.engine.lanes.load(addressA); return n == 1 })
+		second, third, fourth := b.trigger(job), b.trigger(other), b.trigger(job)
+		b.await("the others wait", func() bool { n, _ := b.engine.lanes.load(addressA); return n == 3 })
+		b.killedUnsent(third, b.engine.Kill(t.Context(), third, "ada"))
+		b.killedUnsent(second, b.engine.Kill(t.Context(), second, "ada"))
+		open()
+		b.await("the rest is sent", func() bool { return b.run(first).TriggerCode == 200 && b.run(fourth).TriggerCode == 200 })
+		b.await("nothing is left", func() bool { return b.engine.pending.len() == 0 })
+		if n, m := b.engine.lanes.depth(); n != 0 || m != 0 {
+			t.Errorf("%d queued and %d under way at the end", n, m)
+		}
+	})
+}
+
+func TestARetryThatWaitsIsKilledByItselfOrByItsParent(t *testing.T) {
+	t.Parallel()
+	for _, which := range []string{"the retry", "its parent"} {
+		t.Run(which, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, nil, addressA)
+				id := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount, p.RetryBackoff = 3, "1h" }))
+				b.await("it is sent", func() bool { return b.run(id).TriggerCode == 200 })
+				b.finish(id, 500, "no")
+				runs := b.allRuns()
+				if len(runs) != 2 {
+					t.Fatalf("want a retry that waits: %s", b.dump())
+				}
+				retry, ask := runs[1].ID, runs[1].ID
+				if which == "its parent" {
+					ask = id
+				}
+				b.killedUnsent(retry, b.engine.Kill(t.Context(), ask, "ada"))
+				if n := len(b.allRuns()); n != 2 {
+					t.Errorf("%d runs, want no further retry: %s", n, b.dump())
+				}
+				for _, done := range []int64{id, retry} {
+					if err := b.engine.Kill(t.Context(), done, "ada"); !errors.Is(err, ErrRunNotRunning) {
+						t.Errorf("kill of run %d, which is over: %v", done, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestARunThatAnotherAdminHoldsIsKilled(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		id := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount, p.RetryBackoff = 3, "1h" }))
+		b.await("it is sent", func() bool { return b.run(id).TriggerCode == 200 })
+		b.finish(id, 500, "no")
+		retry := b.allRuns()[1].ID
+		b.killedUnsent(retry, b.second(nil).Kill(t.Context(), retry, "ada"))
+	})
+}
+
+func TestAKillThatNobodyWaitsForIsCarriedOut(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.CallTimeout = 50 * time.Millisecond }, addressA)
+		answer, open := b.latch()
+		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) { <-answer; return yes, nil }
+		id := b.trigger(b.addJob(nil))
+		b.await("it is under way", func() bool { _, n := b.engine.lanes.load(addressA); return n == 1 })
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		if err := b.engine.Kill(ctx, id, "ada"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("kill by somebody who leaves: %v", err)
+		}
+		b.wished(id)
+		open()
+		b.await("it is ended", func() bool { return b.run(id).HandleCode == 500 })
+		if r := b.run(id); !wasKilled(&r) {
+			t.Errorf("the run: %s", b.dump())
+		}
+		b.await("the wish is gone", func() bool {
+			wishes, err := b.engine.queries.ListKills(t.Context(), pool)
+			return err == nil && len(wishes) == 0
+		})
+	})
+}
+
+func TestAKillThatTakesTooLongSaysSo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.CallTimeout = 50 * time.Millisecond }, addressA)
+		answer, _ := b.latch()
+		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) { <-answer; return yes, nil }
+		id := b.trigger(b.addJob(nil))
+		b.await("it is under way", func() bool { _, n := b.engine.lanes.load(addressA); return n == 1 })
+		if err := b.engine.Kill(t.Context(), id, "ada"); !errors.Is(err, ErrKillLater) {
+			t.Errorf("kill of a run whose sending hangs: %v", err)
+		}
+		b.wished(id)
+	})
+}
+
+func TestOfAKillAndAResultTheFirstCounts(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		code int // what the executor reports while it is asked to end the run
+		want error
+		runs int
+	}{
+		"success":                     {200, ErrRunNotRunning, 1},
+		"failure, which is our own":   {500, nil, 1},
+		"time-out, which was quicker": {502, nil, 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, nil, addressA)
+				id := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 1 }))
+				b.await("it is sent", func() bool { return b.run(id).TriggerCode == 200 })
+				b.executors.kill = func(req wire.KillRequest) (wire.Answer, error) {
+					b.finish(req.LogID, tt.code, "reported")
+					return yes, nil
+				}
+				if err := b.engine.Kill(t.Context(), id, "ada"); !errors.Is(err, tt.want) {
+					t.Errorf("kill: %v, want %v", err, tt.want)
+				}
+				b.finish(id, 200, "too late")
+				if r := b.run(id); r.HandleCode != int64(tt.code) || len(b.allRuns()) != tt.runs {
+					t.Errorf("want %d by the first report, %d runs: %s", tt.code, tt.runs, b.dump())
+				}
+			})
+		})
+	}
+}
+
+func TestWhatWaitsOfADeletedJobIsNotSent(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		job := b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount, p.RetryBackoff = 3, "1h" })
+		id := b.trigger(job)
+		b.await("it is sent", func() bool { return b.run(id).TriggerCode == 200 })
+		b.finish(id, 500, "no")
+		waiting, err := b.engine.queries.ListUnsentRunsOfJob(t.Context(), pool, job)
+		if err != nil || len(waiting) != 1 {
+			t.Fatalf("waiting: %v, %v", waiting, err)
+		}
+		if err := b.engine.queries.InsertKill(t.Context(), pool, db.InsertKillParams{LogID: waiting[0], AskedBy: "ada", AskedAt: time.Now().UnixMilli()}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pool.ExecContext(t.Context(), "DELETE FROM xxl_job_log"); err != nil {
+			t.Fatal(err)
+		}
+		b.await("it is forgotten", func() bool { return b.engine.pending.len() == 0 && b.engine.timer.len() == 0 })
+		if n := len(b.executors.received()); n != 1 {
+			t.Errorf("%d runs were sent, want the first only", n)
+		}
+	})
+}
