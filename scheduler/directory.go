@@ -21,7 +21,7 @@ type directory struct {
 
 	mu       sync.RWMutex
 	groups   map[int64]*group
-	suspects map[string]time.Time // addresses where nobody listened, and until when they are passed over
+	suspects map[string]int64 // addresses where nobody listened, with a group of theirs; they are passed over
 
 	reloading sync.Mutex
 }
@@ -40,7 +40,7 @@ type group struct {
 }
 
 func newDirectory(e *Engine) *directory {
-	return &directory{e: e, groups: make(map[int64]*group), suspects: make(map[string]time.Time)}
+	return &directory{e: e, groups: make(map[int64]*group), suspects: make(map[string]int64)}
 }
 
 func (d *directory) get(id int64) *group {
@@ -154,14 +154,12 @@ func age(instants, walls time.Duration) time.Duration {
 	return min(instants, walls)
 }
 
-// suspectFor is how long an address where nobody listened is passed over before it is tried again.
-const suspectFor = 10 * time.Second
-
-// suspect has an address passed over for a while: nobody listened there.
-func (d *directory) suspect(address string) {
+// suspect has an address passed over: nobody listened there. A beat of the executor ends that, or an answer to
+// [Engine.sweepBeats], so that no run is spent on finding out.
+func (d *directory) suspect(groupID int64, address string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.suspects[address] = d.e.now().Add(suspectFor)
+	d.suspects[address] = groupID
 }
 
 // trust ends a suspicion: the executor has given a sign of life.
@@ -178,10 +176,9 @@ func (d *directory) usable(addresses []string) []string {
 	if len(d.suspects) == 0 {
 		return addresses
 	}
-	now := d.e.now()
 	good := make([]string, 0, len(addresses))
 	for _, a := range addresses {
-		if until, ok := d.suspects[a]; !ok || now.After(until) {
+		if _, suspected := d.suspects[a]; !suspected {
 			good = append(good, a)
 		}
 	}
@@ -189,6 +186,36 @@ func (d *directory) usable(addresses []string) []string {
 		return addresses
 	}
 	return good
+}
+
+// doubtful gives the addresses to ask whether they live: those that have not been heard of for so long, and the suspects.
+// Suspects that no group has any more are forgotten.
+func (d *directory) doubtful(after time.Duration) map[question]struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.e.now()
+	doubtful := make(map[question]struct{})
+	listed := make(map[string]bool)
+	for _, g := range d.groups {
+		for a, beat := range g.beats {
+			if now.Sub(beat) > after {
+				doubtful[question{group: g.id, address: a}] = struct{}{}
+			}
+		}
+		if len(d.suspects) > 0 {
+			for _, a := range g.listed {
+				listed[a] = true
+			}
+		}
+	}
+	for a, group := range d.suspects {
+		if !listed[a] {
+			delete(d.suspects, a)
+			continue
+		}
+		doubtful[question{group: group, address: a}] = struct{}{}
+	}
+	return doubtful
 }
 
 // SplitAddresses splits a stored or typed comma-separated list; blanks and empty items fall away.

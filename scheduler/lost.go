@@ -217,37 +217,26 @@ func (e *Engine) startOf(r *db.ListOpenRunsRow) time.Time {
 }
 
 // sweepBeats asks executors that have missed a beat whether they live, long before their registration is dead by its age,
-// and has those where nobody listens passed over.
+// and has those where nobody answers passed over; and those that are passed over, whether they are back.
 func (e *Engine) sweepBeats(ctx context.Context) {
 	var calls errgroup.Group
 	calls.SetLimit(asksAtOnce)
-	for q := range e.directory.missed(e.cfg.MissedAfter) {
+	for q := range e.directory.doubtful(e.cfg.MissedAfter) {
 		calls.Go(func() error {
 			call, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
 			defer cancel()
-			if _, err := e.cfg.Executors.Beat(call, e.target(q.group, q.address)); err != nil && ctx.Err() == nil {
-				e.directory.suspect(q.address)
+			_, err := e.cfg.Executors.Beat(call, e.target(q.group, q.address))
+			switch {
+			case ctx.Err() != nil:
+			case err == nil || wire.Delivered(err) && call.Err() == nil: // whatever it answers, it is there
+				e.directory.trust(q.address)
+			default:
+				e.directory.suspect(q.group, q.address)
 			}
 			return nil
 		})
 	}
 	_ = calls.Wait() // the functions return no error
-}
-
-// missed gives the registered addresses that have not been heard of for so long.
-func (d *directory) missed(after time.Duration) map[question]struct{} {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	now := d.e.now()
-	missed := make(map[question]struct{})
-	for _, g := range d.groups {
-		for a, beat := range g.beats {
-			if now.Sub(beat) > after {
-				missed[question{group: g.id, address: a}] = struct{}{}
-			}
-		}
-	}
-	return missed
 }
 
 // wasLost reports whether a row is that of a run that was given up.

@@ -91,24 +91,46 @@ func TestALateResultSupersedesLostAndBothAreTold(t *testing.T) {
 	})
 }
 
-func TestAnAddressWhereNobodyListensIsPassedOver(t *testing.T) {
+func TestAnAddressWhereNobodyListensIsPassedOverUntilItAnswers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		var back atomic.Bool
+		var asked atomic.Int64
 		b := setup(t, pool, nil, addressA, addressB)
+		b.executors.mu.Lock()
 		b.executors.run = func(to wire.Target, _ *wire.RunRequest) (wire.Answer, error) {
-			if to.Address == addressA {
+			if to.Address == addressA && !back.Load() {
 				return wire.Answer{}, errRefused
 			}
 			return yes, nil
 		}
+		b.executors.beat = func(a string) (wire.Answer, error) {
+			if a == addressA {
+				asked.Add(1)
+			}
+			if a == addressA && !back.Load() {
+				return wire.Answer{}, errRefused
+			}
+			return yes, nil
+		}
+		b.executors.mu.Unlock()
 		id := b.addJob(nil) // FIRST
 		first := b.trigger(id)
 		b.await("the dead one was tried", func() bool { return b.run(first).TriggerCode == 500 })
+		// It is asked again and again, and no further run is spent on it.
+		b.await("the dead one is asked", func() bool { return asked.Load() >= 3 })
 		second := b.trigger(id)
 		b.await("the next goes to the living", func() bool { return b.run(second).TriggerCode == 200 })
 		if a := string(b.run(second).ExecutorAddress); a != addressB {
 			t.Errorf("sent to %s", a)
 		}
+		back.Store(true) // without a beat of its own, as an address that somebody typed
+		b.await("it is used again", func() bool { return len(b.engine.directory.usable([]string{addressA, addressB})) == 2 })
+
+		b.engine.directory.suspect(b.group, addressA)
+		b.executors.mu.Lock()
+		b.executors.beat = func(string) (wire.Answer, error) { return wire.Answer{}, errRefused }
+		b.executors.mu.Unlock()
 		if err := b.engine.Register(t.Context(), wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: "orders", RegistryValue: addressA}); err != nil {
 			t.Fatal(err)
 		}

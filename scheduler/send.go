@@ -212,7 +212,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 // knows the run before it is called failed: a failed run may be retried, and must not then run twice.
 func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, took time.Duration, err error) {
 	if !wire.Delivered(err) {
-		e.directory.suspect(d.address)
+		e.directory.suspect(d.job.group, d.address)
 		e.sent(d, began, took, "unreachable", wire.CodeFail, "not sent: "+err.Error())
 		return
 	}
