@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -40,6 +41,8 @@ func openChromium(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	chromedp.ListenTarget(ctx, func(event any) {
 		switch e := event.(type) {
+		case *page.EventJavascriptDialogOpening: // a changed form is left
+			go func() { _ = chromedp.Run(ctx, page.HandleJavaScriptDialog(true)) }()
 		case *runtime.EventExceptionThrown:
 			t.Errorf("exception: %s", e.ExceptionDetails.Error())
 		case *runtime.EventConsoleAPICalled:

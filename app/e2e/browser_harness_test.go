@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -38,6 +39,7 @@ type window struct {
 
 	mu       sync.Mutex
 	expected []string // beginnings of console messages that this test provokes
+	asked    int      // how often the browser asked whether to leave a changed form
 	weight   float64  // bytes received over the network since the last weigh
 }
 
@@ -86,6 +88,13 @@ func (w *window) listen(event any) {
 		if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
 			w.complain(e.Entry.Text + " " + e.Entry.URL)
 		}
+	case *page.EventJavascriptDialogOpening:
+		if e.Type == page.DialogTypeBeforeunload {
+			w.mu.Lock()
+			w.asked++
+			w.mu.Unlock()
+		}
+		go func() { _ = chromedp.Run(w.ctx, page.HandleJavaScriptDialog(true)) }() // the page may be gone already
 	case *network.EventRequestWillBeSent:
 		if u := e.Request.URL; !strings.HasPrefix(u, w.origin+"/") && !strings.HasPrefix(u, "data:") && u != "about:blank" {
 			w.t.Errorf("a page asks for %s", u)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -14,6 +16,7 @@ import (
 	"github.com/punctual-job/punctual/views/errorpage"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
 )
 
 // Handler draws every error that a handler returns or panics with, and writes the one log line about it.
@@ -50,6 +53,8 @@ func (h *Handler) HandleError(err error, c echo.Context) {
 		_ = c.NoContent(p.Kind.Status()) // the client is gone if this fails
 	case wantsJSON(r):
 		h.json(c, p)
+	case p.Kind == Unauthenticated && typed(r):
+		h.expired(c)
 	case p.Kind == Unauthenticated:
 		h.toLogin(c)
 	default:
@@ -111,6 +116,63 @@ func (h *Handler) protocol(c echo.Context, p *Error) {
 	_ = c.Blob(http.StatusOK, "application/json;charset=UTF-8", body) // the client is gone if this fails
 }
 
+// typed says that the page behind a request holds something that leaving it would lose: it sends a form, or asks for a
+// part of a page other than the list of results, such as a dialog.
+func typed(r *http.Request) bool {
+	if r.Method != http.MethodGet {
+		return true
+	}
+	target := r.Header.Get("HX-Target")
+	return target != "" && target != ui.FragmentResults
+}
+
+// maxHeld bounds what the page of an ended session holds. A script is the largest part of a form.
+const maxHeld = 1 << 20
+
+// expired answers a form whose session has ended with what was sent, for it to be sent again after a login. The request
+// comes from one of our own pages: the console refuses others before it asks for a session.
+func (h *Handler) expired(c echo.Context) {
+	r := c.Request()
+	page := errorpage.Page{Page: h.Page(c), Status: http.StatusUnauthorized}
+	if r.Header.Get("HX-Request") != "" {
+		h.html(c, http.StatusUnauthorized, errorpage.ExpiredToast(page))
+		return
+	}
+	fields, fileLost, ok := sent(r)
+	if !ok {
+		h.toLogin(c)
+		return
+	}
+	h.html(c, http.StatusUnauthorized, errorpage.Expired(page, r.URL.RequestURI(), fields, fileLost))
+}
+
+// sent reads the fields of a posted form in the order of their names. ok is false when it cannot be read or is too long.
+func sent(r *http.Request) (fields []errorpage.Field, fileLost, ok bool) {
+	if err := r.ParseMultipartForm(maxHeld); err != nil && !errors.Is(err, http.ErrNotMultipart) {
+		return nil, false, false
+	}
+	if r.MultipartForm != nil {
+		fileLost = len(r.MultipartForm.File) > 0
+		_ = r.MultipartForm.RemoveAll() // of the temporary folder; what is left there harms nobody
+	}
+	size := 0
+	for _, name := range slices.Sorted(maps.Keys(r.PostForm)) {
+		for _, value := range r.PostForm[name] {
+			fields = append(fields, errorpage.Field{Name: name, Value: value})
+			size += len(name) + len(value)
+		}
+	}
+	return fields, fileLost, size <= maxHeld
+}
+
+// html writes an answer that is drawn.
+func (h *Handler) html(c echo.Context, status int, component templ.Component) {
+	c.Response().Header().Set("Vary", "HX-Request")
+	c.Response().Header().Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
+	c.Response().WriteHeader(status)
+	_ = component.Render(c.Request().Context(), c.Response())
+}
+
 // toLogin sends a page's reader to the login page and back afterwards. htmx follows a header: a redirect would swap the
 // login page into the middle of the list.
 func (h *Handler) toLogin(c echo.Context) {
@@ -145,8 +207,5 @@ func (h *Handler) page(c echo.Context, p *Error) {
 	if c.Request().Header.Get("HX-Request") != "" && c.Request().Header.Get("HX-Boosted") == "" {
 		component = errorpage.Toast(page)
 	}
-	c.Response().Header().Set("Vary", "HX-Request")
-	c.Response().Header().Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
-	c.Response().WriteHeader(p.Kind.Status())
-	_ = component.Render(c.Request().Context(), c.Response())
+	h.html(c, p.Kind.Status(), component)
 }

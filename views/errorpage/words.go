@@ -3,7 +3,7 @@ package errorpage
 import "strconv"
 
 // Statuses lists the HTTP statuses that have words of their own; any other 4xx reads as 400, any other as 500.
-func Statuses() []int { return []int{400, 403, 404, 405, 409, 413, 429, 500, 503} }
+func Statuses() []int { return []int{400, 401, 403, 404, 405, 409, 413, 429, 500, 503} }
 
 func (p Page) key() string {
 	for _, s := range Statuses() {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	cdp "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
@@ -29,6 +30,8 @@ func open(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	chromedp.ListenTarget(ctx, func(event any) {
 		switch e := event.(type) {
+		case *cdp.EventJavascriptDialogOpening: // a changed form is left
+			go func() { _ = chromedp.Run(ctx, cdp.HandleJavaScriptDialog(true)) }()
 		case *runtime.EventExceptionThrown:
 			t.Errorf("exception: %s", e.ExceptionDetails.Error())
 		case *runtime.EventConsoleAPICalled:

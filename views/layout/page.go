@@ -71,6 +71,7 @@ type Flash struct {
 	// URL and URLText are an optional link, such as to the run that was started.
 	URL     string
 	URLText string
+	NewTab  bool // the link leaves this page open
 }
 
 // Page is what every page knows. The embedded Printer speaks the page's language: p.T("jobs.title"), p.Lang().

@@ -3,6 +3,7 @@ import htmx from "htmx.org";
 import { copyButtons } from "./copy.js";
 import { dashboard } from "./dashboard.js";
 import { dialogs } from "./dialogs.js";
+import { forms } from "./forms.js";
 import { keys } from "./keys.js";
 import { liveRuns } from "./runs.js";
 import { logViewers } from "./log.js";
@@ -16,6 +17,7 @@ dashboard();
 dialogs();
 keys();
 menus();
+forms(); // after the menus, which send a theme by themselves
 picks();
 toasts();
 times();

@@ -43,7 +43,7 @@ export function liveRuns(root) {
     waiting.clear();
     showWaiting();
     rows.forEach(insert);
-    scrollTo({ top: 0, behavior: "smooth" });
+    scrollTo({ top: 0, behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth" });
   });
   current = stream({
     address: () => list.dataset.liveRuns,

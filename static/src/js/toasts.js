@@ -18,12 +18,36 @@ export function toasts() {
   box.addEventListener("click", (event) => {
     if (event.target.closest("[data-dismiss]")) leave(event.target.closest(".toast"));
   });
-  new MutationObserver(() => box.querySelectorAll(".toast").forEach(arm)).observe(box, { childList: true });
+  // What is said once more replaces what was said before.
+  const once = () => {
+    const said = new Set();
+    for (const toast of [...box.querySelectorAll(".toast")].reverse()) {
+      if (said.has(toast.textContent)) toast.remove();
+      said.add(toast.textContent);
+    }
+  };
+  // Nothing beside an open dialog can be clicked or is read aloud, so the messages move into it.
+  const dialog = document.getElementById("dialog");
+  const place = () => {
+    const home = dialog?.open ? dialog : document.body;
+    if (box.parentElement !== home) home.append(box);
+  };
+  new MutationObserver(() => {
+    once();
+    if (box.childElementCount) place();
+    box.querySelectorAll(".toast").forEach(arm);
+  }).observe(box, { childList: true });
+  if (dialog) {
+    // A dialog that closes or gets another content takes nothing with it.
+    document.addEventListener("htmx:beforeSwap", (event) => event.detail.target === dialog && document.body.append(box));
+    dialog.addEventListener("close", place);
+  }
   box.querySelectorAll(".toast").forEach(arm);
 
-  // A request that never reached the server has no message of its own.
-  document.addEventListener("htmx:sendError", () => {
-    const template = document.getElementById("toast-offline");
-    if (template && !box.querySelector("[data-offline]")) box.append(template.content.cloneNode(true));
-  });
+  document.addEventListener("htmx:sendError", offline);
+}
+
+// A request that never reached the server has no message of its own.
+export function offline() {
+  document.getElementById("toasts")?.append(document.getElementById("toast-offline").content.cloneNode(true));
 }

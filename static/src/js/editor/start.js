@@ -51,8 +51,6 @@ export function editors(languages) {
 
 function edit(area, language) {
   const form = area.form;
-  const before = area.value;
-  let sending = false;
   const view = new EditorView({
     doc: area.value,
     extensions: [
@@ -72,10 +70,6 @@ function edit(area, language) {
     view.focus();
   });
   form.classList.add("with-editor");
-  form.addEventListener("submit", () => (sending = true));
-  addEventListener("beforeunload", (event) => {
-    if (!sending && area.value !== before) event.preventDefault();
-  });
 }
 
 function compare(place, language) {

@@ -1,0 +1,39 @@
+// A form that the browser sends by itself is lost with its page when nobody answers, so it is found out first whether
+// somebody does. Leaving a form that was changed asks first, too.
+import { offline } from "./toasts.js";
+
+const large = "main form.form, main form:has([data-editor])";
+const typed = (form) => new URLSearchParams(new FormData(form)).toString();
+
+export function forms() {
+  const asking = new WeakSet(); // a second click sends nothing twice
+  const asked = new WeakSet(); // the server has just answered
+  let sent = false;
+  document.addEventListener("submit", async (event) => {
+    const { target: form, submitter } = event;
+    if (event.defaultPrevented || form.method !== "post") return; // htmx has its own way to say it
+    if (asked.delete(form)) {
+      sent = true;
+      return;
+    }
+    event.preventDefault();
+    if (asking.has(form)) return;
+    asking.add(form);
+    const answers = await fetch("/healthz", { cache: "no-store" }).then(() => true, () => false);
+    asking.delete(form);
+    if (!answers) {
+      offline();
+      return;
+    }
+    asked.add(form);
+    form.requestSubmit(submitter);
+  });
+
+  const form = document.querySelector(large);
+  if (!form) return;
+  // One that came back with errors holds what is not stored.
+  const before = form.querySelector("[aria-invalid=true]") ? null : typed(form);
+  addEventListener("beforeunload", (event) => {
+    if (!sent && typed(form) !== before) event.preventDefault();
+  });
+}
