@@ -3,7 +3,10 @@ package console
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -13,6 +16,7 @@ import (
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/runs"
+	"github.com/punctual-job/punctual/views/ui"
 )
 
 // runListEvents streams the rows of a run list that are new or have changed.
@@ -23,60 +27,138 @@ func (c *Console) runListEvents(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page, p := c.Page(ec), who(ec)
+	w := &listWatch{console: c, page: c.Page(ec), who: who(ec), groups: groups, filter: f, shown: make(map[int64]string), below: make(map[int64]bool)}
 	signal, cancel := c.cfg.Engine.Subscribe()
 	defer cancel()
-	shown := make(map[int64]string) // what the browser has of each row
-	return c.follow(ec, signal, func(ctx context.Context, s *stream) (bool, time.Duration, error) {
-		return false, paceMax, c.sendRows(ctx, s, page, p, groups, f, shown)
-	})
+	return c.follow(ec, signal, w.look)
 }
 
-// sendRows sends the rows that the browser does not have yet. The first look sends all of them: between drawing the page
+// listWatch is what a stream of the run list has sent so far.
+type listWatch struct {
+	console *Console
+	page    layout.Page
+	who     auth.Principal
+	groups  groupTitles
+	filter  link.RunFilter
+
+	shown map[int64]string // what the browser has of each row of the first page
+	below map[int64]bool   // open rows that newer ones have pushed off the first page, and the browser may still show
+}
+
+// maxBelow bounds how many open rows below the first page are kept up to date.
+const maxBelow = 100
+
+// look sends the rows that the browser does not have yet. The first look sends all of them: between drawing the page
 // and opening the stream something may have happened, and a row that has not changed changes nothing.
-func (c *Console) sendRows(ctx context.Context, s *stream, page layout.Page, p auth.Principal, groups groupTitles, f link.RunFilter, shown map[int64]string) error {
-	list, err := c.cfg.Manage.Runs.List(ctx, p, c.runFilter(f))
+func (w *listWatch) look(ctx context.Context, s *stream) (ended bool, next time.Duration, err error) {
+	c := w.console
+	list, err := c.cfg.Manage.Runs.List(ctx, w.who, c.runFilter(w.filter))
 	if err != nil {
-		return err
+		return false, 0, err
 	}
-	rows, err := c.runRows(ctx, page, p, groups, list.Runs)
+	rows, err := c.runRows(ctx, w.page, w.who, w.groups, list.Runs)
 	if err != nil {
-		return err
+		return false, 0, err
 	}
+	var changed []runs.Row // newest first
+	known := len(w.shown) == 0
 	now := make(map[int64]string, len(rows))
-	for i := len(rows) - 1; i >= 0; i-- { // oldest first, so that each new row goes on top
-		row, run := rows[i], list.Runs[i]
-		version := fmt.Sprint(row.State, run.SentAt, run.FinishedAt, row.Address, row.Message, row.JobName)
+	lowest := int64(0) // the last row of a full page; what lies below it is there without being listed
+	for i, row := range rows {
+		run := list.Runs[i]
+		version := fmt.Sprint(row.State, row.CanKill, run.SentAt, run.FinishedAt, row.Address, row.Message, row.JobName)
 		if row.State.Open() {
 			version += c.soFar()
 		}
 		now[row.LogID] = version
-		if shown[row.LogID] == version {
+		if before, is := w.shown[row.LogID]; is {
+			known = true
+			if before == version {
+				continue
+			}
+		}
+		changed = append(changed, row)
+		if i == runsPerPage-1 {
+			lowest = row.LogID
+		}
+	}
+	var gone []int64
+	for id, version := range w.shown {
+		if _, still := now[id]; still {
 			continue
 		}
-		if err := s.send(ctx, "run", strconv.FormatInt(row.LogID, 10), runs.LiveRow(page, row)); err != nil {
-			return err
+		switch {
+		case id >= lowest:
+			gone = append(gone, id)
+		case strings.HasPrefix(version, string(ui.StateWaiting)), strings.HasPrefix(version, string(ui.StateSent)):
+			w.below[id] = true
 		}
 	}
-	// A row that no longer fits the filter would stay in the browser for ever: the list is drawn anew.
-	lowest := int64(0)
-	if n := len(rows); n == runsPerPage {
-		lowest = rows[n-1].LogID
+	w.shown = now
+	settled, left, err := w.lookBelow(ctx)
+	if err != nil {
+		return false, 0, err
 	}
-	gone := false
-	for id := range shown {
-		if _, still := now[id]; !still && id >= lowest {
-			gone = true
+	changed, gone = append(changed, settled...), append(gone, left...)
+	if len(gone) > 0 {
+		if err := s.send(ctx, "gone", "", runs.LiveGone(gone)); err != nil {
+			return false, 0, err
 		}
 	}
-	clear(shown)
-	for id, version := range now {
-		shown[id] = version
+	if !known && len(rows) == runsPerPage {
+		// Nothing of the last page is on this one: between the two lie runs that nobody would see.
+		return false, paceMax, s.send(ctx, "many", "", nil)
 	}
-	if gone {
-		return s.send(ctx, "reset", "", nil)
+	for _, row := range slices.Backward(changed) { // oldest first, so that each new row goes on top
+		if err := s.send(ctx, "run", strconv.FormatInt(row.LogID, 10), runs.LiveRow(w.page, row)); err != nil {
+			return false, 0, err
+		}
 	}
-	return nil
+	return false, paceMax, nil
+}
+
+// lookBelow finds out which of the open rows below the first page have ended: those to show so, and those that the filter
+// does not want any more.
+func (w *listWatch) lookBelow(ctx context.Context) (settled []runs.Row, gone []int64, err error) {
+	if len(w.below) == 0 {
+		return nil, nil, nil
+	}
+	ids := slices.Sorted(maps.Keys(w.below))
+	for len(ids) > maxBelow {
+		delete(w.below, ids[0])
+		ids = ids[1:]
+	}
+	c := w.console
+	found, err := c.cfg.Manage.Runs.ByID(ctx, w.who, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	still := make(map[int64]bool, len(found))
+	for _, r := range found {
+		still[r.ID] = true
+		if factsOfLast(r).state().Open() {
+			continue
+		}
+		delete(w.below, r.ID)
+		if w.filter.Result == link.ResultRunning {
+			gone = append(gone, r.ID)
+			continue
+		}
+		story, err := c.story(ctx, w.page, w.who, r.ID)
+		if k := problem.From(err).Kind; err != nil && (k == problem.NotFound || k == problem.Forbidden) {
+			continue // deleted between the two reads; the next look finds it gone
+		} else if err != nil {
+			return nil, nil, err
+		}
+		settled = append(settled, story.Row)
+	}
+	for _, id := range ids {
+		if !still[id] {
+			delete(w.below, id)
+			gone = append(gone, id)
+		}
+	}
+	return settled, gone, nil
 }
 
 // soFar changes every few seconds: how long an open run has taken so far is part of what a page shows.
@@ -127,6 +209,7 @@ type runWatch struct {
 	next   int           // line of the output to ask for
 	pace   time.Duration // until the output is asked for again
 	failed int           // times in a row that the executor did not answer
+	note   string        // why there is no output at the moment, as it was sent last
 }
 
 func (w *runWatch) look(ctx context.Context, s *stream) (ended bool, next time.Duration, err error) {
@@ -173,9 +256,12 @@ func (w *runWatch) sendLog(ctx context.Context, s *stream) (end bool, err error)
 			}
 			w.failed++
 			w.pace = min(w.pace*2, logPaceMax)
-			return w.failed >= logTries, nil
+			return w.failed >= logTries, w.say(ctx, s, problem.From(err).Text(w.page.Printer))
 		}
 		w.failed = 0
+		if err := w.say(ctx, s, ""); err != nil {
+			return false, err
+		}
 		lines, next := logLines(piece, w.next)
 		if len(lines) == 0 {
 			w.pace = min(w.pace*3/2, logPaceMax)
@@ -187,4 +273,13 @@ func (w *runWatch) sendLog(ctx context.Context, s *stream) (end bool, err error)
 		}
 		w.next, w.pace = next, logPaceMin
 	}
+}
+
+// say tells why there is no output at the moment, or that there is again.
+func (w *runWatch) say(ctx context.Context, s *stream, note string) error {
+	if note == w.note {
+		return nil
+	}
+	w.note = note
+	return s.send(ctx, "note", "", runs.LogNote(note))
 }

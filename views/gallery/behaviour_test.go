@@ -29,6 +29,7 @@ type console struct {
 	fakes
 	themes chan string   // what the theme switch posted
 	rows   chan runs.Row // sent to the open run list
+	gone   chan int64    // taken from it
 	froms  chan string   // the line each opening of the output stream asked for
 }
 
@@ -36,7 +37,7 @@ func newConsole(t *testing.T) (*console, *httptest.Server) {
 	t.Helper()
 	c := &console{
 		fakes:  fakes{Printer: locales.New().Printer(locales.English), theme: layout.ThemeLight, now: time.Now()},
-		themes: make(chan string, 1), rows: make(chan runs.Row), froms: make(chan string, 10),
+		themes: make(chan string, 1), rows: make(chan runs.Row), gone: make(chan int64), froms: make(chan string, 10),
 	}
 	mux := http.NewServeMux()
 	mux.Handle(static.Prefix, static.Handler())
@@ -147,6 +148,8 @@ func (c *console) listEvents(w http.ResponseWriter, r *http.Request) {
 		select {
 		case row := <-c.rows:
 			event(w, r, "run", "", runs.LiveRow(c.page("/runs"), row))
+		case id := <-c.gone:
+			event(w, r, "gone", "", runs.LiveGone([]int64{id}))
 		case <-r.Context().Done():
 			return
 		}
@@ -232,7 +235,7 @@ func TestBehaviour(t *testing.T) {
 		}
 		do(t, chromedp.KeyEvent(kb.Escape), until(`!document.querySelector("details[open]")`))
 	})
-	t.Run("runs change in place, come in on top, and wait while the reader is further down", func(t *testing.T) {
+	t.Run("runs change in place, come in on top, leave, and wait while the reader is further down", func(t *testing.T) {
 		row := c.runs().Rows[1]
 		row.State = ui.StateSuccess
 		fresh := row
@@ -242,11 +245,13 @@ func TestBehaviour(t *testing.T) {
 		do(t, until(`document.querySelector("#run-90431 .badge.success") !== null`))
 		c.rows <- fresh
 		do(t, until(`document.querySelector("tbody tr").id === "run-90500"`))
+		c.gone <- 90500
+		do(t, until(`!document.querySelector("#run-90500")`))
 		do(t, chromedp.EmulateViewport(1440, 400), chromedp.Evaluate(`scrollTo(0, 400)`, nil), until(`scrollY > 200`))
 		fresh.LogID = 90501
 		c.rows <- fresh
 		do(t, until(`document.querySelector("[data-new-rows]").checkVisibility()`), until(`document.querySelector("[data-new-text]").textContent === "1 new"`), until(`!document.querySelector("#run-90501")`),
-			chromedp.Click(`[data-new-rows] button`), until(`document.querySelector("tbody tr").id === "run-90501"`), until(`!document.querySelector("[data-new-rows]").checkVisibility()`), chromedp.EmulateViewport(1440, 900))
+			chromedp.Click(`[data-new-rows] button`), until(`!document.querySelector("[data-new-rows]").checkVisibility() && document.querySelector("[data-live-runs]")`), chromedp.EmulateViewport(1440, 900))
 	})
 	t.Run("output is followed, let go, and taken up again after a lost connection", func(t *testing.T) {
 		const lines = `document.querySelectorAll("[data-log-lines] li").length`

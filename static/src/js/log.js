@@ -2,9 +2,11 @@
 // the next line after a lost connection. The same stream brings the run's state.
 import { Idiomorph } from "idiomorph";
 import htmx from "htmx.org";
+import { finder } from "./find.js";
 import { markState, stream } from "./stream.js";
 
-const keep = 20000; // lines in the page; the download has them all
+const keep = 20000; // lines in the page while it follows; the download has them all
+const most = 2 * keep; // while somebody reads further up, from whom no line is taken away so soon
 
 export function logViewers(root) {
   for (const viewer of root.querySelectorAll("[data-log]")) open(viewer);
@@ -14,12 +16,14 @@ function open(viewer) {
   const box = viewer.querySelector("[data-log-lines]");
   const list = box.querySelector("ol");
   const empty = box.querySelector("[data-log-empty]");
+  const cut = box.querySelector("[data-log-cut]");
+  const note = viewer.querySelector("[data-log-note]");
   const jump = viewer.querySelector("[data-follow]");
   const wrap = viewer.querySelector("[data-wrap]");
   const copy = viewer.querySelector("[data-copy]");
   let next = Number(viewer.dataset.next) || 1;
   let following = true;
-  let last = 0; // where the box stood; the script only ever moves it down, so up is the reader's doing
+  let last = 0; // where the script left the box: an event that finds it elsewhere is the reader's doing
 
   const toEnd = () => {
     box.scrollTop = box.scrollHeight;
@@ -32,6 +36,7 @@ function open(viewer) {
     if (on) toEnd();
   };
   box.addEventListener("scroll", () => {
+    if (Math.abs(box.scrollTop - last) < 1) return;
     const up = box.scrollTop < last;
     last = box.scrollTop;
     if (atEnd()) {
@@ -40,7 +45,15 @@ function open(viewer) {
       follow(false);
     }
   });
-  jump.querySelector("button").addEventListener("click", () => follow(true));
+  jump.querySelector("button").addEventListener("click", () => {
+    follow(true);
+    box.focus({ preventScroll: true });
+  });
+
+  const find = finder(viewer, box, list, () => {
+    last = box.scrollTop;
+    follow(false);
+  });
 
   const setWrap = (on) => {
     box.classList.toggle("wrap", on);
@@ -54,6 +67,7 @@ function open(viewer) {
       return null; // storage may be forbidden
     }
   };
+  wrap.hidden = false;
   setWrap((remembered() ?? "1") === "1");
   wrap.addEventListener("click", () => {
     const on = !box.classList.contains("wrap");
@@ -65,7 +79,7 @@ function open(viewer) {
     }
   });
   // The clipboard exists only on https and localhost.
-  if (!navigator.clipboard) copy.hidden = true;
+  copy.hidden = !navigator.clipboard;
   copy.addEventListener("click", async () => {
     await navigator.clipboard.writeText([...list.children].map((line) => line.textContent).join("\n"));
     copy.classList.add("copied");
@@ -73,8 +87,42 @@ function open(viewer) {
   });
   follow(true);
 
+  // What no longer fits goes from the top, and the page says how much that is.
+  const trim = () => {
+    const over = list.children.length - (following ? keep : most);
+    if (over > 0) {
+      const gone = document.createRange();
+      gone.setStartBefore(list.firstElementChild);
+      gone.setEndBefore(list.children[over]);
+      gone.deleteContents();
+      find.trimmed();
+    }
+    const first = list.firstElementChild?.value ?? 1;
+    if (first === 1) return;
+    cut.hidden = false;
+    cut.querySelector("[data-text]").textContent = cut.dataset.text.replace("{N}", first.toLocaleString(document.documentElement.lang));
+  };
+
   if (!viewer.dataset.events) return;
   const mark = viewer.querySelector("[data-live-mark]");
+  // Lines wait while drawing keeps the browser busy, so that what would be cut off at once is never drawn.
+  let fresh = [];
+  let timer = 0;
+  let cost = 0; // ms that drawing took last
+  const draw = () => {
+    const began = performance.now();
+    timer = 0;
+    if (following) fresh = fresh.slice(-keep);
+    list.append(...fresh);
+    find.added(fresh);
+    fresh = [];
+    if (list.children.length && empty) empty.hidden = true;
+    // The reader may have scrolled up so lately that its event is still to come.
+    if (following && box.scrollTop < last - 24) follow(false);
+    trim();
+    if (following) toEnd();
+    cost = performance.now() - began;
+  };
   const events = stream({
     address: () => {
       const url = new URL(viewer.dataset.events, location.href);
@@ -89,14 +137,14 @@ function open(viewer) {
         for (const line of template.content.querySelectorAll("li")) {
           if (line.value < next) continue; // sent twice around a reconnect
           next = line.value + 1;
-          list.append(line);
+          fresh.push(line);
         }
         next = Math.max(next, Number(event.lastEventId) || 0);
-        if (list.children.length && empty) empty.hidden = true;
-        // The reader may have scrolled up so lately that its event is still to come.
-        if (following && box.scrollTop < last - 24) follow(false);
-        while (list.children.length > keep) list.firstElementChild.remove();
-        if (following) toEnd();
+        timer ||= setTimeout(draw, Math.min(3 * cost, 1000));
+      },
+      note: (event) => {
+        note.hidden = event.data === "";
+        note.querySelector("span").textContent = new DOMParser().parseFromString(event.data, "text/html").body.textContent;
       },
       state: (event) => {
         for (const part of new DOMParser().parseFromString(event.data, "text/html").querySelectorAll("[data-part]")) {

@@ -1,10 +1,12 @@
-// The run list while it is open: changed rows change in place, new ones come in on top. Who has scrolled down or is
-// busy in the table is not disturbed: new rows wait behind a button that counts them.
+// The run list while it is open: changed rows change in place, new ones come in on top. Whoever has scrolled down, or is
+// busy in the table with the pointer or the keyboard, is not disturbed: a button counts the new rows until they are wanted.
 import { Idiomorph } from "idiomorph";
 import htmx from "htmx.org";
 import { markState, stream } from "./stream.js";
 
-const keep = 100; // rows; older ones are a page away
+const keep = 100; // rows; beyond them the list is drawn anew, with older ones a page away
+const calm = 5000; // ms after which a pointer that rests on the list disturbs nobody
+const pace = 2000; // ms between two times of drawing anew
 let current = null;
 
 export function liveRuns(root) {
@@ -14,52 +16,121 @@ export function liveRuns(root) {
     return;
   }
   current?.end();
-  const body = list.querySelector("tbody");
-  const more = list.querySelector("[data-new-rows]");
-  const waiting = new Map();
+  const waiting = new Set(); // ids of the rows behind the button
+  let many = false; // more of them than a page holds, so that nobody has counted
+  let pointed = 0; // when the pointer last moved over the rows
+  let drawn = 0;
+  let timer = 0;
 
-  const parse = (html) => {
+  const rows = () => [...list.querySelectorAll("tbody > tr")];
+  const touched = () => (pointed = Date.now());
+  list.addEventListener("pointermove", touched);
+  list.addEventListener("pointerdown", touched);
+  const selecting = () => {
+    const selection = getSelection();
+    return !selection.isCollapsed && list.contains(selection.anchorNode);
+  };
+  const busy = () =>
+    list.getBoundingClientRect().top < 0 || Date.now() - pointed < calm || list.contains(document.activeElement) || document.querySelector("dialog[open]") || selecting();
+
+  const showWaiting = () => {
+    const more = list.querySelector("[data-new-rows]");
+    more.hidden = !many && waiting.size === 0;
+    more.querySelector("[data-new-text]").textContent = many ? more.dataset.many : more.dataset.text.replace("{N}", waiting.size);
+  };
+  // refresh draws the list anew where it stands: its rows, and the pages before and after. The row that has the focus keeps it.
+  const refresh = async () => {
+    clearTimeout(timer);
+    timer = 0;
+    drawn = Date.now();
+    const at = location.search;
+    const answer = await fetch(location.pathname + at, { headers: { "HX-Request": "true" } }).catch(() => null);
+    if (!answer?.ok || !list.isConnected || location.search !== at) return;
     const template = document.createElement("template");
-    template.innerHTML = html;
-    return template.content.querySelector("tr");
+    template.innerHTML = await answer.text();
+    const fresh = template.content.querySelector("#results");
+    if (!fresh) return location.reload(); // the session has ended
+    const held = list.contains(document.activeElement) ? document.activeElement.closest("tr")?.id : "";
+    list.replaceChildren(...fresh.childNodes);
+    htmx.process(list);
+    waiting.clear();
+    many = false;
+    const row = held && document.getElementById(held);
+    if (!row) return;
+    row.classList.add("current");
+    row.querySelector("a.title")?.focus({ preventScroll: true });
+  };
+  const unlessBusy = () => {
+    timer = 0;
+    many ||= waiting.size === 0;
+    if (busy() && rows().length) showWaiting();
+    else refresh();
+  };
+  const refreshSoon = () => (timer ||= setTimeout(unlessBusy, Math.max(0, drawn + pace - Date.now())));
+
+  const change = (shown, row) => {
+    for (const name of ["current", "fresh"]) row.classList.toggle(name, shown.classList.contains(name));
+    const held = shown.contains(document.activeElement);
+    Idiomorph.morph(shown, row);
+    htmx.process(shown);
+    if (held && !shown.contains(document.activeElement)) shown.querySelector("a.title")?.focus({ preventScroll: true });
   };
   const insert = (row) => {
-    const id = Number(row.dataset.id);
-    const before = [...body.rows].find((other) => Number(other.dataset.id) < id);
+    const body = list.querySelector("tbody");
+    if (!body || body.rows.length >= keep) return refreshSoon();
+    const before = rows().find((other) => Number(other.dataset.id) < Number(row.dataset.id));
     row.classList.add("fresh");
     body.insertBefore(row, before ?? null);
     htmx.process(row);
-    while (body.rows.length > keep) body.rows[body.rows.length - 1].remove();
   };
-  const showWaiting = () => {
-    more.hidden = waiting.size === 0;
-    more.querySelector("[data-new-text]").textContent = more.dataset.text.replace("{N}", waiting.size);
+  const remove = (id) => {
+    waiting.delete(id);
+    const row = document.getElementById(id);
+    if (!row) return;
+    const beside = row.nextElementSibling ?? row.previousElementSibling;
+    if (row.contains(document.activeElement)) beside?.querySelector("a.title")?.focus({ preventScroll: true });
+    if (row.classList.contains("current")) beside?.classList.add("current");
+    row.remove();
+    if (!beside) refreshSoon();
   };
-  const busy = () => list.getBoundingClientRect().top < 0 || list.querySelector("details[open]") || document.querySelector("dialog[open]");
-  const reload = () => htmx.ajax("GET", location.pathname + location.search, { target: "#results", swap: "outerHTML" });
 
-  more.addEventListener("click", () => {
-    const rows = [...waiting.values()];
-    waiting.clear();
-    showWaiting();
-    rows.forEach(insert);
+  list.addEventListener("click", async (event) => {
+    if (!event.target.closest("[data-new-rows] button")) return;
+    const keyboard = event.detail === 0;
+    await refresh();
+    pointed = 0;
     scrollTo({ top: 0, behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth" });
+    if (keyboard) list.querySelector("a.title")?.focus({ preventScroll: true });
   });
   current = stream({
     address: () => list.dataset.liveRuns,
-    onState: (state) => markState(list.ownerDocument.querySelector("[data-live-mark]"), state),
-    onReturn: reload,
+    onState: (state) => markState(document.querySelector("[data-live-mark]"), state),
+    onReturn: unlessBusy,
     events: {
       run: (event) => {
-        const row = parse(event.data);
+        const template = document.createElement("template");
+        template.innerHTML = event.data;
+        const row = template.content.querySelector("tr");
         if (!row) return;
         const shown = document.getElementById(row.id);
-        if (shown) Idiomorph.morph(shown, row);
-        else if (waiting.has(row.id) || busy()) waiting.set(row.id, row), showWaiting();
-        else if (body) insert(row);
-        else reload(); // the list was empty until now, so there is no table to put it in
+        if (shown) return change(shown, row);
+        if (busy()) {
+          waiting.add(row.id);
+          showWaiting();
+        } else if (waiting.size || many) refreshSoon();
+        else insert(row);
       },
-      reset: reload,
+      // Rows that were deleted, or do not fit the filter any more.
+      gone: (event) => {
+        for (const id of event.data.trim().split(" ")) remove("run-" + id);
+        showWaiting();
+      },
+      // More new rows at once than a page holds: a few of them would hide that others are missing.
+      many: () => {
+        if (!busy()) return refreshSoon();
+        many = true;
+        showWaiting();
+      },
     },
   });
 }

@@ -20,6 +20,7 @@ export function stream({ address, events, onState, onReturn }) {
     if (ended || document.hidden) return;
     source = new EventSource(address());
     source.onopen = () => {
+      if (wait > first) onReturn?.();
       wait = first;
       onState("live");
     };
