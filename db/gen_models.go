@@ -264,6 +264,14 @@ type Run struct {
 	FinishedAt             int64
 }
 
+type RunHour struct {
+	GroupID      int64
+	HourAt       int64
+	RunningCount int64
+	SucCount     int64
+	FailCount    int64
+}
+
 type Session struct {
 	ID        string
 	UserID    int64

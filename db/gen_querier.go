@@ -10,6 +10,8 @@ import (
 )
 
 type Querier interface {
+	// Adds what happened since the last time to the counters of a group's hour.
+	AddToHour(ctx context.Context, db DBTX, arg AddToHourParams) error
 	// What touches xxl_job_log_report: one row per day with the runs planned for it, counted as they happen.
 	// Adds what happened since the last time to a day's counters. 0 rows: the day has none yet (InsertReport).
 	AddToReport(ctx context.Context, db DBTX, arg AddToReportParams) (int64, error)
@@ -42,9 +44,9 @@ type Querier interface {
 	CountOpenAlarmDeliveries(ctx context.Context, db DBTX) (int64, error)
 	// The undecided runs of a job from a low mark on, read by the index on handle_code.
 	CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error)
-	// Recounts the runs planned in a stretch of time by the rules of spec §2.13 and the index on trigger_time. The caller keeps
-	// the stretch short.
-	CountRunsByState(ctx context.Context, db DBTX, arg CountRunsByStateParams) (CountRunsByStateRow, error)
+	// Recounts the runs planned in a stretch of time for each group, by the rules of spec §2.13 and the index on trigger_time. The
+	// caller keeps the stretch short.
+	CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsOfGroupsParams) ([]CountRunsOfGroupsRow, error)
 	// How many sessions each user has open.
 	CountSessionsByUser(ctx context.Context, db DBTX, nowMs int64) ([]CountSessionsByUserRow, error)
 	// How many runs of a job have a slot, and how many wait for one.
@@ -71,6 +73,7 @@ type Querier interface {
 	DeleteGlueVersionsOfJob(ctx context.Context, db DBTX, jobID int64) error
 	DeleteGlueVersionsUpTo(ctx context.Context, db DBTX, arg DeleteGlueVersionsUpToParams) error
 	DeleteGroup(ctx context.Context, db DBTX, id int64) (int64, error)
+	DeleteHoursBefore(ctx context.Context, db DBTX, hourAt int64) (int64, error)
 	// Closed, and nothing gathered: the row says nothing any more.
 	DeleteIdleAlarmStates(ctx context.Context, db DBTX, windowUntil int64) (int64, error)
 	DeleteJob(ctx context.Context, db DBTX, id int64) (int64, error)
@@ -110,6 +113,8 @@ type Querier interface {
 	ExtendAlarmNotice(ctx context.Context, db DBTX, arg ExtendAlarmNoticeParams) (int64, error)
 	// The first entry since a moment. Ids grow with the times, except for entries written at the same moment by two admins.
 	FirstAuditIDSince(ctx context.Context, db DBTX, madeAt int64) (int64, error)
+	// The first hour with counters in a stretch, or 0.
+	FirstHourSince(ctx context.Context, db DBTX, arg FirstHourSinceParams) (int64, error)
 	FirstRunID(ctx context.Context, db DBTX) (int64, error)
 	// The run that was due first since a moment: one seek in the index of times. Ids grow with the times except for the few
 	// seconds by which runs are claimed ahead, so the caller asks for an earlier moment.
@@ -218,6 +223,10 @@ type Querier interface {
 	// What touches xxl_job_group and xxl_job_registry.
 	// Every group in upstream's order (spec §2.13).
 	ListGroups(ctx context.Context, db DBTX) ([]Group, error)
+	// The counters of every group in a stretch of hours.
+	ListHours(ctx context.Context, db DBTX, arg ListHoursParams) ([]RunHour, error)
+	// ListHours for some groups, by the primary key.
+	ListHoursOfGroups(ctx context.Context, db DBTX, arg ListHoursOfGroupsParams) ([]RunHour, error)
 	// Ids and names of one group's jobs, for the pick list of the run filter; at most the limit.
 	ListJobNames(ctx context.Context, db DBTX, arg ListJobNamesParams) ([]ListJobNamesRow, error)
 	// Jobs that do not follow the installation's retention.
@@ -352,6 +361,8 @@ type Querier interface {
 	SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecutorDisabledParams) error
 	// The registry's view of an automatic group. One column and guarded by the type, so that it cannot undo an edit (spec §8.2 #26).
 	SetGroupAddresses(ctx context.Context, db DBTX, arg SetGroupAddressesParams) (int64, error)
+	// Puts a recount in the place of the counters.
+	SetHour(ctx context.Context, db DBTX, arg SetHourParams) error
 	// Puts a recount in the place of the counters, guarded by what they were before it began: 0 rows means that runs of the
 	// day changed meanwhile, and the recount is of no use.
 	SetReport(ctx context.Context, db DBTX, arg SetReportParams) (int64, error)

@@ -81,7 +81,7 @@ var argValues = map[string]any{
 	"InsertGate": int64(100), "InsertKill.LogID": int64(100), "RegistryGroup": "EXECUTOR", "UpdatedAt": int64(77), "SeenAt": int64(77), "ExpiresAt": int64(77),
 	"TouchRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "InsertRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "SetSetting.Value": "changed",
 	"SetUserLang.Lang": "changed", "SetUserTheme.Theme": "changed", "ListSettings": int32(10), "ListViews.UserID": int64(2), "InsertView.Name": "new", "UpdateView.Name": "new",
-	"DeleteOwnViews": int64(2),
+	"DeleteOwnViews": int64(2), "FromHour": int64(0), "ToHour": int64(100), "DeleteHoursBefore": int64(100), "SetHour.SucCount": int64(77),
 }
 
 // TestEveryQuery calls each method of the Querier on rows that fill every column, and on both databases. It checks that

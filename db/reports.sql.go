@@ -8,7 +8,33 @@ package db
 import (
 	"context"
 	"database/sql"
+	"strings"
 )
+
+const addToHour = `-- name: AddToHour :exec
+INSERT INTO punctual_run_hour (group_id, hour_at, running_count, suc_count, fail_count) VALUES (?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE running_count = running_count + VALUES(running_count), suc_count = suc_count + VALUES(suc_count), fail_count = fail_count + VALUES(fail_count)
+`
+
+type AddToHourParams struct {
+	GroupID      int64
+	HourAt       int64
+	RunningCount int64
+	SucCount     int64
+	FailCount    int64
+}
+
+// Adds what happened since the last time to the counters of a group's hour.
+func (q *Queries) AddToHour(ctx context.Context, db DBTX, arg AddToHourParams) error {
+	_, err := db.ExecContext(ctx, addToHour,
+		arg.GroupID,
+		arg.HourAt,
+		arg.RunningCount,
+		arg.SucCount,
+		arg.FailCount,
+	)
+	return err
+}
 
 const addToReport = `-- name: AddToReport :execrows
 
@@ -42,31 +68,82 @@ func (q *Queries) AddToReport(ctx context.Context, db DBTX, arg AddToReportParam
 	return result.RowsAffected()
 }
 
-const countRunsByState = `-- name: CountRunsByState :one
-SELECT COUNT(*) AS total,
+const countRunsOfGroups = `-- name: CountRunsOfGroups :many
+SELECT job_group, COUNT(*) AS total,
        CAST(COALESCE(SUM(CASE WHEN handle_code = 200 THEN 1 ELSE 0 END), 0) AS SIGNED) AS succeeded,
        CAST(COALESCE(SUM(CASE WHEN handle_code = 0 AND trigger_code IN (0, 200) THEN 1 ELSE 0 END), 0) AS SIGNED) AS running
-FROM xxl_job_log WHERE trigger_time >= ? AND trigger_time < ?
+FROM xxl_job_log WHERE trigger_time >= ? AND trigger_time < ? GROUP BY job_group
 `
 
-type CountRunsByStateParams struct {
+type CountRunsOfGroupsParams struct {
 	FromTime sql.NullTime
 	ToTime   sql.NullTime
 }
 
-type CountRunsByStateRow struct {
+type CountRunsOfGroupsRow struct {
+	JobGroup  int64
 	Total     int64
 	Succeeded int64
 	Running   int64
 }
 
-// Recounts the runs planned in a stretch of time by the rules of spec §2.13 and the index on trigger_time. The caller keeps
-// the stretch short.
-func (q *Queries) CountRunsByState(ctx context.Context, db DBTX, arg CountRunsByStateParams) (CountRunsByStateRow, error) {
-	row := db.QueryRowContext(ctx, countRunsByState, arg.FromTime, arg.ToTime)
-	var i CountRunsByStateRow
-	err := row.Scan(&i.Total, &i.Succeeded, &i.Running)
-	return i, err
+// Recounts the runs planned in a stretch of time for each group, by the rules of spec §2.13 and the index on trigger_time. The
+// caller keeps the stretch short.
+func (q *Queries) CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsOfGroupsParams) ([]CountRunsOfGroupsRow, error) {
+	rows, err := db.QueryContext(ctx, countRunsOfGroups, arg.FromTime, arg.ToTime)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CountRunsOfGroupsRow
+	for rows.Next() {
+		var i CountRunsOfGroupsRow
+		if err := rows.Scan(
+			&i.JobGroup,
+			&i.Total,
+			&i.Succeeded,
+			&i.Running,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const deleteHoursBefore = `-- name: DeleteHoursBefore :execrows
+DELETE FROM punctual_run_hour WHERE hour_at < ? LIMIT 1000
+`
+
+func (q *Queries) DeleteHoursBefore(ctx context.Context, db DBTX, hourAt int64) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteHoursBefore, hourAt)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const firstHourSince = `-- name: FirstHourSince :one
+SELECT CAST(COALESCE(MIN(hour_at), 0) AS SIGNED) AS hour_at FROM punctual_run_hour WHERE hour_at >= ? AND hour_at < ?
+`
+
+type FirstHourSinceParams struct {
+	FromHour int64
+	ToHour   int64
+}
+
+// The first hour with counters in a stretch, or 0.
+func (q *Queries) FirstHourSince(ctx context.Context, db DBTX, arg FirstHourSinceParams) (int64, error) {
+	row := db.QueryRowContext(ctx, firstHourSince, arg.FromHour, arg.ToHour)
+	var hour_at int64
+	err := row.Scan(&hour_at)
+	return hour_at, err
 }
 
 const getReport = `-- name: GetReport :one
@@ -100,6 +177,99 @@ type InsertReportParams struct {
 func (q *Queries) InsertReport(ctx context.Context, db DBTX, arg InsertReportParams) error {
 	_, err := db.ExecContext(ctx, insertReport, arg.TriggerDay, arg.UpdateTime)
 	return err
+}
+
+const listHours = `-- name: ListHours :many
+SELECT group_id, hour_at, running_count, suc_count, fail_count FROM punctual_run_hour
+WHERE hour_at >= ? AND hour_at < ? ORDER BY hour_at, group_id
+`
+
+type ListHoursParams struct {
+	FromHour int64
+	ToHour   int64
+}
+
+// The counters of every group in a stretch of hours.
+func (q *Queries) ListHours(ctx context.Context, db DBTX, arg ListHoursParams) ([]RunHour, error) {
+	rows, err := db.QueryContext(ctx, listHours, arg.FromHour, arg.ToHour)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RunHour
+	for rows.Next() {
+		var i RunHour
+		if err := rows.Scan(
+			&i.GroupID,
+			&i.HourAt,
+			&i.RunningCount,
+			&i.SucCount,
+			&i.FailCount,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listHoursOfGroups = `-- name: ListHoursOfGroups :many
+SELECT group_id, hour_at, running_count, suc_count, fail_count FROM punctual_run_hour
+WHERE group_id IN (/*SLICE:group_ids*/?) AND hour_at >= ? AND hour_at < ? ORDER BY hour_at, group_id
+`
+
+type ListHoursOfGroupsParams struct {
+	GroupIds []int64
+	FromHour int64
+	ToHour   int64
+}
+
+// ListHours for some groups, by the primary key.
+func (q *Queries) ListHoursOfGroups(ctx context.Context, db DBTX, arg ListHoursOfGroupsParams) ([]RunHour, error) {
+	query := listHoursOfGroups
+	var queryParams []interface{}
+	if len(arg.GroupIds) > 0 {
+		for _, v := range arg.GroupIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(arg.GroupIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.FromHour)
+	queryParams = append(queryParams, arg.ToHour)
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RunHour
+	for rows.Next() {
+		var i RunHour
+		if err := rows.Scan(
+			&i.GroupID,
+			&i.HourAt,
+			&i.RunningCount,
+			&i.SucCount,
+			&i.FailCount,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listReports = `-- name: ListReports :many
@@ -146,6 +316,31 @@ func (q *Queries) ListReports(ctx context.Context, db DBTX, arg ListReportsParam
 		return nil, err
 	}
 	return items, nil
+}
+
+const setHour = `-- name: SetHour :exec
+INSERT INTO punctual_run_hour (group_id, hour_at, running_count, suc_count, fail_count) VALUES (?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE running_count = VALUES(running_count), suc_count = VALUES(suc_count), fail_count = VALUES(fail_count)
+`
+
+type SetHourParams struct {
+	GroupID      int64
+	HourAt       int64
+	RunningCount int64
+	SucCount     int64
+	FailCount    int64
+}
+
+// Puts a recount in the place of the counters.
+func (q *Queries) SetHour(ctx context.Context, db DBTX, arg SetHourParams) error {
+	_, err := db.ExecContext(ctx, setHour,
+		arg.GroupID,
+		arg.HourAt,
+		arg.RunningCount,
+		arg.SucCount,
+		arg.FailCount,
+	)
+	return err
 }
 
 const setReport = `-- name: SetReport :execrows

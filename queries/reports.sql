@@ -26,10 +26,37 @@ WHERE trigger_day = sqlc.arg(day) AND running_count = sqlc.arg(old_running) AND 
 SELECT trigger_day, running_count, suc_count, fail_count FROM xxl_job_log_report
 WHERE trigger_day >= sqlc.arg(first_day) AND trigger_day <= sqlc.arg(last_day) ORDER BY trigger_day;
 
--- name: CountRunsByState :one
--- Recounts the runs planned in a stretch of time by the rules of spec §2.13 and the index on trigger_time. The caller keeps
--- the stretch short.
-SELECT COUNT(*) AS total,
+-- name: CountRunsOfGroups :many
+-- Recounts the runs planned in a stretch of time for each group, by the rules of spec §2.13 and the index on trigger_time. The
+-- caller keeps the stretch short.
+SELECT job_group, COUNT(*) AS total,
        CAST(COALESCE(SUM(CASE WHEN handle_code = 200 THEN 1 ELSE 0 END), 0) AS SIGNED) AS succeeded,
        CAST(COALESCE(SUM(CASE WHEN handle_code = 0 AND trigger_code IN (0, 200) THEN 1 ELSE 0 END), 0) AS SIGNED) AS running
-FROM xxl_job_log WHERE trigger_time >= sqlc.arg(from_time) AND trigger_time < sqlc.arg(to_time);
+FROM xxl_job_log WHERE trigger_time >= sqlc.arg(from_time) AND trigger_time < sqlc.arg(to_time) GROUP BY job_group;
+
+-- name: AddToHour :exec
+-- Adds what happened since the last time to the counters of a group's hour.
+INSERT INTO punctual_run_hour (group_id, hour_at, running_count, suc_count, fail_count) VALUES (?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE running_count = running_count + VALUES(running_count), suc_count = suc_count + VALUES(suc_count), fail_count = fail_count + VALUES(fail_count);
+
+-- name: SetHour :exec
+-- Puts a recount in the place of the counters.
+INSERT INTO punctual_run_hour (group_id, hour_at, running_count, suc_count, fail_count) VALUES (?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE running_count = VALUES(running_count), suc_count = VALUES(suc_count), fail_count = VALUES(fail_count);
+
+-- name: ListHours :many
+-- The counters of every group in a stretch of hours.
+SELECT group_id, hour_at, running_count, suc_count, fail_count FROM punctual_run_hour
+WHERE hour_at >= sqlc.arg(from_hour) AND hour_at < sqlc.arg(to_hour) ORDER BY hour_at, group_id;
+
+-- name: ListHoursOfGroups :many
+-- ListHours for some groups, by the primary key.
+SELECT group_id, hour_at, running_count, suc_count, fail_count FROM punctual_run_hour
+WHERE group_id IN (sqlc.slice(group_ids)) AND hour_at >= sqlc.arg(from_hour) AND hour_at < sqlc.arg(to_hour) ORDER BY hour_at, group_id;
+
+-- name: FirstHourSince :one
+-- The first hour with counters in a stretch, or 0.
+SELECT CAST(COALESCE(MIN(hour_at), 0) AS SIGNED) AS hour_at FROM punctual_run_hour WHERE hour_at >= sqlc.arg(from_hour) AND hour_at < sqlc.arg(to_hour);
+
+-- name: DeleteHoursBefore :execrows
+DELETE FROM punctual_run_hour WHERE hour_at < ? LIMIT 1000;

@@ -1,9 +1,12 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -34,24 +37,46 @@ func stateOf(triggerCode, handleCode int64) runState {
 
 // change is a run that went from one state to another.
 type change struct {
-	day      int64 // of the run's planned time, in the installation's zone; see dayOf
+	hour     int64 // of the run's planned time, in the installation's zone; see hourOf
+	group    int64
 	from, to runState
 }
 
-// dayOf is the day that a wall-clock time belongs to, as [db.Pool.Wall] gives it: its midnight in Unix seconds.
-func dayOf(wall time.Time) int64 { return wall.Truncate(24 * time.Hour).Unix() }
+// dayOf is the day that a wall-clock time belongs to, as [db.Pool.Wall] gives it: its midnight in Unix seconds. hourOf is the
+// hour of the day.
+func dayOf(wall time.Time) int64  { return wall.Truncate(24 * time.Hour).Unix() }
+func hourOf(wall time.Time) int64 { return wall.Truncate(time.Hour).Unix() }
 
-// counts gathers what runs became since the last flush, by the day they were planned for. It is what keeps
-// xxl_job_log_report right without counting rows: an addition in memory for a run, a statement a day every few seconds.
+// counts gathers what runs became since the last flush, by the hour they were planned for and their group. It is what keeps
+// xxl_job_log_report and punctual_run_hour right without counting rows: an addition in memory for a run, a statement for each
+// day and each group's hour every few seconds.
 //
-// A run is counted on the node that commits its change, and on its own day: a result that comes after midnight, or after a
-// month, corrects the day the run belongs to (spec §8.5 #68). A crash loses what was not flushed; recount.go makes it good.
+// A run is counted on the node that commits its change, and on its own hour: a result that comes after midnight, or after a
+// month, corrects the day the run belongs to (spec §8.5 #68). A crash loses what was not flushed; report.go makes it good.
 type counts struct {
-	mu   sync.Mutex
-	days map[int64]*[states]int64
+	mu    sync.Mutex
+	hours map[hourOfGroup]tally
 }
 
-func newCounts() *counts { return &counts{days: make(map[int64]*[states]int64)} }
+// hourOfGroup is what is counted by itself.
+type hourOfGroup struct{ hour, group int64 }
+
+// tally is how many runs are in each state.
+type tally [states]int64
+
+func (t tally) plus(o tally) tally {
+	for i := range t {
+		t[i] += o[i]
+	}
+	return t
+}
+
+// nothing says that no state that is reported has changed: runs began and ended since the last time, in equal numbers.
+func (t tally) nothing() bool {
+	return t[stateRunning] == 0 && t[stateSucceeded] == 0 && t[stateFailed] == 0
+}
+
+func newCounts() *counts { return &counts{hours: make(map[hourOfGroup]tally)} }
 
 func (c *counts) add(changes ...change) {
 	if len(changes) == 0 {
@@ -63,35 +88,29 @@ func (c *counts) add(changes ...change) {
 		if ch.from == ch.to {
 			continue
 		}
-		d := c.days[ch.day]
-		if d == nil {
-			d = new([states]int64)
-			c.days[ch.day] = d
-		}
-		d[ch.from]--
-		d[ch.to]++
+		key := hourOfGroup{ch.hour, ch.group}
+		t := c.hours[key]
+		t[ch.from]--
+		t[ch.to]++
+		c.hours[key] = t
 	}
 }
 
 // take hands over what has been gathered; put gives back what could not be written.
-func (c *counts) take() map[int64]*[states]int64 {
+func (c *counts) take() map[hourOfGroup]tally {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	days := c.days
-	c.days = make(map[int64]*[states]int64)
-	return days
+	hours := c.hours
+	c.hours = make(map[hourOfGroup]tally)
+	return hours
 }
 
-func (c *counts) put(day int64, n *[states]int64) {
+func (c *counts) put(hours map[hourOfGroup]tally) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if have := c.days[day]; have != nil {
-		for i := range n {
-			have[i] += n[i]
-		}
-		return
+	for key, t := range hours {
+		c.hours[key] = c.hours[key].plus(t)
 	}
-	c.days[day] = n
 }
 
 // countLoop writes the counters every [Config.ReportEvery].
@@ -110,39 +129,67 @@ func (e *Engine) countLoop(ctx context.Context) {
 	}
 }
 
-// flushCounts adds what has been gathered to the report. What cannot be written is kept for the next time.
+// flushCounts adds what has been gathered to the counters of its hours and days, all in one transaction. What cannot be
+// written is kept for the next time.
 func (e *Engine) flushCounts(ctx context.Context) error {
-	var errs error
-	for day, n := range e.counts.take() {
-		if n[stateRunning] == 0 && n[stateSucceeded] == 0 && n[stateFailed] == 0 {
-			continue // began and ended since the last time, in equal numbers
+	hours := e.counts.take()
+	days := make(map[int64]tally)
+	for key, t := range hours {
+		if t.nothing() {
+			delete(hours, key)
+			continue
 		}
-		if err := e.flushDay(ctx, day, n); err != nil {
-			e.counts.put(day, n)
-			errs = errors.Join(errs, err)
-		}
+		day := key.hour - key.hour%86_400
+		days[day] = days[day].plus(t)
 	}
-	return errs
+	if len(hours) == 0 {
+		return nil
+	}
+	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		// In one order, so that nodes which flush at the same time wait for each other and do not lock each other out.
+		for _, key := range slices.SortedFunc(maps.Keys(hours), hourOfGroup.compare) {
+			t := hours[key]
+			if err := e.queries.AddToHour(ctx, tx, db.AddToHourParams{
+				GroupID: key.group, HourAt: key.hour, RunningCount: t[stateRunning], SucCount: t[stateSucceeded], FailCount: t[stateFailed],
+			}); err != nil {
+				return err
+			}
+		}
+		for _, day := range slices.Sorted(maps.Keys(days)) {
+			if t := days[day]; !t.nothing() {
+				if err := e.addToDay(ctx, tx, day, t); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		e.counts.put(hours)
+	}
+	return err
 }
 
-func (e *Engine) flushDay(ctx context.Context, day int64, n *[states]int64) error {
+func (h hourOfGroup) compare(o hourOfGroup) int {
+	return cmp.Or(cmp.Compare(h.group, o.group), cmp.Compare(h.hour, o.hour))
+}
+
+func (e *Engine) addToDay(ctx context.Context, tx *sql.Tx, day int64, t tally) error {
 	at, now := nullTime(time.Unix(day, 0).UTC()), nullTime(e.wall(e.now()))
-	return e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		for range 2 {
-			// The figures may stand below zero for a moment: the node that saw the run end may flush before the one that saw
-			// it begin. Clamping here would make that permanent; who reads them does it.
-			rows, err := e.queries.AddToReport(ctx, tx, db.AddToReportParams{
-				Running: n[stateRunning], Succeeded: n[stateSucceeded], Failed: n[stateFailed], UpdateTime: now, Day: at,
-			})
-			if err != nil || rows > 0 {
-				return err
-			}
-			if err := e.queries.InsertReport(ctx, tx, db.InsertReportParams{TriggerDay: at, UpdateTime: now}); err != nil {
-				return err
-			}
+	for range 2 {
+		// The figures may stand below zero for a moment: the node that saw the run end may flush before the one that saw
+		// it begin. Clamping here would make that permanent; who reads them does it.
+		rows, err := e.queries.AddToReport(ctx, tx, db.AddToReportParams{
+			Running: t[stateRunning], Succeeded: t[stateSucceeded], Failed: t[stateFailed], UpdateTime: now, Day: at,
+		})
+		if err != nil || rows > 0 {
+			return err
 		}
-		return errors.New("the day's row in xxl_job_log_report can be neither found nor made")
-	})
+		if err := e.queries.InsertReport(ctx, tx, db.InsertReportParams{TriggerDay: at, UpdateTime: now}); err != nil {
+			return err
+		}
+	}
+	return errors.New("the day's row in xxl_job_log_report can be neither found nor made")
 }
 
 // born are the changes that new rows mean.
@@ -151,7 +198,7 @@ func (e *Engine) born(runs []*dispatch) []change {
 	for _, d := range runs {
 		if d.fresh {
 			d.fresh = false
-			changes = append(changes, change{day: dayOf(e.wall(d.planned)), to: stateRunning})
+			changes = append(changes, change{hour: hourOf(e.wall(d.planned)), group: d.job.group, to: stateRunning})
 		}
 	}
 	return changes
@@ -161,7 +208,7 @@ func (e *Engine) born(runs []*dispatch) []change {
 func bornDecided(rows []db.NewRun) []change {
 	changes := make([]change, len(rows))
 	for i := range rows {
-		changes[i] = change{day: dayOf(rows[i].TriggerTime), to: stateOf(rows[i].TriggerCode, 0)}
+		changes[i] = change{hour: hourOf(rows[i].TriggerTime), group: rows[i].JobGroup, to: stateOf(rows[i].TriggerCode, 0)}
 	}
 	return changes
 }
@@ -184,7 +231,7 @@ func (e *Engine) unsendable(ctx context.Context, tx db.DBTX, failed []*outcome) 
 	var changes []change
 	for _, r := range rows {
 		if d := byID[r.ID]; r.TriggerCode == 0 && r.HandleCode == 0 && r.OwnerNode == d.owner {
-			changes = append(changes, change{day: dayOf(e.wall(d.planned)), from: stateRunning, to: stateFailed})
+			changes = append(changes, change{hour: hourOf(e.wall(d.planned)), group: d.job.group, from: stateRunning, to: stateFailed})
 		}
 	}
 	return changes, nil

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"log/slog"
+	"maps"
 	"testing"
 	"time"
 
@@ -69,7 +70,7 @@ func reported(t *testing.T, e *Engine, day time.Time) Day {
 
 func counted(t *testing.T, e *Engine, day time.Time) Day {
 	t.Helper()
-	d, err := e.countDay(t.Context(), day)
+	d, _, err := e.countDay(t.Context(), day)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,6 +126,13 @@ func TestCountersFollowTheRunsThroughRetriesMisfiresAndLateResults(t *testing.T)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("report of %s (-rows +report):\n%s%s", day.Format(time.DateOnly), diff, b.dump())
 			}
+			_, hours, err := b.engine.countDay(t.Context(), day)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(hours, hoursOf(t, b.engine, day)); diff != "" {
+				t.Errorf("hours of %s (-rows +counted):\n%s", day.Format(time.DateOnly), diff)
+			}
 			sum.Running, sum.Succeeded, sum.Failed = sum.Running+got.Running, sum.Succeeded+got.Succeeded, sum.Failed+got.Failed
 		}
 		if want := (Day{Running: 4, Succeeded: 3, Failed: 4}); sum != want {
@@ -147,7 +155,7 @@ func TestAResultThatComesDaysLaterCorrectsTheDayOfItsRun(t *testing.T) {
 		if err := b.engine.recount(context.WithoutCancel(t.Context()), day.AddDate(0, 0, 1)); err != nil { // a day without runs gets no row
 			t.Fatal(err)
 		}
-		b.engine.counts.add(change{day: day.Unix(), to: stateRunning})
+		b.engine.counts.add(change{hour: day.Unix(), to: stateRunning})
 		b.finish(id, 200, "")
 		if err := b.engine.flushCounts(t.Context()); err != nil {
 			t.Fatal(err)
@@ -167,8 +175,8 @@ func TestTwoNodesCountTogetherInWhateverOrderTheyWrite(t *testing.T) {
 	pool := dbtest.New(t, db.MySQL)
 	begins, ends := idle(t, pool, nil), idle(t, pool, nil)
 	day := begins.today()
-	begins.counts.add(change{day: day.Unix(), to: stateRunning}, change{day: day.Unix(), to: stateRunning})
-	ends.counts.add(change{day: day.Unix(), from: stateRunning, to: stateSucceeded}, change{day: day.Unix(), from: stateRunning, to: stateFailed})
+	begins.counts.add(change{hour: day.Unix(), to: stateRunning}, change{hour: day.Unix(), to: stateRunning})
+	ends.counts.add(change{hour: day.Unix(), from: stateRunning, to: stateSucceeded}, change{hour: day.Unix(), from: stateRunning, to: stateFailed})
 	for _, e := range []*Engine{ends, begins} { // the end is written before the beginning
 		if err := e.flushCounts(t.Context()); err != nil {
 			t.Fatal(err)
@@ -222,8 +230,8 @@ func TestARecountDoesNotForgetRunsThatWereDeleted(t *testing.T) {
 		day := e.today()
 		rows := []aRun{{at: day, handle: 200}, {at: day, handle: 500}, {at: day}}
 		ids := addRuns(t, pool, rows...)
-		e.counts.add(change{day: day.Unix(), to: stateSucceeded}, change{day: day.Unix(), to: stateFailed},
-			change{day: day.Unix(), to: stateRunning}, change{day: day.Unix(), to: stateRunning})
+		e.counts.add(change{hour: day.Unix(), to: stateSucceeded}, change{hour: day.Unix(), to: stateFailed},
+			change{hour: day.Unix(), to: stateRunning}, change{hour: day.Unix(), to: stateRunning})
 		if err := e.flushCounts(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +258,7 @@ func TestARecountLeavesADayAloneWhoseRunsKeepChanging(t *testing.T) {
 		go func() {
 			n := int64(0)
 			for ctx.Err() == nil {
-				other.counts.add(change{day: day.Unix(), to: stateRunning})
+				other.counts.add(change{hour: day.Unix(), to: stateRunning})
 				if other.flushCounts(context.WithoutCancel(ctx)) == nil {
 					if n++; n == 1 {
 						close(begun)
@@ -272,14 +280,87 @@ func TestARecountLeavesADayAloneWhoseRunsKeepChanging(t *testing.T) {
 	})
 }
 
+// hoursOf are the counters of the hours around today, by what they count.
+func hoursOf(t *testing.T, e *Engine, days ...time.Time) map[hourOfGroup]tally {
+	t.Helper()
+	all := make(map[hourOfGroup]tally)
+	for _, day := range days {
+		hours, err := e.storedHours(t.Context(), day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(all, hours)
+	}
+	return all
+}
+
+func TestHoursOfGroupsAreCountedLikeDays(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		e := idle(t, pool, nil)
+		day := e.today()
+		three, four := day.Unix()+3*3600, day.Unix()+4*3600
+		e.counts.add(change{hour: three, group: 1, to: stateRunning}, change{hour: three, group: 2, to: stateFailed}, change{hour: four, group: 1, to: stateRunning})
+		if err := e.flushCounts(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		e.counts.add(change{hour: three, group: 1, from: stateRunning, to: stateSucceeded}, change{hour: three, group: 1, to: stateRunning})
+		e.counts.add(change{hour: four, group: 2, to: stateRunning}, change{hour: four, group: 2, from: stateRunning}) // nothing, in the end
+		if err := e.flushCounts(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := map[hourOfGroup]tally{
+			{three, 1}: {stateRunning: 1, stateSucceeded: 1}, {three, 2}: {stateFailed: 1}, {four, 1}: {stateRunning: 1},
+		}
+		if diff := cmp.Diff(want, hoursOf(t, e, day)); diff != "" {
+			t.Error(diff)
+		}
+		if got, want := reported(t, e, day), (Day{Date: day, Running: 2, Succeeded: 1, Failed: 1}); got != want {
+			t.Errorf("the day is %+v, want %+v", got, want)
+		}
+	})
+}
+
+func TestHoursThatAnXXLJobAdminLeftAreCountedAtTheStart(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		e := idle(t, pool, nil)
+		if err := e.node.join(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		old, today := e.today().AddDate(0, 0, -20), e.today()
+		addRuns(t, pool, aRun{at: old.Add(2 * time.Hour), handle: 200}, aRun{at: old.Add(2*time.Hour + 59*time.Minute), handle: 500}, aRun{at: old.Add(23 * time.Hour)}, aRun{at: today, handle: 200})
+		if err := e.queries.InsertReport(t.Context(), pool, db.InsertReportParams{TriggerDay: nullTime(old)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.queries.SetReport(t.Context(), pool, db.SetReportParams{Day: nullTime(old), Running: 1, Succeeded: 1, Failed: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.recountAtStart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		group := int64(0)
+		hours := hoursOf(t, e, old, today)
+		for key := range hours {
+			group = key.group
+		}
+		want := map[hourOfGroup]tally{
+			{old.Unix() + 2*3600, group}: {stateSucceeded: 1, stateFailed: 1}, {old.Unix() + 23*3600, group}: {stateRunning: 1}, {today.Unix(), group}: {stateSucceeded: 1},
+		}
+		if diff := cmp.Diff(want, hours); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
 func TestTheReportOfARangeHasEveryDayAndItsSum(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		e := idle(t, pool, nil)
 		now := time.Date(2026, 3, 10, 15, 0, 0, 0, dbtest.Zone)
 		day := dayOf(pool.Wall(now))
-		e.counts.add(change{day: day, to: stateSucceeded}, change{day: day, to: stateSucceeded}, change{day: day, to: stateFailed},
-			change{day: day - 2*86_400, to: stateRunning}, change{day: day - 9*86_400, to: stateFailed})
+		e.counts.add(change{hour: day, to: stateSucceeded}, change{hour: day, to: stateSucceeded}, change{hour: day, to: stateFailed},
+			change{hour: day - 2*86_400, to: stateRunning}, change{hour: day - 9*86_400, to: stateFailed})
 		if err := e.flushCounts(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -85,7 +85,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []i
 				late++
 				changed = append(changed, r.ID)
 				if r.TriggerTime.Valid {
-					ended = append(ended, change{day: dayOf(r.TriggerTime.Time), from: stateOf(r.TriggerCode, r.HandleCode), to: stateOf(r.TriggerCode, int64(f.code))})
+					ended = append(ended, change{hour: hourOf(r.TriggerTime.Time), group: r.JobGroup, from: stateOf(r.TriggerCode, r.HandleCode), to: stateOf(r.TriggerCode, int64(f.code))})
 				}
 				if f.code == wire.CodeSuccess && e.alarmWanted(AlarmRecovered, r.JobID) {
 					mended = append(mended, e.alarmEvent(&r, f, AlarmRecovered))
@@ -128,7 +128,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []i
 				Message: joinLines(string(r.HandleMsg), clip(f.msg, maxResult), follow.notes(r.ID))}
 			changed = append(changed, r.ID)
 			if r.TriggerTime.Valid {
-				ended = append(ended, change{day: dayOf(r.TriggerTime.Time), from: stateOf(r.TriggerCode, r.HandleCode), to: stateOf(r.TriggerCode, int64(f.code))})
+				ended = append(ended, change{hour: hourOf(r.TriggerTime.Time), group: r.JobGroup, from: stateOf(r.TriggerCode, r.HandleCode), to: stateOf(r.TriggerCode, int64(f.code))})
 			}
 		}
 		n, err := db.FinishRuns(ctx, tx, e.wall(now), now.UnixMilli(), finishes)

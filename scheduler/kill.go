@@ -306,7 +306,7 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 		return errRaced // it has just been given its slot
 	}
 	if run.TriggerTime.Valid {
-		e.counts.add(change{day: dayOf(run.TriggerTime.Time), from: stateOf(run.TriggerCode, run.HandleCode), to: stateOf(wire.CodeFail, 0)})
+		e.counts.add(change{hour: hourOf(run.TriggerTime.Time), group: run.JobGroup, from: stateOf(run.TriggerCode, run.HandleCode), to: stateOf(wire.CodeFail, 0)})
 	}
 	e.hub.changed(run.ID)
 	return nil

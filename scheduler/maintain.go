@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	"github.com/punctual-job/punctual/db"
 )
 
 // When the maintenance jobs run, in the installation's zone. Users' jobs are never entries of this runner: it forgets what
@@ -30,6 +32,10 @@ const (
 	// size of a day above which that waits for the night.
 	recountSoon    = 20 * time.Second
 	recountSoonMax = 1_000_000
+	// recountAdopted is how many days back days without hours are counted, and keepHours how long hours are kept:
+	// somewhat longer than the longest report that is made of them.
+	recountAdopted = 30
+	keepHours      = 100 * 24 * time.Hour
 	// keepClearings is how long finished clearings are shown.
 	keepClearings = 90 * 24 * time.Hour
 )
@@ -58,7 +64,7 @@ func (e *Engine) maintain(ctx context.Context) {
 	add(clearAt, "clear runs", 0, e.clearDue)
 	c.Start()
 	if rest(ctx, recountSoon+rand.N(recountSoon)) == nil && e.leads() {
-		if err := e.recountSmall(ctx); err != nil && ctx.Err() == nil {
+		if err := e.recountAtStart(ctx); err != nil && ctx.Err() == nil {
 			e.log.Warn("recount after the start", "error", err)
 		}
 	}
@@ -104,12 +110,36 @@ func (e *Engine) recountDays(ctx context.Context, before int) error {
 	return nil
 }
 
-// recountSmall recounts yesterday and today unless there is much to count.
-func (e *Engine) recountSmall(ctx context.Context) error {
+// recountAtStart recounts the days that an XXL-JOB admin has left without their hours, which happens once in a database's
+// life, and yesterday and today unless there is much to count.
+func (e *Engine) recountAtStart(ctx context.Context) error {
 	now := e.now()
-	_, sum, err := Days(ctx, e.cfg.Pool, now.AddDate(0, 0, -1), now)
-	if err != nil || sum.Total() > recountSoonMax {
+	days, _, err := Days(ctx, e.cfg.Pool, now.AddDate(0, 0, -recountAdopted), now)
+	if err != nil {
 		return err
+	}
+	soon := days[len(days)-1].Total() + days[len(days)-2].Total()
+	for i, d := range days[:len(days)-2] {
+		if d.Total() == 0 {
+			continue
+		}
+		day := e.today().AddDate(0, 0, i-recountAdopted)
+		first, err := e.queries.FirstHourSince(ctx, e.cfg.Pool, db.FirstHourSinceParams{FromHour: day.Unix(), ToHour: day.Unix() + 86_400})
+		if err != nil {
+			return err
+		}
+		if first != 0 {
+			continue
+		}
+		if !e.leads() {
+			return errNotLeader
+		}
+		if err := e.recount(ctx, day); err != nil && !errors.Is(err, errBusyDay) {
+			return err
+		}
+	}
+	if soon > recountSoonMax {
+		return nil
 	}
 	return e.recountDays(ctx, 1)
 }
@@ -126,8 +156,15 @@ func (e *Engine) forgetOld(ctx context.Context) error {
 			break
 		}
 	}
-	_, err := e.queries.DeleteClearingsBefore(ctx, e.cfg.Pool, now.Add(-keepClearings).UnixMilli())
-	return err
+	if _, err := e.queries.DeleteClearingsBefore(ctx, e.cfg.Pool, now.Add(-keepClearings).UnixMilli()); err != nil {
+		return err
+	}
+	for {
+		n, err := e.queries.DeleteHoursBefore(ctx, e.cfg.Pool, e.wall(now.Add(-keepHours)).Unix())
+		if err != nil || n < 1000 { // the query's limit
+			return err
+		}
+	}
 }
 
 // today is the midnight of the day it is in the installation's zone, as the DATETIME columns hold it.

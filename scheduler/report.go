@@ -2,8 +2,11 @@ package scheduler
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -70,8 +73,8 @@ const (
 
 var errBusyDay = errors.New("its runs keep changing")
 
-// recount counts the runs of a day anew and corrects its counters. They drift only when an admin dies between a commit and
-// the next flush, or when a Java admin on the same database overwrites them.
+// recount counts the runs of a day anew and corrects its counters and those of its hours. They drift only when an admin dies
+// between a commit and the next flush, or when a Java admin works on the same database, and overwrites them.
 //
 // A node's flush cannot be told from the recount's own view of the rows, so a correction is written only if nobody changed the
 // counters from before the count until every node has had time to flush what it saw of it. When fewer runs are found than
@@ -87,12 +90,16 @@ func (e *Engine) recount(ctx context.Context, day time.Time) error {
 		if err != nil && !missing {
 			return err
 		}
-		found, err := e.countDay(ctx, day)
+		stored, err := e.storedHours(ctx, day)
+		if err != nil {
+			return err
+		}
+		found, hours, err := e.countDay(ctx, day)
 		if err != nil {
 			return err
 		}
 		if missing {
-			if found.Total() == 0 {
+			if found.Total() == 0 && len(stored) == 0 {
 				return nil
 			}
 			if err := e.queries.InsertReport(ctx, e.cfg.Pool, db.InsertReportParams{TriggerDay: at, UpdateTime: nullTime(e.wall(e.now()))}); err != nil {
@@ -103,7 +110,8 @@ func (e *Engine) recount(ctx context.Context, day time.Time) error {
 		if found.Total() < counted.Total() {
 			found.Succeeded, found.Failed = counted.Succeeded, counted.Failed
 		}
-		if found == counted {
+		wrong := wrongHours(stored, hours)
+		if found == counted && len(wrong) == 0 {
 			return nil
 		}
 		if err := rest(ctx, 2*e.cfg.ReportEvery); err != nil {
@@ -112,41 +120,102 @@ func (e *Engine) recount(ctx context.Context, day time.Time) error {
 		if err := e.flushCounts(ctx); err != nil {
 			return err
 		}
-		n, err := e.queries.SetReport(ctx, e.cfg.Pool, db.SetReportParams{
-			Running: found.Running, Succeeded: found.Succeeded, Failed: found.Failed, UpdateTime: nullTime(e.wall(e.now())), Day: at,
-			OldRunning: counted.Running, OldSucceeded: counted.Succeeded, OldFailed: counted.Failed,
-		})
+		n, err := e.correct(ctx, at, counted, found, wrong)
 		if err != nil {
 			return err
 		}
 		if n > 0 {
 			e.log.Info("corrected the counters of a day", "day", day.Format(time.DateOnly),
 				"running", found.Running, "succeeded", found.Succeeded, "failed", found.Failed,
-				"was_running", counted.Running, "was_succeeded", counted.Succeeded, "was_failed", counted.Failed)
+				"was_running", counted.Running, "was_succeeded", counted.Succeeded, "was_failed", counted.Failed, "hours", len(wrong))
 			return nil
 		}
 	}
 	return errBusyDay
 }
 
-// countDay counts a day's runs by the index on the planned time, in slices that are short enough to disturb nobody.
-func (e *Engine) countDay(ctx context.Context, day time.Time) (Day, error) {
-	d := Day{Date: day}
+// correct writes a recount unless the day's counters have changed. Whoever changes an hour's changes its day's with them, but
+// for what cancels out within a day; the next recount finds that.
+func (e *Engine) correct(ctx context.Context, at sql.NullTime, counted, found Day, wrong map[hourOfGroup]tally) (n int64, err error) {
+	err = e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err = e.queries.SetReport(ctx, tx, db.SetReportParams{
+			Running: found.Running, Succeeded: found.Succeeded, Failed: found.Failed, UpdateTime: nullTime(e.wall(e.now())), Day: at,
+			OldRunning: counted.Running, OldSucceeded: counted.Succeeded, OldFailed: counted.Failed,
+		})
+		if err != nil || n == 0 {
+			return err
+		}
+		for _, key := range slices.SortedFunc(maps.Keys(wrong), hourOfGroup.compare) {
+			t := wrong[key]
+			if err := e.queries.SetHour(ctx, tx, db.SetHourParams{
+				GroupID: key.group, HourAt: key.hour, RunningCount: t[stateRunning], SucCount: t[stateSucceeded], FailCount: t[stateFailed],
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// storedHours are the counters of a day's hours.
+func (e *Engine) storedHours(ctx context.Context, day time.Time) (map[hourOfGroup]tally, error) {
+	rows, err := e.queries.ListHours(ctx, e.cfg.Pool, db.ListHoursParams{FromHour: day.Unix(), ToHour: day.Unix() + 86_400})
+	if err != nil {
+		return nil, err
+	}
+	hours := make(map[hourOfGroup]tally, len(rows))
+	for _, r := range rows {
+		hours[hourOfGroup{r.HourAt, r.GroupID}] = tally{stateRunning: r.RunningCount, stateSucceeded: r.SucCount, stateFailed: r.FailCount}
+	}
+	return hours, nil
+}
+
+// wrongHours are what the counters should be, of those that are something else. Runs that were deleted stay counted, as in
+// the day's counters.
+func wrongHours(stored, found map[hourOfGroup]tally) map[hourOfGroup]tally {
+	wrong := make(map[hourOfGroup]tally)
+	for key, have := range stored {
+		want := found[key]
+		if want.total() < have.total() {
+			want[stateSucceeded], want[stateFailed] = have[stateSucceeded], have[stateFailed]
+		}
+		if want != have {
+			wrong[key] = want
+		}
+	}
+	for key, want := range found {
+		if _, known := stored[key]; !known {
+			wrong[key] = want
+		}
+	}
+	return wrong
+}
+
+func (t tally) total() int64 { return t[stateRunning] + t[stateSucceeded] + t[stateFailed] }
+
+// countDay counts a day's runs by the index on the planned time, in slices that are short enough to disturb nobody and
+// never reach over an hour's end.
+func (e *Engine) countDay(ctx context.Context, day time.Time) (Day, map[hourOfGroup]tally, error) {
+	d, hours := Day{Date: day}, make(map[hourOfGroup]tally)
 	end := day.AddDate(0, 0, 1)
 	slice := time.Minute
 	for from := day; from.Before(end); {
 		to := from.Add(slice)
-		if to.After(end) {
-			to = end
+		if next := from.Truncate(time.Hour).Add(time.Hour); to.After(next) {
+			to = next
 		}
 		began := time.Now()
-		n, err := e.queries.CountRunsByState(ctx, e.cfg.Pool, db.CountRunsByStateParams{FromTime: nullTime(from), ToTime: nullTime(to)})
+		groups, err := e.queries.CountRunsOfGroups(ctx, e.cfg.Pool, db.CountRunsOfGroupsParams{FromTime: nullTime(from), ToTime: nullTime(to)})
 		if err != nil {
-			return d, err
+			return d, nil, err
 		}
-		d.Running += n.Running
-		d.Succeeded += n.Succeeded
-		d.Failed += n.Total - n.Running - n.Succeeded
+		for _, n := range groups {
+			failed := n.Total - n.Running - n.Succeeded
+			d.Running, d.Succeeded, d.Failed = d.Running+n.Running, d.Succeeded+n.Succeeded, d.Failed+failed
+			key := hourOfGroup{hourOf(from), n.JobGroup}
+			hours[key] = hours[key].plus(tally{stateRunning: n.Running, stateSucceeded: n.Succeeded, stateFailed: failed})
+		}
 		from = to
 		switch took := time.Since(began); {
 		case took > 2*recountStep:
@@ -154,11 +223,11 @@ func (e *Engine) countDay(ctx context.Context, day time.Time) (Day, error) {
 		case took < recountStep/2:
 			slice = min(2*slice, recountMaxSlice)
 		}
-		if n.Total > 0 {
+		if len(groups) > 0 {
 			if err := rest(ctx, restAfter(time.Since(began))); err != nil {
-				return d, err
+				return d, nil, err
 			}
 		}
 	}
-	return d, nil
+	return d, hours, nil
 }
