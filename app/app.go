@@ -100,7 +100,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	if err := a.pool.Migrate(ctx); err != nil {
 		return nil, err
 	}
-	a.settings = settings{pool: a.pool, queries: db.New(), now: time.Now}
+	a.settings = settings{pool: a.pool, queries: db.New(), now: time.Now, logger: a.logger}
 	a.tokens = auth.NewTokens(a.pool, time.Now, opts.AccessToken, opts.NoAccessToken)
 	if err := a.tokens.Load(ctx); err != nil {
 		return nil, err
@@ -244,7 +244,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 
 // newAlarmer makes the service that tells people what went wrong.
 func (a *App) newAlarmer(ctx context.Context, catalogue *locales.Catalogue) error {
-	key, err := a.settings.alarmKey(ctx)
+	key, err := a.settings.alarmKey(ctx, a.opts.SecretKeys)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"strings"
 	"sync"
@@ -276,7 +277,7 @@ func TestAnExistingInstallationKeepsItsUsers(t *testing.T) {
 	if _, err := db.New().InsertUser(t.Context(), pool, db.InsertUserParams{Username: "boss", Password: "e10adc3949ba59abbe56e057f20f883e", Role: auth.RoleAdmin}); err != nil {
 		t.Fatal(err)
 	}
-	s := settings{pool: pool, queries: db.New(), now: time.Now}
+	s := settings{pool: pool, queries: db.New(), now: time.Now, logger: slog.New(slog.DiscardHandler)}
 	first, password, err := s.ensureAdministrator(t.Context(), auth.NewPasswords(1), "")
 	if err != nil || first || password != "" {
 		t.Errorf("%v %q %v", first, password, err)

@@ -45,6 +45,9 @@ type Options struct {
 	// AdminPassword is the first administrator's; empty: a random one. It counts only while there is no user.
 	AdminPassword string
 
+	// SecretKeys seal the secrets of alarm channels; see [ParseSecretKeys]. None: the key lies in the database with them.
+	SecretKeys []string
+
 	Sample      SampleMode      // default SampleAuto
 	NoScripts   bool            // no new GLUE scripts and no changes to those there are
 	Allow       manage.Allow    // addresses that may be called although no executor registered them

@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -26,6 +27,7 @@ type settings struct {
 	pool    *db.Pool
 	queries *db.Queries
 	now     func() time.Time
+	logger  *slog.Logger
 }
 
 // ensure reads a setting and makes it if it is not there. Of several admins that start together one decides.
@@ -72,25 +74,22 @@ func (s settings) cookieKeys(ctx context.Context) (sign, encrypt []byte, err err
 	return keys[:32], keys[32:], nil
 }
 
-// alarmKey seals the settings of alarm channels.
-func (s settings) alarmKey(ctx context.Context) ([]byte, error) {
-	key, err := s.key(ctx, settingAlarmKey, 32)
-	if err != nil {
-		return nil, fmt.Errorf("%w; the passwords of alarm channels must then be entered again", err)
-	}
-	return key, nil
-}
-
 // key is a random key of so many bytes, made at the first start.
 func (s settings) key(ctx context.Context, name string, size int) ([]byte, error) {
-	text, err := s.ensure(ctx, name, func() string {
-		key := make([]byte, size)
-		_, _ = rand.Read(key) // never fails: the program ends when there is no randomness
-		return base64.StdEncoding.EncodeToString(key)
-	})
+	text, err := s.ensure(ctx, name, func() string { return base64.StdEncoding.EncodeToString(newKey(size)) })
 	if err != nil {
 		return nil, err
 	}
+	return readKey(name, text, size)
+}
+
+func newKey(size int) []byte {
+	key := make([]byte, size)
+	_, _ = rand.Read(key) // never fails: the program ends when there is no randomness
+	return key
+}
+
+func readKey(name, text string, size int) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(key) != size {
 		return nil, fmt.Errorf("setting %s is damaged; delete its row", name)

@@ -1493,6 +1493,25 @@ func (q *Queries) RequeueAlarmDelivery(ctx context.Context, db DBTX, arg Requeue
 	return result.RowsAffected()
 }
 
+const resealAlarmChannel = `-- name: ResealAlarmChannel :execrows
+UPDATE punctual_alarm_channel SET config = ? WHERE id = ? AND config = ?
+`
+
+type ResealAlarmChannelParams struct {
+	NewConfig string
+	ID        int64
+	OldConfig string
+}
+
+// Puts the same settings under another key, unless somebody has changed them since they were read.
+func (q *Queries) ResealAlarmChannel(ctx context.Context, db DBTX, arg ResealAlarmChannelParams) (int64, error) {
+	result, err := db.ExecContext(ctx, resealAlarmChannel, arg.NewConfig, arg.ID, arg.OldConfig)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const setRunAlarmStatus = `-- name: SetRunAlarmStatus :execrows
 UPDATE xxl_job_log SET alarm_status = ? WHERE id IN (/*SLICE:ids*/?)
 `

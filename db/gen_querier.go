@@ -349,8 +349,12 @@ type Querier interface {
 	RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (int64, error)
 	// Notes them as sent.
 	RecordReportedRuns(ctx context.Context, db DBTX, arg RecordReportedRunsParams) (int64, error)
+	// Changes a setting that is still what it was when it was read: of several admins that start together one does.
+	ReplaceSetting(ctx context.Context, db DBTX, arg ReplaceSettingParams) (int64, error)
 	// By hand: a message that was given up, or that waits for its next try, is tried at once.
 	RequeueAlarmDelivery(ctx context.Context, db DBTX, arg RequeueAlarmDeliveryParams) (int64, error)
+	// Puts the same settings under another key, unless somebody has changed them since they were read.
+	ResealAlarmChannel(ctx context.Context, db DBTX, arg ResealAlarmChannelParams) (int64, error)
 	// A new password without knowing the old one.
 	ResetUserPassword(ctx context.Context, db DBTX, arg ResetUserPasswordParams) (int64, error)
 	// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.

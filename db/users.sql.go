@@ -555,6 +555,32 @@ func (q *Queries) ListUsers(ctx context.Context, db DBTX, limit int32) ([]ListUs
 	return items, nil
 }
 
+const replaceSetting = `-- name: ReplaceSetting :execrows
+UPDATE punctual_setting SET value = ?, updated_at = ?
+WHERE name = ? AND value = ?
+`
+
+type ReplaceSettingParams struct {
+	NewValue  string
+	UpdatedAt int64
+	Name      string
+	OldValue  string
+}
+
+// Changes a setting that is still what it was when it was read: of several admins that start together one does.
+func (q *Queries) ReplaceSetting(ctx context.Context, db DBTX, arg ReplaceSettingParams) (int64, error) {
+	result, err := db.ExecContext(ctx, replaceSetting,
+		arg.NewValue,
+		arg.UpdatedAt,
+		arg.Name,
+		arg.OldValue,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const resetUserPassword = `-- name: ResetUserPassword :execrows
 UPDATE xxl_job_user SET password = ? WHERE id = ?
 `

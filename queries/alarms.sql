@@ -120,6 +120,10 @@ SET name = sqlc.arg(name), config = sqlc.arg(config), lang = sqlc.arg(lang), ena
     quiet_mode = sqlc.arg(quiet_mode), updated_at = sqlc.arg(updated_at)
 WHERE id = sqlc.arg(id);
 
+-- name: ResealAlarmChannel :execrows
+-- Puts the same settings under another key, unless somebody has changed them since they were read.
+UPDATE punctual_alarm_channel SET config = sqlc.arg(new_config) WHERE id = sqlc.arg(id) AND config = sqlc.arg(old_config);
+
 -- name: ClearAlarmChannelForJobs :exec
 -- Only one channel carries the mails of the jobs' own addresses.
 UPDATE punctual_alarm_channel SET for_jobs = 0 WHERE for_jobs = 1 AND id <> ?;

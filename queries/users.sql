@@ -124,3 +124,8 @@ DELETE FROM punctual_setting WHERE name = ?;
 -- name: SetSetting :exec
 INSERT INTO punctual_setting (name, value, updated_at) VALUES (?, ?, ?)
 ON DUPLICATE KEY UPDATE value = VALUES(value), updated_at = VALUES(updated_at);
+
+-- name: ReplaceSetting :execrows
+-- Changes a setting that is still what it was when it was read: of several admins that start together one does.
+UPDATE punctual_setting SET value = sqlc.arg(new_value), updated_at = sqlc.arg(updated_at)
+WHERE name = sqlc.arg(name) AND value = sqlc.arg(old_value);

@@ -66,7 +66,7 @@ func (c *channel) kind() Kind { return Kind(c.row.Kind) }
 const sealPurpose = "punctual_alarm_channel.config"
 
 func (a *Alarmer) channelOf(row *db.AlarmChannel) (*channel, error) {
-	plain, err := a.openText(row.Config, sealPurpose)
+	plain, err := openText(a.seal, row.Config, sealPurpose)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (a *Alarmer) sealSettings(s *Settings) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return a.sealText(plain, sealPurpose), nil
+	return sealText(a.seal, plain, sealPurpose), nil
 }
 
 func (a *Alarmer) readChannel(ctx context.Context, id int64) (*channel, error) {

@@ -1,6 +1,7 @@
 package alarm
 
 import (
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -10,6 +11,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/punctual-job/punctual/db"
 )
 
 // sealed is how a sealed text begins, so that another way can follow this one.
@@ -26,13 +29,48 @@ func newSeal(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// sealText encrypts what is in the settings of a channel. The purpose is bound to it, so that a value of another table
-// cannot be put in its place.
-func (a *Alarmer) sealText(plain []byte, purpose string) string {
-	return sealed + base64.StdEncoding.EncodeToString(a.seal.Seal(nil, nil, plain, []byte(purpose)))
+// Reseal puts the settings of all channels under another key, in the transaction in which that key takes the other's place.
+// What cannot be opened, or was changed meanwhile, stays as it is; it counts how many did.
+func Reseal(ctx context.Context, tx db.DBTX, from, to []byte) (left int, err error) {
+	old, err := newSeal(from)
+	if err != nil {
+		return 0, err
+	}
+	seal, err := newSeal(to)
+	if err != nil {
+		return 0, err
+	}
+	queries := db.New()
+	rows, err := queries.ListAlarmChannels(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	for _, row := range rows {
+		plain, err := openText(old, row.Config, sealPurpose)
+		if err != nil {
+			left++
+			continue
+		}
+		n, err := queries.ResealAlarmChannel(ctx, tx, db.ResealAlarmChannelParams{
+			ID: row.ID, OldConfig: row.Config, NewConfig: sealText(seal, plain, sealPurpose),
+		})
+		if err != nil {
+			return 0, err
+		}
+		if n == 0 {
+			left++
+		}
+	}
+	return left, nil
 }
 
-func (a *Alarmer) openText(text, purpose string) ([]byte, error) {
+// sealText encrypts what is in the settings of a channel. The purpose is bound to it, so that a value of another table
+// cannot be put in its place.
+func sealText(seal cipher.AEAD, plain []byte, purpose string) string {
+	return sealed + base64.StdEncoding.EncodeToString(seal.Seal(nil, nil, plain, []byte(purpose)))
+}
+
+func openText(seal cipher.AEAD, text, purpose string) ([]byte, error) {
 	raw, ok := strings.CutPrefix(text, sealed)
 	if !ok {
 		return nil, errors.New("settings are not sealed in a way this version knows")
@@ -41,7 +79,7 @@ func (a *Alarmer) openText(text, purpose string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read sealed settings: %w", err)
 	}
-	plain, err := a.seal.Open(nil, nil, data, []byte(purpose))
+	plain, err := seal.Open(nil, nil, data, []byte(purpose))
 	if err != nil {
 		return nil, errors.New("settings were sealed with another key")
 	}

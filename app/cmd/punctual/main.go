@@ -51,6 +51,8 @@ type serveCmd struct {
 	AccessToken     string        `env:"PUNCTUAL_ACCESS_TOKEN" help:"The secret shared with the executors; empty: a random one, made at the first start and kept."`
 	InsecureNoToken bool          `env:"PUNCTUAL_INSECURE_NO_TOKEN" help:"Take reports and registrations from anybody."`
 	AdminPassword   string        `env:"PUNCTUAL_ADMIN_PASSWORD" help:"The first administrator's password; empty: a random one, printed once."`
+	SecretKey       string        `env:"PUNCTUAL_SECRET_KEY" help:"Seals the passwords and addresses of alarm channels, so that the database alone does not tell them. At least 32 characters; the same on every admin."`
+	SecretKeyFile   string        `env:"PUNCTUAL_SECRET_KEY_FILE" placeholder:"FILE" help:"The secret key in a file. Further lines are keys that it replaces."`
 	Sample          string        `env:"PUNCTUAL_SAMPLE" default:"auto" placeholder:"MODE" help:"Sample executor and jobs: auto (with a new embedded database), on or off."`
 	Scripts         bool          `name:"glue" env:"PUNCTUAL_GLUE" default:"true" negatable:"" help:"Let people write scripts (GLUE) in the console."`
 	ExecutorAllow   string        `env:"PUNCTUAL_EXECUTOR_ALLOW" placeholder:"RULE,…" help:"Addresses that a run by hand may be sent to although no executor registered them: host, host:port, .domain, 10.0.0.0/8 or *."`
@@ -165,6 +167,9 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	if o.Allow, err = manage.ParseAllow(c.ExecutorAllow); err != nil {
 		return o, setting("PUNCTUAL_EXECUTOR_ALLOW", err)
 	}
+	if o.SecretKeys, err = c.secretKeys(); err != nil {
+		return o, err
+	}
 	o.Listen, o.PublicURL = c.Listen, c.PublicURL
 	o.AccessToken, o.NoAccessToken, o.AdminPassword = c.AccessToken, c.InsecureNoToken, c.AdminPassword
 	o.Sample, o.NoScripts = app.SampleMode(c.Sample), !c.Scripts
@@ -173,6 +178,33 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	o.ExecutorTLS = wire.TLSOptions{CAFile: c.ExecutorCA, CertFile: c.ExecutorCert, KeyFile: c.ExecutorKey}
 	o.CallTimeout, o.DrainTimeout, o.TrustProxy, o.Pprof = c.CallTimeout, c.DrainTimeout, c.TrustProxy, c.Pprof
 	return o, nil
+}
+
+// secretKeys reads the secret key from the variable or from the file.
+func (c *serveCmd) secretKeys() ([]string, error) {
+	if c.SecretKeyFile == "" {
+		keys, err := app.ParseSecretKeys(c.SecretKey)
+		if err != nil {
+			return nil, setting("PUNCTUAL_SECRET_KEY", err)
+		}
+		return keys, nil
+	}
+	const name = "PUNCTUAL_SECRET_KEY_FILE"
+	if c.SecretKey != "" {
+		return nil, setting(name, errors.New("PUNCTUAL_SECRET_KEY is set too: choose one"))
+	}
+	text, err := os.ReadFile(c.SecretKeyFile)
+	if err != nil {
+		return nil, setting(name, err)
+	}
+	keys, err := app.ParseSecretKeys(string(text))
+	if err == nil && len(keys) == 0 {
+		err = fmt.Errorf("%s is empty; fill it with: openssl rand -base64 32", c.SecretKeyFile)
+	}
+	if err != nil {
+		return nil, setting(name, err)
+	}
+	return keys, nil
 }
 
 func (c *migrateCmd) Run(s streams) error {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -84,5 +86,34 @@ func TestTheWelcomeIsFramed(t *testing.T) {
 	welcome(&w, app.Welcome{URL: "http://localhost:8080", Database: "data/punctual.db"})
 	if strings.Contains(w.String(), "Password") {
 		t.Errorf("a later start said %s", w.String())
+	}
+}
+
+func TestTheSecretKeyComesFromTheVariableOrTheFile(t *testing.T) {
+	t.Parallel()
+	const key = "0123456789abcdef0123456789abcdef"
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		c    serveCmd
+		want string // of the error; "": the key is read
+	}{
+		"variable":      {serveCmd{SecretKey: key}, ""},
+		"file":          {serveCmd{SecretKeyFile: file}, ""},
+		"both":          {serveCmd{SecretKey: key, SecretKeyFile: file}, "choose one"},
+		"no such file":  {serveCmd{SecretKeyFile: file + "x"}, "PUNCTUAL_SECRET_KEY_FILE"},
+		"an empty file": {serveCmd{SecretKeyFile: os.DevNull}, "is empty"},
+		"too short":     {serveCmd{SecretKey: "secret"}, "PUNCTUAL_SECRET_KEY: a secret key has 6 characters"},
+	}
+	for name, tt := range tests {
+		keys, err := tt.c.secretKeys()
+		switch {
+		case tt.want == "" && (err != nil || len(keys) != 1 || keys[0] != key):
+			t.Errorf("%s: %v, %v", name, keys, err)
+		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%s: %v, want it to say %q", name, err, tt.want)
+		}
 	}
 }
