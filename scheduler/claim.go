@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -133,7 +132,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		}
 		if err != nil {
 			// One job's unreadable schedule stops that job, visibly, and nothing else (spec §8.1 #1).
-			skipped = append(skipped, e.skippedRow(j, now, "job stopped: "+err.Error()))
+			skipped = append(skipped, e.skippedRow(j, now, sayStopped.with(err)))
 			causes = append(causes, AlarmDispatch)
 			continue
 		}
@@ -150,13 +149,13 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		if m := plan.Misfire; m != nil {
 			made := e.conceive(j, cause{trigger: jobspec.TriggerMisfire, planned: m.At, param: j.param, retries: j.retries})
 			for _, d := range made {
-				d.late = "stands for " + e.missed(&m.Passed)
+				d.late = sayStandsFor.with(e.missed(&m.Passed))
 			}
 			runs = append(runs, made...)
 			misfired++
 		}
 		if m := plan.Skipped; m != nil {
-			skipped = append(skipped, e.skippedRow(j, m.Last, "skipped: "+e.missed(m)+"; the misfire strategy is "+string(r.MisfireStrategy)))
+			skipped = append(skipped, e.skippedRow(j, m.Last, saySkipped.with(e.missed(m), r.MisfireStrategy)))
 			causes = append(causes, AlarmMisfire)
 		}
 	}
@@ -205,9 +204,9 @@ func (e *Engine) missed(m *jobspec.Passed) string {
 	const layout = "2006-01-02 15:04:05 -0700"
 	first, last := m.First.In(e.cfg.JobZone).Format(layout), m.Last.In(e.cfg.JobZone).Format(layout)
 	if m.Count == 1 && !m.More {
-		return "the fire planned for " + first
+		return sayFire.with(first)
 	}
-	return fmt.Sprintf("%s fires planned from %s to %s", m.Total(), first, last)
+	return sayFires.with(m.Total(), first, last)
 }
 
 // skippedRow is the record of fires that nobody runs: a run that is decided at its birth. It needs no

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -214,7 +213,7 @@ func (f *following) notes(id int64) string {
 		if d.trigger == jobspec.TriggerRetry {
 			what = "retry"
 		}
-		lines = append(lines, fmt.Sprintf("%s: job %d, run %d", what, d.job.id, d.id))
+		lines = append(lines, what+": "+sayRun.with(d.job.id, d.id))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -290,7 +289,7 @@ func (e *Engine) backoff(j *job, left int64) time.Duration {
 // followFailure makes the next attempt of a failed run, with the run's own parameter and shard.
 func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job) {
 	if j == nil {
-		f.lines[r.ID] = append(f.lines[r.ID], "retry: none, the job has been deleted")
+		f.lines[r.ID] = append(f.lines[r.ID], "retry: "+sayNoRetry.with())
 		return
 	}
 	runs := e.conceive(j, cause{
@@ -312,11 +311,11 @@ func (e *Engine) followSuccess(f *following, r *db.ListRunsByIDRow, list string,
 		switch {
 		case text == "":
 		case err != nil || id <= 0:
-			f.lines[r.ID] = append(f.lines[r.ID], fmt.Sprintf("child: %q is not a job id", clip(text, 40)))
+			f.lines[r.ID] = append(f.lines[r.ID], "child: "+sayNoID.with(clip(text, 40)))
 		case id == r.JobID:
-			f.lines[r.ID] = append(f.lines[r.ID], "child: not started, it is the job itself")
+			f.lines[r.ID] = append(f.lines[r.ID], "child: "+sayItself.with())
 		case jobs[id] == nil:
-			f.lines[r.ID] = append(f.lines[r.ID], fmt.Sprintf("child: job %d does not exist", id))
+			f.lines[r.ID] = append(f.lines[r.ID], "child: "+sayNoJob.with(id))
 		default:
 			j := jobs[id]
 			f.add(r.ID, e.conceive(j, cause{

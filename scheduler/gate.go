@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -62,13 +61,13 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 		d.owner, d.waiting = me, false
 		return true
 	case d.job.limit > 0 && counts.Running >= int64(d.job.limit):
-		full := fmt.Sprintf("%d of the job's runs are running, and it may have %d at a time", counts.Running, d.job.limit)
+		full := sayFull.with(counts.Running, d.job.limit)
 		if d.job.policy == jobspec.ConcurrencyDiscard {
-			e.discard(d, "discarded: "+full)
+			e.discard(d, sayDiscarded.with(full))
 			return false
 		}
 		if counts.Waiting > maxWaiting {
-			e.discard(d, fmt.Sprintf("discarded: %s; %d wait already", full, maxWaiting))
+			e.discard(d, sayCrowded.with(full, maxWaiting))
 			return false
 		}
 	}
@@ -114,7 +113,7 @@ func (e *Engine) letNext(ctx context.Context, jobID int64) error {
 			d := e.adopted((*db.ListUnsentRunsOfNodeRow)(r), waitingOwner, j)
 			d.taken, d.waiting = false, true // nobody has sent it: it never had a slot
 			d.pinned = d.shard.Total > 1
-			d.late = "it waited for another run of the job to end"
+			d.late = sayWaited.with()
 			e.queue(gateLane, d)
 		}
 	}

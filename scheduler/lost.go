@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -186,19 +185,19 @@ func (e *Engine) ask(ctx context.Context, order []question) map[question]sign {
 }
 
 func (e *Engine) giveUp(ctx context.Context, q question, s sign, ids []int64) {
-	reason := fmt.Sprintf("executor %s does not answer", q.address)
+	reason := saySilent.with(q.address)
 	switch s {
 	case signIdle:
-		reason = fmt.Sprintf("executor %s has nothing of this job any more, and no result came", q.address)
+		reason = sayIdle.with(q.address)
 	case signRefused:
-		reason = fmt.Sprintf("nobody listens at executor %s any more", q.address)
+		reason = sayNotListening.with(q.address)
 	case signBusy, signSilent:
 	}
 	e.log.Warn("runs lost", "executor", q.address, "job_id", q.job, "runs", len(ids), "reason", reason)
 	e.metrics.lost.Add(float64(len(ids)))
 	items := make([]finishing, len(ids))
 	for i, id := range ids {
-		items[i] = finishing{id: id, code: wire.CodeFail, cause: AlarmLost, msg: lostMark + reason}
+		items[i] = finishing{id: id, code: wire.CodeFail, cause: AlarmLost, msg: sayLost.with(reason)}
 	}
 	if err := e.complete(ctx, items); err != nil {
 		e.log.Warn("record lost runs", "error", err)
@@ -250,7 +249,7 @@ func (e *Engine) supersede(ctx context.Context, tx db.DBTX, r *db.ListRunsByIDRo
 	now := e.now()
 	n, err := e.queries.SupersedeLost(ctx, tx, db.SupersedeLostParams{
 		ID: r.ID, HandleCode: int64(f.code), HandleTime: nullTime(e.wall(now)), FinishedAt: now.UnixMilli(),
-		HandleMsg: db.Text(joinLines(string(r.HandleMsg), "late result: "+clip(f.msg, maxResult))), Lost: lostMark + "%",
+		HandleMsg: db.Text(joinLines(string(r.HandleMsg), sayLateResult.with(clip(f.msg, maxResult)))), Lost: lostMark + "%",
 	})
 	if err == nil && n == 0 {
 		return errRaced

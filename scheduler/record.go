@@ -41,7 +41,7 @@ func (e *Engine) recordBatch(ctx context.Context, batch []outcome) {
 			// Bare, and without the retry that may be what is refused.
 			o := &batch[0]
 			o.d.retries = 0
-			o.sent = db.Sent{ID: o.d.id, Code: o.sent.Code, At: o.sent.At, Message: "result: its record was refused: " + clip(strings.ToValidUTF8(err.Error(), "?"), 1000)}
+			o.sent = db.Sent{ID: o.d.id, Code: o.sent.Code, At: o.sent.At, Message: "result: " + sayRefused.with(clip(strings.ToValidUTF8(err.Error(), "?"), 1000))}
 		}
 		time.Sleep(wait)
 		wait = min(2*wait, 2*time.Second)

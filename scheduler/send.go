@@ -33,7 +33,7 @@ func (e *Engine) fire(d *dispatch) {
 		return
 	}
 	if late := e.now().Sub(d.planned); late > lateAfter && d.late == "" {
-		d.late = fmt.Sprintf("%s late", late.Round(time.Millisecond))
+		d.late = sayLate.with(late.Round(time.Millisecond))
 	}
 	if d.address != "" && !d.pinned && !slices.Contains(e.candidates(d), d.address) {
 		d.address = "" // the planned executor has gone since
@@ -58,7 +58,7 @@ func (e *Engine) fire(d *dispatch) {
 // queue puts a run in a lane, or ends it when too many wait.
 func (e *Engine) queue(lane string, d *dispatch) {
 	if !e.lanes.add(lane, d, e.cfg.MaxWaiting) && !e.draining.Load() {
-		e.fail(d, d.address, fmt.Sprintf("not sent: %d runs wait for this executor already", e.cfg.MaxWaiting))
+		e.fail(d, d.address, sayQueueFull.with(e.cfg.MaxWaiting))
 	}
 }
 
@@ -112,7 +112,7 @@ func (e *Engine) maySend(d *dispatch) bool {
 	}
 	if !e.node.mayAct() {
 		d.at = e.now().Add(putBack)
-		d.late = "the admin could not renew its lease"
+		d.late = sayLease.with()
 		e.timer.add(d)
 		return false
 	}
@@ -149,7 +149,7 @@ func (e *Engine) find(ctx context.Context, d *dispatch) bool {
 		d.probes = append(d.probes, r.Address+" → "+r.Text)
 	}
 	if address == "" {
-		e.fail(d, "", "no executor said yes")
+		e.fail(d, "", sayNobody.with())
 		return false
 	}
 	d.address = address
@@ -158,9 +158,9 @@ func (e *Engine) find(ctx context.Context, d *dispatch) bool {
 
 func (e *Engine) noAddress(d *dispatch) string {
 	if e.directory.get(d.job.group) == nil {
-		return fmt.Sprintf("executor group %d does not exist", d.job.group)
+		return sayNoGroup.with(d.job.group)
 	}
-	return "no executor is registered"
+	return sayNoExecutor.with()
 }
 
 // probe asks one executor what the route strategy wants to know.
@@ -182,7 +182,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	if d.job.glue != wire.GlueBean {
 		source, updated, err := e.source(ctx, d.job)
 		if err != nil {
-			e.fail(d, d.address, "read the job's source: "+err.Error())
+			e.fail(d, d.address, sayNoSource.with(err))
 			return
 		}
 		req.GlueSource, req.GlueUpdateTime = source, updated
@@ -200,7 +200,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	case err == nil && answer.OK():
 		e.sent(d, began, took, "ok", answer.Code, answerText(answer))
 	case err == nil && d.taken && answer.Repeated():
-		e.sent(d, began, took, "repeat", wire.CodeSuccess, "the executor already has this run: "+answer.Msg)
+		e.sent(d, began, took, "repeat", wire.CodeSuccess, sayHasRunSays.with(answer.Msg))
 	case err == nil:
 		e.sent(d, began, took, "refused", refusal(answer.Code), answerText(answer))
 	default:
@@ -213,7 +213,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, took time.Duration, err error) {
 	if !wire.Delivered(err) {
 		e.directory.suspect(d.job.group, d.address)
-		e.sent(d, began, took, "unreachable", wire.CodeFail, "not sent: "+err.Error())
+		e.sent(d, began, took, "unreachable", wire.CodeFail, sayNotSent.with(err))
 		return
 	}
 	known, askErr := e.knows(ctx, d, d.address)
@@ -223,11 +223,11 @@ func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, to
 			_, _ = e.askKill(ctx, d.job.group, d.job.id, d.id, d.address)
 		}
 		e.sent(d, began, took, "unknown", wire.CodeFail,
-			fmt.Sprintf("the call brought no answer (%v) and the executor did not say whether it has the run (%v); it may have run", err, askErr))
+			sayUnknown.with(err, askErr))
 	case known:
-		e.sent(d, began, took, "ok", wire.CodeSuccess, fmt.Sprintf("the answer was lost (%v), but the executor has the run", err))
+		e.sent(d, began, took, "ok", wire.CodeSuccess, sayAnswerLost.with(err))
 	default:
-		e.sent(d, began, took, "lost", wire.CodeFail, fmt.Sprintf("the call brought no answer (%v); the executor does not have the run", err))
+		e.sent(d, began, took, "lost", wire.CodeFail, sayCallLost.with(err))
 	}
 }
 
@@ -332,9 +332,9 @@ func (e *Engine) message(d *dispatch, address string, at time.Time, took time.Du
 		line("late", d.late)
 	}
 	if d.stray {
-		line("found again", "the database had not confirmed the run's record")
+		line("found again", sayUnconfirmed.with())
 	} else if d.taken {
-		line("taken over", "from an admin that is gone")
+		line("taken over", sayOrphan.with())
 	}
 	if candidates := e.candidates(d); len(candidates) > 1 {
 		line("address list", clip(strings.Join(candidates, ", "), 2000))

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 	"time"
 
@@ -89,8 +88,7 @@ func (e *Engine) adopt(ctx context.Context, gone db.Node, rows []db.ListUnsentRu
 // recordReported notes as sent what a node that is gone sent and did not come to record, and of which the result says that
 // it arrived. Without it such a run would be a success that nobody ever sent.
 func (e *Engine) recordReported(ctx context.Context, gone db.Node, top int64) error {
-	const message = "taken over: from an admin that is gone\n" +
-		"result: it did not record that it sent the run; the executor has reported the result, so it did receive it"
+	message := "taken over: " + sayOrphan.with() + "\nresult: " + sayReported.with()
 	for from := gone.LowLogID; from <= top; {
 		ids, err := e.queries.ListReportedRunsOfNode(ctx, e.cfg.Pool, db.ListReportedRunsOfNodeParams{
 			LowID: from, TopID: top, OwnerNode: gone.ID, Limit: db.MaxBatch,
@@ -99,7 +97,7 @@ func (e *Engine) recordReported(ctx context.Context, gone db.Node, top int64) er
 			return err
 		}
 		if _, err := e.queries.RecordReportedRuns(ctx, e.cfg.Pool, db.RecordReportedRunsParams{
-			Message: message, OwnerNode: gone.ID, Ids: ids,
+			Message: db.Text(message), OwnerNode: gone.ID, Ids: ids,
 		}); err != nil {
 			return err
 		}
@@ -159,14 +157,14 @@ func (e *Engine) settleTaken(ctx context.Context, d *dispatch) bool {
 		known, err := e.knows(ctx, d, a)
 		if err != nil {
 			if wire.Delivered(err) || len(addresses) == 1 {
-				e.fail(d, a, fmt.Sprintf("%s, which may have received the run before, does not answer: %v", a, err))
+				e.fail(d, a, sayMayHave.with(a, err))
 				return false
 			}
 			continue // nobody listens there, so nobody runs it there
 		}
 		if known {
 			d.address = a
-			e.sent(d, e.now(), 0, "known", wire.CodeSuccess, "the executor already has this run")
+			e.sent(d, e.now(), 0, "known", wire.CodeSuccess, sayHasRun.with())
 			return false
 		}
 		if busy == "" {
@@ -179,7 +177,7 @@ func (e *Engine) settleTaken(ctx context.Context, d *dispatch) bool {
 		}
 	}
 	if late := e.now().Sub(d.planned); d.trigger == jobspec.TriggerCron && d.job.misfire == jobspec.MisfireDoNothing && late > staleAfter {
-		e.fail(d, "", fmt.Sprintf("not sent: it was found %s late, and the job's misfire strategy is %s", late.Round(time.Second), d.job.misfire))
+		e.fail(d, "", sayTooLate.with(late.Round(time.Second), d.job.misfire))
 		return false
 	}
 	if user, ok := e.pending.killed(d.id); ok && busy == "" {

@@ -42,7 +42,7 @@ type note struct{ key, value string }
 // noteKeys are the keys the scheduler writes, with the messages that translate them.
 var noteKeys = map[string]string{
 	"trigger type": "note.trigger", "triggered by": "note.user", "origin": "note.origin", "admin": "note.admin", "planned": "note.planned",
-	"late": "note.late", "taken over": "note.takenover", "address list": "note.addresses", "route strategy": "note.route",
+	"late": "note.late", "taken over": "note.takenover", "found again": "note.foundagain", "address list": "note.addresses", "route strategy": "note.route",
 	"shard": "note.shard", "asked": "note.asked", "block strategy": "note.block", "timeout": "note.timeout", "retries left": "note.retries",
 	"address": "note.address", "sent": "note.sent", "result": "note.result", "retry": "note.retry", "child": "note.child",
 }
@@ -81,7 +81,7 @@ func noteLines(p *locales.Printer, list []note) []string {
 	lines := make([]string, len(list))
 	for i, n := range list {
 		if n.key == "" {
-			lines[i] = n.value
+			lines[i] = said(p, n.value)
 			continue
 		}
 		lines[i] = p.T(noteKeys[n.key], "Value", noteValue(p, n))
@@ -99,8 +99,11 @@ func noteValue(p *locales.Printer, n note) string {
 		prefix = "route."
 	case "block strategy":
 		prefix = "block."
+	case "asked":
+		address, answer, _ := strings.Cut(n.value, " → ")
+		return address + " → " + said(p, answer)
 	default:
-		return n.value
+		return said(p, n.value)
 	}
 	if text := p.T(prefix + n.value); !strings.HasPrefix(text, "!") {
 		return text

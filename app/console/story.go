@@ -118,7 +118,7 @@ func (c *Console) steps(page layout.Page, f runFacts, sending []note, state ui.S
 		}
 		steps = append(steps, s)
 	}
-	add(runs.StepPlanned, runs.StepDone, planned, noteOf(sending, "late"))
+	add(runs.StepPlanned, runs.StepDone, planned, said(page.Printer, noteOf(sending, "late")))
 	claimed := ""
 	if admin := noteOf(sending, "admin"); admin != "" {
 		claimed = page.T("runs.step.by", "Name", admin)
@@ -142,7 +142,7 @@ func (c *Console) steps(page layout.Page, f runFacts, sending []note, state ui.S
 		if f.address == "" {
 			routed, sentState = runs.StepFailed, runs.StepSkipped
 		}
-		detail.sent = f.result()
+		detail.sent = said(page.Printer, f.result())
 	case ui.StateSent:
 		routed, sentState, answered, back = runs.StepDone, runs.StepDone, runs.StepDone, runs.StepActive
 	case ui.StateSuccess:
@@ -151,7 +151,7 @@ func (c *Console) steps(page layout.Page, f runFacts, sending []note, state ui.S
 		routed, sentState, answered, back = runs.StepDone, runs.StepDone, runs.StepDone, runs.StepFailed
 		if f.handleCode == 0 { // before it was sent, or taken by an executor
 			routed, sentState, answered, back = runs.StepDone, runs.StepSkipped, runs.StepSkipped, runs.StepSkipped
-			detail.sent = f.result()
+			detail.sent = said(page.Printer, f.result())
 		}
 	case ui.StateFailed, ui.StateTimeout, ui.StateLost:
 		routed, sentState, answered, back = runs.StepDone, runs.StepDone, runs.StepDone, runs.StepFailed
@@ -160,7 +160,7 @@ func (c *Console) steps(page layout.Page, f runFacts, sending []note, state ui.S
 		detail.back = strconv.FormatInt(f.handleCode, 10)
 	}
 	if answered == runs.StepDone {
-		detail.answered = f.result()
+		detail.answered = said(page.Printer, f.result())
 	}
 	add(runs.StepRouted, routed, time.Time{}, detail.routed)
 	add(runs.StepSent, sentState, sent, detail.sent)
