@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -90,7 +91,7 @@ func newCaller(client *http.Client) caller {
 }
 
 // post makes one call. A nil body sends none.
-func (c caller) post(ctx context.Context, url, token, appName string, body []byte, limit int64) (Answer, error) {
+func (c caller) post(ctx context.Context, address, token, appName string, body []byte, limit int64) (Answer, error) {
 	// connected: a connection was taken for the request. Set back by getConn, because the transport only looks for
 	// another connection when nothing of the request went over the first.
 	var connected, cutShort atomic.Bool
@@ -107,7 +108,7 @@ func (c caller) post(ctx context.Context, url, token, appName string, body []byt
 	if body != nil {
 		reader = bytes.NewReader(body)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, reader)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, reader)
 	if err != nil {
 		return Answer{}, &CallError{Stage: StageDial, Err: err}
 	}
@@ -121,6 +122,9 @@ func (c caller) post(ctx context.Context, url, token, appName string, body []byt
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
+		if in, ok := errors.AsType[*url.Error](err); ok {
+			err = in.Err // method and address are known to whoever reads it, and made the cause hard to see
+		}
 		switch {
 		case !connected.Load():
 			return Answer{}, &CallError{Stage: StageDial, Err: err}
