@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ type App struct {
 	registry  *prometheus.Registry
 	server    *http.Server
 	tokens    *auth.Tokens
+	held      *manage.Settings // what administrators decided on line
 	alarmer   *alarm.Alarmer
 	closing   chan struct{} // closed when open streams are to end
 	welcome   Welcome
@@ -101,6 +103,12 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.settings = settings{pool: a.pool, queries: db.New(), now: time.Now, logger: a.logger}
+	if a.held, err = manage.NewSettings(a.pool, a.logger, time.Now, opts.fixed()); err != nil {
+		return nil, &OptionsError{Err: err}
+	}
+	if err := a.held.Load(ctx); err != nil {
+		return nil, err
+	}
 	a.tokens = auth.NewTokens(a.pool, time.Now, opts.AccessToken, opts.NoAccessToken)
 	if err := a.tokens.Load(ctx); err != nil {
 		return nil, err
@@ -128,15 +136,15 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	host, _ := os.Hostname() // a node without a name is called punctual
 	a.engine, err = scheduler.New(scheduler.Config{
 		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls))), a.tokens}, Logger: a.logger, Registerer: a.registry,
-		Name: host, Address: a.publicURL(), Version: opts.Version, JobZone: a.pool.Zone(),
-		CallTimeout: opts.CallTimeout, RetentionDays: opts.RetentionDays, Alarms: a.alarmer,
+		Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(),
+		Limits: a.held.Limits, Retention: a.held.RetentionDays, Alarms: a.alarmer,
 	})
 	if err != nil {
 		return nil, err
 	}
 	logins := auth.NewLogins(a.pool, a.passwords, time.Now)
 	service := manage.New(manage.Config{
-		Pool: a.pool, Engine: a.engine, Allow: opts.Allow, NoScripts: opts.NoScripts, Alarms: a.alarmer,
+		Pool: a.pool, Engine: a.engine, Settings: a.held, Alarms: a.alarmer,
 		Passwords: a.passwords, Logins: logins, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer,
 	})
 	a.audit = service.Audit
@@ -144,7 +152,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	pages := console.New(console.Config{
 		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: logins,
 		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
-		Logger: a.logger, FirstTime: a.firstTime, LoggedIn: a.noteLogin, PublicURL: opts.PublicURL,
+		Logger: a.logger, FirstTime: a.firstTime, LoggedIn: a.noteLogin, About: a.about,
 	})
 	api := openapi.New(openapi.Config{
 		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups,
@@ -233,7 +241,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.onStop("drain engine", a.engine.Drain)
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	a.loops.Go(func() { a.cleanSessions(loop) })
-	a.loops.Go(func() { a.refreshTokens(loop) })
+	a.loops.Go(func() { a.refresh(loop) })
 	a.onStop("end streams", func(context.Context) error {
 		cancel()
 		close(a.closing)
@@ -250,8 +258,8 @@ func (a *App) newAlarmer(ctx context.Context, catalogue *locales.Catalogue) erro
 	}
 	a.alarmer, err = alarm.New(alarm.Config{
 		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Key: key,
-		Language: a.opts.AlarmLanguage, DenyPrivate: a.opts.AlarmDenyPrivate,
-		Printer: func(lang string) alarm.Printer { return catalogue.Printer(lang) },
+		Defaults: a.held.AlarmDefaults,
+		Printer:  func(lang string) alarm.Printer { return catalogue.Printer(lang) },
 		Link: func(jobID, logID int64) string {
 			if logID > 0 {
 				return a.publicURL() + link.Run(logID)
@@ -353,8 +361,8 @@ func (a *App) cleanSessions(ctx context.Context) {
 	}
 }
 
-// refreshTokens takes in what another admin rotated.
-func (a *App) refreshTokens(ctx context.Context) {
+// refresh takes in what another admin rotated or decided.
+func (a *App) refresh(ctx context.Context) {
 	tick := time.NewTicker(5 * time.Second)
 	defer tick.Stop()
 	for {
@@ -365,12 +373,18 @@ func (a *App) refreshTokens(ctx context.Context) {
 			if err := a.tokens.Load(ctx); err != nil && ctx.Err() == nil {
 				a.logger.Warn("read access tokens", "error", err)
 			}
+			if err := a.held.Load(ctx); err != nil && ctx.Err() == nil {
+				a.logger.Warn("read settings", "error", err)
+			}
 		}
 	}
 }
 
-// publicURL is how people reach this admin: as set, or by where it listens.
-func (a *App) publicURL() string {
+// publicURL is how people reach the installation: as set, or by where this admin listens.
+func (a *App) publicURL() string { return cmp.Or(a.held.PublicURL(), a.ownURL()) }
+
+// ownURL is how this admin is reached, which others of its cluster are not.
+func (a *App) ownURL() string {
 	if a.opts.PublicURL != "" {
 		return strings.TrimRight(a.opts.PublicURL, "/")
 	}
@@ -397,11 +411,14 @@ func (a *App) localURL(listen, anywhere string) string {
 	return scheme + net.JoinHostPort(host, port)
 }
 
+// defaultToken is the one XXL-JOB ships with.
+const defaultToken = "default_token"
+
 func (a *App) warnAboutToken() {
 	switch {
 	case a.opts.NoAccessToken:
 		a.logger.Warn("there is no access token: everybody who reaches this port can report results and register executors")
-	case a.tokens.Common() == "default_token":
+	case a.tokens.Common() == defaultToken:
 		a.logger.Warn("the access token is the one XXL-JOB ships with, which everybody knows; choose another for the admin and its executors")
 	}
 }

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -47,7 +46,7 @@ func TestClearingRuns(t *testing.T) {
 			}
 		}
 
-		// A normal user may clear their group, and neither another one nor everything, nor say how long runs are kept.
+		// A normal user may clear their group, and neither another one nor everything.
 		ann := normalUser(t, a)
 		for path, want := range map[string]int{"?preview=1&type=9": 422, "?preview=1&type=9&group=2": 403, "?preview=1&type=9&group=1": 200} {
 			if got := ann.get(link.ClearPath + path); got.status != want {
@@ -56,9 +55,6 @@ func TestClearingRuns(t *testing.T) {
 		}
 		if got := ann.post(link.ClearPath, url.Values{"group": {"2"}, "type": {"9"}}); got.status != http.StatusForbidden {
 			t.Errorf("ann clears another group: %d", got.status)
-		}
-		if got := ann.post(link.RetentionPath, url.Values{"days": {"3"}}); got.status != http.StatusForbidden {
-			t.Errorf("ann sets the retention: %d", got.status)
 		}
 		// What was not previewed is not deleted: the answer is its preview.
 		if got := ann.post(link.ClearPath, url.Values{"group": {"1"}, "type": {"9"}, "previewed": {"1..1"}}); got.status != http.StatusUnprocessableEntity || got.document(t).Find("button.danger").Length() != 1 {
@@ -95,15 +91,6 @@ func TestClearingRuns(t *testing.T) {
 		}
 		if got := b.post(link.ClearingStop(99), url.Values{}); got.status != http.StatusNotFound {
 			t.Errorf("stop what never was: %d", got.status)
-		}
-
-		for days, want := range map[string]int{"2": 422, "-1": 422, "soon": 422, "": 422, "90": 303} {
-			if got := b.post(link.RetentionPath, url.Values{"days": {days}}); got.status != want {
-				t.Errorf("keep for %q days: %d, want %d", days, got.status, want)
-			}
-		}
-		if got := b.get(link.ClearPath).document(t).Find("#retention-days").AttrOr("value", ""); got != fmt.Sprint(90) {
-			t.Errorf("runs are kept for %s days", got)
 		}
 	})
 }

@@ -92,7 +92,7 @@ func TestScriptsCanBeOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	off := testOptions(t)
-	o.Listener, o.NoScripts = off.Listener, true
+	o.Listener, o.Glue = off.Listener, new(bool)
 	b.base = start(t, o).Welcome().URL
 	if got := b.get("/jobs/1/glue"); got.status != http.StatusForbidden {
 		t.Errorf("off: %d", got.status)

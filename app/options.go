@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/console"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
@@ -49,24 +51,57 @@ type Options struct {
 	SecretKeys []string
 
 	Sample      SampleMode      // default SampleAuto
-	NoScripts   bool            // no new GLUE scripts and no changes to those there are
-	Allow       manage.Allow    // addresses that may be called although no executor registered them
-	CallTimeout time.Duration   // of one call to an executor; default 3 s
 	ExecutorTLS wire.TLSOptions // towards executors with https addresses
 	TLSCert     string          // files of a certificate and its key: the admin then serves HTTPS
 	TLSKey      string
-	TrustProxy  bool   // take the client's address from X-Forwarded-For, for the login limits
-	PublicURL   string // how people and other admins reach this one; default derived from Listen
-	Pprof       bool   // serve /debug/pprof to callers on this machine
+	TrustProxy  bool // take the client's address from X-Forwarded-For, for the login limits
+	Pprof       bool // serve /debug/pprof to callers on this machine
 
-	AlarmLanguage    string // of messages whose channel chooses none: zh-CN or en; default zh-CN
-	AlarmDenyPrivate bool   // refuse webhooks on this machine and in private networks
+	// What follows takes a decision away from the settings page, where administrators take it otherwise; see
+	// [manage.AllSettings]. A zero value leaves it to them.
+	PublicURL        string        // how people and other admins reach this one; derived from Listen if nobody says so
+	Glue             *bool         // whether scripts may be written
+	RetentionDays    int           // for how many days runs are kept; below 0: for ever
+	CallTimeout      time.Duration // of one call to an executor
+	Allow            string        // addresses that may be called although no executor registered them; see [manage.ParseAllow]
+	AlarmLanguage    string        // of messages whose channel chooses none: zh-CN or en
+	AlarmDenyPrivate *bool         // whether webhooks on this machine and in private networks are refused
 
-	RetentionDays int // for how many days runs are kept; default 30, below 0: for ever
+	// Startup is what this process was started with, for the settings page.
+	Startup []console.StartupOption
 
 	DrainTimeout time.Duration // how long Stop waits for runs to be sent; default 20 s
 	Version      string
 	Logger       *slog.Logger
+}
+
+// fixed are the settings that the options decide.
+func (o Options) fixed() map[string]string {
+	f := make(map[string]string)
+	text := func(name, value string) {
+		if value != "" {
+			f[name] = value
+		}
+	}
+	boolean := func(name string, value *bool) {
+		if value != nil && *value {
+			f[name] = manage.SettingOn
+		} else if value != nil {
+			f[name] = manage.SettingOff
+		}
+	}
+	text(manage.SettingPublicURL, o.PublicURL)
+	text(manage.SettingAllow, o.Allow)
+	text(manage.SettingAlarmLanguage, o.AlarmLanguage)
+	boolean(manage.SettingGlue, o.Glue)
+	boolean(manage.SettingAlarmDenyPrivate, o.AlarmDenyPrivate)
+	if o.RetentionDays != 0 {
+		f[manage.SettingRetention] = strconv.Itoa(max(0, o.RetentionDays))
+	}
+	if o.CallTimeout != 0 {
+		f[manage.SettingCallTimeout] = strconv.FormatInt(o.CallTimeout.Milliseconds(), 10)
+	}
+	return f
 }
 
 // minPassword is the least length of a password that somebody chooses.
@@ -87,10 +122,8 @@ func (o Options) withDefaults() (Options, error) {
 	o.Listen = cmp.Or(o.Listen, ":8080")
 	o.DataDir = cmp.Or(o.DataDir, "data")
 	o.Sample = cmp.Or(o.Sample, SampleAuto)
-	o.CallTimeout = cmp.Or(o.CallTimeout, 3*time.Second)
 	o.DrainTimeout = cmp.Or(o.DrainTimeout, 20*time.Second)
 	o.Version = cmp.Or(o.Version, "dev")
-	o.AlarmLanguage = cmp.Or(o.AlarmLanguage, "zh-CN")
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -108,7 +141,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.AccessToken != "" && o.NoAccessToken {
 		return o, wrong("there is an access token and the wish to have none: choose one")
 	}
-	if o.CallTimeout < 100*time.Millisecond || o.CallTimeout > time.Minute {
+	if o.CallTimeout != 0 && o.CallTimeout < 100*time.Millisecond || o.CallTimeout > time.Minute {
 		return o, wrong("call timeout %s must lie between 100ms and 1m", o.CallTimeout)
 	}
 	if o.RetentionDays > 0 && o.RetentionDays < scheduler.MinRetentionDays {
@@ -122,15 +155,18 @@ func (o Options) withDefaults() (Options, error) {
 			return o, wrong("TLS certificate: %w", err)
 		}
 	}
-	if o.AlarmLanguage != "zh-CN" && o.AlarmLanguage != "en" {
+	if o.AlarmLanguage != "" && o.AlarmLanguage != "zh-CN" && o.AlarmLanguage != "en" {
 		return o, wrong("alarm language %q must be zh-CN or en", o.AlarmLanguage)
 	}
 	if o.DrainTimeout < 0 {
 		return o, wrong("drain timeout %s must not be negative", o.DrainTimeout)
 	}
+	if _, err := manage.ParseAllow(o.Allow); err != nil {
+		return o, wrong("executor allow rule %w", err)
+	}
 	if o.PublicURL != "" {
-		if u, err := url.Parse(o.PublicURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return o, wrong("public URL %q must begin with http:// or https://", o.PublicURL)
+		if u, err := url.Parse(o.PublicURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+			return o, wrong("public URL %q must begin with http:// or https://, and have neither a user nor a query", o.PublicURL)
 		}
 	}
 	return o, nil

@@ -52,7 +52,7 @@ var routeNeeds = map[string]need{
 
 	"GET /runs": user, "GET /runs/events": user, "GET /runs/:id": view, "GET /runs/:id/log": view, "GET /runs/:id/events": view,
 	"GET /runs/clear": {login: true, anyEdit: true}, "POST /runs/clear": edit, "GET /runs/clear/progress": {login: true, anyEdit: true},
-	"POST /runs/clear/:id/stop": edit, "POST /runs/retention": admin,
+	"POST /runs/clear/:id/stop": edit,
 	// Each job of a bulk is judged for itself; see where the people are refused.
 	"GET /jobs/bulk": user, "POST /jobs/bulk": user,
 	"GET /runs/:id/kill": run, "POST /runs/:id/kill": run,
@@ -62,7 +62,7 @@ var routeNeeds = map[string]need{
 	"GET /executors/token": admin, "GET /executors/token/rotate": admin, "POST /executors/token/rotate": admin,
 	"GET /executors/:id/token/rotate": admin, "POST /executors/:id/token/rotate": admin,
 	"GET /executors/:id/token/drop": admin, "POST /executors/:id/token/drop": admin,
-	"GET /nodes": admin, "GET /palette": user, "GET /keys": user,
+	"GET /nodes": admin, "GET /settings": admin, "POST /settings": admin, "GET /palette": user, "GET /keys": user,
 
 	"GET /alarms": admin, "POST /alarms": admin, "GET /alarms/new": admin, "GET /alarms/:id": admin, "POST /alarms/:id": admin,
 	"GET /alarms/:id/edit": admin, "GET /alarms/:id/delete": admin, "POST /alarms/:id/delete": admin, "POST /alarms/:id/test": admin,
@@ -379,7 +379,7 @@ func contents(t *testing.T, a *App) map[string]string {
 		"xxl_job_info": "id, job_group, job_desc, glue_source, trigger_status", "xxl_job_log": "id, handle_code", "xxl_job_group": "id, app_name, title",
 		"xxl_job_user": "id, username, role, permission, disabled, password", "xxl_job_logglue": "id, glue_source", "punctual_permission": "user_id, group_id, rights",
 		"punctual_audit": "id, action", "punctual_token": "app_name, token", "punctual_session": "id, user_id", "punctual_clearing": "id, job_group",
-		"punctual_alarm_channel": "id, name",
+		"punctual_alarm_channel": "id, name", "punctual_setting": "name, value",
 	}
 	all := make(map[string]string)
 	for table, columns := range tables {

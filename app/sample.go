@@ -69,7 +69,7 @@ func (a *App) startSample(ctx context.Context) (*executor.Executor, error) {
 
 // createSample makes the group and its jobs, and starts them.
 func (a *App) createSample(ctx context.Context) error {
-	service := manage.New(manage.Config{Pool: a.pool, Engine: a.engine, NoScripts: a.opts.NoScripts, Logger: a.logger})
+	service := manage.New(manage.Config{Pool: a.pool, Engine: a.engine, Settings: a.held, Logger: a.logger})
 	me := auth.NewPrincipal(0, sampleAuthor, auth.RoleAdmin, "")
 	group, err := service.Groups.Create(ctx, me, manage.GroupInput{AppName: sampleAppName, Title: sampleTitle})
 	if err != nil {
@@ -88,7 +88,7 @@ func (a *App) createSample(ctx context.Context) error {
 		return service.Jobs.Start(ctx, me, id)
 	}
 	var errs []error
-	if !a.opts.NoScripts {
+	if a.held.Glue() {
 		errs = append(errs, job("Shell · 10 s", func(j *jobspec.Job) {
 			j.ScheduleType, j.ScheduleConf = jobspec.ScheduleCron, "0/10 * * * * ?"
 			j.Glue, j.GlueSource, j.GlueRemark = wire.GlueShell, sampleScript, "sample"
@@ -119,7 +119,7 @@ func (a *App) runSample(ctx context.Context) (_ *executor.Executor, err error) {
 		AppName: sampleAppName, Admins: []string{a.localURL(a.listener.Addr().String(), "127.0.0.1")}, Token: a.tokens.For(sampleAppName),
 		InsecureNoToken: a.opts.NoAccessToken,
 		// Only this machine may call it, since it runs scripts; port 0 is the first free one from 9999 upwards.
-		Listen: "127.0.0.1:0", Listener: listener, DataDir: filepath.Join(a.opts.DataDir, "executor"), GlueEnabled: !a.opts.NoScripts,
+		Listen: "127.0.0.1:0", Listener: listener, DataDir: filepath.Join(a.opts.DataDir, "executor"), GlueEnabled: a.opts.Glue == nil || *a.opts.Glue,
 		LogRetentionDays: 7, NoSync: true, AdminTLS: wire.TLSOptions{Insecure: a.opts.TLSCert != ""}, // of this very process, whose certificate is for another name
 		Logger: a.logger.With("part", "sample executor"),
 	})

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -87,6 +88,7 @@ func openSQLite(ctx context.Context, cfg Config) (_ *Pool, err error) {
 		pool.DB.Close()
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
+	pool.product = "SQLite " + version
 	return pool, nil
 }
 
@@ -125,12 +127,24 @@ func openMySQL(ctx context.Context, cfg Config) (*Pool, error) {
 	pool.SetConnMaxIdleTime(5 * time.Minute)
 	pool.SetConnMaxLifetime(30 * time.Minute)
 	var increment int64
-	if err := pool.QueryRowContext(ctx, "SELECT @@auto_increment_increment").Scan(&increment); err != nil {
+	var version string
+	if err := pool.QueryRowContext(ctx, "SELECT @@auto_increment_increment, VERSION()").Scan(&increment, &version); err != nil {
 		pool.DB.Close()
 		return nil, fmt.Errorf("open database %s: %w", pool, explain(err, t.cfg))
 	}
 	pool.autoIncrement.Store(increment)
+	pool.product = productName(version)
 	return pool, nil
+}
+
+// productName reads what a server says of itself: "8.0.36-0ubuntu1", or "11.4.2-MariaDB-log", of old times with a 5.5.5- before it.
+func productName(version string) string {
+	name := "MySQL "
+	if strings.Contains(version, "MariaDB") {
+		name, version = "MariaDB ", strings.TrimPrefix(version, "5.5.5-")
+	}
+	number, _, _ := strings.Cut(version, "-")
+	return name + number
 }
 
 // openAdmin opens connections on which a statement may take as long as it takes: adding an index to a big log takes minutes.

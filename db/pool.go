@@ -28,6 +28,7 @@ type Pool struct {
 	zone          *time.Location
 	logger        *slog.Logger
 	describe      string // where the database is, without secrets
+	product       string // name and version of the database, as it said when it was opened
 	autoIncrement atomic.Int64
 	admin         func() *sql.DB // opens connections without time limits, for migrations
 	release       func() error   // gives the data directory back
@@ -41,6 +42,9 @@ func (p *Pool) Zone() *time.Location { return p.zone }
 
 // String says where the database is, without its password.
 func (p *Pool) String() string { return p.describe }
+
+// Product is the name and the version of the database, such as "MariaDB 11.4.2".
+func (p *Pool) Product() string { return p.product }
 
 // AutoIncrement returns the distance between the ids of a multi-row INSERT: the first id is LastInsertId, and
 // the k-th after it is k times this away. It is 1 except on clusters whose nodes share out the ids.

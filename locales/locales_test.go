@@ -23,7 +23,7 @@ var families = map[string][]string{
 
 	"audit.action.": {"create", "update", "delete", "start", "stop", "run", "kill", "clear", "glue", "password", "signout", "login", "rotate", "test"},
 	"audit.kind.":   {"job", "run", "group", "user", "token", "channel", "setting"},
-	"audit.field.":  {"address_list", "address_type", "group", "type", "days", "alarm_email", "app_name", "author", "child_jobid", "concurrency_policy", "disabled", "end_at", "executor_address", "executor_block_strategy", "executor_fail_retry_count", "executor_handler", "executor_param", "executor_route_strategy", "executor_timeout", "expect_every_seconds", "glue_remark", "glue_source", "glue_type", "job_desc", "job_group", "job_id", "max_concurrent", "misfire_strategy", "retention_days", "retry_backoff", "rights", "role", "runs", "schedule_conf", "schedule_type", "start_at", "tags", "time_zone", "title", "username", "warn_after_seconds", "causes", "enabled", "for_jobs", "from", "grace", "host", "kind", "language", "name", "port", "quiet", "recipients", "route", "scope", "scope_id", "security"},
+	"audit.field.":  {"address_list", "address_type", "group", "type", "days", "alarm_email", "app_name", "author", "child_jobid", "concurrency_policy", "disabled", "end_at", "executor_address", "executor_block_strategy", "executor_fail_retry_count", "executor_handler", "executor_param", "executor_route_strategy", "executor_timeout", "expect_every_seconds", "glue_remark", "glue_source", "glue_type", "job_desc", "job_group", "job_id", "max_concurrent", "misfire_strategy", "retention_days", "retry_backoff", "rights", "role", "runs", "schedule_conf", "schedule_type", "start_at", "tags", "time_zone", "title", "username", "warn_after_seconds", "causes", "enabled", "for_jobs", "from", "grace", "host", "kind", "language", "name", "port", "quiet", "recipients", "route", "scope", "scope_id", "security", "value"},
 	"right.":        withHelp("view", "run", "edit", "glue"),
 	"role.":         {"admin", "user"},
 	"users.state.":  {"active", "disabled"},
@@ -46,7 +46,7 @@ var families = map[string][]string{
 	"language.":     {"zh-CN", "en"},
 	"log.empty.":    {"live", "complete", "none", "unavailable"},
 	"misfire.":      withHelp("DO_NOTHING", "FIRE_ONCE_NOW"),
-	"nav.":          {"users", "audit", "dashboard", "jobs", "runs", "executors", "alarms", "nodes"},
+	"nav.":          {"users", "audit", "dashboard", "jobs", "runs", "executors", "alarms", "nodes", "settings"},
 	"nodes.load.":   withHelp("sent", "claimed", "late", "planned", "queued", "inflight", "unsent", "results", "memory"),
 	"nodes.state.":  withHelp("live", "draining", "silent", "gone"),
 	"pager.":        {"previous", "next"},
@@ -62,7 +62,15 @@ var families = map[string][]string{
 	"theme.":        {"auto", "light", "dark"},
 	"time.unit.":    {"ms", "s", "min", "h", "d", "y"},
 	"time.weekday.": {"0", "1", "2", "3", "4", "5", "6"},
-	"trigger.":      {"CRON", "MANUAL", "RETRY", "PARENT", "API", "MISFIRE"},
+
+	"settings.item.":    withHelp("default_language", "public_url", "glue", "audit_days", "log_retention_days", "misfire_seconds", "lost_seconds", "forgotten_seconds", "call_timeout_ms", "executor_allow", "alarm_language", "alarm_window_minutes", "alarm_deny_private"),
+	"settings.section.": {"console", "console.text", "runs", "runs.text", "executors", "executors.text", "alarms", "alarms.text"},
+	"settings.switch.":  {"on", "off"},
+	"settings.token.":   {"none", "known", "fixed", "kept"},
+	"settings.unit.":    {"ms", "seconds", "minutes", "days"},
+	"settings.option.":  {"PUNCTUAL_DATABASE_URL", "PUNCTUAL_DATA_DIR", "PUNCTUAL_TIME_ZONE", "PUNCTUAL_LOG_FORMAT", "PUNCTUAL_LOG_LEVEL", "PUNCTUAL_LISTEN", "PUNCTUAL_ACCESS_TOKEN", "PUNCTUAL_INSECURE_NO_TOKEN", "PUNCTUAL_ADMIN_PASSWORD", "PUNCTUAL_SAMPLE", "PUNCTUAL_DRAIN_TIMEOUT", "PUNCTUAL_TLS_CERT", "PUNCTUAL_TLS_KEY", "PUNCTUAL_EXECUTOR_CA", "PUNCTUAL_EXECUTOR_CLIENT_CERT", "PUNCTUAL_EXECUTOR_CLIENT_KEY", "PUNCTUAL_TRUST_PROXY", "PUNCTUAL_PPROF", "PUNCTUAL_SECRET_KEY", "PUNCTUAL_SECRET_KEY_FILE"},
+
+	"trigger.": {"CRON", "MANUAL", "RETRY", "PARENT", "API", "MISFIRE"},
 }
 
 func withHelp(values ...string) []string {

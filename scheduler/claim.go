@@ -128,7 +128,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		schedule.Misfire = r.MisfireStrategy
 		var plan jobspec.Plan
 		if err == nil {
-			plan, err = jobspec.Decide(schedule, time.UnixMilli(r.TriggerNextTime), now, until, e.cfg.MisfireAfter)
+			plan, err = jobspec.Decide(schedule, time.UnixMilli(r.TriggerNextTime), now, until, e.cfg.Limits().MisfireAfter)
 		}
 		if err != nil {
 			// One job's unreadable schedule stops that job, visibly, and nothing else (spec §8.1 #1).

@@ -67,9 +67,19 @@ type Config struct {
 	ReportEvery   time.Duration // how often the daily counters are written; 3 s
 	RetryBackoff  time.Duration // wait before the retry of a run that could not be sent; 2 s
 	ClaimWorkers  int           // claim transactions at a time; 2, on SQLite 1
-	RetentionDays int           // for how many days runs are kept unless the setting says otherwise; 30, below 0: for ever
+	RetentionDays int           // for how many days runs are kept; 30, below 0: for ever
 	RecordWorkers int           // outcome writers; 2, on SQLite 1
 	FinishWorkers int           // callback writers; 2, on SQLite 1
+
+	// Limits and Retention say what holds now, where people may change it while the engine runs; nil: what the fields above
+	// say. An error of Retention keeps every run until it is gone: nothing is deleted on a guess.
+	Limits    func() Limits
+	Retention func(ctx context.Context) (days int, err error)
+}
+
+// Limits are the times by which the engine judges; see the fields of [Config] of the same names.
+type Limits struct {
+	MisfireAfter, CallTimeout, LostAfter, IdleAfter time.Duration
 }
 
 func (c Config) withDefaults() Config {
@@ -107,6 +117,14 @@ func (c Config) withDefaults() Config {
 	c.RetryBackoff = cmp.Or(c.RetryBackoff, 2*time.Second)
 	c.ClaimWorkers = cmp.Or(c.ClaimWorkers, writers)
 	c.RetentionDays = max(0, cmp.Or(c.RetentionDays, DefaultRetentionDays))
+	if c.Limits == nil {
+		fixed := Limits{MisfireAfter: c.MisfireAfter, CallTimeout: c.CallTimeout, LostAfter: c.LostAfter, IdleAfter: c.IdleAfter}
+		c.Limits = func() Limits { return fixed }
+	}
+	if c.Retention == nil {
+		days := c.RetentionDays
+		c.Retention = func(context.Context) (int, error) { return days, nil }
+	}
 	c.RecordWorkers = cmp.Or(c.RecordWorkers, writers)
 	c.FinishWorkers = cmp.Or(c.FinishWorkers, writers)
 	return c

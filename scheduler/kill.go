@@ -44,7 +44,7 @@ const killEvery = 500 * time.Millisecond
 var ErrKillLater = errors.New("the run is being sent; it is ended as soon as that is decided")
 
 // killWait is how long somebody is kept waiting: a call and the question after it, with their records.
-func (e *Engine) killWait() time.Duration { return 2*e.cfg.CallTimeout + 2*time.Second }
+func (e *Engine) killWait() time.Duration { return 2*e.cfg.Limits().CallTimeout + 2*time.Second }
 
 // Kill ends a run that has not ended, wherever it is. Our executor ends only this run; upstream's ends whatever the job's
 // thread runs there, and its queue (spec §5.6). A run somebody stopped is not retried, and of a run that has failed the retry
@@ -198,7 +198,7 @@ func (e *Engine) killSent(ctx context.Context, run *db.Run, user string) error {
 }
 
 func (e *Engine) askKill(ctx context.Context, group, jobID, logID int64, address string) (wire.Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
 	defer cancel()
 	return e.cfg.Executors.Kill(ctx, e.target(group, address), wire.KillRequest{JobID: jobID, LogID: logID})
 }
@@ -327,7 +327,7 @@ func (e *Engine) ReadLog(ctx context.Context, logID int64, fromLine int) (wire.L
 	if at == 0 && run.TriggerTime.Valid { // a row of upstream's
 		at = e.cfg.Pool.FromWall(run.TriggerTime.Time).UnixMilli()
 	}
-	call, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+	call, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
 	defer cancel()
 	log, answer, err := e.cfg.Executors.Log(call, e.target(run.JobGroup, address), wire.LogRequest{
 		LogDateTim: at, LogDateTime: at, LogID: logID, FromLineNum: fromLine,

@@ -142,13 +142,13 @@ func (e *Engine) judge(ctx context.Context, s *sweeper, order []question, runs m
 func (e *Engine) patience(s sign) time.Duration {
 	switch s {
 	case signIdle:
-		return e.cfg.IdleAfter
+		return e.cfg.Limits().IdleAfter
 	case signSilent:
-		return 4 * e.cfg.LostAfter
+		return 4 * e.cfg.Limits().LostAfter
 	case signBusy, signRefused:
-		return e.cfg.LostAfter
+		return e.cfg.Limits().LostAfter
 	default:
-		return e.cfg.LostAfter
+		return e.cfg.Limits().LostAfter
 	}
 }
 
@@ -160,7 +160,7 @@ func (e *Engine) ask(ctx context.Context, order []question) map[question]sign {
 	calls.SetLimit(asksAtOnce)
 	for _, q := range order {
 		calls.Go(func() error {
-			call, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+			call, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
 			defer cancel()
 			answer, err := e.cfg.Executors.IdleBeat(call, e.target(q.group, q.address), wire.IdleBeatRequest{JobID: q.job})
 			s := signBusy
@@ -222,7 +222,7 @@ func (e *Engine) sweepBeats(ctx context.Context) {
 	calls.SetLimit(asksAtOnce)
 	for q := range e.directory.doubtful(e.cfg.MissedAfter) {
 		calls.Go(func() error {
-			call, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+			call, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
 			defer cancel()
 			_, err := e.cfg.Executors.Beat(call, e.target(q.group, q.address))
 			switch {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -15,9 +14,6 @@ const (
 	DefaultRetentionDays = 30
 	// MinRetentionDays is the least; upstream ignores a smaller number (spec §4.11).
 	MinRetentionDays = 3
-
-	// retentionSetting is the name in punctual_setting.
-	retentionSetting = "log_retention_days"
 	// openGrace is how much longer a run without a result is kept: it may be running.
 	openGrace = 90 * 24 * time.Hour
 )
@@ -27,29 +23,11 @@ var ErrRetention = fmt.Errorf("runs are kept for at least %d days, or for ever (
 
 // RetentionDays is for how many days the installation keeps runs; 0: for ever.
 func (e *Engine) RetentionDays(ctx context.Context) (int, error) {
-	s, err := e.queries.GetSetting(ctx, e.cfg.Pool, retentionSetting)
-	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
-		return e.cfg.RetentionDays, nil
-	} else if err != nil {
-		return 0, err
+	days, err := e.cfg.Retention(ctx)
+	if err == nil && days > 0 && days < MinRetentionDays {
+		err = fmt.Errorf("%d days: %w", days, ErrRetention)
 	}
-	days, err := strconv.Atoi(s.Value)
-	if err != nil || days > 0 && days < MinRetentionDays {
-		// Nothing is deleted on a guess.
-		return 0, fmt.Errorf("setting %s is %q: %w", retentionSetting, s.Value, ErrRetention)
-	}
-	return max(0, days), nil
-}
-
-// SetRetentionDays decides for how many days the installation keeps runs; 0 or less: for ever. The errors are [ErrRetention],
-// or the database's.
-func (e *Engine) SetRetentionDays(ctx context.Context, days int) error {
-	if days > 0 && days < MinRetentionDays {
-		return ErrRetention
-	}
-	return e.queries.SetSetting(ctx, e.cfg.Pool, db.SetSettingParams{
-		Name: retentionSetting, Value: strconv.Itoa(max(0, days)), UpdatedAt: e.now().UnixMilli(),
-	})
+	return max(0, days), err
 }
 
 // retention decides which runs are too old.

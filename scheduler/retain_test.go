@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -56,37 +57,25 @@ func TestWhichRunsAreTooOld(t *testing.T) {
 	}
 }
 
-func TestTheRetentionIsASettingWithALeast(t *testing.T) {
+func TestTheRetentionHasALeast(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		e := idle(t, pool, nil)
-		expect := func(want int) {
-			t.Helper()
-			if got, err := e.RetentionDays(t.Context()); err != nil || got != want {
-				t.Errorf("RetentionDays = %d, %v; want %d", got, err, want)
-			}
-		}
-		expect(30)
-		for _, days := range []int{1, 2} {
-			if err := e.SetRetentionDays(t.Context(), days); !errors.Is(err, ErrRetention) {
-				t.Errorf("SetRetentionDays(%d): %v, want %v", days, err, ErrRetention)
-			}
-		}
-		expect(30)
-		for _, days := range []int{3, 365, 0, -1} {
-			if err := e.SetRetentionDays(t.Context(), days); err != nil {
-				t.Fatal(err)
-			}
-			expect(max(0, days))
-		}
-		// What nobody can read deletes nothing.
-		if err := e.queries.SetSetting(t.Context(), pool, db.SetSettingParams{Name: retentionSetting, Value: "a month"}); err != nil {
+	unreadable := errors.New("unreadable")
+	tests := []struct {
+		days, want int
+		err, fails error
+	}{
+		{days: 3, want: 3}, {days: 365, want: 365}, {days: 0, want: 0}, {days: -1, want: 0}, {days: 2, want: 2, fails: ErrRetention}, {err: unreadable, fails: unreadable},
+	}
+	for _, tt := range tests {
+		e, err := New(Config{Pool: new(db.Pool), Executors: &fakeExecutors{}, Logger: idleLogger,
+			Retention: func(context.Context) (int, error) { return tt.days, tt.err }})
+		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.RetentionDays(t.Context()); !errors.Is(err, ErrRetention) {
-			t.Errorf("an unreadable setting: %v, want %v", err, ErrRetention)
+		if got, err := e.RetentionDays(t.Context()); got != tt.want || !errors.Is(err, tt.fails) {
+			t.Errorf("%d, %v: RetentionDays = %d, %v; want %d, %v", tt.days, tt.err, got, err, tt.want, tt.fails)
 		}
-	})
+	}
 	if _, err := New(Config{Pool: new(db.Pool), Executors: &fakeExecutors{}, Logger: idleLogger, RetentionDays: 2}); !errors.Is(err, ErrRetention) {
 		t.Errorf("a configured retention of two days: %v, want %v", err, ErrRetention)
 	}

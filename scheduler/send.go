@@ -136,7 +136,7 @@ func (e *Engine) find(ctx context.Context, d *dispatch) bool {
 		return true
 	}
 	address, replies := route.Probe(ctx, addresses, func(ctx context.Context, a string) route.Reply {
-		ctx, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+		ctx, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
 		defer cancel()
 		answer, err := e.probe(ctx, d, a)
 		if err != nil {
@@ -188,7 +188,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 		req.GlueSource, req.GlueUpdateTime = source, updated
 	}
 	// A call that is still under way when another admin takes the run over would be asked about too early.
-	call, cancel := context.WithTimeout(ctx, min(e.cfg.CallTimeout, e.node.left()))
+	call, cancel := context.WithTimeout(ctx, min(e.cfg.Limits().CallTimeout, e.node.left()))
 	defer cancel()
 	began := e.now()
 	e.metrics.lateness.Observe(began.Sub(d.planned).Seconds())
@@ -233,7 +233,7 @@ func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, to
 
 // knows asks an executor whether it has received a run: whether it has a log of it (spec §4.14).
 func (e *Engine) knows(ctx context.Context, d *dispatch, address string) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
 	defer cancel()
 	log, answer, err := e.cfg.Executors.Log(ctx, e.target(d.job.group, address), wire.LogRequest{
 		LogDateTim: d.planned.UnixMilli(), LogDateTime: d.planned.UnixMilli(), LogID: d.id, FromLineNum: 1,

@@ -168,7 +168,7 @@ func (e *Engine) settleTaken(ctx context.Context, d *dispatch) bool {
 			return false
 		}
 		if busy == "" {
-			call, cancel := context.WithTimeout(ctx, e.cfg.CallTimeout)
+			call, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
 			answer, err := e.cfg.Executors.IdleBeat(call, e.target(d.job.group, a), wire.IdleBeatRequest{JobID: d.job.id})
 			cancel()
 			if err == nil && !answer.OK() {

@@ -49,7 +49,7 @@ func (c *Console) auditList(ec echo.Context) error {
 	for _, e := range list.Entries {
 		page.Rows = append(page.Rows, audit.Row{
 			ID: e.ID, At: c.at(page.Page, fromMillis(e.MadeAt)), User: e.UserName, Address: e.Address, Action: e.Action, Kind: e.ObjectKind,
-			Object: e.ObjectID, Name: auditName(e.ObjectKind, e.ObjectID, e.ObjectName),
+			Object: e.ObjectID, Name: auditName(page.Page, e.ObjectKind, e.ObjectID, e.ObjectName),
 		})
 	}
 	if n := len(list.Entries); n > 0 {
@@ -67,8 +67,11 @@ func (c *Console) auditList(ec echo.Context) error {
 }
 
 // auditName is never empty, because it is what people click on.
-func auditName(kind string, id int64, name string) string {
-	if name != "" {
+func auditName(page layout.Page, kind string, id int64, name string) string {
+	switch {
+	case kind == manage.ObjectSetting:
+		return page.Word("settings.item.", name)
+	case name != "":
 		return name
 	}
 	return kind + " #" + textID(id)
@@ -86,17 +89,20 @@ func (c *Console) auditEntry(ec echo.Context) error {
 	page := audit.EntryPage{Page: c.pageWithFlash(ec)}
 	page.What = audit.Row{
 		ID: e.ID, At: c.at(page.Page, fromMillis(e.MadeAt)), User: e.UserName, Address: e.Address, Action: e.Action, Kind: e.ObjectKind,
-		Object: e.ObjectID, Name: auditName(e.ObjectKind, e.ObjectID, e.ObjectName),
+		Object: e.ObjectID, Name: auditName(page.Page, e.ObjectKind, e.ObjectID, e.ObjectName),
 	}
 	if manage.Action(e.Action) != manage.ActionDelete {
-		page.ObjectURL = auditTarget(e.ObjectKind, e.ObjectID)
+		page.ObjectURL = auditTarget(e.ObjectKind, e.ObjectID, e.ObjectName)
 	}
 	page.Changes = auditChanges(page.Page, before, after)
 	return render(ec, http.StatusOK, audit.Entry(page))
 }
 
 // auditTarget is where the thing that was changed can be seen.
-func auditTarget(kind string, id int64) string {
+func auditTarget(kind string, id int64, name string) string {
+	if kind == manage.ObjectSetting {
+		return link.Setting(name)
+	}
 	if id == 0 {
 		return ""
 	}

@@ -87,7 +87,7 @@ func (c *Console) clearFrame(ec echo.Context, in manage.ClearInput) (runs.ClearP
 		return strconv.FormatInt(n, 10)
 	}
 	page := runs.ClearPage{
-		Page: c.pageWithFlash(ec), Group: text(in.Group), Job: text(in.Job), Type: text(int64(in.Type)), NeedGroup: !p.Admin, CanRetain: p.Admin,
+		Page: c.pageWithFlash(ec), Group: text(in.Group), Job: text(in.Job), Type: text(int64(in.Type)), NeedGroup: !p.Admin,
 	}
 	titles, err := c.groupTitles(ec)
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *Console) clearFrame(ec echo.Context, in manage.ClearInput) (runs.ClearP
 	if err != nil {
 		return page, err
 	}
-	page.Days, page.DaysText = strconv.Itoa(days), page.T("clear.retention.now", "Days", strconv.Itoa(days))
+	page.DaysText = page.T("clear.retention.now", "Days", strconv.Itoa(days))
 	if days == 0 {
 		page.DaysText = page.T("clear.retention.forever")
 	}
@@ -221,28 +221,4 @@ func (c *Console) clearProgress(ec echo.Context) error {
 		return err
 	}
 	return renderPart(ec, http.StatusOK, runs.Clear(page), runs.FragmentClearings)
-}
-
-// retention keeps for how many days runs are kept.
-func (c *Console) retention(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
-	typed := strings.TrimSpace(formText(ec, runs.FieldDays))
-	days, err := strconv.Atoi(typed)
-	if err != nil {
-		days = -1 // which the use case refuses with the right words
-	}
-	if err := c.cfg.Manage.Runs.SetRetentionDays(ec.Request().Context(), who(ec), days); err != nil {
-		if _, ok := fieldErrors(c.Page(ec), err); !ok {
-			return err
-		}
-		page, frameErr := c.clearFrame(ec, manage.ClearInput{})
-		if frameErr != nil {
-			return frameErr
-		}
-		page.Days = typed
-		return c.clearFault(ec, page, err)
-	}
-	return c.goTo(ec, link.ClearPath, done("clear.flash.retention"))
 }

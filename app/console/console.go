@@ -44,7 +44,7 @@ type Config struct {
 	Zone      *time.Location
 	Closing   <-chan struct{} // closed when open streams are to end
 	Logger    *slog.Logger
-	PublicURL string // how executors reach this installation; empty: as the browser does
+	About     func() About // facts about this process, for administrators
 
 	Now       func() time.Time
 	FirstTime func(ctx context.Context) bool // nobody has ever logged in
@@ -93,6 +93,8 @@ func (c *Console) Register(e *echo.Echo) {
 	c.groupRoutes(g)
 	c.alarmRoutes(g)
 	g.GET("/nodes", c.nodeList)
+	g.GET(link.SettingsPath, c.settings)
+	g.POST(link.SettingsPath, c.settingsSave)
 	c.userRoutes(g)
 	// Whatever else is asked for: strangers learn nothing about which pages exist.
 	g.GET("/*", func(echo.Context) error { return echo.ErrNotFound })
@@ -120,7 +122,6 @@ func (c *Console) runRoutes(g *echo.Group) {
 	g.POST(link.ClearPath, c.clear)
 	g.GET(link.ClearProgressPath, c.clearProgress)
 	g.POST("/runs/clear/:id/stop", c.clearStop)
-	g.POST(link.RetentionPath, c.retention)
 	g.GET("/runs/:id", c.runDetail)
 	g.GET("/runs/:id/log", c.runLog)
 	g.GET("/runs/:id/events", c.runEvents)

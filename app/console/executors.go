@@ -3,7 +3,6 @@ package console
 import (
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -66,7 +65,7 @@ func (c *Console) tokenCard(ec echo.Context, page layout.Page, groupID int64) (g
 
 // connect is what a program needs to know. A token that is not shown is a placeholder.
 func (c *Console) connect(ec echo.Context, page layout.Page, appName string, card groups.TokenCard) groups.Connect {
-	at := groups.Connect{AdminURL: strings.TrimRight(c.cfg.PublicURL, "/"), AppName: appName, Token: card.Token}
+	at := groups.Connect{AdminURL: c.cfg.Manage.Settings.PublicURL(), AppName: appName, Token: card.Token}
 	if at.AdminURL == "" {
 		scheme := "http://"
 		if auth.IsHTTPS(ec.Request()) {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
-	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 )
@@ -22,7 +21,7 @@ import (
 // Page is the frame of a request: its language, its theme, its user. It works without a session too, for error pages.
 func (c *Console) Page(ec echo.Context) layout.Page {
 	r, p := ec.Request(), who(ec)
-	lang := c.cfg.Catalogue.Match([]string{p.Lang, cookieValue(r, layout.FieldLang)}, r.Header.Get("Accept-Language"), locales.English)
+	lang := c.cfg.Catalogue.Match([]string{p.Lang, cookieValue(r, layout.FieldLang)}, r.Header.Get("Accept-Language"), c.cfg.Manage.Settings.Language())
 	page := layout.Page{
 		Printer: c.cfg.Catalogue.Printer(lang),
 		Theme:   layout.ThemeFrom(cmp.Or(p.Theme, cookieValue(r, layout.FieldTheme))),

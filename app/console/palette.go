@@ -63,6 +63,7 @@ var paletteActions = []struct {
 	{"server", "nav.executors", link.ExecutorsPath, false},
 	{"plus", "groups.new", link.ExecutorNewPath, true},
 	{"network", "nav.nodes", link.NodesPath, true},
+	{"settings", "nav.settings", link.SettingsPath, true},
 	{"keyboard", "keys.title", link.KeysPath, false},
 }
 

@@ -75,10 +75,11 @@ type Entry struct {
 
 // Audit keeps who did what, and shows it to administrators.
 type Audit struct {
-	pool    *db.Pool
-	queries *db.Queries
-	now     func() time.Time
-	logger  *slog.Logger
+	pool     *db.Pool
+	queries  *db.Queries
+	now      func() time.Time
+	logger   *slog.Logger
+	settings *Settings
 }
 
 // Record writes an entry. Given the transaction of the change, both happen or neither.
@@ -279,11 +280,8 @@ func (a *Audit) Users(ctx context.Context, p auth.Principal) ([]string, error) {
 	return names, db.Error(err)
 }
 
-// auditLife is how long entries are kept.
-const auditLife = 2 * 365 * 24 * time.Hour
-
 // Clean forgets entries that are older than anybody has to keep them.
 func (a *Audit) Clean(ctx context.Context) error {
-	_, err := a.queries.DeleteAuditBefore(ctx, a.pool, a.now().Add(-auditLife).UnixMilli())
+	_, err := a.queries.DeleteAuditBefore(ctx, a.pool, a.now().Add(-a.settings.auditLife()).UnixMilli())
 	return db.Error(err)
 }

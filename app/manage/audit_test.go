@@ -177,7 +177,7 @@ func TestTheAuditLogIsPagedAndFiltered(t *testing.T) {
 		if names, err := b.Audit.Users(ctx, b.admin); err != nil || strings.Join(names, " ") != "ann root" {
 			t.Errorf("users %v, %v", names, err)
 		}
-		b.now = start.Add(auditLife + 2*time.Hour)
+		b.now = start.Add(b.Settings.auditLife() + 2*time.Hour)
 		if err := b.Audit.Clean(ctx); err != nil {
 			t.Fatal(err)
 		}

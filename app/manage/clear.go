@@ -11,17 +11,15 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
-	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-// Cleaner is what the use cases of the log's size need of the scheduler.
+// Cleaner is what the use cases of clearing need of the scheduler.
 type Cleaner interface {
 	PreviewClear(ctx context.Context, r scheduler.ClearRequest) (scheduler.ClearPreview, error)
 	Clear(ctx context.Context, r scheduler.ClearRequest, user string) (int64, error)
 	Clearings(ctx context.Context, limit int) ([]scheduler.Clearing, error)
 	StopClearing(ctx context.Context, id int64) (bool, error)
 	RetentionDays(ctx context.Context) (int, error)
-	SetRetentionDays(ctx context.Context, days int) error
 }
 
 // ClearInput says which runs somebody wants to be rid of.
@@ -31,12 +29,11 @@ type ClearInput struct {
 	Type  scheduler.ClearType
 }
 
-// The names of the fields of the log's size, by which a problem.Field finds its place in a form.
+// The names of the fields of a clearing, by which a problem.Field finds its place in a form.
 const (
 	FieldClearGroup = "group"
 	FieldClearJob   = "job"
 	FieldClearType  = "type"
-	FieldRetention  = "days"
 )
 
 // request checks who asks for a clearing and what for.
@@ -148,28 +145,4 @@ func (s *Runs) RetentionDays(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("read retention: %w", err)
 	}
 	return days, nil
-}
-
-// SetRetentionDays decides for how many days runs are kept; 0: for ever. Only administrators do.
-func (s *Runs) SetRetentionDays(ctx context.Context, p auth.Principal, days int) error {
-	if err := requireAdmin(p); err != nil {
-		return err
-	}
-	bad := problem.InvalidFields(problem.Field{Name: FieldRetention, Key: "clear.error.days", Args: []any{"Min", scheduler.MinRetentionDays, "Max", jobspec.MaxDays}})
-	if days < 0 || days > jobspec.MaxDays {
-		return bad
-	}
-	// What cannot be read any more is what somebody wants to replace.
-	before, readErr := s.cfg.Engine.RetentionDays(ctx)
-	if err := s.cfg.Engine.SetRetentionDays(ctx, days); errors.Is(err, scheduler.ErrRetention) {
-		return bad
-	} else if err != nil {
-		return fmt.Errorf("set retention: %w", err)
-	}
-	entry := Entry{Action: ActionUpdate, Kind: ObjectSetting, Name: "log_retention_days", After: Facts{"days": days}}
-	if readErr == nil {
-		entry.Before = Facts{"days": before}
-	}
-	s.audit.Note(ctx, p, entry)
-	return nil
 }

@@ -28,14 +28,6 @@ func (e *engine) StopClearing(context.Context, int64) (bool, error) { return tru
 
 func (e *engine) RetentionDays(context.Context) (int, error) { return e.retention, nil }
 
-func (e *engine) SetRetentionDays(_ context.Context, days int) error {
-	if days > 0 && days < scheduler.MinRetentionDays {
-		return scheduler.ErrRetention
-	}
-	e.retention = days
-	return nil
-}
-
 func TestWhoMayClear(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
@@ -99,25 +91,6 @@ func TestWhoMayClear(t *testing.T) {
 		}{{b.user, id, "403"}, {b.admin, id, "ok"}, {b.admin, id + 100, "404 problem.clearing.gone"}} {
 			if got := kind(b.Runs.StopClearing(t.Context(), tt.who, tt.id)); got != tt.want {
 				t.Errorf("%s stops clearing %d: %s, want %s", tt.who.Name, tt.id, got, tt.want)
-			}
-		}
-	})
-}
-
-func TestWhoMaySetTheRetention(t *testing.T) {
-	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, nil)
-		b.engine.retention = 30
-		for _, tt := range []struct {
-			who  auth.Principal
-			days int
-			ok   bool
-			now  int
-		}{{b.user, 90, false, 30}, {b.admin, 2, false, 30}, {b.admin, -1, false, 30}, {b.admin, 1 << 40, false, 30}, {b.admin, 90, true, 90}, {b.admin, 0, true, 0}} {
-			err := b.Runs.SetRetentionDays(t.Context(), tt.who, tt.days)
-			if days, readErr := b.Runs.RetentionDays(t.Context()); (err == nil) != tt.ok || days != tt.now || readErr != nil {
-				t.Errorf("%s sets %d: %v; then it is %d", tt.who.Name, tt.days, err, days)
 			}
 		}
 	})

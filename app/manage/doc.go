@@ -36,14 +36,12 @@ type Config struct {
 	Engine Engine
 	Zone   *time.Location   // in which cron texts are read; default the pool's
 	Now    func() time.Time // default time.Now
-	// Allow says which addresses may be called although no executor registered them; see [ParseAllow].
-	Allow Allow
 	// Passwords and Logins are for the use cases of users; without them passwords cannot be changed.
 	Passwords *auth.Passwords
 	Logins    *auth.Logins
 	Logger    *slog.Logger // default slog.Default
-	// NoScripts refuses new scripts and changes of scripts (the jobs that exist go on).
-	NoScripts bool
+	// Settings are what administrators decide for the installation; without them everything is at its default.
+	Settings *Settings
 	// Alarms forgets what was set up for jobs and groups that are deleted; nil without alarms.
 	Alarms Alarms
 	// Alarmer keeps the settings of alarms; nil without alarms.
@@ -77,6 +75,9 @@ func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
+	if c.Settings == nil {
+		c.Settings, _ = NewSettings(c.Pool, c.Logger, c.Now, nil) // fails for fixed values only
+	}
 	if c.Tokens == nil {
 		c.Tokens = noTokens{}
 	}
@@ -95,13 +96,14 @@ type Service struct {
 	// Dashboard reads only, of everything.
 	Dashboard *Dashboard
 	Channels  *Channels
+	Settings  *Settings
 }
 
 // New makes the use cases.
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
 	q := db.New()
-	audit := &Audit{pool: cfg.Pool, queries: q, now: cfg.Now, logger: cfg.Logger}
+	audit := &Audit{pool: cfg.Pool, queries: q, now: cfg.Now, logger: cfg.Logger, settings: cfg.Settings}
 	groups := &Groups{cfg: cfg, queries: q, audit: audit}
 	jobs := &Jobs{cfg: cfg, queries: q, groups: groups, audit: audit}
 	return &Service{
@@ -109,6 +111,7 @@ func New(cfg Config) *Service {
 		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: &Users{cfg: cfg, queries: q, audit: audit}, Audit: audit,
 		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, Channels: &Channels{cfg: cfg, queries: q, audit: audit},
+		Settings: cfg.Settings,
 	}
 }
 

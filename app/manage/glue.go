@@ -56,7 +56,7 @@ func (s *Jobs) script(ctx context.Context, tx db.DBTX, p auth.Principal, id int6
 		return db.Job{}, problem.New(problem.Forbidden, "problem.scripts.right")
 	case j.GlueType == wire.GlueBean:
 		return db.Job{}, problem.New(problem.Conflict, "problem.glue.bean")
-	case s.cfg.NoScripts:
+	case !s.cfg.Settings.Glue():
 		return db.Job{}, scriptsRefused()
 	}
 	return j, nil
@@ -64,7 +64,7 @@ func (s *Jobs) script(ctx context.Context, tx db.DBTX, p auth.Principal, id int6
 
 // CanScript says whether the principal gets anywhere with the script editor of a group's jobs.
 func (s *Jobs) CanScript(p auth.Principal, groupID int64) bool {
-	return !s.cfg.NoScripts && mayScript(p, groupID)
+	return s.cfg.Settings.Glue() && mayScript(p, groupID)
 }
 
 // GlueVersions are the kept versions of a script, newest first, without their texts.

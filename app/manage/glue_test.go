@@ -92,7 +92,7 @@ func TestWhoseScriptsAreOpen(t *testing.T) {
 		if _, err := b.Jobs.Script(ctx, writer, secret); kind(err) != "403 problem.scripts.right" {
 			t.Errorf("without the right to write scripts: %s", kind(err))
 		}
-		off := New(Config{Pool: pool, Engine: b.engine, NoScripts: true, Now: func() time.Time { return b.now }})
+		off := New(Config{Pool: pool, Engine: b.engine, Settings: fixed(t, pool, SettingGlue, SettingOff), Now: func() time.Time { return b.now }})
 		for _, tt := range []struct {
 			name string
 			jobs *Jobs

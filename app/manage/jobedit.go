@@ -84,7 +84,7 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 	}
 	isScript := in.Glue != wire.GlueBean
 	if isScript {
-		if s.cfg.NoScripts {
+		if !s.cfg.Settings.Glue() {
 			return 0, scriptsRefused()
 		}
 		if err := needGlue(p, in.Group); err != nil {
@@ -207,7 +207,7 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	if in.Glue == wire.GlueBean || in.GlueSource == string(old.GlueSource) {
 		return s.recordJob(ctx, tx, p, ActionUpdate, old, in.ID)
 	}
-	if s.cfg.NoScripts {
+	if !s.cfg.Settings.Glue() {
 		return scriptsRefused()
 	}
 	if err := needGlue(p, old.JobGroup, in.Group); err != nil {

@@ -329,7 +329,7 @@ func (s *Jobs) chosen(ctx context.Context, groupID int64, list string) ([]string
 		switch spelled, ok := known[address]; {
 		case ok:
 			typed[i] = spelled
-		case !s.cfg.Allow.Permits(address):
+		case !s.cfg.Settings.Allow().Permits(address):
 			return nil, problem.InvalidFields(problem.Field{Name: FieldRunAddresses, Key: "job.error.address_not_allowed", Args: []any{"Value", address}})
 		}
 	}

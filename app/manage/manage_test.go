@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -93,6 +94,16 @@ func setup(t *testing.T, pool *db.Pool, change func(*Config)) *bundle {
 	}
 	b.user = auth.NewPrincipal(2, "ann", auth.RoleUser, db.Text(strconv.FormatInt(b.group, 10)))
 	return b
+}
+
+// fixed are settings of which the environment decides one.
+func fixed(t *testing.T, pool *db.Pool, name, value string) *Settings {
+	t.Helper()
+	s, err := NewSettings(pool, slog.New(slog.DiscardHandler), time.Now, map[string]string{name: value})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // job is a definition that can be saved.
@@ -404,7 +415,7 @@ func TestScriptsKeepTheirVersions(t *testing.T) {
 		if j = b.read(t, id); j.GlueType != wire.GlueShell {
 			t.Errorf("an edit changed the GLUE type to %s", j.GlueType)
 		}
-		off := New(Config{Pool: pool, Engine: b.engine, NoScripts: true})
+		off := New(Config{Pool: pool, Engine: b.engine, Settings: fixed(t, pool, SettingGlue, SettingOff)})
 		if _, err := off.Jobs.Create(ctx, b.admin, b.job(script("x"))); kind(err) != "403 problem.scripts.off" {
 			t.Errorf("scripts are off: %s", kind(err))
 		}
@@ -416,12 +427,8 @@ func TestScriptsKeepTheirVersions(t *testing.T) {
 
 func TestRunningByHand(t *testing.T) {
 	t.Parallel()
-	allow, err := ParseAllow("10.9.0.0/16, .lab.example, build:8080")
-	if err != nil {
-		t.Fatal(err)
-	}
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, func(c *Config) { c.Allow = allow })
+		b := setup(t, pool, func(c *Config) { c.Settings = fixed(t, pool, SettingAllow, "10.9.0.0/16, .lab.example, build:8080") })
 		b.engine.live = []scheduler.AddressState{{Address: "10.0.0.9:7777"}}
 		id := b.create(t, nil)
 		param := ""

@@ -46,6 +46,9 @@ type Config struct {
 	// RootCAs are trusted for mail servers and webhooks; the system's when nil.
 	RootCAs *x509.CertPool
 
+	// Defaults says what holds now, where people may change it while the alarmer runs; nil: Language, DenyPrivate and Window.
+	Defaults func() Defaults
+
 	// Now is the clock that stamps rows and decides what is due; time.Now when nil.
 	Now func() time.Time
 
@@ -58,6 +61,13 @@ type Config struct {
 	Tick        time.Duration   // how often the tables are looked at without a reason; 1 s
 	WatchEvery  time.Duration   // how often slow runs and silent jobs are looked for; 15 s
 	Keep        time.Duration   // how long what became of alarms is kept; 30 days
+}
+
+// Defaults hold for every channel that does not say otherwise; see the fields of [Config] of the same names.
+type Defaults struct {
+	Language    string
+	DenyPrivate bool
+	Window      time.Duration
 }
 
 func (c Config) withDefaults() Config {
@@ -76,6 +86,10 @@ func (c Config) withDefaults() Config {
 	c.SendTimeout = cmp.Or(c.SendTimeout, 20*time.Second)
 	c.Grace = cmp.Or(c.Grace, 3*time.Second)
 	c.Lease = cmp.Or(c.Lease, 2*time.Minute)
+	if c.Defaults == nil {
+		fixed := Defaults{Language: c.Language, DenyPrivate: c.DenyPrivate, Window: c.Window}
+		c.Defaults = func() Defaults { return fixed }
+	}
 	c.Tick = cmp.Or(c.Tick, time.Second)
 	c.WatchEvery = cmp.Or(c.WatchEvery, 15*time.Second)
 	c.Keep = cmp.Or(c.Keep, 30*24*time.Hour)
@@ -113,7 +127,7 @@ func New(cfg Config) (*Alarmer, error) {
 	}
 	cfg = cfg.withDefaults()
 	a := &Alarmer{
-		cfg: cfg, log: cfg.Logger, queries: db.New(), metrics: newMetrics(), seal: seal, web: newWebClient(cfg),
+		cfg: cfg, log: cfg.Logger, queries: db.New(), metrics: newMetrics(), seal: seal, web: newWebClient(cfg, cfg.Defaults),
 		wake: make(chan struct{}, 1), busy: make(map[int64]struct{}), rested: make(map[int64]time.Time),
 	}
 	a.memory.open, a.memory.raised = make(map[int64]struct{}), make(map[int64]time.Time)

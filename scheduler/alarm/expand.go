@@ -86,7 +86,7 @@ func (a *Alarmer) expandPage(ctx context.Context, notices []db.AlarmNotice, book
 			targets := book.targets(n)
 			for _, s := range states[n.JobID] {
 				if s.NoticeID == n.ID {
-					s.NoticeID, s.WindowUntil = 0, now.Add(a.cfg.Window).UnixMilli()
+					s.NoticeID, s.WindowUntil = 0, now.Add(a.cfg.Defaults().Window).UnixMilli()
 					if err := a.writeState(ctx, tx, s); err != nil {
 						return err
 					}

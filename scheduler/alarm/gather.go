@@ -256,7 +256,7 @@ func (g *gathering) tellCount(s *state, events []event, count int64) error {
 		if within {
 			s.NoticeID = id
 		} else {
-			s.WindowUntil = g.now + g.a.cfg.Window.Milliseconds()
+			s.WindowUntil = g.now + g.a.cfg.Defaults().Window.Milliseconds()
 		}
 	}
 	s.made = id

@@ -80,7 +80,7 @@ func (a *Alarmer) compose(ctx context.Context, c *channel, held []db.ListAlarmDe
 
 // blank is a message of a channel's language that says nothing yet.
 func (a *Alarmer) blank(c *channel) *message {
-	lang := cmp.Or(c.row.Lang, a.cfg.Language)
+	lang := cmp.Or(c.row.Lang, a.cfg.Defaults().Language)
 	return &message{lang: lang, words: a.cfg.Printer(lang), zone: a.cfg.Pool.Zone()}
 }
 

@@ -25,7 +25,36 @@ var errPrivate = errors.New("the address is private, and webhooks to private add
 // newWebClient makes the client of all webhooks. It follows no redirects: what is posted must not go to an address nobody
 // entered. Proxies of the environment are used except where private addresses are refused, because behind a proxy nobody
 // knows what a name means.
-func newWebClient(cfg Config) *http.Client {
+func newWebClient(cfg Config, defaults func() Defaults) *http.Client {
+	return &http.Client{
+		Transport:     webTransport{open: newWebTransport(cfg, false), guarded: newWebTransport(cfg, true), defaults: defaults},
+		Timeout:       cfg.SendTimeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// webTransport sends by the rule that holds now. Each rule has connections of its own: one that was made when private
+// addresses were allowed is no way around a rule that forbids them.
+type webTransport struct {
+	open, guarded *http.Transport
+	defaults      func() Defaults
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t webTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if t.defaults().DenyPrivate {
+		return t.guarded.RoundTrip(r)
+	}
+	return t.open.RoundTrip(r)
+}
+
+// CloseIdleConnections lets [http.Client.CloseIdleConnections] reach both.
+func (t webTransport) CloseIdleConnections() {
+	t.open.CloseIdleConnections()
+	t.guarded.CloseIdleConnections()
+}
+
+func newWebTransport(cfg Config, denyPrivate bool) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
 	transport := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext,
@@ -33,7 +62,7 @@ func newWebClient(cfg Config) *http.Client {
 		TLSHandshakeTimeout: 10 * time.Second, MaxIdleConns: 16, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute,
 		MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
 	}
-	if cfg.DenyPrivate {
+	if denyPrivate {
 		transport.Proxy = nil
 		// At the moment of connecting, so that a name which means something else by then does not get around it.
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
@@ -43,11 +72,7 @@ func newWebClient(cfg Config) *http.Client {
 			return nil
 		}
 	}
-	return &http.Client{
-		Transport:     transport,
-		Timeout:       cfg.SendTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	return transport
 }
 
 // private reports whether an address is one that the internet does not lead to.

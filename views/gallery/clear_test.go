@@ -17,13 +17,13 @@ func (f fakes) clear() runs.ClearPage {
 			{ID: 8, What: f.zh("全部执行器", "All groups"), User: f.zh("王敏", "mina"), At: f.at(-50 * time.Hour), State: "done", Percent: "100", Deleted: "2,400,117"},
 			{ID: 7, What: f.zh("报表中心", "Reporting"), User: "admin", At: f.at(-300 * time.Hour), State: "stopped", Percent: "12", Deleted: "900"},
 		},
-		Days: "2", DaysText: f.T("clear.retention.now", "Days", "30"), CanRetain: true, Errors: map[string]string{runs.FieldDays: f.T("clear.error.days", "Min", "3", "Max", "36500")},
+		DaysText: f.T("clear.retention.now", "Days", "30"),
 	}
 }
 
 // clearEmpty is what somebody sees who may clear some groups, before anything was chosen.
 func (f fakes) clearEmpty() runs.ClearPage {
 	p := f.clear()
-	p.Group, p.Groups, p.Jobs, p.Preview, p.Clearings, p.CanRetain, p.NeedGroup, p.Errors = "", f.groupOptions(0), nil, nil, nil, false, true, nil
+	p.Group, p.Groups, p.Jobs, p.Preview, p.Clearings, p.NeedGroup = "", f.groupOptions(0), nil, nil, nil, true
 	return p
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/punctual-job/punctual/views/nodes"
 	"github.com/punctual-job/punctual/views/palette"
 	"github.com/punctual-job/punctual/views/runs"
+	"github.com/punctual-job/punctual/views/settings"
 	"github.com/punctual-job/punctual/views/ui"
 	"github.com/punctual-job/punctual/views/users"
 )
@@ -119,6 +120,8 @@ func (f fakes) pages() []page {
 		{"user-signout", "/users/3/signout", users.SignOut(users.AskPage{Page: f.page("/users/3/signout"), ID: 3, Name: "jonas", Sessions: 2})},
 		{"user-delete", "/users/3/delete", users.Delete(users.AskPage{Page: f.page("/users/3/delete"), ID: 3, Name: "jonas"})},
 		{"profile", "/profile", users.Profile(f.profile())},
+		{"settings", "/settings", settings.Show(f.settings(false))},
+		{"settings-invalid", "/settings?invalid", settings.Show(f.settings(true))},
 		{"audit", "/audit", audit.List(f.audit())},
 		{"audit-entry", "/audit/812", audit.Entry(f.auditEntry())},
 		{"error-404", "/nowhere", errorpage.Whole(errorpage.Page{Page: f.page("/nowhere"), Status: 404})},

@@ -46,6 +46,7 @@ const (
 	NavNodes     Nav = "nodes"
 	NavUsers     Nav = "users"
 	NavAudit     Nav = "audit"
+	NavSettings  Nav = "settings"
 )
 
 // User is who is logged in. The zero User is nobody, and the frame then has no navigation.

@@ -18,5 +18,6 @@ func adminPlaces() []place {
 		{NavUsers, link.UsersPath, "users", "u"},
 		{NavAudit, link.AuditPath, "scroll-text", "a"},
 		{NavNodes, link.NodesPath, "network", "n"},
+		{NavSettings, link.SettingsPath, "settings", "s"},
 	}
 }

@@ -12,6 +12,12 @@ const (
 	AuditPath       = "/audit"
 )
 
+// SettingsPath shows the installation's settings (GET) and changes them (POST).
+const SettingsPath = "/settings"
+
+// Setting is the settings page at one of them.
+func Setting(name string) string { return SettingsPath + "#setting-" + name }
+
 // User is where a user's form is posted (POST only).
 func User(userID int64) string { return UsersPath + "/" + id(userID) }
 

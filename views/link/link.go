@@ -87,11 +87,10 @@ func RunLog(logID int64, fromLine int) string {
 // RunLogDownload is a run's whole output as a text file.
 func RunLogDownload(logID int64) string { return Run(logID) + "/log?from=1&download=1" }
 
-// Where runs are cleared, how that comes along, and where the retention is posted.
+// Where runs are cleared, and how that comes along.
 const (
 	ClearPath         = "/runs/clear"
 	ClearProgressPath = "/runs/clear/progress"
-	RetentionPath     = "/runs/retention"
 )
 
 // Clear is the page that clears runs, with a choice made; zeros are no choice.

@@ -181,9 +181,7 @@ type ClearPage struct {
 	Errors           map[string]string
 	Preview          *ClearPreview // nil: not asked for yet
 	Clearings        []Clearing
-	Days             string // of the retention, as typed
-	DaysText         string // what it is now
-	CanRetain        bool
+	DaysText         string // for how long runs are kept
 }
 
 // FragmentClearings is the part of [Clear] that shows how far clearings have come.
@@ -194,7 +192,6 @@ const (
 	FieldGroup = "group"
 	FieldJob   = "job"
 	FieldType  = "type"
-	FieldDays  = "days"
 	// FieldPreviewed carries the choice that the preview was of ([ClearPage.Previewed]): nothing else is deleted.
 	FieldPreviewed = "previewed"
 )

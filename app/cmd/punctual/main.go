@@ -36,30 +36,31 @@ type commands struct {
 
 // database are the settings of every command that opens the database.
 type database struct {
-	DatabaseURL string `env:"PUNCTUAL_DATABASE_URL" placeholder:"URL" help:"mysql://user:password@host:3306/name, a go-sql-driver DSN or XXL-JOB's jdbc URL; empty: the embedded database in the data directory."`
+	DatabaseURL string `secret:"" env:"PUNCTUAL_DATABASE_URL" placeholder:"URL" help:"mysql://user:password@host:3306/name, a go-sql-driver DSN or XXL-JOB's jdbc URL; empty: the embedded database in the data directory."`
 	DataDir     string `env:"PUNCTUAL_DATA_DIR" default:"data" placeholder:"DIR" help:"Where the embedded database and the sample executor keep their files."`
 	TimeZone    string `env:"PUNCTUAL_TIME_ZONE" placeholder:"ZONE" help:"In which cron texts are read, such as Asia/Shanghai; default the machine's."`
 	LogFormat   string `env:"PUNCTUAL_LOG_FORMAT" default:"text" enum:"text,json" help:"text or json."`
 	LogLevel    string `env:"PUNCTUAL_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 }
 
-// serveCmd holds the settings of the process, all of them also PUNCTUAL_… in the environment.
+// serveCmd holds the settings of the process, all of them also PUNCTUAL_… in the environment. Those without a default here that
+// are settings of [manage.AllSettings] too are left to the settings page unless they are set.
 type serveCmd struct {
 	database
 	Listen          string        `env:"PUNCTUAL_LISTEN" default:":8080" placeholder:"HOST:PORT" help:"Where to listen."`
 	PublicURL       string        `env:"PUNCTUAL_PUBLIC_URL" placeholder:"URL" help:"How people reach this admin, if not by the address it listens on."`
-	AccessToken     string        `env:"PUNCTUAL_ACCESS_TOKEN" help:"The secret shared with the executors; empty: a random one, made at the first start and kept."`
+	AccessToken     string        `secret:"" env:"PUNCTUAL_ACCESS_TOKEN" help:"The secret shared with the executors; empty: a random one, made at the first start and kept."`
 	InsecureNoToken bool          `env:"PUNCTUAL_INSECURE_NO_TOKEN" help:"Take reports and registrations from anybody."`
-	AdminPassword   string        `env:"PUNCTUAL_ADMIN_PASSWORD" help:"The first administrator's password; empty: a random one, printed once."`
-	SecretKey       string        `env:"PUNCTUAL_SECRET_KEY" help:"Seals the passwords and addresses of alarm channels, so that the database alone does not tell them. At least 32 characters; the same on every admin."`
+	AdminPassword   string        `secret:"" env:"PUNCTUAL_ADMIN_PASSWORD" help:"The first administrator's password; empty: a random one, printed once."`
+	SecretKey       string        `secret:"" env:"PUNCTUAL_SECRET_KEY" help:"Seals the passwords and addresses of alarm channels, so that the database alone does not tell them. At least 32 characters; the same on every admin."`
 	SecretKeyFile   string        `env:"PUNCTUAL_SECRET_KEY_FILE" placeholder:"FILE" help:"The secret key in a file. Further lines are keys that it replaces."`
 	Sample          string        `env:"PUNCTUAL_SAMPLE" default:"auto" placeholder:"MODE" help:"Sample executor and jobs: auto (with a new embedded database), on or off."`
-	Scripts         bool          `name:"glue" env:"PUNCTUAL_GLUE" default:"true" negatable:"" help:"Let people write scripts (GLUE) in the console."`
+	Glue            *bool         `name:"glue" env:"PUNCTUAL_GLUE" negatable:"" help:"Let people write scripts (GLUE) in the console."`
 	ExecutorAllow   string        `env:"PUNCTUAL_EXECUTOR_ALLOW" placeholder:"RULE,…" help:"Addresses that a run by hand may be sent to although no executor registered them: host, host:port, .domain, 10.0.0.0/8 or *."`
-	CallTimeout     time.Duration `env:"PUNCTUAL_CALL_TIMEOUT" default:"3s" help:"How long one call to an executor may take."`
-	AlarmLanguage   string        `env:"PUNCTUAL_ALARM_LANGUAGE" default:"zh-CN" placeholder:"LANG" help:"Language of alarms whose channel chooses none: zh-CN or en."`
-	AlarmNoPrivate  bool          `name:"alarm-deny-private" env:"PUNCTUAL_ALARM_DENY_PRIVATE" help:"Refuse webhooks on this machine and in private networks."`
-	RetentionDays   int           `env:"PUNCTUAL_LOG_RETENTION_DAYS" default:"30" placeholder:"DAYS" help:"For how many days runs are kept; -1: for ever."`
+	CallTimeout     time.Duration `env:"PUNCTUAL_CALL_TIMEOUT" help:"How long one call to an executor may take."`
+	AlarmLanguage   string        `env:"PUNCTUAL_ALARM_LANGUAGE" placeholder:"LANG" help:"Language of alarms whose channel chooses none: zh-CN or en."`
+	AlarmNoPrivate  *bool         `name:"alarm-deny-private" env:"PUNCTUAL_ALARM_DENY_PRIVATE" negatable:"" help:"Refuse webhooks on this machine and in private networks."`
+	RetentionDays   int           `env:"PUNCTUAL_LOG_RETENTION_DAYS" placeholder:"DAYS" help:"For how many days runs are kept; -1: for ever."`
 	DrainTimeout    time.Duration `env:"PUNCTUAL_DRAIN_TIMEOUT" default:"20s" help:"How long a stop waits for runs to be sent."`
 	TLSCert         string        `env:"PUNCTUAL_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate (PEM)."`
 	TLSKey          string        `env:"PUNCTUAL_TLS_KEY" placeholder:"FILE" help:"The certificate's key."`
@@ -164,19 +165,21 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	if o.Allow, err = manage.ParseAllow(c.ExecutorAllow); err != nil {
+	if _, err := manage.ParseAllow(c.ExecutorAllow); err != nil {
 		return o, setting("PUNCTUAL_EXECUTOR_ALLOW", err)
 	}
 	if o.SecretKeys, err = c.secretKeys(); err != nil {
 		return o, err
 	}
+	o.Allow = c.ExecutorAllow
 	o.Listen, o.PublicURL = c.Listen, c.PublicURL
 	o.AccessToken, o.NoAccessToken, o.AdminPassword = c.AccessToken, c.InsecureNoToken, c.AdminPassword
-	o.Sample, o.NoScripts = app.SampleMode(c.Sample), !c.Scripts
+	o.Sample, o.Glue = app.SampleMode(c.Sample), c.Glue
 	o.RetentionDays, o.AlarmLanguage, o.AlarmDenyPrivate = c.RetentionDays, c.AlarmLanguage, c.AlarmNoPrivate
 	o.TLSCert, o.TLSKey = c.TLSCert, c.TLSKey
 	o.ExecutorTLS = wire.TLSOptions{CAFile: c.ExecutorCA, CertFile: c.ExecutorCert, KeyFile: c.ExecutorKey}
 	o.CallTimeout, o.DrainTimeout, o.TrustProxy, o.Pprof = c.CallTimeout, c.DrainTimeout, c.TrustProxy, c.Pprof
+	o.Startup = c.startup()
 	return o, nil
 }
 

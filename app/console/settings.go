@@ -1,0 +1,151 @@
+package console
+
+import (
+	"cmp"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/settings"
+)
+
+// About is what only a start of this process can change, and what came of it.
+type About struct {
+	Go       string
+	Database string // product and version
+	Where    string // the database is
+	DataDir  string
+	Address  string // this process listens at
+	TLS      bool
+	Token    TokenSource
+	Options  []StartupOption
+}
+
+// TokenSource says where the installation's access token comes from.
+type TokenSource string
+
+// The sources.
+const (
+	TokenNone  TokenSource = "none"  // executors need none
+	TokenKnown TokenSource = "known" // it is the one XXL-JOB ships with
+	TokenFixed TokenSource = "fixed" // the environment says it
+	TokenKept  TokenSource = "kept"  // it was made here and can be rotated
+)
+
+// StartupOption is a variable that only a start can change.
+type StartupOption struct {
+	Name   string
+	Value  string // empty if it is secret
+	Set    bool   // somebody chose it
+	Secret bool
+}
+
+func (c *Console) settings(ec echo.Context) error {
+	list, err := c.cfg.Manage.Settings.List(ec.Request().Context(), who(ec))
+	if err != nil {
+		return err
+	}
+	return c.settingsPage(ec, http.StatusOK, settings.Page{Page: c.pageWithFlash(ec), Version: manage.SettingsVersion(list)}, list, nil, nil)
+}
+
+func (c *Console) settingsSave(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	ctx := ec.Request().Context()
+	typed := make(map[string]string)
+	for _, s := range manage.AllSettings() {
+		if ec.Request().PostForm.Has(s.Name) {
+			typed[s.Name] = formText(ec, s.Name)
+		}
+	}
+	version := formText(ec, settings.FieldVersion)
+	changed, err := c.cfg.Manage.Settings.Save(ctx, who(ec), typed, version)
+	if err == nil {
+		if changed == 0 {
+			return c.goTo(ec, link.SettingsPath, done("settings.flash.same"))
+		}
+		return c.goTo(ec, link.SettingsPath, done("settings.flash.saved"))
+	}
+	page := settings.Page{Page: c.Page(ec), Version: version}
+	errs, ok := fieldErrors(page.Page, err)
+	switch {
+	case ok:
+		page.Problem = page.T("form.errors", "Count", len(errs))
+	case problem.From(err).Kind == problem.Conflict:
+		page.Problem = problem.From(err).Text(page.Printer)
+	default:
+		return err
+	}
+	list, listErr := c.cfg.Manage.Settings.List(ctx, who(ec))
+	if listErr != nil {
+		return listErr
+	}
+	if !ok {
+		page.Version = manage.SettingsVersion(list) // saving again is the answer to the conflict
+	}
+	return c.settingsPage(ec, http.StatusUnprocessableEntity, page, list, typed, errs)
+}
+
+// settingsPage draws the settings with what was typed in the place of what holds.
+func (c *Console) settingsPage(ec echo.Context, status int, page settings.Page, list []manage.SettingState, typed, errs map[string]string) error {
+	for _, name := range manage.SettingSections() {
+		section := settings.Section{Name: name}
+		for _, s := range list {
+			if s.Section != name {
+				continue
+			}
+			item := settings.Item{
+				Name: s.Name, Kind: string(s.Kind), Value: s.Value, Default: s.Default, Unit: s.Unit, Choices: s.Choices, Error: errs[s.Name],
+				Stored: s.Source == manage.SourceStored, Broken: s.Broken, Changed: c.at(page.Page, fromMillis(s.ChangedAt)),
+			}
+			if s.Source == manage.SourceEnvironment {
+				item.Env = cmp.Or(s.Env, s.Name)
+			} else if value, ok := typed[s.Name]; ok {
+				item.Value = value
+			}
+			section.Items = append(section.Items, item)
+		}
+		page.Sections = append(page.Sections, section)
+	}
+	if err := c.about(ec, &page); err != nil {
+		return err
+	}
+	return render(ec, status, settings.Show(page))
+}
+
+// about adds the facts about this process.
+func (c *Console) about(ec echo.Context, page *settings.Page) error {
+	cluster, err := c.cfg.Manage.Nodes.Cluster(ec.Request().Context(), who(ec))
+	if err != nil {
+		return err
+	}
+	live := 0
+	for _, n := range cluster.Nodes {
+		if n.State == manage.NodeLive {
+			live++
+		}
+	}
+	a := c.cfg.About()
+	tls := page.T("settings.about.tls.off")
+	if a.TLS {
+		tls = page.T("settings.about.tls.on")
+	}
+	page.About = []settings.Fact{
+		{Name: page.T("settings.about.version"), Value: c.cfg.Version, Note: a.Go},
+		{Name: page.T("settings.about.database"), Value: a.Database, Note: a.Where},
+		{Name: page.T("settings.about.datadir"), Value: a.DataDir},
+		{Name: page.T("settings.about.zone"), Value: zoneName(c.cfg.Zone, c.cfg.Now()), Note: page.T("settings.about.zone.note")},
+		{Name: page.T("settings.about.address"), Value: a.Address, Note: tls},
+		{Name: page.T("settings.about.token"), Value: page.T("settings.token." + string(a.Token)), URL: link.ExecutorToken},
+		{Name: page.T("settings.about.nodes"), Value: page.T("settings.about.nodes.live", "Count", live, "N", strconv.Itoa(live)), URL: link.NodesPath},
+	}
+	for _, o := range a.Options {
+		page.Options = append(page.Options, settings.Option(o))
+	}
+	return nil
+}

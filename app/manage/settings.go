@@ -1,0 +1,161 @@
+package manage
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// SettingKind is how a setting is entered.
+type SettingKind string
+
+// The kinds.
+const (
+	SettingText   SettingKind = "text"
+	SettingNumber SettingKind = "number"
+	SettingSwitch SettingKind = "switch" // on or off
+	SettingChoice SettingKind = "choice"
+)
+
+// The values of a switch.
+const (
+	SettingOn  = "on"
+	SettingOff = "off"
+)
+
+// Setting is one decision about the whole installation that administrators can change while it runs. Its name is that of its
+// row in punctual_setting and of its field in a form.
+type Setting struct {
+	Name    string
+	Section string
+	Kind    SettingKind
+	Default string
+	// Env is the variable that decides instead, if it is set; empty for none.
+	Env string
+
+	Unit     string // of a number: ms, seconds, minutes or days
+	Min, Max int64  // of a number; Zero is allowed beside them if it is set
+	Zero     bool
+	Choices  []string // of a choice
+
+	check func(value string) (clean string, bad *problem.Field) // of a text
+}
+
+// The settings' names.
+const (
+	SettingLanguage         = "default_language"
+	SettingPublicURL        = "public_url"
+	SettingGlue             = "glue"
+	SettingAuditDays        = "audit_days"
+	SettingRetention        = "log_retention_days"
+	SettingMisfire          = "misfire_seconds"
+	SettingCallTimeout      = "call_timeout_ms"
+	SettingLost             = "lost_seconds"
+	SettingForgotten        = "forgotten_seconds"
+	SettingAllow            = "executor_allow"
+	SettingAlarmLanguage    = "alarm_language"
+	SettingAlarmWindow      = "alarm_window_minutes"
+	SettingAlarmDenyPrivate = "alarm_deny_private"
+)
+
+// SettingSections lists the sections in the order of the page.
+func SettingSections() []string { return []string{"console", "runs", "executors", "alarms"} }
+
+// AllSettings lists every setting in the order of the page.
+func AllSettings() []Setting {
+	return []Setting{
+		{Name: SettingLanguage, Section: "console", Kind: SettingChoice, Default: locales.English, Choices: locales.Languages()},
+		{Name: SettingPublicURL, Section: "console", Kind: SettingText, Env: "PUNCTUAL_PUBLIC_URL", check: checkPublicURL},
+		{Name: SettingGlue, Section: "console", Kind: SettingSwitch, Default: SettingOn, Env: "PUNCTUAL_GLUE"},
+		{Name: SettingAuditDays, Section: "console", Kind: SettingNumber, Default: "730", Unit: "days", Min: 30, Max: jobspec.MaxDays},
+
+		{Name: SettingRetention, Section: "runs", Kind: SettingNumber, Default: strconv.Itoa(scheduler.DefaultRetentionDays), Env: "PUNCTUAL_LOG_RETENTION_DAYS", Unit: "days",
+			Min: scheduler.MinRetentionDays, Max: jobspec.MaxDays, Zero: true},
+		{Name: SettingMisfire, Section: "runs", Kind: SettingNumber, Default: "5", Unit: "seconds", Min: 1, Max: 3600},
+		{Name: SettingLost, Section: "runs", Kind: SettingNumber, Default: "15", Unit: "seconds", Min: 5, Max: 3600},
+		// Executors of XXL-JOB send a result that was not taken again after 30 s.
+		{Name: SettingForgotten, Section: "runs", Kind: SettingNumber, Default: "40", Unit: "seconds", Min: 35, Max: 3600},
+
+		{Name: SettingCallTimeout, Section: "executors", Kind: SettingNumber, Default: "3000", Env: "PUNCTUAL_CALL_TIMEOUT", Unit: "ms", Min: 100, Max: 60_000},
+		{Name: SettingAllow, Section: "executors", Kind: SettingText, Env: "PUNCTUAL_EXECUTOR_ALLOW", check: checkAllow},
+
+		{Name: SettingAlarmLanguage, Section: "alarms", Kind: SettingChoice, Default: locales.Chinese, Env: "PUNCTUAL_ALARM_LANGUAGE", Choices: locales.Languages()},
+		{Name: SettingAlarmWindow, Section: "alarms", Kind: SettingNumber, Default: "5", Unit: "minutes", Min: 1, Max: 1440},
+		{Name: SettingAlarmDenyPrivate, Section: "alarms", Kind: SettingSwitch, Default: SettingOff, Env: "PUNCTUAL_ALARM_DENY_PRIVATE"},
+	}
+}
+
+// maxSettingText bounds what somebody types; the column holds more.
+const maxSettingText = 2000
+
+// clean checks a value and gives it the form in which it is stored.
+func (s Setting) clean(value string) (string, *problem.Field) {
+	bad := func(key string, args ...any) *problem.Field {
+		return &problem.Field{Name: s.Name, Key: key, Args: args}
+	}
+	value = strings.TrimSpace(value)
+	if utf8.RuneCountInString(value) > maxSettingText || !utf8.ValidString(value) {
+		return "", bad("job.error.too_long", "Max", maxSettingText)
+	}
+	switch s.Kind {
+	case SettingNumber:
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || (n < s.Min || n > s.Max) && (n != 0 || !s.Zero) {
+			if s.Zero {
+				return "", bad("settings.error.zero", "Min", s.Min, "Max", s.Max)
+			}
+			return "", bad("settings.error.number", "Min", s.Min, "Max", s.Max)
+		}
+		return strconv.FormatInt(n, 10), nil
+	case SettingSwitch:
+		if value != SettingOn && value != SettingOff {
+			return "", bad("settings.error.choice")
+		}
+		return value, nil
+	case SettingChoice:
+		if !slices.Contains(s.Choices, value) {
+			return "", bad("settings.error.choice")
+		}
+		return value, nil
+	case SettingText:
+		clean, fault := s.check(value)
+		if fault != nil {
+			fault.Name = s.Name
+		}
+		return clean, fault
+	default:
+		return "", bad("settings.error.choice")
+	}
+}
+
+// checkPublicURL takes the address of a page without query: links are made by adding to it.
+func checkPublicURL(value string) (string, *problem.Field) {
+	if value == "" {
+		return "", nil
+	}
+	u, err := url.Parse(value)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return "", &problem.Field{Key: "settings.error.url"}
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}
+
+func checkAllow(value string) (string, *problem.Field) {
+	if _, err := ParseAllow(value); err != nil {
+		return "", &problem.Field{Key: "settings.error.allow", Args: []any{"Reason", strings.Trim(strings.SplitN(err.Error(), `":`, 2)[0], `"`)}}
+	}
+	var rules []string
+	for rule := range strings.SplitSeq(value, ",") {
+		if rule = strings.TrimSpace(rule); rule != "" {
+			rules = append(rules, rule)
+		}
+	}
+	return strings.Join(rules, ","), nil
+}

@@ -1,0 +1,259 @@
+package manage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/alarm"
+)
+
+// Settings keep what administrators decide for the installation, and tell the rest of the program what holds now. Every admin
+// of a cluster reads them again every few seconds ([Settings.Load]), so a change holds on all of them soon and on the one that
+// took it at once. What the environment of a process says wins in that process.
+type Settings struct {
+	pool    *db.Pool
+	queries *db.Queries
+	now     func() time.Time
+	logger  *slog.Logger
+	audit   *Audit
+	fixed   map[string]string
+	held    atomic.Pointer[held]
+}
+
+// held are the values that hold, read once for many uses.
+type held struct {
+	values map[string]string
+	rows   map[string]db.Setting
+	broken map[string]bool // what is stored cannot be read, so the default holds
+	allow  Allow
+	limits scheduler.Limits
+	alarms alarm.Defaults
+}
+
+// SettingSource says who decided a setting.
+type SettingSource string
+
+// The sources.
+const (
+	SourceDefault     SettingSource = "default"
+	SourceStored      SettingSource = "stored"
+	SourceEnvironment SettingSource = "environment"
+)
+
+// SettingState is a setting with what holds now.
+type SettingState struct {
+	Setting
+	Value     string
+	Source    SettingSource
+	Broken    bool  // what is stored cannot be read, so the default holds
+	ChangedAt int64 // epoch ms; 0 if nobody decided
+}
+
+// NewSettings makes settings that are at their defaults until [Settings.Load]. fixed holds what the environment decides, by
+// name.
+func NewSettings(pool *db.Pool, logger *slog.Logger, now func() time.Time, fixed map[string]string) (*Settings, error) {
+	s := &Settings{pool: pool, queries: db.New(), now: now, logger: logger, fixed: make(map[string]string)}
+	s.audit = &Audit{pool: pool, queries: s.queries, now: now, logger: logger, settings: s}
+	for _, def := range AllSettings() {
+		value, ok := fixed[def.Name]
+		if !ok {
+			continue
+		}
+		clean, bad := def.clean(value)
+		if bad != nil {
+			return nil, fmt.Errorf("setting %s: %q is not allowed", def.Name, value)
+		}
+		s.fixed[def.Name] = clean
+	}
+	s.hold(nil)
+	return s, nil
+}
+
+// maxSettings bounds the rows that are read; there are a few dozen.
+const maxSettings = 1000
+
+// Load reads what is stored.
+func (s *Settings) Load(ctx context.Context) error {
+	rows, err := s.queries.ListSettings(ctx, s.pool, maxSettings)
+	if err != nil {
+		return fmt.Errorf("read settings: %w", db.Error(err))
+	}
+	s.hold(rows)
+	return nil
+}
+
+// hold puts values into force.
+func (s *Settings) hold(rows []db.Setting) {
+	h := &held{values: make(map[string]string), rows: make(map[string]db.Setting), broken: make(map[string]bool)}
+	for _, r := range rows {
+		h.rows[r.Name] = r
+	}
+	for _, def := range AllSettings() {
+		h.values[def.Name] = def.Default
+		if row, ok := h.rows[def.Name]; ok {
+			clean, bad := def.clean(row.Value)
+			if h.broken[def.Name] = bad != nil; bad == nil {
+				h.values[def.Name] = clean
+			} else if old := s.held.Load(); old == nil || !old.broken[def.Name] {
+				s.logger.Error("a setting in the database cannot be read, so its default holds; save it anew on the settings page", "setting", def.Name)
+			}
+		}
+		if value, ok := s.fixed[def.Name]; ok {
+			h.values[def.Name] = value
+		}
+	}
+	h.allow, _ = ParseAllow(h.values[SettingAllow]) // was checked
+	seconds := func(name string) time.Duration { return time.Duration(h.number(name)) * time.Second }
+	h.limits = scheduler.Limits{
+		MisfireAfter: seconds(SettingMisfire), LostAfter: seconds(SettingLost), IdleAfter: seconds(SettingForgotten),
+		CallTimeout: time.Duration(h.number(SettingCallTimeout)) * time.Millisecond,
+	}
+	h.alarms = alarm.Defaults{
+		Language: h.values[SettingAlarmLanguage], DenyPrivate: h.values[SettingAlarmDenyPrivate] == SettingOn,
+		Window: time.Duration(h.number(SettingAlarmWindow)) * time.Minute,
+	}
+	s.held.Store(h)
+}
+
+func (h *held) number(name string) int64 {
+	n, _ := strconv.ParseInt(h.values[name], 10, 64) // was checked
+	return n
+}
+
+// Limits are the engine's.
+func (s *Settings) Limits() scheduler.Limits { return s.held.Load().limits }
+
+// AlarmDefaults are the alarmer's.
+func (s *Settings) AlarmDefaults() alarm.Defaults { return s.held.Load().alarms }
+
+// Allow says which addresses may be called although no executor registered them.
+func (s *Settings) Allow() Allow { return s.held.Load().allow }
+
+// Glue says whether people may write scripts.
+func (s *Settings) Glue() bool { return s.held.Load().values[SettingGlue] == SettingOn }
+
+// Language is the console's for a browser that asks for none it speaks.
+func (s *Settings) Language() string { return s.held.Load().values[SettingLanguage] }
+
+// PublicURL is how people reach the installation; empty: nobody said so.
+func (s *Settings) PublicURL() string { return s.held.Load().values[SettingPublicURL] }
+
+// auditLife is how long entries of the audit log are kept.
+func (s *Settings) auditLife() time.Duration {
+	return time.Duration(s.held.Load().number(SettingAuditDays)) * 24 * time.Hour
+}
+
+// ErrUnreadable means that a setting's row does not hold what it may.
+var ErrUnreadable = errors.New("the stored setting cannot be read")
+
+// RetentionDays is for how many days runs are kept; 0: for ever. It is an error if what is stored cannot be read: nothing is
+// deleted on a guess.
+func (s *Settings) RetentionDays(context.Context) (int, error) {
+	h := s.held.Load()
+	if _, fixed := s.fixed[SettingRetention]; h.broken[SettingRetention] && !fixed {
+		return 0, fmt.Errorf("%s: %w", SettingRetention, ErrUnreadable)
+	}
+	return int(h.number(SettingRetention)), nil
+}
+
+// List is every setting with what holds now, for administrators.
+func (s *Settings) List(ctx context.Context, p auth.Principal) ([]SettingState, error) {
+	if err := requireAdmin(p); err != nil {
+		return nil, err
+	}
+	if err := s.Load(ctx); err != nil {
+		return nil, err
+	}
+	h := s.held.Load()
+	var list []SettingState
+	for _, def := range AllSettings() {
+		state := SettingState{Setting: def, Value: h.values[def.Name], Source: SourceDefault, Broken: h.broken[def.Name]}
+		if row, ok := h.rows[def.Name]; ok {
+			state.Source, state.ChangedAt = SourceStored, row.UpdatedAt
+		}
+		if _, ok := s.fixed[def.Name]; ok {
+			state.Source, state.Broken, state.ChangedAt = SourceEnvironment, false, 0
+		}
+		list = append(list, state)
+	}
+	return list, nil
+}
+
+// SettingsVersion changes with every change of a setting.
+func SettingsVersion(list []SettingState) string {
+	var b strings.Builder
+	for _, s := range list {
+		fmt.Fprintf(&b, "%s=%q %t;", s.Name, s.Value, s.Broken)
+	}
+	return digest(b.String())
+}
+
+// Save changes the settings that are named and differ, all of them or none, and returns how many. A value that is the default
+// is not stored: whoever has it follows the program. version is what [SettingsVersion] said when the form was drawn.
+func (s *Settings) Save(ctx context.Context, p auth.Principal, values map[string]string, version string) (changed int, err error) {
+	list, err := s.List(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	var faults []problem.Field
+	wanted := make(map[string]string)
+	for _, state := range list {
+		value, named := values[state.Name]
+		if !named || state.Source == SourceEnvironment {
+			continue
+		}
+		clean, bad := state.clean(value)
+		switch {
+		case bad != nil:
+			faults = append(faults, *bad)
+		case clean != state.Value || state.Broken:
+			wanted[state.Name] = clean
+		}
+	}
+	switch {
+	case len(faults) > 0:
+		return 0, problem.InvalidFields(faults...)
+	case version != "" && version != SettingsVersion(list):
+		return 0, problem.New(problem.Conflict, "settings.changed")
+	case len(wanted) == 0:
+		return 0, nil
+	}
+	err = s.pool.Tx(ctx, func(tx *sql.Tx) error {
+		for _, state := range list {
+			value, ok := wanted[state.Name]
+			if !ok {
+				continue
+			}
+			if value == state.Default {
+				if _, err := s.queries.DeleteSetting(ctx, tx, state.Name); err != nil {
+					return err
+				}
+			} else if err := s.queries.SetSetting(ctx, tx, db.SetSettingParams{Name: state.Name, Value: value, UpdatedAt: s.now().UnixMilli()}); err != nil {
+				return err
+			}
+			entry := Entry{Action: ActionUpdate, Kind: ObjectSetting, Name: state.Name, Before: Facts{"value": state.Value}, After: Facts{"value": value}}
+			if state.Broken {
+				entry.Before = nil
+			}
+			if err := s.audit.Record(ctx, tx, p, entry); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("save settings: %w", db.Error(err))
+	}
+	return len(wanted), s.Load(ctx)
+}

@@ -1,0 +1,56 @@
+package settings
+
+import (
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// said is a value in words.
+func said(p Page, i Item, value string) string {
+	switch {
+	case value == "":
+		return p.T("settings.empty")
+	case i.Kind == "switch":
+		return p.T("settings.switch." + value)
+	case i.Kind == "choice":
+		return p.Word("language.", value)
+	case i.Unit != "":
+		return value + " " + p.T("settings.unit."+i.Unit)
+	}
+	return value
+}
+
+// options are the choices of an item.
+func options(p Page, i Item) []ui.Option {
+	values := i.Choices
+	if i.Kind == "switch" {
+		values = []string{"on", "off"}
+	}
+	list := make([]ui.Option, len(values))
+	for n, v := range values {
+		list[n] = ui.Option{Value: v, Label: said(p, i, v), Selected: v == i.Value}
+	}
+	return list
+}
+
+// field is the control of an item.
+func field(p Page, i Item) ui.Field {
+	f := ui.Field{
+		Name: i.Name, Label: p.T("settings.item." + i.Name), Help: p.T("settings.item." + i.Name + ".help"), Error: i.Error, Value: i.Value,
+		Options: options(p, i), Max: 2000,
+	}
+	if i.Kind == "number" {
+		f.Unit, f.Max, f.Data, f.Required = p.T("settings.unit."+i.Unit), 0, map[string]any{"inputmode": "numeric", "size": "7"}, true
+	}
+	return f
+}
+
+// optionValue is what a variable stands at, as far as anybody may see it.
+func optionValue(p Page, o Option) string {
+	switch {
+	case o.Secret && o.Set:
+		return p.T("settings.secret")
+	case o.Value == "":
+		return p.T("settings.empty")
+	}
+	return o.Value
+}
