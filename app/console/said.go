@@ -2,6 +2,7 @@ package console
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,9 +27,22 @@ var executorSentences = []scheduler.Sentence{
 	{Key: "said.timeout", Format: "job execute timeout"},
 }
 
+// callSentences are what Go says of calls that failed, after the step of the call (wire.Stage) that did.
+var callSentences = []scheduler.Sentence{
+	{Key: "said.call.refused", Format: "dial: dial tcp %s: connect: connection refused"},
+	{Key: "said.call.unreachable", Format: "dial: dial tcp %s: connect: no route to host"},
+	{Key: "said.call.timeout", Format: "dial: dial tcp %s: i/o timeout"},
+	{Key: "said.call.host", Format: "dial: dial tcp: lookup %s: no such host"},
+	{Key: "said.call.certificate", Format: "dial: tls: failed to verify certificate: %s"},
+	{Key: "said.call.late", Format: "answer: context deadline exceeded"},
+	{Key: "said.call.broken", Format: "answer: EOF"},
+	{Key: "said.call.status", Format: "status: HTTP status %d: %s"},
+	{Key: "said.call.protocol", Format: "decode: %s"},
+}
+
 var sayings = func() []saying {
 	var list []saying
-	for _, s := range append(executorSentences, scheduler.Sentences...) {
+	for _, s := range slices.Concat(scheduler.Sentences, executorSentences, callSentences) {
 		pattern := regexp.QuoteMeta(s.Format)
 		for verb, group := range map[string]string{"%s": "(.+)", "%v": "(.+)", "%d": `(\d+)`, "%q": `"(.*)"`} {
 			pattern = strings.ReplaceAll(pattern, verb, group)

@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +15,7 @@ func TestEverySentenceIsSaidInTheReadersLanguage(t *testing.T) {
 	t.Parallel()
 	verbs := regexp.MustCompile(`%[sdvq]`)
 	c := locales.New()
-	for _, s := range append(scheduler.Sentences, executorSentences...) {
+	for _, s := range slices.Concat(scheduler.Sentences, executorSentences, callSentences) {
 		n := 0
 		text := verbs.ReplaceAllStringFunc(s.Format, func(verb string) string {
 			n++
@@ -49,9 +50,10 @@ func TestSaidTranslatesWhatASentenceQuotesAndLeavesOthersWordsAlone(t *testing.T
 		"discarded: 2 of the job's runs are running, and it may have 2 at a time": "已丢弃：该任务有 2 次运行正在执行，最多允许同时 2 次",
 		"500 job handler [pay] not found.":                                        "500 执行器没有名为 “pay” 的 JobHandler",
 		"job execute timeout ":                                                    "执行时间超过了任务的超时时间",
-		"200 Success":                                                             "200 Success",
-		"paid 5 orders":                                                           "paid 5 orders",
-		"":                                                                        "",
+		"not sent: dial: dial tcp 10.0.0.1:9999: connect: connection refused":     "未发送：10.0.0.1:9999 拒绝连接",
+		"200 Success":   "200 Success",
+		"paid 5 orders": "paid 5 orders",
+		"":              "",
 	} {
 		if got := said(p, text); got != want {
 			t.Errorf("%q is shown as %q, want %q", text, got, want)
