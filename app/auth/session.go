@@ -54,17 +54,9 @@ func (s *Sessions) Open(w http.ResponseWriter, r *http.Request, p Principal, rem
 	if err := s.end(r); err != nil {
 		return err
 	}
-	id, now := rand.Text()+rand.Text(), s.now()
-	life := idleLimit
-	if remember {
-		life = rememberLimit
-	}
-	err := s.queries.InsertSession(r.Context(), s.pool, db.InsertSessionParams{
-		ID: rowID(id), UserID: p.UserID, CreatedAt: now.UnixMilli(), SeenAt: now.UnixMilli(), ExpiresAt: now.Add(life).UnixMilli(),
-		Address: short(address, 64), Agent: short(r.UserAgent(), 255),
-	})
+	id, err := s.begin(r, p, remember, address)
 	if err != nil {
-		return fmt.Errorf("open session: %w", err)
+		return err
 	}
 	cookie := s.cookie(r)
 	cookie.Values[cookieField] = id
@@ -78,13 +70,37 @@ func (s *Sessions) Open(w http.ResponseWriter, r *http.Request, p Principal, rem
 	return nil
 }
 
+// idLength is that of a session's id, two random texts.
+const idLength = 52
+
+// begin makes the row of a session and returns its id.
+func (s *Sessions) begin(r *http.Request, p Principal, remember bool, address string) (string, error) {
+	id, now := rand.Text()+rand.Text(), s.now()
+	life := idleLimit
+	if remember {
+		life = rememberLimit
+	}
+	err := s.queries.InsertSession(r.Context(), s.pool, db.InsertSessionParams{
+		ID: rowID(id), UserID: p.UserID, CreatedAt: now.UnixMilli(), SeenAt: now.UnixMilli(), ExpiresAt: now.Add(life).UnixMilli(),
+		Address: short(address, 64), Agent: short(r.UserAgent(), 255),
+	})
+	if err != nil {
+		return "", fmt.Errorf("open session: %w", err)
+	}
+	return id, nil
+}
+
 // Find says who makes a request; [ErrNoSession] if nobody.
 func (s *Sessions) Find(r *http.Request) (Principal, error) {
 	id := s.id(r)
 	if id == "" {
 		return Principal{}, ErrNoSession
 	}
-	ctx, now := r.Context(), s.now()
+	return s.find(r.Context(), id)
+}
+
+func (s *Sessions) find(ctx context.Context, id string) (Principal, error) {
+	now := s.now()
 	row, err := s.queries.GetSession(ctx, s.pool, db.GetSessionParams{ID: rowID(id), NowMs: now.UnixMilli()})
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 		return Principal{}, ErrNoSession
@@ -161,7 +177,11 @@ func (s *Sessions) end(r *http.Request) error {
 	if id == "" {
 		return nil
 	}
-	if err := s.queries.DeleteSession(r.Context(), s.pool, rowID(id)); err != nil {
+	return s.endID(r.Context(), id)
+}
+
+func (s *Sessions) endID(ctx context.Context, id string) error {
+	if err := s.queries.DeleteSession(ctx, s.pool, rowID(id)); err != nil {
 		return fmt.Errorf("end session: %w", err)
 	}
 	return nil
