@@ -277,8 +277,13 @@ type Querier interface {
 	ListReportedRunsOfNode(ctx context.Context, db DBTX, arg ListReportedRunsOfNodeParams) ([]int64, error)
 	// The days of a range that have counters, in order.
 	ListReports(ctx context.Context, db DBTX, arg ListReportsParams) ([]ListReportsRow, error)
+	// ListRuns for callers that count in offsets and ask by what XXL-JOB's filter has: the ids alone, newest first. How many there
+	// are up to a limit is told by them as well.
+	ListRunIDsBack(ctx context.Context, db DBTX, arg ListRunIDsBackParams) ([]int64, error)
 	// The ids that follow, oldest first: they tell where the page of newer runs begins.
 	ListRunIDsFrom(ctx context.Context, db DBTX, arg ListRunIDsFromParams) ([]int64, error)
+	// ListRunIDsBack for one job, by the index on job_id.
+	ListRunIDsOfJobBack(ctx context.Context, db DBTX, arg ListRunIDsOfJobBackParams) ([]int64, error)
 	ListRunIDsOfJobFrom(ctx context.Context, db DBTX, arg ListRunIDsOfJobFromParams) ([]int64, error)
 	// A page of runs in the order of ids.
 	ListRunStates(ctx context.Context, db DBTX, arg ListRunStatesParams) ([]ListRunStatesRow, error)
@@ -328,6 +333,8 @@ type Querier interface {
 	ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJobsParams) ([]ListWaitingJobsRow, error)
 	// The next runs of a job that wait for a slot, in the order of their planned times.
 	ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingRunsParams) ([]int64, error)
+	// Runs with all of their texts. The caller asks for few at a time.
+	ListWholeRuns(ctx context.Context, db DBTX, ids []int64) ([]Run, error)
 	// Brings a node's low mark down to a run that it makes its own although it is an old one, in the same transaction: should the
 	// node die before its next beat, the run must be found.
 	LowerNodeMark(ctx context.Context, db DBTX, arg LowerNodeMarkParams) (int64, error)

@@ -200,6 +200,76 @@ func (q *Queries) ListReportedRunsOfNode(ctx context.Context, db DBTX, arg ListR
 	return items, nil
 }
 
+const listRunIDsBack = `-- name: ListRunIDsBack :many
+SELECT id FROM xxl_job_log
+WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
+  AND id >= ? AND id < ?
+  AND (CAST(? AS SIGNED) = 0
+    OR (CAST(? AS SIGNED) = 1 AND handle_code = 200)
+    OR (CAST(? AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
+    OR (CAST(? AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
+  AND trigger_time >= ? AND trigger_time <= ?
+ORDER BY id DESC LIMIT ? OFFSET ?
+`
+
+type ListRunIDsBackParams struct {
+	AllGroups int64
+	GroupIds  []int64
+	FromID    int64
+	BeforeID  int64
+	Result    int64
+	SinceTime sql.NullTime
+	UntilTime sql.NullTime
+	Limit     int32
+	Offset    int32
+}
+
+// ListRuns for callers that count in offsets and ask by what XXL-JOB's filter has: the ids alone, newest first. How many there
+// are up to a limit is told by them as well.
+func (q *Queries) ListRunIDsBack(ctx context.Context, db DBTX, arg ListRunIDsBackParams) ([]int64, error) {
+	query := listRunIDsBack
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.AllGroups)
+	if len(arg.GroupIds) > 0 {
+		for _, v := range arg.GroupIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(arg.GroupIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.FromID)
+	queryParams = append(queryParams, arg.BeforeID)
+	queryParams = append(queryParams, arg.Result)
+	queryParams = append(queryParams, arg.Result)
+	queryParams = append(queryParams, arg.Result)
+	queryParams = append(queryParams, arg.Result)
+	queryParams = append(queryParams, arg.SinceTime)
+	queryParams = append(queryParams, arg.UntilTime)
+	queryParams = append(queryParams, arg.Limit)
+	queryParams = append(queryParams, arg.Offset)
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listRunIDsFrom = `-- name: ListRunIDsFrom :many
 SELECT id FROM xxl_job_log
 WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
@@ -264,6 +334,63 @@ func (q *Queries) ListRunIDsFrom(ctx context.Context, db DBTX, arg ListRunIDsFro
 	queryParams = append(queryParams, arg.TextPattern)
 	queryParams = append(queryParams, arg.Limit)
 	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listRunIDsOfJobBack = `-- name: ListRunIDsOfJobBack :many
+SELECT id FROM xxl_job_log
+WHERE job_id = ?
+  AND id >= ?
+  AND (CAST(? AS SIGNED) = 0
+    OR (CAST(? AS SIGNED) = 1 AND handle_code = 200)
+    OR (CAST(? AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
+    OR (CAST(? AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
+  AND trigger_time >= ? AND trigger_time <= ?
+ORDER BY id DESC LIMIT ? OFFSET ?
+`
+
+type ListRunIDsOfJobBackParams struct {
+	JobID     int64
+	FromID    int64
+	Result    int64
+	SinceTime sql.NullTime
+	UntilTime sql.NullTime
+	Limit     int32
+	Offset    int32
+}
+
+// ListRunIDsBack for one job, by the index on job_id.
+func (q *Queries) ListRunIDsOfJobBack(ctx context.Context, db DBTX, arg ListRunIDsOfJobBackParams) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listRunIDsOfJobBack,
+		arg.JobID,
+		arg.FromID,
+		arg.Result,
+		arg.Result,
+		arg.Result,
+		arg.Result,
+		arg.SinceTime,
+		arg.UntilTime,
+		arg.Limit,
+		arg.Offset,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -847,6 +974,69 @@ func (q *Queries) ListUnsentRunsOfNode(ctx context.Context, db DBTX, arg ListUns
 			&i.OriginLogID,
 			&i.SentAt,
 			&i.AlarmStatus,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listWholeRuns = `-- name: ListWholeRuns :many
+SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
+       executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_time, handle_code, handle_msg,
+       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at
+FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) ORDER BY id DESC
+`
+
+// Runs with all of their texts. The caller asks for few at a time.
+func (q *Queries) ListWholeRuns(ctx context.Context, db DBTX, ids []int64) ([]Run, error) {
+	query := listWholeRuns
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Run
+	for rows.Next() {
+		var i Run
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.JobID,
+			&i.ExecutorAddress,
+			&i.ExecutorHandler,
+			&i.ExecutorParam,
+			&i.ExecutorShardingParam,
+			&i.ExecutorFailRetryCount,
+			&i.TriggerTime,
+			&i.TriggerCode,
+			&i.TriggerMsg,
+			&i.HandleTime,
+			&i.HandleCode,
+			&i.HandleMsg,
+			&i.AlarmStatus,
+			&i.PlannedAt,
+			&i.OwnerNode,
+			&i.TriggerType,
+			&i.OriginLogID,
+			&i.SentAt,
+			&i.FinishedAt,
 		); err != nil {
 			return nil, err
 		}

@@ -127,6 +127,38 @@ WHERE job_id = sqlc.arg(job_id)
     OR COALESCE(trigger_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(handle_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!')
 ORDER BY id LIMIT ?;
 
+-- name: ListRunIDsBack :many
+-- ListRuns for callers that count in offsets and ask by what XXL-JOB's filter has: the ids alone, newest first. How many there
+-- are up to a limit is told by them as well.
+SELECT id FROM xxl_job_log
+WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(group_ids)))
+  AND id >= sqlc.arg(from_id) AND id < sqlc.arg(before_id)
+  AND (CAST(sqlc.arg(result) AS SIGNED) = 0
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
+  AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
+ORDER BY id DESC LIMIT ? OFFSET ?;
+
+-- name: ListRunIDsOfJobBack :many
+-- ListRunIDsBack for one job, by the index on job_id.
+SELECT id FROM xxl_job_log
+WHERE job_id = sqlc.arg(job_id)
+  AND id >= sqlc.arg(from_id)
+  AND (CAST(sqlc.arg(result) AS SIGNED) = 0
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
+    OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
+  AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
+ORDER BY id DESC LIMIT ? OFFSET ?;
+
+-- name: ListWholeRuns :many
+-- Runs with all of their texts. The caller asks for few at a time.
+SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
+       executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_time, handle_code, handle_msg,
+       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at
+FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id DESC;
+
 -- name: FirstRunIDSince :one
 -- The run that was due first since a moment: one seek in the index of times. Ids grow with the times except for the few
 -- seconds by which runs are claimed ahead, so the caller asks for an earlier moment.

@@ -30,14 +30,14 @@ func (d Day) SuccessShare() (share float64, ok bool) {
 	return float64(d.Succeeded) / float64(ended), true
 }
 
-// maxDays bounds a report: ten years.
-const maxDays = 3660
+// MaxDays bounds a report: ten years.
+const MaxDays = 3660
 
 // Days reads the report of the days from first to last, the days without runs included, and their sum, whose Date is first's.
 func Days(ctx context.Context, pool *db.Pool, first, last time.Time) (days []Day, sum Day, err error) {
 	from, to := dayOf(pool.Wall(first)), dayOf(pool.Wall(last))
-	if n := (to - from) / 86_400; n < 0 || n >= maxDays {
-		return nil, Day{}, fmt.Errorf("a report of %d days: between 1 and %d are possible", n+1, maxDays)
+	if n := (to - from) / 86_400; n < 0 || n > MaxDays {
+		return nil, Day{}, fmt.Errorf("a report of %d days: between 1 and %d are possible", n+1, MaxDays)
 	}
 	rows, err := db.New().ListReports(ctx, pool, db.ListReportsParams{
 		FirstDay: nullTime(time.Unix(from, 0).UTC()), LastDay: nullTime(time.Unix(to, 0).UTC()),

@@ -46,6 +46,9 @@ type GroupInput struct {
 	Addresses string // of a manual group, in any layout
 	// Version is what [GroupVersion] said when the form was drawn; empty asks for no check.
 	Version string
+	// AnyName takes the app names that XXL-JOB's server takes and its form does not: programs name groups by their
+	// application, with capitals, dots and underscores.
+	AnyName bool
 }
 
 // GroupVersion changes with every change of a group by a person: the way to notice that two edit at the same time. The
@@ -261,6 +264,9 @@ func (s *Groups) Delete(ctx context.Context, p auth.Principal, id int64) error {
 // appNameRule is upstream's form rule (spec §5.7) with its length.
 var appNameRule = regexp.MustCompile(`^[a-z][a-z0-9-]{3,63}$`)
 
+// anyAppNameRule is what of upstream's server rule (4 to 64 characters of any kind) fits into lists, lines and pages.
+var anyAppNameRule = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{3,63}$`)
+
 const maxGroupTitle = 64
 
 // check reads and judges a group. A name that the group has already is kept even if it would not be given today.
@@ -270,11 +276,15 @@ func (s *Groups) check(in GroupInput, oldName string) (GroupInput, string, []pro
 	add := func(name, key string, args ...any) {
 		fields = append(fields, problem.Field{Name: name, Key: key, Args: args})
 	}
+	rule, broken := appNameRule, "group.error.appname"
+	if in.AnyName {
+		rule, broken = anyAppNameRule, "group.error.anyname"
+	}
 	switch {
 	case in.AppName == "":
 		add(GroupAppName, "job.error.required")
-	case in.AppName != oldName && !appNameRule.MatchString(in.AppName):
-		add(GroupAppName, "group.error.appname")
+	case in.AppName != oldName && !rule.MatchString(in.AppName):
+		add(GroupAppName, broken)
 	}
 	switch {
 	case in.Title == "":

@@ -32,8 +32,10 @@ type JobFilter struct {
 	Handler string
 	Author  string
 	Tag     string // one tag, whole
-	Limit   int
-	Offset  int
+	// NoID keeps Text from naming a job by its id.
+	NoID   bool
+	Limit  int
+	Offset int
 }
 
 // AnyStatus is the JobFilter.Status of jobs that run and jobs that do not.
@@ -49,8 +51,25 @@ type JobList struct {
 
 // List is one page of the jobs that the principal may see.
 func (s *Jobs) List(ctx context.Context, p auth.Principal, f JobFilter) (JobList, error) {
+	list, err := s.find(ctx, p, f)
+	if err != nil {
+		return JobList{}, err
+	}
+	ids := make([]int64, len(list.Jobs))
+	for i, j := range list.Jobs {
+		ids[i] = j.ID
+	}
+	list.LastRuns, err = s.LastRuns(ctx, ids)
+	return list, err
+}
+
+// find is List without the runs.
+func (s *Jobs) find(ctx context.Context, p auth.Principal, f JobFilter) (JobList, error) {
 	all, groups := scope(p, f.Group)
 	id, _ := strconv.ParseInt(f.Text, 10, 64)
+	if f.NoID {
+		id = 0
+	}
 	params := db.ListJobsParams{
 		AllGroups: all, GroupIds: groups, Status: f.Status, Description: contains(f.Text), ID: id,
 		Handler: db.Text(contains(f.Handler)), Author: db.Text(contains(f.Author)), Limit: int32(f.Limit), Offset: int32(f.Offset),
@@ -77,12 +96,7 @@ func (s *Jobs) List(ctx context.Context, p auth.Principal, f JobFilter) (JobList
 			return JobList{}, fmt.Errorf("count jobs: %w", db.Error(err))
 		}
 	}
-	ids := make([]int64, len(jobs))
-	for i, j := range jobs {
-		ids[i] = j.ID
-	}
-	list.LastRuns, err = s.LastRuns(ctx, ids)
-	return list, err
+	return list, nil
 }
 
 // Row is one job as the list shows it, after it was started or stopped.

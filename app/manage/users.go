@@ -50,7 +50,7 @@ func (u User) Version() string {
 // UserInput is a user as an administrator wants to save one.
 type UserInput struct {
 	Name     string // of a new user; it never changes afterwards
-	Password string // of a new user; empty for a random one
+	Password string // empty: a random one for a new user, the old one for the others
 	Admin    bool
 	Disabled bool
 	Rights   map[int64]auth.Rights
@@ -247,10 +247,21 @@ func (s *Users) grant(ctx context.Context, tx *sql.Tx, id int64, finer map[int64
 	return nil
 }
 
-// Update changes a user's role, state and rights. Somebody who was disabled is logged out at once.
+// Update changes a user's role, state and rights, and the password if there is one. Somebody who was disabled or has a new
+// password is logged out at once.
 func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserInput) error {
 	if err := s.requireOther(p, id); err != nil {
 		return err
+	}
+	hash := ""
+	if in.Password != "" {
+		if fields := checkPassword(in.Password); len(fields) > 0 {
+			return problem.InvalidFields(fields...)
+		}
+		var err error
+		if hash, err = s.cfg.Passwords.Hash(ctx, in.Password); err != nil {
+			return err
+		}
 	}
 	list, finer := split(in)
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
@@ -278,7 +289,15 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 		if err := s.keepOne(ctx, tx); err != nil {
 			return err
 		}
-		if in.Disabled {
+		if hash != "" {
+			if _, err := s.queries.ResetUserPassword(ctx, tx, db.ResetUserPasswordParams{ID: id, NewPassword: hash}); err != nil {
+				return err
+			}
+			if err := s.audit.Record(ctx, tx, p, Entry{Action: ActionPassword, Kind: ObjectUser, ID: id, Name: old.Name}); err != nil {
+				return err
+			}
+		}
+		if in.Disabled || hash != "" {
 			if _, err := s.queries.DeleteSessionsOfUser(ctx, tx, id); err != nil {
 				return err
 			}

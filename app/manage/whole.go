@@ -1,0 +1,142 @@
+package manage
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+// Programs read lists with all the texts in them, which the console never does. So many rows are read at a time, and a list
+// is refused that is larger than anybody wants to hold.
+const (
+	wholeStep  = 100
+	wholeBytes = 64 << 20
+)
+
+func tooLarge() error { return problem.New(problem.Invalid, "problem.list.large") }
+
+// Whole is List with everything there is about each job, its script included, and without its runs.
+func (s *Jobs) Whole(ctx context.Context, p auth.Principal, f JobFilter) (jobs []db.Job, total int64, err error) {
+	list, err := s.find(ctx, p, f)
+	if err != nil {
+		return nil, 0, err
+	}
+	size := 0
+	for rows := range slices.Chunk(list.Jobs, wholeStep) {
+		ids := make([]int64, len(rows))
+		for i, r := range rows {
+			ids[i] = r.ID
+		}
+		byID, err := s.ByID(ctx, slices.Clone(ids))
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, id := range ids {
+			j, ok := byID[id] // one that was deleted meanwhile is none any more
+			if !ok || !p.CanUseGroup(j.JobGroup) {
+				continue
+			}
+			if size += len(j.GlueSource) + len(j.ExecutorParam); size > wholeBytes {
+				return nil, 0, tooLarge()
+			}
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs, list.Total, nil
+}
+
+const (
+	// countedRuns is how many runs are counted exactly for a list with a total. Beyond it the total only says that there are
+	// more than were asked for, which is what a program needs to go on to the next page.
+	countedRuns = 10_000
+	// maxRunOffset bounds how far into a list somebody gets by offset: each step is read and thrown away.
+	maxRunOffset = 1_000_000
+)
+
+// Window are the runs from an offset on, newest first and with all their texts, for callers that count in offsets. Of the
+// filter counts what XXL-JOB's has: group, job, result and times. The total is exact up to [countedRuns].
+func (s *Runs) Window(ctx context.Context, p auth.Principal, f RunFilter, offset int) (runs []db.Run, total int64, err error) {
+	if offset < 0 || offset > maxRunOffset {
+		return nil, 0, problem.New(problem.Invalid, "problem.runs.offset", "Max", maxRunOffset)
+	}
+	q, err := s.query(ctx, p, f)
+	if err != nil || q == nil {
+		return nil, 0, err
+	}
+	ids, total, err := q.window(ctx, f.Limit, offset)
+	if err != nil {
+		return nil, 0, err
+	}
+	size := 0
+	for chunk := range slices.Chunk(ids, wholeStep) {
+		rows, err := s.queries.ListWholeRuns(ctx, s.cfg.Pool, chunk)
+		if err != nil {
+			return nil, 0, fmt.Errorf("read runs: %w", db.Error(err))
+		}
+		for i := range rows {
+			if size += len(rows[i].TriggerMsg) + len(rows[i].HandleMsg) + len(rows[i].ExecutorParam); size > wholeBytes {
+				return nil, 0, tooLarge()
+			}
+		}
+		runs = append(runs, rows...)
+	}
+	return runs, total, nil
+}
+
+// window are the ids of a page and the total.
+func (q *runQuery) window(ctx context.Context, limit, offset int) (ids []int64, total int64, err error) {
+	if offset+limit <= countedRuns {
+		if ids, err = q.idsBack(ctx, countedRuns+1, 0); err != nil {
+			return nil, 0, err
+		}
+		from := min(offset, len(ids))
+		return ids[from:min(from+limit, len(ids))], int64(len(ids)), nil
+	}
+	// One more tells whether there is a page beyond.
+	if ids, err = q.idsBack(ctx, limit+1, offset); err != nil {
+		return nil, 0, err
+	}
+	if total = int64(offset + len(ids)); len(ids) == 0 {
+		rest, err := q.idsBack(ctx, offset, 0) // somebody asks beyond the end, and learns where it is
+		return nil, int64(len(rest)), err
+	}
+	return ids[:min(len(ids), limit)], total, nil
+}
+
+func (q *runQuery) idsBack(ctx context.Context, limit, offset int) (ids []int64, err error) {
+	a := q.params
+	if q.job != 0 {
+		ids, err = q.s.queries.ListRunIDsOfJobBack(ctx, q.s.cfg.Pool, db.ListRunIDsOfJobBackParams{
+			JobID: q.job, FromID: a.FromID, Result: a.Result, SinceTime: a.SinceTime, UntilTime: a.UntilTime,
+			Limit: int32(limit), Offset: int32(offset),
+		})
+	} else {
+		ids, err = q.s.queries.ListRunIDsBack(ctx, q.s.cfg.Pool, db.ListRunIDsBackParams{
+			AllGroups: a.AllGroups, GroupIds: a.GroupIds, FromID: a.FromID, BeforeID: math.MaxInt64, Result: a.Result,
+			SinceTime: a.SinceTime, UntilTime: a.UntilTime, Limit: int32(limit), Offset: int32(offset),
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find runs: %w", db.Error(err))
+	}
+	return ids, nil
+}
+
+// Between is the report of the days from one moment to another: of the whole installation, as upstream shows it to everybody.
+func (s *Dashboard) Between(ctx context.Context, from, to time.Time) (days []scheduler.Day, sum scheduler.Day, err error) {
+	if to.Before(from) || to.Sub(from) > scheduler.MaxDays*24*time.Hour {
+		return nil, sum, problem.New(problem.Invalid, "problem.report.range", "Max", scheduler.MaxDays)
+	}
+	days, sum, err = scheduler.Days(ctx, s.cfg.Pool, from, to)
+	if err != nil {
+		return nil, sum, fmt.Errorf("read the report: %w", err)
+	}
+	return days, sum, nil
+}
