@@ -19,6 +19,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/console"
+	"github.com/punctual-job/punctual/app/legacy"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/openapi"
 	"github.com/punctual-job/punctual/db"
@@ -158,8 +159,12 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups,
 		Printer: catalogue.Printer(locales.English), Logger: a.logger,
 	})
+	old := legacy.New(legacy.Config{
+		Manage: service, Sessions: a.sessions, Logins: logins, Pool: a.pool, Catalogue: catalogue,
+		Now: time.Now, LoggedIn: a.noteLogin, Logger: a.logger,
+	})
 	a.server = &http.Server{
-		Handler: a.router(pages, api),
+		Handler: a.router(pages, api, old),
 		// A stream may last for hours, so there is no limit on reading or writing as a whole; the middleware sets one for
 		// each request that is not a stream.
 		ReadHeaderTimeout: 10 * time.Second,

@@ -603,7 +603,8 @@ func TestOperationsEndpoints(t *testing.T) {
 		}
 	})
 	for path, want := range map[string]string{
-		"/xxl-job-admin": "/", "/xxl-job-admin/": "/", "/xxl-job-admin/jobinfo": "/jobs", "/xxl-job-admin/toLogin": "/login", "/xxl-job-admin/joblog?jobId=3": "/runs",
+		"/xxl-job-admin": "/", "/xxl-job-admin/": "/", "/xxl-job-admin/jobinfo": "/jobs", "/xxl-job-admin/toLogin": "/login", "/xxl-job-admin/joblog?jobId=3": "/runs?job=3",
+		"/xxl-job-admin/joblog/logDetailPage?id=7": "/runs/7", "/jobcode?jobId=5": "/jobs/5/glue", "/toLogin": "/login", "/jobinfo?jobGroup=2": "/jobs?group=2",
 		"/xxl-job-admin//evil.example": "/evil.example",
 	} {
 		if got := b.get(path); got.status != http.StatusFound || got.header.Get("Location") != want {

@@ -27,6 +27,7 @@ type need struct {
 	admin   bool        // administrators only
 	right   auth.Rights // this right in the group of the object that the path names
 	anyEdit bool        // the right to edit somewhere
+	former  bool        // an endpoint of XXL-JOB's console, which answers in its own way
 }
 
 var (
@@ -38,6 +39,40 @@ var (
 	edit    = need{login: true, right: auth.RightEdit}
 	script  = need{login: true, right: auth.RightGlue}
 )
+
+// formerNeeds names the endpoints of XXL-JOB's console. They are served under its old context path too, by the same handlers
+// (TestFormerEndpointsAreUnderBothPaths).
+var formerNeeds = map[string]need{
+	"POST /auth/doLogin": anybody, "POST /auth/logout": anybody, "POST /auth/updatePwd": user, "POST /user/updatePwd": user,
+	"POST /chartInfo": user, "POST /jobinfo/pageList": view, "POST /jobinfo/nextTriggerTime": user,
+	"POST /jobinfo/add": edit, "POST /jobinfo/insert": edit, "POST /jobinfo/update": edit, "POST /jobinfo/remove": edit, "POST /jobinfo/delete": edit,
+	"POST /jobinfo/start": run, "POST /jobinfo/stop": run, "POST /jobinfo/trigger": run, "POST /jobcode/save": script,
+	"POST /joblog/pageList": view, "POST /joblog/getJobsByGroup": view, "POST /joblog/logDetailCat": view, "POST /joblog/logKill": run, "POST /joblog/clearLog": edit,
+	"POST /jobgroup/pageList": user, "POST /jobgroup/loadById": view, "POST /jobgroup/save": admin, "POST /jobgroup/insert": admin,
+	"POST /jobgroup/update": admin, "POST /jobgroup/remove": admin, "POST /jobgroup/delete": admin,
+	"POST /user/pageList": admin, "POST /user/add": admin, "POST /user/insert": admin, "POST /user/update": admin, "POST /user/remove": admin, "POST /user/delete": admin,
+}
+
+// formerReads may be asked for with GET as well. GET for the others is refused to everybody.
+var formerReads = []string{"/chartInfo", "/jobinfo/pageList", "/jobinfo/nextTriggerTime", "/joblog/pageList", "/joblog/getJobsByGroup", "/joblog/logDetailCat",
+	"/jobgroup/pageList", "/jobgroup/loadById", "/user/pageList"}
+
+// formerPages lead to ours.
+var formerPages = []string{"/dashboard", "/help", "/toLogin", "/auth/login", "/jobgroup", "/user", "/jobinfo", "/joblog", "/jobcode", "/joblog/logDetailPage"}
+
+func init() {
+	for route, n := range formerNeeds {
+		n.former = true
+		path := strings.TrimPrefix(route, "POST ")
+		routeNeeds[route], routeNeeds["GET "+path] = n, anybody
+		if slices.Contains(formerReads, path) {
+			routeNeeds["GET "+path] = n
+		}
+	}
+	for _, path := range formerPages {
+		routeNeeds["GET "+path] = anybody
+	}
+}
 
 // routeNeeds names every route of the console. A new route without an entry fails the test.
 var routeNeeds = map[string]need{
@@ -77,7 +112,7 @@ var routeNeeds = map[string]need{
 }
 
 // outside are the addresses that are not the console's: they have tests and rules (tokens) of their own.
-var outside = []string{"/healthz", "/readyz", "/metrics", "/static/", "/debug/pprof/", "/api", "/xxl-job-admin"}
+var outside = []string{"/healthz", "/readyz", "/metrics", "/static/", "/debug/pprof/", "/actuator/health", "/api", "/xxl-job-admin"}
 
 // secret stands in everything that belongs to the group nobody but administrators may see.
 const secret = "xSECRETx"
@@ -153,6 +188,12 @@ func request(route string, o objects) (method, path string, form url.Values) {
 	method, path, _ = strings.Cut(route, " ")
 	id := o.job
 	switch {
+	case routeNeeds[route].former:
+		form = formerForm(path, o)
+		if method == "GET" {
+			return method, path + "?" + form.Encode(), nil
+		}
+		return method, path, form
 	case strings.HasPrefix(path, "/runs/clear/"):
 		id = o.clearing
 	case strings.HasPrefix(path, "/runs/"):
@@ -283,6 +324,10 @@ func (p person) refused(t *testing.T, route, mode string, header []string, o obj
 	if strings.Contains(got.body, secret) {
 		t.Errorf("%s: the answer tells a secret: %s", what, got.body)
 	}
+	if routeNeeds[route].former {
+		p.refusedFormerly(t, what, got)
+		return
+	}
 	if p.name == "" {
 		ok := mode == "page" && got.status == http.StatusSeeOther && strings.HasPrefix(got.header.Get("Location"), "/login") ||
 			mode != "page" && got.status == http.StatusUnauthorized
@@ -335,7 +380,7 @@ func (p person) allowed(t *testing.T, a *App, routes []string) {
 		} else {
 			got = p.do(method, path, form, "Accept", "text/html")
 		}
-		refused := got.status == http.StatusForbidden || got.status == http.StatusUnauthorized ||
+		refused := n.former && strings.Contains(got.body, forbiddenText) || got.status == http.StatusForbidden || got.status == http.StatusUnauthorized ||
 			got.status == http.StatusSeeOther && strings.HasPrefix(got.header.Get("Location"), "/login")
 		if refused || got.status >= 500 && got.status != http.StatusBadGateway {
 			t.Errorf("%q may %s: %d %.300s", p.name, route, got.status, got.body)

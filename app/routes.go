@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -15,14 +14,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/punctual-job/punctual/app/console"
+	"github.com/punctual-job/punctual/app/legacy"
 	"github.com/punctual-job/punctual/app/openapi"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/static"
-	"github.com/punctual-job/punctual/views/link"
 )
 
 // router lists every address of the process.
-func (a *App) router(pages *console.Console, api *openapi.API) http.Handler {
+func (a *App) router(pages *console.Console, api *openapi.API, old *legacy.Legacy) http.Handler {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(discard{}) // everything is said through slog
@@ -34,7 +33,7 @@ func (a *App) router(pages *console.Console, api *openapi.API) http.Handler {
 		Page: pages.Page, Protocol: func(r *http.Request) bool { _, is := openapi.Name(r.URL.Path); return is }, Logger: a.logger,
 	}).HandleError
 	e.Use(a.logRequests(), middleware.RecoverWithConfig(middleware.RecoverConfig{DisablePrintStack: true, LogErrorFunc: a.logPanic}),
-		requestID, limits, securityHeaders)
+		requestID, limits, securityHeaders, old.Login)
 
 	e.GET("/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
 	e.GET("/readyz", a.ready)
@@ -53,8 +52,10 @@ func (a *App) router(pages *console.Console, api *openapi.API) http.Handler {
 	for _, path := range []string{"/api", "/api/*", "/xxl-job-admin/api", "/xxl-job-admin/api/*"} {
 		e.Any(path, protocol)
 	}
-	e.GET("/xxl-job-admin", formerPage)
-	e.GET("/xxl-job-admin/*", formerPage)
+	for _, prefix := range []string{"", legacy.Prefix} {
+		e.GET(prefix+"/actuator/health", a.health)
+	}
+	old.Register(e)
 	pages.Register(e)
 	return e
 }
@@ -73,44 +74,40 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// former are the pages people have in their bookmarks (spec §5.3).
-var former = map[string]string{
-	"": link.Root, "toLogin": link.Login, "auth/login": link.Login, "jobinfo": link.JobsPath, "joblog": link.RunsPath, "jobgroup": link.ExecutorsPath, "user": link.UsersPath,
-}
-
-// formerPage leads from upstream's context path to the same page under the root.
-func formerPage(c echo.Context) error {
-	rest := strings.Trim(c.Param("*"), "/")
-	to, known := former[rest]
-	if !known {
-		if to = problem.LocalPath("/" + rest); to == "" {
-			to = link.Root
-		}
-		if q := c.Request().URL.RawQuery; q != "" {
-			to += "?" + q
-		}
-	}
-	return c.Redirect(http.StatusFound, to)
-}
-
 // ready answers load balancers: the database answers and the engine schedules.
 func (a *App) ready(c echo.Context) error {
-	ctx, cancel := context.WithTimeout(c.Request().Context(), 2*time.Second)
+	if reason := a.unready(c.Request().Context()); reason != "" {
+		return c.String(http.StatusServiceUnavailable, reason+"\n")
+	}
+	return c.String(http.StatusOK, "ready\n")
+}
+
+// health is ready for the probes that XXL-JOB's deployments have.
+func (a *App) health(c echo.Context) error {
+	if a.unready(c.Request().Context()) != "" {
+		return c.JSON(http.StatusServiceUnavailable, map[string]string{"status": "DOWN"})
+	}
+	return c.JSON(http.StatusOK, map[string]string{"status": "UP"})
+}
+
+// unready says what keeps this admin from its work, if anything does.
+func (a *App) unready(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	select {
 	case <-a.closing:
-		return c.String(http.StatusServiceUnavailable, "stopping\n")
+		return "stopping"
 	default:
 	}
 	if err := a.pool.PingContext(ctx); err != nil {
 		a.logger.Debug("not ready", "error", err)
-		return c.String(http.StatusServiceUnavailable, "the database does not answer\n")
+		return "the database does not answer"
 	}
 	if err := a.engine.Ready(); err != nil {
 		a.logger.Debug("not ready", "error", err)
-		return c.String(http.StatusServiceUnavailable, "the engine does not schedule now\n")
+		return "the engine does not schedule now"
 	}
-	return c.String(http.StatusOK, "ready\n")
+	return ""
 }
 
 // servePprof is for somebody on this machine only: profiles tell a lot.

@@ -39,7 +39,7 @@ func (h *Handler) HandleError(err error, c echo.Context) {
 	c.Set(handled, true)
 	r := c.Request()
 	p := From(err)
-	h.log(p, c)
+	Log(h.Logger, p, c)
 	if c.Response().Committed {
 		return // a stream that had begun; its end is all the answer there is
 	}
@@ -85,7 +85,8 @@ func (h *Handler) json(c echo.Context, p *Error) {
 	_ = c.JSON(p.Kind.Status(), body) // the client is gone if this fails
 }
 
-func (h *Handler) log(p *Error, c echo.Context) {
+// Log writes the one line about a request that was refused, as loud as its kind deserves.
+func Log(logger *slog.Logger, p *Error, c echo.Context) {
 	r := c.Request()
 	level := slog.LevelDebug
 	switch p.Kind {
@@ -98,7 +99,7 @@ func (h *Handler) log(p *Error, c echo.Context) {
 	if errors.Is(p.Err, context.Canceled) {
 		level = slog.LevelDebug // the client went away
 	}
-	h.Logger.Log(r.Context(), level, "request refused", "method", r.Method, "path", r.URL.Path,
+	logger.Log(r.Context(), level, "request refused", "method", r.Method, "path", r.URL.Path,
 		"status", p.Kind.Status(), "request_id", c.Response().Header().Get(echo.HeaderXRequestID), "error", p.Error())
 }
 

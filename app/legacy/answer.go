@@ -1,0 +1,133 @@
+package legacy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/views/errorpage"
+	"github.com/punctual-job/punctual/views/layout"
+)
+
+// The answers of both generations (spec §5.3).
+type (
+	firstAnswer struct {
+		Code    int     `json:"code"`
+		Msg     *string `json:"msg"`
+		Content any     `json:"content"`
+	}
+	secondAnswer struct {
+		Code int    `json:"code"`
+		Msg  string `json:"msg"`
+		Data any    `json:"data"`
+	}
+	bothAnswer struct {
+		Code    int    `json:"code"`
+		Msg     string `json:"msg"`
+		Content any    `json:"content"`
+		Data    any    `json:"data"`
+	}
+	firstList struct {
+		RecordsTotal    int64 `json:"recordsTotal"`
+		RecordsFiltered int64 `json:"recordsFiltered"`
+		Data            any   `json:"data"`
+	}
+	secondList struct {
+		Offset   int   `json:"offset"`
+		PageSize int   `json:"pagesize"`
+		Data     any   `json:"data"`
+		Total    int64 `json:"total"`
+	}
+)
+
+// rows are the answer of a list.
+type rows struct {
+	list  any
+	total int64
+	page  page
+}
+
+// spell is what a handler returned, in the words of a generation.
+func spell(gen generation, result any) any {
+	r, isList := result.(rows)
+	switch {
+	case isList && gen == first:
+		return firstList{RecordsTotal: r.total, RecordsFiltered: r.total, Data: r.list}
+	case isList:
+		result, gen = secondList{Offset: r.page.offset, PageSize: r.page.size, Data: r.list, Total: r.total}, second
+	}
+	switch gen {
+	case first:
+		return firstAnswer{Code: wire.CodeSuccess, Content: result}
+	case second:
+		return secondAnswer{Code: wire.CodeSuccess, Msg: wire.MsgSuccess, Data: result}
+	case either:
+	}
+	return bothAnswer{Code: wire.CodeSuccess, Msg: wire.MsgSuccess, Content: result, Data: result}
+}
+
+// refuse is a refusal in the words of a generation.
+func refuse(gen generation, text string) any {
+	switch gen {
+	case first:
+		return firstAnswer{Code: wire.CodeFail, Msg: &text}
+	case second:
+		return secondAnswer{Code: wire.CodeFail, Msg: text}
+	case either:
+	}
+	return bothAnswer{Code: wire.CodeFail, Msg: text}
+}
+
+// text says what is wrong. The fields bear the names of the parameters, because nobody sees a form.
+func text(printer *locales.Printer, p *problem.Error) string {
+	if p.Key == "" && len(p.Fields) > 0 {
+		parts := make([]string, len(p.Fields))
+		for i, f := range p.Fields {
+			parts[i] = f.Name + ": " + f.Text(printer)
+		}
+		return strings.Join(parts, " ")
+	}
+	return errorpage.Line(errorpage.Page{Page: layout.Page{Printer: printer}, Status: p.Kind.Status(), Text: p.Text(printer)})
+}
+
+// write sends JSON as upstream's does: < and > stand for themselves.
+func write(ec echo.Context, status int, body any) error {
+	var buf bytes.Buffer
+	encoder := json.NewEncoder(&buf)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(body); err != nil {
+		return fmt.Errorf("write answer: %w", err)
+	}
+	return ec.Blob(status, "application/json;charset=UTF-8", bytes.TrimRight(buf.Bytes(), "\n"))
+}
+
+// fail answers an error. Nearly all of them have HTTP status 200, because callers look into the body; the others are refused
+// before it matters who asks for what.
+func (l *Legacy) fail(ec echo.Context, gen generation, err error) error {
+	p := problem.From(err)
+	status := http.StatusOK
+	switch p.Kind {
+	case problem.Malformed, problem.TooLarge:
+		status = p.Kind.Status()
+	case problem.NoMethod:
+		status = p.Kind.Status()
+		ec.Response().Header().Set(echo.HeaderAllow, http.MethodPost)
+	case problem.TooMany:
+		ec.Response().Header().Set("Retry-After", "30")
+	case problem.Internal, problem.Invalid, problem.Unauthenticated, problem.Forbidden, problem.NotFound, problem.Conflict, problem.Executor,
+		problem.Unavailable:
+	}
+	return l.failAs(ec, gen, status, p)
+}
+
+func (l *Legacy) failAs(ec echo.Context, gen generation, status int, p *problem.Error) error {
+	problem.Log(l.cfg.Logger, p, ec)
+	return write(ec, status, refuse(gen, text(l.printer(ec), p)))
+}

@@ -1,0 +1,45 @@
+package legacy
+
+import (
+	"errors"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+)
+
+// login opens a session in one of the former cookies.
+func (l *Legacy) login(cookie string) func(*call) (any, error) {
+	return func(c *call) (any, error) {
+		who, err := l.cfg.Logins.Check(c.ctx, c.text("userName"), c.values.Get("password"), c.ec.RealIP())
+		switch {
+		case errors.Is(err, auth.ErrTooManyLogins):
+			return nil, problem.New(problem.TooMany, "login.error.toomany").Because(err)
+		case errors.Is(err, auth.ErrWrongLogin):
+			return nil, problem.New(problem.Unauthenticated, "login.error.wrong").Because(err)
+		case errors.Is(err, auth.ErrDisabled):
+			return nil, problem.New(problem.Forbidden, "login.error.disabled").Because(err)
+		case err != nil:
+			return nil, err
+		}
+		remember := c.text("ifRemember") == "on" || c.text("ifRemember") == "true"
+		if err := l.cfg.Sessions.OpenFormer(c.ec.Response(), c.ec.Request(), who, remember, c.ec.RealIP(), cookie); err != nil {
+			return nil, err
+		}
+		who.Address = c.ec.RealIP()
+		l.cfg.Manage.Audit.Note(c.ctx, who, manage.Entry{Action: manage.ActionLogin, Kind: manage.ObjectUser, ID: who.UserID, Name: who.Name})
+		l.cfg.LoggedIn(c.ctx)
+		return nil, nil
+	}
+}
+
+func (l *Legacy) logout(c *call) (any, error) {
+	return nil, l.cfg.Sessions.CloseFormer(c.ec.Response(), c.ec.Request())
+}
+
+// updatePassword changes one's own password.
+func (l *Legacy) updatePassword(c *call) (any, error) {
+	chosen := c.values.Get("password")
+	err := l.cfg.Manage.Users.ChangePassword(c.ctx, c.who, c.values.Get("oldPassword"), chosen, chosen)
+	return nil, named(err, userNames)
+}

@@ -1,0 +1,62 @@
+package legacy
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/views/link"
+)
+
+// pages are those that people have in their bookmarks, wikis and old mails, and where they are now.
+var pages = map[string]func(q url.Values) string{
+	"":           func(url.Values) string { return link.Root },
+	"dashboard":  func(url.Values) string { return link.Root },
+	"help":       func(url.Values) string { return link.Root },
+	"toLogin":    func(url.Values) string { return link.Login },
+	"auth/login": func(url.Values) string { return link.Login },
+	"jobgroup":   func(url.Values) string { return link.ExecutorsPath },
+	"user":       func(url.Values) string { return link.UsersPath },
+	"jobinfo":    func(q url.Values) string { return link.Jobs(link.JobFilter{Group: number(q, "jobGroup")}) },
+	"joblog": func(q url.Values) string {
+		return link.Runs(link.RunFilter{Group: number(q, "jobGroup"), Job: number(q, "jobId")})
+	},
+	"jobcode":              func(q url.Values) string { return orRoot(number(q, "jobId"), link.JobGlue) },
+	"joblog/logDetailPage": func(q url.Values) string { return orRoot(number(q, "id"), link.Run) },
+}
+
+func number(q url.Values, name string) int64 {
+	n, err := strconv.ParseInt(q.Get(name), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return max(n, 0)
+}
+
+func orRoot(id int64, to func(int64) string) string {
+	if id == 0 {
+		return link.Root
+	}
+	return to(id)
+}
+
+// formerPage leads from a page of upstream's to ours. What is none of them is looked for under the root.
+func formerPage(ec echo.Context) error {
+	u := ec.Request().URL
+	rest := strings.Trim(strings.TrimPrefix(u.Path, Prefix), "/")
+	if to, known := pages[rest]; known {
+		return ec.Redirect(http.StatusFound, to(u.Query()))
+	}
+	to := problem.LocalPath("/" + rest)
+	if to == "" {
+		to = link.Root
+	}
+	if u.RawQuery != "" {
+		to += "?" + u.RawQuery
+	}
+	return ec.Redirect(http.StatusFound, to)
+}
