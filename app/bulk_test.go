@@ -65,3 +65,45 @@ func TestManyJobsOverHTTP(t *testing.T) {
 		t.Errorf("%d jobs are left", n)
 	}
 }
+
+// TestASwitchIsTakenBack starts a job by mistake and takes that back from the message, with and without script.
+func TestASwitchIsTakenBack(t *testing.T) {
+	t.Parallel()
+	b := open(t, start(t, testOptions(t))).mustLogin()
+	b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"manual"}, "addresses": {"http://10.0.0.1:9999"}})
+	b.post("/jobs", form(nil))
+	b.get("/jobs") // takes the message away
+	started := func() int { return b.get("/jobs").document(t).Find(`.switch[aria-checked="true"]`).Length() }
+	undo := func(page *goquery.Document) (string, url.Values) {
+		v := url.Values{}
+		page.Find(".toast .undo input").Each(func(_ int, s *goquery.Selection) { v.Set(s.AttrOr("name", ""), s.AttrOr("value", "")) })
+		return page.Find(".toast .undo").AttrOr("action", ""), v
+	}
+	b.post("/jobs/1/start", nil)
+	path, values := undo(b.get("/jobs").document(t))
+	if path != "/jobs/1/stop" || started() != 1 {
+		t.Fatalf("started: undone by %q", path)
+	}
+	if got := b.post(path, values); got.status != http.StatusSeeOther || started() != 0 {
+		t.Errorf("taken back: %d, %d run", got.status, started())
+	}
+	htmx := []string{"HX-Request", "true"}
+	row := b.do("POST", "/jobs/1/start", nil, htmx...)
+	path, values = undo(row.document(t))
+	back := b.do("POST", path, values, htmx...)
+	if back.header.Get("HX-Trigger") != "jobs-changed" || strings.Contains(back.body, "<tr") || !strings.Contains(back.body, "hx-swap-oob") || started() != 0 {
+		t.Errorf("taken back with script: %d %s", back.status, back.body)
+	}
+	// What changed nothing has nothing to take back.
+	if path, _ := undo(b.do("POST", "/jobs/1/stop", nil, htmx...).document(t)); path != "" {
+		t.Errorf("stopped twice, and undone by %q", path)
+	}
+	page := b.do("POST", "/executors/1/addresses", url.Values{"address": {"http://10.0.0.1:9999/"}, "disabled": {"1"}}, htmx...).document(t)
+	path, values = undo(page)
+	if path != "/executors/1/addresses" || page.Find(".toast .undo").AttrOr("hx-target", "") != "#results" {
+		t.Errorf("taken out of rotation: undone by %q", path)
+	}
+	if got := b.do("POST", path, values, htmx...); got.status != http.StatusOK || b.get("/executors/1").document(t).Find(".badge.disabled").Length() != 0 {
+		t.Errorf("put back: %d", got.status)
+	}
+}

@@ -92,10 +92,14 @@ func (c *Console) addressSwitch(ec echo.Context) error {
 	if err := c.cfg.Manage.Groups.SetAddressDisabled(ec.Request().Context(), who(ec), groupID, address, disabled); err != nil {
 		return err
 	}
-	said := done("groups.flash.enabled", "Address", address)
+	said, was := done("groups.flash.enabled", "Address", address), "1"
 	if disabled {
-		said = done("groups.flash.disabled", "Address", address)
+		said, was = done("groups.flash.disabled", "Address", address), "0"
 	}
+	said = said.undoneBy(layout.Undo{
+		URL: link.ExecutorAddresses(groupID), Target: "#" + ui.FragmentResults,
+		Fields: []layout.Field{{Name: groups.FieldAddress, Value: address}, {Name: groups.FieldDisabled, Value: was}},
+	})
 	if !isPartial(ec.Request()) {
 		return c.goTo(ec, link.Executor(groupID), said)
 	}

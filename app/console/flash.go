@@ -18,6 +18,7 @@ type flash struct {
 	Kind layout.FlashKind
 	Key  string
 	Args []string // pairs of a name and its value
+	Undo *layout.Undo
 }
 
 const (
@@ -29,8 +30,14 @@ func done(key string, args ...string) flash {
 	return flash{Kind: layout.FlashSuccess, Key: key, Args: args}
 }
 
+// undoneBy offers to take back what was done.
+func (f flash) undoneBy(u layout.Undo) flash {
+	f.Undo = &u
+	return f
+}
+
 func (f flash) drawn(page layout.Page) layout.Flash {
-	return layout.Flash{Kind: f.Kind, Text: f.text(page.Printer)}
+	return layout.Flash{Kind: f.Kind, Text: f.text(page.Printer), Undo: f.Undo}
 }
 
 func (f flash) text(p *locales.Printer) string {

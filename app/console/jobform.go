@@ -19,9 +19,6 @@ import (
 	"github.com/punctual-job/punctual/views/link"
 )
 
-// jobAction is a use case that takes a job and nothing else.
-type jobAction func(ctx context.Context, p auth.Principal, id int64) error
-
 // bulkAction previews or does a deed to many jobs.
 type bulkAction func(ctx context.Context, p auth.Principal, b manage.Bulk) ([]manage.BulkItem, error)
 

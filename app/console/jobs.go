@@ -126,20 +126,29 @@ func scheduleText(page layout.Page, t jobspec.ScheduleType, conf string) string 
 }
 
 func (c *Console) jobStart(ec echo.Context) error {
-	return c.jobSwitch(ec, c.cfg.Manage.Jobs.Start, "jobs.flash.started")
+	return c.jobSwitch(ec, true)
 }
 
 func (c *Console) jobStop(ec echo.Context) error {
-	return c.jobSwitch(ec, c.cfg.Manage.Jobs.Stop, "jobs.flash.stopped")
+	return c.jobSwitch(ec, false)
 }
 
-// jobSwitch starts or stops a job. htmx gets the row anew, anybody else the list.
-func (c *Console) jobSwitch(ec echo.Context, do jobAction, key string) error {
+// jobSwitch starts or stops a job, and offers to take that back. htmx gets the row anew, anybody else the list. Undone from a
+// message, which may stand over any list, the lists that show the job look for themselves.
+func (c *Console) jobSwitch(ec echo.Context, start bool) error {
 	jobID, err := id(ec)
 	if err != nil {
 		return err
 	}
 	ctx, p := ec.Request().Context(), who(ec)
+	before, err := c.cfg.Manage.Jobs.Row(ctx, p, jobID)
+	if err != nil {
+		return err
+	}
+	do, key, back := c.cfg.Manage.Jobs.Stop, "jobs.flash.stopped", link.JobStart(jobID)
+	if start {
+		do, key, back = c.cfg.Manage.Jobs.Start, "jobs.flash.started", link.JobStop(jobID)
+	}
 	if err := do(ctx, p, jobID); err != nil {
 		return err
 	}
@@ -148,8 +157,17 @@ func (c *Console) jobSwitch(ec echo.Context, do jobAction, key string) error {
 		return err
 	}
 	said := done(key, "Name", row.JobDesc)
+	if row.TriggerStatus != before.TriggerStatus {
+		said = said.undoneBy(layout.Undo{URL: back})
+	}
 	if !isPartial(ec.Request()) {
 		return c.goTo(ec, link.JobsPath, said)
+	}
+	if ec.FormValue(layout.FieldUndo) != "" {
+		page := c.Page(ec)
+		page.Flashes = append(page.Flashes, said.drawn(page))
+		ec.Response().Header().Set("HX-Trigger", jobsChanged)
+		return render(ec, http.StatusOK, layout.Toasts(page))
 	}
 	groups, err := c.groupTitles(ec)
 	if err != nil {

@@ -72,8 +72,23 @@ type Flash struct {
 	// URL and URLText are an optional link, such as to the run that was started.
 	URL     string
 	URLText string
-	NewTab  bool // the link leaves this page open
+	NewTab  bool  // the link leaves this page open
+	Undo    *Undo // takes back what was done; nil if nothing does
 }
+
+// Undo is a form in a message. With a script its answer replaces Target, the selector of a part of the page; with no Target the
+// answer brings messages only.
+type Undo struct {
+	URL    string
+	Fields []Field
+	Target string
+}
+
+// Field is a hidden field of a form.
+type Field struct{ Name, Value string }
+
+// FieldUndo says that a form takes something back.
+const FieldUndo = "undo"
 
 // Page is what every page knows. The embedded Printer speaks the page's language: p.T("jobs.title"), p.Lang().
 type Page struct {

@@ -18,6 +18,11 @@ export function toasts() {
   box.addEventListener("click", (event) => {
     if (event.target.closest("[data-dismiss]")) leave(event.target.closest(".toast"));
   });
+  // What was taken back need not be said any more.
+  box.addEventListener("htmx:afterRequest", (event) => {
+    const undone = event.detail.successful && event.target.closest(".undo");
+    if (undone) leave(undone.closest(".toast"));
+  });
   // What is said once more replaces what was said before.
   const once = () => {
     const said = new Set();
