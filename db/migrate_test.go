@@ -77,6 +77,21 @@ func TestMigrateNotNoted(t *testing.T) {
 	}
 }
 
+// TestMigrateOutOfOrder opens a database of a program that lacked one of the earlier migrations.
+func TestMigrateOutOfOrder(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		mustExec(t, pool.DB, "DROP TABLE punctual_audit")
+		mustExec(t, pool.DB, "DELETE FROM "+db.TestVersionTable+" WHERE version_id = 31")
+		if err := pool.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := count(t, pool.DB, "punctual_audit"); n != 0 {
+			t.Errorf("%d rows", n)
+		}
+	})
+}
+
 // TestMigrateHalfBaseline stops inside the first file, whose tables commit one by one.
 func TestMigrateHalfBaseline(t *testing.T) {
 	t.Parallel()
