@@ -127,6 +127,15 @@ func (w *window) expect(texts ...string) {
 	w.expected = append(w.expected, texts...)
 }
 
+// leaves is how often the browser asked whether to leave a changed form since the last call.
+func (w *window) leaves() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	asked := w.asked
+	w.asked = 0
+	return asked
+}
+
 // weigh is how many bytes came over the network since the last call.
 func (w *window) weigh() float64 {
 	w.mu.Lock()

@@ -9,8 +9,9 @@ import (
 )
 
 // htmxConfig keeps htmx inside a strict Content-Security-Policy and says where answers go: a form that failed validation
-// (422) is swapped like any other, every other error becomes a message in the corner.
-const htmxConfig = `{"allowEval":false,"includeIndicatorStyles":false,"selfRequestsOnly":true,"historyCacheSize":0,` +
+// (422) is swapped like any other, every other error becomes a message in the corner. What is swapped in works at once: a
+// quick click in the settling time would leave the page instead of opening a dialog.
+const htmxConfig = `{"allowEval":false,"includeIndicatorStyles":false,"selfRequestsOnly":true,"historyCacheSize":0,"defaultSettleDelay":0,` +
 	`"refreshOnHistoryMiss":true,"scrollIntoViewOnBoost":false,"responseHandling":[{"code":"204","swap":false},` +
 	`{"code":"[23]..","swap":true},{"code":"422","swap":true},` +
 	`{"code":"[45]..","swap":true,"error":true,"target":"#toasts","swapOverride":"beforeend"}]}`

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/a-h/templ"
+
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
@@ -74,5 +76,16 @@ func ParseRight(value string) (groupID int64, right string, ok bool) {
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 func (p AskPage) sessions() string {
+	if p.Sessions == 0 {
+		return p.T("users.signout.none")
+	}
 	return p.T("users.signout.text", "Count", p.Sessions, "N", format.Number(p.Sessions))
+}
+
+// signOutButton is left out when there is nobody to sign out.
+func (p AskPage) signOutButton() templ.Component {
+	if p.Sessions == 0 {
+		return templ.NopComponent
+	}
+	return button("danger", "log-out", p.T("users.signout"))
 }

@@ -1,7 +1,14 @@
 // Keyboard: Ctrl+K opens the palette, "?" the list of keys; "/" goes to the search field, Escape leaves it; "g" and a letter
 // go to a place of the navigation; j and k walk through a list, Enter opens its row, x picks it.
 export function keys() {
-  let afterG = 0;
+  // The keyboards of phones have a key of their own for it, so the form's sending is what counts, not the Enter key.
+  document.addEventListener("submit", (event) => {
+    const palette = event.target.closest("[data-palette-box]");
+    if (!palette) return;
+    event.preventDefault();
+    (palette.querySelector("[data-hit].current") ?? palette.querySelector("[data-hit]"))?.click();
+  });
+  let afterG = -Infinity; // times count from the page's load
   document.addEventListener("keydown", (event) => {
     if (event.isComposing) return;
     if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k") {
@@ -37,7 +44,7 @@ export function keys() {
     } else if (event.key === "g") {
       afterG = event.timeStamp;
     } else if (event.timeStamp - afterG < 1200) {
-      afterG = 0;
+      afterG = -Infinity;
       document.querySelector(`a[data-go="${CSS.escape(event.key)}"]`)?.click();
     } else if (event.key === "j" || event.key === "k") {
       walkRows(event.key === "j" ? 1 : -1);
@@ -70,8 +77,5 @@ function walkHits(palette, event) {
     const next = hits[(at + step + hits.length + (at < 0 && step < 0 ? 1 : 0)) % hits.length];
     next?.classList.add("current");
     next?.scrollIntoView({ block: "nearest" });
-  } else if (event.key === "Enter" && event.target.matches("input")) {
-    event.preventDefault();
-    (hits[at] ?? hits[0])?.click();
   }
 }

@@ -1,0 +1,194 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// typing is somebody who has no mouse.
+type typing struct{ *window }
+
+// ringless is the element with the focus, in words, if nothing shows that it has it.
+const ringless = `(() => {
+	const e = document.activeElement, seen = e.matches("input[type=radio], input[type=checkbox]") && e.labels.length && getComputedStyle(e).opacity === "0" ? e.labels[0] : e;
+	const s = getComputedStyle(seen);
+	const outline = s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2 && !/, 0\)|transparent/.test(s.outlineColor);
+	return e === document.body || outline || s.boxShadow !== "none" ? "" : e.outerHTML.slice(0, 120);
+})()`
+
+// tab presses the tab key until an element has the focus. Everything it comes by shows that it has it.
+func (k typing) tab(selector string) {
+	k.t.Helper()
+	for range 120 {
+		var there bool
+		var bare string
+		k.do(chromedp.KeyEvent(kb.Tab), chromedp.Evaluate(fmt.Sprintf(`document.activeElement.matches(%q)`, selector), &there), chromedp.Evaluate(ringless, &bare))
+		if bare != "" {
+			k.t.Errorf("nothing shows the focus on %s", bare)
+		}
+		if there {
+			return
+		}
+	}
+	k.photograph()
+	k.t.Fatalf("the tab key does not come to %s", selector)
+}
+
+func (k typing) press(keys ...string) {
+	k.t.Helper()
+	for _, key := range keys {
+		k.do(chromedp.KeyEvent(key))
+	}
+}
+
+func (k typing) sees(expression string) {
+	k.t.Helper()
+	k.do(holds(expression))
+}
+
+// TestBrowserKeyboard is the work of a day without a mouse, in both themes: log in, make a job, run it, read its run, end
+// it, pick several and stop them, find something, and leave. Whatever is swapped under the focus, the focus stays.
+func TestBrowserKeyboard(t *testing.T) {
+	t.Parallel()
+	for _, theme := range []string{"light", "dark"} {
+		t.Run(theme, func(t *testing.T) {
+			t.Parallel()
+			a := startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on"}})
+			k := typing{newWindow(t, a.url, desk)}
+			k.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}))
+			k.visit("/login")
+			k.sees(`document.activeElement.name === "name"`)
+			k.press("admin", kb.Tab, testPassword, kb.Enter)
+			k.do(shows("/"))
+
+			// The first stop of the tab key leads past the navigation.
+			k.tab(".skip")
+			k.press(kb.Enter)
+			k.sees(`document.activeElement.id === "content"`)
+
+			k.press("g", "j")
+			k.do(shows("/jobs"))
+			k.tab(`.page-head a[href="/jobs/new"]`)
+			k.press(kb.Enter)
+			k.do(shows("/jobs/new"))
+			k.tab("#name")
+			k.press("Without a mouse")
+			k.tab("#cron")
+			k.do(chromedp.KeyEvent("a", chromedp.KeyModifiers(input.ModifierCtrl)))
+			k.press("0 0 5 * * ?")
+			k.sees(`document.querySelector("#preview li")`)
+			k.tab("#handler")
+			k.press("sampleSlow")
+			k.tab(".form-foot .primary")
+			k.press(kb.Enter)
+			k.do(shows("/jobs"), holds(`document.querySelector("#job-5 .title").textContent === "Without a mouse"`))
+
+			// A switch keeps the focus when its row is drawn anew.
+			k.tab("#switch-5")
+			before := `document.querySelector("#switch-5").ariaChecked`
+			var was string
+			k.do(chromedp.Evaluate(before, &was))
+			k.press(" ")
+			k.sees(fmt.Sprintf(`%s !== %q && document.activeElement.id === "switch-5"`, before, was))
+
+			// A dialog takes the focus, keeps it inside, and gives it back.
+			k.tab(`#job-5 [hx-get$="/run"]`)
+			k.press(kb.Enter)
+			k.sees(`document.querySelector("dialog").open && document.activeElement.id === "run-param"`)
+			for range 12 {
+				k.press(kb.Tab)
+				k.sees(`document.activeElement.closest("dialog") || document.activeElement === document.body`)
+			}
+			k.press(kb.Escape)
+			k.sees(`!document.querySelector("dialog").open && document.activeElement.matches('#job-5 [hx-get$="/run"]')`)
+			k.press(kb.Enter)
+			k.sees(`document.querySelector("dialog").open && document.activeElement.id === "run-param"`)
+			k.press("600")
+			k.tab("dialog .primary")
+			k.press(kb.Enter)
+			k.sees(`/^\/runs\/\d+$/.test(location.pathname) && document.querySelector("#run-head .badge.sent")`)
+			k.tab(`#run-head [hx-get$="/kill"]`)
+			k.press(kb.Enter)
+			k.sees(`document.querySelector("dialog").open`)
+			k.tab("dialog .danger")
+			k.press(kb.Enter)
+			k.sees(`document.querySelector("#run-head .badge.killed") && !document.querySelector("dialog").open`)
+
+			// Rows are walked through and picked; the deed is asked about, and its result is shown.
+			k.press("g", "j")
+			k.do(shows("/jobs"))
+			k.press("j", "x", "j", "j", "k", "x")
+			k.sees(`document.querySelectorAll("tbody .pick:checked").length === 2 && document.activeElement.closest("tr").classList.contains("current")`)
+			k.tab(`.bulk-bar [value="stop"]`)
+			k.press(kb.Enter)
+			k.sees(`document.querySelector("dialog").open`)
+			k.tab("dialog footer .primary, dialog footer .danger")
+			k.press(kb.Enter)
+			k.sees(`document.querySelector("dialog .badge.success, dialog .panel .done, dialog [data-close]") && document.querySelectorAll('tbody .switch[aria-checked="false"]').length >= 2`)
+			k.press(kb.Escape)
+			k.sees(`!document.querySelector("dialog").open`)
+
+			// The palette finds a job and opens it; the keys are listed by one of them.
+			k.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(input.ModifierCtrl)), holds(`document.activeElement.closest("[data-palette-box]")`))
+			k.press("Without a mouse")
+			k.sees(`document.querySelector("[data-hit]")?.textContent.includes("Without a mouse")`)
+			k.press(kb.ArrowDown, kb.Enter)
+			k.do(shows("/jobs/5/edit"))
+			k.do(chromedp.Evaluate(`document.activeElement.blur()`, nil))
+			k.press("?")
+			k.sees(`document.querySelector("dialog[open] kbd")`)
+			k.press(kb.Escape)
+			k.sees(`!document.querySelector("dialog").open`)
+
+			// A menu opens, is left by Escape, and has the focus again; the last item leaves.
+			k.tab(".account-button")
+			k.press(kb.Enter)
+			k.sees(`document.querySelector(".sidebar details").open`)
+			k.press(kb.Escape)
+			k.sees(`!document.querySelector(".sidebar details").open && document.activeElement.matches(".account-button")`)
+			k.press(kb.Enter)
+			k.tab(`[action="/logout"] button`)
+			k.press(kb.Enter)
+			k.do(shows("/login"))
+			a.noPanic(t)
+		})
+	}
+}
+
+// TestBrowserReducedMotion asks for less motion, and then nothing on any page of the story moves for longer than a blink.
+func TestBrowserReducedMotion(t *testing.T) {
+	t.Parallel()
+	a := startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on"}})
+	w := newWindow(t, a.url, desk)
+	s := a.login(t, testPassword)
+	w.enter(s)
+	// A run that goes on has the marks that turn and beat.
+	s.must(t, "/jobs/3/run", map[string][]string{"param": {"600"}})
+	moving := func(path string) (names []string) {
+		w.visit(path)
+		w.do(drawn(), chromedp.Evaluate(`document.getAnimations().filter((a) => a.effect.getComputedTiming().endTime > 100).map((a) => a.animationName ?? a.transitionProperty)`, &names))
+		return names
+	}
+	_, body := s.get(t, "/runs")
+	run := fmt.Sprintf("/runs/%d", lastID(t, body, `id="run-(\d+)"`))
+	if len(moving(run)) == 0 {
+		t.Error("nothing moves on the page of a run that goes on, so this test proves nothing")
+	}
+	w.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}}))
+	for _, path := range []string{"/", "/jobs", "/runs", run, "/executors", "/jobs/1/run"} {
+		if names := moving(path); len(names) > 0 {
+			t.Errorf("%s moves: %v", path, names)
+		}
+	}
+	w.visit("/jobs")
+	w.do(click(`#job-1 [hx-get$="/run"]`), holds(`document.querySelector("dialog").open`))
+	var many int
+	if w.do(drawn(), chromedp.Evaluate(`document.getAnimations().filter((a) => a.effect.getComputedTiming().endTime > 100).length`, &many)); many > 0 {
+		t.Error("a dialog moves")
+	}
+}

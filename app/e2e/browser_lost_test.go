@@ -1,0 +1,82 @@
+package e2e
+
+import (
+	"os"
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// TestBrowserLosesNothing takes away the session, and then the server, under somebody who is typing: they are told, what
+// they typed stays, and it can be sent when all is well again.
+func TestBrowserLosesNothing(t *testing.T) {
+	t.Parallel()
+	settings := adminSettings{dataDir: t.TempDir(), port: freePort(t), env: []string{"PUNCTUAL_SAMPLE=on"}}
+	a := startAdmin(t, settings)
+	w := newWindow(t, a.url, desk)
+	w.expect("401", "422", "ERR_")
+	w.enter(a.login(t, testPassword))
+	loseSession := network.ClearBrowserCookies()
+	const toast = `document.querySelector("#toasts .toast.error")`
+
+	// A changed form asks before it is left, and one that is sent does not.
+	w.visit("/jobs/1/edit")
+	w.do(write("#name", "typed"), chromedp.Navigate(a.url+"/jobs"), shows("/jobs"))
+	if w.leaves() != 1 {
+		t.Error("a changed form does not ask before it is left")
+	}
+	w.visit("/jobs/1/edit")
+	w.do(write("#name", "typed"), click(".form-foot .primary"), shows("/jobs"), holds(`document.querySelector("#job-1 .title").textContent === "typed"`))
+	if w.leaves() != 0 {
+		t.Error("a form that is sent asks whether to leave it")
+	}
+
+	// A form without its session comes back as it was sent; after a login beside it, it is sent again.
+	w.visit("/jobs/1/edit")
+	w.do(write("#name", `<b>late</b> & "odd"`), write("#param", "two\nlines"), loseSession, click(".form-foot .primary"),
+		holds(`document.querySelector(".problem .code").textContent === "401" && document.querySelector('.problem a[target="_blank"]').pathname === "/login"`))
+	w.enter(a.login(t, testPassword))
+	w.do(click(".problem .primary"), shows("/jobs"), holds(`document.querySelector("#job-1 .title").textContent === '<b>late</b> & "odd"'`))
+	w.visit("/jobs/1/edit")
+	w.do(holds(`document.querySelector("#param").value === "two\nlines"`))
+
+	// A dialog without its session stays open, with the message in it, where it can be read and closed.
+	w.visit("/jobs")
+	w.do(click(`#job-1 [hx-get$="/run"]`), holds(`document.querySelector("dialog").open`), write("#run-param", "typed"), loseSession, click("dialog .primary"),
+		holds(`document.querySelector("dialog[open] .toast.error a[target='_blank']") && document.querySelector("#run-param").value === "typed"`),
+		click("dialog .primary"), holds(`document.querySelectorAll(".toast.error").length === 1`), // the same message is not shown twice
+		click("dialog .toast [data-dismiss]"), holds(`!`+toast))
+	w.enter(a.login(t, testPassword))
+	w.do(click("dialog .primary"), holds(`/^\/runs\/\d+$/.test(location.pathname) && document.body.textContent.includes("typed")`))
+
+	// A list that is narrowed without a session leads to the login, and back to where it was.
+	w.visit("/users")
+	w.do(loseSession, write("[name=q]", "x"), shows("/login"), holds(`location.search === "?next=%2Fusers"`))
+	w.logIn("admin", testPassword)
+	w.do(shows("/users"))
+
+	// The server ends while three people are at work in one window: in a form, in a dialog, in a list.
+	w.visit("/jobs/new")
+	w.do(write("#name", "kept"), write("#handler", "demoJobHandler"), write("#cron", "0 0 3 * * ?"))
+	if err := a.signal(t, os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	w.do(click(".form-foot .primary"), holds(toast), holds(`location.pathname === "/jobs/new" && document.querySelector("#name").value === "kept"`),
+		write("#cron", "0 0 4 * * ?"), holds(`document.querySelectorAll(".toast").length === 1`))
+	a = startAdmin(t, settings)
+	w.do(click(".form-foot .primary"), shows("/jobs"), holds(`document.querySelector("#job-5 .cron").textContent === "0 0 4 * * ?"`))
+
+	w.do(click(`#job-2 [hx-get$="/run"]`), holds(`document.querySelector("dialog").open`), write("#run-param", "kept too"))
+	if err := a.signal(t, os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	w.do(click("dialog .primary"), holds(`document.querySelector("dialog[open] .toast.error") && document.querySelector("#run-param").value === "kept too"`),
+		chromedp.KeyEvent(kb.Escape), holds(`!document.querySelector("dialog").open && `+toast), // the message outlives the dialog
+		click("#job-2 .switch"), holds(`document.querySelector("#job-2 .switch").ariaChecked === "true" && document.querySelectorAll("tbody tr").length === 5`),
+		write("[name=q]", "kept"), holds(`document.querySelectorAll("tbody tr").length === 5`))
+	a = startAdmin(t, settings)
+	w.do(chromedp.KeyEvent("!"), holds(`document.querySelectorAll("tbody tr").length === 0`), chromedp.KeyEvent(kb.Backspace), holds(`document.querySelectorAll("tbody tr").length === 1`))
+	a.noPanic(t)
+}
