@@ -41,8 +41,9 @@ type result struct {
 const (
 	// senders is how many requests go on at once: several hide the time an admin needs to commit, and let it commit together.
 	senders = 4
-	// maxBatchBytes keeps requests well below the body limits of admins and of proxies before them.
-	maxBatchBytes = 512 << 10
+	// maxBatchBytes keeps requests well below the body limits of admins and of proxies before them, which is often 1 MB:
+	// each message travels twice, in the spellings of old and of newer admins.
+	maxBatchBytes = 256 << 10
 	// maxUndelivered and maxUndeliveredBytes bound the memory results take while no admin answers; new runs are refused
 	// beyond.
 	maxUndelivered      = 500_000

@@ -63,14 +63,24 @@ func (c *AdminClient) RegistryRemove(ctx context.Context, req RegistryRequest) e
 
 // Callback reports how runs ended. It returns nil only when an admin has acknowledged all of them.
 func (c *AdminClient) Callback(ctx context.Context, callbacks []Callback) error {
-	array, err := encode(callbacks)
+	spelled := make([]callbackOfAllEras, len(callbacks))
+	for i, cb := range callbacks {
+		spelled[i] = callbackOfAllEras{cb, executeResult{cb.HandleCode, cb.HandleMsg}}
+	}
+	array, err := encode(spelled)
 	if err != nil {
 		return fmt.Errorf("encode callbacks: %w", err)
 	}
-	object := func() []byte { return append(append([]byte(`{"callbackList":`), array...), '}') }
+	asObject := func(ctx context.Context, a *admin) error {
+		body, err := encode(callbackList{callbacks})
+		if err != nil {
+			return fmt.Errorf("encode callbacks: %w", err)
+		}
+		return c.try(ctx, a, "/api/callback", body)
+	}
 	return c.each(ctx, func(ctx context.Context, a *admin) error {
 		if a.wantsObject.Load() {
-			return c.try(ctx, a, "/api/callback", object())
+			return asObject(ctx, a)
 		}
 		err := c.try(ctx, a, "/api/callback", array)
 		refused := (*RefusedError)(nil)
@@ -78,7 +88,7 @@ func (c *AdminClient) Callback(ctx context.Context, callbacks []Callback) error 
 			return err
 		}
 		// A 3.5 admin cannot read an array. It did nothing with it, so the same results may go again in its spelling.
-		if c.try(ctx, a, "/api/callback", object()) == nil {
+		if asObject(ctx, a) == nil {
 			a.wantsObject.Store(true)
 			return nil
 		}

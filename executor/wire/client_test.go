@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -145,6 +146,37 @@ func TestCallbacksFindTheSpellingOfA35Admin(t *testing.T) {
 	}
 	if arrays.Load() != 1 || objects.Load() != 3 {
 		t.Errorf("%d arrays and %d objects sent, want 1 and 3", arrays.Load(), objects.Load())
+	}
+}
+
+func TestCallbacksAreReadByAdminsOfEveryEra(t *testing.T) {
+	t.Parallel()
+	bodies := make(chan string, 10)
+	server := fakeAdmin(t, func(_, body string) string { bodies <- body; return okAnswer })
+	client := NewAdminClient(nil, []string{server.URL}, "t", "orders", 0)
+	t.Cleanup(client.http.CloseIdleConnections)
+	err := client.Callback(t.Context(), []Callback{{LogID: 7, LogDateTim: 99, LogDateTime: 99, HandleCode: 502, HandleMsg: "too slow"}, {LogID: 8, HandleCode: 200}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var items []struct {
+		LogID         int64    `json:"logId"`
+		LogDateTim    int64    `json:"logDateTim"`
+		HandleCode    int      `json:"handleCode"`
+		HandleMsg     string   `json:"handleMsg"`
+		ExecuteResult struct { // 2.2.0, which knows nothing else
+			Code int    `json:"code"`
+			Msg  string `json:"msg"`
+		} `json:"executeResult"`
+	}
+	if err := json.Unmarshal([]byte(<-bodies), &items); err != nil || len(items) != 2 {
+		t.Fatalf("%v, %v", items, err)
+	}
+	if i := items[0]; i.LogID != 7 || i.LogDateTim != 99 || i.HandleCode != 502 || i.HandleMsg != "too slow" || i.ExecuteResult.Code != 502 || i.ExecuteResult.Msg != "too slow" {
+		t.Errorf("the first: %+v", i)
+	}
+	if i := items[1]; i.HandleCode != 200 || i.ExecuteResult.Code != 200 || i.ExecuteResult.Msg != "" {
+		t.Errorf("the second: %+v", i)
 	}
 }
 
