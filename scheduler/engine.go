@@ -242,7 +242,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 		return nil
 	}
 	e.started = false
-	e.draining.Store(true)
+	e.beginDrain()
 	err := e.drain(ctx)
 	e.lanes.stop()
 	e.cancel()
@@ -263,8 +263,14 @@ func (e *Engine) Drain(ctx context.Context) error {
 	if !e.started {
 		return nil
 	}
-	e.draining.Store(true)
+	e.beginDrain()
 	return e.drain(ctx)
+}
+
+// beginDrain ends the claiming, and has the other admins hear of it.
+func (e *Engine) beginDrain() {
+	e.draining.Store(true)
+	e.node.hurry()
 }
 
 // drain waits until nothing of this node is unsent but what is planned beyond the horizon: a retry that waits for its

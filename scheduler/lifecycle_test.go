@@ -148,6 +148,48 @@ func TestADrainSendsWhatIsClaimedAndLeavesTheRest(t *testing.T) {
 	})
 }
 
+func TestTheShareOfAnAdminThatDrainsIsClaimedByTheOthers(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL)
+	b := setup(t, pool, nil, addressA, addressB)
+	hangs, open := b.latch()
+	b.executors.run = func(to wire.Target, _ *wire.RunRequest) (wire.Answer, error) {
+		if to.Address == addressB {
+			<-hangs
+		}
+		return yes, nil
+	}
+	two := b.second(nil)
+	b.await("both share the work", func() bool { return len(b.engine.Load().Alive) == 2 && len(two.Load().Alive) == 2 })
+	slow := b.addJob(func(p *db.InsertJobParams) { p.ExecutorRouteStrategy = jobspec.RouteLast })
+	b.trigger(slow) // which keeps the first admin from being drained
+	first := time.Now().Add(time.Second).Truncate(time.Millisecond)
+	const jobs = 20 // about half of them the first admin's
+	for range jobs {
+		b.start(b.addJob(func(p *db.InsertJobParams) { p.ScheduleConf = "1" }), first)
+	}
+	b.await("runs are sent", func() bool { return b.countRuns("job_id <> ? AND trigger_code = 200", slow) > jobs })
+	began := time.Now()
+	drained := make(chan error, 1)
+	go func() { drained <- b.engine.Drain(t.Context()) }()
+	until := began.Add(3 * time.Second).UnixMilli()
+	b.await("the fires of three more seconds are sent", func() bool {
+		return b.countRuns("job_id <> ? AND trigger_code = 200 AND planned_at > ? AND planned_at <= ?", slow, until-1000, until) == jobs
+	})
+	if n := b.countRuns("job_id <> ? AND planned_at < ? AND sent_at - planned_at > 500", slow, until); n > 0 {
+		t.Errorf("%d fires were more than 0.5 s late: %s", n, b.dump())
+	}
+	select {
+	case err := <-drained:
+		t.Errorf("the first admin was drained meanwhile, so this says nothing: %v", err)
+	default:
+	}
+	open()
+	if err := <-drained; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAStopThatIsCutShortLosesNothing: the next start of the same engine finds what the first left.
 func TestAStopThatIsCutShortLosesNothing(t *testing.T) {
 	t.Parallel()

@@ -36,6 +36,8 @@ type node struct {
 	peers  map[int64]*peer
 	graves map[int64]*grave // of nodes that this one declared gone; used by the beat loop only
 
+	beatNow chan struct{} // capacity 1: the others must hear something soon
+
 	mu    sync.RWMutex
 	alive []int64 // ids of the nodes that share the work, this one included
 }
@@ -58,7 +60,7 @@ type peer struct {
 }
 
 func newNode(e *Engine) *node {
-	return &node{e: e, start: time.Now(), peers: make(map[int64]*peer), graves: make(map[int64]*grave)}
+	return &node{e: e, start: time.Now(), peers: make(map[int64]*peer), graves: make(map[int64]*grave), beatNow: make(chan struct{}, 1)}
 }
 
 // join makes a new row and so a new id.
@@ -116,6 +118,8 @@ func (n *node) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-n.beatNow:
+			beat = true
 		}
 		if wall, mono := n.e.now(), time.Now(); true {
 			// Round(0) strips the monotonic reading, so that this is the step of the wall clock.
@@ -136,6 +140,14 @@ func (n *node) run(ctx context.Context) {
 		} else if beat {
 			n.e.setErr(nil)
 		}
+	}
+}
+
+// hurry has the next beat come at once.
+func (n *node) hurry() {
+	select {
+	case n.beatNow <- struct{}{}:
+	default:
 	}
 }
 
@@ -180,7 +192,11 @@ func (n *node) look(ctx context.Context) error {
 			continue
 		}
 		if other.State == 1 && !n.silent(other, now) {
-			alive = append(alive, other.ID)
+			// One that is stopping lives, but its share is claimed by the others: they look ahead further than they take to
+			// see it, so that nothing is late.
+			if f, _ := ParseFigures(other.LoadFigures); !f.Draining {
+				alive = append(alive, other.ID)
+			}
 			continue
 		}
 		if other.State == 1 {
@@ -259,8 +275,12 @@ func (n *node) left() time.Duration {
 
 func (n *node) setAlive(ids []int64) {
 	n.mu.Lock()
+	more := len(ids) < len(n.alive) // of the jobs are this node's now
 	n.alive = ids
 	n.mu.Unlock()
+	if more {
+		n.e.JobsChanged()
+	}
 }
 
 // mine is a function that tells whether a job is this node's to claim: the highest rendezvous weight over the live nodes.

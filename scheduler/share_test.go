@@ -10,7 +10,7 @@ func shares(t *testing.T, nodes []int64, jobs int64) []int64 {
 	t.Helper()
 	owners := make([]int64, jobs)
 	for _, me := range nodes {
-		n := &node{}
+		n := &node{e: &Engine{}}
 		n.id.Store(me)
 		n.setAlive(nodes)
 		mine := n.mine()
