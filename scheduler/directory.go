@@ -24,6 +24,9 @@ type directory struct {
 	suspects map[string]int64 // addresses where nobody listened, with a group of theirs; they are passed over
 
 	reloading sync.Mutex
+	// absence is for how long nobody took beats before this admin was there, and until when executors are not blamed for it.
+	absence      time.Duration
+	absenceUntil time.Time
 }
 
 // group is one executor group. It is never changed, only replaced.
@@ -76,6 +79,13 @@ func (d *directory) run(ctx context.Context) {
 	}
 }
 
+// arrive is told that this admin begins to take beats. The newest one on record shows for how long nobody did.
+func (d *directory) arrive() {
+	d.reloading.Lock()
+	defer d.reloading.Unlock()
+	d.absence, d.absenceUntil = 0, time.Time{}
+}
+
 // reload reads groups and registrations, and writes the address list of automatic groups where it has changed, as
 // upstream's registry monitor does every 30 s (spec §4.10), but that one column only.
 func (d *directory) reload(ctx context.Context) error {
@@ -95,13 +105,28 @@ func (d *directory) reload(ctx context.Context) error {
 		return err
 	}
 	now := d.e.now()
+	silence := func(r db.ListRegistryRow) time.Duration {
+		return age(now.Sub(pool.FromWall(r.UpdateTime.Time)), pool.Wall(now).Sub(r.UpdateTime.Time))
+	}
+	if d.absenceUntil.IsZero() {
+		d.absenceUntil = now.Add(d.e.cfg.DeadAfter)
+		for _, r := range entries {
+			if s := silence(r); r.UpdateTime.Valid && (d.absence == 0 || s < d.absence) {
+				d.absence = s
+			}
+		}
+	}
 	live := make(map[string]map[string]time.Time)
 	for _, r := range entries {
 		if !r.UpdateTime.Valid {
 			continue
 		}
 		beat := pool.FromWall(r.UpdateTime.Time)
-		if age(now.Sub(beat), pool.Wall(now).Sub(r.UpdateTime.Time)) > d.e.cfg.DeadAfter {
+		allowed := d.e.cfg.DeadAfter
+		if now.Before(d.absenceUntil) {
+			allowed += d.absence
+		}
+		if silence(r) > allowed {
 			continue
 		}
 		key := strings.ToLower(r.RegistryKey)

@@ -162,3 +162,36 @@ func TestAgeOfABeat(t *testing.T) {
 		}
 	}
 }
+
+func TestExecutorsAreNotBlamedForBeatsThatNobodyTook(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
+		b.engine = newEngine(t, pool, b.executors, nil)
+		b.group = b.addGroup("orders", addressA, addressB)
+		// The admin was away for an hour. A was there when it left; B had gone half an hour before.
+		wall := func(ago time.Duration) any { return pool.Wall(time.Now().Add(-ago)) }
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_registry SET update_time = ? WHERE registry_value = ?", wall(time.Hour), addressA); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_registry SET update_time = ? WHERE registry_value = ?", wall(90*time.Minute), addressB); err != nil {
+			t.Fatal(err)
+		}
+		b.startEngine(b.engine)
+		if got := b.engine.directory.get(b.group).addresses; len(got) != 1 || got[0] != addressA {
+			t.Fatalf("alive are %v, want %s", got, addressA)
+		}
+		run := b.trigger(b.addJob(nil))
+		b.await("the run is sent", func() bool { return b.run(run).TriggerCode == 200 })
+		// It had its time to beat again, and did not.
+		b.engine.directory.reloading.Lock()
+		b.engine.directory.absenceUntil = time.Now().Add(-time.Second)
+		b.engine.directory.reloading.Unlock()
+		if err := b.engine.directory.reload(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.engine.directory.get(b.group).addresses; len(got) != 0 {
+			t.Errorf("%v still count as alive", got)
+		}
+	})
+}

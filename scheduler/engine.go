@@ -207,6 +207,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if e.started {
 		return nil
 	}
+	e.directory.arrive()
 	if err := e.directory.reload(ctx); err != nil {
 		return fmt.Errorf("read executor groups: %w", err)
 	}
@@ -222,6 +223,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.wg.Go(func() { e.directory.run(loop) })
 	e.wg.Go(func() { e.timer.run(loop) })
 	e.wg.Go(func() { e.claimLoop(loop) })
+	e.wg.Go(func() { e.sweepBeats(loop) }) // those that went while nobody was there are found before runs are spent on them
 	e.wg.Go(func() { e.sweepLoop(loop) })
 	e.wg.Go(func() { e.countLoop(loop) })
 	e.wg.Go(func() { e.killLoop(loop) })
