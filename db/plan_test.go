@@ -95,6 +95,14 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := q.ListRunsOfJob(ctx, tx, db.ListRunsOfJobParams{BeforeID: math.MaxInt64, JobID: 3, AnyText: 1, AnyTrigger: 1, ExecutorPattern: "%", SinceTime: since, UntilTime: until, Limit: 20})
 			return len(r), err
 		}, "USING INDEX I_jobid (job_id=?", "key=I_jobid", 20},
+		{"ListRunIDsBack", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListRunIDsBack(ctx, tx, db.ListRunIDsBackParams{BeforeID: math.MaxInt64, AllGroups: 1, SinceTime: since, UntilTime: until, Limit: 20, Offset: 100})
+			return len(r), err
+		}, "xxl_job_log", "key=PRIMARY", 20},
+		{"ListRunIDsOfJobBack", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListRunIDsOfJobBack(ctx, tx, db.ListRunIDsOfJobBackParams{JobID: 3, SinceTime: since, UntilTime: until, Limit: 20, Offset: 100})
+			return len(r), err
+		}, "USING INDEX I_jobid (job_id=?", "key=I_jobid", 20},
 		{"ListNewestRunsByCode", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListNewestRunsByCode(ctx, tx, db.ListNewestRunsByCodeParams{HandleCode: 0, FromID: 15_000, Limit: 25})
 			return len(r), err

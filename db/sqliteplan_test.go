@@ -26,6 +26,8 @@ func TestPagesOfTheEmbeddedDatabaseGoByID(t *testing.T) {
 		{"ListRunsOfJob", listRunsOfJob, "USING INDEX I_jobid (job_id=? AND rowid>?)"},
 		{"ListRunIDsFrom", listRunIDsFrom, byID},
 		{"ListRunIDsOfJobFrom", listRunIDsOfJobFrom, "USING INDEX I_jobid (job_id=? AND rowid>?)"},
+		{"ListRunIDsBack", listRunIDsBack, byID},
+		{"ListRunIDsOfJobBack", listRunIDsOfJobBack, "USING INDEX I_jobid (job_id=? AND rowid>?)"},
 		{"ListRunStates", listRunStates, byID},
 		{"ListRunStatesOfGroup", listRunStatesOfGroup, "USING INDEX I_jobgroup (job_group=? AND rowid>? AND rowid<?)"},
 		{"ListRunStatesOfJob", listRunStatesOfJob, byJob},
