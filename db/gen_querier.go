@@ -238,6 +238,9 @@ type Querier interface {
 	ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job, error)
 	// The schedules of started jobs due up to a moment, soonest first, for the forecast.
 	ListJobsDueWithin(ctx context.Context, db DBTX, arg ListJobsDueWithinParams) ([]ListJobsDueWithinRow, error)
+	// The jobs of some executors that have one of some descriptions, for an import. MySQL compares without case: the caller
+	// compares again.
+	ListJobsNamed(ctx context.Context, db DBTX, arg ListJobsNamedParams) ([]ListJobsNamedRow, error)
 	// Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs.
 	// Asked for every batch of results, so it reads no more than that.
 	ListJobsWithConsequences(ctx context.Context, db DBTX, ids []int64) ([]ListJobsWithConsequencesRow, error)

@@ -715,6 +715,65 @@ func (q *Queries) ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job
 	return items, nil
 }
 
+const listJobsNamed = `-- name: ListJobsNamed :many
+SELECT id, job_group, job_desc FROM xxl_job_info
+WHERE job_group IN (/*SLICE:group_ids*/?) AND job_desc IN (/*SLICE:names*/?) ORDER BY id
+`
+
+type ListJobsNamedParams struct {
+	GroupIds []int64
+	Names    []string
+}
+
+type ListJobsNamedRow struct {
+	ID       int64
+	JobGroup int64
+	JobDesc  string
+}
+
+// The jobs of some executors that have one of some descriptions, for an import. MySQL compares without case: the caller
+// compares again.
+func (q *Queries) ListJobsNamed(ctx context.Context, db DBTX, arg ListJobsNamedParams) ([]ListJobsNamedRow, error) {
+	query := listJobsNamed
+	var queryParams []interface{}
+	if len(arg.GroupIds) > 0 {
+		for _, v := range arg.GroupIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(arg.GroupIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
+	}
+	if len(arg.Names) > 0 {
+		for _, v := range arg.Names {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:names*/?", strings.Repeat(",?", len(arg.Names))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:names*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListJobsNamedRow
+	for rows.Next() {
+		var i ListJobsNamedRow
+		if err := rows.Scan(&i.ID, &i.JobGroup, &i.JobDesc); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listJobsWithConsequences = `-- name: ListJobsWithConsequences :many
 SELECT id, child_jobid, schedule_type, schedule_conf, time_zone, start_at, end_at, max_concurrent
 FROM xxl_job_info

@@ -167,3 +167,9 @@ DELETE FROM xxl_job_logglue WHERE job_id = ? AND id <= ?;
 -- name: CountJobsDueAt :one
 -- How many jobs fire at the very same time, for the form that is about to add one. It counts along the index of due jobs.
 SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status = 1 AND trigger_next_time = sqlc.arg(at_ms) AND id <> sqlc.arg(except_id);
+
+-- name: ListJobsNamed :many
+-- The jobs of some executors that have one of some descriptions, for an import. MySQL compares without case: the caller
+-- compares again.
+SELECT id, job_group, job_desc FROM xxl_job_info
+WHERE job_group IN (sqlc.slice(group_ids)) AND job_desc IN (sqlc.slice(names)) ORDER BY id;

@@ -1,0 +1,82 @@
+// Package jobfile is the file that jobs are exported to and imported from: YAML or JSON, the same fields in the same order,
+// so that two exports can be compared by any tool that compares texts. docs/jobfile.md describes it for people.
+//
+// A file knows nothing of the installation it came from: executors are named by their app name, children by their executor
+// and description. Reading is strict. What is unknown, there twice, or of the wrong kind is a [Fault] with its line, and a file
+// with one is not used at all; whether the values make good jobs is not judged here.
+package jobfile
+
+// Format is how a file is written.
+type Format string
+
+// The formats.
+const (
+	YAML Format = "yaml"
+	JSON Format = "json"
+)
+
+// Limits of a file, for reading and for writing.
+const (
+	MaxBytes = 3 << 20
+	MaxJobs  = 2000
+)
+
+// version is the file's format. A reader of a later one must still read this.
+const version = "1"
+
+// File is the jobs of some executors.
+type File struct{ Groups []Group }
+
+// Group is an executor and its jobs.
+type Group struct {
+	Line    int
+	AppName string
+	Title   string // given to the executor if the import creates it
+	Jobs    []Job
+}
+
+// The states of a job.
+const (
+	Running = "running"
+	Stopped = "stopped"
+)
+
+// Job is a definition. Texts are as they are stored; an empty one and a 0 are not written.
+type Job struct {
+	Line  int
+	lines map[string]int // of its fields, by name
+
+	Description, Author, State           string
+	ID                                   int64 // where it was exported; 0 for none
+	Schedule, Cron, Every, At            string
+	TimeZone, NotBefore, NotAfter        string
+	Misfire                              string
+	Kind, Handler, Parameter             string
+	Script, ScriptRemark                 string
+	ScriptOmitted                        bool // there is a script that whoever exported it may not read
+	Route, Block                         string
+	TimeoutSeconds, Retries              int64
+	RetryBackoff                         string
+	MaxConcurrent                        int64
+	Concurrency                          string
+	WarnAfterSeconds, ExpectEverySeconds int64
+	RetentionDays                        int64
+	AlarmEmail, Tags                     []string
+	Children                             []Ref
+}
+
+// Ref names a job: by its executor and description, by its id where it was exported, or by both.
+type Ref struct {
+	Line        int
+	AppName     string
+	Description string
+	ID          int64
+}
+
+// LineOf is the line of a field, or that of the job if the file does not have it.
+func (j Job) LineOf(field string) int {
+	if line, ok := j.lines[field]; ok {
+		return line
+	}
+	return j.Line
+}

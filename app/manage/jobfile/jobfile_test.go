@@ -1,0 +1,215 @@
+package jobfile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func sample() File {
+	return File{Groups: []Group{
+		{AppName: "orders", Title: "订单服务", Jobs: []Job{
+			{
+				Description: "Close the day", ID: 7, Author: "ann", Tags: []string{"night", "007"}, State: Running, Schedule: "CRON", Cron: "0 0 2 * * ?",
+				TimeZone: "Asia/Shanghai", NotBefore: "2026-01-01T00:00:00+08:00", Misfire: "DO_NOTHING", Kind: "BEAN", Handler: "closeDay",
+				Parameter: "yes", Route: "FIRST", Block: "SERIAL_EXECUTION", TimeoutSeconds: 60, Retries: 2, RetryBackoff: "10s,1m", MaxConcurrent: 1,
+				Concurrency: "QUEUE", WarnAfterSeconds: 5, ExpectEverySeconds: 90_000, RetentionDays: 7, AlarmEmail: []string{"ops@example.com"},
+				Children: []Ref{{AppName: "orders", Description: "# odd: name", ID: 8}, {ID: 99}},
+			},
+			{Description: "# odd: name", ID: 8, Author: "~", Schedule: "FIX_RATE", Every: "30", Kind: "GLUE_SHELL", Script: "#!/bin/bash\nif true; then\n\techo \"a: b\"\nfi\n", ScriptRemark: "first"},
+		}},
+		{AppName: "空", Jobs: []Job{{Description: "", Schedule: "", Kind: "GLUE_PYTHON", ScriptOmitted: true, ID: 9}}},
+	}}
+}
+
+// same compares files without the places of their parts.
+func same(a, b File) string {
+	return cmp.Diff(a, b, cmpopts.IgnoreUnexported(Job{}), cmpopts.EquateEmpty(), cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Line" }, cmp.Ignore()))
+}
+
+func TestWhatIsWrittenIsReadBack(t *testing.T) {
+	t.Parallel()
+	for _, format := range []Format{YAML, JSON} {
+		raw, err := Write(sample(), format)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Parse(raw)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", format, err, raw)
+		}
+		if diff := same(sample(), got); diff != "" {
+			t.Errorf("%s:\n%s\n%s", format, diff, raw)
+		}
+		again, err := Write(got, format)
+		if err != nil || string(again) != string(raw) {
+			t.Errorf("%s: written again it is another text:\n%s", format, cmp.Diff(string(raw), string(again)))
+		}
+	}
+}
+
+func TestScriptsAreReadableInYAML(t *testing.T) {
+	t.Parallel()
+	raw, err := Write(sample(), YAML)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"script: |\n          #!/bin/bash\n          if true; then\n", "parameter: \"yes\"\n", "description: '# odd: name'", "description: Close the day\n"} {
+		if !strings.Contains(string(raw), want) {
+			t.Errorf("no %q in\n%s", want, raw)
+		}
+	}
+}
+
+// awkwardTexts are scripts and names that a careless writer breaks.
+var awkwardTexts = []string{
+	"", " ", "\n", "a\n", "\na", "a\n\n", "a \nb", "  a\n b", "a\r\nb", "\ta", "a\tb\n\tc", "null", "~", "yes", "0x1F", "1e3", "2026-01-01", "- a", "a: b", "# a", "{", "[", "*a", "&a", "!a", "%", "@",
+	"'", `"`, "`", `\`, "\u0000", "\u0085", "\u2028", "\uFEFF", "😀", "a\u200bb", "---", "...", "a\n---\nb", "|", ">", "?", ":", "\x7f", "\u00a0", strings.Repeat("长", 300), "\n\n  x", "x\n ", "a #b", "=", "<<",
+}
+
+func TestEveryTextSurvives(t *testing.T) {
+	t.Parallel()
+	for _, format := range []Format{YAML, JSON} {
+		for _, text := range awkwardTexts {
+			want := File{Groups: []Group{{AppName: "g", Jobs: []Job{{Description: "d" + text, Schedule: "NONE", Script: text, Parameter: text + "x", Tags: []string{"t" + text}}}}}}
+			raw, err := Write(want, format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Parse(raw)
+			if err != nil {
+				t.Errorf("%s, %q: %v\n%s", format, text, err, raw)
+			} else if diff := same(want, got); diff != "" {
+				t.Errorf("%s, %q:\n%s\n%s", format, text, diff, raw)
+			}
+		}
+	}
+}
+
+func TestFaultsHaveLines(t *testing.T) {
+	t.Parallel()
+	job := "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - description: a\n        author: ann\n        schedule: NONE\n"
+	tests := []struct{ name, text, want string }{
+		{"nothing", " \n", "1 empty"},
+		{"a comment", "# nothing\n", "1 empty"},
+		{"not UTF-8", "punctual_jobs: 1\na: \xff\n", "2 utf8"},
+		{"a list", "- a\n", "1 mapping[Field punctual_jobs]"},
+		{"a text", "hello", "1 mapping[Field punctual_jobs]"},
+		{"a good file", job, ""},
+		{"another version", "punctual_jobs: 2\nexecutors: []\n", "1 version[Value 2]"},
+		{"no version", "executors: []\n", "1 missing[Field punctual_jobs]"},
+		{"an unknown field", job + "        color: red\n", "8 unknown[Field color]"},
+		{"a misspelt field", job + "        shcedule: NONE\n", "8 near[Field shcedule Near schedule]"},
+		{"a field twice", job + "        author: bob\n", "8 twice[Field author]"},
+		{"no number", job + "        retries: many\n", "8 number[Field retries]"},
+		{"a fraction", job + "        retries: 1.5\n", "8 number[Field retries]"},
+		{"a number that is too large", job + "        retries: 99999999999999999999\n", "8 number[Field retries]"},
+		{"no list", job + "        tags: a\n", "8 list[Field tags]"},
+		{"a list for a text", job + "        handler: [a]\n", "8 text[Field handler]"},
+		{"no flag", job + "        script_omitted: maybe\n", "8 flag[Field script_omitted]"},
+		{"a state", job + "        state: asleep\n", "8 state[Value asleep]"},
+		{"both scripts", job + "        script: x\n        script_omitted: true\n", "9 both_script"},
+		{"a child without a name", job + "        children:\n          - app_name: x\n", "9 ref"},
+		{"a child that is a text", job + "        children: [x]\n", "8 number[Field id]"},
+		{"the same job", job + "      - description: a\n        schedule: NONE\n", "8 same_job[Name a First 5]"},
+		{"the same id", job + "        id: 3\n      - description: b\n        schedule: NONE\n        id: 3\n", "11 same_id[ID 3 First 5]"},
+		{"two faults", job + "        color: red\n        retries: x\n", "8 unknown[Field color] 9 number[Field retries]"},
+		{"a null is nothing", job + "        handler:\n        retries: ~\n", ""},
+		{"a null that is needed", "punctual_jobs: 1\nexecutors:\n", "2 missing[Field executors]"},
+		{"an alias", job + "        handler: &a x\n        parameter: *a\n", "8 anchor"},
+		{"a tag", job + "        handler: !!binary aGk=\n", "8 anchor"},
+		{"two documents", job + "---\n" + job, "8 documents"},
+		{"JSON", `{"punctual_jobs": 1, "executors": [{"app_name": "a", "jobs": [{"description": "x", "schedule": "NONE", "parameter": "\ud83d\ude00\/", "retries": 3}]}]}`, ""},
+		{"JSON with an unknown field", "{\"punctual_jobs\": 1,\n\"executors\": [\n{\"app_name\": \"a\",\n\t\"jobs\": [],\n\t\"x\": {}}]}", "5 unknown[Field x]"},
+		{"JSON with a field twice", "{\"punctual_jobs\": 1,\n\"punctual_jobs\": 1, \"executors\": []}", "2 twice[Field punctual_jobs]"},
+		{"JSON cut off", "{\"punctual_jobs\": 1,\n\"executors\": [\n", "3 syntax"},
+		{"JSON with a comma too many", "{\"punctual_jobs\": 1,\n\"executors\": [],\n}", "3 syntax"},
+		{"JSON with more behind it", "{\"punctual_jobs\": 1,\n\"executors\": []}\n{}", "3 syntax"},
+		{"deep JSON", `{"executors":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "}", "1 deep"},
+		{"deep YAML", "executors: " + strings.Repeat("[", 100) + strings.Repeat("]", 100), "1 deep"},
+		{"broken YAML", job + "       bad: indent\n", "8 syntax"},
+		{"a tab", "punctual_jobs: 1\nexecutors:\n\t- a\n", "3 syntax"},
+		{"the byte order mark of Windows", "\uFEFF" + strings.ReplaceAll(job, "\n", "\r\n"), ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse([]byte(tt.text))
+			var got []string
+			if faults, ok := errors.AsType[Faults](err); ok {
+				for _, f := range faults {
+					text := strings.TrimPrefix(string(f.Code), "import.error.")
+					if len(f.Args) > 0 && f.Code != CodeSyntax {
+						text += fmt.Sprint(f.Args)
+					}
+					got = append(got, fmt.Sprintf("%d %s", f.Line, text))
+				}
+			}
+			if text := strings.Join(got, " "); text != tt.want {
+				t.Errorf("%s, want %s; %v", text, tt.want, err)
+			}
+		})
+	}
+}
+
+func TestTooMuchIsRefused(t *testing.T) {
+	t.Parallel()
+	if _, err := Parse(make([]byte, MaxBytes+1)); err == nil {
+		t.Error("a huge text was read")
+	}
+	f := File{Groups: []Group{{AppName: "a"}}}
+	for i := range MaxJobs + 1 {
+		f.Groups[0].Jobs = append(f.Groups[0].Jobs, Job{Description: fmt.Sprint(i), Schedule: "NONE"})
+	}
+	raw, err := Write(f, YAML)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Parse(raw); err == nil || !strings.Contains(err.Error(), string(CodeMany)) {
+		t.Errorf("too many jobs: %v", err)
+	}
+}
+
+// Whatever comes in, reading it ends, its faults have lines, and what was read can be written and read again.
+func FuzzParse(f *testing.F) {
+	for _, format := range []Format{YAML, JSON} {
+		raw, err := Write(sample(), format)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+	}
+	for _, text := range awkwardTexts {
+		f.Add([]byte("punctual_jobs: 1\nexecutors: [{app_name: a, jobs: [{description: x, schedule: NONE, script: " + text + "}]}]"))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		file, err := Parse(raw)
+		if faults, ok := errors.AsType[Faults](err); ok {
+			for _, fault := range faults {
+				if fault.Line < 1 || fault.Line > strings.Count(string(raw), "\n")+2 {
+					t.Errorf("line %d of %d", fault.Line, strings.Count(string(raw), "\n")+1)
+				}
+			}
+		}
+		if err != nil {
+			return
+		}
+		for _, format := range []Format{YAML, JSON} {
+			written, err := Write(file, format)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := Parse(written)
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", format, err, written)
+			}
+			if diff := same(file, again); diff != "" {
+				t.Errorf("%s:\n%s", format, diff)
+			}
+		}
+	})
+}

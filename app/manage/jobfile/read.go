@@ -1,0 +1,352 @@
+package jobfile
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Code says what is wrong with a file. The values are keys of the message catalogues.
+type Code string
+
+// The codes, with the arguments their messages use.
+const (
+	CodeEmpty     Code = "import.error.empty"
+	CodeSize      Code = "import.error.size"      // Max: megabytes
+	CodeUTF8      Code = "import.error.utf8"      // the text is not UTF-8
+	CodeSyntax    Code = "import.error.syntax"    // Reason: in the parser's English
+	CodeDocuments Code = "import.error.documents" // a second YAML document begins
+	CodeAnchor    Code = "import.error.anchor"    // an anchor, an alias or a tag
+	CodeDeep      Code = "import.error.deep"
+	CodeVersion   Code = "import.error.version"     // Value
+	CodeUnknown   Code = "import.error.unknown"     // Field
+	CodeNear      Code = "import.error.near"        // Field, Near: what may have been meant
+	CodeTwice     Code = "import.error.twice"       // Field
+	CodeMissing   Code = "import.error.missing"     // Field
+	CodeText      Code = "import.error.text"        // Field: is no text
+	CodeNumber    Code = "import.error.number"      // Field
+	CodeFlag      Code = "import.error.flag"        // Field
+	CodeList      Code = "import.error.list"        // Field
+	CodeMapping   Code = "import.error.mapping"     // Field
+	CodeState     Code = "import.error.state"       // Value
+	CodeMany      Code = "import.error.many"        // Max: jobs
+	CodeSameJob   Code = "import.error.same_job"    // Name, First: the line where it is already
+	CodeSameID    Code = "import.error.same_id"     // ID, First
+	CodeSameGroup Code = "import.error.same_group"  // Name, First
+	CodeRef       Code = "import.error.ref"         // a child that is named neither by a description nor by an id
+	CodeNoScript  Code = "import.error.both_script" // a script that is said to be left out
+)
+
+const (
+	maxFaults = 50 // more would not be read
+	maxDepth  = 20
+	maxMisses = 2 // letters by which a wrong name may differ from the one that is suggested
+)
+
+// Fault is what is wrong in a line of a file.
+type Fault struct {
+	Line int
+	Code Code
+	Args []any // pairs of a name and its value
+}
+
+// Faults are the first of a file's, in the order of their lines.
+type Faults []Fault
+
+// Error implements error, for logs.
+func (f Faults) Error() string {
+	texts := make([]string, len(f))
+	for i, fault := range f {
+		texts[i] = fmt.Sprintf("line %d: %s %v", fault.Line, fault.Code, fault.Args)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Parse reads a file, YAML or JSON. The error is [Faults].
+func Parse(raw []byte) (File, error) {
+	if len(raw) > MaxBytes {
+		return File{}, Faults{{Line: 1, Code: CodeSize, Args: []any{"Max", MaxBytes >> 20}}}
+	}
+	raw = bytes.TrimPrefix(raw, []byte("\uFEFF"))
+	if !utf8.Valid(raw) {
+		before, _, _ := bytes.Cut([]byte(strings.ToValidUTF8(string(raw), "\uFFFD")), []byte("\uFFFD"))
+		return File{}, Faults{{Line: 1 + bytes.Count(before, []byte("\n")), Code: CodeUTF8}}
+	}
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return File{}, Faults{{Line: 1, Code: CodeEmpty}}
+	}
+	tree, fault := readTree(raw)
+	if fault != nil {
+		return File{}, Faults{*fault}
+	}
+	var r reader
+	f := r.file(tree)
+	if len(r.faults) > 0 {
+		slices.SortStableFunc(r.faults, func(a, b Fault) int { return cmp.Compare(a.Line, b.Line) })
+		return File{}, r.faults[:min(len(r.faults), maxFaults)]
+	}
+	return f, nil
+}
+
+// reader turns a tree into a file and gathers what is wrong with it.
+type reader struct {
+	faults Faults
+	jobs   int
+}
+
+func (r *reader) add(line int, code Code, args ...any) {
+	r.faults = append(r.faults, Fault{Line: line, Code: code, Args: args})
+}
+
+// fields goes through a mapping: each known name once. Names that are missing are reported, and false is returned for a node
+// that is no mapping.
+func (r *reader) fields(n node, name string, known, needed []string, each func(name string, line int, value node)) bool {
+	if n.kind != mapping {
+		r.add(n.line, CodeMapping, "Field", name)
+		return false
+	}
+	seen := make(map[string]bool)
+	for i, key := range n.keys {
+		switch {
+		case key.kind != scalar || !slices.Contains(known, key.text):
+			if near := nearest(key.text, known); near != "" {
+				r.add(key.line, CodeNear, "Field", shown(key), "Near", near)
+			} else {
+				r.add(key.line, CodeUnknown, "Field", shown(key))
+			}
+			continue
+		case seen[key.text]:
+			r.add(key.line, CodeTwice, "Field", key.text)
+			continue
+		}
+		seen[key.text] = true
+		if n.items[i].kind != nothing {
+			each(key.text, key.line, n.items[i])
+		} else if slices.Contains(needed, key.text) {
+			r.add(key.line, CodeMissing, "Field", key.text)
+		}
+	}
+	for _, name := range needed {
+		if !seen[name] {
+			r.add(n.line, CodeMissing, "Field", name)
+		}
+	}
+	return true
+}
+
+// shown is a key as a message shows it.
+func shown(key node) string {
+	if r := []rune(key.text); len(r) > 60 {
+		return string(r[:60]) + "…"
+	}
+	return key.text
+}
+
+func (r *reader) file(n node) File {
+	var f File
+	first := make(map[string]int)
+	r.fields(n, fieldVersion, []string{fieldVersion, fieldGroups}, []string{fieldVersion, fieldGroups}, func(name string, line int, value node) {
+		switch name {
+		case fieldVersion:
+			if value.text != version {
+				r.add(line, CodeVersion, "Value", shown(value))
+			}
+		case fieldGroups:
+			for _, item := range r.items(name, value) {
+				g := r.group(item)
+				// Old databases have executors with the same app name.
+				key := g.AppName + "\x00" + g.Title
+				if before, twice := first[key]; twice && g.AppName != "" {
+					r.add(g.Line, CodeSameGroup, "Name", g.AppName, "First", before)
+				}
+				first[key] = g.Line
+				f.Groups = append(f.Groups, g)
+			}
+		}
+	})
+	r.sameJobs(f)
+	return f
+}
+
+func (r *reader) items(name string, n node) []node {
+	if n.kind != list {
+		r.add(n.line, CodeList, "Field", name)
+		return nil
+	}
+	return n.items
+}
+
+func (r *reader) group(n node) Group {
+	g := Group{Line: n.line}
+	r.fields(n, fieldGroups, []string{fieldAppName, fieldTitle, fieldJobs}, []string{fieldAppName}, func(name string, _ int, value node) {
+		switch name {
+		case fieldAppName:
+			r.text(name, value, &g.AppName)
+		case fieldTitle:
+			r.text(name, value, &g.Title)
+		case fieldJobs:
+			for _, item := range r.items(name, value) {
+				if r.jobs++; r.jobs > MaxJobs {
+					r.add(item.line, CodeMany, "Max", MaxJobs)
+					return
+				}
+				g.Jobs = append(g.Jobs, r.job(item))
+			}
+		}
+	})
+	return g
+}
+
+func fieldNames() []string {
+	names := make([]string, len(jobFields))
+	for i, f := range jobFields {
+		names[i] = f.name
+	}
+	return names
+}
+
+func (r *reader) job(n node) Job {
+	j := Job{Line: n.line, lines: make(map[string]int)}
+	r.fields(n, fieldJobs, fieldNames(), required, func(name string, line int, value node) {
+		j.lines[name] = line
+		f := jobFields[slices.IndexFunc(jobFields, func(f field) bool { return f.name == name })]
+		switch {
+		case f.text != nil:
+			r.text(name, value, f.text(&j))
+		case f.number != nil:
+			r.number(name, value, f.number(&j))
+		case f.flag != nil:
+			if value.kind != scalar || !value.plain || value.text != "true" && value.text != "false" {
+				r.add(value.line, CodeFlag, "Field", name)
+			}
+			*f.flag(&j) = value.text == "true"
+		case f.list != nil:
+			for _, item := range r.items(name, value) {
+				var text string
+				r.text(name, item, &text)
+				*f.list(&j) = append(*f.list(&j), text)
+			}
+		case f.refs != nil:
+			for _, item := range r.items(name, value) {
+				*f.refs(&j) = append(*f.refs(&j), r.ref(item))
+			}
+		}
+	})
+	if j.State != "" && j.State != Running && j.State != Stopped {
+		r.add(j.LineOf(FieldState), CodeState, "Value", j.State)
+	}
+	if j.ScriptOmitted && j.Script != "" {
+		r.add(j.LineOf(FieldOmitted), CodeNoScript)
+	}
+	return j
+}
+
+// ref is a child: an id alone, or a mapping.
+func (r *reader) ref(n node) Ref {
+	ref := Ref{Line: n.line}
+	if n.kind == scalar {
+		r.number(FieldID, n, &ref.ID)
+		return ref
+	}
+	before := len(r.faults)
+	r.fields(n, FieldChildren, []string{fieldAppName, FieldDescription, FieldID}, nil, func(name string, _ int, value node) {
+		switch name {
+		case fieldAppName:
+			r.text(name, value, &ref.AppName)
+		case FieldDescription:
+			r.text(name, value, &ref.Description)
+		case FieldID:
+			r.number(name, value, &ref.ID)
+		}
+	})
+	if len(r.faults) == before && (ref.Description == "") != (ref.AppName == "") || ref.Description == "" && ref.ID == 0 && len(r.faults) == before {
+		r.add(n.line, CodeRef)
+	}
+	return ref
+}
+
+// text takes any scalar as it is written: 007 is a parameter, and so is yes.
+func (r *reader) text(name string, n node, into *string) {
+	if n.kind != scalar {
+		r.add(n.line, CodeText, "Field", name)
+		return
+	}
+	*into = n.text
+}
+
+func (r *reader) number(name string, n node, into *int64) {
+	v, err := strconv.ParseInt(n.text, 10, 64)
+	if n.kind != scalar || err != nil {
+		r.add(n.line, CodeNumber, "Field", name)
+		return
+	}
+	*into = v
+}
+
+// sameJobs reports what is there twice. Descriptions are not unique, so jobs that share one are told apart by their ids.
+func (r *reader) sameJobs(f File) {
+	type seen struct{ line, unnamed int }
+	ids := make(map[int64]int)
+	for _, g := range f.Groups {
+		names := make(map[string]seen)
+		for _, j := range g.Jobs {
+			if j.ID != 0 {
+				if first, twice := ids[j.ID]; twice {
+					r.add(j.LineOf(FieldID), CodeSameID, "ID", j.ID, "First", first)
+				} else {
+					ids[j.ID] = j.Line
+				}
+			}
+			before, twice := names[j.Description]
+			if twice && (j.ID == 0 || before.unnamed > 0) && j.Description != "" {
+				r.add(j.Line, CodeSameJob, "Name", j.Description, "First", before.line)
+			}
+			if !twice {
+				before.line = j.Line
+			}
+			if j.ID == 0 {
+				before.unnamed++
+			}
+			names[j.Description] = before
+		}
+	}
+}
+
+// nearest is the known name that a wrong one was probably meant to be; empty if none is close.
+func nearest(wrong string, known []string) string {
+	best, cost := "", maxMisses+1
+	if len(wrong) > 60 {
+		return ""
+	}
+	for _, name := range known {
+		if d := distance(wrong, name); d < cost && d < len(name) {
+			best, cost = name, d
+		}
+	}
+	return best
+}
+
+// distance is how many letters to change, add or take away make one text of another.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,211 @@
+package jobfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"regexp"
+	"sort"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// kind is what a node of a file is, whichever format it is written in.
+type kind int
+
+const (
+	nothing kind = iota // null, or a YAML key without a value
+	scalar              // a text, a number, a truth value: as it is written
+	list
+	mapping
+)
+
+// node is a part of a file.
+type node struct {
+	kind  kind
+	line  int
+	text  string // of a scalar
+	items []node // of a list; of a mapping its values
+	keys  []node // of a mapping, one for each item
+	plain bool   // a scalar that was written without quotes, or a JSON number or truth value
+}
+
+// readTree reads a text in the format that it looks like: JSON begins with a brace.
+func readTree(raw []byte) (node, *Fault) {
+	if begin := bytes.TrimLeft(raw, " \t\r\n"); len(begin) > 0 && begin[0] == '{' {
+		return readJSON(raw)
+	}
+	return readYAML(raw)
+}
+
+var yamlPlace = regexp.MustCompile(`^(?:line|document starting at line) (\d+):? ?`)
+
+// readYAML reads one document. Anchors and tags are refused: with them a small text could stand for a huge one.
+func readYAML(raw []byte) (node, *Fault) {
+	decoder := yaml.NewDecoder(bytes.NewReader(raw))
+	var document, more yaml.Node
+	if err := decoder.Decode(&document); err != nil {
+		if errors.Is(err, io.EOF) {
+			return node{}, &Fault{Line: 1, Code: CodeEmpty}
+		}
+		return node{}, yamlFault(raw, err)
+	}
+	if err := decoder.Decode(&more); err == nil {
+		return node{}, &Fault{Line: more.Line, Code: CodeDocuments}
+	} else if !errors.Is(err, io.EOF) {
+		return node{}, yamlFault(raw, err)
+	}
+	return fromYAML(&document, 0)
+}
+
+// maxBisected bounds the text in which the line of a fault is looked for: it is parsed again a dozen times.
+const maxBisected = 256 << 10
+
+// yamlFault says where a text stops being YAML. The parser often names the line where the list or mapping around the fault
+// began; the first line without which the text is still good is the one that people look for.
+func yamlFault(raw []byte, err error) *Fault {
+	reason := strings.TrimPrefix(err.Error(), "yaml: ")
+	line := 1
+	if place := yamlPlace.FindStringSubmatch(reason); place != nil {
+		line, _ = strconv.Atoi(place[1])
+		reason = strings.TrimPrefix(reason, place[0])
+	}
+	if len(raw) <= maxBisected {
+		lines := bytes.SplitAfter(raw, []byte("\n"))
+		line = sort.Search(len(lines)-1, func(i int) bool {
+			var document yaml.Node
+			return yaml.Unmarshal(bytes.Join(lines[:i+1], nil), &document) != nil
+		}) + 1
+	}
+	return &Fault{Line: line, Code: CodeSyntax, Args: []any{"Reason", reason}}
+}
+
+func fromYAML(y *yaml.Node, depth int) (node, *Fault) {
+	n := node{line: y.Line}
+	switch {
+	case depth > maxDepth:
+		return n, &Fault{Line: y.Line, Code: CodeDeep}
+	case y.Kind == yaml.AliasNode, y.Anchor != "", y.Style&yaml.TaggedStyle != 0:
+		return n, &Fault{Line: y.Line, Code: CodeAnchor}
+	}
+	switch y.Kind {
+	case yaml.DocumentNode:
+		return fromYAML(y.Content[0], depth)
+	case yaml.ScalarNode:
+		n.kind, n.text, n.plain = scalar, y.Value, y.Style == 0
+		if y.ShortTag() == "!!null" {
+			n.kind = nothing
+		}
+		return n, nil
+	case yaml.SequenceNode:
+		n.kind = list
+	case yaml.MappingNode:
+		n.kind = mapping
+	case yaml.AliasNode:
+	}
+	for i, child := range y.Content {
+		c, fault := fromYAML(child, depth+1)
+		if fault != nil {
+			return n, fault
+		}
+		if n.kind == mapping && i%2 == 0 {
+			n.keys = append(n.keys, c)
+		} else {
+			n.items = append(n.items, c)
+		}
+	}
+	return n, nil
+}
+
+// readJSON reads one value, by its tokens, since these have places.
+func readJSON(raw []byte) (node, *Fault) {
+	r := &jsonReader{raw: raw, decoder: json.NewDecoder(bytes.NewReader(raw)), line: 1}
+	r.decoder.UseNumber()
+	n, fault := r.value(0)
+	if fault != nil {
+		return n, fault
+	}
+	if _, err := r.decoder.Token(); !errors.Is(err, io.EOF) {
+		return n, &Fault{Line: r.here(), Code: CodeSyntax, Args: []any{"Reason", "there is more after the end of the value"}}
+	}
+	return n, nil
+}
+
+type jsonReader struct {
+	raw     []byte
+	decoder *json.Decoder
+	counted int // bytes whose lines are in line
+	line    int
+}
+
+// here is the line of the token that was read last.
+func (r *jsonReader) here() int { return r.at(int(r.decoder.InputOffset())) }
+
+func (r *jsonReader) at(offset int) int {
+	if offset = min(offset, len(r.raw)); offset > r.counted {
+		r.line += bytes.Count(r.raw[r.counted:offset], []byte("\n"))
+		r.counted = offset
+	}
+	return r.line
+}
+
+func (r *jsonReader) token() (json.Token, *Fault) {
+	t, err := r.decoder.Token()
+	if err == nil {
+		return t, nil
+	}
+	line, reason := r.here(), err.Error()
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		line = r.at(int(syntax.Offset))
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		line, reason = r.at(len(r.raw)), "unexpected end of the text"
+	}
+	return nil, &Fault{Line: line, Code: CodeSyntax, Args: []any{"Reason", reason}}
+}
+
+func (r *jsonReader) value(depth int) (node, *Fault) {
+	t, fault := r.token()
+	n := node{line: r.here()}
+	if fault != nil {
+		return n, fault
+	}
+	if depth > maxDepth {
+		return n, &Fault{Line: n.line, Code: CodeDeep}
+	}
+	switch t := t.(type) {
+	case nil:
+	case string:
+		n.kind, n.text = scalar, t
+	case json.Number:
+		n.kind, n.text, n.plain = scalar, t.String(), true
+	case bool:
+		n.kind, n.text, n.plain = scalar, strconv.FormatBool(t), true
+	case json.Delim:
+		n.kind = list
+		if t == '{' {
+			n.kind = mapping
+		}
+		for r.decoder.More() {
+			if n.kind == mapping {
+				key, fault := r.value(maxDepth)
+				if fault != nil {
+					return n, fault
+				}
+				n.keys = append(n.keys, key)
+			}
+			item, fault := r.value(depth + 1)
+			if fault != nil {
+				return n, fault
+			}
+			n.items = append(n.items, item)
+		}
+		if _, fault := r.token(); fault != nil { // the closing bracket
+			return n, fault
+		}
+	}
+	return n, nil
+}
