@@ -436,7 +436,7 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 		fields = append(fields, problem.Field{Name: FieldGroup, Key: "job.error.group"})
 	}
 	if old == nil || in.ChildJobIDs != string(old.ChildJobIDs) {
-		bad, err := s.checkChildren(ctx, tx, p, in.ID, in.ChildJobIDs)
+		bad, err := s.checkChildren(ctx, tx, p, in.Job)
 		if err != nil {
 			return err
 		}
@@ -450,8 +450,8 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 
 // checkChildren asks that the children exist and belong to groups in which the principal may run jobs. Ids that are none have been
 // reported already.
-func (s *Jobs) checkChildren(ctx context.Context, tx db.DBTX, p auth.Principal, jobID int64, list string) ([]problem.Field, error) {
-	ids, _, ok := jobspec.ChildIDs(list)
+func (s *Jobs) checkChildren(ctx context.Context, tx db.DBTX, p auth.Principal, job jobspec.Job) ([]problem.Field, error) {
+	ids, _, ok := jobspec.ChildIDs(job.ChildJobIDs)
 	if !ok || len(ids) == 0 {
 		return nil, nil
 	}
@@ -464,7 +464,7 @@ func (s *Jobs) checkChildren(ctx context.Context, tx db.DBTX, p auth.Principal, 
 			return []problem.Field{{Name: jobspec.FieldChildren, Key: "job.error.child_gone", Args: []any{"Value", id}}}, nil
 		}
 	}
-	return s.checkCycle(ctx, tx, jobID, ids, children)
+	return s.checkCycle(ctx, tx, p, job, ids)
 }
 
 func (s *Jobs) wall() sql.NullTime { return nullTime(s.cfg.Pool.Wall(s.cfg.Now())) }

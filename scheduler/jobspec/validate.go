@@ -179,6 +179,9 @@ func ChildIDs(list string) (ids []int64, bad string, ok bool) {
 // EmailAddresses lists the addresses of a job's alarm_email.
 func EmailAddresses(list string) []string { return splitList(list) }
 
+// Tags lists a job's tags.
+func Tags(list string) []string { return splitList(list) }
+
 // splitList cuts a list at its commas, the full-width comma of Chinese keyboards included, and leaves out empty elements.
 func splitList(list string) []string {
 	var elements []string

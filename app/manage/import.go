@@ -1,0 +1,314 @@
+package manage
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage/jobfile"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+)
+
+// ImportOptions are what a file leaves open.
+type ImportOptions struct {
+	// ByID finds a job again by the id it had where it was exported, so that its executor and its description may have changed.
+	// That is right for the installation the file came from; elsewhere the same id is another job, so without it jobs are found
+	// by their executor and description.
+	ByID bool
+	// KeepState starts and stops jobs as the file says. Without it new jobs are stopped and the others stay as they are.
+	KeepState bool
+	// CreateGroups makes executors that do not exist; only administrators may.
+	CreateGroups bool
+}
+
+// ImportOutcome is what an import does with a job of the file.
+type ImportOutcome string
+
+// The outcomes.
+const (
+	ImportCreate ImportOutcome = "create"
+	ImportChange ImportOutcome = "change"
+	ImportSame   ImportOutcome = "same"
+	ImportRefuse ImportOutcome = "refuse"
+)
+
+// ImportOutcomes lists the outcomes in the order in which they are shown.
+func ImportOutcomes() []ImportOutcome {
+	return []ImportOutcome{ImportRefuse, ImportChange, ImportCreate, ImportSame}
+}
+
+// ImportFault is why a job is refused. Its line may be that of a field.
+type ImportFault struct {
+	Line int
+	problem.Field
+}
+
+// ImportItem is a job of a file, and what becomes of it.
+type ImportItem struct {
+	Line    int
+	ID      int64 // the job that it is here; 0 for a new one until it is created
+	AppName string
+	Name    string
+	Outcome ImportOutcome
+	Changes []ImportFieldChange // of ImportChange
+	Faults  []ImportFault       // of ImportRefuse
+	Done    bool                // it was imported
+	Err     error               // why it was not, although it had been promised
+
+	file     jobfile.Job
+	group    importGroup
+	old      db.Job // with an id if it exists
+	in       JobInput
+	children []importTarget
+	start    bool
+	stop     bool
+}
+
+// ImportFieldChange is a field whose value the import changes. Field is jobspec's name of it, FieldGroup or FieldState.
+type ImportFieldChange struct{ Field, Was, Now string }
+
+// FieldState is the name of a job's state in an [ImportFieldChange].
+const FieldState = "state"
+
+// importGroup is the executor of a job: one that exists, or one to be created.
+type importGroup struct {
+	id    int64 // 0 for one to be created
+	app   string
+	title string
+}
+
+// ImportPlan is what an import would do, or has done.
+type ImportPlan struct {
+	Items []ImportItem // in the order of the file
+	// NewGroups are the app names of executors that it creates.
+	NewGroups []string
+	// Digest stands for the plan: an import is done only as long as planning it again gives the same.
+	Digest string
+}
+
+// Count is how many jobs have an outcome.
+func (p ImportPlan) Count(o ImportOutcome) int {
+	n := 0
+	for _, item := range p.Items {
+		if item.Outcome == o {
+			n++
+		}
+	}
+	return n
+}
+
+// Work is how many jobs the import creates or changes.
+func (p ImportPlan) Work() int { return p.Count(ImportCreate) + p.Count(ImportChange) }
+
+// importer makes a plan.
+type importer struct {
+	s     *Jobs
+	p     auth.Principal
+	opts  ImportOptions
+	items []ImportItem
+
+	groups []db.Group          // those the principal may see
+	named  map[jobName][]int64 // jobs that exist, by executor and description
+	stored map[int64]db.Job    // those of them that matter, and those that the file names by id
+	inFile map[fileName][]int  // items by app name and description
+	byID   map[int64]int       // items by the id they had where they were exported
+	here   map[int64]int       // items by the job that they are here
+}
+
+type jobName struct {
+	group int64
+	name  string
+}
+
+type fileName struct{ app, name string }
+
+// PlanImport says what importing a file would do, and changes nothing.
+func (s *Jobs) PlanImport(ctx context.Context, p auth.Principal, f jobfile.File, opts ImportOptions) (ImportPlan, error) {
+	if !p.CanAnywhere(auth.RightEdit) {
+		return ImportPlan{}, forbidden()
+	}
+	m := &importer{s: s, p: p, opts: opts, inFile: make(map[fileName][]int), byID: make(map[int64]int), here: make(map[int64]int)}
+	if err := m.read(ctx, f); err != nil {
+		return ImportPlan{}, err
+	}
+	for i := range m.items {
+		m.match(i)
+	}
+	for i := range m.items {
+		m.resolve(i)
+	}
+	for i := range m.items {
+		m.judge(i)
+	}
+	m.refuseParents()
+	if err := m.refuseRings(ctx); err != nil {
+		return ImportPlan{}, err
+	}
+	m.refuseParents()
+	return m.plan(), nil
+}
+
+// read gathers the items, and everything of the database that matters to them.
+func (m *importer) read(ctx context.Context, f jobfile.File) error {
+	var err error
+	if m.groups, err = m.s.groups.List(ctx, m.p); err != nil {
+		return err
+	}
+	var names []string
+	var ids []int64
+	apps := make(map[string]bool)
+	for _, g := range f.Groups {
+		apps[g.AppName] = true
+		for _, j := range g.Jobs {
+			i := len(m.items)
+			m.items = append(m.items, ImportItem{Line: j.Line, AppName: g.AppName, Name: j.Description, file: j, group: importGroup{app: g.AppName, title: g.Title}})
+			m.inFile[fileName{g.AppName, j.Description}] = append(m.inFile[fileName{g.AppName, j.Description}], i)
+			names = append(names, j.Description)
+			if j.ID != 0 {
+				m.byID[j.ID] = i
+				ids = append(ids, j.ID)
+			}
+			for _, ref := range j.Children {
+				apps[ref.AppName] = true
+				names = append(names, ref.Description)
+				ids = append(ids, ref.ID)
+			}
+		}
+	}
+	var groupIDs []int64
+	for _, g := range m.groups {
+		if apps[g.AppName] {
+			groupIDs = append(groupIDs, g.ID)
+		}
+	}
+	m.named = make(map[jobName][]int64)
+	for part := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(names))), 500) {
+		rows, err := m.s.queries.ListJobsNamed(ctx, m.s.cfg.Pool, db.ListJobsNamedParams{GroupIds: groupIDs, Names: part})
+		if err != nil {
+			return fmt.Errorf("find jobs by name: %w", db.Error(err))
+		}
+		for _, row := range rows {
+			if slices.Contains(part, row.JobDesc) { // MySQL finds other cases too
+				m.named[jobName{row.JobGroup, row.JobDesc}] = append(m.named[jobName{row.JobGroup, row.JobDesc}], row.ID)
+				ids = append(ids, row.ID)
+			}
+		}
+	}
+	m.stored, err = m.s.load(ctx, ids)
+	return err
+}
+
+// fault refuses an item. field is jobspec's name, or FieldGroup and the like; the line is that of the file's field for it.
+func (m *importer) fault(i int, field, key string, args ...any) {
+	item := &m.items[i]
+	m.faultAt(i, item.file.LineOf(fileFields[field]), problem.Field{Name: field, Key: key, Args: args})
+}
+
+func (m *importer) faultAt(i, line int, f problem.Field) {
+	item := &m.items[i]
+	item.Outcome = ImportRefuse
+	item.Faults = append(item.Faults, ImportFault{Line: line, Field: f})
+}
+
+// match finds the executor of an item, and the job that it is.
+func (m *importer) match(i int) {
+	item := &m.items[i]
+	if !m.findGroup(i) {
+		return
+	}
+	if m.opts.ByID && item.file.ID != 0 {
+		if j, exists := m.stored[item.file.ID]; exists {
+			if !m.p.CanUseGroup(j.JobGroup) {
+				m.fault(i, fieldID, "import.error.foreign", "ID", item.file.ID)
+				return
+			}
+			m.is(i, j)
+		}
+		return
+	}
+	if item.group.id == 0 {
+		return
+	}
+	found := m.named[jobName{item.group.id, item.Name}]
+	same := m.inFile[fileName{item.AppName, item.Name}]
+	switch {
+	case len(found) == 0:
+	case len(found) == 1 && len(same) == 1:
+		m.is(i, m.stored[found[0]])
+	case slices.Contains(found, item.file.ID):
+		m.is(i, m.stored[item.file.ID])
+	default:
+		m.fault(i, fieldDescription, "import.error.ambiguous", "Name", item.Name, "Count", max(len(found), len(same)))
+	}
+}
+
+func (m *importer) is(i int, j db.Job) {
+	if first, taken := m.here[j.ID]; taken {
+		m.fault(i, fieldDescription, "import.error.same_target", "ID", j.ID, "First", m.items[first].Line)
+		return
+	}
+	m.here[j.ID] = i
+	m.items[i].ID, m.items[i].old = j.ID, j
+}
+
+// findGroup finds the executor that an item names. Old databases have several with one app name; their titles tell them apart.
+func (m *importer) findGroup(i int) bool {
+	item := &m.items[i]
+	var found []db.Group
+	for _, g := range m.groups {
+		if g.AppName == item.AppName {
+			found = append(found, g)
+		}
+	}
+	if len(found) > 1 {
+		found = slices.DeleteFunc(found, func(g db.Group) bool { return g.Title != item.group.title })
+		if len(found) != 1 {
+			m.fault(i, FieldGroup, "import.error.groups", "Name", item.AppName)
+			return false
+		}
+	}
+	switch {
+	case len(found) == 1:
+		item.group.id, item.group.title = found[0].ID, found[0].Title
+	case !m.opts.CreateGroups:
+		m.fault(i, FieldGroup, "import.error.group", "Name", item.AppName)
+	case !m.p.Admin:
+		m.fault(i, FieldGroup, "import.error.group_admin", "Name", item.AppName)
+	default:
+		_, _, faults := m.s.groups.check(item.group.input(), "")
+		for _, f := range faults {
+			m.faultAt(i, item.Line, f)
+		}
+	}
+	return len(item.Faults) == 0
+}
+
+// input is the executor as it would be created: one whose programs register by themselves.
+func (g importGroup) input() GroupInput {
+	return GroupInput{AppName: g.app, Title: cmp.Or(g.title, g.app)}
+}
+
+// plan ends the planning.
+func (m *importer) plan() ImportPlan {
+	out := ImportPlan{Items: m.items}
+	var all strings.Builder
+	fmt.Fprintf(&all, "%+v", m.opts)
+	for i := range m.items {
+		item := &m.items[i]
+		if item.group.id == 0 && item.Outcome != ImportRefuse && !slices.Contains(out.NewGroups, item.AppName) {
+			out.NewGroups = append(out.NewGroups, item.AppName)
+		}
+		version := ""
+		if item.ID != 0 {
+			version = JobVersion(item.old)
+		}
+		fmt.Fprintf(&all, "|%d %s %d %s %d %v %v %q %v %q", item.Line, item.Outcome, item.ID, version, item.old.TriggerStatus, item.start, item.stop,
+			fmt.Sprintf("%+v", item.in), item.children, item.Changes)
+	}
+	out.Digest = digest(all.String())
+	return out
+}

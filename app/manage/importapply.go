@@ -1,0 +1,123 @@
+package manage
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage/jobfile"
+	"github.com/punctual-job/punctual/app/problem"
+)
+
+// importFor bounds an import. It goes on when the browser that asked for it goes away: half an import helps nobody.
+const importFor = 5 * time.Minute
+
+// Import does what a plan promised, each job for itself: one that fails keeps no other from it but its parents. The digest is the
+// plan's. When planning again gives another plan, since somebody changed a job in between, nothing is done and the new plan comes
+// with a conflict.
+func (s *Jobs) Import(ctx context.Context, p auth.Principal, f jobfile.File, opts ImportOptions, digest string) (ImportPlan, error) {
+	plan, err := s.PlanImport(ctx, p, f, opts)
+	if err != nil {
+		return plan, err
+	}
+	if plan.Digest != digest {
+		return plan, problem.New(problem.Conflict, "problem.import.changed")
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), importFor)
+	defer cancel()
+	w := &importWork{s: s, p: p, items: plan.Items, groups: make(map[string]int64), failed: make(map[string]error), visited: make([]bool, len(plan.Items))}
+	for i := range plan.Items {
+		w.do(ctx, i)
+	}
+	return plan, nil
+}
+
+// importWork carries out a plan.
+type importWork struct {
+	s       *Jobs
+	p       auth.Principal
+	items   []ImportItem
+	groups  map[string]int64 // those that were created
+	failed  map[string]error // those that could not be
+	visited []bool
+}
+
+// do imports an item after its children, whose ids it needs. There are no rings, or the plan would have refused them.
+func (w *importWork) do(ctx context.Context, i int) {
+	if w.visited[i] {
+		return
+	}
+	w.visited[i] = true
+	item := &w.items[i]
+	if item.Outcome != ImportCreate && item.Outcome != ImportChange {
+		return
+	}
+	ids := make([]string, 0, len(item.children))
+	for _, t := range item.children {
+		id := t.id
+		if t.inFile {
+			w.do(ctx, t.item)
+			child := w.items[t.item]
+			if id = child.ID; id == 0 {
+				item.Err = problem.New(problem.Conflict, "problem.import.child", "Name", child.Name)
+				return
+			}
+		}
+		ids = append(ids, strconv.FormatInt(id, 10))
+	}
+	if item.in.ChildJobIDs == "" {
+		item.in.ChildJobIDs = strings.Join(ids, ",")
+	}
+	if item.Err = w.save(ctx, item); item.Err == nil {
+		item.Done = true
+	}
+}
+
+func (w *importWork) save(ctx context.Context, item *ImportItem) error {
+	if item.group.id == 0 {
+		id, err := w.group(ctx, item.group)
+		if err != nil {
+			return err
+		}
+		item.in.Group = id
+	}
+	if item.ID == 0 {
+		id, err := w.s.Create(ctx, w.p, item.in)
+		if err != nil {
+			return err
+		}
+		item.ID = id
+	} else {
+		if item.stop { // first, since a schedule that is over cannot be given to a job that runs
+			if err := w.s.Stop(ctx, w.p, item.ID); err != nil {
+				return err
+			}
+		}
+		if err := w.s.Update(ctx, w.p, item.ID, item.in); err != nil {
+			return err
+		}
+	}
+	if item.start {
+		return w.s.Start(ctx, w.p, item.ID)
+	}
+	return nil
+}
+
+// group creates an executor, once.
+func (w *importWork) group(ctx context.Context, g importGroup) (int64, error) {
+	if err := w.failed[g.app]; err != nil {
+		return 0, err
+	}
+	if id, ok := w.groups[g.app]; ok {
+		return id, nil
+	}
+	id, err := w.s.groups.Create(ctx, w.p, g.input())
+	if err != nil {
+		w.failed[g.app] = err
+		return 0, err
+	}
+	w.groups[g.app] = id
+	return id, nil
+}

@@ -1,0 +1,371 @@
+package manage
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage/jobfile"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// household is an installation with jobs that use everything a job may say.
+func household(t *testing.T, b *bundle) {
+	t.Helper()
+	last := b.create(t, func(in *JobInput) { in.Name, in.Group = "send the report", b.closed })
+	middle := b.create(t, func(in *JobInput) { in.Name, in.ChildJobIDs = "sum up", strconv.FormatInt(last, 10) })
+	b.create(t, func(in *JobInput) {
+		in.Job = jobspec.Job{
+			Name: "收盘", Author: "安", AlarmEmail: "a@b.cn,c@d.cn", ScheduleType: jobspec.ScheduleFixRate, ScheduleConf: "30", Misfire: jobspec.MisfireFireOnceNow,
+			Route: jobspec.RouteFailover, Block: wire.BlockCoverEarly, Glue: wire.GlueShell, GlueSource: "#!/bin/bash\n\techo 'x: y'\n", GlueRemark: "first try", Param: "a\n b",
+			ChildJobIDs: fmt.Sprintf("%d,%d", middle, last), TimeoutSeconds: 60, Retries: 3, Zone: "America/New_York", Start: b.now.UnixMilli() + 1, End: b.now.Add(9000 * time.Hour).UnixMilli(),
+			Backoff: "10s,1m", MaxConcurrent: 2, Concurrency: jobspec.ConcurrencyDiscard, RetentionDays: 9, WarnAfter: 10, ExpectEvery: 3600, Tags: "night,eu",
+		}
+	})
+	started := b.create(t, func(in *JobInput) {
+		in.Name, in.ScheduleType, in.ScheduleConf = "once", jobspec.ScheduleOnce, "2026-12-31 23:00:00"
+	})
+	if err := b.Jobs.Start(t.Context(), b.admin, started); err != nil {
+		t.Fatal(err)
+	}
+	b.create(t, func(in *JobInput) { in.Name, in.ScheduleType, in.ScheduleConf = "by hand", jobspec.ScheduleNone, "" })
+}
+
+func (b *bundle) export(t *testing.T, p auth.Principal) Export {
+	t.Helper()
+	e, err := b.Jobs.Export(t.Context(), p, JobFilter{Status: AnyStatus}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// parsed is a file after it went through its text.
+func parsed(t *testing.T, f jobfile.File, as jobfile.Format) jobfile.File {
+	t.Helper()
+	raw, err := jobfile.Write(f, as)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read(t, string(raw))
+}
+
+func read(t *testing.T, text string) jobfile.File {
+	t.Helper()
+	f, err := jobfile.Parse([]byte(text))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return f
+}
+
+func (b *bundle) plan(t *testing.T, p auth.Principal, f jobfile.File, opts ImportOptions) ImportPlan {
+	t.Helper()
+	plan, err := b.Jobs.PlanImport(t.Context(), p, f, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+func (b *bundle) apply(t *testing.T, p auth.Principal, f jobfile.File, opts ImportOptions) ImportPlan {
+	t.Helper()
+	plan, err := b.Jobs.Import(t.Context(), p, f, opts, b.plan(t, p, f, opts).Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range plan.Items {
+		if item.Err != nil {
+			t.Errorf("%s: %v", item.Name, item.Err)
+		}
+	}
+	return plan
+}
+
+// outcomes are those of a plan with their reasons, a line for each job.
+func outcomes(plan ImportPlan) string {
+	var lines []string
+	for _, item := range plan.Items {
+		line := item.Name + ": " + string(item.Outcome)
+		for _, c := range item.Changes {
+			line += fmt.Sprintf(" %s=%s>%s", c.Field, strings.ReplaceAll(c.Was, "\n", "/"), strings.ReplaceAll(c.Now, "\n", "/"))
+		}
+		for _, f := range item.Faults {
+			line += fmt.Sprintf(" %d:%s:%s", f.Line, f.Name, f.Key)
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestExportAndImportAgree(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		household(t, b)
+		exported := b.export(t, b.admin)
+		if exported.Jobs != 5 || exported.Scripts != 0 || exported.Orphans != 0 {
+			t.Fatalf("%+v", exported)
+		}
+		for _, format := range []jobfile.Format{jobfile.YAML, jobfile.JSON} {
+			for _, opts := range []ImportOptions{{}, {KeepState: true}, {ByID: true, KeepState: true, CreateGroups: true}} {
+				plan := b.plan(t, b.admin, parsed(t, exported.File, format), opts)
+				if plan.Count(ImportSame) != 5 || plan.Work() != 0 {
+					t.Errorf("into the same installation, %s, %+v:\n%s", format, opts, outcomes(plan))
+				}
+			}
+		}
+	})
+}
+
+func TestImportIntoAnEmptyInstallation(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		from := setup(t, dbtest.New(t, pool.Dialect()), nil)
+		household(t, from)
+		f := from.export(t, from.admin).File
+		b := setup(t, pool, nil)
+		for _, id := range []int64{b.group, b.closed} { // the groups are to be made by the import
+			if _, err := b.Groups.Create(t.Context(), b.admin, GroupInput{AppName: "else-" + strconv.FormatInt(id, 10), Title: "x"}); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Groups.Delete(t.Context(), b.admin, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.create(t, func(in *JobInput) { in.Group = b.closed + 1 }) // so that ids differ
+		b.create(t, func(in *JobInput) { in.Group = b.closed + 1 })
+		plan := b.apply(t, b.admin, parsed(t, f, jobfile.YAML), ImportOptions{KeepState: true, CreateGroups: true})
+		if plan.Count(ImportCreate) != 5 || !slices.Equal(plan.NewGroups, []string{"orders", "secret"}) {
+			t.Fatalf("%v\n%s", plan.NewGroups, outcomes(plan))
+		}
+		created := make(map[string]bool)
+		for _, e := range entries(t, b.bundleAudit(t)) {
+			created[e] = true
+		}
+		again, err := b.Jobs.Export(t.Context(), b.admin, JobFilter{Status: AnyStatus}, ids(plan))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(without(t, f), without(t, again.File)); diff != "" {
+			t.Errorf("what was imported differs:\n%s", diff)
+		}
+		if got := b.plan(t, b.admin, again.File, ImportOptions{KeepState: true}); got.Count(ImportSame) != 5 {
+			t.Errorf("imported again:\n%s", outcomes(got))
+		}
+		for _, item := range plan.Items {
+			if !created["create "+item.Name] {
+				t.Errorf("no entry for %s in the audit log: %v", item.Name, slices.Collect(maps.Keys(created)))
+			}
+		}
+		if b.engine.groups < 4 {
+			t.Error("the engine does not know the new executors")
+		}
+	})
+}
+
+func ids(p ImportPlan) []int64 {
+	var ids []int64
+	for _, item := range p.Items {
+		ids = append(ids, item.ID)
+	}
+	return ids
+}
+
+func (b *bundle) bundleAudit(t *testing.T) []db.ListAuditRow {
+	t.Helper()
+	list, err := b.Audit.List(t.Context(), b.admin, AuditFilter{Kind: ObjectJob, Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Entries
+}
+
+func entries(_ *testing.T, rows []db.ListAuditRow) []string {
+	var list []string
+	for _, r := range rows {
+		list = append(list, r.Action+" "+r.ObjectName)
+	}
+	return list
+}
+
+// without writes a file without ids and titles, which differ between installations.
+func without(t *testing.T, f jobfile.File) string {
+	t.Helper()
+	f = parsed(t, f, jobfile.YAML)
+	for g := range f.Groups {
+		f.Groups[g].Title = ""
+		for j := range f.Groups[g].Jobs {
+			f.Groups[g].Jobs[j].ID = 0
+			for c := range f.Groups[g].Jobs[j].Children {
+				f.Groups[g].Jobs[j].Children[c].ID = 0
+			}
+		}
+	}
+	raw, err := jobfile.Write(f, jobfile.YAML)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// yamlOf is a file with one job in the executor orders; lines are further fields. The job begins in line 5.
+func yamlOf(lines ...string) string {
+	text := "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - description: close the day\n        author: ann\n        schedule: CRON\n        cron: 0 0 2 * * ?\n        handler: closeDay\n"
+	for _, l := range lines {
+		text += "        " + l + "\n"
+	}
+	return text
+}
+
+func TestImportRefusesByLine(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		existing := b.create(t, nil)
+		foreign := b.create(t, func(in *JobInput) { in.Name, in.Group = "foreign", b.closed })
+		script := b.create(t, func(in *JobInput) {
+			in.Name, in.Glue, in.GlueSource, in.Handler = "script", wire.GlueShell, "echo secret", ""
+		})
+		b.create(t, func(in *JobInput) { in.Name, in.ChildJobIDs = "parent", strconv.FormatInt(existing, 10) })
+		twin := b.create(t, func(in *JobInput) { in.Name = "twin" })
+		b.create(t, func(in *JobInput) { in.Name = "twin" })
+		for _, app := range []string{"shared-app", "shared-app"} { // as an old database may have them
+			if _, err := db.New().InsertGroup(t.Context(), pool, db.InsertGroupParams{AppName: app, Title: "t"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		editor := auth.NewPrincipal(3, "ed", auth.RoleUser, "").Grant(b.group, auth.RightEdit)
+		viewer := auth.NewPrincipal(4, "vi", auth.RoleUser, "").Grant(b.group, auth.RightView).Grant(b.closed, auth.RightEdit)
+		scriptFile := func(lines ...string) string {
+			return strings.Replace(strings.Replace(yamlOf(lines...), "close the day", "script", 1), "handler: closeDay", "kind: GLUE_SHELL", 1)
+		}
+		all := ImportOptions{KeepState: true, CreateGroups: true}
+		tests := []struct {
+			name string
+			p    auth.Principal
+			text string
+			opts ImportOptions
+			want string
+		}{
+			{"nothing new", b.user, yamlOf(), all, "close the day: same"},
+			{"a field", b.user, yamlOf("retries: 2", "parameter: x"), all, "close the day: change param=>x retries=0>2"},
+			{"its state", b.user, yamlOf("state: running"), all, "close the day: change state=stopped>running"},
+			{"its state, left as it is", b.user, yamlOf("state: running"), ImportOptions{}, "close the day: same"},
+			{"wrong values, by their lines", b.user, yamlOf("route: NEAREST", "retries: -1", "time_zone: Mars"), all, "close the day: refuse 10:route:job.error.unknown 11:retries:job.error.out_of_range 12:time_zone:job.error.zone"},
+			{"a wrong cron", b.user, strings.Replace(yamlOf(), "0 0 2", "0 0 25", 1), all, "close the day: refuse 8:cron:cron.error.out_of_range"},
+			{"a moment that is none", b.user, yamlOf("not_before: tomorrow"), all, "close the day: refuse 10:start_at:job.error.moment"},
+			{"an interval beside a cron", b.user, yamlOf("every_seconds: 5"), all, "close the day: refuse 10:seconds:import.error.schedule"},
+			{"to be started, but over", b.user, yamlOf("state: running", "not_after: 2026-01-01T00:00:00Z"), all, "close the day: refuse 8:cron:job.error.no_time"},
+			{"to be started, without a schedule", b.user, strings.Replace(strings.Replace(yamlOf("state: running"), "CRON", "NONE", 1), "        cron: 0 0 2 * * ?\n", "", 1), all, "close the day: refuse 7:schedule_type:job.error.noschedule"},
+			{"another kind", b.user, yamlOf("kind: GLUE_SHELL", "script: echo"), all, "close the day: refuse 10:glue:import.error.kind"},
+			{"a script of a handler", b.user, yamlOf("script: echo"), all, "close the day: refuse 10:source:import.error.bean"},
+			{"an executor that is missing", b.user, strings.Replace(yamlOf(), "orders", "payments", 1), ImportOptions{}, "close the day: refuse 5:group:import.error.group"},
+			{"an executor that only administrators may create", b.user, strings.Replace(yamlOf(), "orders", "payments", 1), all, "close the day: refuse 5:group:import.error.group_admin"},
+			{"an executor to be created", b.admin, strings.Replace(yamlOf(), "orders", "payments", 1), all, "close the day: create"},
+			{"an executor that cannot be created", b.admin, strings.Replace(yamlOf(), "orders", "Pay", 1), all, "close the day: refuse 5:app_name:group.error.appname"},
+			{"an executor of others is missing too", b.user, strings.Replace(yamlOf(), "orders", "secret", 1), ImportOptions{}, "close the day: refuse 5:group:import.error.group"},
+			{"two executors with one name", b.admin, strings.Replace(yamlOf(), "orders", "shared-app", 1), all, "close the day: refuse 5:group:import.error.groups"},
+			{"no right to edit", viewer, yamlOf("retries: 2"), all, "close the day: refuse 5:group:import.error.right_edit"},
+			{"no right to start", editor, yamlOf("state: running"), all, "close the day: refuse 10:state:import.error.right_run"},
+			{"a script without the right", editor, scriptFile("script: echo mine"), all, "script: refuse 10:source:problem.scripts.right"},
+			{"a script with the right", b.user, scriptFile("script: echo mine"), all, "script: change source=echo secret>echo mine"},
+			{"a script that is left out stays", editor, scriptFile("script_omitted: true", "retries: 1"), all, "script: change retries=0>1"},
+			{"a new script that is left out", b.user, strings.Replace(scriptFile("script_omitted: true"), "script\n", "other\n", 1), all, "other: refuse 5:source:import.error.no_script"},
+			{"two jobs of that name", b.user, strings.Replace(yamlOf(), "close the day", "twin", 1), all, "twin: refuse 5:name:import.error.ambiguous"},
+			{"two jobs of that name, told apart", b.user, strings.Replace(yamlOf(fmt.Sprintf("id: %d", twin)), "close the day", "twin", 1), all, "twin: same"},
+			{"by id, with another name", b.user, strings.Replace(yamlOf(fmt.Sprintf("id: %d", existing)), "close the day", "renamed", 1), ImportOptions{ByID: true}, "renamed: change name=close the day>renamed"},
+			{"by the id of another's job", b.user, yamlOf(fmt.Sprintf("id: %d", foreign)), ImportOptions{ByID: true}, "close the day: refuse 10:id:import.error.foreign"},
+			{"without an id, by name", b.user, yamlOf("retries: 1"), ImportOptions{ByID: true}, "close the day: change retries=0>1"},
+			{"a child that is missing", b.user, yamlOf("children: [{app_name: orders, description: nobody}]"), all, "close the day: refuse 10:children:import.error.child"},
+			{"a child by an id that is missing", b.user, yamlOf("children: [4711]"), all, "close the day: refuse 10:children:import.error.child_id"},
+			{"a child of others", b.user, yamlOf(fmt.Sprintf("children: [%d]", foreign)), all, "close the day: refuse 10:children:job.error.child_gone"},
+			{"a child of others, by its name", b.user, yamlOf("children: [{app_name: secret, description: foreign}]"), all, "close the day: refuse 10:children:import.error.child"},
+			{"a child that one may not run", editor, yamlOf(fmt.Sprintf("children: [%d]", script)), all, "close the day: refuse 10:children:job.error.child_gone"},
+			{"a child", b.user, yamlOf("children: [{app_name: orders, description: script}]"), all, fmt.Sprintf("close the day: change children=>script (#%d)", script)},
+			{"itself", b.user, yamlOf("children: [{app_name: orders, description: close the day}]"), all, "close the day: refuse 10:children:job.error.child_self"},
+			{"a ring through a job that exists", b.user, yamlOf("children:", "  - app_name: orders", "    description: parent"), all, "close the day: refuse 10:children:job.error.child_cycle"},
+			{"a ring in the file", b.user, yamlOf("children: [{app_name: orders, description: b}]") + strings.ReplaceAll(strings.SplitAfter(yamlOf("children: [{app_name: orders, description: c}]"), "jobs:\n")[1], "close the day", "b") +
+				strings.ReplaceAll(strings.SplitAfter(yamlOf("children: [{app_name: orders, description: b}]"), "jobs:\n")[1], "close the day", "c"), all,
+				"close the day: refuse 10:children:import.error.child_refused\nb: refuse 16:children:job.error.child_cycle\nc: refuse 22:children:job.error.child_cycle"},
+			{"a child that is refused", b.user, yamlOf("children: [{app_name: orders, description: b}]") + strings.ReplaceAll(strings.SplitAfter(yamlOf("retries: -1"), "jobs:\n")[1], "close the day", "b"), all,
+				"close the day: refuse 10:children:import.error.child_refused\nb: refuse 16:retries:job.error.out_of_range"},
+		}
+		for _, tt := range tests {
+			if got := outcomes(b.plan(t, tt.p, read(t, tt.text), tt.opts)); got != tt.want {
+				t.Errorf("%s:\n%s\nwant\n%s", tt.name, got, tt.want)
+			}
+		}
+		nobody := auth.NewPrincipal(5, "no", auth.RoleUser, "")
+		if _, err := b.Jobs.PlanImport(t.Context(), nobody, read(t, yamlOf()), all); kind(err) != "403" {
+			t.Errorf("somebody without a right: %v", err)
+		}
+		if _, err := b.Jobs.Export(t.Context(), nobody, JobFilter{Status: AnyStatus}, []int64{existing}); kind(err) != "404 problem.export.none" {
+			t.Errorf("somebody without a right: %v", err)
+		}
+		seen := b.export(t, editor)
+		raw, err := jobfile.Write(seen.File, jobfile.YAML)
+		if err != nil || seen.Scripts != 1 || strings.Contains(string(raw), "secret") || strings.Contains(string(raw), "foreign") {
+			t.Errorf("who may not read scripts exports %d of them left out, %v:\n%s", seen.Scripts, err, raw)
+		}
+	})
+}
+
+func TestImportDoesWhatItPromised(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		first := b.create(t, nil)
+		running := b.create(t, func(in *JobInput) { in.Name = "runs" })
+		if err := b.Jobs.Start(t.Context(), b.admin, running); err != nil {
+			t.Fatal(err)
+		}
+		// The parent comes before its child, which is new; the job that runs is stopped and loses its schedule.
+		text := yamlOf("children: [{app_name: orders, description: new}]", "retries: 4") +
+			"      - {description: new, author: ann, schedule: FIX_RATE, every_seconds: 5, handler: h, state: running}\n" +
+			"      - {description: runs, author: ann, schedule: NONE, handler: closeDay}\n"
+		f, opts := read(t, text), ImportOptions{KeepState: true}
+		f.Groups[0].Jobs[2].State = jobfile.Stopped
+		plan := b.plan(t, b.user, f, opts)
+		if plan.Work() != 3 {
+			t.Fatalf("%s", outcomes(plan))
+		}
+		before := len(b.bundleAudit(t))
+		if err := b.Jobs.Update(t.Context(), b.user, first, b.job(func(in *JobInput) { in.Param = "theirs" })); err != nil {
+			t.Fatal(err)
+		}
+		changed, err := b.Jobs.Import(t.Context(), b.user, f, opts, plan.Digest)
+		if kind(err) != "409 problem.import.changed" || len(b.bundleAudit(t)) != before+1 || changed.Digest == plan.Digest {
+			t.Fatalf("what changed since the plan was imported: %v", err)
+		}
+		done := b.apply(t, b.user, f, opts)
+		got := b.read(t, first)
+		if string(got.ChildJobIDs) != strconv.FormatInt(done.Items[1].ID, 10) || got.ExecutorFailRetryCount != 4 || got.ExecutorParam != "" {
+			t.Errorf("the parent: %+v", got)
+		}
+		if child := b.read(t, done.Items[1].ID); child.TriggerStatus != 1 || child.TriggerNextTime == 0 {
+			t.Errorf("the child does not run: %+v", child)
+		}
+		if old := b.read(t, running); old.TriggerStatus != 0 || old.ScheduleType != jobspec.ScheduleNone {
+			t.Errorf("the job that ran: %+v", old)
+		}
+		if again := b.plan(t, b.user, f, opts); again.Count(ImportSame) != 3 {
+			t.Errorf("imported again:\n%s", outcomes(again))
+		}
+		b.Jobs.cfg.NoScripts = true
+		script := strings.Replace(yamlOf("script: echo"), "handler: closeDay", "kind: GLUE_SHELL", 1)
+		if got := outcomes(b.plan(t, b.admin, read(t, strings.Replace(script, "close the day", "x", 1)), opts)); got != "x: refuse 10:source:problem.scripts.off" {
+			t.Errorf("where scripts are off: %s", got)
+		}
+	})
+}
