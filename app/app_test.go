@@ -101,16 +101,18 @@ type answer struct {
 
 func (b *browser) do(method, path string, form url.Values, header ...string) answer {
 	b.t.Helper()
-	var body io.Reader
-	if form != nil {
-		body = strings.NewReader(form.Encode())
+	if form == nil {
+		return b.raw(method, path, nil, header...)
 	}
+	return b.raw(method, path, strings.NewReader(form.Encode()), append([]string{"Content-Type", "application/x-www-form-urlencoded"}, header...)...)
+}
+
+// raw makes a request with any body.
+func (b *browser) raw(method, path string, body io.Reader, header ...string) answer {
+	b.t.Helper()
 	req, err := http.NewRequestWithContext(b.t.Context(), method, b.base+path, body)
 	if err != nil {
 		b.t.Fatal(err)
-	}
-	if form != nil {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])

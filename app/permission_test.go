@@ -90,6 +90,8 @@ var routeNeeds = map[string]need{
 	"POST /runs/clear/:id/stop": edit,
 	// Each job of a bulk is judged for itself; see where the people are refused.
 	"GET /jobs/bulk": user, "POST /jobs/bulk": user,
+	// An export holds what somebody may see; each job of an import is judged for itself.
+	"GET /jobs/export": user, "GET /jobs/export/file": user, "GET /jobs/import": {login: true, anyEdit: true}, "POST /jobs/import": {login: true, anyEdit: true},
 	"GET /runs/:id/kill": run, "POST /runs/:id/kill": run,
 
 	"GET /executors": user, "GET /executors/:id": view, "GET /executors/new": admin, "POST /executors": admin, "GET /executors/:id/edit": admin,

@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -92,7 +93,7 @@ func (c *Console) bulkPage(ec echo.Context, b manage.Bulk, do bulkAction) (jobs.
 			}
 		}
 		if item.Err != nil {
-			drawn.Problem = c.refusal(page, item.Err)
+			drawn.Problem = refusal(page.Page, item.Err)
 		} else if drawn.Changes {
 			page.Count++
 		}
@@ -119,7 +120,7 @@ func (c *Console) bulkPage(ec echo.Context, b manage.Bulk, do bulkAction) (jobs.
 }
 
 // refusal says in a line why something cannot be done.
-func (c *Console) refusal(page jobs.BulkPage, err error) string {
+func refusal(page layout.Page, err error) string {
 	e := problem.From(err)
 	if text := e.Text(page.Printer); text != "" {
 		return text

@@ -88,6 +88,7 @@ func (c *Console) Register(e *echo.Echo) {
 	c.jobRoutes(g)
 	c.glueRoutes(g)
 	c.bulkRoutes(g)
+	c.transferRoutes(g)
 	c.paletteRoutes(g)
 	c.runRoutes(g)
 	c.groupRoutes(g)

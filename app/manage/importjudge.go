@@ -179,7 +179,7 @@ func (m *importer) judgeScript(i int) {
 		}
 		return
 	}
-	if m.s.cfg.NoScripts {
+	if !m.s.cfg.Settings.Glue() {
 		m.fault(i, jobspec.FieldSource, "problem.scripts.off")
 	}
 	if !m.p.Can(in.Group, auth.RightGlue) || exists && !m.p.Can(item.old.JobGroup, auth.RightGlue) {

@@ -67,7 +67,9 @@ func JobsFrom(q url.Values) JobFilter {
 }
 
 // Jobs is the job list under a filter.
-func Jobs(f JobFilter) string {
+func Jobs(f JobFilter) string { return withQuery(JobsPath, f.values()) }
+
+func (f JobFilter) values() url.Values {
 	q := url.Values{}
 	setNumber(q, "group", f.Group)
 	setText(q, "state", f.State)
@@ -78,7 +80,7 @@ func Jobs(f JobFilter) string {
 	if f.Page > 1 {
 		setNumber(q, "page", int64(f.Page))
 	}
-	return withQuery(JobsPath, q)
+	return q
 }
 
 // Active says whether the filter leaves anything out.

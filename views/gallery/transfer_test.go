@@ -1,0 +1,71 @@
+package gallery
+
+import (
+	"net/url"
+
+	"github.com/punctual-job/punctual/views/glue"
+	"github.com/punctual-job/punctual/views/jobs"
+)
+
+func (f fakes) export() jobs.ExportPage {
+	return jobs.ExportPage{Page: f.page("/jobs/export"), Query: url.Values{"group": {"2"}, "state": {"running"}}, Count: 42, Scripts: 3, Orphans: 1}
+}
+
+func (f fakes) importFile() jobs.ImportPage {
+	return jobs.ImportPage{Page: f.page("/jobs/import"), Match: jobs.MatchName, States: jobs.StatesStopped, CanCreate: true}
+}
+
+func (f fakes) importBroken() jobs.ImportPage {
+	p := f.importFile()
+	p.Text = "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - description: " + f.zh("每日对账", "Daily reconciliation") + "\n        shcedule: CRON\n"
+	p.Faults = []jobs.ImportFault{
+		{Line: 5, Text: f.T("import.error.missing", "Field", "schedule")},
+		{Line: 6, Text: f.T("import.error.near", "Field", "shcedule", "Near", "schedule")},
+	}
+	return p
+}
+
+func (f fakes) importPlan() jobs.ImportPage {
+	p := f.importFile()
+	p.Text, p.Create, p.States = "punctual_jobs: 1\nexecutors: []\n", true, jobs.StatesFile
+	p.Plan = &jobs.ImportPlan{
+		Counts: []jobs.ImportCount{{Outcome: "refuse", Count: 1}, {Outcome: "change", Count: 2}, {Outcome: "create", Count: 1}, {Outcome: "same", Count: 18}},
+		Work:   3, Digest: "4f1c", NewGroups: []string{"stock-service"},
+		Items: []jobs.ImportItem{
+			{Line: 88, Name: f.zh("推送积分到账通知", "Send loyalty notifications"), Group: "order-service", Outcome: "refuse", Faults: []jobs.ImportFault{
+				{Line: 93, Text: f.T("import.fault", "Field", f.T("jobs.field.retries"), "Text", f.T("job.error.out_of_range", "Min", 0, "Max", 9999))},
+				{Line: 97, Text: f.T("import.error.child", "Name", f.zh("重建搜索索引", "Rebuild the search index"), "Group", "report-center")},
+			}},
+			{Line: 5, ID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Group: "payment-gateway", Outcome: "change", Changes: []jobs.ImportChange{
+				{Label: f.T("jobs.field.cron"), Was: "0 0 2 * * ?", Now: "0 30 2 * * ?"},
+				{Label: f.T("jobs.field.retries"), Was: "0", Now: "3"},
+				{Label: f.T("jobs.field.email"), Was: "", Now: "ops@example.com,finance@example.com"},
+				{Label: f.T("jobs.field.state"), Was: f.T("jobs.state.stopped"), Now: f.T("jobs.state.running")},
+			}},
+			{Line: 31, ID: 15, Name: f.zh("清理过期会话", "Remove expired sessions"), Group: "sample-executor", Outcome: "change", Changes: []jobs.ImportChange{
+				{Label: f.T("jobs.field.timeout"), Was: "0", Now: "300"},
+				{Label: f.T("jobs.field.source"), Lines: []glue.Line{
+					{Kind: glue.LineSame, LeftNumber: 1, RightNumber: 1, Left: "#!/bin/bash", Right: "#!/bin/bash"},
+					{Kind: glue.LineAdded, RightNumber: 2, Right: "set -euo pipefail"},
+					{Kind: glue.LineChanged, LeftNumber: 2, RightNumber: 3, Left: "find /var/tmp -delete", Right: "find /var/tmp/sessions -mtime +\"$1\" -delete"},
+				}},
+			}},
+			{Line: 60, Name: f.zh("库存同步", "Sync the stock"), Group: "stock-service", Outcome: "create"},
+		},
+		Unchanged: []jobs.ImportItem{{Line: 110, ID: 8, Name: f.zh("关闭超时未支付订单", "Close unpaid orders"), Group: "order-service", Outcome: "same"}},
+	}
+	return p
+}
+
+func (f fakes) importDone() jobs.ImportPage {
+	p := f.importPlan()
+	plan := *p.Plan
+	plan.Done, plan.Imported, plan.Failed, plan.NewGroups = true, 1, 1, nil
+	plan.Counts = []jobs.ImportCount{{Outcome: "failed", Count: 1}, {Outcome: "done", Count: 1}, {Outcome: "same", Count: 18}}
+	plan.Items = []jobs.ImportItem{
+		{ID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Group: "payment-gateway", Outcome: "failed", Faults: []jobs.ImportFault{{Text: f.T("problem.changed")}}},
+		{ID: 41, Name: f.zh("库存同步", "Sync the stock"), Group: "stock-service", Outcome: "done"},
+	}
+	p.Plan = &plan
+	return p
+}

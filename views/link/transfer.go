@@ -1,0 +1,16 @@
+package link
+
+import "net/url"
+
+// Where jobs are exported and imported. JobsImport shows the form (GET), and previews or imports (POST).
+const (
+	JobsExportPath     = JobsPath + "/export"
+	JobsExportFilePath = JobsPath + "/export/file"
+	JobsImportPath     = JobsPath + "/import"
+)
+
+// Values are the filter as a form sends it, without a page.
+func (f JobFilter) Values() url.Values {
+	f.Page = 0
+	return f.values()
+}
