@@ -362,7 +362,9 @@ func TestImportDoesWhatItPromised(t *testing.T) {
 		if again := b.plan(t, b.user, f, opts); again.Count(ImportSame) != 3 {
 			t.Errorf("imported again:\n%s", outcomes(again))
 		}
-		b.Jobs.cfg.NoScripts = true
+		if _, err := b.Settings.Save(t.Context(), b.admin, map[string]string{SettingGlue: "off"}, ""); err != nil {
+			t.Fatal(err)
+		}
 		script := strings.Replace(yamlOf("script: echo"), "handler: closeDay", "kind: GLUE_SHELL", 1)
 		if got := outcomes(b.plan(t, b.admin, read(t, strings.Replace(script, "close the day", "x", 1)), opts)); got != "x: refuse 10:source:problem.scripts.off" {
 			t.Errorf("where scripts are off: %s", got)
