@@ -248,8 +248,6 @@ type Querier interface {
 	ListJobsWithWaiting(ctx context.Context, db DBTX, plannedAt int64) ([]int64, error)
 	// The table is empty but for the seconds in which somebody waits.
 	ListKills(ctx context.Context, db DBTX) ([]Kill, error)
-	// The newest run of each job, 0 for none. One index seek for each: grouping would read every run of these jobs.
-	ListLastRuns(ctx context.Context, db DBTX, ids []int64) ([]ListLastRunsRow, error)
 	// Oldest first, so that a failure is looked at before the success that follows it.
 	ListNewAlarmEvents(ctx context.Context, db DBTX, limit int32) ([]ListNewAlarmEventsRow, error)
 	// What the dashboard asks across tables. Each reads an index from one end and stops at its limit.

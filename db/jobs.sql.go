@@ -835,50 +835,6 @@ func (q *Queries) ListJobsWithConsequences(ctx context.Context, db DBTX, ids []i
 	return items, nil
 }
 
-const listLastRuns = `-- name: ListLastRuns :many
-SELECT i.id AS job_id, CAST(COALESCE((SELECT l.id FROM xxl_job_log AS l WHERE l.job_id = i.id ORDER BY l.id DESC LIMIT 1), 0) AS SIGNED) AS log_id
-FROM xxl_job_info AS i WHERE i.id IN (/*SLICE:ids*/?) ORDER BY i.id
-`
-
-type ListLastRunsRow struct {
-	JobID int64
-	LogID int64
-}
-
-// The newest run of each job, 0 for none. One index seek for each: grouping would read every run of these jobs.
-func (q *Queries) ListLastRuns(ctx context.Context, db DBTX, ids []int64) ([]ListLastRunsRow, error) {
-	query := listLastRuns
-	var queryParams []interface{}
-	if len(ids) > 0 {
-		for _, v := range ids {
-			queryParams = append(queryParams, v)
-		}
-		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
-	} else {
-		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
-	}
-	rows, err := db.QueryContext(ctx, query, queryParams...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ListLastRunsRow
-	for rows.Next() {
-		var i ListLastRunsRow
-		if err := rows.Scan(&i.JobID, &i.LogID); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const listParentsOf = `-- name: ListParentsOf :many
 SELECT id, job_desc, child_jobid FROM xxl_job_info WHERE child_jobid LIKE ? ORDER BY id LIMIT ?
 `

@@ -152,11 +152,6 @@ WHERE trigger_status = 1 AND trigger_next_time = sqlc.arg(waiting) AND id > sqlc
 -- Jobs whose children might include one: the pattern finds its digits, the caller reads the list.
 SELECT id, job_desc, child_jobid FROM xxl_job_info WHERE child_jobid LIKE sqlc.arg(pattern) ORDER BY id LIMIT ?;
 
--- name: ListLastRuns :many
--- The newest run of each job, 0 for none. One index seek for each: grouping would read every run of these jobs.
-SELECT i.id AS job_id, CAST(COALESCE((SELECT l.id FROM xxl_job_log AS l WHERE l.job_id = i.id ORDER BY l.id DESC LIMIT 1), 0) AS SIGNED) AS log_id
-FROM xxl_job_info AS i WHERE i.id IN (sqlc.slice(ids)) ORDER BY i.id;
-
 -- name: ListGlueVersionIDs :many
 -- Newest first, from an offset on: what is there to forget.
 SELECT id FROM xxl_job_logglue WHERE job_id = ? ORDER BY id DESC LIMIT ? OFFSET ?;

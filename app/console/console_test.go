@@ -9,8 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -38,8 +40,7 @@ func TestStatesOfRuns(t *testing.T) {
 		{"lost, says an XXL-JOB admin", runFacts{triggerCode: 200, handleCode: 500, handleNote: "<br>任务结果丢失，标记失败"}, ui.StateLost},
 		{"no executor took it", runFacts{triggerCode: 500, triggerNote: "result: no executor is registered"}, ui.StateSendFailed},
 		{"passed over", runFacts{triggerCode: 500, triggerNote: "result: skipped: 3 fires"}, ui.StateSkipped},
-		{"passed over, seen without its message", runFacts{triggerCode: 500, misfire: true}, ui.StateSkipped},
-		{"a misfire that could not be sent", runFacts{triggerCode: 500, misfire: true, address: "http://a:1/", sent: 1}, ui.StateSendFailed},
+		{"a misfire that could not be sent", runFacts{triggerCode: 500, triggerNote: "trigger type: MISFIRE\nresult: no executor is registered"}, ui.StateSendFailed},
 	}
 	for _, tt := range tests {
 		if got := tt.facts.state(); got != tt.want {
@@ -235,5 +236,17 @@ func TestStreamsAreCounted(t *testing.T) {
 	}
 	if l.enter(-1) {
 		t.Error("the process has too many")
+	}
+}
+
+func TestAStripTellsEveryEndApart(t *testing.T) {
+	t.Parallel()
+	newestFirst := []db.Outcome{
+		{TriggerCode: 200}, {TriggerCode: 200, HandleCode: 200}, {TriggerCode: 200, HandleCode: 500, Note: "killed by ann: ok"},
+		{TriggerCode: 200, HandleCode: 500, Note: "boom"}, {TriggerCode: 500, Skipped: true}, {TriggerCode: 500}, {TriggerCode: 200, HandleCode: 502},
+	}
+	want := jobs.Strip{jobs.MarkBad, jobs.MarkBad, jobs.MarkSkipped, jobs.MarkBad, jobs.MarkKilled, jobs.MarkGood, jobs.MarkOpen}
+	if diff := cmp.Diff(want, stripOf(newestFirst)); diff != "" {
+		t.Error(diff)
 	}
 }

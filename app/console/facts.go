@@ -14,7 +14,6 @@ import (
 type runFacts struct {
 	triggerCode, handleCode int64
 	triggerNote, handleNote string // messages, or their beginnings
-	misfire                 bool
 	address                 string
 	triggered, handled      sql.NullTime
 	planned, sent, finished int64 // epoch ms, 0 for none
@@ -36,12 +35,21 @@ func factsOfRun(r db.Run) runFacts {
 	}
 }
 
-// factsOfLast has no trigger message: a misfire that no executor was even chosen for counts as skipped.
+// factsOfLast has no trigger message, so that a fire that was passed over looks as one that could not be sent. It is for runs
+// that a deed or another run caused, which are never passed over.
 func factsOfLast(r db.ListRunsByIDRow) runFacts {
 	return runFacts{
-		triggerCode: r.TriggerCode, handleCode: r.HandleCode, handleNote: string(r.HandleMsg), misfire: r.TriggerType == "MISFIRE",
+		triggerCode: r.TriggerCode, handleCode: r.HandleCode, handleNote: string(r.HandleMsg),
 		address: string(r.ExecutorAddress), triggered: r.TriggerTime, planned: r.PlannedAt, sent: r.SentAt,
 	}
+}
+
+// stateOfOutcome is where a run of a strip stands.
+func stateOfOutcome(o db.Outcome) ui.State {
+	if o.Skipped {
+		return ui.StateSkipped
+	}
+	return runFacts{triggerCode: o.TriggerCode, handleCode: o.HandleCode, handleNote: o.Note}.state()
 }
 
 // What the messages of ends by hand and of lost results begin with: ours, then those of an XXL-JOB admin in its two
@@ -76,7 +84,7 @@ func (f runFacts) state() ui.State {
 		return ui.StateSent
 	case hasAny(f.result(), killedMarks, strings.HasPrefix):
 		return ui.StateKilled
-	case hasAny(f.result(), skipMarks, strings.HasPrefix), f.misfire && f.address == "" && f.sent == 0:
+	case hasAny(f.result(), skipMarks, strings.HasPrefix):
 		return ui.StateSkipped
 	default:
 		return ui.StateSendFailed

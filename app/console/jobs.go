@@ -50,9 +50,9 @@ func (c *Console) jobList(ec echo.Context) error {
 		}
 	}
 	for _, j := range list.Jobs {
-		page.Rows = append(page.Rows, c.jobRow(page.Page, p, groups, j, list.LastRuns))
+		page.Rows = append(page.Rows, c.jobRow(page.Page, p, groups, j))
 	}
-	if err := c.addStrips(ctx, page.Rows); err != nil {
+	if err := c.addOutcomes(ctx, page.Page, page.Rows); err != nil {
 		return err
 	}
 	page.Pager = pager(f.Page, jobsPerPage, list.Total, func(n int) string {
@@ -84,7 +84,7 @@ func jobStatus(state string) int64 {
 	return manage.AnyStatus
 }
 
-func (c *Console) jobRow(page layout.Page, p auth.Principal, groups groupTitles, j db.ListJobsRow, last map[int64]db.ListRunsByIDRow) jobs.Row {
+func (c *Console) jobRow(page layout.Page, p auth.Principal, groups groupTitles, j db.ListJobsRow) jobs.Row {
 	running := j.TriggerStatus == int64(jobspec.StatusRunning)
 	row := jobs.Row{
 		ID: j.ID, Name: j.JobDesc, GroupID: j.JobGroup, Group: groups.title(j.JobGroup), ScheduleType: string(j.ScheduleType),
@@ -98,12 +98,9 @@ func (c *Console) jobRow(page layout.Page, p auth.Principal, groups groupTitles,
 	case j.TriggerNextTime >= jobspec.Waiting.UnixMilli(): // a fixed delay counts from the end of its run
 		row.Waiting = true
 	default:
-		row.Next = c.at(page, fromMillis(j.TriggerNextTime))
-	}
-	if r, ok := last[j.ID]; ok {
-		facts := factsOfLast(r)
-		row.Last = jobs.LastRun{LogID: r.ID, State: facts.state(), At: c.at(page, facts.start(c.cfg.Pool))}
-		row.Failing = hasFailed(row.Last.State) && r.ExecutorFailRetryCount == 0
+		next := fromMillis(j.TriggerNextTime)
+		row.Next = c.at(page, next)
+		row.Next.Relative = format.Due(page.Printer, next, c.cfg.Now())
 	}
 	return row
 }
@@ -173,14 +170,10 @@ func (c *Console) jobSwitch(ec echo.Context, start bool) error {
 	if err != nil {
 		return err
 	}
-	last, err := c.cfg.Manage.Jobs.LastRuns(ctx, []int64{jobID})
-	if err != nil {
-		return err
-	}
 	page := c.Page(ec)
 	page.Flashes = append(page.Flashes, said.drawn(page))
-	rows := []jobs.Row{c.jobRow(page, p, groups, row, last)}
-	if err := c.addStrips(ctx, rows); err != nil {
+	rows := []jobs.Row{c.jobRow(page, p, groups, row)}
+	if err := c.addOutcomes(ctx, page, rows); err != nil {
 		return err
 	}
 	return render(ec, http.StatusOK, jobs.RowSwap(jobs.RowPage{Page: page, Row: rows[0]}))
@@ -200,7 +193,7 @@ func (c *Console) jobDeleteForm(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	last, err := c.cfg.Manage.Jobs.LastRuns(ctx, []int64{jobID})
+	last, err := c.cfg.Manage.Jobs.Outcomes(ctx, []int64{jobID})
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,9 @@ func (c *Console) Page(ec echo.Context) layout.Page {
 // pageWithFlash is Page with the message that the redirect before this request left.
 func (c *Console) pageWithFlash(ec echo.Context) layout.Page {
 	page := c.Page(ec)
+	if isPartial(ec.Request()) {
+		return page // a part has no place for it; the page that is on its way does
+	}
 	if f, ok := c.takeFlash(ec); ok {
 		page.Flashes = append(page.Flashes, f.drawn(page))
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
-	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/runs"
@@ -79,7 +78,7 @@ func (c *Console) shards(ctx context.Context, page layout.Page, p auth.Principal
 	story.Broadcast = ui.StateSuccess
 	for _, s := range rows {
 		state := runFacts{
-			triggerCode: s.TriggerCode, handleCode: s.HandleCode, handleNote: s.HandleNote, misfire: s.TriggerType == jobspec.TriggerMisfire,
+			triggerCode: s.TriggerCode, handleCode: s.HandleCode, handleNote: s.HandleNote,
 			address: string(s.ExecutorAddress), planned: s.PlannedAt, sent: s.SentAt,
 		}.state()
 		story.Shards = append(story.Shards, runs.Shard{LogID: s.ID, Shard: shardText(string(s.ExecutorShardingParam)), Address: string(s.ExecutorAddress), State: state})

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/ui"
 )
 
-// addStrips gives the rows of a page the strips of their runs.
-func (c *Console) addStrips(ctx context.Context, rows []jobs.Row) error {
+// addOutcomes gives the rows of a page what became of their newest runs: the last one, and the strip.
+func (c *Console) addOutcomes(ctx context.Context, page layout.Page, rows []jobs.Row) error {
 	ids := make([]int64, len(rows))
 	for i, r := range rows {
 		ids[i] = r.ID
@@ -19,7 +20,14 @@ func (c *Console) addStrips(ctx context.Context, rows []jobs.Row) error {
 		return err
 	}
 	for i := range rows {
-		rows[i].Strip = stripOf(outcomes[rows[i].ID])
+		list := outcomes[rows[i].ID]
+		rows[i].Strip = stripOf(list)
+		if len(list) == 0 {
+			continue
+		}
+		last := list[0]
+		start := runFacts{triggered: last.TriggerTime, planned: last.PlannedAt}.start(c.cfg.Pool)
+		rows[i].Last = jobs.LastRun{LogID: last.ID, State: stateOfOutcome(last), At: c.at(page, start)}
 	}
 	return nil
 }
@@ -28,21 +36,23 @@ func (c *Console) addStrips(ctx context.Context, rows []jobs.Row) error {
 func stripOf(outcomes []db.Outcome) jobs.Strip {
 	s := make(jobs.Strip, len(outcomes))
 	for i, o := range outcomes {
-		s[len(outcomes)-1-i] = markOf(o)
+		s[len(outcomes)-1-i] = markOf(stateOfOutcome(o))
 	}
 	return s
 }
 
-func markOf(o db.Outcome) jobs.Mark {
-	switch {
-	case o.HandleCode == wire.CodeSuccess:
+func markOf(s ui.State) jobs.Mark {
+	switch s {
+	case ui.StateSuccess:
 		return jobs.MarkGood
-	case o.HandleCode != 0:
-		return jobs.MarkBad
-	case o.TriggerCode == 0, o.TriggerCode == wire.CodeSuccess:
+	case ui.StateWaiting, ui.StateSent:
 		return jobs.MarkOpen
-	case o.TriggerType == "MISFIRE" && o.SentAt == 0:
+	case ui.StateKilled:
+		return jobs.MarkKilled
+	case ui.StateSkipped:
 		return jobs.MarkSkipped
+	case ui.StateFailed, ui.StateTimeout, ui.StateSendFailed, ui.StateLost:
+		return jobs.MarkBad
 	default:
 		return jobs.MarkBad
 	}

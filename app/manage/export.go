@@ -32,7 +32,7 @@ func (s *Jobs) Export(ctx context.Context, p auth.Principal, f JobFilter, ids []
 	var out Export
 	if len(ids) == 0 {
 		f.Limit, f.Offset = jobfile.MaxJobs+1, 0
-		list, err := s.find(ctx, p, f)
+		list, err := s.List(ctx, p, f)
 		if err != nil {
 			return out, err
 		}

@@ -45,26 +45,10 @@ const AnyStatus = -1
 type JobList struct {
 	Jobs  []db.ListJobsRow
 	Total int64
-	// LastRuns are the newest runs of these jobs, by job id, for those that have one.
-	LastRuns map[int64]db.ListRunsByIDRow
 }
 
 // List is one page of the jobs that the principal may see.
 func (s *Jobs) List(ctx context.Context, p auth.Principal, f JobFilter) (JobList, error) {
-	list, err := s.find(ctx, p, f)
-	if err != nil {
-		return JobList{}, err
-	}
-	ids := make([]int64, len(list.Jobs))
-	for i, j := range list.Jobs {
-		ids[i] = j.ID
-	}
-	list.LastRuns, err = s.LastRuns(ctx, ids)
-	return list, err
-}
-
-// find is List without the runs.
-func (s *Jobs) find(ctx context.Context, p auth.Principal, f JobFilter) (JobList, error) {
 	all, groups := scope(p, f.Group)
 	id, _ := strconv.ParseInt(f.Text, 10, 64)
 	if f.NoID {
@@ -114,35 +98,6 @@ func (s *Jobs) Row(ctx context.Context, p auth.Principal, id int64) (db.ListJobs
 		ChildJobIDs: j.ChildJobIDs, TriggerStatus: j.TriggerStatus, TriggerLastTime: j.TriggerLastTime, TriggerNextTime: j.TriggerNextTime,
 		TimeZone: j.TimeZone, Tags: j.Tags,
 	}, nil
-}
-
-// LastRuns finds the newest run of each job. The jobs must be ones the principal may see.
-func (s *Jobs) LastRuns(ctx context.Context, jobIDs []int64) (map[int64]db.ListRunsByIDRow, error) {
-	last := make(map[int64]db.ListRunsByIDRow, len(jobIDs))
-	if len(jobIDs) == 0 {
-		return last, nil
-	}
-	rows, err := s.queries.ListLastRuns(ctx, s.cfg.Pool, jobIDs)
-	if err != nil {
-		return nil, fmt.Errorf("find last runs: %w", db.Error(err))
-	}
-	var ids []int64
-	for _, r := range rows {
-		if r.LogID != 0 {
-			ids = append(ids, r.LogID)
-		}
-	}
-	if len(ids) == 0 {
-		return last, nil
-	}
-	runs, err := s.queries.ListRunsByID(ctx, s.cfg.Pool, ids)
-	if err != nil {
-		return nil, fmt.Errorf("read last runs: %w", db.Error(err))
-	}
-	for _, r := range runs {
-		last[r.JobID] = r
-	}
-	return last, nil
 }
 
 // Any says whether there is any job the principal may see.

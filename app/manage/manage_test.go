@@ -626,8 +626,8 @@ func TestRunsArePagedAndFiltered(t *testing.T) {
 		if list, err := b.Runs.List(ctx, b.admin, RunFilter{Before: ids[5], Limit: 4}); err != nil || !list.Newer {
 			t.Errorf("there are newer ones: %+v, %v", list, err)
 		}
-		last, err := b.Jobs.LastRuns(ctx, []int64{one, two})
-		if err != nil || last[one].ID != ids[24] || last[two].ID != ids[20] {
+		last, err := b.Jobs.Outcomes(ctx, []int64{one, two})
+		if err != nil || last[one][0].ID != ids[24] || last[two][0].ID != ids[20] {
 			t.Errorf("last runs %+v, %v", last, err)
 		}
 	})

@@ -24,7 +24,7 @@ func tooLarge() error { return problem.New(problem.Invalid, "problem.list.large"
 
 // Whole is List with everything there is about each job, its script included, and without its runs.
 func (s *Jobs) Whole(ctx context.Context, p auth.Principal, f JobFilter) (jobs []db.Job, total int64, err error) {
-	list, err := s.find(ctx, p, f)
+	list, err := s.List(ctx, p, f)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -49,6 +49,24 @@ func Relative(p *locales.Printer, t, now time.Time) string {
 	return p.T("time.ago", "Span", span)
 }
 
+// LateAfter is when what has not happened yet is late.
+const LateAfter = 10 * time.Second
+
+// Due says when something comes: "in 3 min", "due now" up to [LateAfter] past its time, then "late by 12 s".
+func Due(p *locales.Printer, t, now time.Time) string {
+	switch past := now.Sub(t); {
+	case t.IsZero():
+		return ""
+	case past > LateAfter:
+		unit, n := largest(past)
+		return p.T("time.late", "Span", p.T("time.unit."+unit, "N", n))
+	case past > -time.Second:
+		return p.T("time.due")
+	default:
+		return Relative(p, t, now)
+	}
+}
+
 // largest is the biggest unit that d fills at least once, and how often it does.
 func largest(d time.Duration) (unit string, n int64) {
 	const day = 24 * time.Hour

@@ -99,3 +99,20 @@ func TestARateHasThreeDigits(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsDueIsNeverAgo(t *testing.T) {
+	t.Parallel()
+	p := locales.New().Printer(locales.English)
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	for in, want := range map[time.Duration]string{
+		90 * time.Second: "in 1 min", 9500 * time.Millisecond: "in 9 s", 900 * time.Millisecond: "due now", 0: "due now", -9 * time.Second: "due now",
+		-10 * time.Second: "due now", -11 * time.Second: "11 s late", -3 * time.Hour: "3 h late",
+	} {
+		if got := Due(p, now.Add(in), now); got != want {
+			t.Errorf("due in %s: %q, want %q", in, got, want)
+		}
+	}
+	if got := Due(p, time.Time{}, now); got != "" {
+		t.Errorf("never due: %q", got)
+	}
+}

@@ -39,7 +39,6 @@ type Row struct {
 	Zone         string      // of its own; empty for the installation's
 	Tags         []string
 	Last         LastRun // zero when it never ran or is unknown
-	Failing      bool    // the last run failed for good
 	CanEdit      bool    // edit, copy, delete
 	CanRun       bool    // run once, start, stop
 	Strip        Strip   // its newest runs, oldest first

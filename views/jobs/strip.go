@@ -16,6 +16,7 @@ const (
 	MarkBad
 	MarkOpen
 	MarkSkipped
+	MarkKilled
 )
 
 // Strip is the newest runs of a job, oldest first.
@@ -48,5 +49,14 @@ func (s Strip) count(m Mark) int {
 }
 
 func (s Strip) label(p layout.Page) string {
-	return p.T("jobs.strip.label", "Count", len(s), "Good", s.count(MarkGood), "Bad", s.count(MarkBad))
+	parts := []string{p.T("jobs.strip.label", "Count", len(s), "Good", s.count(MarkGood), "Bad", s.count(MarkBad))}
+	for _, of := range []struct {
+		mark Mark
+		key  string
+	}{{MarkKilled, "jobs.strip.killed"}, {MarkSkipped, "jobs.strip.skipped"}, {MarkOpen, "jobs.strip.open"}} {
+		if n := s.count(of.mark); n > 0 {
+			parts = append(parts, p.T(of.key, "N", n))
+		}
+	}
+	return strings.Join(parts, p.T("list.comma"))
 }

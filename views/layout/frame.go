@@ -19,14 +19,16 @@ const htmxConfig = `{"allowEval":false,"includeIndicatorStyles":false,"selfReque
 // timeWords hands the messages of relative times to the script, which fills in {N} and {Span} itself.
 func timeWords(p *locales.Printer) string {
 	words := map[string]string{
-		"now": p.T("time.now"),
-		"in":  p.T("time.in", "Span", "{Span}"),
-		"ago": p.T("time.ago", "Span", "{Span}"),
-		"s":   p.T("time.unit.s", "N", "{N}"),
-		"min": p.T("time.unit.min", "N", "{N}"),
-		"h":   p.T("time.unit.h", "N", "{N}"),
-		"d":   p.T("time.unit.d", "N", "{N}"),
-		"y":   p.T("time.unit.y", "N", "{N}"),
+		"now":  p.T("time.now"),
+		"in":   p.T("time.in", "Span", "{Span}"),
+		"ago":  p.T("time.ago", "Span", "{Span}"),
+		"due":  p.T("time.due"),
+		"late": p.T("time.late", "Span", "{Span}"),
+		"s":    p.T("time.unit.s", "N", "{N}"),
+		"min":  p.T("time.unit.min", "N", "{N}"),
+		"h":    p.T("time.unit.h", "N", "{N}"),
+		"d":    p.T("time.unit.d", "N", "{N}"),
+		"y":    p.T("time.unit.y", "N", "{N}"),
 	}
 	raw, err := json.Marshal(words)
 	if err != nil {

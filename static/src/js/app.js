@@ -5,6 +5,7 @@ import { dashboard } from "./dashboard.js";
 import { dialogs } from "./dialogs.js";
 import { forms } from "./forms.js";
 import { keys } from "./keys.js";
+import { liveJobs } from "./jobs.js";
 import { liveRuns } from "./runs.js";
 import { logViewers } from "./log.js";
 import { picks } from "./picks.js";
@@ -16,6 +17,7 @@ window.htmx = htmx;
 dashboard();
 dialogs();
 keys();
+liveJobs();
 menus();
 forms(); // after the menus, which send a theme by themselves
 picks();

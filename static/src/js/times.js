@@ -11,10 +11,20 @@ export function times() {
     const span = words[unit].replace("{N}", Math.floor(seconds / size));
     return (millis > 0 ? words.in : words.ago).replace("{Span}", span);
   };
+  // What is due and has not happened is due now for a while, then late; the server says the same (format.Due).
+  const lateAfter = 10;
+  const due = (millis) => {
+    if (millis >= 1000) return say(millis);
+    const seconds = Math.floor(-millis / 1000);
+    if (seconds <= lateAfter) return words.due;
+    const [unit, size] = units.find(([, size]) => seconds >= size);
+    return words.late.replace("{Span}", words[unit].replace("{N}", Math.floor(seconds / size)));
+  };
   setInterval(() => {
     if (document.hidden) return;
     for (const time of document.querySelectorAll("time[data-relative]")) {
-      const text = say(Date.parse(time.dateTime) - Date.now());
+      const left = Date.parse(time.dateTime) - Date.now();
+      const text = "due" in time.dataset ? due(left) : say(left);
       if (time.textContent !== text) time.textContent = text;
     }
   }, 1000);
