@@ -72,9 +72,10 @@ var families = map[string][]string{
 
 	"trigger.": {"CRON", "MANUAL", "RETRY", "PARENT", "API", "MISFIRE"},
 
-	"import.match.":   {"name", "id"},
-	"import.outcome.": {"refuse", "change", "create", "same", "done", "failed"},
-	"import.state.":   {"stopped", "file"},
+	"import.match.":    {"name", "id"},
+	"import.outcome.":  {"refuse", "change", "create", "same", "done", "failed"},
+	"import.state.":    {"stopped", "file"},
+	"runs.kill.scope.": {"run", "broadcast", "job"},
 }
 
 func withHelp(values ...string) []string {

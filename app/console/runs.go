@@ -12,7 +12,6 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
-	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
@@ -213,45 +212,4 @@ func shardText(stored string) string {
 		return ""
 	}
 	return strconv.Itoa(n+1) + "/" + strings.TrimSpace(total)
-}
-
-func (c *Console) runKillForm(ec echo.Context) error {
-	page, err := c.killPage(ec)
-	if err != nil {
-		return err
-	}
-	return renderPart(ec, http.StatusOK, runs.Kill(page), ui.FragmentDialog)
-}
-
-func (c *Console) killPage(ec echo.Context) (runs.KillPage, error) {
-	logID, err := id(ec)
-	if err != nil {
-		return runs.KillPage{}, err
-	}
-	if _, err := c.cfg.Manage.Runs.Need(ec.Request().Context(), who(ec), logID, auth.RightRun); err != nil {
-		return runs.KillPage{}, err
-	}
-	page := runs.KillPage{Page: c.Page(ec)}
-	story, err := c.story(ec.Request().Context(), page.Page, who(ec), logID)
-	page.Row = story.Row
-	return page, err
-}
-
-// runKill ends a run. That the executor cannot be asked is said in the dialog, where it can be tried again.
-func (c *Console) runKill(ec echo.Context) error {
-	page, err := c.killPage(ec)
-	if err != nil {
-		return err
-	}
-	err = c.cfg.Manage.Runs.Kill(ec.Request().Context(), who(ec), page.Row.LogID)
-	if err == nil {
-		return c.goTo(ec, link.Run(page.Row.LogID), done("runs.flash.killed", "ID", strconv.FormatInt(page.Row.LogID, 10)))
-	}
-	switch p := problem.From(err); p.Kind {
-	case problem.Executor, problem.Conflict:
-		page.Problem = p.Text(page.Printer)
-		return renderPart(ec, http.StatusUnprocessableEntity, runs.Kill(page), ui.FragmentDialog)
-	default:
-		return err
-	}
 }

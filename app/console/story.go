@@ -62,6 +62,11 @@ func (c *Console) storyOf(ctx context.Context, page layout.Page, p auth.Principa
 	if err := c.shards(ctx, page, p, r, &story); err != nil {
 		return runs.Story{}, err
 	}
+	if story.State.Open() {
+		if story.Killing, err = c.killing(ctx, page, r); err != nil {
+			return runs.Story{}, err
+		}
+	}
 	story.Steps = c.steps(page, facts, sendNotes, story.State)
 	story.Advice = advice(page, story)
 	return story, nil

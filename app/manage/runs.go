@@ -290,19 +290,6 @@ func (s *Runs) Shards(ctx context.Context, p auth.Principal, r db.Run) ([]db.Lis
 	return rows, nil
 }
 
-// Kill ends a running run.
-func (s *Runs) Kill(ctx context.Context, p auth.Principal, logID int64) error {
-	r, err := s.Need(ctx, p, logID, auth.RightRun)
-	if err != nil {
-		return err
-	}
-	if err := s.cfg.Engine.Kill(ctx, logID, p.Name); err != nil {
-		return err
-	}
-	s.audit.Note(ctx, p, Entry{Action: ActionKill, Kind: ObjectRun, ID: logID, Name: "#" + strconv.FormatInt(logID, 10), After: Facts{"job_id": r.JobID}})
-	return nil
-}
-
 // ReadLog is a run's output from a line on.
 func (s *Runs) ReadLog(ctx context.Context, p auth.Principal, logID int64, fromLine int) (wire.LogResult, error) {
 	if _, err := s.Get(ctx, p, logID); err != nil {

@@ -95,7 +95,7 @@ func (f fakes) pages() []page {
 		{"run-live", "/runs/90431", runs.Detail(f.runLive())},
 		{"run-failed", "/runs/90417", runs.Detail(f.runFailed())},
 		{"run-unsent", "/runs/90399", runs.Detail(f.runUnsent())},
-		{"run-kill", "/runs/90431/kill", runs.Kill(runs.KillPage{Page: f.page("/runs/90431/kill"), Row: f.runLive().Story.Row, WholeJob: true})},
+		{"run-kill", "/runs/90431/kill", runs.Kill(runs.KillPage{Page: f.page("/runs/90431/kill"), Row: f.runLive().Story.Row, Beside: 2, Scopes: f.killScopes()})},
 		{"executors", "/executors", groups.List(f.groups())},
 		{"executors-empty", "/executors?empty", groups.List(groups.ListPage{Page: f.page("/executors"), CanEdit: true})},
 		{"executor", "/executors/3", groups.Detail(f.groupDetail())},
@@ -346,4 +346,13 @@ func (f fakes) groupEdit() groups.FormPage {
 	return groups.FormPage{Page: f.page("/executors/2/edit"), ID: 2, Name: f.zh("支付网关", "Payments"),
 		Values: groups.FormValues{AppName: "payment-gateway", Title: f.zh("支付网关", "Payments"), Type: groups.TypeManual, Addresses: "https://pay-1.internal:9443/\npay-2.internal"},
 		Errors: map[string]string{groups.FieldAddresses: f.zh("第 2 行须以 http:// 或 https:// 开头。", "Line 2 must begin with http:// or https://.")}}
+}
+
+// killScopes is the choice when a broadcast runs and its job has more.
+func (f fakes) killScopes() []ui.Option {
+	return []ui.Option{
+		{Value: runs.KillOne, Label: f.T("runs.kill.scope.run", "ID", "90431"), Selected: true},
+		{Value: runs.KillBroadcast, Label: f.T("runs.kill.scope.broadcast", "N", "3")},
+		{Value: runs.KillJob, Label: f.T("runs.kill.scope.job", "N", "5")},
+	}
 }

@@ -72,6 +72,7 @@ type Story struct {
 	Steps       []Step
 	SendNote    []string // what the scheduler wrote down while sending, line by line; plain text
 	ResultNote  []string // what the executor reported, line by line; plain text
+	Killing     string   // who wants it ended while that is not done yet, ready to print; may be empty
 	Advice      string   // one line: what an operator may do about this outcome; may be empty
 	Shards      []Shard  // the runs of the broadcast this one belongs to, itself among them; empty for none
 	Broadcast   ui.State // of all of them: a success when each is one
@@ -164,10 +165,22 @@ type LogPage struct {
 type KillPage struct {
 	layout.Page
 	Row     Row
-	Problem string // why it could not be ended, ready to print; empty at first
-	// WholeJob: the executor knows no run ids, so killing ends everything this job runs and has queued there.
-	WholeJob bool
+	Problem string      // why it could not be ended, ready to print; empty at first
+	Scopes  []ui.Option // what may be ended along with it; one entry when there is nothing else
+	// Beside is how many more open runs of the job are at the same executor. Executors of XXL-JOB know no run ids: they end
+	// whatever the job runs and has queued there.
+	Beside int
 }
+
+// FieldScope says which runs are ended, by one of the scopes below.
+const FieldScope = "scope"
+
+// What is ended: the run, all that is open of its broadcast, all that is open of its job. Labels are "runs.kill.scope.<value>".
+const (
+	KillOne       = "run"
+	KillBroadcast = "broadcast"
+	KillJob       = "job"
+)
 
 // ClearPage clears runs by age or number, and says how long they are kept ([Clear]; fragment [FragmentClearings] shows how
 // far clearings have come).

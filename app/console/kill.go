@@ -1,0 +1,128 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/runs"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+func (c *Console) runKillForm(ec echo.Context) error {
+	page, _, err := c.killPage(ec, "")
+	if err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, runs.Kill(page), ui.FragmentDialog)
+}
+
+// killPage asks about a run, and about those that may be meant along with it: the rest of its broadcast, and whatever else
+// of its job has not ended. It also gives the runs that a scope stands for.
+func (c *Console) killPage(ec echo.Context, scope string) (runs.KillPage, []int64, error) {
+	ctx, p := ec.Request().Context(), who(ec)
+	logID, err := id(ec)
+	if err != nil {
+		return runs.KillPage{}, nil, err
+	}
+	if _, err := c.cfg.Manage.Runs.Need(ctx, p, logID, auth.RightRun); err != nil {
+		return runs.KillPage{}, nil, err
+	}
+	page := runs.KillPage{Page: c.Page(ec)}
+	story, err := c.story(ctx, page.Page, p, logID)
+	if err != nil {
+		return page, nil, err
+	}
+	page.Row = story.Row
+	open, err := c.cfg.Manage.Runs.OpenOfJob(ctx, p, story.JobID)
+	if err != nil {
+		return page, nil, err
+	}
+	meant := map[string][]int64{runs.KillOne: {logID}}
+	for _, s := range story.Shards {
+		if s.State.Open() {
+			meant[runs.KillBroadcast] = append(meant[runs.KillBroadcast], s.LogID)
+		}
+	}
+	for _, r := range open {
+		meant[runs.KillJob] = append(meant[runs.KillJob], r.ID)
+		if r.ID != logID && story.Address != "" && string(r.ExecutorAddress) == story.Address {
+			page.Beside++
+		}
+	}
+	if len(meant[runs.KillBroadcast]) == len(meant[runs.KillJob]) {
+		delete(meant, runs.KillJob) // it would say the same
+	}
+	if _, known := meant[scope]; !known {
+		scope = runs.KillOne
+	}
+	for _, name := range []string{runs.KillOne, runs.KillBroadcast, runs.KillJob} {
+		if n := len(meant[name]); n > 1 || name == runs.KillOne {
+			page.Scopes = append(page.Scopes, ui.Option{Value: name, Label: page.T("runs.kill.scope."+name, "N", strconv.Itoa(n), "ID", strconv.FormatInt(logID, 10)), Selected: name == scope})
+		}
+	}
+	return page, meant[scope], nil
+}
+
+// runKill ends a run, or several. That an executor cannot be asked is said in the dialog, where it can be tried again.
+func (c *Console) runKill(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	page, ids, err := c.killPage(ec, formText(ec, runs.FieldScope))
+	if err != nil {
+		return err
+	}
+	ctx, p := ec.Request().Context(), who(ec)
+	if len(ids) > 1 {
+		ended, err := c.cfg.Manage.Runs.KillAll(ctx, p, ids)
+		if err == nil {
+			return c.goTo(ec, link.Run(page.Row.LogID), done("runs.flash.killedall", "N", strconv.Itoa(ended)))
+		}
+		return c.killFault(ec, page, err, func(why string) string {
+			return page.T("runs.kill.some", "N", strconv.Itoa(ended), "All", strconv.Itoa(len(ids)), "Why", why)
+		})
+	}
+	err = c.cfg.Manage.Runs.Kill(ctx, p, page.Row.LogID)
+	if err == nil {
+		return c.goTo(ec, link.Run(page.Row.LogID), done("runs.flash.killed", "ID", strconv.FormatInt(page.Row.LogID, 10)))
+	}
+	return c.killFault(ec, page, err, func(why string) string { return why })
+}
+
+func (c *Console) killFault(ec echo.Context, page runs.KillPage, err error, say func(why string) string) error {
+	switch p := problem.From(err); p.Kind {
+	case problem.Executor, problem.Conflict:
+		page.Problem = say(p.Text(page.Printer))
+		return renderPart(ec, http.StatusUnprocessableEntity, runs.Kill(page), ui.FragmentDialog)
+	default:
+		return err
+	}
+}
+
+// killing says who wants an open run ended, while that is not done: the wish may wait for the answer to the sending, and
+// then the executor is asked. Empty when nobody does.
+func (c *Console) killing(ctx context.Context, page layout.Page, r db.Run) (string, error) {
+	user, at, ok, err := c.cfg.Manage.Runs.KillWish(ctx, r.ID)
+	if err != nil {
+		return "", err
+	}
+	if ok {
+		return page.T("runs.killing.since", "User", user, "At", format.Clock(at.In(c.cfg.Zone))), nil
+	}
+	lines := strings.Split(string(r.HandleMsg), "\n")
+	if i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, killedMarks[0]) }); i >= 0 {
+		return page.T("runs.killing", "User", strings.TrimPrefix(lines[i], killedMarks[0])), nil
+	}
+	return "", nil
+}

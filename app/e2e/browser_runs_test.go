@@ -1,0 +1,166 @@
+package e2e
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/punctual-job/punctual/views/groups"
+	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/link"
+)
+
+// night is an installation with an executor of its own and jobs that are run by hand, as somebody finds it who is called
+// out of bed.
+type night struct {
+	*window
+	*session
+	admin    *admin
+	settings adminSettings
+	executor *executorProcess
+	group    int64
+}
+
+func startNight(t *testing.T, s screen) *night {
+	t.Helper()
+	settings := adminSettings{dataDir: t.TempDir(), port: freePort(t)}
+	n := &night{window: newWindow(t, "http://127.0.0.1:"+settings.port, s), settings: settings}
+	n.admin = startAdmin(t, settings)
+	n.session = n.admin.login(t, testPassword)
+	n.must(t, link.ExecutorsPath, url.Values{groups.FieldAppName: {"payments"}, groups.FieldTitle: {"Payments"}, groups.FieldType: {groups.TypeAuto}})
+	_, body := n.get(t, link.ExecutorsPath)
+	n.group = lastID(t, body, `/executors/(\d+)/edit`)
+	n.executor = startExecutor(t, executorSettings{admins: []string{n.admin.url}, appName: "payments"})
+	eventually(t, "registered executor", func() error {
+		if _, body := n.get(t, link.Executor(n.group)); strings.Contains(body, n.executor.url) {
+			return nil
+		}
+		return errNotYet
+	})
+	n.enter(n.session)
+	return n
+}
+
+// job makes a shell job without a schedule.
+func (n *night) job(name, source string) int64 {
+	n.t.Helper()
+	n.must(n.t, link.JobsPath, url.Values{
+		jobs.FieldGroup: {fmt.Sprint(n.group)}, jobs.FieldName: {name}, jobs.FieldAuthor: {"ops"}, jobs.FieldScheduleType: {"NONE"},
+		jobs.FieldMisfire: {"DO_NOTHING"}, jobs.FieldRoute: {"FIRST"}, jobs.FieldBlock: {"SERIAL_EXECUTION"}, jobs.FieldGlue: {"GLUE_SHELL"},
+		jobs.FieldSource: {source},
+	})
+	_, body := n.get(n.t, link.JobsPath+"?q="+url.QueryEscape(name))
+	return lastID(n.t, body, `/jobs/(\d+)/edit`)
+}
+
+// run runs a job once and gives the path of the run.
+func (n *night) run(job int64, param string) string {
+	n.t.Helper()
+	at := n.must(n.t, link.JobRun(job), url.Values{jobs.FieldParam: {param}}).Get("Location")
+	return strings.TrimPrefix(at, n.origin)
+}
+
+const (
+	outputBox  = `document.querySelector("[data-log-lines]")`
+	outputEnd  = `(` + outputBox + `.scrollHeight - ` + outputBox + `.scrollTop - ` + outputBox + `.clientHeight)`
+	outputList = `[...document.querySelectorAll("[data-log-lines] li")]`
+	findCount  = `document.querySelector("[data-find-count]").textContent`
+)
+
+// TestBrowserOutput reads what a run prints as somebody does whom a failed payment woke up: follows it, searches in it,
+// scrolls up, loses the connection and gets it back without a line missing, downloads it, kills it and runs it again.
+func TestBrowserOutput(t *testing.T) {
+	t.Parallel()
+	for _, s := range []screen{desk, phone} {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			n := startNight(t, s)
+			job := n.job("Settle", countdown)
+			first := n.run(job, "2026-11-20")
+			n.visit(first)
+			n.do(holds(outputList+`.length > 160`), holds(outputEnd+` < 24`))
+			n.findsInOutput(s)
+			n.losesConnection()
+			n.downloads()
+			n.killsAll(job, first)
+			n.runsAgain(first)
+			n.admin.noPanic(t)
+		})
+	}
+}
+
+func (n *night) findsInOutput(s screen) {
+	if s == desk {
+		n.do(chromedp.KeyEvent("/"), holds(`document.activeElement.matches("[data-find] input")`))
+	} else {
+		n.do(click("[data-find] input"))
+	}
+	n.do(
+		// What is found while lines come is counted, and the end is followed on.
+		write("[data-find] input", "TICK"), holds(`CSS.highlights.get("found").size > 3`), holds(outputEnd+` < 24 && document.querySelector("[data-follow]").hidden`),
+		chromedp.Evaluate(`window.found0 = CSS.highlights.get("found").size`, nil), holds(`CSS.highlights.get("found").size > window.found0`),
+		click("[data-find-case]"), holds(findCount+` === "Not found"`), click("[data-find-case]"), holds(findCount+`.includes(" of ")`),
+		// Walking through it lets go of the end, and wraps around.
+		write("[data-find] input", "line 7"), holds(findCount+` === "11 of 11" || `+findCount+` === "1 of 11"`), chromedp.KeyEvent(kb.Enter),
+		holds(`!document.querySelector("[data-follow]").hidden && document.querySelector("li.found").textContent.includes("line 7")`),
+		chromedp.Evaluate(`window.at0 = `+findCount+`; window.scroll0 = `+outputBox+`.scrollTop; window.lines0 = `+outputList+`.length`, nil),
+		holds(outputList+`.length > window.lines0`), holds(outputBox+`.scrollTop === window.scroll0`),
+		chromedp.KeyEvent(kb.Enter), holds(findCount+` !== window.at0`), click(`[data-find-step="-1"]`), holds(findCount+` === window.at0`),
+		chromedp.Focus("[data-find] input", chromedp.ByQuery), chromedp.KeyEvent(kb.Escape),
+		holds(`document.querySelector("[data-find] input").value === "" && !document.querySelector("li.found") && CSS.highlights.get("found").size === 0`),
+		holds(`document.activeElement === `+outputBox),
+	)
+	n.do(click("[data-follow] button"), holds(outputEnd+` < 24 && document.querySelector("[data-follow]").hidden`))
+	// Wrapped lines or wide ones: remembered for the next run.
+	n.do(click("[data-wrap]"), holds(`!`+outputBox+`.classList.contains("wrap") && localStorage.getItem("log-wrap") === "0"`), click("[data-wrap]"), holds(outputBox+`.classList.contains("wrap")`))
+}
+
+// losesConnection kills the admin under the open page. The executor goes on; when the admin is back, so are the lines.
+func (n *night) losesConnection() {
+	n.expect("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE", "503")
+	n.admin.kill()
+	n.do(holds(`document.querySelector(".log [data-live-mark]").classList.contains("lost")`), chromedp.Evaluate(`window.before = `+outputList+`.at(-1).value`, nil))
+	n.admin = startAdmin(n.t, n.settings)
+	n.do(holds(`!document.querySelector(".log [data-live-mark]").classList.contains("lost")`), holds(outputList+`.at(-1).value > window.before + 5`),
+		holds(outputList+`.every((line, i) => line.value === i + 1)`), holds(outputEnd+` < 24`))
+	// Nothing is missing between the ticks either.
+	n.do(holds(outputList + `.map((l) => l.textContent.match(/^tick (\d+)$/)).filter(Boolean).every((m, i) => Number(m[1]) === i + 1)`))
+	n.session = n.admin.login(n.t, testPassword)
+}
+
+func (n *night) downloads() {
+	var file struct{ Name, Text string }
+	n.do(chromedp.Evaluate(`(async () => {
+		const link = document.querySelector(".log a[download]");
+		const answer = await fetch(link.href);
+		return { Name: answer.headers.get("Content-Disposition"), Text: await answer.text() };
+	})()`, &file, awaited))
+	if !strings.Contains(file.Name, "run-1.log") || !strings.Contains(file.Text, "\nline 150\ntick 1\n") {
+		n.t.Errorf("downloaded %s:\n%.200s", file.Name, file.Text)
+	}
+}
+
+// killsAll ends the run and the one that waits behind it at the executor.
+func (n *night) killsAll(job int64, first string) {
+	second := n.run(job, "")
+	n.do(click(`#run-head [hx-get$="/kill"]`), holds(`document.querySelector("dialog").open && document.querySelectorAll("dialog [name=scope]").length === 2`),
+		holds(`document.querySelector("dialog .notice.warning")`), // an executor of XXL-JOB would end the other in any case
+		click(`dialog [name=scope][value=job]`), click("dialog .danger"), holds(`document.querySelector("#run-head .badge.killed") && !document.querySelector("dialog").open`), shows(first),
+		holds(`document.querySelector("#toasts .success")`), holds(`document.querySelector("#run-notes").textContent.includes("admin")`))
+	n.visit(second)
+	n.do(holds(`document.querySelector("#run-head .badge.killed")`))
+}
+
+// runsAgain runs it once more with the same parameter, and ends that as well.
+func (n *night) runsAgain(first string) {
+	n.visit(first)
+	n.do(click(`#run-head [hx-get*="/run?from="]`), holds(`document.querySelector("dialog").open && document.querySelector("#run-param").value === "2026-11-20"`),
+		click("dialog .primary"), holds(fmt.Sprintf(`/^\/runs\/\d+$/.test(location.pathname) && location.pathname !== %q`, first)), holds(outputList+`.length > 160`))
+	again := strings.TrimPrefix(n.address(), n.origin)
+	n.do(click(`#run-head [hx-get$="/kill"]`), holds(`document.querySelector("dialog").open && !document.querySelector("dialog [name=scope]")`), click("dialog .danger"),
+		holds(`document.querySelector("#run-head .badge.killed")`), shows(again))
+}

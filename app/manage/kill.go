@@ -1,0 +1,86 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+// Kill ends a running run.
+func (s *Runs) Kill(ctx context.Context, p auth.Principal, logID int64) error {
+	r, err := s.Need(ctx, p, logID, auth.RightRun)
+	if err != nil {
+		return err
+	}
+	if err := s.cfg.Engine.Kill(ctx, logID, p.Name); err != nil {
+		return err
+	}
+	s.audit.Note(ctx, p, Entry{Action: ActionKill, Kind: ObjectRun, ID: logID, Name: "#" + strconv.FormatInt(logID, 10), After: Facts{"job_id": r.JobID}})
+	return nil
+}
+
+// MaxKill is how many runs are ended in one go; whoever wants more asks again.
+const MaxKill = 100
+
+// killsAtOnce bounds how many executors are asked at the same time: one that is away keeps its question waiting.
+const killsAtOnce = 16
+
+// OpenOfJob are the newest runs of a job that have not ended, at most [MaxKill].
+func (s *Runs) OpenOfJob(ctx context.Context, p auth.Principal, jobID int64) ([]db.ListRunsRow, error) {
+	list, err := s.List(ctx, p, RunFilter{Job: jobID, Result: Open, Limit: MaxKill})
+	return list.Runs, err
+}
+
+// KillAll ends several runs. One that ended by itself meanwhile counts as ended. It says how many were ended, and why the
+// first of the others was not.
+func (s *Runs) KillAll(ctx context.Context, p auth.Principal, ids []int64) (ended int, err error) {
+	ids = ids[:min(len(ids), MaxKill)]
+	for _, id := range ids { // all of them or none: a missing right must not show half-way
+		if _, err := s.Need(ctx, p, id, auth.RightRun); err != nil {
+			return 0, err
+		}
+	}
+	faults := make([]error, len(ids))
+	var work errgroup.Group
+	work.SetLimit(killsAtOnce)
+	for i, id := range ids {
+		work.Go(func() error {
+			if faults[i] = s.Kill(ctx, p, id); errors.Is(faults[i], scheduler.ErrRunNotRunning) {
+				faults[i] = nil
+			}
+			return nil
+		})
+	}
+	_ = work.Wait() // each has its own fault
+	for _, fault := range faults {
+		switch {
+		case fault == nil:
+			ended++
+		case err == nil:
+			err = fault
+		}
+	}
+	return ended, err
+}
+
+// KillWish is who wants a run ended that cannot be ended yet, and since when; ok is false when nobody does.
+func (s *Runs) KillWish(ctx context.Context, logID int64) (user string, at time.Time, ok bool, err error) {
+	wishes, err := s.queries.ListKills(ctx, s.cfg.Pool)
+	if err != nil {
+		return "", time.Time{}, false, fmt.Errorf("read who wants runs ended: %w", db.Error(err))
+	}
+	for _, w := range wishes {
+		if w.LogID == logID {
+			return w.AskedBy, time.UnixMilli(w.AskedAt), true, nil
+		}
+	}
+	return "", time.Time{}, false, nil
+}
