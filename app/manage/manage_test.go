@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,7 +26,9 @@ import (
 // engine remembers what it was asked.
 type engine struct {
 	triggered []scheduler.TriggerRequest
+	mu        sync.Mutex // guards killed: several runs are ended at once
 	killed    []int64
+	unkilled  map[int64]error // what ending one of these gives
 	live      []scheduler.AddressState
 	jobs      int
 	groups    int
@@ -41,6 +44,11 @@ func (e *engine) Trigger(_ context.Context, r scheduler.TriggerRequest) ([]int64
 }
 
 func (e *engine) Kill(_ context.Context, logID int64, _ string) error {
+	if err := e.unkilled[logID]; err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.killed = append(e.killed, logID)
 	return nil
 }

@@ -1,0 +1,78 @@
+package manage
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+func TestSeveralRunsAreKilled(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		mine, hidden := b.create(t, nil), b.create(t, func(in *JobInput) { in.Group = b.closed })
+		var open []int64
+		for range 3 {
+			open = append(open, insertRun(t, pool, b.group, mine, b.now, 200, 0, ""))
+		}
+		insertRun(t, pool, b.group, mine, b.now, 200, 200, "")
+		secret := insertRun(t, pool, b.closed, hidden, b.now, 200, 0, "")
+
+		list, err := b.Runs.OpenOfJob(ctx, b.user, mine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []int64
+		for _, r := range list {
+			ids = append(ids, r.ID)
+		}
+		slices.Sort(ids)
+		if diff := cmp.Diff(open, ids); diff != "" {
+			t.Fatalf("open runs of the job (-want +got):\n%s", diff)
+		}
+		if list, err := b.Runs.OpenOfJob(ctx, b.user, hidden); err != nil || len(list) != 0 {
+			t.Errorf("the user sees %v, %v of a group that is not theirs", list, err)
+		}
+
+		if ended, err := b.Runs.KillAll(ctx, b.user, []int64{open[0], secret}); ended != 0 || problem.From(err).Kind != problem.Forbidden {
+			t.Errorf("with a run of another group: %d, %v", ended, err)
+		}
+		if len(b.engine.killed) != 0 {
+			t.Errorf("killed %v although one of them is not theirs", b.engine.killed)
+		}
+
+		away := errors.New("no answer")
+		b.engine.unkilled = map[int64]error{open[0]: away, open[1]: scheduler.ErrRunNotRunning}
+		if ended, err := b.Runs.KillAll(ctx, b.user, open); ended != 2 || !errors.Is(err, away) {
+			t.Errorf("got %d, %v; want 2, one of which ended by itself, and the other's reason", ended, err)
+		}
+		if diff := cmp.Diff([]int64{open[2]}, b.engine.killed); diff != "" {
+			t.Errorf("killed (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestTheWishForAKillIsKnown(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		if err := db.New().InsertKill(t.Context(), pool, db.InsertKillParams{LogID: 7, AskedBy: "ann", AskedAt: b.now.UnixMilli()}); err != nil {
+			t.Fatal(err)
+		}
+		user, at, ok, err := b.Runs.KillWish(t.Context(), 7)
+		if err != nil || !ok || user != "ann" || at.UnixMilli() != b.now.UnixMilli() {
+			t.Errorf("got %q at %v, %v, %v", user, at, ok, err)
+		}
+		if _, _, ok, err := b.Runs.KillWish(t.Context(), 8); err != nil || ok {
+			t.Errorf("for another run: %v, %v", ok, err)
+		}
+	})
+}
