@@ -31,7 +31,7 @@ type NewRun struct {
 }
 
 // InsertRuns inserts runs in one statement and returns the id of the first; the k-th has first + k*step, where step is
-// [Pool.AutoIncrement].
+// [Pool.IDStep].
 func InsertRuns(ctx context.Context, tx DBTX, runs []NewRun) (first int64, err error) {
 	var q strings.Builder
 	q.Grow(400 + 64*len(runs))

@@ -1,6 +1,8 @@
 package db_test
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -41,9 +43,13 @@ func bulkRuns(t *testing.T, pool *db.Pool, runs ...db.NewRun) []int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
+	step, err := pool.IDStep(t.Context(), pool)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ids := make([]int64, len(runs))
 	for i := range ids {
-		ids[i] = first + int64(i)*pool.AutoIncrement()
+		ids[i] = first + int64(i)*step
 	}
 	return ids
 }
@@ -246,4 +252,46 @@ func TestFinishRuns(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestTheIdsOfAnInsertAreKnownWhateverTheirDistance(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL)
+	insert := func(tx db.DBTX) (ids []int64, err error) {
+		first, err := db.InsertRuns(t.Context(), tx, []db.NewRun{{JobID: 1, TriggerTime: bulkTime}, {JobID: 2, TriggerTime: bulkTime}, {JobID: 3, TriggerTime: bulkTime}})
+		if err != nil {
+			return nil, err
+		}
+		step, err := pool.IDStep(t.Context(), tx)
+		return []int64{first, first + step, first + 2*step}, err
+	}
+	t.Cleanup(func() { pool.SetGalera(false) })
+	for _, galera := range []bool{false, true} {
+		pool.SetGalera(galera)
+		for _, step := range []int{1, 3, 2} {
+			tries := 0
+			var ids []int64
+			err := pool.Tx(t.Context(), func(tx *sql.Tx) (err error) {
+				tries++
+				if _, err := tx.ExecContext(t.Context(), fmt.Sprintf("SET SESSION auto_increment_increment = %d", step)); err != nil {
+					return err
+				}
+				ids, err = insert(tx)
+				_, reset := tx.ExecContext(t.Context(), "SET SESSION auto_increment_increment = 1") // the connection is lent
+				return errors.Join(err, reset)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// On Galera the first to see another distance cannot know which of the two its rows have.
+			if want := 1; tries != want && !(galera && tries == 2) {
+				t.Errorf("galera %t, distance %d: %d tries", galera, step, tries)
+			}
+			for i, id := range ids {
+				if r := bulkRun(t, pool, id); r.JobID != int64(i+1) {
+					t.Errorf("galera %t, distance %d: run %d is of job %d, want %d", galera, step, id, r.JobID, i+1)
+				}
+			}
+		}
+	}
 }

@@ -80,7 +80,7 @@ func IsTransient(err error) bool {
 		return false
 	}
 	n, s := codes(err)
-	return transientNumbers[n] || s&0xff == sqlite3.SQLITE_BUSY || s&0xff == sqlite3.SQLITE_LOCKED
+	return errors.Is(err, errStepChanged) || transientNumbers[n] || s&0xff == sqlite3.SQLITE_BUSY || s&0xff == sqlite3.SQLITE_LOCKED
 }
 
 // unavailableNumbers are a server's ways to say that it cannot serve now.

@@ -46,3 +46,6 @@ const TestVersionTable = versionTable
 
 // TestLockTable is the name of the table whose row is the migration lock.
 const TestLockTable = lockTable
+
+// SetGalera has a pool believe that its server is a node of a Galera cluster.
+func (p *Pool) SetGalera(on bool) { p.galera = on }

@@ -80,7 +80,6 @@ func openSQLite(ctx context.Context, cfg Config) (_ *Pool, err error) {
 		DB: sql.OpenDB(connector), dialect: SQLite, zone: cmp.Or(cfg.Zone, time.Local), logger: cfg.Logger,
 		describe: path, release: sync.OnceValue(lock.Close),
 	}
-	pool.autoIncrement.Store(1)
 	pool.SetMaxOpenConns(cmp.Or(cfg.MaxConns, sqliteConns))
 	pool.SetMaxIdleConns(cmp.Or(cfg.MaxConns, sqliteConns))
 	var version string
@@ -133,8 +132,22 @@ func openMySQL(ctx context.Context, cfg Config) (*Pool, error) {
 		return nil, fmt.Errorf("open database %s: %w", pool, explain(err, t.cfg))
 	}
 	pool.autoIncrement.Store(increment)
+	if pool.galera, err = onGalera(ctx, pool.DB); err != nil {
+		pool.DB.Close()
+		return nil, fmt.Errorf("open database %s: %w", pool, explain(err, t.cfg))
+	}
 	pool.product = productName(version)
 	return pool, nil
+}
+
+// onGalera asks whether the server is a node of a Galera cluster. Other servers do not know the variable, or have it off.
+func onGalera(ctx context.Context, pool *sql.DB) (bool, error) {
+	var name, value string
+	err := pool.QueryRowContext(ctx, "SHOW GLOBAL VARIABLES LIKE 'wsrep_on'").Scan(&name, &value)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return strings.EqualFold(value, "ON") || value == "1", err
 }
 
 // productName reads what a server says of itself: "8.0.36-0ubuntu1", or "11.4.2-MariaDB-log", of old times with a 5.5.5- before it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -27,9 +28,10 @@ type Pool struct {
 	dialect       Dialect
 	zone          *time.Location
 	logger        *slog.Logger
-	describe      string // where the database is, without secrets
-	product       string // name and version of the database, as it said when it was opened
-	autoIncrement atomic.Int64
+	describe      string         // where the database is, without secrets
+	product       string         // name and version of the database, as it said when it was opened
+	autoIncrement atomic.Int64   // as it was seen last
+	galera        bool           // the server changes it by itself when a node joins or leaves
 	admin         func() *sql.DB // opens connections without time limits, for migrations
 	release       func() error   // gives the data directory back
 }
@@ -46,9 +48,28 @@ func (p *Pool) String() string { return p.describe }
 // Product is the name and the version of the database, such as "MariaDB 11.4.2".
 func (p *Pool) Product() string { return p.product }
 
-// AutoIncrement returns the distance between the ids of a multi-row INSERT: the first id is LastInsertId, and
-// the k-th after it is k times this away. It is 1 except on clusters whose nodes share out the ids.
-func (p *Pool) AutoIncrement() int64 { return p.autoIncrement.Load() }
+// errStepChanged means that nobody can say which ids an INSERT made. The transaction is tried again.
+var errStepChanged = errors.New("the distance between ids has just been changed")
+
+// IDStep returns the distance between the ids of the multi-row INSERT that was the transaction's last statement: the first id
+// is LastInsertId, and the k-th after it is k times this away. It is 1 except on clusters whose nodes share out the ids.
+//
+// It must be asked for each time. It is a setting of the connection, and Galera sets it anew for every statement, to the number
+// of nodes that are there: so where it is another one than before, it may have changed before the INSERT or after it, and the
+// error is transient.
+func (p *Pool) IDStep(ctx context.Context, tx DBTX) (int64, error) {
+	if p.dialect == SQLite {
+		return 1, nil
+	}
+	var step int64
+	if err := tx.QueryRowContext(ctx, "SELECT @@auto_increment_increment").Scan(&step); err != nil {
+		return 0, fmt.Errorf("read the distance between ids: %w", err)
+	}
+	if before := p.autoIncrement.Swap(step); p.galera && before != step {
+		return 0, errStepChanged
+	}
+	return step, nil
+}
 
 // Wall turns an instant into what a DATETIME column holds: the zone's wall clock, labelled UTC and without a fraction,
 // because MySQL would round it into the next second.

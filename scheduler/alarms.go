@@ -177,11 +177,15 @@ func (e *Engine) markSkipped(rows []db.NewRun, causes []AlarmCause) bool {
 
 // raiseSkipped raises the alarms of rows that markSkipped marked; first is the id of the first of them.
 func (e *Engine) raiseSkipped(ctx context.Context, tx db.DBTX, rows []db.NewRun, causes []AlarmCause, first int64) error {
+	step, err := e.cfg.Pool.IDStep(ctx, tx)
+	if err != nil {
+		return err
+	}
 	var events []AlarmEvent
 	for i := range rows {
 		if r := &rows[i]; r.AlarmStatus == alarmPending {
 			events = append(events, AlarmEvent{
-				JobID: r.JobID, GroupID: r.JobGroup, LogID: first + int64(i)*e.cfg.Pool.AutoIncrement(), Cause: causes[i],
+				JobID: r.JobID, GroupID: r.JobGroup, LogID: first + int64(i)*step, Cause: causes[i],
 				Planned: r.PlannedAt, At: e.now(), Detail: r.Message,
 			})
 		}

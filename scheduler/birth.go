@@ -81,7 +81,6 @@ func (e *Engine) row(d *dispatch) db.NewRun {
 
 // insert writes the rows of runs and gives the runs their ids. Nothing may be sent before the transaction is committed.
 func (e *Engine) insert(ctx context.Context, tx db.DBTX, runs []*dispatch) error {
-	step := e.cfg.Pool.AutoIncrement()
 	for len(runs) > 0 {
 		part := runs[:min(len(runs), db.MaxBatch)]
 		runs = runs[len(part):]
@@ -92,6 +91,12 @@ func (e *Engine) insert(ctx context.Context, tx db.DBTX, runs []*dispatch) error
 		first, err := db.InsertRuns(ctx, tx, rows)
 		if err != nil {
 			return err
+		}
+		step := int64(0)
+		if len(part) > 1 {
+			if step, err = e.cfg.Pool.IDStep(ctx, tx); err != nil {
+				return err
+			}
 		}
 		for i, d := range part {
 			d.id, d.fresh = first+int64(i)*step, true
