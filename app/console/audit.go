@@ -63,6 +63,9 @@ func (c *Console) auditList(ec echo.Context) error {
 			page.Pager.Next = link.Audit(older)
 		}
 	}
+	if page.Views, err = c.viewBar(ec, manage.ViewAudit, link.ViewParams(manage.ViewAudit, ec.QueryString())); err != nil {
+		return err
+	}
 	return renderPart(ec, http.StatusOK, audit.List(page), ui.FragmentResults)
 }
 

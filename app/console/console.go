@@ -97,6 +97,7 @@ func (c *Console) Register(e *echo.Echo) {
 	g.GET(link.SettingsPath, c.settings)
 	g.POST(link.SettingsPath, c.settingsSave)
 	c.userRoutes(g)
+	c.viewRoutes(g)
 	// Whatever else is asked for: strangers learn nothing about which pages exist.
 	g.GET("/*", func(echo.Context) error { return echo.ErrNotFound })
 }

@@ -50,6 +50,9 @@ func (c *Console) groupList(ec echo.Context) error {
 		f.Page = n
 		return link.Executors(f)
 	})
+	if page.Views, err = c.viewBar(ec, manage.ViewExecutors, link.ViewParams(manage.ViewExecutors, ec.QueryString())); err != nil {
+		return err
+	}
 	return renderPart(ec, http.StatusOK, groups.List(page), ui.FragmentResults)
 }
 

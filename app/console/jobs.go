@@ -59,6 +59,9 @@ func (c *Console) jobList(ec echo.Context) error {
 		f.Page = n
 		return link.Jobs(f)
 	})
+	if page.Views, err = c.viewBar(ec, manage.ViewJobs, link.ViewParams(manage.ViewJobs, ec.QueryString())); err != nil {
+		return err
+	}
 	return renderPart(ec, http.StatusOK, jobs.List(page), ui.FragmentResults)
 }
 

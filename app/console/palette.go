@@ -33,7 +33,7 @@ func (c *Console) palette(ec echo.Context) error {
 		text = string(r[:100])
 	}
 	page := palette.Page{Page: c.Page(ec), Text: text}
-	for _, find := range []func(echo.Context, *palette.Page) (palette.Section, error){c.findActions, c.findRuns, c.findJobs, c.findGroups} {
+	for _, find := range []func(echo.Context, *palette.Page) (palette.Section, error){c.findActions, c.findViews, c.findRuns, c.findJobs, c.findGroups} {
 		s, err := find(ec, &page)
 		if err != nil {
 			return err
@@ -67,11 +67,16 @@ var paletteActions = []struct {
 	{"keyboard", "keys.title", link.KeysPath, false},
 }
 
+// containsFold says whether a text contains another, whatever their cases.
+func containsFold(text, part string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
+}
+
 func (c *Console) findActions(ec echo.Context, page *palette.Page) (palette.Section, error) {
 	s := palette.Section{Name: palette.Actions}
 	for _, a := range paletteActions {
 		title := page.T(a.key)
-		if a.admin && !who(ec).Admin || !strings.Contains(strings.ToLower(title), strings.ToLower(page.Text)) {
+		if a.admin && !who(ec).Admin || !containsFold(title, page.Text) {
 			continue
 		}
 		s.Hits = append(s.Hits, palette.Hit{Icon: a.icon, Title: title, URL: a.url})

@@ -68,6 +68,9 @@ func (c *Console) runList(ec echo.Context) error {
 			return err
 		}
 	}
+	if page.Views, err = c.viewBar(ec, manage.ViewRuns, link.ViewParams(manage.ViewRuns, ec.QueryString())); err != nil {
+		return err
+	}
 	component := runs.List(page)
 	if isPartial(ec.Request()) {
 		component = runs.ListFragment(page)

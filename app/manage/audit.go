@@ -53,11 +53,12 @@ const (
 	ObjectToken   = "token"
 	ObjectChannel = "channel"
 	ObjectSetting = "setting"
+	ObjectView    = "view" // a kept filter that is shared
 )
 
 // Objects lists every kind of thing in the order the filter shows them.
 func Objects() []string {
-	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting}
+	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView}
 }
 
 // Facts are fields of a thing by name. What is secret is never put in.

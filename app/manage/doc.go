@@ -97,6 +97,7 @@ type Service struct {
 	Dashboard *Dashboard
 	Channels  *Channels
 	Settings  *Settings
+	Views     *Views
 }
 
 // New makes the use cases.
@@ -111,7 +112,7 @@ func New(cfg Config) *Service {
 		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: &Users{cfg: cfg, queries: q, audit: audit}, Audit: audit,
 		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, Channels: &Channels{cfg: cfg, queries: q, audit: audit},
-		Settings: cfg.Settings,
+		Settings: cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/saved"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
@@ -17,6 +18,7 @@ type ListPage struct {
 	Users   []ui.Option
 	Actions []string
 	Kinds   []string
+	Views   saved.Bar
 }
 
 // Row is one thing that somebody did.

@@ -21,6 +21,7 @@ import (
 	"github.com/punctual-job/punctual/views/nodes"
 	"github.com/punctual-job/punctual/views/palette"
 	"github.com/punctual-job/punctual/views/runs"
+	"github.com/punctual-job/punctual/views/saved"
 	"github.com/punctual-job/punctual/views/settings"
 	"github.com/punctual-job/punctual/views/ui"
 	"github.com/punctual-job/punctual/views/users"
@@ -126,6 +127,8 @@ func (f fakes) pages() []page {
 		{"user-signout", "/users/3/signout", users.SignOut(users.AskPage{Page: f.page("/users/3/signout"), ID: 3, Name: "jonas", Sessions: 2})},
 		{"user-delete", "/users/3/delete", users.Delete(users.AskPage{Page: f.page("/users/3/delete"), ID: 3, Name: "jonas"})},
 		{"profile", "/profile", users.Profile(f.profile())},
+		{"view-new", "/views/new", saved.Form(f.viewNew())},
+		{"view-edit", "/views/3/edit", saved.Form(f.viewEdit())},
 		{"settings", "/settings", settings.Show(f.settings(false))},
 		{"settings-invalid", "/settings?invalid", settings.Show(f.settings(true))},
 		{"audit", "/audit", audit.List(f.audit())},
@@ -153,8 +156,8 @@ func (f fakes) groupOptions(selected int) []ui.Option {
 }
 
 func (f fakes) jobs() jobs.ListPage {
-	p := jobs.ListPage{Page: f.page("/jobs", layout.Flash{Kind: layout.FlashSuccess, Text: f.zh("“每日对账”已启动。", "“Daily reconciliation” is started."), URL: "/runs/90431", URLText: f.zh("查看日志", "Show the run")}),
-		Groups: f.groupOptions(0), Total: 1284, CanCreate: true, AnyJobs: true,
+	p := jobs.ListPage{Page: f.page("/jobs", layout.Flash{Kind: layout.FlashSuccess, Text: f.zh("“每日对账”已启动。", "“Daily reconciliation” is started."), Undo: &layout.Undo{URL: "/jobs/7/stop"}}),
+		Groups: f.groupOptions(0), Total: 1284, CanCreate: true, AnyJobs: true, Views: f.views("jobs"),
 		Pager: ui.Pager{Next: "/jobs?page=2", Summary: f.zh("第 1–12 条，共 1,284 条", "1–12 of 1,284")}}
 	row := func(id int64, name, group, kind, schedule, glue, handler, author string, running bool, next time.Duration, last ui.State, ago time.Duration) {
 		r := jobs.Row{ID: id, Name: name, GroupID: 1, Group: group, ScheduleType: kind, Schedule: schedule, Glue: glue, Handler: handler, Author: author, Running: running, CanEdit: true, CanRun: true}

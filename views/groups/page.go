@@ -5,6 +5,7 @@ import (
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/saved"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
@@ -17,6 +18,7 @@ type ListPage struct {
 	Pager     ui.Pager
 	CanEdit   bool // create, edit, delete
 	AnyGroups bool // tells an empty installation from a filter without a match
+	Views     saved.Bar
 }
 
 // Row is one executor group.

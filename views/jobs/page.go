@@ -5,6 +5,7 @@ import (
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/saved"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
@@ -20,6 +21,7 @@ type ListPage struct {
 	CanCreate bool
 	// AnyJobs tells an empty installation from a filter without a match.
 	AnyJobs bool
+	Views   saved.Bar
 }
 
 // Row is one job of the list. After starting or stopping a job htmx gets [RowSwap].

@@ -26,6 +26,7 @@ const (
 	Jobs    = "jobs"
 	Groups  = "groups"
 	Runs    = "runs"
+	Views   = "views"
 )
 
 // Hit is something to go to.

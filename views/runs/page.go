@@ -5,6 +5,7 @@ import (
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/saved"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
@@ -22,6 +23,7 @@ type ListPage struct {
 	// AnyRuns tells an empty installation from a filter without a match.
 	AnyRuns  bool
 	CanClear bool // somewhere, if perhaps not here
+	Views    saved.Bar
 }
 
 // Row is one run of the list. The live stream sends [LiveRow] for new and changed runs.
