@@ -22,8 +22,12 @@ const (
 
 func tooLarge() error { return problem.New(problem.Invalid, "problem.list.large") }
 
-// Whole is List with everything there is about each job, its script included, and without its runs.
+// Whole is List with everything there is about each job, its script included.
 func (s *Jobs) Whole(ctx context.Context, p auth.Principal, f JobFilter) (jobs []db.Job, total int64, err error) {
+	return s.whole(ctx, p, f, wholeBytes)
+}
+
+func (s *Jobs) whole(ctx context.Context, p auth.Principal, f JobFilter, limit int) (jobs []db.Job, total int64, err error) {
 	list, err := s.List(ctx, p, f)
 	if err != nil {
 		return nil, 0, err
@@ -43,7 +47,7 @@ func (s *Jobs) Whole(ctx context.Context, p auth.Principal, f JobFilter) (jobs [
 			if !ok || !p.CanUseGroup(j.JobGroup) {
 				continue
 			}
-			if size += len(j.GlueSource) + len(j.ExecutorParam); size > wholeBytes {
+			if size += len(j.GlueSource) + len(j.ExecutorParam); size > limit {
 				return nil, 0, tooLarge()
 			}
 			jobs = append(jobs, j)
