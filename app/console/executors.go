@@ -108,7 +108,7 @@ func (c *Console) addressSwitch(ec echo.Context) error {
 		return err
 	}
 	page.Flashes = append(page.Flashes, said.drawn(page.Page))
-	return renderPart(ec, http.StatusOK, groups.Detail(page), ui.FragmentResults)
+	return render(ec, http.StatusOK, groups.AddressesSwap(page))
 }
 
 // tokenPage is the installation's access token.

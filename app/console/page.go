@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -90,10 +91,21 @@ func (c *Console) goTo(ec echo.Context, to string, f flash) error {
 		return err
 	}
 	if isPartial(ec.Request()) {
-		ec.Response().Header().Set("HX-Redirect", to)
+		if isHere(ec.Request(), to) {
+			ec.Response().Header().Set("HX-Refresh", "true")
+		} else {
+			ec.Response().Header().Set("HX-Redirect", to)
+		}
 		return ec.NoContent(http.StatusNoContent)
 	}
 	return ec.Redirect(http.StatusSeeOther, to)
+}
+
+// isHere says that to is a place of the page the browser shows: going there would only scroll, and load nothing anew.
+func isHere(r *http.Request, to string) bool {
+	page, _, place := strings.Cut(to, "#")
+	at, err := url.Parse(r.Header.Get("HX-Current-URL"))
+	return place && err == nil && at.RequestURI() == page
 }
 
 // id reads the number in the path. Something else names nothing that exists.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
@@ -58,7 +59,41 @@ func TestPages(t *testing.T) {
 			}
 		})
 	}
+	t.Run("without scripts", func(t *testing.T) {
+		t.Parallel()
+		w := newWindow(t, d.admin.url, desk)
+		w.expect("404", "403")
+		w.do(emulation.SetScriptExecutionDisabled(true))
+		for _, p := range pages {
+			w.do(network.ClearBrowserCookies())
+			if p.as != nil {
+				w.enter(p.as)
+			}
+			w.visit(p.path)
+			var found []string
+			w.do(chromedp.Evaluate(examineBare, &found))
+			for _, v := range found {
+				t.Errorf("%s: %s", p.name, v)
+			}
+		}
+	})
 }
+
+// examineBare looks at a page in which no script runs: there is something to read, and nothing that only a script answers.
+const examineBare = `(() => {
+	const seen = (e) => e.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true });
+	const wrong = [];
+	if (document.readyState !== "complete" || document.querySelectorAll("h1").length !== 1) wrong.push("no heading");
+	for (const b of document.querySelectorAll("button")) {
+		if (seen(b) && (b.type === "button" || !b.form)) wrong.push("dead: " + b.outerHTML.slice(0, 120));
+	}
+	for (const f of document.forms) {
+		const has = (submit) => [...f.elements].some((e) => e.type !== "hidden" && e.tagName !== "FIELDSET" && seen(e) && (e.type === "submit") === submit);
+		if (seen(f) && has(false) && !has(true) && !f.closest("details:not([open])")) wrong.push("cannot be sent: " + f.outerHTML.slice(0, 120));
+	}
+	for (const a of document.querySelectorAll("a")) if (!a.href || a.getAttribute("href") === "#") wrong.push("leads nowhere: " + a.outerHTML.slice(0, 120));
+	return wrong;
+})()`
 
 // examine changes the theme without its transition, opens everything closed, so that it is seen, and asks axe-core with all
 // its rules. preload is for style sheets of other origins, which there are none of.
