@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -39,7 +40,8 @@ type group struct {
 	dialects  map[string]wire.Dialect
 	disabled  map[string]bool
 	beats     map[string]time.Time
-	stored    string // xxl_job_group.address_list
+	gone      map[string]time.Time // the last beats of executors that fell silent lately, for people to see
+	stored    string               // xxl_job_group.address_list
 }
 
 func newDirectory(e *Engine) *directory {
@@ -116,7 +118,7 @@ func (d *directory) reload(ctx context.Context) error {
 			}
 		}
 	}
-	live := make(map[string]map[string]time.Time)
+	live, gone := make(map[string]map[string]time.Time), make(map[string]map[string]time.Time)
 	for _, r := range entries {
 		if !r.UpdateTime.Valid {
 			continue
@@ -126,19 +128,23 @@ func (d *directory) reload(ctx context.Context) error {
 		if now.Before(d.absenceUntil) {
 			allowed += d.absence
 		}
-		if silence(r) > allowed {
+		of := live
+		switch s := silence(r); {
+		case s > allowed+goneFor:
 			continue
+		case s > allowed:
+			of = gone
 		}
 		key := strings.ToLower(r.RegistryKey)
-		if live[key] == nil {
-			live[key] = make(map[string]time.Time)
+		if of[key] == nil {
+			of[key] = make(map[string]time.Time)
 		}
-		live[key][r.RegistryValue] = beat
+		of[key][r.RegistryValue] = beat
 	}
 	groups := make(map[int64]*group, len(rows))
 	for _, r := range rows {
 		g := &group{id: r.ID, appName: r.AppName, manual: r.AddressType == 1, stored: string(r.AddressList)}
-		g.beats = live[strings.ToLower(r.AppName)]
+		g.beats, g.gone = live[strings.ToLower(r.AppName)], gone[strings.ToLower(r.AppName)]
 		if g.manual {
 			g.listed = SplitAddresses(g.stored)
 		} else {
@@ -165,6 +171,10 @@ func (d *directory) reload(ctx context.Context) error {
 	}
 	return nil
 }
+
+// goneFor is how long an executor that died without a farewell is shown as gone. Where every new version of a program has a
+// new address, none of them is missed for longer.
+const goneFor = 30 * time.Minute
 
 // age is how long ago a beat was that a row tells in wall-clock time, from the difference of the instants and that of the
 // wall clocks. The hour that a clock change repeats or leaves out makes one of the two wrong by an hour, never both, and one
@@ -315,6 +325,7 @@ type AddressState struct {
 	Address  string
 	LastBeat time.Time // zero when it never registered
 	Live     bool      // registered and not dead
+	Gone     bool      // registered until it died without a farewell, lately; it gets no runs
 	InFlight int       // calls to it under way on this admin
 	Queued   int       // runs waiting on this admin to be sent to it
 	Disabled bool      // taken out of rotation by an operator
@@ -337,7 +348,15 @@ func (e *Engine) Addresses(groupID int64) []AddressState {
 		if g.dialects[a] == wire.DialectTrigger {
 			state.Era = "J4"
 		}
+		if last, dead := g.gone[a]; dead {
+			state.LastBeat = last // of an address that somebody typed, which goes on to get runs
+		}
 		states = append(states, state)
+	}
+	for _, a := range slices.Sorted(maps.Keys(g.gone)) {
+		if !g.manual {
+			states = append(states, AddressState{Address: a, LastBeat: g.gone[a], Gone: true})
+		}
 	}
 	return states
 }

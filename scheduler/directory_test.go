@@ -195,3 +195,32 @@ func TestExecutorsAreNotBlamedForBeatsThatNobodyTook(t *testing.T) {
 		}
 	})
 }
+
+func TestAnExecutorThatDiedWithoutAFarewellIsShownForAWhile(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA, addressB)
+		died := func(address string, ago time.Duration) {
+			t.Helper()
+			_, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_registry SET update_time = ? WHERE registry_value = ?", pool.Wall(time.Now().Add(-ago)), address)
+			if err == nil {
+				err = b.engine.directory.reload(t.Context())
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		died(addressA, 10*time.Minute)
+		got := b.engine.Addresses(b.group)
+		if len(got) != 2 || got[0].Address != addressB || !got[0].Live || got[1].Address != addressA || got[1].Live || !got[1].Gone || got[1].LastBeat.IsZero() {
+			t.Errorf("addresses: %+v", got)
+		}
+		if list := b.engine.directory.get(b.group).addresses; len(list) != 1 {
+			t.Errorf("runs go to %v", list)
+		}
+		died(addressA, time.Hour)
+		if got := b.engine.Addresses(b.group); len(got) != 1 {
+			t.Errorf("an hour later: %+v", got)
+		}
+	})
+}

@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/groups"
@@ -108,7 +109,8 @@ func (c *Console) lostExecutors(page *dashboard.Page, p auth.Principal, list []d
 	t := dashboard.Trouble{Kind: dashboard.Lost, URL: link.ExecutorsPath}
 	for _, g := range list {
 		addresses := c.cfg.Manage.Groups.Addresses(p, g.ID)
-		if started := counts[g.ID].Started; len(addresses) == 0 && started > 0 {
+		nobody := !slices.ContainsFunc(addresses, func(a scheduler.AddressState) bool { return !a.Gone })
+		if started := counts[g.ID].Started; nobody && started > 0 {
 			t.N++
 			t.Items = append(t.Items, dashboard.Item{Name: g.Title, URL: link.ExecutorEdit(g.ID), Detail: page.T("dashboard.lost.group", "N", format.Number(started))})
 		}
