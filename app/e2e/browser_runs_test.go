@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 	"testing"
@@ -48,11 +49,19 @@ func startNight(t *testing.T, s screen) *night {
 // job makes a shell job without a schedule.
 func (n *night) job(name, source string) int64 {
 	n.t.Helper()
-	n.must(n.t, link.JobsPath, url.Values{
+	return n.schedule(name, source, nil)
+}
+
+// schedule makes a shell job.
+func (n *night) schedule(name, source string, change url.Values) int64 {
+	n.t.Helper()
+	form := url.Values{
 		jobs.FieldGroup: {fmt.Sprint(n.group)}, jobs.FieldName: {name}, jobs.FieldAuthor: {"ops"}, jobs.FieldScheduleType: {"NONE"},
 		jobs.FieldMisfire: {"DO_NOTHING"}, jobs.FieldRoute: {"FIRST"}, jobs.FieldBlock: {"SERIAL_EXECUTION"}, jobs.FieldGlue: {"GLUE_SHELL"},
 		jobs.FieldSource: {source},
-	})
+	}
+	maps.Copy(form, change)
+	n.must(n.t, link.JobsPath, form)
 	_, body := n.get(n.t, link.JobsPath+"?q="+url.QueryEscape(name))
 	return lastID(n.t, body, `/jobs/(\d+)/edit`)
 }

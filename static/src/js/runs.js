@@ -58,7 +58,7 @@ export function liveRuns(root) {
     const row = held && document.getElementById(held);
     if (!row) return;
     row.classList.add("current");
-    row.querySelector("a.title")?.focus({ preventScroll: true });
+    row.querySelector("a")?.focus({ preventScroll: true });
   };
   const unlessBusy = () => {
     timer = 0;
@@ -73,7 +73,7 @@ export function liveRuns(root) {
     const held = shown.contains(document.activeElement);
     Idiomorph.morph(shown, row);
     htmx.process(shown);
-    if (held && !shown.contains(document.activeElement)) shown.querySelector("a.title")?.focus({ preventScroll: true });
+    if (held && !shown.contains(document.activeElement)) shown.querySelector("a")?.focus({ preventScroll: true });
   };
   const insert = (row) => {
     const body = list.querySelector("tbody");
@@ -88,7 +88,7 @@ export function liveRuns(root) {
     const row = document.getElementById(id);
     if (!row) return;
     const beside = row.nextElementSibling ?? row.previousElementSibling;
-    if (row.contains(document.activeElement)) beside?.querySelector("a.title")?.focus({ preventScroll: true });
+    if (row.contains(document.activeElement)) beside?.querySelector("a")?.focus({ preventScroll: true });
     if (row.classList.contains("current")) beside?.classList.add("current");
     row.remove();
     if (!beside) refreshSoon();
@@ -100,7 +100,7 @@ export function liveRuns(root) {
     await refresh();
     pointed = 0;
     scrollTo({ top: 0, behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth" });
-    if (keyboard) list.querySelector("a.title")?.focus({ preventScroll: true });
+    if (keyboard) list.querySelector("a")?.focus({ preventScroll: true });
   });
   current = stream({
     address: () => list.dataset.liveRuns,

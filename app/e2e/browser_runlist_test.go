@@ -1,0 +1,95 @@
+package e2e
+
+import (
+	"fmt"
+	"net/url"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/link"
+)
+
+const (
+	rowCount = `document.querySelectorAll("tbody tr").length`
+	topRow   = `Number(document.querySelector("tbody tr").dataset.id)`
+	newRows  = `document.querySelector("[data-new-rows]")`
+)
+
+// TestBrowserRunList works in a list into which new runs come all the time: narrows it, walks through it with the keyboard,
+// lets new rows wait, sees a killed run leave a filter, and clears what is no longer wanted.
+func TestBrowserRunList(t *testing.T) {
+	t.Parallel()
+	n := startNight(t, desk)
+	fails, slow := n.job("Fetch rates", "exit 3"), n.job("Settle", countdown)
+	busy := n.schedule("Heartbeat", "echo alive", url.Values{jobs.FieldScheduleType: {"FIX_RATE"}, jobs.FieldSeconds: {"1"}})
+	for range 2 {
+		n.run(fails, "")
+	}
+	running := n.run(slow, "")
+	n.must(t, link.JobStart(busy), nil)
+
+	n.filters()
+	n.walks()
+	n.leavesFilter(running)
+	n.clears(busy)
+	n.admin.noPanic(t)
+}
+
+// choose picks an option as a person does.
+func choose(selector, value string) chromedp.Action {
+	return chromedp.Tasks{chromedp.WaitVisible(selector, chromedp.ByQuery), chromedp.SetValue(selector, value, chromedp.ByQuery),
+		chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%q).dispatchEvent(new Event("change", {bubbles: true}))`, selector), nil)}
+}
+
+// filters narrows the list; what is chosen stands in the address, survives a reload and goes with the back button.
+func (n *night) filters() {
+	n.visit("/runs")
+	n.do(holds(rowCount+` >= 4`), choose(`[name=result]`, "failed"), holds(`location.search.includes("result=failed") && `+rowCount+` === 2`),
+		holds(`document.querySelectorAll("tbody .badge.failed").length === 2`),
+		chromedp.Reload(), holds(rowCount+` === 2 && document.querySelector("[name=result]").value === "failed"`),
+		choose(`[name=group]`, fmt.Sprint(n.group)), holds(`location.search.includes("group=") && document.querySelectorAll("#filter-job option").length === 4`),
+		write("[name=q]", "no such text"), holds(`document.querySelector("#results .empty") && location.search.includes("q=no")`),
+		chromedp.NavigateBack(), holds(rowCount+` === 2 && !location.search.includes("q=")`))
+}
+
+// walks goes through the rows with the keyboard. New rows wait meanwhile, and the row stays where it is.
+func (n *night) walks() {
+	n.visit("/runs")
+	n.do(holds(rowCount+` >= 4`), input.DispatchMouseEvent(input.MouseMoved, 5, 5), chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent("k"),
+		holds(`document.activeElement.matches("tr.current a") && [...document.querySelectorAll("tbody tr")].indexOf(document.querySelector("tr.current")) === 1`),
+		chromedp.Evaluate(`window.row = document.querySelector("tr.current"); window.where = row.getBoundingClientRect().top; window.top0 = `+topRow, nil),
+		holds(`!`+newRows+`.hidden && parseInt(`+newRows+`.textContent) >= 2`),
+		holds(topRow+` === window.top0 && row.getBoundingClientRect().top === window.where && document.activeElement.closest("tr") === row`),
+		// The button brings them; the row is found again, with the focus.
+		chromedp.Evaluate(`window.id = row.id; document.querySelector("[data-new-rows] button").click()`, nil), holds(newRows+`.hidden && `+topRow+` > window.top0`),
+		chromedp.KeyEvent(kb.Enter), holds(`/^\/runs\/\d+$/.test(location.pathname)`))
+}
+
+// leavesFilter ends a run from the list of what is running: its row goes, and the page is still the same.
+func (n *night) leavesFilter(running string) {
+	id := running[len("/runs/"):]
+	n.visit("/runs?result=running&q=" + id)
+	row := `document.querySelector("#run-` + id + `")`
+	n.do(holds(row), chromedp.Evaluate(`window.same = true`, nil))
+	// Somebody else ends it.
+	n.must(n.t, link.Run(lastID(n.t, running, `(\d+)`))+"/kill", nil)
+	n.do(holds(`!` + row + ` && window.same`))
+}
+
+// clears deletes the runs of a job after a look at what that does.
+func (n *night) clears(job int64) {
+	n.must(n.t, link.JobStop(job), nil)
+	n.visit(link.Clear(n.group, job, 0))
+	n.do(holds(fmt.Sprintf(`document.querySelector("#clear-job").value === "%d" && !document.querySelector("#clear-form .danger")`, job)),
+		choose("#clear-type", "9"), holds(`location.search.includes("type=9")`), click(`#clear-form [name=preview]`),
+		holds(`/\d+ runs?/.test(document.querySelector("#clear-form .notice.warning")?.textContent)`),
+		click("#clear-form .danger"), holds(`document.querySelector("#clearings li") && !document.querySelector("#clearings progress")`))
+	n.visit(link.RunsOfJob(n.group, job))
+	n.do(holds(`document.querySelector("#results .empty")`))
+	n.visit("/runs")
+	n.do(holds(rowCount + ` === 3`)) // what others did is still there
+}
