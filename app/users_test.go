@@ -90,7 +90,7 @@ func TestUsersInTheConsole(t *testing.T) {
 		}
 		href, _ := b.get("/audit?kind=user&action=update").document(t).Find("tbody a.title").Attr("href")
 		entry := b.get(href)
-		if doc := entry.document(t); doc.Find("table.changes ins").Length() != 1 || doc.Find("table.changes tbody tr").Length() != 2 || !strings.Contains(entry.body, "127.0.0.1") {
+		if doc := entry.document(t); doc.Find("table.audited ins").Length() != 1 || doc.Find("table.audited tbody tr").Length() != 2 || !strings.Contains(entry.body, "127.0.0.1") {
 			t.Errorf("the entry of the change: %s", doc.Find("main").Text())
 		}
 		for _, page := range []string{"/audit", href} {
