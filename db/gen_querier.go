@@ -33,8 +33,6 @@ type Querier interface {
 	CountGroupsByAppName(ctx context.Context, db DBTX, arg CountGroupsByAppNameParams) (int64, error)
 	// Jobs in all and those running, for the metrics page.
 	CountJobStates(ctx context.Context, db DBTX) (CountJobStatesRow, error)
-	// How many jobs ListJobs would return in all.
-	CountJobs(ctx context.Context, db DBTX, arg CountJobsParams) (int64, error)
 	// Jobs and started jobs of each group. It reads all jobs, so the caller keeps the answer for a while.
 	CountJobsByGroup(ctx context.Context, db DBTX) ([]CountJobsByGroupRow, error)
 	// How many jobs fire at the very same time, for the form that is about to add one. It counts along the index of due jobs.
@@ -134,7 +132,8 @@ type Querier interface {
 	// The source of a GLUE job, read when its version is not in the engine's cache.
 	GetJobSource(ctx context.Context, db DBTX, id int64) (GetJobSourceRow, error)
 	GetReport(ctx context.Context, db DBTX, triggerDay sql.NullTime) (DailyReport, error)
-	// What touches xxl_job_log, one row per run. Inserts and the hot updates of many rows are in db/bulk.go.
+	// What touches xxl_job_log, one row per run. Inserts and the hot updates of many rows are in db/bulk.go, the run list is in
+	// db/findruns.go.
 	GetRun(ctx context.Context, db DBTX, id int64) (Run, error)
 	// A session with its user, in one read per request.
 	GetSession(ctx context.Context, db DBTX, arg GetSessionParams) (GetSessionRow, error)
@@ -231,9 +230,8 @@ type Querier interface {
 	ListJobNames(ctx context.Context, db DBTX, arg ListJobNamesParams) ([]ListJobNamesRow, error)
 	// Jobs that do not follow the installation's retention.
 	ListJobRetention(ctx context.Context, db DBTX) ([]ListJobRetentionRow, error)
-	// One page of the job list, newest first, after the filters: the groups somebody may see (or all of them), a status (-1: any),
-	// and patterns in which ! escapes the wildcards. The id is the description's text read as a number, 0 if it is none.
-	ListJobs(ctx context.Context, db DBTX, arg ListJobsParams) ([]ListJobsRow, error)
+	// A page of the job list: the jobs that were found ([FindJobs]), newest first, without their long texts.
+	ListJobs(ctx context.Context, db DBTX, ids []int64) ([]ListJobsRow, error)
 	// Jobs by id, for follow-ups (children, retries) and for the names beside a page of runs.
 	ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job, error)
 	// The schedules of started jobs due up to a moment, soonest first, for the forecast.
@@ -278,31 +276,15 @@ type Querier interface {
 	ListReportedRunsOfNode(ctx context.Context, db DBTX, arg ListReportedRunsOfNodeParams) ([]int64, error)
 	// The days of a range that have counters, in order.
 	ListReports(ctx context.Context, db DBTX, arg ListReportsParams) ([]ListReportsRow, error)
-	// ListRuns for callers that count in offsets and ask by what XXL-JOB's filter has: the ids alone, newest first. How many there
-	// are up to a limit is told by them as well.
-	ListRunIDsBack(ctx context.Context, db DBTX, arg ListRunIDsBackParams) ([]int64, error)
-	// The ids that follow, oldest first: they tell where the page of newer runs begins.
-	ListRunIDsFrom(ctx context.Context, db DBTX, arg ListRunIDsFromParams) ([]int64, error)
-	// ListRunIDsBack for one job, by the index on job_id.
-	ListRunIDsOfJobBack(ctx context.Context, db DBTX, arg ListRunIDsOfJobBackParams) ([]int64, error)
-	ListRunIDsOfJobFrom(ctx context.Context, db DBTX, arg ListRunIDsOfJobFromParams) ([]int64, error)
 	// A page of runs in the order of ids.
 	ListRunStates(ctx context.Context, db DBTX, arg ListRunStatesParams) ([]ListRunStatesRow, error)
 	// What a batch of runs counts as before it changes.
 	ListRunStatesByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunStatesByIDRow, error)
 	ListRunStatesOfGroup(ctx context.Context, db DBTX, arg ListRunStatesOfGroupParams) ([]ListRunStatesOfGroupRow, error)
 	ListRunStatesOfJob(ctx context.Context, db DBTX, arg ListRunStatesOfJobParams) ([]ListRunStatesOfJobRow, error)
-	// One page of the run list, newest first, from before an id. Both bounds of the id stand there bare: with one of them SQLite
-	// goes by the index of times instead and sorts the whole log. The result filter is spec §2.13's:
-	// 1 success, 2 failed, 3 running; 0 any. from_id bounds how far back the log is read ([Queries.FirstRunIDSince]); in the
-	// pattern ! escapes the wildcards. The notes are the beginnings of the messages.
-	ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]ListRunsRow, error)
 	// The rows a batch of callbacks is about, without their long texts' cost where there are none.
 	ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunsByIDRow, error)
 	ListRunsOfAlarmNotice(ctx context.Context, db DBTX, arg ListRunsOfAlarmNoticeParams) ([]ListRunsOfAlarmNoticeRow, error)
-	// ListRuns for one job, by the index on job_id: the upper bound of the id is wrapped, because two bare ones would make
-	// SQLite go by the id instead. 0 is no bound.
-	ListRunsOfJob(ctx context.Context, db DBTX, arg ListRunsOfJobParams) ([]ListRunsOfJobRow, error)
 	// The sessions of a user that still count, the one used last first.
 	ListSessionsOfUser(ctx context.Context, db DBTX, arg ListSessionsOfUserParams) ([]Session, error)
 	// All of them: there are a few dozen.
@@ -367,6 +349,8 @@ type Querier interface {
 	ResetUserPassword(ctx context.Context, db DBTX, arg ResetUserPasswordParams) (int64, error)
 	// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.
 	RetireNode(ctx context.Context, db DBTX, arg RetireNodeParams) (int64, error)
+	// When the first run from an id on was planned.
+	RunTimeFrom(ctx context.Context, db DBTX, id int64) (sql.NullTime, error)
 	// A new version of a script from its editor. 0 rows when somebody changed the job since it was read.
 	SaveJobSource(ctx context.Context, db DBTX, arg SaveJobSourceParams) (int64, error)
 	SetExecutorDialect(ctx context.Context, db DBTX, arg SetExecutorDialectParams) error

@@ -31,62 +31,6 @@ func (q *Queries) CountJobStates(ctx context.Context, db DBTX) (CountJobStatesRo
 	return i, err
 }
 
-const countJobs = `-- name: CountJobs :one
-SELECT COUNT(*) FROM xxl_job_info
-WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
-  AND (CAST(? AS SIGNED) = -1 OR trigger_status = ?)
-  AND (job_desc LIKE ? ESCAPE '!' OR id = ?)
-  AND COALESCE(executor_handler, '') LIKE ? ESCAPE '!'
-  AND COALESCE(author, '') LIKE ? ESCAPE '!'
-  AND (CAST(? AS SIGNED) = 1 OR tags = ? OR tags LIKE ? ESCAPE '!'
-       OR tags LIKE ? ESCAPE '!' OR tags LIKE ? ESCAPE '!')
-`
-
-type CountJobsParams struct {
-	AllGroups   int64
-	GroupIds    []int64
-	Status      int64
-	Description string
-	ID          int64
-	Handler     Text
-	Author      Text
-	AnyTag      int64
-	Tag         string
-	TagFirst    string
-	TagLast     string
-	TagBetween  string
-}
-
-// How many jobs ListJobs would return in all.
-func (q *Queries) CountJobs(ctx context.Context, db DBTX, arg CountJobsParams) (int64, error) {
-	query := countJobs
-	var queryParams []interface{}
-	queryParams = append(queryParams, arg.AllGroups)
-	if len(arg.GroupIds) > 0 {
-		for _, v := range arg.GroupIds {
-			queryParams = append(queryParams, v)
-		}
-		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(arg.GroupIds))[1:], 1)
-	} else {
-		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
-	}
-	queryParams = append(queryParams, arg.Status)
-	queryParams = append(queryParams, arg.Status)
-	queryParams = append(queryParams, arg.Description)
-	queryParams = append(queryParams, arg.ID)
-	queryParams = append(queryParams, arg.Handler)
-	queryParams = append(queryParams, arg.Author)
-	queryParams = append(queryParams, arg.AnyTag)
-	queryParams = append(queryParams, arg.Tag)
-	queryParams = append(queryParams, arg.TagFirst)
-	queryParams = append(queryParams, arg.TagLast)
-	queryParams = append(queryParams, arg.TagBetween)
-	row := db.QueryRowContext(ctx, query, queryParams...)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
-}
-
 const countJobsDueAt = `-- name: CountJobsDueAt :one
 SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status = 1 AND trigger_next_time = ? AND id <> ?
 `
@@ -506,34 +450,8 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, tags
-FROM xxl_job_info
-WHERE (CAST(? AS SIGNED) = 1 OR job_group IN (/*SLICE:group_ids*/?))
-  AND (CAST(? AS SIGNED) = -1 OR trigger_status = ?)
-  AND (job_desc LIKE ? ESCAPE '!' OR id = ?)
-  AND COALESCE(executor_handler, '') LIKE ? ESCAPE '!'
-  AND COALESCE(author, '') LIKE ? ESCAPE '!'
-  AND (CAST(? AS SIGNED) = 1 OR tags = ? OR tags LIKE ? ESCAPE '!'
-       OR tags LIKE ? ESCAPE '!' OR tags LIKE ? ESCAPE '!')
-ORDER BY id DESC
-LIMIT ? OFFSET ?
+FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id DESC
 `
-
-type ListJobsParams struct {
-	AllGroups   int64
-	GroupIds    []int64
-	Status      int64
-	Description string
-	ID          int64
-	Handler     Text
-	Author      Text
-	AnyTag      int64
-	Tag         string
-	TagFirst    string
-	TagLast     string
-	TagBetween  string
-	Limit       int32
-	Offset      int32
-}
 
 type ListJobsRow struct {
 	ID                     int64
@@ -562,33 +480,18 @@ type ListJobsRow struct {
 	Tags                   string
 }
 
-// One page of the job list, newest first, after the filters: the groups somebody may see (or all of them), a status (-1: any),
-// and patterns in which ! escapes the wildcards. The id is the description's text read as a number, 0 if it is none.
-func (q *Queries) ListJobs(ctx context.Context, db DBTX, arg ListJobsParams) ([]ListJobsRow, error) {
+// A page of the job list: the jobs that were found ([FindJobs]), newest first, without their long texts.
+func (q *Queries) ListJobs(ctx context.Context, db DBTX, ids []int64) ([]ListJobsRow, error) {
 	query := listJobs
 	var queryParams []interface{}
-	queryParams = append(queryParams, arg.AllGroups)
-	if len(arg.GroupIds) > 0 {
-		for _, v := range arg.GroupIds {
+	if len(ids) > 0 {
+		for _, v := range ids {
 			queryParams = append(queryParams, v)
 		}
-		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(arg.GroupIds))[1:], 1)
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
 	} else {
-		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
 	}
-	queryParams = append(queryParams, arg.Status)
-	queryParams = append(queryParams, arg.Status)
-	queryParams = append(queryParams, arg.Description)
-	queryParams = append(queryParams, arg.ID)
-	queryParams = append(queryParams, arg.Handler)
-	queryParams = append(queryParams, arg.Author)
-	queryParams = append(queryParams, arg.AnyTag)
-	queryParams = append(queryParams, arg.Tag)
-	queryParams = append(queryParams, arg.TagFirst)
-	queryParams = append(queryParams, arg.TagLast)
-	queryParams = append(queryParams, arg.TagBetween)
-	queryParams = append(queryParams, arg.Limit)
-	queryParams = append(queryParams, arg.Offset)
 	rows, err := db.QueryContext(ctx, query, queryParams...)
 	if err != nil {
 		return nil, err

@@ -53,17 +53,17 @@ var seedValues = map[string][seedRows]any{
 // argValues are the arguments that are not those of the first seeded row, by the name of a parameter or of a method and its
 // parameter.
 var argValues = map[string]any{
-	"Limit": int32(10), "Offset": int32(0), "AllGroups": int64(1), "AnyText": int64(1), "AnyTag": int64(1), "Status": int64(-1), "Result": int64(0),
+	"Limit": int32(10), "Offset": int32(0), "AllGroups": int64(1), "AnyTag": int64(1), "Status": int64(-1),
 	"AfterID": int64(0), "AfterMs": int64(0), "FromID": int64(0), "BeforeID": int64(100), "LowID": int64(0),
 	"UptoID": int64(100), "UntilMs": int64(100), "NowMs": int64(100), "ExceptID": int64(100),
 	"SinceTime": seedTime, "FromTime": seedTime, "FirstDay": seedTime,
 	"UntilTime": seedTime.AddDate(0, 0, 20), "ToTime": seedTime.AddDate(0, 0, 20), "LastDay": seedTime.AddDate(0, 0, 20),
-	"Pattern": "%", "Lost": "handle%", "Description": "%", "TextPattern": "%",
+	"Pattern": "%", "Lost": "handle%", "Description": "%",
 	"NewNextTime": int64(50), "NextTime": int64(50), "NewPassword": "changed", "OldPassword": "passwo1", "NewOwner": int64(50),
 	"Day": seedTime.AddDate(0, 0, 1), "OldOwner": int64(1),
 
 	"ListReportedRunsOfNode.OwnerNode": int64(2), "LowerNodeMark.LowLogID": int64(0), "TopID": int64(100), "RecordReportedRuns.OwnerNode": int64(2), "RecordReportedRuns.Ids": []int64{2},
-	"AnyTrigger": int64(1), "ExecutorPattern": "%", "ListSuccessesAfter.JobID": int64(2), "ListNewestRunsByCode.HandleCode": int64(500),
+	"ListSuccessesAfter.JobID": int64(2), "ListNewestRunsByCode.HandleCode": int64(500),
 	"AdmitRun.ID": int64(5), "SupersedeLost.ID": int64(4), "GetSession.NowMs": int64(0), "DeleteNode": int64(3),
 	"StartJob.ID": int64(3), "CountJobsDueAt.AtMs": int64(1), "ListJobs.Handler": "%", "ListJobs.Author": "%", "CountJobs.Handler": "%", "CountJobs.Author": "%",
 	"DeleteRegistryBefore": seedTime.AddDate(0, 0, 20), "DeleteSessionsBefore": int64(100), "DeleteClearingsBefore": int64(100),

@@ -21,13 +21,16 @@ func TestPagesOfTheEmbeddedDatabaseGoByID(t *testing.T) {
 		t.Fatal(err)
 	}
 	const byID, byJob = "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "USING INDEX I_jobid (job_id=? AND rowid>? AND rowid<?)"
+	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	found := func(f RunFilter) string {
+		query, _ := f.statement(runRowColumns, 1, 1, 1, true)
+		return query
+	}
 	tests := []struct{ name, query, want string }{
-		{"ListRuns", listRuns, byID},
-		{"ListRunsOfJob", listRunsOfJob, "USING INDEX I_jobid (job_id=? AND rowid>?)"},
-		{"ListRunIDsFrom", listRunIDsFrom, byID},
-		{"ListRunIDsOfJobFrom", listRunIDsOfJobFrom, "USING INDEX I_jobid (job_id=? AND rowid>?)"},
-		{"ListRunIDsBack", listRunIDsBack, byID},
-		{"ListRunIDsOfJobBack", listRunIDsOfJobBack, "USING INDEX I_jobid (job_id=? AND rowid>?)"},
+		{"FindRuns", found(RunFilter{Since: at, Until: at, Text: "%"}), byID},
+		{"FindRuns of a job", found(RunFilter{Job: 1, Since: at, Until: at}), byJob},
+		{"FindRuns of a group", found(RunFilter{Groups: []int64{1}, Since: at, Until: at}), "USING INDEX I_jobgroup (job_group=? AND rowid>? AND rowid<?)"},
+		{"FindRuns of a result", found(RunFilter{Codes: []int64{500}, Since: at, Until: at}), "USING INDEX I_handle_code (handle_code=? AND rowid>? AND rowid<?)"},
 		{"ListRunStates", listRunStates, byID},
 		{"ListRunStatesOfGroup", listRunStatesOfGroup, "USING INDEX I_jobgroup (job_group=? AND rowid>? AND rowid<?)"},
 		{"ListRunStatesOfJob", listRunStatesOfJob, byJob},

@@ -35,33 +35,12 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
 FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
 -- name: ListJobs :many
--- One page of the job list, newest first, after the filters: the groups somebody may see (or all of them), a status (-1: any),
--- and patterns in which ! escapes the wildcards. The id is the description's text read as a number, 0 if it is none.
+-- A page of the job list: the jobs that were found ([FindJobs]), newest first, without their long texts.
 SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, tags
-FROM xxl_job_info
-WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(group_ids)))
-  AND (CAST(sqlc.arg(status) AS SIGNED) = -1 OR trigger_status = sqlc.arg(status))
-  AND (job_desc LIKE sqlc.arg(description) ESCAPE '!' OR id = sqlc.arg(id))
-  AND COALESCE(executor_handler, '') LIKE sqlc.arg(handler) ESCAPE '!'
-  AND COALESCE(author, '') LIKE sqlc.arg(author) ESCAPE '!'
-  AND (CAST(sqlc.arg(any_tag) AS SIGNED) = 1 OR tags = sqlc.arg(tag) OR tags LIKE sqlc.arg(tag_first) ESCAPE '!'
-       OR tags LIKE sqlc.arg(tag_last) ESCAPE '!' OR tags LIKE sqlc.arg(tag_between) ESCAPE '!')
-ORDER BY id DESC
-LIMIT ? OFFSET ?;
-
--- name: CountJobs :one
--- How many jobs ListJobs would return in all.
-SELECT COUNT(*) FROM xxl_job_info
-WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(group_ids)))
-  AND (CAST(sqlc.arg(status) AS SIGNED) = -1 OR trigger_status = sqlc.arg(status))
-  AND (job_desc LIKE sqlc.arg(description) ESCAPE '!' OR id = sqlc.arg(id))
-  AND COALESCE(executor_handler, '') LIKE sqlc.arg(handler) ESCAPE '!'
-  AND COALESCE(author, '') LIKE sqlc.arg(author) ESCAPE '!'
-  AND (CAST(sqlc.arg(any_tag) AS SIGNED) = 1 OR tags = sqlc.arg(tag) OR tags LIKE sqlc.arg(tag_first) ESCAPE '!'
-       OR tags LIKE sqlc.arg(tag_last) ESCAPE '!' OR tags LIKE sqlc.arg(tag_between) ESCAPE '!');
+FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id DESC;
 
 -- name: ListJobNames :many
 -- Ids and names of one group's jobs, for the pick list of the run filter; at most the limit.

@@ -1,4 +1,5 @@
--- What touches xxl_job_log, one row per run. Inserts and the hot updates of many rows are in db/bulk.go.
+-- What touches xxl_job_log, one row per run. Inserts and the hot updates of many rows are in db/bulk.go, the run list is in
+-- db/findruns.go.
 
 -- name: GetRun :one
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
@@ -48,110 +49,6 @@ FROM xxl_job_log
 WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id > sqlc.arg(after_id)
 ORDER BY id LIMIT ?;
 
--- name: ListRuns :many
--- One page of the run list, newest first, from before an id. Both bounds of the id stand there bare: with one of them SQLite
--- goes by the index of times instead and sorts the whole log. The result filter is spec §2.13's:
--- 1 success, 2 failed, 3 running; 0 any. from_id bounds how far back the log is read ([Queries.FirstRunIDSince]); in the
--- pattern ! escapes the wildcards. The notes are the beginnings of the messages.
-SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
-       executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
-       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
-       SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
-FROM xxl_job_log
-WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(group_ids)))
-  AND id >= sqlc.arg(from_id) AND id < sqlc.arg(before_id)
-  AND (CAST(sqlc.arg(result) AS SIGNED) = 0
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
-  AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
-  AND (CAST(sqlc.arg(any_trigger) AS SIGNED) = 1 OR trigger_type = sqlc.arg(trigger_type))
-  AND COALESCE(executor_address, '') LIKE sqlc.arg(executor_pattern) ESCAPE '!'
-  AND (CAST(sqlc.arg(any_text) AS SIGNED) = 1 OR id = sqlc.arg(text_id)
-    OR COALESCE(executor_address, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(executor_param, '') LIKE sqlc.arg(text_pattern) ESCAPE '!'
-    OR COALESCE(trigger_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(handle_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!')
-ORDER BY id DESC LIMIT ?;
-
--- name: ListRunsOfJob :many
--- ListRuns for one job, by the index on job_id: the upper bound of the id is wrapped, because two bare ones would make
--- SQLite go by the id instead. 0 is no bound.
-SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
-       executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
-       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
-       SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
-FROM xxl_job_log
-WHERE job_id = sqlc.arg(job_id)
-  AND id >= sqlc.arg(from_id) AND (CAST(sqlc.arg(before_id) AS SIGNED) = 0 OR id < sqlc.arg(before_id))
-  AND (CAST(sqlc.arg(result) AS SIGNED) = 0
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
-  AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
-  AND (CAST(sqlc.arg(any_trigger) AS SIGNED) = 1 OR trigger_type = sqlc.arg(trigger_type))
-  AND COALESCE(executor_address, '') LIKE sqlc.arg(executor_pattern) ESCAPE '!'
-  AND (CAST(sqlc.arg(any_text) AS SIGNED) = 1 OR id = sqlc.arg(text_id)
-    OR COALESCE(executor_address, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(executor_param, '') LIKE sqlc.arg(text_pattern) ESCAPE '!'
-    OR COALESCE(trigger_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(handle_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!')
-ORDER BY id DESC LIMIT ?;
-
--- name: ListRunIDsFrom :many
--- The ids that follow, oldest first: they tell where the page of newer runs begins.
-SELECT id FROM xxl_job_log
-WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(group_ids)))
-  AND id >= sqlc.arg(from_id) AND id < 9223372036854775807
-  AND (CAST(sqlc.arg(result) AS SIGNED) = 0
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
-  AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
-  AND (CAST(sqlc.arg(any_trigger) AS SIGNED) = 1 OR trigger_type = sqlc.arg(trigger_type))
-  AND COALESCE(executor_address, '') LIKE sqlc.arg(executor_pattern) ESCAPE '!'
-  AND (CAST(sqlc.arg(any_text) AS SIGNED) = 1 OR id = sqlc.arg(text_id)
-    OR COALESCE(executor_address, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(executor_param, '') LIKE sqlc.arg(text_pattern) ESCAPE '!'
-    OR COALESCE(trigger_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(handle_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!')
-ORDER BY id LIMIT ?;
-
--- name: ListRunIDsOfJobFrom :many
-SELECT id FROM xxl_job_log
-WHERE job_id = sqlc.arg(job_id)
-  AND id >= sqlc.arg(from_id)
-  AND (CAST(sqlc.arg(result) AS SIGNED) = 0
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
-  AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
-  AND (CAST(sqlc.arg(any_trigger) AS SIGNED) = 1 OR trigger_type = sqlc.arg(trigger_type))
-  AND COALESCE(executor_address, '') LIKE sqlc.arg(executor_pattern) ESCAPE '!'
-  AND (CAST(sqlc.arg(any_text) AS SIGNED) = 1 OR id = sqlc.arg(text_id)
-    OR COALESCE(executor_address, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(executor_param, '') LIKE sqlc.arg(text_pattern) ESCAPE '!'
-    OR COALESCE(trigger_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!' OR COALESCE(handle_msg, '') LIKE sqlc.arg(text_pattern) ESCAPE '!')
-ORDER BY id LIMIT ?;
-
--- name: ListRunIDsBack :many
--- ListRuns for callers that count in offsets and ask by what XXL-JOB's filter has: the ids alone, newest first. How many there
--- are up to a limit is told by them as well.
-SELECT id FROM xxl_job_log
-WHERE (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR job_group IN (sqlc.slice(group_ids)))
-  AND id >= sqlc.arg(from_id) AND id < sqlc.arg(before_id)
-  AND (CAST(sqlc.arg(result) AS SIGNED) = 0
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
-  AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
-ORDER BY id DESC LIMIT ? OFFSET ?;
-
--- name: ListRunIDsOfJobBack :many
--- ListRunIDsBack for one job, by the index on job_id.
-SELECT id FROM xxl_job_log
-WHERE job_id = sqlc.arg(job_id)
-  AND id >= sqlc.arg(from_id)
-  AND (CAST(sqlc.arg(result) AS SIGNED) = 0
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 1 AND handle_code = 200)
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 2 AND (trigger_code NOT IN (0, 200) OR handle_code NOT IN (0, 200)))
-    OR (CAST(sqlc.arg(result) AS SIGNED) = 3 AND trigger_code IN (0, 200) AND handle_code = 0))
-  AND trigger_time >= sqlc.arg(since_time) AND trigger_time <= sqlc.arg(until_time)
-ORDER BY id DESC LIMIT ? OFFSET ?;
-
 -- name: ListWholeRuns :many
 -- Runs with all of their texts. The caller asks for few at a time.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
@@ -163,6 +60,10 @@ FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id DESC;
 -- The run that was due first since a moment: one seek in the index of times. Ids grow with the times except for the few
 -- seconds by which runs are claimed ahead, so the caller asks for an earlier moment.
 SELECT id FROM xxl_job_log WHERE trigger_time >= ? ORDER BY trigger_time, id LIMIT 1;
+
+-- name: RunTimeFrom :one
+-- When the first run from an id on was planned.
+SELECT trigger_time FROM xxl_job_log WHERE id >= ? ORDER BY id LIMIT 1;
 
 -- name: MarkKilling :execrows
 -- Notes who kills an open run before its executor is asked, because the executor's report of the end may be here first, and

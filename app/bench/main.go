@@ -28,8 +28,11 @@ type settings struct {
 	only     string
 	seconds  int
 	profile  string
-	keep     bool
 	rate     int
+	runs     int
+	jobs     int
+	dir      string
+	page     string
 }
 
 func main() {
@@ -43,8 +46,11 @@ func main() {
 	flag.StringVar(&s.only, "only", "", "scenarios whose name contains this")
 	flag.IntVar(&s.seconds, "seconds", 15, "length of each measurement")
 	flag.StringVar(&s.profile, "profile", "", "folder for CPU profiles of the admin (needs PUNCTUAL_PPROF support)")
-	flag.BoolVar(&s.keep, "keep", false, "keep the scratch folders")
 	flag.IntVar(&s.rate, "rate", 20_000, "offered triggers/s of the saturation scenario")
+	flag.IntVar(&s.runs, "runs", bigRuns, "runs in the log of the scenarios about a big one")
+	flag.IntVar(&s.jobs, "jobs", 100_000, "jobs of the scenario about pages")
+	flag.StringVar(&s.dir, "dir", "", "folder in which the scenario about pages keeps its databases, to measure them again without filling them")
+	flag.StringVar(&s.page, "page", "", "pages whose name contains this")
 	flag.Parse()
 
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -36,6 +36,7 @@ func scenarios(s settings) []scenario {
 		scenario{"alarms", alarms},
 		scenario{"take-over", takeOver},
 		scenario{"5 million runs", bigTable},
+		scenario{"pages", pages},
 	)
 }
 

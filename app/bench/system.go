@@ -36,6 +36,7 @@ type system struct {
 	other    *exec.Cmd
 	control  string // the executor's
 	binary   string
+	kept     bool // its folder outlives it
 }
 
 // newSystem prepares a migrated database; nothing else runs yet.
@@ -44,6 +45,11 @@ func newSystem(ctx context.Context, s settings, database string) (*system, error
 	if err != nil {
 		return nil, err
 	}
+	return newSystemIn(ctx, dir, s, database)
+}
+
+// newSystemIn is newSystem in a folder that may hold one from an earlier time.
+func newSystemIn(ctx context.Context, dir string, s settings, database string) (*system, error) {
 	y := &system{dir: dir, database: database, binary: s.binary}
 	if database == "mariadb" {
 		if err := y.startMaria(ctx); err != nil {
@@ -69,15 +75,18 @@ func (y *system) startMaria(ctx context.Context) error {
 	data, socket := filepath.Join(y.dir, "maria"), filepath.Join(y.dir, "s")
 	// Servers that share a folder for temporary tables delete each other's when they start.
 	tmp := filepath.Join(y.dir, "tmp")
-	if err := os.Mkdir(tmp, 0o700); err != nil {
+	if err := os.MkdirAll(tmp, 0o700); err != nil {
 		return err
 	}
 	args := []string{"--no-defaults", "--datadir=" + data, "--tmpdir=" + tmp}
 	if os.Geteuid() == 0 {
 		args = append(args, "--user=root")
 	}
-	if out, err := exec.CommandContext(ctx, "mariadb-install-db", append(args, "--auth-root-authentication-method=normal", "--skip-test-db")...).CombinedOutput(); err != nil {
-		return fmt.Errorf("mariadb-install-db: %w: %s", err, out)
+	if _, err := os.Stat(filepath.Join(data, "ibdata1")); err != nil {
+		out, err := exec.CommandContext(ctx, "mariadb-install-db", append(args, "--auth-root-authentication-method=normal", "--skip-test-db")...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("mariadb-install-db: %w: %s", err, out)
+		}
 	}
 	program := "mariadbd"
 	if _, err := exec.LookPath(program); err != nil {
@@ -225,6 +234,10 @@ func (y *system) close() error {
 	stop(y.executor, syscall.SIGKILL)
 	stop(y.admin, syscall.SIGKILL)
 	stop(y.other, syscall.SIGKILL)
+	if y.kept {
+		stop(y.maria, syscall.SIGTERM)
+		return nil
+	}
 	stop(y.maria, syscall.SIGKILL)
 	return os.RemoveAll(y.dir)
 }

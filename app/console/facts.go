@@ -19,7 +19,7 @@ type runFacts struct {
 	planned, sent, finished int64 // epoch ms, 0 for none
 }
 
-func factsOf(r db.ListRunsRow) runFacts {
+func factsOf(r db.RunRow) runFacts {
 	return runFacts{
 		triggerCode: r.TriggerCode, handleCode: r.HandleCode, triggerNote: r.TriggerNote, handleNote: r.HandleNote,
 		address: string(r.ExecutorAddress), triggered: r.TriggerTime, handled: r.HandleTime, planned: r.PlannedAt, sent: r.SentAt,

@@ -38,13 +38,13 @@ func (c *Console) groupList(ec echo.Context) error {
 		}
 	}
 	page.Total = int64(len(matching))
+	jobs, err := c.cfg.Manage.Groups.CountJobsOfEach(ctx)
+	if err != nil {
+		return err
+	}
 	from := min((f.Page-1)*groupsPerPage, len(matching))
 	for _, g := range matching[from:min(from+groupsPerPage, len(matching))] {
-		row, err := c.groupRow(ec, page.Page, p, g)
-		if err != nil {
-			return err
-		}
-		page.Rows = append(page.Rows, row)
+		page.Rows = append(page.Rows, c.groupRow(page.Page, p, g, jobs[g.ID]))
 	}
 	page.Pager = pager(f.Page, groupsPerPage, page.Total, func(n int) string {
 		f.Page = n
@@ -56,11 +56,7 @@ func (c *Console) groupList(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, groups.List(page), ui.FragmentResults)
 }
 
-func (c *Console) groupRow(ec echo.Context, page layout.Page, p auth.Principal, g db.Group) (groups.Row, error) {
-	jobs, err := c.cfg.Manage.Groups.CountJobs(ec.Request().Context(), g.ID)
-	if err != nil {
-		return groups.Row{}, err
-	}
+func (c *Console) groupRow(page layout.Page, p auth.Principal, g db.Group, jobs int64) groups.Row {
 	row := groups.Row{
 		ID: g.ID, AppName: g.AppName, Title: g.Title, Manual: g.AddressType == manage.AddressManual, Jobs: jobs,
 		Addresses: c.addresses(page, p, g), Updated: c.at(page, c.cfg.Manage.Groups.Updated(g)),
@@ -70,7 +66,7 @@ func (c *Console) groupRow(ec echo.Context, page layout.Page, p auth.Principal, 
 			row.Online++
 		}
 	}
-	return row, nil
+	return row
 }
 
 // beatDue is when the next beat of an executor is overdue: they come every 30 s, and one may be on its way.

@@ -41,7 +41,7 @@ func (c *Console) jobList(ec echo.Context) error {
 		return err
 	}
 	page := jobs.ListPage{
-		Page: c.pageWithFlash(ec), Filter: f, Groups: groups.options(f.Group), Total: list.Total, CanCreate: p.CanAnywhere(auth.RightEdit),
+		Page: c.pageWithFlash(ec), Filter: f, Groups: groups.options(f.Group), Total: list.Total, More: list.More, CanCreate: p.CanAnywhere(auth.RightEdit),
 		AnyJobs: len(list.Jobs) > 0,
 	}
 	if !page.AnyJobs {

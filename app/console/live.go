@@ -22,7 +22,7 @@ import (
 // runListEvents streams the rows of a run list that are new or have changed.
 func (c *Console) runListEvents(ec echo.Context) error {
 	f := link.RunsFrom(ec.QueryParams())
-	f.Before, f.After = 0, 0
+	f.Before, f.After, f.Deep = 0, 0, false
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return err
@@ -63,7 +63,13 @@ func (w *listWatch) look(ctx context.Context, s *stream) (ended bool, next time.
 	var changed []runs.Row // newest first
 	known := len(w.shown) == 0
 	now := make(map[int64]string, len(rows))
-	lowest := int64(0) // the last row of a full page; what lies below it is there without being listed
+	lowest := int64(0) // the end of the page; what lies below it is there without being listed
+	switch {
+	case list.Searched: // what this look did not come to is neither gone nor new
+		lowest = list.Older
+	case len(rows) == runsPerPage:
+		lowest = rows[runsPerPage-1].LogID
+	}
 	for i, row := range rows {
 		run := list.Runs[i]
 		version := fmt.Sprint(row.State, row.CanKill, run.SentAt, run.FinishedAt, row.Address, row.Message, row.JobName)
@@ -78,9 +84,6 @@ func (w *listWatch) look(ctx context.Context, s *stream) (ended bool, next time.
 			}
 		}
 		changed = append(changed, row)
-		if i == runsPerPage-1 {
-			lowest = row.LogID
-		}
 	}
 	var gone []int64
 	for id, version := range w.shown {
@@ -90,6 +93,8 @@ func (w *listWatch) look(ctx context.Context, s *stream) (ended bool, next time.
 		switch {
 		case id >= lowest:
 			gone = append(gone, id)
+		case list.Searched:
+			now[id] = version
 		case strings.HasPrefix(version, string(ui.StateWaiting)), strings.HasPrefix(version, string(ui.StateSent)):
 			w.below[id] = true
 		}

@@ -51,17 +51,7 @@ func (c *Console) runList(ec echo.Context) error {
 	if page.Rows, err = c.runRows(ctx, page.Page, p, groups, list.Runs); err != nil {
 		return err
 	}
-	if n := len(list.Runs); n > 0 {
-		newer, older := f, f
-		newer.Before, newer.After = 0, list.Runs[0].ID
-		older.Before, older.After = list.Runs[n-1].ID, 0
-		if list.Newer {
-			page.Pager.Previous = link.Runs(newer)
-		}
-		if list.Older {
-			page.Pager.Next = link.Runs(older)
-		}
-	}
+	c.runPager(&page, list)
 	page.Live = isLive(f)
 	if page.AnyRuns = len(list.Runs) > 0; !page.AnyRuns {
 		if page.AnyRuns, err = c.cfg.Manage.Runs.Any(ctx); err != nil {
@@ -76,6 +66,22 @@ func (c *Console) runList(ec echo.Context) error {
 		component = runs.ListFragment(page)
 	}
 	return render(ec, http.StatusOK, component)
+}
+
+// runPager leads to the pages beside this one, and says where the search has stopped.
+func (c *Console) runPager(page *runs.ListPage, list manage.RunList) {
+	newer, older := page.Filter, page.Filter
+	newer.Before, newer.After, newer.Deep = 0, list.Newer, false
+	older.Before, older.After, older.Deep = list.Older, 0, list.Searched
+	if list.Newer != 0 {
+		page.Pager.Previous = link.Runs(newer)
+	}
+	switch {
+	case list.Searched:
+		page.Further, page.Reached = link.Runs(older), c.at(page.Page, list.Reached)
+	case list.Older != 0:
+		page.Pager.Next = link.Runs(older)
+	}
 }
 
 // maxExecutorOptions bounds the pick list of addresses.
@@ -112,7 +118,7 @@ func isLive(f link.RunFilter) bool {
 }
 
 func (c *Console) runFilter(f link.RunFilter) manage.RunFilter {
-	out := manage.RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Trigger: jobspec.TriggerType(f.Trigger), Executor: f.Executor, Before: f.Before, After: f.After, Limit: runsPerPage}
+	out := manage.RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Trigger: jobspec.TriggerType(f.Trigger), Executor: f.Executor, Before: f.Before, After: f.After, Deep: f.Deep, Limit: runsPerPage}
 	switch f.Result {
 	case link.ResultSuccess:
 		out.Result = manage.Succeeded
@@ -167,7 +173,7 @@ func localTime(text string, zone *time.Location, rest time.Duration) time.Time {
 }
 
 // runRows draws runs with the names of their jobs.
-func (c *Console) runRows(ctx context.Context, page layout.Page, p auth.Principal, groups groupTitles, list []db.ListRunsRow) ([]runs.Row, error) {
+func (c *Console) runRows(ctx context.Context, page layout.Page, p auth.Principal, groups groupTitles, list []db.RunRow) ([]runs.Row, error) {
 	ids := make([]int64, len(list))
 	for i, r := range list {
 		ids[i] = r.JobID

@@ -47,8 +47,8 @@ const (
 
 // Failing is a job that failed and has not succeeded since.
 type Failing struct {
-	Run      db.ListRunsRow // the newest failure
-	Failures int            // as many as were looked at
+	Run      db.RunRow // the newest failure
+	Failures int       // as many as were looked at
 }
 
 // Late is a job that is due, or a run that is planned, and that nobody has sent.
@@ -60,10 +60,10 @@ type Late struct {
 
 // Troubles are the exceptions of the moment.
 type Troubles struct {
-	Failing []Failing        // the newest failure first
-	Late    []Late           // the latest first
-	Long    []db.ListRunsRow // the longest first
-	More    bool             // there may be more than these
+	Failing []Failing   // the newest failure first
+	Late    []Late      // the latest first
+	Long    []db.RunRow // the longest first
+	More    bool        // there may be more than these
 }
 
 // troubles are those of every group.
@@ -125,7 +125,7 @@ func (s *Dashboard) findTroubles(ctx context.Context) (t troubles, err error) {
 
 // findFailing reads the newest failures, and of each job's the newest, unless a success came after it.
 func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) error {
-	var failed []db.ListRunsRow
+	var failed []db.RunRow
 	for _, code := range []int64{0, wire.CodeFail, wire.CodeTimeout} {
 		rows, err := s.queries.ListNewestRunsByCode(ctx, s.cfg.Pool, db.ListNewestRunsByCodeParams{HandleCode: code, FromID: from, Limit: troubleRows})
 		if err != nil {
@@ -133,12 +133,12 @@ func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) er
 		}
 		t.More = t.More || len(rows) == troubleRows && code != 0
 		for _, r := range rows {
-			if row := db.ListRunsRow(r); isFailure(row) {
+			if row := db.RunRow(r); isFailure(row) {
 				failed = append(failed, row)
 			}
 		}
 	}
-	slices.SortFunc(failed, func(a, b db.ListRunsRow) int { return int(b.ID - a.ID) })
+	slices.SortFunc(failed, func(a, b db.RunRow) int { return int(b.ID - a.ID) })
 	place := make(map[int64]int)
 	for _, r := range failed {
 		at, seen := place[r.JobID]
@@ -167,7 +167,7 @@ func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) er
 }
 
 // isFailure leaves out what did not succeed on purpose: fires that were passed over, and runs that somebody ended.
-func isFailure(r db.ListRunsRow) bool {
+func isFailure(r db.RunRow) bool {
 	if r.HandleCode == 0 {
 		return r.TriggerCode != 0 && r.TriggerCode != wire.CodeSuccess &&
 			!strings.Contains(r.TriggerNote, "result: skipped: ") && !strings.Contains(r.TriggerNote, "result: job stopped: ") &&
@@ -188,7 +188,7 @@ func (s *Dashboard) findOpen(ctx context.Context, now time.Time, from int64, t *
 		planned := time.UnixMilli(r.PlannedAt)
 		switch {
 		case r.TriggerCode == wire.CodeSuccess:
-			t.Long = append(t.Long, db.ListRunsRow(r)) // those that may take that long are taken out when the jobs are known
+			t.Long = append(t.Long, db.RunRow(r)) // those that may take that long are taken out when the jobs are known
 		case r.PlannedAt > 0 && now.Sub(planned) > LateAfter:
 			t.Late = append(t.Late, Late{JobID: r.JobID, Group: r.JobGroup, LogID: r.ID, Planned: planned})
 		}
@@ -214,20 +214,20 @@ func (s *Dashboard) nameTroubles(ctx context.Context, now time.Time, t *troubles
 	if t.jobs, err = s.jobs.ByID(ctx, ids); err != nil {
 		return err
 	}
-	began := func(r db.ListRunsRow) time.Time {
+	began := func(r db.RunRow) time.Time {
 		if r.SentAt > 0 {
 			return time.UnixMilli(r.SentAt)
 		}
 		return s.cfg.Pool.FromWall(r.TriggerTime.Time)
 	}
-	t.Long = slices.DeleteFunc(t.Long, func(r db.ListRunsRow) bool {
+	t.Long = slices.DeleteFunc(t.Long, func(r db.RunRow) bool {
 		limit := LongAfter
 		if own := t.jobs[r.JobID].WarnAfterSeconds; own > 0 {
 			limit = time.Duration(own) * time.Second
 		}
 		return now.Sub(began(r)) <= limit
 	})
-	slices.SortStableFunc(t.Long, func(a, b db.ListRunsRow) int { return began(a).Compare(began(b)) })
+	slices.SortStableFunc(t.Long, func(a, b db.RunRow) int { return began(a).Compare(began(b)) })
 	return nil
 }
 

@@ -204,11 +204,11 @@ func TestRunsAreFilteredByCauseAndExecutor(t *testing.T) {
 			}
 		}
 		list, err := b.Runs.List(t.Context(), b.user, RunFilter{Trigger: jobspec.TriggerCron, Limit: 1})
-		if err != nil || !list.Older {
+		if err != nil || list.Older == 0 {
 			t.Fatalf("%+v, %v", list, err)
 		}
 		older, err := b.Runs.List(t.Context(), b.user, RunFilter{Trigger: jobspec.TriggerCron, Limit: 1, Before: list.Runs[0].ID})
-		if err != nil || !older.Newer || older.Older || len(older.Runs) != 1 {
+		if err != nil || older.Newer == 0 || older.Older != 0 || len(older.Runs) != 1 {
 			t.Errorf("the page below: %+v, %v", older, err)
 		}
 	})

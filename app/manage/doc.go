@@ -109,7 +109,7 @@ func New(cfg Config) *Service {
 	jobs := &Jobs{cfg: cfg, queries: q, groups: groups, audit: audit}
 	return &Service{
 		Dashboard: &Dashboard{cfg: cfg, queries: q, jobs: jobs, hours: make(hourMarks)},
-		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit},
+		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit, search: usualSearch},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: &Users{cfg: cfg, queries: q, audit: audit}, Audit: audit,
 		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, Channels: &Channels{cfg: cfg, queries: q, audit: audit},
 		Settings: cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},

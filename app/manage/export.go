@@ -32,12 +32,9 @@ func (s *Jobs) Export(ctx context.Context, p auth.Principal, f JobFilter, ids []
 	var out Export
 	if len(ids) == 0 {
 		f.Limit, f.Offset = jobfile.MaxJobs+1, 0
-		list, err := s.List(ctx, p, f)
-		if err != nil {
+		var err error
+		if ids, err = s.find(ctx, p, f, new(JobList)); err != nil {
 			return out, err
-		}
-		for _, j := range list.Jobs {
-			ids = append(ids, j.ID)
 		}
 	}
 	if len(ids) > jobfile.MaxJobs {

@@ -36,6 +36,7 @@ type JobFilter struct {
 	NoID   bool
 	Limit  int
 	Offset int
+	Exact  bool // count all of them, however many there are
 }
 
 // AnyStatus is the JobFilter.Status of jobs that run and jobs that do not.
@@ -45,42 +46,83 @@ const AnyStatus = -1
 type JobList struct {
 	Jobs  []db.ListJobsRow
 	Total int64
+	More  bool // there are more than Total, which were not counted
 }
 
 // List is one page of the jobs that the principal may see.
 func (s *Jobs) List(ctx context.Context, p auth.Principal, f JobFilter) (JobList, error) {
-	all, groups := scope(p, f.Group)
-	id, _ := strconv.ParseInt(f.Text, 10, 64)
-	if f.NoID {
-		id = 0
+	var list JobList
+	ids, err := s.find(ctx, p, f, &list)
+	if err != nil || len(ids) == 0 {
+		return list, err
 	}
-	params := db.ListJobsParams{
-		AllGroups: all, GroupIds: groups, Status: f.Status, Description: contains(f.Text), ID: id,
-		Handler: db.Text(contains(f.Handler)), Author: db.Text(contains(f.Author)), Limit: int32(f.Limit), Offset: int32(f.Offset),
-	}
-	if f.Tag == "" {
-		params.AnyTag = 1
-	}
-	tag := likeEscaper.Replace(f.Tag)
-	params.Tag, params.TagFirst, params.TagLast, params.TagBetween = f.Tag, tag+",%", "%,"+tag, "%,"+tag+",%"
-
-	jobs, err := s.queries.ListJobs(ctx, s.cfg.Pool, params)
-	if err != nil {
-		return JobList{}, fmt.Errorf("list jobs: %w", db.Error(err))
-	}
-	list := JobList{Jobs: jobs, Total: int64(f.Offset + len(jobs))}
-	// The last page tells the total by itself.
-	if len(jobs) == f.Limit || len(jobs) == 0 && f.Offset > 0 {
-		list.Total, err = s.queries.CountJobs(ctx, s.cfg.Pool, db.CountJobsParams{
-			AllGroups: params.AllGroups, GroupIds: params.GroupIds, Status: params.Status, Description: params.Description, ID: params.ID,
-			Handler: params.Handler, Author: params.Author,
-			AnyTag: params.AnyTag, Tag: params.Tag, TagFirst: params.TagFirst, TagLast: params.TagLast, TagBetween: params.TagBetween,
-		})
-		if err != nil {
-			return JobList{}, fmt.Errorf("count jobs: %w", db.Error(err))
-		}
+	if list.Jobs, err = s.queries.ListJobs(ctx, s.cfg.Pool, ids); err != nil {
+		return list, fmt.Errorf("list jobs: %w", db.Error(err))
 	}
 	return list, nil
+}
+
+// jobQuery is a filter as the database takes it; ok is false when nothing can match.
+func jobQuery(p auth.Principal, f JobFilter) (q db.JobFilter, ok bool) {
+	all, groups := scope(p, f.Group)
+	if all == 0 && len(groups) == 0 {
+		return q, false
+	}
+	q.Groups = groups
+	if f.Text != "" {
+		q.Text = contains(f.Text)
+	}
+	if !f.NoID {
+		q.TextID, _ = strconv.ParseInt(f.Text, 10, 64)
+	}
+	if f.Handler != "" {
+		q.Handler = contains(f.Handler)
+	}
+	if f.Author != "" {
+		q.Author = contains(f.Author)
+	}
+	if f.Tag != "" {
+		q.Tag = contains("," + f.Tag + ",")
+	}
+	if f.Status != AnyStatus {
+		q.Status = &f.Status
+	}
+	return q, true
+}
+
+// countAhead is how many jobs beyond a page are counted when they have to be read for it.
+const countAhead = 1000
+
+// find finds the jobs of a page, and notes how many there are in all.
+func (s *Jobs) find(ctx context.Context, p auth.Principal, f JobFilter, list *JobList) (ids []int64, err error) {
+	q, ok := jobQuery(p, f)
+	if !ok {
+		return nil, nil
+	}
+	pool, offset, limit := s.cfg.Pool, int64(f.Offset), int64(f.Limit)
+	if !q.Plain() {
+		// The jobs are read for the page, so the same pass counts those that follow.
+		ids, err = db.FindJobs(ctx, pool, q, offset, limit+countAhead)
+		list.Total, list.More = offset+int64(len(ids)), int64(len(ids)) == limit+countAhead
+		if err == nil && (len(ids) == 0 && offset > 0 || list.More && f.Exact) {
+			list.Total, err = db.CountJobs(ctx, pool, q)
+			list.More = false
+		}
+		return ids[:min(len(ids), f.Limit)], db.Error(err)
+	}
+	if list.Total, err = db.CountJobs(ctx, pool, q); err != nil {
+		return nil, db.Error(err)
+	}
+	// Beyond the middle the way from the other end is shorter.
+	if rest := list.Total - offset; rest <= 0 {
+		return nil, nil
+	} else if offset > list.Total/2 {
+		size := min(limit, rest)
+		ids, err = db.FindJobsFromEnd(ctx, pool, q, rest-size, size)
+	} else {
+		ids, err = db.FindJobs(ctx, pool, q, offset, limit)
+	}
+	return ids, db.Error(err)
 }
 
 // Row is one job as the list shows it, after it was started or stopped.
@@ -103,9 +145,10 @@ func (s *Jobs) Row(ctx context.Context, p auth.Principal, id int64) (db.ListJobs
 // Any says whether there is any job the principal may see.
 func (s *Jobs) Any(ctx context.Context, p auth.Principal) (bool, error) {
 	all, groups := scope(p, 0)
-	jobs, err := s.queries.ListJobs(ctx, s.cfg.Pool, db.ListJobsParams{
-		AllGroups: all, GroupIds: groups, Status: AnyStatus, Description: "%", Handler: "%", Author: "%", AnyTag: 1, Limit: 1,
-	})
+	if all == 0 && len(groups) == 0 {
+		return false, nil
+	}
+	jobs, err := db.FindJobs(ctx, s.cfg.Pool, db.JobFilter{Groups: groups}, 0, 1)
 	return len(jobs) > 0, db.Error(err)
 }
 

@@ -582,10 +582,10 @@ func TestRunsArePagedAndFiltered(t *testing.T) {
 				for _, r := range list.Runs {
 					seen = append(seen, r.ID)
 				}
-				if !list.Older {
+				if list.Older == 0 {
 					return seen
 				}
-				f.Before = seen[len(seen)-1]
+				f.Before = list.Older
 			}
 		}
 		newest := slices.Clone(ids)
@@ -624,14 +624,14 @@ func TestRunsArePagedAndFiltered(t *testing.T) {
 			t.Errorf("by id: %v", got)
 		}
 		up, err := b.Runs.List(ctx, b.admin, RunFilter{After: ids[10], Limit: 4})
-		if err != nil || !up.Newer || !up.Older || up.Runs[0].ID != ids[14] || up.Runs[3].ID != ids[11] {
+		if err != nil || up.Newer != ids[14] || up.Older != ids[11] || up.Runs[0].ID != ids[14] || up.Runs[3].ID != ids[11] {
 			t.Errorf("the page above: %+v, %v", up, err)
 		}
 		top, err := b.Runs.List(ctx, b.admin, RunFilter{After: ids[22], Limit: 4})
-		if err != nil || top.Newer || top.Runs[0].ID != ids[24] || len(top.Runs) != 4 {
+		if err != nil || top.Newer != 0 || top.Runs[0].ID != ids[24] || len(top.Runs) != 4 {
 			t.Errorf("the topmost page: %+v, %v", top, err)
 		}
-		if list, err := b.Runs.List(ctx, b.admin, RunFilter{Before: ids[5], Limit: 4}); err != nil || !list.Newer {
+		if list, err := b.Runs.List(ctx, b.admin, RunFilter{Before: ids[5], Limit: 4}); err != nil || list.Newer != ids[5]-1 {
 			t.Errorf("there are newer ones: %+v, %v", list, err)
 		}
 		last, err := b.Jobs.Outcomes(ctx, []int64{one, two})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ type Runs struct {
 	cfg     Config
 	queries *db.Queries
 	audit   *Audit
+	search  search
 }
 
 // Result narrows the run list by outcome (spec §2.13).
@@ -47,24 +47,30 @@ type RunFilter struct {
 	Executor string              // in its address
 	Before   int64               // the page of runs below this id
 	After    int64               // or the page of runs next above this id
+	Deep     bool                // somebody waits: search for longer before giving up
 	Limit    int
 }
 
 // RunList is one page of runs, newest first.
 type RunList struct {
-	Runs  []db.ListRunsRow
-	Newer bool // there are runs above this page
-	Older bool // there are runs below it
+	Runs  []db.RunRow
+	Newer int64 // RunFilter.After of the page above this one; 0: this is the topmost
+	Older int64 // RunFilter.Before of the page below; 0: this is the last
+	// Searched says that the page ends at Older because the search took too long, and not because it is full; Reached is
+	// the time of the last run that was looked at.
+	Searched bool
+	Reached  time.Time
 }
 
-// The times of a log never lie outside these, and both databases can compare with them.
-var (
-	epoch    = time.Date(1970, 1, 2, 0, 0, 0, 0, time.UTC)
-	doomsday = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+const (
+	// claimSlack is how much later than its neighbours a run may have been planned that was recorded earlier.
+	claimSlack = time.Minute
+	// lateSlack is how many runs after one of a time those may be that were planned before it and recorded late, when the
+	// admins had been away.
+	lateSlack = 2000
+	// failureCodes bounds how many results a list of failures tells apart; executors know a handful.
+	failureCodes = 10
 )
-
-// claimSlack is how much later than its neighbours a run may have been planned that was recorded earlier.
-const claimSlack = time.Minute
 
 // List is one page of the runs that the principal may see.
 func (s *Runs) List(ctx context.Context, p auth.Principal, f RunFilter) (RunList, error) {
@@ -73,47 +79,51 @@ func (s *Runs) List(ctx context.Context, p auth.Principal, f RunFilter) (RunList
 		return RunList{}, err
 	}
 	var list RunList
-	limit := int32(f.Limit)
-	if f.After != 0 {
+	before, left := q.before, q.time
+	switch {
+	case f.After != 0:
 		// The page above begins Limit runs higher: find that run, then read down from it. One more tells of a page beyond.
-		ids, err := q.idsFrom(ctx, f.After+1, limit+1)
-		if err != nil {
+		began := time.Now()
+		if before, list.Newer, err = q.above(ctx, f); err != nil {
 			return list, err
 		}
-		list.Newer = len(ids) > f.Limit
-		ids = ids[:min(len(ids), f.Limit)]
-		if len(ids) == 0 {
-			f.Before = 0
-		} else {
-			f.Before = ids[len(ids)-1] + 1
-		}
-	} else if f.Before != 0 {
-		ids, err := q.idsFrom(ctx, f.Before, 1)
-		if err != nil {
-			return list, err
-		}
-		list.Newer = len(ids) > 0
+		left = max(left-time.Since(began), left/3)
+	case f.Before != 0 && f.Before < before:
+		before, list.Newer = f.Before, f.Before-1
 	}
-	list.Runs, err = q.page(ctx, f.Before, limit+1)
+	reached, err := s.search.walk(q.from, before, left, true, func(from, before int64) (bool, error) {
+		rows, err := db.FindRuns(ctx, s.cfg.Pool, q.filter, from, before, f.Limit+1-len(list.Runs))
+		list.Runs = append(list.Runs, rows...)
+		return len(list.Runs) > f.Limit, db.Error(err)
+	})
 	if err != nil {
-		return list, err
+		return list, fmt.Errorf("list runs: %w", err)
 	}
-	if list.Older = len(list.Runs) > f.Limit; list.Older {
+	switch {
+	case len(list.Runs) > f.Limit:
 		list.Runs = list.Runs[:f.Limit]
+		list.Older = list.Runs[f.Limit-1].ID
+	case reached > q.from:
+		list.Older, list.Searched = reached, true
+		err = q.stopped(ctx, &list)
 	}
-	return list, nil
+	return list, err
 }
 
-// runQuery is a filter in the form of the queries. Those for one job and for all differ in the index they go by.
+// runQuery is a filter as the database takes it, the ids it is looked for among, and how long.
 type runQuery struct {
-	s      *Runs
-	params db.ListRunsParams
-	job    int64
+	s            *Runs
+	filter       db.RunFilter
+	from, before int64
+	time         time.Duration
 }
 
 // query prepares a filter; nil means that nothing can match.
 func (s *Runs) query(ctx context.Context, p auth.Principal, f RunFilter) (*runQuery, error) {
-	q := &runQuery{s: s, job: f.Job}
+	q := &runQuery{s: s, time: s.search.quick, filter: db.RunFilter{Job: f.Job, Trigger: f.Trigger}}
+	if f.Deep {
+		q.time = s.search.deep
+	}
 	all, groups := scope(p, f.Group)
 	if f.Job != 0 {
 		j, err := s.queries.GetJob(ctx, s.cfg.Pool, f.Job)
@@ -128,102 +138,112 @@ func (s *Runs) query(ctx context.Context, p auth.Principal, f RunFilter) (*runQu
 		case !p.CanUseGroup(j.JobGroup):
 			return nil, nil
 		}
-	} else if all == 0 && len(groups) == 0 {
-		return nil, nil
-	}
-	since, until := epoch, doomsday
-	var from int64
-	if !f.Since.IsZero() {
-		since = s.cfg.Pool.Wall(f.Since)
-		id, err := s.queries.FirstRunIDSince(ctx, s.cfg.Pool, nullTime(since.Add(-claimSlack)))
-		switch err = db.Error(err); {
-		case errors.Is(err, db.ErrNotFound):
+	} else if all == 0 {
+		if q.filter.Groups = groups; len(groups) == 0 {
 			return nil, nil
-		case err != nil:
-			return nil, fmt.Errorf("find first run: %w", err)
 		}
-		from = id
 	}
-	if f.Result == Open {
-		// Few runs are open, and those few are new: without them there would be a long way back through what is finished.
-		oldest, err := s.queries.ListOpenRuns(ctx, s.cfg.Pool, db.ListOpenRunsParams{AfterID: from - 1, Limit: 1})
+	if f.Executor != "" {
+		q.filter.Executor = contains(f.Executor)
+	}
+	if f.Text != "" {
+		q.filter.Text = contains(f.Text)
+		q.filter.TextID, _ = strconv.ParseInt(f.Text, 10, 64)
+	}
+	if err := q.results(ctx, f.Result); err != nil {
+		return nil, err
+	}
+	return q, q.bounds(ctx, f)
+}
+
+// results narrows to outcomes. What is in between is told apart by the codes that were recorded.
+func (q *runQuery) results(ctx context.Context, r Result) error {
+	switch r {
+	case AnyResult:
+	case Succeeded:
+		q.filter.Codes = []int64{wire.CodeSuccess}
+	case Open:
+		q.filter.Codes, q.filter.Open = []int64{0}, true
+	case Failed:
+		codes, err := db.ListResultCodes(ctx, q.s.cfg.Pool, failureCodes)
 		if err != nil {
-			return nil, fmt.Errorf("find the oldest open run: %w", db.Error(err))
+			return db.Error(err)
 		}
-		if len(oldest) == 0 {
-			return nil, nil
+		codes = slices.DeleteFunc(codes, func(code int64) bool { return code == 0 || code == wire.CodeSuccess })
+		q.filter.Codes, q.filter.Failed = append(codes, 0), true
+	}
+	return nil
+}
+
+// bounds finds the ids between which the runs of a time lie: a seek in an index for each end.
+func (q *runQuery) bounds(ctx context.Context, f RunFilter) error {
+	pool, queries := q.s.cfg.Pool, q.s.queries
+	newest, err := queries.MaxRunID(ctx, pool)
+	if err != nil {
+		return fmt.Errorf("find newest run: %w", db.Error(err))
+	}
+	q.before = newest + 1
+	if f.Since.IsZero() {
+		if q.from, err = queries.FirstRunID(ctx, pool); err != nil {
+			return fmt.Errorf("find oldest run: %w", db.Error(err))
 		}
-		from = oldest[0].ID
+	} else {
+		q.filter.Since = pool.Wall(f.Since)
+		q.from, err = queries.FirstRunIDSince(ctx, pool, nullTime(q.filter.Since.Add(-claimSlack)))
+		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+			q.from = q.before
+		} else if err != nil {
+			return fmt.Errorf("find first run: %w", err)
+		}
 	}
 	if !f.Until.IsZero() {
-		until = s.cfg.Pool.Wall(f.Until)
-	}
-	textID, _ := strconv.ParseInt(f.Text, 10, 64)
-	anyText := int64(0)
-	if f.Text == "" {
-		anyText = 1
-	}
-	q.params = db.ListRunsParams{
-		AllGroups: all, GroupIds: groups, FromID: from, Result: int64(f.Result), SinceTime: nullTime(since), UntilTime: nullTime(until),
-		AnyText: anyText, TextID: textID, TextPattern: db.Text(contains(f.Text)),
-		TriggerType: f.Trigger, ExecutorPattern: db.Text(contains(f.Executor)),
-	}
-	if f.Trigger == "" {
-		q.params.AnyTrigger = 1
-	}
-	return q, nil
-}
-
-func (q *runQuery) page(ctx context.Context, before int64, limit int32) ([]db.ListRunsRow, error) {
-	a := q.params
-	a.BeforeID, a.Limit = before, limit
-	if before == 0 {
-		a.BeforeID = math.MaxInt64 // the query wants a bound
-	}
-	if q.job == 0 {
-		rows, err := q.s.queries.ListRuns(ctx, q.s.cfg.Pool, a)
-		if err != nil {
-			return nil, fmt.Errorf("list runs: %w", db.Error(err))
+		q.filter.Until = pool.Wall(f.Until)
+		last, err := queries.LastRunIDBefore(ctx, pool, nullTime(q.filter.Until.Add(claimSlack)))
+		if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+			return fmt.Errorf("find last run: %w", err)
 		}
-		return rows, nil
+		q.before = min(q.before, last+1+lateSlack)
 	}
-	rows, err := q.s.queries.ListRunsOfJob(ctx, q.s.cfg.Pool, db.ListRunsOfJobParams{
-		JobID: q.job, FromID: a.FromID, BeforeID: a.BeforeID, Result: a.Result, SinceTime: a.SinceTime, UntilTime: a.UntilTime,
-		AnyText: a.AnyText, TextID: a.TextID, TextPattern: a.TextPattern, AnyTrigger: a.AnyTrigger, TriggerType: a.TriggerType,
-		ExecutorPattern: a.ExecutorPattern, Limit: a.Limit,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list runs of job: %w", db.Error(err))
-	}
-	list := make([]db.ListRunsRow, len(rows))
-	for i, r := range rows {
-		list[i] = db.ListRunsRow(r)
-	}
-	return list, nil
+	return nil
 }
 
-func (q *runQuery) idsFrom(ctx context.Context, id int64, limit int32) ([]int64, error) {
-	a := q.params
-	a.FromID = max(a.FromID, id)
+// above finds where the page above an id begins, and from where on there may be another one above that; 0: nowhere.
+func (q *runQuery) above(ctx context.Context, f RunFilter) (before, newer int64, err error) {
 	var ids []int64
-	var err error
-	if q.job == 0 {
-		ids, err = q.s.queries.ListRunIDsFrom(ctx, q.s.cfg.Pool, db.ListRunIDsFromParams{
-			AllGroups: a.AllGroups, GroupIds: a.GroupIds, FromID: a.FromID, Result: a.Result, SinceTime: a.SinceTime,
-			UntilTime: a.UntilTime, AnyText: a.AnyText, TextID: a.TextID, TextPattern: a.TextPattern, AnyTrigger: a.AnyTrigger,
-			TriggerType: a.TriggerType, ExecutorPattern: a.ExecutorPattern, Limit: limit,
-		})
-	} else {
-		ids, err = q.s.queries.ListRunIDsOfJobFrom(ctx, q.s.cfg.Pool, db.ListRunIDsOfJobFromParams{
-			JobID: q.job, FromID: a.FromID, Result: a.Result, SinceTime: a.SinceTime, UntilTime: a.UntilTime,
-			AnyText: a.AnyText, TextID: a.TextID, TextPattern: a.TextPattern, AnyTrigger: a.AnyTrigger, TriggerType: a.TriggerType,
-			ExecutorPattern: a.ExecutorPattern, Limit: limit,
-		})
+	reached, err := q.s.search.walk(max(q.from, f.After+1), q.before, q.time/2, false, func(from, before int64) (bool, error) {
+		found, err := db.FindRunIDs(ctx, q.s.cfg.Pool, q.filter, from, before, f.Limit+1-len(ids), false)
+		ids = append(ids, found...)
+		return len(ids) > f.Limit, db.Error(err)
+	})
+	switch {
+	case err != nil:
+		return 0, 0, fmt.Errorf("find newer runs: %w", err)
+	case len(ids) > f.Limit:
+		top := ids[f.Limit-1]
+		return top + 1, top, nil
+	case reached < q.before:
+		return reached, reached - 1, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("find newer runs: %w", db.Error(err))
+	return q.before, 0, nil
+}
+
+// stopped says how far back a search has come that took too long. The run whose number is the text is in the list anyway.
+func (q *runQuery) stopped(ctx context.Context, list *RunList) error {
+	at, err := q.s.queries.RunTimeFrom(ctx, q.s.cfg.Pool, list.Older)
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		return fmt.Errorf("find how far the search came: %w", err)
 	}
-	return ids, nil
+	if at.Valid {
+		list.Reached = q.s.cfg.Pool.FromWall(at.Time)
+	}
+	if id := q.filter.TextID; id >= q.from && id < list.Older {
+		rows, err := db.FindRuns(ctx, q.s.cfg.Pool, q.filter, id, id+1, 1)
+		if err != nil {
+			return fmt.Errorf("find run %d: %w", id, db.Error(err))
+		}
+		list.Runs = append(list.Runs, rows...)
+	}
+	return nil
 }
 
 // Any says whether there is any run at all, seen or not.

@@ -3,7 +3,6 @@ package manage
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -28,16 +27,14 @@ func (s *Jobs) Whole(ctx context.Context, p auth.Principal, f JobFilter) (jobs [
 }
 
 func (s *Jobs) whole(ctx context.Context, p auth.Principal, f JobFilter, limit int) (jobs []db.Job, total int64, err error) {
-	list, err := s.List(ctx, p, f)
+	f.Exact = true // programs take the total at its word
+	var list JobList
+	found, err := s.find(ctx, p, f, &list)
 	if err != nil {
 		return nil, 0, err
 	}
 	size := 0
-	for rows := range slices.Chunk(list.Jobs, wholeStep) {
-		ids := make([]int64, len(rows))
-		for i, r := range rows {
-			ids[i] = r.ID
-		}
+	for ids := range slices.Chunk(found, wholeStep) {
 		byID, err := s.ByID(ctx, slices.Clone(ids))
 		if err != nil {
 			return nil, 0, err
@@ -114,23 +111,22 @@ func (q *runQuery) window(ctx context.Context, limit, offset int) (ids []int64, 
 	return ids[:min(len(ids), limit)], total, nil
 }
 
-func (q *runQuery) idsBack(ctx context.Context, limit, offset int) (ids []int64, err error) {
-	a := q.params
-	if q.job != 0 {
-		ids, err = q.s.queries.ListRunIDsOfJobBack(ctx, q.s.cfg.Pool, db.ListRunIDsOfJobBackParams{
-			JobID: q.job, FromID: a.FromID, Result: a.Result, SinceTime: a.SinceTime, UntilTime: a.UntilTime,
-			Limit: int32(limit), Offset: int32(offset),
-		})
-	} else {
-		ids, err = q.s.queries.ListRunIDsBack(ctx, q.s.cfg.Pool, db.ListRunIDsBackParams{
-			AllGroups: a.AllGroups, GroupIds: a.GroupIds, FromID: a.FromID, BeforeID: math.MaxInt64, Result: a.Result,
-			SinceTime: a.SinceTime, UntilTime: a.UntilTime, Limit: int32(limit), Offset: int32(offset),
-		})
+// idsBack are the ids from an offset on. They are read in parts, of which those before the offset are thrown away.
+func (q *runQuery) idsBack(ctx context.Context, limit, offset int) (list []int64, err error) {
+	for before := q.before; ; {
+		part := min(offset+limit, countedRuns+1)
+		ids, err := db.FindRunIDs(ctx, q.s.cfg.Pool, q.filter, q.from, before, part, true)
+		if err != nil {
+			return nil, fmt.Errorf("find runs: %w", db.Error(err))
+		}
+		skipped := min(offset, len(ids))
+		list = append(list, ids[skipped:]...)
+		offset, limit = offset-skipped, limit-len(ids)+skipped
+		if len(ids) < part || limit == 0 {
+			return list, nil
+		}
+		before = ids[part-1]
 	}
-	if err != nil {
-		return nil, fmt.Errorf("find runs: %w", db.Error(err))
-	}
-	return ids, nil
 }
 
 // Between is the report of the days from one moment to another: of the whole installation, as upstream shows it to everybody.

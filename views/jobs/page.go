@@ -16,6 +16,7 @@ type ListPage struct {
 	Groups []ui.Option // the groups the user may see, without an "all" entry
 	Rows   []Row
 	Total  int64 // jobs under the filter
+	More   bool  // there are more than Total
 	Pager  ui.Pager
 	// CanCreate shows the "new job" button.
 	CanCreate bool

@@ -12,7 +12,11 @@ import (
 func (p ListPage) pager() ui.Pager {
 	pager := p.Pager
 	if pager.Summary == "" {
-		pager.Summary = p.T("jobs.total", "Count", p.Total, "N", format.Number(p.Total))
+		total := format.Number(p.Total)
+		if p.More {
+			total += "+"
+		}
+		pager.Summary = p.T("jobs.total", "Count", p.Total, "N", total)
 	}
 	return pager
 }

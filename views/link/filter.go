@@ -102,6 +102,7 @@ type RunFilter struct {
 	Executor string // part of the address
 	Before   int64
 	After    int64
+	Deep     bool // search for longer: somebody asked for what lies further back
 }
 
 // RunsFrom reads a run filter from a query. A value it cannot read counts as absent.
@@ -109,6 +110,7 @@ func RunsFrom(q url.Values) RunFilter {
 	f := RunFilter{
 		Group: number(q, "group"), Job: number(q, "job"), Result: q.Get("result"), Range: q.Get("range"),
 		From: text(q, "from"), To: text(q, "to"), Text: text(q, "q"), Trigger: q.Get("trigger"), Executor: text(q, "executor"), Before: number(q, "before"), After: number(q, "after"),
+		Deep: number(q, "deep") == 1,
 	}
 	switch f.Result {
 	case ResultSuccess, ResultFailed, ResultRunning:
@@ -137,7 +139,7 @@ func Runs(f RunFilter) string { return withQuery(RunsPath, f.query()) }
 
 // RunsLive is the event stream of the run list under a filter.
 func RunsLive(f RunFilter) string {
-	f.Before, f.After = 0, 0
+	f.Before, f.After, f.Deep = 0, 0, false
 	return withQuery(RunsEvents, f.query())
 }
 
@@ -148,7 +150,7 @@ func RunsOfJob(groupID, jobID int64) string {
 
 // Active says whether the filter leaves anything out, apart from the default time range.
 func (f RunFilter) Active() bool {
-	f.Before, f.After = 0, 0
+	f.Before, f.After, f.Deep = 0, 0, false
 	return f != RunFilter{}
 }
 
@@ -165,6 +167,9 @@ func (f RunFilter) query() url.Values {
 	setText(q, "executor", f.Executor)
 	setNumber(q, "before", f.Before)
 	setNumber(q, "after", f.After)
+	if f.Deep {
+		setNumber(q, "deep", 1)
+	}
 	return q
 }
 

@@ -18,6 +18,9 @@ type ListPage struct {
 	Executors []ui.Option // addresses, of the chosen group if there is one
 	Rows      []Row
 	Pager     ui.Pager // Previous leads to newer runs, Next to older ones
+	// Further is set when the search stopped because it took long: it goes on from there. Reached is how far back it came.
+	Further string
+	Reached format.Time
 	// Live subscribes to link.RunsLive: set it on the first page (neither Before nor After) of an open-ended range.
 	Live bool
 	// AnyRuns tells an empty installation from a filter without a match.

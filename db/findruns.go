@@ -1,0 +1,231 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// RunRow is a run as lists show it: its messages are cut to their beginnings.
+type RunRow struct {
+	ID                     int64
+	JobGroup               int64
+	JobID                  int64
+	ExecutorAddress        Text
+	ExecutorHandler        Text
+	ExecutorParam          Text
+	ExecutorShardingParam  Text
+	ExecutorFailRetryCount int64
+	TriggerTime            sql.NullTime
+	TriggerCode            int64
+	HandleTime             sql.NullTime
+	HandleCode             int64
+	PlannedAt              int64
+	OwnerNode              int64
+	TriggerType            jobspec.TriggerType
+	OriginLogID            int64
+	SentAt                 int64
+	FinishedAt             int64
+	TriggerNote            string
+	HandleNote             string
+}
+
+const runRowColumns = `id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
+ executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
+ planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+ SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note`
+
+func (r *RunRow) fields() []any {
+	return []any{&r.ID, &r.JobGroup, &r.JobID, &r.ExecutorAddress, &r.ExecutorHandler, &r.ExecutorParam, &r.ExecutorShardingParam,
+		&r.ExecutorFailRetryCount, &r.TriggerTime, &r.TriggerCode, &r.HandleTime, &r.HandleCode,
+		&r.PlannedAt, &r.OwnerNode, &r.TriggerType, &r.OriginLogID, &r.SentAt, &r.FinishedAt, &r.TriggerNote, &r.HandleNote}
+}
+
+// RunFilter says which runs are looked for. The zero value is all of them.
+//
+// sqlc cannot write these statements: the conditions that are not asked for must not stand there (a LIKE of everything costs
+// as much as one of something), and each group and each code gets a branch of its own, which reads an index from its end and
+// stops at the limit. Asked for several at once, the databases would rather sort all there are.
+type RunFilter struct {
+	Job      int64
+	Groups   []int64 // empty: any
+	Codes    []int64 // results that were recorded; empty: any
+	Failed   bool    // with the code 0: those that nobody took, which will have no result
+	Open     bool    // with the code 0: those that may still have one
+	Since    time.Time
+	Until    time.Time // wall clock, like Since; both zero: of any time
+	Trigger  jobspec.TriggerType
+	Executor string // LIKE patterns, in which ! escapes the wildcards; empty: any
+	Text     string // in the address, the parameter and the messages
+	TextID   int64  // or the id itself
+}
+
+// maxBranches bounds a statement. Who may see more groups finds some of theirs among the newest runs of all.
+const maxBranches = 16
+
+// FindRuns reads runs with ids from one on and below another, newest first, at most so many.
+func FindRuns(ctx context.Context, tx DBTX, f RunFilter, from, before int64, limit int) ([]RunRow, error) {
+	query, args := f.statement(runRowColumns, from, before, limit, true)
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("find runs: %w", err)
+	}
+	defer rows.Close()
+	var list []RunRow
+	for rows.Next() {
+		var r RunRow
+		if err := rows.Scan(r.fields()...); err != nil {
+			return nil, fmt.Errorf("read run: %w", err)
+		}
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b RunRow) int { return int(b.ID - a.ID) })
+	return list[:min(len(list), limit)], rows.Err()
+}
+
+// FindRunIDs is FindRuns for the ids alone, newest first (down) or oldest first.
+func FindRunIDs(ctx context.Context, tx DBTX, f RunFilter, from, before int64, limit int, down bool) ([]int64, error) {
+	query, args := f.statement("id", from, before, limit, down)
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("find runs: %w", err)
+	}
+	defer rows.Close()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("read run: %w", err)
+		}
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	if down {
+		slices.Reverse(ids)
+	}
+	return ids[:min(len(ids), limit)], rows.Err()
+}
+
+// statement joins the branches. Rows of several come in no order.
+func (f *RunFilter) statement(columns string, from, before int64, limit int, down bool) (query string, args []any) {
+	groups, codes := f.Groups, f.Codes
+	if f.Job != 0 || len(groups)*max(1, len(codes)) > maxBranches {
+		groups = nil
+	}
+	var q strings.Builder
+	branch := 0
+	for i := range max(1, len(groups)) {
+		for j := range max(1, len(codes)) {
+			var w where
+			if f.Job != 0 {
+				w.and("job_id = ?", f.Job)
+			}
+			switch {
+			case len(groups) > 0:
+				w.and("job_group = ?", groups[i])
+			case len(f.Groups) > 0:
+				w.in("job_group", f.Groups)
+			}
+			if len(codes) > 0 {
+				w.and("handle_code = ?", codes[j])
+				switch {
+				case codes[j] != 0:
+				case f.Failed:
+					w.and("trigger_code NOT IN (0, 200)")
+				case f.Open:
+					w.and("trigger_code IN (0, 200)")
+				}
+			}
+			// Both bounds of the id stand there bare: with one of them SQLite goes by the index of times instead.
+			w.and("id >= ?", from)
+			w.and("id < ?", before)
+			f.rest(&w)
+			order := " ORDER BY id LIMIT ?"
+			if down {
+				order = " ORDER BY id DESC LIMIT ?"
+			}
+			one := "SELECT " + columns + " FROM xxl_job_log" + w.String() + order
+			args = append(append(args, w.args...), limit)
+			if branch > 0 {
+				q.WriteString(" UNION ALL ")
+			}
+			if max(1, len(groups))*max(1, len(codes)) == 1 {
+				return one, args
+			}
+			fmt.Fprintf(&q, "SELECT * FROM (%s) AS r%d", one, branch)
+			branch++
+		}
+	}
+	return q.String(), args
+}
+
+// rest adds the conditions that no index helps with.
+func (f *RunFilter) rest(w *where) {
+	if !f.Since.IsZero() {
+		w.and("trigger_time >= ?", f.Since)
+	}
+	if !f.Until.IsZero() {
+		w.and("trigger_time <= ?", f.Until)
+	}
+	if f.Trigger != "" {
+		w.and("trigger_type = ?", string(f.Trigger))
+	}
+	if f.Executor != "" {
+		w.and("executor_address LIKE ? ESCAPE '!'", f.Executor)
+	}
+	if f.Text != "" {
+		const either = `(executor_address LIKE ? ESCAPE '!' OR executor_param LIKE ? ESCAPE '!' OR trigger_msg LIKE ? ESCAPE '!' OR handle_msg LIKE ? ESCAPE '!' OR id = ?)`
+		w.and(either, f.Text, f.Text, f.Text, f.Text, f.TextID)
+	}
+}
+
+// ListResultCodes are the results that runs have had, the smallest first, at most so many: one seek in the index on
+// handle_code for each, where DISTINCT would read all of it.
+func ListResultCodes(ctx context.Context, tx DBTX, limit int) ([]int64, error) {
+	var codes []int64
+	above := int64(-1) << 31
+	for len(codes) < limit {
+		code := above
+		err := tx.QueryRowContext(ctx, "SELECT handle_code FROM xxl_job_log WHERE handle_code > ? ORDER BY handle_code LIMIT 1", above).Scan(&code)
+		if err == sql.ErrNoRows {
+			return codes, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("find result codes: %w", err)
+		}
+		codes = append(codes, code)
+		above = code
+	}
+	return codes, nil
+}
+
+// where gathers conditions and their arguments.
+type where struct {
+	text strings.Builder
+	args []any
+}
+
+func (w *where) and(condition string, args ...any) {
+	if w.text.Len() == 0 {
+		w.text.WriteString(" WHERE ")
+	} else {
+		w.text.WriteString(" AND ")
+	}
+	w.text.WriteString(condition)
+	w.args = append(w.args, args...)
+}
+
+func (w *where) in(column string, values []int64) {
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = v
+	}
+	w.and(column+" IN (?"+strings.Repeat(",?", len(values)-1)+")", args...)
+}
+
+func (w *where) String() string { return w.text.String() }
