@@ -127,12 +127,4 @@ func inGroup(p auth.Principal, group int64) error {
 	return nil
 }
 
-// orEmpty makes an empty list of none, which JSON writes as null.
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
-
 func str(t db.Text) string { return string(t) }
