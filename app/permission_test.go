@@ -99,7 +99,7 @@ var routeNeeds = map[string]need{
 	"GET /executors/token": admin, "GET /executors/token/rotate": admin, "POST /executors/token/rotate": admin,
 	"GET /executors/:id/token/rotate": admin, "POST /executors/:id/token/rotate": admin,
 	"GET /executors/:id/token/drop": admin, "POST /executors/:id/token/drop": admin,
-	"GET /nodes": admin, "GET /settings": admin, "POST /settings": admin, "GET /palette": user, "GET /keys": user,
+	"GET /nodes": admin, "GET /settings": admin, "POST /settings": admin, "GET /palette": user, "GET /help": user, "GET /keys": user,
 
 	"GET /alarms": admin, "POST /alarms": admin, "GET /alarms/new": admin, "GET /alarms/:id": admin, "POST /alarms/:id": admin,
 	"GET /alarms/:id/edit": admin, "GET /alarms/:id/delete": admin, "POST /alarms/:id/delete": admin, "POST /alarms/:id/test": admin,

@@ -156,3 +156,21 @@ func TestLooksBelongToTheUser(t *testing.T) {
 		}
 	})
 }
+
+// TestTheMarksOfTheJobFormLeadToTheHelpPage to sections that are there.
+func TestTheMarksOfTheJobFormLeadToTheHelpPage(t *testing.T) {
+	t.Parallel()
+	b := open(t, start(t, testOptions(t))).mustLogin()
+	b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}})
+	help := b.get("/help").document(t)
+	marks := b.get("/jobs/new").document(t).Find("a.more")
+	if marks.Length() < 7 {
+		t.Errorf("%d marks", marks.Length())
+	}
+	marks.Each(func(_ int, s *goquery.Selection) {
+		section, ok := strings.CutPrefix(s.AttrOr("href", ""), "/help#")
+		if !ok || help.Find("section#"+section).Length() != 1 {
+			t.Errorf("a mark leads to %s", s.AttrOr("href", ""))
+		}
+	})
+}

@@ -63,6 +63,10 @@ var families = map[string][]string{
 	"time.unit.":    {"ms", "s", "min", "h", "d", "y"},
 	"time.weekday.": {"0", "1", "2", "3", "4", "5", "6"},
 
+	"help.":          {"life", "states", "schedule", "cron", "misfire", "route", "block", "retry", "scripts", "alarms", "rights", "executors", "keys", "api"},
+	"help.schedule.": {"CRON", "FIX_RATE", "FIX_DELAY", "ONCE", "NONE"},
+	"help.state.":    {"waiting", "sent", "success", "failed", "timeout", "sendfailed", "killed", "lost", "skipped"},
+
 	"settings.item.":    withHelp("default_language", "public_url", "glue", "audit_days", "log_retention_days", "misfire_seconds", "lost_seconds", "forgotten_seconds", "call_timeout_ms", "executor_allow", "alarm_language", "alarm_window_minutes", "alarm_deny_private"),
 	"settings.section.": {"console", "console.text", "runs", "runs.text", "executors", "executors.text", "alarms", "alarms.text"},
 	"settings.switch.":  {"on", "off"},

@@ -21,6 +21,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/views/help"
 	"github.com/punctual-job/punctual/views/link"
 )
 
@@ -98,6 +99,9 @@ func (c *Console) Register(e *echo.Echo) {
 	g.POST(link.SettingsPath, c.settingsSave)
 	c.userRoutes(g)
 	c.viewRoutes(g)
+	g.GET(link.HelpPath, func(ec echo.Context) error {
+		return render(ec, http.StatusOK, help.Show(help.Page{Page: c.pageWithFlash(ec)}))
+	})
 	// Whatever else is asked for: strangers learn nothing about which pages exist.
 	g.GET("/*", func(echo.Context) error { return echo.ErrNotFound })
 }

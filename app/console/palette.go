@@ -64,6 +64,7 @@ var paletteActions = []struct {
 	{"plus", "groups.new", link.ExecutorNewPath, true},
 	{"network", "nav.nodes", link.NodesPath, true},
 	{"settings", "nav.settings", link.SettingsPath, true},
+	{"book-open", "help.title", link.HelpPath, false},
 	{"keyboard", "keys.title", link.KeysPath, false},
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/glue"
 	"github.com/punctual-job/punctual/views/groups"
+	"github.com/punctual-job/punctual/views/help"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -129,6 +130,7 @@ func (f fakes) pages() []page {
 		{"profile", "/profile", users.Profile(f.profile())},
 		{"view-new", "/views/new", saved.Form(f.viewNew())},
 		{"view-edit", "/views/3/edit", saved.Form(f.viewEdit())},
+		{"help", "/help", help.Show(help.Page{Page: f.page("/help")})},
 		{"settings", "/settings", settings.Show(f.settings(false))},
 		{"settings-invalid", "/settings?invalid", settings.Show(f.settings(true))},
 		{"audit", "/audit", audit.List(f.audit())},

@@ -684,7 +684,7 @@ func schedule(p FormPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Segmented(p.Printer, ui.Field{Name: FieldScheduleType, Label: p.T("jobs.field.type"), Error: p.Errors[FieldScheduleType], Options: ui.Labelled(p.Printer, "schedule.", p.ScheduleTypes, p.Values.ScheduleType, false)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Segmented(p.Printer, ui.Field{Name: FieldScheduleType, More: "schedule", Label: p.T("jobs.field.type"), Error: p.Errors[FieldScheduleType], Options: ui.Labelled(p.Printer, "schedule.", p.ScheduleTypes, p.Values.ScheduleType, false)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -692,7 +692,7 @@ func schedule(p FormPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldCron, Label: p.T("jobs.field.cron"), Help: p.T("jobs.field.cron.help"), Value: p.Values.Cron, Error: p.Errors[FieldCron], Max: 128, Class: "mono", Data: templ.Attributes{"data-cron-input": true}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldCron, More: "cron", Label: p.T("jobs.field.cron"), Help: p.T("jobs.field.cron.help"), Value: p.Values.Cron, Error: p.Errors[FieldCron], Max: 128, Class: "mono", Data: templ.Attributes{"data-cron-input": true}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -782,7 +782,7 @@ func schedule(p FormPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Select(p.Printer, ui.Field{Name: FieldMisfire, Label: p.T("jobs.field.misfire"), Help: p.T("jobs.field.misfire.help"), Wrap: "when-scheduled", Error: p.Errors[FieldMisfire], Options: ui.Labelled(p.Printer, "misfire.", p.Misfires, p.Values.Misfire, true)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Select(p.Printer, ui.Field{Name: FieldMisfire, More: "misfire", Label: p.T("jobs.field.misfire"), Help: p.T("jobs.field.misfire.help"), Wrap: "when-scheduled", Error: p.Errors[FieldMisfire], Options: ui.Labelled(p.Printer, "misfire.", p.Misfires, p.Values.Misfire, true)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1002,7 +1002,7 @@ func execution(p FormPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Select(p.Printer, ui.Field{Name: FieldRoute, Label: p.T("jobs.field.route"), Help: p.T("jobs.field.route.help"), Error: p.Errors[FieldRoute], Options: ui.Labelled(p.Printer, "route.", p.Routes, p.Values.Route, true)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Select(p.Printer, ui.Field{Name: FieldRoute, More: "route", Label: p.T("jobs.field.route"), Help: p.T("jobs.field.route.help"), Error: p.Errors[FieldRoute], Options: ui.Labelled(p.Printer, "route.", p.Routes, p.Values.Route, true)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1010,7 +1010,7 @@ func execution(p FormPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Select(p.Printer, ui.Field{Name: FieldBlock, Label: p.T("jobs.field.block"), Help: p.T("jobs.field.block.help"), Error: p.Errors[FieldBlock], Options: ui.Labelled(p.Printer, "block.", p.Blocks, p.Values.Block, true)}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Select(p.Printer, ui.Field{Name: FieldBlock, More: "block", Label: p.T("jobs.field.block"), Help: p.T("jobs.field.block.help"), Error: p.Errors[FieldBlock], Options: ui.Labelled(p.Printer, "block.", p.Blocks, p.Values.Block, true)}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1022,7 +1022,7 @@ func execution(p FormPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldRetries, Label: p.T("jobs.field.retries"), Help: p.T("jobs.field.retries.help"), Value: p.Values.Retries, Error: p.Errors[FieldRetries], Max: 4, Unit: p.T("unit.times"), Data: templ.Attributes{"inputmode": "numeric"}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldRetries, More: "retry", Label: p.T("jobs.field.retries"), Help: p.T("jobs.field.retries.help"), Value: p.Values.Retries, Error: p.Errors[FieldRetries], Max: 4, Unit: p.T("unit.times"), Data: templ.Attributes{"inputmode": "numeric"}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1268,7 +1268,7 @@ func advanced(p FormPage) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldConcurrent, Label: p.T("jobs.field.concurrent"), Help: p.T("jobs.field.concurrent.help"), Value: p.Values.Concurrent, Error: p.Errors[FieldConcurrent], Max: 4, Unit: p.T("unit.runs"), Data: templ.Attributes{"inputmode": "numeric"}}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldConcurrent, More: "block", Label: p.T("jobs.field.concurrent"), Help: p.T("jobs.field.concurrent.help"), Value: p.Values.Concurrent, Error: p.Errors[FieldConcurrent], Max: 4, Unit: p.T("unit.runs"), Data: templ.Attributes{"inputmode": "numeric"}}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

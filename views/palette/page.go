@@ -43,7 +43,7 @@ var keys = []struct {
 	keys  []key
 }{
 	{"keys.anywhere", []key{{"Ctrl K", "keys.palette"}, {"?", "keys.help"}, {"Esc", "keys.close"}}},
-	{"keys.go", []key{{"g d", "nav.dashboard"}, {"g j", "nav.jobs"}, {"g r", "nav.runs"}, {"g e", "nav.executors"}}},
+	{"keys.go", []key{{"g d", "nav.dashboard"}, {"g j", "nav.jobs"}, {"g r", "nav.runs"}, {"g e", "nav.executors"}, {"g h", "help.title"}}},
 	{"keys.lists", []key{{"/", "keys.search"}, {"j", "keys.down"}, {"k", "keys.up"}, {"Enter", "keys.open"}, {"x", "keys.pick"}}},
 	{"keys.output", []key{{"/", "log.find"}, {"Enter", "log.find.next"}, {"Shift Enter", "log.find.previous"}, {"Esc", "keys.output.end"}}},
 	{"keys.editor", []key{{"Ctrl S", "keys.save"}, {"Ctrl F", "keys.find"}}},
