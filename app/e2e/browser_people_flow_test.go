@@ -14,6 +14,7 @@ import (
 // pages of the other.
 type deeds struct {
 	*window
+	screen  screen
 	scripts bool
 }
 
@@ -58,7 +59,7 @@ func TestBrowserPeopleAndAlarms(t *testing.T) {
 			}))
 			t.Cleanup(hook.Close)
 			a := startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on"}})
-			d := deeds{newWindow(t, a.url, c.screen), c.scripts}
+			d := deeds{newWindow(t, a.url, c.screen), c.screen, c.scripts}
 			d.expect("422", "409", "401", "403")
 			if !c.scripts {
 				d.do(emulation.SetScriptExecutionDisabled(true))
@@ -186,6 +187,12 @@ func (d deeds) executors() {
 }
 
 func (d deeds) audits() {
+	// On a phone the search is in the menu.
+	if d.screen == phone {
+		d.press(".account-button", `.menu-list.up [href="/palette"]`)
+		d.sees(`document.querySelector("dialog[open] [data-palette-box]") && document.activeElement.name === "q"`)
+		d.do(chromedp.KeyEvent("greet"), holds(`document.querySelector("[data-hit]")?.textContent.includes("greet")`))
+	}
 	d.visit("/audit?kind=user")
 	d.sees(`document.querySelectorAll("tbody tr").length >= 5`)
 	d.visit("/audit?kind=group&action=delete")

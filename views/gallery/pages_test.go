@@ -136,6 +136,7 @@ func (f fakes) pages() []page {
 		{"audit", "/audit", audit.List(f.audit())},
 		{"audit-entry", "/audit/812", audit.Entry(f.auditEntry())},
 		{"error-404", "/nowhere", errorpage.Whole(errorpage.Page{Page: f.page("/nowhere"), Status: 404})},
+		{"error-session", "/jobs/7", errorpage.Expired(errorpage.Page{Page: layout.Page{Printer: f.Printer, Theme: f.theme, Path: "/jobs/7"}, Status: 401}, "/jobs/7", []errorpage.Field{{Name: "name", Value: "x"}}, true)},
 		{"error-500", "/broken", errorpage.Whole(errorpage.Page{Page: layout.Page{Printer: f.Printer, Theme: f.theme, Path: "/broken"}, Status: 500, RequestID: "01JCX8W2H7"})},
 	}
 }
