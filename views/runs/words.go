@@ -2,9 +2,7 @@ package runs
 
 import (
 	"net/url"
-	"regexp"
 	"strconv"
-	"strings"
 
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -104,19 +102,4 @@ func adviceKind(s ui.State) string {
 	default:
 		return "info"
 	}
-}
-
-// escapes are the colour and cursor codes that programs print for terminals.
-var escapes = regexp.MustCompile("\x1b(?:\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\-_])")
-
-// printable is a line as a terminal would leave it: without colour codes, and of a progress line only its last state.
-func printable(line string) string {
-	if strings.IndexByte(line, 0x1b) >= 0 {
-		line = escapes.ReplaceAllString(line, "")
-	}
-	line = strings.TrimRight(line, "\r")
-	if i := strings.LastIndexByte(line, '\r'); i >= 0 {
-		line = line[i+1:]
-	}
-	return line
 }

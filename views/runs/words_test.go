@@ -6,28 +6,6 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
-func TestPrintable(t *testing.T) {
-	t.Parallel()
-	tests := []struct{ name, line, want string }{
-		{"plain text stays", "plain 文本\tx", "plain 文本\tx"},
-		{"colours go", "\x1b[1;32mok\x1b[0m done", "ok done"},
-		{"cursor codes go", "\x1b[2K\x1b[?25lrow", "row"},
-		{"a window title goes", "\x1b]0;title\x07text", "text"},
-		{"a cut code does no harm", "text\x1b[", "text\x1b["},
-		{"a progress line keeps its last state", "10%\r50%\r100%", "100%"},
-		{"a line end of Windows goes", "text\r", "text"},
-		{"nothing stays nothing", "", ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			if got := printable(tt.line); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-		})
-	}
-}
-
 func TestShortAddress(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ address, want string }{

@@ -1,0 +1,153 @@
+package runs
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// piece is a stretch of a line of output in one look.
+type piece struct {
+	class string // of the style sheet; empty for plain text
+	text  string
+}
+
+// escapes are the colour and cursor codes that programs print for terminals. Those that choose a look have their numbers in
+// the first group.
+var escapes = regexp.MustCompile("\x1b(?:\\[([0-9;:]*)m|\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\-_])")
+
+// pieces is a line as a terminal would leave it: its colours without the codes for them, and of a progress line only its
+// last state.
+func pieces(line string) []piece {
+	line = strings.TrimRight(line, "\r")
+	if i := strings.LastIndexByte(line, '\r'); i >= 0 {
+		line = line[i+1:]
+	}
+	if strings.IndexByte(line, 0x1b) < 0 {
+		return []piece{{text: visible(line)}}
+	}
+	var list []piece
+	var now look
+	add := func(text string) {
+		if text == "" {
+			return
+		}
+		if n := len(list); n > 0 && list[n-1].class == now.class() {
+			list[n-1].text += visible(text)
+			return
+		}
+		list = append(list, piece{now.class(), visible(text)})
+	}
+	at := 0
+	for _, m := range escapes.FindAllStringSubmatchIndex(line, -1) {
+		add(line[at:m[0]])
+		if m[2] >= 0 {
+			now = now.changed(line[m[2]:m[3]])
+		}
+		at = m[1]
+	}
+	add(line[at:])
+	return list
+}
+
+// look is what codes have chosen. Grounds and the difference between plain and bright colours are left out: what is printed
+// for somebody else's theme must stay readable on ours.
+type look struct {
+	colour string // "red", …; empty for the text's own
+	bold   bool
+}
+
+func (l look) class() string {
+	switch {
+	case l.bold && l.colour != "":
+		return "bold " + l.colour
+	case l.bold:
+		return "bold"
+	}
+	return l.colour
+}
+
+// colours are the eight of a terminal, by red, green and blue as the bits 1, 2 and 4. White is the text's own.
+var colours = [8]string{"gray", "red", "green", "yellow", "blue", "magenta", "cyan", ""}
+
+// changed reads the numbers of one code.
+func (l look) changed(code string) look {
+	var n []int
+	for text := range strings.FieldsFuncSeq(code, func(r rune) bool { return r == ';' || r == ':' }) {
+		v, err := strconv.Atoi(text)
+		if err != nil {
+			return l
+		}
+		n = append(n, v)
+	}
+	if len(n) == 0 {
+		return look{}
+	}
+	for i := 0; i < len(n); i++ {
+		switch c := n[i]; {
+		case c == 0:
+			l = look{}
+		case c == 1:
+			l.bold = true
+		case c == 22:
+			l.bold = false
+		case c == 39:
+			l.colour = ""
+		case c >= 30 && c <= 37:
+			l.colour = colours[c-30]
+		case c >= 90 && c <= 97:
+			l.colour = colours[c-90]
+		case (c == 38 || c == 48) && i+2 < len(n) && n[i+1] == 5:
+			if c == 38 {
+				l.colour = indexed(n[i+2])
+			}
+			i += 2
+		case (c == 38 || c == 48) && i+4 < len(n) && n[i+1] == 2:
+			if c == 38 {
+				l.colour = nearest(n[i+2], n[i+3], n[i+4])
+			}
+			i += 4
+		}
+	}
+	return l
+}
+
+// indexed is a colour of the table of 256: sixteen, a cube of six steps a side, and grays.
+func indexed(n int) string {
+	switch {
+	case n < 0 || n >= 232:
+		return ""
+	case n < 16:
+		return colours[n%8]
+	}
+	n -= 16
+	return nearest(n/36, n/6%6, n%6)
+}
+
+// nearest is the colour of the eight with the same hue.
+func nearest(r, g, b int) string {
+	strong := max(r, g, b)
+	bits := 0
+	for i, v := range [3]int{r, g, b} {
+		if strong > 0 && 10*v >= 6*strong {
+			bits |= 1 << i
+		}
+	}
+	return colours[bits]
+}
+
+// visible shows what would otherwise not be seen, or would show the rest of the line as something else: control characters
+// by their pictures, and marks that turn the direction of writing around.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r < 0x20 && r != '\t':
+			return 0x2400 + r
+		case r == 0x7f:
+			return 0x2421
+		case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+			return 0xfffd
+		}
+		return r
+	}, text)
+}

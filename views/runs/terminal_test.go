@@ -1,0 +1,56 @@
+package runs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	plain := func(text string) []piece { return []piece{{text: text}} }
+	tests := []struct {
+		name, line string
+		want       []piece
+	}{
+		{"plain text stays", "plain 文本\tx", plain("plain 文本\tx")},
+		{"nothing stays nothing", "", plain("")},
+		{"colours become looks", "\x1b[1;32mok\x1b[0m done", []piece{{"bold green", "ok"}, {"", " done"}}},
+		{"a bright colour is the plain one", "\x1b[91mbad\x1b[39m.", []piece{{"red", "bad"}, {"", "."}}},
+		{"white is the text's own colour, and grounds are left out", "\x1b[37;41mtext\x1b[m", plain("text")},
+		{"one of 256 becomes the nearest of eight", "\x1b[38;5;208morange\x1b[38;5;244mgray", []piece{{"red", "orange"}, {"", "gray"}}},
+		{"a true colour becomes the nearest of eight", "\x1b[38;2;20;200;190mteal\x1b[48;2;255;0;0m!", []piece{{"cyan", "teal!"}}},
+		{"nonsense numbers do no harm", "\x1b[38;5mtext\x1b[99999999999999999999mmore", plain("textmore")},
+		{"cursor codes go", "\x1b[2K\x1b[?25lrow", plain("row")},
+		{"a window title goes", "\x1b]0;title\x07text", plain("text")},
+		{"a cut code does no harm", "text\x1b[", plain("text␛[")},
+		{"a progress line keeps its last state", "10%\r50%\r100%", plain("100%")},
+		{"a line end of Windows goes", "text\r", plain("text")},
+		{"control characters are seen", "a\bb\x07\x00\x7f", plain("a␈b␇␀␡")},
+		{"text is not turned around", "safe \u202eevil", plain("safe \ufffdevil")},
+		{"bytes that are no text do no harm", "\xff\xfe", plain("\ufffd\ufffd")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, pieces(tt.line), cmp.AllowUnexported(piece{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Not a blank may come in between: it would be read as part of the output.
+func TestLinesAreDrawnAsTheyWerePrinted(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	log := Log{First: 7, Lines: []string{"  <b> \x1b[31mred\x1b[0m\x1b[1mbold\x1b[0m  end ", ""}}
+	if err := lines(log).Render(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	want := `<li value="7"><span>  &lt;b&gt; <span class="red">red</span><span class="bold">bold</span>  end </span></li><li value="8"><span></span></li>`
+	if got := out.String(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
