@@ -126,6 +126,45 @@ func TestLoginsAreLimitedByNameAndByAddress(t *testing.T) {
 	}
 }
 
+// TestProgramsBehindOneAddressMayLogIn deploys more programs at once than there are attempts for an address, among which some
+// wrong passwords are still counted.
+func TestProgramsBehindOneAddressMayLogIn(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.SQLite)
+	addUser(t, pool, "ann", "e10adc3949ba59abbe56e057f20f883e", RoleAdmin, "")
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	logins := NewLogins(pool, NewPasswords(4), func() time.Time { return now })
+	const attempts = 3
+	logins.addresses = newLimiters(addressPause, attempts, maxLimiters)
+	for i := range 2 * attempts {
+		if _, err := logins.Check(t.Context(), "ann", "123456", "10.0.0.1"); err != nil {
+			t.Fatalf("login %d: %v", i, err)
+		}
+	}
+	for i := range attempts {
+		if _, err := logins.Check(t.Context(), fmt.Sprintf("name%d", i), "x", "10.0.0.1"); !errors.Is(err, ErrWrongLogin) {
+			t.Fatalf("attempt %d: %v", i, err)
+		}
+	}
+	if _, err := logins.Check(t.Context(), "ann", "123456", "10.0.0.1"); !errors.Is(err, ErrTooManyLogins) {
+		t.Errorf("after as many wrong names as there are attempts: %v", err)
+	}
+}
+
+func TestAnAttemptIsGivenBack(t *testing.T) {
+	t.Parallel()
+	l := newLimiters(time.Hour, 2, 10)
+	now := time.Unix(1000, 0)
+	undo, ok := l.take("a", now)
+	if !ok || !l.allow("a", now) || l.allow("a", now) {
+		t.Fatal("there are not two attempts")
+	}
+	undo()
+	if !l.allow("a", now) || l.allow("a", now) {
+		t.Error("not just one attempt came back")
+	}
+}
+
 func TestLimitersAreBounded(t *testing.T) {
 	t.Parallel()
 	l := newLimiters(time.Second, 5, 100)

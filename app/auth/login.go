@@ -27,7 +27,8 @@ type Logins struct {
 	passwords *Passwords
 	now       func() time.Time
 	users     *limiters
-	addresses *limiters
+	addresses *limiters // attempts, which a success gives back
+	logins    *limiters // all logins of an address
 }
 
 // NewLogins makes the login over a database.
@@ -36,6 +37,7 @@ func NewLogins(pool *db.Pool, passwords *Passwords, now func() time.Time) *Login
 		pool: pool, queries: db.New(), passwords: passwords, now: now,
 		users:     newLimiters(userPause, attemptsPerUser, maxLimiters),
 		addresses: newLimiters(addressPause, attemptsPerAddress, maxLimiters),
+		logins:    newLimiters(loginPause, loginsPerAddress, maxLimiters),
 	}
 }
 
@@ -55,7 +57,8 @@ func (l *Logins) Check(ctx context.Context, name, password, address string) (Pri
 func (l *Logins) Verify(ctx context.Context, name, password, address string) (Principal, error) {
 	now := l.now()
 	name = strings.TrimSpace(name)
-	if !l.addresses.allow(addressKey(address), now) || !l.users.allow(nameKey(name), now) {
+	giveBack, ok := l.addresses.take(addressKey(address), now)
+	if !ok || !l.logins.allow(addressKey(address), now) || !l.users.allow(nameKey(name), now) {
 		return Principal{}, ErrTooManyLogins
 	}
 	u, err := l.queries.GetUserByName(ctx, l.pool, name)
@@ -76,6 +79,7 @@ func (l *Logins) Verify(ctx context.Context, name, password, address string) (Pr
 		return Principal{}, ErrWrongLogin
 	}
 	l.users.forget(nameKey(name))
+	giveBack()
 	if old {
 		l.upgrade(ctx, u, password)
 	}
