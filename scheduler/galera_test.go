@@ -1,0 +1,138 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// TestAdminsOnTheNodesOfAGaleraCluster has one admin work on each node of a cluster, and results arrive at any of them, so
+// that certification conflicts happen all the time. TEST_GALERA holds the nodes' DSNs without a database, separated by
+// blanks. Nodes may be stopped and started meanwhile.
+func TestAdminsOnTheNodesOfAGaleraCluster(t *testing.T) {
+	nodes := strings.Fields(os.Getenv("TEST_GALERA"))
+	if len(nodes) == 0 {
+		t.Skip("TEST_GALERA is not set to the DSNs of a Galera cluster's nodes")
+	}
+	seconds := 8
+	if text := os.Getenv("TEST_GALERA_SECONDS"); text != "" {
+		if _, err := fmt.Sscan(text, &seconds); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server, err := sql.Open("mysql", nodes[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	name := fmt.Sprintf("punctual_test_%d", time.Now().UnixMilli())
+	if _, err := server.ExecContext(t.Context(), "CREATE DATABASE "+name+" CHARACTER SET utf8mb4"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = server.ExecContext(context.WithoutCancel(t.Context()), "DROP DATABASE "+name) })
+	executors := &fakeExecutors{has: make(map[int64]string)}
+	bundles := make([]*bundle, len(nodes))
+	for i, node := range nodes {
+		pool := dbtest.Open(t, db.Config{URL: strings.TrimSuffix(node, "/") + "/" + name})
+		if err := pool.Migrate(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b := &bundle{t: t, pool: pool, executors: executors}
+		b.engine = newEngine(t, pool, executors, func(c *Config) { c.Name = fmt.Sprintf("admin%d", i+1); c.ClaimEvery = 200 * time.Millisecond })
+		bundles[i] = b
+	}
+	b := bundles[0]
+	b.group = b.addGroup("orders", addressA, addressB)
+
+	// Each run is received once; "fails" fails at its first attempt.
+	var received sync.Map
+	var twice, reports atomic.Int64
+	results := make(chan wire.Callback, 100_000)
+	executors.run = func(_ wire.Target, req *wire.RunRequest) (wire.Answer, error) {
+		if _, had := received.LoadOrStore(req.LogID, true); had {
+			twice.Add(1)
+		}
+		code := 200
+		if req.ExecutorParams == "fails" {
+			code = 500
+		}
+		results <- wire.Callback{LogID: req.LogID, HandleCode: code}
+		return yes, nil
+	}
+	done := make(chan struct{})
+	var reporters sync.WaitGroup
+	for range 4 {
+		reporters.Go(func() {
+			for {
+				select {
+				case c := <-results:
+					for try := 0; ; try++ { // as an executor would: until somebody takes it
+						to := bundles[int(reports.Add(1))%len(bundles)].engine
+						if err := to.Complete(context.WithoutCancel(t.Context()), []wire.Callback{c}); err == nil || try > 100 {
+							break
+						}
+					}
+				case <-done:
+					return
+				}
+			}
+		})
+	}
+	const jobs = 90
+	ids := make([]int64, jobs)
+	first := time.Now().Add(2 * time.Second).Truncate(time.Second)
+	for i := range ids {
+		ids[i] = b.addJob(func(p *db.InsertJobParams) {
+			p.ScheduleConf = "1"
+			switch {
+			case i%5 == 0:
+				p.ExecutorFailRetryCount, p.ExecutorParam = 1, "fails"
+			case i%5 == 1:
+				p.MaxConcurrent = 1
+			}
+		})
+	}
+	for _, other := range bundles {
+		other.startEngine(other.engine)
+	}
+	b.await("the admins share the work", func() bool { return len(b.engine.Load().Alive) == len(nodes) })
+	for _, id := range ids {
+		b.start(id, first)
+	}
+	until := first.Add(time.Duration(seconds) * time.Second)
+	<-time.After(time.Until(until)) // the load goes on for so long
+	b.haltJobs()
+	b.await("all runs have ended", func() bool { return b.countRuns("trigger_code = 0 OR trigger_code = 200 AND handle_code = 0") == 0 })
+	close(done)
+	reporters.Wait()
+
+	fires, failing := 0, 0
+	for i, id := range ids {
+		n := b.checkFires(id, first, time.Second)
+		fires += n
+		if i%5 == 0 {
+			failing += n
+		}
+	}
+	if n := b.countRuns("trigger_type = 'RETRY'"); n != failing {
+		t.Errorf("%d retries of %d failures", n, failing)
+	}
+	if n := b.countRuns("trigger_code <> 200"); n > 0 || twice.Load() > 0 {
+		t.Errorf("%d runs were not sent, %d were sent twice", n, twice.Load())
+	}
+	byOwner := ""
+	for i, other := range bundles {
+		byOwner += fmt.Sprintf(" admin%d: %d", i+1, b.countRuns("owner_node = ?", other.engine.node.id.Load()))
+	}
+	t.Logf("%d fires, %d retries;%s", fires, failing, byOwner)
+}
