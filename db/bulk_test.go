@@ -295,3 +295,18 @@ func TestTheIdsOfAnInsertAreKnownWhateverTheirDistance(t *testing.T) {
 		}
 	}
 }
+
+func TestCatchUpLeavesTheConnectionAsItWas(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.Open(t, db.Config{URL: dbtest.MariaDB(t), MaxConns: 1})
+	if err := pool.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := pool.CatchUp(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var wait int
+	if err := pool.QueryRowContext(t.Context(), "SELECT @@wsrep_sync_wait").Scan(&wait); err != nil || wait != 0 {
+		t.Errorf("wsrep_sync_wait is %d, %v", wait, err)
+	}
+}

@@ -71,6 +71,30 @@ func (p *Pool) IDStep(ctx context.Context, tx DBTX) (int64, error) {
 	return step, nil
 }
 
+// Lags reports whether what another admin has committed may not be seen here for a moment; see [Pool.CatchUp].
+func (p *Pool) Lags() bool { return p.galera }
+
+// CatchUp waits until this node of a Galera cluster shows all that had been committed on any node when it was called. A
+// transaction that begins afterwards sees it.
+func (p *Pool) CatchUp(ctx context.Context) error {
+	conn, err := p.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("catch up with the cluster: %w", err)
+	}
+	defer conn.Close()
+	_, err = conn.ExecContext(ctx, "SET SESSION wsrep_sync_wait = 1")
+	if err == nil {
+		_, err = conn.ExecContext(ctx, "SELECT 1 FROM xxl_job_lock LIMIT 1")
+	}
+	if _, reset := conn.ExecContext(ctx, "SET SESSION wsrep_sync_wait = DEFAULT"); reset != nil {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // every read on it would wait: it is not used again
+	}
+	if err != nil {
+		return fmt.Errorf("catch up with the cluster: %w", err)
+	}
+	return nil
+}
+
 // Wall turns an instant into what a DATETIME column holds: the zone's wall clock, labelled UTC and without a fraction,
 // because MySQL would round it into the next second.
 func (p *Pool) Wall(t time.Time) time.Time {

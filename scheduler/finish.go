@@ -19,14 +19,26 @@ const maxResult = 45_000
 // errRaced means that somebody else changed a row between the read and the guarded write.
 var errRaced = errors.New("a row was changed meanwhile")
 
+// errUnseen means that a run may exist although it is not found: another admin made it, on another node of the database, and a
+// quick executor reports its result before this node has it.
+var errUnseen = errors.New("a run is not here yet")
+
 // finishBatch writes results and what follows from them in one transaction: a retry of a failure and the children of a
 // success exist from the same commit on as the result does, so no crash comes between.
 func (e *Engine) finishBatch(ctx context.Context, batch []finishing) {
 	began := time.Now()
 	var changed []int64
 	var err error
+	sure := !e.cfg.Pool.Lags()
 	for range 5 {
-		changed, err = e.finishOnce(ctx, batch)
+		changed, err = e.finishOnce(ctx, batch, sure)
+		if errors.Is(err, errUnseen) {
+			if err = e.cfg.Pool.CatchUp(ctx); err != nil {
+				break
+			}
+			sure = true
+			continue
+		}
 		if !errors.Is(err, errRaced) {
 			break
 		}
@@ -49,7 +61,8 @@ func (e *Engine) finishBatch(ctx context.Context, batch []finishing) {
 	e.hub.changed(changed...)
 }
 
-func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []int64, err error) {
+// finishOnce writes a batch in one transaction. sure says that a run which is not there does not exist.
+func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (changed []int64, err error) {
 	byID := make(map[int64]*finishing, len(batch))
 	ids := make([]int64, 0, len(batch))
 	for i := range batch {
@@ -69,6 +82,9 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing) (changed []i
 		rows, err := e.queries.ListRunsByID(ctx, tx, ids)
 		if err != nil {
 			return nil, err
+		}
+		if !sure && len(rows) < len(ids) {
+			return nil, errUnseen
 		}
 		open, late := rows[:0], 0
 		for _, r := range rows {
