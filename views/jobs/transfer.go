@@ -125,7 +125,7 @@ func outcomeClass(outcome string) string {
 	case "change":
 		return "sent"
 	default:
-		return "skipped"
+		return ""
 	}
 }
 

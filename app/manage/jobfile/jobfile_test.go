@@ -3,6 +3,7 @@ package jobfile
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -61,6 +62,27 @@ func TestScriptsAreReadableInYAML(t *testing.T) {
 	for _, want := range []string{"script: |\n          #!/bin/bash\n          if true; then\n", "parameter: \"yes\"\n", "description: '# odd: name'", "description: Close the day\n"} {
 		if !strings.Contains(string(raw), want) {
 			t.Errorf("no %q in\n%s", want, raw)
+		}
+	}
+}
+
+// The example of the documentation is a file, and its table has every field.
+func TestTheDocumentationIsRight(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../../docs/jobfile.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(raw)
+	_, example, _ := strings.Cut(text, "```yaml\n")
+	example, _, _ = strings.Cut(example, "```")
+	f, err := Parse([]byte(example))
+	if err != nil || len(f.Groups) != 1 || f.Groups[0].Jobs[0].Children[0].ID != 12 {
+		t.Errorf("the example: %v %+v", err, f)
+	}
+	for _, name := range fieldNames() {
+		if !strings.Contains(text, "`"+name+"`") {
+			t.Errorf("%s is not described", name)
 		}
 	}
 }
