@@ -111,6 +111,7 @@ func (c *Console) jobRoutes(g *echo.Group) {
 	g.GET("/jobs/new", c.jobNew)
 	g.POST("/jobs", c.jobCreate)
 	g.POST("/jobs/schedule-preview", c.schedulePreview)
+	g.GET(link.JobChildrenPath, c.jobChildren)
 	g.GET("/jobs/:id/edit", c.jobEdit)
 	g.POST("/jobs/:id", c.jobUpdate)
 	g.POST("/jobs/:id/start", c.jobStart)

@@ -142,6 +142,11 @@ func (c *Console) jobForm(ec echo.Context, status int, page jobs.FormPage, value
 	page.ScheduleTypes, page.Glues = texts(jobspec.AllScheduleTypes), texts(jobspec.AllGlues)
 	page.Routes, page.Misfires, page.Blocks = texts(jobspec.AllRoutes), texts(jobspec.AllMisfires), texts(jobspec.AllBlocks)
 	page.Concurrencies, page.Zones = texts(jobspec.AllConcurrencies), commonZones
+	kids, pickable, err := c.cfg.Manage.Jobs.Children(ec.Request().Context(), who(ec), values.Children)
+	if err != nil {
+		return err
+	}
+	page.Pickable, page.Children = pickable, drawnChildren(kids, groups)
 	page.Preview = c.preview(page.Page, values)
 	if err := c.addOthers(ec, page.ID, &page.Preview); err != nil {
 		return err

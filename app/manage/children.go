@@ -73,17 +73,24 @@ func (s *Jobs) extend(ctx context.Context, tx db.DBTX, p auth.Principal, f famil
 
 // ring names the jobs on the shortest way from a job back to itself; empty if there is none.
 func (f family) ring(from int64) string {
+	if way := f.way(from, from); way != nil {
+		return f.say(append([]int64{from}, way...))
+	}
+	return ""
+}
+
+// way is the shortest way from a job to another: the jobs after the first. It is nil if there is none.
+func (f family) way(from, to int64) []int64 {
 	before := make(map[int64]int64)
 	for queue := []int64{from}; len(queue) > 0; queue = queue[1:] {
 		for _, kid := range f.kids[queue[0]] {
-			if kid == from {
-				way := []string{f.name(from)}
+			if kid == to {
+				way := []int64{to}
 				for at := queue[0]; at != from; at = before[at] {
-					way = append(way, f.name(at))
+					way = append(way, at)
 				}
-				way = append(way, f.name(from))
 				slices.Reverse(way)
-				return strings.Join(way, " → ")
+				return way
 			}
 			if _, seen := before[kid]; !seen {
 				before[kid] = queue[0]
@@ -91,7 +98,15 @@ func (f family) ring(from int64) string {
 			}
 		}
 	}
-	return ""
+	return nil
+}
+
+func (f family) say(ids []int64) string {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = f.name(id)
+	}
+	return strings.Join(names, " → ")
 }
 
 func (f family) name(id int64) string {
@@ -103,6 +118,90 @@ func (f family) name(id int64) string {
 	default:
 		return name + " (#" + strconv.FormatInt(id, 10) + ")"
 	}
+}
+
+// Child is a job as the picker of children shows it.
+type Child struct {
+	ID    int64
+	Name  string // empty for one that is gone, or that the principal may not see
+	Group int64
+	// Ring is the way back to the job whose child it would be, for one that must not be.
+	Ring string
+}
+
+// maxChildHits bounds what a search for children finds.
+const maxChildHits = 8
+
+// FindChildren looks for jobs that may become a job's children: by id, or by a part of the description or of the handler, in the
+// groups in which the principal may run jobs. Those that would start the job again say how.
+func (s *Jobs) FindChildren(ctx context.Context, p auth.Principal, jobID int64, text string, except []int64) ([]Child, error) {
+	var hits []Child
+	for _, f := range []JobFilter{{Status: AnyStatus, Text: text}, {Status: AnyStatus, Handler: text}} {
+		q, ok := jobQuery(p, f)
+		q.Groups = slices.DeleteFunc(q.Groups, func(id int64) bool { return !p.Can(id, auth.RightRun) })
+		if !ok || !p.Admin && len(q.Groups) == 0 {
+			return nil, nil
+		}
+		ids, err := db.FindJobs(ctx, s.cfg.Pool, q, 0, int64(maxChildHits+len(except)+1))
+		if err != nil {
+			return nil, fmt.Errorf("find jobs: %w", db.Error(err))
+		}
+		found, err := s.byID(ctx, s.cfg.Pool, slices.Clone(ids))
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			j, exists := found[id]
+			known := func(c Child) bool { return c.ID == id }
+			if exists && len(hits) < maxChildHits && id != jobID && !slices.Contains(except, id) && !slices.ContainsFunc(hits, known) {
+				hits = append(hits, Child{ID: id, Name: j.JobDesc, Group: j.JobGroup})
+			}
+		}
+		if text == "" {
+			break
+		}
+	}
+	return hits, s.addRings(ctx, p, jobID, hits)
+}
+
+func (s *Jobs) addRings(ctx context.Context, p auth.Principal, jobID int64, hits []Child) error {
+	if jobID == 0 {
+		return nil // nobody's child yet
+	}
+	f := family{kids: map[int64][]int64{jobID: {}}, names: make(map[int64]string)}
+	for _, hit := range hits {
+		f.kids[jobID] = append(f.kids[jobID], hit.ID)
+		f.names[hit.ID] = hit.Name
+	}
+	if err := s.extend(ctx, s.cfg.Pool, p, f); err != nil {
+		return err
+	}
+	for i, hit := range hits {
+		if way := f.way(hit.ID, jobID); way != nil {
+			hits[i].Ring = f.say(append([]int64{hit.ID}, way[:len(way)-1]...))
+		}
+	}
+	return nil
+}
+
+// Children are the jobs of a stored list of children, in its order. ok is false for a list with something else in it.
+func (s *Jobs) Children(ctx context.Context, p auth.Principal, list string) (children []Child, ok bool, err error) {
+	ids, _, ok := jobspec.ChildIDs(list)
+	if !ok || len(ids) == 0 {
+		return nil, ok, nil
+	}
+	jobs, err := s.byID(ctx, s.cfg.Pool, slices.Clone(ids))
+	if err != nil {
+		return nil, false, err
+	}
+	for _, id := range ids {
+		c := Child{ID: id}
+		if j, exists := jobs[id]; exists && p.CanUseGroup(j.JobGroup) {
+			c.Name, c.Group = j.JobDesc, j.JobGroup
+		}
+		children = append(children, c)
+	}
+	return children, true, nil
 }
 
 // DueAt is how many other jobs have their next time at a moment. It names none, so everybody may know.

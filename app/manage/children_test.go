@@ -2,9 +2,11 @@ package manage
 
 import (
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 )
@@ -40,6 +42,66 @@ func TestJobsDoNotStartThemselves(t *testing.T) {
 			if n, err := b.Jobs.DueAt(t.Context(), at, except); err != nil || n != want {
 				t.Errorf("%d jobs besides %d, %v", n, except, err)
 			}
+		}
+	})
+}
+
+func TestChildrenAreFound(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		named := func(name, handler string, group int64, children ...int64) int64 {
+			return b.create(t, func(in *JobInput) {
+				in.Name, in.Handler, in.Group = name, handler, group
+				for _, id := range children {
+					in.ChildJobIDs += strconv.FormatInt(id, 10) + ","
+				}
+			})
+		}
+		job := named("sum up", "sumUp", b.group)
+		parent := named("close the day", "closeDay", b.group, job)
+		grandparent := named("end of month", "endOfMonth", b.closed, parent)
+		report := named("report", "sendReport", b.group)
+		viewer := auth.NewPrincipal(3, "vi", auth.RoleUser, "").Grant(b.group, auth.RightRun).Grant(b.closed, auth.RightView)
+		id := func(n int64) string { return strconv.FormatInt(n, 10) }
+		for _, tt := range []struct {
+			name   string
+			p      auth.Principal
+			text   string
+			except []int64
+			want   string
+		}{
+			{"by a part of the name", b.user, "repo", nil, id(report) + " report"},
+			{"by its handler", b.user, "sendrep", nil, id(report) + " report"},
+			{"by its id", b.user, id(report), nil, id(report) + " report"},
+			{"not twice", b.user, "report", []int64{report}, ""},
+			{"nothing of others", b.user, "end of", nil, ""},
+			{"nothing that may only be seen", viewer, "end of", nil, ""},
+			{"not itself, and what leads back to it says how", b.admin, "", nil,
+				id(report) + " report; " + id(grandparent) + " end of month ring end of month (#" + id(grandparent) + ") → close the day (#" + id(parent) + "); " + id(parent) + " close the day ring close the day (#" + id(parent) + ")"},
+		} {
+			hits, err := b.Jobs.FindChildren(t.Context(), tt.p, job, tt.text, tt.except)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, h := range hits {
+				line := id(h.ID) + " " + h.Name
+				if h.Ring != "" {
+					line += " ring " + h.Ring
+				}
+				got = append(got, line)
+			}
+			if text := strings.Join(got, "; "); text != tt.want {
+				t.Errorf("%s: %q, want %q", tt.name, text, tt.want)
+			}
+		}
+		children, ok, err := b.Jobs.Children(t.Context(), b.user, id(report)+", "+id(grandparent)+",4711")
+		if err != nil || !ok || len(children) != 3 || children[0].Name != "report" || children[1].Name != "" || children[2].ID != 4711 {
+			t.Errorf("%+v, %v, %v", children, ok, err)
+		}
+		if _, ok, _ := b.Jobs.Children(t.Context(), b.user, "1,x"); ok {
+			t.Error("a list with a word in it is no list of children")
 		}
 	})
 }

@@ -214,7 +214,8 @@ func (f fakes) jobEdit() jobs.FormPage {
 	p.ID, p.Name = 15, f.zh("清理过期会话", "Remove expired sessions")
 	p.Values.Name, p.Values.Glue, p.Values.Source = p.Name, "GLUE_SHELL", "#!/bin/bash\nset -euo pipefail\n\n# $1 is the parameter\nfind /var/tmp/sessions -mtime +\"$1\" -delete\ndf -h /var/tmp\n"
 	p.Values.Cron, p.Values.Param, p.Values.Timeout, p.Values.Retries = "0 30 3 ? * MON-FRI", "7", "300", "2"
-	p.Values.Children, p.Values.AlarmEmail = "21, 22", "ops@example.com"
+	p.Values.Children, p.Values.AlarmEmail, p.Pickable = "21, 22, 99", "ops@example.com", true
+	p.Children = []jobs.Child{{ID: 21, Name: f.zh("推送积分到账通知", "Send loyalty notifications"), Group: f.zh("订单服务", "Orders")}, {ID: 22, Name: f.zh("重建搜索索引", "Rebuild the search index"), Group: f.zh("报表中心", "Reporting")}, {ID: 99}}
 	p.Preview.Reading = "0 30 3 ? * 2-6"
 	p.Preview.Warnings = []string{f.zh("“MON-FRI”按周一至周五理解。", "MON-FRI is read as Monday to Friday.")}
 	return p

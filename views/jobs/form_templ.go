@@ -1073,7 +1073,7 @@ func aftermath(p FormPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldChildren, Label: p.T("jobs.field.children"), Help: p.T("jobs.field.children.help"), Hint: "12, 15", Value: p.Values.Children, Error: p.Errors[FieldChildren], Max: 255, Optional: true}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = children(p).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

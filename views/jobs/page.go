@@ -75,6 +75,8 @@ type FormPage struct {
 	Zone      string   // in which the schedule is read
 	CanScript bool     // the script editor is open to the user
 	Changes   []Change // what somebody else stored meanwhile, where it differs from what was typed
+	Children  []Child  // of Values
+	Pickable  bool     // nothing but ids stands in Values.Children, so that they can be picked by a search
 	NoGroups  bool     // there is no executor group yet: the page leads to creating one
 	// The values offered, as stored, in the order shown. Labels are the messages "schedule.<value>", "route.<value>" …
 	ScheduleTypes []string

@@ -24,3 +24,13 @@ func SchedulePreviewOf(jobID int64) string {
 	setNumber(q, "job", jobID)
 	return withQuery(SchedulePreview, q)
 }
+
+// JobChildrenPath is where the jobs are looked for that may become a job's children.
+const JobChildrenPath = JobsPath + "/children"
+
+// JobChildren is that search for a job, 0 for a new one.
+func JobChildren(jobID int64) string {
+	q := url.Values{}
+	setNumber(q, "job", jobID)
+	return withQuery(JobChildrenPath, q)
+}

@@ -1,5 +1,6 @@
 // The console's script. Pages read and forms work without it; it makes them quick and live.
 import htmx from "htmx.org";
+import { children } from "./children.js";
 import { copyButtons } from "./copy.js";
 import { dashboard } from "./dashboard.js";
 import { dialogs } from "./dialogs.js";
@@ -30,6 +31,7 @@ document.addEventListener("htmx:configRequest", (event) => {
   for (const [name, value] of [...form.entries()]) if (value === "") form.delete(name);
 });
 htmx.onLoad((root) => {
+  children(root);
   copyButtons(root);
   liveRuns(root);
   logViewers(root);

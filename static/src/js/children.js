@@ -1,0 +1,84 @@
+// The child jobs of a job: picked by a search, shown by their names, stored as the ids of a text field that stays in the form.
+export function children(root) {
+  const field = root.querySelector?.("[data-children]:not([data-ready])");
+  if (!field) return;
+  field.dataset.ready = "";
+  const ids = field.querySelector("input[name=children]");
+  const chips = field.querySelector("[data-chips]");
+  const box = field.querySelector("[data-child-search]");
+  const search = box.querySelector("input");
+  const popup = box.querySelector(".child-popup");
+
+  const options = () => [...popup.querySelectorAll("[role=option]")];
+  const current = () => popup.querySelector("[aria-selected=true]");
+  const mark = (option) => {
+    current()?.setAttribute("aria-selected", "false");
+    option?.setAttribute("aria-selected", "true");
+    option?.scrollIntoView({ block: "nearest" });
+    if (option) search.setAttribute("aria-activedescendant", option.id);
+    else search.removeAttribute("aria-activedescendant");
+  };
+  const show = (open) => {
+    popup.hidden = !open;
+    search.setAttribute("aria-expanded", open);
+    if (!open) mark(null);
+  };
+  const store = () => {
+    ids.value = [...chips.children].map((chip) => chip.dataset.chip).join(",");
+    ids.dispatchEvent(new Event("change", { bubbles: true }));
+  };
+  const dress = (chip) => {
+    chip.querySelector("[data-chip-remove]").hidden = false;
+    return chip;
+  };
+  const pick = (option) => {
+    if (!option || option.ariaDisabled === "true") return;
+    chips.append(dress(option.querySelector("template").content.firstElementChild.cloneNode(true)));
+    store();
+    search.value = "";
+    show(false);
+    search.focus();
+  };
+  const remove = (chip) => {
+    if (!chip) return;
+    chip.remove();
+    store();
+    search.focus();
+    show(false);
+  };
+
+  // Now the names and the search stand for the text.
+  for (const chip of chips.children) dress(chip);
+  ids.hidden = true;
+  field.querySelector("#children-help")?.setAttribute("hidden", "");
+  field.querySelector("label").htmlFor = search.id;
+  if (ids.ariaInvalid === "true") {
+    search.ariaInvalid = "true";
+    search.setAttribute("aria-describedby", `children-error ${search.getAttribute("aria-describedby")}`);
+  }
+  box.hidden = false;
+
+  chips.addEventListener("click", (event) => remove(event.target.closest("[data-chip-remove]") && event.target.closest("[data-chip]")));
+  popup.addEventListener("mousedown", (event) => event.preventDefault()); // the search keeps the focus
+  popup.addEventListener("click", (event) => pick(event.target.closest("[role=option]")));
+  popup.addEventListener("htmx:afterSwap", () => show(document.activeElement === search));
+  search.addEventListener("blur", () => show(false));
+  search.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    const list = options().filter((option) => option.ariaDisabled !== "true");
+    const at = list.indexOf(current());
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      if (popup.hidden) search.dispatchEvent(new Event("focus"));
+      else if (list.length) mark(list[(at + (event.key === "ArrowDown" ? 1 : at < 0 ? 0 : -1) + list.length) % list.length]);
+    } else if (event.key === "Enter") {
+      event.preventDefault(); // the form is not sent from here
+      pick(current() ?? (search.value.trim() && list[0]));
+    } else if (event.key === "Escape" && !popup.hidden) {
+      event.stopPropagation();
+      show(false);
+    } else if (event.key === "Backspace" && search.value === "") {
+      remove(chips.lastElementChild);
+    }
+  });
+}
