@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // AlarmCause is what happened that somebody may want to hear of. The values stand in tables and in the settings of routes.
@@ -197,4 +198,6 @@ func (e *Engine) raiseSkipped(ctx context.Context, tx db.DBTX, rows []db.NewRun,
 }
 
 // killedByHand reports whether somebody wanted the run ended: that is no alarm, whichever admin takes the executor's report.
-func killedByHand(r *db.ListRunsByIDRow) bool { return strings.Contains(string(r.HandleMsg), killMark) }
+func killedByHand(r *db.ListRunsByIDRow) bool {
+	return strings.Contains(string(r.HandleMsg), note.KillMark)
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 const (
@@ -132,7 +133,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		}
 		if err != nil {
 			// One job's unreadable schedule stops that job, visibly, and nothing else (spec §8.1 #1).
-			skipped = append(skipped, e.skippedRow(j, now, sayStopped.with(err)))
+			skipped = append(skipped, e.skippedRow(j, now, note.Stopped.With(err)))
 			causes = append(causes, AlarmDispatch)
 			continue
 		}
@@ -149,13 +150,13 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		if m := plan.Misfire; m != nil {
 			made := e.conceive(j, cause{trigger: jobspec.TriggerMisfire, planned: m.At, param: j.param, retries: j.retries})
 			for _, d := range made {
-				d.late = sayStandsFor.with(e.missed(&m.Passed))
+				d.late = note.StandsFor.With(e.missed(&m.Passed))
 			}
 			runs = append(runs, made...)
 			misfired++
 		}
 		if m := plan.Skipped; m != nil {
-			skipped = append(skipped, e.skippedRow(j, m.Last, saySkipped.with(e.missed(m), r.MisfireStrategy)))
+			skipped = append(skipped, e.skippedRow(j, m.Last, note.Skipped.With(e.missed(m), r.MisfireStrategy)))
 			causes = append(causes, AlarmMisfire)
 		}
 	}
@@ -204,9 +205,9 @@ func (e *Engine) missed(m *jobspec.Passed) string {
 	const layout = "2006-01-02 15:04:05 -0700"
 	first, last := m.First.In(e.cfg.JobZone).Format(layout), m.Last.In(e.cfg.JobZone).Format(layout)
 	if m.Count == 1 && !m.More {
-		return sayFire.with(first)
+		return note.Fire.With(first)
 	}
-	return sayFires.with(m.Total(), first, last)
+	return note.Fires.With(m.Total(), first, last)
 }
 
 // skippedRow is the record of fires that nobody runs: a run that is decided at its birth. It needs no

@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // maxResult is how many bytes of a result's message are kept.
@@ -93,7 +94,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 			case f.group != 0 && f.group != r.JobGroup: // not its reporter's to say
 			case r.HandleCode == 0 && f.code > 0:
 				open = append(open, r)
-			case f.code > 0 && wasLost(&r) && !strings.HasPrefix(f.msg, lostMark):
+			case f.code > 0 && wasLost(&r) && !strings.HasPrefix(f.msg, note.LostMark):
 				if err := e.supersede(ctx, tx, &r, f); err != nil {
 					return nil, err
 				}
@@ -229,7 +230,7 @@ func (f *following) notes(id int64) string {
 		if d.trigger == jobspec.TriggerRetry {
 			what = "retry"
 		}
-		lines = append(lines, what+": "+sayRun.with(d.job.id, d.id))
+		lines = append(lines, what+": "+note.Run.With(d.job.id, d.id))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -305,7 +306,7 @@ func (e *Engine) backoff(j *job, left int64) time.Duration {
 // followFailure makes the next attempt of a failed run, with the run's own parameter and shard.
 func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job) {
 	if j == nil {
-		f.lines[r.ID] = append(f.lines[r.ID], "retry: "+sayNoRetry.with())
+		f.lines[r.ID] = append(f.lines[r.ID], "retry: "+note.NoRetry.With())
 		return
 	}
 	runs := e.conceive(j, cause{
@@ -327,11 +328,11 @@ func (e *Engine) followSuccess(f *following, r *db.ListRunsByIDRow, list string,
 		switch {
 		case text == "":
 		case err != nil || id <= 0:
-			f.lines[r.ID] = append(f.lines[r.ID], "child: "+sayNoID.with(clip(text, 40)))
+			f.lines[r.ID] = append(f.lines[r.ID], "child: "+note.NoID.With(clip(text, 40)))
 		case id == r.JobID:
-			f.lines[r.ID] = append(f.lines[r.ID], "child: "+sayItself.with())
+			f.lines[r.ID] = append(f.lines[r.ID], "child: "+note.Itself.With())
 		case jobs[id] == nil:
-			f.lines[r.ID] = append(f.lines[r.ID], "child: "+sayNoJob.with(id))
+			f.lines[r.ID] = append(f.lines[r.ID], "child: "+note.NoJob.With(id))
 		default:
 			j := jobs[id]
 			f.add(r.ID, e.conceive(j, cause{

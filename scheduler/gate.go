@@ -7,6 +7,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // A job may say how many of its runs there may be at a time, on all executors and whatever admin sends them. This is
@@ -61,13 +62,13 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 		d.owner, d.waiting = me, false
 		return true
 	case d.job.limit > 0 && counts.Running >= int64(d.job.limit):
-		full := sayFull.with(counts.Running, d.job.limit)
+		full := note.Full.With(counts.Running, d.job.limit)
 		if d.job.policy == jobspec.ConcurrencyDiscard {
-			e.discard(d, sayDiscarded.with(full))
+			e.discard(d, note.Discarded.With(full))
 			return false
 		}
 		if counts.Waiting > maxWaiting {
-			e.discard(d, sayCrowded.with(full, maxWaiting))
+			e.discard(d, note.Crowded.With(full, maxWaiting))
 			return false
 		}
 	}
@@ -113,7 +114,7 @@ func (e *Engine) letNext(ctx context.Context, jobID int64) error {
 			d := e.adopted((*db.ListUnsentRunsOfNodeRow)(r), waitingOwner, j)
 			d.taken, d.waiting = false, true // nobody has sent it: it never had a slot
 			d.pinned = d.shard.Total > 1
-			d.late = sayWaited.with()
+			d.late = note.Waited.With()
 			e.queue(gateLane, d)
 		}
 	}

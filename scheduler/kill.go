@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // readable is a run that an executor can be asked about.
@@ -22,9 +23,6 @@ func (e *Engine) readable(ctx context.Context, logID int64) (db.Run, error) {
 	}
 	return run, err
 }
-
-// killMark begins the line in a run's message that says who had it ended.
-const killMark = "killed by "
 
 // A run may be anywhere when somebody wants it ended. What its row says decides what is done, one step after the other:
 //
@@ -140,7 +138,7 @@ func ended(r *db.Run) bool {
 
 // wasKilled reports whether it was ended by hand.
 func wasKilled(r *db.Run) bool {
-	return r.HandleCode != wire.CodeSuccess && strings.Contains(string(r.HandleMsg)+"\n"+string(r.TriggerMsg), killMark)
+	return r.HandleCode != wire.CodeSuccess && strings.Contains(string(r.HandleMsg)+"\n"+string(r.TriggerMsg), note.KillMark)
 }
 
 // openRetry is the retry of a run, unless it has ended.
@@ -167,11 +165,11 @@ func (e *Engine) moveKill(ctx context.Context, from int64, to db.InsertKillParam
 // killSent asks the executor of a run to end it, and notes it as failed by hand. The result is errRaced when it ended by
 // itself before it could be noted.
 func (e *Engine) killSent(ctx context.Context, run *db.Run, user string) error {
-	note := db.MarkKillingParams{ID: run.ID, Note: run.HandleMsg}
-	if !strings.Contains(string(run.HandleMsg), killMark) {
-		note.Note = db.Text(joinLines(string(run.HandleMsg), killMark+user))
+	mark := db.MarkKillingParams{ID: run.ID, Note: run.HandleMsg}
+	if !strings.Contains(string(run.HandleMsg), note.KillMark) {
+		mark.Note = db.Text(joinLines(string(run.HandleMsg), note.Killed.With(user)))
 	}
-	n, err := e.queries.MarkKilling(ctx, e.cfg.Pool, note)
+	n, err := e.queries.MarkKilling(ctx, e.cfg.Pool, mark)
 	if err != nil {
 		return err
 	}
@@ -225,7 +223,7 @@ func (e *Engine) pull(logID int64, user string) {
 // endKilled ends a run that was not sent.
 func (e *Engine) endKilled(d *dispatch, user string) {
 	d.retries, d.killed = 0, true
-	e.fail(d, d.address, killMark+user+" before it was sent")
+	e.fail(d, d.address, note.KilledUnsent.With(user))
 }
 
 // killLoop carries out the wishes that other admins have written down for runs of this one, and those that nobody waits for
@@ -291,7 +289,7 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 		var err error
 		cancelled, err = db.RecordSent(ctx, tx, waitingOwner, true, []db.Sent{{
 			ID: run.ID, Code: wire.CodeFail, Alarm: alarmNone,
-			Message: "trigger type: " + string(run.TriggerType) + "\nresult: " + killMark + user + " while it waited for another run of the job to end",
+			Message: "trigger type: " + string(run.TriggerType) + "\nresult: " + note.KilledWaiting.With(user),
 		}})
 		if err != nil || cancelled == 0 {
 			return err

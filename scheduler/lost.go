@@ -10,6 +10,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // A run whose result does not come is decided by asking its executor, registered or not, and never by its age: upstream
@@ -37,9 +38,6 @@ type watched struct {
 	sign  sign
 	since time.Time
 }
-
-// lostMark begins the message of a run that was given up.
-const lostMark = "result lost: "
 
 // asksAtOnce and asksPerSweep bound what one sweep asks.
 const (
@@ -185,19 +183,19 @@ func (e *Engine) ask(ctx context.Context, order []question) map[question]sign {
 }
 
 func (e *Engine) giveUp(ctx context.Context, q question, s sign, ids []int64) {
-	reason := saySilent.with(q.address)
+	reason := note.Silent.With(q.address)
 	switch s {
 	case signIdle:
-		reason = sayIdle.with(q.address)
+		reason = note.Idle.With(q.address)
 	case signRefused:
-		reason = sayNotListening.with(q.address)
+		reason = note.NotListening.With(q.address)
 	case signBusy, signSilent:
 	}
 	e.log.Warn("runs lost", "executor", q.address, "job_id", q.job, "runs", len(ids), "reason", reason)
 	e.metrics.lost.Add(float64(len(ids)))
 	items := make([]finishing, len(ids))
 	for i, id := range ids {
-		items[i] = finishing{id: id, code: wire.CodeFail, cause: AlarmLost, msg: sayLost.with(reason)}
+		items[i] = finishing{id: id, code: wire.CodeFail, cause: AlarmLost, msg: note.Lost.With(reason)}
 	}
 	if err := e.complete(ctx, items); err != nil {
 		e.log.Warn("record lost runs", "error", err)
@@ -240,7 +238,7 @@ func (e *Engine) sweepBeats(ctx context.Context) {
 
 // wasLost reports whether a row is that of a run that was given up.
 func wasLost(r *db.ListRunsByIDRow) bool {
-	return r.HandleCode == wire.CodeFail && strings.HasPrefix(string(r.HandleMsg), lostMark)
+	return r.HandleCode == wire.CodeFail && strings.HasPrefix(string(r.HandleMsg), note.LostMark)
 }
 
 // supersede records the result of a run that had been given up: the executor knows better. Both are in the message. Its
@@ -249,7 +247,7 @@ func (e *Engine) supersede(ctx context.Context, tx db.DBTX, r *db.ListRunsByIDRo
 	now := e.now()
 	n, err := e.queries.SupersedeLost(ctx, tx, db.SupersedeLostParams{
 		ID: r.ID, HandleCode: int64(f.code), HandleTime: nullTime(e.wall(now)), FinishedAt: now.UnixMilli(),
-		HandleMsg: db.Text(joinLines(string(r.HandleMsg), sayLateResult.with(clip(f.msg, maxResult)))), Lost: lostMark + "%",
+		HandleMsg: db.Text(joinLines(string(r.HandleMsg), note.LateResult.With(clip(f.msg, maxResult)))), Lost: note.LostMark + "%",
 	})
 	if err == nil && n == 0 {
 		return errRaced

@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 var (
@@ -53,7 +54,7 @@ func TestARunWithoutAResultIsDecidedByAskingItsExecutor(t *testing.T) {
 					return
 				}
 				b.await("it is given up", func() bool { return b.run(run).HandleCode == 500 })
-				if msg := string(b.run(run).HandleMsg); !strings.HasPrefix(msg, lostMark) || !strings.Contains(msg, tt.reason) {
+				if msg := string(b.run(run).HandleMsg); !strings.HasPrefix(msg, note.LostMark) || !strings.Contains(msg, tt.reason) {
 					t.Errorf("message %q, want one that says %q", msg, tt.reason)
 				}
 			})
@@ -72,7 +73,7 @@ func TestALateResultSupersedesLostAndBothAreTold(t *testing.T) {
 		b.await("it is given up", func() bool { return b.run(run).HandleCode == 500 })
 		b.finish(run, 200, "done after all")
 		r := b.run(run)
-		if r.HandleCode != 200 || !strings.HasPrefix(string(r.HandleMsg), lostMark) || !strings.HasSuffix(string(r.HandleMsg), "late result: done after all") {
+		if r.HandleCode != 200 || !strings.HasPrefix(string(r.HandleMsg), note.LostMark) || !strings.HasSuffix(string(r.HandleMsg), "late result: done after all") {
 			t.Errorf("after the late result: %+v", r)
 		}
 		b.finish(run, 500, "and again")

@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // recordBatch writes outcomes. It does not give up while the database is away: the runs are sent, and only the record can
@@ -41,7 +42,7 @@ func (e *Engine) recordBatch(ctx context.Context, batch []outcome) {
 			// Bare, and without the retry that may be what is refused.
 			o := &batch[0]
 			o.d.retries = 0
-			o.sent = db.Sent{ID: o.d.id, Code: o.sent.Code, At: o.sent.At, Message: "result: " + sayRefused.with(clip(strings.ToValidUTF8(err.Error(), "?"), 1000))}
+			o.sent = db.Sent{ID: o.d.id, Code: o.sent.Code, At: o.sent.At, Message: "result: " + note.Refused.With(clip(strings.ToValidUTF8(err.Error(), "?"), 1000))}
 		}
 		time.Sleep(wait)
 		wait = min(2*wait, 2*time.Second)

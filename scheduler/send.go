@@ -13,6 +13,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/note"
 	"github.com/punctual-job/punctual/scheduler/route"
 )
 
@@ -33,7 +34,7 @@ func (e *Engine) fire(d *dispatch) {
 		return
 	}
 	if late := e.now().Sub(d.planned); late > lateAfter && d.late == "" {
-		d.late = sayLate.with(late.Round(time.Millisecond))
+		d.late = note.Late.With(late.Round(time.Millisecond))
 	}
 	if d.address != "" && !d.pinned && !slices.Contains(e.candidates(d), d.address) {
 		d.address = "" // the planned executor has gone since
@@ -58,7 +59,7 @@ func (e *Engine) fire(d *dispatch) {
 // queue puts a run in a lane, or ends it when too many wait.
 func (e *Engine) queue(lane string, d *dispatch) {
 	if !e.lanes.add(lane, d, e.cfg.MaxWaiting) && !e.draining.Load() {
-		e.fail(d, d.address, sayQueueFull.with(e.cfg.MaxWaiting))
+		e.fail(d, d.address, note.QueueFull.With(e.cfg.MaxWaiting))
 	}
 }
 
@@ -112,7 +113,7 @@ func (e *Engine) maySend(d *dispatch) bool {
 	}
 	if !e.node.mayAct() {
 		d.at = e.now().Add(putBack)
-		d.late = sayLease.with()
+		d.late = note.Lease.With()
 		e.timer.add(d)
 		return false
 	}
@@ -149,7 +150,7 @@ func (e *Engine) find(ctx context.Context, d *dispatch) bool {
 		d.probes = append(d.probes, r.Address+" → "+r.Text)
 	}
 	if address == "" {
-		e.fail(d, "", sayNobody.with())
+		e.fail(d, "", note.Nobody.With())
 		return false
 	}
 	d.address = address
@@ -158,9 +159,9 @@ func (e *Engine) find(ctx context.Context, d *dispatch) bool {
 
 func (e *Engine) noAddress(d *dispatch) string {
 	if e.directory.get(d.job.group) == nil {
-		return sayNoGroup.with(d.job.group)
+		return note.NoGroup.With(d.job.group)
 	}
-	return sayNoExecutor.with()
+	return note.NoExecutor.With()
 }
 
 // probe asks one executor what the route strategy wants to know.
@@ -182,7 +183,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	if d.job.glue != wire.GlueBean {
 		source, updated, err := e.source(ctx, d.job)
 		if err != nil {
-			e.fail(d, d.address, sayNoSource.with(err))
+			e.fail(d, d.address, note.NoSource.With(err))
 			return
 		}
 		req.GlueSource, req.GlueUpdateTime = source, updated
@@ -200,7 +201,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	case err == nil && answer.OK():
 		e.sent(d, began, took, "ok", answer.Code, answerText(answer))
 	case err == nil && d.taken && answer.Repeated():
-		e.sent(d, began, took, "repeat", wire.CodeSuccess, sayHasRunSays.with(answer.Msg))
+		e.sent(d, began, took, "repeat", wire.CodeSuccess, note.HasRunSays.With(answer.Msg))
 	case err == nil:
 		e.sent(d, began, took, "refused", refusal(answer.Code), answerText(answer))
 	default:
@@ -213,7 +214,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, took time.Duration, err error) {
 	if !wire.Delivered(err) {
 		e.directory.suspect(d.job.group, d.address)
-		e.sent(d, began, took, "unreachable", wire.CodeFail, sayNotSent.with(err))
+		e.sent(d, began, took, "unreachable", wire.CodeFail, note.NotSent.With(err))
 		return
 	}
 	known, askErr := e.knows(ctx, d, d.address)
@@ -223,11 +224,11 @@ func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, to
 			_, _ = e.askKill(ctx, d.job.group, d.job.id, d.id, d.address)
 		}
 		e.sent(d, began, took, "unknown", wire.CodeFail,
-			sayUnknown.with(err, askErr))
+			note.Unknown.With(err, askErr))
 	case known:
-		e.sent(d, began, took, "ok", wire.CodeSuccess, sayAnswerLost.with(err))
+		e.sent(d, began, took, "ok", wire.CodeSuccess, note.AnswerLost.With(err))
 	default:
-		e.sent(d, began, took, "lost", wire.CodeFail, sayCallLost.with(err))
+		e.sent(d, began, took, "lost", wire.CodeFail, note.CallLost.With(err))
 	}
 }
 
@@ -287,7 +288,7 @@ func (e *Engine) record(d *dispatch, s db.Sent) {
 	}
 	if user, ok := e.pending.killed(d.id); ok && s.Code != wire.CodeSuccess && !d.killed {
 		d.retries, d.killed = 0, true
-		s.Message = clip(s.Message+"\nresult: "+killMark+user+" while it was being sent", maxMessage)
+		s.Message = clip(s.Message+"\nresult: "+note.KilledSending.With(user), maxMessage)
 	}
 	s.Address, s.Message = storable(s.Address), strings.ToValidUTF8(s.Message, "\uFFFD")
 	if err := e.recorder.add(context.Background(), outcome{d, s}); err != nil {
@@ -332,9 +333,9 @@ func (e *Engine) message(d *dispatch, address string, at time.Time, took time.Du
 		line("late", d.late)
 	}
 	if d.stray {
-		line("found again", sayUnconfirmed.with())
+		line("found again", note.Unconfirmed.With())
 	} else if d.taken {
-		line("taken over", sayOrphan.with())
+		line("taken over", note.Orphan.With())
 	}
 	if candidates := e.candidates(d); len(candidates) > 1 {
 		line("address list", clip(strings.Join(candidates, ", "), 2000))

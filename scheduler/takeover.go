@@ -9,6 +9,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // takeOver makes this node the owner of what a node that is gone left unsent, and sends it. Several nodes may try at once;
@@ -88,7 +89,7 @@ func (e *Engine) adopt(ctx context.Context, gone db.Node, rows []db.ListUnsentRu
 // recordReported notes as sent what a node that is gone sent and did not come to record, and of which the result says that
 // it arrived. Without it such a run would be a success that nobody ever sent.
 func (e *Engine) recordReported(ctx context.Context, gone db.Node, top int64) error {
-	message := "taken over: " + sayOrphan.with() + "\nresult: " + sayReported.with()
+	message := "taken over: " + note.Orphan.With() + "\nresult: " + note.Reported.With()
 	for from := gone.LowLogID; from <= top; {
 		ids, err := e.queries.ListReportedRunsOfNode(ctx, e.cfg.Pool, db.ListReportedRunsOfNodeParams{
 			LowID: from, TopID: top, OwnerNode: gone.ID, Limit: db.MaxBatch,
@@ -157,14 +158,14 @@ func (e *Engine) settleTaken(ctx context.Context, d *dispatch) bool {
 		known, err := e.knows(ctx, d, a)
 		if err != nil {
 			if wire.Delivered(err) || len(addresses) == 1 {
-				e.fail(d, a, sayMayHave.with(a, err))
+				e.fail(d, a, note.MayHave.With(a, err))
 				return false
 			}
 			continue // nobody listens there, so nobody runs it there
 		}
 		if known {
 			d.address = a
-			e.sent(d, e.now(), 0, "known", wire.CodeSuccess, sayHasRun.with())
+			e.sent(d, e.now(), 0, "known", wire.CodeSuccess, note.HasRun.With())
 			return false
 		}
 		if busy == "" {
@@ -177,7 +178,7 @@ func (e *Engine) settleTaken(ctx context.Context, d *dispatch) bool {
 		}
 	}
 	if late := e.now().Sub(d.planned); d.trigger == jobspec.TriggerCron && d.job.misfire == jobspec.MisfireDoNothing && late > staleAfter {
-		e.fail(d, "", sayTooLate.with(late.Round(time.Second), d.job.misfire))
+		e.fail(d, "", note.TooLate.With(late.Round(time.Second), d.job.misfire))
 		return false
 	}
 	if user, ok := e.pending.killed(d.id); ok && busy == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/note"
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/groups"
@@ -84,7 +85,7 @@ func (c *Console) dashboardTroubles(ctx context.Context, page *dashboard.Page, p
 		facts := factsOf(f.Run)
 		failing.Items = append(failing.Items, dashboard.Item{
 			Name: name(f.Run.JobID), URL: link.Run(f.Run.ID), At: c.at(page.Page, facts.start(c.cfg.Pool)),
-			Detail: cmp.Or(facts.message(), page.T("state."+string(facts.state()))),
+			Detail: cmp.Or(note.Text(page.Printer, facts.message()), page.T("state."+string(facts.state()))),
 		})
 	}
 	late := dashboard.Trouble{Kind: dashboard.Late, N: int64(len(found.Late)), Count: number(len(found.Late)), URL: link.Runs(link.RunFilter{Result: link.ResultRunning})}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/note"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
@@ -69,7 +70,7 @@ func (f runFacts) state() ui.State {
 	case f.handleCode == wire.CodeTimeout:
 		return ui.StateTimeout
 	case f.handleCode != 0:
-		for line := range strings.SplitSeq(plainText(f.handleNote), "\n") {
+		for line := range strings.SplitSeq(note.Plain(f.handleNote), "\n") {
 			switch {
 			case hasAny(line, killedMarks, strings.HasPrefix), hasAny(line, killedEnds, strings.HasSuffix):
 				return ui.StateKilled
@@ -115,9 +116,9 @@ func hasFailed(s ui.State) bool {
 // result is what the scheduler's message says about the sending.
 func (f runFacts) result() string {
 	result := ""
-	for _, n := range notes(f.triggerNote) {
-		if n.key == "result" {
-			result = n.value
+	for _, n := range note.Lines(f.triggerNote) {
+		if n.Key == "result" {
+			result = n.Value
 		}
 	}
 	return result
@@ -155,7 +156,7 @@ func fromWall(pool *db.Pool, t sql.NullTime) time.Time {
 
 // message is the first line of what there is to say about a run, and nothing about a plain success.
 func (f runFacts) message() string {
-	for line := range strings.SplitSeq(plainText(f.handleNote), "\n") {
+	for line := range strings.SplitSeq(note.Plain(f.handleNote), "\n") {
 		if line = strings.TrimSpace(line); line != "" {
 			return line
 		}
@@ -164,7 +165,7 @@ func (f runFacts) message() string {
 		if result := f.result(); result != "" {
 			return result
 		}
-		for line := range strings.SplitSeq(plainText(f.triggerNote), "\n") {
+		for line := range strings.SplitSeq(note.Plain(f.triggerNote), "\n") {
 			if line = strings.TrimSpace(line); line != "" {
 				return line
 			}

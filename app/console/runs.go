@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/note"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -196,7 +197,7 @@ func (c *Console) runRows(ctx context.Context, page layout.Page, p auth.Principa
 func (c *Console) runRow(page layout.Page, p auth.Principal, f runFacts, row runs.Row) runs.Row {
 	row.State = f.state()
 	row.At = c.at(page, f.start(c.cfg.Pool))
-	row.Message = f.message()
+	row.Message = note.Text(page.Printer, f.message())
 	row.CanKill = (row.State == ui.StateSent || row.State == ui.StateWaiting) && p.Can(row.GroupID, auth.RightRun)
 	if f.planned > 0 && f.sent > 0 {
 		late := time.Duration(f.sent-f.planned) * time.Millisecond

@@ -9,6 +9,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/note"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/runs"
@@ -26,8 +27,8 @@ func (c *Console) story(ctx context.Context, page layout.Page, p auth.Principal,
 
 func (c *Console) storyOf(ctx context.Context, page layout.Page, p auth.Principal, r db.Run) (runs.Story, error) {
 	facts := factsOfRun(r)
-	sendNotes := notes(facts.triggerNote)
-	follows, err := c.cfg.Manage.Runs.ByID(ctx, p, followers(plainText(facts.handleNote)+"\n"+plainText(facts.triggerNote)))
+	sendNotes := note.Lines(facts.triggerNote)
+	follows, err := c.cfg.Manage.Runs.ByID(ctx, p, note.Followers(note.Plain(facts.handleNote)+"\n"+note.Plain(facts.triggerNote)))
 	if err != nil {
 		return runs.Story{}, err
 	}
@@ -51,7 +52,7 @@ func (c *Console) storyOf(ctx context.Context, page layout.Page, p auth.Principa
 		}),
 		Handler: string(r.ExecutorHandler), Glue: string(job.GlueType), Param: string(r.ExecutorParam),
 		Planned: c.at(page, facts.start(c.cfg.Pool)), RetriesLeft: int(r.ExecutorFailRetryCount), OriginID: r.OriginLogID,
-		SendNote: noteLines(page.Printer, sendNotes), ResultNote: noteLines(page.Printer, notes(facts.handleNote)),
+		SendNote: note.Translated(page.Printer, sendNotes), ResultNote: note.Translated(page.Printer, note.Lines(facts.handleNote)),
 		CanRun: exists && p.Can(job.JobGroup, auth.RightRun), CanEdit: p.Can(job.JobGroup, auth.RightEdit), JobGone: !exists,
 	}
 	for _, f := range follows {
@@ -101,14 +102,14 @@ func (c *Console) shards(ctx context.Context, page layout.Page, p auth.Principal
 }
 
 // steps draws the timeline: planned, claimed, routed, sent, answered, called back.
-func (c *Console) steps(page layout.Page, f runFacts, sending []note, state ui.State) []runs.Step {
+func (c *Console) steps(page layout.Page, f runFacts, sending []note.Line, state ui.State) []runs.Step {
 	planned := f.start(c.cfg.Pool)
 	sent := fromMillis(f.sent)
 	began, end := f.span(c.cfg.Pool)
 	if sent.IsZero() {
 		sent = began
 	}
-	took, took1 := answerTook(noteOf(sending, "sent"))
+	took, took1 := answerTook(note.Of(sending, "sent"))
 	steps := make([]runs.Step, 0, len(runs.Steps()))
 	var before time.Time
 	add := func(name string, state runs.StepState, at time.Time, detail string) {
@@ -122,9 +123,9 @@ func (c *Console) steps(page layout.Page, f runFacts, sending []note, state ui.S
 		}
 		steps = append(steps, s)
 	}
-	add(runs.StepPlanned, runs.StepDone, planned, said(page.Printer, noteOf(sending, "late")))
+	add(runs.StepPlanned, runs.StepDone, planned, note.Said(page.Printer, note.Of(sending, "late")))
 	claimed := ""
-	if admin := noteOf(sending, "admin"); admin != "" {
+	if admin := note.Of(sending, "admin"); admin != "" {
 		claimed = page.T("runs.step.by", "Name", admin)
 	}
 	add(runs.StepClaimed, runs.StepDone, time.Time{}, claimed)
@@ -146,7 +147,7 @@ func (c *Console) steps(page layout.Page, f runFacts, sending []note, state ui.S
 		if f.address == "" {
 			routed, sentState = runs.StepFailed, runs.StepSkipped
 		}
-		detail.sent = said(page.Printer, f.result())
+		detail.sent = note.Said(page.Printer, f.result())
 	case ui.StateSent:
 		routed, sentState, answered, back = runs.StepDone, runs.StepDone, runs.StepDone, runs.StepActive
 	case ui.StateSuccess:
@@ -155,7 +156,7 @@ func (c *Console) steps(page layout.Page, f runFacts, sending []note, state ui.S
 		routed, sentState, answered, back = runs.StepDone, runs.StepDone, runs.StepDone, runs.StepFailed
 		if f.handleCode == 0 { // before it was sent, or taken by an executor
 			routed, sentState, answered, back = runs.StepDone, runs.StepSkipped, runs.StepSkipped, runs.StepSkipped
-			detail.sent = said(page.Printer, f.result())
+			detail.sent = note.Said(page.Printer, f.result())
 		}
 	case ui.StateFailed, ui.StateTimeout, ui.StateLost:
 		routed, sentState, answered, back = runs.StepDone, runs.StepDone, runs.StepDone, runs.StepFailed
@@ -164,7 +165,7 @@ func (c *Console) steps(page layout.Page, f runFacts, sending []note, state ui.S
 		detail.back = strconv.FormatInt(f.handleCode, 10)
 	}
 	if answered == runs.StepDone {
-		detail.answered = said(page.Printer, f.result())
+		detail.answered = note.Said(page.Printer, f.result())
 	}
 	add(runs.StepRouted, routed, time.Time{}, detail.routed)
 	add(runs.StepSent, sentState, sent, detail.sent)
@@ -177,12 +178,12 @@ func (c *Console) steps(page layout.Page, f runFacts, sending []note, state ui.S
 	return steps
 }
 
-func noteValueOf(page layout.Page, list []note, key string) string {
-	value := noteOf(list, key)
+func noteValueOf(page layout.Page, list []note.Line, key string) string {
+	value := note.Of(list, key)
 	if value == "" {
 		return ""
 	}
-	return noteValue(page.Printer, note{key, value})
+	return note.Value(page.Printer, note.Line{Key: key, Value: value})
 }
 
 // answerTook reads how long the executor took to accept, from "15:04:05.000 (12 ms)".

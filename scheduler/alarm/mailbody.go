@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 //go:embed mail.html
@@ -52,7 +53,7 @@ func (m *message) html() (string, error) {
 		}
 	default:
 		it := &m.items[0]
-		p.Facts, p.Detail, p.DetailName = m.facts(it), it.notice.Detail, t("alarm.fact.detail")
+		p.Facts, p.Detail, p.DetailName = m.facts(it), note.Text(m.words, it.notice.Detail), t("alarm.fact.detail")
 		p.Link, p.LinkName = it.link, t("mail.open")
 		switch scheduler.AlarmCause(it.notice.Cause) {
 		case scheduler.AlarmRecovered:

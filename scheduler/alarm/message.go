@@ -11,6 +11,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // maxListed is how many alarms a merged message spells out; the rest is a number.
@@ -235,7 +236,7 @@ func (m *message) plain(limit int) string {
 		}
 		if it.notice.Detail != "" {
 			room := limit - b.Len() - len(tail) - 100 // the link must not be what is cut off
-			b.WriteString("\n" + t("alarm.fact.detail") + "\n" + clip(it.notice.Detail, max(room, 100)) + "\n")
+			b.WriteString("\n" + t("alarm.fact.detail") + "\n" + clip(note.Text(m.words, it.notice.Detail), max(room, 100)) + "\n")
 		}
 		b.WriteString(tail)
 	}

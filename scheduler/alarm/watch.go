@@ -8,6 +8,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 const (
@@ -68,7 +69,7 @@ func (a *Alarmer) watchSlow(ctx context.Context, now time.Time) error {
 			}
 			if err := a.once(ctx, fmt.Sprintf("slow:%d", r.ID), scheduler.AlarmEvent{
 				JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: scheduler.AlarmSlow, Planned: r.PlannedAt, At: now,
-				Detail: fmt.Sprintf("running for %s, expected at most %s; executor %s",
+				Detail: note.Overdue.With(
 					now.Sub(time.UnixMilli(r.SentAt)).Round(time.Second), time.Duration(r.WarnAfterSeconds)*time.Second, r.ExecutorAddress),
 			}); err != nil {
 				return err
@@ -111,7 +112,7 @@ func (a *Alarmer) watchSilent(ctx context.Context, now time.Time) error {
 			}
 			if err := a.once(ctx, fmt.Sprintf("silent:%d:%d", j.ID, since), scheduler.AlarmEvent{
 				JobID: j.ID, GroupID: j.JobGroup, Cause: scheduler.AlarmSilent, At: now,
-				Detail: fmt.Sprintf("no success since %s, one is expected every %s",
+				Detail: note.NoSuccess.With(
 					time.UnixMilli(since).In(a.cfg.Pool.Zone()).Format("2006-01-02 15:04:05 -07:00"), time.Duration(allowed)*time.Millisecond),
 			}); err != nil {
 				return err

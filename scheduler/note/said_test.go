@@ -1,4 +1,4 @@
-package console
+package note
 
 import (
 	"fmt"
@@ -8,14 +8,13 @@ import (
 	"testing"
 
 	"github.com/punctual-job/punctual/locales"
-	"github.com/punctual-job/punctual/scheduler"
 )
 
 func TestEverySentenceIsSaidInTheReadersLanguage(t *testing.T) {
 	t.Parallel()
 	verbs := regexp.MustCompile(`%[sdvq]`)
 	c := locales.New()
-	for _, s := range slices.Concat(scheduler.Sentences, executorSentences, callSentences) {
+	for _, s := range slices.Concat(Sentences, executorSentences, callSentences) {
 		n := 0
 		text := verbs.ReplaceAllStringFunc(s.Format, func(verb string) string {
 			n++
@@ -25,7 +24,7 @@ func TestEverySentenceIsSaidInTheReadersLanguage(t *testing.T) {
 			return fmt.Sprint(900 + n)
 		})
 		for _, lang := range locales.Languages() {
-			got := said(c.Printer(lang), text)
+			got := Said(c.Printer(lang), text)
 			if lang == locales.Chinese && got == text || strings.Contains(got, "no value") || strings.Contains(got, "{{") {
 				t.Errorf("%s: %q is shown as %q", lang, text, got)
 			}
@@ -55,7 +54,7 @@ func TestSaidTranslatesWhatASentenceQuotesAndLeavesOthersWordsAlone(t *testing.T
 		"paid 5 orders": "paid 5 orders",
 		"":              "",
 	} {
-		if got := said(p, text); got != want {
+		if got := Said(p, text); got != want {
 			t.Errorf("%q is shown as %q, want %q", text, got, want)
 		}
 	}

@@ -1,13 +1,10 @@
-package console
+package note
 
 import (
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/punctual-job/punctual/locales"
-	"github.com/punctual-job/punctual/scheduler"
 )
 
 // saying is a sentence that stands in messages in English and is shown in the reader's language.
@@ -17,7 +14,7 @@ type saying struct {
 }
 
 // executorSentences are what executors say, ours and upstream's in the same words (spec §3.9).
-var executorSentences = []scheduler.Sentence{
+var executorSentences = []Sentence{
 	{Key: "said.nohandler", Format: "job handler [%s] not found."},
 	{Key: "said.exit.because", Format: "script exit value(%s) is failed: %s"},
 	{Key: "said.exit", Format: "script exit value(%s) is failed"},
@@ -28,7 +25,7 @@ var executorSentences = []scheduler.Sentence{
 }
 
 // callSentences are what Go says of calls that failed, after the step of the call (wire.Stage) that did.
-var callSentences = []scheduler.Sentence{
+var callSentences = []Sentence{
 	{Key: "said.call.refused", Format: "dial: dial tcp %s: connect: connection refused"},
 	{Key: "said.call.unreachable", Format: "dial: dial tcp %s: connect: no route to host"},
 	{Key: "said.call.timeout", Format: "dial: dial tcp %s: i/o timeout"},
@@ -42,7 +39,7 @@ var callSentences = []scheduler.Sentence{
 
 var sayings = func() []saying {
 	var list []saying
-	for _, s := range slices.Concat(scheduler.Sentences, executorSentences, callSentences) {
+	for _, s := range slices.Concat(Sentences, executorSentences, callSentences) {
 		pattern := regexp.QuoteMeta(s.Format)
 		for verb, group := range map[string]string{"%s": "(.+)", "%v": "(.+)", "%d": `(\d+)`, "%q": `"(.*)"`} {
 			pattern = strings.ReplaceAll(pattern, verb, group)
@@ -52,12 +49,12 @@ var sayings = func() []saying {
 	return list
 }()
 
-// said is a text of a message in a language: translated if it is a sentence that we know, and as it is otherwise. What a
+// Said is a text of a message in a language: translated if it is a sentence that we know, and as it is otherwise. What a
 // sentence quotes may be one itself.
-func said(p *locales.Printer, text string) string {
+func Said(p Printer, text string) string {
 	trimmed := strings.TrimSpace(text)
 	if rest, ok := strings.CutPrefix(trimmed, "500 "); ok { // an executor's refusal, with its code
-		if own := said(p, rest); own != rest {
+		if own := Said(p, rest); own != rest {
 			return "500 " + own
 		}
 		return text
@@ -69,7 +66,7 @@ func said(p *locales.Printer, text string) string {
 		}
 		args := make([]any, 0, 2*len(groups))
 		for i, quoted := range groups[1:] {
-			args = append(args, "V"+strconv.Itoa(i+1), said(p, quoted))
+			args = append(args, "V"+strconv.Itoa(i+1), Said(p, quoted))
 		}
 		return p.T(s.key, args...)
 	}
