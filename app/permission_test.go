@@ -346,8 +346,13 @@ func (p person) refused(t *testing.T, route, mode string, header []string, o obj
 	if route == "POST /jobs" && got.status == http.StatusUnprocessableEntity {
 		return
 	}
-	if got.status != http.StatusForbidden {
-		t.Errorf("%s: %d %.200s", what, got.status, got.body)
+	// What somebody may not even see is as little there for them as what does not exist; what they see and may not do is refused.
+	want := http.StatusForbidden
+	if n := routeNeeds[route]; n.right != 0 && strings.Contains(route, "/:id") && (o.group != 1 || !p.rights.Has(auth.RightView)) {
+		want = http.StatusNotFound
+	}
+	if got.status != want {
+		t.Errorf("%s: %d, want %d: %.200s", what, got.status, want, got.body)
 		return
 	}
 	switch mode {
@@ -364,7 +369,7 @@ func (p person) refused(t *testing.T, route, mode string, header []string, o obj
 			Code int    `json:"code"`
 			Msg  string `json:"msg"`
 		}
-		if err := json.Unmarshal([]byte(got.body), &body); err != nil || body.Code != http.StatusForbidden || body.Msg == "" {
+		if err := json.Unmarshal([]byte(got.body), &body); err != nil || body.Code != want || body.Msg == "" {
 			t.Errorf("%s: %s, %v", what, got.body, err)
 		}
 	}

@@ -98,10 +98,8 @@ func (s *Jobs) bulk(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, 
 		seen[id] = true
 		j, ok := stored[id]
 		switch {
-		case !ok:
-			items = append(items, BulkItem{ID: id, Err: problem.New(problem.NotFound, "problem.job.gone")})
-		case !p.CanUseGroup(j.JobGroup):
-			items = append(items, BulkItem{ID: id, Err: forbidden()})
+		case !ok, !p.CanUseGroup(j.JobGroup):
+			items = append(items, BulkItem{ID: id, Err: jobGone()})
 		default:
 			items = append(items, bulkItem(p, b, j))
 		}

@@ -71,13 +71,13 @@ func TestManyJobsAtOnce(t *testing.T) {
 		if preview[4].Name != "" {
 			t.Error("the preview names a job of another group")
 		}
-		started := do(start, "true ok", "false 409 problem.job.noschedule", "false 409 cron:job.error.no_time", "true ok", "false 403", "false 404 problem.job.gone")
-		do(start, "false ok", "false 409 problem.job.noschedule", "false 409 cron:job.error.no_time", "false ok", "false 403", "false 404 problem.job.gone")
+		started := do(start, "true ok", "false 409 problem.job.noschedule", "false 409 cron:job.error.no_time", "true ok", "false 404 problem.job.gone", "false 404 problem.job.gone")
+		do(start, "false ok", "false 409 problem.job.noschedule", "false 409 cron:job.error.no_time", "false ok", "false 404 problem.job.gone", "false 404 problem.job.gone")
 		undo(start, started, 2)
 		if b.read(t, one).TriggerStatus != 0 {
 			t.Error("undone, but it runs")
 		}
-		do(Bulk{Do: BulkStop, IDs: ids}, "false ok", "false ok", "false ok", "false ok", "false 403", "false 404 problem.job.gone")
+		do(Bulk{Do: BulkStop, IDs: ids}, "false ok", "false ok", "false ok", "false ok", "false 404 problem.job.gone", "false 404 problem.job.gone")
 
 		tag := Bulk{Do: BulkTag, IDs: ids, Add: []string{"eu", "money"}, Drop: []string{"night"}}
 		// A schedule that has ended cannot be saved again as it is; the others are.

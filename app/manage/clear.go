@@ -126,6 +126,9 @@ func (s *Runs) StopClearing(ctx context.Context, p auth.Principal, id int64) err
 		return fmt.Errorf("read clearing: %w", err)
 	}
 	if !mayClear(p, c.JobGroup) {
+		if !p.CanUseGroup(c.JobGroup) {
+			return problem.New(problem.NotFound, "problem.clearing.gone")
+		}
 		return forbidden()
 	}
 	stopped, err := s.cfg.Engine.StopClearing(ctx, id)

@@ -88,7 +88,7 @@ func TestWhoMayClear(t *testing.T) {
 			who  auth.Principal
 			id   int64
 			want string
-		}{{b.user, id, "403"}, {b.admin, id, "ok"}, {b.admin, id + 100, "404 problem.clearing.gone"}} {
+		}{{b.user, id, "404 problem.clearing.gone"}, {b.admin, id, "ok"}, {b.admin, id + 100, "404 problem.clearing.gone"}} {
 			if got := kind(b.Runs.StopClearing(t.Context(), tt.who, tt.id)); got != tt.want {
 				t.Errorf("%s stops clearing %d: %s, want %s", tt.who.Name, tt.id, got, tt.want)
 			}

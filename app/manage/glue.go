@@ -47,11 +47,11 @@ func (s *Jobs) script(ctx context.Context, tx db.DBTX, p auth.Principal, id int6
 	j, err := s.queries.GetJob(ctx, tx, id)
 	switch err = db.Error(err); {
 	case errors.Is(err, db.ErrNotFound):
-		return db.Job{}, problem.New(problem.NotFound, "problem.job.gone")
+		return db.Job{}, jobGone()
 	case err != nil:
 		return db.Job{}, fmt.Errorf("read job: %w", err)
 	case !p.CanUseGroup(j.JobGroup):
-		return db.Job{}, forbidden()
+		return db.Job{}, jobGone()
 	case !mayScript(p, j.JobGroup):
 		return db.Job{}, problem.New(problem.Forbidden, "problem.scripts.right")
 	case j.GlueType == wire.GlueBean:

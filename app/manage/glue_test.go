@@ -100,7 +100,7 @@ func TestWhoseScriptsAreOpen(t *testing.T) {
 			want string
 		}{
 			{"one's own", b.Jobs, mine, "ok"},
-			{"another group's", b.Jobs, secret, "403"},
+			{"another group's", b.Jobs, secret, "404 problem.job.gone"},
 			{"a handler's", b.Jobs, bean, "409 problem.glue.bean"},
 			{"one that is gone", b.Jobs, 999, "404 problem.job.gone"},
 			{"scripts are off", off.Jobs, mine, "403 problem.scripts.off"},

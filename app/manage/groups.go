@@ -78,12 +78,13 @@ func (s *Groups) List(ctx context.Context, p auth.Principal) ([]db.Group, error)
 
 // Get is one group.
 func (s *Groups) Get(ctx context.Context, p auth.Principal, id int64) (db.Group, error) {
+	gone := problem.New(problem.NotFound, "problem.group.gone")
 	if !p.CanUseGroup(id) {
-		return db.Group{}, forbidden()
+		return db.Group{}, gone
 	}
 	g, err := s.queries.GetGroup(ctx, s.cfg.Pool, id)
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
-		return g, problem.New(problem.NotFound, "problem.group.gone")
+		return g, gone
 	}
 	return g, err
 }

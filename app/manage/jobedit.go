@@ -155,6 +155,9 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	} else if err != nil {
 		return err
 	}
+	if !p.CanUseGroup(old.JobGroup) {
+		return jobGone()
+	}
 	if !p.Can(old.JobGroup, auth.RightEdit) { // upstream asks only about the group the job moves to
 		return forbidden()
 	}

@@ -152,16 +152,17 @@ func (s *Jobs) Any(ctx context.Context, p auth.Principal) (bool, error) {
 	return len(jobs) > 0, db.Error(err)
 }
 
+// jobGone is what somebody hears of a job that there is not, and of one that they may not see: numbers tell nothing.
+func jobGone() error { return problem.New(problem.NotFound, "problem.job.gone") }
+
 // Get is one job.
 func (s *Jobs) Get(ctx context.Context, p auth.Principal, id int64) (db.Job, error) {
 	j, err := s.queries.GetJob(ctx, s.cfg.Pool, id)
-	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
-		return j, problem.New(problem.NotFound, "problem.job.gone")
-	} else if err != nil {
-		return j, fmt.Errorf("read job: %w", err)
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		return db.Job{}, fmt.Errorf("read job: %w", err)
 	}
-	if !p.CanUseGroup(j.JobGroup) {
-		return db.Job{}, forbidden()
+	if err != nil || !p.CanUseGroup(j.JobGroup) {
+		return db.Job{}, jobGone()
 	}
 	return j, nil
 }

@@ -35,7 +35,7 @@ const killsAtOnce = 16
 
 // OpenOfJob are the newest runs of a job that have not ended, at most [MaxKill].
 func (s *Runs) OpenOfJob(ctx context.Context, p auth.Principal, jobID int64) ([]db.RunRow, error) {
-	list, err := s.List(ctx, p, RunFilter{Job: jobID, Result: Open, Limit: MaxKill})
+	list, err := s.List(ctx, p, RunFilter{Job: jobID, Result: Open, Deep: true, Limit: MaxKill})
 	return list.Runs, err
 }
 

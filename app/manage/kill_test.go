@@ -42,7 +42,7 @@ func TestSeveralRunsAreKilled(t *testing.T) {
 			t.Errorf("the user sees %v, %v of a group that is not theirs", list, err)
 		}
 
-		if ended, err := b.Runs.KillAll(ctx, b.user, []int64{open[0], secret}); ended != 0 || problem.From(err).Kind != problem.Forbidden {
+		if ended, err := b.Runs.KillAll(ctx, b.user, []int64{open[0], secret}); ended != 0 || problem.From(err).Kind != problem.NotFound {
 			t.Errorf("with a run of another group: %d, %v", ended, err)
 		}
 		if len(b.engine.killed) != 0 {

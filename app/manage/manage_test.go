@@ -523,8 +523,17 @@ func TestOnlyAllowedGroupsAreTouched(t *testing.T) {
 			"delete group": b.Groups.Delete(ctx, u, b.group),
 		}
 		for what, err := range denied {
-			if kind(err) != "403" {
-				t.Errorf("%s: %s", what, kind(err))
+			want := "403" // of what they see
+			switch what {
+			case "run", "log", "kill":
+				want = "404 problem.run.gone"
+			case "group":
+				want = "404 problem.group.gone"
+			case "get", "start", "stop", "delete", "update", "trigger":
+				want = "404 problem.job.gone"
+			}
+			if kind(err) != want {
+				t.Errorf("%s: %s, want %s", what, kind(err), want)
 			}
 		}
 		move := b.job(func(in *JobInput) { in.Group = b.closed })

@@ -252,16 +252,14 @@ func (s *Runs) Any(ctx context.Context) (bool, error) {
 	return id > 0, db.Error(err)
 }
 
-// Get is one run.
+// Get is one run. One that the principal may not see is as little there as one that there is not: numbers tell nothing.
 func (s *Runs) Get(ctx context.Context, p auth.Principal, logID int64) (db.Run, error) {
 	r, err := s.queries.GetRun(ctx, s.cfg.Pool, logID)
-	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
-		return r, problem.New(problem.NotFound, "problem.run.gone")
-	} else if err != nil {
-		return r, fmt.Errorf("read run: %w", err)
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		return db.Run{}, fmt.Errorf("read run: %w", err)
 	}
-	if !p.CanUseGroup(r.JobGroup) {
-		return db.Run{}, forbidden()
+	if err != nil || !p.CanUseGroup(r.JobGroup) {
+		return db.Run{}, problem.New(problem.NotFound, "problem.run.gone")
 	}
 	return r, nil
 }
