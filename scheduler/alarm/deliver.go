@@ -55,7 +55,7 @@ func (a *Alarmer) deliver(ctx context.Context, now time.Time) (int, error) {
 		case c != nil && c.row.Enabled == 0:
 			errs = errors.Join(errs, a.giveUp(ctx, id, "the channel is switched off", now))
 		case c == nil: // the database, or settings nobody can read
-			a.failed(ctx, id, err.Error(), now)
+			a.failed(ctx, id, err.Error(), now, a.cfg.Rest)
 			errs = errors.Join(errs, err)
 		default:
 			if end := quietUntil(now.In(a.cfg.Pool.Zone()), c.row.QuietFrom, c.row.QuietTo); !end.IsZero() {
@@ -215,6 +215,7 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 		reason = clip(scrub(sendErr.Error(), c.settings.secrets()), maxError)
 	}
 	refused, personal := errors.AsType[refusal](sendErr)
+	busy, told := errors.AsType[*busyError](sendErr)
 	err = a.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		for tries, ids := range byTries {
 			end := db.EndAlarmDeliveriesParams{Tries: tries + 1, Ids: ids, Holder: holder, Error: reason}
@@ -223,6 +224,8 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 				end.State, end.DoneAt = deliverySent, now.UnixMilli()
 			case refused.final || tries >= int64(len(a.cfg.Backoff)):
 				end.State, end.DoneAt = deliveryGone, now.UnixMilli()
+			case told:
+				end.State, end.NextAt = deliveryWaits, now.Add(busy.wait).UnixMilli()
 			default:
 				end.State, end.NextAt = deliveryWaits, now.Add(a.cfg.Backoff[tries]).UnixMilli()
 			}
@@ -244,7 +247,11 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 		a.noteError(ctx, c.row.ID, reason, now)
 	default:
 		a.metrics.deliveries.WithLabelValues(kind, "failed").Inc()
-		a.failed(ctx, c.row.ID, reason, now)
+		rest := a.cfg.Rest
+		if told {
+			rest = max(rest, busy.wait)
+		}
+		a.failed(ctx, c.row.ID, reason, now, rest)
 	}
 	notices := make([]int64, len(held))
 	for i, d := range held {
@@ -256,9 +263,9 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 }
 
 // failed lets a channel rest and makes its trouble visible.
-func (a *Alarmer) failed(ctx context.Context, channelID int64, reason string, now time.Time) {
+func (a *Alarmer) failed(ctx context.Context, channelID int64, reason string, now time.Time, rest time.Duration) {
 	a.mu.Lock()
-	a.rested[channelID] = now.Add(a.cfg.Rest)
+	a.rested[channelID] = now.Add(rest)
 	a.mu.Unlock()
 	a.noteError(ctx, channelID, reason, now)
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -149,13 +150,44 @@ func (a *Alarmer) post(ctx context.Context, call *webCall) error {
 	case res.StatusCode >= 300 && res.StatusCode < 400:
 		return fmt.Errorf("the webhook answered %d: it redirects, which is not followed", res.StatusCode)
 	case res.StatusCode < 200 || res.StatusCode >= 300:
-		return fmt.Errorf("the webhook answered %d: %s", res.StatusCode, excerpt(body))
+		err := fmt.Errorf("the webhook answered %d: %s", res.StatusCode, excerpt(body))
+		if wait := retryAfter(res, a.cfg.Now()); wait > 0 {
+			return &busyError{error: err, wait: wait}
+		}
+		return err
 	case err != nil:
 		return fmt.Errorf("read the webhook's answer: %w", err)
 	case call.check != nil:
 		return call.check(body)
 	}
 	return nil
+}
+
+// busyError is an answer that says when to come again.
+type busyError struct {
+	error
+	wait time.Duration
+}
+
+func (e *busyError) Unwrap() error { return e.error }
+
+// maxWait is the longest pause that a webhook may ask for: an alarm that comes a day later is none.
+const maxWait = time.Hour
+
+// retryAfter is how long an answer that refuses for now asks to wait, in seconds or until a moment; 0 when it does not.
+func retryAfter(res *http.Response, now time.Time) time.Duration {
+	text := strings.TrimSpace(res.Header.Get("Retry-After"))
+	if res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusServiceUnavailable || text == "" {
+		return 0
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(at.Sub(now), time.Second), maxWait)
+	}
+	seconds, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return 0
+	}
+	return min(max(time.Duration(seconds)*time.Second, time.Second), maxWait)
 }
 
 // excerpt is the beginning of an answer, on one line.

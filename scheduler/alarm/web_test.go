@@ -373,3 +373,27 @@ func TestFillTemplate(t *testing.T) {
 		}
 	}
 }
+
+func TestABusyWebhookSaysWhenToComeAgain(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	tests := map[string]struct {
+		status int
+		header string
+		want   time.Duration
+	}{
+		"seconds":             {429, "120", 2 * time.Minute},
+		"a moment":            {503, "Mon, 02 Mar 2026 12:00:30 GMT", 30 * time.Second},
+		"a moment that is by": {503, "Mon, 02 Mar 2026 11:00:00 GMT", time.Second},
+		"a day is too long":   {429, "86400", time.Hour},
+		"nothing":             {429, "", 0},
+		"nonsense":            {429, "soon", 0},
+		"another failure":     {500, "120", 0},
+	}
+	for name, tt := range tests {
+		res := &http.Response{StatusCode: tt.status, Header: http.Header{"Retry-After": {tt.header}}}
+		if got := retryAfter(res, now); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}
