@@ -48,7 +48,7 @@ func (q *Queries) CountJobsByGroup(ctx context.Context, db DBTX) ([]CountJobsByG
 }
 
 const listJobsDueWithin = `-- name: ListJobsDueWithin :many
-SELECT id, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at FROM xxl_job_info
+SELECT id, job_group, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at FROM xxl_job_info
 WHERE trigger_status = 1 AND trigger_next_time <= ?
 ORDER BY trigger_next_time LIMIT ?
 `
@@ -60,6 +60,7 @@ type ListJobsDueWithinParams struct {
 
 type ListJobsDueWithinRow struct {
 	ID              int64
+	JobGroup        int64
 	ScheduleType    jobspec.ScheduleType
 	ScheduleConf    Text
 	TimeZone        string
@@ -79,6 +80,7 @@ func (q *Queries) ListJobsDueWithin(ctx context.Context, db DBTX, arg ListJobsDu
 		var i ListJobsDueWithinRow
 		if err := rows.Scan(
 			&i.ID,
+			&i.JobGroup,
 			&i.ScheduleType,
 			&i.ScheduleConf,
 			&i.TimeZone,

@@ -10,6 +10,7 @@ import (
 // a condition.
 type JobFilter struct {
 	Groups  []int64 // empty: any
+	IDs     []int64 // empty: any
 	Status  *int64  // a jobspec.TriggerStatus
 	Text    string  // LIKE patterns, in which ! escapes the wildcards; empty: any
 	TextID  int64   // the id, if the text is one; 0: it is none
@@ -20,13 +21,16 @@ type JobFilter struct {
 
 // Plain says that nothing is asked for that only reading the jobs can tell.
 func (f JobFilter) Plain() bool {
-	return f.Text == "" && f.Handler == "" && f.Author == "" && f.Tag == ""
+	return f.Text == "" && f.Handler == "" && f.Author == "" && f.Tag == "" && len(f.IDs) == 0
 }
 
 func (f JobFilter) where() *where {
 	w := new(where)
 	if len(f.Groups) > 0 {
 		w.in("job_group", f.Groups)
+	}
+	if len(f.IDs) > 0 {
+		w.in("id", f.IDs)
 	}
 	if f.Status != nil {
 		w.and("trigger_status = ?", *f.Status)

@@ -15,12 +15,14 @@ type Outcome struct {
 	PlannedAt               int64
 	Retries                 int64  // it has left
 	Skipped                 bool   // it was not sent, on purpose
+	Killed                  bool   // somebody ended it before it was sent
 	Note                    string // the beginning of what is said about a failure of its executor
 }
 
 // outcomeColumns read texts only of runs that went wrong: there are few, and the texts may be long.
 const outcomeColumns = "id, job_id, trigger_code, handle_code, trigger_time, planned_at, executor_fail_retry_count, " +
 	"CASE WHEN handle_code = 0 AND trigger_code NOT IN (0, 200) AND (trigger_msg LIKE '%result: skipped: %' OR trigger_msg LIKE '%result: job stopped: %') THEN 1 ELSE 0 END, " +
+	"CASE WHEN handle_code = 0 AND trigger_code NOT IN (0, 200) AND trigger_msg LIKE '%result: killed by %' THEN 1 ELSE 0 END, " +
 	"CASE WHEN handle_code NOT IN (0, 200) THEN SUBSTRING(COALESCE(handle_msg, ''), 1, 300) ELSE '' END"
 
 // ListOutcomes finds the newest runs of each of some jobs, at most n of each, newest first within a job. One short walk of
@@ -46,7 +48,7 @@ func ListOutcomes(ctx context.Context, tx DBTX, jobIDs []int64, n int) ([]Outcom
 	var list []Outcome
 	for rows.Next() {
 		var o Outcome
-		if err := rows.Scan(&o.ID, &o.JobID, &o.TriggerCode, &o.HandleCode, &o.TriggerTime, &o.PlannedAt, &o.Retries, &o.Skipped, &o.Note); err != nil {
+		if err := rows.Scan(&o.ID, &o.JobID, &o.TriggerCode, &o.HandleCode, &o.TriggerTime, &o.PlannedAt, &o.Retries, &o.Skipped, &o.Killed, &o.Note); err != nil {
 			return nil, fmt.Errorf("read outcome: %w", err)
 		}
 		list = append(list, o)

@@ -41,7 +41,7 @@ func TestOutcomesAreTheNewestOfEachJob(t *testing.T) {
 func TestAnOutcomeTellsSkippedFromFailed(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		messages := []string{"trigger type: MISFIRE\nresult: skipped: 3 fires passed", "trigger type: MISFIRE\nresult: no executor is registered", "trigger type: CRON\nresult: job stopped: no more times"}
+		messages := []string{"trigger type: MISFIRE\nresult: skipped: 3 fires passed", "trigger type: MISFIRE\nresult: no executor is registered", "trigger type: CRON\nresult: job stopped: no more times", "trigger type: RETRY\nresult: killed by ann before it was sent"}
 		var runs []db.NewRun
 		for _, m := range messages {
 			runs = append(runs, db.NewRun{JobGroup: 1, JobID: 7, TriggerTime: seedTime, PlannedAt: 5, TriggerCode: 500, Type: "MISFIRE", Message: m})
@@ -51,14 +51,14 @@ func TestAnOutcomeTellsSkippedFromFailed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET handle_code = 500, handle_msg = 'killed by ann: ok' WHERE id = ?", first+3); err != nil {
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET handle_code = 500, handle_msg = 'killed by ann: ok' WHERE id = ?", first+4); err != nil {
 			t.Fatal(err)
 		}
 		list, err := db.ListOutcomes(t.Context(), pool, []int64{7}, 30)
-		if err != nil || len(list) != 4 {
+		if err != nil || len(list) != 5 {
 			t.Fatalf("%+v, %v", list, err)
 		}
-		if list[0].Note != "killed by ann: ok" || list[0].Skipped || !list[1].Skipped || list[2].Skipped || !list[3].Skipped || list[3].PlannedAt != 5 || !list[3].TriggerTime.Time.Equal(seedTime) {
+		if list[0].Note != "killed by ann: ok" || list[0].Skipped || !list[1].Killed || !list[2].Skipped || list[3].Skipped || list[3].Killed || !list[4].Skipped || list[4].PlannedAt != 5 || !list[4].TriggerTime.Time.Equal(seedTime) {
 			t.Errorf("got %+v", list)
 		}
 	})

@@ -149,6 +149,7 @@ type Engine struct {
 	hub       *hub
 	pulse     *pulse
 	rates     rates
+	openFrom  atomic.Int64 // see Load.OpenFrom
 	counts    *counts
 	retained  atomic.Value // string: for which day and decisions the old runs have been deleted
 	pending   pendingSet   // runs of this node that are committed but not recorded as sent

@@ -13,6 +13,8 @@ type Load struct {
 	Alive  []int64       // the admins that share the work, as this one sees them
 	MayAct bool          // its lease is fresh: it claims and sends
 	Lease  time.Duration // after which a silent admin is gone
+	// OpenFrom is a run below which none is open, as the last sweep found; 0 before the first one.
+	OpenFrom int64
 	Figures
 }
 
@@ -39,7 +41,7 @@ func ParseFigures(text string) (f Figures, ok bool) {
 
 // Load tells how this admin stands. The figures are read one after another: they need not add up.
 func (e *Engine) Load() Load {
-	l := Load{Node: e.node.id.Load(), MayAct: e.node.mayAct(), Lease: e.cfg.Lease, Figures: e.figures()}
+	l := Load{Node: e.node.id.Load(), MayAct: e.node.mayAct(), Lease: e.cfg.Lease, OpenFrom: e.openFrom.Load(), Figures: e.figures()}
 	e.node.mu.RLock()
 	l.Alive = slices.Clone(e.node.alive)
 	e.node.mu.RUnlock()

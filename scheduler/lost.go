@@ -86,6 +86,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 		after = rows[len(rows)-1].ID
 	}
 	s.low, s.top = lowest, top
+	e.openFrom.Store(lowest)
 	if len(order) > asksPerSweep { // the rest in the next sweeps
 		s.turn = (s.turn + asksPerSweep) % len(order)
 		order = append(order[s.turn:], order[:s.turn]...)[:asksPerSweep]

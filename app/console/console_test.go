@@ -84,7 +84,7 @@ func TestTimeRanges(t *testing.T) {
 	}{
 		{link.RunFilter{}, day(2, 28, 0, 30, 0), time.Time{}},
 		{link.RunFilter{Range: link.RangeHour}, day(2, 28, 23, 30, 0), time.Time{}},
-		{link.RunFilter{Range: link.RangeToday}, day(3, 1, 0, 0, 0), time.Time{}},
+		{link.RunFilter{Range: link.RangeToday}, day(3, 1, 0, 0, 0), day(3, 1, 23, 59, 59)},
 		{link.RunFilter{Range: link.RangeYesterday}, day(2, 28, 0, 0, 0), day(2, 28, 23, 59, 59)},
 		{link.RunFilter{Range: link.RangeWeek}, day(2, 22, 0, 30, 0), time.Time{}},
 		{link.RunFilter{Range: link.RangeAll}, time.Time{}, time.Time{}},
@@ -189,9 +189,9 @@ func TestAStripTellsEveryEndApart(t *testing.T) {
 	t.Parallel()
 	newestFirst := []db.Outcome{
 		{TriggerCode: 200}, {TriggerCode: 200, HandleCode: 200}, {TriggerCode: 200, HandleCode: 500, Note: "killed by ann: ok"},
-		{TriggerCode: 200, HandleCode: 500, Note: "boom"}, {TriggerCode: 500, Skipped: true}, {TriggerCode: 500}, {TriggerCode: 200, HandleCode: 502},
+		{TriggerCode: 200, HandleCode: 500, Note: "boom"}, {TriggerCode: 500, Skipped: true}, {TriggerCode: 500}, {TriggerCode: 500, Killed: true}, {TriggerCode: 200, HandleCode: 502},
 	}
-	want := jobs.Strip{jobs.MarkBad, jobs.MarkBad, jobs.MarkSkipped, jobs.MarkBad, jobs.MarkKilled, jobs.MarkGood, jobs.MarkOpen}
+	want := jobs.Strip{jobs.MarkBad, jobs.MarkKilled, jobs.MarkBad, jobs.MarkSkipped, jobs.MarkBad, jobs.MarkKilled, jobs.MarkGood, jobs.MarkOpen}
 	if diff := cmp.Diff(want, stripOf(newestFirst)); diff != "" {
 		t.Error(diff)
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/punctual-job/punctual/scheduler/note"
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/format"
-	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -53,11 +52,13 @@ func (c *Console) dashboard(ec echo.Context) error {
 	if page.AnyJobs, err = c.cfg.Manage.Jobs.Any(ctx, p); err != nil {
 		return err
 	}
-	c.dashboardPulse(&page)
-	if err := c.dashboardWeek(ctx, &page); err != nil {
+	if p.Admin { // it is of the whole installation, and cannot be told apart by group
+		c.dashboardPulse(&page)
+	}
+	if err := c.dashboardWeek(ctx, &page, p); err != nil {
 		return err
 	}
-	if err := c.dashboardAhead(ctx, &page); err != nil {
+	if err := c.dashboardAhead(ctx, &page, p); err != nil {
 		return err
 	}
 	return renderPart(ec, http.StatusOK, dashboard.Whole(page), dashboard.FragmentBody)
@@ -74,13 +75,13 @@ func (c *Console) dashboardTroubles(ctx context.Context, page *dashboard.Page, p
 		}
 		return page.T("runs.jobgone", "ID", strconv.FormatInt(jobID, 10))
 	}
-	number := func(n int) string {
-		if found.More && n > 0 {
+	number := func(n int, more bool) string {
+		if more && n > 0 {
 			return format.Number(int64(n)) + "+"
 		}
 		return format.Number(int64(n))
 	}
-	failing := dashboard.Trouble{Kind: dashboard.Failing, N: int64(len(found.Failing)), Count: number(len(found.Failing)), URL: link.Runs(link.RunFilter{Result: link.ResultFailed})}
+	failing := dashboard.Trouble{Kind: dashboard.Failing, N: int64(len(found.Failing)), Count: number(len(found.Failing), found.MoreFailing), URL: link.Jobs(link.JobFilter{Show: link.ShowFailing})}
 	for _, f := range found.Failing[:min(troubleItems, len(found.Failing))] {
 		facts := factsOf(f.Run)
 		failing.Items = append(failing.Items, dashboard.Item{
@@ -88,15 +89,20 @@ func (c *Console) dashboardTroubles(ctx context.Context, page *dashboard.Page, p
 			Detail: cmp.Or(note.Text(page.Printer, facts.message()), page.T("state."+string(facts.state()))),
 		})
 	}
-	late := dashboard.Trouble{Kind: dashboard.Late, N: int64(len(found.Late)), Count: number(len(found.Late)), URL: link.Runs(link.RunFilter{Result: link.ResultRunning})}
-	for _, l := range found.Late[:min(troubleItems, len(found.Late))] {
-		item := dashboard.Item{Name: name(l.JobID), URL: link.JobEdit(l.JobID), Detail: page.T("dashboard.late.job"), At: c.at(page.Page, l.Planned)}
-		if l.LogID != 0 {
-			item.URL, item.Detail = link.Run(l.LogID), page.T("dashboard.late.run")
+	lateJobs, lateRuns := found.LateJobs(), found.LateRuns()
+	late := dashboard.Trouble{Kind: dashboard.Late, N: int64(len(lateJobs)), Count: number(len(lateJobs), found.MoreLate), URL: link.Jobs(link.JobFilter{Show: link.ShowLate})}
+	for _, id := range lateJobs[:min(troubleItems, len(lateJobs))] {
+		l := found.Late[slices.IndexFunc(found.Late, func(l manage.Late) bool { return l.JobID == id })]
+		item := dashboard.Item{Name: name(id), URL: link.JobEdit(id), Detail: page.T("dashboard.late.job"), At: c.at(page.Page, l.Planned)}
+		if l.Run.ID != 0 {
+			item.URL, item.Detail = link.Run(l.Run.ID), page.T("dashboard.late.run")
 		}
 		late.Items = append(late.Items, item)
 	}
-	long := dashboard.Trouble{Kind: dashboard.Long, N: int64(len(found.Long)), Count: number(len(found.Long)), URL: link.Runs(link.RunFilter{Result: link.ResultRunning})}
+	if n := len(lateRuns); n > 0 {
+		late.Also = dashboard.Item{Name: page.T("dashboard.late.runs", "Count", n, "N", number(n, found.MoreLate)), URL: link.Runs(link.RunFilter{Show: link.ShowLate, Range: link.RangeAll})}
+	}
+	long := dashboard.Trouble{Kind: dashboard.Long, N: int64(len(found.Long)), Count: number(len(found.Long), found.MoreLong), URL: link.Runs(link.RunFilter{Show: link.ShowLong, Range: link.RangeAll})}
 	for _, r := range found.Long[:min(troubleItems, len(found.Long))] {
 		began, _ := factsOf(r).span(c.cfg.Pool)
 		long.Items = append(long.Items, dashboard.Item{Name: name(r.JobID), URL: link.Run(r.ID), Detail: string(r.ExecutorAddress), At: c.at(page.Page, began)})
@@ -107,20 +113,15 @@ func (c *Console) dashboardTroubles(ctx context.Context, page *dashboard.Page, p
 
 // lostExecutors are groups with started jobs that nobody would run, and addresses that have fallen silent.
 func (c *Console) lostExecutors(page *dashboard.Page, p auth.Principal, list []db.Group, counts map[int64]manage.JobCount) dashboard.Trouble {
-	t := dashboard.Trouble{Kind: dashboard.Lost, URL: link.ExecutorsPath}
+	t := dashboard.Trouble{Kind: dashboard.Lost, URL: link.Executors(link.GroupFilter{State: link.ExecutorsLost})}
 	for _, g := range list {
-		addresses := c.cfg.Manage.Groups.Addresses(p, g.ID)
-		nobody := !slices.ContainsFunc(addresses, func(a scheduler.AddressState) bool { return !a.Gone })
-		if started := counts[g.ID].Started; nobody && started > 0 {
-			t.N++
-			t.Items = append(t.Items, dashboard.Item{Name: g.Title, URL: link.ExecutorEdit(g.ID), Detail: page.T("dashboard.lost.group", "N", format.Number(started))})
+		lost, n := narrowed(c.addresses(page.Page, p, g), link.ExecutorsLost, counts[g.ID].Started)
+		t.N += n
+		if nobody := n > 0 && !slices.ContainsFunc(c.cfg.Manage.Groups.Addresses(p, g.ID), func(a scheduler.AddressState) bool { return !a.Gone }); nobody && counts[g.ID].Started > 0 {
+			t.Items = append(t.Items, dashboard.Item{Name: g.Title, URL: link.Executor(g.ID), Detail: page.T("dashboard.lost.group", "N", format.Number(counts[g.ID].Started))})
 		}
-		for _, a := range addresses {
-			if a.Disabled || !a.Suspect && (a.LastBeat.IsZero() || addressState(a, c.cfg.Now()) == groups.AddressOnline) {
-				continue
-			}
-			t.N++
-			t.Items = append(t.Items, dashboard.Item{Name: a.Address, URL: link.ExecutorEdit(g.ID), Detail: g.Title, At: c.at(page.Page, a.LastBeat)})
+		for _, a := range lost {
+			t.Items = append(t.Items, dashboard.Item{Name: a.URL, URL: link.Executor(g.ID), Detail: g.Title, At: a.Beat})
 		}
 	}
 	t.Items = t.Items[:min(troubleItems, len(t.Items))]
@@ -134,22 +135,20 @@ func (c *Console) dashboardCounts(ctx context.Context, page *dashboard.Page, p a
 		jobs.All += count.All
 		jobs.Started += count.Started
 	}
-	online := 0
+	online, serving := int64(0), int64(0)
 	for _, g := range titles.list {
-		for _, a := range c.cfg.Manage.Groups.Addresses(p, g.ID) {
-			if (a.Live || a.LastBeat.IsZero()) && !a.Disabled && !a.Suspect {
-				online++
-			}
+		if _, n := narrowed(c.addresses(page.Page, p, g), link.ExecutorsOnline, 0); n > 0 {
+			online, serving = online+n, serving+1
 		}
 	}
-	days, sum, err := c.cfg.Manage.Dashboard.Days(ctx, n)
+	days, sum, err := c.cfg.Manage.Dashboard.Days(ctx, p, n)
 	if err != nil {
 		return err
 	}
 	today := days[len(days)-1]
-	first := link.RunFilter{Range: link.RangeCustom, From: days[0].Date.In(c.cfg.Zone).Format("2006-01-02T15:04")}
-	failed := first
-	failed.Result = link.ResultFailed
+	todays := link.RunFilter{Range: link.RangeToday}
+	whole := dayFilter(days[0].Date.In(c.cfg.Zone))
+	whole.To = dayFilter(today.Date.In(c.cfg.Zone)).To
 	share, tone := "–", ""
 	if part, ok := sum.SuccessShare(); ok {
 		share, tone = percent(part), "green"
@@ -158,11 +157,11 @@ func (c *Console) dashboardCounts(ctx context.Context, page *dashboard.Page, p a
 		}
 	}
 	page.Counts = []dashboard.Count{
-		{Label: page.T("dashboard.count.jobs"), Value: format.Number(jobs.All), Detail: page.T("dashboard.count.jobs.started", "N", format.Number(jobs.Started)), URL: link.JobsPath},
-		{Label: page.T("dashboard.count.today"), Value: format.Number(today.Total()), Detail: page.T("dashboard.count.today.failed", "N", format.Number(today.Failed)), URL: link.Runs(link.RunFilter{Range: link.RangeToday})},
-		{Label: page.T("dashboard.count.range", "Days", strconv.Itoa(n)), Value: format.Number(sum.Total()), Detail: page.T("dashboard.count.range.running", "N", format.Number(sum.Running)), URL: link.Runs(first)},
-		{Label: page.T("dashboard.count.share", "Days", strconv.Itoa(n)), Value: share, Detail: page.T("dashboard.count.today.failed", "N", format.Number(sum.Failed)), URL: link.Runs(failed), Tone: tone},
-		{Label: page.T("dashboard.count.executors"), Value: strconv.Itoa(online), Detail: page.T("dashboard.count.executors.groups", "N", strconv.Itoa(len(titles.list))), URL: link.ExecutorsPath},
+		{Label: page.T("dashboard.count.jobs"), Value: format.Number(jobs.All), URL: link.JobsPath, Details: []dashboard.Detail{{Text: page.T("dashboard.count.jobs.started", "N", format.Number(jobs.Started)), URL: link.Jobs(link.JobFilter{State: link.JobRunning})}}},
+		{Label: page.T("dashboard.count.today"), Value: format.Number(today.Total()), URL: link.Runs(todays), Details: []dashboard.Detail{{Text: page.T("dashboard.count.today.failed", "N", format.Number(today.Failed)), URL: link.Runs(withResult(todays, link.ResultFailed))}}},
+		{Label: page.T("dashboard.count.range", "Days", strconv.Itoa(n)), Value: format.Number(sum.Total()), URL: link.Runs(whole), Details: []dashboard.Detail{{Text: page.T("dashboard.count.range.running", "N", format.Number(sum.Running)), URL: link.Runs(withResult(whole, link.ResultRunning))}}},
+		{Label: page.T("dashboard.count.share", "Days", strconv.Itoa(n)), Value: share, URL: link.Runs(withResult(whole, link.ResultSuccess)), Tone: tone, Details: []dashboard.Detail{{Text: page.T("dashboard.count.today.failed", "N", format.Number(sum.Failed)), URL: link.Runs(withResult(whole, link.ResultFailed))}}},
+		{Label: page.T("dashboard.count.executors"), Value: format.Number(online), URL: link.Executors(link.GroupFilter{State: link.ExecutorsOnline}), Details: []dashboard.Detail{{Text: page.T("dashboard.count.executors.groups", "N", format.Number(serving)), URL: link.Executors(link.GroupFilter{State: link.ExecutorsOnline})}}},
 	}
 	most := int64(1)
 	for _, d := range days {
@@ -176,7 +175,8 @@ func (c *Console) dashboardCounts(ctx context.Context, page *dashboard.Page, p a
 			Title: page.T("dashboard.days.title", "Day", date.Format(time.DateOnly), "OK", format.Number(d.Succeeded), "Bad", format.Number(d.Failed), "Open", format.Number(d.Running)),
 		}
 		for i, value := range []int64{d.Succeeded, d.Failed, d.Running} {
-			bar.Parts = append(bar.Parts, dashboard.Part{Class: []string{"ok", "bad", "open"}[i], Height: 96 * float64(value) / float64(most), Value: format.Number(value)})
+			bar.Parts = append(bar.Parts, dashboard.Part{Class: []string{"ok", "bad", "open"}[i], Height: 96 * float64(value) / float64(most), Value: format.Number(value),
+				URL: link.Runs(withResult(dayFilter(date), []string{link.ResultSuccess, link.ResultFailed, link.ResultRunning}[i]))})
 		}
 		page.Days.Bars = append(page.Days.Bars, bar)
 		page.Days.Marks = marks(page.Days.Marks, len(page.Days.Bars)-1, len(days), date.Format("01-02"))
@@ -217,6 +217,11 @@ func dayFilter(date time.Time) link.RunFilter {
 	return link.RunFilter{Range: link.RangeCustom, From: date.Format("2006-01-02T00:00"), To: date.Format("2006-01-02T23:59")}
 }
 
+func withResult(f link.RunFilter, result string) link.RunFilter {
+	f.Result = result
+	return f
+}
+
 func (c *Console) dashboardPulse(page *dashboard.Page) {
 	pulse := c.cfg.Engine.Pulse()
 	page.Pulse = dashboard.Pulse{
@@ -252,8 +257,8 @@ func minuteFilter(at time.Time) link.RunFilter {
 	return link.RunFilter{Range: link.RangeCustom, From: text, To: text}
 }
 
-func (c *Console) dashboardWeek(ctx context.Context, page *dashboard.Page) error {
-	week, err := c.cfg.Manage.Dashboard.Week(ctx)
+func (c *Console) dashboardWeek(ctx context.Context, page *dashboard.Page, p auth.Principal) error {
+	week, err := c.cfg.Manage.Dashboard.Week(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -291,8 +296,8 @@ func level(n, most int64) int {
 // busiestMinutes is how many minutes ahead the dashboard names.
 const busiestMinutes = 4
 
-func (c *Console) dashboardAhead(ctx context.Context, page *dashboard.Page) error {
-	forecast, err := c.cfg.Manage.Dashboard.Forecast(ctx)
+func (c *Console) dashboardAhead(ctx context.Context, page *dashboard.Page, p auth.Principal) error {
+	forecast, err := c.cfg.Manage.Dashboard.Forecast(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -304,9 +309,9 @@ func (c *Console) dashboardAhead(ctx context.Context, page *dashboard.Page) erro
 		order[i] = i
 		at := forecast.From.In(c.cfg.Zone).Add(time.Duration(i) * time.Minute)
 		page.Ahead.Bars = append(page.Ahead.Bars, dashboard.Bar{
-			Label: at.Format("15:04"), URL: link.Jobs(link.JobFilter{State: link.JobRunning}),
-			Title: page.T("dashboard.ahead.title", "At", at.Format("15:04"), "N", format.Number(n)),
-			Parts: []dashboard.Part{{Class: "plain", Height: 90 * float64(n) / float64(most), Value: format.Number(n)}},
+			Label: at.Format("15:04"), URL: dueAt(at),
+			Title: page.T("dashboard.ahead.title", "At", at.Format("15:04"), "N", format.Number(n), "Jobs", format.Number(forecast.Jobs[i])),
+			Parts: []dashboard.Part{{Class: "plain", Height: 90 * float64(n) / float64(most), Value: format.Number(n)}, {Class: "none", Value: format.Number(forecast.Jobs[i])}},
 		})
 		page.Ahead.Marks = marks(page.Ahead.Marks, i, len(forecast.Minutes), at.Format("15:04"))
 	}
@@ -314,8 +319,16 @@ func (c *Console) dashboardAhead(ctx context.Context, page *dashboard.Page) erro
 	for _, i := range order[:busiestMinutes] {
 		if n := forecast.Minutes[i]; n > 0 {
 			at := forecast.From.In(c.cfg.Zone).Add(time.Duration(i) * time.Minute)
-			page.Busiest = append(page.Busiest, dashboard.Busy{At: at.Format("15:04"), In: c.at(page.Page, at), Count: page.T("dashboard.ahead.count", "N", format.Number(n))})
+			page.Busiest = append(page.Busiest, dashboard.Busy{
+				At: at.Format("15:04"), URL: dueAt(at), In: c.at(page.Page, at),
+				Count: page.T("dashboard.ahead.count", "N", format.Number(n)), Jobs: page.T("dashboard.ahead.jobs", "Count", forecast.Jobs[i], "N", format.Number(forecast.Jobs[i])),
+			})
 		}
 	}
 	return nil
+}
+
+// dueAt leads to the jobs that are due in a minute.
+func dueAt(at time.Time) string {
+	return link.Jobs(link.JobFilter{Show: link.ShowDue, At: at.Format("2006-01-02T15:04")})
 }

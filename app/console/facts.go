@@ -47,8 +47,11 @@ func factsOfLast(r db.ListRunsByIDRow) runFacts {
 
 // stateOfOutcome is where a run of a strip stands.
 func stateOfOutcome(o db.Outcome) ui.State {
-	if o.Skipped {
+	switch {
+	case o.Skipped:
 		return ui.StateSkipped
+	case o.Killed:
+		return ui.StateKilled
 	}
 	return runFacts{triggerCode: o.TriggerCode, handleCode: o.HandleCode, handleNote: o.Note}.state()
 }

@@ -30,13 +30,31 @@ func (c *Console) groupList(ec echo.Context) error {
 		return err
 	}
 	page := groups.ListPage{Page: c.pageWithFlash(ec), Filter: f, CanEdit: p.Admin, AnyGroups: len(all) > 0}
-	var matching []db.Group
-	text := strings.ToLower(f.Text)
-	for _, g := range all {
-		if strings.Contains(strings.ToLower(g.AppName), text) || strings.Contains(strings.ToLower(g.Title), text) {
-			matching = append(matching, g)
+	started := map[int64]manage.JobCount{}
+	if f.State == link.ExecutorsLost {
+		if started, err = c.cfg.Manage.Dashboard.JobCounts(ctx, p); err != nil {
+			return err
 		}
 	}
+	found := int64(0)
+	var matching []db.Group
+	shown := make(map[int64][]groups.Address)
+	text := strings.ToLower(f.Text)
+	for _, g := range all {
+		if !strings.Contains(strings.ToLower(g.AppName), text) && !strings.Contains(strings.ToLower(g.Title), text) {
+			continue
+		}
+		shown[g.ID] = c.addresses(page.Page, p, g)
+		if f.State != "" {
+			n := int64(0)
+			if shown[g.ID], n = narrowed(shown[g.ID], f.State, started[g.ID].Started); n == 0 {
+				continue
+			}
+			found += n
+		}
+		matching = append(matching, g)
+	}
+	page.Chips = groupChips(page.Page, f, found)
 	page.Total = int64(len(matching))
 	jobs, err := c.cfg.Manage.Groups.CountJobsOfEach(ctx)
 	if err != nil {
@@ -44,7 +62,7 @@ func (c *Console) groupList(ec echo.Context) error {
 	}
 	from := min((f.Page-1)*groupsPerPage, len(matching))
 	for _, g := range matching[from:min(from+groupsPerPage, len(matching))] {
-		page.Rows = append(page.Rows, c.groupRow(page.Page, p, g, jobs[g.ID]))
+		page.Rows = append(page.Rows, c.groupRow(page.Page, g, shown[g.ID], jobs[g.ID]))
 	}
 	page.Pager = pager(f.Page, groupsPerPage, page.Total, func(n int) string {
 		f.Page = n
@@ -56,10 +74,34 @@ func (c *Console) groupList(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, groups.List(page), ui.FragmentResults)
 }
 
-func (c *Console) groupRow(page layout.Page, p auth.Principal, g db.Group, jobs int64) groups.Row {
+// narrowed are the addresses of a group in a state that an executor list is narrowed to, and how many that counts. A group
+// that has started jobs and nobody to run them counts as one that is lost.
+func narrowed(addresses []groups.Address, state string, started int64) (kept []groups.Address, n int64) {
+	for _, a := range addresses {
+		if state == link.ExecutorsOnline && isOnline(a.State) || state == link.ExecutorsLost && isLost(a.State) {
+			kept = append(kept, a)
+		}
+	}
+	if state == link.ExecutorsLost && len(addresses) == 0 && started > 0 {
+		return nil, 1
+	}
+	return kept, int64(len(kept))
+}
+
+// isOnline says whether runs are sent to an address, as far as is known.
+func isOnline(s groups.AddressState) bool {
+	return s == groups.AddressOnline || s == groups.AddressLate || s == groups.AddressManual
+}
+
+// isLost says whether an address is one that somebody should look after.
+func isLost(s groups.AddressState) bool {
+	return s == groups.AddressOffline || s == groups.AddressLate || s == groups.AddressSuspect
+}
+
+func (c *Console) groupRow(page layout.Page, g db.Group, addresses []groups.Address, jobs int64) groups.Row {
 	row := groups.Row{
 		ID: g.ID, AppName: g.AppName, Title: g.Title, Manual: g.AddressType == manage.AddressManual, Jobs: jobs,
-		Addresses: c.addresses(page, p, g), Updated: c.at(page, c.cfg.Manage.Groups.Updated(g)),
+		Addresses: addresses, Updated: c.at(page, c.cfg.Manage.Groups.Updated(g)),
 	}
 	for _, a := range row.Addresses {
 		if a.State == groups.AddressOnline || a.State == groups.AddressLate {

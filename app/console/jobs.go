@@ -35,6 +35,7 @@ func (c *Console) jobList(ec echo.Context) error {
 	}
 	list, err := c.cfg.Manage.Jobs.List(ctx, p, manage.JobFilter{
 		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag,
+		Show: manage.Show(f.Show), At: localTime(f.At, c.cfg.Zone, 0),
 		Limit: jobsPerPage, Offset: (f.Page - 1) * jobsPerPage,
 	})
 	if err != nil {
@@ -44,6 +45,7 @@ func (c *Console) jobList(ec echo.Context) error {
 		Page: c.pageWithFlash(ec), Filter: f, Groups: groups.options(f.Group), Total: list.Total, More: list.More, CanCreate: p.CanAnywhere(auth.RightEdit),
 		AnyJobs: len(list.Jobs) > 0,
 	}
+	page.Chips = c.jobChips(page.Page, f)
 	if !page.AnyJobs {
 		if page.AnyJobs, err = c.cfg.Manage.Jobs.Any(ctx, p); err != nil {
 			return err

@@ -31,6 +31,7 @@ func (c *Console) runList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	f := link.RunsFrom(ec.QueryParams())
 	page := runs.ListPage{Page: c.pageWithFlash(ec), Filter: f}
+	page.Chips = runChips(page.Page, f)
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return err
@@ -119,7 +120,7 @@ func isLive(f link.RunFilter) bool {
 }
 
 func (c *Console) runFilter(f link.RunFilter) manage.RunFilter {
-	out := manage.RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Trigger: jobspec.TriggerType(f.Trigger), Executor: f.Executor, Before: f.Before, After: f.After, Deep: f.Deep, Limit: runsPerPage}
+	out := manage.RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Trigger: jobspec.TriggerType(f.Trigger), Show: manage.Show(f.Show), Executor: f.Executor, Before: f.Before, After: f.After, Deep: f.Deep, Limit: runsPerPage}
 	switch f.Result {
 	case link.ResultSuccess:
 		out.Result = manage.Succeeded
@@ -147,7 +148,7 @@ func timeRange(f link.RunFilter, now time.Time) (since, until time.Time) {
 	case link.RangeDay:
 		return now.Add(-24 * time.Hour), time.Time{}
 	case link.RangeToday:
-		return midnight(0), time.Time{}
+		return midnight(0), midnight(-1).Add(-time.Second)
 	case link.RangeYesterday:
 		return midnight(1), midnight(0).Add(-time.Second)
 	case link.RangeWeek:

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -60,7 +61,7 @@ func TestTheDashboardFindsTroubles(t *testing.T) {
 		if len(got.Failing) != 1 || got.Failing[0].Run.ID != last || got.Failing[0].Failures != 2 || jobs[failing].JobDesc == "" {
 			t.Errorf("failing: %+v", got.Failing)
 		}
-		if len(got.Late) != 2 || got.Late[0].JobID != failing || got.Late[0].LogID != 0 || got.Late[1].LogID != unsent {
+		if len(got.Late) != 2 || got.Late[0].JobID != failing || got.Late[0].Run.ID != 0 || got.Late[1].Run.ID != unsent {
 			t.Errorf("late: %+v", got.Late)
 		}
 		if len(got.Long) != 2 || got.Long[0].ID != long || got.Long[1].ID != warned {
@@ -93,7 +94,7 @@ func TestTheForecastFollowsSchedules(t *testing.T) {
 		schedule(jobspec.ScheduleFixDelay, "10", at(5, 20, 0)) // what comes after it, nobody knows
 		schedule(jobspec.ScheduleCron, "0 0 9 * * ?", at(9, 0, 0))
 		b.create(t, nil) // stopped
-		f, err := b.Dashboard.Forecast(t.Context())
+		f, err := b.Dashboard.Forecast(t.Context(), b.admin)
 		if err != nil || f.AtLeast || !f.From.Equal(at(5, 6, 0)) {
 			t.Fatalf("%+v, %v", f, err)
 		}
@@ -105,37 +106,139 @@ func TestTheForecastFollowsSchedules(t *testing.T) {
 	})
 }
 
-func TestTheWeekCountsByIDs(t *testing.T) {
+// hour counts runs of a group for an hour.
+func (b *bundle) hour(t *testing.T, group int64, at time.Time, running, succeeded, failed int64) {
+	t.Helper()
+	if err := db.New().AddToHour(t.Context(), b.pool, db.AddToHourParams{
+		GroupID: group, HourAt: b.pool.Wall(at).Truncate(time.Hour).Unix(), RunningCount: running, SucCount: succeeded, FailCount: failed,
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheWeekAndTheDaysAreOfTheGroupsThatSomebodySees(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, nil)
 		now := b.now.In(pool.Zone())
 		today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
-		insert := func(at time.Time, n int) {
-			for range n {
-				insertRun(t, pool, b.group, 1, at, 200, 200, "")
+		b.hour(t, b.group, today.AddDate(0, 0, -7).Add(23*time.Hour), 0, 5, 0) // before the week
+		b.hour(t, b.group, today.AddDate(0, 0, -6).Add(3*time.Hour), 0, 2, 0)
+		b.hour(t, b.group, today.AddDate(0, 0, -1).Add(23*time.Hour), 0, 3, 1)
+		b.hour(t, b.closed, today.AddDate(0, 0, -1).Add(23*time.Hour), 0, 40, 0)
+		b.hour(t, b.group, now, 1, 2, 0)
+		b.hour(t, b.group, today.AddDate(0, 0, -2), -1, 1, 0) // the end is written, the beginning is not yet
+		sum := func(w Week) (n int64) {
+			for _, d := range w.Days {
+				for _, h := range d.Hours {
+					n += h
+				}
 			}
+			return n
 		}
-		insert(today.AddDate(0, 0, -8), 5) // before the week
-		insert(today.AddDate(0, 0, -6).Add(3*time.Hour), 2)
-		insert(today.AddDate(0, 0, -1).Add(23*time.Hour+59*time.Minute), 4)
-		insert(now.Add(-time.Second), 3)
-		for range 2 { // the second time, hours that are over come from memory
-			w, err := b.Dashboard.Week(t.Context())
+		w, err := b.Dashboard.Week(t.Context(), b.user)
+		if err != nil || w.Days[0].Hours[3] != 2 || w.Days[5].Hours[23] != 4 || w.Days[6].Hours[now.Hour()] != 3 || sum(w) != 9 || !w.Days[6].Date.Equal(today) {
+			t.Errorf("the user's week is %+v, %v", w, err)
+		}
+		if w, err := b.Dashboard.Week(t.Context(), b.admin); err != nil || w.Days[5].Hours[23] != 44 || sum(w) != 49 {
+			t.Errorf("the administrator's week is %+v, %v", w, err)
+		}
+		days, all, err := b.Dashboard.Days(t.Context(), b.user, 7)
+		if err != nil || len(days) != 7 || all.Total() != 10 || days[5].Failed != 1 || days[5].Succeeded != 3 || days[6].Running != 1 || days[4].Running != 0 || !days[6].Date.Equal(today) {
+			t.Errorf("the user's days are %+v, %v", days, err)
+		}
+		nobody := auth.Principal{UserID: 99, Name: "nobody"}
+		if days, all, err := b.Dashboard.Days(t.Context(), nobody, 14); err != nil || len(days) != 14 || all.Total() != 0 {
+			t.Errorf("who sees nothing is told %+v, %v", days, err)
+		}
+		if w, err := b.Dashboard.Week(t.Context(), nobody); err != nil || sum(w) != 0 {
+			t.Errorf("who sees nothing is told %+v, %v", w, err)
+		}
+	})
+}
+
+func TestListsShowWhatTheDashboardCounts(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		now := b.now
+		closed := func(in *JobInput) { in.Group = b.closed }
+		slow := b.create(t, nil)
+		insertRun(t, pool, b.group, slow, now.Add(-30*time.Hour), 200, 0, "") // stuck since yesterday
+		insertRun(t, pool, b.group, slow, now.Add(-2*time.Hour), 200, 0, "")
+		insertRun(t, pool, b.closed, 99, now.Add(-2*time.Hour), 200, 0, "") // of a job that is gone
+		for range 3 {
+			insertRun(t, pool, b.group, b.create(t, nil), now.Add(-time.Hour), 200, 500, "")
+		}
+		insertRun(t, pool, b.closed, b.create(t, closed), now.Add(-time.Hour), 200, 500, "")
+		waits := b.create(t, nil)
+		for range 3 { // three runs of a job that is late once
+			insertRun(t, pool, b.group, waits, now.Add(-time.Minute), 0, 0, "")
+		}
+		b.startedAt(t, waits, now.Add(-time.Minute))
+		b.startedAt(t, b.create(t, nil), now.Add(-time.Minute))
+		b.startedAt(t, b.create(t, closed), now.Add(-time.Minute))
+		insertRun(t, pool, b.group, slow, now.Add(-time.Minute), 200, 0, "")
+		b.engine.load.OpenFrom = 1
+		every := func(in *JobInput) { in.ScheduleType, in.ScheduleConf = jobspec.ScheduleFixRate, "20" }
+		minute := now.Truncate(time.Minute).Add(time.Minute)
+		b.startedAt(t, b.create(t, every), minute.Add(5*time.Second))
+		b.startedAt(t, b.create(t, every), minute.Add(70*time.Second))
+		b.startedAt(t, b.create(t, func(in *JobInput) { every(in); closed(in) }), minute)
+
+		for _, who := range []auth.Principal{b.admin, b.user} {
+			got, _, err := b.Dashboard.Troubles(t.Context(), who)
 			if err != nil {
 				t.Fatal(err)
 			}
-			sum := int64(0)
-			for _, d := range w.Days {
-				for _, n := range d.Hours {
-					sum += n
+			forecast, err := b.Dashboard.Forecast(t.Context(), who)
+			if err != nil {
+				t.Fatal(err)
+			}
+			jobs := func(f JobFilter) int {
+				f.Status, f.Limit = AnyStatus, 50
+				list, err := b.Jobs.List(t.Context(), who, f)
+				if err != nil || list.Total != int64(len(list.Jobs)) {
+					t.Fatalf("%+v, %v", list, err)
+				}
+				return len(list.Jobs)
+			}
+			runs := func(f RunFilter) int {
+				f.Limit = 50
+				list, err := b.Runs.List(t.Context(), who, f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return len(list.Runs)
+			}
+			foreign := 0 // what only an administrator sees
+			if who.Admin {
+				foreign = 1
+			}
+			for _, n := range []struct {
+				what                string
+				count, listed, want int
+			}{
+				{"failing jobs", len(got.Failing), jobs(JobFilter{Show: ShowFailing}), 3 + foreign},
+				{"late jobs", len(got.LateJobs()), jobs(JobFilter{Show: ShowLate}), 2 + foreign},
+				{"late runs", len(got.LateRuns()), runs(RunFilter{Show: ShowLate}), 3},
+				{"long runs", len(got.Long), runs(RunFilter{Show: ShowLong}), 2},
+				{"jobs of a minute", int(forecast.Jobs[1]), jobs(JobFilter{Show: ShowDue, At: minute}), 1 + foreign},
+				{"jobs of the minute after", int(forecast.Jobs[2]), jobs(JobFilter{Show: ShowDue, At: minute.Add(time.Minute)}), 2 + foreign},
+				{"jobs of a minute that is over", 0, jobs(JobFilter{Show: ShowDue, At: minute.Add(-5 * time.Minute)}), 0},
+				{"failing jobs of another name", 0, jobs(JobFilter{Show: ShowFailing, Text: "no such name"}), 0},
+				{"late runs of one job", 3, runs(RunFilter{Show: ShowLate, Job: waits, Group: b.group, Result: Open}), 3},
+				{"late runs that have succeeded", 0, runs(RunFilter{Show: ShowLate, Result: Succeeded}), 0},
+				{"long runs of the last day", 1, runs(RunFilter{Show: ShowLong, Since: now.Add(-24 * time.Hour)}), 1},
+				{"long runs with a text", 0, runs(RunFilter{Show: ShowLong, Text: "nowhere"}), 0},
+			} {
+				if n.count != n.want || n.listed != n.want {
+					t.Errorf("%s for %s: counted %d, listed %d, want %d", n.what, who.Name, n.count, n.listed, n.want)
 				}
 			}
-			if w.Days[0].Hours[3] != 2 || w.Days[5].Hours[23] != 4 || w.Days[6].Hours[now.Hour()] != 3 || sum != 9 || !w.Days[6].Date.Equal(today) {
-				t.Errorf("the week is %+v", w)
+			if forecast.Minutes[1] < 3 {
+				t.Errorf("%d fires in the minute, want at least 3", forecast.Minutes[1])
 			}
-			b.now = b.now.Add(weekLife)
-			now = now.Add(weekLife)
 		}
 	})
 }

@@ -107,9 +107,11 @@ func New(cfg Config) *Service {
 	audit := &Audit{pool: cfg.Pool, queries: q, now: cfg.Now, logger: cfg.Logger, settings: cfg.Settings}
 	groups := &Groups{cfg: cfg, queries: q, audit: audit}
 	jobs := &Jobs{cfg: cfg, queries: q, groups: groups, audit: audit}
+	dashboard := &Dashboard{cfg: cfg, queries: q, jobs: jobs}
+	jobs.shown = dashboard.shownJobs // each needs the other: the dashboard names jobs, their list shows what it counts
 	return &Service{
-		Dashboard: &Dashboard{cfg: cfg, queries: q, jobs: jobs, hours: make(hourMarks)},
-		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit, search: usualSearch},
+		Dashboard: dashboard,
+		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit, search: usualSearch, shown: dashboard.shownRuns},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: &Users{cfg: cfg, queries: q, audit: audit}, Audit: audit,
 		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, Channels: &Channels{cfg: cfg, queries: q, audit: audit},
 		Settings: cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},

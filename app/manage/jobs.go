@@ -22,6 +22,7 @@ type Jobs struct {
 	queries *db.Queries
 	groups  *Groups
 	audit   *Audit
+	shown   func(context.Context, auth.Principal, Show, time.Time) ([]int64, error)
 }
 
 // JobFilter narrows the job list. Zero values stand for "any", except Status.
@@ -31,7 +32,9 @@ type JobFilter struct {
 	Text    string
 	Handler string
 	Author  string
-	Tag     string // one tag, whole
+	Tag     string    // one tag, whole
+	Show    Show      // only what a number of the dashboard counts: [ShowFailing], [ShowLate] or [ShowDue]
+	At      time.Time // the minute of ShowDue
 	// NoID keeps Text from naming a job by its id.
 	NoID   bool
 	Limit  int
@@ -98,6 +101,11 @@ func (s *Jobs) find(ctx context.Context, p auth.Principal, f JobFilter, list *Jo
 	q, ok := jobQuery(p, f)
 	if !ok {
 		return nil, nil
+	}
+	if f.Show != "" {
+		if q.IDs, err = s.shown(ctx, p, f.Show, f.At); err != nil || len(q.IDs) == 0 {
+			return nil, err
+		}
 	}
 	pool, offset, limit := s.cfg.Pool, int64(f.Offset), int64(f.Limit)
 	if !q.Plain() {

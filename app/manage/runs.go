@@ -22,6 +22,7 @@ type Runs struct {
 	queries *db.Queries
 	audit   *Audit
 	search  search
+	shown   func(context.Context, auth.Principal, RunFilter) (RunList, error)
 }
 
 // Result narrows the run list by outcome (spec §2.13).
@@ -48,6 +49,7 @@ type RunFilter struct {
 	Before   int64               // the page of runs below this id
 	After    int64               // or the page of runs next above this id
 	Deep     bool                // somebody waits: search for longer before giving up
+	Show     Show                // only what a number of the dashboard counts: [ShowLate] or [ShowLong]
 	Limit    int
 }
 
@@ -74,6 +76,9 @@ const (
 
 // List is one page of the runs that the principal may see.
 func (s *Runs) List(ctx context.Context, p auth.Principal, f RunFilter) (RunList, error) {
+	if f.Show != "" {
+		return s.shown(ctx, p, f)
+	}
 	q, err := s.query(ctx, p, f)
 	if err != nil || q == nil {
 		return RunList{}, err

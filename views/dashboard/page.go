@@ -15,7 +15,7 @@ type Page struct {
 	Counts   []Count
 	Days     Chart
 	Ranges   []ui.Option // Value is the address
-	Pulse    Pulse
+	Pulse    Pulse       // zero for who may not see the whole installation
 	Week     []WeekDay
 	Ahead    Chart
 	Busiest  []Busy
@@ -42,6 +42,7 @@ type Trouble struct {
 	Count string // N, ready to print; "500+" when there may be more
 	URL   string // the list behind it
 	Items []Item
+	Also  Item // another list that goes with it; without a name there is none
 }
 
 // Item is one case of trouble.
@@ -54,12 +55,15 @@ type Item struct {
 
 // Count is one number with what it counts, and where that is listed.
 type Count struct {
-	Label  string
-	Value  string
-	Detail string
-	URL    string
-	Tone   string // "", "green", "red"
+	Label   string
+	Value   string
+	URL     string
+	Tone    string // "", "green", "red"
+	Details []Detail
 }
+
+// Detail is a number beside a [Count], with its own list.
+type Detail struct{ Text, URL string }
 
 // Chart is a row of stacked bars.
 type Chart struct {
@@ -82,6 +86,7 @@ type Part struct {
 	Class  string // "ok", "bad", "open", "plain"
 	Height float64
 	Value  string // for the table
+	URL    string // the list behind this part alone; empty: the bar's
 }
 
 // Pulse is the last hour of this admin.
@@ -108,6 +113,8 @@ type Hour struct {
 // Busy is one of the busiest minutes ahead.
 type Busy struct {
 	At    string
+	URL   string // the jobs that are due then
 	In    format.Time
 	Count string
+	Jobs  string // how many jobs that are
 }

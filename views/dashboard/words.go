@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 )
@@ -36,6 +37,9 @@ func partY(b Bar, i int) string {
 	}
 	return strconv.FormatFloat(max(0, top), 'f', 2, 64)
 }
+
+// url is where a part of the bar leads.
+func (b Bar) url(i int) string { return cmp.Or(b.Parts[i].URL, b.URL) }
 
 func twoDigits(h int) string { return fmt.Sprintf("%02d", h) }
 

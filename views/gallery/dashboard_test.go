@@ -35,11 +35,11 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 		}
 	}
 	p.Counts = []dashboard.Count{
-		{Label: f.T("dashboard.count.jobs"), Value: "1,284", Detail: f.T("dashboard.count.jobs.started", "N", "1,107"), URL: "/jobs"},
-		{Label: f.T("dashboard.count.today"), Value: "482,913", Detail: f.T("dashboard.count.today.failed", "N", "219"), URL: "/runs?range=today"},
-		{Label: f.T("dashboard.count.range", "Days", "14"), Value: "8,213,407", Detail: f.T("dashboard.count.range.running", "N", "42"), URL: "/runs"},
-		{Label: f.T("dashboard.count.share", "Days", "14"), Value: "99.94 %", Detail: f.T("dashboard.count.today.failed", "N", "4,921"), URL: "/runs?result=failed", Tone: "green"},
-		{Label: f.T("dashboard.count.executors"), Value: "31", Detail: f.T("dashboard.count.executors.groups", "N", "5"), URL: "/executors"},
+		{Label: f.T("dashboard.count.jobs"), Value: "1,284", URL: "/jobs", Details: []dashboard.Detail{{Text: f.T("dashboard.count.jobs.started", "N", "1,107"), URL: "/jobs"}}},
+		{Label: f.T("dashboard.count.today"), Value: "482,913", URL: "/runs?range=today", Details: []dashboard.Detail{{Text: f.T("dashboard.count.today.failed", "N", "219"), URL: "/runs?range=today"}}},
+		{Label: f.T("dashboard.count.range", "Days", "14"), Value: "8,213,407", URL: "/runs", Details: []dashboard.Detail{{Text: f.T("dashboard.count.range.running", "N", "42"), URL: "/runs"}}},
+		{Label: f.T("dashboard.count.share", "Days", "14"), Value: "99.94 %", URL: "/runs?result=failed", Details: []dashboard.Detail{{Text: f.T("dashboard.count.today.failed", "N", "4,921"), URL: "/runs?result=failed"}}, Tone: "green"},
+		{Label: f.T("dashboard.count.executors"), Value: "31", URL: "/executors", Details: []dashboard.Detail{{Text: f.T("dashboard.count.executors.groups", "N", "5"), URL: "/executors"}}},
 	}
 	for _, n := range []int{7, 14, 30, 90} {
 		p.Ranges = append(p.Ranges, ui.Option{Value: fmt.Sprintf("/?days=%d", n), Label: f.T("dashboard.range.days", "Days", n), Selected: n == 14})
@@ -68,9 +68,12 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 	}
 	p.Pulse = dashboard.Pulse{Rate: "118", P50: "2 ms", P99: "9 ms", Minutes: minutes(f.now.Add(-59*time.Minute), 7)}
 	p.Ahead = minutes(f.now, 11)
+	for i := range p.Ahead.Bars {
+		p.Ahead.Bars[i].Parts = append(p.Ahead.Bars[i].Parts, dashboard.Part{Class: "none", Value: "12"})
+	}
 	for i := range 4 {
 		at := f.now.Truncate(time.Minute).Add(time.Duration(5*i+5) * time.Minute)
-		p.Busiest = append(p.Busiest, dashboard.Busy{At: at.Format("15:04"), In: format.At(f.Printer, at, f.now), Count: f.T("dashboard.ahead.count", "N", format.Number(int64(14208-900*i)))})
+		p.Busiest = append(p.Busiest, dashboard.Busy{At: at.Format("15:04"), In: format.At(f.Printer, at, f.now), Count: f.T("dashboard.ahead.count", "N", format.Number(int64(14208-900*i))), URL: "/jobs?show=due", Jobs: f.T("dashboard.ahead.jobs", "Count", 12, "N", "12")})
 	}
 	for d := range 7 {
 		day := f.now.AddDate(0, 0, -d)

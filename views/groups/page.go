@@ -12,6 +12,7 @@ import (
 // ListPage is the executor list ([List]; fragment ui.FragmentResults).
 type ListPage struct {
 	layout.Page
+	Chips     []ui.Chip // filters of the dashboard
 	Filter    link.GroupFilter
 	Rows      []Row
 	Total     int64

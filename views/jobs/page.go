@@ -12,6 +12,7 @@ import (
 // ListPage is the job list ([List]; fragment ui.FragmentResults).
 type ListPage struct {
 	layout.Page
+	Chips  []ui.Chip // filters of the dashboard
 	Filter link.JobFilter
 	Groups []ui.Option // the groups the user may see, without an "all" entry
 	Rows   []Row

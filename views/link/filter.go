@@ -51,17 +51,33 @@ type JobFilter struct {
 	Handler string
 	Author  string
 	Tag     string // one tag, whole
+	Show    string // "", ShowFailing, ShowLate or ShowDue
+	At      string // the minute of ShowDue: 2006-01-02T15:04 in the installation's zone
 	Page    int    // from 1; 0 means 1
 }
+
+// What lists can be narrowed to by the numbers of the dashboard.
+const (
+	ShowFailing = "failing" // jobs that failed and have not succeeded since
+	ShowLate    = "late"    // jobs and runs that should have been sent
+	ShowDue     = "due"     // jobs that fire in a minute
+	ShowLong    = "long"    // runs that take longer than they should
+)
 
 // JobsFrom reads a job filter from a query. A value it cannot read counts as absent.
 func JobsFrom(q url.Values) JobFilter {
 	f := JobFilter{
 		Group: number(q, "group"), State: q.Get("state"), Text: text(q, "q"),
-		Handler: text(q, "handler"), Author: text(q, "author"), Tag: text(q, "tag"), Page: int(number(q, "page")),
+		Handler: text(q, "handler"), Author: text(q, "author"), Tag: text(q, "tag"), Show: q.Get("show"), At: text(q, "at"), Page: int(number(q, "page")),
 	}
 	if f.State != JobRunning && f.State != JobStopped {
 		f.State = ""
+	}
+	if f.Show != ShowFailing && f.Show != ShowLate && f.Show != ShowDue {
+		f.Show = ""
+	}
+	if f.Show != ShowDue {
+		f.At = ""
 	}
 	return f
 }
@@ -77,6 +93,8 @@ func (f JobFilter) values() url.Values {
 	setText(q, "handler", f.Handler)
 	setText(q, "author", f.Author)
 	setText(q, "tag", f.Tag)
+	setText(q, "show", f.Show)
+	setText(q, "at", f.At)
 	if f.Page > 1 {
 		setNumber(q, "page", int64(f.Page))
 	}
@@ -100,6 +118,7 @@ type RunFilter struct {
 	Text     string // part of the message, the parameter, the address; or a run id
 	Trigger  string // a trigger type as stored, one of Triggers; "" is any
 	Executor string // part of the address
+	Show     string // "", ShowLate or ShowLong
 	Before   int64
 	After    int64
 	Deep     bool // search for longer: somebody asked for what lies further back
@@ -109,13 +128,16 @@ type RunFilter struct {
 func RunsFrom(q url.Values) RunFilter {
 	f := RunFilter{
 		Group: number(q, "group"), Job: number(q, "job"), Result: q.Get("result"), Range: q.Get("range"),
-		From: text(q, "from"), To: text(q, "to"), Text: text(q, "q"), Trigger: q.Get("trigger"), Executor: text(q, "executor"), Before: number(q, "before"), After: number(q, "after"),
+		From: text(q, "from"), To: text(q, "to"), Text: text(q, "q"), Trigger: q.Get("trigger"), Executor: text(q, "executor"), Show: q.Get("show"), Before: number(q, "before"), After: number(q, "after"),
 		Deep: number(q, "deep") == 1,
 	}
 	switch f.Result {
 	case ResultSuccess, ResultFailed, ResultRunning:
 	default:
 		f.Result = ""
+	}
+	if f.Show != ShowLate && f.Show != ShowLong {
+		f.Show = ""
 	}
 	if !slices.Contains(Triggers(), f.Trigger) {
 		f.Trigger = ""
@@ -165,6 +187,7 @@ func (f RunFilter) query() url.Values {
 	setText(q, "q", f.Text)
 	setText(q, "trigger", f.Trigger)
 	setText(q, "executor", f.Executor)
+	setText(q, "show", f.Show)
 	setNumber(q, "before", f.Before)
 	setNumber(q, "after", f.After)
 	if f.Deep {
@@ -175,19 +198,31 @@ func (f RunFilter) query() url.Values {
 
 // GroupFilter is what an executor list is narrowed to.
 type GroupFilter struct {
-	Text string // part of the app name or the title
-	Page int    // from 1; 0 means 1
+	Text  string // part of the app name or the title
+	State string // "", ExecutorsOnline or ExecutorsLost
+	Page  int    // from 1; 0 means 1
 }
+
+// States an executor list can be narrowed to: groups with such addresses, and of these only such addresses.
+const (
+	ExecutorsOnline = "online"
+	ExecutorsLost   = "lost" // fallen silent, or a group with started jobs that has no address at all
+)
 
 // ExecutorsFrom reads a group filter from a query.
 func ExecutorsFrom(q url.Values) GroupFilter {
-	return GroupFilter{Text: text(q, "q"), Page: int(number(q, "page"))}
+	f := GroupFilter{Text: text(q, "q"), State: q.Get("state"), Page: int(number(q, "page"))}
+	if f.State != ExecutorsOnline && f.State != ExecutorsLost {
+		f.State = ""
+	}
+	return f
 }
 
 // Executors is the executor list under a filter.
 func Executors(f GroupFilter) string {
 	q := url.Values{}
 	setText(q, "q", f.Text)
+	setText(q, "state", f.State)
 	if f.Page > 1 {
 		setNumber(q, "page", int64(f.Page))
 	}

@@ -12,6 +12,7 @@ import (
 // ListPage is the run list ([List]; htmx gets [ListFragment], which brings the jobs of the chosen group along).
 type ListPage struct {
 	layout.Page
+	Chips     []ui.Chip // filters of the dashboard
 	Filter    link.RunFilter
 	Groups    []ui.Option // the groups the user may see, without an "all" entry
 	Jobs      []ui.Option // the jobs of the chosen group; empty while none is chosen

@@ -31,6 +31,12 @@ func Labelled(p *locales.Printer, prefix string, values []string, selected strin
 	return options
 }
 
+// Chip is a filter that has no field of its own.
+type Chip struct {
+	Text    string
+	Without string // the list without it
+}
+
 // Pager leads to the neighbouring pages of a list. An empty address means there is no such page.
 type Pager struct {
 	Previous string

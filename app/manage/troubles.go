@@ -1,0 +1,245 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+const (
+	troublesLife = 3 * time.Second
+
+	// troubleReach is how far back trouble is looked for, and troubleRows how many runs of each kind.
+	troubleReach = 24 * time.Hour
+	troubleRows  = 500
+	// failingJobs is of how many jobs it is asked whether they have recovered.
+	failingJobs = 200
+	// LateAfter is when something that has not been sent is late, and LongAfter when a run takes long if its job says nothing.
+	LateAfter = 10 * time.Second
+	LongAfter = time.Hour
+)
+
+// Failing is a job that failed and has not succeeded since.
+type Failing struct {
+	Run      db.RunRow // the newest failure
+	Failures int            // as many as were looked at
+}
+
+// Late is a job that is due, or a run that is planned, and that nobody has sent.
+type Late struct {
+	JobID, Group int64
+	Run          db.RunRow // zero: the fire is not even on record
+	Planned      time.Time
+}
+
+// Troubles are the exceptions of the moment. Those of whom there may be more than were looked for are marked.
+type Troubles struct {
+	Failing []Failing        // the newest failure first
+	Late    []Late           // the latest first
+	Long    []db.RunRow // the longest first
+
+	MoreFailing, MoreLate, MoreLong bool
+}
+
+// LateJobs are the jobs that are late, each once, the latest first.
+func (t Troubles) LateJobs() []int64 {
+	var ids []int64
+	for _, l := range t.Late {
+		if !slices.Contains(ids, l.JobID) {
+			ids = append(ids, l.JobID)
+		}
+	}
+	return ids
+}
+
+// LateRuns are the late fires that are on record.
+func (t Troubles) LateRuns() []db.RunRow {
+	var runs []db.RunRow
+	for _, l := range t.Late {
+		if l.Run.ID != 0 {
+			runs = append(runs, l.Run)
+		}
+	}
+	return runs
+}
+
+// troubles are those of every group.
+type troubles struct {
+	Troubles
+	jobs map[int64]db.Job
+}
+
+// Troubles are the exceptions in the groups that the principal may see, and the jobs they are about. The lists behind them
+// show what this says, so that a number and its list are the same.
+func (s *Dashboard) Troubles(ctx context.Context, p auth.Principal) (Troubles, map[int64]db.Job, error) {
+	all, err := s.troubles.get(s.cfg.Now(), troublesLife, func() (troubles, error) { return s.findTroubles(ctx) })
+	if err != nil {
+		return Troubles{}, nil, err
+	}
+	// A job may have been moved since: whoever sees the run must see the job too.
+	sees := func(jobID, group int64) bool {
+		j, exists := all.jobs[jobID]
+		return exists && p.CanUseGroup(group) && p.CanUseGroup(j.JobGroup)
+	}
+	out := Troubles{MoreFailing: all.MoreFailing, MoreLate: all.MoreLate, MoreLong: all.MoreLong}
+	for _, f := range all.Failing {
+		if sees(f.Run.JobID, f.Run.JobGroup) {
+			out.Failing = append(out.Failing, f)
+		}
+	}
+	for _, l := range all.Late {
+		if sees(l.JobID, l.Group) {
+			out.Late = append(out.Late, l)
+		}
+	}
+	for _, r := range all.Long {
+		if sees(r.JobID, r.JobGroup) {
+			out.Long = append(out.Long, r)
+		}
+	}
+	return out, all.jobs, nil
+}
+
+func (s *Dashboard) findTroubles(ctx context.Context) (t troubles, err error) {
+	now := s.cfg.Now()
+	from, err := s.queries.FirstRunIDSince(ctx, s.cfg.Pool, nullTime(s.cfg.Pool.Wall(now.Add(-troubleReach))))
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		return t, fmt.Errorf("find the first run of the day: %w", err)
+	}
+	if err == nil {
+		if err := s.findFailing(ctx, from, &t); err != nil {
+			return t, err
+		}
+	}
+	// What is open for longest is stuck the worst, however long that is.
+	if open := s.cfg.Engine.Load().OpenFrom; open > 0 {
+		from = open
+	}
+	if err := s.findOpen(ctx, now, from, &t); err != nil {
+		return t, err
+	}
+	due, err := s.queries.ListDueJobs(ctx, s.cfg.Pool, db.ListDueJobsParams{UntilMs: now.Add(-LateAfter).UnixMilli(), AfterMs: -1, Limit: troubleRows})
+	if err != nil {
+		return t, fmt.Errorf("find late jobs: %w", db.Error(err))
+	}
+	for _, j := range due {
+		t.Late = append(t.Late, Late{JobID: j.ID, Group: j.JobGroup, Planned: time.UnixMilli(j.TriggerNextTime)})
+	}
+	t.MoreLate = t.MoreLate || len(due) == troubleRows
+	slices.SortStableFunc(t.Late, func(a, b Late) int { return a.Planned.Compare(b.Planned) })
+	return t, s.nameTroubles(ctx, now, &t)
+}
+
+// findFailing reads the newest failures, and of each job's the newest, unless a success came after it.
+func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) error {
+	var failed []db.RunRow
+	for _, code := range []int64{0, wire.CodeFail, wire.CodeTimeout} {
+		rows, err := s.queries.ListNewestRunsByCode(ctx, s.cfg.Pool, db.ListNewestRunsByCodeParams{HandleCode: code, FromID: from, Limit: troubleRows})
+		if err != nil {
+			return fmt.Errorf("find failures: %w", db.Error(err))
+		}
+		t.MoreFailing = t.MoreFailing || len(rows) == troubleRows && code != 0
+		for _, r := range rows {
+			if row := db.RunRow(r); isFailure(row) {
+				failed = append(failed, row)
+			}
+		}
+	}
+	slices.SortFunc(failed, func(a, b db.RunRow) int { return int(b.ID - a.ID) })
+	place := make(map[int64]int)
+	for _, r := range failed {
+		at, seen := place[r.JobID]
+		if !seen {
+			at = len(t.Failing)
+			place[r.JobID] = at
+			t.Failing = append(t.Failing, Failing{Run: r})
+		}
+		t.Failing[at].Failures++
+	}
+	if len(t.Failing) > failingJobs {
+		t.Failing, t.MoreFailing = t.Failing[:failingJobs], true
+	}
+	var err error
+	t.Failing = slices.DeleteFunc(t.Failing, func(f Failing) bool {
+		if err != nil {
+			return false
+		}
+		after, e := s.queries.ListSuccessesAfter(ctx, s.cfg.Pool, db.ListSuccessesAfterParams{JobID: f.Run.JobID, AfterID: f.Run.ID, Limit: 1})
+		if e != nil {
+			err = fmt.Errorf("find a success after run %d: %w", f.Run.ID, db.Error(e))
+		}
+		return len(after) > 0
+	})
+	return err
+}
+
+// isFailure leaves out what did not succeed on purpose: fires that were passed over, and runs that somebody ended.
+func isFailure(r db.RunRow) bool {
+	if r.HandleCode == 0 {
+		return r.TriggerCode != 0 && r.TriggerCode != wire.CodeSuccess &&
+			!strings.Contains(r.TriggerNote, "result: skipped: ") && !strings.Contains(r.TriggerNote, "result: job stopped: ") &&
+			!strings.Contains(r.TriggerNote, "result: killed by ")
+	}
+	return !strings.HasPrefix(r.HandleNote, "killed by ")
+}
+
+// findOpen sorts the runs that are open for longest into late and long ones.
+func (s *Dashboard) findOpen(ctx context.Context, now time.Time, from int64, t *troubles) error {
+	rows, err := s.queries.ListOldestOpenRuns(ctx, s.cfg.Pool, db.ListOldestOpenRunsParams{FromID: from, Limit: troubleRows})
+	if err != nil {
+		return fmt.Errorf("find open runs: %w", db.Error(err))
+	}
+	t.MoreLate, t.MoreLong = len(rows) == troubleRows, len(rows) == troubleRows
+	for _, r := range rows {
+		planned := time.UnixMilli(r.PlannedAt)
+		switch {
+		case r.TriggerCode == wire.CodeSuccess:
+			t.Long = append(t.Long, db.RunRow(r)) // those that may take that long are taken out when the jobs are known
+		case r.PlannedAt > 0 && now.Sub(planned) > LateAfter:
+			t.Late = append(t.Late, Late{JobID: r.JobID, Group: r.JobGroup, Run: db.RunRow(r), Planned: planned})
+		}
+	}
+	return nil
+}
+
+// nameTroubles reads the jobs and keeps of the open runs those that take longer than their job wants.
+func (s *Dashboard) nameTroubles(ctx context.Context, now time.Time, t *troubles) error {
+	var ids []int64
+	for _, f := range t.Failing {
+		ids = append(ids, f.Run.JobID)
+	}
+	for _, l := range t.Late {
+		ids = append(ids, l.JobID)
+	}
+	for _, r := range t.Long {
+		ids = append(ids, r.JobID)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	var err error
+	if t.jobs, err = s.jobs.ByID(ctx, ids); err != nil {
+		return err
+	}
+	began := func(r db.RunRow) time.Time {
+		if r.SentAt > 0 {
+			return time.UnixMilli(r.SentAt)
+		}
+		return s.cfg.Pool.FromWall(r.TriggerTime.Time)
+	}
+	t.Long = slices.DeleteFunc(t.Long, func(r db.RunRow) bool {
+		limit := LongAfter
+		if own := t.jobs[r.JobID].WarnAfterSeconds; own > 0 {
+			limit = time.Duration(own) * time.Second
+		}
+		return now.Sub(began(r)) <= limit
+	})
+	slices.SortStableFunc(t.Long, func(a, b db.RunRow) int { return began(a).Compare(began(b)) })
+	return nil
+}
