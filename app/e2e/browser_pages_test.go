@@ -16,7 +16,7 @@ import (
 const maxWeight = 150_000
 
 // heavyPages may weigh more: the editor of scripts.
-var heavyPages = map[string]bool{"job-glue": true}
+var heavyPages = map[string]bool{"job-glue": true, "glue-compare": true}
 
 // TestPages opens every page of an installation with work going on, in both languages, and looks at it in both themes, on a
 // desk and on a phone. axe-core finds nothing to object to, nothing is wider than its window, no page is heavy, none asks

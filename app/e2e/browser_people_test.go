@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/punctual-job/punctual/views/alarms"
+	"github.com/punctual-job/punctual/views/glue"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/login"
 	"github.com/punctual-job/punctual/views/users"
@@ -73,6 +74,9 @@ func (d *demo) administer(t *testing.T, say func(zh, en string) string) {
 	d.must(t, link.AlarmRoutes(d.channel), url.Values{alarms.FieldScope: {"group"}, alarms.FieldGroup: {fmt.Sprint(d.orders)}, alarms.FieldCause: {"failed", "timeout"}})
 	_, body := d.get(t, link.Alarm(d.channel))
 	d.route = lastID(t, body, `id="route-(\d+)"`)
+	d.must(t, link.JobGlue(d.script), url.Values{
+		glue.FieldSource: {"#!/bin/bash\nset -euo pipefail\n\nfor channel in alipay wechat; do\n  echo \"$channel: checked\"\ndone\n"}, glue.FieldRemark: {say("只对账两个渠道", "Two channels only")},
+	})
 	d.must(t, link.TokenRotate(d.own), url.Values{"grace": {"24"}})
 }
 
@@ -94,7 +98,14 @@ func (d *demo) adminPages(t *testing.T) []demoPage {
 	t.Helper()
 	_, entries := d.get(t, link.AuditPath)
 	_, failed := d.get(t, link.AuditPath+"?kind=user")
+	_, script := d.get(t, link.JobGlue(d.script))
 	return []demoPage{
+		{name: "settings", path: link.SettingsPath},
+		{name: "help", path: link.HelpPath},
+		{name: "jobs-import", path: link.JobsImportPath},
+		{name: "jobs-export", path: link.JobsExportPath},
+		{name: "view-new", path: link.ViewNew("jobs", "q=shop")},
+		{name: "glue-compare", path: link.JobGlueVersion(d.script, lastID(t, script, `/glue/versions/(\d+)"`))},
 		{name: "executor-own", path: link.ExecutorShowing(d.own)},
 		{name: "token-rotate", path: link.TokenRotate(d.own)},
 		{name: "token-drop", path: link.TokenDrop(d.own)},

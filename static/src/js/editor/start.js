@@ -24,8 +24,9 @@ const look = EditorView.theme({
   ".cm-tooltip": { backgroundColor: "var(--raised)", color: "var(--text)", border: "1px solid var(--line)" },
 });
 
-// One Dark's red is too dim on the ground of a changed line.
-const darkWords = HighlightStyle.define(oneDarkHighlightStyle.specs.map((spec) => (spec.color === "#e06c75" ? { ...spec, color: "#f09aa1" } : spec)));
+// One Dark's red and purple are too dim on the ground of a changed line.
+const brighter = { "#e06c75": "#f09aa1", "#c678dd": "#d496e6" };
+const darkWords = HighlightStyle.define(oneDarkHighlightStyle.specs.map((spec) => ({ ...spec, color: brighter[spec.color] ?? spec.color })));
 
 // The theme follows the page's, also when it changes.
 const isDark = () => {
