@@ -9,6 +9,7 @@ const keep = 20000; // lines in the page while it follows; the download has them
 const most = 2 * keep; // while somebody reads further up, from whom no line is taken away so soon
 
 export function logViewers(root) {
+  if (root.matches?.("[data-log]")) open(root); // beside the script editor it comes by itself
   for (const viewer of root.querySelectorAll("[data-log]")) open(viewer);
 }
 
