@@ -29,7 +29,7 @@ const (
 // Failing is a job that failed and has not succeeded since.
 type Failing struct {
 	Run      db.RunRow // the newest failure
-	Failures int            // as many as were looked at
+	Failures int       // as many as were looked at
 }
 
 // Late is a job that is due, or a run that is planned, and that nobody has sent.
@@ -41,8 +41,8 @@ type Late struct {
 
 // Troubles are the exceptions of the moment. Those of whom there may be more than were looked for are marked.
 type Troubles struct {
-	Failing []Failing        // the newest failure first
-	Late    []Late           // the latest first
+	Failing []Failing   // the newest failure first
+	Late    []Late      // the latest first
 	Long    []db.RunRow // the longest first
 
 	MoreFailing, MoreLate, MoreLong bool
