@@ -61,8 +61,15 @@ export function children(root) {
   chips.addEventListener("click", (event) => remove(event.target.closest("[data-chip-remove]") && event.target.closest("[data-chip]")));
   popup.addEventListener("mousedown", (event) => event.preventDefault()); // the search keeps the focus
   popup.addEventListener("click", (event) => pick(event.target.closest("[role=option]")));
-  popup.addEventListener("htmx:afterSwap", () => show(document.activeElement === search));
+  // An answer that comes late is to another question, or to one that a pick has ended.
+  popup.addEventListener("htmx:afterSwap", (event) => {
+    show(document.activeElement === search && (event.detail.requestConfig.parameters[search.name] ?? "") === search.value);
+  });
   search.addEventListener("blur", () => show(false));
+  // The form is not sent from here, also when a key's character comes by itself, as from tools that type.
+  search.addEventListener("keypress", (event) => {
+    if (event.key === "Enter") event.preventDefault();
+  });
   search.addEventListener("keydown", (event) => {
     if (event.isComposing) return;
     const list = options().filter((option) => option.ariaDisabled !== "true");
@@ -72,7 +79,7 @@ export function children(root) {
       if (popup.hidden) search.dispatchEvent(new Event("focus"));
       else if (list.length) mark(list[(at + (event.key === "ArrowDown" ? 1 : at < 0 ? 0 : -1) + list.length) % list.length]);
     } else if (event.key === "Enter") {
-      event.preventDefault(); // the form is not sent from here
+      event.preventDefault();
       pick(current() ?? (search.value.trim() && list[0]));
     } else if (event.key === "Escape" && !popup.hidden) {
       event.stopPropagation();
