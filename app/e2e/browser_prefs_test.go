@@ -1,0 +1,62 @@
+package e2e
+
+import (
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+)
+
+// TestBrowserPreferences is an administrator who decides for the installation, chooses how the console looks, and keeps a filter,
+// and takes a switch back; all of it with the page's scripts.
+func TestBrowserPreferences(t *testing.T) {
+	for _, s := range []screen{desk, phone} {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			settings := adminSettings{dataDir: t.TempDir(), port: freePort(t), env: []string{"PUNCTUAL_ADMIN_PASSWORD=correct-horse", "PUNCTUAL_SAMPLE=auto", "PUNCTUAL_ALARM_LANGUAGE=en"}}
+			w := newWindow(t, "http://127.0.0.1:"+settings.port, s)
+			admin := startAdmin(t, settings)
+			enter := func() {
+				w.visit("/login")
+				w.logIn("admin", "correct-horse")
+				w.do(holds(`location.pathname !== "/login"`))
+			}
+			enter()
+			w.expect("422") // wrong settings, and a name that is taken
+
+			// What the environment decides has no field; a wrong value comes back with its reason.
+			w.visit("/settings")
+			w.do(holds(`!document.querySelector("#setting-alarm_language input") && document.querySelector("#setting-alarm_language .fixed-value")`))
+			w.do(write("#log_retention_days", "2"), click(".form-foot .primary"), holds(`document.querySelector("#log_retention_days[aria-invalid]")?.value === "2"`))
+			w.do(write("#log_retention_days", "90"), click(".form-foot .primary"), holds(`document.querySelector(".toast.success") && document.querySelector("#log_retention_days").value === "90"`))
+
+			// The theme follows the user into a browser that knows nothing.
+			w.visit("/profile")
+			w.do(click(`.fields button[name="theme"][value="dark"]`), holds(`document.documentElement.dataset.theme === "dark"`))
+			w.do(network.ClearBrowserCookies())
+			enter()
+			w.do(holds(`document.documentElement.dataset.theme === "dark"`))
+
+			// A filter is typed, kept, used from the palette, renamed and forgotten.
+			w.visit("/jobs")
+			w.do(chromedp.SendKeys(`.filters [name="author"]`, "punc", chromedp.ByQuery), holds(`document.querySelector(".view-save")?.href.includes("author%3Dpunc")`))
+			w.do(click(".view-save"), holds(`document.querySelector("dialog[open] #view-name")`), write("#view-name", "Samples"), click("dialog .primary"))
+			w.do(holds(`document.querySelector(".view.current a")?.textContent.includes("Samples") && !document.querySelector("dialog[open]")`))
+			w.visit("/runs")
+			w.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(2)), holds(`document.querySelector("dialog[open] [data-palette-box] input")`),
+				chromedp.SendKeys("dialog [data-palette-box] input", "samp", chromedp.ByQuery), holds(`document.querySelector('[data-hit][href="/jobs?author=punc"]')`),
+				click(`[data-hit][href="/jobs?author=punc"]`), holds(`location.pathname === "/jobs" && document.querySelector(".view.current")`))
+			w.do(click(".view.current .icon-button"), holds(`document.querySelector("dialog[open] #view-name")?.value === "Samples"`),
+				write("#view-name", "Mine"), chromedp.SendKeys("#view-name", "\r", chromedp.ByQuery), // which saves, and does not delete
+				holds(`document.querySelector(".view.current a")?.textContent.includes("Mine")`))
+			w.do(click(".view.current .icon-button"), holds(`document.querySelector("dialog[open] .danger")`), click("dialog .danger"),
+				holds(`location.pathname === "/jobs" && !document.querySelector(".view") && document.querySelector(".view-save")`))
+
+			w.visit("/jobs/new")
+			w.do(holds(`document.querySelector('a.more[href="/help#cron"]').target === "_blank"`))
+			w.visit("/help#cron")
+			w.do(holds(`document.querySelector("#cron").getBoundingClientRect().top < 200`))
+			admin.noPanic(t)
+		})
+	}
+}
