@@ -37,7 +37,9 @@ func (e *Engine) conceive(j *job, c cause) []*dispatch {
 			addresses = e.directory.usable(g.addresses)
 		}
 	}
+	now := e.now()
 	one := dispatch{
+		claimed: now, routed: now,
 		job: j, owner: e.node.id.Load(), planned: c.planned, at: c.planned, trigger: c.trigger, param: c.param,
 		retries: c.retries, origin: c.origin, user: c.user, given: c.given, shard: wireShard{Index: 0, Total: 1},
 	}

@@ -34,6 +34,8 @@ type dispatch struct {
 	job     *job
 	planned time.Time
 	at      time.Time // when the timer lets it go: planned, or later when it had to be put back
+	claimed time.Time // when this admin made the run; zero for one that was taken over
+	routed  time.Time // when address was chosen
 	trigger jobspec.TriggerType
 	param   string
 	retries int64

@@ -46,7 +46,7 @@ func (e *Engine) fire(d *dispatch) {
 				e.fail(d, "", err.Error())
 				return
 			}
-			d.address = address
+			d.address, d.routed = address, e.now()
 		}
 	}
 	lane := d.address
@@ -133,7 +133,7 @@ func (e *Engine) find(ctx context.Context, d *dispatch) bool {
 			e.fail(d, "", err.Error())
 			return false
 		}
-		d.address = address
+		d.address, d.routed = address, e.now()
 		return true
 	}
 	address, replies := route.Probe(ctx, addresses, func(ctx context.Context, a string) route.Reply {
@@ -153,7 +153,7 @@ func (e *Engine) find(ctx context.Context, d *dispatch) bool {
 		e.fail(d, "", note.Nobody.With())
 		return false
 	}
-	d.address = address
+	d.address, d.routed = address, e.now()
 	return true
 }
 
@@ -329,6 +329,12 @@ func (e *Engine) message(d *dispatch, address string, at time.Time, took time.Du
 	}
 	line("admin", e.cfg.Name)
 	line("planned", d.planned.In(e.cfg.JobZone).Format("2006-01-02 15:04:05.000 -0700"))
+	if !d.claimed.IsZero() && d.planned.Sub(d.claimed).Abs() < 12*time.Hour { // else a time of day would mislead
+		line("claimed", clock(d.claimed, e.cfg.JobZone))
+		if d.routed.Sub(d.claimed) >= time.Millisecond {
+			line("routed", clock(d.routed, e.cfg.JobZone))
+		}
+	}
 	if d.late != "" {
 		line("late", d.late)
 	}
@@ -358,8 +364,10 @@ func (e *Engine) message(d *dispatch, address string, at time.Time, took time.Du
 		line("address", address)
 	}
 	if !at.IsZero() {
-		line("sent", at.In(e.cfg.JobZone).Format("15:04:05.000")+" ("+strconv.FormatInt(took.Milliseconds(), 10)+" ms)")
+		line("sent", clock(at, e.cfg.JobZone)+" ("+strconv.FormatInt(took.Milliseconds(), 10)+" ms)")
 	}
 	line("result", clip(result, 8000))
 	return clip(b.String(), maxMessage)
 }
+
+func clock(t time.Time, zone *time.Location) string { return t.In(zone).Format("15:04:05.000") }

@@ -196,3 +196,22 @@ func TestAStripTellsEveryEndApart(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestATimeOfDayIsTheOneNextToAMoment(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("UTC+8", 8*60*60)
+	day := func(d, hour, minute int) time.Time { return time.Date(2026, 3, d, hour, minute, 0, 0, zone) }
+	for _, tt := range []struct {
+		text       string
+		near, want time.Time
+	}{
+		{"09:30:00.000", day(5, 9, 31), day(5, 9, 30)},
+		{"23:59:00.000", day(5, 0, 1), day(4, 23, 59)},
+		{"00:01:00.000", day(5, 23, 59), day(6, 0, 1)},
+		{"soon", day(5, 9, 0), time.Time{}},
+	} {
+		if got := clockNear(tt.text, tt.near); !got.Equal(tt.want) {
+			t.Errorf("%s near %s is %s, want %s", tt.text, tt.near, got, tt.want)
+		}
+	}
+}

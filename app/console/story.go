@@ -116,10 +116,12 @@ func (c *Console) steps(page layout.Page, f runFacts, sending []note.Line, state
 		s := runs.Step{Name: name, State: state, Detail: detail}
 		if !at.IsZero() {
 			s.At = format.Clock(at.In(c.cfg.Zone))
-			if !before.IsZero() {
+			if !before.IsZero() && !at.Before(before) { // runs are claimed ahead of their time
 				s.Delta = format.Delta(page.Printer, at.Sub(before))
 			}
-			before = at
+			if at.After(before) {
+				before = at
+			}
 		}
 		steps = append(steps, s)
 	}
@@ -128,7 +130,8 @@ func (c *Console) steps(page layout.Page, f runFacts, sending []note.Line, state
 	if admin := note.Of(sending, "admin"); admin != "" {
 		claimed = page.T("runs.step.by", "Name", admin)
 	}
-	add(runs.StepClaimed, runs.StepDone, time.Time{}, claimed)
+	claimedAt := clockNear(note.Of(sending, "claimed"), planned.In(c.cfg.Zone))
+	add(runs.StepClaimed, runs.StepDone, claimedAt, claimed)
 	// Until it is sent, where a run stands is known to the admin that holds it alone.
 	routed, sentState, answered, back := runs.StepPending, runs.StepPending, runs.StepPending, runs.StepPending
 	var detail struct{ routed, sent, answered, back string }
@@ -167,7 +170,13 @@ func (c *Console) steps(page layout.Page, f runFacts, sending []note.Line, state
 	if answered == runs.StepDone {
 		detail.answered = note.Said(page.Printer, f.result())
 	}
-	add(runs.StepRouted, routed, time.Time{}, detail.routed)
+	routedAt := time.Time{}
+	if routed == runs.StepDone {
+		if routedAt = clockNear(note.Of(sending, "routed"), planned.In(c.cfg.Zone)); routedAt.IsZero() && f.address != "" {
+			routedAt = claimedAt // the two are told apart when there was time between them
+		}
+	}
+	add(runs.StepRouted, routed, routedAt, detail.routed)
 	add(runs.StepSent, sentState, sent, detail.sent)
 	answeredAt := time.Time{}
 	if took1 && !sent.IsZero() && answered == runs.StepDone {
@@ -184,6 +193,22 @@ func noteValueOf(page layout.Page, list []note.Line, key string) string {
 		return ""
 	}
 	return note.Value(page.Printer, note.Line{Key: key, Value: value})
+}
+
+// clockNear is the moment that a time of day of the scheduler's zone means: the one next to a moment of that zone.
+func clockNear(text string, near time.Time) time.Time {
+	of, err := time.Parse("15:04:05.000", text)
+	if err != nil {
+		return time.Time{}
+	}
+	at := time.Date(near.Year(), near.Month(), near.Day(), of.Hour(), of.Minute(), of.Second(), of.Nanosecond(), near.Location())
+	switch d := at.Sub(near); {
+	case d > 12*time.Hour:
+		return at.AddDate(0, 0, -1)
+	case d < -12*time.Hour:
+		return at.AddDate(0, 0, 1)
+	}
+	return at
 }
 
 // answerTook reads how long the executor took to accept, from "15:04:05.000 (12 ms)".

@@ -49,7 +49,7 @@ type Line struct{ Key, Value string }
 
 // keys are the keys the scheduler writes, with the messages that translate them.
 var keys = map[string]string{
-	"trigger type": "note.trigger", "triggered by": "note.user", "origin": "note.origin", "admin": "note.admin", "planned": "note.planned",
+	"trigger type": "note.trigger", "triggered by": "note.user", "origin": "note.origin", "admin": "note.admin", "planned": "note.planned", "claimed": "note.claimed", "routed": "note.routed",
 	"late": "note.late", "taken over": "note.takenover", "found again": "note.foundagain", "address list": "note.addresses", "route strategy": "note.route",
 	"shard": "note.shard", "asked": "note.asked", "block strategy": "note.block", "timeout": "note.timeout", "retries left": "note.retries",
 	"address": "note.address", "sent": "note.sent", "result": "note.result", "retry": "note.retry", "child": "note.child",
