@@ -43,7 +43,8 @@ func tableOf(ctx context.Context, s settings, database string, runs int) error {
 	const rate = 1000
 	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
 		began := time.Now()
-		if err := addRuns(ctx, pool, runs); err != nil {
+		now := time.Now()
+		if err := addRuns(ctx, pool, runs, now.AddDate(0, 0, -bigDays), now.Add(-time.Minute)); err != nil {
 			return err
 		}
 		if runs > 0 {
@@ -107,8 +108,8 @@ func (w window) meanMs(histogram string) float64 {
 	return 1000 * (w.after[histogram+"_sum"] - w.before[histogram+"_sum"]) / n
 }
 
-// addRuns writes n finished runs, ids rising with the time, up to a minute ago.
-func addRuns(ctx context.Context, pool *db.Pool, n int) error {
+// addRuns writes n finished runs planned between two moments, ids rising with the time.
+func addRuns(ctx context.Context, pool *db.Pool, n int, first, last time.Time) error {
 	const rows, statements = 1000, 20
 	var q strings.Builder
 	q.WriteString(`INSERT INTO xxl_job_log (job_group, job_id, executor_address, executor_handler, executor_param, trigger_time, trigger_code, trigger_msg,
@@ -125,14 +126,13 @@ func addRuns(ctx context.Context, pool *db.Pool, n int) error {
 		job := 1_000_000 + i*7919%bigJobs
 		fmt.Fprintf(&q, "(%d,%d,'http://10.0.0.1:9999/','noop','',?,200,'%s',?,%d,'',0,?,1,'CRON',?,?)", 100+job%5, job, message, code)
 	}
-	first := time.Now().Add(-bigDays * 24 * time.Hour)
 	args := make([]any, 0, 5*rows)
 	for done := 0; done < n; {
 		err := pool.Tx(ctx, func(tx *sql.Tx) error {
 			for at := done; at < min(done+rows*statements, n); at += rows {
 				args = args[:0]
 				for i := range rows {
-					planned := first.Add(time.Duration(float64(bigDays*24*time.Hour-time.Minute) * float64(at+i) / float64(n)))
+					planned := first.Add(time.Duration(float64(last.Sub(first)) * float64(at+i) / float64(n)))
 					wall, ms := pool.Wall(planned), planned.UnixMilli()
 					args = append(args, wall, wall, ms, ms+3, ms+200)
 				}

@@ -36,6 +36,7 @@ func scenarios(s settings) []scenario {
 		scenario{"alarms", alarms},
 		scenario{"take-over", takeOver},
 		scenario{"5 million runs", bigTable},
+		scenario{"retention", retention},
 		scenario{"pages", pages},
 	)
 }
@@ -132,17 +133,24 @@ type window struct {
 func (w window) rate(metric string) float64 { return (w.after[metric] - w.before[metric]) / w.seconds }
 
 func (y *system) window(ctx context.Context, settle, length time.Duration) (w window, err error) {
-	wait := func(d time.Duration) error {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(d):
-			return nil
-		}
-	}
-	if err := wait(settle); err != nil {
+	if err := wait(ctx, settle); err != nil {
 		return w, err
 	}
+	return y.during(func() error { return wait(ctx, length) })
+}
+
+// wait lets time pass.
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+// during measures a running system while something is done.
+func (y *system) during(do func() error) (w window, err error) {
 	if w.before, err = y.metrics(); err != nil {
 		return w, err
 	}
@@ -153,7 +161,7 @@ func (y *system) window(ctx context.Context, settle, length time.Duration) (w wi
 	maria, _ := usage(y.maria)
 	ex, _ := usage(y.executor)
 	began := time.Now()
-	if err := wait(length); err != nil {
+	if err := do(); err != nil {
 		return w, err
 	}
 	if w.executor, err = y.stats(); err != nil {
