@@ -49,3 +49,11 @@ func differs(lines []Line) bool {
 
 // textRows gives the plain text area room for a whole script, within reason.
 func textRows(source string) int { return min(max(strings.Count(source, "\n")+2, 16), 40) }
+
+// title is what a version is called by: its remark, or the number of one that has none, as the first of every job.
+func (v Version) title() string {
+	if v.Remark != "" {
+		return v.Remark
+	}
+	return "#" + number(v.ID)
+}

@@ -1,6 +1,40 @@
 // Messages about what was done go away by themselves; errors stay until they are closed.
 const stay = 6000;
 
+// Where messages may lie, the most liked first: see messages.css.
+const places = ["end", "middle", "start", "top"];
+const pressable = "a[href], button, input, select, textarea, summary, [contenteditable=true]";
+
+// How much lies under the messages that somebody may want to press next: a whole button counts one, a strip of a big
+// field little.
+function covers(box) {
+  const over = box.getBoundingClientRect();
+  let sum = 0;
+  for (const one of document.querySelectorAll(pressable)) {
+    const is = one.getBoundingClientRect();
+    const left = Math.max(is.left, over.left), top = Math.max(is.top, over.top);
+    const width = Math.min(is.right, over.right) - left, height = Math.min(is.bottom, over.bottom) - top;
+    if (width <= 0 || height <= 0 || box.contains(one)) continue;
+    // What is scrolled out of its box, or lies outside an open dialog, is not there to be pressed.
+    if (document.elementsFromPoint(left + width / 2, top + height / 2).includes(one)) sum += (width * height) / (is.width * is.height);
+  }
+  return sum;
+}
+
+// Moves the messages to where they cover least, unless somebody is at them or little would be won.
+function makeWay(box) {
+  if (!box.querySelector(".toast") || box.matches(":hover, :focus-within")) return;
+  const at = box.dataset.place ?? places[0];
+  let best = at, least = covers(box) - 0.1;
+  for (const place of places) {
+    if (least <= 0) break;
+    box.dataset.place = place;
+    const sum = covers(box);
+    if (sum < least) [best, least] = [place, sum];
+  }
+  box.dataset.place = best;
+}
+
 export function toasts() {
   const box = document.getElementById("toasts");
   if (!box) return;
@@ -33,20 +67,26 @@ export function toasts() {
   };
   // Nothing beside an open dialog can be clicked or is read aloud, so the messages move into it.
   const dialog = document.getElementById("dialog");
-  const place = () => {
+  const settle = () => {
     const home = dialog?.open ? dialog : document.body;
     if (box.parentElement !== home) home.append(box);
+    makeWay(box);
   };
   new MutationObserver(() => {
     once();
-    if (box.childElementCount) place();
+    if (box.childElementCount) settle();
+    else delete box.dataset.place;
     box.querySelectorAll(".toast").forEach(arm);
   }).observe(box, { childList: true });
   if (dialog) {
     // A dialog that closes or gets another content takes nothing with it.
     document.addEventListener("htmx:beforeSwap", (event) => event.detail.target === dialog && document.body.append(box));
-    dialog.addEventListener("close", place);
+    dialog.addEventListener("close", settle);
   }
+  // What comes later may come to lie under a message.
+  document.addEventListener("htmx:afterSettle", () => makeWay(box));
+  document.addEventListener("scrollend", () => makeWay(box));
+  addEventListener("load", () => makeWay(box));
   box.querySelectorAll(".toast").forEach(arm);
 
   document.addEventListener("htmx:sendError", offline);

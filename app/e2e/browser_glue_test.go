@@ -1,0 +1,63 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/punctual-job/punctual/views/link"
+)
+
+const (
+	editorText = `document.querySelector("#glue-source").value`
+	versions   = `document.querySelectorAll(".versions > li").length`
+)
+
+// TestBrowserScriptEditor writes a script where it runs: types into the editor, saves with a remark, runs it with the output
+// beside it, compares with an earlier version and takes that back.
+func TestBrowserScriptEditor(t *testing.T) {
+	t.Parallel()
+	for _, s := range []screen{desk, phone} {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			startNight(t, s).writesScript(s)
+		})
+	}
+}
+
+func (n *night) writesScript(s screen) {
+	n.expect("422") // a version without a remark
+	job := n.job("Settle", "echo first edition")
+	// A key alone, for the character that goes with it would be a second line.
+	enter := input.DispatchKeyEvent(input.KeyRawDown).WithKey("Enter").WithWindowsVirtualKeyCode(13)
+	n.visit(link.JobGlue(job))
+	n.do(click(".cm-content"), holds(`document.activeElement.matches(".cm-content")`),
+		chromedp.KeyEvent("a", chromedp.KeyModifiers(2)), chromedp.KeyEvent(kb.Delete), holds(editorText+` === ""`),
+		chromedp.KeyEvent("# <tags> & "), input.InsertText("付款"), enter, chromedp.KeyEvent("echo second edition"), holds(editorText+` === "# <tags> & 付款\necho second edition"`),
+		// Keys of lists and searches are letters here.
+		chromedp.KeyEvent("/?gjx"), holds(editorText+`.endsWith("edition/?gjx") && !document.querySelector("dialog").open`),
+		chromedp.KeyEvent(strings.Repeat(kb.Backspace, 5)), holds(editorText+`.endsWith("second edition")`))
+	// A version has a remark; what was typed stays.
+	n.do(write("#glue-remark", "new"), chromedp.Evaluate(`document.querySelector("[data-glue-form]").noValidate = true`, nil), click(".glue-save .primary"),
+		holds(`document.querySelector("#glue-remark-error") && document.querySelector(".cm-content").textContent.includes("second edition") && `+editorText+`.includes("付款")`),
+		write("#glue-remark", "second edition"), click(".cm-content"), chromedp.KeyEvent("s", chromedp.KeyModifiers(2)),
+		holds(`document.querySelector("#toasts .success") && `+versions+` === 2`))
+	// It runs with its output beside it.
+	n.do(click(".glue-run button"), holds(`document.querySelector("#run-badge .badge.success")`), holds(`document.querySelector("#glue-output [data-log-lines]").textContent.includes("second edition")`),
+		holds(`document.querySelector(".cm-content").textContent.includes("second edition")`),
+		write("#glue-output [data-find] input", "SECOND"), holds(`CSS.highlights.get("found").size === 1`))
+	// The first version beside the current one, side by side where there is room, and back to it. What was said about the save
+	// lies over nothing that is pressed here.
+	n.do(click(".versions > li:last-child .icon-button"), holds(`document.querySelector(".cm-mergeView, .difference table")`))
+	if s == desk {
+		n.do(holds(`document.querySelector(".cm-merge-a")?.textContent.includes("first edition") && document.querySelector(".cm-merge-b")?.textContent.includes("second edition")`))
+	} else {
+		n.do(holds(`document.querySelector("td.left").textContent.includes("first edition") && document.querySelector("td.right").textContent.includes("付款")`))
+	}
+	n.do(click(".page-head .primary"), holds(versions+` === 3 && `+editorText+` === "echo first edition"`))
+	n.do(click(".glue-run button"), holds(`document.querySelector("#glue-output [data-log-lines]")?.textContent.includes("first edition")`))
+	n.admin.noPanic(n.t)
+}
