@@ -19,7 +19,7 @@ import (
 )
 
 // shortLease has an engine noticed as gone soon.
-func shortLease(c *Config) { c.Lease, c.BeatEvery = 300*time.Millisecond, 50*time.Millisecond }
+func shortLease(c *Config) { c.Lease, c.BeatEvery = time.Second, 50*time.Millisecond }
 
 // die ends an engine as a crash would: it claims, beats and starts nothing any more, and it does not say goodbye. What it
 // has sent stays sent. Its writers go on until the test ends: what they still write is what the last moment of a crashing
