@@ -189,70 +189,6 @@ func age(instants, walls time.Duration) time.Duration {
 	return min(instants, walls)
 }
 
-// suspect has an address passed over: nobody listened there. A beat of the executor ends that, or an answer to
-// [Engine.sweepBeats], so that no run is spent on finding out.
-func (d *directory) suspect(groupID int64, address string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.suspects[address] = groupID
-}
-
-// trust ends a suspicion: the executor has given a sign of life.
-func (d *directory) trust(address string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.suspects, address)
-}
-
-// usable leaves the suspects out of a list, unless nobody would be left: then the list is as good as any.
-func (d *directory) usable(addresses []string) []string {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if len(d.suspects) == 0 {
-		return addresses
-	}
-	good := make([]string, 0, len(addresses))
-	for _, a := range addresses {
-		if _, suspected := d.suspects[a]; !suspected {
-			good = append(good, a)
-		}
-	}
-	if len(good) == 0 {
-		return addresses
-	}
-	return good
-}
-
-// doubtful gives the addresses to ask whether they live: those that have not been heard of for so long, and the suspects.
-// Suspects that no group has any more are forgotten.
-func (d *directory) doubtful(after time.Duration) map[question]struct{} {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	now := d.e.now()
-	doubtful := make(map[question]struct{})
-	listed := make(map[string]bool)
-	for _, g := range d.groups {
-		for a, beat := range g.beats {
-			if now.Sub(beat) > after {
-				doubtful[question{group: g.id, address: a}] = struct{}{}
-			}
-		}
-		if len(d.suspects) > 0 {
-			for _, a := range g.listed {
-				listed[a] = true
-			}
-		}
-	}
-	for a, group := range d.suspects {
-		if !listed[a] {
-			delete(d.suspects, a)
-			continue
-		}
-		doubtful[question{group: group, address: a}] = struct{}{}
-	}
-	return doubtful
-}
-
 // SplitAddresses splits a stored or typed comma-separated list; blanks and empty items fall away.
 func SplitAddresses(list string) []string {
 	var out []string
@@ -262,59 +198,6 @@ func SplitAddresses(list string) []string {
 		}
 	}
 	return out
-}
-
-// Register notes an executor's beat (spec §1.4). It returns after the commit, and a new address is usable at once.
-func (e *Engine) Register(ctx context.Context, r wire.RegistryRequest) error {
-	pool := e.cfg.Pool
-	now := nullTime(e.wall(e.now()))
-	e.directory.trust(r.RegistryValue)
-	affected, err := e.queries.TouchRegistry(ctx, pool, db.TouchRegistryParams{
-		UpdateTime: now, RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue,
-	})
-	if err != nil {
-		return err
-	}
-	if affected == 0 {
-		err := e.queries.InsertRegistry(ctx, pool, db.InsertRegistryParams{
-			RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue, UpdateTime: now,
-		})
-		if err != nil {
-			return err
-		}
-		e.log.Info("executor registered", "group", r.RegistryKey, "executor", r.RegistryValue)
-		return e.directory.reload(ctx)
-	}
-	if !e.directory.knows(r.RegistryKey, r.RegistryValue) { // it was dead and is back
-		return e.directory.reload(ctx)
-	}
-	return nil
-}
-
-// knows reports whether an address of an app name counts as alive.
-func (d *directory) knows(appName, address string) bool {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	for _, g := range d.groups {
-		if strings.EqualFold(g.appName, appName) {
-			if _, ok := g.beats[address]; ok {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// Deregister forgets an executor that says goodbye.
-func (e *Engine) Deregister(ctx context.Context, r wire.RegistryRequest) error {
-	_, err := e.queries.DeleteRegistry(ctx, e.cfg.Pool, db.DeleteRegistryParams{
-		RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue,
-	})
-	if err != nil {
-		return err
-	}
-	e.log.Info("executor deregistered", "group", r.RegistryKey, "executor", r.RegistryValue)
-	return e.directory.reload(ctx)
 }
 
 // GroupsChanged reads the groups anew after an edit in the console.

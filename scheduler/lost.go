@@ -214,29 +214,6 @@ func (e *Engine) startOf(r *db.ListOpenRunsRow) time.Time {
 	return time.Time{}
 }
 
-// sweepBeats asks executors that have missed a beat whether they live, long before their registration is dead by its age,
-// and has those where nobody answers passed over; and those that are passed over, whether they are back.
-func (e *Engine) sweepBeats(ctx context.Context) {
-	var calls errgroup.Group
-	calls.SetLimit(asksAtOnce)
-	for q := range e.directory.doubtful(e.cfg.MissedAfter) {
-		calls.Go(func() error {
-			call, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
-			defer cancel()
-			_, err := e.cfg.Executors.Beat(call, e.target(q.group, q.address))
-			switch {
-			case ctx.Err() != nil:
-			case err == nil || wire.Delivered(err) && call.Err() == nil: // whatever it answers, it is there
-				e.directory.trust(q.address)
-			default:
-				e.directory.suspect(q.group, q.address)
-			}
-			return nil
-		})
-	}
-	_ = calls.Wait() // the functions return no error
-}
-
 // wasLost reports whether a row is that of a run that was given up.
 func wasLost(r *db.ListRunsByIDRow) bool {
 	return r.HandleCode == wire.CodeFail && strings.HasPrefix(string(r.HandleMsg), note.LostMark)

@@ -1,0 +1,132 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// scheduleOf is when a definition is due.
+func (s *Jobs) scheduleOf(j jobspec.Job) (jobspec.Schedule, error) {
+	zone := s.cfg.Zone
+	if j.Zone != "" {
+		var err error
+		if zone, err = jobspec.Location(j.Zone); err != nil {
+			return jobspec.Schedule{}, problem.InvalidFields(problem.Field{
+				Name: jobspec.FieldZone, Key: string(jobspec.CodeZone), Args: []any{"Value", j.Zone},
+			})
+		}
+	}
+	schedule := jobspec.Schedule{Type: j.ScheduleType, Conf: j.ScheduleConf, Misfire: j.Misfire, Zone: zone}
+	if j.Start > 0 {
+		schedule.Start = time.UnixMilli(j.Start)
+	}
+	if j.End > 0 {
+		schedule.End = time.UnixMilli(j.End)
+	}
+	return schedule, nil
+}
+
+// changedSchedule says whether a definition is due at other times than the stored one.
+func changedSchedule(j jobspec.Job, old db.Job) bool {
+	return j.ScheduleType != old.ScheduleType || j.ScheduleConf != string(old.ScheduleConf) || j.Zone != old.TimeZone ||
+		j.Start != old.StartAt || j.End != old.EndAt
+}
+
+// next is the first time of a definition from now on. Without one a running job could not be saved, nor a job started.
+func (s *Jobs) next(j jobspec.Job) (time.Time, error) {
+	if !j.ScheduleType.Schedules() {
+		return time.Time{}, problem.InvalidFields(problem.Field{Name: jobspec.FieldScheduleType, Key: "job.error.noschedule"})
+	}
+	schedule, err := s.scheduleOf(j)
+	if err != nil {
+		return time.Time{}, err
+	}
+	at, err := schedule.Next(s.cfg.Now())
+	if err != nil {
+		return at, scheduleFault(err)
+	}
+	if at.IsZero() {
+		field := jobspec.FieldCron
+		if j.ScheduleType == jobspec.ScheduleOnce {
+			field = jobspec.FieldMoment
+		}
+		return at, problem.InvalidFields(problem.Field{Name: field, Key: string(jobspec.CodeNoTime)})
+	}
+	return at, nil
+}
+
+// scheduleFault says what is wrong with a schedule.
+func scheduleFault(err error) error {
+	if e, ok := jobspec.ScheduleError(err); ok {
+		return problem.InvalidFields(SpecField(e))
+	}
+	return err
+}
+
+// SpecField is a fault of a definition as forms show it.
+func SpecField(e jobspec.FieldError) problem.Field {
+	f := problem.Field{Name: e.Field, Key: string(e.Code), Args: e.Args}
+	if e.CronField != "" {
+		f.Noun = "cron.field." + string(e.CronField)
+	}
+	return f
+}
+
+// check judges a definition by itself (jobspec) and by what is around it: the group, the children.
+func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobInput, old *db.Job) error {
+	var fields []problem.Field
+	for _, e := range jobspec.Validate(in.Job) {
+		// An adopted job keeps what it has, even if it could not be saved so today.
+		if old != nil && e.Field == jobspec.FieldScheduleType && in.ScheduleType == old.ScheduleType {
+			continue
+		}
+		fields = append(fields, SpecField(e))
+	}
+	if !p.Can(in.Group, auth.RightEdit) {
+		// Whether the group exists is nobody's business who may not use it.
+		fields = append(fields, problem.Field{Name: FieldGroup, Key: "job.error.group"})
+	} else if _, err := s.queries.GetGroup(ctx, tx, in.Group); err != nil {
+		if err = db.Error(err); !errors.Is(err, db.ErrNotFound) {
+			return fmt.Errorf("read group: %w", err)
+		}
+		fields = append(fields, problem.Field{Name: FieldGroup, Key: "job.error.group"})
+	}
+	if old == nil || in.ChildJobIDs != string(old.ChildJobIDs) {
+		bad, err := s.checkChildren(ctx, tx, p, in.Job)
+		if err != nil {
+			return err
+		}
+		fields = append(fields, bad...)
+	}
+	if len(fields) > 0 {
+		return problem.InvalidFields(fields...)
+	}
+	return nil
+}
+
+// checkChildren asks that the children exist and belong to groups in which the principal may run jobs. Ids that are none have been
+// reported already.
+func (s *Jobs) checkChildren(ctx context.Context, tx db.DBTX, p auth.Principal, job jobspec.Job) ([]problem.Field, error) {
+	ids, _, ok := jobspec.ChildIDs(job.ChildJobIDs)
+	if !ok || len(ids) == 0 {
+		return nil, nil
+	}
+	children, err := s.byID(ctx, tx, slices.Clone(ids))
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if j, ok := children[id]; !ok || !p.Can(j.JobGroup, auth.RightRun) {
+			return []problem.Field{{Name: jobspec.FieldChildren, Key: "job.error.child_gone", Args: []any{"Value", id}}}, nil
+		}
+	}
+	return s.checkCycle(ctx, tx, p, job, ids)
+}

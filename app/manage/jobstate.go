@@ -1,0 +1,126 @@
+package manage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// Start makes a job due from now on. A job that runs already is left as it is.
+func (s *Jobs) Start(ctx context.Context, p auth.Principal, id int64) error {
+	j, err := s.Need(ctx, p, id, auth.RightRun)
+	if err != nil {
+		return err
+	}
+	if j.TriggerStatus == int64(jobspec.StatusRunning) {
+		return nil
+	}
+	if !j.ScheduleType.Schedules() {
+		return problem.New(problem.Conflict, "problem.job.noschedule")
+	}
+	at, err := s.next(withOptionsOf(jobspec.Job{ScheduleType: j.ScheduleType, ScheduleConf: string(j.ScheduleConf)}, j))
+	if err != nil {
+		if p, ok := errors.AsType[*problem.Error](err); ok {
+			p.Kind = problem.Conflict // there is no form to show the field in
+		}
+		return err
+	}
+	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err := s.queries.StartJob(ctx, tx, db.StartJobParams{ID: id, NextTime: at.UnixMilli(), UpdateTime: s.wall()})
+		if err != nil || n == 0 {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionStart, Kind: ObjectJob, ID: id, Name: j.JobDesc})
+	})
+	if err != nil {
+		return fmt.Errorf("start job: %w", err)
+	}
+	s.cfg.Engine.JobsChanged()
+	return nil
+}
+
+// Stop ends a job's schedule. Runs that are under way go on.
+func (s *Jobs) Stop(ctx context.Context, p auth.Principal, id int64) error {
+	j, err := s.Need(ctx, p, id, auth.RightRun)
+	if err != nil {
+		return err
+	}
+	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		if _, err := s.queries.StopJob(ctx, tx, db.StopJobParams{ID: id, UpdateTime: s.wall()}); err != nil {
+			return err
+		}
+		if j.TriggerStatus == int64(jobspec.StatusStopped) {
+			return nil
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionStop, Kind: ObjectJob, ID: id, Name: j.JobDesc})
+	})
+	if err != nil {
+		return fmt.Errorf("stop job: %w", err)
+	}
+	s.cfg.Engine.JobsChanged()
+	return nil
+}
+
+// A job may have millions of runs. They go in rounds after the job itself, for as long as somebody waits for a page; what
+// is left then belongs to no job any more and goes with the log's retention.
+const (
+	deleteRound = 1000
+	deleteFor   = 5 * time.Second
+)
+
+// killWaiting has the admins forget what they hold of a job that is deleted, such as a retry that waits for its back-off.
+func (s *Jobs) killWaiting(ctx context.Context, tx *sql.Tx, p auth.Principal, jobID int64) error {
+	ids, err := s.queries.ListUnsentRunsOfJob(ctx, tx, jobID)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := s.queries.InsertKill(ctx, tx, db.InsertKillParams{LogID: id, AskedBy: p.Name, AskedAt: s.cfg.Now().UnixMilli()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Delete removes a job, its script's history and its runs. Runs that are under way go on and are no longer recorded.
+func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
+	j, err := s.Need(ctx, p, id, auth.RightEdit)
+	if err != nil {
+		return err
+	}
+	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err := s.queries.DeleteJob(ctx, tx, id)
+		if err != nil || n == 0 {
+			return err
+		}
+		if err := s.killWaiting(ctx, tx, p, id); err != nil {
+			return err
+		}
+		if err := s.cfg.Alarms.ForgetJob(ctx, tx, id); err != nil {
+			return err
+		}
+		if err := s.queries.DeleteGlueVersionsOfJob(ctx, tx, id); err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectJob, ID: id, Name: j.JobDesc, Before: jobFacts(j)})
+	})
+	if err != nil {
+		return fmt.Errorf("delete job: %w", err)
+	}
+	s.cfg.Engine.JobsChanged()
+	ctx, cancel := context.WithTimeout(ctx, deleteFor)
+	defer cancel()
+	for {
+		n, err := s.queries.DeleteRunsOfJob(ctx, s.cfg.Pool, db.DeleteRunsOfJobParams{JobID: id, Limit: deleteRound})
+		if err != nil || n < deleteRound {
+			return nil // the job is gone, which is what was asked
+		}
+	}
+}

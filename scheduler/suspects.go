@@ -1,0 +1,97 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// suspect has an address passed over: nobody listened there. A beat of the executor ends that, or an answer to
+// [Engine.sweepBeats], so that no run is spent on finding out.
+func (d *directory) suspect(groupID int64, address string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.suspects[address] = groupID
+}
+
+// trust ends a suspicion: the executor has given a sign of life.
+func (d *directory) trust(address string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.suspects, address)
+}
+
+// usable leaves the suspects out of a list, unless nobody would be left: then the list is as good as any.
+func (d *directory) usable(addresses []string) []string {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if len(d.suspects) == 0 {
+		return addresses
+	}
+	good := make([]string, 0, len(addresses))
+	for _, a := range addresses {
+		if _, suspected := d.suspects[a]; !suspected {
+			good = append(good, a)
+		}
+	}
+	if len(good) == 0 {
+		return addresses
+	}
+	return good
+}
+
+// doubtful gives the addresses to ask whether they live: those that have not been heard of for so long, and the suspects.
+// Suspects that no group has any more are forgotten.
+func (d *directory) doubtful(after time.Duration) map[question]struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.e.now()
+	doubtful := make(map[question]struct{})
+	listed := make(map[string]bool)
+	for _, g := range d.groups {
+		for a, beat := range g.beats {
+			if now.Sub(beat) > after {
+				doubtful[question{group: g.id, address: a}] = struct{}{}
+			}
+		}
+		if len(d.suspects) > 0 {
+			for _, a := range g.listed {
+				listed[a] = true
+			}
+		}
+	}
+	for a, group := range d.suspects {
+		if !listed[a] {
+			delete(d.suspects, a)
+			continue
+		}
+		doubtful[question{group: group, address: a}] = struct{}{}
+	}
+	return doubtful
+}
+
+// sweepBeats asks executors that have missed a beat whether they live, long before their registration is dead by its age,
+// and has those where nobody answers passed over; and those that are passed over, whether they are back.
+func (e *Engine) sweepBeats(ctx context.Context) {
+	var calls errgroup.Group
+	calls.SetLimit(asksAtOnce)
+	for q := range e.directory.doubtful(e.cfg.MissedAfter) {
+		calls.Go(func() error {
+			call, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
+			defer cancel()
+			_, err := e.cfg.Executors.Beat(call, e.target(q.group, q.address))
+			switch {
+			case ctx.Err() != nil:
+			case err == nil || wire.Delivered(err) && call.Err() == nil: // whatever it answers, it is there
+				e.directory.trust(q.address)
+			default:
+				e.directory.suspect(q.group, q.address)
+			}
+			return nil
+		})
+	}
+	_ = calls.Wait() // the functions return no error
+}
