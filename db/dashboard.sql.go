@@ -8,6 +8,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"strings"
 
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -34,6 +35,149 @@ func (q *Queries) CountJobsByGroup(ctx context.Context, db DBTX) ([]CountJobsByG
 	for rows.Next() {
 		var i CountJobsByGroupRow
 		if err := rows.Scan(&i.JobGroup, &i.Total, &i.Started); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listFailedRuns = `-- name: ListFailedRuns :many
+SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
+       executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
+       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+       SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
+FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) ORDER BY id DESC
+`
+
+type ListFailedRunsRow struct {
+	ID                     int64
+	JobGroup               int64
+	JobID                  int64
+	ExecutorAddress        Text
+	ExecutorHandler        Text
+	ExecutorParam          Text
+	ExecutorShardingParam  Text
+	ExecutorFailRetryCount int64
+	TriggerTime            sql.NullTime
+	TriggerCode            int64
+	HandleTime             sql.NullTime
+	HandleCode             int64
+	PlannedAt              int64
+	OwnerNode              int64
+	TriggerType            jobspec.TriggerType
+	OriginLogID            int64
+	SentAt                 int64
+	FinishedAt             int64
+	TriggerNote            string
+	HandleNote             string
+}
+
+// Some runs as the console shows them, newest first.
+func (q *Queries) ListFailedRuns(ctx context.Context, db DBTX, ids []int64) ([]ListFailedRunsRow, error) {
+	query := listFailedRuns
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListFailedRunsRow
+	for rows.Next() {
+		var i ListFailedRunsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.JobID,
+			&i.ExecutorAddress,
+			&i.ExecutorHandler,
+			&i.ExecutorParam,
+			&i.ExecutorShardingParam,
+			&i.ExecutorFailRetryCount,
+			&i.TriggerTime,
+			&i.TriggerCode,
+			&i.HandleTime,
+			&i.HandleCode,
+			&i.PlannedAt,
+			&i.OwnerNode,
+			&i.TriggerType,
+			&i.OriginLogID,
+			&i.SentAt,
+			&i.FinishedAt,
+			&i.TriggerNote,
+			&i.HandleNote,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listFailuresByCode = `-- name: ListFailuresByCode :many
+
+SELECT id, job_id, CAST(CASE
+         WHEN handle_code <> 0 THEN COALESCE(handle_msg, '') NOT LIKE 'killed by %'
+         WHEN trigger_code IN (0, 200) THEN 0
+         ELSE COALESCE(trigger_msg, '') NOT LIKE '%result: skipped: %' AND COALESCE(trigger_msg, '') NOT LIKE '%result: job stopped: %'
+              AND COALESCE(trigger_msg, '') NOT LIKE '%result: killed by %'
+       END AS SIGNED) AS failed
+FROM xxl_job_log
+WHERE handle_code = ? AND id >= ? AND id < ?
+ORDER BY id DESC LIMIT ?
+`
+
+type ListFailuresByCodeParams struct {
+	HandleCode int64
+	FromID     int64
+	BeforeID   int64
+	Limit      int32
+}
+
+type ListFailuresByCodeRow struct {
+	ID     int64
+	JobID  int64
+	Failed int64
+}
+
+// What the dashboard asks across tables. Each reads an index from one end and stops at its limit.
+// The newest runs with a result code, or without any (0), between two ids, and whether each is a failure: fires that were passed
+// over and runs that somebody ended did not succeed on purpose. By the index on handle_code, in which the id follows.
+func (q *Queries) ListFailuresByCode(ctx context.Context, db DBTX, arg ListFailuresByCodeParams) ([]ListFailuresByCodeRow, error) {
+	rows, err := db.QueryContext(ctx, listFailuresByCode,
+		arg.HandleCode,
+		arg.FromID,
+		arg.BeforeID,
+		arg.Limit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListFailuresByCodeRow
+	for rows.Next() {
+		var i ListFailuresByCodeRow
+		if err := rows.Scan(&i.ID, &i.JobID, &i.Failed); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -86,92 +230,6 @@ func (q *Queries) ListJobsDueWithin(ctx context.Context, db DBTX, arg ListJobsDu
 			&i.TimeZone,
 			&i.TriggerNextTime,
 			&i.EndAt,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listNewestRunsByCode = `-- name: ListNewestRunsByCode :many
-
-SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
-       executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
-       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
-       SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
-FROM xxl_job_log
-WHERE handle_code = ? AND id >= ?
-ORDER BY id DESC LIMIT ?
-`
-
-type ListNewestRunsByCodeParams struct {
-	HandleCode int64
-	FromID     int64
-	Limit      int32
-}
-
-type ListNewestRunsByCodeRow struct {
-	ID                     int64
-	JobGroup               int64
-	JobID                  int64
-	ExecutorAddress        Text
-	ExecutorHandler        Text
-	ExecutorParam          Text
-	ExecutorShardingParam  Text
-	ExecutorFailRetryCount int64
-	TriggerTime            sql.NullTime
-	TriggerCode            int64
-	HandleTime             sql.NullTime
-	HandleCode             int64
-	PlannedAt              int64
-	OwnerNode              int64
-	TriggerType            jobspec.TriggerType
-	OriginLogID            int64
-	SentAt                 int64
-	FinishedAt             int64
-	TriggerNote            string
-	HandleNote             string
-}
-
-// What the dashboard asks across tables. Each reads an index from one end and stops at its limit.
-// The newest runs with a result code, or without any (0), from an id on: by the index on handle_code, in which the id follows.
-func (q *Queries) ListNewestRunsByCode(ctx context.Context, db DBTX, arg ListNewestRunsByCodeParams) ([]ListNewestRunsByCodeRow, error) {
-	rows, err := db.QueryContext(ctx, listNewestRunsByCode, arg.HandleCode, arg.FromID, arg.Limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ListNewestRunsByCodeRow
-	for rows.Next() {
-		var i ListNewestRunsByCodeRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.JobGroup,
-			&i.JobID,
-			&i.ExecutorAddress,
-			&i.ExecutorHandler,
-			&i.ExecutorParam,
-			&i.ExecutorShardingParam,
-			&i.ExecutorFailRetryCount,
-			&i.TriggerTime,
-			&i.TriggerCode,
-			&i.HandleTime,
-			&i.HandleCode,
-			&i.PlannedAt,
-			&i.OwnerNode,
-			&i.TriggerType,
-			&i.OriginLogID,
-			&i.SentAt,
-			&i.FinishedAt,
-			&i.TriggerNote,
-			&i.HandleNote,
 		); err != nil {
 			return nil, err
 		}

@@ -214,6 +214,12 @@ type Querier interface {
 	ListExecutors(ctx context.Context, db DBTX) ([]Executor, error)
 	// Started jobs of which a success is expected every so often.
 	ListExpectedJobs(ctx context.Context, db DBTX, arg ListExpectedJobsParams) ([]ListExpectedJobsRow, error)
+	// Some runs as the console shows them, newest first.
+	ListFailedRuns(ctx context.Context, db DBTX, ids []int64) ([]ListFailedRunsRow, error)
+	// What the dashboard asks across tables. Each reads an index from one end and stops at its limit.
+	// The newest runs with a result code, or without any (0), between two ids, and whether each is a failure: fires that were passed
+	// over and runs that somebody ended did not succeed on purpose. By the index on handle_code, in which the id follows.
+	ListFailuresByCode(ctx context.Context, db DBTX, arg ListFailuresByCodeParams) ([]ListFailuresByCodeRow, error)
 	// Newest first, from an offset on: what is there to forget.
 	ListGlueVersionIDs(ctx context.Context, db DBTX, arg ListGlueVersionIDsParams) ([]int64, error)
 	// What reads the history of scripts (xxl_job_logglue). Versions are written with the job they belong to (jobs.sql).
@@ -248,9 +254,6 @@ type Querier interface {
 	ListKills(ctx context.Context, db DBTX) ([]Kill, error)
 	// Oldest first, so that a failure is looked at before the success that follows it.
 	ListNewAlarmEvents(ctx context.Context, db DBTX, limit int32) ([]ListNewAlarmEventsRow, error)
-	// What the dashboard asks across tables. Each reads an index from one end and stops at its limit.
-	// The newest runs with a result code, or without any (0), from an id on: by the index on handle_code, in which the id follows.
-	ListNewestRunsByCode(ctx context.Context, db DBTX, arg ListNewestRunsByCodeParams) ([]ListNewestRunsByCodeRow, error)
 	ListNodes(ctx context.Context, db DBTX) ([]Node, error)
 	// The runs that are open for longest, from an id on.
 	ListOldestOpenRuns(ctx context.Context, db DBTX, arg ListOldestOpenRunsParams) ([]ListOldestOpenRunsRow, error)

@@ -106,8 +106,8 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := db.FindRunIDs(ctx, tx, db.RunFilter{Job: 3, Since: since, Until: until}, 0, math.MaxInt64, 20, false)
 			return len(r), err
 		}, "USING INDEX I_jobid (job_id=? AND rowid>? AND rowid<?)", "key=I_jobid", 20},
-		{"ListNewestRunsByCode", func(ctx context.Context, tx db.DBTX) (int, error) {
-			r, err := q.ListNewestRunsByCode(ctx, tx, db.ListNewestRunsByCodeParams{HandleCode: 0, FromID: 15_000, Limit: 25})
+		{"ListFailuresByCode", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListFailuresByCode(ctx, tx, db.ListFailuresByCodeParams{HandleCode: 0, FromID: 15_000, BeforeID: math.MaxInt64, Limit: 25})
 			return len(r), err
 		}, "USING INDEX I_handle_code (handle_code=?", "key=I_handle_code", 25},
 		{"ListOldestOpenRuns", func(ctx context.Context, tx db.DBTX) (int, error) {

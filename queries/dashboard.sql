@@ -1,14 +1,25 @@
 -- What the dashboard asks across tables. Each reads an index from one end and stops at its limit.
 
--- name: ListNewestRunsByCode :many
--- The newest runs with a result code, or without any (0), from an id on: by the index on handle_code, in which the id follows.
+-- name: ListFailuresByCode :many
+-- The newest runs with a result code, or without any (0), between two ids, and whether each is a failure: fires that were passed
+-- over and runs that somebody ended did not succeed on purpose. By the index on handle_code, in which the id follows.
+SELECT id, job_id, CAST(CASE
+         WHEN handle_code <> 0 THEN COALESCE(handle_msg, '') NOT LIKE 'killed by %'
+         WHEN trigger_code IN (0, 200) THEN 0
+         ELSE COALESCE(trigger_msg, '') NOT LIKE '%result: skipped: %' AND COALESCE(trigger_msg, '') NOT LIKE '%result: job stopped: %'
+              AND COALESCE(trigger_msg, '') NOT LIKE '%result: killed by %'
+       END AS SIGNED) AS failed
+FROM xxl_job_log
+WHERE handle_code = sqlc.arg(handle_code) AND id >= sqlc.arg(from_id) AND id < sqlc.arg(before_id)
+ORDER BY id DESC LIMIT ?;
+
+-- name: ListFailedRuns :many
+-- Some runs as the console shows them, newest first.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
        planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
        SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
-FROM xxl_job_log
-WHERE handle_code = sqlc.arg(handle_code) AND id >= sqlc.arg(from_id)
-ORDER BY id DESC LIMIT ?;
+FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id DESC;
 
 -- name: ListOldestOpenRuns :many
 -- The runs that are open for longest, from an id on.

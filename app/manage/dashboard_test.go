@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -73,6 +74,39 @@ func TestTheDashboardFindsTroubles(t *testing.T) {
 		counts, err := b.Dashboard.JobCounts(t.Context(), b.user)
 		if err != nil || len(counts) != 1 || counts[b.group] != (JobCount{All: 4, Started: 2}) {
 			t.Errorf("counts %+v, %v", counts, err)
+		}
+	})
+}
+
+func TestAFailingJobIsFoundBehindThoseThatFailOften(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		quiet, odd, recovered, noisy := b.create(t, nil), b.create(t, nil), b.create(t, nil), b.create(t, nil)
+		last := insertRun(t, pool, b.group, quiet, b.now.Add(-20*time.Hour), 200, 500, "")
+		insertRun(t, pool, b.group, odd, b.now.Add(-20*time.Hour), 200, 7, "") // an executor's own code
+		insertRun(t, pool, b.group, recovered, b.now.Add(-19*time.Hour), 200, 500, "")
+		insertRun(t, pool, b.group, recovered, b.now.Add(-18*time.Hour), 200, 200, "")
+		const often = 3000
+		runs := make([]db.NewRun, often)
+		for i := range runs {
+			at := b.now.Add(time.Duration(i-often) * time.Second)
+			runs[i] = db.NewRun{JobGroup: b.group, JobID: noisy, TriggerTime: pool.Wall(at), PlannedAt: at.UnixMilli(), Type: jobspec.TriggerCron, TriggerCode: 200}
+		}
+		for part := range slices.Chunk(runs, 500) {
+			if _, err := db.InsertRuns(t.Context(), pool, part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET handle_code = 500 WHERE job_id = ?", noisy); err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := b.Dashboard.Troubles(t.Context(), b.user)
+		if err != nil || len(got.Failing) != 3 || got.MoreFailing {
+			t.Fatalf("%d jobs fail, more %t, %v", len(got.Failing), got.MoreFailing, err)
+		}
+		if f := got.Failing; f[0].Run.JobID != noisy || f[0].Failures != often || f[1].Run.JobID != odd || f[2].Run.ID != last {
+			t.Errorf("%+v", f)
 		}
 	})
 }

@@ -1,11 +1,13 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -19,8 +21,10 @@ const (
 	// troubleReach is how far back trouble is looked for, and troubleRows how many runs of each kind.
 	troubleReach = 24 * time.Hour
 	troubleRows  = 500
-	// failingJobs is of how many jobs it is asked whether they have recovered.
+	// failingJobs is how many failing jobs are told, failurePage how many failures are read at once, and failureTime how long.
 	failingJobs = 200
+	failurePage = 2000
+	failureTime = 250 * time.Millisecond
 	// LateAfter is when something that has not been sent is late, and LongAfter when a run takes long if its job says nothing.
 	LateAfter = 10 * time.Second
 	LongAfter = time.Hour
@@ -137,57 +141,73 @@ func (s *Dashboard) findTroubles(ctx context.Context) (t troubles, err error) {
 	return t, s.nameTroubles(ctx, now, &t)
 }
 
-// findFailing reads the newest failures, and of each job's the newest, unless a success came after it.
+// findFailing asks of each job that failed whether it has succeeded since. A job that fails every second must not hide one
+// that failed in the morning: it goes back through all failures, page by page, until the day or the time for it is over.
 func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) error {
-	var failed []db.RunRow
-	for _, code := range []int64{0, wire.CodeFail, wire.CodeTimeout} {
-		rows, err := s.queries.ListNewestRunsByCode(ctx, s.cfg.Pool, db.ListNewestRunsByCodeParams{HandleCode: code, FromID: from, Limit: troubleRows})
-		if err != nil {
-			return fmt.Errorf("find failures: %w", db.Error(err))
-		}
-		t.MoreFailing = t.MoreFailing || len(rows) == troubleRows && code != 0
-		for _, r := range rows {
-			if row := db.RunRow(r); isFailure(row) {
-				failed = append(failed, row)
+	began := time.Now()
+	codes, err := db.ListResultCodes(ctx, s.cfg.Pool, failureCodes)
+	if err != nil {
+		return fmt.Errorf("find failures: %w", db.Error(err))
+	}
+	codes = slices.DeleteFunc(codes, func(code int64) bool { return code == wire.CodeSuccess })
+	type failing struct {
+		newest   int64
+		failures int
+	}
+	jobs := make(map[int64]*failing)
+	for _, code := range codes {
+		for before := int64(math.MaxInt64); ; {
+			rows, err := s.queries.ListFailuresByCode(ctx, s.cfg.Pool, db.ListFailuresByCodeParams{HandleCode: code, FromID: from, BeforeID: before, Limit: failurePage})
+			if err != nil {
+				return fmt.Errorf("find failures: %w", db.Error(err))
 			}
+			for _, r := range rows {
+				if r.Failed == 0 {
+					continue
+				}
+				j := jobs[r.JobID]
+				if j == nil {
+					j = &failing{}
+					jobs[r.JobID] = j
+				}
+				j.newest, j.failures = max(j.newest, r.ID), j.failures+1
+			}
+			if len(rows) < failurePage {
+				break
+			}
+			if time.Since(began) > failureTime {
+				t.MoreFailing = true
+				break
+			}
+			before = rows[len(rows)-1].ID
 		}
 	}
-	slices.SortFunc(failed, func(a, b db.RunRow) int { return int(b.ID - a.ID) })
-	place := make(map[int64]int)
-	for _, r := range failed {
-		at, seen := place[r.JobID]
-		if !seen {
-			at = len(t.Failing)
-			place[r.JobID] = at
-			t.Failing = append(t.Failing, Failing{Run: r})
+	var kept []int64
+	order := slices.SortedFunc(maps.Keys(jobs), func(a, b int64) int { return cmp.Compare(jobs[b].newest, jobs[a].newest) })
+	for i, id := range order {
+		if len(kept) == failingJobs || i >= failingJobs && time.Since(began) > 2*failureTime {
+			t.MoreFailing = true
+			break
 		}
-		t.Failing[at].Failures++
-	}
-	if len(t.Failing) > failingJobs {
-		t.Failing, t.MoreFailing = t.Failing[:failingJobs], true
-	}
-	var err error
-	t.Failing = slices.DeleteFunc(t.Failing, func(f Failing) bool {
+		after, err := s.queries.ListSuccessesAfter(ctx, s.cfg.Pool, db.ListSuccessesAfterParams{JobID: id, AfterID: jobs[id].newest, Limit: 1})
 		if err != nil {
-			return false
+			return fmt.Errorf("find a success after run %d: %w", jobs[id].newest, db.Error(err))
 		}
-		after, e := s.queries.ListSuccessesAfter(ctx, s.cfg.Pool, db.ListSuccessesAfterParams{JobID: f.Run.JobID, AfterID: f.Run.ID, Limit: 1})
-		if e != nil {
-			err = fmt.Errorf("find a success after run %d: %w", f.Run.ID, db.Error(e))
+		if len(after) == 0 {
+			kept = append(kept, jobs[id].newest)
 		}
-		return len(after) > 0
-	})
-	return err
-}
-
-// isFailure leaves out what did not succeed on purpose: fires that were passed over, and runs that somebody ended.
-func isFailure(r db.RunRow) bool {
-	if r.HandleCode == 0 {
-		return r.TriggerCode != 0 && r.TriggerCode != wire.CodeSuccess &&
-			!strings.Contains(r.TriggerNote, "result: skipped: ") && !strings.Contains(r.TriggerNote, "result: job stopped: ") &&
-			!strings.Contains(r.TriggerNote, "result: killed by ")
 	}
-	return !strings.HasPrefix(r.HandleNote, "killed by ")
+	if len(kept) == 0 {
+		return nil
+	}
+	rows, err := s.queries.ListFailedRuns(ctx, s.cfg.Pool, kept)
+	if err != nil {
+		return fmt.Errorf("read failures: %w", db.Error(err))
+	}
+	for _, r := range rows {
+		t.Failing = append(t.Failing, Failing{Run: db.RunRow(r), Failures: jobs[r.JobID].failures})
+	}
+	return nil
 }
 
 // findOpen sorts the runs that are open for longest into late and long ones.
