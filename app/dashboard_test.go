@@ -79,6 +79,18 @@ func TestTheDashboard(t *testing.T) {
 		seen := make(map[string]bool)
 		doc.Find(".dashboard a").Each(func(_ int, s *goquery.Selection) {
 			href := s.AttrOr("href", "")
+			at, err := url.Parse(href)
+			if err != nil {
+				t.Errorf("%s: %v", href, err)
+				return
+			}
+			for _, bound := range []string{"from", "to", "at"} {
+				if text := at.Query().Get(bound); text != "" {
+					if _, err := time.Parse("2006-01-02T15:04", text); err != nil {
+						t.Errorf("%s: %v", href, err)
+					}
+				}
+			}
 			if path, _, _ := strings.Cut(href, "?"); !seen[path] {
 				seen[path] = true
 				if got := b.get(href); got.status != http.StatusOK {

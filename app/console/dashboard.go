@@ -161,7 +161,7 @@ func (c *Console) dashboardCounts(ctx context.Context, page *dashboard.Page, p a
 		{Label: page.T("dashboard.count.today"), Value: format.Number(today.Total()), URL: link.Runs(todays), Details: []dashboard.Detail{{Text: page.T("dashboard.count.today.failed", "N", format.Number(today.Failed)), URL: link.Runs(withResult(todays, link.ResultFailed))}}},
 		{Label: page.T("dashboard.count.range", "Days", strconv.Itoa(n)), Value: format.Number(sum.Total()), URL: link.Runs(whole), Details: []dashboard.Detail{{Text: page.T("dashboard.count.range.running", "N", format.Number(sum.Running)), URL: link.Runs(withResult(whole, link.ResultRunning))}}},
 		{Label: page.T("dashboard.count.share", "Days", strconv.Itoa(n)), Value: share, URL: link.Runs(withResult(whole, link.ResultSuccess)), Tone: tone, Details: []dashboard.Detail{{Text: page.T("dashboard.count.today.failed", "N", format.Number(sum.Failed)), URL: link.Runs(withResult(whole, link.ResultFailed))}}},
-		{Label: page.T("dashboard.count.executors"), Value: format.Number(online), URL: link.Executors(link.GroupFilter{State: link.ExecutorsOnline}), Details: []dashboard.Detail{{Text: page.T("dashboard.count.executors.groups", "N", format.Number(serving)), URL: link.Executors(link.GroupFilter{State: link.ExecutorsOnline})}}},
+		{Label: page.T("dashboard.count.executors"), Value: format.Number(online), URL: link.Executors(link.GroupFilter{State: link.ExecutorsOnline}), Details: []dashboard.Detail{{Text: page.T("dashboard.count.executors.groups", "Count", serving, "N", format.Number(serving)), URL: link.Executors(link.GroupFilter{State: link.ExecutorsOnline})}}},
 	}
 	most := int64(1)
 	for _, d := range days {
@@ -214,7 +214,8 @@ func percent(share float64) string {
 
 // dayFilter narrows the run list to a day.
 func dayFilter(date time.Time) link.RunFilter {
-	return link.RunFilter{Range: link.RangeCustom, From: date.Format("2006-01-02T00:00"), To: date.Format("2006-01-02T23:59")}
+	day := date.Format(time.DateOnly) // a time of day in a layout would be read as a pattern
+	return link.RunFilter{Range: link.RangeCustom, From: day + "T00:00", To: day + "T23:59"}
 }
 
 func withResult(f link.RunFilter, result string) link.RunFilter {
@@ -225,7 +226,7 @@ func withResult(f link.RunFilter, result string) link.RunFilter {
 func (c *Console) dashboardPulse(page *dashboard.Page) {
 	pulse := c.cfg.Engine.Pulse()
 	page.Pulse = dashboard.Pulse{
-		Rate: fmt.Sprintf("%.3g", pulse.PerSecond(c.cfg.Now())), P50: "–", P99: "–", Quiet: pulse.Sent == 0,
+		Rate: fmt.Sprintf("%.3g", pulse.PerSecond(c.cfg.Now())), P50: "–", P99: "–", Quiet: pulse.Sent == 0, URL: link.Runs(link.RunFilter{Range: link.RangeHour}),
 		Minutes: dashboard.Chart{Label: page.T("dashboard.pulse")},
 	}
 	if pulse.Sent == 0 {
@@ -276,8 +277,8 @@ func (c *Console) dashboardWeek(ctx context.Context, page *dashboard.Page, p aut
 				continue
 			}
 			row.Hours[h] = dashboard.Hour{
-				Level: level(n, most), Title: page.T("dashboard.week.hour", "At", at.Format("01-02 15:00"), "N", format.Number(n)),
-				URL: link.Runs(link.RunFilter{Range: link.RangeCustom, From: at.Format("2006-01-02T15:00"), To: at.Format("2006-01-02T15:59")}),
+				Level: level(n, most), Title: page.T("dashboard.week.hour", "At", at.Format("01-02 15")+":00", "N", format.Number(n)),
+				URL: link.Runs(link.RunFilter{Range: link.RangeCustom, From: at.Format("2006-01-02T15") + ":00", To: at.Format("2006-01-02T15") + ":59"}),
 			}
 		}
 		page.Week = append(page.Week, row)

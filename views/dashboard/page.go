@@ -92,6 +92,7 @@ type Part struct {
 // Pulse is the last hour of this admin.
 type Pulse struct {
 	Rate, P50, P99 string
+	URL            string // the runs of the time
 	Minutes        Chart
 	Quiet          bool // nothing was sent
 }

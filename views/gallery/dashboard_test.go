@@ -39,7 +39,7 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 		{Label: f.T("dashboard.count.today"), Value: "482,913", URL: "/runs?range=today", Details: []dashboard.Detail{{Text: f.T("dashboard.count.today.failed", "N", "219"), URL: "/runs?range=today"}}},
 		{Label: f.T("dashboard.count.range", "Days", "14"), Value: "8,213,407", URL: "/runs", Details: []dashboard.Detail{{Text: f.T("dashboard.count.range.running", "N", "42"), URL: "/runs"}}},
 		{Label: f.T("dashboard.count.share", "Days", "14"), Value: "99.94 %", URL: "/runs?result=failed", Details: []dashboard.Detail{{Text: f.T("dashboard.count.today.failed", "N", "4,921"), URL: "/runs?result=failed"}}, Tone: "green"},
-		{Label: f.T("dashboard.count.executors"), Value: "31", URL: "/executors", Details: []dashboard.Detail{{Text: f.T("dashboard.count.executors.groups", "N", "5"), URL: "/executors"}}},
+		{Label: f.T("dashboard.count.executors"), Value: "31", URL: "/executors", Details: []dashboard.Detail{{Text: f.T("dashboard.count.executors.groups", "Count", 5, "N", "5"), URL: "/executors"}}},
 	}
 	for _, n := range []int{7, 14, 30, 90} {
 		p.Ranges = append(p.Ranges, ui.Option{Value: fmt.Sprintf("/?days=%d", n), Label: f.T("dashboard.range.days", "Days", n), Selected: n == 14})
@@ -66,7 +66,7 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 		}
 		return c
 	}
-	p.Pulse = dashboard.Pulse{Rate: "118", P50: "2 ms", P99: "9 ms", Minutes: minutes(f.now.Add(-59*time.Minute), 7)}
+	p.Pulse = dashboard.Pulse{URL: "/runs?range=1h", Rate: "118", P50: "2 ms", P99: "9 ms", Minutes: minutes(f.now.Add(-59*time.Minute), 7)}
 	p.Ahead = minutes(f.now, 11)
 	for i := range p.Ahead.Bars {
 		p.Ahead.Bars[i].Parts = append(p.Ahead.Bars[i].Parts, dashboard.Part{Class: "none", Value: "12"})
@@ -91,6 +91,6 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 // dashboardNew is that of an installation in which nothing has happened.
 func (f fakes) dashboardNew() dashboard.Page {
 	p := f.dashboard(false)
-	p.AnyJobs, p.Busiest, p.Pulse = false, nil, dashboard.Pulse{Rate: "0", P50: "–", P99: "–", Quiet: true}
+	p.AnyJobs, p.Busiest, p.Pulse = false, nil, dashboard.Pulse{URL: "/runs?range=1h", Rate: "0", P50: "–", P99: "–", Quiet: true}
 	return p
 }

@@ -5,7 +5,7 @@ const every = 15000;
 
 export function dashboard() {
   if (!document.getElementById("dashboard")) return;
-  setInterval(async () => {
+  const refresh = async () => {
     if (document.hidden) return;
     try {
       const answer = await fetch(location.href, { headers: { "HX-Request": "true" } });
@@ -17,5 +17,7 @@ export function dashboard() {
     } catch {
       // The next round tries again.
     }
-  }, every);
+  };
+  setInterval(refresh, every);
+  document.addEventListener("visibilitychange", refresh);
 }

@@ -12,7 +12,7 @@ export function liveJobs() {
     // The script's own doings on the page are nothing the server knows: what is open, what is current, the boxes, the
     // schedules in words.
     beforeNodeMorphed: (old, fresh) => !(old.nodeType === 1 && (old.matches(".pick") || (old.matches("[data-cron]") && old.dataset.cron === fresh.dataset?.cron))),
-    beforeAttributeUpdated: (name, node) => name !== "open" && !(name === "class" && node.tagName === "TR"),
+    beforeAttributeUpdated: (name, node) => name !== "open" && !(name === "class" && node.matches("tr, .menu-list")),
   };
   const rows = (list) => [...list.querySelectorAll("tbody tr")];
   const ids = (list) => rows(list).map((row) => row.id).join();
@@ -27,13 +27,13 @@ export function liveJobs() {
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-live-jobs]");
       // Another filter or a row that was switched may have been drawn meanwhile.
       if (!fresh || list !== shown() || address !== location.href || list.querySelector(".htmx-request")) return;
-      if (ids(list) === ids(fresh)) {
-        const now = rows(fresh);
-        rows(list).forEach((row, i) => {
-          Idiomorph.morph(row, now[i], { callbacks });
+      if (ids(list) === ids(fresh) || busy(list)) {
+        const now = new Map(rows(fresh).map((row) => [row.id, row]));
+        for (const row of rows(list).filter((row) => now.has(row.id))) {
+          Idiomorph.morph(row, now.get(row.id), { callbacks });
           htmx.process(row);
-        });
-      } else if (!busy(list)) {
+        }
+      } else {
         list.replaceWith(fresh);
         htmx.process(fresh);
         htmx.trigger(fresh, "htmx:load", { elt: fresh });
