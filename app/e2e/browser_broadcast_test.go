@@ -1,0 +1,48 @@
+package e2e
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/link"
+)
+
+// TestBrowserBroadcast ends a run of a broadcast to two executors alone, and then what is left of the next broadcast as a
+// whole: the question says which runs are meant by each answer.
+func TestBrowserBroadcast(t *testing.T) {
+	t.Parallel()
+	for _, s := range []screen{desk, phone} {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			n := startNight(t, s)
+			second := startExecutor(t, executorSettings{admins: []string{n.admin.url}, appName: "payments"})
+			eventually(t, "second executor", func() error {
+				if _, body := n.get(t, link.Executor(n.group)); strings.Contains(body, second.url) {
+					return nil
+				}
+				return errNotYet
+			})
+			job := n.schedule("Settle", countdown, url.Values{jobs.FieldRoute: {"SHARDING_BROADCAST"}})
+			n.run(job, "")
+			n.run(job, "")
+			scopes := `[...document.querySelectorAll("dialog [name=scope]")].map((s) => s.value).join(" ")`
+			shards := `[...document.querySelectorAll(".shards li")]`
+			n.visit("/runs/1")
+			n.do(holds(shards+`.length === 2 && document.querySelectorAll("[data-log-lines] li").length > 160`), click(`#run-head [hx-get$="/kill"]`), holds(`document.querySelector("dialog").open`))
+			n.photograph()
+			n.do(holds(scopes+` === "run broadcast job"`), holds(`document.querySelector("dialog [name=scope]:checked").value === "run"`),
+				// The other executor goes on.
+				click("dialog .danger"), holds(shards+`.filter((shard) => shard.querySelector(".badge.killed")).length === 1`), holds(shards+`.filter((shard) => shard.textContent.includes("Running")).length === 1`),
+				holds(`document.querySelector("#run-head .badge.killed")`))
+			// The second broadcast runs on the executor that is free and waits at the other: both are ended at once.
+			n.visit("/runs/3")
+			n.do(holds(shards+`.length === 2`), click(`#run-head [hx-get$="/kill"]`), holds(scopes+` === "run broadcast job"`), click(`dialog [name=scope][value=broadcast]`), click("dialog .danger"),
+				holds(shards+`.filter((shard) => shard.querySelector(".badge.killed")).length === 2`), shows("/runs/3"))
+			n.visit("/runs/2")
+			n.do(holds(`document.querySelector("#run-head .badge").textContent.includes("Running")`))
+			n.admin.noPanic(t)
+		})
+	}
+}
