@@ -31,7 +31,7 @@ func TestBrowserBroadcast(t *testing.T) {
 			shards := `[...document.querySelectorAll(".shards li")]`
 			n.visit("/runs/1")
 			n.do(holds(shards+`.length === 2 && document.querySelectorAll("[data-log-lines] li").length > 160`), click(`#run-head [hx-get$="/kill"]`), holds(`document.querySelector("dialog").open`))
-			n.photograph()
+			n.inspectNow("the question")
 			n.do(holds(scopes+` === "run broadcast job"`), holds(`document.querySelector("dialog [name=scope]:checked").value === "run"`),
 				// The other executor goes on.
 				click("dialog .danger"), holds(shards+`.filter((shard) => shard.querySelector(".badge.killed")).length === 1`), holds(shards+`.filter((shard) => shard.textContent.includes("Running")).length === 1`),

@@ -49,6 +49,7 @@ func (n *night) writesScript(s screen) {
 	n.do(click(".glue-run button"), holds(`document.querySelector("#run-badge .badge.success")`), holds(`document.querySelector("#glue-output [data-log-lines]").textContent.includes("second edition")`),
 		holds(`document.querySelector(".cm-content").textContent.includes("second edition")`),
 		write("#glue-output [data-find] input", "SECOND"), holds(`CSS.highlights.get("found").size === 1`))
+	n.inspectNow("a script with its output")
 	// The first version beside the current one, side by side where there is room, and back to it. What was said about the save
 	// lies over nothing that is pressed here.
 	n.do(click(".versions > li:last-child .icon-button"), holds(`document.querySelector(".cm-mergeView, .difference table")`))

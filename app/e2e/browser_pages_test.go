@@ -48,11 +48,7 @@ func TestPages(t *testing.T) {
 				for _, s := range []screen{desk, phone} {
 					w.resize(s)
 					for _, theme := range []string{"light", "dark"} {
-						var found []string
-						w.do(chromedp.Evaluate(fmt.Sprintf(examine, theme), &found, awaited))
-						for _, v := range found {
-							t.Errorf("%s, %s, %s: %s", p.name, s.name, theme, v)
-						}
+						w.inspect(p.name+", "+s.name, theme)
 					}
 				}
 				w.resize(desk)
@@ -77,6 +73,25 @@ func TestPages(t *testing.T) {
 			}
 		}
 	})
+}
+
+// inspect reports what axe-core, which the page has loaded, objects to in a theme.
+func (w *window) inspect(what, theme string) {
+	w.t.Helper()
+	var found []string
+	w.do(chromedp.Evaluate(fmt.Sprintf(examine, theme), &found, awaited))
+	for _, v := range found {
+		w.t.Errorf("%s, %s: %s", what, theme, v)
+	}
+}
+
+// inspectNow does so in both themes, for what only shows when a page is worked with.
+func (w *window) inspectNow(what string) {
+	w.t.Helper()
+	w.do(chromedp.Evaluate(axeScript(w.t)+";0", nil))
+	for _, theme := range []string{"dark", "light"} {
+		w.inspect(what, theme)
+	}
 }
 
 // examineBare looks at a page in which no script runs: there is something to read, and nothing that only a script answers.

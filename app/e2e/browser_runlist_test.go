@@ -90,8 +90,9 @@ func (n *night) clears(job int64) {
 	n.visit(link.Clear(n.group, job, 0))
 	n.do(holds(fmt.Sprintf(`document.querySelector("#clear-job").value === "%d" && !document.querySelector("#clear-form .danger")`, job)),
 		choose("#clear-type", "9"), holds(`location.search.includes("type=9")`), click(`#clear-form [name=preview]`),
-		holds(`/\d+ runs?/.test(document.querySelector("#clear-form .notice.warning")?.textContent)`),
-		click("#clear-form .danger"), holds(`document.querySelector("#clearings li") && !document.querySelector("#clearings progress")`))
+		holds(`/\d+ runs?/.test(document.querySelector("#clear-form .notice.warning")?.textContent)`))
+	n.inspectNow("what a clearing deletes")
+	n.do(click("#clear-form .danger"), holds(`document.querySelector("#clearings li") && !document.querySelector("#clearings progress")`))
 	n.visit(link.RunsOfJob(n.group, job))
 	n.do(holds(`document.querySelector("#results") && !document.getElementById("` + oldest + `")`))
 	n.visit("/runs")
