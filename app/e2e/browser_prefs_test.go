@@ -52,6 +52,14 @@ func TestBrowserPreferences(t *testing.T) {
 			w.do(click(".view.current .icon-button"), holds(`document.querySelector("dialog[open] .danger")`), click("dialog .danger"),
 				holds(`location.pathname === "/jobs" && !document.querySelector(".view") && document.querySelector(".view-save")`))
 
+			// What was done in a click is taken back from the message about it, over a row and over a table.
+			const stopped, started = `document.querySelector("#switch-1[aria-checked=false]")`, `document.querySelector("#switch-1[aria-checked=true]")`
+			w.do(click("#switch-1"), holds(stopped), click("#toasts .undo button"), holds(started),
+				holds(`document.querySelectorAll("#toasts .toast:not(.leaving)").length === 1`))
+			w.visit("/executors")
+			w.do(click("tbody .title"), click("#rotation-0"), holds(`document.querySelector("#results .badge.disabled")`), click("#toasts .undo button"),
+				holds(`!document.querySelector("#results .badge.disabled") && document.querySelectorAll("#toasts .toast:not(.leaving)").length === 1`))
+
 			w.visit("/jobs/new")
 			w.do(holds(`document.querySelector('a.more[href="/help#cron"]').target === "_blank"`))
 			w.visit("/help#cron")
