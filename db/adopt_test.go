@@ -89,8 +89,8 @@ func TestAdoptRefuses(t *testing.T) {
 		}, "XXL-JOB 2.0 or older"},
 		{"a table with columns missing", func(t *testing.T, pool *sql.DB) {
 			eras[6].create(t, pool)
-			mustExec(t, pool, "ALTER TABLE xxl_job_info DROP COLUMN child_jobid")
-		}, "column xxl_job_info.child_jobid is missing"},
+			mustExec(t, pool, "ALTER TABLE xxl_job_info DROP COLUMN author")
+		}, "column xxl_job_info.author is missing"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

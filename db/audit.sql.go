@@ -9,6 +9,35 @@ import (
 	"context"
 )
 
+const auditIDs = `-- name: AuditIDs :one
+SELECT CAST(COALESCE(MIN(id), 0) AS SIGNED) AS first_id, CAST(COALESCE(MAX(id), 0) AS SIGNED) AS last_id FROM punctual_audit
+`
+
+type AuditIDsRow struct {
+	FirstID int64
+	LastID  int64
+}
+
+// The ends of the log; both 0 while it is empty.
+func (q *Queries) AuditIDs(ctx context.Context, db DBTX) (AuditIDsRow, error) {
+	row := db.QueryRowContext(ctx, auditIDs)
+	var i AuditIDsRow
+	err := row.Scan(&i.FirstID, &i.LastID)
+	return i, err
+}
+
+const auditTimeFrom = `-- name: AuditTimeFrom :one
+SELECT made_at FROM punctual_audit WHERE id >= ? ORDER BY id LIMIT 1
+`
+
+// When the entry with an id, or the next one, was made: how far back a search has come.
+func (q *Queries) AuditTimeFrom(ctx context.Context, db DBTX, id int64) (int64, error) {
+	row := db.QueryRowContext(ctx, auditTimeFrom, id)
+	var made_at int64
+	err := row.Scan(&made_at)
+	return made_at, err
+}
+
 const deleteAuditBefore = `-- name: DeleteAuditBefore :execrows
 DELETE FROM punctual_audit WHERE made_at < ? LIMIT 1000
 `
@@ -95,152 +124,6 @@ func (q *Queries) InsertAudit(ctx context.Context, db DBTX, arg InsertAuditParam
 		return 0, err
 	}
 	return result.LastInsertId()
-}
-
-const listAudit = `-- name: ListAudit :many
-SELECT id, made_at, user_id, user_name, address, action, object_kind, object_id, object_name
-FROM punctual_audit
-WHERE id < ? AND id >= ? AND made_at <= ?
-  AND (? = '' OR user_name = ?)
-  AND (? = '' OR action = ?)
-  AND (? = '' OR object_kind = ?)
-  AND (CAST(? AS SIGNED) = 0 OR object_id = ?)
-  AND object_name LIKE ? ESCAPE '!'
-ORDER BY id DESC
-LIMIT ?
-`
-
-type ListAuditParams struct {
-	BeforeID      int64
-	FromID        int64
-	UntilMs       int64
-	UserName      string
-	Action        string
-	ObjectKind    string
-	ObjectID      int64
-	ObjectPattern string
-	Limit         int32
-}
-
-type ListAuditRow struct {
-	ID         int64
-	MadeAt     int64
-	UserID     int64
-	UserName   string
-	Address    string
-	Action     string
-	ObjectKind string
-	ObjectID   int64
-	ObjectName string
-}
-
-// One page below before_id, newest first. An empty filter counts as any; object_pattern is a LIKE pattern in which ! escapes the
-// wildcards. from_id bounds how far back the log is read ([Queries.FirstAuditIDSince]).
-func (q *Queries) ListAudit(ctx context.Context, db DBTX, arg ListAuditParams) ([]ListAuditRow, error) {
-	rows, err := db.QueryContext(ctx, listAudit,
-		arg.BeforeID,
-		arg.FromID,
-		arg.UntilMs,
-		arg.UserName,
-		arg.UserName,
-		arg.Action,
-		arg.Action,
-		arg.ObjectKind,
-		arg.ObjectKind,
-		arg.ObjectID,
-		arg.ObjectID,
-		arg.ObjectPattern,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []ListAuditRow
-	for rows.Next() {
-		var i ListAuditRow
-		if err := rows.Scan(
-			&i.ID,
-			&i.MadeAt,
-			&i.UserID,
-			&i.UserName,
-			&i.Address,
-			&i.Action,
-			&i.ObjectKind,
-			&i.ObjectID,
-			&i.ObjectName,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listAuditIDsFrom = `-- name: ListAuditIDsFrom :many
-SELECT id FROM punctual_audit
-WHERE id >= ? AND made_at <= ?
-  AND (? = '' OR user_name = ?)
-  AND (? = '' OR action = ?)
-  AND (? = '' OR object_kind = ?)
-  AND (CAST(? AS SIGNED) = 0 OR object_id = ?)
-  AND object_name LIKE ? ESCAPE '!'
-ORDER BY id
-LIMIT ?
-`
-
-type ListAuditIDsFromParams struct {
-	FromID        int64
-	UntilMs       int64
-	UserName      string
-	Action        string
-	ObjectKind    string
-	ObjectID      int64
-	ObjectPattern string
-	Limit         int32
-}
-
-// The ids from an entry on upwards under the filter of ListAudit, to find the page above.
-func (q *Queries) ListAuditIDsFrom(ctx context.Context, db DBTX, arg ListAuditIDsFromParams) ([]int64, error) {
-	rows, err := db.QueryContext(ctx, listAuditIDsFrom,
-		arg.FromID,
-		arg.UntilMs,
-		arg.UserName,
-		arg.UserName,
-		arg.Action,
-		arg.Action,
-		arg.ObjectKind,
-		arg.ObjectKind,
-		arg.ObjectID,
-		arg.ObjectID,
-		arg.ObjectPattern,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, err
-		}
-		items = append(items, id)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }
 
 const listAuditUsers = `-- name: ListAuditUsers :many

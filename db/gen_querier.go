@@ -19,6 +19,10 @@ type Querier interface {
 	AdmitRun(ctx context.Context, db DBTX, arg AdmitRunParams) (int64, error)
 	// Notes how far a clearing has come. Guarded by where it was: 0 rows means that it was stopped, or that another admin is at it.
 	AdvanceClearing(ctx context.Context, db DBTX, arg AdvanceClearingParams) (int64, error)
+	// The ends of the log; both 0 while it is empty.
+	AuditIDs(ctx context.Context, db DBTX) (AuditIDsRow, error)
+	// When the entry with an id, or the next one, was made: how far back a search has come.
+	AuditTimeFrom(ctx context.Context, db DBTX, id int64) (int64, error)
 	// Renews a lease. 0 rows: another node has declared this one gone, and it must not send anything any more.
 	BeatNode(ctx context.Context, db DBTX, arg BeatNodeParams) (int64, error)
 	// Guarded, so that each message is one admin's; which of them became ours shows in the holder.
@@ -192,11 +196,6 @@ type Querier interface {
 	ListAlarmNotices(ctx context.Context, db DBTX, ids []int64) ([]AlarmNotice, error)
 	ListAlarmRoutes(ctx context.Context, db DBTX) ([]AlarmRoute, error)
 	ListAlarmStates(ctx context.Context, db DBTX, jobIds []int64) ([]AlarmState, error)
-	// One page below before_id, newest first. An empty filter counts as any; object_pattern is a LIKE pattern in which ! escapes the
-	// wildcards. from_id bounds how far back the log is read ([Queries.FirstAuditIDSince]).
-	ListAudit(ctx context.Context, db DBTX, arg ListAuditParams) ([]ListAuditRow, error)
-	// The ids from an entry on upwards under the filter of ListAudit, to find the page above.
-	ListAuditIDsFrom(ctx context.Context, db DBTX, arg ListAuditIDsFromParams) ([]int64, error)
 	// Who has changed anything, for the filter; one seek each.
 	ListAuditUsers(ctx context.Context, db DBTX, limit int32) ([]string, error)
 	// The newest, for the console.
@@ -264,7 +263,8 @@ type Querier interface {
 	// Runs that are sent and have no result, or are not sent yet, oldest first from an id on. The sweep asks executors about
 	// the first kind; the second keeps its low mark from passing a run that will be of the first kind later.
 	ListOpenRuns(ctx context.Context, db DBTX, arg ListOpenRunsParams) ([]ListOpenRunsRow, error)
-	// Jobs whose children might include one: the pattern finds its digits, the caller reads the list.
+	// Jobs whose children include one, in no order: the pattern is its id between commas, of either width. The first condition
+	// leaves out, by their index, the many jobs that start none.
 	ListParentsOf(ctx context.Context, db DBTX, arg ListParentsOfParams) ([]ListParentsOfRow, error)
 	// The finer rights of everybody, for the list of users.
 	ListPermissions(ctx context.Context, db DBTX) ([]Permission, error)

@@ -739,7 +739,8 @@ func (q *Queries) ListJobsWithConsequences(ctx context.Context, db DBTX, ids []i
 }
 
 const listParentsOf = `-- name: ListParentsOf :many
-SELECT id, job_desc, child_jobid FROM xxl_job_info WHERE child_jobid LIKE ? ORDER BY id LIMIT ?
+SELECT id, job_desc, child_jobid FROM xxl_job_info
+WHERE child_jobid > '' AND CONCAT(',', REPLACE(REPLACE(child_jobid, ' ', ''), '，', ','), ',') LIKE ? LIMIT ?
 `
 
 type ListParentsOfParams struct {
@@ -753,7 +754,8 @@ type ListParentsOfRow struct {
 	ChildJobIDs Text
 }
 
-// Jobs whose children might include one: the pattern finds its digits, the caller reads the list.
+// Jobs whose children include one, in no order: the pattern is its id between commas, of either width. The first condition
+// leaves out, by their index, the many jobs that start none.
 func (q *Queries) ListParentsOf(ctx context.Context, db DBTX, arg ListParentsOfParams) ([]ListParentsOfRow, error) {
 	rows, err := db.QueryContext(ctx, listParentsOf, arg.Pattern, arg.Limit)
 	if err != nil {

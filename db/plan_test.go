@@ -118,6 +118,38 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := q.ListSuccessesAfter(ctx, tx, db.ListSuccessesAfterParams{JobID: 3, AfterID: 15_000, Limit: 1})
 			return len(r), err
 		}, "USING INDEX I_jobid (job_id=? AND rowid>?)", "I_jobid", 1},
+		{"ListOutcomes", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.ListOutcomes(ctx, tx, []int64{3}, 30)
+			return len(r), err
+		}, "USING INDEX I_jobid (job_id=?)", "key=I_jobid", 30},
+		{"FindJobs with a text", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.FindJobs(ctx, tx, db.JobFilter{Text: "%o%"}, 0, 20)
+			return len(r), err
+		}, "SCAN xxl_job_info", "key=PRIMARY", 20},
+		{"ListParentsOf", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListParentsOf(ctx, tx, db.ListParentsOfParams{Pattern: "%,4,%", Limit: 50})
+			return len(r), err
+		}, "i_job_children", "key=i_job_children", 0},
+		{"FindAudit", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.FindAudit(ctx, tx, db.AuditFilter{Action: "rotate", Text: "%x%", UntilMs: 9000}, 1000, 4000, 51)
+			return len(r), err
+		}, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "key=PRIMARY", 0},
+		{"FindAudit of a kind", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.FindAudit(ctx, tx, db.AuditFilter{Kind: "job"}, 1000, 4000, 51)
+			return len(r), err
+		}, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "key=PRIMARY", 51},
+		{"FindAudit of a user", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.FindAudit(ctx, tx, db.AuditFilter{User: "ann", UntilMs: 9000}, 0, 9000, 51)
+			return len(r), err
+		}, "USING INDEX i_audit_user (user_name=? AND id>? AND id<?)", "key=i_audit_user", 40},
+		{"FindAudit of an object", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.FindAudit(ctx, tx, db.AuditFilter{Kind: "job", ObjectID: 7}, 0, 9000, 51)
+			return len(r), err
+		}, "USING INDEX i_audit_object (object_kind=? AND object_id=? AND id>? AND id<?)", "key=i_audit_object", 40},
+		{"FindAuditIDs", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.FindAuditIDs(ctx, tx, db.AuditFilter{Action: "run"}, 1000, 4000, 51)
+			return len(r), err
+		}, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "key=PRIMARY", 51},
 		{"ListJobsDueWithin", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListJobsDueWithin(ctx, tx, db.ListJobsDueWithinParams{UntilMs: 1019, Limit: 2000})
 			return len(r), err
@@ -178,8 +210,20 @@ func bigTables(t *testing.T, pool *db.Pool) {
 		}
 	}
 	bulkRuns(t, pool, open...)
+	const entries = 4000
+	for at := 0; at < entries; at += 500 {
+		var args []any
+		for i := at; i < at+500; i++ {
+			args = append(args, i, fmt.Sprintf("user%d", i%100), i%100)
+			if i%100 == 3 {
+				args[len(args)-2] = "ann"
+			}
+		}
+		exec("INSERT INTO punctual_audit (made_at, user_id, user_name, address, action, object_kind, object_id, object_name) VALUES "+
+			strings.Repeat(", (?, 1, ?, '', 'run', 'job', ?, 'name')", 500)[2:], args...)
+	}
 	if pool.Dialect() != db.SQLite { // which keeps no statistics in use either
-		exec("ANALYZE TABLE xxl_job_info, xxl_job_log")
+		exec("ANALYZE TABLE xxl_job_info, xxl_job_log, punctual_audit")
 	}
 }
 

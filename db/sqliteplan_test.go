@@ -26,11 +26,19 @@ func TestPagesOfTheEmbeddedDatabaseGoByID(t *testing.T) {
 		query, _ := f.statement(runRowColumns, 1, 1, 1, true)
 		return query
 	}
+	audit := func(f AuditFilter) string {
+		query, _ := f.statement(auditRowColumns, 1, 1, 1, true)
+		return query
+	}
 	tests := []struct{ name, query, want string }{
 		{"FindRuns", found(RunFilter{Since: at, Until: at, Text: "%"}), byID},
 		{"FindRuns of a job", found(RunFilter{Job: 1, Since: at, Until: at}), byJob},
 		{"FindRuns of a group", found(RunFilter{Groups: []int64{1}, Since: at, Until: at}), "USING INDEX I_jobgroup (job_group=? AND rowid>? AND rowid<?)"},
 		{"FindRuns of a result", found(RunFilter{Codes: []int64{500}, Since: at, Until: at}), "USING INDEX I_handle_code (handle_code=? AND rowid>? AND rowid<?)"},
+		{"FindAudit", audit(AuditFilter{Action: "run", Text: "%", UntilMs: 1}), byID},
+		{"FindAudit of a user", audit(AuditFilter{User: "ann", Action: "run", UntilMs: 1}), "USING INDEX i_audit_user (user_name=? AND id>? AND id<?)"},
+		{"FindAudit of an object", audit(AuditFilter{Kind: "job", ObjectID: 7}), "USING INDEX i_audit_object (object_kind=? AND object_id=? AND id>? AND id<?)"},
+		{"FindAudit of a kind", audit(AuditFilter{Kind: "job", UntilMs: 1}), byID},
 		{"ListRunStates", listRunStates, byID},
 		{"ListRunStatesOfGroup", listRunStatesOfGroup, "USING INDEX I_jobgroup (job_group=? AND rowid>? AND rowid<?)"},
 		{"ListRunStatesOfJob", listRunStatesOfJob, byJob},

@@ -8,31 +8,13 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 SELECT id, made_at, user_id, user_name, address, action, object_kind, object_id, object_name, before_json, after_json
 FROM punctual_audit WHERE id = ?;
 
--- name: ListAudit :many
--- One page below before_id, newest first. An empty filter counts as any; object_pattern is a LIKE pattern in which ! escapes the
--- wildcards. from_id bounds how far back the log is read ([Queries.FirstAuditIDSince]).
-SELECT id, made_at, user_id, user_name, address, action, object_kind, object_id, object_name
-FROM punctual_audit
-WHERE id < sqlc.arg(before_id) AND id >= sqlc.arg(from_id) AND made_at <= sqlc.arg(until_ms)
-  AND (sqlc.arg(user_name) = '' OR user_name = sqlc.arg(user_name))
-  AND (sqlc.arg(action) = '' OR action = sqlc.arg(action))
-  AND (sqlc.arg(object_kind) = '' OR object_kind = sqlc.arg(object_kind))
-  AND (CAST(sqlc.arg(object_id) AS SIGNED) = 0 OR object_id = sqlc.arg(object_id))
-  AND object_name LIKE sqlc.arg(object_pattern) ESCAPE '!'
-ORDER BY id DESC
-LIMIT ?;
+-- name: AuditIDs :one
+-- The ends of the log; both 0 while it is empty.
+SELECT CAST(COALESCE(MIN(id), 0) AS SIGNED) AS first_id, CAST(COALESCE(MAX(id), 0) AS SIGNED) AS last_id FROM punctual_audit;
 
--- name: ListAuditIDsFrom :many
--- The ids from an entry on upwards under the filter of ListAudit, to find the page above.
-SELECT id FROM punctual_audit
-WHERE id >= sqlc.arg(from_id) AND made_at <= sqlc.arg(until_ms)
-  AND (sqlc.arg(user_name) = '' OR user_name = sqlc.arg(user_name))
-  AND (sqlc.arg(action) = '' OR action = sqlc.arg(action))
-  AND (sqlc.arg(object_kind) = '' OR object_kind = sqlc.arg(object_kind))
-  AND (CAST(sqlc.arg(object_id) AS SIGNED) = 0 OR object_id = sqlc.arg(object_id))
-  AND object_name LIKE sqlc.arg(object_pattern) ESCAPE '!'
-ORDER BY id
-LIMIT ?;
+-- name: AuditTimeFrom :one
+-- When the entry with an id, or the next one, was made: how far back a search has come.
+SELECT made_at FROM punctual_audit WHERE id >= ? ORDER BY id LIMIT 1;
 
 -- name: FirstAuditIDSince :one
 -- The first entry since a moment. Ids grow with the times, except for entries written at the same moment by two admins.

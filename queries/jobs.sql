@@ -128,8 +128,10 @@ SELECT id, schedule_type, schedule_conf, time_zone, start_at, end_at FROM xxl_jo
 WHERE trigger_status = 1 AND trigger_next_time = sqlc.arg(waiting) AND id > sqlc.arg(after_id) ORDER BY id LIMIT 500;
 
 -- name: ListParentsOf :many
--- Jobs whose children might include one: the pattern finds its digits, the caller reads the list.
-SELECT id, job_desc, child_jobid FROM xxl_job_info WHERE child_jobid LIKE sqlc.arg(pattern) ORDER BY id LIMIT ?;
+-- Jobs whose children include one, in no order: the pattern is its id between commas, of either width. The first condition
+-- leaves out, by their index, the many jobs that start none.
+SELECT id, job_desc, child_jobid FROM xxl_job_info
+WHERE child_jobid > '' AND CONCAT(',', REPLACE(REPLACE(child_jobid, ' ', ''), '，', ','), ',') LIKE sqlc.arg(pattern) LIMIT ?;
 
 -- name: ListGlueVersionIDs :many
 -- Newest first, from an offset on: what is there to forget.

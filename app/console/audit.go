@@ -39,7 +39,7 @@ func (c *Console) auditList(ec echo.Context) error {
 		period.Range = link.AuditRangeDefault
 	}
 	filter := manage.AuditFilter{
-		User: f.User, Action: f.Action, Kind: f.Kind, ID: f.Object, Text: f.Text, Before: f.Before, After: f.After, Limit: auditPerPage,
+		User: f.User, Action: f.Action, Kind: f.Kind, ID: f.Object, Text: f.Text, Before: f.Before, After: f.After, Deep: f.Deep, Limit: auditPerPage,
 	}
 	filter.Since, filter.Until = timeRange(period, c.cfg.Now().In(c.cfg.Zone))
 	list, err := c.cfg.Manage.Audit.List(ctx, p, filter)
@@ -52,16 +52,17 @@ func (c *Console) auditList(ec echo.Context) error {
 			Object: e.ObjectID, Name: auditName(page.Page, e.ObjectKind, e.ObjectID, e.ObjectName),
 		})
 	}
-	if n := len(list.Entries); n > 0 {
-		newer, older := f, f
-		newer.Before, newer.After = 0, list.Entries[0].ID
-		older.Before, older.After = list.Entries[n-1].ID, 0
-		if list.Newer {
-			page.Pager.Previous = link.Audit(newer)
-		}
-		if list.Older {
-			page.Pager.Next = link.Audit(older)
-		}
+	newer, older := f, f
+	newer.Before, newer.After, newer.Deep = 0, list.Newer, false
+	older.Before, older.After, older.Deep = list.Older, 0, list.Searched
+	if list.Newer != 0 {
+		page.Pager.Previous = link.Audit(newer)
+	}
+	switch {
+	case list.Searched:
+		page.Further, page.Reached = link.Audit(older), c.at(page.Page, list.Reached)
+	case list.Older != 0:
+		page.Pager.Next = link.Audit(older)
 	}
 	if page.Views, err = c.viewBar(ec, manage.ViewAudit, link.ViewParams(manage.ViewAudit, ec.QueryString())); err != nil {
 		return err

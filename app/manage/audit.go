@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -81,6 +79,7 @@ type Audit struct {
 	now      func() time.Time
 	logger   *slog.Logger
 	settings *Settings
+	search   search
 }
 
 // Record writes an entry. Given the transaction of the change, both happen or neither.
@@ -174,74 +173,123 @@ type AuditFilter struct {
 	Until  time.Time
 	Before int64 // the page of entries below this id
 	After  int64 // or the page next above this id
+	Deep   bool  // somebody waits: search for longer before giving up
 	Limit  int
 }
 
 // AuditList is one page, newest first.
 type AuditList struct {
-	Entries []db.ListAuditRow
-	Newer   bool
-	Older   bool
+	Entries []db.AuditRow
+	Newer   int64 // AuditFilter.After of the page above this one; 0: this is the topmost
+	Older   int64 // AuditFilter.Before of the page below; 0: this is the last
+	// Searched says that the page ends at Older because the search took too long, and not because it is full; Reached is
+	// the time of the last entry that was looked at.
+	Searched bool
+	Reached  time.Time
 }
+
+// auditSlack is how far apart the clocks of two admins may be, which give times to entries whose ids the database gives.
+const auditSlack = time.Minute
 
 // List is one page of the log, for administrators.
 func (a *Audit) List(ctx context.Context, p auth.Principal, f AuditFilter) (AuditList, error) {
+	var list AuditList
 	if err := requireAdmin(p); err != nil {
-		return AuditList{}, err
+		return list, err
 	}
-	q := db.ListAuditParams{
-		BeforeID: f.Before, UntilMs: math.MaxInt64, UserName: f.User, Action: f.Action, ObjectKind: f.Kind, ObjectID: f.ID,
-		ObjectPattern: contains(f.Text), Limit: int32(f.Limit) + 1,
+	q := db.AuditFilter{User: f.User, Action: f.Action, Kind: f.Kind, ObjectID: f.ID}
+	if f.Text != "" {
+		q.Text = contains(f.Text)
 	}
 	if !f.Until.IsZero() {
 		q.UntilMs = f.Until.UnixMilli()
 	}
-	if !f.Since.IsZero() {
-		id, err := a.queries.FirstAuditIDSince(ctx, a.pool, f.Since.UnixMilli())
-		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
-			return AuditList{}, nil
-		} else if err != nil {
-			return AuditList{}, fmt.Errorf("find first audit entry: %w", err)
-		}
-		q.FromID = id
-	}
-	from := func(id int64, limit int32) ([]int64, error) {
-		ids, err := a.queries.ListAuditIDsFrom(ctx, a.pool, db.ListAuditIDsFromParams{
-			FromID: max(q.FromID, id), UntilMs: q.UntilMs, UserName: q.UserName, Action: q.Action, ObjectKind: q.ObjectKind, ObjectID: q.ObjectID,
-			ObjectPattern: q.ObjectPattern, Limit: limit,
-		})
-		return ids, db.Error(err)
-	}
-	var list AuditList
-	switch {
-	case f.After != 0: // the page above: find its lowest entry's upper end, then read down from it
-		ids, err := from(f.After+1, int32(f.Limit)+1)
-		if err != nil {
-			return list, err
-		}
-		list.Newer = len(ids) > f.Limit
-		if ids = ids[:min(len(ids), f.Limit)]; len(ids) > 0 {
-			q.BeforeID = slices.Max(ids) + 1
-		}
-	case f.Before != 0:
-		ids, err := from(f.Before, 1)
-		if err != nil {
-			return list, err
-		}
-		list.Newer = len(ids) > 0
-	}
-	if q.BeforeID == 0 {
-		q.BeforeID = math.MaxInt64
-	}
-	rows, err := a.queries.ListAudit(ctx, a.pool, q)
+	from, before, err := a.bounds(ctx, f)
 	if err != nil {
-		return list, fmt.Errorf("list audit entries: %w", db.Error(err))
+		return list, fmt.Errorf("find ends of the audit log: %w", err)
 	}
-	if list.Older = len(rows) > f.Limit; list.Older {
-		rows = rows[:f.Limit]
+	left := a.search.quick
+	if f.Deep {
+		left = a.search.deep
 	}
-	list.Entries = rows
+	switch {
+	case f.After != 0: // find where the page above begins, then read down from there
+		began := time.Now()
+		if before, list.Newer, err = a.above(ctx, q, max(from, f.After+1), before, f.Limit, left/2); err != nil {
+			return list, fmt.Errorf("find newer audit entries: %w", err)
+		}
+		left = max(left-time.Since(began), left/3)
+	case f.Before != 0 && f.Before < before:
+		before, list.Newer = f.Before, f.Before-1
+	}
+	reached, err := a.search.walk(from, before, left, true, func(from, before int64) (bool, error) {
+		rows, err := db.FindAudit(ctx, a.pool, q, from, before, f.Limit+1-len(list.Entries))
+		list.Entries = append(list.Entries, rows...)
+		return len(list.Entries) > f.Limit, db.Error(err)
+	})
+	if err != nil {
+		return list, fmt.Errorf("list audit entries: %w", err)
+	}
+	switch {
+	case len(list.Entries) > f.Limit:
+		list.Entries = list.Entries[:f.Limit]
+		list.Older = list.Entries[f.Limit-1].ID
+	case reached > from:
+		list.Older, list.Searched = reached, true
+		at, err := a.queries.AuditTimeFrom(ctx, a.pool, reached)
+		if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+			return list, fmt.Errorf("find how far the search came: %w", err)
+		}
+		if err == nil {
+			list.Reached = time.UnixMilli(at)
+		}
+	}
 	return list, nil
+}
+
+// bounds finds the ids from which on and below which the entries of a time lie.
+func (a *Audit) bounds(ctx context.Context, f AuditFilter) (from, before int64, err error) {
+	ends, err := a.queries.AuditIDs(ctx, a.pool)
+	if err != nil {
+		return 0, 0, db.Error(err)
+	}
+	from, before = ends.FirstID, ends.LastID+1
+	// since is the first entry since a moment; where there is none yet, the one that will be written next.
+	since := func(at time.Time) (int64, error) {
+		id, err := a.queries.FirstAuditIDSince(ctx, a.pool, at.UnixMilli())
+		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+			return before, nil
+		}
+		return id, err
+	}
+	if !f.Since.IsZero() {
+		if from, err = since(f.Since); err != nil {
+			return 0, 0, err
+		}
+	}
+	if !f.Until.IsZero() {
+		before, err = since(f.Until.Add(auditSlack))
+	}
+	return from, before, err
+}
+
+// above finds where the page above begins, and from where on there may be another one above that; 0: nowhere.
+func (a *Audit) above(ctx context.Context, q db.AuditFilter, from, before int64, limit int, left time.Duration) (top, newer int64, err error) {
+	var ids []int64
+	reached, err := a.search.walk(from, before, left, false, func(from, before int64) (bool, error) {
+		found, err := db.FindAuditIDs(ctx, a.pool, q, from, before, limit+1-len(ids))
+		ids = append(ids, found...)
+		return len(ids) > limit, db.Error(err)
+	})
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case len(ids) > limit:
+		return ids[limit-1] + 1, ids[limit-1], nil
+	case reached < before:
+		return reached, reached - 1, nil
+	}
+	return before, 0, nil
 }
 
 // Get is one entry with what it changed.

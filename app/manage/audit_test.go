@@ -137,22 +137,22 @@ func TestTheAuditLogIsPagedAndFiltered(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if list.Newer != (f.Before != 0) {
+			if (list.Newer != 0) != (f.Before != 0) {
 				t.Errorf("newer than %d: %v", f.Before, list.Newer)
 			}
 			for _, e := range list.Entries {
 				seen = append(seen, e.ID)
 			}
-			if !list.Older {
+			if list.Older == 0 {
 				break
 			}
-			f.Before = seen[len(seen)-1]
+			f.Before = list.Older
 		}
 		if len(seen) != 25 {
 			t.Fatalf("%d of 25 entries on the pages", len(seen))
 		}
 		up, err := b.Audit.List(ctx, b.admin, AuditFilter{After: seen[10], Limit: 4})
-		if err != nil || len(up.Entries) != 4 || up.Entries[0].ID != seen[6] || !up.Newer || !up.Older {
+		if err != nil || len(up.Entries) != 4 || up.Entries[0].ID != seen[6] || up.Newer != seen[6] || up.Older != seen[9] {
 			t.Errorf("the page above: %+v, %v", up, err)
 		}
 		for name, tt := range map[string]struct {
@@ -164,6 +164,7 @@ func TestTheAuditLogIsPagedAndFiltered(t *testing.T) {
 			"of a kind":        {AuditFilter{Kind: "job"}, 25},
 			"of another kind":  {AuditFilter{Kind: "user"}, 0},
 			"of an object":     {AuditFilter{Kind: "job", ID: 2}, 12},
+			"of any object":    {AuditFilter{ID: 2}, 12},
 			"by name":          {AuditFilter{Text: "100%"}, 20},
 			"wildcards are no": {AuditFilter{Text: "1_0"}, 0},
 			"since":            {AuditFilter{Since: start.Add(20 * time.Hour)}, 5},
@@ -183,6 +184,57 @@ func TestTheAuditLogIsPagedAndFiltered(t *testing.T) {
 		}
 		if got := b.story(t, AuditFilter{}); len(got) != 23 {
 			t.Errorf("%d entries after two were too old", len(got))
+		}
+	})
+}
+
+func TestASearchInTheAuditLogThatTakesLongSaysHowFarItCame(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		start := b.now
+		var ids []int64
+		for i := range 40 {
+			b.now = start.Add(time.Duration(i) * time.Hour)
+			e := Entry{Action: ActionRun, Kind: ObjectJob, ID: 7, Name: "plain"}
+			if i == 3 {
+				e.Action, e.Kind = ActionRotate, ObjectToken
+			}
+			if err := b.Audit.Record(ctx, pool, b.admin, e); err != nil {
+				t.Fatal(err)
+			}
+			last, err := b.Audit.queries.AuditIDs(ctx, pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, last.LastID)
+		}
+		b.Audit.search = search{quick: time.Nanosecond, deep: time.Minute, first: 10}
+		f := AuditFilter{Action: string(ActionRotate), Kind: ObjectToken, Limit: 5}
+		list, err := b.Audit.List(ctx, b.admin, f)
+		if err != nil || len(list.Entries) != 0 || !list.Searched || list.Older != ids[30] || !list.Reached.Equal(start.Add(30*time.Hour)) {
+			t.Fatalf("the first look: %+v, %v", list, err)
+		}
+		f.Before = list.Older
+		if list, err = b.Audit.List(ctx, b.admin, f); err != nil || !list.Searched || list.Older != ids[20] || list.Newer != ids[30]-1 {
+			t.Errorf("the next look: %+v, %v", list, err)
+		}
+		f.Deep = true
+		if list, err = b.Audit.List(ctx, b.admin, f); err != nil || len(list.Entries) != 1 || list.Entries[0].ID != ids[3] || list.Searched || list.Older != 0 {
+			t.Errorf("to the end: %+v, %v", list, err)
+		}
+		list, err = b.Audit.List(ctx, b.admin, AuditFilter{Action: string(ActionRotate), After: ids[4], Limit: 5})
+		if err != nil || list.Newer != ids[14] {
+			t.Errorf("upwards: %+v, %v", list, err)
+		}
+		// A time in the middle is found without looking through what came after it.
+		list, err = b.Audit.List(ctx, b.admin, AuditFilter{Since: start.Add(2 * time.Hour), Until: start.Add(4 * time.Hour), Limit: 5})
+		if err != nil || len(list.Entries) != 3 || list.Searched || list.Older != 0 || list.Entries[0].ID != ids[4] {
+			t.Errorf("a time: %+v, %v", list, err)
+		}
+		if list, err = b.Audit.List(ctx, b.admin, AuditFilter{Text: "plain", Limit: 5}); err != nil || len(list.Entries) != 5 || list.Searched || list.Older != list.Entries[4].ID {
+			t.Errorf("a full page: %+v, %v", list, err)
 		}
 	})
 }

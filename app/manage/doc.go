@@ -104,7 +104,7 @@ type Service struct {
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
 	q := db.New()
-	audit := &Audit{pool: cfg.Pool, queries: q, now: cfg.Now, logger: cfg.Logger, settings: cfg.Settings}
+	audit := &Audit{pool: cfg.Pool, queries: q, now: cfg.Now, logger: cfg.Logger, settings: cfg.Settings, search: usualSearch}
 	groups := &Groups{cfg: cfg, queries: q, audit: audit}
 	jobs := &Jobs{cfg: cfg, queries: q, groups: groups, audit: audit}
 	dashboard := &Dashboard{cfg: cfg, queries: q, jobs: jobs}

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -224,11 +225,12 @@ func (s *Jobs) byID(ctx context.Context, tx db.DBTX, ids []int64) (map[int64]db.
 func (s *Jobs) Parents(ctx context.Context, id int64) ([]string, error) {
 	const most = 50
 	rows, err := s.queries.ListParentsOf(ctx, s.cfg.Pool, db.ListParentsOfParams{
-		Pattern: db.Text("%" + strconv.FormatInt(id, 10) + "%"), Limit: most,
+		Pattern: db.Text("%," + strconv.FormatInt(id, 10) + ",%"), Limit: most,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find parents: %w", db.Error(err))
 	}
+	slices.SortFunc(rows, func(a, b db.ListParentsOfRow) int { return cmp.Compare(a.ID, b.ID) })
 	var names []string
 	for _, r := range rows {
 		if ids, _, _ := jobspec.ChildIDs(string(r.ChildJobIDs)); slices.Contains(ids, id) {

@@ -64,7 +64,7 @@ type SettingState struct {
 // name.
 func NewSettings(pool *db.Pool, logger *slog.Logger, now func() time.Time, fixed map[string]string) (*Settings, error) {
 	s := &Settings{pool: pool, queries: db.New(), now: now, logger: logger, fixed: make(map[string]string)}
-	s.audit = &Audit{pool: pool, queries: s.queries, now: now, logger: logger, settings: s}
+	s.audit = &Audit{pool: pool, queries: s.queries, now: now, logger: logger, settings: s, search: usualSearch}
 	for _, def := range AllSettings() {
 		value, ok := fixed[def.Name]
 		if !ok {

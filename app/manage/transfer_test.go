@@ -182,7 +182,7 @@ func ids(p ImportPlan) []int64 {
 	return ids
 }
 
-func (b *bundle) bundleAudit(t *testing.T) []db.ListAuditRow {
+func (b *bundle) bundleAudit(t *testing.T) []db.AuditRow {
 	t.Helper()
 	list, err := b.Audit.List(t.Context(), b.admin, AuditFilter{Kind: ObjectJob, Limit: 100})
 	if err != nil {
@@ -191,7 +191,7 @@ func (b *bundle) bundleAudit(t *testing.T) []db.ListAuditRow {
 	return list.Entries
 }
 
-func entries(_ *testing.T, rows []db.ListAuditRow) []string {
+func entries(_ *testing.T, rows []db.AuditRow) []string {
 	var list []string
 	for _, r := range rows {
 		list = append(list, r.Action+" "+r.ObjectName)

@@ -15,6 +15,8 @@ type ListPage struct {
 	Filter  link.AuditFilter
 	Rows    []Row
 	Pager   ui.Pager
+	Further string // where the search goes on that took too long; empty: it did not
+	Reached format.Time
 	Users   []ui.Option
 	Actions []string
 	Kinds   []string

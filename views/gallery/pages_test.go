@@ -134,6 +134,7 @@ func (f fakes) pages() []page {
 		{"settings", "/settings", settings.Show(f.settings(false))},
 		{"settings-invalid", "/settings?invalid", settings.Show(f.settings(true))},
 		{"audit", "/audit", audit.List(f.audit())},
+		{"audit-searched", "/audit?action=delete", audit.List(f.auditSearched())},
 		{"audit-entry", "/audit/812", audit.Entry(f.auditEntry())},
 		{"error-404", "/nowhere", errorpage.Whole(errorpage.Page{Page: f.page("/nowhere"), Status: 404})},
 		{"error-session", "/jobs/7", errorpage.Expired(errorpage.Page{Page: layout.Page{Printer: f.Printer, Theme: f.theme, Path: "/jobs/7"}, Status: 401}, "/jobs/7", []errorpage.Field{{Name: "name", Value: "x"}}, true)},

@@ -56,6 +56,14 @@ func (f fakes) audit() audit.ListPage {
 	return p
 }
 
+// auditSearched is a page of the log whose search has not come to the end.
+func (f fakes) auditSearched() audit.ListPage {
+	p := f.audit()
+	p.Filter.Action, p.Rows, p.Pager = "delete", p.Rows[4:5], ui.Pager{}
+	p.Further, p.Reached = "/audit?action=delete&range=all&before=120&deep=1", f.at(-90*24*time.Hour)
+	return p
+}
+
 func (f fakes) auditEntry() audit.EntryPage {
 	return audit.EntryPage{Page: f.page("/audit/812"), What: f.audit().Rows[0], ObjectURL: "/jobs/15/edit", Changes: []audit.Change{
 		{Field: f.T("audit.field.schedule_conf"), Before: "0 30 3 * * ?", After: "0 30 3 ? * MON-FRI"},

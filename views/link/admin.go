@@ -91,6 +91,7 @@ type AuditFilter struct {
 	To     string
 	Before int64
 	After  int64
+	Deep   bool // search for longer: somebody asked for what lies further back
 }
 
 // AuditFrom reads a filter from a query. A value it cannot read counts as absent.
@@ -98,6 +99,7 @@ func AuditFrom(q url.Values) AuditFilter {
 	f := AuditFilter{
 		Text: text(q, "q"), User: text(q, "user"), Action: text(q, "action"), Kind: text(q, "kind"), Object: number(q, "object"),
 		Range: q.Get("range"), From: text(q, "from"), To: text(q, "to"), Before: number(q, "before"), After: number(q, "after"),
+		Deep: number(q, "deep") == 1,
 	}
 	known := false
 	for _, r := range Ranges() {
@@ -125,11 +127,14 @@ func Audit(f AuditFilter) string {
 	setText(q, "to", f.To)
 	setNumber(q, "before", f.Before)
 	setNumber(q, "after", f.After)
+	if f.Deep {
+		q.Set("deep", "1")
+	}
 	return withQuery(AuditPath, q)
 }
 
 // Active says whether the filter leaves anything out, apart from the default time range.
 func (f AuditFilter) Active() bool {
-	f.Before, f.After = 0, 0
+	f.Before, f.After, f.Deep = 0, 0, false
 	return f != AuditFilter{}
 }

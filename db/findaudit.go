@@ -1,0 +1,108 @@
+package db
+
+import (
+	"context"
+	"fmt"
+)
+
+// AuditRow is an entry of the audit log as the list shows it.
+type AuditRow struct {
+	ID         int64
+	MadeAt     int64
+	UserID     int64
+	UserName   string
+	Address    string
+	Action     string
+	ObjectKind string
+	ObjectID   int64
+	ObjectName string
+}
+
+// AuditFilter says which entries are looked for. The zero value is all of them. As with [RunFilter], only what is asked for
+// becomes a condition: beside "or anything" no index on a user or an object is used.
+type AuditFilter struct {
+	User     string
+	Action   string
+	Kind     string // of the object
+	ObjectID int64
+	Text     string // a LIKE pattern for the object's name, in which ! escapes the wildcards
+	UntilMs  int64  // 0: of any time
+}
+
+func (f *AuditFilter) where(from, before int64) *where {
+	w := new(where)
+	if f.User != "" {
+		w.and("user_name = ?", f.User)
+	}
+	switch {
+	case f.ObjectID != 0:
+		if f.Kind != "" {
+			w.and("object_kind = ?", f.Kind)
+		}
+		w.and("object_id = ?", f.ObjectID)
+	case f.Kind != "":
+		// Out of reach of the index on objects, which would give all of a kind, and those in another order.
+		w.and("COALESCE(object_kind, '') = ?", f.Kind)
+	}
+	if f.Action != "" {
+		w.and("action = ?", f.Action)
+	}
+	if f.Text != "" {
+		w.and("object_name LIKE ? ESCAPE '!'", f.Text)
+	}
+	if f.UntilMs != 0 {
+		w.and("made_at <= ?", f.UntilMs)
+	}
+	w.and("id >= ?", from)
+	w.and("id < ?", before)
+	return w
+}
+
+const auditRowColumns = "id, made_at, user_id, user_name, address, action, object_kind, object_id, object_name"
+
+// statement reads columns of the entries with ids from one on and below another.
+func (f *AuditFilter) statement(columns string, from, before int64, limit int, down bool) (query string, args []any) {
+	w, order := f.where(from, before), " ORDER BY id LIMIT ?"
+	if down {
+		order = " ORDER BY id DESC LIMIT ?"
+	}
+	return "SELECT " + columns + " FROM punctual_audit" + w.String() + order, append(w.args, limit)
+}
+
+// FindAudit reads entries with ids from one on and below another, newest first, at most so many.
+func FindAudit(ctx context.Context, tx DBTX, f AuditFilter, from, before int64, limit int) ([]AuditRow, error) {
+	query, args := f.statement(auditRowColumns, from, before, limit, true)
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("find audit entries: %w", err)
+	}
+	defer rows.Close()
+	var list []AuditRow
+	for rows.Next() {
+		var r AuditRow
+		if err := rows.Scan(&r.ID, &r.MadeAt, &r.UserID, &r.UserName, &r.Address, &r.Action, &r.ObjectKind, &r.ObjectID, &r.ObjectName); err != nil {
+			return nil, fmt.Errorf("read audit entry: %w", err)
+		}
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}
+
+// FindAuditIDs is FindAudit for the ids alone, oldest first.
+func FindAuditIDs(ctx context.Context, tx DBTX, f AuditFilter, from, before int64, limit int) ([]int64, error) {
+	query, args := f.statement("id", from, before, limit, false)
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("find audit entries: %w", err)
+	}
+	defer rows.Close()
+	var ids []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("read audit entry: %w", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}
