@@ -264,7 +264,8 @@ type Querier interface {
 	// the first kind; the second keeps its low mark from passing a run that will be of the first kind later.
 	ListOpenRuns(ctx context.Context, db DBTX, arg ListOpenRunsParams) ([]ListOpenRunsRow, error)
 	// Jobs whose children include one, in no order: the pattern is its id between commas, of either width. The first condition
-	// leaves out, by their index, the many jobs that start none.
+	// leaves out, by their index, the many jobs that start none: lists begin with a digit, or with a comma by mistake. That they are
+	// not empty would not do, because MySQL's index knows the beginnings alone, and an empty one may be that of anything.
 	ListParentsOf(ctx context.Context, db DBTX, arg ListParentsOfParams) ([]ListParentsOfRow, error)
 	// The finer rights of everybody, for the list of users.
 	ListPermissions(ctx context.Context, db DBTX) ([]Permission, error)

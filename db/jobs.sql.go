@@ -740,7 +740,7 @@ func (q *Queries) ListJobsWithConsequences(ctx context.Context, db DBTX, ids []i
 
 const listParentsOf = `-- name: ListParentsOf :many
 SELECT id, job_desc, child_jobid FROM xxl_job_info
-WHERE child_jobid > '' AND CONCAT(',', REPLACE(REPLACE(child_jobid, ' ', ''), '，', ','), ',') LIKE ? LIMIT ?
+WHERE child_jobid >= ',' AND CONCAT(',', REPLACE(REPLACE(child_jobid, ' ', ''), '，', ','), ',') LIKE ? LIMIT ?
 `
 
 type ListParentsOfParams struct {
@@ -755,7 +755,8 @@ type ListParentsOfRow struct {
 }
 
 // Jobs whose children include one, in no order: the pattern is its id between commas, of either width. The first condition
-// leaves out, by their index, the many jobs that start none.
+// leaves out, by their index, the many jobs that start none: lists begin with a digit, or with a comma by mistake. That they are
+// not empty would not do, because MySQL's index knows the beginnings alone, and an empty one may be that of anything.
 func (q *Queries) ListParentsOf(ctx context.Context, db DBTX, arg ListParentsOfParams) ([]ListParentsOfRow, error) {
 	rows, err := db.QueryContext(ctx, listParentsOf, arg.Pattern, arg.Limit)
 	if err != nil {
