@@ -10,6 +10,8 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
@@ -212,6 +214,52 @@ func TestATimeOfDayIsTheOneNextToAMoment(t *testing.T) {
 	} {
 		if got := clockNear(tt.text, tt.near); !got.Equal(tt.want) {
 			t.Errorf("%s near %s is %s, want %s", tt.text, tt.near, got, tt.want)
+		}
+	}
+}
+
+func TestAddressesThatAreCountedAreThoseListed(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	state := func(a scheduler.AddressState, beat time.Duration) groups.Address {
+		if beat > 0 {
+			a.LastBeat = now.Add(-beat)
+		}
+		return groups.Address{URL: a.Address, State: addressState(a, now)}
+	}
+	all := []groups.Address{
+		state(scheduler.AddressState{Address: "beats", Live: true}, 10*time.Second),
+		state(scheduler.AddressState{Address: "missed a beat", Live: true}, 50*time.Second),
+		state(scheduler.AddressState{Address: "silent", Gone: true}, 3*time.Minute),
+		state(scheduler.AddressState{Address: "refuses", Live: true, Suspect: true}, 10*time.Second),
+		state(scheduler.AddressState{Address: "by hand"}, 0),
+		state(scheduler.AddressState{Address: "taken out", Live: true, Disabled: true}, 10*time.Second),
+		state(scheduler.AddressState{Address: "taken out, silent", Gone: true, Disabled: true}, 3*time.Minute),
+	}
+	tests := []struct {
+		name    string
+		state   string
+		of      []groups.Address
+		started int64
+		want    []string
+		count   int64
+	}{
+		{"online", link.ExecutorsOnline, all, 1, []string{"beats", "missed a beat", "by hand"}, 3},
+		{"lost", link.ExecutorsLost, all, 1, []string{"missed a beat", "silent", "refuses"}, 3},
+		{"none lost", link.ExecutorsLost, all[:1], 1, nil, 0},
+		{"nobody, and jobs that wait", link.ExecutorsLost, nil, 2, nil, 1},
+		{"nobody, and nothing to do", link.ExecutorsLost, nil, 0, nil, 0},
+		{"nobody is not online", link.ExecutorsOnline, nil, 2, nil, 0},
+		{"all taken out on purpose", link.ExecutorsLost, all[5:], 2, nil, 0},
+	}
+	for _, tt := range tests {
+		kept, n := narrowed(tt.of, tt.state, tt.started)
+		var got []string
+		for _, a := range kept {
+			got = append(got, a.URL)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" || n != tt.count {
+			t.Errorf("%s: counted %d, want %d; (-want +got)\n%s", tt.name, n, tt.count, diff)
 		}
 	}
 }

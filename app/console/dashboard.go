@@ -117,11 +117,17 @@ func (c *Console) lostExecutors(page *dashboard.Page, p auth.Principal, list []d
 	for _, g := range list {
 		lost, n := narrowed(c.addresses(page.Page, p, g), link.ExecutorsLost, counts[g.ID].Started)
 		t.N += n
-		if nobody := n > 0 && !slices.ContainsFunc(c.cfg.Manage.Groups.Addresses(p, g.ID), func(a scheduler.AddressState) bool { return !a.Gone }); nobody && counts[g.ID].Started > 0 {
-			t.Items = append(t.Items, dashboard.Item{Name: g.Title, URL: link.Executor(g.ID), Detail: page.T("dashboard.lost.group", "N", format.Number(counts[g.ID].Started))})
+		// Each case is told once: a group that has nobody left says so beside its addresses, or for itself when it has none.
+		detail := g.Title
+		if started := counts[g.ID].Started; started > 0 && !slices.ContainsFunc(c.cfg.Manage.Groups.Addresses(p, g.ID), func(a scheduler.AddressState) bool { return !a.Gone }) {
+			text := page.T("dashboard.lost.group", "N", format.Number(started))
+			if len(lost) == 0 && n > 0 {
+				t.Items = append(t.Items, dashboard.Item{Name: g.Title, URL: link.Executor(g.ID), Detail: text})
+			}
+			detail += " · " + text
 		}
 		for _, a := range lost {
-			t.Items = append(t.Items, dashboard.Item{Name: a.URL, URL: link.Executor(g.ID), Detail: g.Title, At: a.Beat})
+			t.Items = append(t.Items, dashboard.Item{Name: a.URL, URL: link.Executor(g.ID), Detail: detail, At: a.Beat})
 		}
 	}
 	t.Items = t.Items[:min(troubleItems, len(t.Items))]
