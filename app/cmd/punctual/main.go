@@ -25,6 +25,8 @@ var version = ""
 type commands struct {
 	Serve   serveCmd   `cmd:"" default:"withargs" help:"Run the scheduling centre (the default)."`
 	Migrate migrateCmd `cmd:"" help:"Bring the database up to date and exit."`
+	Export  exportCmd  `cmd:"" help:"Print the jobs as a file."`
+	Import  importCmd  `cmd:"" help:"Import jobs from a file; without --apply only say what that would do."`
 	Cron    struct {
 		Next cronNextCmd `cmd:"" help:"Print the next times of a cron expression."`
 	} `cmd:"" help:"Understand cron expressions."`

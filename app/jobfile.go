@@ -1,0 +1,77 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/manage/jobfile"
+)
+
+// commandLine is who exports and imports without a session. Whoever has the database may do anything with it; the audit log
+// says that it was done this way.
+const commandLine = "command line"
+
+// bystander stands in for an engine that runs elsewhere, if it runs: admins look for changed jobs and executors by themselves.
+type bystander struct{ manage.Engine }
+
+func (bystander) JobsChanged()                        {}
+func (bystander) GroupsChanged(context.Context) error { return nil }
+
+// ExportJobs puts all jobs into a file, or those of the executor with an app name.
+func ExportJobs(ctx context.Context, o Options, appName string) (out manage.Export, err error) {
+	err = withJobs(ctx, o, func(s *manage.Service, p auth.Principal) error {
+		f := manage.JobFilter{Status: manage.AnyStatus}
+		if appName != "" {
+			groups, err := s.Groups.ByAppName(ctx, appName)
+			if err != nil {
+				return err
+			}
+			if len(groups) != 1 {
+				return wrong("%d executors have the app name %q; name one that is alone with it", len(groups), appName)
+			}
+			f.Group = groups[0].ID
+		}
+		out, err = s.Jobs.Export(ctx, p, f, nil)
+		return err
+	})
+	return out, err
+}
+
+// ImportJobs says what importing a file would do, and does it if apply is set.
+func ImportJobs(ctx context.Context, o Options, f jobfile.File, opts manage.ImportOptions, apply bool) (plan manage.ImportPlan, err error) {
+	err = withJobs(ctx, o, func(s *manage.Service, p auth.Principal) error {
+		var err error
+		if plan, err = s.Jobs.PlanImport(ctx, p, f, opts); err != nil || !apply {
+			return err
+		}
+		plan, err = s.Jobs.Import(ctx, p, f, opts, plan.Digest)
+		return err
+	})
+	return plan, err
+}
+
+// withJobs opens the database for a command.
+func withJobs(ctx context.Context, o Options, do func(*manage.Service, auth.Principal) error) (err error) {
+	if o, err = o.withDefaults(); err != nil {
+		return err
+	}
+	pool, err := openPool(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	if err := pool.Migrate(ctx); err != nil {
+		return err
+	}
+	held, err := manage.NewSettings(pool, o.Logger, time.Now, o.fixed())
+	if err != nil {
+		return &OptionsError{Err: err}
+	}
+	if err := held.Load(ctx); err != nil {
+		return err
+	}
+	return do(manage.New(manage.Config{Pool: pool, Engine: bystander{}, Settings: held, Logger: o.Logger}), auth.NewPrincipal(0, commandLine, auth.RoleAdmin, ""))
+}
