@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/link"
@@ -165,4 +167,43 @@ func (d *demo) pages(t *testing.T) []demoPage {
 type demoPage struct {
 	name, path string
 	as         *session
+	file       string // of jobs, which the page is to preview
+}
+
+// show opens a page, as whoever is logged in.
+func (w *window) show(p demoPage) {
+	w.t.Helper()
+	w.visit(p.path)
+	if p.file != "" {
+		w.do(chromedp.Evaluate(fmt.Sprintf(`document.querySelector("#text").value = %q; document.querySelector(".form-foot .primary").click()`, p.file), nil),
+			holds(`document.readyState === "complete" && document.querySelector(".import-plan")`))
+	}
+}
+
+// importFile changes a job of the demo, makes a new one, and has one that is refused.
+func (d *demo) importFile() string {
+	return fmt.Sprintf(`punctual_jobs: 1
+executors:
+  - app_name: order-service
+    title: Orders
+    jobs:
+      - description: Nightly stock report
+        author: Mina Wang
+        schedule: CRON
+        cron: 0 30 2 * * ?
+        handler: stockReport
+      - description: Rebuild
+        id: %d
+        author: Jonas Li
+        schedule: CRON
+        cron: 0 0 4 ? * SUN
+        handler: slowJobHandler
+        parameter: "900"
+        retries: 2
+      - description: Count parcels
+        author: Jonas Li
+        schedule: CRON
+        cron: 0 0 25 * * ?
+        handler: demoJobHandler
+`, d.slow)
 }

@@ -38,7 +38,7 @@ func TestPages(t *testing.T) {
 					w.enter(p.as)
 				}
 				w.weigh()
-				w.visit(p.path)
+				w.show(p)
 				w.do(drawn())
 				if weight := w.weigh(); weight > maxWeight && !heavyPages[p.name] {
 					t.Errorf("%s weighs %.0f bytes, more than %d", p.name, weight, maxWeight)
@@ -65,7 +65,7 @@ func TestPages(t *testing.T) {
 			if p.as != nil {
 				w.enter(p.as)
 			}
-			w.visit(p.path)
+			w.show(p)
 			var found []string
 			w.do(chromedp.Evaluate(examineBare, &found))
 			for _, v := range found {

@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/views/glue"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/login"
+	"github.com/punctual-job/punctual/views/saved"
 	"github.com/punctual-job/punctual/views/users"
 )
 
@@ -23,6 +24,7 @@ type administered struct {
 	broken  int64    // one whose server refuses
 	route   int64    // what leads to the first channel
 	own     int64    // a group with a token of its own
+	view    int64    // a filter of the job list that is kept
 }
 
 const viewerPassword = "viewer-password-1"
@@ -78,6 +80,9 @@ func (d *demo) administer(t *testing.T, say func(zh, en string) string) {
 		glue.FieldSource: {"#!/bin/bash\nset -euo pipefail\n\nfor channel in alipay wechat; do\n  echo \"$channel: checked\"\ndone\n"}, glue.FieldRemark: {say("只对账两个渠道", "Two channels only")},
 	})
 	d.must(t, link.TokenRotate(d.own), url.Values{"grace": {"24"}})
+	d.must(t, link.ViewsPath, url.Values{saved.FieldPage: {"jobs"}, saved.FieldParams: {"state=stopped"}, saved.FieldName: {say("已停止的任务", "Stopped jobs")}, saved.FieldShared: {"1"}})
+	_, body = d.get(t, link.JobsPath+"?state=stopped")
+	d.view = lastID(t, body, link.ViewsPath+`/(\d+)/edit`)
 }
 
 // enterAs opens a session of somebody else than the administrator.
@@ -103,8 +108,11 @@ func (d *demo) adminPages(t *testing.T) []demoPage {
 		{name: "settings", path: link.SettingsPath},
 		{name: "help", path: link.HelpPath},
 		{name: "jobs-import", path: link.JobsImportPath},
+		{name: "jobs-import-plan", path: link.JobsImportPath, file: d.importFile()},
 		{name: "jobs-export", path: link.JobsExportPath},
 		{name: "view-new", path: link.ViewNew("jobs", "q=shop")},
+		{name: "jobs-view", path: link.JobsPath + "?state=stopped"},
+		{name: "view-edit", path: link.ViewEdit(d.view)},
 		{name: "glue-compare", path: link.JobGlueVersion(d.script, lastID(t, script, `/glue/versions/(\d+)"`))},
 		{name: "executor-own", path: link.ExecutorShowing(d.own)},
 		{name: "token-rotate", path: link.TokenRotate(d.own)},

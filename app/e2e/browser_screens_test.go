@@ -44,7 +44,7 @@ func TestScreenshots(t *testing.T) {
 					if p.as != nil {
 						w.enter(p.as)
 					}
-					w.visit(p.path)
+					w.show(p)
 					var picture []byte
 					var wide bool
 					var tall int64

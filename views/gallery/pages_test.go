@@ -92,6 +92,8 @@ func (f fakes) pages() []page {
 		{"keys", "/keys", palette.Keys(f.page("/keys"))},
 		{"runs", "/runs", runs.List(f.runs())},
 		{"runs-empty", "/runs?empty", runs.List(runs.ListPage{Page: f.page("/runs"), Groups: f.groupOptions(0), Live: true})},
+		{"runs-further", "/runs?further", runs.List(f.runsFurther(3))},
+		{"runs-further-none", "/runs?further&none", runs.List(f.runsFurther(0))},
 		{"runs-clear", "/runs/clear", runs.Clear(f.clear())},
 		{"runs-clear-empty", "/runs/clear?empty", runs.Clear(f.clearEmpty())},
 		{"run-live", "/runs/90431", runs.Detail(f.runLive())},
@@ -260,6 +262,14 @@ func (f fakes) runs() runs.ListPage {
 	row(90404, f.zh("月度账单", "Monthly statement"), report, ui.StateLost, "CRON", 50*time.Minute, plus(12*time.Second), "", "http://10.2.0.42:9999/", f.zh("执行器下线，结果未上报", "The executor went away and never reported back"))
 	row(90401, f.zh("健康检查", "Health check"), sample, ui.StateSkipped, "MISFIRE", 52*time.Minute, "", "", "", f.zh("错过触发时间 8 分钟，按策略跳过", "8 min late, left out as the job says"))
 	row(90399, f.zh("重建搜索索引", "Rebuild the search index"), report, ui.StateSendFailed, "API", 55*time.Minute, plus(2*time.Millisecond), "", "", f.zh("没有可用的执行器地址", "No executor is registered"))
+	return p
+}
+
+// runsFurther is a search that stopped before it had a page's worth of runs.
+func (f fakes) runsFurther(found int) runs.ListPage {
+	p := f.runs()
+	p.Filter, p.Live, p.Pager = link.RunFilter{Text: "timeout", Range: link.RangeAll}, false, ui.Pager{}
+	p.Rows, p.Further, p.Reached = p.Rows[3:3+found], "/runs?q=timeout&range=all&deep=1", f.at(-52*time.Hour)
 	return p
 }
 
