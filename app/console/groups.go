@@ -62,7 +62,9 @@ func (c *Console) groupList(ec echo.Context) error {
 	}
 	from := min((f.Page-1)*groupsPerPage, len(matching))
 	for _, g := range matching[from:min(from+groupsPerPage, len(matching))] {
-		page.Rows = append(page.Rows, c.groupRow(page.Page, g, shown[g.ID], jobs[g.ID]))
+		row := c.groupRow(page.Page, g, c.addresses(page.Page, p, g), jobs[g.ID])
+		row.Addresses = shown[g.ID] // a group with one address lost and one online is still online
+		page.Rows = append(page.Rows, row)
 	}
 	page.Pager = pager(f.Page, groupsPerPage, page.Total, func(n int) string {
 		f.Page = n

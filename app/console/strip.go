@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/views/jobs"
@@ -25,11 +26,22 @@ func (c *Console) addOutcomes(ctx context.Context, page layout.Page, rows []jobs
 		if len(list) == 0 {
 			continue
 		}
-		last := list[0]
+		last := lastOutcome(list, c.cfg.Now())
 		start := runFacts{triggered: last.TriggerTime, planned: last.PlannedAt}.start(c.cfg.Pool)
 		rows[i].Last = jobs.LastRun{LogID: last.ID, State: stateOfOutcome(last), At: c.at(page, start)}
 	}
 	return nil
+}
+
+// lastOutcome is the newest run whose time has come. Fires are claimed ahead: a job that fires every few seconds would else
+// always be about to run, and never have failed.
+func lastOutcome(newestFirst []db.Outcome, now time.Time) db.Outcome {
+	for _, o := range newestFirst {
+		if o.TriggerCode != 0 || o.HandleCode != 0 || o.PlannedAt <= now.UnixMilli() {
+			return o
+		}
+	}
+	return newestFirst[0]
 }
 
 // stripOf turns runs, newest first, into bars, oldest first.

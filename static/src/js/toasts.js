@@ -1,5 +1,6 @@
 // Messages about what was done go away by themselves; errors stay until they are closed.
-const stay = 6000;
+// What can be taken back stays for as long as it takes to read it and to think.
+const stay = (toast) => (toast.querySelector(".undo") ? 12000 : 6000);
 
 // Where messages may lie, the most liked first: see messages.css. Where every edge has something to press, as among the
 // cards of a phone, there is room higher up, between them.
@@ -51,9 +52,9 @@ export function toasts() {
   const arm = (toast) => {
     if (toast.dataset.armed || toast.classList.contains("error")) return;
     toast.dataset.armed = "1";
-    let timer = setTimeout(leave, stay, toast);
+    let timer = setTimeout(leave, stay(toast), toast);
     toast.addEventListener("pointerenter", () => clearTimeout(timer));
-    toast.addEventListener("pointerleave", () => (timer = setTimeout(leave, stay, toast)));
+    toast.addEventListener("pointerleave", () => (timer = setTimeout(leave, stay(toast), toast)));
   };
   box.addEventListener("click", (event) => {
     if (event.target.closest("[data-dismiss]")) leave(event.target.closest(".toast"));
