@@ -206,7 +206,7 @@ func TestBehaviour(t *testing.T) {
 	})
 	t.Run("the switch swaps its row and says so", func(t *testing.T) {
 		do(t, visit("/jobs"), chromedp.Click(`#job-8 .switch`), until(`document.querySelector("#job-8 .switch").ariaChecked === "false"`),
-			until(`document.querySelector("#toasts .toast.success").textContent.includes("stopped it")`),
+			until(`document.querySelector("#toasts .toast.success")?.textContent.includes("stopped it")`),
 			until(`document.querySelector("#job-8 [data-cron]").textContent === "Every 5 minutes"`), chromedp.Click(`#toasts [data-dismiss]`), until(`!document.querySelector(".toast")`))
 	})
 	t.Run("a refusal becomes a message and leaves the row alone", func(t *testing.T) {
