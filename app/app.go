@@ -315,9 +315,11 @@ func (a *App) closeServer(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	err := a.server.Shutdown(ctx)
-	if err != nil {
-		err = errors.Join(err, a.server.Close())
+	if errors.Is(err, context.DeadlineExceeded) { // a connection that a browser holds ready is enough
+		a.logger.Warn("requests were cut off")
+		err = nil
 	}
+	err = errors.Join(err, a.server.Close())
 	a.loops.Wait()
 	return err
 }

@@ -2,7 +2,9 @@ package executor_test
 
 import (
 	"context"
+	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -96,7 +98,7 @@ var stubborn = map[string]string{
 func TestKillEndsTheWholeTree(t *testing.T) {
 	t.Parallel()
 	b := setup(t, nil)
-	id := int64(0)
+	id := int64(os.Getpid()) * 100 // which no script of a test of another package has in its environment
 	for name, source := range stubborn {
 		id++
 		logID := id
@@ -110,7 +112,7 @@ func TestKillEndsTheWholeTree(t *testing.T) {
 			}
 			b.wantResult(t, logID, 500, "scheduling center kill job. [job running, killed]")
 			waitUntilIdle(t, b, req.JobID) // the queue goes on when the tree is gone
-			out, _ := exec.Command("sh", "-c", "grep -lsz 'PUNCTUAL_LOG_ID="+string(rune('0'+logID))+"$' /proc/[0-9]*/environ; true").Output()
+			out, _ := exec.Command("sh", "-c", "grep -lsz 'PUNCTUAL_LOG_ID="+strconv.FormatInt(logID, 10)+"$' /proc/[0-9]*/environ; true").Output()
 			if len(out) > 0 {
 				t.Errorf("processes are left: %s", out)
 			}

@@ -47,7 +47,7 @@ func TestSaidTranslatesWhatASentenceQuotesAndLeavesOthersWordsAlone(t *testing.T
 	for text, want := range map[string]string{
 		"result lost: nobody listens at executor http://10.0.0.1:9999/ any more":  "任务结果丢失：执行器 http://10.0.0.1:9999/ 已无法连接",
 		"discarded: 2 of the job's runs are running, and it may have 2 at a time": "已丢弃：该任务有 2 次运行正在执行，最多允许同时 2 次",
-		"500 job handler [pay] not found.":                                        "500 执行器没有名为 “pay” 的 JobHandler",
+		"500 job handler [pay] not found.":                                        "500 执行器没有名为“pay”的 JobHandler",
 		"job execute timeout ":                                                    "执行时间超过了任务的超时时间",
 		"not sent: dial: dial tcp 10.0.0.1:9999: connect: connection refused":     "未发送：10.0.0.1:9999 拒绝连接",
 		"200 Success":   "200 Success",

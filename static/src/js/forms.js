@@ -29,6 +29,10 @@ export function forms() {
     form.requestSubmit(submitter);
   });
 
+  // A filter answers while it is typed. Its "change" comes only when the field is left, which is when something else is
+  // pressed: an answer to it would draw that anew under the pointer, and the click would be lost.
+  document.addEventListener("change", (event) => event.target.matches('.filters input:is([type="search"], [type="text"], :not([type]))') && event.stopImmediatePropagation(), true);
+
   const form = document.querySelector(large);
   if (!form) return;
   // One that came back with errors holds what is not stored.
