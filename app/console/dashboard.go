@@ -326,8 +326,12 @@ func (c *Console) dashboardAhead(ctx context.Context, page *dashboard.Page, p au
 	for _, i := range order[:busiestMinutes] {
 		if n := forecast.Minutes[i]; n > 0 {
 			at := forecast.From.In(c.cfg.Zone).Add(time.Duration(i) * time.Minute)
+			begins := at
+			if now := c.cfg.Now(); now.After(at) {
+				begins = now // the minute that has begun is now, and not some seconds ago
+			}
 			page.Busiest = append(page.Busiest, dashboard.Busy{
-				At: at.Format("15:04"), URL: dueAt(at), In: c.at(page.Page, at),
+				At: at.Format("15:04"), URL: dueAt(at), In: c.at(page.Page, begins),
 				Count: page.T("dashboard.ahead.count", "N", format.Number(n)), Jobs: page.T("dashboard.ahead.jobs", "Count", forecast.Jobs[i], "N", format.Number(forecast.Jobs[i])),
 			})
 		}
