@@ -103,7 +103,7 @@ func (l *jobList) rowsComeAndGo() {
 		click(fmt.Sprintf(`#job-%d [hx-get$="/run"]`, made)), holds(`document.querySelector("dialog").open`), chromedp.KeyEvent(kb.Escape), holds(`!document.querySelector("dialog").open && document.activeElement.closest("#results")`))
 	l.must(l.t, link.JobDelete(made), nil)
 	// A dialog that has closed gives the focus back once more a moment later.
-	l.do(holds(`document.activeElement.blur() || document.dispatchEvent(new Event("visibilitychange")) && !`+row+` && `+listed+` === 3`))
+	l.do(holds(`document.activeElement.blur() || document.dispatchEvent(new Event("visibilitychange")) && !` + row + ` && ` + listed + ` === 3`))
 }
 
 // undoes takes a start and a stop back, under a filter that the row leaves by it.
