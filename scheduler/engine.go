@@ -215,7 +215,15 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.forget() // what an earlier start left; joining finds it in the database
 	e.lanes.resume()
 	e.draining.Store(false)
+	// Joining may take over runs, which are sent at once and whose outcomes want to be written.
+	e.recorder.start(e.cfg.RecordWorkers, &e.wg)
+	e.finisher.start(e.cfg.FinishWorkers, &e.wg)
 	if err := e.node.join(ctx); err != nil {
+		e.lanes.stop()
+		e.lanes.wait()
+		e.recorder.stop()
+		e.finisher.stop()
+		e.wg.Wait()
 		return fmt.Errorf("join the cluster: %w", err)
 	}
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -229,8 +237,6 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.wg.Go(func() { e.countLoop(loop) })
 	e.wg.Go(func() { e.killLoop(loop) })
 	e.wg.Go(func() { e.maintain(loop) })
-	e.recorder.start(e.cfg.RecordWorkers, &e.wg)
-	e.finisher.start(e.cfg.FinishWorkers, &e.wg)
 	e.started = true
 	return nil
 }
