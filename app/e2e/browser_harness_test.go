@@ -187,7 +187,7 @@ func (w *window) visit(path string) {
 // loads and in a page that may run no scripts of its own.
 func holds(expression string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
-		err := within(ctx, patience/3, func() error {
+		err := within(ctx, patience/2, func() error {
 			var is bool
 			if err := chromedp.Evaluate("!!("+expression+")", &is).Do(ctx); err != nil {
 				return err
