@@ -25,7 +25,7 @@ import (
 )
 
 // patience is how long waiting for something may take before the test fails. It is generous: a machine may be busy.
-const patience =  90 * time.Second
+const patience = 90 * time.Second
 
 const (
 	testToken    = "e2e-token"
