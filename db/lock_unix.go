@@ -6,6 +6,14 @@ import (
 	"errors"
 	"os"
 	"syscall"
+	"time"
+)
+
+// A program that this process starts holds its open files for a moment, locks included, until it has become itself. So a
+// lock that was let go just now may look held.
+const (
+	lockTries = 50
+	lockPause = 10 * time.Millisecond
 )
 
 var errLocked = errors.New("locked by another process")
@@ -16,7 +24,13 @@ func openLocked(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	for range lockTries {
+		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+			break
+		}
+		time.Sleep(lockPause)
+	}
+	if err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, errLocked
