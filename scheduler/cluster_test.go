@@ -311,6 +311,43 @@ func (b *bundle) deadNode(runs ...db.NewRun) (node int64) {
 	return node
 }
 
+// TestP3OutcomesOfWhatAStartTakesOverAreRecorded starts many times, because what it takes over is sent in the same moment in
+// which the rest of the engine starts.
+func TestP3OutcomesOfWhatAStartTakesOverAreRecorded(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.SQLite), nil, addressA)
+	id := b.addJob(nil)
+	for range 150 {
+		b.stop(b.engine)
+		runs := make([]db.NewRun, 2)
+		for i := range runs {
+			runs[i] = db.NewRun{JobID: id, PlannedAt: time.Now().UnixMilli(), Type: jobspec.TriggerManual, Address: addressA}
+		}
+		b.deadNode(runs...)
+		b.startEngine(b.engine)
+		b.await("all are settled", func() bool { return b.unsettled() == 0 })
+	}
+}
+
+// TestANodeThatJoinsAnswersForNoOlderRuns keeps a look for what a node left unsent from reading every open run there is.
+func TestANodeThatJoinsAnswersForNoOlderRuns(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		old := b.trigger(b.addJob(nil))
+		b.await("it is sent", func() bool { return b.unsettled() == 0 })
+		b.stop(b.engine)
+		two := b.second(nil)
+		nodes, err := two.queries.ListNodes(t.Context(), pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if low := nodes[len(nodes)-1].LowLogID; low != old {
+			t.Errorf("the low mark is %d, want %d", low, old)
+		}
+	})
+}
+
 // TestP3SeveralSurvivorsTakeEachRunOnce has three admins find the same node gone at the same moment.
 func TestP3SeveralSurvivorsTakeEachRunOnce(t *testing.T) {
 	t.Parallel()

@@ -74,6 +74,13 @@ func (p *pendingSet) init() {
 	p.runs, p.kills, p.under = make(map[int64]struct{}), make(map[int64]string), make(map[int64]int64)
 }
 
+// raise notes that there are runs up to an id already, so that whatever this node inserts lies above it.
+func (p *pendingSet) raise(id int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.top = max(p.top, id)
+}
+
 // begin notes a transaction and gives its number. Its runs have ids above floor, and new ones ids above top anyway.
 func (p *pendingSet) begin(floor int64) int64 {
 	p.mu.Lock()

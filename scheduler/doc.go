@@ -10,7 +10,7 @@
 //		           commit    is this node          │ route/                       batched
 //		                                           ▼
 //		                                       executor ──── callback ──▶ finish.go ──▶ handle_code
-//		                                                                     │ same commit
+//		                                                                     │ same commit, follow.go
 //		                                                                     ├─▶ retry of a failure
 //		                                                                     └─▶ children of a success
 //

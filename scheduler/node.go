@@ -36,10 +36,18 @@ type node struct {
 	peers  map[int64]*peer
 	graves map[int64]*grave // of nodes that this one declared gone; used by the beat loop only
 
+	watched map[int64]*watch // nodes that are gone, whoever declared them so; used by the beat loop only
+
 	beatNow chan struct{} // capacity 1: the others must hear something soon
 
 	mu    sync.RWMutex
 	alive []int64 // ids of the nodes that share the work, this one included
+}
+
+// watch says when to look again for unsent runs of a node that is gone: the longer it has been gone, the less often. What was in
+// its commit becomes visible soon or never, and a look may read many runs that others have open.
+type watch struct {
+	since, next time.Time
 }
 
 // grave is what is left to do for a node that this one declared gone: to note as sent what it sent and could not record.
@@ -60,7 +68,7 @@ type peer struct {
 }
 
 func newNode(e *Engine) *node {
-	return &node{e: e, start: time.Now(), peers: make(map[int64]*peer), graves: make(map[int64]*grave), beatNow: make(chan struct{}, 1)}
+	return &node{e: e, start: time.Now(), peers: make(map[int64]*peer), graves: make(map[int64]*grave), watched: make(map[int64]*watch), beatNow: make(chan struct{}, 1)}
 }
 
 // join makes a new row and so a new id.
@@ -84,6 +92,13 @@ func (n *node) join(ctx context.Context) error {
 				}
 			}
 		}
+	}
+	if !pool.Lags() { // or the next insert may meet a server that has not heard of these runs yet
+		top, err := n.e.queries.MaxRunID(ctx, pool)
+		if err != nil {
+			return err
+		}
+		n.e.pending.raise(top)
 	}
 	id, err := n.e.queries.InsertNode(ctx, pool, db.InsertNodeParams{
 		Name: n.e.cfg.Name, Address: n.e.cfg.Address, Version: n.e.cfg.Version, StartedAt: ms, BeatAt: ms,
@@ -222,8 +237,16 @@ func (n *node) look(ctx context.Context) error {
 		if n.e.draining.Load() {
 			continue // who stays takes over
 		}
-		if err := n.e.takeOver(ctx, other); err != nil {
-			return err
+		w := n.watched[other.ID]
+		if w == nil {
+			w = &watch{since: now}
+			n.watched[other.ID] = w
+		}
+		if !now.Before(w.next) {
+			if err := n.e.takeOver(ctx, other); err != nil {
+				return err
+			}
+			w.next = now.Add(now.Sub(w.since) / 4)
 		}
 		if g := n.graves[other.ID]; g != nil && !now.Before(g.next) {
 			if err := n.e.recordReported(ctx, other, g.top); err != nil {
@@ -238,6 +261,7 @@ func (n *node) look(ctx context.Context) error {
 			if _, err := n.e.queries.DeleteNode(ctx, n.e.cfg.Pool, other.ID); err != nil {
 				return err
 			}
+			delete(n.watched, other.ID)
 		}
 	}
 	return nil

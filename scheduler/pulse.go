@@ -18,8 +18,8 @@ const (
 // Pulse is what this admin sent in the last hour. It is kept in memory, because counting it out of the runs of a busy hour
 // would read millions of rows; it begins anew with every start.
 type Pulse struct {
-	Since   time.Time     // when the first of Minutes began
-	Minutes []PulseMinute // the oldest first; the last one is not over
+	Since   time.Time     // an hour ago, or when this admin started
+	Minutes []PulseMinute // always an hour of them, the oldest first; the last one is not over
 	Sent    int64
 	// Half and nearly all of the runs were sent within P50 and P99 of their planned time; 0 while none was.
 	P50, P99 time.Duration
@@ -75,7 +75,7 @@ func (p *pulse) add(now time.Time, late time.Duration) {
 
 func (p *pulse) read(now time.Time) Pulse {
 	last := now.Unix() / 60
-	first := max(last-pulseMinutes+1, p.began.Unix()/60)
+	first := last - pulseMinutes + 1
 	out := Pulse{Since: time.Unix(first*60, 0)}
 	if out.Since.Before(p.began) {
 		out.Since = p.began

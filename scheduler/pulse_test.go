@@ -9,7 +9,7 @@ func TestThePulseIsOfTheLastHour(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 3, 4, 5, 6, 30, 0, time.UTC)
 	p := newPulse(start)
-	if got := p.read(start); got.Sent != 0 || got.P99 != 0 || len(got.Minutes) != 1 || !got.Since.Equal(start) {
+	if got := p.read(start); got.Sent != 0 || got.P99 != 0 || len(got.Minutes) != pulseMinutes || !got.Since.Equal(start) {
 		t.Errorf("at the start: %+v", got)
 	}
 	for range 98 {
@@ -18,8 +18,11 @@ func TestThePulseIsOfTheLastHour(t *testing.T) {
 	p.add(start.Add(time.Minute), time.Second)
 	p.add(start.Add(time.Minute), time.Second)
 	got := p.read(start.Add(90 * time.Second))
-	if len(got.Minutes) != 3 || got.Minutes[0].Sent != 98 || got.Minutes[1].Sent != 2 || got.Minutes[2].Sent != 0 || got.Sent != 100 {
+	if len(got.Minutes) != pulseMinutes || got.Sent != 100 {
 		t.Fatalf("after 90 s: %+v", got)
+	}
+	if last := got.Minutes[pulseMinutes-3:]; last[0].Sent != 98 || last[1].Sent != 2 || last[2].Sent != 0 {
+		t.Errorf("the last minutes are %+v", last)
 	}
 	within := func(name string, got, want time.Duration) {
 		t.Helper()
@@ -29,7 +32,7 @@ func TestThePulseIsOfTheLastHour(t *testing.T) {
 	}
 	within("half", got.P50, 2*time.Millisecond)
 	within("nearly all", got.P99, time.Second)
-	within("the second minute's half", got.Minutes[1].P50, time.Second)
+	within("the second minute's half", got.Minutes[pulseMinutes-2].P50, time.Second)
 	if rate := got.PerSecond(start.Add(100 * time.Second)); rate != 1 {
 		t.Errorf("%g in a second", rate)
 	}
