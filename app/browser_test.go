@@ -74,7 +74,7 @@ func TestTheStoryInABrowser(t *testing.T) {
 		defer cancel()
 		if err := chromedp.Run(ctx, actions...); err != nil {
 			picture(t, browser, "failed")
-			t.Fatalf("%s: %v", what, err)
+			t.Fatalf("%s: %v\n%s", what, err, shown(browser))
 		}
 		picture(t, browser, what)
 	}
@@ -135,6 +135,16 @@ func TestTheStoryInABrowser(t *testing.T) {
 	step("in the dark", click(".account-button"), click("button[name=theme][value=dark]"), until(`document.documentElement.dataset.theme === "dark"`))
 	step("in Chinese", chromedp.Navigate(base+"/jobs"), click(".account-button"), click("button[name=lang][value=zh-CN]"), until(`document.documentElement.lang === "zh-CN"`))
 	step("logged out", chromedp.Navigate(base+"/jobs"), click(".account-button"), click("form[action='/logout'] button"), until(there("[name=password]")))
+}
+
+// shown is the address and the text of the page that a step failed on.
+func shown(browser context.Context) (text string) {
+	ctx, cancel := context.WithTimeout(browser, 5*time.Second)
+	defer cancel()
+	if err := chromedp.Run(ctx, chromedp.Evaluate(`location.href + "\n" + document.body.innerText.slice(0, 3000)`, &text)); err != nil {
+		return err.Error()
+	}
+	return text
 }
 
 // picture keeps what the browser shows in the folder PUNCTUAL_PICTURES, for people to look at.

@@ -43,7 +43,7 @@ func TestUsersInTheConsole(t *testing.T) {
 		other := open(t, a)
 		other.login("jonas", password)
 		profile := jonas.get("/profile").document(t)
-		if rights := profile.Find("table.rights .tick").Length(); rights != 2 || profile.Find(".session-list li").Length() != 2 {
+		if rights := profile.Find("table.rights .tick .icon").Length(); rights != 2 || profile.Find(".session-list li").Length() != 2 {
 			t.Errorf("%d rights, %d sessions", rights, profile.Find(".session-list li").Length())
 		}
 		if got := jonas.post("/profile/password", url.Values{"old_password": {"wrong"}, "password": {"my-own-password"}, "repeat": {"my-own-password"}}); got.status != http.StatusUnprocessableEntity {
@@ -173,4 +173,45 @@ func TestTheMarksOfTheJobFormLeadToTheHelpPage(t *testing.T) {
 			t.Errorf("a mark leads to %s", s.AttrOr("href", ""))
 		}
 	})
+}
+
+// TestAChangeOfAUserCanBeTakenBack disables somebody and takes their rights away, and undoes both from the message about it.
+func TestAChangeOfAUserCanBeTakenBack(t *testing.T) {
+	t.Parallel()
+	b := open(t, start(t, testOptions(t))).mustLogin()
+	b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}})
+	b.post("/users", url.Values{"name": {"jonas"}, "password": {"long-enough-1"}, "role": {"user"}, "state": {"active"}, "right": {"1.run", "1.glue"}})
+	state := func() string {
+		doc := b.get("/users/2/edit").document(t)
+		said := doc.Find(`[name="state"] option[selected], [name="state"][checked]`).AttrOr("value", "")
+		doc.Find(`[name="right"][checked]`).Each(func(_ int, s *goquery.Selection) { said += " " + s.AttrOr("value", "") })
+		return said
+	}
+	before := state()
+	if !strings.HasPrefix(before, "active") || !strings.Contains(before, "1.glue") {
+		t.Fatalf("at first: %s", before)
+	}
+	if got := b.post("/users/2", url.Values{"role": {"user"}, "state": {"disabled"}, "version": {b.version("/users/2/edit")}}); got.status != http.StatusSeeOther {
+		t.Fatalf("disable: %d", got.status)
+	}
+	undo := b.get("/users").document(t).Find("#toasts .undo")
+	if now := state(); now != "disabled" || undo.Length() != 1 {
+		t.Fatalf("disabled: %s, %d offers", now, undo.Length())
+	}
+	form := url.Values{}
+	undo.Find("input").Each(func(_ int, s *goquery.Selection) { form.Add(s.AttrOr("name", ""), s.AttrOr("value", "")) })
+	if got := b.post(undo.AttrOr("action", ""), form); got.status != http.StatusSeeOther || state() != before {
+		t.Errorf("undone: %d, %s; want %s", got.status, state(), before)
+	}
+	// Offered once more after somebody else's change, it would overwrite that.
+	b.post("/users/2", url.Values{"role": {"admin"}, "state": {"active"}, "version": {b.version("/users/2/edit")}})
+	if got := b.post("/users/2", form); got.status != http.StatusUnprocessableEntity {
+		t.Errorf("undone over another change: %d", got.status)
+	}
+	// A new password cannot be taken back.
+	b.get("/users")
+	b.post("/users/2", url.Values{"role": {"user"}, "state": {"disabled"}, "password": {"long-enough-2"}, "version": {b.version("/users/2/edit")}})
+	if n := b.get("/users").document(t).Find("#toasts .undo").Length(); n != 0 {
+		t.Errorf("%d offers after a new password", n)
+	}
 }

@@ -150,7 +150,6 @@ func adoptRuns(t *table) []step {
 	a.index(t, "I_trigger_time", "trigger_time")
 	a.index(t, "I_handle_code", "handle_code")
 	a.index(t, "I_jobgroup", "job_group")
-	a.index(t, "I_jobid", "job_id")
 	return a.steps(t, "complete columns and indexes (this may take minutes on a big log)")
 }
 

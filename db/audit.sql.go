@@ -10,7 +10,8 @@ import (
 )
 
 const auditIDs = `-- name: AuditIDs :one
-SELECT CAST(COALESCE(MIN(id), 0) AS SIGNED) AS first_id, CAST(COALESCE(MAX(id), 0) AS SIGNED) AS last_id FROM punctual_audit
+SELECT CAST(COALESCE((SELECT MIN(id) FROM punctual_audit), 0) AS SIGNED) AS first_id,
+       CAST(COALESCE((SELECT MAX(id) FROM punctual_audit), 0) AS SIGNED) AS last_id
 `
 
 type AuditIDsRow struct {
@@ -18,7 +19,7 @@ type AuditIDsRow struct {
 	LastID  int64
 }
 
-// The ends of the log; both 0 while it is empty.
+// The ends of the log; both 0 while it is empty. Asked for both at once, SQLite would read it all.
 func (q *Queries) AuditIDs(ctx context.Context, db DBTX) (AuditIDsRow, error) {
 	row := db.QueryRowContext(ctx, auditIDs)
 	var i AuditIDsRow
@@ -124,32 +125,4 @@ func (q *Queries) InsertAudit(ctx context.Context, db DBTX, arg InsertAuditParam
 		return 0, err
 	}
 	return result.LastInsertId()
-}
-
-const listAuditUsers = `-- name: ListAuditUsers :many
-SELECT DISTINCT user_name FROM punctual_audit ORDER BY user_name LIMIT ?
-`
-
-// Who has changed anything, for the filter; one seek each.
-func (q *Queries) ListAuditUsers(ctx context.Context, db DBTX, limit int32) ([]string, error) {
-	rows, err := db.QueryContext(ctx, listAuditUsers, limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []string
-	for rows.Next() {
-		var user_name string
-		if err := rows.Scan(&user_name); err != nil {
-			return nil, err
-		}
-		items = append(items, user_name)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
 }

@@ -4,6 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // JobFilter says which jobs are looked for. The zero value is all of them. As with [RunFilter], only what is asked for becomes
@@ -17,6 +21,8 @@ type JobFilter struct {
 	Handler string
 	Author  string
 	Tag     string // a tag between commas
+
+	from, before int64 // ids; 0: any
 }
 
 // Plain says that nothing is asked for that only reading the jobs can tell.
@@ -24,7 +30,8 @@ func (f JobFilter) Plain() bool {
 	return f.Text == "" && f.Handler == "" && f.Author == "" && f.Tag == "" && len(f.IDs) == 0
 }
 
-func (f JobFilter) where() *where {
+// where are the conditions. With walk, the one for started jobs is put so that no index serves it.
+func (f JobFilter) where(walk bool) *where {
 	w := new(where)
 	if len(f.Groups) > 0 {
 		w.in("job_group", f.Groups)
@@ -32,7 +39,16 @@ func (f JobFilter) where() *where {
 	if len(f.IDs) > 0 {
 		w.in("id", f.IDs)
 	}
-	if f.Status != nil {
+	if f.from != 0 {
+		w.and("id >= ?", f.from)
+	}
+	if f.before != 0 {
+		w.and("id < ?", f.before)
+	}
+	switch {
+	case f.Status != nil && walk && *f.Status == int64(jobspec.StatusRunning):
+		w.and("trigger_status + 0 = ?", *f.Status)
+	case f.Status != nil:
 		w.and("trigger_status = ?", *f.Status)
 	}
 	switch {
@@ -59,6 +75,73 @@ func FindJobs(ctx context.Context, tx DBTX, f JobFilter, offset, limit int64) ([
 	return findJobs(ctx, tx, f, "DESC", offset, limit)
 }
 
+// SearchJobs is FindJobs for filters that only reading the jobs can answer. Parts of them are read at the same time, on several
+// connections: where nothing matches, a database that reads with one thread is done sooner.
+func SearchJobs(ctx context.Context, pool *Pool, f JobFilter, offset, limit int64) ([]int64, error) {
+	if !f.reads() {
+		// With a small limit the databases would rather walk over all jobs than sort those of the groups.
+		ids, err := FindJobs(ctx, pool, f, offset, max(limit, sortLimit))
+		return ids[:min(limit, int64(len(ids)))], err
+	}
+	parts, err := f.parts(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	found := make([][]int64, len(parts))
+	err = pool.sideBySide(ctx, len(parts), func(i int) (err error) {
+		found[i], err = FindJobs(ctx, pool, parts[i], 0, offset+limit)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	ids := slices.Concat(found...)
+	return ids[min(offset, int64(len(ids))):min(offset+limit, int64(len(ids)))], nil
+}
+
+const sortLimit = 1000
+
+// sideBySide reads several things at a time, for two callers at most: the connections are there for the engine too.
+func (p *Pool) sideBySide(ctx context.Context, n int, read func(i int) error) error {
+	select {
+	case p.searching <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-p.searching }()
+	var group errgroup.Group
+	for i := range n {
+		group.Go(func() error { return read(i) })
+	}
+	return group.Wait()
+}
+
+// reads says that all jobs have to be read, which the index of groups and a list of ids spare. Beside those, bounds on the ids
+// would only lead the database astray.
+func (f JobFilter) reads() bool { return !f.Plain() && len(f.Groups) == 0 && len(f.IDs) == 0 }
+
+// searchParts is how many parts of the jobs are read at the same time. More than a server has cores do no harm: they share them
+// out more evenly.
+const searchParts = 4
+
+// parts splits what a filter looks at by the ids, the newest first.
+func (f JobFilter) parts(ctx context.Context, tx DBTX) ([]JobFilter, error) {
+	var first, last int64
+	err := tx.QueryRowContext(ctx, "SELECT COALESCE((SELECT MIN(id) FROM xxl_job_info), 0), COALESCE((SELECT MAX(id) FROM xxl_job_info), 0)").Scan(&first, &last)
+	if err != nil {
+		return nil, fmt.Errorf("find the range of jobs: %w", err)
+	}
+	parts := make([]JobFilter, searchParts)
+	before := last + 1
+	for i := range parts {
+		from := first + (last+1-first)*int64(searchParts-1-i)/searchParts
+		parts[i] = f
+		parts[i].from, parts[i].before = from, before
+		before = from
+	}
+	return parts, nil
+}
+
 // FindJobsFromEnd is FindJobs with an offset from the oldest job, for pages beyond the middle; still the newest first.
 func FindJobsFromEnd(ctx context.Context, tx DBTX, f JobFilter, offset, limit int64) ([]int64, error) {
 	ids, err := findJobs(ctx, tx, f, "ASC", offset, limit)
@@ -67,7 +150,8 @@ func FindJobsFromEnd(ctx context.Context, tx DBTX, f JobFilter, offset, limit in
 }
 
 func findJobs(ctx context.Context, tx DBTX, f JobFilter, order string, offset, limit int64) ([]int64, error) {
-	w := f.where()
+	// Nearly all jobs are started: by the index on that the databases would collect them all, and sort them.
+	w := f.where(len(f.Groups) == 0 && len(f.IDs) == 0)
 	rows, err := tx.QueryContext(ctx, "SELECT id FROM xxl_job_info"+w.String()+" ORDER BY id "+order+" LIMIT ? OFFSET ?", append(w.args, limit, offset)...)
 	if err != nil {
 		return nil, fmt.Errorf("find jobs: %w", err)
@@ -84,9 +168,29 @@ func findJobs(ctx context.Context, tx DBTX, f JobFilter, order string, offset, l
 	return ids, rows.Err()
 }
 
-// CountJobs counts what FindJobs finds. For a plain filter the index on the groups tells.
-func CountJobs(ctx context.Context, tx DBTX, f JobFilter) (n int64, err error) {
-	w := f.where()
+// CountJobs counts what FindJobs finds. For a plain filter the index on the groups tells; for others it reads as SearchJobs does.
+func CountJobs(ctx context.Context, pool *Pool, f JobFilter) (int64, error) {
+	if !f.reads() {
+		return countJobs(ctx, pool, f)
+	}
+	parts, err := f.parts(ctx, pool)
+	if err != nil {
+		return 0, err
+	}
+	counts := make([]int64, len(parts))
+	err = pool.sideBySide(ctx, len(parts), func(i int) (err error) {
+		counts[i], err = countJobs(ctx, pool, parts[i])
+		return err
+	})
+	n := int64(0)
+	for _, c := range counts {
+		n += c
+	}
+	return n, err
+}
+
+func countJobs(ctx context.Context, tx DBTX, f JobFilter) (n int64, err error) {
+	w := f.where(false)
 	if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM xxl_job_info"+w.String(), w.args...).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count jobs: %w", err)
 	}

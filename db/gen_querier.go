@@ -19,7 +19,7 @@ type Querier interface {
 	AdmitRun(ctx context.Context, db DBTX, arg AdmitRunParams) (int64, error)
 	// Notes how far a clearing has come. Guarded by where it was: 0 rows means that it was stopped, or that another admin is at it.
 	AdvanceClearing(ctx context.Context, db DBTX, arg AdvanceClearingParams) (int64, error)
-	// The ends of the log; both 0 while it is empty.
+	// The ends of the log; both 0 while it is empty. Asked for both at once, SQLite would read it all.
 	AuditIDs(ctx context.Context, db DBTX) (AuditIDsRow, error)
 	// When the entry with an id, or the next one, was made: how far back a search has come.
 	AuditTimeFrom(ctx context.Context, db DBTX, id int64) (int64, error)
@@ -196,8 +196,6 @@ type Querier interface {
 	ListAlarmNotices(ctx context.Context, db DBTX, ids []int64) ([]AlarmNotice, error)
 	ListAlarmRoutes(ctx context.Context, db DBTX) ([]AlarmRoute, error)
 	ListAlarmStates(ctx context.Context, db DBTX, jobIds []int64) ([]AlarmState, error)
-	// Who has changed anything, for the filter; one seek each.
-	ListAuditUsers(ctx context.Context, db DBTX, limit int32) ([]string, error)
 	// The newest, for the console.
 	ListClearings(ctx context.Context, db DBTX, limit int32) ([]Clearing, error)
 	// Waiting ones that are due, and ones whose sender died; without the channels that are at work or resting, so that their

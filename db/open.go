@@ -37,6 +37,7 @@ type Config struct {
 
 const (
 	mysqlConns  = 16  // saturate two cores
+	searches    = 2   // at a time, each on several of them
 	sqliteConns = 512 // tickets, not connections: see package sqlite
 )
 
@@ -77,7 +78,7 @@ func openSQLite(ctx context.Context, cfg Config) (_ *Pool, err error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	pool := &Pool{
-		DB: sql.OpenDB(connector), dialect: SQLite, zone: cmp.Or(cfg.Zone, time.Local), logger: cfg.Logger,
+		DB: sql.OpenDB(connector), dialect: SQLite, zone: cmp.Or(cfg.Zone, time.Local), logger: cfg.Logger, searching: make(chan struct{}, searches),
 		describe: path, release: sync.OnceValue(lock.Close),
 	}
 	pool.SetMaxOpenConns(cmp.Or(cfg.MaxConns, sqliteConns))
@@ -116,7 +117,7 @@ func openMySQL(ctx context.Context, cfg Config) (*Pool, error) {
 	}
 	conns := cmp.Or(cfg.MaxConns, mysqlConns)
 	pool := &Pool{
-		DB: sql.OpenDB(connector), dialect: MySQL, zone: cmp.Or(cfg.Zone, t.zone, time.Local), logger: cfg.Logger,
+		DB: sql.OpenDB(connector), dialect: MySQL, zone: cmp.Or(cfg.Zone, t.zone, time.Local), logger: cfg.Logger, searching: make(chan struct{}, searches),
 		describe: fmt.Sprintf("%s at %s", t.cfg.DBName, t.cfg.Addr),
 	}
 	pool.admin = func() *sql.DB { return openAdmin(t.cfg) }

@@ -9,35 +9,38 @@ import (
 
 // Outcome is how a run stands or ended, and no more.
 type Outcome struct {
-	ID, JobID               int64
-	TriggerCode, HandleCode int64
-	TriggerTime             sql.NullTime
-	PlannedAt               int64
-	Retries                 int64  // it has left
-	Skipped                 bool   // it was not sent, on purpose
-	Killed                  bool   // somebody ended it before it was sent
-	Note                    string // the beginning of what is said about a failure of its executor
+	ID, JobID   int64
+	HandleCode  int64
+	TriggerTime sql.NullTime // wall clock
+	TriggerCode int64        // like all that follows, not read of a success
+	PlannedAt   int64        // epoch ms
+	Skipped     bool         // it was not sent, on purpose
+	Killed      bool         // somebody ended it before it was sent
+	Note        string       // the beginning of what is said about a failure of its executor
 }
 
 // outcomeColumns read texts only of runs that went wrong: there are few, and the texts may be long.
-const outcomeColumns = "id, job_id, trigger_code, handle_code, trigger_time, planned_at, executor_fail_retry_count, " +
+const outcomeColumns = "id, trigger_code, planned_at, " +
 	"CASE WHEN handle_code = 0 AND trigger_code NOT IN (0, 200) AND (trigger_msg LIKE '%result: skipped: %' OR trigger_msg LIKE '%result: job stopped: %') THEN 1 ELSE 0 END, " +
 	"CASE WHEN handle_code = 0 AND trigger_code NOT IN (0, 200) AND trigger_msg LIKE '%result: killed by %' THEN 1 ELSE 0 END, " +
 	"CASE WHEN handle_code NOT IN (0, 200) THEN SUBSTRING(COALESCE(handle_msg, ''), 1, 300) ELSE '' END"
 
-// ListOutcomes finds the newest runs of each of some jobs, at most n of each, newest first within a job. One short walk of
-// the index of jobs for each: a join over these jobs would read every run they ever had.
+// ListOutcomes finds the newest runs of each of some jobs, at most n of each, newest first within a job.
+//
+// A job's runs lie far apart in a big log, a read of the disk each. So what they ended with comes from an index (i_job_outcome),
+// and only those rows are read that have more to tell.
 func ListOutcomes(ctx context.Context, tx DBTX, jobIDs []int64, n int) ([]Outcome, error) {
 	if len(jobIDs) == 0 {
 		return nil, nil
 	}
+	// One short walk of the index for each job: a join over these jobs would read every run they ever had.
 	var q strings.Builder
 	args := make([]any, 0, 2*len(jobIDs))
 	for i, id := range jobIDs {
 		if i > 0 {
 			q.WriteString(" UNION ALL ")
 		}
-		fmt.Fprintf(&q, "SELECT * FROM (SELECT %s FROM xxl_job_log WHERE job_id = ? ORDER BY id DESC LIMIT ?) AS r%d", outcomeColumns, i)
+		fmt.Fprintf(&q, "SELECT * FROM (SELECT id, job_id, handle_code, trigger_time FROM xxl_job_log WHERE job_id = ? ORDER BY id DESC LIMIT ?) AS r%d", i)
 		args = append(args, id, n)
 	}
 	rows, err := tx.QueryContext(ctx, q.String(), args...)
@@ -46,12 +49,46 @@ func ListOutcomes(ctx context.Context, tx DBTX, jobIDs []int64, n int) ([]Outcom
 	}
 	defer rows.Close()
 	var list []Outcome
+	more := make(map[int64]int) // where in the list a run is of which the row is wanted
 	for rows.Next() {
 		var o Outcome
-		if err := rows.Scan(&o.ID, &o.JobID, &o.TriggerCode, &o.HandleCode, &o.TriggerTime, &o.PlannedAt, &o.Retries, &o.Skipped, &o.Killed, &o.Note); err != nil {
+		if err := rows.Scan(&o.ID, &o.JobID, &o.HandleCode, &o.TriggerTime); err != nil {
 			return nil, fmt.Errorf("read outcome: %w", err)
+		}
+		if o.HandleCode != handledWell {
+			more[o.ID] = len(list)
 		}
 		list = append(list, o)
 	}
-	return list, rows.Err()
+	if err := rows.Err(); err != nil || len(more) == 0 {
+		return list, err
+	}
+	return list, tellOutcomes(ctx, tx, list, more)
+}
+
+// handledWell is the result of a success (spec §3.7).
+const handledWell = 200
+
+// tellOutcomes reads the rest of some outcomes of a list.
+func tellOutcomes(ctx context.Context, tx DBTX, list []Outcome, at map[int64]int) error {
+	ids := make([]any, 0, len(at))
+	for id := range at {
+		ids = append(ids, id)
+	}
+	rows, err := tx.QueryContext(ctx, "SELECT "+outcomeColumns+" FROM xxl_job_log WHERE id IN ("+marks(len(ids))+")", ids...)
+	if err != nil {
+		return fmt.Errorf("read outcomes: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		var o Outcome
+		if err := rows.Scan(&id, &o.TriggerCode, &o.PlannedAt, &o.Skipped, &o.Killed, &o.Note); err != nil {
+			return fmt.Errorf("read outcome: %w", err)
+		}
+		to := &list[at[id]]
+		o.ID, o.JobID, o.HandleCode, o.TriggerTime = to.ID, to.JobID, to.HandleCode, to.TriggerTime
+		*to = o
+	}
+	return rows.Err()
 }

@@ -55,7 +55,7 @@ func (e *explainer) QueryContext(ctx context.Context, query string, args ...any)
 	if err := rows.Err(); err != nil {
 		e.t.Fatal(err)
 	}
-	e.plan = plan.String()
+	e.plan += plan.String()
 	return e.DBTX.QueryContext(ctx, query, args...)
 }
 
@@ -93,7 +93,7 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 		{"FindRuns of a job", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := db.FindRuns(ctx, tx, db.RunFilter{Job: 3, Since: since, Until: until}, 0, math.MaxInt64, 20)
 			return len(r), err
-		}, "USING INDEX I_jobid (job_id=? AND rowid>? AND rowid<?)", "key=I_jobid", 20},
+		}, "USING INDEX i_job_outcome (job_id=? AND id>? AND id<?)", "key=i_job_outcome key_len=12", 20},
 		{"FindRuns of a rare group", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := db.FindRuns(ctx, tx, db.RunFilter{Groups: []int64{2}, Text: "%x%"}, 0, math.MaxInt64, 20)
 			return len(r), err
@@ -105,7 +105,7 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 		{"FindRunIDs of a job", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := db.FindRunIDs(ctx, tx, db.RunFilter{Job: 3, Since: since, Until: until}, 0, math.MaxInt64, 20, false)
 			return len(r), err
-		}, "USING INDEX I_jobid (job_id=? AND rowid>? AND rowid<?)", "key=I_jobid", 20},
+		}, "USING COVERING INDEX i_job_outcome (job_id=? AND id>? AND id<?)", "key=i_job_outcome key_len=12", 20},
 		{"ListFailuresByCode", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListFailuresByCode(ctx, tx, db.ListFailuresByCodeParams{HandleCode: 0, FromID: 15_000, BeforeID: math.MaxInt64, Limit: 25})
 			return len(r), err
@@ -117,11 +117,16 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 		{"ListSuccessesAfter", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListSuccessesAfter(ctx, tx, db.ListSuccessesAfterParams{JobID: 3, AfterID: 15_000, Limit: 1})
 			return len(r), err
-		}, "USING INDEX I_jobid (job_id=? AND rowid>?)", "I_jobid", 1},
+		}, "USING COVERING INDEX i_job_outcome (job_id=? AND id>?)", "key=i_job_outcome", 1},
 		{"ListOutcomes", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := db.ListOutcomes(ctx, tx, []int64{3}, 30)
 			return len(r), err
-		}, "USING INDEX I_jobid (job_id=?)", "key=I_jobid", 30},
+		}, "USING COVERING INDEX i_job_outcome (job_id=?)", "key=i_job_outcome key_len=4", 30},
+		{"FindJobs that are started", func(ctx context.Context, tx db.DBTX) (int, error) {
+			running := int64(1)
+			r, err := db.FindJobs(ctx, tx, db.JobFilter{Status: &running}, 0, 20)
+			return len(r), err
+		}, "xxl_job_info", "key=PRIMARY", 20},
 		{"FindJobs with a text", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := db.FindJobs(ctx, tx, db.JobFilter{Text: "%o%"}, 0, 20)
 			return len(r), err

@@ -32,6 +32,7 @@ type Pool struct {
 	product       string         // name and version of the database, as it said when it was opened
 	autoIncrement atomic.Int64   // as it was seen last
 	galera        bool           // the server changes it by itself when a node joins or leaves
+	searching     chan struct{}  // one for each search under way; see sideBySide
 	admin         func() *sql.DB // opens connections without time limits, for migrations
 	release       func() error   // gives the data directory back
 }

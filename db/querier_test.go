@@ -70,7 +70,7 @@ var argValues = map[string]any{
 	"LastRunIDBefore": seedTime.AddDate(0, 0, 20), "FirstRunIDSince": seedTime, "DeleteRegistryOfKey": "regist1",
 	"ListJobsWithWaiting": int64(100), "ListClearings": int32(10), "NthNewestRunID": int32(0),
 	"InsertUser.Username": "new", "InsertPermission.UserID": int64(100), "KeepID": "other", "ObjectPattern": "%", "DeleteAuditBefore": int64(100),
-	"ResetUserPassword.ID": int64(2), "ListUsers": int32(10), "ListAuditUsers": int32(10), "UpdateUser.Disabled": int64(1), "LoginAt": int64(77),
+	"ResetUserPassword.ID": int64(2), "ListUsers": int32(10), "UpdateUser.Disabled": int64(1), "LoginAt": int64(77),
 	"CountSessionsByUser": int64(0), "ListJobsNamed.Names": []string{"job_de1"}, "ListSessionsOfUser.NowMs": int64(0), "InsertSession.ID": "new", "InsertSettingIfAbsent.Name": "new", "InsertReport.TriggerDay": seedTime,
 	"DeleteAlarmDeliveriesBefore.CreatedAt": int64(100), "DeleteAlarmEventsBefore.RaisedAt": int64(100), "DeleteIdleAlarmStates": int64(100),
 	"DeleteAlarmNoticesBefore.LastAt": int64(100), "InsertAlarmChannel.Name": "new", "InsertAlarmRoute.ScopeID": int64(100),

@@ -20,7 +20,7 @@ func TestPagesOfTheEmbeddedDatabaseGoByID(t *testing.T) {
 	if err := pool.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	const byID, byJob = "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "USING INDEX I_jobid (job_id=? AND rowid>? AND rowid<?)"
+	const byID, byJob = "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "USING INDEX i_job_outcome (job_id=? AND id>? AND id<?)"
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	found := func(f RunFilter) string {
 		query, _ := f.statement(runRowColumns, 1, 1, 1, true)
@@ -43,7 +43,7 @@ func TestPagesOfTheEmbeddedDatabaseGoByID(t *testing.T) {
 		{"ListRunStatesOfGroup", listRunStatesOfGroup, "USING INDEX I_jobgroup (job_group=? AND rowid>? AND rowid<?)"},
 		{"ListRunStatesOfJob", listRunStatesOfJob, byJob},
 		{"ListOpenRuns", listOpenRuns, "USING INDEX I_handle_code (handle_code=? AND rowid>?)"},
-		{"NthNewestRunIDOfJob", nthNewestRunIDOfJob, "USING COVERING INDEX I_jobid (job_id=?)"},
+		{"NthNewestRunIDOfJob", nthNewestRunIDOfJob, "USING COVERING INDEX i_job_outcome (job_id=?)"},
 		{"LastRunIDBefore", lastRunIDBefore, "USING COVERING INDEX I_trigger_time (trigger_time<?)"},
 		{"CountRunsOfGroups", countRunsOfGroups, "USING INDEX I_trigger_time (trigger_time>? AND trigger_time<?)\nUSE TEMP B-TREE FOR GROUP BY"},
 	}

@@ -143,7 +143,7 @@ func TestLanguagesHaveTheSameKeysAndValues(t *testing.T) {
 func TestChineseIsTranslated(t *testing.T) {
 	t.Parallel()
 	// What is written the same in both languages.
-	same := []string{"glue.", "alarm.line", "alarm.title.", "schedule.CRON", "list.comma", "connect.", "alarms.kind.slack", "alarms.kind.webhook", "alarms.security.", "language.", "trigger.API", "right.glue"}
+	same := []string{"glue.", "alarm.line", "alarm.title.", "schedule.CRON", "list.comma", "connect.", "alarms.kind.slack", "alarms.kind.webhook", "alarms.security.", "language.", "trigger.API", "right.glue", "token.title"}
 	han := regexp.MustCompile(`\p{Han}`)
 	for key, message := range messages(t, Chinese) {
 		raw, _ := json.Marshal(message)

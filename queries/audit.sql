@@ -9,8 +9,9 @@ SELECT id, made_at, user_id, user_name, address, action, object_kind, object_id,
 FROM punctual_audit WHERE id = ?;
 
 -- name: AuditIDs :one
--- The ends of the log; both 0 while it is empty.
-SELECT CAST(COALESCE(MIN(id), 0) AS SIGNED) AS first_id, CAST(COALESCE(MAX(id), 0) AS SIGNED) AS last_id FROM punctual_audit;
+-- The ends of the log; both 0 while it is empty. Asked for both at once, SQLite would read it all.
+SELECT CAST(COALESCE((SELECT MIN(id) FROM punctual_audit), 0) AS SIGNED) AS first_id,
+       CAST(COALESCE((SELECT MAX(id) FROM punctual_audit), 0) AS SIGNED) AS last_id;
 
 -- name: AuditTimeFrom :one
 -- When the entry with an id, or the next one, was made: how far back a search has come.
@@ -19,10 +20,6 @@ SELECT made_at FROM punctual_audit WHERE id >= ? ORDER BY id LIMIT 1;
 -- name: FirstAuditIDSince :one
 -- The first entry since a moment. Ids grow with the times, except for entries written at the same moment by two admins.
 SELECT id FROM punctual_audit WHERE made_at >= ? ORDER BY made_at, id LIMIT 1;
-
--- name: ListAuditUsers :many
--- Who has changed anything, for the filter; one seek each.
-SELECT DISTINCT user_name FROM punctual_audit ORDER BY user_name LIMIT ?;
 
 -- name: DeleteAuditBefore :execrows
 -- Forgets entries that nobody has to keep any more, some at a time.

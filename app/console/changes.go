@@ -1,6 +1,7 @@
 package console
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -21,29 +22,43 @@ func (c *Console) addChanges(ec echo.Context, page *jobs.FormPage, mine *jobs.Fo
 	if theirs.Version == mine.Version {
 		return nil // the conflict is of another kind
 	}
+	groups, err := c.groupTitles(ec)
+	if err != nil {
+		return err
+	}
+	group := func(id string) string {
+		n, _ := strconv.ParseInt(id, 10, 64)
+		return groups.byID[n]
+	}
+	word := func(choice, code string) string {
+		if code == "" {
+			return ""
+		}
+		return page.T(choice + "." + code)
+	}
 	mine.Version = theirs.Version
 	for _, f := range []struct{ key, theirs, mine string }{
 		{"jobs.field.name", theirs.Name, mine.Name},
-		{"jobs.field.group", theirs.Group, mine.Group},
+		{"jobs.field.group", group(theirs.Group), group(mine.Group)},
 		{"jobs.field.author", theirs.Author, mine.Author},
-		{"jobs.field.type", theirs.ScheduleType, mine.ScheduleType},
+		{"jobs.field.type", word("schedule", theirs.ScheduleType), word("schedule", mine.ScheduleType)},
 		{"jobs.field.cron", theirs.Cron, mine.Cron},
 		{"jobs.field.seconds", theirs.Seconds, mine.Seconds},
 		{"jobs.field.moment", theirs.Moment, mine.Moment},
 		{"jobs.field.zone", theirs.Zone, mine.Zone},
 		{"jobs.field.from", theirs.From, mine.From},
 		{"jobs.field.until", theirs.Until, mine.Until},
-		{"jobs.field.misfire", theirs.Misfire, mine.Misfire},
+		{"jobs.field.misfire", word("misfire", theirs.Misfire), word("misfire", mine.Misfire)},
 		{"jobs.field.handler", theirs.Handler, mine.Handler},
 		{"jobs.field.source", theirs.Source, mine.Source},
 		{"jobs.field.param", theirs.Param, mine.Param},
-		{"jobs.field.route", theirs.Route, mine.Route},
-		{"jobs.field.block", theirs.Block, mine.Block},
+		{"jobs.field.route", word("route", theirs.Route), word("route", mine.Route)},
+		{"jobs.field.block", word("block", theirs.Block), word("block", mine.Block)},
 		{"jobs.field.timeout", theirs.Timeout, mine.Timeout},
 		{"jobs.field.retries", theirs.Retries, mine.Retries},
 		{"jobs.field.backoff", theirs.Backoff, mine.Backoff},
 		{"jobs.field.concurrent", theirs.Concurrent, mine.Concurrent},
-		{"jobs.field.concurrency", theirs.Concurrency, mine.Concurrency},
+		{"jobs.field.concurrency", word("concurrency", theirs.Concurrency), word("concurrency", mine.Concurrency)},
 		{"jobs.field.retention", theirs.Retention, mine.Retention},
 		{"jobs.field.warnafter", theirs.WarnAfter, mine.WarnAfter},
 		{"jobs.field.expectevery", theirs.ExpectEvery, mine.ExpectEvery},
@@ -54,6 +69,9 @@ func (c *Console) addChanges(ec echo.Context, page *jobs.FormPage, mine *jobs.Fo
 		if f.theirs != f.mine && !(isNothing(f.theirs) && isNothing(f.mine)) {
 			page.Changes = append(page.Changes, jobs.Change{Label: page.T(f.key), Theirs: f.theirs, Mine: f.mine})
 		}
+	}
+	if len(page.Changes) > 0 {
+		page.Problem = page.T("problem.changed.compare")
 	}
 	return nil
 }

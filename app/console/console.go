@@ -108,6 +108,7 @@ func (c *Console) Register(e *echo.Echo) {
 
 func (c *Console) jobRoutes(g *echo.Group) {
 	g.GET("/jobs", c.jobList)
+	g.GET("/jobs/count", c.jobCount)
 	g.GET("/jobs/new", c.jobNew)
 	g.POST("/jobs", c.jobCreate)
 	g.POST("/jobs/schedule-preview", c.schedulePreview)

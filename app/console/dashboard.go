@@ -169,11 +169,12 @@ func (c *Console) dashboardCounts(ctx context.Context, page *dashboard.Page, p a
 		{Label: page.T("dashboard.count.share", "Days", strconv.Itoa(n)), Value: share, URL: link.Runs(withResult(whole, link.ResultSuccess)), Tone: tone, Details: []dashboard.Detail{{Text: page.T("dashboard.count.today.failed", "N", format.Number(sum.Failed)), URL: link.Runs(withResult(whole, link.ResultFailed))}}},
 		{Label: page.T("dashboard.count.executors"), Value: format.Number(online), URL: link.Executors(link.GroupFilter{State: link.ExecutorsOnline}), Details: []dashboard.Detail{{Text: page.T("dashboard.count.executors.groups", "Count", serving, "N", format.Number(serving)), URL: link.Executors(link.GroupFilter{State: link.ExecutorsOnline})}}},
 	}
-	most := int64(1)
+	most := int64(0)
 	for _, d := range days {
 		most = max(most, d.Total())
 	}
 	page.Days = dashboard.Chart{Label: page.T("dashboard.days"), Max: format.Number(most)}
+	most = max(1, most)
 	for _, d := range days {
 		date := d.Date.In(c.cfg.Zone)
 		bar := dashboard.Bar{
@@ -213,9 +214,9 @@ func marks(m [3]string, i, n int, label string) [3]string {
 // percent never says 100 of what is not all.
 func percent(share float64) string {
 	if share == 1 {
-		return "100 %"
+		return "100%"
 	}
-	return strconv.FormatFloat(min(float64(int(share*10_000))/100, 99.99), 'f', -1, 64) + " %"
+	return strconv.FormatFloat(min(float64(int(share*10_000))/100, 99.99), 'f', -1, 64) + "%"
 }
 
 // dayFilter narrows the run list to a day.
@@ -232,15 +233,20 @@ func withResult(f link.RunFilter, result string) link.RunFilter {
 func (c *Console) dashboardPulse(page *dashboard.Page) {
 	pulse := c.cfg.Engine.Pulse()
 	page.Pulse = dashboard.Pulse{
-		Rate: fmt.Sprintf("%.3g", pulse.PerSecond(c.cfg.Now())), P50: "–", P99: "–", Quiet: pulse.Sent == 0, URL: link.Runs(link.RunFilter{Range: link.RangeHour}),
+		Rate: "0", P50: "–", P99: "–", Quiet: pulse.Sent == 0, URL: link.Runs(link.RunFilter{Range: link.RangeHour}),
 		Minutes: dashboard.Chart{Label: page.T("dashboard.pulse")},
 	}
 	if pulse.Sent == 0 {
-		page.Pulse.Rate = "0"
 		return
 	}
-	if rate := pulse.PerSecond(c.cfg.Now()); rate >= 1000 {
+	now := c.cfg.Now()
+	switch rate := pulse.PerSecond(now); {
+	case rate >= 1000:
 		page.Pulse.Rate = format.Number(int64(rate))
+	case rate >= 1:
+		page.Pulse.Rate = fmt.Sprintf("%.3g", rate)
+	default:
+		page.Pulse.Rate = fmt.Sprintf("%.2g", rate)
 	}
 	page.Pulse.P50, page.Pulse.P99 = format.Duration(page.Printer, pulse.P50.Round(time.Millisecond)), format.Duration(page.Printer, pulse.P99.Round(time.Millisecond))
 	most := int64(1)
@@ -249,7 +255,7 @@ func (c *Console) dashboardPulse(page *dashboard.Page) {
 	}
 	page.Pulse.Minutes.Max = format.Number(most)
 	for i, m := range pulse.Minutes {
-		at := pulse.Since.In(c.cfg.Zone).Truncate(time.Minute).Add(time.Duration(i) * time.Minute)
+		at := now.In(c.cfg.Zone).Truncate(time.Minute).Add(-time.Duration(len(pulse.Minutes)-1-i) * time.Minute)
 		page.Pulse.Minutes.Bars = append(page.Pulse.Minutes.Bars, dashboard.Bar{
 			Label: at.Format("15:04"), URL: link.Runs(minuteFilter(at)),
 			Title: page.T("dashboard.pulse.title", "At", at.Format("15:04"), "N", format.Number(m.Sent), "P50", format.Duration(page.Printer, m.P50.Round(time.Millisecond)), "P99", format.Duration(page.Printer, m.P99.Round(time.Millisecond))),

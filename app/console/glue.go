@@ -94,6 +94,7 @@ func (c *Console) glueSave(ec echo.Context) error {
 		}
 		if in.Version != "" && in.Version != manage.GlueVersion(j) {
 			// Saving again, with the difference in sight, is meant.
+			page.Problem = page.T("problem.changed.compare")
 			page.Theirs, page.Version = lineDifference(string(j.GlueSource), in.Source, differenceContext), manage.GlueVersion(j)
 		}
 	default:

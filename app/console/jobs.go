@@ -33,11 +33,9 @@ func (c *Console) jobList(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := c.cfg.Manage.Jobs.List(ctx, p, manage.JobFilter{
-		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag,
-		Show: manage.Show(f.Show), At: localTime(f.At, c.cfg.Zone, 0),
-		Limit: jobsPerPage, Offset: (f.Page - 1) * jobsPerPage,
-	})
+	filter := c.jobFilter(f)
+	filter.Limit, filter.Offset = jobsPerPage, (f.Page-1)*jobsPerPage
+	list, err := c.cfg.Manage.Jobs.List(ctx, p, filter)
 	if err != nil {
 		return err
 	}
@@ -57,7 +55,11 @@ func (c *Console) jobList(ec echo.Context) error {
 	if err := c.addOutcomes(ctx, page.Page, page.Rows); err != nil {
 		return err
 	}
-	page.Pager = pager(f.Page, jobsPerPage, list.Total, func(n int) string {
+	known := list.Total
+	if list.More {
+		known++
+	}
+	page.Pager = pager(f.Page, jobsPerPage, known, func(n int) string {
 		f.Page = n
 		return link.Jobs(f)
 	})
@@ -65,6 +67,22 @@ func (c *Console) jobList(ec echo.Context) error {
 		return err
 	}
 	return renderPart(ec, http.StatusOK, jobs.List(page), ui.FragmentResults)
+}
+
+func (c *Console) jobFilter(f link.JobFilter) manage.JobFilter {
+	return manage.JobFilter{
+		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag,
+		Show: manage.Show(f.Show), At: localTime(f.At, c.cfg.Zone, 0),
+	}
+}
+
+// jobCount is how many jobs a list has in all, for one that was drawn before that was known.
+func (c *Console) jobCount(ec echo.Context) error {
+	n, err := c.cfg.Manage.Jobs.Count(ec.Request().Context(), who(ec), c.jobFilter(link.JobsFrom(ec.QueryParams())))
+	if err != nil {
+		return err
+	}
+	return render(ec, http.StatusOK, jobs.Count(c.Page(ec), n))
 }
 
 // pager leads to the pages beside a page of a numbered list.

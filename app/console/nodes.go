@@ -25,7 +25,7 @@ func (c *Console) nodeList(ec echo.Context) error {
 	for _, n := range cluster.Nodes {
 		row := nodes.Row{
 			ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, State: nodeState(n.State), Self: n.Self,
-			Started: c.at(page.Page, n.Started), Beat: c.at(page.Page, n.Beat), Low: n.LowLogID, Load: nodeLoad(page.Page, n.Load), HasLoad: n.HasLoad,
+			Started: c.at(page.Page, n.Started), Beat: c.at(page.Page, n.Beat), Load: nodeLoad(page.Page, n.Load), HasLoad: n.HasLoad,
 		}
 		page.Rows = append(page.Rows, row)
 	}

@@ -108,7 +108,7 @@ func (c *Console) findRuns(ec echo.Context, page *palette.Page) (palette.Section
 		return s, err
 	}
 	hit := palette.Hit{Icon: "history", Title: "#" + strconv.FormatInt(logID, 10) + " " + names[r.JobID].JobDesc, URL: link.Run(logID)}
-	hit.Sub = page.T("state."+string(factsOfRun(r).state())) + " · " + c.at(page.Page, factsOfRun(r).start(c.cfg.Pool)).Absolute
+	hit.Sub = page.T("state."+string(factsOfRun(r).state())) + " · " + c.at(page.Page, factsOfRun(r).start(c.cfg.Pool)).Relative
 	s.Hits = []palette.Hit{hit}
 	return s, nil
 }

@@ -147,10 +147,11 @@ func (c *Console) steps(page layout.Page, f runFacts, sending []note.Line, state
 		detail.routed = ""
 	case ui.StateSendFailed:
 		routed, sentState, answered, back = runs.StepDone, runs.StepFailed, runs.StepSkipped, runs.StepSkipped
+		detail.sent = note.Said(page.Printer, f.result())
 		if f.address == "" {
 			routed, sentState = runs.StepFailed, runs.StepSkipped
+			detail.routed, detail.sent = detail.sent, ""
 		}
-		detail.sent = note.Said(page.Printer, f.result())
 	case ui.StateSent:
 		routed, sentState, answered, back = runs.StepDone, runs.StepDone, runs.StepDone, runs.StepActive
 	case ui.StateSuccess:

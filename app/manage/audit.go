@@ -318,14 +318,14 @@ func decode(text db.Text) Facts {
 }
 
 // maxAuditUsers bounds the names in the filter.
-const maxAuditUsers = 500
+const maxAuditUsers = 200
 
 // Users are the names of those who did anything.
 func (a *Audit) Users(ctx context.Context, p auth.Principal) ([]string, error) {
 	if err := requireAdmin(p); err != nil {
 		return nil, err
 	}
-	names, err := a.queries.ListAuditUsers(ctx, a.pool, maxAuditUsers)
+	names, err := db.ListAuditUsers(ctx, a.pool, maxAuditUsers)
 	return names, db.Error(err)
 }
 

@@ -142,7 +142,7 @@ func (s *Jobs) FindChildren(ctx context.Context, p auth.Principal, jobID int64, 
 		if !ok || !p.Admin && len(q.Groups) == 0 {
 			return nil, nil
 		}
-		ids, err := db.FindJobs(ctx, s.cfg.Pool, q, 0, int64(maxChildHits+len(except)+1))
+		ids, err := db.SearchJobs(ctx, s.cfg.Pool, q, 0, int64(maxChildHits+len(except)+1))
 		if err != nil {
 			return nil, fmt.Errorf("find jobs: %w", db.Error(err))
 		}

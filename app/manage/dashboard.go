@@ -14,9 +14,10 @@ import (
 // Dashboard is what an operator wants to see first. Each part is made of reads that stop at a limit, and is kept for a
 // few seconds for everybody who looks, so that a hundred open dashboards cost what one does.
 type Dashboard struct {
-	cfg     Config
-	queries *db.Queries
-	jobs    *Jobs
+	cfg      Config
+	queries  *db.Queries
+	jobs     *Jobs
+	patience time.Duration // for how long failures are looked for; failureTime
 
 	troubles kept[troubles]
 	counts   kept[map[int64]JobCount]

@@ -82,6 +82,7 @@ func TestAFailingJobIsFoundBehindThoseThatFailOften(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, nil)
+		b.Dashboard.patience = time.Minute
 		quiet, odd, recovered, noisy := b.create(t, nil), b.create(t, nil), b.create(t, nil), b.create(t, nil)
 		last := insertRun(t, pool, b.group, quiet, b.now.Add(-20*time.Hour), 200, 500, "")
 		insertRun(t, pool, b.group, odd, b.now.Add(-20*time.Hour), 200, 7, "") // an executor's own code

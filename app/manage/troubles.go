@@ -175,7 +175,7 @@ func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) er
 			if len(rows) < failurePage {
 				break
 			}
-			if time.Since(began) > failureTime {
+			if time.Since(began) > s.patience {
 				t.MoreFailing = true
 				break
 			}
@@ -185,7 +185,7 @@ func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) er
 	var kept []int64
 	order := slices.SortedFunc(maps.Keys(jobs), func(a, b int64) int { return cmp.Compare(jobs[b].newest, jobs[a].newest) })
 	for i, id := range order {
-		if len(kept) == failingJobs || i >= failingJobs && time.Since(began) > 2*failureTime {
+		if len(kept) == failingJobs || i >= failingJobs && time.Since(began) > 2*s.patience {
 			t.MoreFailing = true
 			break
 		}

@@ -15,7 +15,7 @@ func (f fakes) bulk(do string) jobs.BulkPage {
 
 func (f fakes) jobConflict() jobs.FormPage {
 	p := f.jobEdit()
-	p.Problem = f.T("problem.changed")
+	p.Problem = f.T("problem.changed.compare")
 	p.Preview.Others = 12
 	p.Changes = []jobs.Change{{Label: f.T("jobs.field.cron"), Theirs: "0 0 4 * * ?", Mine: "0 30 3 ? * MON-FRI"}, {Label: f.T("jobs.field.param"), Theirs: "", Mine: "7"}}
 	return p

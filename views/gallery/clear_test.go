@@ -14,7 +14,7 @@ func (f fakes) clear() runs.ClearPage {
 		Preview: &runs.ClearPreview{Text: f.T("clear.preview.about", "N", "1,204,310"), Open: f.T("clear.preview.open", "N", "3")},
 		Clearings: []runs.Clearing{
 			{ID: 9, What: f.zh("支付网关 · 每日对账", "Payments · Daily reconciliation"), User: "admin", At: f.at(-40 * time.Second), State: "open", Percent: "42", Deleted: "18,250", CanStop: true},
-			{ID: 8, What: f.zh("全部执行器", "All groups"), User: f.zh("王敏", "mina"), At: f.at(-50 * time.Hour), State: "done", Percent: "100", Deleted: "2,400,117"},
+			{ID: 8, What: f.zh("全部执行器", "All executors"), User: f.zh("王敏", "mina"), At: f.at(-50 * time.Hour), State: "done", Percent: "100", Deleted: "2,400,117"},
 			{ID: 7, What: f.zh("报表中心", "Reporting"), User: "admin", At: f.at(-300 * time.Hour), State: "stopped", Percent: "12", Deleted: "900"},
 		},
 		DaysText: f.T("clear.retention.now", "Days", "30"),

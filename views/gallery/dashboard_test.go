@@ -38,7 +38,7 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 		{Label: f.T("dashboard.count.jobs"), Value: "1,284", URL: "/jobs", Details: []dashboard.Detail{{Text: f.T("dashboard.count.jobs.started", "N", "1,107"), URL: "/jobs"}}},
 		{Label: f.T("dashboard.count.today"), Value: "482,913", URL: "/runs?range=today", Details: []dashboard.Detail{{Text: f.T("dashboard.count.today.failed", "N", "219"), URL: "/runs?range=today"}}},
 		{Label: f.T("dashboard.count.range", "Days", "14"), Value: "8,213,407", URL: "/runs", Details: []dashboard.Detail{{Text: f.T("dashboard.count.range.running", "N", "42"), URL: "/runs"}}},
-		{Label: f.T("dashboard.count.share", "Days", "14"), Value: "99.94 %", URL: "/runs?result=failed", Details: []dashboard.Detail{{Text: f.T("dashboard.count.today.failed", "N", "4,921"), URL: "/runs?result=failed"}}, Tone: "green"},
+		{Label: f.T("dashboard.count.share", "Days", "14"), Value: "99.94%", URL: "/runs?result=failed", Details: []dashboard.Detail{{Text: f.T("dashboard.count.today.failed", "N", "4,921"), URL: "/runs?result=failed"}}, Tone: "green"},
 		{Label: f.T("dashboard.count.executors"), Value: "31", URL: "/executors", Details: []dashboard.Detail{{Text: f.T("dashboard.count.executors.groups", "Count", 5, "N", "5"), URL: "/executors"}}},
 	}
 	for _, n := range []int{7, 14, 30, 90} {

@@ -84,7 +84,7 @@ func children(p FormPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.Pickable {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<div class=\"child-search\" hidden data-child-search><input class=\"field-control\" id=\"child-search\" name=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "<div class=\"child-search field\" hidden data-child-search><input class=\"field-control\" id=\"child-search\" name=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

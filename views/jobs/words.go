@@ -12,13 +12,17 @@ import (
 func (p ListPage) pager() ui.Pager {
 	pager := p.Pager
 	if pager.Summary == "" {
-		total := format.Number(p.Total)
+		pager.Summary = jobTotal(p.Page, p.Total, "")
 		if p.More {
-			total += "+"
+			pager.Summary, pager.CountURL = jobTotal(p.Page, p.Total, "+"), link.JobCount(p.Filter)
 		}
-		pager.Summary = p.T("jobs.total", "Count", p.Total, "N", total)
 	}
 	return pager
+}
+
+// jobTotal says how many jobs there are; a mark behind the number, that these are not all.
+func jobTotal(p layout.Page, n int64, mark string) string {
+	return p.T("jobs.total", "Count", n, "N", format.Number(n)+mark)
 }
 
 func rowID(id int64) string { return "job-" + number(id) }

@@ -85,6 +85,12 @@ func JobsFrom(q url.Values) JobFilter {
 // Jobs is the job list under a filter.
 func Jobs(f JobFilter) string { return withQuery(JobsPath, f.values()) }
 
+// JobCount is where it is told how many jobs a filter finds.
+func JobCount(f JobFilter) string {
+	f.Page = 0
+	return withQuery(JobsPath+"/count", f.values())
+}
+
 func (f JobFilter) values() url.Values {
 	q := url.Values{}
 	setNumber(q, "group", f.Group)

@@ -35,7 +35,6 @@ type Row struct {
 	Self    bool
 	Started format.Time
 	Beat    format.Time
-	Low     int64 // from this run on it may have something unsent; 0: nothing is
 	Load    Load
 	HasLoad bool
 }

@@ -42,6 +42,7 @@ type Pager struct {
 	Previous string
 	Next     string
 	Summary  string // "1–50 of 1,234"; may be empty
+	CountURL string // where a better Summary is to be had, which takes longer
 }
 
 // Any says whether there is anywhere to go.

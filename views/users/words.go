@@ -59,6 +59,8 @@ func (p FormPage) nameField() ui.Field {
 	}
 	if p.ID != 0 {
 		f.ReadOnly, f.Help = true, p.T("users.field.name.fixed")
+	} else if f.Error != "" {
+		f.Help = "" // the error says the same
 	}
 	return f
 }

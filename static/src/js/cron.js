@@ -4,12 +4,33 @@ import "cronstrue/locales/zh_CN";
 
 const locale = document.documentElement.lang === "zh-CN" ? "zh_CN" : "en";
 
+// The library keeps the English order, the time first and the year last, with the words for "only" that Chinese does not need.
+function inChineseOrder(words) {
+  return words
+    .replace(/ +/g, " ")
+    .replace(/在 (\S+) 和 (\S+) 之间/g, "$1 至 $2")
+    .replace(/,? 和 +/g, "、")
+    .replace(/(?<=[\d号]), (?=\d)|(?<=星期.), (?=星期)|(?<=月), (?=[一二三四五六七八九十]+月)/g, "、")
+    .split(", ")
+    .map((part) => part.replace(/^(在(一分钟后的|整点后的)? ?|仅于?|限)/, "").replace(/月份$/, "月").trim())
+    .reverse()
+    .join(" ")
+    .replaceAll("每隔", "每")
+    .replaceAll(" 号", " 日")
+    .replace(/月 每月 ?/, "月 ")
+    .replace(/^(?=[\d:、]+$)/, "每天 ")
+    .replace("整点 第", "整点第")
+    .replace("个 星期", "个星期")
+    .replace("每月的最", "每月最");
+}
+
 function sentence(text) {
   try {
     const say = (verbose) => cronstrue.toString(text.trim(), { locale, verbose, dayOfWeekStartIndexZero: false, use24HourTimeFormat: true });
     // "At 02:00" leaves open on which days; the long form says "every day".
     const short = say(false);
-    return /^(At |在)/.test(short) && !short.includes(",") ? say(true) : short;
+    const words = /^(At |在)/.test(short) && !short.includes(",") ? say(true) : short;
+    return locale === "en" ? words : inChineseOrder(words);
   } catch {
     return ""; // the server's preview says what is wrong
   }

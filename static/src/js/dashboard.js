@@ -18,6 +18,10 @@ export function dashboard() {
       // The next round tries again.
     }
   };
+  // Where the week is wider than its window, it begins with what was last.
+  const hour = [...document.querySelectorAll(".heat-scroll tbody tr:first-child a.cell")].at(-1);
+  const week = hour?.closest(".heat-scroll");
+  if (week) week.scrollLeft = hour.parentElement.offsetLeft + 3 * hour.offsetWidth - week.clientWidth;
   setInterval(refresh, every);
   document.addEventListener("visibilitychange", refresh);
 }

@@ -1,0 +1,47 @@
+package e2e
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/punctual-job/punctual/views/link"
+)
+
+// TestBrowserCronWords reads cron texts in Chinese, whose order the script makes out of the English one of its library.
+func TestBrowserCronWords(t *testing.T) {
+	t.Parallel()
+	a := startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on"}})
+	w := newWindow(t, a.url, desk)
+	w.cookie("lang", "zh-CN")
+	w.enter(a.login(t, testPassword))
+	w.visit(link.JobNewPath)
+	for cron, want := range map[string]string{
+		"0/20 * * * * ?":              "每 20 秒",
+		"0 0 2 * * ?":                 "每天 02:00",
+		"0 0 10,14,16 * * ?":          "每天 10:00、14:00、16:00",
+		"0 0 9-18 * * ?":              "09:00 至 18:00 每小时",
+		"15 0 * * * ?":                "整点第 15 秒",
+		"0 0 3 ? * MON,WED,FRI":       "星期一、星期三、星期五 03:00",
+		"0 0/30 9-18 ? * MON-FRI":     "星期一至星期五 09:00 至 18:59 每 30 分钟",
+		"0 0 3 1,10,20 * ?":           "每月 1 日、10 日、20 日 03:00",
+		"0 0 2 LW * ?":                "每月最后一个工作日 02:00",
+		"0 15 10 ? * 6#3":             "每月的第三个星期五 10:15",
+		"0 0 8 1 1,4,7 ?":             "一月、四月、七月 1 日 08:00",
+		"0 0 0 1 1 ? 2027":            "2027 年 一月 1 日 00:00",
+		"0 10,44 14 ? 3 WED":          "三月 星期三 14:00 第 10、44 分钟",
+		"no cron at all, and no more": "",
+	} {
+		var got string
+		w.do(chromedp.Evaluate(fmt.Sprintf(`(() => {
+			const input = document.querySelector("[data-cron-input]");
+			input.value = %q;
+			input.dispatchEvent(new Event("input"));
+			return document.querySelector("[data-cron-sentence] span").textContent;
+		})()`, cron), &got))
+		if got != want {
+			t.Errorf("%s reads %q, want %q", cron, got, want)
+		}
+	}
+}

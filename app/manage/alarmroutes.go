@@ -1,0 +1,139 @@
+package manage
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/alarm"
+)
+
+// AlarmRoute is a route with the name of what it covers.
+type AlarmRoute struct {
+	alarm.Route
+	Name string // of the group or job; empty for all jobs, or when it is gone
+}
+
+// routes are all routes by channel, with names.
+func (s *Channels) routes(ctx context.Context) (map[int64][]AlarmRoute, error) {
+	all, err := s.cfg.Alarmer.Routes(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list alarm routes: %w", err)
+	}
+	var jobIDs []int64
+	for _, r := range all {
+		if r.Scope == alarm.ScopeJob {
+			jobIDs = append(jobIDs, r.ScopeID)
+		}
+	}
+	jobs, err := s.jobNames(ctx, jobIDs)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.ListGroups(ctx, s.cfg.Pool)
+	if err != nil {
+		return nil, fmt.Errorf("list groups: %w", db.Error(err))
+	}
+	groups := make(map[int64]string, len(rows))
+	for _, g := range rows {
+		groups[g.ID] = g.Title
+	}
+	byChannel := make(map[int64][]AlarmRoute)
+	for _, r := range all {
+		named := AlarmRoute{Route: r}
+		switch r.Scope {
+		case alarm.ScopeAll:
+		case alarm.ScopeGroup:
+			named.Name = groups[r.ScopeID]
+		case alarm.ScopeJob:
+			named.Name = jobs[r.ScopeID]
+		}
+		if len(named.Causes) == 0 {
+			named.Causes = DefaultCauses()
+		}
+		byChannel[r.ChannelID] = append(byChannel[r.ChannelID], named)
+	}
+	return byChannel, nil
+}
+
+func (s *Channels) jobNames(ctx context.Context, ids []int64) (map[int64]string, error) {
+	names := make(map[int64]string, len(ids))
+	if len(ids) == 0 {
+		return names, nil
+	}
+	rows, err := s.queries.ListAlarmJobs(ctx, s.cfg.Pool, ids)
+	if err != nil {
+		return nil, fmt.Errorf("list jobs: %w", db.Error(err))
+	}
+	for _, j := range rows {
+		names[j.ID] = j.JobDesc
+	}
+	return names, nil
+}
+
+// SaveRoute creates a route to a channel, or changes the one that ID names.
+func (s *Channels) SaveRoute(ctx context.Context, p auth.Principal, r alarm.Route) error {
+	c, err := s.get(ctx, p, r.ChannelID)
+	if err != nil {
+		return err
+	}
+	// No causes would mean the usual ones to the alarmer: somebody who unchecked them all meant something else.
+	if len(r.Causes) == 0 {
+		return problem.InvalidFields(problem.Field{Name: alarm.FieldCauses, Key: string(alarm.CodeRequired)})
+	}
+	action := ActionCreate
+	if r.ID != 0 {
+		if err := s.ownRoute(ctx, r.ChannelID, r.ID); err != nil {
+			return err
+		}
+		action = ActionUpdate
+		err = s.cfg.Alarmer.UpdateRoute(ctx, r)
+	} else {
+		_, err = s.cfg.Alarmer.CreateRoute(ctx, r)
+	}
+	if err != nil {
+		return alarmProblem(err)
+	}
+	s.audit.Note(ctx, p, Entry{Action: action, Kind: ObjectChannel, ID: c.ID, Name: c.Name, After: routeFacts(r)})
+	return nil
+}
+
+func routeFacts(r alarm.Route) Facts {
+	causes := make([]string, len(r.Causes))
+	for i, c := range r.Causes {
+		causes[i] = string(c)
+	}
+	return Facts{"scope": string(r.Scope), "scope_id": r.ScopeID, "causes": strings.Join(causes, ", ")}
+}
+
+// ownRoute refuses a route of another channel: its address would say one thing and do another.
+func (s *Channels) ownRoute(ctx context.Context, channelID, routeID int64) error {
+	all, err := s.cfg.Alarmer.Routes(ctx)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(all, func(r alarm.Route) bool { return r.ID == routeID && r.ChannelID == channelID }) {
+		return problem.New(problem.NotFound, "problem.route.gone")
+	}
+	return nil
+}
+
+// DeleteRoute takes a route to a channel away.
+func (s *Channels) DeleteRoute(ctx context.Context, p auth.Principal, channelID, routeID int64) error {
+	c, err := s.get(ctx, p, channelID)
+	if err != nil {
+		return err
+	}
+	if err := s.ownRoute(ctx, channelID, routeID); err != nil {
+		return err
+	}
+	if err := s.cfg.Alarmer.DeleteRoute(ctx, routeID); err != nil {
+		return alarmProblem(err)
+	}
+	s.audit.Note(ctx, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: c.ID, Name: c.Name, Before: Facts{"route": routeID}})
+	return nil
+}

@@ -1,0 +1,158 @@
+package manage
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+)
+
+// JobFilter narrows the job list. Zero values stand for "any", except Status.
+type JobFilter struct {
+	Group   int64
+	Status  int64 // a jobspec.TriggerStatus, or AnyStatus
+	Text    string
+	Handler string
+	Author  string
+	Tag     string    // one tag, whole
+	Show    Show      // only what a number of the dashboard counts: [ShowFailing], [ShowLate] or [ShowDue]
+	At      time.Time // the minute of ShowDue
+	// NoID keeps Text from naming a job by its id.
+	NoID   bool
+	Limit  int
+	Offset int
+	Exact  bool // count all of them, however many there are
+}
+
+// AnyStatus is the JobFilter.Status of jobs that run and jobs that do not.
+const AnyStatus = -1
+
+// JobList is one page of jobs.
+type JobList struct {
+	Jobs  []db.ListJobsRow
+	Total int64
+	More  bool // there are more than Total, which were not counted: see [Jobs.Count]
+}
+
+// List is one page of the jobs that the principal may see.
+func (s *Jobs) List(ctx context.Context, p auth.Principal, f JobFilter) (JobList, error) {
+	var list JobList
+	ids, err := s.find(ctx, p, f, &list)
+	if err != nil || len(ids) == 0 {
+		return list, err
+	}
+	if list.Jobs, err = s.queries.ListJobs(ctx, s.cfg.Pool, ids); err != nil {
+		return list, fmt.Errorf("list jobs: %w", db.Error(err))
+	}
+	return list, nil
+}
+
+// Count is how many jobs a filter finds that the principal may see.
+func (s *Jobs) Count(ctx context.Context, p auth.Principal, f JobFilter) (int64, error) {
+	q, ok, err := s.query(ctx, p, f)
+	if err != nil || !ok {
+		return 0, err
+	}
+	n, err := db.CountJobs(ctx, s.cfg.Pool, q)
+	return n, db.Error(err)
+}
+
+// query is a filter as the database takes it, with the jobs that a number of the dashboard counts.
+func (s *Jobs) query(ctx context.Context, p auth.Principal, f JobFilter) (q db.JobFilter, ok bool, err error) {
+	if q, ok = jobQuery(p, f); !ok || f.Show == "" {
+		return q, ok, nil
+	}
+	q.IDs, err = s.shown(ctx, p, f.Show, f.At)
+	return q, len(q.IDs) > 0, err
+}
+
+// jobQuery is a filter as the database takes it; ok is false when nothing can match.
+func jobQuery(p auth.Principal, f JobFilter) (q db.JobFilter, ok bool) {
+	all, groups := scope(p, f.Group)
+	if all == 0 && len(groups) == 0 {
+		return q, false
+	}
+	q.Groups = groups
+	if f.Text != "" {
+		q.Text = contains(f.Text)
+	}
+	if !f.NoID {
+		q.TextID, _ = strconv.ParseInt(f.Text, 10, 64)
+	}
+	if f.Handler != "" {
+		q.Handler = contains(f.Handler)
+	}
+	if f.Author != "" {
+		q.Author = contains(f.Author)
+	}
+	if f.Tag != "" {
+		q.Tag = contains("," + f.Tag + ",")
+	}
+	if f.Status != AnyStatus {
+		q.Status = &f.Status
+	}
+	return q, true
+}
+
+// find finds the jobs of a page, and notes how many there are in all.
+func (s *Jobs) find(ctx context.Context, p auth.Principal, f JobFilter, list *JobList) (ids []int64, err error) {
+	q, ok, err := s.query(ctx, p, f)
+	if err != nil || !ok {
+		return nil, err
+	}
+	pool, offset, limit := s.cfg.Pool, int64(f.Offset), int64(f.Limit)
+	if !q.Plain() {
+		// Counting them takes reading all jobs, which a full page does not.
+		ids, err = db.SearchJobs(ctx, pool, q, offset, limit+1)
+		list.More = int64(len(ids)) > limit
+		list.Total = offset + min(int64(len(ids)), limit)
+		if err == nil && (len(ids) == 0 && offset > 0 || list.More && f.Exact) {
+			list.Total, err = db.CountJobs(ctx, pool, q)
+			list.More = false
+		}
+		return ids[:min(len(ids), f.Limit)], db.Error(err)
+	}
+	if list.Total, err = db.CountJobs(ctx, pool, q); err != nil {
+		return nil, db.Error(err)
+	}
+	// Beyond the middle the way from the other end is shorter.
+	if rest := list.Total - offset; rest <= 0 {
+		return nil, nil
+	} else if offset > list.Total/2 {
+		size := min(limit, rest)
+		ids, err = db.FindJobsFromEnd(ctx, pool, q, rest-size, size)
+	} else {
+		ids, err = db.FindJobs(ctx, pool, q, offset, limit)
+	}
+	return ids, db.Error(err)
+}
+
+// Row is one job as the list shows it, after it was started or stopped.
+func (s *Jobs) Row(ctx context.Context, p auth.Principal, id int64) (db.ListJobsRow, error) {
+	j, err := s.Get(ctx, p, id)
+	if err != nil {
+		return db.ListJobsRow{}, err
+	}
+	return db.ListJobsRow{
+		ID: j.ID, JobGroup: j.JobGroup, JobDesc: j.JobDesc, AddTime: j.AddTime, UpdateTime: j.UpdateTime, Author: j.Author,
+		AlarmEmail: j.AlarmEmail, ScheduleType: j.ScheduleType, ScheduleConf: j.ScheduleConf, MisfireStrategy: j.MisfireStrategy,
+		ExecutorRouteStrategy: j.ExecutorRouteStrategy, ExecutorHandler: j.ExecutorHandler, ExecutorParam: j.ExecutorParam,
+		ExecutorBlockStrategy: j.ExecutorBlockStrategy, ExecutorTimeout: j.ExecutorTimeout,
+		ExecutorFailRetryCount: j.ExecutorFailRetryCount, GlueType: j.GlueType, GlueUpdateTime: j.GlueUpdateTime,
+		ChildJobIDs: j.ChildJobIDs, TriggerStatus: j.TriggerStatus, TriggerLastTime: j.TriggerLastTime, TriggerNextTime: j.TriggerNextTime,
+		TimeZone: j.TimeZone, Tags: j.Tags,
+	}, nil
+}
+
+// Any says whether there is any job the principal may see.
+func (s *Jobs) Any(ctx context.Context, p auth.Principal) (bool, error) {
+	all, groups := scope(p, 0)
+	if all == 0 && len(groups) == 0 {
+		return false, nil
+	}
+	jobs, err := db.FindJobs(ctx, s.cfg.Pool, db.JobFilter{Groups: groups}, 0, 1)
+	return len(jobs) > 0, db.Error(err)
+}

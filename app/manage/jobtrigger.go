@@ -1,0 +1,108 @@
+package manage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// RunInput is a run by hand.
+type RunInput struct {
+	Param     *string // nil: the job's
+	Addresses string  // in any layout; empty: the group's
+	Type      jobspec.TriggerType
+}
+
+// FieldRunAddresses is the name of RunInput.Addresses in a problem.Field.
+const FieldRunAddresses = "addresses"
+
+// Trigger runs a job now, whether it is started or not, and returns the ids of its runs.
+func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunInput) ([]int64, error) {
+	j, err := s.Need(ctx, p, id, auth.RightRun)
+	if err != nil {
+		return nil, err
+	}
+	if in.Param != nil && len(*in.Param) > jobspec.MaxParamBytes {
+		return nil, problem.InvalidFields(problem.Field{Name: jobspec.FieldParam, Key: "job.error.too_long", Args: []any{"Max", jobspec.MaxParamBytes}})
+	}
+	addresses, err := s.chosen(ctx, j.JobGroup, in.Addresses)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := s.cfg.Engine.Trigger(ctx, scheduler.TriggerRequest{
+		JobID: id, Type: in.Type, Param: in.Param, Addresses: addresses, User: p.Name,
+	})
+	if err != nil {
+		return nil, err
+	}
+	with := Facts{"runs": joinIDs(ids), "executor_address": strings.Join(addresses, "\n")}
+	if in.Param != nil {
+		with["executor_param"] = *in.Param
+	}
+	s.audit.Note(ctx, p, Entry{Action: ActionRun, Kind: ObjectJob, ID: id, Name: j.JobDesc, After: with})
+	return ids, nil
+}
+
+// joinIDs writes the first of a list of run ids.
+func joinIDs(ids []int64) string {
+	const most = 20
+	texts := make([]string, 0, most)
+	for _, id := range ids[:min(len(ids), most)] {
+		texts = append(texts, strconv.FormatInt(id, 10))
+	}
+	if len(ids) > most {
+		texts = append(texts, "…")
+	}
+	return strings.Join(texts, ", ")
+}
+
+// maxChosen bounds the addresses of one run by hand.
+const maxChosen = 100
+
+// chosen checks addresses typed for one run: they are the group's own, or the allow rule names them.
+func (s *Jobs) chosen(ctx context.Context, groupID int64, list string) ([]string, error) {
+	typed, bad := normalAddresses(list)
+	if bad != "" {
+		return nil, problem.InvalidFields(problem.Field{Name: FieldRunAddresses, Key: "group.error.address", Args: []any{"Value", bad}})
+	}
+	if len(typed) == 0 {
+		return nil, nil
+	}
+	if len(typed) > maxChosen {
+		return nil, problem.InvalidFields(problem.Field{Name: FieldRunAddresses, Key: "job.error.too_long", Args: []any{"Max", maxChosen}})
+	}
+	// The group's own spelling is what is called, so that its later registrations are recognised.
+	known := make(map[string]string)
+	remember := func(address string) {
+		if normal, err := NormalAddress(address); err == nil {
+			known[normal] = address
+		}
+	}
+	g, err := s.queries.GetGroup(ctx, s.cfg.Pool, groupID)
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		return nil, fmt.Errorf("read group: %w", err)
+	}
+	for _, address := range GroupAddressList(g) {
+		remember(address)
+	}
+	for _, state := range s.cfg.Engine.Addresses(groupID) {
+		remember(state.Address)
+	}
+	for i, address := range typed {
+		switch spelled, ok := known[address]; {
+		case ok:
+			typed[i] = spelled
+		case !s.cfg.Settings.Allow().Permits(address):
+			return nil, problem.InvalidFields(problem.Field{Name: FieldRunAddresses, Key: "job.error.address_not_allowed", Args: []any{"Value", address}})
+		}
+	}
+	return typed, nil
+}

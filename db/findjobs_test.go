@@ -1,0 +1,56 @@
+package db_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+)
+
+// TestSearchJobsFindsWhatFindJobsFinds compares the search in two halves with the plain one, also where ids are missing.
+func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		compare := func(f db.JobFilter, found int) {
+			t.Helper()
+			for _, offset := range []int64{0, 3, 7, 40} {
+				for _, limit := range []int64{1, 5, 50} {
+					want, err := db.FindJobs(t.Context(), pool, f, offset, limit)
+					if err != nil {
+						t.Fatal(err)
+					}
+					got, err := db.SearchJobs(t.Context(), pool, f, offset, limit)
+					if err != nil || !slices.Equal(got, want) {
+						t.Errorf("%+v from %d, %d: %v, %v, want %v", f, offset, limit, got, err, want)
+					}
+					if offset == 0 && limit == 50 && len(got) != found {
+						t.Errorf("%+v: %d found, want %d", f, len(got), found)
+					}
+				}
+			}
+		}
+		compare(db.JobFilter{Text: "%a%"}, 0)
+		for i := range 31 {
+			desc := fmt.Sprintf("even %d", i)
+			if i%2 == 1 {
+				desc = fmt.Sprintf("odd %d", i)
+			}
+			id, err := db.New().InsertJob(t.Context(), pool, db.InsertJobParams{JobGroup: 1, JobDesc: desc, ScheduleType: "NONE", MisfireStrategy: "DO_NOTHING", GlueType: "BEAN"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i > 20 && i < 27 {
+				if _, err := db.New().DeleteJob(t.Context(), pool, id); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		compare(db.JobFilter{Text: "%ODD%"}, 12)
+		compare(db.JobFilter{Text: "%odd 1%"}, 6)
+		compare(db.JobFilter{Text: "%neither%"}, 0)
+		compare(db.JobFilter{Text: "%odd%", Groups: []int64{1, 2}}, 12)
+		compare(db.JobFilter{Handler: "%%", Groups: []int64{1}, IDs: []int64{1, 2, 31}}, 3)
+	})
+}
