@@ -24,6 +24,7 @@ import (
 // settings are the flags.
 type settings struct {
 	binary   string
+	memory   string
 	database string
 	only     string
 	seconds  int
@@ -50,6 +51,7 @@ func main() {
 	flag.IntVar(&s.runs, "runs", bigRuns, "runs in the log of the scenarios about a big one")
 	flag.IntVar(&s.jobs, "jobs", 100_000, "jobs of the scenario about pages")
 	flag.StringVar(&s.dir, "dir", "", "folder in which the scenario about pages keeps its databases, to measure them again without filling them")
+	flag.StringVar(&s.memory, "memory", "4G", "MariaDB's buffer pool")
 	flag.StringVar(&s.page, "page", "", "pages whose name contains this")
 	flag.Parse()
 

@@ -52,7 +52,7 @@ func newSystem(ctx context.Context, s settings, database string) (*system, error
 func newSystemIn(ctx context.Context, dir string, s settings, database string) (*system, error) {
 	y := &system{dir: dir, database: database, binary: s.binary}
 	if database == "mariadb" {
-		if err := y.startMaria(ctx); err != nil {
+		if err := y.startMaria(ctx, s.memory); err != nil {
 			return nil, errors.Join(err, y.close())
 		}
 	}
@@ -71,7 +71,7 @@ func (y *system) open(ctx context.Context) (*db.Pool, error) {
 }
 
 // startMaria starts a private server with its defaults for durability (a flush at every commit).
-func (y *system) startMaria(ctx context.Context) error {
+func (y *system) startMaria(ctx context.Context, memory string) error {
 	data, socket := filepath.Join(y.dir, "maria"), filepath.Join(y.dir, "s")
 	// Servers that share a folder for temporary tables delete each other's when they start.
 	tmp := filepath.Join(y.dir, "tmp")
@@ -93,7 +93,7 @@ func (y *system) startMaria(ctx context.Context) error {
 		program = "/usr/sbin/mariadbd"
 	}
 	y.maria = exec.Command(program, append(args, "--socket="+socket, "--skip-networking", "--skip-log-bin", "--log-error="+filepath.Join(y.dir, "maria.log"),
-		"--innodb-buffer-pool-size=1G", "--innodb-log-file-size=512M", "--max-connections=200")...)
+		"--innodb-buffer-pool-size="+memory, "--innodb-log-file-size=512M", "--max-connections=200")...)
 	y.maria.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := y.maria.Start(); err != nil {
 		return err
@@ -109,6 +109,21 @@ func (y *system) startMaria(ctx context.Context) error {
 	})
 	y.url = "root@unix(" + socket + ")/bench"
 	return err
+}
+
+// warm reads the whole log once, so that as much of it is in memory as it is after some days of work.
+func (y *system) warm(ctx context.Context) error {
+	pool, err := y.open(ctx)
+	if err != nil {
+		return err
+	}
+	var bytes sql.NullInt64
+	for _, column := range []string{"trigger_msg", "job_id", "job_group", "handle_code", "trigger_time"} {
+		if err := pool.QueryRowContext(ctx, "SELECT SUM(LENGTH("+column+")) FROM xxl_job_log").Scan(&bytes); err != nil {
+			return errors.Join(err, pool.Close())
+		}
+	}
+	return pool.Close()
 }
 
 // startAdmin starts the admin program and returns how long it took until it said it was ready.
