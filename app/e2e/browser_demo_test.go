@@ -176,7 +176,7 @@ func (w *window) show(p demoPage) {
 	w.visit(p.path)
 	if p.file != "" {
 		w.do(chromedp.Evaluate(fmt.Sprintf(`document.querySelector("#text").value = %q; document.querySelector(".form-foot .primary").click()`, p.file), nil),
-			holds(`document.readyState === "complete" && document.querySelector(".import-plan")`))
+			holds(`document.querySelector(".import-plan")`))
 	}
 }
 

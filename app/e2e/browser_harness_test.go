@@ -180,16 +180,16 @@ func (w *window) photograph() {
 // visit opens a page and waits until it is drawn and its scripts have run.
 func (w *window) visit(path string) {
 	w.t.Helper()
-	w.do(chromedp.Navigate(w.origin+path), holds("document.readyState === 'complete'"))
+	w.do(chromedp.Navigate(w.origin+path), holds("true"))
 }
 
-// holds waits for an expression of the page to be true. It asks from outside the page, so that it works across page
-// loads and in a page that may run no scripts of its own.
+// holds waits for an expression to be true of a page whose scripts have run: what is typed before goes nowhere. It asks from
+// outside the page, so that it works across page loads and in a page that may run no scripts of its own.
 func holds(expression string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
 		err := within(ctx, patience/2, func() error {
 			var is bool
-			if err := chromedp.Evaluate("!!("+expression+")", &is).Do(ctx); err != nil {
+			if err := chromedp.Evaluate(`document.readyState === "complete" && !!(`+expression+`)`, &is).Do(ctx); err != nil {
 				return err
 			}
 			if !is {
@@ -225,7 +225,7 @@ func write(selector, text string) chromedp.Action {
 
 // shows waits until the window shows a path (without its query).
 func shows(want string) chromedp.Action {
-	return holds(fmt.Sprintf("location.pathname === %q && document.readyState === 'complete'", want))
+	return holds(fmt.Sprintf("location.pathname === %q", want))
 }
 
 // logIn fills in the login form.

@@ -47,46 +47,59 @@ func TestScreenshots(t *testing.T) {
 		}
 		return false
 	}
-	for _, shot := range []struct {
-		lang  string
-		theme layout.Theme
-		width int64
-	}{
-		{locales.Chinese, layout.ThemeLight, 1440}, {locales.English, layout.ThemeDark, 1440}, {locales.English, layout.ThemeLight, 1440}, {locales.Chinese, layout.ThemeDark, 1440},
-		{locales.Chinese, layout.ThemeLight, 390}, {locales.English, layout.ThemeDark, 390}, {locales.English, layout.ThemeLight, 1024},
-	} {
-		f := fakes{Printer: locales.New().Printer(shot.lang), now: time.Now()}
+	for _, s := range shots() {
+		f := fakes{Printer: locales.New().Printer(s.lang), now: time.Now()}
 		for _, p := range f.pages() {
 			if !wanted(p.name) {
 				continue
 			}
 			height := int64(900)
-			if shot.width == 390 {
+			if s.width == 390 {
 				height = 844
 			}
-			address := fmt.Sprintf("%s/page/%s/%s/%s", server.URL, shot.lang, shot.theme, p.name)
+			address := fmt.Sprintf("%s/page/%s/%s/%s", server.URL, s.lang, s.theme, p.name)
 			var wide bool
 			var picture []byte
 			err := chromedp.Run(browser,
-				chromedp.EmulateViewport(shot.width, height),
+				chromedp.EmulateViewport(s.width, height),
 				chromedp.Navigate(address),
 				chromedp.WaitReady("main"),
 				chromedp.Evaluate(`document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(document.documentElement.scrollWidth > innerWidth)))))`, &wide,
 					func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
-				chromedp.CaptureScreenshot(&picture),
+				chromedp.FullScreenshot(&picture, 100), // of 100 %: a PNG
 			)
 			if err != nil {
 				t.Fatalf("%s: %v", address, err)
 			}
 			if wide {
-				t.Errorf("%s: wider than its window at %d", p.name, shot.width)
+				t.Errorf("%s: wider than its window at %d", p.name, s.width)
 			}
-			name := fmt.Sprintf("%s-%d-%s-%s.png", p.name, shot.width, shot.theme, shot.lang)
+			name := fmt.Sprintf("%s-%d-%s-%s.png", p.name, s.width, s.theme, s.lang)
 			if err := os.WriteFile(filepath.Join(dir, name), picture, 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
+}
+
+// shot is how a page is looked at.
+type shot struct {
+	lang  string
+	theme layout.Theme
+	width int64
+}
+
+// shots are all combinations, and one with a window of middle width.
+func shots() []shot {
+	list := []shot{{locales.English, layout.ThemeLight, 1024}}
+	for _, width := range []int64{1440, 390} {
+		for _, lang := range []string{locales.Chinese, locales.English} {
+			for _, theme := range []layout.Theme{layout.ThemeLight, layout.ThemeDark} {
+				list = append(list, shot{lang, theme, width})
+			}
+		}
+	}
+	return list
 }
 
 // serve answers /page/<lang>/<theme>/<page> under the policy that the program serves its pages with.
