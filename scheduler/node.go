@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/fnv"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,6 +51,11 @@ type node struct {
 type watch struct {
 	since, next time.Time
 }
+
+func (w *watch) due(now time.Time) bool { return !now.Before(w.next) }
+
+// looked puts off the next look by a quarter of the time for which the node has been gone.
+func (w *watch) looked(now time.Time) { w.next = now.Add(now.Sub(w.since) / 4) }
 
 // grave is what is left to do for a node that this one declared gone: to note as sent what it sent and could not record.
 type grave struct {
@@ -242,11 +249,11 @@ func (n *node) look(ctx context.Context) error {
 			w = &watch{since: now}
 			n.watched[other.ID] = w
 		}
-		if !now.Before(w.next) {
+		if w.due(now) {
 			if err := n.e.takeOver(ctx, other); err != nil {
 				return err
 			}
-			w.next = now.Add(now.Sub(w.since) / 4)
+			w.looked(now)
 		}
 		if g := n.graves[other.ID]; g != nil && !now.Before(g.next) {
 			if err := n.e.recordReported(ctx, other, g.top); err != nil {
@@ -261,9 +268,11 @@ func (n *node) look(ctx context.Context) error {
 			if _, err := n.e.queries.DeleteNode(ctx, n.e.cfg.Pool, other.ID); err != nil {
 				return err
 			}
-			delete(n.watched, other.ID)
 		}
 	}
+	maps.DeleteFunc(n.watched, func(id int64, _ *watch) bool {
+		return !slices.ContainsFunc(gone, func(other db.Node) bool { return other.ID == id })
+	})
 	return nil
 }
 
