@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // Channel is a channel as its page shows it and its form saves it. Secrets go in and never come out: in what is returned
@@ -154,7 +155,7 @@ func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 		}
 		if !c.Enabled {
 			return a.queries.GiveUpAlarmDeliveriesOfChannel(ctx, tx, db.GiveUpAlarmDeliveriesOfChannelParams{
-				ChannelID: c.ID, Error: "the channel is switched off", DoneAt: now,
+				ChannelID: c.ID, Error: note.ChannelOff.With(), DoneAt: now,
 			})
 		}
 		return a.queries.HurryAlarmDeliveries(ctx, tx, db.HurryAlarmDeliveriesParams{ChannelID: c.ID, NowMs: now})
@@ -206,7 +207,7 @@ func (a *Alarmer) DeleteChannel(ctx context.Context, id int64) error {
 			return err
 		}
 		return a.queries.GiveUpAlarmDeliveriesOfChannel(ctx, tx, db.GiveUpAlarmDeliveriesOfChannelParams{
-			ChannelID: id, Error: "the channel has been deleted", DoneAt: a.cfg.Now().UnixMilli(),
+			ChannelID: id, Error: note.ChannelGone.With(), DoneAt: a.cfg.Now().UnixMilli(),
 		})
 	})
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // What the providers take, in bytes of the text, with room for the rest of the request.
@@ -32,7 +32,7 @@ func hmacBase64(key, text string) string {
 func dingTalk(s *Settings, m *message, now time.Time) (*webCall, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return nil, errors.New("the address is not a web address")
+		return nil, note.HookAddress.Err()
 	}
 	if s.Secret != "" {
 		ms := strconv.FormatInt(now.UnixMilli(), 10)
@@ -65,12 +65,27 @@ func checkErrCode(body []byte) error {
 		ErrMsg  string `json:"errmsg"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil || answer.ErrCode == nil {
-		return fmt.Errorf("the webhook's answer is not understood: %s", excerpt(body))
+		return notUnderstood(body)
 	}
 	if *answer.ErrCode != 0 {
-		return fmt.Errorf("the webhook refused: %d %s", *answer.ErrCode, excerpt([]byte(answer.ErrMsg)))
+		return refused(*answer.ErrCode, answer.ErrMsg)
 	}
 	return nil
+}
+
+func notUnderstood(body []byte) error {
+	if text := excerpt(body); text != "" {
+		return note.HookOdd.Err(text)
+	}
+	return note.HookMute.Err()
+}
+
+// refused is a refusal with the provider's own code.
+func refused(code int, message string) error {
+	if text := excerpt([]byte(message)); text != "" {
+		return note.HookRefused.Err(code, text)
+	}
+	return note.HookDenied.Err(code)
 }
 
 // feishu is a message for a Feishu or Lark robot: a post, whose text nodes cannot mention anybody, where plain text could.
@@ -124,13 +139,13 @@ func checkFeishu(body []byte) error {
 		StatusMsg  string `json:"StatusMessage"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil || answer.Code == nil && answer.StatusCode == nil {
-		return fmt.Errorf("the webhook's answer is not understood: %s", excerpt(body))
+		return notUnderstood(body)
 	}
 	if answer.Code != nil && *answer.Code != 0 {
-		return fmt.Errorf("the webhook refused: %d %s", *answer.Code, excerpt([]byte(answer.Msg)))
+		return refused(*answer.Code, answer.Msg)
 	}
 	if answer.Code == nil && *answer.StatusCode != 0 {
-		return fmt.Errorf("the webhook refused: %d %s", *answer.StatusCode, excerpt([]byte(answer.StatusMsg)))
+		return refused(*answer.StatusCode, answer.StatusMsg)
 	}
 	return nil
 }

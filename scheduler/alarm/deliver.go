@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 const (
@@ -51,9 +52,9 @@ func (a *Alarmer) deliver(ctx context.Context, now time.Time) (int, error) {
 		c, err := a.readChannel(ctx, id)
 		switch {
 		case errors.Is(err, db.ErrNotFound):
-			errs = errors.Join(errs, a.giveUp(ctx, id, "the channel has been deleted", now))
+			errs = errors.Join(errs, a.giveUp(ctx, id, note.ChannelGone.With(), now))
 		case c != nil && c.row.Enabled == 0:
-			errs = errors.Join(errs, a.giveUp(ctx, id, "the channel is switched off", now))
+			errs = errors.Join(errs, a.giveUp(ctx, id, note.ChannelOff.With(), now))
 		case c == nil: // the database, or settings nobody can read
 			a.failed(ctx, id, err.Error(), now, a.cfg.Rest)
 			errs = errors.Join(errs, err)

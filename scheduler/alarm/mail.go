@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/wneessen/go-mail"
+
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // maxMailText bounds the text part of a mail.
@@ -46,7 +48,7 @@ func (a *Alarmer) sendMail(ctx context.Context, s *Settings, m *message) error {
 	}()
 	smtp, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
-		return fmt.Errorf("connect to the mail server: %w", timeoutOf(ctx, err))
+		return note.MailConnect.Err(timeoutOf(ctx, err))
 	}
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
 	err = client.SendWithSMTPClient(smtp, msg)
@@ -55,12 +57,20 @@ func (a *Alarmer) sendMail(ctx context.Context, s *Settings, m *message) error {
 		return nil
 	}
 	if sendErr, ok := errors.AsType[*mail.SendError](err); ok && sendErr.Reason == mail.ErrSMTPRcptTo && sendErr.ErrorCode() >= 400 {
-		return refusal{fmt.Errorf("the mail server refuses the recipient: %w", err), noSuchMailbox(sendErr)}
+		said := strings.TrimPrefix(brief(err), sendErr.Reason.String()+": ")
+		return refusal{note.MailRecipient.Err(said), noSuchMailbox(sendErr)}
 	}
 	if err != nil {
-		return fmt.Errorf("send mail: %w", timeoutOf(ctx, err))
+		return note.MailSend.Err(timeoutOf(ctx, errors.New(brief(err))))
 	}
-	return errors.New("send mail: the server did not confirm it")
+	return note.MailLost.Err()
+}
+
+// brief is an error of the library without the recipient and the number of the mail, which it adds to each.
+func brief(err error) string {
+	text, _, _ := strings.Cut(err.Error(), ", affected recipient(s): ")
+	text, _, _ = strings.Cut(text, ", affected message ID: ")
+	return text
 }
 
 // noSuchMailbox reports whether a server will never take mail for the recipient. Refusals for reasons of policy (5.7) are
@@ -113,14 +123,14 @@ func mailOf(s *Settings, m *message, now time.Time) (*mail.Msg, error) {
 	msg := mail.NewMsg()
 	from, err := stdmail.ParseAddress(s.From)
 	if err != nil {
-		return nil, fmt.Errorf("sender: %w", err)
+		return nil, note.MailFrom.Err(err)
 	}
 	if from.Name == "" {
 		from.Name = m.words.T("app.name")
 	}
 	msg.FromMailAddress(from)
 	if err := msg.AddTo(m.recipient); err != nil {
-		return nil, fmt.Errorf("recipient: %w", err)
+		return nil, note.MailTo.Err(err)
 	}
 	html, err := m.html()
 	if err != nil {

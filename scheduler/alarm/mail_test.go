@@ -14,6 +14,8 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 func TestMailServersAreReachedInEveryWay(t *testing.T) {
@@ -27,6 +29,7 @@ func TestMailServersAreReachedInEveryWay(t *testing.T) {
 		skipVerify bool
 		distrust   bool   // no authority but the system's
 		want       string // of the error; "" for none
+		chinese    string // the whole of it
 		secure     bool
 	}{
 		{name: "STARTTLS with login", server: mailServerOptions{password: "s3cret-pass", starttls: true}, security: SecurityStartTLS, username: "alarms", password: "s3cret-pass", secure: true},
@@ -34,12 +37,12 @@ func TestMailServersAreReachedInEveryWay(t *testing.T) {
 		{name: "TLS with login", server: mailServerOptions{password: "s3cret-pass", tls: true}, security: SecurityTLS, username: "alarms", password: "s3cret-pass", secure: true},
 		{name: "plain with login", server: mailServerOptions{password: "s3cret-pass"}, security: SecurityNone, username: "alarms", password: "s3cret-pass"},
 		{name: "plain without login", security: SecurityNone},
-		{name: "a wrong password", server: mailServerOptions{password: "s3cret-pass", starttls: true}, security: SecurityStartTLS, username: "alarms", password: "wrong-pass", want: "535"},
-		{name: "a login that is missing", server: mailServerOptions{password: "s3cret-pass", starttls: true}, security: SecurityStartTLS, want: "Please authenticate first"},
-		{name: "STARTTLS where the server has none", security: SecurityStartTLS, want: "does not support STARTTLS"},
-		{name: "a certificate nobody vouches for", server: mailServerOptions{starttls: true}, security: SecurityStartTLS, distrust: true, want: "certificate signed by unknown authority"},
+		{name: "a wrong password", server: mailServerOptions{password: "s3cret-pass", starttls: true}, security: SecurityStartTLS, username: "alarms", password: "wrong-pass", want: "535", chinese: `无法连接邮件服务器：服务器拒绝了用户名或密码：535 "5.7.8 wrong: ***"`},
+		{name: "a login that is missing", server: mailServerOptions{password: "s3cret-pass", starttls: true}, security: SecurityStartTLS, want: "Please authenticate first", chinese: `邮件发送失败：服务器拒绝了发件人：502 "5.7.0 Please authenticate first"`},
+		{name: "STARTTLS where the server has none", security: SecurityStartTLS, want: "does not support STARTTLS", chinese: "无法连接邮件服务器：服务器不支持 STARTTLS，请更换加密方式"},
+		{name: "a certificate nobody vouches for", server: mailServerOptions{starttls: true}, security: SecurityStartTLS, distrust: true, want: "certificate signed by unknown authority", chinese: "无法连接邮件服务器：证书不受信任：由未知的机构签发"},
 		{name: "the same, accepted", server: mailServerOptions{starttls: true}, security: SecurityStartTLS, distrust: true, skipVerify: true, secure: true},
-		{name: "TLS where the server speaks plain", security: SecurityTLS, want: "TLS handshake"},
+		{name: "TLS where the server speaks plain", security: SecurityTLS, want: "TLS handshake", chinese: "无法连接邮件服务器：该端口不是 TLS 端口，请改用 STARTTLS 或更换端口"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -67,6 +70,10 @@ func TestMailServersAreReachedInEveryWay(t *testing.T) {
 			}
 			if err == nil || !strings.Contains(err.Error(), test.want) || len(mails) != 0 {
 				t.Fatalf("error %v, want one with %q; %d mails", err, test.want, len(mails))
+			}
+			said := note.Trouble(texts.Printer(locales.Chinese), err.Error())
+			if want := "a@example.com：" + test.chinese; said != want {
+				t.Errorf("in Chinese: %q, want %q", said, want)
 			}
 			shown, _ := b.a.Channel(t.Context(), id)
 			for _, text := range []string{err.Error(), shown.LastError, b.log.String()} {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // sealed is how a sealed text begins, so that another way can follow this one.
@@ -73,7 +74,7 @@ func sealText(seal cipher.AEAD, plain []byte, purpose string) string {
 func openText(seal cipher.AEAD, text, purpose string) ([]byte, error) {
 	raw, ok := strings.CutPrefix(text, sealed)
 	if !ok {
-		return nil, errors.New("settings are not sealed in a way this version knows")
+		return nil, note.SealOdd.Err()
 	}
 	data, err := base64.StdEncoding.DecodeString(raw)
 	if err != nil {
@@ -81,7 +82,7 @@ func openText(seal cipher.AEAD, text, purpose string) ([]byte, error) {
 	}
 	plain, err := seal.Open(nil, nil, data, []byte(purpose))
 	if err != nil {
-		return nil, errors.New("settings were sealed with another key")
+		return nil, note.SealOther.Err()
 	}
 	return plain, nil
 }

@@ -151,6 +151,7 @@ func TestChannelsAreChecked(t *testing.T) {
 		{"an address of another sort", goodHook, func(c *Channel) { c.Settings.URL = "file:///etc/passwd" }, FieldURL, CodeURL},
 		{"an address without a host", goodHook, func(c *Channel) { c.Settings.URL = "https:///x" }, FieldURL, CodeURL},
 		{"a template that is not JSON", goodHook, func(c *Channel) { c.Settings.Template = "{{title}}" }, FieldTemplate, CodeTemplate},
+		{"a template with a name nobody knows", goodHook, func(c *Channel) { c.Settings.Template = `{"a":"{{password}}"}` }, FieldTemplate, CodePlaceholder},
 		{"a webhook for the jobs' mails", goodHook, func(c *Channel) { c.ForJobs = true }, FieldForJobs, CodeMailOnly},
 	}
 	for _, test := range tests {

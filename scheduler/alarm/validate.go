@@ -2,7 +2,7 @@ package alarm
 
 import (
 	"cmp"
-	"fmt"
+	"errors"
 	stdmail "net/mail"
 	"net/url"
 	"slices"
@@ -17,15 +17,16 @@ type Code string
 
 // The codes, with the arguments their messages may use.
 const (
-	CodeRequired   Code = "alarm.error.required"
-	CodeTooLong    Code = "alarm.error.too_long"     // Max: how many characters fit
-	CodeUnknown    Code = "alarm.error.unknown"      // Value: not one of the values offered
-	CodeOutOfRange Code = "alarm.error.out_of_range" // Min, Max
-	CodeTaken      Code = "alarm.error.taken"        // Value: another has it
-	CodeEmail      Code = "alarm.error.email"        // Value: the address that is none
-	CodeURL        Code = "alarm.error.url"          // not an http or https address
-	CodeTemplate   Code = "alarm.error.template"     // Reason
-	CodeMailOnly   Code = "alarm.error.mail_only"    // only a mail channel can carry the mails of jobs
+	CodeRequired    Code = "alarm.error.required"
+	CodeTooLong     Code = "alarm.error.too_long"     // Max: how many characters fit
+	CodeUnknown     Code = "alarm.error.unknown"      // Value: not one of the values offered
+	CodeOutOfRange  Code = "alarm.error.out_of_range" // Min, Max
+	CodeTaken       Code = "alarm.error.taken"        // Value: another has it
+	CodeEmail       Code = "alarm.error.email"        // Value: the address that is none
+	CodeURL         Code = "alarm.error.url"          // not an http or https address
+	CodeTemplate    Code = "alarm.error.template"     // it makes no JSON
+	CodePlaceholder Code = "alarm.error.placeholder"  // Names: they mean nothing
+	CodeMailOnly    Code = "alarm.error.mail_only"    // only a mail channel can carry the mails of jobs
 )
 
 // The names of the parts of a channel and a route, by which a [FieldError] finds its place in a form.
@@ -207,6 +208,10 @@ func validWeb(v *checks, c *Channel) {
 	}
 	sample := hookBody{ID: "1", Title: `a "title"`, Text: "text\n", Alarms: []hookAlarm{{Cause: "failed", JobID: 1, JobName: `a "job"`, LogID: 1, Count: 1}}}
 	if _, err := fillTemplate(s.Template, &sample); err != nil {
-		v.add(FieldTemplate, CodeTemplate, "Reason", clip(fmt.Sprint(err), 200))
+		if unknown, ok := errors.AsType[unknownPlaceholders](err); ok {
+			v.add(FieldTemplate, CodePlaceholder, "Names", clip(strings.Join(unknown, ", "), 200))
+		} else {
+			v.add(FieldTemplate, CodeTemplate)
+		}
 	}
 }

@@ -15,13 +15,15 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // maxAnswer is how much of a webhook's answer is read.
 const maxAnswer = 8 << 10
 
 // errPrivate refuses an address inside when [Config.DenyPrivate] is set.
-var errPrivate = errors.New("the address is private, and webhooks to private addresses are switched off")
+var errPrivate = note.HookPrivate.Err()
 
 // newWebClient makes the client of all webhooks. It follows no redirects: what is posted must not go to an address nobody
 // entered. Proxies of the environment are used except where private addresses are refused, because behind a proxy nobody
@@ -127,10 +129,10 @@ func webCallOf(c *channel, m *message, now time.Time) (*webCall, error) {
 func (a *Alarmer) post(ctx context.Context, call *webCall) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, call.url, bytes.NewReader(call.body))
 	if err != nil {
-		return errors.New("the address is not a web address") // the library's text repeats the address
+		return note.HookAddress.Err() // the library's text repeats the address
 	}
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
-		return errors.New("the address must begin with http:// or https://")
+		return note.HookScheme.Err()
 	}
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
 	req.Header.Set("User-Agent", "Punctual")
@@ -142,21 +144,24 @@ func (a *Alarmer) post(ctx context.Context, call *webCall) error {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err // without the address, which is secret
 		}
-		return fmt.Errorf("call the webhook: %w", err)
+		return note.HookCall.Err(err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	switch {
 	case res.StatusCode >= 300 && res.StatusCode < 400:
-		return fmt.Errorf("the webhook answered %d: it redirects, which is not followed", res.StatusCode)
+		return note.HookRedirects.Err(res.StatusCode)
 	case res.StatusCode < 200 || res.StatusCode >= 300:
-		err := fmt.Errorf("the webhook answered %d: %s", res.StatusCode, excerpt(body))
+		err := note.HookSilent.Err(res.StatusCode)
+		if text := excerpt(body); text != "" {
+			err = note.HookAnswered.Err(res.StatusCode, text)
+		}
 		if wait := retryAfter(res, a.cfg.Now()); wait > 0 {
 			return &busyError{error: err, wait: wait}
 		}
 		return err
 	case err != nil:
-		return fmt.Errorf("read the webhook's answer: %w", err)
+		return note.HookRead.Err(err)
 	case call.check != nil:
 		return call.check(body)
 	}
@@ -191,10 +196,4 @@ func retryAfter(res *http.Response, now time.Time) time.Duration {
 }
 
 // excerpt is the beginning of an answer, on one line.
-func excerpt(body []byte) string {
-	text := clip(line(strings.ToValidUTF8(string(body), "?")), 200)
-	if text == "" {
-		return "no text"
-	}
-	return text
-}
+func excerpt(body []byte) string { return clip(line(strings.ToValidUTF8(string(body), "?")), 200) }

@@ -21,7 +21,9 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // receiver is a real HTTP server that keeps what it gets and answers as told.
@@ -272,6 +274,9 @@ func TestAWebhookThatRefusesIsTriedAgainAndItsAddressStaysSecret(t *testing.T) {
 			if d.State != Waiting || d.Tries != 1 || !strings.Contains(d.Error, test.want) {
 				t.Errorf("delivery %+v, want an error with %q", d, test.want)
 			}
+			if shown := note.Trouble(texts.Printer(locales.Chinese), d.Error); shown == d.Error {
+				t.Errorf("%q is not said in Chinese", d.Error)
+			}
 			c, err := b.a.Channel(t.Context(), id)
 			if err != nil || !c.Broken() {
 				t.Errorf("channel %+v, %v", c, err)
@@ -310,8 +315,9 @@ func TestAWebhookThatHangsIsLeftInTime(t *testing.T) {
 	b.addChannel(Channel{Name: "hangs", Kind: KindWebhook, Settings: Settings{URL: r.URL}})
 	b.raise(b.job, scheduler.AlarmFailed, "boom")
 	b.work()
-	if d := b.deliveries()[0]; d.State != Waiting || d.Error == "" {
-		t.Errorf("delivery: %+v", d)
+	d := b.deliveries()[0]
+	if said := note.Trouble(texts.Printer(locales.Chinese), d.Error); d.State != Waiting || said != "无法访问 Webhook：未在限定时间内应答" {
+		t.Errorf("delivery: %+v, in Chinese %q", d, said)
 	}
 }
 

@@ -5,12 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // Headers of a generic webhook's request.
@@ -88,6 +88,14 @@ func (m *message) stamp(ms int64) string {
 // placeholder is {{name}}, with or without a dot and blanks, so that who knows Go's templates is not surprised.
 var placeholder = regexp.MustCompile(`\{\{\s*\.?([A-Za-z]+)\s*\}\}`)
 
+// unknownPlaceholders is the error of a template with names that mean nothing.
+type unknownPlaceholders []string
+
+func (u unknownPlaceholders) Error() string { return note.HookUnknown.With(strings.Join(u, ", ")) }
+
+// errNotJSON means that a template makes no JSON.
+var errNotJSON = note.HookNotJSON.Err()
+
 // fillTemplate puts a message into a template of a JSON body. Placeholders stand inside of JSON strings or, for numbers,
 // bare; values are escaped for JSON, so no job's name can break out of its string. There are no loops and no conditions:
 // a template is text that an administrator types in a form, and must neither run for ever nor fail at three in the morning.
@@ -117,10 +125,10 @@ func fillTemplate(template string, full *hookBody) ([]byte, error) {
 		return string(quoted[1 : len(quoted)-1])
 	})
 	if len(unknown) > 0 {
-		return nil, fmt.Errorf("unknown placeholder %s", strings.Join(unknown, ", "))
+		return nil, unknownPlaceholders(unknown)
 	}
 	if !json.Valid([]byte(filled)) {
-		return nil, errors.New("the filled template is not JSON")
+		return nil, errNotJSON
 	}
 	return []byte(filled), nil
 }

@@ -9,8 +9,9 @@ import (
 
 // saying is a sentence that stands in messages in English and is shown in the reader's language.
 type saying struct {
-	key   string
-	match *regexp.Regexp
+	key      string
+	match    *regexp.Regexp
+	verbatim bool // what it quotes is never a sentence itself
 }
 
 // executorSentences are what executors say, ours and upstream's in the same words (spec §3.9).
@@ -37,17 +38,19 @@ var callSentences = []Sentence{
 	{Key: "said.call.protocol", Format: "decode: %s"},
 }
 
-var sayings = func() []saying {
-	var list []saying
-	for _, s := range slices.Concat(Sentences, executorSentences, callSentences) {
+var sayings = compile(slices.Concat(Sentences, executorSentences, callSentences))
+
+func compile(sentences []Sentence) []saying {
+	list := make([]saying, len(sentences))
+	for i, s := range sentences {
 		pattern := regexp.QuoteMeta(s.Format)
-		for verb, group := range map[string]string{"%s": "(.+)", "%v": "(.+)", "%d": `(\d+)`, "%q": `"(.*)"`} {
+		for verb, group := range map[string]string{"%s": "(.+)", "%v": "(.+)", "%d": `(-?\d+)`, "%q": `"(.*)"`} {
 			pattern = strings.ReplaceAll(pattern, verb, group)
 		}
-		list = append(list, saying{s.Key, regexp.MustCompile("(?s)^" + pattern + "$")})
+		list[i] = saying{key: s.Key, match: regexp.MustCompile("(?s)^" + pattern + "$")}
 	}
 	return list
-}()
+}
 
 // Said is a text of a message in a language: translated if it is a sentence that we know, and as it is otherwise. What a
 // sentence quotes may be one itself.
@@ -59,14 +62,23 @@ func Said(p Printer, text string) string {
 		}
 		return text
 	}
-	for _, s := range sayings {
+	return say(p, sayings, text, Said)
+}
+
+// say puts a text that is one of the sentences into a language, and what it quotes with quoted.
+func say(p Printer, list []saying, text string, quoted func(Printer, string) string) string {
+	trimmed := strings.TrimSpace(text)
+	for _, s := range list {
 		groups := s.match.FindStringSubmatch(trimmed)
 		if groups == nil {
 			continue
 		}
 		args := make([]any, 0, 2*len(groups))
-		for i, quoted := range groups[1:] {
-			args = append(args, "V"+strconv.Itoa(i+1), Said(p, quoted))
+		for i, words := range groups[1:] {
+			if !s.verbatim {
+				words = quoted(p, words)
+			}
+			args = append(args, "V"+strconv.Itoa(i+1), words)
 		}
 		return p.T(s.key, args...)
 	}

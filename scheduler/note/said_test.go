@@ -12,9 +12,15 @@ import (
 
 func TestEverySentenceIsSaidInTheReadersLanguage(t *testing.T) {
 	t.Parallel()
+	everySentence(t, slices.Concat(Sentences, executorSentences, callSentences), Said)
+}
+
+// everySentence tests that sentences are put into every language, with all that they quote.
+func everySentence(t *testing.T, sentences []Sentence, said func(Printer, string) string) {
+	t.Helper()
 	verbs := regexp.MustCompile(`%[sdvq]`)
 	c := locales.New()
-	for _, s := range slices.Concat(Sentences, executorSentences, callSentences) {
+	for _, s := range sentences {
 		n := 0
 		text := verbs.ReplaceAllStringFunc(s.Format, func(verb string) string {
 			n++
@@ -24,7 +30,7 @@ func TestEverySentenceIsSaidInTheReadersLanguage(t *testing.T) {
 			return fmt.Sprint(900 + n)
 		})
 		for _, lang := range locales.Languages() {
-			got := Said(c.Printer(lang), text)
+			got := said(c.Printer(lang), text)
 			if lang == locales.Chinese && got == text || strings.Contains(got, "no value") || strings.Contains(got, "{{") {
 				t.Errorf("%s: %q is shown as %q", lang, text, got)
 			}

@@ -1,6 +1,9 @@
 package note
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Sentence is something the engine says in the message of a run.
 type Sentence struct {
@@ -10,6 +13,9 @@ type Sentence struct {
 
 // With puts values into a sentence.
 func (s Sentence) With(args ...any) string { return fmt.Sprintf(s.Format, args...) }
+
+// Err is a sentence as an error. Unlike the errors of fmt it wraps nothing.
+func (s Sentence) Err(args ...any) error { return errors.New(s.With(args...)) }
 
 // LostMark begins the message of a run that was given up, and KillMark the line that says who had it ended.
 const (
