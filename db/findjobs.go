@@ -22,7 +22,8 @@ type JobFilter struct {
 	Author  string
 	Tag     string // a tag between commas
 
-	from, before int64 // ids; 0: any
+	from, before int64   // ids; 0: any
+	dialect      Dialect // lets texts be compared in the way that is quickest there; see textMatch
 }
 
 // Plain says that nothing is asked for that only reading the jobs can tell.
@@ -53,15 +54,15 @@ func (f JobFilter) where(walk bool) *where {
 	}
 	switch {
 	case f.Text != "" && f.TextID != 0:
-		w.and("(id = ? OR job_desc LIKE ? ESCAPE '!')", f.TextID, f.Text)
+		w.and("(id = ? OR "+textMatch(f.dialect, "job_desc", f.Text)+")", f.TextID, f.Text)
 	case f.Text != "":
-		w.and("job_desc LIKE ? ESCAPE '!'", f.Text)
+		w.and(textMatch(f.dialect, "job_desc", f.Text), f.Text)
 	}
 	if f.Handler != "" {
-		w.and("executor_handler LIKE ? ESCAPE '!'", f.Handler)
+		w.and(textMatch(f.dialect, "executor_handler", f.Handler), f.Handler)
 	}
 	if f.Author != "" {
-		w.and("author LIKE ? ESCAPE '!'", f.Author)
+		w.and(textMatch(f.dialect, "author", f.Author), f.Author)
 	}
 	if f.Tag != "" {
 		w.and("tags <> '' AND CONCAT(',', tags, ',') LIKE ? ESCAPE '!'", f.Tag)
@@ -78,6 +79,7 @@ func FindJobs(ctx context.Context, tx DBTX, f JobFilter, offset, limit int64) ([
 // SearchJobs is FindJobs for filters that only reading the jobs can answer. Parts of them are read at the same time, on several
 // connections: where nothing matches, a database that reads with one thread is done sooner.
 func SearchJobs(ctx context.Context, pool *Pool, f JobFilter, offset, limit int64) ([]int64, error) {
+	f.dialect = pool.dialect
 	if !f.reads() {
 		// With a small limit the databases would rather walk over all jobs than sort those of the groups.
 		ids, err := FindJobs(ctx, pool, f, offset, max(limit, sortLimit))
@@ -170,6 +172,7 @@ func findJobs(ctx context.Context, tx DBTX, f JobFilter, order string, offset, l
 
 // CountJobs counts what FindJobs finds. For a plain filter the index on the groups tells; for others it reads as SearchJobs does.
 func CountJobs(ctx context.Context, pool *Pool, f JobFilter) (int64, error) {
+	f.dialect = pool.dialect
 	if !f.reads() {
 		return countJobs(ctx, pool, f)
 	}

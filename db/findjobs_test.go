@@ -51,6 +51,35 @@ func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 		compare(db.JobFilter{Text: "%odd 1%"}, 6)
 		compare(db.JobFilter{Text: "%neither%"}, 0)
 		compare(db.JobFilter{Text: "%odd%", Groups: []int64{1, 2}}, 12)
+		compare(db.JobFilter{Text: "% 1%"}, 7+4)
 		compare(db.JobFilter{Handler: "%%", Groups: []int64{1}, IDs: []int64{1, 2, 31}}, 3)
+	})
+}
+
+// TestJobsAreFoundHoweverTheirNamesAreWritten compares texts in the ways that take different paths on MySQL.
+func TestJobsAreFoundHoweverTheirNamesAreWritten(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		names := []string{"每日对账 Daily 20:30", "對賬", "Ledger_100% done!", "zwölf 12"}
+		for _, name := range names {
+			if _, err := db.New().InsertJob(t.Context(), pool, db.InsertJobParams{
+				JobGroup: 1, JobDesc: name, Author: db.Text(name), ExecutorHandler: db.Text(name), ScheduleType: "NONE", MisfireStrategy: "DO_NOTHING", GlueType: "BEAN",
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for pattern, want := range map[string][]int64{
+			"%对账%": {1}, "%對賬%": {2}, "%账 d%": {1}, "%DAILY%": {1}, "%20:30%": {1}, "%0:3%": {1}, "%100!%%": {3}, "%!!%": {3}, "%!_1%": {3}, "%1_0%": {3},
+			"%lEDGER%": {3}, "%12%": {4}, "%ZW%": {4}, "%13%": nil, "%账对%": nil, "%20!_30%": nil, "%x%": nil, "%zwölf%": {4},
+		} {
+			for _, f := range []db.JobFilter{{Text: pattern}, {Author: pattern}, {Handler: pattern}, {Text: pattern, TextID: 99}, {Text: pattern, Groups: []int64{1}}} {
+				if got, err := db.SearchJobs(t.Context(), pool, f, 0, 10); err != nil || !slices.Equal(got, want) {
+					t.Errorf("%+v: %v, %v, want %v", f, got, err, want)
+				}
+				if n, err := db.CountJobs(t.Context(), pool, f); err != nil || n != int64(len(want)) {
+					t.Errorf("%+v: %d counted, %v, want %d", f, n, err, len(want))
+				}
+			}
+		}
 	})
 }
