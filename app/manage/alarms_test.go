@@ -132,10 +132,10 @@ func TestChannelsAndTheirRoutes(t *testing.T) {
 			want  string
 		}{
 			{"of a group", alarm.Route{ChannelID: id, Scope: alarm.ScopeGroup, ScopeID: b.group, Causes: failed}, "ok"},
-			{"of a group twice", alarm.Route{ChannelID: id, Scope: alarm.ScopeGroup, ScopeID: b.group, Causes: failed}, "422 scope:alarm.error.taken"},
+			{"of a group twice", alarm.Route{ChannelID: id, Scope: alarm.ScopeGroup, ScopeID: b.group, Causes: failed}, "422 scope:alarm.error.twice"},
 			{"of a job", alarm.Route{ChannelID: id, Scope: alarm.ScopeJob, ScopeID: job, Causes: failed}, "ok"},
-			{"of a job that is none", alarm.Route{ChannelID: id, Scope: alarm.ScopeJob, ScopeID: 999, Causes: failed}, "422 scope:alarm.error.unknown"},
-			{"without a cause", alarm.Route{ChannelID: id, Scope: alarm.ScopeAll}, "422 causes:alarm.error.required"},
+			{"of a job that is none", alarm.Route{ChannelID: id, Scope: alarm.ScopeJob, ScopeID: 999, Causes: failed}, "422 scope:alarm.error.nojob"},
+			{"without a cause", alarm.Route{ChannelID: id, Scope: alarm.ScopeAll}, "422 causes:alarm.error.nocause"},
 			{"to a channel that is none", alarm.Route{ChannelID: 999, Scope: alarm.ScopeAll, Causes: failed}, "404 problem.channel.gone"},
 			{"changed", alarm.Route{ID: routes[0].ID, ChannelID: id, Scope: alarm.ScopeAll, Causes: failed}, "ok"},
 			{"changed under another channel", alarm.Route{ID: routes[0].ID, ChannelID: mail, Scope: alarm.ScopeAll, Causes: failed}, "404 problem.route.gone"},

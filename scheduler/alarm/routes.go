@@ -57,7 +57,7 @@ func (a *Alarmer) CreateRoute(ctx context.Context, r Route) (int64, error) {
 		ChannelID: r.ChannelID, Scope: string(r.Scope), ScopeID: r.ScopeID, Causes: causes,
 	})
 	if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
-		return 0, refuse(FieldScope, CodeTaken, "Value", string(r.Scope))
+		return 0, refuse(FieldScope, CodeTwice)
 	}
 	if err != nil {
 		return 0, err
@@ -84,7 +84,7 @@ func (a *Alarmer) UpdateRoute(ctx context.Context, r Route) error {
 		ID: r.ID, Scope: string(r.Scope), ScopeID: r.ScopeID, Causes: causes,
 	})
 	if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
-		return refuse(FieldScope, CodeTaken, "Value", string(r.Scope))
+		return refuse(FieldScope, CodeTwice)
 	}
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (a *Alarmer) validRoute(ctx context.Context, r *Route) (causes string, err 
 		r.ScopeID = 0
 	case ScopeGroup:
 		if _, err := a.queries.GetGroup(ctx, a.cfg.Pool, r.ScopeID); errors.Is(db.Error(err), db.ErrNotFound) {
-			v.add(FieldScope, CodeUnknown, "Value", r.ScopeID)
+			v.add(FieldScope, CodeNoGroup)
 		} else if err != nil {
 			return "", err
 		}
@@ -143,7 +143,7 @@ func (a *Alarmer) validRoute(ctx context.Context, r *Route) (causes string, err 
 			return "", err
 		}
 		if len(jobs) == 0 {
-			v.add(FieldScope, CodeUnknown, "Value", r.ScopeID)
+			v.add(FieldScope, CodeNoJob)
 		}
 	default:
 		v.add(FieldScope, CodeUnknown, "Value", clip(string(r.Scope), 60))

@@ -143,7 +143,7 @@ func TestChannelsAreChecked(t *testing.T) {
 		{"a host with a path", goodMail, func(c *Channel) { c.Settings.Host = "smtp://x" }, FieldHost, CodeUnknown},
 		{"a port that is none", goodMail, func(c *Channel) { c.Settings.Port = 70000 }, FieldPort, CodeOutOfRange},
 		{"an unknown security", goodMail, func(c *Channel) { c.Settings.Security = "ssl3" }, FieldSecurity, CodeUnknown},
-		{"a login without a password", goodMail, func(c *Channel) { c.Settings.Password = "" }, FieldPassword, CodeRequired},
+		{"a login without a password", goodMail, func(c *Channel) { c.Settings.Password = "" }, FieldPassword, CodeNoPassword},
 		{"no sender", goodMail, func(c *Channel) { c.Settings.From = "" }, FieldFrom, CodeRequired},
 		{"a sender that is no address", goodMail, func(c *Channel) { c.Settings.From = "alarms" }, FieldFrom, CodeEmail},
 		{"a recipient that is no address", goodMail, func(c *Channel) { c.Settings.Recipients = []string{"x"} }, FieldRecipients, CodeEmail},
@@ -316,10 +316,10 @@ func TestRoutesAreChecked(t *testing.T) {
 	}{
 		{"an unknown channel", Route{ChannelID: 99, Scope: ScopeAll}, FieldChannel, CodeUnknown},
 		{"an unknown scope", Route{ChannelID: id, Scope: "x"}, FieldScope, CodeUnknown},
-		{"an unknown group", Route{ChannelID: id, Scope: ScopeGroup, ScopeID: 99}, FieldScope, CodeUnknown},
-		{"an unknown job", Route{ChannelID: id, Scope: ScopeJob, ScopeID: 99}, FieldScope, CodeUnknown},
+		{"an unknown group", Route{ChannelID: id, Scope: ScopeGroup, ScopeID: 99}, FieldScope, CodeNoGroup},
+		{"an unknown job", Route{ChannelID: id, Scope: ScopeJob, ScopeID: 99}, FieldScope, CodeNoJob},
 		{"an unknown cause", Route{ChannelID: id, Scope: ScopeAll, Causes: []scheduler.AlarmCause{"x"}}, FieldCauses, CodeUnknown},
-		{"a route that exists", Route{ChannelID: id, Scope: ScopeJob, ScopeID: b.job}, FieldScope, CodeTaken},
+		{"a route that exists", Route{ChannelID: id, Scope: ScopeJob, ScopeID: b.job}, FieldScope, CodeTwice},
 	}
 	for _, test := range tests {
 		_, err := b.a.CreateRoute(t.Context(), test.route)

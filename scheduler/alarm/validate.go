@@ -21,6 +21,11 @@ const (
 	CodeTooLong     Code = "alarm.error.too_long"     // Max: how many characters fit
 	CodeUnknown     Code = "alarm.error.unknown"      // Value: not one of the values offered
 	CodeOutOfRange  Code = "alarm.error.out_of_range" // Min, Max
+	CodeNoPassword  Code = "alarm.error.nopassword"   // a user name has none
+	CodeNoGroup     Code = "alarm.error.nogroup"      // the group of a route does not exist
+	CodeNoJob       Code = "alarm.error.nojob"        // nor does its job
+	CodeNoCause     Code = "alarm.error.nocause"      // a route tells of nothing
+	CodeTwice       Code = "alarm.error.twice"        // the channel has a route of that scope
 	CodeTaken       Code = "alarm.error.taken"        // Value: another has it
 	CodeEmail       Code = "alarm.error.email"        // Value: the address that is none
 	CodeURL         Code = "alarm.error.url"          // not an http or https address
@@ -159,7 +164,10 @@ func validMail(v *checks, s *Settings) {
 	}
 	s.Username = strings.TrimSpace(s.Username)
 	v.text(FieldUsername, s.Username, false, 255)
-	v.text(FieldPassword, s.Password, s.Username != "", 1000)
+	v.text(FieldPassword, s.Password, false, 1000)
+	if s.Username != "" && s.Password == "" {
+		v.add(FieldPassword, CodeNoPassword)
+	}
 	if s.Username == "" {
 		s.Password = ""
 	}

@@ -428,7 +428,7 @@ func health(p DetailPage) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if p.Channel.State == StateBroken && !p.Test.Done {
-			templ_7745c5c3_Err = ui.Notice("error", p.Channel.Error).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice("error", sentence(p.Channel.Error)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -496,7 +496,7 @@ func health(p DetailPage) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if p.Test.Done {
-			templ_7745c5c3_Err = ui.Notice("warning", p.T("alarms.test.failed", "Reason", p.Test.Error)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Notice("warning", p.T("alarms.test.failed", "Reason", apart(p.Test.Error))).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -976,7 +976,7 @@ func RouteForm(p RoutePage) templ.Component {
 						}()
 					}
 					ctx = templ.InitializeContext(ctx)
-					templ_7745c5c3_Err = ui.Segmented(p.Printer, ui.Field{Name: FieldScope, ID: "route-scope", Label: p.T("alarms.column.scope"), Error: p.Errors[FieldScope], Options: p.scopes()}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Segmented(p.Printer, ui.Field{Name: FieldScope, ID: "route-scope", Label: p.T("alarms.column.scope"), Error: p.scopeError(""), Options: p.scopes()}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -984,7 +984,7 @@ func RouteForm(p RoutePage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Select(p.Printer, ui.Field{Name: FieldGroup, ID: "route-group", Label: p.T("alarms.scope.group"), Options: p.Groups, Wrap: "when-scope-group"}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Select(p.Printer, ui.Field{Name: FieldGroup, ID: "route-group", Label: p.T("alarms.scope.group"), Error: p.scopeError("group"), Options: p.Groups, Wrap: "when-scope-group"}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -992,7 +992,7 @@ func RouteForm(p RoutePage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldJob, ID: "route-job", Label: p.T("alarms.route.job"), Value: p.Job, Help: p.T("alarms.route.job.help"), Wrap: "when-scope-job narrow", Max: 19, Data: templ.Attributes{"inputmode": "numeric"}}).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = ui.Input(p.Printer, ui.Field{Name: FieldJob, ID: "route-job", Label: p.T("alarms.route.job"), Value: p.Job, Help: p.T("alarms.route.job.help"), Error: p.scopeError("job"), Wrap: "when-scope-job narrow", Max: 19, Data: templ.Attributes{"inputmode": "numeric"}}).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1167,14 +1167,26 @@ func routeButton(p RoutePage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var62 string
-		templ_7745c5c3_Var62, templ_7745c5c3_Err = templ.JoinStringErrs(p.T("action.save"))
-		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/alarms/detail.templ`, Line: 197, Col: 52}
-		}
-		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var62))
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
+		if p.ID == 0 {
+			var templ_7745c5c3_Var62 string
+			templ_7745c5c3_Var62, templ_7745c5c3_Err = templ.JoinStringErrs(p.T("alarms.route.new"))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/alarms/detail.templ`, Line: 199, Col: 28}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var62))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		} else {
+			var templ_7745c5c3_Var63 string
+			templ_7745c5c3_Var63, templ_7745c5c3_Err = templ.JoinStringErrs(p.T("action.save"))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/alarms/detail.templ`, Line: 201, Col: 23}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var63))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 		}
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 88, "</button>")
 		if templ_7745c5c3_Err != nil {

@@ -9,6 +9,23 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
+// sentence is a reason that stands alone: with a capital letter, unless it begins with an address.
+func sentence(reason string) string {
+	first, _, _ := strings.Cut(reason, " ")
+	if first == "" || strings.Trim(first, "abcdefghijklmnopqrstuvwxyz’") != "" {
+		return reason
+	}
+	return strings.ToUpper(reason[:1]) + reason[1:]
+}
+
+// apart puts several reasons on lines of their own, below what stands before them.
+func apart(reason string) string {
+	if strings.Contains(reason, "\n") {
+		return "\n" + reason
+	}
+	return reason
+}
+
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 func stateIcon(s State) string {
@@ -145,6 +162,18 @@ func (p FormPage) signs() bool {
 	return p.Kind == "dingtalk" || p.Kind == "feishu" || p.Kind == "webhook"
 }
 
+// secretHelp says when to enter a secret, and which.
+func (p FormPage) secretHelp() string {
+	switch p.Kind {
+	case "dingtalk":
+		return p.T("alarms.field.secret.dingtalk.help")
+	case "feishu":
+		return p.T("alarms.field.secret.feishu.help")
+	default:
+		return p.T("alarms.field.secret.webhook.help")
+	}
+}
+
 func (p FormPage) languages() []ui.Option {
 	options := []ui.Option{{Value: "", Label: p.T("alarms.language.default"), Selected: p.Values.Language == ""}}
 	return append(options, ui.Labelled(p.Printer, "language.", []string{"zh-CN", "en"}, p.Values.Language, false)...)
@@ -156,6 +185,22 @@ func (p FormPage) securities() []ui.Option {
 
 func (p FormPage) quietModes() []ui.Option {
 	return ui.Labelled(p.Printer, "alarms.quiet.", []string{"queue", "count"}, p.Values.QuietMode, false)
+}
+
+// example is how the address of a kind begins.
+func (p FormPage) example() string {
+	switch p.Kind {
+	case "dingtalk":
+		return "https://oapi.dingtalk.com/robot/send?access_token=…"
+	case "wecom":
+		return "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…"
+	case "feishu":
+		return "https://open.feishu.cn/open-apis/bot/v2/hook/…"
+	case "slack":
+		return "https://hooks.slack.com/services/…"
+	default:
+		return "https://alarms.example.com/punctual"
+	}
 }
 
 // kept is the hint of a field whose secret is stored.
@@ -171,6 +216,18 @@ func (p RoutePage) action() string {
 		return link.AlarmRoutes(p.ChannelID)
 	}
 	return link.AlarmRoute(p.ChannelID, p.ID)
+}
+
+// scopeError is what is wrong with the choice of a scope, at the field of that scope; "" is the choice itself.
+func (p RoutePage) scopeError(field string) string {
+	at := ""
+	if p.Scope == "group" || p.Scope == "job" {
+		at = p.Scope
+	}
+	if field != at {
+		return ""
+	}
+	return p.Errors[FieldScope]
 }
 
 func (p RoutePage) scopes() []ui.Option {

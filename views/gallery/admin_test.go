@@ -114,3 +114,68 @@ func (f fakes) alarmRoute() alarms.RoutePage {
 	}
 	return p
 }
+
+func (f fakes) alarmRouteNew() alarms.RoutePage {
+	p := f.alarmRoute()
+	p.Scope, p.Errors = "all", nil
+	for i := range p.Causes {
+		p.Causes[i].Checked = p.Causes[i].Name != "misfire"
+	}
+	return p
+}
+
+func (f fakes) alarmRouteJob() alarms.RoutePage {
+	p := f.alarmRouteNew()
+	p.ID, p.Scope, p.Job, p.Errors = 5, "job", "4711", map[string]string{alarms.FieldScope: f.T("alarm.error.nojob")}
+	return p
+}
+
+func (f fakes) alarmMailTested() alarms.DetailPage {
+	p := f.alarm()
+	p.Test = alarms.Test{Done: true, Error: note.Trouble(f.Printer, "ops@example.com: "+note.MailConnect.With("dial tcp 10.9.0.2:587: connect: connection refused")+
+		"\nnight@example.com: "+note.MailRecipient.With("550 5.1.1 no such user"))}
+	return p
+}
+
+func (f fakes) alarmMailEdit() alarms.FormPage {
+	return alarms.FormPage{Page: f.page("/alarms/1/edit"), ID: 1, Name: f.zh("运维邮件", "Operations mail"), Kind: "mail", HasPassword: true,
+		Values: alarms.FormValues{Name: f.zh("运维邮件", "Operations mail"), Language: "en", Enabled: true, Host: "smtp.example.com", Security: "none", Username: "punctual", From: "punctual@example.com",
+			Recipients: "ops@example.com\nnight@example.com", ForJobs: true, QuietMode: "queue"}}
+}
+
+func (f fakes) alarmMailInvalid() alarms.FormPage {
+	p := f.alarmForm("mail")
+	p.Values.Port, p.Values.Username, p.Values.From, p.Values.Recipients, p.Values.QuietFrom = "70000", "punctual", "alarms", "ops@example.com, night", "23:00"
+	p.Errors = map[string]string{
+		alarms.FieldName: f.T("alarm.error.required"), alarms.FieldHost: f.T("alarm.error.required"), alarms.FieldPort: f.T("alarm.error.out_of_range", "Min", 1, "Max", 65535),
+		alarms.FieldPassword: f.T("alarm.error.nopassword"), alarms.FieldFrom: f.T("alarm.error.email", "Value", "alarms"), alarms.FieldRecipients: f.T("alarm.error.email", "Value", "night"),
+	}
+	return p
+}
+
+func (f fakes) alarmWebhookInvalid() alarms.FormPage {
+	p := f.alarmForm("webhook")
+	p.Values.Name, p.Values.URL, p.Values.Template = f.zh("值班群", "On call"), "hooks.example.com/alarm", `{"text": {{title}}, "who": "{{owner}}"}`
+	p.Errors = map[string]string{
+		alarms.FieldName: f.T("alarm.error.taken", "Value", p.Values.Name), alarms.FieldURL: f.T("alarm.error.url"), alarms.FieldTemplate: f.T("alarm.error.placeholder", "Names", "owner"),
+	}
+	return p
+}
+
+func (f fakes) nodesIdle() nodes.ListPage {
+	p := f.nodes()
+	p.Idle, p.Rows = true, p.Rows[:1]
+	p.Rows[0].State, p.Rows[0].Beat = nodes.StateSilent, f.at(-7*time.Second)
+	return p
+}
+
+func (f fakes) tokenShown() groups.TokenPage {
+	token := "b3q7x2m4kwz5tv6yncsd2rje4p"
+	return groups.TokenPage{Page: f.page("/executors/token?show=1"), Token: groups.TokenCard{Token: token, Previous: f.at(50 * time.Minute)},
+		Connect: groups.Connect{AdminURL: "https://jobs.example.com", AppName: "my-service", Token: token}}
+}
+
+func (f fakes) groupInvalid() groups.FormPage {
+	return groups.FormPage{Page: f.page("/executors/new"), Values: groups.FormValues{AppName: "Orders", Type: groups.TypeAuto},
+		Errors: map[string]string{groups.FieldAppName: f.T("group.error.appname"), groups.FieldTitle: f.T("job.error.required")}}
+}
