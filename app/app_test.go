@@ -310,6 +310,9 @@ func TestTheStory(t *testing.T) {
 		if got := b.post(slow+"/kill", url.Values{}); got.status != http.StatusUnprocessableEntity {
 			t.Errorf("killed twice: %d", got.status)
 		}
+		if got := b.get(slow + "/kill"); got.status != http.StatusOK || got.document(t).Find(".panel .danger").Length() != 0 || got.document(t).Find(`.panel a[href="`+slow+`"]`).Length() != 1 {
+			t.Errorf("asked about a run that has ended: %d %s", got.status, got.body)
+		}
 
 		// Edit a schedule, see its next times, stop and start.
 		edit := form(url.Values{"name": {"Go · greet"}, "cron": {"0 15 10 ? * MON"}, "version": {b.version(paths["Go · greet"] + "/edit")}})

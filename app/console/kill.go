@@ -43,7 +43,7 @@ func (c *Console) killPage(ec echo.Context, scope string) (runs.KillPage, []int6
 	if err != nil {
 		return page, nil, err
 	}
-	page.Row = story.Row
+	page.Row, page.Ended = story.Row, !story.State.Open()
 	open, err := c.cfg.Manage.Runs.OpenOfJob(ctx, p, story.JobID)
 	if err != nil {
 		return page, nil, err
@@ -60,14 +60,12 @@ func (c *Console) killPage(ec echo.Context, scope string) (runs.KillPage, []int6
 			page.Beside++
 		}
 	}
-	if len(meant[runs.KillBroadcast]) == len(meant[runs.KillJob]) {
-		delete(meant, runs.KillJob) // it would say the same
-	}
+	same := len(meant[runs.KillBroadcast]) == len(meant[runs.KillJob]) // one choice says it
 	if _, known := meant[scope]; !known {
 		scope = runs.KillOne
 	}
 	for _, name := range []string{runs.KillOne, runs.KillBroadcast, runs.KillJob} {
-		if n := len(meant[name]); n > 1 || name == runs.KillOne {
+		if n := len(meant[name]); name == runs.KillOne || n > 1 && !(same && name == runs.KillJob) {
 			page.Scopes = append(page.Scopes, ui.Option{Value: name, Label: page.T("runs.kill.scope."+name, "N", strconv.Itoa(n), "ID", strconv.FormatInt(logID, 10)), Selected: name == scope})
 		}
 	}
@@ -84,7 +82,7 @@ func (c *Console) runKill(ec echo.Context) error {
 		return err
 	}
 	ctx, p := ec.Request().Context(), who(ec)
-	if len(ids) > 1 {
+	if len(ids) > 1 || ids[0] != page.Row.LogID { // the run itself may have ended since it was asked
 		ended, err := c.cfg.Manage.Runs.KillAll(ctx, p, ids)
 		if err == nil {
 			return c.goTo(ec, link.Run(page.Row.LogID), done("runs.flash.killedall", "N", strconv.Itoa(ended)))
