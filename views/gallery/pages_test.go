@@ -60,7 +60,7 @@ func (f fakes) page(path string, flashes ...layout.Flash) layout.Page {
 }
 
 func (f fakes) pages() []page {
-	return []page{
+	return append(f.statePages(), []page{
 		{"login", "/login", login.Form(f.login(""))},
 		{"login-failed", "/login?failed", login.Form(f.login(f.zh("账号或密码错误。", "Wrong user name or password.")))},
 		{"dashboard", "/", dashboard.Whole(f.dashboard(true))},
@@ -161,7 +161,7 @@ func (f fakes) pages() []page {
 		{"error-404", "/nowhere", errorpage.Whole(errorpage.Page{Page: f.page("/nowhere"), Status: 404})},
 		{"error-session", "/jobs/7", errorpage.Expired(errorpage.Page{Page: layout.Page{Printer: f.Printer, Theme: f.theme, Path: "/jobs/7"}, Status: 401}, "/jobs/7", []errorpage.Field{{Name: "name", Value: "x"}}, true)},
 		{"error-500", "/broken", errorpage.Whole(errorpage.Page{Page: layout.Page{Printer: f.Printer, Theme: f.theme, Path: "/broken"}, Status: 500, RequestID: "01JCX8W2H7"})},
-	}
+	}...)
 }
 
 func (f fakes) login(problem string) login.Page {
@@ -214,19 +214,17 @@ func (f fakes) jobs() jobs.ListPage {
 
 func (f fakes) formBase(path string) jobs.FormPage {
 	p := jobs.FormPage{
-		Page: f.page(path), Groups: f.groupOptions(2), Zone: "Asia/Shanghai",
-		ScheduleTypes: []string{"CRON", "FIX_RATE", "FIX_DELAY", "ONCE", "NONE"},
+		Page: f.page(path), Groups: f.groupOptions(2), Zone: "Asia/Shanghai", Pickable: true,
+		Concurrencies: []string{"QUEUE", "DISCARD"},
+		ScheduleTypes: []string{"NONE", "CRON", "FIX_RATE", "FIX_DELAY", "ONCE"},
 		Glues:         []string{"BEAN", "GLUE_SHELL", "GLUE_PYTHON", "GLUE_NODEJS", "GLUE_PHP", "GLUE_POWERSHELL", "GLUE_PYTHON2", "GLUE_GROOVY"},
 		Routes:        []string{"FIRST", "LAST", "ROUND", "RANDOM", "CONSISTENT_HASH", "LEAST_FREQUENTLY_USED", "LEAST_RECENTLY_USED", "FAILOVER", "BUSYOVER", "SHARDING_BROADCAST"},
 		Misfires:      []string{"DO_NOTHING", "FIRE_ONCE_NOW"},
 		Blocks:        []string{"SERIAL_EXECUTION", "DISCARD_LATER", "COVER_EARLY"},
 		Values:        jobs.FormValues{Group: "2", Author: "admin", ScheduleType: "CRON", Cron: "0 0 2 * * ?", Misfire: "DO_NOTHING", Route: "FIRST", Block: "SERIAL_EXECUTION", Glue: "BEAN", Timeout: "0", Retries: "0"},
 	}
-	for i := range 8 {
-		t := f.now.Add(time.Duration(i)*24*time.Hour + 4*time.Hour)
-		p.Preview.Times = append(p.Preview.Times, jobs.NextTime{Time: format.At(f.Printer, t, f.now), Weekday: format.Weekday(f.Printer, t)})
-	}
-	p.Preview.Zone = p.Zone
+	at := time.Date(f.now.Year(), f.now.Month(), f.now.Day()+1, 2, 0, 0, 0, f.now.Location())
+	p.Preview.Zone, p.Preview.Times = p.Zone, f.times(at, 24*time.Hour, 8)
 	return p
 }
 
