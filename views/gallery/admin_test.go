@@ -108,9 +108,9 @@ func (f fakes) alarmEdit() alarms.FormPage {
 
 func (f fakes) alarmRoute() alarms.RoutePage {
 	p := alarms.RoutePage{Page: f.page("/alarms/2/routes/new"), ChannelID: 2, Channel: f.zh("值班群", "On call"), Scope: "group", Groups: f.groupOptions(2),
-		Errors: map[string]string{alarms.FieldCauses: f.T("alarm.error.required")}}
+		Errors: map[string]string{alarms.FieldCauses: f.T("alarm.error.nocause")}}
 	for _, c := range []string{"failed", "timeout", "lost", "dispatch", "misfire", "slow", "silent", "recovered"} {
-		p.Causes = append(p.Causes, alarms.Cause{Name: c, Checked: c == "failed"})
+		p.Causes = append(p.Causes, alarms.Cause{Name: c})
 	}
 	return p
 }
