@@ -16,8 +16,8 @@ import (
 	"github.com/punctual-job/punctual/views/layout"
 )
 
-// TestAccessibility lets axe-core (npm install axe-core; its axe.min.js is named by AXE_JS) look at every page in both
-// themes, wide and narrow.
+// TestAccessibility lets axe-core (npm install axe-core; its axe.min.js is named by AXE_JS) look at every page (or those that
+// GALLERY_PAGES names) in both themes, wide and narrow.
 func TestAccessibility(t *testing.T) {
 	if os.Getenv("AXE_JS") == "" {
 		t.Skip("set AXE_JS to the path of axe-core's axe.min.js")
@@ -36,6 +36,9 @@ func TestAccessibility(t *testing.T) {
 	for _, theme := range []layout.Theme{layout.ThemeLight, layout.ThemeDark} {
 		for _, width := range []int64{1440, 390} {
 			for _, p := range f.pages() {
+				if !wanted(p.name) {
+					continue
+				}
 				var found []string
 				err := chromedp.Run(browser,
 					chromedp.EmulateViewport(width, 900),
