@@ -205,6 +205,14 @@ func TestTheAlarmPages(t *testing.T) {
 		if got := b.get("/alarms").document(t).Find(".badge.failed").Length(); got != 1 {
 			t.Errorf("%d broken channels", got)
 		}
+		// It is said in the reader's language, with the other side's words as they are.
+		for lang, want := range map[string]string{"zh-CN": "Webhook 返回 HTTP 状态 403：<b>no</b>", "en": "The webhook answered with HTTP status 403: <b>no</b>"} {
+			for _, path := range []string{"/alarms", "/alarms/1"} {
+				if got := b.do("GET", path, nil, "Accept-Language", lang).document(t).Find(".reason, .notice.error").Text(); got != want {
+					t.Errorf("%s in %s: %q", path, lang, got)
+				}
+			}
+		}
 
 		// Routes.
 		if got := b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}}); got.status != http.StatusSeeOther {
