@@ -10,10 +10,14 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/note"
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/runs"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
@@ -280,6 +284,41 @@ func TestTheLastRunOfAJobIsOneWhoseTimeHasCome(t *testing.T) {
 	} {
 		if got := lastOutcome(tt.list, now); got.ID != tt.want {
 			t.Errorf("%s: run %d, want %d", tt.name, got.ID, tt.want)
+		}
+	}
+}
+
+func TestTheAdviceOfARun(t *testing.T) {
+	t.Parallel()
+	page := layout.Page{Printer: locales.New().Printer(locales.English)}
+	story := func(state ui.State, trigger, address string) runs.Story {
+		return runs.Story{Row: runs.Row{State: state, Trigger: trigger, Address: address, Group: "Orders"}}
+	}
+	tests := []struct {
+		name   string
+		story  runs.Story
+		result string
+		due    time.Duration
+		want   string // the key
+	}{
+		{"nobody there", story(ui.StateSendFailed, "CRON", ""), note.NoExecutor.With(), 0, "advice.noexecutor"},
+		{"refused", story(ui.StateSendFailed, "CRON", "http://10.0.0.1:9999/"), "500 busy", 0, "advice.sendfailed"},
+		{"one too many", story(ui.StateSendFailed, "CRON", ""), note.Discarded.With(note.Full.With(3, 3)), 0, "advice.discarded"},
+		{"found too late", story(ui.StateSendFailed, "CRON", ""), note.TooLate.With("8m0s", "DO_NOTHING"), 0, "advice.skipped"},
+		{"unknown", story(ui.StateSendFailed, "CRON", ""), "something else", 0, ""},
+		{"passed over", story(ui.StateSkipped, "MISFIRE", ""), "skipped: 3 fires", 0, "advice.skipped"},
+		{"stopped", story(ui.StateSkipped, "CRON", ""), "job stopped: x", 0, ""},
+		{"a retry that waits", story(ui.StateWaiting, "RETRY", ""), "", time.Minute, "advice.retrywaits"},
+		{"a retry that leaves", story(ui.StateWaiting, "RETRY", ""), "", time.Second, ""},
+		{"claimed ahead", story(ui.StateWaiting, "CRON", ""), "", 4 * time.Second, ""},
+	}
+	for _, tt := range tests {
+		want := ""
+		if tt.want != "" {
+			want = page.T(tt.want, "Group", "Orders", "Address", tt.story.Address, "At", "")
+		}
+		if got := advice(page, tt.story, tt.result, tt.due); got != want {
+			t.Errorf("%s: %q, want %q", tt.name, got, want)
 		}
 	}
 }

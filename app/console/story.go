@@ -9,6 +9,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/note"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
@@ -69,7 +70,7 @@ func (c *Console) storyOf(ctx context.Context, page layout.Page, p auth.Principa
 		}
 	}
 	story.Steps = c.steps(page, facts, sendNotes, story.State)
-	story.Advice = advice(page, story)
+	story.Advice = advice(page, story, facts.result(), facts.start(c.cfg.Pool).Sub(c.cfg.Now()))
 	return story, nil
 }
 
@@ -225,21 +226,37 @@ func answerTook(sent string) (time.Duration, bool) {
 	return time.Duration(ms) * time.Millisecond, true
 }
 
-// advice is what an operator may do about an outcome.
-func advice(page layout.Page, s runs.Story) string {
+// advice is what an operator may do about an outcome. result is what was written down of the sending, due in how long the
+// run is to leave.
+func advice(page layout.Page, s runs.Story, result string, due time.Duration) string {
 	switch s.State {
 	case ui.StateSendFailed:
-		if s.Address == "" {
+		switch {
+		case s.Address != "":
+			return page.T("advice.sendfailed", "Address", s.Address)
+		case strings.HasPrefix(result, "discarded: "):
+			return page.T("advice.discarded")
+		case strings.HasPrefix(result, "not sent: it was found "):
+			return page.T("advice.skipped")
+		case strings.HasPrefix(result, "no executor "):
 			return page.T("advice.noexecutor", "Group", s.Group)
 		}
-		return page.T("advice.sendfailed", "Address", s.Address)
+		return "" // the timeline says why
 	case ui.StateTimeout:
 		return page.T("advice.timeout")
 	case ui.StateLost:
 		return page.T("advice.lost", "Address", s.Address)
 	case ui.StateSkipped:
-		return page.T("advice.skipped")
-	case ui.StateWaiting, ui.StateSent, ui.StateSuccess, ui.StateFailed, ui.StateKilled:
+		if strings.HasPrefix(result, "skipped: ") {
+			return page.T("advice.skipped")
+		}
+		return ""
+	case ui.StateWaiting:
+		if s.Trigger == string(jobspec.TriggerRetry) && due > 2*time.Second {
+			return page.T("advice.retrywaits", "At", s.Planned.Absolute)
+		}
+		return ""
+	case ui.StateSent, ui.StateSuccess, ui.StateFailed, ui.StateKilled:
 		return ""
 	}
 	return ""
