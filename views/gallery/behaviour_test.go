@@ -261,7 +261,7 @@ func TestBehaviour(t *testing.T) {
 		do(t, chromedp.EmulateViewport(1440, 400), chromedp.Evaluate(`scrollTo(0, 400)`, nil), until(`scrollY > 200`))
 		fresh.LogID = 90501
 		c.rows <- fresh
-		do(t, until(`document.querySelector("[data-new-rows]").checkVisibility()`), until(`document.querySelector("[data-new-text]").textContent === "1 new"`), until(`!document.querySelector("#run-90501")`),
+		do(t, until(`document.querySelector("[data-new-rows]").checkVisibility()`), until(`document.querySelector("[data-new-text]").textContent === "Show 1 new"`), until(`!document.querySelector("#run-90501")`),
 			chromedp.Click(`[data-new-rows] button`), until(`!document.querySelector("[data-new-rows]").checkVisibility() && document.querySelector("[data-live-runs]")`), chromedp.EmulateViewport(1440, 900))
 	})
 	t.Run("output is followed, let go, and taken up again after a lost connection", func(t *testing.T) {

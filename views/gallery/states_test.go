@@ -67,6 +67,7 @@ func (f fakes) jobWindow() jobs.FormPage {
 	p.Values.Backoff, p.Values.Concurrent, p.Values.Concurrency, p.Values.Retention = "10s, 1m, 5m", "3", "QUEUE", "90"
 	p.Values.WarnAfter, p.Values.ExpectEvery, p.Values.Tags = "600", "90000", "billing, nightly"
 	p.Preview.Zone, p.Preview.Reading, p.Preview.Others = p.Values.Zone, "", 3
+	p.Preview.Times = f.times(time.Date(f.now.Year(), f.now.Month(), f.now.Day()+1, 2, 30, 0, 0, f.now.Location()), 24*time.Hour, 8)
 	p.Preview.Warnings = []string{f.T("cron.warning.skipped_by_spring_change", "Element", "02:30", "Understood", "", "Field", "")}
 	return p
 }
@@ -122,6 +123,7 @@ func (f fakes) runRetry() runs.DetailPage {
 	s := f.story(0, "fetchRates")
 	s.LogID, s.JobName, s.Trigger, s.OriginID, s.RetriesLeft = 90433, f.zh("汇率拉取", "Fetch exchange rates"), "RETRY", 90427, 1
 	s.At, s.Planned, s.CanKill, s.SendNote = f.at(4*time.Minute), f.at(4*time.Minute), true, nil
+	s.Advice = f.T("advice.retrywaits", "At", s.At.Absolute)
 	s.Steps = f.steps(runs.StepDone, runs.StepDone, runs.StepActive, runs.StepPending, runs.StepPending, runs.StepPending)
 	s.Steps[0].Detail, s.Steps[1].Detail = "", f.zh("节点 admin-1", "by node admin-1")
 	return runs.DetailPage{Page: f.page("/runs/90433"), Story: s, Live: true, Log: runs.Log{Status: runs.LogLive, First: 1, Next: 1}}
