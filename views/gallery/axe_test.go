@@ -43,6 +43,7 @@ func TestAccessibility(t *testing.T) {
 				err := chromedp.Run(browser,
 					chromedp.EmulateViewport(width, 900),
 					chromedp.Navigate(fmt.Sprintf("%s/page/en/%s/%s", server.URL, theme, p.name)),
+					chromedp.Evaluate(opened[p.name]+";0", nil),
 					chromedp.Evaluate(string(axe)+";0", nil),
 					chromedp.Evaluate(`new Promise((done) => setTimeout(done, 400)).then(() => axe.run()).then((r) => r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 110) + " | " + n.failureSummary.split("\n")[1].trim().slice(0, 170))))`, &found,
 						func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),

@@ -67,6 +67,8 @@ func (f fakes) pages() []page {
 		{"dashboard-calm", "/?calm", dashboard.Whole(f.dashboard(false))},
 		{"dashboard-new", "/?new", dashboard.Whole(f.dashboardNew())},
 		{"jobs", "/jobs", jobs.List(f.jobs())},
+		{"jobs-menu", "/jobs?menu", jobs.List(f.jobs())},
+		{"jobs-picked", "/jobs?picked", jobs.List(f.jobs())},
 		{"jobs-none", "/jobs?q=zzz", jobs.List(jobs.ListPage{Page: f.page("/jobs?q=zzz"), Filter: link.JobFilter{Text: "zzz"}, Groups: f.groupOptions(0), AnyJobs: true, CanCreate: true})},
 		{"jobs-empty", "/jobs?empty", jobs.List(jobs.ListPage{Page: f.page("/jobs"), CanCreate: true})},
 		{"job-new", "/jobs/new", jobs.Form(f.jobForm())},

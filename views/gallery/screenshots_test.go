@@ -58,6 +58,8 @@ func TestScreenshots(t *testing.T) {
 				chromedp.WaitReady("main"),
 				chromedp.Evaluate(`document.fonts.ready.then(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(document.documentElement.scrollWidth > innerWidth)))))`, &wide,
 					func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }),
+				chromedp.Evaluate(opened[p.name]+";0", nil),
+				chromedp.Sleep(opening(p.name)),
 				chromedp.FullScreenshot(&picture, 100), // of 100 %: a PNG
 			)
 			if err != nil {
@@ -78,6 +80,20 @@ func TestScreenshots(t *testing.T) {
 func wanted(page string) bool {
 	names := os.Getenv("GALLERY_PAGES")
 	return names == "" || slices.Contains(strings.Split(names, ","), page)
+}
+
+// opened has what a page's name promises beyond its markup: it is run before the page is looked at.
+var opened = map[string]string{
+	"jobs-menu":   `document.querySelectorAll("main td details.menu summary")[1].click()`,
+	"jobs-picked": `document.querySelectorAll("tbody .pick").forEach((box, i) => i < 2 && box.click())`,
+}
+
+// opening is how long that takes to fade in.
+func opening(name string) time.Duration {
+	if opened[name] == "" {
+		return 0
+	}
+	return 300 * time.Millisecond
 }
 
 // shot is how a page is looked at.

@@ -29,7 +29,7 @@ func (f fakes) importPlan() jobs.ImportPage {
 	p := f.importFile()
 	p.Text, p.Create, p.States = "punctual_jobs: 1\nexecutors: []\n", true, jobs.StatesFile
 	p.Plan = &jobs.ImportPlan{
-		Counts: []jobs.ImportCount{{Outcome: "refuse", Count: 1}, {Outcome: "change", Count: 2}, {Outcome: "create", Count: 1}, {Outcome: "same", Count: 18}},
+		Counts: []jobs.ImportCount{{Outcome: "refuse", Count: 1}, {Outcome: "change", Count: 2}, {Outcome: "create", Count: 1}, {Outcome: "same", Count: 1}},
 		Work:   3, Digest: "4f1c", NewGroups: []string{"stock-service"},
 		Items: []jobs.ImportItem{
 			{Line: 88, Name: f.zh("推送积分到账通知", "Send loyalty notifications"), Group: "order-service", Outcome: "refuse", Faults: []jobs.ImportFault{
@@ -61,7 +61,7 @@ func (f fakes) importDone() jobs.ImportPage {
 	p := f.importPlan()
 	plan := *p.Plan
 	plan.Done, plan.Imported, plan.Failed, plan.NewGroups = true, 1, 1, nil
-	plan.Counts = []jobs.ImportCount{{Outcome: "failed", Count: 1}, {Outcome: "done", Count: 1}, {Outcome: "same", Count: 18}}
+	plan.Counts = []jobs.ImportCount{{Outcome: "failed", Count: 1}, {Outcome: "done", Count: 1}, {Outcome: "same", Count: 1}}
 	plan.Items = []jobs.ImportItem{
 		{ID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Group: "payment-gateway", Outcome: "failed", Faults: []jobs.ImportFault{{Text: f.T("problem.changed")}}},
 		{ID: 41, Name: f.zh("库存同步", "Sync the stock"), Group: "stock-service", Outcome: "done"},
