@@ -123,7 +123,7 @@ func outcomeClass(outcome string) string {
 	case "create", "done":
 		return "success"
 	case "change":
-		return "sent"
+		return "changed"
 	default:
 		return ""
 	}
