@@ -62,7 +62,7 @@ func (n *night) walks() {
 	n.do(holds(rowCount+` >= 4`), input.DispatchMouseEvent(input.MouseMoved, 5, 5), chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent("k"),
 		holds(`document.activeElement.matches("tr.current a") && [...document.querySelectorAll("tbody tr")].indexOf(document.querySelector("tr.current")) === 1`),
 		chromedp.Evaluate(`window.row = document.querySelector("tr.current"); window.where = row.getBoundingClientRect().top; window.top0 = `+topRow, nil),
-		holds(`!`+newRows+`.hidden && parseInt(`+newRows+`.textContent) >= 2`),
+		holds(`!`+newRows+`.hidden && parseInt(`+newRows+`.textContent.replace(/\D/g, "")) >= 2`),
 		holds(topRow+` === window.top0 && row.getBoundingClientRect().top === window.where && document.activeElement.closest("tr") === row`),
 		// The button brings them; the row is found again, with the focus.
 		chromedp.Evaluate(`window.id = row.id; document.querySelector("[data-new-rows] button").click()`, nil), holds(newRows+`.hidden && `+topRow+` > window.top0`),
