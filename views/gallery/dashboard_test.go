@@ -91,6 +91,21 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 // dashboardNew is that of an installation in which nothing has happened.
 func (f fakes) dashboardNew() dashboard.Page {
 	p := f.dashboard(false)
+	for i := range p.Counts {
+		p.Counts[i].Value, p.Counts[i].Details, p.Counts[i].Tone = "0", nil, ""
+	}
+	p.Counts[3].Value = "–"
+	for i := range p.Days.Bars {
+		for j := range p.Days.Bars[i].Parts {
+			p.Days.Bars[i].Parts[j].Height, p.Days.Bars[i].Parts[j].Value = 0, "0"
+		}
+	}
+	p.Days.Max = "0"
+	for d := range p.Week {
+		for h := range p.Week[d].Hours {
+			p.Week[d].Hours[h].Level = 0
+		}
+	}
 	p.AnyJobs, p.Busiest, p.Pulse = false, nil, dashboard.Pulse{URL: "/runs?range=1h", Rate: "0", P50: "–", P99: "–", Quiet: true}
 	return p
 }
