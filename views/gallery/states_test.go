@@ -28,6 +28,7 @@ func (f fakes) statePages() []page {
 		{"runs-new", "/runs?new", f.runsNew(12)},
 		{"run-lost", "/runs/90404", runs.Detail(f.runLost())},
 		{"run-skipped", "/runs/90401", runs.Detail(f.runSkipped())},
+		{"run-discarded", "/runs/90398", runs.Detail(f.runDiscarded())},
 		{"run-retry", "/runs/90433", runs.Detail(f.runRetry())},
 		{"run-broadcast", "/runs/90411", runs.Detail(f.runBroadcast())},
 		{"run-kill-ended", "/runs/90430/kill", runs.Kill(runs.KillPage{Page: f.page("/runs/90430/kill"), Row: f.runs().Rows[2], Ended: true})},
@@ -116,6 +117,16 @@ func (f fakes) runSkipped() runs.DetailPage {
 	s.Advice = f.T("advice.skipped")
 	s.SendNote = []string{f.T("said.skipped", "V1", f.T("said.late", "V1", format.Duration(f.Printer, 8*time.Minute)), "V2", f.T("misfire.DO_NOTHING"))}
 	return runs.DetailPage{Page: f.page("/runs/90401"), Story: s, Log: runs.Log{Status: runs.LogNone, First: 1, Next: 1}}
+}
+
+// runDiscarded was one too many for its job.
+func (f fakes) runDiscarded() runs.DetailPage {
+	s := f.story(11, "rebuildIndex")
+	s.LogID, s.Trigger = 90398, "CRON"
+	s.Steps = f.steps(runs.StepDone, runs.StepDone, runs.StepFailed, runs.StepSkipped, runs.StepSkipped, runs.StepSkipped)
+	s.Steps[2].Detail = f.T("said.discarded", "V1", f.T("said.full", "V1", "3", "V2", "3"))
+	s.Advice, s.SendNote = f.T("advice.discarded"), []string{s.Steps[2].Detail}
+	return runs.DetailPage{Page: f.page("/runs/90398"), Story: s, Log: runs.Log{Status: runs.LogNone, First: 1, Next: 1}}
 }
 
 // runRetry waits until the pause before it is over.
