@@ -131,7 +131,7 @@ func (s *story) createsJob() string {
 		chromedp.Evaluate(`document.querySelector("#glue").dispatchEvent(new Event("change", {bubbles: true}))`, nil),
 		// An editor would indent; the script is put there whole, as by pasting.
 		chromedp.WaitVisible("#source", chromedp.ByQuery), chromedp.SetValue("#source", countdown, chromedp.ByQuery),
-		click(`.form-foot .button:not(.primary)`), shows("/jobs"), holds(`document.querySelector("#job-5 .title").textContent === "Count for ever"`),
+		click(".form-foot .primary"), shows("/jobs"), holds(`document.querySelector("#job-5 .title").textContent === "Count for ever"`),
 		click(`#job-5 [hx-get$="/run"]`), holds(`document.querySelector("dialog").open`), click("dialog .primary"), holds(`/^\/runs\/\d+$/.test(location.pathname)`))
 	return strings.TrimPrefix(s.address(), s.origin)
 }
