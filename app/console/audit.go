@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/views/audit"
 	"github.com/punctual-job/punctual/views/glue"
 	"github.com/punctual-job/punctual/views/layout"
@@ -47,10 +48,7 @@ func (c *Console) auditList(ec echo.Context) error {
 		return err
 	}
 	for _, e := range list.Entries {
-		page.Rows = append(page.Rows, audit.Row{
-			ID: e.ID, At: c.at(page.Page, fromMillis(e.MadeAt)), User: e.UserName, Address: e.Address, Action: e.Action, Kind: e.ObjectKind,
-			Object: e.ObjectID, Name: auditName(page.Page, e.ObjectKind, e.ObjectID, e.ObjectName),
-		})
+		page.Rows = append(page.Rows, c.auditRow(page.Page, e))
 	}
 	newer, older := f, f
 	newer.Before, newer.After, newer.Deep = 0, list.Newer, false
@@ -70,15 +68,30 @@ func (c *Console) auditList(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, audit.List(page), ui.FragmentResults)
 }
 
-// auditName is never empty, because it is what people click on.
-func auditName(page layout.Page, kind string, id int64, name string) string {
-	switch {
-	case kind == manage.ObjectSetting:
-		return page.Word("settings.item.", name)
-	case name != "":
-		return name
+// auditRow is an entry in words. Its name is never empty, because it is what people click on.
+func (c *Console) auditRow(page layout.Page, e db.AuditRow) audit.Row {
+	number := ""
+	if e.ObjectID != 0 {
+		number = " #" + textID(e.ObjectID)
 	}
-	return kind + " #" + textID(id)
+	r := audit.Row{
+		ID: e.ID, At: c.at(page, fromMillis(e.MadeAt)), User: e.UserName, Address: e.Address, Action: e.Action, Kind: e.ObjectKind, Object: e.ObjectID,
+		Name: e.ObjectName, What: page.Word("audit.kind.", e.ObjectKind) + number,
+	}
+	switch {
+	case e.ObjectKind == manage.ObjectSetting:
+		r.Name = page.Word("settings.item.", e.ObjectName)
+	case isClearing(e.ObjectKind, e.Action):
+		r.Name, r.What = page.T("audit.clearing")+number, ""
+	case e.ObjectKind == manage.ObjectRun || e.ObjectName == "":
+		r.Name, r.What = r.What, "" // it has no other name than its number
+	}
+	return r
+}
+
+// isClearing says whether an entry is about a clearing of runs, not about one run.
+func isClearing(kind, action string) bool {
+	return kind == manage.ObjectRun && manage.Action(action) != manage.ActionKill
 }
 
 func (c *Console) auditEntry(ec echo.Context) error {
@@ -91,11 +104,13 @@ func (c *Console) auditEntry(ec echo.Context) error {
 		return err
 	}
 	page := audit.EntryPage{Page: c.pageWithFlash(ec)}
-	page.What = audit.Row{
-		ID: e.ID, At: c.at(page.Page, fromMillis(e.MadeAt)), User: e.UserName, Address: e.Address, Action: e.Action, Kind: e.ObjectKind,
-		Object: e.ObjectID, Name: auditName(page.Page, e.ObjectKind, e.ObjectID, e.ObjectName),
-	}
-	if manage.Action(e.Action) != manage.ActionDelete {
+	page.What = c.auditRow(page.Page, db.AuditRow{
+		ID: e.ID, MadeAt: e.MadeAt, UserName: e.UserName, Address: e.Address, Action: e.Action, ObjectKind: e.ObjectKind, ObjectID: e.ObjectID, ObjectName: e.ObjectName,
+	})
+	switch {
+	case isClearing(e.ObjectKind, e.Action):
+		page.ObjectURL = link.ClearPath
+	case manage.Action(e.Action) != manage.ActionDelete:
 		page.ObjectURL = auditTarget(e.ObjectKind, e.ObjectID, e.ObjectName)
 	}
 	page.Changes = auditChanges(page.Page, before, after)

@@ -33,6 +33,7 @@ type Row struct {
 	Kind    string
 	Object  int64
 	Name    string
+	What    string // its kind and number; empty: the name says them
 }
 
 // EntryPage is one entry ([Entry]).

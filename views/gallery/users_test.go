@@ -1,6 +1,7 @@
 package gallery
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/punctual-job/punctual/views/audit"
@@ -43,11 +44,15 @@ func (f fakes) audit() audit.ListPage {
 	p := audit.ListPage{Page: f.page("/audit"), Users: []ui.Option{{Value: "admin", Label: "admin"}, {Value: "jonas", Label: "jonas"}},
 		Actions: []string{"create", "update", "delete"}, Kinds: []string{"job", "group", "user"}, Pager: ui.Pager{Next: "/audit?before=790"}}
 	row := func(id int64, ago time.Duration, user, action, kind string, object int64, name string) {
-		p.Rows = append(p.Rows, audit.Row{ID: id, At: f.at(-ago), User: user, Address: "10.2.0.7", Action: action, Kind: kind, Object: object, Name: name})
+		what := fmt.Sprintf("%s #%d", f.T("audit.kind."+kind), object)
+		if name == "" {
+			name, what = what, ""
+		}
+		p.Rows = append(p.Rows, audit.Row{ID: id, At: f.at(-ago), User: user, Address: "10.2.0.7", Action: action, Kind: kind, Object: object, Name: name, What: what})
 	}
 	row(812, 2*time.Minute, "admin", "update", "job", 15, f.zh("清理过期会话", "Remove expired sessions"))
 	row(811, 5*time.Minute, "jonas", "run", "job", 7, f.zh("每日对账", "Daily reconciliation"))
-	row(810, 31*time.Minute, "jonas", "kill", "run", 90409, "#90409")
+	row(810, 31*time.Minute, "jonas", "kill", "run", 90409, "")
 	row(806, time.Hour, "admin", "create", "user", 4, "reports2")
 	row(805, 2*time.Hour, "admin", "delete", "group", 9, f.zh("旧账务系统", "Legacy billing"))
 	row(799, 9*time.Hour, "wangmin", "rotate", "token", 3, "reporting")
@@ -59,7 +64,7 @@ func (f fakes) audit() audit.ListPage {
 // auditSearched is a page of the log whose search has not come to the end.
 func (f fakes) auditSearched() audit.ListPage {
 	p := f.audit()
-	p.Filter.Action, p.Rows, p.Pager = "delete", p.Rows[4:5], ui.Pager{}
+	p.Filter.Action, p.Filter.Range, p.Rows, p.Pager = "delete", link.RangeAll, p.Rows[4:5], ui.Pager{}
 	p.Further, p.Reached = "/audit?action=delete&range=all&before=120&deep=1", f.at(-90*24*time.Hour)
 	return p
 }

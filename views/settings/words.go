@@ -44,6 +44,17 @@ func field(p Page, i Item) ui.Field {
 	return f
 }
 
+// options are those that were set at the start, or the others.
+func (p Page) options(set bool) []Option {
+	var list []Option
+	for _, o := range p.Options {
+		if o.Set == set {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
 // optionValue is what a variable stands at, as far as anybody may see it.
 func optionValue(p Page, o Option) string {
 	switch {

@@ -2277,7 +2277,7 @@ func SignOut(p AskPage) templ.Component {
 					}
 					return nil
 				})
-				templ_7745c5c3_Err = ui.Panel(p.Printer, p.T("users.signout.title", "Name", p.Name), link.UserSignOut(p.ID), link.UsersPath, p.signOutButton()).Render(templ.WithChildren(ctx, templ_7745c5c3_Var122), templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = ui.Panel(p.Printer, p.signOutTitle(), link.UserSignOut(p.ID), link.UsersPath, p.signOutButton()).Render(templ.WithChildren(ctx, templ_7745c5c3_Var122), templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

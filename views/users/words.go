@@ -77,6 +77,13 @@ func ParseRight(value string) (groupID int64, right string, ok bool) {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
+func (p AskPage) signOutTitle() string {
+	if p.Sessions == 0 {
+		return p.T("users.signout.none.title", "Name", p.Name)
+	}
+	return p.T("users.signout.title", "Name", p.Name)
+}
+
 func (p AskPage) sessions() string {
 	if p.Sessions == 0 {
 		return p.T("users.signout.none")
@@ -87,7 +94,7 @@ func (p AskPage) sessions() string {
 // signOutButton is left out when there is nobody to sign out.
 func (p AskPage) signOutButton() templ.Component {
 	if p.Sessions == 0 {
-		return templ.NopComponent
+		return nil
 	}
 	return button("danger", "log-out", p.T("users.signout"))
 }
