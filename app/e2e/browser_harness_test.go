@@ -209,15 +209,16 @@ func drawn() chromedp.Action {
 	return chromedp.Evaluate(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`, nil, awaited)
 }
 
-// click presses what a selector names, as soon as it is visible.
+// click presses what a selector names, as soon as it is visible in a page whose scripts have run.
 func click(selector string) chromedp.Action {
-	return chromedp.Tasks{chromedp.WaitVisible(selector, chromedp.ByQuery), drawn(), chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible)}
+	return chromedp.Tasks{chromedp.WaitVisible(selector, chromedp.ByQuery), holds("true"), drawn(), chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible)}
 }
 
 // write replaces what stands in a field, key by key.
 func write(selector, text string) chromedp.Action {
 	return chromedp.Tasks{
 		chromedp.WaitVisible(selector, chromedp.ByQuery),
+		holds("true"),
 		chromedp.Evaluate(fmt.Sprintf("(() => { const f = document.querySelector(%q); f.focus(); f.select(); })()", selector), nil),
 		chromedp.SendKeys(selector, text, chromedp.ByQuery),
 	}
