@@ -34,7 +34,7 @@ func (c *Console) jobList(ec echo.Context) error {
 		return err
 	}
 	filter := c.jobFilter(f)
-	filter.Limit, filter.Offset = jobsPerPage, (f.Page-1)*jobsPerPage
+	filter.Limit, filter.Offset, filter.Strips = jobsPerPage, (f.Page-1)*jobsPerPage, true
 	list, err := c.cfg.Manage.Jobs.List(ctx, p, filter)
 	if err != nil {
 		return err
@@ -52,9 +52,7 @@ func (c *Console) jobList(ec echo.Context) error {
 	for _, j := range list.Jobs {
 		page.Rows = append(page.Rows, c.jobRow(page.Page, p, groups, j))
 	}
-	if err := c.addOutcomes(ctx, page.Page, page.Rows); err != nil {
-		return err
-	}
+	c.addOutcomes(page.Page, page.Rows, list.Outcomes)
 	known := list.Total
 	if list.More {
 		known++
@@ -196,9 +194,11 @@ func (c *Console) jobSwitch(ec echo.Context, start bool) error {
 	page := c.Page(ec)
 	page.Flashes = append(page.Flashes, said.drawn(page))
 	rows := []jobs.Row{c.jobRow(page, p, groups, row)}
-	if err := c.addOutcomes(ctx, page, rows); err != nil {
+	outcomes, err := c.cfg.Manage.Jobs.Outcomes(ctx, []int64{row.ID})
+	if err != nil {
 		return err
 	}
+	c.addOutcomes(page, rows, outcomes)
 	return render(ec, http.StatusOK, jobs.RowSwap(jobs.RowPage{Page: page, Row: rows[0]}))
 }
 

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -11,15 +10,7 @@ import (
 )
 
 // addOutcomes gives the rows of a page what became of their newest runs: the last one, and the strip.
-func (c *Console) addOutcomes(ctx context.Context, page layout.Page, rows []jobs.Row) error {
-	ids := make([]int64, len(rows))
-	for i, r := range rows {
-		ids[i] = r.ID
-	}
-	outcomes, err := c.cfg.Manage.Jobs.Outcomes(ctx, ids)
-	if err != nil {
-		return err
-	}
+func (c *Console) addOutcomes(page layout.Page, rows []jobs.Row, outcomes map[int64][]db.Outcome) {
 	for i := range rows {
 		list := outcomes[rows[i].ID]
 		rows[i].Strip = stripOf(list)
@@ -30,7 +21,6 @@ func (c *Console) addOutcomes(ctx context.Context, page layout.Page, rows []jobs
 		start := runFacts{triggered: last.TriggerTime, planned: last.PlannedAt}.start(c.cfg.Pool)
 		rows[i].Last = jobs.LastRun{LogID: last.ID, State: stateOfOutcome(last), At: c.at(page, start)}
 	}
-	return nil
 }
 
 // lastOutcome is the newest run whose time has come. Fires are claimed ahead: a job that fires every few seconds would else

@@ -2,9 +2,12 @@ package manage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
@@ -25,6 +28,7 @@ type JobFilter struct {
 	Limit  int
 	Offset int
 	Exact  bool // count all of them, however many there are
+	Strips bool // with the newest runs of each
 }
 
 // AnyStatus is the JobFilter.Status of jobs that run and jobs that do not.
@@ -35,19 +39,37 @@ type JobList struct {
 	Jobs  []db.ListJobsRow
 	Total int64
 	More  bool // there are more than Total, which were not counted: see [Jobs.Count]
+
+	Outcomes map[int64][]db.Outcome // by job, if asked for: see [Jobs.Outcomes]
 }
 
 // List is one page of the jobs that the principal may see.
 func (s *Jobs) List(ctx context.Context, p auth.Principal, f JobFilter) (JobList, error) {
 	var list JobList
-	ids, err := s.find(ctx, p, f, &list)
-	if err != nil || len(ids) == 0 {
+	q, ok, err := s.query(ctx, p, f)
+	if err != nil || !ok {
 		return list, err
 	}
-	if list.Jobs, err = s.queries.ListJobs(ctx, s.cfg.Pool, ids); err != nil {
-		return list, fmt.Errorf("list jobs: %w", db.Error(err))
+	var counting errgroup.Group // beside the reading
+	ids, err := s.findCounting(ctx, q, f, &list, &counting)
+	if err == nil {
+		err = s.read(ctx, ids, f.Strips, &list)
 	}
-	return list, nil
+	return list, db.Error(errors.Join(err, counting.Wait()))
+}
+
+// read fills in the jobs of a page.
+func (s *Jobs) read(ctx context.Context, ids []int64, strips bool, list *JobList) (err error) {
+	if len(ids) == 0 {
+		return nil
+	}
+	if list.Jobs, err = s.queries.ListJobs(ctx, s.cfg.Pool, ids); err != nil {
+		return fmt.Errorf("list jobs: %w", err)
+	}
+	if strips {
+		list.Outcomes, err = s.Outcomes(ctx, ids)
+	}
+	return err
 }
 
 // Count is how many jobs a filter finds that the principal may see.
@@ -97,12 +119,22 @@ func jobQuery(p auth.Principal, f JobFilter) (q db.JobFilter, ok bool) {
 	return q, true
 }
 
+// nearJobs is up to where the way from the newest job on takes no longer than counting all of them does.
+const nearJobs = 50_000
+
 // find finds the jobs of a page, and notes how many there are in all.
-func (s *Jobs) find(ctx context.Context, p auth.Principal, f JobFilter, list *JobList) (ids []int64, err error) {
+func (s *Jobs) find(ctx context.Context, p auth.Principal, f JobFilter, list *JobList) ([]int64, error) {
 	q, ok, err := s.query(ctx, p, f)
 	if err != nil || !ok {
 		return nil, err
 	}
+	var counting errgroup.Group
+	ids, err := s.findCounting(ctx, q, f, list, &counting)
+	return ids, db.Error(errors.Join(err, counting.Wait()))
+}
+
+// findCounting is find, but how many there are may be known only when counting is done.
+func (s *Jobs) findCounting(ctx context.Context, q db.JobFilter, f JobFilter, list *JobList, counting *errgroup.Group) (ids []int64, err error) {
 	pool, offset, limit := s.cfg.Pool, int64(f.Offset), int64(f.Limit)
 	if !q.Plain() {
 		// Counting them takes reading all jobs, which a full page does not.
@@ -113,21 +145,27 @@ func (s *Jobs) find(ctx context.Context, p auth.Principal, f JobFilter, list *Jo
 			list.Total, err = db.CountJobs(ctx, pool, q)
 			list.More = false
 		}
-		return ids[:min(len(ids), f.Limit)], db.Error(err)
+		return ids[:min(len(ids), f.Limit)], err
 	}
-	if list.Total, err = db.CountJobs(ctx, pool, q); err != nil {
-		return nil, db.Error(err)
+	count := func() (err error) {
+		list.Total, err = db.CountJobs(ctx, pool, q)
+		return err
+	}
+	if offset <= nearJobs {
+		counting.Go(count)
+		return db.FindJobs(ctx, pool, q, offset, limit)
+	}
+	if err := count(); err != nil {
+		return nil, err
 	}
 	// Beyond the middle the way from the other end is shorter.
 	if rest := list.Total - offset; rest <= 0 {
 		return nil, nil
 	} else if offset > list.Total/2 {
 		size := min(limit, rest)
-		ids, err = db.FindJobsFromEnd(ctx, pool, q, rest-size, size)
-	} else {
-		ids, err = db.FindJobs(ctx, pool, q, offset, limit)
+		return db.FindJobsFromEnd(ctx, pool, q, rest-size, size)
 	}
-	return ids, db.Error(err)
+	return db.FindJobs(ctx, pool, q, offset, limit)
 }
 
 // Row is one job as the list shows it, after it was started or stopped.
