@@ -46,6 +46,7 @@ type Querier interface {
 	CountOpenAlarmDeliveries(ctx context.Context, db DBTX) (int64, error)
 	// The undecided runs of a job from a low mark on, read by the index on handle_code.
 	CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error)
+	CountRunsBetween(ctx context.Context, db DBTX, arg CountRunsBetweenParams) (int64, error)
 	// Recounts the runs planned in a stretch of time for each group, by the rules of spec §2.13 and the index on trigger_time. The
 	// caller keeps the stretch short.
 	CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsOfGroupsParams) ([]CountRunsOfGroupsRow, error)
@@ -333,10 +334,10 @@ type Querier interface {
 	NextClearing(ctx context.Context, db DBTX) (Clearing, error)
 	NoteAlarmChannelError(ctx context.Context, db DBTX, arg NoteAlarmChannelErrorParams) error
 	NoteAlarmChannelOK(ctx context.Context, db DBTX, arg NoteAlarmChannelOKParams) error
-	// The id of the run after the newest N of everything; OFFSET is N. Not found: there are no more than N.
-	NthNewestRunID(ctx context.Context, db DBTX, offset int32) (int64, error)
 	NthNewestRunIDOfGroup(ctx context.Context, db DBTX, arg NthNewestRunIDOfGroupParams) (int64, error)
 	NthNewestRunIDOfJob(ctx context.Context, db DBTX, arg NthNewestRunIDOfJobParams) (int64, error)
+	// The id of the run after the newest N of those up to an id; OFFSET is N. Not found: there are no more than N.
+	NthRunIDUpTo(ctx context.Context, db DBTX, arg NthRunIDUpToParams) (int64, error)
 	// Sets the next time of a FIX_DELAY job whose run has ended; 0 rows when it has been stopped or edited, or has its time.
 	RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (int64, error)
 	// Notes them as sent.

@@ -68,7 +68,7 @@ var argValues = map[string]any{
 	"StartJob.ID": int64(3), "CountJobsDueAt.AtMs": int64(1), "ListJobs.Handler": "%", "ListJobs.Author": "%", "CountJobs.Handler": "%", "CountJobs.Author": "%",
 	"DeleteRegistryBefore": seedTime.AddDate(0, 0, 20), "DeleteSessionsBefore": int64(100), "DeleteClearingsBefore": int64(100),
 	"LastRunIDBefore": seedTime.AddDate(0, 0, 20), "FirstRunIDSince": seedTime, "DeleteRegistryOfKey": "regist1",
-	"ListJobsWithWaiting": int64(100), "ListClearings": int32(10), "NthNewestRunID": int32(0),
+	"ListJobsWithWaiting": int64(100), "ListClearings": int32(10), "NthRunIDUpTo.Offset": int32(0), "NthRunIDUpTo.Upto": int64(100), "CountRunsBetween.After": int64(0), "CountRunsBetween.Upto": int64(100),
 	"InsertUser.Username": "new", "InsertPermission.UserID": int64(100), "KeepID": "other", "ObjectPattern": "%", "DeleteAuditBefore": int64(100),
 	"ResetUserPassword.ID": int64(2), "ListUsers": int32(10), "UpdateUser.Disabled": int64(1), "LoginAt": int64(77),
 	"CountSessionsByUser": int64(0), "ListJobsNamed.Names": []string{"job_de1"}, "ListSessionsOfUser.NowMs": int64(0), "InsertSession.ID": "new", "InsertSettingIfAbsent.Name": "new", "InsertReport.TriggerDay": seedTime,

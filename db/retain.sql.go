@@ -44,6 +44,22 @@ func (q *Queries) AdvanceClearing(ctx context.Context, db DBTX, arg AdvanceClear
 	return result.RowsAffected()
 }
 
+const countRunsBetween = `-- name: CountRunsBetween :one
+SELECT COUNT(*) FROM xxl_job_log WHERE id > ? AND id <= ?
+`
+
+type CountRunsBetweenParams struct {
+	After int64
+	Upto  int64
+}
+
+func (q *Queries) CountRunsBetween(ctx context.Context, db DBTX, arg CountRunsBetweenParams) (int64, error) {
+	row := db.QueryRowContext(ctx, countRunsBetween, arg.After, arg.Upto)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
 const deleteClearingsBefore = `-- name: DeleteClearingsBefore :execrows
 DELETE FROM punctual_clearing WHERE state <> 0 AND updated_at < ?
 `
@@ -483,18 +499,6 @@ func (q *Queries) NextClearing(ctx context.Context, db DBTX) (Clearing, error) {
 	return i, err
 }
 
-const nthNewestRunID = `-- name: NthNewestRunID :one
-SELECT id FROM xxl_job_log ORDER BY id DESC LIMIT 1 OFFSET ?
-`
-
-// The id of the run after the newest N of everything; OFFSET is N. Not found: there are no more than N.
-func (q *Queries) NthNewestRunID(ctx context.Context, db DBTX, offset int32) (int64, error) {
-	row := db.QueryRowContext(ctx, nthNewestRunID, offset)
-	var id int64
-	err := row.Scan(&id)
-	return id, err
-}
-
 const nthNewestRunIDOfGroup = `-- name: NthNewestRunIDOfGroup :one
 SELECT id FROM xxl_job_log WHERE job_group = ? ORDER BY id DESC LIMIT 1 OFFSET ?
 `
@@ -522,6 +526,23 @@ type NthNewestRunIDOfJobParams struct {
 
 func (q *Queries) NthNewestRunIDOfJob(ctx context.Context, db DBTX, arg NthNewestRunIDOfJobParams) (int64, error) {
 	row := db.QueryRowContext(ctx, nthNewestRunIDOfJob, arg.JobID, arg.Offset)
+	var id int64
+	err := row.Scan(&id)
+	return id, err
+}
+
+const nthRunIDUpTo = `-- name: NthRunIDUpTo :one
+SELECT id FROM xxl_job_log WHERE id <= ? ORDER BY id DESC LIMIT 1 OFFSET ?
+`
+
+type NthRunIDUpToParams struct {
+	Upto   int64
+	Offset int32
+}
+
+// The id of the run after the newest N of those up to an id; OFFSET is N. Not found: there are no more than N.
+func (q *Queries) NthRunIDUpTo(ctx context.Context, db DBTX, arg NthRunIDUpToParams) (int64, error) {
+	row := db.QueryRowContext(ctx, nthRunIDUpTo, arg.Upto, arg.Offset)
 	var id int64
 	err := row.Scan(&id)
 	return id, err

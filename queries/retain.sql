@@ -33,9 +33,12 @@ DELETE FROM xxl_job_log WHERE id IN (sqlc.slice(ids));
 -- Jobs that do not follow the installation's retention.
 SELECT id, retention_days FROM xxl_job_info WHERE retention_days <> 0 ORDER BY id;
 
--- name: NthNewestRunID :one
--- The id of the run after the newest N of everything; OFFSET is N. Not found: there are no more than N.
-SELECT id FROM xxl_job_log ORDER BY id DESC LIMIT 1 OFFSET ?;
+-- name: NthRunIDUpTo :one
+-- The id of the run after the newest N of those up to an id; OFFSET is N. Not found: there are no more than N.
+SELECT id FROM xxl_job_log WHERE id <= sqlc.arg(upto) ORDER BY id DESC LIMIT 1 OFFSET ?;
+
+-- name: CountRunsBetween :one
+SELECT COUNT(*) FROM xxl_job_log WHERE id > sqlc.arg(after) AND id <= sqlc.arg(upto);
 
 -- name: NthNewestRunIDOfGroup :one
 SELECT id FROM xxl_job_log WHERE job_group = ? ORDER BY id DESC LIMIT 1 OFFSET ?;

@@ -170,7 +170,7 @@ func (e *Engine) clearUpto(ctx context.Context, r ClearRequest) (upto int64, err
 	case r.GroupID > 0:
 		upto, err = q.NthNewestRunIDOfGroup(ctx, pool, db.NthNewestRunIDOfGroupParams{JobGroup: r.GroupID, Offset: skip})
 	default:
-		upto, err = q.NthNewestRunID(ctx, pool, skip)
+		upto, err = db.NthNewestRunID(ctx, pool, int64(r.KeepNewest))
 	}
 	if err == nil && !r.Before.IsZero() {
 		var old int64
