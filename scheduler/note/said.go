@@ -52,21 +52,30 @@ func compile(sentences []Sentence) []saying {
 	return list
 }
 
+// deepest bounds sentences within sentences. Real ones quote each other twice or three times; what an executor reports may be
+// a sentence repeated as often as fits.
+const deepest = 6
+
 // Said is a text of a message in a language: translated if it is a sentence that we know, and as it is otherwise. What a
 // sentence quotes may be one itself.
-func Said(p Printer, text string) string {
+func Said(p Printer, text string) string { return said(p, text, deepest) }
+
+func said(p Printer, text string, depth int) string {
 	trimmed := strings.TrimSpace(text)
-	if rest, ok := strings.CutPrefix(trimmed, "500 "); ok { // an executor's refusal, with its code
-		if own := Said(p, rest); own != rest {
+	if rest, ok := strings.CutPrefix(trimmed, "500 "); ok && depth > 0 { // an executor's refusal, with its code
+		if own := said(p, rest, depth-1); own != rest {
 			return "500 " + own
 		}
 		return text
 	}
-	return say(p, sayings, text, Said)
+	return say(p, sayings, text, depth, said)
 }
 
-// say puts a text that is one of the sentences into a language, and what it quotes with quoted.
-func say(p Printer, list []saying, text string, quoted func(Printer, string) string) string {
+// say puts a text that is one of the sentences into a language, and what it quotes with quoted. At depth 0 it stays as it is.
+func say(p Printer, list []saying, text string, depth int, quoted func(p Printer, text string, depth int) string) string {
+	if depth == 0 {
+		return text
+	}
 	trimmed := strings.TrimSpace(text)
 	for _, s := range list {
 		groups := s.match.FindStringSubmatch(trimmed)
@@ -76,7 +85,7 @@ func say(p Printer, list []saying, text string, quoted func(Printer, string) str
 		args := make([]any, 0, 2*len(groups))
 		for i, words := range groups[1:] {
 			if !s.verbatim {
-				words = quoted(p, words)
+				words = quoted(p, words, depth-1)
 			}
 			args = append(args, "V"+strconv.Itoa(i+1), words)
 		}

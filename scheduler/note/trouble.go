@@ -96,17 +96,17 @@ var troubles = func() []saying {
 // Trouble is why a message of an alarm channel was not sent, in a language: a reason, or one for each of several recipients,
 // on lines that begin with their address. What an outside server said of it stays as it is.
 func Trouble(p Printer, text string) string {
-	if whole := reason(p, text); whole != text {
+	if whole := reason(p, text, deepest); whole != text {
 		return whole
 	}
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		who, why, ok := strings.Cut(line, ": ")
 		if ok && strings.Contains(who, "@") && !strings.Contains(who, " ") {
-			lines[i] = p.T("alarm.line", "Name", who, "Value", reason(p, why))
+			lines[i] = p.T("alarm.line", "Name", who, "Value", reason(p, why, deepest))
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-func reason(p Printer, text string) string { return say(p, troubles, text, reason) }
+func reason(p Printer, text string, depth int) string { return say(p, troubles, text, depth, reason) }
