@@ -234,11 +234,11 @@ func advice(page layout.Page, s runs.Story, result string, due time.Duration) st
 		switch {
 		case s.Address != "":
 			return page.T("advice.sendfailed", "Address", s.Address)
-		case strings.HasPrefix(result, "discarded: "):
+		case note.Discarded.Begins(result):
 			return page.T("advice.discarded")
-		case strings.HasPrefix(result, "not sent: it was found "):
+		case note.TooLate.Begins(result):
 			return page.T("advice.skipped")
-		case strings.HasPrefix(result, "no executor "):
+		case note.NoExecutor.Begins(result), note.Nobody.Begins(result):
 			return page.T("advice.noexecutor", "Group", s.Group)
 		}
 		return "" // the timeline says why
@@ -247,7 +247,7 @@ func advice(page layout.Page, s runs.Story, result string, due time.Duration) st
 	case ui.StateLost:
 		return page.T("advice.lost", "Address", s.Address)
 	case ui.StateSkipped:
-		if strings.HasPrefix(result, "skipped: ") {
+		if note.Skipped.Begins(result) {
 			return page.T("advice.skipped")
 		}
 		return ""

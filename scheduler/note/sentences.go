@@ -3,6 +3,7 @@ package note
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Sentence is something the engine says in the message of a run.
@@ -13,6 +14,12 @@ type Sentence struct {
 
 // With puts values into a sentence.
 func (s Sentence) With(args ...any) string { return fmt.Sprintf(s.Format, args...) }
+
+// Begins says whether a text may be the sentence: it begins with the words before the first value.
+func (s Sentence) Begins(text string) bool {
+	words, _, _ := strings.Cut(s.Format, "%")
+	return strings.HasPrefix(text, words)
+}
 
 // Err is a sentence as an error. Unlike the errors of fmt it wraps nothing.
 func (s Sentence) Err(args ...any) error { return errors.New(s.With(args...)) }
