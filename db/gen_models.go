@@ -8,6 +8,7 @@ import (
 	"database/sql"
 
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -262,6 +263,9 @@ type Run struct {
 	OriginLogID            int64
 	SentAt                 int64
 	FinishedAt             int64
+	Outcome                event.Outcome
+	KillAskedAt            int64
+	Events                 Text
 }
 
 type RunHour struct {

@@ -10,6 +10,7 @@ import (
 	"database/sql"
 	"strings"
 
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -66,7 +67,7 @@ const getRun = `-- name: GetRun :one
 
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_time, handle_code, handle_msg,
-       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at
+       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at, outcome, kill_asked_at, events
 FROM xxl_job_log WHERE id = ?
 `
 
@@ -97,6 +98,9 @@ func (q *Queries) GetRun(ctx context.Context, db DBTX, id int64) (Run, error) {
 		&i.OriginLogID,
 		&i.SentAt,
 		&i.FinishedAt,
+		&i.Outcome,
+		&i.KillAskedAt,
+		&i.Events,
 	)
 	return i, err
 }
@@ -204,7 +208,7 @@ func (q *Queries) ListReportedRunsOfNode(ctx context.Context, db DBTX, arg ListR
 const listRunsByID = `-- name: ListRunsByID :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_code, handle_msg, planned_at, owner_node,
-       trigger_type, origin_log_id, sent_at, alarm_status
+       trigger_type, origin_log_id, sent_at, alarm_status, outcome, kill_asked_at
 FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -227,6 +231,8 @@ type ListRunsByIDRow struct {
 	OriginLogID            int64
 	SentAt                 int64
 	AlarmStatus            int64
+	Outcome                event.Outcome
+	KillAskedAt            int64
 }
 
 // The rows a batch of callbacks is about, without their long texts' cost where there are none.
@@ -268,6 +274,8 @@ func (q *Queries) ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]Lis
 			&i.OriginLogID,
 			&i.SentAt,
 			&i.AlarmStatus,
+			&i.Outcome,
+			&i.KillAskedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -361,7 +369,7 @@ func (q *Queries) ListShards(ctx context.Context, db DBTX, arg ListShardsParams)
 const listUnsentRunsOfNode = `-- name: ListUnsentRunsOfNode :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_code, handle_msg, planned_at, owner_node,
-       trigger_type, origin_log_id, sent_at, alarm_status
+       trigger_type, origin_log_id, sent_at, alarm_status, outcome, kill_asked_at
 FROM xxl_job_log
 WHERE handle_code = 0 AND id >= ? AND trigger_code = 0 AND owner_node = ?
 ORDER BY id LIMIT ?
@@ -392,6 +400,8 @@ type ListUnsentRunsOfNodeRow struct {
 	OriginLogID            int64
 	SentAt                 int64
 	AlarmStatus            int64
+	Outcome                event.Outcome
+	KillAskedAt            int64
 }
 
 // What a node that is gone left unsent. handle_code leads, because its index (with the id behind it) keeps this a read of
@@ -424,6 +434,8 @@ func (q *Queries) ListUnsentRunsOfNode(ctx context.Context, db DBTX, arg ListUns
 			&i.OriginLogID,
 			&i.SentAt,
 			&i.AlarmStatus,
+			&i.Outcome,
+			&i.KillAskedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -441,7 +453,7 @@ func (q *Queries) ListUnsentRunsOfNode(ctx context.Context, db DBTX, arg ListUns
 const listWholeRuns = `-- name: ListWholeRuns :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_time, handle_code, handle_msg,
-       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at
+       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at, outcome, kill_asked_at, events
 FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) ORDER BY id DESC
 `
 
@@ -487,6 +499,9 @@ func (q *Queries) ListWholeRuns(ctx context.Context, db DBTX, ids []int64) ([]Ru
 			&i.OriginLogID,
 			&i.SentAt,
 			&i.FinishedAt,
+			&i.Outcome,
+			&i.KillAskedAt,
+			&i.Events,
 		); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,105 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"syscall"
+)
+
+// Fault is the kind of a call's failure, for people and for programs; the words of the library stay in the error.
+type Fault string
+
+// The faults.
+const (
+	FaultRefused     Fault = "refused"     // nobody listens there
+	FaultUnreachable Fault = "unreachable" // no way to the machine
+	FaultHost        Fault = "host"        // the name is not known
+	FaultConnect     Fault = "connect"     // no connection in time
+	FaultCertificate Fault = "certificate" // the peer's certificate is not to be trusted
+	FaultTLS         Fault = "tls"         // the two do not agree on TLS
+	FaultLate        Fault = "late"        // no answer in time
+	FaultBroken      Fault = "broken"      // the connection ended before the answer
+	FaultStatus      Fault = "status"      // an HTTP status that the protocol does not have
+	FaultProtocol    Fault = "protocol"    // an answer that is not the protocol's
+	FaultAnswer      Fault = "answer"      // an answer of the protocol that says no
+	FaultStopped     Fault = "stopped"     // the caller gave up
+	FaultOther       Fault = "other"
+)
+
+// AllFaults are all faults.
+var AllFaults = []Fault{
+	FaultRefused, FaultUnreachable, FaultHost, FaultConnect, FaultCertificate, FaultTLS, FaultLate, FaultBroken, FaultStatus,
+	FaultProtocol, FaultAnswer, FaultStopped, FaultOther,
+}
+
+// FaultOf says what kind of failure an error of a call is; "" for nil. It reads types, never words.
+func FaultOf(err error) Fault {
+	if err == nil {
+		return ""
+	}
+	stage := StageAnswer
+	if call, ok := errors.AsType[*CallError](err); ok {
+		stage = call.Stage
+	}
+	switch stage {
+	case StageStatus:
+		return FaultStatus
+	case StageDecode:
+		return FaultProtocol
+	case StageDial, StageWrite, StageAnswer:
+	}
+	if f := faultOfTLS(err); f != "" {
+		return f
+	}
+	if name, ok := errors.AsType[*net.DNSError](err); ok && !name.IsTimeout {
+		return FaultHost
+	}
+	var timeout net.Error
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return FaultRefused
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return FaultUnreachable
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		if stage == StageDial {
+			return FaultConnect
+		}
+		return FaultLate
+	case errors.Is(err, context.Canceled):
+		return FaultStopped
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		errors.Is(err, net.ErrClosed):
+		return FaultBroken
+	}
+	return FaultOther
+}
+
+func faultOfTLS(err error) Fault {
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return FaultCertificate
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+		return FaultCertificate
+	}
+	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+		return FaultCertificate
+	}
+	if _, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
+		return FaultCertificate
+	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return FaultTLS
+	}
+	if _, ok := errors.AsType[tls.AlertError](err); ok {
+		return FaultTLS
+	}
+	if errors.Is(err, http.ErrSchemeMismatch) {
+		return FaultTLS
+	}
+	return ""
+}

@@ -1,0 +1,85 @@
+package wire_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// TestFaultsOfRealCalls makes real calls go wrong.
+func TestFaultsOfRealCalls(t *testing.T) {
+	t.Parallel()
+	serve := func(h http.HandlerFunc) string {
+		s := httptest.NewServer(h)
+		t.Cleanup(s.Close)
+		return s.URL
+	}
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(secure.Close)
+	hang := make(chan struct{})
+	late := serve(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hang:
+		case <-r.Context().Done():
+		}
+	})
+	t.Cleanup(func() { close(hang) })
+	plain := serve(func(http.ResponseWriter, *http.Request) {})
+	for _, tt := range []struct {
+		name, address string
+		timeout       time.Duration
+		want          wire.Fault
+	}{
+		{"nobody listens", "http://" + closed.Addr().String(), time.Minute, wire.FaultRefused},
+		{"an unknown name", "http://executor.invalid:9999", time.Minute, wire.FaultHost},
+		{"an unknown authority", secure.URL, time.Minute, wire.FaultCertificate},
+		{"no TLS there", strings.Replace(plain, "http:", "https:", 1), time.Minute, wire.FaultTLS},
+		{"no answer in time", late, 50 * time.Millisecond, wire.FaultLate},
+		{"cut off", serve(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), time.Minute, wire.FaultBroken},
+		{"another status", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }), time.Minute, wire.FaultStatus},
+		{"something else", serve(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }), time.Minute, wire.FaultProtocol},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), tt.timeout)
+			defer cancel()
+			_, err := wire.NewExecutorClient(nil).Beat(ctx, wire.Target{Address: tt.address})
+			if got := wire.FaultOf(err); got != tt.want {
+				t.Errorf("%v is called %q, want %q", err, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestFaultOfOtherErrors(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[wire.Fault]error{
+		"":                 nil,
+		wire.FaultOther:    errors.New("connection refused"), // words decide nothing
+		wire.FaultConnect:  &wire.CallError{Stage: wire.StageDial, Err: context.DeadlineExceeded},
+		wire.FaultStopped:  &wire.CallError{Stage: wire.StageDial, Err: context.Canceled},
+		wire.FaultProtocol: &wire.CallError{Stage: wire.StageDecode, Err: errors.New("x")},
+	} {
+		if got := wire.FaultOf(err); got != want {
+			t.Errorf("%v is called %q, want %q", err, got, want)
+		}
+		if want != "" && !slices.Contains(wire.AllFaults, want) {
+			t.Errorf("%q is not listed", want)
+		}
+	}
+}

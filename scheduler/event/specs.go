@@ -1,0 +1,193 @@
+package event
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Key says what happened.
+type Key string
+
+// Kind says how an argument is shown.
+type Kind int8
+
+// The kinds.
+const (
+	Words    Kind = iota // words of the other side or of a library, shown as they are
+	Number               // a number
+	Moment               // epoch ms, shown in the reader's zone
+	Length               // ms
+	Word                 // a word of the field, translated under Arg.Of
+	RunID                // a run
+	JobID                // a job
+	FlagMore             // "1": the number before it is a lower bound
+)
+
+// Arg is an argument of an event.
+type Arg struct {
+	Name string
+	Kind Kind
+	Of   string // of a Word: the locale keys' beginning, as in "route." + value
+}
+
+// Spec is what an event with a key has to tell.
+type Spec struct {
+	Key     Key
+	Args    []Arg
+	English string // with {Name} for the arguments; what XXL-JOB's text columns are filled with
+}
+
+// What happens to a run. The constants stand in the order of a run's life.
+const (
+	Claimed      Key = "claimed"     // an admin made the run
+	StandsFor    Key = "stands"      // one run for several fires that passed unseen
+	SkippedFires Key = "skipped"     // the fires that the misfire strategy leaves out
+	JobStopped   Key = "stopped"     // the job's schedule cannot be read
+	TakenOver    Key = "taken"       // another admin's run, which is gone
+	FoundAgain   Key = "found"       // this admin's own: the database had not confirmed its record
+	Waited       Key = "waited"      // it waited for another run of the job to end
+	Late         Key = "late"        // it was let go later than planned
+	Asked        Key = "asked"       // an executor was asked something
+	Routed       Key = "routed"      // its executor was chosen
+	Sent         Key = "sent"        // an executor took it
+	Refused      Key = "refused"     // an executor would not take it
+	Unreachable  Key = "unreachable" // no connection: it cannot have arrived
+	Unanswered   Key = "unanswered"  // the request may have arrived, and no answer came
+	Known        Key = "known"       // the executor says that it has the run
+	Unknown      Key = "unknown"     // the executor says that it does not have the run
+	MayHave      Key = "mayhave"     // an executor that may have it does not answer
+	NoExecutor   Key = "noexecutor"  // no executor is registered
+	Nobody       Key = "nobody"      // every executor that was asked said no
+	NoGroup      Key = "nogroup"     // the group does not exist
+	NoRoute      Key = "noroute"     // the route strategy is not known
+	NoSource     Key = "nosource"    // the job's script cannot be read
+	QueueFull    Key = "queuefull"   // too many runs wait for the executor
+	TooLate      Key = "toolate"     // found too late for the job's misfire strategy
+	DeadExecutor Key = "dead"        // a broadcast's machine that is known to be dead
+	Full         Key = "full"        // the job's limit of runs at a time is reached
+	Crowded      Key = "crowded"     // the same, and too many wait already
+	NotRecorded  Key = "notrecorded" // the database refused the record of the sending
+	KillAsked    Key = "killasked"   // somebody wants it ended
+	KillFailed   Key = "killfailed"  // its executor would not end it
+	KilledAt     Key = "killed"      // it was ended
+	LostRun      Key = "lost"        // given up
+	Result       Key = "result"      // a result that came where none was awaited any more
+	NotTold      Key = "nottold"     // a result that was refused before it was read
+	Retry        Key = "retry"       // the next attempt
+	NoRetry      Key = "noretry"     // none, the job is gone
+	Child        Key = "child"       // a job that its success started
+	NoChild      Key = "nochild"     // one that it could not start
+	Withdrawn    Key = "withdrawn"   // a retry that is not needed
+)
+
+func words(name string) Arg    { return Arg{Name: name, Kind: Words} }
+func number(name string) Arg   { return Arg{Name: name, Kind: Number} }
+func moment(name string) Arg   { return Arg{Name: name, Kind: Moment} }
+func length(name string) Arg   { return Arg{Name: name, Kind: Length} }
+func word(name, of string) Arg { return Arg{Name: name, Kind: Word, Of: of} }
+
+// The arguments that many have. Of a call that failed the kind of fault (wire.FaultOf) is told, and the original words.
+var (
+	address = words("Address")
+	took    = length("Took")
+	fault   = word("Fault", "fault.")
+	said    = words("Text")
+	more    = Arg{Name: "More", Kind: FlagMore}
+	runID   = Arg{Name: "Run", Kind: RunID}
+	jobID   = Arg{Name: "Job", Kind: JobID}
+)
+
+// Specs are all events there are.
+var Specs = func() map[Key]Spec {
+	list := []Spec{
+		{Claimed, []Arg{words("Admin"), number("Node")}, "claimed by {Admin}"},
+		{StandsFor, []Arg{number("N"), more, moment("From"), moment("To")}, "stands for {N} fires planned from {From} to {To}"},
+		{SkippedFires, []Arg{number("N"), more, moment("From"), moment("To"), word("Strategy", "misfire.")}, "skipped: {N} fires planned from {From} to {To}; the misfire strategy is {Strategy}"},
+		{JobStopped, []Arg{said}, "job stopped: {Text}"},
+		{TakenOver, []Arg{words("Admin"), number("Node")}, "taken over from admin {Admin}, which is gone"},
+		{FoundAgain, nil, "found again: the database had not confirmed its record"},
+		{Waited, []Arg{length("By")}, "waited for another run of the job to end"},
+		{Late, []Arg{length("By"), word("Cause", "late.")}, "late by {By}: {Cause}"},
+		{Asked, []Arg{address, word("What", "ask."), word("Answer", "answer."), said}, "asked {Address} ({What}): {Answer} {Text}"},
+		{Routed, []Arg{word("Strategy", "route."), address, number("Of")}, "routed by {Strategy} to {Address}, one of {Of}"},
+		{Sent, []Arg{address, took, number("Code"), said}, "sent to {Address} in {Took}: {Code} {Text}"},
+		{Refused, []Arg{address, took, number("Code"), said}, "refused by {Address} in {Took}: {Code} {Text}"},
+		{Unreachable, []Arg{address, took, fault, said}, "not sent: {Address} cannot be reached ({Took}): {Fault}: {Text}"},
+		{Unanswered, []Arg{address, took, fault, said}, "{Address} did not answer the call ({Took}): {Fault}: {Text}"},
+		{Known, []Arg{address, word("Why", "known."), said}, "{Address} has the run: {Why} {Text}"},
+		{Unknown, []Arg{address}, "{Address} does not have the run"},
+		{MayHave, []Arg{address, fault, said}, "{Address}, which may have the run, does not answer: {Fault}: {Text}"},
+		{NoExecutor, nil, "not sent: no executor is registered"},
+		{Nobody, nil, "not sent: no executor said yes"},
+		{NoGroup, []Arg{number("Group")}, "not sent: executor group {Group} does not exist"},
+		{NoRoute, []Arg{said}, "not sent: {Text}"},
+		{NoSource, []Arg{said}, "not sent: the job's script cannot be read: {Text}"},
+		{QueueFull, []Arg{address, number("Max")}, "not sent: {Max} runs wait for {Address} already"},
+		{TooLate, []Arg{length("By"), word("Strategy", "misfire.")}, "not sent: it was found {By} late, and the misfire strategy is {Strategy}"},
+		{DeadExecutor, []Arg{address, moment("Since")}, "not sent: {Address} is dead since {Since}"},
+		{Full, []Arg{number("Running"), number("Limit")}, "discarded: {Running} of the job's runs are running, and it may have {Limit} at a time"},
+		{Crowded, []Arg{number("Running"), number("Limit"), number("Waiting")}, "discarded: {Running} of the job's runs are running, {Waiting} wait, and it may have {Limit} at a time"},
+		{NotRecorded, []Arg{said}, "its record was refused: {Text}"},
+		{KillAsked, []Arg{words("User")}, "{User} wants it ended"},
+		{KillFailed, []Arg{address, fault, said}, "{Address} did not end it: {Fault}: {Text}"},
+		{KilledAt, []Arg{words("User"), word("Where", "killed.")}, "killed by {User} ({Where})"},
+		{LostRun, []Arg{word("Cause", "lost."), address}, "result lost: {Cause}: {Address}"},
+		{Result, []Arg{number("Code"), said}, "a result came later: {Code} {Text}"},
+		{NotTold, []Arg{address, word("Cause", "nottold.")}, "a call of {Address} was refused: {Cause}"},
+		{Retry, []Arg{jobID, runID}, "retry: job {Job}, run {Run}"},
+		{NoRetry, nil, "retry: none, the job has been deleted"},
+		{Child, []Arg{jobID, runID}, "child: job {Job}, run {Run}"},
+		{NoChild, []Arg{word("Cause", "nochild."), words("ID")}, "child: {ID} not started: {Cause}"},
+		{Withdrawn, []Arg{runID}, "not needed: run {Run} succeeded after all"},
+	}
+	specs := make(map[Key]Spec, len(list))
+	for _, s := range list {
+		specs[s.Key] = s
+	}
+	return specs
+}()
+
+// String is the event in English, for logs and for XXL-JOB's text columns. Times are in UTC.
+func (e Event) String() string { return e.In(time.UTC) }
+
+// In is the event in English, with times in a zone.
+func (e Event) In(zone *time.Location) string {
+	spec, ok := Specs[e.Key]
+	if !ok { // of a newer version
+		return strings.TrimSpace(string(e.Key) + " " + strings.Join(e.Args, " "))
+	}
+	pairs := make([]string, 0, 2*len(spec.Args))
+	for i, a := range spec.Args {
+		pairs = append(pairs, "{"+a.Name+"}", e.shown(i, a, zone))
+	}
+	return strings.TrimRight(strings.NewReplacer(pairs...).Replace(spec.English), " :")
+}
+
+// shown is an argument in English.
+func (e Event) shown(i int, a Arg, zone *time.Location) string {
+	value := e.Text(i)
+	switch a.Kind {
+	case Number:
+		if i+1 < len(e.Args) && i+1 < len(Specs[e.Key].Args) && Specs[e.Key].Args[i+1].Kind == FlagMore && e.Text(i+1) != "" {
+			return "more than " + value
+		}
+	case Moment:
+		return e.Time(i).In(zone).Format("2006-01-02 15:04:05 -0700")
+	case Length:
+		return e.Duration(i).String()
+	case RunID, JobID:
+		return strconv.FormatInt(e.Number(i), 10)
+	case Words, Word, FlagMore:
+	}
+	return value
+}
+
+// In is a list in English, a line for each event, with times in a zone.
+func (l List) In(zone *time.Location) string {
+	lines := make([]string, len(l))
+	for i, e := range l {
+		lines[i] = e.In(zone)
+	}
+	return strings.Join(lines, "\n")
+}
