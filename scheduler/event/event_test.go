@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,28 @@ func TestEveryArgumentStandsInTheEnglishText(t *testing.T) {
 		}
 		if text := event.New(at, key, args...).String(); strings.ContainsAny(text, "{}") {
 			t.Errorf("%s: %q has a place that is not filled", key, text)
+		}
+	}
+}
+
+func TestWordsAreListed(t *testing.T) {
+	t.Parallel()
+	elsewhere := []string{"fault.", "route.", "misfire."} // what other packages name
+	used := make(map[string]bool)
+	for key, spec := range event.Specs {
+		for _, a := range spec.Args {
+			if a.Kind != event.Word {
+				continue
+			}
+			used[a.Of] = true
+			if _, listed := event.Vocabulary[a.Of]; listed == slices.Contains(elsewhere, a.Of) {
+				t.Errorf("%s: the words of %s are named %v", key, a.Of, listed)
+			}
+		}
+	}
+	for of := range event.Vocabulary {
+		if !used[of] {
+			t.Errorf("no event has words of %s", of)
 		}
 	}
 }
