@@ -10,6 +10,7 @@ import (
 	"database/sql"
 	"strings"
 
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -52,6 +53,7 @@ const listFailedRuns = `-- name: ListFailedRuns :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
        planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+       outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, 8000) AS events,
        SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
 FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) ORDER BY id DESC
 `
@@ -75,6 +77,9 @@ type ListFailedRunsRow struct {
 	OriginLogID            int64
 	SentAt                 int64
 	FinishedAt             int64
+	Outcome                event.Outcome
+	KillAskedAt            int64
+	Events                 string
 	TriggerNote            string
 	HandleNote             string
 }
@@ -118,6 +123,9 @@ func (q *Queries) ListFailedRuns(ctx context.Context, db DBTX, ids []int64) ([]L
 			&i.OriginLogID,
 			&i.SentAt,
 			&i.FinishedAt,
+			&i.Outcome,
+			&i.KillAskedAt,
+			&i.Events,
 			&i.TriggerNote,
 			&i.HandleNote,
 		); err != nil {
@@ -248,6 +256,7 @@ const listOldestOpenRuns = `-- name: ListOldestOpenRuns :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
        planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+       outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, 8000) AS events,
        SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
 FROM xxl_job_log
 WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id >= ?
@@ -278,6 +287,9 @@ type ListOldestOpenRunsRow struct {
 	OriginLogID            int64
 	SentAt                 int64
 	FinishedAt             int64
+	Outcome                event.Outcome
+	KillAskedAt            int64
+	Events                 string
 	TriggerNote            string
 	HandleNote             string
 }
@@ -311,6 +323,9 @@ func (q *Queries) ListOldestOpenRuns(ctx context.Context, db DBTX, arg ListOldes
 			&i.OriginLogID,
 			&i.SentAt,
 			&i.FinishedAt,
+			&i.Outcome,
+			&i.KillAskedAt,
+			&i.Events,
 			&i.TriggerNote,
 			&i.HandleNote,
 		); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -31,19 +32,27 @@ type RunRow struct {
 	OriginLogID            int64
 	SentAt                 int64
 	FinishedAt             int64
+	Outcome                event.Outcome
+	KillAskedAt            int64  // epoch ms; 0: nobody wants it ended
+	Events                 string // see event.Parse; at most listedEvents bytes of them
 	TriggerNote            string
 	HandleNote             string
 }
 
+// listedEvents is how many bytes of a run's events lists and strips read: all that there are but in the oddest cases.
+const listedEvents = "8000"
+
 const runRowColumns = `id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
  executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
  planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+ outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, ` + listedEvents + `) AS events,
  SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note`
 
 func (r *RunRow) fields() []any {
 	return []any{&r.ID, &r.JobGroup, &r.JobID, &r.ExecutorAddress, &r.ExecutorHandler, &r.ExecutorParam, &r.ExecutorShardingParam,
 		&r.ExecutorFailRetryCount, &r.TriggerTime, &r.TriggerCode, &r.HandleTime, &r.HandleCode,
-		&r.PlannedAt, &r.OwnerNode, &r.TriggerType, &r.OriginLogID, &r.SentAt, &r.FinishedAt, &r.TriggerNote, &r.HandleNote}
+		&r.PlannedAt, &r.OwnerNode, &r.TriggerType, &r.OriginLogID, &r.SentAt, &r.FinishedAt,
+		&r.Outcome, &r.KillAskedAt, &r.Events, &r.TriggerNote, &r.HandleNote}
 }
 
 // RunFilter says which runs are looked for. The zero value is all of them.
@@ -60,9 +69,10 @@ type RunFilter struct {
 	Since    time.Time
 	Until    time.Time // wall clock, like Since; both zero: of any time
 	Trigger  jobspec.TriggerType
-	Executor string // LIKE patterns, in which ! escapes the wildcards; empty: any
-	Text     string // in the address, the parameter and the messages
-	TextID   int64  // or the id itself
+	Outcomes []event.Outcome // empty: any; rows of an XXL-JOB admin have event.Open whatever became of them
+	Executor string          // LIKE patterns, in which ! escapes the wildcards; empty: any
+	Text     string          // in the address, the parameter and the messages
+	TextID   int64           // or the id itself
 }
 
 // maxBranches bounds a statement. Who may see more groups finds some of theirs among the newest runs of all.
@@ -174,6 +184,13 @@ func (f *RunFilter) rest(w *where) {
 	}
 	if f.Trigger != "" {
 		w.and("trigger_type = ?", string(f.Trigger))
+	}
+	if len(f.Outcomes) > 0 {
+		outcomes := make([]int64, len(f.Outcomes))
+		for i, o := range f.Outcomes {
+			outcomes[i] = int64(o)
+		}
+		w.in("outcome", outcomes)
 	}
 	if f.Executor != "" {
 		w.and("executor_address LIKE ? ESCAPE '!'", f.Executor)

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 // Outcome is how a run stands or ended, and no more.
@@ -14,13 +16,16 @@ type Outcome struct {
 	TriggerTime sql.NullTime // wall clock
 	TriggerCode int64        // like all that follows, not read of a success
 	PlannedAt   int64        // epoch ms
-	Skipped     bool         // it was not sent, on purpose
-	Killed      bool         // somebody ended it before it was sent
-	Note        string       // the beginning of what is said about a failure of its executor
+	Outcome     event.Outcome
+	KillAskedAt int64  // epoch ms; 0: nobody wants it ended
+	Events      string // see event.Parse
+	Skipped     bool   // it was not sent, on purpose
+	Killed      bool   // somebody ended it before it was sent
+	Note        string // the beginning of what is said about a failure of its executor
 }
 
 // outcomeColumns read texts only of runs that went wrong: there are few, and the texts may be long.
-const outcomeColumns = "id, trigger_code, planned_at, " +
+const outcomeColumns = "id, trigger_code, planned_at, outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, " + listedEvents + "), " +
 	"CASE WHEN handle_code = 0 AND trigger_code NOT IN (0, 200) AND (trigger_msg LIKE '%result: skipped: %' OR trigger_msg LIKE '%result: job stopped: %') THEN 1 ELSE 0 END, " +
 	"CASE WHEN handle_code = 0 AND trigger_code NOT IN (0, 200) AND trigger_msg LIKE '%result: killed by %' THEN 1 ELSE 0 END, " +
 	"CASE WHEN handle_code NOT IN (0, 200) THEN SUBSTRING(COALESCE(handle_msg, ''), 1, 300) ELSE '' END"
@@ -83,7 +88,7 @@ func tellOutcomes(ctx context.Context, tx DBTX, list []Outcome, at map[int64]int
 	for rows.Next() {
 		var id int64
 		var o Outcome
-		if err := rows.Scan(&id, &o.TriggerCode, &o.PlannedAt, &o.Skipped, &o.Killed, &o.Note); err != nil {
+		if err := rows.Scan(&id, &o.TriggerCode, &o.PlannedAt, &o.Outcome, &o.KillAskedAt, &o.Events, &o.Skipped, &o.Killed, &o.Note); err != nil {
 			return fmt.Errorf("read outcome: %w", err)
 		}
 		to := &list[at[id]]

@@ -292,7 +292,8 @@ func (q *Queries) ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]Lis
 
 const listShards = `-- name: ListShards :many
 SELECT id, job_id, job_group, executor_address, executor_sharding_param, trigger_type, trigger_time, trigger_code, handle_code,
-       SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note, planned_at, sent_at
+       SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note, planned_at, sent_at, outcome, kill_asked_at,
+       SUBSTRING(COALESCE(events, ''), 1, 8000) AS events
 FROM xxl_job_log
 WHERE job_id = ? AND id >= ? AND id < ? AND planned_at = ?
   AND executor_sharding_param <> '' AND trigger_type = ?
@@ -320,6 +321,9 @@ type ListShardsRow struct {
 	HandleNote            string
 	PlannedAt             int64
 	SentAt                int64
+	Outcome               event.Outcome
+	KillAskedAt           int64
+	Events                string
 }
 
 // The runs of one broadcast: of one job and one planned time, with ids close to each other, because they were inserted
@@ -352,6 +356,9 @@ func (q *Queries) ListShards(ctx context.Context, db DBTX, arg ListShardsParams)
 			&i.HandleNote,
 			&i.PlannedAt,
 			&i.SentAt,
+			&i.Outcome,
+			&i.KillAskedAt,
+			&i.Events,
 		); err != nil {
 			return nil, err
 		}

@@ -18,6 +18,7 @@ ORDER BY id DESC LIMIT ?;
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
        planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+       outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, 8000) AS events,
        SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
 FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id DESC;
 
@@ -26,6 +27,7 @@ FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id DESC;
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
        planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+       outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, 8000) AS events,
        SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
 FROM xxl_job_log
 WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id >= sqlc.arg(from_id)

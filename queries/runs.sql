@@ -95,7 +95,8 @@ WHERE id = sqlc.arg(id) AND handle_code = 500 AND handle_msg LIKE sqlc.arg(lost)
 -- The runs of one broadcast: of one job and one planned time, with ids close to each other, because they were inserted
 -- together. The bounds of the id keep this a read of few rows.
 SELECT id, job_id, job_group, executor_address, executor_sharding_param, trigger_type, trigger_time, trigger_code, handle_code,
-       SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note, planned_at, sent_at
+       SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note, planned_at, sent_at, outcome, kill_asked_at,
+       SUBSTRING(COALESCE(events, ''), 1, 8000) AS events
 FROM xxl_job_log
 WHERE job_id = sqlc.arg(job_id) AND id >= sqlc.arg(from_id) AND id < sqlc.arg(before_id) AND planned_at = sqlc.arg(planned_at)
   AND executor_sharding_param <> '' AND trigger_type = sqlc.arg(trigger_type)
