@@ -236,7 +236,7 @@ func (e *Engine) knows(ctx context.Context, d *dispatch, address string) (bool, 
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
 	defer cancel()
 	log, answer, err := e.cfg.Executors.Log(ctx, e.target(d.job.group, address), wire.LogRequest{
-		LogDateTim: d.planned.UnixMilli(), LogDateTime: d.planned.UnixMilli(), LogID: d.id, FromLineNum: 1,
+		LogDateTim: d.planned.UnixMilli(), LogDateTime: d.planned.UnixMilli(), LogID: d.id, FromLineNum: wire.PastEnd,
 	})
 	if err != nil {
 		return false, err

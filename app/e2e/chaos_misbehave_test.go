@@ -33,6 +33,7 @@ func TestMisbehavingExecutors(t *testing.T) {
 		{"nothing", executortest.Say(""), nil, false, "unexpected end of JSON"},
 		{"half of a JSON", executortest.Say(`{"code":200`), nil, false, "unexpected end of JSON"},
 		{"a huge answer", executortest.Say(`{"code":200,"msg":"` + strings.Repeat("x", 8<<20) + `"}`), nil, false, "answer is longer than"},
+		{"bytes", executortest.Say(strings.Repeat("\x00\xff\x01junk", 300_000)), nil, false, "looking for beginning of value"},
 		{"a code without sense", executortest.Say(`{"code":-99999999999,"msg":"what"}`), nil, false, "result: -99999999999 what"},
 		{"status 500", executortest.Status(500), nil, false, "HTTP status 500"},
 		{"status 404", executortest.Status(404), nil, false, "HTTP status 404"},

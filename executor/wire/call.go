@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 )
 
 // Stage is the step of a call that failed.
@@ -45,8 +46,9 @@ func (e *CallError) Error() string { return string(e.Stage) + ": " + e.Err.Error
 func (e *CallError) Unwrap() error { return e.Err }
 
 const (
-	maxAnswer    = 1 << 20
-	maxLogAnswer = 8 << 20 // upstream executors send the whole rest of a log in one answer
+	maxAnswer    = 256 << 10 // the longest are stack traces
+	maxLogAnswer = 8 << 20   // upstream executors send the whole rest of a log in one answer
+	maxForeign   = 4 << 10   // of what is not the protocol's: enough to say what it is
 	contentType  = "application/json;charset=UTF-8"
 )
 
@@ -136,7 +138,9 @@ func (c caller) post(ctx context.Context, address, token, appName string, body [
 	return readAnswer(resp, limit)
 }
 
-// readAnswer reads a bounded body and closes it; a body read to its end lets the connection be used again.
+// readAnswer reads a bounded body and closes it; a body read to its end lets the connection be used again. Of one that is
+// not the protocol's only the beginning is read: a page of megabytes, thirty times a second, would take the processor from
+// the runs of others.
 func readAnswer(resp *http.Response, limit int64) (Answer, error) {
 	defer func() { _ = resp.Body.Close() }()
 	buf := answerBuffers.Get().(*bytes.Buffer)
@@ -146,7 +150,7 @@ func readAnswer(resp *http.Response, limit int64) (Answer, error) {
 			answerBuffers.Put(buf)
 		}
 	}()
-	n, err := buf.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	n, err := readBody(buf, resp, limit)
 	if err != nil {
 		return Answer{}, &CallError{Stage: StageAnswer, MaybeDelivered: true, Err: err}
 	}
@@ -167,10 +171,33 @@ func readAnswer(resp *http.Response, limit int64) (Answer, error) {
 	return answer, nil
 }
 
+// readBody reads up to limit+1 bytes, and stops early in what cannot be an answer.
+func readBody(buf *bytes.Buffer, resp *http.Response, limit int64) (int64, error) {
+	first := int64(maxForeign)
+	n, err := buf.ReadFrom(io.LimitReader(resp.Body, first))
+	if err != nil || n < first || resp.StatusCode != http.StatusOK || !maybeJSON(buf.Bytes()) {
+		return n, err
+	}
+	rest, err := buf.ReadFrom(io.LimitReader(resp.Body, limit+1-first))
+	return n + rest, err
+}
+
+// maybeJSON reports whether a body begins like an object or a list, which every answer of the protocol is.
+func maybeJSON(body []byte) bool {
+	body = bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), " \t\r\n")
+	return len(body) > 0 && (body[0] == '{' || body[0] == '[')
+}
+
 // excerpt shortens a foreign body for an error text.
 func excerpt(body []byte) string {
 	const most = 200
 	s := strings.ToValidUTF8(string(body[:min(len(body), most)]), "")
+	s = strings.Map(func(r rune) rune { // of bytes that are no text, what can be read
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)
 	s = strings.Join(strings.Fields(s), " ")
 	if len(body) > most {
 		s += "…"

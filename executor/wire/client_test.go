@@ -44,8 +44,10 @@ func TestCallErrorsSayWhetherTheRequestMayHaveArrived(t *testing.T) {
 		"redirect": serve(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere, http.StatusTemporaryRedirect)
 		}),
-		"garbage":    serve(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }),
-		"much":       serve(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, maxAnswer+2)) }),
+		"garbage": serve(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") }),
+		"much": serve(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "{"+strings.Repeat(" ", maxAnswer+1))
+		}),
 		"wrong code": serve(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"code":[]}`) }),
 	}
 	t.Cleanup(func() { close(hang) }) // before the servers close, which wait for their handlers
@@ -198,4 +200,60 @@ func BenchmarkExecutorClientRun(b *testing.B) {
 		}
 	})
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
+}
+
+// endless is the body of an answer that does not end, and counts what is read of it.
+type endless struct {
+	begins string
+	read   int
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	n := copy(p, e.begins[min(e.read, len(e.begins)):])
+	for i := range p[n:] {
+		p[n+i] = 'x'
+	}
+	e.read += len(p)
+	return len(p), nil
+}
+
+func (e *endless) Close() error { return nil }
+
+type answers func(*http.Request) (*http.Response, error)
+
+func (f answers) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestGarbageIsNotRead: what cannot be an answer costs next to nothing, however long it is.
+func TestGarbageIsNotRead(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, begins string
+		status, most int
+		from         int // line of a question for the log; 0: a run
+	}{
+		{"a page", "<html>", 200, maxForeign, 0},
+		{"bytes", "\x00\x01", 200, maxForeign, 0},
+		{"an error of a proxy", "{", 503, maxForeign, 0},
+		{"what looks like an answer", " \n{", 200, maxAnswer + 1, 0},
+		{"a page for a log", "<html>", 200, maxForeign, 1},
+		{"a long log", "{", 200, maxLogAnswer + 1, 1},
+		{"the question whether there is a log", "{", 200, maxAnswer + 1, PastEnd},
+	} {
+		body := &endless{begins: tc.begins}
+		client := NewExecutorClient(&http.Client{Transport: answers(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: tc.status, Body: body}, nil
+		})})
+		var err error
+		if tc.from > 0 {
+			_, _, err = client.Log(t.Context(), Target{Address: "http://x"}, LogRequest{FromLineNum: tc.from})
+		} else {
+			_, err = client.Run(t.Context(), Target{Address: "http://x"}, &RunRequest{})
+		}
+		if !Delivered(err) || err == nil {
+			t.Errorf("%s: error %v, want one that may have been delivered", tc.name, err)
+		}
+		if body.read > tc.most {
+			t.Errorf("%s: %d bytes were read, want at most %d", tc.name, body.read, tc.most)
+		}
+	}
 }

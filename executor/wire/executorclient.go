@@ -62,11 +62,16 @@ func (c *ExecutorClient) Kill(ctx context.Context, to Target, req KillRequest) (
 	return c.send(ctx, to, "/kill", req, maxAnswer)
 }
 
-// Log reads a piece of a run's log. The result is only filled when the answer is OK.
+// Log reads a piece of a run's log. The result is only filled when the answer is OK. Asked from [PastEnd] on, the answer may
+// not be long.
 func (c *ExecutorClient) Log(ctx context.Context, to Target, req LogRequest) (LogResult, Answer, error) {
 	at := max(req.LogDateTim, req.LogDateTime)
 	req.LogDateTim, req.LogDateTime = at, at
-	answer, err := c.send(ctx, to, "/log", req, maxLogAnswer)
+	limit := int64(maxLogAnswer)
+	if req.FromLineNum >= PastEnd {
+		limit = maxAnswer
+	}
+	answer, err := c.send(ctx, to, "/log", req, limit)
 	if err != nil || !answer.OK() {
 		return LogResult{}, answer, err
 	}

@@ -85,6 +85,10 @@ type LogResult struct {
 	IsEnd       bool   `json:"isEnd"`
 }
 
+// PastEnd is a line that no log has: asked for from there, an executor says whether it has a log of a run, and sends none
+// of its text.
+const PastEnd = 1 << 30
+
 // LogMissing is what an executor returns as the content of a log that it does not have.
 const LogMissing = "readLog fail, logFile not exists"
 
