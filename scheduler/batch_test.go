@@ -179,3 +179,44 @@ func TestNothingIsLostWhenManyAddWhileTheBatcherStops(t *testing.T) {
 		}
 	}
 }
+
+// TestResultsOfManyDoNotDelayOthers has ten thousand results in one request, as XXL-JOB's executors send them after an outage,
+// and a result of somebody else behind them.
+func TestResultsOfManyDoNotDelayOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const many = 10_000
+		written, before := 0, -1 // how many when the single one was written
+		e := &Engine{}
+		e.finisher = newBatcher("test", 500, 2*time.Millisecond, 20_000, func(_ context.Context, batch []finishing) {
+			time.Sleep(100 * time.Millisecond)
+			for _, f := range batch {
+				if f.id == many {
+					before = written
+				}
+				f.reply.left <- nil
+			}
+			written += len(batch)
+		})
+		var wg sync.WaitGroup
+		e.finisher.start(1, &wg)
+		wg.Go(func() {
+			if err := e.complete(t.Context(), make([]finishing, many)); err != nil {
+				t.Error(err)
+			}
+			e.finisher.stop()
+		})
+		time.Sleep(250 * time.Millisecond) // in the midst of the writing
+		asked := time.Now()
+		if err := e.complete(t.Context(), []finishing{{id: many}}); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(asked); took > 250*time.Millisecond || before > 5*handIn {
+			t.Errorf("the single result was written after %v, behind %d of the others", took, before)
+		}
+		wg.Wait()
+		if written != many+1 {
+			t.Errorf("%d results written, want %d", written, many+1)
+		}
+	})
+}

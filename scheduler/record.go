@@ -231,7 +231,29 @@ func finishings(callbacks []wire.Callback) []finishing {
 	return items
 }
 
+// handIn is how many results of one request wait for the writers at a time. Executors send what they kept through an outage
+// in one request; the results of others must not wait behind ten thousand of these.
+const handIn = 100
+
+// complete hands results to the writers and waits until they are written, a part after the other. Should ctx end, what was
+// not handed in is not written: the executor sends all of it again.
 func (e *Engine) complete(ctx context.Context, items []finishing) error {
+	var first error
+	for len(items) > 0 {
+		part := items[:min(len(items), handIn)]
+		items = items[len(part):]
+		err := e.completePart(ctx, part)
+		if first == nil {
+			first = err
+		}
+		if ctx.Err() != nil || errors.Is(err, errStopped) {
+			break
+		}
+	}
+	return first
+}
+
+func (e *Engine) completePart(ctx context.Context, items []finishing) error {
 	r := &reply{left: make(chan error, len(items))}
 	for _, item := range items {
 		item.reply = r
