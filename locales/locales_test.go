@@ -13,7 +13,7 @@ import (
 
 // families are keys put together in the code from a prefix and a value: every value that may follow is named here, so
 // that a missing word is found as surely as for a key written out.
-var families = map[string][]string{
+var families = withEvents(map[string][]string{
 	"alarms.kind.":     withHelp("mail", "dingtalk", "wecom", "feishu", "slack", "webhook"),
 	"alarms.message.":  {"waiting", "sending", "sent", "givenup"},
 	"alarms.quiet.":    {"queue", "count"},
@@ -83,7 +83,7 @@ var families = map[string][]string{
 	"import.outcome.":  {"refuse", "change", "create", "same", "done", "failed"},
 	"import.state.":    {"stopped", "file"},
 	"runs.kill.scope.": {"run", "broadcast", "job"},
-}
+})
 
 func withHelp(values ...string) []string {
 	var all []string

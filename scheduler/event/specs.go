@@ -1,11 +1,5 @@
 package event
 
-import (
-	"strconv"
-	"strings"
-	"time"
-)
-
 // Key says what happened.
 type Key string
 
@@ -79,6 +73,8 @@ const (
 	Child        Key = "child"       // a job that its success started
 	NoChild      Key = "nochild"     // one that it could not start
 	Withdrawn    Key = "withdrawn"   // a retry that is not needed
+	Overdue      Key = "overdue"     // it takes longer than its job lets expect
+	NoSuccess    Key = "nosuccess"   // of a job: none came for longer than it lets expect
 )
 
 func words(name string) Arg    { return Arg{Name: name, Kind: Words} }
@@ -98,8 +94,20 @@ var (
 	jobID   = Arg{Name: "Job", Kind: JobID}
 )
 
-// Specs are all events there are.
-var Specs = func() map[Key]Spec {
+// Book is the events that may stand somewhere, by their keys.
+type Book map[Key]Spec
+
+// BookOf makes a book.
+func BookOf(list []Spec) Book {
+	book := make(Book, len(list))
+	for _, s := range list {
+		book[s.Key] = s
+	}
+	return book
+}
+
+// Specs are all events of runs.
+var Specs = func() Book {
 	list := []Spec{
 		{Claimed, []Arg{words("Admin"), number("Node")}, "claimed by {Admin}"},
 		{StandsFor, []Arg{number("N"), more, moment("From"), moment("To")}, "stands for {N} fires planned from {From} to {To}"},
@@ -140,54 +148,8 @@ var Specs = func() map[Key]Spec {
 		{Child, []Arg{jobID, runID}, "child: job {Job}, run {Run}"},
 		{NoChild, []Arg{word("Cause", "nochild."), words("ID")}, "child: {ID} not started: {Cause}"},
 		{Withdrawn, []Arg{runID}, "not needed: run {Run} succeeded after all"},
+		{Overdue, []Arg{length("By"), length("Limit"), address}, "running for {By}, expected at most {Limit}; executor {Address}"},
+		{NoSuccess, []Arg{moment("Since"), length("Every")}, "no success since {Since}, one is expected every {Every}"},
 	}
-	specs := make(map[Key]Spec, len(list))
-	for _, s := range list {
-		specs[s.Key] = s
-	}
-	return specs
+	return BookOf(list)
 }()
-
-// String is the event in English, for logs and for XXL-JOB's text columns. Times are in UTC.
-func (e Event) String() string { return e.In(time.UTC) }
-
-// In is the event in English, with times in a zone.
-func (e Event) In(zone *time.Location) string {
-	spec, ok := Specs[e.Key]
-	if !ok { // of a newer version
-		return strings.TrimSpace(string(e.Key) + " " + strings.Join(e.Args, " "))
-	}
-	pairs := make([]string, 0, 2*len(spec.Args))
-	for i, a := range spec.Args {
-		pairs = append(pairs, "{"+a.Name+"}", e.shown(i, a, zone))
-	}
-	return strings.TrimRight(strings.NewReplacer(pairs...).Replace(spec.English), " :")
-}
-
-// shown is an argument in English.
-func (e Event) shown(i int, a Arg, zone *time.Location) string {
-	value := e.Text(i)
-	switch a.Kind {
-	case Number:
-		if i+1 < len(e.Args) && i+1 < len(Specs[e.Key].Args) && Specs[e.Key].Args[i+1].Kind == FlagMore && e.Text(i+1) != "" {
-			return "more than " + value
-		}
-	case Moment:
-		return e.Time(i).In(zone).Format("2006-01-02 15:04:05 -0700")
-	case Length:
-		return e.Duration(i).String()
-	case RunID, JobID:
-		return strconv.FormatInt(e.Number(i), 10)
-	case Words, Word, FlagMore:
-	}
-	return value
-}
-
-// In is a list in English, a line for each event, with times in a zone.
-func (l List) In(zone *time.Location) string {
-	lines := make([]string, len(l))
-	for i, e := range l {
-		lines[i] = e.In(zone)
-	}
-	return strings.Join(lines, "\n")
-}

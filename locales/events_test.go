@@ -1,0 +1,104 @@
+package locales
+
+import (
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
+)
+
+// withEvents adds the keys of what may stand in the events of runs.
+func withEvents(families map[string][]string) map[string][]string {
+	for key := range event.Specs {
+		families["event."] = append(families["event."], string(key))
+	}
+	for _, f := range wire.AllFaults {
+		families["fault."] = append(families["fault."], string(f))
+	}
+	maps.Copy(families, event.Vocabulary)
+	return families
+}
+
+var zone = time.FixedZone("", 8*3600)
+
+// hidden says whether an argument is for programs alone.
+func hidden(a event.Arg) bool { return a.Kind == event.FlagMore || a.Name == "Node" }
+
+func TestEveryArgumentOfAnEventIsTold(t *testing.T) {
+	t.Parallel()
+	c := New()
+	for _, lang := range Languages() {
+		p := c.Printer(lang)
+		teller := event.Teller{Printer: p, Zone: zone}
+		for key, spec := range event.Specs {
+			e := event.Event{Key: key}
+			var shown []string
+			for i, a := range spec.Args {
+				value, text := sample(p, a, i)
+				e.Args = append(e.Args, value)
+				if !hidden(a) {
+					shown = append(shown, text)
+				}
+			}
+			got := teller.Tell(e)
+			if strings.Contains(got, "!") || strings.Contains(got, "<no value>") {
+				t.Errorf("%s: %s is told as %q", lang, key, got)
+			}
+			for _, text := range shown {
+				if !strings.Contains(got, text) {
+					t.Errorf("%s: %s is told as %q, without %q", lang, key, got, text)
+				}
+			}
+		}
+	}
+}
+
+// sample is a value of an argument, and how it is shown. No two arguments of an event have the same.
+func sample(p *Printer, a event.Arg, i int) (value, shown string) {
+	digits := strings.Repeat(string(rune('2'+i)), 3)
+	switch a.Kind {
+	case event.Moment:
+		at := time.Date(2026, 1, 2, 3, 4, i, 0, zone)
+		return event.New(at, "x", at).Text(0), at.Format("2006-01-02 15:04:05")
+	case event.Length:
+		return digits, p.Duration(time.Duration(event.Event{Args: []string{digits}}.Number(0)) * time.Millisecond)
+	case event.Word:
+		word := families[a.Of][0]
+		return word, p.T(a.Of + word)
+	case event.FlagMore:
+		return "", ""
+	case event.Words:
+		return "words " + digits, "words " + digits
+	case event.Number, event.RunID, event.JobID:
+		return digits, digits
+	}
+	return digits, digits
+}
+
+func TestWhatAnEventIsToldAs(t *testing.T) {
+	t.Parallel()
+	c := New()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, zone)
+	tests := []struct {
+		event  event.Event
+		en, zh string
+	}{
+		{event.New(at, event.StandsFor, 1000, true, at.Add(-time.Hour), at), "Stands for more than 1000 fires planned from 2026-01-02 02:04:05 to 2026-01-02 03:04:05", "补偿 2026-01-02 02:04:05 至 2026-01-02 03:04:05 之间错过的触发（超过 1000 次）"},
+		{event.New(at, event.StandsFor, 1, false, at, at), "Stands for the fire planned for 2026-01-02 03:04:05, which passed unseen", "补偿 2026-01-02 03:04:05 至 2026-01-02 03:04:05 之间错过的触发（1 次）"},
+		{event.New(at, event.Sent, "http://a/", 1500*time.Millisecond, 200, ""), "Sent to http://a/, answer after 1.5 s: 200", "已发送到 http://a/，1.5 秒后应答：200"},
+		{event.New(at, event.Unreachable, "http://a/", time.Millisecond, wire.FaultRefused, ""), "Not sent: http://a/ cannot be reached, nobody listens there (1 ms)", "未发送：无法连接 http://a/，对方没有程序监听该端口（耗时 1 毫秒）"},
+		{event.New(at, event.LostRun, "of a newer version", "http://a/"), "Result lost: http://a/ of a newer version", "任务结果丢失：http://a/ of a newer version"},
+		{event.New(at, "of-tomorrow", 1, "b"), "of-tomorrow 1 b", "of-tomorrow 1 b"},
+		{event.Event{Key: event.Routed}, "Route strategy “”: , one of", "路由策略“”：从  个地址中选中"},
+	}
+	for _, tt := range tests {
+		for lang, want := range map[string]string{English: tt.en, Chinese: tt.zh} {
+			if got := (event.Teller{Printer: c.Printer(lang), Zone: zone}).Tell(tt.event); got != want {
+				t.Errorf("%s: got %q, want %q", lang, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package event
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// String is the event in English, for logs and for XXL-JOB's text columns. Times are in UTC.
+func (e Event) String() string { return e.In(time.UTC) }
+
+// In is the event in English, with times in a zone.
+func (e Event) In(zone *time.Location) string { return Specs.English(e, zone) }
+
+// In is a list in English, a line for each event, with times in a zone.
+func (l List) In(zone *time.Location) string {
+	lines := make([]string, len(l))
+	for i, e := range l {
+		lines[i] = e.In(zone)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// English is an event of the book in English, with times in a zone.
+func (b Book) English(e Event, zone *time.Location) string {
+	spec, ok := b[e.Key]
+	if !ok {
+		return e.bare()
+	}
+	pairs := make([]string, 0, 2*len(spec.Args))
+	for i, a := range spec.Args {
+		pairs = append(pairs, "{"+a.Name+"}", spec.english(e, i, a, zone))
+	}
+	return trimmed(strings.NewReplacer(pairs...).Replace(spec.English))
+}
+
+// english is an argument in English.
+func (s Spec) english(e Event, i int, a Arg, zone *time.Location) string {
+	value := e.Text(i)
+	switch a.Kind {
+	case Number:
+		if s.atLeast(e, i) {
+			return "more than " + value
+		}
+	case Moment:
+		return e.Time(i).In(zone).Format("2006-01-02 15:04:05 -0700")
+	case Length:
+		return e.Duration(i).String()
+	case RunID, JobID:
+		return strconv.FormatInt(e.Number(i), 10)
+	case Words, Word, FlagMore:
+	}
+	return value
+}
+
+// atLeast says whether a number is a lower bound, as the flag behind it says.
+func (s Spec) atLeast(e Event, i int) bool {
+	return i+1 < len(s.Args) && s.Args[i+1].Kind == FlagMore && e.Text(i+1) != ""
+}
+
+// bare is an event that this version has no words for, which a newer one may have written.
+func (e Event) bare() string {
+	return strings.TrimSpace(string(e.Key) + " " + strings.Join(e.Args, " "))
+}
+
+// trimmed leaves off what leads to an argument at the end that is empty.
+func trimmed(text string) string { return strings.TrimRight(text, " :：") }
+
+// Printer says messages in a language; [locales.Printer] is one.
+type Printer interface {
+	T(key string, args ...any) string
+	// Word is a value of a family, as it is where the family does not have it.
+	Word(family, value string) string
+	// Duration says how long something took.
+	Duration(d time.Duration) string
+}
+
+// Teller puts events into a reader's language. The message of an event is the family and its key, its values have the names
+// of the arguments.
+type Teller struct {
+	Printer Printer
+	Zone    *time.Location
+	Layout  string // of moments; "" is "2006-01-02 15:04:05"
+	Book    Book   // nil: [Specs]
+	Family  string // of the messages; "" is "event."
+}
+
+// Tell is an event in words.
+func (t Teller) Tell(e Event) string {
+	book, family := t.Book, t.Family
+	if book == nil {
+		book = Specs
+	}
+	if family == "" {
+		family = "event."
+	}
+	spec, ok := book[e.Key]
+	if !ok {
+		return e.bare()
+	}
+	args := make([]any, 0, 2*len(spec.Args)+2)
+	for i, a := range spec.Args {
+		args = append(args, a.Name, t.value(spec, e, i, a))
+		if a.Kind == Number && a.Name == "N" {
+			args = append(args, "Count", e.Number(i))
+		}
+	}
+	return trimmed(t.Printer.T(family+string(e.Key), args...))
+}
+
+// Lines are events in words, a line for each.
+func (t Teller) Lines(list List) []string {
+	lines := make([]string, len(list))
+	for i, e := range list {
+		lines[i] = t.Tell(e)
+	}
+	return lines
+}
+
+// value is an argument in words.
+func (t Teller) value(spec Spec, e Event, i int, a Arg) string {
+	value := e.Text(i)
+	switch a.Kind {
+	case Number:
+		if spec.atLeast(e, i) {
+			return t.Printer.T("event.more", "N", value)
+		}
+	case Moment:
+		layout := t.Layout
+		if layout == "" {
+			layout = "2006-01-02 15:04:05"
+		}
+		return e.Time(i).In(t.Zone).Format(layout)
+	case Length:
+		return t.Printer.Duration(e.Duration(i))
+	case Word:
+		return t.Printer.Word(a.Of, value)
+	case RunID, JobID:
+		return strconv.FormatInt(e.Number(i), 10)
+	case Words, FlagMore:
+	}
+	return value
+}
+
+// Reason is the event that says why a run ended as it did, or why it goes on as it does. There is none where the executor's
+// own words say it.
+func (l List) Reason(o Outcome) (Event, bool) {
+	return l.Last(reasons[o]...)
+}
+
+// reasons are the keys of the events that an outcome comes of.
+var reasons = [...][]Key{
+	Open:      {KillAsked, KillFailed},
+	Succeeded: {},
+	Failed:    {},
+	TimedOut:  {},
+	NotSent: {
+		Refused, Unreachable, NoExecutor, Nobody, NoGroup, NoRoute, NoSource, QueueFull, TooLate, DeadExecutor, NotRecorded, MayHave,
+		Unknown, Unanswered,
+	},
+	Unconfirmed: {Unanswered, MayHave, NotRecorded},
+	Killed:      {KilledAt, KillAsked},
+	Lost:        {LostRun},
+	Skipped:     {SkippedFires, TooLate},
+	Discarded:   {Full, Crowded},
+	Stopped:     {JobStopped},
+	Cancelled:   {Withdrawn},
+}
