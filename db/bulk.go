@@ -62,6 +62,8 @@ type Advance struct {
 	Last    int64
 	Next    int64 // 0 with Stop
 	Stop    bool  // the schedule has ended
+	// Unreadable says that it is stopped because its text cannot be read.
+	Unreadable bool
 }
 
 // AdvanceJobs moves jobs in one statement, each guarded by the next time that was read and by still being started.

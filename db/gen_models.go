@@ -134,6 +134,15 @@ type DailyReport struct {
 	UpdateTime   sql.NullTime
 }
 
+type Deletion struct {
+	What     string
+	JobGroup int64
+	JobID    int64
+	BeforeAt int64
+	MadeBy   string
+	MadeAt   int64
+}
+
 type Executor struct {
 	AppName   string
 	Address   string
@@ -202,6 +211,26 @@ type Job struct {
 	ExpectEverySeconds     int64
 	Tags                   string
 	Revision               int64
+}
+
+type JobSchedule struct {
+	ID              int64
+	JobID           int64
+	JobGroup        int64
+	JobDesc         string
+	Cause           ScheduleCause
+	SinceAt         int64
+	MadeAt          int64
+	UntilAt         int64
+	ClaimedTo       int64
+	Started         int64
+	NextAt          int64
+	ScheduleType    jobspec.ScheduleType
+	ScheduleConf    string
+	MisfireStrategy jobspec.Misfire
+	TimeZone        string
+	StartAt         int64
+	EndAt           int64
 }
 
 type Kill struct {

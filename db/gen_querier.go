@@ -99,6 +99,8 @@ type Querier interface {
 	DeleteRuns(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	// Called in rounds until a round comes back short, so that no statement holds many locks.
 	DeleteRunsOfJob(ctx context.Context, db DBTX, arg DeleteRunsOfJobParams) (int64, error)
+	// Forgets what was superseded before a moment, in rounds until one comes back short.
+	DeleteSchedulesBefore(ctx context.Context, db DBTX, beforeMs int64) (int64, error)
 	DeleteSession(ctx context.Context, db DBTX, id string) error
 	// One session, if it is that user's.
 	DeleteSessionOfUser(ctx context.Context, db DBTX, arg DeleteSessionOfUserParams) (int64, error)
@@ -112,6 +114,10 @@ type Querier interface {
 	DeleteView(ctx context.Context, db DBTX, id int64) (int64, error)
 	// The outcome of a message, written by whoever held it.
 	EndAlarmDeliveries(ctx context.Context, db DBTX, arg EndAlarmDeliveriesParams) (int64, error)
+	// The row that was true of a job is so no more.
+	EndSchedule(ctx context.Context, db DBTX, arg EndScheduleParams) (int64, error)
+	// The same for many jobs of which nobody knows how far they had been claimed.
+	EndSchedules(ctx context.Context, db DBTX, arg EndSchedulesParams) (int64, error)
 	// Adds events to a notice that is still gathering.
 	ExtendAlarmNotice(ctx context.Context, db DBTX, arg ExtendAlarmNoticeParams) (int64, error)
 	// The first entry since a moment. Ids grow with the times, except for entries written at the same moment by two admins.
@@ -130,6 +136,7 @@ type Querier interface {
 	// One entry with what it changed.
 	GetAudit(ctx context.Context, db DBTX, id int64) (AuditEntry, error)
 	GetClearing(ctx context.Context, db DBTX, id int64) (Clearing, error)
+	GetDeletion(ctx context.Context, db DBTX, arg GetDeletionParams) (Deletion, error)
 	// One version of a job's script. Asked for with its job, so that nobody reads another job's by its number.
 	GetGlueVersion(ctx context.Context, db DBTX, arg GetGlueVersionParams) (GlueVersion, error)
 	GetGroup(ctx context.Context, db DBTX, id int64) (Group, error)
@@ -199,6 +206,10 @@ type Querier interface {
 	ListAlarmStates(ctx context.Context, db DBTX, jobIds []int64) ([]AlarmState, error)
 	// The newest, for the console.
 	ListClearings(ctx context.Context, db DBTX, limit int32) ([]Clearing, error)
+	// The rows that are true of these jobs.
+	ListCurrentSchedules(ctx context.Context, db DBTX, jobIds []int64) ([]JobSchedule, error)
+	// What was deleted from the log on purpose: a row for each job, group or installation it was done to.
+	ListDeletions(ctx context.Context, db DBTX) ([]Deletion, error)
 	// Waiting ones that are due, and ones whose sender died; without the channels that are at work or resting, so that their
 	// backlog hides nobody else's. The list of channels must not be empty.
 	ListDueAlarmDeliveries(ctx context.Context, db DBTX, arg ListDueAlarmDeliveriesParams) ([]ListDueAlarmDeliveriesRow, error)
@@ -234,6 +245,9 @@ type Querier interface {
 	ListJobNames(ctx context.Context, db DBTX, arg ListJobNamesParams) ([]ListJobNamesRow, error)
 	// Jobs that do not follow the installation's retention.
 	ListJobRetention(ctx context.Context, db DBTX) ([]ListJobRetentionRow, error)
+	// What touches punctual_schedule, the history of when jobs are due, and punctual_deletion. Rows are inserted by db/schedules.go.
+	// When jobs are due, as they are now.
+	ListJobSchedules(ctx context.Context, db DBTX, ids []int64) ([]ListJobSchedulesRow, error)
 	// A page of the job list: the jobs that were found ([FindJobs]), newest first, without their long texts.
 	ListJobs(ctx context.Context, db DBTX, ids []int64) ([]ListJobsRow, error)
 	// Jobs by id, for follow-ups (children, retries) and for the names beside a page of runs.
@@ -288,6 +302,15 @@ type Querier interface {
 	// The rows a batch of callbacks is about, without their long texts' cost where there are none.
 	ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunsByIDRow, error)
 	ListRunsOfAlarmNotice(ctx context.Context, db DBTX, arg ListRunsOfAlarmNoticeParams) ([]ListRunsOfAlarmNoticeRow, error)
+	// The jobs that had a definition in a period, a page at a time by id.
+	ListScheduledJobs(ctx context.Context, db DBTX, arg ListScheduledJobsParams) ([]int64, error)
+	// The definitions that jobs had in a period, oldest first for each.
+	ListSchedules(ctx context.Context, db DBTX, arg ListSchedulesParams) ([]JobSchedule, error)
+	// Jobs of a stretch of ids that are gone although their history does not say so.
+	ListSchedulesOrphaned(ctx context.Context, db DBTX, arg ListSchedulesOrphanedParams) ([]int64, error)
+	// The jobs of a stretch of ids that are not as the newest row of their history says. Texts are compared by their bytes. A fixed
+	// rate whose next time is off the beat was started anew. The next time of any other job moves with its runs and says nothing.
+	ListSchedulesUnnoticed(ctx context.Context, db DBTX, arg ListSchedulesUnnoticedParams) ([]int64, error)
 	// The sessions of a user that still count, the one used last first.
 	ListSessionsOfUser(ctx context.Context, db DBTX, arg ListSessionsOfUserParams) ([]Session, error)
 	// All of them: there are a few dozen.
@@ -328,6 +351,8 @@ type Querier interface {
 	// takes its retries away: a run somebody stopped does not start again. With the old values it takes the note back.
 	MarkKilling(ctx context.Context, db DBTX, arg MarkKillingParams) (int64, error)
 	MaxRunID(ctx context.Context, db DBTX) (int64, error)
+	// The highest id of a job that there is or was, for the stretches.
+	MaxScheduleJobID(ctx context.Context, db DBTX) (int64, error)
 	// Events that were being gathered become part of another notice.
 	MoveAlarmEvents(ctx context.Context, db DBTX, arg MoveAlarmEventsParams) error
 	// The oldest that is open.
@@ -356,6 +381,7 @@ type Querier interface {
 	RunTimeFrom(ctx context.Context, db DBTX, id int64) (sql.NullTime, error)
 	// A new version of a script from its editor. 0 rows when somebody changed the job since it was read.
 	SaveJobSource(ctx context.Context, db DBTX, arg SaveJobSourceParams) (int64, error)
+	SetDeletion(ctx context.Context, db DBTX, arg SetDeletionParams) error
 	SetExecutorDialect(ctx context.Context, db DBTX, arg SetExecutorDialectParams) error
 	SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecutorDisabledParams) error
 	// The registry's view of an automatic group. One column and guarded by the type, so that it cannot undo an edit (spec §8.2 #26).
@@ -383,7 +409,8 @@ type Querier interface {
 	// Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone).
 	StartJob(ctx context.Context, db DBTX, arg StartJobParams) (int64, error)
 	StopClearing(ctx context.Context, db DBTX, arg StopClearingParams) (int64, error)
-	// Stops a job. The last time stays: it is history, not schedule.
+	// Stops a job. The last time stays: it is history, not schedule. Guarded by the next time that was read, so that it is known
+	// which fires have been claimed.
 	StopJob(ctx context.Context, db DBTX, arg StopJobParams) (int64, error)
 	// Puts a late result in the place of "lost". Guarded by the message that only the sweep writes.
 	SupersedeLost(ctx context.Context, db DBTX, arg SupersedeLostParams) (int64, error)

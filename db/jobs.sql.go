@@ -874,17 +874,19 @@ func (q *Queries) StartJob(ctx context.Context, db DBTX, arg StartJobParams) (in
 const stopJob = `-- name: StopJob :execrows
 UPDATE xxl_job_info
 SET trigger_status = 0, trigger_next_time = 0, update_time = ?
-WHERE id = ? AND trigger_status = 1
+WHERE id = ? AND trigger_status = 1 AND trigger_next_time = ?
 `
 
 type StopJobParams struct {
-	UpdateTime sql.NullTime
-	ID         int64
+	UpdateTime  sql.NullTime
+	ID          int64
+	OldNextTime int64
 }
 
-// Stops a job. The last time stays: it is history, not schedule.
+// Stops a job. The last time stays: it is history, not schedule. Guarded by the next time that was read, so that it is known
+// which fires have been claimed.
 func (q *Queries) StopJob(ctx context.Context, db DBTX, arg StopJobParams) (int64, error) {
-	result, err := db.ExecContext(ctx, stopJob, arg.UpdateTime, arg.ID)
+	result, err := db.ExecContext(ctx, stopJob, arg.UpdateTime, arg.ID, arg.OldNextTime)
 	if err != nil {
 		return 0, err
 	}

@@ -273,8 +273,12 @@ func TestGuards(t *testing.T) {
 			{"edit a job that a claim has moved", func() (int64, error) { return update(999, 1) }, 0},
 			{"edit a job that was stopped meanwhile", func() (int64, error) { return update(1000, 0) }, 0},
 			{"edit a job", func() (int64, error) { return update(1000, 1) }, 1},
-			{"stop it", func() (int64, error) { return q.StopJob(ctx, pool, db.StopJobParams{ID: job, UpdateTime: at}) }, 1},
-			{"stop it again", func() (int64, error) { return q.StopJob(ctx, pool, db.StopJobParams{ID: job, UpdateTime: at}) }, 0},
+			{"stop it", func() (int64, error) {
+				return q.StopJob(ctx, pool, db.StopJobParams{ID: job, OldNextTime: 2000, UpdateTime: at})
+			}, 1},
+			{"stop it again", func() (int64, error) {
+				return q.StopJob(ctx, pool, db.StopJobParams{ID: job, OldNextTime: 2000, UpdateTime: at})
+			}, 0},
 			{"beat", func() (int64, error) { return q.BeatNode(ctx, pool, db.BeatNodeParams{ID: node, Beat: 2}) }, 1},
 			{"retire a node that has beaten since", func() (int64, error) { return q.RetireNode(ctx, pool, db.RetireNodeParams{ID: node, Beat: 1}) }, 0},
 			{"forget a node that lives", func() (int64, error) { return q.DeleteNode(ctx, pool, node) }, 0},

@@ -47,6 +47,8 @@ var seedValues = map[string][seedRows]any{
 	"punctual_alarm_state.opened_at":  {1, 0, 3, 4, 5},
 	"punctual_alarm_state.notice_id":  {1, 0, 3, 4, 5},
 	"punctual_view.shared":            {1, 0, 0, 1, 0},
+	"punctual_schedule.until_at":      {1, 0, 3, 4, 0},
+	"punctual_schedule.job_id":        {1, 2, 3, 4, 77}, // as above
 	"punctual_alarm_state.job_id":     {1, 2, 3, 4, 77}, // the last of a job that is gone
 }
 
@@ -81,6 +83,7 @@ var argValues = map[string]any{
 	"InsertGate": int64(100), "InsertKill.LogID": int64(100), "ReplaceSetting.OldValue": "value1", "ResealAlarmChannel.OldConfig": "config1", "RegistryGroup": "EXECUTOR", "UpdatedAt": int64(77), "SeenAt": int64(77), "ExpiresAt": int64(77),
 	"TouchRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "InsertRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "SetSetting.Value": "changed",
 	"SetUserLang.Lang": "changed", "SetUserTheme.Theme": "changed", "ListSettings": int32(10), "ListViews.UserID": int64(2), "InsertView.Name": "new", "UpdateView.Name": "new",
+	"DeleteSchedulesBefore": int64(100), "EndSchedule.JobID": int64(2), "SetDeletion.BeforeAt": int64(77),
 	"DeleteOwnViews": int64(2), "FromHour": int64(0), "ToHour": int64(100), "DeleteHoursBefore": int64(100), "SetHour.SucCount": int64(77),
 }
 

@@ -92,10 +92,11 @@ SET trigger_status = 1, trigger_next_time = sqlc.arg(next_time), update_time = s
 WHERE id = sqlc.arg(id) AND trigger_status = 0;
 
 -- name: StopJob :execrows
--- Stops a job. The last time stays: it is history, not schedule.
+-- Stops a job. The last time stays: it is history, not schedule. Guarded by the next time that was read, so that it is known
+-- which fires have been claimed.
 UPDATE xxl_job_info
 SET trigger_status = 0, trigger_next_time = 0, update_time = sqlc.arg(update_time)
-WHERE id = sqlc.arg(id) AND trigger_status = 1;
+WHERE id = sqlc.arg(id) AND trigger_status = 1 AND trigger_next_time = sqlc.arg(old_next_time);
 
 -- name: DeleteJob :execrows
 DELETE FROM xxl_job_info WHERE id = ?;

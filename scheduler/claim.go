@@ -133,6 +133,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		}
 		if err != nil {
 			// One job's unreadable schedule stops that job, visibly, and nothing else (spec §8.1 #1).
+			advances[i].Unreadable = true
 			skipped = append(skipped, e.skippedRow(j, now, note.Stopped.With(err)))
 			causes = append(causes, AlarmDispatch)
 			continue
@@ -168,6 +169,9 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		}
 		if n != int64(len(advances)) {
 			return nil, errRaced
+		}
+		if err := e.schedules.Stopped(ctx, tx, advances); err != nil {
+			return nil, err
 		}
 		for at := 0; at < len(skipped); at += db.MaxBatch {
 			part := skipped[at:min(at+db.MaxBatch, len(skipped))]

@@ -102,11 +102,28 @@ func (e *Engine) Clear(ctx context.Context, r ClearRequest, user string) (int64,
 	if err != nil {
 		return 0, err
 	}
+	if err := e.noteClearing(ctx, r, upto, user); err != nil {
+		return 0, err
+	}
 	now := e.now().UnixMilli()
 	return e.queries.InsertClearing(ctx, e.cfg.Pool, db.InsertClearingParams{
 		UserName: clip(user, 60), JobGroup: r.GroupID, JobID: r.JobID, BeforeTime: e.clearing(r).before, FirstID: first, UptoID: upto,
 		AtID: first - 1, CreatedAt: now, UpdatedAt: now,
 	})
+}
+
+// noteClearing writes down of which times a clearing leaves no runs: those before the newest run that it may delete. Runs next
+// to each other may be out of order by as much as fires are claimed ahead.
+func (e *Engine) noteClearing(ctx context.Context, r ClearRequest, upto int64, user string) error {
+	at, err := e.queries.RunTimeFrom(ctx, e.cfg.Pool, upto)
+	if err != nil {
+		return db.Error(err)
+	}
+	before := e.cfg.Pool.FromWall(at.Time).Add(e.cfg.Horizon + time.Second)
+	if !r.Before.IsZero() && r.Before.Before(before) {
+		before = r.Before
+	}
+	return e.noteDeletion(ctx, DeletedByClearing, runScope{group: r.GroupID, job: r.JobID}, before, user)
 }
 
 // Clearing is a clearing somebody asked for.

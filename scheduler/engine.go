@@ -133,10 +133,11 @@ func (c Config) withDefaults() Config {
 // Engine schedules the jobs of one installation together with the other admins of its database. See the package comment
 // for the life of a run.
 type Engine struct {
-	cfg     Config
-	log     *slog.Logger
-	queries *db.Queries
-	metrics *metrics
+	cfg       Config
+	log       *slog.Logger
+	queries   *db.Queries
+	schedules *db.Schedules
+	metrics   *metrics
 
 	node      *node
 	directory *directory
@@ -174,16 +175,17 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg = cfg.withDefaults()
 	e := &Engine{
-		cfg:      cfg,
-		log:      cfg.Logger,
-		queries:  db.New(),
-		metrics:  newMetrics(),
-		routes:   route.NewTable(),
-		sources:  newSourceCache(),
-		hub:      newHub(),
-		pulse:    newPulse(cfg.Now()),
-		counts:   newCounts(),
-		claimNow: make(chan struct{}, 1),
+		cfg:       cfg,
+		log:       cfg.Logger,
+		queries:   db.New(),
+		schedules: db.NewSchedules(cfg.JobZone, cfg.Now),
+		metrics:   newMetrics(),
+		routes:    route.NewTable(),
+		sources:   newSourceCache(),
+		hub:       newHub(),
+		pulse:     newPulse(cfg.Now()),
+		counts:    newCounts(),
+		claimNow:  make(chan struct{}, 1),
 	}
 	e.pending.init()
 	e.node = newNode(e)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -80,6 +82,9 @@ func (e *Engine) retain(ctx context.Context) error {
 	if e.retained.Load() == key {
 		return nil
 	}
+	if err := e.noteRetention(ctx, r); err != nil {
+		return err
+	}
 	began := time.Now()
 	var deleted int64
 	if days > 0 {
@@ -100,6 +105,21 @@ func (e *Engine) retain(ctx context.Context) error {
 	if deleted > 0 {
 		e.log.Info("deleted old runs", "runs", deleted, "took", time.Since(began).Round(time.Millisecond).String())
 		e.hub.changed()
+	}
+	return nil
+}
+
+// noteRetention writes down, before it is done, of which times no runs are kept: for the installation, and for each job that
+// has a retention of its own.
+func (e *Engine) noteRetention(ctx context.Context, r *retention) error {
+	for _, id := range append([]int64{0}, slices.Collect(maps.Keys(r.perJob))...) {
+		bound := r.bound(id)
+		if bound.IsZero() {
+			continue
+		}
+		if err := e.noteDeletion(ctx, DeletedByRetention, runScope{job: id}, e.cfg.Pool.FromWall(bound), ""); err != nil {
+			return err
+		}
 	}
 	return nil
 }

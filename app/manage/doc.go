@@ -106,7 +106,7 @@ func New(cfg Config) *Service {
 	q := db.New()
 	audit := &Audit{pool: cfg.Pool, queries: q, now: cfg.Now, logger: cfg.Logger, settings: cfg.Settings, search: usualSearch}
 	groups := &Groups{cfg: cfg, queries: q, audit: audit}
-	jobs := &Jobs{cfg: cfg, queries: q, groups: groups, audit: audit}
+	jobs := &Jobs{cfg: cfg, queries: q, schedules: db.NewSchedules(cfg.Pool.Zone(), cfg.Now), groups: groups, audit: audit}
 	dashboard := &Dashboard{cfg: cfg, queries: q, jobs: jobs, patience: failureTime}
 	jobs.shown = dashboard.shownJobs // each needs the other: the dashboard names jobs, their list shows what it counts
 	return &Service{

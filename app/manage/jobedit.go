@@ -66,7 +66,7 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 	var id int64
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		var err error
-		id, err = s.queries.InsertJob(ctx, tx, db.InsertJobParams{
+		id, err = s.schedules.Create(ctx, tx, db.InsertJobParams{
 			JobGroup: in.Group, JobDesc: in.Name, AddTime: now, UpdateTime: now, Author: db.Text(in.Author),
 			AlarmEmail: db.Text(in.AlarmEmail), ScheduleType: in.ScheduleType, ScheduleConf: db.Text(in.ScheduleConf),
 			MisfireStrategy: in.Misfire, ExecutorRouteStrategy: in.Route, ExecutorHandler: db.Text(in.Handler),
@@ -93,9 +93,6 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 	return id, nil
 }
 
-// errRaced means that the scheduler moved the job's times between reading and writing it.
-var errRaced = errors.New("the job changed meanwhile")
-
 // Update changes a job. When it runs and its schedule changed, its next time is computed from now; otherwise the schedule
 // goes on undisturbed. The GLUE type never changes; a script's source does, as a new version.
 func (s *Jobs) Update(ctx context.Context, p auth.Principal, id int64, in JobInput) error {
@@ -104,16 +101,24 @@ func (s *Jobs) Update(ctx context.Context, p auth.Principal, id int64, in JobInp
 	if _, err := s.Need(ctx, p, id, auth.RightEdit); err != nil {
 		return err
 	}
-	// A claim may come between the read and the guarded write; it does so at most once a due time.
+	if err := s.change(ctx, "update job", func(tx *sql.Tx) error { return s.update(ctx, tx, p, in) }); err != nil {
+		return err
+	}
+	s.cfg.Engine.JobsChanged()
+	return nil
+}
+
+// change runs do in a transaction, again when a claim came between its reading of the job and its writing: that happens at most
+// once a due time.
+func (s *Jobs) change(ctx context.Context, what string, do func(*sql.Tx) error) error {
 	for range 10 {
-		err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error { return s.update(ctx, tx, p, in) })
-		if errors.Is(err, errRaced) {
+		err := s.cfg.Pool.Tx(ctx, do)
+		if errors.Is(err, db.ErrMoved) {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("update job: %w", err)
+			return fmt.Errorf("%s: %w", what, err)
 		}
-		s.cfg.Engine.JobsChanged()
 		return nil
 	}
 	return problem.New(problem.Conflict, "problem.changed")
@@ -161,7 +166,7 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 		next = at.UnixMilli()
 	}
 	now := s.wall()
-	n, err := s.queries.UpdateJob(ctx, tx, db.UpdateJobParams{
+	err = s.schedules.Edit(ctx, tx, db.UpdateJobParams{
 		ID: in.ID, OldNextTime: old.TriggerNextTime, OldStatus: old.TriggerStatus, NewNextTime: next, UpdateTime: now,
 		JobGroup: in.Group, JobDesc: in.Name, Author: db.Text(in.Author), AlarmEmail: db.Text(in.AlarmEmail),
 		ScheduleType: in.ScheduleType, ScheduleConf: db.Text(in.ScheduleConf), MisfireStrategy: in.Misfire,
@@ -174,9 +179,6 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	})
 	if err != nil {
 		return err
-	}
-	if n == 0 {
-		return errRaced
 	}
 	if in.Glue == wire.GlueBean || in.GlueSource == string(old.GlueSource) {
 		return s.recordJob(ctx, tx, p, ActionUpdate, old, in.ID)

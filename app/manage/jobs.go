@@ -17,11 +17,12 @@ import (
 
 // Jobs are the use cases of job definitions.
 type Jobs struct {
-	cfg     Config
-	queries *db.Queries
-	groups  *Groups
-	audit   *Audit
-	shown   func(context.Context, auth.Principal, Show, time.Time) ([]int64, error)
+	cfg       Config
+	queries   *db.Queries
+	schedules *db.Schedules
+	groups    *Groups
+	audit     *Audit
+	shown     func(context.Context, auth.Principal, Show, time.Time) ([]int64, error)
 }
 
 // jobGone is what somebody hears of a job that there is not, and of one that they may not see: numbers tell nothing.

@@ -33,8 +33,8 @@ func (s *Jobs) Start(ctx context.Context, p auth.Principal, id int64) error {
 		return err
 	}
 	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		n, err := s.queries.StartJob(ctx, tx, db.StartJobParams{ID: id, NextTime: at.UnixMilli(), UpdateTime: s.wall()})
-		if err != nil || n == 0 {
+		started, err := s.schedules.Start(ctx, tx, db.StartJobParams{ID: id, NextTime: at.UnixMilli(), UpdateTime: s.wall()})
+		if err != nil || !started {
 			return err
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionStart, Kind: ObjectJob, ID: id, Name: j.JobDesc})
@@ -52,17 +52,15 @@ func (s *Jobs) Stop(ctx context.Context, p auth.Principal, id int64) error {
 	if err != nil {
 		return err
 	}
-	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		if _, err := s.queries.StopJob(ctx, tx, db.StopJobParams{ID: id, UpdateTime: s.wall()}); err != nil {
+	err = s.change(ctx, "stop job", func(tx *sql.Tx) error {
+		stopped, err := s.schedules.Stop(ctx, tx, id, s.wall())
+		if err != nil || !stopped {
 			return err
-		}
-		if j.TriggerStatus == int64(jobspec.StatusStopped) {
-			return nil
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionStop, Kind: ObjectJob, ID: id, Name: j.JobDesc})
 	})
 	if err != nil {
-		return fmt.Errorf("stop job: %w", err)
+		return err
 	}
 	s.cfg.Engine.JobsChanged()
 	return nil
@@ -95,9 +93,9 @@ func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
 	if err != nil {
 		return err
 	}
-	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		n, err := s.queries.DeleteJob(ctx, tx, id)
-		if err != nil || n == 0 {
+	err = s.change(ctx, "delete job", func(tx *sql.Tx) error {
+		deleted, err := s.schedules.Delete(ctx, tx, id)
+		if err != nil || !deleted {
 			return err
 		}
 		if err := s.killWaiting(ctx, tx, p, id); err != nil {
@@ -112,7 +110,7 @@ func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectJob, ID: id, Name: j.JobDesc, Before: jobFacts(j)})
 	})
 	if err != nil {
-		return fmt.Errorf("delete job: %w", err)
+		return err
 	}
 	s.cfg.Engine.JobsChanged()
 	ctx, cancel := context.WithTimeout(ctx, deleteFor)

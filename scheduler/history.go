@@ -1,0 +1,102 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// SettingSchedulesSeen is the row of punctual_setting that holds when the last whole look for changed schedules began, in
+// epoch ms.
+const SettingSchedulesSeen = "schedules_seen"
+
+// noticeSchedules looks for schedules that somebody else has changed and writes them into their history. The first look at an
+// adopted database begins the history of every job.
+func (e *Engine) noticeSchedules(ctx context.Context) error {
+	began := e.now().UnixMilli()
+	since, err := SchedulesSeen(ctx, e.queries, e.cfg.Pool)
+	if err != nil {
+		return err
+	}
+	n, err := e.schedules.Notice(ctx, e.cfg.Pool, since, func(took time.Duration) error {
+		if !e.leads() {
+			return errNotLeader
+		}
+		return rest(ctx, restAfter(took))
+	})
+	if n > 0 {
+		e.log.Info("noticed schedules that are not as their history says", "jobs", n)
+	}
+	if err != nil {
+		return err
+	}
+	return e.queries.SetSetting(ctx, e.cfg.Pool, db.SetSettingParams{
+		Name: SettingSchedulesSeen, Value: strconv.FormatInt(began, 10), UpdatedAt: e.now().UnixMilli(),
+	})
+}
+
+// SchedulesSeen is when the last whole look for changed schedules began, in epoch ms; 0 if there was none.
+func SchedulesSeen(ctx context.Context, q *db.Queries, pool *db.Pool) (int64, error) {
+	row, err := q.GetSetting(ctx, pool, SettingSchedulesSeen)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
+	at, err := strconv.ParseInt(row.Value, 10, 64)
+	if err != nil {
+		return 0, nil // as if there had been none
+	}
+	return at, nil
+}
+
+// forgetSchedules deletes what the history says of times of which no runs are kept.
+func (e *Engine) forgetSchedules(ctx context.Context) error {
+	days, err := e.RetentionDays(ctx)
+	if err != nil || days == 0 {
+		return err
+	}
+	own, err := e.queries.ListJobRetention(ctx, e.cfg.Pool)
+	if err != nil {
+		return err
+	}
+	for _, j := range own {
+		if j.RetentionDays < 0 {
+			return nil
+		}
+		days = max(days, int(j.RetentionDays))
+	}
+	before := e.now().AddDate(0, 0, -days-1).UnixMilli()
+	for {
+		n, err := e.queries.DeleteSchedulesBefore(ctx, e.cfg.Pool, before)
+		if err != nil || n < 1000 { // the query's limit
+			return err
+		}
+		if err := rest(ctx, restAfter(10*time.Millisecond)); err != nil {
+			return err
+		}
+	}
+}
+
+// What deletes runs on purpose, in punctual_deletion.
+const (
+	DeletedByRetention = "retention"
+	DeletedByClearing  = "clearing"
+)
+
+// noteDeletion writes down, before it is done, that runs planned before a moment are deleted: of all jobs, of a group's or of one.
+func (e *Engine) noteDeletion(ctx context.Context, what string, of runScope, before time.Time, by string) error {
+	old, err := e.queries.GetDeletion(ctx, e.cfg.Pool, db.GetDeletionParams{What: what, JobGroup: of.group, JobID: of.job})
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		return err
+	}
+	if err == nil && old.BeforeAt >= before.UnixMilli() {
+		return nil
+	}
+	return e.queries.SetDeletion(ctx, e.cfg.Pool, db.SetDeletionParams{
+		What: what, JobGroup: of.group, JobID: of.job, BeforeAt: before.UnixMilli(), MadeBy: clip(by, 60), MadeAt: e.now().UnixMilli(),
+	})
+}
