@@ -14,6 +14,7 @@ type NewAlarmEvent struct {
 	PlannedAt       int64 // of the run, epoch ms
 	RaisedAt        int64 // epoch ms
 	Detail          string
+	Events          string // encoded, see package event
 }
 
 // InsertAlarmEvents inserts events in one statement for every [MaxBatch] of them.
@@ -22,15 +23,15 @@ func InsertAlarmEvents(ctx context.Context, tx DBTX, events []NewAlarmEvent) err
 		part := events[:min(len(events), MaxBatch)]
 		events = events[len(part):]
 		var q strings.Builder
-		q.WriteString("INSERT INTO punctual_alarm_event (job_id, job_group, log_id, cause, planned_at, raised_at, detail) VALUES ")
-		args := make([]any, 0, 7*len(part))
+		q.WriteString("INSERT INTO punctual_alarm_event (job_id, job_group, log_id, cause, planned_at, raised_at, detail, events) VALUES ")
+		args := make([]any, 0, 8*len(part))
 		for i := range part {
 			if i > 0 {
 				q.WriteByte(',')
 			}
-			q.WriteString("(?,?,?,?,?,?,?)")
+			q.WriteString("(?,?,?,?,?,?,?,?)")
 			e := &part[i]
-			args = append(args, e.JobID, e.JobGroup, e.LogID, e.Cause, e.PlannedAt, e.RaisedAt, e.Detail)
+			args = append(args, e.JobID, e.JobGroup, e.LogID, e.Cause, e.PlannedAt, e.RaisedAt, e.Detail, null(e.Events))
 		}
 		if _, err := tx.ExecContext(ctx, q.String(), args...); err != nil {
 			return fmt.Errorf("insert %d alarm events: %w", len(part), err)

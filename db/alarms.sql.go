@@ -327,7 +327,7 @@ func (q *Queries) EndAlarmDeliveries(ctx context.Context, db DBTX, arg EndAlarmD
 const extendAlarmNotice = `-- name: ExtendAlarmNotice :execrows
 UPDATE punctual_alarm_notice
 SET event_count = ?, log_id = ?, last_at = ?, detail = ?,
-    revision = ?
+    events = ?, revision = ?
 WHERE id = ? AND state = 0 AND revision = ?
 `
 
@@ -336,6 +336,7 @@ type ExtendAlarmNoticeParams struct {
 	LogID       int64
 	LastAt      int64
 	Detail      string
+	Events      Text
 	NewRevision int64
 	ID          int64
 	OldRevision int64
@@ -348,6 +349,7 @@ func (q *Queries) ExtendAlarmNotice(ctx context.Context, db DBTX, arg ExtendAlar
 		arg.LogID,
 		arg.LastAt,
 		arg.Detail,
+		arg.Events,
 		arg.NewRevision,
 		arg.ID,
 		arg.OldRevision,
@@ -386,7 +388,7 @@ func (q *Queries) GetAlarmChannel(ctx context.Context, db DBTX, id int64) (Alarm
 }
 
 const getAlarmNotice = `-- name: GetAlarmNotice :one
-SELECT id, job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision
+SELECT id, job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision, events
 FROM punctual_alarm_notice WHERE id = ?
 `
 
@@ -407,6 +409,7 @@ func (q *Queries) GetAlarmNotice(ctx context.Context, db DBTX, id int64) (AlarmN
 		&i.DueAt,
 		&i.State,
 		&i.Revision,
+		&i.Events,
 	)
 	return i, err
 }
@@ -481,8 +484,8 @@ func (q *Queries) InsertAlarmChannel(ctx context.Context, db DBTX, arg InsertAla
 
 const insertAlarmEventOnce = `-- name: InsertAlarmEventOnce :execrows
 
-INSERT IGNORE INTO punctual_alarm_event (job_id, job_group, log_id, cause, planned_at, raised_at, detail, once_key)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT IGNORE INTO punctual_alarm_event (job_id, job_group, log_id, cause, planned_at, raised_at, detail, events, once_key)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 `
 
 type InsertAlarmEventOnceParams struct {
@@ -493,6 +496,7 @@ type InsertAlarmEventOnceParams struct {
 	PlannedAt int64
 	RaisedAt  int64
 	Detail    string
+	Events    Text
 	OnceKey   Text
 }
 
@@ -508,6 +512,7 @@ func (q *Queries) InsertAlarmEventOnce(ctx context.Context, db DBTX, arg InsertA
 		arg.PlannedAt,
 		arg.RaisedAt,
 		arg.Detail,
+		arg.Events,
 		arg.OnceKey,
 	)
 	if err != nil {
@@ -517,8 +522,8 @@ func (q *Queries) InsertAlarmEventOnce(ctx context.Context, db DBTX, arg InsertA
 }
 
 const insertAlarmNotice = `-- name: InsertAlarmNotice :execlastid
-INSERT INTO punctual_alarm_notice (job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 1)
+INSERT INTO punctual_alarm_notice (job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, events, due_at, state, revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 1)
 `
 
 type InsertAlarmNoticeParams struct {
@@ -531,6 +536,7 @@ type InsertAlarmNoticeParams struct {
 	FirstAt    int64
 	LastAt     int64
 	Detail     string
+	Events     Text
 	DueAt      int64
 }
 
@@ -545,6 +551,7 @@ func (q *Queries) InsertAlarmNotice(ctx context.Context, db DBTX, arg InsertAlar
 		arg.FirstAt,
 		arg.LastAt,
 		arg.Detail,
+		arg.Events,
 		arg.DueAt,
 	)
 	if err != nil {
@@ -854,7 +861,7 @@ func (q *Queries) ListAlarmJobs(ctx context.Context, db DBTX, ids []int64) ([]Li
 }
 
 const listAlarmNotices = `-- name: ListAlarmNotices :many
-SELECT id, job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision
+SELECT id, job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision, events
 FROM punctual_alarm_notice WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -891,6 +898,7 @@ func (q *Queries) ListAlarmNotices(ctx context.Context, db DBTX, ids []int64) ([
 			&i.DueAt,
 			&i.State,
 			&i.Revision,
+			&i.Events,
 		); err != nil {
 			return nil, err
 		}
@@ -1057,7 +1065,7 @@ func (q *Queries) ListDueAlarmDeliveries(ctx context.Context, db DBTX, arg ListD
 }
 
 const listDueAlarmNotices = `-- name: ListDueAlarmNotices :many
-SELECT id, job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision
+SELECT id, job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision, events
 FROM punctual_alarm_notice WHERE state = 0 AND due_at <= ? ORDER BY due_at, id LIMIT ?
 `
 
@@ -1089,6 +1097,7 @@ func (q *Queries) ListDueAlarmNotices(ctx context.Context, db DBTX, arg ListDueA
 			&i.DueAt,
 			&i.State,
 			&i.Revision,
+			&i.Events,
 		); err != nil {
 			return nil, err
 		}
@@ -1150,7 +1159,7 @@ func (q *Queries) ListExpectedJobs(ctx context.Context, db DBTX, arg ListExpecte
 }
 
 const listNewAlarmEvents = `-- name: ListNewAlarmEvents :many
-SELECT id, job_id, job_group, log_id, cause, planned_at, raised_at, detail
+SELECT id, job_id, job_group, log_id, cause, planned_at, raised_at, detail, events
 FROM punctual_alarm_event WHERE state = 0 ORDER BY id LIMIT ?
 `
 
@@ -1163,6 +1172,7 @@ type ListNewAlarmEventsRow struct {
 	PlannedAt int64
 	RaisedAt  int64
 	Detail    string
+	Events    Text
 }
 
 // Oldest first, so that a failure is looked at before the success that follows it.
@@ -1184,6 +1194,7 @@ func (q *Queries) ListNewAlarmEvents(ctx context.Context, db DBTX, limit int32) 
 			&i.PlannedAt,
 			&i.RaisedAt,
 			&i.Detail,
+			&i.Events,
 		); err != nil {
 			return nil, err
 		}

@@ -57,6 +57,7 @@ type AlarmEvent struct {
 	OnceKey   Text
 	State     int64
 	NoticeID  int64
+	Events    Text
 }
 
 type AlarmNotice struct {
@@ -73,6 +74,7 @@ type AlarmNotice struct {
 	DueAt      int64
 	State      int64
 	Revision   int64
+	Events     Text
 }
 
 type AlarmRoute struct {

@@ -3,12 +3,12 @@
 
 -- name: InsertAlarmEventOnce :execrows
 -- An event that every admin notices by itself; the key lets the first of them write it.
-INSERT IGNORE INTO punctual_alarm_event (job_id, job_group, log_id, cause, planned_at, raised_at, detail, once_key)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+INSERT IGNORE INTO punctual_alarm_event (job_id, job_group, log_id, cause, planned_at, raised_at, detail, events, once_key)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: ListNewAlarmEvents :many
 -- Oldest first, so that a failure is looked at before the success that follows it.
-SELECT id, job_id, job_group, log_id, cause, planned_at, raised_at, detail
+SELECT id, job_id, job_group, log_id, cause, planned_at, raised_at, detail, events
 FROM punctual_alarm_event WHERE state = 0 ORDER BY id LIMIT ?;
 
 -- name: SettleAlarmEvents :execrows
@@ -60,26 +60,26 @@ DELETE FROM punctual_alarm_state WHERE job_id NOT IN (SELECT i.id FROM xxl_job_i
 DELETE FROM punctual_alarm_state WHERE job_id = ?;
 
 -- name: InsertAlarmNotice :execlastid
-INSERT INTO punctual_alarm_notice (job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 1);
+INSERT INTO punctual_alarm_notice (job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, events, due_at, state, revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 1);
 
 -- name: GetAlarmNotice :one
-SELECT id, job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision
+SELECT id, job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision, events
 FROM punctual_alarm_notice WHERE id = ?;
 
 -- name: ExtendAlarmNotice :execrows
 -- Adds events to a notice that is still gathering.
 UPDATE punctual_alarm_notice
 SET event_count = sqlc.arg(event_count), log_id = sqlc.arg(log_id), last_at = sqlc.arg(last_at), detail = sqlc.arg(detail),
-    revision = sqlc.arg(new_revision)
+    events = sqlc.arg(events), revision = sqlc.arg(new_revision)
 WHERE id = sqlc.arg(id) AND state = 0 AND revision = sqlc.arg(old_revision);
 
 -- name: ListDueAlarmNotices :many
-SELECT id, job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision
+SELECT id, job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision, events
 FROM punctual_alarm_notice WHERE state = 0 AND due_at <= sqlc.arg(now_ms) ORDER BY due_at, id LIMIT ?;
 
 -- name: ListAlarmNotices :many
-SELECT id, job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision
+SELECT id, job_id, job_group, cause, follow_up, event_count, log_id, first_at, last_at, detail, due_at, state, revision, events
 FROM punctual_alarm_notice WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
 -- name: TakeAlarmNotice :execrows

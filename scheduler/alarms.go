@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/note"
 )
 
@@ -34,7 +35,8 @@ type AlarmEvent struct {
 	Cause          AlarmCause
 	Planned        int64 // of the run, epoch ms; 0: not about a run
 	At             time.Time
-	Detail         string // what the executor or the engine said, as plain text
+	Events         event.List // what led to it
+	Text           string     // the executor's own words
 }
 
 // Alarms is how the engine hands events to whoever tells people of them.
@@ -98,7 +100,7 @@ func (e *Engine) alarmsOf(open []db.ListRunsByIDRow, byID map[int64]*finishing, 
 
 // alarmEvent is what a result means to whoever listens.
 func (e *Engine) alarmEvent(r *db.ListRunsByIDRow, f *finishing, cause AlarmCause) AlarmEvent {
-	return AlarmEvent{JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: cause, Planned: r.PlannedAt, At: e.now(), Detail: f.msg}
+	return AlarmEvent{JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: cause, Planned: r.PlannedAt, At: e.now(), Text: f.msg}
 }
 
 // recordFinal writes failed sendings that have no retry left, and raises their alarms. A run that has a result already was
@@ -139,7 +141,7 @@ func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) 
 		if !o.d.killed && e.alarmWanted(AlarmDispatch, r.JobID) {
 			sent.Alarm = alarmPending
 			events = append(events, AlarmEvent{
-				JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: AlarmDispatch, Planned: r.PlannedAt, At: now, Detail: sent.Message,
+				JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: AlarmDispatch, Planned: r.PlannedAt, At: now, Text: sent.Message,
 			})
 		}
 		failed[o.d.owner] = append(failed[o.d.owner], sent)
@@ -187,7 +189,7 @@ func (e *Engine) raiseSkipped(ctx context.Context, tx db.DBTX, rows []db.NewRun,
 		if r := &rows[i]; r.AlarmStatus == alarmPending {
 			events = append(events, AlarmEvent{
 				JobID: r.JobID, GroupID: r.JobGroup, LogID: first + int64(i)*step, Cause: causes[i],
-				Planned: r.PlannedAt, At: e.now(), Detail: r.Message,
+				Planned: r.PlannedAt, At: e.now(), Text: r.Message,
 			})
 		}
 	}

@@ -34,7 +34,7 @@ func BenchmarkStorm(b *testing.B) {
 				events := make([]scheduler.AlarmEvent, jobs)
 				for i := range events {
 					job++
-					events[i] = scheduler.AlarmEvent{JobID: job, GroupID: 1, LogID: job, Cause: scheduler.AlarmFailed, Planned: now.UnixMilli(), At: now, Detail: "boom"}
+					events[i] = scheduler.AlarmEvent{JobID: job, GroupID: 1, LogID: job, Cause: scheduler.AlarmFailed, Planned: now.UnixMilli(), At: now, Text: "boom"}
 				}
 				if err := pool.Tx(b.Context(), func(tx *sql.Tx) error { return a.Raise(b.Context(), tx, events) }); err != nil {
 					b.Fatal(err)

@@ -20,12 +20,13 @@ const gatherPage = 100
 // errRaced means that another admin did the same step; the tick finds what is left.
 var errRaced = errors.New("another admin was faster")
 
-// event is a row of what was raised.
-type event struct {
+// raised is a row of what happened.
+type raised struct {
 	id, jobID, groupID, logID int64
 	cause                     scheduler.AlarmCause
 	planned, at               int64
 	detail                    string
+	events                    db.Text
 }
 
 // gather turns new events into notices, a page at a time, and returns how many it looked at.
@@ -38,10 +39,10 @@ func (a *Alarmer) gather(ctx context.Context, now time.Time) (int, error) {
 			if n = len(rows); err != nil || n == 0 {
 				return err
 			}
-			events := make([]event, n)
+			events := make([]raised, n)
 			for i, r := range rows {
-				events[i] = event{id: r.ID, jobID: r.JobID, groupID: r.JobGroup, logID: r.LogID, cause: scheduler.AlarmCause(r.Cause),
-					planned: r.PlannedAt, at: r.RaisedAt, detail: r.Detail}
+				events[i] = raised{id: r.ID, jobID: r.JobID, groupID: r.JobGroup, logID: r.LogID, cause: scheduler.AlarmCause(r.Cause),
+					planned: r.PlannedAt, at: r.RaisedAt, detail: r.Detail, events: r.Events}
 			}
 			return a.gatherPage(ctx, tx, events, now)
 		})
@@ -61,7 +62,7 @@ func (a *Alarmer) gather(ctx context.Context, now time.Time) (int, error) {
 
 // gatherPage applies events to the states of their jobs, in the order in which they were raised. Events of a job and cause
 // that stand together are one step.
-func (a *Alarmer) gatherPage(ctx context.Context, tx *sql.Tx, events []event, now time.Time) error {
+func (a *Alarmer) gatherPage(ctx context.Context, tx *sql.Tx, events []raised, now time.Time) error {
 	g := gathering{a: a, ctx: ctx, tx: tx, now: now.UnixMilli(), states: make(map[stateKey]*state)}
 	var jobs []int64
 	for _, e := range events {
@@ -71,7 +72,7 @@ func (a *Alarmer) gatherPage(ctx context.Context, tx *sql.Tx, events []event, no
 	if err := g.read(slices.Compact(jobs)); err != nil {
 		return err
 	}
-	slices.SortStableFunc(events, func(x, y event) int { return cmp.Compare(x.jobID, y.jobID) })
+	slices.SortStableFunc(events, func(x, y raised) int { return cmp.Compare(x.jobID, y.jobID) })
 	for len(events) > 0 {
 		n := 1
 		for n < len(events) && events[n].jobID == events[0].jobID && events[n].cause == events[0].cause {
@@ -130,7 +131,7 @@ func (g *gathering) state(jobID int64, cause scheduler.AlarmCause) *state {
 }
 
 // happened notes events of one job and cause.
-func (g *gathering) happened(events []event) error {
+func (g *gathering) happened(events []raised) error {
 	s := g.state(events[0].jobID, events[0].cause)
 	if opens(events[0].cause) && s.OpenedAt == 0 {
 		s.OpenedAt, s.EventCount = events[0].at, 0
@@ -145,12 +146,12 @@ func (g *gathering) happened(events []event) error {
 
 // succeeded closes the causes of a job that a success ends. A success that was planned before the last failure says nothing
 // about it: it is another shard of the same fire, or a run that was slower.
-func (g *gathering) succeeded(events []event) error {
+func (g *gathering) succeeded(events []raised) error {
 	jobID := events[0].jobID
 	closed, failures := false, int64(0)
 	var gathered []int64
 	for key, s := range g.states {
-		if key.jobID != jobID || s.OpenedAt == 0 || !slices.ContainsFunc(events, func(e event) bool { return ends(&s.AlarmState, e) }) {
+		if key.jobID != jobID || s.OpenedAt == 0 || !slices.ContainsFunc(events, func(e raised) bool { return ends(&s.AlarmState, e) }) {
 			continue
 		}
 		closed = true
@@ -188,7 +189,7 @@ func (g *gathering) succeeded(events []event) error {
 }
 
 // ends reports whether a success ends an open cause.
-func ends(s *db.AlarmState, success event) bool {
+func ends(s *db.AlarmState, success raised) bool {
 	return success.planned > s.LastPlanned || success.logID == s.LastLogID
 }
 
@@ -217,11 +218,11 @@ func (g *gathering) fold(id, jobID int64, r *state) error {
 }
 
 // tell makes events part of a notice: one that is due at once, or within the window the one that is being gathered.
-func (g *gathering) tell(s *state, events []event) error {
+func (g *gathering) tell(s *state, events []raised) error {
 	return g.tellCount(s, events, int64(len(events)))
 }
 
-func (g *gathering) tellCount(s *state, events []event, count int64) error {
+func (g *gathering) tellCount(s *state, events []raised, count int64) error {
 	first, last := events[0], events[len(events)-1]
 	id := s.NoticeID
 	switch {
@@ -231,7 +232,7 @@ func (g *gathering) tellCount(s *state, events []event, count int64) error {
 			return err
 		}
 		affected, err := g.a.queries.ExtendAlarmNotice(g.ctx, g.tx, db.ExtendAlarmNoticeParams{
-			ID: id, EventCount: n.EventCount + count, LogID: last.logID, LastAt: last.at, Detail: last.detail,
+			ID: id, EventCount: n.EventCount + count, LogID: last.logID, LastAt: last.at, Detail: last.detail, Events: last.events,
 			OldRevision: n.Revision, NewRevision: n.Revision + 1,
 		})
 		if err != nil {
@@ -243,7 +244,7 @@ func (g *gathering) tellCount(s *state, events []event, count int64) error {
 	default:
 		p := db.InsertAlarmNoticeParams{
 			JobID: first.jobID, JobGroup: first.groupID, Cause: string(first.cause), EventCount: count, LogID: last.logID,
-			FirstAt: first.at, LastAt: last.at, Detail: last.detail, DueAt: g.now,
+			FirstAt: first.at, LastAt: last.at, Detail: last.detail, Events: last.events, DueAt: g.now,
 		}
 		within := g.now < s.WindowUntil
 		if within {
@@ -270,7 +271,7 @@ const (
 )
 
 // settle takes events out of the new ones.
-func (g *gathering) settle(events []event, state, noticeID int64) error {
+func (g *gathering) settle(events []raised, state, noticeID int64) error {
 	ids := make([]int64, len(events))
 	for i, e := range events {
 		ids[i] = e.id

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/scheduler"
-	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 //go:embed mail.html
@@ -53,7 +52,7 @@ func (m *message) html() (string, error) {
 		}
 	default:
 		it := &m.items[0]
-		p.Facts, p.Detail, p.DetailName = m.facts(it), note.Text(m.words, it.notice.Detail), t("alarm.fact.detail")
+		p.Facts, p.Detail, p.DetailName = m.facts(it), m.detail(it), t("alarm.fact.detail")
 		p.Link, p.LinkName = it.link, t("mail.open")
 		switch scheduler.AlarmCause(it.notice.Cause) {
 		case scheduler.AlarmRecovered:

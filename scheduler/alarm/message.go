@@ -11,6 +11,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/note"
 )
 
@@ -170,6 +171,18 @@ func (m *message) facts(it *item) []fact {
 	return facts
 }
 
+// detail is what led to an alarm, and the executor's own words.
+func (m *message) detail(it *item) string {
+	var parts []string
+	if events := event.Parse(string(it.notice.Events)); len(events) > 0 {
+		parts = append(parts, events.In(m.zone))
+	}
+	if it.notice.Detail != "" {
+		parts = append(parts, note.Text(m.words, it.notice.Detail))
+	}
+	return strings.Join(parts, "\n")
+}
+
 func (m *message) time(ms int64) string {
 	return time.UnixMilli(ms).In(m.zone).Format("2006-01-02 15:04:05 -07:00")
 }
@@ -234,9 +247,9 @@ func (m *message) plain(limit int) string {
 		if it.link != "" {
 			tail = "\n" + it.link + "\n"
 		}
-		if it.notice.Detail != "" {
+		if detail := m.detail(it); detail != "" {
 			room := limit - b.Len() - len(tail) - 100 // the link must not be what is cut off
-			b.WriteString("\n" + t("alarm.fact.detail") + "\n" + clip(note.Text(m.words, it.notice.Detail), max(room, 100)) + "\n")
+			b.WriteString("\n" + t("alarm.fact.detail") + "\n" + clip(detail, max(room, 100)) + "\n")
 		}
 		b.WriteString(tail)
 	}

@@ -57,7 +57,7 @@ func (a *Alarmer) Raise(ctx context.Context, tx db.DBTX, events []scheduler.Alar
 	for i, e := range events {
 		rows[i] = db.NewAlarmEvent{
 			JobID: e.JobID, JobGroup: e.GroupID, LogID: e.LogID, Cause: string(e.Cause), PlannedAt: e.Planned,
-			RaisedAt: e.At.UnixMilli(), Detail: bothEnds(e.Detail),
+			RaisedAt: e.At.UnixMilli(), Detail: bothEnds(e.Text), Events: e.Events.Stored(),
 		}
 		a.metrics.events.WithLabelValues(string(e.Cause)).Inc()
 	}

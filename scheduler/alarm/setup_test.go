@@ -151,7 +151,7 @@ func (b *bundle) exec(query string, args ...any) {
 func (b *bundle) raise(jobID int64, cause scheduler.AlarmCause, detail string) int64 {
 	b.t.Helper()
 	id := b.addRun(jobID, 500, b.clock.now())
-	b.event(scheduler.AlarmEvent{JobID: jobID, GroupID: b.group, LogID: id, Cause: cause, Planned: b.clock.now().UnixMilli(), At: b.clock.now(), Detail: detail})
+	b.event(scheduler.AlarmEvent{JobID: jobID, GroupID: b.group, LogID: id, Cause: cause, Planned: b.clock.now().UnixMilli(), At: b.clock.now(), Text: detail})
 	return id
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
-	"github.com/punctual-job/punctual/scheduler/note"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 const (
@@ -69,8 +69,8 @@ func (a *Alarmer) watchSlow(ctx context.Context, now time.Time) error {
 			}
 			if err := a.once(ctx, fmt.Sprintf("slow:%d", r.ID), scheduler.AlarmEvent{
 				JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: scheduler.AlarmSlow, Planned: r.PlannedAt, At: now,
-				Detail: note.Overdue.With(
-					now.Sub(time.UnixMilli(r.SentAt)).Round(time.Second), time.Duration(r.WarnAfterSeconds)*time.Second, r.ExecutorAddress),
+				Events: event.List{event.New(now, event.Overdue, now.Sub(time.UnixMilli(r.SentAt)).Round(time.Second),
+					time.Duration(r.WarnAfterSeconds)*time.Second, string(r.ExecutorAddress))},
 			}); err != nil {
 				return err
 			}
@@ -112,8 +112,7 @@ func (a *Alarmer) watchSilent(ctx context.Context, now time.Time) error {
 			}
 			if err := a.once(ctx, fmt.Sprintf("silent:%d:%d", j.ID, since), scheduler.AlarmEvent{
 				JobID: j.ID, GroupID: j.JobGroup, Cause: scheduler.AlarmSilent, At: now,
-				Detail: note.NoSuccess.With(
-					time.UnixMilli(since).In(a.cfg.Pool.Zone()).Format("2006-01-02 15:04:05 -07:00"), time.Duration(allowed)*time.Millisecond),
+				Events: event.List{event.New(now, event.NoSuccess, since, time.Duration(allowed)*time.Millisecond)},
 			}); err != nil {
 				return err
 			}
@@ -194,7 +193,7 @@ func (a *Alarmer) watchOpen(ctx context.Context, now time.Time) error {
 func (a *Alarmer) once(ctx context.Context, key string, e scheduler.AlarmEvent) error {
 	n, err := a.queries.InsertAlarmEventOnce(ctx, a.cfg.Pool, db.InsertAlarmEventOnceParams{
 		JobID: e.JobID, JobGroup: e.GroupID, LogID: e.LogID, Cause: string(e.Cause), PlannedAt: e.Planned, RaisedAt: e.At.UnixMilli(),
-		Detail: bothEnds(e.Detail), OnceKey: db.Text(key),
+		Detail: bothEnds(e.Text), Events: db.Text(e.Events.Stored()), OnceKey: db.Text(key),
 	})
 	if n > 0 {
 		a.metrics.events.WithLabelValues(string(e.Cause)).Inc()

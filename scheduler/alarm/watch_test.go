@@ -75,7 +75,7 @@ func TestAJobWithoutSuccessIsToldOnceAndItsRecoveryToo(t *testing.T) {
 		b.clock.add(3 * time.Hour)
 		b.look(b.a)
 		got := s.take()
-		if len(got) != 1 || got[0].subject != "[Punctual] No success: nightly <b>report</b>" || !strings.Contains(got[0].text, "no success since 2026-03-02 12:50:00 +08:00, one is expected every 1h0m0s") {
+		if len(got) != 1 || got[0].subject != "[Punctual] No success: nightly <b>report</b>" || !strings.Contains(got[0].text, "no success since 2026-03-02 12:50:00 +0800, one is expected every 1h0m0s") {
 			t.Fatalf("mails: %+v", got)
 		}
 		// The success is found also when no engine raised it.

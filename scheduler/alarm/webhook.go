@@ -72,7 +72,7 @@ func hookJSON(template string, m *message) ([]byte, error) {
 		n := &it.notice
 		full.Alarms = append(full.Alarms, hookAlarm{
 			Cause: n.Cause, JobID: n.JobID, JobName: it.job, Group: it.group, LogID: n.LogID, Count: n.EventCount, FollowUp: n.FollowUp == 1,
-			FirstAt: m.stamp(n.FirstAt), LastAt: m.stamp(n.LastAt), Detail: n.Detail, URL: it.link,
+			FirstAt: m.stamp(n.FirstAt), LastAt: m.stamp(n.LastAt), Detail: m.detail(it), URL: it.link,
 		})
 	}
 	if template == "" {

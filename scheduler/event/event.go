@@ -16,10 +16,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxList is how many bytes of events a row takes: what comes after is not recorded. MaxArg is how many an argument has.
+// MaxList is how many bytes of events a row takes: what comes after is not recorded. MaxWrite is how many one write adds at most,
+// and MaxArg is how many an argument has.
 const (
-	MaxList = 24_000
-	MaxArg  = 2_000
+	MaxList  = 24_000
+	MaxWrite = 32_000
+	MaxArg   = 2_000
 )
 
 // Event is one thing that happened to a run.
@@ -29,7 +31,8 @@ type Event struct {
 	Args []string // as Specs[Key].Args names them
 }
 
-// New makes an event. Arguments are texts, integers, times (stored as epoch ms), durations (as ms) and types of these.
+// New makes an event. Arguments are texts, integers, times (stored as epoch ms), durations (as ms) and types of these. Empty
+// ones at the end are left out.
 func New(at time.Time, key Key, args ...any) Event {
 	e := Event{Key: key, At: at.UnixMilli()}
 	if len(args) > 0 {
@@ -37,6 +40,9 @@ func New(at time.Time, key Key, args ...any) Event {
 	}
 	for i, a := range args {
 		e.Args[i] = argument(a)
+	}
+	for len(e.Args) > 0 && e.Args[len(e.Args)-1] == "" {
+		e.Args = e.Args[:len(e.Args)-1]
 	}
 	return e
 }
@@ -113,6 +119,15 @@ func (l List) Encode() string {
 		b = e.append(b)
 	}
 	return string(b)
+}
+
+// Stored is the list as one write adds it to a row: encoded, and of one that is too long the newest events.
+func (l List) Stored() string {
+	text := l.Encode()
+	for len(text) > MaxWrite {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	return text
 }
 
 func (e Event) append(b []byte) []byte {

@@ -1,0 +1,4 @@
+-- What led to an alarm, as data; explained in the MySQL file of the same name.
+
+-- +goose Up
+ALTER TABLE punctual_alarm_event ADD COLUMN events TEXT NULL;
