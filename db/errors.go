@@ -59,7 +59,8 @@ func codes(err error) (mysqlNumber uint16, sqliteCode int) {
 	return mysqlNumber, sqliteCode
 }
 
-// transientNumbers are errors after which the same transaction may well succeed, and which all say that it was rolled back.
+// transientNumbers are errors after which the same transaction may well succeed, and which all say that it was rolled back, or
+// is going to be by [Pool.Tx].
 var transientNumbers = map[uint16]bool{
 	1020: true, // row changed since it was read (MariaDB's snapshot isolation)
 	1180: true, // error during COMMIT: Galera's certification lost
@@ -81,6 +82,13 @@ func IsTransient(err error) bool {
 	}
 	n, s := codes(err)
 	return errors.Is(err, errStepChanged) || transientNumbers[n] || s&0xff == sqlite3.SQLITE_BUSY || s&0xff == sqlite3.SQLITE_LOCKED
+}
+
+// IsLocked reports whether a statement gave up waiting for a row that another transaction has locked. Only the statement
+// was undone; [Pool.Tx] undoes the rest.
+func IsLocked(err error) bool {
+	n, _ := codes(err)
+	return n == 1205 || n == 3572
 }
 
 // unavailableNumbers are a server's ways to say that it cannot serve now.

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"io/fs"
+	"strings"
 )
 
 // AdoptSteps runs the first n steps of an adoption and returns how many there are, as a start that was cut short would.
@@ -38,7 +39,7 @@ func ParseURL(raw string) (user, password, address, name, zone string, err error
 	if t.zone != nil {
 		zone = t.zone.String()
 	}
-	return t.cfg.User, t.cfg.Passwd, t.cfg.Net + ":" + t.cfg.Addr, t.cfg.DBName, zone, nil
+	return t.cfg.User, t.cfg.Passwd, t.cfg.Net + ":" + strings.Join(t.addresses, ","), t.cfg.DBName, zone, nil
 }
 
 // TestVersionTable is the name of the table that records migrations.

@@ -256,6 +256,7 @@ type Node struct {
 	LowLogID    int64
 	State       int64
 	LoadFigures string
+	Sessions    string
 }
 
 type Permission struct {

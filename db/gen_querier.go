@@ -359,6 +359,8 @@ type Querier interface {
 	NextClearing(ctx context.Context, db DBTX) (Clearing, error)
 	NoteAlarmChannelError(ctx context.Context, db DBTX, arg NoteAlarmChannelErrorParams) error
 	NoteAlarmChannelOK(ctx context.Context, db DBTX, arg NoteAlarmChannelOKParams) error
+	// Lists a node's database sessions as soon as there is a new one: the node may stop before its next beat.
+	NoteSessions(ctx context.Context, db DBTX, arg NoteSessionsParams) (int64, error)
 	NthNewestRunIDOfGroup(ctx context.Context, db DBTX, arg NthNewestRunIDOfGroupParams) (int64, error)
 	NthNewestRunIDOfJob(ctx context.Context, db DBTX, arg NthNewestRunIDOfJobParams) (int64, error)
 	// The id of the run after the newest N of those up to an id; OFFSET is N. Not found: there are no more than N.

@@ -11,7 +11,7 @@ import (
 
 const beatNode = `-- name: BeatNode :execrows
 UPDATE punctual_node SET beat = ?, beat_at = ?, low_log_id = ?,
-    load_figures = ?
+    load_figures = ?, sessions = ?
 WHERE id = ? AND state = 1
 `
 
@@ -20,6 +20,7 @@ type BeatNodeParams struct {
 	BeatAt      int64
 	LowLogID    int64
 	LoadFigures string
+	Sessions    string
 	ID          int64
 }
 
@@ -30,6 +31,7 @@ func (q *Queries) BeatNode(ctx context.Context, db DBTX, arg BeatNodeParams) (in
 		arg.BeatAt,
 		arg.LowLogID,
 		arg.LoadFigures,
+		arg.Sessions,
 		arg.ID,
 	)
 	if err != nil {
@@ -82,7 +84,7 @@ func (q *Queries) InsertNode(ctx context.Context, db DBTX, arg InsertNodeParams)
 }
 
 const listNodes = `-- name: ListNodes :many
-SELECT id, name, address, version, started_at, beat, beat_at, low_log_id, state, load_figures FROM punctual_node ORDER BY id
+SELECT id, name, address, version, started_at, beat, beat_at, low_log_id, state, load_figures, sessions FROM punctual_node ORDER BY id
 `
 
 func (q *Queries) ListNodes(ctx context.Context, db DBTX) ([]Node, error) {
@@ -105,6 +107,7 @@ func (q *Queries) ListNodes(ctx context.Context, db DBTX) ([]Node, error) {
 			&i.LowLogID,
 			&i.State,
 			&i.LoadFigures,
+			&i.Sessions,
 		); err != nil {
 			return nil, err
 		}
@@ -132,6 +135,24 @@ type LowerNodeMarkParams struct {
 // node die before its next beat, the run must be found.
 func (q *Queries) LowerNodeMark(ctx context.Context, db DBTX, arg LowerNodeMarkParams) (int64, error) {
 	result, err := db.ExecContext(ctx, lowerNodeMark, arg.LowLogID, arg.ID, arg.LowLogID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const noteSessions = `-- name: NoteSessions :execrows
+UPDATE punctual_node SET sessions = ? WHERE id = ? AND state = 1
+`
+
+type NoteSessionsParams struct {
+	Sessions string
+	ID       int64
+}
+
+// Lists a node's database sessions as soon as there is a new one: the node may stop before its next beat.
+func (q *Queries) NoteSessions(ctx context.Context, db DBTX, arg NoteSessionsParams) (int64, error) {
+	result, err := db.ExecContext(ctx, noteSessions, arg.Sessions, arg.ID)
 	if err != nil {
 		return 0, err
 	}

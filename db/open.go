@@ -111,16 +111,17 @@ func openMySQL(ctx context.Context, cfg Config) (*Pool, error) {
 		return nil, err
 	}
 	t.cfg.Logger = driverLogger{cfg.Logger}
-	connector, err := mysql.NewConnector(t.cfg)
+	all := newSessions()
+	connector, err := newConnector(t, cfg.Logger, all)
 	if err != nil {
 		return nil, fmt.Errorf("database URL: %w", err)
 	}
 	conns := cmp.Or(cfg.MaxConns, mysqlConns)
 	pool := &Pool{
 		DB: sql.OpenDB(connector), dialect: MySQL, zone: cmp.Or(cfg.Zone, t.zone, time.Local), logger: cfg.Logger, searching: make(chan struct{}, searches),
-		describe: fmt.Sprintf("%s at %s", t.cfg.DBName, t.cfg.Addr),
+		describe: t.cfg.DBName, connector: connector, sessions: all,
 	}
-	pool.admin = func() *sql.DB { return openAdmin(t.cfg) }
+	pool.admin = func() *sql.DB { return openAdmin(t, cfg.Logger) }
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	// Below MySQL's wait_timeout of eight hours and the idle limits of common proxies; also moves on after a fail-over.
@@ -162,10 +163,11 @@ func productName(version string) string {
 }
 
 // openAdmin opens connections on which a statement may take as long as it takes: adding an index to a big log takes minutes.
-func openAdmin(cfg *mysql.Config) *sql.DB {
-	c := cfg.Clone()
-	c.ReadTimeout, c.WriteTimeout = 0, 0
-	connector, err := mysql.NewConnector(c)
+func openAdmin(t *target, logger *slog.Logger) *sql.DB {
+	patient := *t
+	patient.cfg = t.cfg.Clone()
+	patient.cfg.ReadTimeout, patient.cfg.WriteTimeout = 0, 0
+	connector, err := newConnector(&patient, logger, nil)
 	if err != nil {
 		// The same configuration was accepted when the pool was opened.
 		panic(err)

@@ -28,7 +28,9 @@ type Pool struct {
 	dialect       Dialect
 	zone          *time.Location
 	logger        *slog.Logger
-	describe      string         // where the database is, without secrets
+	describe      string         // where the database is, without secrets and, on MySQL, without the server
+	connector     *connector     // nil on SQLite
+	sessions      *sessions      // nil on SQLite
 	product       string         // name and version of the database, as it said when it was opened
 	autoIncrement atomic.Int64   // as it was seen last
 	galera        bool           // the server changes it by itself when a node joins or leaves
@@ -43,8 +45,25 @@ func (p *Pool) Dialect() Dialect { return p.dialect }
 // Zone returns the installation's zone, in which DATETIME columns are to be read.
 func (p *Pool) Zone() *time.Location { return p.zone }
 
-// String says where the database is, without its password.
-func (p *Pool) String() string { return p.describe }
+// String says where the database is, without its password. Of several servers it names the one that serves.
+func (p *Pool) String() string {
+	if p.connector == nil {
+		return p.describe
+	}
+	text := p.describe + " at " + p.connector.address()
+	if n := len(p.connector.hosts); n > 1 {
+		text += fmt.Sprintf(" (one of %d)", n)
+	}
+	return text
+}
+
+// Host is the address of the server that was connected to last, and of how many; "" on SQLite.
+func (p *Pool) Host() (address string, of int) {
+	if p.connector == nil {
+		return "", 0
+	}
+	return p.connector.address(), len(p.connector.hosts)
+}
 
 // Product is the name and the version of the database, such as "MariaDB 11.4.2".
 func (p *Pool) Product() string { return p.product }
@@ -125,7 +144,9 @@ const (
 )
 
 // Tx runs do in a transaction and commits it. It starts again, with do called anew, when the database undid the
-// transaction for reasons that pass (a deadlock, a conflict with another node, a connection lost before the commit).
+// transaction for reasons that pass (a deadlock, a conflict with another node, a connection lost before the commit). A row
+// that stayed locked is not such a reason: the wait of lockWait seconds has been the try, and what to do instead is the
+// caller's to decide; see [IsLocked]. The transaction is rolled back then, of which MySQL does only the last statement by itself.
 // Whatever do changes outside the database must therefore be set, not added to. An error of the commit itself is tried again
 // only if the database said that it rolled back; after a connection lost in the commit nobody knows, and the error is returned.
 func (p *Pool) Tx(ctx context.Context, do func(*sql.Tx) error) error {
@@ -151,7 +172,7 @@ func (p *Pool) tryTx(ctx context.Context, do func(*sql.Tx) error) (again bool, e
 	// Also when do panics. After a commit it does nothing.
 	defer tx.Rollback()
 	if err := do(tx); err != nil {
-		return retryable(err), err
+		return retryable(err) && !IsLocked(err), err
 	}
 	err = tx.Commit()
 	return IsTransient(err), err

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -13,8 +14,9 @@ import (
 
 // target is a parsed MySQL address.
 type target struct {
-	cfg  *mysql.Config
-	zone *time.Location // what a JDBC URL said its DATETIME columns hold; nil if it said nothing
+	cfg       *mysql.Config
+	addresses []string       // of the servers, in the order in which they are tried; a socket's path if cfg.Net is unix
+	zone      *time.Location // what a JDBC URL said its DATETIME columns hold; nil if it said nothing
 }
 
 // Limits on one read or write of the network, so that a server that vanished without a word is noticed.
@@ -40,10 +42,8 @@ func parseURL(raw string) (*target, error) {
 
 func parseAny(raw string) (*target, error) {
 	lower := strings.ToLower(raw)
-	for _, scheme := range []string{"jdbc:mysql://", "jdbc:mariadb://"} {
-		if strings.HasPrefix(lower, scheme) {
-			return parseJDBC(raw[len(scheme):])
-		}
+	if scheme, rest, ok := strings.Cut(raw, "://"); ok && jdbcSchemes[strings.ToLower(scheme)] {
+		return parseJDBC(rest)
 	}
 	for _, scheme := range []string{"mysql://", "mariadb://"} {
 		if strings.HasPrefix(lower, scheme) {
@@ -57,11 +57,23 @@ func parseAny(raw string) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &target{cfg: cfg}, nil
+	t := &target{cfg: cfg, addresses: []string{cfg.Addr}}
+	if cfg.Net == "tcp" && strings.Contains(cfg.Addr, ",") {
+		if t.addresses, err = hostPorts(cfg.Addr); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// jdbcSchemes are the ways to begin a JDBC URL. What they say about which server is for what is found out by asking them.
+var jdbcSchemes = map[string]bool{
+	"jdbc:mysql": true, "jdbc:mysql:loadbalance": true, "jdbc:mysql:replication": true,
+	"jdbc:mariadb": true, "jdbc:mariadb:sequential": true, "jdbc:mariadb:loadbalance": true, "jdbc:mariadb:replication": true,
 }
 
 func parseMySQL(rest string) (*target, error) {
-	u, err := parseAuthority(rest)
+	u, addresses, err := parseAuthority(rest)
 	if err != nil {
 		return nil, err
 	}
@@ -74,21 +86,18 @@ func parseMySQL(rest string) (*target, error) {
 	}
 	setAuthority(cfg, u)
 	if socket != "" {
-		cfg.Net, cfg.Addr = "unix", socket
+		cfg.Net, addresses = "unix", []string{socket}
 	}
-	return &target{cfg: cfg}, nil
+	return &target{cfg: cfg, addresses: addresses}, nil
 }
 
 // parseJDBC takes from a JDBC URL what means something here: the address, the account, whether to use TLS, and the zone.
 func parseJDBC(rest string) (*target, error) {
-	u, err := parseAuthority(rest)
+	u, addresses, err := parseAuthority(rest)
 	if err != nil {
 		return nil, err
 	}
-	if strings.Contains(u.Host, ",") {
-		return nil, errors.New("a list of hosts is not supported, name one")
-	}
-	t := &target{cfg: mysql.NewConfig()}
+	t := &target{cfg: mysql.NewConfig(), addresses: addresses}
 	setAuthority(t.cfg, u)
 	for key, values := range u.Query() {
 		value := values[len(values)-1]
@@ -144,26 +153,52 @@ func jdbcZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// parseAuthority reads everything after the scheme; its errors never hold the text, which holds the password.
-func parseAuthority(rest string) (*url.URL, error) {
+// parseAuthority reads everything after the scheme; its errors never hold the text, which holds the password. The URL it
+// returns has no host: those are the addresses.
+func parseAuthority(rest string) (u *url.URL, addresses []string, err error) {
 	// url.Parse takes the first @ that may end a password; people write unescaped ones, so escape all but the last.
 	authority, path, _ := strings.Cut(rest, "/")
+	info, hosts := "", authority
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
 		user, password, ok := strings.Cut(authority[:at], ":")
-		info := url.User(unescape(user))
+		account := url.User(unescape(user))
 		if ok {
-			info = url.UserPassword(unescape(user), unescape(password))
+			account = url.UserPassword(unescape(user), unescape(password))
 		}
-		authority = info.String() + authority[at:]
+		info, hosts = account.String()+"@", authority[at+1:]
 	}
-	u, err := url.Parse("mysql://" + authority + "/" + path)
+	if addresses, err = hostPorts(hosts); err != nil {
+		return nil, nil, err
+	}
+	u, err = url.Parse("mysql://" + info + "/" + path)
 	if err != nil {
 		if ue, ok := errors.AsType[*url.Error](err); ok && !strings.Contains(ue.Err.Error(), "userinfo") {
+			return nil, nil, errors.New("it cannot be read: check host, port and escapes")
+		}
+		return nil, nil, errors.New("it cannot be read")
+	}
+	return u, addresses, nil
+}
+
+// hostPorts reads a list such as "db1:3306,db2,[::1]:3307". The port is 3306 unless it is said, and a single host may be left out.
+func hostPorts(list string) ([]string, error) {
+	parts := strings.Split(list, ",")
+	addresses := make([]string, len(parts))
+	for i, part := range parts {
+		part = strings.TrimSpace(part)
+		if strings.ContainsAny(part, "()=") {
+			return nil, errors.New("write the hosts as host:port,host:port")
+		}
+		if part == "" && len(parts) > 1 {
+			return nil, errors.New("the list of hosts has an empty one")
+		}
+		u, err := url.Parse("mysql://" + part + "/")
+		if err != nil || u.User != nil || u.Path != "/" || u.RawQuery != "" || u.Fragment != "" {
 			return nil, errors.New("it cannot be read: check host, port and escapes")
 		}
-		return nil, errors.New("it cannot be read")
+		addresses[i] = net.JoinHostPort(cmp.Or(u.Hostname(), "127.0.0.1"), cmp.Or(u.Port(), "3306"))
 	}
-	return u, nil
+	return addresses, nil
 }
 
 // unescape undoes percent escapes where the text has valid ones, and takes it as it is where not.
@@ -179,14 +214,7 @@ func setAuthority(cfg *mysql.Config, u *url.URL) {
 		cfg.User = u.User.Username()
 		cfg.Passwd, _ = u.User.Password()
 	}
-	host, port := u.Hostname(), u.Port()
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	if port == "" {
-		port = "3306"
-	}
-	cfg.Net, cfg.Addr = "tcp", net.JoinHostPort(host, port)
+	cfg.Net = "tcp"
 	cfg.DBName = strings.Trim(u.Path, "/")
 }
 

@@ -6,8 +6,12 @@ INSERT INTO punctual_node (name, address, version, started_at, beat, beat_at, lo
 -- name: BeatNode :execrows
 -- Renews a lease. 0 rows: another node has declared this one gone, and it must not send anything any more.
 UPDATE punctual_node SET beat = sqlc.arg(beat), beat_at = sqlc.arg(beat_at), low_log_id = sqlc.arg(low_log_id),
-    load_figures = sqlc.arg(load_figures)
+    load_figures = sqlc.arg(load_figures), sessions = sqlc.arg(sessions)
 WHERE id = sqlc.arg(id) AND state = 1;
+
+-- name: NoteSessions :execrows
+-- Lists a node's database sessions as soon as there is a new one: the node may stop before its next beat.
+UPDATE punctual_node SET sessions = sqlc.arg(sessions) WHERE id = sqlc.arg(id) AND state = 1;
 
 -- name: LowerNodeMark :execrows
 -- Brings a node's low mark down to a run that it makes its own although it is an old one, in the same transaction: should the
@@ -15,7 +19,7 @@ WHERE id = sqlc.arg(id) AND state = 1;
 UPDATE punctual_node SET low_log_id = sqlc.arg(low_log_id) WHERE id = sqlc.arg(id) AND low_log_id > sqlc.arg(low_log_id);
 
 -- name: ListNodes :many
-SELECT id, name, address, version, started_at, beat, beat_at, low_log_id, state, load_figures FROM punctual_node ORDER BY id;
+SELECT id, name, address, version, started_at, beat, beat_at, low_log_id, state, load_figures, sessions FROM punctual_node ORDER BY id;
 
 -- name: RetireNode :execrows
 -- Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.

@@ -72,6 +72,7 @@ const resultsAfter = 30 * time.Second
 type peer struct {
 	beat  int64
 	since time.Time // when beat was first seen
+	looks int       // how often it has been seen unchanged
 }
 
 func newNode(e *Engine) *node {
@@ -142,6 +143,10 @@ func (n *node) run(ctx context.Context) {
 		case <-tick.C:
 		case <-n.beatNow:
 			beat = true
+		case <-n.e.cfg.Pool.SessionsChanged():
+			n.noteSessions(ctx)
+			beat = !beat // this was no turn
+			continue
 		}
 		if wall, mono := n.e.now(), time.Now(); true {
 			// Round(0) strips the monotonic reading, so that this is the step of the wall clock.
@@ -184,7 +189,7 @@ func (n *node) renew(ctx context.Context, beat bool) error {
 	n.e.rates.mark(began)
 	affected, err := n.e.queries.BeatNode(ctx, n.e.cfg.Pool, db.BeatNodeParams{
 		ID: n.id.Load(), Beat: n.beat + 1, BeatAt: n.e.now().UnixMilli(), LowLogID: n.e.pending.low(),
-		LoadFigures: n.e.figuresText(),
+		LoadFigures: n.e.figuresText(), Sessions: n.e.cfg.Pool.Sessions(),
 	})
 	if err != nil {
 		return err
@@ -219,6 +224,9 @@ func (n *node) look(ctx context.Context) error {
 			if f, _ := ParseFigures(other.LoadFigures); !f.Draining {
 				alive = append(alive, other.ID)
 			}
+			if n.quiet(other, now) {
+				n.endSessions(ctx, other)
+			}
 			continue
 		}
 		if other.State == 1 {
@@ -232,6 +240,7 @@ func (n *node) look(ctx context.Context) error {
 			}
 			n.e.log.Warn("an admin is gone; taking over its runs", "node", other.ID, "name", other.Name)
 			n.e.metrics.takeovers.Inc()
+			n.endSessions(ctx, other)
 			if err := n.bury(ctx, other.ID); err != nil {
 				return err
 			}
@@ -290,9 +299,43 @@ func (n *node) silent(other db.Node, now time.Time) bool {
 		n.peers[other.ID] = &peer{beat: other.Beat, since: now}
 		return false
 	}
+	p.looks++
 	// A tick is never quite on time, and the next one would be half a beat later. What a node may still be sending when its
 	// lease has run out is bounded by fenceShare.
 	return now.Sub(p.since) >= n.e.cfg.Lease-n.e.cfg.BeatEvery/10
+}
+
+// noteSessions lists this node's database sessions: should it stop before its next beat, the others know which to end.
+func (n *node) noteSessions(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, n.e.cfg.Lease/2)
+	defer cancel()
+	// What cannot be noted now is with the next beat.
+	_, _ = n.e.queries.NoteSessions(ctx, n.e.cfg.Pool, db.NoteSessionsParams{ID: n.id.Load(), Sessions: n.e.cfg.Pool.Sessions()})
+}
+
+// quietAfter is for how long a node says nothing until its idle database sessions are ended: one that has stopped in the
+// middle of a transaction would hold up the others until it is declared gone. One that only was slow connects again.
+const (
+	quietAfter = 2 * time.Second
+	quietLooks = 3
+)
+
+// quiet reports whether another node's beat has stood still long enough for that, and often: after a database that stood
+// still for all, the first look says nothing about the node. It is asked after silent.
+func (n *node) quiet(other db.Node, now time.Time) bool {
+	p := n.peers[other.ID]
+	return p != nil && p.looks >= quietLooks && now.Sub(p.since) >= quietAfter
+}
+
+// endSessions ends the database sessions of a node that does not answer, as far as they wait for it.
+func (n *node) endSessions(ctx context.Context, other db.Node) {
+	ended, err := n.e.cfg.Pool.EndSessions(ctx, other.Sessions)
+	if err != nil {
+		n.e.log.Warn("end the database sessions of an admin that is silent", "node", other.ID, "error", err)
+	}
+	if ended > 0 {
+		n.e.log.Warn("ended the idle database sessions of an admin that is silent", "node", other.ID, "name", other.Name, "sessions", ended)
+	}
 }
 
 // mayAct reports whether the lease is fresh enough to claim and send.

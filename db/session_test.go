@@ -1,0 +1,221 @@
+package db_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+)
+
+// twoPools are two programs on one database, which has a row to fight for.
+func twoPools(t *testing.T) (first, second *db.Pool) {
+	t.Helper()
+	dsn := dbtest.MariaDB(t)
+	first, second = dbtest.Open(t, db.Config{URL: dsn}), dbtest.Open(t, db.Config{URL: dsn})
+	if err := first.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	mustExec(t, first.DB, "INSERT INTO punctual_setting (name, value, updated_at) VALUES ('row', '', 0)")
+	return first, second
+}
+
+const touch = "UPDATE punctual_setting SET updated_at = updated_at + 1 WHERE name = 'row'"
+
+// lockRow begins a transaction that has locked the row and does nothing more.
+func lockRow(t *testing.T, pool *db.Pool, before ...string) *sql.Tx {
+	t.Helper()
+	tx, err := pool.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback() })
+	for _, statement := range append(before, touch) {
+		if _, err := tx.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tx
+}
+
+// forget makes a session one of a server that ends no idle transactions, as MySQL's are.
+const forget = "SET SESSION idle_write_transaction_timeout = 0, idle_transaction_timeout = 0"
+
+// TestALockedRowIsAnError meets a row that stays locked: the transaction ends within seconds, whole.
+func TestALockedRowIsAnError(t *testing.T) {
+	t.Parallel()
+	holder, other := twoPools(t)
+	lockRow(t, holder, forget)
+	began, tries := time.Now(), 0
+	err := other.Tx(t.Context(), func(tx *sql.Tx) error {
+		tries++
+		if _, err := tx.ExecContext(t.Context(), "INSERT INTO punctual_setting (name, value, updated_at) VALUES ('half', '', 0)"); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(t.Context(), touch)
+		return err
+	})
+	if took := time.Since(began); !db.IsLocked(err) || !db.IsTransient(err) || tries != 1 || took < time.Second || took > 8*time.Second {
+		t.Errorf("after %v and %d tries: %v, want a locked row after about 2 s and one try", took, tries, err)
+	}
+	if n := count(t, other.DB, "punctual_setting WHERE name = 'half'"); n != 0 {
+		t.Error("what the transaction did before the wait is still there")
+	}
+}
+
+// TestAnIdleTransactionIsEnded has a program stop in the middle of a transaction.
+func TestAnIdleTransactionIsEnded(t *testing.T) {
+	t.Parallel()
+	holder, other := twoPools(t)
+	tx := lockRow(t, holder)
+	awaitRow(t, other, 15*time.Second)
+	if _, err := tx.ExecContext(t.Context(), touch); err == nil {
+		t.Error("the transaction goes on as if nothing had been")
+	}
+	if err := holder.Tx(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(t.Context(), touch)
+		return err
+	}); err != nil {
+		t.Errorf("the pool afterwards: %v", err)
+	}
+}
+
+// awaitRow changes the row as soon as it can be, and fails the test if that is not within the limit.
+func awaitRow(t *testing.T, pool *db.Pool, limit time.Duration) {
+	t.Helper()
+	began := time.Now()
+	for {
+		_, err := pool.ExecContext(t.Context(), touch)
+		if err == nil {
+			t.Logf("free after %v", time.Since(began).Round(10*time.Millisecond))
+			return
+		}
+		if !db.IsLocked(err) || time.Since(began) > limit {
+			t.Fatalf("after %v: %v", time.Since(began), err)
+		}
+	}
+}
+
+// TestEndSessions ends what a program that stopped has open, on a server that does not do it by itself.
+func TestEndSessions(t *testing.T) {
+	t.Parallel()
+	holder, other := twoPools(t)
+	tx := lockRow(t, holder, forget)
+	list := holder.Sessions()
+	if list == "" || !strings.Contains(list, ":") {
+		t.Fatalf("the holder's sessions are %q", list)
+	}
+	if n, err := other.EndSessions(t.Context(), list); err != nil || n != 0 {
+		t.Errorf("ended %d sessions that were busy a moment ago, %v", n, err)
+	}
+	if n, err := other.EndSessions(t.Context(), other.Sessions()); err != nil || n != 0 {
+		t.Errorf("ended %d of its own sessions, %v", n, err)
+	}
+	if n, err := other.EndSessions(t.Context(), "ffffffff"+list[strings.Index(list, ":"):]); err != nil || n != 0 {
+		t.Errorf("ended %d sessions of another server, %v", n, err)
+	}
+	ended := 0
+	for began := time.Now(); ended == 0; {
+		n, err := other.EndSessions(t.Context(), list)
+		if err != nil || time.Since(began) > 15*time.Second {
+			t.Fatalf("ended %d, %v", n, err)
+		}
+		ended = n
+		time.Sleep(100 * time.Millisecond)
+	}
+	awaitRow(t, other, 5*time.Second)
+	if err := tx.Commit(); err == nil {
+		t.Error("the transaction that was ended commits")
+	}
+	if err := holder.PingContext(t.Context()); err != nil {
+		t.Errorf("the holder afterwards: %v", err)
+	}
+	for _, nonsense := range []string{"", ":", "x:1", "1,2", list + ":,;"} {
+		if _, err := other.EndSessions(t.Context(), nonsense); err != nil {
+			t.Errorf("%q: %v", nonsense, err)
+		}
+	}
+}
+
+// TestSessionsAreListed opens and closes connections.
+func TestSessionsAreListed(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.Open(t, db.Config{URL: dbtest.MariaDB(t)})
+	<-pool.SessionsChanged()
+	one, err := pool.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := pool.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-pool.SessionsChanged()
+	var id string
+	if err := two.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	if list := pool.Sessions(); strings.Count(list, ",") != 1 || !strings.Contains(list, id) {
+		t.Errorf("two sessions, of which one is %s: %q", id, list)
+	}
+	_ = two.Raw(func(any) error { return errBad })
+	two.Close()
+	pool.SetMaxIdleConns(0)
+	one.Close()
+	if list := pool.Sessions(); list != "" {
+		t.Errorf("no session: %q", list)
+	}
+	embedded := dbtest.Open(t, db.Config{DataDir: t.TempDir()})
+	if list := embedded.Sessions(); list != "" || embedded.SessionsChanged() != nil {
+		t.Errorf("the embedded database has sessions: %q", list)
+	}
+	if n, err := embedded.EndSessions(t.Context(), "x:1"); n != 0 || err != nil {
+		t.Errorf("ended %d of the embedded database's sessions, %v", n, err)
+	}
+}
+
+var errBad = errors.New("bad")
+
+// TestNothingWaitsForANetworkThatIsGone has the network swallow what is sent, at each step of a transaction.
+func TestNothingWaitsForANetworkThatIsGone(t *testing.T) {
+	t.Parallel()
+	cfg, err := mysql.ParseDSN(dbtest.MariaDB(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := dbtest.NewProxy(t, "unix", cfg.Addr)
+	pool := dbtest.Open(t, db.Config{URL: "mysql://root@" + proxy.Addr() + "/" + cfg.DBName})
+	if err := pool.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []string{"statement", "commit", "rollback"} {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		began := time.Now()
+		err := pool.Tx(ctx, func(tx *sql.Tx) error {
+			if at == "statement" {
+				proxy.Swallow()
+			}
+			_, err := tx.ExecContext(ctx, touch)
+			proxy.Swallow()
+			if at == "rollback" {
+				return errBad
+			}
+			return err
+		})
+		// A rollback is given two seconds, of which nobody needs to know what came of it.
+		if took := time.Since(began); err == nil || took > 8*time.Second {
+			t.Errorf("%s: %v after %v", at, err, took)
+		}
+		cancel()
+		proxy.Restore()
+		if _, err := pool.ExecContext(t.Context(), touch); err != nil {
+			t.Errorf("%s: when the network is back: %v", at, err)
+		}
+	}
+}
