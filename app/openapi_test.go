@@ -132,6 +132,9 @@ func TestProgramsLookAfterTheJobsOfTheirGroup(t *testing.T) {
 		if j := read(id); j.TriggerStatus != 0 {
 			t.Errorf("stopped: %+v", j)
 		}
+		orders.must("updateJob", ref+`,"executorParamFixed":true}`)
+		orders.refused("triggerJob", ref+`,"executorParam":"another"}`, "executorParam")
+		orders.must("updateJob", ref+`,"executorParamFixed":false}`)
 		orders.must("triggerJob", ref+`,"executorParam":"by program"}`)
 		runs, err := db.New().ListRunsByID(t.Context(), a.pool, []int64{1, 2, 3})
 		if err != nil || len(runs) != 1 || runs[0].TriggerType != "API" {
@@ -146,7 +149,7 @@ func TestProgramsLookAfterTheJobsOfTheirGroup(t *testing.T) {
 		if entries.Next() {
 			err = entries.Scan(&n)
 		}
-		if err != nil || n != 6 {
+		if err != nil || n != 8 {
 			t.Errorf("%d entries in the audit log (%v), want one for each deed", n, err)
 		}
 

@@ -9,6 +9,15 @@ import (
 	"context"
 )
 
+const deleteCodeHandlersOf = `-- name: DeleteCodeHandlersOf :exec
+DELETE FROM punctual_code_handler WHERE group_id = ?
+`
+
+func (q *Queries) DeleteCodeHandlersOf(ctx context.Context, db DBTX, groupID int64) error {
+	_, err := db.ExecContext(ctx, deleteCodeHandlersOf, groupID)
+	return err
+}
+
 const deleteExecutorsOf = `-- name: DeleteExecutorsOf :execrows
 DELETE FROM punctual_executor WHERE app_name = ?
 `
@@ -33,6 +42,20 @@ func (q *Queries) DeleteToken(ctx context.Context, db DBTX, appName string) (int
 	return result.RowsAffected()
 }
 
+const insertCodeHandler = `-- name: InsertCodeHandler :exec
+INSERT IGNORE INTO punctual_code_handler (group_id, handler) VALUES (?, ?)
+`
+
+type InsertCodeHandlerParams struct {
+	GroupID int64
+	Handler string
+}
+
+func (q *Queries) InsertCodeHandler(ctx context.Context, db DBTX, arg InsertCodeHandlerParams) error {
+	_, err := db.ExecContext(ctx, insertCodeHandler, arg.GroupID, arg.Handler)
+	return err
+}
+
 const insertTokenIfAbsent = `-- name: InsertTokenIfAbsent :execrows
 INSERT IGNORE INTO punctual_token (app_name, token, updated_at) VALUES ('', ?, ?)
 `
@@ -51,12 +74,40 @@ func (q *Queries) InsertTokenIfAbsent(ctx context.Context, db DBTX, arg InsertTo
 	return result.RowsAffected()
 }
 
+const listCodeHandlers = `-- name: ListCodeHandlers :many
+SELECT group_id, handler FROM punctual_code_handler
+`
+
+// All of it: a few rows, of groups whose executors declare such handlers.
+func (q *Queries) ListCodeHandlers(ctx context.Context, db DBTX) ([]CodeHandler, error) {
+	rows, err := db.QueryContext(ctx, listCodeHandlers)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CodeHandler
+	for rows.Next() {
+		var i CodeHandler
+		if err := rows.Scan(&i.GroupID, &i.Handler); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listExecutors = `-- name: ListExecutors :many
 
 SELECT app_name, address, dialect, disabled, updated_at FROM punctual_executor
 `
 
-// What touches punctual_executor and punctual_token.
+// What touches punctual_executor, punctual_code_handler and punctual_token.
 // What is known of executor addresses: all of it, it is one row for each that speaks another dialect or is switched off.
 func (q *Queries) ListExecutors(ctx context.Context, db DBTX) ([]Executor, error) {
 	rows, err := db.QueryContext(ctx, listExecutors)

@@ -127,6 +127,11 @@ type Clearing struct {
 	UpdatedAt  int64
 }
 
+type CodeHandler struct {
+	GroupID int64
+	Handler string
+}
+
 type DailyReport struct {
 	ID           int64
 	TriggerDay   sql.NullTime
@@ -213,6 +218,7 @@ type Job struct {
 	ExpectEverySeconds     int64
 	Tags                   string
 	Revision               int64
+	ParamFixed             int64
 }
 
 type JobSchedule struct {

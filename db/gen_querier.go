@@ -71,6 +71,7 @@ type Querier interface {
 	DeleteAuditBefore(ctx context.Context, db DBTX, madeAt int64) (int64, error)
 	// Forgets what was finished long ago.
 	DeleteClearingsBefore(ctx context.Context, db DBTX, updatedAt int64) (int64, error)
+	DeleteCodeHandlersOf(ctx context.Context, db DBTX, groupID int64) error
 	DeleteExecutorsOf(ctx context.Context, db DBTX, appName string) (int64, error)
 	DeleteGatheringAlarmNotice(ctx context.Context, db DBTX, arg DeleteGatheringAlarmNoticeParams) (int64, error)
 	DeleteGlueVersionsOfJob(ctx context.Context, db DBTX, jobID int64) error
@@ -168,6 +169,7 @@ type Querier interface {
 	// Written in the transaction of the change wherever there is one.
 	InsertAudit(ctx context.Context, db DBTX, arg InsertAuditParams) (int64, error)
 	InsertClearing(ctx context.Context, db DBTX, arg InsertClearingParams) (int64, error)
+	InsertCodeHandler(ctx context.Context, db DBTX, arg InsertCodeHandlerParams) error
 	InsertGate(ctx context.Context, db DBTX, jobID int64) error
 	InsertGlueVersion(ctx context.Context, db DBTX, arg InsertGlueVersionParams) error
 	InsertGroup(ctx context.Context, db DBTX, arg InsertGroupParams) (int64, error)
@@ -206,6 +208,8 @@ type Querier interface {
 	ListAlarmStates(ctx context.Context, db DBTX, jobIds []int64) ([]AlarmState, error)
 	// The newest, for the console.
 	ListClearings(ctx context.Context, db DBTX, limit int32) ([]Clearing, error)
+	// All of it: a few rows, of groups whose executors declare such handlers.
+	ListCodeHandlers(ctx context.Context, db DBTX) ([]CodeHandler, error)
 	// The rows that are true of these jobs.
 	ListCurrentSchedules(ctx context.Context, db DBTX, jobIds []int64) ([]JobSchedule, error)
 	// What was deleted from the log on purpose: a row for each job, group or installation it was done to.
@@ -218,7 +222,7 @@ type Querier interface {
 	// The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
 	// that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
 	ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParams) ([]ListDueJobsRow, error)
-	// What touches punctual_executor and punctual_token.
+	// What touches punctual_executor, punctual_code_handler and punctual_token.
 	// What is known of executor addresses: all of it, it is one row for each that speaks another dialect or is switched off.
 	ListExecutors(ctx context.Context, db DBTX) ([]Executor, error)
 	// Started jobs of which a success is expected every so often.

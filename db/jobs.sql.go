@@ -100,7 +100,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
-       retention_days, warn_after_seconds, expect_every_seconds, tags, revision
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, param_fixed
 FROM xxl_job_info WHERE id = ?
 `
 
@@ -143,6 +143,7 @@ func (q *Queries) GetJob(ctx context.Context, db DBTX, id int64) (Job, error) {
 		&i.ExpectEverySeconds,
 		&i.Tags,
 		&i.Revision,
+		&i.ParamFixed,
 	)
 	return i, err
 }
@@ -193,9 +194,9 @@ const insertJob = `-- name: InsertJob :execlastid
 INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf,
   misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
   executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, time_zone, start_at, end_at,
-  retry_backoff, max_concurrent, concurrency_policy, retention_days, warn_after_seconds, expect_every_seconds, tags,
+  retry_backoff, max_concurrent, concurrency_policy, retention_days, warn_after_seconds, expect_every_seconds, tags, param_fixed,
   trigger_status, trigger_last_time, trigger_next_time)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
 `
 
 type InsertJobParams struct {
@@ -229,6 +230,7 @@ type InsertJobParams struct {
 	WarnAfterSeconds       int64
 	ExpectEverySeconds     int64
 	Tags                   string
+	ParamFixed             int64
 }
 
 // A new job is always stopped; StartJob is what makes it due.
@@ -264,6 +266,7 @@ func (q *Queries) InsertJob(ctx context.Context, db DBTX, arg InsertJobParams) (
 		arg.WarnAfterSeconds,
 		arg.ExpectEverySeconds,
 		arg.Tags,
+		arg.ParamFixed,
 	)
 	if err != nil {
 		return 0, err
@@ -544,7 +547,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
-       retention_days, warn_after_seconds, expect_every_seconds, tags, revision
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, param_fixed
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -604,6 +607,7 @@ func (q *Queries) ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job
 			&i.ExpectEverySeconds,
 			&i.Tags,
 			&i.Revision,
+			&i.ParamFixed,
 		); err != nil {
 			return nil, err
 		}
@@ -905,7 +909,7 @@ SET job_group = ?, job_desc = ?, update_time = ?,
     end_at = ?, retry_backoff = ?, max_concurrent = ?,
     concurrency_policy = ?, retention_days = ?,
     warn_after_seconds = ?, expect_every_seconds = ?,
-    tags = ?, revision = revision + 1, trigger_next_time = ?
+    tags = ?, param_fixed = ?, revision = revision + 1, trigger_next_time = ?
 WHERE id = ? AND trigger_next_time = ? AND trigger_status = ?
 `
 
@@ -935,6 +939,7 @@ type UpdateJobParams struct {
 	WarnAfterSeconds       int64
 	ExpectEverySeconds     int64
 	Tags                   string
+	ParamFixed             int64
 	NewNextTime            int64
 	ID                     int64
 	OldNextTime            int64
@@ -970,6 +975,7 @@ func (q *Queries) UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (
 		arg.WarnAfterSeconds,
 		arg.ExpectEverySeconds,
 		arg.Tags,
+		arg.ParamFixed,
 		arg.NewNextTime,
 		arg.ID,
 		arg.OldNextTime,

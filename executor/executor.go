@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"os"
 	"path/filepath"
 	"sync"
@@ -29,6 +30,7 @@ type Executor struct {
 	handlersMu sync.RWMutex
 	handlers   map[string]Handler
 	hooked     []*hooked // those of handlers that have hooks
+	codeNames  []string  // of handlers whose parameter is code
 
 	// Made by Start.
 	lock     *os.File
@@ -128,6 +130,9 @@ func (e *Executor) HandleWith(name string, spec HandlerSpec) {
 	if _, taken := e.handlers[name]; taken {
 		panic("executor: handler " + name + " is already there")
 	}
+	if spec.ParamIsCode {
+		e.codeNames = append(e.codeNames, name)
+	}
 	if spec.Init == nil && spec.Destroy == nil {
 		e.handlers[name] = spec.Run
 		return
@@ -135,6 +140,13 @@ func (e *Executor) HandleWith(name string, spec HandlerSpec) {
 	h := &hooked{name: name, spec: spec, ex: e}
 	e.hooked = append(e.hooked, h)
 	e.handlers[name] = h.run
+}
+
+// codeHandlers are the handlers whose parameter is code, for the registration.
+func (e *Executor) codeHandlers() []string {
+	e.handlersMu.RLock()
+	defer e.handlersMu.RUnlock()
+	return slices.Clone(e.codeNames)
 }
 
 func (e *Executor) handler(name string) (Handler, bool) {

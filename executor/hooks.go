@@ -11,6 +11,9 @@ import (
 // HandlerSpec is a handler with what it needs around it, for [Executor.HandleWith].
 type HandlerSpec struct {
 	Run Handler
+	// ParamIsCode says that the handler does what its parameter says, as a command line does. A Punctual admin then lets only
+	// those change the parameter who may write scripts; see the registration.
+	ParamIsCode bool
 	// Init, if there is one, is called once before the handler's first run, to open what all its runs share. Runs wait
 	// for it. When it fails, so do they, and the next run calls it again. Its ctx ends when the executor stops, not with
 	// the run that happened to be the first: what Init starts may keep it.

@@ -1,4 +1,4 @@
--- What touches punctual_executor and punctual_token.
+-- What touches punctual_executor, punctual_code_handler and punctual_token.
 
 -- name: ListExecutors :many
 -- What is known of executor addresses: all of it, it is one row for each that speaks another dialect or is switched off.
@@ -14,6 +14,16 @@ ON DUPLICATE KEY UPDATE disabled = VALUES(disabled), updated_at = VALUES(updated
 
 -- name: DeleteExecutorsOf :execrows
 DELETE FROM punctual_executor WHERE app_name = ?;
+
+-- name: ListCodeHandlers :many
+-- All of it: a few rows, of groups whose executors declare such handlers.
+SELECT group_id, handler FROM punctual_code_handler;
+
+-- name: InsertCodeHandler :exec
+INSERT IGNORE INTO punctual_code_handler (group_id, handler) VALUES (?, ?);
+
+-- name: DeleteCodeHandlersOf :exec
+DELETE FROM punctual_code_handler WHERE group_id = ?;
 
 -- name: ListTokens :many
 SELECT app_name, token, previous, previous_until, updated_at FROM punctual_token;

@@ -24,6 +24,9 @@ type directory struct {
 	groups   map[int64]*group
 	suspects map[string]int64 // addresses where nobody listened, with a group of theirs; they are passed over
 
+	declaring sync.Mutex
+	declared  map[int64][]string // handlers whose parameter is code, as read last
+
 	reloading sync.Mutex
 	// absence is for how long nobody took beats before this admin was there, and until when executors are not blamed for it.
 	absence      time.Duration
@@ -52,6 +55,19 @@ func (d *directory) get(id int64) *group {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.groups[id]
+}
+
+// idsOf are the groups of an app name: one, or several in a database that XXL-JOB filled.
+func (d *directory) idsOf(appName string) []int64 {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	var ids []int64
+	for id, g := range d.groups {
+		if strings.EqualFold(g.appName, appName) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // idOf is the group of an app name, 0 when there is none.

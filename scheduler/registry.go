@@ -2,7 +2,9 @@ package scheduler
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -19,6 +21,9 @@ func (e *Engine) Register(ctx context.Context, r wire.RegistryRequest) error {
 	if err != nil {
 		return err
 	}
+	if err := e.declare(ctx, r); err != nil {
+		return err
+	}
 	if affected == 0 {
 		err := e.queries.InsertRegistry(ctx, pool, db.InsertRegistryParams{
 			RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue, UpdateTime: now,
@@ -33,6 +38,58 @@ func (e *Engine) Register(ctx context.Context, r wire.RegistryRequest) error {
 		return e.directory.reload(ctx)
 	}
 	return nil
+}
+
+// maxCodeHandlers bounds what the executors of a group declare.
+const maxCodeHandlers = 200
+
+// declare keeps which handlers of its group an executor says to take code for a parameter. They stay what they are for as long as
+// the group lives: one executor that does not know them proves nothing.
+func (e *Engine) declare(ctx context.Context, r wire.RegistryRequest) error {
+	if len(r.CodeHandlers) == 0 {
+		return nil
+	}
+	for _, group := range e.directory.idsOf(r.RegistryKey) {
+		unknown, err := e.directory.undeclared(ctx, group, r.CodeHandlers)
+		if err != nil {
+			return err
+		}
+		for _, name := range unknown {
+			if err := e.queries.InsertCodeHandler(ctx, e.cfg.Pool, db.InsertCodeHandlerParams{GroupID: group, Handler: name}); err != nil {
+				return err
+			}
+			e.log.Info("a handler's parameter is code", "group", r.RegistryKey, "handler", name)
+		}
+	}
+	return nil
+}
+
+// undeclared are the handlers of a list that are not on record, as far as a group may have more of them.
+func (d *directory) undeclared(ctx context.Context, group int64, names []string) ([]string, error) {
+	d.declaring.Lock()
+	defer d.declaring.Unlock()
+	missing := func(name string) bool { return !slices.Contains(d.declared[group], name) }
+	if !slices.ContainsFunc(names, missing) {
+		return nil, nil
+	}
+	rows, err := d.e.queries.ListCodeHandlers(ctx, d.e.cfg.Pool)
+	if err != nil {
+		return nil, err
+	}
+	d.declared = make(map[int64][]string)
+	for _, r := range rows {
+		d.declared[r.GroupID] = append(d.declared[r.GroupID], r.Handler)
+	}
+	var unknown []string
+	for _, name := range names {
+		if len(d.declared[group])+len(unknown) >= maxCodeHandlers {
+			break
+		}
+		if name != "" && len(name) <= 255 && utf8.ValidString(name) && missing(name) && !slices.Contains(unknown, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown, nil
 }
 
 // knows reports whether an address of an app name counts as alive.

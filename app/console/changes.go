@@ -52,6 +52,7 @@ func (c *Console) addChanges(ec echo.Context, page *jobs.FormPage, mine *jobs.Fo
 		{"jobs.field.handler", theirs.Handler, mine.Handler},
 		{"jobs.field.source", theirs.Source, mine.Source},
 		{"jobs.field.param", theirs.Param, mine.Param},
+		{"jobs.field.paramfixed", theirs.ParamFixed, mine.ParamFixed},
 		{"jobs.field.route", word("route", theirs.Route), word("route", mine.Route)},
 		{"jobs.field.block", word("block", theirs.Block), word("block", mine.Block)},
 		{"jobs.field.timeout", theirs.Timeout, mine.Timeout},

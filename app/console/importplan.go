@@ -20,7 +20,7 @@ var importLabels = map[string]string{
 	jobspec.FieldRoute: "jobs.field.route", jobspec.FieldBlock: "jobs.field.block", jobspec.FieldTimeout: "jobs.field.timeout",
 	jobspec.FieldRetries: "jobs.field.retries", jobspec.FieldBackoff: "jobs.field.backoff", jobspec.FieldConcurrent: "jobs.field.concurrent",
 	jobspec.FieldConcurrency: "jobs.field.concurrency", jobspec.FieldWarnAfter: "jobs.field.warnafter",
-	jobspec.FieldExpectEvery: "jobs.field.expectevery", jobspec.FieldRetention: "jobs.field.retention",
+	jobspec.FieldExpectEvery: "jobs.field.expectevery", jobspec.FieldParamFixed: "jobs.field.paramfixed", jobspec.FieldRetention: "jobs.field.retention",
 	jobspec.FieldTags: "jobs.field.tags", jobspec.FieldChildren: "jobs.field.children",
 }
 

@@ -215,7 +215,7 @@ func typedValues(ec echo.Context) jobs.FormValues {
 		Retries: v(jobs.FieldRetries), Version: v(jobs.FieldVersion),
 		Zone: strings.TrimSpace(v(jobs.FieldZone)), From: v(jobs.FieldFrom), Until: v(jobs.FieldUntil), Backoff: v(jobs.FieldBackoff),
 		Concurrent: v(jobs.FieldConcurrent), Concurrency: v(jobs.FieldConcurrency), Retention: v(jobs.FieldRetention),
-		WarnAfter: v(jobs.FieldWarnAfter), ExpectEvery: v(jobs.FieldExpectEvery), Tags: v(jobs.FieldTags),
+		WarnAfter: v(jobs.FieldWarnAfter), ExpectEvery: v(jobs.FieldExpectEvery), Tags: v(jobs.FieldTags), ParamFixed: v(jobs.FieldParamFixed),
 	}
 }
 
@@ -238,7 +238,7 @@ func (c *Console) jobInput(v jobs.FormValues) (manage.JobInput, []problem.Field)
 		Misfire: jobspec.Misfire(v.Misfire), Route: jobspec.Route(v.Route), Block: wire.Block(v.Block), Glue: wire.Glue(v.Glue),
 		Handler: v.Handler, Param: v.Param, GlueSource: v.Source, GlueRemark: v.Remark, ChildJobIDs: v.Children,
 		TimeoutSeconds: number(jobs.FieldTimeout, v.Timeout, jobspec.MaxTimeout), Retries: number(jobs.FieldRetries, v.Retries, jobspec.MaxRetries),
-		Zone: v.Zone, Backoff: v.Backoff, Concurrency: jobspec.Concurrency(v.Concurrency), Tags: v.Tags,
+		Zone: v.Zone, Backoff: v.Backoff, Concurrency: jobspec.Concurrency(v.Concurrency), Tags: v.Tags, ParamFixed: v.ParamFixed != "",
 		MaxConcurrent: number(jobs.FieldConcurrent, v.Concurrent, jobspec.MaxConcurrent),
 		RetentionDays: number(jobs.FieldRetention, v.Retention, jobspec.MaxDays),
 		WarnAfter:     number(jobs.FieldWarnAfter, v.WarnAfter, jobspec.MaxSeconds),

@@ -41,6 +41,9 @@ func storeOptions(v *jobs.FormValues, j db.Job, zone *time.Location) {
 	v.Backoff, v.Concurrent, v.Concurrency = j.RetryBackoff, number(j.MaxConcurrent), j.ConcurrencyPolicy
 	v.Retention, v.WarnAfter, v.ExpectEvery = number(j.RetentionDays), number(j.WarnAfterSeconds), number(j.ExpectEverySeconds)
 	v.Tags = j.Tags
+	if j.ParamFixed != 0 {
+		v.ParamFixed = "1"
+	}
 }
 
 // bounds reads the ends of the time in which a job is due, as epoch milliseconds; 0 for none. What cannot be read is added

@@ -255,6 +255,9 @@ func (c *Console) jobRunForm(ec echo.Context) error {
 		return err
 	}
 	page := c.runOncePage(ec, j)
+	if page.OwnParam, err = c.cfg.Manage.Jobs.OwnParam(ec.Request().Context(), who(ec), j); err != nil {
+		return err
+	}
 	page.Param = string(j.ExecutorParam)
 	// "Run again" comes with the run whose parameter is wanted once more.
 	if from, err := strconv.ParseInt(ec.QueryParam("from"), 10, 64); err == nil && from > 0 {
@@ -262,7 +265,7 @@ func (c *Console) jobRunForm(ec echo.Context) error {
 		if err != nil {
 			return err
 		}
-		if r.JobID == jobID {
+		if r.JobID == jobID && !page.OwnParam {
 			page.Param = string(r.ExecutorParam)
 		}
 	}

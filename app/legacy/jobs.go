@@ -161,13 +161,19 @@ func (l *Legacy) jobDo(do func(context.Context, auth.Principal, int64) error) fu
 	}
 }
 
-// jobTrigger runs a job. The parameter takes the place of the job's also when none is sent, as upstream has it.
+// jobTrigger runs a job. The parameter takes the place of the job's also when none is sent, as upstream has it,
+// unless the job can be run with its own only.
 func (l *Legacy) jobTrigger(c *call) (any, error) {
-	id, param := c.id(), c.text("executorParam")
+	id := c.id()
+	in := manage.RunInput{NoParam: true, Addresses: c.text("addressList"), Type: jobspec.TriggerManual}
+	if c.has("executorParam") {
+		param := c.text("executorParam")
+		in.Param = &param
+	}
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	_, err := l.cfg.Manage.Jobs.Trigger(c.ctx, c.who, id, manage.RunInput{Param: &param, Addresses: c.text("addressList"), Type: jobspec.TriggerManual})
+	_, err := l.cfg.Manage.Jobs.Trigger(c.ctx, c.who, id, in)
 	return nil, named(err, jobNames)
 }
 

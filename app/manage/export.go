@@ -117,7 +117,7 @@ func (s *Jobs) fileJob(p auth.Principal, j db.Job, apps map[int64]string, family
 		Kind: string(j.GlueType), Handler: string(j.ExecutorHandler), Parameter: string(j.ExecutorParam), Route: string(j.ExecutorRouteStrategy),
 		Block: string(j.ExecutorBlockStrategy), TimeoutSeconds: j.ExecutorTimeout, Retries: j.ExecutorFailRetryCount, RetryBackoff: j.RetryBackoff,
 		MaxConcurrent: j.MaxConcurrent, Concurrency: j.ConcurrencyPolicy, WarnAfterSeconds: j.WarnAfterSeconds, ExpectEverySeconds: j.ExpectEverySeconds,
-		RetentionDays: j.RetentionDays, AlarmEmail: jobspec.EmailAddresses(string(j.AlarmEmail)), Tags: jobspec.Tags(j.Tags),
+		RetentionDays: j.RetentionDays, AlarmEmail: jobspec.EmailAddresses(string(j.AlarmEmail)), Tags: jobspec.Tags(j.Tags), ParameterFixed: j.ParamFixed != 0,
 	}
 	if j.TriggerStatus == int64(jobspec.StatusRunning) {
 		out.State = jobfile.Running

@@ -20,7 +20,7 @@ func jobFacts(j db.Job) Facts {
 		"glue_source": string(j.GlueSource), "glue_remark": string(j.GlueRemark), "child_jobid": string(j.ChildJobIDs),
 		"time_zone": j.TimeZone, "start_at": j.StartAt, "end_at": j.EndAt, "retry_backoff": j.RetryBackoff, "max_concurrent": j.MaxConcurrent,
 		"concurrency_policy": j.ConcurrencyPolicy, "retention_days": j.RetentionDays, "warn_after_seconds": j.WarnAfterSeconds,
-		"expect_every_seconds": j.ExpectEverySeconds, "tags": j.Tags,
+		"expect_every_seconds": j.ExpectEverySeconds, "tags": j.Tags, "param_fixed": j.ParamFixed != 0,
 	}
 }
 

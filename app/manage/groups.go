@@ -250,6 +250,9 @@ func (s *Groups) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		if _, err := s.queries.DeletePermissionsOfGroup(ctx, tx, id); err != nil {
 			return err
 		}
+		if err := s.queries.DeleteCodeHandlersOf(ctx, tx, id); err != nil {
+			return err
+		}
 		err = s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectGroup, ID: id, Name: g.Title, Before: groupFacts(g)})
 		if err != nil {
 			return err

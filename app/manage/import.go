@@ -110,6 +110,7 @@ type importer struct {
 	p     auth.Principal
 	opts  ImportOptions
 	items []ImportItem
+	code  codeHandlers
 
 	groups []db.Group          // those the principal may see
 	named  map[jobName][]int64 // jobs that exist, by executor and description
@@ -156,6 +157,9 @@ func (s *Jobs) PlanImport(ctx context.Context, p auth.Principal, f jobfile.File,
 func (m *importer) read(ctx context.Context, f jobfile.File) error {
 	var err error
 	if m.groups, err = m.s.groups.List(ctx, m.p); err != nil {
+		return err
+	}
+	if m.code, err = m.s.codeHandlers(ctx, m.s.cfg.Pool); err != nil {
 		return err
 	}
 	var names []string

@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -34,7 +35,7 @@ var fileFields = map[string]string{
 	jobspec.FieldZone: jobfile.FieldTimeZone, jobspec.FieldStart: jobfile.FieldNotBefore, jobspec.FieldEnd: jobfile.FieldNotAfter,
 	jobspec.FieldBackoff: jobfile.FieldBackoff, jobspec.FieldConcurrent: jobfile.FieldConcurrent, jobspec.FieldConcurrency: jobfile.FieldConcurrency,
 	jobspec.FieldRetention: jobfile.FieldRetention, jobspec.FieldWarnAfter: jobfile.FieldWarnAfter, jobspec.FieldExpectEvery: jobfile.FieldExpectEvery,
-	jobspec.FieldTags: jobfile.FieldTags,
+	jobspec.FieldTags: jobfile.FieldTags, jobspec.FieldParamFixed: jobfile.FieldFixed,
 }
 
 // judge says what becomes of an item, as the use cases behind it will: those check again when it is done.
@@ -69,6 +70,7 @@ func (m *importer) judge(i int) {
 	m.judgeFields(i)
 	m.judgeRights(i)
 	m.judgeScript(i)
+	m.judgeCode(i)
 	m.judgeSchedule(i, running)
 	if item.Outcome == ImportRefuse {
 		item.Changes = nil
@@ -84,6 +86,7 @@ func (m *importer) definition(i int) jobspec.Job {
 		Param: f.Parameter, GlueSource: f.Script, GlueRemark: f.ScriptRemark, TimeoutSeconds: int(f.TimeoutSeconds), Retries: int(f.Retries),
 		Zone: f.TimeZone, Backoff: f.RetryBackoff, MaxConcurrent: int(f.MaxConcurrent), Concurrency: jobspec.Concurrency(f.Concurrency),
 		RetentionDays: int(f.RetentionDays), WarnAfter: int(f.WarnAfterSeconds), ExpectEvery: int(f.ExpectEverySeconds), Tags: strings.Join(f.Tags, ","),
+		ParamFixed: f.ParameterFixed,
 	}
 	m.conf(i, &j)
 	if j.Glue == wire.GlueBean || j.Glue == "" {
@@ -187,6 +190,26 @@ func (m *importer) judgeScript(i int) {
 	}
 }
 
+// judgeCode refuses a job whose parameter is code to whom may not write scripts.
+func (m *importer) judgeCode(i int) {
+	item := &m.items[i]
+	var old *db.Job
+	if item.ID != 0 {
+		old = &item.old
+	}
+	if key := m.s.codeRefused(m.code, m.p, item.in, old); key != "" {
+		m.fault(i, jobspec.FieldHandler, key)
+	}
+}
+
+// yes writes a flag as files have it; one that is not set is nothing.
+func yes(on bool) string {
+	if on {
+		return "true"
+	}
+	return ""
+}
+
 // judgeSchedule asks that a job that will run has a time to come, where that is asked of it: when it is started, and when the
 // schedule of one that runs changes.
 func (m *importer) judgeSchedule(i int, running bool) {
@@ -234,6 +257,7 @@ func (m *importer) changes(i int) []ImportFieldChange {
 	add(jobspec.FieldGlue, string(was.Glue), string(now.Glue))
 	add(jobspec.FieldHandler, was.Handler, now.Handler)
 	add(jobspec.FieldParam, was.Param, now.Param)
+	add(jobspec.FieldParamFixed, yes(was.ParamFixed), yes(now.ParamFixed))
 	if now.Glue != wire.GlueBean {
 		before := was.GlueSource
 		if before != now.GlueSource && !mayScript(m.p, item.old.JobGroup) {

@@ -21,6 +21,8 @@ type JobInput struct {
 	Version string
 	// KeepOptions leaves what XXL-JOB's jobs do not have (zone, bounds, limits …) as it is, for a form that does not show it.
 	KeepOptions bool
+	// FixParam overrules KeepOptions for the one option that programs may set.
+	FixParam *bool
 }
 
 // FieldGroup is the name of JobInput.Group in a problem.Field; the others are jobspec's.
@@ -39,7 +41,7 @@ func withOptionsOf(j jobspec.Job, old db.Job) jobspec.Job {
 	j.Zone, j.Start, j.End, j.Backoff = old.TimeZone, old.StartAt, old.EndAt, old.RetryBackoff
 	j.MaxConcurrent, j.Concurrency = int(old.MaxConcurrent), jobspec.Concurrency(old.ConcurrencyPolicy)
 	j.RetentionDays, j.WarnAfter, j.ExpectEvery = int(old.RetentionDays), int(old.WarnAfterSeconds), int(old.ExpectEverySeconds)
-	j.Tags = old.Tags
+	j.Tags, j.ParamFixed = old.Tags, old.ParamFixed != 0
 	return j
 }
 
@@ -51,6 +53,12 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 	in.Job = in.Job.Normalize()
 	in.ID = 0
 	if err := s.check(ctx, s.cfg.Pool, p, in, nil); err != nil {
+		return 0, err
+	}
+	if in.FixParam != nil {
+		in.ParamFixed = *in.FixParam
+	}
+	if err := s.checkCode(ctx, s.cfg.Pool, p, in, nil); err != nil {
 		return 0, err
 	}
 	isScript := in.Glue != wire.GlueBean
@@ -75,7 +83,7 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 			GlueRemark: db.Text(in.GlueRemark), GlueUpdateTime: now, ChildJobIDs: db.Text(in.ChildJobIDs),
 			TimeZone: in.Zone, StartAt: in.Start, EndAt: in.End, RetryBackoff: in.Backoff, MaxConcurrent: int64(in.MaxConcurrent),
 			ConcurrencyPolicy: string(in.Concurrency), RetentionDays: int64(in.RetentionDays), WarnAfterSeconds: int64(in.WarnAfter),
-			ExpectEverySeconds: int64(in.ExpectEvery), Tags: in.Tags,
+			ExpectEverySeconds: int64(in.ExpectEvery), Tags: in.Tags, ParamFixed: flag(in.ParamFixed),
 		})
 		if err != nil {
 			return err
@@ -144,11 +152,17 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	if in.KeepOptions {
 		in.Job = withOptionsOf(in.Job, old)
 	}
+	if in.FixParam != nil {
+		in.ParamFixed = *in.FixParam
+	}
 	in.Job = in.Job.Normalize() // whose rules depend on the type
 	if in.Glue == wire.GlueBean {
 		in.GlueSource = string(old.GlueSource)
 	}
 	if err := s.check(ctx, tx, p, in, &old); err != nil {
+		return err
+	}
+	if err := s.checkCode(ctx, tx, p, in, &old); err != nil {
 		return err
 	}
 	if in.Glue != wire.GlueBean && in.Group != old.JobGroup { // the script would run on other machines
@@ -175,7 +189,7 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 		ExecutorFailRetryCount: int64(in.Retries), ChildJobIDs: db.Text(in.ChildJobIDs),
 		TimeZone: in.Zone, StartAt: in.Start, EndAt: in.End, RetryBackoff: in.Backoff, MaxConcurrent: int64(in.MaxConcurrent),
 		ConcurrencyPolicy: string(in.Concurrency), RetentionDays: int64(in.RetentionDays), WarnAfterSeconds: int64(in.WarnAfter),
-		ExpectEverySeconds: int64(in.ExpectEvery), Tags: in.Tags,
+		ExpectEverySeconds: int64(in.ExpectEvery), Tags: in.Tags, ParamFixed: flag(in.ParamFixed),
 	})
 	if err != nil {
 		return err

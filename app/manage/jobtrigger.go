@@ -17,6 +17,7 @@ import (
 // RunInput is a run by hand.
 type RunInput struct {
 	Param     *string // nil: the job's
+	NoParam   bool    // nil stands for an empty one where another than the job's is possible, as programs have it
 	Addresses string  // in any layout; empty: the group's
 	Type      jobspec.TriggerType
 }
@@ -30,8 +31,22 @@ func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunIn
 	if err != nil {
 		return nil, err
 	}
+	if in.Param == nil && in.NoParam {
+		own, err := s.OwnParam(ctx, p, j)
+		if err != nil {
+			return nil, err
+		}
+		if !own {
+			in.Param = new(string)
+		}
+	}
 	if in.Param != nil && len(*in.Param) > jobspec.MaxParamBytes {
 		return nil, problem.InvalidFields(problem.Field{Name: jobspec.FieldParam, Key: "job.error.too_long", Args: []any{"Max", jobspec.MaxParamBytes}})
+	}
+	if in.Param != nil {
+		if err := s.checkRunParam(ctx, p, j, *in.Param); err != nil {
+			return nil, err
+		}
 	}
 	addresses, err := s.chosen(ctx, j.JobGroup, in.Addresses)
 	if err != nil {

@@ -29,7 +29,7 @@ func household(t *testing.T, b *bundle) {
 			Name: "收盘", Author: "安", AlarmEmail: "a@b.cn,c@d.cn", ScheduleType: jobspec.ScheduleFixRate, ScheduleConf: "30", Misfire: jobspec.MisfireFireOnceNow,
 			Route: jobspec.RouteFailover, Block: wire.BlockCoverEarly, Glue: wire.GlueShell, GlueSource: "#!/bin/bash\n\techo 'x: y'\n", GlueRemark: "first try", Param: "a\n b",
 			ChildJobIDs: fmt.Sprintf("%d,%d", middle, last), TimeoutSeconds: 60, Retries: 3, Zone: "America/New_York", Start: b.now.UnixMilli() + 1, End: b.now.Add(9000 * time.Hour).UnixMilli(),
-			Backoff: "10s,1m", MaxConcurrent: 2, Concurrency: jobspec.ConcurrencyDiscard, RetentionDays: 9, WarnAfter: 10, ExpectEvery: 3600, Tags: "night,eu",
+			Backoff: "10s,1m", MaxConcurrent: 2, Concurrency: jobspec.ConcurrencyDiscard, RetentionDays: 9, WarnAfter: 10, ExpectEvery: 3600, Tags: "night,eu", ParamFixed: true,
 		}
 	})
 	started := b.create(t, func(in *JobInput) {

@@ -70,6 +70,7 @@ type jobRequest struct {
 	TimeoutSeconds number  `json:"executorTimeout"`
 	Retries        number  `json:"executorFailRetryCount"`
 	GlueType       *string `json:"glueType"`
+	ParamFixed     *bool   `json:"executorParamFixed"`
 	GlueSource     *string `json:"glueSource"`
 	GlueRemark     *string `json:"glueRemark"`
 	AddressList    *string `json:"addressList"`
@@ -222,7 +223,7 @@ func (r jobRequest) over(j jobspec.Job) jobspec.Job {
 func clamp(v int64) int { return int(max(-1, min(v, 1<<31-1))) }
 
 func (a *API) addJob(ctx context.Context, p auth.Principal, req jobRequest) (any, error) {
-	id, err := a.Jobs.Create(ctx, p, manage.JobInput{Group: req.JobGroup.value, Job: req.over(jobspec.Job{
+	id, err := a.Jobs.Create(ctx, p, manage.JobInput{Group: req.JobGroup.value, FixParam: req.ParamFixed, Job: req.over(jobspec.Job{
 		ScheduleType: jobspec.ScheduleNone, Misfire: jobspec.MisfireDoNothing, Route: jobspec.RouteFirst,
 		Block: wire.BlockSerial, Glue: wire.GlueBean,
 	})})
@@ -234,7 +235,7 @@ func (a *API) updateJob(ctx context.Context, p auth.Principal, req jobRequest) (
 	if err != nil {
 		return nil, err
 	}
-	in := manage.JobInput{Group: old.JobGroup, Version: manage.JobVersion(old), KeepOptions: true, Job: req.over(jobspec.Job{
+	in := manage.JobInput{Group: old.JobGroup, Version: manage.JobVersion(old), KeepOptions: true, FixParam: req.ParamFixed, Job: req.over(jobspec.Job{
 		Name: old.JobDesc, Author: string(old.Author), AlarmEmail: string(old.AlarmEmail), ScheduleType: old.ScheduleType,
 		ScheduleConf: string(old.ScheduleConf), Misfire: old.MisfireStrategy, Route: old.ExecutorRouteStrategy,
 		Block: wire.Block(old.ExecutorBlockStrategy), Glue: old.GlueType, Handler: string(old.ExecutorHandler),
@@ -261,12 +262,10 @@ func (a *API) stopJob(ctx context.Context, p auth.Principal, req jobRequest) (an
 	return nil, a.Jobs.Stop(ctx, p, req.ID.value)
 }
 
-// triggerJob runs a job now. Without a parameter in the request it runs with an empty one, as upstream does.
+// triggerJob runs a job now. Without a parameter in the request it runs with an empty one, as upstream does, unless the job can
+// be run with its own only.
 func (a *API) triggerJob(ctx context.Context, p auth.Principal, req jobRequest) (any, error) {
-	in := manage.RunInput{Type: jobspec.TriggerAPI, Param: new(string)}
-	if req.Param != nil {
-		in.Param = req.Param
-	}
+	in := manage.RunInput{Type: jobspec.TriggerAPI, Param: req.Param, NoParam: true}
 	if req.AddressList != nil {
 		in.Addresses = *req.AddressList
 	}

@@ -33,7 +33,7 @@ func Register(ex *executor.Executor, options Options) error {
 	ex.Handle("slowJobHandler", slow)
 	ex.Handle("flakyJobHandler", new(flaky).run)
 	if options.Command {
-		ex.Handle("commandJobHandler", command(ex))
+		ex.HandleWith("commandJobHandler", executor.HandlerSpec{Run: command(ex), ParamIsCode: true})
 	}
 	if options.HTTP {
 		ex.Handle("httpJobHandler", callURL(options.HTTPAllow))

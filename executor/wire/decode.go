@@ -86,11 +86,12 @@ func DecodeRegistry(body []byte) (RegistryRequest, error) {
 		Group looseText `json:"registryGroup"`
 		Key   looseText `json:"registryKey"`
 		Value looseText `json:"registryValue"`
+		Code  []string  `json:"codeHandlers"`
 	}
 	if err := json.Unmarshal(body, &l); err != nil {
 		return RegistryRequest{}, err
 	}
-	return RegistryRequest{RegistryGroup: string(l.Group), RegistryKey: string(l.Key), RegistryValue: string(l.Value)}, nil
+	return RegistryRequest{RegistryGroup: string(l.Group), RegistryKey: string(l.Key), RegistryValue: string(l.Value), CodeHandlers: l.Code}, nil
 }
 
 // callbackItem is one result in the spelling of any era.

@@ -103,6 +103,9 @@ type RegistryRequest struct {
 	RegistryGroup string `json:"registryGroup"`
 	RegistryKey   string `json:"registryKey"`
 	RegistryValue string `json:"registryValue"`
+	// CodeHandlers are the executor's handlers whose parameter is code, so that the admin lets only those change it who may write
+	// scripts. Ours alone say so; XXL-JOB's admins read past it.
+	CodeHandlers []string `json:"codeHandlers,omitempty"`
 }
 
 // Callback reports how a run ended (spec §1.5).

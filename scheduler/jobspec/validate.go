@@ -41,6 +41,7 @@ type Job struct {
 	WarnAfter     int // seconds a run may take before somebody is told; 0 for never
 	ExpectEvery   int // seconds within which a success is expected; 0 for no expectation
 	Tags          string
+	ParamFixed    bool // a run by hand goes with Param, and with no other
 }
 
 // The names of the parts of a definition, by which a [FieldError] finds its place in a form.
@@ -73,6 +74,7 @@ const (
 	FieldWarnAfter    = "warn_after"
 	FieldExpectEvery  = "expect_every"
 	FieldTags         = "tags"
+	FieldParamFixed   = "param_fixed"
 )
 
 // Code says what is wrong with a part of a definition. The values are keys of the message catalogues.

@@ -38,3 +38,11 @@ func momentStep(value string) string {
 	}
 	return "1"
 }
+
+// paramHelp explains the parameter of a run by hand.
+func (p RunPage) paramHelp() string {
+	if p.OwnParam {
+		return p.T("jobs.run.param.own")
+	}
+	return p.T("jobs.run.param.help")
+}

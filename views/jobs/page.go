@@ -120,6 +120,7 @@ const (
 	FieldWarnAfter    = "warn_after"
 	FieldExpectEvery  = "expect_every"
 	FieldTags         = "tags"
+	FieldParamFixed   = "param_fixed" // "1"
 	// FieldVersion is hidden: the job's last change as the form saw it, so that a concurrent edit is noticed.
 	FieldVersion = "version"
 	// FieldStart is the second submit button of a new job: save and start ("1").
@@ -163,6 +164,7 @@ type FormValues struct {
 	WarnAfter    string // seconds; 0 for never
 	ExpectEvery  string // seconds; 0 for no expectation
 	Tags         string // separated by commas
+	ParamFixed   string // "1": a run by hand goes with the job's own parameter
 }
 
 // PreviewPage answers link.SchedulePreview, which htmx posts the schedule's fields to
@@ -195,6 +197,7 @@ type RunPage struct {
 	ID        int64
 	Name      string
 	Param     string
+	OwnParam  bool     // the job can be run with its own parameter only
 	Addresses string   // as typed, separated by commas or lines; empty means the registered ones
 	Online    []string // the group's live addresses, offered as suggestions
 	Errors    FieldErrors

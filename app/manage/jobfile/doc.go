@@ -53,6 +53,7 @@ type Job struct {
 	Misfire                              string
 	Kind, Handler, Parameter             string
 	Script, ScriptRemark                 string
+	ParameterFixed                       bool // a run by hand goes with the job's own parameter
 	ScriptOmitted                        bool // there is a script that whoever exported it may not read
 	Route, Block                         string
 	TimeoutSeconds, Retries              int64

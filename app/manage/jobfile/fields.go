@@ -17,6 +17,7 @@ const (
 	FieldKind        = "kind"
 	FieldHandler     = "handler"
 	FieldParameter   = "parameter"
+	FieldFixed       = "parameter_fixed"
 	FieldScript      = "script"
 	FieldRemark      = "script_remark"
 	FieldOmitted     = "script_omitted"
@@ -68,6 +69,7 @@ var jobFields = []field{
 	{name: FieldKind, text: func(j *Job) *string { return &j.Kind }},
 	{name: FieldHandler, text: func(j *Job) *string { return &j.Handler }},
 	{name: FieldParameter, text: func(j *Job) *string { return &j.Parameter }},
+	{name: FieldFixed, flag: func(j *Job) *bool { return &j.ParameterFixed }},
 	{name: FieldRoute, text: func(j *Job) *string { return &j.Route }},
 	{name: FieldBlock, text: func(j *Job) *string { return &j.Block }},
 	{name: FieldTimeout, number: func(j *Job) *int64 { return &j.TimeoutSeconds }},

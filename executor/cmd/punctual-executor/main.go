@@ -45,7 +45,7 @@ type serve struct {
 	AdminInsecure   bool          `name:"admin-insecure" env:"PUNCTUAL_EXECUTOR_ADMIN_INSECURE" help:"Accept any certificate of an admin: whoever is on the way can read the access token."`
 	DataDir         string        `env:"PUNCTUAL_EXECUTOR_DATA_DIR" default:"data/executor" help:"Run logs, scripts and the journal."`
 	Glue            bool          `env:"PUNCTUAL_EXECUTOR_GLUE" default:"true" negatable:"" help:"Run scripts that the admin sends."`
-	Command         bool          `env:"PUNCTUAL_EXECUTOR_COMMAND" default:"true" negatable:"" help:"Offer commandJobHandler."`
+	Command         bool          `env:"PUNCTUAL_EXECUTOR_COMMAND" help:"Offer commandJobHandler, whose parameter is a command line: whoever may change it runs programs here."`
 	HTTP            bool          `name:"http" env:"PUNCTUAL_EXECUTOR_HTTP" default:"true" negatable:"" help:"Offer httpJobHandler."`
 	HTTPAllow       string        `name:"http-allow" env:"PUNCTUAL_EXECUTOR_HTTP_ALLOW" default:"public" placeholder:"LIST" help:"What httpJobHandler may call: host, host:port, .domain, 10.0.0.0/8, public, or *."`
 	LogRetention    int           `env:"PUNCTUAL_EXECUTOR_LOG_RETENTION_DAYS" name:"log-retention-days" default:"30" help:"Days to keep run logs; below 3 for ever."`
@@ -110,7 +110,7 @@ func (l loggers) make(format string, level slog.Level) *slog.Logger {
 func (s *serve) Run(logs loggers) error {
 	if s.AccessToken == "" && !s.InsecureNoToken && (s.Glue || s.Command || s.HTTP) {
 		return badSetting{errors.New("PUNCTUAL_EXECUTOR_ACCESS_TOKEN (--access-token) is empty, so that everybody who reaches the port could run code: " +
-			"set it, or --no-glue --no-command --no-http, or --insecure-no-token")}
+			"set it, or --no-glue --no-http without --command, or --insecure-no-token")}
 	}
 	rule, err := builtin.ParseAddressRule(s.HTTPAllow)
 	if err != nil {
