@@ -2,20 +2,25 @@ package locales
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/alarm"
 	"github.com/punctual-job/punctual/scheduler/event"
 )
 
-// withEvents adds the keys of what may stand in the events of runs.
+// withEvents adds the keys of what may stand in the events of runs, and in the troubles of alarm channels.
 func withEvents(families map[string][]string) map[string][]string {
 	for key := range event.Specs {
 		families["event."] = append(families["event."], string(key))
 	}
-	for _, f := range wire.AllFaults {
+	for key := range alarm.Troubles {
+		families["trouble."] = append(families["trouble."], string(key))
+	}
+	for _, f := range slices.Concat(wire.AllFaults, alarm.Faults) {
 		families["fault."] = append(families["fault."], string(f))
 	}
 	maps.Copy(families, event.Vocabulary)
@@ -30,28 +35,35 @@ func hidden(a event.Arg) bool { return a.Kind == event.FlagMore || a.Name == "No
 func TestEveryArgumentOfAnEventIsTold(t *testing.T) {
 	t.Parallel()
 	c := New()
+	books := []event.Teller{{Book: event.Specs, Family: "event."}, {Book: alarm.Troubles, Family: "trouble."}}
 	for _, lang := range Languages() {
-		p := c.Printer(lang)
-		teller := event.Teller{Printer: p, Zone: zone}
-		for key, spec := range event.Specs {
-			e := event.Event{Key: key}
-			var shown []string
-			for i, a := range spec.Args {
-				value, text := sample(p, a, i)
-				e.Args = append(e.Args, value)
-				if !hidden(a) {
-					shown = append(shown, text)
-				}
+		for _, teller := range books {
+			teller.Printer, teller.Zone = c.Printer(lang), zone
+			for key, spec := range teller.Book {
+				told(t, teller, c.Printer(lang), key, spec)
 			}
-			got := teller.Tell(e)
-			if strings.Contains(got, "!") || strings.Contains(got, "<no value>") {
-				t.Errorf("%s: %s is told as %q", lang, key, got)
-			}
-			for _, text := range shown {
-				if !strings.Contains(got, text) {
-					t.Errorf("%s: %s is told as %q, without %q", lang, key, got, text)
-				}
-			}
+		}
+	}
+}
+
+func told(t *testing.T, teller event.Teller, p *Printer, key event.Key, spec event.Spec) {
+	t.Helper()
+	e := event.Event{Key: key}
+	var shown []string
+	for i, a := range spec.Args {
+		value, text := sample(p, a, i)
+		e.Args = append(e.Args, value)
+		if !hidden(a) {
+			shown = append(shown, text)
+		}
+	}
+	got := teller.Tell(e)
+	if strings.Contains(got, "!") || strings.Contains(got, "<no value>") {
+		t.Errorf("%s: %s is told as %q", p.Lang(), key, got)
+	}
+	for _, text := range shown {
+		if !strings.Contains(got, text) {
+			t.Errorf("%s: %s is told as %q, without %q", p.Lang(), key, got, text)
 		}
 	}
 }

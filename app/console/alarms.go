@@ -11,7 +11,6 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/scheduler/alarm"
-	"github.com/punctual-job/punctual/scheduler/note"
 	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -60,7 +59,7 @@ func (c *Console) channelList(ec echo.Context) error {
 func (c *Console) channel(page layout.Page, ch alarm.Channel, routes []manage.AlarmRoute) alarms.Channel {
 	v := alarms.Channel{
 		ID: ch.ID, Name: ch.Name, Kind: string(ch.Kind), State: channelState(ch), ForJobs: ch.ForJobs, OKAt: c.at(page, ch.LastOKAt),
-		ErrorAt: c.at(page, ch.LastErrorAt), Error: note.Trouble(page.Printer, ch.LastError),
+		ErrorAt: c.at(page, ch.LastErrorAt), Error: ch.LastError.In(page.Printer),
 	}
 	if ch.Kind == alarm.KindMail {
 		v.Target = strings.Join(ch.Settings.Recipients, ", ")
@@ -143,7 +142,7 @@ func (c *Console) channelTest(ec echo.Context) error {
 		return err
 	}
 	page.Path = link.Alarm(channelID)
-	page.Test = alarms.Test{Done: wrong == "", Error: note.Trouble(page.Printer, failure), To: to, Wrong: wrong}
+	page.Test = alarms.Test{Done: wrong == "", Error: failure.In(page.Printer), To: to, Wrong: wrong}
 	return renderPart(ec, status, alarms.Detail(page), alarms.FragmentTest)
 }
 
@@ -215,7 +214,7 @@ func (c *Console) messages(ec echo.Context, page layout.Page, f alarm.DeliveryFi
 	for i, m := range list {
 		rows[i] = alarms.Message{
 			ID: m.ID, Channel: m.Channel, ChannelID: m.ChannelID, Recipient: m.Recipient, State: messageState(m.State), Tries: m.Tries,
-			NextAt: c.at(page, m.NextAt), Error: note.Trouble(page.Printer, m.Error), At: c.at(page, m.CreatedAt), Cause: string(m.Cause), Count: m.Count, JobID: m.JobID,
+			NextAt: c.at(page, m.NextAt), Error: m.Error.In(page.Printer), At: c.at(page, m.CreatedAt), Cause: string(m.Cause), Count: m.Count, JobID: m.JobID,
 			Job: m.Job, LogID: m.LogID, CanRetry: m.Channel != "" && (m.State == alarm.Waiting || m.State == alarm.GivenUp),
 		}
 	}

@@ -157,7 +157,7 @@ func (s *Channels) Delete(ctx context.Context, p auth.Principal, id int64) error
 
 // Test sends a test message, mail to the address given or else to the channel's recipients. failure is what the server had
 // against it, empty when the message was taken: a test that fails has done what it is for.
-func (s *Channels) Test(ctx context.Context, p auth.Principal, id int64, to string) (failure string, err error) {
+func (s *Channels) Test(ctx context.Context, p auth.Principal, id int64, to string) (failure alarm.Trouble, err error) {
 	c, err := s.get(ctx, p, id)
 	if err != nil {
 		return "", err
@@ -172,16 +172,13 @@ func (s *Channels) Test(ctx context.Context, p auth.Principal, id int64, to stri
 	}
 	s.audit.Note(ctx, p, Entry{Action: ActionTest, Kind: ObjectChannel, ID: id, Name: c.Name})
 	err = s.cfg.Alarmer.Test(ctx, id, recipients...)
-	switch {
-	case err == nil:
-		return "", nil
-	case errors.Is(err, alarm.ErrNoRecipient):
-		return "", problem.InvalidFields(problem.Field{Name: TestTo, Key: "job.error.required"})
-	case db.IsUnavailable(err):
-		return "", err
-	default:
-		return err.Error(), nil
+	if f, ok := errors.AsType[*alarm.Failure](err); ok {
+		return f.Trouble, nil
 	}
+	if errors.Is(err, alarm.ErrNoRecipient) {
+		return "", problem.InvalidFields(problem.Field{Name: TestTo, Key: "job.error.required"})
+	}
+	return "", err
 }
 
 // Messages lists what was sent or waits, newest first.

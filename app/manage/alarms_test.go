@@ -106,7 +106,7 @@ func TestChannelsAndTheirRoutes(t *testing.T) {
 		}
 		answer = http.StatusForbidden
 		failure, err := b.Channels.Test(ctx, b.admin, id, "")
-		if err != nil || failure == "" || strings.Contains(failure, "token-1234567890") {
+		if err != nil || failure == "" || strings.Contains(string(failure), "token-1234567890") {
 			t.Errorf("a test that fails: %q %v", failure, err)
 		}
 		if c, _, _ := b.Channels.Get(ctx, b.admin, id); !c.Broken() {

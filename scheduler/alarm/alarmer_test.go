@@ -271,7 +271,7 @@ func TestABrokenServerIsTriedAgainWithGrowingPausesAndThenGivenUp(t *testing.T) 
 			if d.State == GivenUp {
 				break
 			}
-			if d.State != Waiting || !strings.Contains(d.Error, "disk full") {
+			if d.State != Waiting || !strings.Contains(d.Error.English(), "disk full") {
 				t.Fatalf("delivery: %+v", d)
 			}
 			b.clock.set(d.NextAt)
@@ -286,7 +286,7 @@ func TestABrokenServerIsTriedAgainWithGrowingPausesAndThenGivenUp(t *testing.T) 
 			t.Errorf("alarm_status = %d, want %d", st, runFailed)
 		}
 		c, err := b.a.Channel(t.Context(), id)
-		if err != nil || !c.Broken() || !strings.Contains(c.LastError, "disk full") || c.LastErrorAt.IsZero() {
+		if err != nil || !c.Broken() || !strings.Contains(c.LastError.English(), "disk full") || c.LastErrorAt.IsZero() {
 			t.Errorf("channel: %+v, %v", c, err)
 		}
 		// Repaired, and tried again by hand.
@@ -325,7 +325,7 @@ func TestARefusedRecipientKeepsNobodyElseFromHearing(t *testing.T) {
 		want := Sent
 		if d.Recipient == "gone@example.com" {
 			want = GivenUp
-			if !strings.Contains(d.Error, "no such mailbox") || d.Tries != 1 {
+			if !strings.Contains(d.Error.English(), "no such mailbox") || d.Tries != 1 {
 				t.Errorf("delivery: %+v", d)
 			}
 		}

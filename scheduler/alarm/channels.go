@@ -4,11 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/scheduler/note"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 // Channel is a channel as its page shows it and its form saves it. Secrets go in and never come out: in what is returned
@@ -32,7 +31,7 @@ type Channel struct {
 	// What became of its latest messages; zero times for never. An error that is newer than the success is what a page shows
 	// in red.
 	LastOKAt, LastErrorAt time.Time
-	LastError             string
+	LastError             Trouble
 }
 
 // Broken reports whether the latest message failed.
@@ -52,7 +51,7 @@ func (c *channel) shown() Channel {
 		ID: c.row.ID, Name: c.row.Name, Kind: c.kind(), Language: c.row.Lang, Enabled: c.row.Enabled == 1, ForJobs: c.row.ForJobs == 1,
 		QuietFrom: int(c.row.QuietFrom), QuietTo: int(c.row.QuietTo), QuietMode: QuietMode(c.row.QuietMode),
 		HasURL: s.URL != "", HasSecret: s.Secret != "", HasPassword: s.Password != "",
-		LastOKAt: when(c.row.LastOkAt), LastErrorAt: when(c.row.LastErrorAt), LastError: c.row.LastError,
+		LastOKAt: when(c.row.LastOkAt), LastErrorAt: when(c.row.LastErrorAt), LastError: Trouble(c.row.LastError),
 	}
 	s.URL, s.Secret, s.Password = "", "", ""
 	v.Settings = s
@@ -71,7 +70,7 @@ func (a *Alarmer) Channels(ctx context.Context) ([]Channel, error) {
 		c, err := a.channelOf(&rows[i])
 		if err != nil {
 			c = &channel{row: rows[i]}
-			c.row.LastError = err.Error()
+			c.row.LastError = string(troubleOf(nil, reasonOf(err)))
 		}
 		list[i] = c.shown()
 	}
@@ -155,7 +154,7 @@ func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 		}
 		if !c.Enabled {
 			return a.queries.GiveUpAlarmDeliveriesOfChannel(ctx, tx, db.GiveUpAlarmDeliveriesOfChannelParams{
-				ChannelID: c.ID, Error: note.ChannelOff.With(), DoneAt: now,
+				ChannelID: c.ID, Error: string(troubleOf(nil, reason(channelOff))), DoneAt: now,
 			})
 		}
 		return a.queries.HurryAlarmDeliveries(ctx, tx, db.HurryAlarmDeliveriesParams{ChannelID: c.ID, NowMs: now})
@@ -207,7 +206,7 @@ func (a *Alarmer) DeleteChannel(ctx context.Context, id int64) error {
 			return err
 		}
 		return a.queries.GiveUpAlarmDeliveriesOfChannel(ctx, tx, db.GiveUpAlarmDeliveriesOfChannelParams{
-			ChannelID: id, Error: note.ChannelGone.With(), DoneAt: a.cfg.Now().UnixMilli(),
+			ChannelID: id, Error: string(troubleOf(nil, reason(channelGone))), DoneAt: a.cfg.Now().UnixMilli(),
 		})
 	})
 	if err != nil {
@@ -219,10 +218,13 @@ func (a *Alarmer) DeleteChannel(ctx context.Context, id int64) error {
 // ErrNoRecipient means that a mail channel has nobody to send a test to.
 var ErrNoRecipient = errors.New("the channel has no recipient")
 
-// Test sends a test message and returns what went wrong, without secrets, in words for an administrator. A mail goes to the
+// Test sends a test message. The error is a [*Failure] when the channel's server has something against it. A mail goes to the
 // addresses given, or else to the channel's own. Quiet hours and the switch do not matter to it.
 func (a *Alarmer) Test(ctx context.Context, id int64, to ...string) error {
 	c, err := a.readChannel(ctx, id)
+	if _, unreadable := errors.AsType[*troubleError](err); unreadable {
+		return &Failure{troubleOf(nil, reasonOf(err))}
+	}
 	if err != nil {
 		return err
 	}
@@ -236,25 +238,22 @@ func (a *Alarmer) Test(ctx context.Context, id int64, to ...string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.cfg.SendTimeout)
 	defer cancel()
-	var errs error
+	var reasons []event.Event
 	for _, recipient := range to {
 		m := a.blank(c)
 		m.id, m.recipient, m.test = "test-"+newHolder(), recipient, true
 		if err := a.send(ctx, c, m); err != nil {
-			if recipient != "" {
-				err = fmt.Errorf("%s: %w", recipient, err)
-			}
-			errs = errors.Join(errs, err)
+			reasons = append(reasons, about(recipient, reasonOf(err)))
 		}
 	}
 	now := a.cfg.Now()
-	if errs == nil {
+	if len(reasons) == 0 {
 		a.rouse(id)
 		return a.queries.NoteAlarmChannelOK(ctx, a.cfg.Pool, db.NoteAlarmChannelOKParams{ID: id, AtMs: now.UnixMilli()})
 	}
-	errs = errors.New(scrub(errs.Error(), c.settings.secrets()))
-	a.noteError(context.WithoutCancel(ctx), id, errs.Error(), now)
-	return errs
+	failure := &Failure{troubleOf(c.settings.secrets(), reasons...)}
+	a.noteError(context.WithoutCancel(ctx), id, failure.Trouble, now)
+	return failure
 }
 
 func bit(b bool) int64 {

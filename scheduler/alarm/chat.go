@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // What the providers take, in bytes of the text, with room for the rest of the request.
@@ -32,7 +30,7 @@ func hmacBase64(key, text string) string {
 func dingTalk(s *Settings, m *message, now time.Time) (*webCall, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return nil, note.HookAddress.Err()
+		return nil, troubled(hookAddress)
 	}
 	if s.Secret != "" {
 		ms := strconv.FormatInt(now.UnixMilli(), 10)
@@ -75,17 +73,17 @@ func checkErrCode(body []byte) error {
 
 func notUnderstood(body []byte) error {
 	if text := excerpt(body); text != "" {
-		return note.HookOdd.Err(text)
+		return troubled(hookOdd, text)
 	}
-	return note.HookMute.Err()
+	return troubled(hookMute)
 }
 
 // refused is a refusal with the provider's own code.
 func refused(code int, message string) error {
 	if text := excerpt([]byte(message)); text != "" {
-		return note.HookRefused.Err(code, text)
+		return troubled(hookRefused, code, text)
 	}
-	return note.HookDenied.Err(code)
+	return troubled(hookDenied, code)
 }
 
 // feishu is a message for a Feishu or Lark robot: a post, whose text nodes cannot mention anybody, where plain text could.

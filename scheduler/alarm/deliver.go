@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/scheduler/note"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 const (
@@ -18,8 +18,6 @@ const (
 	// mergeAbove is how many messages may wait for one recipient before they become one: nobody reads the eleventh of ten
 	// mails, and providers of chat tools refuse them.
 	mergeAbove = 5
-	// maxError is how much of an error is kept.
-	maxError = 400
 )
 
 // refusal is an error that concerns one recipient, such as a mailbox that is full. The channel does not rest for it.
@@ -52,11 +50,11 @@ func (a *Alarmer) deliver(ctx context.Context, now time.Time) (int, error) {
 		c, err := a.readChannel(ctx, id)
 		switch {
 		case errors.Is(err, db.ErrNotFound):
-			errs = errors.Join(errs, a.giveUp(ctx, id, note.ChannelGone.With(), now))
+			errs = errors.Join(errs, a.giveUp(ctx, id, channelGone, now))
 		case c != nil && c.row.Enabled == 0:
-			errs = errors.Join(errs, a.giveUp(ctx, id, note.ChannelOff.With(), now))
+			errs = errors.Join(errs, a.giveUp(ctx, id, channelOff, now))
 		case c == nil: // the database, or settings nobody can read
-			a.failed(ctx, id, err.Error(), now, a.cfg.Rest)
+			a.failed(ctx, id, troubleOf(nil, reasonOf(err)), now, a.cfg.Rest)
 			errs = errors.Join(errs, err)
 		default:
 			if end := quietUntil(now.In(a.cfg.Pool.Zone()), c.row.QuietFrom, c.row.QuietTo); !end.IsZero() {
@@ -211,15 +209,15 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 	for _, d := range held {
 		byTries[d.Tries] = append(byTries[d.Tries], d.ID)
 	}
-	reason := ""
+	var why Trouble
 	if sendErr != nil {
-		reason = clip(scrub(sendErr.Error(), c.settings.secrets()), maxError)
+		why = troubleOf(c.settings.secrets(), reasonOf(sendErr))
 	}
 	refused, personal := errors.AsType[refusal](sendErr)
 	busy, told := errors.AsType[*busyError](sendErr)
 	err = a.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		for tries, ids := range byTries {
-			end := db.EndAlarmDeliveriesParams{Tries: tries + 1, Ids: ids, Holder: holder, Error: reason}
+			end := db.EndAlarmDeliveriesParams{Tries: tries + 1, Ids: ids, Holder: holder, Error: string(why)}
 			switch {
 			case sendErr == nil:
 				end.State, end.DoneAt = deliverySent, now.UnixMilli()
@@ -245,14 +243,14 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 		err = errors.Join(err, a.queries.NoteAlarmChannelOK(ctx, a.cfg.Pool, db.NoteAlarmChannelOKParams{ID: c.row.ID, AtMs: now.UnixMilli()}))
 	case personal:
 		a.metrics.deliveries.WithLabelValues(kind, "refused").Inc()
-		a.noteError(ctx, c.row.ID, reason, now)
+		a.noteError(ctx, c.row.ID, why, now)
 	default:
 		a.metrics.deliveries.WithLabelValues(kind, "failed").Inc()
 		rest := a.cfg.Rest
 		if told {
 			rest = max(rest, busy.wait)
 		}
-		a.failed(ctx, c.row.ID, reason, now, rest)
+		a.failed(ctx, c.row.ID, why, now, rest)
 	}
 	notices := make([]int64, len(held))
 	for i, d := range held {
@@ -264,24 +262,24 @@ func (a *Alarmer) recordSent(ctx context.Context, c *channel, held []db.ListAlar
 }
 
 // failed lets a channel rest and makes its trouble visible.
-func (a *Alarmer) failed(ctx context.Context, channelID int64, reason string, now time.Time, rest time.Duration) {
+func (a *Alarmer) failed(ctx context.Context, channelID int64, why Trouble, now time.Time, rest time.Duration) {
 	a.mu.Lock()
 	a.rested[channelID] = now.Add(rest)
 	a.mu.Unlock()
-	a.noteError(ctx, channelID, reason, now)
+	a.noteError(ctx, channelID, why, now)
 }
 
-func (a *Alarmer) noteError(ctx context.Context, channelID int64, reason string, now time.Time) {
+func (a *Alarmer) noteError(ctx context.Context, channelID int64, why Trouble, now time.Time) {
 	if err := a.queries.NoteAlarmChannelError(ctx, a.cfg.Pool, db.NoteAlarmChannelErrorParams{
-		ID: channelID, AtMs: now.UnixMilli(), LastError: clip(reason, maxError),
+		ID: channelID, AtMs: now.UnixMilli(), LastError: string(why),
 	}); err != nil {
 		a.log.Warn("note a channel's error", "error", err)
 	}
 }
 
 // giveUp ends what waits for a channel that takes no messages any more.
-func (a *Alarmer) giveUp(ctx context.Context, channelID int64, reason string, now time.Time) error {
+func (a *Alarmer) giveUp(ctx context.Context, channelID int64, why event.Key, now time.Time) error {
 	return a.queries.GiveUpAlarmDeliveriesOfChannel(ctx, a.cfg.Pool, db.GiveUpAlarmDeliveriesOfChannelParams{
-		ChannelID: channelID, Error: reason, DoneAt: now.UnixMilli(),
+		ChannelID: channelID, Error: string(troubleOf(nil, reason(why))), DoneAt: now.UnixMilli(),
 	})
 }

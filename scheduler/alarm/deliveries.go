@@ -28,7 +28,7 @@ type Delivery struct {
 	State           DeliveryState
 	Tries           int
 	NextAt          time.Time // of a waiting one
-	Error           string    // of the latest try
+	Error           Trouble   // of the latest try
 	CreatedAt       time.Time
 	DoneAt          time.Time // zero: not done
 	JobID, GroupID  int64
@@ -61,7 +61,7 @@ func (a *Alarmer) Deliveries(ctx context.Context, f DeliveryFilter) ([]Delivery,
 	list := make([]Delivery, len(rows))
 	for i, r := range rows {
 		list[i] = Delivery{
-			ID: r.ID, ChannelID: r.ChannelID, Recipient: r.Recipient, State: DeliveryState(r.State), Tries: int(r.Tries), Error: r.Error,
+			ID: r.ID, ChannelID: r.ChannelID, Recipient: r.Recipient, State: DeliveryState(r.State), Tries: int(r.Tries), Error: Trouble(r.Error),
 			CreatedAt: when(r.CreatedAt), DoneAt: when(r.DoneAt), JobID: r.JobID, GroupID: r.JobGroup, LogID: r.LogID,
 			Cause: scheduler.AlarmCause(r.Cause), Count: int(r.EventCount), FollowUp: r.FollowUp == 1, FirstAt: when(r.FirstAt), LastAt: when(r.LastAt),
 		}

@@ -4,15 +4,18 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	stdmail "net/mail"
+	"net/textproto"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/wneessen/go-mail"
-
-	"github.com/punctual-job/punctual/scheduler/note"
+	"github.com/wneessen/go-mail/smtp"
 )
 
 // maxMailText bounds the text part of a mail.
@@ -25,97 +28,150 @@ func (a *Alarmer) sendMail(ctx context.Context, s *Settings, m *message) error {
 	if err != nil {
 		return refusal{err, true}
 	}
-	// The library's own dialling leaves the connection open when the server refuses what follows, and looks at the context
-	// only until it is made. So the connection is kept here.
-	var conn net.Conn
-	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
-		var err error
-		if s.Security == SecurityTLS {
-			conn, err = (&tls.Dialer{Config: a.tlsFor(s)}).DialContext(ctx, network, address)
-		} else {
-			conn, err = new(net.Dialer).DialContext(ctx, network, address)
-		}
-		return conn, err
+	conn, err := a.dialMail(ctx, s)
+	if err != nil {
+		return mailTrouble(ctx, err)
 	}
-	client, err := mail.NewClient(s.Host, mailOptions(s, a.tlsFor(s), a.cfg.SendTimeout, dial)...)
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	client, err := smtp.NewClient(conn, s.Host)
+	if err != nil {
+		return answered(ctx, mailGreeting, mailConnect, err)
+	}
+	if err := a.introduce(ctx, client, s); err != nil {
+		return err
+	}
+	if err := login(ctx, client, s); err != nil {
+		return err
+	}
+	if err := transmit(ctx, client, msg); err != nil {
+		return err
+	}
+	_ = client.Quit() // the server has it; what goes wrong afterwards is no reason to send it again
+	return nil
+}
+
+func (a *Alarmer) dialMail(ctx context.Context, s *Settings) (net.Conn, error) {
+	address := net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
+	if s.Security == SecurityTLS {
+		return (&tls.Dialer{Config: a.tlsFor(s)}).DialContext(ctx, "tcp", address)
+	}
+	return new(net.Dialer).DialContext(ctx, "tcp", address)
+}
+
+// mailTrouble is why there is no connection to a mail server.
+func mailTrouble(ctx context.Context, err error) error {
+	if speaksPlain(err) {
+		return &troubleError{reason: reason(mailPlain, err), err: err}
+	}
+	return broken(ctx, mailConnect, err)
+}
+
+// introduce greets the server, and makes the connection safe where that is wanted and is not done yet.
+func (a *Alarmer) introduce(ctx context.Context, client *smtp.Client, s *Settings) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	if err := client.Hello(host); err != nil {
+		return answered(ctx, mailGreeting, mailConnect, err)
+	}
+	if s.Security != SecurityStartTLS {
+		return nil
+	}
+	if offered, _ := client.Extension("STARTTLS"); !offered {
+		return troubled(mailStartTLS)
+	}
+	if err := client.StartTLS(a.tlsFor(s)); err != nil {
+		return answered(ctx, mailGreeting, mailConnect, err)
+	}
+	return nil
+}
+
+// login names the user, in the best way that the server offers.
+func login(ctx context.Context, client *smtp.Client, s *Settings) error {
+	if s.Username == "" {
+		return nil
+	}
+	// A password goes over a plain connection only where no security was chosen, and then a challenge is better than it.
+	plain := s.Security == SecurityNone
+	ways := []loginWay{
+		{"SCRAM-SHA-256", smtp.ScramSHA256Auth(s.Username, s.Password)},
+		{"SCRAM-SHA-1", smtp.ScramSHA1Auth(s.Username, s.Password)},
+		{"PLAIN", smtp.PlainAuth("", s.Username, s.Password, s.Host, plain)},
+		{"LOGIN", smtp.LoginAuth(s.Username, s.Password, s.Host, plain)},
+		{"CRAM-MD5", smtp.CRAMMD5Auth(s.Username, s.Password)},
+	}
+	if plain {
+		ways = []loginWay{ways[0], ways[1], ways[4], ways[2], ways[3]}
+	}
+	_, offered := client.Extension("AUTH")
+	for _, way := range ways {
+		if !slices.Contains(strings.Fields(offered), way.name) {
+			continue
+		}
+		if err := client.Auth(way.auth); err != nil {
+			return answered(ctx, mailLogin, mailConnect, err)
+		}
+		return nil
+	}
+	return troubled(mailNoLogin)
+}
+
+// loginWay is a way to log in, by the name that servers have for it.
+type loginWay struct {
+	name string
+	auth smtp.Auth
+}
+
+// transmit hands a mail over.
+func transmit(ctx context.Context, client *smtp.Client, msg *mail.Msg) error {
+	from, err := msg.GetSender(false)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if conn != nil {
-			_ = conn.Close()
+	to, err := msg.GetRecipients()
+	if err != nil {
+		return err
+	}
+	if err := client.Mail(from); err != nil {
+		return answered(ctx, mailSender, mailSend, err)
+	}
+	if err := client.Rcpt(to[0]); err != nil {
+		why := answered(ctx, mailRecipient, mailSend, err)
+		if no, ok := errors.AsType[*textproto.Error](err); ok {
+			return refusal{why, noSuchMailbox(no)}
 		}
-	}()
-	smtp, err := client.DialToSMTPClientWithContext(ctx)
+		return why
+	}
+	w, err := client.Data()
 	if err != nil {
-		return note.MailConnect.Err(timeoutOf(ctx, err))
+		return answered(ctx, mailRefused, mailSend, err)
 	}
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
-	err = client.SendWithSMTPClient(smtp, msg)
-	if msg.IsDelivered() { // the server has it; what went wrong afterwards is no reason to send it again
-		_ = smtp.Quit()
-		return nil
+	if _, err := msg.WriteTo(w); err != nil {
+		return broken(ctx, mailSend, err)
 	}
-	if sendErr, ok := errors.AsType[*mail.SendError](err); ok && sendErr.Reason == mail.ErrSMTPRcptTo && sendErr.ErrorCode() >= 400 {
-		said := strings.TrimPrefix(brief(err), sendErr.Reason.String()+": ")
-		return refusal{note.MailRecipient.Err(said), noSuchMailbox(sendErr)}
+	if err := w.Close(); err != nil {
+		return answered(ctx, mailRefused, mailSend, err)
 	}
-	if err != nil {
-		return note.MailSend.Err(timeoutOf(ctx, errors.New(brief(err))))
-	}
-	return note.MailLost.Err()
+	return nil
 }
 
-// brief is an error of the library without the recipient and the number of the mail, which it adds to each.
-func brief(err error) string {
-	text, _, _ := strings.Cut(err.Error(), ", affected recipient(s): ")
-	text, _, _ = strings.Cut(text, ", affected message ID: ")
-	return text
-}
+// enhanced is the code of three numbers that an answer may begin with (RFC 3463).
+var enhanced = regexp.MustCompile(`^[245]\.\d{1,3}\.\d{1,3}\b`)
 
 // noSuchMailbox reports whether a server will never take mail for the recipient. Refusals for reasons of policy (5.7) are
 // mostly a login or a relay rule that somebody will mend.
-func noSuchMailbox(e *mail.SendError) bool {
-	status := e.EnhancedStatusCode()
-	if e.ErrorCode() < 550 || e.ErrorCode() > 553 {
+func noSuchMailbox(e *textproto.Error) bool {
+	if e.Code < 550 || e.Code > 553 {
 		return false
 	}
-	return status == "" || strings.HasPrefix(status, "5.1.") || strings.HasPrefix(status, "5.2.")
-}
-
-// timeoutOf says that it took too long, where the error only says what broke off.
-func timeoutOf(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("%w: %w", ctx.Err(), err)
-	}
-	return err
+	code := enhanced.FindString(e.Msg)
+	return code == "" || strings.HasPrefix(code, "5.1.") || strings.HasPrefix(code, "5.2.")
 }
 
 func (a *Alarmer) tlsFor(s *Settings) *tls.Config {
 	return &tls.Config{ServerName: s.Host, RootCAs: a.cfg.RootCAs, MinVersion: tls.VersionTLS12, InsecureSkipVerify: s.SkipVerify}
-}
-
-func mailOptions(s *Settings, tlsConfig *tls.Config, timeout time.Duration, dial mail.DialContextFunc) []mail.Option {
-	options := []mail.Option{
-		mail.WithPort(s.Port), mail.WithTimeout(timeout), mail.WithTLSConfig(tlsConfig), mail.WithDialContextFunc(dial), mail.WithoutNoop(),
-	}
-	// Named here, because the library's own choice takes a connection that it did not dial for an open one.
-	auth := []mail.SMTPAuthType{mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1, mail.SMTPAuthPlain, mail.SMTPAuthLogin, mail.SMTPAuthCramMD5}
-	switch s.Security {
-	case SecurityStartTLS:
-		options = append(options, mail.WithTLSPolicy(mail.TLSMandatory))
-	case SecurityTLS:
-		// The connection is made with TLS by dial; the option tells the library not to expect STARTTLS.
-		options = append(options, mail.WithSSL())
-	case SecurityNone:
-		options = append(options, mail.WithTLSPolicy(mail.NoTLS))
-		// Over a plain connection the library sends a password only when told to; choosing no security is that.
-		auth = []mail.SMTPAuthType{mail.SMTPAuthSCRAMSHA256, mail.SMTPAuthSCRAMSHA1, mail.SMTPAuthCramMD5, mail.SMTPAuthPlainNoEnc, mail.SMTPAuthLoginNoEnc}
-	}
-	if s.Username != "" {
-		options = append(options, mail.WithOpportunisticSMTPAuth(auth...), mail.WithUsername(s.Username), mail.WithPassword(s.Password))
-	}
-	return options
 }
 
 // mailOf builds the mail.
@@ -123,14 +179,14 @@ func mailOf(s *Settings, m *message, now time.Time) (*mail.Msg, error) {
 	msg := mail.NewMsg()
 	from, err := stdmail.ParseAddress(s.From)
 	if err != nil {
-		return nil, note.MailFrom.Err(err)
+		return nil, troubled(mailFrom, err)
 	}
 	if from.Name == "" {
 		from.Name = m.words.T("app.name")
 	}
 	msg.FromMailAddress(from)
 	if err := msg.AddTo(m.recipient); err != nil {
-		return nil, note.MailTo.Err(err)
+		return nil, troubled(mailTo, err)
 	}
 	html, err := m.html()
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/locales"
-	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 func TestMailServersAreReachedInEveryWay(t *testing.T) {
@@ -37,12 +36,14 @@ func TestMailServersAreReachedInEveryWay(t *testing.T) {
 		{name: "TLS with login", server: mailServerOptions{password: "s3cret-pass", tls: true}, security: SecurityTLS, username: "alarms", password: "s3cret-pass", secure: true},
 		{name: "plain with login", server: mailServerOptions{password: "s3cret-pass"}, security: SecurityNone, username: "alarms", password: "s3cret-pass"},
 		{name: "plain without login", security: SecurityNone},
-		{name: "a wrong password", server: mailServerOptions{password: "s3cret-pass", starttls: true}, security: SecurityStartTLS, username: "alarms", password: "wrong-pass", want: "535", chinese: `无法连接邮件服务器：服务器拒绝了用户名或密码：535 "5.7.8 wrong: ***"`},
-		{name: "a login that is missing", server: mailServerOptions{password: "s3cret-pass", starttls: true}, security: SecurityStartTLS, want: "Please authenticate first", chinese: `邮件发送失败：服务器拒绝了发件人：502 "5.7.0 Please authenticate first"`},
-		{name: "STARTTLS where the server has none", security: SecurityStartTLS, want: "does not support STARTTLS", chinese: "无法连接邮件服务器：服务器不支持 STARTTLS，请更换加密方式"},
-		{name: "a certificate nobody vouches for", server: mailServerOptions{starttls: true}, security: SecurityStartTLS, distrust: true, want: "certificate signed by unknown authority", chinese: "无法连接邮件服务器：证书不受信任：由未知的机构签发"},
+		{name: "a wrong password", server: mailServerOptions{password: "s3cret-pass", starttls: true}, security: SecurityStartTLS, username: "alarms", password: "wrong-pass", want: "535", chinese: `邮件服务器拒绝了用户名或密码：535 5.7.8 wrong: ***`},
+		{name: "a login that is missing", server: mailServerOptions{password: "s3cret-pass", starttls: true}, security: SecurityStartTLS, want: "Please authenticate first", chinese: `邮件服务器拒绝了发件人：502 5.7.0 Please authenticate first`},
+		{name: "STARTTLS where the server has none", security: SecurityStartTLS, want: "does not offer STARTTLS", chinese: "邮件服务器不支持 STARTTLS，请更换加密方式"},
+		{name: "a certificate nobody vouches for", server: mailServerOptions{starttls: true}, security: SecurityStartTLS, distrust: true, want: "certificate signed by unknown authority", chinese: "无法连接邮件服务器，证书由未知的机构签发：tls: failed to verify certificate: x509: certificate signed by unknown authority"},
 		{name: "the same, accepted", server: mailServerOptions{starttls: true}, security: SecurityStartTLS, distrust: true, skipVerify: true, secure: true},
-		{name: "TLS where the server speaks plain", security: SecurityTLS, want: "TLS handshake", chinese: "无法连接邮件服务器：该端口不是 TLS 端口，请改用 STARTTLS 或更换端口"},
+		{name: "TLS where the server speaks plain", security: SecurityTLS, want: "TLS handshake", chinese: "该端口不是 TLS 端口，请改用 STARTTLS 或更换端口：tls: first record does not look like a TLS handshake"},
+		{name: "a login where the server takes none", server: mailServerOptions{starttls: true}, security: SecurityStartTLS, username: "alarms", password: "s3cret-pass", want: "takes no user name", chinese: "邮件服务器不支持用户名密码登录"},
+		{name: "a password over a plain connection, where TLS is wanted", server: mailServerOptions{password: "s3cret-pass"}, security: SecurityStartTLS, username: "alarms", password: "s3cret-pass", want: "does not offer STARTTLS", chinese: "邮件服务器不支持 STARTTLS，请更换加密方式"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -71,12 +72,12 @@ func TestMailServersAreReachedInEveryWay(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) || len(mails) != 0 {
 				t.Fatalf("error %v, want one with %q; %d mails", err, test.want, len(mails))
 			}
-			said := note.Trouble(texts.Printer(locales.Chinese), err.Error())
+			shown, _ := b.a.Channel(t.Context(), id)
+			said := shown.LastError.In(texts.Printer(locales.Chinese))
 			if want := "a@example.com：" + test.chinese; said != want {
 				t.Errorf("in Chinese: %q, want %q", said, want)
 			}
-			shown, _ := b.a.Channel(t.Context(), id)
-			for _, text := range []string{err.Error(), shown.LastError, b.log.String()} {
+			for _, text := range []string{err.Error(), string(shown.LastError), b.log.String()} {
 				for _, secret := range []string{"wrong-pass", "s3cret-pass", base64.StdEncoding.EncodeToString([]byte("\x00alarms\x00wrong-pass"))} {
 					if strings.Contains(text, secret) {
 						t.Errorf("a secret shows: %s", text)
@@ -132,7 +133,7 @@ func TestStoppingEndsAMessageThatHangs(t *testing.T) {
 	<-arrived
 	cancel()
 	<-done
-	if d := b.deliveries()[0]; d.State != Waiting || d.Tries != 1 || !strings.HasPrefix(d.Error, "send mail: context canceled") {
+	if d := b.deliveries()[0]; d.State != Waiting || d.Tries != 1 || !strings.HasPrefix(d.Error.English(), "send mail: stopped") {
 		t.Errorf("delivery: %+v", d)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // sealed is how a sealed text begins, so that another way can follow this one.
@@ -74,7 +73,7 @@ func sealText(seal cipher.AEAD, plain []byte, purpose string) string {
 func openText(seal cipher.AEAD, text, purpose string) ([]byte, error) {
 	raw, ok := strings.CutPrefix(text, sealed)
 	if !ok {
-		return nil, note.SealOdd.Err()
+		return nil, troubled(sealOdd)
 	}
 	data, err := base64.StdEncoding.DecodeString(raw)
 	if err != nil {
@@ -82,7 +81,7 @@ func openText(seal cipher.AEAD, text, purpose string) ([]byte, error) {
 	}
 	plain, err := seal.Open(nil, nil, data, []byte(purpose))
 	if err != nil {
-		return nil, note.SealOther.Err()
+		return nil, troubled(sealOther)
 	}
 	return plain, nil
 }

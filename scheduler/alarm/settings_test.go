@@ -99,7 +99,7 @@ func TestAnotherKeyOpensNothing(t *testing.T) {
 	id := b.addChannel(b.mailChannel(s, "a@example.com"))
 	other := b.alarmer(func(c *Config) { c.Key = bytes.Repeat([]byte{8}, 32) })
 	list, err := other.Channels(t.Context())
-	if err != nil || len(list) != 1 || !strings.Contains(list[0].LastError, "another key") {
+	if err != nil || len(list) != 1 || !strings.Contains(list[0].LastError.English(), "another key") {
 		t.Errorf("channels: %+v, %v", list, err)
 	}
 	if err := other.Test(t.Context(), id); err == nil || len(s.received()) != 0 {

@@ -15,15 +15,13 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // maxAnswer is how much of a webhook's answer is read.
 const maxAnswer = 8 << 10
 
 // errPrivate refuses an address inside when [Config.DenyPrivate] is set.
-var errPrivate = note.HookPrivate.Err()
+var errPrivate = troubled(hookPrivate)
 
 // newWebClient makes the client of all webhooks. It follows no redirects: what is posted must not go to an address nobody
 // entered. Proxies of the environment are used except where private addresses are refused, because behind a proxy nobody
@@ -129,10 +127,10 @@ func webCallOf(c *channel, m *message, now time.Time) (*webCall, error) {
 func (a *Alarmer) post(ctx context.Context, call *webCall) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, call.url, bytes.NewReader(call.body))
 	if err != nil {
-		return note.HookAddress.Err() // the library's text repeats the address
+		return troubled(hookAddress) // the library's text repeats the address
 	}
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" {
-		return note.HookScheme.Err()
+		return troubled(hookScheme)
 	}
 	req.Header.Set("Content-Type", "application/json; charset=utf-8")
 	req.Header.Set("User-Agent", "Punctual")
@@ -144,28 +142,39 @@ func (a *Alarmer) post(ctx context.Context, call *webCall) error {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err // without the address, which is secret
 		}
-		return note.HookCall.Err(err)
+		return callTrouble(ctx, err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	switch {
 	case res.StatusCode >= 300 && res.StatusCode < 400:
-		return note.HookRedirects.Err(res.StatusCode)
+		return troubled(hookRedirects, res.StatusCode)
 	case res.StatusCode < 200 || res.StatusCode >= 300:
-		err := note.HookSilent.Err(res.StatusCode)
+		err := troubled(hookSilent, res.StatusCode)
 		if text := excerpt(body); text != "" {
-			err = note.HookAnswered.Err(res.StatusCode, text)
+			err = troubled(hookAnswered, res.StatusCode, text)
 		}
 		if wait := retryAfter(res, a.cfg.Now()); wait > 0 {
 			return &busyError{error: err, wait: wait}
 		}
 		return err
 	case err != nil:
-		return note.HookRead.Err(err)
+		return broken(ctx, hookRead, err)
 	case call.check != nil:
 		return call.check(body)
 	}
 	return nil
+}
+
+// callTrouble is why a webhook could not be called.
+func callTrouble(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, errPrivate):
+		return errPrivate
+	case speaksPlain(err):
+		return &troubleError{reason: reason(hookPlain, err), err: err}
+	}
+	return broken(ctx, hookCall, err)
 }
 
 // busyError is an answer that says when to come again.

@@ -5,12 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // Headers of a generic webhook's request.
@@ -51,6 +50,9 @@ const maxHookText = 20_000
 // webhook is a message for a generic receiver.
 func webhook(s *Settings, m *message, now time.Time) (*webCall, error) {
 	body, err := hookJSON(s.Template, m)
+	if unknown, ok := errors.AsType[unknownPlaceholders](err); ok {
+		return nil, troubled(hookUnknown, strings.Join(unknown, ", "))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -91,10 +93,10 @@ var placeholder = regexp.MustCompile(`\{\{\s*\.?([A-Za-z]+)\s*\}\}`)
 // unknownPlaceholders is the error of a template with names that mean nothing.
 type unknownPlaceholders []string
 
-func (u unknownPlaceholders) Error() string { return note.HookUnknown.With(strings.Join(u, ", ")) }
+func (u unknownPlaceholders) Error() string { return "unknown placeholder " + strings.Join(u, ", ") }
 
 // errNotJSON means that a template makes no JSON.
-var errNotJSON = note.HookNotJSON.Err()
+var errNotJSON = troubled(hookNotJSON)
 
 // fillTemplate puts a message into a template of a JSON body. Placeholders stand inside of JSON strings or, for numbers,
 // bare; values are escaped for JSON, so no job's name can break out of its string. There are no loops and no conditions:
