@@ -15,12 +15,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 // Printer says the messages of one language; [locales.Printer] is the real one.
-type Printer interface {
-	T(key string, args ...any) string
-}
+type Printer = event.Printer
 
 // Config is what an [Alarmer] is made of. Pool, Logger, Key and Printer are required.
 type Config struct {

@@ -6,12 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -30,6 +33,13 @@ func sample(lang string, causes ...string) *message {
 			it.notice.EventCount, it.notice.FollowUp, it.notice.LastAt = 23, 1, at+290_000
 		case "recovered":
 			it.notice.EventCount, it.notice.Detail = 24, ""
+		case "dispatch":
+			it.notice.Detail, it.notice.Events = "", db.Text(event.List{
+				event.New(noon.Add(-time.Second), event.Claimed, "admin-1", 3),
+				event.New(noon, event.Routed, "FAILOVER", "http://10.0.0.1:9999/", 2),
+				event.New(noon.Add(3*time.Second), event.Unreachable, "http://10.0.0.1:9999/", 3*time.Second, wire.FaultConnect, "dial tcp 10.0.0.1:9999: i/o timeout <1>"),
+				event.New(noon.Add(3*time.Second), event.NoRetry),
+			}.Encode())
 		case "silent":
 			it.notice.LogID, it.link = 0, ""
 		}
@@ -44,6 +54,7 @@ func TestMailsLookAsTheyDid(t *testing.T) {
 	tests := map[string]*message{
 		"failed.en": sample("en", "failed"), "failed.zh-CN": sample("zh-CN", "failed"),
 		"timeout.en": sample("en", "timeout"), "timeout.zh-CN": sample("zh-CN", "timeout"),
+		"dispatch.en": sample("en", "dispatch"), "dispatch.zh-CN": sample("zh-CN", "dispatch"),
 		"recovered.en": sample("en", "recovered"), "recovered.zh-CN": sample("zh-CN", "recovered"),
 		"many.en": sample("en", all...), "many.zh-CN": sample("zh-CN", all...),
 		"quiet.en": sample("en", all...), "quiet.zh-CN": sample("zh-CN", all...),

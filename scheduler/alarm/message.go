@@ -12,7 +12,6 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/event"
-	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // maxListed is how many alarms a merged message spells out; the rest is a number.
@@ -171,20 +170,24 @@ func (m *message) facts(it *item) []fact {
 	return facts
 }
 
-// detail is what led to an alarm, and the executor's own words.
+// detail is what the executor said, and what led to an alarm, each with its time of day.
 func (m *message) detail(it *item) string {
-	var parts []string
-	if events := event.Parse(string(it.notice.Events)); len(events) > 0 {
-		parts = append(parts, events.In(m.zone))
-	}
+	var lines []string
 	if it.notice.Detail != "" {
-		parts = append(parts, note.Text(m.words, it.notice.Detail))
+		lines = append(lines, it.notice.Detail)
 	}
-	return strings.Join(parts, "\n")
+	teller := event.Teller{Printer: m.words, Zone: m.zone, Layout: moments}
+	for _, e := range event.Parse(string(it.notice.Events)) {
+		lines = append(lines, time.UnixMilli(e.At).In(m.zone).Format("15:04:05.000")+" "+teller.Tell(e))
+	}
+	return strings.Join(lines, "\n")
 }
 
+// moments is how a message writes a time: its readers are anywhere.
+const moments = "2006-01-02 15:04:05 -07:00"
+
 func (m *message) time(ms int64) string {
-	return time.UnixMilli(ms).In(m.zone).Format("2006-01-02 15:04:05 -07:00")
+	return time.UnixMilli(ms).In(m.zone).Format(moments)
 }
 
 // summary is one alarm in one line, for merged messages.

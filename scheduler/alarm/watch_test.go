@@ -42,7 +42,7 @@ func TestALongRunIsToldOnceAndGoesOn(t *testing.T) {
 		b.look(b.alarmer(nil)) // an admin that has just started
 		got := s.take()
 		if len(got) != 1 || got[0].subject != "[Punctual] Running long: nightly <b>report</b>" || !strings.Contains(got[0].text, "Run: "+itoa(run)) ||
-			!strings.Contains(got[0].text, "running for 1m0s, expected at most 1m0s") {
+			!strings.Contains(got[0].text, "12:01:00.000 Running for 1 min, expected at most 1 min") {
 			t.Fatalf("mails: %+v", got)
 		}
 		if st := b.alarmStatus(run); st != runTold {
@@ -75,7 +75,7 @@ func TestAJobWithoutSuccessIsToldOnceAndItsRecoveryToo(t *testing.T) {
 		b.clock.add(3 * time.Hour)
 		b.look(b.a)
 		got := s.take()
-		if len(got) != 1 || got[0].subject != "[Punctual] No success: nightly <b>report</b>" || !strings.Contains(got[0].text, "no success since 2026-03-02 12:50:00 +0800, one is expected every 1h0m0s") {
+		if len(got) != 1 || got[0].subject != "[Punctual] No success: nightly <b>report</b>" || !strings.Contains(got[0].text, "13:51:00.000 No success since 2026-03-02 12:50:00 +08:00, one is expected every 1 h") {
 			t.Fatalf("mails: %+v", got)
 		}
 		// The success is found also when no engine raised it.
