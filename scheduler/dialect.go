@@ -2,6 +2,8 @@ package scheduler
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/punctual-job/punctual/db"
@@ -12,8 +14,8 @@ import (
 // its app name in a header), and otherwise found out: each refuses the other's path in words of its own (spec §1.11). What is
 // found out is kept in the database, so that it costs one refused call in an installation's life.
 
-// storedTrigger is how punctual_executor spells [wire.DialectTrigger]; "" is the other.
-const storedTrigger = "J4"
+// stored is how punctual_executor spells the dialects.
+var stored = map[wire.Dialect]string{wire.DialectRun: "", wire.DialectTrigger: "J4", wire.DialectTooOld: "R2"}
 
 // know takes in what is stored about the group's addresses.
 func (g *group) know(known []db.Executor) {
@@ -22,8 +24,10 @@ func (g *group) know(known []db.Executor) {
 		if !strings.EqualFold(k.AppName, g.appName) {
 			continue
 		}
-		if k.Dialect == storedTrigger {
-			g.dialects[k.Address] = wire.DialectTrigger
+		for dialect, spelled := range stored {
+			if k.Dialect == spelled {
+				g.dialects[k.Address] = dialect
+			}
 		}
 		g.disabled[k.Address] = k.Disabled != 0
 	}
@@ -32,12 +36,20 @@ func (g *group) know(known []db.Executor) {
 			g.addresses = append(g.addresses, a)
 		}
 	}
+	// Executors that are too old are passed over, unless there are no others: then their runs say why they do not go.
+	young := slices.DeleteFunc(slices.Clone(g.addresses), func(a string) bool { return g.dialects[a] == wire.DialectTooOld })
+	if len(young) > 0 {
+		g.addresses = young
+	}
 }
 
 // run asks an executor for a run, in the other dialect as well when it does not understand the first.
 func (e *Engine) run(ctx context.Context, d *dispatch, req *wire.RunRequest) (wire.Answer, error) {
 	to := e.target(d.job.group, d.address)
 	answer, err := e.cfg.Executors.Run(ctx, to, req)
+	if errors.Is(err, wire.ErrTooOld) && to.Dialect != wire.DialectTooOld {
+		e.noteDialect(ctx, to.AppName, d.address, wire.DialectTooOld)
+	}
 	if err != nil || !answer.OtherDialect() {
 		return answer, err
 	}
@@ -50,10 +62,15 @@ func (e *Engine) run(ctx context.Context, d *dispatch, req *wire.RunRequest) (wi
 	if err == nil && second.OtherDialect() {
 		return answer, nil // it understands neither: a wrong token, or no executor. The first answer is the better clue.
 	}
-	if err := e.SawDialect(ctx, to.AppName, d.address, other.Dialect); err != nil {
-		e.log.Warn("note an executor's dialect", "executor", d.address, "error", err)
-	}
+	e.noteDialect(ctx, to.AppName, d.address, other.Dialect)
 	return second, err
+}
+
+// noteDialect is [Engine.SawDialect] where nobody can do anything about an error.
+func (e *Engine) noteDialect(ctx context.Context, appName, address string, dialect wire.Dialect) {
+	if err := e.SawDialect(ctx, appName, address, dialect); err != nil {
+		e.log.Warn("note an executor's dialect", "executor", address, "error", err)
+	}
 }
 
 // SawDialect notes which dialect an executor speaks, as its registration or an answer has shown.
@@ -61,12 +78,8 @@ func (e *Engine) SawDialect(ctx context.Context, appName, address string, dialec
 	if appName == "" || e.directory.dialect(appName, address) == dialect {
 		return nil
 	}
-	stored := ""
-	if dialect == wire.DialectTrigger {
-		stored = storedTrigger
-	}
 	err := e.queries.SetExecutorDialect(ctx, e.cfg.Pool, db.SetExecutorDialectParams{
-		AppName: appName, Address: address, Dialect: stored, UpdatedAt: e.now().UnixMilli(),
+		AppName: appName, Address: address, Dialect: stored[dialect], UpdatedAt: e.now().UnixMilli(),
 	})
 	if err != nil {
 		return err

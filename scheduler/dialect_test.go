@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/punctual-job/punctual/db"
@@ -52,6 +54,78 @@ func TestAnAddressOutOfRotationGetsNothing(t *testing.T) {
 		}
 		if states := b.engine.Addresses(b.group); len(states) != 2 || !states[0].Disabled || states[1].Disabled {
 			t.Errorf("states %+v", states)
+		}
+	})
+}
+
+func TestExecutorsThatAreTooOldArePassedOver(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA, addressB)
+		b.executors.run = func(to wire.Target, _ *wire.RunRequest) (wire.Answer, error) {
+			if to.Address == addressA {
+				return wire.Answer{}, &wire.CallError{Stage: wire.StageDecode, Err: wire.ErrTooOld}
+			}
+			return yes, nil
+		}
+		var upgraded atomic.Bool
+		b.executors.mu.Lock()
+		b.executors.beat = func(address string) (wire.Answer, error) {
+			if address == addressA && !upgraded.Load() {
+				return wire.Answer{}, &wire.CallError{Stage: wire.StageDecode, Err: wire.ErrTooOld}
+			}
+			return yes, nil
+		}
+		b.executors.mu.Unlock()
+		job := b.addJob(nil) // FIRST
+		if got := b.sentTo(job); !strings.HasSuffix(got, wire.ErrTooOld.Error()) {
+			t.Errorf("the run that found it out ended with %q", got)
+		}
+		for range 2 {
+			if got := b.sentTo(job); got != addressB {
+				t.Errorf("sent to %s", got)
+			}
+		}
+		if states := b.engine.Addresses(b.group); len(states) != 2 || !states[0].TooOld || states[1].TooOld {
+			t.Errorf("states %+v", states)
+		}
+		if err := b.engine.Deregister(t.Context(), entry("orders", addressB)); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.sentTo(job); !strings.HasSuffix(got, wire.ErrTooOld.Error()) {
+			t.Errorf("the run that has nobody else ended with %q", got)
+		}
+		upgraded.Store(true)
+		b.await("it is trusted again", func() bool { return !b.engine.Addresses(b.group)[0].TooOld })
+	})
+}
+
+func TestResultsOfRunsThatAreNotHereAreWarnedAbout(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		job := b.addJob(nil)
+		run := b.trigger(job)
+		b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
+		b.addGroup("bills", addressB)
+		done := func(id int64) wire.Callback { return wire.Callback{LogID: id, HandleCode: 200} }
+		if err := b.engine.CompleteBy(t.Context(), Caller{Address: "10.1.2.3", AppName: "bills", Scope: "bills"}, []wire.Callback{done(run)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.engine.CompleteBy(t.Context(), Caller{Address: "10.1.2.4"}, []wire.Callback{done(run), done(run + 1000)}); err != nil {
+			t.Fatal(err)
+		}
+		calls := b.engine.RefusedCalls()
+		if len(calls) != 2 {
+			t.Fatalf("refused calls: %+v", calls)
+		}
+		for _, c := range calls {
+			if c.Why != RefusedRun || c.Count != 1 || c.Caller.Address == "10.1.2.3" != (c.Caller.AppName == "bills") {
+				t.Errorf("refused: %+v", c)
+			}
+		}
+		if r := b.run(run); r.HandleCode != 200 {
+			t.Errorf("the run's own result was not taken: %d", r.HandleCode)
 		}
 	})
 }

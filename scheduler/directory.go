@@ -230,6 +230,7 @@ type AddressState struct {
 	Disabled bool      // taken out of rotation by an operator
 	Suspect  bool      // nobody listened there a moment ago
 	Era      string    // "J4" when it speaks the protocol of 3.5, else ""
+	TooOld   bool      // of XXL-JOB 2.1 or older, whose protocol is not spoken here; it gets no runs
 }
 
 // Addresses tells the state of a group's addresses, as this admin sees them.
@@ -244,6 +245,7 @@ func (e *Engine) Addresses(groupID int64) []AddressState {
 		queued, inFlight := e.lanes.load(a)
 		state := AddressState{Address: a, LastBeat: beat, Live: live, InFlight: inFlight, Queued: queued, Disabled: g.disabled[a]}
 		state.Suspect = len(e.directory.usable([]string{a, ""})) == 1
+		state.TooOld = g.dialects[a] == wire.DialectTooOld
 		if g.dialects[a] == wire.DialectTrigger {
 			state.Era = "J4"
 		}

@@ -152,6 +152,7 @@ type Engine struct {
 	rates     rates
 	openFrom  atomic.Int64 // see Load.OpenFrom
 	counts    *counts
+	refusals  *refusals
 	retained  atomic.Value // string: for which day and decisions the old runs have been deleted
 	pending   pendingSet   // runs of this node that are committed but not recorded as sent
 
@@ -186,6 +187,7 @@ func New(cfg Config) (*Engine, error) {
 		pulse:     newPulse(cfg.Now()),
 		counts:    newCounts(),
 		claimNow:  make(chan struct{}, 1),
+		refusals:  newRefusals(cfg.Logger),
 	}
 	e.pending.init()
 	e.node = newNode(e)
@@ -195,6 +197,7 @@ func New(cfg Config) (*Engine, error) {
 	e.recorder = newBatcher("record", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)
 	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
 	e.metrics.observe(e)
+	e.metrics.gauges = append(e.metrics.gauges, e.refusals.calls)
 	if cfg.Registerer != nil {
 		if err := e.metrics.register(cfg.Registerer); err != nil {
 			return nil, fmt.Errorf("register metrics: %w", err)

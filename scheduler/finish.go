@@ -74,6 +74,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 	}
 	var ended []change
 	var freed []int64
+	var foreign map[*Caller][]int64
 	raised := false
 	_, err = e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
 		changed, ended, raised = changed[:0], ended[:0], false
@@ -86,6 +87,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		if !sure && len(rows) < len(ids) {
 			return nil, errUnseen
 		}
+		foreign = notTheirs(rows, byID)
 		open, late := rows[:0], 0
 		for _, r := range rows {
 			f := byID[r.ID]
@@ -160,6 +162,9 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		return follow.runs, err
 	})
 	if err == nil {
+		for by, runs := range foreign {
+			e.Refused(*by, RefusedRun, runs)
+		}
 		e.counts.add(ended...)
 		e.letFollow(ctx, freed)
 	}
@@ -167,6 +172,26 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		e.cfg.Alarms.Wake()
 	}
 	return changed, err
+}
+
+// notTheirs are the reported runs that are not here, or not of the group that their reporter may speak for, by who reported
+// them.
+func notTheirs(rows []db.ListRunsByIDRow, byID map[int64]*finishing) map[*Caller][]int64 {
+	var foreign map[*Caller][]int64
+	theirs := make(map[int64]bool, len(rows))
+	for i := range rows {
+		theirs[rows[i].ID] = byID[rows[i].ID].group == 0 || byID[rows[i].ID].group == rows[i].JobGroup
+	}
+	for id, f := range byID {
+		if theirs[id] || f.by == nil {
+			continue
+		}
+		if foreign == nil {
+			foreign = make(map[*Caller][]int64)
+		}
+		foreign[f.by] = append(foreign[f.by], id)
+	}
+	return foreign
 }
 
 // endOf does what the ends of runs mean to their jobs beside retries and children: it gives slots back, and sets the next

@@ -189,6 +189,7 @@ func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*di
 type finishing struct {
 	id    int64
 	group int64 // the only group its reporter may speak for; 0 for any
+	by    *Caller
 	code  int
 	msg   string
 	cause AlarmCause // of the alarm if it is the final failure; "" by the code
@@ -200,24 +201,26 @@ type reply struct {
 	left chan error // one value per result
 }
 
-// CompleteFor is [Engine.Complete] for a caller that may speak for one group only: results of other groups' runs are
-// ignored like those of unknown runs.
-func (e *Engine) CompleteFor(ctx context.Context, appName string, callbacks []wire.Callback) error {
-	group := e.directory.idOf(appName)
-	if group == 0 {
-		return ErrNoGroup
-	}
-	items := finishings(callbacks)
-	for i := range items {
-		items[i].group = group
-	}
-	return e.complete(ctx, items)
-}
-
 // Complete records results that executors report. It returns after the commit, so that an executor which is told "success"
 // may forget them; unknown and repeated results are accepted and ignored, as upstream does (spec §4.9).
 func (e *Engine) Complete(ctx context.Context, callbacks []wire.Callback) error {
-	return e.complete(ctx, finishings(callbacks))
+	return e.CompleteBy(ctx, Caller{}, callbacks)
+}
+
+// CompleteBy is [Engine.Complete] for a known caller. If it may speak for one group only, results of other groups' runs are
+// ignored like those of unknown runs, and warned about.
+func (e *Engine) CompleteBy(ctx context.Context, by Caller, callbacks []wire.Callback) error {
+	group := int64(0)
+	if by.Scope != "" {
+		if group = e.directory.idOf(by.Scope); group == 0 {
+			return ErrNoGroup
+		}
+	}
+	items := finishings(callbacks)
+	for i := range items {
+		items[i].group, items[i].by = group, &by
+	}
+	return e.complete(ctx, items)
 }
 
 func finishings(callbacks []wire.Callback) []finishing {

@@ -82,7 +82,11 @@ func (e *Engine) sweepBeats(ctx context.Context) {
 		calls.Go(func() error {
 			call, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
 			defer cancel()
-			_, err := e.cfg.Executors.Beat(call, e.target(q.group, q.address))
+			to := e.target(q.group, q.address)
+			answer, err := e.cfg.Executors.Beat(call, to)
+			if err == nil && answer.OK() && to.Dialect == wire.DialectTooOld { // it has been upgraded
+				e.noteDialect(ctx, to.AppName, q.address, wire.DialectRun)
+			}
 			switch {
 			case ctx.Err() != nil:
 			case err == nil || wire.Delivered(err) && call.Err() == nil: // whatever it answers, it is there

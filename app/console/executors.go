@@ -3,12 +3,14 @@ package console
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -41,6 +43,11 @@ func (c *Console) groupDetailPage(ec echo.Context) (groups.DetailPage, error) {
 	}
 	page := groups.DetailPage{Page: c.Page(ec), ID: groupID, AppName: g.AppName, Title: g.Title, Jobs: jobs, CanEdit: p.Admin}
 	page.Addresses = c.addresses(page.Page, p, g)
+	for _, r := range c.refused(page.Page, p, []db.Group{g}) {
+		if strings.EqualFold(r.AppName, g.AppName) {
+			page.Refused = append(page.Refused, r)
+		}
+	}
 	if p.Admin {
 		if page.Token, err = c.tokenCard(ec, page.Page, groupID); err != nil {
 			return page, err

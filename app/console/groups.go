@@ -55,6 +55,7 @@ func (c *Console) groupList(ec echo.Context) error {
 		matching = append(matching, g)
 	}
 	page.Chips = groupChips(page.Page, f, found)
+	page.Refused = c.refused(page.Page, p, all)
 	page.Total = int64(len(matching))
 	jobs, err := c.cfg.Manage.Groups.CountJobsOfEach(ctx)
 	if err != nil {
@@ -97,7 +98,16 @@ func isOnline(s groups.AddressState) bool {
 
 // isLost says whether an address is one that somebody should look after.
 func isLost(s groups.AddressState) bool {
-	return s == groups.AddressOffline || s == groups.AddressLate || s == groups.AddressSuspect
+	return s == groups.AddressOffline || s == groups.AddressLate || s == groups.AddressSuspect || s == groups.AddressTooOld
+}
+
+// refused are the calls that were not taken of executors of these groups; administrators see those of strangers too.
+func (c *Console) refused(page layout.Page, p auth.Principal, of []db.Group) []groups.Refused {
+	var list []groups.Refused
+	for _, r := range c.cfg.Manage.Groups.Refused(p, of) {
+		list = append(list, groups.Refused{Address: r.Caller.Address, AppName: r.Caller.AppName, Why: string(r.Why), Last: c.at(page, r.Last)})
+	}
+	return list
 }
 
 func (c *Console) groupRow(page layout.Page, g db.Group, addresses []groups.Address, jobs int64) groups.Row {
@@ -130,6 +140,8 @@ func addressState(a scheduler.AddressState, now time.Time) groups.AddressState {
 	switch {
 	case a.Disabled:
 		return groups.AddressDisabled
+	case a.TooOld:
+		return groups.AddressTooOld
 	case a.Suspect:
 		return groups.AddressSuspect
 	case a.LastBeat.IsZero():

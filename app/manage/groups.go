@@ -97,6 +97,17 @@ func (s *Groups) Addresses(p auth.Principal, id int64) []scheduler.AddressState 
 	return s.cfg.Engine.Addresses(id)
 }
 
+// Refused are the calls of executors that were not taken lately, of the groups in of; administrators see all.
+func (s *Groups) Refused(p auth.Principal, of []db.Group) []scheduler.RefusedCalls {
+	calls := s.cfg.Engine.RefusedCalls()
+	if p.Admin {
+		return calls
+	}
+	return slices.DeleteFunc(calls, func(r scheduler.RefusedCalls) bool {
+		return !slices.ContainsFunc(of, func(g db.Group) bool { return strings.EqualFold(g.AppName, r.Caller.AppName) })
+	})
+}
+
 // ByAppName are the groups of an app name, for programs that speak for a group: one, unless XXL-JOB filled the database.
 func (s *Groups) ByAppName(ctx context.Context, appName string) ([]db.Group, error) {
 	all, err := s.queries.ListGroups(ctx, s.cfg.Pool)

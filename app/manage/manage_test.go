@@ -30,6 +30,7 @@ type engine struct {
 	killed    []int64
 	unkilled  map[int64]error // what ending one of these gives
 	live      []scheduler.AddressState
+	refused   []scheduler.RefusedCalls
 	jobs      int
 	groups    int
 	load      scheduler.Load
@@ -57,6 +58,7 @@ func (e *engine) ReadLog(context.Context, int64, int) (wire.LogResult, error) {
 	return wire.LogResult{LogContent: "x"}, nil
 }
 func (e *engine) Addresses(int64) []scheduler.AddressState { return e.live }
+func (e *engine) RefusedCalls() []scheduler.RefusedCalls   { return e.refused }
 func (e *engine) Load() scheduler.Load                     { return e.load }
 func (e *engine) JobsChanged()                             { e.jobs++ }
 func (e *engine) GroupsChanged(context.Context) error      { e.groups++; return nil }

@@ -14,12 +14,13 @@ import (
 
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler"
 )
 
 // Engine is what the executor API needs of the scheduler.
 type Engine interface {
-	Complete(ctx context.Context, callbacks []wire.Callback) error
-	CompleteFor(ctx context.Context, appName string, callbacks []wire.Callback) error
+	CompleteBy(ctx context.Context, by scheduler.Caller, callbacks []wire.Callback) error
+	Refused(by scheduler.Caller, why scheduler.Refusal, runs []int64)
 	SawDialect(ctx context.Context, appName, address string, dialect wire.Dialect) error
 	Register(ctx context.Context, r wire.RegistryRequest) error
 	Deregister(ctx context.Context, r wire.RegistryRequest) error
@@ -38,13 +39,16 @@ type caller struct {
 	scope   string // the only group it may speak for; "" for any
 	appName string // as it says itself, which only executors of 3.5 do
 	token   string
+	old     bool   // it sends its token as 2.1.1 and 2.1.2 do
+	address string // of the connection, without its port
 }
 
 // MaxBody bounds a request. The largest that executors send are callbacks with long messages, hundreds at a time.
 const MaxBody = 5 << 20
 
-// maxStrangersBody is how much of a request is read whose token is wrong: just enough to tell an empty body from none.
-const maxStrangersBody = 4 << 10
+// maxStrangersBody is how much of a request is read whose token is wrong: enough to tell an empty body from none, and to say
+// whose registration or which results are refused.
+const maxStrangersBody = 16 << 10
 
 // API answers executors, and programs that look after jobs. It is an http.Handler for everything under the prefixes of [Name].
 type API struct {
@@ -130,7 +134,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (data []byte, err er
 	}
 	name, _ := Name(r.URL.Path)
 	if name == "" {
-		return nil, refusal(msgNoName)
+		return nil, a.nameless(w, r)
 	}
 	who, trusted := a.trusts(r)
 	limit := int64(MaxBody)
@@ -150,6 +154,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (data []byte, err er
 	case len(bytes.TrimSpace(body)) == 0:
 		return nil, refusal(msgNoBody)
 	case !trusted:
+		a.refused(name, body, who)
 		return nil, refusal(msgToken)
 	}
 	switch name {
@@ -168,9 +173,10 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (data []byte, err er
 
 // trusts compares the token. Executors of 2.1.1 and 2.1.2 send it under another name.
 func (a *API) trusts(r *http.Request) (caller, bool) {
-	who := caller{appName: r.Header.Get(wire.HeaderAppName), token: r.Header.Get(wire.HeaderToken)}
+	who := caller{appName: r.Header.Get(wire.HeaderAppName), token: r.Header.Get(wire.HeaderToken), address: host(r)}
 	if who.token == "" {
 		who.token = r.Header.Get(wire.HeaderRPCToken)
+		who.old = who.token != ""
 	}
 	scope, ok := a.Tokens.Check(who.appName, who.token)
 	who.scope = scope

@@ -22,6 +22,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
 )
 
 const token = "default_token"
@@ -36,21 +37,30 @@ type engine struct {
 	dialects     []wire.Dialect
 	scopes       []string
 	deregistered []wire.RegistryRequest
+	refused      []refusedCall
 	err          error
 }
 
-func (e *engine) Complete(_ context.Context, callbacks []wire.Callback) error {
+func (e *engine) CompleteBy(_ context.Context, by scheduler.Caller, callbacks []wire.Callback) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if by.Scope != "" {
+		e.scopes = append(e.scopes, by.Scope)
+	}
 	e.callbacks = append(e.callbacks, callbacks...)
 	return e.err
 }
 
-func (e *engine) CompleteFor(ctx context.Context, appName string, callbacks []wire.Callback) error {
+func (e *engine) Refused(by scheduler.Caller, why scheduler.Refusal, runs []int64) {
 	e.mu.Lock()
-	e.scopes = append(e.scopes, appName)
-	e.mu.Unlock()
-	return e.Complete(ctx, callbacks)
+	defer e.mu.Unlock()
+	e.refused = append(e.refused, refusedCall{by, why, runs})
+}
+
+type refusedCall struct {
+	by   scheduler.Caller
+	why  scheduler.Refusal
+	runs []int64
 }
 
 func (e *engine) SawDialect(_ context.Context, _, _ string, dialect wire.Dialect) error {

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"net/netip"
@@ -10,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
 )
 
 // What the registry's columns hold (spec §2.2).
@@ -39,20 +41,29 @@ func (a *API) registry(ctx context.Context, body []byte, who caller, do func(con
 		return refusal(msgIllegal + " The registryValue must be http://host:port/ or host:port.")
 	}
 	if who.scope != "" && !strings.EqualFold(who.scope, req.RegistryKey) {
+		a.Engine.Refused(scheduler.Caller{Address: who.address, AppName: req.RegistryKey}, scheduler.RefusedToken, nil)
 		return refusal(msgToken) // it is another group's
 	}
 	return do(ctx, req, who)
 }
 
-// register notes a beat, the token that came with it, and the era: only executors of 3.5 say their app name in a header.
+// register notes a beat, the token that came with it, and the era: only executors of 3.5 say their app name in a header, and
+// those of 2.1 have another one for the token. An address without a scheme may be one of 2.1 that sends no token: what is
+// known of it stays.
 func (a *API) register(ctx context.Context, req wire.RegistryRequest, who caller) error {
 	a.Tokens.Showed(req.RegistryValue, who.token)
 	if err := a.Engine.Register(ctx, req); err != nil {
 		return err
 	}
 	dialect := wire.DialectRun
-	if who.appName != "" {
+	switch {
+	case who.old:
+		a.Engine.Refused(scheduler.Caller{Address: who.address, AppName: req.RegistryKey}, scheduler.RefusedTooOld, nil)
+		dialect = wire.DialectTooOld
+	case who.appName != "":
 		dialect = wire.DialectTrigger
+	case !strings.Contains(req.RegistryValue, "://"):
+		return nil
 	}
 	return a.Engine.SawDialect(ctx, req.RegistryKey, req.RegistryValue, dialect)
 }
@@ -119,8 +130,5 @@ func (a *API) callback(ctx context.Context, body []byte, who caller) error {
 	if len(kept) == 0 {
 		return nil
 	}
-	if who.scope != "" {
-		return a.Engine.CompleteFor(ctx, who.scope, kept)
-	}
-	return a.Engine.Complete(ctx, kept)
+	return a.Engine.CompleteBy(ctx, scheduler.Caller{Address: who.address, AppName: cmp.Or(who.appName, who.scope), Scope: who.scope}, kept)
 }

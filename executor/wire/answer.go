@@ -108,8 +108,8 @@ func appendString(dst []byte, s string) []byte {
 
 var errNoCode = errors.New("answer has no code")
 
-// errHessian is the answer of eras R0 to R2, which are not served (docs/decisions.md).
-var errHessian = errors.New("this executor is of XXL-JOB 2.1.2 or older and speaks another protocol; it must be upgraded to 2.2.0 or later")
+// ErrTooOld is the answer of eras R0 to R2, which are not served (docs/decisions.md).
+var ErrTooOld = errors.New("this executor is of XXL-JOB 2.1.2 or older and speaks another protocol; it must be upgraded to 2.2.0 or later")
 
 // DecodeAnswer reads an answer of either shape. A body without a code is an error: it did not come from a peer that
 // speaks the protocol (a proxy's page, another service on the port).
@@ -124,8 +124,8 @@ func DecodeAnswer(body []byte) (Answer, error) {
 		Data    json.RawMessage `json:"data"`
 	}
 	if err := json.Unmarshal(body, &raw); err != nil {
-		if bytes.Contains(body[:min(len(body), 64)], []byte("com.xxl.rpc.")) {
-			err = errHessian
+		if isHessian(body) {
+			return Answer{}, ErrTooOld
 		}
 		return Answer{}, fmt.Errorf("decode answer: %w", err)
 	}

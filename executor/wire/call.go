@@ -40,7 +40,12 @@ type CallError struct {
 }
 
 // Error implements error.
-func (e *CallError) Error() string { return string(e.Stage) + ": " + e.Err.Error() }
+func (e *CallError) Error() string {
+	if errors.Is(e.Err, ErrTooOld) { // which says it all
+		return e.Err.Error()
+	}
+	return string(e.Stage) + ": " + e.Err.Error()
+}
 
 // Unwrap gives the cause, so that a passed deadline is still seen by errors.Is.
 func (e *CallError) Unwrap() error { return e.Err }
@@ -154,7 +159,7 @@ func readAnswer(resp *http.Response, limit int64) (Answer, error) {
 	if err != nil {
 		return Answer{}, &CallError{Stage: StageAnswer, MaybeDelivered: true, Err: err}
 	}
-	if resp.StatusCode != http.StatusOK {
+	if resp.StatusCode != http.StatusOK && !isHessian(buf.Bytes()) {
 		err := fmt.Errorf("HTTP status %d: %s", resp.StatusCode, excerpt(buf.Bytes()))
 		return Answer{}, &CallError{Stage: StageStatus, MaybeDelivered: true, Err: err}
 	}
@@ -163,6 +168,9 @@ func readAnswer(resp *http.Response, limit int64) (Answer, error) {
 		return Answer{}, &CallError{Stage: StageAnswer, MaybeDelivered: true, Err: err}
 	}
 	answer, err := DecodeAnswer(buf.Bytes())
+	if errors.Is(err, ErrTooOld) { // it cannot have read the request either, and what it says is no text
+		return Answer{}, &CallError{Stage: StageDecode, Err: err}
+	}
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, excerpt(buf.Bytes()))
 		return Answer{}, &CallError{Stage: StageDecode, MaybeDelivered: true, Err: err}

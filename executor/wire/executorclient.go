@@ -16,6 +16,8 @@ const (
 	DialectRun Dialect = iota
 	// DialectTrigger is era J4 (3.5): the same body at /trigger.
 	DialectTrigger
+	// DialectTooOld is eras R0 to R2 (2.0.0 to 2.1.2), which are not served.
+	DialectTooOld
 )
 
 // Target is an executor to call.
@@ -48,9 +50,12 @@ func (c *ExecutorClient) IdleBeat(ctx context.Context, to Target, req IdleBeatRe
 	return c.send(ctx, to, "/idleBeat", req, maxAnswer)
 }
 
-// Run asks for a run. The executor answers when it has queued it.
+// Run asks for a run. The executor answers when it has queued it. One that is too old is not asked: the error is [ErrTooOld].
 func (c *ExecutorClient) Run(ctx context.Context, to Target, req *RunRequest) (Answer, error) {
 	path := "/run"
+	if to.Dialect == DialectTooOld {
+		return Answer{}, &CallError{Stage: StageDial, Err: ErrTooOld}
+	}
 	if to.Dialect == DialectTrigger {
 		path = "/trigger"
 	}

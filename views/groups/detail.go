@@ -15,6 +15,7 @@ type DetailPage struct {
 	Title     string
 	Jobs      int64
 	Addresses []Address
+	Refused   []Refused
 	Token     TokenCard // drawn for administrators only
 	Connect   Connect
 	CanEdit   bool
@@ -115,6 +116,8 @@ func (t TokenCard) about(p layout.Page) string {
 // eraWord names the releases of XXL-JOB whose protocol an address speaks. Nothing is known of one that never registered.
 func eraWord(a Address) string {
 	switch {
+	case a.State == AddressTooOld:
+		return "≤ 2.1"
 	case a.Era == "J4":
 		return "3.5"
 	case a.Beat.IsZero():

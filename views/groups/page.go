@@ -20,6 +20,15 @@ type ListPage struct {
 	CanEdit   bool // create, edit, delete
 	AnyGroups bool // tells an empty installation from a filter without a match
 	Views     saved.Bar
+	Refused   []Refused
+}
+
+// Refused are calls of a caller that were not taken: what somebody must know whose executor is not in the list.
+type Refused struct {
+	Address string
+	AppName string // as it says itself; "" when it does not
+	Why     string // "token", "run" or "tooold"
+	Last    format.Time
 }
 
 // Row is one executor group.
@@ -45,6 +54,7 @@ const (
 	AddressManual  AddressState = "manual"  // typed in by hand: nothing is known about it
 	// AddressSuspect is one where nobody listened a moment ago: it is passed over while others can be used.
 	AddressSuspect  AddressState = "suspect"
+	AddressTooOld   AddressState = "tooold"   // of a release whose protocol is not spoken here: it gets no runs
 	AddressDisabled AddressState = "disabled" // taken out of rotation by an administrator
 )
 

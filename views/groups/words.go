@@ -69,13 +69,24 @@ func addressIcon(s AddressState) string {
 		return "circle-x"
 	case AddressManual:
 		return "link"
-	case AddressSuspect:
+	case AddressSuspect, AddressTooOld:
 		return "triangle-alert"
 	case AddressDisabled:
 		return "ban"
 	default:
 		return "circle"
 	}
+}
+
+// shownRefusals is how many callers a page names; the log has all.
+const shownRefusals = 5
+
+// said is a line about refused calls, before the time of the last.
+func (r Refused) said(p layout.Page) string {
+	if r.AppName == "" {
+		return p.T("refused."+r.Why, "Address", r.Address)
+	}
+	return p.T("refused."+r.Why+".named", "Address", r.Address, "AppName", r.AppName)
 }
 
 func addressTitle(p layout.Page, a Address) string {

@@ -1,0 +1,177 @@
+package scheduler
+
+import (
+	"cmp"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// What executors say and nobody takes is told to nobody by the protocol: an executor with a wrong token logs it on its own
+// machine, and here its runs are lost and its registration is not there. So it is remembered for a while, and shown.
+
+// Refusal is why a call of an executor was not taken.
+type Refusal string
+
+// The refusals.
+const (
+	RefusedToken  Refusal = "token"  // its access token is wrong
+	RefusedRun    Refusal = "run"    // it reported results of runs that are not here, or not its group's
+	RefusedTooOld Refusal = "tooold" // it speaks the protocol of XXL-JOB 2.1 and older
+)
+
+// Caller is who calls, as far as is known.
+type Caller struct {
+	Address string // of the connection, without its port
+	AppName string // as it says itself; "" when it does not
+	Scope   string // the only group it may speak for; "" for any
+}
+
+// RefusedCalls are the calls of one caller that were refused for one reason.
+type RefusedCalls struct {
+	Caller Caller
+	Why    Refusal
+	Count  int64
+	Last   time.Time
+}
+
+const (
+	warnEvery     = time.Minute      // how often one caller is warned about
+	refusedFor    = 15 * time.Minute // how long it is shown
+	maxRefused    = 500              // callers
+	maxRefusedIDs = 10_000           // runs of which a result was refused
+)
+
+type refusedKey struct {
+	address, appName string
+	why              Refusal
+}
+
+type refusedEntry struct {
+	RefusedCalls
+	warned time.Time
+}
+
+// refusedResult is a result that was not taken.
+type refusedResult struct {
+	from string
+	at   time.Time
+}
+
+// refusals remembers what was refused. It is bounded: who fills it is a stranger.
+type refusals struct {
+	log   *slog.Logger
+	calls *prometheus.CounterVec
+
+	mu      sync.Mutex
+	callers map[refusedKey]*refusedEntry
+	results map[int64]refusedResult
+	order   []int64 // of results, oldest first
+}
+
+func newRefusals(log *slog.Logger) *refusals {
+	return &refusals{
+		log: log, callers: make(map[refusedKey]*refusedEntry), results: make(map[int64]refusedResult),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "punctual", Name: "executor_calls_refused_total",
+			Help: "Calls of executors that were not taken, by reason: token (wrong), run (results of runs that are not here), tooold (XXL-JOB 2.1 and older)."}, []string{"reason"}),
+	}
+}
+
+// Refused notes a call that was not taken, and the runs of which it reported results.
+func (e *Engine) Refused(by Caller, why Refusal, runs []int64) {
+	e.refusals.add(e.now(), by, why, runs)
+}
+
+func (r *refusals) add(now time.Time, by Caller, why Refusal, runs []int64) {
+	r.calls.WithLabelValues(string(why)).Inc()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := refusedKey{by.Address, strings.ToLower(by.AppName), why}
+	c := r.callers[key]
+	if c == nil {
+		if len(r.callers) >= maxRefused {
+			r.forget(now)
+		}
+		c = &refusedEntry{RefusedCalls: RefusedCalls{Caller: by, Why: why}}
+		r.callers[key] = c
+	}
+	c.Count++
+	c.Last = now
+	if why == RefusedToken {
+		r.noteResults(now, by.Address, runs)
+	}
+	if now.Sub(c.warned) < warnEvery {
+		return
+	}
+	c.warned = now
+	args := []any{"remote", by.Address, "group", by.AppName, "calls", c.Count}
+	if len(runs) > 0 {
+		args = append(args, "log_id", runs[0], "runs", len(runs))
+	}
+	r.log.Warn(refusalText[why], args...)
+}
+
+// refusalText is the line in the log.
+var refusalText = map[Refusal]string{
+	RefusedToken:  "an executor calls with a wrong access token; it is not taken",
+	RefusedRun:    "an executor reports results of runs that are not here or not its group's; they are ignored (executors of XXL-JOB 3.3 on one machine share their folder of unsent results)",
+	RefusedTooOld: "an executor of XXL-JOB 2.1 or older calls; it must be upgraded to 2.2.0 or later",
+}
+
+// forget makes room: what is no longer shown goes, and if that is nothing, the caller that was silent longest.
+func (r *refusals) forget(now time.Time) {
+	var oldest refusedKey
+	var at time.Time
+	for key, c := range r.callers {
+		if now.Sub(c.Last) > refusedFor {
+			delete(r.callers, key)
+		} else if at.IsZero() || c.Last.Before(at) {
+			oldest, at = key, c.Last
+		}
+	}
+	if len(r.callers) >= maxRefused {
+		delete(r.callers, oldest)
+	}
+}
+
+func (r *refusals) noteResults(now time.Time, from string, runs []int64) {
+	for _, id := range runs {
+		if _, known := r.results[id]; !known {
+			if len(r.order) >= maxRefusedIDs {
+				delete(r.results, r.order[0])
+				r.order = r.order[1:]
+			}
+			r.order = append(r.order, id)
+		}
+		r.results[id] = refusedResult{from, now}
+	}
+}
+
+// result is the last result of a run that was refused for its token.
+func (r *refusals) result(logID int64) (refusedResult, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	res, ok := r.results[logID]
+	return res, ok
+}
+
+// RefusedCalls are the calls that this admin refused lately, the newest first.
+func (e *Engine) RefusedCalls() []RefusedCalls {
+	r, now := e.refusals, e.now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]RefusedCalls, 0, len(r.callers))
+	for _, c := range r.callers {
+		if now.Sub(c.Last) <= refusedFor {
+			list = append(list, c.RefusedCalls)
+		}
+	}
+	slices.SortFunc(list, func(a, b RefusedCalls) int {
+		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.Caller.Address, b.Caller.Address), cmp.Compare(a.Caller.AppName, b.Caller.AppName), cmp.Compare(a.Why, b.Why))
+	})
+	return list
+}
