@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
+	"os"
+	osuser "os/user"
 	"path/filepath"
 	"sync/atomic"
 	"time"
@@ -88,7 +91,7 @@ func (a *App) createSample(ctx context.Context) error {
 		return service.Jobs.Start(ctx, me, id)
 	}
 	var errs []error
-	if a.held.Glue() {
+	if may, _ := a.sampleScripts(); may && a.held.Glue() {
 		errs = append(errs, job("Shell · 10 s", func(j *jobspec.Job) {
 			j.ScheduleType, j.ScheduleConf = jobspec.ScheduleCron, "0/10 * * * * ?"
 			j.Glue, j.GlueSource, j.GlueRemark = wire.GlueShell, sampleScript, "sample"
@@ -109,6 +112,17 @@ func (a *App) createSample(ctx context.Context) error {
 
 // runSample starts the sample executor, which reaches this admin the way any executor would.
 func (a *App) runSample(ctx context.Context) (_ *executor.Executor, err error) {
+	scripts, runAs := a.sampleScripts()
+	if scripts && runAs != "" {
+		// Its user gets no further than to here.
+		if err := os.Chmod(a.opts.DataDir, 0o700); err != nil {
+			a.logger.Warn("close the data directory", "error", err)
+			scripts = false
+		}
+	}
+	if !scripts {
+		a.logger.Info("the sample executor runs no scripts: they could reach the admin's data", "listen", a.listener.Addr().String())
+	}
 	listener := a.sampleListener(ctx)
 	defer func() {
 		if err != nil && listener != nil {
@@ -119,7 +133,7 @@ func (a *App) runSample(ctx context.Context) (_ *executor.Executor, err error) {
 		AppName: sampleAppName, Admins: []string{a.localURL(a.listener.Addr().String(), "127.0.0.1")}, Token: a.tokens.For(sampleAppName),
 		InsecureNoToken: a.opts.NoAccessToken,
 		// Only this machine may call it, since it runs scripts; port 0 is the first free one from 9999 upwards.
-		Listen: "127.0.0.1:0", Listener: listener, DataDir: filepath.Join(a.opts.DataDir, "executor"), GlueEnabled: a.opts.Glue == nil || *a.opts.Glue,
+		Listen: "127.0.0.1:0", Listener: listener, DataDir: filepath.Join(a.opts.DataDir, "executor"), GlueEnabled: scripts && (a.opts.Glue == nil || *a.opts.Glue), RunAs: runAs,
 		LogRetentionDays: 7, NoSync: true, AdminTLS: wire.TLSOptions{Insecure: a.opts.TLSCert != ""}, // of this very process, whose certificate is for another name
 		Logger: a.logger.With("part", "sample executor"),
 	})
@@ -143,6 +157,26 @@ func (a *App) runSample(ctx context.Context) (_ *executor.Executor, err error) {
 	return ex, nil
 }
 
+// sampleUser owns nothing, and so reaches nothing of the admin's.
+const sampleUser = "nobody"
+
+// sampleScripts says whether the sample executor runs scripts, and as whom. Its scripts share a machine with the admin's data: the
+// database with its sessions and keys. So they run as a user who cannot open it, which takes root; or as the admin's own where
+// nobody but the people of this machine can write one.
+func (a *App) sampleScripts() (may bool, runAs string) {
+	if os.Geteuid() == 0 {
+		if _, err := osuser.Lookup(sampleUser); err == nil {
+			return true, sampleUser
+		}
+	}
+	return isLoopback(a.listener.Addr()) && !a.opts.TrustProxy, ""
+}
+
+func isLoopback(addr net.Addr) bool {
+	at, err := netip.ParseAddrPort(addr.String())
+	return err == nil && at.Addr().Unmap().IsLoopback()
+}
+
 // sampleListener listens where the sample executor did before, because the output of its runs is asked for there. It is nil
 // when there was no before, or somebody else has the port now.
 func (a *App) sampleListener(ctx context.Context) net.Listener {
@@ -152,6 +186,10 @@ func (a *App) sampleListener(ctx context.Context) net.Listener {
 	}
 	l, err := net.Listen("tcp", last)
 	if err != nil {
+		return nil
+	}
+	if !isLoopback(l.Addr()) { // a row that somebody else wrote
+		_ = l.Close()
 		return nil
 	}
 	return l

@@ -39,6 +39,9 @@ type Config struct {
 
 	DataDir     string // run logs, scripts and the journal; default data/executor
 	GlueEnabled bool   // run scripts that admins send
+	// RunAs is the user as whom scripts and commands run, by name or number; empty: this process's. It takes root to run them as
+	// another. They can then read neither DataDir nor the process's memory.
+	RunAs string
 
 	LogRetentionDays int   // days that run logs are kept; default 30; KeepLogs, or anything below 3, for ever as upstream
 	MaxLogBytes      int64 // bound of one run's log; default 64 MiB

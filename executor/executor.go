@@ -8,13 +8,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/punctual-job/punctual/executor/internal/process"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
@@ -26,6 +27,7 @@ type Executor struct {
 	admins *wire.AdminClient
 	client *http.Client
 	tls    *tls.Config // of the server; nil: plain HTTP
+	runAs  *process.Account
 
 	handlersMu sync.RWMutex
 	handlers   map[string]Handler
@@ -98,6 +100,10 @@ func New(config Config) (*Executor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("executor: %w", err)
 	}
+	runAs, err := process.Lookup(config.RunAs)
+	if err != nil {
+		return nil, fmt.Errorf("executor: run scripts as %q: %w", config.RunAs, err)
+	}
 	client := config.HTTPClient
 	if client == nil {
 		clientTLS, err := config.AdminTLS.Config()
@@ -107,7 +113,7 @@ func New(config Config) (*Executor, error) {
 		client = wire.NewHTTPClient(8, wire.WithTLS(clientTLS))
 	}
 	return &Executor{
-		config: config, logger: config.Logger, client: client, tls: serverTLS,
+		config: config, logger: config.Logger, client: client, tls: serverTLS, runAs: runAs,
 		admins:   wire.NewAdminClient(client, config.Admins, config.Token, config.AppName, config.AdminTimeout),
 		handlers: make(map[string]Handler),
 		jobs:     make(map[int64]*job), live: make(map[int64]*task),
@@ -182,6 +188,13 @@ func (e *Executor) Start(ctx context.Context) (err error) {
 	if err := os.MkdirAll(e.config.DataDir, 0o755); err != nil {
 		return err
 	}
+	if e.runAs != nil {
+		if err := os.Chmod(e.config.DataDir, 0o700); err != nil { // run logs and the journal are not for scripts
+			return err
+		}
+	} else if process.Root() && (e.config.GlueEnabled || len(e.codeHandlers()) > 0) {
+		e.logger.Warn("scripts and commands run as root: name another user in RunAs, or start the program as one", "group", e.config.AppName)
+	}
 	if e.lock, err = lockDir(e.config.DataDir); err != nil {
 		return err
 	}
@@ -193,7 +206,7 @@ func (e *Executor) Start(ctx context.Context) (err error) {
 		return fmt.Errorf("run logs: %w", err)
 	}
 	undo = append(undo, e.logs.close)
-	if e.scripts, err = openScriptStore(filepath.Join(e.config.DataDir, "gluesource"), e.instance); err != nil {
+	if e.scripts, err = openScriptStore(filepath.Join(e.config.DataDir, "gluesource"), e.instance, e.runAs); err != nil {
 		return fmt.Errorf("scripts: %w", err)
 	}
 	undo = append(undo, e.scripts.close)

@@ -43,10 +43,17 @@ type scriptStore struct {
 	root     *os.Root
 	dir      string
 	instance string
-	mu       sync.Mutex // one writer at a time
+	as       *process.Account // whose programs the scripts are; nil: this process's user's
+	mu       sync.Mutex       // one writer at a time
 }
 
-func openScriptStore(dir, instance string) (*scriptStore, error) {
+// openScriptStore opens the folder of the scripts. Those that run as another user are in a folder of their own under the system's
+// one for temporary files: nobody else gets into the data folder.
+func openScriptStore(dir, instance string, as *process.Account) (*scriptStore, error) {
+	s := &scriptStore{dir: dir, instance: instance, as: as}
+	if as != nil {
+		return s, s.openTemporary()
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil { // scripts hold passwords more often than they should
 		return nil, err
 	}
@@ -58,10 +65,30 @@ func openScriptStore(dir, instance string) (*scriptStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &scriptStore{root: root, dir: dir, instance: instance}, nil
+	s.root, s.dir = root, dir
+	return s, nil
 }
 
-func (s *scriptStore) close() { _ = s.root.Close() }
+// openTemporary makes the folder of scripts that run as another user, who may read it and no more.
+func (s *scriptStore) openTemporary() error {
+	dir, err := os.MkdirTemp("", "punctual-scripts-")
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(os.Chown(dir, os.Getuid(), int(s.as.GID)), os.Chmod(dir, 0o750)); err != nil {
+		return err
+	}
+	s.dir = dir
+	s.root, err = os.OpenRoot(dir)
+	return err
+}
+
+func (s *scriptStore) close() {
+	_ = s.root.Close()
+	if s.as != nil {
+		_ = os.RemoveAll(s.dir)
+	}
+}
 
 // handler makes the handler that runs the request's script.
 func (s *scriptStore) handler(lang *language, req *wire.RunRequest) Handler {
@@ -79,7 +106,7 @@ func (s *scriptStore) handler(lang *language, req *wire.RunRequest) Handler {
 		result := process.Run(ctx, process.Program{
 			Path: program,
 			Args: append(append([]string(nil), lang.arguments...), file, run.Param, strconv.Itoa(run.Shard.Index), strconv.Itoa(run.Shard.Total)),
-			Env:  environment(run), Mark: s.mark(run.LogID), Out: run,
+			Env:  environment(run), Mark: s.mark(run.LogID), Out: run, As: s.as,
 		})
 		if result.Background {
 			run.Logf("something the script has started goes on and still held its output")
@@ -112,12 +139,25 @@ func (s *scriptStore) file(jobID, updated int64, suffix, source string) (string,
 	name := fmt.Sprintf("%d_%d%s", jobID, updated, suffix)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.as != nil {
+		if _, err := os.Stat(s.dir); err != nil { // whatever clears temporary files has been there
+			_ = s.root.Close()
+			if err := s.openTemporary(); err != nil {
+				return "", err
+			}
+		}
+	}
 	if present, err := s.root.ReadFile(name); err == nil && string(present) == source {
 		return filepath.Join(s.dir, name), nil
 	}
 	temporary := "." + name + ".tmp"
 	if err := s.root.WriteFile(temporary, []byte(source), 0o700); err != nil {
 		return "", err
+	}
+	if s.as != nil {
+		if err := errors.Join(s.root.Chown(temporary, os.Getuid(), int(s.as.GID)), s.root.Chmod(temporary, 0o750)); err != nil {
+			return "", err
+		}
 	}
 	if err := s.root.Rename(temporary, name); err != nil {
 		return "", err
@@ -161,7 +201,7 @@ func (e *Executor) Command(ctx context.Context, run *Run, name string, args ...s
 	if err != nil {
 		return -1, err
 	}
-	result := process.Run(ctx, process.Program{Path: program, Args: args, Env: environment(run), Mark: e.scripts.mark(run.LogID), Out: run})
+	result := process.Run(ctx, process.Program{Path: program, Args: args, Env: environment(run), Mark: e.scripts.mark(run.LogID), Out: run, As: e.scripts.as})
 	if result.Err != nil {
 		return result.ExitCode, result.Err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"reflect"
 	"runtime/debug"
 	"time"
 	_ "time/tzdata" // zones must be known also where the machine has no zone files
@@ -16,6 +17,7 @@ import (
 
 	"github.com/punctual-job/punctual/app"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/executor/guard"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
@@ -38,39 +40,42 @@ type commands struct {
 
 // database are the settings of every command that opens the database.
 type database struct {
-	DatabaseURL string `secret:"" env:"PUNCTUAL_DATABASE_URL" placeholder:"URL" help:"mysql://user:password@host:3306/name, a go-sql-driver DSN or XXL-JOB's jdbc URL; empty: the embedded database in the data directory."`
-	DataDir     string `env:"PUNCTUAL_DATA_DIR" default:"data" placeholder:"DIR" help:"Where the embedded database and the sample executor keep their files."`
-	TimeZone    string `env:"PUNCTUAL_TIME_ZONE" placeholder:"ZONE" help:"In which cron texts are read, such as Asia/Shanghai; default the machine's."`
-	LogFormat   string `env:"PUNCTUAL_LOG_FORMAT" default:"text" enum:"text,json" help:"text or json."`
-	LogLevel    string `env:"PUNCTUAL_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
+	DatabaseURL     string `secret:"" env:"PUNCTUAL_DATABASE_URL" placeholder:"URL" help:"mysql://user:password@host:3306/name, a go-sql-driver DSN or XXL-JOB's jdbc URL; empty: the embedded database in the data directory."`
+	DatabaseURLFile string `env:"PUNCTUAL_DATABASE_URL_FILE" placeholder:"FILE" help:"The same in a file."`
+	DataDir         string `env:"PUNCTUAL_DATA_DIR" default:"data" placeholder:"DIR" help:"Where the embedded database and the sample executor keep their files."`
+	TimeZone        string `env:"PUNCTUAL_TIME_ZONE" placeholder:"ZONE" help:"In which cron texts are read, such as Asia/Shanghai; default the machine's."`
+	LogFormat       string `env:"PUNCTUAL_LOG_FORMAT" default:"text" enum:"text,json" help:"text or json."`
+	LogLevel        string `env:"PUNCTUAL_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 }
 
 // serveCmd holds the settings of the process, all of them also PUNCTUAL_… in the environment. Those without a default here that
 // are settings of [manage.AllSettings] too are left to the settings page unless they are set.
 type serveCmd struct {
 	database
-	Listen          string        `env:"PUNCTUAL_LISTEN" default:":8080" placeholder:"HOST:PORT" help:"Where to listen."`
-	PublicURL       string        `env:"PUNCTUAL_PUBLIC_URL" placeholder:"URL" help:"How people reach this admin, if not by the address it listens on."`
-	AccessToken     string        `secret:"" env:"PUNCTUAL_ACCESS_TOKEN" help:"The secret shared with the executors; empty: a random one, made at the first start and kept."`
-	InsecureNoToken bool          `env:"PUNCTUAL_INSECURE_NO_TOKEN" help:"Take reports and registrations from anybody."`
-	AdminPassword   string        `secret:"" env:"PUNCTUAL_ADMIN_PASSWORD" help:"The first administrator's password; empty: a random one, printed once."`
-	SecretKey       string        `secret:"" env:"PUNCTUAL_SECRET_KEY" help:"Seals the passwords and addresses of alarm channels, so that the database alone does not tell them. At least 32 characters; the same on every admin."`
-	SecretKeyFile   string        `env:"PUNCTUAL_SECRET_KEY_FILE" placeholder:"FILE" help:"The secret key in a file. Further lines are keys that it replaces."`
-	Sample          string        `env:"PUNCTUAL_SAMPLE" default:"auto" placeholder:"MODE" help:"Sample executor and jobs: auto (with a new embedded database), on or off."`
-	Glue            *bool         `name:"glue" env:"PUNCTUAL_GLUE" negatable:"" help:"Let people write scripts (GLUE) in the console."`
-	ExecutorAllow   string        `env:"PUNCTUAL_EXECUTOR_ALLOW" placeholder:"RULE,…" help:"Addresses that a run by hand may be sent to although no executor registered them: host, host:port, .domain, 10.0.0.0/8 or *."`
-	CallTimeout     time.Duration `env:"PUNCTUAL_CALL_TIMEOUT" help:"How long one call to an executor may take."`
-	AlarmLanguage   string        `env:"PUNCTUAL_ALARM_LANGUAGE" placeholder:"LANG" help:"Language of alarms whose channel chooses none: zh-CN or en."`
-	AlarmNoPrivate  *bool         `name:"alarm-deny-private" env:"PUNCTUAL_ALARM_DENY_PRIVATE" negatable:"" help:"Refuse webhooks on this machine and in private networks."`
-	RetentionDays   int           `env:"PUNCTUAL_LOG_RETENTION_DAYS" placeholder:"DAYS" help:"For how many days runs are kept; -1: for ever."`
-	DrainTimeout    time.Duration `env:"PUNCTUAL_DRAIN_TIMEOUT" default:"20s" help:"How long a stop waits for runs to be sent."`
-	TLSCert         string        `env:"PUNCTUAL_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate (PEM)."`
-	TLSKey          string        `env:"PUNCTUAL_TLS_KEY" placeholder:"FILE" help:"The certificate's key."`
-	ExecutorCA      string        `name:"executor-ca" env:"PUNCTUAL_EXECUTOR_CA" placeholder:"FILE" help:"Authorities to trust for executors with https addresses; default the machine's."`
-	ExecutorCert    string        `name:"executor-cert" env:"PUNCTUAL_EXECUTOR_CLIENT_CERT" placeholder:"FILE" help:"Certificate to show to executors that ask for one."`
-	ExecutorKey     string        `name:"executor-key" env:"PUNCTUAL_EXECUTOR_CLIENT_KEY" placeholder:"FILE" help:"Its key."`
-	TrustProxy      bool          `env:"PUNCTUAL_TRUST_PROXY" help:"Believe X-Forwarded-For from private addresses, behind a reverse proxy."`
-	Pprof           bool          `env:"PUNCTUAL_PPROF" help:"Serve /debug/pprof to this machine."`
+	Listen            string        `env:"PUNCTUAL_LISTEN" default:":8080" placeholder:"HOST:PORT" help:"Where to listen."`
+	PublicURL         string        `env:"PUNCTUAL_PUBLIC_URL" placeholder:"URL" help:"How people reach this admin, if not by the address it listens on."`
+	AccessToken       string        `secret:"" env:"PUNCTUAL_ACCESS_TOKEN" help:"The secret shared with the executors; empty: a random one, made at the first start and kept."`
+	AccessTokenFile   string        `env:"PUNCTUAL_ACCESS_TOKEN_FILE" placeholder:"FILE" help:"The same in a file."`
+	InsecureNoToken   bool          `env:"PUNCTUAL_INSECURE_NO_TOKEN" help:"Take reports and registrations from anybody."`
+	AdminPassword     string        `secret:"" env:"PUNCTUAL_ADMIN_PASSWORD" help:"The first administrator's password; empty: a random one, printed once."`
+	AdminPasswordFile string        `env:"PUNCTUAL_ADMIN_PASSWORD_FILE" placeholder:"FILE" help:"The same in a file."`
+	SecretKey         string        `secret:"" env:"PUNCTUAL_SECRET_KEY" help:"Seals the passwords and addresses of alarm channels, so that the database alone does not tell them. At least 32 characters; the same on every admin."`
+	SecretKeyFile     string        `env:"PUNCTUAL_SECRET_KEY_FILE" placeholder:"FILE" help:"The secret key in a file. Further lines are keys that it replaces."`
+	Sample            string        `env:"PUNCTUAL_SAMPLE" default:"auto" placeholder:"MODE" help:"Sample executor and jobs: auto (with a new embedded database), on or off."`
+	Glue              *bool         `name:"glue" env:"PUNCTUAL_GLUE" negatable:"" help:"Let people write scripts (GLUE) in the console."`
+	ExecutorAllow     string        `env:"PUNCTUAL_EXECUTOR_ALLOW" placeholder:"RULE,…" help:"Addresses that a run by hand may be sent to although no executor registered them: host, host:port, .domain, 10.0.0.0/8 or *."`
+	CallTimeout       time.Duration `env:"PUNCTUAL_CALL_TIMEOUT" help:"How long one call to an executor may take."`
+	AlarmLanguage     string        `env:"PUNCTUAL_ALARM_LANGUAGE" placeholder:"LANG" help:"Language of alarms whose channel chooses none: zh-CN or en."`
+	AlarmNoPrivate    *bool         `name:"alarm-deny-private" env:"PUNCTUAL_ALARM_DENY_PRIVATE" negatable:"" help:"Refuse webhooks on this machine and in private networks."`
+	RetentionDays     int           `env:"PUNCTUAL_LOG_RETENTION_DAYS" placeholder:"DAYS" help:"For how many days runs are kept; -1: for ever."`
+	DrainTimeout      time.Duration `env:"PUNCTUAL_DRAIN_TIMEOUT" default:"20s" help:"How long a stop waits for runs to be sent."`
+	TLSCert           string        `env:"PUNCTUAL_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate (PEM)."`
+	TLSKey            string        `env:"PUNCTUAL_TLS_KEY" placeholder:"FILE" help:"The certificate's key."`
+	ExecutorCA        string        `name:"executor-ca" env:"PUNCTUAL_EXECUTOR_CA" placeholder:"FILE" help:"Authorities to trust for executors with https addresses; default the machine's."`
+	ExecutorCert      string        `name:"executor-cert" env:"PUNCTUAL_EXECUTOR_CLIENT_CERT" placeholder:"FILE" help:"Certificate to show to executors that ask for one."`
+	ExecutorKey       string        `name:"executor-key" env:"PUNCTUAL_EXECUTOR_CLIENT_KEY" placeholder:"FILE" help:"Its key."`
+	TrustProxy        bool          `env:"PUNCTUAL_TRUST_PROXY" help:"Believe X-Forwarded-For from private addresses, behind a reverse proxy."`
+	Pprof             bool          `env:"PUNCTUAL_PPROF" help:"Serve /debug/pprof to this machine."`
 }
 
 type migrateCmd struct{ database }
@@ -103,6 +108,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if code >= 0 { // --help
 		return code
 	}
+	protect(stderr)
 	if err == nil {
 		err = chosen.Run(streams{stdout, stderr})
 	}
@@ -116,6 +122,19 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 2
 	}
 	return 1
+}
+
+// protect keeps the secrets that the environment held from the programs that run here, the sample's scripts among them.
+func protect(stderr io.Writer) {
+	var names []string
+	for _, v := range variables(reflect.ValueOf(serveCmd{})) {
+		if v.secret {
+			names = append(names, v.name)
+		}
+	}
+	if err := errors.Join(guard.Forget(names...), guard.Undumpable()); err != nil {
+		fmt.Fprintln(stderr, "punctual: programs of the same user may read secrets:", err)
+	}
 }
 
 func (versionCmd) Run(s streams) error {
@@ -136,7 +155,11 @@ func buildVersion() string {
 
 // options turns the database's settings into the app's.
 func (d database) options(s streams) (app.Options, error) {
-	o := app.Options{DatabaseURL: d.DatabaseURL, DataDir: d.DataDir, Version: buildVersion()}
+	o := app.Options{DataDir: d.DataDir, Version: buildVersion()}
+	var err error
+	if o.DatabaseURL, err = guard.Secret(d.DatabaseURL, d.DatabaseURLFile); err != nil {
+		return o, setting("PUNCTUAL_DATABASE_URL_FILE", err)
+	}
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(d.LogLevel)); err != nil {
 		return o, setting("PUNCTUAL_LOG_LEVEL", fmt.Errorf("%q is not debug, info, warn or error", d.LogLevel))
@@ -173,9 +196,15 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	if o.SecretKeys, err = c.secretKeys(); err != nil {
 		return o, err
 	}
+	if o.AccessToken, err = guard.Secret(c.AccessToken, c.AccessTokenFile); err != nil {
+		return o, setting("PUNCTUAL_ACCESS_TOKEN_FILE", err)
+	}
+	if o.AdminPassword, err = guard.Secret(c.AdminPassword, c.AdminPasswordFile); err != nil {
+		return o, setting("PUNCTUAL_ADMIN_PASSWORD_FILE", err)
+	}
 	o.Allow = c.ExecutorAllow
 	o.Listen, o.PublicURL = c.Listen, c.PublicURL
-	o.AccessToken, o.NoAccessToken, o.AdminPassword = c.AccessToken, c.InsecureNoToken, c.AdminPassword
+	o.NoAccessToken = c.InsecureNoToken
 	o.Sample, o.Glue = app.SampleMode(c.Sample), c.Glue
 	o.RetentionDays, o.AlarmLanguage, o.AlarmDenyPrivate = c.RetentionDays, c.AlarmLanguage, c.AlarmNoPrivate
 	o.TLSCert, o.TLSKey = c.TLSCert, c.TLSKey

@@ -17,6 +17,7 @@ import (
 
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/builtin"
+	"github.com/punctual-job/punctual/executor/guard"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
@@ -32,7 +33,8 @@ type settings struct {
 type serve struct {
 	Admin           []string      `env:"PUNCTUAL_EXECUTOR_ADMIN" default:"http://127.0.0.1:8080" placeholder:"URL,…" help:"Base addresses of the admins."`
 	AppName         string        `env:"PUNCTUAL_EXECUTOR_APP_NAME" default:"punctual-executor" help:"The executor group to register in."`
-	AccessToken     string        `env:"PUNCTUAL_EXECUTOR_ACCESS_TOKEN" help:"The secret shared with the admin."`
+	AccessToken     string        `secret:"" env:"PUNCTUAL_EXECUTOR_ACCESS_TOKEN" help:"The secret shared with the admin. Better in a file: other programs can read a command line."`
+	AccessTokenFile string        `env:"PUNCTUAL_EXECUTOR_ACCESS_TOKEN_FILE" placeholder:"FILE" help:"The same in a file."`
 	InsecureNoToken bool          `env:"PUNCTUAL_EXECUTOR_INSECURE_NO_TOKEN" help:"Run scripts and commands for anybody who reaches the port."`
 	Listen          string        `env:"PUNCTUAL_EXECUTOR_LISTEN" default:":9999" placeholder:"HOST:PORT" help:"Where to listen; port 0 is the first free one from 9999 upwards."`
 	Address         string        `env:"PUNCTUAL_EXECUTOR_ADDRESS" placeholder:"URL" help:"The address to register; found out when empty."`
@@ -46,6 +48,7 @@ type serve struct {
 	DataDir         string        `env:"PUNCTUAL_EXECUTOR_DATA_DIR" default:"data/executor" help:"Run logs, scripts and the journal."`
 	Glue            bool          `env:"PUNCTUAL_EXECUTOR_GLUE" default:"true" negatable:"" help:"Run scripts that the admin sends."`
 	Command         bool          `env:"PUNCTUAL_EXECUTOR_COMMAND" help:"Offer commandJobHandler, whose parameter is a command line: whoever may change it runs programs here."`
+	RunAs           string        `env:"PUNCTUAL_EXECUTOR_RUN_AS" placeholder:"USER" help:"Run scripts and commands as this user; takes root."`
 	HTTP            bool          `name:"http" env:"PUNCTUAL_EXECUTOR_HTTP" default:"true" negatable:"" help:"Offer httpJobHandler."`
 	HTTPAllow       string        `name:"http-allow" env:"PUNCTUAL_EXECUTOR_HTTP_ALLOW" default:"public" placeholder:"LIST" help:"What httpJobHandler may call: host, host:port, .domain, 10.0.0.0/8, public, or *."`
 	LogRetention    int           `env:"PUNCTUAL_EXECUTOR_LOG_RETENTION_DAYS" name:"log-retention-days" default:"30" help:"Days to keep run logs; below 3 for ever."`
@@ -79,6 +82,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if code >= 0 { // --help
 		return code
 	}
+	protect(slog.New(slog.NewTextHandler(stderr, nil)))
 	if err == nil {
 		chosen.BindTo(stdout, (*io.Writer)(nil))
 		err = chosen.Run(loggers{stderr})
@@ -108,6 +112,10 @@ func (l loggers) make(format string, level slog.Level) *slog.Logger {
 
 // Run runs jobs until SIGTERM or SIGINT, then drains; a second signal ends the program at once.
 func (s *serve) Run(logs loggers) error {
+	var err error
+	if s.AccessToken, err = guard.Secret(s.AccessToken, s.AccessTokenFile); err != nil {
+		return badSetting{fmt.Errorf("PUNCTUAL_EXECUTOR_ACCESS_TOKEN_FILE (--access-token-file): %w", err)}
+	}
 	if s.AccessToken == "" && !s.InsecureNoToken && (s.Glue || s.Command || s.HTTP) {
 		return badSetting{errors.New("PUNCTUAL_EXECUTOR_ACCESS_TOKEN (--access-token) is empty, so that everybody who reaches the port could run code: " +
 			"set it, or --no-glue --no-http without --command, or --insecure-no-token")}
@@ -124,7 +132,7 @@ func (s *serve) Run(logs loggers) error {
 		AppName: s.AppName, Admins: s.Admin, Token: s.AccessToken, InsecureNoToken: s.InsecureNoToken, Listen: s.Listen,
 		TLSCert: s.TLSCert, TLSKey: s.TLSKey, TLSClientCA: s.TLSClientCA,
 		AdminTLS: wire.TLSOptions{CAFile: s.AdminCA, CertFile: s.AdminCert, KeyFile: s.AdminKey, Insecure: s.AdminInsecure},
-		Address:  s.Address, DataDir: s.DataDir, GlueEnabled: s.Glue, LogRetentionDays: s.LogRetention,
+		Address:  s.Address, DataDir: s.DataDir, GlueEnabled: s.Glue, RunAs: s.RunAs, LogRetentionDays: s.LogRetention,
 		DrainTimeout: s.DrainTimeout, NoSync: !s.Sync, Logger: logger,
 	})
 	if err == nil {
@@ -144,6 +152,13 @@ func (s *serve) Run(logs loggers) error {
 		logger.Warn("stopped, not all went to its end", "error", err) // reported, or kept for the next start: no failure
 	}
 	return nil
+}
+
+// protect keeps the access token from the programs that run here.
+func protect(logger *slog.Logger) {
+	if err := errors.Join(guard.Forget("PUNCTUAL_EXECUTOR_ACCESS_TOKEN"), guard.Undumpable()); err != nil {
+		logger.Warn("programs of the same user may read the access token", "error", err)
+	}
 }
 
 // Run prints the version.

@@ -31,6 +31,7 @@ type Program struct {
 	Env  []string // in addition to the cleaned environment of this process
 	Mark string   // unique to the run
 	Out  io.Writer
+	As   *Account // whose program it is; nil: the user of this process
 }
 
 // Result tells how a program ended.
@@ -47,10 +48,11 @@ func Run(ctx context.Context, p Program) Result {
 		return Result{ExitCode: -1, Err: context.Cause(ctx)}
 	}
 	cmd := exec.CommandContext(ctx, p.Path, p.Args...)
-	cmd.Env = append(append(cleanEnviron(os.Environ()), p.Env...), MarkVariable+"="+p.Mark)
+	cmd.Env = append(slices.Concat(cleanEnviron(os.Environ()), p.As.environ(), p.Env), MarkVariable+"="+p.Mark)
 	cmd.Stdout, cmd.Stderr = p.Out, p.Out // one pipe for both: lines stay in order, and a slow reader slows the program
 	cmd.WaitDelay = Grace
 	ownGroup(cmd)
+	as(cmd, p.As)
 	cmd.Cancel = func() error {
 		terminate(cmd.Process, p.Mark)
 		return nil

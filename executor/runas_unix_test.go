@@ -1,0 +1,60 @@
+//go:build unix
+
+package executor_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+func TestScriptsRunAsAnotherUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		if _, err := executor.New(executor.Config{AppName: "orders", RunAs: "root"}); err == nil || !strings.Contains(err.Error(), "only root") {
+			t.Errorf("without root: %v", err)
+		}
+		t.Skip("only root can run programs as somebody else")
+	}
+	if _, err := executor.New(executor.Config{AppName: "orders", RunAs: "nobody-has-this-name"}); err == nil {
+		t.Error("a user that there is not was accepted")
+	}
+	var dir string
+	b := setup(t, nil, func(c *executor.Config) { c.RunAs, dir = "nobody", c.DataDir })
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // the test's own folder is in nobody's way
+		t.Fatal(err)
+	}
+	req := script(1, wire.GlueShell, `id -un; id -Gn; echo "at $PWD $HOME $USER"
+cat "$0" >/dev/null && echo reads itself
+touch "$0" 2>/dev/null || echo cannot change itself
+ls "`+dir+`" 2>&1
+cat /proc/$PPID/environ 2>&1 | head -c 100
+ls -ld "$(dirname "$0")"`)
+	b.mustRun(t, req)
+	b.wantResult(t, 1, 200, "")
+	text := b.log(t, req)
+	for _, want := range []string{"\nnobody\n", "reads itself", "cannot change itself", "nobody\n", "ls: cannot open directory", "/proc/", "ermission denied"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the log lacks %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "journal") || strings.Contains(text, " root\n") {
+		t.Errorf("it reaches the data folder, or keeps root's groups:\n%s", text)
+	}
+	// What clears temporary files takes the folder of the scripts along.
+	_, rest, _ := strings.Cut(text, "script file:")
+	file, _, _ := strings.Cut(rest, " ")
+	if err := os.RemoveAll(file[:strings.LastIndexByte(file, '/')]); err != nil {
+		t.Fatal(err)
+	}
+	again := script(2, wire.GlueShell, "echo once more")
+	b.mustRun(t, again)
+	b.wantResult(t, 2, 200, "")
+	if text := b.log(t, again); !strings.Contains(text, "once more") {
+		t.Errorf("after the folder went away:\n%s", text)
+	}
+}
