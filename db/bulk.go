@@ -57,21 +57,23 @@ func InsertRuns(ctx context.Context, tx DBTX, runs []NewRun) (first int64, err e
 
 // Advance moves a job from one due time to the next.
 type Advance struct {
-	ID      int64
-	OldNext int64 // trigger_next_time as it was read: the guard
-	Last    int64
-	Next    int64 // 0 with Stop
-	Stop    bool  // the schedule has ended
+	ID         int64
+	OldNext    int64 // trigger_next_time as it was read: the guard
+	OldClaimed int64 // claimed_until as it was read: beyond OldNext where somebody has put OldNext back
+	Last       int64
+	Next       int64 // 0 with Stop
+	Claimed    int64 // claimed_until: all fires planned before it are decided
+	Stop       bool  // the schedule has ended
 	// Unreadable says that it is stopped because its text cannot be read.
 	Unreadable bool
 }
 
-// AdvanceJobs moves jobs in one statement, each guarded by the next time that was read and by still being started.
+// AdvanceJobs moves jobs in one statement, each guarded by the times that were read and by still being started.
 // The caller must compare the count with len(advances) and roll back when it differs: somebody else moved one of them.
 func AdvanceJobs(ctx context.Context, tx DBTX, advances []Advance) (affected int64, err error) {
 	n := len(advances)
 	var q strings.Builder
-	q.Grow(300 + 48*n)
+	q.Grow(400 + 48*n)
 	args := make([]any, 0, 8*n)
 	set := func(column string, value func(*Advance) int64) {
 		q.WriteString(column)
@@ -82,7 +84,25 @@ func AdvanceJobs(ctx context.Context, tx DBTX, advances []Advance) (affected int
 		}
 		q.WriteString(" END")
 	}
-	q.WriteString("UPDATE xxl_job_info SET ")
+	// Nearly always the one fire at the old next time is decided. It is read before it is assigned: from then on MySQL sees
+	// the new value, and SQLite the old one.
+	// Without the index named, MySQL reads a small table as a whole, and waits for locked rows of jobs that are not asked for.
+	q.WriteString("UPDATE xxl_job_info FORCE INDEX (PRIMARY) SET claimed_until = ")
+	others := 0
+	for i := range advances {
+		if a := &advances[i]; a.Claimed != a.OldNext+1 {
+			if others++; others == 1 {
+				q.WriteString("CASE id")
+			}
+			q.WriteString(" WHEN ? THEN ?")
+			args = append(args, a.ID, a.Claimed)
+		}
+	}
+	if others > 0 {
+		q.WriteString(" ELSE trigger_next_time + 1 END, ")
+	} else {
+		q.WriteString("trigger_next_time + 1, ")
+	}
 	set("trigger_last_time", func(a *Advance) int64 { return a.Last })
 	q.WriteString(", ")
 	set("trigger_next_time", func(a *Advance) int64 { return a.Next })
@@ -101,6 +121,12 @@ func AdvanceJobs(ctx context.Context, tx DBTX, advances []Advance) (affected int
 		args = append(args, advances[i].ID)
 	}
 	set("trigger_next_time", func(a *Advance) int64 { return a.OldNext })
+	q.WriteString(" AND ")
+	if slices.ContainsFunc(advances, func(a Advance) bool { return a.OldClaimed > a.OldNext }) {
+		set("claimed_until", func(a *Advance) int64 { return a.OldClaimed })
+	} else {
+		q.WriteString("claimed_until <= trigger_next_time") // or it was claimed meanwhile, and put back
+	}
 	res, err := tx.ExecContext(ctx, q.String(), args...)
 	if err != nil {
 		return 0, fmt.Errorf("advance %d jobs: %w", n, err)

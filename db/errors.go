@@ -19,6 +19,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrDuplicate means that a unique key has this value already.
 	ErrDuplicate = errors.New("duplicate")
+	// ErrUnsupported means that this version of the database does not know the statement.
+	ErrUnsupported = errors.New("not known to this version of the database")
 )
 
 // classified is a driver's error with the sentinel it stands for; its text stays the driver's.
@@ -44,6 +46,8 @@ func Error(err error) error {
 	case n == 1062, n == 1586,
 		s == sqlite3.SQLITE_CONSTRAINT_UNIQUE, s == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, s == sqlite3.SQLITE_CONSTRAINT_ROWID:
 		return &classified{ErrDuplicate, err}
+	case n == 1064, n == 1235:
+		return &classified{ErrUnsupported, err}
 	}
 	return err
 }

@@ -218,6 +218,7 @@ type Job struct {
 	ExpectEverySeconds     int64
 	Tags                   string
 	Revision               int64
+	ClaimedUntil           int64
 	ParamFixed             int64
 }
 

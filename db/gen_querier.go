@@ -192,6 +192,9 @@ type Querier interface {
 	InsertTokenIfAbsent(ctx context.Context, db DBTX, arg InsertTokenIfAbsentParams) (int64, error)
 	InsertUser(ctx context.Context, db DBTX, arg InsertUserParams) (int64, error)
 	InsertView(ctx context.Context, db DBTX, arg InsertViewParams) (int64, error)
+	// The newest run that no admin of ours made, among the newest above an id: its columns of ours have their defaults. 0: none
+	// of those that were looked at.
+	LastForeignRun(ctx context.Context, db DBTX, afterID int64) (LastForeignRunRow, error)
 	// What deletes runs, and what has been asked to be deleted (punctual_clearing). Runs are read in pages by id and deleted by
 	// the ids that were chosen: nothing locks a row it does not delete, nor the gap where new rows go.
 	// The id of the newest run planned before a moment: one step in the index on trigger_time. Ids rise with the planned time
@@ -252,6 +255,8 @@ type Querier interface {
 	// What touches punctual_schedule, the history of when jobs are due, and punctual_deletion. Rows are inserted by db/schedules.go.
 	// When jobs are due, as they are now.
 	ListJobSchedules(ctx context.Context, db DBTX, ids []int64) ([]ListJobSchedulesRow, error)
+	// The times of some jobs as they are now: which of a batch that could not be claimed have been moved meanwhile.
+	ListJobTimes(ctx context.Context, db DBTX, ids []int64) ([]ListJobTimesRow, error)
 	// A page of the job list: the jobs that were found ([FindJobs]), newest first, without their long texts.
 	ListJobs(ctx context.Context, db DBTX, ids []int64) ([]ListJobsRow, error)
 	// Jobs by id, for follow-ups (children, retries) and for the names beside a page of runs.
@@ -348,6 +353,8 @@ type Querier interface {
 	ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingRunsParams) ([]int64, error)
 	// Runs with all of their texts. The caller asks for few at a time.
 	ListWholeRuns(ctx context.Context, db DBTX, ids []int64) ([]Run, error)
+	// Which of some jobs nobody has locked, for the length of the transaction that asks. MySQL 8, MariaDB 10.6.
+	LockFreeJobs(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
 	// Brings a node's low mark down to a run that it makes its own although it is an old one, in the same transaction: should the
 	// node die before its next beat, the run must be found.
 	LowerNodeMark(ctx context.Context, db DBTX, arg LowerNodeMarkParams) (int64, error)
@@ -370,6 +377,7 @@ type Querier interface {
 	// The id of the run after the newest N of those up to an id; OFFSET is N. Not found: there are no more than N.
 	NthRunIDUpTo(ctx context.Context, db DBTX, arg NthRunIDUpToParams) (int64, error)
 	// Sets the next time of a FIX_DELAY job whose run has ended; 0 rows when it has been stopped or edited, or has its time.
+	// See UpdateJob for claimed_until.
 	RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (int64, error)
 	// Notes them as sent.
 	RecordReportedRuns(ctx context.Context, db DBTX, arg RecordReportedRunsParams) (int64, error)
@@ -412,7 +420,7 @@ type Querier interface {
 	// Takes new events, guarded: fewer rows than ids means that another admin was faster, and the caller rolls back.
 	SettleAlarmEvents(ctx context.Context, db DBTX, arg SettleAlarmEventsParams) (int64, error)
 	SettleAlarmNotice(ctx context.Context, db DBTX, id int64) (int64, error)
-	// Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone).
+	// Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone). See UpdateJob for claimed_until.
 	StartJob(ctx context.Context, db DBTX, arg StartJobParams) (int64, error)
 	StopClearing(ctx context.Context, db DBTX, arg StopClearingParams) (int64, error)
 	// Stops a job. The last time stays: it is history, not schedule. Guarded by the next time that was read, so that it is known
@@ -439,6 +447,7 @@ type Querier interface {
 	UpdateGroup(ctx context.Context, db DBTX, arg UpdateGroupParams) (int64, error)
 	// Changes a definition and its next time together. Guarded by the next time that was read, so that a claim in between is
 	// never undone: 0 rows means re-read and try again. GLUE type and source are not changed here (spec §5.4).
+	// What was claimed beyond a new next time was claimed by another schedule or a wrong clock, and holds nothing back.
 	UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (int64, error)
 	// A new version of a GLUE job's source.
 	UpdateJobSource(ctx context.Context, db DBTX, arg UpdateJobSourceParams) (int64, error)

@@ -100,7 +100,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
-       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, param_fixed
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed
 FROM xxl_job_info WHERE id = ?
 `
 
@@ -143,6 +143,7 @@ func (q *Queries) GetJob(ctx context.Context, db DBTX, id int64) (Job, error) {
 		&i.ExpectEverySeconds,
 		&i.Tags,
 		&i.Revision,
+		&i.ClaimedUntil,
 		&i.ParamFixed,
 	)
 	return i, err
@@ -279,7 +280,7 @@ const listDueJobs = `-- name: ListDueJobs :many
 SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_route_strategy, executor_handler,
        executor_param, executor_block_strategy, executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime,
        child_jobid, trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent,
-       concurrency_policy
+       concurrency_policy, claimed_until
 FROM xxl_job_info
 WHERE trigger_status = 1 AND trigger_next_time <= ?
   AND (trigger_next_time > ? OR (trigger_next_time = ? AND id > ?))
@@ -317,6 +318,7 @@ type ListDueJobsRow struct {
 	RetryBackoff           string
 	MaxConcurrent          int64
 	ConcurrencyPolicy      string
+	ClaimedUntil           int64
 }
 
 // What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (spec §2.3).
@@ -360,6 +362,7 @@ func (q *Queries) ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParam
 			&i.RetryBackoff,
 			&i.MaxConcurrent,
 			&i.ConcurrencyPolicy,
+			&i.ClaimedUntil,
 		); err != nil {
 			return nil, err
 		}
@@ -435,6 +438,56 @@ func (q *Queries) ListJobNames(ctx context.Context, db DBTX, arg ListJobNamesPar
 	for rows.Next() {
 		var i ListJobNamesRow
 		if err := rows.Scan(&i.ID, &i.JobDesc); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listJobTimes = `-- name: ListJobTimes :many
+SELECT id, trigger_status, trigger_next_time, claimed_until FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?)
+`
+
+type ListJobTimesRow struct {
+	ID              int64
+	TriggerStatus   int64
+	TriggerNextTime int64
+	ClaimedUntil    int64
+}
+
+// The times of some jobs as they are now: which of a batch that could not be claimed have been moved meanwhile.
+func (q *Queries) ListJobTimes(ctx context.Context, db DBTX, ids []int64) ([]ListJobTimesRow, error) {
+	query := listJobTimes
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListJobTimesRow
+	for rows.Next() {
+		var i ListJobTimesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.TriggerStatus,
+			&i.TriggerNextTime,
+			&i.ClaimedUntil,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -547,7 +600,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
-       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, param_fixed
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -607,6 +660,7 @@ func (q *Queries) ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job
 			&i.ExpectEverySeconds,
 			&i.Tags,
 			&i.Revision,
+			&i.ClaimedUntil,
 			&i.ParamFixed,
 		); err != nil {
 			return nil, err
@@ -834,8 +888,47 @@ func (q *Queries) ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJ
 	return items, nil
 }
 
+const lockFreeJobs = `-- name: LockFreeJobs :many
+SELECT id FROM xxl_job_info FORCE INDEX (PRIMARY) WHERE id IN (/*SLICE:ids*/?) FOR UPDATE SKIP LOCKED
+`
+
+// Which of some jobs nobody has locked, for the length of the transaction that asks. MySQL 8, MariaDB 10.6.
+func (q *Queries) LockFreeJobs(ctx context.Context, db DBTX, ids []int64) ([]int64, error) {
+	query := lockFreeJobs
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const rearmJob = `-- name: RearmJob :execrows
-UPDATE xxl_job_info SET trigger_next_time = ?
+UPDATE xxl_job_info
+SET claimed_until = CASE WHEN claimed_until > ? THEN 0 ELSE claimed_until END, trigger_next_time = ?
 WHERE id = ? AND trigger_status = 1 AND trigger_next_time = ?
 `
 
@@ -846,8 +939,14 @@ type RearmJobParams struct {
 }
 
 // Sets the next time of a FIX_DELAY job whose run has ended; 0 rows when it has been stopped or edited, or has its time.
+// See UpdateJob for claimed_until.
 func (q *Queries) RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (int64, error) {
-	result, err := db.ExecContext(ctx, rearmJob, arg.NextTime, arg.ID, arg.Waiting)
+	result, err := db.ExecContext(ctx, rearmJob,
+		arg.NextTime,
+		arg.NextTime,
+		arg.ID,
+		arg.Waiting,
+	)
 	if err != nil {
 		return 0, err
 	}
@@ -856,7 +955,8 @@ func (q *Queries) RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (in
 
 const startJob = `-- name: StartJob :execrows
 UPDATE xxl_job_info
-SET trigger_status = 1, trigger_next_time = ?, update_time = ?
+SET trigger_status = 1, claimed_until = CASE WHEN claimed_until > ? THEN 0 ELSE claimed_until END,
+    trigger_next_time = ?, update_time = ?
 WHERE id = ? AND trigger_status = 0
 `
 
@@ -866,9 +966,14 @@ type StartJobParams struct {
 	ID         int64
 }
 
-// Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone).
+// Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone). See UpdateJob for claimed_until.
 func (q *Queries) StartJob(ctx context.Context, db DBTX, arg StartJobParams) (int64, error) {
-	result, err := db.ExecContext(ctx, startJob, arg.NextTime, arg.UpdateTime, arg.ID)
+	result, err := db.ExecContext(ctx, startJob,
+		arg.NextTime,
+		arg.NextTime,
+		arg.UpdateTime,
+		arg.ID,
+	)
 	if err != nil {
 		return 0, err
 	}
@@ -909,7 +1014,9 @@ SET job_group = ?, job_desc = ?, update_time = ?,
     end_at = ?, retry_backoff = ?, max_concurrent = ?,
     concurrency_policy = ?, retention_days = ?,
     warn_after_seconds = ?, expect_every_seconds = ?,
-    tags = ?, param_fixed = ?, revision = revision + 1, trigger_next_time = ?
+    tags = ?, param_fixed = ?, revision = revision + 1,
+    claimed_until = CASE WHEN trigger_next_time <> ? AND claimed_until > ? THEN 0 ELSE claimed_until END,
+    trigger_next_time = ?
 WHERE id = ? AND trigger_next_time = ? AND trigger_status = ?
 `
 
@@ -948,6 +1055,7 @@ type UpdateJobParams struct {
 
 // Changes a definition and its next time together. Guarded by the next time that was read, so that a claim in between is
 // never undone: 0 rows means re-read and try again. GLUE type and source are not changed here (spec §5.4).
+// What was claimed beyond a new next time was claimed by another schedule or a wrong clock, and holds nothing back.
 func (q *Queries) UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (int64, error) {
 	result, err := db.ExecContext(ctx, updateJob,
 		arg.JobGroup,
@@ -976,6 +1084,8 @@ func (q *Queries) UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (
 		arg.ExpectEverySeconds,
 		arg.Tags,
 		arg.ParamFixed,
+		arg.NewNextTime,
+		arg.NewNextTime,
 		arg.NewNextTime,
 		arg.ID,
 		arg.OldNextTime,

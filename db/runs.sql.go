@@ -105,6 +105,26 @@ func (q *Queries) GetRun(ctx context.Context, db DBTX, id int64) (Run, error) {
 	return i, err
 }
 
+const lastForeignRun = `-- name: LastForeignRun :one
+SELECT COUNT(*) AS looked, CAST(COALESCE(MAX(CASE WHEN owner_node = 0 AND trigger_type = '' THEN id ELSE 0 END), 0) AS SIGNED) AS id FROM (
+    SELECT id, owner_node, trigger_type FROM xxl_job_log WHERE id > ? ORDER BY id DESC LIMIT 1000
+) newest
+`
+
+type LastForeignRunRow struct {
+	Looked int64
+	ID     int64
+}
+
+// The newest run that no admin of ours made, among the newest above an id: its columns of ours have their defaults. 0: none
+// of those that were looked at.
+func (q *Queries) LastForeignRun(ctx context.Context, db DBTX, afterID int64) (LastForeignRunRow, error) {
+	row := db.QueryRowContext(ctx, lastForeignRun, afterID)
+	var i LastForeignRunRow
+	err := row.Scan(&i.Looked, &i.ID)
+	return i, err
+}
+
 const listOpenRuns = `-- name: ListOpenRuns :many
 SELECT id, job_group, job_id, executor_address, trigger_time, trigger_code, planned_at, sent_at
 FROM xxl_job_log

@@ -6,7 +6,7 @@
 SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_route_strategy, executor_handler,
        executor_param, executor_block_strategy, executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime,
        child_jobid, trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent,
-       concurrency_policy
+       concurrency_policy, claimed_until
 FROM xxl_job_info
 WHERE trigger_status = 1 AND trigger_next_time <= sqlc.arg(until_ms)
   AND (trigger_next_time > sqlc.arg(after_ms) OR (trigger_next_time = sqlc.arg(after_ms) AND id > sqlc.arg(after_id)))
@@ -22,7 +22,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
-       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, param_fixed
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed
 FROM xxl_job_info WHERE id = ?;
 
 -- name: ListJobsByID :many
@@ -31,7 +31,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
-       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, param_fixed
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed
 FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
 -- name: ListJobs :many
@@ -64,6 +64,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 
 -- name: UpdateJob :execrows
 -- Changes a definition and its next time together. Guarded by the next time that was read, so that a claim in between is
 -- never undone: 0 rows means re-read and try again. GLUE type and source are not changed here (spec §5.4).
+-- What was claimed beyond a new next time was claimed by another schedule or a wrong clock, and holds nothing back.
 UPDATE xxl_job_info
 SET job_group = sqlc.arg(job_group), job_desc = sqlc.arg(job_desc), update_time = sqlc.arg(update_time),
     author = sqlc.arg(author), alarm_email = sqlc.arg(alarm_email), schedule_type = sqlc.arg(schedule_type),
@@ -75,7 +76,9 @@ SET job_group = sqlc.arg(job_group), job_desc = sqlc.arg(job_desc), update_time 
     end_at = sqlc.arg(end_at), retry_backoff = sqlc.arg(retry_backoff), max_concurrent = sqlc.arg(max_concurrent),
     concurrency_policy = sqlc.arg(concurrency_policy), retention_days = sqlc.arg(retention_days),
     warn_after_seconds = sqlc.arg(warn_after_seconds), expect_every_seconds = sqlc.arg(expect_every_seconds),
-    tags = sqlc.arg(tags), param_fixed = sqlc.arg(param_fixed), revision = revision + 1, trigger_next_time = sqlc.arg(new_next_time)
+    tags = sqlc.arg(tags), param_fixed = sqlc.arg(param_fixed), revision = revision + 1,
+    claimed_until = CASE WHEN trigger_next_time <> sqlc.arg(new_next_time) AND claimed_until > sqlc.arg(new_next_time) THEN 0 ELSE claimed_until END,
+    trigger_next_time = sqlc.arg(new_next_time)
 WHERE id = sqlc.arg(id) AND trigger_next_time = sqlc.arg(old_next_time) AND trigger_status = sqlc.arg(old_status);
 
 -- name: UpdateJobSource :execrows
@@ -86,9 +89,10 @@ SET glue_source = sqlc.arg(glue_source), glue_remark = sqlc.arg(glue_remark), gl
 WHERE id = sqlc.arg(id);
 
 -- name: StartJob :execrows
--- Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone).
+-- Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone). See UpdateJob for claimed_until.
 UPDATE xxl_job_info
-SET trigger_status = 1, trigger_next_time = sqlc.arg(next_time), update_time = sqlc.arg(update_time)
+SET trigger_status = 1, claimed_until = CASE WHEN claimed_until > sqlc.arg(next_time) THEN 0 ELSE claimed_until END,
+    trigger_next_time = sqlc.arg(next_time), update_time = sqlc.arg(update_time)
 WHERE id = sqlc.arg(id) AND trigger_status = 0;
 
 -- name: StopJob :execrows
@@ -120,7 +124,9 @@ WHERE id IN (sqlc.slice(ids)) AND (child_jobid <> '' OR schedule_type = 'FIX_DEL
 
 -- name: RearmJob :execrows
 -- Sets the next time of a FIX_DELAY job whose run has ended; 0 rows when it has been stopped or edited, or has its time.
-UPDATE xxl_job_info SET trigger_next_time = sqlc.arg(next_time)
+-- See UpdateJob for claimed_until.
+UPDATE xxl_job_info
+SET claimed_until = CASE WHEN claimed_until > sqlc.arg(next_time) THEN 0 ELSE claimed_until END, trigger_next_time = sqlc.arg(next_time)
 WHERE id = sqlc.arg(id) AND trigger_status = 1 AND trigger_next_time = sqlc.arg(waiting);
 
 -- name: ListWaitingJobs :many
@@ -151,3 +157,11 @@ SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status = 1 AND trigger_next_time
 -- compares again.
 SELECT id, job_group, job_desc FROM xxl_job_info
 WHERE job_group IN (sqlc.slice(group_ids)) AND job_desc IN (sqlc.slice(names)) ORDER BY id;
+
+-- name: ListJobTimes :many
+-- The times of some jobs as they are now: which of a batch that could not be claimed have been moved meanwhile.
+SELECT id, trigger_status, trigger_next_time, claimed_until FROM xxl_job_info WHERE id IN (sqlc.slice(ids));
+
+-- name: LockFreeJobs :many
+-- Which of some jobs nobody has locked, for the length of the transaction that asks. MySQL 8, MariaDB 10.6.
+SELECT id FROM xxl_job_info FORCE INDEX (PRIMARY) WHERE id IN (sqlc.slice(ids)) FOR UPDATE SKIP LOCKED;

@@ -101,3 +101,10 @@ FROM xxl_job_log
 WHERE job_id = sqlc.arg(job_id) AND id >= sqlc.arg(from_id) AND id < sqlc.arg(before_id) AND planned_at = sqlc.arg(planned_at)
   AND executor_sharding_param <> '' AND trigger_type = sqlc.arg(trigger_type)
 ORDER BY id LIMIT 1000;
+
+-- name: LastForeignRun :one
+-- The newest run that no admin of ours made, among the newest above an id: its columns of ours have their defaults. 0: none
+-- of those that were looked at.
+SELECT COUNT(*) AS looked, CAST(COALESCE(MAX(CASE WHEN owner_node = 0 AND trigger_type = '' THEN id ELSE 0 END), 0) AS SIGNED) AS id FROM (
+    SELECT id, owner_node, trigger_type FROM xxl_job_log WHERE id > sqlc.arg(after_id) ORDER BY id DESC LIMIT 1000
+) newest;

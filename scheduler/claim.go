@@ -6,116 +6,121 @@ import (
 	"errors"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/note"
 )
 
-const (
-	// duePage is how many due jobs one read brings.
-	duePage = 2000
-	// anybodys is how long a job may be overdue before any node takes it, its own share or not.
-	anybodys = 3 * time.Second
-)
+// errRowLocked means that somebody else holds the row of one of the jobs.
+var errRowLocked = errors.New("the row of a due job is locked")
 
-// claimLoop reads due jobs a horizon ahead and turns their fires into runs.
-func (e *Engine) claimLoop(ctx context.Context) {
-	tick := time.NewTicker(e.cfg.ClaimEvery)
-	defer tick.Stop()
-	for {
-		if e.draining.Load() {
-			return
-		}
-		switch {
-		case !e.node.mayAct():
-		case e.pending.len() >= e.cfg.MaxQueued:
-			// What cannot be sent is not claimed either: it stays due, for another node or for the misfire strategy.
-			e.metrics.claims.WithLabelValues("held back").Inc()
-		default:
-			if err := e.claimDue(ctx); err != nil && ctx.Err() == nil {
-				e.log.Warn("claim due jobs", "error", err)
-				e.setErr(err)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		case <-e.claimNow:
-		}
-	}
-}
-
-// claimDue claims everything of this node's share that is due within the horizon.
-func (e *Engine) claimDue(ctx context.Context) error {
-	until := e.now().Add(e.cfg.Horizon)
-	mine := e.node.mine()
-	overdue := e.now().Add(-anybodys).UnixMilli()
-	work, ctx := errgroup.WithContext(ctx)
-	work.SetLimit(e.cfg.ClaimWorkers)
-	var afterMs, afterID int64
-	for {
-		rows, err := e.queries.ListDueJobs(ctx, e.cfg.Pool, db.ListDueJobsParams{
-			UntilMs: until.UnixMilli(), AfterMs: afterMs, AfterID: afterID, Limit: duePage,
-		})
-		if err != nil {
-			return errors.Join(err, work.Wait())
-		}
-		if len(rows) == 0 {
-			break
-		}
-		full := len(rows) == duePage
-		afterMs, afterID = rows[len(rows)-1].TriggerNextTime, rows[len(rows)-1].ID
-		own := rows[:0]
-		for _, r := range rows {
-			if mine(r.ID) || r.TriggerNextTime < overdue {
-				own = append(own, r)
-			}
-		}
-		for len(own) > 0 {
-			part := own[:min(len(own), db.MaxBatch)]
-			own = own[len(part):]
-			work.Go(func() error { return e.claim(ctx, part, until) })
-		}
-		if !full {
-			break
-		}
-	}
-	return work.Wait()
-}
+// claimTries is how often a batch is tried again without the jobs that somebody else moved meanwhile. What is left then waits
+// for the next read.
+const claimTries = 4
 
 // claim decides a batch of due jobs and commits the decisions: the jobs' next times, guarded by the old ones, and the runs,
-// in one transaction. When somebody else moved one of the jobs (another node, or an operator), or the database refuses what
-// one of them makes, nothing is written and the jobs are tried one by one, so that one cannot hold up the others.
+// in one transaction. Jobs that somebody else moved (another node, or an operator) or has locked are left out, and the rest
+// is claimed all the same. When the database refuses what one of them makes, halves are tried, so that it is alone at last.
 func (e *Engine) claim(ctx context.Context, rows []db.ListDueJobsRow, until time.Time) error {
-	began := time.Now()
-	err := e.claimBatch(ctx, rows, until)
-	e.metrics.claimSeconds.Observe(time.Since(began).Seconds())
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil, db.IsUnavailable(err), db.IsTransient(err):
-		return err
-	case len(rows) > 1:
-		for i := range rows {
-			if err := e.claim(ctx, rows[i:i+1], until); err != nil {
+	for try := 1; len(rows) > 0; try++ {
+		began := time.Now()
+		err := e.claimBatch(ctx, rows, until)
+		e.metrics.claimSeconds.Observe(time.Since(began).Seconds())
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, errRaced):
+			before := len(rows)
+			if rows, err = e.unmoved(ctx, rows); err != nil {
 				return err
 			}
+			// Whoever moved the others has them; the next read shows the truth.
+			e.metrics.claims.WithLabelValues("conflict").Add(float64(max(1, before-len(rows))))
+			if try == claimTries {
+				return nil
+			}
+		case errors.Is(err, errRowLocked):
+			if rows, err = e.unlocked(ctx, rows, until); err != nil {
+				return err
+			}
+			if try == claimTries {
+				e.claimer.leave(rows)
+				return nil
+			}
+		case ctx.Err() != nil, db.IsUnavailable(err), db.IsTransient(err):
+			return err
+		case len(rows) > 1:
+			return e.claimHalves(ctx, rows, until)
+		default:
+			e.metrics.claims.WithLabelValues("refused").Inc()
+			e.log.Error("a due job cannot be claimed", "job_id", rows[0].ID, "error", err)
+			return nil
 		}
-	case errors.Is(err, errRaced):
-		e.metrics.claims.WithLabelValues("conflict").Inc() // whoever moved it has it; the next read shows the truth
-	default:
-		e.metrics.claims.WithLabelValues("refused").Inc()
-		e.log.Error("a due job cannot be claimed", "job_id", rows[0].ID, "error", err)
 	}
 	return nil
 }
 
+func (e *Engine) claimHalves(ctx context.Context, rows []db.ListDueJobsRow, until time.Time) error {
+	half := len(rows) / 2
+	return errors.Join(e.claim(ctx, rows[:half], until), e.claim(ctx, rows[half:], until))
+}
+
+// unmoved leaves out the jobs that are no longer as they were read.
+func (e *Engine) unmoved(ctx context.Context, rows []db.ListDueJobsRow) ([]db.ListDueJobsRow, error) {
+	times, err := e.queries.ListJobTimes(ctx, e.cfg.Pool, jobIDs(rows))
+	if err != nil {
+		return nil, err
+	}
+	now := make(map[int64]*db.ListJobTimesRow, len(times))
+	for i := range times {
+		now[times[i].ID] = &times[i]
+	}
+	left := make([]db.ListDueJobsRow, 0, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		if t := now[r.ID]; t != nil && t.TriggerStatus == 1 && t.TriggerNextTime == r.TriggerNextTime && t.ClaimedUntil == r.ClaimedUntil {
+			left = append(left, *r)
+		}
+	}
+	return left, nil
+}
+
+// unlocked leaves out the jobs whose rows somebody has locked, for a while. Where the database cannot say which they are, halves
+// are claimed instead, each of which waits for its locked rows again: nothing is left to the caller then.
+func (e *Engine) unlocked(ctx context.Context, rows []db.ListDueJobsRow, until time.Time) ([]db.ListDueJobsRow, error) {
+	free := make(map[int64]bool, len(rows))
+	err := db.ErrUnsupported
+	if len(rows) > 1 {
+		err = e.findFree(ctx, rows, free)
+	}
+	switch {
+	case len(rows) == 1:
+	case errors.Is(err, db.ErrUnsupported):
+		return nil, e.claimHalves(ctx, rows, until)
+	case err != nil:
+		return nil, err
+	}
+	left := make([]db.ListDueJobsRow, 0, len(rows))
+	var locked []db.ListDueJobsRow
+	for _, r := range rows {
+		if free[r.ID] {
+			left = append(left, r)
+		} else {
+			locked = append(locked, r)
+		}
+	}
+	e.claimer.leave(locked)
+	if len(locked) > 0 {
+		e.metrics.claims.WithLabelValues("locked").Add(float64(len(locked)))
+		e.log.Warn("jobs are left out for a while: somebody has locked their rows", "job_id", locked[0].ID, "jobs", len(locked))
+	}
+	return left, nil
+}
+
 func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until time.Time) error {
 	now := e.now()
+	misfireAfter := e.cfg.Limits().MisfireAfter
 	advances := make([]db.Advance, len(rows))
 	var runs []*dispatch
 	var skipped []db.NewRun
@@ -124,12 +129,12 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 	for i := range rows {
 		r := &rows[i]
 		j := e.dueJob(r)
-		advances[i] = db.Advance{ID: r.ID, OldNext: r.TriggerNextTime, Last: r.TriggerLastTime, Stop: true}
+		advances[i] = db.Advance{ID: r.ID, OldNext: r.TriggerNextTime, OldClaimed: r.ClaimedUntil, Claimed: r.ClaimedUntil, Last: r.TriggerLastTime, Stop: true}
 		schedule, err := e.scheduleOf(r.ScheduleType, string(r.ScheduleConf), r.TimeZone, r.StartAt, r.EndAt)
 		schedule.Misfire = r.MisfireStrategy
 		var plan jobspec.Plan
 		if err == nil {
-			plan, err = jobspec.Decide(schedule, time.UnixMilli(r.TriggerNextTime), now, until, e.cfg.Limits().MisfireAfter)
+			plan, err = decide(schedule, r, now, until, misfireAfter)
 		}
 		if err != nil {
 			// One job's unreadable schedule stops that job, visibly, and nothing else (spec §8.1 #1).
@@ -140,6 +145,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		}
 		if !plan.Last.IsZero() {
 			advances[i].Last = plan.Last.UnixMilli()
+			advances[i].Claimed = plan.Last.UnixMilli() + 1
 		}
 		if !plan.Next.IsZero() {
 			advances[i].Next, advances[i].Stop = plan.Next.UnixMilli(), false
@@ -164,6 +170,9 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 	alarmed := e.markSkipped(skipped, causes)
 	_, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
 		n, err := db.AdvanceJobs(ctx, tx, advances)
+		if db.IsLocked(err) {
+			return nil, errRowLocked // not tried again as it is: it would wait again
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -202,6 +211,41 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		e.hub.changed()
 	}
 	return nil
+}
+
+// decide plans a job from the first of its fires that is not decided yet. That is its next time, unless somebody has put that
+// back: then nothing is made again for what was claimed.
+func decide(s jobspec.Schedule, r *db.ListDueJobsRow, now, until time.Time, misfireAfter time.Duration) (jobspec.Plan, error) {
+	next := time.UnixMilli(r.TriggerNextTime)
+	if r.ClaimedUntil > r.TriggerNextTime {
+		var err error
+		if next, err = s.From(next, time.UnixMilli(r.ClaimedUntil)); err != nil || next.IsZero() {
+			return jobspec.Plan{}, err
+		}
+	}
+	return jobspec.Decide(s, next, now, until, misfireAfter)
+}
+
+// findFree notes which of the jobs nobody has locked.
+func (e *Engine) findFree(ctx context.Context, rows []db.ListDueJobsRow, free map[int64]bool) error {
+	tx, err := e.cfg.Pool.BeginTx(ctx, nil)
+	if err != nil {
+		return db.Error(err)
+	}
+	defer tx.Rollback()
+	ids, err := e.queries.LockFreeJobs(ctx, tx, jobIDs(rows))
+	for _, id := range ids {
+		free[id] = true
+	}
+	return db.Error(err)
+}
+
+func jobIDs(rows []db.ListDueJobsRow) []int64 {
+	ids := make([]int64, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+	}
+	return ids
 }
 
 // missed says how many planned fires passed unseen, and when.

@@ -52,7 +52,7 @@ func TestP7ClockChanges(t *testing.T) {
 		var now time.Time
 		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
 		b.engine = newEngine(t, pool, b.executors, func(c *Config) {
-			c.Now = func() time.Time { return now }
+			c.Clock = func() time.Time { return now }
 			c.JobZone, c.MisfireAfter = newYork, time.Hour
 		})
 		b.group = b.addGroup("orders")
@@ -93,7 +93,7 @@ func TestP7ASteppedClockIsNoticed(t *testing.T) {
 		var step atomic.Int64
 		b := setup(t, pool, func(c *Config) {
 			c.BeatEvery = 10 * time.Millisecond
-			c.Now = func() time.Time { return time.Now().Add(time.Duration(step.Load())) }
+			c.Clock = func() time.Time { return time.Now().Add(time.Duration(step.Load())) }
 		}, addressA)
 		id := b.addJob(nil)
 		next := time.Now().Add(59 * time.Minute).Truncate(time.Millisecond)
@@ -141,7 +141,7 @@ func TestRegistrationsSurviveClockChanges(t *testing.T) {
 			} {
 				now := change.Add(-10 * time.Minute)
 				b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
-				b.engine = newEngine(t, pool, b.executors, func(c *Config) { c.Now = func() time.Time { return now } })
+				b.engine = newEngine(t, pool, b.executors, func(c *Config) { c.Clock = func() time.Time { return now } })
 				b.group = b.addGroup("orders " + change.Format("January"))
 				app := "orders " + change.Format("January")
 				dies := change.Add(-10 * time.Second)

@@ -85,7 +85,7 @@ func TestP2TwoAdminsNeverMakeTwoRunsOfOneFire(t *testing.T) {
 	first := time.Now().Truncate(time.Second)
 	var second atomic.Int64
 	greedy := func(c *Config) {
-		c.Now = func() time.Time { return first.Add(time.Duration(second.Load()) * time.Second) }
+		c.Clock = func() time.Time { return first.Add(time.Duration(second.Load()) * time.Second) }
 		c.ClaimEvery = time.Hour                       // the test claims
 		c.BeatEvery, c.Lease = time.Hour, 10*time.Hour // so that they never learn of each other
 	}

@@ -41,7 +41,7 @@ func TestExecutorsComeAndGo(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		var ahead atomic.Int64
 		b := setup(t, pool, func(c *Config) {
-			c.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+			c.Clock = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 		})
 		id := b.addJob(nil)
 		stored := func() string {

@@ -48,6 +48,9 @@ type Config struct {
 	// Now is the clock that stamps rows and decides what is due; time.Now when nil.
 	Now func() time.Time
 
+	// Clock is the time the engine goes by, where a test sets it.
+	Clock func() time.Time
+
 	Horizon       time.Duration // how far ahead fires are claimed; 2 s
 	ClaimEvery    time.Duration // how often due jobs are read; 500 ms
 	MisfireAfter  time.Duration // a fire later than this is a misfire; 5 s (spec §6.3)
@@ -140,6 +143,8 @@ type Engine struct {
 	metrics   *metrics
 
 	node      *node
+	claimer   *claimer
+	foreign   foreign
 	directory *directory
 	routes    *route.Table
 	sources   *sourceCache
@@ -189,10 +194,12 @@ func New(cfg Config) (*Engine, error) {
 		claimNow:  make(chan struct{}, 1),
 		refusals:  newRefusals(cfg.Logger),
 	}
+	e.pulse = newPulse(e.now())
 	e.pending.init()
 	e.node = newNode(e)
+	e.claimer = newClaimer(e)
 	e.directory = newDirectory(e)
-	e.timer = newTimer(cfg.Now, e.fire)
+	e.timer = newTimer(e.now, e.fire)
 	e.lanes = newLanes(cfg.PerAddress, cfg.PerJob, e.runLane)
 	e.recorder = newBatcher("record", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)
 	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
@@ -236,6 +243,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.wg.Go(func() { e.node.run(loop) })
 	e.wg.Go(func() { e.directory.run(loop) })
 	e.wg.Go(func() { e.timer.run(loop) })
+	e.claimer.start()
 	e.wg.Go(func() { e.claimLoop(loop) })
 	e.wg.Go(func() { e.sweepBeats(loop) }) // those that went while nobody was there are found before runs are spent on them
 	e.wg.Go(func() { e.sweepLoop(loop) })
@@ -325,7 +333,12 @@ func (e *Engine) JobsChanged() {
 	}
 }
 
-func (e *Engine) now() time.Time { return e.cfg.Now() }
+func (e *Engine) now() time.Time {
+	if e.cfg.Clock != nil {
+		return e.cfg.Clock()
+	}
+	return e.cfg.Now()
+}
 
 // wall is an instant as the DATETIME columns hold it.
 func (e *Engine) wall(t time.Time) time.Time { return e.cfg.Pool.Wall(t) }

@@ -32,6 +32,7 @@ type Figures struct {
 	Memory   int64         `json:"memory"`              // bytes the process holds
 	Draining bool          `json:"draining,omitempty"`  // it finishes what it has and claims nothing more
 	Held     bool          `json:"held_back,omitempty"` // its lease was stale when it wrote this
+	Stuck    bool          `json:"stuck,omitempty"`     // it cannot claim now: the others divide its share
 }
 
 // ParseFigures reads the figures of another admin; ok is false where it has written none.
@@ -54,7 +55,7 @@ func (e *Engine) figures() Figures {
 	return Figures{
 		Claimed: claimed, Sent: sent, Planned: e.timer.len(), Queued: queued, InFlight: inFlight, Unsent: e.pending.len(),
 		Results: len(e.recorder.items) + len(e.finisher.items), Late: e.pulse.late(e.now()), Memory: heldMemory(),
-		Draining: e.draining.Load(), Held: !e.node.mayAct(),
+		Draining: e.draining.Load(), Held: !e.node.mayAct(), Stuck: e.stuck(),
 	}
 }
 

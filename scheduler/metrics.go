@@ -19,6 +19,7 @@ type metrics struct {
 	adopted          prometheus.Counter
 	lost             prometheus.Counter
 	clockSteps       prometheus.Counter
+	foreign          *prometheus.CounterVec
 	gauges           []prometheus.Collector
 }
 
@@ -33,7 +34,7 @@ func newMetrics() *metrics {
 	seconds := []float64{.001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	return &metrics{
 		claims: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "punctual", Name: "claims_total",
-			Help: "Planned fires decided, by decision: fired, misfired, skipped, conflict (another node had it), refused (the database would not hold it), held back (a round left out because too much is unsent)."}, []string{"decision"}),
+			Help: "Planned fires decided, by decision: fired, misfired, skipped, conflict (another node had it), locked (left out for a while), refused (the database would not hold it), held back (a round left out because too much is unsent)."}, []string{"decision"}),
 		claimSeconds: histogram("claim_seconds", "Time of one claim transaction.", seconds),
 		lateness:     histogram("lateness_seconds", "From a run's planned time to its being sent.", seconds),
 		sends: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "punctual", Name: "sends_total",
@@ -47,6 +48,8 @@ func newMetrics() *metrics {
 		adopted:          counter("runs_taken_over_total", "Unsent runs taken over from admins that are gone."),
 		lost:             counter("runs_lost_total", "Runs given up because their executor is gone."),
 		clockSteps:       counter("clock_steps_total", "Times the wall clock was set by more than a second."),
+		foreign: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "punctual", Name: "foreign_scheduler_total",
+			Help: "Signs of another scheduler on this database: runs it made (run), jobs whose next time it put back (put back)."}, []string{"sign"}),
 	}
 }
 
@@ -71,7 +74,7 @@ func (m *metrics) observe(e *Engine) {
 
 func (m *metrics) register(r prometheus.Registerer) error {
 	all := append([]prometheus.Collector{m.claims, m.claimSeconds, m.lateness, m.sends, m.recordBatches, m.recordSeconds, m.finishBatches,
-		m.finishSeconds, m.callbacksIgnored, m.takeovers, m.adopted, m.lost, m.clockSteps}, m.gauges...)
+		m.finishSeconds, m.callbacksIgnored, m.takeovers, m.adopted, m.lost, m.clockSteps, m.foreign}, m.gauges...)
 	for _, c := range all {
 		if err := r.Register(c); err != nil {
 			return err

@@ -42,8 +42,9 @@ type node struct {
 
 	beatNow chan struct{} // capacity 1: the others must hear something soon
 
-	mu    sync.RWMutex
-	alive []int64 // ids of the nodes that share the work, this one included
+	mu       sync.RWMutex
+	alive    []int64 // ids of the nodes that share the work, this one included
+	claiming []int64 // those of them that share the claims: not one that says that it is stuck
 }
 
 // watch says when to look again for unsent runs of a node that is gone: the longer it has been gone, the less often. What was in
@@ -212,7 +213,7 @@ func (n *node) look(ctx context.Context) error {
 	}
 	now := time.Now()
 	me := n.id.Load()
-	alive := []int64{me}
+	alive, claiming := []int64{me}, []int64{me}
 	var gone []db.Node
 	for _, other := range nodes {
 		if other.ID == me {
@@ -223,6 +224,9 @@ func (n *node) look(ctx context.Context) error {
 			// see it, so that nothing is late.
 			if f, _ := ParseFigures(other.LoadFigures); !f.Draining {
 				alive = append(alive, other.ID)
+				if !f.Stuck {
+					claiming = append(claiming, other.ID)
+				}
 			}
 			if n.quiet(other, now) {
 				n.endSessions(ctx, other)
@@ -235,7 +239,7 @@ func (n *node) look(ctx context.Context) error {
 				return err
 			}
 			if affected == 0 { // it has just beaten
-				alive = append(alive, other.ID)
+				alive, claiming = append(alive, other.ID), append(claiming, other.ID)
 				continue
 			}
 			n.e.log.Warn("an admin is gone; taking over its runs", "node", other.ID, "name", other.Name)
@@ -247,7 +251,7 @@ func (n *node) look(ctx context.Context) error {
 		}
 		gone = append(gone, other)
 	}
-	n.setAlive(alive)
+	n.setSharing(alive, claiming)
 	for _, other := range gone {
 		delete(n.peers, other.ID)
 		if n.e.draining.Load() {
@@ -349,37 +353,50 @@ func (n *node) left() time.Duration {
 	return n.e.cfg.Lease - (time.Since(n.start) - time.Duration(n.beatAt.Load()))
 }
 
-func (n *node) setAlive(ids []int64) {
+func (n *node) setAlive(ids []int64) { n.setSharing(ids, ids) }
+
+func (n *node) setSharing(alive, claiming []int64) {
 	n.mu.Lock()
-	more := len(ids) < len(n.alive) // of the jobs are this node's now
-	n.alive = ids
+	more := len(claiming) < len(n.claiming) // of the jobs are this node's now
+	n.alive, n.claiming = alive, claiming
 	n.mu.Unlock()
 	if more {
 		n.e.JobsChanged()
 	}
 }
 
-// mine is a function that tells whether a job is this node's to claim: the highest rendezvous weight over the live nodes.
+// mine is a function that tells whether a job is this node's to look after: the highest rendezvous weight over the live nodes.
 // A node that comes or goes moves only its own share of the jobs. Nothing depends on the nodes agreeing: the guard in the
 // claim's update decides, the shares only keep them from trying the same rows.
 func (n *node) mine() func(jobID int64) bool {
 	n.mu.RLock()
-	alive := n.alive
+	rank := ranks(n.id.Load(), n.alive)
 	n.mu.RUnlock()
-	me := n.id.Load()
-	if len(alive) <= 1 {
-		return func(int64) bool { return true }
+	return func(jobID int64) bool { return rank(jobID) == 0 }
+}
+
+// rank is a function that tells the place of this node in the line of those that may claim a job: 0 where the job is in its
+// share. Nodes that cannot claim have no share.
+func (n *node) rank() func(jobID int64) int {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return ranks(n.id.Load(), n.claiming)
+}
+
+func ranks(me int64, nodes []int64) func(jobID int64) int {
+	if len(nodes) <= 1 {
+		return func(int64) int { return 0 }
 	}
-	return func(jobID int64) bool {
+	return func(jobID int64) (place int) {
 		own := weight(me, jobID)
-		for _, id := range alive {
+		for _, id := range nodes {
 			if id != me {
 				if w := weight(id, jobID); w > own || (w == own && id > me) {
-					return false
+					place++
 				}
 			}
 		}
-		return true
+		return place
 	}
 }
 

@@ -101,7 +101,7 @@ func TestOldRunsAreDeletedAndNothingElse(t *testing.T) {
 		first := time.Date(2026, 3, 31, 15, 4, 5, 0, dbtest.Zone)
 		var passed atomic.Int64 // days
 		b := setup(t, pool, func(c *Config) {
-			c.Now = func() time.Time { return first.AddDate(0, 0, int(passed.Load())) }
+			c.Clock = func() time.Time { return first.AddDate(0, 0, int(passed.Load())) }
 		}, addressA)
 		e := b.engine
 		short, long := b.addJob(nil), b.addJob(nil)

@@ -187,6 +187,9 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 		}
 		req.GlueSource, req.GlueUpdateTime = source, updated
 	}
+	if e.endStale(d) || !e.maySend(d) { // all that came before may have taken any time
+		return
+	}
 	// A call that is still under way when another admin takes the run over would be asked about too early.
 	call, cancel := context.WithTimeout(ctx, min(e.cfg.Limits().CallTimeout, e.node.left()))
 	defer cancel()

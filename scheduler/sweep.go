@@ -15,6 +15,7 @@ type sweeper struct {
 	cleaned time.Time         // when dead registrations were deleted
 	waited  time.Time         // when jobs that wait for a run were looked after
 	strays  strays
+	foreign int64 // no run above this id was looked at for who made it
 }
 
 // sweepLoop catches what events miss: results that will never come because their executor is gone, and registrations
@@ -52,6 +53,9 @@ func (e *Engine) sweep(ctx context.Context, s *sweeper) error {
 		}
 	}
 	if err := e.sweepStrays(ctx, &s.strays); err != nil {
+		return err
+	}
+	if err := e.sweepForeign(ctx, s); err != nil {
 		return err
 	}
 	e.sweepBeats(ctx)

@@ -177,8 +177,7 @@ func (e *Engine) settleTaken(ctx context.Context, d *dispatch) bool {
 			}
 		}
 	}
-	if late := e.now().Sub(d.planned); d.trigger == jobspec.TriggerCron && d.job.misfire == jobspec.MisfireDoNothing && late > staleAfter {
-		e.fail(d, "", note.TooLate.With(late.Round(time.Second), d.job.misfire))
+	if e.endStale(d) {
 		return false
 	}
 	if user, ok := e.pending.killed(d.id); ok && busy == "" {
@@ -195,7 +194,18 @@ func (e *Engine) settleTaken(ctx context.Context, d *dispatch) bool {
 // have been sent.
 const clockSkew = 5 * time.Second
 
-// staleAfter is how late a scheduled fire that was taken over may still be sent when the job's misfire strategy is to do
-// nothing: long enough for another admin to notice and send it, short enough that a night's work does not begin at nine
-// because somebody started the admin again.
+// staleAfter is how late a scheduled fire may still be sent when the job's misfire strategy is to do nothing, whatever kept it: an
+// admin that died, a claim that hung, an executor with too many before it. It is long enough for another admin to notice and
+// send it, short enough that a night's work does not begin at nine because somebody started the admin again.
 const staleAfter = time.Minute
+
+// endStale ends a run that is too late to be sent by its job's misfire strategy. A run that waited for a slot of its job's limit was told
+// to wait.
+func (e *Engine) endStale(d *dispatch) bool {
+	late := e.now().Sub(d.planned)
+	if d.trigger != jobspec.TriggerCron || d.job.misfire != jobspec.MisfireDoNothing || d.job.limit > 0 || late <= staleAfter {
+		return false
+	}
+	e.fail(d, "", note.TooLate.With(late.Round(time.Second), d.job.misfire))
+	return true
+}

@@ -217,7 +217,7 @@ func (m *importer) judgeSchedule(i int, running bool) {
 	if len(item.Faults) > 0 || !item.start && (!running || item.stop || !changedSchedule(item.in.Job, item.old)) {
 		return
 	}
-	_, err := m.s.next(item.in.Job)
+	_, err := m.s.next(item.in.Job, 0)
 	if err == nil {
 		return
 	}

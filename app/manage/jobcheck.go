@@ -40,8 +40,12 @@ func changedSchedule(j jobspec.Job, old db.Job) bool {
 		j.Start != old.StartAt || j.End != old.EndAt
 }
 
-// next is the first time of a definition from now on. Without one a running job could not be saved, nor a job started.
-func (s *Jobs) next(j jobspec.Job) (time.Time, error) {
+// claimedAhead is how far ahead of now a job's fires may have been claimed. What lies beyond was claimed by a clock that was wrong.
+const claimedAhead = time.Minute
+
+// next is the first time of a definition from now on that is not claimed already. Without one a running job could not be saved, nor a
+// job started.
+func (s *Jobs) next(j jobspec.Job, claimedUntil int64) (time.Time, error) {
 	if !j.ScheduleType.Schedules() {
 		return time.Time{}, problem.InvalidFields(problem.Field{Name: jobspec.FieldScheduleType, Key: "job.error.noschedule"})
 	}
@@ -49,7 +53,11 @@ func (s *Jobs) next(j jobspec.Job) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	at, err := schedule.Next(s.cfg.Now())
+	after := s.cfg.Now()
+	if claimed := time.UnixMilli(claimedUntil); claimed.After(after) && claimed.Sub(after) <= claimedAhead {
+		after = claimed.Add(-time.Millisecond)
+	}
+	at, err := schedule.Next(after)
 	if err != nil {
 		return at, scheduleFault(err)
 	}

@@ -173,7 +173,7 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	next := old.TriggerNextTime
 	running := old.TriggerStatus == int64(jobspec.StatusRunning)
 	if running && changedSchedule(in.Job, old) {
-		at, err := s.next(in.Job)
+		at, err := s.next(in.Job, old.ClaimedUntil)
 		if err != nil {
 			return err
 		}

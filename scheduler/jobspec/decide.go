@@ -101,6 +101,30 @@ func Decide(s Schedule, next, now, horizon time.Time, misfireAfter time.Duration
 	return plan, nil
 }
 
+// From is the first due time that is not before the given moment, for a schedule whose next due time would be next: where all
+// before that moment have been decided already. The zero time means that there is none.
+func (s Schedule) From(next, moment time.Time) (time.Time, error) {
+	if !next.Before(moment) {
+		return next, nil
+	}
+	switch s.Type {
+	case ScheduleFixDelay:
+		return Waiting, nil // the run of the last one decides
+	case ScheduleFixRate:
+		every, err := Interval(s.Conf)
+		if err != nil {
+			return time.Time{}, err
+		}
+		next = next.Add((moment.Sub(next) + every - 1) / every * every)
+		if s.ended(next) {
+			next = time.Time{}
+		}
+		return next, nil
+	case ScheduleCron, ScheduleOnce, ScheduleNone:
+	}
+	return s.Next(moment.Add(-time.Nanosecond))
+}
+
 // pass moves plan.Next over the misfires: the due times before the cutoff.
 func (p *Plan) pass(s Schedule, now, cutoff time.Time) error {
 	if !p.Next.Before(cutoff) {

@@ -1,0 +1,332 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// claims counts the claim transactions of an engine.
+func claims(t *testing.T, e *Engine) uint64 {
+	t.Helper()
+	families, err := e.cfg.Registerer.(*prometheus.Registry).Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "punctual_claim_seconds" {
+			return f.GetMetric()[0].GetHistogram().GetSampleCount()
+		}
+	}
+	return 0
+}
+
+// byHand has the test claim, and nobody else.
+func byHand(c *Config) { c.ClaimEvery = time.Hour }
+
+// due reads what is due.
+func (b *bundle) due(until time.Time) []db.ListDueJobsRow {
+	b.t.Helper()
+	rows, err := b.engine.queries.ListDueJobs(b.t.Context(), b.pool, db.ListDueJobsParams{UntilMs: until.UnixMilli(), Limit: duePage})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return rows
+}
+
+func (b *bundle) exec(query string, args ...any) {
+	b.t.Helper()
+	if _, err := b.pool.ExecContext(b.t.Context(), query, args...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// jobsDue starts jobs of every second, all due at one moment.
+func (b *bundle) jobsDue(n int, at time.Time) []int64 {
+	b.t.Helper()
+	ids := make([]int64, n)
+	for i := range ids {
+		ids[i] = b.addJob(func(p *db.InsertJobParams) { p.ScheduleConf = "1" })
+	}
+	b.exec("UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = ?", at.UnixMilli())
+	return ids
+}
+
+// TestARacedBatchLosesOnlyWhatRaced: another node moved half of the jobs between the read and the claim.
+func TestARacedBatchLosesOnlyWhatRaced(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, byHand, addressA)
+		at := time.Now().Add(time.Hour).Truncate(time.Second) // nothing is claimed before the test does it
+		ids := b.jobsDue(100, at)
+		rows := b.due(at)
+		b.exec("UPDATE xxl_job_info SET trigger_next_time = trigger_next_time + 1000 WHERE id % 2 = 0")
+		b.exec("UPDATE xxl_job_info SET trigger_status = 0 WHERE id = ?", ids[0]|1)
+		before := claims(t, b.engine)
+		if err := b.engine.claim(t.Context(), rows, at); err != nil {
+			t.Fatal(err)
+		}
+		if n := b.countRuns("planned_at = ?", at.UnixMilli()); n != 49 {
+			t.Errorf("%d runs, want those of the 49 jobs that nobody touched", n)
+		}
+		if n := claims(t, b.engine) - before; n != 2 {
+			t.Errorf("%d transactions, want the one that raced and one more", n)
+		}
+		if n := counter(t, b.engine, "claims_total", "conflict"); n != 51 {
+			t.Errorf("%.0f conflicts, want 51", n)
+		}
+	})
+}
+
+// TestALockedJobIsLeftOut: somebody holds the row of one due job; the others of its batch are claimed all the same.
+func TestALockedJobIsLeftOut(t *testing.T) {
+	t.Parallel()
+	url := dbtest.MariaDB(t)
+	pool := dbtest.Open(t, db.Config{URL: url})
+	if err := pool.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// Somebody whose sessions are not ours, or the database would end its transaction soon.
+	somebody, err := sql.Open("mysql", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer somebody.Close()
+	b := setup(t, pool, byHand, addressA)
+	at := time.Now().Add(time.Hour).Truncate(time.Second)
+	ids := b.jobsDue(100, at)
+	rows := b.due(at)
+	tx, err := somebody.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(t.Context(), "UPDATE xxl_job_info SET job_desc = 'x' WHERE id IN (?, ?)", ids[3], ids[70]); err != nil {
+		t.Fatal(err)
+	}
+	before := claims(t, b.engine)
+	if err := b.engine.claim(t.Context(), rows, at); err != nil {
+		t.Fatal(err)
+	}
+	if n := b.countRuns("planned_at = ?", at.UnixMilli()); n != 98 {
+		t.Errorf("%d runs, want those of the 98 jobs that are free", n)
+	}
+	if n := claims(t, b.engine) - before; n != 2 {
+		t.Errorf("%d transactions, want the one that waited and one more", n)
+	}
+	batches := func() (sizes []int) {
+		for _, batch := range b.engine.claimer.batches(b.due(at)) {
+			sizes = append(sizes, len(batch))
+		}
+		return sizes
+	}
+	if got := batches(); got != nil {
+		t.Errorf("the next read claims %v; the locked ones are left out for a while", got)
+	}
+	fresh := b.addJob(nil)
+	b.start(fresh, at)
+	for id := range b.engine.claimer.locked {
+		b.engine.claimer.locked[id] = time.Now()
+	}
+	if got := batches(); !slices.Equal(got, []int{1, 2}) {
+		t.Errorf("batches of %v, want the locked ones apart from the other", got)
+	}
+}
+
+// TestALockedJobIsFoundByHalves is for databases that cannot say which rows are locked.
+func TestALockedJobIsFoundByHalves(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.MySQL), byHand, addressA)
+	b.jobsDue(3, time.Now().Add(time.Hour))
+	_, err := b.pool.ExecContext(t.Context(), "SELECT id FROM xxl_job_info FOR UPDATE SKIP AHEAD")
+	if err = db.Error(err); err == nil {
+		t.Fatal("the database knows a statement that does not exist")
+	}
+	if !errors.Is(err, db.ErrUnsupported) {
+		t.Errorf("%v is not taken for a statement that is not known", err)
+	}
+}
+
+// hang has an engine's claims of some jobs wait.
+func (c *claimer) hang(what func(jobID int64) bool, until <-chan struct{}) {
+	claim := c.claim
+	c.claim = func(ctx context.Context, rows []db.ListDueJobsRow, horizon time.Time) error {
+		if slices.ContainsFunc(rows, func(r db.ListDueJobsRow) bool { return what(r.ID) }) {
+			select {
+			case <-until:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return claim(ctx, rows, horizon)
+	}
+}
+
+func TestASlowClaimHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		release := make(chan struct{})
+		open := sync.OnceFunc(func() { close(release) })
+		var slow atomic.Int64
+		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
+		b.engine = newEngine(t, pool, b.executors, nil)
+		b.engine.claimer.hang(func(id int64) bool { return id == slow.Load() }, release)
+		b.group = b.addGroup("orders", addressA)
+		b.startEngine(b.engine)
+		t.Cleanup(open) // before the engine is stopped
+		hangs := b.addJob(nil)
+		slow.Store(hangs)
+		b.start(hangs, time.Now())
+		b.await("a claim hangs", func() bool { return b.engine.claimer.underWay() == 1 })
+		for range 3 {
+			id := b.addJob(nil)
+			b.start(id, time.Now())
+			b.await("another job is sent", func() bool { return b.countRuns("job_id = ? AND trigger_code = 200", id) == 1 })
+		}
+		if n := b.countRuns("job_id = ?", hangs); n != 0 {
+			t.Error("the claim did not hang, so the test says nothing")
+		}
+		if n := b.engine.claimer.underWay(); n != 1 {
+			t.Errorf("%d claims under way, want the one that hangs: its job is in no other", n)
+		}
+		open()
+		b.await("the slow one is sent too", func() bool { return b.countRuns("job_id = ? AND trigger_code = 200", hangs) == 1 })
+	})
+}
+
+func (c *claimer) underWay() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.began)
+}
+
+// TestAnAdminWhoseClaimsHangLosesItsShare: it beats, so it is not gone; but it says that it claims nothing.
+func TestAnAdminWhoseClaimsHangLosesItsShare(t *testing.T) {
+	t.Parallel()
+	quick := func(c *Config) { c.BeatEvery = 50 * time.Millisecond }
+	b := setup(t, dbtest.New(t, db.MySQL), quick, addressA)
+	release, open := b.latch()
+	two := newEngine(t, b.pool, b.executors, func(c *Config) { quick(c); c.Name = "second" })
+	two.claimer.hang(func(int64) bool { return true }, release)
+	b.startEngine(two)
+	t.Cleanup(open)
+	b.await("each knows of the other", func() bool { return len(b.engine.Load().Alive) == 2 })
+	ids := make([]int64, 40)
+	for i := range ids {
+		ids[i] = b.addJob(nil)
+	}
+	began := time.Now()
+	b.exec("UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = ?", began.UnixMilli())
+	b.await("all are sent", func() bool { return b.countRuns("trigger_code = 200") == len(ids) })
+	if n := b.countRuns("owner_node = ?", two.node.id.Load()); n != 0 {
+		t.Errorf("the second claimed %d although it hangs", n)
+	}
+	if !two.Load().Stuck {
+		t.Error("the second does not say that it is stuck")
+	}
+	if took := time.Since(began); took > helpAfter {
+		t.Errorf("it took %s: only the net caught them", took)
+	}
+	open()
+	b.await("it has its share again", func() bool {
+		b.engine.node.mu.RLock()
+		defer b.engine.node.mu.RUnlock()
+		return len(b.engine.node.claiming) == 2
+	})
+}
+
+// TestTwoAdminsShareWhatIsOverdue has more due than both can claim, so that all of it is overdue all the time.
+func TestTwoAdminsShareWhatIsOverdue(t *testing.T) {
+	t.Parallel()
+	const jobs, passes = 3000, 4
+	var second atomic.Int64
+	first := time.Now().Add(-time.Hour).Truncate(time.Second)
+	settings := func(c *Config) {
+		byHand(c)
+		c.MisfireAfter = 24 * time.Hour // every fire is made
+		c.Horizon = time.Nanosecond
+		c.BeatEvery, c.Lease = 50*time.Millisecond, 10*time.Second
+		c.Clock = func() time.Time { return first.Add(20*time.Second + time.Duration(second.Load())*time.Second) }
+	}
+	b := setup(t, dbtest.New(t, db.MySQL), settings, addressA)
+	two := b.second(settings)
+	b.await("each knows of the other", func() bool { return len(b.engine.Load().Alive) == 2 && len(two.Load().Alive) == 2 })
+	b.addJob(func(p *db.InsertJobParams) { p.ScheduleConf = "20" })
+	for n := 1; n < jobs; n *= 2 {
+		b.exec(`INSERT INTO xxl_job_info (job_group, job_desc, schedule_type, schedule_conf, misfire_strategy, executor_route_strategy,
+			executor_handler, executor_block_strategy, glue_type)
+			SELECT job_group, job_desc, schedule_type, schedule_conf, misfire_strategy, executor_route_strategy, executor_handler,
+			executor_block_strategy, glue_type FROM xxl_job_info LIMIT ?`, min(n, jobs-n))
+	}
+	rate := func(engines ...*Engine) float64 {
+		b.exec("UPDATE xxl_job_info SET trigger_status = 1, claimed_until = 0, trigger_next_time = ?", first.UnixMilli())
+		before, began := b.countRuns("id > 0"), time.Now()
+		for range passes {
+			var all sync.WaitGroup
+			for _, e := range engines {
+				all.Go(func() {
+					if err := e.claimDue(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+		}
+		return float64(b.countRuns("id > 0")-before) / time.Since(began).Seconds()
+	}
+	both := rate(b.engine, two)
+	if n := counter(t, b.engine, "claims_total", "conflict") + counter(t, two, "claims_total", "conflict"); n > jobs/100 {
+		t.Errorf("%.0f conflicts", n)
+	}
+	for _, e := range []*Engine{b.engine, two} {
+		if n := b.countRuns("owner_node = ?", e.node.id.Load()); n < jobs/3 {
+			t.Errorf("one of them made %d runs only", n)
+		}
+	}
+	b.engine.node.setAlive([]int64{b.engine.node.id.Load()})
+	t.Logf("both: %.0f/s, one alone: %.0f/s", both, rate(b.engine))
+}
+
+// TestAFireThatHungTooLongFollowsTheMisfireStrategy: the claim was decided in time, and came back from the database minutes later.
+func TestAFireThatHungTooLongFollowsTheMisfireStrategy(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		start := time.Now().Truncate(time.Second)
+		var hung atomic.Int64
+		b := setup(t, pool, func(c *Config) {
+			byHand(c)
+			c.Clock = func() time.Time { return start.Add(time.Duration(hung.Load())) }
+		}, addressA)
+		nothing := b.addJob(nil)
+		once := b.addJob(func(p *db.InsertJobParams) { p.MisfireStrategy = jobspec.MisfireFireOnceNow })
+		planned := start.Add(time.Second)
+		b.exec("UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = ?", planned.UnixMilli())
+		if err := b.engine.claim(t.Context(), b.due(planned), planned); err != nil {
+			t.Fatal(err)
+		}
+		hung.Store(int64(152 * time.Second))
+		b.await("both are settled", func() bool { return b.unsettled() == 0 })
+		for _, r := range b.executors.received() {
+			if r.req.JobID == nothing {
+				t.Error("a fire of a job that is to do nothing then was sent minutes late")
+			}
+		}
+		if n := b.countRuns("job_id = ? AND trigger_code = 500", nothing); n != 1 {
+			t.Errorf("%d rows say that it was not sent", n)
+		}
+		if n := b.countRuns("job_id = ? AND trigger_code = 200", once); n != 1 {
+			t.Errorf("%d runs of the job that is to make up for it were sent", n)
+		}
+	})
+}

@@ -1,0 +1,327 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+const (
+	// duePage is how many due jobs one read brings.
+	duePage = 2000
+	// helpAfter is how long a job of another's share may be overdue before a node that is not behind itself takes it: the
+	// second in line after this, the third after twice this. It is the net under the shares, not the way they move: a node
+	// that says that it cannot claim has no share, see [node.look].
+	helpAfter = 10 * time.Second
+	// behindAfter is how long a job may be overdue before its node counts as behind.
+	behindAfter = 3 * time.Second
+	// slowClaim is how long a claim may take before another is begun beside it, up to slowClaims for each of
+	// [Config.ClaimWorkers].
+	slowClaim  = 300 * time.Millisecond
+	slowClaims = 4
+	// leaveOut is for how long a job is left out whose row somebody else has locked.
+	leaveOut = 3 * time.Second
+	// readLimit and claimLimit end a read and a claim that the database does not answer, so that they can be tried again.
+	readLimit, claimLimit = 10 * time.Second, 30 * time.Second
+	// stuckAfter is how long nothing of the claiming may come to an end before this node leaves its share to the others. It
+	// is longer than a claim waits for a row that somebody has locked.
+	stuckAfter = 2500 * time.Millisecond
+)
+
+// claimer reads what is due and hands it to claims, some at a time. A read does not wait for the claims that the last one began:
+// their jobs are left out of it, so that a slow claim delays its own jobs only.
+type claimer struct {
+	e     *Engine
+	claim func(ctx context.Context, rows []db.ListDueJobsRow, until time.Time) error // [Engine.claim]; tests hang it
+
+	reading sync.Mutex // one read at a time
+	flights sync.WaitGroup
+
+	mu     sync.Mutex
+	flying map[int64]bool      // jobs in claims; true once it has ended, until the next read begins
+	began  map[int]time.Time   // when each claim under way did
+	last   int                 // number of the newest claim
+	landed time.Time           // when a claim ended well
+	locked map[int64]time.Time // jobs whose rows were locked by others: until when they are left out
+	read   time.Time           // when a read ended well
+	behind time.Duration       // by how much the oldest due job of this node's share was overdue then
+	failed error               // of claims that have ended
+	ended  chan struct{}       // capacity 1: a claim has ended
+}
+
+func newClaimer(e *Engine) *claimer {
+	return &claimer{e: e, claim: e.claim, flying: make(map[int64]bool), began: make(map[int]time.Time),
+		locked: make(map[int64]time.Time), ended: make(chan struct{}, 1)}
+}
+
+// start notes that from now on reads are expected.
+func (c *claimer) start() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.read, c.landed, c.behind = time.Now(), time.Now(), 0
+}
+
+// claimLoop reads due jobs a horizon ahead and turns their fires into runs.
+func (e *Engine) claimLoop(ctx context.Context) {
+	tick := time.NewTicker(e.cfg.ClaimEvery)
+	defer tick.Stop()
+	defer e.claimer.flights.Wait()
+	for {
+		if e.draining.Load() {
+			return
+		}
+		switch {
+		case !e.node.mayAct():
+		case e.full():
+			// What cannot be sent is not claimed either: it stays due, for another node or for the misfire strategy.
+			e.metrics.claims.WithLabelValues("held back").Inc()
+		default:
+			if err := errors.Join(e.claimer.round(ctx), e.claimer.errors()); err != nil && ctx.Err() == nil {
+				e.log.Warn("claim due jobs", "error", err)
+				e.setErr(err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-e.claimNow:
+		}
+	}
+}
+
+// full reports whether so much is unsent that nothing more is claimed.
+func (e *Engine) full() bool { return e.pending.len() >= e.cfg.MaxQueued }
+
+// claimDue claims everything of this node's share that is due within the horizon.
+func (e *Engine) claimDue(ctx context.Context) error {
+	err := e.claimer.round(ctx)
+	e.claimer.flights.Wait()
+	return errors.Join(err, e.claimer.errors())
+}
+
+// round reads what is due within the horizon and begins to claim this node's share of it.
+func (c *claimer) round(ctx context.Context) error {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	now := c.e.now()
+	until := now.Add(c.e.cfg.Horizon)
+	rank := c.e.node.rank()
+	helps := false
+	var afterMs, afterID int64
+	for first := true; ; first = false {
+		c.beginRead()
+		query, cancel := context.WithTimeout(ctx, readLimit)
+		rows, err := c.e.queries.ListDueJobs(query, c.e.cfg.Pool, db.ListDueJobsParams{
+			UntilMs: until.UnixMilli(), AfterMs: afterMs, AfterID: afterID, Limit: duePage,
+		})
+		cancel()
+		if err != nil {
+			return err
+		}
+		full := len(rows) == duePage
+		if full {
+			afterMs, afterID = rows[duePage-1].TriggerNextTime, rows[duePage-1].ID
+		}
+		places := make([]int, len(rows))
+		var behind time.Duration // the rows come in the order of their times
+		for i, r := range rows {
+			if places[i] = rank(r.ID); places[i] == 0 && behind == 0 {
+				behind = max(0, now.Sub(time.UnixMilli(r.TriggerNextTime)))
+			}
+		}
+		if first {
+			helps = behind < behindAfter
+		}
+		c.endRead(first, behind)
+		own := make([]db.ListDueJobsRow, 0, len(rows))
+		for i, r := range rows {
+			if place := places[i]; place == 0 || helps && now.Sub(time.UnixMilli(r.TriggerNextTime)) > time.Duration(place)*helpAfter {
+				own = append(own, r)
+			}
+		}
+		for _, batch := range c.batches(own) {
+			if err := c.launch(ctx, batch, until); err != nil {
+				return err
+			}
+		}
+		if !full {
+			return nil
+		}
+	}
+}
+
+// beginRead forgets the claims that ended before the read: those that end during it may show or not.
+func (c *claimer) beginRead() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, over := range c.flying {
+		if over {
+			delete(c.flying, id)
+		}
+	}
+}
+
+func (c *claimer) endRead(first bool, behind time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.read = time.Now()
+	if first {
+		c.behind = behind
+	}
+}
+
+// batches parts what is to be claimed. Jobs that may hold a claim up, or need a guard of their own, are not put together with
+// the others: those whose rows were locked, and those whose times somebody has put back.
+func (c *claimer) batches(rows []db.ListDueJobsRow) [][]db.ListDueJobsRow {
+	var plain, apart, back []db.ListDueJobsRow
+	c.mu.Lock()
+	now := time.Now()
+	for _, r := range rows {
+		if _, flies := c.flying[r.ID]; flies {
+			continue
+		}
+		until, locked := c.locked[r.ID]
+		switch {
+		case locked && now.Before(until):
+		case r.ClaimedUntil > r.TriggerNextTime:
+			back = append(back, r)
+		case locked:
+			apart = append(apart, r)
+			delete(c.locked, r.ID)
+		default:
+			plain = append(plain, r)
+		}
+	}
+	c.mu.Unlock()
+	if len(back) > 0 {
+		c.e.putBack(back)
+	}
+	var all [][]db.ListDueJobsRow
+	for _, part := range [][]db.ListDueJobsRow{plain, back, apart} {
+		for len(part) > 0 {
+			n := min(len(part), db.MaxBatch)
+			all = append(all, part[:n])
+			part = part[n:]
+		}
+	}
+	return all
+}
+
+// launch begins to claim a batch as soon as there is room for it.
+func (c *claimer) launch(ctx context.Context, batch []db.ListDueJobsRow, until time.Time) error {
+	for {
+		number, wait := c.takeOff(batch)
+		if number > 0 {
+			c.flights.Go(func() {
+				ctx, cancel := context.WithTimeout(ctx, claimLimit)
+				defer cancel()
+				c.land(number, batch, c.claim(ctx, batch, until))
+			})
+			return nil
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-c.ended:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// takeOff gives a claim its number, or 0 and how long to wait before asking again.
+func (c *claimer) takeOff(batch []db.ListDueJobsRow) (number int, wait time.Duration) {
+	workers := c.e.cfg.ClaimWorkers
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wait = slowClaim
+	quick := 0
+	for _, began := range c.began {
+		if age := time.Since(began); age < slowClaim {
+			quick++
+			wait = min(wait, slowClaim-age)
+		}
+	}
+	if quick >= workers || len(c.began) >= slowClaims*workers {
+		return 0, max(wait, time.Millisecond)
+	}
+	c.last++
+	c.began[c.last] = time.Now()
+	for i := range batch {
+		c.flying[batch[i].ID] = false
+	}
+	return c.last, 0
+}
+
+func (c *claimer) land(number int, batch []db.ListDueJobsRow, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.began, number)
+	for i := range batch {
+		c.flying[batch[i].ID] = true
+	}
+	if err == nil {
+		c.landed = time.Now()
+	} else if c.failed == nil {
+		c.failed = err
+	}
+	select {
+	case c.ended <- struct{}{}:
+	default:
+	}
+}
+
+// errors is what went wrong since it was asked last.
+func (c *claimer) errors() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := c.failed
+	c.failed = nil
+	return err
+}
+
+// leave keeps jobs out of the next reads, whose rows somebody else has locked.
+func (c *claimer) leave(rows []db.ListDueJobsRow) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	for id, until := range c.locked {
+		if now.Sub(until) > time.Minute { // no longer due, or another's
+			delete(c.locked, id)
+		}
+	}
+	for i := range rows {
+		c.locked[rows[i].ID] = now.Add(leaveOut)
+	}
+}
+
+// lag is by how much this node's share is overdue, as the last read found.
+func (c *claimer) lag() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.behind
+}
+
+// idle is for how long nothing of the claiming has come to an end although something should have: a read, or the claims
+// that are under way.
+func (c *claimer) idle() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	idle := time.Since(c.read) - c.e.cfg.ClaimEvery
+	oldest := time.Duration(0)
+	for _, began := range c.began {
+		oldest = max(oldest, time.Since(began))
+	}
+	return max(0, idle, min(oldest, time.Since(c.landed)))
+}
+
+// stuck reports whether this node cannot claim its share now, so that the others are to divide it among themselves.
+func (e *Engine) stuck() bool {
+	return e.full() || e.node.mayAct() && e.claimer.idle() > stuckAfter
+}

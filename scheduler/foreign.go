@@ -1,0 +1,82 @@
+package scheduler
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// An XXL-JOB admin that works on the same database makes runs of its own for every job, and at the end of each of its passes writes
+// the jobs' times back to what they were at its beginning. What Punctual has claimed it does not claim again for that
+// (xxl_job_info.claimed_until), but what the other one sends is sent beside it. So it is said, loudly, until it stops.
+
+const (
+	// foreignFor is for how long a sign of another scheduler counts as one of now.
+	foreignFor = 10 * time.Minute
+	// foreignLog is how often it is logged at most.
+	foreignLog = time.Minute
+)
+
+// The signs of another scheduler.
+const (
+	signRun     = "run"      // a run that nobody of ours made
+	signPutBack = "put back" // a job is to fire again what was claimed already
+)
+
+// foreign is what is known of another scheduler on this database.
+type foreign struct {
+	mu     sync.Mutex
+	seen   time.Time // by the monotonic clock, as all of these; zero: never
+	logged time.Time
+}
+
+// noteForeign notes signs of another scheduler.
+func (e *Engine) noteForeign(sign string, n int, key string, id int64) {
+	e.metrics.foreign.WithLabelValues(sign).Add(float64(n))
+	e.foreign.mu.Lock()
+	defer e.foreign.mu.Unlock()
+	now := time.Now()
+	e.foreign.seen = now
+	if e.foreign.logged.IsZero() || now.Sub(e.foreign.logged) >= foreignLog {
+		e.foreign.logged = now
+		e.log.Error("another scheduler works on this database: jobs are run by both. Stop the XXL-JOB admin", "sign", sign, key, id)
+	}
+}
+
+// foreignSeen reports whether there has been another scheduler lately.
+func (e *Engine) foreignSeen() bool {
+	e.foreign.mu.Lock()
+	defer e.foreign.mu.Unlock()
+	return !e.foreign.seen.IsZero() && time.Since(e.foreign.seen) < foreignFor
+}
+
+// putBack notes jobs whose next time lies before what is claimed: nobody of ours writes that.
+func (e *Engine) putBack(rows []db.ListDueJobsRow) {
+	e.noteForeign(signPutBack, len(rows), "job_id", rows[0].ID)
+}
+
+// sweepForeign looks for runs that another scheduler has made since this admin started. On the embedded database there is none.
+func (e *Engine) sweepForeign(ctx context.Context, s *sweeper) error {
+	if e.cfg.Pool.Dialect() == db.SQLite {
+		return nil
+	}
+	top, err := e.queries.MaxRunID(ctx, e.cfg.Pool)
+	if err != nil {
+		return err
+	}
+	if s.foreign == 0 {
+		s.foreign = max(top, 1)
+		return nil
+	}
+	found, err := e.queries.LastForeignRun(ctx, e.cfg.Pool, s.foreign)
+	if err != nil {
+		return err
+	}
+	s.foreign = max(s.foreign, top)
+	if found.ID > 0 {
+		e.noteForeign(signRun, 1, "log_id", found.ID)
+	}
+	return nil
+}
