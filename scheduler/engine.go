@@ -55,6 +55,7 @@ type Config struct {
 	ClaimEvery    time.Duration // how often due jobs are read; 500 ms
 	MisfireAfter  time.Duration // a fire later than this is a misfire; 5 s (spec §6.3)
 	CallTimeout   time.Duration // one call to an executor; 3 s (spec §6.1)
+	LogTimeout    time.Duration // reading a part of a run's output, which somebody waits for and which may be megabytes; 15 s, at least CallTimeout
 	BeatEvery     time.Duration // lease renewal; 1 s
 	Lease         time.Duration // a silent node is gone after this; 5 s
 	DeadAfter     time.Duration // an executor's registration is dead after this; 90 s (spec §1.4)
@@ -104,6 +105,7 @@ func (c Config) withDefaults() Config {
 	c.ClaimEvery = cmp.Or(c.ClaimEvery, 500*time.Millisecond)
 	c.MisfireAfter = cmp.Or(c.MisfireAfter, 5*time.Second)
 	c.CallTimeout = cmp.Or(c.CallTimeout, 3*time.Second)
+	c.LogTimeout = cmp.Or(c.LogTimeout, 15*time.Second)
 	c.BeatEvery = cmp.Or(c.BeatEvery, time.Second)
 	c.Lease = cmp.Or(c.Lease, 5*time.Second)
 	c.DeadAfter = cmp.Or(c.DeadAfter, 90*time.Second)

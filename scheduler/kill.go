@@ -325,7 +325,7 @@ func (e *Engine) ReadLog(ctx context.Context, logID int64, fromLine int) (wire.L
 	if at == 0 && run.TriggerTime.Valid { // a row of upstream's
 		at = e.cfg.Pool.FromWall(run.TriggerTime.Time).UnixMilli()
 	}
-	call, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
+	call, cancel := context.WithTimeout(ctx, max(e.cfg.LogTimeout, e.cfg.Limits().CallTimeout))
 	defer cancel()
 	log, answer, err := e.cfg.Executors.Log(call, e.target(run.JobGroup, address), wire.LogRequest{
 		LogDateTim: at, LogDateTime: at, LogID: logID, FromLineNum: fromLine,

@@ -27,12 +27,8 @@ type (
 		Code int    `json:"code"`
 		Msg  string `json:"msg"`
 		Data any    `json:"data"`
-	}
-	bothAnswer struct {
-		Code    int    `json:"code"`
-		Msg     string `json:"msg"`
-		Content any    `json:"content"`
-		Data    any    `json:"data"`
+
+		Success bool `json:"success"`
 	}
 	firstList struct {
 		RecordsTotal    int64 `json:"recordsTotal"`
@@ -63,26 +59,18 @@ func spell(gen generation, result any) any {
 	case isList:
 		result, gen = secondList{Offset: r.page.offset, PageSize: r.page.size, Data: r.list, Total: r.total}, second
 	}
-	switch gen {
-	case first:
+	if gen == first {
 		return firstAnswer{Code: wire.CodeSuccess, Content: result}
-	case second:
-		return secondAnswer{Code: wire.CodeSuccess, Msg: wire.MsgSuccess, Data: result}
-	case either:
 	}
-	return bothAnswer{Code: wire.CodeSuccess, Msg: wire.MsgSuccess, Content: result, Data: result}
+	return secondAnswer{Code: wire.CodeSuccess, Msg: wire.MsgSuccess, Data: result, Success: true}
 }
 
 // refuse is a refusal in the words of a generation.
 func refuse(gen generation, text string) any {
-	switch gen {
-	case first:
+	if gen == first {
 		return firstAnswer{Code: wire.CodeFail, Msg: &text}
-	case second:
-		return secondAnswer{Code: wire.CodeFail, Msg: text}
-	case either:
 	}
-	return bothAnswer{Code: wire.CodeFail, Msg: text}
+	return secondAnswer{Code: wire.CodeFail, Msg: text}
 }
 
 // text says what is wrong. The fields bear the names of the parameters, because nobody sees a form.

@@ -10,7 +10,7 @@
 //
 // XXL-JOB spelled its answers in two ways. Which one somebody understands shows in the request (see [generation]): in the path,
 // if only one generation had it, in the parameters of a list (start and length, or offset and pagesize), in ids[], and else in
-// the cookie, which changed its name as well. Where nothing tells, the answer holds both members.
+// the cookie, which changed its name as well.
 //
 // What differs from XXL-JOB on purpose is in docs/differences.md.
 package legacy

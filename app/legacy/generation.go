@@ -11,24 +11,22 @@ import (
 type generation int
 
 const (
-	either generation = iota // nothing tells: both members, the names of both
-	first                    // XXL-JOB to 3.2.0: {code, msg, content}, lists by start and length
-	second                   // since 3.3.0: {code, msg, data}, lists by offset and pagesize
+	either generation = iota // of a route: both had it, the request tells
+	first                    // XXL-JOB to 3.1.1: {code, msg, content}, lists by start and length (to 3.2.0)
+	second                   // since 3.2.0: {code, msg, data, success}, lists by offset and pagesize (since 3.3.0)
 )
 
-// generationOf reads it off a request whose path both generations had.
+// generationOf reads it off a request whose path both generations had. Where nothing tells, nobody is logged in.
 func generationOf(form url.Values, r *http.Request) generation {
 	switch {
 	case form.Has("ids[]"), form.Has("offset"), form.Has("pagesize"):
 		return second
 	case form.Has("start"), form.Has("length"):
 		return first
-	case hasCookie(r, auth.FormerCookie2):
-		return either // 3.2.0 had the new cookie and the old answers
-	case hasCookie(r, auth.FormerCookie):
+	case !hasCookie(r, auth.FormerCookie2) && hasCookie(r, auth.FormerCookie):
 		return first
 	}
-	return either
+	return second
 }
 
 func hasCookie(r *http.Request, name string) bool {

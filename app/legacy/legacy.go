@@ -45,7 +45,7 @@ const multipartMemory = 4 << 20
 // route is an endpoint.
 type route struct {
 	path string     // without the prefix
-	gen  generation // the only one that had it; either: both
+	gen  generation // the only one that had it, or either
 	read bool       // changes nothing, and may be asked for with GET
 	open bool       // without a session
 	do   func(*call) (any, error)
@@ -56,8 +56,8 @@ func (l *Legacy) routes() []route {
 	return []route{
 		{path: "/login", gen: first, open: true, do: l.login(auth.FormerCookie)},
 		{path: "/logout", gen: first, open: true, do: l.logout},
-		{path: "/auth/doLogin", open: true, do: l.login(auth.FormerCookie2)},
-		{path: "/auth/logout", open: true, do: l.logout},
+		{path: "/auth/doLogin", gen: second, open: true, do: l.login(auth.FormerCookie2)},
+		{path: "/auth/logout", gen: second, open: true, do: l.logout},
 		{path: "/auth/updatePwd", gen: second, do: l.updatePassword},
 
 		{path: "/chartInfo", read: true, do: l.chart},
@@ -148,9 +148,9 @@ func (l *Legacy) Login(next echo.HandlerFunc) echo.HandlerFunc {
 
 func (l *Legacy) unknown(ec echo.Context) error {
 	if err := crossOrigin.Check(ec.Request()); err != nil {
-		return l.failAs(ec, either, http.StatusForbidden, problem.New(problem.Forbidden, "problem.crossorigin").Because(err))
+		return l.failAs(ec, second, http.StatusForbidden, problem.New(problem.Forbidden, "problem.crossorigin").Because(err))
 	}
-	return l.failAs(ec, either, http.StatusNotFound, problem.New(problem.NotFound, "legacy.error.path", "Path", ec.Request().URL.Path))
+	return l.failAs(ec, second, http.StatusNotFound, problem.New(problem.NotFound, "legacy.error.path", "Path", ec.Request().URL.Path))
 }
 
 // call is a request on its way.

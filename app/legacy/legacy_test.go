@@ -19,16 +19,16 @@ func TestGenerationIsReadOffTheRequest(t *testing.T) {
 		name, form, cookie string
 		want               generation
 	}{
-		{"nothing tells", "id=1", "", either},
+		{"nothing tells", "id=1", "", second},
 		{"one of ids[]", "ids[]=1", "", second},
 		{"an offset", "offset=0", "XXL_JOB_LOGIN_IDENTITY=x", second},
 		{"a page's size alone", "pagesize=5", "", second},
 		{"a start", "start=0", "xxl_job_login_token=x", first},
 		{"a length alone", "length=5", "", first},
 		{"the first cookie", "id=1", "XXL_JOB_LOGIN_IDENTITY=x", first},
-		{"the second cookie, which 3.2.0 has with the first answers", "id=1", "xxl_job_login_token=x", either},
-		{"both cookies", "id=1", "XXL_JOB_LOGIN_IDENTITY=x; xxl_job_login_token=x", either},
-		{"the console's cookie", "id=1", "punctual=x", either},
+		{"the second cookie, which came with 3.2.0", "id=1", "xxl_job_login_token=x", second},
+		{"both cookies", "id=1", "XXL_JOB_LOGIN_IDENTITY=x; xxl_job_login_token=x", second},
+		{"the console's cookie", "id=1", "punctual=x", second},
 	} {
 		form, err := url.ParseQuery(tt.form)
 		if err != nil {
@@ -53,17 +53,13 @@ func TestAnswersAreSpelledAsTheCallerKnowsThem(t *testing.T) {
 		want string
 	}{
 		{"nothing, first", spell(first, nil), `{"code":200,"msg":null,"content":null}`},
-		{"nothing, second", spell(second, nil), `{"code":200,"msg":"Success","data":null}`},
-		{"nothing, either", spell(either, nil), `{"code":200,"msg":"Success","content":null,"data":null}`},
+		{"nothing, second", spell(second, nil), `{"code":200,"msg":"Success","data":null,"success":true}`},
 		{"a text, first", spell(first, "15"), `{"code":200,"msg":null,"content":"15"}`},
-		{"a text, second", spell(second, "15"), `{"code":200,"msg":"Success","data":"15"}`},
-		{"a text, either", spell(either, "15"), `{"code":200,"msg":"Success","content":"15","data":"15"}`},
+		{"a text, second", spell(second, "15"), `{"code":200,"msg":"Success","data":"15","success":true}`},
 		{"a list, first", spell(first, list), `{"recordsTotal":21,"recordsFiltered":21,"data":[7]}`},
-		{"a list, second", spell(second, list), `{"code":200,"msg":"Success","data":{"offset":20,"pagesize":10,"data":[7],"total":21}}`},
-		{"a list, either", spell(either, list), `{"code":200,"msg":"Success","data":{"offset":20,"pagesize":10,"data":[7],"total":21}}`},
+		{"a list, second", spell(second, list), `{"code":200,"msg":"Success","data":{"offset":20,"pagesize":10,"data":[7],"total":21},"success":true}`},
 		{"a refusal, first", refuse(first, "no"), `{"code":500,"msg":"no","content":null}`},
-		{"a refusal, second", refuse(second, "no"), `{"code":500,"msg":"no","data":null}`},
-		{"a refusal, either", refuse(either, "no"), `{"code":500,"msg":"no","content":null,"data":null}`},
+		{"a refusal, second", refuse(second, "no"), `{"code":500,"msg":"no","data":null,"success":false}`},
 	} {
 		got, err := json.Marshal(tt.body)
 		if err != nil || string(got) != tt.want {
@@ -80,10 +76,10 @@ func TestWhichPartOfAList(t *testing.T) {
 		want page
 		bad  bool
 	}{
-		{"", either, page{0, 10}, false},
+		{"", second, page{0, 10}, false},
 		{"start=20&length=5", first, page{20, 5}, false},
 		{"offset=20&pagesize=5", second, page{20, 5}, false},
-		{"offset=20&pagesize=5", either, page{20, 5}, false},
+		{"offset=20&pagesize=5", second, page{20, 5}, false},
 		{"start=&length=", first, page{0, 10}, false},
 		{"start=0&length=-1", first, page{0, 1 << 30}, false},
 		{"start=0&length=9223372036854775807", first, page{0, 1 << 30}, false},

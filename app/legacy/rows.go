@@ -35,14 +35,11 @@ func (l *Legacy) moment(text string) (time.Time, error) {
 // naming says under which names a row tells what 3.5 renamed (jobDesc and title became name). A caller of 3.5 filters by the
 // new name; where nothing tells, a row has both.
 func (c *call) naming(old string) (before, since bool) {
-	switch {
-	case c.gen == first:
+	if c.gen == first {
 		return true, false
-	case c.gen == either:
-		return true, true
 	}
-	since = c.has("name") && !c.has(old)
-	return !since, since
+	before, since = c.has(old), c.has("name")
+	return before || !since, !before
 }
 
 // when is a text, or nothing at all where the row has no such member.
@@ -61,7 +58,7 @@ const defaultSize = 10
 // page reads which part of a list is asked for, in the words of either generation.
 func (c *call) page() (p page, err error) {
 	offset, size := "start", "length"
-	if c.gen == second || c.gen == either && (c.has("offset") || c.has("pagesize")) {
+	if c.gen == second {
 		offset, size = "offset", "pagesize"
 	}
 	const most = 1 << 30
