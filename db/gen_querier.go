@@ -131,6 +131,7 @@ type Querier interface {
 	FirstRunIDSince(ctx context.Context, db DBTX, triggerTime sql.NullTime) (int64, error)
 	// The lowest run with a slot, or far above all when there is none: below it no admin can have been given one.
 	FirstSlotRun(ctx context.Context, db DBTX) (int64, error)
+	// Gives the slots of runs back, but of none that goes on: who wanted to end it may have come too late for that.
 	FreeSlots(ctx context.Context, db DBTX, logIds []int64) (int64, error)
 	GetAlarmChannel(ctx context.Context, db DBTX, id int64) (AlarmChannel, error)
 	GetAlarmNotice(ctx context.Context, db DBTX, id int64) (AlarmNotice, error)

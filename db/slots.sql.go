@@ -61,8 +61,10 @@ func (q *Queries) FirstSlotRun(ctx context.Context, db DBTX) (int64, error) {
 
 const freeSlots = `-- name: FreeSlots :execrows
 DELETE FROM punctual_slot WHERE log_id IN (/*SLICE:log_ids*/?)
+  AND NOT EXISTS (SELECT 1 FROM xxl_job_log AS l WHERE l.id = punctual_slot.log_id AND l.handle_code = 0 AND l.trigger_code IN (0, 200))
 `
 
+// Gives the slots of runs back, but of none that goes on: who wanted to end it may have come too late for that.
 func (q *Queries) FreeSlots(ctx context.Context, db DBTX, logIds []int64) (int64, error) {
 	query := freeSlots
 	var queryParams []interface{}

@@ -22,7 +22,9 @@ UPDATE xxl_job_log SET owner_node = sqlc.arg(owner_node)
 WHERE id = sqlc.arg(id) AND owner_node = -1 AND trigger_code = 0 AND handle_code = 0;
 
 -- name: FreeSlots :execrows
-DELETE FROM punctual_slot WHERE log_id IN (sqlc.slice(log_ids));
+-- Gives the slots of runs back, but of none that goes on: who wanted to end it may have come too late for that.
+DELETE FROM punctual_slot WHERE log_id IN (sqlc.slice(log_ids))
+  AND NOT EXISTS (SELECT 1 FROM xxl_job_log AS l WHERE l.id = punctual_slot.log_id AND l.handle_code = 0 AND l.trigger_code IN (0, 200));
 
 -- name: FirstSlotRun :one
 -- The lowest run with a slot, or far above all when there is none: below it no admin can have been given one.

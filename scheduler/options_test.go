@@ -250,3 +250,31 @@ func TestAJobIsDueInItsOwnZone(t *testing.T) {
 		}
 	})
 }
+
+// TestARunKeepsItsSlotWhenAnAdminWouldDiscardItTooLate: of two admins that find the same run waiting, one gives it its slot, and
+// the other, which then finds no room, has nothing to discard.
+func TestARunKeepsItsSlotWhenAnAdminWouldDiscardItTooLate(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		id := b.addJob(func(p *db.InsertJobParams) {
+			p.MaxConcurrent, p.ConcurrencyPolicy = 1, string(jobspec.ConcurrencyDiscard)
+		})
+		run := b.trigger(id)
+		b.await("the run is sent", func() bool { return b.run(run).TriggerCode == 200 })
+		row, err := b.engine.queries.GetJob(t.Context(), pool, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.engine.discard(&dispatch{id: run, owner: waitingOwner, waiting: true, job: jobOf(&row, pool)}, "too late")
+		if err := b.engine.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if counts, err := b.engine.queries.CountSlots(t.Context(), pool, id); err != nil || counts.Running != 1 {
+			t.Errorf("%d slots are taken, want that of the run that goes on: %v", counts.Running, err)
+		}
+		if code := b.run(run).TriggerCode; code != 200 {
+			t.Errorf("trigger code %d", code)
+		}
+	})
+}
