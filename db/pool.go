@@ -26,6 +26,7 @@ const (
 type Pool struct {
 	*sql.DB
 	dialect       Dialect
+	shared        bool // several pools of this process have the file; see OpenShared
 	zone          *time.Location
 	logger        *slog.Logger
 	describe      string         // where the database is, without secrets and, on MySQL, without the server

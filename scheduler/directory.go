@@ -27,7 +27,7 @@ type directory struct {
 	declaring sync.Mutex
 	declared  map[int64][]string // handlers whose parameter is code, as read last
 
-	reloading sync.Mutex
+	reloading chan struct{} // capacity 1: held while the groups are read, which takes as long as the database does
 	// absence is for how long nobody took beats before this admin was there, and until when executors are not blamed for it.
 	absence      time.Duration
 	absenceUntil time.Time
@@ -48,7 +48,7 @@ type group struct {
 }
 
 func newDirectory(e *Engine) *directory {
-	return &directory{e: e, groups: make(map[int64]*group), suspects: make(map[string]int64)}
+	return &directory{e: e, groups: make(map[int64]*group), suspects: make(map[string]int64), reloading: make(chan struct{}, 1)}
 }
 
 func (d *directory) get(id int64) *group {
@@ -99,16 +99,20 @@ func (d *directory) run(ctx context.Context) {
 
 // arrive is told that this admin begins to take beats. The newest one on record shows for how long nobody did.
 func (d *directory) arrive() {
-	d.reloading.Lock()
-	defer d.reloading.Unlock()
+	d.reloading <- struct{}{}
+	defer func() { <-d.reloading }()
 	d.absence, d.absenceUntil = 0, time.Time{}
 }
 
 // reload reads groups and registrations, and writes the address list of automatic groups where it has changed, as
 // upstream's registry monitor does every 30 s (spec §4.10), but that one column only.
 func (d *directory) reload(ctx context.Context) error {
-	d.reloading.Lock()
-	defer d.reloading.Unlock()
+	select {
+	case d.reloading <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-d.reloading }()
 	pool := d.e.cfg.Pool
 	rows, err := d.e.queries.ListGroups(ctx, pool)
 	if err != nil {

@@ -184,9 +184,9 @@ func TestExecutorsAreNotBlamedForBeatsThatNobodyTook(t *testing.T) {
 		run := b.trigger(b.addJob(nil))
 		b.await("the run is sent", func() bool { return b.run(run).TriggerCode == 200 })
 		// It had its time to beat again, and did not.
-		b.engine.directory.reloading.Lock()
+		b.engine.directory.reloading <- struct{}{}
 		b.engine.directory.absenceUntil = time.Now().Add(-time.Second)
-		b.engine.directory.reloading.Unlock()
+		<-b.engine.directory.reloading
 		if err := b.engine.directory.reload(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -85,7 +85,7 @@ func (n *node) join(ctx context.Context) error {
 	began := time.Now()
 	ms := n.e.now().UnixMilli()
 	pool := n.e.cfg.Pool
-	if pool.Dialect() == db.SQLite {
+	if pool.Alone() {
 		// The file is locked by this process, so whoever else is in the table is gone.
 		nodes, err := n.e.queries.ListNodes(ctx, pool)
 		if err != nil {
