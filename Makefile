@@ -71,6 +71,10 @@ screenshots: deps ## photograph every page, with demo data and with invented dat
 test/race: deps ## the tests under the race detector (slow: the embedded database is pure Go)
 	TEST_DB=required CGO_ENABLED=1 go test -race -short -timeout 30m ./...
 
+.PHONY: simulate
+simulate: ## play a simulated cluster for TIME (10m), or the scenario of one SEED again; prints what it came to
+	GOGC=400 go test -count=1 -timeout 0 -v -run '^TestSimulation$$' ./scheduler/simulate $(if $(SEED),-simulate.seed=$(SEED) -simulate.log,-simulate.time=$(or $(TIME),10m) -simulate.from=$(or $(FROM),1)) $(SIMULATE) | grep -v -e '^=== ' -e '^ *--- PASS'
+
 .PHONY: fuzz
 fuzz: ## fuzz every parser of outside text for FUZZTIME (10s) each
 	@.ci/fuzz $(or $(FUZZTIME),10s)

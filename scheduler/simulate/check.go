@@ -1,0 +1,454 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// row is a run as it is in the database at the end.
+type row struct {
+	id, job, planned, owner, origin    int64
+	trigger                            string
+	triggerCode, handleCode            int64
+	sentAt, finishedAt, retries, alarm int64
+	sharding, address, note            string
+}
+
+// totals are what a scenario adds to the figures.
+type totals struct {
+	scenarios, planned, own, covered, unseen      int64
+	runs, sends, begunTwice, sentTwice            int64
+	simulated                                     time.Duration
+	counts                                        map[string]int
+	unaccounted, recordedTwice, sentTwiceSilently int64
+}
+
+func (t *totals) add(o totals) {
+	t.scenarios += o.scenarios
+	t.planned += o.planned
+	t.own += o.own
+	t.covered += o.covered
+	t.unseen += o.unseen
+	t.runs += o.runs
+	t.sends += o.sends
+	t.begunTwice += o.begunTwice
+	t.sentTwice += o.sentTwice
+	t.simulated += o.simulated
+	t.unaccounted += o.unaccounted
+	t.recordedTwice += o.recordedTwice
+	t.sentTwiceSilently += o.sentTwiceSilently
+	if t.counts == nil {
+		t.counts = make(map[string]int)
+	}
+	for k, v := range o.counts {
+		t.counts[k] += v
+	}
+}
+
+// checker holds the database against the schedule and against what was seen leaving the nodes.
+type checker struct {
+	w     *world
+	rows  []row
+	byID  map[int64]*row
+	of    map[int64][]*row // by origin
+	byJob map[int64][]*row
+	totals
+}
+
+// check looks at everything, after the scenario has been played.
+func (w *world) check(ctx context.Context) (totals, error) {
+	c := &checker{w: w, byID: make(map[int64]*row), of: make(map[int64][]*row), byJob: make(map[int64][]*row)}
+	c.scenarios = 1
+	if err := c.load(ctx); err != nil {
+		return c.totals, err
+	}
+	for _, j := range w.jobs {
+		c.account(j)
+	}
+	c.departures()
+	c.ends()
+	c.attempts()
+	c.children()
+	c.limits()
+	c.counts = w.counts
+	return c.totals, nil
+}
+
+func (c *checker) load(ctx context.Context) error {
+	found, err := c.w.oracle.QueryContext(ctx, `SELECT id, job_id, planned_at, owner_node, origin_log_id, trigger_type, trigger_code, handle_code,
+		sent_at, finished_at, executor_fail_retry_count, alarm_status, COALESCE(executor_sharding_param, ''), COALESCE(executor_address, ''),
+		CASE WHEN trigger_type = 'MISFIRE' OR trigger_code <> 200 THEN COALESCE(trigger_msg, '') ELSE '' END FROM xxl_job_log ORDER BY id`)
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	for found.Next() {
+		var r row
+		if err := found.Scan(&r.id, &r.job, &r.planned, &r.owner, &r.origin, &r.trigger, &r.triggerCode, &r.handleCode, &r.sentAt, &r.finishedAt,
+			&r.retries, &r.alarm, &r.sharding, &r.address, &r.note); err != nil {
+			return err
+		}
+		c.rows = append(c.rows, r)
+	}
+	c.runs = int64(len(c.rows))
+	for i := range c.rows {
+		r := &c.rows[i]
+		c.byID[r.id] = r
+		c.byJob[r.job] = append(c.byJob[r.job], r)
+		if r.origin != 0 {
+			c.of[r.origin] = append(c.of[r.origin], r)
+		}
+	}
+	return found.Err()
+}
+
+// stretch is planned times that one row stands for.
+type stretch struct {
+	n           int64
+	more        bool
+	first, last int64
+	by          *row
+}
+
+var (
+	oneFire   = regexp.MustCompile(`(?:skipped: |stands for )the fire planned for (\S+ \S+ \S+)`)
+	manyFires = regexp.MustCompile(`(?:skipped: |stands for )(\d+)(\+?) fires planned from (\S+ \S+ \S+) to (\S+ \S+ \S+)`)
+)
+
+// stands reads for which planned times a misfire's row stands.
+func stands(r *row) (s stretch, ok bool) {
+	const layout = "2006-01-02 15:04:05 -0700"
+	at := func(text string) int64 {
+		t, err := time.Parse(layout, strings.TrimSuffix(text, ";"))
+		ok = ok && err == nil
+		return t.UnixMilli()
+	}
+	ok = true
+	if m := manyFires.FindStringSubmatch(r.note); m != nil {
+		n, _ := strconv.ParseInt(m[1], 10, 64)
+		return stretch{n: n, more: m[2] != "", first: at(m[3]), last: at(m[4]), by: r}, ok
+	}
+	if m := oneFire.FindStringSubmatch(r.note); m != nil {
+		t := at(m[1])
+		return stretch{n: 1, first: t, last: t, by: r}, ok
+	}
+	return stretch{}, false
+}
+
+// account holds a job's rows against its planned fires: each is in exactly one of them.
+func (c *checker) account(j *job) {
+	w := c.w
+	var planned []int64
+	for i := range j.epochs {
+		e := &j.epochs[i]
+		if e.when.kind == jobspec.ScheduleFixDelay {
+			continue
+		}
+		if !e.stopped && e.until.Before(e.ended.Add(-time.Second)) {
+			// Somebody stopped or edited it before anybody had looked at these.
+			c.unseen += int64(len(e.when.fires(later(e.until, e.first), e.ended)))
+		}
+		planned = append(planned, e.when.fires(e.first, e.until)...)
+	}
+	slices.Sort(planned)
+	planned = slices.Compact(planned) // an edit may plan what the schedule before it had planned too
+	known := make(map[int64]int, len(planned))
+	for i, at := range planned {
+		known[at] = i
+	}
+	count := make([]int, len(planned))
+	shards := make(map[int64]map[string]int64)
+	var stretches []stretch
+	unsaid := 0
+	for _, r := range c.byJob[j.id] {
+		switch r.trigger {
+		case string(jobspec.TriggerCron):
+			if j.epochs == nil || j.delayed() {
+				c.own++
+				c.planned++
+				continue
+			}
+			i, ok := known[r.planned]
+			if !ok {
+				w.violate("run that was never planned", "job %s (%s): run %d for %s; %s", j.name, j.when.conf(), r.id, stamp(r.planned), j.history())
+				continue
+			}
+			if r.sharding == "" || strings.HasSuffix(r.sharding, "/1") {
+				count[i]++
+				continue
+			}
+			of := shards[r.planned]
+			if of == nil {
+				of = make(map[string]int64)
+				shards[r.planned] = of
+				count[i]++
+			}
+			if first := of[r.sharding]; first != 0 {
+				w.violate("recorded twice", "job %s: shard %s for %s by runs %d and %d", j.name, r.sharding, stamp(r.planned), first, r.id)
+				c.recordedTwice++
+			}
+			of[r.sharding] = r.id
+		case string(jobspec.TriggerMisfire):
+			if s, ok := stands(r); ok {
+				if r.sharding == "" || strings.HasPrefix(r.sharding, "0/") {
+					stretches = append(stretches, s)
+				}
+				continue
+			}
+			unsaid++ // a later note has taken the place of what it stands for
+		}
+	}
+	for at, of := range shards {
+		for s := range of {
+			_, total, _ := strings.Cut(s, "/")
+			if n, _ := strconv.Atoi(total); n != len(of) {
+				w.violate("broadcast in pieces", "job %s for %s: %v", j.name, stamp(at), of)
+				break
+			}
+		}
+	}
+	for _, n := range count {
+		c.own += int64(min(n, 1))
+	}
+	for _, s := range stretches {
+		n := int64(0)
+		from, _ := slices.BinarySearch(planned, s.first)
+		for i := from; i < len(planned) && planned[i] <= s.last; i++ {
+			count[i]++
+			n++
+		}
+		c.covered += n
+		if n != s.n && !s.more {
+			w.violate("wrong number of fires", "job %s: run %d says %d from %s to %s, there are %d", j.name, s.by.id, s.n, stamp(s.first), stamp(s.last), n)
+		}
+	}
+	for i, n := range count {
+		switch {
+		case n == 0 && unsaid > 0:
+			w.count("planned fire for which a row stands that does not say so any more")
+		case n == 0:
+			w.violate("planned fire in no row", "job %s (%s %s) id %d for %s", j.name, j.when.kind, j.when.conf(), j.id, stamp(planned[i]))
+			c.unaccounted++
+		case n > 1:
+			w.violate("recorded twice", "job %s (%s %s) id %d for %s: %d times", j.name, j.when.kind, j.when.conf(), j.id, stamp(planned[i]), n)
+			c.recordedTwice++
+		}
+	}
+	c.planned += int64(len(planned))
+}
+
+// history is by what a job was due.
+func (j *job) history() string {
+	var b strings.Builder
+	for _, e := range j.epochs {
+		fmt.Fprintf(&b, "[%s %s from %s: %s to %s, %s]", e.when.kind, e.when.conf(), stamp(e.began.UnixMilli()), stamp(e.first.UnixMilli()), stamp(e.until.UnixMilli()), stamp(e.ended.UnixMilli()))
+	}
+	return b.String()
+}
+
+func (j *job) delayed() bool { return j.when.kind == jobspec.ScheduleFixDelay }
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format("01-02 15:04:05.000") }
+
+// departures holds what left the nodes against what the rows say.
+func (c *checker) departures() {
+	w := c.w
+	for id, list := range w.sends {
+		c.sends += int64(len(list))
+		r := c.byID[id]
+		if r == nil {
+			w.violate("sent and then deleted", "run %d", id)
+			continue
+		}
+		if len(list) > 1 {
+			c.sentTwice++
+			said := w.saidAgain(id)
+			if !said {
+				c.sentTwiceSilently++
+				w.violate("sent twice without saying so", "run %d of job %d: %v", id, r.job, list)
+			}
+		}
+	}
+	for id, n := range w.begun {
+		if n > 1 {
+			c.begunTwice++
+			if len(w.sends[id]) < n {
+				w.violate("simulation", "run %d begun %d times and sent %d times", id, n, len(w.sends[id]))
+			}
+		}
+	}
+	for i := range c.rows {
+		if r := &c.rows[i]; r.triggerCode == wire.CodeSuccess && len(w.sends[r.id]) == 0 {
+			w.violate("recorded as sent and never was", "run %d of job %d", r.id, r.job)
+		}
+	}
+}
+
+// saidAgain reports whether a run's row says that it was taken over, or found again.
+func (w *world) saidAgain(id int64) bool {
+	var note string
+	_ = w.oracle.QueryRowContext(context.Background(), "SELECT COALESCE(trigger_msg, '') FROM xxl_job_log WHERE id = ?", id).Scan(&note)
+	return strings.Contains(note, "taken over: ") || strings.Contains(note, "found again: ")
+}
+
+func (c *checker) ends() {
+	for i := range c.rows {
+		r := &c.rows[i]
+		if r.handleCode == 0 && (r.triggerCode == 0 || r.triggerCode == wire.CodeSuccess) {
+			c.w.violate("run without an end", "run %d of job %d, trigger code %d, owner %d, planned %s", r.id, r.job, r.triggerCode, r.owner, stamp(r.planned))
+		}
+	}
+}
+
+// attempts checks the retries: at most as many as the job may have, one for each failure, none of a success.
+func (c *checker) attempts() {
+	for i := range c.rows {
+		r := &c.rows[i]
+		retries := 0
+		for _, o := range c.of[r.id] {
+			if o.trigger == string(jobspec.TriggerRetry) {
+				retries++
+			}
+		}
+		if retries > 1 {
+			c.w.violate("retried twice", "run %d of job %d has %d retries", r.id, r.job, retries)
+		}
+		if r.trigger == string(jobspec.TriggerRetry) {
+			depth := int64(0)
+			for o := r; o != nil && o.trigger == string(jobspec.TriggerRetry) && depth < 100; o = c.byID[o.origin] {
+				depth++
+			}
+			if j := c.w.byID[r.job]; j != nil && depth > j.retries {
+				c.w.violate("too many retries", "run %d of job %d is retry %d of %d", r.id, r.job, depth, j.retries)
+			}
+		}
+		if c.w.killed[r.id] && retries > 0 {
+			c.w.violate("killed and retried", "run %d of job %d", r.id, r.job)
+		}
+	}
+}
+
+// children checks that a success started each child once, and a failure none.
+func (c *checker) children() {
+	for i := range c.rows {
+		r := &c.rows[i]
+		j := c.w.byID[r.job]
+		if j == nil {
+			continue
+		}
+		got := make(map[int64]map[string]int)
+		retried := false
+		for _, o := range c.of[r.id] {
+			switch o.trigger {
+			case string(jobspec.TriggerParent):
+				if got[o.job] == nil {
+					got[o.job] = make(map[string]int)
+				}
+				got[o.job][o.sharding]++
+			case string(jobspec.TriggerRetry):
+				retried = true
+			}
+		}
+		success := r.handleCode == wire.CodeSuccess
+		want := make(map[int64]bool)
+		for _, k := range j.children {
+			want[c.w.jobs[k].id] = true
+		}
+		for id, shards := range got {
+			for s, n := range shards {
+				if times := c.times(j, id); n > times {
+					c.w.violate("child started twice", "run %d of job %d: child %d %s %d times", r.id, r.job, id, s, n)
+				}
+			}
+			if !success || !want[id] {
+				c.w.violate("child without a success", "run %d of job %d (handle code %d): child %d", r.id, r.job, r.handleCode, id)
+			}
+		}
+		if success && !retried { // where a retry was made, its success starts them
+			for id := range want {
+				if got[id] == nil && !c.w.asked[r.id] {
+					c.w.violate("success without its child", "run %d of job %d: child %d", r.id, r.job, id)
+				}
+			}
+		}
+	}
+}
+
+// times is how often a child is in its parent's list.
+func (c *checker) times(j *job, id int64) (n int) {
+	for _, k := range j.children {
+		if c.w.jobs[k].id == id {
+			n++
+		}
+	}
+	return n
+}
+
+// limits checks that a job had no more runs at a time than it may have, from their sending to their recorded end.
+func (c *checker) limits() {
+	for _, j := range c.w.jobs {
+		if j.limit == 0 {
+			continue
+		}
+		type edge struct {
+			at   int64
+			more int
+		}
+		var edges []edge
+		for _, r := range c.byJob[j.id] {
+			list := c.w.sends[r.id]
+			if r.triggerCode != wire.CodeSuccess || len(list) == 0 || r.finishedAt == 0 {
+				continue
+			}
+			if from := list[0].at.UnixMilli(); r.finishedAt > from {
+				edges = append(edges, edge{from, 1}, edge{r.finishedAt, -1})
+			}
+		}
+		slices.SortFunc(edges, func(a, b edge) int {
+			if a.at != b.at {
+				return int(a.at - b.at)
+			}
+			return a.more - b.more
+		})
+		running := 0
+		for _, e := range edges {
+			if running += e.more; running > int(j.limit) {
+				c.w.violate("too many at a time", "job %d has %d runs at %s and may have %d: %s", j.id, running, stamp(e.at), j.limit, c.underWay(j, e.at))
+				break
+			}
+		}
+	}
+}
+
+// underWay tells of a job's runs that were under way at a moment.
+func (c *checker) underWay(j *job, at int64) string {
+	var found []string
+	for _, r := range c.byJob[j.id] {
+		if list := c.w.sends[r.id]; len(list) > 0 && list[0].at.UnixMilli() <= at && r.finishedAt > at {
+			found = append(found, fmt.Sprintf("run %d %s planned %s sent %v by %s, ended %s with %d", r.id, r.trigger, stamp(r.planned),
+				list[0].at.UTC().Format("15:04:05.000"), list[0].node, stamp(r.finishedAt), r.handleCode))
+		}
+	}
+	return strings.Join(found, "; ")
+}
+
+func (t *totals) String() string {
+	return fmt.Sprintf("%d scenarios, %v simulated: %d planned fires (%d in a row of their own, %d in a row that stands for them or says that they were skipped), %d runs, %d requests sent; "+
+		"unaccounted %d, recorded twice %d, sent twice without saying so %d (sent again and said so: %d; begun twice by executors: %d; stopped by hand before anybody looked: %d)",
+		t.scenarios, t.simulated.Round(time.Second), t.planned, t.own, t.covered, t.runs, t.sends, t.unaccounted, t.recordedTwice, t.sentTwiceSilently, t.sentTwice-t.sentTwiceSilently, t.begunTwice, t.unseen)
+}

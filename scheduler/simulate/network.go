@@ -1,0 +1,203 @@
+package simulate
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+// network is how a node calls executors, and how they call it.
+type network struct {
+	w    *world
+	node *node
+}
+
+var _ scheduler.Executors = network{}
+
+var errNobody = errors.New("connect: connection refused")
+
+func undelivered(err error) error { return &wire.CallError{Stage: wire.StageDial, Err: err} }
+func unanswered(err error) error {
+	return &wire.CallError{Stage: wire.StageAnswer, MaybeDelivered: true, Err: err}
+}
+
+// call takes a question to an executor and its answer back.
+func (n network) call(ctx context.Context, address string, leaves func(), ask func(*executor) error) error {
+	l := n.node.link
+	if err := l.pass(ctx); err != nil {
+		return undelivered(err)
+	}
+	if err := ctx.Err(); err != nil {
+		return undelivered(err)
+	}
+	x := n.w.executors[address]
+	l.mu.Lock()
+	t, r := l.sum, l.rng
+	if x != nil {
+		t = t.plus(x.trouble())
+	}
+	there, back := time.Duration(200+r.IntN(1500))*time.Microsecond, time.Duration(200+r.IntN(1500))*time.Microsecond
+	if r.IntN(50) == 0 {
+		back += time.Duration(r.IntN(200)) * time.Millisecond
+	}
+	draw := r.Float64()
+	lateness, slowness := time.Duration(r.Int64N(int64(20*time.Second))), time.Duration(0)
+	if t.slowFor > 0 {
+		slowness = time.Duration(r.Int64N(int64(t.slowFor)))
+	}
+	fresh := r.IntN(2) == 0
+	l.mu.Unlock()
+	if x == nil || !t.hole && !x.alive() {
+		_ = l.sleep(ctx, there)
+		return undelivered(errNobody)
+	}
+	if t.hole && fresh { // a connection is tried for, in vain
+		n.w.count("call into a hole")
+		<-ctx.Done()
+		return undelivered(ctx.Err())
+	}
+	leaves()
+	switch {
+	case t.hole || draw < t.lost:
+		n.w.count("request lost")
+		<-ctx.Done()
+		return unanswered(ctx.Err())
+	case draw < t.lost+t.late:
+		n.w.count("request arrives when its caller has given up")
+		n.w.wg.Go(func() {
+			select {
+			case <-time.After(lateness):
+				_ = ask(x)
+			case <-n.w.over:
+			}
+		})
+		<-ctx.Done()
+		return unanswered(ctx.Err())
+	}
+	if err := l.sleep(ctx, there); errors.Is(err, errGone) { // it is on its way
+		_ = ask(x)
+		return unanswered(err)
+	} else if err != nil {
+		return unanswered(err)
+	}
+	if !x.awakeFor(ctx) {
+		// The kernel has it, and hands it over when the process goes on; the executor cannot tell that nobody waits any more.
+		n.w.count("request read by an executor that was frozen")
+		n.w.wg.Go(func() {
+			if x.awakeFor(n.w.life) {
+				_ = ask(x)
+			}
+		})
+		return unanswered(ctx.Err())
+	}
+	if !x.alive() {
+		return unanswered(errNobody)
+	}
+	if err := ask(x); err != nil {
+		return err
+	}
+	switch {
+	case draw < t.lost+t.late+t.unheard:
+		n.w.count("answer lost")
+		_ = l.sleep(ctx, back)
+		return unanswered(errors.New("read: connection reset by peer"))
+	case draw < t.lost+t.late+t.unheard+t.slow:
+		n.w.count("answer late")
+		back += slowness
+	}
+	if err := l.sleep(ctx, back); err != nil {
+		return unanswered(err)
+	}
+	if err := l.pass(ctx); err != nil {
+		return unanswered(err)
+	}
+	return nil
+}
+
+func (n network) Beat(ctx context.Context, to wire.Target) (wire.Answer, error) {
+	answer := wire.Answer{Code: wire.CodeSuccess}
+	err := n.call(ctx, to.Address, func() {}, func(*executor) error { return nil })
+	return answer, err
+}
+
+func (n network) IdleBeat(ctx context.Context, to wire.Target, req wire.IdleBeatRequest) (wire.Answer, error) {
+	done := make(chan wire.Answer, 1)
+	err := n.call(ctx, to.Address, func() {}, func(x *executor) error {
+		done <- x.idleBeat(req.JobID)
+		return nil
+	})
+	if err != nil {
+		return wire.Answer{}, err
+	}
+	return <-done, nil
+}
+
+// Run asks for a run, and is where it is noted that one was sent.
+func (n network) Run(ctx context.Context, to wire.Target, req *wire.RunRequest) (wire.Answer, error) {
+	r := *req
+	done := make(chan wire.Answer, 1) // the answer may come when nobody waits any more
+	err := n.call(ctx, to.Address, func() { n.w.sent(n.node, to.Address, &r) }, func(x *executor) error {
+		done <- x.run(&r)
+		return nil
+	})
+	if err != nil {
+		return wire.Answer{}, err
+	}
+	return <-done, nil
+}
+
+func (n network) Kill(ctx context.Context, to wire.Target, req wire.KillRequest) (wire.Answer, error) {
+	done := make(chan wire.Answer, 1)
+	err := n.call(ctx, to.Address, func() {}, func(x *executor) error {
+		done <- x.kill(req.JobID, req.LogID)
+		return nil
+	})
+	if err != nil {
+		return wire.Answer{}, err
+	}
+	return <-done, nil
+}
+
+func (n network) Log(ctx context.Context, to wire.Target, req wire.LogRequest) (wire.LogResult, wire.Answer, error) {
+	done := make(chan wire.LogResult, 1)
+	err := n.call(ctx, to.Address, func() {}, func(x *executor) error {
+		done <- x.log(req)
+		return nil
+	})
+	if err != nil {
+		return wire.LogResult{}, wire.Answer{}, err
+	}
+	return <-done, wire.Answer{Code: wire.CodeSuccess}, nil
+}
+
+// take is a request of an executor to a node: it waits while the node is frozen, and what was read is carried out even when
+// the executor has given up.
+func (n *node) take(ctx context.Context, do func(context.Context, *node) error) error {
+	l := n.link
+	if !l.up() {
+		return errNobody
+	}
+	l.mu.Lock()
+	t, draw := l.sum, l.rng.Float64()
+	l.mu.Unlock()
+	if t.hole || draw < t.lost {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if err := l.pass(ctx); err != nil {
+		return err
+	}
+	if err := do(ctx, n); err != nil {
+		return err
+	}
+	if !l.up() {
+		return errGone
+	}
+	if draw < t.lost+t.unheard {
+		return errors.New("read: connection reset by peer")
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package simulate
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/punctual-job/punctual/scheduler"
+)
+
+var (
+	forTime = flag.Duration("simulate.time", 0, "for how long to play scenarios of one seed after the other")
+	seed    = flag.Uint64("simulate.seed", 0, "play the scenario of this seed only")
+	from    = flag.Uint64("simulate.from", 1, "the first seed of -simulate.time")
+	theme   = flag.String("simulate.theme", "", "play this theme, whatever the seed says")
+	small   = flag.Bool("simulate.small", false, "play small scenarios, as the tests do")
+	repeat  = flag.Int("simulate.repeat", 1, "play the seed so often")
+	workers = flag.Int("simulate.workers", runtime.GOMAXPROCS(0), "how many scenarios to play beside each other")
+	verbose = flag.Bool("simulate.log", false, "print the engines' log of a scenario that fails")
+)
+
+// TestScenarios plays a small scenario of each theme.
+func TestScenarios(t *testing.T) {
+	if *seed != 0 || *forTime != 0 {
+		t.Skip("TestSimulation is asked for")
+	}
+	t.Parallel()
+	for i, theme := range themes {
+		t.Run(theme, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && i > 1 {
+				t.Skip("one or two are enough for now")
+			}
+			simulate(t, draw(uint64(100+i), theme, true), nil, func(totals) {})
+		})
+	}
+}
+
+// TestSimulation plays the scenarios that the flags ask for, and prints what they came to.
+func TestSimulation(t *testing.T) {
+	if *seed == 0 && *forTime == 0 {
+		t.Skip("say -simulate.time or -simulate.seed, or make simulate")
+	}
+	var mu sync.Mutex
+	var sum totals
+	began := time.Now()
+	one := func(t *testing.T, seed uint64) {
+		simulate(t, draw(seed, *theme, *small), nil, func(got totals) {
+			mu.Lock()
+			defer mu.Unlock()
+			sum.add(got)
+			if sum.scenarios%20 == 0 {
+				fmt.Printf("simulation, after %v: %s\n", time.Since(began).Round(time.Second), &sum)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		took := time.Since(began)
+		fmt.Printf("simulation: %s; %.0f planned fires a second of %v\n", &sum, float64(sum.planned)/took.Seconds(), took.Round(time.Second))
+		for _, k := range slices.Sorted(maps.Keys(sum.counts)) {
+			fmt.Printf("simulation: %9d %s\n", sum.counts[k], k)
+		}
+	})
+	if *seed != 0 {
+		for i := range *repeat {
+			t.Run(fmt.Sprintf("seed=%d/%d", *seed, i+1), func(t *testing.T) { one(t, *seed) })
+		}
+		return
+	}
+	next := *from
+	t.Run("from", func(t *testing.T) {
+		for range *workers {
+			t.Run("worker", func(t *testing.T) {
+				t.Parallel()
+				for time.Since(began) < *forTime {
+					mu.Lock()
+					s := next
+					next++
+					mu.Unlock()
+					t.Run(fmt.Sprintf("seed=%d", s), func(t *testing.T) { one(t, s) })
+				}
+			})
+		}
+	})
+}
+
+// simulate plays a scenario and fails the test for every promise that was broken in it.
+func simulate(t *testing.T, s *scenario, engine func(*scheduler.Config), sum func(totals)) {
+	t.Helper()
+	content, err := template()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := room(t)
+	var seconds atomic.Int64
+	defer watch(s, &seconds)()
+	synctest.Test(t, func(t *testing.T) {
+		w, err := newWorld(s, dir, content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.engine, w.seconds = engine, &seconds
+		err = w.play(t.Context())
+		var got totals
+		if err == nil {
+			got, err = w.check(t.Context())
+		}
+		if closing := w.close(); err == nil {
+			err = closing
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		got.simulated = time.Since(s.begin)
+		sum(got)
+		if broken := w.report(); broken != "" {
+			t.Errorf("%s\n%s", s, broken)
+			if *verbose {
+				t.Log(w.log.String())
+			}
+		}
+	})
+}
+
+// room is a directory in memory, where there is one.
+func room(t *testing.T) string {
+	if dir, err := os.MkdirTemp("/dev/shm", "punctual-simulate"); err == nil {
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		return dir
+	}
+	return filepath.Clean(t.TempDir())
+}
+
+// watch ends the program when simulated time stands still: a goroutine of the bubble waits for what time does not end.
+func watch(s *scenario, seconds *atomic.Int64) (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		last := int64(-1)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(2 * time.Minute):
+			}
+			now := seconds.Load()
+			if now == last {
+				buf := make([]byte, 16<<20)
+				fmt.Fprintf(os.Stderr, "%s\nstands still:\n%s\n", s, buf[:runtime.Stack(buf, true)])
+				os.Exit(3)
+			}
+			last = now
+		}
+	}()
+	return func() { close(done) }
+}
