@@ -60,8 +60,8 @@ var families = withEvents(map[string][]string{
 	"route.":        withHelp("FIRST", "LAST", "ROUND", "RANDOM", "CONSISTENT_HASH", "LEAST_FREQUENTLY_USED", "LEAST_RECENTLY_USED", "FAILOVER", "BUSYOVER", "SHARDING_BROADCAST"),
 	"runs.result.":  {"success", "failed", "running"},
 	"schedule.":     {"NONE", "CRON", "FIX_RATE", "FIX_DELAY", "ONCE"},
-	"state.":        {"waiting", "sent", "success", "failed", "timeout", "sendfailed", "killed", "lost", "skipped"},
-	"step.":         {"planned", "claimed", "routed", "sent", "answered", "calledback"},
+	"state.":        {"waiting", "sent", "success", "failed", "timeout", "sendfailed", "unconfirmed", "killed", "lost", "skipped", "discarded", "cancelled", "stopped"},
+	"step.":         {"planned", "triggered", "claimed", "stands", "takeover", "waited", "late", "asked", "routed", "sent", "answered", "passed", "kill", "lost", "calledback", "result", "follow", "other"},
 	"stepstate.":    {"done", "active", "pending", "failed", "skipped"},
 	"theme.":        {"auto", "light", "dark"},
 	"time.unit.":    {"ms", "s", "min", "h", "d", "y"},
@@ -69,7 +69,7 @@ var families = withEvents(map[string][]string{
 
 	"help.":          {"life", "states", "schedule", "cron", "misfire", "route", "block", "retry", "scripts", "alarms", "rights", "executors", "keys", "api"},
 	"help.schedule.": {"CRON", "FIX_RATE", "FIX_DELAY", "ONCE", "NONE"},
-	"help.state.":    {"waiting", "sent", "success", "failed", "timeout", "sendfailed", "killed", "lost", "skipped"},
+	"help.state.":    {"waiting", "sent", "success", "failed", "timeout", "sendfailed", "unconfirmed", "killed", "lost", "skipped", "discarded", "cancelled", "stopped"},
 
 	"settings.item.":    withHelp("default_language", "public_url", "glue", "audit_days", "log_retention_days", "misfire_seconds", "lost_seconds", "forgotten_seconds", "call_timeout_ms", "executor_allow", "alarm_language", "alarm_window_minutes", "alarm_deny_private"),
 	"settings.section.": {"console", "console.text", "runs", "runs.text", "executors", "executors.text", "alarms", "alarms.text"},

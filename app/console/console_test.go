@@ -3,6 +3,7 @@ package console
 import (
 	"database/sql"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
-	"github.com/punctual-job/punctual/scheduler/note"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
@@ -21,59 +22,145 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
+// teller tells events as a page in English does.
+var teller = event.Teller{Printer: locales.New().Printer(locales.English), Zone: time.UTC}
+
+func happened(key event.Key, args ...any) event.List {
+	return event.List{event.New(time.UnixMilli(1_000), key, args...)}
+}
+
 func TestStatesOfRuns(t *testing.T) {
 	t.Parallel()
-	const sent = "trigger type: CRON\nadmin: a\nresult: 200 Success"
 	tests := []struct {
 		name  string
 		facts runFacts
 		want  ui.State
 	}{
 		{"planned", runFacts{}, ui.StateWaiting},
-		{"taken by an executor", runFacts{triggerCode: 200, triggerNote: sent}, ui.StateSent},
-		{"reported success", runFacts{triggerCode: 200, handleCode: 200}, ui.StateSuccess},
-		{"reported success before its sending was recorded", runFacts{handleCode: 200}, ui.StateSuccess},
-		{"reported failure", runFacts{triggerCode: 200, handleCode: 500, handleNote: "exit code 1"}, ui.StateFailed},
-		{"a code of the job's author", runFacts{triggerCode: 200, handleCode: 7}, ui.StateFailed},
-		{"timed out", runFacts{triggerCode: 200, handleCode: 502}, ui.StateTimeout},
-		{"killed here", runFacts{triggerCode: 200, handleCode: 500, handleNote: "killed by ann: ok"}, ui.StateKilled},
-		{"killed before it was sent", runFacts{triggerCode: 500, triggerNote: "admin: a\nresult: killed by ann before it was sent"}, ui.StateKilled},
-		{"killed, told by our executor", runFacts{triggerCode: 200, handleCode: 500, handleNote: "scheduling center kill job. [job running, killed]"}, ui.StateKilled},
-		{"killed by an XXL-JOB admin", runFacts{triggerCode: 200, handleCode: 500, handleNote: "人为操作，主动终止:Success"}, ui.StateKilled},
-		{"lost", runFacts{triggerCode: 200, handleCode: 500, handleNote: "result lost: executor x is gone"}, ui.StateLost},
-		{"lost, says an XXL-JOB admin", runFacts{triggerCode: 200, handleCode: 500, handleNote: "<br>任务结果丢失，标记失败"}, ui.StateLost},
-		{"no executor took it", runFacts{triggerCode: 500, triggerNote: "result: no executor is registered"}, ui.StateSendFailed},
-		{"passed over", runFacts{triggerCode: 500, triggerNote: "result: skipped: 3 fires"}, ui.StateSkipped},
-		{"a misfire that could not be sent", runFacts{triggerCode: 500, triggerNote: "trigger type: MISFIRE\nresult: no executor is registered"}, ui.StateSendFailed},
+		{"taken by an executor", runFacts{triggerCode: 200}, ui.StateSent},
+		{"reported success", runFacts{outcome: event.Succeeded, triggerCode: 200, handleCode: 200}, ui.StateSuccess},
+		{"reported success before its sending was recorded", runFacts{outcome: event.Succeeded, handleCode: 200}, ui.StateSuccess},
+		{"reported failure", runFacts{outcome: event.Failed, triggerCode: 200, handleCode: 500, handleNote: "exit code 1"}, ui.StateFailed},
+		{"a code of the job's author", runFacts{outcome: event.Failed, triggerCode: 200, handleCode: 7}, ui.StateFailed},
+		{"timed out", runFacts{outcome: event.TimedOut, triggerCode: 200, handleCode: 502}, ui.StateTimeout},
+		{"killed", runFacts{outcome: event.Killed, triggerCode: 200, handleCode: 500, handleNote: "ok"}, ui.StateKilled},
+		{"killed, and its executor says success", runFacts{outcome: event.Killed, triggerCode: 200, handleCode: 200}, ui.StateKilled},
+		{"killed before it was sent", runFacts{outcome: event.Killed, triggerCode: 500}, ui.StateKilled},
+		{"lost", runFacts{outcome: event.Lost, triggerCode: 200, handleCode: 500}, ui.StateLost},
+		{"no executor took it", runFacts{outcome: event.NotSent, triggerCode: 500}, ui.StateSendFailed},
+		{"nobody knows whether it arrived", runFacts{outcome: event.Unconfirmed, triggerCode: 500}, ui.StateUnconfirmed},
+		{"passed over", runFacts{outcome: event.Skipped, triggerCode: 500}, ui.StateSkipped},
+		{"one too many", runFacts{outcome: event.Discarded, triggerCode: 500}, ui.StateDiscarded},
+		{"a schedule that cannot be read", runFacts{outcome: event.Stopped, triggerCode: 500}, ui.StateStopped},
+		{"a retry that was not needed", runFacts{outcome: event.Cancelled, triggerCode: 500}, ui.StateCancelled},
+		{"an executor that says our words", runFacts{outcome: event.Failed, triggerCode: 200, handleCode: 500, handleNote: "killed by ann\nresult lost: x\n任务结果丢失，标记失败"}, ui.StateFailed},
+		{"of a newer version", runFacts{outcome: 99, triggerCode: 200, handleCode: 500}, ui.StateFailed},
 	}
 	for _, tt := range tests {
 		if got := tt.facts.state(); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
-	for _, s := range ui.States() {
-		if hasFailed(s) && s == ui.StateSuccess {
-			t.Error("a success counts as failed")
+	for _, o := range event.AllOutcomes() {
+		if f := (runFacts{outcome: o}); o != event.Open && f.state().Open() {
+			t.Errorf("outcome %s is shown as open", o)
+		}
+	}
+}
+
+func TestStatesOfAdoptedRuns(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		facts runFacts
+		want  ui.State
+	}{
+		{"success", runFacts{triggerCode: 200, handleCode: 200}, ui.StateSuccess},
+		{"failure", runFacts{triggerCode: 200, handleCode: 500, handleNote: "boom"}, ui.StateFailed},
+		{"timed out", runFacts{triggerCode: 200, handleCode: 502}, ui.StateTimeout},
+		{"killed, told by its executor", runFacts{triggerCode: 200, handleCode: 500, handleNote: "scheduling center kill job. [job running, killed]"}, ui.StateKilled},
+		{"killed by an XXL-JOB admin", runFacts{triggerCode: 200, handleCode: 500, handleNote: "人为操作，主动终止:Success"}, ui.StateKilled},
+		{"killed by Punctual before it wrote outcomes", runFacts{triggerCode: 200, handleCode: 500, handleNote: "killed by ann: ok"}, ui.StateKilled},
+		{"killed by it before it was sent", runFacts{triggerCode: 500, triggerNote: "admin: a\nresult: killed by ann before it was sent"}, ui.StateKilled},
+		{"lost, says an XXL-JOB admin", runFacts{triggerCode: 200, handleCode: 500, handleNote: "<br>任务结果丢失，标记失败"}, ui.StateLost},
+		{"lost, says Punctual of before", runFacts{triggerCode: 200, handleCode: 500, handleNote: "result lost: executor x is gone"}, ui.StateLost},
+		{"passed over by Punctual of before", runFacts{triggerCode: 500, triggerNote: "result: skipped: 3 fires"}, ui.StateSkipped},
+		{"no executor took it", runFacts{triggerCode: 500, triggerNote: "trigger type: MISFIRE\nresult: no executor is registered"}, ui.StateSendFailed},
+	}
+	for _, tt := range tests {
+		if got := tt.facts.state(); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestMessagesOfAdoptedRunsBecomeText(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, in string
+		want     []string
+	}{
+		{"plain lines stay", "admin: a\nresult: <b>x</b> & y", []string{"admin: a", "result: <b>x</b> & y"}},
+		{"a stack trace keeps its generics", "Map<String, List<Integer>>\n\n\tat x\r\n", []string{"Map<String, List<Integer>>", "\tat x"}},
+		{"upstream's markup becomes lines", `调度机器：1<br><br><span style="color:#00c0ef;" > >>>>触发调度<<<< </span><br>路由策略：第一个`, []string{"调度机器：1", ">>>>触发调度<<<<", "路由策略：第一个"}},
+		{"entities are read", "a &lt;ok&gt; &amp; b<br>", []string{"a <ok> & b"}},
+		{"a script is only text without its tags", `<br><script>alert(1)</script>`, []string{"alert(1)"}},
+		{"an event handler goes with its tag", `x<br><img src=x onerror=alert(1)>y`, []string{"x", "y"}},
+	}
+	for _, tt := range tests {
+		if diff := cmp.Diff(tt.want, plainLines(tt.in)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }
 
 func TestTheMessageOfARun(t *testing.T) {
 	t.Parallel()
+	retry := happened(event.Retry, 5, 77)
 	tests := []struct {
 		name  string
 		facts runFacts
 		want  string
 	}{
-		{"nothing about a plain success", runFacts{triggerCode: 200, handleCode: 200, triggerNote: "result: 200 Success"}, ""},
-		{"what the executor said", runFacts{triggerCode: 200, handleCode: 200, handleNote: "\n42 rows\nmore"}, "42 rows"},
-		{"why it was not sent", runFacts{triggerCode: 500, triggerNote: "admin: a\nresult: no executor"}, "no executor"},
+		{"nothing about a plain success", runFacts{outcome: event.Succeeded, triggerCode: 200, handleCode: 200, events: happened(event.Sent, "http://a/", time.Second, 200)}, ""},
+		{"what the executor said", runFacts{outcome: event.Succeeded, triggerCode: 200, handleCode: 200, handleNote: "\n42 rows\nmore"}, "42 rows"},
+		{"not what the engine added to it", runFacts{outcome: event.Failed, triggerCode: 200, handleCode: 500, handleNote: retry.In(time.UTC), events: retry}, ""},
+		{"for how many it stands", runFacts{outcome: event.Succeeded, triggerCode: 200, handleCode: 200, events: happened(event.StandsFor, 2, false, time.UnixMilli(0), time.UnixMilli(60_000))}, "Stands for 2 fires planned from 1970-01-01 00:00:00 to 1970-01-01 00:01:00"},
+		{"why it was not sent", runFacts{outcome: event.NotSent, triggerCode: 500, triggerNote: "result: something else", events: happened(event.NoExecutor)}, "Not sent: no executor is registered"},
+		{"why it was given up", runFacts{outcome: event.Lost, triggerCode: 200, handleCode: 500, events: slices.Concat(happened(event.LostRun, event.LostGone, "http://a/"), retry)}, "Result lost: http://a/ is gone: nobody listens there any more"},
+		{"who ended it", runFacts{outcome: event.Killed, triggerCode: 200, handleCode: 500, handleNote: "ok", events: happened(event.KilledAt, "ann", event.KilledRunning)}, "Ended by ann while its executor had it"},
+		{"who wants it ended", runFacts{triggerCode: 200, events: happened(event.KillAsked, "ann")}, "ann wants it ended"},
 		{"what an XXL-JOB admin noted", runFacts{triggerCode: 500, triggerNote: "任务触发类型：Cron触发<br>调度机器：x"}, "任务触发类型：Cron触发"},
+		{"what Punctual noted before it wrote events", runFacts{triggerCode: 500, triggerNote: "admin: a\nresult: no executor"}, "no executor"},
 	}
 	for _, tt := range tests {
-		if got := tt.facts.message(); got != tt.want {
+		if got := tt.facts.message(teller); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
+	}
+}
+
+func TestWhatAnExecutorSaidIsKeptApart(t *testing.T) {
+	t.Parallel()
+	list := slices.Concat(happened(event.Claimed, "admin-1", 3), happened(event.KilledAt, "ann", event.KilledRunning), happened(event.Child, 5, 77))
+	f := runFacts{handleNote: "first line\n\tat x\n" + list[1:].In(time.UTC), events: list}
+	if diff := cmp.Diff([]string{"first line", "\tat x"}, f.words()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestFollowersAreRead(t *testing.T) {
+	t.Parallel()
+	f := runFacts{events: slices.Concat(happened(event.Retry, 5, 77), happened(event.NoChild, event.NoChildJob, 9), happened(event.Child, 6, 78)), handleNote: "retry: job 5, run 99"}
+	if want := []int64{77, 78}; !slices.Equal(f.followers(), want) {
+		t.Errorf("got %v, want %v", f.followers(), want)
+	}
+	f.events = nil
+	for range 1000 {
+		f.events = append(f.events, happened(event.Child, 1, 2)...)
+	}
+	if got := f.followers(); len(got) != maxFollows {
+		t.Errorf("%d followers", len(got))
 	}
 }
 
@@ -143,21 +230,14 @@ func TestSmallThings(t *testing.T) {
 			t.Errorf("shard %q: %q, want %q", stored, got, want)
 		}
 	}
-	if took, ok := answerTook("15:04:05.000 (12 ms)"); !ok || took != 12*time.Millisecond {
-		t.Errorf("took %s, %v", took, ok)
-	}
-	for _, odd := range []string{"", "15:04:05.000", "15:04:05 (x ms)"} {
-		if _, ok := answerTook(odd); ok {
-			t.Errorf("%q was read", odd)
-		}
-	}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for zone, want := range map[*time.Location]string{time.UTC: "UTC", time.FixedZone("Asia/Shanghai", 8*3600): "Asia/Shanghai"} {
 		if got := zoneName(zone, now); got != want {
 			t.Errorf("zone %q, want %q", got, want)
 		}
 	}
-	if began, end := (runFacts{triggerCode: 200, handleCode: 200, triggered: sql.NullTime{}}).span(nil); !began.IsZero() || !end.IsZero() {
+	bare := runFacts{triggerCode: 200, handleCode: 200, triggered: sql.NullTime{}}
+	if began, end := bare.span(nil); !began.IsZero() || !end.IsZero() {
 		t.Error("a row without any time has a span")
 	}
 }
@@ -194,31 +274,17 @@ func TestStreamsAreCounted(t *testing.T) {
 func TestAStripTellsEveryEndApart(t *testing.T) {
 	t.Parallel()
 	newestFirst := []db.Outcome{
-		{TriggerCode: 200}, {TriggerCode: 200, HandleCode: 200}, {TriggerCode: 200, HandleCode: 500, Note: "killed by ann: ok"},
-		{TriggerCode: 200, HandleCode: 500, Note: "boom"}, {TriggerCode: 500, Skipped: true}, {TriggerCode: 500}, {TriggerCode: 500, Killed: true}, {TriggerCode: 200, HandleCode: 502},
+		{TriggerCode: 200}, {TriggerCode: 200, HandleCode: 200}, {TriggerCode: 200, HandleCode: 500, Note: "人为操作，主动终止"},
+		{TriggerCode: 200, HandleCode: 500, Note: "boom"}, {TriggerCode: 500, Outcome: event.Skipped}, {TriggerCode: 500}, {TriggerCode: 500, Outcome: event.Killed},
+		{TriggerCode: 200, HandleCode: 502}, {TriggerCode: 500, Outcome: event.Discarded}, {TriggerCode: 500, Outcome: event.Cancelled},
+		{TriggerCode: 500, Outcome: event.Unconfirmed}, {TriggerCode: 200, HandleCode: 500, Outcome: event.Lost}, {TriggerCode: 500, Outcome: event.Stopped},
 	}
-	want := jobs.Strip{jobs.MarkBad, jobs.MarkKilled, jobs.MarkBad, jobs.MarkSkipped, jobs.MarkBad, jobs.MarkKilled, jobs.MarkGood, jobs.MarkOpen}
+	want := jobs.Strip{
+		jobs.MarkBad, jobs.MarkBad, jobs.MarkBad, jobs.MarkSkipped, jobs.MarkSkipped,
+		jobs.MarkBad, jobs.MarkKilled, jobs.MarkBad, jobs.MarkSkipped, jobs.MarkBad, jobs.MarkKilled, jobs.MarkGood, jobs.MarkOpen,
+	}
 	if diff := cmp.Diff(want, stripOf(newestFirst)); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestATimeOfDayIsTheOneNextToAMoment(t *testing.T) {
-	t.Parallel()
-	zone := time.FixedZone("UTC+8", 8*60*60)
-	day := func(d, hour, minute int) time.Time { return time.Date(2026, 3, d, hour, minute, 0, 0, zone) }
-	for _, tt := range []struct {
-		text       string
-		near, want time.Time
-	}{
-		{"09:30:00.000", day(5, 9, 31), day(5, 9, 30)},
-		{"23:59:00.000", day(5, 0, 1), day(4, 23, 59)},
-		{"00:01:00.000", day(5, 23, 59), day(6, 0, 1)},
-		{"soon", day(5, 9, 0), time.Time{}},
-	} {
-		if got := clockNear(tt.text, tt.near); !got.Equal(tt.want) {
-			t.Errorf("%s near %s is %s, want %s", tt.text, tt.near, got, tt.want)
-		}
 	}
 }
 
@@ -294,20 +360,27 @@ func TestTheAdviceOfARun(t *testing.T) {
 	story := func(state ui.State, trigger, address string) runs.Story {
 		return runs.Story{Row: runs.Row{State: state, Trigger: trigger, Address: address, Group: "Orders"}}
 	}
+	const address = "http://10.0.0.1:9999/"
 	tests := []struct {
-		name   string
-		story  runs.Story
-		result string
-		due    time.Duration
-		want   string // the key
+		name  string
+		story runs.Story
+		why   event.Key
+		due   time.Duration
+		want  string // the key
 	}{
-		{"nobody there", story(ui.StateSendFailed, "CRON", ""), note.NoExecutor.With(), 0, "advice.noexecutor"},
-		{"refused", story(ui.StateSendFailed, "CRON", "http://10.0.0.1:9999/"), "500 busy", 0, "advice.sendfailed"},
-		{"one too many", story(ui.StateSendFailed, "CRON", ""), note.Discarded.With(note.Full.With(3, 3)), 0, "advice.discarded"},
-		{"found too late", story(ui.StateSendFailed, "CRON", ""), note.TooLate.With("8m0s", "DO_NOTHING"), 0, "advice.skipped"},
-		{"unknown", story(ui.StateSendFailed, "CRON", ""), "something else", 0, ""},
-		{"passed over", story(ui.StateSkipped, "MISFIRE", ""), "skipped: 3 fires", 0, "advice.skipped"},
-		{"stopped", story(ui.StateSkipped, "CRON", ""), "job stopped: x", 0, ""},
+		{"nobody there", story(ui.StateSendFailed, "CRON", ""), event.NoExecutor, 0, "advice.noexecutor"},
+		{"refused", story(ui.StateSendFailed, "CRON", address), event.Refused, 0, "advice.sendfailed"},
+		{"not reached", story(ui.StateSendFailed, "CRON", address), event.Unreachable, 0, "advice.sendfailed"},
+		{"refused, says an XXL-JOB admin", story(ui.StateSendFailed, "CRON", address), "", 0, "advice.sendfailed"},
+		{"its script", story(ui.StateSendFailed, "CRON", address), event.NoSource, 0, ""},
+		{"unknown", story(ui.StateSendFailed, "CRON", ""), "", 0, ""},
+		{"perhaps there", story(ui.StateUnconfirmed, "CRON", address), event.Unanswered, 0, "advice.unconfirmed"},
+		{"one too many", story(ui.StateDiscarded, "CRON", ""), event.Full, 0, "advice.discarded"},
+		{"found too late", story(ui.StateSkipped, "CRON", ""), event.TooLate, 0, "advice.skipped"},
+		{"passed over", story(ui.StateSkipped, "MISFIRE", ""), event.SkippedFires, 0, "advice.skipped"},
+		{"stopped", story(ui.StateStopped, "CRON", ""), event.JobStopped, 0, "advice.stopped"},
+		{"not needed", story(ui.StateCancelled, "RETRY", ""), event.Withdrawn, 0, "advice.cancelled"},
+		{"lost", story(ui.StateLost, "CRON", address), event.LostRun, 0, "advice.lost"},
 		{"a retry that waits", story(ui.StateWaiting, "RETRY", ""), "", time.Minute, "advice.retrywaits"},
 		{"a retry that leaves", story(ui.StateWaiting, "RETRY", ""), "", time.Second, ""},
 		{"claimed ahead", story(ui.StateWaiting, "CRON", ""), "", 4 * time.Second, ""},
@@ -317,8 +390,103 @@ func TestTheAdviceOfARun(t *testing.T) {
 		if tt.want != "" {
 			want = page.T(tt.want, "Group", "Orders", "Address", tt.story.Address, "At", "")
 		}
-		if got := advice(page, tt.story, tt.result, tt.due); got != want {
+		if got := advice(page, tt.story, tt.why, tt.due); got != want {
 			t.Errorf("%s: %q, want %q", tt.name, got, want)
+		}
+	}
+}
+
+func TestTheTimelineIsWhatHappened(t *testing.T) {
+	t.Parallel()
+	c := &Console{cfg: Config{Zone: time.UTC}}
+	page := layout.Page{Printer: locales.New().Printer(locales.English)}
+	planned := time.Date(2026, 3, 1, 2, 0, 0, 0, time.UTC)
+	at := func(ms int) time.Time { return planned.Add(time.Duration(ms) * time.Millisecond) }
+	const a, b = "http://10.0.0.1:9999/", "http://10.0.0.2:9999/"
+	claimed := event.New(at(-3000), event.Claimed, "admin-1", 1)
+	routed := event.New(at(-2999), event.Routed, "ROUND", a, 2)
+	sent := event.New(at(3), event.Sent, a, 12*time.Millisecond, 200)
+	tests := []struct {
+		name  string
+		facts runFacts
+		want  []string
+	}{
+		{"a success, and what followed", runFacts{outcome: event.Succeeded, triggerCode: 200, handleCode: 200, sent: at(3).UnixMilli(), finished: at(1000).UnixMilli(),
+			events: event.List{claimed, routed, sent, event.New(at(1000), event.Child, 5, 77)}}, []string{
+			"claimed done 01:59:57.000  by node admin-1",
+			"routed done 01:59:57.001 +1 ms Route strategy “Round robin”: http://10.0.0.1:9999/, one of 2",
+			"planned done 02:00:00.000 +2.9 s ",
+			"sent done 02:00:00.003 +3 ms http://10.0.0.1:9999/",
+			"answered done 02:00:00.015 +12 ms 200",
+			"calledback done 02:00:01.000 +985 ms 200",
+			"follow done 02:00:01.000 +0 ms Child job 5: run 77",
+		}},
+		{"a run that goes on", runFacts{triggerCode: 200, events: event.List{claimed, routed, sent}, sent: at(3).UnixMilli()}, []string{
+			"claimed done 01:59:57.000  by node admin-1",
+			"routed done 01:59:57.001 +1 ms Route strategy “Round robin”: http://10.0.0.1:9999/, one of 2",
+			"planned done 02:00:00.000 +2.9 s ",
+			"sent done 02:00:00.003 +3 ms http://10.0.0.1:9999/",
+			"answered done 02:00:00.015 +12 ms 200",
+			"calledback active   ",
+		}},
+		{"a run that waits", runFacts{events: event.List{claimed}}, []string{
+			"claimed done 01:59:57.000  by node admin-1", "planned done 02:00:00.000 +3 s ", "routed active   ", "sent pending   ", "answered pending   ", "calledback pending   ",
+		}},
+		{"one that stands for others, and was taken over", runFacts{outcome: event.Unconfirmed, triggerCode: 500, events: event.List{
+			event.New(at(60_000), event.Claimed, "admin-1", 1), event.New(at(60_000), event.StandsFor, 12, false, at(0), at(11_000)),
+			event.New(at(66_000), event.TakenOver, "admin-1", 1), event.New(at(66_010), event.Asked, a, event.AskLog, event.AnswerNo),
+			event.New(at(66_020), event.Unanswered, b, 3*time.Second, wire.FaultLate, "deadline"), event.New(at(69_030), event.MayHave, b, wire.FaultRefused, "refused"),
+		}}, []string{
+			"planned done 02:00:00.000  ",
+			"claimed done 02:01:00.000 +1 min by node admin-1",
+			"stands done 02:01:00.000 +0 ms Stands for 12 fires planned from 2026-03-01 02:00:00 to 2026-03-01 02:00:11",
+			"takeover done 02:01:06.000 +6 s Taken over from admin-1, which is gone",
+			"asked done 02:01:06.010 +10 ms Asked http://10.0.0.1:9999/ whether it has a log of the run: no",
+			"sent done 02:01:06.020 +10 ms http://10.0.0.2:9999/",
+			"answered failed 02:01:09.020 +3 s http://10.0.0.2:9999/ did not answer, but may have received it; no answer in time (3 s): deadline",
+			"asked failed 02:01:09.030 +10 ms http://10.0.0.2:9999/ may have the run and does not answer, nobody listens there: refused",
+		}},
+		{"lost, and then not", runFacts{outcome: event.Failed, triggerCode: 200, handleCode: 500, sent: at(3).UnixMilli(), finished: at(90_000).UnixMilli(),
+			events: event.List{sent, event.New(at(60_000), event.LostRun, event.LostSilent, a), event.New(at(60_000), event.Retry, 5, 78), event.New(at(90_000), event.Result, 500, "boom")}}, []string{
+			"planned done 02:00:00.000  ",
+			"sent done 02:00:00.003 +3 ms http://10.0.0.1:9999/",
+			"answered done 02:00:00.015 +12 ms 200",
+			"lost failed 02:01:00.000 +59 s Result lost: http://10.0.0.1:9999/ does not answer",
+			"follow done 02:01:00.000 +0 ms Retry: run 78 of job 5",
+			"result done 02:01:30.000 +30 s A result came later: 500 boom",
+		}},
+		{"left out", runFacts{outcome: event.Skipped, triggerCode: 500, events: event.List{event.New(at(9000), event.SkippedFires, 1, false, at(0), at(0), "DO_NOTHING")}}, []string{
+			"planned done 02:00:00.000  ", "passed skipped 02:00:09.000 +9 s Skipped: the fire planned for 2026-03-01 02:00:00; the misfire strategy is “Do nothing”",
+		}},
+		{"of an XXL-JOB admin", runFacts{triggerCode: 200, handleCode: 500, sent: at(3).UnixMilli(), finished: at(50).UnixMilli(), address: a}, []string{
+			"planned done 02:00:00.000  ", "sent done 02:00:00.003 +3 ms http://10.0.0.1:9999/", "calledback failed 02:00:00.050 +47 ms 500",
+		}},
+	}
+	for _, tt := range tests {
+		tt.facts.planned = planned.UnixMilli()
+		var got []string
+		for _, s := range c.steps(page, &tt.facts, tt.facts.state()) {
+			got = append(got, strings.Join([]string{s.Name, string(s.State), s.At, s.Delta, s.Detail}, " "))
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestEveryEventHasItsPlaceInTheTimeline(t *testing.T) {
+	t.Parallel()
+	drawn := []event.Key{event.Claimed, event.Sent, event.Refused, event.Unanswered} // as more than one step, or with more to tell
+	elsewhere := []event.Key{event.Overdue, event.NoSuccess}                         // of alarms, never of a run
+	for key := range event.Specs {
+		_, named := stepOf[key]
+		if want := !slices.Contains(drawn, key) && !slices.Contains(elsewhere, key); named != want {
+			t.Errorf("%s has a step: %v", key, named)
+		}
+	}
+	for key, step := range stepOf {
+		if !slices.Contains(runs.Steps(), step.name) {
+			t.Errorf("%s is step %q, which is none", key, step.name)
 		}
 	}
 }

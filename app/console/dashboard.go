@@ -15,7 +15,6 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
-	"github.com/punctual-job/punctual/scheduler/note"
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/link"
@@ -86,7 +85,7 @@ func (c *Console) dashboardTroubles(ctx context.Context, page *dashboard.Page, p
 		facts := factsOf(f.Run)
 		failing.Items = append(failing.Items, dashboard.Item{
 			Name: name(f.Run.JobID), URL: link.Run(f.Run.ID), At: c.at(page.Page, facts.start(c.cfg.Pool)),
-			Detail: cmp.Or(note.Text(page.Printer, facts.message()), page.T("state."+string(facts.state()))),
+			Detail: cmp.Or(facts.message(c.teller(page.Page)), page.T("state."+string(facts.state()))),
 		})
 	}
 	lateJobs, lateRuns := found.LateJobs(), found.LateRuns()
@@ -104,7 +103,8 @@ func (c *Console) dashboardTroubles(ctx context.Context, page *dashboard.Page, p
 	}
 	long := dashboard.Trouble{Kind: dashboard.Long, N: int64(len(found.Long)), Count: number(len(found.Long), found.MoreLong), URL: link.Runs(link.RunFilter{Show: link.ShowLong, Range: link.RangeAll})}
 	for _, r := range found.Long[:min(troubleItems, len(found.Long))] {
-		began, _ := factsOf(r).span(c.cfg.Pool)
+		facts := factsOf(r)
+		began, _ := facts.span(c.cfg.Pool)
 		long.Items = append(long.Items, dashboard.Item{Name: name(r.JobID), URL: link.Run(r.ID), Detail: string(r.ExecutorAddress), At: c.at(page.Page, began)})
 	}
 	page.Troubles = []dashboard.Trouble{failing, late, long, c.lostExecutors(page, p, titles.list, counts)}

@@ -3,15 +3,15 @@ package console
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -110,7 +110,7 @@ func (c *Console) killFault(ec echo.Context, page runs.KillPage, err error, say 
 
 // killing says who wants an open run ended, while that is not done: the wish may wait for the answer to the sending, and
 // then the executor is asked. Empty when nobody does.
-func (c *Console) killing(ctx context.Context, page layout.Page, r db.Run) (string, error) {
+func (c *Console) killing(ctx context.Context, page layout.Page, r db.Run, events event.List) (string, error) {
 	user, at, ok, err := c.cfg.Manage.Runs.KillWish(ctx, r.ID)
 	if err != nil {
 		return "", err
@@ -118,9 +118,9 @@ func (c *Console) killing(ctx context.Context, page layout.Page, r db.Run) (stri
 	if ok {
 		return page.T("runs.killing.since", "User", user, "At", format.Clock(at.In(c.cfg.Zone))), nil
 	}
-	lines := strings.Split(string(r.HandleMsg), "\n")
-	if i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, killedMarks[0]) }); i >= 0 {
-		return page.T("runs.killing", "User", strings.TrimPrefix(lines[i], killedMarks[0])), nil
+	if r.KillAskedAt > 0 {
+		asked, _ := events.Last(event.KillAsked)
+		return page.T("runs.killing.since", "User", asked.Text(0), "At", format.Clock(time.UnixMilli(r.KillAskedAt).In(c.cfg.Zone))), nil
 	}
 	return "", nil
 }

@@ -141,7 +141,7 @@ func (w *listWatch) lookBelow(ctx context.Context) (settled []runs.Row, gone []i
 	still := make(map[int64]bool, len(found))
 	for _, r := range found {
 		still[r.ID] = true
-		if factsOfLast(r).state().Open() {
+		if of := factsOfLast(r); of.state().Open() {
 			continue
 		}
 		delete(w.below, r.ID)
@@ -226,8 +226,8 @@ func (w *runWatch) look(ctx context.Context, s *stream) (ended bool, next time.D
 		}
 		return false, 0, err
 	}
-	version := fmt.Sprint(r.TriggerCode, r.HandleCode, r.SentAt, r.FinishedAt, len(r.TriggerMsg), len(r.HandleMsg), r.ExecutorAddress)
-	if factsOfRun(r).state().Open() {
+	version := fmt.Sprint(r.TriggerCode, r.HandleCode, r.Outcome, r.SentAt, r.FinishedAt, r.KillAskedAt, len(r.Events), len(r.HandleMsg), r.ExecutorAddress)
+	if facts := factsOfRun(r); facts.state().Open() {
 		version += c.soFar()
 	}
 	if version != w.state {

@@ -108,7 +108,8 @@ func (c *Console) findRuns(ec echo.Context, page *palette.Page) (palette.Section
 		return s, err
 	}
 	hit := palette.Hit{Icon: "history", Title: "#" + strconv.FormatInt(logID, 10) + " " + names[r.JobID].JobDesc, URL: link.Run(logID)}
-	hit.Sub = page.T("state."+string(factsOfRun(r).state())) + " · " + c.at(page.Page, factsOfRun(r).start(c.cfg.Pool)).Relative
+	facts := factsOfRun(r)
+	hit.Sub = page.T("state."+string(facts.state())) + " · " + c.at(page.Page, facts.start(c.cfg.Pool)).Relative
 	s.Hits = []palette.Hit{hit}
 	return s, nil
 }

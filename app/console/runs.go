@@ -14,7 +14,6 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
-	"github.com/punctual-job/punctual/scheduler/note"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -186,7 +185,8 @@ func (c *Console) runRows(ctx context.Context, page layout.Page, p auth.Principa
 	}
 	rows := make([]runs.Row, len(list))
 	for i, r := range list {
-		rows[i] = c.runRow(page, p, factsOf(r), runs.Row{
+		facts := factsOf(r)
+		rows[i] = c.runRow(page, p, &facts, runs.Row{
 			LogID: r.ID, JobID: r.JobID, JobName: names[r.JobID].JobDesc, GroupID: r.JobGroup, Group: groups.title(r.JobGroup),
 			Trigger: string(r.TriggerType), Shard: shardText(string(r.ExecutorShardingParam)), Address: string(r.ExecutorAddress),
 		})
@@ -195,10 +195,10 @@ func (c *Console) runRows(ctx context.Context, page layout.Page, p auth.Principa
 }
 
 // runRow adds to a row what follows from its facts.
-func (c *Console) runRow(page layout.Page, p auth.Principal, f runFacts, row runs.Row) runs.Row {
+func (c *Console) runRow(page layout.Page, p auth.Principal, f *runFacts, row runs.Row) runs.Row {
 	row.State = f.state()
 	row.At = c.at(page, f.start(c.cfg.Pool))
-	row.Message = note.Text(page.Printer, f.message())
+	row.Message = f.message(c.teller(page))
 	row.CanKill = (row.State == ui.StateSent || row.State == ui.StateWaiting) && p.Can(row.GroupID, auth.RightRun)
 	if f.planned > 0 && f.sent > 0 {
 		late := time.Duration(f.sent-f.planned) * time.Millisecond

@@ -18,8 +18,8 @@ func (c *Console) addOutcomes(page layout.Page, rows []jobs.Row, outcomes map[in
 			continue
 		}
 		last := lastOutcome(list, c.cfg.Now())
-		start := runFacts{triggered: last.TriggerTime, planned: last.PlannedAt}.start(c.cfg.Pool)
-		rows[i].Last = jobs.LastRun{LogID: last.ID, State: stateOfOutcome(last), At: c.at(page, start)}
+		of := runFacts{triggered: last.TriggerTime, planned: last.PlannedAt}
+		rows[i].Last = jobs.LastRun{LogID: last.ID, State: stateOfOutcome(last), At: c.at(page, of.start(c.cfg.Pool))}
 	}
 }
 
@@ -51,9 +51,9 @@ func markOf(s ui.State) jobs.Mark {
 		return jobs.MarkOpen
 	case ui.StateKilled:
 		return jobs.MarkKilled
-	case ui.StateSkipped:
+	case ui.StateSkipped, ui.StateDiscarded, ui.StateCancelled:
 		return jobs.MarkSkipped
-	case ui.StateFailed, ui.StateTimeout, ui.StateSendFailed, ui.StateLost:
+	case ui.StateFailed, ui.StateTimeout, ui.StateSendFailed, ui.StateUnconfirmed, ui.StateLost, ui.StateStopped:
 		return jobs.MarkBad
 	default:
 		return jobs.MarkBad

@@ -76,7 +76,7 @@ type Story struct {
 	OriginID    int64    // the run this one retries or was started by; 0 for none
 	Follows     []Follow // retries and child runs that came of it
 	Steps       []Step
-	SendNote    []string // what the scheduler wrote down while sending, line by line; plain text
+	SendNote    []string // what an XXL-JOB admin wrote down while sending, line by line; plain text
 	ResultNote  []string // what the executor reported, line by line; plain text
 	Killing     string   // who wants it ended while that is not done yet, ready to print; may be empty
 	Advice      string   // one line: what an operator may do about this outcome; may be empty
@@ -119,16 +119,31 @@ const (
 // The steps of a run's story. Labels are the messages "step.<value>".
 const (
 	StepPlanned    = "planned"
+	StepTriggered  = "triggered" // by somebody
 	StepClaimed    = "claimed"
+	StepStandsFor  = "stands"   // it stands for fires that passed unseen
+	StepTakeover   = "takeover" // another admin has it now
+	StepWaited     = "waited"
+	StepLate       = "late"
+	StepAsked      = "asked" // an executor was asked what it knows
 	StepRouted     = "routed"
 	StepSent       = "sent"
 	StepAnswered   = "answered"
+	StepPassed     = "passed" // left out
+	StepKill       = "kill"
+	StepLost       = "lost"
 	StepCalledBack = "calledback"
+	StepResult     = "result" // one that came late
+	StepFollow     = "follow" // what came of its end
+	StepOther      = "other"
 )
 
-// Steps lists the steps in their order.
+// Steps lists the steps.
 func Steps() []string {
-	return []string{StepPlanned, StepClaimed, StepRouted, StepSent, StepAnswered, StepCalledBack}
+	return []string{
+		StepPlanned, StepTriggered, StepClaimed, StepStandsFor, StepTakeover, StepWaited, StepLate, StepAsked, StepRouted, StepSent,
+		StepAnswered, StepPassed, StepKill, StepLost, StepCalledBack, StepResult, StepFollow, StepOther,
+	}
 }
 
 // Step is one line of the timeline, with the reason for what was decided there.

@@ -97,7 +97,7 @@ func adviceKind(s ui.State) string {
 	switch s {
 	case ui.StateFailed, ui.StateTimeout, ui.StateSendFailed, ui.StateLost:
 		return "error"
-	case ui.StateSkipped, ui.StateKilled:
+	case ui.StateUnconfirmed, ui.StateStopped, ui.StateKilled:
 		return "warning"
 	default:
 		return "info"

@@ -24,8 +24,16 @@ func stateIcon(s State) string {
 		return "circle-stop"
 	case StateLost:
 		return "circle-help"
+	case StateUnconfirmed:
+		return "circle-alert"
 	case StateSkipped:
 		return "skip-forward"
+	case StateDiscarded:
+		return "circle-minus"
+	case StateCancelled:
+		return "ban"
+	case StateStopped:
+		return "octagon-x"
 	default:
 		return "circle"
 	}

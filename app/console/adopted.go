@@ -1,0 +1,105 @@
+package console
+
+import (
+	"html"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// Rows without an outcome and without events: those of an XXL-JOB admin, and of Punctual before it wrote them. All that they
+// have beside their two codes is text, so the text is read, for nothing but the word and the lines that are shown.
+
+// What the messages of ends by hand and of lost results begin or end with: those of an XXL-JOB admin in its two languages
+// (spec §3.9), of executors, and our own of before. What was passed over stands in a line of its own.
+var (
+	adoptedKilled = []string{"人为操作，主动终止", "Manual operation, kill job", "killed by "}
+	adoptedEnds   = []string{"[job running, killed]", "[job not executed, in the job queue, killed.]"}
+	adoptedLost   = []string{"任务结果丢失，标记失败", "Job result lost, marked as failure", "result lost"}
+	adoptedPassed = []string{"result: skipped: ", "result: job stopped: "}
+)
+
+// adoptedState is where a run stands by its codes and its words.
+func (f *runFacts) adoptedState() ui.State {
+	switch {
+	case f.handleCode == wire.CodeSuccess:
+		return ui.StateSuccess
+	case f.handleCode == wire.CodeTimeout:
+		return ui.StateTimeout
+	case f.handleCode != 0:
+		for _, line := range plainLines(f.handleNote) {
+			switch {
+			case hasAny(line, adoptedKilled, strings.HasPrefix), hasAny(line, adoptedEnds, strings.HasSuffix):
+				return ui.StateKilled
+			case hasAny(line, adoptedLost, strings.HasPrefix):
+				return ui.StateLost
+			}
+		}
+		return ui.StateFailed
+	case f.triggerCode == 0:
+		return ui.StateWaiting
+	case f.triggerCode == wire.CodeSuccess:
+		return ui.StateSent
+	}
+	for _, line := range plainLines(f.triggerNote) {
+		switch {
+		case hasAny(line, adoptedPassed, strings.HasPrefix):
+			return ui.StateSkipped
+		case hasAny(strings.TrimPrefix(line, "result: "), adoptedKilled, strings.HasPrefix):
+			return ui.StateKilled
+		}
+	}
+	return ui.StateSendFailed
+}
+
+func hasAny(line string, marks []string, has func(s, mark string) bool) bool {
+	for _, m := range marks {
+		if has(line, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// adoptedReason is what an XXL-JOB admin noted of a run that it could not send.
+func (f *runFacts) adoptedReason() string {
+	lines := plainLines(f.triggerNote)
+	for _, line := range slices.Backward(lines) {
+		if reason, ok := strings.CutPrefix(line, "result: "); ok {
+			return reason
+		}
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return lines[0]
+}
+
+var (
+	lineBreak = regexp.MustCompile(`(?i)<(?:br|/p|/div|/li)\s*/?>`)
+	anyTag    = regexp.MustCompile(`</?[a-zA-Z][^<>]*>`)
+	hasTag    = regexp.MustCompile(`(?i)<(?:br|span|p|div)\b[^<>]*>`)
+)
+
+// plainLines are the lines of a message that hold something. Only what has XXL-JOB's own tags is taken for HTML: a stack trace
+// with generic types in it keeps its angle brackets. Whatever comes out is text, and is escaped where it is drawn.
+func plainLines(message string) []string {
+	if hasTag.MatchString(message) {
+		message = html.UnescapeString(anyTag.ReplaceAllString(lineBreak.ReplaceAllString(message, "\n"), ""))
+		return linesOf(message, strings.TrimSpace)
+	}
+	return linesOf(message, func(line string) string { return strings.TrimRight(line, " \r") })
+}
+
+func linesOf(text string, trim func(string) string) []string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = trim(line); strings.TrimSpace(line) != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
