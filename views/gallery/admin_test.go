@@ -3,7 +3,9 @@ package gallery
 import (
 	"time"
 
-	"github.com/punctual-job/punctual/scheduler/note"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/alarm"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/groups"
@@ -54,13 +56,18 @@ func (f fakes) groupLost() groups.DetailPage {
 	}
 }
 
+// trouble is why something was not sent, as a page tells it; behind the arguments the recipient may follow.
+func (f fakes) trouble(key event.Key, args ...any) string {
+	return alarm.Trouble(event.List{event.New(f.now, key, args...)}.Encode()).In(f.Printer)
+}
+
 func (f fakes) alarmChannels() []alarms.Channel {
 	usual := []string{"failed", "timeout", "lost", "dispatch", "slow", "silent", "recovered"}
 	return []alarms.Channel{
 		{ID: 1, Name: f.zh("运维邮件", "Operations mail"), Kind: "mail", State: alarms.StateOK, Target: "ops@example.com, night@example.com", ForJobs: true, OKAt: f.at(-26 * time.Minute),
 			Routes: []alarms.Route{{ID: 1, Scope: "all", Causes: usual, Usual: true}}},
 		{ID: 2, Name: f.zh("值班群", "On call"), Kind: "dingtalk", State: alarms.StateBroken, Quiet: "23:00–07:00", OKAt: f.at(-9 * time.Hour), ErrorAt: f.at(-2 * time.Minute),
-			Error:  note.Trouble(f.Printer, note.HookRefused.With(310000, "keywords not in content, more: [https://open.dingtalk.com/document/]")),
+			Error:  f.trouble("hook.refused", 310000, "keywords not in content, more: [https://open.dingtalk.com/document/]"),
 			Routes: []alarms.Route{{ID: 2, Scope: "group", ScopeID: 2, Name: f.zh("支付网关", "Payments"), Causes: []string{"failed", "timeout"}}, {ID: 3, Scope: "job", ScopeID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Causes: usual, Usual: true}, {ID: 4, Scope: "job", ScopeID: 99, Causes: []string{"lost"}}}},
 		{ID: 3, Name: "Slack #jobs", Kind: "slack", State: alarms.StateNew},
 		{ID: 4, Name: f.zh("旧工单系统", "Old ticket system"), Kind: "webhook", State: alarms.StateOff, OKAt: f.at(-200 * time.Hour), Routes: []alarms.Route{{ID: 5, Scope: "all", Causes: []string{"dispatch"}}}},
@@ -69,13 +76,13 @@ func (f fakes) alarmChannels() []alarms.Channel {
 
 func (f fakes) alarmMessages() []alarms.Message {
 	m := func(id int64, state, cause, job string, tries int, ago time.Duration, trouble string) alarms.Message {
-		return alarms.Message{ID: id, Channel: f.zh("值班群", "On call"), ChannelID: 2, State: state, Tries: tries, Error: note.Trouble(f.Printer, trouble), At: f.at(-ago), Cause: cause, Count: 1, JobID: 25, Job: job, LogID: 90427, CanRetry: state == "waiting" || state == "givenup"}
+		return alarms.Message{ID: id, Channel: f.zh("值班群", "On call"), ChannelID: 2, State: state, Tries: tries, Error: trouble, At: f.at(-ago), Cause: cause, Count: 1, JobID: 25, Job: job, LogID: 90427, CanRetry: state == "waiting" || state == "givenup"}
 	}
 	list := []alarms.Message{
-		m(9, "waiting", "failed", f.zh("汇率拉取", "Fetch exchange rates"), 2, 2*time.Minute, note.HookRefused.With(310000, "keywords not in content")),
+		m(9, "waiting", "failed", f.zh("汇率拉取", "Fetch exchange rates"), 2, 2*time.Minute, f.trouble("hook.refused", 310000, "keywords not in content")),
 		m(8, "sending", "timeout", f.zh("汇率拉取", "Fetch exchange rates"), 1, 3*time.Minute, ""),
 		m(7, "sent", "recovered", f.zh("每日对账", "Daily reconciliation"), 1, 26*time.Minute, ""),
-		m(6, "givenup", "lost", "", 7, 20*time.Hour, note.HookCall.With("dial tcp 10.9.0.2:443: i/o timeout")),
+		m(6, "givenup", "lost", "", 7, 20*time.Hour, f.trouble("hook.call", wire.FaultConnect, "dial tcp 10.9.0.2:443: i/o timeout")),
 	}
 	list[0].NextAt, list[0].Count = f.at(3*time.Minute), 14
 	list[2].Channel, list[2].Recipient = f.zh("运维邮件", "Operations mail"), "ops@example.com"
@@ -93,7 +100,7 @@ func (f fakes) alarm() alarms.DetailPage {
 
 func (f fakes) alarmTested() alarms.DetailPage {
 	return alarms.DetailPage{Page: f.page("/alarms/2"), Channel: f.alarmChannels()[1], Messages: f.alarmMessages(),
-		Test: alarms.Test{Done: true, Error: note.Trouble(f.Printer, note.HookRefused.With(310000, "keywords not in content"))}}
+		Test: alarms.Test{Done: true, Error: f.trouble("hook.refused", 310000, "keywords not in content")}}
 }
 
 func (f fakes) alarmForm(kind string) alarms.FormPage {
@@ -133,8 +140,8 @@ func (f fakes) alarmRouteJob() alarms.RoutePage {
 
 func (f fakes) alarmMailTested() alarms.DetailPage {
 	p := f.alarm()
-	p.Test = alarms.Test{Done: true, Error: note.Trouble(f.Printer, "ops@example.com: "+note.MailConnect.With("dial tcp 10.9.0.2:587: connect: connection refused")+
-		"\nnight@example.com: "+note.MailRecipient.With("550 5.1.1 no such user"))}
+	p.Test = alarms.Test{Done: true, Error: f.trouble("mail.connect", wire.FaultRefused, "dial tcp 10.9.0.2:587: connect: connection refused", "ops@example.com") + "\n" +
+		f.trouble("mail.recipient", 550, "5.1.1 no such user", "night@example.com")}
 	return p
 }
 

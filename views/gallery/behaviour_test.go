@@ -125,7 +125,7 @@ func (c *console) preview(w http.ResponseWriter, r *http.Request) {
 	render(w, r, 200, jobs.SchedulePreview(p), "")
 }
 
-func event(w http.ResponseWriter, r *http.Request, name, id string, part templ.Component) {
+func streamEvent(w http.ResponseWriter, r *http.Request, name, id string, part templ.Component) {
 	var buf bytes.Buffer
 	if part != nil {
 		_ = part.Render(r.Context(), &buf)
@@ -147,9 +147,9 @@ func (c *console) listEvents(w http.ResponseWriter, r *http.Request) {
 	for {
 		select {
 		case row := <-c.rows:
-			event(w, r, "run", "", runs.LiveRow(c.page("/runs"), row))
+			streamEvent(w, r, "run", "", runs.LiveRow(c.page("/runs"), row))
 		case id := <-c.gone:
-			event(w, r, "gone", "", runs.LiveGone([]int64{id}))
+			streamEvent(w, r, "gone", "", runs.LiveGone([]int64{id}))
 		case <-r.Context().Done():
 			return
 		}
@@ -164,15 +164,15 @@ func (c *console) runEvents(w http.ResponseWriter, r *http.Request) {
 	p := runs.LogPage{Page: c.page(""), LogID: 90431}
 	if from == "61" {
 		p.Log = runs.Log{First: 61, Lines: []string{"line 61", "<i>line 62</i>"}, Next: 63}
-		event(w, r, "log", "63", runs.LogChunk(p))
+		streamEvent(w, r, "log", "63", runs.LogChunk(p))
 		return
 	}
 	p.Log = runs.Log{First: 62, Lines: []string{"line 62 again", "line 63"}, Next: 64}
-	event(w, r, "log", "64", runs.LogChunk(p))
+	streamEvent(w, r, "log", "64", runs.LogChunk(p))
 	story := c.runLive().Story
 	story.State, story.CanKill = ui.StateSuccess, false
-	event(w, r, "state", "", runs.StoryFragment(runs.StoryPage{Page: p.Page, Story: story}))
-	event(w, r, "end", "", nil)
+	streamEvent(w, r, "state", "", runs.StoryFragment(runs.StoryPage{Page: p.Page, Story: story}))
+	streamEvent(w, r, "end", "", nil)
 	<-r.Context().Done()
 }
 

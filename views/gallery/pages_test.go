@@ -6,7 +6,9 @@ import (
 
 	"github.com/a-h/templ"
 
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/audit"
 	"github.com/punctual-job/punctual/views/dashboard"
@@ -261,7 +263,7 @@ func (f fakes) runOnce() jobs.RunPage {
 }
 
 func (f fakes) runs() runs.ListPage {
-	p := runs.ListPage{Page: f.page("/runs"), Groups: f.groupOptions(0), Live: true, AnyRuns: true, CanClear: true, Pager: ui.Pager{Next: "/runs?before=90399"}}
+	p := runs.ListPage{Page: f.page("/runs"), Groups: f.groupOptions(0), Live: true, AnyRuns: true, CanClear: true, Pager: ui.Pager{Next: "/runs?before=90394"}}
 	row := func(id int64, name, group string, s ui.State, trigger string, ago time.Duration, late, took, address, message string) {
 		p.Rows = append(p.Rows, runs.Row{LogID: id, JobID: 7, JobName: name, GroupID: 1, Group: group, State: s, Trigger: trigger, At: f.at(-ago), Lateness: late,
 			Late: id == 90404, Duration: took, Address: address, Message: message, CanKill: s == ui.StateSent})
@@ -278,10 +280,15 @@ func (f fakes) runs() runs.ListPage {
 	row(90417, f.zh("清理过期会话与临时文件，并在完成后触发磁盘容量检查", "Remove expired sessions and temporary files, then check the disk space on every node"), sample, ui.StateFailed, "CRON", 9*time.Minute, plus(1*time.Millisecond), d(2300*time.Millisecond), "http://10.2.0.30:9999/", "script exit value(1) is failed")
 	row(90411, f.zh("分片：用户画像计算", "Shards: user profiles"), report, ui.StateSuccess, "CRON", 14*time.Minute, plus(3*time.Millisecond), d(11*time.Minute+9*time.Second), "http://10.2.0.41:9999/", "")
 	p.Rows[len(p.Rows)-1].Shard = "2/3"
-	row(90409, f.zh("推送积分到账通知", "Send loyalty notifications"), orders, ui.StateKilled, "CRON", 31*time.Minute, plus(2*time.Millisecond), d(75*time.Second), "http://10.2.0.15:9999/", f.zh("人为操作，主动终止", "Ended by admin"))
-	row(90404, f.zh("月度账单", "Monthly statement"), report, ui.StateLost, "CRON", 50*time.Minute, plus(12*time.Second), "", "http://10.2.0.42:9999/", f.zh("执行器下线，结果未上报", "The executor went away and never reported back"))
-	row(90401, f.zh("健康检查", "Health check"), sample, ui.StateSkipped, "MISFIRE", 52*time.Minute, "", "", "", f.zh("错过触发时间 8 分钟，按策略跳过", "8 min late, left out as the job says"))
-	row(90399, f.zh("重建搜索索引", "Rebuild the search index"), report, ui.StateSendFailed, "API", 55*time.Minute, plus(2*time.Millisecond), "", "", f.zh("没有可用的执行器地址", "No executor is registered"))
+	row(90409, f.zh("推送积分到账通知", "Send loyalty notifications"), orders, ui.StateKilled, "CRON", 31*time.Minute, plus(2*time.Millisecond), d(75*time.Second), "http://10.2.0.15:9999/", f.tell(event.KilledAt, "admin", event.KilledRunning))
+	row(90404, f.zh("月度账单", "Monthly statement"), report, ui.StateLost, "CRON", 50*time.Minute, plus(12*time.Second), "", "http://10.2.0.42:9999/", f.tell(event.LostRun, event.LostSilent, "http://10.2.0.42:9999/"))
+	row(90401, f.zh("健康检查", "Health check"), sample, ui.StateSkipped, "MISFIRE", 52*time.Minute, "", "", "", f.tell(event.SkippedFires, 8, false, f.now.Add(-60*time.Minute), f.now.Add(-53*time.Minute), "DO_NOTHING"))
+	row(90399, f.zh("重建搜索索引", "Rebuild the search index"), report, ui.StateSendFailed, "API", 55*time.Minute, plus(2*time.Millisecond), "", "", f.tell(event.NoExecutor))
+	row(90398, f.zh("重建搜索索引", "Rebuild the search index"), report, ui.StateDiscarded, "CRON", 56*time.Minute, "", "", "", f.tell(event.Full, 3, 3))
+	row(90397, f.zh("汇率拉取", "Fetch exchange rates"), pay, ui.StateCancelled, "RETRY", 57*time.Minute, "", "", "", f.tell(event.Withdrawn, 90390))
+	row(90396, f.zh("每日对账", "Daily reconciliation"), pay, ui.StateUnconfirmed, "CRON", 58*time.Minute, plus(4*time.Millisecond), "", "http://10.2.0.21:9999/", f.tell(event.MayHave, "http://10.2.0.21:9999/", wire.FaultLate, "context deadline exceeded"))
+	row(90395, f.zh("旧报表", "Old report"), report, ui.StateStopped, "MISFIRE", 59*time.Minute, "", "", "", f.tell(event.JobStopped, "cron: minute 61 is out of range"))
+	row(90394, f.zh("同步物流轨迹", "Sync parcel tracking"), orders, ui.StateSuccess, "MISFIRE", 60*time.Minute, "", d(2*time.Second), "http://10.2.0.15:9999/", f.tell(event.StandsFor, 12, false, f.now.Add(-72*time.Minute), f.now.Add(-61*time.Minute)))
 	return p
 }
 
@@ -293,33 +300,51 @@ func (f fakes) runsFurther(found int) runs.ListPage {
 	return p
 }
 
-func (f fakes) steps(states ...runs.StepState) []runs.Step {
-	details := []string{
-		f.zh("Cron 0 */5 * * * ?", "Cron 0 */5 * * * ?"),
-		f.zh("由节点 admin-1 认领，提前 4.8 秒", "by node admin-1, 4.8 s ahead"),
-		f.zh("轮询：3 个地址中的第 2 个", "Round robin: 2nd of 3 addresses"),
-		"http://10.2.0.14:9999/",
-		f.zh("HTTP 200，code 200", "HTTP 200, code 200"),
-		f.zh("code 200", "code 200"),
-	}
+// tell is an event as a page tells it.
+func (f fakes) tell(key event.Key, args ...any) string {
+	return event.Teller{Printer: f.Printer, Zone: f.now.Location()}.Tell(event.New(f.now, key, args...))
+}
+
+// beat is a step of a story, so long after its planned time.
+type beat struct {
+	name   string
+	state  runs.StepState
+	after  time.Duration
+	detail string
+}
+
+// steps draws beats; those that are still to come have no time.
+func (f fakes) steps(beats ...beat) []runs.Step {
 	base := f.now.Truncate(time.Minute)
-	at := []time.Duration{0, -4800 * time.Millisecond, time.Millisecond, 3 * time.Millisecond, 5 * time.Millisecond, 2305 * time.Millisecond}
-	steps := make([]runs.Step, len(states))
-	for i, s := range states {
-		steps[i] = runs.Step{Name: runs.Steps()[i], State: s}
-		if s == runs.StepDone || s == runs.StepFailed {
-			steps[i].At, steps[i].Detail = format.Clock(base.Add(at[i])), details[i]
-			if i > 1 {
-				steps[i].Delta = format.Delta(f.Printer, at[i]-at[max(i-1, 2)]+time.Millisecond)
+	var steps []runs.Step
+	for i, b := range beats {
+		s := runs.Step{Name: b.name, State: b.state, Detail: b.detail}
+		if b.state != runs.StepActive && b.state != runs.StepPending {
+			s.At = format.Clock(base.Add(b.after))
+			if i > 0 {
+				s.Delta = format.Delta(f.Printer, b.after-beats[i-1].after)
 			}
 		}
+		steps = append(steps, s)
 	}
 	return steps
 }
 
+// claimed and sent are how nearly every story begins.
+func (f fakes) claimed() []beat {
+	return []beat{
+		{runs.StepClaimed, runs.StepDone, -4800 * time.Millisecond, f.T("runs.step.by", "Name", "admin-1")},
+		{runs.StepRouted, runs.StepDone, -4799 * time.Millisecond, f.tell(event.Routed, "ROUND", "http://10.2.0.14:9999/", 3)},
+		{runs.StepPlanned, runs.StepDone, 0, ""},
+	}
+}
+
+func (f fakes) sent() []beat {
+	return append(f.claimed(), beat{runs.StepSent, runs.StepDone, 3 * time.Millisecond, "http://10.2.0.14:9999/"}, beat{runs.StepAnswered, runs.StepDone, 5 * time.Millisecond, "200"})
+}
+
 func (f fakes) story(row int, handler string) runs.Story {
-	return runs.Story{Row: f.runs().Rows[row], Handler: handler, Glue: "BEAN", Param: `{"limit":500}`, Planned: f.at(-12 * time.Second), RetriesLeft: 2, CanRun: true, CanEdit: true,
-		SendNote: []string{f.zh("路由策略：轮询", "Route: round robin"), f.zh("地址列表：http://10.2.0.14:9999/, http://10.2.0.15:9999/", "Addresses: http://10.2.0.14:9999/, http://10.2.0.15:9999/"), "http://10.2.0.14:9999/ → 200"}}
+	return runs.Story{Row: f.runs().Rows[row], Handler: handler, Glue: "BEAN", Param: `{"limit":500}`, Planned: f.at(-12 * time.Second), RetriesLeft: 2, CanRun: true, CanEdit: true}
 }
 
 func (f fakes) runLive() runs.DetailPage {
@@ -328,7 +353,7 @@ func (f fakes) runLive() runs.DetailPage {
 	for i, state := range []ui.State{ui.StateSuccess, ui.StateSent, ui.StateFailed} {
 		s.Shards = append(s.Shards, runs.Shard{LogID: s.LogID + int64(i), Shard: fmt.Sprintf("%d/3", i+1), Address: fmt.Sprintf("http://10.2.0.%d:9999/", 14+i), State: state})
 	}
-	s.Steps = f.steps(runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone, runs.StepActive)
+	s.Steps = f.steps(append(f.sent(), beat{runs.StepCalledBack, runs.StepActive, 0, ""})...)
 	p := runs.DetailPage{Page: f.page("/runs/90431"), Story: s, Live: true, Log: runs.Log{Status: runs.LogLive, First: 1}}
 	for i := range 60 {
 		line := fmt.Sprintf("2026-11-21 10:05:%02d.%03d INFO  closed order %d of 500, refund=%t", i, i*13%1000, 8100+i*7, i%9 == 0)
@@ -344,7 +369,7 @@ func (f fakes) runLive() runs.DetailPage {
 func (f fakes) runFailed() runs.DetailPage {
 	s := f.story(6, "")
 	s.Glue, s.OriginID = "GLUE_SHELL", 90402
-	s.Steps = f.steps(runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone, runs.StepFailed)
+	s.Steps = f.steps(append(f.sent(), beat{runs.StepCalledBack, runs.StepFailed, 2305 * time.Millisecond, "500"}, beat{runs.StepFollow, runs.StepDone, 2305 * time.Millisecond, f.tell(event.Retry, 15, 90418)})...)
 	s.ResultNote = []string{"script exit value(1) is failed"}
 	s.Advice = f.zh("脚本以退出码 1 结束，还将重试 2 次。", "The script ended with exit code 1. It will be tried 2 more times.")
 	s.Follows = []runs.Follow{{LogID: 90418, Trigger: "RETRY", JobName: f.zh("清理过期会话", "Remove expired sessions"), State: ui.StateSuccess}}
@@ -355,8 +380,8 @@ func (f fakes) runFailed() runs.DetailPage {
 
 func (f fakes) runUnsent() runs.DetailPage {
 	s := f.story(11, "rebuildIndex")
-	s.Steps = f.steps(runs.StepDone, runs.StepDone, runs.StepFailed, runs.StepSkipped, runs.StepSkipped, runs.StepSkipped)
-	s.Steps[2].Detail = f.zh("没有已注册的地址", "No address is registered")
+	s.Steps = f.steps(beat{runs.StepPlanned, runs.StepDone, 0, ""}, beat{runs.StepClaimed, runs.StepDone, time.Millisecond, f.T("runs.step.by", "Name", "admin-1")},
+		beat{runs.StepTriggered, runs.StepDone, time.Millisecond, f.tell(event.Triggered, "ci-token")}, beat{runs.StepRouted, runs.StepFailed, 2 * time.Millisecond, f.tell(event.NoExecutor)})
 	s.Advice = f.zh("没有可用的执行器：请检查“报表中心”的程序是否在运行。", "No executor took it: check that a program of “Reporting” is running.")
 	return runs.DetailPage{Page: f.page("/runs/90399"), Story: s, Log: runs.Log{Status: runs.LogNone, First: 1, Next: 1}}
 }

@@ -5,11 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/a-h/templ"
 
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/runs"
@@ -29,6 +32,12 @@ func (f fakes) statePages() []page {
 		{"run-lost", "/runs/90404", runs.Detail(f.runLost())},
 		{"run-skipped", "/runs/90401", runs.Detail(f.runSkipped())},
 		{"run-discarded", "/runs/90398", runs.Detail(f.runDiscarded())},
+		{"run-lost-token", "/runs/90404?token", runs.Detail(f.runLostToken())},
+		{"run-cancelled", "/runs/90397", runs.Detail(f.runCancelled())},
+		{"run-unconfirmed", "/runs/90396", runs.Detail(f.runUnconfirmed())},
+		{"run-stopped", "/runs/90395", runs.Detail(f.runStopped())},
+		{"run-stands-for", "/runs/90394", runs.Detail(f.runStandsFor())},
+		{"run-adopted", "/runs/1204", runs.Detail(f.runAdopted())},
 		{"run-retry", "/runs/90433", runs.Detail(f.runRetry())},
 		{"run-broadcast", "/runs/90411", runs.Detail(f.runBroadcast())},
 		{"run-kill-ended", "/runs/90430/kill", runs.Kill(runs.KillPage{Page: f.page("/runs/90430/kill"), Row: f.runs().Rows[2], Ended: true})},
@@ -102,31 +111,87 @@ func (f fakes) runsNew(n int) templ.Component {
 }
 
 func (f fakes) runLost() runs.DetailPage {
+	return f.lost("/runs/90404", event.LostSilent)
+}
+
+// lost is a run that was given up for a cause, and has been tried again.
+func (f fakes) lost(path, cause string) runs.DetailPage {
 	s := f.story(9, "monthlyStatement")
-	s.Steps = f.steps(runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone, runs.StepFailed)
-	s.Steps[5].Detail = "500"
+	s.Message = f.tell(event.LostRun, cause, s.Address)
+	s.Steps = f.steps(append(f.sent(), beat{runs.StepLost, runs.StepFailed, 96 * time.Second, s.Message}, beat{runs.StepFollow, runs.StepDone, 96 * time.Second, f.tell(event.Retry, 7, 90405)})...)
 	s.Advice = f.T("advice.lost", "Address", s.Address)
-	s.ResultNote = []string{f.T("said.lost", "V1", f.T("said.silent", "V1", s.Address))}
-	return runs.DetailPage{Page: f.page("/runs/90404"), Story: s, Log: runs.Log{Status: runs.LogUnavailable, First: 1, Next: 1, Note: f.T("said.silent", "V1", s.Address)}}
+	s.Follows = []runs.Follow{{LogID: 90405, Trigger: "RETRY", JobName: s.JobName, State: ui.StateSent}}
+	return runs.DetailPage{Page: f.page(path), Story: s, Log: runs.Log{Status: runs.LogUnavailable, First: 1, Next: 1, Note: f.T("problem.executor", "Address", s.Address, "Reason", "dial tcp 10.2.0.42:9999: i/o timeout")}}
+}
+
+// runLostToken was given up because its results were refused before they were read.
+func (f fakes) runLostToken() runs.DetailPage {
+	p := f.lost("/runs/90404?token", event.LostIdle)
+	refused := runs.Step{Name: runs.StepLost, State: runs.StepFailed, At: p.Story.Steps[5].At, Detail: f.tell(event.NotTold, p.Story.Address, event.NotToldToken)}
+	p.Story.Steps = slices.Insert(p.Story.Steps, 5, refused)
+	return p
+}
+
+// passed is a run that was left out, for a reason.
+func (f fakes) passed(path string, row int, advice string, beats ...beat) runs.DetailPage {
+	s := f.story(row, "healthCheck")
+	s.Steps = f.steps(beats...)
+	s.Advice = f.T(advice, "Address", s.Address)
+	return runs.DetailPage{Page: f.page(path), Story: s, Log: runs.Log{Status: runs.LogNone, First: 1, Next: 1}}
 }
 
 func (f fakes) runSkipped() runs.DetailPage {
-	s := f.story(10, "healthCheck")
-	s.Steps = f.steps(runs.StepDone, runs.StepDone, runs.StepSkipped, runs.StepSkipped, runs.StepSkipped, runs.StepSkipped)
-	s.Steps[0].Detail = f.T("said.late", "V1", format.Duration(f.Printer, 8*time.Minute))
-	s.Advice = f.T("advice.skipped")
-	s.SendNote = []string{f.T("said.skipped", "V1", f.T("said.late", "V1", format.Duration(f.Printer, 8*time.Minute)), "V2", f.T("misfire.DO_NOTHING"))}
-	return runs.DetailPage{Page: f.page("/runs/90401"), Story: s, Log: runs.Log{Status: runs.LogNone, First: 1, Next: 1}}
+	return f.passed("/runs/90401", 10, "advice.skipped", beat{runs.StepPlanned, runs.StepDone, 0, ""},
+		beat{runs.StepClaimed, runs.StepDone, 8 * time.Minute, f.T("runs.step.by", "Name", "admin-1")}, beat{runs.StepPassed, runs.StepSkipped, 8 * time.Minute, f.runs().Rows[10].Message})
 }
 
 // runDiscarded was one too many for its job.
 func (f fakes) runDiscarded() runs.DetailPage {
-	s := f.story(11, "rebuildIndex")
-	s.LogID, s.Trigger = 90398, "CRON"
-	s.Steps = f.steps(runs.StepDone, runs.StepDone, runs.StepFailed, runs.StepSkipped, runs.StepSkipped, runs.StepSkipped)
-	s.Steps[2].Detail = f.T("said.discarded", "V1", f.T("said.full", "V1", "3", "V2", "3"))
-	s.Advice, s.SendNote = f.T("advice.discarded"), []string{s.Steps[2].Detail}
-	return runs.DetailPage{Page: f.page("/runs/90398"), Story: s, Log: runs.Log{Status: runs.LogNone, First: 1, Next: 1}}
+	return f.passed("/runs/90398", 12, "advice.discarded", append(f.claimed(), beat{runs.StepPassed, runs.StepSkipped, 2 * time.Millisecond, f.runs().Rows[12].Message})...)
+}
+
+// runCancelled is a retry whose run succeeded after all.
+func (f fakes) runCancelled() runs.DetailPage {
+	p := f.passed("/runs/90397", 13, "advice.cancelled", append(f.claimed(), beat{runs.StepPassed, runs.StepSkipped, 2 * time.Millisecond, f.runs().Rows[13].Message})...)
+	p.Story.OriginID = 90390
+	return p
+}
+
+// runUnconfirmed was sent, and nobody can say whether it arrived.
+func (f fakes) runUnconfirmed() runs.DetailPage {
+	p := f.passed("/runs/90396", 14, "advice.unconfirmed", append(f.claimed(), beat{runs.StepSent, runs.StepDone, 4 * time.Millisecond, "http://10.2.0.21:9999/"},
+		beat{runs.StepAnswered, runs.StepFailed, 3004 * time.Millisecond, f.tell(event.Unanswered, "http://10.2.0.21:9999/", 3*time.Second, wire.FaultLate, "answer: context deadline exceeded")},
+		beat{runs.StepAsked, runs.StepFailed, 6008 * time.Millisecond, f.runs().Rows[14].Message})...)
+	return p
+}
+
+// runStopped is why a job was stopped.
+func (f fakes) runStopped() runs.DetailPage {
+	return f.passed("/runs/90395", 15, "advice.stopped", beat{runs.StepPlanned, runs.StepDone, 0, ""},
+		beat{runs.StepClaimed, runs.StepDone, time.Millisecond, f.T("runs.step.by", "Name", "admin-1")}, beat{runs.StepPassed, runs.StepFailed, time.Millisecond, f.runs().Rows[15].Message})
+}
+
+// runStandsFor stands for fires that passed unseen, and was taken over from an admin that died before it had sent it.
+func (f fakes) runStandsFor() runs.DetailPage {
+	s := f.story(16, "parcelTracking")
+	s.Steps = f.steps(beat{runs.StepPlanned, runs.StepDone, -time.Minute, ""}, beat{runs.StepClaimed, runs.StepDone, 0, f.T("runs.step.by", "Name", "admin-1")},
+		beat{runs.StepStandsFor, runs.StepDone, 0, s.Message}, beat{runs.StepTakeover, runs.StepDone, 6 * time.Second, f.tell(event.TakenOver, "admin-1", 3)},
+		beat{runs.StepAsked, runs.StepDone, 6012 * time.Millisecond, f.tell(event.Asked, "http://10.2.0.15:9999/", event.AskLog, event.AnswerNo)},
+		beat{runs.StepRouted, runs.StepDone, 6012 * time.Millisecond, f.tell(event.Routed, "FAILOVER", "http://10.2.0.15:9999/", 2)},
+		beat{runs.StepLate, runs.StepDone, 6014 * time.Millisecond, f.tell(event.Late, 66*time.Second, event.LateTakeover)},
+		beat{runs.StepSent, runs.StepDone, 6014 * time.Millisecond, "http://10.2.0.15:9999/"}, beat{runs.StepAnswered, runs.StepDone, 6020 * time.Millisecond, "200"},
+		beat{runs.StepCalledBack, runs.StepDone, 8 * time.Second, "200"})
+	return runs.DetailPage{Page: f.page("/runs/90394"), Story: s, Log: runs.Log{Status: runs.LogComplete, First: 1, Next: 2, Lines: []string{"2026-11-21 10:01:06 12 windows synced"}}}
+}
+
+// runAdopted is one that an XXL-JOB admin ran: all there is of it is its text.
+func (f fakes) runAdopted() runs.DetailPage {
+	s := f.story(6, "reportHandler")
+	s.LogID, s.Lateness = 1204, ""
+	s.Steps = f.steps(beat{runs.StepPlanned, runs.StepDone, 0, ""}, beat{runs.StepSent, runs.StepDone, 0, "http://10.2.0.30:9999/"}, beat{runs.StepCalledBack, runs.StepFailed, 2300 * time.Millisecond, "500"})
+	s.SendNote = []string{"任务触发类型：Cron触发", "调度机器：10.1.0.8", "执行器-注册方式：自动注册", "路由策略：轮询", ">>>>>>>>>>>触发调度<<<<<<<<<<<", "触发调度：", "address：http://10.2.0.30:9999/", "code：200"}
+	s.ResultNote = []string{"java.lang.IllegalStateException: no connection", "\tat com.example.Report.run(Report.java:42)"}
+	return runs.DetailPage{Page: f.page("/runs/1204"), Story: s, Log: runs.Log{Status: runs.LogUnavailable, First: 1, Next: 1}}
 }
 
 // runRetry waits until the pause before it is over.
@@ -135,8 +200,8 @@ func (f fakes) runRetry() runs.DetailPage {
 	s.LogID, s.JobName, s.Trigger, s.OriginID, s.RetriesLeft = 90433, f.zh("汇率拉取", "Fetch exchange rates"), "RETRY", 90427, 1
 	s.At, s.Planned, s.CanKill, s.SendNote = f.at(4*time.Minute), f.at(4*time.Minute), true, nil
 	s.Advice = f.T("advice.retrywaits", "At", s.At.Absolute)
-	s.Steps = f.steps(runs.StepDone, runs.StepDone, runs.StepActive, runs.StepPending, runs.StepPending, runs.StepPending)
-	s.Steps[0].Detail, s.Steps[1].Detail = "", f.zh("节点 admin-1", "by node admin-1")
+	s.Steps = f.steps(beat{runs.StepClaimed, runs.StepDone, -5 * time.Minute, f.T("runs.step.by", "Name", "admin-1")}, beat{runs.StepPlanned, runs.StepDone, 0, ""},
+		beat{runs.StepRouted, runs.StepActive, 0, ""}, beat{runs.StepSent, runs.StepPending, 0, ""}, beat{runs.StepAnswered, runs.StepPending, 0, ""}, beat{runs.StepCalledBack, runs.StepPending, 0, ""})
 	return runs.DetailPage{Page: f.page("/runs/90433"), Story: s, Live: true, Log: runs.Log{Status: runs.LogLive, First: 1, Next: 1}}
 }
 
@@ -155,6 +220,6 @@ func (f fakes) runBroadcast() runs.DetailPage {
 		}
 		s.Shards = append(s.Shards, runs.Shard{LogID: s.LogID - 1 + int64(i), Shard: fmt.Sprintf("%d/12", i+1), Address: fmt.Sprintf("http://10.2.0.%d:9999/", 41+i), State: state})
 	}
-	s.Steps = f.steps(runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone, runs.StepDone)
+	s.Steps = f.steps(append(f.sent(), beat{runs.StepCalledBack, runs.StepDone, 11 * time.Minute, "200"})...)
 	return runs.DetailPage{Page: f.page("/runs/90411"), Story: s, Log: runs.Log{Status: runs.LogComplete, First: 1, Next: 1}}
 }
