@@ -39,6 +39,8 @@ type Options struct {
 	MaxConns    int            // of the database; 0 lets db choose
 	UnsafeDB    bool           // the embedded database does not wait for the disk, for tests only
 
+	readOnly bool // the embedded database is only read
+
 	// AccessToken is the secret shared with executors. Empty: a random one, made at the first start and kept.
 	AccessToken string
 	// NoAccessToken lets executors in without one and sends them none. Everybody who reaches the port can then report

@@ -66,6 +66,6 @@ func ResetPassword(ctx context.Context, o Options, name, password string) (_ str
 
 func openPool(ctx context.Context, o Options) (*db.Pool, error) {
 	return db.Open(ctx, db.Config{
-		URL: o.DatabaseURL, DataDir: o.DataDir, Zone: o.Zone, MaxConns: o.MaxConns, Logger: o.Logger, Unsafe: o.UnsafeDB,
+		URL: o.DatabaseURL, DataDir: o.DataDir, Zone: o.Zone, MaxConns: o.MaxConns, Logger: o.Logger, Unsafe: o.UnsafeDB, ReadOnly: o.readOnly,
 	})
 }

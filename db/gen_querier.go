@@ -312,9 +312,14 @@ type Querier interface {
 	// The rows a batch of callbacks is about, without their long texts' cost where there are none.
 	ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunsByIDRow, error)
 	ListRunsOfAlarmNotice(ctx context.Context, db DBTX, arg ListRunsOfAlarmNoticeParams) ([]ListRunsOfAlarmNoticeRow, error)
+	// A page of the runs of one job that were planned within a time by the wall clock: a walk along the job's index, which holds the time.
+	ListRunsOfJobBetween(ctx context.Context, db DBTX, arg ListRunsOfJobBetweenParams) ([]ListRunsOfJobBetweenRow, error)
 	// The jobs that had a definition in a period, a page at a time by id.
 	ListScheduledJobs(ctx context.Context, db DBTX, arg ListScheduledJobsParams) ([]int64, error)
-	// The definitions that jobs had in a period, oldest first for each.
+	// The jobs that had a name at some time.
+	ListScheduledJobsNamed(ctx context.Context, db DBTX, arg ListScheduledJobsNamedParams) ([]int64, error)
+	// The definitions that jobs have had since a moment, oldest first for each: also those behind a period, because the next one says
+	// how one ended.
 	ListSchedules(ctx context.Context, db DBTX, arg ListSchedulesParams) ([]JobSchedule, error)
 	// Jobs of a stretch of ids that are gone although their history does not say so.
 	ListSchedulesOrphaned(ctx context.Context, db DBTX, arg ListSchedulesOrphanedParams) ([]int64, error)

@@ -117,6 +117,33 @@ func (p *Pool) migrate(ctx context.Context, target *sql.DB) error {
 	}
 }
 
+// ErrOutdated means that the database has not been brought up to what this program needs.
+var ErrOutdated = errors.New("the database is older than this program; bring it up to date first: start the new program, or punctual migrate")
+
+// CheckCurrent reports [ErrOutdated] for whoever only reads and so cannot [Pool.Migrate].
+func (p *Pool) CheckCurrent(ctx context.Context) error {
+	rows, err := p.QueryContext(ctx, "SELECT version_id FROM "+versionTable+" WHERE is_applied")
+	if err != nil {
+		return fmt.Errorf("%w (%w)", ErrOutdated, Error(err))
+	}
+	defer rows.Close()
+	missing := knownVersions()
+	for rows.Next() {
+		var version int64
+		if err := rows.Scan(&version); err != nil {
+			return fmt.Errorf("read schema versions: %w", Error(err))
+		}
+		missing = slices.DeleteFunc(missing, func(v int64) bool { return v == version })
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read schema versions: %w", Error(err))
+	}
+	if len(missing) > 0 {
+		return ErrOutdated
+	}
+	return nil
+}
+
 // alreadyDone reports MySQL's "duplicate column" and "duplicate key name".
 func alreadyDone(err error) bool {
 	n, _ := codes(err)

@@ -31,6 +31,9 @@ type Config struct {
 	MaxConns int
 	// Logger tells about migrations and waits; nil is slog.Default.
 	Logger *slog.Logger
+	// ReadOnly opens the embedded database to look into it, also while an admin runs on it. What is to be read with a MySQL URL
+	// is as safe from changes as the caller makes it.
+	ReadOnly bool
 	// Unsafe lets the embedded database skip waiting for the disk, for tests only.
 	Unsafe bool
 }
@@ -57,6 +60,9 @@ func openSQLite(ctx context.Context, cfg Config) (_ *Pool, err error) {
 	if cfg.DataDir == "" {
 		return nil, errors.New("the embedded database needs a data directory")
 	}
+	if cfg.ReadOnly {
+		return openSQLiteToRead(ctx, cfg)
+	}
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data directory: %w", err)
 	}
@@ -77,9 +83,26 @@ func openSQLite(ctx context.Context, cfg Config) (_ *Pool, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
+	return newSQLite(ctx, cfg, path, connector, sync.OnceValue(lock.Close))
+}
+
+// openSQLiteToRead opens the embedded database without taking it: SQLite lets a reader in beside whoever writes.
+func openSQLiteToRead(ctx context.Context, cfg Config) (*Pool, error) {
+	path := filepath.Join(cfg.DataDir, fileName)
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("there is no embedded database in %s: %w", cfg.DataDir, err)
+	}
+	connector, err := sqlite.NewConnector(path, sqlite.Options{ReadOnly: true})
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return newSQLite(ctx, cfg, path, connector, nil)
+}
+
+func newSQLite(ctx context.Context, cfg Config, path string, connector *sqlite.Connector, release func() error) (*Pool, error) {
 	pool := &Pool{
 		DB: sql.OpenDB(connector), dialect: SQLite, zone: cmp.Or(cfg.Zone, time.Local), logger: cfg.Logger, searching: make(chan struct{}, searches),
-		describe: path, release: sync.OnceValue(lock.Close),
+		describe: path, release: release,
 	}
 	pool.SetMaxOpenConns(cmp.Or(cfg.MaxConns, sqliteConns))
 	pool.SetMaxIdleConns(cmp.Or(cfg.MaxConns, sqliteConns))

@@ -310,6 +310,76 @@ func (q *Queries) ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]Lis
 	return items, nil
 }
 
+const listRunsOfJobBetween = `-- name: ListRunsOfJobBetween :many
+SELECT id, trigger_time, trigger_code, handle_code, planned_at, trigger_type, executor_sharding_param, sent_at, outcome,
+       SUBSTRING(COALESCE(events, ''), 1, 8000) AS events
+FROM xxl_job_log
+WHERE job_id = ? AND id > ? AND trigger_time >= ? AND trigger_time < ?
+ORDER BY id LIMIT ?
+`
+
+type ListRunsOfJobBetweenParams struct {
+	JobID     int64
+	AfterID   int64
+	FromTime  sql.NullTime
+	UntilTime sql.NullTime
+	Limit     int32
+}
+
+type ListRunsOfJobBetweenRow struct {
+	ID                    int64
+	TriggerTime           sql.NullTime
+	TriggerCode           int64
+	HandleCode            int64
+	PlannedAt             int64
+	TriggerType           jobspec.TriggerType
+	ExecutorShardingParam Text
+	SentAt                int64
+	Outcome               event.Outcome
+	Events                string
+}
+
+// A page of the runs of one job that were planned within a time by the wall clock: a walk along the job's index, which holds the time.
+func (q *Queries) ListRunsOfJobBetween(ctx context.Context, db DBTX, arg ListRunsOfJobBetweenParams) ([]ListRunsOfJobBetweenRow, error) {
+	rows, err := db.QueryContext(ctx, listRunsOfJobBetween,
+		arg.JobID,
+		arg.AfterID,
+		arg.FromTime,
+		arg.UntilTime,
+		arg.Limit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListRunsOfJobBetweenRow
+	for rows.Next() {
+		var i ListRunsOfJobBetweenRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.TriggerTime,
+			&i.TriggerCode,
+			&i.HandleCode,
+			&i.PlannedAt,
+			&i.TriggerType,
+			&i.ExecutorShardingParam,
+			&i.SentAt,
+			&i.Outcome,
+			&i.Events,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listShards = `-- name: ListShards :many
 SELECT id, job_id, job_group, executor_address, executor_sharding_param, trigger_type, trigger_time, trigger_code, handle_code,
        SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note, planned_at, sent_at, outcome, kill_asked_at,

@@ -76,14 +76,14 @@ func (s *Schedules) Start(ctx context.Context, tx *sql.Tx, job StartJobParams) (
 
 // Stop stops a job. It reports false when the job is stopped already or gone; [ErrMoved] where it was claimed meanwhile.
 func (s *Schedules) Stop(ctx context.Context, tx *sql.Tx, id int64, updated sql.NullTime) (bool, error) {
-	next, started, err := s.nextOf(ctx, tx, id)
-	if err != nil || !started {
+	j, err := s.read(ctx, tx, id)
+	if err != nil || j.TriggerStatus != int64(jobspec.StatusRunning) {
 		return false, err
 	}
-	if err := s.stop(ctx, tx, id, next, updated); err != nil {
+	if err := s.stop(ctx, tx, id, j.TriggerNextTime, updated); err != nil {
 		return false, err
 	}
-	return true, s.note(ctx, tx, ScheduleStopped, id, next)
+	return true, s.note(ctx, tx, ScheduleStopped, id, j.Claimed())
 }
 
 func (s *Schedules) stop(ctx context.Context, tx *sql.Tx, id, next int64, updated sql.NullTime) error {
@@ -96,28 +96,32 @@ func (s *Schedules) stop(ctx context.Context, tx *sql.Tx, id, next int64, update
 
 // Delete deletes a job. It reports false when the job is gone already; [ErrMoved] where it was claimed meanwhile.
 func (s *Schedules) Delete(ctx context.Context, tx *sql.Tx, id int64) (bool, error) {
-	next, started, err := s.nextOf(ctx, tx, id)
+	j, err := s.read(ctx, tx, id)
 	if err != nil {
 		return false, err
 	}
-	if started { // nobody claims it between the reading and the deletion
-		if err := s.stop(ctx, tx, id, next, sql.NullTime{}); err != nil {
+	if j.TriggerStatus == int64(jobspec.StatusRunning) { // nobody claims it between the reading and the deletion
+		if err := s.stop(ctx, tx, id, j.TriggerNextTime, sql.NullTime{}); err != nil {
 			return false, err
 		}
 	}
-	if err := s.note(ctx, tx, ScheduleDeleted, id, next); err != nil {
+	if err := s.note(ctx, tx, ScheduleDeleted, id, j.Claimed()); err != nil {
 		return false, err
 	}
 	n, err := s.q.DeleteJob(ctx, tx, id)
 	return n > 0, err
 }
 
-func (s *Schedules) nextOf(ctx context.Context, tx DBTX, id int64) (next int64, started bool, err error) {
+// Claimed is the moment before which all fires have been decided. An XXL-JOB admin may have put the next time back.
+func (j *ListJobSchedulesRow) Claimed() int64 { return max(j.TriggerNextTime, j.ClaimedUntil) }
+
+// read reads a job; the zero row is one that is gone.
+func (s *Schedules) read(ctx context.Context, tx DBTX, id int64) (j ListJobSchedulesRow, err error) {
 	rows, err := s.q.ListJobSchedules(ctx, tx, []int64{id})
 	if err != nil || len(rows) == 0 {
-		return 0, false, err
+		return j, err
 	}
-	return rows[0].TriggerNextTime, rows[0].TriggerStatus == int64(jobspec.StatusRunning), nil
+	return rows[0], nil
 }
 
 // Stopped writes down which of the jobs that [AdvanceJobs] moved it stopped. It belongs into the same transaction.
@@ -153,6 +157,16 @@ func (s *Schedules) note(ctx context.Context, tx *sql.Tx, cause ScheduleCause, i
 		h.Started, h.NextAt, h.UntilAt = 0, 0, now
 	}
 	return insertSchedules(ctx, tx, []JobSchedule{h})
+}
+
+// Now is how a job is, as a row of its history; false: the history says so already, as old does. The zone of a job without one
+// is left to [Schedules.Notice], which knows the installation's.
+func (s *Schedules) Now(j *ListJobSchedulesRow, old JobSchedule) (h JobSchedule, changed bool) {
+	h = s.row(j, ScheduleNoticed, s.now().UnixMilli())
+	if j.TimeZone == "" {
+		h.TimeZone = old.TimeZone
+	}
+	return h, !h.follows(old)
 }
 
 // row is a job's schedule as a row of its history.
@@ -276,7 +290,7 @@ func (s *Schedules) noticeGone(ctx context.Context, pool *Pool, ids []int64, sin
 		if _, err := s.q.EndSchedules(ctx, tx, EndSchedulesParams{UntilAt: now, JobIds: ids}); err != nil {
 			return err
 		}
-		last, err := s.q.ListSchedules(ctx, tx, ListSchedulesParams{JobIds: ids, UntilMs: now + 1, FromMs: now - 1})
+		last, err := s.q.ListSchedules(ctx, tx, ListSchedulesParams{JobIds: ids, FromMs: now - 1})
 		if err != nil {
 			return err
 		}

@@ -194,7 +194,7 @@ func (q *Queries) ListDeletions(ctx context.Context, db DBTX) ([]Deletion, error
 
 const listJobSchedules = `-- name: ListJobSchedules :many
 
-SELECT id, job_group, job_desc, schedule_type, schedule_conf, misfire_strategy, time_zone, start_at, end_at, trigger_status, trigger_next_time
+SELECT id, job_group, job_desc, schedule_type, schedule_conf, misfire_strategy, time_zone, start_at, end_at, trigger_status, trigger_next_time, claimed_until
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -210,6 +210,7 @@ type ListJobSchedulesRow struct {
 	EndAt           int64
 	TriggerStatus   int64
 	TriggerNextTime int64
+	ClaimedUntil    int64
 }
 
 // What touches punctual_schedule, the history of when jobs are due, and punctual_deletion. Rows are inserted by db/schedules.go.
@@ -245,6 +246,7 @@ func (q *Queries) ListJobSchedules(ctx context.Context, db DBTX, ids []int64) ([
 			&i.EndAt,
 			&i.TriggerStatus,
 			&i.TriggerNextTime,
+			&i.ClaimedUntil,
 		); err != nil {
 			return nil, err
 		}
@@ -303,22 +305,55 @@ func (q *Queries) ListScheduledJobs(ctx context.Context, db DBTX, arg ListSchedu
 	return items, nil
 }
 
+const listScheduledJobsNamed = `-- name: ListScheduledJobsNamed :many
+SELECT DISTINCT h.job_id FROM punctual_schedule AS h WHERE h.job_desc = ? ORDER BY h.job_id LIMIT ?
+`
+
+type ListScheduledJobsNamedParams struct {
+	JobDesc string
+	Limit   int32
+}
+
+// The jobs that had a name at some time.
+func (q *Queries) ListScheduledJobsNamed(ctx context.Context, db DBTX, arg ListScheduledJobsNamedParams) ([]int64, error) {
+	rows, err := db.QueryContext(ctx, listScheduledJobsNamed, arg.JobDesc, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var job_id int64
+		if err := rows.Scan(&job_id); err != nil {
+			return nil, err
+		}
+		items = append(items, job_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listSchedules = `-- name: ListSchedules :many
 SELECT id, job_id, job_group, job_desc, cause, since_at, made_at, until_at, claimed_to, started, next_at, schedule_type, schedule_conf,
        misfire_strategy, time_zone, start_at, end_at
 FROM punctual_schedule
-WHERE job_id IN (/*SLICE:job_ids*/?) AND since_at < ?
+WHERE job_id IN (/*SLICE:job_ids*/?)
   AND (until_at = 0 OR until_at > ? OR claimed_to > ?)
 ORDER BY job_id, id
 `
 
 type ListSchedulesParams struct {
-	JobIds  []int64
-	UntilMs int64
-	FromMs  int64
+	JobIds []int64
+	FromMs int64
 }
 
-// The definitions that jobs had in a period, oldest first for each.
+// The definitions that jobs have had since a moment, oldest first for each: also those behind a period, because the next one says
+// how one ended.
 func (q *Queries) ListSchedules(ctx context.Context, db DBTX, arg ListSchedulesParams) ([]JobSchedule, error) {
 	query := listSchedules
 	var queryParams []interface{}
@@ -330,7 +365,6 @@ func (q *Queries) ListSchedules(ctx context.Context, db DBTX, arg ListSchedulesP
 	} else {
 		query = strings.Replace(query, "/*SLICE:job_ids*/?", "NULL", 1)
 	}
-	queryParams = append(queryParams, arg.UntilMs)
 	queryParams = append(queryParams, arg.FromMs)
 	queryParams = append(queryParams, arg.FromMs)
 	rows, err := db.QueryContext(ctx, query, queryParams...)

@@ -167,7 +167,7 @@ func (b *historyBundle) notice(since int64) int {
 
 func (b *historyBundle) history() []db.JobSchedule {
 	b.t.Helper()
-	rows, err := db.New().ListSchedules(b.t.Context(), b.pool, db.ListSchedulesParams{JobIds: []int64{b.job}, UntilMs: 1 << 60, FromMs: -1})
+	rows, err := db.New().ListSchedules(b.t.Context(), b.pool, db.ListSchedulesParams{JobIds: []int64{b.job}, FromMs: -1})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -108,3 +108,11 @@ ORDER BY id LIMIT 1000;
 SELECT COUNT(*) AS looked, CAST(COALESCE(MAX(CASE WHEN owner_node = 0 AND trigger_type = '' THEN id ELSE 0 END), 0) AS SIGNED) AS id FROM (
     SELECT id, owner_node, trigger_type FROM xxl_job_log WHERE id > sqlc.arg(after_id) ORDER BY id DESC LIMIT 1000
 ) newest;
+
+-- name: ListRunsOfJobBetween :many
+-- A page of the runs of one job that were planned within a time by the wall clock: a walk along the job's index, which holds the time.
+SELECT id, trigger_time, trigger_code, handle_code, planned_at, trigger_type, executor_sharding_param, sent_at, outcome,
+       SUBSTRING(COALESCE(events, ''), 1, 8000) AS events
+FROM xxl_job_log
+WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(after_id) AND trigger_time >= sqlc.arg(from_time) AND trigger_time < sqlc.arg(until_time)
+ORDER BY id LIMIT ?;

@@ -2,7 +2,7 @@
 
 -- name: ListJobSchedules :many
 -- When jobs are due, as they are now.
-SELECT id, job_group, job_desc, schedule_type, schedule_conf, misfire_strategy, time_zone, start_at, end_at, trigger_status, trigger_next_time
+SELECT id, job_group, job_desc, schedule_type, schedule_conf, misfire_strategy, time_zone, start_at, end_at, trigger_status, trigger_next_time, claimed_until
 FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
 -- name: EndSchedule :execrows
@@ -52,12 +52,17 @@ WHERE h.job_id > sqlc.arg(after_id) AND h.since_at < sqlc.arg(until_ms)
   AND (h.until_at = 0 OR h.until_at > sqlc.arg(from_ms) OR h.claimed_to > sqlc.arg(from_ms))
 ORDER BY h.job_id LIMIT ?;
 
+-- name: ListScheduledJobsNamed :many
+-- The jobs that had a name at some time.
+SELECT DISTINCT h.job_id FROM punctual_schedule AS h WHERE h.job_desc = ? ORDER BY h.job_id LIMIT ?;
+
 -- name: ListSchedules :many
--- The definitions that jobs had in a period, oldest first for each.
+-- The definitions that jobs have had since a moment, oldest first for each: also those behind a period, because the next one says
+-- how one ended.
 SELECT id, job_id, job_group, job_desc, cause, since_at, made_at, until_at, claimed_to, started, next_at, schedule_type, schedule_conf,
        misfire_strategy, time_zone, start_at, end_at
 FROM punctual_schedule
-WHERE job_id IN (sqlc.slice(job_ids)) AND since_at < sqlc.arg(until_ms)
+WHERE job_id IN (sqlc.slice(job_ids))
   AND (until_at = 0 OR until_at > sqlc.arg(from_ms) OR claimed_to > sqlc.arg(from_ms))
 ORDER BY job_id, id;
 

@@ -14,7 +14,7 @@ import (
 // history are the causes in a job's history.
 func (b *bundle) history(job int64) []db.JobSchedule {
 	b.t.Helper()
-	rows, err := b.engine.queries.ListSchedules(b.t.Context(), b.pool, db.ListSchedulesParams{JobIds: []int64{job}, UntilMs: 1 << 60, FromMs: -1})
+	rows, err := b.engine.queries.ListSchedules(b.t.Context(), b.pool, db.ListSchedulesParams{JobIds: []int64{job}, FromMs: -1})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -99,6 +99,8 @@ type Service struct {
 	Channels  *Channels
 	Settings  *Settings
 	Views     *Views
+	// Accounts read only.
+	Accounts *Accounts
 }
 
 // New makes the use cases.
@@ -107,7 +109,8 @@ func New(cfg Config) *Service {
 	q := db.New()
 	audit := &Audit{pool: cfg.Pool, queries: q, now: cfg.Now, logger: cfg.Logger, settings: cfg.Settings, search: usualSearch}
 	groups := &Groups{cfg: cfg, queries: q, audit: audit}
-	jobs := &Jobs{cfg: cfg, queries: q, schedules: db.NewSchedules(cfg.Pool.Zone(), cfg.Now), groups: groups, audit: audit}
+	schedules := db.NewSchedules(cfg.Pool.Zone(), cfg.Now)
+	jobs := &Jobs{cfg: cfg, queries: q, schedules: schedules, groups: groups, audit: audit}
 	dashboard := &Dashboard{cfg: cfg, queries: q, jobs: jobs, patience: failureTime}
 	jobs.shown = dashboard.shownJobs // each needs the other: the dashboard names jobs, their list shows what it counts
 	return &Service{
@@ -116,6 +119,7 @@ func New(cfg Config) *Service {
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: &Users{cfg: cfg, queries: q, audit: audit}, Audit: audit,
 		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, Channels: &Channels{cfg: cfg, queries: q, audit: audit},
 		Settings: cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},
+		Accounts: &Accounts{cfg: cfg, queries: q, schedules: schedules},
 	}
 }
 

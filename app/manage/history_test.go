@@ -14,7 +14,7 @@ import (
 
 func (b *bundle) history(t *testing.T, job int64) []db.ScheduleCause {
 	t.Helper()
-	rows, err := db.New().ListSchedules(t.Context(), b.pool, db.ListSchedulesParams{JobIds: []int64{job}, UntilMs: 1 << 60, FromMs: -1})
+	rows, err := db.New().ListSchedules(t.Context(), b.pool, db.ListSchedulesParams{JobIds: []int64{job}, FromMs: -1})
 	if err != nil {
 		t.Fatal(err)
 	}

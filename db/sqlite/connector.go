@@ -16,6 +16,8 @@ import (
 type Options struct {
 	// Readers is how many reads run at once, by default twice the processors, between 4 and 16.
 	Readers int
+	// ReadOnly refuses every change. The file must be there.
+	ReadOnly bool
 	// Unsafe turns off waiting for the disk: a power cut may then lose the file. For tests.
 	Unsafe bool
 }
@@ -47,6 +49,11 @@ func NewConnector(path string, opt Options) (*Connector, error) {
 		"foreign_keys(1)",
 		"journal_size_limit(67108864)",
 	}}
+	if opt.ReadOnly {
+		// Not opened as read-only: a reader of a WAL file takes part in its book-keeping (-shm).
+		q = url.Values{"_txlock": {"deferred"}, "_time_format": {"datetime"}, "mode": {"rw"},
+			"_pragma": {"busy_timeout(5000)", "query_only(1)", "cache_size(-16384)"}}
+	}
 	dsn := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(abs), RawQuery: q.Encode()}
 	base, err := modernc.NewConnector(dsn.String())
 	if err != nil {

@@ -29,6 +29,7 @@ type commands struct {
 	Migrate migrateCmd `cmd:"" help:"Bring the database up to date and exit."`
 	Export  exportCmd  `cmd:"" help:"Print the jobs as a file."`
 	Import  importCmd  `cmd:"" help:"Import jobs from a file; without --apply only say what that would do."`
+	Audit   auditCmd   `cmd:"" help:"Account for every fire that was planned for a time."`
 	Cron    struct {
 		Next cronNextCmd `cmd:"" help:"Print the next times of a cron expression."`
 	} `cmd:"" help:"Understand cron expressions."`
