@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -28,6 +30,8 @@ type NewRun struct {
 	TriggerCode     int64 // 0, or the code of a run that is decided at birth (a skipped misfire)
 	Message         string
 	AlarmStatus     int64
+	Outcome         event.Outcome // of a run that is decided at birth
+	Events          string        // encoded, see package event
 }
 
 // InsertRuns inserts runs in one statement and returns the id of the first; the k-th has first + k*step, where step is
@@ -37,16 +41,18 @@ func InsertRuns(ctx context.Context, tx DBTX, runs []NewRun) (first int64, err e
 	q.Grow(400 + 64*len(runs))
 	q.WriteString(`INSERT INTO xxl_job_log (job_group, job_id, executor_address, executor_handler, executor_param,
  executor_sharding_param, executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_code, alarm_status,
- planned_at, owner_node, trigger_type, origin_log_id) VALUES `)
-	args := make([]any, 0, 15*len(runs))
+ planned_at, owner_node, trigger_type, origin_log_id, events, outcome) VALUES `)
+	args := make([]any, 0, 16*len(runs))
 	for i := range runs {
 		if i > 0 {
 			q.WriteByte(',')
 		}
-		q.WriteString("(?,?,?,?,?,?,?,?,?,?,0,?,?,?,?,?)")
 		r := &runs[i]
+		q.WriteString("(?,?,?,?,?,?,?,?,?,?,0,?,?,?,?,?,?,")
+		q.WriteString(strconv.Itoa(int(r.Outcome)))
+		q.WriteByte(')')
 		args = append(args, r.JobGroup, r.JobID, null(r.Address), r.Handler, r.Param, null(r.Sharding), r.Retries,
-			r.TriggerTime, r.TriggerCode, null(r.Message), r.AlarmStatus, r.PlannedAt, r.Owner, string(r.Type), r.Origin)
+			r.TriggerTime, r.TriggerCode, null(r.Message), r.AlarmStatus, r.PlannedAt, r.Owner, string(r.Type), r.Origin, null(r.Events))
 	}
 	res, err := tx.ExecContext(ctx, q.String(), args...)
 	if err != nil {
@@ -139,9 +145,11 @@ type Sent struct {
 	ID      int64
 	Address string
 	Code    int64
-	Message string
-	At      int64 // epoch ms when the request left; 0 when it never did
-	Alarm   int64 // alarm_status: 1 where a retry follows, so that nobody alarms for it; else 0, which it is from birth
+	Outcome event.Outcome // of a run that ends with this; written with openOnly alone
+	Message string        // lines that are added to the column
+	Events  string        // encoded, added to the column
+	At      int64         // epoch ms when the request left; 0 when it never did
+	Alarm   int64         // alarm_status: 1 where a retry follows, so that nobody alarms for it; else 0, which it is from birth
 }
 
 // RecordSent writes the outcomes of one owner's runs. A row that another node took over meanwhile is left alone, and with
@@ -160,8 +168,14 @@ func RecordSent(ctx context.Context, tx DBTX, owner int64, openOnly bool, sent [
 		q.WriteString(", ")
 		u.set("alarm_status", func(i int) any { return sent[i].Alarm })
 	}
+	if openOnly && slices.ContainsFunc(sent, func(s Sent) bool { return s.Outcome != event.Open }) {
+		q.WriteString(", ")
+		u.set("outcome", func(i int) any { return int64(sent[i].Outcome) })
+	}
 	q.WriteString(", ")
-	u.set("trigger_msg", func(i int) any { return sent[i].Message })
+	u.add("trigger_msg", maxTriggerText, func(i int) string { return sent[i].Message })
+	q.WriteString(", ")
+	u.add("events", event.MaxList, func(i int) string { return sent[i].Events })
 	u.where()
 	q.WriteString(" AND owner_node = ? AND trigger_code = 0")
 	u.args = append(u.args, owner)
@@ -179,7 +193,9 @@ func RecordSent(ctx context.Context, tx DBTX, owner int64, openOnly bool, sent [
 type Finish struct {
 	ID      int64
 	Code    int64
+	Outcome event.Outcome
 	Message string // replaces the column
+	Events  string // encoded, added to the column
 	Alarm   int64
 }
 
@@ -192,6 +208,12 @@ func FinishRuns(ctx context.Context, tx DBTX, handleTime time.Time, finishedAt i
 	q.WriteString("UPDATE xxl_job_log SET handle_time = ?, finished_at = ?, ")
 	u.args = append(u.args, handleTime, finishedAt)
 	u.set("handle_code", func(i int) any { return finishes[i].Code })
+	q.WriteString(", ")
+	u.set("outcome", func(i int) any { return int64(finishes[i].Outcome) })
+	if slices.ContainsFunc(finishes, func(f Finish) bool { return f.Events != "" }) {
+		q.WriteString(", ")
+		u.add("events", event.MaxList, func(i int) string { return finishes[i].Events })
+	}
 	if slices.ContainsFunc(finishes, func(f Finish) bool { return f.Alarm != 0 }) {
 		q.WriteString(", ")
 		u.set("alarm_status", func(i int) any { return finishes[i].Alarm })
@@ -220,19 +242,35 @@ type caseUpdate struct {
 	args []any
 }
 
+// maxTriggerText is how many bytes trigger_msg may have for more to be added.
+const maxTriggerText = 30_000
+
+// add appends a text to a column that has not grown to limit bytes.
+func (u *caseUpdate) add(column string, limit int, text func(int) string) {
+	u.q.WriteString(column + " = CASE WHEN LENGTH(" + column + ") > " + strconv.Itoa(limit) + " THEN " + column +
+		" ELSE CONCAT(COALESCE(" + column + ", ''), ")
+	u.value(func(i int) any { return text(i) })
+	u.q.WriteString(") END")
+}
+
 func (u *caseUpdate) set(column string, value func(int) any) {
-	u.q.WriteString(column)
+	u.q.WriteString(column + " = ")
+	u.value(value)
+}
+
+// value writes what each row gets.
+func (u *caseUpdate) value(value func(int) any) {
 	first := value(0)
 	same := true
 	for i := 1; i < u.n && same; i++ {
 		same = value(i) == first
 	}
 	if same {
-		u.q.WriteString(" = ?")
+		u.q.WriteByte('?')
 		u.args = append(u.args, first)
 		return
 	}
-	u.q.WriteString(" = CASE id")
+	u.q.WriteString("CASE id")
 	for i := range u.n {
 		u.q.WriteString(" WHEN ? THEN ?")
 		u.args = append(u.args, u.id(i), value(i))

@@ -145,10 +145,9 @@ func (q *Queries) ListFailedRuns(ctx context.Context, db DBTX, ids []int64) ([]L
 const listFailuresByCode = `-- name: ListFailuresByCode :many
 
 SELECT id, job_id, CAST(CASE
-         WHEN handle_code <> 0 THEN COALESCE(handle_msg, '') NOT LIKE 'killed by %'
-         WHEN trigger_code IN (0, 200) THEN 0
-         ELSE COALESCE(trigger_msg, '') NOT LIKE '%result: skipped: %' AND COALESCE(trigger_msg, '') NOT LIKE '%result: job stopped: %'
-              AND COALESCE(trigger_msg, '') NOT LIKE '%result: killed by %'
+         WHEN outcome <> 0 THEN outcome IN (2, 3, 4, 5, 7)
+         WHEN handle_code <> 0 THEN handle_code <> 200
+         ELSE trigger_code NOT IN (0, 200)
        END AS SIGNED) AS failed
 FROM xxl_job_log
 WHERE handle_code = ? AND id >= ? AND id < ?
@@ -170,7 +169,8 @@ type ListFailuresByCodeRow struct {
 
 // What the dashboard asks across tables. Each reads an index from one end and stops at its limit.
 // The newest runs with a result code, or without any (0), between two ids, and whether each is a failure: fires that were passed
-// over and runs that somebody ended did not succeed on purpose. By the index on handle_code, in which the id follows.
+// over and runs that somebody ended did not succeed on purpose (see event.Outcome; of an XXL-JOB admin's rows the codes tell it).
+// By the index on handle_code, in which the id follows.
 func (q *Queries) ListFailuresByCode(ctx context.Context, db DBTX, arg ListFailuresByCodeParams) ([]ListFailuresByCodeRow, error) {
 	rows, err := db.QueryContext(ctx, listFailuresByCode,
 		arg.HandleCode,

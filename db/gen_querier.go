@@ -47,7 +47,7 @@ type Querier interface {
 	// The undecided runs of a job from a low mark on, read by the index on handle_code.
 	CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error)
 	CountRunsBetween(ctx context.Context, db DBTX, arg CountRunsBetweenParams) (int64, error)
-	// Recounts the runs planned in a stretch of time for each group, by the rules of spec §2.13 and the index on trigger_time. The
+	// Recounts the runs planned in a stretch of time for each group, by the rules of spec §2.13 (see stateOf) and the index on trigger_time. The
 	// caller keeps the stretch short.
 	CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsOfGroupsParams) ([]CountRunsOfGroupsRow, error)
 	// How many sessions each user has open.
@@ -235,7 +235,8 @@ type Querier interface {
 	ListFailedRuns(ctx context.Context, db DBTX, ids []int64) ([]ListFailedRunsRow, error)
 	// What the dashboard asks across tables. Each reads an index from one end and stops at its limit.
 	// The newest runs with a result code, or without any (0), between two ids, and whether each is a failure: fires that were passed
-	// over and runs that somebody ended did not succeed on purpose. By the index on handle_code, in which the id follows.
+	// over and runs that somebody ended did not succeed on purpose (see event.Outcome; of an XXL-JOB admin's rows the codes tell it).
+	// By the index on handle_code, in which the id follows.
 	ListFailuresByCode(ctx context.Context, db DBTX, arg ListFailuresByCodeParams) ([]ListFailuresByCodeRow, error)
 	// Newest first, from an offset on: what is there to forget.
 	ListGlueVersionIDs(ctx context.Context, db DBTX, arg ListGlueVersionIDsParams) ([]int64, error)
@@ -300,9 +301,10 @@ type Querier interface {
 	ListRegistry(ctx context.Context, db DBTX) ([]ListRegistryRow, error)
 	// Runs of a node that is gone which have a result but no record of their sending. A plain read of a stretch of ids: an update
 	// by these conditions would lock the whole stretch.
-	ListReportedRunsOfNode(ctx context.Context, db DBTX, arg ListReportedRunsOfNodeParams) ([]int64, error)
+	ListReportedRunsOfNode(ctx context.Context, db DBTX, arg ListReportedRunsOfNodeParams) ([]ListReportedRunsOfNodeRow, error)
 	// The days of a range that have counters, in order.
 	ListReports(ctx context.Context, db DBTX, arg ListReportsParams) ([]ListReportsRow, error)
+	ListRunEvents(ctx context.Context, db DBTX, ids []int64) ([]ListRunEventsRow, error)
 	// A page of runs in the order of ids.
 	ListRunStates(ctx context.Context, db DBTX, arg ListRunStatesParams) ([]ListRunStatesRow, error)
 	// What a batch of runs counts as before it changes.
@@ -364,8 +366,8 @@ type Querier interface {
 	// Brings a node's low mark down to a run that it makes its own although it is an old one, in the same transaction: should the
 	// node die before its next beat, the run must be found.
 	LowerNodeMark(ctx context.Context, db DBTX, arg LowerNodeMarkParams) (int64, error)
-	// Notes who kills an open run before its executor is asked, because the executor's report of the end may be here first, and
-	// takes its retries away: a run somebody stopped does not start again. With the old values it takes the note back.
+	// Notes who wants an open run ended before its executor is asked, because the executor's report of the end may be here first, and
+	// a run that somebody stopped does not start again. With kill_asked_at 0 it is taken back.
 	MarkKilling(ctx context.Context, db DBTX, arg MarkKillingParams) (int64, error)
 	MaxRunID(ctx context.Context, db DBTX) (int64, error)
 	// The highest id of a job that there is or was, for the stretches.
@@ -432,7 +434,7 @@ type Querier interface {
 	// Stops a job. The last time stays: it is history, not schedule. Guarded by the next time that was read, so that it is known
 	// which fires have been claimed.
 	StopJob(ctx context.Context, db DBTX, arg StopJobParams) (int64, error)
-	// Puts a late result in the place of "lost". Guarded by the message that only the sweep writes.
+	// Puts a late result in the place of "lost". Guarded by the outcome that only the sweep writes (event.Lost).
 	SupersedeLost(ctx context.Context, db DBTX, arg SupersedeLostParams) (int64, error)
 	TakeAlarmNotice(ctx context.Context, db DBTX, arg TakeAlarmNoticeParams) (int64, error)
 	// Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.

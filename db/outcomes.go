@@ -14,9 +14,9 @@ type Outcome struct {
 	ID, JobID   int64
 	HandleCode  int64
 	TriggerTime sql.NullTime // wall clock
-	TriggerCode int64        // like all that follows, not read of a success
-	PlannedAt   int64        // epoch ms
 	Outcome     event.Outcome
+	TriggerCode int64  // like all that follows, not read of a success
+	PlannedAt   int64  // epoch ms
 	KillAskedAt int64  // epoch ms; 0: nobody wants it ended
 	Events      string // see event.Parse
 	Skipped     bool   // it was not sent, on purpose
@@ -26,8 +26,6 @@ type Outcome struct {
 
 // outcomeColumns read texts only of runs that went wrong: there are few, and the texts may be long.
 const outcomeColumns = "id, trigger_code, planned_at, outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, " + listedEvents + "), " +
-	"CASE WHEN handle_code = 0 AND trigger_code NOT IN (0, 200) AND (trigger_msg LIKE '%result: skipped: %' OR trigger_msg LIKE '%result: job stopped: %') THEN 1 ELSE 0 END, " +
-	"CASE WHEN handle_code = 0 AND trigger_code NOT IN (0, 200) AND trigger_msg LIKE '%result: killed by %' THEN 1 ELSE 0 END, " +
 	"CASE WHEN handle_code NOT IN (0, 200) THEN SUBSTRING(COALESCE(handle_msg, ''), 1, 300) ELSE '' END"
 
 // ListOutcomes finds the newest runs of each of some jobs, at most n of each, newest first within a job.
@@ -45,7 +43,7 @@ func ListOutcomes(ctx context.Context, tx DBTX, jobIDs []int64, n int) ([]Outcom
 		if i > 0 {
 			q.WriteString(" UNION ALL ")
 		}
-		fmt.Fprintf(&q, "SELECT * FROM (SELECT id, job_id, handle_code, trigger_time FROM xxl_job_log WHERE job_id = ? ORDER BY id DESC LIMIT ?) AS r%d", i)
+		fmt.Fprintf(&q, "SELECT * FROM (SELECT id, job_id, handle_code, trigger_time, outcome FROM xxl_job_log WHERE job_id = ? ORDER BY id DESC LIMIT ?) AS r%d", i)
 		args = append(args, id, n)
 	}
 	rows, err := tx.QueryContext(ctx, q.String(), args...)
@@ -57,10 +55,10 @@ func ListOutcomes(ctx context.Context, tx DBTX, jobIDs []int64, n int) ([]Outcom
 	more := make(map[int64]int) // where in the list a run is of which the row is wanted
 	for rows.Next() {
 		var o Outcome
-		if err := rows.Scan(&o.ID, &o.JobID, &o.HandleCode, &o.TriggerTime); err != nil {
+		if err := rows.Scan(&o.ID, &o.JobID, &o.HandleCode, &o.TriggerTime, &o.Outcome); err != nil {
 			return nil, fmt.Errorf("read outcome: %w", err)
 		}
-		if o.HandleCode != handledWell {
+		if o.HandleCode != handledWell || o.Outcome != event.Open && o.Outcome != event.Succeeded {
 			more[o.ID] = len(list)
 		}
 		list = append(list, o)
@@ -88,10 +86,11 @@ func tellOutcomes(ctx context.Context, tx DBTX, list []Outcome, at map[int64]int
 	for rows.Next() {
 		var id int64
 		var o Outcome
-		if err := rows.Scan(&id, &o.TriggerCode, &o.PlannedAt, &o.Outcome, &o.KillAskedAt, &o.Events, &o.Skipped, &o.Killed, &o.Note); err != nil {
+		if err := rows.Scan(&id, &o.TriggerCode, &o.PlannedAt, &o.Outcome, &o.KillAskedAt, &o.Events, &o.Note); err != nil {
 			return fmt.Errorf("read outcome: %w", err)
 		}
 		to := &list[at[id]]
+		o.Skipped, o.Killed = o.Outcome == event.Skipped || o.Outcome == event.Stopped, o.Outcome == event.Killed
 		o.ID, o.JobID, o.HandleCode, o.TriggerTime = to.ID, to.JobID, to.HandleCode, to.TriggerTime
 		*to = o
 	}

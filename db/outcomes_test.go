@@ -5,6 +5,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 func TestOutcomesAreTheNewestOfEachJob(t *testing.T) {
@@ -41,24 +42,32 @@ func TestOutcomesAreTheNewestOfEachJob(t *testing.T) {
 func TestAnOutcomeTellsSkippedFromFailed(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		messages := []string{"trigger type: MISFIRE\nresult: skipped: 3 fires passed", "trigger type: MISFIRE\nresult: no executor is registered", "trigger type: CRON\nresult: job stopped: no more times", "trigger type: RETRY\nresult: killed by ann before it was sent"}
 		var runs []db.NewRun
-		for _, m := range messages {
-			runs = append(runs, db.NewRun{JobGroup: 1, JobID: 7, TriggerTime: seedTime, PlannedAt: 5, TriggerCode: 500, Type: "MISFIRE", Message: m})
+		for _, o := range []event.Outcome{event.Skipped, event.NotSent, event.Stopped, event.Killed} {
+			runs = append(runs, db.NewRun{JobGroup: 1, JobID: 7, TriggerTime: seedTime, PlannedAt: 5, TriggerCode: 500, Type: "MISFIRE",
+				Outcome: o, Message: "result: killed by ann", Events: event.List{event.New(seedTime, event.NoExecutor)}.Stored()})
 		}
-		runs = append(runs, db.NewRun{JobGroup: 1, JobID: 7, TriggerTime: seedTime, TriggerCode: 200})
+		runs = append(runs, db.NewRun{JobGroup: 1, JobID: 7, TriggerTime: seedTime, TriggerCode: 200}, db.NewRun{JobGroup: 1, JobID: 7, TriggerTime: seedTime, TriggerCode: 200})
 		first, err := db.InsertRuns(t.Context(), pool, runs)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET handle_code = 500, handle_msg = 'killed by ann: ok' WHERE id = ?", first+4); err != nil {
+		_, err = db.FinishRuns(t.Context(), pool, seedTime, 1, []db.Finish{
+			{ID: first + 4, Code: 500, Outcome: event.Failed, Message: "killed by ann: ok"}, {ID: first + 5, Code: 200, Outcome: event.Killed},
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 		list, err := db.ListOutcomes(t.Context(), pool, []int64{7}, 30)
-		if err != nil || len(list) != 5 {
+		if err != nil || len(list) != 6 {
 			t.Fatalf("%+v, %v", list, err)
 		}
-		if list[0].Note != "killed by ann: ok" || list[0].Skipped || !list[1].Killed || !list[2].Skipped || list[3].Skipped || list[3].Killed || !list[4].Skipped || list[4].PlannedAt != 5 || !list[4].TriggerTime.Time.Equal(seedTime) {
+		for i, want := range []event.Outcome{event.Killed, event.Failed, event.Killed, event.Stopped, event.NotSent, event.Skipped} {
+			if list[i].Outcome != want || list[i].ID != first+int64(5-i) {
+				t.Errorf("%d: got %+v, want %s", i, list[i], want)
+			}
+		}
+		if o := list[5]; o.PlannedAt != 5 || !o.TriggerTime.Time.Equal(seedTime) || event.Parse(o.Events)[0].Key != event.NoExecutor || list[1].Note != "killed by ann: ok" {
 			t.Errorf("got %+v", list)
 		}
 	})

@@ -30,6 +30,7 @@ var seedValues = map[string][seedRows]any{
 	"xxl_job_info.trigger_status":     {1, 1, 0, 0, 0},
 	"xxl_job_log.trigger_code":        {200, 0, 0, 500, 0},
 	"xxl_job_log.handle_code":         {0, 200, 0, 500, 0},
+	"xxl_job_log.outcome":             {0, 1, 0, 7, 0},
 	"xxl_job_log.owner_node":          {1, 2, 1, 4, -1},
 	"xxl_job_log.job_id":              {1, 2, 1, 1, 1},
 	"xxl_job_log.job_group":           {1, 2, 1, 1, 1},
@@ -191,6 +192,8 @@ func fill(v reflect.Value, name string, value any) {
 		v.Set(reflect.ValueOf(sql.NullTime{Time: at, Valid: true}))
 	case value != nil:
 		v.Set(reflect.ValueOf(value).Convert(v.Type()))
+	case v.Kind() == reflect.Interface: // a text that is added to a column
+		v.Set(reflect.ValueOf("x"))
 	case v.Kind() == reflect.String:
 		v.SetString(seedText(snake(name), 1))
 	case v.Kind() == reflect.Slice:

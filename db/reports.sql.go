@@ -70,8 +70,8 @@ func (q *Queries) AddToReport(ctx context.Context, db DBTX, arg AddToReportParam
 
 const countRunsOfGroups = `-- name: CountRunsOfGroups :many
 SELECT job_group, COUNT(*) AS total,
-       CAST(COALESCE(SUM(CASE WHEN handle_code = 200 THEN 1 ELSE 0 END), 0) AS SIGNED) AS succeeded,
-       CAST(COALESCE(SUM(CASE WHEN handle_code = 0 AND trigger_code IN (0, 200) THEN 1 ELSE 0 END), 0) AS SIGNED) AS running
+       CAST(COALESCE(SUM(CASE WHEN outcome = 1 OR outcome = 0 AND handle_code = 200 THEN 1 ELSE 0 END), 0) AS SIGNED) AS succeeded,
+       CAST(COALESCE(SUM(CASE WHEN outcome = 0 AND handle_code = 0 AND trigger_code IN (0, 200) THEN 1 ELSE 0 END), 0) AS SIGNED) AS running
 FROM xxl_job_log WHERE trigger_time >= ? AND trigger_time < ? GROUP BY job_group
 `
 
@@ -87,7 +87,7 @@ type CountRunsOfGroupsRow struct {
 	Running   int64
 }
 
-// Recounts the runs planned in a stretch of time for each group, by the rules of spec §2.13 and the index on trigger_time. The
+// Recounts the runs planned in a stretch of time for each group, by the rules of spec §2.13 (see stateOf) and the index on trigger_time. The
 // caller keeps the stretch short.
 func (q *Queries) CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsOfGroupsParams) ([]CountRunsOfGroupsRow, error) {
 	rows, err := db.QueryContext(ctx, countRunsOfGroups, arg.FromTime, arg.ToTime)

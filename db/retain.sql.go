@@ -9,6 +9,8 @@ import (
 	"context"
 	"database/sql"
 	"strings"
+
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 const advanceClearing = `-- name: AdvanceClearing :execrows
@@ -260,7 +262,7 @@ func (q *Queries) ListJobRetention(ctx context.Context, db DBTX) ([]ListJobReten
 }
 
 const listRunStates = `-- name: ListRunStates :many
-SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code FROM xxl_job_log
+SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome FROM xxl_job_log
 WHERE id > ? AND id <= ? ORDER BY id LIMIT ?
 `
 
@@ -277,6 +279,7 @@ type ListRunStatesRow struct {
 	TriggerTime sql.NullTime
 	TriggerCode int64
 	HandleCode  int64
+	Outcome     event.Outcome
 }
 
 // A page of runs in the order of ids.
@@ -296,6 +299,7 @@ func (q *Queries) ListRunStates(ctx context.Context, db DBTX, arg ListRunStatesP
 			&i.TriggerTime,
 			&i.TriggerCode,
 			&i.HandleCode,
+			&i.Outcome,
 		); err != nil {
 			return nil, err
 		}
@@ -311,13 +315,14 @@ func (q *Queries) ListRunStates(ctx context.Context, db DBTX, arg ListRunStatesP
 }
 
 const listRunStatesByID = `-- name: ListRunStatesByID :many
-SELECT id, trigger_code, handle_code, owner_node FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?)
+SELECT id, trigger_code, handle_code, outcome, owner_node FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?)
 `
 
 type ListRunStatesByIDRow struct {
 	ID          int64
 	TriggerCode int64
 	HandleCode  int64
+	Outcome     event.Outcome
 	OwnerNode   int64
 }
 
@@ -345,6 +350,7 @@ func (q *Queries) ListRunStatesByID(ctx context.Context, db DBTX, ids []int64) (
 			&i.ID,
 			&i.TriggerCode,
 			&i.HandleCode,
+			&i.Outcome,
 			&i.OwnerNode,
 		); err != nil {
 			return nil, err
@@ -361,7 +367,7 @@ func (q *Queries) ListRunStatesByID(ctx context.Context, db DBTX, ids []int64) (
 }
 
 const listRunStatesOfGroup = `-- name: ListRunStatesOfGroup :many
-SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code FROM xxl_job_log
+SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome FROM xxl_job_log
 WHERE job_group = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?
 `
 
@@ -379,6 +385,7 @@ type ListRunStatesOfGroupRow struct {
 	TriggerTime sql.NullTime
 	TriggerCode int64
 	HandleCode  int64
+	Outcome     event.Outcome
 }
 
 func (q *Queries) ListRunStatesOfGroup(ctx context.Context, db DBTX, arg ListRunStatesOfGroupParams) ([]ListRunStatesOfGroupRow, error) {
@@ -402,6 +409,7 @@ func (q *Queries) ListRunStatesOfGroup(ctx context.Context, db DBTX, arg ListRun
 			&i.TriggerTime,
 			&i.TriggerCode,
 			&i.HandleCode,
+			&i.Outcome,
 		); err != nil {
 			return nil, err
 		}
@@ -417,7 +425,7 @@ func (q *Queries) ListRunStatesOfGroup(ctx context.Context, db DBTX, arg ListRun
 }
 
 const listRunStatesOfJob = `-- name: ListRunStatesOfJob :many
-SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code FROM xxl_job_log
+SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome FROM xxl_job_log
 WHERE job_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?
 `
 
@@ -435,6 +443,7 @@ type ListRunStatesOfJobRow struct {
 	TriggerTime sql.NullTime
 	TriggerCode int64
 	HandleCode  int64
+	Outcome     event.Outcome
 }
 
 func (q *Queries) ListRunStatesOfJob(ctx context.Context, db DBTX, arg ListRunStatesOfJobParams) ([]ListRunStatesOfJobRow, error) {
@@ -458,6 +467,7 @@ func (q *Queries) ListRunStatesOfJob(ctx context.Context, db DBTX, arg ListRunSt
 			&i.TriggerTime,
 			&i.TriggerCode,
 			&i.HandleCode,
+			&i.Outcome,
 		); err != nil {
 			return nil, err
 		}

@@ -183,7 +183,7 @@ func (q *Queries) ListOpenRuns(ctx context.Context, db DBTX, arg ListOpenRunsPar
 }
 
 const listReportedRunsOfNode = `-- name: ListReportedRunsOfNode :many
-SELECT id FROM xxl_job_log
+SELECT id, executor_address FROM xxl_job_log
 WHERE id >= ? AND id <= ? AND owner_node = ? AND trigger_code = 0 AND handle_code <> 0
 ORDER BY id LIMIT ?
 `
@@ -195,9 +195,14 @@ type ListReportedRunsOfNodeParams struct {
 	Limit     int32
 }
 
+type ListReportedRunsOfNodeRow struct {
+	ID              int64
+	ExecutorAddress Text
+}
+
 // Runs of a node that is gone which have a result but no record of their sending. A plain read of a stretch of ids: an update
 // by these conditions would lock the whole stretch.
-func (q *Queries) ListReportedRunsOfNode(ctx context.Context, db DBTX, arg ListReportedRunsOfNodeParams) ([]int64, error) {
+func (q *Queries) ListReportedRunsOfNode(ctx context.Context, db DBTX, arg ListReportedRunsOfNodeParams) ([]ListReportedRunsOfNodeRow, error) {
 	rows, err := db.QueryContext(ctx, listReportedRunsOfNode,
 		arg.LowID,
 		arg.TopID,
@@ -208,13 +213,55 @@ func (q *Queries) ListReportedRunsOfNode(ctx context.Context, db DBTX, arg ListR
 		return nil, err
 	}
 	defer rows.Close()
-	var items []int64
+	var items []ListReportedRunsOfNodeRow
 	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
+		var i ListReportedRunsOfNodeRow
+		if err := rows.Scan(&i.ID, &i.ExecutorAddress); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listRunEvents = `-- name: ListRunEvents :many
+SELECT id, events FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?)
+`
+
+type ListRunEventsRow struct {
+	ID     int64
+	Events Text
+}
+
+func (q *Queries) ListRunEvents(ctx context.Context, db DBTX, ids []int64) ([]ListRunEventsRow, error) {
+	query := listRunEvents
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListRunEventsRow
+	for rows.Next() {
+		var i ListRunEventsRow
+		if err := rows.Scan(&i.ID, &i.Events); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -614,20 +661,21 @@ func (q *Queries) ListWholeRuns(ctx context.Context, db DBTX, ids []int64) ([]Ru
 }
 
 const markKilling = `-- name: MarkKilling :execrows
-UPDATE xxl_job_log SET executor_fail_retry_count = ?, handle_msg = ?
+UPDATE xxl_job_log
+SET kill_asked_at = ?, events = CASE WHEN LENGTH(events) > 24000 THEN events ELSE CONCAT(COALESCE(events, ''), ?) END
 WHERE id = ? AND handle_code = 0
 `
 
 type MarkKillingParams struct {
-	Retries int64
-	Note    Text
+	AskedAt int64
+	Events  interface{}
 	ID      int64
 }
 
-// Notes who kills an open run before its executor is asked, because the executor's report of the end may be here first, and
-// takes its retries away: a run somebody stopped does not start again. With the old values it takes the note back.
+// Notes who wants an open run ended before its executor is asked, because the executor's report of the end may be here first, and
+// a run that somebody stopped does not start again. With kill_asked_at 0 it is taken back.
 func (q *Queries) MarkKilling(ctx context.Context, db DBTX, arg MarkKillingParams) (int64, error) {
-	result, err := db.ExecContext(ctx, markKilling, arg.Retries, arg.Note, arg.ID)
+	result, err := db.ExecContext(ctx, markKilling, arg.AskedAt, arg.Events, arg.ID)
 	if err != nil {
 		return 0, err
 	}
@@ -646,12 +694,15 @@ func (q *Queries) MaxRunID(ctx context.Context, db DBTX) (int64, error) {
 }
 
 const recordReportedRuns = `-- name: RecordReportedRuns :execrows
-UPDATE xxl_job_log SET trigger_code = 200, trigger_msg = ?
+UPDATE xxl_job_log
+SET trigger_code = 200, events = CASE WHEN LENGTH(events) > 24000 THEN events ELSE CONCAT(COALESCE(events, ''), ?) END,
+    trigger_msg = CASE WHEN LENGTH(trigger_msg) > 30000 THEN trigger_msg ELSE CONCAT(COALESCE(trigger_msg, ''), ?) END
 WHERE owner_node = ? AND trigger_code = 0 AND handle_code <> 0 AND id IN (/*SLICE:ids*/?)
 `
 
 type RecordReportedRunsParams struct {
-	Message   Text
+	Events    interface{}
+	Message   interface{}
 	OwnerNode int64
 	Ids       []int64
 }
@@ -660,6 +711,7 @@ type RecordReportedRunsParams struct {
 func (q *Queries) RecordReportedRuns(ctx context.Context, db DBTX, arg RecordReportedRunsParams) (int64, error) {
 	query := recordReportedRuns
 	var queryParams []interface{}
+	queryParams = append(queryParams, arg.Events)
 	queryParams = append(queryParams, arg.Message)
 	queryParams = append(queryParams, arg.OwnerNode)
 	if len(arg.Ids) > 0 {
@@ -691,29 +743,32 @@ func (q *Queries) RunTimeFrom(ctx context.Context, db DBTX, id int64) (sql.NullT
 
 const supersedeLost = `-- name: SupersedeLost :execrows
 UPDATE xxl_job_log
-SET handle_code = ?, handle_time = ?, finished_at = ?,
+SET outcome = ?, events = CASE WHEN LENGTH(events) > 24000 THEN events ELSE CONCAT(COALESCE(events, ''), ?) END,
+    handle_code = ?, handle_time = ?, finished_at = ?,
     handle_msg = ?
-WHERE id = ? AND handle_code = 500 AND handle_msg LIKE ?
+WHERE id = ? AND outcome = 7
 `
 
 type SupersedeLostParams struct {
+	Outcome    event.Outcome
+	Events     interface{}
 	HandleCode int64
 	HandleTime sql.NullTime
 	FinishedAt int64
 	HandleMsg  Text
 	ID         int64
-	Lost       Text
 }
 
-// Puts a late result in the place of "lost". Guarded by the message that only the sweep writes.
+// Puts a late result in the place of "lost". Guarded by the outcome that only the sweep writes (event.Lost).
 func (q *Queries) SupersedeLost(ctx context.Context, db DBTX, arg SupersedeLostParams) (int64, error) {
 	result, err := db.ExecContext(ctx, supersedeLost,
+		arg.Outcome,
+		arg.Events,
 		arg.HandleCode,
 		arg.HandleTime,
 		arg.FinishedAt,
 		arg.HandleMsg,
 		arg.ID,
-		arg.Lost,
 	)
 	if err != nil {
 		return 0, err
@@ -722,12 +777,17 @@ func (q *Queries) SupersedeLost(ctx context.Context, db DBTX, arg SupersedeLostP
 }
 
 const takeOverRuns = `-- name: TakeOverRuns :execrows
-UPDATE xxl_job_log SET owner_node = ?
+UPDATE xxl_job_log
+SET owner_node = ?,
+    events = CASE WHEN LENGTH(events) > 24000 THEN events ELSE CONCAT(COALESCE(events, ''), ?) END,
+    trigger_msg = CASE WHEN LENGTH(trigger_msg) > 30000 THEN trigger_msg ELSE CONCAT(COALESCE(trigger_msg, ''), ?) END
 WHERE owner_node = ? AND trigger_code = 0 AND handle_code = 0 AND id IN (/*SLICE:ids*/?)
 `
 
 type TakeOverRunsParams struct {
 	NewOwner int64
+	Events   interface{}
+	Message  interface{}
 	OldOwner int64
 	Ids      []int64
 }
@@ -737,6 +797,8 @@ func (q *Queries) TakeOverRuns(ctx context.Context, db DBTX, arg TakeOverRunsPar
 	query := takeOverRuns
 	var queryParams []interface{}
 	queryParams = append(queryParams, arg.NewOwner)
+	queryParams = append(queryParams, arg.Events)
+	queryParams = append(queryParams, arg.Message)
 	queryParams = append(queryParams, arg.OldOwner)
 	if len(arg.Ids) > 0 {
 		for _, v := range arg.Ids {

@@ -11,18 +11,20 @@ import (
 )
 
 const admitRun = `-- name: AdmitRun :execrows
-UPDATE xxl_job_log SET owner_node = ?
+UPDATE xxl_job_log
+SET owner_node = ?, events = CASE WHEN LENGTH(events) > 24000 THEN events ELSE CONCAT(COALESCE(events, ''), ?) END
 WHERE id = ? AND owner_node = -1 AND trigger_code = 0 AND handle_code = 0
 `
 
 type AdmitRunParams struct {
 	OwnerNode int64
+	Events    interface{}
 	ID        int64
 }
 
 // Makes a run that has its slot this node's to send.
 func (q *Queries) AdmitRun(ctx context.Context, db DBTX, arg AdmitRunParams) (int64, error) {
-	result, err := db.ExecContext(ctx, admitRun, arg.OwnerNode, arg.ID)
+	result, err := db.ExecContext(ctx, admitRun, arg.OwnerNode, arg.Events, arg.ID)
 	if err != nil {
 		return 0, err
 	}

@@ -26,19 +26,24 @@ ORDER BY id LIMIT ?;
 
 -- name: TakeOverRuns :execrows
 -- Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.
-UPDATE xxl_job_log SET owner_node = sqlc.arg(new_owner)
+UPDATE xxl_job_log
+SET owner_node = sqlc.arg(new_owner),
+    events = CASE WHEN LENGTH(events) > 24000 THEN events ELSE CONCAT(COALESCE(events, ''), sqlc.arg(events)) END,
+    trigger_msg = CASE WHEN LENGTH(trigger_msg) > 30000 THEN trigger_msg ELSE CONCAT(COALESCE(trigger_msg, ''), sqlc.arg(message)) END
 WHERE owner_node = sqlc.arg(old_owner) AND trigger_code = 0 AND handle_code = 0 AND id IN (sqlc.slice(ids));
 
 -- name: ListReportedRunsOfNode :many
 -- Runs of a node that is gone which have a result but no record of their sending. A plain read of a stretch of ids: an update
 -- by these conditions would lock the whole stretch.
-SELECT id FROM xxl_job_log
+SELECT id, executor_address FROM xxl_job_log
 WHERE id >= sqlc.arg(low_id) AND id <= sqlc.arg(top_id) AND owner_node = sqlc.arg(owner_node) AND trigger_code = 0 AND handle_code <> 0
 ORDER BY id LIMIT ?;
 
 -- name: RecordReportedRuns :execrows
 -- Notes them as sent.
-UPDATE xxl_job_log SET trigger_code = 200, trigger_msg = sqlc.arg(message)
+UPDATE xxl_job_log
+SET trigger_code = 200, events = CASE WHEN LENGTH(events) > 24000 THEN events ELSE CONCAT(COALESCE(events, ''), sqlc.arg(events)) END,
+    trigger_msg = CASE WHEN LENGTH(trigger_msg) > 30000 THEN trigger_msg ELSE CONCAT(COALESCE(trigger_msg, ''), sqlc.arg(message)) END
 WHERE owner_node = sqlc.arg(owner_node) AND trigger_code = 0 AND handle_code <> 0 AND id IN (sqlc.slice(ids));
 
 -- name: ListOpenRuns :many
@@ -66,11 +71,15 @@ SELECT id FROM xxl_job_log WHERE trigger_time >= ? ORDER BY trigger_time, id LIM
 SELECT trigger_time FROM xxl_job_log WHERE id >= ? ORDER BY id LIMIT 1;
 
 -- name: MarkKilling :execrows
--- Notes who kills an open run before its executor is asked, because the executor's report of the end may be here first, and
--- takes its retries away: a run somebody stopped does not start again. With the old values it takes the note back.
-UPDATE xxl_job_log SET executor_fail_retry_count = sqlc.arg(retries), handle_msg = sqlc.arg(note)
+-- Notes who wants an open run ended before its executor is asked, because the executor's report of the end may be here first, and
+-- a run that somebody stopped does not start again. With kill_asked_at 0 it is taken back.
+UPDATE xxl_job_log
+SET kill_asked_at = sqlc.arg(asked_at), events = CASE WHEN LENGTH(events) > 24000 THEN events ELSE CONCAT(COALESCE(events, ''), sqlc.arg(events)) END
 WHERE id = sqlc.arg(id) AND handle_code = 0;
 
+
+-- name: ListRunEvents :many
+SELECT id, events FROM xxl_job_log WHERE id IN (sqlc.slice(ids));
 
 -- name: DeleteRunsOfJob :execrows
 -- Called in rounds until a round comes back short, so that no statement holds many locks.
@@ -85,11 +94,12 @@ SELECT COUNT(*) FROM xxl_job_log
 WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id >= sqlc.arg(low_id) AND job_id = sqlc.arg(job_id);
 
 -- name: SupersedeLost :execrows
--- Puts a late result in the place of "lost". Guarded by the message that only the sweep writes.
+-- Puts a late result in the place of "lost". Guarded by the outcome that only the sweep writes (event.Lost).
 UPDATE xxl_job_log
-SET handle_code = sqlc.arg(handle_code), handle_time = sqlc.arg(handle_time), finished_at = sqlc.arg(finished_at),
+SET outcome = sqlc.arg(outcome), events = CASE WHEN LENGTH(events) > 24000 THEN events ELSE CONCAT(COALESCE(events, ''), sqlc.arg(events)) END,
+    handle_code = sqlc.arg(handle_code), handle_time = sqlc.arg(handle_time), finished_at = sqlc.arg(finished_at),
     handle_msg = sqlc.arg(handle_msg)
-WHERE id = sqlc.arg(id) AND handle_code = 500 AND handle_msg LIKE sqlc.arg(lost);
+WHERE id = sqlc.arg(id) AND outcome = 7;
 
 -- name: ListShards :many
 -- The runs of one broadcast: of one job and one planned time, with ids close to each other, because they were inserted

@@ -18,7 +18,8 @@ UPDATE punctual_slot SET running = 1 WHERE log_id = ? AND running = 0;
 
 -- name: AdmitRun :execrows
 -- Makes a run that has its slot this node's to send.
-UPDATE xxl_job_log SET owner_node = sqlc.arg(owner_node)
+UPDATE xxl_job_log
+SET owner_node = sqlc.arg(owner_node), events = CASE WHEN LENGTH(events) > 24000 THEN events ELSE CONCAT(COALESCE(events, ''), sqlc.arg(events)) END
 WHERE id = sqlc.arg(id) AND owner_node = -1 AND trigger_code = 0 AND handle_code = 0;
 
 -- name: FreeSlots :execrows

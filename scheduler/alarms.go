@@ -4,13 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
-	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // AlarmCause is what happened that somebody may want to hear of. The values stand in tables and in the settings of routes.
@@ -69,29 +66,35 @@ func (e *Engine) alarmsOf(open []db.ListRunsByIDRow, byID map[int64]*finishing, 
 	var events []AlarmEvent
 	for i := range open {
 		r, f := &open[i], byID[open[i].ID]
-		cause := f.cause
+		var cause AlarmCause
 		if r.AlarmStatus != 0 {
 			// The sending counted as failed and was alarmed for then; its result changes nothing about that.
 			follow.alarm[r.ID] = r.AlarmStatus
 		}
 		switch {
-		case f.code == wire.CodeSuccess:
+		case f.ends == event.Succeeded:
 			cause = AlarmRecovered
 		case follow.alarm[r.ID] != 0:
 			continue
-		case cause == "" && f.code == wire.CodeTimeout:
+		case f.ends == event.Killed: // somebody wanted it: no alarm, whichever admin takes the executor's report
+			follow.alarm[r.ID] = alarmNone
+			continue
+		case f.ends == event.TimedOut:
 			cause = AlarmTimeout
-		case cause == "":
+		case f.ends == event.Lost:
+			cause = AlarmLost
+		default:
 			cause = AlarmFailed
 		}
-		if !e.cfg.Alarms.Wanted(cause, r.JobID) || f.code != wire.CodeSuccess && killedByHand(r) {
-			if f.code != wire.CodeSuccess {
-				follow.alarm[r.ID] = alarmNone
+		wanted := e.cfg.Alarms.Wanted(cause, r.JobID)
+		if f.ends != event.Succeeded {
+			follow.alarm[r.ID] = alarmNone
+			if wanted {
+				follow.alarm[r.ID] = alarmPending
 			}
-			continue
 		}
-		if f.code != wire.CodeSuccess {
-			follow.alarm[r.ID] = alarmPending
+		if !wanted {
+			continue
 		}
 		events = append(events, e.alarmEvent(r, f, cause))
 	}
@@ -100,7 +103,7 @@ func (e *Engine) alarmsOf(open []db.ListRunsByIDRow, byID map[int64]*finishing, 
 
 // alarmEvent is what a result means to whoever listens.
 func (e *Engine) alarmEvent(r *db.ListRunsByIDRow, f *finishing, cause AlarmCause) AlarmEvent {
-	return AlarmEvent{JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: cause, Planned: r.PlannedAt, At: e.now(), Text: f.msg}
+	return AlarmEvent{JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: cause, Planned: r.PlannedAt, At: e.now(), Events: f.why, Text: f.msg}
 }
 
 // recordFinal writes failed sendings that have no retry left, and raises their alarms. A run that has a result already was
@@ -131,17 +134,20 @@ func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) 
 		}
 		sent := o.sent
 		if r.HandleCode != 0 {
-			sent.Code = wire.CodeSuccess
+			sent = e.delivered(o)
 			sent.Alarm = r.AlarmStatus
-			sent.Message += "\nresult: the executor has reported the result, so it did receive the run"
 			delivered[o.d.owner] = append(delivered[o.d.owner], sent)
 			continue
 		}
 		sent.Alarm = alarmNone
-		if !o.d.killed && e.alarmWanted(AlarmDispatch, r.JobID) {
+		cause := AlarmDispatch
+		if sent.Outcome == event.Skipped {
+			cause = AlarmMisfire
+		}
+		if sent.Outcome != event.Killed && e.alarmWanted(cause, r.JobID) {
 			sent.Alarm = alarmPending
 			events = append(events, AlarmEvent{
-				JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: AlarmDispatch, Planned: r.PlannedAt, At: now, Text: sent.Message,
+				JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: cause, Planned: r.PlannedAt, At: now, Events: o.d.events,
 			})
 		}
 		failed[o.d.owner] = append(failed[o.d.owner], sent)
@@ -189,7 +195,7 @@ func (e *Engine) raiseSkipped(ctx context.Context, tx db.DBTX, rows []db.NewRun,
 		if r := &rows[i]; r.AlarmStatus == alarmPending {
 			events = append(events, AlarmEvent{
 				JobID: r.JobID, GroupID: r.JobGroup, LogID: first + int64(i)*step, Cause: causes[i],
-				Planned: r.PlannedAt, At: e.now(), Text: r.Message,
+				Planned: r.PlannedAt, At: e.now(), Events: event.Parse(r.Events),
 			})
 		}
 	}
@@ -197,9 +203,4 @@ func (e *Engine) raiseSkipped(ctx context.Context, tx db.DBTX, rows []db.NewRun,
 		return nil
 	}
 	return e.cfg.Alarms.Raise(ctx, tx, events)
-}
-
-// killedByHand reports whether somebody wanted the run ended: that is no alarm, whichever admin takes the executor's report.
-func killedByHand(r *db.ListRunsByIDRow) bool {
-	return strings.Contains(string(r.HandleMsg), note.KillMark)
 }

@@ -5,12 +5,14 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/route"
 )
@@ -38,8 +40,12 @@ func (e *Engine) conceive(j *job, c cause) []*dispatch {
 		}
 	}
 	now := e.now()
+	events := event.List{event.New(now, event.Claimed, e.cfg.Name, e.node.id.Load())}
+	if c.user != "" {
+		events = append(events, event.New(now, event.Triggered, c.user))
+	}
 	one := dispatch{
-		claimed: now, routed: now,
+		claimed: now, events: slices.Clip(events),
 		job: j, owner: e.node.id.Load(), planned: c.planned, at: c.planned, trigger: c.trigger, param: c.param,
 		retries: c.retries, origin: c.origin, user: c.user, given: c.given, shard: wireShard{Index: 0, Total: 1},
 	}
@@ -60,16 +66,25 @@ func (e *Engine) conceive(j *job, c cause) []*dispatch {
 		all := make([]*dispatch, len(addresses))
 		for i, a := range addresses {
 			d := one
-			d.address, d.pinned, d.shard = a, true, wireShard{Index: i, Total: len(addresses)}
+			d.pinned, d.shard = true, wireShard{Index: i, Total: len(addresses)}
+			d.goTo(now, a, len(addresses))
 			all[i] = &d
 		}
 		return all
 	default:
 		// An unknown strategy leaves the address empty; sending then says so in the run.
-		one.address, _ = e.routes.Pick(j.route, j.id, addresses)
+		if address, err := e.routes.Pick(j.route, j.id, addresses); err == nil {
+			one.goTo(now, address, len(addresses))
+		}
 		one.pinned = c.given != nil
 	}
 	return []*dispatch{&one}
+}
+
+// goTo notes which executor a run goes to, of so many.
+func (d *dispatch) goTo(now time.Time, address string, of int) {
+	d.address = address
+	d.events = append(d.events, event.New(now, event.Routed, string(d.job.route), address, of))
 }
 
 // row is a run's row at its birth.
@@ -78,6 +93,7 @@ func (e *Engine) row(d *dispatch) db.NewRun {
 		JobGroup: d.job.group, JobID: d.job.id, Address: storable(d.address), Handler: d.job.handler, Param: d.param,
 		Sharding: d.shard.text(d.job.route), Retries: d.retries, TriggerTime: e.wall(d.planned),
 		PlannedAt: d.planned.UnixMilli(), Owner: d.owner, Type: d.trigger, Origin: d.origin,
+		Events: d.events.Stored(), Message: e.birthText(d),
 	}
 }
 
@@ -101,7 +117,7 @@ func (e *Engine) insert(ctx context.Context, tx db.DBTX, runs []*dispatch) error
 			}
 		}
 		for i, d := range part {
-			d.id, d.fresh = first+int64(i)*step, true
+			d.id, d.fresh, d.told = first+int64(i)*step, true, len(d.events)
 		}
 		if waiting := slots(part); len(waiting) > 0 {
 			if err := db.InsertSlots(ctx, tx, waiting); err != nil {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
-	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // errRowLocked means that somebody else holds the row of one of the jobs.
@@ -139,7 +139,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		if err != nil {
 			// One job's unreadable schedule stops that job, visibly, and nothing else (spec §8.1 #1).
 			advances[i].Unreadable = true
-			skipped = append(skipped, e.skippedRow(j, now, note.Stopped.With(err)))
+			skipped = append(skipped, e.skippedRow(j, now, event.Stopped, event.New(now, event.JobStopped, err)))
 			causes = append(causes, AlarmDispatch)
 			continue
 		}
@@ -157,13 +157,15 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		if m := plan.Misfire; m != nil {
 			made := e.conceive(j, cause{trigger: jobspec.TriggerMisfire, planned: m.At, param: j.param, retries: j.retries})
 			for _, d := range made {
-				d.late = note.StandsFor.With(e.missed(&m.Passed))
+				p := &m.Passed
+				d.events = append(d.events, event.New(now, event.StandsFor, p.Count, p.More, p.First, p.Last))
 			}
 			runs = append(runs, made...)
 			misfired++
 		}
 		if m := plan.Skipped; m != nil {
-			skipped = append(skipped, e.skippedRow(j, m.Last, note.Skipped.With(e.missed(m), r.MisfireStrategy)))
+			skipped = append(skipped, e.skippedRow(j, m.Last, event.Skipped,
+				event.New(now, event.SkippedFires, m.Count, m.More, m.First, m.Last, string(r.MisfireStrategy))))
 			causes = append(causes, AlarmMisfire)
 		}
 	}
@@ -248,24 +250,15 @@ func jobIDs(rows []db.ListDueJobsRow) []int64 {
 	return ids
 }
 
-// missed says how many planned fires passed unseen, and when.
-func (e *Engine) missed(m *jobspec.Passed) string {
-	const layout = "2006-01-02 15:04:05 -0700"
-	first, last := m.First.In(e.cfg.JobZone).Format(layout), m.Last.In(e.cfg.JobZone).Format(layout)
-	if m.Count == 1 && !m.More {
-		return note.Fire.With(first)
-	}
-	return note.Fires.With(m.Total(), first, last)
-}
-
 // skippedRow is the record of fires that nobody runs: a run that is decided at its birth. It needs no
 // alarm unless markSkipped finds somebody who wants one.
-func (e *Engine) skippedRow(j *job, planned time.Time, reason string) db.NewRun {
+func (e *Engine) skippedRow(j *job, planned time.Time, outcome event.Outcome, why event.Event) db.NewRun {
+	events := event.List{event.New(e.now(), event.Claimed, e.cfg.Name, e.node.id.Load()), why}
+	d := dispatch{job: j, planned: planned, trigger: jobspec.TriggerMisfire}
 	return db.NewRun{
 		JobGroup: j.group, JobID: j.id, Handler: j.handler, Param: j.param, TriggerTime: e.wall(planned), PlannedAt: planned.UnixMilli(),
-		Owner: e.node.id.Load(), Type: jobspec.TriggerMisfire, TriggerCode: wire.CodeFail, AlarmStatus: 1,
-		Message: "trigger type: MISFIRE\nadmin: " + e.cfg.Name + "\nplanned: " +
-			planned.In(e.cfg.JobZone).Format("2006-01-02 15:04:05.000 -0700") + "\nresult: " + clip(reason, 4000),
+		Owner: e.node.id.Load(), Type: jobspec.TriggerMisfire, TriggerCode: wire.CodeFail, AlarmStatus: alarmNone,
+		Outcome: outcome, Events: events.Stored(), Message: e.birthText(&d) + e.recordText("", event.List{why}),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -267,18 +268,18 @@ func TestP3UnsentRunsOfADeadAdminAreTakenOver(t *testing.T) {
 			name    string
 			code    int64
 			address string
-			message string
+			event   event.Key
 			calls   string // by both admins
 		}{
-			{"known", 200, addressA, "the executor already has this run", addressA},
-			{"unknown", 200, addressA, "taken over: ", addressA + " " + addressA},
-			{"busy", 200, addressB, "taken over: ", addressB + " " + addressB},
-			{"unanswering", 500, addressC, addressC + ", which may have received the run before, does not answer", addressC},
-			{"future", 200, addressA, "planned: ", addressA},
+			{"known", 200, addressA, event.Known, addressA},
+			{"unknown", 200, addressA, event.TakenOver, addressA + " " + addressA},
+			{"busy", 200, addressB, event.TakenOver, addressB + " " + addressB},
+			{"unanswering", 500, addressC, event.MayHave, addressC},
+			{"future", 200, addressA, event.TakenOver, addressA},
 		}
 		for _, tt := range tests {
 			r := get(tt.name)
-			if r.TriggerCode != tt.code || string(r.ExecutorAddress) != tt.address || !strings.Contains(string(r.TriggerMsg), tt.message) {
+			if r.TriggerCode != tt.code || string(r.ExecutorAddress) != tt.address || !b.has(r.ID, tt.event) {
 				t.Errorf("%s: code %d at %s: %s", tt.name, r.TriggerCode, r.ExecutorAddress, r.TriggerMsg)
 			}
 			if got := strings.Join(calls[tt.name], " "); got != tt.calls {
@@ -456,8 +457,8 @@ func TestP3WhatIsTakenOverTooLateFollowsTheMisfireStrategy(t *testing.T) {
 				t.Errorf("run %d: code %d, want %d: %s", i, rows[i].TriggerCode, want, rows[i].TriggerMsg)
 			}
 		}
-		if msg := string(rows[0].TriggerMsg); !strings.Contains(msg, "s late, and the job's misfire strategy is DO_NOTHING") {
-			t.Errorf("message %q does not give the reason", msg)
+		if rows[0].Outcome != event.Skipped || !b.has(rows[0].ID, event.TooLate) {
+			t.Errorf("%+v does not give the reason", rows[0])
 		}
 	})
 }

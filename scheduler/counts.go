@@ -12,6 +12,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 // runState is what a run counts as in the reports (spec §2.13).
@@ -25,11 +26,12 @@ const (
 	states
 )
 
-func stateOf(triggerCode, handleCode int64) runState {
+// stateOf is what a run counts as: by its outcome, or where there is none by its codes, as the rows of an XXL-JOB admin are read.
+func stateOf(outcome event.Outcome, triggerCode, handleCode int64) runState {
 	switch {
-	case handleCode == wire.CodeSuccess:
+	case outcome == event.Succeeded, outcome == event.Open && handleCode == wire.CodeSuccess:
 		return stateSucceeded
-	case handleCode == 0 && (triggerCode == 0 || triggerCode == wire.CodeSuccess):
+	case outcome == event.Open && handleCode == 0 && (triggerCode == 0 || triggerCode == wire.CodeSuccess):
 		return stateRunning
 	}
 	return stateFailed
@@ -208,7 +210,7 @@ func (e *Engine) born(runs []*dispatch) []change {
 func bornDecided(rows []db.NewRun) []change {
 	changes := make([]change, len(rows))
 	for i := range rows {
-		changes[i] = change{hour: hourOf(rows[i].TriggerTime), group: rows[i].JobGroup, to: stateOf(rows[i].TriggerCode, 0)}
+		changes[i] = change{hour: hourOf(rows[i].TriggerTime), group: rows[i].JobGroup, to: stateOf(rows[i].Outcome, rows[i].TriggerCode, 0)}
 	}
 	return changes
 }

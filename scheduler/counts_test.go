@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -37,7 +38,7 @@ func TestARunCountsAsUpstreamCountsIt(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := stateOf(test.trigger, test.handle); got != test.want {
+			if got := stateOf(event.Open, test.trigger, test.handle); got != test.want {
 				t.Errorf("stateOf(%d, %d) = %d, want %d", test.trigger, test.handle, got, test.want)
 			}
 		})

@@ -51,7 +51,7 @@ func TestExecutorsComeAndGo(t *testing.T) {
 			}
 			return string(g.AddressList)
 		}
-		if got := b.sentTo(id); got != "no executor is registered" {
+		if got := b.sentTo(id); got != "not sent: no executor is registered" {
 			t.Errorf("before anybody registered: %q", got)
 		}
 		b.register("orders", addressB)
@@ -82,7 +82,7 @@ func TestExecutorsComeAndGo(t *testing.T) {
 		if err := b.engine.GroupsChanged(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := b.sentTo(id); got != "no executor is registered" {
+		if got := b.sentTo(id); got != "not sent: no executor is registered" {
 			t.Errorf("92 s after its last beat: %q", got)
 		}
 		if got := stored(); got != "" {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -35,7 +36,6 @@ type dispatch struct {
 	planned time.Time
 	at      time.Time // when the timer lets it go: planned, or later when it had to be put back
 	claimed time.Time // when this admin made the run; zero for one that was taken over
-	routed  time.Time // when address was chosen
 	trigger jobspec.TriggerType
 	param   string
 	retries int64
@@ -46,12 +46,13 @@ type dispatch struct {
 	given   []string // addresses given by hand for this run; nil: the group's
 	pinned  bool     // address must not be chosen anew: a shard, or given by hand
 	shard   wireShard
-	late    string // why it is late, when it is
-	taken   bool   // taken over from a node that is gone: it may have been sent already
-	stray   bool   // as taken, but this node's own, see stray.go
-	probes  []string
-	killed  bool // somebody wanted it ended: not retried, and no alarm
-	waiting bool // must be given a slot of its job's limit before it is sent
+	events  event.List // what happened to it, as far as this node knows
+	told    int        // how many of the events are in its row
+	held    bool       // put back because the node might not act
+	waited  bool       // for a slot of its job's limit
+	fired   time.Time  // when the timer let it go
+	taken   bool       // taken over from a node that is gone: it may have been sent already
+	waiting bool       // must be given a slot of its job's limit before it is sent
 }
 
 // wireShard is a broadcast's slice; Total is 1 when not broadcasting.

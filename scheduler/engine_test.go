@@ -17,6 +17,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -272,6 +273,15 @@ func (b *bundle) dump() string {
 	return s.String()
 }
 
+// events is what happened to a run.
+func (b *bundle) events(id int64) event.List { return event.Parse(string(b.run(id).Events)) }
+
+// has says whether something happened to a run.
+func (b *bundle) has(id int64, key event.Key) bool {
+	_, ok := b.events(id).Last(key)
+	return ok
+}
+
 func (b *bundle) finish(id int64, code int, msg string) {
 	b.t.Helper()
 	if err := b.engine.Complete(b.t.Context(), []wire.Callback{{LogID: id, HandleCode: code, HandleMsg: msg}}); err != nil {
@@ -368,7 +378,10 @@ func TestAResultCountsOnceHoweverManyReportIt(t *testing.T) {
 		if len(runs) != 2 || runs[1].JobID != child || runs[1].TriggerType != jobspec.TriggerParent {
 			t.Fatalf("want the parent and one child run, got %s", b.dump())
 		}
-		for _, want := range []string{fmt.Sprintf("child: job %d, run %d", child, runs[1].ID), `"x" is not a job id`, "job 999 does not exist"} {
+		if got := b.events(ids[0]).All(event.NoChild); len(got) != 2 || got[0].Text(0) != event.NoChildID || got[1].Text(0) != event.NoChildJob {
+			t.Errorf("children that were not started: %v", got)
+		}
+		for _, want := range []string{fmt.Sprintf("child: job %d, run %d", child, runs[1].ID), "child: x not started", "child: 999 not started"} {
 			if !strings.Contains(string(runs[0].HandleMsg), want) {
 				t.Errorf("message %q lacks %q", runs[0].HandleMsg, want)
 			}
@@ -440,10 +453,10 @@ func TestFailoverAndBusyoverAskFirst(t *testing.T) {
 			return len(runs) == 2 && runs[0].TriggerCode != 0 && runs[1].TriggerCode != 0
 		})
 		runs := b.allRuns()
-		if string(runs[0].ExecutorAddress) != addressB || !strings.Contains(string(runs[0].TriggerMsg), "asked: "+addressA+" → dial: refused") {
+		if string(runs[0].ExecutorAddress) != addressB || b.events(runs[0].ID).All(event.Asked)[0].Text(2) != event.AnswerUnknown {
 			t.Errorf("failover: %+v", runs[0])
 		}
-		if runs[1].TriggerCode != 500 || strings.Count(string(runs[1].TriggerMsg), "asked: ") != 2 {
+		if runs[1].TriggerCode != 500 || len(b.events(runs[1].ID).All(event.Asked)) != 2 || !b.has(runs[1].ID, event.Nobody) {
 			t.Errorf("busyover with nobody free: %+v", runs[1])
 		}
 	})
@@ -463,9 +476,8 @@ func TestAJobThatWasForgottenForLongFollowsItsMisfireStrategy(t *testing.T) {
 			return len(runs) == 2 && runs[0].TriggerCode != 0 && runs[1].TriggerCode != 0
 		})
 		for _, r := range b.allRuns() {
-			msg := string(r.TriggerMsg)
-			if !strings.Contains(msg, "3 fires planned from") {
-				t.Errorf("job %d: message %q does not count the missed fires", r.JobID, msg)
+			if e, ok := b.events(r.ID).Last(event.StandsFor, event.SkippedFires); !ok || e.Number(0) != 3 || !strings.Contains(string(r.TriggerMsg), "3 fires planned from") {
+				t.Errorf("job %d: %+v does not count the missed fires", r.JobID, r)
 			}
 			sent := r.TriggerCode == 200
 			if sent != (r.JobID == once) || r.TriggerType != jobspec.TriggerMisfire {

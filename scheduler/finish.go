@@ -4,13 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
-	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // maxResult is how many bytes of a result's message are kept.
@@ -94,20 +95,22 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 			switch {
 			case f.group != 0 && f.group != r.JobGroup: // not its reporter's to say
 			case r.HandleCode == 0 && f.code > 0:
+				f.ends = f.outcome(&r)
 				open = append(open, r)
-			case f.code > 0 && wasLost(&r) && !strings.HasPrefix(f.msg, note.LostMark):
+			case f.code > 0 && r.Outcome == event.Lost && f.given == event.Open:
+				f.ends = f.outcome(&r)
 				if err := e.supersede(ctx, tx, &r, f); err != nil {
 					return nil, err
 				}
 				late++
 				changed = append(changed, r.ID)
 				if r.TriggerTime.Valid {
-					ended = append(ended, change{hour: hourOf(r.TriggerTime.Time), group: r.JobGroup, from: stateOf(r.TriggerCode, r.HandleCode), to: stateOf(r.TriggerCode, int64(f.code))})
+					ended = append(ended, change{hour: hourOf(r.TriggerTime.Time), group: r.JobGroup, from: stateOf(r.Outcome, r.TriggerCode, r.HandleCode), to: stateOf(f.ends, r.TriggerCode, int64(f.code))})
 				}
-				if f.code == wire.CodeSuccess && e.alarmWanted(AlarmRecovered, r.JobID) {
+				if f.ends == event.Succeeded && e.alarmWanted(AlarmRecovered, r.JobID) {
 					mended = append(mended, e.alarmEvent(&r, f, AlarmRecovered))
 				}
-				if f.code == wire.CodeSuccess && r.ExecutorFailRetryCount == 0 {
+				if f.ends == event.Succeeded && r.ExecutorFailRetryCount == 0 {
 					orphans = append(orphans, r)
 				}
 			}
@@ -132,20 +135,25 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 			return follow.runs, err
 		}
 		now := e.now()
-		if events := e.alarmsOf(open, byID, follow); len(events) > 0 {
+		if alarms := e.alarmsOf(open, byID, follow); len(alarms) > 0 {
 			raised = true
-			if err := e.cfg.Alarms.Raise(ctx, tx, events); err != nil {
+			if err := e.cfg.Alarms.Raise(ctx, tx, alarms); err != nil {
 				return nil, err
 			}
+		}
+		killed, err := e.endedBy(ctx, tx, open, byID)
+		if err != nil {
+			return nil, err
 		}
 		finishes := make([]db.Finish, len(open))
 		for i, r := range open {
 			f := byID[r.ID]
-			finishes[i] = db.Finish{ID: r.ID, Code: int64(f.code), Alarm: follow.alarm[r.ID],
-				Message: joinLines(string(r.HandleMsg), clip(f.msg, maxResult), follow.notes(r.ID))}
+			events := slices.Concat(f.why, killed[r.ID], follow.events(r.ID, now))
+			finishes[i] = db.Finish{ID: r.ID, Code: int64(f.code), Outcome: f.ends, Alarm: follow.alarm[r.ID], Events: events.Stored(),
+				Message: joinLines(string(r.HandleMsg), clip(f.msg, maxResult), events.In(e.cfg.JobZone))}
 			changed = append(changed, r.ID)
 			if r.TriggerTime.Valid {
-				ended = append(ended, change{hour: hourOf(r.TriggerTime.Time), group: r.JobGroup, from: stateOf(r.TriggerCode, r.HandleCode), to: stateOf(r.TriggerCode, int64(f.code))})
+				ended = append(ended, change{hour: hourOf(r.TriggerTime.Time), group: r.JobGroup, from: stateOf(r.Outcome, r.TriggerCode, r.HandleCode), to: stateOf(f.ends, r.TriggerCode, int64(f.code))})
 			}
 		}
 		n, err := db.FinishRuns(ctx, tx, e.wall(now), now.UnixMilli(), finishes)
@@ -192,6 +200,45 @@ func notTheirs(rows []db.ListRunsByIDRow, byID map[int64]*finishing) map[*Caller
 		foreign[f.by] = append(foreign[f.by], id)
 	}
 	return foreign
+}
+
+// outcome is what a result means to its run, as far as it can be said from the row. A run that somebody wanted ended is killed,
+// whatever its executor makes of it.
+func (f *finishing) outcome(r *db.ListRunsByIDRow) event.Outcome {
+	switch {
+	case r.KillAskedAt > 0:
+		return event.Killed
+	case f.given != event.Open:
+		return f.given
+	case f.code == wire.CodeSuccess:
+		return event.Succeeded
+	case f.code == wire.CodeTimeout:
+		return event.TimedOut
+	}
+	return event.Failed
+}
+
+// endedBy says of the runs that somebody wanted ended who that was. There are few, so their events are read for it.
+func (e *Engine) endedBy(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRow, byID map[int64]*finishing) (map[int64]event.List, error) {
+	var ids []int64
+	for i := range open {
+		if byID[open[i].ID].ends == event.Killed {
+			ids = append(ids, open[i].ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	rows, err := e.queries.ListRunEvents(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	by := make(map[int64]event.List, len(rows))
+	for _, r := range rows {
+		asked, _ := event.Parse(string(r.Events)).Last(event.KillAsked)
+		by[r.ID] = event.List{event.New(e.now(), event.KilledAt, asked.Text(0), event.KilledRunning)}
+	}
+	return by, nil
 }
 
 // endOf does what the ends of runs mean to their jobs beside retries and children: it gives slots back, and sets the next

@@ -9,15 +9,15 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
-	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // following is what a batch of results causes.
 type following struct {
 	runs  []*dispatch
-	alarm map[int64]int64    // alarm_status by run, see alarms.go
-	lines map[int64][]string // what to add to a run's message
+	alarm map[int64]int64      // alarm_status by run, see alarms.go
+	said  map[int64]event.List // what else there is to tell of a run
 	of    map[int64][]*dispatch
 
 	retried map[int64]bool // the runs that a retry follows
@@ -26,26 +26,26 @@ type following struct {
 	parents []int64                                   // jobs with a success in the batch
 }
 
-// notes are the lines about the runs that followed; their ids are known only after the insert.
-func (f *following) notes(id int64) string {
-	lines := f.lines[id]
+// events are those of the runs that followed; their ids are known only after the insert.
+func (f *following) events(id int64, now time.Time) event.List {
+	list := f.said[id]
 	for _, d := range f.of[id] {
-		what := "child"
+		key := event.Child
 		if d.trigger == jobspec.TriggerRetry {
-			what = "retry"
+			key = event.Retry
 		}
-		lines = append(lines, what+": "+note.Run.With(d.job.id, d.id))
+		list = append(list, event.New(now, key, d.job.id, d.id))
 	}
-	return strings.Join(lines, "\n")
+	return list
 }
 
 // followUps decides the retries and children of results.
 func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRow, byID map[int64]*finishing) (*following, error) {
-	f := &following{alarm: make(map[int64]int64), retried: make(map[int64]bool), lines: make(map[int64][]string), of: make(map[int64][]*dispatch)}
+	f := &following{alarm: make(map[int64]int64), retried: make(map[int64]bool), said: make(map[int64]event.List), of: make(map[int64][]*dispatch)}
 	var all, failed []int64 // job ids
 	for i := range open {
 		all = appendNew(all, open[i].JobID)
-		if byID[open[i].ID].code != wire.CodeSuccess && retriable(&open[i]) {
+		if byID[open[i].ID].ends != event.Succeeded && retriable(&open[i]) {
 			failed = appendNew(failed, open[i].JobID)
 		}
 	}
@@ -60,7 +60,7 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 		children[rows[i].ID] = string(rows[i].ChildJobIDs)
 	}
 	for i := range open { // only a success has children
-		if byID[open[i].ID].code == wire.CodeSuccess {
+		if byID[open[i].ID].ends == event.Succeeded {
 			f.parents = appendNew(f.parents, open[i].JobID)
 		}
 	}
@@ -82,7 +82,7 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 	}
 	for i := range open {
 		r := &open[i]
-		if byID[r.ID].code == wire.CodeSuccess {
+		if byID[r.ID].ends == event.Succeeded {
 			e.followSuccess(f, r, children[r.JobID], jobs)
 		} else if retriable(r) {
 			e.followFailure(f, r, jobs[r.JobID])
@@ -92,9 +92,9 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 }
 
 // retriable reports whether the failure of a run makes another attempt. A run whose sending counted as failed has had its
-// next attempt then, and a result that comes all the same must not make a second.
+// next attempt then, and a result that comes all the same must not make a second; one that somebody wanted ended has none.
 func retriable(r *db.ListRunsByIDRow) bool {
-	return r.ExecutorFailRetryCount > 0 && (r.TriggerCode == 0 || r.TriggerCode == wire.CodeSuccess)
+	return r.ExecutorFailRetryCount > 0 && r.KillAskedAt == 0 && (r.TriggerCode == 0 || r.TriggerCode == wire.CodeSuccess)
 }
 
 // backoff is how long the next attempt waits when a run with so many retries left has failed: not at all, unless the job
@@ -110,7 +110,7 @@ func (e *Engine) backoff(j *job, left int64) time.Duration {
 // followFailure makes the next attempt of a failed run, with the run's own parameter and shard.
 func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job) {
 	if j == nil {
-		f.lines[r.ID] = append(f.lines[r.ID], "retry: "+note.NoRetry.With())
+		f.said[r.ID] = append(f.said[r.ID], event.New(e.now(), event.NoRetry))
 		return
 	}
 	runs := e.conceive(j, cause{
@@ -132,11 +132,11 @@ func (e *Engine) followSuccess(f *following, r *db.ListRunsByIDRow, list string,
 		switch {
 		case text == "":
 		case err != nil || id <= 0:
-			f.lines[r.ID] = append(f.lines[r.ID], "child: "+note.NoID.With(clip(text, 40)))
+			f.notStarted(r.ID, e.now(), event.NoChildID, clip(text, 40))
 		case id == r.JobID:
-			f.lines[r.ID] = append(f.lines[r.ID], "child: "+note.Itself.With())
+			f.notStarted(r.ID, e.now(), event.NoChildItself, text)
 		case jobs[id] == nil:
-			f.lines[r.ID] = append(f.lines[r.ID], "child: "+note.NoJob.With(id))
+			f.notStarted(r.ID, e.now(), event.NoChildJob, text)
 		default:
 			j := jobs[id]
 			f.add(r.ID, e.conceive(j, cause{
@@ -144,6 +144,11 @@ func (e *Engine) followSuccess(f *following, r *db.ListRunsByIDRow, list string,
 			}))
 		}
 	}
+}
+
+// notStarted notes that a child is not started, and why.
+func (f *following) notStarted(id int64, now time.Time, cause, child string) {
+	f.said[id] = append(f.said[id], event.New(now, event.NoChild, cause, child))
 }
 
 func (f *following) add(id int64, runs []*dispatch) {

@@ -6,8 +6,8 @@ import (
 	"errors"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
-	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // A job may say how many of its runs there may be at a time, on all executors and whatever admin sends them. This is
@@ -29,6 +29,10 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 	me := e.node.id.Load()
 	var counts db.CountSlotsRow
 	admitted := false
+	var waited event.List
+	if d.waited {
+		waited = event.List{event.New(e.now(), event.Waited, e.now().Sub(d.planned))}
+	}
 	e.pending.add(d.id) // before it is, so that the low mark is not above it
 	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		admitted = false
@@ -48,7 +52,7 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 		if n, err = e.queries.TakeSlot(ctx, tx, d.id); err != nil || n == 0 {
 			return err // somebody else gave it its slot
 		}
-		if n, err = e.queries.AdmitRun(ctx, tx, db.AdmitRunParams{ID: d.id, OwnerNode: me}); err != nil {
+		if n, err = e.queries.AdmitRun(ctx, tx, db.AdmitRunParams{ID: d.id, OwnerNode: me, Events: waited.Stored()}); err != nil {
 			return err
 		}
 		admitted = n == 1
@@ -60,15 +64,16 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 		e.pending.doubtRun(d.id) // the commit may have happened
 	case admitted:
 		d.owner, d.waiting = me, false
+		d.events = append(d.events, waited...)
+		d.told = len(d.events)
 		return true
 	case d.job.limit > 0 && counts.Running >= int64(d.job.limit):
-		full := note.Full.With(counts.Running, d.job.limit)
 		if d.job.policy == jobspec.ConcurrencyDiscard {
-			e.discard(d, note.Discarded.With(full))
+			e.discard(d, event.New(e.now(), event.Full, counts.Running, d.job.limit))
 			return false
 		}
 		if counts.Waiting > maxWaiting {
-			e.discard(d, note.Crowded.With(full, maxWaiting))
+			e.discard(d, event.New(e.now(), event.Crowded, counts.Running, d.job.limit, counts.Waiting))
 			return false
 		}
 	}
@@ -77,9 +82,9 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 }
 
 // discard ends a run that got no slot. It is not retried: that would only ask for the same slot again.
-func (e *Engine) discard(d *dispatch, reason string) {
+func (e *Engine) discard(d *dispatch, why event.Event) {
 	d.retries = 0
-	e.fail(d, "", reason)
+	e.fail(d, "", event.Discarded, why)
 }
 
 // letNext sends the next runs of a job that wait for a slot to try for one.
@@ -114,7 +119,7 @@ func (e *Engine) letNext(ctx context.Context, jobID int64) error {
 			d := e.adopted((*db.ListUnsentRunsOfNodeRow)(r), waitingOwner, j)
 			d.taken, d.waiting = false, true // nobody has sent it: it never had a slot
 			d.pinned = d.shard.Total > 1
-			d.late = note.Waited.With()
+			d.waited = true
 			e.queue(gateLane, d)
 		}
 	}

@@ -4,15 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
-	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // readable is a run that an executor can be asked about.
@@ -138,7 +137,7 @@ func ended(r *db.Run) bool {
 
 // wasKilled reports whether it was ended by hand.
 func wasKilled(r *db.Run) bool {
-	return r.HandleCode != wire.CodeSuccess && strings.Contains(string(r.HandleMsg)+"\n"+string(r.TriggerMsg), note.KillMark)
+	return r.Outcome == event.Killed
 }
 
 // openRetry is the retry of a run, unless it has ended.
@@ -165,11 +164,10 @@ func (e *Engine) moveKill(ctx context.Context, from int64, to db.InsertKillParam
 // killSent asks the executor of a run to end it, and notes it as failed by hand. The result is errRaced when it ended by
 // itself before it could be noted.
 func (e *Engine) killSent(ctx context.Context, run *db.Run, user string) error {
-	mark := db.MarkKillingParams{ID: run.ID, Note: run.HandleMsg}
-	if !strings.Contains(string(run.HandleMsg), note.KillMark) {
-		mark.Note = db.Text(joinLines(string(run.HandleMsg), note.Killed.With(user)))
-	}
-	n, err := e.queries.MarkKilling(ctx, e.cfg.Pool, mark)
+	now := e.now()
+	n, err := e.queries.MarkKilling(ctx, e.cfg.Pool, db.MarkKillingParams{
+		ID: run.ID, AskedAt: now.UnixMilli(), Events: event.List{event.New(now, event.KillAsked, user)}.Stored(),
+	})
 	if err != nil {
 		return err
 	}
@@ -179,20 +177,17 @@ func (e *Engine) killSent(ctx context.Context, run *db.Run, user string) error {
 	address := string(run.ExecutorAddress)
 	answer, err := e.askKill(ctx, run.JobGroup, run.JobID, run.ID, address)
 	if err == nil && !answer.OK() {
-		err = errors.New(answerText(answer))
+		err = answerError{answer}
 	}
 	if err != nil {
-		back := db.MarkKillingParams{ID: run.ID, Retries: run.ExecutorFailRetryCount, Note: run.HandleMsg}
+		failed := event.List{event.New(e.now(), event.KillFailed, address, faultOf(err), err)}
+		back := db.MarkKillingParams{ID: run.ID, Events: failed.Stored()}
 		if _, undo := e.queries.MarkKilling(ctx, e.cfg.Pool, back); undo != nil {
-			e.log.Warn("give the retries back to a run that could not be killed", "log_id", run.ID, "error", undo)
+			e.log.Warn("take back that a run is to be ended, which it could not be", "log_id", run.ID, "error", undo)
 		}
 		return &ExecutorError{Address: address, Err: err}
 	}
-	msg := ""
-	if !strings.EqualFold(answer.Msg, "Success") {
-		msg = answer.Msg
-	}
-	return e.complete(ctx, []finishing{{id: run.ID, code: wire.CodeFail, msg: msg}})
+	return e.complete(ctx, []finishing{{id: run.ID, code: wire.CodeFail, msg: plainly(answer.Msg), given: event.Killed}})
 }
 
 func (e *Engine) askKill(ctx context.Context, group, jobID, logID int64, address string) (wire.Answer, error) {
@@ -222,8 +217,7 @@ func (e *Engine) pull(logID int64, user string) {
 
 // endKilled ends a run that was not sent.
 func (e *Engine) endKilled(d *dispatch, user string) {
-	d.retries, d.killed = 0, true
-	e.fail(d, d.address, note.KilledUnsent.With(user))
+	e.fail(d, d.address, event.Killed, event.New(e.now(), event.KilledAt, user, event.KilledUnsent))
 }
 
 // killLoop carries out the wishes that other admins have written down for runs of this one, and those that nobody waits for
@@ -285,11 +279,11 @@ func (e *Engine) carryOutLeft(ctx context.Context, w db.Kill) error {
 // being sent at the same moment.
 func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) error {
 	cancelled := int64(0)
+	why := event.List{event.New(e.now(), event.KilledAt, user, event.KilledWaiting)}
 	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		var err error
 		cancelled, err = db.RecordSent(ctx, tx, waitingOwner, true, []db.Sent{{
-			ID: run.ID, Code: wire.CodeFail, Alarm: alarmNone,
-			Message: "trigger type: " + string(run.TriggerType) + "\nresult: " + note.KilledWaiting.With(user),
+			ID: run.ID, Code: wire.CodeFail, Alarm: alarmNone, Outcome: event.Killed, Events: why.Stored(), Message: e.recordText("", why),
 		}})
 		if err != nil || cancelled == 0 {
 			return err
@@ -304,7 +298,7 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 		return errRaced // it has just been given its slot
 	}
 	if run.TriggerTime.Valid {
-		e.counts.add(change{hour: hourOf(run.TriggerTime.Time), group: run.JobGroup, from: stateOf(run.TriggerCode, run.HandleCode), to: stateOf(wire.CodeFail, 0)})
+		e.counts.add(change{hour: hourOf(run.TriggerTime.Time), group: run.JobGroup, from: stateOf(run.Outcome, run.TriggerCode, run.HandleCode), to: stateOf(event.Killed, wire.CodeFail, 0)})
 	}
 	e.hub.changed(run.ID)
 	return nil
@@ -331,7 +325,7 @@ func (e *Engine) ReadLog(ctx context.Context, logID int64, fromLine int) (wire.L
 		LogDateTim: at, LogDateTime: at, LogID: logID, FromLineNum: fromLine,
 	})
 	if err == nil && !answer.OK() {
-		err = errors.New(answerText(answer))
+		err = answerError{answer}
 	}
 	if err != nil {
 		return wire.LogResult{}, &ExecutorError{Address: address, Err: err}

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 // killing asks for the end of a run in the background, and gives what became of the wish.
@@ -34,7 +36,7 @@ func (b *bundle) killedUnsent(logID int64, err error) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if r := b.run(logID); r.TriggerCode != 500 || r.HandleCode != 0 || !strings.Contains(string(r.TriggerMsg), "result: killed by ada") {
+	if r := b.run(logID); r.TriggerCode != 500 || r.HandleCode != 0 || r.Outcome != event.Killed || !b.has(logID, event.KilledAt) {
 		b.t.Errorf("the run that was to be ended: %s", b.dump())
 	}
 	for _, sent := range b.executors.received() {
@@ -79,7 +81,7 @@ func TestARunThatIsBeingSentIsKilledWhenTheAnswerIsThere(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := b.run(id)
-				if !strings.Contains(string(r.TriggerMsg+"\n"+r.HandleMsg), "killed by ada") || len(b.allRuns()) != 1 || len(b.executors.kills) != tt.asked {
+				if r.Outcome != event.Killed || !strings.Contains(string(r.TriggerMsg+"\n"+r.HandleMsg), "killed by ada") || len(b.allRuns()) != 1 || len(b.executors.kills) != tt.asked {
 					t.Errorf("%d executors asked, want %d; runs: %s", len(b.executors.kills), tt.asked, b.dump())
 				}
 				if err := b.engine.Kill(t.Context(), id, "bob"); !errors.Is(err, ErrRunNotRunning) {
@@ -217,34 +219,36 @@ func TestAKillThatTakesTooLongSaysSo(t *testing.T) {
 	})
 }
 
-func TestOfAKillAndAResultTheFirstCounts(t *testing.T) {
+func TestOfAKillAndAResultTheFirstIsKeptAndTheRunIsKilled(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		code int // what the executor reports while it is asked to end the run
-		want error
-		runs int
 	}{
-		"success":                     {200, ErrRunNotRunning, 1},
-		"failure, which is our own":   {500, nil, 1},
-		"time-out, which was quicker": {502, nil, 1},
+		"success":                     {200},
+		"failure, which is our own":   {500},
+		"time-out, which was quicker": {502},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 				b := setup(t, pool, nil, addressA)
-				id := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 1 }))
+				child := b.addJob(nil)
+				id := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount, p.ChildJobIDs = 1, db.Text(fmt.Sprint(child)) }))
 				b.await("it is sent", func() bool { return b.run(id).TriggerCode == 200 })
 				b.executors.kill = func(req wire.KillRequest) (wire.Answer, error) {
 					b.finish(req.LogID, tt.code, "reported")
 					return yes, nil
 				}
-				if err := b.engine.Kill(t.Context(), id, "ada"); !errors.Is(err, tt.want) {
-					t.Errorf("kill: %v, want %v", err, tt.want)
+				if err := b.engine.Kill(t.Context(), id, "ada"); err != nil {
+					t.Errorf("kill: %v", err)
 				}
 				b.finish(id, 200, "too late")
-				if r := b.run(id); r.HandleCode != int64(tt.code) || len(b.allRuns()) != tt.runs {
-					t.Errorf("want %d by the first report, %d runs: %s", tt.code, tt.runs, b.dump())
+				// What was reported is kept, and the run is killed all the same: nothing follows from it.
+				r := b.run(id)
+				killed, _ := b.events(id).Last(event.KilledAt)
+				if r.HandleCode != int64(tt.code) || r.Outcome != event.Killed || killed.Text(0) != "ada" || len(b.allRuns()) != 1 {
+					t.Errorf("want %d by the first report, and no other run: %s", tt.code, b.dump())
 				}
 			})
 		})

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -10,7 +9,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
-	"github.com/punctual-job/punctual/scheduler/note"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 // A run whose result does not come is decided by asking its executor, registered or not, and never by its age: upstream
@@ -184,19 +183,20 @@ func (e *Engine) ask(ctx context.Context, order []question) map[question]sign {
 }
 
 func (e *Engine) giveUp(ctx context.Context, q question, s sign, ids []int64) {
-	reason := note.Silent.With(q.address)
+	reason := event.LostSilent
 	switch s {
 	case signIdle:
-		reason = note.Idle.With(q.address)
+		reason = event.LostIdle
 	case signRefused:
-		reason = note.NotListening.With(q.address)
+		reason = event.LostGone
 	case signBusy, signSilent:
 	}
+	why := event.List{event.New(e.now(), event.LostRun, reason, q.address)}
 	e.log.Warn("runs lost", "executor", q.address, "job_id", q.job, "runs", len(ids), "reason", reason)
 	e.metrics.lost.Add(float64(len(ids)))
 	items := make([]finishing, len(ids))
 	for i, id := range ids {
-		items[i] = finishing{id: id, code: wire.CodeFail, cause: AlarmLost, msg: note.Lost.With(reason)}
+		items[i] = finishing{id: id, code: wire.CodeFail, given: event.Lost, why: why}
 	}
 	if err := e.complete(ctx, items); err != nil {
 		e.log.Warn("record lost runs", "error", err)
@@ -214,18 +214,15 @@ func (e *Engine) startOf(r *db.ListOpenRunsRow) time.Time {
 	return time.Time{}
 }
 
-// wasLost reports whether a row is that of a run that was given up.
-func wasLost(r *db.ListRunsByIDRow) bool {
-	return r.HandleCode == wire.CodeFail && strings.HasPrefix(string(r.HandleMsg), note.LostMark)
-}
-
 // supersede records the result of a run that had been given up: the executor knows better. Both are in the message. Its
 // children are started unless a retry was made, whose success starts them.
 func (e *Engine) supersede(ctx context.Context, tx db.DBTX, r *db.ListRunsByIDRow, f *finishing) error {
 	now := e.now()
+	late := event.List{event.New(now, event.Result, f.code, f.msg)}
 	n, err := e.queries.SupersedeLost(ctx, tx, db.SupersedeLostParams{
 		ID: r.ID, HandleCode: int64(f.code), HandleTime: nullTime(e.wall(now)), FinishedAt: now.UnixMilli(),
-		HandleMsg: db.Text(joinLines(string(r.HandleMsg), note.LateResult.With(clip(f.msg, maxResult)))), Lost: note.LostMark + "%",
+		Outcome: f.ends, Events: late.Stored(),
+		HandleMsg: db.Text(joinLines(string(r.HandleMsg), "a result came later: "+clip(f.msg, maxResult))),
 	})
 	if err == nil && n == 0 {
 		return errRaced

@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
-	"github.com/punctual-job/punctual/scheduler/note"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 var (
@@ -32,9 +32,9 @@ func TestARunWithoutAResultIsDecidedByAskingItsExecutor(t *testing.T) {
 		idle   func() (wire.Answer, error)
 		reason string // of the loss; "" when the run goes on
 	}{
-		{"nothing of the job is there any more", func() (wire.Answer, error) { return yes, nil }, "has nothing of this job any more"},
-		{"nobody listens", func() (wire.Answer, error) { return wire.Answer{}, errRefused }, "nobody listens"},
-		{"nobody answers", func() (wire.Answer, error) { return wire.Answer{}, errSilent }, "does not answer"},
+		{"nothing of the job is there any more", func() (wire.Answer, error) { return yes, nil }, event.LostIdle},
+		{"nobody listens", func() (wire.Answer, error) { return wire.Answer{}, errRefused }, event.LostGone},
+		{"nobody answers", func() (wire.Answer, error) { return wire.Answer{}, errSilent }, event.LostSilent},
 		{"it is busy with the job", func() (wire.Answer, error) { return busy, nil }, ""},
 	}
 	for _, tt := range tests {
@@ -54,8 +54,9 @@ func TestARunWithoutAResultIsDecidedByAskingItsExecutor(t *testing.T) {
 					return
 				}
 				b.await("it is given up", func() bool { return b.run(run).HandleCode == 500 })
-				if msg := string(b.run(run).HandleMsg); !strings.HasPrefix(msg, note.LostMark) || !strings.Contains(msg, tt.reason) {
-					t.Errorf("message %q, want one that says %q", msg, tt.reason)
+				r := b.run(run)
+				if lost, ok := b.events(run).Last(event.LostRun); !ok || r.Outcome != event.Lost || lost.Text(0) != tt.reason || lost.Text(1) != addressA {
+					t.Errorf("want one that is lost: %s; %+v", tt.reason, r)
 				}
 			})
 		})
@@ -73,7 +74,7 @@ func TestALateResultSupersedesLostAndBothAreTold(t *testing.T) {
 		b.await("it is given up", func() bool { return b.run(run).HandleCode == 500 })
 		b.finish(run, 200, "done after all")
 		r := b.run(run)
-		if r.HandleCode != 200 || !strings.HasPrefix(string(r.HandleMsg), note.LostMark) || !strings.HasSuffix(string(r.HandleMsg), "late result: done after all") {
+		if r.HandleCode != 200 || r.Outcome != event.Succeeded || !b.has(run, event.LostRun) || !b.has(run, event.Result) || !strings.HasSuffix(string(r.HandleMsg), "a result came later: done after all") {
 			t.Errorf("after the late result: %+v", r)
 		}
 		b.finish(run, 500, "and again")

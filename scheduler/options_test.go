@@ -3,13 +3,13 @@ package scheduler
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -130,7 +130,7 @@ func TestARunThatWaitsForASlotCanBeCancelled(t *testing.T) {
 		if err := b.engine.Kill(t.Context(), second, "ada"); err != nil {
 			t.Fatal(err)
 		}
-		if r := b.run(second); r.TriggerCode != 500 || !strings.Contains(string(r.TriggerMsg), "killed by ada") {
+		if r := b.run(second); r.TriggerCode != 500 || r.Outcome != event.Killed || b.events(second)[len(b.events(second))-1].Text(1) != event.KilledWaiting {
 			t.Errorf("the cancelled run: %+v", r)
 		}
 		b.finish(first, 200, "")
@@ -153,8 +153,8 @@ func TestALimitMayDiscard(t *testing.T) {
 		b.await("the first runs", func() bool { return b.run(first).TriggerCode == 200 })
 		second := b.trigger(id)
 		b.await("the second is discarded", func() bool { return b.run(second).TriggerCode == 500 })
-		if msg := string(b.run(second).TriggerMsg); !strings.Contains(msg, "discarded: 1 of the job's runs are running, and it may have 1 at a time") {
-			t.Errorf("message %q", msg)
+		if r := b.run(second); r.Outcome != event.Discarded || !b.has(second, event.Full) {
+			t.Errorf("the discarded run: %+v", r)
 		}
 		b.finish(first, 200, "")
 		third := b.trigger(id)

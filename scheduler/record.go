@@ -10,8 +10,8 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
-	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // recordBatch writes outcomes. It does not give up while the database is away: the runs are sent, and only the record can
@@ -42,7 +42,8 @@ func (e *Engine) recordBatch(ctx context.Context, batch []outcome) {
 			// Bare, and without the retry that may be what is refused.
 			o := &batch[0]
 			o.d.retries = 0
-			o.sent = db.Sent{ID: o.d.id, Code: o.sent.Code, At: o.sent.At, Message: "result: " + note.Refused.With(clip(strings.ToValidUTF8(err.Error(), "?"), 1000))}
+			why := event.List{event.New(e.now(), event.NotRecorded, clip(err.Error(), 1000))}
+			o.sent = db.Sent{ID: o.d.id, Code: o.sent.Code, At: o.sent.At, Outcome: o.sent.Outcome, Events: why.Stored(), Message: e.recordText("", why)}
 		}
 		time.Sleep(wait)
 		wait = min(2*wait, 2*time.Second)
@@ -63,7 +64,7 @@ func passes(err error) bool {
 // recordOnce writes a batch in one transaction, in which failures that have retries left make their next attempt.
 func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 	plain := make(map[int64][]db.Sent, 1) // by owner; a node that rejoined may have two
-	var retry, failed, final []*outcome
+	var retry, failed []*outcome
 	for i := range batch {
 		o := &batch[i]
 		if o.sent.Code != wire.CodeSuccess && o.d.retries > 0 {
@@ -72,10 +73,7 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 		}
 		if o.sent.Code != wire.CodeSuccess {
 			failed = append(failed, o)
-			if e.cfg.Alarms != nil {
-				final = append(final, o)
-				continue
-			}
+			continue
 		}
 		plain[o.d.owner] = append(plain[o.d.owner], o.sent)
 	}
@@ -92,7 +90,7 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 				return nil, err
 			}
 		}
-		if raised, err = e.recordFinal(ctx, tx, final); err != nil {
+		if raised, err = e.recordFinal(ctx, tx, failed); err != nil {
 			return nil, err
 		}
 		var again []*dispatch
@@ -168,10 +166,7 @@ func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*di
 		return nil, err
 	}
 	if n == 0 {
-		delivered := o.sent
-		delivered.Code = wire.CodeSuccess
-		delivered.Message += "\nresult: the executor has reported the result, so it did receive the run"
-		_, err := db.RecordSent(ctx, tx, o.d.owner, false, []db.Sent{delivered})
+		_, err := db.RecordSent(ctx, tx, o.d.owner, false, []db.Sent{e.delivered(o)})
 		return nil, err
 	}
 	shard := o.d.shard
@@ -185,14 +180,25 @@ func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*di
 	}), nil
 }
 
+// delivered is a sending that looked failed, of a run whose result shows that it arrived.
+func (e *Engine) delivered(o *outcome) db.Sent {
+	s, known := o.sent, event.List{event.New(e.now(), event.Known, o.sent.Address, event.KnownReported)}
+	s.Code, s.Outcome = wire.CodeSuccess, event.Open
+	s.Events += known.Stored()
+	s.Message += e.recordText("", known)
+	return s
+}
+
 // finishing is a result on its way to the database.
 type finishing struct {
 	id    int64
 	group int64 // the only group its reporter may speak for; 0 for any
 	by    *Caller
 	code  int
-	msg   string
-	cause AlarmCause // of the alarm if it is the final failure; "" by the code
+	msg   string        // the executor's own words
+	given event.Outcome // Open: by the code
+	why   event.List    // what led to it, where the engine made it up
+	ends  event.Outcome // what the run ends as, by its row; set with each try to write it
 	reply *reply
 }
 

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -216,8 +216,8 @@ func TestP1ARunWhoseCommitWasNotConfirmedIsSentOnce(t *testing.T) {
 		if n := len(b.executors.received()); n != 2 {
 			t.Errorf("executor received %d requests, want 2", n)
 		}
-		if msg := string(b.allRuns()[0].TriggerMsg); !strings.Contains(msg, "found again: ") {
-			t.Errorf("message %q does not say why it is late", msg)
+		if r := b.allRuns()[0]; !b.has(r.ID, event.FoundAgain) {
+			t.Errorf("%+v does not say why it is late", r)
 		}
 		if _, doubts := b.engine.pending.doubtful(); doubts != 0 {
 			t.Errorf("%d doubts are left", doubts)

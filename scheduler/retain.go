@@ -57,7 +57,7 @@ func (r *retention) old(run *db.ListRunStatesRow) bool {
 	if bound.IsZero() {
 		return false
 	}
-	if stateOf(run.TriggerCode, run.HandleCode) == stateRunning {
+	if stateOf(run.Outcome, run.TriggerCode, run.HandleCode) == stateRunning {
 		bound = bound.Add(-openGrace)
 	}
 	return !run.TriggerTime.Valid || run.TriggerTime.Time.Before(bound)

@@ -12,7 +12,8 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
-	"github.com/punctual-job/punctual/scheduler/note"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/route"
 )
 
@@ -32,9 +33,7 @@ func (e *Engine) fire(d *dispatch) {
 		e.queue(gateLane, d)
 		return
 	}
-	if late := e.now().Sub(d.planned); late > lateAfter && d.late == "" {
-		d.late = note.Late.With(late.Round(time.Millisecond))
-	}
+	d.fired = e.now()
 	if d.address != "" && !d.pinned && !slices.Contains(e.candidates(d), d.address) {
 		d.address = "" // the planned executor has gone since
 	}
@@ -42,10 +41,10 @@ func (e *Engine) fire(d *dispatch) {
 		if addresses := e.candidates(d); len(addresses) > 0 {
 			address, err := e.routes.Pick(d.job.route, d.job.id, addresses)
 			if err != nil {
-				e.fail(d, "", err.Error())
+				e.fail(d, "", event.NotSent, event.New(e.now(), event.NoRoute, err))
 				return
 			}
-			d.address, d.routed = address, e.now()
+			d.goTo(e.now(), address, len(addresses))
 		}
 	}
 	lane := d.address
@@ -58,7 +57,7 @@ func (e *Engine) fire(d *dispatch) {
 // queue puts a run in a lane, or ends it when too many wait.
 func (e *Engine) queue(lane string, d *dispatch) {
 	if !e.lanes.add(lane, d, e.cfg.MaxWaiting) && !e.draining.Load() {
-		e.fail(d, d.address, note.QueueFull.With(e.cfg.MaxWaiting))
+		e.fail(d, d.address, event.NotSent, event.New(e.now(), event.QueueFull, d.address, e.cfg.MaxWaiting))
 	}
 }
 
@@ -112,7 +111,7 @@ func (e *Engine) maySend(d *dispatch) bool {
 	}
 	if !e.node.mayAct() {
 		d.at = e.now().Add(putBack)
-		d.late = note.Lease.With()
+		d.held = true
 		e.timer.add(d)
 		return false
 	}
@@ -123,16 +122,16 @@ func (e *Engine) maySend(d *dispatch) bool {
 func (e *Engine) find(ctx context.Context, d *dispatch) bool {
 	addresses := e.candidates(d)
 	if len(addresses) == 0 {
-		e.fail(d, "", e.noAddress(d))
+		e.fail(d, "", event.NotSent, e.noAddress(d))
 		return false
 	}
 	if !route.Probing(d.job.route) {
 		address, err := e.routes.Pick(d.job.route, d.job.id, addresses)
 		if err != nil {
-			e.fail(d, "", err.Error())
+			e.fail(d, "", event.NotSent, event.New(e.now(), event.NoRoute, err))
 			return false
 		}
-		d.address, d.routed = address, e.now()
+		d.goTo(e.now(), address, len(addresses))
 		return true
 	}
 	address, replies := route.Probe(ctx, addresses, func(ctx context.Context, a string) route.Reply {
@@ -140,33 +139,52 @@ func (e *Engine) find(ctx context.Context, d *dispatch) bool {
 		defer cancel()
 		answer, err := e.probe(ctx, d, a)
 		if err != nil {
-			return route.Reply{Address: a, Text: err.Error()}
+			return route.Reply{Address: a, Silent: true, Text: err.Error()}
 		}
 		return route.Reply{Address: a, OK: answer.OK(), Text: answerText(answer)}
 	})
-	d.probes = d.probes[:0]
-	for _, r := range replies {
-		d.probes = append(d.probes, r.Address+" → "+r.Text)
-	}
+	d.events = append(d.events, e.asked(d, replies)...)
 	if address == "" {
-		e.fail(d, "", note.Nobody.With())
+		e.fail(d, "", event.NotSent, event.New(e.now(), event.Nobody))
 		return false
 	}
-	d.address, d.routed = address, e.now()
+	d.goTo(e.now(), address, len(addresses))
 	return true
 }
 
-func (e *Engine) noAddress(d *dispatch) string {
-	if e.directory.get(d.job.group) == nil {
-		return note.NoGroup.With(d.job.group)
+// asked are the events of executors that were asked before the choice.
+func (e *Engine) asked(d *dispatch, replies []route.Reply) event.List {
+	what := event.AskBeat
+	if asksIdle(d.job.route) {
+		what = event.AskIdle
 	}
-	return note.NoExecutor.With()
+	list := make(event.List, len(replies))
+	for i, r := range replies {
+		answer := event.AnswerNo
+		switch {
+		case r.Silent:
+			answer = event.AnswerUnknown
+		case r.OK:
+			answer = event.AnswerYes
+		}
+		list[i] = event.New(e.now(), event.Asked, r.Address, what, answer, clip(r.Text, 500))
+	}
+	return list
+}
+
+func asksIdle(r jobspec.Route) bool { return r == jobspec.RouteBusyover }
+
+func (e *Engine) noAddress(d *dispatch) event.Event {
+	if e.directory.get(d.job.group) == nil {
+		return event.New(e.now(), event.NoGroup, d.job.group)
+	}
+	return event.New(e.now(), event.NoExecutor)
 }
 
 // probe asks one executor what the route strategy wants to know.
 func (e *Engine) probe(ctx context.Context, d *dispatch, address string) (wire.Answer, error) {
 	to := e.target(d.job.group, address)
-	if d.job.route == "BUSYOVER" {
+	if asksIdle(d.job.route) {
 		return e.cfg.Executors.IdleBeat(ctx, to, wire.IdleBeatRequest{JobID: d.job.id})
 	}
 	return e.cfg.Executors.Beat(ctx, to)
@@ -182,7 +200,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	if d.job.glue != wire.GlueBean {
 		source, updated, err := e.source(ctx, d.job)
 		if err != nil {
-			e.fail(d, d.address, note.NoSource.With(err))
+			e.fail(d, d.address, event.NotSent, event.New(e.now(), event.NoSource, err))
 			return
 		}
 		req.GlueSource, req.GlueUpdateTime = source, updated
@@ -201,11 +219,11 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	took := e.now().Sub(began)
 	switch {
 	case err == nil && answer.OK():
-		e.sent(d, began, took, "ok", answer.Code, answerText(answer))
+		e.sent(d, began, "ok", answer.Code, event.Open, event.New(began, event.Sent, d.address, took, answer.Code, plainly(answer.Msg)))
 	case err == nil && d.taken && answer.Repeated():
-		e.sent(d, began, took, "repeat", wire.CodeSuccess, note.HasRunSays.With(answer.Msg))
+		e.sent(d, began, "repeat", wire.CodeSuccess, event.Open, event.New(began, event.Known, d.address, event.KnownRepeated, answer.Msg))
 	case err == nil:
-		e.sent(d, began, took, "refused", refusal(answer.Code), answerText(answer))
+		e.sent(d, began, "refused", refusal(answer.Code), event.NotSent, event.New(began, event.Refused, d.address, took, answer.Code, answer.Msg))
 	default:
 		e.uncertain(ctx, d, began, took, err)
 	}
@@ -216,21 +234,22 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, took time.Duration, err error) {
 	if !wire.Delivered(err) {
 		e.directory.suspect(d.job.group, d.address)
-		e.sent(d, began, took, "unreachable", wire.CodeFail, note.NotSent.With(err))
+		e.sent(d, began, "unreachable", wire.CodeFail, event.NotSent, event.New(began, event.Unreachable, d.address, took, wire.FaultOf(err), err))
 		return
 	}
+	unanswered := event.New(began, event.Unanswered, d.address, took, wire.FaultOf(err), err)
 	known, askErr := e.knows(ctx, d, d.address)
 	switch {
 	case askErr != nil:
 		if _, ok := e.pending.killed(d.id); ok { // should it have arrived, it ends there
 			_, _ = e.askKill(ctx, d.job.group, d.job.id, d.id, d.address)
 		}
-		e.sent(d, began, took, "unknown", wire.CodeFail,
-			note.Unknown.With(err, askErr))
+		e.sent(d, began, "unknown", wire.CodeFail, event.Unconfirmed,
+			unanswered, event.New(e.now(), event.MayHave, d.address, faultOf(askErr), askErr))
 	case known:
-		e.sent(d, began, took, "ok", wire.CodeSuccess, note.AnswerLost.With(err))
+		e.sent(d, began, "ok", wire.CodeSuccess, event.Open, unanswered, event.New(e.now(), event.Known, d.address, event.KnownLog))
 	default:
-		e.sent(d, began, took, "lost", wire.CodeFail, note.CallLost.With(err))
+		e.sent(d, began, "lost", wire.CodeFail, event.NotSent, unanswered, event.New(e.now(), event.Unknown, d.address))
 	}
 }
 
@@ -245,7 +264,7 @@ func (e *Engine) knows(ctx context.Context, d *dispatch, address string) (bool, 
 		return false, err
 	}
 	if !answer.OK() {
-		return false, errors.New(answerText(answer))
+		return false, answerError{answer}
 	}
 	return !log.Missing(), nil
 }
@@ -256,6 +275,28 @@ func refusal(code int) int {
 		return wire.CodeFail
 	}
 	return code
+}
+
+// answerError is an answer that says no.
+type answerError struct{ answer wire.Answer }
+
+// Error implements error.
+func (e answerError) Error() string { return answerText(e.answer) }
+
+// faultOf is the kind of a call's failure, answers that say no included.
+func faultOf(err error) wire.Fault {
+	if _, no := errors.AsType[answerError](err); no {
+		return wire.FaultAnswer
+	}
+	return wire.FaultOf(err)
+}
+
+// plainly leaves out what every executor says when all is well.
+func plainly(msg string) string {
+	if strings.EqualFold(msg, "success") {
+		return ""
+	}
+	return msg
 }
 
 func answerText(a wire.Answer) string {
@@ -272,30 +313,64 @@ type outcome struct {
 }
 
 // fail ends a run that could not be sent.
-func (e *Engine) fail(d *dispatch, address, reason string) {
+func (e *Engine) fail(d *dispatch, address string, outcome event.Outcome, why ...event.Event) {
 	e.metrics.sends.WithLabelValues("failed").Inc()
-	e.record(d, db.Sent{ID: d.id, Address: address, Code: wire.CodeFail, Message: e.message(d, address, time.Time{}, 0, reason)})
+	e.record(d, db.Sent{ID: d.id, Address: address, Code: wire.CodeFail, Outcome: outcome}, why...)
 }
 
-// sent notes the outcome of a call.
-func (e *Engine) sent(d *dispatch, at time.Time, took time.Duration, label string, code int, text string) {
+// sent notes what became of a call that was made, or of a run that is found to have arrived.
+func (e *Engine) sent(d *dispatch, at time.Time, label string, code int, outcome event.Outcome, what ...event.Event) {
 	e.metrics.sends.WithLabelValues(label).Inc()
-	e.record(d, db.Sent{ID: d.id, Address: d.address, Code: int64(code), At: at.UnixMilli(),
-		Message: e.message(d, d.address, at, took, text)})
+	e.record(d, db.Sent{ID: d.id, Address: d.address, Code: int64(code), At: at.UnixMilli(), Outcome: outcome}, what...)
 }
 
-func (e *Engine) record(d *dispatch, s db.Sent) {
+// record hands what became of a run to the recorder, with the events that its row does not have yet.
+func (e *Engine) record(d *dispatch, s db.Sent, what ...event.Event) {
 	if s.Code > math.MaxInt32 { // what an executor answers need not fit its column
 		s.Code = wire.CodeFail
 	}
-	if user, ok := e.pending.killed(d.id); ok && s.Code != wire.CodeSuccess && !d.killed {
-		d.retries, d.killed = 0, true
-		s.Message = clip(s.Message+"\nresult: "+note.KilledSending.With(user), maxMessage)
+	e.noteLate(d, s.At)
+	d.events = append(d.events, what...)
+	if user, ok := e.pending.killed(d.id); ok && s.Code != wire.CodeSuccess && s.Outcome != event.Killed {
+		s.Outcome = event.Killed
+		d.events = append(d.events, event.New(e.now(), event.KilledAt, user, event.KilledSending))
 	}
-	s.Address, s.Message = storable(s.Address), strings.ToValidUTF8(s.Message, "\uFFFD")
+	if s.Outcome == event.Killed {
+		d.retries = 0
+	}
+	s.Address = storable(s.Address)
+	fresh := d.events[d.told:]
+	s.Events, s.Message = fresh.Stored(), e.recordText(s.Address, fresh)
 	if err := e.recorder.add(context.Background(), outcome{d, s}); err != nil {
 		e.log.Warn("outcome not recorded; the run is asked about at the next start", "log_id", d.id, "error", err)
 	}
+}
+
+// noteLate adds why a run is late, when it is. What stands for fires that passed unseen, or waited for another run, says so
+// already.
+func (e *Engine) noteLate(d *dispatch, sentAt int64) {
+	at := e.now()
+	if sentAt != 0 {
+		at = time.UnixMilli(sentAt)
+	}
+	late := at.Sub(d.planned)
+	if late <= lateAfter {
+		return
+	}
+	cause := event.LateUnknown
+	switch {
+	case d.held:
+		cause = event.LateLease
+	case d.trigger == jobspec.TriggerMisfire, d.waited:
+		return
+	case d.taken:
+		cause = event.LateTakeover
+	case d.claimed.After(d.planned.Add(lateAfter / 2)):
+		cause = event.LateClaim
+	case !d.fired.IsZero() && at.Sub(d.fired) > lateAfter/2:
+		cause = event.LateQueue
+	}
+	d.events = append(d.events, event.New(at, event.Late, late, cause))
 }
 
 // maxAddress is how many characters of an address the rows hold.

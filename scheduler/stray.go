@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 // strays are this node's runs that are in the database although their commit was answered by an error: the connection
@@ -72,7 +73,8 @@ func (e *Engine) sweepStrays(ctx context.Context, s *strays) error {
 		for i := range found {
 			if r := &found[i]; unknown[r.ID] {
 				d := e.adopted(r, me, jobs[r.JobID])
-				d.stray, d.fresh = true, true // nor was it counted
+				d.fresh = true // nor was it counted
+				d.events = event.List{event.New(e.now(), event.FoundAgain)}
 				runs = append(runs, d)
 			}
 		}

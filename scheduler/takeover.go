@@ -8,8 +8,8 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
-	"github.com/punctual-job/punctual/scheduler/note"
 )
 
 // takeOver makes this node the owner of what a node that is gone left unsent, and sends it. Several nodes may try at once;
@@ -54,12 +54,15 @@ func (e *Engine) adopt(ctx context.Context, gone db.Node, rows []db.ListUnsentRu
 		return err
 	}
 	me := e.node.id.Load()
+	taken := event.List{event.New(e.now(), event.TakenOver, gone.Name, gone.ID)}
 	runs, err := e.commitAbove(ctx, ids[0]-1, func(tx *sql.Tx) ([]*dispatch, error) {
 		mine := rows
 		if _, err := e.queries.LowerNodeMark(ctx, tx, db.LowerNodeMarkParams{ID: me, LowLogID: ids[0]}); err != nil {
 			return nil, err
 		}
-		n, err := e.queries.TakeOverRuns(ctx, tx, db.TakeOverRunsParams{NewOwner: me, OldOwner: gone.ID, Ids: ids})
+		n, err := e.queries.TakeOverRuns(ctx, tx, db.TakeOverRunsParams{
+			NewOwner: me, OldOwner: gone.ID, Ids: ids, Events: taken.Stored(), Message: "\n" + taken.In(e.cfg.JobZone),
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +78,9 @@ func (e *Engine) adopt(ctx context.Context, gone db.Node, rows []db.ListUnsentRu
 		}
 		runs := make([]*dispatch, 0, len(mine))
 		for i := range mine {
-			runs = append(runs, e.adopted(&mine[i], me, byID[mine[i].JobID]))
+			d := e.adopted(&mine[i], me, byID[mine[i].JobID])
+			d.events, d.told = slices.Clip(taken), len(taken)
+			runs = append(runs, d)
 		}
 		return runs, nil
 	})
@@ -89,21 +94,29 @@ func (e *Engine) adopt(ctx context.Context, gone db.Node, rows []db.ListUnsentRu
 // recordReported notes as sent what a node that is gone sent and did not come to record, and of which the result says that
 // it arrived. Without it such a run would be a success that nobody ever sent.
 func (e *Engine) recordReported(ctx context.Context, gone db.Node, top int64) error {
-	message := "taken over: " + note.Orphan.With() + "\nresult: " + note.Reported.With()
+	taken := event.New(e.now(), event.TakenOver, gone.Name, gone.ID)
 	for from := gone.LowLogID; from <= top; {
-		ids, err := e.queries.ListReportedRunsOfNode(ctx, e.cfg.Pool, db.ListReportedRunsOfNodeParams{
+		rows, err := e.queries.ListReportedRunsOfNode(ctx, e.cfg.Pool, db.ListReportedRunsOfNodeParams{
 			LowID: from, TopID: top, OwnerNode: gone.ID, Limit: db.MaxBatch,
 		})
-		if err != nil || len(ids) == 0 {
+		if err != nil || len(rows) == 0 {
 			return err
 		}
-		if _, err := e.queries.RecordReportedRuns(ctx, e.cfg.Pool, db.RecordReportedRunsParams{
-			Message: db.Text(message), OwnerNode: gone.ID, Ids: ids,
-		}); err != nil {
-			return err
+		ids := make(map[string][]int64) // by address
+		for _, r := range rows {
+			address := string(r.ExecutorAddress)
+			ids[address] = append(ids[address], r.ID)
 		}
-		e.hub.changed(ids...)
-		from = ids[len(ids)-1] + 1
+		for address, ids := range ids {
+			events := event.List{taken, event.New(e.now(), event.Known, address, event.KnownReported)}
+			if _, err := e.queries.RecordReportedRuns(ctx, e.cfg.Pool, db.RecordReportedRunsParams{
+				Events: events.Stored(), Message: e.recordText("", events), OwnerNode: gone.ID, Ids: ids,
+			}); err != nil {
+				return err
+			}
+			e.hub.changed(ids...)
+		}
+		from = rows[len(rows)-1].ID + 1
 	}
 	return nil
 }
@@ -154,29 +167,34 @@ func (e *Engine) settleTaken(ctx context.Context, d *dispatch) bool {
 		addresses = e.candidates(d)
 	}
 	busy := ""
+	var asked event.List
 	for _, a := range addresses {
 		known, err := e.knows(ctx, d, a)
 		if err != nil {
 			if wire.Delivered(err) || len(addresses) == 1 {
-				e.fail(d, a, note.MayHave.With(a, err))
+				e.fail(d, a, event.Unconfirmed, append(asked, event.New(e.now(), event.MayHave, a, faultOf(err), err))...)
 				return false
 			}
+			asked = append(asked, event.New(e.now(), event.Asked, a, event.AskLog, event.AnswerUnknown, err))
 			continue // nobody listens there, so nobody runs it there
 		}
 		if known {
 			d.address = a
-			e.sent(d, e.now(), 0, "known", wire.CodeSuccess, note.HasRun.With())
+			e.sent(d, e.now(), "known", wire.CodeSuccess, event.Open, append(asked, event.New(e.now(), event.Known, a, event.KnownLog))...)
 			return false
 		}
+		asked = append(asked, event.New(e.now(), event.Asked, a, event.AskLog, event.AnswerNo))
 		if busy == "" {
 			call, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
 			answer, err := e.cfg.Executors.IdleBeat(call, e.target(d.job.group, a), wire.IdleBeatRequest{JobID: d.job.id})
 			cancel()
 			if err == nil && !answer.OK() {
 				busy = a
+				asked = append(asked, event.New(e.now(), event.Asked, a, event.AskIdle, event.AnswerNo, answer.Msg))
 			}
 		}
 	}
+	d.events = append(d.events, asked...)
 	if e.endStale(d) {
 		return false
 	}
@@ -206,6 +224,7 @@ func (e *Engine) endStale(d *dispatch) bool {
 	if d.trigger != jobspec.TriggerCron || d.job.misfire != jobspec.MisfireDoNothing || d.job.limit > 0 || late <= staleAfter {
 		return false
 	}
-	e.fail(d, "", note.TooLate.With(late.Round(time.Second), d.job.misfire))
+	d.retries = 0 // another attempt would be later still
+	e.fail(d, "", event.Skipped, event.New(e.now(), event.TooLate, late, string(d.job.misfire)))
 	return true
 }

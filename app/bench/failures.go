@@ -227,7 +227,7 @@ func takeOver(ctx context.Context, s settings, database string) error {
 		return err
 	}
 	var taken, firstSend int64
-	err = pool.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(MIN(sent_at), 0) FROM xxl_job_log WHERE trigger_msg LIKE '%taken over%' AND sent_at > ?`, killed.UnixMilli()).Scan(&taken, &firstSend)
+	err = pool.QueryRowContext(ctx, `SELECT COUNT(*), COALESCE(MIN(sent_at), 0) FROM xxl_job_log WHERE events LIKE '%"taken",%' AND sent_at > ?`, killed.UnixMilli()).Scan(&taken, &firstSend)
 	if err != nil {
 		return err
 	}

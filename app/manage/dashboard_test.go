@@ -35,12 +35,15 @@ func TestTheDashboardFindsTroubles(t *testing.T) {
 		last := insertRun(t, pool, b.group, failing, now.Add(-time.Hour-time.Minute), 200, 502, "")
 		insertRun(t, pool, b.group, recovered, now.Add(-2*time.Hour), 200, 500, "")
 		insertRun(t, pool, b.group, recovered, now.Add(-time.Hour), 200, 200, "")
-		insertRun(t, pool, b.closed, closed, now.Add(-time.Hour), 200, 500, "")
+		insertRun(t, pool, b.closed, closed, now.Add(-time.Hour), 200, 500, "killed by ann: the executor's own words")
 		ended := insertRun(t, pool, b.group, killed, now.Add(-time.Hour), 200, 500, "")
-		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET handle_msg = 'killed by ann: ok' WHERE id = ?", ended); err != nil {
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET outcome = 6 WHERE id = ?", ended); err != nil {
 			t.Fatal(err)
 		}
-		insertRun(t, pool, b.group, skipped, now.Add(-time.Hour), 500, 0, "trigger type: CRON\nresult: skipped: 3 fires")
+		passed := insertRun(t, pool, b.group, skipped, now.Add(-time.Hour), 500, 0, "")
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET outcome = 8 WHERE id = ?", passed); err != nil {
+			t.Fatal(err)
+		}
 		long := insertRun(t, pool, b.group, recovered, now.Add(-90*time.Minute), 200, 0, "")
 		insertRun(t, pool, b.group, recovered, now.Add(-50*time.Minute), 200, 0, "") // may take an hour
 		warned := insertRun(t, pool, b.group, killed, now.Add(-10*time.Minute), 200, 0, "")

@@ -221,7 +221,7 @@ func TestTheEngineRaisesWhatPeopleHear(t *testing.T) {
 		broken := s.addJob("broken", "")
 		s.exec("UPDATE xxl_job_info SET schedule_type = 'CRON', schedule_conf = 'nonsense', trigger_status = 1, trigger_next_time = ? WHERE id = ?", time.Now().UnixMilli(), broken)
 		m = s.mail("[Punctual] Not sent: broken")
-		if !strings.Contains(m.text, "job stopped") {
+		if !strings.Contains(m.text, "The job was stopped: ") {
 			t.Errorf("mail:\n%s", m.text)
 		}
 
@@ -229,7 +229,7 @@ func TestTheEngineRaisesWhatPeopleHear(t *testing.T) {
 		s.exec("UPDATE xxl_job_info SET schedule_type = 'FIX_RATE', schedule_conf = '3600', trigger_status = 1, trigger_next_time = ? WHERE id = ?",
 			time.Now().Add(-time.Hour+time.Minute).UnixMilli(), late)
 		m = s.mail("[Punctual] Fires skipped: late")
-		if !strings.Contains(m.text, "skipped") {
+		if !strings.Contains(m.text, "Skipped: ") {
 			t.Errorf("mail:\n%s", m.text)
 		}
 	})

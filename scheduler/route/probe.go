@@ -12,6 +12,7 @@ const probesAtOnce = 8
 type Reply struct {
 	Address string
 	OK      bool
+	Silent  bool   // it did not answer
 	Text    string // code and message, or the error
 }
 
@@ -50,7 +51,7 @@ func Probe(ctx context.Context, addresses []string, ask func(ctx context.Context
 				chosen = r.Address
 			}
 		case <-ctx.Done():
-			replies = append(replies, Reply{Address: addresses[i], Text: ctx.Err().Error()})
+			replies = append(replies, Reply{Address: addresses[i], Silent: true, Text: ctx.Err().Error()})
 		}
 		if chosen != "" {
 			break
