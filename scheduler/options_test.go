@@ -266,7 +266,7 @@ func TestARunKeepsItsSlotWhenAnAdminWouldDiscardItTooLate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.engine.discard(&dispatch{id: run, owner: waitingOwner, waiting: true, job: jobOf(&row, pool)}, "too late")
+		b.engine.discard(&dispatch{id: run, owner: waitingOwner, waiting: true, job: jobOf(&row, pool)}, event.New(time.Now(), event.Full, 1, 1))
 		if err := b.engine.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
