@@ -132,13 +132,13 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	}
 	logins := auth.NewLogins(a.pool, a.passwords, time.Now)
 	service := manage.New(manage.Config{
-		Pool: a.pool, Engine: a.engine, Settings: a.held, Alarms: a.alarmer,
+		Pool: a.pool, Engine: a.engine, Now: a.engine.Now, Settings: a.held, Alarms: a.alarmer,
 		Passwords: a.passwords, Logins: logins, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer,
 	})
 	a.audit = service.Audit
 	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now)
 	pages := console.New(console.Config{
-		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: logins,
+		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: logins, Now: a.engine.Now,
 		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
 		Logger: a.logger, FirstTime: a.firstTime, LoggedIn: a.noteLogin, About: a.about,
 	})
@@ -148,7 +148,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	})
 	old := legacy.New(legacy.Config{
 		Manage: service, Sessions: a.sessions, Logins: logins, Pool: a.pool, Catalogue: catalogue,
-		Now: time.Now, LoggedIn: a.noteLogin, Logger: a.logger,
+		Now: a.engine.Now, LoggedIn: a.noteLogin, Logger: a.logger,
 	})
 	a.server = &http.Server{
 		Handler: a.router(pages, api, old),
@@ -250,7 +250,7 @@ func (a *App) newAlarmer(ctx context.Context, catalogue *locales.Catalogue) erro
 	}
 	a.alarmer, err = alarm.New(alarm.Config{
 		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Key: key,
-		Defaults: a.held.AlarmDefaults,
+		Defaults: a.held.AlarmDefaults, Now: func() time.Time { return a.engine.Now() }, // the engine is made after it, and before it runs
 		Printer:  func(lang string) alarm.Printer { return catalogue.Printer(lang) },
 		Link: func(jobID, logID int64) string {
 			if logID > 0 {

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -87,34 +89,196 @@ func TestP7ClockChanges(t *testing.T) {
 	})
 }
 
-func TestP7ASteppedClockIsNoticed(t *testing.T) {
+// setClock is a machine's clock that can be set.
+type setClock struct{ ahead atomic.Int64 }
+
+func (c *setClock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *setClock) set(ahead time.Duration) { c.ahead.Store(int64(ahead)) }
+
+// even watches jobs of every second for a while: whatever clocks do, no fire is early, late, left out or refused.
+func (b *bundle) even(what string, lasts time.Duration) {
+	b.t.Helper()
+	from, before := time.Now(), len(b.executors.received())
+	b.await(what+": time passes", func() bool { return time.Since(from) > lasts })
+	planned := make(map[int64]map[int64]bool)
+	for _, r := range b.executors.received()[before:] {
+		at := time.UnixMilli(r.req.LogDateTime)
+		if off := r.at.Sub(at); off < -10*time.Millisecond || off > time.Second {
+			b.t.Errorf("%s: a fire was sent %s after its time", what, off)
+		}
+		if planned[r.req.JobID] == nil {
+			planned[r.req.JobID] = make(map[int64]bool)
+		}
+		if planned[r.req.JobID][at.Unix()] {
+			b.t.Errorf("%s: job %d was sent twice for %s", what, r.req.JobID, at)
+		}
+		planned[r.req.JobID][at.Unix()] = true
+	}
+	for id, of := range planned {
+		for at := from.Unix() + 1; at < from.Add(lasts).Unix()-1; at++ {
+			if !of[at] {
+				b.t.Errorf("%s: job %d was not sent for %s", what, id, time.Unix(at, 0))
+			}
+		}
+	}
+	if n := b.countRuns("trigger_code NOT IN (0, 200)"); n != 0 || len(planned) == 0 {
+		b.t.Errorf("%s: %d runs were skipped or failed, %d jobs were sent: %s", what, n, len(planned), b.dump())
+	}
+}
+
+// everySecond starts jobs that are due each second.
+func (b *bundle) everySecond(n int) {
+	b.t.Helper()
+	for range n {
+		b.start(b.addJob(func(p *db.InsertJobParams) { p.ScheduleConf = "1" }), time.Now().Add(time.Second).Truncate(time.Second))
+	}
+}
+
+var clockSteps = []time.Duration{5 * time.Second, -5 * time.Second, time.Hour, -time.Hour}
+
+func TestP7AStepOfOneMachinesClockMovesNothing(t *testing.T) {
 	t.Parallel()
-	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		var step atomic.Int64
-		b := setup(t, pool, func(c *Config) {
-			c.BeatEvery = 10 * time.Millisecond
-			c.Clock = func() time.Time { return time.Now().Add(time.Duration(step.Load())) }
-		}, addressA)
-		id := b.addJob(nil)
-		next := time.Now().Add(59 * time.Minute).Truncate(time.Millisecond)
-		b.start(id, next)
+	b := setup(t, dbtest.New(t, db.MySQL), func(c *Config) { c.BeatEvery = 50 * time.Millisecond }, addressA)
+	var odd setClock
+	two := b.second(func(c *Config) { c.BeatEvery, c.Now = 50*time.Millisecond, odd.now })
+	b.await("each knows of the other", func() bool { return len(b.engine.Load().Alive) == 2 && len(two.Load().Alive) == 2 })
+	b.everySecond(6)
+	for i, step := range clockSteps {
+		odd.set(step)
+		what := "its clock is off by " + step.String()
+		// The odd one takes an executor's beat, and both must hold it for alive.
+		if err := two.Register(t.Context(), wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: "orders", RegistryValue: addressA}); err != nil {
+			t.Fatal(err)
+		}
+		b.even(what, 2500*time.Millisecond)
+		if own := two.Load().Own; (own - step).Abs() > 500*time.Millisecond {
+			t.Errorf("%s: it says %s", what, own)
+		}
+		if n := counter(t, two, "clock_steps_total", ""); n != float64(i+1) {
+			t.Errorf("%s: %.0f steps counted, want %d", what, n, i+1)
+		}
 		if n := counter(t, b.engine, "clock_steps_total", ""); n != 0 {
-			t.Errorf("%.0f steps of a clock that goes evenly", n)
+			t.Errorf("%s: the other counts %.0f steps", what, n)
 		}
-		step.Store(int64(time.Hour))
-		b.await("the step is counted", func() bool { return counter(t, b.engine, "clock_steps_total", "") == 1 })
-		b.await("the fire that was passed over is on record", func() bool { return b.countRuns("job_id = ? AND trigger_code = 500", id) == 1 })
-		if r := b.allRuns()[0]; r.PlannedAt != next.UnixMilli() {
-			t.Errorf("planned at %d, want %d", r.PlannedAt, next.UnixMilli())
+	}
+	for _, e := range []*Engine{b.engine, two} {
+		if b.countRuns("owner_node = ?", e.node.id.Load()) == 0 {
+			t.Error("one of them claimed nothing, so the test says nothing about it")
 		}
-		step.Store(0)
-		b.await("the step back is counted", func() bool { return counter(t, b.engine, "clock_steps_total", "") == 2 })
-		if err := b.engine.Ready(); err != nil {
-			t.Errorf("after the steps: %v", err)
+	}
+	// One that starts with its clock wrong goes by the others' time as well.
+	three := b.second(func(c *Config) { c.Name, c.Now = "third", odd.now })
+	if off := time.Until(three.Now()); off.Abs() > 500*time.Millisecond {
+		t.Errorf("the third is off by %s", off)
+	}
+	if own := three.Load().Own; (own + time.Hour).Abs() > 500*time.Millisecond {
+		t.Errorf("the third says that its machine is ahead by %s", own)
+	}
+}
+
+func TestP7AStepOfTheDatabasesClockMovesNothing(t *testing.T) {
+	t.Parallel()
+	b := &bundle{t: t, pool: dbtest.New(t, db.MySQL), executors: &fakeExecutors{has: make(map[int64]string)}}
+	var theirs, ours setClock
+	engine := func(name string) *Engine {
+		e := newEngine(t, b.pool, b.executors, func(c *Config) {
+			c.Name, c.BeatEvery, c.Now = name, 50*time.Millisecond, ours.now
+			c.Reference = func(context.Context) (time.Time, error) { return theirs.now(), nil }
+		})
+		e.clock.followAfter = time.Second
+		return e
+	}
+	b.engine = engine("one")
+	b.group = b.addGroup("orders", addressA)
+	b.startEngine(b.engine)
+	two := engine("two")
+	b.startEngine(two)
+	b.await("each knows of the other", func() bool { return len(b.engine.Load().Alive) == 2 && len(two.Load().Alive) == 2 })
+	b.everySecond(4)
+	for _, step := range clockSteps {
+		theirs.set(step)
+		b.even("the database's clock is off by "+step.String(), 2500*time.Millisecond)
+		for _, e := range []*Engine{b.engine, two} {
+			if lead := *e.Load().Lead; (lead - step).Abs() > 500*time.Millisecond {
+				t.Errorf("ahead by %s, it says %s", step, lead)
+			}
 		}
-		now := b.trigger(id)
-		b.await("runs are still sent", func() bool { return b.run(now).TriggerCode == 200 })
-	})
+	}
+	three := engine("three")
+	b.startEngine(three)
+	if off := time.Until(three.Now()); off.Abs() > 500*time.Millisecond {
+		t.Errorf("one that joins is off by %s from those that are there", off)
+	}
+	b.haltJobs()
+	theirs.set(time.Hour)
+	ours.set(time.Hour) // all clocks say so: the time before was wrong
+	for _, e := range []*Engine{b.engine, two, three} {
+		b.await("it is followed", func() bool { return (time.Until(e.Now()) - time.Hour).Abs() < time.Second })
+	}
+}
+
+// TestP7AMachineThatWasSuspended comes back with its monotonic clock behind everybody else's.
+func TestP7AMachineThatWasSuspended(t *testing.T) {
+	t.Parallel()
+	quick := func(c *Config) { c.BeatEvery = 50 * time.Millisecond }
+	b := setup(t, dbtest.New(t, db.MySQL), quick, addressA)
+	two := b.second(quick)
+	b.await("each knows of the other", func() bool { return len(b.engine.Load().Alive) == 2 && len(two.Load().Alive) == 2 })
+	two.clock.set(two.Now().Add(-10*time.Minute), 0)
+	b.await("it goes by the others' time again", func() bool { return time.Until(two.Now()).Abs() < 500*time.Millisecond })
+	if off := time.Until(b.engine.Now()); off.Abs() > 500*time.Millisecond {
+		t.Errorf("the other was moved by %s", off)
+	}
+}
+
+// TestP7TheOnlyClockIsSet: with the embedded database there is the machine's clock alone.
+func TestP7TheOnlyClockIsSet(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.SQLite)
+	var clock setClock
+	b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
+	b.engine = newEngine(t, pool, b.executors, func(c *Config) { c.BeatEvery, c.Now = 50*time.Millisecond, clock.now })
+	b.engine.clock.followAfter = 3 * time.Second
+	b.group = b.addGroup("orders", addressA)
+	b.startEngine(b.engine)
+	b.everySecond(2)
+	clock.set(time.Hour)
+	b.even("set for a moment", 2*time.Second)
+	clock.set(0)
+	b.even("set back", 2*time.Second)
+	if n := counter(t, b.engine, "clock_steps_total", ""); n != 2 {
+		t.Errorf("%.0f steps counted, want 2", n)
+	}
+	clock.set(time.Hour)
+	b.await("what has stayed so is followed", func() bool { return (time.Until(b.engine.Now()) - time.Hour).Abs() < time.Second })
+	b.await("what was passed over is on record", func() bool { return b.countRuns("trigger_type = 'MISFIRE' AND trigger_code = 500") == 2 })
+	followed := b.engine.Now()
+	b.await("fires are sent again", func() bool { return b.countRuns("planned_at > ? AND trigger_code = 200", followed.UnixMilli()) > 6 })
+	if n := b.countRuns("planned_at > ? AND trigger_code = 500", followed.UnixMilli()); n != 0 {
+		t.Errorf("%d of them failed, as if the executor had been silent for an hour", n)
+	}
+	if err := b.engine.Ready(); err != nil {
+		t.Errorf("after the steps: %v", err)
+	}
+}
+
+func TestTheClockNeverGoesBackForASmallDifference(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	for _, slew := range []time.Duration{time.Second, -time.Second} {
+		r := reading{mono: start, at: start, slew: slew}
+		last := start
+		for passed := time.Duration(0); passed < 30*time.Second; passed += 100 * time.Millisecond {
+			now := r.on(start.Add(passed))
+			if now.Before(last) {
+				t.Fatalf("%s to make up: back by %s after %s", slew, last.Sub(now), passed)
+			}
+			last = now
+		}
+		if want := start.Add(29900*time.Millisecond + slew); !last.Equal(want) {
+			t.Errorf("%s to make up: %s off in the end", slew, last.Sub(want))
+		}
+	}
 }
 
 // TestRegistrationsSurviveClockChanges: DATETIME columns hold the zone's wall clock, which repeats an hour in autumn.

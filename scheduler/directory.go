@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -31,6 +32,7 @@ type directory struct {
 	// absence is for how long nobody took beats before this admin was there, and until when executors are not blamed for it.
 	absence      time.Duration
 	absenceUntil time.Time
+	leapt        atomic.Int64 // nanoseconds by which the clock was set ahead: so much older do beats look than they are
 }
 
 // group is one executor group. It is never changed, only replaced.
@@ -127,6 +129,9 @@ func (d *directory) reload(ctx context.Context) error {
 		return err
 	}
 	now := d.e.now()
+	if leap := time.Duration(d.leapt.Swap(0)); leap > 0 {
+		d.absence, d.absenceUntil = d.absence+leap, now.Add(d.e.cfg.DeadAfter)
+	}
 	silence := func(r db.ListRegistryRow) time.Duration {
 		return age(now.Sub(pool.FromWall(r.UpdateTime.Time)), pool.Wall(now).Sub(r.UpdateTime.Time))
 	}

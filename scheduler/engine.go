@@ -45,10 +45,15 @@ type Config struct {
 	// Alarms is told what somebody may want to hear of; nil: nobody is.
 	Alarms Alarms
 
-	// Now is the clock that stamps rows and decides what is due; time.Now when nil.
+	// Now is the clock of this machine; time.Now when nil. The engine only watches it: what is due is decided, and rows are
+	// stamped, by the clock that all admins share, see clock.go.
 	Now func() time.Time
 
-	// Clock is the time the engine goes by, where a test sets it.
+	// Reference tells that clock; the database's when nil, and with the embedded one this machine's.
+	Reference    func(ctx context.Context) (time.Time, error)
+	ownReference bool // it is this machine's
+
+	// Clock, where it is set, is the engine's time itself, and nothing is compared: for tests that let time pass by hand.
 	Clock func() time.Time
 
 	Horizon       time.Duration // how far ahead fires are claimed; 2 s
@@ -101,6 +106,13 @@ func (c Config) withDefaults() Config {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.Reference == nil {
+		c.Reference = c.Pool.Now
+		if c.ownReference = c.Pool.Dialect() == db.SQLite; c.ownReference {
+			now := c.Now
+			c.Reference = func(context.Context) (time.Time, error) { return now(), nil }
+		}
+	}
 	c.Horizon = cmp.Or(c.Horizon, 2*time.Second)
 	c.ClaimEvery = cmp.Or(c.ClaimEvery, 500*time.Millisecond)
 	c.MisfireAfter = cmp.Or(c.MisfireAfter, 5*time.Second)
@@ -145,6 +157,7 @@ type Engine struct {
 	metrics   *metrics
 
 	node      *node
+	clock     *engineClock
 	claimer   *claimer
 	foreign   foreign
 	directory *directory
@@ -183,20 +196,20 @@ func New(cfg Config) (*Engine, error) {
 	}
 	cfg = cfg.withDefaults()
 	e := &Engine{
-		cfg:       cfg,
-		log:       cfg.Logger,
-		queries:   db.New(),
-		schedules: db.NewSchedules(cfg.JobZone, cfg.Now),
-		metrics:   newMetrics(),
-		routes:    route.NewTable(),
-		sources:   newSourceCache(),
-		hub:       newHub(),
-		pulse:     newPulse(cfg.Now()),
-		counts:    newCounts(),
-		claimNow:  make(chan struct{}, 1),
-		refusals:  newRefusals(cfg.Logger),
+		cfg:      cfg,
+		log:      cfg.Logger,
+		queries:  db.New(),
+		metrics:  newMetrics(),
+		routes:   route.NewTable(),
+		sources:  newSourceCache(),
+		hub:      newHub(),
+		counts:   newCounts(),
+		claimNow: make(chan struct{}, 1),
+		refusals: newRefusals(cfg.Logger),
 	}
+	e.clock = newClock(e)
 	e.pulse = newPulse(e.now())
+	e.schedules = db.NewSchedules(cfg.JobZone, e.now)
 	e.pending.init()
 	e.node = newNode(e)
 	e.claimer = newClaimer(e)
@@ -221,6 +234,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	defer e.mu.Unlock()
 	if e.started {
 		return nil
+	}
+	if err := e.clock.join(ctx); err != nil {
+		return fmt.Errorf("ask for the time: %w", err)
 	}
 	e.directory.arrive()
 	if err := e.directory.reload(ctx); err != nil {
@@ -333,13 +349,6 @@ func (e *Engine) JobsChanged() {
 	case e.claimNow <- struct{}{}:
 	default:
 	}
-}
-
-func (e *Engine) now() time.Time {
-	if e.cfg.Clock != nil {
-		return e.cfg.Clock()
-	}
-	return e.cfg.Now()
 }
 
 // wall is an instant as the DATETIME columns hold it.

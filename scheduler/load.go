@@ -33,6 +33,10 @@ type Figures struct {
 	Draining bool          `json:"draining,omitempty"`  // it finishes what it has and claims nothing more
 	Held     bool          `json:"held_back,omitempty"` // its lease was stale when it wrote this
 	Stuck    bool          `json:"stuck,omitempty"`     // it cannot claim now: the others divide its share
+
+	// By how much the database's clock and the machine's are ahead of the time the engine goes by, see clock.go.
+	Lead *time.Duration `json:"clock_lead,omitempty"` // nil: an older release, that goes by its own clock
+	Own  time.Duration  `json:"clock_own,omitempty"`
 }
 
 // ParseFigures reads the figures of another admin; ok is false where it has written none.
@@ -52,7 +56,9 @@ func (e *Engine) Load() Load {
 func (e *Engine) figures() Figures {
 	queued, inFlight := e.lanes.depth()
 	claimed, sent := e.rates.read()
+	lead, own := e.clock.leads()
 	return Figures{
+		Lead: &lead, Own: own,
 		Claimed: claimed, Sent: sent, Planned: e.timer.len(), Queued: queued, InFlight: inFlight, Unsent: e.pending.len(),
 		Results: len(e.recorder.items) + len(e.finisher.items), Late: e.pulse.late(e.now()), Memory: heldMemory(),
 		Draining: e.draining.Load(), Held: !e.node.mayAct(), Stuck: e.stuck(),

@@ -47,7 +47,7 @@ func newMetrics() *metrics {
 		takeovers:        counter("nodes_gone_total", "Admins this one found gone."),
 		adopted:          counter("runs_taken_over_total", "Unsent runs taken over from admins that are gone."),
 		lost:             counter("runs_lost_total", "Runs given up because their executor is gone."),
-		clockSteps:       counter("clock_steps_total", "Times the wall clock was set by more than a second."),
+		clockSteps:       counter("clock_steps_total", "Times the clock of this machine or of the database was set."),
 		foreign: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "punctual", Name: "foreign_scheduler_total",
 			Help: "Signs of another scheduler on this database: runs it made (run), jobs whose next time it put back (put back)."}, []string{"sign"}),
 	}
@@ -64,6 +64,14 @@ func (m *metrics) observe(e *Engine) {
 	gauge("record_queue", "Outcomes waiting to be written.", func() float64 { return float64(len(e.recorder.items)) })
 	gauge("callback_queue", "Results waiting to be written.", func() float64 { return float64(len(e.finisher.items)) })
 	gauge("unsent_runs", "Runs of this admin that are committed and not recorded as sent.", func() float64 { return float64(e.pending.len()) })
+	gauge("clock_database_lead_seconds", "By how much the database's clock is ahead of the time the jobs go by: not 0 after it was set, until that is followed.", func() float64 {
+		lead, _ := e.clock.leads()
+		return lead.Seconds()
+	})
+	gauge("clock_machine_lead_seconds", "By how much this machine's clock is ahead of the time the jobs go by.", func() float64 {
+		_, own := e.clock.leads()
+		return own.Seconds()
+	})
 	gauge("lease_ok", "1 while this admin may claim and send.", func() float64 {
 		if e.node.mayAct() {
 			return 1

@@ -135,8 +135,6 @@ func (n *node) leave(ctx context.Context) error {
 func (n *node) run(ctx context.Context) {
 	tick := time.NewTicker(n.e.cfg.BeatEvery / 2)
 	defer tick.Stop()
-	lastWall := n.e.now()
-	last := time.Now()
 	for beat := false; ; beat = !beat {
 		select {
 		case <-ctx.Done():
@@ -148,14 +146,6 @@ func (n *node) run(ctx context.Context) {
 			n.noteSessions(ctx)
 			beat = !beat // this was no turn
 			continue
-		}
-		if wall, mono := n.e.now(), time.Now(); true {
-			// Round(0) strips the monotonic reading, so that this is the step of the wall clock.
-			if step := wall.Round(0).Sub(lastWall.Round(0)) - mono.Sub(last); step > time.Second || step < -time.Second {
-				n.e.log.Warn("the wall clock was set", "step", step.String())
-				n.e.metrics.clockSteps.Inc()
-			}
-			lastWall, last = wall, mono
 		}
 		if !beat && !n.mayAct() {
 			continue
@@ -202,6 +192,9 @@ func (n *node) renew(ctx context.Context, beat bool) error {
 	}
 	n.beat++
 	n.beatAt.Store(int64(began.Sub(n.start)))
+	if err := n.e.clock.beat(ctx); err != nil {
+		return err
+	}
 	return n.look(ctx)
 }
 
@@ -215,6 +208,7 @@ func (n *node) look(ctx context.Context) error {
 	me := n.id.Load()
 	alive, claiming := []int64{me}, []int64{me}
 	var gone []db.Node
+	var told []Figures // by those that live
 	for _, other := range nodes {
 		if other.ID == me {
 			continue
@@ -222,7 +216,9 @@ func (n *node) look(ctx context.Context) error {
 		if other.State == 1 && !n.silent(other, now) {
 			// One that is stopping lives, but its share is claimed by the others: they look ahead further than they take to
 			// see it, so that nothing is late.
-			if f, _ := ParseFigures(other.LoadFigures); !f.Draining {
+			f, _ := ParseFigures(other.LoadFigures)
+			told = append(told, f)
+			if !f.Draining {
 				alive = append(alive, other.ID)
 				if !f.Stuck {
 					claiming = append(claiming, other.ID)
@@ -252,6 +248,7 @@ func (n *node) look(ctx context.Context) error {
 		gone = append(gone, other)
 	}
 	n.setSharing(alive, claiming)
+	n.e.clock.agree(told)
 	for _, other := range gone {
 		delete(n.peers, other.ID)
 		if n.e.draining.Load() {
