@@ -124,7 +124,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	host, _ := os.Hostname() // a node without a name is called punctual
 	a.engine, err = scheduler.New(scheduler.Config{
 		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls))), a.tokens}, Logger: a.logger, Registerer: a.registry,
-		Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(),
+		Token: tokenFor(a.tokens), Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(),
 		Limits: a.held.Limits, Retention: a.held.RetentionDays, Alarms: a.alarmer,
 	})
 	if err != nil {

@@ -5,29 +5,31 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
 )
 
-// executors calls executors with the token that they know. While a token is being rotated that may be the one before, so an
-// executor that finds the token wrong is tried with the other, once.
+// executors calls executors with the token that they know. While a token is being rotated that may be its predecessor or its
+// successor, so an executor that refuses the one is tried with the other, where [auth.Tokens.Send] gives one.
 type executors struct {
 	*wire.ExecutorClient
 	tokens *auth.Tokens
 }
 
-// try calls with one token after another until one is not refused for it.
 func (x executors) try(to wire.Target, call func(wire.Target) (wire.Answer, error)) (wire.Answer, error) {
-	var answer wire.Answer
-	var err error
-	for _, token := range x.tokens.Try(to.AppName, to.Address) {
-		to.Token = token
-		if answer, err = call(to); err != nil || !answer.WrongToken() {
-			if err == nil {
-				x.tokens.Showed(to.Address, token)
-			}
-			break
-		}
+	answer, err := call(to)
+	if err == nil && answer.WrongToken() && to.OtherToken != "" {
+		to.Token = to.OtherToken
+		answer, err = call(to)
+	}
+	if err == nil && !answer.WrongToken() {
+		x.tokens.Worked(to.Address, to.Token)
 	}
 	return answer, err
+}
+
+// tokenFor is what the engine sends to an executor.
+func tokenFor(tokens *auth.Tokens) func(scheduler.Bearer) (token, other string) {
+	return func(b scheduler.Bearer) (token, other string) { return tokens.Send(auth.Bearer(b)) }
 }
 
 func (x executors) Beat(ctx context.Context, to wire.Target) (wire.Answer, error) {

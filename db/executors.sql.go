@@ -139,7 +139,7 @@ func (q *Queries) ListExecutors(ctx context.Context, db DBTX) ([]Executor, error
 }
 
 const listTokens = `-- name: ListTokens :many
-SELECT app_name, token, previous, previous_until, updated_at FROM punctual_token
+SELECT app_name, token, previous, previous_until, updated_at, handover FROM punctual_token
 `
 
 func (q *Queries) ListTokens(ctx context.Context, db DBTX) ([]Token, error) {
@@ -157,6 +157,7 @@ func (q *Queries) ListTokens(ctx context.Context, db DBTX) ([]Token, error) {
 			&i.Previous,
 			&i.PreviousUntil,
 			&i.UpdatedAt,
+			&i.Handover,
 		); err != nil {
 			return nil, err
 		}
@@ -216,8 +217,8 @@ func (q *Queries) SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecu
 }
 
 const setToken = `-- name: SetToken :exec
-INSERT INTO punctual_token (app_name, token, previous, previous_until, updated_at) VALUES (?, ?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE token = VALUES(token), previous = VALUES(previous), previous_until = VALUES(previous_until), updated_at = VALUES(updated_at)
+INSERT INTO punctual_token (app_name, token, previous, previous_until, updated_at, handover) VALUES (?, ?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE token = VALUES(token), previous = VALUES(previous), previous_until = VALUES(previous_until), updated_at = VALUES(updated_at), handover = VALUES(handover)
 `
 
 type SetTokenParams struct {
@@ -226,6 +227,7 @@ type SetTokenParams struct {
 	Previous      string
 	PreviousUntil int64
 	UpdatedAt     int64
+	Handover      int64
 }
 
 func (q *Queries) SetToken(ctx context.Context, db DBTX, arg SetTokenParams) error {
@@ -235,6 +237,7 @@ func (q *Queries) SetToken(ctx context.Context, db DBTX, arg SetTokenParams) err
 		arg.Previous,
 		arg.PreviousUntil,
 		arg.UpdatedAt,
+		arg.Handover,
 	)
 	return err
 }

@@ -278,6 +278,7 @@ type RegistryEntry struct {
 	RegistryKey   string
 	RegistryValue string
 	UpdateTime    sql.NullTime
+	TokenShown    string
 }
 
 type Run struct {
@@ -344,6 +345,7 @@ type Token struct {
 	Previous      string
 	PreviousUntil int64
 	UpdatedAt     int64
+	Handover      int64
 }
 
 type User struct {

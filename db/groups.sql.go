@@ -138,8 +138,8 @@ func (q *Queries) InsertGroup(ctx context.Context, db DBTX, arg InsertGroupParam
 }
 
 const insertRegistry = `-- name: InsertRegistry :exec
-INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time) VALUES (?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE update_time = VALUES(update_time)
+INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time, token_shown) VALUES (?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE update_time = VALUES(update_time), token_shown = VALUES(token_shown)
 `
 
 type InsertRegistryParams struct {
@@ -147,6 +147,7 @@ type InsertRegistryParams struct {
 	RegistryKey   string
 	RegistryValue string
 	UpdateTime    sql.NullTime
+	TokenShown    string
 }
 
 func (q *Queries) InsertRegistry(ctx context.Context, db DBTX, arg InsertRegistryParams) error {
@@ -155,6 +156,7 @@ func (q *Queries) InsertRegistry(ctx context.Context, db DBTX, arg InsertRegistr
 		arg.RegistryKey,
 		arg.RegistryValue,
 		arg.UpdateTime,
+		arg.TokenShown,
 	)
 	return err
 }
@@ -197,7 +199,7 @@ func (q *Queries) ListGroups(ctx context.Context, db DBTX) ([]Group, error) {
 }
 
 const listRegistry = `-- name: ListRegistry :many
-SELECT registry_key, registry_value, update_time FROM xxl_job_registry
+SELECT registry_key, registry_value, update_time, token_shown FROM xxl_job_registry
 WHERE registry_group = 'EXECUTOR' ORDER BY registry_key, registry_value
 `
 
@@ -205,6 +207,7 @@ type ListRegistryRow struct {
 	RegistryKey   string
 	RegistryValue string
 	UpdateTime    sql.NullTime
+	TokenShown    string
 }
 
 // Executors' last beats, the dead ones too: who reads decides by the time.
@@ -217,7 +220,12 @@ func (q *Queries) ListRegistry(ctx context.Context, db DBTX) ([]ListRegistryRow,
 	var items []ListRegistryRow
 	for rows.Next() {
 		var i ListRegistryRow
-		if err := rows.Scan(&i.RegistryKey, &i.RegistryValue, &i.UpdateTime); err != nil {
+		if err := rows.Scan(
+			&i.RegistryKey,
+			&i.RegistryValue,
+			&i.UpdateTime,
+			&i.TokenShown,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -252,11 +260,12 @@ func (q *Queries) SetGroupAddresses(ctx context.Context, db DBTX, arg SetGroupAd
 }
 
 const touchRegistry = `-- name: TouchRegistry :execrows
-UPDATE xxl_job_registry SET update_time = ? WHERE registry_group = ? AND registry_key = ? AND registry_value = ?
+UPDATE xxl_job_registry SET update_time = ?, token_shown = ? WHERE registry_group = ? AND registry_key = ? AND registry_value = ?
 `
 
 type TouchRegistryParams struct {
 	UpdateTime    sql.NullTime
+	TokenShown    string
 	RegistryGroup string
 	RegistryKey   string
 	RegistryValue string
@@ -266,6 +275,7 @@ type TouchRegistryParams struct {
 func (q *Queries) TouchRegistry(ctx context.Context, db DBTX, arg TouchRegistryParams) (int64, error) {
 	result, err := db.ExecContext(ctx, touchRegistry,
 		arg.UpdateTime,
+		arg.TokenShown,
 		arg.RegistryGroup,
 		arg.RegistryKey,
 		arg.RegistryValue,

@@ -26,11 +26,11 @@ INSERT IGNORE INTO punctual_code_handler (group_id, handler) VALUES (?, ?);
 DELETE FROM punctual_code_handler WHERE group_id = ?;
 
 -- name: ListTokens :many
-SELECT app_name, token, previous, previous_until, updated_at FROM punctual_token;
+SELECT app_name, token, previous, previous_until, updated_at, handover FROM punctual_token;
 
 -- name: SetToken :exec
-INSERT INTO punctual_token (app_name, token, previous, previous_until, updated_at) VALUES (?, ?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE token = VALUES(token), previous = VALUES(previous), previous_until = VALUES(previous_until), updated_at = VALUES(updated_at);
+INSERT INTO punctual_token (app_name, token, previous, previous_until, updated_at, handover) VALUES (?, ?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE token = VALUES(token), previous = VALUES(previous), previous_until = VALUES(previous_until), updated_at = VALUES(updated_at), handover = VALUES(handover);
 
 -- name: DeleteToken :execrows
 DELETE FROM punctual_token WHERE app_name = ?;

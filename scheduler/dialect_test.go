@@ -109,10 +109,10 @@ func TestResultsOfRunsThatAreNotHereAreWarnedAbout(t *testing.T) {
 		b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
 		b.addGroup("bills", addressB)
 		done := func(id int64) wire.Callback { return wire.Callback{LogID: id, HandleCode: 200} }
-		if err := b.engine.CompleteBy(t.Context(), Caller{Address: "10.1.2.3", AppName: "bills", Scope: "bills"}, []wire.Callback{done(run)}); err != nil {
+		if err := b.engine.CompleteBy(t.Context(), Caller{Address: "10.1.2.3", AppName: "bills", Scope: "bills"}, nil, []wire.Callback{done(run)}); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.engine.CompleteBy(t.Context(), Caller{Address: "10.1.2.4"}, []wire.Callback{done(run), done(run + 1000)}); err != nil {
+		if err := b.engine.CompleteBy(t.Context(), Caller{Address: "10.1.2.4"}, nil, []wire.Callback{done(run), done(run + 1000)}); err != nil {
 			t.Fatal(err)
 		}
 		calls := b.engine.RefusedCalls()

@@ -23,7 +23,8 @@ type directory struct {
 
 	mu       sync.RWMutex
 	groups   map[int64]*group
-	suspects map[string]int64 // addresses where nobody listened, with a group of theirs; they are passed over
+	shown    map[registration]string // the fingerprints of the tokens that executors registered with
+	suspects map[string]int64        // addresses where nobody listened, with a group of theirs; they are passed over
 
 	declaring sync.Mutex
 	declared  map[int64][]string // handlers whose parameter is code, as read last
@@ -143,6 +144,10 @@ func (d *directory) reload(ctx context.Context) error {
 			}
 		}
 	}
+	shown := make(map[registration]string, len(entries))
+	for _, r := range entries {
+		shown[registration{strings.ToLower(r.RegistryKey), r.RegistryValue}] = r.TokenShown
+	}
 	live, gone := make(map[string]map[string]time.Time), make(map[string]map[string]time.Time)
 	for _, r := range entries {
 		if !r.UpdateTime.Valid {
@@ -183,6 +188,7 @@ func (d *directory) reload(ctx context.Context) error {
 	}
 	d.mu.Lock()
 	d.groups = groups
+	d.remember(shown)
 	d.mu.Unlock()
 	for _, g := range groups {
 		if list := strings.Join(g.listed, ","); !g.manual && list != g.stored {
@@ -277,6 +283,6 @@ func (e *Engine) target(groupID int64, address string) wire.Target {
 	if g := e.directory.get(groupID); g != nil {
 		to.AppName, to.Dialect = g.appName, g.dialects[address]
 	}
-	to.Token = e.cfg.Token(to.AppName)
+	to.Token, to.OtherToken = e.cfg.Token(e.directory.bearer(groupID, address))
 	return to
 }

@@ -39,8 +39,8 @@ type Config struct {
 	// JobZone is the zone cron texts are read in; UTC when nil.
 	JobZone *time.Location
 
-	// Token is the access token sent to the executors of a group.
-	Token func(appName string) string
+	// Token is the access token to send to an executor, and another to try when it refuses the first.
+	Token func(Bearer) (token, other string)
 
 	// Alarms is told what somebody may want to hear of; nil: nobody is.
 	Alarms Alarms
@@ -101,7 +101,7 @@ func (c Config) withDefaults() Config {
 		c.JobZone = time.UTC
 	}
 	if c.Token == nil {
-		c.Token = func(string) string { return "" }
+		c.Token = func(Bearer) (string, string) { return "", "" }
 	}
 	if c.Now == nil {
 		c.Now = time.Now

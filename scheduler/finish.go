@@ -93,7 +93,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		for _, r := range rows {
 			f := byID[r.ID]
 			switch {
-			case f.group != 0 && f.group != r.JobGroup: // not its reporter's to say
+			case !f.speaksFor(r.JobGroup): // not its reporter's to say
 			case r.HandleCode == 0 && f.code > 0:
 				f.ends = f.outcome(&r)
 				open = append(open, r)
@@ -188,7 +188,7 @@ func notTheirs(rows []db.ListRunsByIDRow, byID map[int64]*finishing) map[*Caller
 	var foreign map[*Caller][]int64
 	theirs := make(map[int64]bool, len(rows))
 	for i := range rows {
-		theirs[rows[i].ID] = byID[rows[i].ID].group == 0 || byID[rows[i].ID].group == rows[i].JobGroup
+		theirs[rows[i].ID] = byID[rows[i].ID].speaksFor(rows[i].JobGroup)
 	}
 	for id, f := range byID {
 		if theirs[id] || f.by == nil {

@@ -192,7 +192,8 @@ func (e *Engine) delivered(o *outcome) db.Sent {
 // finishing is a result on its way to the database.
 type finishing struct {
 	id    int64
-	group int64 // the only group its reporter may speak for; 0 for any
+	group int64          // the only group its reporter may speak for; 0 for any
+	not   map[int64]bool // groups that it may not speak for
 	by    *Caller
 	code  int
 	msg   string        // the executor's own words
@@ -210,12 +211,12 @@ type reply struct {
 // Complete records results that executors report. It returns after the commit, so that an executor which is told "success"
 // may forget them; unknown and repeated results are accepted and ignored, as upstream does (spec §4.9).
 func (e *Engine) Complete(ctx context.Context, callbacks []wire.Callback) error {
-	return e.CompleteBy(ctx, Caller{}, callbacks)
+	return e.CompleteBy(ctx, Caller{}, nil, callbacks)
 }
 
 // CompleteBy is [Engine.Complete] for a known caller. If it may speak for one group only, results of other groups' runs are
-// ignored like those of unknown runs, and warned about.
-func (e *Engine) CompleteBy(ctx context.Context, by Caller, callbacks []wire.Callback) error {
+// ignored like those of unknown runs, and warned about; so are those of groups for which speaks says no (nil: of none).
+func (e *Engine) CompleteBy(ctx context.Context, by Caller, speaks func(appName string) bool, callbacks []wire.Callback) error {
 	group := int64(0)
 	if by.Scope != "" {
 		if group = e.directory.idOf(by.Scope); group == 0 {
@@ -223,8 +224,9 @@ func (e *Engine) CompleteBy(ctx context.Context, by Caller, callbacks []wire.Cal
 		}
 	}
 	items := finishings(callbacks)
+	not := e.directory.silent(speaks)
 	for i := range items {
-		items[i].group, items[i].by = group, &by
+		items[i].group, items[i].not, items[i].by = group, not, &by
 	}
 	return e.complete(ctx, items)
 }

@@ -10,13 +10,19 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
-// Register notes an executor's beat (spec §1.4). It returns after the commit, and a new address is usable at once.
+// Register is [Engine.RegisterWith] for an executor of whose token nothing is known.
 func (e *Engine) Register(ctx context.Context, r wire.RegistryRequest) error {
+	return e.RegisterWith(ctx, r, "")
+}
+
+// RegisterWith notes an executor's beat (spec §1.4), with the fingerprint of the token that it showed. It returns after the
+// commit, and a new address is usable at once.
+func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown string) error {
 	pool := e.cfg.Pool
 	now := nullTime(e.wall(e.now()))
 	e.directory.trust(r.RegistryValue)
 	affected, err := e.queries.TouchRegistry(ctx, pool, db.TouchRegistryParams{
-		UpdateTime: now, RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue,
+		UpdateTime: now, TokenShown: shown, RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue,
 	})
 	if err != nil {
 		return err
@@ -26,7 +32,7 @@ func (e *Engine) Register(ctx context.Context, r wire.RegistryRequest) error {
 	}
 	if affected == 0 {
 		err := e.queries.InsertRegistry(ctx, pool, db.InsertRegistryParams{
-			RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue, UpdateTime: now,
+			RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue, UpdateTime: now, TokenShown: shown,
 		})
 		if err != nil {
 			return err
@@ -34,7 +40,7 @@ func (e *Engine) Register(ctx context.Context, r wire.RegistryRequest) error {
 		e.log.Info("executor registered", "group", r.RegistryKey, "executor", r.RegistryValue)
 		return e.directory.reload(ctx)
 	}
-	if !e.directory.knows(r.RegistryKey, r.RegistryValue) { // it was dead and is back
+	if !e.directory.knows(r.RegistryKey, r.RegistryValue, shown) { // it was dead and is back, or has another token
 		return e.directory.reload(ctx)
 	}
 	return nil
@@ -92,10 +98,64 @@ func (d *directory) undeclared(ctx context.Context, group int64, names []string)
 	return unknown, nil
 }
 
-// knows reports whether an address of an app name counts as alive.
-func (d *directory) knows(appName, address string) bool {
+// Bearer is an executor that is to be called, for whoever chooses the token to send.
+type Bearer struct {
+	AppName string // under which it is known
+	Address string
+	Shown   string // the fingerprint of the token that it registered with; "" if that is not on record
+	Typed   bool   // an administrator typed the address for the group
+	Known   bool   // it registered, or was typed
+}
+
+// registration is an address and the app name, in lower case, under which it registered.
+type registration struct{ appName, address string }
+
+// maxRemembered bounds the registrations that are remembered after they went: an executor that drains takes its leave first, and
+// is asked about its runs for a while.
+const maxRemembered = 10_000
+
+// remember takes in what executors have shown, under the lock.
+func (d *directory) remember(shown map[registration]string) {
+	for r, was := range d.shown {
+		if len(shown) >= maxRemembered {
+			break
+		}
+		if _, still := shown[r]; !still {
+			shown[r] = was
+		}
+	}
+	d.shown = shown
+}
+
+// bearer says what is known of an executor that a group's run goes to: its registration under the group's name, the group's list
+// that an administrator typed, or its registration under another name.
+func (d *directory) bearer(groupID int64, address string) Bearer {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
+	b := Bearer{Address: address}
+	if g := d.groups[groupID]; g != nil {
+		b.AppName, b.Typed = g.appName, g.manual && slices.Contains(g.listed, address)
+		b.Shown, b.Known = d.shown[registration{strings.ToLower(g.appName), address}]
+		if b.Known || b.Typed {
+			b.Known = true
+			return b
+		}
+	}
+	for _, other := range d.groups {
+		if shown, ok := d.shown[registration{strings.ToLower(other.appName), address}]; ok {
+			return Bearer{AppName: other.appName, Address: address, Shown: shown, Known: true}
+		}
+	}
+	return b
+}
+
+// knows reports whether an address of an app name counts as alive, with a token.
+func (d *directory) knows(appName, address, shown string) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.shown[registration{strings.ToLower(appName), address}] != shown {
+		return false
+	}
 	for _, g := range d.groups {
 		if strings.EqualFold(g.appName, appName) {
 			if _, ok := g.beats[address]; ok {
@@ -116,4 +176,25 @@ func (e *Engine) Deregister(ctx context.Context, r wire.RegistryRequest) error {
 	}
 	e.log.Info("executor deregistered", "group", r.RegistryKey, "executor", r.RegistryValue)
 	return e.directory.reload(ctx)
+}
+
+// silent are the groups that a caller may not speak for.
+func (d *directory) silent(speaks func(appName string) bool) map[int64]bool {
+	if speaks == nil {
+		return nil
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	not := make(map[int64]bool)
+	for id, g := range d.groups {
+		if !speaks(g.appName) {
+			not[id] = true
+		}
+	}
+	return not
+}
+
+// speaksFor says whether a result's reporter may tell about a group's runs.
+func (f *finishing) speaksFor(groupID int64) bool {
+	return (f.group == 0 || f.group == groupID) && !f.not[groupID]
 }

@@ -3,6 +3,8 @@ package auth
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"sync"
@@ -21,16 +23,16 @@ type Tokens struct {
 	fixed   string // the common token is a setting of the process, and not rotated here
 	open    bool   // no token is asked for, nor sent to groups without one of their own
 
-	mu     sync.RWMutex
-	byApp  map[string]db.Token // by lower-case app name; "" is the common one
-	showed map[string]string   // by executor address, the token that worked with it last
+	mu       sync.RWMutex
+	byApp    map[string]db.Token // by lower-case app name; "" is the common one
+	accepted map[string]string   // by executor address, the token that worked with it last
 }
 
 // NewTokens makes the tokens of an installation. fixed is the common token if it is a setting; open says that somebody
 // expressly wants none. Nothing is known before [Tokens.Load].
 func NewTokens(pool *db.Pool, now func() time.Time, fixed string, open bool) *Tokens {
 	return &Tokens{pool: pool, queries: db.New(), now: now, fixed: fixed, open: open,
-		byApp: make(map[string]db.Token), showed: make(map[string]string)}
+		byApp: make(map[string]db.Token), accepted: make(map[string]string)}
 }
 
 // Load reads the tokens, which another admin may have rotated, and makes the common one at the first start of all.
@@ -133,40 +135,100 @@ func anySame(tokens []string, given string) bool {
 	return same
 }
 
-// Showed notes the token that an executor has shown or accepted, which is then the first to try with it.
-func (t *Tokens) Showed(address, token string) {
-	if address == "" || token == "" {
+// Speaks says whether a caller whom [Tokens.Check] let in may speak for a group: register its executors and report its results.
+// Once a group has a token of its own, the common one counts for nothing there, but for the time that was chosen to hand over.
+func (t *Tokens) Speaks(scope, given, appName string) bool {
+	switch {
+	case scope != "":
+		return strings.EqualFold(scope, appName)
+	case t.current(appName) == "":
+		return true
+	}
+	return anySame(t.valid(appName), given)
+}
+
+// Fingerprint stands for a token where it is only to be recognised; "" for none.
+func Fingerprint(token string) string {
+	if token == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte("punctual " + token))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Bearer is an executor that is to be called.
+type Bearer struct {
+	AppName string // under which it is known
+	Address string
+	Shown   string // the fingerprint of the token that it registered with; "" if that is not on record
+	Typed   bool   // an administrator typed the address for the group
+	Known   bool   // it registered, or was typed
+}
+
+// Send is the token to send to an executor, and another to try when it refuses the first. An executor is only ever sent what it
+// has shown, or what counts for the group for which an administrator typed its address; and no second one, except predecessor
+// and successor of one rotation. Otherwise whoever registers an address and refuses would be handed one token after another.
+func (t *Tokens) Send(b Bearer) (token, other string) {
+	if !b.Known {
+		return "", ""
+	}
+	appName, own := b.AppName, t.current(b.AppName) != ""
+	if !own {
+		appName = ""
+	}
+	valid := t.valid(appName)
+	if len(valid) == 0 {
+		return "", ""
+	}
+	handover := own && t.handover(appName)
+	for i, v := range valid {
+		if b.Shown != "" && Fingerprint(v) == b.Shown || b.Typed && t.worked(b.Address, v) {
+			valid[0], valid[i] = valid[i], valid[0]
+			if handover && !b.Typed {
+				return valid[0], ""
+			}
+			return first(valid)
+		}
+	}
+	if b.Typed || b.Shown == "" && !own { // the common one, shown to an admin that does not write it down
+		return first(valid)
+	}
+	return "", ""
+}
+
+func first(tokens []string) (one, other string) {
+	if len(tokens) > 1 {
+		other = tokens[1]
+	}
+	return tokens[0], other
+}
+
+func (t *Tokens) handover(appName string) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.byApp[strings.ToLower(appName)].Handover != 0
+}
+
+// Worked notes the token that an executor has accepted, which is then the first to try with an address that somebody typed.
+func (t *Tokens) Worked(address, token string) {
+	if address == "" || token == "" || t.worked(address, token) {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.showed) > maxShowed {
-		clear(t.showed)
+	if len(t.accepted) > maxAccepted {
+		clear(t.accepted)
 	}
-	t.showed[address] = token
+	t.accepted[address] = token
 }
 
-const maxShowed = 10_000
-
-// Try are the tokens to try with an executor, the likeliest first. There is more than one only while a rotated token works.
-func (t *Tokens) Try(appName, address string) []string {
+func (t *Tokens) worked(address, token string) bool {
 	t.mu.RLock()
-	last := t.showed[address]
-	t.mu.RUnlock()
-	tokens := append(t.valid(appName), t.valid("")...)
-	if appName == "" {
-		tokens = t.valid("")
-	}
-	if len(tokens) == 0 {
-		return []string{""}
-	}
-	for i, token := range tokens {
-		if token == last && last != "" {
-			tokens[0], tokens[i] = tokens[i], tokens[0]
-		}
-	}
-	return tokens
+	defer t.mu.RUnlock()
+	return t.accepted[address] == token
 }
+
+const maxAccepted = 10_000
 
 // TokenState is what a page shows of a token.
 type TokenState struct {
@@ -174,6 +236,7 @@ type TokenState struct {
 	Own           bool      // the group has its own; otherwise Token is the common one
 	Fixed         bool      // a setting of the process: it cannot be rotated here
 	PreviousUntil time.Time // until when the one before works; zero when it does not
+	Handover      bool      // the one before is the common one
 }
 
 // State tells about a group's token, or with "" about the common one.
@@ -187,7 +250,7 @@ func (t *Tokens) State(appName string) TokenState {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	if r, ok := t.byApp[key]; ok && t.now().UnixMilli() < r.PreviousUntil {
-		s.PreviousUntil = time.UnixMilli(r.PreviousUntil)
+		s.PreviousUntil, s.Handover = time.UnixMilli(r.PreviousUntil), r.Handover != 0
 	}
 	return s
 }
@@ -195,7 +258,8 @@ func (t *Tokens) State(appName string) TokenState {
 // ErrTokenFixed means that the common token is a setting of the process.
 var ErrTokenFixed = fmt.Errorf("the access token is set by PUNCTUAL_ACCESS_TOKEN: change it there")
 
-// Rotate makes a new token for a group, its own from now on, or with "" the common one. The one before works for grace.
+// Rotate makes a new token for a group, its own from now on, or with "" the common one. The one before works for grace: for a
+// group that had none of its own that is the common one.
 func (t *Tokens) Rotate(ctx context.Context, appName string, grace time.Duration) (string, error) {
 	if appName == "" && t.fixed != "" {
 		return "", ErrTokenFixed
@@ -205,6 +269,9 @@ func (t *Tokens) Rotate(ctx context.Context, appName string, grace time.Duration
 	row := db.SetTokenParams{AppName: appName, Token: token, UpdatedAt: now.UnixMilli()}
 	if old := t.For(appName); old != "" && grace > 0 {
 		row.Previous, row.PreviousUntil = old, now.Add(grace).UnixMilli()
+		if appName != "" && t.current(appName) == "" {
+			row.Handover = 1
+		}
 	}
 	if err := t.queries.SetToken(ctx, t.pool, row); err != nil {
 		return "", fmt.Errorf("keep access token: %w", db.Error(err))

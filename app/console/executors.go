@@ -63,7 +63,7 @@ func (c *Console) tokenCard(ec echo.Context, page layout.Page, groupID int64) (g
 	if err != nil {
 		return groups.TokenCard{}, err
 	}
-	card := groups.TokenCard{GroupID: groupID, Own: s.Own, Fixed: s.Fixed, None: s.Token == "", Previous: c.at(page, s.PreviousUntil)}
+	card := groups.TokenCard{GroupID: groupID, Own: s.Own, Fixed: s.Fixed, None: s.Token == "", Previous: c.at(page, s.PreviousUntil), Handover: s.Handover}
 	if ec.QueryParam("token") == "show" {
 		card.Token = s.Token
 	}
@@ -137,7 +137,12 @@ func (c *Console) tokenQuestion(ec echo.Context) (groups.RotatePage, error) {
 		return page, err
 	}
 	form, g, err := c.groupFormPage(ec)
+	if err != nil {
+		return page, err
+	}
 	page.GroupID, page.Title = form.ID, g.Title
+	s, err := c.cfg.Manage.Tokens.State(ec.Request().Context(), who(ec), page.GroupID)
+	page.First = !s.Own
 	return page, err
 }
 

@@ -19,10 +19,10 @@ import (
 
 // Engine is what the executor API needs of the scheduler.
 type Engine interface {
-	CompleteBy(ctx context.Context, by scheduler.Caller, callbacks []wire.Callback) error
+	CompleteBy(ctx context.Context, by scheduler.Caller, speaks func(appName string) bool, callbacks []wire.Callback) error
 	Refused(by scheduler.Caller, why scheduler.Refusal, runs []int64)
 	SawDialect(ctx context.Context, appName, address string, dialect wire.Dialect) error
-	Register(ctx context.Context, r wire.RegistryRequest) error
+	RegisterWith(ctx context.Context, r wire.RegistryRequest, shown string) error
 	Deregister(ctx context.Context, r wire.RegistryRequest) error
 }
 
@@ -31,7 +31,8 @@ type Tokens interface {
 	// Check reports whether a token lets its bearer in, and the app name of the group whose own token it is, "" for the
 	// common one.
 	Check(appName, given string) (scope string, ok bool)
-	Showed(address, token string)
+	// Speaks reports whether a caller that was let in may register the executors of a group and report its results.
+	Speaks(scope, given, appName string) bool
 }
 
 // caller is who sent a request.

@@ -41,7 +41,7 @@ type engine struct {
 	err          error
 }
 
-func (e *engine) CompleteBy(_ context.Context, by scheduler.Caller, callbacks []wire.Callback) error {
+func (e *engine) CompleteBy(_ context.Context, by scheduler.Caller, _ func(string) bool, callbacks []wire.Callback) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if by.Scope != "" {
@@ -70,7 +70,7 @@ func (e *engine) SawDialect(_ context.Context, _, _ string, dialect wire.Dialect
 	return nil
 }
 
-func (e *engine) Register(_ context.Context, r wire.RegistryRequest) error {
+func (e *engine) RegisterWith(_ context.Context, r wire.RegistryRequest, shown string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.registered = append(e.registered, r)
@@ -99,7 +99,10 @@ func (fixedTokens) Check(appName, given string) (string, bool) {
 	return "", false
 }
 
-func (fixedTokens) Showed(string, string) {}
+// Speaks says that "closed" has a token of its own.
+func (fixedTokens) Speaks(scope, _, appName string) bool {
+	return scope == "" && appName != "closed" || scope != "" && strings.EqualFold(scope, appName)
+}
 
 // openTokens let everybody in.
 type openTokens struct{ fixedTokens }

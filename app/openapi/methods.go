@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
 )
@@ -40,9 +41,9 @@ func (a *API) registry(ctx context.Context, body []byte, who caller, do func(con
 	case !isAddress(req.RegistryValue):
 		return refusal(msgIllegal + " The registryValue must be http://host:port/ or host:port.")
 	}
-	if who.scope != "" && !strings.EqualFold(who.scope, req.RegistryKey) {
+	if !a.Tokens.Speaks(who.scope, who.token, req.RegistryKey) {
 		a.Engine.Refused(scheduler.Caller{Address: who.address, AppName: req.RegistryKey}, scheduler.RefusedToken, nil)
-		return refusal(msgToken) // it is another group's
+		return refusal(msgToken) // it is another group's, or the group has one of its own
 	}
 	return do(ctx, req, who)
 }
@@ -51,8 +52,7 @@ func (a *API) registry(ctx context.Context, body []byte, who caller, do func(con
 // those of 2.1 have another one for the token. An address without a scheme may be one of 2.1 that sends no token: what is
 // known of it stays.
 func (a *API) register(ctx context.Context, req wire.RegistryRequest, who caller) error {
-	a.Tokens.Showed(req.RegistryValue, who.token)
-	if err := a.Engine.Register(ctx, req); err != nil {
+	if err := a.Engine.RegisterWith(ctx, req, auth.Fingerprint(who.token)); err != nil {
 		return err
 	}
 	dialect := wire.DialectRun
@@ -130,5 +130,6 @@ func (a *API) callback(ctx context.Context, body []byte, who caller) error {
 	if len(kept) == 0 {
 		return nil
 	}
-	return a.Engine.CompleteBy(ctx, scheduler.Caller{Address: who.address, AppName: cmp.Or(who.appName, who.scope), Scope: who.scope}, kept)
+	by := scheduler.Caller{Address: who.address, AppName: cmp.Or(who.appName, who.scope), Scope: who.scope}
+	return a.Engine.CompleteBy(ctx, by, func(appName string) bool { return a.Tokens.Speaks(who.scope, who.token, appName) }, kept)
 }

@@ -24,8 +24,10 @@ const (
 type Target struct {
 	Address string // as registered or typed; a missing scheme or final slash is completed
 	Token   string // sent when not blank
-	AppName string // sent when not blank; only era J4 looks at it
-	Dialect Dialect
+	// OtherToken is for whoever calls again when Token is refused; the client itself never sends it.
+	OtherToken string
+	AppName    string // sent when not blank; only era J4 looks at it
+	Dialect    Dialect
 }
 
 // ExecutorClient calls executors. It may be used by many goroutines; the context bounds each call.

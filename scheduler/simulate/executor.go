@@ -328,7 +328,7 @@ func (x *executor) reports(l *life) {
 
 func (x *executor) report(l *life, part []wire.Callback) bool {
 	return x.awake(l) && x.w.askAny(x.rng, func(ctx context.Context, n *node) error {
-		return n.engine.CompleteBy(ctx, scheduler.Caller{Scope: x.app}, slices.Clone(part))
+		return n.engine.CompleteBy(ctx, scheduler.Caller{Scope: x.app}, nil, slices.Clone(part))
 	})
 }
 

@@ -36,6 +36,7 @@ type TokenCard struct {
 	Fixed    bool        // a setting of the process
 	None     bool        // no token is asked for
 	Previous format.Time // until when the one before works; zero when it does not
+	Handover bool        // the one before is the installation's
 }
 
 // RotatePage asks before a token is replaced or dropped ([Rotate], [Drop]; fragment ui.FragmentDialog).
@@ -43,6 +44,7 @@ type RotatePage struct {
 	layout.Page
 	GroupID int64 // 0: the installation's
 	Title   string
+	First   bool   // the group gets its first own one
 	Grace   string // hours, as chosen
 	Error   string
 }
