@@ -118,6 +118,12 @@ func (e *Engine) maySend(d *dispatch) bool {
 	return true
 }
 
+// mayReach is asked when the first byte of a run is about to leave. Whatever stopped this process after maySend had said yes,
+// the run is another node's if it took too long.
+func (e *Engine) mayReach(d *dispatch) func() bool {
+	return func() bool { return e.node.mayAct() && e.node.id.Load() == d.owner }
+}
+
 // find chooses the executor of a run whose strategy asks first. It reports false when it ended the run.
 func (e *Engine) find(ctx context.Context, d *dispatch) bool {
 	addresses := e.candidates(d)
@@ -209,7 +215,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 		return
 	}
 	// A call that is still under way when another admin takes the run over would be asked about too early.
-	call, cancel := context.WithTimeout(ctx, min(e.cfg.Limits().CallTimeout, e.node.left()))
+	call, cancel := context.WithTimeout(wire.WithGate(ctx, e.mayReach(d)), min(e.cfg.Limits().CallTimeout, e.node.left()))
 	defer cancel()
 	began := e.now()
 	e.metrics.lateness.Observe(began.Sub(d.planned).Seconds())
@@ -224,6 +230,11 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 		e.sent(d, began, "repeat", wire.CodeSuccess, event.Open, event.New(began, event.Known, d.address, event.KnownRepeated, answer.Msg))
 	case err == nil:
 		e.sent(d, began, "refused", refusal(answer.Code), event.NotSent, event.New(began, event.Refused, d.address, took, answer.Code, answer.Msg))
+	case errors.Is(err, wire.ErrGate):
+		if e.maySend(d) { // it may again, and is sent as if it had not been tried
+			d.at = e.now()
+			e.timer.add(d)
+		}
 	default:
 		e.uncertain(ctx, d, began, took, err)
 	}

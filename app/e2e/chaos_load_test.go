@@ -28,10 +28,11 @@ type load struct {
 	begin    time.Time // of the first fire
 	fires    int       // of each job
 
-	mu    sync.Mutex
-	calls map[int64]int   // of the handler, by log id
-	hold  chan struct{}   // if not nil, runs end when it is closed
-	late  []time.Duration // of each run, planned to received
+	mu       sync.Mutex
+	calls    map[int64]int       // of the handler, by log id
+	hold     chan struct{}       // if not nil, runs end when it is closed
+	late     []time.Duration     // of each run, planned to received
+	received map[int64]time.Time // by log id
 }
 
 const every = time.Second
@@ -44,7 +45,7 @@ func newLoad(t *testing.T, dialect db.Dialect, admins, jobs, fires int) *load {
 
 func newLoadOn(t *testing.T, d *database, admins, jobs, fires int) *load {
 	t.Helper()
-	l := &load{database: d, jobs: make(map[int64]time.Time), fires: fires, calls: make(map[int64]int)}
+	l := &load{database: d, jobs: make(map[int64]time.Time), fires: fires, calls: make(map[int64]int), received: make(map[int64]time.Time)}
 	var urls []string
 	for range admins {
 		port := freePort(t)
@@ -83,6 +84,7 @@ func (l *load) handle(_ context.Context, run *executor.Run) error {
 	l.mu.Lock()
 	l.calls[run.LogID]++
 	l.late = append(l.late, run.Received.Sub(run.Time))
+	l.received[run.LogID] = run.Received
 	hold := l.hold
 	l.mu.Unlock()
 	if hold != nil {

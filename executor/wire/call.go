@@ -65,7 +65,7 @@ const (
 func NewHTTPClient(connsPerHost int, options ...ClientOption) *http.Client {
 	dialer := &net.Dialer{Timeout: 3 * time.Second, KeepAlive: 30 * time.Second}
 	transport := &http.Transport{
-		DialContext:         dialer.DialContext,
+		DialContext:         dialGated(dialer.DialContext),
 		MaxConnsPerHost:     connsPerHost,
 		MaxIdleConnsPerHost: connsPerHost,
 		IdleConnTimeout:     60 * time.Second,
@@ -102,9 +102,10 @@ func (c caller) post(ctx context.Context, address, token, appName string, body [
 	// connected: a connection was taken for the request. Set back by getConn, because the transport only looks for
 	// another connection when nothing of the request went over the first.
 	var connected, cutShort atomic.Bool
+	may := gateOf(ctx)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { connected.Store(false); cutShort.Store(false) },
-		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+		GotConn: func(info httptrace.GotConnInfo) { armConn(info.Conn, may); connected.Store(true) },
 		WroteRequest: func(info httptrace.WroteRequestInfo) {
 			if info.Err != nil {
 				cutShort.Store(true)
@@ -135,7 +136,7 @@ func (c caller) post(ctx context.Context, address, token, appName string, body [
 		switch {
 		case !connected.Load():
 			return Answer{}, &CallError{Stage: StageDial, Err: err}
-		case cutShort.Load():
+		case cutShort.Load(), errors.Is(err, ErrGate): // what the gate held back is part of the request
 			return Answer{}, &CallError{Stage: StageWrite, Err: err}
 		}
 		return Answer{}, &CallError{Stage: StageAnswer, MaybeDelivered: true, Err: err}

@@ -1,0 +1,194 @@
+package e2e
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+)
+
+// freeze stops the program where it is, as a debugger, a suspended container or a machine out of memory does.
+func (p *process) freeze(t testing.TB) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// thaw lets it go on.
+func (p *process) thaw(t testing.TB) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// away is a time during which one admin was there and did nothing, in seconds of the load.
+type away struct {
+	node     int64 // its id in the cluster before
+	from, to float64
+}
+
+// What an admin that stops without dying may cost: the others nothing that anybody would notice, and its own fires the
+// time until it is known to be gone.
+const (
+	othersLate = time.Second
+	goneLate   = 6 * time.Second
+)
+
+// nodeID is the id of the node that an admin is in the cluster just now.
+func (l *load) nodeID(t *testing.T, i int) int64 {
+	t.Helper()
+	return l.database.count(t, "SELECT MAX(id) FROM punctual_node WHERE state = 1 AND address LIKE ?", "%:"+l.ports[i])
+}
+
+// undisturbed checks how late each fire arrived at the executor while an admin was away.
+func (l *load) undisturbed(t *testing.T, times ...away) {
+	t.Helper()
+	runs := l.database.runs(t)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	// What is late on this machine when nothing happens is not the fault of what did.
+	var usual time.Duration
+	for _, r := range runs {
+		at := time.UnixMilli(r.planned).Sub(l.begin).Seconds()
+		quiet := at > 1
+		for _, a := range times {
+			quiet = quiet && (at < a.from-1 || at > a.to+goneLate.Seconds())
+		}
+		if received, ok := l.received[r.id]; ok && quiet {
+			usual = max(usual, received.Sub(time.UnixMilli(r.planned)))
+		}
+	}
+	for _, a := range times {
+		from, to := l.begin.Add(time.Duration(a.from*float64(time.Second))), l.begin.Add(time.Duration(a.to*float64(time.Second)))
+		its := make(map[int64]bool) // jobs that were its own before it stopped
+		last := make(map[int64]int64)
+		for _, r := range runs {
+			// What it sent in its last second may have been taken over, and says another owner.
+			if time.UnixMilli(r.planned).Before(from.Add(-time.Second)) && r.planned > last[r.job] {
+				its[r.job], last[r.job] = r.owner == a.node, r.planned
+			}
+		}
+		jobs := 0
+		for _, yes := range its {
+			if yes {
+				jobs++
+			}
+		}
+		var others, own time.Duration
+		tooLate := 0
+		for _, r := range runs {
+			at := time.UnixMilli(r.planned)
+			received, ok := l.received[r.id]
+			if at.Before(from.Add(-time.Second)) || at.After(to.Add(2*time.Second)) || !ok {
+				continue // what was not sent at all is for account to judge
+			}
+			late, limit := received.Sub(at), usual+othersLate
+			if its[r.job] || strings.Contains(r.message, "\ntaken over: ") { // it had claimed this one
+				own, limit = max(own, late), usual+goneLate
+			} else {
+				others = max(others, late)
+			}
+			if late > limit {
+				if tooLate++; tooLate <= 3 {
+					t.Errorf("a fire of job %d planned for %.3f s arrived %v late, node %d was away from %.3f s to %.3f s and the job was its own: %v\n%s",
+						r.job, at.Sub(l.begin).Seconds(), late, a.node, a.from, a.to, its[r.job], r.message)
+				}
+			}
+		}
+		t.Logf("node %d away from %.3f s for %.1f s: its %d jobs at most %v late, the others' %v; otherwise %v",
+			a.node, a.from, a.to-a.from, jobs, own.Round(time.Millisecond), others.Round(time.Millisecond), usual.Round(time.Millisecond))
+		if tooLate > 3 {
+			t.Errorf("%d fires were too late", tooLate)
+		}
+	}
+}
+
+// TestFreezeOneOfThreeAdmins stops one admin of three for long. PUNCTUAL_TEST_FREEZE is for how many seconds.
+func TestFreezeOneOfThreeAdmins(t *testing.T) {
+	t.Parallel()
+	seconds := 12.0
+	if text := os.Getenv("PUNCTUAL_TEST_FREEZE"); text != "" {
+		var err error
+		if seconds, err = strconv.ParseFloat(text, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := newLoad(t, db.MySQL, 3, 100, int(seconds)+14)
+	admins := []*admin{l.start(t, 0), l.start(t, 1), l.start(t, 2)}
+	at := somewhen(t, 4)
+	l.at(t, at)
+	gone := away{node: l.nodeID(t, 0), from: at, to: at + seconds}
+	admins[0].freeze(t)
+	l.at(t, gone.to)
+	admins[0].thaw(t)
+	l.account(t)
+	l.undisturbed(t, gone)
+	for _, a := range admins[1:] {
+		a.noPanic(t)
+	}
+}
+
+// TestFreezeAtRandomMoments stops admins for just so long that they are declared gone and wake into it.
+// PUNCTUAL_TEST_FREEZES is how often.
+func TestFreezeAtRandomMoments(t *testing.T) {
+	t.Parallel()
+	times, err := strconv.Atoi(cmp.Or(os.Getenv("PUNCTUAL_TEST_FREEZES"), "2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const length, pause = 7.0, 5.0
+	l := newLoad(t, db.MySQL, 3, 100, 6+times*int(length+pause))
+	admins := []*admin{l.start(t, 0), l.start(t, 1), l.start(t, 2)}
+	var gone []away
+	for k := range times {
+		at := 3 + float64(k)*(length+pause) + rand.Float64()
+		t.Logf("stop %d at %.3f s", k%3, at)
+		l.at(t, at)
+		a := away{node: l.nodeID(t, k%3), from: at, to: at + length}
+		admins[k%3].freeze(t)
+		l.at(t, a.to)
+		admins[k%3].thaw(t)
+		gone = append(gone, a)
+	}
+	l.account(t)
+	l.undisturbed(t, gone...)
+	for _, a := range admins {
+		a.noPanic(t)
+	}
+}
+
+// TestNetworkOfOneAdminGone swallows all that one admin of three sends and receives, to the database and to executors.
+func TestNetworkOfOneAdminGone(t *testing.T) {
+	t.Parallel()
+	l := newLoad(t, db.MySQL, 3, 100, 26)
+	cfg, err := mysql.ParseDSN(l.database.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	network := dbtest.NewProxy(t, "unix", cfg.Addr)
+	s := l.database.settings()
+	s.databaseURL, s.port = "mysql://root@"+network.Addr()+"/"+cfg.DBName, l.ports[0]
+	admins := []*admin{startAdmin(t, s), l.start(t, 1), l.start(t, 2)}
+	at := somewhen(t, 4)
+	l.at(t, at)
+	gone := away{node: l.nodeID(t, 0), from: at, to: at + 12}
+	network.Swallow()
+	l.at(t, gone.to)
+	network.Restore()
+	l.account(t)
+	l.undisturbed(t, gone)
+	for _, a := range admins[1:] {
+		a.noPanic(t)
+	}
+}
