@@ -224,13 +224,24 @@ func (a *App) Start(ctx context.Context) (err error) {
 		silence()
 		return nil
 	})
-	a.onStop("stop engine", a.engine.Stop)
+	a.onStop("stop engine", func(ctx context.Context) error {
+		if end, ok := ctx.Deadline(); ok {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, end.Add(-scheduler.StopsWithin))
+			defer cancel()
+		}
+		return a.engine.Stop(ctx)
+	})
 	a.onStop("drain sample executor", func(ctx context.Context) error {
 		a.stopSample(ctx, sample)
 		return nil
 	})
 	// What is claimed is sent while the executor is there: the other way round, its last runs would find no executor.
-	a.onStop("drain engine", a.engine.Drain)
+	a.onStop("drain engine", func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, a.opts.DrainTimeout) // the rest of the time is for what comes after
+		defer cancel()
+		return a.engine.Drain(ctx)
+	})
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	a.loops.Go(func() { a.cleanSessions(loop) })
 	a.loops.Go(func() { a.refresh(loop) })

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// errStopped is what a batcher that has been stopped answers.
-var errStopped = errors.New("the engine is stopping")
+// ErrStopping is the answer of an engine that is stopping, or not started: another admin, or this one a little later, can do
+// what was asked.
+var ErrStopping = errors.New("the engine is stopping")
 
 // batcher gathers items that many goroutines hand in and has its workers write them together. A worker takes everything
 // that waits, up to max, so batches grow with the load by themselves; linger gives the first item of a quiet moment a
@@ -30,13 +31,14 @@ func newBatcher[T any](name string, maxBatch int, linger time.Duration, capacity
 		items: make(chan T, min(capacity, 100_000))}
 }
 
-func (b *batcher[T]) start(workers int, wg *sync.WaitGroup) {
+// start lets the workers work. When ctx ends, what they are writing and what is still queued is given up.
+func (b *batcher[T]) start(ctx context.Context, workers int, wg *sync.WaitGroup) {
 	b.mu.Lock()
 	b.stopc, b.ended = make(chan struct{}), false
 	stop := b.stopc
 	b.mu.Unlock()
 	for range workers {
-		wg.Go(func() { b.work(stop) })
+		wg.Go(func() { b.work(ctx, stop) })
 	}
 }
 
@@ -45,7 +47,7 @@ func (b *batcher[T]) add(ctx context.Context, item T) error {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	if b.ended || b.stopc == nil {
-		return errStopped
+		return ErrStopping
 	}
 	select {
 	case b.items <- item:
@@ -70,7 +72,7 @@ func (b *batcher[T]) stop() {
 	}
 }
 
-func (b *batcher[T]) work(stop <-chan struct{}) {
+func (b *batcher[T]) work(ctx context.Context, stop <-chan struct{}) {
 	for {
 		var first T
 		select {
@@ -79,13 +81,13 @@ func (b *batcher[T]) work(stop <-chan struct{}) {
 			for { // what was handed in before the stop is still written
 				select {
 				case first = <-b.items:
-					b.write(context.Background(), b.gather(first, 0))
+					b.write(ctx, b.gather(first, 0))
 				default:
 					return
 				}
 			}
 		}
-		b.write(context.Background(), b.gather(first, b.linger))
+		b.write(ctx, b.gather(first, b.linger))
 	}
 }
 

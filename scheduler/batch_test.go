@@ -62,7 +62,7 @@ func TestBatcher(t *testing.T) {
 					b.linger = 5 * time.Millisecond
 				}
 				var wg sync.WaitGroup
-				b.start(1, &wg)
+				b.start(t.Context(), 1, &wg)
 				for i := range tt.items {
 					if err := b.add(t.Context(), i); err != nil {
 						t.Fatal(err)
@@ -85,11 +85,11 @@ func TestABatcherThatStopsWritesWhatIsQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &written{takes: time.Second}
 		b := newBatcher("test", 10, time.Millisecond, 100, w.write)
-		if err := b.add(t.Context(), 0); !errors.Is(err, errStopped) {
-			t.Errorf("before the start: %v, want errStopped", err)
+		if err := b.add(t.Context(), 0); !errors.Is(err, ErrStopping) {
+			t.Errorf("before the start: %v, want ErrStopping", err)
 		}
 		var wg sync.WaitGroup
-		b.start(2, &wg)
+		b.start(t.Context(), 2, &wg)
 		for i := range 73 {
 			if err := b.add(t.Context(), i); err != nil {
 				t.Fatal(err)
@@ -101,10 +101,10 @@ func TestABatcherThatStopsWritesWhatIsQueued(t *testing.T) {
 		if _, total := w.sizes(); total != 73 {
 			t.Errorf("%d of 73 are written", total)
 		}
-		if err := b.add(t.Context(), 99); !errors.Is(err, errStopped) {
-			t.Errorf("after the stop: %v, want errStopped", err)
+		if err := b.add(t.Context(), 99); !errors.Is(err, ErrStopping) {
+			t.Errorf("after the stop: %v, want ErrStopping", err)
 		}
-		b.start(1, &wg)
+		b.start(t.Context(), 1, &wg)
 		if err := b.add(t.Context(), 100); err != nil {
 			t.Errorf("after another start: %v", err)
 		}
@@ -122,7 +122,7 @@ func TestAFullBatcherMakesItsCallersWait(t *testing.T) {
 		w := &written{takes: time.Minute}
 		b := newBatcher("test", 1, 0, 2, w.write)
 		var wg sync.WaitGroup
-		b.start(1, &wg)
+		b.start(t.Context(), 1, &wg)
 		began := time.Now()
 		for i := range 3 { // one is being written, two wait
 			if err := b.add(t.Context(), i); err != nil {
@@ -152,7 +152,7 @@ func TestNothingIsLostWhenManyAddWhileTheBatcherStops(t *testing.T) {
 		w := &written{}
 		b := newBatcher("test", 7, 0, 3, w.write)
 		var loops, adders sync.WaitGroup
-		b.start(2, &loops)
+		b.start(t.Context(), 2, &loops)
 		var mu sync.Mutex
 		taken := 0
 		first := make(chan struct{})
@@ -199,7 +199,7 @@ func TestResultsOfManyDoNotDelayOthers(t *testing.T) {
 			written += len(batch)
 		})
 		var wg sync.WaitGroup
-		e.finisher.start(1, &wg)
+		e.finisher.start(t.Context(), 1, &wg)
 		wg.Go(func() {
 			if err := e.complete(t.Context(), make([]finishing, many)); err != nil {
 				t.Error(err)

@@ -178,12 +178,15 @@ type Engine struct {
 
 	claimNow chan struct{} // capacity 1: a job became due sooner than the claimer knows
 
-	mu       sync.Mutex
-	started  bool
-	draining atomic.Bool
-	cancel   context.CancelFunc // ends every loop
-	wg       sync.WaitGroup     // the loops
-	lastErr  atomic.Pointer[error]
+	mu         sync.Mutex
+	started    bool
+	draining   atomic.Bool
+	cancel     context.CancelFunc // ends every loop
+	work       context.Context    // of the sending and the writing, which go on in a stop while there is time; set by Start
+	endWork    context.CancelFunc
+	unrecorded atomic.Int64   // outcomes that a stop gave up
+	wg         sync.WaitGroup // the loops
+	lastErr    atomic.Pointer[error]
 }
 
 // New makes an engine that does nothing until [Engine.Start].
@@ -245,15 +248,17 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.forget() // what an earlier start left; joining finds it in the database
 	e.lanes.resume()
 	e.draining.Store(false)
+	e.work, e.endWork = context.WithCancel(context.WithoutCancel(ctx))
 	// Joining may take over runs, which are sent at once and whose outcomes want to be written.
-	e.recorder.start(e.cfg.RecordWorkers, &e.wg)
-	e.finisher.start(e.cfg.FinishWorkers, &e.wg)
+	e.recorder.start(e.work, e.cfg.RecordWorkers, &e.wg)
+	e.finisher.start(e.work, e.cfg.FinishWorkers, &e.wg)
 	if err := e.node.join(ctx); err != nil {
 		e.lanes.stop()
 		e.lanes.wait()
 		e.recorder.stop()
 		e.finisher.stop()
 		e.wg.Wait()
+		e.endWork()
 		return fmt.Errorf("join the cluster: %w", err)
 	}
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -283,6 +288,11 @@ func (e *Engine) Stop(ctx context.Context) error {
 	}
 	e.started = false
 	e.beginDrain()
+	work, endWork := e.work, e.endWork
+	defer context.AfterFunc(ctx, func() {
+		_ = rest(work, wrapUp) // or until the work has ended
+		endWork()
+	})()
 	err := e.drain(ctx)
 	e.lanes.stop()
 	e.cancel()
@@ -290,10 +300,23 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.recorder.stop()
 	e.finisher.stop()
 	e.wg.Wait()
-	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	endWork()
+	if n := e.unrecorded.Swap(0); n > 0 {
+		e.log.Error("stopped without having recorded what became of some runs; their executors are asked at the next start, or by another admin", "runs", n)
+	}
+	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
 	defer cancel()
 	return errors.Join(err, e.flushCounts(leave), e.node.leave(leave))
 }
+
+// What a stop may take after its time is over.
+const (
+	wrapUp     = 2 * time.Second // for the calls under way and their outcomes
+	leaveLimit = time.Second     // to tell the others
+)
+
+// StopsWithin is how long [Engine.Stop] may go on when its context has ended.
+const StopsWithin = wrapUp + leaveLimit
 
 // Drain is the first half of [Engine.Stop]: nothing more is claimed, and what is claimed is sent. Results are taken until the
 // second half, so that whoever ends in between can still report.

@@ -28,11 +28,12 @@ type fakeExecutors struct {
 	kills []wire.KillRequest
 	has   map[int64]string // run id → address that knows it
 
-	run  func(to wire.Target, req *wire.RunRequest) (wire.Answer, error) // nil: yes
-	beat func(address string) (wire.Answer, error)                       // nil: yes
-	idle func(address string) (wire.Answer, error)                       // nil: yes
-	log  func(address string) error                                      // nil: answers
-	kill func(req wire.KillRequest) (wire.Answer, error)                 // nil: yes
+	run  func(to wire.Target, req *wire.RunRequest) (wire.Answer, error)                      // nil: yes
+	call func(ctx context.Context, to wire.Target, req *wire.RunRequest) (wire.Answer, error) // takes the place of run
+	beat func(address string) (wire.Answer, error)                                            // nil: yes
+	idle func(address string) (wire.Answer, error)                                            // nil: yes
+	log  func(address string) error                                                           // nil: answers
+	kill func(req wire.KillRequest) (wire.Answer, error)                                      // nil: yes
 }
 
 type received struct {
@@ -60,9 +61,11 @@ func (f *fakeExecutors) IdleBeat(_ context.Context, to wire.Target, _ wire.IdleB
 	return yes, nil
 }
 
-func (f *fakeExecutors) Run(_ context.Context, to wire.Target, req *wire.RunRequest) (wire.Answer, error) {
+func (f *fakeExecutors) Run(ctx context.Context, to wire.Target, req *wire.RunRequest) (wire.Answer, error) {
 	answer, err := yes, error(nil)
-	if f.run != nil {
+	if f.call != nil {
+		answer, err = f.call(ctx, to, req)
+	} else if f.run != nil {
 		answer, err = f.run(to, req)
 	}
 	f.mu.Lock()

@@ -31,22 +31,28 @@ func (e *Engine) finishBatch(ctx context.Context, batch []finishing) {
 	var changed []int64
 	var err error
 	sure := !e.cfg.Pool.Lags()
-	for range 5 {
-		changed, err = e.finishOnce(ctx, batch, sure)
+	for try := 1; try <= 5; try++ {
+		limited, cancel := context.WithTimeout(ctx, writeLimit)
+		changed, err = e.finishOnce(limited, batch, sure)
+		cancel()
 		if errors.Is(err, errUnseen) {
-			if err = e.cfg.Pool.CatchUp(ctx); err != nil {
+			if err = e.catchUp(ctx); err != nil {
 				break
 			}
 			sure = true
 			continue
 		}
-		if !errors.Is(err, errRaced) {
+		// Rows that an admin which stopped has locked are free when its transaction has been ended, before the next wait is over.
+		if !errors.Is(err, errRaced) && (!db.IsLocked(err) || try > 1) {
 			break
 		}
 	}
+	if err != nil && ctx.Err() != nil {
+		err = errors.Join(ErrStopping, err)
+	}
 	if err != nil {
 		e.log.Warn("record results", "error", err, "runs", len(batch))
-		if len(batch) > 1 && !db.IsUnavailable(err) {
+		if len(batch) > 1 && refused(err) {
 			for i := range batch { // one that the database refuses must not take the others with it
 				e.finishBatch(ctx, batch[i:i+1])
 			}
@@ -60,6 +66,17 @@ func (e *Engine) finishBatch(ctx context.Context, batch []finishing) {
 		batch[i].reply.left <- err
 	}
 	e.hub.changed(changed...)
+}
+
+func (e *Engine) catchUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, writeLimit)
+	defer cancel()
+	return e.cfg.Pool.CatchUp(ctx)
+}
+
+// refused reports whether a batch failed for what is in it, as far as one can know, so that its parts may fare better.
+func refused(err error) bool {
+	return !db.IsUnavailable(err) && !db.IsLocked(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrStopping)
 }
 
 // finishOnce writes a batch in one transaction. sure says that a run which is not there does not exist.

@@ -43,10 +43,10 @@ func TestStartAndStopMayBeCalledTwiceAndByMany(t *testing.T) {
 		if err := b.engine.Ready(); err == nil {
 			t.Error("a stopped engine says that it is ready")
 		}
-		if _, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: id, Type: jobspec.TriggerManual}); !errors.Is(err, errStopped) {
+		if _, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: id, Type: jobspec.TriggerManual}); !errors.Is(err, ErrStopping) {
 			t.Errorf("a stopped engine triggers: %v", err)
 		}
-		if err := b.engine.Complete(t.Context(), []wire.Callback{{LogID: 1, HandleCode: 200}}); !errors.Is(err, errStopped) {
+		if err := b.engine.Complete(t.Context(), []wire.Callback{{LogID: 1, HandleCode: 200}}); !errors.Is(err, ErrStopping) {
 			t.Errorf("a stopped engine takes results: %v", err)
 		}
 		var many sync.WaitGroup
@@ -66,7 +66,7 @@ func TestStartAndStopMayBeCalledTwiceAndByMany(t *testing.T) {
 				many.Go(func() {
 					for range 5 {
 						_, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: id, Type: jobspec.TriggerManual})
-						if err != nil && !errors.Is(err, errStopped) {
+						if err != nil && !errors.Is(err, ErrStopping) {
 							t.Errorf("trigger: %v", err)
 						}
 					}
@@ -98,7 +98,7 @@ func TestAnEngineThatWasNeverStartedRefuses(t *testing.T) {
 		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
 		b.engine = newEngine(t, pool, b.executors, nil)
 		b.group = b.addGroup("orders", addressA)
-		if _, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: b.addJob(nil), Type: jobspec.TriggerManual}); !errors.Is(err, errStopped) {
+		if _, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: b.addJob(nil), Type: jobspec.TriggerManual}); !errors.Is(err, ErrStopping) {
 			t.Errorf("trigger: %v", err)
 		}
 		if n := b.countRuns("id > 0"); n != 0 {

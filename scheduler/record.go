@@ -14,24 +14,30 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
+// writeLimit is how long one try to write a batch may take. It is long for a database that works and short for one whose
+// network swallows everything.
+const writeLimit = 8 * time.Second
+
 // recordBatch writes outcomes. It does not give up while the database is away: the runs are sent, and only the record can
-// say so. When the engine stops meanwhile it does, and the next start asks the executors. What the database refuses while it
+// say so. When the time of a stop is over it does, and the next start asks the executors. What the database refuses while it
 // is there is written one by one, so that one outcome it cannot hold does not keep the others from it.
 func (e *Engine) recordBatch(ctx context.Context, batch []outcome) {
 	wait := 50 * time.Millisecond
 	for tries := 1; ; tries++ {
 		began := time.Now()
-		err := e.recordOnce(ctx, batch)
+		try, cancel := context.WithTimeout(ctx, writeLimit)
+		err := e.recordOnce(try, batch)
+		cancel()
 		if err == nil {
 			e.metrics.recordBatches.Observe(float64(len(batch)))
 			e.metrics.recordSeconds.Observe(time.Since(began).Seconds())
 			break
 		}
-		e.log.Warn("record outcomes", "error", err, "runs", len(batch))
-		if e.draining.Load() && wait > time.Second {
-			e.log.Error("outcomes not recorded; the runs are asked about at the next start", "error", err, "runs", len(batch))
+		if ctx.Err() != nil {
+			e.unrecorded.Add(int64(len(batch)))
 			return
 		}
+		e.log.Warn("record outcomes", "error", err, "runs", len(batch))
 		if tries >= 3 && !passes(err) {
 			if len(batch) > 1 {
 				for i := range batch {
@@ -45,7 +51,7 @@ func (e *Engine) recordBatch(ctx context.Context, batch []outcome) {
 			why := event.List{event.New(e.now(), event.NotRecorded, clip(err.Error(), 1000))}
 			o.sent = db.Sent{ID: o.d.id, Code: o.sent.Code, At: o.sent.At, Outcome: o.sent.Outcome, Events: why.Stored(), Message: e.recordText("", why)}
 		}
-		time.Sleep(wait)
+		_ = rest(ctx, wait) // its end is seen at the next try
 		wait = min(2*wait, 2*time.Second)
 	}
 	ids := make([]int64, len(batch))
@@ -58,7 +64,7 @@ func (e *Engine) recordBatch(ctx context.Context, batch []outcome) {
 
 // passes reports whether an error of the database is about the moment, not about what was to be written.
 func passes(err error) bool {
-	return db.IsUnavailable(err) || db.IsTransient(err) || errors.Is(err, errRaced)
+	return db.IsUnavailable(err) || db.IsTransient(err) || errors.Is(err, errRaced) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // recordOnce writes a batch in one transaction, in which failures that have retries left make their next attempt.
@@ -257,7 +263,7 @@ func (e *Engine) complete(ctx context.Context, items []finishing) error {
 		if first == nil {
 			first = err
 		}
-		if ctx.Err() != nil || errors.Is(err, errStopped) {
+		if ctx.Err() != nil || errors.Is(err, ErrStopping) {
 			break
 		}
 	}

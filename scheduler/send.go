@@ -77,7 +77,7 @@ func (e *Engine) runLane(ln *lane, d *dispatch) {
 	if !e.maySend(d) {
 		return
 	}
-	ctx := context.Background()
+	ctx := e.work
 	if d.waiting {
 		if e.admit(ctx, d) {
 			e.fire(d)
@@ -352,8 +352,9 @@ func (e *Engine) record(d *dispatch, s db.Sent, what ...event.Event) {
 	s.Address = storable(s.Address)
 	fresh := d.events[d.told:]
 	s.Events, s.Message = fresh.Stored(), e.recordText(s.Address, fresh)
-	if err := e.recorder.add(context.Background(), outcome{d, s}); err != nil {
-		e.log.Warn("outcome not recorded; the run is asked about at the next start", "log_id", d.id, "error", err)
+	if err := e.recorder.add(e.work, outcome{d, s}); err != nil {
+		e.unrecorded.Add(1)
+		e.log.Debug("outcome not recorded", "log_id", d.id, "error", err)
 	}
 }
 

@@ -59,7 +59,7 @@ func (e *Engine) Trigger(ctx context.Context, r TriggerRequest) ([]int64, error)
 		}
 	}
 	if e.draining.Load() || e.node.id.Load() == 0 {
-		return nil, errStopped
+		return nil, ErrStopping
 	}
 	param := j.param
 	if r.Param != nil {

@@ -97,7 +97,8 @@ func write(ec echo.Context, status int, body any) error {
 }
 
 // fail answers an error. Nearly all of them have HTTP status 200, because callers look into the body; the others are refused
-// before it matters who asks for what.
+// before it matters who asks for what, or are for whatever stands between caller and admin too: one that is stopping should
+// not be asked again.
 func (l *Legacy) fail(ec echo.Context, gen generation, err error) error {
 	p := problem.From(err)
 	status := http.StatusOK
@@ -109,8 +110,12 @@ func (l *Legacy) fail(ec echo.Context, gen generation, err error) error {
 		ec.Response().Header().Set(echo.HeaderAllow, http.MethodPost)
 	case problem.TooMany:
 		ec.Response().Header().Set("Retry-After", "30")
-	case problem.Internal, problem.Invalid, problem.Unauthenticated, problem.Forbidden, problem.NotFound, problem.Conflict, problem.Executor,
-		problem.Unavailable:
+	case problem.Internal, problem.Invalid, problem.Unauthenticated, problem.Forbidden, problem.NotFound, problem.Conflict, problem.Executor:
+	case problem.Unavailable:
+		if p.Key == problem.Stopping {
+			status = p.Kind.Status()
+			ec.Response().Header().Set("Retry-After", "5")
+		}
 	}
 	return l.failAs(ec, gen, status, p)
 }

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
@@ -113,6 +114,14 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, codeTooMany, msgTooMany, nil)
 		return
 	}
+	if name, _ := Name(r.URL.Path); errors.Is(err, scheduler.ErrStopping) && jobMethods[name] != nil {
+		// Not for executors: they take any other status than 200 for a broken connection.
+		w.Header().Set("Content-Type", contentType)
+		w.Header().Set("Retry-After", "5")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		answer(w, wire.CodeFail, a.Printer.T(problem.Stopping), nil)
+		return
+	}
 	if err != nil {
 		text, known := errors.AsType[refusal](err)
 		if !known {
@@ -184,8 +193,10 @@ func (a *API) trusts(r *http.Request) (caller, bool) {
 	return who, ok
 }
 
+const contentType = "application/json;charset=UTF-8"
+
 func answer(w http.ResponseWriter, code int, text string, data []byte) {
-	w.Header().Set("Content-Type", "application/json;charset=UTF-8")
+	w.Header().Set("Content-Type", contentType)
 	_, _ = w.Write(wire.AppendAnswer(make([]byte, 0, 128), code, text, data)) // the executor is gone if this fails
 }
 

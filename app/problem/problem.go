@@ -135,6 +135,9 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// Stopping is the key of what an admin that is stopping answers: another one, or this one when it is back, does what was asked.
+const Stopping = "problem.stopping"
+
 // From turns any error into a problem; nil stays nil.
 func From(err error) *Error {
 	if err == nil {
@@ -163,6 +166,8 @@ func From(err error) *Error {
 		return New(Conflict, "problem.run.killlater").Because(err)
 	case errors.Is(err, scheduler.ErrNoGroup):
 		return New(Conflict, "problem.job.nogroup").Because(err)
+	case errors.Is(err, scheduler.ErrStopping):
+		return New(Unavailable, Stopping).Because(err)
 	case errors.Is(err, db.ErrNotFound):
 		return (&Error{Kind: NotFound}).Because(err)
 	case errors.Is(err, db.ErrDuplicate):
