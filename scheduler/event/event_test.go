@@ -150,3 +150,16 @@ func BenchmarkEncode(b *testing.B) {
 		_ = list.Encode()
 	}
 }
+
+func TestOneWriteIsBounded(t *testing.T) {
+	t.Parallel()
+	var list event.List
+	for i := range 100 {
+		list = append(list, event.New(at, event.Asked, "http://a/", event.AskBeat, event.AnswerNo, strings.Repeat("x", 1000)+strings.Repeat("y", i)))
+	}
+	list = append(list, event.New(at, event.Nobody))
+	stored := list.Stored()
+	if got := event.Parse(stored); len(stored) > event.MaxWrite || len(got) < 20 || got[len(got)-1].Key != event.Nobody {
+		t.Errorf("%d bytes, %d events, the last %v", len(stored), len(got), got[len(got)-1])
+	}
+}
