@@ -114,6 +114,14 @@ func (f *runFacts) message(t event.Teller) string {
 	return ""
 }
 
+// reason is the event that the run's outcome came of; of one that stands for others, that it does.
+func (f *runFacts) reason() (event.Event, bool) {
+	if why, ok := f.events.Reason(f.outcome); ok {
+		return why, true
+	}
+	return f.events.Last(event.StandsFor)
+}
+
 // maxFollows bounds the followers shown; a broadcast child may have many.
 const maxFollows = 50
 

@@ -71,7 +71,10 @@ func (c *Console) storyOf(ctx context.Context, page layout.Page, p auth.Principa
 		}
 	}
 	story.Steps = c.steps(page, &facts, story.State)
-	why, _ := facts.events.Reason(facts.outcome)
+	why, told := facts.reason()
+	if told && story.Killing == "" {
+		story.Why = c.teller(page).Tell(why)
+	}
 	story.Advice = advice(page, story, why.Key, facts.start(c.cfg.Pool).Sub(c.cfg.Now()))
 	return story, nil
 }

@@ -371,7 +371,6 @@ func (f fakes) runFailed() runs.DetailPage {
 	s.Glue, s.OriginID = "GLUE_SHELL", 90402
 	s.Steps = f.steps(append(f.sent(), beat{runs.StepCalledBack, runs.StepFailed, 2305 * time.Millisecond, "500"}, beat{runs.StepFollow, runs.StepDone, 2305 * time.Millisecond, f.tell(event.Retry, 15, 90418)})...)
 	s.ResultNote = []string{"script exit value(1) is failed"}
-	s.Advice = f.zh("脚本以退出码 1 结束，还将重试 2 次。", "The script ended with exit code 1. It will be tried 2 more times.")
 	s.Follows = []runs.Follow{{LogID: 90418, Trigger: "RETRY", JobName: f.zh("清理过期会话", "Remove expired sessions"), State: ui.StateSuccess}}
 	return runs.DetailPage{Page: f.page("/runs/90417"), Story: s, Log: runs.Log{Status: runs.LogComplete, First: 1, Next: 5, Lines: []string{
 		"2026-11-21 03:30:00 [executor] ----------- start, job 15, log 90417 -----------", "+ find /var/tmp/sessions -mtime +7 -delete",
@@ -382,7 +381,7 @@ func (f fakes) runUnsent() runs.DetailPage {
 	s := f.story(11, "rebuildIndex")
 	s.Steps = f.steps(beat{runs.StepPlanned, runs.StepDone, 0, ""}, beat{runs.StepClaimed, runs.StepDone, time.Millisecond, f.T("runs.step.by", "Name", "admin-1")},
 		beat{runs.StepTriggered, runs.StepDone, time.Millisecond, f.tell(event.Triggered, "ci-token")}, beat{runs.StepRouted, runs.StepFailed, 2 * time.Millisecond, f.tell(event.NoExecutor)})
-	s.Advice = f.zh("没有可用的执行器：请检查“报表中心”的程序是否在运行。", "No executor took it: check that a program of “Reporting” is running.")
+	s.Why, s.Advice = s.Message, f.T("advice.noexecutor", "Group", s.Group)
 	return runs.DetailPage{Page: f.page("/runs/90399"), Story: s, Log: runs.Log{Status: runs.LogNone, First: 1, Next: 1}}
 }
 

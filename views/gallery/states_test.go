@@ -119,7 +119,7 @@ func (f fakes) lost(path, cause string) runs.DetailPage {
 	s := f.story(9, "monthlyStatement")
 	s.Message = f.tell(event.LostRun, cause, s.Address)
 	s.Steps = f.steps(append(f.sent(), beat{runs.StepLost, runs.StepFailed, 96 * time.Second, s.Message}, beat{runs.StepFollow, runs.StepDone, 96 * time.Second, f.tell(event.Retry, 7, 90405)})...)
-	s.Advice = f.T("advice.lost", "Address", s.Address)
+	s.Why, s.Advice = s.Message, f.T("advice.lost", "Address", s.Address)
 	s.Follows = []runs.Follow{{LogID: 90405, Trigger: "RETRY", JobName: s.JobName, State: ui.StateSent}}
 	return runs.DetailPage{Page: f.page(path), Story: s, Log: runs.Log{Status: runs.LogUnavailable, First: 1, Next: 1, Note: f.T("problem.executor", "Address", s.Address, "Reason", "dial tcp 10.2.0.42:9999: i/o timeout")}}
 }
@@ -136,7 +136,7 @@ func (f fakes) runLostToken() runs.DetailPage {
 func (f fakes) passed(path string, row int, advice string, beats ...beat) runs.DetailPage {
 	s := f.story(row, "healthCheck")
 	s.Steps = f.steps(beats...)
-	s.Advice = f.T(advice, "Address", s.Address)
+	s.Why, s.Advice = s.Message, f.T(advice, "Address", s.Address)
 	return runs.DetailPage{Page: f.page(path), Story: s, Log: runs.Log{Status: runs.LogNone, First: 1, Next: 1}}
 }
 
@@ -174,6 +174,7 @@ func (f fakes) runStopped() runs.DetailPage {
 // runStandsFor stands for fires that passed unseen, and was taken over from an admin that died before it had sent it.
 func (f fakes) runStandsFor() runs.DetailPage {
 	s := f.story(16, "parcelTracking")
+	s.Why = s.Message
 	s.Steps = f.steps(beat{runs.StepPlanned, runs.StepDone, -time.Minute, ""}, beat{runs.StepClaimed, runs.StepDone, 0, f.T("runs.step.by", "Name", "admin-1")},
 		beat{runs.StepStandsFor, runs.StepDone, 0, s.Message}, beat{runs.StepTakeover, runs.StepDone, 6 * time.Second, f.tell(event.TakenOver, "admin-1", 3)},
 		beat{runs.StepAsked, runs.StepDone, 6012 * time.Millisecond, f.tell(event.Asked, "http://10.2.0.15:9999/", event.AskLog, event.AnswerNo)},

@@ -79,7 +79,8 @@ type Story struct {
 	SendNote    []string // what an XXL-JOB admin wrote down while sending, line by line; plain text
 	ResultNote  []string // what the executor reported, line by line; plain text
 	Killing     string   // who wants it ended while that is not done yet, ready to print; may be empty
-	Advice      string   // one line: what an operator may do about this outcome; may be empty
+	Why         string   // one line: what this outcome came of; may be empty
+	Advice      string   // one line: what an operator may do about it; may be empty
 	Shards      []Shard  // the runs of the broadcast this one belongs to, itself among them; empty for none
 	Broadcast   ui.State // of all of them: a success when each is one
 	ShardsDone  string   // "2 of 3 succeeded"

@@ -92,6 +92,18 @@ func logIcon(s LogStatus) string {
 	}
 }
 
+// adviceIcon goes with adviceKind.
+func adviceIcon(s ui.State) string {
+	switch adviceKind(s) {
+	case "error":
+		return "circle-alert"
+	case "warning":
+		return "triangle-alert"
+	default:
+		return "info"
+	}
+}
+
 // adviceKind colours the advice by how the run stands.
 func adviceKind(s ui.State) string {
 	switch s {
