@@ -369,6 +369,8 @@ type Querier interface {
 	// Notes who wants an open run ended before its executor is asked, because the executor's report of the end may be here first, and
 	// a run that somebody stopped does not start again. With kill_asked_at 0 it is taken back.
 	MarkKilling(ctx context.Context, db DBTX, arg MarkKillingParams) (int64, error)
+	// A retry goes out: whoever reads its row from now on must take it for sent.
+	MarkLeaving(ctx context.Context, db DBTX, arg MarkLeavingParams) (int64, error)
 	MaxRunID(ctx context.Context, db DBTX) (int64, error)
 	// The highest id of a job that there is or was, for the stretches.
 	MaxScheduleJobID(ctx context.Context, db DBTX) (int64, error)

@@ -682,6 +682,26 @@ func (q *Queries) MarkKilling(ctx context.Context, db DBTX, arg MarkKillingParam
 	return result.RowsAffected()
 }
 
+const markLeaving = `-- name: MarkLeaving :execrows
+UPDATE xxl_job_log SET sent_at = ?
+WHERE id = ? AND owner_node = ? AND trigger_code = 0 AND handle_code = 0
+`
+
+type MarkLeavingParams struct {
+	SentAt    int64
+	ID        int64
+	OwnerNode int64
+}
+
+// A retry goes out: whoever reads its row from now on must take it for sent.
+func (q *Queries) MarkLeaving(ctx context.Context, db DBTX, arg MarkLeavingParams) (int64, error) {
+	result, err := db.ExecContext(ctx, markLeaving, arg.SentAt, arg.ID, arg.OwnerNode)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const maxRunID = `-- name: MaxRunID :one
 SELECT CAST(COALESCE(MAX(id), 0) AS SIGNED) AS id FROM xxl_job_log
 `

@@ -46,6 +46,11 @@ SET trigger_code = 200, events = CASE WHEN LENGTH(events) > 24000 THEN events EL
     trigger_msg = CASE WHEN LENGTH(trigger_msg) > 30000 THEN trigger_msg ELSE CONCAT(COALESCE(trigger_msg, ''), sqlc.arg(message)) END
 WHERE owner_node = sqlc.arg(owner_node) AND trigger_code = 0 AND handle_code <> 0 AND id IN (sqlc.slice(ids));
 
+-- name: MarkLeaving :execrows
+-- A retry goes out: whoever reads its row from now on must take it for sent.
+UPDATE xxl_job_log SET sent_at = sqlc.arg(sent_at)
+WHERE id = sqlc.arg(id) AND owner_node = sqlc.arg(owner_node) AND trigger_code = 0 AND handle_code = 0;
+
 -- name: ListOpenRuns :many
 -- Runs that are sent and have no result, or are not sent yet, oldest first from an id on. The sweep asks executors about
 -- the first kind; the second keeps its low mark from passing a run that will be of the first kind later.

@@ -144,7 +144,7 @@ func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) 
 		if sent.Outcome == event.Skipped {
 			cause = AlarmMisfire
 		}
-		if sent.Outcome != event.Killed && e.alarmWanted(cause, r.JobID) {
+		if sent.Outcome != event.Killed && sent.Outcome != event.Cancelled && e.alarmWanted(cause, r.JobID) {
 			sent.Alarm = alarmPending
 			events = append(events, AlarmEvent{
 				JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: cause, Planned: r.PlannedAt, At: now, Events: o.d.events,

@@ -85,7 +85,7 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 		if byID[r.ID].ends == event.Succeeded {
 			e.followSuccess(f, r, children[r.JobID], jobs)
 		} else if retriable(r) {
-			e.followFailure(f, r, jobs[r.JobID])
+			e.followFailure(f, r, jobs[r.JobID], byID[r.ID].given == event.Lost)
 		}
 	}
 	return f, nil
@@ -107,8 +107,9 @@ func (e *Engine) backoff(j *job, left int64) time.Duration {
 	return b.Wait(int(j.retries-left) + 1)
 }
 
-// followFailure makes the next attempt of a failed run, with the run's own parameter and shard.
-func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job) {
+// followFailure makes the next attempt of a failed run, with the run's own parameter and shard. Of one that is lost a result
+// may still come.
+func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job, lost bool) {
 	if j == nil {
 		f.said[r.ID] = append(f.said[r.ID], event.New(e.now(), event.NoRetry))
 		return
@@ -117,6 +118,9 @@ func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job) {
 		trigger: jobspec.TriggerRetry, planned: e.now().Add(e.backoff(j, r.ExecutorFailRetryCount)), param: string(r.ExecutorParam),
 		retries: r.ExecutorFailRetryCount - 1, origin: r.ID, shard: parseShard(string(r.ExecutorShardingParam)),
 	})
+	for _, d := range runs {
+		d.recheck = lost
+	}
 	f.alarm[r.ID], f.retried[r.ID] = alarmNone, true
 	f.add(r.ID, runs)
 }

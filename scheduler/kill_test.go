@@ -279,3 +279,33 @@ func TestWhatWaitsOfADeletedJobIsNotSent(t *testing.T) {
 		}
 	})
 }
+
+// TestAnExecutorThatReportsBeforeItAnswersTheKill is the official Go client's: the task's context ends, the task returns, its
+// success is reported, and then there is nothing to end any more.
+func TestAnExecutorThatReportsBeforeItAnswersTheKill(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		child := b.addJob(nil)
+		for name, answer := range map[string]wire.Answer{"yes": yes, "nothing to end": {Code: 500, Msg: "Task kill err"}} {
+			b.executors.kill = func(req wire.KillRequest) (wire.Answer, error) {
+				b.complete(req.LogID, wire.CodeSuccess)
+				return answer, nil
+			}
+			run := b.trigger(b.addJob(func(p *db.InsertJobParams) {
+				p.ExecutorFailRetryCount, p.ChildJobIDs = 2, db.Text(fmt.Sprint(child))
+			}))
+			b.await("it is sent", func() bool { return b.run(run).TriggerCode == wire.CodeSuccess })
+			before := len(b.allRuns())
+			if err := b.engine.Kill(t.Context(), run, "ada"); err != nil {
+				t.Errorf("%s: who asked is told %v", name, err)
+			}
+			if r := b.run(run); r.Outcome != event.Killed || r.HandleCode != wire.CodeSuccess || !b.has(run, event.KilledAt) {
+				t.Errorf("%s: outcome %v, code %d: %s", name, r.Outcome, r.HandleCode, b.eventsOf(run))
+			}
+			if n := len(b.allRuns()); n != before {
+				t.Errorf("%s: %d runs followed", name, n-before)
+			}
+		}
+	})
+}

@@ -180,10 +180,14 @@ func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*di
 		shard = wireShard{}
 	}
 	// A refused connection comes back at once, so retries without a pause would all be spent within milliseconds.
-	return e.conceive(o.d.job, cause{
+	again := e.conceive(o.d.job, cause{
 		trigger: jobspec.TriggerRetry, planned: e.now().Add(max(e.cfg.RetryBackoff, e.backoff(o.d.job, o.d.retries))), param: o.d.param,
 		retries: o.d.retries - 1, origin: o.d.id, shard: shard, user: "",
-	}), nil
+	})
+	for _, d := range again {
+		d.recheck = !o.d.doubt.IsZero() || o.sent.Outcome == event.Unconfirmed
+	}
+	return again, nil
 }
 
 // delivered is a sending that looked failed, of a run whose result shows that it arrived.

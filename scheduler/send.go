@@ -84,6 +84,10 @@ func (e *Engine) runLane(ln *lane, d *dispatch) {
 		}
 		return
 	}
+	if !d.doubt.IsZero() {
+		e.settleDoubt(ctx, d)
+		return
+	}
 	if d.taken {
 		if !e.settleTaken(ctx, d) || !e.maySend(d) { // asking takes time, in which the lease may have run out
 			return
@@ -211,6 +215,9 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 		}
 		req.GlueSource, req.GlueUpdateTime = source, updated
 	}
+	if d.recheck && !e.stillNeeded(ctx, d) {
+		return
+	}
 	if e.endStale(d) || !e.maySend(d) { // all that came before may have taken any time
 		return
 	}
@@ -240,28 +247,17 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	}
 }
 
-// uncertain settles a call that brought no answer. Where the request may have arrived, the executor is asked whether it
-// knows the run before it is called failed: a failed run may be retried, and must not then run twice.
+// uncertain begins to settle a call that brought no answer. Where the request may have arrived, the executor is asked before
+// the run is called anything: a failed run may be retried, and must not then run twice.
 func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, took time.Duration, err error) {
 	if !wire.Delivered(err) {
 		e.directory.suspect(d.job.group, d.address)
 		e.sent(d, began, "unreachable", wire.CodeFail, event.NotSent, event.New(began, event.Unreachable, d.address, took, wire.FaultOf(err), err))
 		return
 	}
-	unanswered := event.New(began, event.Unanswered, d.address, took, wire.FaultOf(err), err)
-	known, askErr := e.knows(ctx, d, d.address)
-	switch {
-	case askErr != nil:
-		if _, ok := e.pending.killed(d.id); ok { // should it have arrived, it ends there
-			_, _ = e.askKill(ctx, d.job.group, d.job.id, d.id, d.address)
-		}
-		e.sent(d, began, "unknown", wire.CodeFail, event.Unconfirmed,
-			unanswered, event.New(e.now(), event.MayHave, d.address, faultOf(askErr), askErr))
-	case known:
-		e.sent(d, began, "ok", wire.CodeSuccess, event.Open, unanswered, event.New(e.now(), event.Known, d.address, event.KnownLog))
-	default:
-		e.sent(d, began, "lost", wire.CodeFail, event.NotSent, unanswered, event.New(e.now(), event.Unknown, d.address))
-	}
+	d.events = append(d.events, event.New(began, event.Unanswered, d.address, took, wire.FaultOf(err), err))
+	d.doubt, d.pinned = began, true // whoever may have it is asked, also when the group changes
+	e.settleDoubt(ctx, d)
 }
 
 // knows asks an executor whether it has received a run: whether it has a log of it (spec §4.14).

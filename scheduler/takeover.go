@@ -144,6 +144,7 @@ func (e *Engine) adopted(r *db.ListUnsentRunsOfNodeRow, me int64, j *job) *dispa
 		id: r.ID, owner: me, job: j, planned: planned, at: planned, trigger: r.TriggerType, param: string(r.ExecutorParam),
 		retries: r.ExecutorFailRetryCount, origin: r.OriginLogID, address: string(r.ExecutorAddress),
 		shard: wireShard{Index: 0, Total: 1}, taken: !planned.After(e.now().Add(clockSkew)),
+		recheck: r.TriggerType == jobspec.TriggerRetry,
 	}
 	if s := parseShard(string(r.ExecutorShardingParam)); s.Total > 0 {
 		d.shard, d.pinned = s, d.address != ""

@@ -1,0 +1,85 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
+)
+
+// A call that brought no answer may have arrived. A Java executor that was paused or busy takes the run later, and one in
+// whose queue the run waits has no log of it (spec §9). So it is said to have no run only when it has neither a log of it nor
+// anything of its job, and that several times over [Config.DoubtFor]. The question is never the run itself, sent again: an
+// executor that has begun a run would do it again.
+//
+// Until then nothing is recorded: a result that comes meanwhile is the run's end, as always, and there is no retry yet. A retry
+// that follows a run of which a result may still come looks at that run again as it leaves.
+
+// settleDoubt asks once more after a run of uncertain delivery, and records what is known when that is enough.
+func (e *Engine) settleDoubt(ctx context.Context, d *dispatch) {
+	why, err := e.has(ctx, d, d.address)
+	_, killed := e.pending.killed(d.id)
+	now := e.now()
+	switch {
+	case why != "":
+		e.sent(d, d.doubt, "ok", wire.CodeSuccess, event.Open, event.New(now, event.Known, d.address, why))
+	case !killed && now.Sub(d.doubt) < e.cfg.DoubtFor:
+		d.at = now.Add(e.cfg.DoubtFor * 2 / 5)
+		e.timer.add(d)
+	case err != nil:
+		if killed { // should it have arrived, it ends there
+			_, _ = e.askKill(ctx, d.job.group, d.job.id, d.id, d.address)
+		}
+		e.sent(d, d.doubt, "unknown", wire.CodeFail, event.Unconfirmed, event.New(now, event.MayHave, d.address, faultOf(err), err))
+	default:
+		e.sent(d, d.doubt, "lost", wire.CodeFail, event.NotSent, event.New(now, event.Unknown, d.address))
+	}
+}
+
+// has tells from what it is known that an executor has a run: a log of it, or work of its job, among which it may wait. "" says
+// that it has neither, unless there is an error.
+func (e *Engine) has(ctx context.Context, d *dispatch, address string) (why string, err error) {
+	known, err := e.knows(ctx, d, address)
+	if err != nil || known {
+		return map[bool]string{true: event.KnownLog}[known], err
+	}
+	call, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
+	defer cancel()
+	answer, err := e.cfg.Executors.IdleBeat(call, e.target(d.job.group, address), wire.IdleBeatRequest{JobID: d.job.id})
+	if err == nil && !answer.OK() {
+		return event.KnownBusy, nil
+	}
+	return "", err
+}
+
+// stillNeeded looks at the run that a retry repeats, in the transaction in which the retry is marked as leaving. It reports
+// false when that run has succeeded after all, and withdraws the retry.
+func (e *Engine) stillNeeded(ctx context.Context, d *dispatch) bool {
+	succeeded := false
+	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		succeeded = false
+		if _, err := e.queries.MarkLeaving(ctx, tx, db.MarkLeavingParams{ID: d.id, OwnerNode: d.owner, SentAt: e.now().UnixMilli()}); err != nil {
+			return err
+		}
+		rows, err := e.queries.ListRunsByID(ctx, tx, []int64{d.origin})
+		if err == nil && len(rows) == 1 {
+			succeeded = rows[0].HandleCode == wire.CodeSuccess
+		}
+		return err
+	})
+	switch {
+	case err != nil: // the database is away: what is not known to be needed waits
+		e.log.Warn("look at the run that a retry repeats", "log_id", d.id, "error", err)
+		d.at = e.now().Add(time.Second)
+		e.timer.add(d)
+		return false
+	case succeeded:
+		d.retries = 0
+		e.fail(d, "", event.Cancelled, event.New(e.now(), event.Withdrawn, d.origin))
+		return false
+	}
+	return true
+}
