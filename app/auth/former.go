@@ -36,7 +36,7 @@ func (s *Sessions) OpenFormer(w http.ResponseWriter, r *http.Request, p Principa
 func (s *Sessions) FindFormer(r *http.Request) (Principal, error) {
 	for _, cookie := range []string{FormerCookie, FormerCookie2} {
 		for _, id := range formerIDs(r, cookie) {
-			if p, err := s.find(r.Context(), id); !errors.Is(err, ErrNoSession) {
+			if p, err := s.find(r.Context(), id, true); !errors.Is(err, ErrNoSession) {
 				return p, err
 			}
 		}

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -105,6 +106,11 @@ func (p Principal) Rights(groupID int64) Rights {
 		return AllRights
 	}
 	return p.groups[groupID]
+}
+
+// SameRights says whether p and another may do the same.
+func (p Principal) SameRights(other Principal) bool {
+	return p.UserID == other.UserID && p.Admin == other.Admin && maps.Equal(p.groups, other.groups)
 }
 
 // CanUseGroup says whether jobs and runs of a group may be seen by p.

@@ -96,10 +96,19 @@ func (s *Sessions) Find(r *http.Request) (Principal, error) {
 	if id == "" {
 		return Principal{}, ErrNoSession
 	}
-	return s.find(r.Context(), id)
+	return s.find(r.Context(), id, true)
 }
 
-func (s *Sessions) find(ctx context.Context, id string) (Principal, error) {
+// Look is [Sessions.Find] for what goes on by itself: it does not count as a use of the session.
+func (s *Sessions) Look(r *http.Request) (Principal, error) {
+	id := s.id(r)
+	if id == "" {
+		return Principal{}, ErrNoSession
+	}
+	return s.find(r.Context(), id, false)
+}
+
+func (s *Sessions) find(ctx context.Context, id string, used bool) (Principal, error) {
 	now := s.now()
 	row, err := s.queries.GetSession(ctx, s.pool, db.GetSessionParams{ID: rowID(id), NowMs: now.UnixMilli()})
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
@@ -107,7 +116,7 @@ func (s *Sessions) find(ctx context.Context, id string) (Principal, error) {
 	} else if err != nil {
 		return Principal{}, fmt.Errorf("find session: %w", err)
 	}
-	if now.UnixMilli()-row.SeenAt >= touchEvery.Milliseconds() {
+	if used && now.UnixMilli()-row.SeenAt >= touchEvery.Milliseconds() {
 		expires := row.ExpiresAt
 		if expires-row.SeenAt <= idleLimit.Milliseconds() && expires-row.CreatedAt < rememberLimit.Milliseconds() {
 			expires = now.Add(idleLimit).UnixMilli()

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -320,7 +321,11 @@ type groupTitles struct {
 }
 
 func (c *Console) groupTitles(ec echo.Context) (groupTitles, error) {
-	list, err := c.cfg.Manage.Groups.List(ec.Request().Context(), who(ec))
+	return c.groupTitlesOf(ec.Request().Context(), who(ec))
+}
+
+func (c *Console) groupTitlesOf(ctx context.Context, p auth.Principal) (groupTitles, error) {
+	list, err := c.cfg.Manage.Groups.List(ctx, p)
 	if err != nil {
 		return groupTitles{}, err
 	}

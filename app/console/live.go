@@ -30,7 +30,7 @@ func (c *Console) runListEvents(ec echo.Context) error {
 	w := &listWatch{console: c, page: c.Page(ec), who: who(ec), groups: groups, filter: f, shown: make(map[int64]string), below: make(map[int64]bool)}
 	signal, cancel := c.cfg.Engine.Subscribe()
 	defer cancel()
-	return c.follow(ec, signal, w.look)
+	return c.follow(ec, signal, w)
 }
 
 // listWatch is what a stream of the run list has sent so far.
@@ -43,6 +43,13 @@ type listWatch struct {
 
 	shown map[int64]string // what the browser has of each row of the first page
 	below map[int64]bool   // open rows that newer ones have pushed off the first page, and the browser may still show
+}
+
+// as narrows or widens the list. Rows of groups that are not to be seen any more are gone at the next look.
+func (w *listWatch) as(ctx context.Context, p auth.Principal) error {
+	groups, err := w.console.groupTitlesOf(ctx, p)
+	w.who, w.groups = p, groups
+	return err
 }
 
 // maxBelow bounds how many open rows below the first page are kept up to date.
@@ -200,7 +207,7 @@ func (c *Console) runEvents(ec echo.Context) error {
 	}
 	signal, cancel := c.cfg.Engine.SubscribeRun(logID)
 	defer cancel()
-	return c.follow(ec, signal, w.look)
+	return c.follow(ec, signal, w)
 }
 
 // runWatch is what a stream of one run has sent so far.
@@ -215,6 +222,12 @@ type runWatch struct {
 	pace   time.Duration // until the output is asked for again
 	failed int           // times in a row that the executor did not answer
 	note   string        // why there is no output at the moment, as it was sent last
+}
+
+// as ends the stream at the next look if the run is not to be seen any more.
+func (w *runWatch) as(_ context.Context, p auth.Principal) error {
+	w.who, w.state = p, "" // the story's buttons follow the rights
+	return nil
 }
 
 func (w *runWatch) look(ctx context.Context, s *stream) (ended bool, next time.Duration, err error) {

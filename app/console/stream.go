@@ -12,6 +12,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 )
 
@@ -24,8 +25,9 @@ const (
 	paceMin = 500 * time.Millisecond
 	// paceMax is the most: other admins' changes send no signal here.
 	paceMax = 2 * time.Second
-	// recheck is how often a stream asks whether its session still is: logging somebody out ends their streams.
-	recheck = 30 * time.Second
+	// recheck is how often a stream asks whether its session still is, and with which rights: what somebody may not see any more
+	// leaves their screen within 5 s.
+	recheck = 3 * time.Second
 
 	maxStreams        = 500
 	maxStreamsPerUser = 30 // a browser tab has one at a time
@@ -98,13 +100,19 @@ func (s *stream) write(p []byte) error {
 	return s.control.Flush()
 }
 
-// look is one look at what a stream shows. It sends what changed and says whether the stream has come to its end, and
-// after how long to look again at the latest.
-type look func(ctx context.Context, s *stream) (ended bool, next time.Duration, err error)
+// watcher is what a stream shows.
+type watcher interface {
+	// look is one look at it. It sends what changed and says whether the stream has come to its end, and after how long to look
+	// again at the latest.
+	look(ctx context.Context, s *stream) (ended bool, next time.Duration, err error)
+	// as has the next looks be those of somebody with other rights.
+	as(ctx context.Context, p auth.Principal) error
+}
 
 // follow opens a stream and looks again whenever the engine signals, at most twice a second, and at least as often as the
-// last look asked for. It returns when the browser leaves, the session or the process ends, or there is no more to come.
-func (c *Console) follow(ec echo.Context, signal <-chan struct{}, do look) error {
+// last look asked for. It returns when the browser leaves, the session or the process ends, or there is no more to come. What
+// is shown follows the rights of who watches.
+func (c *Console) follow(ec echo.Context, signal <-chan struct{}, watched watcher) error {
 	p := who(ec)
 	if !c.streams.enter(p.UserID) {
 		return problem.New(problem.TooMany, "problem.streams")
@@ -132,12 +140,19 @@ func (c *Console) follow(ec echo.Context, signal <-chan struct{}, do look) error
 		case <-timer.C:
 		}
 		if time.Since(checked) >= recheck {
-			if _, err := c.cfg.Sessions.Find(ec.Request()); err != nil {
+			now, err := c.cfg.Sessions.Look(ec.Request())
+			if err != nil {
 				return nil
+			}
+			if !now.SameRights(p) {
+				if err := watched.as(ctx, now); err != nil {
+					return err
+				}
+				p = now
 			}
 			checked = time.Now()
 		}
-		ended, next, err := do(ctx, s)
+		ended, next, err := watched.look(ctx, s)
 		switch {
 		case ended:
 			return s.send(ctx, "end", "", nil)
@@ -151,7 +166,7 @@ func (c *Console) follow(ec echo.Context, signal <-chan struct{}, do look) error
 				return nil
 			}
 		}
-		if !c.pause(ctx, signal, next) {
+		if !c.pause(ctx, signal, min(next, recheck-time.Since(checked))) {
 			return nil
 		}
 		timer.Reset(0)
