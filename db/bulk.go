@@ -144,6 +144,7 @@ func AdvanceJobs(ctx context.Context, tx DBTX, advances []Advance) (affected int
 type Sent struct {
 	ID      int64
 	Address string
+	Stays   bool // the row has the address already
 	Code    int64
 	Outcome event.Outcome // of a run that ends with this; written with openOnly alone
 	Message string        // lines that are added to the column
@@ -160,8 +161,10 @@ func RecordSent(ctx context.Context, tx DBTX, owner int64, openOnly bool, sent [
 	u := caseUpdate{q: &q, n: len(sent), id: func(i int) int64 { return sent[i].ID }}
 	q.WriteString("UPDATE xxl_job_log SET ")
 	u.set("trigger_code", func(i int) any { return sent[i].Code })
-	q.WriteString(", ")
-	u.set("executor_address", func(i int) any { return sent[i].Address })
+	if slices.ContainsFunc(sent, func(s Sent) bool { return !s.Stays }) {
+		q.WriteString(", ")
+		u.set("executor_address", func(i int) any { return sent[i].Address })
+	}
 	q.WriteString(", ")
 	u.set("sent_at", func(i int) any { return sent[i].At })
 	if slices.ContainsFunc(sent, func(s Sent) bool { return s.Alarm != 0 }) {

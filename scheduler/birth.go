@@ -118,6 +118,7 @@ func (e *Engine) insert(ctx context.Context, tx db.DBTX, runs []*dispatch) error
 		}
 		for i, d := range part {
 			d.id, d.fresh, d.told = first+int64(i)*step, true, len(d.events)
+			d.stored = rows[i].Address
 		}
 		if waiting := slots(part); len(waiting) > 0 {
 			if err := db.InsertSlots(ctx, tx, waiting); err != nil {

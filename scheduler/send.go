@@ -346,6 +346,7 @@ func (e *Engine) record(d *dispatch, s db.Sent, what ...event.Event) {
 		d.retries = 0
 	}
 	s.Address = storable(s.Address)
+	s.Stays = s.Address != "" && s.Address == d.stored
 	fresh := d.events[d.told:]
 	s.Events, s.Message = fresh.Stored(), e.recordText(s.Address, fresh)
 	if err := e.recorder.add(e.work, outcome{d, s}); err != nil {
