@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/account"
 	"github.com/punctual-job/punctual/scheduler/alarm"
 	"github.com/punctual-job/punctual/scheduler/event"
 )
@@ -19,6 +20,9 @@ func withEvents(families map[string][]string) map[string][]string {
 	}
 	for key := range alarm.Troubles {
 		families["trouble."] = append(families["trouble."], string(key))
+	}
+	for key := range account.Reasons {
+		families["account.why."] = append(families["account.why."], string(key))
 	}
 	for _, f := range slices.Concat(wire.AllFaults, alarm.Faults) {
 		families["fault."] = append(families["fault."], string(f))
@@ -35,7 +39,7 @@ func hidden(a event.Arg) bool { return a.Kind == event.FlagMore || a.Name == "No
 func TestEveryArgumentOfAnEventIsTold(t *testing.T) {
 	t.Parallel()
 	c := New()
-	books := []event.Teller{{Book: event.Specs, Family: "event."}, {Book: alarm.Troubles, Family: "trouble."}}
+	books := []event.Teller{{Book: event.Specs, Family: "event."}, {Book: alarm.Troubles, Family: "trouble."}, {Book: account.Reasons, Family: "account.why."}}
 	for _, lang := range Languages() {
 		for _, teller := range books {
 			teller.Printer, teller.Zone = c.Printer(lang), zone

@@ -114,6 +114,7 @@ func (c *Console) jobRoutes(g *echo.Group) {
 	g.POST("/jobs/schedule-preview", c.schedulePreview)
 	g.GET(link.JobChildrenPath, c.jobChildren)
 	g.GET("/jobs/:id/edit", c.jobEdit)
+	g.GET("/jobs/:id/account", c.jobAccount)
 	g.POST("/jobs/:id", c.jobUpdate)
 	g.POST("/jobs/:id/start", c.jobStart)
 	g.POST("/jobs/:id/stop", c.jobStop)

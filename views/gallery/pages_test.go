@@ -9,6 +9,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/views/accounts"
 	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/audit"
 	"github.com/punctual-job/punctual/views/dashboard"
@@ -77,6 +78,8 @@ func (f fakes) pages() []page {
 		{"job-edit", "/jobs/7/edit", jobs.Form(f.jobEdit())},
 		{"job-invalid", "/jobs/new?invalid", jobs.Form(f.jobInvalid())},
 		{"job-conflict", "/jobs/15/edit?conflict", jobs.Form(f.jobConflict())},
+		{"job-account", "/jobs/7/account", accounts.Job(f.account(true))},
+		{"job-account-whole", "/jobs/7/account?range=1h", accounts.Job(f.account(false))},
 		{"job-run", "/jobs/7/run", jobs.RunOnce(f.runOnce())},
 		{"job-delete", "/jobs/7/delete", jobs.Delete(jobs.DeletePage{Page: f.page("/jobs/7/delete"), ID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Running: true, Runs: 12408, Parents: []string{f.zh("日终批处理", "End of day")}})},
 		{"glue", "/jobs/15/glue", glue.Edit(f.glue())},

@@ -53,6 +53,9 @@ func JobCopy(jobID int64) string { return JobNewPath + "?" + url.Values{"copy": 
 // Job is where a job's form is posted (POST only).
 func Job(jobID int64) string { return JobsPath + "/" + id(jobID) }
 
+// JobAccount says what became of a job's fires.
+func JobAccount(jobID int64) string { return Job(jobID) + "/account" }
+
 // JobEdit is a job's form.
 func JobEdit(jobID int64) string { return Job(jobID) + "/edit" }
 
