@@ -9,14 +9,33 @@ import (
 	"strings"
 )
 
-// lockName is the file whose lock says that the embedded database is in use; it holds the process id of who uses it.
+// lockName is the file that holds the process id of who uses the embedded database. It is locked too, which keeps out
+// programs of before the database itself was.
 const lockName = "punctual.lock"
 
+// dirLock is what makes this process the only user of an embedded database.
+type dirLock struct{ who, database *os.File }
+
+// Close gives the database back.
+func (l *dirLock) Close() error {
+	if l.database == nil {
+		return l.who.Close()
+	}
+	return errors.Join(l.database.Close(), l.who.Close())
+}
+
 // lockDir makes the caller the only user of the embedded database in dir. Two processes would each keep runs in memory
-// that the other does not know of.
-func lockDir(dir string) (*os.File, error) {
+// that the other does not know of. What counts is a lock of the database itself: whoever deletes the other file, renames the
+// directory or links the database into another one is still kept out. A copy is another database.
+func lockDir(dir, database string) (*dirLock, error) {
 	path := filepath.Join(dir, lockName)
-	f, err := openLocked(path)
+	l := new(dirLock)
+	var err error
+	if l.who, err = openLocked(path); err == nil {
+		if l.database, err = lockDatabase(database); err != nil {
+			l.who.Close()
+		}
+	}
 	if errors.Is(err, errLocked) {
 		who := "another process"
 		if pid, err := os.ReadFile(path); err == nil && len(pid) > 0 {
@@ -28,8 +47,8 @@ func lockDir(dir string) (*os.File, error) {
 		return nil, fmt.Errorf("lock data directory: %w", err)
 	}
 	// What the file holds is only for people, so that a full disk is no reason not to start.
-	if f.Truncate(0) == nil {
-		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	if l.who.Truncate(0) == nil {
+		_, _ = l.who.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
-	return f, nil
+	return l, nil
 }

@@ -24,18 +24,24 @@ func openLocked(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	return locked(f, func() error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) })
+}
+
+// locked tries to lock a file for a while, and closes it when that cannot be.
+func locked(f *os.File, try func() error) (*os.File, error) {
+	var err error
 	for range lockTries {
-		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+		if err = try(); !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EACCES) {
 			break
 		}
 		time.Sleep(lockPause)
 	}
-	if err != nil {
-		f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errLocked
-		}
-		return nil, err
+	if err == nil {
+		return f, nil
 	}
-	return f, nil
+	f.Close()
+	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EACCES) {
+		return nil, errLocked
+	}
+	return nil, err
 }

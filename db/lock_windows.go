@@ -26,3 +26,6 @@ func openLocked(path string) (*os.File, error) {
 	}
 	return os.NewFile(uintptr(h), path), nil
 }
+
+// lockDatabase has nothing to do: nobody can delete the lock file while it is open like this.
+func lockDatabase(string) (*os.File, error) { return nil, nil }

@@ -66,7 +66,8 @@ func openSQLite(ctx context.Context, cfg Config) (_ *Pool, err error) {
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data directory: %w", err)
 	}
-	lock, err := lockDir(cfg.DataDir)
+	path := filepath.Join(cfg.DataDir, fileName)
+	lock, err := lockDir(cfg.DataDir, path)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,6 @@ func openSQLite(ctx context.Context, cfg Config) (_ *Pool, err error) {
 			lock.Close()
 		}
 	}()
-	path := filepath.Join(cfg.DataDir, fileName)
 	if err := ownFile(path); err != nil {
 		return nil, err
 	}

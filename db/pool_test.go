@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -237,6 +239,78 @@ func TestDataDir(t *testing.T) {
 	if err := again.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestTheDatabaseIsLockedItself takes everything away from around an embedded database that is in use, and moves and links it:
+// nobody else may use it. The second process is this test again.
+func TestTheDatabaseIsLockedItself(t *testing.T) {
+	if dir := os.Getenv("DB_TEST_SECOND"); dir != "" {
+		pool, err := db.Open(t.Context(), db.Config{DataDir: dir})
+		if err == nil {
+			pool.Close()
+		}
+		fmt.Printf("opened: %v\n", err)
+		return
+	}
+	t.Parallel()
+	second := func(dir string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTheDatabaseIsLockedItself$")
+		cmd.Env = append(os.Environ(), "DB_TEST_SECOND="+dir)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("the second process: %v: %s", err, out)
+		}
+		return string(out)
+	}
+	base := t.TempDir()
+	dir := filepath.Join(base, "data")
+	pool := dbtest.Open(t, db.Config{DataDir: dir})
+	if err := pool.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	refused := func(how, dir string) {
+		t.Helper()
+		if out := second(dir); !strings.Contains(out, "in use by") {
+			t.Errorf("%s: %s", how, out)
+		}
+	}
+	refused("as it is", dir)
+	if err := os.Remove(filepath.Join(dir, "punctual.lock")); err != nil {
+		t.Fatal(err)
+	}
+	refused("without its lock file", dir)
+	moved := filepath.Join(base, "moved")
+	if err := os.Rename(dir, moved); err != nil {
+		t.Fatal(err)
+	}
+	refused("in a directory of another name", moved)
+	if runtime.GOOS == "linux" {
+		linked := filepath.Join(base, "linked")
+		if err := os.Mkdir(linked, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Link(filepath.Join(moved, "punctual.db"), filepath.Join(linked, "punctual.db")); err != nil {
+			t.Fatal(err)
+		}
+		refused("under a second name", linked)
+	}
+	copied := filepath.Join(base, "copied")
+	if err := os.CopyFS(copied, os.DirFS(moved)); err != nil {
+		t.Fatal(err)
+	}
+	if out := second(copied); !strings.Contains(out, "opened: <nil>") {
+		t.Errorf("a copy is another database: %s", out)
+	}
+	if err := os.Rename(moved, dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"punctual.lock", "punctual.db-wal", "punctual.db-shm"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	refused("with nothing but the database left", dir)
 }
 
 // TestServerAway stops the server under an open pool and starts it again.

@@ -1,0 +1,24 @@
+package db
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockedByte is the byte of the database file that says who uses it. SQLite's own locks are at 1 GiB, and no file is so long
+// that it has this one.
+const lockedByte = 1 << 61
+
+// lockDatabase locks the database file itself until what it returns is closed or the process ends. The lock belongs to the
+// open file: closing another handle of the same file, as SQLite does, does not undo it, as it would a POSIX lock.
+func lockDatabase(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return locked(f, func() error {
+		return unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: lockedByte, Len: 1})
+	})
+}
