@@ -161,13 +161,20 @@ func (c *connector) open(ctx context.Context, s *session) error {
 
 // canServe reports why the server cannot do an admin's work: it is a replica, or outside of its cluster.
 func canServe(ctx context.Context, conn mysqlConn) error {
-	ready, err := first(ctx, conn, "SHOW STATUS LIKE 'wsrep_ready'") // before anything else: a node that is not refuses the rest
+	// Before anything else: a node that is not ready refuses the rest.
+	galera, err := first(ctx, conn, "SHOW GLOBAL VARIABLES LIKE 'wsrep_on'")
 	if err != nil {
 		return err
 	}
-	if len(ready) == 2 && strings.EqualFold(ready[1], "OFF") {
-		// Galera's own answer, so that callers know what it is.
-		return &mysql.MySQLError{Number: 1047, Message: "the node is not part of its cluster's majority"}
+	if len(galera) == 2 && (strings.EqualFold(galera[1], "ON") || galera[1] == "1") {
+		ready, err := first(ctx, conn, "SHOW STATUS LIKE 'wsrep_ready'")
+		if err != nil {
+			return err
+		}
+		if len(ready) == 2 && strings.EqualFold(ready[1], "OFF") {
+			// Galera's own answer, so that callers know what it is.
+			return &mysql.MySQLError{Number: 1047, Message: "the node is not part of its cluster's majority"}
+		}
 	}
 	readOnly, err := first(ctx, conn, "SELECT @@GLOBAL.read_only")
 	if err != nil {
