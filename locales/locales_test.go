@@ -64,7 +64,7 @@ var families = withEvents(map[string][]string{
 	"runs.result.":  {"success", "failed", "running"},
 	"schedule.":     {"NONE", "CRON", "FIX_RATE", "FIX_DELAY", "ONCE"},
 	"state.":        {"waiting", "sent", "success", "failed", "timeout", "sendfailed", "unconfirmed", "killed", "lost", "skipped", "discarded", "cancelled", "stopped"},
-	"step.":         {"planned", "triggered", "claimed", "stands", "takeover", "waited", "late", "asked", "routed", "sent", "answered", "passed", "kill", "lost", "calledback", "result", "follow", "other"},
+	"step.":         {"planned", "triggered", "claimed", "stands", "takeover", "waited", "late", "asked", "routed", "sent", "answered", "passed", "kill", "nottold", "lost", "calledback", "result", "follow", "other"},
 	"stepstate.":    {"done", "active", "pending", "failed", "skipped"},
 	"theme.":        {"auto", "light", "dark"},
 	"time.unit.":    {"ms", "s", "min", "h", "d", "y"},

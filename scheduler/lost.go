@@ -222,7 +222,7 @@ func (e *Engine) supersede(ctx context.Context, tx db.DBTX, r *db.ListRunsByIDRo
 	n, err := e.queries.SupersedeLost(ctx, tx, db.SupersedeLostParams{
 		ID: r.ID, HandleCode: int64(f.code), HandleTime: nullTime(e.wall(now)), FinishedAt: now.UnixMilli(),
 		Outcome: f.ends, Events: late.Stored(),
-		HandleMsg: db.Text(joinLines(string(r.HandleMsg), "a result came later: "+clip(f.msg, maxResult))),
+		HandleMsg: db.Text(joinLines(string(r.HandleMsg), clip(f.msg, maxResult))),
 	})
 	if err == nil && n == 0 {
 		return errRaced

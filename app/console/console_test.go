@@ -381,6 +381,7 @@ func TestTheAdviceOfARun(t *testing.T) {
 		{"stopped", story(ui.StateStopped, "CRON", ""), event.JobStopped, 0, "advice.stopped"},
 		{"not needed", story(ui.StateCancelled, "RETRY", ""), event.Withdrawn, 0, "advice.cancelled"},
 		{"lost", story(ui.StateLost, "CRON", address), event.LostRun, 0, "advice.lost"},
+		{"lost, its results refused", story(ui.StateLost, "CRON", address), event.NotTold, 0, "advice.nottold"},
 		{"a retry that waits", story(ui.StateWaiting, "RETRY", ""), "", time.Minute, "advice.retrywaits"},
 		{"a retry that leaves", story(ui.StateWaiting, "RETRY", ""), "", time.Second, ""},
 		{"claimed ahead", story(ui.StateWaiting, "CRON", ""), "", 4 * time.Second, ""},

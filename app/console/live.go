@@ -253,7 +253,7 @@ func (w *runWatch) look(ctx context.Context, s *stream) (ended bool, next time.D
 		}
 		w.state = version
 	}
-	finished := r.HandleCode != 0
+	finished := hasEnded(r)
 	if !hasOutput(r) {
 		return r.TriggerCode != 0, paceMax, nil
 	}

@@ -61,7 +61,7 @@ func (c *Console) firstLog(ctx context.Context, page layout.Page, p auth.Princip
 	for {
 		piece, err := c.cfg.Manage.Runs.ReadLog(ctx, p, r.ID, log.Next)
 		if err != nil {
-			if len(log.Lines) == 0 && r.HandleCode != 0 {
+			if len(log.Lines) == 0 && hasEnded(r) {
 				log.Status = runs.LogUnavailable
 			}
 			log.Note = problem.From(err).Text(page.Printer)
@@ -70,7 +70,7 @@ func (c *Console) firstLog(ctx context.Context, page layout.Page, p auth.Princip
 		lines, next := logLines(piece, log.Next)
 		log.Lines, log.Next = append(log.Lines, lines...), next
 		switch {
-		case piece.IsEnd && r.HandleCode != 0:
+		case piece.IsEnd && hasEnded(r):
 			log.Status = runs.LogComplete
 			return log
 		case len(lines) == 0 || len(log.Lines) >= firstLines:

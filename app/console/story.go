@@ -75,7 +75,11 @@ func (c *Console) storyOf(ctx context.Context, page layout.Page, p auth.Principa
 	if told && story.Killing == "" {
 		story.Why = c.teller(page).Tell(why)
 	}
-	story.Advice = advice(page, story, why.Key, facts.start(c.cfg.Pool).Sub(c.cfg.Now()))
+	key := why.Key
+	if refused, ok := facts.events.Last(event.NotTold); ok && key == event.LostRun {
+		key = refused.Key // which explains it
+	}
+	story.Advice = advice(page, story, key, facts.start(c.cfg.Pool).Sub(c.cfg.Now()))
 	return story, nil
 }
 
@@ -121,6 +125,9 @@ func advice(page layout.Page, s runs.Story, why event.Key, due time.Duration) st
 	case ui.StateTimeout:
 		return page.T("advice.timeout")
 	case ui.StateLost:
+		if why == event.NotTold {
+			return page.T("advice.nottold", "Address", s.Address)
+		}
 		return page.T("advice.lost", "Address", s.Address)
 	case ui.StateSkipped:
 		return page.T("advice.skipped")
@@ -143,5 +150,8 @@ func advice(page layout.Page, s runs.Story, why event.Key, due time.Duration) st
 
 // hasOutput says whether an executor may have output of a run.
 func hasOutput(r db.Run) bool {
-	return r.ExecutorAddress != "" && (r.TriggerCode == wire.CodeSuccess || r.HandleCode != 0)
+	return r.ExecutorAddress != "" && (r.TriggerCode == wire.CodeSuccess || r.HandleCode != 0 || r.Outcome == event.Unconfirmed)
 }
+
+// hasEnded says whether no more output is to come.
+func hasEnded(r db.Run) bool { return r.HandleCode != 0 || r.Outcome.Ended() }

@@ -127,8 +127,9 @@ func (f fakes) lost(path, cause string) runs.DetailPage {
 // runLostToken was given up because its results were refused before they were read.
 func (f fakes) runLostToken() runs.DetailPage {
 	p := f.lost("/runs/90404?token", event.LostIdle)
-	refused := runs.Step{Name: runs.StepLost, State: runs.StepFailed, At: p.Story.Steps[5].At, Detail: f.tell(event.NotTold, p.Story.Address, event.NotToldToken)}
+	refused := runs.Step{Name: runs.StepNotTold, State: runs.StepFailed, At: p.Story.Steps[5].At, Detail: f.tell(event.NotTold, p.Story.Address, event.NotToldToken)}
 	p.Story.Steps = slices.Insert(p.Story.Steps, 5, refused)
+	p.Story.Advice = f.T("advice.nottold", "Address", p.Story.Address)
 	return p
 }
 
@@ -162,6 +163,7 @@ func (f fakes) runUnconfirmed() runs.DetailPage {
 	p := f.passed("/runs/90396", 14, "advice.unconfirmed", append(f.claimed(), beat{runs.StepSent, runs.StepDone, 4 * time.Millisecond, "http://10.2.0.21:9999/"},
 		beat{runs.StepAnswered, runs.StepFailed, 3004 * time.Millisecond, f.tell(event.Unanswered, "http://10.2.0.21:9999/", 3*time.Second, wire.FaultLate, "answer: context deadline exceeded")},
 		beat{runs.StepAsked, runs.StepFailed, 6008 * time.Millisecond, f.runs().Rows[14].Message})...)
+	p.Log.Status = runs.LogUnavailable
 	return p
 }
 

@@ -132,6 +132,7 @@ const (
 	StepAnswered   = "answered"
 	StepPassed     = "passed" // left out
 	StepKill       = "kill"
+	StepNotTold    = "nottold" // results of it were refused before they were read
 	StepLost       = "lost"
 	StepCalledBack = "calledback"
 	StepResult     = "result" // one that came late
@@ -143,7 +144,7 @@ const (
 func Steps() []string {
 	return []string{
 		StepPlanned, StepTriggered, StepClaimed, StepStandsFor, StepTakeover, StepWaited, StepLate, StepAsked, StepRouted, StepSent,
-		StepAnswered, StepPassed, StepKill, StepLost, StepCalledBack, StepResult, StepFollow, StepOther,
+		StepAnswered, StepPassed, StepKill, StepNotTold, StepLost, StepCalledBack, StepResult, StepFollow, StepOther,
 	}
 }
 
