@@ -114,10 +114,10 @@ func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) 
 		return false, nil
 	}
 	ids := make([]int64, len(final))
-	byID := make(map[int64]*outcome, len(final))
+	byRow := make(map[ownedRun]*outcome, len(final))
 	for i, o := range final {
 		ids[i] = o.d.id
-		byID[o.d.id] = o
+		byRow[ownedRun{o.d.id, o.d.owner}] = o
 	}
 	rows, err := e.queries.ListRunsByID(ctx, tx, ids)
 	if err != nil {
@@ -128,8 +128,9 @@ func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) 
 	var events []AlarmEvent
 	now := e.now()
 	for i := range rows {
-		r, o := &rows[i], byID[rows[i].ID]
-		if r.TriggerCode != 0 || r.OwnerNode != o.d.owner {
+		r := &rows[i]
+		o := byRow[ownedRun{r.ID, r.OwnerNode}]
+		if o == nil || r.TriggerCode != 0 {
 			continue
 		}
 		sent := o.sent

@@ -221,10 +221,10 @@ func (e *Engine) unsendable(ctx context.Context, tx db.DBTX, failed []*outcome) 
 	if len(failed) == 0 {
 		return nil, nil
 	}
-	byID := make(map[int64]*dispatch, len(failed))
+	byRow := make(map[ownedRun]*dispatch, len(failed))
 	ids := make([]int64, len(failed))
 	for i, o := range failed {
-		byID[o.d.id], ids[i] = o.d, o.d.id
+		byRow[ownedRun{o.d.id, o.d.owner}], ids[i] = o.d, o.d.id
 	}
 	rows, err := e.queries.ListRunStatesByID(ctx, tx, ids)
 	if err != nil {
@@ -232,7 +232,7 @@ func (e *Engine) unsendable(ctx context.Context, tx db.DBTX, failed []*outcome) 
 	}
 	var changes []change
 	for _, r := range rows {
-		if d := byID[r.ID]; r.TriggerCode == 0 && r.HandleCode == 0 && r.OwnerNode == d.owner {
+		if d := byRow[ownedRun{r.ID, r.OwnerNode}]; d != nil && r.TriggerCode == 0 && r.HandleCode == 0 {
 			changes = append(changes, change{hour: hourOf(e.wall(d.planned)), group: d.job.group, from: stateRunning, to: stateFailed})
 		}
 	}

@@ -278,3 +278,32 @@ func TestARunKeepsItsSlotWhenAnAdminWouldDiscardItTooLate(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatBecameOfARunStandsBesideAVainDiscard: an admin may have the same run twice, once as the one that it gave its slot, and
+// once as one that it found waiting before that. What becomes of the first is written down although the second is in the same batch.
+func TestWhatBecameOfARunStandsBesideAVainDiscard(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		release, open := b.latch()
+		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {
+			<-release
+			return yes, nil
+		}
+		id := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 })
+		run := b.trigger(id)
+		b.await("the run is being sent", func() bool { return b.run(run).OwnerNode == b.engine.node.id.Load() })
+		row, err := b.engine.queries.GetJob(t.Context(), pool, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcomeOf := func(owner int64) outcome {
+			return outcome{&dispatch{id: run, owner: owner, job: jobOf(&row, pool)}, db.Sent{ID: run, Code: wire.CodeFail, Outcome: event.NotSent}}
+		}
+		b.engine.recordBatch(t.Context(), []outcome{outcomeOf(b.engine.node.id.Load()), outcomeOf(waitingOwner)})
+		if r := b.run(run); r.TriggerCode != wire.CodeFail {
+			t.Errorf("trigger code %d, want that of the failure", r.TriggerCode)
+		}
+		open()
+	})
+}

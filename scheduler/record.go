@@ -18,6 +18,10 @@ import (
 // network swallows everything.
 const writeLimit = 8 * time.Second
 
+// ownedRun is a run as one owner has it. A batch may hold two outcomes of a run: what became of it, and what somebody wanted to
+// do who had not seen that it was given its slot meanwhile.
+type ownedRun struct{ id, owner int64 }
+
 // recordBatch writes outcomes. It does not give up while the database is away: the runs are sent, and only the record can
 // say so. When the time of a stop is over it does, and the next start asks the executors. What the database refuses while it
 // is there is written one by one, so that one outcome it cannot hold does not keep the others from it.
