@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -20,6 +21,8 @@ type row struct {
 	triggerCode, handleCode            int64
 	sentAt, finishedAt, retries, alarm int64
 	sharding, address, note            string
+	outcome                            event.Outcome
+	events                             string
 }
 
 // totals are what a scenario adds to the figures.
@@ -85,7 +88,8 @@ func (w *world) check(ctx context.Context) (totals, error) {
 func (c *checker) load(ctx context.Context) error {
 	found, err := c.w.oracle.QueryContext(ctx, `SELECT id, job_id, planned_at, owner_node, origin_log_id, trigger_type, trigger_code, handle_code,
 		sent_at, finished_at, executor_fail_retry_count, alarm_status, COALESCE(executor_sharding_param, ''), COALESCE(executor_address, ''),
-		CASE WHEN trigger_type = 'MISFIRE' OR trigger_code <> 200 THEN COALESCE(trigger_msg, '') ELSE '' END FROM xxl_job_log ORDER BY id`)
+		CASE WHEN trigger_type = 'MISFIRE' THEN COALESCE(trigger_msg, '') ELSE '' END, outcome, CASE WHEN trigger_type = 'MISFIRE' THEN COALESCE(events, '') ELSE '' END
+		FROM xxl_job_log ORDER BY id`)
 	if err != nil {
 		return err
 	}
@@ -93,7 +97,7 @@ func (c *checker) load(ctx context.Context) error {
 	for found.Next() {
 		var r row
 		if err := found.Scan(&r.id, &r.job, &r.planned, &r.owner, &r.origin, &r.trigger, &r.triggerCode, &r.handleCode, &r.sentAt, &r.finishedAt,
-			&r.retries, &r.alarm, &r.sharding, &r.address, &r.note); err != nil {
+			&r.retries, &r.alarm, &r.sharding, &r.address, &r.note, &r.outcome, &r.events); err != nil {
 			return err
 		}
 		c.rows = append(c.rows, r)
@@ -125,6 +129,11 @@ var (
 
 // stands reads for which planned times a misfire's row stands.
 func stands(r *row) (s stretch, ok bool) {
+	for _, e := range event.Parse(r.events) {
+		if e.Key == event.StandsFor || e.Key == event.SkippedFires {
+			return stretch{n: e.Number(0), more: e.Text(1) != "", first: e.Time(2).UnixMilli(), last: e.Time(3).UnixMilli(), by: r}, true
+		}
+	}
 	const layout = "2006-01-02 15:04:05 -0700"
 	at := func(text string) int64 {
 		t, err := time.Parse(layout, strings.TrimSuffix(text, ";"))
@@ -301,8 +310,13 @@ func (c *checker) departures() {
 
 // saidAgain reports whether a run's row says that it was taken over, or found again.
 func (w *world) saidAgain(id int64) bool {
-	var note string
-	_ = w.oracle.QueryRowContext(context.Background(), "SELECT COALESCE(trigger_msg, '') FROM xxl_job_log WHERE id = ?", id).Scan(&note)
+	var note, events string
+	_ = w.oracle.QueryRowContext(context.Background(), "SELECT COALESCE(trigger_msg, ''), COALESCE(events, '') FROM xxl_job_log WHERE id = ?", id).Scan(&note, &events)
+	for _, e := range event.Parse(events) {
+		if e.Key == event.TakenOver || e.Key == event.FoundAgain {
+			return true
+		}
+	}
 	return strings.Contains(note, "taken over: ") || strings.Contains(note, "found again: ")
 }
 
@@ -310,9 +324,25 @@ func (c *checker) ends() {
 	for i := range c.rows {
 		r := &c.rows[i]
 		if r.handleCode == 0 && (r.triggerCode == 0 || r.triggerCode == wire.CodeSuccess) {
-			c.w.violate("run without an end", "run %d of job %d, trigger code %d, owner %d, planned %s", r.id, r.job, r.triggerCode, r.owner, stamp(r.planned))
+			c.w.suspect(r.id)
+			c.w.violate("run without an end", "run %d of job %d, trigger code %d, owner %d, planned %s, sent %v, at %s", r.id, r.job, r.triggerCode, r.owner, stamp(r.planned), c.w.sends[r.id], c.w.stateOf(r))
 		}
 	}
+}
+
+// stateOf tells what an executor had of a run's job when the scenario was over.
+func (w *world) stateOf(r *row) string {
+	x := w.executors[r.address]
+	if x == nil {
+		return "nobody"
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s := fmt.Sprintf("%s (%d), begun %d times, %d results unsaid", x.address, x.kind, w.begun[r.id], len(x.unsaid))
+	if x.last != nil {
+		s += fmt.Sprintf(", thread %+v", x.last.threads[r.job])
+	}
+	return s
 }
 
 // attempts checks the retries: at most as many as the job may have, one for each failure, none of a success.

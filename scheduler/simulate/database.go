@@ -226,6 +226,10 @@ func (c *conn) locked(ctx context.Context, do func(context.Context) error) error
 }
 
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (res driver.Result, err error) {
+	query, ok := c.link.w.mutated(query)
+	if !ok {
+		return driver.RowsAffected(0), nil
+	}
 	err = c.carry(ctx, func(ctx context.Context) error {
 		return c.work(ctx, func(ctx context.Context) error {
 			res, err = c.inner.ExecContext(ctx, query, args)
@@ -239,6 +243,10 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 }
 
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	query, ok := c.link.w.mutated(query)
+	if !ok {
+		return &rows{}, nil
+	}
 	var found *rows
 	err := c.carry(ctx, func(ctx context.Context) error {
 		c.mu.Lock()
@@ -349,6 +357,10 @@ func (t *tx) Commit() error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.tx == nil {
+			return nil
+		}
+		if _, ok := c.link.w.mutated("COMMIT"); !ok {
+			c.undo()
 			return nil
 		}
 		err := c.tx.Commit()

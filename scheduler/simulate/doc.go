@@ -30,6 +30,8 @@
 // which a DO_NOTHING fire is no longer sent are as the job says. The checker shares no code with what decides in the engine:
 // schedule.go tries every second.
 //
+// Whether the checker would notice is tried too: mutation_test.go breaks the engine in seven ways.
+//
 // # What it is not
 //
 // The database is SQLite, in which one transaction writes at a time: what two transactions of InnoDB or Galera do to each

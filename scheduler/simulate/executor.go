@@ -31,6 +31,7 @@ type executor struct {
 
 	mu      sync.Mutex
 	life    *life
+	last    *life          // the newest, for who looks at it when all is over
 	seen    map[int64]bool // run ids, of ours: also those of earlier lives
 	journal map[int64]bool // runs of ours that have not ended
 	unsaid  []wire.Callback
@@ -71,7 +72,7 @@ func (x *executor) rise() {
 		return
 	}
 	l := &life{ended: make(chan struct{}), threads: make(map[int64]*thread), begun: make(map[int64]bool)}
-	x.life = l
+	x.life, x.last = l, l
 	if x.kind == ours { // what was under way when it died has failed
 		for id := range x.journal {
 			x.unsaid = append(x.unsaid, wire.Callback{LogID: id, HandleCode: wire.CodeFail, HandleMsg: "the executor was stopped"})

@@ -80,9 +80,8 @@ type act struct {
 	draw uint64
 }
 
-// themes are the kinds of faults that a scenario is made of; one has all of them. Steps of a node's clock ("clocks") have to
-// be asked for.
-var themes = []string{"everything", "frozen", "killed", "commits", "database", "network", "executors", "calm", "stopped"}
+// themes are the kinds of faults that a scenario is made of; one has all of them.
+var themes = []string{"everything", "frozen", "killed", "commits", "database", "network", "executors", "calm", "stopped", "clocks"}
 
 // draw makes the scenario of a seed, of a theme if one is given. A small one is over in a few seconds.
 func draw(seed uint64, theme string, small bool) *scenario {
@@ -246,7 +245,7 @@ func (s *scenario) drawFaults(r *rand.Rand) {
 		return
 	}
 	kinds := map[string][]string{
-		"everything": {"freeze", "freeze", "kill", "stop", "trouble", "trouble", "away", "hole", "dead executor", "frozen executor", "slow executor", "lossy executor"},
+		"everything": {"freeze", "freeze", "kill", "stop", "trouble", "trouble", "away", "hole", "dead executor", "frozen executor", "slow executor", "lossy executor", "step"},
 		"frozen":     {"freeze"},
 		"killed":     {"kill"},
 		"commits":    {"trouble"},
@@ -318,3 +317,6 @@ func (s *scenario) String() string {
 	return fmt.Sprintf("seed %d: %s, %d nodes, %d jobs, %v from %s; %s", s.seed, s.theme, s.nodes, len(s.jobs), s.length,
 		s.begin.Format(time.RFC3339), strings.Join(faults, ", "))
 }
+
+// nothing reports whether a misfire of the job is to be left alone. Where runs wait for each other they come late on purpose.
+func (j *job) nothing() bool { return j.misfire == jobspec.MisfireDoNothing && j.limit == 0 }

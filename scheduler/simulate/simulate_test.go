@@ -13,8 +13,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/punctual-job/punctual/scheduler"
 )
 
 var (
@@ -40,7 +38,7 @@ func TestScenarios(t *testing.T) {
 			if testing.Short() && i > 1 {
 				t.Skip("one or two are enough for now")
 			}
-			simulate(t, draw(uint64(100+i), theme, true), nil, func(totals) {})
+			play(t, draw(uint64(100+i), theme, true), func(totals) {})
 		})
 	}
 }
@@ -54,7 +52,7 @@ func TestSimulation(t *testing.T) {
 	var sum totals
 	began := time.Now()
 	one := func(t *testing.T, seed uint64) {
-		simulate(t, draw(seed, *theme, *small), nil, func(got totals) {
+		play(t, draw(seed, *theme, *small), func(got totals) {
 			mu.Lock()
 			defer mu.Unlock()
 			sum.add(got)
@@ -93,8 +91,31 @@ func TestSimulation(t *testing.T) {
 	})
 }
 
-// simulate plays a scenario and fails the test for every promise that was broken in it.
-func simulate(t *testing.T, s *scenario, engine func(*scheduler.Config), sum func(totals)) {
+// play plays a scenario and fails the test for every promise that was broken in it.
+func play(t *testing.T, s *scenario, sum func(totals)) {
+	t.Helper()
+	var got totals
+	defer func() { sum(got) }() // outside of the bubble, in the time of the world outside
+	inBubble(t, s, func(t *testing.T, w *world) {
+		err := w.play(t.Context())
+		if err == nil {
+			got, err = w.check(t.Context())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		got.simulated = time.Since(s.begin)
+		if broken := w.report(); broken != "" {
+			t.Errorf("%s\n%s", s, broken)
+			if *verbose {
+				t.Logf("%s%s", w.log, w.stories(t.Context()))
+			}
+		}
+	})
+}
+
+// inBubble makes a scenario's world on a clock of its own.
+func inBubble(t *testing.T, s *scenario, do func(*testing.T, *world)) {
 	t.Helper()
 	content, err := template()
 	if err != nil {
@@ -108,25 +129,10 @@ func simulate(t *testing.T, s *scenario, engine func(*scheduler.Config), sum fun
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.engine, w.seconds = engine, &seconds
-		err = w.play(t.Context())
-		var got totals
-		if err == nil {
-			got, err = w.check(t.Context())
-		}
-		if closing := w.close(); err == nil {
-			err = closing
-		}
-		if err != nil {
+		w.seconds = &seconds
+		do(t, w)
+		if err := w.close(); err != nil {
 			t.Error(err)
-		}
-		got.simulated = time.Since(s.begin)
-		sum(got)
-		if broken := w.report(); broken != "" {
-			t.Errorf("%s\n%s", s, broken)
-			if *verbose {
-				t.Log(w.log.String())
-			}
 		}
 	})
 }

@@ -43,21 +43,24 @@ type world struct {
 	groupIDs  []int64
 	byID      map[int64]*job
 	log       *tail
-	engine    func(*scheduler.Config) // lets a test change the engines
-	over      chan struct{}           // closed when the scenario has been played
+	engine    func(*scheduler.Config)     // lets a test change the engines
+	mutate    func(string) (string, bool) // lets a test break them: their statements, and whether one is carried out at all
+	over      chan struct{}               // closed when the scenario has been played
 	life      context.Context
+	patience  time.Duration // for the last run to end: a long job may have a long queue
 	seconds   *atomic.Int64 // simulated so far, for who watches from outside
 	wg        sync.WaitGroup
 
-	mu     sync.Mutex
-	counts map[string]int
-	sends  map[int64][]departure
-	begun  map[int64]int
-	names  map[int64]string // of nodes, by id
-	killed map[int64]bool   // runs that were ended by hand, as the engine said
-	asked  map[int64]bool   // runs that somebody wanted ended, whatever became of it
-	byHand map[int64]bool   // runs triggered by hand
-	seen   []violation
+	mu       sync.Mutex
+	counts   map[string]int
+	sends    map[int64][]departure
+	begun    map[int64]int
+	names    map[int64]string // of nodes, by id
+	killed   map[int64]bool   // runs that were ended by hand, as the engine said
+	asked    map[int64]bool   // runs that somebody wanted ended, whatever became of it
+	byHand   map[int64]bool   // runs triggered by hand
+	seen     []violation
+	suspects []int64 // runs to tell about
 }
 
 // violation is a promise that was broken.
@@ -109,7 +112,7 @@ var template = sync.OnceValues(func() ([]byte, error) {
 // newWorld makes the database and everybody in it. It must be called inside the bubble, but for template.
 func newWorld(s *scenario, dir string, content []byte) (*world, error) {
 	w := &world{
-		scenario: s, dir: dir, queries: db.New(), schedules: db.NewSchedules(installation, time.Now), executors: make(map[string]*executor), byID: make(map[int64]*job),
+		scenario: s, dir: dir, patience: time.Hour, seconds: new(atomic.Int64), queries: db.New(), schedules: db.NewSchedules(installation, time.Now), executors: make(map[string]*executor), byID: make(map[int64]*job),
 		log: &tail{}, over: make(chan struct{}), counts: make(map[string]int), sends: make(map[int64][]departure),
 		begun: make(map[int64]int), names: make(map[int64]string), killed: make(map[int64]bool), asked: make(map[int64]bool), byHand: make(map[int64]bool),
 	}
@@ -286,7 +289,7 @@ func (w *world) settle(ctx context.Context) {
 // drain waits until every run has ended.
 func (w *world) drain(ctx context.Context) {
 	var open, unsent int
-	for range 120 {
+	for range int(w.patience / (5 * time.Second)) {
 		time.Sleep(5 * time.Second)
 		err := w.oracle.QueryRowContext(ctx, "SELECT COUNT(*), COALESCE(SUM(CASE WHEN trigger_code = 0 THEN 1 ELSE 0 END), 0) FROM xxl_job_log WHERE handle_code = 0 AND trigger_code IN (0, 200)").Scan(&open, &unsent)
 		if err != nil {
@@ -297,7 +300,7 @@ func (w *world) drain(ctx context.Context) {
 			return
 		}
 	}
-	w.violate("run without an end", "ten minutes after the last fault %d runs have not ended, %d of them unsent", open, unsent)
+	w.violate("run without an end", "%v after the last fault %d runs have not ended, %d of them unsent", w.patience, open, unsent)
 }
 
 // hurt makes a fault begin and end.
@@ -398,7 +401,7 @@ func (s *slot) try() (*node, error) {
 		return nil, err
 	}
 	cfg := scheduler.Config{
-		Pool: n.pool, Executors: network{w: w, node: n}, Name: n.name, Address: n.name, Version: "simulated", JobZone: installation, Now: n.link.now,
+		Pool: n.pool, Executors: network{w: w, node: n}, Reference: n.reference, Name: n.name, Address: n.name, Version: "simulated", JobZone: installation, Now: n.link.now,
 		Logger: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelInfo})).With("node", n.name),
 	}
 	if w.engine != nil {
@@ -412,6 +415,13 @@ func (s *slot) try() (*node, error) {
 		return nil, errors.Join(err, n.pool.Close())
 	}
 	return n, nil
+}
+
+// reference is the database's clock, which no fault of a node moves. Asking it is a statement like any other.
+func (n *node) reference(ctx context.Context) (time.Time, error) {
+	var one int
+	err := n.pool.QueryRowContext(ctx, "SELECT 1").Scan(&one)
+	return time.Now(), err
 }
 
 // take gives the process up for being ended.
@@ -485,12 +495,16 @@ func (w *world) askAny(r *rand.Rand, do func(context.Context, *node) error) bool
 // startJob makes a job due from now on, as the console does.
 func (w *world) startJob(ctx context.Context, j *job) error {
 	now := time.Now().Truncate(time.Second)
-	first := j.when.first(later(now, j.claimed()))
+	claimed, err := w.claimed(ctx, w.oracle, j)
+	if err != nil {
+		return err
+	}
+	first := j.when.first(later(now, claimed).Truncate(time.Second))
 	if first.IsZero() {
 		return nil
 	}
 	started := false
-	err := w.oracle.Tx(ctx, func(tx *sql.Tx) (err error) {
+	err = w.oracle.Tx(ctx, func(tx *sql.Tx) (err error) {
 		started, err = w.schedules.Start(ctx, tx, db.StartJobParams{ID: j.id, NextTime: first.UnixMilli()})
 		return err
 	})
@@ -512,12 +526,14 @@ func (j *job) last() *epoch {
 	return &j.epochs[len(j.epochs)-1]
 }
 
-// claimed is up to when the fires of a job are decided. What a schedule plans from now on lies behind it.
-func (j *job) claimed() time.Time {
-	if len(j.epochs) == 0 || j.delayed() || j.epochs[len(j.epochs)-1].stopped {
-		return time.Time{}
+// claimed is up to when the fires of a job are decided: what people start or edit is due behind it, see manage.Jobs.
+func (w *world) claimed(ctx context.Context, tx db.DBTX, j *job) (time.Time, error) {
+	var until int64
+	err := tx.QueryRowContext(ctx, "SELECT claimed_until FROM xxl_job_info WHERE id = ?", j.id).Scan(&until)
+	if claimed := time.UnixMilli(until); claimed.After(time.Now()) && time.Until(claimed) <= time.Minute {
+		return claimed.Add(-time.Millisecond), err
 	}
-	return j.epochs[len(j.epochs)-1].until.Add(-time.Millisecond)
+	return time.Time{}, err
 }
 
 // stopJob ends an epoch, and notes from which time on nothing is planned any more.
@@ -561,7 +577,11 @@ func (w *world) edit(ctx context.Context, j *job, r *rand.Rand) error {
 	}
 	other.zone, other.zoneName, other.start, other.end = j.when.zone, j.when.zoneName, j.when.start, j.when.end
 	return w.changeJob(ctx, j, func(tx *sql.Tx, now time.Time, next int64) error {
-		first := other.first(later(now.Truncate(time.Second), time.UnixMilli(next-1)))
+		claimed, err := w.claimed(ctx, tx, j)
+		if err != nil {
+			return err
+		}
+		first := other.first(later(now, claimed).Truncate(time.Second))
 		if first.IsZero() {
 			_, err := w.schedules.Stop(ctx, tx, j.id, sql.NullTime{})
 			return err
@@ -569,7 +589,7 @@ func (w *world) edit(ctx context.Context, j *job, r *rand.Rand) error {
 		p := j.row
 		p.ScheduleType, p.ScheduleConf = other.kind, db.Text(other.conf())
 		j.row, j.when = p, other
-		err := w.schedules.Edit(ctx, tx, db.UpdateJobParams{
+		err = w.schedules.Edit(ctx, tx, db.UpdateJobParams{
 			ID: j.id, OldNextTime: next, OldStatus: 1, NewNextTime: first.UnixMilli(),
 			JobGroup: p.JobGroup, JobDesc: p.JobDesc, UpdateTime: p.UpdateTime, Author: p.Author, ScheduleType: p.ScheduleType, ScheduleConf: p.ScheduleConf,
 			MisfireStrategy: p.MisfireStrategy, ExecutorRouteStrategy: p.ExecutorRouteStrategy, ExecutorHandler: p.ExecutorHandler,
@@ -717,7 +737,8 @@ func (w *world) sent(n *node, address string, req *wire.RunRequest) {
 	if late < -time.Second {
 		w.violate("sent early", "run %d by %s: %v before its time", req.LogID, n.name, -late)
 	}
-	if trigger == string(jobspec.TriggerCron) && w.byID[req.JobID].misfire == jobspec.MisfireDoNothing && late > staleAfter+2*time.Second {
+	if trigger == string(jobspec.TriggerCron) && w.byID[req.JobID].nothing() && late > staleAfter+2*time.Second {
+		w.suspect(req.LogID)
 		w.violate("sent too late", "run %d by %s: %v late, with DO_NOTHING", req.LogID, n.name, late)
 	}
 }
@@ -738,15 +759,17 @@ func (w *world) nameOf(ctx context.Context, id int64) string {
 	return name
 }
 
+func (w *world) mutated(query string) (string, bool) {
+	if w.mutate == nil {
+		return query, true
+	}
+	return w.mutate(query)
+}
+
 func (w *world) count(what string) {
 	w.mu.Lock()
 	w.counts[what]++
 	w.mu.Unlock()
-}
-
-// known are the promises that the engine is known to break, which are counted and do not fail a test.
-var known = map[string]bool{
-	"sent too late": true, // a claim that hung sends DO_NOTHING fires minutes late
 }
 
 // maxViolations is how many are kept: one fault of the engine may show a thousand times.
@@ -756,12 +779,28 @@ func (w *world) violate(what, format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.counts["BROKEN: "+what]++
-	if known[what] {
-		return
-	}
 	if len(w.seen) < maxViolations {
 		w.seen = append(w.seen, violation{what, time.Now().UTC().Format("15:04:05.000 ") + fmt.Sprintf(format, args...)})
 	}
+}
+
+// suspect notes a run of which more is to be told.
+func (w *world) suspect(id int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.suspects) < 5 {
+		w.suspects = append(w.suspects, id)
+	}
+}
+
+// stories are the rows of the suspects.
+func (w *world) stories(ctx context.Context) string {
+	var b strings.Builder
+	for _, id := range w.suspects {
+		run, err := w.queries.GetRun(ctx, w.oracle, id)
+		fmt.Fprintf(&b, "%+v %v\n\tsent %v\n", run, err, w.sends[id])
+	}
+	return b.String()
 }
 
 // report is what was broken, each kind with a few examples.
