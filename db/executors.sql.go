@@ -30,6 +30,18 @@ func (q *Queries) DeleteExecutorsOf(ctx context.Context, db DBTX, appName string
 	return result.RowsAffected()
 }
 
+const deleteGroupOptions = `-- name: DeleteGroupOptions :execrows
+DELETE FROM punctual_group WHERE app_name = ?
+`
+
+func (q *Queries) DeleteGroupOptions(ctx context.Context, db DBTX, appName string) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteGroupOptions, appName)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const deleteToken = `-- name: DeleteToken :execrows
 DELETE FROM punctual_token WHERE app_name = ?
 `
@@ -138,6 +150,34 @@ func (q *Queries) ListExecutors(ctx context.Context, db DBTX) ([]Executor, error
 	return items, nil
 }
 
+const listGroupOptions = `-- name: ListGroupOptions :many
+SELECT app_name, idle_is_lost, updated_at FROM punctual_group
+`
+
+// What is decided for groups: a row for each of which something is.
+func (q *Queries) ListGroupOptions(ctx context.Context, db DBTX) ([]GroupOptions, error) {
+	rows, err := db.QueryContext(ctx, listGroupOptions)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []GroupOptions
+	for rows.Next() {
+		var i GroupOptions
+		if err := rows.Scan(&i.AppName, &i.IdleIsLost, &i.UpdatedAt); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listTokens = `-- name: ListTokens :many
 SELECT app_name, token, previous, previous_until, updated_at, handover FROM punctual_token
 `
@@ -213,6 +253,22 @@ func (q *Queries) SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecu
 		arg.Disabled,
 		arg.UpdatedAt,
 	)
+	return err
+}
+
+const setGroupOptions = `-- name: SetGroupOptions :exec
+INSERT INTO punctual_group (app_name, idle_is_lost, updated_at) VALUES (?, ?, ?)
+ON DUPLICATE KEY UPDATE idle_is_lost = VALUES(idle_is_lost), updated_at = VALUES(updated_at)
+`
+
+type SetGroupOptionsParams struct {
+	AppName    string
+	IdleIsLost int64
+	UpdatedAt  int64
+}
+
+func (q *Queries) SetGroupOptions(ctx context.Context, db DBTX, arg SetGroupOptionsParams) error {
+	_, err := db.ExecContext(ctx, setGroupOptions, arg.AppName, arg.IdleIsLost, arg.UpdatedAt)
 	return err
 }
 

@@ -182,6 +182,12 @@ type Group struct {
 	UpdateTime  sql.NullTime
 }
 
+type GroupOptions struct {
+	AppName    string
+	IdleIsLost int64
+	UpdatedAt  int64
+}
+
 type Job struct {
 	ID                     int64
 	JobGroup               int64

@@ -77,6 +77,7 @@ type Querier interface {
 	DeleteGlueVersionsOfJob(ctx context.Context, db DBTX, jobID int64) error
 	DeleteGlueVersionsUpTo(ctx context.Context, db DBTX, arg DeleteGlueVersionsUpToParams) error
 	DeleteGroup(ctx context.Context, db DBTX, id int64) (int64, error)
+	DeleteGroupOptions(ctx context.Context, db DBTX, appName string) (int64, error)
 	DeleteHoursBefore(ctx context.Context, db DBTX, hourAt int64) (int64, error)
 	// Closed, and nothing gathered: the row says nothing any more.
 	DeleteIdleAlarmStates(ctx context.Context, db DBTX, windowUntil int64) (int64, error)
@@ -243,6 +244,8 @@ type Querier interface {
 	// What reads the history of scripts (xxl_job_logglue). Versions are written with the job they belong to (jobs.sql).
 	// The versions of a job's script, newest first, without their texts; there are never many (ListGlueVersionIDs).
 	ListGlueVersions(ctx context.Context, db DBTX, arg ListGlueVersionsParams) ([]ListGlueVersionsRow, error)
+	// What is decided for groups: a row for each of which something is.
+	ListGroupOptions(ctx context.Context, db DBTX) ([]GroupOptions, error)
 	// What touches xxl_job_group and xxl_job_registry.
 	// Every group in upstream's order (spec §2.13).
 	ListGroups(ctx context.Context, db DBTX) ([]Group, error)
@@ -410,6 +413,7 @@ type Querier interface {
 	SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecutorDisabledParams) error
 	// The registry's view of an automatic group. One column and guarded by the type, so that it cannot undo an edit (spec §8.2 #26).
 	SetGroupAddresses(ctx context.Context, db DBTX, arg SetGroupAddressesParams) (int64, error)
+	SetGroupOptions(ctx context.Context, db DBTX, arg SetGroupOptionsParams) error
 	// Puts a recount in the place of the counters.
 	SetHour(ctx context.Context, db DBTX, arg SetHourParams) error
 	// Puts a recount in the place of the counters, guarded by what they were before it began: 0 rows means that runs of the

@@ -25,6 +25,17 @@ INSERT IGNORE INTO punctual_code_handler (group_id, handler) VALUES (?, ?);
 -- name: DeleteCodeHandlersOf :exec
 DELETE FROM punctual_code_handler WHERE group_id = ?;
 
+-- name: ListGroupOptions :many
+-- What is decided for groups: a row for each of which something is.
+SELECT app_name, idle_is_lost, updated_at FROM punctual_group;
+
+-- name: SetGroupOptions :exec
+INSERT INTO punctual_group (app_name, idle_is_lost, updated_at) VALUES (?, ?, ?)
+ON DUPLICATE KEY UPDATE idle_is_lost = VALUES(idle_is_lost), updated_at = VALUES(updated_at);
+
+-- name: DeleteGroupOptions :execrows
+DELETE FROM punctual_group WHERE app_name = ?;
+
 -- name: ListTokens :many
 SELECT app_name, token, previous, previous_until, updated_at, handover FROM punctual_token;
 

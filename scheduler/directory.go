@@ -45,6 +45,7 @@ type group struct {
 	addresses []string // those of them that are not taken out of rotation
 	dialects  map[string]wire.Dialect
 	disabled  map[string]bool
+	idleLost  bool // a run is lost when its executor has nothing of its job any more, even if it has its log
 	beats     map[string]time.Time
 	gone      map[string]time.Time // the last beats of executors that fell silent lately, for people to see
 	stored    string               // xxl_job_group.address_list
@@ -129,6 +130,10 @@ func (d *directory) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	options, err := d.e.queries.ListGroupOptions(ctx, pool)
+	if err != nil {
+		return err
+	}
 	now := d.e.now()
 	if leap := time.Duration(d.leapt.Swap(0)); leap > 0 {
 		d.absence, d.absenceUntil = d.absence+leap, now.Add(d.e.cfg.DeadAfter)
@@ -184,6 +189,9 @@ func (d *directory) reload(ctx context.Context) error {
 			slices.Sort(g.listed)
 		}
 		g.know(known)
+		for _, o := range options {
+			g.idleLost = g.idleLost || strings.EqualFold(o.AppName, g.appName) && o.IdleIsLost != 0
+		}
 		groups[r.ID] = g
 	}
 	d.mu.Lock()

@@ -26,7 +26,7 @@ func (e *Engine) settleDoubt(ctx context.Context, d *dispatch) {
 	switch {
 	case why != "":
 		e.sent(d, d.doubt, "ok", wire.CodeSuccess, event.Open, event.New(now, event.Known, d.address, why))
-	case !killed && now.Sub(d.doubt) < e.cfg.DoubtFor:
+	case !killed && now.Sub(d.doubt) < e.doubtFor(err):
 		d.at = now.Add(e.cfg.DoubtFor * 2 / 5)
 		e.timer.add(d)
 	case err != nil:
@@ -37,6 +37,15 @@ func (e *Engine) settleDoubt(ctx context.Context, d *dispatch) {
 	default:
 		e.sent(d, d.doubt, "lost", wire.CodeFail, event.NotSent, event.New(now, event.Unknown, d.address))
 	}
+}
+
+// doubtFor is how long a run may be in doubt. An executor that does not answer in time may be too busy to, and busy with the
+// run: it gets as long as one of which a result is awaited.
+func (e *Engine) doubtFor(err error) time.Duration {
+	if err != nil && wire.FaultOf(err) == wire.FaultLate {
+		return max(e.cfg.DoubtFor, e.patience(signSilent))
+	}
+	return e.cfg.DoubtFor
 }
 
 // has tells from what it is known that an executor has a run: a log of it, or work of its job, among which it may wait. "" says

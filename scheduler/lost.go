@@ -16,8 +16,10 @@ import (
 // declares what runs on addresses that were listed by hand lost after ten minutes (spec §8.3 #31). The question is the
 // protocol's idle beat, which every executor knows: is anything of this job running or waiting with you?
 //
-// Yes settles it. No, for [Config.IdleAfter] and without a result, means that the executor was started anew and has forgotten
-// the run, or that its result went astray. Nobody listening there, for [Config.LostAfter], means that it is gone. An address
+// Yes settles it. No leaves two possibilities: the executor was started anew and has forgotten the run, or the handler has given
+// the work to somebody else and will report later. So its log of the run is asked for. One that has none for [Config.IdleAfter]
+// has lost the run; one that has it is waited for as XXL-JOB does, for as long as it lives, unless its group says that a result
+// never comes later than the handler's end. Nobody listening there, for [Config.LostAfter], means that it is gone. An address
 // that does not answer in time gets several times that, because a machine too busy to answer may be busy with the run.
 //
 // The decision may still be wrong, so a result that comes after it supersedes it, see [Engine.supersede].
@@ -27,7 +29,7 @@ type sign int
 
 const (
 	signBusy    sign = iota // it runs or waits there, or the answer does not say
-	signIdle                // it does not
+	signIdle                // it does not, and has no log of the run or one that counts for nothing
 	signRefused             // nobody listens at the address
 	signSilent              // no answer in time
 )
@@ -62,6 +64,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	mine := e.node.mine()
 	var order []question
 	runs := make(map[question][]int64)
+	s.planned = make(map[int64]time.Time)
 	for after := s.low - 1; ; {
 		rows, err := e.queries.ListOpenRuns(ctx, e.cfg.Pool, db.ListOpenRunsParams{AfterID: after, Limit: 1000})
 		if err != nil {
@@ -78,6 +81,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 				order = append(order, q)
 			}
 			runs[q] = append(runs[q], r.ID)
+			s.planned[r.ID] = e.plannedOf(r)
 		}
 		if len(rows) < 1000 {
 			break
@@ -109,8 +113,13 @@ func (e *Engine) judge(ctx context.Context, s *sweeper, order []question, runs m
 			delete(s.watch, id)
 		}
 	}
+	for id := range s.logged {
+		if !open[id] {
+			delete(s.logged, id)
+		}
+	}
 	if s.watch == nil {
-		s.watch = make(map[int64]watched)
+		s.watch, s.logged = make(map[int64]watched), make(map[int64]time.Time)
 	}
 	for _, q := range order {
 		sign, asked := signs[q]
@@ -118,8 +127,12 @@ func (e *Engine) judge(ctx context.Context, s *sweeper, order []question, runs m
 			continue
 		}
 		var lost []int64
+		waits := e.working(ctx, s, q, sign, runs[q])
 		for _, id := range runs[q] {
-			w := s.watch[id]
+			w, sign := s.watch[id], sign
+			if waits[id] {
+				sign = signBusy
+			}
 			switch {
 			case sign == signBusy:
 				delete(s.watch, id)
@@ -135,6 +148,47 @@ func (e *Engine) judge(ctx context.Context, s *sweeper, order []question, runs m
 		}
 	}
 }
+
+// working are the runs of a job that may go on although their executor has nothing of the job any more: it has a log of them,
+// or does not say that it has none. What is not asked in this sweep is taken for at work.
+func (e *Engine) working(ctx context.Context, s *sweeper, q question, sign sign, ids []int64) map[int64]bool {
+	g := e.directory.get(q.group)
+	if sign != signIdle || g == nil || g.idleLost {
+		return nil
+	}
+	var mu sync.Mutex
+	at := make(map[int64]bool, len(ids))
+	var calls errgroup.Group
+	calls.SetLimit(asksAtOnce)
+	now := e.now()
+	for i, id := range ids {
+		if i >= asksPerJob || now.Before(s.logged[id]) {
+			mu.Lock()
+			at[id] = true
+			mu.Unlock()
+			continue
+		}
+		planned := s.planned[id]
+		calls.Go(func() error {
+			known, err := e.knows(ctx, &dispatch{id: id, job: &job{id: q.job, group: q.group}, planned: planned}, q.address)
+			mu.Lock()
+			defer mu.Unlock()
+			at[id] = known || err != nil
+			if at[id] {
+				s.logged[id] = now.Add(askLogEvery)
+			}
+			return nil
+		})
+	}
+	_ = calls.Wait() // the functions return no error
+	return at
+}
+
+// asksPerJob is how many runs of a job at an address are asked for in one sweep, and askLogEvery how often one that has a log.
+const (
+	asksPerJob  = 50
+	askLogEvery = time.Minute
+)
 
 // patience is how long a run may show no sign.
 func (e *Engine) patience(s sign) time.Duration {
@@ -201,6 +255,14 @@ func (e *Engine) giveUp(ctx context.Context, q question, s sign, ids []int64) {
 	if err := e.complete(ctx, items); err != nil {
 		e.log.Warn("record lost runs", "error", err)
 	}
+}
+
+// plannedOf is the time by which the executor files the log of a run.
+func (e *Engine) plannedOf(r *db.ListOpenRunsRow) time.Time {
+	if r.PlannedAt == 0 && r.TriggerTime.Valid { // a row of upstream's
+		return e.cfg.Pool.FromWall(r.TriggerTime.Time)
+	}
+	return time.UnixMilli(r.PlannedAt)
 }
 
 // startOf is when a run was sent, as well as its row can tell.

@@ -30,12 +30,16 @@ func TestARunWithoutAResultIsDecidedByAskingItsExecutor(t *testing.T) {
 	tests := []struct {
 		name   string
 		idle   func() (wire.Answer, error)
+		has    bool   // it has a log of the run
+		thread bool   // the group says that results come before the handler's end
 		reason string // of the loss; "" when the run goes on
 	}{
-		{"nothing of the job is there any more", func() (wire.Answer, error) { return yes, nil }, event.LostIdle},
-		{"nobody listens", func() (wire.Answer, error) { return wire.Answer{}, errRefused }, event.LostGone},
-		{"nobody answers", func() (wire.Answer, error) { return wire.Answer{}, errSilent }, event.LostSilent},
-		{"it is busy with the job", func() (wire.Answer, error) { return busy, nil }, ""},
+		{"nothing of the job is there any more, and no log", func() (wire.Answer, error) { return yes, nil }, false, false, event.LostIdle},
+		{"nothing of the job is there any more, but the log", func() (wire.Answer, error) { return yes, nil }, true, false, ""},
+		{"the log, of a group whose results come before the handler's end", func() (wire.Answer, error) { return yes, nil }, true, true, event.LostIdle},
+		{"nobody listens", func() (wire.Answer, error) { return wire.Answer{}, errRefused }, true, false, event.LostGone},
+		{"nobody answers", func() (wire.Answer, error) { return wire.Answer{}, errSilent }, true, false, event.LostSilent},
+		{"it is busy with the job", func() (wire.Answer, error) { return busy, nil }, false, false, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -45,7 +49,19 @@ func TestARunWithoutAResultIsDecidedByAskingItsExecutor(t *testing.T) {
 				b := setup(t, pool, quick, addressA)
 				b.executors.idle = func(string) (wire.Answer, error) { asked.Add(1); return tt.idle() }
 				id := b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 0 })
+				if tt.thread {
+					if err := b.engine.queries.SetGroupOptions(t.Context(), pool, db.SetGroupOptionsParams{AppName: "orders", IdleIsLost: 1}); err != nil {
+						t.Fatal(err)
+					}
+					if err := b.engine.GroupsChanged(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
 				run := b.trigger(id)
+				b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
+				if !tt.has {
+					b.forgets(run)
+				}
 				if tt.reason == "" {
 					b.await("it was asked often enough", func() bool { return asked.Load() > 8 })
 					if r := b.run(run); r.HandleCode != 0 {
@@ -71,6 +87,8 @@ func TestALateResultSupersedesLostAndBothAreTold(t *testing.T) {
 		parent := b.addJob(func(p *db.InsertJobParams) { p.ChildJobIDs = db.Text(fmt.Sprint(child)) })
 		b.executors.idle = func(string) (wire.Answer, error) { return yes, nil }
 		run := b.trigger(parent)
+		b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
+		b.forgets(run)
 		b.await("it is given up", func() bool { return b.run(run).HandleCode == 500 })
 		b.finish(run, 200, "done after all")
 		r := b.run(run)
@@ -164,4 +182,11 @@ func TestAnExecutorThatMissedABeatIsAskedAndPassedOverWhenNobodyListens(t *testi
 			t.Errorf("sent to %s", a)
 		}
 	})
+}
+
+// forgets has the executors have no log of a run.
+func (b *bundle) forgets(id int64) {
+	b.executors.mu.Lock()
+	defer b.executors.mu.Unlock()
+	delete(b.executors.has, id)
 }

@@ -7,13 +7,15 @@ import (
 
 // sweeper remembers between sweeps what need not be looked at again.
 type sweeper struct {
-	low     int64             // no run below this id is running or will be
-	top     int64             // the highest id at the last sweep
-	watch   map[int64]watched // runs of which their executor shows no sign
-	turn    int               // where asking goes on when there is too much for one sweep
-	forgot  time.Time         // when the routes' memory was dropped
-	cleaned time.Time         // when dead registrations were deleted
-	waited  time.Time         // when jobs that wait for a run were looked after
+	low     int64               // no run below this id is running or will be
+	top     int64               // the highest id at the last sweep
+	watch   map[int64]watched   // runs of which their executor shows no sign
+	logged  map[int64]time.Time // runs of which an idle executor has a log, and until when it is not asked again
+	planned map[int64]time.Time // of the runs of this sweep
+	turn    int                 // where asking goes on when there is too much for one sweep
+	forgot  time.Time           // when the routes' memory was dropped
+	cleaned time.Time           // when dead registrations were deleted
+	waited  time.Time           // when jobs that wait for a run were looked after
 	strays  strays
 	foreign int64 // no run above this id was looked at for who made it
 }
