@@ -136,6 +136,12 @@ func (p *Plan) pass(s Schedule, now, cutoff time.Time) error {
 	count := countOneByOne
 	if s.Type == ScheduleFixRate {
 		count = countByDivision
+		if s.Misfire == MisfireFireOnceNow {
+			var err error
+			if cutoff, err = s.caughtUp(now); err != nil {
+				return err
+			}
+		}
 	}
 	passed, next, err := count(s, p.Next, cutoff)
 	if err != nil {
@@ -152,6 +158,20 @@ func (p *Plan) pass(s Schedule, now, cutoff time.Time) error {
 	// An unknown strategy in an adopted row skips, as it does in XXL-JOB.
 	p.Skipped = &passed
 	return nil
+}
+
+// caughtUp is the moment before which one run that makes up for misfires stands for all fires of a fixed rate: a tenth of the
+// period ahead, because two runs of it a few milliseconds apart are nobody's wish.
+func (s Schedule) caughtUp(now time.Time) (time.Time, error) {
+	every, err := Interval(s.Conf)
+	if err != nil {
+		return time.Time{}, err
+	}
+	until := now.Add(every / 10)
+	if s.ended(until) {
+		until = s.End.Add(time.Nanosecond)
+	}
+	return until, nil
 }
 
 // countByDivision counts the due times of a fixed rate before the cutoff, however many there are, and gives the first

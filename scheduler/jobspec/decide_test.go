@@ -207,8 +207,16 @@ func checkPlan(t *rapid.T, s jobspec.Schedule, plan jobspec.Plan, want, now, hor
 		if !passed.First.Equal(want) {
 			t.Fatalf("misfires start at %v where %v is due", passed.First, want)
 		}
+		until := now.Add(-5 * time.Second)
+		if plan.Misfire != nil && s.Type == jobspec.ScheduleFixRate { // one run stands for what is about to be due, too
+			seconds, err := strconv.Atoi(s.Conf)
+			if err != nil {
+				t.Fatal(err)
+			}
+			until = now.Add(time.Duration(seconds) * time.Second / 10)
+		}
 		for range passed.Count {
-			if !want.Before(now.Add(-5 * time.Second)) {
+			if !want.Before(until) {
 				t.Fatalf("%v is no misfire at %v", want, now)
 			}
 			last := want
@@ -230,6 +238,33 @@ func checkPlan(t *rapid.T, s jobspec.Schedule, plan jobspec.Plan, want, now, hor
 		t.Fatalf("%v is due and left out", want)
 	}
 	return want
+}
+
+// TestARateDoesNotFireTwiceWithinMoments: the run that makes up for misfires stands for the fire that is due next, if that is
+// a small part of the period away.
+func TestARateDoesNotFireTwiceWithinMoments(t *testing.T) {
+	t.Parallel()
+	s := jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "60", Misfire: jobspec.MisfireFireOnceNow, Zone: time.UTC}
+	next := time.Date(2026, 3, 8, 6, 0, 0, 0, time.UTC)
+	for _, tc := range []struct {
+		now   time.Duration // since the first that was missed
+		stand int           // for how many fires the one stands
+		fires int
+	}{
+		{10*time.Minute - 43*time.Millisecond, 11, 0}, // the next is 43 ms away
+		{10*time.Minute + 43*time.Millisecond, 11, 0}, // and has just passed
+		{10*time.Minute + 10*time.Second, 11, 0},
+		{10*time.Minute - 7*time.Second, 10, 1},
+	} {
+		now := next.Add(tc.now)
+		plan, err := jobspec.Decide(s, next, now, now.Add(8*time.Second), 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if plan.Misfire == nil || plan.Misfire.Count != tc.stand || len(plan.Fires) != tc.fires {
+			t.Errorf("after %v: %+v, misfire %+v", tc.now, plan, plan.Misfire)
+		}
+	}
 }
 
 func BenchmarkDecide(b *testing.B) {
