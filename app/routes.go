@@ -1,13 +1,11 @@
 package app
 
 import (
-	"context"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
 	"slices"
-	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
@@ -17,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/app/legacy"
 	"github.com/punctual-job/punctual/app/openapi"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/static"
 )
 
@@ -74,40 +73,42 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// ready answers load balancers: the database answers and the engine schedules.
+// ready answers load balancers: the engine schedules. What is wrong without keeping it from that stands below. Nobody is asked
+// for it, so it is answered however the database is.
 func (a *App) ready(c echo.Context) error {
-	if reason := a.unready(c.Request().Context()); reason != "" {
-		return c.String(http.StatusServiceUnavailable, reason+"\n")
+	stops, notes := a.conditions()
+	if stops != "" {
+		return c.String(http.StatusServiceUnavailable, stops+notes)
 	}
-	return c.String(http.StatusOK, "ready\n")
+	return c.String(http.StatusOK, "ready\n"+notes)
 }
 
 // health is ready for the probes that XXL-JOB's deployments have.
 func (a *App) health(c echo.Context) error {
-	if a.unready(c.Request().Context()) != "" {
+	if stops, _ := a.conditions(); stops != "" {
 		return c.JSON(http.StatusServiceUnavailable, map[string]string{"status": "DOWN"})
 	}
 	return c.JSON(http.StatusOK, map[string]string{"status": "UP"})
 }
 
-// unready says what keeps this admin from its work, if anything does.
-func (a *App) unready(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
+// conditions says what keeps this admin from its work, and what else somebody should look at, a line each.
+func (a *App) conditions() (stops, notes string) {
 	select {
 	case <-a.closing:
-		return "stopping"
+		stops = string(scheduler.ConditionStopping) + "\n"
 	default:
 	}
-	if err := a.pool.PingContext(ctx); err != nil {
-		a.logger.Debug("not ready", "error", err)
-		return "the database does not answer"
+	for _, condition := range a.engine.Conditions() {
+		if condition.Key == scheduler.ConditionStopping && stops != "" {
+			continue // as said
+		}
+		if condition.Stops() {
+			stops += condition.String() + "\n"
+		} else {
+			notes += condition.String() + "\n"
+		}
 	}
-	if err := a.engine.Ready(); err != nil {
-		a.logger.Debug("not ready", "error", err)
-		return "the engine does not schedule now"
-	}
-	return ""
+	return stops, notes
 }
 
 // servePprof is for somebody on this machine only: profiles tell a lot.

@@ -308,6 +308,13 @@ func (c *claimer) lag() time.Duration {
 	return c.behind
 }
 
+// sinceRead is by how much a read is overdue.
+func (c *claimer) sinceRead() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return max(0, time.Since(c.read)-c.e.cfg.ClaimEvery)
+}
+
 // idle is for how long nothing of the claiming has come to an end although something should have: a read, or the claims
 // that are under way.
 func (c *claimer) idle() time.Duration {

@@ -160,6 +160,7 @@ type Engine struct {
 
 	node      *node
 	clock     *engineClock
+	health    health
 	claimer   *claimer
 	foreign   foreign
 	directory *directory
@@ -221,8 +222,8 @@ func New(cfg Config) (*Engine, error) {
 	e.directory = newDirectory(e)
 	e.timer = newTimer(e.now, e.fire)
 	e.lanes = newLanes(cfg.PerAddress, cfg.PerJob, e.runLane)
-	e.recorder = newBatcher("record", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)
-	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
+	e.recorder = newBatcher("record", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, timed(&e.health.outcomes, e.recordBatch))
+	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, timed(&e.health.results, e.finishBatch))
 	e.metrics.observe(e)
 	e.metrics.gauges = append(e.metrics.gauges, e.refusals.calls)
 	if cfg.Registerer != nil {
@@ -270,6 +271,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.wg.Go(func() { e.timer.run(loop) })
 	e.claimer.start()
 	e.wg.Go(func() { e.claimLoop(loop) })
+	e.wg.Go(func() { e.healthLoop(loop) })
 	e.wg.Go(func() { e.sweepBeats(loop) }) // those that went while nobody was there are found before runs are spent on them
 	e.wg.Go(func() { e.sweepLoop(loop) })
 	e.wg.Go(func() { e.countLoop(loop) })
@@ -350,20 +352,6 @@ func (e *Engine) drain(ctx context.Context) error {
 			return fmt.Errorf("drain: %w", ctx.Err())
 		case <-tick.C:
 		}
-	}
-	return nil
-}
-
-// Ready reports why the engine does not schedule right now, or nil.
-func (e *Engine) Ready() error {
-	if e.draining.Load() {
-		return errors.New("stopping")
-	}
-	if !e.node.mayAct() {
-		return errors.New("the lease in the database is not renewed")
-	}
-	if p := e.lastErr.Load(); p != nil && *p != nil {
-		return *p
 	}
 	return nil
 }

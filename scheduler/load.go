@@ -37,6 +37,8 @@ type Figures struct {
 	// By how much the database's clock and the machine's are ahead of the time the engine goes by, see clock.go.
 	Lead *time.Duration `json:"clock_lead,omitempty"` // nil: an older release, that goes by its own clock
 	Own  time.Duration  `json:"clock_own,omitempty"`
+
+	Conditions []Condition `json:"conditions,omitempty"` // what is not as it should be
 }
 
 // ParseFigures reads the figures of another admin; ok is false where it has written none.
@@ -58,7 +60,7 @@ func (e *Engine) figures() Figures {
 	claimed, sent := e.rates.read()
 	lead, own := e.clock.leads()
 	return Figures{
-		Lead: &lead, Own: own,
+		Lead: &lead, Own: own, Conditions: e.Conditions(),
 		Claimed: claimed, Sent: sent, Planned: e.timer.len(), Queued: queued, InFlight: inFlight, Unsent: e.pending.len(),
 		Results: len(e.recorder.items) + len(e.finisher.items), Late: e.pulse.late(e.now()), Memory: heldMemory(),
 		Draining: e.draining.Load(), Held: !e.node.mayAct(), Stuck: e.stuck(),

@@ -20,6 +20,7 @@ type metrics struct {
 	lost             prometheus.Counter
 	clockSteps       prometheus.Counter
 	foreign          *prometheus.CounterVec
+	conditions       *prometheus.GaugeVec
 	gauges           []prometheus.Collector
 }
 
@@ -50,6 +51,8 @@ func newMetrics() *metrics {
 		clockSteps:       counter("clock_steps_total", "Times the clock of this machine or of the database was set."),
 		foreign: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "punctual", Name: "foreign_scheduler_total",
 			Help: "Signs of another scheduler on this database: runs it made (run), jobs whose next time it put back (put back)."}, []string{"sign"}),
+		conditions: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "punctual", Name: "condition",
+			Help: "1 while something is not as it should be, as /readyz and the page of the nodes say it."}, []string{"condition"}),
 	}
 }
 
@@ -72,6 +75,9 @@ func (m *metrics) observe(e *Engine) {
 		_, own := e.clock.leads()
 		return own.Seconds()
 	})
+	gauge("due_unclaimed_seconds", "By how much the oldest due fire of this admin's share is overdue and not claimed.", func() float64 {
+		return e.claimer.lag().Seconds()
+	})
 	gauge("lease_ok", "1 while this admin may claim and send.", func() float64 {
 		if e.node.mayAct() {
 			return 1
@@ -82,7 +88,7 @@ func (m *metrics) observe(e *Engine) {
 
 func (m *metrics) register(r prometheus.Registerer) error {
 	all := append([]prometheus.Collector{m.claims, m.claimSeconds, m.lateness, m.sends, m.recordBatches, m.recordSeconds, m.finishBatches,
-		m.finishSeconds, m.callbacksIgnored, m.takeovers, m.adopted, m.lost, m.clockSteps, m.foreign}, m.gauges...)
+		m.finishSeconds, m.callbacksIgnored, m.takeovers, m.adopted, m.lost, m.clockSteps, m.foreign, m.conditions}, m.gauges...)
 	for _, c := range all {
 		if err := r.Register(c); err != nil {
 			return err

@@ -345,6 +345,11 @@ func (n *node) mayAct() bool {
 	return n.id.Load() != 0 && age < time.Duration(float64(n.e.cfg.Lease)*fenceShare)
 }
 
+// silence is by how much a beat that the database took is overdue.
+func (n *node) silence() time.Duration {
+	return max(0, time.Since(n.start)-time.Duration(n.beatAt.Load())-n.e.cfg.BeatEvery)
+}
+
 // left is how long it is at least until another admin may declare this one gone.
 func (n *node) left() time.Duration {
 	return n.e.cfg.Lease - (time.Since(n.start) - time.Duration(n.beatAt.Load()))

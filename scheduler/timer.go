@@ -82,6 +82,16 @@ func (t *timer) after(at time.Time) (n int) {
 	return n
 }
 
+// overdue is by how much the first run should have gone.
+func (t *timer) overdue() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.queue) == 0 {
+		return 0
+	}
+	return max(0, t.now().Sub(t.queue[0].at))
+}
+
 // due removes what is due and says how long to wait for the next.
 func (t *timer) due() ([]*dispatch, time.Duration) {
 	t.mu.Lock()

@@ -28,6 +28,9 @@ func (c *Console) nodeList(ec echo.Context) error {
 			Started: c.at(page.Page, n.Started), Beat: c.at(page.Page, n.Beat), Load: nodeLoad(page.Page, n.Load), HasLoad: n.HasLoad,
 		}
 		page.Rows = append(page.Rows, row)
+		if n.HasLoad {
+			page.Conditions = append(page.Conditions, nodeConditions(page.Page, n)...)
+		}
 	}
 	return renderPart(ec, http.StatusOK, nodes.List(page), ui.FragmentResults)
 }
@@ -42,6 +45,22 @@ func nodeLoad(page layout.Page, f scheduler.Figures) nodes.Load {
 		l.Late = format.Duration(page.Printer, f.Late.Round(time.Millisecond))
 	}
 	return l
+}
+
+// nodeConditions says what is wrong with a node. That its lease is stale stands above them, of the node that answers.
+func nodeConditions(page layout.Page, n manage.Node) []nodes.Condition {
+	var list []nodes.Condition
+	for _, c := range n.Load.Conditions {
+		if c.Key == scheduler.ConditionStopping || c.Key == scheduler.ConditionLease && n.Self {
+			continue
+		}
+		list = append(list, nodes.Condition{
+			Node: n.Name, ID: n.ID, Stops: c.Stops(),
+			Text: page.T("nodes.condition."+string(c.Key), "Late", format.Duration(page.Printer, c.Late.Abs().Round(100*time.Millisecond)),
+				"Count", format.Number(int64(c.Count))),
+		})
+	}
+	return list
 }
 
 func nodeState(s manage.NodeState) nodes.State {

@@ -20,9 +20,19 @@ const (
 // ListPage is the whole page ([List]; fragment ui.FragmentResults).
 type ListPage struct {
 	layout.Page
-	Rows  []Row
-	Idle  bool   // the admin that answers may neither claim nor send
-	Lease string // after which a silent admin is gone
+	Rows []Row
+	// Conditions are what is wrong with any of them.
+	Conditions []Condition
+	Idle       bool   // the admin that answers may neither claim nor send
+	Lease      string // after which a silent admin is gone
+}
+
+// Condition is something that is wrong with a node.
+type Condition struct {
+	Node  string
+	ID    int64
+	Text  string
+	Stops bool // it does not schedule for it
 }
 
 // Row is one admin.

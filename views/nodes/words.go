@@ -50,4 +50,12 @@ func stateTone(s State) string {
 	}
 }
 
+// conditionTone is the notice's colour.
+func conditionTone(c Condition) string {
+	if c.Stops {
+		return "error"
+	}
+	return "warning"
+}
+
 func number(n int64) string { return strconv.FormatInt(n, 10) }

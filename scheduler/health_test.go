@@ -1,0 +1,126 @@
+package scheduler
+
+import (
+	"database/sql"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+)
+
+// stands reports whether a condition stands.
+func (b *bundle) stands(key ConditionKey) bool {
+	return slices.ContainsFunc(b.engine.Conditions(), func(c Condition) bool { return c.Key == key })
+}
+
+// ready checks what probes get: for a condition that keeps the engine from scheduling that one, else nothing.
+func (b *bundle) ready(want ConditionKey) {
+	b.t.Helper()
+	err := b.engine.Ready()
+	c, _ := errors.AsType[Condition](err)
+	if c.Key != want {
+		b.t.Errorf("ready says %v, want %q", err, want)
+	}
+}
+
+func TestReadyMeansThatWhatIsDueIsClaimed(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
+		release, open := b.latch()
+		b.engine = newEngine(t, pool, b.executors, nil)
+		b.engine.claimer.hang(func(int64) bool { return true }, release)
+		b.group = b.addGroup("orders", addressA)
+		b.startEngine(b.engine)
+		t.Cleanup(open)
+		b.ready("")
+		began := time.Now()
+		b.start(b.addJob(nil), began)
+		b.await("it says that a fire is due and not claimed", func() bool { return b.stands(ConditionDue) })
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("after %s", took)
+		}
+		b.ready(ConditionDue)
+		if f := b.engine.Load(); !f.MayAct || !slices.ContainsFunc(f.Conditions, func(c Condition) bool { return c.Key == ConditionDue && c.Late >= lateBound }) {
+			t.Errorf("the page of the nodes hears %+v", f.Conditions)
+		}
+		open()
+		b.await("it is over", func() bool { return !b.stands(ConditionDue) })
+		b.ready("")
+	})
+}
+
+// TestReadyAnswersWhileTheDatabaseHangs has every write of the server wait.
+func TestReadyAnswersWhileTheDatabaseHangs(t *testing.T) {
+	t.Parallel()
+	server := dbtest.NewServer(t)
+	url := server.Database(t)
+	pool := dbtest.Open(t, db.Config{URL: url})
+	if err := pool.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b := setup(t, pool, nil, addressA)
+	sent := b.trigger(b.addJob(nil))
+	b.await("a run is sent", func() bool { return b.run(sent).TriggerCode == 200 })
+	somebody, err := sql.Open("mysql", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer somebody.Close()
+	conn, err := somebody.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	b.ready("")
+	if _, err := conn.ExecContext(t.Context(), "FLUSH TABLES WITH READ LOCK"); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	b.await("it says that the database does not answer", func() bool { return b.stands(ConditionDatabase) })
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("after %s", took)
+	}
+	asked := time.Now()
+	if err := b.engine.Ready(); err == nil || time.Since(asked) > time.Second {
+		t.Errorf("ready says %v after %s", err, time.Since(asked))
+	}
+	if _, err := conn.ExecContext(t.Context(), "UNLOCK TABLES"); err != nil {
+		t.Fatal(err)
+	}
+	b.await("it is over", func() bool { return b.engine.Ready() == nil })
+}
+
+func TestWhatSomebodyShouldLookAtDoesNotStopTheWork(t *testing.T) {
+	t.Parallel()
+	var odd setClock
+	odd.set(time.Hour)
+	b := setup(t, dbtest.New(t, db.MySQL), func(c *Config) { c.Now = odd.now }, addressA)
+	b.engine.noteForeign(signPutBack, 1, "job_id", 1)
+	for _, key := range []ConditionKey{ConditionClock, ConditionForeign} {
+		b.await(string(key), func() bool { return b.stands(key) })
+	}
+	b.ready("")
+}
+
+func TestConditionsBeginAndEndAtTheSecondLook(t *testing.T) {
+	t.Parallel()
+	b := &bundle{t: t, pool: dbtest.New(t, db.SQLite), executors: &fakeExecutors{has: make(map[int64]string)}}
+	b.engine = newEngine(t, b.pool, b.executors, nil)
+	stands := func() bool {
+		b.engine.lookAtHealth()
+		return slices.ContainsFunc(b.engine.standing(), func(c Condition) bool { return c.Key == ConditionForeign })
+	}
+	var got []bool
+	got = append(got, stands())
+	b.engine.noteForeign(signRun, 1, "log_id", 1)
+	got = append(got, stands(), stands(), stands())
+	b.engine.foreign.seen = time.Time{}
+	got = append(got, stands(), stands())
+	if want := []bool{false, false, true, true, true, false}; !slices.Equal(got, want) {
+		t.Errorf("stands %v, want %v", got, want)
+	}
+}
