@@ -242,6 +242,7 @@ type caseUpdate struct {
 	q    *strings.Builder
 	n    int
 	id   func(int) int64
+	ids  []any // see boxed
 	args []any
 }
 
@@ -264,28 +265,47 @@ func (u *caseUpdate) set(column string, value func(int) any) {
 // value writes what each row gets.
 func (u *caseUpdate) value(value func(int) any) {
 	first := value(0)
-	same := true
-	for i := 1; i < u.n && same; i++ {
-		same = value(i) == first
+	differs := 1 // the first row that gets something else
+	var other any
+	for ; differs < u.n; differs++ {
+		if other = value(differs); other != first {
+			break
+		}
 	}
-	if same {
+	if differs >= u.n {
 		u.q.WriteByte('?')
 		u.args = append(u.args, first)
 		return
 	}
 	u.q.WriteString("CASE id")
-	for i := range u.n {
+	for i, id := range u.boxed() {
 		u.q.WriteString(" WHEN ? THEN ?")
-		u.args = append(u.args, u.id(i), value(i))
+		switch {
+		case i < differs:
+			u.args = append(u.args, id, first)
+		case i == differs:
+			u.args = append(u.args, id, other)
+		default:
+			u.args = append(u.args, id, value(i))
+		}
 	}
 	u.q.WriteString(" END")
 }
 
+// boxed are the ids as arguments, made once for all columns.
+func (u *caseUpdate) boxed() []any {
+	if u.ids == nil {
+		u.ids = make([]any, u.n)
+		for i := range u.ids {
+			u.ids[i] = u.id(i)
+		}
+	}
+	return u.ids
+}
+
 func (u *caseUpdate) where() {
 	u.q.WriteString(" WHERE id IN (" + marks(u.n) + ")")
-	for i := range u.n {
-		u.args = append(u.args, u.id(i))
-	}
+	u.args = append(u.args, u.boxed()...)
 }
 
 func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",") }

@@ -40,12 +40,13 @@ func (e *Engine) conceive(j *job, c cause) []*dispatch {
 		}
 	}
 	now := e.now()
-	events := event.List{event.New(now, event.Claimed, e.cfg.Name, e.node.id.Load())}
+	events := make(event.List, 1, 4) // claimed, routed, sent, and one that is rarer
+	events[0] = event.Plain(now, event.Claimed, e.signature()...)
 	if c.user != "" {
 		events = append(events, event.New(now, event.Triggered, c.user))
 	}
 	one := dispatch{
-		claimed: now, events: slices.Clip(events),
+		claimed: now, events: events,
 		job: j, owner: e.node.id.Load(), planned: c.planned, at: c.planned, trigger: c.trigger, param: c.param,
 		retries: c.retries, origin: c.origin, user: c.user, given: c.given, shard: wireShard{Index: 0, Total: 1},
 	}
@@ -66,6 +67,7 @@ func (e *Engine) conceive(j *job, c cause) []*dispatch {
 		all := make([]*dispatch, len(addresses))
 		for i, a := range addresses {
 			d := one
+			d.events = slices.Clone(one.events)
 			d.pinned, d.shard = true, wireShard{Index: i, Total: len(addresses)}
 			d.goTo(now, a, len(addresses))
 			all[i] = &d
@@ -84,7 +86,23 @@ func (e *Engine) conceive(j *job, c cause) []*dispatch {
 // goTo notes which executor a run goes to, of so many.
 func (d *dispatch) goTo(now time.Time, address string, of int) {
 	d.address = address
-	d.events = append(d.events, event.New(now, event.Routed, string(d.job.route), address, of))
+	d.events = append(d.events, event.Plain(now, event.Routed, string(d.job.route), event.Clip(address), strconv.Itoa(of)))
+}
+
+// signature are the arguments of this admin's claims. They are made once for a node id.
+func (e *Engine) signature() []string {
+	id := e.node.id.Load()
+	if s := e.signed.Load(); s != nil && s.node == id {
+		return s.args
+	}
+	s := &signature{node: id, args: []string{event.Clip(e.cfg.Name), strconv.FormatInt(id, 10)}}
+	e.signed.Store(s)
+	return s.args
+}
+
+type signature struct {
+	node int64
+	args []string
 }
 
 // row is a run's row at its birth.

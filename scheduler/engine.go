@@ -178,6 +178,7 @@ type Engine struct {
 	refusals  *refusals
 	retained  atomic.Value // string: for which day and decisions the old runs have been deleted
 	pending   pendingSet   // runs of this node that are committed but not recorded as sent
+	signed    atomic.Pointer[signature]
 
 	claimNow chan struct{} // capacity 1: a job became due sooner than the claimer knows
 

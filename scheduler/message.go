@@ -13,17 +13,15 @@ import (
 
 // birthText is what trigger_msg says of a run from its birth on, in lines of "key: value".
 func (e *Engine) birthText(d *dispatch) string {
-	var b strings.Builder
-	b.Grow(160)
+	var room [512]byte
+	b := append(room[:0], "trigger type: "...)
+	b = append(b, d.trigger...)
 	line := func(key, value string) {
-		if b.Len() > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(key)
-		b.WriteString(": ")
-		b.WriteString(value)
+		b = append(b, '\n')
+		b = append(b, key...)
+		b = append(b, ": "...)
+		b = append(b, value...)
 	}
-	line("trigger type", string(d.trigger))
 	if d.user != "" {
 		line("triggered by", d.user)
 	}
@@ -31,10 +29,11 @@ func (e *Engine) birthText(d *dispatch) string {
 		line("origin", strconv.FormatInt(d.origin, 10))
 	}
 	line("admin", e.cfg.Name)
-	line("planned", d.planned.In(e.cfg.JobZone).Format("2006-01-02 15:04:05.000 -0700"))
+	b = append(b, "\nplanned: "...)
+	b = d.planned.In(e.cfg.JobZone).AppendFormat(b, "2006-01-02 15:04:05.000 -0700")
 	if stands, ok := d.events.Last(event.StandsFor); ok {
-		b.WriteByte('\n')
-		b.WriteString(stands.In(e.cfg.JobZone))
+		b = append(b, '\n')
+		b = append(b, stands.In(e.cfg.JobZone)...)
 	}
 	if d.job.route != "" {
 		line("route strategy", string(d.job.route))
@@ -42,7 +41,7 @@ func (e *Engine) birthText(d *dispatch) string {
 	if d.shard.Total > 1 {
 		line("shard", fmt.Sprintf("%d/%d", d.shard.Index, d.shard.Total))
 	}
-	return clip(b.String(), maxMessage)
+	return clip(string(b), maxMessage)
 }
 
 // maxRecord is how many bytes one write adds to trigger_msg.
@@ -51,6 +50,7 @@ const maxRecord = 16_000
 // recordText is what trigger_msg says of events, each on a line of its own, the last as the result.
 func (e *Engine) recordText(address string, events event.List) string {
 	var b strings.Builder
+	b.Grow(64 + len(address))
 	if address != "" {
 		b.WriteString("\naddress: ")
 		b.WriteString(address)

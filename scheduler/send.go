@@ -232,7 +232,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	took := e.now().Sub(began)
 	switch {
 	case err == nil && answer.OK():
-		e.sent(d, began, "ok", answer.Code, event.Open, event.New(began, event.Sent, d.address, took, answer.Code, plainly(answer.Msg)))
+		e.sent(d, began, "ok", answer.Code, event.Open, sentEvent(began, d.address, took, answer))
 	case err == nil && d.taken && answer.Repeated():
 		e.sent(d, began, "repeat", wire.CodeSuccess, event.Open, event.New(began, event.Known, d.address, event.KnownRepeated, answer.Msg))
 	case err == nil:
@@ -296,6 +296,15 @@ func faultOf(err error) wire.Fault {
 		return wire.FaultAnswer
 	}
 	return wire.FaultOf(err)
+}
+
+// sentEvent says that an executor took a run.
+func sentEvent(at time.Time, address string, took time.Duration, a wire.Answer) event.Event {
+	args := []string{event.Clip(address), strconv.FormatInt(took.Milliseconds(), 10), strconv.Itoa(a.Code)}
+	if text := plainly(a.Msg); text != "" {
+		args = append(args, event.Clip(text))
+	}
+	return event.Plain(at, event.Sent, args...)
 }
 
 // plainly leaves out what every executor says when all is well.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
-	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -71,7 +71,7 @@ func processorTime() time.Duration {
 
 func recorded(e *Engine, d *dispatch) outcome {
 	now := e.now()
-	d.events = append(d.events, event.New(now, event.Sent, d.address, 3*time.Millisecond, 200, ""))
+	d.events = append(d.events, sentEvent(now, d.address, 3*time.Millisecond, wire.Answer{Code: wire.CodeSuccess}))
 	fresh := d.events[d.told:]
 	return outcome{d, db.Sent{ID: d.id, Address: d.address, Stays: d.address == d.stored, Code: 200, At: now.UnixMilli(), Events: fresh.Stored(), Message: e.recordText(d.address, fresh)}}
 }

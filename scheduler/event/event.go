@@ -47,11 +47,17 @@ func New(at time.Time, key Key, args ...any) Event {
 	return e
 }
 
+// Plain is [New] with arguments that are texts already, of which those from outside have gone through [Clip]. It is for the
+// events that every run has.
+func Plain(at time.Time, key Key, args ...string) Event {
+	return Event{Key: key, At: at.UnixMilli(), Args: args}
+}
+
 // argument is a value as an event stores it.
 func argument(a any) string {
 	switch v := a.(type) {
 	case string:
-		return clip(v)
+		return Clip(v)
 	case int:
 		return strconv.Itoa(v)
 	case int64:
@@ -66,13 +72,13 @@ func argument(a any) string {
 	case time.Duration:
 		return strconv.FormatInt(v.Milliseconds(), 10)
 	case error:
-		return clip(v.Error())
+		return Clip(v.Error())
 	}
-	return clip(fmt.Sprint(a))
+	return Clip(fmt.Sprint(a))
 }
 
-// clip bounds an argument, between characters, and makes it valid UTF-8.
-func clip(s string) string {
+// Clip bounds an argument, between characters, and makes it valid UTF-8.
+func Clip(s string) string {
 	if len(s) > MaxArg {
 		n := MaxArg - len("…")
 		for n > 0 && !utf8.RuneStart(s[n]) {
@@ -114,11 +120,19 @@ func (l List) Encode() string {
 	if len(l) == 0 {
 		return ""
 	}
-	b := make([]byte, 0, 64*len(l))
+	size := 0
 	for _, e := range l {
-		b = e.append(b)
+		size += len(e.Key) + 24
+		for _, a := range e.Args {
+			size += len(a) + 3
+		}
 	}
-	return string(b)
+	var b strings.Builder
+	b.Grow(size)
+	for _, e := range l {
+		e.write(&b)
+	}
+	return b.String()
 }
 
 // Stored is the list as one write adds it to a row: encoded, and of one that is too long the newest events.
@@ -130,32 +144,34 @@ func (l List) Stored() string {
 	return text
 }
 
-func (e Event) append(b []byte) []byte {
-	b = append(b, '[')
-	b = appendJSON(b, string(e.Key))
-	b = append(b, ',')
-	b = strconv.AppendInt(b, e.At, 10)
+func (e Event) write(b *strings.Builder) {
+	var number [20]byte
+	b.WriteByte('[')
+	writeJSON(b, string(e.Key))
+	b.WriteByte(',')
+	b.Write(strconv.AppendInt(number[:0], e.At, 10))
 	for _, a := range e.Args {
-		b = append(b, ',')
-		b = appendJSON(b, a)
+		b.WriteByte(',')
+		writeJSON(b, a)
 	}
-	return append(b, ']', '\n')
+	b.WriteString("]\n")
 }
 
-// appendJSON adds a text as JSON; the plain ones, which are nearly all, without the library's detours.
-func appendJSON(b []byte, s string) []byte {
+// writeJSON adds a text as JSON; the plain ones, which are nearly all, without the library's detours.
+func writeJSON(b *strings.Builder, s string) {
 	for i := range len(s) {
 		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= 0x7f {
 			quoted, err := json.Marshal(s)
 			if err != nil { // cannot be: a text
-				return append(b, `""`...)
+				quoted = []byte(`""`)
 			}
-			return append(b, quoted...)
+			b.Write(quoted)
+			return
 		}
 	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
+	b.WriteByte('"')
+	b.WriteString(s)
+	b.WriteByte('"')
 }
 
 // Parse reads what the column holds. Lines that are no events are left out.
