@@ -7,9 +7,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -46,6 +49,8 @@ type App struct {
 	closing   chan struct{} // closed when open streams are to end
 	welcome   Welcome
 	isNew     bool // this start created the embedded database's content
+
+	ownAddr atomic.Value // string: where this admin listens
 
 	mu        sync.Mutex
 	state     state
@@ -121,9 +126,10 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	if err != nil {
 		return nil, &OptionsError{Err: fmt.Errorf("TLS towards executors: %w", err)}
 	}
+	rule := manage.NewAddressRule(a.held, a.isOwn)
 	host, _ := os.Hostname() // a node without a name is called punctual
 	a.engine, err = scheduler.New(scheduler.Config{
-		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls))), a.tokens}, Logger: a.logger, Registerer: a.registry,
+		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(rule.Dial))), a.tokens, a.logger}, Logger: a.logger, Registerer: a.registry,
 		Token: tokenFor(a.tokens), Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(),
 		Limits: a.held.Limits, Retention: a.held.RetentionDays, Alarms: a.alarmer,
 	})
@@ -144,7 +150,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	})
 	api := openapi.New(openapi.Config{
 		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups,
-		Printer: catalogue.Printer(locales.English), Logger: a.logger,
+		Refuses: rule.Refuses, Printer: catalogue.Printer(locales.English), Logger: a.logger,
 	})
 	old := legacy.New(legacy.Config{
 		Manage: service, Sessions: a.sessions, Logins: logins, Pool: a.pool, Catalogue: catalogue,
@@ -192,6 +198,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 		}
 		return nil
 	})
+	a.ownAddr.Store(a.listener.Addr().String())
 	a.welcome.URL = a.publicURL()
 	// Not before it is sure that this start gets its port: the password is said at the end of a start, and known to
 	// nobody if there is none.
@@ -299,6 +306,26 @@ func (a *App) Run(ctx context.Context) error {
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.opts.DrainTimeout+5*time.Second)
 	defer cancel()
 	return errors.Join(err, a.Stop(stop))
+}
+
+// isOwn says whether an address is that of this admin's listener.
+func (a *App) isOwn(at netip.AddrPort) bool {
+	text, _ := a.ownAddr.Load().(string)
+	own, err := netip.ParseAddrPort(text)
+	if err != nil || own.Port() != at.Port() {
+		return false
+	}
+	if !own.Addr().IsUnspecified() {
+		return own.Addr().Unmap() == at.Addr()
+	}
+	if at.Addr().IsLoopback() || at.Addr().IsUnspecified() {
+		return true
+	}
+	ours, _ := net.InterfaceAddrs() // none: nothing is refused that could be another's
+	return slices.ContainsFunc(ours, func(n net.Addr) bool {
+		p, err := netip.ParsePrefix(n.String())
+		return err == nil && p.Addr().Unmap() == at.Addr()
+	})
 }
 
 // Token is the access token that executors need.

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -13,6 +15,7 @@ import (
 type executors struct {
 	*wire.ExecutorClient
 	tokens *auth.Tokens
+	logger *slog.Logger
 }
 
 func (x executors) try(to wire.Target, call func(wire.Target) (wire.Answer, error)) (wire.Answer, error) {
@@ -20,6 +23,9 @@ func (x executors) try(to wire.Target, call func(wire.Target) (wire.Answer, erro
 	if err == nil && answer.WrongToken() && to.OtherToken != "" {
 		to.Token = to.OtherToken
 		answer, err = call(to)
+	}
+	if e, ok := errors.AsType[*wire.CallError](err); ok && e.Body != "" {
+		x.logger.Info("what answered is no executor", "executor", to.Address, "stage", string(e.Stage), "body", e.Body)
 	}
 	if err == nil && !answer.WrongToken() {
 		x.tokens.Worked(to.Address, to.Token)

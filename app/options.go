@@ -66,6 +66,7 @@ type Options struct {
 	RetentionDays    int           // for how many days runs are kept; below 0: for ever
 	CallTimeout      time.Duration // of one call to an executor
 	Allow            string        // addresses that may be called although no executor registered them; see [manage.ParseAllow]
+	Deny             string        // addresses at which no executor is called, in the same form
 	AlarmLanguage    string        // of messages whose channel chooses none: zh-CN or en
 	AlarmDenyPrivate *bool         // whether webhooks on this machine and in private networks are refused
 
@@ -94,6 +95,7 @@ func (o Options) fixed() map[string]string {
 	}
 	text(manage.SettingPublicURL, o.PublicURL)
 	text(manage.SettingAllow, o.Allow)
+	text(manage.SettingDeny, o.Deny)
 	text(manage.SettingAlarmLanguage, o.AlarmLanguage)
 	boolean(manage.SettingGlue, o.Glue)
 	boolean(manage.SettingAlarmDenyPrivate, o.AlarmDenyPrivate)
@@ -165,6 +167,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if _, err := manage.ParseAllow(o.Allow); err != nil {
 		return o, wrong("executor allow rule %w", err)
+	}
+	if _, err := manage.ParseAllow(o.Deny); err != nil {
+		return o, wrong("executor deny rule %w", err)
 	}
 	if o.PublicURL != "" {
 		if u, err := url.Parse(o.PublicURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {

@@ -76,7 +76,7 @@ var families = withEvents(map[string][]string{
 	"help.schedule.": {"CRON", "FIX_RATE", "FIX_DELAY", "ONCE", "NONE"},
 	"help.state.":    {"waiting", "sent", "success", "failed", "timeout", "sendfailed", "unconfirmed", "killed", "lost", "skipped", "discarded", "cancelled", "stopped"},
 
-	"settings.item.":    withHelp("default_language", "public_url", "glue", "audit_days", "log_retention_days", "misfire_seconds", "lost_seconds", "forgotten_seconds", "call_timeout_ms", "executor_allow", "alarm_language", "alarm_window_minutes", "alarm_deny_private"),
+	"settings.item.":    withHelp("default_language", "public_url", "glue", "audit_days", "log_retention_days", "misfire_seconds", "lost_seconds", "forgotten_seconds", "call_timeout_ms", "executor_allow", "executor_deny", "alarm_language", "alarm_window_minutes", "alarm_deny_private"),
 	"settings.section.": {"console", "console.text", "runs", "runs.text", "executors", "executors.text", "alarms", "alarms.text"},
 	"settings.switch.":  {"on", "off"},
 	"settings.token.":   {"none", "known", "fixed", "kept"},

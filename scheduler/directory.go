@@ -21,10 +21,11 @@ const reloadEvery = 2 * time.Second
 type directory struct {
 	e *Engine
 
-	mu       sync.RWMutex
-	groups   map[int64]*group
-	shown    map[registration]string // the fingerprints of the tokens that executors registered with
-	suspects map[string]int64        // addresses where nobody listened, with a group of theirs; they are passed over
+	mu        sync.RWMutex
+	groups    map[int64]*group
+	shown     map[registration]string // the fingerprints of the tokens that executors registered with
+	strangers map[string]struct{}     // app names in lower case that have registered and have no group
+	suspects  map[string]int64        // addresses where nobody listened, with a group of theirs; they are passed over
 
 	declaring sync.Mutex
 	declared  map[int64][]string // handlers whose parameter is code, as read last
@@ -194,8 +195,16 @@ func (d *directory) reload(ctx context.Context) error {
 		}
 		groups[r.ID] = g
 	}
+	strangers := make(map[string]struct{})
+	for _, r := range entries {
+		strangers[strings.ToLower(r.RegistryKey)] = struct{}{}
+	}
+	for _, g := range groups {
+		delete(strangers, strings.ToLower(g.appName))
+	}
 	d.mu.Lock()
 	d.groups = groups
+	d.strangers = strangers
 	d.remember(shown)
 	d.mu.Unlock()
 	for _, g := range groups {

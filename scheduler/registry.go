@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -19,6 +20,9 @@ func (e *Engine) Register(ctx context.Context, r wire.RegistryRequest) error {
 // commit, and a new address is usable at once.
 func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown string) error {
 	pool := e.cfg.Pool
+	if e.directory.tooManyNames(r.RegistryKey) {
+		return ErrUnknownNames
+	}
 	now := nullTime(e.wall(e.now()))
 	e.directory.trust(r.RegistryValue)
 	affected, err := e.queries.TouchRegistry(ctx, pool, db.TouchRegistryParams{
@@ -44,6 +48,31 @@ func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown
 		return e.directory.reload(ctx)
 	}
 	return nil
+}
+
+// maxUnknownNames bounds the app names without a group that may register: a stranger with a token could fill the table with them.
+const maxUnknownNames = 200
+
+// ErrUnknownNames means that too many app names without a group have registered.
+var ErrUnknownNames = errors.New("too many executors have registered without a group of their name")
+
+// tooManyNames says whether an app name is one too many of those without a group.
+func (d *directory) tooManyNames(appName string) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if len(d.strangers) < maxUnknownNames {
+		return false
+	}
+	appName = strings.ToLower(appName)
+	if _, there := d.strangers[appName]; there {
+		return false
+	}
+	for _, g := range d.groups {
+		if strings.EqualFold(g.appName, appName) {
+			return false
+		}
+	}
+	return true
 }
 
 // maxCodeHandlers bounds what the executors of a group declare.

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -51,4 +52,23 @@ func TestExecutorsDeclareHandlersWhoseParameterIsCode(t *testing.T) {
 			t.Errorf("%d are kept, want %d", got, maxCodeHandlers)
 		}
 	})
+}
+
+func TestNamesWithoutAGroupAreBounded(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.SQLite)
+	b := setup(t, pool, nil)
+	for i := range maxUnknownNames {
+		if err := b.engine.Register(t.Context(), entry(fmt.Sprintf("stranger-%d", i), addressA)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.engine.Register(t.Context(), entry("one-too-many", addressA)); !errors.Is(err, ErrUnknownNames) {
+		t.Errorf("one more: %v", err)
+	}
+	for _, app := range []string{"orders", "stranger-7", "STRANGER-8"} {
+		if err := b.engine.Register(t.Context(), entry(app, addressB)); err != nil {
+			t.Errorf("%s: %v", app, err)
+		}
+	}
 }

@@ -113,7 +113,7 @@ func NormalAddress(text string) (string, error) {
 		return "", errAddress
 	}
 	host := strings.ToLower(u.Hostname())
-	if host == "" || strings.ContainsAny(host, " <>\"'\\,;") {
+	if host == "" || strings.ContainsAny(host, " <>\"'\\,;%") { // a % would be read as the beginning of a code next time
 		return "", errAddress
 	}
 	if ip, err := netip.ParseAddr(host); err == nil && (ip.IsUnspecified() || ip.IsMulticast()) {

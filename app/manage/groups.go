@@ -327,6 +327,8 @@ func (s *Groups) check(in GroupInput, oldName string) (GroupInput, string, []pro
 		switch {
 		case bad != "":
 			add(GroupAddresses, "group.error.address", "Value", bad)
+		case slices.ContainsFunc(addresses, s.cfg.Settings.refuses):
+			add(GroupAddresses, "group.error.denied")
 		case len(addresses) == 0:
 			add(GroupAddresses, "job.error.required")
 		case len(list) > 60_000: // the column holds 65,535 bytes

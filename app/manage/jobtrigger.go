@@ -105,14 +105,20 @@ func (s *Jobs) chosen(ctx context.Context, groupID int64, list string) ([]string
 	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 		return nil, fmt.Errorf("read group: %w", err)
 	}
-	for _, address := range GroupAddressList(g) {
-		remember(address)
+	if g.AddressType == AddressManual {
+		for _, address := range GroupAddressList(g) {
+			remember(address)
+		}
 	}
 	for _, state := range s.cfg.Engine.Addresses(groupID) {
-		remember(state.Address)
+		if state.Live { // where an executor was, somebody else may be now
+			remember(state.Address)
+		}
 	}
 	for i, address := range typed {
 		switch spelled, ok := known[address]; {
+		case s.cfg.Settings.refuses(address):
+			return nil, problem.InvalidFields(problem.Field{Name: FieldRunAddresses, Key: "group.error.denied"})
 		case ok:
 			typed[i] = spelled
 		case !s.cfg.Settings.Allow().Permits(address):

@@ -439,7 +439,7 @@ func TestRunningByHand(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, func(c *Config) { c.Settings = fixed(t, pool, SettingAllow, "10.9.0.0/16, .lab.example, build:8080") })
-		b.engine.live = []scheduler.AddressState{{Address: "10.0.0.9:7777"}}
+		b.engine.live = []scheduler.AddressState{{Address: "10.0.0.9:7777", Live: true}}
 		id := b.create(t, nil)
 		param := ""
 		tests := []struct {
@@ -451,7 +451,7 @@ func TestRunningByHand(t *testing.T) {
 			{"the group's own, in any spelling", "HTTP://10.0.0.1:9999", "ok", []string{"http://10.0.0.1:9999/"}},
 			{"a registered one, as it registered", "http://10.0.0.9:7777/", "ok", []string{"10.0.0.9:7777"}},
 			{"one the rule allows", "10.9.1.2:80\nhttp://a.lab.example:1/,build:8080", "ok", []string{"http://10.9.1.2:80/", "http://a.lab.example:1/", "http://build:8080/"}},
-			{"the cloud's metadata", "http://169.254.169.254/", "422 addresses:job.error.address_not_allowed", nil},
+			{"the cloud's metadata", "http://169.254.169.254/", "422 addresses:group.error.denied", nil},
 			{"this machine", "127.0.0.1:22", "422 addresses:job.error.address_not_allowed", nil},
 			{"one good, one bad", "10.0.0.1:9999,build:9090", "422 addresses:job.error.address_not_allowed", nil},
 			{"no address", "javascript:alert(1)", "422 addresses:group.error.address", nil},

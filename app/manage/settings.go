@@ -60,6 +60,7 @@ const (
 	SettingLost             = "lost_seconds"
 	SettingForgotten        = "forgotten_seconds"
 	SettingAllow            = "executor_allow"
+	SettingDeny             = "executor_deny"
 	SettingAlarmLanguage    = "alarm_language"
 	SettingAlarmWindow      = "alarm_window_minutes"
 	SettingAlarmDenyPrivate = "alarm_deny_private"
@@ -85,6 +86,7 @@ func AllSettings() []Setting {
 
 		{Name: SettingCallTimeout, Section: "executors", Kind: SettingNumber, Default: "3000", Env: "PUNCTUAL_CALL_TIMEOUT", Unit: "ms", Min: 100, Max: 60_000},
 		{Name: SettingAllow, Section: "executors", Kind: SettingText, Env: "PUNCTUAL_EXECUTOR_ALLOW", check: checkAllow},
+		{Name: SettingDeny, Section: "executors", Kind: SettingText, Default: DefaultDeny, Env: "PUNCTUAL_EXECUTOR_DENY", check: checkAllow},
 
 		{Name: SettingAlarmLanguage, Section: "alarms", Kind: SettingChoice, Default: locales.Chinese, Env: "PUNCTUAL_ALARM_LANGUAGE", Choices: locales.Languages()},
 		{Name: SettingAlarmWindow, Section: "alarms", Kind: SettingNumber, Default: "5", Unit: "minutes", Min: 1, Max: 1440},

@@ -37,6 +37,7 @@ type held struct {
 	rows   map[string]db.Setting
 	broken map[string]bool // what is stored cannot be read, so the default holds
 	allow  Allow
+	denied Allow
 	limits scheduler.Limits
 	alarms alarm.Defaults
 }
@@ -114,6 +115,7 @@ func (s *Settings) hold(rows []db.Setting) {
 		}
 	}
 	h.allow, _ = ParseAllow(h.values[SettingAllow]) // was checked
+	h.denied, _ = ParseAllow(h.values[SettingDeny])
 	seconds := func(name string) time.Duration { return time.Duration(h.number(name)) * time.Second }
 	h.limits = scheduler.Limits{
 		MisfireAfter: seconds(SettingMisfire), LostAfter: seconds(SettingLost), IdleAfter: seconds(SettingForgotten),
@@ -139,6 +141,9 @@ func (s *Settings) AlarmDefaults() alarm.Defaults { return s.held.Load().alarms 
 
 // Allow says which addresses may be called although no executor registered them.
 func (s *Settings) Allow() Allow { return s.held.Load().allow }
+
+// deny says which addresses are never called.
+func (s *Settings) deny() Allow { return s.held.Load().denied }
 
 // Glue says whether people may write scripts.
 func (s *Settings) Glue() bool { return s.held.Load().values[SettingGlue] == SettingOn }

@@ -66,7 +66,8 @@ type Config struct {
 	Tokens  Tokens
 	Jobs    Jobs
 	Groups  Groups
-	Printer *locales.Printer // of what the job methods refuse: programs do not say their language
+	Refuses func(address string) bool // addresses at which no executor is called; nil: none
+	Printer *locales.Printer          // of what the job methods refuse: programs do not say their language
 	Logger  *slog.Logger
 }
 
@@ -99,6 +100,8 @@ const (
 	msgToken    = "The access token is wrong."
 	msgInvoke   = "openapi invoke error: "
 	msgIllegal  = "Illegal Argument."
+	msgDenied   = "Executors are not called at this address: see executor_deny of the admin's settings."
+	msgNames    = "Too many executors have registered without a group of their name. Create the group first."
 	msgTooLarge = "invalid request, requestBody too large."
 )
 

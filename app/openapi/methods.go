@@ -3,6 +3,7 @@ package openapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"net/netip"
 	"net/url"
@@ -45,7 +46,14 @@ func (a *API) registry(ctx context.Context, body []byte, who caller, do func(con
 		a.Engine.Refused(scheduler.Caller{Address: who.address, AppName: req.RegistryKey}, scheduler.RefusedToken, nil)
 		return refusal(msgToken) // it is another group's, or the group has one of its own
 	}
-	return do(ctx, req, who)
+	if a.Refuses != nil && a.Refuses(withScheme(req.RegistryValue)) {
+		return refusal(msgDenied)
+	}
+	err = do(ctx, req, who)
+	if errors.Is(err, scheduler.ErrUnknownNames) {
+		return refusal(msgNames)
+	}
+	return err
 }
 
 // register notes a beat, the token that came with it, and the era: only executors of 3.5 say their app name in a header, and
@@ -79,6 +87,14 @@ func plain(s string) bool {
 	})
 }
 
+// withScheme is an address as it is called.
+func withScheme(address string) string {
+	if strings.Contains(address, "://") {
+		return address
+	}
+	return "http://" + address
+}
+
 // isAddress accepts what official executors of any release register: a URL, or host:port before 2.2. The text itself is
 // what counts everywhere else, so it is not changed.
 func isAddress(text string) bool {
@@ -92,7 +108,7 @@ func isAddress(text string) bool {
 		}
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.Contains(u.Hostname(), "%") || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return false
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && (ip.IsUnspecified() || ip.IsMulticast()) {

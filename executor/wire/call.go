@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -37,6 +38,9 @@ type CallError struct {
 	// or to somebody else, cannot make it happen twice.
 	MaybeDelivered bool
 	Err            error
+	// Body begins what came in place of an answer. It is not in the error's text, which people read who may run a job and have no
+	// business with what else answers at an address.
+	Body string
 }
 
 // Error implements error.
@@ -51,6 +55,11 @@ func (e *CallError) Error() string {
 func (e *CallError) Unwrap() error { return e.Err }
 
 const (
+	dialTimeout = 3 * time.Second
+	keepAlive   = 30 * time.Second
+)
+
+const (
 	maxAnswer    = 256 << 10 // the longest are stack traces
 	maxLogAnswer = 8 << 20   // upstream executors send the whole rest of a log in one answer
 	maxForeign   = 4 << 10   // of what is not the protocol's: enough to say what it is
@@ -63,7 +72,7 @@ const (
 // that the peer is closing would be one of unknown fate. Certificates of https peers are always checked, against the
 // operating system's authorities unless [WithTLS] says otherwise.
 func NewHTTPClient(connsPerHost int, options ...ClientOption) *http.Client {
-	dialer := &net.Dialer{Timeout: 3 * time.Second, KeepAlive: 30 * time.Second}
+	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}
 	transport := &http.Transport{
 		DialContext:         dialGated(dialer.DialContext),
 		MaxConnsPerHost:     connsPerHost,
@@ -161,8 +170,8 @@ func readAnswer(resp *http.Response, limit int64) (Answer, error) {
 		return Answer{}, &CallError{Stage: StageAnswer, MaybeDelivered: true, Err: err}
 	}
 	if resp.StatusCode != http.StatusOK && !isHessian(buf.Bytes()) {
-		err := fmt.Errorf("HTTP status %d: %s", resp.StatusCode, excerpt(buf.Bytes()))
-		return Answer{}, &CallError{Stage: StageStatus, MaybeDelivered: true, Err: err}
+		err := fmt.Errorf("HTTP status %d (%s)", resp.StatusCode, kind(resp))
+		return Answer{}, &CallError{Stage: StageStatus, MaybeDelivered: true, Err: err, Body: excerpt(buf.Bytes())}
 	}
 	if n > limit {
 		err := fmt.Errorf("answer is longer than %d bytes", limit)
@@ -173,8 +182,8 @@ func readAnswer(resp *http.Response, limit int64) (Answer, error) {
 		return Answer{}, &CallError{Stage: StageDecode, Err: err}
 	}
 	if err != nil {
-		err = fmt.Errorf("%w: %s", err, excerpt(buf.Bytes()))
-		return Answer{}, &CallError{Stage: StageDecode, MaybeDelivered: true, Err: err}
+		err = fmt.Errorf("%w (%s)", err, kind(resp))
+		return Answer{}, &CallError{Stage: StageDecode, MaybeDelivered: true, Err: err, Body: excerpt(buf.Bytes())}
 	}
 	answer.Data = bytes.Clone(answer.Data)
 	return answer, nil
@@ -195,6 +204,14 @@ func readBody(buf *bytes.Buffer, resp *http.Response, limit int64) (int64, error
 func maybeJSON(body []byte) bool {
 	body = bytes.TrimLeft(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), " \t\r\n")
 	return len(body) > 0 && (body[0] == '{' || body[0] == '[')
+}
+
+// kind says of what kind a foreign body is, without repeating it.
+func kind(resp *http.Response) string {
+	if media, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil {
+		return media
+	}
+	return "no content type"
 }
 
 // excerpt shortens a foreign body for an error text.

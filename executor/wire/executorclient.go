@@ -92,7 +92,7 @@ func (c *ExecutorClient) Log(ctx context.Context, to Target, req LogRequest) (Lo
 		return LogResult{FromLineNum: req.FromLineNum}, answer, nil
 	}
 	if err := json.Unmarshal(answer.Data, &l); err != nil {
-		err = fmt.Errorf("decode log: %w: %s", err, excerpt(answer.Data))
+		err = fmt.Errorf("decode log: %w", err)
 		return LogResult{}, answer, &CallError{Stage: StageDecode, MaybeDelivered: true, Err: err}
 	}
 	return LogResult{FromLineNum: int(l.FromLineNum), ToLineNum: int(l.ToLineNum),

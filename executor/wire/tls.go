@@ -1,13 +1,16 @@
 package wire
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -66,6 +69,20 @@ func WithTLS(config *tls.Config) ClientOption {
 	return func(t *http.Transport) {
 		if config != nil {
 			t.TLSClientConfig = config
+		}
+	}
+}
+
+// WithDialRule has every connection allowed by rule: once by the host and port of the address, and once by each numeric address
+// that the name stands for when it is dialled, so that a name that changes its mind is no way around.
+func WithDialRule(rule func(hostPort string) error) ClientOption {
+	return func(t *http.Transport) {
+		dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, Control: func(_, address string, _ syscall.RawConn) error { return rule(address) }}
+		t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			if err := rule(address); err != nil {
+				return nil, err
+			}
+			return dialer.DialContext(ctx, network, address)
 		}
 	}
 }

@@ -65,6 +65,7 @@ type serveCmd struct {
 	Sample            string        `env:"PUNCTUAL_SAMPLE" default:"auto" placeholder:"MODE" help:"Sample executor and jobs: auto (with a new embedded database), on or off."`
 	Glue              *bool         `name:"glue" env:"PUNCTUAL_GLUE" negatable:"" help:"Let people write scripts (GLUE) in the console."`
 	ExecutorAllow     string        `env:"PUNCTUAL_EXECUTOR_ALLOW" placeholder:"RULE,…" help:"Addresses that a run by hand may be sent to although no executor registered them: host, host:port, .domain, 10.0.0.0/8 or *."`
+	ExecutorDeny      string        `env:"PUNCTUAL_EXECUTOR_DENY" placeholder:"RULE,…" help:"Addresses at which no executor is called, however it is known."`
 	CallTimeout       time.Duration `env:"PUNCTUAL_CALL_TIMEOUT" help:"How long one call to an executor may take."`
 	AlarmLanguage     string        `env:"PUNCTUAL_ALARM_LANGUAGE" placeholder:"LANG" help:"Language of alarms whose channel chooses none: zh-CN or en."`
 	AlarmNoPrivate    *bool         `name:"alarm-deny-private" env:"PUNCTUAL_ALARM_DENY_PRIVATE" negatable:"" help:"Refuse webhooks on this machine and in private networks."`
@@ -203,7 +204,10 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	if o.AdminPassword, err = guard.Secret(c.AdminPassword, c.AdminPasswordFile); err != nil {
 		return o, setting("PUNCTUAL_ADMIN_PASSWORD_FILE", err)
 	}
-	o.Allow = c.ExecutorAllow
+	if _, err := manage.ParseAllow(c.ExecutorDeny); err != nil {
+		return o, setting("PUNCTUAL_EXECUTOR_DENY", err)
+	}
+	o.Allow, o.Deny = c.ExecutorAllow, c.ExecutorDeny
 	o.Listen, o.PublicURL = c.Listen, c.PublicURL
 	o.NoAccessToken = c.InsecureNoToken
 	o.Sample, o.Glue = app.SampleMode(c.Sample), c.Glue

@@ -1,0 +1,60 @@
+package manage
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"net/url"
+)
+
+// DefaultDeny keeps the admin from link-local addresses, where clouds answer whoever asks with the machine's credentials.
+const DefaultDeny = "169.254.0.0/16,fe80::/10"
+
+// ErrAddressDenied means that executors are not called at an address.
+var ErrAddressDenied = errors.New("the rule executor_deny, or the admin's own port, keeps this address from being called")
+
+// AddressRule says at which addresses no executor is called: neither a registered one, nor one that somebody typed, nor one that a
+// name stands for at the moment of the call.
+type AddressRule struct {
+	settings *Settings
+	own      func(netip.AddrPort) bool // the admin's own listener; nil: not known
+}
+
+// NewAddressRule makes the rule of an installation.
+func NewAddressRule(s *Settings, own func(netip.AddrPort) bool) AddressRule {
+	return AddressRule{settings: s, own: own}
+}
+
+// Dial refuses a connection to host:port. It is asked with the name, and again with what the name stands for.
+func (r AddressRule) Dial(hostPort string) error {
+	if at, err := netip.ParseAddrPort(hostPort); err == nil {
+		at = netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port())
+		if r.own != nil && r.own(at) {
+			return ErrAddressDenied
+		}
+		hostPort = at.String()
+	}
+	if r.settings.deny().Permits("http://" + hostPort) {
+		return ErrAddressDenied
+	}
+	return nil
+}
+
+// Refuses says whether an address that is about to be stored can be seen to be denied.
+func (r AddressRule) Refuses(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return true
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"https": "443"}[u.Scheme]
+	}
+	if port == "" {
+		port = "80"
+	}
+	return r.Dial(net.JoinHostPort(u.Hostname(), port)) != nil
+}
+
+// refuses is [AddressRule.Refuses] as far as settings know.
+func (s *Settings) refuses(address string) bool { return AddressRule{settings: s}.Refuses(address) }
