@@ -33,6 +33,7 @@ type node struct {
 
 	id     atomic.Int64
 	beatAt atomic.Int64 // when the last renewal that succeeded began, nanoseconds since start
+	asleep atomic.Int64 // what slept said then, nanoseconds
 	start  time.Time
 	beat   int64 // used by the beat loop only
 	peers  map[int64]*peer
@@ -82,7 +83,7 @@ func newNode(e *Engine) *node {
 
 // join makes a new row and so a new id.
 func (n *node) join(ctx context.Context) error {
-	began := time.Now()
+	began, asleep := time.Now(), slept()
 	ms := n.e.now().UnixMilli()
 	pool := n.e.cfg.Pool
 	if pool.Alone() {
@@ -119,6 +120,7 @@ func (n *node) join(ctx context.Context) error {
 	n.beat = 1
 	n.id.Store(id)
 	n.beatAt.Store(int64(began.Sub(n.start)))
+	n.asleep.Store(int64(asleep))
 	n.setAlive([]int64{id})
 	n.e.log.Info("joined the cluster", "node", id)
 	return n.look(ctx)
@@ -176,7 +178,7 @@ func (n *node) renew(ctx context.Context, beat bool) error {
 	if !beat {
 		return n.look(ctx)
 	}
-	began := time.Now()
+	began, asleep := time.Now(), slept()
 	n.e.rates.mark(began)
 	affected, err := n.e.queries.BeatNode(ctx, n.e.cfg.Pool, db.BeatNodeParams{
 		ID: n.id.Load(), Beat: n.beat + 1, BeatAt: n.e.now().UnixMilli(), LowLogID: n.e.pending.low(),
@@ -192,6 +194,7 @@ func (n *node) renew(ctx context.Context, beat bool) error {
 	}
 	n.beat++
 	n.beatAt.Store(int64(began.Sub(n.start)))
+	n.asleep.Store(int64(asleep))
 	if err := n.e.clock.beat(ctx); err != nil {
 		return err
 	}
@@ -341,8 +344,7 @@ func (n *node) endSessions(ctx context.Context, other db.Node) {
 
 // mayAct reports whether the lease is fresh enough to claim and send.
 func (n *node) mayAct() bool {
-	age := time.Since(n.start) - time.Duration(n.beatAt.Load())
-	return n.id.Load() != 0 && age < time.Duration(float64(n.e.cfg.Lease)*fenceShare)
+	return n.id.Load() != 0 && n.age() < time.Duration(float64(n.e.cfg.Lease)*fenceShare)
 }
 
 // silence is by how much a beat that the database took is overdue.
@@ -352,7 +354,12 @@ func (n *node) silence() time.Duration {
 
 // left is how long it is at least until another admin may declare this one gone.
 func (n *node) left() time.Duration {
-	return n.e.cfg.Lease - (time.Since(n.start) - time.Duration(n.beatAt.Load()))
+	return n.e.cfg.Lease - n.age()
+}
+
+// age is how long ago the last renewal that succeeded began, the time included in which the machine slept.
+func (n *node) age() time.Duration {
+	return time.Since(n.start) - time.Duration(n.beatAt.Load()) + slept() - time.Duration(n.asleep.Load())
 }
 
 func (n *node) setAlive(ids []int64) { n.setSharing(ids, ids) }
