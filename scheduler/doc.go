@@ -15,7 +15,7 @@
 //		                                                                     └─▶ children of a success
 //
 //	  - Claim. Every [Config.ClaimEvery] a node reads the jobs that are due within [Config.Horizon] and takes its own share
-//	    (rendezvous hashing over the live nodes; what is overdue is anybody's). What to do with a due job is a pure decision,
+//	    (rendezvous hashing over the live nodes that say that they can claim). What to do with a due job is a pure decision,
 //	    [jobspec.Decide]. One transaction moves the jobs' next times, guarded by the times that were read, and inserts the
 //	    runs. Fires that passed while nobody looked become either one run that stands for them or a row that says they were
 //	    skipped.
@@ -33,14 +33,17 @@
 //
 //   - P1 recorded first: [Engine.commit] is the only way into the timer, and it goes through a commit. A commit that
 //     was not confirmed is looked after by stray.go.
-//   - P2 claimed once: the guard in [db.AdvanceJobs].
+//   - P2 claimed once: the guard in [db.AdvanceJobs], on the next time and on claimed_until, which an XXL-JOB admin does not write.
 //   - P3 taken over: node.go (leases without comparing clocks), takeover.go (ask before sending again).
 //   - P4 no global lock: a claim touches only its own jobs' rows.
 //   - P5 cost follows the work: the claim reads by the index on (trigger_status, trigger_next_time); sweeps read open runs
 //     only, by the index on handle_code from a low mark on.
 //   - P6 nothing is unbounded: [Config.MaxQueued], [Config.MaxWaiting], the batchers' queues, jobspec.MaxFires, clip.
-//   - P7 clock: planned times come from jobspec and cron in [Config.JobZone]; the timer looks at the wall clock at least every
-//     clockCheck, and node.go logs a step.
+//   - P7 clock: planned times come from jobspec and cron in [Config.JobZone]; what time it is comes from the database for all
+//     admins, carried on by their monotonic clocks (clock.go says how steps are told from drift, and who is believed in the end).
+//   - P8 frozen is not dead: claimer.go (a slow claim delays its own jobs only, a locked row is left out, a node that is stuck
+//     has no share), endStale (a fire that hung follows its misfire strategy).
+//   - P9 said as known: health.go (ready means that what is due is claimed, sent and written; read from memory).
 //
 // # Where this differs from design.md
 //
