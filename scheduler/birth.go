@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -34,9 +35,11 @@ type cause struct {
 // whom it may have been sent to.
 func (e *Engine) conceive(j *job, c cause) []*dispatch {
 	addresses := c.given
+	var dead map[string]time.Time
 	if addresses == nil {
 		if g := e.directory.get(j.group); g != nil {
 			addresses = e.directory.usable(g.addresses)
+			dead = e.directory.passedOver(g.addresses)
 		}
 	}
 	now := e.now()
@@ -71,6 +74,12 @@ func (e *Engine) conceive(j *job, c cause) []*dispatch {
 			d.pinned, d.shard = true, wireShard{Index: i, Total: len(addresses)}
 			d.goTo(now, a, len(addresses))
 			all[i] = &d
+		}
+		// The shards of those that live agree on a list without the dead, which have a row of their own that says so.
+		for _, a := range slices.Sorted(maps.Keys(dead)) {
+			d := one
+			d.address, d.dead, d.pinned, d.retries, d.shard = a, dead[a], true, 0, wireShard{}
+			all = append(all, &d)
 		}
 		return all
 	default:
@@ -183,6 +192,9 @@ func (e *Engine) commitAbove(ctx context.Context, floor int64, fn func(tx *sql.T
 }
 
 func (s wireShard) text(r jobspec.Route) string {
+	if s.Total == 0 { // of an executor that a broadcast passes over
+		return ""
+	}
 	if s.Total <= 1 && r != jobspec.RouteShardingBroadcast {
 		return ""
 	}

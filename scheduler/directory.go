@@ -25,7 +25,7 @@ type directory struct {
 	groups    map[int64]*group
 	shown     map[registration]string // the fingerprints of the tokens that executors registered with
 	strangers map[string]struct{}     // app names in lower case that have registered and have no group
-	suspects  map[string]int64        // addresses where nobody listened, with a group of theirs; they are passed over
+	suspects  map[string]suspicion    // addresses where nobody listened; they are passed over
 
 	declaring sync.Mutex
 	declared  map[int64][]string // handlers whose parameter is code, as read last
@@ -53,7 +53,7 @@ type group struct {
 }
 
 func newDirectory(e *Engine) *directory {
-	return &directory{e: e, groups: make(map[int64]*group), suspects: make(map[string]int64), reloading: make(chan struct{}, 1)}
+	return &directory{e: e, groups: make(map[int64]*group), suspects: make(map[string]suspicion), reloading: make(chan struct{}, 1)}
 }
 
 func (d *directory) get(id int64) *group {

@@ -52,6 +52,7 @@ type dispatch struct {
 	held    bool       // put back because the node might not act
 	waited  bool       // for a slot of its job's limit
 	fired   time.Time  // when the timer let it go
+	dead    time.Time  // since when nobody listens at the address that a broadcast passes over: it is not sent
 	doubt   time.Time  // when it was sent, if that brought no answer and it is not settled; see doubt.go
 	recheck bool       // a retry: the run it repeats may have succeeded when it leaves
 	taken   bool       // taken over from a node that is gone: it may have been sent already

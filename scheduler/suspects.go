@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -14,7 +15,32 @@ import (
 func (d *directory) suspect(groupID int64, address string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.suspects[address] = groupID
+	if _, known := d.suspects[address]; !known {
+		d.suspects[address] = suspicion{group: groupID, since: d.e.now()}
+	}
+}
+
+// suspicion is against an address where nobody listened.
+type suspicion struct {
+	group int64
+	since time.Time // when that was found
+}
+
+// passedOver are the addresses of a list that [directory.usable] leaves out, and since when nobody listens there.
+func (d *directory) passedOver(addresses []string) map[string]time.Time {
+	used := d.usable(addresses)
+	if len(used) == len(addresses) {
+		return nil
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	over := make(map[string]time.Time)
+	for _, a := range addresses {
+		if s, suspected := d.suspects[a]; suspected && !slices.Contains(used, a) {
+			over[a] = s.since
+		}
+	}
+	return over
 }
 
 // trust ends a suspicion: the executor has given a sign of life.
@@ -63,12 +89,12 @@ func (d *directory) doubtful(after time.Duration) map[question]struct{} {
 			}
 		}
 	}
-	for a, group := range d.suspects {
+	for a, s := range d.suspects {
 		if !listed[a] {
 			delete(d.suspects, a)
 			continue
 		}
-		doubtful[question{group: group, address: a}] = struct{}{}
+		doubtful[question{group: s.group, address: a}] = struct{}{}
 	}
 	return doubtful
 }

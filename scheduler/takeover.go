@@ -146,6 +146,9 @@ func (e *Engine) adopted(r *db.ListUnsentRunsOfNodeRow, me int64, j *job) *dispa
 		shard: wireShard{Index: 0, Total: 1}, taken: !planned.After(e.now().Add(clockSkew)),
 		recheck: r.TriggerType == jobspec.TriggerRetry,
 	}
+	if d.address != "" && r.ExecutorShardingParam == "" && j.route == jobspec.RouteShardingBroadcast {
+		d.dead = e.now() // see conceive
+	}
 	if s := parseShard(string(r.ExecutorShardingParam)); s.Total > 0 {
 		d.shard, d.pinned = s, d.address != ""
 	}

@@ -1,0 +1,49 @@
+package scheduler
+
+import (
+	"testing"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+func TestABroadcastSaysWhomItPassesOver(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		const addressC = "http://10.0.0.3:9999/"
+		b := setup(t, pool, nil, addressA, addressB, addressC)
+		b.executors.mu.Lock()
+		b.executors.beat = func(address string) (wire.Answer, error) {
+			if address == addressB {
+				return wire.Answer{}, errRefused
+			}
+			return yes, nil
+		}
+		b.executors.mu.Unlock()
+		b.engine.directory.suspect(b.group, addressB)
+		b.trigger(b.addJob(func(p *db.InsertJobParams) {
+			p.ExecutorRouteStrategy, p.ExecutorFailRetryCount = jobspec.RouteShardingBroadcast, 2
+		}))
+		b.await("all rows are settled", func() bool {
+			runs := b.allRuns()
+			return len(runs) == 3 && runs[0].TriggerCode != 0 && runs[1].TriggerCode != 0 && runs[2].TriggerCode != 0
+		})
+		shards := make(map[string]string)
+		for _, r := range b.allRuns() {
+			shards[string(r.ExecutorAddress)] = string(r.ExecutorShardingParam)
+			dead, is := event.Parse(string(r.Events)).Last(event.DeadExecutor)
+			if is != (string(r.ExecutorAddress) == addressB) || is && (r.Outcome != event.NotSent || dead.Text(0) != addressB || dead.Number(1) == 0) {
+				t.Errorf("run at %s: outcome %v, events %s", r.ExecutorAddress, r.Outcome, b.eventsOf(r.ID))
+			}
+		}
+		if shards[addressA] != "0/2" || shards[addressC] != "1/2" || shards[addressB] != "" || len(shards) != 3 {
+			t.Errorf("shards: %v", shards)
+		}
+		if n := len(b.executors.received()); n != 2 {
+			t.Errorf("%d runs were sent", n)
+		}
+	})
+}
