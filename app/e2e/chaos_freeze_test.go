@@ -94,7 +94,7 @@ func (l *load) undisturbed(t *testing.T, times ...away) {
 				continue // what was not sent at all is for account to judge
 			}
 			late, limit := received.Sub(at), usual+othersLate
-			if its[r.job] || strings.Contains(r.message, "\ntaken over: ") { // it had claimed this one
+			if its[r.job] || strings.Contains(r.message, "taken over from admin") { // it had claimed this one
 				own, limit = max(own, late), usual+goneLate
 			} else {
 				others = max(others, late)
