@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -251,6 +252,9 @@ func (e *Engine) giveUp(ctx context.Context, q question, s sign, ids []int64) {
 	items := make([]finishing, len(ids))
 	for i, id := range ids {
 		items[i] = finishing{id: id, code: wire.CodeFail, given: event.Lost, why: why}
+		if r, refused := e.refusals.result(id); refused { // that is why it did not come
+			items[i].why = append(slices.Clip(why), event.New(r.at, event.NotTold, r.from, event.NotToldToken))
+		}
 	}
 	if err := e.complete(ctx, items); err != nil {
 		e.log.Warn("record lost runs", "error", err)

@@ -59,6 +59,7 @@ func TestARunWithoutAResultIsDecidedByAskingItsExecutor(t *testing.T) {
 				}
 				run := b.trigger(id)
 				b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
+				b.engine.Refused(Caller{Address: "10.1.2.3"}, RefusedToken, []int64{run})
 				if !tt.has {
 					b.forgets(run)
 				}
@@ -73,6 +74,9 @@ func TestARunWithoutAResultIsDecidedByAskingItsExecutor(t *testing.T) {
 				r := b.run(run)
 				if lost, ok := b.events(run).Last(event.LostRun); !ok || r.Outcome != event.Lost || lost.Text(0) != tt.reason || lost.Text(1) != addressA {
 					t.Errorf("want one that is lost: %s; %+v", tt.reason, r)
+				}
+				if refused, ok := b.events(run).Last(event.NotTold); !ok || refused.Text(0) != "10.1.2.3" {
+					t.Errorf("it does not say that its result was refused: %s", b.events(run))
 				}
 			})
 		})
