@@ -78,7 +78,7 @@ func TestTheCheckerNotices(t *testing.T) {
 				t.Skip("takes a few seconds")
 			}
 			first, last := m.seed, m.seed+4 // which statement a fault hits is not the seed's to say
-			if *seed != 0 { // look for a seed that shows it
+			if *seed != 0 {                 // look for a seed that shows it
 				first, last = *seed, *seed+uint64(*repeat)
 			}
 			for s := first; s <= last; s++ {

@@ -81,7 +81,7 @@ type act struct {
 }
 
 // themes are the kinds of faults that a scenario is made of; one has all of them.
-var themes = []string{"everything", "frozen", "killed", "commits", "database", "network", "executors", "calm", "stopped", "clocks"}
+var themes = []string{"everything", "frozen", "killed", "commits", "database", "network", "executors", "calm", "stopped", "clocks", "outage"}
 
 // draw makes the scenario of a seed, of a theme if one is given. A small one is over in a few seconds.
 func draw(seed uint64, theme string, small bool) *scenario {
@@ -168,7 +168,7 @@ func (s *scenario) drawJob(r *rand.Rand, i int) *job {
 		j.route = jobspec.RouteShardingBroadcast
 	}
 	j.when = s.drawWhen(r)
-	quick := j.when.kind == jobspec.ScheduleCron && len(j.when.second.values) > 6 || j.when.kind == jobspec.ScheduleFixRate && j.when.every < 10
+	quick := j.when.kind == jobspec.ScheduleCron && len(j.when.second.values) > 2 || j.when.kind == jobspec.ScheduleFixRate && j.when.every < 30
 	if !quick && r.IntN(4) == 0 {
 		j.takes = time.Duration(1+r.IntN(30)) * time.Second
 	}
@@ -254,6 +254,7 @@ func (s *scenario) drawFaults(r *rand.Rand) {
 		"executors":  {"dead executor", "frozen executor", "slow executor", "lossy executor"},
 		"stopped":    {"stop", "kill"},
 		"clocks":     {"step"},
+		"outage":     {"outage", "outage", "trouble"},
 	}[s.theme]
 	for range 2 + r.IntN(8) {
 		f := fault{
@@ -272,6 +273,10 @@ func (s *scenario) drawFaults(r *rand.Rand) {
 			if r.IntN(4) == 0 {
 				f.trouble = trouble{stall: 0.01, stallFor: time.Duration(20+r.IntN(100)) * time.Second}
 			}
+		case "outage": // of the whole cluster, or of its database; sometimes too long for what is missed to be counted one by one
+			f.lasts = time.Duration(20+r.IntN(pick(r, 200, 1800))) * time.Second
+			f.clean = r.IntN(3) == 0
+			f.node, f.trouble = -1, trouble{away: r.IntN(3) == 0}
 		case "away":
 			if r.IntN(2) == 0 {
 				f.node = -1

@@ -328,6 +328,21 @@ func (w *world) hurt(number int, f fault) {
 		}
 		time.Sleep(f.lasts)
 		slots[0].start()
+	case "outage":
+		if f.trouble.away {
+			f.what = "away"
+			w.hurt(number, f)
+			return
+		}
+		w.each(slots, func(s *slot) {
+			if f.clean {
+				s.stop(10 * time.Second)
+			} else {
+				s.kill()
+			}
+		})
+		time.Sleep(f.lasts)
+		w.each(slots, (*slot).start)
 	case "trouble", "away", "hole":
 		var links []*link
 		for _, s := range slots {
@@ -361,6 +376,15 @@ func (w *world) hurt(number int, f fault) {
 		time.Sleep(f.lasts)
 		x.disturb(trouble{})
 	}
+}
+
+// each does something to several nodes at once.
+func (w *world) each(slots []*slot, do func(*slot)) {
+	var all sync.WaitGroup
+	for _, s := range slots {
+		all.Go(func() { do(s) })
+	}
+	all.Wait()
 }
 
 func (s *slot) current() *node {
@@ -568,7 +592,7 @@ func (w *world) changeJob(ctx context.Context, j *job, change func(*sql.Tx, time
 
 // edit gives a running job another schedule.
 func (w *world) edit(ctx context.Context, j *job, r *rand.Rand) error {
-	if j.when.kind != jobspec.ScheduleCron && j.when.kind != jobspec.ScheduleFixRate {
+	if j.when.kind != jobspec.ScheduleCron && j.when.kind != jobspec.ScheduleFixRate || j.takes > time.Second {
 		return nil
 	}
 	other := w.drawWhen(r)
