@@ -326,7 +326,8 @@ type Querier interface {
 	// The definitions that jobs have had since a moment, oldest first for each: also those behind a period, because the next one says
 	// how one ended.
 	ListSchedules(ctx context.Context, db DBTX, arg ListSchedulesParams) ([]JobSchedule, error)
-	// Jobs of a stretch of ids that are gone although their history does not say so.
+	// Jobs of a stretch of ids that are gone although their history does not say so. The sum keeps SQLite from reading all jobs by the
+	// index on until_at.
 	ListSchedulesOrphaned(ctx context.Context, db DBTX, arg ListSchedulesOrphanedParams) ([]int64, error)
 	// The jobs of a stretch of ids that are not as the newest row of their history says. Texts are compared by their bytes. A fixed
 	// rate whose next time is off the beat was started anew. The next time of any other job moves with its runs and says nothing.

@@ -409,7 +409,7 @@ func (q *Queries) ListSchedules(ctx context.Context, db DBTX, arg ListSchedulesP
 
 const listSchedulesOrphaned = `-- name: ListSchedulesOrphaned :many
 SELECT h.job_id FROM punctual_schedule AS h LEFT JOIN xxl_job_info AS j ON j.id = h.job_id
-WHERE h.job_id > ? AND h.job_id <= ? AND h.until_at = 0 AND j.id IS NULL
+WHERE h.job_id > ? AND h.job_id <= ? AND h.until_at + 0 = 0 AND j.id IS NULL
 ORDER BY h.job_id
 `
 
@@ -418,7 +418,8 @@ type ListSchedulesOrphanedParams struct {
 	UptoID  int64
 }
 
-// Jobs of a stretch of ids that are gone although their history does not say so.
+// Jobs of a stretch of ids that are gone although their history does not say so. The sum keeps SQLite from reading all jobs by the
+// index on until_at.
 func (q *Queries) ListSchedulesOrphaned(ctx context.Context, db DBTX, arg ListSchedulesOrphanedParams) ([]int64, error) {
 	rows, err := db.QueryContext(ctx, listSchedulesOrphaned, arg.AfterID, arg.UptoID)
 	if err != nil {

@@ -35,9 +35,10 @@ SELECT id, job_id, job_group, job_desc, cause, since_at, made_at, until_at, clai
 FROM punctual_schedule WHERE job_id IN (sqlc.slice(job_ids)) AND until_at = 0 ORDER BY job_id, id;
 
 -- name: ListSchedulesOrphaned :many
--- Jobs of a stretch of ids that are gone although their history does not say so.
+-- Jobs of a stretch of ids that are gone although their history does not say so. The sum keeps SQLite from reading all jobs by the
+-- index on until_at.
 SELECT h.job_id FROM punctual_schedule AS h LEFT JOIN xxl_job_info AS j ON j.id = h.job_id
-WHERE h.job_id > sqlc.arg(after_id) AND h.job_id <= sqlc.arg(upto_id) AND h.until_at = 0 AND j.id IS NULL
+WHERE h.job_id > sqlc.arg(after_id) AND h.job_id <= sqlc.arg(upto_id) AND h.until_at + 0 = 0 AND j.id IS NULL
 ORDER BY h.job_id;
 
 -- name: MaxScheduleJobID :one

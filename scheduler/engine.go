@@ -180,6 +180,8 @@ type Engine struct {
 	pending   pendingSet   // runs of this node that are committed but not recorded as sent
 	signed    atomic.Pointer[signature]
 
+	noticeNext atomic.Int64 // when schedules are looked at again, epoch ms
+
 	claimNow chan struct{} // capacity 1: a job became due sooner than the claimer knows
 
 	mu         sync.Mutex

@@ -13,9 +13,18 @@ import (
 // epoch ms.
 const SettingSchedulesSeen = "schedules_seen"
 
+// noticeShare is how many times longer than a look for changed schedules took the next one waits: two thirds of the look are pauses,
+// so that it has a hundredth of a connection at most, however many jobs there are.
+const noticeShare = 30
+
 // noticeSchedules looks for schedules that somebody else has changed and writes them into their history. The first look at an
 // adopted database begins the history of every job.
 func (e *Engine) noticeSchedules(ctx context.Context) error {
+	start := time.Now()
+	if start.UnixMilli() < e.noticeNext.Load() {
+		return nil
+	}
+	defer func() { e.noticeNext.Store(start.Add(noticeShare * time.Since(start)).UnixMilli()) }()
 	began := e.now().UnixMilli()
 	since, err := SchedulesSeen(ctx, e.queries, e.cfg.Pool)
 	if err != nil {

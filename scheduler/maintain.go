@@ -23,8 +23,7 @@ const (
 	recountAt = "47 4 * * *"
 	// Somebody who asks for a clearing watches it begin. One read of a small table.
 	clearAt = "@every 2s"
-	// How long somebody else's change of a schedule may go unnoticed. A look at 100,000 jobs takes a tenth of a second of
-	// the database's time, in fifty pieces.
+	// How long somebody else's change of a schedule may go unnoticed, where there are not so many jobs that [noticeShare] says less.
 	noticeAt = "@every 1m"
 )
 
