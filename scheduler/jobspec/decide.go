@@ -21,7 +21,7 @@ const (
 // Passed are due times that went by while nobody was looking.
 type Passed struct {
 	First time.Time
-	Last  time.Time // with More, the last one counted
+	Last  time.Time
 	Count int
 	More  bool // there are more than Count
 }
@@ -193,7 +193,12 @@ func countOneByOne(s Schedule, next, cutoff time.Time) (Passed, time.Time, error
 	for !next.IsZero() && next.Before(cutoff) {
 		if passed.Count == maxCounted {
 			passed.More = true
-			next, err := s.Next(cutoff.Add(-time.Nanosecond))
+			last, err := lastBefore(s, next, cutoff)
+			if err != nil {
+				return Passed{}, time.Time{}, err
+			}
+			passed.Last = last
+			next, err := s.Next(last)
 			return passed, next, err
 		}
 		passed.Last = next
@@ -204,4 +209,21 @@ func countOneByOne(s Schedule, next, cutoff time.Time) (Passed, time.Time, error
 		}
 	}
 	return passed, next, nil
+}
+
+// lastBefore is the last due time before the cutoff, found by halving what lies between it and an earlier one.
+func lastBefore(s Schedule, due, cutoff time.Time) (time.Time, error) {
+	for until := cutoff; until.Sub(due) > time.Millisecond; {
+		middle := due.Add(until.Sub(due) / 2)
+		next, err := s.Next(middle)
+		switch {
+		case err != nil:
+			return time.Time{}, err
+		case next.IsZero() || !next.Before(cutoff):
+			until = middle
+		default:
+			due = next
+		}
+	}
+	return due, nil
 }

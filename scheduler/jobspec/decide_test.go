@@ -64,7 +64,7 @@ func TestDecide(t *testing.T) {
 			jobspec.Plan{Skipped: &jobspec.Passed{First: at("10:00:00"), Last: at("10:00:00"), Count: 1}, Last: at("10:00:00"), Next: at("11:00:00")}},
 		{"misfires of a cron are counted up to a thousand", cron("* * * * * ?", skip), "01:00:00", "10:00:00", "10:00:00",
 			jobspec.Plan{
-				Skipped: &jobspec.Passed{First: at("01:00:00"), Last: at("01:16:39"), Count: 1000, More: true},
+				Skipped: &jobspec.Passed{First: at("01:00:00"), Last: at("09:59:54"), Count: 1000, More: true},
 				Fires:   []time.Time{at("09:59:55"), at("09:59:56"), at("09:59:57"), at("09:59:58"), at("09:59:59"), at("10:00:00")},
 				Last:    at("10:00:00"), Next: at("10:00:01"),
 			}},
