@@ -368,7 +368,7 @@ func (c *checker) attempts() {
 				c.w.violate("too many retries", "run %d of job %d is retry %d of %d", r.id, r.job, depth, j.retries)
 			}
 		}
-		if c.w.killed[r.id] && retries > 0 {
+		if r.outcome == event.Killed && retries > 0 { // of one that had failed before, its retry is ended
 			c.w.violate("killed and retried", "run %d of job %d", r.id, r.job)
 		}
 	}
