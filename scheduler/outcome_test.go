@@ -35,7 +35,7 @@ func TestEveryEndOfARunIsAnOutcome(t *testing.T) {
 			return yes, nil
 		}
 		b.executors.idle = func(a string) (wire.Answer, error) {
-			if a == idles {
+			if a == idles || a == forgets {
 				return yes, nil
 			}
 			return busy, nil
@@ -88,6 +88,9 @@ func TestEveryEndOfARunIsAnOutcome(t *testing.T) {
 			})
 			return run
 		}
+		lost := at(idles)
+		b.await("its executor took it", func() bool { return b.run(lost).TriggerCode == 200 })
+		b.forgets(lost)
 		for _, tt := range []struct {
 			name    string
 			run     int64
@@ -104,7 +107,7 @@ func TestEveryEndOfARunIsAnOutcome(t *testing.T) {
 			{"it did not arrive", at(forgets), event.NotSent, event.Unknown},
 			{"nobody is registered", b.trigger(b.addJob(func(p *db.InsertJobParams) { p.JobGroup = empty })), event.NotSent, event.NoExecutor},
 			{"killed", killed, event.Killed, event.KilledAt},
-			{"lost", at(idles), event.Lost, event.LostRun},
+			{"lost", lost, event.Lost, event.LostRun},
 			{"discarded", b.trigger(limited), event.Discarded, event.Full},
 			{"skipped", ofJob(forgotten), event.Skipped, event.SkippedFires},
 			{"stopped", ofJob(odd), event.Stopped, event.JobStopped},

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 // freeze stops the program where it is, as a debugger, a suspended container or a machine out of memory does.
@@ -94,7 +94,7 @@ func (l *load) undisturbed(t *testing.T, times ...away) {
 				continue // what was not sent at all is for account to judge
 			}
 			late, limit := received.Sub(at), usual+othersLate
-			if its[r.job] || strings.Contains(r.message, "taken over from admin") { // it had claimed this one
+			if _, taken := r.events.Last(event.TakenOver); taken || its[r.job] { // it had claimed this one
 				own, limit = max(own, late), usual+goneLate
 			} else {
 				others = max(others, late)

@@ -3,9 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -121,8 +120,6 @@ func (l *load) at(t testing.TB, seconds float64) {
 	until(t, l.begin.Add(time.Duration(seconds*float64(time.Second))))
 }
 
-var skippedFires = regexp.MustCompile(`result: skipped: (?:the fire planned for|(\d+) fires planned from)`)
-
 // account waits for the end of the load and compares what was planned with what the database and the executor say:
 // every planned fire is in exactly one row, and every row that says it was sent reached the executor exactly once.
 func (l *load) account(t *testing.T) {
@@ -151,16 +148,23 @@ func (l *load) account(t *testing.T) {
 		}
 		calls := l.calls[r.id]
 		delete(l.calls, r.id)
-		takenOver += strings.Count(r.message, "\ntaken over: ")
-		repeated += strings.Count(r.message, "already has this run")
-		reported += strings.Count(r.message, "did not record that it sent the run")
-		late += strings.Count(r.message, "\nlate: ")
-		switch found := skippedFires.FindStringSubmatch(r.message); {
-		case found != nil:
-			n, _ := strconv.Atoi(found[1]) // none: one
-			for k := range max(n, 1) {
-				covered[r.job][r.planned-int64(k)*every.Milliseconds()]++
+		takenOver += len(r.events.All(event.TakenOver))
+		for _, known := range r.events.All(event.Known) {
+			if known.Text(1) == event.KnownReported {
+				reported++
+			} else {
+				repeated++
+			}
+		}
+		late += len(r.events.All(event.Late))
+		switch fires, passed := r.events.Last(event.SkippedFires); {
+		case passed:
+			for at := fires.Number(2); at <= fires.Number(3); at += every.Milliseconds() {
+				covered[r.job][at]++
 				skipped++
+			}
+			if r.outcome != event.Skipped {
+				t.Errorf("run %d was skipped, and its outcome is %v", r.id, r.outcome)
 			}
 			if calls != 0 || r.kind != jobspec.TriggerMisfire || r.code == wire.CodeSuccess {
 				t.Errorf("run %d was skipped, and the executor was called %d times: %+v", r.id, calls, r)
@@ -178,7 +182,7 @@ func (l *load) account(t *testing.T) {
 			t.Errorf("run %d was sent and executed %d times, result %d %q: %s", r.id, calls, r.handled, r.result, r.message)
 		case r.code != wire.CodeSuccess:
 			failed++
-			if calls != 0 && !strings.Contains(r.message, "it may have run") {
+			if calls != 0 && r.outcome != event.Unconfirmed {
 				t.Errorf("run %d says it was not sent, but was executed: %s", r.id, r.message)
 			}
 			if !strings.Contains(r.message, "\nresult: ") {
@@ -226,7 +230,7 @@ func (l *load) takeovers(t *testing.T, kills []time.Time) {
 	t.Helper()
 	var sent []int64
 	for _, r := range l.database.runs(t) {
-		if r.sent > 0 && strings.Contains(r.message, "\ntaken over: ") {
+		if _, taken := r.events.Last(event.TakenOver); taken && r.sent > 0 {
 			sent = append(sent, r.sent)
 		}
 	}

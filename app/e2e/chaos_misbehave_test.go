@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 // TestMisbehavingExecutors has executors that answer in every wrong way beside a healthy one. Each of their runs must say
@@ -23,27 +24,27 @@ func TestMisbehavingExecutors(t *testing.T) {
 	nobody := "http://" + closed.Addr().String() + "/"
 	closed.Close()
 	cases := []struct {
-		name   string
-		answer executortest.Behaviour // to /run; nil: nobody listens
-		log    executortest.Behaviour // to the question whether it has the run; nil: as answer
-		sent   bool
-		want   string // in the run's message
+		name    string
+		answer  executortest.Behaviour // to /run; nil: nobody listens
+		log     executortest.Behaviour // to the question whether it has the run; nil: as answer
+		outcome event.Outcome          // Open: it is sent
+		want    string                 // in the run's message
 	}{
-		{"garbage", executortest.Say("<html>It works!</html>"), nil, false, "It works!"},
-		{"nothing", executortest.Say(""), nil, false, "unexpected end of JSON"},
-		{"half of a JSON", executortest.Say(`{"code":200`), nil, false, "unexpected end of JSON"},
-		{"a huge answer", executortest.Say(`{"code":200,"msg":"` + strings.Repeat("x", 8<<20) + `"}`), nil, false, "answer is longer than"},
-		{"bytes", executortest.Say(strings.Repeat("\x00\xff\x01junk", 300_000)), nil, false, "looking for beginning of value"},
-		{"a code without sense", executortest.Say(`{"code":-99999999999,"msg":"what"}`), nil, false, "result: -99999999999 what"},
-		{"status 500", executortest.Status(500), nil, false, "HTTP status 500"},
-		{"status 404", executortest.Status(404), nil, false, "HTTP status 404"},
-		{"a refusal", executortest.Refuse("not today"), nil, false, "result: 500 not today"},
-		{"slow", executortest.Slowly(700*time.Millisecond, executortest.Accept), nil, true, "result: 200"},
-		{"never", executortest.Never, nil, false, "it may have run"},
-		{"never, but it has the run", executortest.Never, executortest.Say(`{"code":200,"content":{"fromLineNum":1,"toLineNum":1,"logContent":"x","isEnd":false}}`), true, "the executor has the run"},
-		{"hangs up", executortest.Hangup, nil, false, "it may have run"},
-		{"half of an answer", executortest.HalfAnswer, nil, false, "it may have run"},
-		{"nobody", nil, nil, false, "not sent: "},
+		{"garbage", executortest.Say("<html>It works!</html>"), nil, event.Unconfirmed, "invalid character '<'"},
+		{"nothing", executortest.Say(""), nil, event.Unconfirmed, "unexpected end of JSON"},
+		{"half of a JSON", executortest.Say(`{"code":200`), nil, event.Unconfirmed, "unexpected end of JSON"},
+		{"a huge answer", executortest.Say(`{"code":200,"msg":"` + strings.Repeat("x", 8<<20) + `"}`), nil, event.Unconfirmed, "answer is longer than"},
+		{"bytes", executortest.Say(strings.Repeat("\x00\xff\x01junk", 300_000)), nil, event.Unconfirmed, "looking for beginning of value"},
+		{"a code without sense", executortest.Say(`{"code":-99999999999,"msg":"what"}`), nil, event.NotSent, "result: -99999999999 what"},
+		{"status 500", executortest.Status(500), nil, event.Unconfirmed, "HTTP status 500"},
+		{"status 404", executortest.Status(404), nil, event.Unconfirmed, "HTTP status 404"},
+		{"a refusal", executortest.Refuse("not today"), nil, event.NotSent, "result: 500 not today"},
+		{"slow", executortest.Slowly(700*time.Millisecond, executortest.Accept), nil, event.Open, "result: 200"},
+		{"never", executortest.Never, nil, event.Unconfirmed, "may have the run"},
+		{"never, but it has the run", executortest.Never, executortest.Say(`{"code":200,"content":{"fromLineNum":1,"toLineNum":1,"logContent":"x","isEnd":false}}`), event.Open, "has the run: log"},
+		{"hangs up", executortest.Hangup, nil, event.Unconfirmed, "may have the run"},
+		{"half of an answer", executortest.HalfAnswer, nil, event.Unconfirmed, "may have the run"},
+		{"nobody", nil, nil, event.NotSent, "not sent: "},
 	}
 	const fires = 6
 	l := newLoad(t, db.SQLite, 1, 40, fires)
@@ -99,8 +100,8 @@ func TestMisbehavingExecutors(t *testing.T) {
 			if seen++; seen == 1 {
 				t.Logf("%s: %d %s", c.name, r.code, r.message[strings.LastIndex(r.message, "\n")+1:])
 			}
-			if (r.code == wire.CodeSuccess) != c.sent || !strings.Contains(r.message, c.want) {
-				t.Errorf("%s: run %d has code %d, want sent=%t and %q in %s", c.name, r.id, r.code, c.sent, c.want, r.message)
+			if sent := c.outcome == event.Open; (r.code == wire.CodeSuccess) != sent || !sent && r.outcome != c.outcome || !strings.Contains(r.message, c.want) {
+				t.Errorf("%s: run %d has code %d and outcome %v, want %v and %q in %s", c.name, r.id, r.code, r.outcome, c.outcome, c.want, r.message)
 			}
 			if len(r.message) > 20_000 {
 				t.Errorf("%s: the message has %d bytes", c.name, len(r.message))

@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -120,6 +121,8 @@ type run struct {
 	code, handled                 int64
 	kind                          jobspec.TriggerType
 	address, message, result      string
+	outcome                       event.Outcome
+	events                        event.List
 }
 
 // runs reads all runs in the order of their ids.
@@ -127,7 +130,8 @@ func (d *database) runs(t testing.TB) []run {
 	t.Helper()
 	// Not the test's context: what is left when a test fails is read in its cleanup.
 	rows, err := d.sql.QueryContext(context.Background(), `SELECT id, job_id, planned_at, sent_at, owner_node, trigger_code, handle_code, trigger_type,
-		COALESCE(executor_address, ''), COALESCE(trigger_msg, ''), COALESCE(handle_msg, '') FROM xxl_job_log ORDER BY id`)
+		COALESCE(executor_address, ''), COALESCE(trigger_msg, ''), COALESCE(handle_msg, ''), outcome, COALESCE(events, '')
+		FROM xxl_job_log ORDER BY id`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,9 +139,11 @@ func (d *database) runs(t testing.TB) []run {
 	var all []run
 	for rows.Next() {
 		var r run
-		if err := rows.Scan(&r.id, &r.job, &r.planned, &r.sent, &r.owner, &r.code, &r.handled, &r.kind, &r.address, &r.message, &r.result); err != nil {
+		var events string
+		if err := rows.Scan(&r.id, &r.job, &r.planned, &r.sent, &r.owner, &r.code, &r.handled, &r.kind, &r.address, &r.message, &r.result, &r.outcome, &events); err != nil {
 			t.Fatal(err)
 		}
+		r.events = event.Parse(events)
 		all = append(all, r)
 	}
 	if err := rows.Err(); err != nil {
