@@ -73,7 +73,7 @@ test/race: deps ## the tests under the race detector (slow: the embedded databas
 
 .PHONY: simulate
 simulate: ## play a simulated cluster for TIME (10m), or the scenario of one SEED again; prints what it came to
-	GOGC=400 go test -count=1 -timeout 0 -v -run '^TestSimulation$$' ./scheduler/simulate $(if $(SEED),-simulate.seed=$(SEED) -simulate.log,-simulate.time=$(or $(TIME),10m) -simulate.from=$(or $(FROM),1)) $(SIMULATE) | grep -v -e '^=== ' -e '^ *--- PASS'
+	@set -o pipefail; GOGC=400 go test -count=1 -timeout 0 -v -run '^TestSimulation$$' ./scheduler/simulate $(if $(SEED),-simulate.seed=$(SEED) -simulate.log,-simulate.time=$(or $(TIME),10m) -simulate.from=$(or $(FROM),1)) $(SIMULATE) | grep -v -e '^=== ' -e '^ *--- PASS'
 
 .PHONY: fuzz
 fuzz: ## fuzz every parser of outside text for FUZZTIME (10s) each

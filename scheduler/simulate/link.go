@@ -152,12 +152,6 @@ func (l *link) up() bool {
 	return !l.dead
 }
 
-func (l *link) healthy() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return !l.dead && l.thaw == nil && len(l.troubles) == 0 && l.offset == 0
-}
-
 // pass holds a call back while the process is frozen. What a frozen process does in memory goes on here, unlike in life: no
 // effect of it leaves, and it goes on with what it knew.
 func (l *link) pass(ctx context.Context) error {

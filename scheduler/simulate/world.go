@@ -43,7 +43,6 @@ type world struct {
 	groupIDs  []int64
 	byID      map[int64]*job
 	log       *tail
-	engine    func(*scheduler.Config)     // lets a test change the engines
 	mutate    func(string) (string, bool) // lets a test break them: their statements, and whether one is carried out at all
 	over      chan struct{}               // closed when the scenario has been played
 	life      context.Context
@@ -427,9 +426,6 @@ func (s *slot) try() (*node, error) {
 	cfg := scheduler.Config{
 		Pool: n.pool, Executors: network{w: w, node: n}, Reference: n.reference, Name: n.name, Address: n.name, Version: "simulated", JobZone: installation, Now: n.link.now,
 		Logger: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelInfo})).With("node", n.name),
-	}
-	if w.engine != nil {
-		w.engine(&cfg)
 	}
 	if n.engine, err = scheduler.New(cfg); err == nil {
 		err = n.engine.Start(ctx)
