@@ -58,6 +58,61 @@ func TestTheNodesPage(t *testing.T) {
 	})
 }
 
+// TestTheExecutorFormSaysWhatBecomesOfIdleRuns has the choice in the form, kept while the form is refused and by programs
+// that do not know of it, and in the audit log.
+func TestTheExecutorFormSaysWhatBecomesOfIdleRuns(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		b := open(t, a).mustLogin()
+		chosen := func(got answer) string {
+			t.Helper()
+			value, _ := got.document(t).Find("input[name=idle]:checked").Attr("value")
+			return value
+		}
+		is := func(when, want string) {
+			t.Helper()
+			if got := chosen(b.get("/executors/1/edit")); got != want {
+				t.Errorf("%s: %q, want %q", when, got, want)
+			}
+		}
+		if got := chosen(b.get("/executors/new")); got != "wait" {
+			t.Errorf("a new one: %q", got)
+		}
+		form := url.Values{"app_name": {"orders"}, "title": {""}, "type": {"auto"}, "idle": {"lost"}}
+		if got := b.post("/executors", form); got.status != http.StatusUnprocessableEntity || chosen(got) != "lost" {
+			t.Errorf("refused: %d, %q", got.status, chosen(got))
+		}
+		form.Set("title", "Orders")
+		form.Set("idle", "wait")
+		if got := b.post("/executors", form); got.header.Get("Location") != "/executors/1" {
+			t.Fatalf("create: %d %.300s", got.status, got.body)
+		}
+		is("created", "wait")
+		form.Set("idle", "lost")
+		form.Set("title", "")
+		if got := b.post("/executors/1", form); got.status != http.StatusUnprocessableEntity || chosen(got) != "lost" {
+			t.Errorf("a refused change: %d, %q", got.status, chosen(got))
+		}
+		is("after the refusal", "wait")
+		form.Set("title", "Orders")
+		if got := b.post("/executors/1", form); got.status != http.StatusSeeOther {
+			t.Fatalf("change: %d %.300s", got.status, got.body)
+		}
+		is("changed", "lost")
+		if href, ok := b.get("/audit").document(t).Find(".table tbody a[href^='/audit/']").First().Attr("href"); !ok {
+			t.Error("not in the audit log")
+		} else if row := b.get(href).document(t).Find(".table.audited tbody tr").Text(); !strings.Contains(row, "Give up runs whose executor is idle") {
+			t.Errorf("%s: %s", href, row)
+		}
+
+		s := starter{open(t, a), "/xxl-job-admin"}
+		s.post(s.prefix+"/login", url.Values{"userName": {"admin"}, "password": {testPassword}})
+		s.must("/jobgroup/update", "content", url.Values{"id": {"1"}, "appname": {"orders-two"}, "title": {"By a program"}, "addressType": {"0"}})
+		is("renamed by a program of XXL-JOB", "lost")
+	})
+}
+
 func TestTheExecutorPages(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {

@@ -159,7 +159,7 @@ func (c *Console) groupNew(ec echo.Context) error {
 	if !who(ec).Admin {
 		return &problem.Error{Kind: problem.Forbidden}
 	}
-	return render(ec, http.StatusOK, groups.Form(groups.FormPage{Page: c.pageWithFlash(ec), Values: groups.FormValues{Type: groups.TypeAuto}}))
+	return render(ec, http.StatusOK, groups.Form(groups.FormPage{Page: c.pageWithFlash(ec), Values: groups.FormValues{Type: groups.TypeAuto, Idle: groups.IdleWait}}))
 }
 
 func (c *Console) groupEdit(ec echo.Context) error {
@@ -167,7 +167,16 @@ func (c *Console) groupEdit(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page.Values = groups.FormValues{AppName: g.AppName, Title: g.Title, Type: groups.TypeAuto, Version: manage.GroupVersion(g)}
+	idleIsLost, err := c.cfg.Manage.Groups.IdleIsLost(ec.Request().Context(), g.AppName)
+	if err != nil {
+		return err
+	}
+	page.Values = groups.FormValues{
+		AppName: g.AppName, Title: g.Title, Type: groups.TypeAuto, Idle: groups.IdleWait, Version: manage.GroupVersion(g, idleIsLost),
+	}
+	if idleIsLost {
+		page.Values.Idle = groups.IdleLost
+	}
 	if g.AddressType == manage.AddressManual {
 		page.Values.Type, page.Values.Addresses = groups.TypeManual, strings.Join(manage.GroupAddressList(g), "\n")
 	}
@@ -223,12 +232,14 @@ func (c *Console) groupUpdate(ec echo.Context) error {
 func groupValues(ec echo.Context) groups.FormValues {
 	return groups.FormValues{
 		AppName: formText(ec, groups.FieldAppName), Title: formText(ec, groups.FieldTitle), Type: formText(ec, groups.FieldType),
-		Addresses: formText(ec, groups.FieldAddresses), Version: formText(ec, groups.FieldVersion),
+		Addresses: formText(ec, groups.FieldAddresses), Idle: formText(ec, groups.FieldIdle), Version: formText(ec, groups.FieldVersion),
 	}
 }
 
 func groupInput(v groups.FormValues) manage.GroupInput {
-	return manage.GroupInput{AppName: v.AppName, Title: v.Title, Manual: v.Type == groups.TypeManual, Addresses: v.Addresses, Version: v.Version}
+	return manage.GroupInput{
+		AppName: v.AppName, Title: v.Title, Manual: v.Type == groups.TypeManual, Addresses: v.Addresses, IdleIsLost: v.Idle == groups.IdleLost, Version: v.Version,
+	}
 }
 
 func (c *Console) groupFormAgain(ec echo.Context, page groups.FormPage, values groups.FormValues, err error) error {

@@ -25,8 +25,8 @@ func jobFacts(j db.Job) Facts {
 }
 
 // groupFacts describe a group. The addresses of an automatic one are the registry's and nobody's change.
-func groupFacts(g db.Group) Facts {
-	f := Facts{"app_name": g.AppName, "title": g.Title, "address_type": g.AddressType}
+func groupFacts(g db.Group, idleIsLost bool) Facts {
+	f := Facts{"app_name": g.AppName, "title": g.Title, "address_type": g.AddressType, "idle_is_lost": idleIsLost}
 	if g.AddressType == AddressManual {
 		f["address_list"] = string(g.AddressList)
 	}

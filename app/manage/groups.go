@@ -44,6 +44,9 @@ type GroupInput struct {
 	Title     string
 	Manual    bool
 	Addresses string // of a manual group, in any layout
+	// IdleIsLost gives up a run without a result once its executor has nothing of the job any more. Otherwise it is waited
+	// for while the executor has its log, as XXL-JOB does: results may come later than the handler's end.
+	IdleIsLost bool
 	// Version is what [GroupVersion] said when the form was drawn; empty asks for no check.
 	Version string
 	// AnyName takes the app names that XXL-JOB's server takes and its form does not: programs name groups by their
@@ -53,8 +56,8 @@ type GroupInput struct {
 
 // GroupVersion changes with every change of a group by a person: the way to notice that two edit at the same time. The
 // registry writes the addresses of automatic groups all the time, so those and the time of change do not count.
-func GroupVersion(g db.Group) string {
-	v := fmt.Sprintf("%s|%s|%d", g.AppName, g.Title, g.AddressType)
+func GroupVersion(g db.Group, idleIsLost bool) string {
+	v := fmt.Sprintf("%s|%s|%d|%t", g.AppName, g.Title, g.AddressType, idleIsLost)
 	if g.AddressType == AddressManual {
 		v += "|" + string(g.AddressList)
 	}
@@ -87,6 +90,38 @@ func (s *Groups) Get(ctx context.Context, p auth.Principal, id int64) (db.Group,
 		return g, gone
 	}
 	return g, err
+}
+
+// IdleIsLost is what is decided for the groups of an app name; see [GroupInput].
+func (s *Groups) IdleIsLost(ctx context.Context, appName string) (bool, error) {
+	return s.idleIsLost(ctx, s.cfg.Pool, appName)
+}
+
+func (s *Groups) idleIsLost(ctx context.Context, on db.DBTX, appName string) (bool, error) {
+	all, err := s.queries.ListGroupOptions(ctx, on)
+	if err != nil {
+		return false, fmt.Errorf("read options of groups: %w", db.Error(err))
+	}
+	return slices.ContainsFunc(all, func(o db.GroupOptions) bool { return strings.EqualFold(o.AppName, appName) && o.IdleIsLost != 0 }), nil
+}
+
+// setOptions keeps a row only of a group that differs from XXL-JOB, so that one which is left behind means nothing.
+func (s *Groups) setOptions(ctx context.Context, tx *sql.Tx, in GroupInput) error {
+	if !in.IdleIsLost {
+		_, err := s.queries.DeleteGroupOptions(ctx, tx, in.AppName)
+		return err
+	}
+	return s.queries.SetGroupOptions(ctx, tx, db.SetGroupOptionsParams{AppName: in.AppName, IdleIsLost: 1, UpdatedAt: s.cfg.Now().UnixMilli()})
+}
+
+// dropOptions forgets what is decided for an app name, unless a group other than this one has it: XXL-JOB lets them share.
+func (s *Groups) dropOptions(ctx context.Context, tx *sql.Tx, appName string, id int64) error {
+	sharing, err := s.queries.CountGroupsByAppName(ctx, tx, db.CountGroupsByAppNameParams{AppName: appName, ExceptID: id})
+	if err != nil || sharing > 0 {
+		return err
+	}
+	_, err = s.queries.DeleteGroupOptions(ctx, tx, appName)
+	return err
 }
 
 // Addresses is the state of a group's addresses.
@@ -163,7 +198,10 @@ func (s *Groups) Create(ctx context.Context, p auth.Principal, in GroupInput) (i
 		if err != nil {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectGroup, ID: id, Name: in.Title, After: groupFacts(in.row(list))})
+		if err := s.setOptions(ctx, tx, in); err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectGroup, ID: id, Name: in.Title, After: groupFacts(in.row(list), in.IdleIsLost)})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("create group: %w", err)
@@ -185,7 +223,11 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 		} else if err != nil {
 			return err
 		}
-		if in.Version != "" && in.Version != GroupVersion(old) {
+		idleWasLost, err := s.idleIsLost(ctx, tx, old.AppName)
+		if err != nil {
+			return err
+		}
+		if in.Version != "" && in.Version != GroupVersion(old, idleWasLost) {
 			return problem.New(problem.Conflict, "problem.changed")
 		}
 		in, list, fields := s.check(in, old.AppName)
@@ -198,6 +240,12 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 			if err := s.unique(ctx, tx, in.AppName, id); err != nil {
 				return err
 			}
+			if err := s.dropOptions(ctx, tx, old.AppName, id); err != nil {
+				return err
+			}
+		}
+		if err := s.setOptions(ctx, tx, in); err != nil {
+			return err
 		}
 		if !in.Manual && old.AddressType == AddressAuto && in.AppName == old.AppName {
 			list = string(old.AddressList)
@@ -209,7 +257,7 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 			return err
 		}
 		return s.audit.Record(ctx, tx, p, Entry{
-			Action: ActionUpdate, Kind: ObjectGroup, ID: id, Name: in.Title, Before: groupFacts(old), After: groupFacts(in.row(list)),
+			Action: ActionUpdate, Kind: ObjectGroup, ID: id, Name: in.Title, Before: groupFacts(old, idleWasLost), After: groupFacts(in.row(list), in.IdleIsLost),
 		})
 	})
 	if err != nil {
@@ -264,8 +312,15 @@ func (s *Groups) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		if err := s.queries.DeleteCodeHandlersOf(ctx, tx, id); err != nil {
 			return err
 		}
-		err = s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectGroup, ID: id, Name: g.Title, Before: groupFacts(g)})
+		idleWasLost, err := s.idleIsLost(ctx, tx, g.AppName)
 		if err != nil {
+			return err
+		}
+		err = s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectGroup, ID: id, Name: g.Title, Before: groupFacts(g, idleWasLost)})
+		if err != nil {
+			return err
+		}
+		if err := s.dropOptions(ctx, tx, g.AppName, id); err != nil {
 			return err
 		}
 		// Another group may share the app name in a database that upstream wrote.

@@ -217,7 +217,7 @@ func TestGroupsAreEditedAndDeleted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := GroupInput{AppName: "OldName", Title: "new title", Version: GroupVersion(g)}
+		in := GroupInput{AppName: "OldName", Title: "new title", Version: GroupVersion(g, false)}
 		if err := b.Groups.Update(ctx, b.admin, old, in); err != nil {
 			t.Errorf("a name that would not be given today is kept: %v", err)
 		}
@@ -253,6 +253,110 @@ func TestGroupsAreEditedAndDeleted(t *testing.T) {
 		}
 		if err := b.Groups.Delete(ctx, b.admin, b.group); kind(err) != "409 problem.group.last" {
 			t.Errorf("the last group: %s", kind(err))
+		}
+	})
+}
+
+// optionOf is the row that the engine reads of an app name: -1 for none.
+func (b *bundle) optionOf(t *testing.T, appName string) int64 {
+	t.Helper()
+	all, err := db.New().ListGroupOptions(t.Context(), b.pool)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range all {
+		if o.AppName == appName {
+			return o.IdleIsLost
+		}
+	}
+	return -1
+}
+
+func TestWhatIsDecidedForAGroupFollowsIt(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		update := func(in GroupInput) {
+			t.Helper()
+			if err := b.Groups.Update(ctx, b.admin, b.closed, in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		is := func(appName string, want int64) {
+			t.Helper()
+			if got := b.optionOf(t, appName); got != want {
+				t.Errorf("%s: %d, want %d", appName, got, want)
+			}
+		}
+		is("secret", -1)
+		update(GroupInput{AppName: "secret", Title: "S", IdleIsLost: true})
+		is("secret", 1)
+		g, err := b.Groups.Get(ctx, b.admin, b.closed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stale := GroupInput{AppName: "secret", Title: "S", Version: GroupVersion(g, false)}
+		if err := b.Groups.Update(ctx, b.admin, b.closed, stale); kind(err) != "409 problem.changed" {
+			t.Errorf("an edit that does not know of it: %s", kind(err))
+		}
+		if err := b.Groups.Update(ctx, b.admin, b.closed, GroupInput{AppName: "orders", Title: "S", IdleIsLost: true}); kind(err) != "422 app_name:group.error.taken" {
+			t.Errorf("renamed to a taken name: %s", kind(err))
+		}
+		is("orders", -1)
+		update(GroupInput{AppName: "secret-two", Title: "S", IdleIsLost: true})
+		is("secret", -1)
+		is("secret-two", 1)
+		update(GroupInput{AppName: "secret-two", Title: "S"})
+		is("secret-two", -1)
+
+		// The row of a group that an XXL-JOB admin renamed or deleted says nothing of the next one of that name.
+		if err := db.New().SetGroupOptions(ctx, pool, db.SetGroupOptionsParams{AppName: "left-behind", IdleIsLost: 1}); err != nil {
+			t.Fatal(err)
+		}
+		anew, err := b.Groups.Create(ctx, b.admin, GroupInput{AppName: "left-behind", Title: "L"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		is("left-behind", -1)
+		if err := b.Groups.Delete(ctx, b.admin, anew); err != nil {
+			t.Fatal(err)
+		}
+		born, err := b.Groups.Create(ctx, b.admin, GroupInput{AppName: "born-so", Title: "B", IdleIsLost: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		is("born-so", 1)
+		// XXL-JOB lets groups share an app name: what is decided stays for the other.
+		twin, err := db.New().InsertGroup(ctx, pool, db.InsertGroupParams{AppName: "born-so", Title: "twin"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Groups.Delete(ctx, b.admin, twin); err != nil {
+			t.Fatal(err)
+		}
+		is("born-so", 1)
+		if err := b.Groups.Delete(ctx, b.admin, born); err != nil {
+			t.Fatal(err)
+		}
+		is("born-so", -1)
+
+		var changes []string
+		list, err := b.Audit.List(ctx, b.admin, AuditFilter{Kind: ObjectGroup, ID: b.closed, Action: string(ActionUpdate), Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list.Entries {
+			_, old, now, err := b.Audit.Get(ctx, b.admin, e.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if old["idle_is_lost"] != nil || now["idle_is_lost"] != nil {
+				changes = append(changes, fmt.Sprintf("%v to %v", old["idle_is_lost"], now["idle_is_lost"]))
+			}
+		}
+		if diff := cmp.Diff([]string{"true to false", "false to true"}, changes); diff != "" {
+			t.Errorf("the audit log: %s", diff)
 		}
 	})
 }

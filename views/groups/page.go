@@ -86,10 +86,15 @@ const (
 	FieldTitle     = "title"
 	FieldType      = "type" // TypeAuto or TypeManual
 	FieldAddresses = "addresses"
+	FieldIdle      = "idle" // IdleWait or IdleLost
 	FieldVersion   = "version"
 
 	TypeAuto   = "auto"
 	TypeManual = "manual"
+
+	// What becomes of a run without a result whose executor has nothing of the job any more.
+	IdleWait = "wait"
+	IdleLost = "lost"
 )
 
 // FormValues are the values as typed, or as stored on the first visit.
@@ -98,6 +103,7 @@ type FormValues struct {
 	Title     string
 	Type      string
 	Addresses string // one per line, or separated by commas
+	Idle      string // IdleWait or IdleLost
 	Version   string
 }
 
