@@ -64,7 +64,7 @@ type RunFilter struct {
 	Job      int64
 	Groups   []int64 // empty: any
 	Codes    []int64 // results that were recorded; empty: any
-	Failed   bool    // with the code 0: those that nobody took, which will have no result
+	Failed   bool    // none that was left out on purpose, and with the code 0: those that nobody took, which will have no result
 	Open     bool    // with the code 0: those that may still have one
 	Since    time.Time
 	Until    time.Time // wall clock, like Since; both zero: of any time
@@ -191,6 +191,13 @@ func (f *RunFilter) rest(w *where) {
 			outcomes[i] = int64(o)
 		}
 		w.in("outcome", outcomes)
+	}
+	if f.Failed {
+		for _, o := range event.AllOutcomes() {
+			if o.Passed() {
+				w.and("outcome <> ?", int64(o))
+			}
+		}
 	}
 	if f.Executor != "" {
 		w.and("executor_address LIKE ? ESCAPE '!'", f.Executor)

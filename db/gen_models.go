@@ -139,6 +139,7 @@ type DailyReport struct {
 	SucCount     int64
 	FailCount    int64
 	UpdateTime   sql.NullTime
+	SkipCount    int64
 }
 
 type Deletion struct {
@@ -320,6 +321,7 @@ type RunHour struct {
 	RunningCount int64
 	SucCount     int64
 	FailCount    int64
+	SkipCount    int64
 }
 
 type Session struct {

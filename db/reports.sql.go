@@ -12,8 +12,9 @@ import (
 )
 
 const addToHour = `-- name: AddToHour :exec
-INSERT INTO punctual_run_hour (group_id, hour_at, running_count, suc_count, fail_count) VALUES (?, ?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE running_count = running_count + VALUES(running_count), suc_count = suc_count + VALUES(suc_count), fail_count = fail_count + VALUES(fail_count)
+INSERT INTO punctual_run_hour (group_id, hour_at, running_count, suc_count, fail_count, skip_count) VALUES (?, ?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE running_count = running_count + VALUES(running_count), suc_count = suc_count + VALUES(suc_count), fail_count = fail_count + VALUES(fail_count),
+  skip_count = skip_count + VALUES(skip_count)
 `
 
 type AddToHourParams struct {
@@ -22,6 +23,7 @@ type AddToHourParams struct {
 	RunningCount int64
 	SucCount     int64
 	FailCount    int64
+	SkipCount    int64
 }
 
 // Adds what happened since the last time to the counters of a group's hour.
@@ -32,6 +34,7 @@ func (q *Queries) AddToHour(ctx context.Context, db DBTX, arg AddToHourParams) e
 		arg.RunningCount,
 		arg.SucCount,
 		arg.FailCount,
+		arg.SkipCount,
 	)
 	return err
 }
@@ -40,7 +43,7 @@ const addToReport = `-- name: AddToReport :execrows
 
 UPDATE xxl_job_log_report
 SET running_count = running_count + ?, suc_count = suc_count + ?,
-    fail_count = fail_count + ?, update_time = ?
+    fail_count = fail_count + ?, skip_count = skip_count + ?, update_time = ?
 WHERE trigger_day = ?
 `
 
@@ -48,6 +51,7 @@ type AddToReportParams struct {
 	Running    int64
 	Succeeded  int64
 	Failed     int64
+	Skipped    int64
 	UpdateTime sql.NullTime
 	Day        sql.NullTime
 }
@@ -59,6 +63,7 @@ func (q *Queries) AddToReport(ctx context.Context, db DBTX, arg AddToReportParam
 		arg.Running,
 		arg.Succeeded,
 		arg.Failed,
+		arg.Skipped,
 		arg.UpdateTime,
 		arg.Day,
 	)
@@ -71,7 +76,8 @@ func (q *Queries) AddToReport(ctx context.Context, db DBTX, arg AddToReportParam
 const countRunsOfGroups = `-- name: CountRunsOfGroups :many
 SELECT job_group, COUNT(*) AS total,
        CAST(COALESCE(SUM(CASE WHEN outcome = 1 OR outcome = 0 AND handle_code = 200 THEN 1 ELSE 0 END), 0) AS SIGNED) AS succeeded,
-       CAST(COALESCE(SUM(CASE WHEN outcome = 0 AND handle_code = 0 AND trigger_code IN (0, 200) THEN 1 ELSE 0 END), 0) AS SIGNED) AS running
+       CAST(COALESCE(SUM(CASE WHEN outcome = 0 AND handle_code = 0 AND trigger_code IN (0, 200) THEN 1 ELSE 0 END), 0) AS SIGNED) AS running,
+       CAST(COALESCE(SUM(CASE WHEN outcome IN (8, 9, 11) THEN 1 ELSE 0 END), 0) AS SIGNED) AS skipped
 FROM xxl_job_log WHERE trigger_time >= ? AND trigger_time < ? GROUP BY job_group
 `
 
@@ -85,6 +91,7 @@ type CountRunsOfGroupsRow struct {
 	Total     int64
 	Succeeded int64
 	Running   int64
+	Skipped   int64
 }
 
 // Recounts the runs planned in a stretch of time for each group, by the rules of spec §2.13 (see stateOf) and the index on trigger_time. The
@@ -103,6 +110,7 @@ func (q *Queries) CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsO
 			&i.Total,
 			&i.Succeeded,
 			&i.Running,
+			&i.Skipped,
 		); err != nil {
 			return nil, err
 		}
@@ -147,7 +155,7 @@ func (q *Queries) FirstHourSince(ctx context.Context, db DBTX, arg FirstHourSinc
 }
 
 const getReport = `-- name: GetReport :one
-SELECT id, trigger_day, running_count, suc_count, fail_count, update_time FROM xxl_job_log_report WHERE trigger_day = ?
+SELECT id, trigger_day, running_count, suc_count, fail_count, update_time, skip_count FROM xxl_job_log_report WHERE trigger_day = ?
 `
 
 func (q *Queries) GetReport(ctx context.Context, db DBTX, triggerDay sql.NullTime) (DailyReport, error) {
@@ -160,6 +168,7 @@ func (q *Queries) GetReport(ctx context.Context, db DBTX, triggerDay sql.NullTim
 		&i.SucCount,
 		&i.FailCount,
 		&i.UpdateTime,
+		&i.SkipCount,
 	)
 	return i, err
 }
@@ -180,7 +189,7 @@ func (q *Queries) InsertReport(ctx context.Context, db DBTX, arg InsertReportPar
 }
 
 const listHours = `-- name: ListHours :many
-SELECT group_id, hour_at, running_count, suc_count, fail_count FROM punctual_run_hour
+SELECT group_id, hour_at, running_count, suc_count, fail_count, skip_count FROM punctual_run_hour
 WHERE hour_at >= ? AND hour_at < ? ORDER BY hour_at, group_id
 `
 
@@ -205,6 +214,7 @@ func (q *Queries) ListHours(ctx context.Context, db DBTX, arg ListHoursParams) (
 			&i.RunningCount,
 			&i.SucCount,
 			&i.FailCount,
+			&i.SkipCount,
 		); err != nil {
 			return nil, err
 		}
@@ -220,7 +230,7 @@ func (q *Queries) ListHours(ctx context.Context, db DBTX, arg ListHoursParams) (
 }
 
 const listHoursOfGroups = `-- name: ListHoursOfGroups :many
-SELECT group_id, hour_at, running_count, suc_count, fail_count FROM punctual_run_hour
+SELECT group_id, hour_at, running_count, suc_count, fail_count, skip_count FROM punctual_run_hour
 WHERE group_id IN (/*SLICE:group_ids*/?) AND hour_at >= ? AND hour_at < ? ORDER BY hour_at, group_id
 `
 
@@ -258,6 +268,7 @@ func (q *Queries) ListHoursOfGroups(ctx context.Context, db DBTX, arg ListHoursO
 			&i.RunningCount,
 			&i.SucCount,
 			&i.FailCount,
+			&i.SkipCount,
 		); err != nil {
 			return nil, err
 		}
@@ -273,7 +284,7 @@ func (q *Queries) ListHoursOfGroups(ctx context.Context, db DBTX, arg ListHoursO
 }
 
 const listReports = `-- name: ListReports :many
-SELECT trigger_day, running_count, suc_count, fail_count FROM xxl_job_log_report
+SELECT trigger_day, running_count, suc_count, fail_count, skip_count FROM xxl_job_log_report
 WHERE trigger_day >= ? AND trigger_day <= ? ORDER BY trigger_day
 `
 
@@ -287,6 +298,7 @@ type ListReportsRow struct {
 	RunningCount int64
 	SucCount     int64
 	FailCount    int64
+	SkipCount    int64
 }
 
 // The days of a range that have counters, in order.
@@ -304,6 +316,7 @@ func (q *Queries) ListReports(ctx context.Context, db DBTX, arg ListReportsParam
 			&i.RunningCount,
 			&i.SucCount,
 			&i.FailCount,
+			&i.SkipCount,
 		); err != nil {
 			return nil, err
 		}
@@ -319,8 +332,9 @@ func (q *Queries) ListReports(ctx context.Context, db DBTX, arg ListReportsParam
 }
 
 const setHour = `-- name: SetHour :exec
-INSERT INTO punctual_run_hour (group_id, hour_at, running_count, suc_count, fail_count) VALUES (?, ?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE running_count = VALUES(running_count), suc_count = VALUES(suc_count), fail_count = VALUES(fail_count)
+INSERT INTO punctual_run_hour (group_id, hour_at, running_count, suc_count, fail_count, skip_count) VALUES (?, ?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE running_count = VALUES(running_count), suc_count = VALUES(suc_count), fail_count = VALUES(fail_count),
+  skip_count = VALUES(skip_count)
 `
 
 type SetHourParams struct {
@@ -329,6 +343,7 @@ type SetHourParams struct {
 	RunningCount int64
 	SucCount     int64
 	FailCount    int64
+	SkipCount    int64
 }
 
 // Puts a recount in the place of the counters.
@@ -339,25 +354,29 @@ func (q *Queries) SetHour(ctx context.Context, db DBTX, arg SetHourParams) error
 		arg.RunningCount,
 		arg.SucCount,
 		arg.FailCount,
+		arg.SkipCount,
 	)
 	return err
 }
 
 const setReport = `-- name: SetReport :execrows
 UPDATE xxl_job_log_report
-SET running_count = ?, suc_count = ?, fail_count = ?, update_time = ?
+SET running_count = ?, suc_count = ?, fail_count = ?, skip_count = ?, update_time = ?
 WHERE trigger_day = ? AND running_count = ? AND suc_count = ? AND fail_count = ?
+  AND skip_count = ?
 `
 
 type SetReportParams struct {
 	Running      int64
 	Succeeded    int64
 	Failed       int64
+	Skipped      int64
 	UpdateTime   sql.NullTime
 	Day          sql.NullTime
 	OldRunning   int64
 	OldSucceeded int64
 	OldFailed    int64
+	OldSkipped   int64
 }
 
 // Puts a recount in the place of the counters, guarded by what they were before it began: 0 rows means that runs of the
@@ -367,11 +386,13 @@ func (q *Queries) SetReport(ctx context.Context, db DBTX, arg SetReportParams) (
 		arg.Running,
 		arg.Succeeded,
 		arg.Failed,
+		arg.Skipped,
 		arg.UpdateTime,
 		arg.Day,
 		arg.OldRunning,
 		arg.OldSucceeded,
 		arg.OldFailed,
+		arg.OldSkipped,
 	)
 	if err != nil {
 		return 0, err

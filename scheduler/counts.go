@@ -22,7 +22,8 @@ const (
 	stateNone      runState = iota // there is no row yet
 	stateRunning                   // also: waits to be sent
 	stateSucceeded                 // the result says so, whatever became of the sending
-	stateFailed                    // the sending or the result failed, or the fire was skipped
+	stateFailed                    // the sending or the result failed
+	stateSkipped                   // left out on purpose: neither a success nor a failure
 	states
 )
 
@@ -33,6 +34,8 @@ func stateOf(outcome event.Outcome, triggerCode, handleCode int64) runState {
 		return stateSucceeded
 	case outcome == event.Open && handleCode == 0 && (triggerCode == 0 || triggerCode == wire.CodeSuccess):
 		return stateRunning
+	case outcome.Passed():
+		return stateSkipped
 	}
 	return stateFailed
 }
@@ -75,7 +78,7 @@ func (t tally) plus(o tally) tally {
 
 // nothing says that no state that is reported has changed: runs began and ended since the last time, in equal numbers.
 func (t tally) nothing() bool {
-	return t[stateRunning] == 0 && t[stateSucceeded] == 0 && t[stateFailed] == 0
+	return t[stateRunning] == 0 && t[stateSucceeded] == 0 && t[stateFailed] == 0 && t[stateSkipped] == 0
 }
 
 func newCounts() *counts { return &counts{hours: make(map[hourOfGroup]tally)} }
@@ -153,6 +156,7 @@ func (e *Engine) flushCounts(ctx context.Context) error {
 			t := hours[key]
 			if err := e.queries.AddToHour(ctx, tx, db.AddToHourParams{
 				GroupID: key.group, HourAt: key.hour, RunningCount: t[stateRunning], SucCount: t[stateSucceeded], FailCount: t[stateFailed],
+				SkipCount: t[stateSkipped],
 			}); err != nil {
 				return err
 			}
@@ -182,7 +186,7 @@ func (e *Engine) addToDay(ctx context.Context, tx *sql.Tx, day int64, t tally) e
 		// The figures may stand below zero for a moment: the node that saw the run end may flush before the one that saw
 		// it begin. Clamping here would make that permanent; who reads them does it.
 		rows, err := e.queries.AddToReport(ctx, tx, db.AddToReportParams{
-			Running: t[stateRunning], Succeeded: t[stateSucceeded], Failed: t[stateFailed], UpdateTime: now, Day: at,
+			Running: t[stateRunning], Succeeded: t[stateSucceeded], Failed: t[stateFailed], Skipped: t[stateSkipped], UpdateTime: now, Day: at,
 		})
 		if err != nil || rows > 0 {
 			return err
@@ -221,10 +225,10 @@ func (e *Engine) unsendable(ctx context.Context, tx db.DBTX, failed []*outcome) 
 	if len(failed) == 0 {
 		return nil, nil
 	}
-	byRow := make(map[ownedRun]*dispatch, len(failed))
+	byRow, became := make(map[ownedRun]*dispatch, len(failed)), make(map[int64]event.Outcome, len(failed))
 	ids := make([]int64, len(failed))
 	for i, o := range failed {
-		byRow[ownedRun{o.d.id, o.d.owner}], ids[i] = o.d, o.d.id
+		byRow[ownedRun{o.d.id, o.d.owner}], became[o.d.id], ids[i] = o.d, o.sent.Outcome, o.d.id
 	}
 	rows, err := e.queries.ListRunStatesByID(ctx, tx, ids)
 	if err != nil {
@@ -233,7 +237,7 @@ func (e *Engine) unsendable(ctx context.Context, tx db.DBTX, failed []*outcome) 
 	var changes []change
 	for _, r := range rows {
 		if d := byRow[ownedRun{r.ID, r.OwnerNode}]; d != nil && r.TriggerCode == 0 && r.HandleCode == 0 {
-			changes = append(changes, change{hour: hourOf(e.wall(d.planned)), group: d.job.group, from: stateRunning, to: stateFailed})
+			changes = append(changes, change{hour: hourOf(e.wall(d.planned)), group: d.job.group, from: stateRunning, to: stateOf(became[r.ID], wire.CodeFail, 0)})
 		}
 	}
 	return changes, nil

@@ -66,7 +66,7 @@ func reported(t *testing.T, e *Engine, day time.Time) Day {
 	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 		t.Fatal(err)
 	}
-	return Day{Date: day, Running: r.RunningCount, Succeeded: r.SucCount, Failed: r.FailCount}
+	return Day{Date: day, Running: r.RunningCount, Succeeded: r.SucCount, Failed: r.FailCount, Skipped: r.SkipCount}
 }
 
 func counted(t *testing.T, e *Engine, day time.Time) Day {
@@ -112,7 +112,7 @@ func TestCountersFollowTheRunsThroughRetriesMisfiresAndLateResults(t *testing.T)
 			t.Fatalf("broadcast: %v, %v", ids, err) // two running
 		}
 		missed := b.addJob(nil)
-		b.start(missed, time.Now().Add(-90*time.Minute)) // its fires of that time are skipped: failed
+		b.start(missed, time.Now().Add(-90*time.Minute)) // its fires of that time are skipped
 		b.await("the misfire is on record and the refused run retried", func() bool { return len(b.allRuns()) >= 11 })
 		b.settled()
 		b.finish(late, 200, "it did run") // a result of a run that was thought not to be sent
@@ -134,9 +134,9 @@ func TestCountersFollowTheRunsThroughRetriesMisfiresAndLateResults(t *testing.T)
 			if diff := cmp.Diff(hours, hoursOf(t, b.engine, day)); diff != "" {
 				t.Errorf("hours of %s (-rows +counted):\n%s", day.Format(time.DateOnly), diff)
 			}
-			sum.Running, sum.Succeeded, sum.Failed = sum.Running+got.Running, sum.Succeeded+got.Succeeded, sum.Failed+got.Failed
+			sum.Add(got)
 		}
-		if want := (Day{Running: 4, Succeeded: 3, Failed: 4}); sum != want {
+		if want := (Day{Running: 4, Succeeded: 3, Failed: 3, Skipped: 1}); sum != want {
 			t.Errorf("in all %+v, want %+v: %s", sum, want, b.dump())
 		}
 	})
@@ -419,4 +419,95 @@ func addRuns(t *testing.T, pool *db.Pool, rows ...aRun) []int64 {
 		t.Fatal(err)
 	}
 	return ids
+}
+
+func TestWhatWasLeftOutOnPurposeIsNoFailureInTheCounters(t *testing.T) {
+	t.Parallel()
+	for _, o := range event.AllOutcomes() {
+		if got := stateOf(o, wire.CodeFail, 0) == stateSkipped; got != o.Passed() {
+			t.Errorf("%v counts as skipped: %v", o, got)
+		}
+	}
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		e := idle(t, pool, nil)
+		day := e.today()
+		rows := []db.NewRun{}
+		ids := addRuns(t, pool, aRun{at: day, trigger: 500}, aRun{at: day, trigger: 500}, aRun{at: day, trigger: 500}, aRun{at: day, trigger: 500})
+		for i, o := range []event.Outcome{event.Skipped, event.Discarded, event.Cancelled, event.NotSent} {
+			if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET outcome = ? WHERE id = ?", o, ids[i]); err != nil {
+				t.Fatal(err)
+			}
+			rows = append(rows, db.NewRun{JobGroup: 1, TriggerTime: day, TriggerCode: 500, Outcome: o})
+		}
+		e.counts.add(bornDecided(rows)...)
+		if err := e.flushCounts(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		want := Day{Date: day, Failed: 1, Skipped: 3}
+		agree := func(when string) {
+			t.Helper()
+			found, hours, err := e.countDay(t.Context(), day)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := reported(t, e, day); got != want || found != want {
+				t.Errorf("%s: counted %+v, recounted %+v, want %+v", when, got, found, want)
+			}
+			if diff := cmp.Diff(hours, hoursOf(t, e, day)); diff != "" {
+				t.Errorf("%s: hours (-rows +counted):\n%s", when, diff)
+			}
+		}
+		agree("as it happened")
+
+		// An XXL-JOB admin beside puts what it finds in the place of its counters: skipped fires are failures to it.
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log_report SET fail_count = 4"); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.recount(t.Context(), day); err != nil {
+			t.Fatal(err)
+		}
+		agree("after an XXL-JOB admin's count")
+		if _, err := pool.ExecContext(t.Context(), "UPDATE punctual_run_hour SET fail_count = 4, skip_count = 0"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log_report SET fail_count = 4, skip_count = 0"); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.recount(t.Context(), day); err != nil {
+			t.Fatal(err)
+		}
+		agree("after the recount of what an older version counted")
+
+		days, sum, err := Days(t.Context(), pool, time.Now(), time.Now())
+		if err != nil || days[0].Failed != 1 || days[0].Skipped != 3 || sum.Total() != 4 {
+			t.Errorf("days %+v, sum %+v, %v", days, sum, err)
+		}
+		if share, ok := sum.SuccessShare(); !ok || share != 0 {
+			t.Errorf("success share %v, %v, want 0 of one", share, ok)
+		}
+		if _, ok := (Day{Skipped: 3}).SuccessShare(); ok {
+			t.Error("a day of skipped fires has a success share")
+		}
+	})
+}
+
+func TestADiscardedSendingCountsAsSkipped(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		e := idle(t, pool, nil)
+		day := e.today()
+		ids := addRuns(t, pool, aRun{at: day}, aRun{at: day})
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET trigger_code = 0, owner_node = 77"); err != nil {
+			t.Fatal(err)
+		}
+		planned := pool.FromWall(day)
+		failed := []*outcome{
+			{d: &dispatch{id: ids[0], owner: 77, planned: planned, job: &job{}}, sent: db.Sent{ID: ids[0], Code: 500, Outcome: event.Discarded}},
+			{d: &dispatch{id: ids[1], owner: 77, planned: planned, job: &job{}}, sent: db.Sent{ID: ids[1], Code: 500, Outcome: event.NotSent}},
+		}
+		changes, err := e.unsendable(t.Context(), pool, failed)
+		if err != nil || len(changes) != 2 || changes[0].to != stateSkipped || changes[1].to != stateFailed {
+			t.Errorf("changes %+v, %v", changes, err)
+		}
+	})
 }

@@ -111,7 +111,7 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 			}
 			again = append(again, d...)
 			if len(d) > 0 {
-				ended = append(ended, change{hour: hourOf(e.wall(o.d.planned)), group: o.d.job.group, from: stateRunning, to: stateFailed})
+				ended = append(ended, change{hour: hourOf(e.wall(o.d.planned)), group: o.d.job.group, from: stateRunning, to: stateOf(o.sent.Outcome, o.sent.Code, 0)})
 			}
 		}
 		if err := e.insert(ctx, tx, again); err != nil {

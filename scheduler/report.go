@@ -16,10 +16,11 @@ import (
 type Day struct {
 	Date                       time.Time // midnight in the installation's zone
 	Running, Succeeded, Failed int64
+	Skipped                    int64 // left out on purpose, see event.Outcome.Passed
 }
 
 // Total is all runs of the day.
-func (d Day) Total() int64 { return d.Running + d.Succeeded + d.Failed }
+func (d Day) Total() int64 { return d.Running + d.Succeeded + d.Failed + d.Skipped }
 
 // SuccessShare is the part of the ended runs that succeeded, from 0 to 1; ok is false while none has ended.
 func (d Day) SuccessShare() (share float64, ok bool) {
@@ -28,6 +29,14 @@ func (d Day) SuccessShare() (share float64, ok bool) {
 		return 0, false
 	}
 	return float64(d.Succeeded) / float64(ended), true
+}
+
+// Add counts another day's runs too.
+func (d *Day) Add(o Day) {
+	d.Running += o.Running
+	d.Succeeded += o.Succeeded
+	d.Failed += o.Failed
+	d.Skipped += o.Skipped
 }
 
 // MaxDays bounds a report: ten years.
@@ -52,10 +61,11 @@ func Days(ctx context.Context, pool *db.Pool, first, last time.Time) (days []Day
 			d.Running += max(0, rows[0].RunningCount)
 			d.Succeeded += max(0, rows[0].SucCount)
 			d.Failed += max(0, rows[0].FailCount)
+			d.Skipped += max(0, rows[0].SkipCount)
 			rows = rows[1:]
 		}
 		days = append(days, d)
-		sum.Running, sum.Succeeded, sum.Failed = sum.Running+d.Running, sum.Succeeded+d.Succeeded, sum.Failed+d.Failed
+		sum.Add(d)
 	}
 	sum.Date = days[0].Date
 	return days, sum, nil
@@ -106,9 +116,9 @@ func (e *Engine) recount(ctx context.Context, day time.Time) error {
 				return err
 			}
 		}
-		counted := Day{Date: day, Running: before.RunningCount, Succeeded: before.SucCount, Failed: before.FailCount}
-		if found.Total() < counted.Total() {
-			found.Succeeded, found.Failed = counted.Succeeded, counted.Failed
+		counted := Day{Date: day, Running: before.RunningCount, Succeeded: before.SucCount, Failed: before.FailCount, Skipped: before.SkipCount}
+		if found.Total() < counted.Total() && !found.countedByAnXXLJobAdmin(counted) {
+			found.Succeeded, found.Failed, found.Skipped = counted.Succeeded, counted.Failed, counted.Skipped
 		}
 		wrong := wrongHours(stored, hours)
 		if found == counted && len(wrong) == 0 {
@@ -127,11 +137,19 @@ func (e *Engine) recount(ctx context.Context, day time.Time) error {
 		if n > 0 {
 			e.log.Info("corrected the counters of a day", "day", day.Format(time.DateOnly),
 				"running", found.Running, "succeeded", found.Succeeded, "failed", found.Failed,
-				"was_running", counted.Running, "was_succeeded", counted.Succeeded, "was_failed", counted.Failed, "hours", len(wrong))
+				"was_running", counted.Running, "was_succeeded", counted.Succeeded, "was_failed", counted.Failed,
+				"skipped", found.Skipped, "was_skipped", counted.Skipped, "hours", len(wrong))
 			return nil
 		}
 	}
 	return errBusyDay
+}
+
+// countedByAnXXLJobAdmin says that a day's counters hold its skipped runs a second time, among the failures: so an XXL-JOB admin
+// counts, which does not know the column of the skipped ones.
+func (d Day) countedByAnXXLJobAdmin(counters Day) bool {
+	d.Failed += d.Skipped
+	return d == counters
 }
 
 // correct writes a recount unless the day's counters have changed. Whoever changes an hour's changes its day's with them, but
@@ -139,8 +157,8 @@ func (e *Engine) recount(ctx context.Context, day time.Time) error {
 func (e *Engine) correct(ctx context.Context, at sql.NullTime, counted, found Day, wrong map[hourOfGroup]tally) (n int64, err error) {
 	err = e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		n, err = e.queries.SetReport(ctx, tx, db.SetReportParams{
-			Running: found.Running, Succeeded: found.Succeeded, Failed: found.Failed, UpdateTime: nullTime(e.wall(e.now())), Day: at,
-			OldRunning: counted.Running, OldSucceeded: counted.Succeeded, OldFailed: counted.Failed,
+			Running: found.Running, Succeeded: found.Succeeded, Failed: found.Failed, Skipped: found.Skipped, UpdateTime: nullTime(e.wall(e.now())), Day: at,
+			OldRunning: counted.Running, OldSucceeded: counted.Succeeded, OldFailed: counted.Failed, OldSkipped: counted.Skipped,
 		})
 		if err != nil || n == 0 {
 			return err
@@ -149,6 +167,7 @@ func (e *Engine) correct(ctx context.Context, at sql.NullTime, counted, found Da
 			t := wrong[key]
 			if err := e.queries.SetHour(ctx, tx, db.SetHourParams{
 				GroupID: key.group, HourAt: key.hour, RunningCount: t[stateRunning], SucCount: t[stateSucceeded], FailCount: t[stateFailed],
+				SkipCount: t[stateSkipped],
 			}); err != nil {
 				return err
 			}
@@ -166,7 +185,7 @@ func (e *Engine) storedHours(ctx context.Context, day time.Time) (map[hourOfGrou
 	}
 	hours := make(map[hourOfGroup]tally, len(rows))
 	for _, r := range rows {
-		hours[hourOfGroup{r.HourAt, r.GroupID}] = tally{stateRunning: r.RunningCount, stateSucceeded: r.SucCount, stateFailed: r.FailCount}
+		hours[hourOfGroup{r.HourAt, r.GroupID}] = tally{stateRunning: r.RunningCount, stateSucceeded: r.SucCount, stateFailed: r.FailCount, stateSkipped: r.SkipCount}
 	}
 	return hours, nil
 }
@@ -178,7 +197,7 @@ func wrongHours(stored, found map[hourOfGroup]tally) map[hourOfGroup]tally {
 	for key, have := range stored {
 		want := found[key]
 		if want.total() < have.total() {
-			want[stateSucceeded], want[stateFailed] = have[stateSucceeded], have[stateFailed]
+			want[stateSucceeded], want[stateFailed], want[stateSkipped] = have[stateSucceeded], have[stateFailed], have[stateSkipped]
 		}
 		if want != have {
 			wrong[key] = want
@@ -192,7 +211,9 @@ func wrongHours(stored, found map[hourOfGroup]tally) map[hourOfGroup]tally {
 	return wrong
 }
 
-func (t tally) total() int64 { return t[stateRunning] + t[stateSucceeded] + t[stateFailed] }
+func (t tally) total() int64 {
+	return t[stateRunning] + t[stateSucceeded] + t[stateFailed] + t[stateSkipped]
+}
 
 // countDay counts a day's runs by the index on the planned time, in slices that are short enough to disturb nobody and
 // never reach over an hour's end.
@@ -211,10 +232,10 @@ func (e *Engine) countDay(ctx context.Context, day time.Time) (Day, map[hourOfGr
 			return d, nil, err
 		}
 		for _, n := range groups {
-			failed := n.Total - n.Running - n.Succeeded
-			d.Running, d.Succeeded, d.Failed = d.Running+n.Running, d.Succeeded+n.Succeeded, d.Failed+failed
+			failed := n.Total - n.Running - n.Succeeded - n.Skipped
+			d.Add(Day{Running: n.Running, Succeeded: n.Succeeded, Failed: failed, Skipped: n.Skipped})
 			key := hourOfGroup{hourOf(from), n.JobGroup}
-			hours[key] = hours[key].plus(tally{stateRunning: n.Running, stateSucceeded: n.Succeeded, stateFailed: failed})
+			hours[key] = hours[key].plus(tally{stateRunning: n.Running, stateSucceeded: n.Succeeded, stateFailed: failed, stateSkipped: n.Skipped})
 		}
 		from = to
 		switch took := time.Since(began); {

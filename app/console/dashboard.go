@@ -162,11 +162,18 @@ func (c *Console) dashboardCounts(ctx context.Context, page *dashboard.Page, p a
 			tone = "red"
 		}
 	}
+	failed := func(d scheduler.Day, of link.RunFilter) []dashboard.Detail {
+		details := []dashboard.Detail{{Text: page.T("dashboard.count.failed", "N", format.Number(d.Failed)), URL: link.Runs(withResult(of, link.ResultFailed))}}
+		if d.Skipped > 0 {
+			details = append(details, dashboard.Detail{Text: page.T("dashboard.count.skipped", "N", format.Number(d.Skipped)), URL: link.Runs(withResult(of, link.ResultSkipped))})
+		}
+		return details
+	}
 	page.Counts = []dashboard.Count{
 		{Label: page.T("dashboard.count.jobs"), Value: format.Number(jobs.All), URL: link.JobsPath, Details: []dashboard.Detail{{Text: page.T("dashboard.count.jobs.started", "N", format.Number(jobs.Started)), URL: link.Jobs(link.JobFilter{State: link.JobRunning})}}},
-		{Label: page.T("dashboard.count.today"), Value: format.Number(today.Total()), URL: link.Runs(todays), Details: []dashboard.Detail{{Text: page.T("dashboard.count.today.failed", "N", format.Number(today.Failed)), URL: link.Runs(withResult(todays, link.ResultFailed))}}},
+		{Label: page.T("dashboard.count.today"), Value: format.Number(today.Total()), URL: link.Runs(todays), Details: failed(today, todays)},
 		{Label: page.T("dashboard.count.range", "Days", strconv.Itoa(n)), Value: format.Number(sum.Total()), URL: link.Runs(whole), Details: []dashboard.Detail{{Text: page.T("dashboard.count.range.running", "N", format.Number(sum.Running)), URL: link.Runs(withResult(whole, link.ResultRunning))}}},
-		{Label: page.T("dashboard.count.share", "Days", strconv.Itoa(n)), Value: share, URL: link.Runs(withResult(whole, link.ResultSuccess)), Tone: tone, Details: []dashboard.Detail{{Text: page.T("dashboard.count.today.failed", "N", format.Number(sum.Failed)), URL: link.Runs(withResult(whole, link.ResultFailed))}}},
+		{Label: page.T("dashboard.count.share", "Days", strconv.Itoa(n)), Value: share, URL: link.Runs(withResult(whole, link.ResultSuccess)), Tone: tone, Details: failed(sum, whole)},
 		{Label: page.T("dashboard.count.executors"), Value: format.Number(online), URL: link.Executors(link.GroupFilter{State: link.ExecutorsOnline}), Details: []dashboard.Detail{{Text: page.T("dashboard.count.executors.groups", "Count", serving, "N", format.Number(serving)), URL: link.Executors(link.GroupFilter{State: link.ExecutorsOnline})}}},
 	}
 	most := int64(0)
@@ -179,11 +186,11 @@ func (c *Console) dashboardCounts(ctx context.Context, page *dashboard.Page, p a
 		date := d.Date.In(c.cfg.Zone)
 		bar := dashboard.Bar{
 			Label: date.Format(time.DateOnly), URL: link.Runs(dayFilter(date)),
-			Title: page.T("dashboard.days.title", "Day", date.Format(time.DateOnly), "OK", format.Number(d.Succeeded), "Bad", format.Number(d.Failed), "Open", format.Number(d.Running)),
+			Title: page.T("dashboard.days.title", "Day", date.Format(time.DateOnly), "OK", format.Number(d.Succeeded), "Bad", format.Number(d.Failed), "Open", format.Number(d.Running), "Skipped", format.Number(d.Skipped)),
 		}
-		for i, value := range []int64{d.Succeeded, d.Failed, d.Running} {
-			bar.Parts = append(bar.Parts, dashboard.Part{Class: []string{"ok", "bad", "open"}[i], Height: 96 * float64(value) / float64(most), Value: format.Number(value),
-				URL: link.Runs(withResult(dayFilter(date), []string{link.ResultSuccess, link.ResultFailed, link.ResultRunning}[i]))})
+		for i, value := range []int64{d.Succeeded, d.Failed, d.Running, d.Skipped} {
+			bar.Parts = append(bar.Parts, dashboard.Part{Class: []string{"ok", "bad", "open", "passed"}[i], Height: 96 * float64(value) / float64(most), Value: format.Number(value),
+				URL: link.Runs(withResult(dayFilter(date), []string{link.ResultSuccess, link.ResultFailed, link.ResultRunning, link.ResultSkipped}[i]))})
 		}
 		page.Days.Bars = append(page.Days.Bars, bar)
 		page.Days.Marks = marks(page.Days.Marks, len(page.Days.Bars)-1, len(days), date.Format("01-02"))

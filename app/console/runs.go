@@ -127,6 +127,8 @@ func (c *Console) runFilter(f link.RunFilter) manage.RunFilter {
 		out.Result = manage.Failed
 	case link.ResultRunning:
 		out.Result = manage.Open
+	case link.ResultSkipped:
+		out.Result = manage.Skipped
 	}
 	out.Since, out.Until = timeRange(f, c.cfg.Now().In(c.cfg.Zone))
 	return out

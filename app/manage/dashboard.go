@@ -84,13 +84,13 @@ func (s *Dashboard) daysOf(ctx context.Context, groups []int64, now time.Time, n
 	}
 	for _, h := range hours {
 		d := &days[(h.HourAt-first.Unix())/86_400]
-		d.Running, d.Succeeded, d.Failed = d.Running+h.RunningCount, d.Succeeded+h.SucCount, d.Failed+h.FailCount
+		d.Add(scheduler.Day{Running: h.RunningCount, Succeeded: h.SucCount, Failed: h.FailCount, Skipped: h.SkipCount})
 	}
 	for i := range days {
 		// A counter may stand below zero until the node that saw the beginning of a run has written it too.
 		d := &days[i]
-		d.Running, d.Succeeded, d.Failed = max(0, d.Running), max(0, d.Succeeded), max(0, d.Failed)
-		sum.Running, sum.Succeeded, sum.Failed = sum.Running+d.Running, sum.Succeeded+d.Succeeded, sum.Failed+d.Failed
+		d.Running, d.Succeeded, d.Failed, d.Skipped = max(0, d.Running), max(0, d.Succeeded), max(0, d.Failed), max(0, d.Skipped)
+		sum.Add(*d)
 	}
 	sum.Date = days[0].Date
 	return days, sum, nil
@@ -157,7 +157,7 @@ func (s *Dashboard) Week(ctx context.Context, p auth.Principal) (Week, error) {
 	for _, h := range hours {
 		// What was kept may have been read before midnight.
 		if i := (h.HourAt - first.Unix()) / 3600; i >= 0 && i < weekDays*24 {
-			w.Days[i/24].Hours[i%24] += h.RunningCount + h.SucCount + h.FailCount
+			w.Days[i/24].Hours[i%24] += h.RunningCount + h.SucCount + h.FailCount + h.SkipCount
 		}
 	}
 	for i := range w.Days {

@@ -6,9 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -351,6 +354,79 @@ func TestRunsAreFilteredByCauseAndExecutor(t *testing.T) {
 		older, err := b.Runs.List(t.Context(), b.user, RunFilter{Trigger: jobspec.TriggerCron, Limit: 1, Before: list.Runs[0].ID})
 		if err != nil || older.Newer == 0 || older.Older != 0 || len(older.Runs) != 1 {
 			t.Errorf("the page below: %+v, %v", older, err)
+		}
+	})
+}
+
+func TestSkippedFiresAreNeitherFailuresNorInTheShareOfSuccesses(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		if err := db.New().AddToHour(t.Context(), pool, db.AddToHourParams{
+			GroupID: b.group, HourAt: pool.Wall(b.now).Truncate(time.Hour).Unix(), SucCount: 3, FailCount: 1, SkipCount: 808,
+		}); err != nil {
+			t.Fatal(err)
+		}
+		days, sum, err := b.Dashboard.Days(t.Context(), b.user, 1)
+		if err != nil || days[0].Failed != 1 || days[0].Skipped != 808 || sum.Total() != 812 {
+			t.Errorf("%+v, sum %+v, %v", days, sum, err)
+		}
+		if share, ok := sum.SuccessShare(); !ok || share != 0.75 {
+			t.Errorf("success share %v, %v, want 0.75", share, ok)
+		}
+		w, err := b.Dashboard.Week(t.Context(), b.user)
+		if now := b.now.In(pool.Zone()); err != nil || w.Days[6].Hours[now.Hour()] != 812 {
+			t.Errorf("the week %+v, %v: want the 812 planned runs of the hour", w, err)
+		}
+	})
+}
+
+func TestTheListOfFailuresHasNoSkippedFires(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		job := b.create(t, nil)
+		want := map[Result][]int64{}
+		add := func(o event.Outcome, trigger, handle int64, in Result) {
+			id := insertRun(t, pool, b.group, job, b.now.Add(-time.Minute), trigger, handle, "")
+			if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET outcome = ? WHERE id = ?", o, id); err != nil {
+				t.Fatal(err)
+			}
+			want[in] = append([]int64{id}, want[in]...)
+		}
+		for _, o := range event.AllOutcomes() {
+			switch {
+			case o == event.Succeeded:
+				add(o, 200, 200, Succeeded)
+			case o == event.Failed, o == event.TimedOut, o == event.Lost:
+				add(o, 200, 500, Failed)
+			case o == event.Open:
+				add(o, 200, 0, Open)
+			case o.Passed():
+				add(o, 500, 0, Skipped)
+			default:
+				add(o, 500, 0, Failed)
+			}
+		}
+		// Of an XXL-JOB admin's rows the codes tell it.
+		add(event.Open, 500, 0, Failed)
+		add(event.Open, 200, 502, Failed)
+		add(event.Open, 200, 200, Succeeded)
+		for _, f := range []RunFilter{{}, {Job: job}, {Group: b.group}, {Since: b.now.Add(-time.Hour)}} {
+			for result, ids := range want {
+				f.Result, f.Limit = result, 50
+				list, err := b.Runs.List(t.Context(), b.admin, f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []int64
+				for _, r := range list.Runs {
+					got = append(got, r.ID)
+				}
+				if diff := cmp.Diff(ids, got); diff != "" {
+					t.Errorf("%+v (-want +got):\n%s", f, diff)
+				}
+			}
 		}
 	})
 }

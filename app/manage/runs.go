@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -34,6 +35,7 @@ const (
 	Succeeded Result = 1
 	Failed    Result = 2
 	Open      Result = 3 // not finished, sent or not
+	Skipped   Result = 4 // left out on purpose: neither a success nor a failure
 )
 
 // RunFilter narrows the run list. Zero values stand for "any".
@@ -169,6 +171,9 @@ func (q *runQuery) results(ctx context.Context, r Result) error {
 		q.filter.Codes = []int64{wire.CodeSuccess}
 	case Open:
 		q.filter.Codes, q.filter.Open = []int64{0}, true
+	case Skipped: // such a run was never sent, so it has no result
+		q.filter.Codes = []int64{0}
+		q.filter.Outcomes = slices.DeleteFunc(event.AllOutcomes(), func(o event.Outcome) bool { return !o.Passed() })
 	case Failed:
 		codes, err := db.ListResultCodes(ctx, q.s.cfg.Pool, failureCodes)
 		if err != nil {

@@ -18,6 +18,7 @@ const (
 	ResultSuccess = "success"
 	ResultFailed  = "failed"
 	ResultRunning = "running" // not finished yet, sent or not
+	ResultSkipped = "skipped" // left out on purpose
 )
 
 // Time ranges a run list can be narrowed to. RangeCustom takes From and To; RangeAll has no bound.
@@ -117,7 +118,7 @@ func (f JobFilter) Active() bool {
 type RunFilter struct {
 	Group    int64
 	Job      int64
-	Result   string // "", ResultSuccess, ResultFailed or ResultRunning
+	Result   string // "", ResultSuccess, ResultFailed, ResultRunning or ResultSkipped
 	Range    string // one of Ranges; "" means RangeDefault
 	From     string // 2006-01-02T15:04 in the installation's zone, for RangeCustom
 	To       string
@@ -138,7 +139,7 @@ func RunsFrom(q url.Values) RunFilter {
 		Deep: number(q, "deep") == 1,
 	}
 	switch f.Result {
-	case ResultSuccess, ResultFailed, ResultRunning:
+	case ResultSuccess, ResultFailed, ResultRunning, ResultSkipped:
 	default:
 		f.Result = ""
 	}
