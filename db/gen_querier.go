@@ -85,6 +85,8 @@ type Querier interface {
 	DeleteKill(ctx context.Context, db DBTX, logID int64) (int64, error)
 	// Forgets a gone node once nothing of it can be left.
 	DeleteNode(ctx context.Context, db DBTX, id int64) (int64, error)
+	// DeleteRuns for those that are still open; fewer rows than ids: some have ended meanwhile.
+	DeleteOpenRuns(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	DeleteOrphanedAlarmStates(ctx context.Context, db DBTX) (int64, error)
 	// Every session of a user but the one in use.
 	DeleteOtherSessions(ctx context.Context, db DBTX, arg DeleteOtherSessionsParams) (int64, error)
@@ -99,8 +101,6 @@ type Querier interface {
 	DeleteRegistryBefore(ctx context.Context, db DBTX, updateTime sql.NullTime) (int64, error)
 	DeleteRegistryOfKey(ctx context.Context, db DBTX, registryKey string) (int64, error)
 	DeleteRuns(ctx context.Context, db DBTX, ids []int64) (int64, error)
-	// Called in rounds until a round comes back short, so that no statement holds many locks.
-	DeleteRunsOfJob(ctx context.Context, db DBTX, arg DeleteRunsOfJobParams) (int64, error)
 	// Forgets what was superseded before a moment, in rounds until one comes back short.
 	DeleteSchedulesBefore(ctx context.Context, db DBTX, beforeMs int64) (int64, error)
 	DeleteSession(ctx context.Context, db DBTX, id string) error

@@ -75,6 +75,29 @@ func (q *Queries) DeleteClearingsBefore(ctx context.Context, db DBTX, updatedAt 
 	return result.RowsAffected()
 }
 
+const deleteOpenRuns = `-- name: DeleteOpenRuns :execrows
+DELETE FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) AND outcome = 0 AND handle_code = 0 AND trigger_code IN (0, 200)
+`
+
+// DeleteRuns for those that are still open; fewer rows than ids: some have ended meanwhile.
+func (q *Queries) DeleteOpenRuns(ctx context.Context, db DBTX, ids []int64) (int64, error) {
+	query := deleteOpenRuns
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	result, err := db.ExecContext(ctx, query, queryParams...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const deleteRuns = `-- name: DeleteRuns :execrows
 DELETE FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?)
 `

@@ -32,24 +32,6 @@ func (q *Queries) CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsP
 	return count, err
 }
 
-const deleteRunsOfJob = `-- name: DeleteRunsOfJob :execrows
-DELETE FROM xxl_job_log WHERE job_id = ? LIMIT ?
-`
-
-type DeleteRunsOfJobParams struct {
-	JobID int64
-	Limit int32
-}
-
-// Called in rounds until a round comes back short, so that no statement holds many locks.
-func (q *Queries) DeleteRunsOfJob(ctx context.Context, db DBTX, arg DeleteRunsOfJobParams) (int64, error) {
-	result, err := db.ExecContext(ctx, deleteRunsOfJob, arg.JobID, arg.Limit)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 const firstRunIDSince = `-- name: FirstRunIDSince :one
 SELECT id FROM xxl_job_log WHERE trigger_time >= ? ORDER BY trigger_time, id LIMIT 1
 `

@@ -86,10 +86,6 @@ WHERE id = sqlc.arg(id) AND handle_code = 0;
 -- name: ListRunEvents :many
 SELECT id, events FROM xxl_job_log WHERE id IN (sqlc.slice(ids));
 
--- name: DeleteRunsOfJob :execrows
--- Called in rounds until a round comes back short, so that no statement holds many locks.
-DELETE FROM xxl_job_log WHERE job_id = ? LIMIT ?;
-
 -- name: MaxRunID :one
 SELECT CAST(COALESCE(MAX(id), 0) AS SIGNED) AS id FROM xxl_job_log;
 

@@ -28,6 +28,7 @@ type Engine interface {
 	SetAddressDisabled(ctx context.Context, groupID int64, address string, disabled bool) error
 	Load() scheduler.Load
 	JobsChanged()
+	DeleteRunsOfJob(ctx context.Context, jobID int64, limit int32) (deleted int, err error)
 	GroupsChanged(ctx context.Context) error
 }
 

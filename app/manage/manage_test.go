@@ -29,6 +29,7 @@ type engine struct {
 	mu        sync.Mutex // guards killed: several runs are ended at once
 	killed    []int64
 	unkilled  map[int64]error // what ending one of these gives
+	pool      *db.Pool
 	live      []scheduler.AddressState
 	refused   []scheduler.RefusedCalls
 	jobs      int
@@ -63,6 +64,15 @@ func (e *engine) Load() scheduler.Load                     { return e.load }
 func (e *engine) JobsChanged()                             { e.jobs++ }
 func (e *engine) GroupsChanged(context.Context) error      { e.groups++; return nil }
 
+func (e *engine) DeleteRunsOfJob(ctx context.Context, jobID int64, limit int32) (int, error) {
+	res, err := e.pool.ExecContext(ctx, "DELETE FROM xxl_job_log WHERE job_id = ? LIMIT ?", jobID, limit)
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}
+
 func (e *engine) SetAddressDisabled(_ context.Context, _ int64, address string, disabled bool) error {
 	for i := range e.live {
 		if e.live[i].Address == address {
@@ -85,7 +95,7 @@ type bundle struct {
 
 func setup(t *testing.T, pool *db.Pool, change func(*Config)) *bundle {
 	t.Helper()
-	b := &bundle{pool: pool, engine: &engine{}, now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), admin: auth.NewPrincipal(1, "root", auth.RoleAdmin, "")}
+	b := &bundle{pool: pool, engine: &engine{pool: pool}, now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), admin: auth.NewPrincipal(1, "root", auth.RoleAdmin, "")}
 	cfg := Config{Pool: pool, Engine: b.engine, Now: func() time.Time { return b.now }}
 	if change != nil {
 		change(&cfg)
