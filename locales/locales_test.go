@@ -63,7 +63,7 @@ var families = withEvents(map[string][]string{
 	"palette.":      {"actions", "views", "jobs", "groups", "runs"},
 	"range.":        {"1h", "24h", "today", "yesterday", "7d", "30d", "all", "custom"},
 	"route.":        withHelp("FIRST", "LAST", "ROUND", "RANDOM", "CONSISTENT_HASH", "LEAST_FREQUENTLY_USED", "LEAST_RECENTLY_USED", "FAILOVER", "BUSYOVER", "SHARDING_BROADCAST"),
-	"runs.result.":  {"success", "failed", "running"},
+	"runs.result.":  {"success", "failed", "running", "skipped"},
 	"schedule.":     {"NONE", "CRON", "FIX_RATE", "FIX_DELAY", "ONCE"},
 	"state.":        {"waiting", "sent", "success", "failed", "timeout", "sendfailed", "unconfirmed", "killed", "lost", "skipped", "discarded", "cancelled", "stopped"},
 	"step.":         {"planned", "triggered", "claimed", "stands", "takeover", "waited", "late", "asked", "routed", "sent", "answered", "passed", "kill", "nottold", "lost", "calledback", "result", "follow", "other"},

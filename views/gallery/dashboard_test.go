@@ -36,9 +36,9 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 	}
 	p.Counts = []dashboard.Count{
 		{Label: f.T("dashboard.count.jobs"), Value: "1,284", URL: "/jobs", Details: []dashboard.Detail{{Text: f.T("dashboard.count.jobs.started", "N", "1,107"), URL: "/jobs"}}},
-		{Label: f.T("dashboard.count.today"), Value: "482,913", URL: "/runs?range=today", Details: []dashboard.Detail{{Text: f.T("dashboard.count.today.failed", "N", "219"), URL: "/runs?range=today"}}},
+		{Label: f.T("dashboard.count.today"), Value: "482,913", URL: "/runs?range=today", Details: []dashboard.Detail{{Text: f.T("dashboard.count.failed", "N", "219"), URL: "/runs?range=today"}, {Text: f.T("dashboard.count.skipped", "N", "808"), URL: "/runs?result=skipped"}}},
 		{Label: f.T("dashboard.count.range", "Days", "14"), Value: "8,213,407", URL: "/runs", Details: []dashboard.Detail{{Text: f.T("dashboard.count.range.running", "N", "42"), URL: "/runs"}}},
-		{Label: f.T("dashboard.count.share", "Days", "14"), Value: "99.94%", URL: "/runs?result=failed", Details: []dashboard.Detail{{Text: f.T("dashboard.count.today.failed", "N", "4,921"), URL: "/runs?result=failed"}}, Tone: "green"},
+		{Label: f.T("dashboard.count.share", "Days", "14"), Value: "99.94%", URL: "/runs?result=failed", Details: []dashboard.Detail{{Text: f.T("dashboard.count.failed", "N", "4,921"), URL: "/runs?result=failed"}}, Tone: "green"},
 		{Label: f.T("dashboard.count.executors"), Value: "31", URL: "/executors", Details: []dashboard.Detail{{Text: f.T("dashboard.count.executors.groups", "Count", 5, "N", "5"), URL: "/executors"}}},
 	}
 	for _, n := range []int{7, 14, 30, 90} {
@@ -52,7 +52,8 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 			ok, open = 48, 3
 		}
 		p.Days.Bars = append(p.Days.Bars, dashboard.Bar{Label: day.Format(time.DateOnly), Title: day.Format(time.DateOnly), URL: "/runs?day", Parts: []dashboard.Part{
-			{Class: "ok", Height: ok, Value: format.Number(int64(ok * 7000))}, {Class: "bad", Height: bad, Value: format.Number(int64(bad * 7000))}, {Class: "open", Height: open, Value: format.Number(int64(open * 7000))}}})
+			{Class: "ok", Height: ok, Value: format.Number(int64(ok * 7000))}, {Class: "bad", Height: bad, Value: format.Number(int64(bad * 7000))}, {Class: "open", Height: open, Value: format.Number(int64(open * 7000))},
+			{Class: "passed", Height: bad / 2, Value: format.Number(int64(bad * 3500))}}})
 	}
 	p.Days.Marks = [3]string{"11-08", "11-15", "11-21"}
 	minutes := func(from time.Time, wave int) dashboard.Chart {
