@@ -186,19 +186,23 @@ func (e *Executor) detach(t *task) {
 		return
 	}
 	t.detached = true
+	e.mu.Unlock()
+
+	// Before the next run begins, whose log tells of this one.
+	const text = "----------- the run has ended but its handler goes on: it does not listen to its context -----------"
+	t.run.log.line(time.Now(), 0, text)
+	e.logger.Warn("a handler ignores that its run has ended", "job_id", t.run.JobID, "log_id", t.run.LogID, "error", context.Cause(t.ctx))
+
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	j := t.job
 	j.running = nil
 	if len(j.waiting) == 0 {
 		delete(e.jobs, j.id)
-	} else {
-		j.waiting[0].beside = t.run.LogID
-		e.workers.Go(func() { e.work(j) })
+		return
 	}
-	e.mu.Unlock()
-
-	const text = "----------- the run has ended but its handler goes on: it does not listen to its context -----------"
-	t.run.log.line(time.Now(), 0, text)
-	e.logger.Warn("a handler ignores that its run has ended", "job_id", t.run.JobID, "log_id", t.run.LogID, "error", context.Cause(t.ctx))
+	j.waiting[0].beside = t.run.LogID
+	e.workers.Go(func() { e.work(j) })
 }
 
 // cut shortens s to n characters and says so.
