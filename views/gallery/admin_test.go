@@ -177,6 +177,19 @@ func (f fakes) nodesIdle() nodes.ListPage {
 	return p
 }
 
+func (f fakes) nodesUnwell() nodes.ListPage {
+	p := f.nodes()
+	said := func(row int, stops bool, key string, args ...any) {
+		p.Conditions = append(p.Conditions, nodes.Condition{Node: p.Rows[row].Name, ID: p.Rows[row].ID, Stops: stops, Text: f.T("nodes.condition."+key, args...)})
+	}
+	late := func(d time.Duration) string { return format.Duration(f.Printer, d) }
+	said(0, false, "foreign", "Late", late(0), "Count", "0")
+	said(0, false, "clock", "Late", late(42*time.Second), "Count", "0")
+	said(1, true, "due", "Late", late(37*time.Second), "Count", "0")
+	said(1, true, "full", "Late", late(0), "Count", "1,885")
+	return p
+}
+
 func (f fakes) tokenShown() groups.TokenPage {
 	token := "b3q7x2m4kwz5tv6yncsd2rje4p"
 	return groups.TokenPage{Page: f.page("/executors/token?show=1"), Token: groups.TokenCard{Token: token, Previous: f.at(50 * time.Minute)},

@@ -149,6 +149,7 @@ func (f fakes) pages() []page {
 		{"alarm-messages-none", "/alarms/messages?none", alarms.Messages(alarms.MessagesPage{Page: f.page("/alarms/messages?state=sent"), Filter: link.MessageFilter{State: "sent"}})},
 		{"nodes", "/nodes", nodes.List(f.nodes())},
 		{"nodes-idle", "/nodes?idle", nodes.List(f.nodesIdle())},
+		{"nodes-unwell", "/nodes?unwell", nodes.List(f.nodesUnwell())},
 		{"users", "/users", users.List(f.users())},
 		{"user-edit", "/users/3/edit", users.Form(f.userEdit())},
 		{"user-new", "/users/new", users.Form(users.FormPage{Page: f.page("/users/new"), Groups: f.userEdit().Groups, Errors: map[string]string{users.FieldName: f.T("user.error.name")}, Values: users.FormValues{Name: "Ann", Role: link.UserNormal}})},
