@@ -80,9 +80,9 @@ var routeNeeds = map[string]need{
 	"GET /": user, "GET /*": user,
 
 	"GET /jobs": user, "GET /jobs/count": user, "GET /jobs/new": {login: true, anyEdit: true}, "POST /jobs": edit, "POST /jobs/schedule-preview": user,
-	"GET /jobs/children": {login: true, anyEdit: true},
+	"GET /jobs/children":    {login: true, anyEdit: true},
 	"GET /jobs/:id/account": view,
-	"GET /jobs/:id/edit": edit, "POST /jobs/:id": edit, "POST /jobs/:id/start": run, "POST /jobs/:id/stop": run,
+	"GET /jobs/:id/edit":    edit, "POST /jobs/:id": edit, "POST /jobs/:id/start": run, "POST /jobs/:id/stop": run,
 	"GET /jobs/:id/delete": edit, "POST /jobs/:id/delete": edit, "GET /jobs/:id/run": run, "POST /jobs/:id/run": run,
 	"GET /jobs/:id/glue": script, "POST /jobs/:id/glue": script, "POST /jobs/:id/glue/run": {login: true, right: auth.RightRun | auth.RightGlue},
 	"GET /jobs/:id/glue/versions/:version": script, "POST /jobs/:id/glue/versions/:version/restore": script,

@@ -19,7 +19,6 @@ type Proxy struct {
 	mu    sync.Mutex
 	up    chan struct{} // closed while bytes flow
 	conns map[net.Conn]struct{}
-	ended bool
 }
 
 // NewProxy starts a proxy in front of a server, which a test ends with.
