@@ -113,13 +113,14 @@ function open(viewer) {
   const draw = () => {
     const began = performance.now();
     timer = 0;
+    // The reader may have scrolled up so lately that its event is still to come. A box that has grown stands further up too, but
+    // at the end: that is nobody's doing.
+    if (following && box.scrollTop < last - 24 && !atEnd()) follow(false);
     if (following) fresh = fresh.slice(-keep);
     list.append(...fresh);
     find.added(fresh);
     fresh = [];
     if (list.children.length && empty) empty.hidden = true;
-    // The reader may have scrolled up so lately that its event is still to come.
-    if (following && box.scrollTop < last - 24) follow(false);
     trim();
     if (following) toEnd();
     cost = performance.now() - began;
