@@ -78,6 +78,7 @@ func (e *Engine) conceive(j *job, c cause) []*dispatch {
 		// The shards of those that live agree on a list without the dead, which have a row of their own that says so.
 		for _, a := range slices.Sorted(maps.Keys(dead)) {
 			d := one
+			d.events = slices.Clone(one.events)
 			d.address, d.dead, d.pinned, d.retries, d.shard = a, dead[a], true, 0, wireShard{}
 			all = append(all, &d)
 		}

@@ -89,7 +89,7 @@ func (w *world) check(ctx context.Context) (totals, error) {
 func (c *checker) load(ctx context.Context) error {
 	found, err := c.w.oracle.QueryContext(ctx, `SELECT id, job_id, planned_at, owner_node, origin_log_id, trigger_type, trigger_code, handle_code,
 		sent_at, finished_at, executor_fail_retry_count, alarm_status, COALESCE(executor_sharding_param, ''), COALESCE(executor_address, ''),
-		CASE WHEN trigger_type = 'MISFIRE' THEN COALESCE(trigger_msg, '') ELSE '' END, outcome, CASE WHEN trigger_type = 'MISFIRE' OR events LIKE '%["lost",%' OR events LIKE '%["dead",%' THEN COALESCE(events, '') ELSE '' END
+		CASE WHEN trigger_type = 'MISFIRE' THEN COALESCE(trigger_msg, '') ELSE '' END, outcome, CASE WHEN trigger_type = 'MISFIRE' OR events LIKE '%["lost",%' THEN COALESCE(events, '') ELSE '' END
 		FROM xxl_job_log ORDER BY id`)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (c *checker) load(ctx context.Context) error {
 	for i := range c.rows {
 		r := &c.rows[i]
 		c.byID[r.id] = r
-		if r.passedOver() {
+		if c.passedOver(r) {
 			continue
 		}
 		c.byJob[r.job] = append(c.byJob[r.job], r)
@@ -118,9 +118,18 @@ func (c *checker) load(ctx context.Context) error {
 	return found.Err()
 }
 
-// passedOver reports whether a row is no shard of a broadcast, but says which executor got none because it is dead.
-func (r *row) passedOver() bool {
-	return slices.ContainsFunc(event.Parse(r.events), func(e event.Event) bool { return e.Key == event.DeadExecutor })
+// passedOver reports whether a row is no shard of a broadcast, but tells of an executor that got none because it is dead: each
+// shard's row names its part. Such a row may end as any other that is not sent: it may be found too late, or be killed.
+func (c *checker) passedOver(r *row) bool {
+	j := c.w.byID[r.job]
+	if j == nil || j.route != jobspec.RouteShardingBroadcast || r.sharding != "" {
+		return false
+	}
+	if r.trigger != string(jobspec.TriggerMisfire) {
+		return true
+	}
+	_, stands := event.Parse(r.events).Last(event.StandsFor) // a row of skipped fires has no part either
+	return stands
 }
 
 // stretch is planned times that one row stands for.
