@@ -143,18 +143,19 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	})
 	a.audit = service.Audit
 	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now)
+	signIns := auth.NewSignIns(auth.SignInConfig{Pool: a.pool, Sessions: a.sessions, Now: time.Now, Opened: a.signedIn})
 	pages := console.New(console.Config{
-		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: logins, Now: a.engine.Now,
+		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: logins, SignIns: signIns, Now: a.engine.Now,
 		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
-		Logger: a.logger, FirstTime: a.firstTime, LoggedIn: a.noteLogin, About: a.about,
+		Logger: a.logger, FirstTime: a.firstTime, About: a.about,
 	})
 	api := openapi.New(openapi.Config{
 		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups,
 		Refuses: rule.Refuses, Printer: catalogue.Printer(locales.English), Logger: a.logger,
 	})
 	old := legacy.New(legacy.Config{
-		Manage: service, Sessions: a.sessions, Logins: logins, Pool: a.pool, Catalogue: catalogue,
-		Now: a.engine.Now, LoggedIn: a.noteLogin, Logger: a.logger,
+		Manage: service, Sessions: a.sessions, Logins: logins, SignIns: signIns, Pool: a.pool, Catalogue: catalogue,
+		Now: a.engine.Now, Logger: a.logger,
 	})
 	a.server = &http.Server{
 		Handler: a.router(pages, api, old),

@@ -6,6 +6,9 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
 )
 
 // Welcome is what an operator wants to know at the start.
@@ -74,7 +77,9 @@ func (a *App) firstTime(ctx context.Context) bool {
 	return err == nil && at == ""
 }
 
-func (a *App) noteLogin(ctx context.Context) {
+// signedIn notes that somebody has a session now.
+func (a *App) signedIn(ctx context.Context, in auth.SignIn) {
+	a.audit.Note(ctx, in.Who, manage.Entry{Action: manage.ActionLogin, Kind: manage.ObjectUser, ID: in.Who.UserID, Name: in.Who.Name})
 	// A note that fails is made at the next login.
 	_, _ = a.settings.ensure(ctx, settingFirstLogin, func() string { return time.Now().UTC().Format(time.RFC3339) })
 }

@@ -13,8 +13,8 @@ const (
 	FormerCookie2 = "xxl_job_login_token"    // since 3.2.0
 )
 
-// OpenFormer is Open with one of the former cookies.
-func (s *Sessions) OpenFormer(w http.ResponseWriter, r *http.Request, p Principal, remember bool, address, cookie string) error {
+// openFormer is open with one of the former cookies.
+func (s *Sessions) openFormer(w http.ResponseWriter, r *http.Request, p Principal, remember bool, address, cookie string) error {
 	for _, id := range formerIDs(r, cookie) {
 		if err := s.endID(r.Context(), id); err != nil {
 			return err

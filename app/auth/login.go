@@ -41,20 +41,10 @@ func NewLogins(pool *db.Pool, passwords *Passwords, now func() time.Time) *Login
 	}
 }
 
-// Check says who logs in with a name and a password from an address. A password kept in one of XXL-JOB's hashes is hashed
-// anew on the way. The errors are [ErrWrongLogin], [ErrTooManyLogins], [ErrDisabled],
-// or the database's.
+// Check says whose name and password these are, which come from an address: of somebody who wants to log in ([SignIns.Admit]
+// goes on from there), or who is logged in and proves who they are once more. A password kept in one of XXL-JOB's hashes is
+// hashed anew on the way. The errors are [ErrWrongLogin], [ErrTooManyLogins], [ErrDisabled], or the database's.
 func (l *Logins) Check(ctx context.Context, name, password, address string) (Principal, error) {
-	p, err := l.Verify(ctx, name, password, address)
-	if err == nil {
-		// When somebody was here last is worth knowing, but no reason to keep them out.
-		_ = l.queries.SetUserLogin(ctx, l.pool, db.SetUserLoginParams{ID: p.UserID, LoginAt: l.now().UnixMilli()})
-	}
-	return p, err
-}
-
-// Verify is Check for somebody who is logged in and proves who they are once more. It counts towards the same limits.
-func (l *Logins) Verify(ctx context.Context, name, password, address string) (Principal, error) {
 	now := l.now()
 	name = strings.TrimSpace(name)
 	giveBack, ok := l.addresses.take(addressKey(address), now)

@@ -48,9 +48,9 @@ func NewSessions(pool *db.Pool, signKey, encryptKey []byte, now func() time.Time
 	return &Sessions{pool: pool, queries: db.New(), cookies: store, now: now}
 }
 
-// Open starts a session and sets its cookie. A session the browser had before is ended: whoever logs in anew gets a new
+// open starts a session and sets its cookie. A session the browser had before is ended: whoever logs in anew gets a new
 // id, so that one planted beforehand is worth nothing.
-func (s *Sessions) Open(w http.ResponseWriter, r *http.Request, p Principal, remember bool, address string) error {
+func (s *Sessions) open(w http.ResponseWriter, r *http.Request, p Principal, remember bool, address string) error {
 	if err := s.end(r); err != nil {
 		return err
 	}

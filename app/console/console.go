@@ -32,12 +32,13 @@ type Engine interface {
 	Pulse() scheduler.Pulse
 }
 
-// Config is what the console is made of. Everything is required but Now, FirstTime and LoggedIn.
+// Config is what the console is made of. Everything is required but Now and FirstTime.
 type Config struct {
 	Manage    *manage.Service
 	Engine    Engine
 	Sessions  *auth.Sessions
 	Logins    *auth.Logins
+	SignIns   *auth.SignIns
 	Pool      *db.Pool // for its zone and its wall clock only
 	Catalogue *locales.Catalogue
 	SignKey   []byte // signs the message that a redirect carries
@@ -49,7 +50,6 @@ type Config struct {
 
 	Now       func() time.Time
 	FirstTime func(ctx context.Context) bool // nobody has ever logged in
-	LoggedIn  func(ctx context.Context)      // somebody has
 }
 
 // Console serves the pages.
@@ -66,9 +66,6 @@ func New(cfg Config) *Console {
 	}
 	if cfg.FirstTime == nil {
 		cfg.FirstTime = func(context.Context) bool { return false }
-	}
-	if cfg.LoggedIn == nil {
-		cfg.LoggedIn = func(context.Context) {}
 	}
 	return &Console{
 		cfg: cfg, cookie: securecookie.New(cfg.SignKey, nil).MaxAge(int(flashLife / time.Second)), streams: newStreamLimit(),

@@ -10,7 +10,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/auth"
-	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/views/layout"
@@ -50,17 +49,20 @@ func (c *Console) login(ec echo.Context) error {
 	case err != nil:
 		return err
 	default:
-		if err := c.cfg.Sessions.Open(ec.Response(), ec.Request(), p, form.Remember, ec.RealIP()); err != nil {
-			return err
-		}
-		p.Address = ec.RealIP()
-		c.cfg.Manage.Audit.Note(ctx, p, manage.Entry{Action: manage.ActionLogin, Kind: manage.ObjectUser, ID: p.UserID, Name: p.Name})
-		c.cfg.LoggedIn(ctx)
-		return ec.Redirect(http.StatusSeeOther, cmp.Or(form.Next, link.Root))
+		return c.admit(ec, auth.SignIn{Who: p, Way: auth.WayPassword, Remember: form.Remember}, form.Next)
 	}
 	c.cfg.Logger.Info("login refused", "remote", ec.RealIP(), "error", err)
 	form.FirstTime = c.cfg.FirstTime(ctx)
 	return render(ec, status, login.Form(form))
+}
+
+// admit goes on after somebody has shown who they are, in whichever way: to where they wanted to go.
+func (c *Console) admit(ec echo.Context, in auth.SignIn, next string) error {
+	in.Address = ec.RealIP()
+	if _, err := c.cfg.SignIns.Admit(ec.Response(), ec.Request(), in); err != nil {
+		return err
+	}
+	return ec.Redirect(http.StatusSeeOther, cmp.Or(problem.LocalPath(next), link.Root))
 }
 
 func (c *Console) logout(ec echo.Context) error {

@@ -23,10 +23,10 @@ type Config struct {
 	Manage    *manage.Service
 	Sessions  *auth.Sessions
 	Logins    *auth.Logins
+	SignIns   *auth.SignIns
 	Pool      *db.Pool // for its zone and its wall clock only
 	Catalogue *locales.Catalogue
 	Now       func() time.Time
-	LoggedIn  func(ctx context.Context) // somebody has
 	Logger    *slog.Logger
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/punctual-job/punctual/app/auth"
-	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 )
 
@@ -23,13 +22,12 @@ func (l *Legacy) login(cookie string) func(*call) (any, error) {
 			return nil, err
 		}
 		remember := c.text("ifRemember") == "on" || c.text("ifRemember") == "true"
-		if err := l.cfg.Sessions.OpenFormer(c.ec.Response(), c.ec.Request(), who, remember, c.ec.RealIP(), cookie); err != nil {
-			return nil, err
+		in := auth.SignIn{Who: who, Way: auth.WayPassword, Remember: remember, Address: c.ec.RealIP()}
+		err = l.cfg.SignIns.AdmitProgram(c.ec.Response(), c.ec.Request(), in, cookie)
+		if errors.Is(err, auth.ErrStepDue) {
+			err = problem.New(problem.Forbidden, "login.error.step").Because(err)
 		}
-		who.Address = c.ec.RealIP()
-		l.cfg.Manage.Audit.Note(c.ctx, who, manage.Entry{Action: manage.ActionLogin, Kind: manage.ObjectUser, ID: who.UserID, Name: who.Name})
-		l.cfg.LoggedIn(c.ctx)
-		return nil, nil
+		return nil, err
 	}
 }
 

@@ -42,7 +42,7 @@ func (s *Users) ChangePassword(ctx context.Context, p auth.Principal, old, chose
 	if len(fields) > 0 {
 		return problem.InvalidFields(fields...)
 	}
-	who, err := s.cfg.Logins.Verify(ctx, p.Name, old, p.Address)
+	who, err := s.cfg.Logins.Check(ctx, p.Name, old, p.Address)
 	switch {
 	case errors.Is(err, auth.ErrWrongLogin), err == nil && who.UserID != p.UserID:
 		return problem.InvalidFields(problem.Field{Name: UserOldPassword, Key: "user.error.old"})

@@ -1,0 +1,103 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// Way is how somebody showed who they are.
+type Way string
+
+// The ways.
+const (
+	WayPassword  Way = "password"  // one that is kept here
+	WayDirectory Way = "directory" // name and password, asked of a directory (LDAP)
+	WayProvider  Way = "provider"  // an identity provider vouches for them (OIDC)
+)
+
+// SignIn is somebody who has shown who they are and wants a session. It is not yet one: see [SignIns.Admit].
+type SignIn struct {
+	Who      Principal
+	Way      Way
+	Provider string // which provider or directory; empty for [WayPassword]
+	Remember bool   // they asked to stay logged in
+	Address  string // where they are
+	// Strong says that the provider has itself asked for a second factor, so that none is asked here.
+	Strong bool
+}
+
+// Step is what somebody still has to do before they have a session.
+type Step string
+
+// The steps, in the order in which they are asked for.
+const (
+	StepNone Step = "" // nothing: the session is open
+)
+
+// ErrStepDue means that a program cannot log in so: there is a step that only a person can take, in the console.
+var ErrStepDue = errors.New("logging in needs another step, which only the console offers")
+
+// SignInConfig is what sign-ins are made of.
+type SignInConfig struct {
+	Pool     *db.Pool
+	Sessions *Sessions
+	Now      func() time.Time
+	// Opened is told of every session that was opened: the audit log wants to know.
+	Opened func(ctx context.Context, in SignIn)
+}
+
+// SignIns make sessions. Every way to show who one is ends here, and nothing else opens a session, so that what is asked for
+// besides (a second factor, a new password) is asked for in every way.
+type SignIns struct {
+	cfg     SignInConfig
+	queries *db.Queries
+}
+
+// NewSignIns makes sign-ins.
+func NewSignIns(cfg SignInConfig) *SignIns { return &SignIns{cfg: cfg, queries: db.New()} }
+
+// Admit opens a session in the console's cookie, or says which step is still to be taken; the browser then holds a cookie by
+// which the step knows of this sign-in.
+func (s *SignIns) Admit(w http.ResponseWriter, r *http.Request, in SignIn) (Step, error) {
+	step, err := s.due(r.Context(), in)
+	if err != nil || step != StepNone {
+		return step, err
+	}
+	if err := s.cfg.Sessions.open(w, r, in.Who, in.Remember, in.Address); err != nil {
+		return StepNone, err
+	}
+	s.opened(r.Context(), in)
+	return StepNone, nil
+}
+
+// AdmitProgram opens a session in one of the former cookies. It is [ErrStepDue] if that takes more than what was shown.
+func (s *SignIns) AdmitProgram(w http.ResponseWriter, r *http.Request, in SignIn, cookie string) error {
+	step, err := s.due(r.Context(), in)
+	if err != nil {
+		return err
+	}
+	if step != StepNone {
+		return ErrStepDue
+	}
+	if err := s.cfg.Sessions.openFormer(w, r, in.Who, in.Remember, in.Address, cookie); err != nil {
+		return err
+	}
+	s.opened(r.Context(), in)
+	return nil
+}
+
+// due says what is still asked for.
+func (s *SignIns) due(context.Context, SignIn) (Step, error) { return StepNone, nil }
+
+func (s *SignIns) opened(ctx context.Context, in SignIn) {
+	// When somebody was here last is worth knowing, but no reason to keep them out.
+	_ = s.queries.SetUserLogin(ctx, s.cfg.Pool, db.SetUserLoginParams{ID: in.Who.UserID, LoginAt: s.cfg.Now().UnixMilli()})
+	if s.cfg.Opened != nil {
+		in.Who.Address = in.Address
+		s.cfg.Opened(ctx, in)
+	}
+}
