@@ -182,11 +182,7 @@ func (e *Engine) commitAbove(ctx context.Context, floor int64, fn func(tx *sql.T
 		}
 		return nil, err
 	}
-	ids := make([]int64, len(runs))
-	for i, d := range runs {
-		ids[i] = d.id
-	}
-	e.pending.commit(number, ids)
+	e.pending.commit(number, runs)
 	e.counts.add(e.born(runs)...)
 	e.timer.add(runs...)
 	return runs, nil

@@ -24,8 +24,9 @@ const (
 	slowClaims = 4
 	// leaveOut is for how long a job is left out whose row somebody else has locked.
 	leaveOut = 3 * time.Second
-	// readLimit and claimLimit end a read and a claim that the database does not answer, so that they can be tried again.
-	readLimit, claimLimit = 10 * time.Second, 30 * time.Second
+	// readLimit and claimLimit end a read and a claim that the database does not answer, so that they can be tried again: the
+	// jobs of a claim are nobody else's meanwhile.
+	readLimit, claimLimit = 10 * time.Second, writeLimit
 	// stuckAfter is how long nothing of the claiming may come to an end before this node leaves its share to the others. It
 	// is longer than a claim waits for a row that somebody has locked.
 	stuckAfter = 2500 * time.Millisecond

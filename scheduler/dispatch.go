@@ -57,16 +57,19 @@ type dispatch struct {
 	recheck bool       // a retry: the run it repeats may have succeeded when it leaves
 	taken   bool       // taken over from a node that is gone: it may have been sent already
 	waiting bool       // must be given a slot of its job's limit before it is sent
+	noted   int        // pendingSet's: the era in which it was noted there; 0: it is not
 }
 
 // wireShard is a broadcast's slice; Total is 1 when not broadcasting.
 type wireShard struct{ Index, Total int }
 
 // pendingSet holds the ids of this node's runs that are committed and not yet recorded, and the transactions under way
-// that make more, so that the node can tell the cluster below which id nothing of it is open.
+// that make more, so that the node can tell the cluster below which id nothing of it is open. A run may be in several
+// dispatches: one that waits for a slot is tried when its time comes and when a slot is given back. It is done when all are.
 type pendingSet struct {
 	mu     sync.Mutex
-	runs   map[int64]struct{}
+	runs   map[int64]int    // in how many dispatches a run is
+	era    int              // raised when all is forgotten: what is noted since is not what was noted before
 	kills  map[int64]string // of these, the ones that somebody wants ended, and who
 	marked atomic.Int64     // how many these are, for a look without the lock
 	top    int64            // the highest id this node has inserted
@@ -76,7 +79,8 @@ type pendingSet struct {
 }
 
 func (p *pendingSet) init() {
-	p.runs, p.kills, p.under = make(map[int64]struct{}), make(map[int64]string), make(map[int64]int64)
+	p.runs, p.kills, p.under = make(map[int64]int), make(map[int64]string), make(map[int64]int64)
+	p.era = 1
 }
 
 // raise notes that there are runs up to an id already, so that whatever this node inserts lies above it.
@@ -95,15 +99,12 @@ func (p *pendingSet) begin(floor int64) int64 {
 	return p.last
 }
 
-// commit ends a transaction with the ids that it inserted; none after a roll-back.
-func (p *pendingSet) commit(tx int64, ids []int64) {
+// commit ends a transaction with the runs that it made this node's; none after a roll-back.
+func (p *pendingSet) commit(tx int64, runs []*dispatch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.under, tx)
-	for _, id := range ids {
-		p.runs[id] = struct{}{}
-		p.top = max(p.top, id)
-	}
+	p.note(runs...)
 }
 
 // doubt ends a transaction of which nobody knows whether it was committed. [Engine.sweepStrays] finds out.
@@ -115,27 +116,50 @@ func (p *pendingSet) doubt(tx int64) {
 }
 
 // add notes a run that this node makes its own.
-func (p *pendingSet) add(id int64) {
+func (p *pendingSet) add(d *dispatch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.runs[id] = struct{}{}
-	p.top = max(p.top, id)
+	p.note(d)
 }
 
-// doubtRun notes a run that may have become this node's own, or not.
-func (p *pendingSet) doubtRun(id int64) {
+func (p *pendingSet) note(runs ...*dispatch) {
+	for _, d := range runs {
+		if d.noted != p.era {
+			d.noted = p.era
+			p.runs[d.id]++
+		}
+		p.top = max(p.top, d.id)
+	}
+}
+
+// doubtRun ends a dispatch of a run that may have become this node's own, or not.
+func (p *pendingSet) doubtRun(d *dispatch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.runs, id)
-	p.unmark(id)
-	p.doubts = append(p.doubts, id-1)
+	p.drop(d)
+	p.doubts = append(p.doubts, d.id-1)
 }
 
-func (p *pendingSet) done(id int64) {
+// done ends a dispatch: what became of the run is recorded, or it waits in the database, or it is another node's.
+func (p *pendingSet) done(d *dispatch) {
 	p.mu.Lock()
-	delete(p.runs, id)
-	p.unmark(id)
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	p.drop(d)
+}
+
+func (p *pendingSet) drop(d *dispatch) {
+	if d.noted != p.era {
+		return
+	}
+	d.noted = 0
+	if p.runs[d.id]--; p.runs[d.id] > 0 {
+		return
+	}
+	delete(p.runs, d.id)
+	if _, ok := p.kills[d.id]; ok {
+		delete(p.kills, d.id)
+		p.marked.Add(-1)
+	}
 }
 
 // kill marks a run as to be ended. It reports false when the run is not this node's.
@@ -163,13 +187,6 @@ func (p *pendingSet) killed(id int64) (user string, ok bool) {
 	return user, ok
 }
 
-func (p *pendingSet) unmark(id int64) {
-	if _, ok := p.kills[id]; ok {
-		delete(p.kills, id)
-		p.marked.Add(-1)
-	}
-}
-
 func (p *pendingSet) len() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -179,6 +196,7 @@ func (p *pendingSet) len() int {
 // clear forgets the runs and the doubts. Transactions under way stay: they end by themselves.
 func (p *pendingSet) clear() {
 	p.mu.Lock()
+	p.era++
 	clear(p.runs)
 	clear(p.kills)
 	p.marked.Store(0)

@@ -33,7 +33,7 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 	if d.waited {
 		waited = event.List{event.New(e.now(), event.Waited, e.now().Sub(d.planned))}
 	}
-	e.pending.add(d.id) // before it is, so that the low mark is not above it
+	e.pending.add(d) // before it is, so that the low mark is not above it
 	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		admitted = false
 		n, err := e.queries.TouchGate(ctx, tx, d.job.id)
@@ -61,7 +61,8 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 	switch {
 	case err != nil:
 		e.log.Warn("give a run its slot", "log_id", d.id, "job_id", d.job.id, "error", err)
-		e.pending.doubtRun(d.id) // the commit may have happened
+		e.pending.doubtRun(d) // the commit may have happened
+		return false
 	case admitted:
 		d.owner, d.waiting = me, false
 		d.events = append(d.events, waited...)
@@ -77,7 +78,7 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 			return false
 		}
 	}
-	e.pending.done(d.id) // it waits in the database
+	e.pending.done(d) // it waits in the database
 	return false
 }
 

@@ -61,7 +61,7 @@ func (e *Engine) recordBatch(ctx context.Context, batch []outcome) {
 	ids := make([]int64, len(batch))
 	for i := range batch {
 		ids[i] = batch[i].d.id
-		e.pending.done(ids[i])
+		e.pending.done(batch[i].d)
 	}
 	e.hub.changed(ids...)
 }

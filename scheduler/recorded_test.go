@@ -229,36 +229,79 @@ func TestTheLowMarkStaysBelowTransactionsUnderWay(t *testing.T) {
 	t.Parallel()
 	var p pendingSet
 	p.init()
+	runs := make(map[int64]*dispatch)
+	of := func(ids ...int64) (list []*dispatch) {
+		for _, id := range ids {
+			runs[id] = &dispatch{id: id}
+			list = append(list, runs[id])
+		}
+		return list
+	}
 	a := p.begin(math.MaxInt64)
-	p.commit(a, []int64{5, 6})
+	p.commit(a, of(5, 6))
 	slow := p.begin(math.MaxInt64) // it will insert 7 and 8, but 9 is known before
 	quick := p.begin(math.MaxInt64)
-	p.commit(quick, []int64{9})
+	p.commit(quick, of(9))
 	for _, id := range []int64{5, 6, 9} {
-		p.done(id)
+		p.done(runs[id])
 	}
 	if got := p.low(); got > 6 {
 		t.Errorf("low mark %d while a transaction is under way, want at most 6", got)
 	}
-	p.commit(slow, []int64{7, 8})
+	p.commit(slow, of(7, 8))
 	if got := p.low(); got != 7 {
 		t.Errorf("low mark %d, want 7", got)
 	}
-	p.done(7)
-	p.done(8)
+	p.done(runs[7])
+	p.done(runs[8])
 	if got := p.low(); got != 9 || p.len() != 0 {
 		t.Errorf("low mark %d with %d open, want 9 and none", got, p.len())
 	}
 	unsure := p.begin(math.MaxInt64)
 	p.doubt(unsure)
 	b := p.begin(math.MaxInt64)
-	p.commit(b, []int64{20})
-	p.done(20)
+	p.commit(b, of(20))
+	p.done(runs[20])
 	if got := p.low(); got != 9 {
 		t.Errorf("low mark %d with a transaction of unknown fate, want 9", got)
 	}
 	p.resolve(1, nil)
 	if got := p.low(); got != 20 {
 		t.Errorf("low mark %d, want 20", got)
+	}
+}
+
+// A run that waits for a slot is tried by two dispatches: one finds that the other has its slot. The run is still this node's
+// then, or a search for what was committed without an answer would send it a second time.
+func TestARunIsPendingUntilItsLastDispatchIsDone(t *testing.T) {
+	t.Parallel()
+	var p pendingSet
+	p.init()
+	sending, second := &dispatch{id: 7}, &dispatch{id: 7}
+	p.add(sending)
+	p.add(sending)
+	p.add(second)
+	if !p.kill(7, "olga") {
+		t.Error("the run cannot be marked")
+	}
+	p.done(second)
+	p.done(second)
+	if !p.has(7) {
+		t.Error("the run is forgotten while it is being sent")
+	}
+	if user, ok := p.killed(7); !ok || user != "olga" {
+		t.Errorf("who wants it ended is %q, %v after one of two dispatches", user, ok)
+	}
+	p.doubtRun(sending)
+	if _, ok := p.killed(7); ok || p.has(7) {
+		t.Error("the run is pending although both dispatches are done")
+	}
+	p.add(sending)
+	p.clear()
+	third := &dispatch{id: 7} // taken over under a new id
+	p.add(third)
+	p.done(sending)
+	if !p.has(7) {
+		t.Error("a dispatch from before all was forgotten ended one of now")
 	}
 }

@@ -114,7 +114,7 @@ func (e *Engine) runLane(ln *lane, d *dispatch) {
 // maySend reports whether this node may send a run now. When it may not, the run waits, or is another node's.
 func (e *Engine) maySend(d *dispatch) bool {
 	if d.owner != e.node.id.Load() && !d.waiting { // this node was declared gone
-		e.pending.done(d.id)
+		e.pending.done(d)
 		return false
 	}
 	if !e.node.mayAct() {

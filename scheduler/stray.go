@@ -104,10 +104,7 @@ func (p *pendingSet) doubtful() (from int64, n int) {
 func (p *pendingSet) resolve(n int, runs []*dispatch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, d := range runs {
-		p.runs[d.id] = struct{}{}
-		p.top = max(p.top, d.id)
-	}
+	p.note(runs...)
 	p.doubts = p.doubts[min(n, len(p.doubts)):]
 }
 
