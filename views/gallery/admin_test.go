@@ -20,7 +20,7 @@ func (f fakes) nodes() nodes.ListPage {
 		Rows: []nodes.Row{
 			{ID: 12, Name: "scheduler-1", Address: "http://10.1.0.11:8080", Version: "0.1.0", State: nodes.StateLive, Self: true, Started: f.at(-50 * time.Hour), Beat: f.at(-400 * time.Millisecond), HasLoad: true,
 				Load: nodes.Load{Sent: "1,034", Claimed: "1,031", Late: format.Duration(f.Printer, 12*time.Millisecond), Planned: "1,842", Queued: "12", InFlight: "31", Unsent: "1,885", Results: "40", Memory: "118 MiB"}},
-			{ID: 13, Name: "scheduler-2", Address: "http://10.1.0.12:8080", Version: "0.1.0", State: nodes.StateDraining, Started: f.at(-49 * time.Hour), Beat: f.at(-900 * time.Millisecond), HasLoad: true,
+			{ID: 13, Name: "scheduler-2", Address: "http://10.1.0.12:8080", Version: "v0.0.0-20261122054548-d08aeaf70784+dirty", State: nodes.StateDraining, Started: f.at(-49 * time.Hour), Beat: f.at(-900 * time.Millisecond), HasLoad: true,
 				Load: nodes.Load{Sent: "3.4", Claimed: "0", Late: "–", Planned: "0", Queued: "3", InFlight: "2", Unsent: "5", Results: "0", Memory: "96 MiB"}},
 			{ID: 14, Name: "scheduler-3", Address: "http://10.1.0.13:8080", Version: "0.1.0", State: nodes.StateSilent, Started: f.at(-3 * time.Hour), Beat: f.at(-4 * time.Second)},
 			{ID: 9, Name: "scheduler-3", Address: "http://10.1.0.13:8080", Version: "0.0.9", State: nodes.StateGone, Started: f.at(-200 * time.Hour), Beat: f.at(-4 * time.Minute)},
