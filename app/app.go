@@ -102,7 +102,13 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	if err := a.held.Load(ctx); err != nil {
 		return nil, err
 	}
-	a.tokens = auth.NewTokens(a.pool, time.Now, opts.AccessToken, opts.NoAccessToken)
+	alarmKey, sealing, err := a.keys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.tokens = auth.NewTokens(auth.TokensConfig{
+		Pool: a.pool, Now: time.Now, Fixed: opts.AccessToken, Open: opts.NoAccessToken, Seal: sealing, Logger: a.logger,
+	})
 	if err := a.tokens.Load(ctx); err != nil {
 		return nil, err
 	}
@@ -119,7 +125,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewDBStatsCollector(a.pool.DB, "punctual"))
 	catalogue := locales.New()
-	if err := a.newAlarmer(ctx, catalogue); err != nil {
+	if err := a.newAlarmer(alarmKey, catalogue); err != nil {
 		return nil, err
 	}
 	calls, err := opts.ExecutorTLS.Config()
@@ -262,11 +268,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 }
 
 // newAlarmer makes the service that tells people what went wrong.
-func (a *App) newAlarmer(ctx context.Context, catalogue *locales.Catalogue) error {
-	key, err := a.settings.alarmKey(ctx, a.opts.SecretKeys)
-	if err != nil {
-		return err
-	}
+func (a *App) newAlarmer(key []byte, catalogue *locales.Catalogue) (err error) {
 	a.alarmer, err = alarm.New(alarm.Config{
 		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Key: key,
 		Defaults: a.held.AlarmDefaults, Now: func() time.Time { return a.engine.Now() }, // the engine is made after it, and before it runs

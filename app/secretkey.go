@@ -13,10 +13,12 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/seal"
 	"github.com/punctual-job/punctual/scheduler/alarm"
 )
 
-// The settings of alarm channels are sealed with a random key, which stands in punctual_setting. Unless the installation has a
+// The settings of alarm channels are sealed with a random key, which stands in punctual_setting, and executors' tokens and secrets
+// of jobs with one derived from it, where there is a secret key. Unless the installation has a
 // secret key of its own, whoever can read the database can read them. With [Options.SecretKeys] the random key is itself
 // sealed, with a key that is derived from the first of them. The others only open: that is how a secret key is changed.
 
@@ -127,6 +129,20 @@ func (s settings) alarmKey(ctx context.Context, secrets []string) ([]byte, error
 		}
 	}
 	return nil, fmt.Errorf("seal setting %s: %w", settingAlarmKey, errReplaced)
+}
+
+// keys are the key of alarm channels, and what seals everything else. There is nothing of the latter without a secret key: what is
+// sealed with a key that lies beside it is only harder to read for its owner.
+func (a *App) keys(ctx context.Context) (alarmKey []byte, sealing *seal.Seal, err error) {
+	if alarmKey, err = a.settings.alarmKey(ctx, a.opts.SecretKeys); err != nil || len(a.opts.SecretKeys) == 0 {
+		return alarmKey, nil, err
+	}
+	derived, err := hkdf.Key(sha256.New, alarmKey, nil, "punctual seal", seal.KeyBytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	sealing, err = seal.New(derived)
+	return alarmKey, sealing, err
 }
 
 // rewrap seals the alarm key with the first secret key.

@@ -179,7 +179,7 @@ func (q *Queries) ListGroupOptions(ctx context.Context, db DBTX) ([]GroupOptions
 }
 
 const listTokens = `-- name: ListTokens :many
-SELECT app_name, token, previous, previous_until, updated_at, handover FROM punctual_token
+SELECT app_name, previous_until, updated_at, handover, token, previous FROM punctual_token
 `
 
 func (q *Queries) ListTokens(ctx context.Context, db DBTX) ([]Token, error) {
@@ -193,11 +193,11 @@ func (q *Queries) ListTokens(ctx context.Context, db DBTX) ([]Token, error) {
 		var i Token
 		if err := rows.Scan(
 			&i.AppName,
-			&i.Token,
-			&i.Previous,
 			&i.PreviousUntil,
 			&i.UpdatedAt,
 			&i.Handover,
+			&i.Token,
+			&i.Previous,
 		); err != nil {
 			return nil, err
 		}
@@ -210,6 +210,34 @@ func (q *Queries) ListTokens(ctx context.Context, db DBTX) ([]Token, error) {
 		return nil, err
 	}
 	return items, nil
+}
+
+const sealToken = `-- name: SealToken :execrows
+UPDATE punctual_token SET token = ?, previous = ?
+WHERE app_name = ? AND token = ? AND previous = ?
+`
+
+type SealTokenParams struct {
+	Token       string
+	Previous    string
+	AppName     string
+	OldToken    string
+	OldPrevious string
+}
+
+// The same tokens in another spelling, unless somebody has rotated them meanwhile.
+func (q *Queries) SealToken(ctx context.Context, db DBTX, arg SealTokenParams) (int64, error) {
+	result, err := db.ExecContext(ctx, sealToken,
+		arg.Token,
+		arg.Previous,
+		arg.AppName,
+		arg.OldToken,
+		arg.OldPrevious,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const setExecutorDialect = `-- name: SetExecutorDialect :exec

@@ -349,11 +349,11 @@ type Slot struct {
 
 type Token struct {
 	AppName       string
-	Token         string
-	Previous      string
 	PreviousUntil int64
 	UpdatedAt     int64
 	Handover      int64
+	Token         string
+	Previous      string
 }
 
 type User struct {

@@ -409,6 +409,8 @@ type Querier interface {
 	RunTimeFrom(ctx context.Context, db DBTX, id int64) (sql.NullTime, error)
 	// A new version of a script from its editor. 0 rows when somebody changed the job since it was read.
 	SaveJobSource(ctx context.Context, db DBTX, arg SaveJobSourceParams) (int64, error)
+	// The same tokens in another spelling, unless somebody has rotated them meanwhile.
+	SealToken(ctx context.Context, db DBTX, arg SealTokenParams) (int64, error)
 	SetDeletion(ctx context.Context, db DBTX, arg SetDeletionParams) error
 	SetExecutorDialect(ctx context.Context, db DBTX, arg SetExecutorDialectParams) error
 	SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecutorDisabledParams) error

@@ -81,6 +81,7 @@ var argValues = map[string]any{
 	"BeforeMs": int64(100), "ListAlarmDeliveries.State": int64(-1), "ListSlowRuns.NowMs": int64(1_000_000), "AboveID": int64(0), "BelowID": int64(100), "AtMs": int64(77),
 	"LastError": "changed", "MoveAlarmEvents.FromNotice": int64(2), "ToNotice": int64(50), "EndAlarmDeliveries.Holder": "holder2",
 	"ListAlarmDeliveriesOfHolder.Holder": "holder2", "SettleAlarmNotice": int64(2),
+	"SealToken.OldToken": "token1", "SealToken.OldPrevious": "previo1", "Token": "changed",
 	"InsertCodeHandler.GroupID": int64(100), "InsertGate": int64(100), "InsertKill.LogID": int64(100), "ReplaceSetting.OldValue": "value1", "ResealAlarmChannel.OldConfig": "config1", "RegistryGroup": "EXECUTOR", "UpdatedAt": int64(77), "SeenAt": int64(77), "ExpiresAt": int64(77),
 	"TouchRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "InsertRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "SetSetting.Value": "changed",
 	"SetUserLang.Lang": "changed", "SetUserTheme.Theme": "changed", "ListSettings": int32(10), "ListViews.UserID": int64(2), "InsertView.Name": "new", "UpdateView.Name": "new",

@@ -37,11 +37,16 @@ ON DUPLICATE KEY UPDATE idle_is_lost = VALUES(idle_is_lost), updated_at = VALUES
 DELETE FROM punctual_group WHERE app_name = ?;
 
 -- name: ListTokens :many
-SELECT app_name, token, previous, previous_until, updated_at, handover FROM punctual_token;
+SELECT app_name, previous_until, updated_at, handover, token, previous FROM punctual_token;
 
 -- name: SetToken :exec
 INSERT INTO punctual_token (app_name, token, previous, previous_until, updated_at, handover) VALUES (?, ?, ?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE token = VALUES(token), previous = VALUES(previous), previous_until = VALUES(previous_until), updated_at = VALUES(updated_at), handover = VALUES(handover);
+
+-- name: SealToken :execrows
+-- The same tokens in another spelling, unless somebody has rotated them meanwhile.
+UPDATE punctual_token SET token = sqlc.arg(token), previous = sqlc.arg(previous)
+WHERE app_name = sqlc.arg(app_name) AND token = sqlc.arg(old_token) AND previous = sqlc.arg(old_previous);
 
 -- name: DeleteToken :execrows
 DELETE FROM punctual_token WHERE app_name = ?;

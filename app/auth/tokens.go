@@ -6,11 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/seal"
 )
 
 // Tokens are the access tokens that this installation and its executors show each other: one for all, and one for each group
@@ -20,19 +22,37 @@ type Tokens struct {
 	pool    *db.Pool
 	queries *db.Queries
 	now     func() time.Time
-	fixed   string // the common token is a setting of the process, and not rotated here
-	open    bool   // no token is asked for, nor sent to groups without one of their own
+	fixed   string     // the common token is a setting of the process, and not rotated here
+	open    bool       // no token is asked for, nor sent to groups without one of their own
+	seal    *seal.Seal // of what is stored; nil: it is stored as it is
+	logger  *slog.Logger
 
 	mu       sync.RWMutex
 	byApp    map[string]db.Token // by lower-case app name; "" is the common one
 	accepted map[string]string   // by executor address, the token that worked with it last
 }
 
-// NewTokens makes the tokens of an installation. fixed is the common token if it is a setting; open says that somebody
-// expressly wants none. Nothing is known before [Tokens.Load].
-func NewTokens(pool *db.Pool, now func() time.Time, fixed string, open bool) *Tokens {
-	return &Tokens{pool: pool, queries: db.New(), now: now, fixed: fixed, open: open,
+// TokensConfig is what [Tokens] are made of.
+type TokensConfig struct {
+	Pool   *db.Pool
+	Now    func() time.Time // default time.Now
+	Fixed  string           // the common token, if it is a setting
+	Open   bool             // somebody expressly wants none
+	Seal   *seal.Seal       // seals what is stored; nil without a secret key
+	Logger *slog.Logger     // default slog.Default
+}
+
+// NewTokens makes the tokens of an installation. Nothing is known before [Tokens.Load].
+func NewTokens(cfg TokensConfig) *Tokens {
+	t := &Tokens{pool: cfg.Pool, queries: db.New(), now: cfg.Now, fixed: cfg.Fixed, open: cfg.Open, seal: cfg.Seal, logger: cfg.Logger,
 		byApp: make(map[string]db.Token), accepted: make(map[string]string)}
+	if t.now == nil {
+		t.now = time.Now
+	}
+	if t.logger == nil {
+		t.logger = slog.Default()
+	}
+	return t
 }
 
 // Load reads the tokens, which another admin may have rotated, and makes the common one at the first start of all.
@@ -43,11 +63,14 @@ func (t *Tokens) Load(ctx context.Context) error {
 	}
 	byApp := make(map[string]db.Token, len(rows))
 	for _, r := range rows {
+		if r, err = t.opened(ctx, r); err != nil {
+			return fmt.Errorf("seal access tokens: %w", db.Error(err))
+		}
 		byApp[strings.ToLower(r.AppName)] = r
 	}
 	if _, ok := byApp[""]; !ok && t.fixed == "" && !t.open {
 		// Of several admins that start together one decides; all read what it was.
-		n, err := t.queries.InsertTokenIfAbsent(ctx, t.pool, db.InsertTokenIfAbsentParams{Token: newToken(), UpdatedAt: t.now().UnixMilli()})
+		n, err := t.queries.InsertTokenIfAbsent(ctx, t.pool, db.InsertTokenIfAbsentParams{Token: t.closed("", newToken()), UpdatedAt: t.now().UnixMilli()})
 		if err != nil {
 			return fmt.Errorf("make the access token: %w", db.Error(err))
 		}
@@ -59,6 +82,62 @@ func (t *Tokens) Load(ctx context.Context) error {
 	t.byApp = byApp
 	t.mu.Unlock()
 	return nil
+}
+
+// tokenSealed is how a stored token begins that is sealed; none that is made here does.
+const tokenSealed = "sealed:"
+
+func tokenPurpose(appName string) string { return "punctual_token " + strings.ToLower(appName) }
+
+// closed is a token as it is stored.
+func (t *Tokens) closed(appName, token string) string {
+	if t.seal == nil || token == "" {
+		return token
+	}
+	return tokenSealed + t.seal.Close([]byte(token), tokenPurpose(appName))
+}
+
+// opened is a stored row with its tokens as they are shown. What stands open although there is a key is sealed: it was written before
+// there was one, or by an admin without. A token that cannot be opened is nobody's: what was read before goes on, and otherwise one that
+// no executor has takes its place, so that a group with a token of its own does not fall back to the common one.
+func (t *Tokens) opened(ctx context.Context, r db.Token) (db.Token, error) {
+	stored := r
+	for _, text := range []*string{&r.Token, &r.Previous} {
+		sealed, ok := strings.CutPrefix(*text, tokenSealed)
+		if !ok {
+			continue
+		}
+		var plain []byte
+		err := error(seal.ErrOther)
+		if t.seal != nil {
+			plain, err = t.seal.Open(sealed, tokenPurpose(r.AppName))
+		}
+		if err != nil {
+			return t.unreadable(stored, err), nil
+		}
+		*text = string(plain)
+	}
+	open := func(text string) bool { return text != "" && !strings.HasPrefix(text, tokenSealed) }
+	if t.seal == nil || !open(stored.Token) && !open(stored.Previous) {
+		return r, nil
+	}
+	_, err := t.queries.SealToken(ctx, t.pool, db.SealTokenParams{
+		AppName: r.AppName, OldToken: stored.Token, OldPrevious: stored.Previous, Token: t.closed(r.AppName, r.Token), Previous: t.closed(r.AppName, r.Previous),
+	})
+	return r, err
+}
+
+func (t *Tokens) unreadable(r db.Token, err error) db.Token {
+	t.mu.RLock()
+	old, known := t.byApp[strings.ToLower(r.AppName)]
+	t.mu.RUnlock()
+	if !known {
+		t.logger.Error("a stored access token cannot be opened, so none is accepted in its place: give this admin the secret key of the others, or rotate the token",
+			"group", r.AppName, "error", err)
+		old = r
+		old.Token, old.Previous = newToken(), ""
+	}
+	return old
 }
 
 func newToken() string { return strings.ToLower(rand.Text()) }
@@ -266,9 +345,9 @@ func (t *Tokens) Rotate(ctx context.Context, appName string, grace time.Duration
 	}
 	now := t.now()
 	token := newToken()
-	row := db.SetTokenParams{AppName: appName, Token: token, UpdatedAt: now.UnixMilli()}
+	row := db.SetTokenParams{AppName: appName, Token: t.closed(appName, token), UpdatedAt: now.UnixMilli()}
 	if old := t.For(appName); old != "" && grace > 0 {
-		row.Previous, row.PreviousUntil = old, now.Add(grace).UnixMilli()
+		row.Previous, row.PreviousUntil = t.closed(appName, old), now.Add(grace).UnixMilli()
 		if appName != "" && t.current(appName) == "" {
 			row.Handover = 1
 		}

@@ -1,18 +1,22 @@
 package auth
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/db/seal"
 )
 
 func TestTheCommonTokenIsMadeOnceAndKnownToAllAdmins(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		first, second := NewTokens(pool, time.Now, "", false), NewTokens(pool, time.Now, "", false)
+		first, second := NewTokens(TokensConfig{Pool: pool}), NewTokens(TokensConfig{Pool: pool})
 		for _, tokens := range []*Tokens{first, second} {
 			if err := tokens.Load(t.Context()); err != nil {
 				t.Fatal(err)
@@ -38,7 +42,7 @@ func TestARotatedTokenWorksUntilItsGraceEnds(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 		clock := func() time.Time { return now }
-		tokens, other := NewTokens(pool, clock, "", false), NewTokens(pool, clock, "", false)
+		tokens, other := NewTokens(TokensConfig{Pool: pool, Now: clock}), NewTokens(TokensConfig{Pool: pool, Now: clock})
 		if err := tokens.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +88,7 @@ func TestARotatedTokenWorksUntilItsGraceEnds(t *testing.T) {
 func TestATokenThatIsASettingIsNotRotated(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t, db.SQLite)
-	tokens := NewTokens(pool, time.Now, "from-outside", false)
+	tokens := NewTokens(TokensConfig{Pool: pool, Fixed: "from-outside"})
 	if err := tokens.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +103,7 @@ func TestATokenThatIsASettingIsNotRotated(t *testing.T) {
 func TestNoTokenMustBeSaid(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t, db.SQLite)
-	tokens := NewTokens(pool, time.Now, "", true)
+	tokens := NewTokens(TokensConfig{Pool: pool, Open: true})
 	if err := tokens.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +119,7 @@ func TestOnceAGroupHasATokenTheCommonOneCountsForNothingThere(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-		tokens := NewTokens(pool, func() time.Time { return now }, "", false)
+		tokens := NewTokens(TokensConfig{Pool: pool, Now: func() time.Time { return now }})
 		if err := tokens.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +159,7 @@ func TestATokenIsSentOnlyWhereItWasShown(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t, db.SQLite)
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	tokens := NewTokens(pool, func() time.Time { return now }, "", false)
+	tokens := NewTokens(TokensConfig{Pool: pool, Now: func() time.Time { return now }})
 	if err := tokens.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -204,4 +208,117 @@ func TestATokenIsSentOnlyWhereItWasShown(t *testing.T) {
 	check("rotating, typed, and it took the one before", typed("orders"), own, next)
 	now = now.Add(time.Hour)
 	check("rotated, it showed the one before", registered("orders", own), "", "")
+}
+
+func sealing(t *testing.T, fill byte) *seal.Seal {
+	t.Helper()
+	s, err := seal.New(bytes.Repeat([]byte{fill}, seal.KeyBytes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestTokensAreSealedWhenThereIsAKey(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		ctx := t.Context()
+		load := func(s *seal.Seal) *Tokens {
+			t.Helper()
+			tokens := NewTokens(TokensConfig{Pool: pool, Seal: s, Logger: slog.New(slog.DiscardHandler)})
+			if err := tokens.Load(ctx); err != nil {
+				t.Fatal(err)
+			}
+			return tokens
+		}
+		stored := func() (texts []string) {
+			t.Helper()
+			rows, err := db.New().ListTokens(ctx, pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rows {
+				texts = append(texts, r.Token)
+				if r.Previous != "" {
+					texts = append(texts, r.Previous)
+				}
+			}
+			return texts
+		}
+		// An installation without a key, whose common token was a long one of somebody's own when the group got its token.
+		open := NewTokens(TokensConfig{Pool: pool, Fixed: strings.Repeat("long ", 40)})
+		if err := open.Load(ctx); err != nil {
+			t.Fatal(err)
+		}
+		own, err := open.Rotate(ctx, "Orders", time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		common := load(nil).Common()
+
+		// It is given a key while another admin has none yet.
+		late, sealed := load(nil), load(sealing(t, 1))
+		if len(stored()) != 3 {
+			t.Fatalf("stored %q", stored())
+		}
+		for _, text := range stored() {
+			if !strings.HasPrefix(text, tokenSealed) || strings.Contains(text, own) || strings.Contains(text, common) {
+				t.Errorf("stored as %q", text)
+			}
+		}
+		if err := late.Load(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for name, tokens := range map[string]*Tokens{"the one with the key": sealed, "another": load(sealing(t, 1)), "the one without, as long as it runs": late} {
+			if tokens.Common() != common || tokens.For("orders") != own || !tokens.Speaks("", strings.Repeat("long ", 40), "orders") {
+				t.Errorf("%s: common %q, own %q", name, tokens.Common(), tokens.For("orders"))
+			}
+		}
+		fresh, err := sealed.Rotate(ctx, "orders", time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range stored() {
+			if !strings.HasPrefix(text, tokenSealed) {
+				t.Errorf("after a rotation, stored as %q", text)
+			}
+		}
+		if again := load(sealing(t, 1)); again.For("orders") != fresh || !again.Speaks("orders", own, "orders") {
+			t.Error("the rotated token or its predecessor does not count")
+		}
+
+		// With another key the group's token is lost, and does not make way for the common one.
+		other := load(sealing(t, 2))
+		_, in := other.Check("orders", fresh)
+		if other.Speaks("", common, "orders") || in || !other.State("orders").Own {
+			t.Error("a token that cannot be opened lets somebody in")
+		}
+		if scope, ok := other.Check("", common); ok {
+			t.Errorf("the common token, which cannot be opened, lets in as %q", scope)
+		}
+	})
+}
+
+func TestASealedTokenOfOneGroupIsNoneOfAnothers(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		tokens := NewTokens(TokensConfig{Pool: pool, Seal: sealing(t, 1), Logger: slog.New(slog.DiscardHandler)})
+		mine, err := tokens.Rotate(t.Context(), "mine", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tokens.Rotate(t.Context(), "theirs", 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pool.ExecContext(t.Context(), "UPDATE punctual_token SET token = ? WHERE app_name = 'theirs'", tokens.closed("mine", mine)); err != nil {
+			t.Fatal(err)
+		}
+		again := NewTokens(TokensConfig{Pool: pool, Seal: sealing(t, 1), Logger: slog.New(slog.DiscardHandler)})
+		if err := again.Load(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, in := again.Check("theirs", mine); in {
+			t.Error("a row that was copied makes one group's token another's")
+		}
+	})
 }

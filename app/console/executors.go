@@ -59,12 +59,16 @@ func (c *Console) groupDetailPage(ec echo.Context) (groups.DetailPage, error) {
 
 // tokenCard holds the token itself only when its reader asked to see it.
 func (c *Console) tokenCard(ec echo.Context, page layout.Page, groupID int64) (groups.TokenCard, error) {
-	s, err := c.cfg.Manage.Tokens.State(ec.Request().Context(), who(ec), groupID)
+	look, showing := c.cfg.Manage.Tokens.State, ec.QueryParam("token") == "show"
+	if showing {
+		look = c.cfg.Manage.Tokens.Show
+	}
+	s, err := look(ec.Request().Context(), who(ec), groupID)
 	if err != nil {
 		return groups.TokenCard{}, err
 	}
 	card := groups.TokenCard{GroupID: groupID, Own: s.Own, Fixed: s.Fixed, None: s.Token == "", Previous: c.at(page, s.PreviousUntil), Handover: s.Handover}
-	if ec.QueryParam("token") == "show" {
+	if showing {
 		card.Token = s.Token
 	}
 	return card, nil

@@ -34,12 +34,13 @@ const (
 	ActionLogin    Action = "login"
 	ActionRotate   Action = "rotate" // a new access token
 	ActionTest     Action = "test"
+	ActionShow     Action = "show" // a secret was looked at
 )
 
 // Actions lists every action in the order the filter shows them.
 func Actions() []Action {
 	return []Action{ActionCreate, ActionUpdate, ActionDelete, ActionStart, ActionStop, ActionRun, ActionKill, ActionClear, ActionGlue,
-		ActionPassword, ActionSignOut, ActionLogin, ActionRotate, ActionTest}
+		ActionPassword, ActionSignOut, ActionLogin, ActionRotate, ActionShow, ActionTest}
 }
 
 // Kinds of things that are changed.

@@ -76,6 +76,20 @@ func (s *Tokens) State(ctx context.Context, p auth.Principal, groupID int64) (au
 	return s.cfg.Tokens.State(appName), nil
 }
 
+// Show is State for somebody who sees the token itself, which is on record before they do.
+func (s *Tokens) Show(ctx context.Context, p auth.Principal, groupID int64) (auth.TokenState, error) {
+	appName, err := s.appName(ctx, p, groupID)
+	if err != nil {
+		return auth.TokenState{}, err
+	}
+	state := s.cfg.Tokens.State(appName)
+	entry := Entry{Action: ActionShow, Kind: ObjectToken, ID: groupID, Name: appName}
+	if !state.Own {
+		entry.ID, entry.Name = 0, "" // the group's page shows the installation's
+	}
+	return state, s.audit.Record(ctx, s.cfg.Pool, p, entry)
+}
+
 // Rotate makes a new token for a group, its own from now on, or with group 0 for the installation. The one before works for
 // as long as grace says, so that executors can be given the new one in peace.
 func (s *Tokens) Rotate(ctx context.Context, p auth.Principal, groupID int64, grace time.Duration) error {

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -42,7 +43,7 @@ func TestTokensAreForAdministrators(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-		tokens := auth.NewTokens(pool, func() time.Time { return now }, "", false)
+		tokens := auth.NewTokens(auth.TokensConfig{Pool: pool, Now: func() time.Time { return now }})
 		ctx := t.Context()
 		if err := tokens.Load(ctx); err != nil {
 			t.Fatal(err)
@@ -52,6 +53,7 @@ func TestTokensAreForAdministrators(t *testing.T) {
 			"state":  func(ctx context.Context) error { _, err := b.Tokens.State(ctx, b.user, b.group); return err },
 			"common": func(ctx context.Context) error { _, err := b.Tokens.State(ctx, b.user, 0); return err },
 			"rotate": func(ctx context.Context) error { return b.Tokens.Rotate(ctx, b.user, b.group, time.Hour) },
+			"show":   func(ctx context.Context) error { _, err := b.Tokens.Show(ctx, b.user, b.group); return err },
 			"drop":   func(ctx context.Context) error { return b.Tokens.Drop(ctx, b.user, b.group) },
 		}
 		for name, do := range refused {
@@ -86,6 +88,29 @@ func TestTokensAreForAdministrators(t *testing.T) {
 		if s := state(b.group); !s.Own || s.Token == common.Token || !s.PreviousUntil.Equal(now.Add(time.Hour)) {
 			t.Errorf("after: %+v", s)
 		}
+		// Who looks at one is on record; that there is one is not worth it.
+		seen := func() (names []string) {
+			t.Helper()
+			list, err := b.Audit.List(ctx, b.admin, AuditFilter{Action: string(ActionShow), Limit: 10})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range list.Entries {
+				names = append(names, e.ObjectKind+" "+e.ObjectName)
+			}
+			return names
+		}
+		if names := seen(); len(names) != 0 {
+			t.Errorf("on record as shown: %q", names)
+		}
+		for _, group := range []int64{0, b.group} {
+			if s, err := b.Tokens.Show(ctx, b.admin, group); err != nil || s.Token != state(group).Token {
+				t.Errorf("shown: %+v, %v", s, err)
+			}
+		}
+		if names := seen(); !slices.Equal(names, []string{"token orders", "token "}) {
+			t.Errorf("on record as shown: %q", names)
+		}
 		// A group that is deleted takes its token along.
 		if err := b.Groups.Delete(ctx, b.admin, b.group); err != nil {
 			t.Fatal(err)
@@ -93,7 +118,7 @@ func TestTokensAreForAdministrators(t *testing.T) {
 		if s := tokens.State("orders"); s.Own {
 			t.Error("the token of a deleted group still works")
 		}
-		fixed := tokensOf(pool, auth.NewTokens(pool, time.Now, "set-outside", false))
+		fixed := tokensOf(pool, auth.NewTokens(auth.TokensConfig{Pool: pool, Fixed: "set-outside"}))
 		if got := kind(fixed.Rotate(ctx, b.admin, 0, time.Hour)); got != "409 problem.token.fixed" {
 			t.Errorf("a token that is a setting: %s", got)
 		}

@@ -3,7 +3,6 @@ package alarm
 import (
 	"cmp"
 	"context"
-	"crypto/cipher"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/seal"
 	"github.com/punctual-job/punctual/scheduler/event"
 )
 
@@ -102,7 +102,7 @@ type Alarmer struct {
 	log     *slog.Logger
 	queries *db.Queries
 	metrics *metrics
-	seal    cipher.AEAD
+	seal    *seal.Seal
 	web     *http.Client
 	memory  memory
 	watch   watch
@@ -120,13 +120,13 @@ func New(cfg Config) (*Alarmer, error) {
 	if cfg.Pool == nil || cfg.Logger == nil || cfg.Printer == nil {
 		return nil, errors.New("alarm: Pool, Logger and Printer are required")
 	}
-	seal, err := newSeal(cfg.Key)
+	sealing, err := seal.New(cfg.Key)
 	if err != nil {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
 	a := &Alarmer{
-		cfg: cfg, log: cfg.Logger, queries: db.New(), metrics: newMetrics(), seal: seal, web: newWebClient(cfg, cfg.Defaults),
+		cfg: cfg, log: cfg.Logger, queries: db.New(), metrics: newMetrics(), seal: sealing, web: newWebClient(cfg, cfg.Defaults),
 		wake: make(chan struct{}, 1), busy: make(map[int64]struct{}), rested: make(map[int64]time.Time),
 	}
 	a.memory.open, a.memory.raised = make(map[int64]struct{}), make(map[int64]time.Time)

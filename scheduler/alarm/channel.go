@@ -82,7 +82,7 @@ func (a *Alarmer) sealSettings(s *Settings) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return sealText(a.seal, plain, sealPurpose), nil
+	return a.seal.Close(plain, sealPurpose), nil
 }
 
 func (a *Alarmer) readChannel(ctx context.Context, id int64) (*channel, error) {

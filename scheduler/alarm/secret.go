@@ -2,41 +2,25 @@ package alarm
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/seal"
 )
-
-// sealed is how a sealed text begins, so that another way can follow this one.
-const sealed = "v1:"
-
-func newSeal(key []byte) (cipher.AEAD, error) {
-	if len(key) != 32 {
-		return nil, errors.New("alarm: the key must have 32 bytes")
-	}
-	block, err := aes.NewCipher(key)
-	if err != nil {
-		return nil, err
-	}
-	return cipher.NewGCMWithRandomNonce(block)
-}
 
 // Reseal puts the settings of all channels under another key, in the transaction in which that key takes the other's place.
 // What cannot be opened, or was changed meanwhile, stays as it is; it counts how many did.
 func Reseal(ctx context.Context, tx db.DBTX, from, to []byte) (left int, err error) {
-	old, err := newSeal(from)
+	old, err := seal.New(from)
 	if err != nil {
 		return 0, err
 	}
-	seal, err := newSeal(to)
+	fresh, err := seal.New(to)
 	if err != nil {
 		return 0, err
 	}
@@ -52,7 +36,7 @@ func Reseal(ctx context.Context, tx db.DBTX, from, to []byte) (left int, err err
 			continue
 		}
 		n, err := queries.ResealAlarmChannel(ctx, tx, db.ResealAlarmChannelParams{
-			ID: row.ID, OldConfig: row.Config, NewConfig: sealText(seal, plain, sealPurpose),
+			ID: row.ID, OldConfig: row.Config, NewConfig: fresh.Close(plain, sealPurpose),
 		})
 		if err != nil {
 			return 0, err
@@ -64,26 +48,16 @@ func Reseal(ctx context.Context, tx db.DBTX, from, to []byte) (left int, err err
 	return left, nil
 }
 
-// sealText encrypts what is in the settings of a channel. The purpose is bound to it, so that a value of another table
-// cannot be put in its place.
-func sealText(seal cipher.AEAD, plain []byte, purpose string) string {
-	return sealed + base64.StdEncoding.EncodeToString(seal.Seal(nil, nil, plain, []byte(purpose)))
-}
-
-func openText(seal cipher.AEAD, text, purpose string) ([]byte, error) {
-	raw, ok := strings.CutPrefix(text, sealed)
-	if !ok {
+// openText is [seal.Seal.Open] with its failures as troubles that people are told.
+func openText(with *seal.Seal, text, purpose string) ([]byte, error) {
+	plain, err := with.Open(text, purpose)
+	switch {
+	case errors.Is(err, seal.ErrOdd):
 		return nil, troubled(sealOdd)
-	}
-	data, err := base64.StdEncoding.DecodeString(raw)
-	if err != nil {
-		return nil, fmt.Errorf("read sealed settings: %w", err)
-	}
-	plain, err := seal.Open(nil, nil, data, []byte(purpose))
-	if err != nil {
+	case errors.Is(err, seal.ErrOther):
 		return nil, troubled(sealOther)
 	}
-	return plain, nil
+	return plain, err
 }
 
 // scrub takes secrets out of a text that people will see: an error may repeat what was sent. Very short secrets are left,

@@ -22,7 +22,7 @@ func actionTone(action string) string {
 		return "success"
 	case "delete", "kill", "clear":
 		return "failed"
-	case "password", "signout", "rotate", "glue":
+	case "password", "signout", "rotate", "glue", "show":
 		return "late"
 	default:
 		return ""
@@ -47,6 +47,8 @@ func actionIcon(action string) string {
 		return "terminal"
 	case "test":
 		return "send"
+	case "show":
+		return "eye"
 	default:
 		return "pencil"
 	}

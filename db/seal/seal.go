@@ -1,0 +1,68 @@
+// Package seal encrypts single values for the database: settings of alarm channels, access tokens, secrets of jobs. What is sealed
+// says so, so that a table may hold both what was written before there was a key and what was sealed since.
+package seal
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// KeyBytes is the length of a key.
+const KeyBytes = 32
+
+// mark is how a sealed text begins, so that another way can follow this one.
+const mark = "v1:"
+
+// What a text may be that cannot be opened.
+var (
+	ErrOdd   = errors.New("it is not sealed in a way this version knows")
+	ErrOther = errors.New("it was sealed with another key")
+)
+
+// Seal is the cipher of one key.
+type Seal struct{ aead cipher.AEAD }
+
+// New makes the cipher of a key.
+func New(key []byte) (*Seal, error) {
+	if len(key) != KeyBytes {
+		return nil, fmt.Errorf("seal: the key must have %d bytes", KeyBytes)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, err
+	}
+	return &Seal{aead: aead}, nil
+}
+
+// Close seals a value. The purpose is bound to it, so that a value of another row or table cannot be put in its place.
+func (s *Seal) Close(plain []byte, purpose string) string {
+	return mark + base64.StdEncoding.EncodeToString(s.aead.Seal(nil, nil, plain, []byte(purpose)))
+}
+
+// Open gives back what was sealed for a purpose: [ErrOdd] and [ErrOther] say why it cannot.
+func (s *Seal) Open(text, purpose string) ([]byte, error) {
+	raw, ok := strings.CutPrefix(text, mark)
+	if !ok {
+		return nil, ErrOdd
+	}
+	data, err := base64.StdEncoding.DecodeString(raw)
+	if err != nil {
+		return nil, fmt.Errorf("read what is sealed: %w", err)
+	}
+	plain, err := s.aead.Open(nil, nil, data, []byte(purpose))
+	if err != nil {
+		return nil, ErrOther
+	}
+	return plain, nil
+}
+
+// Sealed says whether a text is a sealed one.
+func Sealed(text string) bool { return strings.HasPrefix(text, mark) }
