@@ -107,6 +107,30 @@ func (a *admin) post(t *testing.T, path string, form url.Values) string {
 	return resp.Header.Get("Location")
 }
 
+// kill ends a run; the admin must say that it is done.
+func (a *admin) kill(t *testing.T, run string) {
+	t.Helper()
+	to := a.post(t, run+"/kill", nil)
+	if text, _ := a.page(t, to); !strings.Contains(text, "is killed.") {
+		t.Errorf("the kill of %s is answered with:\n%s", run, text)
+	}
+}
+
+var runLink = regexp.MustCompile(`href="(/runs/\d+)"`)
+
+// runsOf are the runs of a job, as the list of its runs shows them.
+func (a *admin) runsOf(t *testing.T, job string) []string {
+	t.Helper()
+	_, source := a.page(t, "/runs?job="+strings.TrimPrefix(job, "/jobs/"))
+	var runs []string
+	for _, found := range runLink.FindAllStringSubmatch(source, -1) {
+		if !slices.Contains(runs, found[1]) {
+			runs = append(runs, found[1])
+		}
+	}
+	return runs
+}
+
 // page reads a page without its tags.
 func (a *admin) page(t *testing.T, path string) (text, source string) {
 	t.Helper()

@@ -50,6 +50,9 @@ func startExecutor(t *testing.T, admin string, begun chan<- string) string {
 	ex.RegTask("panics", func(context.Context, *xxl.RunReq) string { panic("on purpose") })
 	ex.RegTask("waits", func(ctx context.Context, req *xxl.RunReq) string {
 		begun <- req.ExecutorParams
+		if req.ExecutorParams == "not at all" {
+			return "did not wait"
+		}
 		<-ctx.Done()
 		return "ended: " + ctx.Err().Error()
 	})
@@ -106,17 +109,51 @@ func TestCommunityExecutor(t *testing.T) {
 		// This executor has no queue: it refuses what upstream would let wait.
 		wantText(t, a.wait(t, run(t, job, "two"), "sendfailed"), "There are tasks running")
 		a.wait(t, first, "sent")
-		a.post(t, first+"/kill", nil)
-		// The kill ends the task's context, and the task reports what it says then as a success. Whether that or the
-		// kill's own answer comes first is a matter of microseconds; either way the run is over, and so is the task.
-		a.wait(t, first, "success", "failed", "killed")
+		a.kill(t, first)
+		a.wait(t, first, "killed")
 		third := run(t, job, "three")
 		if got := <-begun; got != "three" {
 			t.Errorf("after the kill, began with %q", got)
 		}
 		a.wait(t, third, "sent")
-		a.post(t, third+"/kill", nil)
-		a.wait(t, third, "success", "failed", "killed")
+		a.kill(t, third)
+		a.wait(t, third, "killed")
+	})
+	t.Run("a kill that races with the executor's own report", func(t *testing.T) {
+		// The kill ends the task's context, and the task reports what it says then as a success. Whether that or the kill's own
+		// answer comes first is a matter of microseconds; the run is killed either way.
+		child := a.addJob(t, "echo", url.Values{"name": {"child of the killed"}})
+		job := a.addJob(t, "waits", url.Values{"children": {strings.TrimPrefix(child, "/jobs/")}, "retries": {"2"}})
+		var killed []string
+		for i := range 14 {
+			r := run(t, job, fmt.Sprint(i))
+			if got := <-begun; got != fmt.Sprint(i) {
+				t.Fatalf("run %d began with %q", i, got)
+			}
+			if i%2 == 0 { // else the kill may come before the answer to the sending is on record
+				a.wait(t, r, "sent")
+			}
+			a.kill(t, r)
+			killed = append(killed, r)
+		}
+		for _, r := range killed {
+			a.wait(t, r, "killed")
+		}
+		// What would follow of a success or a failure would have a lower number than this one's.
+		last := run(t, job, "not at all")
+		<-begun
+		text := a.wait(t, last, "success")
+		if got := a.runsOf(t, job); len(got) != len(killed)+1 {
+			t.Errorf("the job has %d runs; want %d, and no retry: %s\n%s", len(got), len(killed)+1, got, text)
+		}
+		if got := a.runsOf(t, child); len(got) != 1 {
+			t.Errorf("the child has the runs %s; want only the one after %s", got, last)
+		}
+		for _, r := range killed {
+			if state, text := a.state(t, r); state != "killed" {
+				t.Errorf("%s is %s in the end:\n%s", r, state, text)
+			}
+		}
 	})
 	t.Run("out of time", func(t *testing.T) {
 		// Its context ends, and what the task says then is its result: this executor knows no time-out code.
