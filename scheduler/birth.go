@@ -38,8 +38,7 @@ func (e *Engine) conceive(j *job, c cause) []*dispatch {
 	var dead map[string]time.Time
 	if addresses == nil {
 		if g := e.directory.get(j.group); g != nil {
-			addresses = e.directory.usable(g.addresses)
-			dead = e.directory.passedOver(g.addresses)
+			addresses, dead = e.directory.reach(g)
 		}
 	}
 	now := e.now()

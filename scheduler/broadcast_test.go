@@ -1,7 +1,10 @@
 package scheduler
 
 import (
+	"maps"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
@@ -44,6 +47,49 @@ func TestABroadcastSaysWhomItPassesOver(t *testing.T) {
 		}
 		if n := len(b.executors.received()); n != 2 {
 			t.Errorf("%d runs were sent", n)
+		}
+	})
+}
+
+func TestABroadcastSaysWhoStoppedBeating(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		const fell, out, longAgo, left = "http://10.0.0.3:9999/", "http://10.0.0.4:9999/", "http://10.0.0.5:9999/", "http://10.0.0.6:9999/"
+		b := setup(t, pool, nil, addressA, addressB)
+		ctx := t.Context()
+		now := time.Now()
+		for address, age := range map[string]time.Duration{fell: 3 * time.Minute, out: 3 * time.Minute, longAgo: 2 * time.Hour, left: 10 * time.Second} {
+			if _, err := pool.ExecContext(ctx, "INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time) VALUES ('EXECUTOR', 'orders', ?, ?)",
+				address, pool.Wall(now.Add(-age))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := b.engine.Deregister(ctx, wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: "orders", RegistryValue: left}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.engine.queries.SetExecutorDisabled(ctx, pool, db.SetExecutorDisabledParams{AppName: "orders", Address: out, Disabled: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.engine.GroupsChanged(ctx); err != nil {
+			t.Fatal(err)
+		}
+		b.trigger(b.addJob(func(p *db.InsertJobParams) {
+			p.ExecutorRouteStrategy, p.ExecutorFailRetryCount = jobspec.RouteShardingBroadcast, 2
+		}))
+		b.await("all rows are settled", func() bool {
+			runs := b.allRuns()
+			return len(runs) > 0 && !slices.ContainsFunc(runs, func(r db.Run) bool { return r.TriggerCode == 0 })
+		})
+		told := make(map[string]string)
+		for _, r := range b.allRuns() {
+			told[string(r.ExecutorAddress)] = string(r.ExecutorShardingParam)
+			dead, is := event.Parse(string(r.Events)).Last(event.DeadExecutor)
+			if is != (string(r.ExecutorAddress) == fell) || is && (r.Outcome != event.NotSent || now.Sub(dead.Time(1)).Round(time.Minute) != 3*time.Minute) {
+				t.Errorf("run at %s: outcome %v, events %s", r.ExecutorAddress, r.Outcome, b.eventsOf(r.ID))
+			}
+		}
+		if want := map[string]string{addressA: "0/2", addressB: "1/2", fell: ""}; !maps.Equal(told, want) {
+			t.Errorf("rows and shards are %v, want %v", told, want)
 		}
 	})
 }

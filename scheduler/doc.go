@@ -49,7 +49,10 @@
 //
 //   - The executor is chosen at the claim where the strategy allows, and written into the row. A node that takes a run over
 //     then knows whom to ask, where otherwise it would have to ask every executor of the group.
-//   - A broadcast becomes its shards at the claim, in the claim's transaction, so that all shards agree on the list.
+//   - A broadcast becomes its shards at the claim, in the claim's transaction, so that all shards agree on the list. A machine
+//     that is known to be dead has a row that says so: a suspect, and one whose beats ended without a farewell within the last
+//     half an hour (goneFor). One that took its leave was stopped on purpose and has none; nor has one of longer ago, because
+//     where every new version of a program has a new address, nobody would miss it (suspects.go, reach).
 //   - A retry after a failed result leaves at once; one after a failed sending waits [Config.RetryBackoff], because refused
 //     connections come back within a millisecond and would use up all retries before anybody could restart anything.
 package scheduler

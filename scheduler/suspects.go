@@ -26,21 +26,31 @@ type suspicion struct {
 	since time.Time // when that was found
 }
 
-// passedOver are the addresses of a list that [directory.usable] leaves out, and since when nobody listens there.
-func (d *directory) passedOver(addresses []string) map[string]time.Time {
-	used := d.usable(addresses)
-	if len(used) == len(addresses) {
-		return nil
-	}
+// reach splits the machines of a group, at one moment: the addresses that runs are sent to, and those that are known to be
+// dead, with the time since when. Dead are suspects that are left out, and executors that stopped beating without a farewell
+// within the last [goneFor]. One that has taken its leave is no machine of the group any more, nor is one that an operator has
+// taken out of rotation.
+func (d *directory) reach(g *group) (addresses []string, dead map[string]time.Time) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	over := make(map[string]time.Time)
-	for _, a := range addresses {
-		if s, suspected := d.suspects[a]; suspected && !slices.Contains(used, a) {
-			over[a] = s.since
+	addresses = d.usableLocked(g.addresses)
+	if len(addresses) == len(g.addresses) && (g.manual || len(g.gone) == 0) {
+		return addresses, nil
+	}
+	dead = make(map[string]time.Time)
+	if !g.manual { // addresses that somebody typed go on to get runs
+		for a, beat := range g.gone {
+			if !g.disabled[a] {
+				dead[a] = beat
+			}
 		}
 	}
-	return over
+	for _, a := range g.addresses {
+		if s, suspected := d.suspects[a]; suspected && !slices.Contains(addresses, a) {
+			dead[a] = s.since
+		}
+	}
+	return addresses, dead
 }
 
 // trust ends a suspicion: the executor has given a sign of life.
@@ -54,6 +64,10 @@ func (d *directory) trust(address string) {
 func (d *directory) usable(addresses []string) []string {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
+	return d.usableLocked(addresses)
+}
+
+func (d *directory) usableLocked(addresses []string) []string {
 	if len(d.suspects) == 0 {
 		return addresses
 	}
