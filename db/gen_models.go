@@ -279,6 +279,15 @@ type Permission struct {
 	Rights  int64
 }
 
+type RefusedCaller struct {
+	AppName string
+	Address string
+	Why     string
+	Calls   int64
+	LastAt  int64
+	Runs    string
+}
+
 type RegistryEntry struct {
 	ID            int64
 	RegistryGroup string

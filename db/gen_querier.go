@@ -10,6 +10,8 @@ import (
 )
 
 type Querier interface {
+	// Adds to the calls that the admins have counted; the newest call and the runs are those of the writer.
+	AddRefused(ctx context.Context, db DBTX, arg AddRefusedParams) error
 	// Adds what happened since the last time to the counters of a group's hour.
 	AddToHour(ctx context.Context, db DBTX, arg AddToHourParams) error
 	// What touches xxl_job_log_report: one row per day with the runs planned for it, counted as they happen.
@@ -96,6 +98,7 @@ type Querier interface {
 	DeletePermissionsOf(ctx context.Context, db DBTX, userID int64) (int64, error)
 	// All finer rights in a group that is deleted.
 	DeletePermissionsOfGroup(ctx context.Context, db DBTX, groupID int64) (int64, error)
+	DeleteRefusedBefore(ctx context.Context, db DBTX, lastAt int64) (int64, error)
 	DeleteRegistry(ctx context.Context, db DBTX, arg DeleteRegistryParams) (int64, error)
 	// Forgets addresses that have not beaten for a long time.
 	DeleteRegistryBefore(ctx context.Context, db DBTX, updateTime sql.NullTime) (int64, error)
@@ -300,6 +303,9 @@ type Querier interface {
 	ListPermissionsOf(ctx context.Context, db DBTX, userID int64) ([]Permission, error)
 	// A job's runs, newest first, by the index on job_id: the search for its last success.
 	ListRecentRunsOfJob(ctx context.Context, db DBTX, arg ListRecentRunsOfJobParams) ([]ListRecentRunsOfJobRow, error)
+	// What touches punctual_refused: executors whose calls some admin did not take lately, for all admins to show. See scheduler/refusedstore.go.
+	// A few hundred rows at most: who adds some looks first how many there are.
+	ListRefused(ctx context.Context, db DBTX) ([]RefusedCaller, error)
 	// Executors' last beats, the dead ones too: who reads decides by the time.
 	ListRegistry(ctx context.Context, db DBTX) ([]ListRegistryRow, error)
 	// Runs of a node that is gone which have a result but no record of their sending. A plain read of a stretch of ids: an update

@@ -115,7 +115,10 @@ func TestResultsOfRunsThatAreNotHereAreWarnedAbout(t *testing.T) {
 		if err := b.engine.CompleteBy(t.Context(), Caller{Address: "10.1.2.4"}, nil, []wire.Callback{done(run), done(run + 1000)}); err != nil {
 			t.Fatal(err)
 		}
-		calls := b.engine.RefusedCalls()
+		calls, err := b.engine.RefusedCalls(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
 		if len(calls) != 2 {
 			t.Fatalf("refused calls: %+v", calls)
 		}

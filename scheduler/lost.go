@@ -250,9 +250,10 @@ func (e *Engine) giveUp(ctx context.Context, q question, s sign, ids []int64) {
 	e.log.Warn("runs lost", "executor", q.address, "job_id", q.job, "runs", len(ids), "reason", reason)
 	e.metrics.lost.Add(float64(len(ids)))
 	items := make([]finishing, len(ids))
+	refused := e.refusedResults(ctx, ids)
 	for i, id := range ids {
 		items[i] = finishing{id: id, code: wire.CodeFail, given: event.Lost, why: why}
-		if r, refused := e.refusals.result(id); refused { // that is why it did not come
+		if r, is := refused[id]; is { // that is why it did not come
 			items[i].why = append(slices.Clip(why), event.New(r.at, event.NotTold, r.from, event.NotToldToken))
 		}
 	}

@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"log/slog"
 	"slices"
 	"strings"
@@ -54,6 +53,8 @@ type refusedKey struct {
 type refusedEntry struct {
 	RefusedCalls
 	warned time.Time
+	saved  int64   // how many of its calls all admins can see
+	runs   []int64 // of which it reported results that were refused for its token, the newest first
 }
 
 // refusedResult is a result that was not taken.
@@ -88,6 +89,7 @@ func (e *Engine) Refused(by Caller, why Refusal, runs []int64) {
 
 func (r *refusals) add(now time.Time, by Caller, why Refusal, runs []int64) {
 	r.calls.WithLabelValues(string(why)).Inc()
+	by = by.name()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := refusedKey{by.Address, strings.ToLower(by.AppName), why}
@@ -103,6 +105,7 @@ func (r *refusals) add(now time.Time, by Caller, why Refusal, runs []int64) {
 	c.Last = now
 	if why == RefusedToken {
 		r.noteResults(now, by.Address, runs)
+		c.note(runs)
 	}
 	if now.Sub(c.warned) < warnEvery {
 		return
@@ -151,27 +154,20 @@ func (r *refusals) noteResults(now time.Time, from string, runs []int64) {
 	}
 }
 
+// note keeps the newest of the runs that a caller reported.
+func (c *refusedEntry) note(runs []int64) {
+	for _, id := range runs[max(len(runs)-savedRuns, 0):] {
+		if !slices.Contains(c.runs, id) {
+			c.runs = slices.Insert(c.runs, 0, id)
+		}
+	}
+	c.runs = c.runs[:min(len(c.runs), savedRuns)]
+}
+
 // result is the last result of a run that was refused for its token.
 func (r *refusals) result(logID int64) (refusedResult, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	res, ok := r.results[logID]
 	return res, ok
-}
-
-// RefusedCalls are the calls that this admin refused lately, the newest first.
-func (e *Engine) RefusedCalls() []RefusedCalls {
-	r, now := e.refusals, e.now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	list := make([]RefusedCalls, 0, len(r.callers))
-	for _, c := range r.callers {
-		if now.Sub(c.Last) <= refusedFor {
-			list = append(list, c.RefusedCalls)
-		}
-	}
-	slices.SortFunc(list, func(a, b RefusedCalls) int {
-		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.Caller.Address, b.Caller.Address), cmp.Compare(a.Caller.AppName, b.Caller.AppName), cmp.Compare(a.Why, b.Why))
-	})
-	return list
 }

@@ -9,6 +9,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 func TestRefusedCallsAreWarnedAboutOnceAMinute(t *testing.T) {
@@ -57,4 +62,102 @@ func TestRefusalsAreBounded(t *testing.T) {
 	if _, ok := r.result(300*maxRefused - 1); !ok {
 		t.Error("the newest refused result was not kept")
 	}
+}
+
+func TestWhatOneAdminRefusesAllAdminsShow(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, quick, addressA)
+		other := newEngine(t, pool, b.executors, nil) // not started: it never swept
+		orders := Caller{Address: "10.1.2.3", AppName: "Orders"}
+		calls := func(e *Engine) []RefusedCalls {
+			list, err := e.RefusedCalls(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return list
+		}
+		var ids []int64
+		for i := range 2 * savedRuns {
+			ids = append(ids, int64(1000+i))
+		}
+		other.Refused(orders, RefusedToken, ids)
+		other.Refused(Caller{Address: "10.1.2.3", AppName: "orders"}, RefusedToken, []int64{7})
+		if got := calls(other); len(got) != 1 || got[0].Count != 2 {
+			t.Errorf("the admin itself shows %+v", got)
+		}
+		if got := calls(b.engine); len(got) != 0 {
+			t.Errorf("before it is written down, another admin shows %+v", got)
+		}
+		for range 2 { // the second has nothing to add
+			if err := other.sweepRefused(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.engine.Refused(orders, RefusedToken, nil)
+		for name, e := range map[string]*Engine{"the admin that was called": other, "another": b.engine} {
+			b.await(name+" shows all calls", func() bool {
+				got := calls(e)
+				return len(got) == 1 && got[0].Count == 3 && strings.EqualFold(got[0].Caller.AppName, "orders") && got[0].Why == RefusedToken && time.Since(got[0].Last) < time.Minute
+			})
+		}
+
+		// A run is given up by whichever admin looks after its job.
+		b.executors.mu.Lock()
+		b.executors.idle = func(string) (wire.Answer, error) { return wire.Answer{}, errRefused }
+		b.executors.mu.Unlock()
+		run := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 0 }))
+		b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
+		other.Refused(Caller{Address: "10.9.9.9", AppName: "orders"}, RefusedToken, []int64{run})
+		if err := other.sweepRefused(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.await("it is given up", func() bool { return b.run(run).HandleCode == 500 })
+		if refused, ok := b.events(run).Last(event.NotTold); b.run(run).HandleCode == 500 && (!ok || refused.Text(0) != "10.9.9.9") {
+			t.Errorf("it does not say that its result was refused: %s", b.events(run))
+		}
+	})
+}
+
+func TestWhatIsRefusedIsBoundedInTheDatabaseAndForgotten(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		ctx := t.Context()
+		now := time.Now()
+		e := newEngine(t, pool, &fakeExecutors{}, func(c *Config) {
+			c.Clock, c.Logger = func() time.Time { return now }, slog.New(slog.DiscardHandler)
+		})
+		rows := func() int {
+			list, err := e.queries.ListRefused(ctx, pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(list)
+		}
+		sweep := func() {
+			t.Helper()
+			if err := e.sweepRefused(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for round := range 3 {
+			for i := range maxRefused {
+				long := strings.Repeat("長い名前", 1000)
+				e.Refused(Caller{Address: fmt.Sprint(round, " ", i, long), AppName: "a\x00\xff" + long}, RefusedToken, []int64{1<<62 - int64(i)})
+			}
+			for range maxRefused/savedPerSweep + 2 {
+				sweep()
+			}
+		}
+		if got := rows(); got != maxRefused {
+			t.Errorf("%d rows, want %d", got, maxRefused)
+		}
+		now = now.Add(refusedFor + time.Second)
+		e.Refused(Caller{Address: "10.1.2.3", AppName: "orders"}, RefusedToken, nil)
+		sweep()
+		sweep()
+		if list, err := e.RefusedCalls(ctx); err != nil || len(list) != 1 || list[0].Count != 1 || rows() != 1 {
+			t.Errorf("a quarter of an hour later: %d callers, %d rows, %v", len(list), rows(), err)
+		}
+	})
 }

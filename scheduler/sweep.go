@@ -60,6 +60,9 @@ func (e *Engine) sweep(ctx context.Context, s *sweeper) error {
 	if err := e.sweepForeign(ctx, s); err != nil {
 		return err
 	}
+	if err := e.sweepRefused(ctx); err != nil { // before runs are lost for it
+		return err
+	}
 	e.sweepBeats(ctx)
 	if err := e.sweepLost(ctx, s); err != nil {
 		return err

@@ -43,7 +43,11 @@ func (c *Console) groupDetailPage(ec echo.Context) (groups.DetailPage, error) {
 	}
 	page := groups.DetailPage{Page: c.Page(ec), ID: groupID, AppName: g.AppName, Title: g.Title, Jobs: jobs, CanEdit: p.Admin}
 	page.Addresses = c.addresses(page.Page, p, g)
-	for _, r := range c.refused(page.Page, p, []db.Group{g}) {
+	refused, err := c.refused(ctx, page.Page, p, []db.Group{g})
+	if err != nil {
+		return groups.DetailPage{}, err
+	}
+	for _, r := range refused {
 		if strings.EqualFold(r.AppName, g.AppName) {
 			page.Refused = append(page.Refused, r)
 		}

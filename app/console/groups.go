@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -55,7 +56,9 @@ func (c *Console) groupList(ec echo.Context) error {
 		matching = append(matching, g)
 	}
 	page.Chips = groupChips(page.Page, f, found)
-	page.Refused = c.refused(page.Page, p, all)
+	if page.Refused, err = c.refused(ctx, page.Page, p, all); err != nil {
+		return err
+	}
 	page.Total = int64(len(matching))
 	jobs, err := c.cfg.Manage.Groups.CountJobsOfEach(ctx)
 	if err != nil {
@@ -102,12 +105,16 @@ func isLost(s groups.AddressState) bool {
 }
 
 // refused are the calls that were not taken of executors of these groups; administrators see those of strangers too.
-func (c *Console) refused(page layout.Page, p auth.Principal, of []db.Group) []groups.Refused {
+func (c *Console) refused(ctx context.Context, page layout.Page, p auth.Principal, of []db.Group) ([]groups.Refused, error) {
+	calls, err := c.cfg.Manage.Groups.Refused(ctx, p, of)
+	if err != nil {
+		return nil, err
+	}
 	var list []groups.Refused
-	for _, r := range c.cfg.Manage.Groups.Refused(p, of) {
+	for _, r := range calls {
 		list = append(list, groups.Refused{Address: r.Caller.Address, AppName: r.Caller.AppName, Why: string(r.Why), Last: c.at(page, r.Last)})
 	}
-	return list
+	return list, nil
 }
 
 func (c *Console) groupRow(page layout.Page, g db.Group, addresses []groups.Address, jobs int64) groups.Row {

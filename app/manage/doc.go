@@ -24,7 +24,7 @@ type Engine interface {
 	Kill(ctx context.Context, logID int64, user string) error
 	ReadLog(ctx context.Context, logID int64, fromLine int) (wire.LogResult, error)
 	Addresses(groupID int64) []scheduler.AddressState
-	RefusedCalls() []scheduler.RefusedCalls
+	RefusedCalls(ctx context.Context) ([]scheduler.RefusedCalls, error)
 	SetAddressDisabled(ctx context.Context, groupID int64, address string, disabled bool) error
 	Load() scheduler.Load
 	JobsChanged()

@@ -132,15 +132,18 @@ func (s *Groups) Addresses(p auth.Principal, id int64) []scheduler.AddressState 
 	return s.cfg.Engine.Addresses(id)
 }
 
-// Refused are the calls of executors that were not taken lately, of the groups in of; administrators see all.
-func (s *Groups) Refused(p auth.Principal, of []db.Group) []scheduler.RefusedCalls {
-	calls := s.cfg.Engine.RefusedCalls()
+// Refused are the calls of executors that no admin took lately, of the groups in of; administrators see all.
+func (s *Groups) Refused(ctx context.Context, p auth.Principal, of []db.Group) ([]scheduler.RefusedCalls, error) {
+	calls, err := s.cfg.Engine.RefusedCalls(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list refused calls: %w", db.Error(err))
+	}
 	if p.Admin {
-		return calls
+		return calls, nil
 	}
 	return slices.DeleteFunc(calls, func(r scheduler.RefusedCalls) bool {
 		return !slices.ContainsFunc(of, func(g db.Group) bool { return strings.EqualFold(g.AppName, r.Caller.AppName) })
-	})
+	}), nil
 }
 
 // ByAppName are the groups of an app name, for programs that speak for a group: one, unless XXL-JOB filled the database.

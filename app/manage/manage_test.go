@@ -59,10 +59,12 @@ func (e *engine) ReadLog(context.Context, int64, int) (wire.LogResult, error) {
 	return wire.LogResult{LogContent: "x"}, nil
 }
 func (e *engine) Addresses(int64) []scheduler.AddressState { return e.live }
-func (e *engine) RefusedCalls() []scheduler.RefusedCalls   { return e.refused }
-func (e *engine) Load() scheduler.Load                     { return e.load }
-func (e *engine) JobsChanged()                             { e.jobs++ }
-func (e *engine) GroupsChanged(context.Context) error      { e.groups++; return nil }
+func (e *engine) RefusedCalls(context.Context) ([]scheduler.RefusedCalls, error) {
+	return e.refused, nil
+}
+func (e *engine) Load() scheduler.Load                { return e.load }
+func (e *engine) JobsChanged()                        { e.jobs++ }
+func (e *engine) GroupsChanged(context.Context) error { e.groups++; return nil }
 
 func (e *engine) DeleteRunsOfJob(ctx context.Context, jobID int64, limit int32) (int, error) {
 	res, err := e.pool.ExecContext(ctx, "DELETE FROM xxl_job_log WHERE job_id = ? LIMIT ?", jobID, limit)

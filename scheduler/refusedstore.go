@@ -1,0 +1,212 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// An executor calls one admin, and its operator looks at another. So what each admin refused goes into punctual_refused with its
+// sweeps, a row for each caller and reason. Strangers write there, in the end: there are about [maxRefused] rows at most, of bounded
+// length, a sweep writes [savedPerSweep] of them, and they go [refusedFor] after the caller's last call.
+
+const (
+	savedPerSweep = 50
+	savedRuns     = 100 // of which a caller's row tells that their results were refused
+	maxCallerName = 64  // characters of an app name or an address that are kept
+)
+
+// name makes a caller's words fit to be kept: they are anything that a stranger sends.
+func (by Caller) name() Caller {
+	by.Address, by.AppName = callerName(by.Address), callerName(by.AppName)
+	return by
+}
+
+func callerName(s string) string {
+	if len(s) > 4*maxCallerName {
+		s = s[:4*maxCallerName]
+	}
+	s = strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), ""))
+	if utf8.RuneCountInString(s) > maxCallerName {
+		s = string([]rune(s)[:maxCallerName])
+	}
+	return s
+}
+
+// sweepRefused writes down what this admin refused since the last sweep, and lets go what is long past.
+func (e *Engine) sweepRefused(ctx context.Context) error {
+	rows, err := e.queries.ListRefused(ctx, e.cfg.Pool)
+	if err != nil {
+		return err
+	}
+	stored := make(map[refusedKey]db.RefusedCaller, len(rows))
+	before := e.now().Add(-refusedFor).UnixMilli()
+	stale := false
+	for _, r := range rows {
+		stored[keyOfRefused(r)] = r
+		stale = stale || r.LastAt < before
+	}
+	news := e.refusals.unsaved(stored)
+	if len(news) == 0 && !stale {
+		return nil
+	}
+	err = e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		for _, n := range news {
+			if err := e.queries.AddRefused(ctx, tx, n.row); err != nil {
+				return err
+			}
+		}
+		if !stale {
+			return nil
+		}
+		_, err := e.queries.DeleteRefusedBefore(ctx, tx, before)
+		return err
+	})
+	if err == nil {
+		e.refusals.noteSaved(news)
+	}
+	return err
+}
+
+// unsavedRefusal is what a row is to be told.
+type unsavedRefusal struct {
+	key   refusedKey
+	count int64 // of the calls, when this is written
+	row   db.AddRefusedParams
+}
+
+// unsaved are the callers whose rows lack something, in the order of their keys, so that admins lock them in one order. There is no
+// new row when there are enough.
+func (r *refusals) unsaved(stored map[refusedKey]db.RefusedCaller) []unsavedRefusal {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var news []unsavedRefusal
+	room := maxRefused - len(stored)
+	for key, c := range r.callers {
+		row, known := stored[key]
+		if c.Count == c.saved || !known && room <= 0 || len(news) == savedPerSweep {
+			continue
+		}
+		if !known {
+			room--
+		}
+		news = append(news, unsavedRefusal{key, c.Count, db.AddRefusedParams{
+			AppName: key.appName, Address: key.address, Why: string(key.why), Calls: c.Count - c.saved,
+			LastAt: max(c.Last.UnixMilli(), row.LastAt), Runs: joinRuns(c.runs, splitRuns(row.Runs)),
+		}})
+	}
+	slices.SortFunc(news, func(a, b unsavedRefusal) int { return a.key.compare(b.key) })
+	return news
+}
+
+func (r *refusals) noteSaved(news []unsavedRefusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range news {
+		if c := r.callers[n.key]; c != nil {
+			c.saved = n.count
+		}
+	}
+}
+
+func (k refusedKey) compare(o refusedKey) int {
+	return cmp.Or(cmp.Compare(k.appName, o.appName), cmp.Compare(k.address, o.address), cmp.Compare(k.why, o.why))
+}
+
+func keyOfRefused(r db.RefusedCaller) refusedKey {
+	return refusedKey{r.Address, strings.ToLower(r.AppName), Refusal(r.Why)}
+}
+
+// RefusedCalls are the calls that the admins refused lately, the newest first.
+func (e *Engine) RefusedCalls(ctx context.Context) ([]RefusedCalls, error) {
+	rows, err := e.queries.ListRefused(ctx, e.cfg.Pool)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[refusedKey]RefusedCalls, len(rows))
+	for _, r := range rows {
+		all[keyOfRefused(r)] = RefusedCalls{
+			Caller: Caller{Address: r.Address, AppName: r.AppName}, Why: Refusal(r.Why), Count: r.Calls, Last: time.UnixMilli(r.LastAt),
+		}
+	}
+	e.refusals.addUnsaved(all)
+	oldest := e.now().Add(-refusedFor)
+	list := slices.DeleteFunc(slices.Collect(maps.Values(all)), func(c RefusedCalls) bool { return c.Last.Before(oldest) })
+	slices.SortFunc(list, func(a, b RefusedCalls) int {
+		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.Caller.Address, b.Caller.Address), cmp.Compare(a.Caller.AppName, b.Caller.AppName), cmp.Compare(a.Why, b.Why))
+	})
+	return list, nil
+}
+
+// addUnsaved adds what this admin has not written down yet.
+func (r *refusals) addUnsaved(all map[refusedKey]RefusedCalls) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, c := range r.callers {
+		known, ok := all[key]
+		if !ok {
+			known.Caller, known.Why = c.Caller, c.Why
+		}
+		known.Caller.AppName = c.Caller.AppName // as it is spelled
+		known.Count += c.Count - c.saved
+		if c.Last.After(known.Last) {
+			known.Last = c.Last
+		}
+		all[key] = known
+	}
+}
+
+// refusedResults are those of the runs whose results some admin did not take because of a wrong token.
+func (e *Engine) refusedResults(ctx context.Context, ids []int64) map[int64]refusedResult {
+	found := make(map[int64]refusedResult)
+	rows, err := e.queries.ListRefused(ctx, e.cfg.Pool)
+	if err != nil { // they are lost all the same
+		e.log.Warn("look for results that were refused", "error", err)
+	}
+	for _, r := range rows {
+		for _, id := range splitRuns(r.Runs) {
+			if slices.Contains(ids, id) {
+				found[id] = refusedResult{r.Address, time.UnixMilli(r.LastAt)}
+			}
+		}
+	}
+	for _, id := range ids {
+		if r, ok := e.refusals.result(id); ok {
+			found[id] = r
+		}
+	}
+	return found
+}
+
+func splitRuns(list string) []int64 {
+	var ids []int64
+	for text := range strings.SplitSeq(list, ",") {
+		if id, err := strconv.ParseInt(text, 10, 64); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// joinRuns lists runs for a row: the newest of this admin's, and of those in the row as many as there is room for.
+func joinRuns(newest, stored []int64) string {
+	var kept []int64
+	for _, id := range slices.Concat(newest, stored) {
+		if len(kept) < savedRuns && !slices.Contains(kept, id) {
+			kept = append(kept, id)
+		}
+	}
+	texts := make([]string, len(kept))
+	for i, id := range kept {
+		texts[i] = strconv.FormatInt(id, 10)
+	}
+	return strings.Join(texts, ",")
+}
