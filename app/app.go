@@ -41,6 +41,7 @@ type App struct {
 	sessions  *auth.Sessions
 	audit     *manage.Audit
 	passwords *auth.Passwords
+	logins    *auth.Logins
 	registry  *prometheus.Registry
 	server    *http.Server
 	tokens    *auth.Tokens
@@ -142,16 +143,17 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	logins := auth.NewLogins(a.pool, a.passwords, time.Now)
+	places := auth.NewPlaces(a.pool, signKey, a.engine.Now)
+	a.logins = auth.NewLogins(a.pool, a.passwords, places, a.engine.Now)
 	service := manage.New(manage.Config{
 		Pool: a.pool, Engine: a.engine, Now: a.engine.Now, Settings: a.held, Alarms: a.alarmer,
-		Passwords: a.passwords, Logins: logins, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer,
+		Passwords: a.passwords, Logins: a.logins, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer,
 	})
 	a.audit = service.Audit
 	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now)
-	signIns := auth.NewSignIns(auth.SignInConfig{Pool: a.pool, Sessions: a.sessions, Now: time.Now, Opened: a.signedIn})
+	signIns := auth.NewSignIns(auth.SignInConfig{Pool: a.pool, Sessions: a.sessions, Places: places, Now: time.Now, Opened: a.signedIn})
 	pages := console.New(console.Config{
-		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: logins, SignIns: signIns, Now: a.engine.Now,
+		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: a.logins, SignIns: signIns, Places: places, Now: a.engine.Now,
 		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
 		Logger: a.logger, FirstTime: a.firstTime, About: a.about,
 	})
@@ -160,7 +162,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		Refuses: rule.Refuses, Printer: catalogue.Printer(locales.English), Logger: a.logger,
 	})
 	old := legacy.New(legacy.Config{
-		Manage: service, Sessions: a.sessions, Logins: logins, SignIns: signIns, Pool: a.pool, Catalogue: catalogue,
+		Manage: service, Sessions: a.sessions, Logins: a.logins, SignIns: signIns, Pool: a.pool, Catalogue: catalogue,
 		Now: a.engine.Now, Logger: a.logger,
 	})
 	a.server = &http.Server{
@@ -366,15 +368,15 @@ func (a *App) closeServer(ctx context.Context) error {
 }
 
 func (a *App) cleanSessions(ctx context.Context) {
-	tick := time.NewTicker(time.Hour)
+	tick := time.NewTicker(5 * time.Minute)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := errors.Join(a.sessions.Clean(ctx), a.audit.Clean(ctx)); err != nil && ctx.Err() == nil {
-				a.logger.Warn("clean sessions and audit log", "error", err)
+			if err := errors.Join(a.sessions.Clean(ctx), a.logins.Clean(ctx), a.audit.Clean(ctx)); err != nil && ctx.Err() == nil {
+				a.logger.Warn("clean sessions, logins and audit log", "error", err)
 			}
 		}
 	}

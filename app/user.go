@@ -61,6 +61,9 @@ func ResetPassword(ctx context.Context, o Options, name, password string) (_ str
 	if n == 0 {
 		return "", errors.New("the password was changed by somebody else just now; try again")
 	}
+	if err := auth.ForgetAttempts(ctx, pool, user.Username); err != nil {
+		return "", err
+	}
 	return password, auth.NewSessions(pool, make([]byte, 32), make([]byte, 32), time.Now).EndAll(ctx, user.ID)
 }
 

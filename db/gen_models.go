@@ -259,6 +259,18 @@ type Lock struct {
 	LockName string
 }
 
+type LoginAttempt struct {
+	ID     string
+	Name   string
+	FullAt int64
+}
+
+type LoginPlace struct {
+	UserID int64
+	Place  string
+	SeenAt int64
+}
+
 type Node struct {
 	ID          int64
 	Name        string

@@ -69,6 +69,12 @@ type Querier interface {
 	DeleteAlarmRoutesOfChannel(ctx context.Context, db DBTX, channelID int64) error
 	DeleteAlarmRoutesOfScope(ctx context.Context, db DBTX, arg DeleteAlarmRoutesOfScopeParams) error
 	DeleteAlarmStatesOfJob(ctx context.Context, db DBTX, jobID int64) error
+	// Gives a limit all its attempts back.
+	DeleteAttempt(ctx context.Context, db DBTX, id string) error
+	// What is worth nothing any more. The caller asks again until a batch comes back short.
+	DeleteAttemptsBefore(ctx context.Context, db DBTX, fullAt int64) (int64, error)
+	// Gives a name all its attempts back, wherever they were made.
+	DeleteAttemptsOnName(ctx context.Context, db DBTX, name string) (int64, error)
 	// Forgets entries that nobody has to keep any more, some at a time.
 	DeleteAuditBefore(ctx context.Context, db DBTX, madeAt int64) (int64, error)
 	// Forgets what was finished long ago.
@@ -98,6 +104,9 @@ type Querier interface {
 	DeletePermissionsOf(ctx context.Context, db DBTX, userID int64) (int64, error)
 	// All finer rights in a group that is deleted.
 	DeletePermissionsOfGroup(ctx context.Context, db DBTX, groupID int64) (int64, error)
+	DeletePlacesBefore(ctx context.Context, db DBTX, seenAt int64) (int64, error)
+	DeletePlacesOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
+	DeletePlacesOfUserBefore(ctx context.Context, db DBTX, arg DeletePlacesOfUserBeforeParams) (int64, error)
 	DeleteRefusedBefore(ctx context.Context, db DBTX, lastAt int64) (int64, error)
 	DeleteRegistry(ctx context.Context, db DBTX, arg DeleteRegistryParams) (int64, error)
 	// Forgets addresses that have not beaten for a long time.
@@ -160,6 +169,8 @@ type Querier interface {
 	GetUser(ctx context.Context, db DBTX, id int64) (GetUserRow, error)
 	GetUserByName(ctx context.Context, db DBTX, username string) (GetUserByNameRow, error)
 	GetView(ctx context.Context, db DBTX, id int64) (View, error)
+	// For an attempt that turned out not to have been one.
+	GiveAttemptBack(ctx context.Context, db DBTX, arg GiveAttemptBackParams) error
 	GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, arg GiveUpAlarmDeliveriesOfChannelParams) error
 	// After a channel was repaired its waiting messages go at once.
 	HurryAlarmDeliveries(ctx context.Context, db DBTX, arg HurryAlarmDeliveriesParams) error
@@ -171,6 +182,8 @@ type Querier interface {
 	InsertAlarmNotice(ctx context.Context, db DBTX, arg InsertAlarmNoticeParams) (int64, error)
 	InsertAlarmRoute(ctx context.Context, db DBTX, arg InsertAlarmRouteParams) (int64, error)
 	InsertAlarmState(ctx context.Context, db DBTX, arg InsertAlarmStateParams) error
+	// The first attempt of a limit; no row if it is there.
+	InsertAttempt(ctx context.Context, db DBTX, arg InsertAttemptParams) (int64, error)
 	// Written in the transaction of the change wherever there is one.
 	InsertAudit(ctx context.Context, db DBTX, arg InsertAuditParams) (int64, error)
 	InsertClearing(ctx context.Context, db DBTX, arg InsertClearingParams) (int64, error)
@@ -197,6 +210,7 @@ type Querier interface {
 	InsertTokenIfAbsent(ctx context.Context, db DBTX, arg InsertTokenIfAbsentParams) (int64, error)
 	InsertUser(ctx context.Context, db DBTX, arg InsertUserParams) (int64, error)
 	InsertView(ctx context.Context, db DBTX, arg InsertViewParams) (int64, error)
+	KeepPlace(ctx context.Context, db DBTX, arg KeepPlaceParams) error
 	// The newest run that no admin of ours made, among the newest above an id: its columns of ours have their defaults. 0: none
 	// of those that were looked at.
 	LastForeignRun(ctx context.Context, db DBTX, afterID int64) (LastForeignRunRow, error)
@@ -242,6 +256,9 @@ type Querier interface {
 	// over and runs that somebody ended did not succeed on purpose (see event.Outcome; of an XXL-JOB admin's rows the codes tell it).
 	// By the index on handle_code, in which the id follows.
 	ListFailuresByCode(ctx context.Context, db DBTX, arg ListFailuresByCodeParams) ([]ListFailuresByCodeRow, error)
+	// What touches failed logins and the places where somebody has logged in before.
+	// Those of some limits that were touched lately, in one read: most attempts of an attack end here, without a write.
+	ListFullAttempts(ctx context.Context, db DBTX, ids []string) ([]ListFullAttemptsRow, error)
 	// Newest first, from an offset on: what is there to forget.
 	ListGlueVersionIDs(ctx context.Context, db DBTX, arg ListGlueVersionIDsParams) ([]int64, error)
 	// What reads the history of scripts (xxl_job_logglue). Versions are written with the job they belong to (jobs.sql).
@@ -301,6 +318,8 @@ type Querier interface {
 	ListPermissions(ctx context.Context, db DBTX) ([]Permission, error)
 	// A normal user's rights in the groups where they are fewer than all.
 	ListPermissionsOf(ctx context.Context, db DBTX, userID int64) ([]Permission, error)
+	// Which of some places a user is known at.
+	ListPlaces(ctx context.Context, db DBTX, arg ListPlacesParams) ([]string, error)
 	// A job's runs, newest first, by the index on job_id: the search for its last success.
 	ListRecentRunsOfJob(ctx context.Context, db DBTX, arg ListRecentRunsOfJobParams) ([]ListRecentRunsOfJobRow, error)
 	// What touches punctual_refused: executors whose calls some admin did not take lately, for all admins to show. See scheduler/refusedstore.go.
@@ -394,6 +413,8 @@ type Querier interface {
 	NoteSessions(ctx context.Context, db DBTX, arg NoteSessionsParams) (int64, error)
 	NthNewestRunIDOfGroup(ctx context.Context, db DBTX, arg NthNewestRunIDOfGroupParams) (int64, error)
 	NthNewestRunIDOfJob(ctx context.Context, db DBTX, arg NthNewestRunIDOfJobParams) (int64, error)
+	// When the oldest place worth keeping was seen.
+	NthPlace(ctx context.Context, db DBTX, arg NthPlaceParams) (int64, error)
 	// The id of the run after the newest N of those up to an id; OFFSET is N. Not found: there are no more than N.
 	NthRunIDUpTo(ctx context.Context, db DBTX, arg NthRunIDUpToParams) (int64, error)
 	// Sets the next time of a FIX_DELAY job whose run has ended; 0 rows when it has been stopped or edited, or has its time.
@@ -452,6 +473,9 @@ type Querier interface {
 	// Puts a late result in the place of "lost". Guarded by the outcome that only the sweep writes (event.Lost).
 	SupersedeLost(ctx context.Context, db DBTX, arg SupersedeLostParams) (int64, error)
 	TakeAlarmNotice(ctx context.Context, db DBTX, arg TakeAlarmNoticeParams) (int64, error)
+	// Takes one attempt if there is one left: no row, if there is none or nobody ever tried ([InsertAttempt] tells). Two admins
+	// that take the last one at the same time do not both get it.
+	TakeAttempt(ctx context.Context, db DBTX, arg TakeAttemptParams) (int64, error)
 	// Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.
 	TakeOverRuns(ctx context.Context, db DBTX, arg TakeOverRunsParams) (int64, error)
 	// Gives a waiting run its slot. Guarded, so that one run gets one.

@@ -56,6 +56,9 @@ var seedValues = map[string][seedRows]any{
 // argValues are the arguments that are not those of the first seeded row, by the name of a parameter or of a method and its
 // parameter.
 var argValues = map[string]any{
+	"ListFullAttempts": []string{"id1"}, "ListPlaces.Places": []string{"place1"}, "TakeAttempt.MostMs": int64(100), "InsertAttempt.ID": "new",
+	"DeleteAttemptsBefore": int64(100), "DeletePlacesBefore": int64(100), "NthPlace.Offset": int32(0),
+
 	"Limit": int32(10), "Offset": int32(0), "AllGroups": int64(1), "AnyTag": int64(1), "Status": int64(-1),
 	"AfterID": int64(0), "AfterMs": int64(0), "FromID": int64(0), "BeforeID": int64(100), "LowID": int64(0),
 	"UptoID": int64(100), "UntilMs": int64(100), "NowMs": int64(100), "ExceptID": int64(100),
@@ -206,6 +209,7 @@ func fill(v reflect.Value, name string, value any) {
 
 // single are the names of the columns behind methods that take one plain argument.
 var single = map[string]string{
+	"DeleteAttempt": "id", "DeleteAttemptsOnName": "name",
 	"DeleteExecutorsOf": "app_name", "DeleteToken": "app_name", "DeleteSession": "id", "GetSetting": "name", "DeleteSetting": "name", "GetUserByName": "username",
 }
 

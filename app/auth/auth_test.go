@@ -56,7 +56,7 @@ func TestPasswordsAreRecognisedInEveryForm(t *testing.T) {
 		{"a password without end", fresh, strings.Repeat("x", MaxPasswordBytes+1), false, false},
 	}
 	for _, tt := range tests {
-		ok, old, err := p.Check(t.Context(), tt.stored, tt.password)
+		ok, old, err := p.check(t.Context(), tt.stored, tt.password, false)
 		if err != nil || ok != tt.ok || old != tt.old {
 			t.Errorf("%s: ok %v, old %v, %v; want %v, %v", tt.name, ok, old, err, tt.ok, tt.old)
 		}
@@ -64,8 +64,10 @@ func TestPasswordsAreRecognisedInEveryForm(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	busy := NewPasswords(1)
-	busy.slots <- struct{}{}
-	if _, _, err := busy.Check(gone, fresh, "123456"); !errors.Is(err, context.Canceled) {
+	if err := busy.line.enter(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := busy.check(gone, fresh, "123456", false); !errors.Is(err, context.Canceled) {
 		t.Errorf("a check that waits for its turn ends with the request, got %v", err)
 	}
 }
@@ -74,9 +76,9 @@ func TestAnOldHashIsReplacedAtTheFirstLogin(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		addUser(t, pool, "old", "e10adc3949ba59abbe56e057f20f883e", RoleUser, "1, 2,x,")
-		logins := NewLogins(pool, NewPasswords(2), time.Now)
+		logins := newLogins(pool, 2, time.Now)
 		for range 2 {
-			p, err := logins.Check(t.Context(), " old ", "123456", "10.0.0.1")
+			p, err := logins.Check(t.Context(), Attempt{Name: " old ", Password: "123456", Address: "10.0.0.1"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,80 +91,6 @@ func TestAnOldHashIsReplacedAtTheFirstLogin(t *testing.T) {
 			t.Errorf("stored %q, %v", u.Password, err)
 		}
 	})
-}
-
-func TestLoginsAreLimitedByNameAndByAddress(t *testing.T) {
-	t.Parallel()
-	pool := dbtest.New(t, db.SQLite)
-	addUser(t, pool, "ann", "e10adc3949ba59abbe56e057f20f883e", RoleAdmin, "")
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	logins := NewLogins(pool, NewPasswords(4), func() time.Time { return now })
-	try := func(name, password, address string) error {
-		_, err := logins.Check(t.Context(), name, password, address)
-		return err
-	}
-	for i := range attemptsPerUser {
-		if err := try("ann", "wrong", fmt.Sprintf("10.0.0.%d", i)); !errors.Is(err, ErrWrongLogin) {
-			t.Fatalf("attempt %d: %v", i, err)
-		}
-	}
-	if err := try("ANN", "123456", "10.1.0.1"); !errors.Is(err, ErrTooManyLogins) {
-		t.Errorf("the name is guessed from many addresses: %v", err)
-	}
-	now = now.Add(userPause)
-	if err := try("ann", "123456", "10.1.0.1"); err != nil {
-		t.Errorf("after a pause the right password counts: %v", err)
-	}
-	if err := try("ann", "wrong", "10.1.0.1"); !errors.Is(err, ErrWrongLogin) {
-		t.Errorf("a success gives the attempts back: %v", err)
-	}
-	for i := range attemptsPerAddress {
-		if err := try(fmt.Sprintf("name%d", i), "x", "2001:db8::1"); !errors.Is(err, ErrWrongLogin) {
-			t.Fatalf("attempt %d: %v", i, err)
-		}
-	}
-	if err := try("ann", "123456", "2001:db8::2"); !errors.Is(err, ErrTooManyLogins) {
-		t.Errorf("one network tries many names: %v", err)
-	}
-}
-
-// TestProgramsBehindOneAddressMayLogIn deploys more programs at once than there are attempts for an address, among which some
-// wrong passwords are still counted.
-func TestProgramsBehindOneAddressMayLogIn(t *testing.T) {
-	t.Parallel()
-	pool := dbtest.New(t, db.SQLite)
-	addUser(t, pool, "ann", "e10adc3949ba59abbe56e057f20f883e", RoleAdmin, "")
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	logins := NewLogins(pool, NewPasswords(4), func() time.Time { return now })
-	const attempts = 3
-	logins.addresses = newLimiters(addressPause, attempts, maxLimiters)
-	for i := range 2 * attempts {
-		if _, err := logins.Check(t.Context(), "ann", "123456", "10.0.0.1"); err != nil {
-			t.Fatalf("login %d: %v", i, err)
-		}
-	}
-	for i := range attempts {
-		if _, err := logins.Check(t.Context(), fmt.Sprintf("name%d", i), "x", "10.0.0.1"); !errors.Is(err, ErrWrongLogin) {
-			t.Fatalf("attempt %d: %v", i, err)
-		}
-	}
-	if _, err := logins.Check(t.Context(), "ann", "123456", "10.0.0.1"); !errors.Is(err, ErrTooManyLogins) {
-		t.Errorf("after as many wrong names as there are attempts: %v", err)
-	}
-}
-
-func TestAnAttemptIsGivenBack(t *testing.T) {
-	t.Parallel()
-	l := newLimiters(time.Hour, 2, 10)
-	now := time.Unix(1000, 0)
-	undo, ok := l.take("a", now)
-	if !ok || !l.allow("a", now) || l.allow("a", now) {
-		t.Fatal("there are not two attempts")
-	}
-	undo()
-	if !l.allow("a", now) || l.allow("a", now) {
-		t.Error("not just one attempt came back")
-	}
 }
 
 func TestLimitersAreBounded(t *testing.T) {

@@ -9,19 +9,6 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Login attempts: a handful at once is a person who has forgotten which password it was; then one every so often. An
-// address may stand for a whole office, so it gets more than a name does. A right password costs no attempt: behind one
-// address there may also be a hundred programs that log in when they are deployed. They are bounded by themselves.
-const (
-	attemptsPerUser    = 10
-	userPause          = 30 * time.Second
-	attemptsPerAddress = 30
-	addressPause       = 5 * time.Second
-	loginsPerAddress   = 300
-	loginPause         = time.Second
-	maxLimiters        = 10_000
-)
-
 // limiters are token buckets by key. Their number is bounded: when there are too many, those that are full again are
 // forgotten, which changes nothing, and if that is not enough the longest unused ones.
 type limiters struct {
@@ -44,12 +31,6 @@ func newLimiters(every time.Duration, burst, most int) *limiters {
 
 // allow takes one attempt of a key.
 func (l *limiters) allow(key string, now time.Time) bool {
-	_, ok := l.take(key, now)
-	return ok
-}
-
-// take is allow for an attempt that may turn out not to have been one: giveBack undoes it.
-func (l *limiters) take(key string, now time.Time) (giveBack func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.byKey[key]
@@ -61,20 +42,7 @@ func (l *limiters) take(key string, now time.Time) (giveBack func(), ok bool) {
 		l.byKey[key] = b
 	}
 	b.used = now
-	r := b.ReserveN(now, 1)
-	giveBack = func() { r.CancelAt(now) }
-	if r.DelayFrom(now) > 0 {
-		giveBack()
-		return nil, false
-	}
-	return giveBack, true
-}
-
-// forget gives a key all its attempts back.
-func (l *limiters) forget(key string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.byKey, key)
+	return b.AllowN(now, 1)
 }
 
 func (l *limiters) shrink(now time.Time) {

@@ -32,33 +32,38 @@ const MaxPasswordBytes = 1000
 
 // Passwords hashes and checks passwords, a few at a time: each costs memory, and anybody may ask.
 type Passwords struct {
-	slots chan struct{}
+	line  *line
 	dummy string // what the password of a name that does not exist is checked against
 }
 
+// maxWaiting is how many strangers may wait for their password to be checked: some seconds' worth. Who comes from where they have
+// logged in before goes first.
+const maxWaiting = 100
+
 // NewPasswords allows a number of hashes at a time, at least one.
 func NewPasswords(atATime int) *Passwords {
-	p := &Passwords{slots: make(chan struct{}, max(1, atATime))}
+	p := &Passwords{line: newLine(atATime, maxWaiting)}
 	p.dummy = hash(rand.Text())
 	return p
 }
 
 // Hash makes the text to store.
 func (p *Passwords) Hash(ctx context.Context, password string) (string, error) {
-	if err := p.enter(ctx); err != nil {
+	if err := p.line.enter(ctx, true); err != nil {
 		return "", err
 	}
-	defer p.leave()
+	defer p.line.leave()
 	return hash(password), nil
 }
 
-// Check says whether a password fits a stored hash, and whether the hash is of an old kind that is to be replaced:
-// XXL-JOB's MD5 (up to 3.1) or SHA-256 (since 3.2), both without salt, or our own with other costs.
-func (p *Passwords) Check(ctx context.Context, stored, password string) (ok, old bool, err error) {
-	if err := p.enter(ctx); err != nil {
+// check says whether a password fits a stored hash, and whether the hash is of an old kind that is to be replaced:
+// XXL-JOB's MD5 (up to 3.1) or SHA-256 (since 3.2), both without salt, or our own with other costs. Who is
+// known does not wait for strangers; these are errBusy when too many of them wait.
+func (p *Passwords) check(ctx context.Context, stored, password string, known bool) (ok, old bool, err error) {
+	if err := p.line.enter(ctx, known); err != nil {
 		return false, false, err
 	}
-	defer p.leave()
+	defer p.line.leave()
 	if len(password) > MaxPasswordBytes {
 		return false, false, nil
 	}
@@ -80,21 +85,11 @@ func (p *Passwords) Check(ctx context.Context, stored, password string) (ok, old
 	return ok, ok, nil
 }
 
-// Waste takes as long as a check, for a name that does not exist: the time of an answer must not tell which names do.
-func (p *Passwords) Waste(ctx context.Context, password string) {
-	_, _, _ = p.Check(ctx, p.dummy, password)
+// waste takes as long as a check, for a name that does not exist: the time of an answer must not tell which names do.
+func (p *Passwords) waste(ctx context.Context, password string, known bool) error {
+	_, _, err := p.check(ctx, p.dummy, password, known)
+	return err
 }
-
-func (p *Passwords) enter(ctx context.Context) error {
-	select {
-	case p.slots <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("wait for a password check: %w", ctx.Err())
-	}
-}
-
-func (p *Passwords) leave() { <-p.slots }
 
 func hash(password string) string {
 	salt := make([]byte, argonSaltBytes)

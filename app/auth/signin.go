@@ -45,6 +45,7 @@ var ErrStepDue = errors.New("logging in needs another step, which only the conso
 type SignInConfig struct {
 	Pool     *db.Pool
 	Sessions *Sessions
+	Places   *Places
 	Now      func() time.Time
 	// Opened is told of every session that was opened: the audit log wants to know.
 	Opened func(ctx context.Context, in SignIn)
@@ -71,6 +72,8 @@ func (s *SignIns) Admit(w http.ResponseWriter, r *http.Request, in SignIn) (Step
 		return StepNone, err
 	}
 	s.opened(r.Context(), in)
+	// Where somebody logs in is known from now on; that it could not be kept is no reason to keep them out.
+	_ = s.cfg.Places.keepDevice(w, r, in.Who.UserID)
 	return StepNone, nil
 }
 
@@ -94,7 +97,8 @@ func (s *SignIns) AdmitProgram(w http.ResponseWriter, r *http.Request, in SignIn
 func (s *SignIns) due(context.Context, SignIn) (Step, error) { return StepNone, nil }
 
 func (s *SignIns) opened(ctx context.Context, in SignIn) {
-	// When somebody was here last is worth knowing, but no reason to keep them out.
+	// When and where somebody was here last is worth knowing, but no reason to keep them out.
+	_ = s.cfg.Places.keep(ctx, in.Who.UserID, addressPlace(in.Address))
 	_ = s.queries.SetUserLogin(ctx, s.cfg.Pool, db.SetUserLoginParams{ID: in.Who.UserID, LoginAt: s.cfg.Now().UnixMilli()})
 	if s.cfg.Opened != nil {
 		in.Who.Address = in.Address

@@ -39,6 +39,7 @@ type Config struct {
 	Sessions  *auth.Sessions
 	Logins    *auth.Logins
 	SignIns   *auth.SignIns
+	Places    *auth.Places
 	Pool      *db.Pool // for its zone and its wall clock only
 	Catalogue *locales.Catalogue
 	SignKey   []byte // signs the message that a redirect carries

@@ -36,7 +36,9 @@ func (c *Console) login(ec echo.Context) error {
 		Next: problem.LocalPath(ec.FormValue(login.FieldNext)),
 	}
 	ctx := ec.Request().Context()
-	p, err := c.cfg.Logins.Check(ctx, form.Name, ec.FormValue(login.FieldPassword), ec.RealIP())
+	p, err := c.cfg.Logins.Check(ctx, auth.Attempt{
+		Name: form.Name, Password: ec.FormValue(login.FieldPassword), Address: ec.RealIP(), Device: c.cfg.Places.Device(ec.Request()),
+	})
 	status := http.StatusUnprocessableEntity
 	switch {
 	case errors.Is(err, auth.ErrTooManyLogins):

@@ -10,7 +10,7 @@ import (
 // login opens a session in one of the former cookies.
 func (l *Legacy) login(cookie string) func(*call) (any, error) {
 	return func(c *call) (any, error) {
-		who, err := l.cfg.Logins.Check(c.ctx, c.text("userName"), c.values.Get("password"), c.ec.RealIP())
+		who, err := l.cfg.Logins.Check(c.ctx, auth.Attempt{Name: c.text("userName"), Password: c.values.Get("password"), Address: c.ec.RealIP()})
 		switch {
 		case errors.Is(err, auth.ErrTooManyLogins):
 			return nil, problem.New(problem.TooMany, "login.error.toomany").Because(err)

@@ -42,7 +42,7 @@ func (s *Users) ChangePassword(ctx context.Context, p auth.Principal, old, chose
 	if len(fields) > 0 {
 		return problem.InvalidFields(fields...)
 	}
-	who, err := s.cfg.Logins.Check(ctx, p.Name, old, p.Address)
+	who, err := s.cfg.Logins.Check(ctx, auth.Attempt{Name: p.Name, Password: old, Address: p.Address, Session: p.Session})
 	switch {
 	case errors.Is(err, auth.ErrWrongLogin), err == nil && who.UserID != p.UserID:
 		return problem.InvalidFields(problem.Field{Name: UserOldPassword, Key: "user.error.old"})
@@ -72,6 +72,9 @@ func (s *Users) setPassword(ctx context.Context, p auth.Principal, id int64, cho
 			return err
 		}
 		if _, err := s.queries.DeleteOtherSessions(ctx, tx, db.DeleteOtherSessionsParams{UserID: id, KeepID: keep}); err != nil {
+			return err
+		}
+		if err := auth.ForgetAttempts(ctx, tx, u.Name); err != nil {
 			return err
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionPassword, Kind: ObjectUser, ID: id, Name: u.Name})

@@ -164,6 +164,9 @@ func (s *Users) Create(ctx context.Context, p auth.Principal, in UserInput) (id 
 		} else if err != nil {
 			return err
 		}
+		if _, err := s.queries.DeletePlacesOfUser(ctx, tx, id); err != nil { // of one whom another program deleted
+			return err
+		}
 		if err := s.grant(ctx, tx, id, finer); err != nil {
 			return err
 		}
@@ -231,6 +234,9 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 			if _, err := s.queries.ResetUserPassword(ctx, tx, db.ResetUserPasswordParams{ID: id, NewPassword: hash}); err != nil {
 				return err
 			}
+			if err := auth.ForgetAttempts(ctx, tx, old.Name); err != nil {
+				return err
+			}
 			if err := s.audit.Record(ctx, tx, p, Entry{Action: ActionPassword, Kind: ObjectUser, ID: id, Name: old.Name}); err != nil {
 				return err
 			}
@@ -272,6 +278,9 @@ func (s *Users) Delete(ctx context.Context, p auth.Principal, id int64) error {
 			return err
 		}
 		if _, err := s.queries.DeleteSessionsOfUser(ctx, tx, id); err != nil {
+			return err
+		}
+		if _, err := s.queries.DeletePlacesOfUser(ctx, tx, id); err != nil {
 			return err
 		}
 		if _, err := s.queries.DeleteOwnViews(ctx, tx, id); err != nil {

@@ -19,7 +19,7 @@ func userBundle(t *testing.T, pool *db.Pool) *bundle {
 	t.Helper()
 	b := setup(t, pool, func(c *Config) {
 		c.Passwords = auth.NewPasswords(2)
-		c.Logins = auth.NewLogins(pool, c.Passwords, time.Now)
+		c.Logins = auth.NewLogins(pool, c.Passwords, auth.NewPlaces(pool, make([]byte, 32), time.Now), time.Now)
 	})
 	id, _, err := b.Users.Create(t.Context(), b.admin, UserInput{Name: "root", Password: "root-password", Admin: true})
 	if err != nil {
@@ -196,14 +196,14 @@ func TestPasswordsAndSessions(t *testing.T) {
 		if err != nil || len(made) < 20 || open() != 0 {
 			t.Errorf("reset: %q, %v, %d sessions", made, err, open())
 		}
-		if _, err := b.Users.cfg.Logins.Check(ctx, "ann1", made, "10.0.0.1"); err != nil {
+		if _, err := b.Users.cfg.Logins.Check(ctx, auth.Attempt{Name: "ann1", Password: made, Address: "10.0.0.1"}); err != nil {
 			t.Errorf("the random password: %v", err)
 		}
 		login("again")
 		if err := b.Users.Update(ctx, b.admin, id, UserInput{Disabled: true}); err != nil || open() != 0 {
 			t.Errorf("disabled: %v, %d sessions", err, open())
 		}
-		if _, err := b.Users.cfg.Logins.Check(ctx, "ann1", made, "10.0.0.1"); err == nil || err.Error() != auth.ErrDisabled.Error() {
+		if _, err := b.Users.cfg.Logins.Check(ctx, auth.Attempt{Name: "ann1", Password: made, Address: "10.0.0.1"}); err == nil || err.Error() != auth.ErrDisabled.Error() {
 			t.Errorf("a disabled user logs in: %v", err)
 		}
 		login("left")

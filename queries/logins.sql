@@ -1,0 +1,53 @@
+-- What touches failed logins and the places where somebody has logged in before.
+
+-- name: ListFullAttempts :many
+-- Those of some limits that were touched lately, in one read: most attempts of an attack end here, without a write.
+SELECT id, full_at FROM punctual_login_attempt WHERE id IN (sqlc.slice(ids));
+
+-- name: TakeAttempt :execrows
+-- Takes one attempt if there is one left: no row, if there is none or nobody ever tried ([InsertAttempt] tells). Two admins
+-- that take the last one at the same time do not both get it.
+UPDATE punctual_login_attempt
+SET full_at = CASE WHEN full_at > sqlc.arg(now_ms) THEN full_at ELSE CAST(sqlc.arg(now_ms) AS SIGNED) END + CAST(sqlc.arg(pause_ms) AS SIGNED)
+WHERE id = sqlc.arg(id) AND full_at <= sqlc.arg(most_ms);
+
+-- name: InsertAttempt :execrows
+-- The first attempt of a limit; no row if it is there.
+INSERT IGNORE INTO punctual_login_attempt (id, name, full_at) VALUES (?, ?, ?);
+
+-- name: GiveAttemptBack :exec
+-- For an attempt that turned out not to have been one.
+UPDATE punctual_login_attempt SET full_at = full_at - CAST(sqlc.arg(pause_ms) AS SIGNED) WHERE id = sqlc.arg(id);
+
+-- name: DeleteAttempt :exec
+-- Gives a limit all its attempts back.
+DELETE FROM punctual_login_attempt WHERE id = ?;
+
+-- name: DeleteAttemptsOnName :execrows
+-- Gives a name all its attempts back, wherever they were made.
+DELETE FROM punctual_login_attempt WHERE name = ?;
+
+-- name: DeleteAttemptsBefore :execrows
+-- What is worth nothing any more. The caller asks again until a batch comes back short.
+DELETE FROM punctual_login_attempt WHERE full_at < ? LIMIT 1000;
+
+-- name: ListPlaces :many
+-- Which of some places a user is known at.
+SELECT place FROM punctual_login_place WHERE user_id = sqlc.arg(user_id) AND place IN (sqlc.slice(places));
+
+-- name: KeepPlace :exec
+INSERT INTO punctual_login_place (user_id, place, seen_at) VALUES (?, ?, ?)
+ON DUPLICATE KEY UPDATE seen_at = VALUES(seen_at);
+
+-- name: NthPlace :one
+-- When the oldest place worth keeping was seen.
+SELECT seen_at FROM punctual_login_place WHERE user_id = ? ORDER BY seen_at DESC LIMIT 1 OFFSET ?;
+
+-- name: DeletePlacesOfUserBefore :execrows
+DELETE FROM punctual_login_place WHERE user_id = ? AND seen_at <= ?;
+
+-- name: DeletePlacesOfUser :execrows
+DELETE FROM punctual_login_place WHERE user_id = ?;
+
+-- name: DeletePlacesBefore :execrows
+DELETE FROM punctual_login_place WHERE seen_at < ? LIMIT 1000;
