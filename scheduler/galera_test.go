@@ -1,11 +1,11 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"os"
-	"strings"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,33 +17,18 @@ import (
 )
 
 // TestAdminsOnTheNodesOfAGaleraCluster has one admin work on each node of a cluster, and results arrive at any of them, so
-// that certification conflicts happen all the time. TEST_GALERA holds the nodes' DSNs without a database, separated by
-// blanks. Nodes may be stopped and started meanwhile.
+// that certification conflicts happen all the time. TEST_GALERA_SECONDS is for how long.
 func TestAdminsOnTheNodesOfAGaleraCluster(t *testing.T) {
-	nodes := strings.Fields(os.Getenv("TEST_GALERA"))
-	if len(nodes) == 0 {
-		t.Skip("TEST_GALERA is not set to the DSNs of a Galera cluster's nodes")
-	}
-	seconds := 8
-	if text := os.Getenv("TEST_GALERA_SECONDS"); text != "" {
-		if _, err := fmt.Sscan(text, &seconds); err != nil {
-			t.Fatal(err)
-		}
-	}
-	server, err := sql.Open("mysql", nodes[0])
+	seconds, err := strconv.Atoi(cmp.Or(os.Getenv("TEST_GALERA_SECONDS"), "6"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = server.Close() })
-	name := fmt.Sprintf("punctual_test_%d", time.Now().UnixMilli())
-	if _, err := server.ExecContext(t.Context(), "CREATE DATABASE "+name+" CHARACTER SET utf8mb4"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _, _ = server.ExecContext(context.WithoutCancel(t.Context()), "DROP DATABASE "+name) })
+	g := dbtest.NewGalera(t)
+	name := g.Database(t)
 	executors := &fakeExecutors{has: make(map[int64]string)}
-	bundles := make([]*bundle, len(nodes))
-	for i, node := range nodes {
-		pool := dbtest.Open(t, db.Config{URL: strings.TrimSuffix(node, "/") + "/" + name})
+	bundles := make([]*bundle, len(g.Nodes))
+	for i := range g.Nodes {
+		pool := dbtest.Open(t, db.Config{URL: g.URL(name, g.Addr(i))})
 		if err := pool.Migrate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +90,7 @@ func TestAdminsOnTheNodesOfAGaleraCluster(t *testing.T) {
 	for _, other := range bundles {
 		other.startEngine(other.engine)
 	}
-	b.await("the admins share the work", func() bool { return len(b.engine.Load().Alive) == len(nodes) })
+	b.await("the admins share the work", func() bool { return len(b.engine.Load().Alive) == len(bundles) })
 	for _, id := range ids {
 		b.start(id, first)
 	}

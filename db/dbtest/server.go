@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,9 @@ import (
 // Server is a private MariaDB server on a socket in a temporary directory.
 type Server struct {
 	dir string
+
+	args   []string              // more of them, see Start
+	launch func(*exec.Cmd) error // starts the process; nil: as it is
 
 	mu   sync.Mutex
 	cmd  *exec.Cmd
@@ -105,6 +109,22 @@ func (s *Server) pidFile() string { return filepath.Join(s.dir, "pid") }
 
 // start installs and starts a server.
 func start() (*Server, error) {
+	s, err := prepare()
+	if err != nil {
+		return nil, err
+	}
+	if err = s.install(); err == nil {
+		err = s.Start()
+	}
+	if err != nil {
+		s.remove()
+		return nil, err
+	}
+	return s, nil
+}
+
+// prepare makes the directory of a server.
+func prepare() (*Server, error) {
 	if _, err := exec.LookPath(program()); err != nil {
 		return nil, errMissing
 	}
@@ -122,14 +142,6 @@ func start() (*Server, error) {
 	s := &Server{dir: dir}
 	if err := s.watch(); err != nil {
 		os.RemoveAll(dir)
-		return nil, err
-	}
-	if err := s.install(); err != nil {
-		s.remove()
-		return nil, err
-	}
-	if err := s.Start(); err != nil {
-		s.remove()
 		return nil, err
 	}
 	return s, nil
@@ -186,7 +198,9 @@ func userFlag() []string {
 }
 
 // Start starts the server, which keeps its data from before, and waits until it answers.
-func (s *Server) Start() error {
+func (s *Server) Start() error { return s.start() }
+
+func (s *Server) start(once ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	args := []string{
@@ -199,9 +213,13 @@ func (s *Server) Start() error {
 		"--innodb-buffer-pool-size=128M", "--innodb-log-file-size=16M", "--performance-schema=OFF", "--max-connections=500",
 		"--innodb-lock-wait-timeout=10",
 	}
-	cmd := exec.Command(program(), append(args, userFlag()...)...)
+	cmd := exec.Command(program(), slices.Concat(args, userFlag(), s.args, once)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
+	launch := (*exec.Cmd).Start
+	if s.launch != nil {
+		launch = s.launch
+	}
+	if err := launch(cmd); err != nil {
 		return err
 	}
 	if err := os.WriteFile(s.pidFile(), []byte(strconv.Itoa(cmd.Process.Pid)), 0o600); err != nil {

@@ -1,0 +1,35 @@
+package dbtest
+
+import (
+	"database/sql"
+	"testing"
+)
+
+func TestGaleraCluster(t *testing.T) {
+	for name, start := range map[string]func(testing.TB) *Galera{"loopback": NewGalera, "apart": NewGaleraApart} {
+		t.Run(name, func(t *testing.T) {
+			g := start(t)
+			name := g.Database(t)
+			one, err := sql.Open("mysql", g.DSN(0, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer one.Close()
+			if _, err := one.ExecContext(t.Context(), "CREATE TABLE x (id INT PRIMARY KEY)"); err != nil {
+				t.Fatal(err)
+			}
+			three, err := sql.Open("mysql", g.DSN(2, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer three.Close()
+			three.SetMaxOpenConns(1)
+			if _, err := three.ExecContext(t.Context(), "SET SESSION wsrep_sync_wait = 1"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := three.ExecContext(t.Context(), "INSERT INTO x VALUES (1)"); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
