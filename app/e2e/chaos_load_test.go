@@ -32,6 +32,7 @@ type load struct {
 	hold     chan struct{}       // if not nil, runs end when it is closed
 	late     []time.Duration     // of each run, planned to received
 	received map[int64]time.Time // by log id
+	nodes    map[int64]string    // ports of the admins, by the ids of their nodes; see portOf
 }
 
 const every = time.Second

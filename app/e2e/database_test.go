@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 // database is what one or more admins of a test work on.
 type database struct {
 	url string // empty: embedded
+	dsn string // where the tests look at it; empty: url
 	dir string // of the embedded one
 	sql *sql.DB
 }
@@ -47,7 +49,7 @@ func openDatabase(t testing.TB, dsn string) *database {
 // read opens the connections that the tests look at the database with.
 func (d *database) read(t testing.TB) {
 	t.Helper()
-	driver, source := "mysql", d.url
+	driver, source := "mysql", cmp.Or(d.dsn, d.url)
 	if d.url == "" {
 		// A reader beside the program, which holds the lock of the folder: SQLite allows it, and the tests are not an admin.
 		driver = "sqlite"
