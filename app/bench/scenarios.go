@@ -31,6 +31,7 @@ func scenarios(s settings) []scenario {
 		scenario{"200,000 jobs, 100/s due", func(ctx context.Context, s settings, database string) error {
 			return lateness(ctx, s, database, 100, 199_900)
 		}},
+		scenario{"garbage", besideGarbage},
 		scenario{"start-up and idle memory", startUp},
 		scenario{"retries", retries},
 		scenario{"alarms", alarms},
