@@ -166,12 +166,15 @@ type transaction struct {
 
 // Commit is not cut short because nobody waits for it any more, only because its time is over: a commit that was cut
 // short is one of unknown fate.
-func (t *transaction) Commit() error {
-	limit := commitLimit
-	if deadline, ok := t.ctx.Deadline(); ok {
-		limit = min(limit, max(time.Until(deadline), commitAtLeast))
+func (t *transaction) Commit() error { return t.end("COMMIT", CommitTime(t.ctx)) }
+
+// CommitTime is how long the commit of a transaction that was begun with ctx may take.
+func CommitTime(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return commitLimit
 	}
-	return t.end("COMMIT", limit)
+	return min(commitLimit, max(time.Until(deadline), commitAtLeast))
 }
 
 // Rollback undoes the transaction. Where that cannot be, the connection is given up, and the server undoes it.

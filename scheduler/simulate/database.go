@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/punctual-job/punctual/db"
 )
 
 // connector gives a node connections to the database that all nodes share. The database is SQLite; what a client sees of it
@@ -332,7 +334,7 @@ func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, e
 		c.rollback()
 		return nil, err
 	}
-	return &tx{c}, nil
+	return &tx{c, ctx}, nil
 }
 
 func (c *conn) Begin() (driver.Tx, error) { return c.BeginTx(context.Background(), driver.TxOptions{}) }
@@ -348,11 +350,17 @@ func (c *conn) Close() error {
 }
 
 // tx is a transaction as its client sees it.
-type tx struct{ c *conn }
+type tx struct {
+	c   *conn
+	ctx context.Context
+}
 
-// Commit commits at the server, if there is still something to commit: after a conflict MySQL says yes to that too.
+// Commit commits at the server, if there is still something to commit: after a conflict MySQL says yes to that too. It is given
+// up when the driver would give it up, and the server may have done it then.
 func (t *tx) Commit() error {
-	return t.c.carry(context.Background(), func(context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), db.CommitTime(t.ctx))
+	defer cancel()
+	return t.c.carry(ctx, func(context.Context) error {
 		c := t.c
 		c.mu.Lock()
 		defer c.mu.Unlock()

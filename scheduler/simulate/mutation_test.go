@@ -84,7 +84,7 @@ func TestTheCheckerNotices(t *testing.T) {
 			for s := first; s <= last; s++ {
 				found := ""
 				t.Run(fmt.Sprint(s), func(t *testing.T) {
-					inBubble(t, draw(s, m.theme, true), func(t *testing.T, w *world) {
+					inBubble(t, draw(s, m.theme, true, 1), func(t *testing.T, w *world) {
 						w.mutate, w.patience = m.mutate(), 3*time.Minute
 						if err := w.play(t.Context()); err != nil {
 							t.Fatal(err)

@@ -83,8 +83,9 @@ type act struct {
 // themes are the kinds of faults that a scenario is made of; one has all of them.
 var themes = []string{"everything", "frozen", "killed", "commits", "database", "network", "executors", "calm", "stopped", "clocks", "outage"}
 
-// draw makes the scenario of a seed, of a theme if one is given. A small one is over in a few seconds.
-func draw(seed uint64, theme string, small bool) *scenario {
+// draw makes the scenario of a seed, of a theme if one is given. A small one is over in a few seconds; a crowd is so many times
+// the jobs, of which more are claimed, sent and recorded at once.
+func draw(seed uint64, theme string, small bool, crowd int) *scenario {
 	r := rand.New(rand.NewPCG(seed, 1))
 	s := &scenario{seed: seed, nodes: 2 + r.IntN(2), length: time.Duration(90+r.IntN(360)) * time.Second}
 	if small {
@@ -115,7 +116,7 @@ func draw(seed uint64, theme string, small bool) *scenario {
 	if small {
 		size = 10 + r.IntN(30)
 	}
-	for i := range size {
+	for i := range size * crowd {
 		s.jobs = append(s.jobs, s.drawJob(r, i))
 	}
 	s.drawChildren(r)

@@ -21,6 +21,7 @@ var (
 	from    = flag.Uint64("simulate.from", 1, "the first seed of -simulate.time")
 	theme   = flag.String("simulate.theme", "", "play this theme, whatever the seed says")
 	small   = flag.Bool("simulate.small", false, "play small scenarios, as the tests do")
+	crowd   = flag.Int("simulate.crowd", 1, "play scenarios with so many times the jobs")
 	repeat  = flag.Int("simulate.repeat", 1, "play the seed so often")
 	workers = flag.Int("simulate.workers", runtime.GOMAXPROCS(0), "how many scenarios to play beside each other")
 	verbose = flag.Bool("simulate.log", false, "print the engines' log of a scenario that fails")
@@ -38,7 +39,7 @@ func TestScenarios(t *testing.T) {
 			if testing.Short() && i > 1 {
 				t.Skip("one or two are enough for now")
 			}
-			play(t, draw(uint64(100+i), theme, true), func(totals) {})
+			play(t, draw(uint64(100+i), theme, true, 1), func(totals) {})
 		})
 	}
 }
@@ -52,7 +53,7 @@ func TestSimulation(t *testing.T) {
 	var sum totals
 	began := time.Now()
 	one := func(t *testing.T, seed uint64) {
-		play(t, draw(seed, *theme, *small), func(got totals) {
+		play(t, draw(seed, *theme, *small, *crowd), func(got totals) {
 			mu.Lock()
 			defer mu.Unlock()
 			sum.add(got)
