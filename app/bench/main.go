@@ -49,7 +49,7 @@ func main() {
 	flag.StringVar(&s.profile, "profile", "", "folder for CPU profiles of the admin (needs PUNCTUAL_PPROF support)")
 	flag.IntVar(&s.rate, "rate", 20_000, "offered triggers/s of the saturation scenario")
 	flag.IntVar(&s.runs, "runs", bigRuns, "runs in the log of the scenarios about a big one")
-	flag.IntVar(&s.jobs, "jobs", 100_000, "jobs of the scenario about pages")
+	flag.IntVar(&s.jobs, "jobs", 100_000, "jobs of the scenarios about pages and the audit")
 	flag.StringVar(&s.dir, "dir", "", "folder in which the scenario about pages keeps its databases, to measure them again without filling them")
 	flag.StringVar(&s.memory, "memory", "4G", "MariaDB's buffer pool")
 	flag.StringVar(&s.page, "page", "", "pages whose name contains this")

@@ -32,6 +32,7 @@ func scenarios(s settings) []scenario {
 			return lateness(ctx, s, database, 100, 199_900)
 		}},
 		scenario{"garbage", besideGarbage},
+		scenario{"audit", auditOfAMonth},
 		scenario{"start-up and idle memory", startUp},
 		scenario{"retries", retries},
 		scenario{"alarms", alarms},
