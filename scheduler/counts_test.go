@@ -354,6 +354,37 @@ func TestHoursThatAnXXLJobAdminLeftAreCountedAtTheStart(t *testing.T) {
 	})
 }
 
+func TestDaysOfBeforeSkippedFiresWereCountedAreCountedAnewOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		e := idle(t, pool, nil)
+		if err := e.node.join(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		old := e.today().AddDate(0, 0, -20)
+		hour := old.Add(2 * time.Hour)
+		skipped := addRuns(t, pool, aRun{at: hour, handle: 200}, aRun{at: hour, trigger: 500})[1]
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET outcome = ? WHERE id = ?", int64(event.Skipped), skipped); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second time nobody looks so far back
+			e.counts.add(change{hour: hourOf(hour), group: 1, to: stateFailed})
+			if err := e.flushCounts(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if reported(t, e, old).Succeeded == 0 {
+				e.counts.add(change{hour: hourOf(hour), group: 1, to: stateSucceeded})
+			}
+			if err := e.recountAtStart(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, want := reported(t, e, old), (Day{Date: old, Succeeded: 1, Failed: 1, Skipped: 1}); got != want {
+			t.Errorf("the day is %+v, want %+v", got, want)
+		}
+	})
+}
+
 func TestTheReportOfARangeHasEveryDayAndItsSum(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

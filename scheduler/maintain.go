@@ -118,10 +118,19 @@ func (e *Engine) recountDays(ctx context.Context, before int) error {
 	return nil
 }
 
-// recountAtStart recounts the days that an XXL-JOB admin has left without their hours, which happens once in a database's
-// life, and yesterday and today unless there is much to count.
+// SettingSkipsCounted is the row of punctual_setting that says that the days of before skipped fires were counted by themselves have
+// been counted anew.
+const SettingSkipsCounted = "skips_counted"
+
+// recountAtStart recounts the days that an XXL-JOB admin has left without their hours, or an older version with skipped fires among
+// the failures, which happens once in a database's life, and yesterday and today unless there is much to count.
 func (e *Engine) recountAtStart(ctx context.Context) error {
 	now := e.now()
+	_, err := e.queries.GetSetting(ctx, e.cfg.Pool, SettingSkipsCounted)
+	skipsCounted := err == nil
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		return err
+	}
 	days, _, err := Days(ctx, e.cfg.Pool, now.AddDate(0, 0, -recountAdopted), now)
 	if err != nil {
 		return err
@@ -136,13 +145,18 @@ func (e *Engine) recountAtStart(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if first != 0 {
+		if first != 0 && skipsCounted {
 			continue
 		}
 		if !e.leads() {
 			return errNotLeader
 		}
 		if err := e.recount(ctx, day); err != nil && !errors.Is(err, errBusyDay) {
+			return err
+		}
+	}
+	if !skipsCounted {
+		if err := e.queries.SetSetting(ctx, e.cfg.Pool, db.SetSettingParams{Name: SettingSkipsCounted, Value: "1", UpdatedAt: now.UnixMilli()}); err != nil {
 			return err
 		}
 	}
