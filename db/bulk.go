@@ -192,6 +192,30 @@ func RecordSent(ctx context.Context, tx DBTX, owner int64, openOnly bool, sent [
 	return res.RowsAffected()
 }
 
+// Told is what more there is to tell of a run.
+type Told struct {
+	ID      int64
+	Events  string // encoded, added to the column
+	Message string // lines that are added to trigger_msg
+}
+
+// AddEvents adds to what is told of runs, whatever has become of them.
+func AddEvents(ctx context.Context, tx DBTX, told []Told) error {
+	for part := range slices.Chunk(told, MaxBatch) {
+		var q strings.Builder
+		u := caseUpdate{q: &q, n: len(part), id: func(i int) int64 { return part[i].ID }}
+		q.WriteString("UPDATE xxl_job_log SET ")
+		u.add("events", event.MaxList, func(i int) string { return part[i].Events })
+		q.WriteString(", ")
+		u.add("trigger_msg", maxTriggerText, func(i int) string { return part[i].Message })
+		u.where()
+		if _, err := tx.ExecContext(ctx, q.String(), u.args...); err != nil {
+			return fmt.Errorf("tell more of %d runs: %w", len(part), err)
+		}
+	}
+	return nil
+}
+
 // Finish is the result of a run.
 type Finish struct {
 	ID      int64

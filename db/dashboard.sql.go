@@ -145,7 +145,7 @@ func (q *Queries) ListFailedRuns(ctx context.Context, db DBTX, ids []int64) ([]L
 const listFailuresByCode = `-- name: ListFailuresByCode :many
 
 SELECT id, job_id, CAST(CASE
-         WHEN outcome <> 0 THEN outcome IN (2, 3, 4, 5, 7)
+         WHEN outcome <> 0 THEN outcome IN (2, 3, 4, 5, 7, 10)
          WHEN handle_code <> 0 THEN handle_code <> 200
          ELSE trigger_code NOT IN (0, 200)
        END AS SIGNED) AS failed

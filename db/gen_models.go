@@ -159,6 +159,12 @@ type Executor struct {
 	UpdatedAt int64
 }
 
+type Followed struct {
+	LogID      int64
+	ByLogID    int64
+	FollowedAt int64
+}
+
 type Gate struct {
 	JobID int64
 	Turn  int64

@@ -81,6 +81,7 @@ type Querier interface {
 	DeleteClearingsBefore(ctx context.Context, db DBTX, updatedAt int64) (int64, error)
 	DeleteCodeHandlersOf(ctx context.Context, db DBTX, groupID int64) error
 	DeleteExecutorsOf(ctx context.Context, db DBTX, appName string) (int64, error)
+	DeleteFollowedBefore(ctx context.Context, db DBTX, followedAt int64) (int64, error)
 	DeleteGatheringAlarmNotice(ctx context.Context, db DBTX, arg DeleteGatheringAlarmNoticeParams) (int64, error)
 	DeleteGlueVersionsOfJob(ctx context.Context, db DBTX, jobID int64) error
 	DeleteGlueVersionsUpTo(ctx context.Context, db DBTX, arg DeleteGlueVersionsUpToParams) error
@@ -188,6 +189,9 @@ type Querier interface {
 	InsertAudit(ctx context.Context, db DBTX, arg InsertAuditParams) (int64, error)
 	InsertClearing(ctx context.Context, db DBTX, arg InsertClearingParams) (int64, error)
 	InsertCodeHandler(ctx context.Context, db DBTX, arg InsertCodeHandlerParams) error
+	// What touches punctual_followed: fires of which more than one run may succeed, and whose children have been started. See scheduler/chain.go.
+	// 0 rows: a run of the same fire has succeeded before. Of two at the same time the second waits here for the first.
+	InsertFollowed(ctx context.Context, db DBTX, arg InsertFollowedParams) (int64, error)
 	InsertGate(ctx context.Context, db DBTX, jobID int64) error
 	InsertGlueVersion(ctx context.Context, db DBTX, arg InsertGlueVersionParams) error
 	InsertGroup(ctx context.Context, db DBTX, arg InsertGroupParams) (int64, error)

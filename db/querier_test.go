@@ -72,7 +72,7 @@ var argValues = map[string]any{
 	"ListSuccessesAfter.JobID": int64(2), "ListFailuresByCode.HandleCode": int64(500),
 	"AdmitRun.ID": int64(5), "MarkLeaving.SentAt": int64(77), "MarkLeaving.ID": int64(3), "SupersedeLost.ID": int64(4), "GetSession.NowMs": int64(0), "DeleteNode": int64(3),
 	"StartJob.ID": int64(3), "CountJobsDueAt.AtMs": int64(1), "ListJobs.Handler": "%", "ListJobs.Author": "%", "CountJobs.Handler": "%", "CountJobs.Author": "%",
-	"DeleteRegistryBefore": seedTime.AddDate(0, 0, 20), "DeleteSessionsBefore": int64(100), "DeleteClearingsBefore": int64(100), "DeleteRefusedBefore": int64(100),
+	"DeleteRegistryBefore": seedTime.AddDate(0, 0, 20), "DeleteSessionsBefore": int64(100), "DeleteClearingsBefore": int64(100), "DeleteRefusedBefore": int64(100), "DeleteFollowedBefore": int64(100), "InsertFollowed.LogID": int64(100),
 	"LastRunIDBefore": seedTime.AddDate(0, 0, 20), "FirstRunIDSince": seedTime, "DeleteRegistryOfKey": "regist1", "DeleteGroupOptions": "app_na1",
 	"ListJobsWithWaiting": int64(100), "ListClearings": int32(10), "NthRunIDUpTo.Offset": int32(0), "NthRunIDUpTo.Upto": int64(100), "CountRunsBetween.After": int64(0), "CountRunsBetween.Upto": int64(100),
 	"InsertUser.Username": "new", "InsertPermission.UserID": int64(100), "KeepID": "other", "ObjectPattern": "%", "DeleteAuditBefore": int64(100),

@@ -5,7 +5,7 @@
 -- over and runs that somebody ended did not succeed on purpose (see event.Outcome; of an XXL-JOB admin's rows the codes tell it).
 -- By the index on handle_code, in which the id follows.
 SELECT id, job_id, CAST(CASE
-         WHEN outcome <> 0 THEN outcome IN (2, 3, 4, 5, 7)
+         WHEN outcome <> 0 THEN outcome IN (2, 3, 4, 5, 7, 10)
          WHEN handle_code <> 0 THEN handle_code <> 200
          ELSE trigger_code NOT IN (0, 200)
        END AS SIGNED) AS failed

@@ -49,33 +49,42 @@ func (e *Engine) doubtFor(err error) time.Duration {
 }
 
 // has tells from what it is known that an executor has a run: a log of it, or work of its job, among which it may wait. "" says
-// that it has neither, unless there is an error.
+// that it has neither, unless there is an error. The log is asked for last: a run that begins between the questions has one then.
 func (e *Engine) has(ctx context.Context, d *dispatch, address string) (why string, err error) {
+	idle, silent := e.idleBeat(ctx, d, address)
 	known, err := e.knows(ctx, d, address)
-	if err != nil || known {
-		return map[bool]string{true: event.KnownLog}[known], err
-	}
-	call, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
-	defer cancel()
-	answer, err := e.cfg.Executors.IdleBeat(call, e.target(d.job.group, address), wire.IdleBeatRequest{JobID: d.job.id})
-	if err == nil && !answer.OK() {
+	switch {
+	case err != nil:
+		return "", err
+	case known:
+		return event.KnownLog, nil
+	case silent == nil && !idle.OK():
 		return event.KnownBusy, nil
 	}
-	return "", err
+	return "", silent
 }
 
-// stillNeeded looks at the run that a retry repeats, in the transaction in which the retry is marked as leaving. It reports
-// false when that run has succeeded after all, and withdraws the retry.
+// idleBeat asks an executor whether it has nothing of a run's job.
+func (e *Engine) idleBeat(ctx context.Context, d *dispatch, address string) (wire.Answer, error) {
+	call, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
+	defer cancel()
+	return e.cfg.Executors.IdleBeat(call, e.target(d.job.group, address), wire.IdleBeatRequest{JobID: d.job.id})
+}
+
+// stillNeeded looks at the runs that a retry repeats, in the transaction in which the retry is marked as leaving. It reports
+// false when one of them has succeeded after all, and withdraws the retry.
 func (e *Engine) stillNeeded(ctx context.Context, d *dispatch) bool {
-	succeeded := false
+	succeeded := int64(0)
 	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		succeeded = false
+		succeeded = 0
 		if _, err := e.queries.MarkLeaving(ctx, tx, db.MarkLeavingParams{ID: d.id, OwnerNode: d.owner, SentAt: e.now().UnixMilli()}); err != nil {
 			return err
 		}
-		rows, err := e.queries.ListRunsByID(ctx, tx, []int64{d.origin})
-		if err == nil && len(rows) == 1 {
-			succeeded = rows[0].HandleCode == wire.CodeSuccess
+		chain, err := e.before(ctx, tx, d.trigger, d.origin)
+		for i := range chain {
+			if chain[i].HandleCode == wire.CodeSuccess {
+				succeeded = chain[i].ID
+			}
 		}
 		return err
 	})
@@ -85,9 +94,9 @@ func (e *Engine) stillNeeded(ctx context.Context, d *dispatch) bool {
 		d.at = e.now().Add(time.Second)
 		e.timer.add(d)
 		return false
-	case succeeded:
+	case succeeded > 0:
 		d.retries = 0
-		e.fail(d, "", event.Cancelled, event.New(e.now(), event.Withdrawn, d.origin))
+		e.fail(d, "", event.Cancelled, event.New(e.now(), event.Withdrawn, succeeded))
 		return false
 	}
 	return true

@@ -127,7 +127,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 				if f.ends == event.Succeeded && e.alarmWanted(AlarmRecovered, r.JobID) {
 					mended = append(mended, e.alarmEvent(&r, f, AlarmRecovered))
 				}
-				if f.ends == event.Succeeded && r.ExecutorFailRetryCount == 0 {
+				if f.ends == event.Succeeded {
 					orphans = append(orphans, r)
 				}
 			}
@@ -148,10 +148,17 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		if err != nil {
 			return nil, err
 		}
-		if err := e.insert(ctx, tx, follow.runs); err != nil || len(open) == 0 {
-			return follow.runs, err
+		if err := e.insert(ctx, tx, follow.runs); err != nil {
+			return nil, err
 		}
 		now := e.now()
+		told := make([]db.Told, len(orphans))
+		for i, r := range orphans {
+			told[i] = db.Told{ID: r.ID, Events: follow.events(r.ID, now).Stored()}
+		}
+		if err := db.AddEvents(ctx, tx, told); err != nil || len(open) == 0 {
+			return follow.runs, err
+		}
 		if alarms := e.alarmsOf(open, byID, follow); len(alarms) > 0 {
 			raised = true
 			if err := e.cfg.Alarms.Raise(ctx, tx, alarms); err != nil {

@@ -83,7 +83,9 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 	for i := range open {
 		r := &open[i]
 		if byID[r.ID].ends == event.Succeeded {
-			e.followSuccess(f, r, children[r.JobID], jobs)
+			if err := e.followSuccess(ctx, tx, f, r, children[r.JobID], jobs); err != nil {
+				return nil, err
+			}
 		} else if retriable(r) {
 			e.followFailure(f, r, jobs[r.JobID], byID[r.ID].given == event.Lost)
 		}
@@ -119,16 +121,20 @@ func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job, lost
 		retries: r.ExecutorFailRetryCount - 1, origin: r.ID, shard: parseShard(string(r.ExecutorShardingParam)),
 	})
 	for _, d := range runs {
-		d.recheck = lost
+		d.recheck = lost || r.TriggerType == jobspec.TriggerRetry // or one before it was
 	}
 	f.alarm[r.ID], f.retried[r.ID] = alarmNone, true
 	f.add(r.ID, runs)
 }
 
-// followSuccess starts the children of a job whose run succeeded (spec §4.9).
-func (e *Engine) followSuccess(f *following, r *db.ListRunsByIDRow, list string, jobs map[int64]*job) {
+// followSuccess starts the children of a job whose run succeeded (spec §4.9), unless another run of the same fire has.
+func (e *Engine) followSuccess(ctx context.Context, tx *sql.Tx, f *following, r *db.ListRunsByIDRow, list string, jobs map[int64]*job) error {
 	if list == "" {
-		return
+		return nil
+	}
+	first, err := e.followsFirst(ctx, tx, r)
+	if err != nil {
+		return err
 	}
 	for text := range strings.SplitSeq(list, ",") {
 		text = strings.TrimSpace(text)
@@ -141,6 +147,8 @@ func (e *Engine) followSuccess(f *following, r *db.ListRunsByIDRow, list string,
 			f.notStarted(r.ID, e.now(), event.NoChildItself, text)
 		case jobs[id] == nil:
 			f.notStarted(r.ID, e.now(), event.NoChildJob, text)
+		case !first:
+			f.notStarted(r.ID, e.now(), event.NoChildAgain, text)
 		default:
 			j := jobs[id]
 			f.add(r.ID, e.conceive(j, cause{
@@ -148,6 +156,7 @@ func (e *Engine) followSuccess(f *following, r *db.ListRunsByIDRow, list string,
 			}))
 		}
 	}
+	return nil
 }
 
 // notStarted notes that a child is not started, and why.

@@ -246,3 +246,27 @@ func TestTheEventsOfARunAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// TestTheFailuresOfTheDashboardAreThoseThatAlarm: what ended without success, unless somebody wanted it so.
+func TestTheFailuresOfTheDashboardAreThoseThatAlarm(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		for _, o := range event.AllOutcomes() {
+			_, err := pool.ExecContext(t.Context(), "INSERT INTO xxl_job_log (job_group, job_id, trigger_code, handle_code, alarm_status, executor_fail_retry_count, outcome) VALUES (1, ?, 500, 0, 0, 0, ?)", 100+int64(o), int64(o))
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows, err := db.New().ListFailuresByCode(t.Context(), pool, db.ListFailuresByCodeParams{HandleCode: 0, FromID: 0, BeforeID: 1 << 60, Limit: 100})
+		if err != nil || len(rows) != len(event.AllOutcomes()) {
+			t.Fatal(len(rows), err)
+		}
+		for _, r := range rows {
+			o := event.Outcome(r.JobID - 100)
+			want := o != event.Succeeded && o != event.Killed && !o.Passed() // what is open by its outcome tells it by its codes
+			if (r.Failed != 0) != want {
+				t.Errorf("%v: failed %d, want %t", o, r.Failed, want)
+			}
+		}
+	})
+}

@@ -117,6 +117,9 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 		if err := e.insert(ctx, tx, again); err != nil {
 			return nil, err
 		}
+		if err := db.AddEvents(ctx, tx, e.retriesOf(again)); err != nil {
+			return nil, err
+		}
 		freed, err = e.unsent(ctx, tx, batch)
 		return again, err
 	})
@@ -189,9 +192,24 @@ func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*di
 		retries: o.d.retries - 1, origin: o.d.id, shard: shard, user: "",
 	})
 	for _, d := range again {
-		d.recheck = !o.d.doubt.IsZero() || o.sent.Outcome == event.Unconfirmed
+		d.recheck = !o.d.doubt.IsZero() || o.sent.Outcome == event.Unconfirmed || o.d.trigger == jobspec.TriggerRetry
 	}
 	return again, nil
+}
+
+// retriesOf tells the runs that could not be sent of their next attempts, which have ids now.
+func (e *Engine) retriesOf(again []*dispatch) []db.Told {
+	told := make([]db.Told, 0, len(again))
+	for _, d := range again {
+		next := event.List{event.New(e.now(), event.Retry, d.job.id, d.id)}
+		if n := len(told); n > 0 && told[n-1].ID == d.origin { // a broadcast that nobody was there for became several
+			told[n-1].Events += next.Stored()
+			told[n-1].Message += "\n" + next.In(e.cfg.JobZone)
+			continue
+		}
+		told = append(told, db.Told{ID: d.origin, Events: next.Stored(), Message: "\n" + next.In(e.cfg.JobZone)})
+	}
+	return told
 }
 
 // delivered is a sending that looked failed, of a run whose result shows that it arrived.

@@ -53,6 +53,9 @@ func (e *Engine) sweep(ctx context.Context, s *sweeper) error {
 		if _, err := e.queries.DeleteRegistryBefore(ctx, e.cfg.Pool, nullTime(e.wall(now.Add(-24*time.Hour)))); err != nil {
 			return err
 		}
+		if _, err := e.queries.DeleteFollowedBefore(ctx, e.cfg.Pool, now.Add(-followedFor).UnixMilli()); err != nil {
+			return err
+		}
 	}
 	if err := e.sweepStrays(ctx, &s.strays); err != nil {
 		return err

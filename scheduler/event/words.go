@@ -41,6 +41,7 @@ const (
 	NoChildID     = "id"     // what stands there is no job id
 	NoChildItself = "itself" // it is the job itself
 	NoChildJob    = "job"    // there is no such job
+	NoChildAgain  = "again"  // an earlier success of the same fire has
 
 	// Why a call of an executor was refused.
 	NotToldToken = "token" // its access token is wrong
@@ -54,6 +55,6 @@ var Vocabulary = map[string][]string{
 	"killed.":  {KilledUnsent, KilledWaiting, KilledSending, KilledRunning},
 	"lost.":    {LostSilent, LostIdle, LostGone},
 	"late.":    {LateLease, LateQueue, LateClaim, LateTakeover, LateUnknown},
-	"nochild.": {NoChildID, NoChildItself, NoChildJob},
+	"nochild.": {NoChildID, NoChildItself, NoChildJob, NoChildAgain},
 	"nottold.": {NotToldToken},
 }

@@ -1,0 +1,129 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
+)
+
+// family is a job with retries and a child.
+func (b *bundle) family(retries int64) (parent, child int64) {
+	child = b.addJob(nil)
+	parent = b.addJob(func(p *db.InsertJobParams) {
+		p.ExecutorFailRetryCount, p.ChildJobIDs = retries, db.Text(fmt.Sprint(child))
+	})
+	return parent, child
+}
+
+func (b *bundle) runsOf(job int64) (runs []db.Run) {
+	b.t.Helper()
+	for _, r := range b.allRuns() {
+		if r.JobID == job {
+			runs = append(runs, r)
+		}
+	}
+	return runs
+}
+
+// wantOneChild wants exactly one run of the child, and which runs say that they did not start it.
+func (b *bundle) wantOneChild(child int64, not ...int64) {
+	b.t.Helper()
+	if n := len(b.runsOf(child)); n != 1 {
+		b.t.Errorf("the child ran %d times", n)
+	}
+	for _, id := range not {
+		if e, ok := b.eventsOf(id).Last(event.NoChild); !ok || e.Text(0) != event.NoChildAgain {
+			b.t.Errorf("run %d does not say why it started no child: %s", id, b.eventsOf(id))
+		}
+	}
+}
+
+func TestOfTwoSuccessesOfAFireOneStartsTheChildren(t *testing.T) {
+	t.Parallel()
+	for _, first := range []int{0, 1} {
+		t.Run([]string{"the run's comes first", "its retry's comes first"}[first], func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, func(c *Config) { c.AskAfter = time.Hour }, addressA)
+				b.unanswered()
+				b.executors.log = func(string) error { return errors.New("it does not say") }
+				parent, child := b.family(1)
+				b.trigger(parent)
+				b.await("the retry is sent", func() bool {
+					runs := b.runsOf(parent)
+					return len(runs) == 2 && runs[1].TriggerCode == wire.CodeSuccess
+				})
+				runs := b.runsOf(parent)
+				if e, ok := b.eventsOf(runs[0].ID).Last(event.Retry); !ok || e.Number(0) != parent || e.Number(1) != runs[1].ID {
+					t.Errorf("the run does not tell of its retry: %s", b.eventsOf(runs[0].ID))
+				}
+				b.complete(runs[first].ID, wire.CodeSuccess)
+				b.complete(runs[1-first].ID, wire.CodeSuccess)
+				for _, r := range b.runsOf(parent) {
+					if r.Outcome != event.Succeeded {
+						t.Errorf("run %d is %v", r.ID, r.Outcome)
+					}
+				}
+				b.wantOneChild(child, runs[1-first].ID)
+			})
+		})
+	}
+}
+
+func TestALateSuccessOfARunThatWasRetriedStartsTheChildren(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { quick(c); c.AskAfter = 200 * time.Millisecond }, addressA)
+		b.executors.idle = func(string) (wire.Answer, error) { return wire.Answer{}, errRefused }
+		child := b.addJob(nil)
+		parent := b.addJob(func(p *db.InsertJobParams) {
+			p.ExecutorFailRetryCount, p.ChildJobIDs, p.RetryBackoff = 2, db.Text(fmt.Sprint(child)), "1h"
+		})
+		run := b.trigger(parent)
+		b.await("it is lost and its retry waits", func() bool { return len(b.runsOf(parent)) == 2 })
+		b.complete(run, wire.CodeSuccess)
+		if r := b.run(run); r.Outcome != event.Succeeded {
+			t.Errorf("the run is %v", r.Outcome)
+		}
+		b.wantOneChild(child) // at once: the retry will be withdrawn
+		if e, ok := b.eventsOf(run).Last(event.Child); !ok || e.Number(0) != child {
+			t.Errorf("the run does not tell of its child: %s", b.eventsOf(run))
+		}
+	})
+}
+
+func TestARetryIsWithdrawnWhenAnyRunBeforeItSucceeds(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.AskAfter = time.Hour; c.RetryBackoff = 700 * time.Millisecond }, addressA)
+		b.unanswered() // the first; the others are taken
+		b.executors.log = func(string) error { return errors.New("it does not say") }
+		child := b.addJob(nil)
+		parent := b.addJob(func(p *db.InsertJobParams) {
+			p.ExecutorFailRetryCount, p.ChildJobIDs, p.RetryBackoff = 2, db.Text(fmt.Sprint(child)), "1s"
+		})
+		first := b.trigger(parent)
+		b.await("the first retry is sent", func() bool {
+			runs := b.runsOf(parent)
+			return len(runs) == 2 && runs[1].TriggerCode == wire.CodeSuccess
+		})
+		b.complete(b.runsOf(parent)[1].ID, wire.CodeFail)
+		b.complete(first, wire.CodeSuccess)
+		b.await("the second retry is withdrawn", func() bool {
+			runs := b.runsOf(parent)
+			return len(runs) == 3 && runs[2].Outcome == event.Cancelled
+		})
+		last := b.runsOf(parent)[2].ID
+		if e, ok := b.eventsOf(last).Last(event.Withdrawn); !ok || e.Number(0) != first {
+			t.Errorf("events of the second retry: %s", strings.TrimSpace(b.eventsOf(last).In(time.UTC)))
+		}
+		b.wantOneChild(child)
+	})
+}
