@@ -32,6 +32,50 @@ func (p *process) thaw(t testing.TB) {
 	}
 }
 
+// freezeInClaim stops an admin in the middle of a claim: with rows of jobs locked, and no word to the database for as long as it is
+// stopped. It returns when that was, in seconds of the load. A claim takes some milliseconds twice a second, so it takes some tries.
+func (l *load) freezeInClaim(t *testing.T, a *admin) float64 {
+	t.Helper()
+	for tries, end := 0, time.Now().Add(patience); time.Now().Before(end); tries++ {
+		a.freeze(t)
+		at := time.Since(l.begin)
+		if n := l.lockedJobs(t); n > 0 {
+			time.Sleep(30 * time.Millisecond) // the others' claims are over by then
+			if n = l.lockedJobs(t); n > 0 {
+				t.Logf("stopped in a claim of %d jobs at %.3f s, try %d", n, at.Seconds(), tries+1)
+				return at.Seconds()
+			}
+		}
+		a.thaw(t)
+		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+	}
+	t.Fatal("the admin was never met in a claim")
+	return 0
+}
+
+// lockedJobs is how many jobs' rows somebody has locked.
+func (l *load) lockedJobs(t *testing.T) int {
+	t.Helper()
+	tx, err := l.database.sql.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	rows, err := tx.QueryContext(t.Context(), "SELECT id FROM xxl_job_info FOR UPDATE SKIP LOCKED")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	locked := len(l.jobs)
+	for rows.Next() {
+		locked--
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return locked
+}
+
 // away is a time during which one admin was there and did nothing, in seconds of the load.
 type away struct {
 	node     int64 // its id in the cluster before
@@ -114,7 +158,8 @@ func (l *load) undisturbed(t *testing.T, times ...away) {
 	}
 }
 
-// TestFreezeOneOfThreeAdmins stops one admin of three for long. PUNCTUAL_TEST_FREEZE is for how many seconds.
+// TestFreezeOneOfThreeAdmins stops one admin of three for long, in the middle of a claim: the worst moment, since the others need
+// the rows. PUNCTUAL_TEST_FREEZE is for how many seconds.
 func TestFreezeOneOfThreeAdmins(t *testing.T) {
 	t.Parallel()
 	seconds := 12.0
@@ -124,12 +169,12 @@ func TestFreezeOneOfThreeAdmins(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l := newLoad(t, db.MySQL, 3, 100, int(seconds)+14)
+	l := newLoad(t, db.MySQL, 3, 100, int(seconds)+18)
 	admins := []*admin{l.start(t, 0), l.start(t, 1), l.start(t, 2)}
-	at := somewhen(t, 4)
-	l.at(t, at)
-	gone := away{node: l.nodeID(t, 0), from: at, to: at + seconds}
-	admins[0].freeze(t)
+	l.at(t, 4)
+	gone := away{node: l.nodeID(t, 0)}
+	gone.from = l.freezeInClaim(t, admins[0])
+	gone.to = gone.from + seconds
 	l.at(t, gone.to)
 	admins[0].thaw(t)
 	l.account(t)
