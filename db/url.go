@@ -197,6 +197,9 @@ func hostPorts(list string) ([]string, error) {
 			return nil, errors.New("it cannot be read: check host, port and escapes")
 		}
 		addresses[i] = net.JoinHostPort(cmp.Or(u.Hostname(), "127.0.0.1"), cmp.Or(u.Port(), "3306"))
+		if _, _, err := net.SplitHostPort(addresses[i]); err != nil { // brackets where none belong
+			return nil, errors.New("it cannot be read: check host, port and escapes")
+		}
 	}
 	return addresses, nil
 }
