@@ -133,15 +133,26 @@ func (n *node) leave(ctx context.Context) error {
 	return err
 }
 
-// run beats, and looks at the others twice as often: when one has died is known that much sooner.
+// run beats, and looks at the others twice as often, and when the lease of one runs out: when one has died is known that much
+// sooner.
 func (n *node) run(ctx context.Context) {
 	tick := time.NewTicker(n.e.cfg.BeatEvery / 2)
 	defer tick.Stop()
 	for beat := false; ; beat = !beat {
+		var out <-chan time.Time
+		if wait := n.runsOut(time.Now()); wait > 0 && wait < n.e.cfg.BeatEvery/2 {
+			out = time.After(wait)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-out:
+			if n.mayAct() {
+				n.try(ctx, false)
+			}
+			beat = !beat // this was no turn
+			continue
 		case <-n.beatNow:
 			beat = true
 		case <-n.e.cfg.Pool.SessionsChanged():
@@ -152,16 +163,35 @@ func (n *node) run(ctx context.Context) {
 		if !beat && !n.mayAct() {
 			continue
 		}
-		if err := n.renew(ctx, beat); err != nil && ctx.Err() == nil {
-			n.e.log.Warn("renew lease", "error", err)
-			n.e.setErr(err)
-			// What the others did meanwhile is unknown, so their silence is judged from now on.
-			clear(n.peers)
-		} else if beat {
-			n.e.setErr(nil)
-		}
+		n.try(ctx, beat)
 	}
 }
+
+// try renews, and says what went wrong.
+func (n *node) try(ctx context.Context, beat bool) {
+	if err := n.renew(ctx, beat); err != nil && ctx.Err() == nil {
+		n.e.log.Warn("renew lease", "error", err)
+		n.e.setErr(err)
+		// What the others did meanwhile is unknown, so their silence is judged from now on.
+		clear(n.peers)
+	} else if beat {
+		n.e.setErr(nil)
+	}
+}
+
+// runsOut is how long it is until the next lease of another node runs out, if that does not beat; 0 when none can.
+func (n *node) runsOut(now time.Time) (wait time.Duration) {
+	for _, p := range n.peers {
+		if left := n.goneAfter() - now.Sub(p.since); left > 0 && (wait == 0 || left < wait) {
+			wait = left
+		}
+	}
+	return wait
+}
+
+// goneAfter is how long a beat may stand still. A tick is never quite on time, and the next one would be half a beat later. What
+// a node may still be sending when its lease has run out is bounded by fenceShare.
+func (n *node) goneAfter() time.Duration { return n.e.cfg.Lease - n.e.cfg.BeatEvery/10 }
 
 // hurry has the next beat come at once.
 func (n *node) hurry() {
@@ -304,9 +334,7 @@ func (n *node) silent(other db.Node, now time.Time) bool {
 		return false
 	}
 	p.looks++
-	// A tick is never quite on time, and the next one would be half a beat later. What a node may still be sending when its
-	// lease has run out is bounded by fenceShare.
-	return now.Sub(p.since) >= n.e.cfg.Lease-n.e.cfg.BeatEvery/10
+	return now.Sub(p.since) >= n.goneAfter()
 }
 
 // noteSessions lists this node's database sessions: should it stop before its next beat, the others know which to end.
