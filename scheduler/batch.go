@@ -20,15 +20,22 @@ type batcher[T any] struct {
 	linger time.Duration
 	write  func(context.Context, []T)
 
-	items chan T
+	items chan queued[T]
+	hand  inHand // what is being written, since its oldest item was handed in
 	stopc chan struct{}
 	mu    sync.RWMutex // held for reading while an item is put in, so that stop does not lose one
 	ended bool
 }
 
+// queued is an item that waits. Items are taken in their order, so the oldest that is not written is in some worker's hand.
+type queued[T any] struct {
+	item  T
+	since time.Time
+}
+
 func newBatcher[T any](name string, maxBatch int, linger time.Duration, capacity int, write func(context.Context, []T)) *batcher[T] {
 	return &batcher[T]{name: name, max: maxBatch, linger: linger, write: write,
-		items: make(chan T, min(capacity, 100_000))}
+		items: make(chan queued[T], min(capacity, 100_000))}
 }
 
 // start lets the workers work. When ctx ends, what they are writing and what is still queued is given up.
@@ -49,13 +56,14 @@ func (b *batcher[T]) add(ctx context.Context, item T) error {
 	if b.ended || b.stopc == nil {
 		return ErrStopping
 	}
+	q := queued[T]{item, time.Now()}
 	select {
-	case b.items <- item:
+	case b.items <- q:
 		return nil
 	default:
 	}
 	select {
-	case b.items <- item:
+	case b.items <- q:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -72,23 +80,31 @@ func (b *batcher[T]) stop() {
 	}
 }
 
+// oldest is for how long the oldest item that is not written has been waiting for it, in the queue and in the write.
+func (b *batcher[T]) oldest() time.Duration { return b.hand.oldest() }
+
 func (b *batcher[T]) work(ctx context.Context, stop <-chan struct{}) {
 	for {
-		var first T
+		var first queued[T]
 		select {
 		case first = <-b.items:
 		case <-stop:
 			for { // what was handed in before the stop is still written
 				select {
 				case first = <-b.items:
-					b.write(ctx, b.gather(first, 0))
+					b.writeFrom(ctx, first, 0)
 				default:
 					return
 				}
 			}
 		}
-		b.write(ctx, b.gather(first, b.linger))
+		b.writeFrom(ctx, first, b.linger)
 	}
+}
+
+func (b *batcher[T]) writeFrom(ctx context.Context, first queued[T], linger time.Duration) {
+	defer b.hand.begin(first.since)()
+	b.write(ctx, b.gather(first.item, linger))
 }
 
 // gather takes what waits, and if that is little, what comes within linger.
@@ -98,8 +114,8 @@ func (b *batcher[T]) gather(first T, linger time.Duration) []T {
 	var timeout <-chan time.Time
 	for len(batch) < b.max {
 		select {
-		case item := <-b.items:
-			batch = append(batch, item)
+		case q := <-b.items:
+			batch = append(batch, q.item)
 			continue
 		default:
 		}
@@ -110,8 +126,8 @@ func (b *batcher[T]) gather(first T, linger time.Duration) []T {
 			timeout = time.After(linger)
 		}
 		select {
-		case item := <-b.items:
-			batch = append(batch, item)
+		case q := <-b.items:
+			batch = append(batch, q.item)
 		case <-timeout:
 			return batch
 		}

@@ -225,8 +225,8 @@ func New(cfg Config) (*Engine, error) {
 	e.directory = newDirectory(e)
 	e.timer = newTimer(e.now, e.fire)
 	e.lanes = newLanes(cfg.PerAddress, cfg.PerJob, e.runLane)
-	e.recorder = newBatcher("record", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, timed(&e.health.outcomes, e.recordBatch))
-	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, timed(&e.health.results, e.finishBatch))
+	e.recorder = newBatcher("record", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)
+	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
 	e.metrics.observe(e)
 	e.metrics.gauges = append(e.metrics.gauges, e.refusals.calls)
 	if cfg.Registerer != nil {

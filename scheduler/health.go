@@ -34,8 +34,8 @@ const (
 	ConditionDue      ConditionKey = "due"      // fires of its share are overdue by Late, and not claimed
 	ConditionFull     ConditionKey = "full"     // Count runs are unsent, so that nothing more is claimed
 	ConditionUnsent   ConditionKey = "unsent"   // claimed runs are overdue by Late, and not on their way to an executor
-	ConditionOutcomes ConditionKey = "outcomes" // writing what was sent takes Late so far; Count wait
-	ConditionResults  ConditionKey = "results"  // writing executors' results takes Late so far; Count wait
+	ConditionOutcomes ConditionKey = "outcomes" // what became of a sent run waits for Late to be written; Count wait in the queue
+	ConditionResults  ConditionKey = "results"  // an executor's result waits for Late to be written; Count wait in the queue
 	ConditionClock    ConditionKey = "clock"    // this machine's clock is ahead of the cluster's by Late
 	ConditionDBClock  ConditionKey = "db_clock" // the database's clock is ahead of the time the jobs go by, by Late
 	ConditionForeign  ConditionKey = "foreign"  // another scheduler makes runs from this database
@@ -83,8 +83,8 @@ type inHand struct {
 	began map[int]time.Time
 }
 
-// begin notes that something begins; what it gives is called when that has ended.
-func (h *inHand) begin() (end func()) {
+// begin notes something that has been waited for since then; what it gives is called when that has ended.
+func (h *inHand) begin(since time.Time) (end func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.began == nil {
@@ -92,7 +92,7 @@ func (h *inHand) begin() (end func()) {
 	}
 	h.last++
 	n := h.last
-	h.began[n] = time.Now()
+	h.began[n] = since
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -110,19 +110,10 @@ func (h *inHand) oldest() (age time.Duration) {
 	return age
 }
 
-// timed is a writer whose writes are timed.
-func timed[T any](h *inHand, write func(context.Context, []T)) func(context.Context, []T) {
-	return func(ctx context.Context, batch []T) {
-		defer h.begin()()
-		write(ctx, batch)
-	}
-}
-
 // health is what is known to be wrong with this admin.
 type health struct {
-	outcomes, results inHand
-	now               atomic.Pointer[[]Condition]
-	seen              map[ConditionKey]bool // at the last look; used by the loop only
+	now  atomic.Pointer[[]Condition]
+	seen map[ConditionKey]bool // at the last look; used by the loop only
 }
 
 // conditions is what is wrong at this moment.
@@ -144,9 +135,9 @@ func (e *Engine) conditions() (list []Condition) {
 	add(full, Condition{Key: ConditionFull, Count: e.pending.len()})
 	unsent := e.timer.overdue()
 	add(unsent > lateBound, Condition{Key: ConditionUnsent, Late: unsent})
-	outcomes := e.health.outcomes.oldest()
+	outcomes := e.recorder.oldest()
 	add(outcomes > lateBound, Condition{Key: ConditionOutcomes, Late: outcomes, Count: len(e.recorder.items)})
-	results := e.health.results.oldest()
+	results := e.finisher.oldest()
 	add(results > lateBound, Condition{Key: ConditionResults, Late: results, Count: len(e.finisher.items)})
 	lead, own := e.clock.leads()
 	add(own.Abs() > oddBound && !e.cfg.ownReference, Condition{Key: ConditionClock, Late: own})

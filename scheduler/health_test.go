@@ -1,14 +1,19 @@
 package scheduler
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // stands reports whether a condition stands.
@@ -92,6 +97,62 @@ func TestReadyAnswersWhileTheDatabaseHangs(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.await("it is over", func() bool { return b.engine.Ready() == nil })
+}
+
+// TestResultsThatWaitAreSaidAlthoughEachWriteIsQuick has more results come than are written, some milliseconds each.
+func TestResultsThatWaitAreSaidAlthoughEachWriteIsQuick(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := &bundle{t: t, pool: pool, executors: &fakeExecutors{has: make(map[int64]string)}}
+		b.engine = newEngine(t, pool, b.executors, nil)
+		step := make(chan struct{}) // lets one write begin
+		write := b.engine.finisher.write
+		b.engine.finisher.max = 1
+		b.engine.finisher.write = func(ctx context.Context, batch []finishing) {
+			<-step
+			write(ctx, batch)
+		}
+		b.group = b.addGroup("orders", addressA)
+		b.startEngine(b.engine)
+		const results = 400
+		var handed sync.WaitGroup
+		for range results {
+			handed.Go(func() {
+				if err := b.engine.Complete(t.Context(), []wire.Callback{{LogID: 1, HandleCode: 200}}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		began, done := time.Now(), make(chan struct{})
+		go func() {
+			defer close(done)
+			tick := time.NewTicker(30 * time.Millisecond)
+			defer tick.Stop()
+			for !b.stands(ConditionResults) && time.Since(began) < 20*time.Second {
+				select {
+				case step <- struct{}{}: // the writes go on
+				case <-tick.C:
+				}
+				<-tick.C
+			}
+		}()
+		b.await("it says that results wait", func() bool { return b.stands(ConditionResults) })
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("after %s", took)
+		}
+		<-done
+		b.ready(ConditionResults)
+		if f := b.engine.Load(); !slices.ContainsFunc(f.Conditions, func(c Condition) bool { return c.Key == ConditionResults && c.Late >= lateBound && c.Count > 0 }) {
+			t.Errorf("the page of the nodes hears %+v", f.Conditions)
+		}
+		if n := testutil.ToFloat64(b.engine.metrics.conditions.WithLabelValues(string(ConditionResults))); n != 1 {
+			t.Errorf("the metric says %v", n)
+		}
+		close(step)
+		handed.Wait()
+		b.await("it is over", func() bool { return !b.stands(ConditionResults) })
+		b.ready("")
+	})
 }
 
 func TestWhatSomebodyShouldLookAtDoesNotStopTheWork(t *testing.T) {
