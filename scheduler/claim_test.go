@@ -89,6 +89,49 @@ func TestARacedBatchLosesOnlyWhatRaced(t *testing.T) {
 	})
 }
 
+// TestAnAdminThatJoinsCostsTheOtherOneMoreTransaction: the first has read what is due as if it were alone, and the one that has joined
+// claims its share before it. The first claims the rest at once, not job by job.
+func TestAnAdminThatJoinsCostsTheOtherOneMoreTransaction(t *testing.T) {
+	t.Parallel()
+	settings := func(c *Config) {
+		byHand(c)
+		c.BeatEvery, c.Lease = 10*time.Minute, time.Hour // the first does not look again
+	}
+	b := setup(t, dbtest.New(t, db.MySQL), settings, addressA)
+	at := time.Now().Add(time.Hour).Truncate(time.Second)
+	const jobs = 400
+	b.jobsDue(jobs, at)
+	rows := b.due(at)
+	two := b.second(settings)
+	own, share := two.node.rank(), make([]db.ListDueJobsRow, 0, len(rows))
+	for _, r := range rows {
+		if own(r.ID) == 0 {
+			share = append(share, r)
+		}
+	}
+	if len(share) < jobs/4 || len(share) > 3*jobs/4 {
+		t.Fatalf("the one that joined has %d of %d jobs", len(share), len(rows))
+	}
+	if err := two.claim(t.Context(), share, at); err != nil {
+		t.Fatal(err)
+	}
+	before := claims(t, b.engine)
+	if err := b.engine.claim(t.Context(), rows, at); err != nil {
+		t.Fatal(err)
+	}
+	if n := claims(t, b.engine) - before; n != 2 {
+		t.Errorf("%d transactions, want the one that raced and one more", n)
+	}
+	if n := counter(t, b.engine, "claims_total", "conflict"); n != float64(len(share)) {
+		t.Errorf("%.0f conflicts, want one for each of the %d jobs of the other's share", n, len(share))
+	}
+	for e, want := range map[*Engine]int{b.engine: jobs - len(share), two: len(share)} {
+		if n := b.countRuns("owner_node = ? AND planned_at = ?", e.node.id.Load(), at.UnixMilli()); n != want {
+			t.Errorf("node %d has %d runs, want %d", e.node.id.Load(), n, want)
+		}
+	}
+}
+
 // TestALockedJobIsLeftOut: somebody holds the row of one due job; the others of its batch are claimed all the same.
 func TestALockedJobIsLeftOut(t *testing.T) {
 	t.Parallel()
