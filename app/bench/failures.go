@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -201,12 +200,9 @@ func takeOver(ctx context.Context, s settings, database string) error {
 	if _, err := y.startAdmin(ctx); err != nil {
 		return err
 	}
-	survivor, address := y.admin, y.address
-	if _, err := y.startAdmin(ctx, "PUNCTUAL_DATA_DIR="+filepath.Join(y.dir, "other")); err != nil {
+	if err := y.startSecond(ctx); err != nil {
 		return err
 	}
-	y.other, y.second = y.admin, y.address
-	y.admin, y.address = survivor, address
 	if err := y.startExecutor(ctx); err != nil {
 		return err
 	}

@@ -37,6 +37,8 @@ func scenarios(s settings) []scenario {
 		scenario{"retries", retries},
 		scenario{"alarms", alarms},
 		scenario{"take-over", takeOver},
+		scenario{"overload of two", overloadOfTwo},
+		scenario{"joining", joining},
 		scenario{"5 million runs", bigTable},
 		scenario{"retention", retention},
 		scenario{"pages", pages},

@@ -128,6 +128,11 @@ func (y *system) warm(ctx context.Context) error {
 
 // startAdmin starts the admin program and returns how long it took until it said it was ready.
 func (y *system) startAdmin(ctx context.Context, extra ...string) (time.Duration, error) {
+	return y.startAdminUntil(ctx, "/readyz", extra...)
+}
+
+// startAdminUntil is the same for another page that it must answer.
+func (y *system) startAdminUntil(ctx context.Context, page string, extra ...string) (time.Duration, error) {
 	port, err := freePort()
 	if err != nil {
 		return 0, err
@@ -148,17 +153,7 @@ func (y *system) startAdmin(ctx context.Context, extra ...string) (time.Duration
 	if err := y.admin.Start(); err != nil {
 		return 0, err
 	}
-	err = poll(ctx, 30*time.Second, func() error {
-		r, err := http.Get(y.address + "/readyz")
-		if err != nil {
-			return err
-		}
-		defer r.Body.Close()
-		if r.StatusCode != http.StatusOK {
-			return errors.New(r.Status)
-		}
-		return nil
-	})
+	err = answers(ctx, y.address+page)
 	if err != nil {
 		out, _ := os.ReadFile(filepath.Join(y.dir, "admin.log"))
 		return 0, fmt.Errorf("admin not ready: %w\n%s", err, out)

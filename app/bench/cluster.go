@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// startSecond starts another admin on the same database and waits until it answers, ready or not: one that has too much to
+// do is not. Where and as whom it runs is in y.other and y.second.
+func (y *system) startSecond(ctx context.Context) error {
+	first, address := y.admin, y.address
+	_, err := y.startAdminUntil(ctx, "/healthz", "PUNCTUAL_DATA_DIR="+filepath.Join(y.dir, "other"))
+	y.other, y.second = y.admin, y.address
+	y.admin, y.address = first, address
+	return err
+}
+
+func (y *system) stopSecond() { stop(y.other, syscall.SIGTERM); y.other = nil }
+
+// pairs is how often what one admin does is compared with what two do.
+const pairs = 2
+
+// overloadOfTwo offers more than the machine can run to one admin and to two of them in turn, on the same database, and counts
+// what is claimed, sent and recorded per second by all together. On one machine two can hardly do more than one; they must not
+// do less because they fight for the same rows.
+func overloadOfTwo(ctx context.Context, s settings, database string) error {
+	if database != "mariadb" {
+		return nil // the embedded database has one admin
+	}
+	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
+		return addJobs(ctx, pool, s.rate, time.Second, time.Now().Add(3*time.Second), true)
+	})
+	if err != nil {
+		return err
+	}
+	defer y.close()
+	for range pairs {
+		for _, admins := range []int{1, 2} {
+			if admins == 2 {
+				if err := y.startSecond(ctx); err != nil {
+					return err
+				}
+			}
+			if err := wait(ctx, 8*time.Second); err != nil {
+				return err
+			}
+			before, err := y.allMetrics()
+			if err != nil {
+				return err
+			}
+			began := time.Now()
+			if err := wait(ctx, time.Duration(s.seconds)*time.Second); err != nil {
+				return err
+			}
+			after, err := y.allMetrics()
+			if err != nil {
+				return err
+			}
+			rate := func(metric string) float64 { return (after[metric] - before[metric]) / time.Since(began).Seconds() }
+			report(database, fmt.Sprintf("overload of %d", admins), "offered %d/s: claimed %.0f, sent %.0f, results recorded %.0f /s; %.1f conflicts/s",
+				s.rate, rate(`punctual_claims_total{decision="fired"}`), rate(`punctual_sends_total{outcome="ok"}`), rate("punctual_callback_batch_size_sum"),
+				rate(`punctual_claims_total{decision="conflict"}`))
+			y.stopSecond()
+		}
+	}
+	return nil
+}
+
+// allMetrics are the counters of all admins together.
+func (y *system) allMetrics() (map[string]float64, error) {
+	sum, err := y.metrics()
+	if err != nil || y.other == nil {
+		return sum, err
+	}
+	first := y.address
+	y.address = y.second
+	more, err := y.metrics()
+	y.address = first
+	for name, value := range more {
+		sum[name] += value
+	}
+	return sum, err
+}
+
+// joining has a second admin join one that runs 103 jobs a second, and leave, and says how late the executor was called
+// around it.
+func joining(ctx context.Context, s settings, database string) error {
+	if database != "mariadb" {
+		return nil
+	}
+	const rate = 103
+	y, err := prepared(ctx, s, database, func(pool *db.Pool) error {
+		return addJobs(ctx, pool, rate, time.Second, time.Now().Add(3*time.Second), true)
+	})
+	if err != nil {
+		return err
+	}
+	defer y.close()
+	alone, err := y.window(ctx, 8*time.Second, 8*time.Second)
+	if err != nil {
+		return err
+	}
+	figures := func(what string, w window) {
+		report(database, what, "executed %.0f/s; lateness p50 %.1f p99 %.1f max %.0f ms; executed twice %d",
+			float64(w.executor.Executed)/w.seconds, w.executor.P50, w.executor.P99, w.executor.Max, w.executor.Doubled)
+	}
+	figures("103/s, alone", alone)
+	for range 3 {
+		w, err := y.during(func() error { return errors.Join(y.startSecond(ctx), wait(ctx, 6*time.Second)) })
+		if err != nil {
+			return err
+		}
+		figures("103/s, another joins", w)
+		w, err = y.during(func() error { y.stopSecond(); return wait(ctx, 3*time.Second) })
+		if err != nil {
+			return err
+		}
+		figures("103/s, it leaves", w)
+	}
+	return nil
+}
+
+// answers asks an admin until it answers with 200.
+func answers(ctx context.Context, url string) error {
+	return poll(ctx, 30*time.Second, func() error {
+		r, err := http.Get(url)
+		if err != nil {
+			return err
+		}
+		defer r.Body.Close()
+		if r.StatusCode != http.StatusOK {
+			return errors.New(r.Status)
+		}
+		return nil
+	})
+}
