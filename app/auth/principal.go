@@ -40,6 +40,33 @@ func (r Rights) Normal() Rights {
 	return r
 }
 
+// rightNames are the rights in the order of a form's columns.
+var rightNames = []struct {
+	name  string
+	right Rights
+}{{"view", RightView}, {"run", RightRun}, {"edit", RightEdit}, {"glue", RightGlue}}
+
+// RightNames are the names of the rights in a set, as forms and messages call them.
+func RightNames(r Rights) []string {
+	var names []string
+	for _, x := range rightNames {
+		if r.Has(x.right) {
+			names = append(names, x.name)
+		}
+	}
+	return names
+}
+
+// RightNamed is the right with a name, none if there is no such name.
+func RightNamed(name string) Rights {
+	for _, x := range rightNames {
+		if x.name == name {
+			return x.right
+		}
+	}
+	return 0
+}
+
 // Principal is somebody who is logged in, or a program that acts for them.
 type Principal struct {
 	UserID  int64

@@ -37,7 +37,7 @@ func (g groupTitles) rights(rights map[int64]auth.Rights) []users.Group {
 	list := make([]users.Group, len(g.list))
 	for i, group := range g.list {
 		list[i] = users.Group{ID: group.ID, Title: group.Title, Rights: make(map[string]bool)}
-		for _, name := range manage.RightNames(rights[group.ID]) {
+		for _, name := range auth.RightNames(rights[group.ID]) {
 			list[i].Rights[name] = true
 		}
 	}
@@ -86,7 +86,7 @@ func userInput(ec echo.Context) (users.FormValues, manage.UserInput) {
 	}
 	for _, value := range ec.Request().Form[users.FieldRights] {
 		if group, name, ok := users.ParseRight(value); ok {
-			in.Rights[group] |= manage.RightNamed(name)
+			in.Rights[group] |= auth.RightNamed(name)
 		}
 	}
 	return v, in
@@ -139,7 +139,7 @@ func userBefore(u, now manage.User) []layout.Field {
 	values := userValues(u)
 	fields := []layout.Field{{Name: users.FieldRole, Value: values.Role}, {Name: users.FieldState, Value: values.State}, {Name: users.FieldVersion, Value: now.Version()}}
 	for _, group := range slices.Sorted(maps.Keys(u.Rights)) {
-		for _, name := range manage.RightNames(u.Rights[group]) {
+		for _, name := range auth.RightNames(u.Rights[group]) {
 			fields = append(fields, layout.Field{Name: users.FieldRights, Value: users.RightValue(group, name)})
 		}
 	}

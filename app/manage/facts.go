@@ -47,33 +47,7 @@ func rightsText(rights map[int64]auth.Rights) string {
 	slices.Sort(ids)
 	lines := make([]string, len(ids))
 	for i, id := range ids {
-		lines[i] = "#" + strconv.FormatInt(id, 10) + " " + strings.Join(RightNames(rights[id]), "+")
+		lines[i] = "#" + strconv.FormatInt(id, 10) + " " + strings.Join(auth.RightNames(rights[id]), "+")
 	}
 	return strings.Join(lines, "\n")
 }
-
-// RightNames are the names of the rights in a set, as forms and messages call them.
-func RightNames(r auth.Rights) []string {
-	var names []string
-	for _, x := range rightNames {
-		if r.Has(x.right) {
-			names = append(names, x.name)
-		}
-	}
-	return names
-}
-
-// RightNamed is the right with a name, none if there is no such name.
-func RightNamed(name string) auth.Rights {
-	for _, x := range rightNames {
-		if x.name == name {
-			return x.right
-		}
-	}
-	return 0
-}
-
-var rightNames = []struct {
-	name  string
-	right auth.Rights
-}{{"view", auth.RightView}, {"run", auth.RightRun}, {"edit", auth.RightEdit}, {"glue", auth.RightGlue}}

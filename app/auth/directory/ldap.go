@@ -1,0 +1,194 @@
+package directory
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-ldap/ldap/v3"
+
+	"github.com/punctual-job/punctual/app/auth"
+)
+
+// LDAP is a directory that checks names and passwords.
+type LDAP struct{ cfg LDAPConfig }
+
+// NewLDAP makes a directory; it is asked at each sign-in.
+func NewLDAP(cfg LDAPConfig) *LDAP { return &LDAP{cfg: cfg} }
+
+// Name is the directory's in the file.
+func (l *LDAP) Name() string { return l.cfg.Name }
+
+// errUnknown means that a directory knows nobody of a name.
+var errUnknown = errors.New("the directory knows nobody of that name")
+
+// Check says who has a name and a password. The error is [auth.ErrWrongLogin], or an [Error].
+func (l *LDAP) Check(ctx context.Context, name, password string) (Identity, error) {
+	who, err := l.check(ctx, name, password)
+	if errors.Is(err, errUnknown) {
+		err = auth.ErrWrongLogin
+	}
+	return who, err
+}
+
+func (l *LDAP) check(ctx context.Context, name, password string) (Identity, error) {
+	name = strings.TrimSpace(name)
+	// A directory takes an empty password for nobody in particular and says yes (RFC 4513, 5.1.2).
+	if name == "" || password == "" || len(password) > auth.MaxPasswordBytes || utf8.RuneCountInString(name) > maxName || strings.ContainsRune(name, 0) {
+		return Identity{}, auth.ErrWrongLogin
+	}
+	conn, err := l.dial(ctx)
+	if err != nil {
+		return Identity{}, l.fail(Down, err)
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	entry, err := l.find(conn, name)
+	if err != nil {
+		return Identity{}, err
+	}
+	if err := conn.Bind(entry.DN, password); ldap.IsErrorAnyOf(err, ldap.LDAPResultInvalidCredentials, ldap.LDAPResultNoSuchObject,
+		ldap.LDAPResultInappropriateAuthentication, ldap.LDAPResultUnwillingToPerform, ldap.LDAPResultConstraintViolation) {
+		return Identity{}, fmt.Errorf("%w: %w", auth.ErrWrongLogin, err) // wrong, locked or without a password
+	} else if err != nil {
+		return Identity{}, l.fail(Down, err)
+	}
+	groups, err := l.groups(conn, entry)
+	if err != nil {
+		return Identity{}, err
+	}
+	return l.identity(entry, groups)
+}
+
+func (l *LDAP) fail(reason Reason, err error) error {
+	return &Error{Reason: reason, Provider: l.cfg.Name, Err: err}
+}
+
+// dial connects to the first server that answers, and binds as who searches.
+func (l *LDAP) dial(ctx context.Context) (*ldap.Conn, error) {
+	var errs []error
+	for _, server := range l.cfg.URL {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		conn, err := l.connect(server)
+		if err == nil {
+			if err = l.bind(conn); err == nil {
+				return conn, nil
+			}
+			_ = conn.Close()
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", server, err))
+	}
+	return nil, errors.Join(errs...)
+}
+
+func (l *LDAP) connect(server string) (*ldap.Conn, error) {
+	u, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+	conf, err := tlsTo(l.cfg.CAFile, u.Host)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := ldap.DialURL(server, ldap.DialWithTLSDialer(conf, &net.Dialer{Timeout: askTime}))
+	if err != nil {
+		return nil, err
+	}
+	conn.SetTimeout(askTime)
+	if l.cfg.StartTLS && u.Scheme == "ldap" {
+		if err := conn.StartTLS(conf); err != nil {
+			_ = conn.Close()
+			return nil, err
+		}
+	}
+	return conn, nil
+}
+
+// bind makes the connection that of who searches.
+func (l *LDAP) bind(conn *ldap.Conn) error {
+	if l.cfg.BindDN == "" {
+		return conn.UnauthenticatedBind("")
+	}
+	return conn.Bind(l.cfg.BindDN, l.cfg.BindPassword)
+}
+
+// find is the entry of a name, if there is exactly one.
+func (l *LDAP) find(conn *ldap.Conn, name string) (*ldap.Entry, error) {
+	filter := strings.ReplaceAll(l.cfg.Users.Filter, "{name}", ldap.EscapeFilter(name))
+	attributes := []string{l.cfg.Users.Name, l.cfg.Users.ID}
+	for _, r := range l.cfg.Rules {
+		if r.Claim != "" && r.Claim != claimGroups {
+			attributes = append(attributes, r.Claim)
+		}
+	}
+	found, err := conn.Search(ldap.NewSearchRequest(l.cfg.Users.Base, ldap.ScopeWholeSubtree, ldap.NeverDerefAliases, 2, int(askTime.Seconds()), false, filter, attributes, nil))
+	switch {
+	case ldap.IsErrorWithCode(err, ldap.LDAPResultSizeLimitExceeded), err == nil && len(found.Entries) > 1:
+		return nil, fmt.Errorf("%w: the filter finds several people", auth.ErrWrongLogin)
+	case err != nil:
+		return nil, l.fail(Down, err)
+	case len(found.Entries) == 0:
+		return nil, errUnknown
+	}
+	return found.Entries[0], nil
+}
+
+const (
+	claimGroups = "groups"
+	// maxGroups bounds the groups of one person.
+	maxGroups = 5000
+)
+
+// groups are the names of the groups of an entry, which who searches may see: people often may not.
+func (l *LDAP) groups(conn *ldap.Conn, entry *ldap.Entry) ([]string, error) {
+	if l.cfg.Groups.Base == "" {
+		return nil, nil
+	}
+	if err := l.bind(conn); err != nil {
+		return nil, l.fail(Down, err)
+	}
+	filter := strings.NewReplacer("{dn}", ldap.EscapeFilter(entry.DN), "{name}", ldap.EscapeFilter(entry.GetAttributeValue(l.cfg.Users.Name))).Replace(l.cfg.Groups.Filter)
+	found, err := conn.Search(ldap.NewSearchRequest(l.cfg.Groups.Base, ldap.ScopeWholeSubtree, ldap.NeverDerefAliases, maxGroups, int(askTime.Seconds()), false, filter, []string{l.cfg.Groups.Name}, nil))
+	if err != nil {
+		return nil, l.fail(Down, err)
+	}
+	var names []string
+	for _, g := range found.Entries {
+		names = append(names, g.GetAttributeValues(l.cfg.Groups.Name)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), nil
+}
+
+func (l *LDAP) identity(entry *ldap.Entry, groups []string) (Identity, error) {
+	said := make(claims)
+	for _, a := range entry.Attributes {
+		said[a.Name] = a.Values
+	}
+	said[claimGroups] = groups
+	id := "dn:" + strings.ToLower(entry.DN)
+	if raw := entry.GetEqualFoldRawAttributeValue(l.cfg.Users.ID); len(raw) > 0 {
+		id = "id:" + hex.EncodeToString(raw)
+	}
+	who := Identity{Provider: l.cfg.Name, Key: keyOf("ldap", l.cfg.Name, id)}
+	who.Grant, who.In = decide(l.cfg.Rules, said)
+	var fine bool
+	if who.Name, fine = cleanName(entry.GetEqualFoldAttributeValue(l.cfg.Users.Name)); !fine {
+		return Identity{}, &Error{Reason: BadName, Provider: l.cfg.Name, Name: who.Name, Err: fmt.Errorf("attribute %s", l.cfg.Users.Name)}
+	}
+	return who, nil
+}
+
+// checkFilter says whether a filter of the file can be one.
+func checkFilter(filter string) error {
+	_, err := ldap.CompileFilter(strings.NewReplacer("{name}", "x", "{dn}", "x").Replace(filter))
+	return err
+}

@@ -1,0 +1,217 @@
+package directory
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+const (
+	// askTime bounds one request to a provider.
+	askTime = 10 * time.Second
+	// FlowLife is how long somebody may take at the provider.
+	FlowLife = 10 * time.Minute
+)
+
+// Flow is a sign-in that was begun. The browser that began it keeps it, sealed, until it comes back.
+type Flow struct {
+	Provider string
+	State    string
+	Nonce    string
+	Verifier string // of PKCE
+	Next     string // where the person wanted to go
+	BegunAt  int64  // epoch ms
+}
+
+// Provider is an OpenID Connect provider.
+type Provider struct {
+	cfg    OIDCConfig
+	client *http.Client
+	now    func() time.Time
+
+	mu    sync.Mutex
+	found *oidc.Provider // nil until it could be asked
+}
+
+// NewProvider makes a provider, which is asked for its addresses at the first sign-in: it may be down when an admin starts.
+func NewProvider(cfg OIDCConfig, now func() time.Time) (*Provider, error) {
+	u, err := url.Parse(cfg.Issuer)
+	if err != nil {
+		return nil, err
+	}
+	conf, err := tlsTo(cfg.CAFile, u.Host)
+	if err != nil {
+		return nil, err
+	}
+	conf.ServerName = "" // its endpoints may be on other hosts
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.TLSClientConfig = conf
+	return &Provider{cfg: cfg, now: now, client: &http.Client{Transport: transport, Timeout: askTime}}, nil
+}
+
+// Name is the provider's in the file.
+func (p *Provider) Name() string { return p.cfg.Name }
+
+// Label is what people call it.
+func (p *Provider) Label() string { return p.cfg.Label }
+
+func (p *Provider) fail(reason Reason, err error) error {
+	return &Error{Reason: reason, Provider: p.cfg.Name, Err: err}
+}
+
+// discover asks the provider for its addresses, once.
+func (p *Provider) discover() (*oidc.Provider, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.found != nil {
+		return p.found, nil
+	}
+	// The context stays with the provider, which fetches its keys with it later: it must not be a request's.
+	found, err := oidc.NewProvider(oidc.ClientContext(context.Background(), p.client), p.cfg.Issuer)
+	if mismatch, ok := errors.AsType[*oidc.IssuerMismatchError](err); ok {
+		return nil, p.fail(Untrue, mismatch)
+	} else if err != nil {
+		return nil, p.fail(Down, err)
+	}
+	p.found = found
+	return found, nil
+}
+
+func (p *Provider) config(found *oidc.Provider, callback string) *oauth2.Config {
+	scopes := append([]string{oidc.ScopeOpenID}, p.cfg.Scopes...)
+	slices.Sort(scopes)
+	return &oauth2.Config{
+		ClientID: p.cfg.ClientID, ClientSecret: p.cfg.ClientSecret, Endpoint: found.Endpoint(), RedirectURL: callback, Scopes: slices.Compact(scopes),
+	}
+}
+
+// Begin makes a sign-in and the address at the provider to which the browser is sent. callback is where it comes back.
+func (p *Provider) Begin(callback, next string) (Flow, string, error) {
+	found, err := p.discover()
+	if err != nil {
+		return Flow{}, "", err
+	}
+	f := Flow{
+		Provider: p.cfg.Name, State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: next, BegunAt: p.now().UnixMilli(),
+	}
+	return f, p.config(found, callback).AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), nil
+}
+
+// Finish says who came back from the provider with an answer. f is what their browser kept.
+func (p *Provider) Finish(ctx context.Context, f Flow, callback string, answer url.Values) (Identity, error) {
+	age := p.now().Sub(time.UnixMilli(f.BegunAt))
+	if f.Provider != p.cfg.Name || f.State == "" || age > FlowLife || age < -time.Minute || !same(f.State, answer.Get("state")) {
+		return Identity{}, p.fail(Stale, nil)
+	}
+	if refusal := answer.Get("error"); refusal != "" {
+		reason := Denied
+		if refusal == "server_error" || refusal == "temporarily_unavailable" {
+			reason = Down
+		}
+		return Identity{}, p.fail(reason, fmt.Errorf("%.100q %.300q", refusal, answer.Get("error_description")))
+	}
+	found, err := p.discover()
+	if err != nil {
+		return Identity{}, err
+	}
+	ctx = oidc.ClientContext(ctx, p.client)
+	token, err := p.config(found, callback).Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(f.Verifier))
+	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok && refused.Response != nil && refused.Response.StatusCode < 500 {
+		return Identity{}, p.fail(Untrue, err) // the code is old, used, or not for us
+	} else if err != nil {
+		return Identity{}, p.fail(Down, err)
+	}
+	said, subject, err := p.claims(ctx, found, token, f.Nonce)
+	if err != nil {
+		return Identity{}, err
+	}
+	who := Identity{Provider: p.cfg.Name, Key: keyOf("oidc", p.cfg.Issuer, subject)}
+	var fine bool
+	if who.Name, fine = cleanName(said.text(p.cfg.NameClaim)); !fine {
+		return Identity{}, &Error{Reason: BadName, Provider: p.cfg.Name, Name: who.Name, Err: fmt.Errorf("claim %s", p.cfg.NameClaim)}
+	}
+	// Whoever may type an address of mail at the provider must not get the rights of its owner. Many providers say nothing of that.
+	if said.text("email_verified") != "true" {
+		delete(said, "email")
+	}
+	who.Grant, who.In = decide(p.cfg.Rules, said)
+	return who, nil
+}
+
+// claims are what the provider says of who came, once everything that makes it believable was checked: signature, issuer,
+// audience and time by the library, then the nonce of this very sign-in and for whom the token was made.
+func (p *Provider) claims(ctx context.Context, found *oidc.Provider, token *oauth2.Token, nonce string) (said claims, subject string, err error) {
+	raw, _ := token.Extra("id_token").(string)
+	if raw == "" {
+		return nil, "", p.fail(Untrue, errors.New("the answer holds no ID token: is this an OpenID Connect provider?"))
+	}
+	id, err := found.Verifier(&oidc.Config{ClientID: p.cfg.ClientID, Now: p.now}).Verify(ctx, raw)
+	if err != nil {
+		return nil, "", p.fail(Untrue, err)
+	}
+	if nonce == "" || !same(id.Nonce, nonce) {
+		return nil, "", p.fail(Untrue, errors.New("the ID token is of another sign-in: its nonce differs"))
+	}
+	if said, err = decodeClaims(id.Claims); err != nil {
+		return nil, "", p.fail(Untrue, err)
+	}
+	if party := said.text("azp"); party != "" && party != p.cfg.ClientID {
+		return nil, "", p.fail(Untrue, fmt.Errorf("the ID token was made for %.100q", party))
+	}
+	if id.Subject == "" {
+		return nil, "", p.fail(Untrue, errors.New("the ID token has no subject"))
+	}
+	if p.cfg.UserInfo {
+		if err := p.more(ctx, found, token, id.Subject, said); err != nil {
+			return nil, "", err
+		}
+	}
+	return said, id.Subject, nil
+}
+
+// more adds what the UserInfo endpoint says. What the ID token says stands, since that is signed.
+func (p *Provider) more(ctx context.Context, found *oidc.Provider, token *oauth2.Token, subject string, said claims) error {
+	info, err := found.UserInfo(ctx, oauth2.StaticTokenSource(token))
+	if err != nil {
+		return p.fail(Down, err)
+	}
+	if info.Subject != subject {
+		return p.fail(Untrue, errors.New("the UserInfo endpoint speaks of somebody else"))
+	}
+	extra, err := decodeClaims(info.Claims)
+	if err != nil {
+		return p.fail(Untrue, err)
+	}
+	for name, value := range extra {
+		if _, signed := said[name]; !signed {
+			said[name] = value
+		}
+	}
+	return nil
+}
+
+// decodeClaims reads claims with numbers as they are written.
+func decodeClaims(into func(any) error) (claims, error) {
+	var raw json.RawMessage
+	if err := into(&raw); err != nil {
+		return nil, err
+	}
+	said := make(claims)
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	return said, decoder.Decode(&said)
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
