@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/console"
 	"github.com/punctual-job/punctual/app/legacy"
 	"github.com/punctual-job/punctual/app/manage"
@@ -33,13 +34,16 @@ import (
 
 // App is one admin process.
 type App struct {
-	opts      Options
-	logger    *slog.Logger
-	pool      *db.Pool
-	settings  settings
-	engine    *scheduler.Engine
-	sessions  *auth.Sessions
-	audit     *manage.Audit
+	opts     Options
+	logger   *slog.Logger
+	pool     *db.Pool
+	settings settings
+	engine   *scheduler.Engine
+	sessions *auth.Sessions
+	audit    *manage.Audit
+
+	directories *manage.Directories
+
 	passwords *auth.Passwords
 	logins    *auth.Logins
 	registry  *prometheus.Registry
@@ -145,16 +149,23 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	}
 	places := auth.NewPlaces(a.pool, signKey, a.engine.Now)
 	a.logins = auth.NewLogins(a.pool, a.passwords, places, a.engine.Now)
+	directories, err := directory.New(opts.SignIn, time.Now)
+	if err != nil {
+		return nil, &OptionsError{Err: fmt.Errorf("sign-in: %w", err)}
+	}
 	service := manage.New(manage.Config{
 		Pool: a.pool, Engine: a.engine, Now: a.engine.Now, Settings: a.held, Alarms: a.alarmer,
 		Passwords: a.passwords, Logins: a.logins, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer,
+		Directories: directories,
 	})
+	a.directories = service.Directories
+	a.logins.Ask(service.Directories, directories.OnlyBreakGlass())
 	a.audit = service.Audit
 	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now)
 	signIns := auth.NewSignIns(auth.SignInConfig{Pool: a.pool, Sessions: a.sessions, Places: places, Now: time.Now, Opened: a.signedIn})
 	pages := console.New(console.Config{
 		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: a.logins, SignIns: signIns, Places: places, Now: a.engine.Now,
-		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
+		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, EncryptKey: encryptKey, PublicURL: a.publicURL, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
 		Logger: a.logger, FirstTime: a.firstTime, About: a.about,
 	})
 	api := openapi.New(openapi.Config{
@@ -375,7 +386,7 @@ func (a *App) cleanSessions(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			if err := errors.Join(a.sessions.Clean(ctx), a.logins.Clean(ctx), a.audit.Clean(ctx)); err != nil && ctx.Err() == nil {
+			if err := errors.Join(a.sessions.Clean(ctx), a.logins.Clean(ctx), a.audit.Clean(ctx), a.directories.Clean(ctx)); err != nil && ctx.Err() == nil {
 				a.logger.Warn("clean sessions, logins and audit log", "error", err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/console"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -51,6 +52,9 @@ type Options struct {
 
 	// SecretKeys seal the secrets of alarm channels; see [ParseSecretKeys]. None: the key lies in the database with them.
 	SecretKeys []string
+
+	// SignIn says where people are known who have no password here; the zero value: nowhere.
+	SignIn directory.Config
 
 	Sample      SampleMode      // default SampleAuto
 	ExecutorTLS wire.TLSOptions // towards executors with https addresses

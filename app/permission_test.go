@@ -77,6 +77,7 @@ func init() {
 // routeNeeds names every route of the console. A new route without an entry fails the test.
 var routeNeeds = map[string]need{
 	"GET /login": anybody, "POST /login": anybody, "POST /logout": anybody, "POST /preferences": anybody,
+	"GET /sign-in/:provider": anybody, "GET /sign-in/:provider/callback": anybody,
 	"GET /": user, "GET /*": user,
 
 	"GET /jobs": user, "GET /jobs/count": user, "GET /jobs/new": {login: true, anyEdit: true}, "POST /jobs": edit, "POST /jobs/schedule-preview": user,

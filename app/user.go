@@ -50,6 +50,9 @@ func ResetPassword(ctx context.Context, o Options, name, password string) (_ str
 	} else if err != nil {
 		return "", fmt.Errorf("find user: %w", err)
 	}
+	if user.Provider != "" {
+		return "", wrong("%s signs in through %s and has no password here", name, user.Provider)
+	}
 	hash, err := auth.NewPasswords(1).Hash(ctx, password)
 	if err != nil {
 		return "", err

@@ -383,17 +383,25 @@ type Token struct {
 	Previous      string
 }
 
+type UsedSignIn struct {
+	ID     string
+	UsedAt int64
+}
+
 type User struct {
-	ID         int64
-	Username   string
-	Password   string
-	Token      Text
-	Role       int64
-	Permission Text
-	Disabled   int64
-	LoginAt    int64
-	Lang       string
-	Theme      string
+	ID          int64
+	Username    string
+	Password    string
+	Token       Text
+	Role        int64
+	Permission  Text
+	Disabled    int64
+	LoginAt     int64
+	Lang        string
+	Theme       string
+	Provider    string
+	IdentityKey string
+	BreakGlass  int64
 }
 
 type View struct {

@@ -31,9 +31,11 @@ type Querier interface {
 	ClaimAlarmDeliveries(ctx context.Context, db DBTX, arg ClaimAlarmDeliveriesParams) (int64, error)
 	// Only one channel carries the mails of the jobs' own addresses.
 	ClearAlarmChannelForJobs(ctx context.Context, db DBTX, id int64) error
-	// Those who can log in; one has to stay.
+	// Those who can log in whatever becomes of a directory; one has to stay.
 	CountAdministrators(ctx context.Context, db DBTX) (int64, error)
 	CountAlarmDeliveriesOfNotice(ctx context.Context, db DBTX, noticeID int64) ([]CountAlarmDeliveriesOfNoticeRow, error)
+	// Administrators who may use a password when others may not.
+	CountBreakGlass(ctx context.Context, db DBTX) (int64, error)
 	CountGroups(ctx context.Context, db DBTX) (int64, error)
 	// App names are unique for us although old schemas do not enforce it; except_id leaves the edited group out.
 	CountGroupsByAppName(ctx context.Context, db DBTX, arg CountGroupsByAppNameParams) (int64, error)
@@ -124,6 +126,7 @@ type Querier interface {
 	// Goes back to what the program does by itself.
 	DeleteSetting(ctx context.Context, db DBTX, name string) (int64, error)
 	DeleteToken(ctx context.Context, db DBTX, appName string) (int64, error)
+	DeleteUsedSignInsBefore(ctx context.Context, db DBTX, usedAt int64) (int64, error)
 	// The caller ends the sessions and drops the permissions too.
 	DeleteUser(ctx context.Context, db DBTX, id int64) (int64, error)
 	DeleteView(ctx context.Context, db DBTX, id int64) (int64, error)
@@ -168,6 +171,8 @@ type Querier interface {
 	GetSetting(ctx context.Context, db DBTX, name string) (Setting, error)
 	// What touches xxl_job_user, sessions and settings.
 	GetUser(ctx context.Context, db DBTX, id int64) (GetUserRow, error)
+	// Who a provider or a directory vouches for; never asked with an empty key, which all others have.
+	GetUserByIdentity(ctx context.Context, db DBTX, identityKey string) (GetUserByIdentityRow, error)
 	GetUserByName(ctx context.Context, db DBTX, username string) (GetUserByNameRow, error)
 	GetView(ctx context.Context, db DBTX, id int64) (View, error)
 	// For an attempt that turned out not to have been one.
@@ -502,10 +507,14 @@ type Querier interface {
 	UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (int64, error)
 	// A new version of a GLUE job's source.
 	UpdateJobSource(ctx context.Context, db DBTX, arg UpdateJobSourceParams) (int64, error)
+	// What a provider says of a user at a login.
+	UpdateProviderUser(ctx context.Context, db DBTX, arg UpdateProviderUserParams) (int64, error)
 	// What an administrator changes of a user; names stay, passwords have their own way.
 	UpdateUser(ctx context.Context, db DBTX, arg UpdateUserParams) (int64, error)
 	// Another name, another filter, or shared or not.
 	UpdateView(ctx context.Context, db DBTX, arg UpdateViewParams) (int64, error)
+	// Marks a sign-in as used; no row if it was already.
+	UseSignIn(ctx context.Context, db DBTX, arg UseSignInParams) (int64, error)
 }
 
 var _ Querier = (*Queries)(nil)

@@ -10,12 +10,24 @@ import (
 )
 
 const countAdministrators = `-- name: CountAdministrators :one
-SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0
+SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0 AND provider = ''
 `
 
-// Those who can log in; one has to stay.
+// Those who can log in whatever becomes of a directory; one has to stay.
 func (q *Queries) CountAdministrators(ctx context.Context, db DBTX) (int64, error) {
 	row := db.QueryRowContext(ctx, countAdministrators)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const countBreakGlass = `-- name: CountBreakGlass :one
+SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0 AND provider = '' AND break_glass = 1
+`
+
+// Administrators who may use a password when others may not.
+func (q *Queries) CountBreakGlass(ctx context.Context, db DBTX) (int64, error) {
+	row := db.QueryRowContext(ctx, countBreakGlass)
 	var count int64
 	err := row.Scan(&count)
 	return count, err
@@ -173,6 +185,18 @@ func (q *Queries) DeleteSetting(ctx context.Context, db DBTX, name string) (int6
 	return result.RowsAffected()
 }
 
+const deleteUsedSignInsBefore = `-- name: DeleteUsedSignInsBefore :execrows
+DELETE FROM punctual_used_sign_in WHERE used_at < ? LIMIT 1000
+`
+
+func (q *Queries) DeleteUsedSignInsBefore(ctx context.Context, db DBTX, usedAt int64) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteUsedSignInsBefore, usedAt)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const deleteUser = `-- name: DeleteUser :execrows
 DELETE FROM xxl_job_user WHERE id = ?
 `
@@ -187,7 +211,7 @@ func (q *Queries) DeleteUser(ctx context.Context, db DBTX, id int64) (int64, err
 }
 
 const getSession = `-- name: GetSession :one
-SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, u.username, u.role, u.permission, u.lang, u.theme
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, u.username, u.role, u.permission, u.lang, u.theme, u.provider
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
 WHERE s.id = ? AND s.expires_at > ? AND u.disabled = 0
 `
@@ -208,6 +232,7 @@ type GetSessionRow struct {
 	Permission Text
 	Lang       string
 	Theme      string
+	Provider   string
 }
 
 // A session with its user, in one read per request.
@@ -225,6 +250,7 @@ func (q *Queries) GetSession(ctx context.Context, db DBTX, arg GetSessionParams)
 		&i.Permission,
 		&i.Lang,
 		&i.Theme,
+		&i.Provider,
 	)
 	return i, err
 }
@@ -242,7 +268,7 @@ func (q *Queries) GetSetting(ctx context.Context, db DBTX, name string) (Setting
 
 const getUser = `-- name: GetUser :one
 
-SELECT id, username, password, role, permission, disabled, login_at FROM xxl_job_user WHERE id = ?
+SELECT id, username, password, role, permission, disabled, login_at, provider, break_glass FROM xxl_job_user WHERE id = ?
 `
 
 type GetUserRow struct {
@@ -253,6 +279,8 @@ type GetUserRow struct {
 	Permission Text
 	Disabled   int64
 	LoginAt    int64
+	Provider   string
+	BreakGlass int64
 }
 
 // What touches xxl_job_user, sessions and settings.
@@ -267,12 +295,40 @@ func (q *Queries) GetUser(ctx context.Context, db DBTX, id int64) (GetUserRow, e
 		&i.Permission,
 		&i.Disabled,
 		&i.LoginAt,
+		&i.Provider,
+		&i.BreakGlass,
+	)
+	return i, err
+}
+
+const getUserByIdentity = `-- name: GetUserByIdentity :one
+SELECT id, username, role, permission, disabled FROM xxl_job_user WHERE identity_key = ? ORDER BY id LIMIT 1
+`
+
+type GetUserByIdentityRow struct {
+	ID         int64
+	Username   string
+	Role       int64
+	Permission Text
+	Disabled   int64
+}
+
+// Who a provider or a directory vouches for; never asked with an empty key, which all others have.
+func (q *Queries) GetUserByIdentity(ctx context.Context, db DBTX, identityKey string) (GetUserByIdentityRow, error) {
+	row := db.QueryRowContext(ctx, getUserByIdentity, identityKey)
+	var i GetUserByIdentityRow
+	err := row.Scan(
+		&i.ID,
+		&i.Username,
+		&i.Role,
+		&i.Permission,
+		&i.Disabled,
 	)
 	return i, err
 }
 
 const getUserByName = `-- name: GetUserByName :one
-SELECT id, username, password, role, permission, disabled FROM xxl_job_user WHERE username = ?
+SELECT id, username, password, role, permission, disabled, provider, break_glass FROM xxl_job_user WHERE username = ?
 `
 
 type GetUserByNameRow struct {
@@ -282,6 +338,8 @@ type GetUserByNameRow struct {
 	Role       int64
 	Permission Text
 	Disabled   int64
+	Provider   string
+	BreakGlass int64
 }
 
 func (q *Queries) GetUserByName(ctx context.Context, db DBTX, username string) (GetUserByNameRow, error) {
@@ -294,6 +352,8 @@ func (q *Queries) GetUserByName(ctx context.Context, db DBTX, username string) (
 		&i.Role,
 		&i.Permission,
 		&i.Disabled,
+		&i.Provider,
+		&i.BreakGlass,
 	)
 	return i, err
 }
@@ -361,14 +421,16 @@ func (q *Queries) InsertSettingIfAbsent(ctx context.Context, db DBTX, arg Insert
 }
 
 const insertUser = `-- name: InsertUser :execlastid
-INSERT INTO xxl_job_user (username, password, role, permission) VALUES (?, ?, ?, ?)
+INSERT INTO xxl_job_user (username, password, role, permission, provider, identity_key) VALUES (?, ?, ?, ?, ?, ?)
 `
 
 type InsertUserParams struct {
-	Username   string
-	Password   string
-	Role       int64
-	Permission Text
+	Username    string
+	Password    string
+	Role        int64
+	Permission  Text
+	Provider    string
+	IdentityKey string
 }
 
 func (q *Queries) InsertUser(ctx context.Context, db DBTX, arg InsertUserParams) (int64, error) {
@@ -377,6 +439,8 @@ func (q *Queries) InsertUser(ctx context.Context, db DBTX, arg InsertUserParams)
 		arg.Password,
 		arg.Role,
 		arg.Permission,
+		arg.Provider,
+		arg.IdentityKey,
 	)
 	if err != nil {
 		return 0, err
@@ -512,7 +576,7 @@ func (q *Queries) ListSettings(ctx context.Context, db DBTX, limit int32) ([]Set
 }
 
 const listUsers = `-- name: ListUsers :many
-SELECT id, username, role, permission, disabled, login_at FROM xxl_job_user ORDER BY username, id LIMIT ?
+SELECT id, username, role, permission, disabled, login_at, provider, break_glass FROM xxl_job_user ORDER BY username, id LIMIT ?
 `
 
 type ListUsersRow struct {
@@ -522,6 +586,8 @@ type ListUsersRow struct {
 	Permission Text
 	Disabled   int64
 	LoginAt    int64
+	Provider   string
+	BreakGlass int64
 }
 
 // Everybody, by name: an installation has hundreds at most. Passwords stay where they are.
@@ -541,6 +607,8 @@ func (q *Queries) ListUsers(ctx context.Context, db DBTX, limit int32) ([]ListUs
 			&i.Permission,
 			&i.Disabled,
 			&i.LoginAt,
+			&i.Provider,
+			&i.BreakGlass,
 		); err != nil {
 			return nil, err
 		}
@@ -694,14 +762,42 @@ func (q *Queries) TouchSession(ctx context.Context, db DBTX, arg TouchSessionPar
 	return err
 }
 
+const updateProviderUser = `-- name: UpdateProviderUser :execrows
+UPDATE xxl_job_user SET username = ?, role = ?, permission = ?, provider = ? WHERE id = ?
+`
+
+type UpdateProviderUserParams struct {
+	Username   string
+	Role       int64
+	Permission Text
+	Provider   string
+	ID         int64
+}
+
+// What a provider says of a user at a login.
+func (q *Queries) UpdateProviderUser(ctx context.Context, db DBTX, arg UpdateProviderUserParams) (int64, error) {
+	result, err := db.ExecContext(ctx, updateProviderUser,
+		arg.Username,
+		arg.Role,
+		arg.Permission,
+		arg.Provider,
+		arg.ID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const updateUser = `-- name: UpdateUser :execrows
-UPDATE xxl_job_user SET role = ?, permission = ?, disabled = ? WHERE id = ?
+UPDATE xxl_job_user SET role = ?, permission = ?, disabled = ?, break_glass = ? WHERE id = ?
 `
 
 type UpdateUserParams struct {
 	Role       int64
 	Permission Text
 	Disabled   int64
+	BreakGlass int64
 	ID         int64
 }
 
@@ -711,8 +807,27 @@ func (q *Queries) UpdateUser(ctx context.Context, db DBTX, arg UpdateUserParams)
 		arg.Role,
 		arg.Permission,
 		arg.Disabled,
+		arg.BreakGlass,
 		arg.ID,
 	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const useSignIn = `-- name: UseSignIn :execrows
+INSERT IGNORE INTO punctual_used_sign_in (id, used_at) VALUES (?, ?)
+`
+
+type UseSignInParams struct {
+	ID     string
+	UsedAt int64
+}
+
+// Marks a sign-in as used; no row if it was already.
+func (q *Queries) UseSignIn(ctx context.Context, db DBTX, arg UseSignInParams) (int64, error) {
+	result, err := db.ExecContext(ctx, useSignIn, arg.ID, arg.UsedAt)
 	if err != nil {
 		return 0, err
 	}

@@ -14,6 +14,7 @@ import (
 // families are keys put together in the code from a prefix and a value: every value that may follow is named here, so
 // that a missing word is found as surely as for a key written out.
 var families = withEvents(map[string][]string{
+	"signin.error.":    {"down", "stale", "denied", "untrue", "unruled", "badname", "taken"},
 	"alarms.kind.":     withHelp("mail", "dingtalk", "wecom", "feishu", "slack", "webhook"),
 	"alarms.message.":  {"waiting", "sending", "sent", "givenup"},
 	"alarms.quiet.":    {"queue", "count"},
@@ -28,7 +29,7 @@ var families = withEvents(map[string][]string{
 
 	"audit.action.": {"create", "update", "delete", "start", "stop", "run", "kill", "clear", "glue", "password", "signout", "login", "rotate", "show", "test"},
 	"audit.kind.":   {"job", "run", "group", "user", "token", "channel", "setting", "view"},
-	"audit.field.":  {"address_list", "address_type", "group", "type", "days", "alarm_email", "app_name", "author", "child_jobid", "concurrency_policy", "disabled", "end_at", "executor_address", "executor_block_strategy", "executor_fail_retry_count", "executor_handler", "executor_param", "param_fixed", "executor_route_strategy", "executor_timeout", "expect_every_seconds", "glue_remark", "glue_source", "glue_type", "job_desc", "job_group", "job_id", "max_concurrent", "misfire_strategy", "retention_days", "retry_backoff", "rights", "role", "runs", "schedule_conf", "schedule_type", "start_at", "tags", "time_zone", "title", "username", "warn_after_seconds", "causes", "enabled", "for_jobs", "from", "grace", "host", "kind", "language", "name", "port", "quiet", "recipients", "route", "scope", "scope_id", "security", "value", "page", "filter", "shared", "idle_is_lost"},
+	"audit.field.":  {"address_list", "address_type", "group", "type", "days", "alarm_email", "app_name", "author", "child_jobid", "concurrency_policy", "disabled", "end_at", "executor_address", "executor_block_strategy", "executor_fail_retry_count", "executor_handler", "executor_param", "param_fixed", "executor_route_strategy", "executor_timeout", "expect_every_seconds", "glue_remark", "glue_source", "glue_type", "job_desc", "job_group", "job_id", "max_concurrent", "misfire_strategy", "retention_days", "retry_backoff", "rights", "role", "runs", "schedule_conf", "schedule_type", "start_at", "tags", "time_zone", "title", "username", "warn_after_seconds", "causes", "enabled", "for_jobs", "from", "grace", "host", "kind", "language", "name", "port", "quiet", "recipients", "route", "scope", "scope_id", "security", "value", "page", "filter", "shared", "idle_is_lost", "provider", "break_glass"},
 	"right.":        withHelp("view", "run", "edit", "glue"),
 	"role.":         {"admin", "user"},
 	"users.state.":  {"active", "disabled"},
@@ -81,7 +82,7 @@ var families = withEvents(map[string][]string{
 	"settings.switch.":  {"on", "off"},
 	"settings.token.":   {"none", "known", "fixed", "kept"},
 	"settings.unit.":    {"ms", "seconds", "minutes", "days"},
-	"settings.option.":  {"PUNCTUAL_DATABASE_URL", "PUNCTUAL_DATA_DIR", "PUNCTUAL_TIME_ZONE", "PUNCTUAL_LOG_FORMAT", "PUNCTUAL_LOG_LEVEL", "PUNCTUAL_LISTEN", "PUNCTUAL_ACCESS_TOKEN", "PUNCTUAL_ACCESS_TOKEN_FILE", "PUNCTUAL_ADMIN_PASSWORD_FILE", "PUNCTUAL_DATABASE_URL_FILE", "PUNCTUAL_INSECURE_NO_TOKEN", "PUNCTUAL_ADMIN_PASSWORD", "PUNCTUAL_SAMPLE", "PUNCTUAL_DRAIN_TIMEOUT", "PUNCTUAL_TLS_CERT", "PUNCTUAL_TLS_KEY", "PUNCTUAL_EXECUTOR_CA", "PUNCTUAL_EXECUTOR_CLIENT_CERT", "PUNCTUAL_EXECUTOR_CLIENT_KEY", "PUNCTUAL_TRUST_PROXY", "PUNCTUAL_PPROF", "PUNCTUAL_SECRET_KEY", "PUNCTUAL_SECRET_KEY_FILE"},
+	"settings.option.":  {"PUNCTUAL_DATABASE_URL", "PUNCTUAL_DATA_DIR", "PUNCTUAL_TIME_ZONE", "PUNCTUAL_LOG_FORMAT", "PUNCTUAL_LOG_LEVEL", "PUNCTUAL_LISTEN", "PUNCTUAL_ACCESS_TOKEN", "PUNCTUAL_ACCESS_TOKEN_FILE", "PUNCTUAL_ADMIN_PASSWORD_FILE", "PUNCTUAL_DATABASE_URL_FILE", "PUNCTUAL_INSECURE_NO_TOKEN", "PUNCTUAL_ADMIN_PASSWORD", "PUNCTUAL_SAMPLE", "PUNCTUAL_DRAIN_TIMEOUT", "PUNCTUAL_TLS_CERT", "PUNCTUAL_TLS_KEY", "PUNCTUAL_EXECUTOR_CA", "PUNCTUAL_EXECUTOR_CLIENT_CERT", "PUNCTUAL_EXECUTOR_CLIENT_KEY", "PUNCTUAL_TRUST_PROXY", "PUNCTUAL_PPROF", "PUNCTUAL_SECRET_KEY", "PUNCTUAL_SECRET_KEY_FILE", "PUNCTUAL_SIGN_IN_FILE"},
 
 	"trigger.": {"CRON", "MANUAL", "RETRY", "PARENT", "API", "MISFIRE"},
 

@@ -1,25 +1,29 @@
 -- What touches xxl_job_user, sessions and settings.
 
 -- name: GetUser :one
-SELECT id, username, password, role, permission, disabled, login_at FROM xxl_job_user WHERE id = ?;
+SELECT id, username, password, role, permission, disabled, login_at, provider, break_glass FROM xxl_job_user WHERE id = ?;
 
 -- name: GetUserByName :one
-SELECT id, username, password, role, permission, disabled FROM xxl_job_user WHERE username = ?;
+SELECT id, username, password, role, permission, disabled, provider, break_glass FROM xxl_job_user WHERE username = ?;
 
 -- name: CountUsers :one
 SELECT COUNT(*) FROM xxl_job_user;
 
 -- name: ListUsers :many
 -- Everybody, by name: an installation has hundreds at most. Passwords stay where they are.
-SELECT id, username, role, permission, disabled, login_at FROM xxl_job_user ORDER BY username, id LIMIT ?;
+SELECT id, username, role, permission, disabled, login_at, provider, break_glass FROM xxl_job_user ORDER BY username, id LIMIT ?;
 
 -- name: CountAdministrators :one
--- Those who can log in; one has to stay.
-SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0;
+-- Those who can log in whatever becomes of a directory; one has to stay.
+SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0 AND provider = '';
+
+-- name: CountBreakGlass :one
+-- Administrators who may use a password when others may not.
+SELECT COUNT(*) FROM xxl_job_user WHERE role = 1 AND disabled = 0 AND provider = '' AND break_glass = 1;
 
 -- name: UpdateUser :execrows
 -- What an administrator changes of a user; names stay, passwords have their own way.
-UPDATE xxl_job_user SET role = ?, permission = ?, disabled = ? WHERE id = ?;
+UPDATE xxl_job_user SET role = ?, permission = ?, disabled = ?, break_glass = ? WHERE id = ?;
 
 -- name: ResetUserPassword :execrows
 -- A new password without knowing the old one.
@@ -62,7 +66,22 @@ DELETE FROM punctual_permission WHERE user_id = ?;
 DELETE FROM punctual_permission WHERE group_id = ?;
 
 -- name: InsertUser :execlastid
-INSERT INTO xxl_job_user (username, password, role, permission) VALUES (?, ?, ?, ?);
+INSERT INTO xxl_job_user (username, password, role, permission, provider, identity_key) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: GetUserByIdentity :one
+-- Who a provider or a directory vouches for; never asked with an empty key, which all others have.
+SELECT id, username, role, permission, disabled FROM xxl_job_user WHERE identity_key = ? ORDER BY id LIMIT 1;
+
+-- name: UpdateProviderUser :execrows
+-- What a provider says of a user at a login.
+UPDATE xxl_job_user SET username = ?, role = ?, permission = ?, provider = ? WHERE id = ?;
+
+-- name: UseSignIn :execrows
+-- Marks a sign-in as used; no row if it was already.
+INSERT IGNORE INTO punctual_used_sign_in (id, used_at) VALUES (?, ?);
+
+-- name: DeleteUsedSignInsBefore :execrows
+DELETE FROM punctual_used_sign_in WHERE used_at < ? LIMIT 1000;
 
 -- name: SetUserPassword :execrows
 -- Guarded by the old hash, so that the upgrade of an old hash at login cannot undo a change made meanwhile.
@@ -73,7 +92,7 @@ INSERT INTO punctual_session (id, user_id, created_at, seen_at, expires_at, addr
 
 -- name: GetSession :one
 -- A session with its user, in one read per request.
-SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, u.username, u.role, u.permission, u.lang, u.theme
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, u.username, u.role, u.permission, u.lang, u.theme, u.provider
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
 WHERE s.id = sqlc.arg(id) AND s.expires_at > sqlc.arg(now_ms) AND u.disabled = 0;
 

@@ -76,7 +76,9 @@ type Principal struct {
 	Session string // the row of the login session; empty for programs
 	Lang    string // the language they chose for the console; empty: as the browser says
 	Theme   string // the theme they chose; empty: as the browser says
-	groups  map[int64]Rights
+	// Provider vouches for them instead of a password that is kept here; empty: none does.
+	Provider string
+	groups   map[int64]Rights
 }
 
 // NewPrincipal makes a principal out of a user's row. The permission is a list of group ids; what is none is left out,

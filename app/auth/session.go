@@ -125,7 +125,7 @@ func (s *Sessions) find(ctx context.Context, id string, used bool) (Principal, e
 		_ = s.queries.TouchSession(ctx, s.pool, db.TouchSessionParams{ID: row.ID, SeenAt: now.UnixMilli(), ExpiresAt: expires})
 	}
 	p := NewPrincipal(row.UserID, row.Username, row.Role, row.Permission)
-	p.Session, p.Lang, p.Theme = row.ID, row.Lang, row.Theme
+	p.Session, p.Lang, p.Theme, p.Provider = row.ID, row.Lang, row.Theme, row.Provider
 	if p.Admin {
 		return p, nil
 	}

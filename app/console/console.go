@@ -16,6 +16,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
@@ -43,11 +44,14 @@ type Config struct {
 	Pool      *db.Pool // for its zone and its wall clock only
 	Catalogue *locales.Catalogue
 	SignKey   []byte // signs the message that a redirect carries
-	Version   string
-	Zone      *time.Location
-	Closing   <-chan struct{} // closed when open streams are to end
-	Logger    *slog.Logger
-	About     func() About // facts about this process, for administrators
+	// EncryptKey seals, with SignKey, what a browser keeps of a sign-in that has gone to a provider.
+	EncryptKey []byte
+	PublicURL  func() string // how people reach the installation, without a slash at the end
+	Version    string
+	Zone       *time.Location
+	Closing    <-chan struct{} // closed when open streams are to end
+	Logger     *slog.Logger
+	About      func() About // facts about this process, for administrators
 
 	Now       func() time.Time
 	FirstTime func(ctx context.Context) bool // nobody has ever logged in
@@ -57,6 +61,7 @@ type Config struct {
 type Console struct {
 	cfg     Config
 	cookie  *securecookie.SecureCookie
+	flows   *securecookie.SecureCookie
 	streams *streamLimit
 }
 
@@ -70,6 +75,7 @@ func New(cfg Config) *Console {
 	}
 	return &Console{
 		cfg: cfg, cookie: securecookie.New(cfg.SignKey, nil).MaxAge(int(flashLife / time.Second)), streams: newStreamLimit(),
+		flows: securecookie.New(cfg.SignKey, cfg.EncryptKey).MaxAge(int(directory.FlowLife / time.Second)),
 	}
 }
 
@@ -79,6 +85,8 @@ func (c *Console) Register(e *echo.Echo) {
 	open := e.Group("", c.sameSite, c.identify)
 	open.GET(link.Login, c.loginForm)
 	open.POST(link.Login, c.login)
+	open.GET(link.SignInRoute, c.signInBegin)
+	open.GET(link.SignInCallbackRoute, c.signInFinish)
 	open.POST(link.Logout, c.logout)
 	open.POST(link.Preferences, c.preferences)
 

@@ -22,9 +22,7 @@ func (c *Console) loginForm(ec echo.Context) error {
 	if !who(ec).Zero() {
 		return ec.Redirect(http.StatusSeeOther, cmp.Or(next, link.Root))
 	}
-	return render(ec, http.StatusOK, login.Form(login.Page{
-		Page: c.pageWithFlash(ec), Next: next, FirstTime: c.cfg.FirstTime(ec.Request().Context()),
-	}))
+	return c.loginPage(ec, http.StatusOK, login.Page{Page: c.pageWithFlash(ec), Next: next})
 }
 
 func (c *Console) login(ec echo.Context) error {
@@ -48,14 +46,31 @@ func (c *Console) login(ec echo.Context) error {
 		form.Error = form.T("login.error.wrong")
 	case errors.Is(err, auth.ErrDisabled):
 		form.Error = form.T("login.error.disabled")
+	case errors.Is(err, auth.ErrPasswordClosed):
+		form.Error = form.T("login.error.closed")
+	case isSignInProblem(err):
+		status, form.Error = problem.From(err).Kind.Status(), problem.From(err).Text(form.Printer)
 	case err != nil:
 		return err
 	default:
-		return c.admit(ec, auth.SignIn{Who: p, Way: auth.WayPassword, Remember: form.Remember}, form.Next)
+		way := auth.WayPassword
+		if p.Provider != "" {
+			way = auth.WayDirectory
+		}
+		return c.admit(ec, auth.SignIn{Who: p, Way: way, Provider: p.Provider, Remember: form.Remember}, form.Next)
 	}
 	c.cfg.Logger.Info("login refused", "remote", ec.RealIP(), "error", err)
-	form.FirstTime = c.cfg.FirstTime(ctx)
-	return render(ec, status, login.Form(form))
+	return c.loginPage(ec, status, form)
+}
+
+// loginPage draws the login page with the ways in that there are.
+func (c *Console) loginPage(ec echo.Context, status int, page login.Page) error {
+	page.FirstTime = c.cfg.FirstTime(ec.Request().Context())
+	page.Closed = !c.cfg.Manage.Directories.AsksForPasswords()
+	for _, o := range c.cfg.Manage.Directories.Offers() {
+		page.Ways = append(page.Ways, login.Way{Label: o.Label, URL: link.SignIn(o.Name, page.Next)})
+	}
+	return render(ec, status, login.Form(page))
 }
 
 // admit goes on after somebody has shown who they are, in whichever way: to where they wanted to go.

@@ -65,7 +65,7 @@ func (c *Console) userEdit(ec echo.Context) error {
 }
 
 func userValues(u manage.User) users.FormValues {
-	values := users.FormValues{Name: u.Name, Role: link.UserNormal, State: link.UserActive, Version: u.Version()}
+	values := users.FormValues{Name: u.Name, Role: link.UserNormal, State: link.UserActive, Version: u.Version(), Provider: u.Provider, BreakGlass: u.BreakGlass}
 	if u.Admin {
 		values.Role = link.UserAdmin
 	}
@@ -79,10 +79,11 @@ func userValues(u manage.User) users.FormValues {
 func userInput(ec echo.Context) (users.FormValues, manage.UserInput) {
 	v := users.FormValues{
 		Name: formText(ec, users.FieldName), Role: formText(ec, users.FieldRole), State: formText(ec, users.FieldState), Version: formText(ec, users.FieldVersion),
+		BreakGlass: formText(ec, users.FieldBreakGlass) != "",
 	}
 	in := manage.UserInput{
 		Name: v.Name, Password: ec.FormValue(users.FieldPassword), Admin: v.Role == link.UserAdmin, Disabled: v.State == link.UserDisabled,
-		Rights: make(map[int64]auth.Rights), Version: v.Version,
+		Rights: make(map[int64]auth.Rights), BreakGlass: v.BreakGlass, Version: v.Version,
 	}
 	for _, value := range ec.Request().Form[users.FieldRights] {
 		if group, name, ok := users.ParseRight(value); ok {
@@ -116,7 +117,10 @@ func (c *Console) userUpdate(ec echo.Context) error {
 		return err
 	}
 	values, in := userInput(ec)
-	values.Name = u.Name
+	values.Name, values.Provider = u.Name, u.Provider
+	if u.Provider != "" { // the form does not ask for what the provider says
+		values.Role, in.Admin, in.Rights = userValues(u).Role, u.Admin, u.Rights
+	}
 	if err := c.cfg.Manage.Users.Update(ec.Request().Context(), who(ec), u.ID, in); err != nil {
 		return c.userFormAgain(ec, users.FormPage{Page: c.Page(ec), ID: u.ID}, values, in, err)
 	}
@@ -138,6 +142,9 @@ const maxUndoFields = 80
 func userBefore(u, now manage.User) []layout.Field {
 	values := userValues(u)
 	fields := []layout.Field{{Name: users.FieldRole, Value: values.Role}, {Name: users.FieldState, Value: values.State}, {Name: users.FieldVersion, Value: now.Version()}}
+	if values.BreakGlass {
+		fields = append(fields, layout.Field{Name: users.FieldBreakGlass, Value: "on"})
+	}
 	for _, group := range slices.Sorted(maps.Keys(u.Rights)) {
 		for _, name := range auth.RightNames(u.Rights[group]) {
 			fields = append(fields, layout.Field{Name: users.FieldRights, Value: users.RightValue(group, name)})

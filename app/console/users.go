@@ -61,7 +61,7 @@ func (c *Console) userList(ec echo.Context) error {
 	for _, u := range matching[from:min(from+usersPerPage, len(matching))] {
 		row := users.Row{
 			ID: u.ID, Name: u.Name, Admin: u.Admin, Disabled: u.Disabled, Self: u.ID == p.UserID, Login: c.at(page.Page, fromMillis(u.LoginAt)),
-			Sessions: u.Sessions,
+			Sessions: u.Sessions, Provider: u.Provider, BreakGlass: u.BreakGlass,
 		}
 		for _, g := range groups.list {
 			if _, ok := u.Rights[g.ID]; ok {
@@ -168,6 +168,7 @@ func (c *Console) profile(ec echo.Context) error {
 
 func (c *Console) profilePage(ec echo.Context, status int, page users.ProfilePage) error {
 	p := who(ec)
+	page.Provider = p.Provider
 	sessions, err := c.cfg.Sessions.List(ec.Request().Context(), p)
 	if err != nil {
 		return err

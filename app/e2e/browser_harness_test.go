@@ -36,6 +36,7 @@ type window struct {
 	t      *testing.T
 	ctx    context.Context
 	origin string
+	friend string // another origin to which this test is sent
 
 	mu       sync.Mutex
 	expected []string // beginnings of console messages that this test provokes
@@ -96,7 +97,7 @@ func (w *window) listen(event any) {
 		}
 		go func() { _ = chromedp.Run(w.ctx, page.HandleJavaScriptDialog(true)) }() // the page may be gone already
 	case *network.EventRequestWillBeSent:
-		if u := e.Request.URL; !strings.HasPrefix(u, w.origin+"/") && !strings.HasPrefix(u, "data:") && u != "about:blank" {
+		if u := e.Request.URL; !strings.HasPrefix(u, w.origin+"/") && !strings.HasPrefix(u, "data:") && (w.friend == "" || !strings.HasPrefix(u, w.friend+"/")) && u != "about:blank" {
 			w.t.Errorf("a page asks for %s", u)
 		}
 	case *network.EventLoadingFinished:

@@ -18,11 +18,16 @@ func (l *Legacy) login(cookie string) func(*call) (any, error) {
 			return nil, problem.New(problem.Unauthenticated, "login.error.wrong").Because(err)
 		case errors.Is(err, auth.ErrDisabled):
 			return nil, problem.New(problem.Forbidden, "login.error.disabled").Because(err)
+		case errors.Is(err, auth.ErrPasswordClosed):
+			return nil, problem.New(problem.Forbidden, "login.error.closed").Because(err)
 		case err != nil:
 			return nil, err
 		}
 		remember := c.text("ifRemember") == "on" || c.text("ifRemember") == "true"
 		in := auth.SignIn{Who: who, Way: auth.WayPassword, Remember: remember, Address: c.ec.RealIP()}
+		if who.Provider != "" {
+			in.Way, in.Provider = auth.WayDirectory, who.Provider
+		}
 		err = l.cfg.SignIns.AdmitProgram(c.ec.Response(), c.ec.Request(), in, cookie)
 		if errors.Is(err, auth.ErrStepDue) {
 			err = problem.New(problem.Forbidden, "login.error.step").Because(err)

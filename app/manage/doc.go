@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -48,6 +49,8 @@ type Config struct {
 	Alarms Alarms
 	// Alarmer keeps the settings of alarms; nil without alarms.
 	Alarmer Alarmer
+	// Directories are those where people are known who have no password here; nil: none are.
+	Directories *directory.Directories
 	// Tokens are the access tokens of executors; nil where nobody looks after them.
 	Tokens TokenKeeper
 }
@@ -80,6 +83,9 @@ func (c Config) withDefaults() Config {
 	if c.Settings == nil {
 		c.Settings, _ = NewSettings(c.Pool, c.Logger, c.Now, nil) // fails for fixed values only
 	}
+	if c.Directories == nil {
+		c.Directories, _ = directory.New(directory.Config{}, c.Now) // fails for what is configured only
+	}
 	if c.Tokens == nil {
 		c.Tokens = noTokens{}
 	}
@@ -95,6 +101,8 @@ type Service struct {
 	Users  *Users
 	Audit  *Audit
 	Tokens *Tokens
+	// Directories let people in who are known elsewhere.
+	Directories *Directories
 	// Dashboard reads only, of everything.
 	Dashboard *Dashboard
 	Channels  *Channels
@@ -110,6 +118,7 @@ func New(cfg Config) *Service {
 	q := db.New()
 	audit := &Audit{pool: cfg.Pool, queries: q, now: cfg.Now, logger: cfg.Logger, settings: cfg.Settings, search: usualSearch}
 	groups := &Groups{cfg: cfg, queries: q, audit: audit}
+	users := &Users{cfg: cfg, queries: q, audit: audit}
 	schedules := db.NewSchedules(cfg.Pool.Zone(), cfg.Now)
 	jobs := &Jobs{cfg: cfg, queries: q, schedules: schedules, groups: groups, audit: audit}
 	dashboard := &Dashboard{cfg: cfg, queries: q, jobs: jobs, patience: failureTime}
@@ -117,7 +126,7 @@ func New(cfg Config) *Service {
 	return &Service{
 		Dashboard: dashboard,
 		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit, search: usualSearch, shown: dashboard.shownRuns},
-		Nodes: &Nodes{cfg: cfg, queries: q}, Users: &Users{cfg: cfg, queries: q, audit: audit}, Audit: audit,
+		Nodes: &Nodes{cfg: cfg, queries: q}, Users: users, Directories: &Directories{cfg: cfg, queries: q, audit: audit, users: users}, Audit: audit,
 		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, Channels: &Channels{cfg: cfg, queries: q, audit: audit},
 		Settings: cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},
 		Accounts: &Accounts{cfg: cfg, queries: q, schedules: schedules},

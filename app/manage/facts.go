@@ -33,9 +33,12 @@ func groupFacts(g db.Group, idleIsLost bool) Facts {
 	return f
 }
 
-// userFacts describe a user without the password.
-func userFacts(name string, role int64, disabled bool, rights map[int64]auth.Rights) Facts {
-	return Facts{"username": name, "role": role, "disabled": disabled, "rights": rightsText(rights)}
+// facts describe a user without the password.
+func (u User) facts() Facts {
+	return Facts{
+		"username": u.Name, "role": role(u.Admin), "disabled": u.Disabled, "rights": rightsText(u.Rights), "provider": u.Provider,
+		"break_glass": u.BreakGlass,
+	}
 }
 
 // rightsText is a line for each group, in the order of their ids.

@@ -35,6 +35,9 @@ func (s *Users) ChangePassword(ctx context.Context, p auth.Principal, old, chose
 	if p.Zero() {
 		return forbidden()
 	}
+	if p.Provider != "" {
+		return problem.New(problem.Conflict, "problem.user.provider", "Provider", p.Provider)
+	}
 	fields := checkPassword(chosen)
 	if len(fields) == 0 && chosen != repeat {
 		fields = append(fields, problem.Field{Name: UserRepeat, Key: "user.error.repeat"})
@@ -67,6 +70,9 @@ func (s *Users) setPassword(ctx context.Context, p auth.Principal, id int64, cho
 		u, err := s.read(ctx, tx, id)
 		if err != nil {
 			return err
+		}
+		if u.Provider != "" {
+			return problem.New(problem.Conflict, "problem.user.provider", "Provider", u.Provider)
 		}
 		if _, err := s.queries.ResetUserPassword(ctx, tx, db.ResetUserPasswordParams{ID: id, NewPassword: hash}); err != nil {
 			return err

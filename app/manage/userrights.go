@@ -30,6 +30,17 @@ func rightsOf(role int64, permission db.Text, finer []db.Permission) map[int64]a
 	return rights
 }
 
+// normal are rights as they are kept.
+func normal(rights map[int64]auth.Rights) map[int64]auth.Rights {
+	kept := make(map[int64]auth.Rights)
+	for id, r := range rights {
+		if r = r.Normal(); r != 0 {
+			kept[id] = r
+		}
+	}
+	return kept
+}
+
 // split parts rights into XXL-JOB's list, which stands for all of them, and the rest. What the list has no room for is
 // written down as finely as the rest: nobody loses a group because there are many.
 func split(in UserInput) (list string, finer map[int64]auth.Rights) {

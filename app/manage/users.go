@@ -39,11 +39,14 @@ type User struct {
 	LoginAt  int64 // epoch ms, 0 if never
 	Sessions int64
 	Rights   map[int64]auth.Rights // by group; of a normal user
+	// Provider vouches for them, and says at each login what they may do; empty: they have a password here.
+	Provider   string
+	BreakGlass bool // an administrator who may use the password when others may not
 }
 
 // Version changes with every change an administrator makes.
 func (u User) Version() string {
-	return digest(fmt.Sprintf("%s|%t|%t|%s", u.Name, u.Admin, u.Disabled, rightsText(u.Rights)))
+	return digest(fmt.Sprintf("%s|%t|%t|%s|%s|%t", u.Name, u.Admin, u.Disabled, rightsText(u.Rights), u.Provider, u.BreakGlass))
 }
 
 // UserInput is a user as an administrator wants to save one.
@@ -53,7 +56,9 @@ type UserInput struct {
 	Admin    bool
 	Disabled bool
 	Rights   map[int64]auth.Rights
-	Version  string // what [User.Version] said when the form was drawn; empty asks for no check
+	// BreakGlass counts for administrators with a password here.
+	BreakGlass bool
+	Version    string // what [User.Version] said when the form was drawn; empty asks for no check
 }
 
 // maxUsers bounds the list.
@@ -87,7 +92,7 @@ func (s *Users) List(ctx context.Context, p auth.Principal) ([]User, error) {
 	list := make([]User, len(rows))
 	for i, r := range rows {
 		list[i] = User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Disabled: r.Disabled != 0, LoginAt: r.LoginAt,
-			Sessions: open[r.ID], Rights: rightsOf(r.Role, r.Permission, byUser[r.ID])}
+			Sessions: open[r.ID], Rights: rightsOf(r.Role, r.Permission, byUser[r.ID]), Provider: r.Provider, BreakGlass: r.BreakGlass != 0}
 	}
 	return list, nil
 }
@@ -112,10 +117,8 @@ func (s *Users) read(ctx context.Context, tx db.DBTX, id int64) (User, error) {
 		return User{}, fmt.Errorf("read permissions: %w", db.Error(err))
 	}
 	return User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Disabled: r.Disabled != 0, LoginAt: r.LoginAt,
-		Rights: rightsOf(r.Role, r.Permission, finer)}, nil
+		Rights: rightsOf(r.Role, r.Permission, finer), Provider: r.Provider, BreakGlass: r.BreakGlass != 0}, nil
 }
-
-func (u User) facts() Facts { return userFacts(u.Name, role(u.Admin), u.Disabled, u.Rights) }
 
 func role(admin bool) int64 {
 	if admin {
@@ -170,9 +173,8 @@ func (s *Users) Create(ctx context.Context, p auth.Principal, in UserInput) (id 
 		if err := s.grant(ctx, tx, id, finer); err != nil {
 			return err
 		}
-		if in.Disabled {
-			_, err := s.queries.UpdateUser(ctx, tx, db.UpdateUserParams{ID: id, Role: role(in.Admin), Permission: db.Text(list), Disabled: 1})
-			if err != nil {
+		if in.Disabled || in.BreakGlass {
+			if _, err := s.queries.UpdateUser(ctx, tx, in.row(id, list)); err != nil {
 				return err
 			}
 		}
@@ -216,12 +218,10 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 		if in.Version != "" && in.Version != old.Version() {
 			return problem.New(problem.Conflict, "problem.changed")
 		}
-		disabled := int64(0)
-		if in.Disabled {
-			disabled = 1
+		if err := in.leaves(old); err != nil {
+			return err
 		}
-		_, err = s.queries.UpdateUser(ctx, tx, db.UpdateUserParams{ID: id, Role: role(in.Admin), Permission: db.Text(list), Disabled: disabled})
-		if err != nil {
+		if _, err := s.queries.UpdateUser(ctx, tx, in.row(id, list)); err != nil {
 			return err
 		}
 		if err := s.grant(ctx, tx, id, finer); err != nil {
@@ -254,6 +254,21 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 	})
 	if err != nil {
 		return fmt.Errorf("update user: %w", err)
+	}
+	return nil
+}
+
+// row is what is written of a user.
+func (in UserInput) row(id int64, list string) db.UpdateUserParams {
+	return db.UpdateUserParams{
+		ID: id, Role: role(in.Admin), Permission: db.Text(list), Disabled: flag(in.Disabled), BreakGlass: flag(in.Admin && in.BreakGlass),
+	}
+}
+
+// leaves says whether a change leaves alone what a user's provider says: the next login would undo it.
+func (in UserInput) leaves(u User) error {
+	if u.Provider != "" && (in.Password != "" || in.BreakGlass || in.Admin != u.Admin || !u.Admin && rightsText(normal(in.Rights)) != rightsText(u.Rights)) {
+		return problem.New(problem.Conflict, "problem.user.provider", "Provider", u.Provider)
 	}
 	return nil
 }

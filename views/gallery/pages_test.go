@@ -65,6 +65,8 @@ func (f fakes) page(path string, flashes ...layout.Flash) layout.Page {
 func (f fakes) pages() []page {
 	return append(f.statePages(), []page{
 		{"login", "/login", login.Form(f.login(""))},
+		{"login-ways", "/login?ways", login.Form(f.loginWays(false))},
+		{"login-closed", "/login?closed", login.Form(f.loginWays(true))},
 		{"login-failed", "/login?failed", login.Form(f.login(f.zh("账号或密码错误。", "Wrong user name or password.")))},
 		{"dashboard", "/", dashboard.Whole(f.dashboard(true))},
 		{"dashboard-calm", "/?calm", dashboard.Whole(f.dashboard(false))},
@@ -152,6 +154,7 @@ func (f fakes) pages() []page {
 		{"nodes-unwell", "/nodes?unwell", nodes.List(f.nodesUnwell())},
 		{"users", "/users", users.List(f.users())},
 		{"user-edit", "/users/3/edit", users.Form(f.userEdit())},
+		{"user-provider", "/users/4/edit", users.Form(f.userOfProvider())},
 		{"user-new", "/users/new", users.Form(users.FormPage{Page: f.page("/users/new"), Groups: f.userEdit().Groups, Errors: map[string]string{users.FieldName: f.T("user.error.name")}, Values: users.FormValues{Name: "Ann", Role: link.UserNormal}})},
 		{"user-password", "/users/3/password", users.Password(users.PasswordPage{Page: f.page("/users/3/password"), ID: 3, Name: "jonas"})},
 		{"user-made", "/users/3/made", users.Made(users.MadePage{Page: f.page("/users/3/password"), Name: "jonas", Password: "k7q2mzr5x3h4vw6ytn5dcbplea"})},
@@ -170,6 +173,13 @@ func (f fakes) pages() []page {
 		{"error-session", "/jobs/7", errorpage.Expired(errorpage.Page{Page: layout.Page{Printer: f.Printer, Theme: f.theme, Path: "/jobs/7"}, Status: 401}, "/jobs/7", []errorpage.Field{{Name: "name", Value: "x"}}, true)},
 		{"error-500", "/broken", errorpage.Whole(errorpage.Page{Page: layout.Page{Printer: f.Printer, Theme: f.theme, Path: "/broken"}, Status: 500, RequestID: "01JCX8W2H7"})},
 	}...)
+}
+
+func (f fakes) loginWays(closed bool) login.Page {
+	p := f.login("")
+	p.FirstTime, p.Closed = false, closed
+	p.Ways = []login.Way{{Label: f.zh("公司统一账号", "Company account"), URL: "/sign-in/company"}, {Label: "Casdoor", URL: "/sign-in/casdoor"}}
+	return p
 }
 
 func (f fakes) login(problem string) login.Page {

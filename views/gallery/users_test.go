@@ -14,9 +14,9 @@ import (
 func (f fakes) users() users.ListPage {
 	groups := []string{f.zh("订单服务", "Orders"), f.zh("支付网关", "Payments"), f.zh("报表中心", "Reporting"), f.zh("旧账务系统", "Legacy billing"), f.zh("示例执行器", "Sample executor")}
 	return users.ListPage{Page: f.page("/users"), Total: 5, Rows: []users.Row{
-		{ID: 1, Name: "admin", Admin: true, Self: true, Login: f.at(-2 * time.Minute), Sessions: 1},
+		{ID: 1, Name: "admin", Admin: true, Self: true, BreakGlass: true, Login: f.at(-2 * time.Minute), Sessions: 1},
 		{ID: 2, Name: "wangmin", Admin: true, Login: f.at(-3 * time.Hour), Sessions: 2},
-		{ID: 3, Name: "jonas", Groups: groups, Login: f.at(-26 * time.Hour), Sessions: 1},
+		{ID: 3, Name: "jonas", Provider: "company", Groups: groups, Login: f.at(-26 * time.Hour), Sessions: 1},
 		{ID: 4, Name: "reports2", Groups: groups[2:3]},
 		{ID: 5, Name: "leozhao", Disabled: true, Login: f.at(-90 * 24 * time.Hour)},
 	}}
@@ -27,6 +27,13 @@ func (f fakes) userEdit() users.FormPage {
 	for i, title := range []string{f.zh("订单服务", "Orders"), f.zh("支付网关", "Payments"), f.zh("报表中心", "Reporting"), f.zh("示例执行器", "Sample executor")} {
 		p.Groups = append(p.Groups, users.Group{ID: int64(i + 1), Title: title, Rights: map[string]bool{"view": i < 3, "run": i < 2, "edit": i == 0, "glue": i == 0}})
 	}
+	return p
+}
+
+// userOfProvider is the form of somebody whose rights come from rules.
+func (f fakes) userOfProvider() users.FormPage {
+	p := f.userEdit()
+	p.Values.Name, p.Values.Provider = "jonas.li", "company"
 	return p
 }
 

@@ -14,6 +14,11 @@ const (
 	Logout      = "/logout"
 	Preferences = "/preferences"
 
+	// Signing in at a provider. The second is registered there.
+	SignInPath          = "/sign-in"
+	SignInRoute         = "/sign-in/:provider"
+	SignInCallbackRoute = "/sign-in/:provider/callback"
+
 	JobsPath        = "/jobs"
 	JobNewPath      = "/jobs/new"
 	SchedulePreview = "/jobs/schedule-preview"
@@ -38,6 +43,17 @@ func LoginNext(next string) string {
 	}
 	return Login + "?" + url.Values{"next": {next}}.Encode()
 }
+
+// SignIn begins a sign-in at a provider that leads on to a page of the console.
+func SignIn(provider, next string) string {
+	if next == "" || next == Root {
+		return SignInPath + "/" + provider
+	}
+	return SignInPath + "/" + provider + "?" + url.Values{"next": {next}}.Encode()
+}
+
+// SignInCallback is where a provider sends the browser back to.
+func SignInCallback(provider string) string { return SignInPath + "/" + provider + "/callback" }
 
 // JobNew is the form for a new job, with the group already chosen if group is not 0.
 func JobNew(group int64) string {

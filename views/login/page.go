@@ -18,5 +18,13 @@ type Page struct {
 	Remember  bool
 	Next      string
 	Error     string // ready to print; empty on the first visit
+	Ways      []Way  // in which no password is asked for here
+	Closed    bool   // the form is for break-glass administrators only
 	FirstTime bool   // nobody has ever logged in: the page says where the first password was printed
+}
+
+// Way is a provider that can say who somebody is.
+type Way struct {
+	Label string
+	URL   string
 }

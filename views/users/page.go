@@ -23,10 +23,13 @@ type Row struct {
 	Name     string
 	Admin    bool
 	Disabled bool
-	Self     bool     // nobody changes themselves here
-	Groups   []string // titles of the executors a normal user may see
-	Login    format.Time
-	Sessions int64
+	Self     bool // nobody changes themselves here
+	// Provider vouches for them; empty: they have a password here.
+	Provider   string
+	BreakGlass bool     // may use the password when others may not
+	Groups     []string // titles of the executors a normal user may see
+	Login      format.Time
+	Sessions   int64
 }
 
 // The names of the form's fields.
@@ -40,6 +43,8 @@ const (
 	FieldRights   = "right" // one value "group.right" for each box that is ticked
 	FieldVersion  = "version"
 	FieldSession  = "session" // empty: all but the one in use
+	// FieldBreakGlass is "on" or absent.
+	FieldBreakGlass = "break_glass"
 )
 
 // FormPage is the form for a new user or a change ([Form]). It comes back with 422 and Errors.
@@ -58,6 +63,9 @@ type FormValues struct {
 	Role    string
 	State   string
 	Version string
+	// Provider vouches for them, and says what they may do; empty: they have a password here.
+	Provider   string
+	BreakGlass bool
 }
 
 // Group is one line of the table of rights.
@@ -98,6 +106,7 @@ type AskPage struct {
 type ProfilePage struct {
 	layout.Page
 	Groups   []Group // of a normal user
+	Provider string  // vouches for them; empty: they have a password here
 	Errors   map[string]string
 	Problem  string
 	Sessions []Session

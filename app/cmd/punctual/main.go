@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/punctual-job/punctual/app"
+	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/executor/guard"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -62,6 +63,7 @@ type serveCmd struct {
 	AdminPasswordFile string        `env:"PUNCTUAL_ADMIN_PASSWORD_FILE" placeholder:"FILE" help:"The same in a file."`
 	SecretKey         string        `secret:"" env:"PUNCTUAL_SECRET_KEY" help:"Seals the passwords and addresses of alarm channels, so that the database alone does not tell them. At least 32 characters; the same on every admin."`
 	SecretKeyFile     string        `env:"PUNCTUAL_SECRET_KEY_FILE" placeholder:"FILE" help:"The secret key in a file. Further lines are keys that it replaces."`
+	SignInFile        string        `env:"PUNCTUAL_SIGN_IN_FILE" placeholder:"FILE" help:"Describes where people are known who have no password here: OpenID Connect providers and LDAP directories, with rules for their rights; see docs/sign-in.md."`
 	Sample            string        `env:"PUNCTUAL_SAMPLE" default:"auto" placeholder:"MODE" help:"Sample executor and jobs: auto (with a new embedded database), on or off."`
 	Glue              *bool         `name:"glue" env:"PUNCTUAL_GLUE" negatable:"" help:"Let people write scripts (GLUE) in the console."`
 	ExecutorAllow     string        `env:"PUNCTUAL_EXECUTOR_ALLOW" placeholder:"RULE,…" help:"Addresses that a run by hand may be sent to although no executor registered them: host, host:port, .domain, 10.0.0.0/8 or *."`
@@ -206,6 +208,11 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	}
 	if _, err := manage.ParseAllow(c.ExecutorDeny); err != nil {
 		return o, setting("PUNCTUAL_EXECUTOR_DENY", err)
+	}
+	if c.SignInFile != "" {
+		if o.SignIn, err = directory.Read(c.SignInFile); err != nil {
+			return o, setting("PUNCTUAL_SIGN_IN_FILE", err)
+		}
 	}
 	o.Allow, o.Deny = c.ExecutorAllow, c.ExecutorDeny
 	o.Listen, o.PublicURL = c.Listen, c.PublicURL

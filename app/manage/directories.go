@@ -1,0 +1,252 @@
+package manage
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/auth/directory"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+)
+
+// Directories are the use cases of people who are known elsewhere: at a provider (OpenID Connect) or in a directory (LDAP). Each
+// sign-in makes them a user here, or brings theirs up to date: their name, role and rights are what the rules say of them then.
+type Directories struct {
+	cfg     Config
+	queries *db.Queries
+	audit   *Audit
+	users   *Users
+}
+
+// Offer is a way to sign in without a password here.
+type Offer struct {
+	Name  string // in addresses
+	Label string // for people
+}
+
+// Offers lists the providers.
+func (s *Directories) Offers() []Offer {
+	var list []Offer
+	for _, p := range s.cfg.Directories.Providers() {
+		list = append(list, Offer{Name: p.Name(), Label: p.Label()})
+	}
+	return list
+}
+
+// Configured says whether people can come in otherwise than with a password that is kept here.
+func (s *Directories) Configured() bool { return s.cfg.Directories.Configured() }
+
+// AsksForPasswords says whether a form for a name and a password is for everybody, and not for break-glass administrators alone.
+func (s *Directories) AsksForPasswords() bool {
+	return !s.cfg.Directories.OnlyBreakGlass() || s.cfg.Directories.HasLDAP()
+}
+
+// Begin starts a sign-in at a provider. The browser goes to the address and keeps the flow until it comes back to callback.
+func (s *Directories) Begin(provider, callback, next string) (directory.Flow, string, error) {
+	p, ok := s.cfg.Directories.Provider(provider)
+	if !ok {
+		return directory.Flow{}, "", &problem.Error{Kind: problem.NotFound}
+	}
+	f, address, err := p.Begin(callback, next)
+	return f, address, s.Explain(err)
+}
+
+// Finish says who came back from a provider. The errors are problems, and [auth.ErrDisabled].
+func (s *Directories) Finish(ctx context.Context, provider string, f directory.Flow, callback string, answer url.Values) (auth.Principal, error) {
+	p, ok := s.cfg.Directories.Provider(provider)
+	if !ok {
+		return auth.Principal{}, &problem.Error{Kind: problem.NotFound}
+	}
+	id, err := p.Finish(ctx, f, callback, answer)
+	if err != nil {
+		return auth.Principal{}, s.Explain(err)
+	}
+	if err := s.use(ctx, provider, f); err != nil {
+		return auth.Principal{}, s.Explain(err)
+	}
+	return s.enrol(ctx, id)
+}
+
+// use marks a sign-in as used, on all admins at once.
+func (s *Directories) use(ctx context.Context, provider string, f directory.Flow) error {
+	sum := sha256.Sum256([]byte(f.State))
+	n, err := s.queries.UseSignIn(ctx, s.cfg.Pool, db.UseSignInParams{ID: hex.EncodeToString(sum[:]), UsedAt: s.cfg.Now().UnixMilli()})
+	if err != nil {
+		return fmt.Errorf("mark sign-in as used: %w", db.Error(err))
+	}
+	if n == 0 {
+		return &directory.Error{Reason: directory.Stale, Provider: provider, Err: errors.New("it was used before")}
+	}
+	return nil
+}
+
+// Clean forgets used sign-ins that are too old to be used again anyway.
+func (s *Directories) Clean(ctx context.Context) error {
+	_, err := s.queries.DeleteUsedSignInsBefore(ctx, s.cfg.Pool, s.cfg.Now().Add(-2*directory.FlowLife-time.Hour).UnixMilli())
+	return db.Error(err)
+}
+
+// CheckPassword asks the directories whose name and password these are. The errors are problems, [auth.ErrWrongLogin] and
+// [auth.ErrDisabled].
+func (s *Directories) CheckPassword(ctx context.Context, name, password string) (auth.Principal, error) {
+	id, err := s.cfg.Directories.Check(ctx, name, password)
+	if err != nil {
+		return auth.Principal{}, s.Explain(err)
+	}
+	return s.enrol(ctx, id)
+}
+
+// Explain makes a problem of why a sign-in failed.
+func (s *Directories) Explain(err error) error {
+	fault, ok := errors.AsType[*directory.Error](err)
+	if !ok {
+		return err
+	}
+	kind := problem.Forbidden
+	switch fault.Reason {
+	case directory.Down:
+		kind = problem.Unavailable
+	case directory.Stale, directory.Untrue:
+		kind = problem.Malformed
+	case directory.Taken, directory.BadName:
+		kind = problem.Conflict
+	case directory.Denied, directory.Unruled:
+	}
+	label := fault.Provider
+	if p, ok := s.cfg.Directories.Provider(fault.Provider); ok {
+		label = p.Label()
+	}
+	return problem.New(kind, "signin.error."+string(fault.Reason), "Provider", label, "Name", fault.Name).Because(err)
+}
+
+// enrol makes a user of somebody who is known elsewhere, or brings theirs up to date.
+func (s *Directories) enrol(ctx context.Context, id directory.Identity) (p auth.Principal, err error) {
+	var refused error
+	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		refused = nil
+		row, err := s.queries.GetUserByIdentity(ctx, tx, id.Key)
+		if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+			return err
+		}
+		if row.ID != 0 && row.Disabled != 0 {
+			refused = auth.ErrDisabled
+			return nil
+		}
+		if !id.In {
+			refused = &directory.Error{Reason: directory.Unruled, Provider: id.Provider, Name: id.Name}
+			if row.ID == 0 {
+				return nil
+			}
+			if _, err := s.queries.DeleteSessionsOfUser(ctx, tx, row.ID); err != nil {
+				return err
+			}
+		}
+		p, err = s.keep(ctx, tx, id, row.ID)
+		return err
+	})
+	switch {
+	case err != nil:
+		return auth.Principal{}, s.Explain(fmt.Errorf("enrol user: %w", err))
+	case refused != nil:
+		return auth.Principal{}, s.Explain(refused)
+	}
+	return p, nil
+}
+
+// noPassword stands where others have the hash of theirs, and is none of any.
+const noPassword = "-"
+
+// keep writes what is said of somebody: of a new user (0), or of one who was here before.
+func (s *Directories) keep(ctx context.Context, tx *sql.Tx, id directory.Identity, userID int64) (auth.Principal, error) {
+	in := UserInput{Admin: id.Grant.Admin, Rights: make(map[int64]auth.Rights)}
+	if !in.Admin {
+		var err error
+		if in.Rights, err = s.rights(ctx, tx, id.Grant); err != nil {
+			return auth.Principal{}, err
+		}
+	}
+	list, finer := split(in)
+	entry := Entry{Action: ActionCreate, Kind: ObjectUser, ID: userID}
+	name, taken := id.Name, &directory.Error{Reason: directory.Taken, Provider: id.Provider, Name: id.Name}
+	owner, err := s.queries.GetUserByName(ctx, tx, id.Name)
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		return auth.Principal{}, err
+	}
+	if userID == 0 {
+		if owner.ID != 0 {
+			return auth.Principal{}, taken
+		}
+		entry.ID, err = s.queries.InsertUser(ctx, tx, db.InsertUserParams{
+			Username: name, Password: noPassword, Role: role(in.Admin), Permission: db.Text(list), Provider: id.Provider, IdentityKey: id.Key,
+		})
+		if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
+			return auth.Principal{}, taken // at this moment; the next sign-in finds them, if it was they
+		} else if err != nil {
+			return auth.Principal{}, err
+		}
+	} else {
+		old, err := s.users.read(ctx, tx, userID)
+		if err != nil {
+			return auth.Principal{}, err
+		}
+		if owner.ID != 0 && owner.ID != userID {
+			name = old.Name // the new one is somebody else's
+		}
+		entry.Action, entry.Before = ActionUpdate, old.facts()
+		_, err = s.queries.UpdateProviderUser(ctx, tx, db.UpdateProviderUserParams{
+			ID: userID, Username: name, Role: role(in.Admin), Permission: db.Text(list), Provider: id.Provider,
+		})
+		if err != nil {
+			return auth.Principal{}, err
+		}
+	}
+	if err := s.users.grant(ctx, tx, entry.ID, finer); err != nil {
+		return auth.Principal{}, err
+	}
+	now, err := s.users.read(ctx, tx, entry.ID)
+	if err != nil {
+		return auth.Principal{}, err
+	}
+	entry.Name, entry.After = now.Name, now.facts()
+	if err := s.audit.Record(ctx, tx, auth.Principal{Name: id.Provider}, entry); err != nil {
+		return auth.Principal{}, err
+	}
+	p := auth.NewPrincipal(now.ID, now.Name, role(now.Admin), "")
+	for group, r := range now.Rights {
+		p = p.Grant(group, r)
+	}
+	p.Provider = id.Provider
+	return p, nil
+}
+
+// rights are those of a grant in the groups that there are. A name that none has is said in the log: it may be misspelt.
+func (s *Directories) rights(ctx context.Context, tx *sql.Tx, g directory.Grant) (map[int64]auth.Rights, error) {
+	rights := make(map[int64]auth.Rights)
+	if len(g.Rights) == 0 {
+		return rights, nil
+	}
+	groups, err := s.queries.ListGroups(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("list groups: %w", db.Error(err))
+	}
+	known := make(map[string]bool)
+	for _, group := range groups {
+		known[group.AppName] = true
+		if r := (g.Rights[group.AppName] | g.Rights[directory.Everything]).Normal(); r != 0 {
+			rights[group.ID] = r
+		}
+	}
+	for name := range g.Rights {
+		if name != directory.Everything && !known[name] {
+			s.cfg.Logger.Warn("a rule for sign-ins names an executor that there is not", "group", name)
+		}
+	}
+	return rights, nil
+}
