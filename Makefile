@@ -34,6 +34,11 @@ generate: ## write the generated Go anew (templ, sqlc)
 	go tool templ generate
 	$(TOOL) sqlc generate
 
+.PHONY: licences
+licences: ## write the licences that the programs print (punctual licences) anew, after a change of go.mod
+	.ci/licences ./app/cmd/punctual > app/cmd/punctual/licences.txt
+	.ci/licences ./executor/cmd/punctual-executor > executor/cmd/punctual-executor/licences.txt
+
 .PHONY: assets
 assets: ## bundle css, js and fonts from npm packages into static/dist (needs Node.js; nobody else does)
 	static/src/build.sh
@@ -88,6 +93,17 @@ verify: ## fail when something generated is stale
 	go tool templ generate >/dev/null
 	$(TOOL) sqlc diff
 	git diff --exit-code -- '*_templ.go' || { echo "stale templates: run make generate and commit"; exit 1; }
+	@for program in app/cmd/punctual executor/cmd/punctual-executor; do \
+	  .ci/licences ./$$program | diff -q - $$program/licences.txt >/dev/null || { echo "stale licences of $$program: run make licences and commit"; exit 1; }; \
+	done
+
+.PHONY: assets/verify
+assets/verify: ## fail when static/dist is not what the lock file builds (needs npm and its registry)
+	@.ci/assets
+
+.PHONY: vulnerabilities
+vulnerabilities: ## look for known vulnerabilities in what the programs call (needs the list of vuln.go.dev, or GOVULNDB)
+	@.ci/vulnerabilities
 
 .PHONY: lint
 lint: ## vet, staticcheck, formatting, import arrows

@@ -18,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/punctual-job/punctual/app/auditlog"
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/console"
@@ -41,6 +42,10 @@ type App struct {
 	engine   *scheduler.Engine
 	sessions *auth.Sessions
 	audit    *manage.Audit
+	shipper  *auditlog.Shipper
+	// adminServer and adminAddr are of the listener for operators; nil and "" without one.
+	adminServer *http.Server
+	adminAddr   string
 
 	directories *manage.Directories
 
@@ -61,7 +66,7 @@ type App struct {
 	state     state
 	listener  net.Listener
 	teardowns []teardown // in the order of what they undo
-	serveErr  chan error // one value when the server ends by itself
+	serveErr  chan error // a value for each server that ends by itself
 	stopErr   error
 	loops     sync.WaitGroup
 }
@@ -86,7 +91,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{opts: opts, logger: opts.Logger, closing: make(chan struct{}), serveErr: make(chan error, 1)}
+	a := &App{opts: opts, logger: opts.Logger, closing: make(chan struct{}), serveErr: make(chan error, 2)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.tearDown(context.WithoutCancel(ctx)))
@@ -143,6 +148,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(rule.Dial))), a.tokens, a.logger}, Logger: a.logger, Registerer: a.registry,
 		Token: tokenFor(a.tokens), Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(),
 		Limits: a.held.Limits, Retention: a.held.RetentionDays, Alarms: a.alarmer,
+		Registered: func(ctx context.Context, appName, address string) { a.audit.Registered(ctx, appName, address) },
 	})
 	if err != nil {
 		return nil, err
@@ -163,6 +169,11 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	a.audit = service.Audit
 	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now)
 	signIns := auth.NewSignIns(auth.SignInConfig{Pool: a.pool, Sessions: a.sessions, Places: places, Now: time.Now, Opened: a.signedIn})
+	a.shipper = auditlog.NewShipper(a.audit.Chain(), opts.auditTargets, a.logger, a.registry)
+	a.onStop("write refusals", func(ctx context.Context) error {
+		a.audit.FlushCounted(ctx, true)
+		return nil
+	})
 	pages := console.New(console.Config{
 		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: a.logins, SignIns: signIns, Places: places, Now: a.engine.Now,
 		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, EncryptKey: encryptKey, PublicURL: a.publicURL, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
@@ -174,7 +185,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	})
 	old := legacy.New(legacy.Config{
 		Manage: service, Sessions: a.sessions, Logins: a.logins, SignIns: signIns, Pool: a.pool, Catalogue: catalogue,
-		Now: a.engine.Now, Logger: a.logger,
+		Now: a.engine.Now, Logger: a.logger, Refused: a.noteRefusal,
 	})
 	a.server = &http.Server{
 		Handler: a.router(pages, api, old),
@@ -234,6 +245,9 @@ func (a *App) Start(ctx context.Context) (err error) {
 			a.serveErr <- fmt.Errorf("serve: %w", err)
 		}
 	})
+	if err := a.startAdmin(); err != nil {
+		return errors.Join(err, a.server.Close())
+	}
 	a.onStop("close listener", a.closeServer)
 	// The sample is there before the engine looks for executors, and drains while the engine still takes its results.
 	sample, err := a.startSample(ctx)
@@ -271,6 +285,8 @@ func (a *App) Start(ctx context.Context) (err error) {
 	})
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	a.loops.Go(func() { a.cleanSessions(loop) })
+	a.loops.Go(func() { a.audit.Chain().Run(loop) })
+	a.loops.Go(func() { a.shipper.Run(loop) })
 	a.loops.Go(func() { a.refresh(loop) })
 	a.onStop("end streams", func(context.Context) error {
 		cancel()
@@ -374,17 +390,23 @@ func (a *App) closeServer(ctx context.Context) error {
 		err = nil
 	}
 	err = errors.Join(err, a.server.Close())
+	if a.adminServer != nil {
+		err = errors.Join(err, a.adminServer.Close())
+	}
 	a.loops.Wait()
 	return err
 }
 
 func (a *App) cleanSessions(ctx context.Context) {
-	tick := time.NewTicker(5 * time.Minute)
+	tick, minute := time.NewTicker(5*time.Minute), time.NewTicker(time.Minute)
 	defer tick.Stop()
+	defer minute.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-minute.C:
+			a.audit.FlushCounted(ctx, false)
 		case <-tick.C:
 			if err := errors.Join(a.sessions.Clean(ctx), a.logins.Clean(ctx), a.audit.Clean(ctx), a.directories.Clean(ctx)); err != nil && ctx.Err() == nil {
 				a.logger.Warn("clean sessions, logins and audit log", "error", err)

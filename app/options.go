@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"os"
 	"strconv"
 	"time"
 
+	"github.com/punctual-job/punctual/app/auditlog"
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/console"
@@ -40,7 +42,9 @@ type Options struct {
 	MaxConns    int            // of the database; 0 lets db choose
 	UnsafeDB    bool           // the embedded database does not wait for the disk, for tests only
 
-	readOnly bool // the embedded database is only read
+	readOnly     bool // the embedded database is only read
+	auditTargets []auditlog.Target
+	proxies      []*net.IPNet
 
 	// AccessToken is the secret shared with executors. Empty: a random one, made at the first start and kept.
 	AccessToken string
@@ -61,7 +65,13 @@ type Options struct {
 	TLSCert     string          // files of a certificate and its key: the admin then serves HTTPS
 	TLSKey      string
 	TrustProxy  bool // take the client's address from X-Forwarded-For, for the login limits
-	Pprof       bool // serve /debug/pprof to callers on this machine
+	// TrustedProxies are the only ones whose X-Forwarded-For is believed: addresses and ranges. It takes the place of TrustProxy.
+	TrustedProxies string
+	// AdminListen is a listener of its own for /metrics, health and profiles; without a host on this machine alone. The metrics are
+	// then not served to others. Empty: none, unless Pprof wants one.
+	AdminListen  string
+	MetricsToken string // /metrics asks for it; empty: for none
+	Pprof        bool   // serve /debug/pprof, on the listener AdminListen only
 
 	// What follows takes a decision away from the settings page, where administrators take it otherwise; see
 	// [manage.AllSettings]. A zero value leaves it to them.
@@ -72,10 +82,14 @@ type Options struct {
 	Allow            string        // addresses that may be called although no executor registered them; see [manage.ParseAllow]
 	Deny             string        // addresses at which no executor is called, in the same form
 	AlarmLanguage    string        // of messages whose channel chooses none: zh-CN or en
+	MailDomains      string        // to which alarm mails may go, separated by commas
 	AlarmDenyPrivate *bool         // whether webhooks on this machine and in private networks are refused
 
 	// Startup is what this process was started with, for the settings page.
 	Startup []console.StartupOption
+
+	// AuditShip says where the audit log is shipped to; see [auditlog.ParseTargets].
+	AuditShip string
 
 	DrainTimeout time.Duration // how long Stop waits for runs to be sent; default 20 s
 	Version      string
@@ -101,6 +115,7 @@ func (o Options) fixed() map[string]string {
 	text(manage.SettingAllow, o.Allow)
 	text(manage.SettingDeny, o.Deny)
 	text(manage.SettingAlarmLanguage, o.AlarmLanguage)
+	text(manage.SettingMailDomains, o.MailDomains)
 	boolean(manage.SettingGlue, o.Glue)
 	boolean(manage.SettingAlarmDenyPrivate, o.AlarmDenyPrivate)
 	if o.RetentionDays != 0 {
@@ -126,7 +141,7 @@ func (e *OptionsError) Unwrap() error { return e.Err }
 
 func wrong(format string, args ...any) error { return &OptionsError{Err: fmt.Errorf(format, args...)} }
 
-func (o Options) withDefaults() (Options, error) {
+func (o Options) withDefaults() (_ Options, err error) {
 	o.Listen = cmp.Or(o.Listen, ":8080")
 	o.DataDir = cmp.Or(o.DataDir, "data")
 	o.Sample = cmp.Or(o.Sample, SampleAuto)
@@ -174,6 +189,16 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if _, err := manage.ParseAllow(o.Deny); err != nil {
 		return o, wrong("executor deny rule %w", err)
+	}
+	if o.AdminListen, err = adminAddress(o.AdminListen, o.Pprof); err != nil {
+		return o, err
+	}
+	if o.proxies, err = parseProxies(o.TrustedProxies); err != nil {
+		return o, err
+	}
+	host, _ := os.Hostname()
+	if o.auditTargets, err = auditlog.ParseTargets(o.AuditShip, host); err != nil {
+		return o, wrong("audit log: %w", err)
 	}
 	if o.PublicURL != "" {
 		if u, err := url.Parse(o.PublicURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {

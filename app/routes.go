@@ -2,15 +2,14 @@ package app
 
 import (
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/pprof"
 	"slices"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/console"
 	"github.com/punctual-job/punctual/app/legacy"
 	"github.com/punctual-job/punctual/app/openapi"
@@ -24,23 +23,19 @@ func (a *App) router(pages *console.Console, api *openapi.API, old *legacy.Legac
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(discard{}) // everything is said through slog
-	e.IPExtractor = echo.ExtractIPDirect()
-	if a.opts.TrustProxy {
-		e.IPExtractor = echo.ExtractIPFromXFFHeader() // trusts proxies on this machine and in private networks
-	}
+	e.IPExtractor = a.opts.addressOf()
 	e.HTTPErrorHandler = (&problem.Handler{
-		Page: pages.Page, Protocol: func(r *http.Request) bool { _, is := openapi.Name(r.URL.Path); return is }, Logger: a.logger,
+		Page: pages.Page, Protocol: func(r *http.Request) bool { _, is := openapi.Name(r.URL.Path); return is }, Logger: a.logger, Refused: a.noteRefusal,
 	}).HandleError
 	e.Use(a.logRequests(), middleware.RecoverWithConfig(middleware.RecoverConfig{DisablePrintStack: true, LogErrorFunc: a.logPanic}),
-		requestID, limits, securityHeaders, old.Login)
+		requestID, limits, a.securityHeaders, old.Login)
 
-	e.GET("/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	e.GET("/healthz", healthz)
 	e.GET("/readyz", a.ready)
-	e.GET("/metrics", echo.WrapHandler(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{})))
-	e.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))
-	if a.opts.Pprof {
-		e.GET("/debug/pprof/*", servePprof)
+	if a.opts.AdminListen == "" {
+		e.GET("/metrics", a.metrics())
 	}
+	e.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))
 
 	protocol := func(c echo.Context) error {
 		r := c.Request()
@@ -67,6 +62,14 @@ func (a *App) Routes() []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// noteRefusal puts a request for what somebody may not do into the audit log.
+func (a *App) noteRefusal(c echo.Context) {
+	r := c.Request()
+	p := auth.FromContext(r.Context())
+	p.Address = c.RealIP()
+	a.audit.Refused(r.Context(), p, r.Method+" "+c.Path(), r.URL.Path)
 }
 
 type discard struct{}
@@ -111,12 +114,7 @@ func (a *App) conditions() (stops, notes string) {
 	return stops, notes
 }
 
-// servePprof is for somebody on this machine only: profiles tell a lot.
 func servePprof(c echo.Context) error {
-	host, _, err := net.SplitHostPort(c.Request().RemoteAddr)
-	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
-		return echo.ErrNotFound
-	}
 	w, r := c.Response(), c.Request()
 	switch c.Param("*") {
 	case "cmdline":

@@ -169,7 +169,7 @@ func (a *App) sampleScripts() (may bool, runAs string) {
 			return true, sampleUser
 		}
 	}
-	return isLoopback(a.listener.Addr()) && !a.opts.TrustProxy, ""
+	return isLoopback(a.listener.Addr()) && !a.opts.behindProxy(), ""
 }
 
 func isLoopback(addr net.Addr) bool {

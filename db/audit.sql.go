@@ -39,13 +39,48 @@ func (q *Queries) AuditTimeFrom(ctx context.Context, db DBTX, id int64) (int64, 
 	return made_at, err
 }
 
-const deleteAuditBefore = `-- name: DeleteAuditBefore :execrows
-DELETE FROM punctual_audit WHERE made_at < ? LIMIT 1000
+const chainAudit = `-- name: ChainAudit :execrows
+UPDATE punctual_audit SET seq = ?, hash = ? WHERE id = ? AND seq = 0
 `
 
-// Forgets entries that nobody has to keep any more, some at a time.
-func (q *Queries) DeleteAuditBefore(ctx context.Context, db DBTX, madeAt int64) (int64, error) {
-	result, err := db.ExecContext(ctx, deleteAuditBefore, madeAt)
+type ChainAuditParams struct {
+	Seq  int64
+	Hash string
+	ID   int64
+}
+
+// Gives an entry its place, once.
+func (q *Queries) ChainAudit(ctx context.Context, db DBTX, arg ChainAuditParams) (int64, error) {
+	result, err := db.ExecContext(ctx, chainAudit, arg.Seq, arg.Hash, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const countUnchainedAudit = `-- name: CountUnchainedAudit :one
+SELECT COUNT(*) FROM punctual_audit WHERE seq = 0
+`
+
+func (q *Queries) CountUnchainedAudit(ctx context.Context, db DBTX) (int64, error) {
+	row := db.QueryRowContext(ctx, countUnchainedAudit)
+	var count int64
+	err := row.Scan(&count)
+	return count, err
+}
+
+const deleteChainedAudit = `-- name: DeleteChainedAudit :execrows
+DELETE FROM punctual_audit WHERE seq > ? AND seq <= ?
+`
+
+type DeleteChainedAuditParams struct {
+	AfterSeq int64
+	ToSeq    int64
+}
+
+// Takes the beginning of the chain away, some at a time. Its last place is kept as a mark in the same transaction.
+func (q *Queries) DeleteChainedAudit(ctx context.Context, db DBTX, arg DeleteChainedAuditParams) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteChainedAudit, arg.AfterSeq, arg.ToSeq)
 	if err != nil {
 		return 0, err
 	}
@@ -65,7 +100,7 @@ func (q *Queries) FirstAuditIDSince(ctx context.Context, db DBTX, madeAt int64) 
 }
 
 const getAudit = `-- name: GetAudit :one
-SELECT id, made_at, user_id, user_name, address, action, object_kind, object_id, object_name, before_json, after_json
+SELECT id, made_at, user_id, user_name, address, action, object_kind, object_id, object_name, before_json, after_json, group_id, seq, hash
 FROM punctual_audit WHERE id = ?
 `
 
@@ -85,13 +120,60 @@ func (q *Queries) GetAudit(ctx context.Context, db DBTX, id int64) (AuditEntry, 
 		&i.ObjectName,
 		&i.BeforeJSON,
 		&i.AfterJSON,
+		&i.GroupID,
+		&i.Seq,
+		&i.Hash,
 	)
 	return i, err
 }
 
+const getAuditMark = `-- name: GetAuditMark :one
+SELECT name, seq, hash, owner, until_ms FROM punctual_audit_mark WHERE name = ?
+`
+
+func (q *Queries) GetAuditMark(ctx context.Context, db DBTX, name string) (AuditMark, error) {
+	row := db.QueryRowContext(ctx, getAuditMark, name)
+	var i AuditMark
+	err := row.Scan(
+		&i.Name,
+		&i.Seq,
+		&i.Hash,
+		&i.Owner,
+		&i.UntilMs,
+	)
+	return i, err
+}
+
+const holdAuditMark = `-- name: HoldAuditMark :execrows
+UPDATE punctual_audit_mark SET owner = ?, until_ms = ?
+WHERE name = ? AND (owner = ? OR until_ms < ?)
+`
+
+type HoldAuditMarkParams struct {
+	Owner   string
+	UntilMs int64
+	Name    string
+	NowMs   int64
+}
+
+// Makes an admin the owner of a target for a while, if nobody else is.
+func (q *Queries) HoldAuditMark(ctx context.Context, db DBTX, arg HoldAuditMarkParams) (int64, error) {
+	result, err := db.ExecContext(ctx, holdAuditMark,
+		arg.Owner,
+		arg.UntilMs,
+		arg.Name,
+		arg.Owner,
+		arg.NowMs,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const insertAudit = `-- name: InsertAudit :execlastid
-INSERT INTO punctual_audit (made_at, user_id, user_name, address, action, object_kind, object_id, object_name, before_json, after_json)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO punctual_audit (made_at, user_id, user_name, address, action, object_kind, object_id, object_name, group_id, before_json, after_json)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 `
 
 type InsertAuditParams struct {
@@ -103,6 +185,7 @@ type InsertAuditParams struct {
 	ObjectKind string
 	ObjectID   int64
 	ObjectName string
+	GroupID    int64
 	BeforeJSON Text
 	AfterJSON  Text
 }
@@ -118,6 +201,7 @@ func (q *Queries) InsertAudit(ctx context.Context, db DBTX, arg InsertAuditParam
 		arg.ObjectKind,
 		arg.ObjectID,
 		arg.ObjectName,
+		arg.GroupID,
 		arg.BeforeJSON,
 		arg.AfterJSON,
 	)
@@ -125,4 +209,170 @@ func (q *Queries) InsertAudit(ctx context.Context, db DBTX, arg InsertAuditParam
 		return 0, err
 	}
 	return result.LastInsertId()
+}
+
+const insertAuditMarkIfAbsent = `-- name: InsertAuditMarkIfAbsent :exec
+INSERT IGNORE INTO punctual_audit_mark (name, seq, hash) VALUES (?, ?, ?)
+`
+
+type InsertAuditMarkIfAbsentParams struct {
+	Name string
+	Seq  int64
+	Hash string
+}
+
+func (q *Queries) InsertAuditMarkIfAbsent(ctx context.Context, db DBTX, arg InsertAuditMarkIfAbsentParams) error {
+	_, err := db.ExecContext(ctx, insertAuditMarkIfAbsent, arg.Name, arg.Seq, arg.Hash)
+	return err
+}
+
+const listAuditMarks = `-- name: ListAuditMarks :many
+SELECT name, seq, hash, owner, until_ms FROM punctual_audit_mark ORDER BY name LIMIT ?
+`
+
+func (q *Queries) ListAuditMarks(ctx context.Context, db DBTX, limit int32) ([]AuditMark, error) {
+	rows, err := db.QueryContext(ctx, listAuditMarks, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditMark
+	for rows.Next() {
+		var i AuditMark
+		if err := rows.Scan(
+			&i.Name,
+			&i.Seq,
+			&i.Hash,
+			&i.Owner,
+			&i.UntilMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listChainedAudit = `-- name: ListChainedAudit :many
+SELECT id, made_at, user_id, user_name, address, action, object_kind, object_id, object_name, before_json, after_json, group_id, seq, hash
+FROM punctual_audit WHERE seq > ? ORDER BY seq, id LIMIT ?
+`
+
+type ListChainedAuditParams struct {
+	AfterSeq int64
+	Limit    int32
+}
+
+// The chain after a place, in its order.
+func (q *Queries) ListChainedAudit(ctx context.Context, db DBTX, arg ListChainedAuditParams) ([]AuditEntry, error) {
+	rows, err := db.QueryContext(ctx, listChainedAudit, arg.AfterSeq, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditEntry
+	for rows.Next() {
+		var i AuditEntry
+		if err := rows.Scan(
+			&i.ID,
+			&i.MadeAt,
+			&i.UserID,
+			&i.UserName,
+			&i.Address,
+			&i.Action,
+			&i.ObjectKind,
+			&i.ObjectID,
+			&i.ObjectName,
+			&i.BeforeJSON,
+			&i.AfterJSON,
+			&i.GroupID,
+			&i.Seq,
+			&i.Hash,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listUnchainedAudit = `-- name: ListUnchainedAudit :many
+SELECT id, made_at, user_id, user_name, address, action, object_kind, object_id, object_name, before_json, after_json, group_id, seq, hash
+FROM punctual_audit WHERE seq = 0 ORDER BY id LIMIT ?
+`
+
+// Entries that have no place in the chain yet, in the order in which they get one.
+func (q *Queries) ListUnchainedAudit(ctx context.Context, db DBTX, limit int32) ([]AuditEntry, error) {
+	rows, err := db.QueryContext(ctx, listUnchainedAudit, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditEntry
+	for rows.Next() {
+		var i AuditEntry
+		if err := rows.Scan(
+			&i.ID,
+			&i.MadeAt,
+			&i.UserID,
+			&i.UserName,
+			&i.Address,
+			&i.Action,
+			&i.ObjectKind,
+			&i.ObjectID,
+			&i.ObjectName,
+			&i.BeforeJSON,
+			&i.AfterJSON,
+			&i.GroupID,
+			&i.Seq,
+			&i.Hash,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const moveAuditMark = `-- name: MoveAuditMark :execrows
+UPDATE punctual_audit_mark SET seq = ?, hash = ? WHERE name = ? AND seq = ?
+`
+
+type MoveAuditMarkParams struct {
+	NewSeq  int64
+	NewHash string
+	Name    string
+	OldSeq  int64
+}
+
+// Moves a mark on from where it was; of several admins that try at once one does.
+func (q *Queries) MoveAuditMark(ctx context.Context, db DBTX, arg MoveAuditMarkParams) (int64, error) {
+	result, err := db.ExecContext(ctx, moveAuditMark,
+		arg.NewSeq,
+		arg.NewHash,
+		arg.Name,
+		arg.OldSeq,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }

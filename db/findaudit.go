@@ -27,7 +27,8 @@ type AuditFilter struct {
 	Action   string
 	Kind     string // of the object
 	ObjectID int64
-	Text     string // a LIKE pattern for the object's name, in which ! escapes the wildcards
+	GroupID  int64  // the executor group that it is about
+	Text     string // a LIKE pattern for the object's name or the address, in which ! escapes the wildcards
 	UntilMs  int64  // 0: of any time
 }
 
@@ -50,7 +51,10 @@ func (f *AuditFilter) where(from, before int64) *where {
 		w.and("action = ?", f.Action)
 	}
 	if f.Text != "" {
-		w.and("object_name LIKE ? ESCAPE '!'", f.Text)
+		w.and("(object_name LIKE ? ESCAPE '!' OR address LIKE ? ESCAPE '!')", f.Text, f.Text)
+	}
+	if f.GroupID != 0 {
+		w.and("group_id = ?", f.GroupID)
 	}
 	if f.UntilMs != 0 {
 		w.and("made_at <= ?", f.UntilMs)
@@ -127,4 +131,24 @@ func FindAuditIDs(ctx context.Context, tx DBTX, f AuditFilter, from, before int6
 		ids = append(ids, id)
 	}
 	return ids, rows.Err()
+}
+
+// FindWholeAudit is FindAudit with everything that an entry says, for exports.
+func FindWholeAudit(ctx context.Context, tx DBTX, f AuditFilter, from, before int64, limit int) ([]AuditEntry, error) {
+	query, args := f.statement(auditRowColumns+", COALESCE(before_json, ''), COALESCE(after_json, ''), group_id, seq, hash", from, before, limit, true)
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("find audit entries: %w", err)
+	}
+	defer rows.Close()
+	var list []AuditEntry
+	for rows.Next() {
+		var e AuditEntry
+		if err := rows.Scan(&e.ID, &e.MadeAt, &e.UserID, &e.UserName, &e.Address, &e.Action, &e.ObjectKind, &e.ObjectID, &e.ObjectName,
+			&e.BeforeJSON, &e.AfterJSON, &e.GroupID, &e.Seq, &e.Hash); err != nil {
+			return nil, fmt.Errorf("read audit entry: %w", err)
+		}
+		list = append(list, e)
+	}
+	return list, rows.Err()
 }

@@ -109,6 +109,17 @@ type AuditEntry struct {
 	ObjectName string
 	BeforeJSON Text
 	AfterJSON  Text
+	GroupID    int64
+	Seq        int64
+	Hash       string
+}
+
+type AuditMark struct {
+	Name    string
+	Seq     int64
+	Hash    string
+	Owner   string
+	UntilMs int64
 }
 
 type Clearing struct {

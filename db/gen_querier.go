@@ -27,6 +27,8 @@ type Querier interface {
 	AuditTimeFrom(ctx context.Context, db DBTX, id int64) (int64, error)
 	// Renews a lease. 0 rows: another node has declared this one gone, and it must not send anything any more.
 	BeatNode(ctx context.Context, db DBTX, arg BeatNodeParams) (int64, error)
+	// Gives an entry its place, once.
+	ChainAudit(ctx context.Context, db DBTX, arg ChainAuditParams) (int64, error)
 	// Guarded, so that each message is one admin's; which of them became ours shows in the holder.
 	ClaimAlarmDeliveries(ctx context.Context, db DBTX, arg ClaimAlarmDeliveriesParams) (int64, error)
 	// Only one channel carries the mails of the jobs' own addresses.
@@ -58,6 +60,7 @@ type Querier interface {
 	CountSessionsByUser(ctx context.Context, db DBTX, nowMs int64) ([]CountSessionsByUserRow, error)
 	// How many runs of a job have a slot, and how many wait for one.
 	CountSlots(ctx context.Context, db DBTX, jobID int64) (CountSlotsRow, error)
+	CountUnchainedAudit(ctx context.Context, db DBTX) (int64, error)
 	CountUsers(ctx context.Context, db DBTX) (int64, error)
 	// How many somebody keeps: there is a limit.
 	CountViewsOf(ctx context.Context, db DBTX, userID int64) (int64, error)
@@ -77,8 +80,8 @@ type Querier interface {
 	DeleteAttemptsBefore(ctx context.Context, db DBTX, fullAt int64) (int64, error)
 	// Gives a name all its attempts back, wherever they were made.
 	DeleteAttemptsOnName(ctx context.Context, db DBTX, name string) (int64, error)
-	// Forgets entries that nobody has to keep any more, some at a time.
-	DeleteAuditBefore(ctx context.Context, db DBTX, madeAt int64) (int64, error)
+	// Takes the beginning of the chain away, some at a time. Its last place is kept as a mark in the same transaction.
+	DeleteChainedAudit(ctx context.Context, db DBTX, arg DeleteChainedAuditParams) (int64, error)
 	// Forgets what was finished long ago.
 	DeleteClearingsBefore(ctx context.Context, db DBTX, updatedAt int64) (int64, error)
 	DeleteCodeHandlersOf(ctx context.Context, db DBTX, groupID int64) error
@@ -154,6 +157,7 @@ type Querier interface {
 	GetAlarmNotice(ctx context.Context, db DBTX, id int64) (AlarmNotice, error)
 	// One entry with what it changed.
 	GetAudit(ctx context.Context, db DBTX, id int64) (AuditEntry, error)
+	GetAuditMark(ctx context.Context, db DBTX, name string) (AuditMark, error)
 	GetClearing(ctx context.Context, db DBTX, id int64) (Clearing, error)
 	GetDeletion(ctx context.Context, db DBTX, arg GetDeletionParams) (Deletion, error)
 	// One version of a job's script. Asked for with its job, so that nobody reads another job's by its number.
@@ -178,6 +182,8 @@ type Querier interface {
 	// For an attempt that turned out not to have been one.
 	GiveAttemptBack(ctx context.Context, db DBTX, arg GiveAttemptBackParams) error
 	GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, arg GiveUpAlarmDeliveriesOfChannelParams) error
+	// Makes an admin the owner of a target for a while, if nobody else is.
+	HoldAuditMark(ctx context.Context, db DBTX, arg HoldAuditMarkParams) (int64, error)
 	// After a channel was repaired its waiting messages go at once.
 	HurryAlarmDeliveries(ctx context.Context, db DBTX, arg HurryAlarmDeliveriesParams) error
 	InsertAlarmChannel(ctx context.Context, db DBTX, arg InsertAlarmChannelParams) (int64, error)
@@ -192,6 +198,7 @@ type Querier interface {
 	InsertAttempt(ctx context.Context, db DBTX, arg InsertAttemptParams) (int64, error)
 	// Written in the transaction of the change wherever there is one.
 	InsertAudit(ctx context.Context, db DBTX, arg InsertAuditParams) (int64, error)
+	InsertAuditMarkIfAbsent(ctx context.Context, db DBTX, arg InsertAuditMarkIfAbsentParams) error
 	InsertClearing(ctx context.Context, db DBTX, arg InsertClearingParams) (int64, error)
 	InsertCodeHandler(ctx context.Context, db DBTX, arg InsertCodeHandlerParams) error
 	// What touches punctual_followed: fires of which more than one run may succeed, and whose children have been started. See scheduler/chain.go.
@@ -237,6 +244,9 @@ type Querier interface {
 	ListAlarmNotices(ctx context.Context, db DBTX, ids []int64) ([]AlarmNotice, error)
 	ListAlarmRoutes(ctx context.Context, db DBTX) ([]AlarmRoute, error)
 	ListAlarmStates(ctx context.Context, db DBTX, jobIds []int64) ([]AlarmState, error)
+	ListAuditMarks(ctx context.Context, db DBTX, limit int32) ([]AuditMark, error)
+	// The chain after a place, in its order.
+	ListChainedAudit(ctx context.Context, db DBTX, arg ListChainedAuditParams) ([]AuditEntry, error)
 	// The newest, for the console.
 	ListClearings(ctx context.Context, db DBTX, limit int32) ([]Clearing, error)
 	// All of it: a few rows, of groups whose executors declare such handlers.
@@ -381,6 +391,8 @@ type Querier interface {
 	// first, MySQL would rather read every run above the id than those of the job.
 	ListSuccessesAfter(ctx context.Context, db DBTX, arg ListSuccessesAfterParams) ([]int64, error)
 	ListTokens(ctx context.Context, db DBTX) ([]Token, error)
+	// Entries that have no place in the chain yet, in the order in which they get one.
+	ListUnchainedAudit(ctx context.Context, db DBTX, limit int32) ([]AuditEntry, error)
 	// What waits of a job that is deleted. A plain read, because INSERT … SELECT would lock the rows that it looks at.
 	ListUnsentRunsOfJob(ctx context.Context, db DBTX, jobID int64) ([]int64, error)
 	// What a node that is gone left unsent. handle_code leads, because its index (with the id behind it) keeps this a read of
@@ -414,6 +426,8 @@ type Querier interface {
 	MaxScheduleJobID(ctx context.Context, db DBTX) (int64, error)
 	// Events that were being gathered become part of another notice.
 	MoveAlarmEvents(ctx context.Context, db DBTX, arg MoveAlarmEventsParams) error
+	// Moves a mark on from where it was; of several admins that try at once one does.
+	MoveAuditMark(ctx context.Context, db DBTX, arg MoveAuditMarkParams) (int64, error)
 	// The oldest that is open.
 	NextClearing(ctx context.Context, db DBTX) (Clearing, error)
 	NoteAlarmChannelError(ctx context.Context, db DBTX, arg NoteAlarmChannelErrorParams) error

@@ -49,6 +49,7 @@ var seedValues = map[string][seedRows]any{
 	"punctual_alarm_state.opened_at":  {1, 0, 3, 4, 5},
 	"punctual_alarm_state.notice_id":  {1, 0, 3, 4, 5},
 	"punctual_view.shared":            {1, 0, 0, 1, 0},
+	"punctual_audit.seq":              {0, 2, 3, 4, 5},
 	"punctual_schedule.until_at":      {1, 0, 3, 4, 0},
 	"punctual_schedule.job_id":        {1, 2, 3, 4, 77}, // as above
 	"punctual_alarm_state.job_id":     {1, 2, 3, 4, 77}, // the last of a job that is gone
@@ -77,7 +78,8 @@ var argValues = map[string]any{
 	"LastRunIDBefore": seedTime.AddDate(0, 0, 20), "FirstRunIDSince": seedTime, "DeleteRegistryOfKey": "regist1", "DeleteGroupOptions": "app_na1",
 	"ListJobsWithWaiting": int64(100), "ListClearings": int32(10), "NthRunIDUpTo.Offset": int32(0), "NthRunIDUpTo.Upto": int64(100), "CountRunsBetween.After": int64(0), "CountRunsBetween.Upto": int64(100),
 	"GetUserByIdentity": "identi1", "UseSignIn.ID": "new", "DeleteUsedSignInsBefore": int64(100),
-	"InsertUser.Username": "new", "InsertPermission.UserID": int64(100), "KeepID": "other", "ObjectPattern": "%", "DeleteAuditBefore": int64(100),
+	"InsertUser.Username": "new", "InsertPermission.UserID": int64(100), "KeepID": "other", "ObjectPattern": "%",
+	"AfterSeq": int64(0), "ToSeq": int64(100), "NewSeq": int64(50), "NewHash": "changed", "OldSeq": int64(1), "InsertAuditMarkIfAbsent.Name": "new", "ListAuditMarks": int32(10), "ListUnchainedAudit": int32(10), "ChainAudit.Seq": int64(77), "GetAuditMark": "name1",
 	"ResetUserPassword.ID": int64(2), "ListUsers": int32(10), "UpdateUser.Disabled": int64(1), "LoginAt": int64(77),
 	"CountSessionsByUser": int64(0), "ListJobsNamed.Names": []string{"job_de1"}, "ListSessionsOfUser.NowMs": int64(0), "InsertSession.ID": "new", "InsertSettingIfAbsent.Name": "new", "InsertReport.TriggerDay": seedTime,
 	"DeleteAlarmDeliveriesBefore.CreatedAt": int64(100), "DeleteAlarmEventsBefore.RaisedAt": int64(100), "DeleteIdleAlarmStates": int64(100),

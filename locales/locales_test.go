@@ -27,9 +27,10 @@ var families = withEvents(map[string][]string{
 
 	"nodes.condition.": {"clock", "database", "db_clock", "due", "foreign", "full", "lease", "outcomes", "reading", "results", "unsent"},
 
-	"audit.action.": {"create", "update", "delete", "start", "stop", "run", "kill", "clear", "glue", "password", "signout", "login", "rotate", "show", "test"},
-	"audit.kind.":   {"job", "run", "group", "user", "token", "channel", "setting", "view"},
-	"audit.field.":  {"address_list", "address_type", "group", "type", "days", "alarm_email", "app_name", "author", "child_jobid", "concurrency_policy", "disabled", "end_at", "executor_address", "executor_block_strategy", "executor_fail_retry_count", "executor_handler", "executor_param", "param_fixed", "executor_route_strategy", "executor_timeout", "expect_every_seconds", "glue_remark", "glue_source", "glue_type", "job_desc", "job_group", "job_id", "max_concurrent", "misfire_strategy", "retention_days", "retry_backoff", "rights", "role", "runs", "schedule_conf", "schedule_type", "start_at", "tags", "time_zone", "title", "username", "warn_after_seconds", "causes", "enabled", "for_jobs", "from", "grace", "host", "kind", "language", "name", "port", "quiet", "recipients", "route", "scope", "scope_id", "security", "value", "page", "filter", "shared", "idle_is_lost", "provider", "break_glass"},
+	"audit.action.": {"create", "update", "delete", "start", "stop", "run", "kill", "clear", "glue", "password", "signout", "login", "rotate", "show", "test", "login_refused", "logout", "refused", "export", "register"},
+	"audit.kind.":   {"job", "run", "group", "user", "token", "channel", "setting", "view", "address", "request", "audit"},
+	"audit.reason.": {"wrong", "toomany", "disabled"},
+	"audit.field.":  {"address_list", "address_type", "group", "type", "days", "alarm_email", "app_name", "author", "child_jobid", "concurrency_policy", "disabled", "end_at", "executor_address", "executor_block_strategy", "executor_fail_retry_count", "executor_handler", "executor_param", "param_fixed", "executor_route_strategy", "executor_timeout", "expect_every_seconds", "glue_remark", "glue_source", "glue_type", "job_desc", "job_group", "job_id", "max_concurrent", "misfire_strategy", "retention_days", "retry_backoff", "rights", "role", "runs", "schedule_conf", "schedule_type", "start_at", "tags", "time_zone", "title", "username", "warn_after_seconds", "causes", "enabled", "for_jobs", "from", "grace", "host", "kind", "language", "name", "port", "quiet", "recipients", "route", "scope", "scope_id", "security", "value", "page", "filter", "shared", "idle_is_lost", "provider", "break_glass", "reason", "times", "path", "format", "user", "action", "text", "jobs"},
 	"right.":        withHelp("view", "run", "edit", "glue"),
 	"role.":         {"admin", "user"},
 	"users.state.":  {"active", "disabled"},
@@ -77,12 +78,12 @@ var families = withEvents(map[string][]string{
 	"help.schedule.": {"CRON", "FIX_RATE", "FIX_DELAY", "ONCE", "NONE"},
 	"help.state.":    {"waiting", "sent", "success", "failed", "timeout", "sendfailed", "unconfirmed", "killed", "lost", "skipped", "discarded", "cancelled", "stopped"},
 
-	"settings.item.":    withHelp("default_language", "public_url", "glue", "audit_days", "log_retention_days", "misfire_seconds", "lost_seconds", "forgotten_seconds", "call_timeout_ms", "executor_allow", "executor_deny", "alarm_language", "alarm_window_minutes", "alarm_deny_private"),
+	"settings.item.":    withHelp("default_language", "public_url", "glue", "audit_days", "log_retention_days", "misfire_seconds", "lost_seconds", "forgotten_seconds", "call_timeout_ms", "executor_allow", "executor_deny", "alarm_language", "alarm_window_minutes", "alarm_deny_private", "alarm_mail_domains"),
 	"settings.section.": {"console", "console.text", "runs", "runs.text", "executors", "executors.text", "alarms", "alarms.text"},
 	"settings.switch.":  {"on", "off"},
 	"settings.token.":   {"none", "known", "fixed", "kept"},
 	"settings.unit.":    {"ms", "seconds", "minutes", "days"},
-	"settings.option.":  {"PUNCTUAL_DATABASE_URL", "PUNCTUAL_DATA_DIR", "PUNCTUAL_TIME_ZONE", "PUNCTUAL_LOG_FORMAT", "PUNCTUAL_LOG_LEVEL", "PUNCTUAL_LISTEN", "PUNCTUAL_ACCESS_TOKEN", "PUNCTUAL_ACCESS_TOKEN_FILE", "PUNCTUAL_ADMIN_PASSWORD_FILE", "PUNCTUAL_DATABASE_URL_FILE", "PUNCTUAL_INSECURE_NO_TOKEN", "PUNCTUAL_ADMIN_PASSWORD", "PUNCTUAL_SAMPLE", "PUNCTUAL_DRAIN_TIMEOUT", "PUNCTUAL_TLS_CERT", "PUNCTUAL_TLS_KEY", "PUNCTUAL_EXECUTOR_CA", "PUNCTUAL_EXECUTOR_CLIENT_CERT", "PUNCTUAL_EXECUTOR_CLIENT_KEY", "PUNCTUAL_TRUST_PROXY", "PUNCTUAL_PPROF", "PUNCTUAL_SECRET_KEY", "PUNCTUAL_SECRET_KEY_FILE", "PUNCTUAL_SIGN_IN_FILE"},
+	"settings.option.":  {"PUNCTUAL_DATABASE_URL", "PUNCTUAL_DATA_DIR", "PUNCTUAL_TIME_ZONE", "PUNCTUAL_LOG_FORMAT", "PUNCTUAL_LOG_LEVEL", "PUNCTUAL_LISTEN", "PUNCTUAL_ACCESS_TOKEN", "PUNCTUAL_ACCESS_TOKEN_FILE", "PUNCTUAL_ADMIN_PASSWORD_FILE", "PUNCTUAL_DATABASE_URL_FILE", "PUNCTUAL_INSECURE_NO_TOKEN", "PUNCTUAL_ADMIN_PASSWORD", "PUNCTUAL_SAMPLE", "PUNCTUAL_DRAIN_TIMEOUT", "PUNCTUAL_TLS_CERT", "PUNCTUAL_TLS_KEY", "PUNCTUAL_EXECUTOR_CA", "PUNCTUAL_EXECUTOR_CLIENT_CERT", "PUNCTUAL_EXECUTOR_CLIENT_KEY", "PUNCTUAL_TRUST_PROXY", "PUNCTUAL_PPROF", "PUNCTUAL_SECRET_KEY", "PUNCTUAL_SECRET_KEY_FILE", "PUNCTUAL_SIGN_IN_FILE", "PUNCTUAL_AUDIT_SHIP", "PUNCTUAL_AUDIT_SHIP_FILE", "PUNCTUAL_TRUSTED_PROXIES", "PUNCTUAL_ADMIN_LISTEN", "PUNCTUAL_METRICS_TOKEN", "PUNCTUAL_METRICS_TOKEN_FILE"},
 
 	"trigger.": {"CRON", "MANUAL", "RETRY", "PARENT", "API", "MISFIRE"},
 

@@ -44,6 +44,8 @@ type Config struct {
 
 	// Alarms is told what somebody may want to hear of; nil: nobody is.
 	Alarms Alarms
+	// Registered is told of every executor that was not registered at the moment; may be nil.
+	Registered func(ctx context.Context, appName, address string)
 
 	// Now is the clock of this machine; time.Now when nil. The engine only watches it: what is due is decided, and rows are
 	// stamped, by the clock that all admins share, see clock.go.

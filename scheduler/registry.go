@@ -42,6 +42,9 @@ func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown
 			return err
 		}
 		e.log.Info("executor registered", "group", r.RegistryKey, "executor", r.RegistryValue)
+		if e.cfg.Registered != nil {
+			e.cfg.Registered(ctx, r.RegistryKey, r.RegistryValue)
+		}
 		return e.directory.reload(ctx)
 	}
 	if !e.directory.knows(r.RegistryKey, r.RegistryValue, shown) { // it was dead and is back, or has another token

@@ -35,14 +35,15 @@ func (c *Console) auditList(ec echo.Context) error {
 	for _, n := range names {
 		page.Users = append(page.Users, ui.Option{Value: n, Label: n, Selected: n == f.User})
 	}
-	period := link.RunFilter{Range: f.Range, From: f.From, To: f.To}
-	if period.Range == "" {
-		period.Range = link.AuditRangeDefault
+	groups, err := c.cfg.Manage.Groups.List(ctx, p)
+	if err != nil {
+		return err
 	}
-	filter := manage.AuditFilter{
-		User: f.User, Action: f.Action, Kind: f.Kind, ID: f.Object, Text: f.Text, Before: f.Before, After: f.After, Deep: f.Deep, Limit: auditPerPage,
+	for _, g := range groups {
+		page.Groups = append(page.Groups, ui.Option{Value: textID(g.ID), Label: g.Title, Selected: g.ID == f.Group})
 	}
-	filter.Since, filter.Until = timeRange(period, c.cfg.Now().In(c.cfg.Zone))
+	filter := c.auditFilter(f)
+	filter.Before, filter.After, filter.Deep, filter.Limit = f.Before, f.After, f.Deep, auditPerPage
 	list, err := c.cfg.Manage.Audit.List(ctx, p, filter)
 	if err != nil {
 		return err
@@ -71,7 +72,7 @@ func (c *Console) auditList(ec echo.Context) error {
 // auditRow is an entry in words. Its name is never empty, because it is what people click on.
 func (c *Console) auditRow(page layout.Page, e db.AuditRow) audit.Row {
 	number := ""
-	if e.ObjectID != 0 {
+	if e.ObjectID != 0 && e.ObjectKind != manage.ObjectAddress {
 		number = " #" + textID(e.ObjectID)
 	}
 	r := audit.Row{
@@ -79,6 +80,8 @@ func (c *Console) auditRow(page layout.Page, e db.AuditRow) audit.Row {
 		Name: e.ObjectName, What: page.Word("audit.kind.", e.ObjectKind) + number,
 	}
 	switch {
+	case e.ObjectKind == manage.ObjectUser && e.ObjectName == "" || e.ObjectKind == manage.ObjectRequest && e.ObjectName == "":
+		r.Name, r.What = page.T("audit.others"), ""
 	case e.ObjectKind == manage.ObjectSetting:
 		r.Name = page.Word("settings.item.", e.ObjectName)
 	case isClearing(e.ObjectKind, e.Action):
@@ -186,6 +189,8 @@ func factText(page layout.Page, name string, v any) string {
 		return v.String()
 	case string:
 		switch name {
+		case "reason":
+			return page.Word("audit.reason.", v)
 		case "schedule_type":
 			return page.Word("schedule.", v)
 		case "misfire_strategy":

@@ -59,6 +59,7 @@ func (c *Console) login(ec echo.Context) error {
 		}
 		return c.admit(ec, auth.SignIn{Who: p, Way: way, Provider: p.Provider, Remember: form.Remember}, form.Next)
 	}
+	c.cfg.Manage.Audit.LoginRefused(ctx, form.Name, ec.RealIP(), err)
 	c.cfg.Logger.Info("login refused", "remote", ec.RealIP(), "error", err)
 	return c.loginPage(ec, status, form)
 }
@@ -86,6 +87,7 @@ func (c *Console) logout(ec echo.Context) error {
 	if err := c.cfg.Sessions.Close(ec.Response(), ec.Request()); err != nil {
 		return err
 	}
+	c.cfg.Manage.Audit.LoggedOut(ec.Request().Context(), who(ec))
 	return c.goTo(ec, link.Login, done("login.out"))
 }
 

@@ -76,6 +76,7 @@ func (c *Console) exportFile(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
+	c.cfg.Manage.Audit.Exported(ec.Request().Context(), who(ec), out.Jobs)
 	ec.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+name+`"`)
 	return ec.Blob(http.StatusOK, kind, raw)
 }

@@ -33,6 +33,7 @@ func (c *Console) userRoutes(g *echo.Group) {
 	g.POST("/profile/password", c.profilePassword)
 	g.POST("/profile/sessions/end", c.profileSessions)
 	g.GET("/audit", c.auditList)
+	g.GET(link.AuditExportPath, c.auditExport)
 	g.GET("/audit/:id", c.auditEntry)
 }
 

@@ -110,7 +110,9 @@ func (l *Legacy) fail(ec echo.Context, gen generation, err error) error {
 		ec.Response().Header().Set(echo.HeaderAllow, http.MethodPost)
 	case problem.TooMany:
 		ec.Response().Header().Set("Retry-After", "30")
-	case problem.Internal, problem.Invalid, problem.Unauthenticated, problem.Forbidden, problem.NotFound, problem.Conflict, problem.Executor:
+	case problem.Forbidden:
+		status = p.Kind.Status() // what stands between caller and admin, and who reads its log, must see that it is one
+	case problem.Internal, problem.Invalid, problem.Unauthenticated, problem.NotFound, problem.Conflict, problem.Executor:
 	case problem.Unavailable:
 		if p.Key == problem.Stopping {
 			status = p.Kind.Status()
@@ -122,5 +124,8 @@ func (l *Legacy) fail(ec echo.Context, gen generation, err error) error {
 
 func (l *Legacy) failAs(ec echo.Context, gen generation, status int, p *problem.Error) error {
 	problem.Log(l.cfg.Logger, p, ec)
+	if p.Kind == problem.Forbidden && p.Key != "login.error.disabled" && l.cfg.Refused != nil {
+		l.cfg.Refused(ec)
+	}
 	return write(ec, status, refuse(gen, text(l.printer(ec), p)))
 }

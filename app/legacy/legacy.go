@@ -28,6 +28,7 @@ type Config struct {
 	Catalogue *locales.Catalogue
 	Now       func() time.Time
 	Logger    *slog.Logger
+	Refused   func(echo.Context) // somebody asked for what they may not do; may be nil
 }
 
 // Legacy serves the endpoints.

@@ -11,6 +11,7 @@ import (
 func (l *Legacy) login(cookie string) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		who, err := l.cfg.Logins.Check(c.ctx, auth.Attempt{Name: c.text("userName"), Password: c.values.Get("password"), Address: c.ec.RealIP()})
+		l.cfg.Manage.Audit.LoginRefused(c.ctx, c.text("userName"), c.ec.RealIP(), err)
 		switch {
 		case errors.Is(err, auth.ErrTooManyLogins):
 			return nil, problem.New(problem.TooMany, "login.error.toomany").Because(err)
@@ -37,7 +38,16 @@ func (l *Legacy) login(cookie string) func(*call) (any, error) {
 }
 
 func (l *Legacy) logout(c *call) (any, error) {
-	return nil, l.cfg.Sessions.CloseFormer(c.ec.Response(), c.ec.Request())
+	who, err := l.cfg.Sessions.FindFormer(c.ec.Request())
+	if err != nil && !errors.Is(err, auth.ErrNoSession) {
+		return nil, err
+	}
+	if err := l.cfg.Sessions.CloseFormer(c.ec.Response(), c.ec.Request()); err != nil {
+		return nil, err
+	}
+	who.Address = c.ec.RealIP()
+	l.cfg.Manage.Audit.LoggedOut(c.ctx, who)
+	return nil, nil
 }
 
 // updatePassword changes one's own password.

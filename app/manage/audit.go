@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/punctual-job/punctual/app/auditlog"
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
@@ -35,12 +36,18 @@ const (
 	ActionRotate   Action = "rotate" // a new access token
 	ActionTest     Action = "test"
 	ActionShow     Action = "show" // a secret was looked at
+	ActionLogout   Action = "logout"
+	ActionExport   Action = "export"
+	ActionRegister Action = "register" // an executor came from an address that is not on record
+	// ActionLoginRefused is somebody who was not let in; the name is what they typed.
+	ActionLoginRefused Action = "login_refused"
+	ActionRefused      Action = "refused" // somebody asked for what they may not do
 )
 
 // Actions lists every action in the order the filter shows them.
 func Actions() []Action {
 	return []Action{ActionCreate, ActionUpdate, ActionDelete, ActionStart, ActionStop, ActionRun, ActionKill, ActionClear, ActionGlue,
-		ActionPassword, ActionSignOut, ActionLogin, ActionRotate, ActionShow, ActionTest}
+		ActionPassword, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest}
 }
 
 // Kinds of things that are changed.
@@ -52,12 +59,15 @@ const (
 	ObjectToken   = "token"
 	ObjectChannel = "channel"
 	ObjectSetting = "setting"
-	ObjectView    = "view" // a kept filter that is shared
+	ObjectView    = "view"    // a kept filter that is shared
+	ObjectAddress = "address" // of an executor; its id is a fingerprint of it
+	ObjectRequest = "request" // a route that was asked for
+	ObjectAudit   = "audit"   // the audit log itself
 )
 
 // Objects lists every kind of thing in the order the filter shows them.
 func Objects() []string {
-	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView}
+	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView, ObjectAddress, ObjectRequest, ObjectAudit}
 }
 
 // Facts are fields of a thing by name. What is secret is never put in.
@@ -69,6 +79,7 @@ type Entry struct {
 	Kind   string // ObjectJob …
 	ID     int64
 	Name   string
+	Group  int64 // the executor group that it is about; 0 for none, and for groups and tokens the id says it
 	Before Facts
 	After  Facts
 }
@@ -81,7 +92,12 @@ type Audit struct {
 	logger   *slog.Logger
 	settings *Settings
 	search   search
+	chain    *auditlog.Chain // nil where nobody looks after it
+	flood    *flood
 }
+
+// Chain is the chain of the entries.
+func (a *Audit) Chain() *auditlog.Chain { return a.chain }
 
 // Record writes an entry. Given the transaction of the change, both happen or neither.
 func (a *Audit) Record(ctx context.Context, tx db.DBTX, p auth.Principal, e Entry) error {
@@ -89,12 +105,18 @@ func (a *Audit) Record(ctx context.Context, tx db.DBTX, p auth.Principal, e Entr
 	if e.Action == ActionUpdate && len(before) == 0 && len(after) == 0 {
 		return nil // saved without a change
 	}
+	if e.Group == 0 && (e.Kind == ObjectGroup || e.Kind == ObjectToken) {
+		e.Group = e.ID
+	}
 	_, err := a.queries.InsertAudit(ctx, tx, db.InsertAuditParams{
 		MadeAt: a.now().UnixMilli(), UserID: p.UserID, UserName: cut(p.Name, 64), Address: cut(p.Address, 64), Action: string(e.Action),
-		ObjectKind: e.Kind, ObjectID: e.ID, ObjectName: cut(e.Name, 255), BeforeJSON: encode(before), AfterJSON: encode(after),
+		ObjectKind: e.Kind, ObjectID: e.ID, ObjectName: cut(e.Name, 255), GroupID: e.Group, BeforeJSON: encode(before), AfterJSON: encode(after),
 	})
 	if err != nil {
 		return fmt.Errorf("write audit log: %w", db.Error(err))
+	}
+	if a.chain != nil {
+		a.chain.Wake()
 	}
 	return nil
 }
@@ -169,7 +191,8 @@ type AuditFilter struct {
 	Action string
 	Kind   string
 	ID     int64  // of the object
-	Text   string // in the object's name
+	Group  int64  // the executor group that it is about
+	Text   string // in the object's name, or in the address
 	Since  time.Time
 	Until  time.Time
 	Before int64 // the page of entries below this id
@@ -189,6 +212,18 @@ type AuditList struct {
 	Reached  time.Time
 }
 
+// query is the filter as the database has it.
+func (f AuditFilter) query() db.AuditFilter {
+	q := db.AuditFilter{User: f.User, Action: f.Action, Kind: f.Kind, ObjectID: f.ID, GroupID: f.Group}
+	if f.Text != "" {
+		q.Text = contains(f.Text)
+	}
+	if !f.Until.IsZero() {
+		q.UntilMs = f.Until.UnixMilli()
+	}
+	return q
+}
+
 // auditSlack is how far apart the clocks of two admins may be, which give times to entries whose ids the database gives.
 const auditSlack = time.Minute
 
@@ -198,13 +233,7 @@ func (a *Audit) List(ctx context.Context, p auth.Principal, f AuditFilter) (Audi
 	if err := requireAdmin(p); err != nil {
 		return list, err
 	}
-	q := db.AuditFilter{User: f.User, Action: f.Action, Kind: f.Kind, ObjectID: f.ID}
-	if f.Text != "" {
-		q.Text = contains(f.Text)
-	}
-	if !f.Until.IsZero() {
-		q.UntilMs = f.Until.UnixMilli()
-	}
+	q := f.query()
 	from, before, err := a.bounds(ctx, f)
 	if err != nil {
 		return list, fmt.Errorf("find ends of the audit log: %w", err)
@@ -332,6 +361,5 @@ func (a *Audit) Users(ctx context.Context, p auth.Principal) ([]string, error) {
 
 // Clean forgets entries that are older than anybody has to keep them.
 func (a *Audit) Clean(ctx context.Context) error {
-	_, err := a.queries.DeleteAuditBefore(ctx, a.pool, a.now().Add(-a.settings.auditLife()).UnixMilli())
-	return db.Error(err)
+	return a.chain.Forget(ctx, a.now().Add(-a.settings.auditLife()))
 }

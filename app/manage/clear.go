@@ -96,7 +96,7 @@ func (s *Runs) Clear(ctx context.Context, p auth.Principal, in ClearInput) (some
 	if in.Job != 0 {
 		facts["job_id"] = in.Job
 	}
-	s.audit.Note(ctx, p, Entry{Action: ActionClear, Kind: ObjectRun, ID: id, Name: "clearing " + strconv.FormatInt(id, 10), After: facts})
+	s.audit.Note(ctx, p, Entry{Action: ActionClear, Kind: ObjectRun, ID: id, Name: "clearing " + strconv.FormatInt(id, 10), Group: in.Group, After: facts})
 	return true, nil
 }
 
@@ -136,7 +136,7 @@ func (s *Runs) StopClearing(ctx context.Context, p auth.Principal, id int64) err
 		return fmt.Errorf("stop clearing: %w", err)
 	}
 	if stopped {
-		s.audit.Note(ctx, p, Entry{Action: ActionStop, Kind: ObjectRun, ID: id, Name: "clearing " + strconv.FormatInt(id, 10)})
+		s.audit.Note(ctx, p, Entry{Action: ActionStop, Kind: ObjectRun, ID: id, Name: "clearing " + strconv.FormatInt(id, 10), Group: c.JobGroup})
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-job/punctual/app/auditlog"
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/problem"
@@ -116,7 +117,9 @@ type Service struct {
 func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
 	q := db.New()
-	audit := &Audit{pool: cfg.Pool, queries: q, now: cfg.Now, logger: cfg.Logger, settings: cfg.Settings, search: usualSearch}
+	audit := &Audit{pool: cfg.Pool, queries: q, now: cfg.Now, logger: cfg.Logger, settings: cfg.Settings, search: usualSearch,
+		chain: auditlog.New(cfg.Pool, cfg.Logger), flood: newFlood()}
+	cfg.Settings.audit.chain = audit.chain
 	groups := &Groups{cfg: cfg, queries: q, audit: audit}
 	users := &Users{cfg: cfg, queries: q, audit: audit}
 	schedules := db.NewSchedules(cfg.Pool.Zone(), cfg.Now)

@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // Ways a group gets its addresses, as xxl_job_group.address_type has them (spec §3.7).
@@ -377,6 +378,8 @@ func (s *Groups) check(in GroupInput, oldName string) (GroupInput, string, []pro
 		add(GroupTitle, "job.error.required")
 	case utf8.RuneCountInString(in.Title) > maxGroupTitle:
 		add(GroupTitle, "job.error.too_long", "Max", maxGroupTitle)
+	case !jobspec.IsLine(in.Title):
+		add(GroupTitle, "job.error.characters")
 	}
 	list := ""
 	if in.Manual {

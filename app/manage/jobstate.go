@@ -37,7 +37,7 @@ func (s *Jobs) Start(ctx context.Context, p auth.Principal, id int64) error {
 		if err != nil || !started {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionStart, Kind: ObjectJob, ID: id, Name: j.JobDesc})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionStart, Kind: ObjectJob, ID: id, Name: j.JobDesc, Group: j.JobGroup})
 	})
 	if err != nil {
 		return fmt.Errorf("start job: %w", err)
@@ -57,7 +57,7 @@ func (s *Jobs) Stop(ctx context.Context, p auth.Principal, id int64) error {
 		if err != nil || !stopped {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionStop, Kind: ObjectJob, ID: id, Name: j.JobDesc})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionStop, Kind: ObjectJob, ID: id, Name: j.JobDesc, Group: j.JobGroup})
 	})
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		if err := s.queries.DeleteGlueVersionsOfJob(ctx, tx, id); err != nil {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectJob, ID: id, Name: j.JobDesc, Before: jobFacts(j)})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectJob, ID: id, Name: j.JobDesc, Group: j.JobGroup, Before: jobFacts(j)})
 	})
 	if err != nil {
 		return err

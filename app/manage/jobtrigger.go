@@ -62,7 +62,7 @@ func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunIn
 	if in.Param != nil {
 		with["executor_param"] = *in.Param
 	}
-	s.audit.Note(ctx, p, Entry{Action: ActionRun, Kind: ObjectJob, ID: id, Name: j.JobDesc, After: with})
+	s.audit.Note(ctx, p, Entry{Action: ActionRun, Kind: ObjectJob, ID: id, Name: j.JobDesc, Group: j.JobGroup, After: with})
 	return ids, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/app/problem"
@@ -64,6 +65,7 @@ const (
 	SettingAlarmLanguage    = "alarm_language"
 	SettingAlarmWindow      = "alarm_window_minutes"
 	SettingAlarmDenyPrivate = "alarm_deny_private"
+	SettingMailDomains      = "alarm_mail_domains"
 )
 
 // SettingSections lists the sections in the order of the page.
@@ -90,6 +92,7 @@ func AllSettings() []Setting {
 
 		{Name: SettingAlarmLanguage, Section: "alarms", Kind: SettingChoice, Default: locales.Chinese, Env: "PUNCTUAL_ALARM_LANGUAGE", Choices: locales.Languages()},
 		{Name: SettingAlarmWindow, Section: "alarms", Kind: SettingNumber, Default: "5", Unit: "minutes", Min: 1, Max: 1440},
+		{Name: SettingMailDomains, Section: "alarms", Kind: SettingText, Env: "PUNCTUAL_ALARM_MAIL_DOMAINS", check: checkDomains},
 		{Name: SettingAlarmDenyPrivate, Section: "alarms", Kind: SettingSwitch, Default: SettingOff, Env: "PUNCTUAL_ALARM_DENY_PRIVATE"},
 	}
 }
@@ -147,6 +150,25 @@ func checkPublicURL(value string) (string, *problem.Field) {
 		return "", &problem.Field{Key: "settings.error.url"}
 	}
 	return strings.TrimRight(u.String(), "/"), nil
+}
+
+// checkDomains takes names of mail domains, separated by commas.
+func checkDomains(value string) (string, *problem.Field) {
+	var domains []string
+	for domain := range strings.SplitSeq(value, ",") {
+		domain = strings.ToLower(strings.TrimSpace(domain))
+		if domain == "" {
+			continue
+		}
+		if strings.ContainsFunc(domain, func(r rune) bool {
+			return r <= ' ' || r == '@' || r == '/' || r == ':' || r == '*' || !unicode.IsGraphic(r)
+		}) ||
+			strings.HasPrefix(domain, ".") || !strings.Contains(domain, ".") {
+			return "", &problem.Field{Key: "settings.error.domain", Args: []any{"Value", domain}}
+		}
+		domains = append(domains, domain)
+	}
+	return strings.Join(domains, ","), nil
 }
 
 func checkAllow(value string) (string, *problem.Field) {

@@ -123,7 +123,8 @@ func (s *Settings) hold(rows []db.Setting) {
 	}
 	h.alarms = alarm.Defaults{
 		Language: h.values[SettingAlarmLanguage], DenyPrivate: h.values[SettingAlarmDenyPrivate] == SettingOn,
-		Window: time.Duration(h.number(SettingAlarmWindow)) * time.Minute,
+		MailDomains: strings.FieldsFunc(h.values[SettingMailDomains], func(r rune) bool { return r == ',' }),
+		Window:      time.Duration(h.number(SettingAlarmWindow)) * time.Minute,
 	}
 	s.held.Store(h)
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -83,7 +84,7 @@ func (a *API) deregister(ctx context.Context, req wire.RegistryRequest, _ caller
 // plain says that a text has no characters with which it could break a list, a line or a page.
 func plain(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
-		return r <= ' ' || r == 0x7f || r == '\ufffd' || strings.ContainsRune(`,<>"'\`, r)
+		return r <= ' ' || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zs, unicode.Zl, unicode.Zp) || r == '\ufffd' || strings.ContainsRune(`,<>"'\`, r)
 	})
 }
 

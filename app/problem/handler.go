@@ -26,6 +26,8 @@ type Handler struct {
 	// Protocol says whether a program of the executor protocol asked, which wants its own JSON and HTTP status 200.
 	Protocol func(r *http.Request) bool
 	Logger   *slog.Logger
+	// Refused is told of everybody who asks for what they may not do; may be nil.
+	Refused func(c echo.Context)
 }
 
 const handled = "problem handled"
@@ -40,6 +42,9 @@ func (h *Handler) HandleError(err error, c echo.Context) {
 	r := c.Request()
 	p := From(err)
 	Log(h.Logger, p, c)
+	if p.Kind == Forbidden && h.Refused != nil {
+		h.Refused(c)
+	}
 	if c.Response().Committed {
 		return // a stream that had begun; its end is all the answer there is
 	}

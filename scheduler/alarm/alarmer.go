@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -67,6 +69,13 @@ type Defaults struct {
 	Language    string
 	DenyPrivate bool
 	Window      time.Duration
+	MailDomains []string // to which mails may go, in lower case; none: to all
+}
+
+// mailsTo says whether a mail may go to an address.
+func (d Defaults) mailsTo(address string) bool {
+	at := strings.LastIndexByte(address, '@')
+	return len(d.MailDomains) == 0 || at >= 0 && slices.Contains(d.MailDomains, strings.ToLower(address[at+1:]))
 }
 
 func (c Config) withDefaults() Config {

@@ -47,6 +47,7 @@ const (
 	mailSend      event.Key = "mail.send"
 	mailFrom      event.Key = "mail.from"
 	mailTo        event.Key = "mail.to"
+	mailDomain    event.Key = "mail.domain"
 	sealOdd       event.Key = "seal.odd"
 	sealOther     event.Key = "seal.other"
 	otherTrouble  event.Key = "other"
@@ -87,6 +88,7 @@ var Troubles = func() event.Book {
 		{Key: mailSend, Args: []event.Arg{fault, said}, English: "send mail: {Fault}: {Text}"},
 		{Key: mailFrom, Args: []event.Arg{said}, English: "sender: {Text}"},
 		{Key: mailTo, Args: []event.Arg{said}, English: "recipient: {Text}"},
+		{Key: mailDomain, Args: []event.Arg{said}, English: "mails to this domain are not allowed: {Text}"},
 		{Key: sealOdd, English: "settings are not sealed in a way this version knows"},
 		{Key: sealOther, English: "settings were sealed with another key"},
 		{Key: otherTrouble, Args: []event.Arg{said}, English: "{Text}"},

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/executor/wire"
@@ -84,6 +85,7 @@ type Code string
 const (
 	CodeRequired   Code = "job.error.required"
 	CodeTooLong    Code = "job.error.too_long"     // Max: how many characters fit
+	CodeCharacters Code = "job.error.characters"   // a name with line ends or characters that are not seen
 	CodeUnknown    Code = "job.error.unknown"      // Value: not one of the values offered
 	CodeOutOfRange Code = "job.error.out_of_range" // Min, Max
 	CodeNoTime     Code = "job.error.no_time"      // the schedule has no time to come; for starting a job, Validate does not ask
@@ -150,8 +152,8 @@ func (j Job) Normalize() Job {
 // group and the children exist, and may be used by whoever asks, is for the caller to look up.
 func Validate(j Job) []FieldError {
 	var v validation
-	v.text(FieldName, j.Name, MaxName, true)
-	v.text(FieldAuthor, j.Author, MaxAuthor, true)
+	v.line(FieldName, j.Name, MaxName, true)
+	v.line(FieldAuthor, j.Author, MaxAuthor, true)
 	v.emails(j.AlarmEmail)
 	v.schedule(j)
 	v.code(j)
@@ -213,6 +215,21 @@ func (v *validation) text(field, value string, limit int, required bool) bool {
 		return true
 	}
 	return false
+}
+
+// line is text of one line that looks like what it is, whoever sends it: without line ends, control characters, and the marks that
+// turn the direction of what follows.
+func (v *validation) line(field, value string, limit int, required bool) {
+	if v.text(field, value, limit, required) && !IsLine(value) {
+		v.add(field, CodeCharacters, nil)
+	}
+}
+
+// IsLine says whether a name has only characters that are seen.
+func IsLine(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsControl(r) || r == '\ufffd' || unicode.In(r, unicode.Zl, unicode.Zp) || unicode.Is(unicode.Bidi_Control, r) || r == '\ufeff'
+	})
 }
 
 func (v *validation) bytes(field, value string, limit int) {
@@ -294,7 +311,7 @@ func (v *validation) code(j Job) {
 	if j.Glue == wire.GlueBean && strings.TrimSpace(j.Handler) == "" {
 		v.add(FieldHandler, CodeHandler, nil)
 	}
-	v.text(FieldHandler, j.Handler, MaxHandler, false)
+	v.line(FieldHandler, j.Handler, MaxHandler, false)
 	v.bytes(FieldParam, j.Param, MaxParamBytes)
 	v.bytes(FieldSource, j.GlueSource, MaxSourceBytes)
 	v.text(FieldRemark, j.GlueRemark, MaxRemark, false)

@@ -18,6 +18,7 @@ type ListPage struct {
 	Further string // where the search goes on that took too long; empty: it did not
 	Reached format.Time
 	Users   []ui.Option
+	Groups  []ui.Option
 	Actions []string
 	Kinds   []string
 	Views   saved.Bar

@@ -22,7 +22,7 @@ func actionTone(action string) string {
 		return "success"
 	case "delete", "kill", "clear":
 		return "failed"
-	case "password", "signout", "rotate", "glue", "show":
+	case "password", "signout", "rotate", "glue", "show", "login_refused", "refused":
 		return "late"
 	default:
 		return ""
@@ -41,7 +41,7 @@ func actionIcon(action string) string {
 		return "circle-stop"
 	case "password", "rotate":
 		return "key-round"
-	case "signout", "login":
+	case "signout", "login", "logout":
 		return "user"
 	case "glue":
 		return "terminal"
@@ -49,6 +49,12 @@ func actionIcon(action string) string {
 		return "send"
 	case "show":
 		return "eye"
+	case "login_refused", "refused":
+		return "circle-x"
+	case "export":
+		return "download"
+	case "register":
+		return "plus"
 	default:
 		return "pencil"
 	}

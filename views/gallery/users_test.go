@@ -49,7 +49,8 @@ func (f fakes) profile() users.ProfilePage {
 
 func (f fakes) audit() audit.ListPage {
 	p := audit.ListPage{Page: f.page("/audit"), Users: []ui.Option{{Value: "admin", Label: "admin"}, {Value: "jonas", Label: "jonas"}},
-		Actions: []string{"create", "update", "delete"}, Kinds: []string{"job", "group", "user"}, Pager: ui.Pager{Next: "/audit?before=790"}}
+		Actions: []string{"create", "update", "delete"}, Kinds: []string{"job", "group", "user"}, Pager: ui.Pager{Next: "/audit?before=790"},
+		Groups: []ui.Option{{Value: "3", Label: "reporting"}}}
 	row := func(id int64, ago time.Duration, user, action, kind string, object int64, name string) {
 		what := fmt.Sprintf("%s #%d", f.T("audit.kind."+kind), object)
 		if name == "" {
@@ -62,6 +63,11 @@ func (f fakes) audit() audit.ListPage {
 	row(810, 31*time.Minute, "jonas", "kill", "run", 90409, "")
 	row(806, time.Hour, "admin", "create", "user", 4, "reports2")
 	row(805, 2*time.Hour, "admin", "delete", "group", 9, f.zh("旧账务系统", "Legacy billing"))
+	row(804, 3*time.Hour, "roott", "login_refused", "user", 0, "roott")
+	row(803, 3*time.Hour, "jonas", "refused", "request", 0, "GET /users/:id/edit")
+	row(802, 4*time.Hour, "", "register", "address", 0, "http://10.2.7.19:9999/")
+	row(801, 5*time.Hour, "admin", "export", "audit", 0, "")
+	row(800, 6*time.Hour, "jonas", "logout", "user", 4, "jonas")
 	row(799, 9*time.Hour, "wangmin", "rotate", "token", 3, "reporting")
 	row(798, 9*time.Hour, "wangmin", "password", "user", 5, "leozhao")
 	row(791, 26*time.Hour, "admin", "start", "job", 18, f.zh("月度账单", "Monthly statement"))

@@ -86,6 +86,7 @@ type AuditFilter struct {
 	Action string
 	Kind   string // of the object
 	Object int64  // one object of that kind
+	Group  int64  // what is about one executor group
 	Range  string // one of Ranges; "" means AuditRangeDefault
 	From   string // as in a RunFilter
 	To     string
@@ -97,7 +98,7 @@ type AuditFilter struct {
 // AuditFrom reads a filter from a query. A value it cannot read counts as absent.
 func AuditFrom(q url.Values) AuditFilter {
 	f := AuditFilter{
-		Text: text(q, "q"), User: text(q, "user"), Action: text(q, "action"), Kind: text(q, "kind"), Object: number(q, "object"),
+		Text: text(q, "q"), User: text(q, "user"), Action: text(q, "action"), Kind: text(q, "kind"), Object: number(q, "object"), Group: number(q, "group"),
 		Range: q.Get("range"), From: text(q, "from"), To: text(q, "to"), Before: number(q, "before"), After: number(q, "after"),
 		Deep: number(q, "deep") == 1,
 	}
@@ -114,14 +115,33 @@ func AuditFrom(q url.Values) AuditFilter {
 	return f
 }
 
+// FieldAuditFormat is the format of an export of the audit log: AuditCSV or AuditJSONLines.
+const (
+	FieldAuditFormat = "format"
+	AuditCSV         = "csv"
+	AuditJSONLines   = "jsonl"
+	AuditExportPath  = "/audit/export"
+)
+
+// AuditExport is the audit log under a filter as a file.
+func AuditExport(f AuditFilter, format string) string {
+	f.Before, f.After, f.Deep = 0, 0, false
+	q := f.values()
+	q.Set(FieldAuditFormat, format)
+	return withQuery(AuditExportPath, q)
+}
+
 // Audit is the audit log under a filter.
-func Audit(f AuditFilter) string {
+func Audit(f AuditFilter) string { return withQuery(AuditPath, f.values()) }
+
+func (f AuditFilter) values() url.Values {
 	q := url.Values{}
 	setText(q, "q", f.Text)
 	setText(q, "user", f.User)
 	setText(q, "action", f.Action)
 	setText(q, "kind", f.Kind)
 	setNumber(q, "object", f.Object)
+	setNumber(q, "group", f.Group)
 	setText(q, "range", f.Range)
 	setText(q, "from", f.From)
 	setText(q, "to", f.To)
@@ -130,7 +150,7 @@ func Audit(f AuditFilter) string {
 	if f.Deep {
 		q.Set("deep", "1")
 	}
-	return withQuery(AuditPath, q)
+	return q
 }
 
 // Active says whether the filter leaves anything out, apart from the default time range.

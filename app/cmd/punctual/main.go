@@ -26,18 +26,22 @@ import (
 var version = ""
 
 type commands struct {
-	Serve   serveCmd   `cmd:"" default:"withargs" help:"Run the scheduling centre (the default)."`
-	Migrate migrateCmd `cmd:"" help:"Bring the database up to date and exit."`
-	Export  exportCmd  `cmd:"" help:"Print the jobs as a file."`
-	Import  importCmd  `cmd:"" help:"Import jobs from a file; without --apply only say what that would do."`
-	Audit   auditCmd   `cmd:"" help:"Account for every fire that was planned for a time."`
-	Cron    struct {
+	Serve    serveCmd   `cmd:"" default:"withargs" help:"Run the scheduling centre (the default)."`
+	Migrate  migrateCmd `cmd:"" help:"Bring the database up to date and exit."`
+	Export   exportCmd  `cmd:"" help:"Print the jobs as a file."`
+	Import   importCmd  `cmd:"" help:"Import jobs from a file; without --apply only say what that would do."`
+	Audit    auditCmd   `cmd:"" help:"Account for every fire that was planned for a time."`
+	AuditLog struct {
+		Verify auditVerifyCmd `cmd:"" help:"Check that no entry of the audit log was changed, added or taken away."`
+	} `cmd:"" name:"audit-log" help:"Look after the audit log."`
+	Cron struct {
 		Next cronNextCmd `cmd:"" help:"Print the next times of a cron expression."`
 	} `cmd:"" help:"Understand cron expressions."`
 	User struct {
 		ResetPassword resetPasswordCmd `cmd:"" help:"Give a user a new password."`
 	} `cmd:"" help:"Manage users."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
+	Licences licencesCmd `cmd:"" help:"Print the licences of what this program is made of."`
 }
 
 // database are the settings of every command that opens the database.
@@ -70,6 +74,7 @@ type serveCmd struct {
 	ExecutorDeny      string        `env:"PUNCTUAL_EXECUTOR_DENY" placeholder:"RULE,…" help:"Addresses at which no executor is called, however it is known."`
 	CallTimeout       time.Duration `env:"PUNCTUAL_CALL_TIMEOUT" help:"How long one call to an executor may take."`
 	AlarmLanguage     string        `env:"PUNCTUAL_ALARM_LANGUAGE" placeholder:"LANG" help:"Language of alarms whose channel chooses none: zh-CN or en."`
+	MailDomains       string        `name:"alarm-mail-domains" env:"PUNCTUAL_ALARM_MAIL_DOMAINS" placeholder:"DOMAIN,…" help:"Send alarm mails to these domains only."`
 	AlarmNoPrivate    *bool         `name:"alarm-deny-private" env:"PUNCTUAL_ALARM_DENY_PRIVATE" negatable:"" help:"Refuse webhooks on this machine and in private networks."`
 	RetentionDays     int           `env:"PUNCTUAL_LOG_RETENTION_DAYS" placeholder:"DAYS" help:"For how many days runs are kept; -1: for ever."`
 	DrainTimeout      time.Duration `env:"PUNCTUAL_DRAIN_TIMEOUT" default:"20s" help:"How long a stop waits for runs to be sent."`
@@ -78,8 +83,14 @@ type serveCmd struct {
 	ExecutorCA        string        `name:"executor-ca" env:"PUNCTUAL_EXECUTOR_CA" placeholder:"FILE" help:"Authorities to trust for executors with https addresses; default the machine's."`
 	ExecutorCert      string        `name:"executor-cert" env:"PUNCTUAL_EXECUTOR_CLIENT_CERT" placeholder:"FILE" help:"Certificate to show to executors that ask for one."`
 	ExecutorKey       string        `name:"executor-key" env:"PUNCTUAL_EXECUTOR_CLIENT_KEY" placeholder:"FILE" help:"Its key."`
+	AuditShip         string        `secret:"" env:"PUNCTUAL_AUDIT_SHIP" placeholder:"URL,…" help:"Where the audit log is shipped to: file:///path, syslog+udp://host:514, syslog+tcp://…, syslog+tls://…?ca=FILE, https://…."`
+	AuditShipFile     string        `env:"PUNCTUAL_AUDIT_SHIP_FILE" placeholder:"FILE" help:"The same in a file."`
 	TrustProxy        bool          `env:"PUNCTUAL_TRUST_PROXY" help:"Believe X-Forwarded-For from private addresses, behind a reverse proxy."`
-	Pprof             bool          `env:"PUNCTUAL_PPROF" help:"Serve /debug/pprof to this machine."`
+	TrustedProxies    string        `env:"PUNCTUAL_TRUSTED_PROXIES" placeholder:"ADDRESS,…" help:"Believe X-Forwarded-For from these addresses and ranges only, such as 10.0.0.5,fd00::/8."`
+	AdminListen       string        `env:"PUNCTUAL_ADMIN_LISTEN" placeholder:"HOST:PORT" help:"A listener of its own for /metrics, health and profiles; without a host on this machine alone. /metrics is then nowhere else."`
+	MetricsToken      string        `secret:"" env:"PUNCTUAL_METRICS_TOKEN" help:"Ask for this bearer token at /metrics."`
+	MetricsTokenFile  string        `env:"PUNCTUAL_METRICS_TOKEN_FILE" placeholder:"FILE" help:"The same in a file."`
+	Pprof             bool          `env:"PUNCTUAL_PPROF" help:"Serve /debug/pprof at the admin listener; its default is then 127.0.0.1:8081."`
 }
 
 type migrateCmd struct{ database }
@@ -206,6 +217,9 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	if o.AdminPassword, err = guard.Secret(c.AdminPassword, c.AdminPasswordFile); err != nil {
 		return o, setting("PUNCTUAL_ADMIN_PASSWORD_FILE", err)
 	}
+	if o.AuditShip, err = guard.Secret(c.AuditShip, c.AuditShipFile); err != nil {
+		return o, setting("PUNCTUAL_AUDIT_SHIP_FILE", err)
+	}
 	if _, err := manage.ParseAllow(c.ExecutorDeny); err != nil {
 		return o, setting("PUNCTUAL_EXECUTOR_DENY", err)
 	}
@@ -222,6 +236,10 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	o.TLSCert, o.TLSKey = c.TLSCert, c.TLSKey
 	o.ExecutorTLS = wire.TLSOptions{CAFile: c.ExecutorCA, CertFile: c.ExecutorCert, KeyFile: c.ExecutorKey}
 	o.CallTimeout, o.DrainTimeout, o.TrustProxy, o.Pprof = c.CallTimeout, c.DrainTimeout, c.TrustProxy, c.Pprof
+	o.TrustedProxies, o.AdminListen, o.MailDomains = c.TrustedProxies, c.AdminListen, c.MailDomains
+	if o.MetricsToken, err = guard.Secret(c.MetricsToken, c.MetricsTokenFile); err != nil {
+		return o, setting("PUNCTUAL_METRICS_TOKEN_FILE", err)
+	}
 	o.Startup = c.startup()
 	return o, nil
 }

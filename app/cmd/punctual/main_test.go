@@ -117,3 +117,16 @@ func TestTheSecretKeyComesFromTheVariableOrTheFile(t *testing.T) {
 		}
 	}
 }
+
+func TestTheLicencesOfAllModulesArePrinted(t *testing.T) {
+	t.Parallel()
+	var out, errs bytes.Buffer
+	if code := run([]string{"licences"}, &out, &errs); code != 0 {
+		t.Fatalf("%d: %s", code, errs.String())
+	}
+	for _, module := range []string{"======== Go ========", "github.com/labstack/echo/v4 v4", "modernc.org/sqlite v1", "github.com/go-sql-driver/mysql v1", "Permission is hereby granted", "Mozilla Public License"} {
+		if !strings.Contains(out.String(), module) {
+			t.Errorf("%q is not there", module)
+		}
+	}
+}

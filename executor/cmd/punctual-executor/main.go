@@ -25,8 +25,9 @@ import (
 var version = ""
 
 type settings struct {
-	Serve   serve      `cmd:"" default:"withargs" help:"Run jobs (the default)."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Serve    serve       `cmd:"" default:"withargs" help:"Run jobs (the default)."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
+	Licences licencesCmd `cmd:"" help:"Print the licences of what this program is made of."`
 }
 
 // serve holds the settings, all of them also PUNCTUAL_EXECUTOR_… in the environment.

@@ -1,0 +1,133 @@
+package app
+
+import (
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// defaultAdminListen is where profiles are served if they are wanted and nobody says where: they tell a lot.
+const defaultAdminListen = "127.0.0.1:8081"
+
+// adminAddress is where operators' tools connect. Without a host it is this machine alone.
+func adminAddress(listen string, pprof bool) (string, error) {
+	if listen == "" && pprof {
+		return defaultAdminListen, nil
+	}
+	if listen == "" {
+		return "", nil
+	}
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil || port == "" {
+		return "", wrong("admin listen address %q must be host:port or :port", listen)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// parseProxies reads a list of addresses and address ranges.
+func parseProxies(list string) ([]*net.IPNet, error) {
+	var ranges []*net.IPNet
+	for text := range strings.SplitSeq(list, ",") {
+		text = strings.TrimSpace(text)
+		if text == "" {
+			continue
+		}
+		if ip, err := netip.ParseAddr(text); err == nil && ip.Zone() == "" {
+			text = netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen()).String()
+		}
+		_, ipRange, err := net.ParseCIDR(text)
+		if err != nil {
+			return nil, wrong("trusted proxy %q is neither an address nor a range such as 10.0.0.0/8", text)
+		}
+		ranges = append(ranges, ipRange)
+	}
+	return ranges, nil
+}
+
+// addressOf finds out where a request came from: from the connection, or, if that is a trusted proxy's, from what the proxies say.
+func (o Options) addressOf() echo.IPExtractor {
+	switch {
+	case len(o.proxies) > 0:
+		trust := []echo.TrustOption{echo.TrustLoopback(false), echo.TrustLinkLocal(false), echo.TrustPrivateNet(false)}
+		for _, r := range o.proxies {
+			trust = append(trust, echo.TrustIPRange(r))
+		}
+		return echo.ExtractIPFromXFFHeader(trust...)
+	case o.TrustProxy:
+		return echo.ExtractIPFromXFFHeader() // trusts proxies on this machine and in private networks
+	}
+	return echo.ExtractIPDirect()
+}
+
+// behindProxy says that others than this machine may come by its own address.
+func (o Options) behindProxy() bool { return o.TrustProxy || len(o.proxies) > 0 }
+
+// metrics serves Prometheus, to whoever knows the token if there is one.
+func (a *App) metrics() echo.HandlerFunc {
+	serve := echo.WrapHandler(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
+	want := []byte("Bearer " + a.opts.MetricsToken)
+	return func(c echo.Context) error {
+		if a.opts.MetricsToken != "" && subtle.ConstantTimeCompare([]byte(c.Request().Header.Get("Authorization")), want) != 1 {
+			c.Response().Header().Set("WWW-Authenticate", `Bearer realm="metrics"`)
+			return c.String(http.StatusUnauthorized, "the metrics need their token\n")
+		}
+		return serve(c)
+	}
+}
+
+// adminRouter lists what operators' tools ask for.
+func (a *App) adminRouter() http.Handler {
+	e := echo.New()
+	e.HideBanner, e.HidePort = true, true
+	e.Logger.SetOutput(discard{})
+	e.Use(a.securityHeaders)
+	e.GET("/healthz", healthz)
+	e.GET("/readyz", a.ready)
+	e.GET("/actuator/health", a.health)
+	e.GET("/metrics", a.metrics())
+	if a.opts.Pprof {
+		e.GET("/debug/pprof/*", servePprof)
+	}
+	return e
+}
+
+func healthz(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
+
+// startAdmin opens the operators' own listener, if there is to be one.
+func (a *App) startAdmin() error {
+	if a.opts.AdminListen == "" {
+		return nil
+	}
+	listener, err := net.Listen("tcp", a.opts.AdminListen)
+	if err != nil {
+		return fmt.Errorf("listen for operators: %w", err)
+	}
+	a.adminAddr = listener.Addr().String()
+	server := &http.Server{
+		Handler: a.adminRouter(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(a.logger.Handler(), slog.LevelDebug),
+	}
+	a.loops.Go(func() {
+		serve := func() error { return server.Serve(listener) }
+		if a.opts.TLSCert != "" && !isLoopback(listener.Addr()) {
+			serve = func() error { return server.ServeTLS(listener, a.opts.TLSCert, a.opts.TLSKey) }
+		}
+		if err := serve(); !errors.Is(err, http.ErrServerClosed) {
+			a.serveErr <- fmt.Errorf("serve operators: %w", err)
+		}
+	})
+	a.adminServer = server
+	return nil
+}
