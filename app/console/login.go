@@ -57,7 +57,7 @@ func (c *Console) login(ec echo.Context) error {
 		if p.Provider != "" {
 			way = auth.WayDirectory
 		}
-		return c.admit(ec, auth.SignIn{Who: p, Way: way, Provider: p.Provider, Remember: form.Remember}, form.Next)
+		return c.admit(ec, auth.SignIn{Who: p, Way: way, Provider: p.Provider, Remember: form.Remember && p.Provider == ""}, form.Next)
 	}
 	c.cfg.Manage.Audit.LoginRefused(ctx, form.Name, ec.RealIP(), err)
 	c.cfg.Logger.Info("login refused", "remote", ec.RealIP(), "error", err)

@@ -27,7 +27,7 @@ func (l *Legacy) login(cookie string) func(*call) (any, error) {
 		remember := c.text("ifRemember") == "on" || c.text("ifRemember") == "true"
 		in := auth.SignIn{Who: who, Way: auth.WayPassword, Remember: remember, Address: c.ec.RealIP()}
 		if who.Provider != "" {
-			in.Way, in.Provider = auth.WayDirectory, who.Provider
+			in.Way, in.Provider, in.Remember = auth.WayDirectory, who.Provider, false
 		}
 		err = l.cfg.SignIns.AdmitProgram(c.ec.Response(), c.ec.Request(), in, cookie)
 		if errors.Is(err, auth.ErrStepDue) {
