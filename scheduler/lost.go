@@ -163,10 +163,13 @@ func (e *Engine) working(ctx context.Context, s *sweeper, q question, sign sign,
 	calls.SetLimit(asksAtOnce)
 	now := e.now()
 	for i, id := range ids {
-		if i >= asksPerJob || now.Before(s.logged[id]) {
-			mu.Lock()
+		mu.Lock() // those that were begun write to both
+		later := i >= asksPerJob || now.Before(s.logged[id])
+		if later {
 			at[id] = true
-			mu.Unlock()
+		}
+		mu.Unlock()
+		if later {
 			continue
 		}
 		planned := s.planned[id]
