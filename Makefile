@@ -102,7 +102,7 @@ assets/verify: ## fail when static/dist is not what the lock file builds (needs 
 	@.ci/assets
 
 .PHONY: vulnerabilities
-vulnerabilities: ## look for known vulnerabilities in what the programs call (needs the list of vuln.go.dev, or GOVULNDB)
+vulnerabilities: ## look for known vulnerabilities in what the programs call (GOVULNDB: where the list of them is)
 	@.ci/vulnerabilities
 
 .PHONY: lint
