@@ -51,6 +51,7 @@ type App struct {
 
 	passwords *auth.Passwords
 	logins    *auth.Logins
+	signIns   *auth.SignIns
 	registry  *prometheus.Registry
 	server    *http.Server
 	tokens    *auth.Tokens
@@ -153,6 +154,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
+	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now, a.held.SignIn)
 	places := auth.NewPlaces(a.pool, signKey, a.engine.Now)
 	a.logins = auth.NewLogins(a.pool, a.passwords, places, a.engine.Now)
 	directories, err := directory.New(opts.SignIn, time.Now)
@@ -161,21 +163,20 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	}
 	service := manage.New(manage.Config{
 		Pool: a.pool, Engine: a.engine, Now: a.engine.Now, Settings: a.held, Alarms: a.alarmer,
-		Passwords: a.passwords, Logins: a.logins, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer,
+		Passwords: a.passwords, Logins: a.logins, Sessions: a.sessions, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer,
 		Directories: directories,
 	})
 	a.directories = service.Directories
 	a.logins.Ask(service.Directories, directories.OnlyBreakGlass())
 	a.audit = service.Audit
-	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now)
-	signIns := auth.NewSignIns(auth.SignInConfig{Pool: a.pool, Sessions: a.sessions, Places: places, Now: time.Now, Opened: a.signedIn})
+	a.signIns = auth.NewSignIns(auth.SignInConfig{Pool: a.pool, Sessions: a.sessions, Places: places, Now: time.Now, Policy: a.held.SignIn, Opened: a.signedIn})
 	a.shipper = auditlog.NewShipper(a.audit.Chain(), opts.auditTargets, a.logger, a.registry)
 	a.onStop("write refusals", func(ctx context.Context) error {
 		a.audit.FlushCounted(ctx, true)
 		return nil
 	})
 	pages := console.New(console.Config{
-		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: a.logins, SignIns: signIns, Places: places, Now: a.engine.Now,
+		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: a.logins, SignIns: a.signIns, Places: places, Now: a.engine.Now,
 		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, EncryptKey: encryptKey, PublicURL: a.publicURL, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
 		Logger: a.logger, FirstTime: a.firstTime, About: a.about,
 	})
@@ -184,7 +185,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		Refuses: rule.Refuses, Printer: catalogue.Printer(locales.English), Logger: a.logger,
 	})
 	old := legacy.New(legacy.Config{
-		Manage: service, Sessions: a.sessions, Logins: a.logins, SignIns: signIns, Pool: a.pool, Catalogue: catalogue,
+		Manage: service, Sessions: a.sessions, Logins: a.logins, SignIns: a.signIns, Pool: a.pool, Catalogue: catalogue,
 		Now: a.engine.Now, Logger: a.logger, Refused: a.noteRefusal,
 	})
 	a.server = &http.Server{
@@ -408,7 +409,7 @@ func (a *App) cleanSessions(ctx context.Context) {
 		case <-minute.C:
 			a.audit.FlushCounted(ctx, false)
 		case <-tick.C:
-			if err := errors.Join(a.sessions.Clean(ctx), a.logins.Clean(ctx), a.audit.Clean(ctx), a.directories.Clean(ctx)); err != nil && ctx.Err() == nil {
+			if err := errors.Join(a.sessions.Clean(ctx), a.logins.Clean(ctx), a.signIns.Clean(ctx), a.audit.Clean(ctx), a.directories.Clean(ctx)); err != nil && ctx.Err() == nil {
 				a.logger.Warn("clean sessions, logins and audit log", "error", err)
 			}
 		}

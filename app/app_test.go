@@ -21,7 +21,7 @@ import (
 	"github.com/punctual-job/punctual/db/dbtest"
 )
 
-const testPassword = "correct-horse"
+const testPassword = "correct-horse-lamp"
 
 // testOptions are those of a quick and quiet app on a free port.
 func testOptions(t *testing.T) Options {

@@ -232,7 +232,7 @@ func TestAStarterOfTheSecondGeneration(t *testing.T) {
 		s.must("/jobinfo/delete", "data", url.Values{"ids[]": {id}})
 		s.must("/jobgroup/insert", "data", url.Values{"appname": {"another"}, "title": {"another"}, "addressType": {"0"}})
 		s.must("/jobgroup/delete", "data", url.Values{"ids[]": {groupID}})
-		s.must("/auth/updatePwd", "data", url.Values{"oldPassword": {testPassword}, "password": {"another-horse"}})
+		s.must("/auth/updatePwd", "data", url.Values{"oldPassword": {testPassword}, "password": {"another-horse-lamp"}})
 		s.call("/auth/logout", url.Values{})
 		if o := s.call("/jobinfo/pageList", url.Values{"offset": {"0"}}); o["code"] != 500.0 || !strings.Contains(o["msg"].(string), "not login for path:/jobinfo/pageList") {
 			t.Errorf("after the logout: %v", o)
@@ -256,7 +256,7 @@ func formerForm(path string, o objects) url.Values {
 	}
 	form := with(jobForm(strconv.FormatInt(o.group, 10), "x"), "id", strconv.FormatInt(id, 10), "logId", strconv.FormatInt(o.run, 10), "type", "4", "jobId", strconv.FormatInt(o.job, 10),
 		"glueSource", "changed", "glueRemark", "changed it", "appname", "taken-over", "title", "x", "addressType", "0",
-		"username", "intruder", "password", "a-new-password", "role", "1", "permission", "1,2")
+		"username", "intruder", "password", "a-new-lamp-otter", "role", "1", "permission", "1,2")
 	form.Del("triggerStatus")
 	return form
 }

@@ -88,8 +88,8 @@ func TestFormerRefusalsSayWhatToDo(t *testing.T) {
 			{"a user's role", "/user/add", url.Values{"username": {"bert"}, "role": {"7"}, "password": {testPassword}}, "role: "},
 			{"a user's groups", "/user/add", url.Values{"username": {"bert"}, "permission": {"1,x"}, "password": {testPassword}}, "permission: “x” is no whole number."},
 			{"oneself", "/user/remove", url.Values{"id": {"1"}}, "Nobody changes their own account here"},
-			{"a wrong old password", "/user/updatePwd", url.Values{"password": {"another-horse"}, "oldPassword": {"x"}}, "oldPassword: "},
-			{"no old password", "/user/updatePwd", url.Values{"password": {"another-horse"}}, "oldPassword: "},
+			{"a wrong old password", "/user/updatePwd", url.Values{"password": {"another-horse-lamp"}, "oldPassword": {"x"}}, "oldPassword: "},
+			{"no old password", "/user/updatePwd", url.Values{"password": {"another-horse-lamp"}}, "oldPassword: "},
 			{"a way to clear that is none", "/joblog/clearLog", url.Values{"jobGroup": {"1"}, "type": {"10"}}, "type: "},
 			{"a run that is none", "/joblog/logKill", url.Values{"id": {"5"}}, "This run does not exist any more."},
 			{"the output of a run that is none", "/joblog/logDetailCat", url.Values{"logId": {"5"}, "fromLineNum": {"1"}}, "This run does not exist any more."},
@@ -291,12 +291,12 @@ func TestFormerUsers(t *testing.T) {
 		if list := them.call("/jobgroup/pageList", url.Values{"length": {"-1"}}); list["recordsTotal"] != 3.0 {
 			t.Errorf("their groups: %v", list)
 		}
-		s.must("/user/update", "content", url.Values{"id": {id}, "password": {"another-horse"}})
+		s.must("/user/update", "content", url.Values{"id": {id}, "password": {"another-horse-lamp"}})
 		if got := them.post("/jobgroup/pageList", url.Values{"start": {"0"}}); got.status != http.StatusFound {
 			t.Errorf("with the session of the old password: %d %s", got.status, got.body)
 		}
-		them.must("/login", "content", url.Values{"userName": {"bert"}, "password": {"another-horse"}})
-		them.must("/user/updatePwd", "content", url.Values{"oldPassword": {"another-horse"}, "password": {testPassword}})
+		them.must("/login", "content", url.Values{"userName": {"bert"}, "password": {"another-horse-lamp"}})
+		them.must("/user/updatePwd", "content", url.Values{"oldPassword": {"another-horse-lamp"}, "password": {testPassword}})
 		s.must("/user/remove", "content", url.Values{"id": {id}})
 		if list := s.call("/user/pageList", url.Values{"username": {"bert"}, "start": {"0"}}); list["recordsTotal"] != 0.0 {
 			t.Errorf("after the removal: %v", list)

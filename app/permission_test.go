@@ -76,7 +76,7 @@ func init() {
 
 // routeNeeds names every route of the console. A new route without an entry fails the test.
 var routeNeeds = map[string]need{
-	"GET /login": anybody, "POST /login": anybody, "POST /logout": anybody, "POST /preferences": anybody,
+	"GET /login": anybody, "POST /login": anybody, "POST /logout": anybody, "GET /login/password": anybody, "POST /login/password": anybody, "POST /preferences": anybody,
 	"GET /sign-in/:provider": anybody, "GET /sign-in/:provider/callback": anybody,
 	"GET /": user, "GET /*": user,
 
@@ -111,7 +111,7 @@ var routeNeeds = map[string]need{
 	"GET /alarms/messages": admin, "POST /alarms/messages/:id/retry": admin,
 
 	"GET /users": admin, "GET /users/new": admin, "POST /users": admin, "GET /users/:id/edit": admin, "POST /users/:id": admin,
-	"GET /users/:id/password": admin, "POST /users/:id/password": admin, "GET /users/:id/signout": admin, "POST /users/:id/signout": admin,
+	"GET /users/:id/password": admin, "POST /users/:id/password": admin, "GET /users/:id/signout": admin, "POST /users/:id/signout": admin, "POST /users/:id/sessions/end": admin,
 	"GET /users/:id/delete": admin, "POST /users/:id/delete": admin, "GET /audit": admin, "GET /audit/export": admin, "GET /audit/:id": admin,
 	// A view of somebody else does not exist.
 	"GET /views/new": user, "POST /views": user, "GET /views/:id/edit": user, "POST /views/:id": user, "POST /views/:id/delete": user,
@@ -225,7 +225,7 @@ func request(route string, o objects) (method, path string, form url.Values) {
 		"name": {"close the day"}, "group": {group}, "author": {"ann"}, "schedule_type": {"CRON"}, "cron": {"0 0 2 * * ?"}, "misfire": {"DO_NOTHING"},
 		"route": {"FIRST"}, "block": {"SERIAL_EXECUTION"}, "glue": {"BEAN"}, "handler": {"x"}, "timeout": {"0"}, "retries": {"0"}, "ids": {strconv.FormatInt(o.job, 10)},
 		"source": {source}, "remark": {"changed it"}, "role": {"admin"}, "state": {"active"}, "right": {group + ".glue"},
-		"app_name": {"taken-over"}, "title": {"x"}, "type": {"auto"}, "password": {"a-new-password"}, "address": {"http://a:1/"}, "grace": {"0"},
+		"app_name": {"taken-over"}, "title": {"x"}, "type": {"auto"}, "password": {"a-new-lamp-otter"}, "address": {"http://a:1/"}, "grace": {"0"},
 	}
 }
 

@@ -113,16 +113,21 @@ func (s settings) ensureAdministrator(ctx context.Context, passwords *auth.Passw
 	if chosen == "" {
 		password = auth.NewPassword()
 		chosen = password
+	} else if auth.CheckPassword(chosen, administratorName) != nil {
+		return false, "", wrong("the administrator's password is easy to guess: choose one that is on no list of common passwords, such as some unrelated words")
 	}
 	hash, err := passwords.Hash(ctx, chosen)
 	if err != nil {
 		return false, "", err
 	}
-	_, err = s.queries.InsertUser(ctx, s.pool, db.InsertUserParams{Username: administratorName, Password: hash, Role: auth.RoleAdmin})
+	id, err := s.queries.InsertUser(ctx, s.pool, db.InsertUserParams{Username: administratorName, Password: hash, Role: auth.RoleAdmin})
 	if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
 		return false, "", nil // another admin started at the same moment, and has said its password
 	} else if err != nil {
 		return false, "", fmt.Errorf("create administrator: %w", err)
+	}
+	if err := s.queries.SetPasswordDue(ctx, s.pool, db.SetPasswordDueParams{ID: id, PasswordDue: 1}); err != nil {
+		return false, "", fmt.Errorf("note that the administrator's password was given: %w", db.Error(err))
 	}
 	return true, password, nil
 }

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
+	"time"
 )
 
 // loginFrom logs in from an address that a proxy tells.
@@ -79,6 +81,175 @@ func TestAResetOnTheCommandLineClearsTheLimits(t *testing.T) {
 		}
 		if got := open(t, a).loginFrom("203.0.113.10", "admin", fresh); got.status != http.StatusSeeOther {
 			t.Errorf("after the reset: %d", got.status)
+		}
+	})
+}
+
+// set changes settings.
+func (b *browser) set(values url.Values) {
+	b.t.Helper()
+	if got := b.post("/settings", values); got.status != http.StatusSeeOther {
+		b.t.Fatalf("settings: %d %s", got.status, got.body)
+	}
+}
+
+// TestAGivenPasswordIsChangedFirst logs in with one that an administrator gave: there is no session before another is chosen.
+func TestAGivenPasswordIsChangedFirst(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		b := open(t, a).mustLogin()
+		b.set(url.Values{"password_change_given": {"on"}})
+		const given, own = "given-lamp-otter-1", "own-lamp-otter-2"
+		if got := b.post("/users", url.Values{"name": {"jonas"}, "password": {given}, "role": {"user"}, "state": {"active"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d %s", got.status, got.body)
+		}
+		jonas := open(t, a)
+		got := jonas.post("/login", url.Values{"name": {"jonas"}, "password": {given}, "next": {"/runs"}})
+		step := got.header.Get("Location")
+		if got.status != http.StatusSeeOther || step != "/login/password?next=%2Fruns" {
+			t.Fatalf("login: %d %s", got.status, step)
+		}
+		if got := jonas.get("/jobs"); got.status != http.StatusSeeOther || !strings.HasPrefix(got.header.Get("Location"), "/login") {
+			t.Errorf("before the step there is a session: %d", got.status)
+		}
+		program := open(t, a)
+		if got := program.post("/xxl-job-admin/login", url.Values{"userName": {"jonas"}, "password": {given}}); !strings.Contains(got.body, `"code":`) || strings.Contains(got.body, `"code":200`) {
+			t.Errorf("a program gets in without the step: %s", got.body)
+		}
+		if n := jonas.get(step).document(t).Find(`input[autocomplete="new-password"]`).Length(); n != 2 {
+			t.Errorf("%d fields", n)
+		}
+		for what, password := range map[string]string{"the same": given, "a common one": "password1"} {
+			if got := jonas.post(step, url.Values{"password": {password}, "repeat": {password}}); got.status != http.StatusUnprocessableEntity {
+				t.Errorf("%s: %d", what, got.status)
+			}
+		}
+		if got := jonas.post(step, url.Values{"password": {own}, "repeat": {own}}); got.status != http.StatusSeeOther || got.header.Get("Location") != "/runs" {
+			t.Fatalf("chosen: %d %s", got.status, got.header.Get("Location"))
+		}
+		if got := jonas.get("/runs"); got.status != http.StatusOK {
+			t.Errorf("after the step: %d", got.status)
+		}
+		if got := open(t, a).login("jonas", own); got.header.Get("Location") != "/" {
+			t.Errorf("the next login: %s", got.header.Get("Location"))
+		}
+		if got := jonas.get("/login/password"); got.header.Get("Location") != "/" {
+			t.Errorf("the step with a session: %s", got.header.Get("Location"))
+		}
+		if got := open(t, a).get("/login/password"); got.header.Get("Location") != "/login" {
+			t.Errorf("the step without a login: %s", got.header.Get("Location"))
+		}
+		// A reset ends what began with the password of before.
+		users := b.get("/users?q=jonas").document(t)
+		row, _ := users.Find("tbody tr").First().Attr("id")
+		begun := open(t, a)
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_user SET password_due = 1 WHERE username = 'jonas'"); err != nil {
+			t.Fatal(err)
+		}
+		if got := begun.login("jonas", own); got.header.Get("Location") != "/login/password" {
+			t.Fatalf("login: %s", got.header.Get("Location"))
+		}
+		if got := b.post("/users/"+strings.TrimPrefix(row, "user-")+"/password", url.Values{"password": {given}}); got.status != http.StatusSeeOther {
+			t.Fatalf("reset: %d", got.status)
+		}
+		if got := begun.post("/login/password", url.Values{"password": {"theirs-lamp-otter"}, "repeat": {"theirs-lamp-otter"}}); got.header.Get("Location") != "/login" {
+			t.Errorf("a sign-in with the old password goes on: %d %s", got.status, got.header.Get("Location"))
+		}
+	})
+}
+
+// TestAnAdministratorEndsASessionOfSomebody sees where a user is logged in and ends one of two sessions.
+func TestAnAdministratorEndsASessionOfSomebody(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		o.TrustProxy = true
+		a := start(t, o)
+		b := open(t, a).mustLogin()
+		const password = "given-lamp-otter-1"
+		if got := b.post("/users", url.Values{"name": {"jonas"}, "password": {password}, "role": {"user"}, "state": {"active"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d %s", got.status, got.body)
+		}
+		one, two := open(t, a), open(t, a)
+		one.loginFrom("192.0.2.1", "jonas", password)
+		two.loginFrom("192.0.2.2", "jonas", password)
+		row, _ := b.get("/users?q=jonas").document(t).Find("tbody tr").First().Attr("id")
+		user := "/users/" + strings.TrimPrefix(row, "user-")
+		list := b.get(user + "/edit").document(t).Find(".session-list li")
+		if list.Length() != 2 {
+			t.Fatalf("%d sessions", list.Length())
+		}
+		for i := range list.Length() {
+			if item := list.Eq(i); strings.Contains(item.Text(), "192.0.2.1") {
+				session, _ := item.Find(`input[name="session"]`).Attr("value")
+				if got := one.post(user+"/sessions/end", url.Values{"session": {session}}); got.status != http.StatusForbidden {
+					t.Errorf("a user does it: %d", got.status)
+				}
+				if got := b.post(user+"/sessions/end", url.Values{"session": {session}}); got.status != http.StatusSeeOther {
+					t.Errorf("end: %d", got.status)
+				}
+			}
+		}
+		if one, two := one.get("/jobs").status, two.get("/jobs").status; one != http.StatusSeeOther || two != http.StatusOK {
+			t.Errorf("after it: %d and %d", one, two)
+		}
+	})
+}
+
+// TestNobodyStaysLoggedIn forbids it by setting.
+func TestNobodyStaysLoggedIn(t *testing.T) {
+	t.Parallel()
+	a := start(t, testOptions(t))
+	b := open(t, a)
+	remembers := func() bool {
+		b := open(t, a)
+		return b.get("/login").document(t).Find(`input[name="remember"]`).Length() == 1
+	}
+	stays := func() bool {
+		got := open(t, a).post("/login", url.Values{"name": {"admin"}, "password": {testPassword}, "remember": {"on"}})
+		for _, c := range got.header.Values("Set-Cookie") {
+			if strings.HasPrefix(c, "punctual=") && strings.Contains(c, "Max-Age") {
+				return true
+			}
+		}
+		return false
+	}
+	if !remembers() || !stays() {
+		t.Error("it is not offered")
+	}
+	b.mustLogin().set(url.Values{"session_remember_days": {"0"}})
+	if remembers() || stays() {
+		t.Error("it is offered")
+	}
+}
+
+// TestAnOpenPageDoesNotKeepItsSessionAlive looks at what the requests of an open page do to the time of the last use.
+func TestAnOpenPageDoesNotKeepItsSessionAlive(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		b := open(t, a).mustLogin()
+		past := time.Now().Add(-time.Hour).UnixMilli()
+		seen := func() (at int64) {
+			if err := a.pool.QueryRowContext(t.Context(), "SELECT seen_at FROM punctual_session").Scan(&at); err != nil {
+				t.Fatal(err)
+			}
+			return at
+		}
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE punctual_session SET seen_at = ?", past); err != nil {
+			t.Fatal(err)
+		}
+		b.watch("/runs/events")
+		for _, path := range []string{"/", "/jobs", "/nodes", "/runs"} {
+			if got := b.do("GET", path, nil, "HX-Request", "true", "Punctual-Live", "1"); got.status != http.StatusOK {
+				t.Errorf("%s: %d", path, got.status)
+			}
+		}
+		if seen() != past {
+			t.Error("an open page counts as use")
+		}
+		if b.get("/jobs"); seen() == past {
+			t.Error("a click does not count as use")
 		}
 	})
 }

@@ -27,6 +27,7 @@ func (b *browser) watch(path string) watching {
 	if err != nil {
 		b.t.Fatal(err)
 	}
+	req.Header.Set("Accept", "text/event-stream") // as browsers do
 	client := *b.http
 	client.Timeout = 0
 	resp, err := client.Do(req)
@@ -115,7 +116,7 @@ func TestStreamsFollowTheRightsOfWhoWatches(t *testing.T) {
 		}
 		form := right(groups...)
 		form.Set("name", "jonas")
-		form.Set("password", "a-long-password")
+		form.Set("password", "a-long-lamp-otter")
 		if got := admin.post("/users", form); got.status != http.StatusSeeOther && got.status != http.StatusOK {
 			t.Fatalf("create user: %d %s", got.status, got.body)
 		}
@@ -125,7 +126,7 @@ func TestStreamsFollowTheRightsOfWhoWatches(t *testing.T) {
 		}
 		user := "/users/" + strconv.FormatInt(u.ID, 10)
 		jonas := open(t, a)
-		if got := jonas.login("jonas", "a-long-password"); got.status != http.StatusSeeOther {
+		if got := jonas.login("jonas", "a-long-lamp-otter"); got.status != http.StatusSeeOther {
 			t.Fatalf("login: %d", got.status)
 		}
 		list := jonas.watch("/runs/events")

@@ -32,8 +32,11 @@ func ResetPassword(ctx context.Context, o Options, name, password string) (_ str
 	if password == "" {
 		password = auth.NewPassword()
 	}
-	if len(password) < minPassword || len(password) > auth.MaxPasswordBytes {
-		return "", wrong("the password must have %d to %d characters", minPassword, auth.MaxPasswordBytes)
+	switch err := auth.CheckPassword(password, name); {
+	case errors.Is(err, auth.ErrPasswordWeak):
+		return "", wrong("%w: choose one that is on no list of common passwords, such as some unrelated words", err)
+	case err != nil:
+		return "", wrong("the password must have %d to %d characters", auth.MinPasswordBytes, auth.MaxPasswordBytes)
 	}
 	pool, err := openPool(ctx, o)
 	if err != nil {
@@ -64,10 +67,16 @@ func ResetPassword(ctx context.Context, o Options, name, password string) (_ str
 	if n == 0 {
 		return "", errors.New("the password was changed by somebody else just now; try again")
 	}
+	if err := q.SetPasswordDue(ctx, pool, db.SetPasswordDueParams{ID: user.ID, PasswordDue: 1}); err != nil {
+		return "", fmt.Errorf("note that the password was given: %w", db.Error(err))
+	}
+	if _, err := q.DeleteSignInsOfUser(ctx, pool, user.ID); err != nil {
+		return "", fmt.Errorf("end sign-ins: %w", db.Error(err))
+	}
 	if err := auth.ForgetAttempts(ctx, pool, user.Username); err != nil {
 		return "", err
 	}
-	return password, auth.NewSessions(pool, make([]byte, 32), make([]byte, 32), time.Now).EndAll(ctx, user.ID)
+	return password, auth.NewSessions(pool, make([]byte, 32), make([]byte, 32), time.Now, auth.DefaultPolicy).EndAll(ctx, user.ID)
 }
 
 func openPool(ctx context.Context, o Options) (*db.Pool, error) {

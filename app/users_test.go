@@ -46,16 +46,16 @@ func TestUsersInTheConsole(t *testing.T) {
 		if rights := profile.Find("table.rights .tick .icon").Length(); rights != 2 || profile.Find(".session-list li").Length() != 2 {
 			t.Errorf("%d rights, %d sessions", rights, profile.Find(".session-list li").Length())
 		}
-		if got := jonas.post("/profile/password", url.Values{"old_password": {"wrong"}, "password": {"my-own-password"}, "repeat": {"my-own-password"}}); got.status != http.StatusUnprocessableEntity {
+		if got := jonas.post("/profile/password", url.Values{"old_password": {"wrong"}, "password": {"my-own-lamp-otter"}, "repeat": {"my-own-lamp-otter"}}); got.status != http.StatusUnprocessableEntity {
 			t.Errorf("a wrong old password: %d", got.status)
 		}
-		if got := jonas.post("/profile/password", url.Values{"old_password": {password}, "password": {"my-own-password"}, "repeat": {"my-own-password"}}); got.status != http.StatusSeeOther {
+		if got := jonas.post("/profile/password", url.Values{"old_password": {password}, "password": {"my-own-lamp-otter"}, "repeat": {"my-own-lamp-otter"}}); got.status != http.StatusSeeOther {
 			t.Errorf("a new password: %d", got.status)
 		}
 		if here, there := jonas.get("/profile").status, other.get("/profile").status; here != http.StatusOK || there != http.StatusSeeOther {
 			t.Errorf("after the change: %d here, %d elsewhere", here, there)
 		}
-		other.login("jonas", "my-own-password")
+		other.login("jonas", "my-own-lamp-otter")
 		session, _ := jonas.get("/profile").document(t).Find(`.session-list input[name="session"]`).Attr("value")
 		if got := b.post("/profile/sessions/end", url.Values{"session": {session}}); got.status != http.StatusSeeOther || other.get("/profile").status != http.StatusOK {
 			t.Error("somebody else ends the session")
@@ -69,7 +69,7 @@ func TestUsersInTheConsole(t *testing.T) {
 		if got := b.post(user, change); got.status != http.StatusSeeOther || jonas.get("/jobs").status != http.StatusSeeOther {
 			t.Errorf("disabled: %d", got.status)
 		}
-		if got := jonas.login("jonas", "my-own-password"); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "disabled") {
+		if got := jonas.login("jonas", "my-own-lamp-otter"); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "disabled") {
 			t.Errorf("a disabled user logs in: %d", got.status)
 		}
 		if got := b.post(user, change); got.status != http.StatusUnprocessableEntity {
@@ -180,7 +180,7 @@ func TestAChangeOfAUserCanBeTakenBack(t *testing.T) {
 	t.Parallel()
 	b := open(t, start(t, testOptions(t))).mustLogin()
 	b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}})
-	b.post("/users", url.Values{"name": {"jonas"}, "password": {"long-enough-1"}, "role": {"user"}, "state": {"active"}, "right": {"1.run", "1.glue"}})
+	b.post("/users", url.Values{"name": {"jonas"}, "password": {"long-lamp-otter-1"}, "role": {"user"}, "state": {"active"}, "right": {"1.run", "1.glue"}})
 	state := func() string {
 		doc := b.get("/users/2/edit").document(t)
 		said := doc.Find(`[name="state"] option[selected], [name="state"][checked]`).AttrOr("value", "")
@@ -210,7 +210,7 @@ func TestAChangeOfAUserCanBeTakenBack(t *testing.T) {
 	}
 	// A new password cannot be taken back.
 	b.get("/users")
-	b.post("/users/2", url.Values{"role": {"user"}, "state": {"disabled"}, "password": {"long-enough-2"}, "version": {b.version("/users/2/edit")}})
+	b.post("/users/2", url.Values{"role": {"user"}, "state": {"disabled"}, "password": {"long-lamp-otter-2"}, "version": {b.version("/users/2/edit")}})
 	if n := b.get("/users").document(t).Find("#toasts .undo").Length(); n != 0 {
 		t.Errorf("%d offers after a new password", n)
 	}

@@ -170,10 +170,15 @@ type Executor struct {
 	UpdatedAt int64
 }
 
-type Followed struct {
-	LogID      int64
-	ByLogID    int64
-	FollowedAt int64
+type Factor struct {
+	ID        int64
+	UserID    int64
+	Kind      string
+	Name      string
+	Secret    Text
+	LastStep  int64
+	CreatedAt int64
+	UsedAt    int64
 }
 
 type Gate struct {
@@ -302,10 +307,27 @@ type Node struct {
 	Sessions    string
 }
 
+type PendingSignIn struct {
+	ID        string
+	UserID    int64
+	Way       string
+	Provider  string
+	Remember  int64
+	Strong    int64
+	Address   string
+	Challenge Text
+	ExpiresAt int64
+}
+
 type Permission struct {
 	UserID  int64
 	GroupID int64
 	Rights  int64
+}
+
+type RecoveryCode struct {
+	UserID int64
+	Hash   string
 }
 
 type RefusedCaller struct {
@@ -363,13 +385,14 @@ type RunHour struct {
 }
 
 type Session struct {
-	ID        string
-	UserID    int64
-	CreatedAt int64
-	SeenAt    int64
-	ExpiresAt int64
-	Address   string
-	Agent     string
+	ID         string
+	UserID     int64
+	CreatedAt  int64
+	SeenAt     int64
+	ExpiresAt  int64
+	Address    string
+	Agent      string
+	Remembered int64
 }
 
 type Setting struct {

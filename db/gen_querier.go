@@ -52,12 +52,11 @@ type Querier interface {
 	CountOpenAlarmDeliveries(ctx context.Context, db DBTX) (int64, error)
 	// The undecided runs of a job from a low mark on, read by the index on handle_code.
 	CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error)
+	CountRecoveryCodes(ctx context.Context, db DBTX, userID int64) (int64, error)
 	CountRunsBetween(ctx context.Context, db DBTX, arg CountRunsBetweenParams) (int64, error)
 	// Recounts the runs planned in a stretch of time for each group, by the rules of spec §2.13 (see stateOf) and the index on trigger_time. The
 	// caller keeps the stretch short.
 	CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsOfGroupsParams) ([]CountRunsOfGroupsRow, error)
-	// How many sessions each user has open.
-	CountSessionsByUser(ctx context.Context, db DBTX, nowMs int64) ([]CountSessionsByUserRow, error)
 	// How many runs of a job have a slot, and how many wait for one.
 	CountSlots(ctx context.Context, db DBTX, jobID int64) (CountSlotsRow, error)
 	CountUnchainedAudit(ctx context.Context, db DBTX) (int64, error)
@@ -86,7 +85,8 @@ type Querier interface {
 	DeleteClearingsBefore(ctx context.Context, db DBTX, updatedAt int64) (int64, error)
 	DeleteCodeHandlersOf(ctx context.Context, db DBTX, groupID int64) error
 	DeleteExecutorsOf(ctx context.Context, db DBTX, appName string) (int64, error)
-	DeleteFollowedBefore(ctx context.Context, db DBTX, followedAt int64) (int64, error)
+	DeleteFactor(ctx context.Context, db DBTX, arg DeleteFactorParams) (int64, error)
+	DeleteFactorsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteGatheringAlarmNotice(ctx context.Context, db DBTX, arg DeleteGatheringAlarmNoticeParams) (int64, error)
 	DeleteGlueVersionsOfJob(ctx context.Context, db DBTX, jobID int64) error
 	DeleteGlueVersionsUpTo(ctx context.Context, db DBTX, arg DeleteGlueVersionsUpToParams) error
@@ -113,6 +113,7 @@ type Querier interface {
 	DeletePlacesBefore(ctx context.Context, db DBTX, seenAt int64) (int64, error)
 	DeletePlacesOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeletePlacesOfUserBefore(ctx context.Context, db DBTX, arg DeletePlacesOfUserBeforeParams) (int64, error)
+	DeleteRecoveryCodes(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteRefusedBefore(ctx context.Context, db DBTX, lastAt int64) (int64, error)
 	DeleteRegistry(ctx context.Context, db DBTX, arg DeleteRegistryParams) (int64, error)
 	// Forgets addresses that have not beaten for a long time.
@@ -128,6 +129,11 @@ type Querier interface {
 	DeleteSessionsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	// Goes back to what the program does by itself.
 	DeleteSetting(ctx context.Context, db DBTX, name string) (int64, error)
+	// The session is there, or the sign-in was given up. Of two requests that end the same one, one gets the row.
+	DeleteSignIn(ctx context.Context, db DBTX, id string) (int64, error)
+	DeleteSignInsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
+	// After a change of what they show.
+	DeleteSignInsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteToken(ctx context.Context, db DBTX, appName string) (int64, error)
 	DeleteUsedSignInsBefore(ctx context.Context, db DBTX, usedAt int64) (int64, error)
 	// The caller ends the sessions and drops the permissions too.
@@ -173,11 +179,15 @@ type Querier interface {
 	// A session with its user, in one read per request.
 	GetSession(ctx context.Context, db DBTX, arg GetSessionParams) (GetSessionRow, error)
 	GetSetting(ctx context.Context, db DBTX, name string) (Setting, error)
+	// A sign-in that is under way, with its user. Whoever was disabled meanwhile has none.
+	GetSignIn(ctx context.Context, db DBTX, arg GetSignInParams) (GetSignInRow, error)
 	// What touches xxl_job_user, sessions and settings.
 	GetUser(ctx context.Context, db DBTX, id int64) (GetUserRow, error)
 	// Who a provider or a directory vouches for; never asked with an empty key, which all others have.
 	GetUserByIdentity(ctx context.Context, db DBTX, identityKey string) (GetUserByIdentityRow, error)
 	GetUserByName(ctx context.Context, db DBTX, username string) (GetUserByNameRow, error)
+	// What a user still has to do before they have a session.
+	GetUserDue(ctx context.Context, db DBTX, id int64) (GetUserDueRow, error)
 	GetView(ctx context.Context, db DBTX, id int64) (View, error)
 	// For an attempt that turned out not to have been one.
 	GiveAttemptBack(ctx context.Context, db DBTX, arg GiveAttemptBackParams) error
@@ -201,9 +211,7 @@ type Querier interface {
 	InsertAuditMarkIfAbsent(ctx context.Context, db DBTX, arg InsertAuditMarkIfAbsentParams) error
 	InsertClearing(ctx context.Context, db DBTX, arg InsertClearingParams) (int64, error)
 	InsertCodeHandler(ctx context.Context, db DBTX, arg InsertCodeHandlerParams) error
-	// What touches punctual_followed: fires of which more than one run may succeed, and whose children have been started. See scheduler/chain.go.
-	// 0 rows: a run of the same fire has succeeded before. Of two at the same time the second waits here for the first.
-	InsertFollowed(ctx context.Context, db DBTX, arg InsertFollowedParams) (int64, error)
+	InsertFactor(ctx context.Context, db DBTX, arg InsertFactorParams) (int64, error)
 	InsertGate(ctx context.Context, db DBTX, jobID int64) error
 	InsertGlueVersion(ctx context.Context, db DBTX, arg InsertGlueVersionParams) error
 	InsertGroup(ctx context.Context, db DBTX, arg InsertGroupParams) (int64, error)
@@ -216,12 +224,14 @@ type Querier interface {
 	InsertNode(ctx context.Context, db DBTX, arg InsertNodeParams) (int64, error)
 	// One group's rights of a user whose old ones were dropped just before.
 	InsertPermission(ctx context.Context, db DBTX, arg InsertPermissionParams) error
+	InsertRecoveryCode(ctx context.Context, db DBTX, arg InsertRecoveryCodeParams) error
 	InsertRegistry(ctx context.Context, db DBTX, arg InsertRegistryParams) error
 	// Makes a day's row; several admins may do it at once.
 	InsertReport(ctx context.Context, db DBTX, arg InsertReportParams) error
 	InsertSession(ctx context.Context, db DBTX, arg InsertSessionParams) error
 	// The first of several admins that start together decides the value; all of them read it back.
 	InsertSettingIfAbsent(ctx context.Context, db DBTX, arg InsertSettingIfAbsentParams) (int64, error)
+	InsertSignIn(ctx context.Context, db DBTX, arg InsertSignInParams) error
 	// The common token, made at the first start of all; of several admins that start together one decides.
 	InsertTokenIfAbsent(ctx context.Context, db DBTX, arg InsertTokenIfAbsentParams) (int64, error)
 	InsertUser(ctx context.Context, db DBTX, arg InsertUserParams) (int64, error)
@@ -268,6 +278,11 @@ type Querier interface {
 	ListExecutors(ctx context.Context, db DBTX) ([]Executor, error)
 	// Started jobs of which a success is expected every so often.
 	ListExpectedJobs(ctx context.Context, db DBTX, arg ListExpectedJobsParams) ([]ListExpectedJobsRow, error)
+	// Who has a second factor, for the list of users.
+	ListFactorUsers(ctx context.Context, db DBTX, limit int32) ([]int64, error)
+	// What touches second factors and recovery codes.
+	// A user's, the oldest first: a handful.
+	ListFactors(ctx context.Context, db DBTX, userID int64) ([]Factor, error)
 	// Some runs as the console shows them, newest first.
 	ListFailedRuns(ctx context.Context, db DBTX, ids []int64) ([]ListFailedRunsRow, error)
 	// What the dashboard asks across tables. Each reads an index from one end and stops at its limit.
@@ -376,6 +391,8 @@ type Querier interface {
 	// The jobs of a stretch of ids that are not as the newest row of their history says. Texts are compared by their bytes. A fixed
 	// rate whose next time is off the beat was started anew. The next time of any other job moves with its runs and says nothing.
 	ListSchedulesUnnoticed(ctx context.Context, db DBTX, arg ListSchedulesUnnoticedParams) ([]int64, error)
+	// The sessions of everybody, for counting those that still count.
+	ListSessionTimes(ctx context.Context, db DBTX, arg ListSessionTimesParams) ([]ListSessionTimesRow, error)
 	// The sessions of a user that still count, the one used last first.
 	ListSessionsOfUser(ctx context.Context, db DBTX, arg ListSessionsOfUserParams) ([]Session, error)
 	// All of them: there are a few dozen.
@@ -469,12 +486,16 @@ type Querier interface {
 	SetGroupOptions(ctx context.Context, db DBTX, arg SetGroupOptionsParams) error
 	// Puts a recount in the place of the counters.
 	SetHour(ctx context.Context, db DBTX, arg SetHourParams) error
+	SetPasswordDue(ctx context.Context, db DBTX, arg SetPasswordDueParams) error
 	// Puts a recount in the place of the counters, guarded by what they were before it began: 0 rows means that runs of the
 	// day changed meanwhile, and the recount is of no use.
 	SetReport(ctx context.Context, db DBTX, arg SetReportParams) (int64, error)
 	// What old tools read (spec §3.8).
 	SetRunAlarmStatus(ctx context.Context, db DBTX, arg SetRunAlarmStatusParams) (int64, error)
 	SetSetting(ctx context.Context, db DBTX, arg SetSettingParams) error
+	SetSignInChallenge(ctx context.Context, db DBTX, arg SetSignInChallengeParams) error
+	// The second factor was shown.
+	SetSignInStrong(ctx context.Context, db DBTX, id string) error
 	SetToken(ctx context.Context, db DBTX, arg SetTokenParams) error
 	// The language somebody chose for themselves.
 	SetUserLang(ctx context.Context, db DBTX, arg SetUserLangParams) error
@@ -501,6 +522,8 @@ type Querier interface {
 	TakeAttempt(ctx context.Context, db DBTX, arg TakeAttemptParams) (int64, error)
 	// Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.
 	TakeOverRuns(ctx context.Context, db DBTX, arg TakeOverRunsParams) (int64, error)
+	// What a step asked can be answered once.
+	TakeSignInChallenge(ctx context.Context, db DBTX, id string) (int64, error)
 	// Gives a waiting run its slot. Guarded, so that one run gets one.
 	TakeSlot(ctx context.Context, db DBTX, logID int64) (int64, error)
 	// What touches punctual_slot and punctual_gate; the protocol is in scheduler/gate.go. Inserts are in db/bulk.go.

@@ -87,6 +87,110 @@ func (q *Queries) DeletePlacesOfUserBefore(ctx context.Context, db DBTX, arg Del
 	return result.RowsAffected()
 }
 
+const deleteSignIn = `-- name: DeleteSignIn :execrows
+DELETE FROM punctual_sign_in WHERE id = ?
+`
+
+// The session is there, or the sign-in was given up. Of two requests that end the same one, one gets the row.
+func (q *Queries) DeleteSignIn(ctx context.Context, db DBTX, id string) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteSignIn, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const deleteSignInsBefore = `-- name: DeleteSignInsBefore :execrows
+DELETE FROM punctual_sign_in WHERE expires_at < ? LIMIT 1000
+`
+
+func (q *Queries) DeleteSignInsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteSignInsBefore, expiresAt)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const deleteSignInsOfUser = `-- name: DeleteSignInsOfUser :execrows
+DELETE FROM punctual_sign_in WHERE user_id = ?
+`
+
+// After a change of what they show.
+func (q *Queries) DeleteSignInsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteSignInsOfUser, userID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const getSignIn = `-- name: GetSignIn :one
+SELECT i.id, i.user_id, i.way, i.provider, i.remember, i.strong, i.address, i.challenge, u.username, u.role, u.permission, u.lang, u.theme
+FROM punctual_sign_in AS i JOIN xxl_job_user AS u ON u.id = i.user_id
+WHERE i.id = ? AND i.expires_at > ? AND u.disabled = 0
+`
+
+type GetSignInParams struct {
+	ID    string
+	NowMs int64
+}
+
+type GetSignInRow struct {
+	ID         string
+	UserID     int64
+	Way        string
+	Provider   string
+	Remember   int64
+	Strong     int64
+	Address    string
+	Challenge  Text
+	Username   string
+	Role       int64
+	Permission Text
+	Lang       string
+	Theme      string
+}
+
+// A sign-in that is under way, with its user. Whoever was disabled meanwhile has none.
+func (q *Queries) GetSignIn(ctx context.Context, db DBTX, arg GetSignInParams) (GetSignInRow, error) {
+	row := db.QueryRowContext(ctx, getSignIn, arg.ID, arg.NowMs)
+	var i GetSignInRow
+	err := row.Scan(
+		&i.ID,
+		&i.UserID,
+		&i.Way,
+		&i.Provider,
+		&i.Remember,
+		&i.Strong,
+		&i.Address,
+		&i.Challenge,
+		&i.Username,
+		&i.Role,
+		&i.Permission,
+		&i.Lang,
+		&i.Theme,
+	)
+	return i, err
+}
+
+const getUserDue = `-- name: GetUserDue :one
+SELECT role, password_due FROM xxl_job_user WHERE id = ?
+`
+
+type GetUserDueRow struct {
+	Role        int64
+	PasswordDue int64
+}
+
+// What a user still has to do before they have a session.
+func (q *Queries) GetUserDue(ctx context.Context, db DBTX, id int64) (GetUserDueRow, error) {
+	row := db.QueryRowContext(ctx, getUserDue, id)
+	var i GetUserDueRow
+	err := row.Scan(&i.Role, &i.PasswordDue)
+	return i, err
+}
+
 const giveAttemptBack = `-- name: GiveAttemptBack :exec
 UPDATE punctual_login_attempt SET full_at = full_at - CAST(? AS SIGNED) WHERE id = ?
 `
@@ -119,6 +223,35 @@ func (q *Queries) InsertAttempt(ctx context.Context, db DBTX, arg InsertAttemptP
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const insertSignIn = `-- name: InsertSignIn :exec
+INSERT INTO punctual_sign_in (id, user_id, way, provider, remember, strong, address, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+`
+
+type InsertSignInParams struct {
+	ID        string
+	UserID    int64
+	Way       string
+	Provider  string
+	Remember  int64
+	Strong    int64
+	Address   string
+	ExpiresAt int64
+}
+
+func (q *Queries) InsertSignIn(ctx context.Context, db DBTX, arg InsertSignInParams) error {
+	_, err := db.ExecContext(ctx, insertSignIn,
+		arg.ID,
+		arg.UserID,
+		arg.Way,
+		arg.Provider,
+		arg.Remember,
+		arg.Strong,
+		arg.Address,
+		arg.ExpiresAt,
+	)
+	return err
 }
 
 const keepPlace = `-- name: KeepPlace :exec
@@ -241,6 +374,44 @@ func (q *Queries) NthPlace(ctx context.Context, db DBTX, arg NthPlaceParams) (in
 	var seen_at int64
 	err := row.Scan(&seen_at)
 	return seen_at, err
+}
+
+const setPasswordDue = `-- name: SetPasswordDue :exec
+UPDATE xxl_job_user SET password_due = ? WHERE id = ?
+`
+
+type SetPasswordDueParams struct {
+	PasswordDue int64
+	ID          int64
+}
+
+func (q *Queries) SetPasswordDue(ctx context.Context, db DBTX, arg SetPasswordDueParams) error {
+	_, err := db.ExecContext(ctx, setPasswordDue, arg.PasswordDue, arg.ID)
+	return err
+}
+
+const setSignInChallenge = `-- name: SetSignInChallenge :exec
+UPDATE punctual_sign_in SET challenge = ? WHERE id = ?
+`
+
+type SetSignInChallengeParams struct {
+	Challenge Text
+	ID        string
+}
+
+func (q *Queries) SetSignInChallenge(ctx context.Context, db DBTX, arg SetSignInChallengeParams) error {
+	_, err := db.ExecContext(ctx, setSignInChallenge, arg.Challenge, arg.ID)
+	return err
+}
+
+const setSignInStrong = `-- name: SetSignInStrong :exec
+UPDATE punctual_sign_in SET strong = 1, challenge = NULL WHERE id = ?
+`
+
+// The second factor was shown.
+func (q *Queries) SetSignInStrong(ctx context.Context, db DBTX, id string) error {
+	_, err := db.ExecContext(ctx, setSignInStrong, id)
+	return err
 }
 
 const takeAttempt = `-- name: TakeAttempt :execrows

@@ -59,7 +59,9 @@ var seedValues = map[string][seedRows]any{
 // parameter.
 var argValues = map[string]any{
 	"ListFullAttempts": []string{"id1"}, "ListPlaces.Places": []string{"place1"}, "TakeAttempt.MostMs": int64(100), "InsertAttempt.ID": "new",
-	"DeleteAttemptsBefore": int64(100), "DeletePlacesBefore": int64(100), "NthPlace.Offset": int32(0),
+	"DeleteAttemptsBefore": int64(100), "DeletePlacesBefore": int64(100), "NthPlace.Offset": int32(0), "InsertSignIn.ID": "new", "GetSignIn.NowMs": int64(0),
+	"DeleteSignInsBefore": int64(100), "SetPasswordDue.PasswordDue": int64(77), "ListSessionTimes.NowMs": int64(0),
+	"ListFactorUsers": int32(10), "UseCode.Step": int64(100), "InsertRecoveryCode.Hash": "new", "SetSignInChallenge.Challenge": "new",
 
 	"Limit": int32(10), "Offset": int32(0), "AllGroups": int64(1), "AnyTag": int64(1), "Status": int64(-1),
 	"AfterID": int64(0), "AfterMs": int64(0), "FromID": int64(0), "BeforeID": int64(100), "LowID": int64(0),
@@ -81,7 +83,7 @@ var argValues = map[string]any{
 	"InsertUser.Username": "new", "InsertPermission.UserID": int64(100), "KeepID": "other", "ObjectPattern": "%",
 	"AfterSeq": int64(0), "ToSeq": int64(100), "NewSeq": int64(50), "NewHash": "changed", "OldSeq": int64(1), "InsertAuditMarkIfAbsent.Name": "new", "ListAuditMarks": int32(10), "ListUnchainedAudit": int32(10), "ChainAudit.Seq": int64(77), "GetAuditMark": "name1",
 	"ResetUserPassword.ID": int64(2), "ListUsers": int32(10), "UpdateUser.Disabled": int64(1), "LoginAt": int64(77),
-	"CountSessionsByUser": int64(0), "ListJobsNamed.Names": []string{"job_de1"}, "ListSessionsOfUser.NowMs": int64(0), "InsertSession.ID": "new", "InsertSettingIfAbsent.Name": "new", "InsertReport.TriggerDay": seedTime,
+	"ListJobsNamed.Names": []string{"job_de1"}, "ListSessionsOfUser.NowMs": int64(0), "InsertSession.ID": "new", "InsertSettingIfAbsent.Name": "new", "InsertReport.TriggerDay": seedTime,
 	"DeleteAlarmDeliveriesBefore.CreatedAt": int64(100), "DeleteAlarmEventsBefore.RaisedAt": int64(100), "DeleteIdleAlarmStates": int64(100),
 	"DeleteAlarmNoticesBefore.LastAt": int64(100), "InsertAlarmChannel.Name": "new", "InsertAlarmRoute.ScopeID": int64(100),
 	"InsertAlarmState.JobID": int64(100), "InsertAlarmEventOnce.OnceKey": "new", "ListDueAlarmDeliveries.ExceptChannels": []int64{100},
@@ -213,7 +215,7 @@ func fill(v reflect.Value, name string, value any) {
 
 // single are the names of the columns behind methods that take one plain argument.
 var single = map[string]string{
-	"DeleteAttempt": "id", "DeleteAttemptsOnName": "name",
+	"DeleteAttempt": "id", "DeleteAttemptsOnName": "name", "DeleteSignIn": "id", "SetSignInStrong": "id", "TakeSignInChallenge": "id",
 	"DeleteExecutorsOf": "app_name", "DeleteToken": "app_name", "DeleteSession": "id", "GetSetting": "name", "DeleteSetting": "name", "GetUserByName": "username",
 }
 

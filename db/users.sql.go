@@ -227,6 +227,7 @@ type GetSessionRow struct {
 	CreatedAt  int64
 	SeenAt     int64
 	ExpiresAt  int64
+	Remembered int64
 	Username   string
 	Role       int64
 	Permission Text
@@ -245,6 +246,7 @@ func (q *Queries) GetSession(ctx context.Context, db DBTX, arg GetSessionParams)
 		&i.CreatedAt,
 		&i.SeenAt,
 		&i.ExpiresAt,
+		&i.Remembered,
 		&i.Username,
 		&i.Role,
 		&i.Permission,
@@ -375,17 +377,18 @@ func (q *Queries) InsertPermission(ctx context.Context, db DBTX, arg InsertPermi
 }
 
 const insertSession = `-- name: InsertSession :exec
-INSERT INTO punctual_session (id, user_id, created_at, seen_at, expires_at, address, agent) VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO punctual_session (id, user_id, created_at, seen_at, expires_at, remembered, address, agent) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 `
 
 type InsertSessionParams struct {
-	ID        string
-	UserID    int64
-	CreatedAt int64
-	SeenAt    int64
-	ExpiresAt int64
-	Address   string
-	Agent     string
+	ID         string
+	UserID     int64
+	CreatedAt  int64
+	SeenAt     int64
+	ExpiresAt  int64
+	Remembered int64
+	Address    string
+	Agent      string
 }
 
 func (q *Queries) InsertSession(ctx context.Context, db DBTX, arg InsertSessionParams) error {
@@ -395,6 +398,7 @@ func (q *Queries) InsertSession(ctx context.Context, db DBTX, arg InsertSessionP
 		arg.CreatedAt,
 		arg.SeenAt,
 		arg.ExpiresAt,
+		arg.Remembered,
 		arg.Address,
 		arg.Agent,
 	)
@@ -504,8 +508,55 @@ func (q *Queries) ListPermissionsOf(ctx context.Context, db DBTX, userID int64) 
 	return items, nil
 }
 
+const listSessionTimes = `-- name: ListSessionTimes :many
+SELECT user_id, created_at, seen_at, expires_at, remembered FROM punctual_session WHERE expires_at > ? LIMIT ?
+`
+
+type ListSessionTimesParams struct {
+	NowMs int64
+	Limit int32
+}
+
+type ListSessionTimesRow struct {
+	UserID     int64
+	CreatedAt  int64
+	SeenAt     int64
+	ExpiresAt  int64
+	Remembered int64
+}
+
+// The sessions of everybody, for counting those that still count.
+func (q *Queries) ListSessionTimes(ctx context.Context, db DBTX, arg ListSessionTimesParams) ([]ListSessionTimesRow, error) {
+	rows, err := db.QueryContext(ctx, listSessionTimes, arg.NowMs, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListSessionTimesRow
+	for rows.Next() {
+		var i ListSessionTimesRow
+		if err := rows.Scan(
+			&i.UserID,
+			&i.CreatedAt,
+			&i.SeenAt,
+			&i.ExpiresAt,
+			&i.Remembered,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listSessionsOfUser = `-- name: ListSessionsOfUser :many
-SELECT id, user_id, created_at, seen_at, expires_at, address, agent FROM punctual_session
+SELECT id, user_id, created_at, seen_at, expires_at, address, agent, remembered FROM punctual_session
 WHERE user_id = ? AND expires_at > ? ORDER BY seen_at DESC, id LIMIT ?
 `
 
@@ -533,6 +584,7 @@ func (q *Queries) ListSessionsOfUser(ctx context.Context, db DBTX, arg ListSessi
 			&i.ExpiresAt,
 			&i.Address,
 			&i.Agent,
+			&i.Remembered,
 		); err != nil {
 			return nil, err
 		}

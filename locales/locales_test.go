@@ -78,11 +78,11 @@ var families = withEvents(map[string][]string{
 	"help.schedule.": {"CRON", "FIX_RATE", "FIX_DELAY", "ONCE", "NONE"},
 	"help.state.":    {"waiting", "sent", "success", "failed", "timeout", "sendfailed", "unconfirmed", "killed", "lost", "skipped", "discarded", "cancelled", "stopped"},
 
-	"settings.item.":    withHelp("default_language", "public_url", "glue", "audit_days", "log_retention_days", "misfire_seconds", "lost_seconds", "forgotten_seconds", "call_timeout_ms", "executor_allow", "executor_deny", "alarm_language", "alarm_window_minutes", "alarm_deny_private", "alarm_mail_domains"),
-	"settings.section.": {"console", "console.text", "runs", "runs.text", "executors", "executors.text", "alarms", "alarms.text"},
+	"settings.item.":    withHelp("default_language", "public_url", "glue", "audit_days", "password_change_given", "session_idle_minutes", "session_life_hours", "session_remember_days", "log_retention_days", "misfire_seconds", "lost_seconds", "forgotten_seconds", "call_timeout_ms", "executor_allow", "executor_deny", "alarm_language", "alarm_window_minutes", "alarm_deny_private", "alarm_mail_domains"),
+	"settings.section.": {"console", "console.text", "signin", "signin.text", "runs", "runs.text", "executors", "executors.text", "alarms", "alarms.text"},
 	"settings.switch.":  {"on", "off"},
 	"settings.token.":   {"none", "known", "fixed", "kept"},
-	"settings.unit.":    {"ms", "seconds", "minutes", "days"},
+	"settings.unit.":    {"ms", "seconds", "minutes", "hours", "days"},
 	"settings.option.":  {"PUNCTUAL_DATABASE_URL", "PUNCTUAL_DATA_DIR", "PUNCTUAL_TIME_ZONE", "PUNCTUAL_LOG_FORMAT", "PUNCTUAL_LOG_LEVEL", "PUNCTUAL_LISTEN", "PUNCTUAL_ACCESS_TOKEN", "PUNCTUAL_ACCESS_TOKEN_FILE", "PUNCTUAL_ADMIN_PASSWORD_FILE", "PUNCTUAL_DATABASE_URL_FILE", "PUNCTUAL_INSECURE_NO_TOKEN", "PUNCTUAL_ADMIN_PASSWORD", "PUNCTUAL_SAMPLE", "PUNCTUAL_DRAIN_TIMEOUT", "PUNCTUAL_TLS_CERT", "PUNCTUAL_TLS_KEY", "PUNCTUAL_EXECUTOR_CA", "PUNCTUAL_EXECUTOR_CLIENT_CERT", "PUNCTUAL_EXECUTOR_CLIENT_KEY", "PUNCTUAL_TRUST_PROXY", "PUNCTUAL_PPROF", "PUNCTUAL_SECRET_KEY", "PUNCTUAL_SECRET_KEY_FILE", "PUNCTUAL_SIGN_IN_FILE", "PUNCTUAL_AUDIT_SHIP", "PUNCTUAL_AUDIT_SHIP_FILE", "PUNCTUAL_TRUSTED_PROXIES", "PUNCTUAL_ADMIN_LISTEN", "PUNCTUAL_METRICS_TOKEN", "PUNCTUAL_METRICS_TOKEN_FILE"},
 
 	"trigger.": {"CRON", "MANUAL", "RETRY", "PARENT", "API", "MISFIRE"},

@@ -51,3 +51,37 @@ DELETE FROM punctual_login_place WHERE user_id = ?;
 
 -- name: DeletePlacesBefore :execrows
 DELETE FROM punctual_login_place WHERE seen_at < ? LIMIT 1000;
+
+-- name: InsertSignIn :exec
+INSERT INTO punctual_sign_in (id, user_id, way, provider, remember, strong, address, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: GetSignIn :one
+-- A sign-in that is under way, with its user. Whoever was disabled meanwhile has none.
+SELECT i.id, i.user_id, i.way, i.provider, i.remember, i.strong, i.address, i.challenge, u.username, u.role, u.permission, u.lang, u.theme
+FROM punctual_sign_in AS i JOIN xxl_job_user AS u ON u.id = i.user_id
+WHERE i.id = sqlc.arg(id) AND i.expires_at > sqlc.arg(now_ms) AND u.disabled = 0;
+
+-- name: SetSignInStrong :exec
+-- The second factor was shown.
+UPDATE punctual_sign_in SET strong = 1, challenge = NULL WHERE id = ?;
+
+-- name: SetSignInChallenge :exec
+UPDATE punctual_sign_in SET challenge = ? WHERE id = ?;
+
+-- name: DeleteSignIn :execrows
+-- The session is there, or the sign-in was given up. Of two requests that end the same one, one gets the row.
+DELETE FROM punctual_sign_in WHERE id = ?;
+
+-- name: DeleteSignInsOfUser :execrows
+-- After a change of what they show.
+DELETE FROM punctual_sign_in WHERE user_id = ?;
+
+-- name: DeleteSignInsBefore :execrows
+DELETE FROM punctual_sign_in WHERE expires_at < ? LIMIT 1000;
+
+-- name: GetUserDue :one
+-- What a user still has to do before they have a session.
+SELECT role, password_due FROM xxl_job_user WHERE id = ?;
+
+-- name: SetPasswordDue :exec
+UPDATE xxl_job_user SET password_due = ? WHERE id = ?;

@@ -88,22 +88,22 @@ DELETE FROM punctual_used_sign_in WHERE used_at < ? LIMIT 1000;
 UPDATE xxl_job_user SET password = sqlc.arg(new_password) WHERE id = sqlc.arg(id) AND password = sqlc.arg(old_password);
 
 -- name: InsertSession :exec
-INSERT INTO punctual_session (id, user_id, created_at, seen_at, expires_at, address, agent) VALUES (?, ?, ?, ?, ?, ?, ?);
+INSERT INTO punctual_session (id, user_id, created_at, seen_at, expires_at, remembered, address, agent) VALUES (?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: GetSession :one
 -- A session with its user, in one read per request.
-SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, u.username, u.role, u.permission, u.lang, u.theme, u.provider
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.username, u.role, u.permission, u.lang, u.theme, u.provider
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
 WHERE s.id = sqlc.arg(id) AND s.expires_at > sqlc.arg(now_ms) AND u.disabled = 0;
 
 -- name: ListSessionsOfUser :many
 -- The sessions of a user that still count, the one used last first.
-SELECT id, user_id, created_at, seen_at, expires_at, address, agent FROM punctual_session
+SELECT id, user_id, created_at, seen_at, expires_at, address, agent, remembered FROM punctual_session
 WHERE user_id = sqlc.arg(user_id) AND expires_at > sqlc.arg(now_ms) ORDER BY seen_at DESC, id LIMIT ?;
 
--- name: CountSessionsByUser :many
--- How many sessions each user has open.
-SELECT user_id, COUNT(*) AS sessions FROM punctual_session WHERE expires_at > sqlc.arg(now_ms) GROUP BY user_id;
+-- name: ListSessionTimes :many
+-- The sessions of everybody, for counting those that still count.
+SELECT user_id, created_at, seen_at, expires_at, remembered FROM punctual_session WHERE expires_at > sqlc.arg(now_ms) LIMIT ?;
 
 -- name: DeleteSessionOfUser :execrows
 -- One session, if it is that user's.

@@ -58,11 +58,13 @@ func (a *attempts) take(ctx context.Context, name string, limits []limit, now ti
 }
 
 func (a *attempts) takeOne(ctx context.Context, name string, l limit, now time.Time) (bool, error) {
-	n, err := a.queries.TakeAttempt(ctx, a.pool, db.TakeAttemptParams{
-		ID: l.id(), NowMs: now.UnixMilli(), PauseMs: l.pause.Milliseconds(), MostMs: l.mostMillis(now),
-	})
+	update := db.TakeAttemptParams{ID: l.id(), NowMs: now.UnixMilli(), PauseMs: l.pause.Milliseconds(), MostMs: l.mostMillis(now)}
+	n, err := a.queries.TakeAttempt(ctx, a.pool, update)
 	if err == nil && n == 0 {
 		n, err = a.queries.InsertAttempt(ctx, a.pool, db.InsertAttemptParams{ID: l.id(), Name: name, FullAt: now.Add(l.pause).UnixMilli()})
+	}
+	if err == nil && n == 0 { // somebody else took the first attempt meanwhile, or there is none left
+		n, err = a.queries.TakeAttempt(ctx, a.pool, update)
 	}
 	if err != nil {
 		return false, fmt.Errorf("count a login: %w", db.Error(err))

@@ -116,8 +116,9 @@ func TestASessionLivesAndEnds(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		user := addUser(t, pool, "ann", "x", RoleAdmin, "")
-		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-		s := NewSessions(pool, []byte(strings.Repeat("s", 32)), []byte(strings.Repeat("e", 32)), func() time.Time { return now })
+		now, policy := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), DefaultPolicy()
+		idleLimit, rememberLimit := policy.Idle, policy.Remember
+		s := NewSessions(pool, []byte(strings.Repeat("s", 32)), []byte(strings.Repeat("e", 32)), func() time.Time { return now }, func() Policy { return policy })
 		open := func(remember bool, with ...*http.Cookie) *http.Cookie {
 			r := httptest.NewRequest(http.MethodPost, "/login", nil)
 			for _, c := range with {
@@ -165,6 +166,52 @@ func TestASessionLivesAndEnds(t *testing.T) {
 			t.Errorf("remembered for ever: %v", err)
 		}
 		now = begin
+		long := open(false)
+		for range int(policy.Absolute/idleLimit) * 2 { // however much it is used
+			now = now.Add(idleLimit / 2)
+			_ = find(long)
+		}
+		now = begin.Add(policy.Absolute)
+		if err := find(long); !errors.Is(err, ErrNoSession) {
+			t.Errorf("used for ever: %v", err)
+		}
+		now = begin
+		if err := s.EndAll(t.Context(), user); err != nil {
+			t.Fatal(err)
+		}
+		kept, plain := open(true), open(false)
+		policy = Policy{Idle: time.Hour, Absolute: 2 * time.Hour, Remember: 0}
+		now = begin.Add(59 * time.Minute)
+		if list, err := s.ListOf(t.Context(), user); err != nil || len(list) < 2 {
+			t.Errorf("%d sessions, %v", len(list), err)
+		}
+		now = begin.Add(61 * time.Minute)
+		for what, c := range map[string]*http.Cookie{"remembered": kept, "plain": plain} {
+			if err := find(c); !errors.Is(err, ErrNoSession) {
+				t.Errorf("%s, from before the limits were made shorter: %v", what, err)
+			}
+		}
+		if c := open(true); c.MaxAge != 0 {
+			t.Errorf("remembered although nobody may be: %+v", c)
+		}
+		if count, err := s.Count(t.Context()); err != nil || count[user] != 1 {
+			t.Errorf("%d sessions count, %v", count[user], err)
+		}
+		policy, now = DefaultPolicy(), begin
+
+		live := open(false)
+		for range 3 { // an open page that keeps itself up to date
+			now = now.Add(idleLimit / 2)
+			r := httptest.NewRequest(http.MethodGet, "/runs/events", nil)
+			r.AddCookie(live)
+			if _, err := s.Look(r); err != nil && now.Sub(begin) < idleLimit {
+				t.Errorf("after %s: %v", now.Sub(begin), err)
+			}
+		}
+		if err := find(live); !errors.Is(err, ErrNoSession) {
+			t.Errorf("an open page keeps its session alive: %v", err)
+		}
+		now = begin
 
 		first := open(false)
 		second := open(false, first)
@@ -190,7 +237,7 @@ func TestASessionLivesAndEnds(t *testing.T) {
 		if err := find(third); !errors.Is(err, ErrNoSession) {
 			t.Errorf("all sessions ended: %v", err)
 		}
-		other := NewSessions(pool, []byte(strings.Repeat("S", 32)), []byte(strings.Repeat("E", 32)), s.now)
+		other := NewSessions(pool, []byte(strings.Repeat("S", 32)), []byte(strings.Repeat("E", 32)), s.now, s.policy)
 		r = httptest.NewRequest(http.MethodGet, "/", nil)
 		r.AddCookie(open(false))
 		if _, err := other.Find(r); !errors.Is(err, ErrNoSession) {

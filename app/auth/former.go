@@ -25,8 +25,8 @@ func (s *Sessions) openFormer(w http.ResponseWriter, r *http.Request, p Principa
 		return err
 	}
 	c := formerCookie(r, cookie, id)
-	if remember {
-		c.MaxAge = int(rememberLimit.Seconds())
+	if life := s.policy().Remember; remember && life > 0 {
+		c.MaxAge = int(life.Seconds())
 	}
 	http.SetCookie(w, c)
 	return nil

@@ -24,12 +24,6 @@ const (
 	argonSaltBytes = 16
 )
 
-// MinPasswordBytes is the least length of a password that somebody chooses.
-const MinPasswordBytes = 8
-
-// MaxPasswordBytes bounds what is hashed; nobody types more.
-const MaxPasswordBytes = 1000
-
 // Passwords hashes and checks passwords, a few at a time: each costs memory, and anybody may ask.
 type Passwords struct {
 	line  *line

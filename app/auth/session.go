@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -21,12 +22,8 @@ const (
 	cookieName  = "punctual"
 	cookieField = "id"
 
-	// idleLimit ends a session that nobody uses; each use moves the end.
-	idleLimit = 12 * time.Hour
-	// rememberLimit is the life of a session whose user asked to stay logged in.
-	rememberLimit = 30 * 24 * time.Hour
 	// touchEvery bounds how often a used session is written.
-	touchEvery = 5 * time.Minute
+	touchEvery = time.Minute
 )
 
 // ErrNoSession means that a request belongs to nobody.
@@ -38,14 +35,16 @@ type Sessions struct {
 	queries *db.Queries
 	cookies *sessions.CookieStore
 	now     func() time.Time
+	policy  func() Policy
 }
 
 // NewSessions keeps sessions in a database. The keys sign and encrypt the cookie, 32 bytes each; every admin of the
 // installation must have the same.
-func NewSessions(pool *db.Pool, signKey, encryptKey []byte, now func() time.Time) *Sessions {
+func NewSessions(pool *db.Pool, signKey, encryptKey []byte, now func() time.Time, policy func() Policy) *Sessions {
 	store := sessions.NewCookieStore(signKey, encryptKey)
-	store.MaxAge(int(rememberLimit / time.Second))
-	return &Sessions{pool: pool, queries: db.New(), cookies: store, now: now}
+	const longest = 366 * 24 * time.Hour // the row knows when the session ends
+	store.MaxAge(int(longest / time.Second))
+	return &Sessions{pool: pool, queries: db.New(), cookies: store, now: now, policy: policy}
 }
 
 // open starts a session and sets its cookie. A session the browser had before is ended: whoever logs in anew gets a new
@@ -61,8 +60,8 @@ func (s *Sessions) open(w http.ResponseWriter, r *http.Request, p Principal, rem
 	cookie := s.cookie(r)
 	cookie.Values[cookieField] = id
 	cookie.Options = options(r)
-	if remember {
-		cookie.Options.MaxAge = int(rememberLimit / time.Second)
+	if life := s.policy().Remember; remember && life > 0 {
+		cookie.Options.MaxAge = int(life / time.Second)
 	}
 	if err := s.cookies.Save(r, w, cookie); err != nil {
 		return fmt.Errorf("write session cookie: %w", err)
@@ -75,13 +74,13 @@ const idLength = 52
 
 // begin makes the row of a session and returns its id.
 func (s *Sessions) begin(r *http.Request, p Principal, remember bool, address string) (string, error) {
-	id, now := rand.Text()+rand.Text(), s.now()
-	life := idleLimit
-	if remember {
-		life = rememberLimit
+	id, now := rand.Text()+rand.Text(), s.now().UnixMilli()
+	kept := int64(0)
+	if remember && s.policy().Remember > 0 {
+		kept = 1
 	}
 	err := s.queries.InsertSession(r.Context(), s.pool, db.InsertSessionParams{
-		ID: rowID(id), UserID: p.UserID, CreatedAt: now.UnixMilli(), SeenAt: now.UnixMilli(), ExpiresAt: now.Add(life).UnixMilli(),
+		ID: rowID(id), UserID: p.UserID, CreatedAt: now, SeenAt: now, ExpiresAt: s.policy().end(now, now, kept != 0), Remembered: kept,
 		Address: short(address, 64), Agent: short(r.UserAgent(), 255),
 	})
 	if err != nil {
@@ -109,20 +108,19 @@ func (s *Sessions) Look(r *http.Request) (Principal, error) {
 }
 
 func (s *Sessions) find(ctx context.Context, id string, used bool) (Principal, error) {
-	now := s.now()
-	row, err := s.queries.GetSession(ctx, s.pool, db.GetSessionParams{ID: rowID(id), NowMs: now.UnixMilli()})
+	now, policy := s.now().UnixMilli(), s.policy()
+	row, err := s.queries.GetSession(ctx, s.pool, db.GetSessionParams{ID: rowID(id), NowMs: now})
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 		return Principal{}, ErrNoSession
 	} else if err != nil {
 		return Principal{}, fmt.Errorf("find session: %w", err)
 	}
-	if used && now.UnixMilli()-row.SeenAt >= touchEvery.Milliseconds() {
-		expires := row.ExpiresAt
-		if expires-row.SeenAt <= idleLimit.Milliseconds() && expires-row.CreatedAt < rememberLimit.Milliseconds() {
-			expires = now.Add(idleLimit).UnixMilli()
-		}
+	if policy.end(row.CreatedAt, row.SeenAt, row.Remembered != 0) <= now {
+		return Principal{}, ErrNoSession // by limits that were set after it began
+	}
+	if used && now-row.SeenAt >= touchEvery.Milliseconds() {
 		// A session that could not be touched is still good until its end.
-		_ = s.queries.TouchSession(ctx, s.pool, db.TouchSessionParams{ID: row.ID, SeenAt: now.UnixMilli(), ExpiresAt: expires})
+		_ = s.queries.TouchSession(ctx, s.pool, db.TouchSessionParams{ID: row.ID, SeenAt: now, ExpiresAt: policy.end(row.CreatedAt, now, row.Remembered != 0)})
 	}
 	p := NewPrincipal(row.UserID, row.Username, row.Role, row.Permission)
 	p.Session, p.Lang, p.Theme, p.Provider = row.ID, row.Lang, row.Theme, row.Provider
@@ -154,25 +152,39 @@ func (s *Sessions) EndAll(ctx context.Context, userID int64) error {
 	return err
 }
 
-// EndOthers ends every session of a principal but the one they use, and says how many there were.
-func (s *Sessions) EndOthers(ctx context.Context, p Principal) (int64, error) {
-	n, err := s.queries.DeleteOtherSessions(ctx, s.pool, db.DeleteOtherSessionsParams{UserID: p.UserID, KeepID: p.Session})
-	return n, db.Error(err)
-}
-
-// EndOne ends one session of a principal; false if they have no such session.
-func (s *Sessions) EndOne(ctx context.Context, p Principal, session string) (bool, error) {
-	n, err := s.queries.DeleteSessionOfUser(ctx, s.pool, db.DeleteSessionOfUserParams{ID: session, UserID: p.UserID})
-	return n > 0, db.Error(err)
-}
-
 // maxListed bounds the sessions a page shows.
 const maxListed = 100
 
 // List are a principal's sessions, the one used last first.
 func (s *Sessions) List(ctx context.Context, p Principal) ([]db.Session, error) {
-	rows, err := s.queries.ListSessionsOfUser(ctx, s.pool, db.ListSessionsOfUserParams{UserID: p.UserID, NowMs: s.now().UnixMilli(), Limit: maxListed})
+	return s.ListOf(ctx, p.UserID)
+}
+
+// ListOf are a user's sessions, the one used last first.
+func (s *Sessions) ListOf(ctx context.Context, userID int64) ([]db.Session, error) {
+	now, policy := s.now().UnixMilli(), s.policy()
+	rows, err := s.queries.ListSessionsOfUser(ctx, s.pool, db.ListSessionsOfUserParams{UserID: userID, NowMs: now, Limit: maxListed})
+	rows = slices.DeleteFunc(rows, func(row db.Session) bool { return policy.end(row.CreatedAt, row.SeenAt, row.Remembered != 0) <= now })
 	return rows, db.Error(err)
+}
+
+// maxCounted bounds the sessions that are counted.
+const maxCounted = 100_000
+
+// Count is how many sessions each user has.
+func (s *Sessions) Count(ctx context.Context) (byUser map[int64]int64, err error) {
+	now, policy := s.now().UnixMilli(), s.policy()
+	rows, err := s.queries.ListSessionTimes(ctx, s.pool, db.ListSessionTimesParams{NowMs: now, Limit: maxCounted})
+	if err != nil {
+		return nil, fmt.Errorf("count sessions: %w", db.Error(err))
+	}
+	byUser = make(map[int64]int64)
+	for _, row := range rows {
+		if policy.end(row.CreatedAt, row.SeenAt, row.Remembered != 0) > now {
+			byUser[row.UserID]++
+		}
+	}
+	return byUser, nil
 }
 
 // Clean deletes sessions that have ended by themselves.

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -35,8 +36,14 @@ type Step string
 
 // The steps, in the order in which they are asked for.
 const (
-	StepNone Step = "" // nothing: the session is open
+	StepNone     Step = ""         // nothing: the session is open
+	StepSecond   Step = "second"   // show the second factor
+	StepSetup    Step = "setup"    // set one up
+	StepPassword Step = "password" // choose another password
 )
+
+// ErrNoSignIn means that a request belongs to no sign-in that is under way.
+var ErrNoSignIn = errors.New("no sign-in is under way")
 
 // ErrStepDue means that a program cannot log in so: there is a step that only a person can take, in the console.
 var ErrStepDue = errors.New("logging in needs another step, which only the console offers")
@@ -47,6 +54,7 @@ type SignInConfig struct {
 	Sessions *Sessions
 	Places   *Places
 	Now      func() time.Time
+	Policy   func() Policy
 	// Opened is told of every session that was opened: the audit log wants to know.
 	Opened func(ctx context.Context, in SignIn)
 }
@@ -62,19 +70,43 @@ type SignIns struct {
 func NewSignIns(cfg SignInConfig) *SignIns { return &SignIns{cfg: cfg, queries: db.New()} }
 
 // Admit opens a session in the console's cookie, or says which step is still to be taken; the browser then holds a cookie by
-// which the step knows of this sign-in.
+// which the step knows of this sign-in ([SignIns.Pending]).
 func (s *SignIns) Admit(w http.ResponseWriter, r *http.Request, in SignIn) (Step, error) {
 	step, err := s.due(r.Context(), in)
+	if err != nil {
+		return step, err
+	}
+	if step != StepNone {
+		return step, s.suspend(w, r, in)
+	}
+	return StepNone, s.open(w, r, in)
+}
+
+// Continue opens the session of a sign-in of which a step was taken, or says which is the next.
+func (s *SignIns) Continue(w http.ResponseWriter, r *http.Request, p *Pending) (Step, error) {
+	step, err := s.due(r.Context(), p.SignIn)
 	if err != nil || step != StepNone {
 		return step, err
 	}
+	n, err := s.queries.DeleteSignIn(r.Context(), s.cfg.Pool, p.id)
+	if err != nil {
+		return StepNone, fmt.Errorf("end sign-in: %w", db.Error(err))
+	}
+	if n == 0 {
+		return StepNone, ErrNoSignIn
+	}
+	http.SetCookie(w, pendingCookie(r, ""))
+	return StepNone, s.open(w, r, p.SignIn)
+}
+
+func (s *SignIns) open(w http.ResponseWriter, r *http.Request, in SignIn) error {
 	if err := s.cfg.Sessions.open(w, r, in.Who, in.Remember, in.Address); err != nil {
-		return StepNone, err
+		return err
 	}
 	s.opened(r.Context(), in)
 	// Where somebody logs in is known from now on; that it could not be kept is no reason to keep them out.
 	_ = s.cfg.Places.keepDevice(w, r, in.Who.UserID)
-	return StepNone, nil
+	return nil
 }
 
 // AdmitProgram opens a session in one of the former cookies. It is [ErrStepDue] if that takes more than what was shown.
@@ -93,8 +125,28 @@ func (s *SignIns) AdmitProgram(w http.ResponseWriter, r *http.Request, in SignIn
 	return nil
 }
 
-// due says what is still asked for.
-func (s *SignIns) due(context.Context, SignIn) (Step, error) { return StepNone, nil }
+// due says which step is the next.
+func (s *SignIns) due(ctx context.Context, in SignIn) (Step, error) {
+	u, err := s.queries.GetUserDue(ctx, s.cfg.Pool, in.Who.UserID)
+	if err != nil {
+		return StepNone, fmt.Errorf("find what is left to do for a session: %w", db.Error(err))
+	}
+	if !in.Strong {
+		n, err := s.queries.CountFactors(ctx, s.cfg.Pool, in.Who.UserID)
+		switch {
+		case err != nil:
+			return StepNone, fmt.Errorf("count second factors: %w", db.Error(err))
+		case n > 0:
+			return StepSecond, nil
+		case s.cfg.Policy().needsSecond(u.Role):
+			return StepSetup, nil
+		}
+	}
+	if in.Way == WayPassword && u.PasswordDue != 0 && s.cfg.Policy().ChangeGiven {
+		return StepPassword, nil
+	}
+	return StepNone, nil
+}
 
 func (s *SignIns) opened(ctx context.Context, in SignIn) {
 	// When and where somebody was here last is worth knowing, but no reason to keep them out.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gorilla/securecookie"
@@ -89,6 +90,7 @@ func (c *Console) Register(e *echo.Echo) {
 	open.GET(link.SignInCallbackRoute, c.signInFinish)
 	open.POST(link.Logout, c.logout)
 	open.POST(link.Preferences, c.preferences)
+	c.stepRoutes(open)
 
 	g := e.Group("", c.sameSite, c.identify, c.requireLogin)
 	g.GET(link.Root, c.dashboard)
@@ -179,7 +181,11 @@ func (c *Console) sameSite(next echo.HandlerFunc) echo.HandlerFunc {
 func (c *Console) identify(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		r := ec.Request()
-		p, err := c.cfg.Sessions.Find(r)
+		find := c.cfg.Sessions.Find
+		if goesOnByItself(r) {
+			find = c.cfg.Sessions.Look
+		}
+		p, err := find(r)
 		if err != nil && !errors.Is(err, auth.ErrNoSession) {
 			return err
 		}
@@ -187,6 +193,14 @@ func (c *Console) identify(next echo.HandlerFunc) echo.HandlerFunc {
 		ec.SetRequest(r.WithContext(auth.NewContext(r.Context(), p)))
 		return next(ec)
 	}
+}
+
+// liveHeader marks what a page asks for without anybody having done something.
+const liveHeader = "Punctual-Live"
+
+// goesOnByItself says that an open page makes a request, and nobody at it: a stream, or a part of the page drawn anew.
+func goesOnByItself(r *http.Request) bool {
+	return r.Header.Get(liveHeader) != "" || strings.Contains(r.Header.Get("Accept"), "text/event-stream")
 }
 
 func (c *Console) requireLogin(next echo.HandlerFunc) echo.HandlerFunc {

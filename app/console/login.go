@@ -67,6 +67,7 @@ func (c *Console) login(ec echo.Context) error {
 // loginPage draws the login page with the ways in that there are.
 func (c *Console) loginPage(ec echo.Context, status int, page login.Page) error {
 	page.FirstTime = c.cfg.FirstTime(ec.Request().Context())
+	page.MayRemember = c.mayRemember()
 	page.Closed = !c.cfg.Manage.Directories.AsksForPasswords()
 	for _, o := range c.cfg.Manage.Directories.Offers() {
 		page.Ways = append(page.Ways, login.Way{Label: o.Label, URL: link.SignIn(o.Name, page.Next)})
@@ -77,11 +78,23 @@ func (c *Console) loginPage(ec echo.Context, status int, page login.Page) error 
 // admit goes on after somebody has shown who they are, in whichever way: to where they wanted to go.
 func (c *Console) admit(ec echo.Context, in auth.SignIn, next string) error {
 	in.Address = ec.RealIP()
-	if _, err := c.cfg.SignIns.Admit(ec.Response(), ec.Request(), in); err != nil {
+	step, err := c.cfg.SignIns.Admit(ec.Response(), ec.Request(), in)
+	if err != nil {
 		return err
 	}
-	return ec.Redirect(http.StatusSeeOther, cmp.Or(problem.LocalPath(next), link.Root))
+	return ec.Redirect(http.StatusSeeOther, afterStep(step, next))
 }
+
+// afterStep is where a sign-in goes on: at the next step, or where its user wanted to go.
+func afterStep(step auth.Step, next string) string {
+	next = problem.LocalPath(next)
+	if step == auth.StepNone {
+		return cmp.Or(next, link.Root)
+	}
+	return link.LoginStep(string(step), next)
+}
+
+func (c *Console) mayRemember() bool { return c.cfg.Manage.Settings.SignIn().Remember > 0 }
 
 func (c *Console) logout(ec echo.Context) error {
 	if err := c.cfg.Sessions.Close(ec.Response(), ec.Request()); err != nil {

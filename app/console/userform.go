@@ -29,6 +29,11 @@ func (c *Console) userForm(ec echo.Context, status int, page users.FormPage, rig
 		return err
 	}
 	page.Groups = groups.rights(rights)
+	if page.ID != 0 {
+		if page.Sessions, err = c.sessionsOf(ec, page.Page, page.ID); err != nil {
+			return err
+		}
+	}
 	return render(ec, status, users.Form(page))
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
 	"github.com/punctual-job/punctual/views/users"
@@ -27,6 +28,7 @@ func (c *Console) userRoutes(g *echo.Group) {
 	g.POST("/users/:id/password", c.userPassword)
 	g.GET("/users/:id/signout", c.userSignOutForm)
 	g.POST("/users/:id/signout", c.userSignOut)
+	g.POST("/users/:id/sessions/end", c.userSessionEnd)
 	g.GET("/users/:id/delete", c.userDeleteForm)
 	g.POST("/users/:id/delete", c.userDelete)
 	g.GET("/profile", c.profile)
@@ -167,18 +169,40 @@ func (c *Console) profile(ec echo.Context) error {
 	return c.profilePage(ec, http.StatusOK, users.ProfilePage{Page: c.pageWithFlash(ec)})
 }
 
-func (c *Console) profilePage(ec echo.Context, status int, page users.ProfilePage) error {
+// sessionsOf are a user's sessions, ready to print.
+func (c *Console) sessionsOf(ec echo.Context, page layout.Page, userID int64) (list []users.Session, err error) {
 	p := who(ec)
-	page.Provider = p.Provider
-	sessions, err := c.cfg.Sessions.List(ec.Request().Context(), p)
+	sessions, err := c.cfg.Manage.Users.Sessions(ec.Request().Context(), p, userID)
+	for _, s := range sessions {
+		list = append(list, users.Session{
+			ID: s.ID, Current: s.ID == p.Session, Agent: agentWords(page, s.Agent), Full: s.Agent, Address: s.Address,
+			Opened: c.at(page, fromMillis(s.CreatedAt)), Seen: c.at(page, fromMillis(s.SeenAt)), Remembered: s.Remembered != 0,
+		})
+	}
+	return list, err
+}
+
+// userSessionEnd ends one session of somebody else.
+func (c *Console) userSessionEnd(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	u, err := c.target(ec)
 	if err != nil {
 		return err
 	}
-	for _, s := range sessions {
-		page.Sessions = append(page.Sessions, users.Session{
-			ID: s.ID, Current: s.ID == p.Session, Agent: agentWords(page.Page, s.Agent), Full: s.Agent, Address: s.Address,
-			Opened: c.at(page.Page, fromMillis(s.CreatedAt)), Seen: c.at(page.Page, fromMillis(s.SeenAt)),
-		})
+	if err := c.cfg.Manage.Users.EndSession(ec.Request().Context(), who(ec), u.ID, ec.FormValue(users.FieldSession)); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.UserEdit(u.ID), done("profile.flash.session"))
+}
+
+func (c *Console) profilePage(ec echo.Context, status int, page users.ProfilePage) error {
+	p := who(ec)
+	page.Provider = p.Provider
+	var err error
+	if page.Sessions, err = c.sessionsOf(ec, page.Page, p.UserID); err != nil {
+		return err
 	}
 	if !p.Admin {
 		groups, err := c.groupTitles(ec)
@@ -222,7 +246,7 @@ func (c *Console) profileSessions(ec echo.Context) error {
 	}
 	ctx, p := ec.Request().Context(), who(ec)
 	if session := ec.FormValue(users.FieldSession); session != "" {
-		if _, err := c.cfg.Sessions.EndOne(ctx, p, session); err != nil {
+		if err := c.cfg.Manage.Users.EndSession(ctx, p, p.UserID, session); err != nil {
 			return err
 		}
 		return c.goTo(ec, link.ProfilePath, done("profile.flash.session"))

@@ -16,11 +16,11 @@ func TestBrowserAdministration(t *testing.T) {
 			t.Parallel()
 			hook := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 			t.Cleanup(hook.Close)
-			settings := adminSettings{dataDir: t.TempDir(), port: freePort(t), env: []string{"PUNCTUAL_ADMIN_PASSWORD=correct-horse", "PUNCTUAL_SAMPLE=auto"}}
+			settings := adminSettings{dataDir: t.TempDir(), port: freePort(t), env: []string{"PUNCTUAL_ADMIN_PASSWORD=correct-horse-lamp", "PUNCTUAL_SAMPLE=auto"}}
 			w := newWindow(t, "http://127.0.0.1:"+settings.port, s)
 			admin := startAdmin(t, settings)
 			w.visit("/login")
-			w.logIn("admin", "correct-horse")
+			w.logIn("admin", "correct-horse-lamp")
 			w.do(holds(`location.pathname !== "/login"`))
 			w.expect("422") // a route of a job that does not exist
 

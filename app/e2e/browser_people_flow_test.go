@@ -115,7 +115,7 @@ func (d deeds) people(a *admin) {
 	d.fill("#reset-password", "short")
 	d.press(".panel .primary")
 	d.sees(`document.querySelector("#reset-password-error")`)
-	d.fill("#reset-password", "long-enough-for-all")
+	d.fill("#reset-password", "long-lamp-otter-for-all")
 	d.press(".panel .primary")
 	d.do(shows("/users"), holds(`document.querySelector("#toasts .success")`))
 	d.press(`tbody [href$="/signout"]`)

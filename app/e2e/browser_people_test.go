@@ -27,7 +27,7 @@ type administered struct {
 	view    int64    // a filter of the job list that is kept
 }
 
-const viewerPassword = "viewer-password-1"
+const viewerPassword = "viewer-lamp-otter-1"
 
 // administer adds people and alarm channels to the demo.
 func (d *demo) administer(t *testing.T, say func(zh, en string) string) {

@@ -73,7 +73,7 @@ func TestChangesAreWrittenDown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Users.ResetPassword(ctx, b.admin, user, "a-new-password"); err != nil {
+		if _, err := b.Users.ResetPassword(ctx, b.admin, user, "a-new-lamp-otter"); err != nil {
 			t.Fatal(err)
 		}
 		run2 := "#" + strconv.FormatInt(run, 10)

@@ -40,9 +40,10 @@ type Config struct {
 	Engine Engine
 	Zone   *time.Location   // in which cron texts are read; default the pool's
 	Now    func() time.Time // default time.Now
-	// Passwords and Logins are for the use cases of users; without them passwords cannot be changed.
+	// Passwords, Logins and Sessions are for the use cases of users; without them neither passwords nor sessions can be looked after.
 	Passwords *auth.Passwords
 	Logins    *auth.Logins
+	Sessions  *auth.Sessions
 	Logger    *slog.Logger // default slog.Default
 	// Settings are what administrators decide for the installation; without them everything is at its default.
 	Settings *Settings

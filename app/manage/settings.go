@@ -66,10 +66,14 @@ const (
 	SettingAlarmWindow      = "alarm_window_minutes"
 	SettingAlarmDenyPrivate = "alarm_deny_private"
 	SettingMailDomains      = "alarm_mail_domains"
+	SettingChangeGiven      = "password_change_given"
+	SettingSessionIdle      = "session_idle_minutes"
+	SettingSessionLife      = "session_life_hours"
+	SettingRemember         = "session_remember_days"
 )
 
 // SettingSections lists the sections in the order of the page.
-func SettingSections() []string { return []string{"console", "runs", "executors", "alarms"} }
+func SettingSections() []string { return []string{"console", "signin", "runs", "executors", "alarms"} }
 
 // AllSettings lists every setting in the order of the page.
 func AllSettings() []Setting {
@@ -78,6 +82,11 @@ func AllSettings() []Setting {
 		{Name: SettingPublicURL, Section: "console", Kind: SettingText, Env: "PUNCTUAL_PUBLIC_URL", check: checkPublicURL},
 		{Name: SettingGlue, Section: "console", Kind: SettingSwitch, Default: SettingOn, Env: "PUNCTUAL_GLUE"},
 		{Name: SettingAuditDays, Section: "console", Kind: SettingNumber, Default: "730", Unit: "days", Min: 30, Max: jobspec.MaxDays},
+
+		{Name: SettingChangeGiven, Section: "signin", Kind: SettingSwitch, Default: SettingOff},
+		{Name: SettingSessionIdle, Section: "signin", Kind: SettingNumber, Default: "720", Unit: "minutes", Min: 5, Max: 43_200},
+		{Name: SettingSessionLife, Section: "signin", Kind: SettingNumber, Default: "720", Unit: "hours", Min: 1, Max: 8760},
+		{Name: SettingRemember, Section: "signin", Kind: SettingNumber, Default: "30", Unit: "days", Min: 1, Max: 365, Zero: true},
 
 		{Name: SettingRetention, Section: "runs", Kind: SettingNumber, Default: strconv.Itoa(scheduler.DefaultRetentionDays), Env: "PUNCTUAL_LOG_RETENTION_DAYS", Unit: "days",
 			Min: scheduler.MinRetentionDays, Max: jobspec.MaxDays, Zero: true},

@@ -39,6 +39,7 @@ type held struct {
 	allow  Allow
 	denied Allow
 	limits scheduler.Limits
+	signIn auth.Policy
 	alarms alarm.Defaults
 }
 
@@ -126,6 +127,10 @@ func (s *Settings) hold(rows []db.Setting) {
 		MailDomains: strings.FieldsFunc(h.values[SettingMailDomains], func(r rune) bool { return r == ',' }),
 		Window:      time.Duration(h.number(SettingAlarmWindow)) * time.Minute,
 	}
+	h.signIn = auth.Policy{
+		Idle: time.Duration(h.number(SettingSessionIdle)) * time.Minute, Absolute: time.Duration(h.number(SettingSessionLife)) * time.Hour,
+		Remember: time.Duration(h.number(SettingRemember)) * 24 * time.Hour, ChangeGiven: h.values[SettingChangeGiven] == SettingOn,
+	}
 	s.held.Store(h)
 }
 
@@ -136,6 +141,9 @@ func (h *held) number(name string) int64 {
 
 // Limits are the engine's.
 func (s *Settings) Limits() scheduler.Limits { return s.held.Load().limits }
+
+// SignIn is what was decided about signing in.
+func (s *Settings) SignIn() auth.Policy { return s.held.Load().signIn }
 
 // AlarmDefaults are the alarmer's.
 func (s *Settings) AlarmDefaults() alarm.Defaults { return s.held.Load().alarms }

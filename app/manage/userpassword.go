@@ -17,7 +17,11 @@ func (s *Users) ResetPassword(ctx context.Context, p auth.Principal, id int64, c
 		return "", err
 	}
 	if chosen != "" {
-		if fields := checkPassword(chosen); len(fields) > 0 {
+		u, err := s.read(ctx, s.cfg.Pool, id)
+		if err != nil {
+			return "", err
+		}
+		if fields := checkPassword(chosen, u.Name); len(fields) > 0 {
 			return "", problem.InvalidFields(fields...)
 		}
 	} else {
@@ -38,11 +42,7 @@ func (s *Users) ChangePassword(ctx context.Context, p auth.Principal, old, chose
 	if p.Provider != "" {
 		return problem.New(problem.Conflict, "problem.user.provider", "Provider", p.Provider)
 	}
-	fields := checkPassword(chosen)
-	if len(fields) == 0 && chosen != repeat {
-		fields = append(fields, problem.Field{Name: UserRepeat, Key: "user.error.repeat"})
-	}
-	if len(fields) > 0 {
+	if fields := checkChosen(chosen, repeat, p.Name); len(fields) > 0 {
 		return problem.InvalidFields(fields...)
 	}
 	who, err := s.cfg.Logins.Check(ctx, auth.Attempt{Name: p.Name, Password: old, Address: p.Address, Session: p.Session})
@@ -58,6 +58,35 @@ func (s *Users) ChangePassword(ctx context.Context, p auth.Principal, old, chose
 		return fmt.Errorf("change password: %w", err)
 	}
 	return nil
+}
+
+// ChooseOwn is the password that somebody chooses at the login, in the place of one that somebody else gave them. p was just shown to
+// be them; the password must be another than before.
+func (s *Users) ChooseOwn(ctx context.Context, p auth.Principal, chosen, repeat string) error {
+	if fields := checkChosen(chosen, repeat, p.Name); len(fields) > 0 {
+		return problem.InvalidFields(fields...)
+	}
+	_, err := s.cfg.Logins.Check(ctx, auth.Attempt{Name: p.Name, Password: chosen, Address: p.Address, Session: p.Name})
+	switch {
+	case err == nil:
+		return problem.InvalidFields(problem.Field{Name: UserPassword, Key: "user.error.same"})
+	case errors.Is(err, auth.ErrTooManyLogins):
+		return problem.New(problem.TooMany, "login.error.toomany")
+	case !errors.Is(err, auth.ErrWrongLogin):
+		return err
+	}
+	if err := s.setPassword(ctx, p, p.UserID, chosen, ""); err != nil {
+		return fmt.Errorf("choose password: %w", err)
+	}
+	return nil
+}
+
+func checkChosen(chosen, repeat, name string) []problem.Field {
+	fields := checkPassword(chosen, name)
+	if len(fields) == 0 && chosen != repeat {
+		fields = append(fields, problem.Field{Name: UserRepeat, Key: "user.error.repeat"})
+	}
+	return fields
 }
 
 // setPassword writes a password and ends the sessions of its user but the one to keep.
@@ -80,22 +109,44 @@ func (s *Users) setPassword(ctx context.Context, p auth.Principal, id int64, cho
 		if _, err := s.queries.DeleteOtherSessions(ctx, tx, db.DeleteOtherSessionsParams{UserID: id, KeepID: keep}); err != nil {
 			return err
 		}
-		if err := auth.ForgetAttempts(ctx, tx, u.Name); err != nil {
+		if err := s.passwordChanged(ctx, tx, p, u); err != nil {
 			return err
 		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionPassword, Kind: ObjectUser, ID: id, Name: u.Name})
 	})
 }
 
-// checkPassword judges a password that somebody chose. Upstream takes 4 to 20 characters; ours are longer.
-func checkPassword(password string) []problem.Field {
+// passwordChanged is what follows from every new password: its user may try it, sign-ins that began with the old one end, and one
+// that somebody else gave is to be replaced.
+func (s *Users) passwordChanged(ctx context.Context, tx *sql.Tx, by auth.Principal, u User) error {
+	due := int64(0)
+	if by.UserID != u.ID {
+		due = 1
+	}
+	if err := s.queries.SetPasswordDue(ctx, tx, db.SetPasswordDueParams{ID: u.ID, PasswordDue: due}); err != nil {
+		return err
+	}
+	if due != 0 {
+		if _, err := s.queries.DeleteSignInsOfUser(ctx, tx, u.ID); err != nil {
+			return err
+		}
+	}
+	return auth.ForgetAttempts(ctx, tx, u.Name)
+}
+
+// checkPassword judges a password that somebody chose. Upstream takes 4 to 20 characters; ours are longer, and none that a list of
+// common ones has.
+func checkPassword(password, name string) []problem.Field {
+	err := auth.CheckPassword(password, name)
 	switch {
-	case len(password) < auth.MinPasswordBytes:
+	case err == nil:
+		return nil
+	case errors.Is(err, auth.ErrPasswordShort):
 		return []problem.Field{{Name: UserPassword, Key: "user.error.short", Args: []any{"Min", auth.MinPasswordBytes}}}
-	case len(password) > auth.MaxPasswordBytes:
+	case errors.Is(err, auth.ErrPasswordLong):
 		return []problem.Field{{Name: UserPassword, Key: "job.error.too_long", Args: []any{"Max", auth.MaxPasswordBytes}}}
 	}
-	return nil
+	return []problem.Field{{Name: UserPassword, Key: "user.error.weak"}}
 }
 
 // SetLooks keeps the language and the theme that somebody chose for themselves; an empty one stays as it is. It is theirs
@@ -142,14 +193,36 @@ func (s *Users) CountSessions(ctx context.Context, p auth.Principal, id int64) (
 	if err := requireAdmin(p); err != nil {
 		return 0, err
 	}
-	rows, err := s.queries.CountSessionsByUser(ctx, s.cfg.Pool, s.cfg.Now().UnixMilli())
-	if err != nil {
-		return 0, fmt.Errorf("count sessions: %w", db.Error(err))
-	}
-	for _, r := range rows {
-		if r.UserID == id {
-			return r.Sessions, nil
+	counts, err := s.cfg.Sessions.Count(ctx)
+	return counts[id], err
+}
+
+// Sessions are those of a user, the one used last first: one's own, or for administrators anybody's.
+func (s *Users) Sessions(ctx context.Context, p auth.Principal, id int64) ([]db.Session, error) {
+	if id != p.UserID || p.Zero() {
+		if err := requireAdmin(p); err != nil {
+			return nil, err
 		}
 	}
-	return 0, nil
+	return s.cfg.Sessions.ListOf(ctx, id)
+}
+
+// EndSession ends one session of a user. That it had ended already is no fault.
+func (s *Users) EndSession(ctx context.Context, p auth.Principal, id int64, session string) error {
+	if id != p.UserID || p.Zero() {
+		if err := requireAdmin(p); err != nil {
+			return err
+		}
+	}
+	return s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		u, err := s.read(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		n, err := s.queries.DeleteSessionOfUser(ctx, tx, db.DeleteSessionOfUserParams{ID: session, UserID: id})
+		if err != nil || n == 0 {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSignOut, Kind: ObjectUser, ID: id, Name: u.Name})
+	})
 }

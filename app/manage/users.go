@@ -77,13 +77,9 @@ func (s *Users) List(ctx context.Context, p auth.Principal) ([]User, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list permissions: %w", db.Error(err))
 	}
-	counts, err := s.queries.CountSessionsByUser(ctx, s.cfg.Pool, s.cfg.Now().UnixMilli())
+	open, err := s.cfg.Sessions.Count(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("count sessions: %w", db.Error(err))
-	}
-	open := make(map[int64]int64, len(counts))
-	for _, c := range counts {
-		open[c.UserID] = c.Sessions
+		return nil, err
 	}
 	byUser := make(map[int64][]db.Permission)
 	for _, f := range finer {
@@ -144,7 +140,7 @@ func (s *Users) Create(ctx context.Context, p auth.Principal, in UserInput) (id 
 		fields = append(fields, problem.Field{Name: UserName, Key: "user.error.name"})
 	}
 	if in.Password != "" {
-		fields = append(fields, checkPassword(in.Password)...)
+		fields = append(fields, checkPassword(in.Password, in.Name)...)
 	}
 	if len(fields) > 0 {
 		return 0, "", problem.InvalidFields(fields...)
@@ -182,6 +178,9 @@ func (s *Users) Create(ctx context.Context, p auth.Principal, in UserInput) (id 
 		if err != nil {
 			return err
 		}
+		if err := s.passwordChanged(ctx, tx, p, u); err != nil {
+			return err
+		}
 		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectUser, ID: id, Name: in.Name, After: u.facts()})
 	})
 	if err != nil {
@@ -198,10 +197,13 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 	}
 	hash := ""
 	if in.Password != "" {
-		if fields := checkPassword(in.Password); len(fields) > 0 {
+		u, err := s.read(ctx, s.cfg.Pool, id)
+		if err != nil {
+			return err
+		}
+		if fields := checkPassword(in.Password, u.Name); len(fields) > 0 {
 			return problem.InvalidFields(fields...)
 		}
-		var err error
 		if hash, err = s.cfg.Passwords.Hash(ctx, in.Password); err != nil {
 			return err
 		}
@@ -234,7 +236,7 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 			if _, err := s.queries.ResetUserPassword(ctx, tx, db.ResetUserPasswordParams{ID: id, NewPassword: hash}); err != nil {
 				return err
 			}
-			if err := auth.ForgetAttempts(ctx, tx, old.Name); err != nil {
+			if err := s.passwordChanged(ctx, tx, p, old); err != nil {
 				return err
 			}
 			if err := s.audit.Record(ctx, tx, p, Entry{Action: ActionPassword, Kind: ObjectUser, ID: id, Name: old.Name}); err != nil {

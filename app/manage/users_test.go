@@ -19,9 +19,10 @@ func userBundle(t *testing.T, pool *db.Pool) *bundle {
 	t.Helper()
 	b := setup(t, pool, func(c *Config) {
 		c.Passwords = auth.NewPasswords(2)
+		c.Sessions = auth.NewSessions(pool, make([]byte, 32), make([]byte, 32), time.Now, auth.DefaultPolicy)
 		c.Logins = auth.NewLogins(pool, c.Passwords, auth.NewPlaces(pool, make([]byte, 32), time.Now), time.Now)
 	})
-	id, _, err := b.Users.Create(t.Context(), b.admin, UserInput{Name: "root", Password: "root-password", Admin: true})
+	id, _, err := b.Users.Create(t.Context(), b.admin, UserInput{Name: "root", Password: "root-lamp-otter-9", Admin: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,15 +40,15 @@ func TestUsersAreChecked(t *testing.T) {
 			in   UserInput
 			want string
 		}{
-			{"a good one", UserInput{Name: "ann1", Password: "eight888"}, "ok"},
+			{"a good one", UserInput{Name: "ann1", Password: "eight-lamp-otter"}, "ok"},
 			{"a random password", UserInput{Name: "bobby"}, "ok"},
 			{"a long password", UserInput{Name: "carl", Password: strings.Repeat("long ", 40)}, "ok"},
-			{"taken", UserInput{Name: "ann1", Password: "eight888"}, "422 name:user.error.taken"},
-			{"no name", UserInput{Password: "eight888"}, "422 name:job.error.required"},
-			{"three characters", UserInput{Name: "abc", Password: "eight888"}, "422 name:user.error.name"},
-			{"a capital", UserInput{Name: "Anna", Password: "eight888"}, "422 name:user.error.name"},
-			{"a digit first", UserInput{Name: "1anna", Password: "eight888"}, "422 name:user.error.name"},
-			{"21 characters", UserInput{Name: strings.Repeat("a", 21), Password: "eight888"}, "422 name:user.error.name"},
+			{"taken", UserInput{Name: "ann1", Password: "eight-lamp-otter"}, "422 name:user.error.taken"},
+			{"no name", UserInput{Password: "eight-lamp-otter"}, "422 name:job.error.required"},
+			{"three characters", UserInput{Name: "abc", Password: "eight-lamp-otter"}, "422 name:user.error.name"},
+			{"a capital", UserInput{Name: "Anna", Password: "eight-lamp-otter"}, "422 name:user.error.name"},
+			{"a digit first", UserInput{Name: "1anna", Password: "eight-lamp-otter"}, "422 name:user.error.name"},
+			{"21 characters", UserInput{Name: strings.Repeat("a", 21), Password: "eight-lamp-otter"}, "422 name:user.error.name"},
 			{"a short password", UserInput{Name: "dora", Password: "seven77"}, "422 password:user.error.short"},
 			{"an endless password", UserInput{Name: "dora", Password: strings.Repeat("x", 1001)}, "422 password:job.error.too_long"},
 		}
@@ -155,13 +156,14 @@ func TestPasswordsAndSessions(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := userBundle(t, pool)
 		ctx, q := t.Context(), db.New()
-		id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "ann1", Password: "first-password"})
+		id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "ann1", Password: "first-lamp-otter-9"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		login := func(session string) {
 			t.Helper()
-			err := q.InsertSession(ctx, pool, db.InsertSessionParams{ID: session, UserID: id, ExpiresAt: b.now.Add(time.Hour).UnixMilli()})
+			now := time.Now()
+			err := q.InsertSession(ctx, pool, db.InsertSessionParams{ID: session, UserID: id, CreatedAt: now.UnixMilli(), SeenAt: now.UnixMilli(), ExpiresAt: now.Add(time.Hour).UnixMilli()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -179,11 +181,11 @@ func TestPasswordsAndSessions(t *testing.T) {
 		login("here")
 		login("there")
 		for _, tt := range []struct{ name, old, chosen, repeat, want string }{
-			{"a wrong old one", "guess", "second-password", "second-password", "422 old_password:user.error.old"},
-			{"a typing error", "first-password", "second-password", "secnod-password", "422 repeat:user.error.repeat"},
-			{"a short one", "first-password", "short", "short", "422 password:user.error.short"},
-			{"a good one", "first-password", "second-password", "second-password", "ok"},
-			{"the old one is old", "first-password", "third-password", "third-password", "422 old_password:user.error.old"},
+			{"a wrong old one", "guess", "second-lamp-otter-9", "second-lamp-otter-9", "422 old_password:user.error.old"},
+			{"a typing error", "first-lamp-otter-9", "second-lamp-otter-9", "secnod-lamp-otter-9", "422 repeat:user.error.repeat"},
+			{"a short one", "first-lamp-otter-9", "short", "short", "422 password:user.error.short"},
+			{"a good one", "first-lamp-otter-9", "second-lamp-otter-9", "second-lamp-otter-9", "ok"},
+			{"the old one is old", "first-lamp-otter-9", "third-lamp-otter-9", "third-lamp-otter-9", "422 old_password:user.error.old"},
 		} {
 			if err := b.Users.ChangePassword(ctx, ann, tt.old, tt.chosen, tt.repeat); kind(err) != tt.want {
 				t.Errorf("%s: %s, want %s", tt.name, kind(err), tt.want)

@@ -67,6 +67,7 @@ func (f fakes) pages() []page {
 		{"login", "/login", login.Form(f.login(""))},
 		{"login-ways", "/login?ways", login.Form(f.loginWays(false))},
 		{"login-closed", "/login?closed", login.Form(f.loginWays(true))},
+		{"login-given", "/login/password", login.Password(f.loginStep())},
 		{"login-failed", "/login?failed", login.Form(f.login(f.zh("账号或密码错误。", "Wrong user name or password.")))},
 		{"dashboard", "/", dashboard.Whole(f.dashboard(true))},
 		{"dashboard-calm", "/?calm", dashboard.Whole(f.dashboard(false))},
@@ -182,8 +183,13 @@ func (f fakes) loginWays(closed bool) login.Page {
 	return p
 }
 
+func (f fakes) loginStep() login.StepPage {
+	return login.StepPage{Page: layout.Page{Printer: f.Printer, Theme: f.theme, Path: "/login/password"}, Name: "jonas", Next: "/jobs",
+		Errors: map[string]string{login.FieldPassword: f.T("user.error.weak")}}
+}
+
 func (f fakes) login(problem string) login.Page {
-	p := login.Page{Page: layout.Page{Printer: f.Printer, Theme: f.theme, Path: "/login", Version: "0.1.0"}, Next: "/jobs", FirstTime: problem == "", Error: problem}
+	p := login.Page{Page: layout.Page{Printer: f.Printer, Theme: f.theme, Path: "/login", Version: "0.1.0"}, Next: "/jobs", FirstTime: problem == "", Error: problem, MayRemember: true}
 	if problem != "" {
 		p.Name = "admin"
 	}

@@ -30,6 +30,9 @@ func UserPassword(userID int64) string { return User(userID) + "/password" }
 // UserSignOut asks (GET) and ends a user's sessions (POST).
 func UserSignOut(userID int64) string { return User(userID) + "/signout" }
 
+// UserSessions is where an administrator ends one session of a user (POST only).
+func UserSessions(userID int64) string { return User(userID) + "/sessions/end" }
+
 // UserDelete asks (GET) and deletes (POST).
 func UserDelete(userID int64) string { return User(userID) + "/delete" }
 

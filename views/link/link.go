@@ -55,6 +55,20 @@ func SignIn(provider, next string) string {
 // SignInCallback is where a provider sends the browser back to.
 func SignInCallback(provider string) string { return SignInPath + "/" + provider + "/callback" }
 
+// The steps of a login after the first one; [LoginStep] names them by the step.
+const (
+	LoginPassword = "/login/password"
+)
+
+// LoginStep is the page of a step of a login that leads on to another page of the console.
+func LoginStep(step, next string) string {
+	path := Login + "/" + step
+	if next == "" || next == Root {
+		return path
+	}
+	return path + "?" + url.Values{"next": {next}}.Encode()
+}
+
 // JobNew is the form for a new job, with the group already chosen if group is not 0.
 func JobNew(group int64) string {
 	if group == 0 {

@@ -7,6 +7,7 @@ import "github.com/punctual-job/punctual/views/layout"
 const (
 	FieldName     = "name"
 	FieldPassword = "password"
+	FieldRepeat   = "repeat"
 	FieldRemember = "remember" // "on" or absent
 	FieldNext     = "next"     // the path to go on to; the handler must check that it is a path of this console
 )
@@ -21,6 +22,17 @@ type Page struct {
 	Ways      []Way  // in which no password is asked for here
 	Closed    bool   // the form is for break-glass administrators only
 	FirstTime bool   // nobody has ever logged in: the page says where the first password was printed
+	// MayRemember offers to stay logged in.
+	MayRemember bool
+}
+
+// StepPage is a page of a login that is not finished ([Password]). It is shown again with 422 and what is wrong.
+type StepPage struct {
+	layout.Page
+	Name    string // of who is logging in
+	Next    string
+	Errors  map[string]string // ready to print, by field name
+	Problem string            // an error that belongs to no field
 }
 
 // Way is a provider that can say who somebody is.

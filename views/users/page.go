@@ -50,11 +50,12 @@ const (
 // FormPage is the form for a new user or a change ([Form]). It comes back with 422 and Errors.
 type FormPage struct {
 	layout.Page
-	ID      int64 // 0 for a new user
-	Values  FormValues
-	Errors  map[string]string // ready to print, by field name
-	Problem string            // an error that belongs to no field
-	Groups  []Group
+	ID       int64 // 0 for a new user
+	Values   FormValues
+	Errors   map[string]string // ready to print, by field name
+	Problem  string            // an error that belongs to no field
+	Groups   []Group
+	Sessions []Session // of a user who exists
 }
 
 // FormValues are the values as typed, or as stored on the first visit.
@@ -114,11 +115,12 @@ type ProfilePage struct {
 
 // Session is one login that still counts.
 type Session struct {
-	ID      string
-	Current bool
-	Agent   string // in words, such as "Firefox · Linux"
-	Full    string // what the browser says of itself
-	Address string
-	Opened  format.Time
-	Seen    format.Time
+	ID         string
+	Current    bool
+	Agent      string // in words, such as "Firefox · Linux"
+	Full       string // what the browser says of itself
+	Address    string
+	Opened     format.Time
+	Seen       format.Time
+	Remembered bool // does not end when nobody uses it
 }

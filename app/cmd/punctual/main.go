@@ -98,18 +98,25 @@ type migrateCmd struct{ database }
 type resetPasswordCmd struct {
 	database
 	Name     string `arg:"" help:"The user's name."`
-	Password string `help:"The new password; empty: a random one, printed."`
+	Password string `help:"The new password, which everybody on this machine can read in the list of processes while this runs; better --prompt or --stdin. Without any: a random one, printed."`
+	Prompt   bool   `help:"Ask for the new password, twice."`
+	Stdin    bool   `help:"Read the new password from the first line of standard input."`
 }
 
 type versionCmd struct{}
 
 // streams are where a command writes; the log goes to err, so that out can be read by programs.
-type streams struct{ out, err io.Writer }
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run is main with its surroundings as arguments. It returns the exit code: 2 for a wrong setting, 1 for everything else.
-func run(args []string, stdout, stderr io.Writer) int {
+func run(args []string, stdout, stderr io.Writer) int { return runWith(args, os.Stdin, stdout, stderr) }
+
+func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var c commands
 	code := -1
 	parser, err := kong.New(&c, kong.Name("punctual"), kong.Writers(stdout, stderr),
@@ -125,7 +132,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	protect(stderr)
 	if err == nil {
-		err = chosen.Run(streams{stdout, stderr})
+		err = chosen.Run(streams{stdin, stdout, stderr})
 	}
 	if err == nil {
 		return 0
@@ -281,22 +288,5 @@ func (c *migrateCmd) Run(s streams) error {
 		return err
 	}
 	_, err = fmt.Fprintln(s.out, "up to date:", where)
-	return err
-}
-
-func (c *resetPasswordCmd) Run(s streams) error {
-	o, err := c.options(s)
-	if err != nil {
-		return err
-	}
-	password, err := app.ResetPassword(context.Background(), o, c.Name, c.Password)
-	if err != nil {
-		return err
-	}
-	if c.Password != "" {
-		_, err = fmt.Fprintln(s.out, "the password is changed, and all sessions of the user have ended")
-		return err
-	}
-	_, err = fmt.Fprintln(s.out, password)
 	return err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,6 +58,45 @@ func TestCommands(t *testing.T) {
 				t.Errorf("said %q, want one line with %q", err.String(), tt.err)
 			}
 		})
+	}
+}
+
+func TestAPasswordIsReadFromStandardInput(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	reset := func(stdin string, args ...string) (code int, stdout, stderr string) {
+		var out, err bytes.Buffer
+		code = runWith(append([]string{"user", "reset-password", "admin", "--data-dir", data}, args...), strings.NewReader(stdin), &out, &err)
+		return code, out.String(), err.String()
+	}
+	a, err := app.New(t.Context(), app.Options{DataDir: data, Listen: "127.0.0.1:0", Sample: app.SampleOff})
+	if err == nil {
+		err = errors.Join(a.Start(t.Context()), a.Stop(t.Context()))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		stdin, arg string
+		code       int
+		out, err   string
+	}{
+		{"some-lamp-otter-1\r\nnext line\n", "--stdin", 0, "is changed", ""},
+		{"password\n", "--stdin", 2, "", "easy to guess"},
+		{"short", "--stdin", 2, "", "8 to 1000"},
+		{"\n", "--stdin", 2, "", "no password"},
+		{"some-lamp-otter-1\n", "--prompt", 2, "", "no terminal"},
+	} {
+		code, out, err := reset(tt.stdin, tt.arg)
+		if code != tt.code || !strings.Contains(out, tt.out) || !strings.Contains(err, tt.err) || strings.Contains(out+err, "lamp") {
+			t.Errorf("%q %s: %d, %q, %q", tt.stdin, tt.arg, code, out, err)
+		}
+	}
+	if code, _, err := reset("x", "--stdin", "--password", "some-lamp-otter-1"); code != 2 || !strings.Contains(err, "choose one") {
+		t.Errorf("two ways: %d, %s", code, err)
+	}
+	if code, out, _ := reset("ignored"); code != 0 || len(strings.TrimSpace(out)) < 20 {
+		t.Errorf("a random one: %d, %q", code, out)
 	}
 }
 

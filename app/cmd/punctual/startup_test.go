@@ -27,7 +27,7 @@ func parse(t *testing.T, args ...string) (app.Options, error) {
 	if _, err := parser.Parse(append([]string{"serve"}, args...)); err != nil {
 		t.Fatal(err)
 	}
-	return c.Serve.options(streams{io.Discard, io.Discard})
+	return c.Serve.options(streams{nil, io.Discard, io.Discard})
 }
 
 func TestWhatNobodySaysIsLeftToTheSettings(t *testing.T) {

@@ -24,6 +24,10 @@ forms(); // after the menus, which send a theme by themselves
 picks();
 toasts();
 times();
+// What a page asks for by itself, because time has passed, does not keep its session alive.
+document.addEventListener("htmx:configRequest", (event) => {
+  if (!event.detail.triggeringEvent) event.detail.headers["Punctual-Live"] = "1";
+});
 // A filter's empty fields say nothing: they stay out of the address.
 document.addEventListener("htmx:configRequest", (event) => {
   if (event.detail.verb !== "get") return;

@@ -8,7 +8,7 @@ export function dashboard() {
   const refresh = async () => {
     if (document.hidden) return;
     try {
-      const answer = await fetch(location.href, { headers: { "HX-Request": "true" } });
+      const answer = await fetch(location.href, { headers: { "HX-Request": "true", "Punctual-Live": "1" } });
       if (!answer.ok || answer.redirected) return;
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("dashboard");
       const shown = document.getElementById("dashboard");

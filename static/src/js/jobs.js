@@ -22,7 +22,7 @@ export function liveJobs() {
     const list = shown();
     const address = location.href;
     try {
-      const answer = await fetch(address, { headers: { "HX-Request": "true" } });
+      const answer = await fetch(address, { headers: { "HX-Request": "true", "Punctual-Live": "1" } });
       if (!answer.ok || answer.redirected) return;
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-live-jobs]");
       // Another filter or a row that was switched may have been drawn meanwhile.

@@ -44,7 +44,7 @@ export function liveRuns(root) {
     timer = 0;
     drawn = Date.now();
     const at = location.search;
-    const answer = await fetch(location.pathname + at, { headers: { "HX-Request": "true" } }).catch(() => null);
+    const answer = await fetch(location.pathname + at, { headers: { "HX-Request": "true", "Punctual-Live": "1" } }).catch(() => null);
     if (!answer?.ok || !list.isConnected || location.search !== at) return;
     const template = document.createElement("template");
     template.innerHTML = await answer.text();

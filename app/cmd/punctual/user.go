@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/punctual-job/punctual/app"
+	"github.com/punctual-job/punctual/app/auth"
+)
+
+func (c *resetPasswordCmd) Run(s streams) error {
+	o, err := c.options(s)
+	if err != nil {
+		return err
+	}
+	password, err := c.password(s)
+	if err != nil {
+		return err
+	}
+	made, err := app.ResetPassword(context.Background(), o, c.Name, password)
+	if err != nil {
+		return err
+	}
+	if password != "" {
+		_, err = fmt.Fprintln(s.out, "the password is changed, and all sessions of the user have ended")
+		return err
+	}
+	_, err = fmt.Fprintln(s.out, made)
+	return err
+}
+
+// password is the new one, from wherever it was asked to come; "" for a random one.
+func (c *resetPasswordCmd) password(s streams) (string, error) {
+	ways := 0
+	for _, chosen := range []bool{c.Password != "", c.Prompt, c.Stdin} {
+		if chosen {
+			ways++
+		}
+	}
+	switch {
+	case ways > 1:
+		return "", setting("user reset-password", errors.New("choose one of --password, --prompt and --stdin"))
+	case c.Prompt:
+		return promptPassword(s)
+	case c.Stdin:
+		return readPassword(s.in)
+	}
+	return c.Password, nil
+}
+
+// readPassword reads the first line.
+func readPassword(in io.Reader) (string, error) {
+	line, err := bufio.NewReader(io.LimitReader(in, 2*auth.MaxPasswordBytes)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	if line = strings.TrimRight(line, "\r\n"); line == "" {
+		return "", setting("--stdin", errors.New("there is no password on the first line"))
+	}
+	return line, nil
+}
+
+// promptPassword asks on the terminal, which shows nothing of it.
+func promptPassword(s streams) (string, error) {
+	in, ok := s.in.(*os.File)
+	if !ok || !term.IsTerminal(int(in.Fd())) {
+		return "", setting("--prompt", errors.New("standard input is no terminal; use --stdin"))
+	}
+	var typed [2]string
+	for i, ask := range []string{"New password: ", "Again: "} {
+		fmt.Fprint(s.err, ask)
+		line, err := term.ReadPassword(int(in.Fd()))
+		fmt.Fprintln(s.err)
+		if err != nil {
+			return "", fmt.Errorf("read the password: %w", err)
+		}
+		typed[i] = string(line)
+	}
+	switch {
+	case typed[0] == "":
+		return "", setting("--prompt", errors.New("no password was typed"))
+	case typed[0] != typed[1]:
+		return "", setting("--prompt", errors.New("the two passwords are not the same"))
+	}
+	return typed[0], nil
+}

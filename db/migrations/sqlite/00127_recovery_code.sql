@@ -1,0 +1,8 @@
+-- Codes for the day when the second factor is lost: hashes, each good once.
+
+-- +goose Up
+CREATE TABLE punctual_recovery_code (
+    user_id INT         NOT NULL,
+    hash    VARCHAR(64) NOT NULL,
+    PRIMARY KEY (user_id, hash)
+);
