@@ -156,6 +156,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	}
 	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now, a.held.SignIn)
 	places := auth.NewPlaces(a.pool, signKey, a.engine.Now)
+	factors := auth.NewFactors(a.pool, signKey, sealing, places, a.engine.Now)
 	a.logins = auth.NewLogins(a.pool, a.passwords, places, a.engine.Now)
 	directories, err := directory.New(opts.SignIn, time.Now)
 	if err != nil {
@@ -163,7 +164,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	}
 	service := manage.New(manage.Config{
 		Pool: a.pool, Engine: a.engine, Now: a.engine.Now, Settings: a.held, Alarms: a.alarmer,
-		Passwords: a.passwords, Logins: a.logins, Sessions: a.sessions, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer,
+		Passwords: a.passwords, Logins: a.logins, Sessions: a.sessions, Factors: factors, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer,
 		Directories: directories,
 	})
 	a.directories = service.Directories
@@ -176,7 +177,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		return nil
 	})
 	pages := console.New(console.Config{
-		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: a.logins, SignIns: a.signIns, Places: places, Now: a.engine.Now,
+		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: a.logins, SignIns: a.signIns, Places: places, Factors: factors, Now: a.engine.Now,
 		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, EncryptKey: encryptKey, PublicURL: a.publicURL, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
 		Logger: a.logger, FirstTime: a.firstTime, About: a.about,
 	})

@@ -76,7 +76,7 @@ func init() {
 
 // routeNeeds names every route of the console. A new route without an entry fails the test.
 var routeNeeds = map[string]need{
-	"GET /login": anybody, "POST /login": anybody, "POST /logout": anybody, "GET /login/password": anybody, "POST /login/password": anybody, "POST /preferences": anybody,
+	"GET /login": anybody, "POST /login": anybody, "POST /logout": anybody, "GET /login/second": anybody, "POST /login/second": anybody, "GET /login/setup": anybody, "POST /login/setup": anybody, "GET /login/password": anybody, "POST /login/password": anybody, "POST /preferences": anybody,
 	"GET /sign-in/:provider": anybody, "GET /sign-in/:provider/callback": anybody,
 	"GET /": user, "GET /*": user,
 
@@ -111,10 +111,12 @@ var routeNeeds = map[string]need{
 	"GET /alarms/messages": admin, "POST /alarms/messages/:id/retry": admin,
 
 	"GET /users": admin, "GET /users/new": admin, "POST /users": admin, "GET /users/:id/edit": admin, "POST /users/:id": admin,
-	"GET /users/:id/password": admin, "POST /users/:id/password": admin, "GET /users/:id/signout": admin, "POST /users/:id/signout": admin, "POST /users/:id/sessions/end": admin,
+	"GET /users/:id/password": admin, "POST /users/:id/password": admin, "GET /users/:id/signout": admin, "POST /users/:id/signout": admin, "POST /users/:id/sessions/end": admin, "GET /users/:id/second": admin, "POST /users/:id/second": admin,
 	"GET /users/:id/delete": admin, "POST /users/:id/delete": admin, "GET /audit": admin, "GET /audit/export": admin, "GET /audit/:id": admin,
 	// A view of somebody else does not exist.
 	"GET /views/new": user, "POST /views": user, "GET /views/:id/edit": user, "POST /views/:id": user, "POST /views/:id/delete": user,
+	"GET /profile/second": user, "GET /profile/second/code": user, "POST /profile/second/code": user, "GET /profile/second/passkey": user, "POST /profile/second/passkey": user,
+	"GET /profile/second/recovery": user, "POST /profile/second/recovery": user, "GET /profile/second/:id/remove": user, "POST /profile/second/:id/remove": user,
 	"GET /profile": user, "POST /profile/password": user, "POST /profile/sessions/end": user,
 }
 

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -77,6 +78,37 @@ func ResetPassword(ctx context.Context, o Options, name, password string) (_ str
 		return "", err
 	}
 	return password, auth.NewSessions(pool, make([]byte, 32), make([]byte, 32), time.Now, auth.DefaultPolicy).EndAll(ctx, user.ID)
+}
+
+// ResetSecondFactor drops the second factors and recovery codes of a user, and ends their sessions.
+func ResetSecondFactor(ctx context.Context, o Options, name string) (err error) {
+	if o, err = o.withDefaults(); err != nil {
+		return err
+	}
+	pool, err := openPool(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	if err := pool.Migrate(ctx); err != nil {
+		return err
+	}
+	user, err := db.New().GetUserByName(ctx, pool, name)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return wrong("there is no user %q", name)
+	} else if err != nil {
+		return fmt.Errorf("find user: %w", err)
+	}
+	return pool.Tx(ctx, func(tx *sql.Tx) error {
+		if err := auth.ForgetFactors(ctx, tx, user.ID); err != nil {
+			return err
+		}
+		if err := auth.ForgetAttempts(ctx, tx, user.Username); err != nil {
+			return err
+		}
+		_, err := db.New().DeleteSessionsOfUser(ctx, tx, user.ID)
+		return db.Error(err)
+	})
 }
 
 func openPool(ctx context.Context, o Options) (*db.Pool, error) {

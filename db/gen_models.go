@@ -181,6 +181,12 @@ type Factor struct {
 	UsedAt    int64
 }
 
+type Followed struct {
+	LogID      int64
+	ByLogID    int64
+	FollowedAt int64
+}
+
 type Gate struct {
 	JobID int64
 	Turn  int64
@@ -433,6 +439,7 @@ type User struct {
 	LoginAt     int64
 	Lang        string
 	Theme       string
+	PasswordDue int64
 	Provider    string
 	IdentityKey string
 	BreakGlass  int64

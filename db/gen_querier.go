@@ -38,6 +38,7 @@ type Querier interface {
 	CountAlarmDeliveriesOfNotice(ctx context.Context, db DBTX, noticeID int64) ([]CountAlarmDeliveriesOfNoticeRow, error)
 	// Administrators who may use a password when others may not.
 	CountBreakGlass(ctx context.Context, db DBTX) (int64, error)
+	CountFactors(ctx context.Context, db DBTX, userID int64) (int64, error)
 	CountGroups(ctx context.Context, db DBTX) (int64, error)
 	// App names are unique for us although old schemas do not enforce it; except_id leaves the edited group out.
 	CountGroupsByAppName(ctx context.Context, db DBTX, arg CountGroupsByAppNameParams) (int64, error)
@@ -87,6 +88,7 @@ type Querier interface {
 	DeleteExecutorsOf(ctx context.Context, db DBTX, appName string) (int64, error)
 	DeleteFactor(ctx context.Context, db DBTX, arg DeleteFactorParams) (int64, error)
 	DeleteFactorsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
+	DeleteFollowedBefore(ctx context.Context, db DBTX, followedAt int64) (int64, error)
 	DeleteGatheringAlarmNotice(ctx context.Context, db DBTX, arg DeleteGatheringAlarmNoticeParams) (int64, error)
 	DeleteGlueVersionsOfJob(ctx context.Context, db DBTX, jobID int64) error
 	DeleteGlueVersionsUpTo(ctx context.Context, db DBTX, arg DeleteGlueVersionsUpToParams) error
@@ -212,6 +214,9 @@ type Querier interface {
 	InsertClearing(ctx context.Context, db DBTX, arg InsertClearingParams) (int64, error)
 	InsertCodeHandler(ctx context.Context, db DBTX, arg InsertCodeHandlerParams) error
 	InsertFactor(ctx context.Context, db DBTX, arg InsertFactorParams) (int64, error)
+	// What touches punctual_followed: fires of which more than one run may succeed, and whose children have been started. See scheduler/chain.go.
+	// 0 rows: a run of the same fire has succeeded before. Of two at the same time the second waits here for the first.
+	InsertFollowed(ctx context.Context, db DBTX, arg InsertFollowedParams) (int64, error)
 	InsertGate(ctx context.Context, db DBTX, jobID int64) error
 	InsertGlueVersion(ctx context.Context, db DBTX, arg InsertGlueVersionParams) error
 	InsertGroup(ctx context.Context, db DBTX, arg InsertGroupParams) (int64, error)
@@ -550,6 +555,11 @@ type Querier interface {
 	UpdateUser(ctx context.Context, db DBTX, arg UpdateUserParams) (int64, error)
 	// Another name, another filter, or shared or not.
 	UpdateView(ctx context.Context, db DBTX, arg UpdateViewParams) (int64, error)
+	// Takes the code of a step of time; no row if that step or a later one was taken.
+	UseCode(ctx context.Context, db DBTX, arg UseCodeParams) (int64, error)
+	UsePasskey(ctx context.Context, db DBTX, arg UsePasskeyParams) (int64, error)
+	// Of two requests with the same code, one gets the row.
+	UseRecoveryCode(ctx context.Context, db DBTX, arg UseRecoveryCodeParams) (int64, error)
 	// Marks a sign-in as used; no row if it was already.
 	UseSignIn(ctx context.Context, db DBTX, arg UseSignInParams) (int64, error)
 }

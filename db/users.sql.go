@@ -33,39 +33,6 @@ func (q *Queries) CountBreakGlass(ctx context.Context, db DBTX) (int64, error) {
 	return count, err
 }
 
-const countSessionsByUser = `-- name: CountSessionsByUser :many
-SELECT user_id, COUNT(*) AS sessions FROM punctual_session WHERE expires_at > ? GROUP BY user_id
-`
-
-type CountSessionsByUserRow struct {
-	UserID   int64
-	Sessions int64
-}
-
-// How many sessions each user has open.
-func (q *Queries) CountSessionsByUser(ctx context.Context, db DBTX, nowMs int64) ([]CountSessionsByUserRow, error) {
-	rows, err := db.QueryContext(ctx, countSessionsByUser, nowMs)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []CountSessionsByUserRow
-	for rows.Next() {
-		var i CountSessionsByUserRow
-		if err := rows.Scan(&i.UserID, &i.Sessions); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const countUsers = `-- name: CountUsers :one
 SELECT COUNT(*) FROM xxl_job_user
 `
@@ -211,7 +178,7 @@ func (q *Queries) DeleteUser(ctx context.Context, db DBTX, id int64) (int64, err
 }
 
 const getSession = `-- name: GetSession :one
-SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, u.username, u.role, u.permission, u.lang, u.theme, u.provider
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.username, u.role, u.permission, u.lang, u.theme, u.provider
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
 WHERE s.id = ? AND s.expires_at > ? AND u.disabled = 0
 `

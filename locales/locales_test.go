@@ -27,7 +27,7 @@ var families = withEvents(map[string][]string{
 
 	"nodes.condition.": {"clock", "database", "db_clock", "due", "foreign", "full", "lease", "outcomes", "reading", "results", "unsent"},
 
-	"audit.action.": {"create", "update", "delete", "start", "stop", "run", "kill", "clear", "glue", "password", "signout", "login", "rotate", "show", "test", "login_refused", "logout", "refused", "export", "register"},
+	"audit.action.": {"create", "update", "delete", "start", "stop", "run", "kill", "clear", "glue", "password", "second", "signout", "login", "rotate", "show", "test", "login_refused", "logout", "refused", "export", "register"},
 	"audit.kind.":   {"job", "run", "group", "user", "token", "channel", "setting", "view", "address", "request", "audit"},
 	"audit.reason.": {"wrong", "toomany", "disabled"},
 	"audit.field.":  {"address_list", "address_type", "group", "type", "days", "alarm_email", "app_name", "author", "child_jobid", "concurrency_policy", "disabled", "end_at", "executor_address", "executor_block_strategy", "executor_fail_retry_count", "executor_handler", "executor_param", "param_fixed", "executor_route_strategy", "executor_timeout", "expect_every_seconds", "glue_remark", "glue_source", "glue_type", "job_desc", "job_group", "job_id", "max_concurrent", "misfire_strategy", "retention_days", "retry_backoff", "rights", "role", "runs", "schedule_conf", "schedule_type", "start_at", "tags", "time_zone", "title", "username", "warn_after_seconds", "causes", "enabled", "for_jobs", "from", "grace", "host", "kind", "language", "name", "port", "quiet", "recipients", "route", "scope", "scope_id", "security", "value", "page", "filter", "shared", "idle_is_lost", "provider", "break_glass", "reason", "times", "path", "format", "user", "action", "text", "jobs"},
@@ -78,8 +78,10 @@ var families = withEvents(map[string][]string{
 	"help.schedule.": {"CRON", "FIX_RATE", "FIX_DELAY", "ONCE", "NONE"},
 	"help.state.":    {"waiting", "sent", "success", "failed", "timeout", "sendfailed", "unconfirmed", "killed", "lost", "skipped", "discarded", "cancelled", "stopped"},
 
-	"settings.item.":    withHelp("default_language", "public_url", "glue", "audit_days", "password_change_given", "session_idle_minutes", "session_life_hours", "session_remember_days", "log_retention_days", "misfire_seconds", "lost_seconds", "forgotten_seconds", "call_timeout_ms", "executor_allow", "executor_deny", "alarm_language", "alarm_window_minutes", "alarm_deny_private", "alarm_mail_domains"),
+	"settings.item.":    withHelp("default_language", "public_url", "glue", "audit_days", "second_factor", "password_change_given", "session_idle_minutes", "session_life_hours", "session_remember_days", "log_retention_days", "misfire_seconds", "lost_seconds", "forgotten_seconds", "call_timeout_ms", "executor_allow", "executor_deny", "alarm_language", "alarm_window_minutes", "alarm_deny_private", "alarm_mail_domains"),
 	"settings.section.": {"console", "console.text", "signin", "signin.text", "runs", "runs.text", "executors", "executors.text", "alarms", "alarms.text"},
+	"settings.second.":  {"nobody", "admins", "all"},
+	"second.error.":     {"code", "credential", "expired", "many", "none", "toomany", "browser"},
 	"settings.switch.":  {"on", "off"},
 	"settings.token.":   {"none", "known", "fixed", "kept"},
 	"settings.unit.":    {"ms", "seconds", "minutes", "hours", "days"},

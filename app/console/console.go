@@ -42,6 +42,7 @@ type Config struct {
 	Logins    *auth.Logins
 	SignIns   *auth.SignIns
 	Places    *auth.Places
+	Factors   *auth.Factors
 	Pool      *db.Pool // for its zone and its wall clock only
 	Catalogue *locales.Catalogue
 	SignKey   []byte // signs the message that a redirect carries
@@ -106,6 +107,7 @@ func (c *Console) Register(e *echo.Echo) {
 	g.GET(link.SettingsPath, c.settings)
 	g.POST(link.SettingsPath, c.settingsSave)
 	c.userRoutes(g)
+	c.secondRoutes(g)
 	c.viewRoutes(g)
 	g.GET(link.HelpPath, func(ec echo.Context) error {
 		return render(ec, http.StatusOK, help.Show(help.Page{Page: c.pageWithFlash(ec)}))

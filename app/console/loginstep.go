@@ -17,6 +17,10 @@ import (
 func (c *Console) stepRoutes(g *echo.Group) {
 	g.GET(link.LoginPassword, c.step(auth.StepPassword, c.givenForm))
 	g.POST(link.LoginPassword, c.step(auth.StepPassword, c.givenChange))
+	g.GET(link.LoginSecond, c.step(auth.StepSecond, c.secondStep))
+	g.POST(link.LoginSecond, c.step(auth.StepSecond, c.secondShown))
+	g.GET(link.LoginSetup, c.step(auth.StepSetup, c.setupStep))
+	g.POST(link.LoginSetup, c.step(auth.StepSetup, c.setUp))
 }
 
 // step serves a page of a step while it is the next one of a sign-in; the browser is sent on to where it belongs otherwise.

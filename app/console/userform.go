@@ -33,6 +33,11 @@ func (c *Console) userForm(ec echo.Context, status int, page users.FormPage, rig
 		if page.Sessions, err = c.sessionsOf(ec, page.Page, page.ID); err != nil {
 			return err
 		}
+		factors, _, err := c.cfg.Factors.List(ec.Request().Context(), page.ID)
+		if err != nil {
+			return err
+		}
+		page.Second = len(factors)
 	}
 	return render(ec, status, users.Form(page))
 }

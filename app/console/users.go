@@ -204,6 +204,11 @@ func (c *Console) profilePage(ec echo.Context, status int, page users.ProfilePag
 	if page.Sessions, err = c.sessionsOf(ec, page.Page, p.UserID); err != nil {
 		return err
 	}
+	factors, _, err := c.cfg.Factors.List(ec.Request().Context(), p.UserID)
+	if err != nil {
+		return err
+	}
+	page.Second = len(factors)
 	if !p.Admin {
 		groups, err := c.groupTitles(ec)
 		if err != nil {

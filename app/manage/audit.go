@@ -42,12 +42,13 @@ const (
 	// ActionLoginRefused is somebody who was not let in; the name is what they typed.
 	ActionLoginRefused Action = "login_refused"
 	ActionRefused      Action = "refused" // somebody asked for what they may not do
+	ActionSecond       Action = "second"  // a second factor was added, dropped or reset
 )
 
 // Actions lists every action in the order the filter shows them.
 func Actions() []Action {
 	return []Action{ActionCreate, ActionUpdate, ActionDelete, ActionStart, ActionStop, ActionRun, ActionKill, ActionClear, ActionGlue,
-		ActionPassword, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest}
+		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest}
 }
 
 // Kinds of things that are changed.

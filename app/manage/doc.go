@@ -40,10 +40,11 @@ type Config struct {
 	Engine Engine
 	Zone   *time.Location   // in which cron texts are read; default the pool's
 	Now    func() time.Time // default time.Now
-	// Passwords, Logins and Sessions are for the use cases of users; without them neither passwords nor sessions can be looked after.
+	// Passwords, Logins, Sessions and Factors are for the use cases of users; without them these cannot be looked after.
 	Passwords *auth.Passwords
 	Logins    *auth.Logins
 	Sessions  *auth.Sessions
+	Factors   *auth.Factors
 	Logger    *slog.Logger // default slog.Default
 	// Settings are what administrators decide for the installation; without them everything is at its default.
 	Settings *Settings

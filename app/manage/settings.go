@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
@@ -70,6 +71,7 @@ const (
 	SettingSessionIdle      = "session_idle_minutes"
 	SettingSessionLife      = "session_life_hours"
 	SettingRemember         = "session_remember_days"
+	SettingSecond           = "second_factor"
 )
 
 // SettingSections lists the sections in the order of the page.
@@ -83,6 +85,7 @@ func AllSettings() []Setting {
 		{Name: SettingGlue, Section: "console", Kind: SettingSwitch, Default: SettingOn, Env: "PUNCTUAL_GLUE"},
 		{Name: SettingAuditDays, Section: "console", Kind: SettingNumber, Default: "730", Unit: "days", Min: 30, Max: jobspec.MaxDays},
 
+		{Name: SettingSecond, Section: "signin", Kind: SettingChoice, Default: string(auth.Nobody), Choices: []string{string(auth.Nobody), string(auth.Administrators), string(auth.Everybody)}},
 		{Name: SettingChangeGiven, Section: "signin", Kind: SettingSwitch, Default: SettingOff},
 		{Name: SettingSessionIdle, Section: "signin", Kind: SettingNumber, Default: "720", Unit: "minutes", Min: 5, Max: 43_200},
 		{Name: SettingSessionLife, Section: "signin", Kind: SettingNumber, Default: "720", Unit: "hours", Min: 1, Max: 8760},

@@ -130,6 +130,7 @@ func (s *Settings) hold(rows []db.Setting) {
 	h.signIn = auth.Policy{
 		Idle: time.Duration(h.number(SettingSessionIdle)) * time.Minute, Absolute: time.Duration(h.number(SettingSessionLife)) * time.Hour,
 		Remember: time.Duration(h.number(SettingRemember)) * 24 * time.Hour, ChangeGiven: h.values[SettingChangeGiven] == SettingOn,
+		SecondFactor: auth.Whom(h.values[SettingSecond]),
 	}
 	s.held.Store(h)
 }

@@ -166,6 +166,9 @@ func (s *Users) Create(ctx context.Context, p auth.Principal, in UserInput) (id 
 		if _, err := s.queries.DeletePlacesOfUser(ctx, tx, id); err != nil { // of one whom another program deleted
 			return err
 		}
+		if err := auth.ForgetFactors(ctx, tx, id); err != nil {
+			return err
+		}
 		if err := s.grant(ctx, tx, id, finer); err != nil {
 			return err
 		}
@@ -298,6 +301,9 @@ func (s *Users) Delete(ctx context.Context, p auth.Principal, id int64) error {
 			return err
 		}
 		if _, err := s.queries.DeletePlacesOfUser(ctx, tx, id); err != nil {
+			return err
+		}
+		if err := auth.ForgetFactors(ctx, tx, id); err != nil {
 			return err
 		}
 		if _, err := s.queries.DeleteOwnViews(ctx, tx, id); err != nil {

@@ -33,6 +33,20 @@ func UserSignOut(userID int64) string { return User(userID) + "/signout" }
 // UserSessions is where an administrator ends one session of a user (POST only).
 func UserSessions(userID int64) string { return User(userID) + "/sessions/end" }
 
+// The pages of one's own second factors.
+const (
+	SecondPath     = "/profile/second"
+	SecondCode     = "/profile/second/code"
+	SecondPasskey  = "/profile/second/passkey"
+	SecondRecovery = "/profile/second/recovery"
+)
+
+// SecondRemove asks for the password (GET) and drops a second factor (POST).
+func SecondRemove(factorID int64) string { return SecondPath + "/" + id(factorID) + "/remove" }
+
+// UserSecond asks (GET) and drops a user's second factors (POST).
+func UserSecond(userID int64) string { return User(userID) + "/second" }
+
 // UserDelete asks (GET) and deletes (POST).
 func UserDelete(userID int64) string { return User(userID) + "/delete" }
 

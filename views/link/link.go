@@ -58,6 +58,8 @@ func SignInCallback(provider string) string { return SignInPath + "/" + provider
 // The steps of a login after the first one; [LoginStep] names them by the step.
 const (
 	LoginPassword = "/login/password"
+	LoginSecond   = "/login/second"
+	LoginSetup    = "/login/setup"
 )
 
 // LoginStep is the page of a step of a login that leads on to another page of the console.

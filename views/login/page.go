@@ -1,7 +1,10 @@
 // Package login draws the login page.
 package login
 
-import "github.com/punctual-job/punctual/views/layout"
+import (
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/second"
+)
 
 // Names of the form's fields, posted to link.Login.
 const (
@@ -9,7 +12,10 @@ const (
 	FieldPassword = "password"
 	FieldRepeat   = "repeat"
 	FieldRemember = "remember" // "on" or absent
-	FieldNext     = "next"     // the path to go on to; the handler must check that it is a path of this console
+
+	FieldCode       = "code"
+	FieldCredential = "credential"
+	FieldNext       = "next" // the path to go on to; the handler must check that it is a path of this console
 )
 
 // Page is the login page. It is shown again with 422 (429 when there were too many attempts) and an Error.
@@ -39,4 +45,24 @@ type StepPage struct {
 type Way struct {
 	Label string
 	URL   string
+}
+
+// SecondPage asks for the second factor ([Second]).
+type SecondPage struct {
+	StepPage
+	Codes   bool   // there is an app with codes
+	Passkey string // what the browser is asked for a passkey, as JSON; empty: there is none, or none for this address
+}
+
+// SetupPage leads somebody who must have a second factor to one ([Setup]).
+type SetupPage struct {
+	StepPage
+	Code    second.Code
+	Passkey second.Passkey
+}
+
+// CodesPage shows the recovery codes that came with the first second factor ([Codes]).
+type CodesPage struct {
+	StepPage
+	Codes []string
 }

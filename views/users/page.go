@@ -56,6 +56,7 @@ type FormPage struct {
 	Problem  string            // an error that belongs to no field
 	Groups   []Group
 	Sessions []Session // of a user who exists
+	Second   int       // how many second factors they have
 }
 
 // FormValues are the values as typed, or as stored on the first visit.
@@ -111,6 +112,7 @@ type ProfilePage struct {
 	Errors   map[string]string
 	Problem  string
 	Sessions []Session
+	Second   int // how many second factors one has
 }
 
 // Session is one login that still counts.

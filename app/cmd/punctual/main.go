@@ -38,7 +38,8 @@ type commands struct {
 		Next cronNextCmd `cmd:"" help:"Print the next times of a cron expression."`
 	} `cmd:"" help:"Understand cron expressions."`
 	User struct {
-		ResetPassword resetPasswordCmd `cmd:"" help:"Give a user a new password."`
+		ResetPassword     resetPasswordCmd     `cmd:"" help:"Give a user a new password."`
+		ResetSecondFactor resetSecondFactorCmd `cmd:"" help:"Drop the second factors of a user who has lost theirs."`
 	} `cmd:"" help:"Manage users."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 	Licences licencesCmd `cmd:"" help:"Print the licences of what this program is made of."`
@@ -101,6 +102,11 @@ type resetPasswordCmd struct {
 	Password string `help:"The new password, which everybody on this machine can read in the list of processes while this runs; better --prompt or --stdin. Without any: a random one, printed."`
 	Prompt   bool   `help:"Ask for the new password, twice."`
 	Stdin    bool   `help:"Read the new password from the first line of standard input."`
+}
+
+type resetSecondFactorCmd struct {
+	database
+	Name string `arg:"" help:"The user's name."`
 }
 
 type versionCmd struct{}

@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 )
 
+// Run sets the password and says a random one.
 func (c *resetPasswordCmd) Run(s streams) error {
 	o, err := c.options(s)
 	if err != nil {
@@ -90,4 +91,17 @@ func promptPassword(s streams) (string, error) {
 		return "", setting("--prompt", errors.New("the two passwords are not the same"))
 	}
 	return typed[0], nil
+}
+
+// Run drops the second factors of a user, whose sessions end too.
+func (c *resetSecondFactorCmd) Run(s streams) error {
+	o, err := c.options(s)
+	if err != nil {
+		return err
+	}
+	if err := app.ResetSecondFactor(context.Background(), o, c.Name); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(s.out, "the user has no second factor any more, and all their sessions have ended")
+	return err
 }

@@ -10,6 +10,7 @@ import { liveJobs } from "./jobs.js";
 import { liveRuns } from "./runs.js";
 import { logViewers } from "./log.js";
 import { picks } from "./picks.js";
+import { passkeys } from "./passkeys.js";
 import { menus } from "./menus.js";
 import { times } from "./times.js";
 import { toasts } from "./toasts.js";
@@ -21,6 +22,7 @@ keys();
 liveJobs();
 menus();
 forms(); // after the menus, which send a theme by themselves
+passkeys();
 picks();
 toasts();
 times();

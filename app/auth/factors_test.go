@@ -1,0 +1,105 @@
+package auth
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/db/seal"
+)
+
+func TestASecondFactorsCodeCountsOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		clock := func() time.Time { return now }
+		sealing, err := seal.New(make([]byte, seal.KeyBytes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := make([]byte, 32)
+		places := NewPlaces(pool, key, clock)
+		f := NewFactors(pool, key, sealing, places, clock)
+		p := Principal{UserID: addUser(t, pool, "ann", weakHash, RoleAdmin, ""), Name: "ann"}
+		r := httptest.NewRequest(http.MethodPost, "/login/second", nil)
+		setup, err := f.SetUpCode(p, "Punctual")
+		if err != nil || !strings.HasPrefix(setup.URL, "otpauth://totp/Punctual:ann?") {
+			t.Fatalf("%+v, %v", setup, err)
+		}
+		code := func() string {
+			text, err := totp.GenerateCode(setup.Secret, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+		for what, try := range map[string]struct {
+			who   Principal
+			token string
+			code  string
+			want  error
+		}{
+			"a wrong code":        {p, setup.Token, "000000", ErrWrongCode},
+			"somebody else":       {Principal{UserID: p.UserID + 1}, setup.Token, code(), ErrSetupExpired},
+			"a token of nobody's": {p, "x", code(), ErrSetupExpired},
+		} {
+			if err := f.AddCode(t.Context(), try.who, try.token, try.code, ""); !errors.Is(err, try.want) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if err := f.AddCode(t.Context(), p, setup.Token, code(), " phone "); err != nil {
+			t.Fatal(err)
+		}
+		rows, err := db.New().ListFactors(t.Context(), pool, p.UserID)
+		if err != nil || len(rows) != 1 || rows[0].Name != "phone" || strings.Contains(string(rows[0].Secret), setup.Secret) {
+			t.Fatalf("kept %+v, %v", rows, err)
+		}
+		show := func(what, code string, want error) {
+			t.Helper()
+			if err := f.ShowCode(r, p, code); !errors.Is(err, want) {
+				t.Errorf("%s: %v, want %v", what, err, want)
+			}
+		}
+		show("the code of the setup again", code(), ErrWrongCode)
+		now = now.Add(codeStep)
+		fresh := code()
+		show("the next one", fresh[:3]+" "+fresh[3:], nil)
+		show("the same again", fresh, ErrWrongCode)
+		old := fresh
+		now = now.Add(codeStep)
+		show("another one", code(), nil)
+		show("one of before, which the clock would still allow", old, ErrWrongCode)
+		codes, err := f.NewCodes(t.Context(), pool, p.UserID)
+		if err != nil || len(codes) != recoveryCodes {
+			t.Fatal(codes, err)
+		}
+		show("a recovery code", strings.ToUpper(codes[0]), nil)
+		show("the same again", codes[0], ErrWrongCode)
+		for range attemptsOnFactor - 1 {
+			show("a wrong one", "000000", ErrWrongCode)
+		}
+		now = now.Add(codeStep)
+		show("after too many", code(), ErrTooManyLogins)
+		now = now.Add(factorPause)
+		show("after a pause", code(), nil)
+		if _, left, err := f.List(t.Context(), p.UserID); err != nil || left != recoveryCodes-1 {
+			t.Errorf("%d recovery codes left, %v", left, err)
+		}
+		if removed, err := f.Remove(t.Context(), pool, p.UserID+1, rows[0].ID); err != nil || removed {
+			t.Errorf("somebody else removes it: %v, %v", removed, err)
+		}
+		if removed, err := f.Remove(t.Context(), pool, p.UserID, rows[0].ID); err != nil || !removed {
+			t.Errorf("removed: %v, %v", removed, err)
+		}
+		if list, left, err := f.List(t.Context(), p.UserID); err != nil || left != 0 || len(list) != 0 {
+			t.Errorf("with the last one go the recovery codes: %d, %v", left, err)
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package manage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+)
+
+// The names of the fields of second factors.
+const (
+	FactorCode = "code"
+	FactorKey  = "credential"
+)
+
+// Prove asks somebody who is logged in for their password before they change how they log in. Who has none here, because another
+// program vouches for them, is not asked.
+func (s *Users) Prove(ctx context.Context, p auth.Principal, password string) error {
+	if p.Zero() {
+		return forbidden()
+	}
+	u, err := s.queries.GetUser(ctx, s.cfg.Pool, p.UserID)
+	if err != nil {
+		return fmt.Errorf("read user: %w", db.Error(err))
+	}
+	if u.Password == "" {
+		return nil
+	}
+	who, err := s.cfg.Logins.Check(ctx, auth.Attempt{Name: p.Name, Password: password, Address: p.Address, Session: p.Session})
+	switch {
+	case errors.Is(err, auth.ErrWrongLogin), err == nil && who.UserID != p.UserID:
+		return problem.InvalidFields(problem.Field{Name: UserOldPassword, Key: "user.error.old"})
+	case errors.Is(err, auth.ErrTooManyLogins):
+		return problem.New(problem.TooMany, "login.error.toomany")
+	}
+	return err
+}
+
+// AddCode gives somebody an app's codes as a second factor, and recovery codes with the first one.
+func (s *Users) AddCode(ctx context.Context, p auth.Principal, token, code, name string) (codes []string, err error) {
+	if err := s.cfg.Factors.AddCode(ctx, p, token, code, name); err != nil {
+		return nil, factorProblem(err, FactorCode)
+	}
+	return s.added(ctx, p)
+}
+
+// AddPasskey gives somebody a passkey as a second factor, and recovery codes with the first one.
+func (s *Users) AddPasskey(r *http.Request, p auth.Principal, token, answer, name string) (codes []string, err error) {
+	if err := s.cfg.Factors.AddPasskey(r, p, token, answer, name); err != nil {
+		return nil, factorProblem(err, FactorKey)
+	}
+	return s.added(r.Context(), p)
+}
+
+// factorProblem is what is wrong with a field.
+func factorProblem(err error, field string) error {
+	switch {
+	case errors.Is(err, auth.ErrWrongCode):
+		key := "second.error.code"
+		if field == FactorKey {
+			key = "second.error.credential"
+		}
+		return problem.InvalidFields(problem.Field{Name: field, Key: key})
+	case errors.Is(err, auth.ErrSetupExpired):
+		return problem.InvalidFields(problem.Field{Name: field, Key: "second.error.expired"})
+	case errors.Is(err, auth.ErrManyFactors):
+		return problem.InvalidFields(problem.Field{Name: field, Key: "second.error.many"})
+	}
+	return err
+}
+
+// added writes down that somebody has a second factor more, and makes recovery codes if they have none.
+func (s *Users) added(ctx context.Context, p auth.Principal) (codes []string, err error) {
+	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err := s.queries.CountRecoveryCodes(ctx, tx, p.UserID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			if codes, err = s.cfg.Factors.NewCodes(ctx, tx, p.UserID); err != nil {
+				return err
+			}
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSecond, Kind: ObjectUser, ID: p.UserID, Name: p.Name})
+	})
+	return codes, err
+}
+
+// NewRecoveryCodes makes somebody's recovery codes anew; the old ones are worth nothing any more.
+func (s *Users) NewRecoveryCodes(ctx context.Context, p auth.Principal) (codes []string, err error) {
+	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err := s.queries.CountFactors(ctx, tx, p.UserID)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return problem.New(problem.Conflict, "second.error.none")
+		}
+		if codes, err = s.cfg.Factors.NewCodes(ctx, tx, p.UserID); err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSecond, Kind: ObjectUser, ID: p.UserID, Name: p.Name})
+	})
+	return codes, err
+}
+
+// RemoveFactor drops one of somebody's second factors.
+func (s *Users) RemoveFactor(ctx context.Context, p auth.Principal, id int64) error {
+	return s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		removed, err := s.cfg.Factors.Remove(ctx, tx, p.UserID, id)
+		if err != nil || !removed {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSecond, Kind: ObjectUser, ID: p.UserID, Name: p.Name})
+	})
+}
+
+// ResetSecond drops all second factors of somebody who has lost theirs, and ends their sessions.
+func (s *Users) ResetSecond(ctx context.Context, p auth.Principal, id int64) error {
+	if err := s.requireOther(p, id); err != nil {
+		return err
+	}
+	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		u, err := s.read(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if err := auth.ForgetFactors(ctx, tx, id); err != nil {
+			return err
+		}
+		if err := auth.ForgetAttempts(ctx, tx, u.Name); err != nil {
+			return err
+		}
+		if _, err := s.queries.DeleteSessionsOfUser(ctx, tx, id); err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionSecond, Kind: ObjectUser, ID: id, Name: u.Name})
+	})
+	if err != nil {
+		return fmt.Errorf("reset second factor: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package app
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+	"github.com/pquerna/otp/totp"
+)
+
+// codeAt is the code that an app shows for the secret of a page, so many steps from now.
+func codeAt(t *testing.T, page *goquery.Document, steps int) (secret, code string) {
+	t.Helper()
+	secret = strings.ReplaceAll(page.Find(".secret-text").Text(), " ", "")
+	return secret, codeOf(t, secret, steps)
+}
+
+func codeOf(t *testing.T, secret string, steps int) string {
+	t.Helper()
+	code, err := totp.GenerateCode(secret, time.Now().Add(time.Duration(steps)*30*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
+}
+
+// TestASecondFactorIsAskedFor sets one up, logs in with it and with a recovery code, and has it reset.
+func TestASecondFactorIsAskedFor(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		b := open(t, a).mustLogin()
+		form := b.get("/profile/second/code").document(t)
+		secret, code := codeAt(t, form, -1)
+		token, _ := form.Find(`input[name="token"]`).Attr("value")
+		if path, _ := form.Find("svg.qr path").Attr("d"); len(path) < 500 {
+			t.Errorf("no QR code: %q", path)
+		}
+		if got := b.post("/profile/second/code", url.Values{"token": {token}, "code": {code}, "old_password": {"wrong"}}); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("without the password: %d", got.status)
+		}
+		added := b.post("/profile/second/code", url.Values{"token": {token}, "code": {code}, "old_password": {testPassword}})
+		codes := added.document(t).Find(".recovery-codes li")
+		if added.status != http.StatusOK || codes.Length() != 10 {
+			t.Fatalf("added: %d, %d recovery codes", added.status, codes.Length())
+		}
+		recovery := codes.First().Text()
+
+		next := open(t, a)
+		if got := next.login("admin", testPassword); got.header.Get("Location") != "/login/second" {
+			t.Fatalf("login: %d %s", got.status, got.header.Get("Location"))
+		}
+		if got := next.get("/jobs"); got.status != http.StatusSeeOther {
+			t.Errorf("the password alone is a session: %d", got.status)
+		}
+		if got := next.get("/login/setup"); got.header.Get("Location") != "/login/second" {
+			t.Errorf("another step can be taken: %d %s", got.status, got.header.Get("Location"))
+		}
+		if got := next.get("/login/second"); got.status != http.StatusOK {
+			t.Errorf("the step: %d", got.status)
+		}
+		if got := next.post("/login/second", url.Values{"code": {code}}); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("a code that was taken: %d", got.status)
+		}
+		if got := next.post("/login/second", url.Values{"code": {codeOf(t, secret, 0)}}); got.header.Get("Location") != "/" || next.get("/jobs").status != http.StatusOK {
+			t.Errorf("the code: %d %s", got.status, got.header.Get("Location"))
+		}
+		program := open(t, a)
+		if got := program.post("/xxl-job-admin/login", url.Values{"userName": {"admin"}, "password": {testPassword}}); strings.Contains(got.body, `"code":200`) {
+			t.Errorf("a program gets in without it: %s", got.body)
+		}
+		lost := open(t, a)
+		lost.login("admin", testPassword)
+		if got := lost.post("/login/second", url.Values{"code": {recovery}}); got.header.Get("Location") != "/" {
+			t.Errorf("a recovery code: %d", got.status)
+		}
+		again := open(t, a)
+		again.login("admin", testPassword)
+		if got := again.post("/login/second", url.Values{"code": {recovery}}); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("a recovery code twice: %d", got.status)
+		}
+		if o.DatabaseURL == "" {
+			return // the command needs the embedded database for itself
+		}
+		if err := ResetSecondFactor(t.Context(), o, "admin"); err != nil {
+			t.Fatal(err)
+		}
+		if got := again.post("/login/second", url.Values{"code": {recovery}}); got.header.Get("Location") != "/login" || b.get("/jobs").status != http.StatusSeeOther {
+			t.Errorf("after the reset what was begun goes on: %d %s", got.status, got.header.Get("Location"))
+		}
+		if got := again.login("admin", testPassword); got.header.Get("Location") != "/" {
+			t.Errorf("login after the reset: %s", got.header.Get("Location"))
+		}
+	})
+}
+
+// TestWhoNeedsASecondFactorIsLedToOne requires one of administrators.
+func TestWhoNeedsASecondFactorIsLedToOne(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		b := open(t, a).mustLogin()
+		const password = "given-lamp-otter-1"
+		if got := b.post("/users", url.Values{"name": {"jonas"}, "password": {password}, "role": {"user"}, "state": {"active"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d", got.status)
+		}
+		b.set(url.Values{"second_factor": {"admins"}})
+		if got := open(t, a).login("jonas", password); got.header.Get("Location") != "/" {
+			t.Errorf("a user: %s", got.header.Get("Location"))
+		}
+		admin := open(t, a)
+		if got := admin.login("admin", testPassword); got.header.Get("Location") != "/login/setup" || admin.get("/jobs").status != http.StatusSeeOther {
+			t.Fatalf("an administrator: %s", got.header.Get("Location"))
+		}
+		form := admin.get("/login/setup").document(t)
+		_, code := codeAt(t, form, 0)
+		token, _ := form.Find(`input[name="token"]`).Last().Attr("value")
+		if got := admin.post("/login/setup", url.Values{"token": {token}, "code": {"000000"}}); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("a wrong code: %d", got.status)
+		}
+		done := admin.post("/login/setup", url.Values{"token": {token}, "code": {code}})
+		if done.status != http.StatusOK || done.document(t).Find(".recovery-codes li").Length() != 10 {
+			t.Fatalf("set up: %d", done.status)
+		}
+		if got := admin.get("/login/setup"); got.header.Get("Location") != "/" || admin.get("/jobs").status != http.StatusOK {
+			t.Errorf("after it: %s", got.header.Get("Location"))
+		}
+		// An administrator takes it from another one who has lost it.
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE punctual_factor SET user_id = (SELECT id FROM xxl_job_user WHERE username = 'jonas')"); err != nil {
+			t.Fatal(err)
+		}
+		row, _ := b.get("/users?q=jonas").document(t).Find("tbody tr").First().Attr("id")
+		user := "/users/" + strings.TrimPrefix(row, "user-")
+		jonas := open(t, a)
+		if got := jonas.login("jonas", password); got.header.Get("Location") != "/login/second" {
+			t.Errorf("with one: %s", got.header.Get("Location"))
+		}
+		if got := b.post(user+"/second", url.Values{}); got.status != http.StatusSeeOther {
+			t.Errorf("reset: %d", got.status)
+		}
+		if got := jonas.login("jonas", password); got.header.Get("Location") != "/" {
+			t.Errorf("after the reset: %s", got.header.Get("Location"))
+		}
+	})
+}
