@@ -3,6 +3,7 @@ package app
 import (
 	"runtime"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/console"
 )
 
@@ -15,7 +16,7 @@ func (a *App) about() console.About {
 	switch {
 	case a.opts.NoAccessToken:
 		about.Token = console.TokenNone
-	case a.tokens.Common() == defaultToken:
+	case a.tokens.Weakness() == auth.WeakKnown:
 		about.Token = console.TokenKnown
 	case a.opts.AccessToken != "":
 		about.Token = console.TokenFixed

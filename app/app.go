@@ -30,6 +30,7 @@ import (
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/alarm"
+	jobsecret "github.com/punctual-job/punctual/scheduler/secret"
 	"github.com/punctual-job/punctual/views/link"
 )
 
@@ -130,6 +131,9 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	// Half the processors: a burst of logins must not stop the engine.
 	a.passwords = auth.NewPasswords(runtime.GOMAXPROCS(0) / 2)
 	a.welcome.Database = a.pool.String()
+	if err := a.refuseWeakToken(ctx); err != nil {
+		return nil, err
+	}
 	a.warnAboutToken()
 
 	a.registry = prometheus.NewRegistry()
@@ -139,6 +143,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	if err := a.newAlarmer(alarmKey, catalogue); err != nil {
 		return nil, err
 	}
+	secrets := jobsecret.NewStore(sealing)
 	calls, err := opts.ExecutorTLS.Config()
 	if err != nil {
 		return nil, &OptionsError{Err: fmt.Errorf("TLS towards executors: %w", err)}
@@ -148,7 +153,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	a.engine, err = scheduler.New(scheduler.Config{
 		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(rule.Dial))), a.tokens, a.logger}, Logger: a.logger, Registerer: a.registry,
 		Token: tokenFor(a.tokens), Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(),
-		Limits: a.held.Limits, Retention: a.held.RetentionDays, Alarms: a.alarmer,
+		Limits: a.held.Limits, Retention: a.held.RetentionDays, Alarms: a.alarmer, Secrets: secrets,
 		Registered: func(ctx context.Context, appName, address string) { a.audit.Registered(ctx, appName, address) },
 	})
 	if err != nil {
@@ -164,7 +169,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	}
 	service := manage.New(manage.Config{
 		Pool: a.pool, Engine: a.engine, Now: a.engine.Now, Settings: a.held, Alarms: a.alarmer,
-		Passwords: a.passwords, Logins: a.logins, Sessions: a.sessions, Factors: factors, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer,
+		Passwords: a.passwords, Logins: a.logins, Sessions: a.sessions, Factors: factors, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer, Secrets: secrets,
 		Directories: directories,
 	})
 	a.directories = service.Directories
@@ -179,10 +184,10 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	pages := console.New(console.Config{
 		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: a.logins, SignIns: a.signIns, Places: places, Factors: factors, Now: a.engine.Now,
 		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, EncryptKey: encryptKey, PublicURL: a.publicURL, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
-		Logger: a.logger, FirstTime: a.firstTime, About: a.about,
+		Logger: a.logger, FirstTime: a.firstTime, About: a.about, Weakness: a.tokens.Weakness,
 	})
 	api := openapi.New(openapi.Config{
-		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups,
+		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: auth.NewAPITokens(a.pool, time.Now, a.logger),
 		Refuses: rule.Refuses, Printer: catalogue.Printer(locales.English), Logger: a.logger,
 	})
 	old := legacy.New(legacy.Config{
@@ -435,6 +440,3 @@ func (a *App) refresh(ctx context.Context) {
 		}
 	}
 }
-
-// defaultToken is the one XXL-JOB ships with.
-const defaultToken = "default_token"

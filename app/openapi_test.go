@@ -79,6 +79,9 @@ func programs(t *testing.T, o Options) (a *App, orders, stock program, groups ma
 		groups[name] = id
 	}
 	as := func(name string) program {
+		if err := db.New().SetGroupOptions(t.Context(), a.pool, db.SetGroupOptionsParams{AppName: name, TokenManages: 1}); err != nil {
+			t.Fatal(err)
+		}
 		token, err := a.tokens.Rotate(t.Context(), name, 0)
 		if err != nil {
 			t.Fatal(err)

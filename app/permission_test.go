@@ -86,6 +86,7 @@ var routeNeeds = map[string]need{
 	"GET /jobs/:id/edit":    edit, "POST /jobs/:id": edit, "POST /jobs/:id/start": run, "POST /jobs/:id/stop": run,
 	"GET /jobs/:id/delete": edit, "POST /jobs/:id/delete": edit, "GET /jobs/:id/run": run, "POST /jobs/:id/run": run,
 	"GET /jobs/:id/glue": script, "POST /jobs/:id/glue": script, "POST /jobs/:id/glue/run": {login: true, right: auth.RightRun | auth.RightGlue},
+	"GET /jobs/:id/glue/waiting": script, "POST /jobs/:id/glue/waiting": script,
 	"GET /jobs/:id/glue/versions/:version": script, "POST /jobs/:id/glue/versions/:version/restore": script,
 
 	"GET /runs": user, "GET /runs/events": user, "GET /runs/:id": view, "GET /runs/:id/log": view, "GET /runs/:id/events": view,
@@ -102,7 +103,10 @@ var routeNeeds = map[string]need{
 	"GET /executors/token": admin, "GET /executors/token/rotate": admin, "POST /executors/token/rotate": admin,
 	"GET /executors/:id/token/rotate": admin, "POST /executors/:id/token/rotate": admin,
 	"GET /executors/:id/token/drop": admin, "POST /executors/:id/token/drop": admin,
-	"GET /nodes": admin, "GET /settings": admin, "POST /settings": admin, "GET /palette": user, "GET /help": user, "GET /keys": user,
+	"GET /executors/:id/secrets": edit, "POST /executors/:id/secrets": {login: true, right: auth.RightEdit | auth.RightGlue},
+	"GET /executors/:id/secrets/delete":  {login: true, right: auth.RightEdit | auth.RightGlue},
+	"POST /executors/:id/secrets/delete": {login: true, right: auth.RightEdit | auth.RightGlue},
+	"GET /nodes":                         admin, "GET /settings": admin, "POST /settings": admin, "GET /palette": user, "GET /help": user, "GET /keys": user,
 
 	"GET /alarms": admin, "POST /alarms": admin, "GET /alarms/new": admin, "GET /alarms/:id": admin, "POST /alarms/:id": admin,
 	"GET /alarms/:id/edit": admin, "GET /alarms/:id/delete": admin, "POST /alarms/:id/delete": admin, "POST /alarms/:id/test": admin,
@@ -117,6 +121,9 @@ var routeNeeds = map[string]need{
 	"GET /views/new": user, "POST /views": user, "GET /views/:id/edit": user, "POST /views/:id": user, "POST /views/:id/delete": user,
 	"GET /profile/second": user, "GET /profile/second/code": user, "POST /profile/second/code": user, "GET /profile/second/passkey": user, "POST /profile/second/passkey": user,
 	"GET /profile/second/recovery": user, "POST /profile/second/recovery": user, "GET /profile/second/:id/remove": user, "POST /profile/second/:id/remove": user,
+	// A token of somebody else does not exist.
+	"GET /tokens": user, "GET /tokens/new": user, "POST /tokens": user, "GET /tokens/:id/revoke": user, "POST /tokens/:id/revoke": user,
+	"GET /tokens/accounts/new": admin, "POST /tokens/accounts": admin,
 	"GET /profile": user, "POST /profile/password": user, "POST /profile/sessions/end": user,
 }
 
@@ -441,6 +448,7 @@ func contents(t *testing.T, a *App) map[string]string {
 		"punctual_audit WHERE action NOT IN ('refused', 'login_refused')": "id, action", // which are about what was refused
 		"punctual_token": "app_name, token", "punctual_session": "id, user_id", "punctual_clearing": "id, job_group",
 		"punctual_alarm_channel": "id, name", "punctual_setting": "name, value", "punctual_view": "id, user_id, name",
+		"punctual_api_token": "id, user_id, name, hash, hint, revoked_at", "punctual_secret": "group_id, name, value",
 	}
 	all := make(map[string]string)
 	for table, columns := range tables {

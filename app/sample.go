@@ -151,7 +151,7 @@ func (a *App) runSample(ctx context.Context) (_ *executor.Executor, err error) {
 		a.logger.Warn("remember where the sample executor listens", "error", err)
 	}
 	// It registers by itself within the next moments. Done here as well, it is there before the first run looks for it.
-	if err := a.engine.RegisterWith(ctx, wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: sampleAppName, RegistryValue: ex.Address()}, auth.Fingerprint(a.tokens.For(sampleAppName))); err != nil {
+	if err := a.engine.RegisterWith(ctx, wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: sampleAppName, RegistryValue: ex.Address(), TakesEnvironment: true}, auth.Fingerprint(a.tokens.For(sampleAppName))); err != nil {
 		a.logger.Warn("register the sample executor", "error", err)
 	}
 	return ex, nil

@@ -3,12 +3,14 @@ package app
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/db"
 )
 
 // Welcome is what an operator wants to know at the start.
@@ -24,11 +26,34 @@ type Welcome struct {
 
 // welcomeFirst makes the first administrator of a new installation.
 func (a *App) welcomeFirst(ctx context.Context) (err error) {
+	if err := a.beginWithoutScripts(ctx); err != nil {
+		return err
+	}
 	a.isNew, a.welcome.FirstPassword, err = a.settings.ensureAdministrator(ctx, a.passwords, a.opts.AdminPassword)
 	if a.isNew {
 		a.welcome.FirstUser = administratorName
 	}
 	return err
+}
+
+// beginWithoutScripts switches scripts off in a new installation that others reach: the right to write them is the right to the
+// executors' machines, so somebody decides for it. On this machine alone a newcomer may try them out.
+func (a *App) beginWithoutScripts(ctx context.Context) error {
+	if a.opts.Glue != nil || a.opts.local() {
+		return nil
+	}
+	users, err := db.New().CountUsers(ctx, a.pool)
+	if err != nil {
+		return fmt.Errorf("count users: %w", db.Error(err))
+	}
+	if users > 0 {
+		return nil
+	}
+	if _, err := a.settings.ensure(ctx, manage.SettingGlue, func() string { return manage.SettingOff }); err != nil {
+		return err
+	}
+	a.logger.Info("a new installation begins with scripts switched off; switch them on in the settings")
+	return a.held.Load(ctx)
 }
 
 // publicURL is how people reach the installation: as set, or by where this admin listens.
@@ -66,9 +91,41 @@ func (a *App) warnAboutToken() {
 	switch {
 	case a.opts.NoAccessToken:
 		a.logger.Warn("there is no access token: everybody who reaches this port can report results and register executors")
-	case a.tokens.Common() == defaultToken:
-		a.logger.Warn("the access token is the one XXL-JOB ships with, which everybody knows; choose another for the admin and its executors")
+	case a.tokens.Weakness() == auth.WeakKnown:
+		a.logger.Warn("the access token is one that everybody knows or guesses; give the groups tokens of their own, then choose another")
 	}
+}
+
+// refuseWeakToken keeps a new installation from beginning with a token that keeps nobody out. One that works with it already goes
+// on, with a banner: its executors have to be moved first.
+func (a *App) refuseWeakToken(ctx context.Context) error {
+	weak := a.tokens.Weakness()
+	if weak == auth.WeakNone || weak == auth.WeakEmpty && a.opts.local() {
+		return nil
+	}
+	users, err := db.New().CountUsers(ctx, a.pool)
+	switch {
+	case err != nil:
+		return fmt.Errorf("count users: %w", db.Error(err))
+	case users > 0:
+		return nil
+	case weak == auth.WeakEmpty:
+		return wrong("a new installation does not begin without an access token, unless only this machine reaches it (PUNCTUAL_LISTEN=127.0.0.1:8080)")
+	}
+	return wrong("the access token is one that everybody knows or guesses: leave PUNCTUAL_ACCESS_TOKEN out, and a random one is made")
+}
+
+// local says that only this machine reaches the admin.
+func (o Options) local() bool {
+	if o.TrustProxy {
+		return false
+	}
+	if o.Listener != nil {
+		return isLoopback(o.Listener.Addr())
+	}
+	host, _, err := net.SplitHostPort(o.Listen)
+	ip := net.ParseIP(host)
+	return err == nil && (strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback())
 }
 
 // firstTime says whether nobody has ever logged in.

@@ -151,7 +151,7 @@ func (q *Queries) ListExecutors(ctx context.Context, db DBTX) ([]Executor, error
 }
 
 const listGroupOptions = `-- name: ListGroupOptions :many
-SELECT app_name, idle_is_lost, updated_at FROM punctual_group
+SELECT app_name, idle_is_lost, updated_at, token_manages, script_review FROM punctual_group
 `
 
 // What is decided for groups: a row for each of which something is.
@@ -164,7 +164,13 @@ func (q *Queries) ListGroupOptions(ctx context.Context, db DBTX) ([]GroupOptions
 	var items []GroupOptions
 	for rows.Next() {
 		var i GroupOptions
-		if err := rows.Scan(&i.AppName, &i.IdleIsLost, &i.UpdatedAt); err != nil {
+		if err := rows.Scan(
+			&i.AppName,
+			&i.IdleIsLost,
+			&i.UpdatedAt,
+			&i.TokenManages,
+			&i.ScriptReview,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -285,18 +291,26 @@ func (q *Queries) SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecu
 }
 
 const setGroupOptions = `-- name: SetGroupOptions :exec
-INSERT INTO punctual_group (app_name, idle_is_lost, updated_at) VALUES (?, ?, ?)
-ON DUPLICATE KEY UPDATE idle_is_lost = VALUES(idle_is_lost), updated_at = VALUES(updated_at)
+INSERT INTO punctual_group (app_name, idle_is_lost, token_manages, script_review, updated_at) VALUES (?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE idle_is_lost = VALUES(idle_is_lost), token_manages = VALUES(token_manages), script_review = VALUES(script_review), updated_at = VALUES(updated_at)
 `
 
 type SetGroupOptionsParams struct {
-	AppName    string
-	IdleIsLost int64
-	UpdatedAt  int64
+	AppName      string
+	IdleIsLost   int64
+	TokenManages int64
+	ScriptReview int64
+	UpdatedAt    int64
 }
 
 func (q *Queries) SetGroupOptions(ctx context.Context, db DBTX, arg SetGroupOptionsParams) error {
-	_, err := db.ExecContext(ctx, setGroupOptions, arg.AppName, arg.IdleIsLost, arg.UpdatedAt)
+	_, err := db.ExecContext(ctx, setGroupOptions,
+		arg.AppName,
+		arg.IdleIsLost,
+		arg.TokenManages,
+		arg.ScriptReview,
+		arg.UpdatedAt,
+	)
 	return err
 }
 

@@ -12,6 +12,22 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
+type APIToken struct {
+	ID        int64
+	UserID    int64
+	Name      string
+	Hash      string
+	Hint      string
+	Rights    int64
+	Admin     int64
+	GroupIds  string
+	CreatedAt int64
+	ExpiresAt int64
+	UsedAt    int64
+	UsedFrom  string
+	RevokedAt int64
+}
+
 type AlarmChannel struct {
 	ID          int64
 	Name        string
@@ -212,9 +228,11 @@ type Group struct {
 }
 
 type GroupOptions struct {
-	AppName    string
-	IdleIsLost int64
-	UpdatedAt  int64
+	AppName      string
+	IdleIsLost   int64
+	UpdatedAt    int64
+	TokenManages int64
+	ScriptReview int64
 }
 
 type Job struct {
@@ -352,6 +370,7 @@ type RegistryEntry struct {
 	RegistryValue string
 	UpdateTime    sql.NullTime
 	TokenShown    string
+	TakesEnv      int64
 }
 
 type Run struct {
@@ -388,6 +407,25 @@ type RunHour struct {
 	SucCount     int64
 	FailCount    int64
 	SkipCount    int64
+}
+
+type ScriptChange struct {
+	JobID    int64
+	AuthorID int64
+	Author   string
+	Base     string
+	Source   string
+	Remark   string
+	MadeAt   int64
+}
+
+type Secret struct {
+	GroupID   int64
+	Name      string
+	Value     string
+	CreatedAt int64
+	UpdatedAt int64
+	UpdatedBy string
 }
 
 type Session struct {
@@ -443,6 +481,7 @@ type User struct {
 	Provider    string
 	IdentityKey string
 	BreakGlass  int64
+	Service     int64
 }
 
 type View struct {

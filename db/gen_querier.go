@@ -33,6 +33,8 @@ type Querier interface {
 	ClaimAlarmDeliveries(ctx context.Context, db DBTX, arg ClaimAlarmDeliveriesParams) (int64, error)
 	// Only one channel carries the mails of the jobs' own addresses.
 	ClearAlarmChannelForJobs(ctx context.Context, db DBTX, id int64) error
+	// Those of an owner that somebody may still use.
+	CountAPITokens(ctx context.Context, db DBTX, arg CountAPITokensParams) (int64, error)
 	// Those who can log in whatever becomes of a directory; one has to stay.
 	CountAdministrators(ctx context.Context, db DBTX) (int64, error)
 	CountAlarmDeliveriesOfNotice(ctx context.Context, db DBTX, noticeID int64) ([]CountAlarmDeliveriesOfNoticeRow, error)
@@ -58,6 +60,7 @@ type Querier interface {
 	// Recounts the runs planned in a stretch of time for each group, by the rules of spec §2.13 (see stateOf) and the index on trigger_time. The
 	// caller keeps the stretch short.
 	CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsOfGroupsParams) ([]CountRunsOfGroupsRow, error)
+	CountSecrets(ctx context.Context, db DBTX, groupID int64) (int64, error)
 	// How many runs of a job have a slot, and how many wait for one.
 	CountSlots(ctx context.Context, db DBTX, jobID int64) (CountSlotsRow, error)
 	CountUnchainedAudit(ctx context.Context, db DBTX) (int64, error)
@@ -66,6 +69,7 @@ type Querier interface {
 	CountViewsOf(ctx context.Context, db DBTX, userID int64) (int64, error)
 	// Quiet hours: later, with no try used.
 	DelayAlarmDeliveries(ctx context.Context, db DBTX, arg DelayAlarmDeliveriesParams) (int64, error)
+	DeleteAPITokensOf(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteAlarmChannel(ctx context.Context, db DBTX, id int64) (int64, error)
 	DeleteAlarmDeliveriesBefore(ctx context.Context, db DBTX, arg DeleteAlarmDeliveriesBeforeParams) (int64, error)
 	DeleteAlarmEventsBefore(ctx context.Context, db DBTX, arg DeleteAlarmEventsBeforeParams) (int64, error)
@@ -124,6 +128,9 @@ type Querier interface {
 	DeleteRuns(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	// Forgets what was superseded before a moment, in rounds until one comes back short.
 	DeleteSchedulesBefore(ctx context.Context, db DBTX, beforeMs int64) (int64, error)
+	DeleteScriptChange(ctx context.Context, db DBTX, jobID int64) (int64, error)
+	DeleteSecret(ctx context.Context, db DBTX, arg DeleteSecretParams) (int64, error)
+	DeleteSecretsOf(ctx context.Context, db DBTX, groupID int64) (int64, error)
 	DeleteSession(ctx context.Context, db DBTX, id string) error
 	// One session, if it is that user's.
 	DeleteSessionOfUser(ctx context.Context, db DBTX, arg DeleteSessionOfUserParams) (int64, error)
@@ -149,6 +156,8 @@ type Querier interface {
 	EndSchedules(ctx context.Context, db DBTX, arg EndSchedulesParams) (int64, error)
 	// Adds events to a notice that is still gathering.
 	ExtendAlarmNotice(ctx context.Context, db DBTX, arg ExtendAlarmNoticeParams) (int64, error)
+	// A token with its owner, in one read per request.
+	FindAPIToken(ctx context.Context, db DBTX, hash string) (FindAPITokenRow, error)
 	// The first entry since a moment. Ids grow with the times, except for entries written at the same moment by two admins.
 	FirstAuditIDSince(ctx context.Context, db DBTX, madeAt int64) (int64, error)
 	// The first hour with counters in a stretch, or 0.
@@ -178,6 +187,8 @@ type Querier interface {
 	// What touches xxl_job_log, one row per run. Inserts and the hot updates of many rows are in db/bulk.go, the run list is in
 	// db/findruns.go.
 	GetRun(ctx context.Context, db DBTX, id int64) (Run, error)
+	// The change of a job's script that waits for a second person.
+	GetScriptChange(ctx context.Context, db DBTX, jobID int64) (ScriptChange, error)
 	// A session with its user, in one read per request.
 	GetSession(ctx context.Context, db DBTX, arg GetSessionParams) (GetSessionRow, error)
 	GetSetting(ctx context.Context, db DBTX, name string) (Setting, error)
@@ -198,6 +209,8 @@ type Querier interface {
 	HoldAuditMark(ctx context.Context, db DBTX, arg HoldAuditMarkParams) (int64, error)
 	// After a channel was repaired its waiting messages go at once.
 	HurryAlarmDeliveries(ctx context.Context, db DBTX, arg HurryAlarmDeliveriesParams) error
+	// What touches punctual_api_token and service accounts.
+	InsertAPIToken(ctx context.Context, db DBTX, arg InsertAPITokenParams) (int64, error)
 	InsertAlarmChannel(ctx context.Context, db DBTX, arg InsertAlarmChannelParams) (int64, error)
 	// What touches the punctual_alarm_ tables; see scheduler/alarm/doc.go for how they work together. New events
 	// and deliveries are inserted by the builders in db/alarms.go.
@@ -241,6 +254,7 @@ type Querier interface {
 	InsertTokenIfAbsent(ctx context.Context, db DBTX, arg InsertTokenIfAbsentParams) (int64, error)
 	InsertUser(ctx context.Context, db DBTX, arg InsertUserParams) (int64, error)
 	InsertView(ctx context.Context, db DBTX, arg InsertViewParams) (int64, error)
+	IsServiceAccount(ctx context.Context, db DBTX, id int64) (int64, error)
 	KeepPlace(ctx context.Context, db DBTX, arg KeepPlaceParams) error
 	// The newest run that no admin of ours made, among the newest above an id: its columns of ours have their defaults. 0: none
 	// of those that were looked at.
@@ -250,6 +264,8 @@ type Querier interface {
 	// The id of the newest run planned before a moment: one step in the index on trigger_time. Ids rise with the planned time
 	// but for stragglers (misfires, far retries), so it bounds what is worth reading; the time of each row decides.
 	LastRunIDBefore(ctx context.Context, db DBTX, beforeTime sql.NullTime) (int64, error)
+	// Of one owner, or with user 0 everybody's; an owner has a few dozen.
+	ListAPITokens(ctx context.Context, db DBTX, arg ListAPITokensParams) ([]ListAPITokensRow, error)
 	ListAlarmChannels(ctx context.Context, db DBTX) ([]AlarmChannel, error)
 	// One page of what was sent or is to be, newest first; 0, -1 stand for any channel and state.
 	ListAlarmDeliveries(ctx context.Context, db DBTX, arg ListAlarmDeliveriesParams) ([]ListAlarmDeliveriesRow, error)
@@ -396,6 +412,12 @@ type Querier interface {
 	// The jobs of a stretch of ids that are not as the newest row of their history says. Texts are compared by their bytes. A fixed
 	// rate whose next time is off the beat was started anew. The next time of any other job moves with its runs and says nothing.
 	ListSchedulesUnnoticed(ctx context.Context, db DBTX, arg ListSchedulesUnnoticedParams) ([]int64, error)
+	// Sealed. A group has tens.
+	ListSecretValues(ctx context.Context, db DBTX, groupID int64) ([]ListSecretValuesRow, error)
+	// What touches punctual_secret.
+	// Without the values, which are for the sending alone.
+	ListSecrets(ctx context.Context, db DBTX, groupID int64) ([]ListSecretsRow, error)
+	ListServiceAccounts(ctx context.Context, db DBTX, limit int32) ([]ListServiceAccountsRow, error)
 	// The sessions of everybody, for counting those that still count.
 	ListSessionTimes(ctx context.Context, db DBTX, arg ListSessionTimesParams) ([]ListSessionTimesRow, error)
 	// The sessions of a user that still count, the one used last first.
@@ -477,6 +499,7 @@ type Querier interface {
 	ResetUserPassword(ctx context.Context, db DBTX, arg ResetUserPasswordParams) (int64, error)
 	// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.
 	RetireNode(ctx context.Context, db DBTX, arg RetireNodeParams) (int64, error)
+	RevokeAPIToken(ctx context.Context, db DBTX, arg RevokeAPITokenParams) (int64, error)
 	// When the first run from an id on was planned.
 	RunTimeFrom(ctx context.Context, db DBTX, id int64) (sql.NullTime, error)
 	// A new version of a script from its editor. 0 rows when somebody changed the job since it was read.
@@ -497,6 +520,10 @@ type Querier interface {
 	SetReport(ctx context.Context, db DBTX, arg SetReportParams) (int64, error)
 	// What old tools read (spec §3.8).
 	SetRunAlarmStatus(ctx context.Context, db DBTX, arg SetRunAlarmStatusParams) (int64, error)
+	SetScriptChange(ctx context.Context, db DBTX, arg SetScriptChangeParams) error
+	SetSecret(ctx context.Context, db DBTX, arg SetSecretParams) error
+	// No password fits from now on.
+	SetServiceAccount(ctx context.Context, db DBTX, id int64) (int64, error)
 	SetSetting(ctx context.Context, db DBTX, arg SetSettingParams) error
 	SetSignInChallenge(ctx context.Context, db DBTX, arg SetSignInChallengeParams) error
 	// The second factor was shown.
@@ -531,6 +558,7 @@ type Querier interface {
 	TakeSignInChallenge(ctx context.Context, db DBTX, id string) (int64, error)
 	// Gives a waiting run its slot. Guarded, so that one run gets one.
 	TakeSlot(ctx context.Context, db DBTX, logID int64) (int64, error)
+	TouchAPIToken(ctx context.Context, db DBTX, arg TouchAPITokenParams) error
 	// What touches punctual_slot and punctual_gate; the protocol is in scheduler/gate.go. Inserts are in db/bulk.go.
 	// The first statement of every transaction that gives a slot of a job: it makes those that run at once wait or conflict.
 	TouchGate(ctx context.Context, db DBTX, jobID int64) (int64, error)

@@ -10,6 +10,18 @@ import (
 	"database/sql"
 )
 
+const deleteScriptChange = `-- name: DeleteScriptChange :execrows
+DELETE FROM punctual_script_change WHERE job_id = ?
+`
+
+func (q *Queries) DeleteScriptChange(ctx context.Context, db DBTX, jobID int64) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteScriptChange, jobID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const getGlueVersion = `-- name: GetGlueVersion :one
 SELECT id, job_id, glue_type, glue_source, glue_remark, add_time, update_time FROM xxl_job_logglue WHERE id = ? AND job_id = ?
 `
@@ -31,6 +43,26 @@ func (q *Queries) GetGlueVersion(ctx context.Context, db DBTX, arg GetGlueVersio
 		&i.GlueRemark,
 		&i.AddTime,
 		&i.UpdateTime,
+	)
+	return i, err
+}
+
+const getScriptChange = `-- name: GetScriptChange :one
+SELECT job_id, author_id, author, base, source, remark, made_at FROM punctual_script_change WHERE job_id = ?
+`
+
+// The change of a job's script that waits for a second person.
+func (q *Queries) GetScriptChange(ctx context.Context, db DBTX, jobID int64) (ScriptChange, error) {
+	row := db.QueryRowContext(ctx, getScriptChange, jobID)
+	var i ScriptChange
+	err := row.Scan(
+		&i.JobID,
+		&i.AuthorID,
+		&i.Author,
+		&i.Base,
+		&i.Source,
+		&i.Remark,
+		&i.MadeAt,
 	)
 	return i, err
 }
@@ -112,4 +144,32 @@ func (q *Queries) SaveJobSource(ctx context.Context, db DBTX, arg SaveJobSourceP
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const setScriptChange = `-- name: SetScriptChange :exec
+INSERT INTO punctual_script_change (job_id, author_id, author, base, source, remark, made_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE author_id = VALUES(author_id), author = VALUES(author), base = VALUES(base), source = VALUES(source), remark = VALUES(remark), made_at = VALUES(made_at)
+`
+
+type SetScriptChangeParams struct {
+	JobID    int64
+	AuthorID int64
+	Author   string
+	Base     string
+	Source   string
+	Remark   string
+	MadeAt   int64
+}
+
+func (q *Queries) SetScriptChange(ctx context.Context, db DBTX, arg SetScriptChangeParams) error {
+	_, err := db.ExecContext(ctx, setScriptChange,
+		arg.JobID,
+		arg.AuthorID,
+		arg.Author,
+		arg.Base,
+		arg.Source,
+		arg.Remark,
+		arg.MadeAt,
+	)
+	return err
 }

@@ -138,8 +138,8 @@ func (q *Queries) InsertGroup(ctx context.Context, db DBTX, arg InsertGroupParam
 }
 
 const insertRegistry = `-- name: InsertRegistry :exec
-INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time, token_shown) VALUES (?, ?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE update_time = VALUES(update_time), token_shown = VALUES(token_shown)
+INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time, token_shown, takes_env) VALUES (?, ?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE update_time = VALUES(update_time), token_shown = VALUES(token_shown), takes_env = VALUES(takes_env)
 `
 
 type InsertRegistryParams struct {
@@ -148,6 +148,7 @@ type InsertRegistryParams struct {
 	RegistryValue string
 	UpdateTime    sql.NullTime
 	TokenShown    string
+	TakesEnv      int64
 }
 
 func (q *Queries) InsertRegistry(ctx context.Context, db DBTX, arg InsertRegistryParams) error {
@@ -157,6 +158,7 @@ func (q *Queries) InsertRegistry(ctx context.Context, db DBTX, arg InsertRegistr
 		arg.RegistryValue,
 		arg.UpdateTime,
 		arg.TokenShown,
+		arg.TakesEnv,
 	)
 	return err
 }
@@ -199,7 +201,7 @@ func (q *Queries) ListGroups(ctx context.Context, db DBTX) ([]Group, error) {
 }
 
 const listRegistry = `-- name: ListRegistry :many
-SELECT registry_key, registry_value, update_time, token_shown FROM xxl_job_registry
+SELECT registry_key, registry_value, update_time, token_shown, takes_env FROM xxl_job_registry
 WHERE registry_group = 'EXECUTOR' ORDER BY registry_key, registry_value
 `
 
@@ -208,6 +210,7 @@ type ListRegistryRow struct {
 	RegistryValue string
 	UpdateTime    sql.NullTime
 	TokenShown    string
+	TakesEnv      int64
 }
 
 // Executors' last beats, the dead ones too: who reads decides by the time.
@@ -225,6 +228,7 @@ func (q *Queries) ListRegistry(ctx context.Context, db DBTX) ([]ListRegistryRow,
 			&i.RegistryValue,
 			&i.UpdateTime,
 			&i.TokenShown,
+			&i.TakesEnv,
 		); err != nil {
 			return nil, err
 		}
@@ -260,12 +264,13 @@ func (q *Queries) SetGroupAddresses(ctx context.Context, db DBTX, arg SetGroupAd
 }
 
 const touchRegistry = `-- name: TouchRegistry :execrows
-UPDATE xxl_job_registry SET update_time = ?, token_shown = ? WHERE registry_group = ? AND registry_key = ? AND registry_value = ?
+UPDATE xxl_job_registry SET update_time = ?, token_shown = ?, takes_env = ? WHERE registry_group = ? AND registry_key = ? AND registry_value = ?
 `
 
 type TouchRegistryParams struct {
 	UpdateTime    sql.NullTime
 	TokenShown    string
+	TakesEnv      int64
 	RegistryGroup string
 	RegistryKey   string
 	RegistryValue string
@@ -276,6 +281,7 @@ func (q *Queries) TouchRegistry(ctx context.Context, db DBTX, arg TouchRegistryP
 	result, err := db.ExecContext(ctx, touchRegistry,
 		arg.UpdateTime,
 		arg.TokenShown,
+		arg.TakesEnv,
 		arg.RegistryGroup,
 		arg.RegistryKey,
 		arg.RegistryValue,

@@ -155,3 +155,36 @@ func count(t *testing.T, pool *sql.DB, table string) int {
 	}
 	return n
 }
+
+// TestGroupsThatHadATokenGoOnManagingTheirJobs migrates an installation of before the decision was there.
+func TestGroupsThatHadATokenGoOnManagingTheirJobs(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		ctx, q := t.Context(), db.New()
+		for _, appName := range []string{"", "orders", "stock"} {
+			if err := q.SetToken(ctx, pool, db.SetTokenParams{AppName: appName, Token: "x"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := q.SetGroupOptions(ctx, pool, db.SetGroupOptionsParams{AppName: "Stock", IdleIsLost: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pool.ExecContext(ctx, "DELETE FROM "+db.TestVersionTable+" WHERE version_id = 144"); err != nil {
+			t.Fatal(err)
+		}
+		if err := pool.Migrate(ctx); err != nil {
+			t.Fatal(err)
+		}
+		all, err := q.ListGroupOptions(ctx, pool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make(map[string]int64)
+		for _, o := range all {
+			got[strings.ToLower(o.AppName)] = o.IdleIsLost*10 + o.TokenManages
+		}
+		if diff := cmp.Diff(map[string]int64{"orders": 1, "stock": 11}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

@@ -46,6 +46,8 @@ var seedValues = map[string][seedRows]any{
 	"punctual_alarm_notice.state":     {0, 1, 2, 0, 0},
 	"punctual_alarm_delivery.state":   {0, 1, 2, 3, 0},
 	"punctual_alarm_channel.for_jobs": {0, 1, 0, 0, 0},
+	"punctual_api_token.revoked_at":   {0, 0, 3, 4, 5},
+	"punctual_api_token.expires_at":   {0, 2, 3, 4, 5},
 	"punctual_alarm_state.opened_at":  {1, 0, 3, 4, 5},
 	"punctual_alarm_state.notice_id":  {1, 0, 3, 4, 5},
 	"punctual_view.shared":            {1, 0, 0, 1, 0},
@@ -90,6 +92,8 @@ var argValues = map[string]any{
 	"BeforeMs": int64(100), "ListAlarmDeliveries.State": int64(-1), "ListSlowRuns.NowMs": int64(1_000_000), "AboveID": int64(0), "BelowID": int64(100), "AtMs": int64(77),
 	"LastError": "changed", "MoveAlarmEvents.FromNotice": int64(2), "ToNotice": int64(50), "EndAlarmDeliveries.Holder": "holder2",
 	"ListAlarmDeliveriesOfHolder.Holder": "holder2", "SettleAlarmNotice": int64(2),
+	"InsertAPIToken.Hash": "new", "TouchAPIToken.UsedAt": int64(77), "ListServiceAccounts": int32(10),
+	"SetSecret.Value": "changed", "SetScriptChange.Source": "changed",
 	"SealToken.OldToken": "token1", "SealToken.OldPrevious": "previo1", "Token": "changed",
 	"InsertCodeHandler.GroupID": int64(100), "InsertGate": int64(100), "InsertKill.LogID": int64(100), "ReplaceSetting.OldValue": "value1", "ResealAlarmChannel.OldConfig": "config1", "RegistryGroup": "EXECUTOR", "UpdatedAt": int64(77), "SeenAt": int64(77), "ExpiresAt": int64(77),
 	"TouchRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "InsertRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "SetSetting.Value": "changed",
@@ -216,7 +220,7 @@ func fill(v reflect.Value, name string, value any) {
 // single are the names of the columns behind methods that take one plain argument.
 var single = map[string]string{
 	"DeleteAttempt": "id", "DeleteAttemptsOnName": "name", "DeleteSignIn": "id", "SetSignInStrong": "id", "TakeSignInChallenge": "id",
-	"DeleteExecutorsOf": "app_name", "DeleteToken": "app_name", "DeleteSession": "id", "GetSetting": "name", "DeleteSetting": "name", "GetUserByName": "username",
+	"DeleteExecutorsOf": "app_name", "DeleteToken": "app_name", "DeleteSession": "id", "GetSetting": "name", "DeleteSetting": "name", "GetUserByName": "username", "FindAPIToken": "hash",
 }
 
 // snake is the column behind a parameter's name.

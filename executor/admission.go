@@ -98,11 +98,19 @@ func (e *Executor) prepare(req *wire.RunRequest) (*task, error) {
 	run := &Run{
 		JobID: req.JobID, LogID: req.LogID, Handler: req.ExecutorHandler, Param: req.ExecutorParams, Time: triggered, Received: now,
 		Shard: Shard{Index: req.BroadcastIndex, Total: max(req.BroadcastTotal, 1)},
-		log:   e.logs.open(req.LogID, triggered, now, name, req.ExecutorParams),
+		log:   e.openLog(req, now, name), env: req.Environment,
 	}
 	t := &task{run: run, handler: handler, timeout: time.Duration(req.TimeoutSeconds) * time.Second}
 	t.ctx, t.cancel = context.WithCancelCause(context.WithValue(context.Background(), runKey{}, run))
 	return t, nil
+}
+
+// openLog is a run's log, in which its secrets do not stand.
+func (e *Executor) openLog(req *wire.RunRequest, now time.Time, name string) *runLog {
+	mask := newMasker(req.Masks)
+	l := e.logs.open(req.LogID, time.UnixMilli(req.LogDateTime), now, name, mask.text(req.ExecutorParams))
+	l.mask = mask
+	return l
 }
 
 // enqueue puts the run at the end of its job's queue and starts a worker if the job has none. The worker waits for the

@@ -144,7 +144,7 @@ func (e *Executor) unregister() {
 }
 
 func (e *Executor) registration() wire.RegistryRequest {
-	return wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: e.config.AppName, RegistryValue: e.address, CodeHandlers: e.codeHandlers()}
+	return wire.RegistryRequest{RegistryGroup: "EXECUTOR", RegistryKey: e.config.AppName, RegistryValue: e.address, CodeHandlers: e.codeHandlers(), TakesEnvironment: true}
 }
 
 func (e *Executor) draining() bool {

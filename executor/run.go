@@ -34,6 +34,7 @@ type Run struct {
 	Received time.Time
 
 	log *runLog
+	env map[string]string // what the admin gives a script beside ours
 
 	mu     sync.Mutex
 	result string
@@ -90,6 +91,11 @@ var ErrTimeout = Fail(wire.CodeTimeout, "job execute timeout")
 
 // outcome turns what a handler returned into a result.
 func (r *Run) outcome(err error) (code int, msg string) {
+	code, msg = r.plainOutcome(err)
+	return code, r.log.mask.text(msg)
+}
+
+func (r *Run) plainOutcome(err error) (code int, msg string) {
 	if err == nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()

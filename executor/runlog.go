@@ -27,6 +27,7 @@ type runLog struct {
 	day       string
 	intro     string // the lines that open the log
 	maxBytes  int64
+	mask      *masker     // takes secrets out of what is written; nil: there are none
 	onTrouble func(error) // called once, when a line could not be written
 
 	mu     sync.Mutex
@@ -72,6 +73,15 @@ func (l *runLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	written := len(p)
+	if p = l.mask.next(p); len(p) == 0 {
+		return written, nil
+	}
+	l.say(p)
+	return written, nil
+}
+
+// say appends what people may read, as far as there is room. The caller holds mu.
+func (l *runLog) say(p []byte) {
 	switch {
 	case l.full || l.closed:
 	case l.size+int64(len(p)) > l.maxBytes:
@@ -82,7 +92,6 @@ func (l *runLog) Write(p []byte) (int, error) {
 	default:
 		l.append(p)
 	}
-	return written, nil
 }
 
 // append writes p, and before it the opening lines if it is the first. The caller holds mu.
@@ -138,6 +147,10 @@ func (l *runLog) trouble() string {
 func (l *runLog) finish(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if rest := l.mask.rest(); rest != nil {
+		l.say(append(rest, '\n'))
+	}
+	text = l.mask.text(text)
 	l.outro = text
 	if !l.closed && (l.file != nil || l.first != nil) {
 		l.append([]byte(text))
@@ -150,6 +163,9 @@ func (l *runLog) close() {
 	defer l.mu.Unlock()
 	if l.closed {
 		return
+	}
+	if rest := l.mask.rest(); rest != nil {
+		l.say(rest)
 	}
 	l.closed = true
 	if l.file != nil {

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -123,14 +125,20 @@ func (s *scriptStore) handler(lang *language, req *wire.RunRequest) Handler {
 
 // environment is what a run's program finds in its environment beside ours.
 func environment(run *Run) []string {
-	return []string{
-		"PUNCTUAL_JOB_ID=" + strconv.FormatInt(run.JobID, 10),
-		"PUNCTUAL_LOG_ID=" + strconv.FormatInt(run.LogID, 10),
-		"PUNCTUAL_LOG_FILE=" + run.LogFile(),
-		"PUNCTUAL_PARAM=" + run.Param,
-		"PUNCTUAL_SHARD_INDEX=" + strconv.Itoa(run.Shard.Index),
-		"PUNCTUAL_SHARD_TOTAL=" + strconv.Itoa(run.Shard.Total),
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(run.env)) {
+		if value := run.env[name]; name != "" && !strings.ContainsAny(name, "=\x00") && !strings.Contains(value, "\x00") {
+			env = append(env, name+"="+value)
+		}
 	}
+	return append(env, // ours are last, and so count
+		"PUNCTUAL_JOB_ID="+strconv.FormatInt(run.JobID, 10),
+		"PUNCTUAL_LOG_ID="+strconv.FormatInt(run.LogID, 10),
+		"PUNCTUAL_LOG_FILE="+run.LogFile(),
+		"PUNCTUAL_PARAM="+run.Param,
+		"PUNCTUAL_SHARD_INDEX="+strconv.Itoa(run.Shard.Index),
+		"PUNCTUAL_SHARD_TOTAL="+strconv.Itoa(run.Shard.Total),
+	)
 }
 
 // file makes sure that the script is on disk and returns its path. Older versions of the job's script go; one that is

@@ -14,3 +14,14 @@ UPDATE xxl_job_info
 SET glue_source = sqlc.arg(glue_source), glue_remark = sqlc.arg(glue_remark), glue_updatetime = sqlc.arg(glue_updatetime),
     update_time = sqlc.arg(update_time), revision = revision + 1
 WHERE id = sqlc.arg(id) AND revision = sqlc.arg(old_revision);
+
+-- name: GetScriptChange :one
+-- The change of a job's script that waits for a second person.
+SELECT job_id, author_id, author, base, source, remark, made_at FROM punctual_script_change WHERE job_id = ?;
+
+-- name: SetScriptChange :exec
+INSERT INTO punctual_script_change (job_id, author_id, author, base, source, remark, made_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE author_id = VALUES(author_id), author = VALUES(author), base = VALUES(base), source = VALUES(source), remark = VALUES(remark), made_at = VALUES(made_at);
+
+-- name: DeleteScriptChange :execrows
+DELETE FROM punctual_script_change WHERE job_id = ?;

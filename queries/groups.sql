@@ -30,16 +30,16 @@ SELECT COUNT(*) FROM xxl_job_group;
 
 -- name: ListRegistry :many
 -- Executors' last beats, the dead ones too: who reads decides by the time.
-SELECT registry_key, registry_value, update_time, token_shown FROM xxl_job_registry
+SELECT registry_key, registry_value, update_time, token_shown, takes_env FROM xxl_job_registry
 WHERE registry_group = 'EXECUTOR' ORDER BY registry_key, registry_value;
 
 -- name: TouchRegistry :execrows
 -- Refreshes a known address; 0 rows: insert it. Updating first keeps the beats from burning ids (spec §2.12).
-UPDATE xxl_job_registry SET update_time = ?, token_shown = ? WHERE registry_group = ? AND registry_key = ? AND registry_value = ?;
+UPDATE xxl_job_registry SET update_time = ?, token_shown = ?, takes_env = ? WHERE registry_group = ? AND registry_key = ? AND registry_value = ?;
 
 -- name: InsertRegistry :exec
-INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time, token_shown) VALUES (?, ?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE update_time = VALUES(update_time), token_shown = VALUES(token_shown);
+INSERT INTO xxl_job_registry (registry_group, registry_key, registry_value, update_time, token_shown, takes_env) VALUES (?, ?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE update_time = VALUES(update_time), token_shown = VALUES(token_shown), takes_env = VALUES(takes_env);
 
 -- name: DeleteRegistry :execrows
 DELETE FROM xxl_job_registry WHERE registry_group = ? AND registry_key = ? AND registry_value = ?;

@@ -24,6 +24,7 @@ type directory struct {
 	mu        sync.RWMutex
 	groups    map[int64]*group
 	shown     map[registration]string // the fingerprints of the tokens that executors registered with
+	takesEnv  map[registration]bool   // executors that said that they take an environment
 	strangers map[string]struct{}     // app names in lower case that have registered and have no group
 	suspects  map[string]suspicion    // addresses where nobody listened; they are passed over
 
@@ -150,9 +151,11 @@ func (d *directory) reload(ctx context.Context) error {
 			}
 		}
 	}
-	shown := make(map[registration]string, len(entries))
+	shown, takesEnv := make(map[registration]string, len(entries)), make(map[registration]bool, len(entries))
 	for _, r := range entries {
-		shown[registration{strings.ToLower(r.RegistryKey), r.RegistryValue}] = r.TokenShown
+		at := registration{strings.ToLower(r.RegistryKey), r.RegistryValue}
+		shown[at] = r.TokenShown
+		takesEnv[at] = r.TakesEnv != 0
 	}
 	live, gone := make(map[string]map[string]time.Time), make(map[string]map[string]time.Time)
 	for _, r := range entries {
@@ -205,6 +208,7 @@ func (d *directory) reload(ctx context.Context) error {
 	d.mu.Lock()
 	d.groups = groups
 	d.strangers = strangers
+	d.takesEnv = takesEnv
 	d.remember(shown)
 	d.mu.Unlock()
 	for _, g := range groups {

@@ -42,6 +42,9 @@ type Config struct {
 	// Token is the access token to send to an executor, and another to try when it refuses the first.
 	Token func(Bearer) (token, other string)
 
+	// Secrets are what jobs use without knowing it; nil: there are none.
+	Secrets Secrets
+
 	// Alarms is told what somebody may want to hear of; nil: nobody is.
 	Alarms Alarms
 	// Registered is told of every executor that was not registered at the moment; may be nil.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/punctual-job/punctual/db"
@@ -315,7 +316,7 @@ func TestADueJobIsClaimedSentRecordedAndFinished(t *testing.T) {
 		want := wire.RunRequest{JobID: id, ExecutorHandler: "handler", ExecutorParams: "p=1", BlockStrategy: wire.BlockSerial,
 			TimeoutSeconds: 7, LogID: run.ID, LogDateTime: planned.UnixMilli(), GlueType: wire.GlueBean,
 			GlueUpdateTime: got[0].req.GlueUpdateTime, BroadcastTotal: 1}
-		if got[0].req != want {
+		if !cmp.Equal(got[0].req, want) {
 			t.Errorf("request\n got %+v\nwant %+v", got[0].req, want)
 		}
 		if run.PlannedAt != planned.UnixMilli() || string(run.ExecutorAddress) != addressA || run.SentAt < run.PlannedAt {

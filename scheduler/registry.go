@@ -26,7 +26,7 @@ func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown
 	now := nullTime(e.wall(e.now()))
 	e.directory.trust(r.RegistryValue)
 	affected, err := e.queries.TouchRegistry(ctx, pool, db.TouchRegistryParams{
-		UpdateTime: now, TokenShown: shown, RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue,
+		UpdateTime: now, TokenShown: shown, TakesEnv: flag(r.TakesEnvironment), RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue,
 	})
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown
 	}
 	if affected == 0 {
 		err := e.queries.InsertRegistry(ctx, pool, db.InsertRegistryParams{
-			RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue, UpdateTime: now, TokenShown: shown,
+			RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue, UpdateTime: now, TokenShown: shown, TakesEnv: flag(r.TakesEnvironment),
 		})
 		if err != nil {
 			return err
@@ -229,4 +229,11 @@ func (d *directory) silent(speaks func(appName string) bool) map[int64]bool {
 // speaksFor says whether a result's reporter may tell about a group's runs.
 func (f *finishing) speaksFor(groupID int64) bool {
 	return (f.group == 0 || f.group == groupID) && !f.not[groupID]
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }

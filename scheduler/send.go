@@ -217,7 +217,15 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 			e.fail(d, d.address, event.NotSent, event.New(e.now(), event.NoSource, err))
 			return
 		}
+		if source == "" { // a new one waits for a second person, and an empty program would succeed
+			e.fail(d, d.address, event.NotSent, event.New(e.now(), event.NoScript))
+			return
+		}
 		req.GlueSource, req.GlueUpdateTime = source, updated
+	}
+	if why, ok := e.fillSecrets(ctx, d, &req); !ok {
+		e.fail(d, d.address, event.NotSent, why)
+		return
 	}
 	if d.recheck && !e.stillNeeded(ctx, d) {
 		return

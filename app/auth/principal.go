@@ -79,6 +79,7 @@ type Principal struct {
 	// Provider vouches for them instead of a password that is kept here; empty: none does.
 	Provider string
 	groups   map[int64]Rights
+	all      Rights // in every group; of an administrator's token
 }
 
 // NewPrincipal makes a principal out of a user's row. The permission is a list of group ids; what is none is left out,
@@ -126,7 +127,7 @@ func (p Principal) grantAll(rows []db.Permission) Principal {
 
 // Can says whether p has a right in a group.
 func (p Principal) Can(groupID int64, right Rights) bool {
-	return p.Admin || right != 0 && p.groups[groupID].Has(right)
+	return p.Admin || right != 0 && (p.groups[groupID]|p.all).Has(right)
 }
 
 // Rights are what p may do in a group.
@@ -134,12 +135,12 @@ func (p Principal) Rights(groupID int64) Rights {
 	if p.Admin {
 		return AllRights
 	}
-	return p.groups[groupID]
+	return p.groups[groupID] | p.all
 }
 
 // SameRights says whether p and another may do the same.
 func (p Principal) SameRights(other Principal) bool {
-	return p.UserID == other.UserID && p.Admin == other.Admin && maps.Equal(p.groups, other.groups)
+	return p.UserID == other.UserID && p.Admin == other.Admin && p.all == other.all && maps.Equal(p.groups, other.groups)
 }
 
 // CanUseGroup says whether jobs and runs of a group may be seen by p.
@@ -147,7 +148,7 @@ func (p Principal) CanUseGroup(id int64) bool { return p.Can(id, RightView) }
 
 // CanAnywhere says whether p has a right in some group.
 func (p Principal) CanAnywhere(right Rights) bool {
-	if p.Admin {
+	if p.Admin || right != 0 && p.all.Has(right) {
 		return true
 	}
 	for _, r := range p.groups {
@@ -160,7 +161,7 @@ func (p Principal) CanAnywhere(right Rights) bool {
 
 // Groups are the groups that a normal user may see, in no order. For an administrator all is true and the list is empty.
 func (p Principal) Groups() (ids []int64, all bool) {
-	if p.Admin {
+	if p.Admin || p.all.Has(RightView) {
 		return nil, true
 	}
 	for id := range p.groups {

@@ -55,6 +55,8 @@ type Config struct {
 	Logger     *slog.Logger
 	About      func() About // facts about this process, for administrators
 
+	Weakness func() auth.Weakness // why the common token keeps nobody out; nil: it does
+
 	Now       func() time.Time
 	FirstTime func(ctx context.Context) bool // nobody has ever logged in
 }
@@ -108,6 +110,8 @@ func (c *Console) Register(e *echo.Echo) {
 	g.POST(link.SettingsPath, c.settingsSave)
 	c.userRoutes(g)
 	c.secondRoutes(g)
+	c.tokenRoutes(g)
+	c.secretRoutes(g)
 	c.viewRoutes(g)
 	g.GET(link.HelpPath, func(ec echo.Context) error {
 		return render(ec, http.StatusOK, help.Show(help.Page{Page: c.pageWithFlash(ec)}))

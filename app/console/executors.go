@@ -41,7 +41,7 @@ func (c *Console) groupDetailPage(ec echo.Context) (groups.DetailPage, error) {
 	if err != nil {
 		return groups.DetailPage{}, err
 	}
-	page := groups.DetailPage{Page: c.Page(ec), ID: groupID, AppName: g.AppName, Title: g.Title, Jobs: jobs, CanEdit: p.Admin}
+	page := groups.DetailPage{Page: c.Page(ec), ID: groupID, AppName: g.AppName, Title: g.Title, Jobs: jobs, CanEdit: p.Admin, Secrets: p.Can(groupID, auth.RightEdit)}
 	page.Addresses = c.addresses(page.Page, p, g)
 	refused, err := c.refused(ctx, page.Page, p, []db.Group{g})
 	if err != nil {
@@ -134,6 +134,17 @@ func (c *Console) tokenPage(ec echo.Context) error {
 		return err
 	}
 	page.Connect = c.connect(ec, page.Page, "my-service", page.Token)
+	list, err := c.cfg.Manage.Groups.List(ec.Request().Context(), who(ec))
+	if err != nil {
+		return err
+	}
+	for _, g := range list {
+		s, err := c.cfg.Manage.Tokens.State(ec.Request().Context(), who(ec), g.ID)
+		if err != nil {
+			return err
+		}
+		page.Groups = append(page.Groups, groups.TokenGroup{ID: g.ID, Title: g.Title, Own: s.Own})
+	}
 	return render(ec, http.StatusOK, groups.Token(page))
 }
 

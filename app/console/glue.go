@@ -22,6 +22,8 @@ func (c *Console) glueRoutes(g *echo.Group) {
 	g.GET("/jobs/:id/glue", c.glueEdit)
 	g.POST("/jobs/:id/glue", c.glueSave)
 	g.POST("/jobs/:id/glue/run", c.glueRun)
+	g.GET("/jobs/:id/glue/waiting", c.glueWaiting)
+	g.POST("/jobs/:id/glue/waiting", c.glueDecide)
 	g.GET("/jobs/:id/glue/versions/:version", c.glueCompare)
 	g.POST("/jobs/:id/glue/versions/:version/restore", c.glueRestore)
 }
@@ -47,6 +49,9 @@ func (c *Console) script(ec echo.Context) (db.Job, error) {
 func (c *Console) glueForm(ec echo.Context, status int, page glue.EditPage, j db.Job) error {
 	versions, err := c.cfg.Manage.Jobs.GlueVersions(ec.Request().Context(), who(ec), j.ID)
 	if err != nil {
+		return err
+	}
+	if _, _, page.Waiting, err = c.cfg.Manage.Jobs.ScriptChange(ec.Request().Context(), who(ec), j.ID); err != nil {
 		return err
 	}
 	groups, err := c.groupTitles(ec)
@@ -80,6 +85,9 @@ func (c *Console) glueSave(ec echo.Context) error {
 	in := manage.GlueInput{Source: formText(ec, glue.FieldSource), Remark: formText(ec, glue.FieldRemark), Version: formText(ec, glue.FieldVersion)}
 	err = c.cfg.Manage.Jobs.SaveGlue(ec.Request().Context(), who(ec), j.ID, in)
 	if err == nil {
+		if _, _, waits, err := c.cfg.Manage.Jobs.ScriptChange(ec.Request().Context(), who(ec), j.ID); err == nil && waits {
+			return c.goTo(ec, link.JobGlueWaiting(j.ID), done("glue.flash.waits", "Name", j.JobDesc))
+		}
 		return c.goTo(ec, link.JobGlue(j.ID), done("glue.flash.saved", "Name", j.JobDesc))
 	}
 	page := glue.EditPage{Page: c.Page(ec), Source: in.Source, Remark: in.Remark, Version: in.Version}

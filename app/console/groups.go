@@ -174,14 +174,15 @@ func (c *Console) groupEdit(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	idleIsLost, err := c.cfg.Manage.Groups.IdleIsLost(ec.Request().Context(), g.AppName)
+	options, err := c.cfg.Manage.Groups.Options(ec.Request().Context(), g.AppName)
 	if err != nil {
 		return err
 	}
 	page.Values = groups.FormValues{
-		AppName: g.AppName, Title: g.Title, Type: groups.TypeAuto, Idle: groups.IdleWait, Version: manage.GroupVersion(g, idleIsLost),
+		AppName: g.AppName, Title: g.Title, Type: groups.TypeAuto, Idle: groups.IdleWait, Version: manage.GroupVersion(g, options),
+		TokenManages: options.TokenManages, ScriptReview: options.ScriptReview,
 	}
-	if idleIsLost {
+	if options.IdleIsLost {
 		page.Values.Idle = groups.IdleLost
 	}
 	if g.AddressType == manage.AddressManual {
@@ -239,13 +240,14 @@ func (c *Console) groupUpdate(ec echo.Context) error {
 func groupValues(ec echo.Context) groups.FormValues {
 	return groups.FormValues{
 		AppName: formText(ec, groups.FieldAppName), Title: formText(ec, groups.FieldTitle), Type: formText(ec, groups.FieldType),
-		Addresses: formText(ec, groups.FieldAddresses), Idle: formText(ec, groups.FieldIdle), Version: formText(ec, groups.FieldVersion),
+		Addresses: formText(ec, groups.FieldAddresses), Idle: formText(ec, groups.FieldIdle), TokenManages: ec.FormValue(groups.FieldTokenManages) == groups.TokenManagesOn,
+		ScriptReview: ec.FormValue(groups.FieldScriptReview) == groups.ScriptReviewOn, Version: formText(ec, groups.FieldVersion),
 	}
 }
 
 func groupInput(v groups.FormValues) manage.GroupInput {
 	return manage.GroupInput{
-		AppName: v.AppName, Title: v.Title, Manual: v.Type == groups.TypeManual, Addresses: v.Addresses, IdleIsLost: v.Idle == groups.IdleLost, Version: v.Version,
+		AppName: v.AppName, Title: v.Title, Manual: v.Type == groups.TypeManual, Addresses: v.Addresses, IdleIsLost: v.Idle == groups.IdleLost, TokenManages: v.TokenManages, ScriptReview: v.ScriptReview, Version: v.Version,
 	}
 }
 

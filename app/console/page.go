@@ -17,6 +17,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
 )
 
 // Page is the frame of a request: its language, its theme, its user. It works without a session too, for error pages.
@@ -29,6 +30,11 @@ func (c *Console) Page(ec echo.Context) layout.Page {
 		Path:    r.URL.RequestURI(),
 		User:    layout.User{Name: p.Name, Admin: p.Admin},
 		Zone:    zoneName(c.cfg.Zone, c.cfg.Now()),
+	}
+	if p.Admin && c.cfg.Weakness != nil {
+		if weak := c.cfg.Weakness(); weak != auth.WeakNone {
+			page.Alert = layout.Alert{Text: page.T("alert.token." + string(weak)), URL: link.ExecutorToken + "#groups", URLText: page.T("alert.token.way")}
+		}
 	}
 	if !p.Zero() {
 		page.Version = c.cfg.Version // strangers need not know how old the program is

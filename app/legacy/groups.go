@@ -101,13 +101,13 @@ func (l *Legacy) groupUpdate(c *call) (any, error) {
 		if g, err = l.cfg.Manage.Groups.Get(c.ctx, c.who, id); err != nil {
 			return nil, err
 		}
-		var idleIsLost bool // what these programs do not know stays
-		if idleIsLost, err = l.cfg.Manage.Groups.IdleIsLost(c.ctx, g.AppName); err != nil {
+		var was manage.GroupOptions // what these programs do not know stays
+		if was, err = l.cfg.Manage.Groups.Options(c.ctx, g.AppName); err != nil {
 			return nil, err
 		}
 		in := c.groupInput(manage.GroupInput{
-			AppName: g.AppName, Title: g.Title, Manual: g.AddressType == manage.AddressManual, Addresses: str(g.AddressList), IdleIsLost: idleIsLost,
-			Version: manage.GroupVersion(g, idleIsLost),
+			AppName: g.AppName, Title: g.Title, Manual: g.AddressType == manage.AddressManual, Addresses: str(g.AddressList), IdleIsLost: was.IdleIsLost, TokenManages: was.TokenManages, ScriptReview: was.ScriptReview,
+			Version: manage.GroupVersion(g, was),
 		})
 		if err := c.err(); err != nil {
 			return nil, err

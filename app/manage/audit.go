@@ -43,12 +43,15 @@ const (
 	ActionLoginRefused Action = "login_refused"
 	ActionRefused      Action = "refused" // somebody asked for what they may not do
 	ActionSecond       Action = "second"  // a second factor was added, dropped or reset
+	ActionPropose      Action = "propose" // a script waits for a second person
+	ActionApprove      Action = "approve"
+	ActionReject       Action = "reject"
 )
 
 // Actions lists every action in the order the filter shows them.
 func Actions() []Action {
 	return []Action{ActionCreate, ActionUpdate, ActionDelete, ActionStart, ActionStop, ActionRun, ActionKill, ActionClear, ActionGlue,
-		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest}
+		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest, ActionPropose, ActionApprove, ActionReject}
 }
 
 // Kinds of things that are changed.
@@ -64,11 +67,14 @@ const (
 	ObjectAddress = "address" // of an executor; its id is a fingerprint of it
 	ObjectRequest = "request" // a route that was asked for
 	ObjectAudit   = "audit"   // the audit log itself
+	// ObjectAPIToken is a token with which a program acts for somebody, and no executor's.
+	ObjectAPIToken = "apitoken"
+	ObjectSecret   = "secret" // its id is the group's
 )
 
 // Objects lists every kind of thing in the order the filter shows them.
 func Objects() []string {
-	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView, ObjectAddress, ObjectRequest, ObjectAudit}
+	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView, ObjectAddress, ObjectRequest, ObjectAudit, ObjectAPIToken, ObjectSecret}
 }
 
 // Facts are fields of a thing by name. What is secret is never put in.

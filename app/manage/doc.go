@@ -17,6 +17,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/secret"
 )
 
 // Engine is what the use cases need of the scheduler.
@@ -56,6 +57,8 @@ type Config struct {
 	Directories *directory.Directories
 	// Tokens are the access tokens of executors; nil where nobody looks after them.
 	Tokens TokenKeeper
+	// Secrets keeps what jobs use without knowing it; nil: nothing.
+	Secrets *secret.Store
 }
 
 // Alarms is what deleting needs of the alarmer.
@@ -89,6 +92,9 @@ func (c Config) withDefaults() Config {
 	if c.Directories == nil {
 		c.Directories, _ = directory.New(directory.Config{}, c.Now) // fails for what is configured only
 	}
+	if c.Secrets == nil {
+		c.Secrets = secret.NewStore(nil)
+	}
 	if c.Tokens == nil {
 		c.Tokens = noTokens{}
 	}
@@ -106,11 +112,14 @@ type Service struct {
 	Tokens *Tokens
 	// Directories let people in who are known elsewhere.
 	Directories *Directories
+	// APITokens are those of people and service accounts, and no executors'.
+	APITokens *APITokens
 	// Dashboard reads only, of everything.
 	Dashboard *Dashboard
 	Channels  *Channels
 	Settings  *Settings
 	Views     *Views
+	Secrets   *Secrets
 	// Accounts read only.
 	Accounts *Accounts
 }
@@ -132,7 +141,7 @@ func New(cfg Config) *Service {
 		Dashboard: dashboard,
 		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit, search: usualSearch, shown: dashboard.shownRuns},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: users, Directories: &Directories{cfg: cfg, queries: q, audit: audit, users: users}, Audit: audit,
-		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, Channels: &Channels{cfg: cfg, queries: q, audit: audit},
+		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: &APITokens{cfg: cfg, queries: q, audit: audit}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Channels: &Channels{cfg: cfg, queries: q, audit: audit},
 		Settings: cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},
 		Accounts: &Accounts{cfg: cfg, queries: q, schedules: schedules},
 	}

@@ -25,8 +25,9 @@ func jobFacts(j db.Job) Facts {
 }
 
 // groupFacts describe a group. The addresses of an automatic one are the registry's and nobody's change.
-func groupFacts(g db.Group, idleIsLost bool) Facts {
-	f := Facts{"app_name": g.AppName, "title": g.Title, "address_type": g.AddressType, "idle_is_lost": idleIsLost}
+func groupFacts(g db.Group, o GroupOptions) Facts {
+	f := Facts{"app_name": g.AppName, "title": g.Title, "address_type": g.AddressType, "idle_is_lost": o.IdleIsLost,
+		"token_manages": o.TokenManages, "script_review": o.ScriptReview}
 	if g.AddressType == AddressManual {
 		f["address_list"] = string(g.AddressList)
 	}

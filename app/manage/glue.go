@@ -146,19 +146,16 @@ func (s *Jobs) writeGlue(ctx context.Context, p auth.Principal, id int64, make f
 		if in.Source == string(j.GlueSource) {
 			return problem.New(problem.Conflict, "problem.glue.same")
 		}
-		now := s.wall()
-		at := versionTime(now, j.GlueUpdateTime)
-		n, err := s.queries.SaveJobSource(ctx, tx, db.SaveJobSourceParams{
-			ID: id, OldRevision: j.Revision, GlueSource: db.Text(in.Source), GlueRemark: db.Text(in.Remark), GlueUpdateTime: at, UpdateTime: now,
-		})
-		if err != nil {
+		if err := checkScriptSecrets(p, j, in.Source); err != nil {
 			return err
 		}
-		if n == 0 {
-			return problem.New(problem.Conflict, "problem.changed")
+		switch waits, err := s.reviewed(ctx, tx, j.JobGroup); {
+		case err != nil:
+			return err
+		case waits:
+			return s.propose(ctx, tx, p, j, in.Source, in.Remark)
 		}
-		err = s.keepVersion(ctx, tx, id, JobInput{Job: jobspec.Job{Glue: j.GlueType, GlueSource: in.Source, GlueRemark: in.Remark}}, at)
-		if err != nil {
+		if err := s.storeScript(ctx, tx, j, in.Source, in.Remark); err != nil {
 			return err
 		}
 		return s.recordJob(ctx, tx, p, ActionGlue, j, id)

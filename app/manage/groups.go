@@ -48,6 +48,10 @@ type GroupInput struct {
 	// IdleIsLost gives up a run without a result once its executor has nothing of the job any more. Otherwise it is waited
 	// for while the executor has its log, as XXL-JOB does: results may come later than the handler's end.
 	IdleIsLost bool
+	// TokenManages lets whoever has the group's own token manage its jobs, as in XXL-JOB 3.5. Otherwise that takes an API token.
+	TokenManages bool
+	// ScriptReview makes a change of a script wait for a second person.
+	ScriptReview bool
 	// Version is what [GroupVersion] said when the form was drawn; empty asks for no check.
 	Version string
 	// AnyName takes the app names that XXL-JOB's server takes and its form does not: programs name groups by their
@@ -55,10 +59,17 @@ type GroupInput struct {
 	AnyName bool
 }
 
+// GroupOptions are what is decided for the groups of an app name beyond XXL-JOB's columns; see [GroupInput].
+type GroupOptions struct{ IdleIsLost, TokenManages, ScriptReview bool }
+
+func (in GroupInput) options() GroupOptions {
+	return GroupOptions{IdleIsLost: in.IdleIsLost, TokenManages: in.TokenManages, ScriptReview: in.ScriptReview}
+}
+
 // GroupVersion changes with every change of a group by a person: the way to notice that two edit at the same time. The
 // registry writes the addresses of automatic groups all the time, so those and the time of change do not count.
-func GroupVersion(g db.Group, idleIsLost bool) string {
-	v := fmt.Sprintf("%s|%s|%d|%t", g.AppName, g.Title, g.AddressType, idleIsLost)
+func GroupVersion(g db.Group, o GroupOptions) string {
+	v := fmt.Sprintf("%s|%s|%d|%v", g.AppName, g.Title, g.AddressType, o)
 	if g.AddressType == AddressManual {
 		v += "|" + string(g.AddressList)
 	}
@@ -93,26 +104,33 @@ func (s *Groups) Get(ctx context.Context, p auth.Principal, id int64) (db.Group,
 	return g, err
 }
 
-// IdleIsLost is what is decided for the groups of an app name; see [GroupInput].
-func (s *Groups) IdleIsLost(ctx context.Context, appName string) (bool, error) {
-	return s.idleIsLost(ctx, s.cfg.Pool, appName)
+// Options are what is decided for the groups of an app name.
+func (s *Groups) Options(ctx context.Context, appName string) (GroupOptions, error) {
+	return s.options(ctx, s.cfg.Pool, appName)
 }
 
-func (s *Groups) idleIsLost(ctx context.Context, on db.DBTX, appName string) (bool, error) {
+func (s *Groups) options(ctx context.Context, on db.DBTX, appName string) (GroupOptions, error) {
 	all, err := s.queries.ListGroupOptions(ctx, on)
 	if err != nil {
-		return false, fmt.Errorf("read options of groups: %w", db.Error(err))
+		return GroupOptions{}, fmt.Errorf("read options of groups: %w", db.Error(err))
 	}
-	return slices.ContainsFunc(all, func(o db.GroupOptions) bool { return strings.EqualFold(o.AppName, appName) && o.IdleIsLost != 0 }), nil
+	for _, o := range all {
+		if strings.EqualFold(o.AppName, appName) {
+			return GroupOptions{IdleIsLost: o.IdleIsLost != 0, TokenManages: o.TokenManages != 0, ScriptReview: o.ScriptReview != 0}, nil
+		}
+	}
+	return GroupOptions{}, nil
 }
 
 // setOptions keeps a row only of a group that differs from XXL-JOB, so that one which is left behind means nothing.
 func (s *Groups) setOptions(ctx context.Context, tx *sql.Tx, in GroupInput) error {
-	if !in.IdleIsLost {
+	if in.options() == (GroupOptions{}) {
 		_, err := s.queries.DeleteGroupOptions(ctx, tx, in.AppName)
 		return err
 	}
-	return s.queries.SetGroupOptions(ctx, tx, db.SetGroupOptionsParams{AppName: in.AppName, IdleIsLost: 1, UpdatedAt: s.cfg.Now().UnixMilli()})
+	return s.queries.SetGroupOptions(ctx, tx, db.SetGroupOptionsParams{
+		AppName: in.AppName, IdleIsLost: flag(in.IdleIsLost), TokenManages: flag(in.TokenManages), ScriptReview: flag(in.ScriptReview), UpdatedAt: s.cfg.Now().UnixMilli(),
+	})
 }
 
 // dropOptions forgets what is decided for an app name, unless a group other than this one has it: XXL-JOB lets them share.
@@ -205,7 +223,7 @@ func (s *Groups) Create(ctx context.Context, p auth.Principal, in GroupInput) (i
 		if err := s.setOptions(ctx, tx, in); err != nil {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectGroup, ID: id, Name: in.Title, After: groupFacts(in.row(list), in.IdleIsLost)})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectGroup, ID: id, Name: in.Title, After: groupFacts(in.row(list), in.options())})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("create group: %w", err)
@@ -227,11 +245,11 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 		} else if err != nil {
 			return err
 		}
-		idleWasLost, err := s.idleIsLost(ctx, tx, old.AppName)
+		was, err := s.options(ctx, tx, old.AppName)
 		if err != nil {
 			return err
 		}
-		if in.Version != "" && in.Version != GroupVersion(old, idleWasLost) {
+		if in.Version != "" && in.Version != GroupVersion(old, was) {
 			return problem.New(problem.Conflict, "problem.changed")
 		}
 		in, list, fields := s.check(in, old.AppName)
@@ -261,7 +279,7 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 			return err
 		}
 		return s.audit.Record(ctx, tx, p, Entry{
-			Action: ActionUpdate, Kind: ObjectGroup, ID: id, Name: in.Title, Before: groupFacts(old, idleWasLost), After: groupFacts(in.row(list), in.IdleIsLost),
+			Action: ActionUpdate, Kind: ObjectGroup, ID: id, Name: in.Title, Before: groupFacts(old, was), After: groupFacts(in.row(list), in.options()),
 		})
 	})
 	if err != nil {
@@ -316,11 +334,14 @@ func (s *Groups) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		if err := s.queries.DeleteCodeHandlersOf(ctx, tx, id); err != nil {
 			return err
 		}
-		idleWasLost, err := s.idleIsLost(ctx, tx, g.AppName)
+		if _, err := s.queries.DeleteSecretsOf(ctx, tx, id); err != nil {
+			return err
+		}
+		was, err := s.options(ctx, tx, g.AppName)
 		if err != nil {
 			return err
 		}
-		err = s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectGroup, ID: id, Name: g.Title, Before: groupFacts(g, idleWasLost)})
+		err = s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectGroup, ID: id, Name: g.Title, Before: groupFacts(g, was)})
 		if err != nil {
 			return err
 		}

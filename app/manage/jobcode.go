@@ -76,6 +76,9 @@ func (s *Jobs) checkRunParam(ctx context.Context, p auth.Principal, j db.Job, pa
 	if param == string(j.ExecutorParam) {
 		return nil
 	}
+	if err := checkRunSecrets(p, j, param); err != nil {
+		return err
+	}
 	key, err := s.paramHeld(ctx, p, j)
 	if err != nil {
 		return err

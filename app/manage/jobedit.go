@@ -73,14 +73,23 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 	now := s.wall()
 	var id int64
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		var err error
+		waits, err := false, error(nil)
+		source, remark := in.GlueSource, in.GlueRemark
+		if isScript {
+			if waits, err = s.reviewed(ctx, tx, in.Group); err != nil {
+				return err
+			}
+		}
+		if waits {
+			source, remark = "", ""
+		}
 		id, err = s.schedules.Create(ctx, tx, db.InsertJobParams{
 			JobGroup: in.Group, JobDesc: in.Name, AddTime: now, UpdateTime: now, Author: db.Text(in.Author),
 			AlarmEmail: db.Text(in.AlarmEmail), ScheduleType: in.ScheduleType, ScheduleConf: db.Text(in.ScheduleConf),
 			MisfireStrategy: in.Misfire, ExecutorRouteStrategy: in.Route, ExecutorHandler: db.Text(in.Handler),
 			ExecutorParam: db.Text(in.Param), ExecutorBlockStrategy: db.Text(in.Block), ExecutorTimeout: int64(in.TimeoutSeconds),
-			ExecutorFailRetryCount: int64(in.Retries), GlueType: in.Glue, GlueSource: db.Text(in.GlueSource),
-			GlueRemark: db.Text(in.GlueRemark), GlueUpdateTime: now, ChildJobIDs: db.Text(in.ChildJobIDs),
+			ExecutorFailRetryCount: int64(in.Retries), GlueType: in.Glue, GlueSource: db.Text(source),
+			GlueRemark: db.Text(remark), GlueUpdateTime: now, ChildJobIDs: db.Text(in.ChildJobIDs),
 			TimeZone: in.Zone, StartAt: in.Start, EndAt: in.End, RetryBackoff: in.Backoff, MaxConcurrent: int64(in.MaxConcurrent),
 			ConcurrencyPolicy: string(in.Concurrency), RetentionDays: int64(in.RetentionDays), WarnAfterSeconds: int64(in.WarnAfter),
 			ExpectEverySeconds: int64(in.ExpectEvery), Tags: in.Tags, ParamFixed: flag(in.ParamFixed),
@@ -88,8 +97,17 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 		if err != nil {
 			return err
 		}
-		if isScript {
+		if isScript && !waits {
 			if err := s.keepVersion(ctx, tx, id, in, now); err != nil {
+				return err
+			}
+		}
+		if waits {
+			j, err := s.queries.GetJob(ctx, tx, id)
+			if err != nil {
+				return err
+			}
+			if err := s.propose(ctx, tx, p, j, in.GlueSource, in.GlueRemark); err != nil {
 				return err
 			}
 		}
@@ -169,6 +187,15 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 		if err := needGlue(p, in.Group); err != nil {
 			return err
 		}
+		from, err := s.reviewed(ctx, tx, old.JobGroup)
+		if err != nil {
+			return err
+		}
+		if to, err := s.reviewed(ctx, tx, in.Group); err != nil {
+			return err
+		} else if to && !from { // nobody has looked at it
+			return problem.New(problem.Conflict, "problem.script.move")
+		}
 	}
 	next := old.TriggerNextTime
 	running := old.TriggerStatus == int64(jobspec.StatusRunning)
@@ -202,6 +229,14 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	}
 	if err := needGlue(p, old.JobGroup, in.Group); err != nil {
 		return err
+	}
+	if waits, err := s.reviewed(ctx, tx, in.Group); err != nil {
+		return err
+	} else if waits {
+		if err := s.propose(ctx, tx, p, old, in.GlueSource, in.GlueRemark); err != nil {
+			return err
+		}
+		return s.recordJob(ctx, tx, p, ActionUpdate, old, in.ID)
 	}
 	now = versionTime(now, old.GlueUpdateTime)
 	_, err = s.queries.UpdateJobSource(ctx, tx, db.UpdateJobSourceParams{

@@ -104,6 +104,9 @@ func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		if err := s.cfg.Alarms.ForgetJob(ctx, tx, id); err != nil {
 			return err
 		}
+		if _, err := s.queries.DeleteScriptChange(ctx, tx, id); err != nil {
+			return err
+		}
 		if err := s.queries.DeleteGlueVersionsOfJob(ctx, tx, id); err != nil {
 			return err
 		}

@@ -229,7 +229,7 @@ func TestGroupsAreEditedAndDeleted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := GroupInput{AppName: "OldName", Title: "new title", Version: GroupVersion(g, false)}
+		in := GroupInput{AppName: "OldName", Title: "new title", Version: GroupVersion(g, GroupOptions{})}
 		if err := b.Groups.Update(ctx, b.admin, old, in); err != nil {
 			t.Errorf("a name that would not be given today is kept: %v", err)
 		}
@@ -308,7 +308,7 @@ func TestWhatIsDecidedForAGroupFollowsIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stale := GroupInput{AppName: "secret", Title: "S", Version: GroupVersion(g, false)}
+		stale := GroupInput{AppName: "secret", Title: "S", Version: GroupVersion(g, GroupOptions{})}
 		if err := b.Groups.Update(ctx, b.admin, b.closed, stale); kind(err) != "409 problem.changed" {
 			t.Errorf("an edit that does not know of it: %s", kind(err))
 		}

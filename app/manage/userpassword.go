@@ -103,6 +103,9 @@ func (s *Users) setPassword(ctx context.Context, p auth.Principal, id int64, cho
 		if u.Provider != "" {
 			return problem.New(problem.Conflict, "problem.user.provider", "Provider", u.Provider)
 		}
+		if err := s.refuseService(ctx, tx, id); err != nil {
+			return err
+		}
 		if _, err := s.queries.ResetUserPassword(ctx, tx, db.ResetUserPasswordParams{ID: id, NewPassword: hash}); err != nil {
 			return err
 		}

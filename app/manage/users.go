@@ -236,6 +236,9 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 			return err
 		}
 		if hash != "" {
+			if err := s.refuseService(ctx, tx, id); err != nil {
+				return err
+			}
 			if _, err := s.queries.ResetUserPassword(ctx, tx, db.ResetUserPasswordParams{ID: id, NewPassword: hash}); err != nil {
 				return err
 			}
@@ -307,6 +310,9 @@ func (s *Users) Delete(ctx context.Context, p auth.Principal, id int64) error {
 			return err
 		}
 		if _, err := s.queries.DeleteOwnViews(ctx, tx, id); err != nil {
+			return err
+		}
+		if _, err := s.queries.DeleteAPITokensOf(ctx, tx, id); err != nil {
 			return err
 		}
 		if err := s.keepOne(ctx, tx); err != nil {

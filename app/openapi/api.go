@@ -62,13 +62,14 @@ type API struct {
 
 // Config is what the API needs of the others. Nothing is optional.
 type Config struct {
-	Engine  Engine
-	Tokens  Tokens
-	Jobs    Jobs
-	Groups  Groups
-	Refuses func(address string) bool // addresses at which no executor is called; nil: none
-	Printer *locales.Printer          // of what the job methods refuse: programs do not say their language
-	Logger  *slog.Logger
+	Engine    Engine
+	Tokens    Tokens
+	Jobs      Jobs
+	Groups    Groups
+	APITokens APITokens
+	Refuses   func(address string) bool // addresses at which no executor is called; nil: none
+	Printer   *locales.Printer          // of what the job methods refuse: programs do not say their language
+	Logger    *slog.Logger
 }
 
 // New makes the API.
@@ -117,6 +118,13 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, codeTooMany, msgTooMany, nil)
 		return
 	}
+	if u, ok := errors.AsType[*unauthorized](err); ok {
+		w.Header().Set("Content-Type", contentType)
+		w.Header().Set("WWW-Authenticate", `Bearer realm="punctual", error="invalid_token"`)
+		w.WriteHeader(u.status)
+		answer(w, u.status, u.Error(), nil)
+		return
+	}
 	if name, _ := Name(r.URL.Path); errors.Is(err, scheduler.ErrStopping) && jobMethods[name] != nil {
 		// Not for executors: they take any other status than 200 for a broken connection.
 		w.Header().Set("Content-Type", contentType)
@@ -148,6 +156,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (data []byte, err er
 	name, _ := Name(r.URL.Path)
 	if name == "" {
 		return nil, a.nameless(w, r)
+	}
+	if token, ok := bearerToken(r); ok {
+		return a.bearer(w, r, name, token)
 	}
 	who, trusted := a.trusts(r)
 	limit := int64(MaxBody)

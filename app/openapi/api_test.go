@@ -410,6 +410,10 @@ func (noJobs) Create(_ context.Context, _ auth.Principal, in manage.JobInput) (i
 
 func (noJobs) ByAppName(context.Context, string) ([]db.Group, error) { return []db.Group{{ID: 1}}, nil }
 
+func (noJobs) Options(context.Context, string) (manage.GroupOptions, error) {
+	return manage.GroupOptions{TokenManages: true}, nil
+}
+
 func FuzzJobBodies(f *testing.F) {
 	f.Add(`{"jobGroup":1,"name":"n","executorTimeout":"3","executorFailRetryCount":99999999999,"glueType":null}`)
 	f.Add(`{"name":5}`)

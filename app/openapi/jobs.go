@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -32,6 +34,12 @@ type Jobs interface {
 // Groups find the groups of an app name: one, or several in a database that XXL-JOB filled.
 type Groups interface {
 	ByAppName(ctx context.Context, appName string) ([]db.Group, error)
+	Options(ctx context.Context, appName string) (manage.GroupOptions, error)
+}
+
+// APITokens find out for whom a token acts, [auth.APITokens].
+type APITokens interface {
+	Find(ctx context.Context, token, address string) (auth.Principal, error)
 }
 
 // programName is who the audit log and the runs say has done what a program asked for.
@@ -46,7 +54,10 @@ const (
 
 const (
 	msgTooMany  = "Too many requests, please try again later."
-	msgOwnToken = "The job methods take a group's own access token, which lets manage that group's jobs; the common token is for executors."
+	msgOwnToken = "The job methods take an API token (Authorization: Bearer pnc_...), or a group's own access token where that is switched on; the common token is for executors."
+	msgNoManage = "The access token of this executor group does not manage its jobs. Use an API token (Authorization: Bearer pnc_...), or let an administrator switch it on for the group."
+	msgExecutor = "An API token is for the job methods; executors show the access token of their group."
+	msgNoGroup  = "jobGroup: say for which executor group, by its id."
 )
 
 // tooMany is answered with a code of its own.
@@ -121,6 +132,13 @@ func (a *API) job(ctx context.Context, name, remote string, body []byte, who cal
 	if len(groups) == 0 {
 		return nil, refusal(msgToken)
 	}
+	options, err := a.Groups.Options(ctx, who.scope)
+	if err != nil {
+		return nil, err
+	}
+	if !options.TokenManages {
+		return nil, refusal(msgNoManage)
+	}
 	var req jobRequest
 	if err := json.Unmarshal(body, &req); err != nil {
 		return nil, refusal(msgInvoke + "the body is not the JSON of a job: " + printable(err.Error()))
@@ -133,11 +151,69 @@ func (a *API) job(ctx context.Context, name, remote string, body []byte, who cal
 	if !req.JobGroup.set {
 		req.JobGroup = number{value: groups[0].ID, set: true}
 	}
+	return a.do(ctx, name, p, req)
+}
+
+func (a *API) do(ctx context.Context, name string, p auth.Principal, req jobRequest) ([]byte, error) {
 	data, err := jobMethods[name](a, ctx, p, req)
 	if err != nil {
 		return nil, a.said(err)
 	}
 	return json.Marshal(data)
+}
+
+// bearerToken is the API token of a request, ok if it has one.
+func bearerToken(r *http.Request) (token string, ok bool) {
+	kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.TrimSpace(token), strings.EqualFold(kind, "Bearer")
+}
+
+// unauthorized is an API token that does not count: no executor has one, so the status may say so too.
+type unauthorized struct {
+	status int
+	err    error
+}
+
+func (u *unauthorized) Error() string { return u.err.Error() }
+func (u *unauthorized) Unwrap() error { return u.err }
+
+// bearer does one of the job methods for the owner of an API token.
+func (a *API) bearer(w http.ResponseWriter, r *http.Request, name, token string) ([]byte, error) {
+	ctx := r.Context()
+	p, err := a.APITokens.Find(ctx, token, host(r))
+	switch {
+	case errors.Is(err, auth.ErrTooManyTokens):
+		return nil, &unauthorized{http.StatusTooManyRequests, err}
+	case auth.IsTokenRefusal(err):
+		return nil, &unauthorized{http.StatusUnauthorized, err}
+	case err != nil:
+		return nil, err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	if _, big := errors.AsType[*http.MaxBytesError](err); big {
+		return nil, refusal(msgTooLarge)
+	} else if err != nil {
+		return nil, refusal(msgInvoke + "the request body broke off.")
+	}
+	if jobMethods[name] == nil {
+		return nil, refusal(msgExecutor)
+	}
+	if !a.turn(ctx, "user "+strconv.FormatInt(p.UserID, 10)) { // no app name has a space
+		return nil, errTooMany
+	}
+	var req jobRequest
+	if err := json.Unmarshal(body, &req); err != nil {
+		return nil, refusal(msgInvoke + "the body is not the JSON of a job: " + printable(err.Error()))
+	}
+	if !req.JobGroup.set {
+		ids, _ := p.Groups()
+		if len(ids) != 1 && name == "addJob" {
+			return nil, refusal(msgNoGroup)
+		} else if len(ids) == 1 {
+			req.JobGroup = number{value: ids[0], set: true}
+		}
+	}
+	return a.do(ctx, name, p, req)
 }
 
 var errTooMany = errors.New("too many calls of job methods")
@@ -146,7 +222,7 @@ var errTooMany = errors.New("too many calls of job methods")
 func (a *API) turn(ctx context.Context, scope string) bool {
 	a.mu.Lock()
 	bucket := a.buckets[scope]
-	if bucket == nil { // there are as many as groups with a token
+	if bucket == nil { // there are as many as groups with a token, and users
 		bucket = rate.NewLimiter(rate.Every(jobCallsPer/jobCalls), jobCalls)
 		a.buckets[scope] = bucket
 	}

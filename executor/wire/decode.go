@@ -34,6 +34,9 @@ func DecodeRun(body []byte) (RunRequest, error) {
 		GlueUpdateTime  loose     `json:"glueUpdatetime"`
 		BroadcastIndex  loose     `json:"broadcastIndex"`
 		BroadcastTotal  loose     `json:"broadcastTotal"`
+
+		Environment map[string]string `json:"environment"`
+		Masks       []string          `json:"masks"`
 	}
 	if err := json.Unmarshal(body, &l); err != nil {
 		return RunRequest{}, err
@@ -42,7 +45,7 @@ func DecodeRun(body []byte) (RunRequest, error) {
 		JobID: int64(l.JobID), ExecutorHandler: string(l.ExecutorHandler), ExecutorParams: string(l.ExecutorParams),
 		BlockStrategy: Block(l.BlockStrategy), TimeoutSeconds: int(l.TimeoutSeconds), LogID: int64(l.LogID),
 		LogDateTime: int64(l.LogDateTime), GlueType: Glue(l.GlueType), GlueSource: string(l.GlueSource),
-		GlueUpdateTime: int64(l.GlueUpdateTime), BroadcastIndex: int(l.BroadcastIndex), BroadcastTotal: int(l.BroadcastTotal),
+		GlueUpdateTime: int64(l.GlueUpdateTime), BroadcastIndex: int(l.BroadcastIndex), BroadcastTotal: int(l.BroadcastTotal), Environment: l.Environment, Masks: l.Masks,
 	}, nil
 }
 
@@ -87,11 +90,12 @@ func DecodeRegistry(body []byte) (RegistryRequest, error) {
 		Key   looseText `json:"registryKey"`
 		Value looseText `json:"registryValue"`
 		Code  []string  `json:"codeHandlers"`
+		Env   bool      `json:"takesEnvironment"`
 	}
 	if err := json.Unmarshal(body, &l); err != nil {
 		return RegistryRequest{}, err
 	}
-	return RegistryRequest{RegistryGroup: string(l.Group), RegistryKey: string(l.Key), RegistryValue: string(l.Value), CodeHandlers: l.Code}, nil
+	return RegistryRequest{RegistryGroup: string(l.Group), RegistryKey: string(l.Key), RegistryValue: string(l.Value), CodeHandlers: l.Code, TakesEnvironment: l.Env}, nil
 }
 
 // callbackItem is one result in the spelling of any era.

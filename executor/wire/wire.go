@@ -56,6 +56,11 @@ type RunRequest struct {
 	GlueUpdateTime  int64  `json:"glueUpdatetime"` // epoch milliseconds
 	BroadcastIndex  int    `json:"broadcastIndex"`
 	BroadcastTotal  int    `json:"broadcastTotal"`
+
+	// What follows is ours; executors of XXL-JOB read past it. Environment is for the programs of a script, and Masks are texts that
+	// must not stand in the run's output and result.
+	Environment map[string]string `json:"environment,omitempty"`
+	Masks       []string          `json:"masks,omitempty"`
 }
 
 // IdleBeatRequest asks whether a job's thread is free (spec §1.7).
@@ -106,6 +111,8 @@ type RegistryRequest struct {
 	// CodeHandlers are the executor's handlers whose parameter is code, so that the admin lets only those change it who may write
 	// scripts. Ours alone say so; XXL-JOB's admins read past it.
 	CodeHandlers []string `json:"codeHandlers,omitempty"`
+	// TakesEnvironment says that [RunRequest.Environment] is understood. Ours alone say so.
+	TakesEnvironment bool `json:"takesEnvironment,omitempty"`
 }
 
 // Callback reports how a run ended (spec §1.5).

@@ -56,6 +56,11 @@ const (
 	NoGroup      Key = "nogroup"     // the group does not exist
 	NoRoute      Key = "noroute"     // the route strategy is not known
 	NoSource     Key = "nosource"    // the job's script cannot be read
+	NoScript     Key = "noscript"    // the job has no script yet
+	NoSecret     Key = "nosecret"    // a secret that it names does not exist
+	SecretsShut  Key = "secretsshut" // its secrets cannot be read
+	SecretsHeld  Key = "secretsheld" // its address is no executor of the group, and is sent no secrets
+	NoEnv        Key = "noenv"       // its executor does not take an environment
 	QueueFull    Key = "queuefull"   // too many runs wait for the executor
 	TooLate      Key = "toolate"     // found too late for the job's misfire strategy
 	DeadExecutor Key = "dead"        // a broadcast's machine that is known to be dead
@@ -132,6 +137,11 @@ var Specs = func() Book {
 		{NoGroup, []Arg{number("Group")}, "not sent: executor group {Group} does not exist"},
 		{NoRoute, []Arg{said}, "not sent: {Text}"},
 		{NoSource, []Arg{said}, "not sent: the job's script cannot be read: {Text}"},
+		{NoScript, nil, "not sent: the job's script is empty, or waits for a second person"},
+		{NoSecret, []Arg{words("Names")}, "not sent: the executor group has no secret {Names}"},
+		{SecretsShut, []Arg{said}, "not sent: its secrets cannot be read: {Text}"},
+		{SecretsHeld, []Arg{address}, "not sent: {Address} is no executor of the group, and is sent no secrets"},
+		{NoEnv, []Arg{address}, "not sent: the executor at {Address} has not said that it takes an environment, and the script has one"},
 		{QueueFull, []Arg{address, number("Max")}, "not sent: {Max} runs wait for {Address} already"},
 		{TooLate, []Arg{length("By"), word("Strategy", "misfire.")}, "not sent: it was found {By} late, and the misfire strategy is {Strategy}"},
 		{DeadExecutor, []Arg{address, moment("Since")}, "not sent: {Address} is dead since {Since}"},

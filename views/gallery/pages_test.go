@@ -27,6 +27,7 @@ import (
 	"github.com/punctual-job/punctual/views/runs"
 	"github.com/punctual-job/punctual/views/saved"
 	"github.com/punctual-job/punctual/views/settings"
+	"github.com/punctual-job/punctual/views/tokens"
 	"github.com/punctual-job/punctual/views/ui"
 	"github.com/punctual-job/punctual/views/users"
 )
@@ -126,6 +127,11 @@ func (f fakes) pages() []page {
 		{"executor-delete-free", "/executors/4/delete", groups.Delete(groups.DeletePage{Page: f.page("/executors/4/delete"), ID: 4, Title: f.zh("旧账务系统", "Legacy billing"), AppName: "legacy-billing"})},
 		{"executor-delete-last", "/executors/4/delete?last", groups.Delete(groups.DeletePage{Page: f.page("/executors/4/delete"), ID: 4, Title: f.zh("旧账务系统", "Legacy billing"), AppName: "legacy-billing", Last: true})},
 		{"executor-delete", "/executors/2/delete", groups.Delete(groups.DeletePage{Page: f.page("/executors/2/delete"), ID: 2, Title: f.zh("订单服务", "Orders"), AppName: "order-service", Jobs: 12})},
+		{"secrets", "/executors/1/secrets", groups.Secrets(f.secrets())},
+		{"secrets-nokey", "/executors/1/secrets?nokey", groups.Secrets(groups.SecretsPage{Page: f.page("/executors/1/secrets"), ID: 1, Title: f.zh("订单服务", "Orders"), CanSet: true, NoKey: true})},
+		{"secret-delete", "/executors/1/secrets/delete", groups.SecretDelete(groups.SecretDeletePage{Page: f.page("/executors/1/secrets/delete"), ID: 1, Name: "DB_PASSWORD"})},
+		{"glue-waiting", "/jobs/7/glue/waiting", glue.Waiting(f.glueWaiting(true))},
+		{"glue-waiting-own", "/jobs/7/glue/waiting?own", glue.Waiting(f.glueWaiting(false))},
 		{"alarms", "/alarms", alarms.List(f.alarms())},
 		{"alarms-empty", "/alarms?empty", alarms.List(alarms.ListPage{Page: f.page("/alarms")})},
 		{"alarm", "/alarms/1", alarms.Detail(f.alarm())},
@@ -162,6 +168,13 @@ func (f fakes) pages() []page {
 		{"user-signout", "/users/3/signout", users.SignOut(users.AskPage{Page: f.page("/users/3/signout"), ID: 3, Name: "jonas", Sessions: 2})},
 		{"user-delete", "/users/3/delete", users.Delete(users.AskPage{Page: f.page("/users/3/delete"), ID: 3, Name: "jonas"})},
 		{"profile", "/profile", users.Profile(f.profile())},
+		{"tokens", "/tokens", tokens.List(f.tokens(false))},
+		{"tokens-all", "/tokens?of=all", tokens.List(f.tokens(true))},
+		{"tokens-none", "/tokens?none", tokens.List(tokens.ListPage{Page: f.page("/tokens")})},
+		{"token-new", "/tokens/new", tokens.Form(f.tokenNew())},
+		{"token-made", "/tokens/made", tokens.Made(tokens.MadePage{Page: f.page("/tokens"), Name: "jenkins", Token: "pnc_0000000000EXAMPLE0NOT0A0TOKEN00000000"})},
+		{"token-revoke", "/tokens/4/revoke", tokens.Revoke(tokens.RevokePage{Page: f.page("/tokens/4/revoke"), ID: 4, Name: "jenkins"})},
+		{"account-new", "/tokens/accounts/new", tokens.AccountForm(tokens.AccountPage{Page: f.page("/tokens/accounts/new"), Name: "Jenkins", Error: f.T("user.error.name")})},
 		{"view-new", "/views/new", saved.Form(f.viewNew())},
 		{"view-edit", "/views/3/edit", saved.Form(f.viewEdit())},
 		{"help", "/help", help.Show(help.Page{Page: f.page("/help")})},

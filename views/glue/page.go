@@ -30,6 +30,7 @@ type EditPage struct {
 	Versions []Version         // newest first
 	Param    string            // of the job, for a run from the page
 	CanRun   bool
+	Waiting  bool // a change waits for a second person
 	// Nonce lets the editor's style sheets through the page's policy.
 	Nonce string
 }

@@ -19,6 +19,7 @@ type DetailPage struct {
 	Token     TokenCard // drawn for administrators only
 	Connect   Connect
 	CanEdit   bool
+	Secrets   bool // its reader may see which secrets there are
 }
 
 // TokenPage is the installation's access token ([Token]).
@@ -26,6 +27,14 @@ type TokenPage struct {
 	layout.Page
 	Token   TokenCard
 	Connect Connect
+	Groups  []TokenGroup
+}
+
+// TokenGroup is an executor group, and whether it has a token of its own.
+type TokenGroup struct {
+	ID    int64
+	Title string
+	Own   bool
 }
 
 // TokenCard is what is shown of an access token.

@@ -87,7 +87,11 @@ const (
 	FieldType      = "type" // TypeAuto or TypeManual
 	FieldAddresses = "addresses"
 	FieldIdle      = "idle" // IdleWait or IdleLost
-	FieldVersion   = "version"
+	// FieldTokenManages is TokenManagesOn or TokenManagesOff.
+	FieldTokenManages = "token_manages"
+	// FieldScriptReview is ScriptReviewOn or ScriptReviewOff.
+	FieldScriptReview = "script_review"
+	FieldVersion      = "version"
 
 	TypeAuto   = "auto"
 	TypeManual = "manual"
@@ -95,6 +99,12 @@ const (
 	// What becomes of a run without a result whose executor has nothing of the job any more.
 	IdleWait = "wait"
 	IdleLost = "lost"
+
+	TokenManagesOn  = "on"
+	TokenManagesOff = "off"
+
+	ScriptReviewOn  = "on"
+	ScriptReviewOff = "off"
 )
 
 // FormValues are the values as typed, or as stored on the first visit.
@@ -104,7 +114,10 @@ type FormValues struct {
 	Type      string
 	Addresses string // one per line, or separated by commas
 	Idle      string // IdleWait or IdleLost
-	Version   string
+
+	TokenManages bool // the executors' token manages jobs
+	ScriptReview bool // a change of a script waits for a second person
+	Version      string
 }
 
 // DeletePage asks before a group is deleted ([Delete]; fragment ui.FragmentDialog).

@@ -6,6 +6,9 @@ func JobGlue(jobID int64) string { return Job(jobID) + "/glue" }
 // JobGlueRun runs a job from its editor (POST).
 func JobGlueRun(jobID int64) string { return JobGlue(jobID) + "/run" }
 
+// JobGlueWaiting is the change of a script that waits (GET), and the decision about it (POST).
+func JobGlueWaiting(jobID int64) string { return JobGlue(jobID) + "/waiting" }
+
 // JobGlueVersion is a kept version beside the text that runs.
 func JobGlueVersion(jobID, versionID int64) string {
 	return JobGlue(jobID) + "/versions/" + id(versionID)

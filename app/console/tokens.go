@@ -1,0 +1,189 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/tokens"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+func (c *Console) tokenRoutes(g *echo.Group) {
+	g.GET("/tokens", c.tokenList)
+	g.GET("/tokens/new", c.tokenNew)
+	g.POST("/tokens", c.tokenCreate)
+	g.GET("/tokens/:id/revoke", c.tokenRevokeForm)
+	g.POST("/tokens/:id/revoke", c.tokenRevoke)
+	g.GET("/tokens/accounts/new", c.accountNew)
+	g.POST("/tokens/accounts", c.accountCreate)
+}
+
+func ofAll(ec echo.Context) bool { return ec.QueryParam("of") == "all" }
+
+func (c *Console) tokenList(ec echo.Context) error {
+	ctx, p := ec.Request().Context(), who(ec)
+	page := tokens.ListPage{Page: c.pageWithFlash(ec), All: ofAll(ec)}
+	list, err := c.cfg.Manage.APITokens.List(ctx, p, page.All)
+	if err != nil {
+		return err
+	}
+	groups, err := c.groupTitles(ec)
+	if err != nil {
+		return err
+	}
+	for _, t := range list {
+		row := tokens.Row{
+			ID: t.ID, Name: t.Name, Hint: t.Hint, Owner: t.Owner, Service: t.Service, Admin: t.Admin, Rights: auth.RightNames(t.Rights), State: string(t.State),
+			Created: c.at(page.Page, fromMillis(t.CreatedAt)), Expires: c.at(page.Page, fromMillis(t.ExpiresAt)), Used: c.at(page.Page, fromMillis(t.UsedAt)), From: t.UsedFrom,
+		}
+		for _, id := range t.Groups {
+			row.Groups = append(row.Groups, groups.title(id))
+		}
+		page.Rows = append(page.Rows, row)
+	}
+	if page.All {
+		accounts, err := c.cfg.Manage.APITokens.Accounts(ctx, p)
+		if err != nil {
+			return err
+		}
+		for _, a := range accounts {
+			page.Accounts = append(page.Accounts, tokens.Account{ID: a.ID, Name: a.Name, Disabled: a.Disabled})
+		}
+	}
+	return render(ec, http.StatusOK, tokens.List(page))
+}
+
+func (c *Console) tokenNew(ec echo.Context) error {
+	page := tokens.FormPage{Page: c.pageWithFlash(ec), Owner: ec.QueryParam("owner"), Days: tokens.DaysDefault, Scope: map[string]bool{"view": true}}
+	return c.tokenForm(ec, http.StatusOK, page, nil)
+}
+
+// tokenForm draws the form with the groups that are ticked.
+func (c *Console) tokenForm(ec echo.Context, status int, page tokens.FormPage, chosen []int64) error {
+	page.CanAdmin = who(ec).Admin
+	if page.Owner != "" {
+		accounts, err := c.cfg.Manage.APITokens.Accounts(ec.Request().Context(), who(ec))
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(accounts, func(a manage.ServiceAccount) bool { return textID(a.ID) == page.Owner })
+		if i < 0 {
+			return problem.New(problem.NotFound, "problem.user.gone")
+		}
+		page.For, page.CanAdmin = accounts[i].Name, accounts[i].Role == auth.RoleAdmin
+	}
+	groups, err := c.groupTitles(ec)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups.list {
+		page.Groups = append(page.Groups, tokens.Group{ID: g.ID, Title: g.Title, Checked: slices.Contains(chosen, g.ID)})
+	}
+	return render(ec, status, tokens.Form(page))
+}
+
+func (c *Console) tokenCreate(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	page := tokens.FormPage{Page: c.Page(ec), Owner: formText(ec, tokens.FieldOwner), Name: formText(ec, tokens.FieldName), Days: formText(ec, tokens.FieldDays), Scope: make(map[string]bool)}
+	in := manage.APITokenInput{Name: page.Name, Days: -1}
+	if days, err := strconv.Atoi(page.Days); err == nil {
+		in.Days = days
+	}
+	if page.Owner != "" {
+		in.Owner, _ = strconv.ParseInt(page.Owner, 10, 64)
+		if in.Owner <= 0 {
+			return problem.New(problem.NotFound, "problem.user.gone")
+		}
+	}
+	for _, name := range ec.Request().Form[tokens.FieldScope] {
+		page.Scope[name] = true
+		in.Rights |= auth.RightNamed(name)
+	}
+	in.Admin = page.Scope[tokens.ScopeAdmin]
+	for _, text := range ec.Request().Form[tokens.FieldGroups] {
+		id, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			id = -1 // refused as every group that is none
+		}
+		in.Groups = append(in.Groups, id)
+	}
+	made, err := c.cfg.Manage.APITokens.Create(ec.Request().Context(), who(ec), in)
+	if err != nil {
+		errs, ok := fieldErrors(page.Page, err)
+		switch {
+		case ok:
+			page.Errors = errs
+		case problem.From(err).Kind == problem.Conflict:
+			page.Problem = problem.From(err).Text(page.Printer)
+		default:
+			return err
+		}
+		return c.tokenForm(ec, http.StatusUnprocessableEntity, page, in.Groups)
+	}
+	ec.Response().Header().Set("Cache-Control", "no-store")
+	return render(ec, http.StatusOK, tokens.Made(tokens.MadePage{Page: page.Page, Name: in.Name, Token: made, All: page.Owner != ""}))
+}
+
+func (c *Console) tokenRevokeForm(ec echo.Context) error {
+	tokenID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	t, err := c.cfg.Manage.APITokens.Get(ec.Request().Context(), who(ec), tokenID)
+	if err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, tokens.Revoke(tokens.RevokePage{Page: c.Page(ec), ID: t.ID, Name: t.Name, All: ofAll(ec)}), ui.FragmentDialog)
+}
+
+func (c *Console) tokenRevoke(ec echo.Context) error {
+	tokenID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	t, err := c.cfg.Manage.APITokens.Get(ec.Request().Context(), who(ec), tokenID)
+	if err != nil {
+		return err
+	}
+	if err := c.cfg.Manage.APITokens.Revoke(ec.Request().Context(), who(ec), tokenID); err != nil {
+		return err
+	}
+	to := link.TokensPath
+	if ofAll(ec) {
+		to = link.TokensAll
+	}
+	return c.goTo(ec, to, done("apitokens.flash.revoked", "Name", t.Name))
+}
+
+func (c *Console) accountNew(ec echo.Context) error {
+	if !who(ec).Admin {
+		return &problem.Error{Kind: problem.Forbidden}
+	}
+	return renderPart(ec, http.StatusOK, tokens.AccountForm(tokens.AccountPage{Page: c.Page(ec)}), ui.FragmentDialog)
+}
+
+func (c *Console) accountCreate(ec echo.Context) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	page := tokens.AccountPage{Page: c.Page(ec), Name: formText(ec, tokens.FieldName)}
+	made, err := c.cfg.Manage.APITokens.CreateAccount(ec.Request().Context(), who(ec), page.Name)
+	if err != nil {
+		errs, ok := fieldErrors(page.Page, err)
+		if !ok {
+			return err
+		}
+		page.Error = errs[tokens.FieldName]
+		return renderPart(ec, http.StatusUnprocessableEntity, tokens.AccountForm(page), ui.FragmentDialog)
+	}
+	return c.goTo(ec, link.UserEdit(made), done("apitokens.flash.account", "Name", page.Name))
+}

@@ -1,0 +1,149 @@
+package manage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// Where a group has it so, a change of a script waits for a second person with the right to scripts. What ran before runs on until then;
+// a new job's script is empty, and its runs are not sent. However a script is changed (the editor, a form, a program, an import), it goes
+// through [Jobs.propose].
+
+// reviewed says whether changes of scripts wait in a group.
+func (s *Jobs) reviewed(ctx context.Context, tx db.DBTX, groupID int64) (bool, error) {
+	g, err := s.queries.GetGroup(ctx, tx, groupID)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return false, nil
+	} else if err != nil {
+		return false, fmt.Errorf("read group: %w", err)
+	}
+	o, err := s.groups.options(ctx, tx, g.AppName)
+	return o.ScriptReview, err
+}
+
+// propose lets a script wait. One that waits already is replaced by its own author only.
+func (s *Jobs) propose(ctx context.Context, tx *sql.Tx, p auth.Principal, j db.Job, source, remark string) error {
+	waiting, err := s.queries.GetScriptChange(ctx, tx, j.ID)
+	if err = db.Error(err); err == nil && !isAuthor(p, waiting) {
+		return problem.New(problem.Conflict, "problem.script.waiting", "Name", waiting.Author)
+	} else if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return err
+	}
+	err = s.queries.SetScriptChange(ctx, tx, db.SetScriptChangeParams{
+		JobID: j.ID, AuthorID: p.UserID, Author: cut(p.Name, 64), Base: GlueVersion(j), Source: source, Remark: cut(remark, 128), MadeAt: s.cfg.Now().UnixMilli(),
+	})
+	if err != nil {
+		return err
+	}
+	return s.audit.Record(ctx, tx, p, Entry{Action: ActionPropose, Kind: ObjectJob, ID: j.ID, Name: j.JobDesc, After: Facts{"glue_source": source, "glue_remark": remark}})
+}
+
+// ScriptChangeVersion changes with every text that is proposed.
+func ScriptChangeVersion(c db.ScriptChange) string {
+	return digest(fmt.Sprintf("%d|%s|%d|%q", c.JobID, c.Author, c.MadeAt, c.Source))
+}
+
+// ScriptChange is the change of a job's script that waits; ok is false if none does.
+func (s *Jobs) ScriptChange(ctx context.Context, p auth.Principal, id int64) (j db.Job, c db.ScriptChange, ok bool, err error) {
+	if j, err = s.Script(ctx, p, id); err != nil {
+		return j, c, false, err
+	}
+	c, err = s.queries.GetScriptChange(ctx, s.cfg.Pool, id)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return j, c, false, nil
+	}
+	return j, c, err == nil, err
+}
+
+// isAuthor says whether somebody made a change, also with one of their API tokens.
+func isAuthor(p auth.Principal, c db.ScriptChange) bool {
+	return p.UserID != 0 && p.UserID == c.AuthorID || cut(p.Name, 64) == c.Author
+}
+
+// MayApprove says whether somebody may let a waiting change run.
+func (s *Jobs) MayApprove(p auth.Principal, j db.Job, c db.ScriptChange) bool {
+	return mayScript(p, j.JobGroup) && !isAuthor(p, c)
+}
+
+// ApproveScript makes a waiting change the script that runs. version is what [ScriptChangeVersion] said of the text that was looked at.
+func (s *Jobs) ApproveScript(ctx context.Context, p auth.Principal, id int64, version string) error {
+	return s.decideScript(ctx, p, id, version, func(tx *sql.Tx, j db.Job, c db.ScriptChange) error {
+		if isAuthor(p, c) {
+			return problem.New(problem.Forbidden, "problem.script.author")
+		}
+		if c.Base != GlueVersion(j) {
+			return problem.New(problem.Conflict, "problem.script.base")
+		}
+		if err := s.storeScript(ctx, tx, j, c.Source, c.Remark); err != nil {
+			return err
+		}
+		now, err := s.queries.GetJob(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		before, after := jobFacts(j), jobFacts(now)
+		after["author"] = c.Author // of the script: the one who did not approve it
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionApprove, Kind: ObjectJob, ID: id, Name: j.JobDesc, Before: before, After: after})
+	})
+}
+
+// RejectScript forgets a waiting change. Its author does so to take it back.
+func (s *Jobs) RejectScript(ctx context.Context, p auth.Principal, id int64, version string) error {
+	return s.decideScript(ctx, p, id, version, func(tx *sql.Tx, j db.Job, c db.ScriptChange) error {
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionReject, Kind: ObjectJob, ID: id, Name: j.JobDesc, Before: Facts{"glue_source": c.Source, "author": c.Author}})
+	})
+}
+
+func (s *Jobs) decideScript(ctx context.Context, p auth.Principal, id int64, version string, do func(*sql.Tx, db.Job, db.ScriptChange) error) error {
+	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		j, err := s.script(ctx, tx, p, id)
+		if err != nil {
+			return err
+		}
+		c, err := s.queries.GetScriptChange(ctx, tx, id)
+		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+			return problem.New(problem.NotFound, "problem.script.none")
+		} else if err != nil {
+			return err
+		}
+		if version != ScriptChangeVersion(c) {
+			return problem.New(problem.Conflict, "problem.changed")
+		}
+		if err := do(tx, j, c); err != nil {
+			return err
+		}
+		n, err := s.queries.DeleteScriptChange(ctx, tx, id)
+		if err == nil && n == 0 {
+			return problem.New(problem.Conflict, "problem.changed")
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("decide about a script: %w", err)
+	}
+	s.cfg.Engine.JobsChanged()
+	return nil
+}
+
+// storeScript makes a text the newest version of a job's script.
+func (s *Jobs) storeScript(ctx context.Context, tx *sql.Tx, j db.Job, source, remark string) error {
+	now := s.wall()
+	at := versionTime(now, j.GlueUpdateTime)
+	n, err := s.queries.SaveJobSource(ctx, tx, db.SaveJobSourceParams{
+		ID: j.ID, OldRevision: j.Revision, GlueSource: db.Text(source), GlueRemark: db.Text(remark), GlueUpdateTime: at, UpdateTime: now,
+	})
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return problem.New(problem.Conflict, "problem.changed")
+	}
+	return s.keepVersion(ctx, tx, j.ID, JobInput{Job: jobspec.Job{Glue: j.GlueType, GlueSource: source, GlueRemark: remark}}, at)
+}

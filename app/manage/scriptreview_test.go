@@ -1,0 +1,130 @@
+package manage
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+func TestAScriptWaitsForASecondPerson(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		as := func(id int64, name string, r auth.Rights) auth.Principal {
+			return auth.NewPrincipal(id, name, auth.RoleUser, "").Grant(b.group, r).Grant(b.closed, r)
+		}
+		ann, bob, editor := as(11, "ann", auth.AllRights), as(12, "bob", auth.AllRights), as(13, "eve", auth.RightEdit|auth.RightRun)
+		script := func(in *JobInput) {
+			in.Glue, in.Handler, in.GlueSource, in.GlueRemark = wire.GlueShell, "", "echo one", "first"
+		}
+		old := b.create(t, script) // before somebody decided it
+		if err := b.Groups.Update(ctx, b.admin, b.group, GroupInput{AppName: "orders", Title: "O", Manual: true, Addresses: "10.0.0.1:9999", ScriptReview: true}); err != nil {
+			t.Fatal(err)
+		}
+		source := func(id int64) string { return string(b.read(t, id).GlueSource) }
+		waiting := func(id int64) (string, db.ScriptChange) {
+			t.Helper()
+			_, c, ok, err := b.Jobs.ScriptChange(ctx, bob, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !ok {
+				return "", c
+			}
+			return ScriptChangeVersion(c), c
+		}
+
+		// The editor.
+		if got := kind(b.Jobs.SaveGlue(ctx, ann, old, GlueInput{Source: "echo two", Remark: "second"})); got != "ok" {
+			t.Fatal(got)
+		}
+		version, c := waiting(old)
+		if source(old) != "echo one" || c.Source != "echo two" || c.Author != "ann" {
+			t.Errorf("runs %q, waits %+v", source(old), c)
+		}
+		byToken := as(11, "ann via token x", auth.AllRights)
+		if got := kind(b.Jobs.SaveGlue(ctx, ann, old, GlueInput{Source: "echo 2", Remark: "second"})); got != "ok" {
+			t.Errorf("its author changes it once more: %q", got)
+		}
+		checks := []struct{ name, got, want string }{
+			{"what was looked at", kind(b.Jobs.ApproveScript(ctx, bob, old, version)), "409 problem.changed"},
+		}
+		version, _ = waiting(old)
+		checks = append(checks, []struct{ name, got, want string }{
+			{"the author, of what waits", kind(b.Jobs.ApproveScript(ctx, ann, old, version)), "403 problem.script.author"},
+			{"the author's token", kind(b.Jobs.ApproveScript(ctx, byToken, old, version)), "403 problem.script.author"},
+			{"who writes no scripts", kind(b.Jobs.ApproveScript(ctx, editor, old, version)), "403 problem.scripts.right"},
+			{"somebody else's change beside it", kind(b.Jobs.SaveGlue(ctx, bob, old, GlueInput{Source: "echo three", Remark: "third"})), "409 problem.script.waiting"},
+			{"still the old one", source(old), "echo one"},
+			{"a second person", kind(b.Jobs.ApproveScript(ctx, bob, old, version)), "ok"},
+			{"it runs", source(old), "echo 2"},
+			{"once", kind(b.Jobs.ApproveScript(ctx, bob, old, version)), "404 problem.script.none"},
+		}...)
+		for _, c := range checks {
+			if c.got != c.want {
+				t.Errorf("%s: %q, want %q", c.name, c.got, c.want)
+			}
+		}
+
+		// A form, a program or an import.
+		in := b.job(script)
+		in.GlueSource, in.GlueRemark, in.Version = "echo four", "fourth", ""
+		if got := kind(b.Jobs.Update(ctx, ann, old, in)); got != "ok" {
+			t.Fatal(got)
+		}
+		if version, _ = waiting(old); source(old) != "echo 2" || version == "" {
+			t.Errorf("a form's change runs at once: %q", source(old))
+		}
+		if got := kind(b.Jobs.RejectScript(ctx, bob, old, version)); got != "ok" || source(old) != "echo 2" {
+			t.Errorf("rejected: %q, runs %q", got, source(old))
+		}
+		// A new job's script runs for nobody before.
+		fresh, err := b.Jobs.Create(ctx, ann, b.job(script))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if version, _ = waiting(fresh); source(fresh) != "" || version == "" {
+			t.Errorf("a new job runs %q", source(fresh))
+		}
+		if got := kind(b.Jobs.ApproveScript(ctx, bob, fresh, version)); got != "ok" || source(fresh) != "echo one" {
+			t.Errorf("approved: %q, runs %q", got, source(fresh))
+		}
+		// Nor does one come from where nobody looks.
+		elsewhere, err := b.Jobs.Create(ctx, ann, b.job(func(in *JobInput) { script(in); in.Group = b.closed }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := kind(b.Jobs.Update(ctx, ann, elsewhere, b.job(script))); got != "409 problem.script.move" {
+			t.Errorf("moved: %q", got)
+		}
+		// A script that was changed behind it (by an XXL-JOB admin) is not overwritten.
+		if got := kind(b.Jobs.SaveGlue(ctx, ann, old, GlueInput{Source: "echo five", Remark: "fifth"})); got != "ok" {
+			t.Fatal(got)
+		}
+		if _, err := pool.ExecContext(ctx, "UPDATE xxl_job_info SET glue_source = 'echo behind' WHERE id = ?", old); err != nil {
+			t.Fatal(err)
+		}
+		version, _ = waiting(old)
+		if got := kind(b.Jobs.ApproveScript(ctx, bob, old, version)); got != "409 problem.script.base" {
+			t.Errorf("over another's: %q", got)
+		}
+		var actions []string
+		log, err := b.Audit.List(ctx, b.admin, AuditFilter{Kind: ObjectJob, Limit: 50})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range log.Entries {
+			actions = append(actions, e.UserName+" "+e.Action)
+		}
+		for _, want := range []string{"ann propose", "bob approve", "bob reject"} {
+			if !strings.Contains(strings.Join(actions, ","), want) {
+				t.Errorf("the audit log has no %q: %v", want, actions)
+			}
+		}
+	})
+}

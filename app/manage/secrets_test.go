@@ -1,0 +1,116 @@
+package manage
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/db/seal"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/secret"
+)
+
+func TestSecretsAreSetByWhoMayWriteScriptsAndUsedByWhoMayEdit(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		ctx := t.Context()
+		sealing, err := seal.New(bytes.Repeat([]byte{1}, seal.KeyBytes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := setup(t, pool, func(c *Config) { c.Secrets = secret.NewStore(sealing) })
+		with := func(r auth.Rights) auth.Principal {
+			return auth.NewPrincipal(9, "bob", auth.RoleUser, "").Grant(b.group, r)
+		}
+		runner, editor, writer, both := with(auth.RightRun), with(auth.RightEdit), with(auth.RightRun|auth.RightGlue), with(auth.RightEdit|auth.RightGlue)
+		set := func(p auth.Principal, group int64, name, value string) string {
+			return kind(b.Secrets.Set(ctx, p, group, name, value))
+		}
+		for name, got := range map[string][2]string{
+			"who runs":             {set(runner, b.group, "A", "value"), "403"},
+			"who edits":            {set(editor, b.group, "A", "value"), "403"},
+			"who writes scripts":   {set(writer, b.group, "A", "value"), "403"},
+			"in another group":     {set(both, b.closed, "A", "value"), "404 problem.group.gone"},
+			"an odd name":          {set(both, b.group, "A-B", "value"), "422 name:secret.error.name"},
+			"a short value":        {set(both, b.group, "A", "abc"), "422 value:secret.error.short"},
+			"edits and scripts":    {set(both, b.group, "db_password", "value one"), "ok"},
+			"in place of one":      {set(both, b.group, "DB_PASSWORD", "value two"), "ok"},
+			"who edits deletes":    {kind(b.Secrets.Delete(ctx, editor, b.group, "DB_PASSWORD")), "403"},
+			"what does not exist":  {kind(b.Secrets.Delete(ctx, both, b.group, "NONE")), "404 problem.secret.gone"},
+			"who runs looks at it": {func() string { _, err := b.Secrets.List(ctx, runner, b.group); return kind(err) }(), "403"},
+		} {
+			if got[0] != got[1] {
+				t.Errorf("%s: %q, want %q", name, got[0], got[1])
+			}
+		}
+		list, err := b.Secrets.List(ctx, editor, b.group)
+		if err != nil || len(list) != 1 || list[0].Name != "DB_PASSWORD" || list[0].UpdatedBy != "bob" {
+			t.Errorf("list %+v, %v", list, err)
+		}
+		// The audit log says who, and not what.
+		log, err := b.Audit.List(ctx, b.admin, AuditFilter{Kind: ObjectSecret, Limit: 10})
+		if err != nil || len(log.Entries) != 2 {
+			t.Fatalf("audit: %d, %v", len(log.Entries), err)
+		}
+		for _, e := range log.Entries {
+			if _, before, after, err := b.Audit.Get(ctx, b.admin, e.ID); err != nil || before != nil || after != nil || e.ObjectName != "DB_PASSWORD" {
+				t.Errorf("audit entry %+v %v %v %v", e, before, after, err)
+			}
+		}
+
+		// Who may only run a job does not have a secret printed by it.
+		id := b.create(t, func(in *JobInput) { in.Param = "own ${{ secrets.DB_PASSWORD }}" })
+		param := func(p auth.Principal, text string) string {
+			_, err := b.Jobs.Trigger(ctx, p, id, RunInput{Param: &text, Type: jobspec.TriggerManual})
+			return kind(err)
+		}
+		if got := param(runner, "echo ${{ secrets.DB_PASSWORD }}"); got != "422 param:job.error.param_secret" {
+			t.Errorf("who runs, with a secret: %q", got)
+		}
+		for name, got := range map[string]string{"its own": param(runner, "own ${{ secrets.DB_PASSWORD }}"), "none": param(runner, "x"), "an editor": param(with(auth.RightRun|auth.RightEdit), "echo ${{ secrets.DB_PASSWORD }}")} {
+			if got != "ok" {
+				t.Errorf("%s: %q", name, got)
+			}
+		}
+		// Nor does who may write scripts, but not edit jobs.
+		scripted := b.create(t, func(in *JobInput) {
+			in.Glue, in.Handler, in.GlueSource, in.GlueRemark = "GLUE_SHELL", "", "id", "first"
+		})
+		use := GlueInput{Source: "# punctual:env P=${{ secrets.DB_PASSWORD }}\nid", Remark: "uses it"}
+		if got := kind(b.Jobs.SaveGlue(ctx, writer, scripted, use)); got != "422 source:job.error.source_secret" {
+			t.Errorf("a script's author: %q", got)
+		}
+		if got := kind(b.Jobs.SaveGlue(ctx, both, scripted, use)); got != "ok" {
+			t.Errorf("who may both: %q", got)
+		}
+		if got := kind(b.Jobs.SaveGlue(ctx, writer, scripted, GlueInput{Source: use.Source + "\ndate", Remark: "goes on"})); got != "ok" {
+			t.Errorf("a script that uses it already: %q", got)
+		}
+
+		none := setupSecretsWithoutKey(pool, b)
+		if got := kind(none.Set(ctx, b.admin, b.group, "A", "value")); got != "409 problem.secret.nokey" {
+			t.Errorf("without a secret key: %q", got)
+		}
+		// A group that is deleted takes its secrets along.
+		if _, err := pool.ExecContext(ctx, "DELETE FROM xxl_job_info"); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Groups.Delete(ctx, b.admin, b.group); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := db.New().CountSecrets(ctx, pool, b.group); err != nil || n != 0 {
+			t.Errorf("%d secrets are left of group %s, %v", n, strconv.FormatInt(b.group, 10), err)
+		}
+		if text := strings.Join([]string{string(log.Entries[0].Action), string(log.Entries[1].Action)}, " "); text != "rotate create" {
+			t.Errorf("audit: %s", text)
+		}
+	})
+}
+
+func setupSecretsWithoutKey(pool *db.Pool, b *bundle) *Secrets {
+	return New(Config{Pool: pool, Engine: b.engine}).Secrets
+}

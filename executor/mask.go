@@ -1,0 +1,91 @@
+package executor
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// masked stands in an output where a secret stood.
+const masked = "***"
+
+// masker takes secrets out of what a run says. An output comes in pieces, and a secret may be cut by them: what could become one is
+// held back until it is known. A nil masker changes nothing.
+type masker struct {
+	words [][]byte // the longest first: a whole goes before its parts
+	held  []byte
+}
+
+// minMask is the least length of what is masked: shorter words would tear others apart and tell more than they hide.
+const minMask = 4
+
+func newMasker(words []string) *masker {
+	m := &masker{}
+	for _, w := range words {
+		if len(w) >= minMask {
+			m.words = append(m.words, []byte(w))
+		}
+	}
+	if len(m.words) == 0 {
+		return nil
+	}
+	slices.SortFunc(m.words, func(a, b []byte) int { return len(b) - len(a) })
+	return m
+}
+
+// text is a whole text without secrets.
+func (m *masker) text(s string) string {
+	if m == nil {
+		return s
+	}
+	for _, w := range m.words {
+		s = strings.ReplaceAll(s, string(w), masked)
+	}
+	return s
+}
+
+// next is the part of an output that can be said after another piece has come. The result may share p.
+func (m *masker) next(p []byte) []byte {
+	if m == nil {
+		return p
+	}
+	data := append(m.held, p...)
+	m.held = nil
+	var out []byte
+	for i := 0; i < len(data); {
+		word, begun := m.at(data[i:])
+		switch {
+		case begun: // the longest that it may become counts, so nothing is decided yet
+			m.held = bytes.Clone(data[i:])
+			return out
+		case word > 0:
+			out, i = append(out, masked...), i+word
+		default:
+			out, i = append(out, data[i]), i+1
+		}
+	}
+	return out
+}
+
+// at is the length of the secret that a text begins with, 0 for none; begun says that a longer one may have begun with all of the text.
+func (m *masker) at(text []byte) (word int, begun bool) {
+	for _, w := range m.words {
+		if len(w) > len(text) && w[0] == text[0] && bytes.HasPrefix(w, text) {
+			return 0, true
+		}
+		if w[0] == text[0] && bytes.HasPrefix(text, w) {
+			return len(w), false
+		}
+	}
+	return 0, false
+}
+
+// rest is what was held back when nothing comes any more.
+func (m *masker) rest() []byte {
+	if m == nil || len(m.held) == 0 {
+		return nil
+	}
+	held := []byte(m.text(string(m.held)))
+	m.held = nil
+	return held
+}

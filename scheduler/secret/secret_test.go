@@ -1,0 +1,114 @@
+package secret
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/db/seal"
+)
+
+func TestNamesAreFoundAndFilled(t *testing.T) {
+	t.Parallel()
+	values := map[string]string{"A": `quo"te`, "B_2": "line1\nline2"}
+	for _, tt := range []struct {
+		name, text string
+		names      []string
+		want       string
+	}{
+		{"nothing", "a=${B}", nil, "a=${B}"},
+		{"in a line", "x ${{ secrets.A }} y", []string{"A"}, `x quo"te y`},
+		{"without blanks, in any case", "${{secrets.b_2}}${{  secrets.B_2  }}", []string{"B_2"}, "line1\nline2line1\nline2"},
+		{"in JSON no value ends its string", `{"h":"Bearer ${{ secrets.A }}","d":"${{ secrets.B_2 }}"}`, []string{"A", "B_2"}, `{"h":"Bearer quo\"te","d":"line1\nline2"}`},
+		{"an unknown one stays", "${{ secrets.C }}", []string{"C"}, "${{ secrets.C }}"},
+		{"another kind of expression", "${{ planned }} ${{ secrets.A-B }}", nil, "${{ planned }} ${{ secrets.A-B }}"},
+		{"a value that looks like a name is not filled again", "${{ secrets.A }}", []string{"A"}, `quo"te`},
+	} {
+		if got := Names(tt.text); !slices.Equal(got, tt.names) {
+			t.Errorf("%s: names %q, want %q", tt.name, got, tt.names)
+		}
+		if got := Fill(tt.text, values); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if got := Fill(`{"a":"${{ secrets.A }}"}`, map[string]string{"A": `","b":"x`}); !json.Valid([]byte(got)) || strings.Contains(got, `,"b":"x`) {
+		t.Errorf("a value breaks out of its string: %s", got)
+	}
+	if got := Fill("${{ secrets.A }}", map[string]string{"A": "${{ secrets.B }}", "B": "x"}); got != "${{ secrets.B }}" {
+		t.Errorf("a value is filled again: %q", got)
+	}
+}
+
+func TestAScriptsEnvironmentStandsInItsComments(t *testing.T) {
+	t.Parallel()
+	source := "#!/bin/bash\n# punctual:env PASSWORD=${{ secrets.DB }}\n// punctual:env URL=https://x/?k=${{ secrets.KEY }}&y \r\n-- punctual:env PLAIN=1\n" +
+		"echo punctual:env NO=${{ secrets.NO }}\n# punctual:env 1BAD=x\necho ${{ secrets.TEXT }}\n"
+	want := map[string]string{"PASSWORD": "p", "URL": "https://x/?k=k&y", "PLAIN": "1"}
+	if diff := cmp.Diff(want, Environment(source, map[string]string{"DB": "p", "KEY": "k", "NO": "no", "TEXT": "t"})); diff != "" {
+		t.Error(diff)
+	}
+	if got := InSource(source); !slices.Equal(got, []string{"DB", "KEY"}) {
+		t.Errorf("names %q", got)
+	}
+}
+
+func TestMasksAreEveryFormOfAValue(t *testing.T) {
+	t.Parallel()
+	masks := Masks(map[string]string{"A": `p"ss word/1`, "KEY": "-----BEGIN\nMIIabc\nx\n", "SHORT": "abc"})
+	for _, want := range []string{`p"ss word/1`, `p\"ss word/1`, "p%22ss+word%2F1", "p%22ss%20word%2F1", "-----BEGIN", "MIIabc"} {
+		if !slices.Contains(masks, want) {
+			t.Errorf("%q is not masked", want)
+		}
+	}
+	if slices.Contains(masks, "x") || slices.Contains(masks, "abc") {
+		t.Errorf("short words are masked: %q", masks)
+	}
+}
+
+func TestSecretsAreSealedForTheirRow(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		ctx := t.Context()
+		sealing, err := seal.New(bytes.Repeat([]byte{1}, seal.KeyBytes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := NewStore(sealing)
+		for _, v := range []string{"first value", "the value"} {
+			if err := s.Set(ctx, pool, 7, "Db_Password", v, "ann", 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		values, missing, err := s.Resolve(ctx, pool, 7, []string{"DB_PASSWORD", "NONE"})
+		if err != nil || values["DB_PASSWORD"] != "the value" || !slices.Equal(missing, []string{"NONE"}) {
+			t.Errorf("%v %v %v", values, missing, err)
+		}
+		if _, missing, err := s.Resolve(ctx, pool, 8, []string{"DB_PASSWORD"}); err != nil || len(missing) != 1 {
+			t.Errorf("another group: %v %v", missing, err)
+		}
+		var stored string
+		if err := pool.QueryRowContext(ctx, "SELECT value FROM punctual_secret").Scan(&stored); err != nil || !seal.Sealed(stored) || strings.Contains(stored, "value") {
+			t.Errorf("stored %q, %v", stored, err)
+		}
+		if _, err := pool.ExecContext(ctx, "INSERT INTO punctual_secret (group_id, name, value) VALUES (8, 'MINE', ?)", stored); err != nil {
+			t.Fatal(err)
+		}
+		if values, _, err := s.Resolve(ctx, pool, 8, []string{"MINE"}); err == nil {
+			t.Errorf("a copied row opens: %v", values)
+		}
+		none := NewStore(nil)
+		if _, _, err := none.Resolve(ctx, pool, 7, []string{"DB_PASSWORD"}); !errors.Is(err, ErrNoKey) {
+			t.Errorf("without a key: %v", err)
+		}
+		if err := none.Set(ctx, pool, 7, "X", "value", "ann", 1); !errors.Is(err, ErrNoKey) {
+			t.Errorf("set without a key: %v", err)
+		}
+	})
+}

@@ -1,0 +1,150 @@
+// Package tokens draws the pages of API tokens and service accounts.
+package tokens
+
+import (
+	"strings"
+
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// ListPage is one's own tokens, or for administrators everybody's ([List]).
+type ListPage struct {
+	layout.Page
+	All      bool
+	Rows     []Row
+	Accounts []Account // of administrators' list
+}
+
+// Row is one token.
+type Row struct {
+	ID      int64
+	Name    string
+	Hint    string // how it begins
+	Owner   string
+	Service bool
+	Admin   bool
+	Rights  []string // names
+	Groups  []string // titles; none: all
+	Created format.Time
+	Expires format.Time // zero: never
+	Used    format.Time
+	From    string // the address it was used from last
+	State   string // active, expired, revoked, owner
+}
+
+// Account is a service account.
+type Account struct {
+	ID       int64
+	Name     string
+	Disabled bool
+}
+
+// The names of the fields of the forms.
+const (
+	FieldName   = "name"
+	FieldScope  = "scope"  // one value for each right that is ticked, or ScopeAdmin
+	FieldGroups = "groups" // one value for each group that is ticked; none: all
+	FieldDays   = "days"
+	FieldOwner  = "owner" // id of a service account; empty: oneself
+)
+
+// ScopeAdmin is everything that an administrator may.
+const ScopeAdmin = "admin"
+
+// DaysDefault is how long a token lives unless somebody chooses otherwise.
+const DaysDefault = "90"
+
+// FormPage is the form of a new token ([Form]). It comes back with 422 and Errors.
+type FormPage struct {
+	layout.Page
+	Owner    string // id; empty: oneself
+	For      string // name of the service account
+	Name     string
+	Scope    map[string]bool
+	Groups   []Group
+	Days     string
+	CanAdmin bool // the owner is an administrator
+	Errors   map[string]string
+	Problem  string
+}
+
+// Group is an executor group that a token can be limited to.
+type Group struct {
+	ID      int64
+	Title   string
+	Checked bool
+}
+
+// MadePage shows a token, once ([Made]).
+type MadePage struct {
+	layout.Page
+	Name  string
+	Token string
+	All   bool // where it leads back to
+}
+
+// RevokePage asks before a token is revoked ([Revoke]; fragment ui.FragmentDialog).
+type RevokePage struct {
+	layout.Page
+	ID   int64
+	Name string
+	All  bool
+}
+
+// AccountPage is the form of a new service account ([AccountForm]; fragment ui.FragmentDialog).
+type AccountPage struct {
+	layout.Page
+	Name  string
+	Error string
+}
+
+func home(all bool) string {
+	if all {
+		return link.TokensAll
+	}
+	return link.TokensPath
+}
+
+func (p FormPage) back() string { return home(p.Owner != "") }
+
+func (p FormPage) heading() string {
+	if p.For != "" {
+		return p.T("apitokens.new.for", "Name", p.For)
+	}
+	return p.T("apitokens.new")
+}
+
+func (p FormPage) days() []ui.Option {
+	return ui.Labelled(p.Printer, "apitokens.days.", []string{"7", "30", DaysDefault, "365", "0"}, p.Days, false)
+}
+
+func (r Row) scope(p layout.Page) string {
+	if r.Admin {
+		return p.T("role.admin")
+	}
+	words := make([]string, len(r.Rights))
+	for i, right := range r.Rights {
+		words[i] = p.Word("right.", right)
+	}
+	return strings.Join(words, p.T("list.comma"))
+}
+
+func stateTone(state string) string {
+	if state == "active" {
+		return "online"
+	}
+	return ""
+}
+
+func stateIcon(state string) string {
+	if state == "active" {
+		return "circle-check"
+	}
+	return "ban"
+}
+
+// rights are those of a scope; the one to see comes with each.
+func rights() []string { return []string{"view", "run", "edit", "glue"} }
