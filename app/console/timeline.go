@@ -28,6 +28,8 @@ var stepOf = map[event.Key]struct {
 	event.Unreachable: {runs.StepSent, runs.StepFailed}, event.NotRecorded: {runs.StepSent, runs.StepFailed},
 	event.NoExecutor: {runs.StepRouted, runs.StepFailed}, event.Nobody: {runs.StepRouted, runs.StepFailed},
 	event.NoGroup: {runs.StepRouted, runs.StepFailed}, event.NoRoute: {runs.StepRouted, runs.StepFailed},
+	event.NoScript: {runs.StepSent, runs.StepFailed}, event.NoSecret: {runs.StepSent, runs.StepFailed}, event.SecretsShut: {runs.StepSent, runs.StepFailed},
+	event.SecretsHeld: {runs.StepSent, runs.StepFailed}, event.NoEnv: {runs.StepSent, runs.StepFailed},
 	event.NoSource: {runs.StepSent, runs.StepFailed}, event.QueueFull: {runs.StepSent, runs.StepFailed},
 	event.DeadExecutor: {runs.StepSent, runs.StepFailed}, event.JobStopped: {runs.StepPassed, runs.StepFailed},
 	event.TooLate: {runs.StepPassed, runs.StepSkipped}, event.SkippedFires: {runs.StepPassed, runs.StepSkipped},
