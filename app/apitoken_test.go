@@ -195,10 +195,10 @@ func TestServiceAccountsHaveTokensAndNoPassword(t *testing.T) {
 		if err := a.pool.QueryRowContext(t.Context(), "SELECT id FROM xxl_job_user WHERE username = 'jenkins'").Scan(&id); err != nil {
 			t.Fatal(err)
 		}
-		if got := root.post("/users/"+id+"/password", url.Values{"password": {"a-password-for-it"}}); got.status != http.StatusConflict {
+		if got := root.post("/users/"+id+"/password", url.Values{"password": {testPassword}}); got.status != http.StatusConflict {
 			t.Errorf("a password: %d", got.status)
 		}
-		for _, password := range []string{"!", "", "a-password-for-it"} {
+		for _, password := range []string{"!", "", testPassword} {
 			if got := open(t, a).login("jenkins", password); got.status == http.StatusSeeOther {
 				t.Errorf("signed in with %q", password)
 			}

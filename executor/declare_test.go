@@ -16,8 +16,8 @@ func TestTheRegistrationNamesHandlersWhoseParameterIsCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	nothing := func(context.Context, *Run) error { return nil }
-	if raw, _ := json.Marshal(e.registration()); string(raw) != `{"registryGroup":"EXECUTOR","registryKey":"orders","registryValue":""}` {
-		t.Errorf("without such a handler it is %s, want XXL-JOB's to the letter", raw)
+	if raw, _ := json.Marshal(e.registration()); string(raw) != `{"registryGroup":"EXECUTOR","registryKey":"orders","registryValue":"","takesEnvironment":true}` {
+		t.Errorf("without such a handler it is %s", raw)
 	}
 	e.Handle("plain", nothing)
 	e.HandleWith("runIt", HandlerSpec{Run: nothing, ParamIsCode: true})

@@ -98,7 +98,7 @@ func (l *LDAP) connect(server string) (*ldap.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := ldap.DialURL(server, ldap.DialWithTLSDialer(conf, &net.Dialer{Timeout: askTime}))
+	conn, err := ldap.DialURL(server, ldap.DialWithDialer(&net.Dialer{Timeout: askTime}), ldap.DialWithTLSConfig(conf))
 	if err != nil {
 		return nil, err
 	}
