@@ -18,7 +18,9 @@ import (
 func (c *Console) signInBegin(ec echo.Context) error {
 	name, next := ec.Param("provider"), problem.LocalPath(ec.QueryParam(login.FieldNext))
 	f, address, err := c.cfg.Manage.Directories.Begin(name, c.signInCallback(name), next)
-	if err != nil {
+	if notOffered(err) {
+		return ec.Redirect(http.StatusSeeOther, link.LoginNext(next))
+	} else if err != nil {
 		return c.signInFailed(ec, err, next)
 	}
 	sealed, err := c.flows.Encode(flowCookie(f.State), f)
@@ -41,7 +43,9 @@ func (c *Console) signInFinish(ec echo.Context) error {
 		ec.SetCookie(signInCookie(ec.Request(), cookie, "", -1))
 	}
 	p, err := c.cfg.Manage.Directories.Finish(ec.Request().Context(), name, f, c.signInCallback(name), answer)
-	if err != nil {
+	if notOffered(err) {
+		return ec.Redirect(http.StatusSeeOther, link.LoginNext(""))
+	} else if err != nil {
 		return c.signInFailed(ec, err, f.Next)
 	}
 	return c.admit(ec, auth.SignIn{Who: p, Way: auth.WayProvider, Provider: name, Strong: true}, f.Next)
@@ -61,6 +65,12 @@ func (c *Console) signInFailed(ec echo.Context, err error, next string) error {
 	}
 	c.cfg.Logger.Info("login refused", "remote", ec.RealIP(), "error", err)
 	return c.loginPage(ec, status, page)
+}
+
+// notOffered says whether a provider does not exist, or no longer: the login page shows those that do.
+func notOffered(err error) bool {
+	p, ok := errors.AsType[*problem.Error](err)
+	return ok && p.Kind == problem.NotFound
 }
 
 // isSignInProblem says whether a provider or a directory is why somebody could not sign in.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -212,7 +214,20 @@ func drawn() chromedp.Action {
 
 // click presses what a selector names, as soon as it is visible in a page whose scripts have run.
 func click(selector string) chromedp.Action {
-	return chromedp.Tasks{chromedp.WaitVisible(selector, chromedp.ByQuery), holds("true"), drawn(), chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible)}
+	return chromedp.Tasks{chromedp.WaitVisible(selector, chromedp.ByQuery), holds("true"), drawn(), chromedp.ActionFunc(func(ctx context.Context) error {
+		for {
+			err := chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible).Do(ctx)
+			if !replaced(err) || ctx.Err() != nil {
+				return err
+			}
+		}
+	})}
+}
+
+// replaced says whether something was drawn anew after it had been found and before anything was done with it.
+func replaced(err error) bool {
+	e, ok := errors.AsType[*cdproto.Error](err)
+	return ok && e.Code == -32000 && strings.HasPrefix(e.Message, "Could not find node")
 }
 
 // write replaces what stands in a field, key by key.
