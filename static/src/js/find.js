@@ -1,5 +1,6 @@
 // Search in a run's output, also while it grows: what is found is coloured and counted, Enter and Shift+Enter walk through
-// it. Typing moves the view only when nothing of what is found is in sight; walking always does, and lets go of the end.
+// it. Typing moves the view only when nothing of what is found is in sight, and never from an end that lines come to; walking always
+// does, and lets go of the end.
 const pause = 120; // ms without a key before a search
 const most = 10000; // places; who finds more looks for something else
 
@@ -10,7 +11,7 @@ const paint = (name) => {
   return CSS.highlights.get(name);
 };
 
-export function finder(viewer, box, list, letGo) {
+export function finder(viewer, box, list, letGo, stays) {
   const bar = viewer.querySelector("[data-find]");
   const field = bar.querySelector("input");
   const count = bar.querySelector("[data-find-count]");
@@ -96,7 +97,7 @@ export function finder(viewer, box, list, letGo) {
     if (pattern) for (const line of list.children) search(line);
     if (places.length) {
       const at = nearest();
-      if (inSight(at)) mark(at);
+      if (stays() || inSight(at)) mark(at);
       else goTo(at);
     }
     show();

@@ -24,6 +24,7 @@ function open(viewer) {
   const copy = viewer.querySelector("[data-copy]");
   let next = Number(viewer.dataset.next) || 1;
   let following = true;
+  let live = Boolean(viewer.dataset.events); // lines may still come
   let last = 0; // where the script left the box: an event that finds it elsewhere is the reader's doing
 
   const toEnd = () => {
@@ -51,10 +52,11 @@ function open(viewer) {
     box.focus({ preventScroll: true });
   });
 
-  const find = finder(viewer, box, list, () => {
+  const letGo = () => {
     last = box.scrollTop;
     follow(false);
-  });
+  };
+  const find = finder(viewer, box, list, letGo, () => live && following);
 
   const setWrap = (on) => {
     box.classList.toggle("wrap", on);
@@ -156,6 +158,7 @@ function open(viewer) {
       },
       end: () => {
         events.end();
+        live = false;
         if (mark) mark.hidden = true;
         const waiting = empty?.querySelector("[data-ended-text]");
         if (waiting) waiting.textContent = waiting.dataset.endedText;
