@@ -62,9 +62,9 @@ deps: ## install what the tests need and the machine lacks (Debian packages, as 
 
 .PHONY: test
 test: deps ## run all tests: both databases, a real browser, real scripts and kills
-	TEST_DB=required TEST_LDAP=required TEST_BROWSER=required go test -timeout 15m $$(go list ./... | grep -v /app/e2e)
+	TEST_DB=required TEST_LDAP=required TEST_BROWSER=required go test -timeout 20m $$(go list ./... | grep -v /app/e2e)
 	@# Programs and browsers beside each other are enough for a small machine.
-	TEST_DB=required TEST_LDAP=required TEST_BROWSER=required go test -timeout 20m ./app/e2e
+	TEST_DB=required TEST_LDAP=required TEST_BROWSER=required go test -timeout 30m ./app/e2e
 	cd executor/compat && go test ./...
 
 .PHONY: screenshots
