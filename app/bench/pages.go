@@ -21,7 +21,7 @@ import (
 const (
 	pageRequests = 40              // of each page
 	pageTime     = 2 * time.Second // and for how long at most
-	pagePassword = "bench-password-1"
+	pagePassword = "kettle-orbit-lamp-17"
 )
 
 // page is something that a browser asks for. Arguments that vary with the request keep caches from making it easier than it is.

@@ -22,7 +22,7 @@ import (
 
 const (
 	token    = "compat-token"
-	password = "compat-password"
+	password = "kettle-orbit-lamp-17"
 	patience = 30 * time.Second
 )
 
