@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/auth/directory/directorytest"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/views/link"
 )
 
 // signInFile reads a sign-in file.
@@ -305,8 +306,8 @@ func TestASignInIsGoodOnceAndInItsBrowser(t *testing.T) {
 		if got := fresh.get(fresh.toProvider("https://evil.example.com/")); got.location() != "/" {
 			t.Errorf("leads on to %q", got.location())
 		}
-		if got := open(t, a).get("/sign-in/nowhere"); got.status != http.StatusNotFound {
-			t.Errorf("a provider that there is not: %d", got.status)
+		if got := open(t, a).get("/sign-in/nowhere"); got.status != http.StatusSeeOther || got.location() != link.Login {
+			t.Errorf("a provider that there is not: %d, on to %q", got.status, got.location())
 		}
 		p.Close()
 		if got := open(t, a).signInDown(); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "cannot be reached") {
