@@ -224,10 +224,16 @@ func TestResetPassword(t *testing.T) {
 		if err := a.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO xxl_job_user (username, password, role, permission, service) VALUES ('jenkins', '!', 0, '', 1)"); err != nil {
+			t.Fatal(err)
+		}
 		if err := a.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		o.Listener = testOptions(t).Listener // the first has closed its own
+		if _, err := ResetPassword(t.Context(), o, "jenkins", ""); err == nil || !strings.Contains(err.Error(), "service account") {
+			t.Errorf("a password for a service account: %v", err)
+		}
 		if _, err := ResetPassword(t.Context(), o, "nobody", ""); err == nil || !strings.Contains(err.Error(), "nobody") {
 			t.Errorf("a user that does not exist: %v", err)
 		}

@@ -57,6 +57,13 @@ func ResetPassword(ctx context.Context, o Options, name, password string) (_ str
 	if user.Provider != "" {
 		return "", wrong("%s signs in through %s and has no password here", name, user.Provider)
 	}
+	service, err := q.IsServiceAccount(ctx, pool, user.ID)
+	if err != nil {
+		return "", fmt.Errorf("find user: %w", db.Error(err))
+	}
+	if service > 0 {
+		return "", wrong("%s is a service account: it has API tokens, and nobody logs in as it", name)
+	}
 	hash, err := auth.NewPasswords(1).Hash(ctx, password)
 	if err != nil {
 		return "", err
