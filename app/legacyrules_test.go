@@ -275,7 +275,7 @@ func TestFormerUsers(t *testing.T) {
 		id := number(bert["id"])
 		// At the console: everything in 1, to look at 3, and nothing in 2.
 		b := open(t, a).mustLogin()
-		if got := b.post("/users/"+id, url.Values{"role": {"user"}, "state": {"active"}, "right": {"1.view", "1.run", "1.edit", "1.glue", "3.view"}}); got.status != http.StatusSeeOther {
+		if got := b.post("/users/"+id, url.Values{"role": {"user"}, "state": {"active"}, "right": {"1.view", "1.run", "1.schedule", "1.edit", "1.glue", "3.view"}}); got.status != http.StatusSeeOther {
 			t.Fatalf("at the console: %d", got.status)
 		}
 		if got := user(); got["permission"] != "1" {

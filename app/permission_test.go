@@ -36,6 +36,7 @@ var (
 	admin   = need{login: true, admin: true}
 	view    = need{login: true, right: auth.RightView}
 	run     = need{login: true, right: auth.RightRun}
+	sched   = need{login: true, right: auth.RightSchedule}
 	edit    = need{login: true, right: auth.RightEdit}
 	script  = need{login: true, right: auth.RightGlue}
 )
@@ -46,7 +47,7 @@ var formerNeeds = map[string]need{
 	"POST /auth/doLogin": anybody, "POST /auth/logout": anybody, "POST /auth/updatePwd": user, "POST /user/updatePwd": user,
 	"POST /chartInfo": user, "POST /jobinfo/pageList": view, "POST /jobinfo/nextTriggerTime": user,
 	"POST /jobinfo/add": edit, "POST /jobinfo/insert": edit, "POST /jobinfo/update": edit, "POST /jobinfo/remove": edit, "POST /jobinfo/delete": edit,
-	"POST /jobinfo/start": run, "POST /jobinfo/stop": run, "POST /jobinfo/trigger": run, "POST /jobcode/save": script,
+	"POST /jobinfo/start": sched, "POST /jobinfo/stop": sched, "POST /jobinfo/trigger": run, "POST /jobcode/save": script,
 	"POST /joblog/pageList": view, "POST /joblog/getJobsByGroup": view, "POST /joblog/logDetailCat": view, "POST /joblog/logKill": run, "POST /joblog/clearLog": edit,
 	"POST /jobgroup/pageList": user, "POST /jobgroup/loadById": view, "POST /jobgroup/save": admin, "POST /jobgroup/insert": admin,
 	"POST /jobgroup/update": admin, "POST /jobgroup/remove": admin, "POST /jobgroup/delete": admin,
@@ -83,7 +84,7 @@ var routeNeeds = map[string]need{
 	"GET /jobs": user, "GET /jobs/count": user, "GET /jobs/new": {login: true, anyEdit: true}, "POST /jobs": edit, "POST /jobs/schedule-preview": user,
 	"GET /jobs/children":    {login: true, anyEdit: true},
 	"GET /jobs/:id/account": view,
-	"GET /jobs/:id/edit":    edit, "POST /jobs/:id": edit, "POST /jobs/:id/start": run, "POST /jobs/:id/stop": run,
+	"GET /jobs/:id/edit":    edit, "POST /jobs/:id": edit, "POST /jobs/:id/start": sched, "POST /jobs/:id/stop": sched,
 	"GET /jobs/:id/delete": edit, "POST /jobs/:id/delete": edit, "GET /jobs/:id/run": run, "POST /jobs/:id/run": run,
 	"GET /jobs/:id/glue": script, "POST /jobs/:id/glue": script, "POST /jobs/:id/glue/run": {login: true, right: auth.RightRun | auth.RightGlue},
 	"GET /jobs/:id/glue/waiting": script, "POST /jobs/:id/glue/waiting": script,
@@ -279,13 +280,13 @@ func TestWhatIsNotAllowedIsRefused(t *testing.T) {
 
 		people := []person{{browser: open(t, a)}, {browser: root, name: "admin", admin: true}}
 		for name, rights := range map[string][]string{
-			"nobody": nil, "viewer": {"view"}, "runner": {"run"}, "editor": {"edit"}, "writer": {"edit", "glue"}, "every": {"view", "run", "edit", "glue"},
+			"nobody": nil, "viewer": {"view"}, "runner": {"run"}, "starter": {"schedule"}, "editor": {"edit"}, "writer": {"edit", "glue"}, "every": {"view", "run", "schedule", "edit", "glue"},
 		} {
 			form := url.Values{"name": {name}, "password": {testPassword}, "role": {"user"}, "state": {"active"}}
 			p := person{browser: open(t, a), name: name}
 			for _, r := range rights {
 				form.Add("right", "1."+r)
-				p.rights |= map[string]auth.Rights{"view": auth.RightView, "run": auth.RightRun, "edit": auth.RightEdit, "glue": auth.RightGlue}[r]
+				p.rights |= auth.RightNamed(r)
 			}
 			p.rights = p.rights.Normal()
 			if name == "nobody" {

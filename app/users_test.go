@@ -18,7 +18,7 @@ func TestUsersInTheConsole(t *testing.T) {
 		if got := b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}}); got.status != http.StatusSeeOther {
 			t.Fatalf("create group: %d %s", got.status, got.body)
 		}
-		if boxes := b.get("/users/new").document(t).Find(`input[name="right"]`).Length(); boxes != 4 {
+		if boxes := b.get("/users/new").document(t).Find(`input[name="right"]`).Length(); boxes != 5 {
 			t.Errorf("%d boxes for one executor", boxes)
 		}
 		bad := b.post("/users", url.Values{"name": {"Ann"}, "password": {"short"}, "right": {"1.run", "x", "1.nothing"}})

@@ -35,7 +35,7 @@ var families = withEvents(map[string][]string{
 	"audit.kind.":   {"job", "run", "group", "user", "token", "channel", "setting", "view", "address", "request", "audit", "apitoken", "secret"},
 	"audit.reason.": {"wrong", "toomany", "disabled"},
 	"audit.field.":  {"address_list", "address_type", "group", "type", "days", "alarm_email", "app_name", "author", "child_jobid", "concurrency_policy", "disabled", "end_at", "executor_address", "executor_block_strategy", "executor_fail_retry_count", "executor_handler", "executor_param", "param_fixed", "executor_route_strategy", "executor_timeout", "expect_every_seconds", "glue_remark", "glue_source", "glue_type", "job_desc", "job_group", "job_id", "max_concurrent", "misfire_strategy", "retention_days", "retry_backoff", "rights", "role", "runs", "schedule_conf", "schedule_type", "start_at", "tags", "time_zone", "title", "username", "warn_after_seconds", "causes", "enabled", "for_jobs", "from", "grace", "host", "kind", "language", "name", "port", "quiet", "recipients", "route", "scope", "scope_id", "security", "value", "page", "filter", "shared", "idle_is_lost", "provider", "break_glass", "reason", "times", "path", "format", "user", "action", "text", "jobs", "token_manages", "script_review", "owner", "admin", "groups", "service"},
-	"right.":        withHelp("view", "run", "edit", "glue"),
+	"right.":        withHelp("view", "run", "schedule", "edit", "glue"),
 	"role.":         {"admin", "user"},
 	"users.state.":  {"active", "disabled"},
 	"alarm.cause.":  withHelp("failed", "timeout", "lost", "dispatch", "misfire", "slow", "silent", "recovered"),

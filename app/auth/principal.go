@@ -20,13 +20,14 @@ type Rights uint8
 
 // The rights. Every other one means little without RightView, so [Rights.Normal] adds it.
 const (
-	RightView Rights = 1 << iota // see jobs, runs and their output
-	RightRun                     // run once, start and stop the schedule, end runs
-	RightEdit                    // create, change and delete jobs, clear their runs
-	RightGlue                    // write scripts, which run on the executors' machines
+	RightView     Rights = 1 << iota // see jobs, runs and their output
+	RightRun                         // run once, end runs
+	RightEdit                        // create, change and delete jobs, clear their runs
+	RightGlue                        // write scripts, which run on the executors' machines
+	RightSchedule                    // start and stop schedules
 
 	// AllRights is what a group in XXL-JOB's own permission list stands for.
-	AllRights = RightView | RightRun | RightEdit | RightGlue
+	AllRights = RightView | RightRun | RightSchedule | RightEdit | RightGlue
 )
 
 // Has says whether all of some rights are in the set.
@@ -44,7 +45,7 @@ func (r Rights) Normal() Rights {
 var rightNames = []struct {
 	name  string
 	right Rights
-}{{"view", RightView}, {"run", RightRun}, {"edit", RightEdit}, {"glue", RightGlue}}
+}{{"view", RightView}, {"run", RightRun}, {"schedule", RightSchedule}, {"edit", RightEdit}, {"glue", RightGlue}}
 
 // RightNames are the names of the rights in a set, as forms and messages call them.
 func RightNames(r Rights) []string {

@@ -111,7 +111,7 @@ func (c *Console) jobRow(page layout.Page, p auth.Principal, groups groupTitles,
 	row := jobs.Row{
 		ID: j.ID, Name: j.JobDesc, GroupID: j.JobGroup, Group: groups.title(j.JobGroup), ScheduleType: string(j.ScheduleType),
 		Schedule: scheduleText(page, j.ScheduleType, string(j.ScheduleConf)), Glue: string(j.GlueType), Handler: string(j.ExecutorHandler),
-		Author: string(j.Author), Running: running, CanEdit: p.Can(j.JobGroup, auth.RightEdit), CanRun: p.Can(j.JobGroup, auth.RightRun),
+		Author: string(j.Author), Running: running, CanEdit: p.Can(j.JobGroup, auth.RightEdit), CanRun: p.Can(j.JobGroup, auth.RightRun), CanSchedule: p.Can(j.JobGroup, auth.RightSchedule),
 		Zone: j.TimeZone, Tags: strings.FieldsFunc(j.Tags, func(r rune) bool { return r == ',' }),
 	}
 	row.CanScript = j.GlueType != wire.GlueBean && c.cfg.Manage.Jobs.CanScript(p, j.JobGroup)

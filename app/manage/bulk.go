@@ -115,12 +115,12 @@ func bulkItem(p auth.Principal, b Bulk, j db.Job) BulkItem {
 	right := auth.RightEdit
 	switch b.Do {
 	case BulkStart:
-		right, item.Changes = auth.RightRun, !running
+		right, item.Changes = auth.RightSchedule, !running
 		if !running && !j.ScheduleType.Schedules() {
 			item.Changes, item.Err = false, problem.New(problem.Conflict, "problem.job.noschedule")
 		}
 	case BulkStop:
-		right, item.Changes = auth.RightRun, running
+		right, item.Changes = auth.RightSchedule, running
 	case BulkMove:
 		to := b.groupFor(j.ID)
 		item.Was, item.Changes = strconv.FormatInt(j.JobGroup, 10), to != j.JobGroup

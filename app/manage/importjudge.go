@@ -159,8 +159,8 @@ func (m *importer) judgeRights(i int) {
 	if !may(auth.RightEdit) {
 		m.fault(i, FieldGroup, "import.error.right_edit", "Name", item.AppName)
 	}
-	if (item.start || item.stop) && !may(auth.RightRun) {
-		m.fault(i, FieldState, "import.error.right_run", "Name", item.AppName)
+	if (item.start || item.stop) && !may(auth.RightSchedule) {
+		m.fault(i, FieldState, "import.error.right_schedule", "Name", item.AppName)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Start makes a job due from now on. A job that runs already is left as it is.
 func (s *Jobs) Start(ctx context.Context, p auth.Principal, id int64) error {
-	j, err := s.Need(ctx, p, id, auth.RightRun)
+	j, err := s.Need(ctx, p, id, auth.RightSchedule)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (s *Jobs) Start(ctx context.Context, p auth.Principal, id int64) error {
 
 // Stop ends a job's schedule. Runs that are under way go on.
 func (s *Jobs) Stop(ctx context.Context, p auth.Principal, id int64) error {
-	j, err := s.Need(ctx, p, id, auth.RightRun)
+	j, err := s.Need(ctx, p, id, auth.RightSchedule)
 	if err != nil {
 		return err
 	}

@@ -277,7 +277,7 @@ func TestImportRefusesByLine(t *testing.T) {
 			{"an executor of others is missing too", b.user, strings.Replace(yamlOf(), "orders", "secret", 1), ImportOptions{}, "close the day: refuse 5:group:import.error.group"},
 			{"two executors with one name", b.admin, strings.Replace(yamlOf(), "orders", "shared-app", 1), all, "close the day: refuse 5:group:import.error.groups"},
 			{"no right to edit", viewer, yamlOf("retries: 2"), all, "close the day: refuse 5:group:import.error.right_edit"},
-			{"no right to start", editor, yamlOf("state: running"), all, "close the day: refuse 10:state:import.error.right_run"},
+			{"no right to start", editor, yamlOf("state: running"), all, "close the day: refuse 10:state:import.error.right_schedule"},
 			{"a script without the right", editor, scriptFile("script: echo mine"), all, "script: refuse 10:source:problem.scripts.right"},
 			{"a script with the right", b.user, scriptFile("script: echo mine"), all, "script: change source=echo secret>echo mine"},
 			{"a script that is left out stays", editor, scriptFile("script_omitted: true", "retries: 1"), all, "script: change retries=0>1"},

@@ -233,7 +233,7 @@ func TestFinerRightsOpenOnlyWhatTheySay(t *testing.T) {
 		job := b.create(t, shell)
 		somebody := auth.NewPrincipal(7, "eve", auth.RoleUser, "")
 		viewer, runner := somebody.Grant(b.group, auth.RightView), somebody.Grant(b.group, auth.RightRun)
-		editor := somebody.Grant(b.group, auth.RightEdit)
+		keeper, editor := somebody.Grant(b.group, auth.RightSchedule), somebody.Grant(b.group, auth.RightEdit)
 		writer := editor.Grant(b.group, auth.RightGlue)
 		both := editor.Grant(b.closed, auth.RightEdit).Grant(b.group, auth.RightGlue)
 		changed := b.job(func(in *JobInput) { shell(in); in.GlueSource = "echo 2" })
@@ -247,8 +247,11 @@ func TestFinerRightsOpenOnlyWhatTheySay(t *testing.T) {
 			{"a viewer starts", b.Jobs.Start(ctx, viewer, job), "403"},
 			{"a viewer deletes", b.Jobs.Delete(ctx, viewer, job), "403"},
 			{"a runner runs", second(b.Jobs.Trigger(ctx, runner, job, RunInput{})), "ok"},
-			{"a runner starts", b.Jobs.Start(ctx, runner, job), "ok"},
-			{"a runner stops", b.Jobs.Stop(ctx, runner, job), "ok"},
+			{"a runner starts", b.Jobs.Start(ctx, runner, job), "403"},
+			{"a runner stops", b.Jobs.Stop(ctx, runner, job), "403"},
+			{"who keeps the schedules starts", b.Jobs.Start(ctx, keeper, job), "ok"},
+			{"who keeps the schedules stops", b.Jobs.Stop(ctx, keeper, job), "ok"},
+			{"who keeps the schedules runs", second(b.Jobs.Trigger(ctx, keeper, job, RunInput{})), "403"},
 			{"a runner edits", b.Jobs.Update(ctx, runner, job, b.job(shell)), "403"},
 			{"an editor edits", b.Jobs.Update(ctx, editor, job, b.job(shell)), "ok"},
 			{"an editor runs", second(b.Jobs.Trigger(ctx, editor, job, RunInput{})), "403"},

@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"slices"
+
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -43,9 +45,29 @@ const (
 	bulkFormID = "bulk"
 )
 
+// deed is something that is done to the rows that are picked, those with which it may be done.
+type deed struct {
+	do, image string
+	may       func(Row) bool
+}
+
+func canSchedule(r Row) bool { return r.CanSchedule }
+func canEdit(r Row) bool     { return r.CanEdit }
+
 // bulkDeeds are offered in this order.
-var bulkDeeds = []struct{ do, image string }{
-	{"start", "play"}, {"stop", "circle-stop"}, {"move", "folder-input"}, {"tag", "tag"}, {"delete", "trash-2"},
+var bulkDeeds = []deed{
+	{"start", "play", canSchedule}, {"stop", "circle-stop", canSchedule},
+	{"move", "folder-input", canEdit}, {"tag", "tag", canEdit}, {"delete", "trash-2", canEdit},
+}
+
+// deeds are those that may be done to some row of the page.
+func (p ListPage) deeds() (list []deed) {
+	for _, d := range bulkDeeds {
+		if slices.ContainsFunc(p.Rows, d.may) {
+			list = append(list, d)
+		}
+	}
+	return list
 }
 
 func bulkImage(i BulkItem) string {

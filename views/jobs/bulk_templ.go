@@ -106,7 +106,7 @@ func bulkBar(p ListPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, d := range bulkDeeds {
+		for _, d := range p.deeds() {
 			var templ_7745c5c3_Var7 = []any{"button small", templ.KV("danger-text", d.do == "delete")}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var7...)
 			if templ_7745c5c3_Err != nil {
@@ -259,7 +259,7 @@ func pick(p layout.Page, r Row) templ.Component {
 			templ_7745c5c3_Var16 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if r.CanEdit || r.CanRun {
+		if r.CanEdit || r.CanRun || r.CanSchedule {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<input class=\"pick\" type=\"checkbox\" name=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -1644,7 +1644,7 @@ func rowSwitch(p layout.Page, r Row) templ.Component {
 			templ_7745c5c3_Var92 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if r.CanRun && (r.Running || r.ScheduleType != "NONE") {
+		if r.CanSchedule && (r.Running || r.ScheduleType != "NONE") {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 128, "<form method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -44,7 +44,8 @@ type Row struct {
 	Tags         []string
 	Last         LastRun // zero when it never ran or is unknown
 	CanEdit      bool    // edit, copy, delete
-	CanRun       bool    // run once, start, stop
+	CanRun       bool    // run once
+	CanSchedule  bool    // start, stop
 	Strip        Strip   // its newest runs, oldest first
 	CanScript    bool    // it is a script that may be edited here
 }

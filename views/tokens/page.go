@@ -8,6 +8,7 @@ import (
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
+	"github.com/punctual-job/punctual/views/users"
 )
 
 // ListPage is one's own tokens, or for administrators everybody's ([List]).
@@ -147,4 +148,4 @@ func stateIcon(state string) string {
 }
 
 // rights are those of a scope; the one to see comes with each.
-func rights() []string { return []string{"view", "run", "edit", "glue"} }
+func rights() []string { return users.Rights() }

@@ -78,7 +78,7 @@ type Group struct {
 }
 
 // Rights lists the names of the rights in the order of the table's columns.
-func Rights() []string { return []string{"view", "run", "edit", "glue"} }
+func Rights() []string { return []string{"view", "run", "schedule", "edit", "glue"} }
 
 // PasswordPage asks for a new password of somebody else ([Password]; fragment ui.FragmentDialog).
 type PasswordPage struct {
