@@ -161,7 +161,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	}
 	a.sessions = auth.NewSessions(a.pool, signKey, encryptKey, time.Now, a.held.SignIn)
 	places := auth.NewPlaces(a.pool, signKey, a.engine.Now)
-	factors := auth.NewFactors(a.pool, signKey, sealing, places, a.engine.Now)
+	factors := auth.NewFactors(a.pool, signKey, sealing, places, a.engine.Now, a.logger)
 	a.logins = auth.NewLogins(a.pool, a.passwords, places, a.engine.Now)
 	directories, err := directory.New(opts.SignIn, time.Now)
 	if err != nil {
@@ -187,7 +187,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		Logger: a.logger, FirstTime: a.firstTime, About: a.about, Weakness: a.tokens.Weakness,
 	})
 	api := openapi.New(openapi.Config{
-		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: auth.NewAPITokens(a.pool, time.Now, a.logger),
+		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: auth.NewAPITokens(a.pool, time.Now, a.logger, service.Audit.TokenRefused),
 		Refuses: rule.Refuses, Printer: catalogue.Printer(locales.English), Logger: a.logger,
 	})
 	old := legacy.New(legacy.Config{

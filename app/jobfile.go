@@ -8,9 +8,10 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
+	"github.com/punctual-job/punctual/db"
 )
 
-// commandLine is who exports and imports without a session. Whoever has the database may do anything with it; the audit log
+// commandLine is who changes something without a session. Whoever has the database may do anything with it; the audit log
 // says that it was done this way.
 const commandLine = "command line"
 
@@ -22,7 +23,7 @@ func (bystander) GroupsChanged(context.Context) error { return nil }
 
 // ExportJobs puts all jobs into a file, or those of the executor with an app name.
 func ExportJobs(ctx context.Context, o Options, appName string) (out manage.Export, err error) {
-	err = withJobs(ctx, o, func(s *manage.Service, p auth.Principal) error {
+	err = withService(ctx, o, func(s *manage.Service, p auth.Principal, _ *db.Pool) error {
 		f := manage.JobFilter{Status: manage.AnyStatus}
 		if appName != "" {
 			groups, err := s.Groups.ByAppName(ctx, appName)
@@ -42,7 +43,7 @@ func ExportJobs(ctx context.Context, o Options, appName string) (out manage.Expo
 
 // ImportJobs says what importing a file would do, and does it if apply is set.
 func ImportJobs(ctx context.Context, o Options, f jobfile.File, opts manage.ImportOptions, apply bool) (plan manage.ImportPlan, err error) {
-	err = withJobs(ctx, o, func(s *manage.Service, p auth.Principal) error {
+	err = withService(ctx, o, func(s *manage.Service, p auth.Principal, _ *db.Pool) error {
 		var err error
 		if plan, err = s.Jobs.PlanImport(ctx, p, f, opts); err != nil || !apply {
 			return err
@@ -53,8 +54,8 @@ func ImportJobs(ctx context.Context, o Options, f jobfile.File, opts manage.Impo
 	return plan, err
 }
 
-// withJobs opens the database for a command.
-func withJobs(ctx context.Context, o Options, do func(*manage.Service, auth.Principal) error) (err error) {
+// withService opens the database for a command that changes something.
+func withService(ctx context.Context, o Options, do func(*manage.Service, auth.Principal, *db.Pool) error) (err error) {
 	if o, err = o.withDefaults(); err != nil {
 		return err
 	}
@@ -73,5 +74,6 @@ func withJobs(ctx context.Context, o Options, do func(*manage.Service, auth.Prin
 	if err := held.Load(ctx); err != nil {
 		return err
 	}
-	return do(manage.New(manage.Config{Pool: pool, Engine: bystander{}, Settings: held, Logger: o.Logger}), auth.NewPrincipal(0, commandLine, auth.RoleAdmin, ""))
+	return do(manage.New(manage.Config{Pool: pool, Engine: bystander{}, Settings: held, Logger: o.Logger, Passwords: auth.NewPasswords(1)}),
+		auth.NewPrincipal(0, commandLine, auth.RoleAdmin, ""), pool)
 }

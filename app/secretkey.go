@@ -99,7 +99,7 @@ func unwrap(text string, secrets []string) (key []byte, by int, err error) {
 		}
 	}
 	return nil, 0, wrong("the secret key is not the one that the settings of the alarm channels are sealed with; "+
-		"set the right one, or, if it is lost, delete the row %s of punctual_setting and enter the channels' passwords again", settingAlarmKey)
+		"set the right one, or, if it is lost, delete the row %s of punctual_setting and enter what it sealed again: see docs/operations.md, What is stored sealed", settingAlarmKey)
 }
 
 // alarmKey is the key that seals the settings of alarm channels. Where it stands open although there is a secret key, a new one

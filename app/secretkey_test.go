@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"log/slog"
+	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -135,4 +137,75 @@ func TestSecretKeysAreRead(t *testing.T) {
 			t.Errorf("%s: %d keys, %v", name, len(keys), err)
 		}
 	}
+}
+
+// lines is a log that a test reads.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), text)
+}
+
+// TestALostSecretKeyShutsNobodyOut logs in with a second factor after the key was replaced, as the message of a start without it says.
+func TestALostSecretKeyShutsNobodyOut(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		o.SecretKeys, o.AccessToken = []string{secretOne}, ""
+		a := start(t, o)
+		secret, recovery := open(t, a).mustLogin().addSecond(testPassword)
+		if _, err := a.pool.ExecContext(t.Context(), "DELETE FROM punctual_setting WHERE name = ?", settingAlarmKey); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		var log lines
+		again := testOptions(t)
+		again.DataDir, again.DatabaseURL, again.AccessToken = o.DataDir, o.DatabaseURL, ""
+		again.SecretKeys, again.Logger = []string{secretTwo}, slog.New(slog.NewTextHandler(&log, nil))
+		a = start(t, again)
+
+		b := open(t, a)
+		for range 7 { // more than there are attempts: nobody guesses here
+			if got := b.login("admin", testPassword); got.location() != "/login/second" {
+				t.Fatalf("login: %d %s", got.status, got.location())
+			}
+			got := b.post("/login/second", url.Values{"code": {codeOf(t, secret, 0)}})
+			if got.status != http.StatusServiceUnavailable || !strings.Contains(got.document(t).Find(".notice").Text(), "secret key of this installation is missing") {
+				t.Fatalf("a code: %d %s", got.status, got.document(t).Find("main").Text())
+			}
+		}
+		if n := log.count("codes of apps cannot be checked"); n != 1 {
+			t.Errorf("said %d times in the log", n)
+		}
+		if got := audited(t, a, "login_refused"); len(got) != 1 || got[0] != `admin 127.0.0.1 user admin {"reason":"sealed"}` {
+			t.Errorf("on record: %q", got)
+		}
+		if got := b.post("/login/second", url.Values{"code": {recovery[0]}}); got.location() != "/" {
+			t.Fatalf("a recovery code: %d", got.status)
+		}
+		// An app that is added now works beside the one that does not.
+		fresh := b.get("/profile/second/code").document(t)
+		text, code := codeAt(t, fresh, -1)
+		token, _ := fresh.Find(`input[name="token"]`).Attr("value")
+		if got := b.post("/profile/second/code", url.Values{"token": {token}, "code": {code}, "old_password": {testPassword}}); got.status != http.StatusSeeOther {
+			t.Fatalf("another app: %d", got.status)
+		}
+		other := open(t, a)
+		other.login("admin", testPassword)
+		if got := other.post("/login/second", url.Values{"code": {codeOf(t, text, 0)}}); got.location() != "/" {
+			t.Errorf("the new app's code: %d", got.status)
+		}
+	})
 }

@@ -14,7 +14,7 @@ import (
 // families are keys put together in the code from a prefix and a value: every value that may follow is named here, so
 // that a missing word is found as surely as for a key written out.
 var families = withEvents(map[string][]string{
-	"signin.error.":    {"down", "stale", "denied", "untrue", "unruled", "badname", "taken"},
+	"signin.error.":    {"down", "stale", "denied", "untrue", "unruled", "weak", "badname", "taken"},
 	"alarms.kind.":     withHelp("mail", "dingtalk", "wecom", "feishu", "slack", "webhook"),
 	"alarms.message.":  {"waiting", "sending", "sent", "givenup"},
 	"alarms.quiet.":    {"queue", "count"},
@@ -33,7 +33,7 @@ var families = withEvents(map[string][]string{
 
 	"audit.action.": {"create", "update", "delete", "start", "stop", "run", "kill", "clear", "glue", "password", "second", "signout", "login", "rotate", "show", "test", "login_refused", "logout", "refused", "export", "register", "propose", "approve", "reject"},
 	"audit.kind.":   {"job", "run", "group", "user", "token", "channel", "setting", "view", "address", "request", "audit", "apitoken", "secret"},
-	"audit.reason.": {"wrong", "toomany", "disabled"},
+	"audit.reason.": {"wrong", "toomany", "disabled", "closed", "code", "recovery", "passkey", "sealed", "step", "form", "unknown", "expired", "revoked", "denied", "stale", "untrue", "unruled", "weak", "badname", "taken"},
 	"audit.field.":  {"address_list", "address_type", "group", "type", "days", "alarm_email", "app_name", "author", "child_jobid", "concurrency_policy", "disabled", "end_at", "executor_address", "executor_block_strategy", "executor_fail_retry_count", "executor_handler", "executor_param", "param_fixed", "executor_route_strategy", "executor_timeout", "expect_every_seconds", "glue_remark", "glue_source", "glue_type", "job_desc", "job_group", "job_id", "max_concurrent", "misfire_strategy", "retention_days", "retry_backoff", "rights", "role", "runs", "schedule_conf", "schedule_type", "start_at", "tags", "time_zone", "title", "username", "warn_after_seconds", "causes", "enabled", "for_jobs", "from", "grace", "host", "kind", "language", "name", "port", "quiet", "recipients", "route", "scope", "scope_id", "security", "value", "page", "filter", "shared", "idle_is_lost", "provider", "break_glass", "reason", "times", "path", "format", "user", "action", "text", "jobs", "token_manages", "script_review", "owner", "admin", "groups", "service"},
 	"right.":        withHelp("view", "run", "schedule", "edit", "glue"),
 	"role.":         {"admin", "user"},

@@ -98,14 +98,16 @@ type APITokens struct {
 	now     func() time.Time
 	logger  *slog.Logger
 	refused *limiters
+	note    func(ctx context.Context, p Principal, id int64, name string, err error)
 
 	mu   sync.Mutex
 	good map[string]struct{} // hashes that counted lately: somebody's guesses from the same address do not shut them out
 }
 
-// NewAPITokens makes them over a database.
-func NewAPITokens(pool *db.Pool, now func() time.Time, logger *slog.Logger) *APITokens {
-	return &APITokens{pool: pool, queries: db.New(), now: now, logger: logger,
+// NewAPITokens makes them over a database. note is told of every token that is refused: if it is known, with its owner and its number;
+// name is what can be told of it.
+func NewAPITokens(pool *db.Pool, now func() time.Time, logger *slog.Logger, note func(ctx context.Context, p Principal, id int64, name string, err error)) *APITokens {
+	return &APITokens{note: note, pool: pool, queries: db.New(), now: now, logger: logger,
 		refused: newLimiters(tokenPause, tokensPerAddress, maxLimiters), good: make(map[string]struct{})}
 }
 
@@ -114,6 +116,7 @@ func NewAPITokens(pool *db.Pool, now func() time.Time, logger *slog.Logger) *API
 func (a *APITokens) Find(ctx context.Context, token, address string) (Principal, error) {
 	now, hash := a.now(), HashAPIToken(token)
 	if !a.isGood(hash) && !a.refused.allow(addressKey(address), now) {
+		a.note(ctx, Principal{Address: address}, 0, "", ErrTooManyTokens)
 		return Principal{}, ErrTooManyTokens
 	}
 	p, row, err := a.find(ctx, token, hash, now)
@@ -121,6 +124,11 @@ func (a *APITokens) Find(ctx context.Context, token, address string) (Principal,
 		if IsTokenRefusal(err) {
 			a.setGood(hash, false)
 			a.logger.Warn("an API token was refused", "remote", address, "token_id", row.ID, "error", err)
+			name := row.Name
+			if name == "" && IsAPIToken(token) {
+				name = APITokenHint(token)
+			}
+			a.note(ctx, Principal{UserID: row.UserID, Name: row.Username, Address: address}, row.ID, name, err)
 		}
 		return Principal{}, err
 	}

@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gorilla/securecookie"
@@ -26,6 +28,12 @@ const (
 var (
 	// ErrWrongCode is a wrong code, one that was taken already, or a passkey that is nobody's.
 	ErrWrongCode = errors.New("wrong code or passkey")
+	// ErrWrongPasskey and ErrWrongRecovery are kinds of ErrWrongCode.
+	ErrWrongPasskey  = fmt.Errorf("%w: the passkey could not be checked", ErrWrongCode)
+	ErrWrongRecovery = fmt.Errorf("%w: no recovery code that is left", ErrWrongCode)
+	// ErrFactorSealed means that an app's codes cannot be checked, since their secret was sealed with a secret key that is not there
+	// any more. Recovery codes and passkeys are not sealed.
+	ErrFactorSealed = errors.New("the secret of a second factor is sealed with another secret key")
 	// ErrSetupExpired means that too much time passed between the question and its answer.
 	ErrSetupExpired = errors.New("the second factor was not set up in time")
 	// ErrManyFactors means that a user has as many as there may be.
@@ -61,13 +69,15 @@ type Factors struct {
 	places   *Places
 	attempts attempts
 	now      func() time.Time
+	unopened sync.Once // says once in a process that secrets are sealed with another key
+	logger   *slog.Logger
 }
 
 // NewFactors keeps second factors in a database. The key signs what a form carries from a question to its answer; sealing may be
 // nil.
-func NewFactors(pool *db.Pool, signKey []byte, sealing *seal.Seal, places *Places, now func() time.Time) *Factors {
+func NewFactors(pool *db.Pool, signKey []byte, sealing *seal.Seal, places *Places, now func() time.Time, logger *slog.Logger) *Factors {
 	return &Factors{
-		pool: pool, queries: db.New(), seal: sealing, places: places, now: now, attempts: attempts{pool: pool, queries: db.New()},
+		logger: logger, pool: pool, queries: db.New(), seal: sealing, places: places, now: now, attempts: attempts{pool: pool, queries: db.New()},
 		codec: securecookie.New(signKey, nil).MaxAge(int(setupLife / time.Second)).MaxLength(16 << 10),
 	}
 }
@@ -150,11 +160,14 @@ func (f *Factors) limited(r *http.Request, p Principal, show func() error) error
 	if !ok {
 		return ErrTooManyLogins
 	}
-	if err := show(); err != nil {
-		return err
+	err = show()
+	switch {
+	case err == nil:
+		f.attempts.forget(ctx, l)
+	case !errors.Is(err, ErrWrongCode): // it was no guess
+		f.attempts.giveBack(ctx, []limit{l})
 	}
-	f.attempts.forget(ctx, l)
-	return nil
+	return err
 }
 
 // ShowCode is somebody who shows a code of their app, or one of their recovery codes.
@@ -174,7 +187,7 @@ func (f *Factors) ShowCode(r *http.Request, p Principal, code string) error {
 			return fmt.Errorf("take recovery code: %w", db.Error(err))
 		}
 		if n == 0 {
-			return ErrWrongCode
+			return ErrWrongRecovery
 		}
 		return nil
 	})

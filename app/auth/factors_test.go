@@ -2,6 +2,7 @@ package auth
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -26,7 +27,7 @@ func TestASecondFactorsCodeCountsOnce(t *testing.T) {
 		}
 		key := make([]byte, 32)
 		places := NewPlaces(pool, key, clock)
-		f := NewFactors(pool, key, sealing, places, clock)
+		f := NewFactors(pool, key, sealing, places, clock, slog.New(slog.DiscardHandler))
 		p := Principal{UserID: addUser(t, pool, "ann", weakHash, RoleAdmin, ""), Name: "ann"}
 		r := httptest.NewRequest(http.MethodPost, "/login/second", nil)
 		setup, err := f.SetUpCode(p, "Punctual")

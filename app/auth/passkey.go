@@ -176,12 +176,12 @@ func (f *Factors) ShowPasskey(r *http.Request, p *Pending, answer string) error 
 	return f.limited(r, p.Who, func() error {
 		var session webauthn.SessionData
 		if json.Unmarshal([]byte(p.challenge), &session) != nil {
-			return ErrWrongCode
+			return ErrWrongPasskey
 		}
 		if n, err := f.queries.TakeSignInChallenge(r.Context(), f.pool, p.id); err != nil {
 			return fmt.Errorf("take the question of a passkey: %w", db.Error(err))
 		} else if n == 0 {
-			return ErrWrongCode
+			return ErrWrongPasskey
 		}
 		u, err := f.passkeyUser(r.Context(), p.Who)
 		if err != nil {
@@ -193,14 +193,14 @@ func (f *Factors) ShowPasskey(r *http.Request, p *Pending, answer string) error 
 		}
 		parsed, err := protocol.ParseCredentialRequestResponseBytes([]byte(answer))
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrWrongCode, err)
+			return fmt.Errorf("%w: %w", ErrWrongPasskey, err)
 		}
 		key, err := w.ValidateLogin(u, session, parsed)
 		if err != nil {
-			return fmt.Errorf("%w: %w", ErrWrongCode, err)
+			return fmt.Errorf("%w: %w", ErrWrongPasskey, err)
 		}
 		if key.Authenticator.CloneWarning {
-			return fmt.Errorf("%w: the passkey's counter went back, as that of a copy does", ErrWrongCode)
+			return fmt.Errorf("%w: the passkey's counter went back, as that of a copy does", ErrWrongPasskey)
 		}
 		return f.usedPasskey(r.Context(), u, key)
 	})
@@ -222,5 +222,5 @@ func (f *Factors) usedPasskey(ctx context.Context, u passkeyUser, key *webauthn.
 		}
 		return nil
 	}
-	return ErrWrongCode
+	return ErrWrongPasskey
 }

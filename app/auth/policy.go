@@ -23,8 +23,8 @@ const (
 	Everybody      Whom = "all"
 )
 
-// needsSecond says whether a user must have a second factor.
-func (p Policy) needsSecond(role int64) bool {
+// NeedsSecond says whether a user of a role must show a second factor.
+func (p Policy) NeedsSecond(role int64) bool {
 	return p.SecondFactor == Everybody || p.SecondFactor == Administrators && role == RoleAdmin
 }
 

@@ -27,7 +27,7 @@ type SignIn struct {
 	Provider string // which provider or directory; empty for [WayPassword]
 	Remember bool   // they asked to stay logged in
 	Address  string // where they are
-	// Strong says that the provider has itself asked for a second factor, so that none is asked here.
+	// Strong says that the second factor is the provider's matter, so that none is asked here.
 	Strong bool
 }
 
@@ -138,7 +138,7 @@ func (s *SignIns) due(ctx context.Context, in SignIn) (Step, error) {
 			return StepNone, fmt.Errorf("count second factors: %w", db.Error(err))
 		case n > 0:
 			return StepSecond, nil
-		case s.cfg.Policy().needsSecond(u.Role):
+		case s.cfg.Policy().NeedsSecond(u.Role):
 			return StepSetup, nil
 		}
 	}

@@ -89,19 +89,25 @@ func (f *Factors) AddCode(ctx context.Context, p Principal, token, code, name st
 	return f.add(ctx, p.UserID, FactorCode, name, secret, step)
 }
 
-// takeCode takes a code of one of a user's apps. The step of time that it is of is not taken again, nor one before.
+// takeCode takes a code of one of a user's apps. The step of time that it is of is not taken again, nor one before. If none has the
+// code and one could not be asked, that is the error.
 func (f *Factors) takeCode(ctx context.Context, userID int64, code string) error {
 	rows, err := f.queries.ListFactors(ctx, f.pool, userID)
 	if err != nil {
 		return fmt.Errorf("read second factors: %w", db.Error(err))
 	}
+	refused := ErrWrongCode
 	for _, row := range rows {
 		if row.Kind != FactorCode {
 			continue
 		}
 		secret, err := f.opened(string(row.Secret), userID)
 		if err != nil {
-			return err
+			refused = err
+			f.unopened.Do(func() {
+				f.logger.Error("codes of apps cannot be checked: put the secret key back, or reset the second factor of whoever has lost the recovery codes too", "user_id", userID, "error", err)
+			})
+			continue
 		}
 		step, err := f.stepOf(secret, code)
 		if err != nil {
@@ -115,7 +121,7 @@ func (f *Factors) takeCode(ctx context.Context, userID int64, code string) error
 			return nil
 		}
 	}
-	return ErrWrongCode
+	return refused
 }
 
 // stepOf is the step of time that a code is of, among those that count now.
@@ -140,11 +146,11 @@ func (f *Factors) opened(text string, userID int64) (string, error) {
 		return text, nil
 	}
 	if f.seal == nil {
-		return "", fmt.Errorf("open a second factor: there is no secret key")
+		return "", fmt.Errorf("%w: there is none", ErrFactorSealed)
 	}
 	plain, err := f.seal.Open(text, factorPurpose(userID))
 	if err != nil {
-		return "", fmt.Errorf("open a second factor: %w", err)
+		return "", fmt.Errorf("%w: %w", ErrFactorSealed, err)
 	}
 	return string(plain), nil
 }

@@ -59,7 +59,7 @@ func (c *Console) login(ec echo.Context) error {
 		}
 		return c.admit(ec, auth.SignIn{Who: p, Way: way, Provider: p.Provider, Remember: form.Remember && p.Provider == ""}, form.Next)
 	}
-	c.cfg.Manage.Audit.LoginRefused(ctx, form.Name, ec.RealIP(), err)
+	c.cfg.Manage.Audit.LoginRefused(ctx, auth.Principal{Name: form.Name, Address: ec.RealIP()}, err)
 	c.cfg.Logger.Info("login refused", "remote", ec.RealIP(), "error", err)
 	return c.loginPage(ec, status, form)
 }

@@ -63,6 +63,7 @@ func (c *Console) signInFailed(ec echo.Context, err error, next string) error {
 	default:
 		return err
 	}
+	c.cfg.Manage.Audit.LoginRefused(ec.Request().Context(), auth.Principal{Address: ec.RealIP()}, err)
 	c.cfg.Logger.Info("login refused", "remote", ec.RealIP(), "error", err)
 	return c.loginPage(ec, status, page)
 }

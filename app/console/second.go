@@ -72,15 +72,21 @@ func (c *Console) secondShown(ec echo.Context, p *auth.Pending) error {
 		err = c.cfg.Factors.ShowCode(r, who, ec.FormValue(login.FieldCode))
 	}
 	page := c.Page(ec)
-	switch {
-	case err == nil:
+	if err == nil {
 		if err := c.cfg.SignIns.Shown(r.Context(), p); err != nil {
 			return err
 		}
 		return c.goOn(ec, p)
+	}
+	by := who
+	by.Address = ec.RealIP()
+	c.cfg.Manage.Audit.LoginRefused(r.Context(), by, err)
+	switch {
 	case errors.Is(err, auth.ErrTooManyLogins):
 		ec.Response().Header().Set("Retry-After", "60")
 		return c.secondStepAgain(ec, http.StatusTooManyRequests, p, nil, page.T("second.error.toomany"))
+	case errors.Is(err, auth.ErrFactorSealed):
+		return c.secondStepAgain(ec, http.StatusServiceUnavailable, p, nil, page.T("second.error.sealed"))
 	case errors.Is(err, auth.ErrWrongCode):
 		c.cfg.Logger.Info("second factor refused", "user", who.Name, "remote", ec.RealIP(), "error", err)
 		if field == manage.FactorKey {
@@ -163,6 +169,9 @@ func (c *Console) addFactor(ec echo.Context, p auth.Principal) (codes []string, 
 func (c *Console) secondPage(ec echo.Context) error {
 	p := who(ec)
 	page := c.pageWithFlash(ec)
+	if !c.cfg.Manage.Users.HasSecondHere(p.Provider) {
+		return render(ec, http.StatusOK, second.Show(second.Page{Page: page, Provider: p.Provider}))
+	}
 	factors, codes, err := c.cfg.Factors.List(ec.Request().Context(), p.UserID)
 	if err != nil {
 		return err
@@ -179,6 +188,9 @@ func (c *Console) secondPage(ec echo.Context) error {
 func (c *Console) codeForm(ec echo.Context) error { return c.codeFormAgain(ec, http.StatusOK, nil) }
 
 func (c *Console) codeFormAgain(ec echo.Context, status int, errs map[string]string) error {
+	if !c.cfg.Manage.Users.HasSecondHere(who(ec).Provider) {
+		return ec.Redirect(http.StatusSeeOther, link.SecondPath)
+	}
 	code, err := c.codeSetup(who(ec), ec.FormValue(second.FieldToken))
 	if err != nil {
 		return err
@@ -191,6 +203,9 @@ func (c *Console) passkeyForm(ec echo.Context) error {
 }
 
 func (c *Console) passkeyFormAgain(ec echo.Context, status int, errs map[string]string) error {
+	if !c.cfg.Manage.Users.HasSecondHere(who(ec).Provider) {
+		return ec.Redirect(http.StatusSeeOther, link.SecondPath)
+	}
 	page := second.FormPage{Page: c.pageWithFlash(ec), Name: ec.FormValue(second.FieldName), Errors: errs}
 	if auth.CanHavePasskeys(ec.Request()) {
 		setup, err := c.cfg.Factors.SetUpPasskey(ec.Request(), who(ec))
@@ -231,8 +246,8 @@ func (c *Console) secondProblem(ec echo.Context, err error, again func(echo.Cont
 	if errs, ok := fieldErrors(page, err); ok {
 		return again(ec, http.StatusUnprocessableEntity, errs)
 	}
-	if p := problem.From(err); p.Kind == problem.TooMany {
-		return again(ec, http.StatusTooManyRequests, map[string]string{second.FieldPassword: p.Text(page.Printer)})
+	if p := problem.From(err); p.Kind == problem.TooMany || isSignInProblem(err) {
+		return again(ec, p.Kind.Status(), map[string]string{second.FieldPassword: p.Text(page.Printer)})
 	}
 	return err
 }

@@ -38,6 +38,9 @@ func (c *Console) userForm(ec echo.Context, status int, page users.FormPage, rig
 			return err
 		}
 		page.Second = len(factors)
+		if !c.cfg.Manage.Users.HasSecondHere(page.Values.Provider) {
+			page.SecondAt = page.Values.Provider
+		}
 	}
 	return render(ec, status, users.Form(page))
 }

@@ -209,6 +209,9 @@ func (c *Console) profilePage(ec echo.Context, status int, page users.ProfilePag
 		return err
 	}
 	page.Second = len(factors)
+	if !c.cfg.Manage.Users.HasSecondHere(p.Provider) {
+		page.SecondAt = p.Provider
+	}
 	if !p.Admin {
 		groups, err := c.groupTitles(ec)
 		if err != nil {

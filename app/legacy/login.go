@@ -11,7 +11,8 @@ import (
 func (l *Legacy) login(cookie string) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		who, err := l.cfg.Logins.Check(c.ctx, auth.Attempt{Name: c.text("userName"), Password: c.values.Get("password"), Address: c.ec.RealIP()})
-		l.cfg.Manage.Audit.LoginRefused(c.ctx, c.text("userName"), c.ec.RealIP(), err)
+		by := auth.Principal{Name: c.text("userName"), Address: c.ec.RealIP()}
+		l.cfg.Manage.Audit.LoginRefused(c.ctx, by, err)
 		switch {
 		case errors.Is(err, auth.ErrTooManyLogins):
 			return nil, problem.New(problem.TooMany, "login.error.toomany").Because(err)
@@ -31,6 +32,8 @@ func (l *Legacy) login(cookie string) func(*call) (any, error) {
 		}
 		err = l.cfg.SignIns.AdmitProgram(c.ec.Response(), c.ec.Request(), in, cookie)
 		if errors.Is(err, auth.ErrStepDue) {
+			by.UserID = who.UserID
+			l.cfg.Manage.Audit.LoginRefused(c.ctx, by, err)
 			err = problem.New(problem.Forbidden, "login.error.step").Because(err)
 		}
 		return nil, err

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"hash/fnv"
@@ -10,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/db"
 )
 
@@ -36,6 +38,7 @@ type floodKey struct {
 	user    int64
 	typed   string
 	address string
+	reason  any
 }
 
 type floodCount struct {
@@ -49,7 +52,7 @@ func newFlood() *flood { return &flood{alike: make(map[floodKey]*floodCount)} }
 
 // take says whether an entry is to be written now. It is one of many if it stands for all that cannot be told apart any more.
 func (f *flood) take(p auth.Principal, e Entry, now time.Time) (auth.Principal, Entry, bool) {
-	key := floodKey{e.Action, e.Kind, e.ID, e.Name, p.UserID, p.Name, p.Address}
+	key := floodKey{e.Action, e.Kind, e.ID, e.Name, p.UserID, p.Name, p.Address, e.After["reason"]}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.alike[key] == nil && len(f.alike) >= floodKinds {
@@ -101,20 +104,67 @@ func (a *Audit) FlushCounted(ctx context.Context, all bool) {
 	}
 }
 
-// LoginRefused notes that somebody was not let in, under the name that they typed. An error of the database is no refusal.
-func (a *Audit) LoginRefused(ctx context.Context, name, address string, err error) {
-	why := ""
-	switch {
-	case errors.Is(err, auth.ErrWrongLogin):
-		why = "wrong"
-	case errors.Is(err, auth.ErrTooManyLogins):
-		why = "toomany"
-	case errors.Is(err, auth.ErrDisabled):
-		why = "disabled"
-	default:
+// refusals are why somebody is not let in, the finer ones first. Reasons are words of the audit log.
+var refusals = []struct {
+	err    error
+	reason string
+}{
+	{auth.ErrWrongPasskey, "passkey"},
+	{auth.ErrWrongRecovery, "recovery"},
+	{auth.ErrWrongCode, "code"},
+	{auth.ErrFactorSealed, "sealed"},
+	{auth.ErrTooManyLogins, "toomany"},
+	{auth.ErrDisabled, "disabled"},
+	{auth.ErrPasswordClosed, "closed"},
+	{auth.ErrStepDue, "step"},
+	{auth.ErrWrongLogin, "wrong"},
+	{auth.ErrTooManyTokens, "toomany"},
+	{auth.ErrTokenForm, "form"},
+	{auth.ErrTokenUnknown, "unknown"},
+	{auth.ErrTokenExpired, "expired"},
+	{auth.ErrTokenRevoked, "revoked"},
+	{auth.ErrTokenOwner, "disabled"},
+}
+
+// refusal is why somebody was not let in; "" if an error is none, but a fault of the database, a provider or a directory.
+func refusal(err error) (reason, provider, name string) {
+	if fault, ok := errors.AsType[*directory.Error](err); ok {
+		if fault.Reason == directory.Down {
+			return "", "", ""
+		}
+		reason, provider, name = string(fault.Reason), fault.Provider, fault.Name
+	}
+	for _, r := range refusals {
+		if errors.Is(err, r.err) {
+			return r.reason, provider, name
+		}
+	}
+	return reason, provider, name
+}
+
+// LoginRefused notes that somebody was not let in, in whichever way they came. p has the address, and the name that they typed or
+// who they have shown to be so far. An error that is no refusal is not noted.
+func (a *Audit) LoginRefused(ctx context.Context, p auth.Principal, err error) {
+	why, provider, name := refusal(err)
+	if why == "" {
 		return
 	}
-	a.counted(ctx, auth.Principal{Name: strings.TrimSpace(name), Address: address}, Entry{Action: ActionLoginRefused, Kind: ObjectUser, Name: strings.TrimSpace(name), After: Facts{"reason": why}})
+	facts := Facts{"reason": why}
+	if provider != "" {
+		facts["provider"] = provider
+	}
+	p.Name = cmp.Or(strings.TrimSpace(p.Name), name, provider)
+	a.counted(ctx, p, Entry{Action: ActionLoginRefused, Kind: ObjectUser, ID: p.UserID, Name: p.Name, After: facts})
+}
+
+// TokenRefused notes an API token that does not count. Of one that is or was known, p is the owner and id its number; name is what of
+// it can be told.
+func (a *Audit) TokenRefused(ctx context.Context, p auth.Principal, id int64, name string, err error) {
+	why, _, _ := refusal(err)
+	if why == "" {
+		return
+	}
+	a.counted(ctx, p, Entry{Action: ActionLoginRefused, Kind: ObjectAPIToken, ID: id, Name: name, After: Facts{"reason": why}})
 }
 
 // Refused notes that somebody asked for what they may not do. route is the address with the names of its parameters, path the one

@@ -54,7 +54,7 @@ func (s *Directories) Begin(provider, callback, next string) (directory.Flow, st
 	if !ok {
 		return directory.Flow{}, "", &problem.Error{Kind: problem.NotFound}
 	}
-	f, address, err := p.Begin(callback, next)
+	f, address, err := p.Begin(callback, next, s.cfg.Settings.SignIn().NeedsSecond(auth.RoleAdmin))
 	return f, address, s.Explain(err)
 }
 
@@ -106,7 +106,7 @@ func (s *Directories) CheckPassword(ctx context.Context, name, password string) 
 // Explain makes a problem of why a sign-in failed.
 func (s *Directories) Explain(err error) error {
 	fault, ok := errors.AsType[*directory.Error](err)
-	if !ok {
+	if !ok || errors.Is(err, auth.ErrDisabled) {
 		return err
 	}
 	kind := problem.Forbidden
@@ -117,7 +117,7 @@ func (s *Directories) Explain(err error) error {
 		kind = problem.Malformed
 	case directory.Taken, directory.BadName:
 		kind = problem.Conflict
-	case directory.Denied, directory.Unruled:
+	case directory.Denied, directory.Unruled, directory.Weak:
 	}
 	label := fault.Provider
 	if p, ok := s.cfg.Directories.Provider(fault.Provider); ok {
@@ -136,7 +136,7 @@ func (s *Directories) enrol(ctx context.Context, id directory.Identity) (p auth.
 			return err
 		}
 		if row.ID != 0 && row.Disabled != 0 {
-			refused = auth.ErrDisabled
+			refused = &directory.Error{Reason: directory.Denied, Provider: id.Provider, Name: id.Name, Err: auth.ErrDisabled}
 			return nil
 		}
 		if !id.In {
@@ -146,6 +146,11 @@ func (s *Directories) enrol(ctx context.Context, id directory.Identity) (p auth.
 			}
 			if _, err := s.queries.DeleteSessionsOfUser(ctx, tx, row.ID); err != nil {
 				return err
+			}
+		} else if id.Weak && s.cfg.Settings.SignIn().NeedsSecond(role(id.Grant.Admin)) {
+			refused = &directory.Error{Reason: directory.Weak, Provider: id.Provider, Name: id.Name}
+			if row.ID == 0 {
+				return nil
 			}
 		}
 		p, err = s.keep(ctx, tx, id, row.ID)

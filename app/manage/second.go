@@ -9,7 +9,6 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
-	"github.com/punctual-job/punctual/db"
 )
 
 // The names of the fields of second factors.
@@ -18,23 +17,44 @@ const (
 	FactorKey  = "credential"
 )
 
-// Prove asks somebody who is logged in for their password before they change how they log in. Who has none here, because another
-// program vouches for them, is not asked.
-func (s *Users) Prove(ctx context.Context, p auth.Principal, password string) error {
+// HasSecondHere says whether people of a provider show a second factor here: whoever types a password here does, their own ("") or a
+// directory's. That of somebody who signs in at a provider is the provider's matter, and asked for there.
+func (s *Users) HasSecondHere(provider string) bool {
+	return provider == "" || s.cfg.Directories.Checks(provider)
+}
+
+// requireSecondHere refuses what is the matter of somebody's provider.
+func (s *Users) requireSecondHere(p auth.Principal) error {
 	if p.Zero() {
 		return forbidden()
 	}
-	u, err := s.queries.GetUser(ctx, s.cfg.Pool, p.UserID)
-	if err != nil {
-		return fmt.Errorf("read user: %w", db.Error(err))
+	if !s.HasSecondHere(p.Provider) {
+		return problem.New(problem.Conflict, "second.provider", "Provider", p.Provider)
 	}
-	if u.Password == "" {
-		return nil
+	return nil
+}
+
+// Prove asks somebody who is logged in for their password before they change their second factors: for their own, or the one that
+// their directory knows.
+func (s *Users) Prove(ctx context.Context, p auth.Principal, password string) error {
+	if err := s.requireSecondHere(p); err != nil {
+		return err
 	}
+	return s.prove(ctx, p, password)
+}
+
+// prove checks the password of somebody who is logged in.
+func (s *Users) prove(ctx context.Context, p auth.Principal, password string) error {
 	who, err := s.cfg.Logins.Check(ctx, auth.Attempt{Name: p.Name, Password: password, Address: p.Address, Session: p.Session})
+	if err == nil && who.UserID != p.UserID {
+		err = auth.ErrWrongLogin
+	}
+	s.audit.LoginRefused(ctx, p, err)
 	switch {
-	case errors.Is(err, auth.ErrWrongLogin), err == nil && who.UserID != p.UserID:
+	case errors.Is(err, auth.ErrWrongLogin):
 		return problem.InvalidFields(problem.Field{Name: UserOldPassword, Key: "user.error.old"})
+	case errors.Is(err, auth.ErrPasswordClosed):
+		return problem.InvalidFields(problem.Field{Name: UserOldPassword, Key: "login.error.closed"})
 	case errors.Is(err, auth.ErrTooManyLogins):
 		return problem.New(problem.TooMany, "login.error.toomany")
 	}
@@ -43,6 +63,9 @@ func (s *Users) Prove(ctx context.Context, p auth.Principal, password string) er
 
 // AddCode gives somebody an app's codes as a second factor, and recovery codes with the first one.
 func (s *Users) AddCode(ctx context.Context, p auth.Principal, token, code, name string) (codes []string, err error) {
+	if err := s.requireSecondHere(p); err != nil {
+		return nil, err
+	}
 	if err := s.cfg.Factors.AddCode(ctx, p, token, code, name); err != nil {
 		return nil, factorProblem(err, FactorCode)
 	}
@@ -51,6 +74,9 @@ func (s *Users) AddCode(ctx context.Context, p auth.Principal, token, code, name
 
 // AddPasskey gives somebody a passkey as a second factor, and recovery codes with the first one.
 func (s *Users) AddPasskey(r *http.Request, p auth.Principal, token, answer, name string) (codes []string, err error) {
+	if err := s.requireSecondHere(p); err != nil {
+		return nil, err
+	}
 	if err := s.cfg.Factors.AddPasskey(r, p, token, answer, name); err != nil {
 		return nil, factorProblem(err, FactorKey)
 	}

@@ -45,13 +45,7 @@ func (s *Users) ChangePassword(ctx context.Context, p auth.Principal, old, chose
 	if fields := checkChosen(chosen, repeat, p.Name); len(fields) > 0 {
 		return problem.InvalidFields(fields...)
 	}
-	who, err := s.cfg.Logins.Check(ctx, auth.Attempt{Name: p.Name, Password: old, Address: p.Address, Session: p.Session})
-	switch {
-	case errors.Is(err, auth.ErrWrongLogin), err == nil && who.UserID != p.UserID:
-		return problem.InvalidFields(problem.Field{Name: UserOldPassword, Key: "user.error.old"})
-	case errors.Is(err, auth.ErrTooManyLogins):
-		return problem.New(problem.TooMany, "login.error.toomany")
-	case err != nil:
+	if err := s.prove(ctx, p, old); err != nil {
 		return err
 	}
 	if err := s.setPassword(ctx, p, p.UserID, chosen, p.Session); err != nil {

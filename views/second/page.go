@@ -23,6 +23,8 @@ type Page struct {
 	Factors    []Factor
 	CodesLeft  int64
 	MayPasskey bool // browsers make passkeys for this address
+	// Provider asks for the second factor instead, so that there is nothing to set up here; empty: it is asked for here.
+	Provider string
 }
 
 // Factor is one of them.

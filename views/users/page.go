@@ -57,6 +57,8 @@ type FormPage struct {
 	Groups   []Group
 	Sessions []Session // of a user who exists
 	Second   int       // how many second factors they have
+	// SecondAt is the provider that asks for the second factor instead; empty: it is asked for here.
+	SecondAt string
 }
 
 // FormValues are the values as typed, or as stored on the first visit.
@@ -113,6 +115,8 @@ type ProfilePage struct {
 	Problem  string
 	Sessions []Session
 	Second   int // how many second factors one has
+	// SecondAt is the provider that asks for the second factor instead; empty: it is asked for here.
+	SecondAt string
 }
 
 // Session is one login that still counts.

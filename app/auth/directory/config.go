@@ -45,9 +45,33 @@ type OIDCConfig struct {
 	Scopes           []string `yaml:"scopes"`     // beside openid; default profile and email
 	NameClaim        string   `yaml:"name_claim"` // default preferred_username
 	UserInfo         bool     `yaml:"user_info"`  // ask the UserInfo endpoint for more claims
-	CAFile           string   `yaml:"ca_file"`
-	Insecure         bool     `yaml:"insecure"` // http instead of https
-	Rules            []Rule   `yaml:"rules"`
+	// SecondFactor says by what an ID token shows that the provider asked for one; nil: each of its sign-ins counts so.
+	SecondFactor *SecondFactor `yaml:"second_factor"`
+	CAFile       string        `yaml:"ca_file"`
+	Insecure     bool          `yaml:"insecure"` // http instead of https
+	Rules        []Rule        `yaml:"rules"`
+}
+
+// SecondFactor are values of an ID token that stand for a second factor; one of them all is enough.
+type SecondFactor struct {
+	AMR Values `yaml:"amr"` // of how somebody was recognised: mfa, otp, hwk …
+	ACR Values `yaml:"acr"` // of what level that is; the provider is asked for them too
+}
+
+// shownIn says whether an ID token tells of a second factor.
+func (s *SecondFactor) shownIn(c claims) bool {
+	return s == nil || Rule{Claim: "amr", Value: s.AMR}.holds(c) || Rule{Claim: "acr", Value: s.ACR}.holds(c)
+}
+
+func (s *SecondFactor) check() error {
+	if s == nil {
+		return nil
+	}
+	values := slices.Concat(s.AMR, s.ACR)
+	if len(values) == 0 || slices.Contains(values, "") || slices.Contains(values, "*") {
+		return errors.New("second_factor: name values of amr, of acr or of both")
+	}
+	return nil
 }
 
 // LDAPConfig is one LDAP directory or Active Directory.
@@ -179,6 +203,9 @@ func (o *OIDCConfig) complete(dir string) (err error) {
 		if _, err := authorities(o.CAFile); err != nil {
 			return fmt.Errorf("ca_file: %w", err)
 		}
+	}
+	if err := o.SecondFactor.check(); err != nil {
+		return err
 	}
 	return checkRules(o.Rules)
 }

@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -36,6 +37,11 @@ func (d *Directories) Configured() bool { return d.cfg.Configured() }
 
 // OnlyBreakGlass says that of the passwords that are kept here only those of break-glass administrators open.
 func (d *Directories) OnlyBreakGlass() bool { return d.cfg.Passwords == PasswordsBreakGlass }
+
+// Checks says whether a directory of that name checks its people's passwords, which they type here.
+func (d *Directories) Checks(name string) bool {
+	return slices.ContainsFunc(d.ldap, func(l *LDAP) bool { return l.Name() == name })
+}
 
 // HasLDAP says whether a name and a password can be those of a directory.
 func (d *Directories) HasLDAP() bool { return len(d.ldap) > 0 }

@@ -12,6 +12,7 @@ const (
 	Denied  Reason = "denied"  // the provider says no
 	Untrue  Reason = "untrue"  // what the provider answered is not believed
 	Unruled Reason = "unruled" // no rule lets them in
+	Weak    Reason = "weak"    // the provider did not ask for the second factor that is required here
 	BadName Reason = "badname" // they have a name that cannot be one here
 	Taken   Reason = "taken"   // somebody else has their name here
 )

@@ -18,6 +18,8 @@ type Identity struct {
 	// In says that a rule lets them in, with what Grant says.
 	In    bool
 	Grant Grant
+	// Weak says that an ID token does not tell of the second factor that the file asks its provider for.
+	Weak bool
 }
 
 // keyOf is the key of whom an authority calls by an identifier.

@@ -8,9 +8,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -97,8 +99,9 @@ func (p *Provider) config(found *oidc.Provider, callback string) *oauth2.Config 
 	}
 }
 
-// Begin makes a sign-in and the address at the provider to which the browser is sent. callback is where it comes back.
-func (p *Provider) Begin(callback, next string) (Flow, string, error) {
+// Begin makes a sign-in and the address at the provider to which the browser is sent. callback is where it comes back; strong has
+// the provider asked for a second factor, where the file says how.
+func (p *Provider) Begin(callback, next string, strong bool) (Flow, string, error) {
 	found, err := p.discover()
 	if err != nil {
 		return Flow{}, "", err
@@ -106,7 +109,11 @@ func (p *Provider) Begin(callback, next string) (Flow, string, error) {
 	f := Flow{
 		Provider: p.cfg.Name, State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: next, BegunAt: p.now().UnixMilli(),
 	}
-	return f, p.config(found, callback).AuthCodeURL(f.State, oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)), nil
+	options := []oauth2.AuthCodeOption{oidc.Nonce(f.Nonce), oauth2.S256ChallengeOption(f.Verifier)}
+	if s := p.cfg.SecondFactor; strong && s != nil && len(s.ACR) > 0 {
+		options = append(options, oauth2.SetAuthURLParam("acr_values", strings.Join(s.ACR, " ")))
+	}
+	return f, p.config(found, callback).AuthCodeURL(f.State, options...), nil
 }
 
 // Finish says who came back from the provider with an answer. f is what their browser kept.
@@ -133,11 +140,17 @@ func (p *Provider) Finish(ctx context.Context, f Flow, callback string, answer u
 	} else if err != nil {
 		return Identity{}, p.fail(Down, err)
 	}
-	said, subject, err := p.claims(ctx, found, token, f.Nonce)
+	signed, subject, err := p.claims(ctx, found, token, f.Nonce)
 	if err != nil {
 		return Identity{}, err
 	}
-	who := Identity{Provider: p.cfg.Name, Key: keyOf("oidc", p.cfg.Issuer, subject)}
+	who := Identity{Provider: p.cfg.Name, Key: keyOf("oidc", p.cfg.Issuer, subject), Weak: !p.cfg.SecondFactor.shownIn(signed)}
+	said := signed
+	if p.cfg.UserInfo {
+		if said, err = p.more(ctx, found, token, subject, signed); err != nil {
+			return Identity{}, err
+		}
+	}
 	var fine bool
 	if who.Name, fine = cleanName(said.text(p.cfg.NameClaim)); !fine {
 		return Identity{}, &Error{Reason: BadName, Provider: p.cfg.Name, Name: who.Name, Err: fmt.Errorf("claim %s", p.cfg.NameClaim)}
@@ -150,7 +163,7 @@ func (p *Provider) Finish(ctx context.Context, f Flow, callback string, answer u
 	return who, nil
 }
 
-// claims are what the provider says of who came, once everything that makes it believable was checked: signature, issuer,
+// claims are what the ID token says of who came, once everything that makes it believable was checked: signature, issuer,
 // audience and time by the library, then the nonce of this very sign-in and for whom the token was made.
 func (p *Provider) claims(ctx context.Context, found *oidc.Provider, token *oauth2.Token, nonce string) (said claims, subject string, err error) {
 	raw, _ := token.Extra("id_token").(string)
@@ -173,33 +186,24 @@ func (p *Provider) claims(ctx context.Context, found *oidc.Provider, token *oaut
 	if id.Subject == "" {
 		return nil, "", p.fail(Untrue, errors.New("the ID token has no subject"))
 	}
-	if p.cfg.UserInfo {
-		if err := p.more(ctx, found, token, id.Subject, said); err != nil {
-			return nil, "", err
-		}
-	}
 	return said, id.Subject, nil
 }
 
 // more adds what the UserInfo endpoint says. What the ID token says stands, since that is signed.
-func (p *Provider) more(ctx context.Context, found *oidc.Provider, token *oauth2.Token, subject string, said claims) error {
+func (p *Provider) more(ctx context.Context, found *oidc.Provider, token *oauth2.Token, subject string, signed claims) (claims, error) {
 	info, err := found.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
-		return p.fail(Down, err)
+		return nil, p.fail(Down, err)
 	}
 	if info.Subject != subject {
-		return p.fail(Untrue, errors.New("the UserInfo endpoint speaks of somebody else"))
+		return nil, p.fail(Untrue, errors.New("the UserInfo endpoint speaks of somebody else"))
 	}
-	extra, err := decodeClaims(info.Claims)
+	said, err := decodeClaims(info.Claims)
 	if err != nil {
-		return p.fail(Untrue, err)
+		return nil, p.fail(Untrue, err)
 	}
-	for name, value := range extra {
-		if _, signed := said[name]; !signed {
-			said[name] = value
-		}
-	}
-	return nil
+	maps.Copy(said, signed)
+	return said, nil
 }
 
 // decodeClaims reads claims with numbers as they are written.

@@ -55,7 +55,7 @@ func visit(t *testing.T, address string) url.Values {
 func signIn(t *testing.T, d *directory.Directories) (directory.Identity, error) {
 	t.Helper()
 	p, _ := d.Provider("company")
-	f, address, err := p.Begin(callback, "/jobs")
+	f, address, err := p.Begin(callback, "/jobs", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestAnAnswerIsGoodForOneSignIn(t *testing.T) {
 	p.SetUser(ann())
 	company, _ := d.Provider("company")
 	begin := func() (directory.Flow, url.Values) {
-		f, address, err := company.Begin(callback, "")
+		f, address, err := company.Begin(callback, "", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +218,7 @@ func TestAProviderThatRefusesOrIsDown(t *testing.T) {
 	}
 	p.SetUser(ann())
 	company, _ := d.Provider("company")
-	f, address, err := company.Begin(callback, "")
+	f, address, err := company.Begin(callback, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestAProviderThatRefusesOrIsDown(t *testing.T) {
 		t.Errorf("down at the end: %v", err)
 	}
 	again, _ := parse(t, provided(p)).Provider("company")
-	if _, _, err := again.Begin(callback, ""); reason(err) != directory.Down {
+	if _, _, err := again.Begin(callback, "", false); reason(err) != directory.Down {
 		t.Errorf("down at the beginning: %v", err)
 	}
 }
