@@ -29,6 +29,7 @@ func (e *Engine) claim(ctx context.Context, rows []db.ListDueJobsRow, until time
 		e.metrics.claimSeconds.Observe(time.Since(began).Seconds())
 		switch {
 		case err == nil:
+			e.claimer.took(time.Since(began))
 			return nil
 		case errors.Is(err, errRaced):
 			before := len(rows)

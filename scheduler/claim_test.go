@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -247,6 +248,41 @@ func TestASlowClaimHoldsUpNoOther(t *testing.T) {
 		}
 		open()
 		b.await("the slow one is sent too", func() bool { return b.countRuns("job_id = ? AND trigger_code = 200", hangs) == 1 })
+	})
+}
+
+// TestClaimsThatAllTakeLongAreNoMore: where the machine has too much to do, every claim takes long; a claim that hangs does so
+// however long the others take.
+func TestClaimsThatAllTakeLongAreNoMore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newClaimer(&Engine{cfg: Config{ClaimWorkers: 2}})
+		takeOff := func() bool { number, _ := c.takeOff(nil); return number > 0 }
+		if !takeOff() || !takeOff() || takeOff() {
+			t.Fatal("two claims may be under way beside each other at once")
+		}
+		time.Sleep(slowClaim)
+		if !takeOff() {
+			t.Error("nothing is begun beside claims that hang where claims are quick")
+		}
+		clear(c.began)
+		for range 30 {
+			c.took(700 * time.Millisecond)
+		}
+		if !takeOff() || !takeOff() {
+			t.Fatal("two claims may be under way beside each other at once")
+		}
+		time.Sleep(time.Second)
+		if takeOff() {
+			t.Error("a third claim is begun although the two are no slower than all")
+		}
+		for range 100 {
+			c.took(time.Hour)
+		}
+		time.Sleep(slowTimes*longestUsual - time.Second)
+		if !takeOff() {
+			t.Error("claims that hang hold up all others for ever where claims are slow")
+		}
 	})
 }
 

@@ -19,9 +19,13 @@ const (
 	// behindAfter is how long a job may be overdue before its node counts as behind.
 	behindAfter = 3 * time.Second
 	// slowClaim is how long a claim may take before another is begun beside it, up to slowClaims for each of
-	// [Config.ClaimWorkers].
+	// [Config.ClaimWorkers]. Where claims take long because the machine has too much to do, one is slow that takes slowTimes
+	// as long as they do: more of them beside each other would only take the database from what is to be sent.
 	slowClaim  = 300 * time.Millisecond
 	slowClaims = 4
+	slowTimes  = 4
+	// longestUsual is the longest time that claims are taken to need.
+	longestUsual = time.Second
 	// leaveOut is for how long a job is left out whose row somebody else has locked.
 	leaveOut = 3 * time.Second
 	// readLimit and claimLimit end a read and a claim that the database does not answer, so that they can be tried again: the
@@ -46,6 +50,7 @@ type claimer struct {
 	began  map[int]time.Time   // when each claim under way did
 	last   int                 // number of the newest claim
 	landed time.Time           // when a claim ended well
+	usual  time.Duration       // how long a batch takes that nobody holds up, on average
 	locked map[int64]time.Time // jobs whose rows were locked by others: until when they are left out
 	read   time.Time           // when a read ended well
 	behind time.Duration       // by how much the oldest due job of this node's share was overdue then
@@ -241,12 +246,13 @@ func (c *claimer) takeOff(batch []db.ListDueJobsRow) (number int, wait time.Dura
 	workers := c.e.cfg.ClaimWorkers
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wait = slowClaim
+	slow := max(slowClaim, slowTimes*c.usual)
+	wait = slow
 	quick := 0
 	for _, began := range c.began {
-		if age := time.Since(began); age < slowClaim {
+		if age := time.Since(began); age < slow {
 			quick++
-			wait = min(wait, slowClaim-age)
+			wait = min(wait, slow-age)
 		}
 	}
 	if quick >= workers || len(c.began) >= slowClaims*workers {
@@ -258,6 +264,14 @@ func (c *claimer) takeOff(batch []db.ListDueJobsRow) (number int, wait time.Dura
 		c.flying[batch[i].ID] = false
 	}
 	return c.last, 0
+}
+
+// took notes how long a batch took that nobody held up.
+func (c *claimer) took(d time.Duration) {
+	const weight = 8
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.usual += (min(d, longestUsual) - c.usual) / weight
 }
 
 func (c *claimer) land(number int, batch []db.ListDueJobsRow, err error) {

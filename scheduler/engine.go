@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -175,6 +176,7 @@ type Engine struct {
 	lanes     *lanes
 	recorder  *batcher[outcome]
 	finisher  *batcher[finishing]
+	bulk      *semaphore.Weighted // results of large requests that wait for the finisher
 	hub       *hub
 	pulse     *pulse
 	rates     rates
@@ -232,6 +234,7 @@ func New(cfg Config) (*Engine, error) {
 	e.lanes = newLanes(cfg.PerAddress, cfg.PerJob, e.runLane)
 	e.recorder = newBatcher("record", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)
 	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
+	e.bulk = semaphore.NewWeighted(bulkWaiting)
 	e.metrics.observe(e)
 	e.metrics.gauges = append(e.metrics.gauges, e.refusals.calls)
 	if cfg.Registerer != nil {

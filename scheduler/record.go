@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -274,26 +277,32 @@ func finishings(callbacks []wire.Callback) []finishing {
 	return items
 }
 
-// handIn is how many results of one request wait for the writers at a time. Executors send what they kept through an outage
-// in one request; the results of others must not wait behind ten thousand of these.
-const handIn = 100
+// Executors send what they kept through an outage in one request, and the results of others must not wait behind ten thousand
+// of these: results of requests with more than smallRequest of them are handed in a part after the other, and of all such
+// requests together no more than bulkWaiting wait at a time. That keeps two writers busy.
+const (
+	smallRequest = 100
+	bulkWaiting  = 4 * db.MaxBatch
+)
 
-// complete hands results to the writers and waits until they are written, a part after the other. Should ctx end, what was
-// not handed in is not written: the executor sends all of it again.
+// complete hands results to the writers and waits until they are written. Should ctx end, what was not handed in is not
+// written: the executor sends all of it again.
 func (e *Engine) complete(ctx context.Context, items []finishing) error {
-	var first error
-	for len(items) > 0 {
-		part := items[:min(len(items), handIn)]
-		items = items[len(part):]
-		err := e.completePart(ctx, part)
-		if first == nil {
-			first = err
-		}
-		if ctx.Err() != nil || errors.Is(err, ErrStopping) {
-			break
-		}
+	if len(items) <= smallRequest {
+		return e.completePart(ctx, items)
 	}
-	return first
+	var parts errgroup.Group
+	for part := range slices.Chunk(items, smallRequest) {
+		n := int64(len(part))
+		if err := e.bulk.Acquire(ctx, n); err != nil {
+			return errors.Join(parts.Wait(), err)
+		}
+		parts.Go(func() error {
+			defer e.bulk.Release(n)
+			return e.completePart(ctx, part)
+		})
+	}
+	return parts.Wait()
 }
 
 func (e *Engine) completePart(ctx context.Context, items []finishing) error {

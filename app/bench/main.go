@@ -28,7 +28,6 @@ type settings struct {
 	database string
 	only     string
 	seconds  int
-	profile  string
 	rate     int
 	runs     int
 	jobs     int
@@ -46,7 +45,6 @@ func main() {
 	flag.StringVar(&s.database, "db", "mariadb,sqlite", "databases to measure")
 	flag.StringVar(&s.only, "only", "", "scenarios whose name contains this")
 	flag.IntVar(&s.seconds, "seconds", 15, "length of each measurement")
-	flag.StringVar(&s.profile, "profile", "", "folder for CPU profiles of the admin (needs PUNCTUAL_PPROF support)")
 	flag.IntVar(&s.rate, "rate", 20_000, "offered triggers/s of the saturation scenario")
 	flag.IntVar(&s.runs, "runs", bigRuns, "runs in the log of the scenarios about a big one")
 	flag.IntVar(&s.jobs, "jobs", 100_000, "jobs of the scenarios about pages and the audit")
