@@ -18,16 +18,16 @@ var importLabels = map[string]string{
 	jobspec.FieldEnd: "jobs.field.until", jobspec.FieldMisfire: "jobs.field.misfire", jobspec.FieldGlue: "jobs.field.glue",
 	jobspec.FieldHandler: "jobs.field.handler", jobspec.FieldParam: "jobs.field.param", jobspec.FieldSource: "jobs.field.source",
 	jobspec.FieldRoute: "jobs.field.route", jobspec.FieldBlock: "jobs.field.block", jobspec.FieldTimeout: "jobs.field.timeout",
-	jobspec.FieldRetries: "jobs.field.retries", jobspec.FieldBackoff: "jobs.field.backoff", jobspec.FieldConcurrent: "jobs.field.concurrent",
-	jobspec.FieldConcurrency: "jobs.field.concurrency", jobspec.FieldWarnAfter: "jobs.field.warnafter",
-	jobspec.FieldExpectEvery: "jobs.field.expectevery", jobspec.FieldParamFixed: "jobs.field.paramfixed", jobspec.FieldRetention: "jobs.field.retention",
+	jobspec.FieldRetries: "jobs.field.retries", jobspec.FieldBackoff: "jobs.field.backoff", "max_concurrent": "jobs.field.concurrent",
+	"concurrency_policy": "jobs.field.concurrency", "warn_after": "jobs.field.warnafter",
+	"expect_every": "jobs.field.expectevery", jobspec.FieldParamFixed: "jobs.field.paramfixed", "retention_days": "jobs.field.retention",
 	jobspec.FieldTags: "jobs.field.tags", jobspec.FieldChildren: "jobs.field.children",
 }
 
 // importWords are the prefixes of the words for stored values.
 var importWords = map[string]string{
 	manage.FieldState: "jobs.state.", jobspec.FieldScheduleType: "schedule.", jobspec.FieldMisfire: "misfire.", jobspec.FieldGlue: "glue.",
-	jobspec.FieldRoute: "route.", jobspec.FieldBlock: "block.", jobspec.FieldConcurrency: "concurrency.",
+	jobspec.FieldRoute: "route.", jobspec.FieldBlock: "block.", "concurrency_policy": "concurrency.",
 }
 
 const (

@@ -222,13 +222,13 @@ func typedValues(ec echo.Context) jobs.FormValues {
 // jobInput reads what was typed; the faults are the numbers and moments that are none.
 func (c *Console) jobInput(v jobs.FormValues) (manage.JobInput, []problem.Field) {
 	var faults []problem.Field
-	number := func(name, text string, limit int) int {
+	number := func(name, text string) int {
 		if text == "" {
 			return 0
 		}
 		n, err := strconv.Atoi(strings.TrimSpace(text))
 		if err != nil {
-			faults = append(faults, problem.Field{Name: name, Key: string(jobspec.CodeOutOfRange), Args: []any{"Min", 0, "Max", limit}})
+			faults = append(faults, problem.Field{Name: name, Key: string(jobspec.CodeOutOfRange), Args: []any{"Min", 0, "Max", jobspec.Named(name).Max}})
 		}
 		return n
 	}
@@ -237,12 +237,12 @@ func (c *Console) jobInput(v jobs.FormValues) (manage.JobInput, []problem.Field)
 		Name: v.Name, Author: v.Author, AlarmEmail: v.AlarmEmail, ScheduleType: jobspec.ScheduleType(v.ScheduleType), ScheduleConf: conf(v),
 		Misfire: jobspec.Misfire(v.Misfire), Route: jobspec.Route(v.Route), Block: wire.Block(v.Block), Glue: wire.Glue(v.Glue),
 		Handler: v.Handler, Param: v.Param, GlueSource: v.Source, GlueRemark: v.Remark, ChildJobIDs: v.Children,
-		TimeoutSeconds: number(jobs.FieldTimeout, v.Timeout, jobspec.MaxTimeout), Retries: number(jobs.FieldRetries, v.Retries, jobspec.MaxRetries),
+		TimeoutSeconds: number(jobs.FieldTimeout, v.Timeout), Retries: number(jobs.FieldRetries, v.Retries),
 		Zone: v.Zone, Backoff: v.Backoff, Concurrency: jobspec.Concurrency(v.Concurrency), Tags: v.Tags, ParamFixed: v.ParamFixed != "",
-		MaxConcurrent: number(jobs.FieldConcurrent, v.Concurrent, jobspec.MaxConcurrent),
-		RetentionDays: number(jobs.FieldRetention, v.Retention, jobspec.MaxDays),
-		WarnAfter:     number(jobs.FieldWarnAfter, v.WarnAfter, jobspec.MaxSeconds),
-		ExpectEvery:   number(jobs.FieldExpectEvery, v.ExpectEvery, jobspec.MaxSeconds),
+		MaxConcurrent: number(jobs.FieldConcurrent, v.Concurrent),
+		RetentionDays: number(jobs.FieldRetention, v.Retention),
+		WarnAfter:     number(jobs.FieldWarnAfter, v.WarnAfter),
+		ExpectEvery:   number(jobs.FieldExpectEvery, v.ExpectEvery),
 	}}
 	in.Start, in.End, faults = c.bounds(v, faults)
 	if in.Misfire == "" {

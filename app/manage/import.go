@@ -303,6 +303,7 @@ func (m *importer) plan() ImportPlan {
 	fmt.Fprintf(&all, "%+v", m.opts)
 	for i := range m.items {
 		item := &m.items[i]
+		slices.SortStableFunc(item.Faults, func(a, b ImportFault) int { return cmp.Compare(a.Line, b.Line) })
 		if item.group.id == 0 && item.Outcome != ImportRefuse && !slices.Contains(out.NewGroups, item.AppName) {
 			out.NewGroups = append(out.NewGroups, item.AppName)
 		}

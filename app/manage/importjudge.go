@@ -33,8 +33,8 @@ var fileFields = map[string]string{
 	jobspec.FieldParam: jobfile.FieldParameter, jobspec.FieldSource: jobfile.FieldScript, jobspec.FieldRemark: jobfile.FieldRemark,
 	jobspec.FieldChildren: jobfile.FieldChildren, jobspec.FieldTimeout: jobfile.FieldTimeout, jobspec.FieldRetries: jobfile.FieldRetries,
 	jobspec.FieldZone: jobfile.FieldTimeZone, jobspec.FieldStart: jobfile.FieldNotBefore, jobspec.FieldEnd: jobfile.FieldNotAfter,
-	jobspec.FieldBackoff: jobfile.FieldBackoff, jobspec.FieldConcurrent: jobfile.FieldConcurrent, jobspec.FieldConcurrency: jobfile.FieldConcurrency,
-	jobspec.FieldRetention: jobfile.FieldRetention, jobspec.FieldWarnAfter: jobfile.FieldWarnAfter, jobspec.FieldExpectEvery: jobfile.FieldExpectEvery,
+	jobspec.FieldBackoff: jobfile.FieldBackoff, "max_concurrent": jobfile.FieldConcurrent, "concurrency_policy": jobfile.FieldConcurrency,
+	"retention_days": jobfile.FieldRetention, "warn_after": jobfile.FieldWarnAfter, "expect_every": jobfile.FieldExpectEvery,
 	jobspec.FieldTags: jobfile.FieldTags, jobspec.FieldParamFixed: jobfile.FieldFixed,
 }
 
@@ -272,11 +272,11 @@ func (m *importer) changes(i int) []ImportFieldChange {
 	add(jobspec.FieldTimeout, number(was.TimeoutSeconds), number(now.TimeoutSeconds))
 	add(jobspec.FieldRetries, number(was.Retries), number(now.Retries))
 	add(jobspec.FieldBackoff, was.Backoff, now.Backoff)
-	add(jobspec.FieldConcurrent, number(was.MaxConcurrent), number(now.MaxConcurrent))
-	add(jobspec.FieldConcurrency, string(was.Concurrency), string(now.Concurrency))
-	add(jobspec.FieldWarnAfter, number(was.WarnAfter), number(now.WarnAfter))
-	add(jobspec.FieldExpectEvery, number(was.ExpectEvery), number(now.ExpectEvery))
-	add(jobspec.FieldRetention, number(was.RetentionDays), number(now.RetentionDays))
+	add("max_concurrent", number(was.MaxConcurrent), number(now.MaxConcurrent))
+	add("concurrency_policy", string(was.Concurrency), string(now.Concurrency))
+	add("warn_after", number(was.WarnAfter), number(now.WarnAfter))
+	add("expect_every", number(was.ExpectEvery), number(now.ExpectEvery))
+	add("retention_days", number(was.RetentionDays), number(now.RetentionDays))
 	add(jobspec.FieldAlarmEmail, was.AlarmEmail, now.AlarmEmail)
 	add(jobspec.FieldTags, was.Tags, now.Tags)
 	if !m.sameChildren(i) {

@@ -13,71 +13,6 @@ import (
 	"github.com/punctual-job/punctual/scheduler/cron"
 )
 
-// Job is a definition as somebody wants to save it.
-type Job struct {
-	ID             int64 // 0 for a new job
-	Name           string
-	Author         string
-	AlarmEmail     string // addresses, separated by commas
-	ScheduleType   ScheduleType
-	ScheduleConf   string
-	Misfire        Misfire
-	Route          Route
-	Block          wire.Block
-	Glue           wire.Glue
-	Handler        string
-	Param          string
-	GlueSource     string
-	GlueRemark     string
-	ChildJobIDs    string // separated by commas
-	TimeoutSeconds int    // 0 for no limit
-	Retries        int
-
-	Zone          string // IANA name; "" for the installation's
-	Start, End    int64  // epoch ms between which the job is due; 0 for no bound
-	Backoff       string // see ParseBackoff
-	MaxConcurrent int    // runs of the job at a time in the whole cluster; 0 for no limit
-	Concurrency   Concurrency
-	RetentionDays int // 0 for the installation's
-	WarnAfter     int // seconds a run may take before somebody is told; 0 for never
-	ExpectEvery   int // seconds within which a success is expected; 0 for no expectation
-	Tags          string
-	ParamFixed    bool // a run by hand goes with Param, and with no other
-}
-
-// The names of the parts of a definition, by which a [FieldError] finds its place in a form.
-const (
-	FieldName         = "name"
-	FieldAuthor       = "author"
-	FieldAlarmEmail   = "alarm_email"
-	FieldScheduleType = "schedule_type"
-	FieldCron         = "cron"
-	FieldSeconds      = "seconds"
-	FieldMisfire      = "misfire"
-	FieldRoute        = "route"
-	FieldBlock        = "block"
-	FieldGlue         = "glue"
-	FieldHandler      = "handler"
-	FieldParam        = "param"
-	FieldSource       = "source"
-	FieldRemark       = "remark"
-	FieldChildren     = "children"
-	FieldTimeout      = "timeout"
-	FieldRetries      = "retries"
-	FieldMoment       = "moment"
-	FieldZone         = "time_zone"
-	FieldStart        = "start_at"
-	FieldEnd          = "end_at"
-	FieldBackoff      = "retry_backoff"
-	FieldConcurrent   = "max_concurrent"
-	FieldConcurrency  = "concurrency_policy"
-	FieldRetention    = "retention_days"
-	FieldWarnAfter    = "warn_after"
-	FieldExpectEvery  = "expect_every"
-	FieldTags         = "tags"
-	FieldParamFixed   = "param_fixed"
-)
-
 // Code says what is wrong with a part of a definition. The values are keys of the message catalogues.
 type Code string
 
@@ -113,58 +48,35 @@ type FieldError struct {
 	CronField cron.Field
 }
 
-// What fits into the columns, in characters unless the name says bytes, and the ranges that XXL-JOB's form lets through.
-const (
-	MaxName         = 255
-	MaxAuthor       = 64
-	MaxAlarmEmail   = 255
-	MaxScheduleConf = 128
-	MaxHandler      = 255
-	MaxParamBytes   = 65_535
-	MaxSourceBytes  = 16_777_215
-	MaxRemark       = 128
-	MaxChildren     = 255
-	MaxTimeout      = 999_999
-	MaxRetries      = 9_999
-	MaxTags         = 255
-	MaxBackoffText  = 128
-	MaxConcurrent   = 9_999
-	MaxDays         = 3_650
-	MaxSeconds      = 31_536_000 // a year
-)
-
-// Normalize trims what people paste with blanks around it, and takes the carriage returns out of shell sources, where
-// bash would stumble over them. It comes before [Validate], and what it returns is what to store.
-func (j Job) Normalize() Job {
-	for _, s := range []*string{&j.Name, &j.Author, &j.Handler, &j.ScheduleConf, &j.GlueRemark, &j.Zone, &j.Backoff} {
-		*s = strings.TrimSpace(*s)
-	}
-	j.AlarmEmail = strings.Join(splitList(j.AlarmEmail), ",")
-	j.ChildJobIDs = strings.Join(splitList(j.ChildJobIDs), ",")
-	j.Tags = strings.Join(splitList(j.Tags), ",")
-	if j.Glue == wire.GlueShell {
-		j.GlueSource = strings.ReplaceAll(j.GlueSource, "\r", "")
-	}
-	return j
-}
-
 // Validate lists what is wrong with a definition, in the order of the form; none means that it can be saved. Whether the
 // group and the children exist, and may be used by whoever asks, is for the caller to look up.
 func Validate(j Job) []FieldError {
 	var v validation
-	v.line(FieldName, j.Name, MaxName, true)
-	v.line(FieldAuthor, j.Author, MaxAuthor, true)
-	v.emails(j.AlarmEmail)
-	v.schedule(j)
-	v.code(j)
-	v.known(FieldRoute, string(j.Route), j.Route.Valid())
-	v.known(FieldMisfire, string(j.Misfire), j.Misfire.Valid())
-	v.known(FieldBlock, string(j.Block), slices.Contains(AllBlocks, j.Block))
-	v.children(j.ID, j.ChildJobIDs)
-	v.within(FieldTimeout, j.TimeoutSeconds, MaxTimeout)
-	v.within(FieldRetries, j.Retries, MaxRetries)
-	v.options(j)
+	for _, f := range Fields {
+		if f.In(&j) {
+			f.validate(&v, &j)
+		}
+	}
 	return v.errors
+}
+
+func (f *Field) validate(v *validation, j *Job) {
+	switch {
+	case f.check != nil:
+		f.check(v, f, j)
+	case f.Kind == Number:
+		if n := f.part.get(j).(int64); n < 0 || n > int64(f.Max) {
+			v.errors = append(v.errors, *f.outOfRange())
+		}
+	case f.Kind == Choice:
+		choice(v, f, j)
+	case f.Kind == Text || f.Kind == List:
+		v.text(f, j)
+	}
+}
+
+func (f *Field) outOfRange() *FieldError {
+	return &FieldError{Field: f.Name, Code: CodeOutOfRange, Args: []any{"Min", 0, "Max", f.Max}}
 }
 
 // ChildIDs reads the ids of the jobs that a success starts. ok is false when an element is no id; the ids are then those
@@ -205,12 +117,13 @@ func (v *validation) add(field string, code Code, args []any) {
 }
 
 // text reports whether a text is all right.
-func (v *validation) text(field, value string, limit int, required bool) bool {
+func (v *validation) text(f *Field, j *Job) bool {
+	value := f.part.text(j)
 	switch {
-	case required && strings.TrimSpace(value) == "":
-		v.add(field, CodeRequired, nil)
-	case utf8.RuneCountInString(value) > limit:
-		v.add(field, CodeTooLong, []any{"Max", limit})
+	case f.Required && strings.TrimSpace(value) == "":
+		v.add(f.Name, CodeRequired, nil)
+	case utf8.RuneCountInString(value) > f.Max:
+		v.add(f.Name, CodeTooLong, []any{"Max", f.Max})
 	default:
 		return true
 	}
@@ -219,9 +132,9 @@ func (v *validation) text(field, value string, limit int, required bool) bool {
 
 // line is text of one line that looks like what it is, whoever sends it: without line ends, control characters, and the marks that
 // turn the direction of what follows.
-func (v *validation) line(field, value string, limit int, required bool) {
-	if v.text(field, value, limit, required) && !IsLine(value) {
-		v.add(field, CodeCharacters, nil)
+func line(v *validation, f *Field, j *Job) {
+	if v.text(f, j) && !IsLine(f.part.text(j)) {
+		v.add(f.Name, CodeCharacters, nil)
 	}
 }
 
@@ -232,110 +145,109 @@ func IsLine(s string) bool {
 	})
 }
 
-func (v *validation) bytes(field, value string, limit int) {
-	if len(value) > limit {
-		v.add(field, CodeTooLong, []any{"Max", limit})
+func bytes(v *validation, f *Field, j *Job) {
+	if len(f.part.text(j)) > f.Max {
+		v.add(f.Name, CodeTooLong, []any{"Max", f.Max})
 	}
 }
 
-func (v *validation) known(field, value string, known bool) {
-	if !known {
-		v.add(field, CodeUnknown, []any{"Value", value})
+func choice(v *validation, f *Field, j *Job) {
+	if value := f.part.text(j); !slices.Contains(f.Options, value) {
+		v.add(f.Name, CodeUnknown, []any{"Value", value})
 	}
 }
 
-func (v *validation) within(field string, value, limit int) {
-	if value < 0 || value > limit {
-		v.add(field, CodeOutOfRange, []any{"Min", 0, "Max", limit})
+func choiceOrNone(v *validation, f *Field, j *Job) {
+	if f.part.text(j) != "" {
+		choice(v, f, j)
 	}
 }
 
-func (v *validation) addSchedule(err error) {
+func (v *validation) schedule(err error) {
 	if e, bad := ScheduleError(err); bad {
 		v.errors = append(v.errors, e)
 	}
 }
 
-func (v *validation) schedule(j Job) {
-	conf := j.ScheduleConf
+func cronText(v *validation, f *Field, j *Job) {
 	switch j.ScheduleType {
 	case ScheduleCron:
-		if v.text(FieldCron, conf, MaxScheduleConf, true) {
+		if strings.TrimSpace(j.ScheduleConf) == "" {
+			v.add(f.Name, CodeRequired, nil)
+		} else if v.text(f, j) {
 			// A text that parses is enough, as in XXL-JOB. That it has a time to come is asked when the job is started: one
 			// whose years are over may still be edited. What is odd about a text, its warnings say.
-			_, err := expressions.parse(conf)
-			v.addSchedule(err)
+			_, err := expressions.parse(j.ScheduleConf)
+			v.schedule(err)
 		}
-	case ScheduleFixRate, ScheduleFixDelay:
-		_, err := Interval(conf)
-		v.addSchedule(err)
-	case ScheduleOnce:
-		_, err := Moment(conf, time.UTC)
-		v.addSchedule(err)
 	case ScheduleNone:
-		// The conf says nothing then, but it has to fit.
-		v.text(FieldCron, conf, MaxScheduleConf, false)
-	default:
-		v.add(FieldScheduleType, CodeUnknown, []any{"Value", string(j.ScheduleType)})
+		v.text(f, j) // the conf says nothing then, but it has to fit
+	case ScheduleFixRate, ScheduleFixDelay, ScheduleOnce:
 	}
 }
 
-// options checks what XXL-JOB's jobs do not have.
-func (v *validation) options(j Job) {
+func interval(v *validation, _ *Field, j *Job) {
+	_, err := Interval(j.ScheduleConf)
+	v.schedule(err)
+}
+
+func moment(v *validation, _ *Field, j *Job) {
+	_, err := Moment(j.ScheduleConf, time.UTC)
+	v.schedule(err)
+}
+
+func zone(v *validation, f *Field, j *Job) {
 	if _, err := Location(j.Zone); err != nil {
-		v.add(FieldZone, CodeZone, []any{"Value", j.Zone})
+		v.add(f.Name, CodeZone, []any{"Value", j.Zone})
 	}
+}
+
+func start(v *validation, f *Field, j *Job) {
 	if j.Start < 0 {
-		v.add(FieldStart, CodeWindow, nil)
+		v.add(f.Name, CodeWindow, nil)
 	}
+}
+
+func end(v *validation, f *Field, j *Job) {
 	if j.End < 0 || (j.End > 0 && j.End <= j.Start) {
-		v.add(FieldEnd, CodeWindow, nil)
+		v.add(f.Name, CodeWindow, nil)
 	}
-	if v.text(FieldBackoff, j.Backoff, MaxBackoffText, false) {
+}
+
+func backoff(v *validation, f *Field, j *Job) {
+	if v.text(f, j) {
 		if _, err := ParseBackoff(j.Backoff); err != nil {
-			v.add(FieldBackoff, CodeBackoff, []any{"Value", j.Backoff})
+			v.add(f.Name, CodeBackoff, []any{"Value", j.Backoff})
 		}
 	}
-	v.within(FieldConcurrent, j.MaxConcurrent, MaxConcurrent)
-	if j.Concurrency != "" {
-		v.known(FieldConcurrency, string(j.Concurrency), j.Concurrency.Valid())
-	}
-	v.within(FieldRetention, j.RetentionDays, MaxDays)
-	v.within(FieldWarnAfter, j.WarnAfter, MaxSeconds)
-	v.within(FieldExpectEvery, j.ExpectEvery, MaxSeconds)
-	v.text(FieldTags, j.Tags, MaxTags, false)
 }
 
-func (v *validation) code(j Job) {
-	v.known(FieldGlue, string(j.Glue), slices.Contains(AllGlues, j.Glue))
+func handler(v *validation, f *Field, j *Job) {
 	if j.Glue == wire.GlueBean && strings.TrimSpace(j.Handler) == "" {
-		v.add(FieldHandler, CodeHandler, nil)
+		v.add(f.Name, CodeHandler, nil)
 	}
-	v.line(FieldHandler, j.Handler, MaxHandler, false)
-	v.bytes(FieldParam, j.Param, MaxParamBytes)
-	v.bytes(FieldSource, j.GlueSource, MaxSourceBytes)
-	v.text(FieldRemark, j.GlueRemark, MaxRemark, false)
+	line(v, f, j)
 }
 
 // emails wants bare addresses: a display name would not survive the list.
-func (v *validation) emails(list string) {
-	v.text(FieldAlarmEmail, list, MaxAlarmEmail, false)
-	for _, address := range splitList(list) {
+func emails(v *validation, f *Field, j *Job) {
+	v.text(f, j)
+	for _, address := range splitList(j.AlarmEmail) {
 		parsed, err := mail.ParseAddress(address)
 		if err != nil || parsed.Address != address {
-			v.add(FieldAlarmEmail, CodeEmail, []any{"Value", address})
+			v.add(f.Name, CodeEmail, []any{"Value", address})
 			return
 		}
 	}
 }
 
-func (v *validation) children(id int64, list string) {
-	v.text(FieldChildren, list, MaxChildren, false)
-	ids, bad, ok := ChildIDs(list)
+func children(v *validation, f *Field, j *Job) {
+	v.text(f, j)
+	ids, bad, ok := ChildIDs(j.ChildJobIDs)
 	switch {
 	case !ok:
-		v.add(FieldChildren, CodeChildID, []any{"Value", bad})
-	case id != 0 && slices.Contains(ids, id):
-		v.add(FieldChildren, CodeChildSelf, nil)
+		v.add(f.Name, CodeChildID, []any{"Value", bad})
+	case j.ID != 0 && slices.Contains(ids, j.ID):
+		v.add(f.Name, CodeChildSelf, nil)
 	}
 }
