@@ -5,7 +5,6 @@ import (
 
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -21,15 +20,7 @@ var jobNames = map[string]string{
 
 // storedJob is a job as it is, to be changed by what was sent.
 func storedJob(j db.Job) manage.JobInput {
-	return manage.JobInput{
-		Group: j.JobGroup, Version: manage.JobVersion(j), KeepOptions: true,
-		Job: jobspec.Job{
-			Name: j.JobDesc, Author: str(j.Author), AlarmEmail: str(j.AlarmEmail), ScheduleType: j.ScheduleType, ScheduleConf: str(j.ScheduleConf),
-			Misfire: j.MisfireStrategy, Route: j.ExecutorRouteStrategy, Block: wire.Block(j.ExecutorBlockStrategy), Glue: j.GlueType,
-			Handler: str(j.ExecutorHandler), Param: str(j.ExecutorParam), GlueSource: str(j.GlueSource), GlueRemark: str(j.GlueRemark),
-			ChildJobIDs: str(j.ChildJobIDs), TimeoutSeconds: int(j.ExecutorTimeout), Retries: int(j.ExecutorFailRetryCount),
-		},
-	}
+	return manage.JobInput{Group: j.JobGroup, Version: manage.JobVersion(j), KeepOptions: true, Job: j.Spec()}
 }
 
 // jobInput changes a job by what was sent. The type of its code and a script are those of a new job only: upstream's form

@@ -86,7 +86,7 @@ func (b *accountBundle) at(clock string) {
 		if j.TriggerStatus == 0 || next.After(to) {
 			break
 		}
-		s, err := b.Jobs.scheduleOf(withOptionsOf(jobspec.Job{ScheduleType: j.ScheduleType, ScheduleConf: string(j.ScheduleConf)}, j))
+		s, err := b.Jobs.scheduleOf(j.Spec())
 		b.must(err)
 		following, err := s.Next(next)
 		b.must(err)

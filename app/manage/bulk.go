@@ -9,7 +9,6 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -186,13 +185,7 @@ func (s *Jobs) bulkOne(ctx context.Context, p auth.Principal, b Bulk, j db.Job) 
 
 // inputOf is a stored job as it would be saved unchanged.
 func inputOf(j db.Job) JobInput {
-	return JobInput{Group: j.JobGroup, Version: JobVersion(j), Job: withOptionsOf(jobspec.Job{
-		ID: j.ID, Name: j.JobDesc, Author: string(j.Author), AlarmEmail: string(j.AlarmEmail), ScheduleType: j.ScheduleType,
-		ScheduleConf: string(j.ScheduleConf), Misfire: j.MisfireStrategy, Route: j.ExecutorRouteStrategy,
-		Block: wire.Block(j.ExecutorBlockStrategy), Glue: j.GlueType, Handler: string(j.ExecutorHandler), Param: string(j.ExecutorParam),
-		GlueSource: string(j.GlueSource), GlueRemark: string(j.GlueRemark), ChildJobIDs: string(j.ChildJobIDs),
-		TimeoutSeconds: int(j.ExecutorTimeout), Retries: int(j.ExecutorFailRetryCount),
-	}, j)}
+	return JobInput{Job: j.Spec(), Group: j.JobGroup, Version: JobVersion(j)}
 }
 
 // Undo is the deed that takes another back. ok is false for what cannot be taken back.

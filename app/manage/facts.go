@@ -7,21 +7,16 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // jobFacts describe a job's definition for the audit log, by the names of its columns.
 func jobFacts(j db.Job) Facts {
-	return Facts{
-		"job_group": j.JobGroup, "job_desc": j.JobDesc, "author": string(j.Author), "alarm_email": string(j.AlarmEmail),
-		"schedule_type": string(j.ScheduleType), "schedule_conf": string(j.ScheduleConf), "misfire_strategy": string(j.MisfireStrategy),
-		"executor_route_strategy": string(j.ExecutorRouteStrategy), "executor_handler": string(j.ExecutorHandler),
-		"executor_param": string(j.ExecutorParam), "executor_block_strategy": string(j.ExecutorBlockStrategy),
-		"executor_timeout": j.ExecutorTimeout, "executor_fail_retry_count": j.ExecutorFailRetryCount, "glue_type": string(j.GlueType),
-		"glue_source": string(j.GlueSource), "glue_remark": string(j.GlueRemark), "child_jobid": string(j.ChildJobIDs),
-		"time_zone": j.TimeZone, "start_at": j.StartAt, "end_at": j.EndAt, "retry_backoff": j.RetryBackoff, "max_concurrent": j.MaxConcurrent,
-		"concurrency_policy": j.ConcurrencyPolicy, "retention_days": j.RetentionDays, "warn_after_seconds": j.WarnAfterSeconds,
-		"expect_every_seconds": j.ExpectEverySeconds, "tags": j.Tags, "param_fixed": j.ParamFixed != 0,
+	facts, spec := Facts{"job_group": j.JobGroup}, j.Spec()
+	for _, f := range jobspec.Fields {
+		facts[f.Column] = f.Value(&spec)
 	}
+	return facts
 }
 
 // groupFacts describe a group. The addresses of an automatic one are the registry's and nobody's change.

@@ -31,18 +31,7 @@ const FieldGroup = "group"
 // JobVersion changes with every change of a definition by a person, and not with its runs.
 func JobVersion(j db.Job) string {
 	// An XXL-JOB admin on the same database does not count revisions, so what it can edit is part of the version too.
-	return digest(fmt.Sprintf("%d|%d|%q|%q|%q|%s|%q|%s|%s|%q|%q|%s|%d|%d|%s|%q|%q", j.Revision, j.JobGroup, j.JobDesc, j.Author,
-		j.AlarmEmail, j.ScheduleType, j.ScheduleConf, j.MisfireStrategy, j.ExecutorRouteStrategy, j.ExecutorHandler, j.ExecutorParam,
-		j.ExecutorBlockStrategy, j.ExecutorTimeout, j.ExecutorFailRetryCount, j.GlueType, j.GlueSource, j.ChildJobIDs))
-}
-
-// withOptionsOf takes over the options of a stored job.
-func withOptionsOf(j jobspec.Job, old db.Job) jobspec.Job {
-	j.Zone, j.Start, j.End, j.Backoff = old.TimeZone, old.StartAt, old.EndAt, old.RetryBackoff
-	j.MaxConcurrent, j.Concurrency = int(old.MaxConcurrent), jobspec.Concurrency(old.ConcurrencyPolicy)
-	j.RetentionDays, j.WarnAfter, j.ExpectEvery = int(old.RetentionDays), int(old.WarnAfterSeconds), int(old.ExpectEverySeconds)
-	j.Tags, j.ParamFixed = old.Tags, old.ParamFixed != 0
-	return j
+	return digest(fmt.Sprintf("%d|%d|%s", j.Revision, j.JobGroup, j.Spec().Fingerprint()))
 }
 
 // keptVersions is how many versions of a script are kept, as upstream does (spec §5.5).
@@ -74,26 +63,17 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 	var id int64
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		waits, err := false, error(nil)
-		source, remark := in.GlueSource, in.GlueRemark
 		if isScript {
 			if waits, err = s.reviewed(ctx, tx, in.Group); err != nil {
 				return err
 			}
 		}
+		row := db.JobRow(in.Job)
+		row.JobGroup, row.AddTime, row.UpdateTime, row.GlueUpdateTime = in.Group, now, now, now
 		if waits {
-			source, remark = "", ""
+			row.GlueSource, row.GlueRemark = "", ""
 		}
-		id, err = s.schedules.Create(ctx, tx, db.InsertJobParams{
-			JobGroup: in.Group, JobDesc: in.Name, AddTime: now, UpdateTime: now, Author: db.Text(in.Author),
-			AlarmEmail: db.Text(in.AlarmEmail), ScheduleType: in.ScheduleType, ScheduleConf: db.Text(in.ScheduleConf),
-			MisfireStrategy: in.Misfire, ExecutorRouteStrategy: in.Route, ExecutorHandler: db.Text(in.Handler),
-			ExecutorParam: db.Text(in.Param), ExecutorBlockStrategy: db.Text(in.Block), ExecutorTimeout: int64(in.TimeoutSeconds),
-			ExecutorFailRetryCount: int64(in.Retries), GlueType: in.Glue, GlueSource: db.Text(source),
-			GlueRemark: db.Text(remark), GlueUpdateTime: now, ChildJobIDs: db.Text(in.ChildJobIDs),
-			TimeZone: in.Zone, StartAt: in.Start, EndAt: in.End, RetryBackoff: in.Backoff, MaxConcurrent: int64(in.MaxConcurrent),
-			ConcurrencyPolicy: string(in.Concurrency), RetentionDays: int64(in.RetentionDays), WarnAfterSeconds: int64(in.WarnAfter),
-			ExpectEverySeconds: int64(in.ExpectEvery), Tags: in.Tags, ParamFixed: flag(in.ParamFixed),
-		})
+		id, err = s.schedules.Create(ctx, tx, row)
 		if err != nil {
 			return err
 		}
@@ -168,7 +148,7 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	}
 	in.Glue = old.GlueType
 	if in.KeepOptions {
-		in.Job = withOptionsOf(in.Job, old)
+		in.Job = in.Job.WithOptionsOf(old.Spec())
 	}
 	if in.FixParam != nil {
 		in.ParamFixed = *in.FixParam
@@ -207,17 +187,9 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 		next = at.UnixMilli()
 	}
 	now := s.wall()
-	err = s.schedules.Edit(ctx, tx, db.UpdateJobParams{
-		ID: in.ID, OldNextTime: old.TriggerNextTime, OldStatus: old.TriggerStatus, NewNextTime: next, UpdateTime: now,
-		JobGroup: in.Group, JobDesc: in.Name, Author: db.Text(in.Author), AlarmEmail: db.Text(in.AlarmEmail),
-		ScheduleType: in.ScheduleType, ScheduleConf: db.Text(in.ScheduleConf), MisfireStrategy: in.Misfire,
-		ExecutorRouteStrategy: in.Route, ExecutorHandler: db.Text(in.Handler), ExecutorParam: db.Text(in.Param),
-		ExecutorBlockStrategy: db.Text(in.Block), ExecutorTimeout: int64(in.TimeoutSeconds),
-		ExecutorFailRetryCount: int64(in.Retries), ChildJobIDs: db.Text(in.ChildJobIDs),
-		TimeZone: in.Zone, StartAt: in.Start, EndAt: in.End, RetryBackoff: in.Backoff, MaxConcurrent: int64(in.MaxConcurrent),
-		ConcurrencyPolicy: string(in.Concurrency), RetentionDays: int64(in.RetentionDays), WarnAfterSeconds: int64(in.WarnAfter),
-		ExpectEverySeconds: int64(in.ExpectEvery), Tags: in.Tags, ParamFixed: flag(in.ParamFixed),
-	})
+	row := db.JobChange(in.Job)
+	row.JobGroup, row.OldNextTime, row.OldStatus, row.NewNextTime, row.UpdateTime = in.Group, old.TriggerNextTime, old.TriggerStatus, next, now
+	err = s.schedules.Edit(ctx, tx, row)
 	if err != nil {
 		return err
 	}

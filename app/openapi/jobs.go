@@ -311,13 +311,7 @@ func (a *API) updateJob(ctx context.Context, p auth.Principal, req jobRequest) (
 	if err != nil {
 		return nil, err
 	}
-	in := manage.JobInput{Group: old.JobGroup, Version: manage.JobVersion(old), KeepOptions: true, FixParam: req.ParamFixed, Job: req.over(jobspec.Job{
-		Name: old.JobDesc, Author: string(old.Author), AlarmEmail: string(old.AlarmEmail), ScheduleType: old.ScheduleType,
-		ScheduleConf: string(old.ScheduleConf), Misfire: old.MisfireStrategy, Route: old.ExecutorRouteStrategy,
-		Block: wire.Block(old.ExecutorBlockStrategy), Glue: old.GlueType, Handler: string(old.ExecutorHandler),
-		Param: string(old.ExecutorParam), GlueSource: string(old.GlueSource), GlueRemark: string(old.GlueRemark),
-		ChildJobIDs: string(old.ChildJobIDs), TimeoutSeconds: int(old.ExecutorTimeout), Retries: int(old.ExecutorFailRetryCount),
-	})}
+	in := manage.JobInput{Group: old.JobGroup, Version: manage.JobVersion(old), KeepOptions: true, FixParam: req.ParamFixed, Job: req.over(old.Spec())}
 	return nil, a.Jobs.Update(ctx, p, old.ID, in)
 }
 
