@@ -145,6 +145,16 @@ func (q *Queries) DeleteAlarmChannel(ctx context.Context, db DBTX, id int64) (in
 	return result.RowsAffected()
 }
 
+const deleteAlarmChannelsOfGroup = `-- name: DeleteAlarmChannelsOfGroup :exec
+DELETE FROM punctual_alarm_channel WHERE group_id = ?
+`
+
+// A later group may get the id. What waits for them is given up when it is due.
+func (q *Queries) DeleteAlarmChannelsOfGroup(ctx context.Context, db DBTX, groupID int64) error {
+	_, err := db.ExecContext(ctx, deleteAlarmChannelsOfGroup, groupID)
+	return err
+}
+
 const deleteAlarmDeliveriesBefore = `-- name: DeleteAlarmDeliveriesBefore :execrows
 DELETE FROM punctual_alarm_delivery WHERE state IN (2, 3) AND created_at < ? LIMIT ?
 `
@@ -214,6 +224,15 @@ DELETE FROM punctual_alarm_route WHERE channel_id = ?
 
 func (q *Queries) DeleteAlarmRoutesOfChannel(ctx context.Context, db DBTX, channelID int64) error {
 	_, err := db.ExecContext(ctx, deleteAlarmRoutesOfChannel, channelID)
+	return err
+}
+
+const deleteAlarmRoutesOfGroupChannels = `-- name: DeleteAlarmRoutesOfGroupChannels :exec
+DELETE FROM punctual_alarm_route WHERE channel_id IN (SELECT c.id FROM punctual_alarm_channel AS c WHERE c.group_id = ?)
+`
+
+func (q *Queries) DeleteAlarmRoutesOfGroupChannels(ctx context.Context, db DBTX, groupID int64) error {
+	_, err := db.ExecContext(ctx, deleteAlarmRoutesOfGroupChannels, groupID)
 	return err
 }
 
@@ -361,7 +380,7 @@ func (q *Queries) ExtendAlarmNotice(ctx context.Context, db DBTX, arg ExtendAlar
 }
 
 const getAlarmChannel = `-- name: GetAlarmChannel :one
-SELECT id, name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, last_ok_at, last_error_at, last_error, updated_at
+SELECT id, name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, last_ok_at, last_error_at, last_error, updated_at, group_id
 FROM punctual_alarm_channel WHERE id = ?
 `
 
@@ -383,6 +402,7 @@ func (q *Queries) GetAlarmChannel(ctx context.Context, db DBTX, id int64) (Alarm
 		&i.LastErrorAt,
 		&i.LastError,
 		&i.UpdatedAt,
+		&i.GroupID,
 	)
 	return i, err
 }
@@ -412,6 +432,17 @@ func (q *Queries) GetAlarmNotice(ctx context.Context, db DBTX, id int64) (AlarmN
 		&i.Events,
 	)
 	return i, err
+}
+
+const getChannelOfAlarmDelivery = `-- name: GetChannelOfAlarmDelivery :one
+SELECT channel_id FROM punctual_alarm_delivery WHERE id = ?
+`
+
+func (q *Queries) GetChannelOfAlarmDelivery(ctx context.Context, db DBTX, id int64) (int64, error) {
+	row := db.QueryRowContext(ctx, getChannelOfAlarmDelivery, id)
+	var channel_id int64
+	err := row.Scan(&channel_id)
+	return channel_id, err
 }
 
 const giveUpAlarmDeliveriesOfChannel = `-- name: GiveUpAlarmDeliveriesOfChannel :exec
@@ -446,8 +477,8 @@ func (q *Queries) HurryAlarmDeliveries(ctx context.Context, db DBTX, arg HurryAl
 }
 
 const insertAlarmChannel = `-- name: InsertAlarmChannel :execlastid
-INSERT INTO punctual_alarm_channel (name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, updated_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO punctual_alarm_channel (name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, updated_at, group_id)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 `
 
 type InsertAlarmChannelParams struct {
@@ -461,6 +492,7 @@ type InsertAlarmChannelParams struct {
 	QuietTo   int64
 	QuietMode string
 	UpdatedAt int64
+	GroupID   int64
 }
 
 func (q *Queries) InsertAlarmChannel(ctx context.Context, db DBTX, arg InsertAlarmChannelParams) (int64, error) {
@@ -475,6 +507,7 @@ func (q *Queries) InsertAlarmChannel(ctx context.Context, db DBTX, arg InsertAla
 		arg.QuietTo,
 		arg.QuietMode,
 		arg.UpdatedAt,
+		arg.GroupID,
 	)
 	if err != nil {
 		return 0, err
@@ -615,7 +648,7 @@ func (q *Queries) InsertAlarmState(ctx context.Context, db DBTX, arg InsertAlarm
 }
 
 const listAlarmChannels = `-- name: ListAlarmChannels :many
-SELECT id, name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, last_ok_at, last_error_at, last_error, updated_at
+SELECT id, name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, last_ok_at, last_error_at, last_error, updated_at, group_id
 FROM punctual_alarm_channel ORDER BY name, id
 `
 
@@ -643,6 +676,7 @@ func (q *Queries) ListAlarmChannels(ctx context.Context, db DBTX) ([]AlarmChanne
 			&i.LastErrorAt,
 			&i.LastError,
 			&i.UpdatedAt,
+			&i.GroupID,
 		); err != nil {
 			return nil, err
 		}
@@ -714,6 +748,104 @@ func (q *Queries) ListAlarmDeliveries(ctx context.Context, db DBTX, arg ListAlar
 	var items []ListAlarmDeliveriesRow
 	for rows.Next() {
 		var i ListAlarmDeliveriesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.NoticeID,
+			&i.ChannelID,
+			&i.Recipient,
+			&i.Counted,
+			&i.State,
+			&i.Tries,
+			&i.NextAt,
+			&i.Error,
+			&i.CreatedAt,
+			&i.DoneAt,
+			&i.JobID,
+			&i.JobGroup,
+			&i.Cause,
+			&i.FollowUp,
+			&i.EventCount,
+			&i.LogID,
+			&i.FirstAt,
+			&i.LastAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listAlarmDeliveriesOfChannels = `-- name: ListAlarmDeliveriesOfChannels :many
+SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at,
+       n.job_id, n.job_group, n.cause, n.follow_up, n.event_count, n.log_id, n.first_at, n.last_at
+FROM punctual_alarm_delivery AS d JOIN punctual_alarm_notice AS n ON n.id = d.notice_id
+WHERE (CAST(? AS SIGNED) = 0 OR d.id < ?)
+  AND d.channel_id IN (/*SLICE:channel_ids*/?)
+  AND (CAST(? AS SIGNED) = -1 OR d.state = ?)
+ORDER BY d.id DESC LIMIT ?
+`
+
+type ListAlarmDeliveriesOfChannelsParams struct {
+	BeforeID   int64
+	ChannelIds []int64
+	State      int64
+	Limit      int32
+}
+
+type ListAlarmDeliveriesOfChannelsRow struct {
+	ID         int64
+	NoticeID   int64
+	ChannelID  int64
+	Recipient  string
+	Counted    int64
+	State      int64
+	Tries      int64
+	NextAt     int64
+	Error      string
+	CreatedAt  int64
+	DoneAt     int64
+	JobID      int64
+	JobGroup   int64
+	Cause      string
+	FollowUp   int64
+	EventCount int64
+	LogID      int64
+	FirstAt    int64
+	LastAt     int64
+}
+
+// The same of some channels only; the list must not be empty.
+func (q *Queries) ListAlarmDeliveriesOfChannels(ctx context.Context, db DBTX, arg ListAlarmDeliveriesOfChannelsParams) ([]ListAlarmDeliveriesOfChannelsRow, error) {
+	query := listAlarmDeliveriesOfChannels
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.BeforeID)
+	queryParams = append(queryParams, arg.BeforeID)
+	if len(arg.ChannelIds) > 0 {
+		for _, v := range arg.ChannelIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:channel_ids*/?", strings.Repeat(",?", len(arg.ChannelIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:channel_ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.State)
+	queryParams = append(queryParams, arg.State)
+	queryParams = append(queryParams, arg.Limit)
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListAlarmDeliveriesOfChannelsRow
+	for rows.Next() {
+		var i ListAlarmDeliveriesOfChannelsRow
 		if err := rows.Scan(
 			&i.ID,
 			&i.NoticeID,
@@ -1636,7 +1768,7 @@ type UpdateAlarmChannelParams struct {
 	ID        int64
 }
 
-// The kind never changes: the settings of one mean nothing to another.
+// The kind never changes: the settings of one mean nothing to another. Nor does the group, whose editors know the secrets.
 func (q *Queries) UpdateAlarmChannel(ctx context.Context, db DBTX, arg UpdateAlarmChannelParams) (int64, error) {
 	result, err := db.ExecContext(ctx, updateAlarmChannel,
 		arg.Name,

@@ -43,6 +43,7 @@ type AlarmChannel struct {
 	LastErrorAt int64
 	LastError   string
 	UpdatedAt   int64
+	GroupID     int64
 }
 
 type AlarmDelivery struct {

@@ -71,11 +71,14 @@ type Querier interface {
 	DelayAlarmDeliveries(ctx context.Context, db DBTX, arg DelayAlarmDeliveriesParams) (int64, error)
 	DeleteAPITokensOf(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteAlarmChannel(ctx context.Context, db DBTX, id int64) (int64, error)
+	// A later group may get the id. What waits for them is given up when it is due.
+	DeleteAlarmChannelsOfGroup(ctx context.Context, db DBTX, groupID int64) error
 	DeleteAlarmDeliveriesBefore(ctx context.Context, db DBTX, arg DeleteAlarmDeliveriesBeforeParams) (int64, error)
 	DeleteAlarmEventsBefore(ctx context.Context, db DBTX, arg DeleteAlarmEventsBeforeParams) (int64, error)
 	DeleteAlarmNoticesBefore(ctx context.Context, db DBTX, arg DeleteAlarmNoticesBeforeParams) (int64, error)
 	DeleteAlarmRoute(ctx context.Context, db DBTX, id int64) (int64, error)
 	DeleteAlarmRoutesOfChannel(ctx context.Context, db DBTX, channelID int64) error
+	DeleteAlarmRoutesOfGroupChannels(ctx context.Context, db DBTX, groupID int64) error
 	DeleteAlarmRoutesOfScope(ctx context.Context, db DBTX, arg DeleteAlarmRoutesOfScopeParams) error
 	DeleteAlarmStatesOfJob(ctx context.Context, db DBTX, jobID int64) error
 	// Gives a limit all its attempts back.
@@ -175,6 +178,7 @@ type Querier interface {
 	// One entry with what it changed.
 	GetAudit(ctx context.Context, db DBTX, id int64) (AuditEntry, error)
 	GetAuditMark(ctx context.Context, db DBTX, name string) (AuditMark, error)
+	GetChannelOfAlarmDelivery(ctx context.Context, db DBTX, id int64) (int64, error)
 	GetClearing(ctx context.Context, db DBTX, id int64) (Clearing, error)
 	GetDeletion(ctx context.Context, db DBTX, arg GetDeletionParams) (Deletion, error)
 	// One version of a job's script. Asked for with its job, so that nobody reads another job's by its number.
@@ -269,6 +273,8 @@ type Querier interface {
 	ListAlarmChannels(ctx context.Context, db DBTX) ([]AlarmChannel, error)
 	// One page of what was sent or is to be, newest first; 0, -1 stand for any channel and state.
 	ListAlarmDeliveries(ctx context.Context, db DBTX, arg ListAlarmDeliveriesParams) ([]ListAlarmDeliveriesRow, error)
+	// The same of some channels only; the list must not be empty.
+	ListAlarmDeliveriesOfChannels(ctx context.Context, db DBTX, arg ListAlarmDeliveriesOfChannelsParams) ([]ListAlarmDeliveriesOfChannelsRow, error)
 	ListAlarmDeliveriesOfHolder(ctx context.Context, db DBTX, arg ListAlarmDeliveriesOfHolderParams) ([]ListAlarmDeliveriesOfHolderRow, error)
 	// What a message says of a job, and whom the job itself wants told.
 	ListAlarmJobs(ctx context.Context, db DBTX, ids []int64) ([]ListAlarmJobsRow, error)
@@ -565,7 +571,7 @@ type Querier interface {
 	// Refreshes a known address; 0 rows: insert it. Updating first keeps the beats from burning ids (spec §2.12).
 	TouchRegistry(ctx context.Context, db DBTX, arg TouchRegistryParams) (int64, error)
 	TouchSession(ctx context.Context, db DBTX, arg TouchSessionParams) error
-	// The kind never changes: the settings of one mean nothing to another.
+	// The kind never changes: the settings of one mean nothing to another. Nor does the group, whose editors know the secrets.
 	UpdateAlarmChannel(ctx context.Context, db DBTX, arg UpdateAlarmChannelParams) (int64, error)
 	UpdateAlarmRoute(ctx context.Context, db DBTX, arg UpdateAlarmRouteParams) (int64, error)
 	// Guarded by the revision that was read: 0 rows means that another admin changed it, and the caller rolls back.

@@ -82,7 +82,7 @@ var families = withEvents(map[string][]string{
 	"help.schedule.": {"CRON", "FIX_RATE", "FIX_DELAY", "ONCE", "NONE"},
 	"help.state.":    {"waiting", "sent", "success", "failed", "timeout", "sendfailed", "unconfirmed", "killed", "lost", "skipped", "discarded", "cancelled", "stopped"},
 
-	"settings.item.":    withHelp("default_language", "public_url", "glue", "audit_days", "second_factor", "password_change_given", "session_idle_minutes", "session_life_hours", "session_remember_days", "log_retention_days", "misfire_seconds", "lost_seconds", "forgotten_seconds", "call_timeout_ms", "executor_allow", "executor_deny", "alarm_language", "alarm_window_minutes", "alarm_deny_private", "alarm_mail_domains"),
+	"settings.item.":    withHelp("default_language", "public_url", "glue", "audit_days", "second_factor", "password_change_given", "session_idle_minutes", "session_life_hours", "session_remember_days", "log_retention_days", "misfire_seconds", "lost_seconds", "forgotten_seconds", "call_timeout_ms", "executor_allow", "executor_deny", "alarm_language", "alarm_window_minutes", "alarm_deny_private", "alarm_mail_domains", "alarm_editors"),
 	"settings.section.": {"console", "console.text", "signin", "signin.text", "runs", "runs.text", "executors", "executors.text", "alarms", "alarms.text"},
 	"settings.second.":  {"nobody", "admins", "all"},
 	"second.error.":     {"code", "credential", "expired", "many", "none", "toomany", "browser"},

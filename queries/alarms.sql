@@ -101,19 +101,19 @@ DELETE FROM punctual_alarm_notice WHERE id = sqlc.arg(id) AND state = 0 AND revi
 DELETE FROM punctual_alarm_notice WHERE state = 2 AND last_at < ? LIMIT ?;
 
 -- name: ListAlarmChannels :many
-SELECT id, name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, last_ok_at, last_error_at, last_error, updated_at
+SELECT id, name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, last_ok_at, last_error_at, last_error, updated_at, group_id
 FROM punctual_alarm_channel ORDER BY name, id;
 
 -- name: GetAlarmChannel :one
-SELECT id, name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, last_ok_at, last_error_at, last_error, updated_at
+SELECT id, name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, last_ok_at, last_error_at, last_error, updated_at, group_id
 FROM punctual_alarm_channel WHERE id = ?;
 
 -- name: InsertAlarmChannel :execlastid
-INSERT INTO punctual_alarm_channel (name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, updated_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO punctual_alarm_channel (name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, updated_at, group_id)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: UpdateAlarmChannel :execrows
--- The kind never changes: the settings of one mean nothing to another.
+-- The kind never changes: the settings of one mean nothing to another. Nor does the group, whose editors know the secrets.
 UPDATE punctual_alarm_channel
 SET name = sqlc.arg(name), config = sqlc.arg(config), lang = sqlc.arg(lang), enabled = sqlc.arg(enabled),
     for_jobs = sqlc.arg(for_jobs), quiet_from = sqlc.arg(quiet_from), quiet_to = sqlc.arg(quiet_to),
@@ -130,6 +130,13 @@ UPDATE punctual_alarm_channel SET for_jobs = 0 WHERE for_jobs = 1 AND id <> ?;
 
 -- name: DeleteAlarmChannel :execrows
 DELETE FROM punctual_alarm_channel WHERE id = ?;
+
+-- name: DeleteAlarmRoutesOfGroupChannels :exec
+DELETE FROM punctual_alarm_route WHERE channel_id IN (SELECT c.id FROM punctual_alarm_channel AS c WHERE c.group_id = ?);
+
+-- name: DeleteAlarmChannelsOfGroup :exec
+-- A later group may get the id. What waits for them is given up when it is due.
+DELETE FROM punctual_alarm_channel WHERE group_id = ?;
 
 -- name: NoteAlarmChannelOK :exec
 UPDATE punctual_alarm_channel SET last_ok_at = sqlc.arg(at_ms), last_error = '' WHERE id = sqlc.arg(id);
@@ -217,6 +224,19 @@ WHERE (CAST(sqlc.arg(before_id) AS SIGNED) = 0 OR d.id < sqlc.arg(before_id))
   AND (CAST(sqlc.arg(channel_id) AS SIGNED) = 0 OR d.channel_id = sqlc.arg(channel_id))
   AND (CAST(sqlc.arg(state) AS SIGNED) = -1 OR d.state = sqlc.arg(state))
 ORDER BY d.id DESC LIMIT ?;
+
+-- name: ListAlarmDeliveriesOfChannels :many
+-- The same of some channels only; the list must not be empty.
+SELECT d.id, d.notice_id, d.channel_id, d.recipient, d.counted, d.state, d.tries, d.next_at, d.error, d.created_at, d.done_at,
+       n.job_id, n.job_group, n.cause, n.follow_up, n.event_count, n.log_id, n.first_at, n.last_at
+FROM punctual_alarm_delivery AS d JOIN punctual_alarm_notice AS n ON n.id = d.notice_id
+WHERE (CAST(sqlc.arg(before_id) AS SIGNED) = 0 OR d.id < sqlc.arg(before_id))
+  AND d.channel_id IN (sqlc.slice(channel_ids))
+  AND (CAST(sqlc.arg(state) AS SIGNED) = -1 OR d.state = sqlc.arg(state))
+ORDER BY d.id DESC LIMIT ?;
+
+-- name: GetChannelOfAlarmDelivery :one
+SELECT channel_id FROM punctual_alarm_delivery WHERE id = ?;
 
 -- name: DeleteAlarmDeliveriesBefore :execrows
 DELETE FROM punctual_alarm_delivery WHERE state IN (2, 3) AND created_at < ? LIMIT ?;

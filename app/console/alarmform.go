@@ -27,7 +27,34 @@ func (c *Console) channelNew(ec echo.Context) error {
 	if !slices.Contains(page.Kinds, page.Kind) {
 		page.Kind = string(alarm.KindMail)
 	}
+	var err error
+	if page.Groups, err = c.channelOwners(ec, 0); err != nil {
+		return err
+	}
+	page.Owned = !who(ec).Admin
 	return render(ec, http.StatusOK, alarms.Form(page))
+}
+
+// channelOwners are those whom a new channel may belong to: executors, and for administrators the installation.
+func (c *Console) channelOwners(ec echo.Context, chosen int64) ([]ui.Option, error) {
+	groups, err := c.groupTitles(ec)
+	if err != nil {
+		return nil, err
+	}
+	p, channels := who(ec), c.cfg.Manage.Channels
+	var options []ui.Option
+	switch {
+	case p.Admin && !c.cfg.Manage.Settings.AlarmEditors():
+		return nil, nil // nobody else would look after it
+	case p.Admin:
+		options = append(options, ui.Option{Value: "0", Label: c.Page(ec).T("alarms.group.none"), Selected: chosen == 0})
+	}
+	for _, o := range groups.options(chosen) {
+		if id, _ := strconv.ParseInt(o.Value, 10, 64); channels.May(p, id) {
+			options = append(options, o)
+		}
+	}
+	return options, nil
 }
 
 func (c *Console) channelEdit(ec echo.Context) error {
@@ -61,6 +88,11 @@ func (c *Console) channelFormPage(ec echo.Context) (alarms.FormPage, alarm.Chann
 	ch, _, err := c.cfg.Manage.Channels.Get(ec.Request().Context(), who(ec), channelID)
 	page.ID, page.Name, page.Kind = channelID, ch.Name, string(ch.Kind)
 	page.HasURL, page.HasSecret, page.HasPassword = ch.HasURL, ch.HasSecret, ch.HasPassword
+	if err != nil || ch.GroupID == 0 {
+		return page, ch, err
+	}
+	groups, err := c.groupTitles(ec)
+	page.Group, page.Owned = groups.title(ch.GroupID), true
 	return page, ch, err
 }
 
@@ -77,7 +109,11 @@ func (c *Console) channelSave(ec echo.Context) error {
 		page.Kind = formText(ec, alarms.FieldKind)
 	}
 	page.Values = channelValues(ec)
-	channelID, err := c.cfg.Manage.Channels.Save(ec.Request().Context(), who(ec), channelInput(page), page.Values.EveryJob)
+	input := channelInput(page)
+	if page.ID == 0 {
+		input.GroupID, _ = strconv.ParseInt(formText(ec, alarms.FieldGroup), 10, 64) // what is no number is the installation's
+	}
+	channelID, err := c.cfg.Manage.Channels.Save(ec.Request().Context(), who(ec), input, page.Values.EveryJob)
 	if err != nil {
 		errs, ok := fieldErrors(page.Page, err)
 		if !ok {
@@ -85,6 +121,12 @@ func (c *Console) channelSave(ec echo.Context) error {
 		}
 		if page.Errors = errs; !slices.Contains(texts(alarm.Kinds()), page.Kind) {
 			page.Kind = string(alarm.KindMail)
+		}
+		if page.ID == 0 {
+			page.Owned = !who(ec).Admin
+			if page.Groups, err = c.channelOwners(ec, input.GroupID); err != nil {
+				return err
+			}
 		}
 		return render(ec, http.StatusUnprocessableEntity, alarms.Form(page))
 	}
@@ -193,6 +235,13 @@ func (c *Console) routePage(ec echo.Context, r alarm.Route) (alarms.RoutePage, e
 		return alarms.RoutePage{}, err
 	}
 	page := alarms.RoutePage{Page: c.Page(ec), ChannelID: channelID, Channel: ch.Name, ID: r.ID, Scope: string(r.Scope)}
+	if ch.GroupID != 0 {
+		titles, err := c.groupTitles(ec)
+		if err != nil {
+			return page, err
+		}
+		page.Group, groups = titles.title(ch.GroupID), nil
+	}
 	for _, g := range groups {
 		page.Groups = append(page.Groups, ui.Option{
 			Value: strconv.FormatInt(g.ID, 10), Label: g.Title, Selected: r.Scope == alarm.ScopeGroup && r.ScopeID == g.ID,

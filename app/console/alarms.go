@@ -45,9 +45,13 @@ func (c *Console) channelList(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
+	groups, err := c.groupTitles(ec)
+	if err != nil {
+		return err
+	}
 	page := alarms.ListPage{Page: c.pageWithFlash(ec)}
 	for _, ch := range channels {
-		page.Channels = append(page.Channels, c.channel(page.Page, ch, routes[ch.ID]))
+		page.Channels = append(page.Channels, c.channel(page.Page, groups, ch, routes[ch.ID]))
 	}
 	if page.Messages, err = c.latest(ec, page.Page, 0); err != nil {
 		return err
@@ -56,10 +60,13 @@ func (c *Console) channelList(ec echo.Context) error {
 }
 
 // channel is a channel as lists and pages show it.
-func (c *Console) channel(page layout.Page, ch alarm.Channel, routes []manage.AlarmRoute) alarms.Channel {
+func (c *Console) channel(page layout.Page, groups groupTitles, ch alarm.Channel, routes []manage.AlarmRoute) alarms.Channel {
 	v := alarms.Channel{
 		ID: ch.ID, Name: ch.Name, Kind: string(ch.Kind), State: channelState(ch), ForJobs: ch.ForJobs, OKAt: c.at(page, ch.LastOKAt),
 		ErrorAt: c.at(page, ch.LastErrorAt), Error: ch.LastError.In(page.Printer),
+	}
+	if ch.GroupID != 0 {
+		v.Group = groups.title(ch.GroupID)
 	}
 	if ch.Kind == alarm.KindMail {
 		v.Target = strings.Join(ch.Settings.Recipients, ", ")
@@ -72,7 +79,7 @@ func (c *Console) channel(page layout.Page, ch alarm.Channel, routes []manage.Al
 	}
 	for _, r := range routes {
 		v.Routes = append(v.Routes, alarms.Route{
-			ID: r.ID, Scope: string(r.Scope), ScopeID: r.ScopeID, Name: r.Name, Causes: texts(r.Causes), Usual: slices.Equal(r.Causes, manage.DefaultCauses()),
+			ID: r.ID, Scope: string(r.Scope), ScopeID: r.ScopeID, Name: r.Name, Of: v.Group, Causes: texts(r.Causes), Usual: slices.Equal(r.Causes, manage.DefaultCauses()),
 		})
 	}
 	return v
@@ -112,8 +119,12 @@ func (c *Console) channelPage(ec echo.Context) (alarms.DetailPage, error) {
 	if err != nil {
 		return alarms.DetailPage{}, err
 	}
+	groups, err := c.groupTitles(ec)
+	if err != nil {
+		return alarms.DetailPage{}, err
+	}
 	page := alarms.DetailPage{Page: c.Page(ec)}
-	page.Channel = c.channel(page.Page, ch, routes)
+	page.Channel = c.channel(page.Page, groups, ch, routes)
 	page.Messages, err = c.latest(ec, page.Page, channelID)
 	return page, err
 }

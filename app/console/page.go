@@ -28,7 +28,7 @@ func (c *Console) Page(ec echo.Context) layout.Page {
 		Printer: c.cfg.Catalogue.Printer(lang),
 		Theme:   layout.ThemeFrom(cmp.Or(p.Theme, cookieValue(r, layout.FieldTheme))),
 		Path:    r.URL.RequestURI(),
-		User:    layout.User{Name: p.Name, Admin: p.Admin},
+		User:    layout.User{Name: p.Name, Admin: p.Admin, Alarms: c.cfg.Manage.Channels.For(p)},
 		Zone:    zoneName(c.cfg.Zone, c.cfg.Now()),
 	}
 	if p.Admin && c.cfg.Weakness != nil {

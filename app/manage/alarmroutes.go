@@ -18,8 +18,8 @@ type AlarmRoute struct {
 	Name string // of the group or job; empty for all jobs, or when it is gone
 }
 
-// routes are all routes by channel, with names.
-func (s *Channels) routes(ctx context.Context) (map[int64][]AlarmRoute, error) {
+// routes are all routes by channel, with the names of what p may see.
+func (s *Channels) routes(ctx context.Context, p auth.Principal) (map[int64][]AlarmRoute, error) {
 	all, err := s.cfg.Alarmer.Routes(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list alarm routes: %w", err)
@@ -30,7 +30,7 @@ func (s *Channels) routes(ctx context.Context) (map[int64][]AlarmRoute, error) {
 			jobIDs = append(jobIDs, r.ScopeID)
 		}
 	}
-	jobs, err := s.jobNames(ctx, jobIDs)
+	jobs, err := s.jobNames(ctx, p, jobIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,9 @@ func (s *Channels) routes(ctx context.Context) (map[int64][]AlarmRoute, error) {
 	}
 	groups := make(map[int64]string, len(rows))
 	for _, g := range rows {
-		groups[g.ID] = g.Title
+		if p.CanUseGroup(g.ID) {
+			groups[g.ID] = g.Title
+		}
 	}
 	byChannel := make(map[int64][]AlarmRoute)
 	for _, r := range all {
@@ -60,7 +62,8 @@ func (s *Channels) routes(ctx context.Context) (map[int64][]AlarmRoute, error) {
 	return byChannel, nil
 }
 
-func (s *Channels) jobNames(ctx context.Context, ids []int64) (map[int64]string, error) {
+// jobNames are the names of the jobs that p may see: one may have moved to another group since.
+func (s *Channels) jobNames(ctx context.Context, p auth.Principal, ids []int64) (map[int64]string, error) {
 	names := make(map[int64]string, len(ids))
 	if len(ids) == 0 {
 		return names, nil
@@ -70,7 +73,9 @@ func (s *Channels) jobNames(ctx context.Context, ids []int64) (map[int64]string,
 		return nil, fmt.Errorf("list jobs: %w", db.Error(err))
 	}
 	for _, j := range rows {
-		names[j.ID] = j.JobDesc
+		if p.CanUseGroup(j.JobGroup) {
+			names[j.ID] = j.JobDesc
+		}
 	}
 	return names, nil
 }

@@ -28,11 +28,13 @@ type Alarmer interface {
 	UpdateRoute(ctx context.Context, r alarm.Route) error
 	DeleteRoute(ctx context.Context, id int64) error
 	Deliveries(ctx context.Context, f alarm.DeliveryFilter) ([]alarm.Delivery, error)
+	ChannelOf(ctx context.Context, delivery int64) (int64, error)
 	Retry(ctx context.Context, id int64) error
 }
 
-// Channels are the use cases of alarm channels, of what leads to them, and of what was sent. All of them are for
-// administrators: a channel is an address that the installation sends its failures to.
+// Channels are the use cases of alarm channels, of what leads to them, and of what was sent. They are for administrators: a channel
+// is an address that the installation sends its failures to. Where it is set, who may edit the jobs of a group looks after the
+// channels of that group, which carry the alarms of no others; the rest does not exist for them.
 type Channels struct {
 	cfg     Config
 	queries *db.Queries
@@ -54,10 +56,20 @@ func DefaultCauses() []scheduler.AlarmCause {
 	return slices.DeleteFunc(alarm.Causes(), func(c scheduler.AlarmCause) bool { return c == scheduler.AlarmMisfire })
 }
 
+// For says whether somebody looks after channels at all.
+func (s *Channels) For(p auth.Principal) bool {
+	return p.Admin || s.cfg.Settings.AlarmEditors() && p.CanAnywhere(auth.RightEdit)
+}
+
+// May says whether somebody looks after the channels of a group; 0 is the installation.
+func (s *Channels) May(p auth.Principal, groupID int64) bool {
+	return p.Admin || groupID > 0 && s.cfg.Settings.AlarmEditors() && p.Can(groupID, auth.RightEdit)
+}
+
 // allowed refuses who may not, and everything in an installation without alarms.
 func (s *Channels) allowed(p auth.Principal) error {
-	if err := requireAdmin(p); err != nil {
-		return err
+	if !s.For(p) {
+		return forbidden()
 	}
 	if s.cfg.Alarmer == nil {
 		return &problem.Error{Kind: problem.NotFound}
@@ -65,17 +77,27 @@ func (s *Channels) allowed(p auth.Principal) error {
 	return nil
 }
 
-// List is every channel by name, with the routes that lead to each, by channel.
+// List is every channel that p looks after, by name, with the routes that lead to each, by channel.
 func (s *Channels) List(ctx context.Context, p auth.Principal) ([]alarm.Channel, map[int64][]AlarmRoute, error) {
 	if err := s.allowed(p); err != nil {
 		return nil, nil, err
 	}
-	channels, err := s.cfg.Alarmer.Channels(ctx)
+	channels, err := s.own(ctx, p)
 	if err != nil {
-		return nil, nil, fmt.Errorf("list alarm channels: %w", err)
+		return nil, nil, err
 	}
-	routes, err := s.routes(ctx)
+	routes, err := s.routes(ctx, p)
 	return channels, routes, err
+}
+
+// own are the channels that p looks after.
+func (s *Channels) own(ctx context.Context, p auth.Principal) ([]alarm.Channel, error) {
+	// By the list, which also has a channel whose settings cannot be read: it can then be mended or deleted.
+	all, err := s.cfg.Alarmer.Channels(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list alarm channels: %w", err)
+	}
+	return slices.DeleteFunc(all, func(c alarm.Channel) bool { return !s.May(p, c.GroupID) }), nil
 }
 
 // Get is one channel with the routes that lead to it.
@@ -84,7 +106,7 @@ func (s *Channels) Get(ctx context.Context, p auth.Principal, id int64) (alarm.C
 	if err != nil {
 		return c, nil, err
 	}
-	routes, err := s.routes(ctx)
+	routes, err := s.routes(ctx, p)
 	return c, routes[id], err
 }
 
@@ -92,8 +114,7 @@ func (s *Channels) get(ctx context.Context, p auth.Principal, id int64) (alarm.C
 	if err := s.allowed(p); err != nil {
 		return alarm.Channel{}, err
 	}
-	// By the list, which also has a channel whose settings cannot be read: it can then be mended or deleted.
-	all, err := s.cfg.Alarmer.Channels(ctx)
+	all, err := s.own(ctx, p)
 	if err != nil {
 		return alarm.Channel{}, err
 	}
@@ -104,7 +125,11 @@ func (s *Channels) get(ctx context.Context, p auth.Principal, id int64) (alarm.C
 	return all[at], nil
 }
 
-// Save creates a channel, or changes the one that ID names. A new one may begin with the alarms of every job.
+// ChannelGroup is the name of the field for the group that a new channel belongs to.
+const ChannelGroup = "group"
+
+// Save creates a channel, or changes the one that ID names. A new one may begin with the alarms of every job, or of every one of its
+// group.
 func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, everyJob bool) (int64, error) {
 	if err := s.allowed(p); err != nil {
 		return 0, err
@@ -117,9 +142,19 @@ func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, 
 		if err := s.cfg.Alarmer.UpdateChannel(ctx, c); err != nil {
 			return 0, alarmProblem(err)
 		}
-		c.Kind = old.Kind
+		c.Kind, c.GroupID = old.Kind, old.GroupID
 		s.audit.Note(ctx, p, Entry{Action: ActionUpdate, Kind: ObjectChannel, ID: c.ID, Name: c.Name, Before: channelFacts(old), After: channelFacts(c)})
 		return c.ID, nil
+	}
+	if !s.May(p, c.GroupID) {
+		return 0, problem.InvalidFields(problem.Field{Name: ChannelGroup, Key: "job.error.group"})
+	}
+	if c.GroupID != 0 {
+		if _, err := s.queries.GetGroup(ctx, s.cfg.Pool, c.GroupID); errors.Is(db.Error(err), db.ErrNotFound) {
+			return 0, problem.InvalidFields(problem.Field{Name: ChannelGroup, Key: "job.error.group"})
+		} else if err != nil {
+			return 0, fmt.Errorf("read group: %w", db.Error(err))
+		}
 	}
 	id, err := s.cfg.Alarmer.CreateChannel(ctx, c)
 	if err != nil {
@@ -136,7 +171,7 @@ func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, 
 func channelFacts(c alarm.Channel) Facts {
 	s := c.Settings
 	return Facts{
-		"name": c.Name, "kind": string(c.Kind), "enabled": c.Enabled, "for_jobs": c.ForJobs, "language": c.Language,
+		"name": c.Name, "kind": string(c.Kind), "group": c.GroupID, "enabled": c.Enabled, "for_jobs": c.ForJobs, "language": c.Language,
 		"quiet": fmt.Sprintf("%02d:%02d–%02d:%02d %s", c.QuietFrom/60, c.QuietFrom%60, c.QuietTo/60, c.QuietTo%60, c.QuietMode),
 		"host":  s.Host, "port": s.Port, "security": string(s.Security), "from": s.From, "recipients": strings.Join(s.Recipients, ", "),
 	}
@@ -186,23 +221,26 @@ func (s *Channels) Messages(ctx context.Context, p auth.Principal, f alarm.Deliv
 	if err := s.allowed(p); err != nil {
 		return nil, err
 	}
+	channels, err := s.own(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	names, ids := make(map[int64]string, len(channels)), make([]int64, len(channels))
+	for i, c := range channels {
+		names[c.ID], ids[i] = c.Name, c.ID
+	}
+	if f.Only = nil; !p.Admin { // they also see what channels sent that have been deleted
+		f.Only = ids
+	}
 	rows, err := s.cfg.Alarmer.Deliveries(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("list alarm messages: %w", err)
-	}
-	channels, err := s.cfg.Alarmer.Channels(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list alarm channels: %w", err)
-	}
-	names := make(map[int64]string, len(channels))
-	for _, c := range channels {
-		names[c.ID] = c.Name
 	}
 	jobIDs := make([]int64, len(rows))
 	for i, d := range rows {
 		jobIDs[i] = d.JobID
 	}
-	jobs, err := s.jobNames(ctx, jobIDs)
+	jobs, err := s.jobNames(ctx, p, jobIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -217,6 +255,17 @@ func (s *Channels) Messages(ctx context.Context, p auth.Principal, f alarm.Deliv
 func (s *Channels) Retry(ctx context.Context, p auth.Principal, id int64) error {
 	if err := s.allowed(p); err != nil {
 		return err
+	}
+	if !p.Admin {
+		channel, err := s.cfg.Alarmer.ChannelOf(ctx, id)
+		if errors.Is(err, db.ErrNotFound) {
+			return problem.New(problem.NotFound, "problem.channel.gone")
+		} else if err != nil {
+			return fmt.Errorf("read alarm message: %w", err)
+		}
+		if _, err := s.get(ctx, p, channel); err != nil {
+			return err
+		}
 	}
 	err := s.cfg.Alarmer.Retry(ctx, id)
 	if errors.Is(err, db.ErrNotFound) {

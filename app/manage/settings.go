@@ -67,6 +67,7 @@ const (
 	SettingAlarmWindow      = "alarm_window_minutes"
 	SettingAlarmDenyPrivate = "alarm_deny_private"
 	SettingMailDomains      = "alarm_mail_domains"
+	SettingAlarmEditors     = "alarm_editors"
 	SettingChangeGiven      = "password_change_given"
 	SettingSessionIdle      = "session_idle_minutes"
 	SettingSessionLife      = "session_life_hours"
@@ -105,6 +106,7 @@ func AllSettings() []Setting {
 		{Name: SettingAlarmLanguage, Section: "alarms", Kind: SettingChoice, Default: locales.Chinese, Env: "PUNCTUAL_ALARM_LANGUAGE", Choices: locales.Languages()},
 		{Name: SettingAlarmWindow, Section: "alarms", Kind: SettingNumber, Default: "5", Unit: "minutes", Min: 1, Max: 1440},
 		{Name: SettingMailDomains, Section: "alarms", Kind: SettingText, Env: "PUNCTUAL_ALARM_MAIL_DOMAINS", check: checkDomains},
+		{Name: SettingAlarmEditors, Section: "alarms", Kind: SettingSwitch, Default: SettingOff},
 		{Name: SettingAlarmDenyPrivate, Section: "alarms", Kind: SettingSwitch, Default: SettingOff, Env: "PUNCTUAL_ALARM_DENY_PRIVATE"},
 	}
 }

@@ -149,6 +149,9 @@ func (s *Settings) SignIn() auth.Policy { return s.held.Load().signIn }
 // AlarmDefaults are the alarmer's.
 func (s *Settings) AlarmDefaults() alarm.Defaults { return s.held.Load().alarms }
 
+// AlarmEditors says whether who may edit the jobs of a group looks after that group's alarm channels.
+func (s *Settings) AlarmEditors() bool { return s.held.Load().values[SettingAlarmEditors] == SettingOn }
+
 // Allow says which addresses may be called although no executor registered them.
 func (s *Settings) Allow() Allow { return s.held.Load().allow }
 

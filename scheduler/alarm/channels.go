@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -17,6 +18,7 @@ type Channel struct {
 	ID        int64
 	Name      string
 	Kind      Kind
+	GroupID   int64 // whose jobs' alarms it carries, and no others; 0: of all jobs. It never changes
 	Settings  Settings
 	Language  string // of its messages; "" for the installation's
 	Enabled   bool
@@ -48,7 +50,7 @@ func when(ms int64) time.Time {
 func (c *channel) shown() Channel {
 	s := c.settings
 	v := Channel{
-		ID: c.row.ID, Name: c.row.Name, Kind: c.kind(), Language: c.row.Lang, Enabled: c.row.Enabled == 1, ForJobs: c.row.ForJobs == 1,
+		ID: c.row.ID, Name: c.row.Name, Kind: c.kind(), GroupID: c.row.GroupID, Language: c.row.Lang, Enabled: c.row.Enabled == 1, ForJobs: c.row.ForJobs == 1,
 		QuietFrom: int(c.row.QuietFrom), QuietTo: int(c.row.QuietTo), QuietMode: QuietMode(c.row.QuietMode),
 		HasURL: s.URL != "", HasSecret: s.Secret != "", HasPassword: s.Password != "",
 		LastOKAt: when(c.row.LastOkAt), LastErrorAt: when(c.row.LastErrorAt), LastError: Trouble(c.row.LastError),
@@ -100,7 +102,7 @@ func (a *Alarmer) CreateChannel(ctx context.Context, c Channel) (int64, error) {
 		var err error
 		id, err = a.queries.InsertAlarmChannel(ctx, tx, db.InsertAlarmChannelParams{
 			Name: c.Name, Kind: string(c.Kind), Config: config, Lang: c.Language, Enabled: bit(c.Enabled), ForJobs: bit(c.ForJobs),
-			QuietFrom: int64(c.QuietFrom), QuietTo: int64(c.QuietTo), QuietMode: string(c.QuietMode), UpdatedAt: a.cfg.Now().UnixMilli(),
+			QuietFrom: int64(c.QuietFrom), QuietTo: int64(c.QuietTo), QuietMode: string(c.QuietMode), UpdatedAt: a.cfg.Now().UnixMilli(), GroupID: c.GroupID,
 		})
 		if err != nil || !c.ForJobs {
 			return err
@@ -123,9 +125,12 @@ func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 	if err != nil {
 		return db.Error(err)
 	}
-	c.Kind = Kind(row.Kind)
+	c.Kind, c.GroupID = Kind(row.Kind), row.GroupID
 	// Settings that cannot be opened are replaced as a whole: then the secrets have to be typed again.
 	if old, err := a.channelOf(&row); err == nil {
+		if c.carriesOff(&old.settings) {
+			return refuse(FieldPassword, CodePasswordAgain)
+		}
 		c.keepSecrets(&old.settings)
 	}
 	if err := validChannel(&c); err != nil {
@@ -167,6 +172,14 @@ func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 	}
 	a.rouse(c.ID)
 	return a.reload(ctx)
+}
+
+// carriesOff says whether a kept password would go to another server than the one it was typed for, or less guarded. Of the
+// installation's channels administrators decide that; of a group's, its editors, who need not know the password.
+func (c *Channel) carriesOff(old *Settings) bool {
+	s := &c.Settings
+	return c.GroupID != 0 && c.Kind == KindMail && old.Password != "" && s.Password == "" && !c.RemovePassword && s.Username != "" &&
+		(strings.TrimSpace(s.Host) != old.Host || s.Port != old.Port || s.Security != old.Security || s.SkipVerify && !old.SkipVerify)
 }
 
 // keepSecrets fills in the secrets that a form leaves empty.

@@ -197,6 +197,8 @@ func (a *Alarmer) sendWithin(ctx context.Context, c *channel, m *message) error 
 // send hands a message to the channel's server.
 func (a *Alarmer) send(ctx context.Context, c *channel, m *message) error {
 	if c.kind() == KindMail {
+		// The installation's mail servers are mostly inside. Who looks after a group's channel need not be let in there.
+		m.outside = c.row.GroupID != 0 && a.cfg.Defaults().DenyPrivate
 		return a.sendMail(ctx, &c.settings, m)
 	}
 	return a.sendWeb(ctx, c, m)

@@ -2,6 +2,7 @@ package alarm
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -45,6 +46,8 @@ type DeliveryFilter struct {
 	ChannelID int64
 	State     DeliveryState
 	Limit     int // 1 to 500; 50
+	// Only are the channels to choose from; nil: all.
+	Only []int64
 }
 
 // Deliveries lists messages, newest first.
@@ -52,9 +55,7 @@ func (a *Alarmer) Deliveries(ctx context.Context, f DeliveryFilter) ([]Delivery,
 	if f.Limit <= 0 {
 		f.Limit = 50
 	}
-	rows, err := a.queries.ListAlarmDeliveries(ctx, a.cfg.Pool, db.ListAlarmDeliveriesParams{
-		BeforeID: f.BeforeID, ChannelID: f.ChannelID, State: int64(f.State), Limit: int32(min(f.Limit, 500)),
-	})
+	rows, err := a.listDeliveries(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +71,32 @@ func (a *Alarmer) Deliveries(ctx context.Context, f DeliveryFilter) ([]Delivery,
 		}
 	}
 	return list, nil
+}
+
+func (a *Alarmer) listDeliveries(ctx context.Context, f DeliveryFilter) ([]db.ListAlarmDeliveriesRow, error) {
+	limit := int32(min(f.Limit, 500))
+	if f.Only == nil {
+		return a.queries.ListAlarmDeliveries(ctx, a.cfg.Pool, db.ListAlarmDeliveriesParams{BeforeID: f.BeforeID, ChannelID: f.ChannelID, State: int64(f.State), Limit: limit})
+	}
+	only := f.Only
+	if f.ChannelID != 0 {
+		only = slices.DeleteFunc(slices.Clone(only), func(id int64) bool { return id != f.ChannelID })
+	}
+	if len(only) == 0 {
+		return nil, nil
+	}
+	found, err := a.queries.ListAlarmDeliveriesOfChannels(ctx, a.cfg.Pool, db.ListAlarmDeliveriesOfChannelsParams{BeforeID: f.BeforeID, ChannelIds: only, State: int64(f.State), Limit: limit})
+	rows := make([]db.ListAlarmDeliveriesRow, len(found))
+	for i, r := range found {
+		rows[i] = db.ListAlarmDeliveriesRow(r)
+	}
+	return rows, err
+}
+
+// ChannelOf is the channel of a message. The error is [db.ErrNotFound] when there is none.
+func (a *Alarmer) ChannelOf(ctx context.Context, delivery int64) (int64, error) {
+	id, err := a.queries.GetChannelOfAlarmDelivery(ctx, a.cfg.Pool, delivery)
+	return id, db.Error(err)
 }
 
 // Retry sends a message that was given up, or waits, at once. The error is [db.ErrNotFound] when there is none, or it is

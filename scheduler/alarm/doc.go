@@ -40,5 +40,5 @@
 // Texts of executors are data. Mails escape them in HTML; chat messages use each provider's plain form rather than its
 // markdown, whose escaping is not documented well enough to trust with somebody else's text.
 // Webhooks may point into private networks unless [Config.DenyPrivate] says no: who sets alarm targets is an
-// administrator, and on many installations every target is inside.
+// administrator, or an editor of a group whom they let, and on many installations every target is inside.
 package alarm

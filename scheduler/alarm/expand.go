@@ -263,7 +263,7 @@ func (b *book) targets(n *db.AlarmNotice) []target {
 	}
 	for _, r := range b.routes {
 		c := b.channels[r.ChannelID]
-		if c == nil || !routeWants(r.Causes, cause) || !routeCovers(&r, group, n.JobID) {
+		if c == nil || c.row.GroupID != 0 && c.row.GroupID != group || !routeWants(r.Causes, cause) || !routeCovers(&r, group, n.JobID) {
 			continue
 		}
 		if c.kind() != KindMail {

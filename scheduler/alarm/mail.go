@@ -31,7 +31,7 @@ func (a *Alarmer) sendMail(ctx context.Context, s *Settings, m *message) error {
 	if err != nil {
 		return refusal{err, true}
 	}
-	conn, err := a.dialMail(ctx, s)
+	conn, err := a.dialMail(ctx, s, m.outside)
 	if err != nil {
 		return mailTrouble(ctx, err)
 	}
@@ -54,12 +54,16 @@ func (a *Alarmer) sendMail(ctx context.Context, s *Settings, m *message) error {
 	return nil
 }
 
-func (a *Alarmer) dialMail(ctx context.Context, s *Settings) (net.Conn, error) {
+func (a *Alarmer) dialMail(ctx context.Context, s *Settings, outside bool) (net.Conn, error) {
+	dialer := new(net.Dialer)
+	if outside {
+		dialer.Control = refusePrivate
+	}
 	address := net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
 	if s.Security == SecurityTLS {
-		return (&tls.Dialer{Config: a.tlsFor(s)}).DialContext(ctx, "tcp", address)
+		return (&tls.Dialer{NetDialer: dialer, Config: a.tlsFor(s)}).DialContext(ctx, "tcp", address)
 	}
-	return new(net.Dialer).DialContext(ctx, "tcp", address)
+	return dialer.DialContext(ctx, "tcp", address)
 }
 
 // mailTrouble is why there is no connection to a mail server.

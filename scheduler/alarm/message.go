@@ -35,6 +35,7 @@ type message struct {
 	items     []item
 	counted   bool // say only how many
 	test      bool
+	outside   bool // of a mail whose server must not be a private address
 }
 
 // compose reads everything a message says.

@@ -15,7 +15,7 @@ type Scope string
 
 // The scopes.
 const (
-	ScopeAll   Scope = "all"   // every job
+	ScopeAll   Scope = "all"   // every job; to a channel of a group, every one of that group
 	ScopeGroup Scope = "group" // the jobs of an executor group
 	ScopeJob   Scope = "job"   // one job
 )
@@ -115,15 +115,22 @@ func (a *Alarmer) ForgetJob(ctx context.Context, tx db.DBTX, jobID int64) error 
 	return a.queries.DeleteAlarmRoutesOfScope(ctx, tx, db.DeleteAlarmRoutesOfScopeParams{Scope: string(ScopeJob), ScopeID: jobID})
 }
 
-// ForgetGroup deletes the routes of a group that is being deleted, in the transaction that deletes it.
+// ForgetGroup deletes the channels and routes of a group that is being deleted, in the transaction that deletes it.
 func (a *Alarmer) ForgetGroup(ctx context.Context, tx db.DBTX, groupID int64) error {
+	if err := a.queries.DeleteAlarmRoutesOfGroupChannels(ctx, tx, groupID); err != nil {
+		return err
+	}
+	if err := a.queries.DeleteAlarmChannelsOfGroup(ctx, tx, groupID); err != nil {
+		return err
+	}
 	return a.queries.DeleteAlarmRoutesOfScope(ctx, tx, db.DeleteAlarmRoutesOfScopeParams{Scope: string(ScopeGroup), ScopeID: groupID})
 }
 
 // validRoute tidies a route, refuses what cannot be, and gives the causes as they are stored.
 func (a *Alarmer) validRoute(ctx context.Context, r *Route) (causes string, err error) {
 	var v checks
-	if _, err := a.queries.GetAlarmChannel(ctx, a.cfg.Pool, r.ChannelID); errors.Is(db.Error(err), db.ErrNotFound) {
+	channel, err := a.queries.GetAlarmChannel(ctx, a.cfg.Pool, r.ChannelID)
+	if errors.Is(db.Error(err), db.ErrNotFound) {
 		v.add(FieldChannel, CodeUnknown, "Value", r.ChannelID)
 	} else if err != nil {
 		return "", err
@@ -132,7 +139,9 @@ func (a *Alarmer) validRoute(ctx context.Context, r *Route) (causes string, err 
 	case ScopeAll:
 		r.ScopeID = 0
 	case ScopeGroup:
-		if _, err := a.queries.GetGroup(ctx, a.cfg.Pool, r.ScopeID); errors.Is(db.Error(err), db.ErrNotFound) {
+		if channel.GroupID != 0 && channel.GroupID != r.ScopeID {
+			v.add(FieldScope, CodeNoGroup)
+		} else if _, err := a.queries.GetGroup(ctx, a.cfg.Pool, r.ScopeID); errors.Is(db.Error(err), db.ErrNotFound) {
 			v.add(FieldScope, CodeNoGroup)
 		} else if err != nil {
 			return "", err
@@ -142,7 +151,8 @@ func (a *Alarmer) validRoute(ctx context.Context, r *Route) (causes string, err 
 		if err != nil {
 			return "", err
 		}
-		if len(jobs) == 0 {
+		// To whoever looks after a group's channel, the jobs of others do not exist.
+		if len(jobs) == 0 || channel.GroupID != 0 && channel.GroupID != jobs[0].JobGroup {
 			v.add(FieldScope, CodeNoJob)
 		}
 	default:

@@ -17,21 +17,23 @@ type Code string
 
 // The codes, with the arguments their messages may use.
 const (
-	CodeRequired    Code = "alarm.error.required"
-	CodeTooLong     Code = "alarm.error.too_long"     // Max: how many characters fit
-	CodeUnknown     Code = "alarm.error.unknown"      // Value: not one of the values offered
-	CodeOutOfRange  Code = "alarm.error.out_of_range" // Min, Max
-	CodeNoPassword  Code = "alarm.error.nopassword"   // a user name has none
-	CodeNoGroup     Code = "alarm.error.nogroup"      // the group of a route does not exist
-	CodeNoJob       Code = "alarm.error.nojob"        // nor does its job
-	CodeNoCause     Code = "alarm.error.nocause"      // a route tells of nothing
-	CodeTwice       Code = "alarm.error.twice"        // the channel has a route of that scope
-	CodeTaken       Code = "alarm.error.taken"        // Value: another has it
-	CodeEmail       Code = "alarm.error.email"        // Value: the address that is none
-	CodeURL         Code = "alarm.error.url"          // not an http or https address
-	CodeTemplate    Code = "alarm.error.template"     // it makes no JSON
-	CodePlaceholder Code = "alarm.error.placeholder"  // Names: they mean nothing
-	CodeMailOnly    Code = "alarm.error.mail_only"    // only a mail channel can carry the mails of jobs
+	CodeRequired      Code = "alarm.error.required"
+	CodeTooLong       Code = "alarm.error.too_long"       // Max: how many characters fit
+	CodeUnknown       Code = "alarm.error.unknown"        // Value: not one of the values offered
+	CodeOutOfRange    Code = "alarm.error.out_of_range"   // Min, Max
+	CodeNoPassword    Code = "alarm.error.nopassword"     // a user name has none
+	CodeNoGroup       Code = "alarm.error.nogroup"        // the group of a route does not exist
+	CodeNoJob         Code = "alarm.error.nojob"          // nor does its job
+	CodeNoCause       Code = "alarm.error.nocause"        // a route tells of nothing
+	CodeTwice         Code = "alarm.error.twice"          // the channel has a route of that scope
+	CodeTaken         Code = "alarm.error.taken"          // Value: another has it
+	CodeEmail         Code = "alarm.error.email"          // Value: the address that is none
+	CodeURL           Code = "alarm.error.url"            // not an http or https address
+	CodeTemplate      Code = "alarm.error.template"       // it makes no JSON
+	CodePlaceholder   Code = "alarm.error.placeholder"    // Names: they mean nothing
+	CodeMailOnly      Code = "alarm.error.mail_only"      // only a mail channel can carry the mails of jobs
+	CodeNotOfGroup    Code = "alarm.error.not_of_group"   // nor can one of a group
+	CodePasswordAgain Code = "alarm.error.password_again" // for another server
 )
 
 // The names of the parts of a channel and a route, by which a [FieldError] finds its place in a form.
@@ -140,8 +142,11 @@ func validChannel(c *Channel) error {
 	default:
 		v.add(FieldKind, CodeUnknown, "Value", clip(string(c.Kind), 60))
 	}
-	if c.ForJobs && c.Kind != KindMail {
+	switch {
+	case c.ForJobs && c.Kind != KindMail:
 		v.add(FieldForJobs, CodeMailOnly)
+	case c.ForJobs && c.GroupID != 0:
+		v.add(FieldForJobs, CodeNotOfGroup)
 	}
 	return v.err()
 }

@@ -65,15 +65,18 @@ func newWebTransport(cfg Config, denyPrivate bool) *http.Transport {
 	}
 	if denyPrivate {
 		transport.Proxy = nil
-		// At the moment of connecting, so that a name which means something else by then does not get around it.
-		dialer.Control = func(_, address string, _ syscall.RawConn) error {
-			if at, err := netip.ParseAddrPort(address); err != nil || private(at.Addr()) {
-				return errPrivate
-			}
-			return nil
-		}
+		dialer.Control = refusePrivate
 	}
 	return transport
+}
+
+// refusePrivate refuses addresses inside at the moment of connecting, so that a name which means something else by then does not
+// get around it.
+func refusePrivate(_, address string, _ syscall.RawConn) error {
+	if at, err := netip.ParseAddrPort(address); err != nil || private(at.Addr()) {
+		return errPrivate
+	}
+	return nil
 }
 
 // private reports whether an address is one that the internet does not lead to.

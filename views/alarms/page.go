@@ -24,6 +24,7 @@ type Channel struct {
 	ID      int64
 	Name    string
 	Kind    string
+	Group   string // title of the executor that it belongs to; empty: the installation's
 	State   State
 	Target  string // host and recipients of a mail channel; nothing of a webhook, whose address is secret
 	ForJobs bool   // carries the mails to the addresses that jobs name
@@ -40,6 +41,7 @@ type Route struct {
 	Scope   string // all, group, job
 	ScopeID int64
 	Name    string // of the group or job; empty when it is gone
+	Of      string // title of the executor that the channel belongs to: "all" are its jobs
 	Causes  []string
 	Usual   bool // the causes are those of a route without a choice
 }
@@ -105,6 +107,9 @@ type FormPage struct {
 	Name        string
 	Kinds       []string // to choose from for a new channel
 	Kind        string
+	Groups      []ui.Option // to choose from for a new channel: whose it is
+	Group       string      // title of the executor that it belongs to; empty: the installation's
+	Owned       bool        // it belongs to an executor, or will
 	Values      FormValues
 	HasURL      bool // a secret is stored: an empty field keeps it
 	HasSecret   bool
@@ -165,6 +170,7 @@ type RoutePage struct {
 	Channel   string
 	ID        int64 // 0 for a new route
 	Scope     string
+	Group     string // title of the executor that the channel belongs to; empty: the installation's
 	Groups    []ui.Option
 	Job       string
 	Causes    []Cause

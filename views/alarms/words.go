@@ -97,6 +97,8 @@ func messageTone(state string) string {
 // scopeWord says what a route covers.
 func scopeWord(p layout.Page, r Route) string {
 	switch {
+	case r.Scope == "all" && r.Of != "":
+		return p.T("alarms.scope.allof", "Name", r.Of)
 	case r.Scope == "all":
 		return p.T("alarms.scope.all")
 	case r.Name == "":
@@ -231,6 +233,11 @@ func (p RoutePage) scopeError(field string) string {
 }
 
 func (p RoutePage) scopes() []ui.Option {
+	if p.Group != "" {
+		options := ui.Labelled(p.Printer, "alarms.scope.", []string{"all", "job"}, p.Scope, false)
+		options[0].Label = p.T("alarms.scope.allof", "Name", p.Group)
+		return options
+	}
 	return ui.Labelled(p.Printer, "alarms.scope.", []string{"all", "group", "job"}, p.Scope, false)
 }
 

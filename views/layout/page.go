@@ -51,8 +51,9 @@ const (
 
 // User is who is logged in. The zero User is nobody, and the frame then has no navigation.
 type User struct {
-	Name  string
-	Admin bool
+	Name   string
+	Admin  bool
+	Alarms bool // looks after alarm channels; every administrator does
 }
 
 // FlashKind is the tone of a message.

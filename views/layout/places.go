@@ -10,11 +10,18 @@ type place struct {
 	key   string // goes there after g
 }
 
-// adminPlaces are for administrators only. On a phone they stand in the account's menu: the bar under the thumb is for what
+// places are for administrators only, and the alarms for others who look after some. On a phone they stand in the account's menu: the bar under the thumb is for what
 // everybody does every day.
-func adminPlaces() []place {
+func (u User) places() []place {
+	alarms := place{NavAlarms, link.AlarmsPath, "bell", "b"}
+	switch {
+	case !u.Admin && u.Alarms:
+		return []place{alarms}
+	case !u.Admin:
+		return nil
+	}
 	return []place{
-		{NavAlarms, link.AlarmsPath, "bell", "b"},
+		alarms,
 		{NavUsers, link.UsersPath, "users", "u"},
 		{NavAudit, link.AuditPath, "scroll-text", "a"},
 		{NavNodes, link.NodesPath, "network", "n"},
