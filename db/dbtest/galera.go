@@ -129,15 +129,8 @@ func (g *Galera) start() error {
 	if err := g.sameData(); err != nil {
 		return err
 	}
-	for i, s := range g.Nodes { // one after the other: two that join at once wait for each other
-		var first []string
-		if i == 0 {
-			first = []string{"--wsrep-new-cluster"}
-		}
-		if err := s.start(first...); err != nil {
-			return err
-		}
-		if err := s.synced(i + 1); err != nil {
+	for i := range g.Nodes { // one after the other: two that join at once wait for each other
+		if err := g.join(i); err != nil {
 			return fmt.Errorf("node %d: %w", i+1, err)
 		}
 	}
@@ -149,6 +142,25 @@ func (g *Galera) start() error {
 		}
 	}
 	return nil
+}
+
+// join starts a server and waits until it is part of the cluster. One that the others missed for some seconds while it joined, as on
+// a busy machine, stays outside for good, and is started again: nothing has been written yet that it would lack.
+func (g *Galera) join(i int) (err error) {
+	s, first := g.Nodes[i], []string(nil)
+	if i == 0 {
+		first = []string{"--wsrep-new-cluster"}
+	}
+	for range 3 {
+		if err = s.start(first...); err == nil {
+			err = s.synced(i + 1)
+		}
+		if err == nil || i == 0 {
+			return err
+		}
+		s.Kill()
+	}
+	return err
 }
 
 func (g *Galera) exec(statement string) error {

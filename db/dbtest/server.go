@@ -76,7 +76,7 @@ func check(tb testing.TB, err error) {
 func (s *Server) Database(tb testing.TB) string {
 	tb.Helper()
 	name := fmt.Sprintf("t%d", s.next.Add(1))
-	if err := s.exec(context.Background(), "CREATE DATABASE "+name+" CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"); err != nil {
+	if err := s.create(context.Background(), name); err != nil {
 		tb.Fatalf("create test database: %v\nserver's log: %s", err, s.log())
 	}
 	tb.Cleanup(func() {
@@ -85,6 +85,10 @@ func (s *Server) Database(tb testing.TB) string {
 		}
 	})
 	return s.DSN(name)
+}
+
+func (s *Server) create(ctx context.Context, name string) error {
+	return s.exec(ctx, "CREATE DATABASE "+name+" CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci")
 }
 
 // DSN returns the address of a database on this server.
@@ -211,7 +215,7 @@ func (s *Server) start(once ...string) error {
 		"--datadir=" + filepath.Join(s.dir, "d"), "--socket=" + s.socket(), "--pid-file=" + filepath.Join(s.dir, "mariadbd.pid"),
 		"--log-error=" + filepath.Join(s.dir, "log.err"), "--skip-networking", "--skip-name-resolve", "--skip-log-bin",
 		"--innodb-buffer-pool-size=128M", "--innodb-log-file-size=16M", "--performance-schema=OFF", "--max-connections=500",
-		"--innodb-lock-wait-timeout=10",
+		"--innodb-lock-wait-timeout=10", "--innodb-file-per-table=OFF",
 	}
 	cmd := exec.Command(program(), slices.Concat(args, userFlag(), s.args, once)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
