@@ -79,7 +79,7 @@ func (s *Jobs) Export(ctx context.Context, p auth.Principal, f JobFilter, ids []
 			}
 		}
 		slices.SortFunc(group.Jobs, func(a, b jobfile.Job) int {
-			return cmp.Or(strings.Compare(a.Description, b.Description), cmp.Compare(a.ID, b.ID))
+			return cmp.Or(strings.Compare(a.Description(), b.Description()), cmp.Compare(a.ID, b.ID))
 		})
 		for _, j := range group.Jobs {
 			if j.ScriptOmitted {
@@ -111,36 +111,28 @@ func (s *Jobs) load(ctx context.Context, ids []int64) (map[int64]db.Job, error) 
 }
 
 func (s *Jobs) fileJob(p auth.Principal, j db.Job, apps map[int64]string, family map[int64]db.Job) jobfile.Job {
-	out := jobfile.Job{
-		ID: j.ID, Description: j.JobDesc, Author: string(j.Author), State: jobfile.Stopped, Schedule: string(j.ScheduleType), TimeZone: j.TimeZone,
-		NotBefore: s.fileMoment(j.StartAt, j.TimeZone), NotAfter: s.fileMoment(j.EndAt, j.TimeZone), Misfire: string(j.MisfireStrategy),
-		Kind: string(j.GlueType), Handler: string(j.ExecutorHandler), Parameter: string(j.ExecutorParam), Route: string(j.ExecutorRouteStrategy),
-		Block: string(j.ExecutorBlockStrategy), TimeoutSeconds: j.ExecutorTimeout, Retries: j.ExecutorFailRetryCount, RetryBackoff: j.RetryBackoff,
-		MaxConcurrent: j.MaxConcurrent, Concurrency: j.ConcurrencyPolicy, WarnAfterSeconds: j.WarnAfterSeconds, ExpectEverySeconds: j.ExpectEverySeconds,
-		RetentionDays: j.RetentionDays, AlarmEmail: jobspec.EmailAddresses(string(j.AlarmEmail)), Tags: jobspec.Tags(j.Tags), ParameterFixed: j.ParamFixed != 0,
+	spec := j.Spec()
+	if spec.Concurrency == jobspec.ConcurrencyQueue {
+		spec.Concurrency = "" // which means the same, and is what most jobs have
 	}
+	out := jobfile.Job{ID: j.ID, State: jobfile.Stopped, Values: make(jobfile.Values)}
 	if j.TriggerStatus == int64(jobspec.StatusRunning) {
 		out.State = jobfile.Running
 	}
-	if out.Concurrency == string(jobspec.ConcurrencyQueue) {
-		out.Concurrency = "" // which means the same, and is what most jobs have
+	if spec.Glue == wire.GlueBean {
+		spec.GlueSource, spec.GlueRemark = "", ""
+	} else if !mayScript(p, j.JobGroup) {
+		out.ScriptOmitted, spec.GlueSource, spec.GlueRemark = true, "", ""
 	}
-	switch j.ScheduleType {
-	case jobspec.ScheduleFixRate, jobspec.ScheduleFixDelay:
-		out.Every = string(j.ScheduleConf)
-	case jobspec.ScheduleOnce:
-		out.At = string(j.ScheduleConf)
-	case jobspec.ScheduleCron, jobspec.ScheduleNone:
-		out.Cron = string(j.ScheduleConf)
-	default:
-		out.Cron = string(j.ScheduleConf)
-	}
-	switch {
-	case j.GlueType == wire.GlueBean:
-	case mayScript(p, j.JobGroup):
-		out.Script, out.ScriptRemark = string(j.GlueSource), string(j.GlueRemark)
-	default:
-		out.ScriptOmitted = true
+	notation := jobspec.Notation{Zone: s.zoneNamed(j.TimeZone), Layout: time.RFC3339Nano, Yes: "true"}
+	for _, f := range jobspec.Fields {
+		switch {
+		case !f.In(&spec), f.Value(&spec) == int64(0):
+		case f.Kind == jobspec.List:
+			out.Values.Set(f.File, jobspec.Elements(f.Text(&spec, notation))...)
+		default:
+			out.Values.Set(f.File, f.Text(&spec, notation))
+		}
 	}
 	kids, _, _ := jobspec.ChildIDs(string(j.ChildJobIDs))
 	for _, id := range kids {
@@ -151,14 +143,6 @@ func (s *Jobs) fileJob(p auth.Principal, j db.Job, apps map[int64]string, family
 		out.Children = append(out.Children, ref)
 	}
 	return out
-}
-
-// fileMoment writes a bound with its distance from UTC, so that it is the same moment wherever it is read.
-func (s *Jobs) fileMoment(ms int64, zone string) string {
-	if ms <= 0 {
-		return ""
-	}
-	return time.UnixMilli(ms).In(s.zoneNamed(zone)).Format(time.RFC3339Nano)
 }
 
 // zoneNamed is a job's zone, or the installation's when it has none or one that this machine does not know.

@@ -169,9 +169,9 @@ func (m *importer) read(ctx context.Context, f jobfile.File) error {
 		apps[g.AppName] = true
 		for _, j := range g.Jobs {
 			i := len(m.items)
-			m.items = append(m.items, ImportItem{Line: j.Line, AppName: g.AppName, Name: j.Description, file: j, group: importGroup{app: g.AppName, title: g.Title}})
-			m.inFile[fileName{g.AppName, j.Description}] = append(m.inFile[fileName{g.AppName, j.Description}], i)
-			names = append(names, j.Description)
+			m.items = append(m.items, ImportItem{Line: j.Line, AppName: g.AppName, Name: j.Description(), file: j, group: importGroup{app: g.AppName, title: g.Title}})
+			m.inFile[fileName{g.AppName, j.Description()}] = append(m.inFile[fileName{g.AppName, j.Description()}], i)
+			names = append(names, j.Description())
 			if j.ID != 0 {
 				m.byID[j.ID] = i
 				ids = append(ids, j.ID)
@@ -209,7 +209,7 @@ func (m *importer) read(ctx context.Context, f jobfile.File) error {
 // fault refuses an item. field is jobspec's name, or FieldGroup and the like; the line is that of the file's field for it.
 func (m *importer) fault(i int, field, key string, args ...any) {
 	item := &m.items[i]
-	m.faultAt(i, item.file.LineOf(fileFields[field]), problem.Field{Name: field, Key: key, Args: args})
+	m.faultAt(i, item.file.LineOf(fileField(field)), problem.Field{Name: field, Key: key, Args: args})
 }
 
 func (m *importer) faultAt(i, line int, f problem.Field) {

@@ -1,13 +1,11 @@
 package manage
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
@@ -23,19 +21,12 @@ const (
 	fieldDescription = jobspec.FieldName
 )
 
-// fileFields are the fields of a file behind those of a definition.
-var fileFields = map[string]string{
-	fieldID: jobfile.FieldID, FieldState: jobfile.FieldState,
-	jobspec.FieldName: jobfile.FieldDescription, jobspec.FieldAuthor: jobfile.FieldAuthor, jobspec.FieldAlarmEmail: jobfile.FieldAlarmEmail,
-	jobspec.FieldScheduleType: jobfile.FieldSchedule, jobspec.FieldCron: jobfile.FieldCron, jobspec.FieldSeconds: jobfile.FieldEvery,
-	jobspec.FieldMoment: jobfile.FieldAt, jobspec.FieldMisfire: jobfile.FieldMisfire, jobspec.FieldRoute: jobfile.FieldRoute,
-	jobspec.FieldBlock: jobfile.FieldBlock, jobspec.FieldGlue: jobfile.FieldKind, jobspec.FieldHandler: jobfile.FieldHandler,
-	jobspec.FieldParam: jobfile.FieldParameter, jobspec.FieldSource: jobfile.FieldScript, jobspec.FieldRemark: jobfile.FieldRemark,
-	jobspec.FieldChildren: jobfile.FieldChildren, jobspec.FieldTimeout: jobfile.FieldTimeout, jobspec.FieldRetries: jobfile.FieldRetries,
-	jobspec.FieldZone: jobfile.FieldTimeZone, jobspec.FieldStart: jobfile.FieldNotBefore, jobspec.FieldEnd: jobfile.FieldNotAfter,
-	jobspec.FieldBackoff: jobfile.FieldBackoff, "max_concurrent": jobfile.FieldConcurrent, "concurrency_policy": jobfile.FieldConcurrency,
-	"retention_days": jobfile.FieldRetention, "warn_after": jobfile.FieldWarnAfter, "expect_every": jobfile.FieldExpectEvery,
-	jobspec.FieldTags: jobfile.FieldTags, jobspec.FieldParamFixed: jobfile.FieldFixed,
+// fileField is the field of a file behind one of a definition, or of [FieldState] and the like.
+func fileField(name string) string {
+	if f := jobspec.Named(name); f != nil {
+		return f.File
+	}
+	return name
 }
 
 // judge says what becomes of an item, as the use cases behind it will: those check again when it is done.
@@ -79,63 +70,21 @@ func (m *importer) judge(i int) {
 
 // definition is a file's job as it is to be saved, without its children. What the file leaves out is as in a new job's form.
 func (m *importer) definition(i int) jobspec.Job {
-	f := m.items[i].file
-	j := jobspec.Job{
-		ID: m.items[i].ID, Name: f.Description, Author: f.Author, AlarmEmail: strings.Join(f.AlarmEmail, ","), ScheduleType: jobspec.ScheduleType(f.Schedule),
-		Misfire: jobspec.Misfire(f.Misfire), Route: jobspec.Route(f.Route), Block: wire.Block(f.Block), Glue: wire.Glue(f.Kind), Handler: f.Handler,
-		Param: f.Parameter, GlueSource: f.Script, GlueRemark: f.ScriptRemark, TimeoutSeconds: int(f.TimeoutSeconds), Retries: int(f.Retries),
-		Zone: f.TimeZone, Backoff: f.RetryBackoff, MaxConcurrent: int(f.MaxConcurrent), Concurrency: jobspec.Concurrency(f.Concurrency),
-		RetentionDays: int(f.RetentionDays), WarnAfter: int(f.WarnAfterSeconds), ExpectEvery: int(f.ExpectEverySeconds), Tags: strings.Join(f.Tags, ","),
-		ParamFixed: f.ParameterFixed,
+	file := m.items[i].file
+	j, faults := jobspec.Read(func(f *jobspec.Field) string { return file.Values.Get(f.File) }, m.s.zoneNamed(strings.TrimSpace(file.Values.Get(jobspec.Named(jobspec.FieldZone).File))))
+	for _, f := range faults {
+		m.faultAt(i, file.LineOf(fileField(f.Field)), SpecField(f))
 	}
-	m.conf(i, &j)
-	if j.Glue == wire.GlueBean || j.Glue == "" {
-		if j.GlueSource != "" || f.ScriptOmitted {
-			m.fault(i, jobspec.FieldSource, "import.error.bean")
+	j.ID = m.items[i].ID
+	for _, f := range jobspec.Fields { // one that belongs to another schedule would say something that nobody heeds
+		if !f.In(&j) && file.Values.Get(f.File) != "" {
+			m.fault(i, f.Name, "import.error.schedule", "Field", f.File, "Value", string(j.ScheduleType))
 		}
 	}
-	zone := m.s.zoneNamed(strings.TrimSpace(f.TimeZone))
-	moment := func(field, text string) int64 {
-		if text == "" {
-			return 0
-		}
-		at, err := jobspec.Moment(text, zone)
-		if err != nil {
-			m.fault(i, field, string(jobspec.CodeMoment))
-			return 0
-		}
-		return at.UnixMilli()
+	if (j.Glue == wire.GlueBean || j.Glue == "") && (j.GlueSource != "" || file.ScriptOmitted) {
+		m.fault(i, jobspec.FieldSource, "import.error.bean")
 	}
-	j.Start, j.End = moment(jobspec.FieldStart, f.NotBefore), moment(jobspec.FieldEnd, f.NotAfter)
-	return withDefaults(j.Normalize())
-}
-
-// conf takes the one of three fields that belongs to the schedule. Another one would say something that nobody heeds.
-func (m *importer) conf(i int, j *jobspec.Job) {
-	f := m.items[i].file
-	mine := jobspec.FieldCron
-	switch j.ScheduleType {
-	case jobspec.ScheduleFixRate, jobspec.ScheduleFixDelay:
-		mine = jobspec.FieldSeconds
-	case jobspec.ScheduleOnce:
-		mine = jobspec.FieldMoment
-	case jobspec.ScheduleCron, jobspec.ScheduleNone:
-	}
-	for field, text := range map[string]string{jobspec.FieldCron: f.Cron, jobspec.FieldSeconds: f.Every, jobspec.FieldMoment: f.At} {
-		switch {
-		case field == mine:
-			j.ScheduleConf = text
-		case text != "":
-			m.fault(i, field, "import.error.schedule", "Field", fileFields[field], "Value", f.Schedule)
-		}
-	}
-}
-
-// withDefaults fills in what a definition may leave out.
-func withDefaults(j jobspec.Job) jobspec.Job {
-	j.Misfire, j.Route, j.Block = cmp.Or(j.Misfire, jobspec.MisfireDoNothing), cmp.Or(j.Route, jobspec.RouteFirst), cmp.Or(j.Block, wire.BlockSerial)
-	j.Glue, j.Concurrency = cmp.Or(j.Glue, wire.GlueBean), cmp.Or(j.Concurrency, jobspec.ConcurrencyQueue)
-	return j
+	return j.Normalize().WithDefaults()
 }
 
 func (m *importer) judgeFields(i int) {
@@ -146,7 +95,7 @@ func (m *importer) judgeFields(i int) {
 		if item.ID != 0 && e.Field == jobspec.FieldScheduleType && in.ScheduleType == item.old.ScheduleType {
 			continue // as in the form: an adopted job keeps what it has
 		}
-		m.faultAt(i, item.file.LineOf(fileFields[e.Field]), SpecField(e))
+		m.faultAt(i, item.file.LineOf(fileField(e.Field)), SpecField(e))
 	}
 	m.judgeChildren(i)
 }
@@ -202,14 +151,6 @@ func (m *importer) judgeCode(i int) {
 	}
 }
 
-// yes writes a flag as files have it; one that is not set is nothing.
-func yes(on bool) string {
-	if on {
-		return "true"
-	}
-	return ""
-}
-
 // judgeSchedule asks that a job that will run has a time to come, where that is asked of it: when it is started, and when the
 // schedule of one that runs changes.
 func (m *importer) judgeSchedule(i int, running bool) {
@@ -227,58 +168,31 @@ func (m *importer) judgeSchedule(i int, running bool) {
 		return
 	}
 	for _, f := range p.Fields {
-		m.faultAt(i, item.file.LineOf(fileFields[f.Name]), f)
+		m.faultAt(i, item.file.LineOf(fileField(f.Name)), f)
 	}
 }
 
 // changes are the fields in which an item differs from the job that it is.
 func (m *importer) changes(i int) []ImportFieldChange {
 	item := &m.items[i]
-	was, now := withDefaults(inputOf(item.old).Job.Normalize()), item.in.Job
+	was, now := item.old.Spec().Normalize().WithDefaults(), item.in.Job
+	notation := jobspec.Notation{Zone: m.s.zoneNamed(now.Zone), Layout: "2006-01-02 15:04:05.999 -07:00", Yes: "true"}
 	var list []ImportFieldChange
-	add := func(field, was, now string) {
-		if was != now {
-			list = append(list, ImportFieldChange{Field: field, Was: was, Now: now})
+	for _, f := range jobspec.Fields {
+		if f.Name == jobspec.FieldAuthor && item.group.id != item.old.JobGroup { // behind the name, as in the form
+			list = append(list, ImportFieldChange{FieldGroup, m.groupName(item.old.JobGroup), item.AppName})
 		}
-	}
-	number := strconv.Itoa
-	add(fieldDescription, was.Name, now.Name)
-	if item.group.id != item.old.JobGroup {
-		add(FieldGroup, m.groupName(item.old.JobGroup), item.AppName)
-	}
-	add(jobspec.FieldAuthor, was.Author, now.Author)
-	add(jobspec.FieldScheduleType, string(was.ScheduleType), string(now.ScheduleType))
-	add(confField(now.ScheduleType), was.ScheduleConf, now.ScheduleConf)
-	add(jobspec.FieldZone, was.Zone, now.Zone)
-	zone := m.s.zoneNamed(now.Zone)
-	add(jobspec.FieldStart, moment(was.Start, zone), moment(now.Start, zone))
-	add(jobspec.FieldEnd, moment(was.End, zone), moment(now.End, zone))
-	add(jobspec.FieldMisfire, string(was.Misfire), string(now.Misfire))
-	add(jobspec.FieldGlue, string(was.Glue), string(now.Glue))
-	add(jobspec.FieldHandler, was.Handler, now.Handler)
-	add(jobspec.FieldParam, was.Param, now.Param)
-	add(jobspec.FieldParamFixed, yes(was.ParamFixed), yes(now.ParamFixed))
-	if now.Glue != wire.GlueBean {
-		before := was.GlueSource
-		if before != now.GlueSource && !mayScript(m.p, item.old.JobGroup) {
-			before = "" // it is refused, and not shown
+		c := ImportFieldChange{Field: f.Name, Was: f.Text(&was, notation), Now: f.Text(&now, notation)}
+		switch {
+		case c.Was == c.Now, !f.In(&now), f.Name == jobspec.FieldRemark, f.Name == jobspec.FieldChildren:
+			continue
+		case f.Name == jobspec.FieldSource && now.Glue == wire.GlueBean:
+			continue
+		case f.Name == jobspec.FieldSource && !mayScript(m.p, item.old.JobGroup):
+			c.Was = "" // it is refused, and not shown
 		}
-		if was.GlueSource != now.GlueSource {
-			list = append(list, ImportFieldChange{Field: jobspec.FieldSource, Was: before, Now: now.GlueSource})
-		}
+		list = append(list, c)
 	}
-	add(jobspec.FieldRoute, string(was.Route), string(now.Route))
-	add(jobspec.FieldBlock, string(was.Block), string(now.Block))
-	add(jobspec.FieldTimeout, number(was.TimeoutSeconds), number(now.TimeoutSeconds))
-	add(jobspec.FieldRetries, number(was.Retries), number(now.Retries))
-	add(jobspec.FieldBackoff, was.Backoff, now.Backoff)
-	add("max_concurrent", number(was.MaxConcurrent), number(now.MaxConcurrent))
-	add("concurrency_policy", string(was.Concurrency), string(now.Concurrency))
-	add("warn_after", number(was.WarnAfter), number(now.WarnAfter))
-	add("expect_every", number(was.ExpectEvery), number(now.ExpectEvery))
-	add("retention_days", number(was.RetentionDays), number(now.RetentionDays))
-	add(jobspec.FieldAlarmEmail, was.AlarmEmail, now.AlarmEmail)
-	add(jobspec.FieldTags, was.Tags, now.Tags)
 	if !m.sameChildren(i) {
 		kids, _, _ := jobspec.ChildIDs(string(item.old.ChildJobIDs))
 		var before []importTarget
@@ -292,30 +206,9 @@ func (m *importer) changes(i int) []ImportFieldChange {
 		if item.stop {
 			slices.Reverse(states)
 		}
-		add(FieldState, states[0], states[1])
+		list = append(list, ImportFieldChange{FieldState, states[0], states[1]})
 	}
 	return list
-}
-
-// confField is the field of a form that shows the conf of a schedule.
-func confField(t jobspec.ScheduleType) string {
-	switch t {
-	case jobspec.ScheduleFixRate, jobspec.ScheduleFixDelay:
-		return jobspec.FieldSeconds
-	case jobspec.ScheduleOnce:
-		return jobspec.FieldMoment
-	case jobspec.ScheduleCron, jobspec.ScheduleNone:
-		return jobspec.FieldCron
-	default:
-		return jobspec.FieldCron
-	}
-}
-
-func moment(ms int64, zone *time.Location) string {
-	if ms <= 0 {
-		return ""
-	}
-	return time.UnixMilli(ms).In(zone).Format("2006-01-02 15:04:05.999 -07:00")
 }
 
 func (m *importer) groupName(id int64) string {

@@ -92,11 +92,8 @@ func ChildIDs(list string) (ids []int64, bad string, ok bool) {
 	return ids, "", true
 }
 
-// EmailAddresses lists the addresses of a job's alarm_email.
-func EmailAddresses(list string) []string { return splitList(list) }
-
-// Tags lists a job's tags.
-func Tags(list string) []string { return splitList(list) }
+// Elements lists what stands in a [List].
+func Elements(list string) []string { return splitList(list) }
 
 // splitList cuts a list at its commas, the full-width comma of Chinese keyboards included, and leaves out empty elements.
 func splitList(list string) []string {

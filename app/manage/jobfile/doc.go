@@ -6,6 +6,8 @@
 // with one is not used at all; whether the values make good jobs is not judged here.
 package jobfile
 
+import "strings"
+
 // Format is how a file is written.
 type Format string
 
@@ -41,30 +43,38 @@ const (
 	Stopped = "stopped"
 )
 
-// Job is a definition. Texts are as they are stored; an empty one and a 0 are not written.
+// Job is a definition.
 type Job struct {
 	Line  int
 	lines map[string]int // of its fields, by name
 
-	Description, Author, State           string
-	ID                                   int64 // where it was exported; 0 for none
-	Schedule, Cron, Every, At            string
-	TimeZone, NotBefore, NotAfter        string
-	Misfire                              string
-	Kind, Handler, Parameter             string
-	Script, ScriptRemark                 string
-	ParameterFixed                       bool // a run by hand goes with the job's own parameter
-	ScriptOmitted                        bool // there is a script that whoever exported it may not read
-	Route, Block                         string
-	TimeoutSeconds, Retries              int64
-	RetryBackoff                         string
-	MaxConcurrent                        int64
-	Concurrency                          string
-	WarnAfterSeconds, ExpectEverySeconds int64
-	RetentionDays                        int64
-	AlarmEmail, Tags                     []string
-	Children                             []Ref
+	// Values are what the fields of [jobspec.Fields] hold, by their names in a file: texts as they are stored, a flag that is set as
+	// "true". What is empty or 0 is not there.
+	Values   Values
+	ID       int64 // where it was exported; 0 for none
+	State    string
+	Children []Ref
+	// ScriptOmitted: there is a script that whoever exported it may not read.
+	ScriptOmitted bool
 }
+
+// Values are fields of a job. Those that are lists may have several.
+type Values map[string][]string
+
+// Get is a value as a definition has it: a list is separated by commas.
+func (v Values) Get(field string) string { return strings.Join(v[field], ",") }
+
+// Set replaces a value; one that says nothing takes it away.
+func (v Values) Set(field string, values ...string) {
+	if len(values) == 0 || len(values) == 1 && values[0] == "" {
+		delete(v, field)
+		return
+	}
+	v[field] = values
+}
+
+// Description is the job's name.
+func (j Job) Description() string { return j.Values.Get(FieldDescription) }
 
 // Ref names a job: by its executor and description, by its id where it was exported, or by both.
 type Ref struct {

@@ -15,15 +15,21 @@ func sample() File {
 	return File{Groups: []Group{
 		{AppName: "orders", Title: "订单服务", Jobs: []Job{
 			{
-				Description: "Close the day", ID: 7, Author: "ann", Tags: []string{"night", "007"}, State: Running, Schedule: "CRON", Cron: "0 0 2 * * ?",
-				TimeZone: "Asia/Shanghai", NotBefore: "2026-01-01T00:00:00+08:00", Misfire: "DO_NOTHING", Kind: "BEAN", Handler: "closeDay",
-				Parameter: "yes", Route: "FIRST", Block: "SERIAL_EXECUTION", TimeoutSeconds: 60, Retries: 2, RetryBackoff: "10s,1m", MaxConcurrent: 1,
-				Concurrency: "QUEUE", WarnAfterSeconds: 5, ExpectEverySeconds: 90_000, RetentionDays: 7, AlarmEmail: []string{"ops@example.com"},
+				ID: 7, State: Running, Values: Values{
+					"description": {"Close the day"}, "author": {"ann"}, "tags": {"night", "007"}, "schedule": {"CRON"}, "cron": {"0 0 2 * * ?"},
+					"time_zone": {"Asia/Shanghai"}, "not_before": {"2026-01-01T00:00:00+08:00"}, "misfire": {"DO_NOTHING"}, "kind": {"BEAN"}, "handler": {"closeDay"},
+					"parameter": {"yes"}, "parameter_fixed": {"true"}, "route": {"FIRST"}, "block": {"SERIAL_EXECUTION"}, "timeout_seconds": {"60"}, "retries": {"2"}, "retry_backoff": {"10s,1m"},
+					"max_concurrent": {"1"}, "concurrency": {"QUEUE"}, "warn_after_seconds": {"5"}, "expect_success_seconds": {"90000"}, "retention_days": {"7"},
+					"alarm_email": {"ops@example.com"},
+				},
 				Children: []Ref{{AppName: "orders", Description: "# odd: name", ID: 8}, {ID: 99}},
 			},
-			{Description: "# odd: name", ID: 8, Author: "~", Schedule: "FIX_RATE", Every: "30", Kind: "GLUE_SHELL", Script: "#!/bin/bash\nif true; then\n\techo \"a: b\"\nfi\n", ScriptRemark: "first"},
+			{ID: 8, Values: Values{
+				"description": {"# odd: name"}, "author": {"~"}, "schedule": {"FIX_RATE"}, "every_seconds": {"30"}, "kind": {"GLUE_SHELL"},
+				"script": {"#!/bin/bash\nif true; then\n\techo \"a: b\"\nfi\n"}, "script_remark": {"first"},
+			}},
 		}},
-		{AppName: "空", Jobs: []Job{{Description: "", Schedule: "", Kind: "GLUE_PYTHON", ScriptOmitted: true, ID: 9}}},
+		{AppName: "空", Jobs: []Job{{ID: 9, ScriptOmitted: true, Values: Values{"kind": {"GLUE_PYTHON"}}}}},
 	}}
 }
 
@@ -80,7 +86,7 @@ func TestTheDocumentationIsRight(t *testing.T) {
 	if err != nil || len(f.Groups) != 1 || f.Groups[0].Jobs[0].Children[0].ID != 12 {
 		t.Errorf("the example: %v %+v", err, f)
 	}
-	for _, name := range fieldNames() {
+	for _, name := range fieldNames {
 		if !strings.Contains(text, "`"+name+"`") {
 			t.Errorf("%s is not described", name)
 		}
@@ -97,7 +103,8 @@ func TestEveryTextSurvives(t *testing.T) {
 	t.Parallel()
 	for _, format := range []Format{YAML, JSON} {
 		for _, text := range awkwardTexts {
-			want := File{Groups: []Group{{AppName: "g", Jobs: []Job{{Description: "d" + text, Schedule: "NONE", Script: text, Parameter: text + "x", Tags: []string{"t" + text}}}}}}
+			want := File{Groups: []Group{{AppName: "g", Jobs: []Job{{Values: Values{"description": {"d" + text}, "schedule": {"NONE"}, "parameter": {text + "x"}, "tags": {"t" + text}}}}}}}
+			want.Groups[0].Jobs[0].Values.Set("script", text)
 			raw, err := Write(want, format)
 			if err != nil {
 				t.Fatal(err)
@@ -185,7 +192,7 @@ func TestTooMuchIsRefused(t *testing.T) {
 	}
 	f := File{Groups: []Group{{AppName: "a"}}}
 	for i := range MaxJobs + 1 {
-		f.Groups[0].Jobs = append(f.Groups[0].Jobs, Job{Description: fmt.Sprint(i), Schedule: "NONE"})
+		f.Groups[0].Jobs = append(f.Groups[0].Jobs, Job{Values: Values{"description": {fmt.Sprint(i)}, "schedule": {"NONE"}}})
 	}
 	raw, err := Write(f, YAML)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // Code says what is wrong with a file. The values are keys of the message catalogues.
@@ -201,48 +203,65 @@ func (r *reader) group(n node) Group {
 	return g
 }
 
-func fieldNames() []string {
-	names := make([]string, len(jobFields))
-	for i, f := range jobFields {
-		names[i] = f.name
-	}
-	return names
-}
-
 func (r *reader) job(n node) Job {
-	j := Job{Line: n.line, lines: make(map[string]int)}
-	r.fields(n, fieldJobs, fieldNames(), required, func(name string, line int, value node) {
+	j := Job{Line: n.line, lines: make(map[string]int), Values: make(Values)}
+	r.fields(n, fieldJobs, fieldNames, required, func(name string, line int, value node) {
 		j.lines[name] = line
-		f := jobFields[slices.IndexFunc(jobFields, func(f field) bool { return f.name == name })]
-		switch {
-		case f.text != nil:
-			r.text(name, value, f.text(&j))
-		case f.number != nil:
-			r.number(name, value, f.number(&j))
-		case f.flag != nil:
-			if value.kind != scalar || !value.plain || value.text != "true" && value.text != "false" {
-				r.add(value.line, CodeFlag, "Field", name)
-			}
-			*f.flag(&j) = value.text == "true"
-		case f.list != nil:
+		switch name {
+		case FieldID:
+			r.number(name, value, &j.ID)
+		case FieldState:
+			r.text(name, value, &j.State)
+		case fieldOmitted:
+			j.ScriptOmitted = r.flag(name, value)
+		case fieldChildren:
 			for _, item := range r.items(name, value) {
-				var text string
-				r.text(name, item, &text)
-				*f.list(&j) = append(*f.list(&j), text)
+				j.Children = append(j.Children, r.ref(item))
 			}
-		case f.refs != nil:
-			for _, item := range r.items(name, value) {
-				*f.refs(&j) = append(*f.refs(&j), r.ref(item))
-			}
+		default:
+			j.Values.Set(name, r.values(name, value)...)
 		}
 	})
 	if j.State != "" && j.State != Running && j.State != Stopped {
 		r.add(j.LineOf(FieldState), CodeState, "Value", j.State)
 	}
-	if j.ScriptOmitted && j.Script != "" {
-		r.add(j.LineOf(FieldOmitted), CodeNoScript)
+	if j.ScriptOmitted && j.Values.Get(fieldScript) != "" {
+		r.add(j.LineOf(fieldOmitted), CodeNoScript)
 	}
 	return j
+}
+
+// values reads a field of a definition as its kind is written.
+func (r *reader) values(name string, n node) []string {
+	var text string
+	switch kinds[name] {
+	case jobspec.Number:
+		var v int64
+		if r.number(name, n, &v); v != 0 {
+			text = strconv.FormatInt(v, 10)
+		}
+	case jobspec.Flag:
+		if r.flag(name, n) {
+			text = "true"
+		}
+	case jobspec.List:
+		var list []string
+		for _, item := range r.items(name, n) {
+			r.text(name, item, &text)
+			list = append(list, text)
+		}
+		return list
+	case jobspec.Text, jobspec.Choice, jobspec.Moments:
+		r.text(name, n, &text)
+	}
+	return []string{text}
+}
+
+func (r *reader) flag(name string, n node) bool {
+	if n.kind != scalar || !n.plain || n.text != "true" && n.text != "false" {
+		r.add(n.line, CodeFlag, "Field", name)
+	}
+	return n.text == "true"
 }
 
 // ref is a child: an id alone, or a mapping.
@@ -253,7 +272,7 @@ func (r *reader) ref(n node) Ref {
 		return ref
 	}
 	before := len(r.faults)
-	r.fields(n, FieldChildren, []string{fieldAppName, FieldDescription, FieldID}, nil, func(name string, _ int, value node) {
+	r.fields(n, fieldChildren, []string{fieldAppName, FieldDescription, FieldID}, nil, func(name string, _ int, value node) {
 		switch name {
 		case fieldAppName:
 			r.text(name, value, &ref.AppName)
@@ -301,9 +320,9 @@ func (r *reader) sameJobs(f File) {
 					ids[j.ID] = j.Line
 				}
 			}
-			before, twice := names[j.Description]
-			if twice && (j.ID == 0 || before.unnamed > 0) && j.Description != "" {
-				r.add(j.Line, CodeSameJob, "Name", j.Description, "First", before.line)
+			before, twice := names[j.Description()]
+			if twice && (j.ID == 0 || before.unnamed > 0) && j.Description() != "" {
+				r.add(j.Line, CodeSameJob, "Name", j.Description(), "First", before.line)
 			}
 			if !twice {
 				before.line = j.Line
@@ -311,7 +330,7 @@ func (r *reader) sameJobs(f File) {
 			if j.ID == 0 {
 				before.unnamed++
 			}
-			names[j.Description] = before
+			names[j.Description()] = before
 		}
 	}
 }

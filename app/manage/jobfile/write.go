@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // head begins a YAML file.
@@ -54,38 +56,47 @@ func fileTree(f File) node {
 
 func jobTree(j Job) node {
 	n := node{kind: mapping}
-	for _, f := range jobFields {
-		switch {
-		case f.text != nil:
-			if text := *f.text(&j); text != "" || slices.Contains(required, f.name) {
-				_, notNumber := strconv.ParseUint(text, 10, 32)
-				n.add(f.name, node{kind: scalar, text: strings.ToValidUTF8(text, "\uFFFD"), plain: f.name == FieldEvery && notNumber == nil && text[0] != '0'})
-			}
-		case f.number != nil:
-			n.addNumber(f.name, *f.number(&j))
-		case f.flag != nil:
-			if *f.flag(&j) {
-				n.add(f.name, node{kind: scalar, text: "true", plain: true})
-			}
-		case f.list != nil:
+	for _, name := range fieldNames {
+		switch text := j.Values.Get(name); {
+		case name == FieldID:
+			n.addNumber(name, j.ID)
+		case name == FieldState:
+			n.addText(name, j.State)
+		case name == fieldOmitted:
+			n.addFlag(name, j.ScriptOmitted)
+		case name == fieldChildren:
+			n.addList(name, childrenTree(j.Children))
+		case kinds[name] == jobspec.List:
 			items := node{kind: list}
-			for _, text := range *f.list(&j) {
+			for _, text := range j.Values[name] {
 				items.items = append(items.items, node{kind: scalar, text: text})
 			}
-			n.addList(f.name, items)
-		case f.refs != nil:
-			items := node{kind: list}
-			for _, r := range *f.refs(&j) {
-				ref := node{kind: mapping}
-				ref.addText(fieldAppName, r.AppName)
-				ref.addText(FieldDescription, r.Description)
-				ref.addNumber(FieldID, r.ID)
-				items.items = append(items.items, ref)
-			}
-			n.addList(f.name, items)
+			n.addList(name, items)
+		case kinds[name] == jobspec.Number:
+			n.addDigits(name, text)
+		case name == fieldEvery && plainSeconds(text):
+			n.addDigits(name, text)
+		case kinds[name] == jobspec.Flag:
+			n.addFlag(name, text != "")
+		case text == "" && slices.Contains(required, name):
+			n.add(name, node{kind: scalar})
+		default:
+			n.addText(name, text)
 		}
 	}
 	return n
+}
+
+func childrenTree(children []Ref) node {
+	items := node{kind: list}
+	for _, r := range children {
+		ref := node{kind: mapping}
+		ref.addText(fieldAppName, r.AppName)
+		ref.addText(FieldDescription, r.Description)
+		ref.addNumber(FieldID, r.ID)
+		items.items = append(items.items, ref)
+	}
+	return items
 }
 
 func (n *node) add(name string, value node) {
@@ -101,7 +112,25 @@ func (n *node) addText(name, text string) {
 
 func (n *node) addNumber(name string, value int64) {
 	if value != 0 {
-		n.add(name, node{kind: scalar, text: strconv.FormatInt(value, 10), plain: true})
+		n.addDigits(name, strconv.FormatInt(value, 10))
+	}
+}
+
+func (n *node) addDigits(name, digits string) {
+	if digits != "" {
+		n.add(name, node{kind: scalar, text: digits, plain: true})
+	}
+}
+
+// plainSeconds says whether a text, which may be anything in a database that others wrote, is a number as one is written.
+func plainSeconds(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 32)
+	return err == nil && text[0] != '0'
+}
+
+func (n *node) addFlag(name string, on bool) {
+	if on {
+		n.add(name, node{kind: scalar, text: "true", plain: true})
 	}
 }
 
