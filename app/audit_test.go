@@ -13,6 +13,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auditlog"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // audited are the entries of an action, oldest first, as "user address kind name after".
@@ -179,15 +180,13 @@ func TestTheAuditLogIsShippedAndVerified(t *testing.T) {
 		o.AuditShip = "file://" + file
 		a := start(t, o)
 		open(t, a).mustLogin()
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-			text, _ := os.ReadFile(file)
-			if strings.Contains(string(text), `"action":"login"`) && strings.HasSuffix(string(text), "\n") {
-				break
+		executortest.Eventually(t, "entry in the file", func() error {
+			text, err := os.ReadFile(file)
+			if err == nil && !(strings.Contains(string(text), `"action":"login"`) && strings.HasSuffix(string(text), "\n")) {
+				err = fmt.Errorf("there is %q", text)
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("nothing was shipped: %q", text)
-			}
-		}
+			return err
+		})
 		o.Listener, o.DatabaseURL = nil, a.opts.DatabaseURL
 		check := func() *auditlog.Report {
 			t.Helper()

@@ -58,16 +58,14 @@ func TestTheCommonTokenDoesNotLeadToAGroupsOwn(t *testing.T) {
 			if err != nil || len(ids) != 1 {
 				t.Fatal(ids, err)
 			}
-			for {
+			executortest.Eventually(t, "outcome of the sending", func() error {
 				r, err := db.New().GetRun(t.Context(), a.pool, ids[0])
-				if err != nil {
-					t.Fatal(err)
+				if err == nil && r.TriggerCode == 0 {
+					err = executortest.ErrNotYet
 				}
-				if r.TriggerCode != 0 {
-					return ids[0]
-				}
-				time.Sleep(5 * time.Millisecond)
-			}
+				return err
+			})
+			return ids[0]
 		}
 
 		common.must("registry", register(thief.URL)) // the group has no token yet

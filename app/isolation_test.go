@@ -27,8 +27,8 @@ func TestGarbageHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
 		const (
-			runs  = 100 // of the healthy executor, and of each other: more than a job may have calls at a time
-			limit = time.Minute
+			runs  = 100         // of the healthy executor, and of each other: more than a job may have calls at a time
+			limit = time.Minute // the longest there may be
 		)
 		o.CallTimeout = limit // no call ends by itself
 		a := start(t, o)
@@ -102,10 +102,14 @@ func TestGarbageHoldsUpNobodyElse(t *testing.T) {
 		}
 		await := func(what string, done func() bool) {
 			t.Helper()
-			for until := time.Now().Add(limit - 10*time.Second); !done(); time.Sleep(20 * time.Millisecond) {
-				if time.Now().After(until) {
-					t.Fatal("it takes for ever until " + what)
+			err := executortest.Within(ctx, limit-10*time.Second, func() error {
+				if !done() {
+					return executortest.ErrNotYet
 				}
+				return nil
+			})
+			if err != nil {
+				t.Fatalf("no %s: %v", what, err)
 			}
 		}
 		for name, job := range jobs {
@@ -114,7 +118,7 @@ func TestGarbageHoldsUpNobodyElse(t *testing.T) {
 		}
 		for round := range 2 {
 			trigger(well)
-			await(fmt.Sprintf("round %d of the healthy executor's runs is done", round+1), func() bool {
+			await(fmt.Sprintf("end of round %d of the healthy executor's runs", round+1), func() bool {
 				return count("job_id = ? AND trigger_code = 200 AND handle_code = 200", well) == (round+1)*runs
 			})
 			if n := count("job_id <> ? AND (trigger_code <> 0 OR handle_code <> 0)", well); n > 0 {
@@ -131,6 +135,6 @@ func TestGarbageHoldsUpNobodyElse(t *testing.T) {
 		}
 		release()
 		trigger(well) // while two megabytes come from each
-		await("the healthy executor's runs are done while rubbish pours in", func() bool { return count("job_id = ? AND handle_code = 200", well) == 3*runs })
+		await("end of the healthy executor's runs while rubbish pours in", func() bool { return count("job_id = ? AND handle_code = 200", well) == 3*runs })
 	})
 }

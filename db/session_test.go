@@ -12,6 +12,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // twoPools are two programs on one database, which has a row to fight for.
@@ -120,15 +121,13 @@ func TestEndSessions(t *testing.T) {
 	if n, err := other.EndSessions(t.Context(), "ffffffff"+list[strings.Index(list, ":"):]); err != nil || n != 0 {
 		t.Errorf("ended %d sessions of another server, %v", n, err)
 	}
-	ended := 0
-	for began := time.Now(); ended == 0; {
+	executortest.Eventually(t, "end of the sessions", func() error {
 		n, err := other.EndSessions(t.Context(), list)
-		if err != nil || time.Since(began) > 15*time.Second {
-			t.Fatalf("ended %d, %v", n, err)
+		if err == nil && n == 0 {
+			err = executortest.ErrNotYet
 		}
-		ended = n
-		time.Sleep(100 * time.Millisecond)
-	}
+		return err
+	})
 	awaitRow(t, other, 5*time.Second)
 	if err := tx.Commit(); err == nil {
 		t.Error("the transaction that was ended commits")

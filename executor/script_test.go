@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -172,15 +171,10 @@ func waitUntilIdle(t *testing.T, b *bundle, jobID int64) {
 // poll asks another process's state again and again, there being nothing that would tell us of its change.
 func poll(t *testing.T, what string, ok func(context.Context) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), executortest.Patience)
-	defer cancel()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for !ok(ctx) {
-		select {
-		case <-again.C:
-		case <-ctx.Done():
-			t.Fatalf("no %s", what)
+	executortest.Eventually(t, what, func() error {
+		if !ok(t.Context()) {
+			return executortest.ErrNotYet
 		}
-	}
+		return nil
+	})
 }

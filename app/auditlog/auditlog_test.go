@@ -2,6 +2,7 @@ package auditlog
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -400,17 +402,15 @@ func TestEntriesArriveAtEveryKindOfTarget(t *testing.T) {
 		if last := web.lines[len(web.lines)-1]; last.Cut || len(last.After) < 90_000 {
 			t.Errorf("the webhook got %d bytes", len(last.After))
 		}
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-			text, _ := os.ReadFile(file)
-			if strings.Count(string(text), "\n") == 8 {
-				if !strings.Contains(string(text), `"name":"結算 “\u003cb\u003e”\n0","group":3,"before":{"name":"a"},"after":{"name":"b"},"hash":"`) {
-					t.Errorf("the file: %.600s", text)
-				}
-				break
+		var text []byte
+		executortest.Eventually(t, "eight lines in the file", func() (err error) {
+			if text, err = os.ReadFile(file); err == nil && bytes.Count(text, []byte("\n")) != 8 {
+				err = fmt.Errorf("there is %.600s", text)
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("the file: %.600s", text)
-			}
+			return err
+		})
+		if !strings.Contains(string(text), `"name":"結算 “\u003cb\u003e”\n0","group":3,"before":{"name":"a"},"after":{"name":"b"},"hash":"`) {
+			t.Errorf("the file: %.600s", text)
 		}
 		info, err := os.Stat(file)
 		if err != nil || info.Mode().Perm() != 0o600 {

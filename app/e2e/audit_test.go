@@ -22,7 +22,7 @@ func TestTheAuditAccountsForEveryFireBesideARunningAdmin(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []db.Dialect{db.SQLite, db.MySQL} {
 		t.Run(string(dialect), func(t *testing.T) {
-			t.Parallel()
+			waits(t)
 			d := newDatabase(t, dialect)
 			var job int64
 			d.seed(t, func(ctx context.Context, pool *db.Pool) error {

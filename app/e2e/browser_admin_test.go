@@ -13,7 +13,7 @@ import (
 func TestBrowserAdministration(t *testing.T) {
 	for _, s := range []screen{desk, phone} {
 		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
+			works(t)
 			hook := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 			t.Cleanup(hook.Close)
 			settings := adminSettings{dataDir: t.TempDir(), port: freePort(t), env: []string{"PUNCTUAL_ADMIN_PASSWORD=correct-horse-lamp", "PUNCTUAL_SAMPLE=auto"}}

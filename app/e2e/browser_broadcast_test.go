@@ -15,7 +15,7 @@ func TestBrowserBroadcast(t *testing.T) {
 	t.Parallel()
 	for _, s := range []screen{desk, phone} {
 		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
+			works(t)
 			n := startNight(t, s)
 			second := startExecutor(t, executorSettings{admins: []string{n.admin.url}, appName: "payments"})
 			eventually(t, "second executor", func() error {

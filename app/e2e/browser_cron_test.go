@@ -11,7 +11,7 @@ import (
 
 // TestBrowserCronWords reads cron texts in Chinese, whose order the script makes out of the English one of its library.
 func TestBrowserCronWords(t *testing.T) {
-	t.Parallel()
+	works(t)
 	a := startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on"}})
 	w := newWindow(t, a.url, desk)
 	w.cookie("lang", "zh-CN")

@@ -19,6 +19,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // screen is the size of a window.
@@ -190,7 +192,7 @@ func (w *window) visit(path string) {
 // outside the page, so that it works across page loads and in a page that may run no scripts of its own.
 func holds(expression string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
-		err := within(ctx, patience/2, func() error {
+		err := executortest.Within(ctx, patience/2, func() error {
 			var is bool
 			if err := chromedp.Evaluate(`document.readyState === "complete" && !!(`+expression+`)`, &is).Do(ctx); err != nil {
 				return err

@@ -20,7 +20,7 @@ func TestBrowserJobList(t *testing.T) {
 	t.Parallel()
 	for _, s := range []screen{desk, phone} {
 		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
+			works(t)
 			n := startNight(t, s)
 			l := jobList{night: n}
 			l.beat = n.schedule("Heartbeat", "echo alive", url.Values{jobs.FieldScheduleType: {"FIX_RATE"}, jobs.FieldSeconds: {"2"}})

@@ -57,7 +57,7 @@ func TestBrowserKeyboard(t *testing.T) {
 	t.Parallel()
 	for _, theme := range []string{"light", "dark"} {
 		t.Run(theme, func(t *testing.T) {
-			t.Parallel()
+			works(t)
 			a := startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on"}})
 			k := typing{newWindow(t, a.url, desk)}
 			k.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}}))
@@ -162,7 +162,7 @@ func TestBrowserKeyboard(t *testing.T) {
 
 // TestBrowserReducedMotion asks for less motion, and then nothing on any page of the story moves for longer than a blink.
 func TestBrowserReducedMotion(t *testing.T) {
-	t.Parallel()
+	works(t)
 	a := startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on"}})
 	w := newWindow(t, a.url, desk)
 	s := a.login(t, testPassword)

@@ -12,7 +12,7 @@ import (
 // TestBrowserLosesNothing takes away the session, and then the server, under somebody who is typing: they are told, what
 // they typed stays, and it can be sent when all is well again.
 func TestBrowserLosesNothing(t *testing.T) {
-	t.Parallel()
+	works(t)
 	settings := adminSettings{dataDir: t.TempDir(), port: freePort(t), env: []string{"PUNCTUAL_SAMPLE=on"}}
 	a := startAdmin(t, settings)
 	w := newWindow(t, a.url, desk)

@@ -27,7 +27,7 @@ func chooseBare(selector, value string) chromedp.Action {
 // TestBrowserWithoutScripts is the story once more, in a browser in which no script of the page runs: everything can be
 // read, and every form works.
 func TestBrowserWithoutScripts(t *testing.T) {
-	t.Parallel()
+	works(t)
 	a := startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on"}})
 	w := newWindow(t, a.url, desk)
 	w.expect("422", "404")
@@ -68,7 +68,7 @@ func TestBrowserWithoutScripts(t *testing.T) {
 
 // TestBrowserWithoutScriptsMany starts, tags, moves, stops and deletes several jobs at once where no script of the page runs.
 func TestBrowserWithoutScriptsMany(t *testing.T) {
-	t.Parallel()
+	works(t)
 	n := startNight(t, phone)
 	n.must(t, link.ExecutorsPath, url.Values{groups.FieldAppName: {"reports"}, groups.FieldTitle: {"Reports"}, groups.FieldType: {groups.TypeAuto}})
 	_, body := n.get(t, link.ExecutorsPath)
@@ -105,7 +105,7 @@ func (n *night) doesToMany(a, b, reports int64) {
 // TestBrowserWithoutScriptsGlue reads, writes, runs, compares and takes back a script in a plain field, and clears the runs
 // that came of it, where no script of the page runs.
 func TestBrowserWithoutScriptsGlue(t *testing.T) {
-	t.Parallel()
+	works(t)
 	n := startNight(t, desk)
 	job := n.job("Settle", "echo first edition")
 	n.do(emulation.SetScriptExecutionDisabled(true))

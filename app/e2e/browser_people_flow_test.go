@@ -51,7 +51,7 @@ func TestBrowserPeopleAndAlarms(t *testing.T) {
 		scripts bool
 	}{{"desk", desk, true}, {"phone", phone, true}, {"without scripts", desk, false}} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
+			works(t)
 			hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == "/refuse" {
 					w.WriteHeader(http.StatusForbidden)

@@ -12,7 +12,7 @@ import (
 func TestBrowserPreferences(t *testing.T) {
 	for _, s := range []screen{desk, phone} {
 		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
+			works(t)
 			settings := adminSettings{dataDir: t.TempDir(), port: freePort(t), env: []string{"PUNCTUAL_ADMIN_PASSWORD=correct-horse-lamp", "PUNCTUAL_SAMPLE=auto", "PUNCTUAL_ALARM_LANGUAGE=en"}}
 			w := newWindow(t, "http://127.0.0.1:"+settings.port, s)
 			admin := startAdmin(t, settings)

@@ -22,7 +22,7 @@ const (
 // TestBrowserRunList works in a list into which new runs come all the time: narrows it, walks through it with the keyboard,
 // lets new rows wait, sees a killed run leave a filter, and clears what is no longer wanted.
 func TestBrowserRunList(t *testing.T) {
-	t.Parallel()
+	works(t)
 	n := startNight(t, desk)
 	fails, slow := n.job("Fetch rates", "exit 3"), n.job("Settle", countdown)
 	busy := n.schedule("Heartbeat", "echo alive", url.Values{jobs.FieldScheduleType: {"FIX_RATE"}, jobs.FieldSeconds: {"1"}})

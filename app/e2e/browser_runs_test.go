@@ -86,7 +86,7 @@ func TestBrowserOutput(t *testing.T) {
 	t.Parallel()
 	for _, s := range []screen{desk, phone} {
 		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
+			works(t)
 			n := startNight(t, s)
 			job := n.job("Settle", countdown)
 			first := n.run(job, "2026-11-20")

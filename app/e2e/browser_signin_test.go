@@ -23,7 +23,7 @@ func TestBrowserSignIn(t *testing.T) {
 		scripts bool
 	}{{"desk", desk, true}, {"phone", phone, true}, {"without scripts", desk, false}} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
+			works(t)
 			p := directorytest.NewOIDC(t)
 			p.Ask()
 			p.SetUser(map[string]any{"sub": "1", "preferred_username": "ann.li", "groups": []string{"ops"}})

@@ -23,7 +23,7 @@ func TestBrowserStory(t *testing.T) {
 	t.Parallel()
 	for _, s := range []screen{desk, phone} {
 		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
+			works(t)
 			newStory(t, s).tell()
 		})
 	}

@@ -14,7 +14,7 @@ import (
 // TestBrowserTransfer picks child jobs by their names, is told of a ring, downloads all jobs as a file, changes it in an editor
 // and uploads it again: preview, import, result.
 func TestBrowserTransfer(t *testing.T) {
-	t.Parallel()
+	works(t)
 	a := startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on"}})
 	w := newWindow(t, a.url, desk)
 	w.expect("422")

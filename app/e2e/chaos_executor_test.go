@@ -102,7 +102,7 @@ func (b *bundle) log(t testing.TB, id int64) string {
 // TestKillExecutor kills two executors in the middle of a run. The one that is started again says at once what became of
 // its run; of the other's the admin finds out by itself.
 func TestKillExecutor(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	ports := []string{freePort(t), freePort(t)}
 	b := newBundle(t, handler("slowJobHandler"), "http://127.0.0.1:"+ports[0]+"/", "http://127.0.0.1:"+ports[1]+"/")
 	executors := make([]*executorProcess, 2)
@@ -155,7 +155,7 @@ func TestKillExecutor(t *testing.T) {
 
 // TestFullDiskOfExecutor fills the disk an executor writes its journal and run logs to.
 func TestFullDiskOfExecutor(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	dir := filepath.Join(t.TempDir(), "disk")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)

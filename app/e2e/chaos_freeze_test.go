@@ -40,14 +40,14 @@ func (l *load) freezeInClaim(t *testing.T, a *admin) float64 {
 		a.freeze(t)
 		at := time.Since(l.begin)
 		if n := l.lockedJobs(t); n > 0 {
-			time.Sleep(30 * time.Millisecond) // the others' claims are over by then
+			until(t, l.begin.Add(at+30*time.Millisecond)) // the others' claims are over by then
 			if n = l.lockedJobs(t); n > 0 {
 				t.Logf("stopped in a claim of %d jobs at %.3f s, try %d", n, at.Seconds(), tries+1)
 				return at.Seconds()
 			}
 		}
 		a.thaw(t)
-		time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+		until(t, time.Now().Add(time.Duration(rand.IntN(20))*time.Millisecond)) // another moment
 	}
 	t.Fatal("the admin was never met in a claim")
 	return 0
@@ -167,7 +167,7 @@ func (l *load) undisturbed(t *testing.T, times ...away) {
 // TestFreezeOneOfThreeAdmins stops one admin of three for long, in the middle of a claim: the worst moment, since the others need
 // the rows. PUNCTUAL_TEST_FREEZE is for how many seconds.
 func TestFreezeOneOfThreeAdmins(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	seconds := 12.0
 	if text := os.Getenv("PUNCTUAL_TEST_FREEZE"); text != "" {
 		var err error
@@ -193,7 +193,7 @@ func TestFreezeOneOfThreeAdmins(t *testing.T) {
 // TestFreezeAtRandomMoments stops admins for just so long that they are declared gone and wake into it.
 // PUNCTUAL_TEST_FREEZES is how often.
 func TestFreezeAtRandomMoments(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	times, err := strconv.Atoi(cmp.Or(os.Getenv("PUNCTUAL_TEST_FREEZES"), "2"))
 	if err != nil {
 		t.Fatal(err)
@@ -221,7 +221,7 @@ func TestFreezeAtRandomMoments(t *testing.T) {
 
 // TestNetworkOfOneAdminGone swallows all that one admin of three sends and receives, to the database and to executors.
 func TestNetworkOfOneAdminGone(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	l := newLoad(t, db.MySQL, 3, 100, 26)
 	cfg, err := mysql.ParseDSN(l.database.url)
 	if err != nil {

@@ -100,9 +100,9 @@ func (l *load) portOf(t *testing.T, node int64) string {
 	return port
 }
 
-// TestGaleraNodeDies kills the database node that one of two admins works with. Both have a URL of all three. It runs alone:
-// four servers and two admins are enough for a small machine.
+// TestGaleraNodeDies kills the database node that one of two admins works with. Both have a URL of all three.
 func TestGaleraNodeDies(t *testing.T) {
+	waitsWithMany(t)
 	g := dbtest.NewGalera(t)
 	addresses := []string{g.Addr(0), g.Addr(1), g.Addr(2)}
 	l := newLoadOn(t, newGaleraDatabase(t, g, addresses), 2, 60, 18)
@@ -120,6 +120,7 @@ func TestGaleraNodeDies(t *testing.T) {
 // TestGaleraPartition takes the network between the database nodes from the one that one of two admins works with, and gives
 // it back. Programs reach all of them all the time.
 func TestGaleraPartition(t *testing.T) {
+	waitsWithMany(t)
 	g := dbtest.NewGaleraApart(t)
 	l, admins, _ := newGaleraLoad(t, g, 24)
 	l.at(t, somewhen(t, 4))
@@ -138,6 +139,7 @@ func TestGaleraPartition(t *testing.T) {
 // TestGaleraNodeVanishes takes all network from the database node that one of two admins works with, as when its machine loses
 // power: nobody is told, neither the other nodes nor the admin.
 func TestGaleraNodeVanishes(t *testing.T) {
+	waitsWithMany(t)
 	g := dbtest.NewGaleraApart(t)
 	l, admins, proxies := newGaleraLoad(t, g, 20)
 	l.at(t, somewhen(t, 4))

@@ -15,8 +15,9 @@ import (
 
 // TestABlackHoleOnTheWayToExecutors has the packets to the executors of some groups go nowhere: to one no connection is made, and
 // on those to the other nothing arrives any more. Twice as much is due for these as for a healthy group, by every kind of
-// route. It does not run beside other tests, since it measures time.
+// route.
 func TestABlackHoleOnTheWayToExecutors(t *testing.T) {
+	waits(t)
 	const fires, holes = 26, 60
 	l := newLoad(t, db.MySQL, 1, 60, fires)
 	stub := executortest.NewStub(t)

@@ -93,7 +93,7 @@ func tryRequest(ctx context.Context, client *http.Client, method, address string
 // TestBadInput sends what makes no sense to every address of the program: each answer must be clear, none may be an
 // internal error, and afterwards the program works as before.
 func TestBadInput(t *testing.T) {
-	t.Parallel()
+	works(t)
 	d := newDatabase(t, db.SQLite)
 	port := freePort(t)
 	worker := executortest.New(t, "http://127.0.0.1:"+port, executortest.Handlers{"count": func(context.Context, *executor.Run) error { return nil }})

@@ -20,7 +20,7 @@ func somewhen(t *testing.T, second float64) float64 {
 
 // TestKillOneOfTwoAdmins kills admins of a cluster at random moments under load.
 func TestKillOneOfTwoAdmins(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	l := newLoad(t, db.MySQL, 2, 400, 22)
 	admins := []*admin{l.start(t, 0), l.start(t, 1)}
 	var kills []time.Time
@@ -45,7 +45,7 @@ func TestKillOneOfTwoAdmins(t *testing.T) {
 // TestKillOnlyAdmin kills the only admin of an embedded database at random moments under load, and starts it again: at
 // once, and once so late that fires are missed.
 func TestKillOnlyAdmin(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	l := newLoad(t, db.SQLite, 1, 250, 18)
 	a := l.start(t, 0)
 	for _, second := range []float64{1, 3, 5} {
@@ -66,7 +66,7 @@ func TestDrainUnderLoad(t *testing.T) {
 	t.Parallel()
 	for _, dialect := range []db.Dialect{db.SQLite, db.MySQL} {
 		t.Run(string(dialect), func(t *testing.T) {
-			t.Parallel()
+			waits(t)
 			l := newLoad(t, dialect, 1, 250, 8)
 			a := l.start(t, 0)
 			for i, sig := range []os.Signal{syscall.SIGTERM, os.Interrupt} {

@@ -13,7 +13,7 @@ const outage = 20 * time.Second
 
 // TestDatabaseAway stops the database under load and starts it again.
 func TestDatabaseAway(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	server := dbtest.NewServer(t)
 	l := newLoadOn(t, openDatabase(t, server.Database(t)), 1, 100, 26)
 	a := l.start(t, 0)

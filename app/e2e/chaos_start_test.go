@@ -26,7 +26,7 @@ func (a *admin) firstPassword(t testing.TB) string {
 // TestPortTakenAtFirstStart starts for the first time on a port that somebody has: the next start must still be the
 // first one, with a password that is shown and the sample.
 func TestPortTakenAtFirstStart(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func (s *session) follow(t testing.TB, id int64, text string) {
 
 // TestNewcomer is the story of somebody's first minutes, over HTTP as a browser without JavaScript would have it.
 func TestNewcomer(t *testing.T) {
-	t.Parallel()
+	waits(t)
 	d := &database{dir: t.TempDir()}
 	settings := adminSettings{dataDir: d.dir, port: freePort(t), env: []string{"PUNCTUAL_ADMIN_PASSWORD=", "PUNCTUAL_ACCESS_TOKEN=", "PUNCTUAL_SAMPLE=auto"}}
 	a := startAdmin(t, settings)

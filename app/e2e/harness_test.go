@@ -2,8 +2,7 @@ package e2e
 
 import (
 	"bytes"
-	"context"
-	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -21,11 +20,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/views/login"
 )
 
-// patience is how long waiting for something may take before the test fails. It is generous: a machine may be busy.
-const patience = 90 * time.Second
+const patience = executortest.Patience
 
 const (
 	testToken    = "e2e-token"
@@ -50,6 +49,10 @@ var programs = sync.OnceValues(func() (string, error) {
 var builtIn string // the folder to remove at the end; empty when no test needed the programs
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := allAtOnce(); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	if builtIn != "" {
 		os.RemoveAll(builtIn)
@@ -364,34 +367,11 @@ func freePort(t testing.TB) string {
 }
 
 // errNotYet is for [eventually], where there is no more to say.
-var errNotYet = errors.New("not yet")
+var errNotYet = executortest.ErrNotYet
 
-// eventually asks again and again until there is no error, and fails the test after [patience]. It is for what no signal
-// announces: another process's state.
 func eventually(t testing.TB, what string, ask func() error) {
 	t.Helper()
-	if err := within(t.Context(), patience, ask); err != nil {
-		t.Fatalf("no %s within %v: %v", what, patience, err)
-	}
-}
-
-// within asks until there is no error or the time is over.
-func within(ctx context.Context, limit time.Duration, ask func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := ask()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		}
-	}
+	executortest.Eventually(t, what, ask)
 }
 
 // until waits for a planned moment of a story. Time is part of what these tests are about: they kill in the middle of

@@ -117,7 +117,7 @@ func TestXXLJobCore(t *testing.T) {
 	}
 	for _, release := range []string{"2.3.1", "3.3.2"} {
 		t.Run(release, func(t *testing.T) {
-			t.Parallel()
+			waits(t)
 			testXXLJobCore(t, release)
 		})
 	}

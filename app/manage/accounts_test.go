@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/account"
@@ -294,12 +295,13 @@ func (obliging) Log(context.Context, wire.Target, wire.LogRequest) (wire.LogResu
 func TestAnEngineAccountsForItself(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		now := time.Now
+		ahead := time.Duration(0) // of this machine's clock
+		now := func() time.Time { return time.Now().Add(ahead) }
 		b := setup(t, pool, func(c *Config) { c.Now = now })
 		begin := func() (stop func()) {
 			engine, err := scheduler.New(scheduler.Config{
 				Pool: pool, Executors: obliging{}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Registerer: prometheus.NewRegistry(), JobZone: pool.Zone(),
-				MisfireAfter: 500 * time.Millisecond,
+				MisfireAfter: 500 * time.Millisecond, Clock: now,
 			})
 			if err == nil {
 				err = engine.Start(t.Context())
@@ -328,27 +330,24 @@ func TestAnEngineAccountsForItself(t *testing.T) {
 		}
 		sent := func(more int) {
 			t.Helper()
-			var had [2]int
-			for i, end := 0, time.Now().Add(time.Minute); i < len(ids); {
-				var n int
-				err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM xxl_job_log WHERE job_id = ? AND trigger_type = 'CRON' AND trigger_code = 200", ids[i]).Scan(&n)
-				switch {
-				case err != nil:
-					t.Fatal(err)
-				case had[i] == 0:
-					had[i] = n + more
-				case n >= had[i]:
-					i++
-				case time.Now().After(end):
-					t.Fatalf("job %d has %d runs of its schedule, and no more come", ids[i], n)
-				default:
-					time.Sleep(50 * time.Millisecond)
-				}
+			for _, id := range ids {
+				want := -1
+				executortest.Eventually(t, fmt.Sprintf("%d more runs of job %d", more, id), func() error {
+					var n int
+					err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM xxl_job_log WHERE job_id = ? AND trigger_type = 'CRON' AND trigger_code = 200", id).Scan(&n)
+					if want < 0 {
+						want = n + more
+					}
+					if err == nil && n < want {
+						err = fmt.Errorf("it has %d of %d", n, want)
+					}
+					return err
+				})
 			}
 		}
 		sent(3) // real fires take real time
 		stop()
-		time.Sleep(6 * time.Second) // so that some pass, more than the engine's horizon
+		ahead = 6 * time.Second // so that some have passed, more than the engine's horizon
 		stop = begin()
 		sent(1)
 		stop()

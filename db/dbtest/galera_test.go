@@ -25,7 +25,7 @@ func TestGaleraCluster(t *testing.T) {
 			defer three.Close()
 			three.SetMaxOpenConns(1)
 			// What it is asked, and what it writes, waits for what others wrote before.
-	if _, err := three.ExecContext(t.Context(), "SET SESSION wsrep_sync_wait = 7"); err != nil {
+			if _, err := three.ExecContext(t.Context(), "SET SESSION wsrep_sync_wait = 7"); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := three.ExecContext(t.Context(), "INSERT INTO x VALUES (1)"); err != nil {

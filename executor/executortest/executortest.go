@@ -18,9 +18,6 @@ const (
 	Token   = "test-token"
 )
 
-// Patience is how long waiting for something in a test may take before it fails.
-const Patience = 30 * time.Second
-
 // Handlers are job handlers by name.
 type Handlers map[string]executor.Handler
 

@@ -1,0 +1,42 @@
+package executortest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+// Patience is how long waiting for something in a test may take before it fails. It is generous: a machine may be busy.
+const Patience = 90 * time.Second
+
+// ErrNotYet is for [Eventually], where there is no more to say.
+var ErrNotYet = errors.New("not yet")
+
+// Eventually asks again and again until there is no error, and fails the test after [Patience]. It is for what no signal
+// announces, such as another process's state, a file or a row.
+func Eventually(t testing.TB, what string, ask func() error) {
+	t.Helper()
+	if err := Within(t.Context(), Patience, ask); err != nil {
+		t.Fatalf("no %s within %v: %v", what, Patience, err)
+	}
+}
+
+// Within asks until there is no error or the time is over.
+func Within(ctx context.Context, limit time.Duration, ask func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := ask()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
