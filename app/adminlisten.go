@@ -115,6 +115,7 @@ func (a *App) startAdmin() error {
 		return fmt.Errorf("listen for operators: %w", err)
 	}
 	a.adminAddr = listener.Addr().String()
+	a.listensAt(listener.Addr())
 	server := &http.Server{
 		Handler: a.adminRouter(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(a.logger.Handler(), slog.LevelDebug),

@@ -62,7 +62,7 @@ type App struct {
 	welcome   Welcome
 	isNew     bool // this start created the embedded database's content
 
-	ownAddr atomic.Value // string: where this admin listens
+	own atomic.Pointer[[]netip.AddrPort] // where this admin listens, for people and executors and for operators
 
 	mu        sync.Mutex
 	state     state
@@ -184,7 +184,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	pages := console.New(console.Config{
 		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: a.logins, SignIns: a.signIns, Places: places, Factors: factors, Now: a.engine.Now,
 		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, EncryptKey: encryptKey, PublicURL: a.publicURL, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
-		Logger: a.logger, FirstTime: a.firstTime, About: a.about, Weakness: a.tokens.Weakness,
+		Logger: a.logger, FirstTime: a.firstTime, About: a.about, Weakness: a.tokens.Weakness, Shipping: a.shipper.Troubles,
 	})
 	api := openapi.New(openapi.Config{
 		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: auth.NewAPITokens(a.pool, time.Now, a.logger, service.Audit.TokenRefused),
@@ -236,7 +236,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 		}
 		return nil
 	})
-	a.ownAddr.Store(a.listener.Addr().String())
+	a.listensAt(a.listener.Addr())
 	a.welcome.URL = a.publicURL()
 	// Not before it is sure that this start gets its port: the password is said at the end of a start, and known to
 	// nobody if there is none.
@@ -347,17 +347,39 @@ func (a *App) Run(ctx context.Context) error {
 	return errors.Join(err, a.Stop(stop))
 }
 
-// isOwn says whether an address is that of this admin's listener.
+// listensAt adds a listener to this admin's own.
+func (a *App) listensAt(addr net.Addr) {
+	own := a.listeners()
+	if at, err := netip.ParseAddrPort(addr.String()); err == nil {
+		own = append(slices.Clone(own), at)
+	}
+	a.own.Store(&own)
+}
+
+func (a *App) listeners() []netip.AddrPort {
+	if own := a.own.Load(); own != nil {
+		return *own
+	}
+	return nil
+}
+
+// isOwn says whether an address is that of one of this admin's listeners.
 func (a *App) isOwn(at netip.AddrPort) bool {
-	text, _ := a.ownAddr.Load().(string)
-	own, err := netip.ParseAddrPort(text)
-	if err != nil || own.Port() != at.Port() {
+	return slices.ContainsFunc(a.listeners(), func(own netip.AddrPort) bool { return reaches(at, own) })
+}
+
+// reaches says whether a connection to an address ends at a listener of this machine.
+func reaches(at, own netip.AddrPort) bool {
+	if own.Port() != at.Port() {
 		return false
 	}
-	if !own.Addr().IsUnspecified() {
-		return own.Addr().Unmap() == at.Addr()
+	if at.Addr().IsUnspecified() { // which leads to this machine
+		return true
 	}
-	if at.Addr().IsLoopback() || at.Addr().IsUnspecified() {
+	if !own.Addr().IsUnspecified() {
+		return own.Addr().Unmap().WithZone("") == at.Addr()
+	}
+	if at.Addr().IsLoopback() {
 		return true
 	}
 	ours, _ := net.InterfaceAddrs() // none: nothing is refused that could be another's

@@ -3,7 +3,10 @@ package app
 import (
 	"encoding/csv"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -206,4 +209,25 @@ func TestTheAuditLogIsShippedAndVerified(t *testing.T) {
 			t.Errorf("%+v", r.Fault)
 		}
 	})
+}
+
+// TestThePageSaysThatTheAuditLogIsNotShipped has a collector that shows a certificate of somebody else.
+func TestThePageSaysThatTheAuditLogIsNotShipped(t *testing.T) {
+	t.Parallel()
+	collector := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(collector.Close)
+	collector.Config.ErrorLog = log.New(io.Discard, "", 0)
+	o := testOptions(t)
+	o.AuditShip = "syslog+tls://" + collector.Listener.Addr().String()
+	a := start(t, o)
+	b := open(t, a).mustLogin()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		said := b.get("/audit").document(t).Find(".notice").Text()
+		if strings.Contains(said, o.AuditShip+" has taken no entries since") && strings.Contains(said, "certificate") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the page says %q", said)
+		}
+	}
 }

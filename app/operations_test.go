@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -170,5 +171,32 @@ func TestNamesFromProgramsHaveOneLineThatIsSeen(t *testing.T) {
 			root.refused("/jobinfo/add", with(jobForm("1", "h"), "jobDesc", name), "jobDesc: ")
 			root.refused("/jobgroup/save", url.Values{"appname": {"more"}, "title": {name}, "addressType": {"0"}}, "title: ")
 		}
+	})
+}
+
+// TestEveryFormRefusesMailsToOtherDomains goes through the console, the job API and XXL-JOB's endpoints.
+func TestEveryFormRefusesMailsToOtherDomains(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		o.MailDomains = "example.com"
+		a, orders, _, groups := programs(t, o)
+		b := open(t, a).mustLogin()
+		channel := func(to string) answer {
+			return b.post("/alarms", url.Values{
+				"name": {"mail to " + to}, "kind": {"mail"}, "host": {"127.0.0.1"}, "port": {"25"}, "security": {"none"}, "from": {"a@example.com"}, "recipients": {to},
+			})
+		}
+		if got := channel("ops@elsewhere.example"); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.document(t).Find("#recipients-error").Text(), "are not sent") {
+			t.Errorf("a channel: %d %s", got.status, got.document(t).Find(".error").Text())
+		}
+		if got := channel("Ops <ops@example.com>"); got.status != http.StatusSeeOther {
+			t.Errorf("a channel of the domain: %d %s", got.status, got.document(t).Find(".error").Text())
+		}
+		orders.refused("addJob", `{"name":"n","author":"x","executorHandler":"h","alarmEmail":"a@elsewhere.example"}`, "are not sent")
+		orders.must("addJob", `{"name":"n","author":"x","executorHandler":"h","alarmEmail":"a@example.com"}`)
+		s := loggedIn(t, a)
+		group := strconv.FormatInt(groups["orders"], 10)
+		s.refused("/jobinfo/add", with(jobForm(group, "h"), "alarmEmail", "a@elsewhere.example"), "not sent")
+		s.must("/jobinfo/add", "content", with(jobForm(group, "h"), "alarmEmail", "a@example.com"))
 	})
 }

@@ -11,6 +11,19 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
+// foreignPasskey makes a passkey that nobody has registered and answers the question of the page with it.
+const foreignPasskey = `(async () => {
+	const form = document.querySelector("[data-passkey-show]")
+	const asked = JSON.parse(form.dataset.passkeyShow)
+	await navigator.credentials.create({ publicKey: {
+		rp: { id: "localhost", name: "x" }, user: { id: new Uint8Array([1]), name: "x", displayName: "x" }, challenge: new Uint8Array(32),
+		pubKeyCredParams: [{ type: "public-key", alg: -7 }], authenticatorSelection: { residentKey: "required" } } })
+	const options = PublicKeyCredential.parseRequestOptionsFromJSON({ ...asked, allowCredentials: [] })
+	const answer = await navigator.credentials.get({ publicKey: options })
+	form.querySelector("[name=credential]").value = JSON.stringify(answer)
+	form.submit()
+})()`
+
 // TestAPasskeyIsMadeAndShown does both in a real browser, with an authenticator that the browser plays.
 func TestAPasskeyIsMadeAndShown(t *testing.T) {
 	t.Parallel()
@@ -28,11 +41,14 @@ func TestAPasskeyIsMadeAndShown(t *testing.T) {
 	logIn := chromedp.Tasks{
 		chromedp.Navigate(base + "/login"), chromedp.SendKeys("[name=name]", "admin"), chromedp.SendKeys("[name=password]", testPassword), chromedp.Click("button.primary"),
 	}
+	authenticator := &webauthn.VirtualAuthenticatorOptions{
+		Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
+		HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
+	}
+	var mine webauthn.AuthenticatorID
 	do("authenticator", webauthn.Enable(), chromedp.ActionFunc(func(ctx context.Context) error {
-		_, err := webauthn.AddVirtualAuthenticator(&webauthn.VirtualAuthenticatorOptions{
-			Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
-			HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
-		}).Do(ctx)
+		var err error
+		mine, err = webauthn.AddVirtualAuthenticator(authenticator).Do(ctx)
 		return err
 	}))
 	do("make", logIn, chromedp.WaitVisible("#dashboard"), chromedp.Navigate(base+"/profile/second/passkey"),
@@ -44,6 +60,28 @@ func TestAPasskeyIsMadeAndShown(t *testing.T) {
 		chromedp.Navigate(base+"/profile/second"), chromedp.Text(".session-list li .sub", &used))
 	if !strings.Contains(used, "last used") {
 		t.Errorf("the passkey was not used: %q", used)
+	}
+	// Another authenticator knows none of hers.
+	var said string
+	await := func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+	do("another authenticator", chromedp.Evaluate(`fetch("/logout", { method: "POST" }).then(() => true)`, nil, await), chromedp.ActionFunc(func(ctx context.Context) error {
+		if err := webauthn.RemoveVirtualAuthenticator(mine).Do(ctx); err != nil {
+			return err
+		}
+		_, err := webauthn.AddVirtualAuthenticator(authenticator).Do(ctx)
+		return err
+	}), logIn, chromedp.WaitVisible("[data-passkey-show]"), chromedp.Click("[data-passkey-show] button"),
+		chromedp.Poll(`document.querySelector("[data-passkey-error]").textContent !== ""`, nil), chromedp.Text("[data-passkey-error]", &said))
+	if !strings.Contains(said, "did not give a passkey") {
+		t.Errorf("another authenticator: %q", said)
+	}
+	// And a passkey of somebody else's, which answers the same question, is refused by the server.
+	do("somebody else's", chromedp.Evaluate(foreignPasskey, nil, await), chromedp.WaitVisible(".notice.error"), chromedp.Text(".notice.error", &said))
+	if !strings.Contains(said, "could not be checked") {
+		t.Errorf("somebody else's passkey: %q", said)
+	}
+	if got := audited(t, a, "login_refused"); len(got) != 1 || !strings.HasSuffix(got[0], `{"reason":"passkey"}`) {
+		t.Errorf("on record: %q", got)
 	}
 	// What a browser answers counts for its question only, and once.
 	b := open(t, a)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -471,4 +472,92 @@ func TestTargetsAreCheckedAndTellNoSecrets(t *testing.T) {
 			t.Error(target.Name())
 		}
 	}
+}
+
+// TestSyslogOverTLSChecksWhoIsThere ships to a collector whose certificate an unknown authority issued, and then to the same with the right one:
+// what waited arrives, framed as RFC 5425 says.
+func TestSyslogOverTLSChecksWhoIsThere(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		ca, other := executortest.NewCA(t), executortest.NewCA(t)
+		listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{ca.Certificate(t)}, MinVersion: tls.VersionTLS12})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer listener.Close()
+		stream := newCollector()
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				if conn.(*tls.Conn).Handshake() != nil {
+					_ = conn.Close()
+					continue
+				}
+				read(t, conn, stream)
+			}
+		}()
+		shipTo := func(list string, say *slog.Logger) (s *Shipper, c *Chain, stop func()) {
+			c = New(pool, quiet())
+			s = NewShipper(c, targets(t, list), say, nil)
+			s.pause = func(int) time.Duration { return 10 * time.Millisecond }
+			ctx, cancel := context.WithCancel(t.Context())
+			var all sync.WaitGroup
+			all.Go(func() { c.Run(ctx) })
+			all.Go(func() { s.Run(ctx) })
+			stop = sync.OnceFunc(func() {
+				cancel()
+				all.Wait()
+				if _, err := pool.ExecContext(context.Background(), "UPDATE punctual_audit_mark SET until_ms = 0"); err != nil { // as if the hold had run out
+					t.Error(err)
+				}
+			})
+			t.Cleanup(stop)
+			return s, c, stop
+		}
+		begin := New(pool, quiet())
+		to := "syslog+tls://" + listener.Addr().String()
+		if _, err := NewShipper(begin, nil, quiet(), nil).begin(t.Context(), markOf(targets(t, to)[0])); err != nil {
+			t.Fatal(err)
+		}
+		write(t, pool, 3)
+		said := make(chan string, 1)
+		s, c, stop := shipTo(to+"?ca="+other.File, slog.New(slog.NewTextHandler(told(said), nil)))
+		c.Wake()
+		select {
+		case line := <-said:
+			if !strings.Contains(line, "certificate signed by unknown authority") || !strings.Contains(line, "cannot be shipped") {
+				t.Errorf("the log: %s", line)
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatal("the log says nothing")
+		}
+		if list := s.Troubles(); len(list) != 1 || list[0].Target != to || !strings.Contains(list[0].Err.Error(), "unknown authority") || list[0].Since.IsZero() {
+			t.Errorf("troubles: %+v", list)
+		}
+		write(t, pool, 2)
+		stop()
+		if got := stream.seqs(); len(got) != 0 {
+			t.Errorf("somebody unknown got %v", got)
+		}
+		s, c, _ = shipTo(to+"?ca="+ca.File, quiet())
+		c.Wake()
+		stream.until(t, 1, 5)
+		if list := s.Troubles(); len(list) != 0 {
+			t.Errorf("troubles afterwards: %+v", list)
+		}
+	})
+}
+
+// told is a writer that passes on the first line.
+type told chan string
+
+func (c told) Write(p []byte) (int, error) {
+	select {
+	case c <- string(p):
+	default:
+	}
+	return len(p), nil
 }

@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,13 +45,45 @@ type Shipper struct {
 	behind  *prometheus.GaugeVec
 	now     func() time.Time
 	pause   func(failures int) time.Duration
+
+	mu       sync.Mutex
+	troubles map[string]Trouble // by the target's name
+}
+
+// Trouble is a target that takes nothing at the moment. What it misses waits for it.
+type Trouble struct {
+	Target string
+	Since  time.Time
+	Err    error
+}
+
+// Troubles are the targets of this process that take nothing at the moment, by name.
+func (s *Shipper) Troubles() []Trouble {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.SortedFunc(maps.Values(s.troubles), func(a, b Trouble) int { return strings.Compare(a.Target, b.Target) })
+}
+
+// trouble notes that a target takes nothing, or again.
+func (s *Shipper) trouble(t Target, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		delete(s.troubles, t.Name())
+		return
+	}
+	since := s.now()
+	if before, known := s.troubles[t.Name()]; known {
+		since = before.Since
+	}
+	s.troubles[t.Name()] = Trouble{Target: t.Name(), Since: since, Err: err}
 }
 
 // NewShipper makes a shipper of a chain, before the chain runs. What is in the chain when a target is seen for the first time is not
 // shipped to it.
 func NewShipper(chain *Chain, targets []Target, logger *slog.Logger, registerer prometheus.Registerer) *Shipper {
 	s := &Shipper{
-		chain: chain, owner: rand.Text(), logger: logger, targets: targets, now: time.Now,
+		chain: chain, owner: rand.Text(), logger: logger, targets: targets, now: time.Now, troubles: make(map[string]Trouble),
 		behind: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "punctual_audit_unshipped_entries", Help: "Entries of the audit log that a target has not taken yet."}, []string{"target"}),
 		pause:  func(failures int) time.Duration { return min(firstPause<<min(failures, 10), longestWait) },
 	}
@@ -93,12 +128,14 @@ func (s *Shipper) serve(ctx context.Context, t Target, wake <-chan struct{}) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
+			s.trouble(t, err)
 			if failures == 0 {
 				s.logger.Warn("the audit log cannot be shipped; it is tried again", "target", t.Name(), "error", err)
 			}
 			wait = s.pause(failures)
 			failures++
 		case failures > 0:
+			s.trouble(t, nil)
 			s.logger.Info("the audit log is shipped again", "target", t.Name())
 			failures = 0
 		}

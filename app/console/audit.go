@@ -28,6 +28,9 @@ func (c *Console) auditList(ec echo.Context) error {
 	for _, a := range manage.Actions() {
 		page.Actions = append(page.Actions, string(a))
 	}
+	for _, x := range c.cfg.Shipping() {
+		page.Unshipped = append(page.Unshipped, audit.Unshipped{Target: x.Target, Since: c.at(page.Page, x.Since), Why: x.Err.Error()})
+	}
 	names, err := c.cfg.Manage.Audit.Users(ctx, p)
 	if err != nil {
 		return err

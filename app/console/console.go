@@ -16,6 +16,7 @@ import (
 	"github.com/gorilla/securecookie"
 	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/app/auditlog"
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/manage"
@@ -55,7 +56,8 @@ type Config struct {
 	Logger     *slog.Logger
 	About      func() About // facts about this process, for administrators
 
-	Weakness func() auth.Weakness // why the common token keeps nobody out; nil: it does
+	Shipping func() []auditlog.Trouble // targets that take no entries of the audit log at the moment
+	Weakness func() auth.Weakness      // why the common token keeps nobody out; nil: it does
 
 	Now       func() time.Time
 	FirstTime func(ctx context.Context) bool // nobody has ever logged in

@@ -15,21 +15,19 @@ var ErrAddressDenied = errors.New("the rule executor_deny, or the admin's own po
 
 // AddressRule says at which addresses no executor is called: neither a registered one, nor one that somebody typed, nor one that a
 // name stands for at the moment of the call.
-type AddressRule struct {
-	settings *Settings
-	own      func(netip.AddrPort) bool // the admin's own listener; nil: not known
-}
+type AddressRule struct{ settings *Settings }
 
-// NewAddressRule makes the rule of an installation.
+// NewAddressRule makes the rule of an installation. own tells the admin's own listeners, at which no executor is either.
 func NewAddressRule(s *Settings, own func(netip.AddrPort) bool) AddressRule {
-	return AddressRule{settings: s, own: own}
+	s.own = own
+	return AddressRule{settings: s}
 }
 
 // Dial refuses a connection to host:port. It is asked with the name, and again with what the name stands for.
 func (r AddressRule) Dial(hostPort string) error {
 	if at, err := netip.ParseAddrPort(hostPort); err == nil {
 		at = netip.AddrPortFrom(at.Addr().Unmap().WithZone(""), at.Port())
-		if r.own != nil && r.own(at) {
+		if r.settings.own != nil && r.settings.own(at) {
 			return ErrAddressDenied
 		}
 		hostPort = at.String()
@@ -56,5 +54,5 @@ func (r AddressRule) Refuses(address string) bool {
 	return r.Dial(net.JoinHostPort(u.Hostname(), port)) != nil
 }
 
-// refuses is [AddressRule.Refuses] as far as settings know.
+// refuses is [AddressRule.Refuses].
 func (s *Settings) refuses(address string) bool { return AddressRule{settings: s}.Refuses(address) }

@@ -197,3 +197,31 @@ func TestChannelsAndTheirRoutes(t *testing.T) {
 		}
 	})
 }
+
+// TestMailsToOtherDomainsAreNotSaved names addresses in jobs and in files; those from before the setting stay.
+func TestMailsToOtherDomainsAreNotSaved(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		mailed := func(to string) func(*JobInput) { return func(in *JobInput) { in.AlarmEmail = to } }
+		old := b.create(t, mailed("old@elsewhere.example"))
+		if _, err := b.Settings.Save(t.Context(), b.admin, map[string]string{SettingMailDomains: "example.com"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		const denied = "422 alarm_email:alarm.error.mail_domain"
+		for to, want := range map[string]string{"a@example.com": "ok", "A@EXAMPLE.COM,b@example.com": "ok", "a@example.com,b@elsewhere.example": denied, "a@sub.example.com": denied} {
+			if _, err := b.Jobs.Create(t.Context(), b.admin, b.job(mailed(to))); kind(err) != want {
+				t.Errorf("a new job for %s: %s", to, kind(err))
+			}
+		}
+		for to, want := range map[string]string{"new@elsewhere.example,old@elsewhere.example": denied, "a@example.com,old@elsewhere.example": "ok"} {
+			if err := b.Jobs.Update(t.Context(), b.admin, old, b.job(mailed(to))); kind(err) != want {
+				t.Errorf("a job from before, for %s: %s", to, kind(err))
+			}
+		}
+		plan := b.plan(t, b.admin, read(t, strings.Replace(yamlOf("alarm_email: [a@elsewhere.example]"), "close the day", "another", 1)), ImportOptions{})
+		if len(plan.Items) != 1 || plan.Items[0].Outcome != ImportRefuse || plan.Items[0].Faults[0].Key != "alarm.error.mail_domain" || plan.Items[0].Faults[0].Line == 0 {
+			t.Errorf("a file: %+v", plan.Items)
+		}
+	})
+}

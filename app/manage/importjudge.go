@@ -97,6 +97,13 @@ func (m *importer) judgeFields(i int) {
 		}
 		m.faultAt(i, item.file.LineOf(fileField(e.Field)), SpecField(e))
 	}
+	var old *db.Job
+	if item.ID != 0 {
+		old = &item.old
+	}
+	if bad, denied := m.s.deniedMail(in, old); denied {
+		m.faultAt(i, item.file.LineOf(fileField(bad.Name)), bad)
+	}
 	m.judgeChildren(i)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/alarm"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -98,6 +99,9 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 		}
 		fields = append(fields, SpecField(e))
 	}
+	if bad, denied := s.deniedMail(in.Job, old); denied {
+		fields = append(fields, bad)
+	}
 	if !p.Can(in.Group, auth.RightEdit) {
 		// Whether the group exists is nobody's business who may not use it.
 		fields = append(fields, problem.Field{Name: FieldGroup, Key: "job.error.group"})
@@ -118,6 +122,21 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 		return problem.InvalidFields(fields...)
 	}
 	return nil
+}
+
+// deniedMail finds an address of a job's alarms to which mails may not go. One that an adopted job has already stays: it gets nothing.
+func (s *Jobs) deniedMail(j jobspec.Job, old *db.Job) (problem.Field, bool) {
+	allowed := s.cfg.Settings.AlarmDefaults()
+	var known []string
+	if old != nil {
+		known = jobspec.EmailAddresses(string(old.AlarmEmail))
+	}
+	for _, address := range jobspec.EmailAddresses(j.AlarmEmail) {
+		if !allowed.MailsTo(address) && !slices.Contains(known, address) {
+			return problem.Field{Name: jobspec.FieldAlarmEmail, Key: string(alarm.CodeMailDomain), Args: []any{"Value", address}}, true
+		}
+	}
+	return problem.Field{}, false
 }
 
 // checkChildren asks that the children exist and belong to groups in which the principal may run jobs. Ids that are none have been

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -28,6 +29,7 @@ type Settings struct {
 	logger  *slog.Logger
 	audit   *Audit
 	fixed   map[string]string
+	own     func(netip.AddrPort) bool // the admin's own listeners; nil: not known
 	held    atomic.Pointer[held]
 }
 

@@ -72,8 +72,8 @@ type Defaults struct {
 	MailDomains []string // to which mails may go, in lower case; none: to all
 }
 
-// mailsTo says whether a mail may go to an address.
-func (d Defaults) mailsTo(address string) bool {
+// MailsTo says whether a mail may go to an address.
+func (d Defaults) MailsTo(address string) bool {
 	at := strings.LastIndexByte(address, '@')
 	return len(d.MailDomains) == 0 || at >= 0 && slices.Contains(d.MailDomains, strings.ToLower(address[at+1:]))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -88,9 +89,23 @@ func (a *Alarmer) Channel(ctx context.Context, id int64) (Channel, error) {
 	return c.shown(), nil
 }
 
+// mayMail refuses recipients to whom mails may not go. Those who were there before the setting stay: they get nothing.
+func (a *Alarmer) mayMail(recipients, known []string) error {
+	allowed := a.cfg.Defaults()
+	for _, r := range recipients {
+		if !allowed.MailsTo(r) && !slices.Contains(known, r) {
+			return refuse(FieldRecipients, CodeMailDomain, "Value", clip(r, 60))
+		}
+	}
+	return nil
+}
+
 // CreateChannel saves a new channel and returns its id. The error is an [*Invalid] when values are refused.
 func (a *Alarmer) CreateChannel(ctx context.Context, c Channel) (int64, error) {
 	if err := validChannel(&c); err != nil {
+		return 0, err
+	}
+	if err := a.mayMail(c.Settings.Recipients, nil); err != nil {
 		return 0, err
 	}
 	config, err := a.sealSettings(&c.Settings)
@@ -127,13 +142,18 @@ func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 	}
 	c.Kind, c.GroupID = Kind(row.Kind), row.GroupID
 	// Settings that cannot be opened are replaced as a whole: then the secrets have to be typed again.
+	var known []string
 	if old, err := a.channelOf(&row); err == nil {
 		if c.carriesOff(&old.settings) {
 			return refuse(FieldPassword, CodePasswordAgain)
 		}
 		c.keepSecrets(&old.settings)
+		known = old.settings.Recipients
 	}
 	if err := validChannel(&c); err != nil {
+		return err
+	}
+	if err := a.mayMail(c.Settings.Recipients, known); err != nil {
 		return err
 	}
 	config, err := a.sealSettings(&c.Settings)

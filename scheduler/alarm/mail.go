@@ -24,7 +24,7 @@ const maxMailText = 50_000
 // sendMail sends a message to one recipient. One mail each, so that an address the server refuses keeps nobody else from
 // hearing, and nobody learns who else was told.
 func (a *Alarmer) sendMail(ctx context.Context, s *Settings, m *message) error {
-	if !a.cfg.Defaults().mailsTo(m.recipient) {
+	if !a.cfg.Defaults().MailsTo(m.recipient) {
 		return refusal{troubled(mailDomain, m.recipient), true}
 	}
 	msg, err := mailOf(s, m, a.cfg.Now())

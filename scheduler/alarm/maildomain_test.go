@@ -12,10 +12,10 @@ func TestMailsGoToAllowedDomainsOnly(t *testing.T) {
 		"a@example.com": true, "a@EXAMPLE.com": true, "a@例子.cn": true, "a@sub.example.com": false, "a@evil.example": false,
 		"a@example.com@evil.example": false, "example.com": false, "": false,
 	} {
-		if got := d.mailsTo(address); got != want {
+		if got := d.MailsTo(address); got != want {
 			t.Errorf("%q: %v", address, got)
 		}
-		if !(Defaults{}).mailsTo(address) {
+		if !(Defaults{}).MailsTo(address) {
 			t.Errorf("%q without a list", address)
 		}
 	}

@@ -31,6 +31,7 @@ const (
 	CodeURL           Code = "alarm.error.url"            // not an http or https address
 	CodeTemplate      Code = "alarm.error.template"       // it makes no JSON
 	CodePlaceholder   Code = "alarm.error.placeholder"    // Names: they mean nothing
+	CodeMailDomain    Code = "alarm.error.mail_domain"    // Value: an address to which mails may not go
 	CodeMailOnly      Code = "alarm.error.mail_only"      // only a mail channel can carry the mails of jobs
 	CodeNotOfGroup    Code = "alarm.error.not_of_group"   // nor can one of a group
 	CodePasswordAgain Code = "alarm.error.password_again" // for another server

@@ -226,6 +226,9 @@ func handler(v *validation, f *Field, j *Job) {
 	line(v, f, j)
 }
 
+// EmailAddresses lists the addresses of a job's alarm_email.
+func EmailAddresses(list string) []string { return splitList(list) }
+
 // emails wants bare addresses: a display name would not survive the list.
 func emails(v *validation, f *Field, j *Job) {
 	v.text(f, j)

@@ -22,6 +22,15 @@ type ListPage struct {
 	Actions []string
 	Kinds   []string
 	Views   saved.Bar
+	// Unshipped are the targets that take no entries at the moment.
+	Unshipped []Unshipped
+}
+
+// Unshipped is a target that takes no entries.
+type Unshipped struct {
+	Target string
+	Since  format.Time
+	Why    string
 }
 
 // Row is one thing that somebody did.

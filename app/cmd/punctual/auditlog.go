@@ -21,6 +21,11 @@ type auditVerifyCmd struct {
 // errBroken makes the exit code 1.
 var errBroken = errors.New("the audit log is not what was written")
 
+// unchecked is why nothing can be said about the audit log; it makes the exit code 3, so that nobody takes it for a broken one.
+type unchecked struct{ error }
+
+func (e unchecked) Unwrap() error { return e.error }
+
 var knownPlace = regexp.MustCompile(`^([1-9][0-9]{0,17}):([0-9a-f]{64})$`)
 
 // Run checks the chain, beside admins that run too.
@@ -39,8 +44,10 @@ func (c *auditVerifyCmd) Run(s streams) error {
 		known.Hash = parts[2]
 	}
 	r, err := app.VerifyAudit(context.Background(), o, known)
-	if err != nil {
-		return inWords(err)
+	if _, setting := errors.AsType[*app.OptionsError](err); setting {
+		return err
+	} else if err != nil {
+		return unchecked{inWords(err)}
 	}
 	if c.Output == "json" {
 		err = writeVerdictJSON(s, r)

@@ -119,7 +119,8 @@ type streams struct {
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run is main with its surroundings as arguments. It returns the exit code: 2 for a wrong setting, 1 for everything else.
+// run is main with its surroundings as arguments. It returns the exit code: 2 for a wrong setting, 3 for an audit log that could not be
+// checked, 1 for everything else.
 func run(args []string, stdout, stderr io.Writer) int { return runWith(args, os.Stdin, stdout, stderr) }
 
 func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -146,8 +147,12 @@ func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	_, unparsed := errors.AsType[*kong.ParseError](err)
 	_, wrongSetting := errors.AsType[*app.OptionsError](err)
 	fmt.Fprintln(stderr, "punctual:", err)
-	if unparsed || wrongSetting {
+	_, nothingKnown := errors.AsType[unchecked](err)
+	switch {
+	case unparsed || wrongSetting:
 		return 2
+	case nothingKnown:
+		return 3
 	}
 	return 1
 }

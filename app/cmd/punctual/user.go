@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -74,6 +76,7 @@ func promptPassword(s streams) (string, error) {
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return "", setting("--prompt", errors.New("standard input is no terminal; use --stdin"))
 	}
+	defer restoredOnInterrupt(int(in.Fd()), s.err)()
 	var typed [2]string
 	for i, ask := range []string{"New password: ", "Again: "} {
 		fmt.Fprint(s.err, ask)
@@ -91,6 +94,27 @@ func promptPassword(s streams) (string, error) {
 		return "", setting("--prompt", errors.New("the two passwords are not the same"))
 	}
 	return typed[0], nil
+}
+
+// restoredOnInterrupt gives the terminal its echo back if somebody interrupts the question, until the returned function is called.
+func restoredOnInterrupt(fd int, stderr io.Writer) (end func()) {
+	state, err := term.GetState(fd)
+	if err != nil {
+		return func() {}
+	}
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		if _, some := <-interrupts; some {
+			_ = term.Restore(fd, state)
+			fmt.Fprintln(stderr)
+			os.Exit(128 + int(syscall.SIGINT))
+		}
+	}()
+	return func() {
+		signal.Stop(interrupts)
+		close(interrupts)
+	}
 }
 
 // Run drops the second factors of a user, whose sessions end too.
