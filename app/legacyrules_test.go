@@ -76,7 +76,7 @@ func TestFormerRefusalsSayWhatToDo(t *testing.T) {
 			{"a list from nowhere", "/jobinfo/pageList", url.Values{"start": {"-1"}, "length": {"10"}}, "start: "},
 			{"a range that is none", "/joblog/pageList", url.Values{"filterTime": {"today"}}, "filterTime: “today” is no range of times"},
 			{"a list of runs too far down", "/joblog/pageList", url.Values{"start": {"1000001"}}, "Choose a shorter range of times."},
-			{"a group's name", "/jobgroup/save", url.Values{"appname": {"a b"}, "title": {"x"}}, "appname: 4–64 characters: letters, digits, dots"},
+			{"a group's name", "/jobgroup/save", url.Values{"appname": {"a b"}, "title": {"x"}}, "appname: An app name has 4–64 characters: letters, digits, dots"},
 			{"a group's name twice", "/jobgroup/save", url.Values{"appname": {"ORDERS"}, "title": {"x"}}, "appname: "},
 			{"a group's title", "/jobgroup/save", url.Values{"appname": {"more"}, "title": {""}}, "title: Fill this in."},
 			{"a group's type", "/jobgroup/update", url.Values{"id": {"1"}, "addressType": {"3"}}, "addressType: "},

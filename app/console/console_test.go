@@ -370,7 +370,7 @@ func TestTheAdviceOfARun(t *testing.T) {
 	}{
 		{"nobody there", story(ui.StateSendFailed, "CRON", ""), event.NoExecutor, 0, "advice.noexecutor"},
 		{"refused", story(ui.StateSendFailed, "CRON", address), event.Refused, 0, "advice.sendfailed"},
-		{"not reached", story(ui.StateSendFailed, "CRON", address), event.Unreachable, 0, "advice.sendfailed"},
+		{"not reached", story(ui.StateSendFailed, "CRON", address), event.Unreachable, 0, "advice.unreachable"},
 		{"refused, says an XXL-JOB admin", story(ui.StateSendFailed, "CRON", address), "", 0, "advice.sendfailed"},
 		{"its script", story(ui.StateSendFailed, "CRON", address), event.NoSource, 0, ""},
 		{"unknown", story(ui.StateSendFailed, "CRON", ""), "", 0, ""},

@@ -116,7 +116,9 @@ func advice(page layout.Page, s runs.Story, why event.Key, due time.Duration) st
 		switch {
 		case why == event.NoExecutor, why == event.Nobody:
 			return page.T("advice.noexecutor", "Group", s.Group)
-		case why == event.Refused, why == event.Unreachable, why == "" && s.Address != "":
+		case why == event.Unreachable:
+			return page.T("advice.unreachable", "Address", s.Address)
+		case why == event.Refused, why == "" && s.Address != "":
 			return page.T("advice.sendfailed", "Address", s.Address)
 		}
 		return "" // the timeline says why
