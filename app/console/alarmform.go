@@ -308,3 +308,11 @@ func (c *Console) routeDelete(ec echo.Context) error {
 	}
 	return c.goTo(ec, link.Alarm(channelID), done("alarms.flash.unrouted"))
 }
+
+func texts[T ~string](values []T) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
+	}
+	return list
+}

@@ -6,11 +6,13 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/layout"
 )
 
 // addChanges shows what was stored while a form was open, beside what was typed, and lets the form be saved over it.
-func (c *Console) addChanges(ec echo.Context, page *jobs.FormPage, mine *jobs.FormValues) error {
+func (c *Console) addChanges(ec echo.Context, page *jobs.FormPage, mine jobs.FormValues) error {
 	if page.ID == 0 {
 		return nil
 	}
@@ -19,62 +21,44 @@ func (c *Console) addChanges(ec echo.Context, page *jobs.FormPage, mine *jobs.Fo
 		return err
 	}
 	theirs := c.storedValues(j)
-	if theirs.Version == mine.Version {
+	if theirs[jobs.FieldVersion] == mine[jobs.FieldVersion] {
 		return nil // the conflict is of another kind
 	}
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return err
 	}
-	group := func(id string) string {
-		n, _ := strconv.ParseInt(id, 10, 64)
+	group := func(v jobs.FormValues) string {
+		n, _ := strconv.ParseInt(v[jobs.FieldGroup], 10, 64)
 		return groups.byID[n]
 	}
-	word := func(choice, code string) string {
-		if code == "" {
-			return ""
+	mine[jobs.FieldVersion] = theirs[jobs.FieldVersion]
+	add := func(label, theirs, mine string) {
+		if theirs != mine && !(isNothing(theirs) && isNothing(mine)) {
+			page.Changes = append(page.Changes, jobs.Change{Label: page.T(label), Theirs: theirs, Mine: mine})
 		}
-		return page.T(choice + "." + code)
 	}
-	mine.Version = theirs.Version
-	for _, f := range []struct{ key, theirs, mine string }{
-		{"jobs.field.name", theirs.Name, mine.Name},
-		{"jobs.field.group", group(theirs.Group), group(mine.Group)},
-		{"jobs.field.author", theirs.Author, mine.Author},
-		{"jobs.field.type", word("schedule", theirs.ScheduleType), word("schedule", mine.ScheduleType)},
-		{"jobs.field.cron", theirs.Cron, mine.Cron},
-		{"jobs.field.seconds", theirs.Seconds, mine.Seconds},
-		{"jobs.field.moment", theirs.Moment, mine.Moment},
-		{"jobs.field.zone", theirs.Zone, mine.Zone},
-		{"jobs.field.from", theirs.From, mine.From},
-		{"jobs.field.until", theirs.Until, mine.Until},
-		{"jobs.field.misfire", word("misfire", theirs.Misfire), word("misfire", mine.Misfire)},
-		{"jobs.field.handler", theirs.Handler, mine.Handler},
-		{"jobs.field.source", theirs.Source, mine.Source},
-		{"jobs.field.param", theirs.Param, mine.Param},
-		{"jobs.field.paramfixed", theirs.ParamFixed, mine.ParamFixed},
-		{"jobs.field.route", word("route", theirs.Route), word("route", mine.Route)},
-		{"jobs.field.block", word("block", theirs.Block), word("block", mine.Block)},
-		{"jobs.field.timeout", theirs.Timeout, mine.Timeout},
-		{"jobs.field.retries", theirs.Retries, mine.Retries},
-		{"jobs.field.backoff", theirs.Backoff, mine.Backoff},
-		{"jobs.field.concurrent", theirs.Concurrent, mine.Concurrent},
-		{"jobs.field.concurrency", word("concurrency", theirs.Concurrency), word("concurrency", mine.Concurrency)},
-		{"jobs.field.retention", theirs.Retention, mine.Retention},
-		{"jobs.field.warnafter", theirs.WarnAfter, mine.WarnAfter},
-		{"jobs.field.expectevery", theirs.ExpectEvery, mine.ExpectEvery},
-		{"jobs.field.children", theirs.Children, mine.Children},
-		{"jobs.field.email", theirs.AlarmEmail, mine.AlarmEmail},
-		{"jobs.field.tags", theirs.Tags, mine.Tags},
-	} {
-		if f.theirs != f.mine && !(isNothing(f.theirs) && isNothing(f.mine)) {
-			page.Changes = append(page.Changes, jobs.Change{Label: page.T(f.key), Theirs: f.theirs, Mine: f.mine})
+	for _, f := range jobspec.Fields {
+		switch {
+		case f.Name == jobspec.FieldGlue, f.Name == jobspec.FieldRemark: // stays as it is; says something of the change itself
+			continue
+		case f.Name == jobspec.FieldAuthor: // behind the name
+			add("jobs.field.group", group(theirs), group(mine))
 		}
+		add(f.Label, word(page.Page, f, theirs[f.Name]), word(page.Page, f, mine[f.Name]))
 	}
 	if len(page.Changes) > 0 {
 		page.Problem = page.T("problem.changed.compare")
 	}
 	return nil
+}
+
+// word is a value as people read it: that of a choice has a name.
+func word(page layout.Page, f *jobspec.Field, value string) string {
+	if f.Words == "" || value == "" {
+		return value
+	}
+	return page.Word(f.Words, value)
 }
 
 // isNothing says whether a field is as if it were left alone: an empty number is 0.

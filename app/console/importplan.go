@@ -9,25 +9,15 @@ import (
 	"github.com/punctual-job/punctual/views/jobs"
 )
 
-// importLabels are the keys of the words for what an import changes.
-var importLabels = map[string]string{
-	manage.FieldGroup: "jobs.field.group", manage.FieldState: "jobs.field.state",
-	jobspec.FieldName: "jobs.field.name", jobspec.FieldAuthor: "jobs.field.author", jobspec.FieldAlarmEmail: "jobs.field.email",
-	jobspec.FieldScheduleType: "jobs.field.type", jobspec.FieldCron: "jobs.field.cron", jobspec.FieldSeconds: "jobs.field.seconds",
-	jobspec.FieldMoment: "jobs.field.moment", jobspec.FieldZone: "jobs.field.zone", jobspec.FieldStart: "jobs.field.from",
-	jobspec.FieldEnd: "jobs.field.until", jobspec.FieldMisfire: "jobs.field.misfire", jobspec.FieldGlue: "jobs.field.glue",
-	jobspec.FieldHandler: "jobs.field.handler", jobspec.FieldParam: "jobs.field.param", jobspec.FieldSource: "jobs.field.source",
-	jobspec.FieldRoute: "jobs.field.route", jobspec.FieldBlock: "jobs.field.block", jobspec.FieldTimeout: "jobs.field.timeout",
-	jobspec.FieldRetries: "jobs.field.retries", jobspec.FieldBackoff: "jobs.field.backoff", "max_concurrent": "jobs.field.concurrent",
-	"concurrency_policy": "jobs.field.concurrency", "warn_after": "jobs.field.warnafter",
-	"expect_every": "jobs.field.expectevery", jobspec.FieldParamFixed: "jobs.field.paramfixed", "retention_days": "jobs.field.retention",
-	jobspec.FieldTags: "jobs.field.tags", jobspec.FieldChildren: "jobs.field.children",
-}
-
-// importWords are the prefixes of the words for stored values.
-var importWords = map[string]string{
-	manage.FieldState: "jobs.state.", jobspec.FieldScheduleType: "schedule.", jobspec.FieldMisfire: "misfire.", jobspec.FieldGlue: "glue.",
-	jobspec.FieldRoute: "route.", jobspec.FieldBlock: "block.", "concurrency_policy": "concurrency.",
+// importField is the field that an import is about. Two are not of the definition: where the job is, and whether it runs.
+func importField(name string) *jobspec.Field {
+	switch name {
+	case manage.FieldGroup:
+		return &jobspec.Field{Label: "jobs.field.group"}
+	case manage.FieldState:
+		return &jobspec.Field{Label: "jobs.field.state", Words: "jobs.state."}
+	}
+	return jobspec.Named(name)
 }
 
 const (
@@ -80,16 +70,16 @@ func importPlan(page jobs.ImportPage, plan manage.ImportPlan, done bool) *jobs.I
 // importFault says what is wrong, with the field that it is about: "retries" alone would not tell.
 func importFault(page jobs.ImportPage, f manage.ImportFault) string {
 	text := f.Text(page.Printer)
-	if key, ok := importLabels[f.Name]; ok && strings.HasPrefix(f.Key, "job.error.") {
-		return page.T("import.fault", "Field", page.T(key), "Text", text)
+	if field := importField(f.Name); field != nil && strings.HasPrefix(f.Key, "job.error.") {
+		return page.T("import.fault", "Field", page.T(field.Label), "Text", text)
 	}
 	return text
 }
 
 func importChange(page jobs.ImportPage, c manage.ImportFieldChange, diffs *int) jobs.ImportChange {
-	out := jobs.ImportChange{Label: page.T(importLabels[c.Field]), Was: c.Was, Now: c.Now}
-	if prefix, ok := importWords[c.Field]; ok {
-		out.Was, out.Now = importWord(page, prefix, c.Was), importWord(page, prefix, c.Now)
+	f := importField(c.Field)
+	out := jobs.ImportChange{Label: page.T(f.Label), Was: word(page.Page, f, c.Was), Now: word(page.Page, f, c.Now)}
+	if f.Words != "" {
 		return out
 	}
 	long := strings.Contains(c.Was+c.Now, "\n") && c.Field != jobspec.FieldChildren
@@ -104,13 +94,6 @@ func importChange(page jobs.ImportPage, c manage.ImportFieldChange, diffs *int) 
 		out.Was, out.Now = shortened(c.Was), shortened(c.Now)
 	}
 	return out
-}
-
-func importWord(page jobs.ImportPage, prefix, value string) string {
-	if value == "" {
-		return ""
-	}
-	return page.Word(prefix, value)
 }
 
 func shortened(text string) string {

@@ -27,11 +27,8 @@ func (c *Console) jobNew(ec echo.Context) error {
 		return &problem.Error{Kind: problem.Forbidden}
 	}
 	from, _ := strconv.ParseInt(ec.QueryParam("copy"), 10, 64)
-	values := jobs.FormValues{
-		Group: ec.QueryParam("group"), Author: who(ec).Name, ScheduleType: string(jobspec.ScheduleCron), Misfire: string(jobspec.MisfireDoNothing),
-		Route: string(jobspec.RouteFirst), Block: string(wire.BlockSerial), Glue: string(wire.GlueBean), Timeout: "0", Retries: "0",
-		Concurrent: "0", Concurrency: string(jobspec.ConcurrencyQueue), Retention: "0", WarnAfter: "0", ExpectEvery: "0",
-	}
+	values := c.valuesOf(jobspec.Job{Author: who(ec).Name, ScheduleType: jobspec.ScheduleCron}.WithDefaults())
+	values[jobs.FieldGroup] = ec.QueryParam("group")
 	page := jobs.FormPage{Page: c.pageWithFlash(ec)}
 	if from > 0 {
 		j, err := c.cfg.Manage.Jobs.Get(ec.Request().Context(), who(ec), from)
@@ -39,7 +36,7 @@ func (c *Console) jobNew(ec echo.Context) error {
 			return err
 		}
 		values = c.storedValues(j)
-		values.Version = ""
+		delete(values, jobs.FieldVersion)
 		page.CopyOf, page.Name = from, j.JobDesc
 	}
 	return c.jobForm(ec, http.StatusOK, page, values)
@@ -117,7 +114,7 @@ func (c *Console) jobFormAgain(ec echo.Context, page jobs.FormPage, values jobs.
 		page.Errors = errs
 	case problem.From(err).Kind == problem.Conflict:
 		page.Problem = problem.From(err).Text(page.Printer)
-		if err := c.addChanges(ec, &page, &values); err != nil {
+		if err := c.addChanges(ec, &page, values); err != nil {
 			return err
 		}
 	default:
@@ -132,17 +129,15 @@ func (c *Console) jobForm(ec echo.Context, status int, page jobs.FormPage, value
 		return err
 	}
 	groups = groups.where(who(ec), auth.RightEdit)
-	selected, _ := strconv.ParseInt(values.Group, 10, 64)
+	selected, _ := strconv.ParseInt(values[jobs.FieldGroup], 10, 64)
 	if selected == 0 && len(groups.list) > 0 {
 		selected = groups.list[0].ID
 	}
 	page.Values, page.Groups, page.NoGroups = values, groups.options(selected), len(groups.list) == 0
 	page.Zone = page.Page.Zone
-	page.CanScript = page.ID != 0 && values.Glue != string(wire.GlueBean) && c.cfg.Manage.Jobs.CanScript(who(ec), selected)
-	page.ScheduleTypes, page.Glues = texts(jobspec.AllScheduleTypes), texts(jobspec.AllGlues)
-	page.Routes, page.Misfires, page.Blocks = texts(jobspec.AllRoutes), texts(jobspec.AllMisfires), texts(jobspec.AllBlocks)
-	page.Concurrencies, page.Zones = texts(jobspec.AllConcurrencies), commonZones
-	kids, pickable, err := c.cfg.Manage.Jobs.Children(ec.Request().Context(), who(ec), values.Children)
+	page.CanScript = page.ID != 0 && values[jobs.FieldGlue] != string(wire.GlueBean) && c.cfg.Manage.Jobs.CanScript(who(ec), selected)
+	page.Zones = commonZones
+	kids, pickable, err := c.cfg.Manage.Jobs.Children(ec.Request().Context(), who(ec), values[jobs.FieldChildren])
 	if err != nil {
 		return err
 	}
@@ -154,101 +149,62 @@ func (c *Console) jobForm(ec echo.Context, status int, page jobs.FormPage, value
 	return render(ec, status, jobs.Form(page))
 }
 
-func texts[T ~string](values []T) []string {
-	list := make([]string, len(values))
-	for i, v := range values {
-		list[i] = string(v)
-	}
-	return list
-}
-
-// conf is the part of the schedule that its type asks for.
-func conf(v jobs.FormValues) string {
-	switch jobspec.ScheduleType(v.ScheduleType) {
-	case jobspec.ScheduleFixRate, jobspec.ScheduleFixDelay:
-		return v.Seconds
-	case jobspec.ScheduleOnce:
-		// Browsers write a T between date and time; people read it with a blank.
-		return strings.Replace(v.Moment, "T", " ", 1)
-	case jobspec.ScheduleCron:
-		return v.Cron
-	case jobspec.ScheduleNone:
-		return ""
-	default:
-		return v.Cron
-	}
-}
-
 func (c *Console) storedValues(j db.Job) jobs.FormValues {
-	v := jobs.FormValues{
-		Group: strconv.FormatInt(j.JobGroup, 10), Name: j.JobDesc, Author: string(j.Author), AlarmEmail: string(j.AlarmEmail),
-		ScheduleType: string(j.ScheduleType), Misfire: string(j.MisfireStrategy), Route: string(j.ExecutorRouteStrategy),
-		Block: string(j.ExecutorBlockStrategy), Glue: string(j.GlueType), Handler: string(j.ExecutorHandler), Param: string(j.ExecutorParam),
-		Source: string(j.GlueSource), Children: string(j.ChildJobIDs), Timeout: strconv.FormatInt(j.ExecutorTimeout, 10),
-		Retries: strconv.FormatInt(j.ExecutorFailRetryCount, 10), Version: manage.JobVersion(j),
-	}
-	zone := c.zoneOf(j.TimeZone)
-	storeOptions(&v, j, zone)
-	switch j.ScheduleType {
-	case jobspec.ScheduleFixRate, jobspec.ScheduleFixDelay:
-		v.Seconds = string(j.ScheduleConf)
-	case jobspec.ScheduleOnce:
-		v.Moment = string(j.ScheduleConf)
-		if at, err := jobspec.Moment(v.Moment, zone); err == nil {
-			v.Moment = at.In(zone).Format(momentLayout)
+	v := c.valuesOf(j.Spec())
+	v[jobs.FieldGroup], v[jobs.FieldVersion] = strconv.FormatInt(j.JobGroup, 10), manage.JobVersion(j)
+	delete(v, jobs.FieldRemark) // each change has its own
+	return v
+}
+
+// valuesOf writes a definition into a form.
+func (c *Console) valuesOf(j jobspec.Job) jobs.FormValues {
+	notation := jobspec.Notation{Zone: c.zoneOf(j.Zone), Layout: momentLayout, Yes: "1"}
+	v := make(jobs.FormValues)
+	for _, f := range jobspec.Fields {
+		if f.In(&j) {
+			v[f.Name] = f.Text(&j, notation)
 		}
-	case jobspec.ScheduleCron, jobspec.ScheduleNone:
-		v.Cron = string(j.ScheduleConf)
-	default:
-		v.Cron = string(j.ScheduleConf)
+	}
+	if at, err := jobspec.Moment(v[jobs.FieldMoment], notation.Zone); err == nil {
+		v[jobs.FieldMoment] = at.In(notation.Zone).Format(momentLayout)
 	}
 	return v
 }
 
 func typedValues(ec echo.Context) jobs.FormValues {
-	v := func(name string) string { return formText(ec, name) }
-	return jobs.FormValues{
-		Group: v(jobs.FieldGroup), Name: v(jobs.FieldName), Author: v(jobs.FieldAuthor), AlarmEmail: v(jobs.FieldAlarmEmail),
-		ScheduleType: v(jobs.FieldScheduleType), Cron: v(jobs.FieldCron), Seconds: v(jobs.FieldSeconds), Moment: v(jobs.FieldMoment), Misfire: v(jobs.FieldMisfire),
-		Route: v(jobs.FieldRoute), Block: v(jobs.FieldBlock), Glue: v(jobs.FieldGlue), Handler: v(jobs.FieldHandler), Param: v(jobs.FieldParam),
-		Source: v(jobs.FieldSource), Remark: v(jobs.FieldRemark), Children: v(jobs.FieldChildren), Timeout: v(jobs.FieldTimeout),
-		Retries: v(jobs.FieldRetries), Version: v(jobs.FieldVersion),
-		Zone: strings.TrimSpace(v(jobs.FieldZone)), From: v(jobs.FieldFrom), Until: v(jobs.FieldUntil), Backoff: v(jobs.FieldBackoff),
-		Concurrent: v(jobs.FieldConcurrent), Concurrency: v(jobs.FieldConcurrency), Retention: v(jobs.FieldRetention),
-		WarnAfter: v(jobs.FieldWarnAfter), ExpectEvery: v(jobs.FieldExpectEvery), Tags: v(jobs.FieldTags), ParamFixed: v(jobs.FieldParamFixed),
+	v := make(jobs.FormValues)
+	for name := range ec.Request().Form {
+		v[name] = formText(ec, name)
 	}
+	v[jobs.FieldZone] = strings.TrimSpace(v[jobs.FieldZone])
+	return v
 }
 
-// jobInput reads what was typed; the faults are the numbers and moments that are none.
+// typedJob reads what was typed; the faults are the numbers and moments that are none.
+func (c *Console) typedJob(v jobs.FormValues) (jobspec.Job, []jobspec.FieldError) {
+	return jobspec.Read(func(f *jobspec.Field) string {
+		switch {
+		case f.Name == jobs.FieldMoment:
+			// Browsers write a T between date and time; people read it with a blank.
+			return strings.Replace(v[f.Name], "T", " ", 1)
+		case f.Name == jobs.FieldCron && v[jobs.FieldScheduleType] == string(jobspec.ScheduleNone):
+			return ""
+		}
+		return v[f.Name]
+	}, c.zoneOf(v[jobs.FieldZone]))
+}
+
 func (c *Console) jobInput(v jobs.FormValues) (manage.JobInput, []problem.Field) {
 	var faults []problem.Field
-	number := func(name, text string) int {
-		if text == "" {
-			return 0
-		}
-		n, err := strconv.Atoi(strings.TrimSpace(text))
-		if err != nil {
-			faults = append(faults, problem.Field{Name: name, Key: string(jobspec.CodeOutOfRange), Args: []any{"Min", 0, "Max", jobspec.Named(name).Max}})
-		}
-		return n
+	j, wrong := c.typedJob(v)
+	for _, e := range wrong {
+		faults = append(faults, manage.SpecField(e))
 	}
-	group, _ := strconv.ParseInt(v.Group, 10, 64) // 0 is no group, which the use case says
-	in := manage.JobInput{Group: group, Version: v.Version, Job: jobspec.Job{
-		Name: v.Name, Author: v.Author, AlarmEmail: v.AlarmEmail, ScheduleType: jobspec.ScheduleType(v.ScheduleType), ScheduleConf: conf(v),
-		Misfire: jobspec.Misfire(v.Misfire), Route: jobspec.Route(v.Route), Block: wire.Block(v.Block), Glue: wire.Glue(v.Glue),
-		Handler: v.Handler, Param: v.Param, GlueSource: v.Source, GlueRemark: v.Remark, ChildJobIDs: v.Children,
-		TimeoutSeconds: number(jobs.FieldTimeout, v.Timeout), Retries: number(jobs.FieldRetries, v.Retries),
-		Zone: v.Zone, Backoff: v.Backoff, Concurrency: jobspec.Concurrency(v.Concurrency), Tags: v.Tags, ParamFixed: v.ParamFixed != "",
-		MaxConcurrent: number(jobs.FieldConcurrent, v.Concurrent),
-		RetentionDays: number(jobs.FieldRetention, v.Retention),
-		WarnAfter:     number(jobs.FieldWarnAfter, v.WarnAfter),
-		ExpectEvery:   number(jobs.FieldExpectEvery, v.ExpectEvery),
-	}}
-	in.Start, in.End, faults = c.bounds(v, faults)
-	if in.Misfire == "" {
-		in.Misfire = jobspec.MisfireDoNothing // its field is hidden for jobs without a schedule
+	if j.Misfire == "" {
+		j.Misfire = jobspec.MisfireDoNothing // its field is hidden for jobs without a schedule
 	}
-	return in, faults
+	group, _ := strconv.ParseInt(v[jobs.FieldGroup], 10, 64) // 0 is no group, which the use case says
+	return manage.JobInput{Job: j, Group: group, Version: v[jobs.FieldVersion]}, faults
 }
 
 func faultsError(faults []problem.Field) error {

@@ -15,27 +15,29 @@ import (
 
 // preview says how a schedule is understood and when it is due next, in the job's own zone.
 func (c *Console) preview(page layout.Page, typed jobs.FormValues) jobs.Preview {
-	t, text := jobspec.ScheduleType(typed.ScheduleType), strings.TrimSpace(conf(typed))
+	j, faults := c.typedJob(typed)
+	t, text := j.ScheduleType, strings.TrimSpace(j.ScheduleConf)
 	v := jobs.Preview{Zone: page.Zone}
 	if text == "" || !t.Schedules() {
 		return v
 	}
-	zone, err := jobspec.Location(typed.Zone)
+	zone, err := jobspec.Location(j.Zone)
 	switch {
 	case err != nil:
-		v.Error = page.T(string(jobspec.CodeZone), "Value", typed.Zone)
+		v.Error = page.T(string(jobspec.CodeZone), "Value", j.Zone)
 		return v
 	case zone == nil:
 		zone = c.cfg.Zone
 	default:
 		v.Zone = zone.String()
 	}
-	start, end, faults := c.bounds(typed, nil)
-	if len(faults) > 0 {
-		v.Error = faults[0].Text(page.Printer)
-		return v
+	for _, e := range faults {
+		if jobspec.Named(e.Field).Kind == jobspec.Moments {
+			v.Error = manage.SpecField(e).Text(page.Printer)
+			return v
+		}
 	}
-	if end > 0 && end <= start {
+	if j.End > 0 && j.End <= j.Start {
 		v.Error = page.T(string(jobspec.CodeWindow))
 		return v
 	}
@@ -53,7 +55,7 @@ func (c *Console) preview(page layout.Page, typed jobs.FormValues) jobs.Preview 
 	if t == jobspec.ScheduleFixDelay {
 		n = 1 // where the others lie, the runs decide
 	}
-	times, err := c.cfg.Manage.Jobs.Upcoming(jobspec.Job{ScheduleType: t, ScheduleConf: text, Zone: typed.Zone, Start: start, End: end}, n)
+	times, err := c.cfg.Manage.Jobs.Upcoming(jobspec.Job{ScheduleType: t, ScheduleConf: text, Zone: j.Zone, Start: j.Start, End: j.End}, n)
 	if err != nil {
 		v.Error = scheduleFault(page, err)
 		if _, eval := errors.AsType[*cron.EvalError](err); eval {

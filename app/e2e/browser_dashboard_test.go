@@ -23,7 +23,7 @@ func TestBrowserDashboard(t *testing.T) {
 			for _, name := range []string{"Fetch rates", "Settle", "Post ledger"} {
 				n.run(n.job(name, "exit 3"), "")
 			}
-			stuck := n.schedule("Reconcile", countdown, url.Values{jobs.FieldWarnAfter: {"1"}})
+			stuck := n.schedule("Reconcile", countdown, url.Values{"warn_after": {"1"}})
 			n.run(stuck, "")
 			every := n.schedule("Heartbeat", "echo alive", url.Values{jobs.FieldScheduleType: {"FIX_RATE"}, jobs.FieldSeconds: {"1800"}})
 			n.run(every, "")

@@ -19,12 +19,13 @@ type Field struct {
 	Words  string // what the keys of a choice's values begin with
 	Kind   Kind
 	// Max is how many characters fit into a text (bytes, if its check counts those), or the largest number.
-	Max      int
-	Options  []string // of a choice, in display order
-	Default  string   // what a definition that says nothing has
-	Since    int      // the migration that added its column; 0 for XXL-JOB's own
-	Required bool
-	Advanced bool // stands among the options of the form's last section
+	Max       int
+	Options   []string // of a choice, in display order
+	Default   string   // what a definition that says nothing has
+	Since     int      // the migration that added its column; 0 for XXL-JOB's own
+	Required  bool
+	Explained bool // each of the Options has words that explain it, with keys that end in .help
+	Advanced  bool // stands among the options of the form's last section
 
 	check func(v *validation, f *Field, j *Job) // the rule of its own; nil for that of its kind
 	part  part

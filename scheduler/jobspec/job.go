@@ -63,7 +63,7 @@ const (
 	FieldStart        = "start_at"
 	FieldEnd          = "end_at"
 	FieldBackoff      = "retry_backoff"
-	FieldTags         = "tags"
+	FieldConcurrent   = "max_concurrent"
 )
 
 // What fits into the columns, in characters unless the name says bytes, where others have to know.
@@ -82,7 +82,7 @@ var Fields = []*Field{
 	{Name: FieldAuthor, Column: "author", File: "author", Wire: "author", API: "author", Label: "jobs.field.author",
 		Kind: Text, Max: 64, Required: true, check: line, part: text(func(j *Job) *string { return &j.Author })},
 	{Name: FieldScheduleType, Column: "schedule_type", File: "schedule", Wire: "scheduleType", API: "scheduleType", Label: "jobs.field.type", Words: "schedule.",
-		Kind: Choice, Options: texts(AllScheduleTypes), Required: true, part: text(func(j *Job) *ScheduleType { return &j.ScheduleType })},
+		Kind: Choice, Options: texts(AllScheduleTypes), part: text(func(j *Job) *ScheduleType { return &j.ScheduleType })},
 	{Name: FieldCron, Column: columnConf, File: "cron", Wire: "scheduleConf", API: "scheduleConf", Label: "jobs.field.cron", Help: "jobs.field.cron.help",
 		Kind: Text, Max: maxConf, check: cronText, part: text(func(j *Job) *string { return &j.ScheduleConf })},
 	{Name: FieldSeconds, Column: columnConf, File: "every_seconds", Wire: "scheduleConf", API: "scheduleConf", Label: "jobs.field.seconds", Help: "jobs.field.seconds.help", Unit: "unit.seconds",
@@ -96,7 +96,7 @@ var Fields = []*Field{
 	{Name: FieldEnd, Column: "end_at", File: "not_after", Label: "jobs.field.until", Help: "jobs.field.until.help", Since: 7,
 		Kind: Moments, check: end, part: number(func(j *Job) *int64 { return &j.End })},
 	{Name: FieldMisfire, Column: "misfire_strategy", File: "misfire", Wire: "misfireStrategy", API: "misfireStrategy", Label: "jobs.field.misfire", Help: "jobs.field.misfire.help", Words: "misfire.",
-		Kind: Choice, Options: texts(AllMisfires), Default: string(MisfireDoNothing), part: text(func(j *Job) *Misfire { return &j.Misfire })},
+		Kind: Choice, Options: texts(AllMisfires), Explained: true, Default: string(MisfireDoNothing), part: text(func(j *Job) *Misfire { return &j.Misfire })},
 	{Name: FieldGlue, Column: "glue_type", File: "kind", Wire: "glueType", API: "glueType", Label: "jobs.field.glue", Words: "glue.",
 		Kind: Choice, Options: texts(AllGlues), Default: string(wire.GlueBean), part: text(func(j *Job) *wire.Glue { return &j.Glue })},
 	{Name: FieldHandler, Column: "executor_handler", File: "handler", Wire: "executorHandler", API: "executorHandler", Label: "jobs.field.handler", Help: "jobs.field.handler.help",
@@ -110,19 +110,19 @@ var Fields = []*Field{
 	{Name: FieldRemark, Column: "glue_remark", File: "script_remark", Wire: "glueRemark", API: "glueRemark", Label: "jobs.field.remark", Help: "jobs.field.remark.help",
 		Kind: Text, Max: 128, part: text(func(j *Job) *string { return &j.GlueRemark })},
 	{Name: FieldRoute, Column: "executor_route_strategy", File: "route", Wire: "executorRouteStrategy", API: "executorRouteStrategy", Label: "jobs.field.route", Help: "jobs.field.route.help", Words: "route.",
-		Kind: Choice, Options: texts(AllRoutes), Default: string(RouteFirst), part: text(func(j *Job) *Route { return &j.Route })},
+		Kind: Choice, Options: texts(AllRoutes), Explained: true, Default: string(RouteFirst), part: text(func(j *Job) *Route { return &j.Route })},
 	{Name: FieldBlock, Column: "executor_block_strategy", File: "block", Wire: "executorBlockStrategy", API: "executorBlockStrategy", Label: "jobs.field.block", Help: "jobs.field.block.help", Words: "block.",
-		Kind: Choice, Options: texts(AllBlocks), Default: string(wire.BlockSerial), part: text(func(j *Job) *wire.Block { return &j.Block })},
+		Kind: Choice, Options: texts(AllBlocks), Explained: true, Default: string(wire.BlockSerial), part: text(func(j *Job) *wire.Block { return &j.Block })},
 	{Name: FieldTimeout, Column: "executor_timeout", File: "timeout_seconds", Wire: "executorTimeout", API: "executorTimeout", Label: "jobs.field.timeout", Help: "jobs.field.timeout.help", Unit: "unit.seconds",
 		Kind: Number, Max: 999_999, part: number(func(j *Job) *int { return &j.TimeoutSeconds })},
 	{Name: FieldRetries, Column: "executor_fail_retry_count", File: "retries", Wire: "executorFailRetryCount", API: "executorFailRetryCount", Label: "jobs.field.retries", Help: "jobs.field.retries.help", Unit: "unit.times",
 		Kind: Number, Max: 9_999, part: number(func(j *Job) *int { return &j.Retries })},
 	{Name: FieldBackoff, Column: "retry_backoff", File: "retry_backoff", Label: "jobs.field.backoff", Help: "jobs.field.backoff.help", Since: 7, Advanced: true,
 		Kind: Text, Max: 128, check: backoff, part: text(func(j *Job) *string { return &j.Backoff })},
-	{Name: "max_concurrent", Column: "max_concurrent", File: "max_concurrent", Label: "jobs.field.concurrent", Help: "jobs.field.concurrent.help", Unit: "unit.runs", Since: 7, Advanced: true,
+	{Name: FieldConcurrent, Column: "max_concurrent", File: "max_concurrent", Label: "jobs.field.concurrent", Help: "jobs.field.concurrent.help", Unit: "unit.runs", Since: 7, Advanced: true,
 		Kind: Number, Max: 9_999, part: number(func(j *Job) *int { return &j.MaxConcurrent })},
 	{Name: "concurrency_policy", Column: "concurrency_policy", File: "concurrency", Label: "jobs.field.concurrency", Words: "concurrency.", Since: 7, Advanced: true,
-		Kind: Choice, Options: texts(AllConcurrencies), Default: string(ConcurrencyQueue), check: choiceOrNone, part: text(func(j *Job) *Concurrency { return &j.Concurrency })},
+		Kind: Choice, Options: texts(AllConcurrencies), Explained: true, Default: string(ConcurrencyQueue), check: choiceOrNone, part: text(func(j *Job) *Concurrency { return &j.Concurrency })},
 	{Name: "warn_after", Column: "warn_after_seconds", File: "warn_after_seconds", Label: "jobs.field.warnafter", Help: "jobs.field.warnafter.help", Unit: "unit.seconds", Since: 7, Advanced: true,
 		Kind: Number, Max: maxSeconds, part: number(func(j *Job) *int { return &j.WarnAfter })},
 	{Name: "expect_every", Column: "expect_every_seconds", File: "expect_success_seconds", Label: "jobs.field.expectevery", Help: "jobs.field.expectevery.help", Unit: "unit.seconds", Since: 7, Advanced: true,
@@ -131,7 +131,7 @@ var Fields = []*Field{
 		Kind: Number, Max: MaxDays, part: number(func(j *Job) *int { return &j.RetentionDays })},
 	{Name: FieldAlarmEmail, Column: "alarm_email", File: "alarm_email", Wire: "alarmEmail", API: "alarmEmail", Label: "jobs.field.email", Help: "jobs.field.email.help",
 		Kind: List, Max: 255, check: emails, part: text(func(j *Job) *string { return &j.AlarmEmail })},
-	{Name: FieldTags, Column: "tags", File: "tags", Label: "jobs.field.tags", Help: "jobs.field.tags.help", Since: 7, Advanced: true,
+	{Name: "tags", Column: "tags", File: "tags", Label: "jobs.field.tags", Help: "jobs.field.tags.help", Since: 7, Advanced: true,
 		Kind: List, Max: 255, part: text(func(j *Job) *string { return &j.Tags })},
 	{Name: FieldChildren, Column: "child_jobid", File: "children", Wire: "childJobId", Label: "jobs.field.children", Help: "jobs.field.children.help",
 		Kind: Text, Max: 255, check: children, part: text(func(j *Job) *string { return &j.ChildJobIDs })},

@@ -252,13 +252,8 @@ func (f fakes) jobs() jobs.ListPage {
 func (f fakes) formBase(path string) jobs.FormPage {
 	p := jobs.FormPage{
 		Page: f.page(path), Groups: f.groupOptions(2), Zone: "Asia/Shanghai", Pickable: true,
-		Concurrencies: []string{"QUEUE", "DISCARD"},
-		ScheduleTypes: []string{"NONE", "CRON", "FIX_RATE", "FIX_DELAY", "ONCE"},
-		Glues:         []string{"BEAN", "GLUE_SHELL", "GLUE_PYTHON", "GLUE_NODEJS", "GLUE_PHP", "GLUE_POWERSHELL", "GLUE_PYTHON2", "GLUE_GROOVY"},
-		Routes:        []string{"FIRST", "LAST", "ROUND", "RANDOM", "CONSISTENT_HASH", "LEAST_FREQUENTLY_USED", "LEAST_RECENTLY_USED", "FAILOVER", "BUSYOVER", "SHARDING_BROADCAST"},
-		Misfires:      []string{"DO_NOTHING", "FIRE_ONCE_NOW"},
-		Blocks:        []string{"SERIAL_EXECUTION", "DISCARD_LATER", "COVER_EARLY"},
-		Values:        jobs.FormValues{Group: "2", Author: "admin", ScheduleType: "CRON", Cron: "0 0 2 * * ?", Misfire: "DO_NOTHING", Route: "FIRST", Block: "SERIAL_EXECUTION", Glue: "BEAN", Timeout: "0", Retries: "0"},
+		Values: jobs.FormValues{jobs.FieldGroup: "2", jobs.FieldAuthor: "admin", jobs.FieldScheduleType: "CRON", jobs.FieldCron: "0 0 2 * * ?", jobs.FieldMisfire: "DO_NOTHING",
+			jobs.FieldRoute: "FIRST", jobs.FieldBlock: "SERIAL_EXECUTION", jobs.FieldGlue: "BEAN", jobs.FieldTimeout: "0", jobs.FieldRetries: "0"},
 	}
 	at := time.Date(f.now.Year(), f.now.Month(), f.now.Day()+1, 2, 0, 0, 0, f.now.Location())
 	p.Preview.Zone, p.Preview.Times = p.Zone, f.times(at, 24*time.Hour, 8)
@@ -270,9 +265,9 @@ func (f fakes) jobForm() jobs.FormPage { return f.formBase("/jobs/new") }
 func (f fakes) jobEdit() jobs.FormPage {
 	p := f.formBase("/jobs/15/edit")
 	p.ID, p.Name = 15, f.zh("清理过期会话", "Remove expired sessions")
-	p.Values.Name, p.Values.Glue, p.Values.Source = p.Name, "GLUE_SHELL", "#!/bin/bash\nset -euo pipefail\n\n# $1 is the parameter\nfind /var/tmp/sessions -mtime +\"$1\" -delete\ndf -h /var/tmp\n"
-	p.Values.Cron, p.Values.Param, p.Values.Timeout, p.Values.Retries = "0 30 3 ? * MON-FRI", "7", "300", "2"
-	p.Values.Children, p.Values.AlarmEmail, p.Pickable = "21, 22, 99", "ops@example.com", true
+	p.Values[jobs.FieldName], p.Values[jobs.FieldGlue], p.Values[jobs.FieldSource] = p.Name, "GLUE_SHELL", "#!/bin/bash\nset -euo pipefail\n\n# $1 is the parameter\nfind /var/tmp/sessions -mtime +\"$1\" -delete\ndf -h /var/tmp\n"
+	p.Values[jobs.FieldCron], p.Values[jobs.FieldParam], p.Values[jobs.FieldTimeout], p.Values[jobs.FieldRetries] = "0 30 3 ? * MON-FRI", "7", "300", "2"
+	p.Values[jobs.FieldChildren], p.Values[jobs.FieldAlarmEmail], p.Pickable = "21, 22, 99", "ops@example.com", true
 	p.Children = []jobs.Child{{ID: 21, Name: f.zh("推送积分到账通知", "Send loyalty notifications"), Group: f.zh("订单服务", "Orders")}, {ID: 22, Name: f.zh("重建搜索索引", "Rebuild the search index"), Group: f.zh("报表中心", "Reporting")}, {ID: 99}}
 	p.Preview.Reading = "0 30 3 ? * 2-6"
 	p.Preview.Warnings = []string{f.zh("“MON-FRI”按周一至周五理解。", "MON-FRI is read as Monday to Friday.")}
@@ -281,7 +276,7 @@ func (f fakes) jobEdit() jobs.FormPage {
 
 func (f fakes) jobInvalid() jobs.FormPage {
 	p := f.formBase("/jobs/new?invalid")
-	p.Values.Cron = "0 61 * * * ?"
+	p.Values[jobs.FieldCron] = "0 61 * * * ?"
 	p.Errors = jobs.FieldErrors{
 		jobs.FieldName: f.zh("请填写任务描述。", "Say what the job does."),
 		jobs.FieldCron: f.zh("分钟：61 超出范围 0–59。", "Minute: 61 lies outside 0–59."),

@@ -55,16 +55,16 @@ func (f fakes) times(from time.Time, every time.Duration, n int) []jobs.NextTime
 
 func (f fakes) jobScheduled(kind string) jobs.FormPage {
 	p := f.formBase("/jobs/new?" + strings.ToLower(kind))
-	p.Values.ScheduleType, p.Values.Cron, p.Preview.Times = kind, "", nil
+	p.Values[jobs.FieldScheduleType], p.Values[jobs.FieldCron], p.Preview.Times = kind, "", nil
 	switch kind {
 	case "FIX_RATE":
-		p.Values.Seconds, p.Preview.Times = "30", f.times(f.now.Add(30*time.Second), 30*time.Second, 8)
+		p.Values[jobs.FieldSeconds], p.Preview.Times = "30", f.times(f.now.Add(30*time.Second), 30*time.Second, 8)
 	case "FIX_DELAY":
-		p.Values.Seconds, p.Preview.Times = "300", f.times(f.now.Add(5*time.Minute), 0, 1)
+		p.Values[jobs.FieldSeconds], p.Preview.Times = "300", f.times(f.now.Add(5*time.Minute), 0, 1)
 		p.Preview.Note = f.T("jobs.preview.delay", "Span", format.Duration(f.Printer, 5*time.Minute))
 	case "ONCE":
 		at := f.now.Add(51 * time.Hour).Truncate(time.Hour)
-		p.Values.Moment, p.Preview.Times = at.Format("2006-01-02T15:04:05"), f.times(at, 0, 1)
+		p.Values[jobs.FieldMoment], p.Preview.Times = at.Format("2006-01-02T15:04:05"), f.times(at, 0, 1)
 	}
 	return p
 }
@@ -73,10 +73,10 @@ func (f fakes) jobScheduled(kind string) jobs.FormPage {
 func (f fakes) jobWindow() jobs.FormPage {
 	p := f.jobEdit()
 	p.Path = "/jobs/15/edit?window"
-	p.Values.Cron, p.Values.Zone, p.Values.From, p.Values.Until = "0 30 2 * * ?", "America/New_York", "2026-11-01T00:00:00", "2027-04-01T00:00:00"
-	p.Values.Backoff, p.Values.Concurrent, p.Values.Concurrency, p.Values.Retention = "10s, 1m, 5m", "3", "QUEUE", "90"
-	p.Values.WarnAfter, p.Values.ExpectEvery, p.Values.Tags = "600", "90000", "billing, nightly"
-	p.Preview.Zone, p.Preview.Reading, p.Preview.Others = p.Values.Zone, "", 3
+	p.Values[jobs.FieldCron], p.Values[jobs.FieldZone], p.Values[jobs.FieldFrom], p.Values[jobs.FieldUntil] = "0 30 2 * * ?", "America/New_York", "2026-11-01T00:00:00", "2027-04-01T00:00:00"
+	p.Values["retry_backoff"], p.Values["max_concurrent"], p.Values["concurrency_policy"], p.Values["retention_days"] = "10s, 1m, 5m", "3", "QUEUE", "90"
+	p.Values["warn_after"], p.Values["expect_every"], p.Values["tags"] = "600", "90000", "billing, nightly"
+	p.Preview.Zone, p.Preview.Reading, p.Preview.Others = p.Values[jobs.FieldZone], "", 3
 	p.Preview.Times = f.times(time.Date(f.now.Year(), f.now.Month(), f.now.Day()+1, 2, 30, 0, 0, f.now.Location()), 24*time.Hour, 8)
 	p.Preview.Warnings = []string{f.T("cron.warning.skipped_by_spring_change", "Element", "02:30", "Understood", "", "Field", "")}
 	return p
@@ -84,7 +84,7 @@ func (f fakes) jobWindow() jobs.FormPage {
 
 func (f fakes) jobNever() jobs.FormPage {
 	p := f.formBase("/jobs/new?never")
-	p.Values.Cron = "0 0 4 31 2 ?"
+	p.Values[jobs.FieldCron] = "0 0 4 31 2 ?"
 	p.Preview = jobs.Preview{Zone: p.Zone, Warnings: []string{f.T("cron.warning.never", "Element", "", "Understood", "", "Field", "")}}
 	return p
 }

@@ -1,35 +1,91 @@
 package jobs
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/views/ui"
+)
 
 // previewParams are the fields that say when a job is due.
 var previewParams = strings.Join([]string{
 	FieldScheduleType, FieldCron, FieldSeconds, FieldMoment, FieldZone, FieldFrom, FieldUntil,
 }, ",")
 
+var numeric = templ.Attributes{"inputmode": "numeric"}
+
+// field is the control for a field of a definition, as the table has it.
+func (p FormPage) field(name string) ui.Field {
+	f := jobspec.Named(name)
+	c := ui.Field{Name: name, Label: p.T(f.Label), Value: p.Values[name], Error: p.Errors[name], Max: f.Fit(), Required: f.Required}
+	if f.Help != "" {
+		c.Help = p.T(f.Help)
+	}
+	if f.Unit != "" {
+		c.Unit = p.T(f.Unit)
+	}
+	switch f.Kind {
+	case jobspec.Number:
+		c.Data = numeric
+	case jobspec.Choice:
+		c.Options = ui.Labelled(p.Printer, f.Words, f.Options, c.Value, f.Explained)
+	case jobspec.Moments:
+		c.Type, c.Optional, c.Data = "datetime-local", true, templ.Attributes{"step": momentStep(c.Value)}
+	case jobspec.Text, jobspec.List, jobspec.Flag:
+	}
+	return c
+}
+
+// advanced are the rows of the last section: two fields beside each other, and a text alone.
+func (p FormPage) advanced() [][]*jobspec.Field {
+	var rows [][]*jobspec.Field
+	half := false
+	for _, f := range jobspec.Fields {
+		switch {
+		case !f.Advanced:
+			continue
+		case half && f.Kind != jobspec.Text:
+			rows[len(rows)-1] = append(rows[len(rows)-1], f)
+			half = false
+		default:
+			rows, half = append(rows, []*jobspec.Field{f}), f.Kind != jobspec.Text
+		}
+	}
+	return rows
+}
+
+// option is the control for a field of the last section.
+func (p FormPage) option(f *jobspec.Field) ui.Field {
+	c := p.field(f.Name)
+	c.Optional = f.Kind == jobspec.Text || f.Kind == jobspec.List
+	switch f.Name {
+	case jobspec.FieldBackoff:
+		c.Hint, c.Class, c.Wrap = "10s, 1m, 5m", "mono", "narrow"
+	case jobspec.FieldConcurrent:
+		c.More = "block"
+	}
+	return c
+}
+
 // hasWindow says whether the zone or a bound is set or wrong, so that it must be seen.
-func (p FormPage) hasWindow() bool {
-	v := p.Values
-	return v.Zone != "" || v.From != "" || v.Until != "" || p.wrong(FieldZone, FieldFrom, FieldUntil)
-}
+func (p FormPage) hasWindow() bool { return p.has(FieldZone) || p.has(FieldFrom) || p.has(FieldUntil) }
 
-// hasAdvanced is hasWindow for the options of the last section.
+// hasAdvanced is hasWindow for the options of the last section. A choice alone says nothing.
 func (p FormPage) hasAdvanced() bool {
-	v := p.Values
-	return v.Backoff != "" || v.Tags != "" || set(v.Concurrent) || set(v.Retention) || set(v.WarnAfter) || set(v.ExpectEvery) ||
-		p.wrong(FieldBackoff, FieldConcurrent, FieldConcurrency, FieldRetention, FieldWarnAfter, FieldExpectEvery, FieldTags)
-}
-
-func (p FormPage) wrong(fields ...string) bool {
-	for _, f := range fields {
-		if p.Errors[f] != "" {
+	for _, f := range jobspec.Fields {
+		if f.Advanced && (f.Kind != jobspec.Choice && p.has(f.Name) || p.Errors[f.Name] != "") {
 			return true
 		}
 	}
 	return false
 }
 
-func set(number string) bool { return number != "" && number != "0" }
+func (p FormPage) has(field string) bool {
+	value := p.Values[field]
+	return value != "" && value != "0" || p.Errors[field] != ""
+}
 
 // momentStep is how exact a date field must be for its value: browsers refuse one that is finer than the step.
 func momentStep(value string) string {

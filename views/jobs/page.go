@@ -2,6 +2,7 @@
 package jobs
 
 import (
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -80,48 +81,34 @@ type FormPage struct {
 	Children  []Child  // of Values
 	Pickable  bool     // nothing but ids stands in Values.Children, so that they can be picked by a search
 	NoGroups  bool     // there is no executor group yet: the page leads to creating one
-	// The values offered, as stored, in the order shown. Labels are the messages "schedule.<value>", "route.<value>" …
-	ScheduleTypes []string
-	Glues         []string // for a new job; an existing one keeps its GLUE type
-	Routes        []string
-	Misfires      []string
-	Blocks        []string
-	Concurrencies []string
-	Zones         []string // suggested names of time zones
+	Zones     []string // suggested names of time zones
 }
 
-// The names of the form's fields; FieldErrors is keyed by them too.
+// The names of the form's fields; FormValues and FieldErrors are keyed by them. Those of a definition are the table's.
 const (
 	FieldGroup        = "group"
-	FieldName         = "name"
-	FieldAuthor       = "author"
-	FieldAlarmEmail   = "alarm_email"
-	FieldScheduleType = "schedule_type"
-	FieldCron         = "cron"
-	FieldSeconds      = "seconds"
-	FieldMoment       = "moment" // of ONCE: 2006-01-02T15:04 or with seconds, as browsers send it
-	FieldMisfire      = "misfire"
-	FieldRoute        = "route"
-	FieldBlock        = "block"
-	FieldGlue         = "glue"
-	FieldHandler      = "handler"
-	FieldParam        = "param"
-	FieldSource       = "source"
-	FieldRemark       = "remark"
-	FieldChildren     = "children"
-	FieldTimeout      = "timeout"
-	FieldRetries      = "retries"
-	FieldZone         = "time_zone"
-	FieldFrom         = "start_at" // as FieldMoment
-	FieldUntil        = "end_at"   // as FieldMoment
-	FieldBackoff      = "retry_backoff"
-	FieldConcurrent   = "max_concurrent"
-	FieldConcurrency  = "concurrency_policy"
-	FieldRetention    = "retention_days"
-	FieldWarnAfter    = "warn_after"
-	FieldExpectEvery  = "expect_every"
-	FieldTags         = "tags"
-	FieldParamFixed   = "param_fixed" // "1"
+	FieldName         = jobspec.FieldName
+	FieldAuthor       = jobspec.FieldAuthor
+	FieldAlarmEmail   = jobspec.FieldAlarmEmail
+	FieldScheduleType = jobspec.FieldScheduleType
+	FieldCron         = jobspec.FieldCron
+	FieldSeconds      = jobspec.FieldSeconds
+	FieldMoment       = jobspec.FieldMoment // of ONCE: 2006-01-02T15:04 or with seconds, as browsers send it
+	FieldMisfire      = jobspec.FieldMisfire
+	FieldRoute        = jobspec.FieldRoute
+	FieldBlock        = jobspec.FieldBlock
+	FieldGlue         = jobspec.FieldGlue
+	FieldHandler      = jobspec.FieldHandler
+	FieldParam        = jobspec.FieldParam
+	FieldParamFixed   = jobspec.FieldParamFixed // "1"
+	FieldSource       = jobspec.FieldSource
+	FieldRemark       = jobspec.FieldRemark
+	FieldChildren     = jobspec.FieldChildren
+	FieldTimeout      = jobspec.FieldTimeout
+	FieldRetries      = jobspec.FieldRetries
+	FieldZone         = jobspec.FieldZone
+	FieldFrom         = jobspec.FieldStart // as FieldMoment
+	FieldUntil        = jobspec.FieldEnd   // as FieldMoment
 	// FieldVersion is hidden: the job's last change as the form saw it, so that a concurrent edit is noticed.
 	FieldVersion = "version"
 	// FieldStart is the second submit button of a new job: save and start ("1").
@@ -133,40 +120,8 @@ const (
 // FieldErrors are messages ready to print, by field name.
 type FieldErrors map[string]string
 
-// FormValues are the values as typed, or as stored on the first visit.
-type FormValues struct {
-	Group        string
-	Name         string
-	Author       string
-	AlarmEmail   string
-	ScheduleType string
-	Cron         string
-	Seconds      string // of FIX_RATE and FIX_DELAY
-	Moment       string // of ONCE: 2006-01-02T15:04:05
-	Misfire      string
-	Route        string
-	Block        string
-	Glue         string
-	Handler      string
-	Param        string
-	Source       string // of a GLUE script
-	Remark       string // what changed in Source
-	Children     string // ids, separated by commas
-	Timeout      string // seconds; 0 for none
-	Retries      string
-	Version      string
-	Zone         string // IANA name; empty for the installation's
-	From         string // first moment the job may be due: 2006-01-02T15:04:05 in its zone; empty for no bound
-	Until        string // last one
-	Backoff      string
-	Concurrent   string // runs at a time; 0 for no limit
-	Concurrency  string
-	Retention    string // days; 0 for the installation's
-	WarnAfter    string // seconds; 0 for never
-	ExpectEvery  string // seconds; 0 for no expectation
-	Tags         string // separated by commas
-	ParamFixed   string // "1": a run by hand goes with the job's own parameter
-}
+// FormValues are the values as typed, or as stored on the first visit, by field name.
+type FormValues map[string]string
 
 // PreviewPage answers link.SchedulePreview, which htmx posts the schedule's fields to
 // ([SchedulePreview]). It answers 200 also when the schedule is wrong: that is what it is there to say.

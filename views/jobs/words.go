@@ -84,7 +84,7 @@ func (p FormPage) heading() string {
 }
 
 // isGlue says whether the form is for a script, as far as it is known when the page is drawn.
-func (p FormPage) isGlue() bool { return p.Values.Glue != "" && p.Values.Glue != "BEAN" }
+func (p FormPage) isGlue() bool { return p.Values[FieldGlue] != "" && p.Values[FieldGlue] != "BEAN" }
 
 // presets are the schedules most jobs have, for a first click.
 var presets = []struct{ key, cron string }{

@@ -1,7 +1,11 @@
 // Package ui holds the pieces every page is made of: buttons, badges, form fields, tables, pagers, dialogs.
 package ui
 
-import "github.com/punctual-job/punctual/locales"
+import (
+	"cmp"
+
+	"github.com/punctual-job/punctual/locales"
+)
 
 // Names of the fragments a page can be asked for alone. A handler renders the whole page, or with
 // templ.RenderFragments only the named part when htmx asks (and answers Vary: HX-Request).
@@ -16,6 +20,17 @@ type Option struct {
 	Label    string
 	Help     string // one line under the label; empty for none
 	Selected bool
+}
+
+// With adds to a field what another says of how it is drawn.
+func (f Field) With(more Field) Field {
+	f.Type, f.Class, f.Wrap = cmp.Or(more.Type, f.Type), cmp.Or(more.Class, f.Class), cmp.Or(more.Wrap, f.Wrap)
+	f.Hint, f.More, f.Max, f.Rows = cmp.Or(more.Hint, f.Hint), cmp.Or(more.More, f.More), cmp.Or(more.Max, f.Max), cmp.Or(more.Rows, f.Rows)
+	f.Optional, f.Focus = f.Optional || more.Optional, f.Focus || more.Focus
+	if more.Data != nil {
+		f.Data = more.Data
+	}
+	return f
 }
 
 // Labelled makes options whose labels are the messages prefix+value, and marks the selected one. A message
