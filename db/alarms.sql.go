@@ -1664,7 +1664,7 @@ type SetRunAlarmStatusParams struct {
 	Ids         []int64
 }
 
-// What old tools read (spec §3.8).
+// What old tools read (docs/compat.md §3.8).
 func (q *Queries) SetRunAlarmStatus(ctx context.Context, db DBTX, arg SetRunAlarmStatusParams) (int64, error) {
 	query := setRunAlarmStatus
 	var queryParams []interface{}

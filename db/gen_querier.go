@@ -57,7 +57,7 @@ type Querier interface {
 	CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error)
 	CountRecoveryCodes(ctx context.Context, db DBTX, userID int64) (int64, error)
 	CountRunsBetween(ctx context.Context, db DBTX, arg CountRunsBetweenParams) (int64, error)
-	// Recounts the runs planned in a stretch of time for each group, by the rules of spec §2.13 (see stateOf) and the index on trigger_time. The
+	// Recounts the runs planned in a stretch of time for each group, by the rules of docs/compat.md §2.13 (see stateOf) and the index on trigger_time. The
 	// caller keeps the stretch short.
 	CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsOfGroupsParams) ([]CountRunsOfGroupsRow, error)
 	CountSecrets(ctx context.Context, db DBTX, groupID int64) (int64, error)
@@ -296,7 +296,7 @@ type Querier interface {
 	// backlog hides nobody else's. The list of channels must not be empty.
 	ListDueAlarmDeliveries(ctx context.Context, db DBTX, arg ListDueAlarmDeliveriesParams) ([]ListDueAlarmDeliveriesRow, error)
 	ListDueAlarmNotices(ctx context.Context, db DBTX, arg ListDueAlarmNoticesParams) ([]AlarmNotice, error)
-	// What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (spec §2.3).
+	// What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (docs/compat.md §2.3).
 	// The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
 	// that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
 	ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParams) ([]ListDueJobsRow, error)
@@ -328,7 +328,7 @@ type Querier interface {
 	// What is decided for groups: a row for each of which something is.
 	ListGroupOptions(ctx context.Context, db DBTX) ([]GroupOptions, error)
 	// What touches xxl_job_group and xxl_job_registry.
-	// Every group in upstream's order (spec §2.13).
+	// Every group in upstream's order (docs/compat.md §2.13).
 	ListGroups(ctx context.Context, db DBTX) ([]Group, error)
 	// The counters of every group in a stretch of hours.
 	ListHours(ctx context.Context, db DBTX, arg ListHoursParams) ([]RunHour, error)
@@ -515,7 +515,7 @@ type Querier interface {
 	SetDeletion(ctx context.Context, db DBTX, arg SetDeletionParams) error
 	SetExecutorDialect(ctx context.Context, db DBTX, arg SetExecutorDialectParams) error
 	SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecutorDisabledParams) error
-	// The registry's view of an automatic group. One column and guarded by the type, so that it cannot undo an edit (spec §8.2 #26).
+	// The registry's view of an automatic group. One column and guarded by the type, so that it cannot undo an edit (docs/compat.md §8.2 #26).
 	SetGroupAddresses(ctx context.Context, db DBTX, arg SetGroupAddressesParams) (int64, error)
 	SetGroupOptions(ctx context.Context, db DBTX, arg SetGroupOptionsParams) error
 	// Puts a recount in the place of the counters.
@@ -524,7 +524,7 @@ type Querier interface {
 	// Puts a recount in the place of the counters, guarded by what they were before it began: 0 rows means that runs of the
 	// day changed meanwhile, and the recount is of no use.
 	SetReport(ctx context.Context, db DBTX, arg SetReportParams) (int64, error)
-	// What old tools read (spec §3.8).
+	// What old tools read (docs/compat.md §3.8).
 	SetRunAlarmStatus(ctx context.Context, db DBTX, arg SetRunAlarmStatusParams) (int64, error)
 	SetScriptChange(ctx context.Context, db DBTX, arg SetScriptChangeParams) error
 	SetSecret(ctx context.Context, db DBTX, arg SetSecretParams) error
@@ -568,7 +568,7 @@ type Querier interface {
 	// What touches punctual_slot and punctual_gate; the protocol is in scheduler/gate.go. Inserts are in db/bulk.go.
 	// The first statement of every transaction that gives a slot of a job: it makes those that run at once wait or conflict.
 	TouchGate(ctx context.Context, db DBTX, jobID int64) (int64, error)
-	// Refreshes a known address; 0 rows: insert it. Updating first keeps the beats from burning ids (spec §2.12).
+	// Refreshes a known address; 0 rows: insert it. Updating first keeps the beats from burning ids (docs/compat.md §2.12).
 	TouchRegistry(ctx context.Context, db DBTX, arg TouchRegistryParams) (int64, error)
 	TouchSession(ctx context.Context, db DBTX, arg TouchSessionParams) error
 	// The kind never changes: the settings of one mean nothing to another. Nor does the group, whose editors know the secrets.
@@ -578,7 +578,7 @@ type Querier interface {
 	UpdateAlarmState(ctx context.Context, db DBTX, arg UpdateAlarmStateParams) (int64, error)
 	UpdateGroup(ctx context.Context, db DBTX, arg UpdateGroupParams) (int64, error)
 	// Changes a definition and its next time together. Guarded by the next time that was read, so that a claim in between is
-	// never undone: 0 rows means re-read and try again. GLUE type and source are not changed here (spec §5.4).
+	// never undone: 0 rows means re-read and try again. GLUE type and source are not changed here (docs/compat.md §5.4).
 	// What was claimed beyond a new next time was claimed by another schedule or a wrong clock, and holds nothing back.
 	UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (int64, error)
 	// A new version of a GLUE job's source.

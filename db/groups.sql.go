@@ -169,7 +169,7 @@ SELECT id, app_name, title, address_type, address_list, update_time FROM xxl_job
 `
 
 // What touches xxl_job_group and xxl_job_registry.
-// Every group in upstream's order (spec §2.13).
+// Every group in upstream's order (docs/compat.md §2.13).
 func (q *Queries) ListGroups(ctx context.Context, db DBTX) ([]Group, error) {
 	rows, err := db.QueryContext(ctx, listGroups)
 	if err != nil {
@@ -254,7 +254,7 @@ type SetGroupAddressesParams struct {
 	ID          int64
 }
 
-// The registry's view of an automatic group. One column and guarded by the type, so that it cannot undo an edit (spec §8.2 #26).
+// The registry's view of an automatic group. One column and guarded by the type, so that it cannot undo an edit (docs/compat.md §8.2 #26).
 func (q *Queries) SetGroupAddresses(ctx context.Context, db DBTX, arg SetGroupAddressesParams) (int64, error) {
 	result, err := db.ExecContext(ctx, setGroupAddresses, arg.AddressList, arg.UpdateTime, arg.ID)
 	if err != nil {
@@ -276,7 +276,7 @@ type TouchRegistryParams struct {
 	RegistryValue string
 }
 
-// Refreshes a known address; 0 rows: insert it. Updating first keeps the beats from burning ids (spec §2.12).
+// Refreshes a known address; 0 rows: insert it. Updating first keeps the beats from burning ids (docs/compat.md §2.12).
 func (q *Queries) TouchRegistry(ctx context.Context, db DBTX, arg TouchRegistryParams) (int64, error) {
 	result, err := db.ExecContext(ctx, touchRegistry,
 		arg.UpdateTime,

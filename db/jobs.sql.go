@@ -321,7 +321,7 @@ type ListDueJobsRow struct {
 	ClaimedUntil           int64
 }
 
-// What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (spec §2.3).
+// What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (docs/compat.md §2.3).
 // The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
 // that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
 func (q *Queries) ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParams) ([]ListDueJobsRow, error) {
@@ -1054,7 +1054,7 @@ type UpdateJobParams struct {
 }
 
 // Changes a definition and its next time together. Guarded by the next time that was read, so that a claim in between is
-// never undone: 0 rows means re-read and try again. GLUE type and source are not changed here (spec §5.4).
+// never undone: 0 rows means re-read and try again. GLUE type and source are not changed here (docs/compat.md §5.4).
 // What was claimed beyond a new next time was claimed by another schedule or a wrong clock, and holds nothing back.
 func (q *Queries) UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (int64, error) {
 	result, err := db.ExecContext(ctx, updateJob,

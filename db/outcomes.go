@@ -69,7 +69,7 @@ func ListOutcomes(ctx context.Context, tx DBTX, jobIDs []int64, n int) ([]Outcom
 	return list, tellOutcomes(ctx, tx, list, more)
 }
 
-// handledWell is the result of a success (spec §3.7).
+// handledWell is the result of a success (docs/compat.md §3.7).
 const handledWell = 200
 
 // tellOutcomes reads the rest of some outcomes of a list.

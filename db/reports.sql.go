@@ -94,7 +94,7 @@ type CountRunsOfGroupsRow struct {
 	Skipped   int64
 }
 
-// Recounts the runs planned in a stretch of time for each group, by the rules of spec §2.13 (see stateOf) and the index on trigger_time. The
+// Recounts the runs planned in a stretch of time for each group, by the rules of docs/compat.md §2.13 (see stateOf) and the index on trigger_time. The
 // caller keeps the stretch short.
 func (q *Queries) CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsOfGroupsParams) ([]CountRunsOfGroupsRow, error) {
 	rows, err := db.QueryContext(ctx, countRunsOfGroups, arg.FromTime, arg.ToTime)

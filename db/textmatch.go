@@ -11,7 +11,7 @@ import (
 // Most of the time of a search that reads 100,000 jobs goes into comparing by MySQL's full Unicode collation. The simple one
 // takes three quarters of that, and differs in what nobody looks for (ß as ss, wide letters as narrow ones). Where a pattern has
 // no letters that could be small or capital, as in Chinese or in a number, comparing the bytes takes a sixth. That is the same
-// text in all schemas that XXL-JOB ever had (spec §2): they are in utf8mb4 or utf8.
+// text in all schemas that XXL-JOB ever had (docs/compat.md §2): they are in utf8mb4 or utf8.
 func textMatch(dialect Dialect, column, pattern string) string {
 	switch {
 	case dialect != MySQL:

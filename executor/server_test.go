@@ -44,7 +44,7 @@ func TestRecordedRequestsGetCompatibleAnswers(t *testing.T) {
 	if err := json.NewDecoder(unzipped).Decode(&captures); err != nil {
 		t.Fatal(err)
 	}
-	// What a compatible executor answers otherwise on purpose (spec §1.11): it takes both run paths, checks the app name
+	// What a compatible executor answers otherwise on purpose (docs/compat.md §1.11): it takes both run paths, checks the app name
 	// only where it is sent, and spells "repeat" as 3.4.1 and later do.
 	tolerated := map[string]bool{"other run path": true, "token without appname": true}
 	for version, exchanges := range captures.Answers {

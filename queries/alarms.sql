@@ -242,7 +242,7 @@ SELECT channel_id FROM punctual_alarm_delivery WHERE id = ?;
 DELETE FROM punctual_alarm_delivery WHERE state IN (2, 3) AND created_at < ? LIMIT ?;
 
 -- name: SetRunAlarmStatus :execrows
--- What old tools read (spec §3.8).
+-- What old tools read (docs/compat.md §3.8).
 UPDATE xxl_job_log SET alarm_status = sqlc.arg(alarm_status) WHERE id IN (sqlc.slice(ids));
 
 -- name: ListSlowRuns :many

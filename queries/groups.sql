@@ -1,7 +1,7 @@
 -- What touches xxl_job_group and xxl_job_registry.
 
 -- name: ListGroups :many
--- Every group in upstream's order (spec §2.13).
+-- Every group in upstream's order (docs/compat.md §2.13).
 SELECT id, app_name, title, address_type, address_list, update_time FROM xxl_job_group ORDER BY app_name, title, id;
 
 -- name: GetGroup :one
@@ -18,7 +18,7 @@ INSERT INTO xxl_job_group (app_name, title, address_type, address_list, update_t
 UPDATE xxl_job_group SET app_name = ?, title = ?, address_type = ?, address_list = ?, update_time = ? WHERE id = ?;
 
 -- name: SetGroupAddresses :execrows
--- The registry's view of an automatic group. One column and guarded by the type, so that it cannot undo an edit (spec §8.2 #26).
+-- The registry's view of an automatic group. One column and guarded by the type, so that it cannot undo an edit (docs/compat.md §8.2 #26).
 UPDATE xxl_job_group SET address_list = sqlc.arg(address_list), update_time = sqlc.arg(update_time)
 WHERE id = sqlc.arg(id) AND address_type = 0;
 
@@ -34,7 +34,7 @@ SELECT registry_key, registry_value, update_time, token_shown, takes_env FROM xx
 WHERE registry_group = 'EXECUTOR' ORDER BY registry_key, registry_value;
 
 -- name: TouchRegistry :execrows
--- Refreshes a known address; 0 rows: insert it. Updating first keeps the beats from burning ids (spec §2.12).
+-- Refreshes a known address; 0 rows: insert it. Updating first keeps the beats from burning ids (docs/compat.md §2.12).
 UPDATE xxl_job_registry SET update_time = ?, token_shown = ?, takes_env = ? WHERE registry_group = ? AND registry_key = ? AND registry_value = ?;
 
 -- name: InsertRegistry :exec

@@ -1,4 +1,4 @@
--- What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (spec §2.3).
+-- What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (docs/compat.md §2.3).
 
 -- name: ListDueJobs :many
 -- The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
@@ -63,7 +63,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 
 
 -- name: UpdateJob :execrows
 -- Changes a definition and its next time together. Guarded by the next time that was read, so that a claim in between is
--- never undone: 0 rows means re-read and try again. GLUE type and source are not changed here (spec §5.4).
+-- never undone: 0 rows means re-read and try again. GLUE type and source are not changed here (docs/compat.md §5.4).
 -- What was claimed beyond a new next time was claimed by another schedule or a wrong clock, and holds nothing back.
 UPDATE xxl_job_info
 SET job_group = sqlc.arg(job_group), job_desc = sqlc.arg(job_desc), update_time = sqlc.arg(update_time),

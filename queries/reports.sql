@@ -28,7 +28,7 @@ SELECT trigger_day, running_count, suc_count, fail_count, skip_count FROM xxl_jo
 WHERE trigger_day >= sqlc.arg(first_day) AND trigger_day <= sqlc.arg(last_day) ORDER BY trigger_day;
 
 -- name: CountRunsOfGroups :many
--- Recounts the runs planned in a stretch of time for each group, by the rules of spec §2.13 (see stateOf) and the index on trigger_time. The
+-- Recounts the runs planned in a stretch of time for each group, by the rules of docs/compat.md §2.13 (see stateOf) and the index on trigger_time. The
 -- caller keeps the stretch short.
 SELECT job_group, COUNT(*) AS total,
        CAST(COALESCE(SUM(CASE WHEN outcome = 1 OR outcome = 0 AND handle_code = 200 THEN 1 ELSE 0 END), 0) AS SIGNED) AS succeeded,

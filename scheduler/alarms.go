@@ -47,8 +47,8 @@ type Alarms interface {
 	Wake()
 }
 
-// The values of alarm_status (spec §3.8). Upstream's monitor leaves rows alone that another works on, so an old admin that
-// is put back does not alarm a second time.
+// The values of alarm_status (docs/compat.md §3.8). Upstream's monitor leaves rows alone that another works on, so an old admin
+// that is put back does not alarm a second time.
 const (
 	alarmPending = -1 // an event is on record; the alarmer writes what became of it
 	alarmNone    = 1  // nobody is told: a retry follows, or nobody wants to know

@@ -61,7 +61,7 @@ func (e *Engine) conceive(j *job, c cause) []*dispatch {
 		one.pinned = c.shard.Index < len(addresses)
 		if one.pinned {
 			one.address = addresses[c.shard.Index]
-		} else if len(addresses) > 0 { // the group has become smaller: as upstream, the first (spec §4.6)
+		} else if len(addresses) > 0 { // the group has become smaller: as upstream, the first (docs/compat.md §4.6)
 			one.address, one.pinned = addresses[0], true
 		}
 	case len(addresses) == 0 || route.Probing(j.route):
@@ -198,7 +198,7 @@ func (s wireShard) text(r jobspec.Route) string {
 }
 
 // parseShard reads "index/total" as stored; the zero shard when it is not one. The bound keeps a mangled text from
-// becoming a number that no executor can hold (spec §8.3 #38).
+// becoming a number that no executor can hold (docs/compat.md §8.3 #38).
 func parseShard(s string) wireShard {
 	a, b, ok := strings.Cut(s, "/")
 	if !ok {

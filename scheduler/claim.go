@@ -138,7 +138,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 			plan, err = decide(schedule, r, now, until, misfireAfter)
 		}
 		if err != nil {
-			// One job's unreadable schedule stops that job, visibly, and nothing else (spec §8.1 #1).
+			// One job's unreadable schedule stops that job, visibly, and nothing else (docs/compat.md §8.1 #1).
 			advances[i].Unreadable = true
 			skipped = append(skipped, e.skippedRow(j, now, event.Stopped, event.New(now, event.JobStopped, err)))
 			causes = append(causes, AlarmDispatch)

@@ -17,7 +17,7 @@ type ClearRequest struct {
 	KeepNewest     int       // not the newest so many of the group or job; 0: none is spared
 }
 
-// ClearType is what upstream's console calls a way to clear the log (spec §5.6).
+// ClearType is what upstream's console calls a way to clear the log (docs/compat.md §5.6).
 type ClearType int
 
 // Request is the request that a type means at a moment, for one group or job or all.

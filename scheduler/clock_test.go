@@ -16,8 +16,8 @@ import (
 )
 
 // TestP7ClockChanges claims every ten minutes through a night in which the clock changes. In 2026 New York's clocks leave
-// out 02:00 to 03:00 on 8 March and repeat 01:00 to 02:00 on 1 November. What a cron text means then is spec §7.4: a time
-// that does not exist is left out, one that exists twice is the second.
+// out 02:00 to 03:00 on 8 March and repeat 01:00 to 02:00 on 1 November. What a cron text means then is docs/compat.md §7.4: a
+// time that does not exist is left out, one that exists twice is the second.
 func TestP7ClockChanges(t *testing.T) {
 	t.Parallel()
 	newYork, err := time.LoadLocation("America/New_York")

@@ -15,7 +15,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/event"
 )
 
-// runState is what a run counts as in the reports (spec §2.13).
+// runState is what a run counts as in the reports (docs/compat.md §2.13).
 type runState int8
 
 const (
@@ -57,7 +57,8 @@ func hourOf(wall time.Time) int64 { return wall.Truncate(time.Hour).Unix() }
 // day and each group's hour every few seconds.
 //
 // A run is counted on the node that commits its change, and on its own hour: a result that comes after midnight, or after a
-// month, corrects the day the run belongs to (spec §8.5 #68). A crash loses what was not flushed; report.go makes it good.
+// month, corrects the day the run belongs to (docs/compat.md §8.5 #68). A crash loses what was not flushed; report.go makes it
+// good.
 type counts struct {
 	mu    sync.Mutex
 	hours map[hourOfGroup]tally

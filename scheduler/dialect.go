@@ -11,8 +11,8 @@ import (
 )
 
 // Executors of all eras may serve one group. Which dialect one speaks is known from its registration (the 3.5 executor sends
-// its app name in a header), and otherwise found out: each refuses the other's path in words of its own (spec §1.11). What is
-// found out is kept in the database, so that it costs one refused call in an installation's life.
+// its app name in a header), and otherwise found out: each refuses the other's path in words of its own (docs/compat.md §1.11).
+// What is found out is kept in the database, so that it costs one refused call in an installation's life.
 
 // stored is how punctual_executor spells the dialects.
 var stored = map[wire.Dialect]string{wire.DialectRun: "", wire.DialectTrigger: "J4", wire.DialectTooOld: "R2"}

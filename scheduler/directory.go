@@ -111,7 +111,7 @@ func (d *directory) arrive() {
 }
 
 // reload reads groups and registrations, and writes the address list of automatic groups where it has changed, as
-// upstream's registry monitor does every 30 s (spec §4.10), but that one column only.
+// upstream's registry monitor does every 30 s (docs/compat.md §4.10), but that one column only.
 func (d *directory) reload(ctx context.Context) error {
 	select {
 	case d.reloading <- struct{}{}:

@@ -31,11 +31,13 @@
 //
 // # The promises, and where they are kept
 //
+// README.md has them in the words of whoever uses this; the tests of most are named after the numbers here.
+//
 //   - P1 recorded first: [Engine.commit] is the only way into the timer, and it goes through a commit. A commit that
 //     was not confirmed is looked after by stray.go.
 //   - P2 claimed once: the guard in [db.AdvanceJobs], on the next time and on claimed_until, which an XXL-JOB admin does not write.
 //   - P3 taken over: node.go (leases without comparing clocks), takeover.go (ask before sending again).
-//   - P4 no global lock: a claim touches only its own jobs' rows.
+//   - P4 no global lock: a claim touches only its own jobs' rows (TestALockedJobIsLeftOut).
 //   - P5 cost follows the work: the claim reads by the index on (trigger_status, trigger_next_time); sweeps read open runs
 //     only, by the index on handle_code from a low mark on.
 //   - P6 nothing is unbounded: [Config.MaxQueued], [Config.MaxWaiting], the batchers' queues, jobspec.MaxFires, clip.
@@ -45,7 +47,7 @@
 //     has no share), endStale (a fire that hung follows its misfire strategy).
 //   - P9 said as known: health.go (ready means that what is due is claimed, sent and written; read from memory).
 //
-// # Where this differs from design.md
+// # What may surprise
 //
 //   - The executor is chosen at the claim where the strategy allows, and written into the row. A node that takes a run over
 //     then knows whom to ask, where otherwise it would have to ask every executor of the group.

@@ -11,9 +11,9 @@ import (
 )
 
 // A call that brought no answer may have arrived. A Java executor that was paused or busy takes the run later, and one in
-// whose queue the run waits has no log of it (spec §9). So it is said to have no run only when it has neither a log of it nor
-// anything of its job, and that several times over [Config.DoubtFor]. The question is never the run itself, sent again: an
-// executor that has begun a run would do it again.
+// whose queue the run waits has no log of it (docs/compat.md §9). So it is said to have no run only when it has neither a log
+// of it nor anything of its job, and that several times over [Config.DoubtFor]. The question is never the run itself, sent
+// again: an executor that has begun a run would do it again.
 //
 // Until then nothing is recorded: a result that comes meanwhile is the run's end, as always, and there is no retry yet. A retry
 // that follows a run of which a result may still come looks at that run again as it leaves.

@@ -64,12 +64,12 @@ type Config struct {
 
 	Horizon       time.Duration // how far ahead fires are claimed; 2 s
 	ClaimEvery    time.Duration // how often due jobs are read; 500 ms
-	MisfireAfter  time.Duration // a fire later than this is a misfire; 5 s (spec §6.3)
-	CallTimeout   time.Duration // one call to an executor; 3 s (spec §6.1)
+	MisfireAfter  time.Duration // a fire later than this is a misfire; 5 s (docs/compat.md §6.3)
+	CallTimeout   time.Duration // one call to an executor; 3 s (docs/compat.md §6.1)
 	LogTimeout    time.Duration // reading a part of a run's output, which somebody waits for and which may be megabytes; 15 s, at least CallTimeout
 	BeatEvery     time.Duration // lease renewal; 1 s
 	Lease         time.Duration // a silent node is gone after this; 5 s
-	DeadAfter     time.Duration // an executor's registration is dead after this; 90 s (spec §1.4)
+	DeadAfter     time.Duration // an executor's registration is dead after this; 90 s (docs/compat.md §1.4)
 	AskAfter      time.Duration // a run without a result is asked about after this; 20 s
 	LostAfter     time.Duration // a run is lost when nobody has listened at its executor's address for this long; 15 s
 	IdleAfter     time.Duration // a run is lost when its executor has had nothing of its job, and no result came, for this long; 40 s

@@ -127,7 +127,7 @@ func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job, lost
 	f.add(r.ID, runs)
 }
 
-// followSuccess starts the children of a job whose run succeeded (spec §4.9), unless another run of the same fire has.
+// followSuccess starts the children of a job whose run succeeded (docs/compat.md §4.9), unless another run of the same fire has.
 func (e *Engine) followSuccess(ctx context.Context, tx *sql.Tx, f *following, r *db.ListRunsByIDRow, list string, jobs map[int64]*job) error {
 	if list == "" {
 		return nil

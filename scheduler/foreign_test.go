@@ -14,8 +14,8 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-// oldPass begins a pass of XXL-JOB's schedule loop as spec §4.2 tells it and gives the function that ends it: what the jobs' times
-// were to become when they were read is written back unconditionally.
+// oldPass begins a pass of XXL-JOB's schedule loop as docs/compat.md §4.2 tells it and gives the function that ends it: what
+// the jobs' times were to become when they were read is written back unconditionally.
 func (b *bundle) oldPass(now time.Time) (end func()) {
 	b.t.Helper()
 	type job struct{ id, next, last int64 }

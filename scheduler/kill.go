@@ -44,9 +44,9 @@ var ErrKillLater = errors.New("the run is being sent; it is ended as soon as tha
 func (e *Engine) killWait() time.Duration { return 2*e.cfg.Limits().CallTimeout + 2*time.Second }
 
 // Kill ends a run that has not ended, wherever it is. Our executor ends only this run; upstream's ends whatever the job's
-// thread runs there, and its queue (spec §5.6). A run somebody stopped is not retried, and of a run that has failed the retry
-// that waits for its pause is ended. The errors are [ErrRunNotFound], [ErrRunNotRunning], [ErrKillLater], an [*ExecutorError],
-// or the database's.
+// thread runs there, and its queue (docs/compat.md §5.6). A run somebody stopped is not retried, and of a run that has failed
+// the retry that waits for its pause is ended. The errors are [ErrRunNotFound], [ErrRunNotRunning], [ErrKillLater], an
+// [*ExecutorError], or the database's.
 func (e *Engine) Kill(ctx context.Context, logID int64, user string) error {
 	run, err := e.readable(ctx, logID)
 	if err != nil {
@@ -309,7 +309,7 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 }
 
 // ReadLog asks a run's executor for its log from a line on. IsEnd is decided by the row as well: a finished run of which
-// nothing more came has ended, whatever era the executor is of (spec §4.14).
+// nothing more came has ended, whatever era the executor is of (docs/compat.md §4.14).
 func (e *Engine) ReadLog(ctx context.Context, logID int64, fromLine int) (wire.LogResult, error) {
 	run, err := e.readable(ctx, logID)
 	if err != nil {

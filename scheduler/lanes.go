@@ -7,7 +7,7 @@ import (
 
 // lanes queue runs by executor address. Each address has a bound on calls at a time, and inside it each job has one, and
 // waiting jobs take turns: so a slow address delays only its own runs, and a slow job at an address only itself. This is
-// what upstream's fast and slow pools are for (spec §4.5), decided by where a run goes instead of by its past.
+// what upstream's fast and slow pools are for (docs/compat.md §4.5), decided by where a run goes instead of by its past.
 type lanes struct {
 	perAddress, perJob int
 	run                func(*lane, *dispatch) // sends one run; called in a goroutine of its own

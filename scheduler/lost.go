@@ -14,7 +14,7 @@ import (
 )
 
 // A run whose result does not come is decided by asking its executor, registered or not, and never by its age: upstream
-// declares what runs on addresses that were listed by hand lost after ten minutes (spec §8.3 #31). The question is the
+// declares what runs on addresses that were listed by hand lost after ten minutes (docs/compat.md §8.3 #31). The question is the
 // protocol's idle beat, which every executor knows: is anything of this job running or waiting with you?
 //
 // Yes settles it. No leaves two possibilities: the executor was started anew and has forgotten the run, or the handler has given

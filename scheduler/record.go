@@ -244,7 +244,7 @@ type reply struct {
 }
 
 // Complete records results that executors report. It returns after the commit, so that an executor which is told "success"
-// may forget them; unknown and repeated results are accepted and ignored, as upstream does (spec §4.9).
+// may forget them; unknown and repeated results are accepted and ignored, as upstream does (docs/compat.md §4.9).
 func (e *Engine) Complete(ctx context.Context, callbacks []wire.Callback) error {
 	return e.CompleteBy(ctx, Caller{}, nil, callbacks)
 }

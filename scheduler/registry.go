@@ -16,8 +16,8 @@ func (e *Engine) Register(ctx context.Context, r wire.RegistryRequest) error {
 	return e.RegisterWith(ctx, r, "")
 }
 
-// RegisterWith notes an executor's beat (spec §1.4), with the fingerprint of the token that it showed. It returns after the
-// commit, and a new address is usable at once.
+// RegisterWith notes an executor's beat (docs/compat.md §1.4), with the fingerprint of the token that it showed. It returns
+// after the commit, and a new address is usable at once.
 func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown string) error {
 	pool := e.cfg.Pool
 	if e.directory.tooManyNames(r.RegistryKey) {

@@ -14,7 +14,7 @@ import (
 const (
 	// DefaultRetentionDays is how long runs are kept unless somebody decides otherwise, as upstream's configuration has it.
 	DefaultRetentionDays = 30
-	// MinRetentionDays is the least; upstream ignores a smaller number (spec §4.11).
+	// MinRetentionDays is the least; upstream ignores a smaller number (docs/compat.md §4.11).
 	MinRetentionDays = 3
 	// openGrace is how much longer a run without a result is kept: it may be running.
 	openGrace = 90 * 24 * time.Hour
@@ -48,7 +48,7 @@ func (r *retention) bound(jobID int64) time.Time {
 	if days <= 0 {
 		return time.Time{}
 	}
-	// As upstream: a run of the day that is `days` ago stays until that day is over too (spec §4.11).
+	// As upstream: a run of the day that is `days` ago stays until that day is over too (docs/compat.md §4.11).
 	return r.today.AddDate(0, 0, -days)
 }
 

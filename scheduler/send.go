@@ -272,7 +272,7 @@ func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, to
 	e.settleDoubt(ctx, d)
 }
 
-// knows asks an executor whether it has received a run: whether it has a log of it (spec §4.14).
+// knows asks an executor whether it has received a run: whether it has a log of it (docs/compat.md §4.14).
 func (e *Engine) knows(ctx context.Context, d *dispatch, address string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
 	defer cancel()

@@ -35,7 +35,7 @@ func (e *ExecutorError) Unwrap() error { return e.Err }
 type TriggerRequest struct {
 	JobID     int64
 	Type      jobspec.TriggerType // TriggerManual or TriggerAPI
-	Param     *string             // nil: the job's own; an empty text is an empty parameter (spec §4.6)
+	Param     *string             // nil: the job's own; an empty text is an empty parameter (docs/compat.md §4.6)
 	Addresses []string            // nil: the group's. The caller has checked that they may be called.
 	User      string              // who asked, for the run's message
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The cookies in which programs that were written for XXL-JOB's console keep their session (spec §5.2). Here they hold the
-// random id of a session and nothing about the user.
+// The cookies in which programs that were written for XXL-JOB's console keep their session (docs/compat.md §5.2). Here they
+// hold the random id of a session and nothing about the user.
 const (
 	FormerCookie  = "XXL_JOB_LOGIN_IDENTITY" // to 3.1.1
 	FormerCookie2 = "xxl_job_login_token"    // since 3.2.0

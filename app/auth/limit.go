@@ -80,7 +80,7 @@ func addressKey(address string) string {
 	return a.String()
 }
 
-// nameKey is whom a typed name stands for: names are compared without case (spec §2.7).
+// nameKey is whom a typed name stands for: names are compared without case (docs/compat.md §2.7).
 func nameKey(name string) string {
 	const longest = 64 // the column holds 50
 	name = strings.ToLower(strings.TrimSpace(name))

@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 )
 
-// Roles as xxl_job_user.role has them (spec §3.7).
+// Roles as xxl_job_user.role has them (docs/compat.md §3.7).
 const (
 	RoleUser  = 0
 	RoleAdmin = 1

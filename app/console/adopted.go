@@ -14,7 +14,7 @@ import (
 // have beside their two codes is text, so the text is read, for nothing but the word and the lines that are shown.
 
 // What the messages of ends by hand and of lost results begin or end with: those of an XXL-JOB admin in its two languages
-// (spec §3.9), of executors, and our own of before. What was passed over stands in a line of its own.
+// (docs/compat.md §3.9), of executors, and our own of before. What was passed over stands in a line of its own.
 var (
 	adoptedKilled = []string{"人为操作，主动终止", "Manual operation, kill job", "killed by "}
 	adoptedEnds   = []string{"[job running, killed]", "[job not executed, in the job queue, killed.]"}

@@ -80,7 +80,7 @@ func (c *Console) firstLog(ctx context.Context, page layout.Page, p auth.Princip
 }
 
 // logLines cuts a piece of output into lines and says which line to ask for next. Executors of the newer releases answer
-// line 0 when there is nothing new (spec §4.14).
+// line 0 when there is nothing new (docs/compat.md §4.14).
 func logLines(piece wire.LogResult, from int) (lines []string, next int) {
 	if piece.ToLineNum < from || piece.LogContent == "" {
 		return nil, from

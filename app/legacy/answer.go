@@ -16,7 +16,7 @@ import (
 	"github.com/punctual-job/punctual/views/layout"
 )
 
-// The answers of both generations (spec §5.3).
+// The answers of both generations (docs/compat.md §5.3).
 type (
 	firstAnswer struct {
 		Code    int     `json:"code"`

@@ -1,7 +1,7 @@
 // Package legacy answers the endpoints of XXL-JOB's console that people script against: before 3.5 there was no other way to
 // manage jobs by program, so starters that register executors and jobs, deploy scripts and monitors log in as a user and post
-// the console's own forms (spec §5.2, §5.3). Here they find every one of these endpoints under /xxl-job-admin, and under / as
-// well where a page of ours does not live.
+// the console's own forms (docs/compat.md §5.2, §5.3). Here they find every one of these endpoints under /xxl-job-admin, and
+// under / as well where a page of ours does not live.
 //
 // A request goes the way of a click in our console: [auth.Logins] and [auth.Sessions] say who asks, and a use case of manage
 // decides, validates and writes the audit log. What is left for this package is the spelling.

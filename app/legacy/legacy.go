@@ -52,7 +52,7 @@ type route struct {
 	do   func(*call) (any, error)
 }
 
-// routes lists every endpoint (spec §5.3).
+// routes lists every endpoint (docs/compat.md §5.3).
 func (l *Legacy) routes() []route {
 	return []route{
 		{path: "/login", gen: first, open: true, do: l.login(auth.FormerCookie)},

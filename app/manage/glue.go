@@ -16,7 +16,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-// A version's remark says what changed; upstream's editor asks for as much (spec §5.5).
+// A version's remark says what changed; upstream's editor asks for as much (docs/compat.md §5.5).
 const (
 	MinGlueRemark = 4
 	MaxGlueRemark = 100

@@ -18,7 +18,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-// Ways a group gets its addresses, as xxl_job_group.address_type has them (spec §3.7).
+// Ways a group gets its addresses, as xxl_job_group.address_type has them (docs/compat.md §3.7).
 const (
 	AddressAuto   = 0 // executors register
 	AddressManual = 1 // somebody types them
@@ -369,7 +369,7 @@ func (s *Groups) Delete(ctx context.Context, p auth.Principal, id int64) error {
 	return s.cfg.Engine.GroupsChanged(ctx)
 }
 
-// appNameRule is upstream's form rule (spec §5.7) with its length.
+// appNameRule is upstream's form rule (docs/compat.md §5.7) with its length.
 var appNameRule = regexp.MustCompile(`^[a-z][a-z0-9-]{3,63}$`)
 
 // anyAppNameRule is what of upstream's server rule (4 to 64 characters of any kind) fits into lists, lines and pages.

@@ -34,7 +34,7 @@ func JobVersion(j db.Job) string {
 	return digest(fmt.Sprintf("%d|%d|%s", j.Revision, j.JobGroup, j.Spec().Fingerprint()))
 }
 
-// keptVersions is how many versions of a script are kept, as upstream does (spec §5.5).
+// keptVersions is how many versions of a script are kept, as upstream does (docs/compat.md §5.5).
 const keptVersions = 30
 
 // Create makes a job, stopped, and returns its id.

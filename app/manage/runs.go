@@ -26,7 +26,7 @@ type Runs struct {
 	shown   func(context.Context, auth.Principal, RunFilter) (RunList, error)
 }
 
-// Result narrows the run list by outcome (spec §2.13).
+// Result narrows the run list by outcome (docs/compat.md §2.13).
 type Result int64
 
 // The results.

@@ -123,7 +123,7 @@ func role(admin bool) int64 {
 	return auth.RoleUser
 }
 
-// nameRule is upstream's (spec §5.8).
+// nameRule is upstream's (docs/compat.md §5.8).
 var nameRule = regexp.MustCompile(`^[a-z][a-z0-9]{3,19}$`)
 
 // Create makes a user and returns the id, and the password if it was made up here.
@@ -326,7 +326,7 @@ func (s *Users) Delete(ctx context.Context, p auth.Principal, id int64) error {
 	return nil
 }
 
-// requireOther lets administrators change anybody but themselves (spec §8.5 #73, by id and not by name).
+// requireOther lets administrators change anybody but themselves (docs/compat.md §8.5 #73, by id and not by name).
 func (s *Users) requireOther(p auth.Principal, id int64) error {
 	if err := requireAdmin(p); err != nil {
 		return err

@@ -76,7 +76,7 @@ type Config struct {
 func New(cfg Config) *API { return &API{Config: cfg, buckets: make(map[string]*rate.Limiter)} }
 
 // prefixes are the places at which executors look for the API: theirs is whatever admin address they were configured
-// with, and upstream's context path was /xxl-job-admin until 3.4.0 (spec §1.1).
+// with, and upstream's context path was /xxl-job-admin until 3.4.0 (docs/compat.md §1.1).
 var prefixes = []string{"/api", "/xxl-job-admin/api"}
 
 // Name is the method of the API that a path names, "" for the bare prefix. ok is false for paths of the console.
@@ -93,7 +93,7 @@ func Name(path string) (name string, ok bool) {
 	return "", false
 }
 
-// The texts of spec §1.6, which existing clients print.
+// The texts of docs/compat.md §1.6, which existing clients print.
 const (
 	msgMethod   = "invalid request, HttpMethod not support."
 	msgNoName   = "invalid request, uri-mapping empty."

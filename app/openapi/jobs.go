@@ -45,7 +45,7 @@ type APITokens interface {
 // programName is who the audit log and the runs say has done what a program asked for.
 const programName = "openapi"
 
-// The job methods may be called so often with each group's token (spec §1.8); a call waits for its turn that long.
+// The job methods may be called so often with each group's token (docs/compat.md §1.8); a call waits for its turn that long.
 const (
 	jobCalls     = 100
 	jobCallsPer  = 30 * time.Second
@@ -106,7 +106,7 @@ func (n *number) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// jobMethods are the methods of XXL-JOB 3.5 by which programs look after jobs (spec §1.8). Upstream lets every group's
+// jobMethods are the methods of XXL-JOB 3.5 by which programs look after jobs (docs/compat.md §1.8). Upstream lets every group's
 // token manage all jobs; here it manages those of its group, and updateJob leaves alone what a request does not name.
 var jobMethods = map[string]func(a *API, ctx context.Context, p auth.Principal, req jobRequest) (data any, err error){
 	"addJob":     (*API).addJob,

@@ -17,7 +17,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler"
 )
 
-// What the registry's columns hold (spec §2.2).
+// What the registry's columns hold (docs/compat.md §2.2).
 const (
 	maxRegistryGroup = 50
 	maxRegistryText  = 255

@@ -108,7 +108,7 @@ func Log(logger *slog.Logger, p *Error, c echo.Context) {
 		"status", p.Kind.Status(), "request_id", c.Response().Header().Get(echo.HeaderXRequestID), "error", p.Error())
 }
 
-// protocol answers as spec §1.3 has it; executors take any other HTTP status for a broken connection.
+// protocol answers as docs/compat.md §1.3 has it; executors take any other HTTP status for a broken connection.
 func (h *Handler) protocol(c echo.Context, p *Error) {
 	text := "invalid request."
 	switch p.Kind {

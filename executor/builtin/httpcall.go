@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// httpCall is the parameter of httpJobHandler, in the form of every release (spec §4.18): JSON, or up to 2.5.0 lines
+// httpCall is the parameter of httpJobHandler, in the form of every release (docs/compat.md §4.18): JSON, or up to 2.5.0 lines
 // "url: …", "method: …", "data: …". Expected is ours, in both forms.
 type httpCall struct {
 	URL         string            `json:"url"`

@@ -13,7 +13,7 @@ import (
 const MsgSuccess = "Success"
 
 // Result is an answer of either side. Eras J1 and J2 carry the value in content, J3 and J4 in data, so we write both
-// and read whichever is there (spec §1.3). A nil value is written as null, which every client accepts.
+// and read whichever is there (docs/compat.md §1.3). A nil value is written as null, which every client accepts.
 type Result[T any] struct {
 	Code    int    `json:"code"`
 	Msg     string `json:"msg"`

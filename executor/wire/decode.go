@@ -112,7 +112,7 @@ type callbackItem struct {
 }
 
 // DecodeCallbacks reads the body of /api/callback: an array, or era J4's object with callbackList. Where handleCode is
-// absent or zero the older executeResult counts (spec §1.5).
+// absent or zero the older executeResult counts (docs/compat.md §1.5).
 func DecodeCallbacks(body []byte) ([]Callback, error) {
 	items, err := callbackItems(body)
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {

@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// Dialect is the way an executor wants to be spoken to (spec §1.11 point 4).
+// Dialect is the way an executor wants to be spoken to (docs/compat.md §1.11 point 4).
 type Dialect int
 
 const (

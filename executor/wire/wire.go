@@ -1,25 +1,25 @@
-// Package wire is the executor/admin protocol of XXL-JOB (spec §1): the bodies that cross the network in both
+// Package wire is the executor/admin protocol of XXL-JOB (docs/compat.md §1): the bodies that cross the network in both
 // directions, the block strategies and GLUE types an executor acts on, and a small net/http client for each direction.
 // It imports only the standard library, so that a program which embeds the executor gets nothing else with it.
 package wire
 
 import "strings"
 
-// Headers of the protocol (spec §1.2).
+// Headers of the protocol (docs/compat.md §1.2).
 const (
 	HeaderToken    = "XXL-JOB-ACCESS-TOKEN"
 	HeaderRPCToken = "XXL-RPC-ACCESS-TOKEN" // era R2 (2.1.1, 2.1.2) only
 	HeaderAppName  = "XXL-JOB-APPNAME"      // era J4 (3.5); older peers ignore it
 )
 
-// Result codes (spec §1.3).
+// Result codes (docs/compat.md §1.3).
 const (
 	CodeSuccess = 200
 	CodeFail    = 500
 	CodeTimeout = 502 // only as a handle code: the job ran longer than its time-out
 )
 
-// Block strategy: what the executor does with a run whose job is already running there (spec §3.2).
+// Block strategy: what the executor does with a run whose job is already running there (docs/compat.md §3.2).
 type Block string
 
 const (
@@ -28,7 +28,7 @@ const (
 	BlockCoverEarly   Block = "COVER_EARLY"
 )
 
-// Glue is the kind of a job's code (spec §3.5).
+// Glue is the kind of a job's code (docs/compat.md §3.5).
 type Glue string
 
 const (
@@ -42,7 +42,7 @@ const (
 	GluePowerShell Glue = "GLUE_POWERSHELL"
 )
 
-// RunRequest asks an executor to run a job: the body of /run (J1–J3) and /trigger (J4), spec §1.7.
+// RunRequest asks an executor to run a job: the body of /run (J1–J3) and /trigger (J4), docs/compat.md §1.7.
 type RunRequest struct {
 	JobID           int64  `json:"jobId"`
 	ExecutorHandler string `json:"executorHandler,omitempty"`
@@ -63,7 +63,7 @@ type RunRequest struct {
 	Masks       []string          `json:"masks,omitempty"`
 }
 
-// IdleBeatRequest asks whether a job's thread is free (spec §1.7).
+// IdleBeatRequest asks whether a job's thread is free (docs/compat.md §1.7).
 type IdleBeatRequest struct {
 	JobID int64 `json:"jobId"`
 }
@@ -74,7 +74,7 @@ type KillRequest struct {
 	LogID int64 `json:"logId,omitempty"`
 }
 
-// LogRequest reads a run's log from a line on. Both spellings of the time are sent (spec §1.11 point 5).
+// LogRequest reads a run's log from a line on. Both spellings of the time are sent (docs/compat.md §1.11 point 5).
 type LogRequest struct {
 	LogDateTim  int64 `json:"logDateTim"`
 	LogDateTime int64 `json:"logDateTime"`
@@ -103,7 +103,7 @@ func (r LogResult) Missing() bool {
 	return r.ToLineNum == 0 && strings.HasPrefix(r.LogContent, "readLog fail")
 }
 
-// RegistryRequest is the body of /api/registry and /api/registryRemove (spec §1.4).
+// RegistryRequest is the body of /api/registry and /api/registryRemove (docs/compat.md §1.4).
 type RegistryRequest struct {
 	RegistryGroup string `json:"registryGroup"`
 	RegistryKey   string `json:"registryKey"`
@@ -115,7 +115,7 @@ type RegistryRequest struct {
 	TakesEnvironment bool `json:"takesEnvironment,omitempty"`
 }
 
-// Callback reports how a run ended (spec §1.5).
+// Callback reports how a run ended (docs/compat.md §1.5).
 type Callback struct {
 	LogID       int64  `json:"logId"`
 	LogDateTim  int64  `json:"logDateTim"`
@@ -125,7 +125,7 @@ type Callback struct {
 }
 
 // callbackOfAllEras is a callback as an item of an array: an admin of era J1 (2.2.0) knows executeResult only, and loses
-// the result without it; later ones leave it alone (spec §1.5, §1.10).
+// the result without it; later ones leave it alone (docs/compat.md §1.5, §1.10).
 type callbackOfAllEras struct {
 	Callback
 	ExecuteResult executeResult `json:"executeResult"`

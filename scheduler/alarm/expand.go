@@ -120,7 +120,7 @@ const (
 	deliveryGone  = 3 // given up
 )
 
-// The values of alarm_status that say what became of an alarm (spec §3.8).
+// The values of alarm_status that say what became of an alarm (docs/compat.md §3.8).
 const (
 	runNobody = 1
 	runTold   = 2

@@ -211,8 +211,8 @@ func mailOf(s *Settings, m *message, now time.Time) (*mail.Msg, error) {
 	return msg, nil
 }
 
-// splitAddresses gives the addresses of a list as people type it (upstream does not trim them, spec §8.3 #37). What is no
-// address is left out: the job's form refuses it, but an adopted job may have it.
+// splitAddresses gives the addresses of a list as people type it (upstream does not trim them, docs/compat.md §8.3 #37). What
+// is no address is left out: the job's form refuses it, but an adopted job may have it.
 func splitAddresses(list string) []string {
 	var all []string
 	for _, part := range strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(",;，；\n\r\t", r) }) {

@@ -4,10 +4,10 @@
 //	e, err := cron.Parse("0 30 9 ? * MON-FRI")
 //	next, err := e.Next(time.Now(), shanghai) // zero time: never again
 //
-// A job that comes from XXL-JOB must keep its times, so the parser accepts whatever the original accepts (spec §7.3),
+// A job that comes from XXL-JOB must keep its times, so the parser accepts whatever the original accepts (docs/compat.md §7.3),
 // odd texts included: "MON-FRI/2" means MON-FRI there, and so it does here. [Expression.Warnings] names such text and
 // [Expression.String] says how it was understood, so that a form can show both. Next follows the documented meaning where
-// the original has its one remaining defect ("15W" with several times a day, spec §7.5).
+// the original has its one remaining defect ("15W" with several times a day, docs/compat.md §7.5).
 //
 // # Parts
 //

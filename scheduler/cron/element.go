@@ -6,7 +6,7 @@ import (
 )
 
 // elementParser reads one list element. The first character decides what it is; what follows the part that means
-// something is ignored, as in the original, and remembered as a warning (spec §7.3).
+// something is ignored, as in the original, and remembered as a warning (docs/compat.md §7.3).
 type elementParser struct {
 	*fieldParser
 

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The worked examples of the specification, §7.7, with the documented answer in number 47. Times are as the table there
-// has them: seconds and offset only where they say something.
+// Worked examples, answered by XXL-JOB 3.5 but for the one of docs/compat.md §7.5, which has the documented answer. Times are
+// written short: seconds and offset only where they say something.
 func TestWorkedExamples(t *testing.T) {
 	t.Parallel()
 	zones := map[string]*time.Location{

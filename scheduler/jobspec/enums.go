@@ -7,7 +7,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
-// ScheduleType says how a job's due times come about (spec §3.4); it gives xxl_job_info.schedule_conf its meaning.
+// ScheduleType says how a job's due times come about (docs/compat.md §3.4); it gives xxl_job_info.schedule_conf its meaning.
 type ScheduleType string
 
 // The schedule types, spelled as the table has them.
@@ -37,7 +37,7 @@ func (t ScheduleType) Schedules() bool {
 	}
 }
 
-// Route says which executor of the group gets a run (spec §3.1).
+// Route says which executor of the group gets a run (docs/compat.md §3.1).
 type Route string
 
 // The route strategies, spelled as the table has them.
@@ -78,7 +78,7 @@ func (r *Route) Scan(src any) error {
 	return nil
 }
 
-// Misfire says what happens to due times that passed while nobody was looking (spec §3.3).
+// Misfire says what happens to due times that passed while nobody was looking (docs/compat.md §3.3).
 type Misfire string
 
 // The misfire strategies, spelled as the table has them.
@@ -108,7 +108,7 @@ var AllConcurrencies = []Concurrency{ConcurrencyQueue, ConcurrencyDiscard}
 // Valid reports whether c is a known policy.
 func (c Concurrency) Valid() bool { return slices.Contains(AllConcurrencies, c) }
 
-// TriggerType says what caused a run (spec §3.6).
+// TriggerType says what caused a run (docs/compat.md §3.6).
 type TriggerType string
 
 // The trigger types. A fixed-rate fire is a TriggerCron too, as XXL-JOB has it.

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// virtualNodes is how many points of the ring an address has (spec §4.7).
+// virtualNodes is how many points of the ring an address has (docs/compat.md §4.7).
 const virtualNodes = 100
 
 // ring is a consistent-hash ring that answers as upstream's does.

@@ -1,4 +1,4 @@
-// Package route chooses which executor address of a group gets a run: one rule per route strategy (spec §4.7). It holds
+// Package route chooses which executor address of a group gets a run: one rule per route strategy (docs/compat.md §4.7). It holds
 // the small state some strategies need and does no I/O of its own; FAILOVER and BUSYOVER ask through the probe they are
 // handed ([Probe]).
 package route

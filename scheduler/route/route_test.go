@@ -25,7 +25,7 @@ func TestHashIsTheFirstFourBytesOfMD5LittleEndian(t *testing.T) {
 	}
 }
 
-// The wanted addresses were computed from the description in spec §4.7 by a program of another language.
+// The wanted addresses were computed from the description in docs/compat.md §4.7 by a program of another language.
 func TestConsistentHashGivesUpstreamsAnswers(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
