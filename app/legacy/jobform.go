@@ -1,22 +1,21 @@
 package legacy
 
 import (
-	"math"
-
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // jobNames are upstream's names of a job's fields.
-var jobNames = map[string]string{
-	manage.FieldGroup: "jobGroup", jobspec.FieldName: "jobDesc", jobspec.FieldAlarmEmail: "alarmEmail", jobspec.FieldScheduleType: "scheduleType",
-	jobspec.FieldCron: "scheduleConf", jobspec.FieldSeconds: "scheduleConf", jobspec.FieldMoment: "scheduleConf", jobspec.FieldMisfire: "misfireStrategy",
-	jobspec.FieldRoute: "executorRouteStrategy", jobspec.FieldBlock: "executorBlockStrategy", jobspec.FieldGlue: "glueType",
-	jobspec.FieldHandler: "executorHandler", jobspec.FieldParam: "executorParam", jobspec.FieldSource: "glueSource", jobspec.FieldRemark: "glueRemark",
-	jobspec.FieldChildren: "childJobId", jobspec.FieldTimeout: "executorTimeout", jobspec.FieldRetries: "executorFailRetryCount",
-	manage.FieldRunAddresses: "addressList",
-}
+var jobNames = func() map[string]string {
+	names := map[string]string{manage.FieldGroup: "jobGroup", manage.FieldRunAddresses: "addressList"}
+	for _, f := range jobspec.Fields {
+		if f.Wire != "" {
+			names[f.Name] = f.Wire
+		}
+	}
+	return names
+}()
 
 // storedJob is a job as it is, to be changed by what was sent.
 func storedJob(j db.Job) manage.JobInput {
@@ -27,36 +26,26 @@ func storedJob(j db.Job) manage.JobInput {
 // sends them with every change and its server does not look.
 func (c *call) jobInput(in manage.JobInput) manage.JobInput {
 	isNew := in.Version == ""
-	set := func(name string, to *string) {
-		if c.has(name) {
-			*to = c.text(name)
+	for _, f := range jobspec.Fields {
+		name := f.Wire
+		switch f.Name {
+		case jobspec.FieldName:
+			name = c.either(name, "name")
+		case jobspec.FieldGlue, jobspec.FieldSource, jobspec.FieldRemark:
+			if !isNew {
+				continue
+			}
+		}
+		switch {
+		case name == "" || !c.has(name):
+		case f.Kind == jobspec.Number:
+			f.Set(&in.Job, c.number(name, 0)) // its range is the use case's matter
+		default:
+			f.Put(&in.Job, c.text(name), nil)
 		}
 	}
-	count := func(name string, to *int) {
-		if c.has(name) {
-			*to = int(min(max(c.number(name, 0), math.MinInt32), math.MaxInt32)) // its range is the use case's matter
-		}
-	}
-	set(c.either("jobDesc", "name"), &in.Name)
-	set("author", &in.Author)
-	set("alarmEmail", &in.AlarmEmail)
-	set("scheduleType", (*string)(&in.ScheduleType))
-	set("scheduleConf", &in.ScheduleConf)
-	set("misfireStrategy", (*string)(&in.Misfire))
-	set("executorRouteStrategy", (*string)(&in.Route))
-	set("executorBlockStrategy", (*string)(&in.Block))
-	set("executorHandler", &in.Handler)
-	set("executorParam", &in.Param)
-	set("childJobId", &in.ChildJobIDs)
-	count("executorTimeout", &in.TimeoutSeconds)
-	count("executorFailRetryCount", &in.Retries)
 	if c.has("jobGroup") {
 		in.Group = c.number("jobGroup", 0) // 0 is no group, which the use case says
-	}
-	if isNew {
-		set("glueType", (*string)(&in.Glue))
-		set("glueSource", &in.GlueSource)
-		set("glueRemark", &in.GlueRemark)
 	}
 	return in
 }

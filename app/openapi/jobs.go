@@ -1,9 +1,11 @@
 package openapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -16,7 +18,6 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -66,25 +67,55 @@ const codeTooMany = 502
 // jobRequest is the body of all job methods. A field that is absent or null stays as it is, or as the console's form has
 // it at first. Numbers may be texts.
 type jobRequest struct {
-	ID             number  `json:"id"`
-	JobGroup       number  `json:"jobGroup"`
-	Name           *string `json:"name"`
-	Author         *string `json:"author"`
-	AlarmEmail     *string `json:"alarmEmail"`
-	ScheduleType   *string `json:"scheduleType"`
-	ScheduleConf   *string `json:"scheduleConf"`
-	Misfire        *string `json:"misfireStrategy"`
-	Route          *string `json:"executorRouteStrategy"`
-	Handler        *string `json:"executorHandler"`
-	Param          *string `json:"executorParam"`
-	Block          *string `json:"executorBlockStrategy"`
-	TimeoutSeconds number  `json:"executorTimeout"`
-	Retries        number  `json:"executorFailRetryCount"`
-	GlueType       *string `json:"glueType"`
-	ParamFixed     *bool   `json:"executorParamFixed"`
-	GlueSource     *string `json:"glueSource"`
-	GlueRemark     *string `json:"glueRemark"`
-	AddressList    *string `json:"addressList"`
+	ID          number                    `json:"id"`
+	JobGroup    number                    `json:"jobGroup"`
+	Param       *string                   `json:"executorParam"`
+	ParamFixed  *bool                     `json:"executorParamFixed"`
+	AddressList *string                   `json:"addressList"`
+	texts       map[*jobspec.Field]string // what it says of the definition
+	numbers     map[*jobspec.Field]int64
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. The fields of a definition have the names that the table gives them.
+func (r *jobRequest) UnmarshalJSON(raw []byte) error {
+	type plain jobRequest
+	if err := json.Unmarshal(raw, (*plain)(r)); err != nil {
+		return err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return err
+	}
+	r.texts, r.numbers = make(map[*jobspec.Field]string), make(map[*jobspec.Field]int64)
+	for name, raw := range members {
+		for _, f := range jobspec.Fields {
+			// A definition has one of the fields that share a name, and which one its schedule says.
+			if f.API == "" || !strings.EqualFold(f.API, name) || string(raw) == "null" {
+				continue
+			}
+			if err := r.read(f, raw); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (r *jobRequest) read(f *jobspec.Field, raw json.RawMessage) error {
+	if f.Kind == jobspec.Number {
+		var n number
+		if err := json.Unmarshal(raw, &n); err != nil {
+			return err
+		}
+		if n.set {
+			r.numbers[f] = n.value
+		}
+		return nil
+	}
+	var text string
+	err := json.Unmarshal(raw, &text)
+	r.texts[f] = text
+	return err
 }
 
 // number is an integer of JSON, or a text that is one; absent or null leaves set false.
@@ -247,62 +278,42 @@ func (a *API) said(err error) error {
 	}
 	var texts []string
 	for _, f := range p.Fields {
-		name := f.Name
-		if theirs, ok := fieldNames[name]; ok {
-			name = theirs
-		}
-		texts = append(texts, name+": "+f.Text(a.Printer))
+		texts = append(texts, cmp.Or(fieldNames[f.Name], f.Name)+": "+f.Text(a.Printer))
 	}
 	return refusal(strings.Join(texts, " "))
 }
 
 // fieldNames are the names of a definition's parts in requests.
-var fieldNames = map[string]string{
-	jobspec.FieldAlarmEmail: "alarmEmail", jobspec.FieldScheduleType: "scheduleType", jobspec.FieldCron: "scheduleConf",
-	jobspec.FieldSeconds: "scheduleConf", jobspec.FieldMoment: "scheduleConf", jobspec.FieldMisfire: "misfireStrategy",
-	jobspec.FieldRoute: "executorRouteStrategy", jobspec.FieldBlock: "executorBlockStrategy", jobspec.FieldGlue: "glueType",
-	jobspec.FieldHandler: "executorHandler", jobspec.FieldParam: "executorParam", jobspec.FieldSource: "glueSource",
-	jobspec.FieldRemark: "glueRemark", jobspec.FieldTimeout: "executorTimeout", jobspec.FieldRetries: "executorFailRetryCount",
-	manage.FieldGroup: "jobGroup", manage.FieldRunAddresses: "addressList",
-}
+var fieldNames = func() map[string]string {
+	names := map[string]string{manage.FieldGroup: "jobGroup", manage.FieldRunAddresses: "addressList"}
+	for _, f := range jobspec.Fields {
+		names[f.Name] = cmp.Or(f.API, f.Name)
+	}
+	return names
+}()
 
 // over writes what a request names over a definition.
 func (r jobRequest) over(j jobspec.Job) jobspec.Job {
-	set := func(to *string, from *string) {
-		if from != nil {
-			*to = *from
+	for _, f := range jobspec.Fields {
+		if text, ok := r.texts[f]; ok {
+			f.Put(&j, text, nil) // which refuses numbers and moments only
 		}
-	}
-	set(&j.Name, r.Name)
-	set(&j.Author, r.Author)
-	set(&j.AlarmEmail, r.AlarmEmail)
-	set((*string)(&j.ScheduleType), r.ScheduleType)
-	set(&j.ScheduleConf, r.ScheduleConf)
-	set((*string)(&j.Misfire), r.Misfire)
-	set((*string)(&j.Route), r.Route)
-	set((*string)(&j.Block), r.Block)
-	set(&j.Handler, r.Handler)
-	set(&j.Param, r.Param)
-	set(&j.GlueSource, r.GlueSource)
-	set(&j.GlueRemark, r.GlueRemark)
-	set((*string)(&j.Glue), r.GlueType)
-	if r.TimeoutSeconds.set {
-		j.TimeoutSeconds = clamp(r.TimeoutSeconds.value)
-	}
-	if r.Retries.set {
-		j.Retries = clamp(r.Retries.value)
+		if n, ok := r.numbers[f]; ok {
+			f.Set(&j, n)
+		}
 	}
 	return j
 }
 
-// clamp keeps a number that is out of bounds out of them, for the check that follows, on every machine.
-func clamp(v int64) int { return int(max(-1, min(v, 1<<31-1))) }
+// newJob is what an added job is where the request does not say.
+var newJob = func() jobspec.Job {
+	j := jobspec.Job{ScheduleType: jobspec.ScheduleNone}.WithDefaults()
+	j.Concurrency = "" // as in what an XXL-JOB admin adds
+	return j
+}()
 
 func (a *API) addJob(ctx context.Context, p auth.Principal, req jobRequest) (any, error) {
-	id, err := a.Jobs.Create(ctx, p, manage.JobInput{Group: req.JobGroup.value, FixParam: req.ParamFixed, Job: req.over(jobspec.Job{
-		ScheduleType: jobspec.ScheduleNone, Misfire: jobspec.MisfireDoNothing, Route: jobspec.RouteFirst,
-		Block: wire.BlockSerial, Glue: wire.GlueBean,
-	})})
+	id, err := a.Jobs.Create(ctx, p, manage.JobInput{Group: req.JobGroup.value, FixParam: req.ParamFixed, Job: req.over(newJob)})
 	return strconv.FormatInt(id, 10), err
 }
 
