@@ -48,6 +48,7 @@ oidc:
       - {claim: groups, value: ops, rights: {orders: [run], nowhere: [view]}}
       - {claim: groups, value: watch, rights: {"*": [view]}}
       - {claim: groups, value: chiefs, role: admin}
+      - {claim: groups, value: nights, teams: [night shift, Nowhere]}
 `, p.URL, directorytest.ClientID, secret))
 }
 

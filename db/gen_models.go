@@ -453,6 +453,24 @@ type Slot struct {
 	PlannedAt int64
 }
 
+type Team struct {
+	ID        int64
+	Name      string
+	CreatedAt int64
+}
+
+type TeamMember struct {
+	TeamID int64
+	UserID int64
+	Ruled  int64
+}
+
+type TeamPermission struct {
+	TeamID  int64
+	GroupID int64
+	Rights  int64
+}
+
 type Token struct {
 	AppName       string
 	PreviousUntil int64

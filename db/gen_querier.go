@@ -81,6 +81,7 @@ type Querier interface {
 	DeleteAlarmRoutesOfGroupChannels(ctx context.Context, db DBTX, groupID int64) error
 	DeleteAlarmRoutesOfScope(ctx context.Context, db DBTX, arg DeleteAlarmRoutesOfScopeParams) error
 	DeleteAlarmStatesOfJob(ctx context.Context, db DBTX, jobID int64) error
+	DeleteAllTeamMembersOf(ctx context.Context, db DBTX, teamID int64) (int64, error)
 	// Gives a limit all its attempts back.
 	DeleteAttempt(ctx context.Context, db DBTX, id string) error
 	// What is worth nothing any more. The caller asks again until a batch comes back short.
@@ -119,6 +120,7 @@ type Querier interface {
 	DeletePermissionsOf(ctx context.Context, db DBTX, userID int64) (int64, error)
 	// All finer rights in a group that is deleted.
 	DeletePermissionsOfGroup(ctx context.Context, db DBTX, groupID int64) (int64, error)
+	DeletePermissionsOfTeam(ctx context.Context, db DBTX, teamID int64) (int64, error)
 	DeletePlacesBefore(ctx context.Context, db DBTX, seenAt int64) (int64, error)
 	DeletePlacesOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeletePlacesOfUserBefore(ctx context.Context, db DBTX, arg DeletePlacesOfUserBeforeParams) (int64, error)
@@ -128,6 +130,8 @@ type Querier interface {
 	// Forgets addresses that have not beaten for a long time.
 	DeleteRegistryBefore(ctx context.Context, db DBTX, updateTime sql.NullTime) (int64, error)
 	DeleteRegistryOfKey(ctx context.Context, db DBTX, registryKey string) (int64, error)
+	// At a sign-in, before the rules put the user into teams anew.
+	DeleteRuledTeamsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteRuns(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	// Forgets what was superseded before a moment, in rounds until one comes back short.
 	DeleteSchedulesBefore(ctx context.Context, db DBTX, beforeMs int64) (int64, error)
@@ -146,6 +150,13 @@ type Querier interface {
 	DeleteSignInsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
 	// After a change of what they show.
 	DeleteSignInsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
+	// The caller drops the members and the rights too.
+	DeleteTeam(ctx context.Context, db DBTX, id int64) (int64, error)
+	// Those whom somebody put in; the others are a rule's matter.
+	DeleteTeamMembersOf(ctx context.Context, db DBTX, teamID int64) (int64, error)
+	// All that teams may do in a group that is deleted.
+	DeleteTeamPermissionsOfGroup(ctx context.Context, db DBTX, groupID int64) (int64, error)
+	DeleteTeamsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteToken(ctx context.Context, db DBTX, appName string) (int64, error)
 	DeleteUsedSignInsBefore(ctx context.Context, db DBTX, usedAt int64) (int64, error)
 	// The caller ends the sessions and drops the permissions too.
@@ -198,6 +209,7 @@ type Querier interface {
 	GetSetting(ctx context.Context, db DBTX, name string) (Setting, error)
 	// A sign-in that is under way, with its user. Whoever was disabled meanwhile has none.
 	GetSignIn(ctx context.Context, db DBTX, arg GetSignInParams) (GetSignInRow, error)
+	GetTeam(ctx context.Context, db DBTX, id int64) (Team, error)
 	// What touches xxl_job_user, sessions and settings.
 	GetUser(ctx context.Context, db DBTX, id int64) (GetUserRow, error)
 	// Who a provider or a directory vouches for; never asked with an empty key, which all others have.
@@ -254,6 +266,10 @@ type Querier interface {
 	// The first of several admins that start together decides the value; all of them read it back.
 	InsertSettingIfAbsent(ctx context.Context, db DBTX, arg InsertSettingIfAbsentParams) (int64, error)
 	InsertSignIn(ctx context.Context, db DBTX, arg InsertSignInParams) error
+	InsertTeam(ctx context.Context, db DBTX, arg InsertTeamParams) (int64, error)
+	// Who is a member already stays one in the way they are.
+	InsertTeamMember(ctx context.Context, db DBTX, arg InsertTeamMemberParams) error
+	InsertTeamPermission(ctx context.Context, db DBTX, arg InsertTeamPermissionParams) error
 	// The common token, made at the first start of all; of several admins that start together one decides.
 	InsertTokenIfAbsent(ctx context.Context, db DBTX, arg InsertTokenIfAbsentParams) (int64, error)
 	InsertUser(ctx context.Context, db DBTX, arg InsertUserParams) (int64, error)
@@ -359,6 +375,7 @@ type Querier interface {
 	ListJobsWithWaiting(ctx context.Context, db DBTX, plannedAt int64) ([]int64, error)
 	// The table is empty but for the seconds in which somebody waits.
 	ListKills(ctx context.Context, db DBTX) ([]Kill, error)
+	ListMembersOfTeam(ctx context.Context, db DBTX, teamID int64) ([]ListMembersOfTeamRow, error)
 	// Oldest first, so that a failure is looked at before the success that follows it.
 	ListNewAlarmEvents(ctx context.Context, db DBTX, limit int32) ([]ListNewAlarmEventsRow, error)
 	ListNodes(ctx context.Context, db DBTX) ([]Node, error)
@@ -379,6 +396,7 @@ type Querier interface {
 	ListPermissions(ctx context.Context, db DBTX) ([]Permission, error)
 	// A normal user's rights in the groups where they are fewer than all.
 	ListPermissionsOf(ctx context.Context, db DBTX, userID int64) ([]Permission, error)
+	ListPermissionsOfTeam(ctx context.Context, db DBTX, teamID int64) ([]TeamPermission, error)
 	// Which of some places a user is known at.
 	ListPlaces(ctx context.Context, db DBTX, arg ListPlacesParams) ([]string, error)
 	// A job's runs, newest first, by the index on job_id: the search for its last success.
@@ -440,6 +458,14 @@ type Querier interface {
 	// Successes of a job above an id, in no order: one is enough to have recovered from what failed before. Asked for the
 	// first, MySQL would rather read every run above the id than those of the job.
 	ListSuccessesAfter(ctx context.Context, db DBTX, arg ListSuccessesAfterParams) ([]int64, error)
+	// The members of all teams, by name, for lists; the names of users that another program deleted are missing.
+	ListTeamMembers(ctx context.Context, db DBTX) ([]ListTeamMembersRow, error)
+	ListTeamPermissions(ctx context.Context, db DBTX) ([]TeamPermission, error)
+	// What somebody may do as a member: a row for each team and group. It is asked for with every request.
+	ListTeamPermissionsOfUser(ctx context.Context, db DBTX, userID int64) ([]TeamPermission, error)
+	// What touches the punctual_team tables: named sets of users that have rights as users have.
+	ListTeams(ctx context.Context, db DBTX, limit int32) ([]Team, error)
+	ListTeamsOfUser(ctx context.Context, db DBTX, userID int64) ([]ListTeamsOfUserRow, error)
 	ListTokens(ctx context.Context, db DBTX) ([]Token, error)
 	// Entries that have no place in the chain yet, in the order in which they get one.
 	ListUnchainedAudit(ctx context.Context, db DBTX, limit int32) ([]AuditEntry, error)
@@ -495,6 +521,7 @@ type Querier interface {
 	RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (int64, error)
 	// Notes them as sent.
 	RecordReportedRuns(ctx context.Context, db DBTX, arg RecordReportedRunsParams) (int64, error)
+	RenameTeam(ctx context.Context, db DBTX, arg RenameTeamParams) (int64, error)
 	// Changes a setting that is still what it was when it was read: of several admins that start together one does.
 	ReplaceSetting(ctx context.Context, db DBTX, arg ReplaceSettingParams) (int64, error)
 	// By hand: a message that was given up, or that waits for its next try, is tried at once.

@@ -54,6 +54,7 @@ var seedValues = map[string][seedRows]any{
 	"punctual_audit.seq":              {0, 2, 3, 4, 5},
 	"punctual_schedule.until_at":      {1, 0, 3, 4, 0},
 	"punctual_schedule.job_id":        {1, 2, 3, 4, 77}, // as above
+	"punctual_team_member.ruled":      {1, 0, 0, 0, 0},
 	"punctual_alarm_state.job_id":     {1, 2, 3, 4, 77}, // the last of a job that is gone
 }
 
@@ -63,6 +64,7 @@ var argValues = map[string]any{
 	"ListFullAttempts": []string{"id1"}, "ListPlaces.Places": []string{"place1"}, "TakeAttempt.MostMs": int64(100), "InsertAttempt.ID": "new",
 	"DeleteAttemptsBefore": int64(100), "DeletePlacesBefore": int64(100), "NthPlace.Offset": int32(0), "InsertSignIn.ID": "new", "GetSignIn.NowMs": int64(0),
 	"DeleteSignInsBefore": int64(100), "SetPasswordDue.PasswordDue": int64(77), "ListSessionTimes.NowMs": int64(0),
+	"DeleteTeamMembersOf": int64(2), "InsertTeamMember.TeamID": int64(50), "InsertTeamPermission.TeamID": int64(50), "InsertTeam.Name": "new", "RenameTeam.Name": "new",
 	"ListFactorUsers": int32(10), "UseCode.Step": int64(100), "InsertRecoveryCode.Hash": "new", "SetSignInChallenge.Challenge": "new",
 
 	"Limit": int32(10), "Offset": int32(0), "AllGroups": int64(1), "AnyTag": int64(1), "Status": int64(-1),

@@ -160,11 +160,9 @@ func (a *APITokens) find(ctx context.Context, token, hash string, now time.Time)
 	}
 	owner := NewPrincipal(row.UserID, row.Username, row.Role, row.Permission)
 	if !owner.Admin {
-		finer, err := a.queries.ListPermissionsOf(ctx, a.pool, row.UserID)
-		if err != nil {
-			return Principal{}, db.FindAPITokenRow{}, fmt.Errorf("read permissions: %w", db.Error(err))
+		if owner, err = withGranted(ctx, a.queries, a.pool, owner); err != nil {
+			return Principal{}, db.FindAPITokenRow{}, err
 		}
-		owner = owner.grantAll(finer)
 	}
 	p := owner.Narrow(Rights(row.Rights&0xff), row.Admin != 0, row.GroupIds)
 	p.Name = owner.Name + " via token " + row.Name

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -118,12 +119,24 @@ func (p Principal) Grant(groupID int64, r Rights) Principal {
 	return p
 }
 
-// grantAll adds the rows of punctual_permission.
-func (p Principal) grantAll(rows []db.Permission) Principal {
-	for _, row := range rows {
+// withGranted adds to what XXL-JOB's list says what else a user was given: as one, and as a member of teams. It is asked anew for each
+// request, so that what is changed counts at once.
+func withGranted(ctx context.Context, queries *db.Queries, pool db.DBTX, p Principal) (Principal, error) {
+	own, err := queries.ListPermissionsOf(ctx, pool, p.UserID)
+	if err != nil {
+		return Principal{}, fmt.Errorf("read permissions: %w", db.Error(err))
+	}
+	for _, row := range own {
 		p = p.Grant(row.GroupID, Rights(row.Rights&0xff))
 	}
-	return p
+	shared, err := queries.ListTeamPermissionsOfUser(ctx, pool, p.UserID)
+	if err != nil {
+		return Principal{}, fmt.Errorf("read permissions of teams: %w", db.Error(err))
+	}
+	for _, row := range shared {
+		p = p.Grant(row.GroupID, Rights(row.Rights&0xff))
+	}
+	return p, nil
 }
 
 // Can says whether p has a right in a group.

@@ -127,11 +127,7 @@ func (s *Sessions) find(ctx context.Context, id string, used bool) (Principal, e
 	if p.Admin {
 		return p, nil
 	}
-	finer, err := s.queries.ListPermissionsOf(ctx, s.pool, row.UserID)
-	if err != nil {
-		return Principal{}, fmt.Errorf("read permissions: %w", db.Error(err))
-	}
-	return p.grantAll(finer), nil
+	return withGranted(ctx, s.queries, s.pool, p)
 }
 
 // Close ends the session of a request and takes its cookie back.

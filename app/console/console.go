@@ -111,6 +111,7 @@ func (c *Console) Register(e *echo.Echo) {
 	g.GET(link.SettingsPath, c.settings)
 	g.POST(link.SettingsPath, c.settingsSave)
 	c.userRoutes(g)
+	c.teamRoutes(g)
 	c.secondRoutes(g)
 	c.tokenRoutes(g)
 	c.secretRoutes(g)

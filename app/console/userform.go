@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/labstack/echo/v4"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
 	"github.com/punctual-job/punctual/views/users"
 )
 
@@ -28,7 +30,21 @@ func (c *Console) userForm(ec echo.Context, status int, page users.FormPage, rig
 	if err != nil {
 		return err
 	}
-	page.Groups = groups.rights(rights)
+	var teams []manage.TeamRights
+	if page.ID != 0 {
+		u, err := c.target(ec)
+		if err != nil {
+			return err
+		}
+		teams = u.Teams
+		for _, t := range teams {
+			page.Teams = append(page.Teams, users.Team{ID: t.ID, Name: t.Name})
+		}
+	}
+	page.Groups = groups.rights(rights, teams...)
+	if page.Like.Colleagues, err = c.colleagues(ec, page.ID); err != nil {
+		return err
+	}
 	if page.ID != 0 {
 		if page.Sessions, err = c.sessionsOf(ec, page.Page, page.ID); err != nil {
 			return err
@@ -45,16 +61,55 @@ func (c *Console) userForm(ec echo.Context, status int, page users.FormPage, rig
 	return render(ec, status, users.Form(page))
 }
 
-// rights are the lines of the table of rights.
-func (g groupTitles) rights(rights map[int64]auth.Rights) []users.Group {
+// rights are the lines of the table of rights, with what comes through teams besides. Those in which there are some stand first:
+// there may be hundreds.
+func (g groupTitles) rights(rights map[int64]auth.Rights, teams ...manage.TeamRights) []users.Group {
 	list := make([]users.Group, len(g.list))
 	for i, group := range g.list {
 		list[i] = users.Group{ID: group.ID, Title: group.Title, Rights: make(map[string]bool)}
 		for _, name := range auth.RightNames(rights[group.ID]) {
 			list[i].Rights[name] = true
 		}
+		for _, t := range teams {
+			if names := auth.RightNames(t.Rights[group.ID]); len(names) > 0 {
+				list[i].Through = append(list[i].Through, users.Through{Team: t.Name, Rights: names})
+			}
+		}
 	}
+	slices.SortStableFunc(list, func(a, b users.Group) int { return rank(a) - rank(b) })
 	return list
+}
+
+func rank(g users.Group) int {
+	if len(g.Rights)+len(g.Through) > 0 {
+		return 0
+	}
+	return 1
+}
+
+// colleagues are the users whose rights can be filled in, but one.
+func (c *Console) colleagues(ec echo.Context, except int64) ([]ui.Option, error) {
+	all, err := c.cfg.Manage.Users.List(ec.Request().Context(), who(ec))
+	if err != nil {
+		return nil, err
+	}
+	var options []ui.Option
+	for _, u := range all {
+		if !u.Admin && u.ID != except {
+			options = append(options, ui.Option{Value: textID(u.ID), Label: u.Name, Selected: textID(u.ID) == ec.FormValue(users.FieldLike)})
+		}
+	}
+	return options, nil
+}
+
+// likeColleague says whether a form asks for a colleague's rights to be filled in, and gives them. Nothing is saved by that.
+func (c *Console) likeColleague(ec echo.Context) (name string, rights map[int64]auth.Rights, asked bool, err error) {
+	if formText(ec, users.FieldDo) != users.DoLike {
+		return "", nil, false, nil
+	}
+	userID, _ := strconv.ParseInt(formText(ec, users.FieldLike), 10, 64) // what is no number is nobody's
+	u, err := c.cfg.Manage.Users.Get(ec.Request().Context(), who(ec), userID)
+	return u.Name, u.Rights, true, err
 }
 
 // target is the user that the path names, for administrators. One's own account is looked after in the profile.
@@ -96,14 +151,31 @@ func userInput(ec echo.Context) (users.FormValues, manage.UserInput) {
 	}
 	in := manage.UserInput{
 		Name: v.Name, Password: ec.FormValue(users.FieldPassword), Admin: v.Role == link.UserAdmin, Disabled: v.State == link.UserDisabled,
-		Rights: make(map[int64]auth.Rights), BreakGlass: v.BreakGlass, Version: v.Version,
-	}
-	for _, value := range ec.Request().Form[users.FieldRights] {
-		if group, name, ok := users.ParseRight(value); ok {
-			in.Rights[group] |= auth.RightNamed(name)
-		}
+		BreakGlass: v.BreakGlass, Version: v.Version,
 	}
 	return v, in
+}
+
+// rightsInput reads the table of rights.
+func (c *Console) rightsInput(ec echo.Context) (map[int64]auth.Rights, error) {
+	rights := make(map[int64]auth.Rights)
+	for _, value := range ec.Request().Form[users.FieldRights] {
+		if group, name, ok := users.ParseRight(value); ok {
+			rights[group] |= auth.RightNamed(name)
+		}
+	}
+	var everywhere auth.Rights
+	for _, name := range ec.Request().Form[users.FieldAll] {
+		everywhere |= auth.RightNamed(name)
+	}
+	if everywhere == 0 {
+		return rights, nil
+	}
+	groups, err := c.groupTitles(ec)
+	for _, g := range groups.list {
+		rights[g.ID] |= everywhere
+	}
+	return rights, err
 }
 
 func (c *Console) userCreate(ec echo.Context) error {
@@ -111,6 +183,16 @@ func (c *Console) userCreate(ec echo.Context) error {
 		return err
 	}
 	values, in := userInput(ec)
+	var err error
+	if in.Rights, err = c.rightsInput(ec); err != nil {
+		return err
+	}
+	if name, rights, asked, err := c.likeColleague(ec); asked {
+		if err != nil {
+			return err
+		}
+		return c.userForm(ec, http.StatusOK, users.FormPage{Page: c.Page(ec), Values: values, Like: users.Like{Filled: name}}, rights)
+	}
 	_, made, err := c.cfg.Manage.Users.Create(ec.Request().Context(), who(ec), in)
 	if err != nil {
 		return c.userFormAgain(ec, users.FormPage{Page: c.Page(ec)}, values, in, err)
@@ -130,9 +212,18 @@ func (c *Console) userUpdate(ec echo.Context) error {
 		return err
 	}
 	values, in := userInput(ec)
+	if in.Rights, err = c.rightsInput(ec); err != nil {
+		return err
+	}
 	values.Name, values.Provider = u.Name, u.Provider
 	if u.Provider != "" { // the form does not ask for what the provider says
 		values.Role, in.Admin, in.Rights = userValues(u).Role, u.Admin, u.Rights
+	}
+	if name, rights, asked, err := c.likeColleague(ec); asked && u.Provider == "" {
+		if err != nil {
+			return err
+		}
+		return c.userForm(ec, http.StatusOK, users.FormPage{Page: c.Page(ec), ID: u.ID, Values: values, Like: users.Like{Filled: name}}, rights)
 	}
 	if err := c.cfg.Manage.Users.Update(ec.Request().Context(), who(ec), u.ID, in); err != nil {
 		return c.userFormAgain(ec, users.FormPage{Page: c.Page(ec), ID: u.ID}, values, in, err)

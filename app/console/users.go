@@ -66,8 +66,11 @@ func (c *Console) userList(ec echo.Context) error {
 			ID: u.ID, Name: u.Name, Admin: u.Admin, Disabled: u.Disabled, Self: u.ID == p.UserID, Login: c.at(page.Page, fromMillis(u.LoginAt)),
 			Sessions: u.Sessions, Provider: u.Provider, BreakGlass: u.BreakGlass,
 		}
+		for _, t := range u.Teams {
+			row.Teams = append(row.Teams, t.Name)
+		}
 		for _, g := range groups.list {
-			if _, ok := u.Rights[g.ID]; ok {
+			if u.May(g.ID) != 0 {
 				row.Groups = append(row.Groups, g.Title)
 			}
 		}
@@ -221,7 +224,11 @@ func (c *Console) profilePage(ec echo.Context, status int, page users.ProfilePag
 		for _, g := range groups.list {
 			rights[g.ID] = p.Rights(g.ID)
 		}
-		page.Groups = groups.rights(rights)
+		teams, err := c.cfg.Manage.Users.Own(ec.Request().Context(), p)
+		if err != nil {
+			return err
+		}
+		page.Groups = groups.rights(rights, teams...)
 	}
 	return render(ec, status, users.Profile(page))
 }

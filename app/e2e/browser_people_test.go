@@ -25,6 +25,7 @@ type administered struct {
 	route   int64    // what leads to the first channel
 	own     int64    // a group with a token of its own
 	view    int64    // a filter of the job list that is kept
+	team    int64    // somebody is in it
 }
 
 const viewerPassword = "viewer-lamp-otter-1"
@@ -44,6 +45,9 @@ func (d *demo) administer(t *testing.T, say func(zh, en string) string) {
 	account("watcher", link.UserNormal, link.UserActive, view)
 	account("lovelace", link.UserAdmin, link.UserActive)
 	d.user = account("mina", link.UserNormal, link.UserActive, view, fmt.Sprintf("%d.run", d.orders), fmt.Sprintf("%d.edit", d.orders), fmt.Sprintf("%d.view", d.own))
+	d.must(t, link.TeamsPath, url.Values{users.FieldName: {say("夜间值班", "Night shift")}, users.FieldMembers: {fmt.Sprint(d.user)}, users.FieldRights: {fmt.Sprintf("%d.schedule", d.orders)}})
+	_, teams := d.get(t, link.TeamsPath)
+	d.team = lastID(t, teams, `id="team-(\d+)"`)
 	d.viewer = d.enterAs(t, "watcher", viewerPassword)
 
 	// One channel is heard, the other's server says no to everything.
@@ -133,6 +137,10 @@ func (d *demo) adminPages(t *testing.T) []demoPage {
 		{name: "user-password", path: link.UserPassword(d.user)},
 		{name: "user-signout", path: link.UserSignOut(d.user)},
 		{name: "user-delete", path: link.UserDelete(d.user)},
+		{name: "teams", path: link.TeamsPath},
+		{name: "team-new", path: link.TeamNewPath},
+		{name: "team-edit", path: link.TeamEdit(d.team)},
+		{name: "team-delete", path: link.TeamDelete(d.team)},
 		{name: "audit", path: link.AuditPath},
 		{name: "audit-entry", path: link.AuditEntry(lastID(t, entries, `/audit/(\d+)"`))},
 		{name: "audit-user", path: link.AuditEntry(lastID(t, failed, `/audit/(\d+)"`))},

@@ -70,11 +70,12 @@ const (
 	// ObjectAPIToken is a token with which a program acts for somebody, and no executor's.
 	ObjectAPIToken = "apitoken"
 	ObjectSecret   = "secret" // its id is the group's
+	ObjectTeam     = "team"
 )
 
 // Objects lists every kind of thing in the order the filter shows them.
 func Objects() []string {
-	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView, ObjectAddress, ObjectRequest, ObjectAudit, ObjectAPIToken, ObjectSecret}
+	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView, ObjectAddress, ObjectRequest, ObjectAudit, ObjectAPIToken, ObjectSecret, ObjectTeam}
 }
 
 // Facts are fields of a thing by name. What is secret is never put in.

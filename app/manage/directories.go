@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -215,6 +217,9 @@ func (s *Directories) keep(ctx context.Context, tx *sql.Tx, id directory.Identit
 	if err := s.users.grant(ctx, tx, entry.ID, finer); err != nil {
 		return auth.Principal{}, err
 	}
+	if err := s.join(ctx, tx, entry.ID, id.Grant.Teams); err != nil {
+		return auth.Principal{}, err
+	}
 	now, err := s.users.read(ctx, tx, entry.ID)
 	if err != nil {
 		return auth.Principal{}, err
@@ -227,8 +232,39 @@ func (s *Directories) keep(ctx context.Context, tx *sql.Tx, id directory.Identit
 	for group, r := range now.Rights {
 		p = p.Grant(group, r)
 	}
+	for _, team := range now.Teams {
+		for group, r := range team.Rights {
+			p = p.Grant(group, r)
+		}
+	}
 	p.Provider = id.Provider
 	return p, nil
+}
+
+// join puts somebody into the teams that the rules name, and takes them out of the others that rules had put them into. Where somebody
+// put them by hand they stay.
+func (s *Directories) join(ctx context.Context, tx *sql.Tx, userID int64, names []string) error {
+	if _, err := s.queries.DeleteRuledTeamsOfUser(ctx, tx, userID); err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	teams, err := s.queries.ListTeams(ctx, tx, maxTeams)
+	if err != nil {
+		return fmt.Errorf("list teams: %w", db.Error(err))
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(teams, func(t db.Team) bool { return strings.EqualFold(t.Name, name) })
+		if i < 0 {
+			s.cfg.Logger.Warn("a rule for sign-ins names a team that there is not", "team", name)
+			continue
+		}
+		if err := s.queries.InsertTeamMember(ctx, tx, db.InsertTeamMemberParams{TeamID: teams[i].ID, UserID: userID, Ruled: 1}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rights are those of a grant in the groups that there are. A name that none has is said in the log: it may be misspelt.

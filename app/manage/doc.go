@@ -108,6 +108,7 @@ type Service struct {
 	Runs   *Runs
 	Nodes  *Nodes
 	Users  *Users
+	Teams  *Teams
 	Audit  *Audit
 	Tokens *Tokens
 	// Directories let people in who are known elsewhere.
@@ -140,7 +141,7 @@ func New(cfg Config) *Service {
 	return &Service{
 		Dashboard: dashboard,
 		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit, search: usualSearch, shown: dashboard.shownRuns},
-		Nodes: &Nodes{cfg: cfg, queries: q}, Users: users, Directories: &Directories{cfg: cfg, queries: q, audit: audit, users: users}, Audit: audit,
+		Nodes: &Nodes{cfg: cfg, queries: q}, Users: users, Teams: &Teams{cfg: cfg, queries: q, audit: audit}, Directories: &Directories{cfg: cfg, queries: q, audit: audit, users: users}, Audit: audit,
 		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: &APITokens{cfg: cfg, queries: q, audit: audit}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Channels: &Channels{cfg: cfg, queries: q, audit: audit},
 		Settings: cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},
 		Accounts: &Accounts{cfg: cfg, queries: q, schedules: schedules},

@@ -33,7 +33,7 @@ func groupFacts(g db.Group, o GroupOptions) Facts {
 func (u User) facts() Facts {
 	return Facts{
 		"username": u.Name, "role": role(u.Admin), "disabled": u.Disabled, "rights": rightsText(u.Rights), "provider": u.Provider,
-		"break_glass": u.BreakGlass,
+		"break_glass": u.BreakGlass, "teams": strings.Join(teamNames(u.Teams), ", "),
 	}
 }
 

@@ -331,6 +331,9 @@ func (s *Groups) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		if _, err := s.queries.DeletePermissionsOfGroup(ctx, tx, id); err != nil {
 			return err
 		}
+		if _, err := s.queries.DeleteTeamPermissionsOfGroup(ctx, tx, id); err != nil {
+			return err
+		}
 		if err := s.queries.DeleteCodeHandlersOf(ctx, tx, id); err != nil {
 			return err
 		}

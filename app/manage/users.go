@@ -38,10 +38,20 @@ type User struct {
 	Disabled bool
 	LoginAt  int64 // epoch ms, 0 if never
 	Sessions int64
-	Rights   map[int64]auth.Rights // by group; of a normal user
+	Rights   map[int64]auth.Rights // by group; of a normal user, without what teams give
+	Teams    []TeamRights          // those they are in, by name
 	// Provider vouches for them, and says at each login what they may do; empty: they have a password here.
 	Provider   string
 	BreakGlass bool // an administrator who may use the password when others may not
+}
+
+// May is what a user may do in a group, as one and through teams.
+func (u User) May(group int64) auth.Rights {
+	r := u.Rights[group]
+	for _, t := range u.Teams {
+		r |= t.Rights[group]
+	}
+	return r
 }
 
 // Version changes with every change an administrator makes.
@@ -81,6 +91,10 @@ func (s *Users) List(ctx context.Context, p auth.Principal) ([]User, error) {
 	if err != nil {
 		return nil, err
 	}
+	teams, err := s.teamsByUser(ctx)
+	if err != nil {
+		return nil, err
+	}
 	byUser := make(map[int64][]db.Permission)
 	for _, f := range finer {
 		byUser[f.UserID] = append(byUser[f.UserID], f)
@@ -88,7 +102,7 @@ func (s *Users) List(ctx context.Context, p auth.Principal) ([]User, error) {
 	list := make([]User, len(rows))
 	for i, r := range rows {
 		list[i] = User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Disabled: r.Disabled != 0, LoginAt: r.LoginAt,
-			Sessions: open[r.ID], Rights: rightsOf(r.Role, r.Permission, byUser[r.ID]), Provider: r.Provider, BreakGlass: r.BreakGlass != 0}
+			Teams: teams[r.ID], Sessions: open[r.ID], Rights: rightsOf(r.Role, r.Permission, byUser[r.ID]), Provider: r.Provider, BreakGlass: r.BreakGlass != 0}
 	}
 	return list, nil
 }
@@ -112,7 +126,11 @@ func (s *Users) read(ctx context.Context, tx db.DBTX, id int64) (User, error) {
 	if err != nil {
 		return User{}, fmt.Errorf("read permissions: %w", db.Error(err))
 	}
-	return User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Disabled: r.Disabled != 0, LoginAt: r.LoginAt,
+	teams, err := s.teamsOf(ctx, tx, id)
+	if err != nil {
+		return User{}, err
+	}
+	return User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Disabled: r.Disabled != 0, LoginAt: r.LoginAt, Teams: teams,
 		Rights: rightsOf(r.Role, r.Permission, finer), Provider: r.Provider, BreakGlass: r.BreakGlass != 0}, nil
 }
 
@@ -164,6 +182,9 @@ func (s *Users) Create(ctx context.Context, p auth.Principal, in UserInput) (id 
 			return err
 		}
 		if _, err := s.queries.DeletePlacesOfUser(ctx, tx, id); err != nil { // of one whom another program deleted
+			return err
+		}
+		if _, err := s.queries.DeleteTeamsOfUser(ctx, tx, id); err != nil {
 			return err
 		}
 		if err := auth.ForgetFactors(ctx, tx, id); err != nil {
@@ -298,6 +319,9 @@ func (s *Users) Delete(ctx context.Context, p auth.Principal, id int64) error {
 			return err
 		}
 		if err := s.grant(ctx, tx, id, nil); err != nil {
+			return err
+		}
+		if _, err := s.queries.DeleteTeamsOfUser(ctx, tx, id); err != nil {
 			return err
 		}
 		if _, err := s.queries.DeleteSessionsOfUser(ctx, tx, id); err != nil {

@@ -16,17 +16,54 @@ func (f fakes) users() users.ListPage {
 	return users.ListPage{Page: f.page("/users"), Total: 5, Rows: []users.Row{
 		{ID: 1, Name: "admin", Admin: true, Self: true, BreakGlass: true, Login: f.at(-2 * time.Minute), Sessions: 1},
 		{ID: 2, Name: "wangmin", Admin: true, Login: f.at(-3 * time.Hour), Sessions: 2},
-		{ID: 3, Name: "jonas", Provider: "company", Groups: groups, Login: f.at(-26 * time.Hour), Sessions: 1},
+		{ID: 3, Name: "jonas", Provider: "company", Groups: groups, Teams: []string{f.zh("夜间值班", "Night shift")}, Login: f.at(-26 * time.Hour), Sessions: 1},
 		{ID: 4, Name: "reports2", Groups: groups[2:3]},
 		{ID: 5, Name: "leozhao", Disabled: true, Login: f.at(-90 * 24 * time.Hour)},
 	}}
 }
 
-func (f fakes) userEdit() users.FormPage {
-	p := users.FormPage{Page: f.page("/users/3/edit"), ID: 3, Values: users.FormValues{Name: "jonas", Role: link.UserNormal, State: link.UserActive, Version: "1"}}
-	for i, title := range []string{f.zh("订单服务", "Orders"), f.zh("支付网关", "Payments"), f.zh("报表中心", "Reporting"), f.zh("示例执行器", "Sample executor")} {
-		p.Groups = append(p.Groups, users.Group{ID: int64(i + 1), Title: title, Rights: map[string]bool{"view": i < 3, "run": i < 2, "edit": i == 0, "glue": i == 0}})
+func (f fakes) like() users.Like {
+	return users.Like{Colleagues: []ui.Option{{Value: "4", Label: "reports2"}, {Value: "5", Label: "leozhao"}}}
+}
+
+// userOfMany is the form of a user of an installation with two hundred executors, just after a colleague's rights were filled in.
+func (f fakes) userOfMany() users.FormPage {
+	p := f.userEdit()
+	p.Like.Filled = "reports2"
+	for i := len(p.Groups); i < 200; i++ {
+		p.Groups = append(p.Groups, users.Group{ID: int64(i + 1), Title: fmt.Sprintf("%s %03d", f.zh("业务服务", "Service"), i+1)})
 	}
+	return p
+}
+
+func (f fakes) teams() users.TeamsPage {
+	return users.TeamsPage{Page: f.page("/teams"), Rows: []users.Team{
+		{ID: 2, Name: f.zh("夜间值班", "Night shift"), Members: []string{"jonas", "leozhao", "mina", "reports2", "wangmin"}, Groups: []string{f.zh("订单服务", "Orders"), f.zh("支付网关", "Payments")}},
+		{ID: 1, Name: f.zh("报表组", "Reporting"), Members: []string{"reports2"}, Groups: []string{f.zh("报表中心", "Reporting")}},
+		{ID: 3, Name: f.zh("新团队", "New team")},
+	}}
+}
+
+func (f fakes) teamEdit() users.TeamPage {
+	p := users.TeamPage{Page: f.page("/teams/2/edit"), ID: 2, Title: f.zh("夜间值班", "Night shift"), Version: "1", Groups: f.userEdit().Groups, Like: f.like()}
+	p.Name = p.Title
+	for i := range p.Groups {
+		p.Groups[i].Through = nil
+	}
+	p.Members = []users.Member{{ID: 3, Name: "jonas", In: true}, {ID: 7, Name: "mina.wang@example.com", In: true, Ruled: true}, {ID: 1, Name: "admin", Admin: true}, {ID: 5, Name: "leozhao", Disabled: true}, {ID: 4, Name: "reports2"}}
+	for i := range 12 {
+		p.Members = append(p.Members, users.Member{ID: int64(20 + i), Name: fmt.Sprintf("user%02d", i)})
+	}
+	return p
+}
+
+func (f fakes) userEdit() users.FormPage {
+	p := users.FormPage{Like: f.like(), Teams: []users.Team{{ID: 2, Name: f.zh("夜间值班", "Night shift")}},
+		Page: f.page("/users/3/edit"), ID: 3, Values: users.FormValues{Name: "jonas", Role: link.UserNormal, State: link.UserActive, Version: "1"}}
+	for i, title := range []string{f.zh("订单服务", "Orders"), f.zh("支付网关", "Payments"), f.zh("报表中心", "Reporting"), f.zh("示例执行器", "Sample executor")} {
+		p.Groups = append(p.Groups, users.Group{ID: int64(i + 1), Title: title, Rights: map[string]bool{"view": i < 3, "run": i < 2, "schedule": i == 0, "edit": i == 0, "glue": i == 0}})
+	}
+	p.Groups[1].Through = []users.Through{{Team: f.zh("夜间值班", "Night shift"), Rights: []string{"view", "run", "schedule"}}}
 	return p
 }
 

@@ -175,3 +175,18 @@ func (f AuditFilter) Active() bool {
 	f.Before, f.After, f.Deep = 0, 0, false
 	return f != AuditFilter{}
 }
+
+// Teams are sets of users.
+const (
+	TeamsPath   = "/teams"
+	TeamNewPath = "/teams/new"
+)
+
+// Team is where the form of a team goes.
+func Team(teamID int64) string { return TeamsPath + "/" + id(teamID) }
+
+// TeamEdit is the form of a team.
+func TeamEdit(teamID int64) string { return Team(teamID) + "/edit" }
+
+// TeamDelete asks before a team is deleted.
+func TeamDelete(teamID int64) string { return Team(teamID) + "/delete" }

@@ -28,6 +28,7 @@ type Row struct {
 	Provider   string
 	BreakGlass bool     // may use the password when others may not
 	Groups     []string // titles of the executors a normal user may see
+	Teams      []string // names of those they are in
 	Login      format.Time
 	Sessions   int64
 }
@@ -45,6 +46,14 @@ const (
 	FieldSession  = "session" // empty: all but the one in use
 	// FieldBreakGlass is "on" or absent.
 	FieldBreakGlass = "break_glass"
+	// FieldAll has one value for each right that is given in every executor of the table. A script ticks those instead.
+	FieldAll = "all"
+	// FieldLike is the colleague whose rights are filled in by the button that sends FieldDo with DoLike.
+	FieldLike = "like"
+	FieldDo   = "do"
+	DoLike    = "like"
+	// FieldMembers has one value for each member of a team.
+	FieldMembers = "member"
 )
 
 // FormPage is the form for a new user or a change ([Form]). It comes back with 422 and Errors.
@@ -55,6 +64,8 @@ type FormPage struct {
 	Errors   map[string]string // ready to print, by field name
 	Problem  string            // an error that belongs to no field
 	Groups   []Group
+	Like     Like
+	Teams    []Team    // that the user is in
 	Sessions []Session // of a user who exists
 	Second   int       // how many second factors they have
 	// SecondAt is the provider that asks for the second factor instead; empty: it is asked for here.
@@ -77,6 +88,66 @@ type Group struct {
 	ID     int64
 	Title  string
 	Rights map[string]bool // by the name of the right
+	// Through names the teams that give rights besides, with those rights in words.
+	Through []Through
+}
+
+// Through is what a team gives its members in one executor.
+type Through struct {
+	Team   string
+	Rights []string
+}
+
+// Like offers to fill in what somebody else may do.
+type Like struct {
+	Colleagues []ui.Option // normal users
+	Filled     string      // whose rights have just been filled in; nothing is saved yet
+}
+
+// Team is a team as lists show it.
+type Team struct {
+	ID      int64
+	Name    string
+	Members []string
+	Groups  []string // titles of the executors in which its members may do something
+}
+
+// TeamsPage is the list of teams ([Teams]).
+type TeamsPage struct {
+	layout.Page
+	Rows []Team
+}
+
+// TeamPage is the form for a new team or a change ([TeamForm]). It comes back with 422 and Errors.
+type TeamPage struct {
+	layout.Page
+	ID      int64  // 0 for a new team
+	Title   string // the stored name
+	Name    string
+	Version string
+	Errors  map[string]string
+	Problem string
+	Members []Member // everybody, members first
+	Groups  []Group
+	Like    Like
+}
+
+// Member is somebody who is in a team, or may be.
+type Member struct {
+	ID       int64
+	Name     string
+	In       bool
+	Ruled    bool // a rule of the sign-in file put them there
+	Admin    bool
+	Disabled bool
+}
+
+// TeamDeletePage asks before a team is deleted ([TeamDelete]; fragment ui.FragmentDialog).
+type TeamDeletePage struct {
+	layout.Page
+	ID      int64
+	Name    string
+	Members int
 }
 
 // Rights lists the names of the rights in the order of the table's columns.

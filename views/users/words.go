@@ -7,6 +7,7 @@ import (
 	"github.com/a-h/templ"
 
 	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -97,4 +98,52 @@ func (p AskPage) signOutButton() templ.Component {
 		return nil
 	}
 	return button("danger", "log-out", p.T("users.signout"))
+}
+
+// fewGroups is how many lines a list of executors or people may have without a search and a frame of its own.
+const fewGroups = 12
+
+func (p ListPage) list(names []string) string { return strings.Join(names, p.T("list.comma")) }
+
+// words are the names of rights, for people.
+func words(p layout.Page, rights []string) string {
+	list := make([]string, len(rights))
+	for i, right := range rights {
+		list[i] = p.Word("right.", right)
+	}
+	return strings.Join(list, p.T("list.comma"))
+}
+
+func (p TeamPage) action() string {
+	if p.ID == 0 {
+		return link.TeamsPath
+	}
+	return link.Team(p.ID)
+}
+
+func (p TeamPage) title() string {
+	if p.ID == 0 {
+		return p.T("teams.new")
+	}
+	return p.Title
+}
+
+func (p TeamPage) submit() string {
+	if p.ID == 0 {
+		return p.T("teams.create")
+	}
+	return p.T("action.save")
+}
+
+// note is what there is to say of somebody who may be in the team.
+func (p TeamPage) note(m Member) string {
+	switch {
+	case m.Ruled:
+		return p.T("teams.member.ruled")
+	case m.Admin:
+		return p.T("teams.member.admin")
+	case m.Disabled:
+		return p.T("users.state.disabled")
+	}
+	return ""
 }

@@ -26,6 +26,7 @@ type Rule struct {
 	Value  Values              `yaml:"value"`
 	Role   string              `yaml:"role"`   // RoleAdmin, or RoleUser, the default
 	Rights map[string][]string `yaml:"rights"` // by app name of an executor, or [Everything]
+	Teams  []string            `yaml:"teams"`  // by name, that they are put into
 }
 
 func checkRules(rules []Rule) error {
@@ -51,6 +52,9 @@ func (r Rule) check() error {
 	case r.Claim == "" && r.Role == RoleAdmin:
 		return errors.New("everybody would be an administrator: say for which claim and value")
 	}
+	if slices.Contains(r.Teams, "") {
+		return errors.New("a team has no name")
+	}
 	for executor, names := range r.Rights {
 		for _, name := range names {
 			if auth.RightNamed(name) == 0 {
@@ -65,6 +69,7 @@ func (r Rule) check() error {
 type Grant struct {
 	Admin  bool
 	Rights map[string]auth.Rights // by app name, or [Everything]
+	Teams  []string               // by name, each once
 }
 
 // decide adds up the rules that hold; false if there is none.
@@ -76,6 +81,11 @@ func decide(rules []Rule, c claims) (g Grant, in bool) {
 		}
 		in = true
 		g.Admin = g.Admin || r.Role == RoleAdmin
+		for _, team := range r.Teams {
+			if !slices.Contains(g.Teams, team) {
+				g.Teams = append(g.Teams, team)
+			}
+		}
 		for executor, names := range r.Rights {
 			for _, name := range names {
 				g.Rights[executor] |= auth.RightNamed(name)

@@ -11,6 +11,7 @@ import { liveRuns } from "./runs.js";
 import { logViewers } from "./log.js";
 import { picks } from "./picks.js";
 import { passkeys } from "./passkeys.js";
+import { rights } from "./rights.js";
 import { menus } from "./menus.js";
 import { times } from "./times.js";
 import { toasts } from "./toasts.js";
@@ -41,4 +42,5 @@ htmx.onLoad((root) => {
   copyButtons(root);
   liveRuns(root);
   logViewers(root);
+  rights(root);
 });
