@@ -29,11 +29,11 @@ func (b *bundle) die(e *Engine) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.started = false
-	e.lanes.stop()
+	e.queues.stop()
 	e.cancel()
 	b.t.Cleanup(func() {
 		e.draining.Store(true)
-		e.lanes.wait()
+		e.queues.wait()
 		e.recorder.stop()
 		e.finisher.stop()
 		e.wg.Wait()
@@ -561,7 +561,7 @@ func TestOutcomesOfRunsThatWereTakenOverAreDropped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.await("the call is under way", func() bool { _, n := b.engine.lanes.depth(); return n == 1 })
+		b.await("the call is under way", func() bool { _, n := b.engine.queues.depth(); return n == 1 })
 		if _, err := b.engine.queries.TakeOverRuns(t.Context(), pool, db.TakeOverRunsParams{NewOwner: 4711, OldOwner: b.engine.node.id.Load(), Ids: ids}); err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 // leaves: runs that wait although there is room, and slots whose run is over.
 const (
 	waitingOwner = -1
-	gateLane     = "gate"
+	gateQueue    = "gate"
 	maxWaiting   = 1000 // runs of one job that wait for a slot; more are discarded
 )
 
@@ -121,7 +121,7 @@ func (e *Engine) letNext(ctx context.Context, jobID int64) error {
 			d.taken, d.waiting = false, true // nobody has sent it: it never had a slot
 			d.pinned = d.shard.Total > 1
 			d.waited = true
-			e.queue(gateLane, d)
+			e.queue(gateQueue, d)
 		}
 	}
 	return nil

@@ -453,7 +453,7 @@ func weight(nodeID, jobID int64) uint64 {
 // forget drops everything this node had planned: it belongs to others now.
 func (e *Engine) forget() {
 	e.timer.clear()
-	e.lanes.clear()
+	e.queues.clear()
 	e.pending.clear()
 }
 
