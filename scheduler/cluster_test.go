@@ -226,7 +226,7 @@ func TestP3UnsentRunsOfADeadAdminAreTakenOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		future, err := b.engine.commit(t.Context(), func(tx *sql.Tx) ([]*dispatch, error) {
-			d := b.engine.conceive(jobOf(&row, pool), cause{trigger: jobspec.TriggerCron, planned: planned, param: "future"})
+			d := b.engine.newRuns(jobOf(&row, pool), cause{trigger: jobspec.TriggerCron, planned: planned, param: "future"})
 			return d, b.engine.insert(t.Context(), tx, d)
 		})
 		if err != nil {
@@ -528,7 +528,7 @@ func TestP3RunsOfAnEarlierIDAreNotSent(t *testing.T) {
 			t.Fatal(err)
 		}
 		d, err := b.engine.commit(t.Context(), func(tx *sql.Tx) ([]*dispatch, error) {
-			runs := b.engine.conceive(jobOf(&row, pool), cause{trigger: jobspec.TriggerCron, planned: time.Now().Add(200 * time.Millisecond)})
+			runs := b.engine.newRuns(jobOf(&row, pool), cause{trigger: jobspec.TriggerCron, planned: time.Now().Add(200 * time.Millisecond)})
 			runs[0].owner = 4711
 			return runs, b.engine.insert(t.Context(), tx, runs)
 		})

@@ -348,7 +348,7 @@ func (e *Engine) Drain(ctx context.Context) error {
 // beginDrain ends the claiming, and has the other admins hear of it.
 func (e *Engine) beginDrain() {
 	e.draining.Store(true)
-	e.node.hurry()
+	e.node.beatSoon()
 }
 
 // drain waits until nothing of this node is unsent but what is planned beyond the horizon: a retry that waits for its

@@ -31,12 +31,12 @@ const keepGone = 10 * time.Minute
 type node struct {
 	e *Engine
 
-	id     atomic.Int64
-	beatAt atomic.Int64 // when the last renewal that succeeded began, nanoseconds since start
-	asleep atomic.Int64 // what slept said then, nanoseconds
-	start  time.Time
-	beat   int64 // used by the beat loop only
-	peers  map[int64]*peer
+	id        atomic.Int64
+	beatAt    atomic.Int64 // when the last renewal that succeeded began, nanoseconds since start
+	asleep    atomic.Int64 // what slept said then, nanoseconds
+	start     time.Time
+	beat      int64 // used by the beat loop only
+	peers     map[int64]*peer
 	goneNodes map[int64]*goneNode // of nodes that this one declared gone; used by the beat loop only
 
 	watched map[int64]*watch // nodes that are gone, whoever declared them so; used by the beat loop only
@@ -193,8 +193,8 @@ func (n *node) runsOut(now time.Time) (wait time.Duration) {
 // a node may still be sending when its lease has run out is bounded by fenceShare.
 func (n *node) goneAfter() time.Duration { return n.e.cfg.Lease - n.e.cfg.BeatEvery/10 }
 
-// hurry has the next beat come at once.
-func (n *node) hurry() {
+// beatSoon has the next beat come at once.
+func (n *node) beatSoon() {
 	select {
 	case n.beatNow <- struct{}{}:
 	default:
