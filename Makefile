@@ -61,6 +61,9 @@ deps: ## install what the tests need and the machine lacks (Debian packages, as 
 	@.ci/deps
 
 .PHONY: test
+# As the programs are built, so that everything is compiled once.
+test lint: export CGO_ENABLED = 0
+
 test: deps ## run all tests: both databases, a real browser, real scripts and kills
 	TEST_DB=required TEST_LDAP=required TEST_BROWSER=required go test -timeout 20m $$(go list ./... | grep -v /app/e2e)
 	@# Programs and browsers beside each other are enough for a small machine.

@@ -135,6 +135,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 func TestTheFirstStartMakesItsSecrets(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
+		o = unmade(t, o)
 		o.AdminPassword, o.AccessToken = "", ""
 		first, err := New(t.Context(), o)
 		if err != nil {

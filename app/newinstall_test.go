@@ -20,6 +20,7 @@ func everywhere(o Options) Options {
 func TestANewInstallationDoesNotBeginWithAKnownToken(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
+		o = unmade(t, o)
 		for name, change := range map[string]func(*Options){
 			"XXL-JOB's":     func(o *Options) { o.AccessToken = "default_token" },
 			"a common word": func(o *Options) { o.AccessToken = "changeme" },
@@ -78,7 +79,7 @@ func TestANewInstallationDoesNotBeginWithAKnownToken(t *testing.T) {
 func TestANewInstallationThatOthersReachBeginsWithoutScripts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
-		o = everywhere(o)
+		o = everywhere(unmade(t, o))
 		a := start(t, o)
 		if a.held.Glue() {
 			t.Error("scripts are on")

@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -454,7 +455,9 @@ func contents(t *testing.T, a *App) map[string]string {
 		"punctual_team": "id, name", "punctual_team_member": "team_id, user_id", "punctual_team_permission": "team_id, group_id, rights",
 		"punctual_audit WHERE action NOT IN ('refused', 'login_refused')": "id, action", // which are about what was refused
 		"punctual_token": "app_name, token", "punctual_session": "id, user_id", "punctual_clearing": "id, job_group",
-		"punctual_alarm_channel": "id, name", "punctual_setting WHERE name <> 'skips_counted'": "name, value", "punctual_view": "id, user_id, name",
+		"punctual_alarm_channel": "id, name", "punctual_view": "id, user_id, name",
+		// Those two the engine writes by itself, whenever it gets to it.
+		"punctual_setting WHERE name NOT IN ('" + scheduler.SettingSchedulesSeen + "', '" + scheduler.SettingSkipsCounted + "')": "name, value",
 		"punctual_api_token": "id, user_id, name, hash, hint, revoked_at", "punctual_secret": "group_id, name, value",
 	}
 	all := make(map[string]string)

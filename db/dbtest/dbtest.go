@@ -29,9 +29,9 @@ func Run(t *testing.T, test func(t *testing.T, pool *db.Pool)) {
 func New(tb testing.TB, dialect db.Dialect) *db.Pool {
 	tb.Helper()
 	if dialect == db.SQLite {
-		return Open(tb, db.Config{DataDir: migratedFile(tb), Unsafe: true})
+		return Open(tb, db.Config{DataDir: Folder(tb), Unsafe: true})
 	}
-	return Open(tb, db.Config{URL: migratedDatabase(tb)})
+	return Open(tb, db.Config{URL: Migrated(tb)})
 }
 
 // Open opens a database with the zone and the silence of tests, and closes it when the test ends.

@@ -30,7 +30,8 @@ var sqliteTemplate = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(filepath.Join(dir, "punctual.db"))
 })
 
-func migratedFile(tb testing.TB) string {
+// Folder returns a data directory with a clean migrated embedded database, for programs that open it themselves.
+func Folder(tb testing.TB) string {
 	tb.Helper()
 	content, err := sqliteTemplate()
 	if err != nil {
@@ -116,7 +117,8 @@ func tablesOf(ctx context.Context, pool *sql.DB) ([]string, error) {
 	return tables, rows.Err()
 }
 
-func migratedDatabase(tb testing.TB) string {
+// Migrated returns the DSN of a clean migrated database on the binary's shared server, dropped when the test ends.
+func Migrated(tb testing.TB) string {
 	tb.Helper()
 	dsn := MariaDB(tb)
 	copying, err := mariaDBTemplate()
