@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/account"
 	"github.com/punctual-job/punctual/scheduler/alarm"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // withEvents adds the keys of what may stand in the events of runs, and in the troubles of alarm channels.
@@ -23,6 +24,9 @@ func withEvents(families map[string][]string) map[string][]string {
 	}
 	for key := range account.Reasons {
 		families["account.why."] = append(families["account.why."], string(key))
+	}
+	for _, f := range jobspec.Fields {
+		families["audit.field."] = append(families["audit.field."], f.Column)
 	}
 	for _, f := range slices.Concat(wire.AllFaults, alarm.Faults) {
 		families["fault."] = append(families["fault."], string(f))
