@@ -2,6 +2,7 @@ package jobfile
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 func sample() File {
@@ -89,6 +92,43 @@ func TestTheDocumentationIsRight(t *testing.T) {
 	for _, name := range fieldNames {
 		if !strings.Contains(text, "`"+name+"`") {
 			t.Errorf("%s is not described", name)
+		}
+	}
+}
+
+var update = flag.Bool("update", false, "write the table of the documentation anew")
+
+// fieldTable is the part of the documentation that follows from the table of fields.
+func fieldTable() string {
+	table := "| field | in the form | column | in XXL-JOB | holds | at most | at first |\n|---|---|---|---|---|---|---|\n"
+	for _, f := range jobspec.Fields {
+		kind, limit := f.Kind.String(), ""
+		if f.Kind == jobspec.Choice {
+			kind = "`" + strings.Join(f.Options, "`, `") + "`"
+		}
+		if f.Max > 0 {
+			limit = fmt.Sprint(f.Max)
+		}
+		table += fmt.Sprintf("| `%s` | `%s` | `%s` | %s | %s | %s | %s |\n", f.File, f.Name, f.Column, f.Wire, kind, limit, f.Default)
+	}
+	return table
+}
+
+func TestTheTableOfTheDocumentationIsThatOfTheFields(t *testing.T) {
+	t.Parallel()
+	const path, begin, end = "../../../docs/jobfile.md", "<!-- fields -->\n", "<!-- /fields -->\n"
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(raw), begin)
+	got, after, ok := strings.Cut(rest, end)
+	if want := fieldTable(); !ok || got != want {
+		if !*update {
+			t.Fatalf("the table is not that of the fields; -update writes it:\n%s", cmp.Diff(want, got))
+		}
+		if err := os.WriteFile(path, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
