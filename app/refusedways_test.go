@@ -221,7 +221,7 @@ func TestASecondFactorIsTheMatterOfWhoKnowsThePassword(t *testing.T) {
 		anna.signIn()
 		for _, path := range []string{"/profile", "/profile/second"} {
 			page := anna.get(path).document(t).Find("main")
-			if page.Find(`a[href^="/profile/second/"]`).Length() != 0 || !strings.Contains(page.Text(), "asks for its own second factor") {
+			if page.Find(`a[href^="/profile/second/"]`).Length() != 0 || !strings.Contains(page.Text(), "set up and asked for there") {
 				t.Errorf("%s: %s", path, page.Text())
 			}
 		}
@@ -239,7 +239,7 @@ func TestASecondFactorIsTheMatterOfWhoKnowsThePassword(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if page := admin.get(fmt.Sprintf("/users/%d/edit", row.ID)).document(t).Find("main").Text(); !strings.Contains(page, "company asks for it") {
+		if page := admin.get(fmt.Sprintf("/users/%d/edit", row.ID)).document(t).Find("main").Text(); !strings.Contains(page, "asked for at company") {
 			t.Errorf("the form of her user: %s", page)
 		}
 		// Whoever must have one has the provider's.

@@ -6,13 +6,19 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
 
 	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/glue"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/login"
 	"github.com/punctual-job/punctual/views/saved"
+	"github.com/punctual-job/punctual/views/second"
 	"github.com/punctual-job/punctual/views/users"
 )
 
@@ -26,6 +32,8 @@ type administered struct {
 	own     int64    // a group with a token of its own
 	view    int64    // a filter of the job list that is kept
 	team    int64    // somebody is in it
+	careful *session // somebody with a second factor
+	factor  string   // the page that removes it
 }
 
 const viewerPassword = "viewer-lamp-otter-1"
@@ -49,6 +57,9 @@ func (d *demo) administer(t *testing.T, say func(zh, en string) string) {
 	_, teams := d.get(t, link.TeamsPath)
 	d.team = lastID(t, teams, `id="team-(\d+)"`)
 	d.viewer = d.enterAs(t, "watcher", viewerPassword)
+	account("careful", link.UserNormal, link.UserActive, view)
+	d.careful = d.enterAs(t, "careful", viewerPassword)
+	d.factor = d.careful.addSecond(t)
 
 	// One channel is heard, the other's server says no to everything.
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -87,6 +98,31 @@ func (d *demo) administer(t *testing.T, say func(zh, en string) string) {
 	d.must(t, link.ViewsPath, url.Values{saved.FieldPage: {"jobs"}, saved.FieldParams: {"state=stopped"}, saved.FieldName: {say("已停止的任务", "Stopped jobs")}, saved.FieldShared: {"1"}})
 	_, body = d.get(t, link.JobsPath+"?state=stopped")
 	d.view = lastID(t, body, link.ViewsPath+`/(\d+)/edit`)
+}
+
+// addSecond gives somebody an app with codes, and returns the page that removes it.
+func (s *session) addSecond(t *testing.T) string {
+	t.Helper()
+	_, form := s.get(t, link.SecondCode)
+	find := func(pattern, text string) string {
+		found := regexp.MustCompile(pattern).FindStringSubmatch(text)
+		if found == nil {
+			t.Fatalf("no %s in\n%s", pattern, text)
+		}
+		return found[1]
+	}
+	secret := strings.ReplaceAll(find(`class="secret-text">([A-Z2-7 ]+)<`, form), " ", "")
+	code, err := totp.GenerateCode(secret, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, body, _ := s.post(t, link.SecondCode, url.Values{
+		second.FieldToken: {find(`name="token" value="([^"]+)"`, form)}, second.FieldCode: {code}, second.FieldName: {"phone"}, second.FieldPassword: {viewerPassword},
+	}); code != http.StatusOK {
+		t.Fatalf("a second factor: %d\n%s", code, body)
+	}
+	_, list := s.get(t, link.SecondPath)
+	return find(`href="(/profile/second/\d+/remove)"`, list)
 }
 
 // enterAs opens a session of somebody else than the administrator.
@@ -141,6 +177,14 @@ func (d *demo) adminPages(t *testing.T) []demoPage {
 		{name: "team-new", path: link.TeamNewPath},
 		{name: "team-edit", path: link.TeamEdit(d.team)},
 		{name: "team-delete", path: link.TeamDelete(d.team)},
+		{name: "user-second", path: link.UserSecond(d.user)},
+		{name: "second-none", path: link.SecondPath, as: d.viewer},
+		{name: "second-passkey", path: link.SecondPasskey, as: d.viewer},
+		{name: "second-code", path: link.SecondCode, as: d.viewer},
+		{name: "second", path: link.SecondPath, as: d.careful},
+		{name: "second-recovery", path: link.SecondRecovery, as: d.careful},
+		{name: "second-remove", path: d.factor, as: d.careful},
+		{name: "login-second", path: link.LoginSecond, as: d.enterAs(t, "careful", viewerPassword)},
 		{name: "audit", path: link.AuditPath},
 		{name: "audit-entry", path: link.AuditEntry(lastID(t, entries, `/audit/(\d+)"`))},
 		{name: "audit-user", path: link.AuditEntry(lastID(t, failed, `/audit/(\d+)"`))},

@@ -70,7 +70,7 @@ func (f fakes) userEdit() users.FormPage {
 // userOfProvider is the form of somebody whose rights come from rules.
 func (f fakes) userOfProvider() users.FormPage {
 	p := f.userEdit()
-	p.Values.Name, p.Values.Provider = "jonas.li", "company"
+	p.Values.Name, p.Values.Provider, p.SecondAt = "jonas.li", "company", "company"
 	return p
 }
 
