@@ -57,7 +57,7 @@ func TestSimulation(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			sum.add(got)
-			if sum.scenarios%20 == 0 {
+			if sum.scenarios%5 == 0 {
 				fmt.Printf("simulation, after %v: %s\n", time.Since(began).Round(time.Second), &sum)
 			}
 		})
