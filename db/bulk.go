@@ -15,7 +15,7 @@ import (
 // MaxBatch is how many rows one bulk statement carries at most: beyond it the CASE lists cost more than they save.
 const MaxBatch = 500
 
-// NewRun is a run's row at its birth.
+// NewRun is a run's row as it is inserted.
 type NewRun struct {
 	JobGroup, JobID int64
 	Address         string // planned executor, or "" when it is chosen at sending
@@ -27,10 +27,10 @@ type NewRun struct {
 	Owner           int64
 	Type            jobspec.TriggerType
 	Origin          int64 // the run this one retries or was started by
-	TriggerCode     int64 // 0, or the code of a run that is decided at birth (a skipped misfire)
+	TriggerCode     int64 // 0, or the code of a run that is inserted decided (a skipped misfire)
 	Message         string
 	AlarmStatus     int64
-	Outcome         event.Outcome // of a run that is decided at birth
+	Outcome         event.Outcome // of a run that is inserted decided
 	Events          string        // encoded, see package event
 }
 
@@ -150,7 +150,7 @@ type Sent struct {
 	Message string        // lines that are added to the column
 	Events  string        // encoded, added to the column
 	At      int64         // epoch ms when the request left; 0 when it never did
-	Alarm   int64         // alarm_status: 1 where a retry follows, so that nobody alarms for it; else 0, which it is from birth
+	Alarm   int64         // alarm_status: 1 where a retry follows, so that nobody alarms for it; else 0, which it is from the insert on
 }
 
 // RecordSent writes the outcomes of one owner's runs. A row that another node took over meanwhile is left alone, and with

@@ -143,14 +143,20 @@ func TestNamedTestsExist(t *testing.T) {
 	}, ".md")
 }
 
-// TestNamedFilesExist looks for the files of the sources that pages name by their path.
+// TestNamedFilesExist looks for the files of the sources that pages name by their path, and for those that they link to.
 func TestNamedFilesExist(t *testing.T) {
 	t.Parallel()
 	named := regexp.MustCompile("[`(]((?:app|db|docs|executor|locales|queries|scheduler|static|views)/[\\w./-]*\\.(?:go|md|json|sql|js|templ))[`)]")
+	linked := regexp.MustCompile(`\]\(([^()#:\s]+)(?:#[^()\s]*)?\)`)
 	sources(t, func(path, text string) {
 		for _, m := range named.FindAllStringSubmatch(text, -1) {
 			if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
 				t.Errorf("%s names %s, which is not there", path, m[1])
+			}
+		}
+		for _, m := range linked.FindAllStringSubmatch(text, -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), m[1])); err != nil {
+				t.Errorf("%s links to %s, which is not there", path, m[1])
 			}
 		}
 	}, ".md")

@@ -173,7 +173,7 @@ func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) 
 	return true, e.cfg.Alarms.Raise(ctx, tx, events)
 }
 
-// markSkipped sets the alarm_status of rows that are decided at their birth, and reports whether any has an alarm.
+// markSkipped sets the alarm_status of rows that are inserted decided, and reports whether any has an alarm.
 func (e *Engine) markSkipped(rows []db.NewRun, causes []AlarmCause) bool {
 	alarmed := false
 	for i := range rows {

@@ -152,11 +152,11 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 			advances[i].Next, advances[i].Stop = plan.Next.UnixMilli(), false
 		}
 		for _, at := range plan.Fires {
-			runs = append(runs, e.conceive(j, cause{trigger: jobspec.TriggerCron, planned: at, param: j.param, retries: j.retries})...)
+			runs = append(runs, e.newRuns(j, cause{trigger: jobspec.TriggerCron, planned: at, param: j.param, retries: j.retries})...)
 			fired++
 		}
 		if m := plan.Misfire; m != nil {
-			made := e.conceive(j, cause{trigger: jobspec.TriggerMisfire, planned: m.At, param: j.param, retries: j.retries})
+			made := e.newRuns(j, cause{trigger: jobspec.TriggerMisfire, planned: m.At, param: j.param, retries: j.retries})
 			for _, d := range made {
 				p := &m.Passed
 				d.events = append(d.events, event.New(now, event.StandsFor, p.Count, p.More, p.First, p.Last))
@@ -202,7 +202,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 	if err != nil {
 		return err
 	}
-	e.counts.add(bornDecided(skipped)...)
+	e.counts.add(countDecided(skipped)...)
 	if alarmed {
 		e.cfg.Alarms.Wake()
 	}
@@ -251,7 +251,7 @@ func jobIDs(rows []db.ListDueJobsRow) []int64 {
 	return ids
 }
 
-// skippedRow is the record of fires that nobody runs: a run that is decided at its birth. It needs no
+// skippedRow is the record of fires that nobody runs: a run that is inserted decided. It needs no
 // alarm unless markSkipped finds somebody who wants one.
 func (e *Engine) skippedRow(j *job, planned time.Time, outcome event.Outcome, why event.Event) db.NewRun {
 	events := event.List{event.New(e.now(), event.Claimed, e.cfg.Name, e.node.id.Load()), why}
@@ -259,7 +259,7 @@ func (e *Engine) skippedRow(j *job, planned time.Time, outcome event.Outcome, wh
 	return db.NewRun{
 		JobGroup: j.group, JobID: j.id, Handler: j.handler, Param: j.param, TriggerTime: e.wall(planned), PlannedAt: planned.UnixMilli(),
 		Owner: e.node.id.Load(), Type: jobspec.TriggerMisfire, TriggerCode: wire.CodeFail, AlarmStatus: alarmNone,
-		Outcome: outcome, Events: events.Stored(), Message: e.birthText(&d) + e.recordText("", event.List{why}),
+		Outcome: outcome, Events: events.Stored(), Message: e.newRunText(&d) + e.recordText("", event.List{why}),
 	}
 }
 

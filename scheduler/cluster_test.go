@@ -29,11 +29,11 @@ func (b *bundle) die(e *Engine) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.started = false
-	e.lanes.stop()
+	e.queues.stop()
 	e.cancel()
 	b.t.Cleanup(func() {
 		e.draining.Store(true)
-		e.lanes.wait()
+		e.queues.wait()
 		e.recorder.stop()
 		e.finisher.stop()
 		e.wg.Wait()
@@ -226,7 +226,7 @@ func TestP3UnsentRunsOfADeadAdminAreTakenOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		future, err := b.engine.commit(t.Context(), func(tx *sql.Tx) ([]*dispatch, error) {
-			d := b.engine.conceive(jobOf(&row, pool), cause{trigger: jobspec.TriggerCron, planned: planned, param: "future"})
+			d := b.engine.newRuns(jobOf(&row, pool), cause{trigger: jobspec.TriggerCron, planned: planned, param: "future"})
 			return d, b.engine.insert(t.Context(), tx, d)
 		})
 		if err != nil {
@@ -528,7 +528,7 @@ func TestP3RunsOfAnEarlierIDAreNotSent(t *testing.T) {
 			t.Fatal(err)
 		}
 		d, err := b.engine.commit(t.Context(), func(tx *sql.Tx) ([]*dispatch, error) {
-			runs := b.engine.conceive(jobOf(&row, pool), cause{trigger: jobspec.TriggerCron, planned: time.Now().Add(200 * time.Millisecond)})
+			runs := b.engine.newRuns(jobOf(&row, pool), cause{trigger: jobspec.TriggerCron, planned: time.Now().Add(200 * time.Millisecond)})
 			runs[0].owner = 4711
 			return runs, b.engine.insert(t.Context(), tx, runs)
 		})
@@ -561,7 +561,7 @@ func TestOutcomesOfRunsThatWereTakenOverAreDropped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.await("the call is under way", func() bool { _, n := b.engine.lanes.depth(); return n == 1 })
+		b.await("the call is under way", func() bool { _, n := b.engine.queues.depth(); return n == 1 })
 		if _, err := b.engine.queries.TakeOverRuns(t.Context(), pool, db.TakeOverRunsParams{NewOwner: 4711, OldOwner: b.engine.node.id.Load(), Ids: ids}); err != nil {
 			t.Fatal(err)
 		}

@@ -199,8 +199,8 @@ func (e *Engine) addToDay(ctx context.Context, tx *sql.Tx, day int64, t tally) e
 	return errors.New("the day's row in xxl_job_log_report can be neither found nor made")
 }
 
-// born are the changes that new rows mean.
-func (e *Engine) born(runs []*dispatch) []change {
+// countNew gives the changes that new rows mean.
+func (e *Engine) countNew(runs []*dispatch) []change {
 	var changes []change
 	for _, d := range runs {
 		if d.fresh {
@@ -211,8 +211,8 @@ func (e *Engine) born(runs []*dispatch) []change {
 	return changes
 }
 
-// bornDecided are the changes of rows that are decided at their birth.
-func bornDecided(rows []db.NewRun) []change {
+// countDecided are the changes of rows that are inserted decided.
+func countDecided(rows []db.NewRun) []change {
 	changes := make([]change, len(rows))
 	for i := range rows {
 		changes[i] = change{hour: hourOf(rows[i].TriggerTime), group: rows[i].JobGroup, to: stateOf(rows[i].Outcome, rows[i].TriggerCode, 0)}

@@ -470,7 +470,7 @@ func TestWhatWasLeftOutOnPurposeIsNoFailureInTheCounters(t *testing.T) {
 			}
 			rows = append(rows, db.NewRun{JobGroup: 1, TriggerTime: day, TriggerCode: 500, Outcome: o})
 		}
-		e.counts.add(bornDecided(rows)...)
+		e.counts.add(countDecided(rows)...)
 		if err := e.flushCounts(t.Context()); err != nil {
 			t.Fatal(err)
 		}

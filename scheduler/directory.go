@@ -278,7 +278,7 @@ func (e *Engine) Addresses(groupID int64) []AddressState {
 	states := make([]AddressState, 0, len(g.listed))
 	for _, a := range g.listed {
 		beat, live := g.beats[a]
-		queued, inFlight := e.lanes.load(a)
+		queued, inFlight := e.queues.load(a)
 		state := AddressState{Address: a, LastBeat: beat, Live: live, InFlight: inFlight, Queued: queued, Disabled: g.disabled[a]}
 		state.Suspect = len(e.directory.usable([]string{a, ""})) == 1
 		state.TooOld = g.dialects[a] == wire.DialectTooOld

@@ -47,7 +47,7 @@ type dispatch struct {
 	pinned  bool     // address must not be chosen anew: a shard, or given by hand
 	shard   wireShard
 	events  event.List // what happened to it, as far as this node knows
-	stored  string     // the address that its row was born with
+	stored  string     // the address that its row was inserted with
 	told    int        // how many of the events are in its row
 	held    bool       // put back because the node might not act
 	waited  bool       // for a slot of its job's limit

@@ -5,7 +5,7 @@
 //
 // The row of xxl_job_log is the record of a planned fire; nothing is sent that is not on record.
 //
-//		          claim.go              timer.go       lanes.go, send.go        record.go
+//		          claim.go              timer.go       addressqueue.go, send.go record.go
 //		due job ──────────▶ row, owner ─────────▶ fire ───────────────▶ answer ───────────▶ trigger_code
 //		           commit    is this node          │ route/                       batched
 //		                                           ▼
@@ -19,8 +19,8 @@
 //	    [jobspec.Decide]. One transaction moves the jobs' next times, guarded by the times that were read, and inserts the
 //	    runs. Fires that passed while nobody looked become either one run that stands for them or a row that says they were
 //	    skipped.
-//	  - Fire. A timer lets the runs go at their planned millisecond into the lane of their executor address.
-//	  - Send. A lane bounds the calls to one address, and within it the calls for one job.
+//	  - Fire. A timer lets the runs go at their planned millisecond into the queue of their executor address.
+//	  - Send. An address queue bounds the calls to one address, and within it the calls for one job.
 //	  - Record. Outcomes are written many at a time. A failure with retries left makes its next attempt in the same
 //	    transaction.
 //	  - Finish. Results are written many at a time, guarded by the run being open; retries and children are inserted in the

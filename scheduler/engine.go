@@ -173,7 +173,7 @@ type Engine struct {
 	routes    *route.Table
 	sources   *sourceCache
 	timer     *timer
-	lanes     *lanes
+	queues    *addressQueues
 	recorder  *batcher[outcome]
 	finisher  *batcher[finishing]
 	bulk      *semaphore.Weighted // results of large requests that wait for the finisher
@@ -231,7 +231,7 @@ func New(cfg Config) (*Engine, error) {
 	e.claimer = newClaimer(e)
 	e.directory = newDirectory(e)
 	e.timer = newTimer(e.now, e.fire)
-	e.lanes = newLanes(cfg.PerAddress, cfg.PerJob, e.runLane)
+	e.queues = newAddressQueues(cfg.PerAddress, cfg.PerJob, e.sendQueued)
 	e.recorder = newBatcher("record", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)
 	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
 	e.bulk = semaphore.NewWeighted(bulkWaiting)
@@ -260,15 +260,15 @@ func (e *Engine) Start(ctx context.Context) error {
 		return fmt.Errorf("read executor groups: %w", err)
 	}
 	e.forget() // what an earlier start left; joining finds it in the database
-	e.lanes.resume()
+	e.queues.resume()
 	e.draining.Store(false)
 	e.work, e.endWork = context.WithCancel(context.WithoutCancel(ctx))
 	// Joining may take over runs, which are sent at once and whose outcomes want to be written.
 	e.recorder.start(e.work, e.cfg.RecordWorkers, &e.wg)
 	e.finisher.start(e.work, e.cfg.FinishWorkers, &e.wg)
 	if err := e.node.join(ctx); err != nil {
-		e.lanes.stop()
-		e.lanes.wait()
+		e.queues.stop()
+		e.queues.wait()
 		e.recorder.stop()
 		e.finisher.stop()
 		e.wg.Wait()
@@ -309,9 +309,9 @@ func (e *Engine) Stop(ctx context.Context) error {
 		endWork()
 	})()
 	err := e.drain(ctx)
-	e.lanes.stop()
+	e.queues.stop()
 	e.cancel()
-	e.lanes.wait()
+	e.queues.wait()
 	e.recorder.stop()
 	e.finisher.stop()
 	e.wg.Wait()
@@ -348,7 +348,7 @@ func (e *Engine) Drain(ctx context.Context) error {
 // beginDrain ends the claiming, and has the other admins hear of it.
 func (e *Engine) beginDrain() {
 	e.draining.Store(true)
-	e.node.hurry()
+	e.node.beatSoon()
 }
 
 // drain waits until nothing of this node is unsent but what is planned beyond the horizon: a retry that waits for its

@@ -198,7 +198,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 			e.Refused(*by, RefusedRun, runs)
 		}
 		e.counts.add(ended...)
-		e.letFollow(ctx, freed)
+		e.startFreed(ctx, freed)
 	}
 	if err == nil && raised {
 		e.cfg.Alarms.Wake()
@@ -295,10 +295,10 @@ func (e *Engine) endOf(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRo
 	return freed, err
 }
 
-// letFollow lets the next runs of jobs have the slots that were given back. What fails here is mended by the sweep.
-func (e *Engine) letFollow(ctx context.Context, jobIDs []int64) {
+// startFreed lets the next runs of jobs have the slots that were given back. What fails here is mended by the sweep.
+func (e *Engine) startFreed(ctx context.Context, jobIDs []int64) {
 	for _, id := range jobIDs {
-		if err := e.letNext(ctx, id); err != nil {
+		if err := e.startNext(ctx, id); err != nil {
 			e.log.Warn("let the next run have its slot", "job_id", id, "error", err)
 		}
 	}

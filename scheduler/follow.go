@@ -116,7 +116,7 @@ func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job, lost
 		f.said[r.ID] = append(f.said[r.ID], event.New(e.now(), event.NoRetry))
 		return
 	}
-	runs := e.conceive(j, cause{
+	runs := e.newRuns(j, cause{
 		trigger: jobspec.TriggerRetry, planned: e.now().Add(e.backoff(j, r.ExecutorFailRetryCount)), param: string(r.ExecutorParam),
 		retries: r.ExecutorFailRetryCount - 1, origin: r.ID, shard: parseShard(string(r.ExecutorShardingParam)),
 	})
@@ -151,7 +151,7 @@ func (e *Engine) followSuccess(ctx context.Context, tx *sql.Tx, f *following, r 
 			f.notStarted(r.ID, e.now(), event.NoChildAgain, text)
 		default:
 			j := jobs[id]
-			f.add(r.ID, e.conceive(j, cause{
+			f.add(r.ID, e.newRuns(j, cause{
 				trigger: jobspec.TriggerParent, planned: e.now(), param: j.param, retries: j.retries, origin: r.ID,
 			}))
 		}

@@ -13,14 +13,14 @@ import (
 // A job may say how many of its runs there may be at a time, on all executors and whatever admin sends them. This is
 // beside the block strategies, which each executor applies for itself.
 //
-// Such a run is born without an owner (waitingOwner) and with a row in punctual_slot. When its time has come it is given a
+// Such a run is inserted without an owner (waitingOwner) and with a row in punctual_slot. When its time has come it is given a
 // slot, in a transaction that begins by touching the job's row in punctual_gate: of two admins that do so at once, one
 // waits or is rolled back. A run that finds no slot stays, and whoever ends a run of the job lets the next one try; or it is
 // discarded, if the job says so. Slots are given back in the transaction that ends the run. The sweep mends what a crash
 // leaves: runs that wait although there is room, and slots whose run is over.
 const (
 	waitingOwner = -1
-	gateLane     = "gate"
+	gateQueue    = "gate"
 	maxWaiting   = 1000 // runs of one job that wait for a slot; more are discarded
 )
 
@@ -88,8 +88,8 @@ func (e *Engine) discard(d *dispatch, why event.Event) {
 	e.fail(d, "", event.Discarded, why)
 }
 
-// letNext sends the next runs of a job that wait for a slot to try for one.
-func (e *Engine) letNext(ctx context.Context, jobID int64) error {
+// startNext sends the next runs of a job that wait for a slot to try for one.
+func (e *Engine) startNext(ctx context.Context, jobID int64) error {
 	ids, err := e.queries.ListWaitingRuns(ctx, e.cfg.Pool, db.ListWaitingRunsParams{JobID: jobID, NowMs: e.now().UnixMilli(), Limit: 16})
 	if err != nil || len(ids) == 0 {
 		return err
@@ -121,7 +121,7 @@ func (e *Engine) letNext(ctx context.Context, jobID int64) error {
 			d.taken, d.waiting = false, true // nobody has sent it: it never had a slot
 			d.pinned = d.shard.Total > 1
 			d.waited = true
-			e.queue(gateLane, d)
+			e.queue(gateQueue, d)
 		}
 	}
 	return nil
@@ -147,7 +147,7 @@ func (e *Engine) sweepGates(ctx context.Context) error {
 		return err
 	}
 	for _, id := range jobs {
-		if err := e.letNext(ctx, id); err != nil {
+		if err := e.startNext(ctx, id); err != nil {
 			return err
 		}
 	}

@@ -207,7 +207,7 @@ func (e *Engine) pull(logID int64, user string) {
 	}
 	d := e.timer.remove(logID)
 	if d == nil {
-		d = e.lanes.remove(logID)
+		d = e.queues.remove(logID)
 	}
 	switch {
 	case d == nil:

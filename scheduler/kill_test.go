@@ -120,15 +120,15 @@ func TestARunThatWaitsForItsTurnIsKilledUnsent(t *testing.T) {
 		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) { <-answer; return yes, nil }
 		job, other := b.addJob(nil), b.addJob(nil)
 		first := b.trigger(job)
-		b.await("the first is under way", func() bool { _, n := b.engine.lanes.load(addressA); return n == 1 })
+		b.await("the first is under way", func() bool { _, n := b.engine.queues.load(addressA); return n == 1 })
 		second, third, fourth := b.trigger(job), b.trigger(other), b.trigger(job)
-		b.await("the others wait", func() bool { n, _ := b.engine.lanes.load(addressA); return n == 3 })
+		b.await("the others wait", func() bool { n, _ := b.engine.queues.load(addressA); return n == 3 })
 		b.killedUnsent(third, b.engine.Kill(t.Context(), third, "ada"))
 		b.killedUnsent(second, b.engine.Kill(t.Context(), second, "ada"))
 		open()
 		b.await("the rest is sent", func() bool { return b.run(first).TriggerCode == 200 && b.run(fourth).TriggerCode == 200 })
 		b.await("nothing is left", func() bool { return b.engine.pending.len() == 0 })
-		if n, m := b.engine.lanes.depth(); n != 0 || m != 0 {
+		if n, m := b.engine.queues.depth(); n != 0 || m != 0 {
 			t.Errorf("%d queued and %d under way at the end", n, m)
 		}
 	})
@@ -185,7 +185,7 @@ func TestAKillThatNobodyWaitsForIsCarriedOut(t *testing.T) {
 		answer, open := b.latch()
 		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) { <-answer; return yes, nil }
 		id := b.trigger(b.addJob(nil))
-		b.await("it is under way", func() bool { _, n := b.engine.lanes.load(addressA); return n == 1 })
+		b.await("it is under way", func() bool { _, n := b.engine.queues.load(addressA); return n == 1 })
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()
 		if err := b.engine.Kill(ctx, id, "ada"); !errors.Is(err, context.DeadlineExceeded) {
@@ -211,7 +211,7 @@ func TestAKillThatTakesTooLongSaysSo(t *testing.T) {
 		answer, _ := b.latch()
 		b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) { <-answer; return yes, nil }
 		id := b.trigger(b.addJob(nil))
-		b.await("it is under way", func() bool { _, n := b.engine.lanes.load(addressA); return n == 1 })
+		b.await("it is under way", func() bool { _, n := b.engine.queues.load(addressA); return n == 1 })
 		if err := b.engine.Kill(t.Context(), id, "ada"); !errors.Is(err, ErrKillLater) {
 			t.Errorf("kill of a run whose sending hangs: %v", err)
 		}

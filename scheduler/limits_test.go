@@ -26,7 +26,7 @@ func TestP6WhatTheQueueCannotHoldFailsWithAReasonAndTheEngineGoesOn(t *testing.T
 		}
 		id := b.addJob(nil)
 		b.trigger(id)
-		b.await("the first is being sent", func() bool { _, n := b.engine.lanes.depth(); return n == 1 })
+		b.await("the first is being sent", func() bool { _, n := b.engine.queues.depth(); return n == 1 })
 		for range 9 {
 			b.trigger(id)
 		}
@@ -236,7 +236,7 @@ func TestAskingDeadExecutorsOfOneGroupDelaysNoOther(t *testing.T) {
 		for range 5 {
 			b.trigger(slow)
 		}
-		b.await("two ask", func() bool { _, n := b.engine.lanes.depth(); return n == 2 })
+		b.await("two ask", func() bool { _, n := b.engine.queues.depth(); return n == 2 })
 		quick := b.trigger(failover(b.group))
 		b.await("the other group's run is sent", func() bool { return b.run(quick).TriggerCode == 200 })
 		open()

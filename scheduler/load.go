@@ -24,7 +24,7 @@ type Figures struct {
 	Claimed  float64       `json:"claimed"`             // fires claimed in a second, over the last beats
 	Sent     float64       `json:"sent"`                // runs sent in a second, over the last beats
 	Planned  int           `json:"planned"`             // claimed runs that wait for their time
-	Queued   int           `json:"queued"`              // due runs that wait for their executor's lane
+	Queued   int           `json:"queued"`              // due runs that wait for their executor's queue
 	InFlight int           `json:"in_flight"`           // calls to executors under way
 	Unsent   int           `json:"unsent"`              // runs that are committed and not yet recorded as sent
 	Results  int           `json:"results"`             // results and outcomes that wait to be written
@@ -56,7 +56,7 @@ func (e *Engine) Load() Load {
 }
 
 func (e *Engine) figures() Figures {
-	queued, inFlight := e.lanes.depth()
+	queued, inFlight := e.queues.depth()
 	claimed, sent := e.rates.read()
 	lead, own := e.clock.leads()
 	return Figures{

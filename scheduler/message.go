@@ -11,8 +11,8 @@ import (
 // The text columns of XXL-JOB's table are for people, and for an old admin that shows them: nothing reads them to decide. What
 // a program wants to know is in the columns and in the events.
 
-// birthText is what trigger_msg says of a run from its birth on, in lines of "key: value".
-func (e *Engine) birthText(d *dispatch) string {
+// newRunText is what trigger_msg says of a run from its insert on, in lines of "key: value".
+func (e *Engine) newRunText(d *dispatch) string {
 	var room [512]byte
 	b := append(room[:0], "trigger type: "...)
 	b = append(b, d.trigger...)

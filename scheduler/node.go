@@ -31,13 +31,13 @@ const keepGone = 10 * time.Minute
 type node struct {
 	e *Engine
 
-	id     atomic.Int64
-	beatAt atomic.Int64 // when the last renewal that succeeded began, nanoseconds since start
-	asleep atomic.Int64 // what slept said then, nanoseconds
-	start  time.Time
-	beat   int64 // used by the beat loop only
-	peers  map[int64]*peer
-	graves map[int64]*grave // of nodes that this one declared gone; used by the beat loop only
+	id        atomic.Int64
+	beatAt    atomic.Int64 // when the last renewal that succeeded began, nanoseconds since start
+	asleep    atomic.Int64 // what slept said then, nanoseconds
+	start     time.Time
+	beat      int64 // used by the beat loop only
+	peers     map[int64]*peer
+	goneNodes map[int64]*goneNode // of nodes that this one declared gone; used by the beat loop only
 
 	watched map[int64]*watch // nodes that are gone, whoever declared them so; used by the beat loop only
 
@@ -59,8 +59,8 @@ func (w *watch) due(now time.Time) bool { return !now.Before(w.next) }
 // looked puts off the next look by a quarter of the time for which the node has been gone.
 func (w *watch) looked(now time.Time) { w.next = now.Add(now.Sub(w.since) / 4) }
 
-// grave is what is left to do for a node that this one declared gone: to note as sent what it sent and could not record.
-type grave struct {
+// goneNode is what is left to do for a node that this one declared gone: to note as sent what it sent and could not record.
+type goneNode struct {
 	top  int64     // no run of it has a higher id
 	next time.Time // when to look
 	last bool      // the next look is the last
@@ -78,7 +78,7 @@ type peer struct {
 }
 
 func newNode(e *Engine) *node {
-	return &node{e: e, start: time.Now(), peers: make(map[int64]*peer), graves: make(map[int64]*grave), watched: make(map[int64]*watch), beatNow: make(chan struct{}, 1)}
+	return &node{e: e, start: time.Now(), peers: make(map[int64]*peer), goneNodes: make(map[int64]*goneNode), watched: make(map[int64]*watch), beatNow: make(chan struct{}, 1)}
 }
 
 // join makes a new row and so a new id.
@@ -97,7 +97,7 @@ func (n *node) join(ctx context.Context) error {
 				if _, err := n.e.queries.RetireNode(ctx, pool, db.RetireNodeParams{ID: other.ID, Beat: other.Beat}); err != nil {
 					return err
 				}
-				if err := n.bury(ctx, other.ID); err != nil {
+				if err := n.declareGone(ctx, other.ID); err != nil {
 					return err
 				}
 			}
@@ -193,8 +193,8 @@ func (n *node) runsOut(now time.Time) (wait time.Duration) {
 // a node may still be sending when its lease has run out is bounded by fenceShare.
 func (n *node) goneAfter() time.Duration { return n.e.cfg.Lease - n.e.cfg.BeatEvery/10 }
 
-// hurry has the next beat come at once.
-func (n *node) hurry() {
+// beatSoon has the next beat come at once.
+func (n *node) beatSoon() {
 	select {
 	case n.beatNow <- struct{}{}:
 	default:
@@ -274,7 +274,7 @@ func (n *node) look(ctx context.Context) error {
 			n.e.log.Warn("an admin is gone; taking over its runs", "node", other.ID, "name", other.Name)
 			n.e.metrics.takeovers.Inc()
 			n.endSessions(ctx, other)
-			if err := n.bury(ctx, other.ID); err != nil {
+			if err := n.declareGone(ctx, other.ID); err != nil {
 				return err
 			}
 		}
@@ -298,12 +298,12 @@ func (n *node) look(ctx context.Context) error {
 			}
 			w.looked(now)
 		}
-		if g := n.graves[other.ID]; g != nil && !now.Before(g.next) {
+		if g := n.goneNodes[other.ID]; g != nil && !now.Before(g.next) {
 			if err := n.e.recordReported(ctx, other, g.top); err != nil {
 				return err
 			}
 			if g.next = now.Add(resultsAfter); g.last {
-				delete(n.graves, other.ID)
+				delete(n.goneNodes, other.ID)
 			}
 			g.last = true
 		}
@@ -319,10 +319,10 @@ func (n *node) look(ctx context.Context) error {
 	return nil
 }
 
-// bury remembers a node that is gone.
-func (n *node) bury(ctx context.Context, id int64) error {
+// declareGone remembers a node that is gone.
+func (n *node) declareGone(ctx context.Context, id int64) error {
 	top, err := n.e.queries.MaxRunID(ctx, n.e.cfg.Pool)
-	n.graves[id] = &grave{top: top, next: time.Now()}
+	n.goneNodes[id] = &goneNode{top: top, next: time.Now()}
 	return err
 }
 
@@ -453,7 +453,7 @@ func weight(nodeID, jobID int64) uint64 {
 // forget drops everything this node had planned: it belongs to others now.
 func (e *Engine) forget() {
 	e.timer.clear()
-	e.lanes.clear()
+	e.queues.clear()
 	e.pending.clear()
 }
 

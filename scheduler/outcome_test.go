@@ -190,7 +190,7 @@ func TestThatARunStandsForFiresOutlivesALeaseAndATakeOver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		runs := b.engine.conceive(jobOf(&row, pool), cause{trigger: jobspec.TriggerMisfire, planned: planned})
+		runs := b.engine.newRuns(jobOf(&row, pool), cause{trigger: jobspec.TriggerMisfire, planned: planned})
 		runs[0].events = append(runs[0].events, stands)
 		runs[0].held = true // put back for its lease
 		if _, err := b.engine.commit(t.Context(), func(tx *sql.Tx) ([]*dispatch, error) { return runs, b.engine.insert(t.Context(), tx, runs) }); err != nil {

@@ -128,7 +128,7 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 	})
 	if err == nil {
 		e.counts.add(ended...)
-		e.letFollow(ctx, freed)
+		e.startFreed(ctx, freed)
 	}
 	if err == nil && raised {
 		e.cfg.Alarms.Wake()
@@ -172,7 +172,7 @@ func (e *Engine) unsent(ctx context.Context, tx *sql.Tx, batch []outcome) (freed
 	return freed, err
 }
 
-// recordRetry writes the failure of one attempt and conceives the next. When the row has a result already, the run was
+// recordRetry writes the failure of one attempt and makes the next. When the row has a result already, the run was
 // delivered after all and is recorded as sent; when it is another node's, it is left to that node.
 func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*dispatch, error) {
 	failed := o.sent
@@ -190,7 +190,7 @@ func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*di
 		shard = wireShard{}
 	}
 	// A refused connection comes back at once, so retries without a pause would all be spent within milliseconds.
-	again := e.conceive(o.d.job, cause{
+	again := e.newRuns(o.d.job, cause{
 		trigger: jobspec.TriggerRetry, planned: e.now().Add(max(e.cfg.RetryBackoff, e.backoff(o.d.job, o.d.retries))), param: o.d.param,
 		retries: o.d.retries - 1, origin: o.d.id, shard: shard, user: "",
 	})

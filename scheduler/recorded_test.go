@@ -195,7 +195,7 @@ func TestP1ARunWhoseCommitWasNotConfirmedIsSentOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = b.engine.commit(t.Context(), func(tx *sql.Tx) ([]*dispatch, error) {
-			runs := b.engine.conceive(jobOf(&row, pool), cause{trigger: jobspec.TriggerCron, planned: time.Now()})
+			runs := b.engine.newRuns(jobOf(&row, pool), cause{trigger: jobspec.TriggerCron, planned: time.Now()})
 			if err := b.engine.insert(t.Context(), tx, runs); err != nil {
 				return nil, err
 			}

@@ -23,14 +23,14 @@ const lateAfter = time.Second
 // putBack is how long a run waits when the node may not act.
 const putBack = 200 * time.Millisecond
 
-// probeLane is the lane for runs of a group whose executor must be found by asking; no address looks like it. A group
+// probeQueue is the queue for runs of a group whose executor must be found by asking; no address looks like it. A group
 // whose executors are all dead must not delay the others' asking.
-func probeLane(group int64) string { return "probe " + strconv.FormatInt(group, 10) }
+func probeQueue(group int64) string { return "probe " + strconv.FormatInt(group, 10) }
 
 // fire is called by the timer when a run's time has come. It does not block.
 func (e *Engine) fire(d *dispatch) {
 	if d.waiting {
-		e.queue(gateLane, d)
+		e.queue(gateQueue, d)
 		return
 	}
 	d.fired = e.now()
@@ -51,16 +51,16 @@ func (e *Engine) fire(d *dispatch) {
 			d.goTo(e.now(), address, len(addresses))
 		}
 	}
-	lane := d.address
-	if lane == "" {
-		lane = probeLane(d.job.group)
+	address := d.address
+	if address == "" {
+		address = probeQueue(d.job.group)
 	}
-	e.queue(lane, d)
+	e.queue(address, d)
 }
 
-// queue puts a run in a lane, or ends it when too many wait.
-func (e *Engine) queue(lane string, d *dispatch) {
-	if !e.lanes.add(lane, d, e.cfg.MaxWaiting) && !e.draining.Load() {
+// queue puts a run in an address queue, or ends it when too many wait.
+func (e *Engine) queue(address string, d *dispatch) {
+	if !e.queues.add(address, d, e.cfg.MaxWaiting) && !e.draining.Load() {
 		e.fail(d, d.address, event.NotSent, event.New(e.now(), event.QueueFull, d.address, e.cfg.MaxWaiting))
 	}
 }
@@ -76,8 +76,8 @@ func (e *Engine) candidates(d *dispatch) []string {
 	return nil
 }
 
-// runLane sends one run; the lanes call it in a goroutine of its own.
-func (e *Engine) runLane(ln *lane, d *dispatch) {
+// sendQueued sends one run; the address queues call it in a goroutine of its own.
+func (e *Engine) sendQueued(aq *addressQueue, d *dispatch) {
 	if !e.maySend(d) {
 		return
 	}
@@ -104,7 +104,7 @@ func (e *Engine) runLane(ln *lane, d *dispatch) {
 	if d.address == "" && !e.find(ctx, d) {
 		return
 	}
-	if d.address != ln.address {
+	if d.address != aq.address {
 		e.queue(d.address, d)
 		return
 	}

@@ -147,7 +147,7 @@ func (e *Engine) adopted(r *db.ListUnsentRunsOfNodeRow, me int64, j *job) *dispa
 		recheck: r.TriggerType == jobspec.TriggerRetry,
 	}
 	if d.address != "" && r.ExecutorShardingParam == "" && j.route == jobspec.RouteShardingBroadcast {
-		d.dead = e.now() // see conceive
+		d.dead = e.now() // see newRuns
 	}
 	if s := parseShard(string(r.ExecutorShardingParam)); s.Total > 0 {
 		d.shard, d.pinned = s, d.address != ""

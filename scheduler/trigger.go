@@ -66,7 +66,7 @@ func (e *Engine) Trigger(ctx context.Context, r TriggerRequest) ([]int64, error)
 		param = *r.Param
 	}
 	runs, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
-		runs := e.conceive(j, cause{
+		runs := e.newRuns(j, cause{
 			trigger: r.Type, planned: e.now().Truncate(time.Millisecond), param: param, retries: j.retries, given: r.Addresses, user: r.User,
 		})
 		return runs, e.insert(ctx, tx, runs)

@@ -13,7 +13,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-// BenchmarkRunsWritten writes runs as the hot path does: born, recorded as sent and finished, 300 at a time. It reports the
+// BenchmarkRunsWritten writes runs as the hot path does: inserted, recorded as sent and finished, 300 at a time. It reports the
 // processor time of this process for a run, which a busy machine falsifies less than the clock does.
 func BenchmarkRunsWritten(b *testing.B) {
 	for _, dialect := range []db.Dialect{db.SQLite, db.MySQL} {
@@ -38,7 +38,7 @@ func BenchmarkRunsWritten(b *testing.B) {
 			for n := 0; n < b.N; n += rows {
 				var runs []*dispatch
 				for range rows {
-					runs = append(runs, e.conceive(j, cause{trigger: jobspec.TriggerCron, planned: time.Now(), given: addresses})...)
+					runs = append(runs, e.newRuns(j, cause{trigger: jobspec.TriggerCron, planned: time.Now(), given: addresses})...)
 				}
 				err := pool.Tx(b.Context(), func(tx *sql.Tx) error { return e.insert(b.Context(), tx, runs) })
 				if err != nil {

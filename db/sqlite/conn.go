@@ -15,7 +15,7 @@ var (
 	errTxLost     = errors.New("sqlite: an earlier error has rolled this transaction back")
 )
 
-// conn is what database/sql holds: a ticket that borrows a session from a lane while it works.
+// conn is what database/sql holds: a ticket that borrows a session from a pool while it works.
 // database/sql never uses it from two goroutines at once.
 type conn struct {
 	connector *Connector
@@ -41,25 +41,25 @@ func (c *conn) Ping(ctx context.Context) error {
 	return nil
 }
 
-// BeginTx takes the writer lane, or a reader for a read-only transaction. SQLite is serializable always, so the level is ignored.
+// BeginTx takes the writer pool, or a reader for a read-only transaction. SQLite is serializable always, so the level is ignored.
 func (c *conn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	if c.tx != nil {
 		return nil, errors.New("sqlite: transaction within a transaction")
 	}
-	lane := c.connector.writer
+	pool := c.connector.writer
 	if opts.ReadOnly {
-		lane = c.connector.readers
+		pool = c.connector.readers
 	}
-	s, err := lane.acquire(ctx)
+	s, err := pool.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	inner, err := s.raw.BeginTx(ctx, driver.TxOptions{ReadOnly: opts.ReadOnly})
 	if err != nil {
-		lane.release(s, true)
+		pool.release(s, true)
 		return nil, err
 	}
-	c.tx = &tx{conn: c, lane: lane, session: s, inner: inner, readOnly: opts.ReadOnly}
+	c.tx = &tx{conn: c, pool: pool, session: s, inner: inner, readOnly: opts.ReadOnly}
 	return c.tx, nil
 }
 
@@ -68,7 +68,7 @@ func (c *conn) Begin() (driver.Tx, error) {
 	return c.BeginTx(context.Background(), driver.TxOptions{})
 }
 
-// ExecContext runs a statement on the transaction's session, or alone in the writer lane.
+// ExecContext runs a statement on the transaction's session, or alone in the writer pool.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	p, err := c.connector.plans.get(query)
 	if err != nil {
@@ -116,20 +116,20 @@ func (c *conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 		t := c.tx
 		return queryRows(ctx, t.session, p, args, t.note)
 	}
-	lane := c.connector.readers
+	pool := c.connector.readers
 	if p.kind != kindRead {
-		lane = c.connector.writer
+		pool = c.connector.writer
 	}
-	s, err := lane.acquire(ctx)
+	s, err := pool.acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := queryRows(ctx, s, p, args, func(error) {})
 	if err != nil {
-		lane.release(s, false)
+		pool.release(s, false)
 		return nil, err
 	}
-	rows.release = func() { lane.release(s, false) }
+	rows.release = func() { pool.release(s, false) }
 	return rows, nil
 }
 
@@ -177,7 +177,7 @@ func (s *stmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driv
 // tx is a transaction on a borrowed session.
 type tx struct {
 	conn     *conn
-	lane     *lane
+	pool     *sessionPool
 	session  *session
 	inner    driver.Tx
 	readOnly bool
@@ -237,5 +237,5 @@ func (t *tx) Rollback() error {
 
 func (t *tx) end(broken bool) {
 	t.conn.tx = nil
-	t.lane.release(t.session, broken)
+	t.pool.release(t.session, broken)
 }

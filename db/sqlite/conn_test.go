@@ -133,7 +133,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestWriterWaits holds the writer lane and checks who waits for it, and how long.
+// TestWriterWaits holds the writer pool and checks who waits for it, and how long.
 func TestWriterWaits(t *testing.T) {
 	t.Parallel()
 	pool := open(t, sqlite.Options{})
@@ -147,10 +147,10 @@ func TestWriterWaits(t *testing.T) {
 	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
 	if _, err := pool.ExecContext(short, "INSERT INTO t (name) VALUES ('late')"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("single write while the lane is held: %v", err)
+		t.Errorf("single write while the pool is held: %v", err)
 	}
 	if _, err := pool.BeginTx(short, nil); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("transaction while the lane is held: %v", err)
+		t.Errorf("transaction while the pool is held: %v", err)
 	}
 	// More writers than there would ever be connections wait, and reads still pass.
 	var writers sync.WaitGroup

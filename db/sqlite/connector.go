@@ -26,8 +26,8 @@ type Options struct {
 type Connector struct {
 	base    driver.Connector
 	plans   planCache
-	writer  *lane
-	readers *lane
+	writer  *sessionPool
+	readers *sessionPool
 }
 
 // NewConnector prepares to open the file at path, which is created when first used.
@@ -60,8 +60,8 @@ func NewConnector(path string, opt Options) (*Connector, error) {
 		return nil, err
 	}
 	c := &Connector{base: base}
-	c.writer = newLane(1, c.openSession)
-	c.readers = newLane(cmp.Or(opt.Readers, min(max(2*runtime.GOMAXPROCS(0), 4), 16)), c.openSession)
+	c.writer = newSessionPool(1, c.openSession)
+	c.readers = newSessionPool(cmp.Or(opt.Readers, min(max(2*runtime.GOMAXPROCS(0), 4), 16)), c.openSession)
 	return c, nil
 }
 

@@ -10,14 +10,14 @@
 //
 // What it does not make up: SQLite checks neither the length of text nor the size of integers.
 //
-// # Lanes
+// # Pools of sessions
 //
-//	database/sql conn ──write──▶ writer lane: one SQLite connection, handed out in order of asking
-//	                  ──read───▶ reader lane: a few SQLite connections, each on its own snapshot
+//	database/sql conn ──write──▶ writer pool: one SQLite connection, handed out in order of asking
+//	                  ──read───▶ reader pool: a few SQLite connections, each on its own snapshot
 //
 // SQLite has one writer at a time and answers the second with SQLITE_BUSY, after sleeping in a loop that knows no
 // context. Here a writer waits in Go instead: in order, and only as long as its context allows. A write transaction holds
-// the lane from BEGIN IMMEDIATE to its end, a single write statement for its own duration. Reads never wait for it (WAL).
+// the pool from BEGIN IMMEDIATE to its end, a single write statement for its own duration. Reads never wait for it (WAL).
 // A connection of database/sql is only a ticket: it borrows a SQLite connection while it has something to do, so hundreds
 // of waiting writers cost nothing, and all writes share one page cache and one set of prepared statements.
 //

@@ -6,7 +6,7 @@ import "sync"
 type kind uint8
 
 const (
-	kindOther        kind = iota // DDL, PRAGMA … : the writer lane when executed
+	kindOther        kind = iota // DDL, PRAGMA … : the writer pool when executed
 	kindRead                     // SELECT, EXPLAIN, PRAGMA as a query, VALUES, WITH … SELECT
 	kindInsert                   // plain INSERT and REPLACE
 	kindInsertIgnore             //

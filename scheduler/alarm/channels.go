@@ -190,7 +190,7 @@ func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 	if err != nil {
 		return err
 	}
-	a.rouse(c.ID)
+	a.wakeChannel(c.ID)
 	return a.reload(ctx)
 }
 
@@ -216,8 +216,8 @@ func (c *Channel) keepSecrets(old *Settings) {
 	}
 }
 
-// rouse ends the rest of a channel that was just repaired.
-func (a *Alarmer) rouse(id int64) {
+// wakeChannel ends the rest of a channel that was just repaired.
+func (a *Alarmer) wakeChannel(id int64) {
 	a.mu.Lock()
 	delete(a.rested, id)
 	a.mu.Unlock()
@@ -281,7 +281,7 @@ func (a *Alarmer) Test(ctx context.Context, id int64, to ...string) error {
 	}
 	now := a.cfg.Now()
 	if len(reasons) == 0 {
-		a.rouse(id)
+		a.wakeChannel(id)
 		return a.queries.NoteAlarmChannelOK(ctx, a.cfg.Pool, db.NoteAlarmChannelOKParams{ID: id, AtMs: now.UnixMilli()})
 	}
 	failure := &Failure{troubleOf(c.settings.secrets(), reasons...)}

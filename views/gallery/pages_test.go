@@ -140,6 +140,8 @@ func (f fakes) pages() []page {
 		{"alarm-mail-tested", "/alarms/1?tested", alarms.Detail(f.alarmMailTested())},
 		{"alarm-tested", "/alarms/2", alarms.Detail(f.alarmTested())},
 		{"alarm-new", "/alarms/new", alarms.Form(f.alarmForm("mail"))},
+		{"alarm-new-editor", "/alarms/new?kind=wecom", alarms.Form(f.alarmFormOfEditor())},
+		{"alarm-of-group", "/alarms/4", alarms.Detail(f.alarmOfGroup())},
 		{"alarm-dingtalk", "/alarms/new?kind=dingtalk", alarms.Form(f.alarmForm("dingtalk"))},
 		{"alarm-wecom", "/alarms/new?kind=wecom", alarms.Form(f.alarmForm("wecom"))},
 		{"alarm-feishu", "/alarms/new?kind=feishu", alarms.Form(f.alarmForm("feishu"))},

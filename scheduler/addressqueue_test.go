@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// sending is a fake of what lanes do with a run: it takes a time by address, and counts.
+// sending is a fake of what address queues do with a run: it takes a time by address, and counts.
 type sending struct {
 	takes map[string]time.Duration // by address; a second when it is not here
 
@@ -21,9 +21,9 @@ type sending struct {
 	address map[int64]string
 }
 
-func newSending(perAddress, perJob int) (*lanes, *sending) {
+func newSending(perAddress, perJob int) (*addressQueues, *sending) {
 	s := &sending{takes: map[string]time.Duration{}, now: map[string]int{}, most: map[string]int{}, address: map[int64]string{}}
-	return newLanes(perAddress, perJob, s.run), s
+	return newAddressQueues(perAddress, perJob, s.run), s
 }
 
 func (s *sending) count(by int, keys ...string) {
@@ -33,20 +33,20 @@ func (s *sending) count(by int, keys ...string) {
 	}
 }
 
-func (s *sending) run(ln *lane, d *dispatch) {
-	job := ln.address + " job " + strconv.FormatInt(d.job.id, 10)
+func (s *sending) run(aq *addressQueue, d *dispatch) {
+	job := aq.address + " job " + strconv.FormatInt(d.job.id, 10)
 	s.mu.Lock()
 	s.order = append(s.order, d.id)
-	s.address[d.id] = ln.address
-	s.count(1, ln.address, job)
-	takes, ok := s.takes[ln.address]
+	s.address[d.id] = aq.address
+	s.count(1, aq.address, job)
+	takes, ok := s.takes[aq.address]
 	s.mu.Unlock()
 	if !ok {
 		takes = time.Second
 	}
 	time.Sleep(takes) // of the bubble's time: how long the executor takes
 	s.mu.Lock()
-	s.count(-1, ln.address, job)
+	s.count(-1, aq.address, job)
 	s.done = append(s.done, time.Now())
 	s.mu.Unlock()
 }
@@ -55,7 +55,7 @@ func run(id, jobID int64) *dispatch { return &dispatch{id: id, job: &job{id: job
 
 const unlimited = 1 << 30
 
-func TestLanesBoundCallsByAddressAndByJob(t *testing.T) {
+func TestAddressQueuesBoundCallsByAddressAndByJob(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name               string
@@ -97,18 +97,18 @@ func TestLanesBoundCallsByAddressAndByJob(t *testing.T) {
 					t.Errorf("took %s, want %s: the bounds are not used fully", took, tt.takes)
 				}
 				if len(l.byAddr) != 0 {
-					t.Errorf("%d lanes are kept", len(l.byAddr))
+					t.Errorf("%d queues are kept", len(l.byAddr))
 				}
 			})
 		})
 	}
 }
 
-func TestJobsTakeTurnsInALane(t *testing.T) {
+func TestJobsTakeTurnsAtAnAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, s := newSending(1, 1)
-		for id := range int64(6) { // job 1 floods the lane before job 2 comes
+		for id := range int64(6) { // job 1 floods the queue before job 2 comes
 			l.add("a", run(100+id, 1), unlimited)
 		}
 		l.add("a", run(200, 2), unlimited)
@@ -155,10 +155,10 @@ func TestASlowAddressDelaysNoOther(t *testing.T) {
 func TestASlowJobDelaysNoOtherAtItsAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var l *lanes
+		var l *addressQueues
 		var mu sync.Mutex
 		done := map[int64]int{}
-		l = newLanes(4, 2, func(_ *lane, d *dispatch) {
+		l = newAddressQueues(4, 2, func(_ *addressQueue, d *dispatch) {
 			takes := time.Millisecond
 			if d.job.id == 1 {
 				takes = time.Hour
@@ -184,7 +184,7 @@ func TestASlowJobDelaysNoOtherAtItsAddress(t *testing.T) {
 	})
 }
 
-func TestLanesRefuseBeyondTheLimit(t *testing.T) {
+func TestAddressQueuesRefuseBeyondTheLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, s := newSending(1, 1)
@@ -215,7 +215,7 @@ func TestLanesRefuseBeyondTheLimit(t *testing.T) {
 	})
 }
 
-func TestClearedLanesForgetWhatWaitsAndGoOn(t *testing.T) {
+func TestClearedQueuesForgetWhatWaitsAndGoOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, s := newSending(2, 1)
@@ -234,12 +234,12 @@ func TestClearedLanesForgetWhatWaitsAndGoOn(t *testing.T) {
 			t.Errorf("sent %v with at most %v at a time", s.order, s.most)
 		}
 		if len(l.byAddr) != 0 {
-			t.Error("the lane is kept")
+			t.Error("the queue is kept")
 		}
 	})
 }
 
-func TestStoppedLanesStartNothing(t *testing.T) {
+func TestStoppedQueuesStartNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l, s := newSending(1, 1)

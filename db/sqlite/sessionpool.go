@@ -8,8 +8,8 @@ import (
 
 var errClosed = errors.New("sqlite: database is closed")
 
-// lane lends a bounded number of sessions. Who asks first is served first, and who stops waiting (its context ends) leaves no trace.
-type lane struct {
+// sessionPool lends a bounded number of sessions. Who asks first is served first, and who stops waiting (its context ends) leaves no trace.
+type sessionPool struct {
 	slots chan struct{} // one element per session lent; a channel's senders are served in order
 	open  func(context.Context) (*session, error)
 
@@ -18,11 +18,11 @@ type lane struct {
 	closed bool
 }
 
-func newLane(size int, open func(context.Context) (*session, error)) *lane {
-	return &lane{slots: make(chan struct{}, size), open: open}
+func newSessionPool(size int, open func(context.Context) (*session, error)) *sessionPool {
+	return &sessionPool{slots: make(chan struct{}, size), open: open}
 }
 
-func (l *lane) acquire(ctx context.Context) (*session, error) {
+func (l *sessionPool) acquire(ctx context.Context) (*session, error) {
 	// A context that has ended must not win a free slot by the luck of select.
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (l *lane) acquire(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-func (l *lane) pop() (*session, error) {
+func (l *sessionPool) pop() (*session, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -58,7 +58,7 @@ func (l *lane) pop() (*session, error) {
 }
 
 // release takes a session back. One that is broken, or that the driver no longer vouches for, is closed; the next caller opens another.
-func (l *lane) release(s *session, broken bool) {
+func (l *sessionPool) release(s *session, broken bool) {
 	defer func() { <-l.slots }()
 	if !broken && s.raw.IsValid() {
 		l.mu.Lock()
@@ -72,7 +72,7 @@ func (l *lane) release(s *session, broken bool) {
 	s.close()
 }
 
-func (l *lane) close() error {
+func (l *sessionPool) close() error {
 	l.mu.Lock()
 	idle := l.idle
 	l.idle, l.closed = nil, true

@@ -30,10 +30,10 @@ type cause struct {
 	user    string
 }
 
-// conceive makes the runs that one trigger of a job means: one, or for a broadcast one per address. Addresses that can be
+// newRuns makes the runs that one trigger of a job means: one, or for a broadcast one per address. Addresses that can be
 // chosen without asking executors are chosen now, so that they are in the row and a node that takes the run over knows
 // whom it may have been sent to.
-func (e *Engine) conceive(j *job, c cause) []*dispatch {
+func (e *Engine) newRuns(j *job, c cause) []*dispatch {
 	addresses := c.given
 	var dead map[string]time.Time
 	if addresses == nil {
@@ -114,13 +114,13 @@ type signature struct {
 	args []string
 }
 
-// row is a run's row at its birth.
+// row is a run's row as it is inserted.
 func (e *Engine) row(d *dispatch) db.NewRun {
 	return db.NewRun{
 		JobGroup: d.job.group, JobID: d.job.id, Address: storable(d.address), Handler: d.job.handler, Param: d.param,
 		Sharding: d.shard.text(d.job.route), Retries: d.retries, TriggerTime: e.wall(d.planned),
 		PlannedAt: d.planned.UnixMilli(), Owner: d.owner, Type: d.trigger, Origin: d.origin,
-		Events: d.events.Stored(), Message: e.birthText(d),
+		Events: d.events.Stored(), Message: e.newRunText(d),
 	}
 }
 
@@ -182,7 +182,7 @@ func (e *Engine) commitAbove(ctx context.Context, floor int64, fn func(tx *sql.T
 		return nil, err
 	}
 	e.pending.commit(number, runs)
-	e.counts.add(e.born(runs)...)
+	e.counts.add(e.countNew(runs)...)
 	e.timer.add(runs...)
 	return runs, nil
 }

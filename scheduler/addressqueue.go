@@ -1,0 +1,190 @@
+package scheduler
+
+import (
+	"slices"
+	"sync"
+)
+
+// addressQueues queue runs by executor address. Each address has a bound on calls at a time, and inside it each job has one, and
+// waiting jobs take turns: so a slow address delays only its own runs, and a slow job at an address only itself. This is
+// what upstream's fast and slow pools are for (docs/compat.md §4.5), decided by where a run goes instead of by its past.
+type addressQueues struct {
+	perAddress, perJob int
+	run                func(*addressQueue, *dispatch) // sends one run; called in a goroutine of its own
+
+	mu      sync.Mutex
+	byAddr  map[string]*addressQueue
+	queued  int
+	stopped bool
+	sends   sync.WaitGroup // runs being sent; grows under mu and only while not stopped
+}
+
+// addressQueue is one address's queue. Its fields are guarded by addressQueues.mu.
+type addressQueue struct {
+	address  string
+	inFlight int
+	queued   int
+	jobs     map[int64]*jobQueue
+	ready    []*jobQueue // jobs with something queued and below their bound, in turn
+}
+
+// jobQueue is one job's runs at one address.
+type jobQueue struct {
+	waiting  []*dispatch
+	inFlight int
+	listed   bool // stands in ready
+}
+
+func newAddressQueues(perAddress, perJob int, run func(*addressQueue, *dispatch)) *addressQueues {
+	return &addressQueues{perAddress: perAddress, perJob: perJob, run: run, byAddr: make(map[string]*addressQueue)}
+}
+
+// add queues a run for the address. It reports false when they are stopped or limit runs wait for the address already:
+// one that takes nothing must not use up the room of the others.
+func (l *addressQueues) add(address string, d *dispatch, limit int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	aq := l.byAddr[address]
+	if l.stopped || aq != nil && aq.queued >= limit {
+		return false
+	}
+	if aq == nil {
+		aq = &addressQueue{address: address, jobs: make(map[int64]*jobQueue)}
+		l.byAddr[address] = aq
+	}
+	q := aq.jobs[d.job.id]
+	if q == nil {
+		q = &jobQueue{}
+		aq.jobs[d.job.id] = q
+	}
+	q.waiting = append(q.waiting, d)
+	aq.queued++
+	l.queued++
+	l.list(aq, q)
+	l.pump(aq)
+	return true
+}
+
+// list puts a job in its address's turn when it may send.
+func (l *addressQueues) list(aq *addressQueue, q *jobQueue) {
+	if !q.listed && len(q.waiting) > 0 && q.inFlight < l.perJob {
+		q.listed = true
+		aq.ready = append(aq.ready, q)
+	}
+}
+
+// pump starts as many sends as the bounds allow.
+func (l *addressQueues) pump(aq *addressQueue) {
+	for !l.stopped && aq.inFlight < l.perAddress && len(aq.ready) > 0 {
+		q := aq.ready[0]
+		aq.ready[0] = nil
+		aq.ready = aq.ready[1:]
+		q.listed = false
+		d := q.waiting[0]
+		q.waiting[0] = nil
+		q.waiting = q.waiting[1:]
+		aq.queued--
+		l.queued--
+		aq.inFlight++
+		q.inFlight++
+		l.list(aq, q)
+		l.sends.Go(func() { l.work(aq, q, d) })
+	}
+}
+
+func (l *addressQueues) work(aq *addressQueue, q *jobQueue, d *dispatch) {
+	l.run(aq, d)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	aq.inFlight--
+	q.inFlight--
+	if q.inFlight == 0 && len(q.waiting) == 0 {
+		delete(aq.jobs, d.job.id)
+	}
+	l.list(aq, q)
+	l.pump(aq)
+	if aq.inFlight == 0 && aq.queued == 0 && l.byAddr[aq.address] == aq {
+		delete(l.byAddr, aq.address)
+	}
+}
+
+// remove takes a run that has not begun to be sent out of its queue; nil when it is not here.
+func (l *addressQueues) remove(id int64) *dispatch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, aq := range l.byAddr {
+		for jobID, q := range aq.jobs {
+			i := slices.IndexFunc(q.waiting, func(d *dispatch) bool { return d.id == id })
+			if i < 0 {
+				continue
+			}
+			d := q.waiting[i]
+			q.waiting = slices.Delete(q.waiting, i, i+1)
+			aq.queued--
+			l.queued--
+			if len(q.waiting) == 0 && q.listed {
+				q.listed = false
+				aq.ready = slices.DeleteFunc(aq.ready, func(other *jobQueue) bool { return other == q })
+			}
+			if len(q.waiting) == 0 && q.inFlight == 0 {
+				delete(aq.jobs, jobID)
+			}
+			return d
+		}
+	}
+	return nil
+}
+
+// clear drops what is queued; the runs stay in the database.
+func (l *addressQueues) clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, aq := range l.byAddr {
+		l.queued -= aq.queued
+		aq.queued = 0
+		aq.ready = nil
+		for id, q := range aq.jobs {
+			q.waiting, q.listed = nil, false
+			if q.inFlight == 0 {
+				delete(aq.jobs, id)
+			}
+		}
+	}
+}
+
+// stop lets nothing more start.
+func (l *addressQueues) stop() {
+	l.mu.Lock()
+	l.stopped = true
+	l.mu.Unlock()
+	l.clear()
+}
+
+// wait waits, after stop, for what is being sent.
+func (l *addressQueues) wait() { l.sends.Wait() }
+
+// resume undoes stop, for an engine that is started again.
+func (l *addressQueues) resume() {
+	l.mu.Lock()
+	l.stopped = false
+	l.mu.Unlock()
+}
+
+// load is how many runs wait for, and are being sent to, an address.
+func (l *addressQueues) load(address string) (queued, inFlight int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if aq := l.byAddr[address]; aq != nil {
+		return aq.queued, aq.inFlight
+	}
+	return 0, 0
+}
+
+func (l *addressQueues) depth() (queued, inFlight int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, aq := range l.byAddr {
+		inFlight += aq.inFlight
+	}
+	return l.queued, inFlight
+}
