@@ -193,6 +193,7 @@ func TestFaultsHaveLines(t *testing.T) {
 		{"a tag", job + "        handler: !!binary aGk=\n", "8 anchor"},
 		{"two documents", job + "---\n" + job, "8 documents"},
 		{"JSON", `{"punctual_jobs": 1, "executors": [{"app_name": "a", "jobs": [{"description": "x", "schedule": "NONE", "parameter": "\ud83d\ude00\/", "retries": 3}]}]}`, ""},
+		{"a name that is empty", `{"punctual_jobs": 1, "executors": [{"app_name": "", "jobs": []}]}`, "1 missing[Field app_name]"},
 		{"JSON with an unknown field", "{\"punctual_jobs\": 1,\n\"executors\": [\n{\"app_name\": \"a\",\n\t\"jobs\": [],\n\t\"x\": {}}]}", "5 unknown[Field x]"},
 		{"JSON with a field twice", "{\"punctual_jobs\": 1,\n\"punctual_jobs\": 1, \"executors\": []}", "2 twice[Field punctual_jobs]"},
 		{"JSON cut off", "{\"punctual_jobs\": 1,\n\"executors\": [\n", "3 syntax"},
@@ -253,6 +254,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(raw)
 	}
 	for _, text := range awkwardTexts {
+		f.Add([]byte(`{"punctual_jobs":1,"executors":[{"app_name":""}]}`))
 		f.Add([]byte("punctual_jobs: 1\nexecutors: [{app_name: a, jobs: [{description: x, schedule: NONE, script: " + text + "}]}]"))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

@@ -184,10 +184,12 @@ func (r *reader) items(name string, n node) []node {
 
 func (r *reader) group(n node) Group {
 	g := Group{Line: n.line}
-	r.fields(n, fieldGroups, []string{fieldAppName, fieldTitle, fieldJobs}, []string{fieldAppName}, func(name string, _ int, value node) {
+	r.fields(n, fieldGroups, []string{fieldAppName, fieldTitle, fieldJobs}, []string{fieldAppName}, func(name string, line int, value node) {
 		switch name {
 		case fieldAppName:
-			r.text(name, value, &g.AppName)
+			if r.text(name, value, &g.AppName); value.kind == scalar && value.text == "" {
+				r.add(line, CodeMissing, "Field", name)
+			}
 		case fieldTitle:
 			r.text(name, value, &g.Title)
 		case fieldJobs:
