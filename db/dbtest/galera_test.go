@@ -18,7 +18,7 @@ func TestGaleraCluster(t *testing.T) {
 			if _, err := one.ExecContext(t.Context(), "CREATE TABLE x (id INT PRIMARY KEY)"); err != nil {
 				t.Fatal(err)
 			}
-			three, err := sql.Open("mysql", g.DSN(2, name))
+			three, err := sql.Open("mysql", g.DSN(2, "mysql")) // the other database may not have come here yet
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -28,7 +28,7 @@ func TestGaleraCluster(t *testing.T) {
 			if _, err := three.ExecContext(t.Context(), "SET SESSION wsrep_sync_wait = 7"); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := three.ExecContext(t.Context(), "INSERT INTO x VALUES (1)"); err != nil {
+			if _, err := three.ExecContext(t.Context(), "INSERT INTO "+name+".x VALUES (1)"); err != nil {
 				t.Fatal(err)
 			}
 		})
