@@ -103,8 +103,10 @@ export function finder(viewer, box, list, letGo, stays) {
     show();
   };
   const step = (by) => {
-    if (timer) restart(); // Enter came before the pause was over
-    else if (places.length) goTo(current < 0 ? nearest() : (current + by + places.length) % places.length);
+    if (timer) {
+      restart(); // Enter came before the pause was over
+      if (current >= 0) goTo(current);
+    } else if (places.length) goTo(current < 0 ? nearest() : (current + by + places.length) % places.length);
   };
 
   field.addEventListener("input", () => {
