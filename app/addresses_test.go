@@ -8,10 +8,10 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // TestExecutorsAreNotCalledAtTheAdminsOwnAddresses names its listeners at a registration, in a form, for one run, and by what a name
@@ -53,11 +53,12 @@ func TestExecutorsAreNotCalledAtTheAdminsOwnAddresses(t *testing.T) {
 		}
 		// A name says nothing until it is dialled.
 		run := b.runOnce(strings.TrimSuffix(job, "/run"), url.Values{"addresses": {"http://localhost" + port}})
-		for deadline := time.Now().Add(30 * time.Second); b.state(run) != "sendfailed"; time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s, by a name: the run is %q", what, b.state(run))
+		executortest.Eventually(t, "refusal of "+what+" by a name", func() error {
+			if state := b.state(run); state != "sendfailed" {
+				return fmt.Errorf("the run is %q", state)
 			}
-		}
+			return nil
+		})
 		if page := b.get(run).document(t).Find("main").Text(); !strings.Contains(page, "executor_deny") {
 			t.Errorf("%s, by a name: %s", what, page)
 		}

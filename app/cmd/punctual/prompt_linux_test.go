@@ -9,11 +9,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/punctual-job/punctual/app"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // terminal is one that a test types into. What a program shows on it, and what it echoes, comes out of said.
@@ -70,11 +70,12 @@ func (x *terminal) until(text string) {
 // hidden waits until the terminal shows nothing any more, as somebody does who is slower than a program.
 func (x *terminal) hidden() {
 	x.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); x.echoes(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			x.t.Fatalf("the terminal shows what is typed after %q", x.said.String())
+	executortest.Eventually(x.t, "terminal that shows nothing", func() error {
+		if x.echoes() {
+			return fmt.Errorf("it shows what is typed after %q", x.said.String())
 		}
-	}
+		return nil
+	})
 }
 
 func (x *terminal) press(keys string) {
