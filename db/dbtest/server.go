@@ -241,7 +241,7 @@ func (s *Server) start(once ...string) error {
 
 // ready asks until the server answers. Nothing announces that it does, so this is a poll.
 func (s *Server) ready(done <-chan struct{}) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
