@@ -13,7 +13,6 @@ import (
 	"github.com/punctual-job/punctual/app/console"
 	"github.com/punctual-job/punctual/app/legacy"
 	"github.com/punctual-job/punctual/app/openapi"
-	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/static"
 )
@@ -24,7 +23,7 @@ func (a *App) router(pages *console.Console, api *openapi.API, old *legacy.Legac
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(discard{}) // everything is said through slog
 	e.IPExtractor = a.opts.addressOf()
-	e.HTTPErrorHandler = (&problem.Handler{
+	e.HTTPErrorHandler = (&errorHandler{
 		Page: pages.Page, Protocol: func(r *http.Request) bool { _, is := openapi.Name(r.URL.Path); return is }, Logger: a.logger, Refused: a.noteRefusal,
 	}).HandleError
 	e.Use(a.logRequests(), middleware.RecoverWithConfig(middleware.RecoverConfig{DisablePrintStack: true, LogErrorFunc: a.logPanic}),

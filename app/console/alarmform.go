@@ -210,7 +210,7 @@ func (c *Console) routeEdit(ec echo.Context) error {
 	}
 	at := slices.IndexFunc(routes, func(r manage.AlarmRoute) bool { return strconv.FormatInt(r.ID, 10) == ec.Param("route") })
 	if at < 0 {
-		return echo.ErrNotFound
+		return notFound()
 	}
 	page, err := c.routePage(ec, routes[at].Route)
 	if err != nil {
@@ -268,7 +268,7 @@ func (c *Console) routeSave(ec echo.Context) error {
 	r := alarm.Route{ChannelID: channelID, Scope: alarm.Scope(formText(ec, alarms.FieldScope))}
 	if name := ec.Param("route"); name != "" {
 		if r.ID, err = strconv.ParseInt(name, 10, 64); err != nil || r.ID < 1 {
-			return echo.ErrNotFound
+			return notFound()
 		}
 	}
 	field := map[alarm.Scope]string{alarm.ScopeGroup: alarms.FieldGroup, alarm.ScopeJob: alarms.FieldJob}[r.Scope]
@@ -301,7 +301,7 @@ func (c *Console) routeDelete(ec echo.Context) error {
 	}
 	routeID, err := strconv.ParseInt(ec.Param("route"), 10, 64)
 	if err != nil || routeID < 1 {
-		return echo.ErrNotFound
+		return notFound()
 	}
 	if err := c.cfg.Manage.Channels.DeleteRoute(ec.Request().Context(), who(ec), channelID, routeID); err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/manage"
-	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/scheduler/alarm"
 	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/layout"
@@ -267,7 +266,7 @@ func (c *Console) messageRetry(ec echo.Context) error {
 	if err := c.cfg.Manage.Channels.Retry(ec.Request().Context(), who(ec), messageID); err != nil {
 		return err
 	}
-	back := problem.LocalPath(formText(ec, layout.FieldNext))
+	back := link.Local(formText(ec, layout.FieldNext))
 	if back == "" {
 		back = link.AlarmMessages
 	}

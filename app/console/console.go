@@ -120,7 +120,7 @@ func (c *Console) Register(e *echo.Echo) {
 		return render(ec, http.StatusOK, help.Show(help.Page{Page: c.pageWithFlash(ec)}))
 	})
 	// Whatever else is asked for: strangers learn nothing about which pages exist.
-	g.GET("/*", func(echo.Context) error { return echo.ErrNotFound })
+	g.GET("/*", func(echo.Context) error { return notFound() })
 }
 
 func (c *Console) jobRoutes(g *echo.Group) {

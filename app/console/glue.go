@@ -163,7 +163,7 @@ func (c *Console) version(ec echo.Context) (j db.Job, v db.GlueVersion, err erro
 	}
 	versionID, err := strconv.ParseInt(ec.Param("version"), 10, 64)
 	if err != nil || versionID < 1 {
-		return j, v, echo.ErrNotFound
+		return j, v, notFound()
 	}
 	v, err = c.cfg.Manage.Jobs.GlueVersion(ec.Request().Context(), who(ec), j.ID, versionID)
 	return j, v, err

@@ -18,7 +18,7 @@ import (
 )
 
 func (c *Console) loginForm(ec echo.Context) error {
-	next := problem.LocalPath(ec.QueryParam(login.FieldNext))
+	next := link.Local(ec.QueryParam(login.FieldNext))
 	if !who(ec).Zero() {
 		return ec.Redirect(http.StatusSeeOther, cmp.Or(next, link.Root))
 	}
@@ -31,7 +31,7 @@ func (c *Console) login(ec echo.Context) error {
 	}
 	form := login.Page{
 		Page: c.Page(ec), Name: ec.FormValue(login.FieldName), Remember: ec.FormValue(login.FieldRemember) != "",
-		Next: problem.LocalPath(ec.FormValue(login.FieldNext)),
+		Next: link.Local(ec.FormValue(login.FieldNext)),
 	}
 	ctx := ec.Request().Context()
 	p, err := c.cfg.Logins.Check(ctx, auth.Attempt{
@@ -87,7 +87,7 @@ func (c *Console) admit(ec echo.Context, in auth.SignIn, next string) error {
 
 // afterStep is where a sign-in goes on: at the next step, or where its user wanted to go.
 func afterStep(step auth.Step, next string) string {
-	next = problem.LocalPath(next)
+	next = link.Local(next)
 	if step == auth.StepNone {
 		return cmp.Or(next, link.Root)
 	}
@@ -129,7 +129,7 @@ func (c *Console) preferences(ec echo.Context) error {
 			return err
 		}
 	}
-	next := cmp.Or(problem.LocalPath(ec.FormValue(layout.FieldNext)), link.Root)
+	next := cmp.Or(link.Local(ec.FormValue(layout.FieldNext)), link.Root)
 	if isPartial(r) {
 		ec.Response().Header().Set("HX-Redirect", next)
 		return ec.NoContent(http.StatusNoContent)

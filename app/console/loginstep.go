@@ -32,7 +32,7 @@ func (c *Console) step(of auth.Step, serve func(echo.Context, *auth.Pending) err
 		ctx := ec.Request().Context()
 		p, err := c.cfg.SignIns.Pending(ec.Request())
 		if errors.Is(err, auth.ErrNoSignIn) {
-			return c.goTo(ec, link.LoginNext(problem.LocalPath(ec.QueryParam(login.FieldNext))), flash{Kind: layout.FlashError, Key: "login.expired"})
+			return c.goTo(ec, link.LoginNext(link.Local(ec.QueryParam(login.FieldNext))), flash{Kind: layout.FlashError, Key: "login.expired"})
 		} else if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (c *Console) stepPage(ec echo.Context, p *auth.Pending) login.StepPage {
 	r := ec.Request()
 	shown := ec.Echo().NewContext(r.WithContext(auth.NewContext(r.Context(), auth.Principal{Lang: p.Who.Lang, Theme: p.Who.Theme})), ec.Response())
 	page := c.Page(shown)
-	return login.StepPage{Page: page, Name: p.Who.Name, Next: problem.LocalPath(ec.QueryParam(login.FieldNext))}
+	return login.StepPage{Page: page, Name: p.Who.Name, Next: link.Local(ec.QueryParam(login.FieldNext))}
 }
 
 func (c *Console) givenForm(ec echo.Context, p *auth.Pending) error {

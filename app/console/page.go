@@ -114,11 +114,14 @@ func isHere(r *http.Request, to string) bool {
 	return place && err == nil && at.RequestURI() == page
 }
 
+// notFound answers that there is no such thing, or none that concerns whoever asks.
+func notFound() error { return &problem.Error{Kind: problem.NotFound} }
+
 // id reads the number in the path. Something else names nothing that exists.
 func id(ec echo.Context) (int64, error) {
 	n, err := strconv.ParseInt(ec.Param("id"), 10, 64)
 	if err != nil || n < 1 {
-		return 0, echo.ErrNotFound
+		return 0, notFound()
 	}
 	return n, nil
 }

@@ -16,7 +16,7 @@ import (
 
 // signInBegin sends the browser to a provider, with what it needs to prove later that it was the one that began.
 func (c *Console) signInBegin(ec echo.Context) error {
-	name, next := ec.Param("provider"), problem.LocalPath(ec.QueryParam(login.FieldNext))
+	name, next := ec.Param("provider"), link.Local(ec.QueryParam(login.FieldNext))
 	f, address, err := c.cfg.Manage.Directories.Begin(name, c.signInCallback(name), next)
 	if notOffered(err) {
 		return ec.Redirect(http.StatusSeeOther, link.LoginNext(next))

@@ -44,7 +44,7 @@ func (c *Console) viewNew(ec echo.Context) error {
 	page := ec.QueryParam(saved.FieldPage)
 	params := link.ViewParams(page, ec.QueryParam(saved.FieldParams))
 	if params == "" {
-		return echo.ErrNotFound
+		return notFound()
 	}
 	return c.viewForm(ec, http.StatusOK, saved.FormPage{Page: c.Page(ec), List: page, Params: params})
 }

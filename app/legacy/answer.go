@@ -123,7 +123,7 @@ func (l *Legacy) fail(ec echo.Context, gen generation, err error) error {
 }
 
 func (l *Legacy) failAs(ec echo.Context, gen generation, status int, p *problem.Error) error {
-	problem.Log(l.cfg.Logger, p, ec)
+	problem.Log(l.cfg.Logger, p, ec.Request(), ec.Response().Header().Get(echo.HeaderXRequestID))
 	if p.Kind == problem.Forbidden && p.Key != "login.error.disabled" && l.cfg.Refused != nil {
 		l.cfg.Refused(ec)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/views/link"
 )
 
@@ -51,7 +50,7 @@ func formerPage(ec echo.Context) error {
 	if to, known := pages[rest]; known {
 		return ec.Redirect(http.StatusFound, to(u.Query()))
 	}
-	to := problem.LocalPath("/" + rest)
+	to := link.Local("/" + rest)
 	if to == "" {
 		to = link.Root
 	}

@@ -7,10 +7,9 @@ package problem
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"slices"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/locales"
@@ -146,9 +145,6 @@ func From(err error) *Error {
 	if p, ok := errors.AsType[*Error](err); ok {
 		return p
 	}
-	if h, ok := errors.AsType[*echo.HTTPError](err); ok {
-		return fromEcho(h)
-	}
 	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return (&Error{Kind: TooLarge}).Because(big)
 	}
@@ -178,28 +174,19 @@ func From(err error) *Error {
 	return (&Error{Kind: Internal}).Because(err)
 }
 
-// fromEcho reads the errors that the router and its middleware make.
-func fromEcho(h *echo.HTTPError) *Error {
-	kind := Malformed
-	switch h.Code {
-	case http.StatusNotFound:
-		kind = NotFound
-	case http.StatusMethodNotAllowed:
-		kind = NoMethod
-	case http.StatusUnauthorized:
-		kind = Unauthenticated
-	case http.StatusForbidden:
-		kind = Forbidden
-	case http.StatusRequestEntityTooLarge:
-		kind = TooLarge
-	case http.StatusTooManyRequests:
-		kind = TooMany
-	case http.StatusServiceUnavailable:
-		kind = Unavailable
-	default:
-		if h.Code >= 500 {
-			kind = Internal
-		}
+// Log writes the one line about a request that was refused, as loud as its kind deserves.
+func Log(logger *slog.Logger, p *Error, r *http.Request, requestID string) {
+	level := slog.LevelDebug
+	switch p.Kind {
+	case Internal:
+		level = slog.LevelError
+	case Unavailable, Executor:
+		level = slog.LevelWarn
+	case Invalid, Malformed, Unauthenticated, Forbidden, NotFound, NoMethod, Conflict, TooLarge, TooMany:
 	}
-	return (&Error{Kind: kind}).Because(h)
+	if errors.Is(p.Err, context.Canceled) {
+		level = slog.LevelDebug // the client went away
+	}
+	logger.Log(r.Context(), level, "request refused", "method", r.Method, "path", r.URL.Path,
+		"status", p.Kind.Status(), "request_id", requestID, "error", p.Error())
 }

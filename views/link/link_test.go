@@ -74,3 +74,15 @@ func query(t *testing.T, address string) url.Values {
 	}
 	return u.Query()
 }
+
+func TestLocal(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/jobs?q=a": "/jobs?q=a", "/": "/", "": "", "jobs": "", "//evil.example": "", "/\\evil.example": "", "https://evil.example/": "",
+		"/a\r\nSet-Cookie: x": "", "javascript:alert(1)": "", "/%zz": "",
+	} {
+		if got := Local(path); got != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}

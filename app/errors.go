@@ -1,17 +1,18 @@
-package problem
+package app
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/views/errorpage"
 	"github.com/punctual-job/punctual/views/layout"
@@ -19,8 +20,8 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
-// Handler draws every error that a handler returns or panics with, and writes the one log line about it.
-type Handler struct {
+// errorHandler draws every error that a handler returns or panics with, and writes the one log line about it.
+type errorHandler struct {
 	// Page makes the frame of the request: its language, its user.
 	Page func(c echo.Context) layout.Page
 	// Protocol says whether a program of the executor protocol asked, which wants its own JSON and HTTP status 200.
@@ -33,22 +34,22 @@ type Handler struct {
 const handled = "problem handled"
 
 // HandleError is the echo.HTTPErrorHandler.
-func (h *Handler) HandleError(err error, c echo.Context) {
+func (h *errorHandler) HandleError(err error, c echo.Context) {
 	// The request log asks for the answer early, to know its status, and passes the error on.
 	if c.Get(handled) != nil {
 		return
 	}
 	c.Set(handled, true)
 	r := c.Request()
-	p := From(err)
-	Log(h.Logger, p, c)
-	if p.Kind == Forbidden && h.Refused != nil {
+	p := problemOf(err)
+	problem.Log(h.Logger, p, r, requestIDOf(c))
+	if p.Kind == problem.Forbidden && h.Refused != nil {
 		h.Refused(c)
 	}
 	if c.Response().Committed {
 		return // a stream that had begun; its end is all the answer there is
 	}
-	if p.Kind == TooMany {
+	if p.Kind == problem.TooMany {
 		c.Response().Header().Set("Retry-After", "30")
 	}
 	switch {
@@ -58,9 +59,9 @@ func (h *Handler) HandleError(err error, c echo.Context) {
 		_ = c.NoContent(p.Kind.Status()) // the client is gone if this fails
 	case wantsJSON(r):
 		h.json(c, p)
-	case p.Kind == Unauthenticated && typed(r):
+	case p.Kind == problem.Unauthenticated && typed(r):
 		h.expired(c)
-	case p.Kind == Unauthenticated:
+	case p.Kind == problem.Unauthenticated:
 		h.toLogin(c)
 	default:
 		h.page(c, p)
@@ -74,9 +75,9 @@ func wantsJSON(r *http.Request) bool {
 }
 
 // json answers in the shape of XXL-JOB's console, with an HTTP status that says the same.
-func (h *Handler) json(c echo.Context, p *Error) {
+func (h *errorHandler) json(c echo.Context, p *problem.Error) {
 	page := errorpage.Page{Page: h.Page(c), Status: p.Kind.Status()}
-	if page.Text = p.Text(page.Printer); page.Text == "" && p.Kind == Unauthenticated {
+	if page.Text = p.Text(page.Printer); page.Text == "" && p.Kind == problem.Unauthenticated {
 		page.Text = http.StatusText(http.StatusUnauthorized)
 	}
 	body := map[string]any{"code": p.Kind.Status(), "msg": errorpage.Line(page)}
@@ -90,33 +91,15 @@ func (h *Handler) json(c echo.Context, p *Error) {
 	_ = c.JSON(p.Kind.Status(), body) // the client is gone if this fails
 }
 
-// Log writes the one line about a request that was refused, as loud as its kind deserves.
-func Log(logger *slog.Logger, p *Error, c echo.Context) {
-	r := c.Request()
-	level := slog.LevelDebug
-	switch p.Kind {
-	case Internal:
-		level = slog.LevelError
-	case Unavailable, Executor:
-		level = slog.LevelWarn
-	case Invalid, Malformed, Unauthenticated, Forbidden, NotFound, NoMethod, Conflict, TooLarge, TooMany:
-	}
-	if errors.Is(p.Err, context.Canceled) {
-		level = slog.LevelDebug // the client went away
-	}
-	logger.Log(r.Context(), level, "request refused", "method", r.Method, "path", r.URL.Path,
-		"status", p.Kind.Status(), "request_id", c.Response().Header().Get(echo.HeaderXRequestID), "error", p.Error())
-}
-
 // protocol answers as docs/compat.md §1.3 has it; executors take any other HTTP status for a broken connection.
-func (h *Handler) protocol(c echo.Context, p *Error) {
+func (h *errorHandler) protocol(c echo.Context, p *problem.Error) {
 	text := "invalid request."
 	switch p.Kind {
-	case TooLarge:
+	case problem.TooLarge:
 		text = "invalid request, requestBody too large."
-	case Internal, Unavailable:
+	case problem.Internal, problem.Unavailable:
 		text = "openapi invoke error: the admin cannot do this now."
-	case Invalid, Malformed, Unauthenticated, Forbidden, NotFound, NoMethod, Conflict, TooMany, Executor:
+	case problem.Invalid, problem.Malformed, problem.Unauthenticated, problem.Forbidden, problem.NotFound, problem.NoMethod, problem.Conflict, problem.TooMany, problem.Executor:
 	}
 	body := wire.AppendAnswer(nil, wire.CodeFail, text, nil)
 	_ = c.Blob(http.StatusOK, "application/json;charset=UTF-8", body) // the client is gone if this fails
@@ -137,7 +120,7 @@ const maxHeld = 1 << 20
 
 // expired answers a form whose session has ended with what was sent, for it to be sent again after a login. The request
 // comes from one of our own pages: the console refuses others before it asks for a session.
-func (h *Handler) expired(c echo.Context) {
+func (h *errorHandler) expired(c echo.Context) {
 	r := c.Request()
 	page := errorpage.Page{Page: h.Page(c), Status: http.StatusUnauthorized}
 	if r.Header.Get("HX-Request") != "" {
@@ -172,7 +155,7 @@ func sent(r *http.Request) (fields []errorpage.Field, fileLost, ok bool) {
 }
 
 // html writes an answer that is drawn.
-func (h *Handler) html(c echo.Context, status int, component templ.Component) {
+func (h *errorHandler) html(c echo.Context, status int, component templ.Component) {
 	c.Response().Header().Set("Vary", "HX-Request")
 	c.Response().Header().Set(echo.HeaderContentType, echo.MIMETextHTMLCharsetUTF8)
 	c.Response().WriteHeader(status)
@@ -181,7 +164,7 @@ func (h *Handler) html(c echo.Context, status int, component templ.Component) {
 
 // toLogin sends a page's reader to the login page and back afterwards. htmx follows a header: a redirect would swap the
 // login page into the middle of the list.
-func (h *Handler) toLogin(c echo.Context) {
+func (h *errorHandler) toLogin(c echo.Context) {
 	r := c.Request()
 	next := ""
 	if r.Method == http.MethodGet {
@@ -202,11 +185,11 @@ func (h *Handler) toLogin(c echo.Context) {
 	_ = c.Redirect(http.StatusSeeOther, link.LoginNext(next))
 }
 
-func (h *Handler) page(c echo.Context, p *Error) {
+func (h *errorHandler) page(c echo.Context, p *problem.Error) {
 	page := errorpage.Page{
 		Page:      h.Page(c),
 		Status:    p.Kind.Status(),
-		RequestID: c.Response().Header().Get(echo.HeaderXRequestID),
+		RequestID: requestIDOf(c),
 	}
 	page.Text = p.Text(page.Printer)
 	var component templ.Component = errorpage.Whole(page)
@@ -214,4 +197,46 @@ func (h *Handler) page(c echo.Context, p *Error) {
 		component = errorpage.Toast(page)
 	}
 	h.html(c, p.Kind.Status(), component)
+}
+
+// requestIDOf is the name that a request has in the log.
+func requestIDOf(c echo.Context) string { return c.Response().Header().Get(echo.HeaderXRequestID) }
+
+// localPath takes the path and query out of the address a browser says it is at.
+func localPath(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return link.Local(u.RequestURI())
+}
+
+// problemOf is an error as a problem, also one that the router or its middleware made.
+func problemOf(err error) *problem.Error {
+	h, ok := errors.AsType[*echo.HTTPError](err)
+	if _, known := errors.AsType[*problem.Error](err); !ok || known {
+		return problem.From(err)
+	}
+	kind := problem.Malformed
+	switch h.Code {
+	case http.StatusNotFound:
+		kind = problem.NotFound
+	case http.StatusMethodNotAllowed:
+		kind = problem.NoMethod
+	case http.StatusUnauthorized:
+		kind = problem.Unauthenticated
+	case http.StatusForbidden:
+		kind = problem.Forbidden
+	case http.StatusRequestEntityTooLarge:
+		kind = problem.TooLarge
+	case http.StatusTooManyRequests:
+		kind = problem.TooMany
+	case http.StatusServiceUnavailable:
+		kind = problem.Unavailable
+	default:
+		if h.Code >= 500 {
+			kind = problem.Internal
+		}
+	}
+	return (&problem.Error{Kind: kind}).Because(h)
 }
