@@ -21,7 +21,7 @@ run: build ## build and start Punctual with its embedded database in ./data (htt
 build: ## build both programs into ./bin
 	@mkdir -p bin
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/punctual ./app/cmd/punctual
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/punctual-executor ./executor/cmd/punctual-executor
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/punctual-executor ./app/cmd/punctual-executor
 
 ## ---- develop
 
@@ -37,7 +37,7 @@ generate: ## write the generated Go anew (templ, sqlc)
 .PHONY: licences
 licences: ## write the licences that the programs print (punctual licences) anew, after a change of go.mod
 	.ci/licences ./app/cmd/punctual > app/cmd/punctual/licences.txt
-	.ci/licences ./executor/cmd/punctual-executor > executor/cmd/punctual-executor/licences.txt
+	.ci/licences ./app/cmd/punctual-executor > app/cmd/punctual-executor/licences.txt
 
 .PHONY: assets
 assets: ## bundle css, js and fonts from npm packages into static/dist (needs Node.js; nobody else does)
@@ -96,7 +96,7 @@ verify: ## fail when something generated is stale
 	go tool templ generate >/dev/null
 	$(TOOL) sqlc diff
 	git diff --exit-code -- '*_templ.go' || { echo "stale templates: run make generate and commit"; exit 1; }
-	@for program in app/cmd/punctual executor/cmd/punctual-executor; do \
+	@for program in app/cmd/punctual app/cmd/punctual-executor; do \
 	  .ci/licences ./$$program | diff -q - $$program/licences.txt >/dev/null || { echo "stale licences of $$program: run make licences and commit"; exit 1; }; \
 	done
 

@@ -1,5 +1,5 @@
 // Package executor runs jobs for an XXL-JOB compatible admin: embed it in a program that has work to do, or use the
-// ready one in cmd/punctual-executor.
+// ready one in app/cmd/punctual-executor.
 //
 //	ex, err := executor.New(executor.Config{
 //		AppName: "orders", Admins: []string{"http://127.0.0.1:8080"}, Token: token, DataDir: "/var/lib/orders",

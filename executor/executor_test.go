@@ -17,7 +17,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.Cleanup(removeProgram)) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bundle is an executor with an admin and a client to call it.
 type bundle struct {

@@ -38,7 +38,7 @@ var programs = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	builtIn = dir
-	build := exec.Command("go", "build", "-o", dir, "../cmd/punctual", "../../executor/cmd/punctual-executor")
+	build := exec.Command("go", "build", "-o", dir, "../cmd/punctual", "../cmd/punctual-executor")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the programs: %w\n%s", err, out)

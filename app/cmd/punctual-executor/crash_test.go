@@ -1,4 +1,4 @@
-package executor_test
+package main
 
 import (
 	"bufio"
@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 )
@@ -29,12 +28,20 @@ var buildProgram = sync.OnceValues(func() (string, error) {
 	}
 	programDir = dir
 	path := filepath.Join(dir, "punctual-executor")
-	out, err := exec.Command("go", "build", "-o", path, "./cmd/punctual-executor").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
 	if err != nil {
 		_, _ = os.Stderr.Write(out)
 	}
 	return path, err
 })
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if programDir != "" {
+		_ = os.RemoveAll(programDir)
+	}
+	os.Exit(code)
+}
 
 // program is the real program in a process of its own.
 type program struct {
@@ -122,6 +129,22 @@ func (p *program) run(t *testing.T, req *wire.RunRequest) wire.Answer {
 	return answer
 }
 
+// script is a run of a shell script.
+func script(logID int64, source string) *wire.RunRequest {
+	return &wire.RunRequest{JobID: logID, LogID: logID, GlueType: wire.GlueShell, GlueSource: source, GlueUpdateTime: 1000 + logID,
+		LogDateTime: 1_767_225_600_000, BroadcastTotal: 1}
+}
+
+func poll(t *testing.T, what string, ok func(context.Context) bool) {
+	t.Helper()
+	executortest.Eventually(t, what, func() error {
+		if !ok(t.Context()) {
+			return executortest.ErrNotYet
+		}
+		return nil
+	})
+}
+
 // TestKilledExecutorAccountsForEveryRun kills the program with SIGKILL while one run goes on, others wait behind it, and
 // the results of more have not been taken by the admin.
 func TestKilledExecutorAccountsForEveryRun(t *testing.T) {
@@ -135,7 +158,7 @@ func TestKilledExecutorAccountsForEveryRun(t *testing.T) {
 	marker := filepath.Join(dir, "executions")
 	const job = 7
 	shell := func(id int64, source string) *wire.RunRequest {
-		req := script(id, wire.GlueShell, source)
+		req := script(id, source)
 		req.JobID, req.GlueUpdateTime = job, id
 		return req
 	}
@@ -218,65 +241,6 @@ func instance(t *testing.T, dir string) string {
 	return string(mark)
 }
 
-// TestRealFullDisk fills a small file system under the data folder.
-func TestRealFullDisk(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if err := exec.Command("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", dir).Run(); err != nil {
-		t.Skipf("needs the right to mount a tmpfs (run as root): %v", err)
-	}
-	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
-	filler := filepath.Join(dir, "filler")
-	h := newBlocker()
-	b := setup(t, executortest.Handlers{
-		"h": func(ctx context.Context, run *executor.Run) error {
-			if err := h.handle(ctx, run); err != nil {
-				return err
-			}
-			run.Logf("%s", strings.Repeat("x", 5000))
-			run.SetResult("worked")
-			return nil
-		},
-	}, func(c *executor.Config) { c.DataDir, c.NoSync = dir, false })
-	b.mustRun(t, request(1))
-	<-h.begun
-	file, err := os.Create(filler)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for err == nil {
-		_, err = file.Write(make([]byte, 4096))
-	}
-	for err = nil; err == nil; {
-		_, err = file.Write([]byte{0})
-	}
-	_ = file.Close()
-	refusal := ""
-	for id := int64(2); id < 100 && refusal == ""; id++ { // the journal's last page may have some room
-		if answer := b.run(t, request(id)); !answer.OK() {
-			refusal = answer.Msg
-		}
-	}
-	if !strings.Contains(refusal, "cannot write its journal: write ") || !strings.Contains(refusal, "no space left on device") {
-		t.Errorf("a run on a full disk is answered %q", refusal)
-	}
-	close(h.free)
-	if cb := b.admin.Result(t, 1); cb.HandleCode != 200 || !strings.HasPrefix(cb.HandleMsg, "worked [the run log is incomplete: no space left on device]") {
-		t.Errorf("the run that was going on: %+v", cb)
-	}
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
-	id := int64(1000)
-	poll(t, "acceptance after there is room again", func(context.Context) bool {
-		id++
-		return b.run(t, request(id)).OK()
-	})
-	if cb := b.admin.Result(t, id); cb.HandleCode != 200 || cb.HandleMsg != "worked" {
-		t.Errorf("a run after that: %+v", cb)
-	}
-}
-
 func TestWrongSettingsAreOneLineAndCode2(t *testing.T) {
 	t.Parallel()
 	path, err := buildProgram()
@@ -307,14 +271,6 @@ func TestWrongSettingsAreOneLineAndCode2(t *testing.T) {
 	}
 }
 
-// removeProgram removes what buildProgram has built, and ends the test process.
-func removeProgram(code int) {
-	if programDir != "" {
-		_ = os.RemoveAll(programDir)
-	}
-	os.Exit(code)
-}
-
 // TestKilledUnderLoadNothingIsLostOrRunTwice kills the program again and again while runs are sent to it as fast as it
 // takes them, and then counts: whatever was accepted has a result, a run succeeded only if it was executed, and none was
 // executed twice.
@@ -342,7 +298,7 @@ func TestKilledUnderLoadNothingIsLostOrRunTwice(t *testing.T) {
 					id++
 					own := id
 					mu.Unlock()
-					req := script(own, wire.GlueShell, "mkdir "+executions+"/$PUNCTUAL_LOG_ID && echo done")
+					req := script(own, "mkdir "+executions+"/$PUNCTUAL_LOG_ID && echo done")
 					req.JobID = own % 5 // so that some wait in queues
 					answer, err := p.client.Run(t.Context(), p.target, req)
 					mu.Lock()
