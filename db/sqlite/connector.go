@@ -18,7 +18,7 @@ type Options struct {
 	Readers int
 	// ReadOnly refuses every change. The file must be there.
 	ReadOnly bool
-	// Unsafe turns off waiting for the disk: a power cut may then lose the file. For tests.
+	// Unsafe turns off waiting for the disk, and keeps what is temporary in memory: a power cut may then lose the file. For tests.
 	Unsafe bool
 }
 
@@ -36,15 +36,16 @@ func NewConnector(path string, opt Options) (*Connector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("resolve database path: %w", err)
 	}
-	synchronous := "FULL"
+	synchronous, temporary := "FULL", "DEFAULT"
 	if opt.Unsafe {
-		synchronous = "OFF"
+		synchronous, temporary = "OFF", "MEMORY"
 	}
 	q := url.Values{"_txlock": {"immediate"}, "_time_format": {"datetime"}, "_pragma": {
 		// First, so that the switch to WAL already waits for a backup tool that holds the file.
 		"busy_timeout(5000)",
 		"journal_mode(WAL)",
 		"synchronous(" + synchronous + ")",
+		"temp_store(" + temporary + ")",
 		"cache_size(-16384)",
 		"foreign_keys(1)",
 		"journal_size_limit(67108864)",
