@@ -25,6 +25,12 @@ func withEvents(families map[string][]string) map[string][]string {
 	for key := range account.Reasons {
 		families["account.why."] = append(families["account.why."], string(key))
 	}
+	for _, kind := range alarm.Kinds() {
+		families["alarms.kind."] = append(families["alarms.kind."], withHelp(string(kind.Kind))...)
+		if kind.Secret != alarm.SecretNone {
+			families["alarms.field.secret."] = append(families["alarms.field.secret."], string(kind.Kind)+".help")
+		}
+	}
 	for _, f := range jobspec.Fields {
 		families["audit.field."] = append(families["audit.field."], f.Column)
 	}

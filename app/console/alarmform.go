@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -21,11 +22,11 @@ func (c *Console) channelNew(ec echo.Context) error {
 		return err
 	}
 	page := alarms.FormPage{
-		Page: c.pageWithFlash(ec), Kinds: texts(alarm.Kinds()), Kind: ec.QueryParam(alarms.FieldKind),
+		Page: c.pageWithFlash(ec), Kinds: alarmKinds(), Kind: alarmKind(alarm.Kind(ec.QueryParam(alarms.FieldKind))),
 		Values: alarms.FormValues{Enabled: true, EveryJob: true, Security: string(alarm.SecurityStartTLS), QuietMode: string(alarm.QuietQueue)},
 	}
 	if !slices.Contains(page.Kinds, page.Kind) {
-		page.Kind = string(alarm.KindMail)
+		page.Kind = alarmKind(alarm.KindMail)
 	}
 	var err error
 	if page.Groups, err = c.channelOwners(ec, 0); err != nil {
@@ -33,6 +34,23 @@ func (c *Console) channelNew(ec echo.Context) error {
 	}
 	page.Owned = !who(ec).Admin
 	return render(ec, http.StatusOK, alarms.Form(page))
+}
+
+func alarmKinds() []alarms.Kind {
+	var all []alarms.Kind
+	for _, i := range alarm.Kinds() {
+		all = append(all, alarmKind(i.Kind))
+	}
+	return all
+}
+
+// alarmKind is a kind as its form needs it. One that this version does not know has a name and no more.
+func alarmKind(kind alarm.Kind) alarms.Kind {
+	i, _ := kind.Info()
+	return alarms.Kind{
+		Name: string(kind), Icon: cmp.Or(i.Icon, "message-square"), Mail: kind == alarm.KindMail, Example: i.Example, Default: i.Default != "",
+		Signs: i.Secret == alarm.SecretSigns, Token: i.Secret == alarm.SecretToken, Chat: i.Chat, Template: i.Template,
+	}
 }
 
 // channelOwners are those whom a new channel may belong to: executors, and for administrators the installation.
@@ -66,7 +84,7 @@ func (c *Console) channelEdit(ec echo.Context) error {
 	page.Values = alarms.FormValues{
 		Name: ch.Name, Language: ch.Language, Enabled: ch.Enabled, ForJobs: ch.ForJobs, QuietMode: string(ch.QuietMode), Host: s.Host,
 		Port: strconv.Itoa(s.Port), Security: string(s.Security), SkipVerify: s.SkipVerify, Username: s.Username, From: s.From,
-		Recipients: strings.Join(s.Recipients, "\n"), Template: s.Template,
+		Recipients: strings.Join(s.Recipients, "\n"), Chat: s.Chat, Template: s.Template,
 	}
 	if ch.QuietFrom != ch.QuietTo {
 		page.Values.QuietFrom, page.Values.QuietTo = clock(ch.QuietFrom), clock(ch.QuietTo)
@@ -78,7 +96,7 @@ func (c *Console) channelEdit(ec echo.Context) error {
 func (c *Console) channelFormPage(ec echo.Context) (alarms.FormPage, alarm.Channel, error) {
 	page := alarms.FormPage{Page: c.pageWithFlash(ec)}
 	if ec.Param("id") == "" {
-		page.Kinds = texts(alarm.Kinds())
+		page.Kinds = alarmKinds()
 		return page, alarm.Channel{}, nil
 	}
 	channelID, err := id(ec)
@@ -86,7 +104,7 @@ func (c *Console) channelFormPage(ec echo.Context) (alarms.FormPage, alarm.Chann
 		return page, alarm.Channel{}, err
 	}
 	ch, _, err := c.cfg.Manage.Channels.Get(ec.Request().Context(), who(ec), channelID)
-	page.ID, page.Name, page.Kind = channelID, ch.Name, string(ch.Kind)
+	page.ID, page.Name, page.Kind = channelID, ch.Name, alarmKind(ch.Kind)
 	page.HasURL, page.HasSecret, page.HasPassword = ch.HasURL, ch.HasSecret, ch.HasPassword
 	if err != nil || ch.GroupID == 0 {
 		return page, ch, err
@@ -106,7 +124,7 @@ func (c *Console) channelSave(ec echo.Context) error {
 		return err
 	}
 	if page.ID == 0 {
-		page.Kind = formText(ec, alarms.FieldKind)
+		page.Kind = alarmKind(alarm.Kind(formText(ec, alarms.FieldKind)))
 	}
 	page.Values = channelValues(ec)
 	input := channelInput(page)
@@ -119,8 +137,8 @@ func (c *Console) channelSave(ec echo.Context) error {
 		if !ok {
 			return err
 		}
-		if page.Errors = errs; !slices.Contains(texts(alarm.Kinds()), page.Kind) {
-			page.Kind = string(alarm.KindMail)
+		if page.Errors = errs; !slices.Contains(alarmKinds(), page.Kind) {
+			page.Kind = alarmKind(alarm.KindMail)
 		}
 		if page.ID == 0 {
 			page.Owned = !who(ec).Admin
@@ -145,7 +163,7 @@ func channelValues(ec echo.Context) alarms.FormValues {
 		EveryJob: on(alarms.FieldEveryJob), QuietFrom: text(alarms.FieldQuietFrom), QuietTo: text(alarms.FieldQuietTo), QuietMode: text(alarms.FieldQuietMode),
 		Host: text(alarms.FieldHost), Port: text(alarms.FieldPort), Security: text(alarms.FieldSecurity), SkipVerify: on(alarms.FieldSkipVerify),
 		Username: text(alarms.FieldUsername), Password: text(alarms.FieldPassword), From: text(alarms.FieldFrom), Recipients: text(alarms.FieldRecipients),
-		URL: text(alarms.FieldURL), Secret: text(alarms.FieldSecret), Template: text(alarms.FieldTemplate),
+		URL: text(alarms.FieldURL), Secret: text(alarms.FieldSecret), Chat: text(alarms.FieldChat), Template: text(alarms.FieldTemplate),
 		RemoveSecret: on(alarms.FieldRemoveSecret), RemovePassword: on(alarms.FieldRemovePassword),
 	}
 }
@@ -154,12 +172,12 @@ func channelValues(ec echo.Context) alarms.FormValues {
 func channelInput(page alarms.FormPage) alarm.Channel {
 	v := page.Values
 	ch := alarm.Channel{
-		ID: page.ID, Name: v.Name, Kind: alarm.Kind(page.Kind), Language: v.Language, Enabled: v.Enabled, ForJobs: v.ForJobs,
+		ID: page.ID, Name: v.Name, Kind: alarm.Kind(page.Kind.Name), Language: v.Language, Enabled: v.Enabled, ForJobs: v.ForJobs,
 		QuietFrom: minutes(v.QuietFrom), QuietTo: minutes(v.QuietTo), QuietMode: alarm.QuietMode(v.QuietMode),
 		RemoveSecret: v.RemoveSecret, RemovePassword: v.RemovePassword,
 		Settings: alarm.Settings{
 			Host: v.Host, Security: alarm.Security(v.Security), SkipVerify: v.SkipVerify, Username: v.Username, Password: v.Password,
-			From: v.From, Recipients: splitList(v.Recipients), URL: v.URL, Secret: v.Secret, Template: v.Template,
+			From: v.From, Recipients: splitList(v.Recipients), URL: v.URL, Secret: v.Secret, Chat: v.Chat, Template: v.Template,
 		},
 	}
 	if port := strings.TrimSpace(v.Port); port != "" {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -61,18 +62,13 @@ func (c *Console) channelList(ec echo.Context) error {
 // channel is a channel as lists and pages show it.
 func (c *Console) channel(page layout.Page, groups groupTitles, ch alarm.Channel, routes []manage.AlarmRoute) alarms.Channel {
 	v := alarms.Channel{
-		ID: ch.ID, Name: ch.Name, Kind: string(ch.Kind), State: channelState(ch), ForJobs: ch.ForJobs, OKAt: c.at(page, ch.LastOKAt),
+		ID: ch.ID, Name: ch.Name, Kind: alarmKind(ch.Kind), State: channelState(ch), ForJobs: ch.ForJobs, OKAt: c.at(page, ch.LastOKAt),
 		ErrorAt: c.at(page, ch.LastErrorAt), Error: ch.LastError.In(page.Printer),
 	}
 	if ch.GroupID != 0 {
 		v.Group = groups.title(ch.GroupID)
 	}
-	if ch.Kind == alarm.KindMail {
-		v.Target = strings.Join(ch.Settings.Recipients, ", ")
-		if v.Target == "" {
-			v.Target = ch.Settings.Host
-		}
-	}
+	v.Target = cmp.Or(strings.Join(ch.Settings.Recipients, ", "), ch.Settings.Host, ch.Settings.Chat)
 	if ch.QuietFrom != ch.QuietTo {
 		v.Quiet = clock(ch.QuietFrom) + "–" + clock(ch.QuietTo)
 	}

@@ -174,6 +174,7 @@ func channelFacts(c alarm.Channel) Facts {
 		"name": c.Name, "kind": string(c.Kind), "group": c.GroupID, "enabled": c.Enabled, "for_jobs": c.ForJobs, "language": c.Language,
 		"quiet": fmt.Sprintf("%02d:%02d–%02d:%02d %s", c.QuietFrom/60, c.QuietFrom%60, c.QuietTo/60, c.QuietTo%60, c.QuietMode),
 		"host":  s.Host, "port": s.Port, "security": string(s.Security), "from": s.From, "recipients": strings.Join(s.Recipients, ", "),
+		"chat": s.Chat,
 	}
 }
 

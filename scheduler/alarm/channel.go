@@ -8,24 +8,6 @@ import (
 	"github.com/punctual-job/punctual/db"
 )
 
-// Kind is what sort of server a channel talks to. It never changes.
-type Kind string
-
-// The kinds.
-const (
-	KindMail     Kind = "mail"
-	KindDingTalk Kind = "dingtalk"
-	KindWeCom    Kind = "wecom"
-	KindFeishu   Kind = "feishu" // and Lark, its name outside of China
-	KindSlack    Kind = "slack"
-	KindWebhook  Kind = "webhook"
-)
-
-// Kinds lists the kinds in the order in which a form offers them.
-func Kinds() []Kind {
-	return []Kind{KindMail, KindDingTalk, KindWeCom, KindFeishu, KindSlack, KindWebhook}
-}
-
 // Security is how the connection to a mail server is protected.
 type Security string
 
@@ -50,7 +32,8 @@ type Settings struct {
 
 	// Webhooks.
 	URL      string `json:"url,omitempty"`      // secret: it carries the token
-	Secret   string `json:"secret,omitempty"`   // secret: what signs; empty: not signed
+	Secret   string `json:"secret,omitempty"`   // secret: what [SecretUse] says
+	Chat     string `json:"chat,omitempty"`     // whom a bot writes to
 	Template string `json:"template,omitempty"` // of the generic kind's body; empty: everything as JSON
 }
 

@@ -144,8 +144,8 @@ func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 	// Settings that cannot be opened are replaced as a whole: then the secrets have to be typed again.
 	var known []string
 	if old, err := a.channelOf(&row); err == nil {
-		if c.carriesOff(&old.settings) {
-			return refuse(FieldPassword, CodePasswordAgain)
+		if field := c.carriesOff(&old.settings); field != "" {
+			return refuse(field, CodePasswordAgain)
 		}
 		c.keepSecrets(&old.settings)
 		known = old.settings.Recipients
@@ -194,12 +194,21 @@ func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 	return a.reload(ctx)
 }
 
-// carriesOff says whether a kept password would go to another server than the one it was typed for, or less guarded. Of the
-// installation's channels administrators decide that; of a group's, its editors, who need not know the password.
-func (c *Channel) carriesOff(old *Settings) bool {
-	s := &c.Settings
-	return c.GroupID != 0 && c.Kind == KindMail && old.Password != "" && s.Password == "" && !c.RemovePassword && s.Username != "" &&
-		(strings.TrimSpace(s.Host) != old.Host || s.Port != old.Port || s.Security != old.Security || s.SkipVerify && !old.SkipVerify)
+// carriesOff names the field of a kept password or token that would go to another server than the one it was typed for, or less
+// guarded; "" when none would. Of the installation's channels administrators decide that; of a group's, its editors, who need
+// not know the secret.
+func (c *Channel) carriesOff(old *Settings) string {
+	s, kind := &c.Settings, c.Kind
+	info, _ := kind.Info()
+	switch {
+	case c.GroupID == 0:
+	case kind == KindMail && old.Password != "" && s.Password == "" && !c.RemovePassword && s.Username != "" &&
+		(strings.TrimSpace(s.Host) != old.Host || s.Port != old.Port || s.Security != old.Security || s.SkipVerify && !old.SkipVerify):
+		return FieldPassword
+	case info.Secret == SecretToken && old.Secret != "" && s.Secret == "" && s.URL != "" && strings.TrimSpace(s.URL) != old.URL:
+		return FieldSecret
+	}
+	return ""
 }
 
 // keepSecrets fills in the secrets that a form leaves empty.

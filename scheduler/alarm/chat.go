@@ -47,7 +47,7 @@ func dingTalk(s *Settings, m *message, now time.Time) (*webCall, error) {
 }
 
 // weCom is a message for a WeCom group robot, whose address is its only secret.
-func weCom(s *Settings, m *message) (*webCall, error) {
+func weCom(s *Settings, m *message, _ time.Time) (*webCall, error) {
 	title := clip(m.title(), 300)
 	body, err := json.Marshal(map[string]any{
 		"msgtype": "text",
@@ -153,7 +153,7 @@ func checkFeishu(body []byte) error {
 var slackEscape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // slack is a message for an incoming webhook of Slack, and of the tools that speak its way (Mattermost, Rocket.Chat).
-func slack(s *Settings, m *message) (*webCall, error) {
+func slack(s *Settings, m *message, _ time.Time) (*webCall, error) {
 	body, err := json.Marshal(map[string]any{
 		"text": slackEscape.Replace(m.title() + "\n" + m.plain(maxSlack)), "mrkdwn": false,
 	})

@@ -54,6 +54,7 @@ const (
 	FieldRecipients = "recipients"
 	FieldURL        = "url"
 	FieldSecret     = "secret"
+	FieldChat       = "chat"
 	FieldTemplate   = "template"
 	FieldChannel    = "channel"
 	FieldScope      = "scope"
@@ -133,15 +134,15 @@ func validChannel(c *Channel) error {
 		v.add(FieldQuiet, CodeOutOfRange, "Min", "00:00", "Max", "23:59")
 	}
 	s := &c.Settings
-	switch {
-	case c.Kind == KindMail:
-		s.URL, s.Secret, s.Template = "", "", ""
-		validMail(&v, s)
-	case slices.Contains(Kinds(), c.Kind):
-		*s = Settings{URL: strings.TrimSpace(s.URL), Secret: strings.TrimSpace(s.Secret), Template: s.Template}
-		validWeb(&v, c)
-	default:
+	switch kind, known := c.Kind.Info(); {
+	case !known:
 		v.add(FieldKind, CodeUnknown, "Value", clip(string(c.Kind), 60))
+	case kind.call == nil:
+		s.URL, s.Secret, s.Chat, s.Template = "", "", "", ""
+		validMail(&v, s)
+	default:
+		*s = Settings{URL: strings.TrimSpace(s.URL), Secret: strings.TrimSpace(s.Secret), Chat: strings.TrimSpace(s.Chat), Template: s.Template}
+		validWeb(&v, s, &kind)
 	}
 	switch {
 	case c.ForJobs && c.Kind != KindMail:
@@ -201,25 +202,25 @@ func validMail(v *checks, s *Settings) {
 	}
 }
 
-func validWeb(v *checks, c *Channel) {
-	s := &c.Settings
+func validWeb(v *checks, s *Settings, kind *KindInfo) {
+	s.URL = cmp.Or(s.URL, kind.Default)
 	v.text(FieldURL, s.URL, true, 2000)
 	if u, err := url.Parse(s.URL); s.URL != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
 		v.add(FieldURL, CodeURL)
 	}
-	v.text(FieldSecret, s.Secret, false, 1000)
-	if c.Kind == KindSlack || c.Kind == KindWeCom {
-		s.Secret = "" // they sign nothing
+	v.text(FieldSecret, s.Secret, kind.Secret == SecretToken, 1000)
+	if kind.Secret == SecretNone {
+		s.Secret = ""
 	}
-	if c.Kind != KindWebhook {
+	v.text(FieldChat, s.Chat, kind.Chat, 128)
+	if !kind.Chat {
+		s.Chat = ""
+	}
+	if !kind.Template || strings.TrimSpace(s.Template) == "" {
 		s.Template = ""
 		return
 	}
 	v.text(FieldTemplate, s.Template, false, 10_000)
-	if strings.TrimSpace(s.Template) == "" {
-		s.Template = ""
-		return
-	}
 	sample := hookBody{ID: "1", Title: `a "title"`, Text: "text\n", Alarms: []hookAlarm{{Cause: "failed", JobID: 1, JobName: `a "job"`, LogID: 1, Count: 1}}}
 	if _, err := fillTemplate(s.Template, &sample); err != nil {
 		if unknown, ok := errors.AsType[unknownPlaceholders](err); ok {

@@ -97,34 +97,21 @@ type webCall struct {
 	body   []byte
 	header map[string]string
 	check  func(body []byte) error // of an answer with status 2xx; nil: that is enough
+	// answer reads answers of every status but redirects, for services that say in the same words why they refuse.
+	answer func(status int, body []byte) error
 }
 
 // sendWeb posts a message to a webhook.
 func (a *Alarmer) sendWeb(ctx context.Context, c *channel, m *message) error {
-	call, err := webCallOf(c, m, a.cfg.Now())
+	kind, _ := c.kind().Info()
+	if kind.call == nil {
+		return fmt.Errorf("unknown kind of channel %q", c.row.Kind)
+	}
+	call, err := kind.call(&c.settings, m, a.cfg.Now())
 	if err != nil {
 		return err
 	}
 	return a.post(ctx, call)
-}
-
-func webCallOf(c *channel, m *message, now time.Time) (*webCall, error) {
-	switch c.kind() {
-	case KindDingTalk:
-		return dingTalk(&c.settings, m, now)
-	case KindWeCom:
-		return weCom(&c.settings, m)
-	case KindFeishu:
-		return feishu(&c.settings, m, now)
-	case KindSlack:
-		return slack(&c.settings, m)
-	case KindWebhook:
-		return webhook(&c.settings, m, now)
-	case KindMail:
-		return nil, errors.New("mail is not a webhook")
-	default:
-		return nil, fmt.Errorf("unknown kind of channel %q", c.row.Kind)
-	}
 }
 
 func (a *Alarmer) post(ctx context.Context, call *webCall) error {
@@ -152,11 +139,10 @@ func (a *Alarmer) post(ctx context.Context, call *webCall) error {
 	switch {
 	case res.StatusCode >= 300 && res.StatusCode < 400:
 		return troubled(hookRedirects, res.StatusCode)
+	case call.answer != nil && err == nil:
+		return call.answer(res.StatusCode, body)
 	case res.StatusCode < 200 || res.StatusCode >= 300:
-		err := troubled(hookSilent, res.StatusCode)
-		if text := excerpt(body); text != "" {
-			err = troubled(hookAnswered, res.StatusCode, text)
-		}
+		err := httpAnswered(res.StatusCode, body)
 		if wait := retryAfter(res, a.cfg.Now()); wait > 0 {
 			return &busyError{error: err, wait: wait}
 		}
@@ -167,6 +153,14 @@ func (a *Alarmer) post(ctx context.Context, call *webCall) error {
 		return call.check(body)
 	}
 	return nil
+}
+
+// httpAnswered is an answer that says no by its status.
+func httpAnswered(status int, body []byte) error {
+	if text := excerpt(body); text != "" {
+		return troubled(hookAnswered, status, text)
+	}
+	return troubled(hookSilent, status)
 }
 
 // callTrouble is why a webhook could not be called.
@@ -198,14 +192,17 @@ func retryAfter(res *http.Response, now time.Time) time.Duration {
 		return 0
 	}
 	if at, err := http.ParseTime(text); err == nil {
-		return min(max(at.Sub(now), time.Second), maxWait)
+		return pause(at.Sub(now))
 	}
 	seconds, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
 		return 0
 	}
-	return min(max(time.Duration(seconds)*time.Second, time.Second), maxWait)
+	return pause(time.Duration(seconds) * time.Second)
 }
+
+// pause bounds what an answer asks for.
+func pause(wait time.Duration) time.Duration { return min(max(wait, time.Second), maxWait) }
 
 // excerpt is the beginning of an answer, on one line.
 func excerpt(body []byte) string { return clip(line(strings.ToValidUTF8(string(body), "?")), 200) }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -111,13 +112,14 @@ func TestEachProviderGetsWhatItExpects(t *testing.T) {
 	const evil = "boom <!channel> <at user_id=\"all\">x</at> *bold* & more"
 	seconds := fmt.Sprint(noon.Unix())
 	millis := fmt.Sprint(noon.UnixMilli())
-	tests := []struct {
+	type provider struct {
 		name   string
 		kind   Kind
 		secret string
 		answer string
 		check  func(t *testing.T, c call, run int64)
-	}{
+	}
+	tests := []provider{
 		{"DingTalk, signed", KindDingTalk, "SECabc", `{"errcode":0,"errmsg":"ok"}`, func(t *testing.T, c call, run int64) {
 			want := map[string]string{"token": "t0ken-0123456789", "timestamp": millis, "sign": base64.StdEncoding.EncodeToString(sign("SECabc", millis+"\nSECabc"))}
 			if diff := cmp.Diff(want, c.query); diff != "" {
@@ -199,6 +201,11 @@ func TestEachProviderGetsWhatItExpects(t *testing.T) {
 				t.Errorf("alarm (-want +got):\n%s", diff)
 			}
 		}},
+	}
+	for _, kind := range Kinds() {
+		if kind.call != nil && kind.Kind != KindTelegram && !slices.ContainsFunc(tests, func(tt provider) bool { return tt.kind == kind.Kind }) {
+			t.Errorf("%s has no case here", kind.Kind) // Telegram's are in telegram_test.go
+		}
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

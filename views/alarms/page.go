@@ -23,10 +23,10 @@ const (
 type Channel struct {
 	ID      int64
 	Name    string
-	Kind    string
+	Kind    Kind
 	Group   string // title of the executor that it belongs to; empty: the installation's
 	State   State
-	Target  string // host and recipients of a mail channel; nothing of a webhook, whose address is secret
+	Target  string // host or recipients of a mail channel, the conversation of a bot; nothing of a webhook, whose address is secret
 	ForJobs bool   // carries the mails to the addresses that jobs name
 	Quiet   string // "22:00–07:00"; empty for none
 	OKAt    format.Time
@@ -100,13 +100,25 @@ type MessagesPage struct {
 	Pager    ui.Pager
 }
 
+// Kind is a kind of channel, as its form needs it.
+type Kind struct {
+	Name, Icon string
+	Mail       bool
+	Example    string // how its address begins
+	Default    bool   // an address need not be given
+	Signs      bool   // a secret signs messages
+	Token      bool   // a secret is sent along, and needed
+	Chat       bool   // it names a conversation
+	Template   bool   // its body can be
+}
+
 // FormPage is the form for a new channel or a change ([Form]). It comes back with 422 and Errors.
 type FormPage struct {
 	layout.Page
 	ID          int64 // 0 for a new channel
 	Name        string
-	Kinds       []string // to choose from for a new channel
-	Kind        string
+	Kinds       []Kind // to choose from for a new channel
+	Kind        Kind
 	Groups      []ui.Option // to choose from for a new channel: whose it is
 	Group       string      // title of the executor that it belongs to; empty: the installation's
 	Owned       bool        // it belongs to an executor, or will
@@ -126,7 +138,7 @@ type FormValues struct {
 	SkipVerify                    bool
 	Username, Password, From      string
 	Recipients                    string
-	URL, Secret, Template         string
+	URL, Secret, Chat, Template   string
 	RemoveSecret, RemovePassword  bool
 }
 
@@ -154,6 +166,7 @@ const (
 	FieldURL            = "url"
 	FieldSecret         = "secret"
 	FieldRemoveSecret   = "remove_secret"
+	FieldChat           = "chat"
 	FieldTemplate       = "template"
 	FieldTo             = "to"
 	FieldScope          = "scope"

@@ -57,17 +57,6 @@ func stateTone(s State) string {
 	}
 }
 
-func kindIcon(kind string) string {
-	switch kind {
-	case "mail":
-		return "mail"
-	case "webhook":
-		return "webhook"
-	default:
-		return "message-square"
-	}
-}
-
 func messageIcon(state string) string {
 	switch state {
 	case link.MessageSent:
@@ -159,23 +148,6 @@ func (p FormPage) cancel() string {
 	return link.Alarm(p.ID)
 }
 
-// signs says whether messages of the kind can be signed with a secret.
-func (p FormPage) signs() bool {
-	return p.Kind == "dingtalk" || p.Kind == "feishu" || p.Kind == "webhook"
-}
-
-// secretHelp says when to enter a secret, and which.
-func (p FormPage) secretHelp() string {
-	switch p.Kind {
-	case "dingtalk":
-		return p.T("alarms.field.secret.dingtalk.help")
-	case "feishu":
-		return p.T("alarms.field.secret.feishu.help")
-	default:
-		return p.T("alarms.field.secret.webhook.help")
-	}
-}
-
 func (p FormPage) languages() []ui.Option {
 	options := []ui.Option{{Value: "", Label: p.T("alarms.language.default"), Selected: p.Values.Language == ""}}
 	return append(options, ui.Labelled(p.Printer, "language.", []string{"zh-CN", "en"}, p.Values.Language, false)...)
@@ -187,22 +159,6 @@ func (p FormPage) securities() []ui.Option {
 
 func (p FormPage) quietModes() []ui.Option {
 	return ui.Labelled(p.Printer, "alarms.quiet.", []string{"queue", "count"}, p.Values.QuietMode, false)
-}
-
-// example is how the address of a kind begins.
-func (p FormPage) example() string {
-	switch p.Kind {
-	case "dingtalk":
-		return "https://oapi.dingtalk.com/robot/send?access_token=…"
-	case "wecom":
-		return "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…"
-	case "feishu":
-		return "https://open.feishu.cn/open-apis/bot/v2/hook/…"
-	case "slack":
-		return "https://hooks.slack.com/services/…"
-	default:
-		return "https://alarms.example.com/punctual"
-	}
 }
 
 // kept is the hint of a field whose secret is stored.

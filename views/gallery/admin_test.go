@@ -64,13 +64,13 @@ func (f fakes) trouble(key event.Key, args ...any) string {
 func (f fakes) alarmChannels() []alarms.Channel {
 	usual := []string{"failed", "timeout", "lost", "dispatch", "slow", "silent", "recovered"}
 	return []alarms.Channel{
-		{ID: 1, Name: f.zh("运维邮件", "Operations mail"), Kind: "mail", State: alarms.StateOK, Target: "ops@example.com, night@example.com", ForJobs: true, OKAt: f.at(-26 * time.Minute),
+		{ID: 1, Name: f.zh("运维邮件", "Operations mail"), Kind: alarmKind("mail"), State: alarms.StateOK, Target: "ops@example.com, night@example.com", ForJobs: true, OKAt: f.at(-26 * time.Minute),
 			Routes: []alarms.Route{{ID: 1, Scope: "all", Causes: usual, Usual: true}}},
-		{ID: 2, Name: f.zh("值班群", "On call"), Kind: "dingtalk", State: alarms.StateBroken, Quiet: "23:00–07:00", OKAt: f.at(-9 * time.Hour), ErrorAt: f.at(-2 * time.Minute),
+		{ID: 2, Name: f.zh("值班群", "On call"), Kind: alarmKind("dingtalk"), State: alarms.StateBroken, Quiet: "23:00–07:00", OKAt: f.at(-9 * time.Hour), ErrorAt: f.at(-2 * time.Minute),
 			Error:  f.trouble("hook.refused", 310000, "keywords not in content, more: [https://open.dingtalk.com/document/]"),
 			Routes: []alarms.Route{{ID: 2, Scope: "group", ScopeID: 2, Name: f.zh("支付网关", "Payments"), Causes: []string{"failed", "timeout"}}, {ID: 3, Scope: "job", ScopeID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Causes: usual, Usual: true}, {ID: 4, Scope: "job", ScopeID: 99, Causes: []string{"lost"}}}},
-		{ID: 3, Name: "Slack #jobs", Kind: "slack", State: alarms.StateNew},
-		{ID: 4, Name: f.zh("旧工单系统", "Old ticket system"), Kind: "webhook", State: alarms.StateOff, OKAt: f.at(-200 * time.Hour), Routes: []alarms.Route{{ID: 5, Scope: "all", Causes: []string{"dispatch"}}}},
+		{ID: 3, Name: "Slack #jobs", Kind: alarmKind("slack"), State: alarms.StateNew},
+		{ID: 4, Name: f.zh("旧工单系统", "Old ticket system"), Kind: alarmKind("webhook"), State: alarms.StateOff, OKAt: f.at(-200 * time.Hour), Routes: []alarms.Route{{ID: 5, Scope: "all", Causes: []string{"dispatch"}}}},
 	}
 }
 
@@ -103,13 +103,30 @@ func (f fakes) alarmTested() alarms.DetailPage {
 		Test: alarms.Test{Done: true, Error: f.trouble("hook.refused", 310000, "keywords not in content")}}
 }
 
-func (f fakes) alarmForm(kind string) alarms.FormPage {
-	return alarms.FormPage{Page: f.page("/alarms/new"), Kinds: []string{"mail", "dingtalk", "wecom", "feishu", "slack", "webhook"}, Kind: kind,
+// alarmKinds are the kinds of the table, as the console shows them.
+func alarmKinds() []alarms.Kind {
+	var all []alarms.Kind
+	for _, i := range alarm.Kinds() {
+		all = append(all, alarmKind(i.Kind))
+	}
+	return all
+}
+
+func alarmKind(kind alarm.Kind) alarms.Kind {
+	i, _ := kind.Info()
+	return alarms.Kind{
+		Name: string(kind), Icon: i.Icon, Mail: kind == alarm.KindMail, Example: i.Example, Default: i.Default != "",
+		Signs: i.Secret == alarm.SecretSigns, Token: i.Secret == alarm.SecretToken, Chat: i.Chat, Template: i.Template,
+	}
+}
+
+func (f fakes) alarmForm(kind alarm.Kind) alarms.FormPage {
+	return alarms.FormPage{Page: f.page("/alarms/new"), Kinds: alarmKinds(), Kind: alarmKind(kind),
 		Values: alarms.FormValues{Enabled: true, EveryJob: true, Security: "starttls", QuietMode: "queue"}}
 }
 
 func (f fakes) alarmEdit() alarms.FormPage {
-	return alarms.FormPage{Page: f.page("/alarms/2/edit"), ID: 2, Name: f.zh("值班群", "On call"), Kind: "dingtalk", HasURL: true, HasSecret: true,
+	return alarms.FormPage{Page: f.page("/alarms/2/edit"), ID: 2, Name: f.zh("值班群", "On call"), Kind: alarmKind("dingtalk"), HasURL: true, HasSecret: true,
 		Values: alarms.FormValues{Name: f.zh("值班群", "On call"), Enabled: true, QuietFrom: "23:00", QuietTo: "07:00", QuietMode: "count", URL: "ftp://example.com"},
 		Errors: map[string]string{alarms.FieldURL: f.T("alarm.error.url")}}
 }
@@ -146,7 +163,7 @@ func (f fakes) alarmMailTested() alarms.DetailPage {
 }
 
 func (f fakes) alarmMailEdit() alarms.FormPage {
-	return alarms.FormPage{Page: f.page("/alarms/1/edit"), ID: 1, Name: f.zh("运维邮件", "Operations mail"), Kind: "mail", HasPassword: true,
+	return alarms.FormPage{Page: f.page("/alarms/1/edit"), ID: 1, Name: f.zh("运维邮件", "Operations mail"), Kind: alarmKind("mail"), HasPassword: true,
 		Values: alarms.FormValues{Name: f.zh("运维邮件", "Operations mail"), Language: "en", Enabled: true, Host: "smtp.example.com", Security: "none", Username: "punctual", From: "punctual@example.com",
 			Recipients: "ops@example.com\nnight@example.com", ForJobs: true, QuietMode: "queue"}}
 }

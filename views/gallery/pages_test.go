@@ -149,6 +149,7 @@ func (f fakes) pages() []page {
 		{"alarm-mail-invalid", "/alarms/new?invalid", alarms.Form(f.alarmMailInvalid())},
 		{"alarm-webhook-invalid", "/alarms/new?kind=webhook&invalid", alarms.Form(f.alarmWebhookInvalid())},
 		{"alarm-mail-edit", "/alarms/1/edit", alarms.Form(f.alarmMailEdit())},
+		{"alarm-telegram", "/alarms/new?kind=telegram", alarms.Form(f.alarmForm("telegram"))},
 		{"alarm-webhook", "/alarms/new?kind=webhook", alarms.Form(f.alarmForm("webhook"))},
 		{"alarm-edit", "/alarms/2/edit", alarms.Form(f.alarmEdit())},
 		{"alarm-delete", "/alarms/2/delete", alarms.Delete(alarms.DeletePage{Page: f.page("/alarms/2/delete"), ID: 2, Name: f.zh("值班群", "On call"), Routes: 2})},
