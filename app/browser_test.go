@@ -17,6 +17,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
+// browserLimit is how long a test may use its browser: far more than any needs on a busy machine.
+const browserLimit = 5 * time.Minute
+
 // openChromium starts a headless browser and fails the test on anything its console reports, such as a breach of the policy.
 func openChromium(t *testing.T) context.Context {
 	t.Helper()
@@ -35,7 +38,9 @@ func openChromium(t *testing.T) context.Context {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1440, 900),
 		chromedp.UserDataDir(profile), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("lang", "en"))
-	alloc, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	limited, end := context.WithTimeout(t.Context(), browserLimit) // what is waited for may never come
+	t.Cleanup(end)
+	alloc, stop := chromedp.NewExecAllocator(limited, options...)
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(alloc, chromedp.WithErrorf(func(string, ...any) {})) // it reports events of newer browsers as errors
 	t.Cleanup(cancel)

@@ -41,6 +41,8 @@ func TestAPasskeyIsMadeAndShown(t *testing.T) {
 	logIn := chromedp.Tasks{
 		chromedp.Navigate(base + "/login"), chromedp.SendKeys("[name=name]", "admin"), chromedp.SendKeys("[name=password]", testPassword), chromedp.Click("button.primary"),
 	}
+	// A form that is sent before its script is there has no answer of the browser's in it.
+	loaded := chromedp.Poll(`document.readyState === "complete"`, nil)
 	authenticator := &webauthn.VirtualAuthenticatorOptions{
 		Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
 		HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
@@ -55,22 +57,22 @@ func TestAPasskeyIsMadeAndShown(t *testing.T) {
 		chromedp.SendKeys("[name=name]", "laptop"), chromedp.SendKeys("[name=old_password]", testPassword), chromedp.Click(".form-foot .primary"),
 		chromedp.WaitVisible(".recovery-codes"), chromedp.Navigate(base+"/profile/second"), chromedp.WaitVisible(".session-list li"))
 	var used string
-	do("show", chromedp.Evaluate(`fetch("/logout", { method: "POST" }).then(() => true)`, nil, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }), logIn,
-		chromedp.WaitVisible("[data-passkey-show]"), chromedp.Click("[data-passkey-show] button"), chromedp.WaitVisible("#dashboard"),
+	await := func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+	do("show", chromedp.Evaluate(`fetch("/logout", { method: "POST" }).then(() => true)`, nil, await), logIn,
+		chromedp.WaitVisible("[data-passkey-show]"), loaded, chromedp.Click("[data-passkey-show] button"), chromedp.WaitVisible("#dashboard"),
 		chromedp.Navigate(base+"/profile/second"), chromedp.Text(".session-list li .sub", &used))
 	if !strings.Contains(used, "last used") {
 		t.Errorf("the passkey was not used: %q", used)
 	}
 	// Another authenticator knows none of hers.
 	var said string
-	await := func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 	do("another authenticator", chromedp.Evaluate(`fetch("/logout", { method: "POST" }).then(() => true)`, nil, await), chromedp.ActionFunc(func(ctx context.Context) error {
 		if err := webauthn.RemoveVirtualAuthenticator(mine).Do(ctx); err != nil {
 			return err
 		}
 		_, err := webauthn.AddVirtualAuthenticator(authenticator).Do(ctx)
 		return err
-	}), logIn, chromedp.WaitVisible("[data-passkey-show]"), chromedp.Click("[data-passkey-show] button"),
+	}), logIn, chromedp.WaitVisible("[data-passkey-show]"), loaded, chromedp.Click("[data-passkey-show] button"),
 		chromedp.Poll(`document.querySelector("[data-passkey-error]").textContent !== ""`, nil), chromedp.Text("[data-passkey-error]", &said))
 	if !strings.Contains(said, "did not give a passkey") {
 		t.Errorf("another authenticator: %q", said)
