@@ -19,6 +19,15 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
+// accountPages say what became of every fire of a job.
+type accountPages struct {
+	*frame
+	accounts *manage.Accounts
+	jobs     *manage.Jobs
+}
+
+func (c *accountPages) routes(g *echo.Group) { g.GET("/jobs/:id/account", c.jobAccount) }
+
 const (
 	// accountFor bounds an account that somebody waits for; the command has all the time.
 	accountFor = 15 * time.Second
@@ -27,7 +36,7 @@ const (
 )
 
 // jobAccount says what became of the fires of a job in a time.
-func (c *Console) jobAccount(ec echo.Context) error {
+func (c *accountPages) jobAccount(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	jobID, err := id(ec)
 	if err != nil {
@@ -37,20 +46,20 @@ func (c *Console) jobAccount(ec echo.Context) error {
 	if f.Range == link.RangeAll {
 		f.Range = ""
 	}
-	job, err := c.cfg.Manage.Jobs.Get(ctx, p, jobID)
+	job, err := c.jobs.Get(ctx, p, jobID)
 	if err != nil {
 		return err
 	}
 	page := accounts.JobPage{Page: c.pageWithFlash(ec), ID: jobID, Name: job.JobDesc, Filter: f}
-	now := c.cfg.Now()
+	now := c.now()
 	r := manage.AccountRequest{Job: jobID, Limit: accountEntries}
-	r.From, r.To = timeRange(f, now.In(c.cfg.Zone))
+	r.From, r.To = timeRange(f, now.In(c.zone))
 	if r.To.IsZero() {
 		r.To = now
 	}
 	limited, cancel := context.WithTimeout(ctx, accountFor)
 	defer cancel()
-	report, err := c.cfg.Manage.Accounts.Account(limited, p, r)
+	report, err := c.accounts.Account(limited, p, r)
 	bad, isProblem := errors.AsType[*problem.Error](err)
 	switch {
 	case err == nil:
@@ -65,8 +74,8 @@ func (c *Console) jobAccount(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, accounts.Job(page), ui.FragmentResults)
 }
 
-func (c *Console) fillAccount(page *accounts.JobPage, r *account.Report) {
-	clock := func(ms int64) string { return time.UnixMilli(ms).In(c.cfg.Zone).Format(time.DateTime) }
+func (c *accountPages) fillAccount(page *accounts.JobPage, r *account.Report) {
+	clock := func(ms int64) string { return time.UnixMilli(ms).In(c.zone).Format(time.DateTime) }
 	page.Fires, page.From, page.To, page.Faulty = format.Number(r.Fires), clock(r.From), clock(r.To), r.Faulty()
 	for _, class := range account.Classes() {
 		if n := r.Counts[class]; n > 0 || class == account.OnTime || class.Faulty() {
@@ -91,7 +100,7 @@ func (c *Console) fillAccount(page *accounts.JobPage, r *account.Report) {
 }
 
 // accountReason is why a fire is where it is, in words.
-func (c *Console) accountReason(page layout.Page, e event.Event) string {
+func (c *accountPages) accountReason(page layout.Page, e event.Event) string {
 	if e.Key == "" {
 		return ""
 	}

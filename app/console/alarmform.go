@@ -17,8 +17,8 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
-func (c *Console) channelNew(ec echo.Context) error {
-	if _, _, err := c.cfg.Manage.Channels.List(ec.Request().Context(), who(ec)); err != nil { // refuses who may not
+func (c *alarmPages) channelNew(ec echo.Context) error {
+	if _, _, err := c.channels.List(ec.Request().Context(), who(ec)); err != nil { // refuses who may not
 		return err
 	}
 	page := alarms.FormPage{
@@ -54,15 +54,15 @@ func alarmKind(kind alarm.Kind) alarms.Kind {
 }
 
 // channelOwners are those whom a new channel may belong to: executors, and for administrators the installation.
-func (c *Console) channelOwners(ec echo.Context, chosen int64) ([]ui.Option, error) {
+func (c *alarmPages) channelOwners(ec echo.Context, chosen int64) ([]ui.Option, error) {
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return nil, err
 	}
-	p, channels := who(ec), c.cfg.Manage.Channels
+	p, channels := who(ec), c.channels
 	var options []ui.Option
 	switch {
-	case p.Admin && !c.cfg.Manage.Settings.AlarmEditors():
+	case p.Admin && !c.settings.AlarmEditors():
 		return nil, nil // nobody else would look after it
 	case p.Admin:
 		options = append(options, ui.Option{Value: "0", Label: c.Page(ec).T("alarms.group.none"), Selected: chosen == 0})
@@ -75,7 +75,7 @@ func (c *Console) channelOwners(ec echo.Context, chosen int64) ([]ui.Option, err
 	return options, nil
 }
 
-func (c *Console) channelEdit(ec echo.Context) error {
+func (c *alarmPages) channelEdit(ec echo.Context) error {
 	page, ch, err := c.channelFormPage(ec)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (c *Console) channelEdit(ec echo.Context) error {
 }
 
 // channelFormPage is the form of the channel that the path names, without its values; of a new one when it names none.
-func (c *Console) channelFormPage(ec echo.Context) (alarms.FormPage, alarm.Channel, error) {
+func (c *alarmPages) channelFormPage(ec echo.Context) (alarms.FormPage, alarm.Channel, error) {
 	page := alarms.FormPage{Page: c.pageWithFlash(ec)}
 	if ec.Param("id") == "" {
 		page.Kinds = alarmKinds()
@@ -103,7 +103,7 @@ func (c *Console) channelFormPage(ec echo.Context) (alarms.FormPage, alarm.Chann
 	if err != nil {
 		return page, alarm.Channel{}, err
 	}
-	ch, _, err := c.cfg.Manage.Channels.Get(ec.Request().Context(), who(ec), channelID)
+	ch, _, err := c.channels.Get(ec.Request().Context(), who(ec), channelID)
 	page.ID, page.Name, page.Kind = channelID, ch.Name, alarmKind(ch.Kind)
 	page.HasURL, page.HasSecret, page.HasPassword = ch.HasURL, ch.HasSecret, ch.HasPassword
 	if err != nil || ch.GroupID == 0 {
@@ -115,7 +115,7 @@ func (c *Console) channelFormPage(ec echo.Context) (alarms.FormPage, alarm.Chann
 }
 
 // channelSave takes the form of a new channel and of a change.
-func (c *Console) channelSave(ec echo.Context) error {
+func (c *alarmPages) channelSave(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (c *Console) channelSave(ec echo.Context) error {
 	if page.ID == 0 {
 		input.GroupID, _ = strconv.ParseInt(formText(ec, alarms.FieldGroup), 10, 64) // what is no number is the installation's
 	}
-	channelID, err := c.cfg.Manage.Channels.Save(ec.Request().Context(), who(ec), input, page.Values.EveryJob)
+	channelID, err := c.channels.Save(ec.Request().Context(), who(ec), input, page.Values.EveryJob)
 	if err != nil {
 		errs, ok := fieldErrors(page.Page, err)
 		if !ok {
@@ -209,7 +209,7 @@ func splitList(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || r == '\n' || r == '，' || r == '；' })
 }
 
-func (c *Console) routeNew(ec echo.Context) error {
+func (c *alarmPages) routeNew(ec echo.Context) error {
 	page, err := c.routePage(ec, alarm.Route{Scope: alarm.ScopeAll, Causes: manage.DefaultCauses()})
 	if err != nil {
 		return err
@@ -217,12 +217,12 @@ func (c *Console) routeNew(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, alarms.RouteForm(page), ui.FragmentDialog)
 }
 
-func (c *Console) routeEdit(ec echo.Context) error {
+func (c *alarmPages) routeEdit(ec echo.Context) error {
 	channelID, err := id(ec)
 	if err != nil {
 		return err
 	}
-	_, routes, err := c.cfg.Manage.Channels.Get(ec.Request().Context(), who(ec), channelID)
+	_, routes, err := c.channels.Get(ec.Request().Context(), who(ec), channelID)
 	if err != nil {
 		return err
 	}
@@ -238,17 +238,17 @@ func (c *Console) routeEdit(ec echo.Context) error {
 }
 
 // routePage is the form of a route to the channel that the path names.
-func (c *Console) routePage(ec echo.Context, r alarm.Route) (alarms.RoutePage, error) {
+func (c *alarmPages) routePage(ec echo.Context, r alarm.Route) (alarms.RoutePage, error) {
 	channelID, err := id(ec)
 	if err != nil {
 		return alarms.RoutePage{}, err
 	}
 	ctx, p := ec.Request().Context(), who(ec)
-	ch, _, err := c.cfg.Manage.Channels.Get(ctx, p, channelID)
+	ch, _, err := c.channels.Get(ctx, p, channelID)
 	if err != nil {
 		return alarms.RoutePage{}, err
 	}
-	groups, err := c.cfg.Manage.Groups.List(ctx, p)
+	groups, err := c.groups.List(ctx, p)
 	if err != nil {
 		return alarms.RoutePage{}, err
 	}
@@ -275,7 +275,7 @@ func (c *Console) routePage(ec echo.Context, r alarm.Route) (alarms.RoutePage, e
 }
 
 // routeSave takes the form of a new route and of a change.
-func (c *Console) routeSave(ec echo.Context) error {
+func (c *alarmPages) routeSave(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -297,7 +297,7 @@ func (c *Console) routeSave(ec echo.Context) error {
 	for _, cause := range ec.Request().PostForm[alarms.FieldCause] {
 		r.Causes = append(r.Causes, scheduler.AlarmCause(cause))
 	}
-	if err := c.cfg.Manage.Channels.SaveRoute(ec.Request().Context(), who(ec), r); err != nil {
+	if err := c.channels.SaveRoute(ec.Request().Context(), who(ec), r); err != nil {
 		errs, ok := fieldErrors(c.Page(ec), err)
 		if !ok {
 			return err
@@ -312,7 +312,7 @@ func (c *Console) routeSave(ec echo.Context) error {
 	return c.goTo(ec, link.Alarm(channelID), done("alarms.flash.routed"))
 }
 
-func (c *Console) routeDelete(ec echo.Context) error {
+func (c *alarmPages) routeDelete(ec echo.Context) error {
 	channelID, err := id(ec)
 	if err != nil {
 		return err
@@ -321,7 +321,7 @@ func (c *Console) routeDelete(ec echo.Context) error {
 	if err != nil || routeID < 1 {
 		return notFound()
 	}
-	if err := c.cfg.Manage.Channels.DeleteRoute(ec.Request().Context(), who(ec), channelID, routeID); err != nil {
+	if err := c.channels.DeleteRoute(ec.Request().Context(), who(ec), channelID, routeID); err != nil {
 		return err
 	}
 	return c.goTo(ec, link.Alarm(channelID), done("alarms.flash.unrouted"))

@@ -17,7 +17,10 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
-func (c *Console) alarmRoutes(g *echo.Group) {
+// alarmPages are where alarms go, when, and what was sent.
+type alarmPages struct{ *frame }
+
+func (c *alarmPages) routes(g *echo.Group) {
 	g.GET("/alarms", c.channelList)
 	g.GET("/alarms/new", c.channelNew)
 	g.POST("/alarms", c.channelSave)
@@ -39,9 +42,9 @@ func (c *Console) alarmRoutes(g *echo.Group) {
 // latestMessages is how many messages a page that is about something else shows.
 const latestMessages = 8
 
-func (c *Console) channelList(ec echo.Context) error {
+func (c *alarmPages) channelList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
-	channels, routes, err := c.cfg.Manage.Channels.List(ctx, p)
+	channels, routes, err := c.channels.List(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -60,7 +63,7 @@ func (c *Console) channelList(ec echo.Context) error {
 }
 
 // channel is a channel as lists and pages show it.
-func (c *Console) channel(page layout.Page, groups groupTitles, ch alarm.Channel, routes []manage.AlarmRoute) alarms.Channel {
+func (c *alarmPages) channel(page layout.Page, groups groupTitles, ch alarm.Channel, routes []manage.AlarmRoute) alarms.Channel {
 	v := alarms.Channel{
 		ID: ch.ID, Name: ch.Name, Kind: alarmKind(ch.Kind), State: channelState(ch), ForJobs: ch.ForJobs, OKAt: c.at(page, ch.LastOKAt),
 		ErrorAt: c.at(page, ch.LastErrorAt), Error: ch.LastError.In(page.Printer),
@@ -96,7 +99,7 @@ func channelState(ch alarm.Channel) alarms.State {
 // clock writes minutes after midnight as a form takes them.
 func clock(minutes int) string { return fmt.Sprintf("%02d:%02d", minutes/60, minutes%60) }
 
-func (c *Console) channelDetail(ec echo.Context) error {
+func (c *alarmPages) channelDetail(ec echo.Context) error {
 	page, err := c.channelPage(ec)
 	if err != nil {
 		return err
@@ -105,12 +108,12 @@ func (c *Console) channelDetail(ec echo.Context) error {
 	return render(ec, http.StatusOK, alarms.Detail(page))
 }
 
-func (c *Console) channelPage(ec echo.Context) (alarms.DetailPage, error) {
+func (c *alarmPages) channelPage(ec echo.Context) (alarms.DetailPage, error) {
 	channelID, err := id(ec)
 	if err != nil {
 		return alarms.DetailPage{}, err
 	}
-	ch, routes, err := c.cfg.Manage.Channels.Get(ec.Request().Context(), who(ec), channelID)
+	ch, routes, err := c.channels.Get(ec.Request().Context(), who(ec), channelID)
 	if err != nil {
 		return alarms.DetailPage{}, err
 	}
@@ -125,7 +128,7 @@ func (c *Console) channelPage(ec echo.Context) (alarms.DetailPage, error) {
 }
 
 // channelTest answers in the page: a test that failed is a result, not an error.
-func (c *Console) channelTest(ec echo.Context) error {
+func (c *alarmPages) channelTest(ec echo.Context) error {
 	channelID, err := id(ec)
 	if err != nil {
 		return err
@@ -134,7 +137,7 @@ func (c *Console) channelTest(ec echo.Context) error {
 		return err
 	}
 	to := formText(ec, alarms.FieldTo)
-	failure, err := c.cfg.Manage.Channels.Test(ec.Request().Context(), who(ec), channelID, to)
+	failure, err := c.channels.Test(ec.Request().Context(), who(ec), channelID, to)
 	status, wrong := http.StatusOK, ""
 	if err != nil {
 		errs, ok := fieldErrors(c.Page(ec), err)
@@ -152,7 +155,7 @@ func (c *Console) channelTest(ec echo.Context) error {
 	return renderPart(ec, status, alarms.Detail(page), alarms.FragmentTest)
 }
 
-func (c *Console) channelDeleteForm(ec echo.Context) error {
+func (c *alarmPages) channelDeleteForm(ec echo.Context) error {
 	page, err := c.channelPage(ec)
 	if err != nil {
 		return err
@@ -162,12 +165,12 @@ func (c *Console) channelDeleteForm(ec echo.Context) error {
 	}), ui.FragmentDialog)
 }
 
-func (c *Console) channelDelete(ec echo.Context) error {
+func (c *alarmPages) channelDelete(ec echo.Context) error {
 	page, err := c.channelPage(ec)
 	if err != nil {
 		return err
 	}
-	if err := c.cfg.Manage.Channels.Delete(ec.Request().Context(), who(ec), page.Channel.ID); err != nil {
+	if err := c.channels.Delete(ec.Request().Context(), who(ec), page.Channel.ID); err != nil {
 		return err
 	}
 	return c.goTo(ec, link.AlarmsPath, done("alarms.flash.deleted", "Name", page.Channel.Name))
@@ -175,10 +178,10 @@ func (c *Console) channelDelete(ec echo.Context) error {
 
 const messagesPerPage = 50
 
-func (c *Console) messageList(ec echo.Context) error {
+func (c *alarmPages) messageList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	f := link.MessagesFrom(ec.QueryParams())
-	channels, _, err := c.cfg.Manage.Channels.List(ctx, p)
+	channels, _, err := c.channels.List(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -207,12 +210,12 @@ func (c *Console) messageList(ec echo.Context) error {
 }
 
 // latest are the last messages of a channel, or with 0 of all.
-func (c *Console) latest(ec echo.Context, page layout.Page, channelID int64) ([]alarms.Message, error) {
+func (c *alarmPages) latest(ec echo.Context, page layout.Page, channelID int64) ([]alarms.Message, error) {
 	return c.messages(ec, page, alarm.DeliveryFilter{ChannelID: channelID, State: alarm.AnyState, Limit: latestMessages})
 }
 
-func (c *Console) messages(ec echo.Context, page layout.Page, f alarm.DeliveryFilter) ([]alarms.Message, error) {
-	list, err := c.cfg.Manage.Channels.Messages(ec.Request().Context(), who(ec), f)
+func (c *alarmPages) messages(ec echo.Context, page layout.Page, f alarm.DeliveryFilter) ([]alarms.Message, error) {
+	list, err := c.channels.Messages(ec.Request().Context(), who(ec), f)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +254,7 @@ func deliveryState(s string) alarm.DeliveryState {
 	return alarm.AnyState
 }
 
-func (c *Console) messageRetry(ec echo.Context) error {
+func (c *alarmPages) messageRetry(ec echo.Context) error {
 	messageID, err := id(ec)
 	if err != nil {
 		return err
@@ -259,7 +262,7 @@ func (c *Console) messageRetry(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
-	if err := c.cfg.Manage.Channels.Retry(ec.Request().Context(), who(ec), messageID); err != nil {
+	if err := c.channels.Retry(ec.Request().Context(), who(ec), messageID); err != nil {
 		return err
 	}
 	back := link.Local(formText(ec, layout.FieldNext))

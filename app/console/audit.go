@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/app/auditlog"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/views/audit"
@@ -18,27 +19,41 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
+// auditPages are who did what.
+type auditPages struct {
+	*frame
+	audit    *manage.Audit
+	saved    *savedViews
+	shipping func() []auditlog.Trouble // targets that take no entries at the moment
+}
+
+func (c *auditPages) routes(g *echo.Group) {
+	g.GET("/audit", c.auditList)
+	g.GET(link.AuditExportPath, c.auditExport)
+	g.GET("/audit/:id", c.auditEntry)
+}
+
 const auditPerPage = 50
 
 // auditList shows administrators who did what.
-func (c *Console) auditList(ec echo.Context) error {
+func (c *auditPages) auditList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	f := link.AuditFrom(ec.QueryParams())
 	page := audit.ListPage{Page: c.pageWithFlash(ec), Filter: f, Kinds: manage.Objects()}
 	for _, a := range manage.Actions() {
 		page.Actions = append(page.Actions, string(a))
 	}
-	for _, x := range c.cfg.Shipping() {
+	for _, x := range c.shipping() {
 		page.Unshipped = append(page.Unshipped, audit.Unshipped{Target: x.Target, Since: c.at(page.Page, x.Since), Why: x.Err.Error()})
 	}
-	names, err := c.cfg.Manage.Audit.Users(ctx, p)
+	names, err := c.audit.Users(ctx, p)
 	if err != nil {
 		return err
 	}
 	for _, n := range names {
 		page.Users = append(page.Users, ui.Option{Value: n, Label: n, Selected: n == f.User})
 	}
-	groups, err := c.cfg.Manage.Groups.List(ctx, p)
+	groups, err := c.groups.List(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -47,7 +62,7 @@ func (c *Console) auditList(ec echo.Context) error {
 	}
 	filter := c.auditFilter(f)
 	filter.Before, filter.After, filter.Deep, filter.Limit = f.Before, f.After, f.Deep, auditPerPage
-	list, err := c.cfg.Manage.Audit.List(ctx, p, filter)
+	list, err := c.audit.List(ctx, p, filter)
 	if err != nil {
 		return err
 	}
@@ -66,14 +81,14 @@ func (c *Console) auditList(ec echo.Context) error {
 	case list.Older != 0:
 		page.Pager.Next = link.Audit(older)
 	}
-	if page.Views, err = c.viewBar(ec, manage.ViewAudit, link.ViewParams(manage.ViewAudit, ec.QueryString())); err != nil {
+	if page.Views, err = c.saved.viewBar(ec, manage.ViewAudit, link.ViewParams(manage.ViewAudit, ec.QueryString())); err != nil {
 		return err
 	}
 	return renderPart(ec, http.StatusOK, audit.List(page), ui.FragmentResults)
 }
 
 // auditRow is an entry in words. Its name is never empty, because it is what people click on.
-func (c *Console) auditRow(page layout.Page, e db.AuditRow) audit.Row {
+func (c *auditPages) auditRow(page layout.Page, e db.AuditRow) audit.Row {
 	number := ""
 	if e.ObjectID != 0 && e.ObjectKind != manage.ObjectAddress {
 		number = " #" + textID(e.ObjectID)
@@ -100,12 +115,12 @@ func isClearing(kind, action string) bool {
 	return kind == manage.ObjectRun && manage.Action(action) != manage.ActionKill
 }
 
-func (c *Console) auditEntry(ec echo.Context) error {
+func (c *auditPages) auditEntry(ec echo.Context) error {
 	entryID, err := id(ec)
 	if err != nil {
 		return err
 	}
-	e, before, after, err := c.cfg.Manage.Audit.Get(ec.Request().Context(), who(ec), entryID)
+	e, before, after, err := c.audit.Get(ec.Request().Context(), who(ec), entryID)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // auditExport writes the entries under the page's filter to a file, as they come.
-func (c *Console) auditExport(ec echo.Context) error {
+func (c *auditPages) auditExport(ec echo.Context) error {
 	w := ec.Response()
 	format, kind := link.AuditCSV, "text/csv; charset=utf-8"
 	table := csv.NewWriter(w)
@@ -30,7 +30,7 @@ func (c *Console) auditExport(ec echo.Context) error {
 	}
 	begin := func() error {
 		w.Header().Set(echo.HeaderContentType, kind)
-		w.Header().Set(echo.HeaderContentDisposition, `attachment; filename="audit-`+c.cfg.Now().In(c.cfg.Zone).Format("20060102-150405")+"."+format+`"`)
+		w.Header().Set(echo.HeaderContentDisposition, `attachment; filename="audit-`+c.now().In(c.zone).Format("20060102-150405")+"."+format+`"`)
 		w.WriteHeader(http.StatusOK)
 		if format != link.AuditCSV {
 			return nil
@@ -41,7 +41,7 @@ func (c *Console) auditExport(ec echo.Context) error {
 	}
 	control := http.NewResponseController(w)
 	n := 0
-	_, err := c.cfg.Manage.Audit.Export(ec.Request().Context(), who(ec), c.auditFilter(link.AuditFrom(ec.QueryParams())), format, func(e db.AuditEntry) error {
+	_, err := c.audit.Export(ec.Request().Context(), who(ec), c.auditFilter(link.AuditFrom(ec.QueryParams())), format, func(e db.AuditEntry) error {
 		if n == 0 {
 			if err := begin(); err != nil {
 				return err
@@ -84,12 +84,12 @@ func csvSafe(s string) string {
 }
 
 // auditFilter is what a page's filter asks of the log.
-func (c *Console) auditFilter(f link.AuditFilter) manage.AuditFilter {
+func (c *auditPages) auditFilter(f link.AuditFilter) manage.AuditFilter {
 	period := link.RunFilter{Range: f.Range, From: f.From, To: f.To}
 	if period.Range == "" {
 		period.Range = link.AuditRangeDefault
 	}
 	filter := manage.AuditFilter{User: f.User, Action: f.Action, Kind: f.Kind, ID: f.Object, Group: f.Group, Text: f.Text}
-	filter.Since, filter.Until = timeRange(period, c.cfg.Now().In(c.cfg.Zone))
+	filter.Since, filter.Until = timeRange(period, c.now().In(c.zone))
 	return filter
 }

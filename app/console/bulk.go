@@ -20,12 +20,12 @@ import (
 const jobsChanged = "jobs-changed"
 
 // bulkForm shows what a deed means for the jobs that are picked.
-func (c *Console) bulkForm(ec echo.Context) error {
+func (c *jobPages) bulkForm(ec echo.Context) error {
 	b := readBulk(ec)
 	if b.Do == manage.BulkMove {
 		b.Group = -1 // none is chosen yet, so that every job counts
 	}
-	page, err := c.bulkPage(ec, b, c.cfg.Manage.Jobs.Preview)
+	page, err := c.bulkPage(ec, b, c.jobs.Preview)
 	if err != nil {
 		return err
 	}
@@ -33,11 +33,11 @@ func (c *Console) bulkForm(ec echo.Context) error {
 }
 
 // bulk does it. htmx gets the outcome into its dialog, and the list behind it is drawn again.
-func (c *Console) bulk(ec echo.Context) error {
+func (c *jobPages) bulk(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
-	page, err := c.bulkPage(ec, readBulk(ec), c.cfg.Manage.Jobs.Bulk)
+	page, err := c.bulkPage(ec, readBulk(ec), c.jobs.Bulk)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func tagsIn(list string) []string {
 	return tags
 }
 
-func (c *Console) bulkPage(ec echo.Context, b manage.Bulk, do bulkAction) (jobs.BulkPage, error) {
+func (c *jobPages) bulkPage(ec echo.Context, b manage.Bulk, do bulkAction) (jobs.BulkPage, error) {
 	ctx, p := ec.Request().Context(), who(ec)
 	page := jobs.BulkPage{Page: c.Page(ec), Do: string(b.Do)}
 	items, err := do(ctx, p, b)
@@ -128,7 +128,7 @@ func refusal(page layout.Page, err error) string {
 	return page.T("error." + strconv.Itoa(e.Kind.Status()) + ".title")
 }
 
-func (c *Console) bulkRoutes(g *echo.Group) {
+func (c *jobPages) bulkRoutes(g *echo.Group) {
 	g.GET(link.JobsBulk, c.bulkForm)
 	g.POST(link.JobsBulk, c.bulk)
 }

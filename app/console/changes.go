@@ -12,11 +12,11 @@ import (
 )
 
 // addChanges shows what was stored while a form was open, beside what was typed, and lets the form be saved over it.
-func (c *Console) addChanges(ec echo.Context, page *jobs.FormPage, mine jobs.FormValues) error {
+func (c *jobPages) addChanges(ec echo.Context, page *jobs.FormPage, mine jobs.FormValues) error {
 	if page.ID == 0 {
 		return nil
 	}
-	j, err := c.cfg.Manage.Jobs.Get(ec.Request().Context(), who(ec), page.ID)
+	j, err := c.jobs.Get(ec.Request().Context(), who(ec), page.ID)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func word(page layout.Page, f *jobspec.Field, value string) string {
 func isNothing(value string) bool { return value == "" || value == "0" }
 
 // addOthers says how many jobs fire at the first of the coming times too.
-func (c *Console) addOthers(ec echo.Context, jobID int64, v *jobs.Preview) error {
+func (c *jobPages) addOthers(ec echo.Context, jobID int64, v *jobs.Preview) error {
 	if len(v.Times) == 0 {
 		return nil
 	}
@@ -73,6 +73,6 @@ func (c *Console) addOthers(ec echo.Context, jobID int64, v *jobs.Preview) error
 	if err != nil {
 		return nil // a time without its date is drawn; there is nothing to count by
 	}
-	v.Others, err = c.cfg.Manage.Jobs.DueAt(ec.Request().Context(), at, jobID)
+	v.Others, err = c.jobs.DueAt(ec.Request().Context(), at, jobID)
 	return err
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // jobChildren answers the search of a job's form for children. It leaves out those that are chosen already.
-func (c *Console) jobChildren(ec echo.Context) error {
+func (c *jobPages) jobChildren(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	if !p.CanAnywhere(auth.RightEdit) {
 		return &problem.Error{Kind: problem.Forbidden}
@@ -26,7 +26,7 @@ func (c *Console) jobChildren(ec echo.Context) error {
 	}
 	jobID, _ := strconv.ParseInt(ec.QueryParam("job"), 10, 64) // 0 is a new one
 	chosen, _, _ := jobspec.ChildIDs(ec.QueryParam(jobs.FieldChildren))
-	found, err := c.cfg.Manage.Jobs.FindChildren(ctx, p, jobID, text, chosen)
+	found, err := c.jobs.FindChildren(ctx, p, jobID, text, chosen)
 	if err != nil {
 		return err
 	}

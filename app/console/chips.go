@@ -9,13 +9,13 @@ import (
 
 // The filters that only the dashboard's numbers set stand above the list they narrow.
 
-func (c *Console) jobChips(page layout.Page, f link.JobFilter) []ui.Chip {
+func (c *jobPages) jobChips(page layout.Page, f link.JobFilter) []ui.Chip {
 	if f.Show == "" {
 		return nil
 	}
 	text := page.T("jobs.show." + f.Show)
 	if f.Show == link.ShowDue {
-		if at := localTime(f.At, c.cfg.Zone, 0); !at.IsZero() {
+		if at := localTime(f.At, c.zone, 0); !at.IsZero() {
 			text = page.T("jobs.show.due.at", "At", at.Format("15:04"))
 		}
 	}

@@ -20,6 +20,20 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
+// clearPages are for deleting runs that nobody needs.
+type clearPages struct {
+	*frame
+	runs *manage.Runs
+	jobs *manage.Jobs
+}
+
+func (c *clearPages) routes(g *echo.Group) {
+	g.GET(link.ClearPath, c.clearPage)
+	g.POST(link.ClearPath, c.clear)
+	g.GET(link.ClearProgressPath, c.clearProgress)
+	g.POST("/runs/clear/:id/stop", c.clearStop)
+}
+
 // clearTypes are the ways to clear, in upstream's order.
 var clearTypes = []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}
 
@@ -36,14 +50,14 @@ func clearInput(q url.Values) manage.ClearInput {
 }
 
 // clearPage shows the form, and what it would do once that was asked for.
-func (c *Console) clearPage(ec echo.Context) error {
+func (c *clearPages) clearPage(ec echo.Context) error {
 	in := clearInput(ec.QueryParams())
 	page, err := c.clearFrame(ec, in)
 	if err != nil {
 		return err
 	}
 	if ec.QueryParams().Has("preview") {
-		preview, err := c.cfg.Manage.Runs.PreviewClear(ec.Request().Context(), who(ec), in)
+		preview, err := c.runs.PreviewClear(ec.Request().Context(), who(ec), in)
 		if err != nil {
 			return c.clearFault(ec, page, err)
 		}
@@ -65,7 +79,7 @@ func clearPreview(page layout.Page, p scheduler.ClearPreview) *runs.ClearPreview
 }
 
 // clearFault shows the form again with what is wrong.
-func (c *Console) clearFault(ec echo.Context, page runs.ClearPage, err error) error {
+func (c *clearPages) clearFault(ec echo.Context, page runs.ClearPage, err error) error {
 	errs, ok := fieldErrors(page.Page, err)
 	if !ok {
 		return err
@@ -75,7 +89,7 @@ func (c *Console) clearFault(ec echo.Context, page runs.ClearPage, err error) er
 }
 
 // clearFrame is the page around a choice.
-func (c *Console) clearFrame(ec echo.Context, in manage.ClearInput) (runs.ClearPage, error) {
+func (c *clearPages) clearFrame(ec echo.Context, in manage.ClearInput) (runs.ClearPage, error) {
 	ctx, p := ec.Request().Context(), who(ec)
 	if !p.CanAnywhere(auth.RightEdit) {
 		return runs.ClearPage{}, &problem.Error{Kind: problem.Forbidden}
@@ -98,7 +112,7 @@ func (c *Console) clearFrame(ec echo.Context, in manage.ClearInput) (runs.ClearP
 			page.Groups = append(page.Groups, ui.Option{Value: text(g.ID), Label: g.Title, Selected: g.ID == in.Group})
 		}
 	}
-	names, err := c.cfg.Manage.Jobs.Names(ctx, p, in.Group)
+	names, err := c.jobs.Names(ctx, p, in.Group)
 	if err != nil {
 		return page, err
 	}
@@ -110,7 +124,7 @@ func (c *Console) clearFrame(ec echo.Context, in manage.ClearInput) (runs.ClearP
 		chosen = clearTypes[0]
 	}
 	page.Types = ui.Labelled(page.Printer, "clear.type.", clearTypes, chosen, false)
-	days, err := c.cfg.Manage.Runs.RetentionDays(ctx)
+	days, err := c.runs.RetentionDays(ctx)
 	if err != nil {
 		return page, err
 	}
@@ -121,9 +135,9 @@ func (c *Console) clearFrame(ec echo.Context, in manage.ClearInput) (runs.ClearP
 	return page, c.clearList(ec, &page, titles)
 }
 
-func (c *Console) clearList(ec echo.Context, page *runs.ClearPage, titles groupTitles) error {
+func (c *clearPages) clearList(ec echo.Context, page *runs.ClearPage, titles groupTitles) error {
 	ctx, p := ec.Request().Context(), who(ec)
-	list, err := c.cfg.Manage.Runs.Clearings(ctx, p)
+	list, err := c.runs.Clearings(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -133,7 +147,7 @@ func (c *Console) clearList(ec echo.Context, page *runs.ClearPage, titles groupT
 			ids = append(ids, l.JobID)
 		}
 	}
-	jobs, err := c.cfg.Manage.Jobs.ByID(ctx, ids)
+	jobs, err := c.jobs.ByID(ctx, ids)
 	if err != nil {
 		return err
 	}
@@ -169,7 +183,7 @@ func (c *Console) clearList(ec echo.Context, page *runs.ClearPage, titles groupT
 }
 
 // clear asks for the deleting and leads back to where its progress is shown.
-func (c *Console) clear(ec echo.Context) error {
+func (c *clearPages) clear(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -180,14 +194,14 @@ func (c *Console) clear(ec echo.Context) error {
 	}
 	if formText(ec, runs.FieldPreviewed) != page.Previewed() {
 		// The choice was changed after the preview: show what this one would do.
-		preview, err := c.cfg.Manage.Runs.PreviewClear(ec.Request().Context(), who(ec), in)
+		preview, err := c.runs.PreviewClear(ec.Request().Context(), who(ec), in)
 		if err != nil {
 			return c.clearFault(ec, page, err)
 		}
 		page.Preview = clearPreview(page.Page, preview)
 		return render(ec, http.StatusUnprocessableEntity, runs.Clear(page))
 	}
-	some, err := c.cfg.Manage.Runs.Clear(ec.Request().Context(), who(ec), in)
+	some, err := c.runs.Clear(ec.Request().Context(), who(ec), in)
 	if err != nil {
 		return c.clearFault(ec, page, err)
 	}
@@ -197,19 +211,19 @@ func (c *Console) clear(ec echo.Context) error {
 	return c.goTo(ec, link.ClearPath, done("clear.flash.started"))
 }
 
-func (c *Console) clearStop(ec echo.Context) error {
+func (c *clearPages) clearStop(ec echo.Context) error {
 	n, err := id(ec)
 	if err != nil {
 		return err
 	}
-	if err := c.cfg.Manage.Runs.StopClearing(ec.Request().Context(), who(ec), n); err != nil {
+	if err := c.runs.StopClearing(ec.Request().Context(), who(ec), n); err != nil {
 		return err
 	}
 	return c.goTo(ec, link.ClearPath, done("clear.flash.stopped"))
 }
 
 // clearProgress is the list of clearings alone. Without htmx it leads to the page.
-func (c *Console) clearProgress(ec echo.Context) error {
+func (c *clearPages) clearProgress(ec echo.Context) error {
 	if !who(ec).CanAnywhere(auth.RightEdit) {
 		return &problem.Error{Kind: problem.Forbidden}
 	}

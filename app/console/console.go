@@ -1,6 +1,9 @@
 // Package console serves the htmx pages. A handler makes four moves: it reads the request, calls a use case, turns what
 // comes back into a page struct of views, and renders it. It holds no SQL and no rule about jobs.
 //
+// Pages that belong together are the methods of one type (jobPages, runPages, entrance …), which stands with its routes at the
+// top of the family's file and names the use cases it needs. What all of them have in common is the frame (page.go).
+//
 // Every page works as a whole page. To htmx the part that changes is sent alone (results of a filter, a dialog's panel),
 // and after a form that succeeded the browser is sent on with HX-Redirect instead of a 303.
 package console
@@ -63,12 +66,17 @@ type Config struct {
 	FirstTime func(ctx context.Context) bool // nobody has ever logged in
 }
 
-// Console serves the pages.
+// Console serves the pages. Each family of them is a type of its own, which names what it needs; they share the [frame].
 type Console struct {
-	cfg     Config
-	cookie  *securecookie.SecureCookie
-	flows   *securecookie.SecureCookie
-	streams *streamLimit
+	*frame
+	sessions *auth.Sessions
+	entrance *entrance
+	families []family
+}
+
+// family are pages that belong together, for who is logged in.
+type family interface {
+	routes(g *echo.Group)
 }
 
 // New makes the console.
@@ -79,99 +87,60 @@ func New(cfg Config) *Console {
 	if cfg.FirstTime == nil {
 		cfg.FirstTime = func(context.Context) bool { return false }
 	}
+	m := cfg.Manage
+	f := &frame{
+		catalogue: cfg.Catalogue, zone: cfg.Zone, now: cfg.Now, wall: cfg.Pool, version: cfg.Version, weakness: cfg.Weakness,
+		cookie:   securecookie.New(cfg.SignKey, nil).MaxAge(int(flashLife / time.Second)),
+		settings: m.Settings, channels: m.Channels, groups: m.Groups,
+	}
+	forms := &factorForms{factors: cfg.Factors, users: m.Users}
+	views := &savedViews{frame: f, views: m.Views}
+	told := &stories{frame: f, runs: m.Runs, jobs: m.Jobs}
+	people := &userPages{frame: f, users: m.Users, factors: cfg.Factors}
 	return &Console{
-		cfg: cfg, cookie: securecookie.New(cfg.SignKey, nil).MaxAge(int(flashLife / time.Second)), streams: newStreamLimit(),
-		flows: securecookie.New(cfg.SignKey, cfg.EncryptKey).MaxAge(int(directory.FlowLife / time.Second)),
+		frame: f, sessions: cfg.Sessions,
+		entrance: &entrance{
+			frame: f, factorForms: forms, logins: cfg.Logins, sessions: cfg.Sessions, signIns: cfg.SignIns, places: cfg.Places, directories: m.Directories,
+			audit: m.Audit, logger: cfg.Logger, firstTime: cfg.FirstTime, publicURL: cfg.PublicURL,
+			flows: securecookie.New(cfg.SignKey, cfg.EncryptKey).MaxAge(int(directory.FlowLife / time.Second)),
+		},
+		families: []family{
+			&dashboardPages{frame: f, figures: m.Dashboard, jobs: m.Jobs, engine: cfg.Engine},
+			&jobPages{frame: f, jobs: m.Jobs, runs: m.Runs, saved: views},
+			&accountPages{frame: f, accounts: m.Accounts, jobs: m.Jobs},
+			&gluePages{stories: told, jobs: m.Jobs, runs: m.Runs},
+			&transferPages{frame: f, jobs: m.Jobs, audit: m.Audit},
+			&palettePages{frame: f, jobs: m.Jobs, runs: m.Runs, saved: views},
+			&runPages{stories: told, runs: m.Runs, jobs: m.Jobs, saved: views, engine: cfg.Engine, sessions: cfg.Sessions, streams: newStreamLimit(), closing: cfg.Closing},
+			&clearPages{frame: f, runs: m.Runs, jobs: m.Jobs},
+			&groupPages{frame: f, tokens: m.Tokens, figures: m.Dashboard, saved: views},
+			&alarmPages{frame: f},
+			&nodePages{frame: f, nodes: m.Nodes},
+			&settingsPages{frame: f, nodes: m.Nodes, about: cfg.About},
+			people,
+			&teamPages{frame: f, teams: m.Teams, people: people},
+			&auditPages{frame: f, audit: m.Audit, saved: views, shipping: cfg.Shipping},
+			&factorPages{frame: f, factorForms: forms},
+			&tokenPages{frame: f, tokens: m.APITokens},
+			&secretPages{frame: f, secrets: m.Secrets},
+			views,
+		},
 	}
 }
 
 // Register adds the console's routes. Everything but the login needs a session; everything is protected against forms on
 // other sites.
 func (c *Console) Register(e *echo.Echo) {
-	open := e.Group("", c.sameSite, c.identify)
-	open.GET(link.Login, c.loginForm)
-	open.POST(link.Login, c.login)
-	open.GET(link.SignInRoute, c.signInBegin)
-	open.GET(link.SignInCallbackRoute, c.signInFinish)
-	open.POST(link.Logout, c.logout)
-	open.POST(link.Preferences, c.preferences)
-	c.stepRoutes(open)
-
+	c.entrance.routes(e.Group("", c.sameSite, c.identify))
 	g := e.Group("", c.sameSite, c.identify, c.requireLogin)
-	g.GET(link.Root, c.dashboard)
-	c.jobRoutes(g)
-	c.glueRoutes(g)
-	c.bulkRoutes(g)
-	c.transferRoutes(g)
-	c.paletteRoutes(g)
-	c.runRoutes(g)
-	c.groupRoutes(g)
-	c.alarmRoutes(g)
-	g.GET("/nodes", c.nodeList)
-	g.GET(link.SettingsPath, c.settings)
-	g.POST(link.SettingsPath, c.settingsSave)
-	c.userRoutes(g)
-	c.teamRoutes(g)
-	c.secondRoutes(g)
-	c.tokenRoutes(g)
-	c.secretRoutes(g)
-	c.viewRoutes(g)
+	for _, of := range c.families {
+		of.routes(g)
+	}
 	g.GET(link.HelpPath, func(ec echo.Context) error {
 		return render(ec, http.StatusOK, help.Show(help.Page{Page: c.pageWithFlash(ec)}))
 	})
 	// Whatever else is asked for: strangers learn nothing about which pages exist.
 	g.GET("/*", func(echo.Context) error { return notFound() })
-}
-
-func (c *Console) jobRoutes(g *echo.Group) {
-	g.GET("/jobs", c.jobList)
-	g.GET("/jobs/count", c.jobCount)
-	g.GET("/jobs/new", c.jobNew)
-	g.POST("/jobs", c.jobCreate)
-	g.POST("/jobs/schedule-preview", c.schedulePreview)
-	g.GET(link.JobChildrenPath, c.jobChildren)
-	g.GET("/jobs/:id/edit", c.jobEdit)
-	g.GET("/jobs/:id/account", c.jobAccount)
-	g.POST("/jobs/:id", c.jobUpdate)
-	g.POST("/jobs/:id/start", c.jobStart)
-	g.POST("/jobs/:id/stop", c.jobStop)
-	g.GET("/jobs/:id/delete", c.jobDeleteForm)
-	g.POST("/jobs/:id/delete", c.jobDelete)
-	g.GET("/jobs/:id/run", c.jobRunForm)
-	g.POST("/jobs/:id/run", c.jobRun)
-}
-
-func (c *Console) runRoutes(g *echo.Group) {
-	g.GET("/runs", c.runList)
-	g.GET("/runs/events", c.runListEvents)
-	g.GET(link.ClearPath, c.clearPage)
-	g.POST(link.ClearPath, c.clear)
-	g.GET(link.ClearProgressPath, c.clearProgress)
-	g.POST("/runs/clear/:id/stop", c.clearStop)
-	g.GET("/runs/:id", c.runDetail)
-	g.GET("/runs/:id/log", c.runLog)
-	g.GET("/runs/:id/events", c.runEvents)
-	g.GET("/runs/:id/kill", c.runKillForm)
-	g.POST("/runs/:id/kill", c.runKill)
-}
-
-func (c *Console) groupRoutes(g *echo.Group) {
-	g.GET("/executors", c.groupList)
-	g.GET("/executors/new", c.groupNew)
-	g.POST("/executors", c.groupCreate)
-	g.GET("/executors/:id", c.groupDetail)
-	g.POST("/executors/:id/addresses", c.addressSwitch)
-	g.GET("/executors/token", c.tokenPage)
-	for _, of := range []string{"/executors", "/executors/:id"} { // of the installation, and of a group
-		g.GET(of+"/token/rotate", c.tokenRotateForm)
-		g.POST(of+"/token/rotate", c.tokenRotate)
-	}
-	g.GET("/executors/:id/token/drop", c.tokenDropForm)
-	g.POST("/executors/:id/token/drop", c.tokenDrop)
-	g.GET("/executors/:id/edit", c.groupEdit)
-	g.POST("/executors/:id", c.groupUpdate)
-	g.GET("/executors/:id/delete", c.groupDeleteForm)
-	g.POST("/executors/:id/delete", c.groupDelete)
 }
 
 // crossOrigin refuses requests that another site makes a browser send.
@@ -190,9 +159,9 @@ func (c *Console) sameSite(next echo.HandlerFunc) echo.HandlerFunc {
 func (c *Console) identify(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		r := ec.Request()
-		find := c.cfg.Sessions.Find
+		find := c.sessions.Find
 		if goesOnByItself(r) {
-			find = c.cfg.Sessions.Look
+			find = c.sessions.Look
 		}
 		p, err := find(r)
 		if err != nil && !errors.Is(err, auth.ErrNoSession) {

@@ -399,7 +399,7 @@ func TestTheAdviceOfARun(t *testing.T) {
 
 func TestTheTimelineIsWhatHappened(t *testing.T) {
 	t.Parallel()
-	c := &Console{cfg: Config{Zone: time.UTC}}
+	c := &stories{frame: &frame{zone: time.UTC}}
 	page := layout.Page{Printer: locales.New().Printer(locales.English)}
 	planned := time.Date(2026, 3, 1, 2, 0, 0, 0, time.UTC)
 	at := func(ms int) time.Time { return planned.Add(time.Duration(ms) * time.Millisecond) }

@@ -21,20 +21,30 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
+// dashboardPages are the first page.
+type dashboardPages struct {
+	*frame
+	figures *manage.Dashboard
+	jobs    *manage.Jobs
+	engine  Engine
+}
+
+func (c *dashboardPages) routes(g *echo.Group) { g.GET(link.Root, c.dashboard) }
+
 // troubleItems is how many cases of a kind of trouble the dashboard names.
 const troubleItems = 4
 
 // dashboardDays are the ranges of the chart, the usual one first.
 var dashboardDays = []int{14, 7, 30, 90}
 
-func (c *Console) dashboard(ec echo.Context) error {
+func (c *dashboardPages) dashboard(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	page := dashboard.Page{Page: c.pageWithFlash(ec)}
 	titles, err := c.groupTitles(ec)
 	if err != nil {
 		return err
 	}
-	counts, err := c.cfg.Manage.Dashboard.JobCounts(ctx, p)
+	counts, err := c.figures.JobCounts(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -48,7 +58,7 @@ func (c *Console) dashboard(ec echo.Context) error {
 	if err := c.dashboardCounts(ctx, &page, p, titles, counts, days); err != nil {
 		return err
 	}
-	if page.AnyJobs, err = c.cfg.Manage.Jobs.Any(ctx, p); err != nil {
+	if page.AnyJobs, err = c.jobs.Any(ctx, p); err != nil {
 		return err
 	}
 	if p.Admin { // it is of the whole installation, and cannot be told apart by group
@@ -63,8 +73,8 @@ func (c *Console) dashboard(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, dashboard.Whole(page), dashboard.FragmentBody)
 }
 
-func (c *Console) dashboardTroubles(ctx context.Context, page *dashboard.Page, p auth.Principal, titles groupTitles, counts map[int64]manage.JobCount) error {
-	found, jobs, err := c.cfg.Manage.Dashboard.Troubles(ctx, p)
+func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.Page, p auth.Principal, titles groupTitles, counts map[int64]manage.JobCount) error {
+	found, jobs, err := c.figures.Troubles(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -84,7 +94,7 @@ func (c *Console) dashboardTroubles(ctx context.Context, page *dashboard.Page, p
 	for _, f := range found.Failing[:min(troubleItems, len(found.Failing))] {
 		facts := factsOf(f.Run)
 		failing.Items = append(failing.Items, dashboard.Item{
-			Name: name(f.Run.JobID), URL: link.Run(f.Run.ID), At: c.at(page.Page, facts.start(c.cfg.Pool)),
+			Name: name(f.Run.JobID), URL: link.Run(f.Run.ID), At: c.at(page.Page, facts.start(c.wall)),
 			Detail: cmp.Or(facts.message(c.teller(page.Page)), page.T("state."+string(facts.state()))),
 		})
 	}
@@ -104,7 +114,7 @@ func (c *Console) dashboardTroubles(ctx context.Context, page *dashboard.Page, p
 	long := dashboard.Trouble{Kind: dashboard.Long, N: int64(len(found.Long)), Count: number(len(found.Long), found.MoreLong), URL: link.Runs(link.RunFilter{Show: link.ShowLong, Range: link.RangeAll})}
 	for _, r := range found.Long[:min(troubleItems, len(found.Long))] {
 		facts := factsOf(r)
-		began, _ := facts.span(c.cfg.Pool)
+		began, _ := facts.span(c.wall)
 		long.Items = append(long.Items, dashboard.Item{Name: name(r.JobID), URL: link.Run(r.ID), Detail: string(r.ExecutorAddress), At: c.at(page.Page, began)})
 	}
 	page.Troubles = []dashboard.Trouble{failing, late, long, c.lostExecutors(page, p, titles.list, counts)}
@@ -112,14 +122,14 @@ func (c *Console) dashboardTroubles(ctx context.Context, page *dashboard.Page, p
 }
 
 // lostExecutors are groups with started jobs that nobody would run, and addresses that have fallen silent.
-func (c *Console) lostExecutors(page *dashboard.Page, p auth.Principal, list []db.Group, counts map[int64]manage.JobCount) dashboard.Trouble {
+func (c *dashboardPages) lostExecutors(page *dashboard.Page, p auth.Principal, list []db.Group, counts map[int64]manage.JobCount) dashboard.Trouble {
 	t := dashboard.Trouble{Kind: dashboard.Lost, URL: link.Executors(link.GroupFilter{State: link.ExecutorsLost})}
 	for _, g := range list {
 		lost, n := narrowed(c.addresses(page.Page, p, g), link.ExecutorsLost, counts[g.ID].Started)
 		t.N += n
 		// Each case is told once: a group that has nobody left says so beside its addresses, or for itself when it has none.
 		detail := g.Title
-		if started := counts[g.ID].Started; started > 0 && !slices.ContainsFunc(c.cfg.Manage.Groups.Addresses(p, g.ID), func(a scheduler.AddressState) bool { return !a.Gone }) {
+		if started := counts[g.ID].Started; started > 0 && !slices.ContainsFunc(c.groups.Addresses(p, g.ID), func(a scheduler.AddressState) bool { return !a.Gone }) {
 			text := page.T("dashboard.lost.group", "N", format.Number(started))
 			if len(lost) == 0 && n > 0 {
 				t.Items = append(t.Items, dashboard.Item{Name: g.Title, URL: link.Executor(g.ID), Detail: text})
@@ -135,7 +145,7 @@ func (c *Console) lostExecutors(page *dashboard.Page, p auth.Principal, list []d
 	return t
 }
 
-func (c *Console) dashboardCounts(ctx context.Context, page *dashboard.Page, p auth.Principal, titles groupTitles, counts map[int64]manage.JobCount, n int) error {
+func (c *dashboardPages) dashboardCounts(ctx context.Context, page *dashboard.Page, p auth.Principal, titles groupTitles, counts map[int64]manage.JobCount, n int) error {
 	var jobs manage.JobCount
 	for _, count := range counts {
 		jobs.All += count.All
@@ -147,14 +157,14 @@ func (c *Console) dashboardCounts(ctx context.Context, page *dashboard.Page, p a
 			online, serving = online+n, serving+1
 		}
 	}
-	days, sum, err := c.cfg.Manage.Dashboard.Days(ctx, p, n)
+	days, sum, err := c.figures.Days(ctx, p, n)
 	if err != nil {
 		return err
 	}
 	today := days[len(days)-1]
 	todays := link.RunFilter{Range: link.RangeToday}
-	whole := dayFilter(days[0].Date.In(c.cfg.Zone))
-	whole.To = dayFilter(today.Date.In(c.cfg.Zone)).To
+	whole := dayFilter(days[0].Date.In(c.zone))
+	whole.To = dayFilter(today.Date.In(c.zone)).To
 	share, tone := "–", ""
 	if part, ok := sum.SuccessShare(); ok {
 		share, tone = percent(part), "green"
@@ -183,7 +193,7 @@ func (c *Console) dashboardCounts(ctx context.Context, page *dashboard.Page, p a
 	page.Days = dashboard.Chart{Label: page.T("dashboard.days"), Max: format.Number(most)}
 	most = max(1, most)
 	for _, d := range days {
-		date := d.Date.In(c.cfg.Zone)
+		date := d.Date.In(c.zone)
 		bar := dashboard.Bar{
 			Label: date.Format(time.DateOnly), URL: link.Runs(dayFilter(date)),
 			Title: page.T("dashboard.days.title", "Day", date.Format(time.DateOnly), "OK", format.Number(d.Succeeded), "Bad", format.Number(d.Failed), "Open", format.Number(d.Running), "Skipped", format.Number(d.Skipped)),
@@ -237,8 +247,8 @@ func withResult(f link.RunFilter, result string) link.RunFilter {
 	return f
 }
 
-func (c *Console) dashboardPulse(page *dashboard.Page) {
-	pulse := c.cfg.Engine.Pulse()
+func (c *dashboardPages) dashboardPulse(page *dashboard.Page) {
+	pulse := c.engine.Pulse()
 	page.Pulse = dashboard.Pulse{
 		Rate: "0", P50: "–", P99: "–", Quiet: pulse.Sent == 0, URL: link.Runs(link.RunFilter{Range: link.RangeHour}),
 		Minutes: dashboard.Chart{Label: page.T("dashboard.pulse")},
@@ -246,7 +256,7 @@ func (c *Console) dashboardPulse(page *dashboard.Page) {
 	if pulse.Sent == 0 {
 		return
 	}
-	now := c.cfg.Now()
+	now := c.now()
 	switch rate := pulse.PerSecond(now); {
 	case rate >= 1000:
 		page.Pulse.Rate = format.Number(int64(rate))
@@ -262,7 +272,7 @@ func (c *Console) dashboardPulse(page *dashboard.Page) {
 	}
 	page.Pulse.Minutes.Max = format.Number(most)
 	for i, m := range pulse.Minutes {
-		at := now.In(c.cfg.Zone).Truncate(time.Minute).Add(-time.Duration(len(pulse.Minutes)-1-i) * time.Minute)
+		at := now.In(c.zone).Truncate(time.Minute).Add(-time.Duration(len(pulse.Minutes)-1-i) * time.Minute)
 		page.Pulse.Minutes.Bars = append(page.Pulse.Minutes.Bars, dashboard.Bar{
 			Label: at.Format("15:04"), URL: link.Runs(minuteFilter(at)),
 			Title: page.T("dashboard.pulse.title", "At", at.Format("15:04"), "N", format.Number(m.Sent), "P50", format.Duration(page.Printer, m.P50.Round(time.Millisecond)), "P99", format.Duration(page.Printer, m.P99.Round(time.Millisecond))),
@@ -277,8 +287,8 @@ func minuteFilter(at time.Time) link.RunFilter {
 	return link.RunFilter{Range: link.RangeCustom, From: text, To: text}
 }
 
-func (c *Console) dashboardWeek(ctx context.Context, page *dashboard.Page, p auth.Principal) error {
-	week, err := c.cfg.Manage.Dashboard.Week(ctx, p)
+func (c *dashboardPages) dashboardWeek(ctx context.Context, page *dashboard.Page, p auth.Principal) error {
+	week, err := c.figures.Week(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -286,7 +296,7 @@ func (c *Console) dashboardWeek(ctx context.Context, page *dashboard.Page, p aut
 	for _, d := range week.Days {
 		most = max(most, slices.Max(d.Hours[:]))
 	}
-	now := c.cfg.Now().In(c.cfg.Zone)
+	now := c.now().In(c.zone)
 	for i := range week.Days {
 		d := &week.Days[len(week.Days)-1-i] // today on top
 		row := dashboard.WeekDay{Label: format.Weekday(page.Printer, d.Date) + " " + d.Date.Format("01-02"), URL: link.Runs(dayFilter(d.Date))}
@@ -316,8 +326,8 @@ func level(n, most int64) int {
 // busiestMinutes is how many minutes ahead the dashboard names.
 const busiestMinutes = 4
 
-func (c *Console) dashboardAhead(ctx context.Context, page *dashboard.Page, p auth.Principal) error {
-	forecast, err := c.cfg.Manage.Dashboard.Forecast(ctx, p)
+func (c *dashboardPages) dashboardAhead(ctx context.Context, page *dashboard.Page, p auth.Principal) error {
+	forecast, err := c.figures.Forecast(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -327,7 +337,7 @@ func (c *Console) dashboardAhead(ctx context.Context, page *dashboard.Page, p au
 	order := make([]int, len(forecast.Minutes))
 	for i, n := range forecast.Minutes {
 		order[i] = i
-		at := forecast.From.In(c.cfg.Zone).Add(time.Duration(i) * time.Minute)
+		at := forecast.From.In(c.zone).Add(time.Duration(i) * time.Minute)
 		page.Ahead.Bars = append(page.Ahead.Bars, dashboard.Bar{
 			Label: at.Format("15:04"), URL: dueAt(at),
 			Title: page.T("dashboard.ahead.title", "At", at.Format("15:04"), "N", format.Number(n), "Jobs", format.Number(forecast.Jobs[i])),
@@ -338,9 +348,9 @@ func (c *Console) dashboardAhead(ctx context.Context, page *dashboard.Page, p au
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(forecast.Minutes[b], forecast.Minutes[a]) })
 	for _, i := range order[:busiestMinutes] {
 		if n := forecast.Minutes[i]; n > 0 {
-			at := forecast.From.In(c.cfg.Zone).Add(time.Duration(i) * time.Minute)
+			at := forecast.From.In(c.zone).Add(time.Duration(i) * time.Minute)
 			begins := at
-			if now := c.cfg.Now(); now.After(at) {
+			if now := c.now(); now.After(at) {
 				begins = now // the minute that has begun is now, and not some seconds ago
 			}
 			page.Busiest = append(page.Busiest, dashboard.Busy{

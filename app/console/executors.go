@@ -18,7 +18,7 @@ import (
 )
 
 // groupDetail is a group's page: its addresses, its token for administrators, and how to connect.
-func (c *Console) groupDetail(ec echo.Context) error {
+func (c *groupPages) groupDetail(ec echo.Context) error {
 	page, err := c.groupDetailPage(ec)
 	if err != nil {
 		return err
@@ -27,17 +27,17 @@ func (c *Console) groupDetail(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, groups.Detail(page), ui.FragmentResults)
 }
 
-func (c *Console) groupDetailPage(ec echo.Context) (groups.DetailPage, error) {
+func (c *groupPages) groupDetailPage(ec echo.Context) (groups.DetailPage, error) {
 	groupID, err := id(ec)
 	if err != nil {
 		return groups.DetailPage{}, err
 	}
 	ctx, p := ec.Request().Context(), who(ec)
-	g, err := c.cfg.Manage.Groups.Get(ctx, p, groupID)
+	g, err := c.groups.Get(ctx, p, groupID)
 	if err != nil {
 		return groups.DetailPage{}, err
 	}
-	jobs, err := c.cfg.Manage.Groups.CountJobs(ctx, groupID)
+	jobs, err := c.groups.CountJobs(ctx, groupID)
 	if err != nil {
 		return groups.DetailPage{}, err
 	}
@@ -62,10 +62,10 @@ func (c *Console) groupDetailPage(ec echo.Context) (groups.DetailPage, error) {
 }
 
 // tokenCard holds the token itself only when its reader asked to see it.
-func (c *Console) tokenCard(ec echo.Context, page layout.Page, groupID int64) (groups.TokenCard, error) {
-	look, showing := c.cfg.Manage.Tokens.State, ec.QueryParam("token") == "show"
+func (c *groupPages) tokenCard(ec echo.Context, page layout.Page, groupID int64) (groups.TokenCard, error) {
+	look, showing := c.tokens.State, ec.QueryParam("token") == "show"
 	if showing {
-		look = c.cfg.Manage.Tokens.Show
+		look = c.tokens.Show
 	}
 	s, err := look(ec.Request().Context(), who(ec), groupID)
 	if err != nil {
@@ -79,8 +79,8 @@ func (c *Console) tokenCard(ec echo.Context, page layout.Page, groupID int64) (g
 }
 
 // connect is what a program needs to know. A token that is not shown is a placeholder.
-func (c *Console) connect(ec echo.Context, page layout.Page, appName string, card groups.TokenCard) groups.Connect {
-	at := groups.Connect{AdminURL: c.cfg.Manage.Settings.PublicURL(), AppName: appName, Token: card.Token}
+func (c *groupPages) connect(ec echo.Context, page layout.Page, appName string, card groups.TokenCard) groups.Connect {
+	at := groups.Connect{AdminURL: c.settings.PublicURL(), AppName: appName, Token: card.Token}
 	if at.AdminURL == "" {
 		scheme := "http://"
 		if auth.IsHTTPS(ec.Request()) {
@@ -95,7 +95,7 @@ func (c *Console) connect(ec echo.Context, page layout.Page, appName string, car
 }
 
 // addressSwitch takes an address out of rotation or back in. htmx gets the table anew, anybody else the page.
-func (c *Console) addressSwitch(ec echo.Context) error {
+func (c *groupPages) addressSwitch(ec echo.Context) error {
 	groupID, err := id(ec)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (c *Console) addressSwitch(ec echo.Context) error {
 		return err
 	}
 	address, disabled := ec.FormValue(groups.FieldAddress), ec.FormValue(groups.FieldDisabled) == "1"
-	if err := c.cfg.Manage.Groups.SetAddressDisabled(ec.Request().Context(), who(ec), groupID, address, disabled); err != nil {
+	if err := c.groups.SetAddressDisabled(ec.Request().Context(), who(ec), groupID, address, disabled); err != nil {
 		return err
 	}
 	said, was := done("groups.flash.enabled", "Address", address), "1"
@@ -127,19 +127,19 @@ func (c *Console) addressSwitch(ec echo.Context) error {
 }
 
 // tokenPage is the installation's access token.
-func (c *Console) tokenPage(ec echo.Context) error {
+func (c *groupPages) tokenPage(ec echo.Context) error {
 	page := groups.TokenPage{Page: c.pageWithFlash(ec)}
 	var err error
 	if page.Token, err = c.tokenCard(ec, page.Page, 0); err != nil {
 		return err
 	}
 	page.Connect = c.connect(ec, page.Page, "my-service", page.Token)
-	list, err := c.cfg.Manage.Groups.List(ec.Request().Context(), who(ec))
+	list, err := c.groups.List(ec.Request().Context(), who(ec))
 	if err != nil {
 		return err
 	}
 	for _, g := range list {
-		s, err := c.cfg.Manage.Tokens.State(ec.Request().Context(), who(ec), g.ID)
+		s, err := c.tokens.State(ec.Request().Context(), who(ec), g.ID)
 		if err != nil {
 			return err
 		}
@@ -149,10 +149,10 @@ func (c *Console) tokenPage(ec echo.Context) error {
 }
 
 // tokenQuestion is the page that asks before a token is replaced or dropped: of the group in the path, or the installation's.
-func (c *Console) tokenQuestion(ec echo.Context) (groups.RotatePage, error) {
+func (c *groupPages) tokenQuestion(ec echo.Context) (groups.RotatePage, error) {
 	page := groups.RotatePage{Page: c.Page(ec), Grace: groups.GraceDefault}
 	if ec.Param("id") == "" {
-		_, err := c.cfg.Manage.Tokens.State(ec.Request().Context(), who(ec), 0) // refuses who may not
+		_, err := c.tokens.State(ec.Request().Context(), who(ec), 0) // refuses who may not
 		return page, err
 	}
 	form, g, err := c.groupFormPage(ec)
@@ -160,12 +160,12 @@ func (c *Console) tokenQuestion(ec echo.Context) (groups.RotatePage, error) {
 		return page, err
 	}
 	page.GroupID, page.Title = form.ID, g.Title
-	s, err := c.cfg.Manage.Tokens.State(ec.Request().Context(), who(ec), page.GroupID)
+	s, err := c.tokens.State(ec.Request().Context(), who(ec), page.GroupID)
 	page.First = !s.Own
 	return page, err
 }
 
-func (c *Console) tokenRotateForm(ec echo.Context) error {
+func (c *groupPages) tokenRotateForm(ec echo.Context) error {
 	page, err := c.tokenQuestion(ec)
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (c *Console) tokenRotateForm(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, groups.Rotate(page), ui.FragmentDialog)
 }
 
-func (c *Console) tokenRotate(ec echo.Context) error {
+func (c *groupPages) tokenRotate(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (c *Console) tokenRotate(ec echo.Context) error {
 	if err != nil || hours > 1_000_000 {
 		hours = -1 // refused as every number that is out of bounds
 	}
-	err = c.cfg.Manage.Tokens.Rotate(ec.Request().Context(), who(ec), page.GroupID, time.Duration(hours)*time.Hour)
+	err = c.tokens.Rotate(ec.Request().Context(), who(ec), page.GroupID, time.Duration(hours)*time.Hour)
 	if err != nil {
 		errs, ok := fieldErrors(page.Page, err)
 		if !ok {
@@ -198,12 +198,12 @@ func (c *Console) tokenRotate(ec echo.Context) error {
 	return c.goTo(ec, tokenHome(page), done("token.flash.rotated"))
 }
 
-func (c *Console) tokenDropForm(ec echo.Context) error {
+func (c *groupPages) tokenDropForm(ec echo.Context) error {
 	page, err := c.tokenQuestion(ec)
 	if err != nil {
 		return err
 	}
-	s, err := c.cfg.Manage.Tokens.State(ec.Request().Context(), who(ec), page.GroupID)
+	s, err := c.tokens.State(ec.Request().Context(), who(ec), page.GroupID)
 	if err != nil {
 		return err
 	}
@@ -213,12 +213,12 @@ func (c *Console) tokenDropForm(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, groups.Drop(page), ui.FragmentDialog)
 }
 
-func (c *Console) tokenDrop(ec echo.Context) error {
+func (c *groupPages) tokenDrop(ec echo.Context) error {
 	page, err := c.tokenQuestion(ec)
 	if err != nil {
 		return err
 	}
-	if err := c.cfg.Manage.Tokens.Drop(ec.Request().Context(), who(ec), page.GroupID); err != nil {
+	if err := c.tokens.Drop(ec.Request().Context(), who(ec), page.GroupID); err != nil {
 		return err
 	}
 	return c.goTo(ec, tokenHome(page), done("token.flash.dropped"))

@@ -8,7 +8,6 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
-	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
@@ -134,11 +133,6 @@ func (f *runFacts) followers() []int64 {
 		}
 	}
 	return ids
-}
-
-// teller tells events on a page.
-func (c *Console) teller(page layout.Page) event.Teller {
-	return event.Teller{Printer: page.Printer, Zone: c.cfg.Zone}
 }
 
 // start is when the run was planned; rows of an XXL-JOB admin know only when it was triggered.

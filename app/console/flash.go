@@ -48,7 +48,7 @@ func (f flash) text(p *locales.Printer) string {
 	return p.T(f.Key, args...)
 }
 
-func (c *Console) leaveFlash(ec echo.Context, f flash) error {
+func (c *frame) leaveFlash(ec echo.Context, f flash) error {
 	if f.Key == "" {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (c *Console) leaveFlash(ec echo.Context, f flash) error {
 }
 
 // takeFlash reads the message and removes it. One that was not signed by us is no message.
-func (c *Console) takeFlash(ec echo.Context) (flash, bool) {
+func (c *frame) takeFlash(ec echo.Context) (flash, bool) {
 	value := cookieValue(ec.Request(), flashCookie)
 	if value == "" {
 		return flash{}, false

@@ -18,7 +18,14 @@ import (
 	"github.com/punctual-job/punctual/views/runs"
 )
 
-func (c *Console) glueRoutes(g *echo.Group) {
+// gluePages are a job's script: the editor, its versions, and what waits for somebody's approval.
+type gluePages struct {
+	*stories
+	jobs *manage.Jobs
+	runs *manage.Runs
+}
+
+func (c *gluePages) routes(g *echo.Group) {
 	g.GET("/jobs/:id/glue", c.glueEdit)
 	g.POST("/jobs/:id/glue", c.glueSave)
 	g.POST("/jobs/:id/glue/run", c.glueRun)
@@ -28,7 +35,7 @@ func (c *Console) glueRoutes(g *echo.Group) {
 	g.POST("/jobs/:id/glue/versions/:version/restore", c.glueRestore)
 }
 
-func (c *Console) glueEdit(ec echo.Context) error {
+func (c *gluePages) glueEdit(ec echo.Context) error {
 	j, err := c.script(ec)
 	if err != nil {
 		return err
@@ -38,20 +45,20 @@ func (c *Console) glueEdit(ec echo.Context) error {
 }
 
 // script is the job in the path, if its script may be edited.
-func (c *Console) script(ec echo.Context) (db.Job, error) {
+func (c *gluePages) script(ec echo.Context) (db.Job, error) {
 	jobID, err := id(ec)
 	if err != nil {
 		return db.Job{}, err
 	}
-	return c.cfg.Manage.Jobs.Script(ec.Request().Context(), who(ec), jobID)
+	return c.jobs.Script(ec.Request().Context(), who(ec), jobID)
 }
 
-func (c *Console) glueForm(ec echo.Context, status int, page glue.EditPage, j db.Job) error {
-	versions, err := c.cfg.Manage.Jobs.GlueVersions(ec.Request().Context(), who(ec), j.ID)
+func (c *gluePages) glueForm(ec echo.Context, status int, page glue.EditPage, j db.Job) error {
+	versions, err := c.jobs.GlueVersions(ec.Request().Context(), who(ec), j.ID)
 	if err != nil {
 		return err
 	}
-	if _, _, page.Waiting, err = c.cfg.Manage.Jobs.ScriptChange(ec.Request().Context(), who(ec), j.ID); err != nil {
+	if _, _, page.Waiting, err = c.jobs.ScriptChange(ec.Request().Context(), who(ec), j.ID); err != nil {
 		return err
 	}
 	groups, err := c.groupTitles(ec)
@@ -61,7 +68,7 @@ func (c *Console) glueForm(ec echo.Context, status int, page glue.EditPage, j db
 	page.JobID, page.Name, page.Group, page.Type = j.ID, j.JobDesc, groups.title(j.JobGroup), string(j.GlueType)
 	page.Param, page.CanRun, page.Nonce = string(j.ExecutorParam), who(ec).Can(j.JobGroup, auth.RightRun), styleNonce(ec)
 	for i, v := range versions {
-		page.Versions = append(page.Versions, glue.Version{ID: v.ID, Remark: v.GlueRemark, At: c.at(page.Page, fromWall(c.cfg.Pool, v.AddTime)), Current: i == 0 && v.AddTime == j.GlueUpdateTime})
+		page.Versions = append(page.Versions, glue.Version{ID: v.ID, Remark: v.GlueRemark, At: c.at(page.Page, fromWall(c.wall, v.AddTime)), Current: i == 0 && v.AddTime == j.GlueUpdateTime})
 	}
 	return render(ec, status, glue.Edit(page))
 }
@@ -74,7 +81,7 @@ func styleNonce(ec echo.Context) string {
 	return nonce
 }
 
-func (c *Console) glueSave(ec echo.Context) error {
+func (c *gluePages) glueSave(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -83,9 +90,9 @@ func (c *Console) glueSave(ec echo.Context) error {
 		return err
 	}
 	in := manage.GlueInput{Source: formText(ec, glue.FieldSource), Remark: formText(ec, glue.FieldRemark), Version: formText(ec, glue.FieldVersion)}
-	err = c.cfg.Manage.Jobs.SaveGlue(ec.Request().Context(), who(ec), j.ID, in)
+	err = c.jobs.SaveGlue(ec.Request().Context(), who(ec), j.ID, in)
 	if err == nil {
-		if _, _, waits, err := c.cfg.Manage.Jobs.ScriptChange(ec.Request().Context(), who(ec), j.ID); err == nil && waits {
+		if _, _, waits, err := c.jobs.ScriptChange(ec.Request().Context(), who(ec), j.ID); err == nil && waits {
 			return c.goTo(ec, link.JobGlueWaiting(j.ID), done("glue.flash.waits", "Name", j.JobDesc))
 		}
 		return c.goTo(ec, link.JobGlue(j.ID), done("glue.flash.saved", "Name", j.JobDesc))
@@ -112,7 +119,7 @@ func (c *Console) glueSave(ec echo.Context) error {
 }
 
 // glueRun runs the stored script. htmx gets its output to show beside the editor, anybody else the run's page.
-func (c *Console) glueRun(ec echo.Context) error {
+func (c *gluePages) glueRun(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -122,7 +129,7 @@ func (c *Console) glueRun(ec echo.Context) error {
 	}
 	ctx, p := ec.Request().Context(), who(ec)
 	param := formText(ec, glue.FieldParam)
-	ids, err := c.cfg.Manage.Jobs.Trigger(ctx, p, j.ID, manage.RunInput{Param: &param, Type: jobspec.TriggerManual})
+	ids, err := c.jobs.Trigger(ctx, p, j.ID, manage.RunInput{Param: &param, Type: jobspec.TriggerManual})
 	if err != nil {
 		return err
 	}
@@ -132,7 +139,7 @@ func (c *Console) glueRun(ec echo.Context) error {
 		}
 		return c.goTo(ec, link.RunsOfJob(j.JobGroup, j.ID), done("jobs.flash.broadcast", "Name", j.JobDesc, "N", strconv.Itoa(len(ids))))
 	}
-	r, err := c.cfg.Manage.Runs.Get(ctx, p, ids[0])
+	r, err := c.runs.Get(ctx, p, ids[0])
 	if err != nil {
 		return err
 	}
@@ -143,7 +150,7 @@ func (c *Console) glueRun(ec echo.Context) error {
 	return render(ec, http.StatusOK, runs.Output(page))
 }
 
-func (c *Console) glueCompare(ec echo.Context) error {
+func (c *gluePages) glueCompare(ec echo.Context) error {
 	j, v, err := c.version(ec)
 	if err != nil {
 		return err
@@ -152,12 +159,12 @@ func (c *Console) glueCompare(ec echo.Context) error {
 		Page: c.pageWithFlash(ec), JobID: j.ID, Name: j.JobDesc, Type: string(j.GlueType), Old: string(v.GlueSource), New: string(j.GlueSource), Nonce: styleNonce(ec),
 		Lines: lineDifference(string(v.GlueSource), string(j.GlueSource), differenceContext),
 	}
-	page.Version = glue.Version{ID: v.ID, Remark: v.GlueRemark, At: c.at(page.Page, fromWall(c.cfg.Pool, v.AddTime)), Current: v.GlueSource == j.GlueSource}
+	page.Version = glue.Version{ID: v.ID, Remark: v.GlueRemark, At: c.at(page.Page, fromWall(c.wall, v.AddTime)), Current: v.GlueSource == j.GlueSource}
 	return render(ec, http.StatusOK, glue.Compare(page))
 }
 
 // version is the job in the path and the version of its script there.
-func (c *Console) version(ec echo.Context) (j db.Job, v db.GlueVersion, err error) {
+func (c *gluePages) version(ec echo.Context) (j db.Job, v db.GlueVersion, err error) {
 	if j, err = c.script(ec); err != nil {
 		return j, v, err
 	}
@@ -165,16 +172,16 @@ func (c *Console) version(ec echo.Context) (j db.Job, v db.GlueVersion, err erro
 	if err != nil || versionID < 1 {
 		return j, v, notFound()
 	}
-	v, err = c.cfg.Manage.Jobs.GlueVersion(ec.Request().Context(), who(ec), j.ID, versionID)
+	v, err = c.jobs.GlueVersion(ec.Request().Context(), who(ec), j.ID, versionID)
 	return j, v, err
 }
 
-func (c *Console) glueRestore(ec echo.Context) error {
+func (c *gluePages) glueRestore(ec echo.Context) error {
 	j, v, err := c.version(ec)
 	if err != nil {
 		return err
 	}
-	if err := c.cfg.Manage.Jobs.RestoreGlue(ec.Request().Context(), who(ec), j.ID, v.ID); err != nil {
+	if err := c.jobs.RestoreGlue(ec.Request().Context(), who(ec), j.ID, v.ID); err != nil {
 		return err
 	}
 	return c.goTo(ec, link.JobGlue(j.ID), done("glue.flash.restored", "Name", j.JobDesc))

@@ -19,21 +19,48 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
+// groupPages are the executor groups, their addresses and their access tokens.
+type groupPages struct {
+	*frame
+	tokens  *manage.Tokens
+	figures *manage.Dashboard
+	saved   *savedViews
+}
+
+func (c *groupPages) routes(g *echo.Group) {
+	g.GET("/executors", c.groupList)
+	g.GET("/executors/new", c.groupNew)
+	g.POST("/executors", c.groupCreate)
+	g.GET("/executors/:id", c.groupDetail)
+	g.POST("/executors/:id/addresses", c.addressSwitch)
+	g.GET("/executors/token", c.tokenPage)
+	for _, of := range []string{"/executors", "/executors/:id"} { // of the installation, and of a group
+		g.GET(of+"/token/rotate", c.tokenRotateForm)
+		g.POST(of+"/token/rotate", c.tokenRotate)
+	}
+	g.GET("/executors/:id/token/drop", c.tokenDropForm)
+	g.POST("/executors/:id/token/drop", c.tokenDrop)
+	g.GET("/executors/:id/edit", c.groupEdit)
+	g.POST("/executors/:id", c.groupUpdate)
+	g.GET("/executors/:id/delete", c.groupDeleteForm)
+	g.POST("/executors/:id/delete", c.groupDelete)
+}
+
 const groupsPerPage = 50
 
 // groupList filters in memory: an installation has tens of groups.
-func (c *Console) groupList(ec echo.Context) error {
+func (c *groupPages) groupList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	f := link.ExecutorsFrom(ec.QueryParams())
 	f.Page = min(max(f.Page, 1), maxPage)
-	all, err := c.cfg.Manage.Groups.List(ctx, p)
+	all, err := c.groups.List(ctx, p)
 	if err != nil {
 		return err
 	}
 	page := groups.ListPage{Page: c.pageWithFlash(ec), Filter: f, CanEdit: p.Admin, AnyGroups: len(all) > 0}
 	started := map[int64]manage.JobCount{}
 	if f.State == link.ExecutorsLost {
-		if started, err = c.cfg.Manage.Dashboard.JobCounts(ctx, p); err != nil {
+		if started, err = c.figures.JobCounts(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -60,7 +87,7 @@ func (c *Console) groupList(ec echo.Context) error {
 		return err
 	}
 	page.Total = int64(len(matching))
-	jobs, err := c.cfg.Manage.Groups.CountJobsOfEach(ctx)
+	jobs, err := c.groups.CountJobsOfEach(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,7 +101,7 @@ func (c *Console) groupList(ec echo.Context) error {
 		f.Page = n
 		return link.Executors(f)
 	})
-	if page.Views, err = c.viewBar(ec, manage.ViewExecutors, link.ViewParams(manage.ViewExecutors, ec.QueryString())); err != nil {
+	if page.Views, err = c.saved.viewBar(ec, manage.ViewExecutors, link.ViewParams(manage.ViewExecutors, ec.QueryString())); err != nil {
 		return err
 	}
 	return renderPart(ec, http.StatusOK, groups.List(page), ui.FragmentResults)
@@ -105,8 +132,8 @@ func isLost(s groups.AddressState) bool {
 }
 
 // refused are the calls that were not taken of executors of these groups; administrators see those of strangers too.
-func (c *Console) refused(ctx context.Context, page layout.Page, p auth.Principal, of []db.Group) ([]groups.Refused, error) {
-	calls, err := c.cfg.Manage.Groups.Refused(ctx, p, of)
+func (c *groupPages) refused(ctx context.Context, page layout.Page, p auth.Principal, of []db.Group) ([]groups.Refused, error) {
+	calls, err := c.groups.Refused(ctx, p, of)
 	if err != nil {
 		return nil, err
 	}
@@ -117,10 +144,10 @@ func (c *Console) refused(ctx context.Context, page layout.Page, p auth.Principa
 	return list, nil
 }
 
-func (c *Console) groupRow(page layout.Page, g db.Group, addresses []groups.Address, jobs int64) groups.Row {
+func (c *groupPages) groupRow(page layout.Page, g db.Group, addresses []groups.Address, jobs int64) groups.Row {
 	row := groups.Row{
 		ID: g.ID, AppName: g.AppName, Title: g.Title, Manual: g.AddressType == manage.AddressManual, Jobs: jobs,
-		Addresses: addresses, Updated: c.at(page, c.cfg.Manage.Groups.Updated(g)),
+		Addresses: addresses, Updated: c.at(page, c.groups.Updated(g)),
 	}
 	for _, a := range row.Addresses {
 		if a.State == groups.AddressOnline || a.State == groups.AddressLate {
@@ -133,11 +160,11 @@ func (c *Console) groupRow(page layout.Page, g db.Group, addresses []groups.Addr
 // beatDue is when the next beat of an executor is overdue: they come every 30 s, and one may be on its way.
 const beatDue = 45 * time.Second
 
-func (c *Console) addresses(page layout.Page, p auth.Principal, g db.Group) []groups.Address {
+func (c *frame) addresses(page layout.Page, p auth.Principal, g db.Group) []groups.Address {
 	var list []groups.Address
-	for _, a := range c.cfg.Manage.Groups.Addresses(p, g.ID) {
+	for _, a := range c.groups.Addresses(p, g.ID) {
 		list = append(list, groups.Address{
-			URL: a.Address, State: addressState(a, c.cfg.Now()), Beat: c.at(page, a.LastBeat), Era: a.Era, InFlight: a.InFlight, Queued: a.Queued,
+			URL: a.Address, State: addressState(a, c.now()), Beat: c.at(page, a.LastBeat), Era: a.Era, InFlight: a.InFlight, Queued: a.Queued,
 		})
 	}
 	return list
@@ -162,19 +189,19 @@ func addressState(a scheduler.AddressState, now time.Time) groups.AddressState {
 	}
 }
 
-func (c *Console) groupNew(ec echo.Context) error {
+func (c *groupPages) groupNew(ec echo.Context) error {
 	if !who(ec).Admin {
 		return &problem.Error{Kind: problem.Forbidden}
 	}
 	return render(ec, http.StatusOK, groups.Form(groups.FormPage{Page: c.pageWithFlash(ec), Values: groups.FormValues{Type: groups.TypeAuto, Idle: groups.IdleWait}}))
 }
 
-func (c *Console) groupEdit(ec echo.Context) error {
+func (c *groupPages) groupEdit(ec echo.Context) error {
 	page, g, err := c.groupFormPage(ec)
 	if err != nil {
 		return err
 	}
-	options, err := c.cfg.Manage.Groups.Options(ec.Request().Context(), g.AppName)
+	options, err := c.groups.Options(ec.Request().Context(), g.AppName)
 	if err != nil {
 		return err
 	}
@@ -192,7 +219,7 @@ func (c *Console) groupEdit(ec echo.Context) error {
 }
 
 // groupFormPage is the form of the group that the path names, without its values.
-func (c *Console) groupFormPage(ec echo.Context) (groups.FormPage, db.Group, error) {
+func (c *groupPages) groupFormPage(ec echo.Context) (groups.FormPage, db.Group, error) {
 	groupID, err := id(ec)
 	if err != nil {
 		return groups.FormPage{}, db.Group{}, err
@@ -201,7 +228,7 @@ func (c *Console) groupFormPage(ec echo.Context) (groups.FormPage, db.Group, err
 	if !p.Admin {
 		return groups.FormPage{}, db.Group{}, &problem.Error{Kind: problem.Forbidden}
 	}
-	g, err := c.cfg.Manage.Groups.Get(ec.Request().Context(), p, groupID)
+	g, err := c.groups.Get(ec.Request().Context(), p, groupID)
 	if err != nil {
 		return groups.FormPage{}, db.Group{}, err
 	}
@@ -210,19 +237,19 @@ func (c *Console) groupFormPage(ec echo.Context) (groups.FormPage, db.Group, err
 	return page, g, nil
 }
 
-func (c *Console) groupCreate(ec echo.Context) error {
+func (c *groupPages) groupCreate(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
 	values := groupValues(ec)
-	created, err := c.cfg.Manage.Groups.Create(ec.Request().Context(), who(ec), groupInput(values))
+	created, err := c.groups.Create(ec.Request().Context(), who(ec), groupInput(values))
 	if err != nil {
 		return c.groupFormAgain(ec, groups.FormPage{Page: c.Page(ec)}, values, err)
 	}
 	return c.goTo(ec, link.Executor(created), done("groups.flash.created", "Name", values.Title))
 }
 
-func (c *Console) groupUpdate(ec echo.Context) error {
+func (c *groupPages) groupUpdate(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -231,7 +258,7 @@ func (c *Console) groupUpdate(ec echo.Context) error {
 		return err
 	}
 	values := groupValues(ec)
-	if err := c.cfg.Manage.Groups.Update(ec.Request().Context(), who(ec), page.ID, groupInput(values)); err != nil {
+	if err := c.groups.Update(ec.Request().Context(), who(ec), page.ID, groupInput(values)); err != nil {
 		return c.groupFormAgain(ec, page, values, err)
 	}
 	return c.goTo(ec, link.Executor(page.ID), done("groups.flash.saved", "Name", values.Title))
@@ -251,7 +278,7 @@ func groupInput(v groups.FormValues) manage.GroupInput {
 	}
 }
 
-func (c *Console) groupFormAgain(ec echo.Context, page groups.FormPage, values groups.FormValues, err error) error {
+func (c *groupPages) groupFormAgain(ec echo.Context, page groups.FormPage, values groups.FormValues, err error) error {
 	errs, ok := fieldErrors(page.Page, err)
 	switch {
 	case ok:
@@ -265,17 +292,17 @@ func (c *Console) groupFormAgain(ec echo.Context, page groups.FormPage, values g
 	return render(ec, http.StatusUnprocessableEntity, groups.Form(page))
 }
 
-func (c *Console) groupDeleteForm(ec echo.Context) error {
+func (c *groupPages) groupDeleteForm(ec echo.Context) error {
 	page, g, err := c.groupFormPage(ec)
 	if err != nil {
 		return err
 	}
 	ctx := ec.Request().Context()
-	jobs, err := c.cfg.Manage.Groups.CountJobs(ctx, g.ID)
+	jobs, err := c.groups.CountJobs(ctx, g.ID)
 	if err != nil {
 		return err
 	}
-	all, err := c.cfg.Manage.Groups.CountAll(ctx)
+	all, err := c.groups.CountAll(ctx)
 	if err != nil {
 		return err
 	}
@@ -284,12 +311,12 @@ func (c *Console) groupDeleteForm(ec echo.Context) error {
 	}), ui.FragmentDialog)
 }
 
-func (c *Console) groupDelete(ec echo.Context) error {
+func (c *groupPages) groupDelete(ec echo.Context) error {
 	page, g, err := c.groupFormPage(ec)
 	if err != nil {
 		return err
 	}
-	if err := c.cfg.Manage.Groups.Delete(ec.Request().Context(), who(ec), page.ID); err != nil {
+	if err := c.groups.Delete(ec.Request().Context(), who(ec), page.ID); err != nil {
 		return err
 	}
 	return c.goTo(ec, link.ExecutorsPath, done("groups.flash.deleted", "Name", g.Title))

@@ -22,7 +22,7 @@ import (
 // bulkAction previews or does a deed to many jobs.
 type bulkAction func(ctx context.Context, p auth.Principal, b manage.Bulk) ([]manage.BulkItem, error)
 
-func (c *Console) jobNew(ec echo.Context) error {
+func (c *jobPages) jobNew(ec echo.Context) error {
 	if !who(ec).CanAnywhere(auth.RightEdit) {
 		return &problem.Error{Kind: problem.Forbidden}
 	}
@@ -31,7 +31,7 @@ func (c *Console) jobNew(ec echo.Context) error {
 	values[jobs.FieldGroup] = ec.QueryParam("group")
 	page := jobs.FormPage{Page: c.pageWithFlash(ec)}
 	if from > 0 {
-		j, err := c.cfg.Manage.Jobs.Get(ec.Request().Context(), who(ec), from)
+		j, err := c.jobs.Get(ec.Request().Context(), who(ec), from)
 		if err != nil {
 			return err
 		}
@@ -42,19 +42,19 @@ func (c *Console) jobNew(ec echo.Context) error {
 	return c.jobForm(ec, http.StatusOK, page, values)
 }
 
-func (c *Console) jobEdit(ec echo.Context) error {
+func (c *jobPages) jobEdit(ec echo.Context) error {
 	jobID, err := id(ec)
 	if err != nil {
 		return err
 	}
-	j, err := c.cfg.Manage.Jobs.Need(ec.Request().Context(), who(ec), jobID, auth.RightEdit)
+	j, err := c.jobs.Need(ec.Request().Context(), who(ec), jobID, auth.RightEdit)
 	if err != nil {
 		return err
 	}
 	return c.jobForm(ec, http.StatusOK, jobs.FormPage{Page: c.pageWithFlash(ec), ID: jobID, Name: j.JobDesc}, c.storedValues(j))
 }
 
-func (c *Console) jobCreate(ec echo.Context) error {
+func (c *jobPages) jobCreate(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -64,14 +64,14 @@ func (c *Console) jobCreate(ec echo.Context) error {
 	var jobID int64
 	err := faultsError(faults)
 	if err == nil {
-		jobID, err = c.cfg.Manage.Jobs.Create(ctx, p, in)
+		jobID, err = c.jobs.Create(ctx, p, in)
 	}
 	if err != nil {
 		return c.jobFormAgain(ec, jobs.FormPage{Page: c.Page(ec)}, values, err)
 	}
 	said := done("jobs.flash.created", "Name", in.Name)
 	if ec.FormValue(jobs.FieldStart) != "" && in.ScheduleType.Schedules() {
-		if err := c.cfg.Manage.Jobs.Start(ctx, p, jobID); err != nil {
+		if err := c.jobs.Start(ctx, p, jobID); err != nil {
 			// The job is there, stopped. Its form says what keeps it from starting.
 			problem := problem.From(err)
 			return c.goTo(ec, link.JobEdit(jobID), flash{Kind: layout.FlashError, Key: "jobs.flash.notstarted", Args: []string{"Reason", problem.Text(c.Page(ec).Printer)}})
@@ -81,7 +81,7 @@ func (c *Console) jobCreate(ec echo.Context) error {
 	return c.goTo(ec, link.Jobs(link.JobFilter{}), said)
 }
 
-func (c *Console) jobUpdate(ec echo.Context) error {
+func (c *jobPages) jobUpdate(ec echo.Context) error {
 	jobID, err := id(ec)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (c *Console) jobUpdate(ec echo.Context) error {
 		return err
 	}
 	ctx, p := ec.Request().Context(), who(ec)
-	j, err := c.cfg.Manage.Jobs.Need(ctx, p, jobID, auth.RightEdit)
+	j, err := c.jobs.Need(ctx, p, jobID, auth.RightEdit)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (c *Console) jobUpdate(ec echo.Context) error {
 	in, faults := c.jobInput(values)
 	in.KeepOptions = !ec.Request().PostForm.Has(jobs.FieldZone) // a script that posts what XXL-JOB's form had
 	if err = faultsError(faults); err == nil {
-		err = c.cfg.Manage.Jobs.Update(ctx, p, jobID, in)
+		err = c.jobs.Update(ctx, p, jobID, in)
 	}
 	if err != nil {
 		return c.jobFormAgain(ec, jobs.FormPage{Page: c.Page(ec), ID: jobID, Name: j.JobDesc}, values, err)
@@ -107,7 +107,7 @@ func (c *Console) jobUpdate(ec echo.Context) error {
 }
 
 // jobFormAgain shows a form again that was not accepted, with what was typed and why.
-func (c *Console) jobFormAgain(ec echo.Context, page jobs.FormPage, values jobs.FormValues, err error) error {
+func (c *jobPages) jobFormAgain(ec echo.Context, page jobs.FormPage, values jobs.FormValues, err error) error {
 	errs, ok := fieldErrors(page.Page, err)
 	switch {
 	case ok:
@@ -123,7 +123,7 @@ func (c *Console) jobFormAgain(ec echo.Context, page jobs.FormPage, values jobs.
 	return c.jobForm(ec, http.StatusUnprocessableEntity, page, values)
 }
 
-func (c *Console) jobForm(ec echo.Context, status int, page jobs.FormPage, values jobs.FormValues) error {
+func (c *jobPages) jobForm(ec echo.Context, status int, page jobs.FormPage, values jobs.FormValues) error {
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return err
@@ -135,9 +135,9 @@ func (c *Console) jobForm(ec echo.Context, status int, page jobs.FormPage, value
 	}
 	page.Values, page.Groups, page.NoGroups = values, groups.options(selected), len(groups.list) == 0
 	page.Zone = page.Page.Zone
-	page.CanScript = page.ID != 0 && values[jobs.FieldGlue] != string(wire.GlueBean) && c.cfg.Manage.Jobs.CanScript(who(ec), selected)
+	page.CanScript = page.ID != 0 && values[jobs.FieldGlue] != string(wire.GlueBean) && c.jobs.CanScript(who(ec), selected)
 	page.Zones = commonZones
-	kids, pickable, err := c.cfg.Manage.Jobs.Children(ec.Request().Context(), who(ec), values[jobs.FieldChildren])
+	kids, pickable, err := c.jobs.Children(ec.Request().Context(), who(ec), values[jobs.FieldChildren])
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (c *Console) jobForm(ec echo.Context, status int, page jobs.FormPage, value
 	return render(ec, status, jobs.Form(page))
 }
 
-func (c *Console) storedValues(j db.Job) jobs.FormValues {
+func (c *jobPages) storedValues(j db.Job) jobs.FormValues {
 	v := c.valuesOf(j.Spec())
 	v[jobs.FieldGroup], v[jobs.FieldVersion] = strconv.FormatInt(j.JobGroup, 10), manage.JobVersion(j)
 	delete(v, jobs.FieldRemark) // each change has its own
@@ -157,7 +157,7 @@ func (c *Console) storedValues(j db.Job) jobs.FormValues {
 }
 
 // valuesOf writes a definition into a form.
-func (c *Console) valuesOf(j jobspec.Job) jobs.FormValues {
+func (c *jobPages) valuesOf(j jobspec.Job) jobs.FormValues {
 	notation := jobspec.Notation{Zone: c.zoneOf(j.Zone), Layout: momentLayout, Yes: "1"}
 	v := make(jobs.FormValues)
 	for _, f := range jobspec.Fields {
@@ -181,7 +181,7 @@ func typedValues(ec echo.Context) jobs.FormValues {
 }
 
 // typedJob reads what was typed; the faults are the numbers and moments that are none.
-func (c *Console) typedJob(v jobs.FormValues) (jobspec.Job, []jobspec.FieldError) {
+func (c *jobPages) typedJob(v jobs.FormValues) (jobspec.Job, []jobspec.FieldError) {
 	return jobspec.Read(func(f *jobspec.Field) string {
 		switch {
 		case f.Name == jobs.FieldMoment:
@@ -194,7 +194,7 @@ func (c *Console) typedJob(v jobs.FormValues) (jobspec.Job, []jobspec.FieldError
 	}, c.zoneOf(v[jobs.FieldZone]))
 }
 
-func (c *Console) jobInput(v jobs.FormValues) (manage.JobInput, []problem.Field) {
+func (c *jobPages) jobInput(v jobs.FormValues) (manage.JobInput, []problem.Field) {
 	var faults []problem.Field
 	j, wrong := c.typedJob(v)
 	for _, e := range wrong {
@@ -214,7 +214,7 @@ func faultsError(faults []problem.Field) error {
 	return problem.InvalidFields(faults...)
 }
 
-func (c *Console) schedulePreview(ec echo.Context) error {
+func (c *jobPages) schedulePreview(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}

@@ -17,9 +17,9 @@ var commonZones = []string{
 }
 
 // zoneOf is a job's zone, or the installation's when it has none or one that this machine does not know.
-func (c *Console) zoneOf(name string) *time.Location {
+func (c *jobPages) zoneOf(name string) *time.Location {
 	if zone, err := jobspec.Location(name); err == nil && zone != nil {
 		return zone
 	}
-	return c.cfg.Zone
+	return c.zone
 }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -20,13 +19,39 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
+// jobPages are the list of jobs, the form of one, and what is done to one or many of them.
+type jobPages struct {
+	*frame
+	jobs  *manage.Jobs
+	runs  *manage.Runs
+	saved *savedViews
+}
+
+func (c *jobPages) routes(g *echo.Group) {
+	g.GET("/jobs", c.jobList)
+	g.GET("/jobs/count", c.jobCount)
+	g.GET("/jobs/new", c.jobNew)
+	g.POST("/jobs", c.jobCreate)
+	g.POST("/jobs/schedule-preview", c.schedulePreview)
+	g.GET(link.JobChildrenPath, c.jobChildren)
+	g.GET("/jobs/:id/edit", c.jobEdit)
+	g.POST("/jobs/:id", c.jobUpdate)
+	g.POST("/jobs/:id/start", c.jobStart)
+	g.POST("/jobs/:id/stop", c.jobStop)
+	g.GET("/jobs/:id/delete", c.jobDeleteForm)
+	g.POST("/jobs/:id/delete", c.jobDelete)
+	g.GET("/jobs/:id/run", c.jobRunForm)
+	g.POST("/jobs/:id/run", c.jobRun)
+	c.bulkRoutes(g)
+}
+
 // jobsPerPage and maxPage bound what a list reads.
 const (
 	jobsPerPage = 50
 	maxPage     = 100_000
 )
 
-func (c *Console) jobList(ec echo.Context) error {
+func (c *jobPages) jobList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	f := link.JobsFrom(ec.QueryParams())
 	f.Page = min(max(f.Page, 1), maxPage)
@@ -36,7 +61,7 @@ func (c *Console) jobList(ec echo.Context) error {
 	}
 	filter := c.jobFilter(f)
 	filter.Limit, filter.Offset, filter.Strips = jobsPerPage, (f.Page-1)*jobsPerPage, true
-	list, err := c.cfg.Manage.Jobs.List(ctx, p, filter)
+	list, err := c.jobs.List(ctx, p, filter)
 	if err != nil {
 		return err
 	}
@@ -46,7 +71,7 @@ func (c *Console) jobList(ec echo.Context) error {
 	}
 	page.Chips = c.jobChips(page.Page, f)
 	if !page.AnyJobs {
-		if page.AnyJobs, err = c.cfg.Manage.Jobs.Any(ctx, p); err != nil {
+		if page.AnyJobs, err = c.jobs.Any(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -62,22 +87,22 @@ func (c *Console) jobList(ec echo.Context) error {
 		f.Page = n
 		return link.Jobs(f)
 	})
-	if page.Views, err = c.viewBar(ec, manage.ViewJobs, link.ViewParams(manage.ViewJobs, ec.QueryString())); err != nil {
+	if page.Views, err = c.saved.viewBar(ec, manage.ViewJobs, link.ViewParams(manage.ViewJobs, ec.QueryString())); err != nil {
 		return err
 	}
 	return renderPart(ec, http.StatusOK, jobs.List(page), ui.FragmentResults)
 }
 
-func (c *Console) jobFilter(f link.JobFilter) manage.JobFilter {
+func (c *jobPages) jobFilter(f link.JobFilter) manage.JobFilter {
 	return manage.JobFilter{
 		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag,
-		Show: manage.Show(f.Show), At: localTime(f.At, c.cfg.Zone, 0),
+		Show: manage.Show(f.Show), At: localTime(f.At, c.zone, 0),
 	}
 }
 
 // jobCount is how many jobs a list has in all, for one that was drawn before that was known.
-func (c *Console) jobCount(ec echo.Context) error {
-	n, err := c.cfg.Manage.Jobs.Count(ec.Request().Context(), who(ec), c.jobFilter(link.JobsFrom(ec.QueryParams())))
+func (c *jobPages) jobCount(ec echo.Context) error {
+	n, err := c.jobs.Count(ec.Request().Context(), who(ec), c.jobFilter(link.JobsFrom(ec.QueryParams())))
 	if err != nil {
 		return err
 	}
@@ -106,7 +131,7 @@ func jobStatus(state string) int64 {
 	return manage.AnyStatus
 }
 
-func (c *Console) jobRow(page layout.Page, p auth.Principal, groups groupTitles, j db.ListJobsRow) jobs.Row {
+func (c *jobPages) jobRow(page layout.Page, p auth.Principal, groups groupTitles, j db.ListJobsRow) jobs.Row {
 	running := j.TriggerStatus == int64(jobspec.StatusRunning)
 	row := jobs.Row{
 		ID: j.ID, Name: j.JobDesc, GroupID: j.JobGroup, Group: groups.title(j.JobGroup), ScheduleType: string(j.ScheduleType),
@@ -114,7 +139,7 @@ func (c *Console) jobRow(page layout.Page, p auth.Principal, groups groupTitles,
 		Author: string(j.Author), Running: running, CanEdit: p.Can(j.JobGroup, auth.RightEdit), CanRun: p.Can(j.JobGroup, auth.RightRun), CanSchedule: p.Can(j.JobGroup, auth.RightSchedule),
 		Zone: j.TimeZone, Tags: strings.FieldsFunc(j.Tags, func(r rune) bool { return r == ',' }),
 	}
-	row.CanScript = j.GlueType != wire.GlueBean && c.cfg.Manage.Jobs.CanScript(p, j.JobGroup)
+	row.CanScript = j.GlueType != wire.GlueBean && c.jobs.CanScript(p, j.JobGroup)
 	switch {
 	case !running:
 	case j.TriggerNextTime >= jobspec.Waiting.UnixMilli(): // a fixed delay counts from the end of its run
@@ -122,7 +147,7 @@ func (c *Console) jobRow(page layout.Page, p auth.Principal, groups groupTitles,
 	default:
 		next := fromMillis(j.TriggerNextTime)
 		row.Next = c.at(page, next)
-		row.Next.Relative = format.Due(page.Printer, next, c.cfg.Now())
+		row.Next.Relative = format.Due(page.Printer, next, c.now())
 	}
 	return row
 }
@@ -144,34 +169,34 @@ func scheduleText(page layout.Page, t jobspec.ScheduleType, conf string) string 
 	}
 }
 
-func (c *Console) jobStart(ec echo.Context) error {
+func (c *jobPages) jobStart(ec echo.Context) error {
 	return c.jobSwitch(ec, true)
 }
 
-func (c *Console) jobStop(ec echo.Context) error {
+func (c *jobPages) jobStop(ec echo.Context) error {
 	return c.jobSwitch(ec, false)
 }
 
 // jobSwitch starts or stops a job, and offers to take that back. htmx gets the row anew, anybody else the list. Undone from a
 // message, which may stand over any list, the lists that show the job look for themselves.
-func (c *Console) jobSwitch(ec echo.Context, start bool) error {
+func (c *jobPages) jobSwitch(ec echo.Context, start bool) error {
 	jobID, err := id(ec)
 	if err != nil {
 		return err
 	}
 	ctx, p := ec.Request().Context(), who(ec)
-	before, err := c.cfg.Manage.Jobs.Row(ctx, p, jobID)
+	before, err := c.jobs.Row(ctx, p, jobID)
 	if err != nil {
 		return err
 	}
-	do, key, back := c.cfg.Manage.Jobs.Stop, "jobs.flash.stopped", link.JobStart(jobID)
+	do, key, back := c.jobs.Stop, "jobs.flash.stopped", link.JobStart(jobID)
 	if start {
-		do, key, back = c.cfg.Manage.Jobs.Start, "jobs.flash.started", link.JobStop(jobID)
+		do, key, back = c.jobs.Start, "jobs.flash.started", link.JobStop(jobID)
 	}
 	if err := do(ctx, p, jobID); err != nil {
 		return err
 	}
-	row, err := c.cfg.Manage.Jobs.Row(ctx, p, jobID)
+	row, err := c.jobs.Row(ctx, p, jobID)
 	if err != nil {
 		return err
 	}
@@ -195,7 +220,7 @@ func (c *Console) jobSwitch(ec echo.Context, start bool) error {
 	page := c.Page(ec)
 	page.Flashes = append(page.Flashes, said.drawn(page))
 	rows := []jobs.Row{c.jobRow(page, p, groups, row)}
-	outcomes, err := c.cfg.Manage.Jobs.Outcomes(ctx, []int64{row.ID})
+	outcomes, err := c.jobs.Outcomes(ctx, []int64{row.ID})
 	if err != nil {
 		return err
 	}
@@ -203,21 +228,21 @@ func (c *Console) jobSwitch(ec echo.Context, start bool) error {
 	return render(ec, http.StatusOK, jobs.RowSwap(jobs.RowPage{Page: page, Row: rows[0]}))
 }
 
-func (c *Console) jobDeleteForm(ec echo.Context) error {
+func (c *jobPages) jobDeleteForm(ec echo.Context) error {
 	jobID, err := id(ec)
 	if err != nil {
 		return err
 	}
 	ctx := ec.Request().Context()
-	j, err := c.cfg.Manage.Jobs.Need(ctx, who(ec), jobID, auth.RightEdit)
+	j, err := c.jobs.Need(ctx, who(ec), jobID, auth.RightEdit)
 	if err != nil {
 		return err
 	}
-	parents, err := c.cfg.Manage.Jobs.Parents(ctx, jobID)
+	parents, err := c.jobs.Parents(ctx, jobID)
 	if err != nil {
 		return err
 	}
-	last, err := c.cfg.Manage.Jobs.Outcomes(ctx, []int64{jobID})
+	last, err := c.jobs.Outcomes(ctx, []int64{jobID})
 	if err != nil {
 		return err
 	}
@@ -230,39 +255,39 @@ func (c *Console) jobDeleteForm(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, jobs.Delete(page), ui.FragmentDialog)
 }
 
-func (c *Console) jobDelete(ec echo.Context) error {
+func (c *jobPages) jobDelete(ec echo.Context) error {
 	jobID, err := id(ec)
 	if err != nil {
 		return err
 	}
 	ctx, p := ec.Request().Context(), who(ec)
-	j, err := c.cfg.Manage.Jobs.Need(ctx, p, jobID, auth.RightEdit)
+	j, err := c.jobs.Need(ctx, p, jobID, auth.RightEdit)
 	if err != nil {
 		return err
 	}
-	if err := c.cfg.Manage.Jobs.Delete(ctx, p, jobID); err != nil {
+	if err := c.jobs.Delete(ctx, p, jobID); err != nil {
 		return err
 	}
 	return c.goTo(ec, link.JobsPath, done("jobs.flash.deleted", "Name", j.JobDesc))
 }
 
-func (c *Console) jobRunForm(ec echo.Context) error {
+func (c *jobPages) jobRunForm(ec echo.Context) error {
 	jobID, err := id(ec)
 	if err != nil {
 		return err
 	}
-	j, err := c.cfg.Manage.Jobs.Need(ec.Request().Context(), who(ec), jobID, auth.RightRun)
+	j, err := c.jobs.Need(ec.Request().Context(), who(ec), jobID, auth.RightRun)
 	if err != nil {
 		return err
 	}
 	page := c.runOncePage(ec, j)
-	if page.OwnParam, err = c.cfg.Manage.Jobs.OwnParam(ec.Request().Context(), who(ec), j); err != nil {
+	if page.OwnParam, err = c.jobs.OwnParam(ec.Request().Context(), who(ec), j); err != nil {
 		return err
 	}
 	page.Param = string(j.ExecutorParam)
 	// "Run again" comes with the run whose parameter is wanted once more.
 	if from, err := strconv.ParseInt(ec.QueryParam("from"), 10, 64); err == nil && from > 0 {
-		r, err := c.cfg.Manage.Runs.Get(ec.Request().Context(), who(ec), from)
+		r, err := c.runs.Get(ec.Request().Context(), who(ec), from)
 		if err != nil {
 			return err
 		}
@@ -273,9 +298,9 @@ func (c *Console) jobRunForm(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, jobs.RunOnce(page), ui.FragmentDialog)
 }
 
-func (c *Console) runOncePage(ec echo.Context, j db.Job) jobs.RunPage {
+func (c *jobPages) runOncePage(ec echo.Context, j db.Job) jobs.RunPage {
 	page := jobs.RunPage{Page: c.Page(ec), ID: j.ID, Name: j.JobDesc}
-	for _, a := range c.cfg.Manage.Groups.Addresses(who(ec), j.JobGroup) {
+	for _, a := range c.groups.Addresses(who(ec), j.JobGroup) {
 		if a.Live || a.LastBeat.IsZero() {
 			page.Online = append(page.Online, a.Address)
 		}
@@ -284,7 +309,7 @@ func (c *Console) runOncePage(ec echo.Context, j db.Job) jobs.RunPage {
 }
 
 // jobRun runs a job once and leads to the run, whose output can be followed there.
-func (c *Console) jobRun(ec echo.Context) error {
+func (c *jobPages) jobRun(ec echo.Context) error {
 	jobID, err := id(ec)
 	if err != nil {
 		return err
@@ -293,12 +318,12 @@ func (c *Console) jobRun(ec echo.Context) error {
 		return err
 	}
 	ctx, p := ec.Request().Context(), who(ec)
-	j, err := c.cfg.Manage.Jobs.Need(ctx, p, jobID, auth.RightRun)
+	j, err := c.jobs.Need(ctx, p, jobID, auth.RightRun)
 	if err != nil {
 		return err
 	}
 	param, addresses := formText(ec, jobs.FieldParam), formText(ec, jobs.FieldAddresses)
-	ids, err := c.cfg.Manage.Jobs.Trigger(ctx, p, jobID, manage.RunInput{Param: &param, Addresses: addresses, Type: jobspec.TriggerManual})
+	ids, err := c.jobs.Trigger(ctx, p, jobID, manage.RunInput{Param: &param, Addresses: addresses, Type: jobspec.TriggerManual})
 	if err != nil {
 		page := c.runOncePage(ec, j)
 		errs, ok := fieldErrors(page.Page, err)
@@ -313,59 +338,3 @@ func (c *Console) jobRun(ec echo.Context) error {
 	}
 	return c.goTo(ec, link.RunsOfJob(j.JobGroup, jobID), done("jobs.flash.broadcast", "Name", j.JobDesc, "N", strconv.Itoa(len(ids))))
 }
-
-// groupTitles are the groups somebody may use, for pick lists and for the titles beside jobs and runs.
-type groupTitles struct {
-	list []db.Group
-	byID map[int64]string
-}
-
-func (c *Console) groupTitles(ec echo.Context) (groupTitles, error) {
-	return c.groupTitlesOf(ec.Request().Context(), who(ec))
-}
-
-func (c *Console) groupTitlesOf(ctx context.Context, p auth.Principal) (groupTitles, error) {
-	list, err := c.cfg.Manage.Groups.List(ctx, p)
-	if err != nil {
-		return groupTitles{}, err
-	}
-	g := groupTitles{list: list, byID: make(map[int64]string, len(list))}
-	for _, group := range list {
-		g.byID[group.ID] = group.Title
-	}
-	return g, nil
-}
-
-// title is a group's title; one that is gone has only its number.
-func (g groupTitles) title(id int64) string {
-	if title, ok := g.byID[id]; ok {
-		return title
-	}
-	return "#" + strconv.FormatInt(id, 10)
-}
-
-// where are the groups in which somebody has a right.
-func (g groupTitles) where(p auth.Principal, right auth.Rights) groupTitles {
-	kept := groupTitles{byID: g.byID}
-	for _, group := range g.list {
-		if p.Can(group.ID, right) {
-			kept.list = append(kept.list, group)
-		}
-	}
-	return kept
-}
-
-func (g groupTitles) options(selected int64) []ui.Option {
-	options := make([]ui.Option, len(g.list))
-	for i, group := range g.list {
-		label := group.Title
-		if !strings.EqualFold(group.Title, group.AppName) {
-			label += " (" + group.AppName + ")"
-		}
-		options[i] = ui.Option{Value: strconv.FormatInt(group.ID, 10), Label: label, Selected: group.ID == selected}
-	}
-	return options
-}
-
-// previewTimes is how many coming times a form shows.
-const previewTimes = 8

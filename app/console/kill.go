@@ -1,25 +1,19 @@
 package console
 
 import (
-	"context"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
-	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/scheduler/event"
-	"github.com/punctual-job/punctual/views/format"
-	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/runs"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
-func (c *Console) runKillForm(ec echo.Context) error {
+func (c *runPages) runKillForm(ec echo.Context) error {
 	page, _, err := c.killPage(ec, "")
 	if err != nil {
 		return err
@@ -29,13 +23,13 @@ func (c *Console) runKillForm(ec echo.Context) error {
 
 // killPage asks about a run, and about those that may be meant along with it: the rest of its broadcast, and whatever else
 // of its job has not ended. It also gives the runs that a scope stands for.
-func (c *Console) killPage(ec echo.Context, scope string) (runs.KillPage, []int64, error) {
+func (c *runPages) killPage(ec echo.Context, scope string) (runs.KillPage, []int64, error) {
 	ctx, p := ec.Request().Context(), who(ec)
 	logID, err := id(ec)
 	if err != nil {
 		return runs.KillPage{}, nil, err
 	}
-	if _, err := c.cfg.Manage.Runs.Need(ctx, p, logID, auth.RightRun); err != nil {
+	if _, err := c.runs.Need(ctx, p, logID, auth.RightRun); err != nil {
 		return runs.KillPage{}, nil, err
 	}
 	page := runs.KillPage{Page: c.Page(ec)}
@@ -44,7 +38,7 @@ func (c *Console) killPage(ec echo.Context, scope string) (runs.KillPage, []int6
 		return page, nil, err
 	}
 	page.Row, page.Ended = story.Row, !story.State.Open()
-	open, err := c.cfg.Manage.Runs.OpenOfJob(ctx, p, story.JobID)
+	open, err := c.runs.OpenOfJob(ctx, p, story.JobID)
 	if err != nil {
 		return page, nil, err
 	}
@@ -73,7 +67,7 @@ func (c *Console) killPage(ec echo.Context, scope string) (runs.KillPage, []int6
 }
 
 // runKill ends a run, or several. That an executor cannot be asked is said in the dialog, where it can be tried again.
-func (c *Console) runKill(ec echo.Context) error {
+func (c *runPages) runKill(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -83,7 +77,7 @@ func (c *Console) runKill(ec echo.Context) error {
 	}
 	ctx, p := ec.Request().Context(), who(ec)
 	if len(ids) > 1 || ids[0] != page.Row.LogID { // the run itself may have ended since it was asked
-		ended, err := c.cfg.Manage.Runs.KillAll(ctx, p, ids)
+		ended, err := c.runs.KillAll(ctx, p, ids)
 		if err == nil {
 			return c.goTo(ec, link.Run(page.Row.LogID), done("runs.flash.killedall", "N", strconv.Itoa(ended)))
 		}
@@ -91,14 +85,14 @@ func (c *Console) runKill(ec echo.Context) error {
 			return page.T("runs.kill.some", "N", strconv.Itoa(ended), "All", strconv.Itoa(len(ids)), "Why", why)
 		})
 	}
-	err = c.cfg.Manage.Runs.Kill(ctx, p, page.Row.LogID)
+	err = c.runs.Kill(ctx, p, page.Row.LogID)
 	if err == nil {
 		return c.goTo(ec, link.Run(page.Row.LogID), done("runs.flash.killed", "ID", strconv.FormatInt(page.Row.LogID, 10)))
 	}
 	return c.killFault(ec, page, err, func(why string) string { return why })
 }
 
-func (c *Console) killFault(ec echo.Context, page runs.KillPage, err error, say func(why string) string) error {
+func (c *runPages) killFault(ec echo.Context, page runs.KillPage, err error, say func(why string) string) error {
 	switch p := problem.From(err); p.Kind {
 	case problem.Executor, problem.Conflict:
 		page.Problem = say(p.Text(page.Printer))
@@ -106,21 +100,4 @@ func (c *Console) killFault(ec echo.Context, page runs.KillPage, err error, say 
 	default:
 		return err
 	}
-}
-
-// killing says who wants an open run ended, while that is not done: the wish may wait for the answer to the sending, and
-// then the executor is asked. Empty when nobody does.
-func (c *Console) killing(ctx context.Context, page layout.Page, r db.Run, events event.List) (string, error) {
-	user, at, ok, err := c.cfg.Manage.Runs.KillWish(ctx, r.ID)
-	if err != nil {
-		return "", err
-	}
-	if ok {
-		return page.T("runs.killing.since", "User", user, "At", format.Clock(at.In(c.cfg.Zone))), nil
-	}
-	if r.KillAskedAt > 0 {
-		asked, _ := events.Last(event.KillAsked)
-		return page.T("runs.killing.since", "User", asked.Text(0), "At", format.Clock(time.UnixMilli(r.KillAskedAt).In(c.cfg.Zone))), nil
-	}
-	return "", nil
 }

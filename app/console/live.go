@@ -20,26 +20,26 @@ import (
 )
 
 // runListEvents streams the rows of a run list that are new or have changed.
-func (c *Console) runListEvents(ec echo.Context) error {
+func (c *runPages) runListEvents(ec echo.Context) error {
 	f := link.RunsFrom(ec.QueryParams())
 	f.Before, f.After, f.Deep = 0, 0, false
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return err
 	}
-	w := &listWatch{console: c, page: c.Page(ec), who: who(ec), groups: groups, filter: f, shown: make(map[int64]string), below: make(map[int64]bool)}
-	signal, cancel := c.cfg.Engine.Subscribe()
+	w := &listWatch{pages: c, page: c.Page(ec), who: who(ec), groups: groups, filter: f, shown: make(map[int64]string), below: make(map[int64]bool)}
+	signal, cancel := c.engine.Subscribe()
 	defer cancel()
 	return c.follow(ec, signal, w)
 }
 
 // listWatch is what a stream of the run list has sent so far.
 type listWatch struct {
-	console *Console
-	page    layout.Page
-	who     auth.Principal
-	groups  groupTitles
-	filter  link.RunFilter
+	pages  *runPages
+	page   layout.Page
+	who    auth.Principal
+	groups groupTitles
+	filter link.RunFilter
 
 	shown map[int64]string // what the browser has of each row of the first page
 	below map[int64]bool   // open rows that newer ones have pushed off the first page, and the browser may still show
@@ -47,7 +47,7 @@ type listWatch struct {
 
 // as narrows or widens the list. Rows of groups that are not to be seen any more are gone at the next look.
 func (w *listWatch) as(ctx context.Context, p auth.Principal) error {
-	groups, err := w.console.groupTitlesOf(ctx, p)
+	groups, err := w.pages.groupTitlesOf(ctx, p)
 	w.who, w.groups = p, groups
 	return err
 }
@@ -58,8 +58,8 @@ const maxBelow = 100
 // look sends the rows that the browser does not have yet. The first look sends all of them: between drawing the page
 // and opening the stream something may have happened, and a row that has not changed changes nothing.
 func (w *listWatch) look(ctx context.Context, s *stream) (ended bool, next time.Duration, err error) {
-	c := w.console
-	list, err := c.cfg.Manage.Runs.List(ctx, w.who, c.runFilter(w.filter))
+	c := w.pages
+	list, err := c.runs.List(ctx, w.who, c.runFilter(w.filter))
 	if err != nil {
 		return false, 0, err
 	}
@@ -140,8 +140,8 @@ func (w *listWatch) lookBelow(ctx context.Context) (settled []runs.Row, gone []i
 		delete(w.below, ids[0])
 		ids = ids[1:]
 	}
-	c := w.console
-	found, err := c.cfg.Manage.Runs.ByID(ctx, w.who, ids)
+	c := w.pages
+	found, err := c.runs.ByID(ctx, w.who, ids)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -174,9 +174,9 @@ func (w *listWatch) lookBelow(ctx context.Context) (settled []runs.Row, gone []i
 }
 
 // soFar changes every few seconds: how long an open run has taken so far is part of what a page shows.
-func (c *Console) soFar() string {
+func (c *runPages) soFar() string {
 	const every = 3 // seconds
-	return fmt.Sprint(" ", c.cfg.Now().Unix()/every)
+	return fmt.Sprint(" ", c.now().Unix()/every)
 }
 
 const (
@@ -188,16 +188,16 @@ const (
 )
 
 // runEvents streams what happens to one run: its state when it changes, and its output from a line on.
-func (c *Console) runEvents(ec echo.Context) error {
+func (c *runPages) runEvents(ec echo.Context) error {
 	logID, err := id(ec)
 	if err != nil {
 		return err
 	}
 	page, p := c.Page(ec), who(ec)
-	if _, err := c.cfg.Manage.Runs.Get(ec.Request().Context(), p, logID); err != nil {
+	if _, err := c.runs.Get(ec.Request().Context(), p, logID); err != nil {
 		return err
 	}
-	w := &runWatch{console: c, page: page, who: p, logID: logID, next: 1, pace: logPaceMin}
+	w := &runWatch{pages: c, page: page, who: p, logID: logID, next: 1, pace: logPaceMin}
 	from := ec.Request().Header.Get("Last-Event-ID")
 	if from == "" {
 		from = ec.QueryParam("from")
@@ -205,17 +205,17 @@ func (c *Console) runEvents(ec echo.Context) error {
 	if n, err := strconv.Atoi(from); err == nil && n > 0 {
 		w.next = n
 	}
-	signal, cancel := c.cfg.Engine.SubscribeRun(logID)
+	signal, cancel := c.engine.SubscribeRun(logID)
 	defer cancel()
 	return c.follow(ec, signal, w)
 }
 
 // runWatch is what a stream of one run has sent so far.
 type runWatch struct {
-	console *Console
-	page    layout.Page
-	who     auth.Principal
-	logID   int64
+	pages *runPages
+	page  layout.Page
+	who   auth.Principal
+	logID int64
 
 	state  string        // version of the story that was sent last
 	next   int           // line of the output to ask for
@@ -231,8 +231,8 @@ func (w *runWatch) as(_ context.Context, p auth.Principal) error {
 }
 
 func (w *runWatch) look(ctx context.Context, s *stream) (ended bool, next time.Duration, err error) {
-	c := w.console
-	r, err := c.cfg.Manage.Runs.Get(ctx, w.who, w.logID)
+	c := w.pages
+	r, err := c.runs.Get(ctx, w.who, w.logID)
 	if err != nil {
 		if k := problem.From(err).Kind; k == problem.NotFound || k == problem.Forbidden {
 			return true, 0, nil // deleted while somebody watched
@@ -267,7 +267,7 @@ func (w *runWatch) look(ctx context.Context, s *stream) (ended bool, next time.D
 // sendLog sends the output that is new, and says whether there will be no more once the run has finished.
 func (w *runWatch) sendLog(ctx context.Context, s *stream) (end bool, err error) {
 	for {
-		piece, err := w.console.cfg.Manage.Runs.ReadLog(ctx, w.who, w.logID, w.next)
+		piece, err := w.pages.runs.ReadLog(ctx, w.who, w.logID, w.next)
 		if err != nil {
 			if ctx.Err() != nil {
 				return false, err

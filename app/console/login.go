@@ -2,14 +2,18 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"slices"
 	"time"
 
+	"github.com/gorilla/securecookie"
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/views/layout"
@@ -17,7 +21,33 @@ import (
 	"github.com/punctual-job/punctual/views/login"
 )
 
-func (c *Console) loginForm(ec echo.Context) error {
+// entrance are the pages of whoever is not logged in yet, and the ways in and out.
+type entrance struct {
+	*frame
+	*factorForms
+	logins      *auth.Logins
+	sessions    *auth.Sessions
+	signIns     *auth.SignIns
+	places      *auth.Places
+	directories *manage.Directories
+	audit       *manage.Audit
+	logger      *slog.Logger
+	firstTime   func(ctx context.Context) bool // nobody has ever logged in
+	publicURL   func() string
+	flows       *securecookie.SecureCookie // what a browser keeps of a sign-in that has gone to a provider
+}
+
+func (c *entrance) routes(g *echo.Group) {
+	g.GET(link.Login, c.loginForm)
+	g.POST(link.Login, c.login)
+	g.GET(link.SignInRoute, c.signInBegin)
+	g.GET(link.SignInCallbackRoute, c.signInFinish)
+	g.POST(link.Logout, c.logout)
+	g.POST(link.Preferences, c.preferences)
+	c.stepRoutes(g)
+}
+
+func (c *entrance) loginForm(ec echo.Context) error {
 	next := link.Local(ec.QueryParam(login.FieldNext))
 	if !who(ec).Zero() {
 		return ec.Redirect(http.StatusSeeOther, cmp.Or(next, link.Root))
@@ -25,7 +55,7 @@ func (c *Console) loginForm(ec echo.Context) error {
 	return c.loginPage(ec, http.StatusOK, login.Page{Page: c.pageWithFlash(ec), Next: next})
 }
 
-func (c *Console) login(ec echo.Context) error {
+func (c *entrance) login(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -34,8 +64,8 @@ func (c *Console) login(ec echo.Context) error {
 		Next: link.Local(ec.FormValue(login.FieldNext)),
 	}
 	ctx := ec.Request().Context()
-	p, err := c.cfg.Logins.Check(ctx, auth.Attempt{
-		Name: form.Name, Password: ec.FormValue(login.FieldPassword), Address: ec.RealIP(), Device: c.cfg.Places.Device(ec.Request()),
+	p, err := c.logins.Check(ctx, auth.Attempt{
+		Name: form.Name, Password: ec.FormValue(login.FieldPassword), Address: ec.RealIP(), Device: c.places.Device(ec.Request()),
 	})
 	status := http.StatusUnprocessableEntity
 	switch {
@@ -59,26 +89,26 @@ func (c *Console) login(ec echo.Context) error {
 		}
 		return c.admit(ec, auth.SignIn{Who: p, Way: way, Provider: p.Provider, Remember: form.Remember && p.Provider == ""}, form.Next)
 	}
-	c.cfg.Manage.Audit.LoginRefused(ctx, auth.Principal{Name: form.Name, Address: ec.RealIP()}, err)
-	c.cfg.Logger.Info("login refused", "remote", ec.RealIP(), "error", err)
+	c.audit.LoginRefused(ctx, auth.Principal{Name: form.Name, Address: ec.RealIP()}, err)
+	c.logger.Info("login refused", "remote", ec.RealIP(), "error", err)
 	return c.loginPage(ec, status, form)
 }
 
 // loginPage draws the login page with the ways in that there are.
-func (c *Console) loginPage(ec echo.Context, status int, page login.Page) error {
-	page.FirstTime = c.cfg.FirstTime(ec.Request().Context())
+func (c *entrance) loginPage(ec echo.Context, status int, page login.Page) error {
+	page.FirstTime = c.firstTime(ec.Request().Context())
 	page.MayRemember = c.mayRemember()
-	page.Closed = !c.cfg.Manage.Directories.AsksForPasswords()
-	for _, o := range c.cfg.Manage.Directories.Offers() {
+	page.Closed = !c.directories.AsksForPasswords()
+	for _, o := range c.directories.Offers() {
 		page.Ways = append(page.Ways, login.Way{Label: o.Label, URL: link.SignIn(o.Name, page.Next)})
 	}
 	return render(ec, status, login.Form(page))
 }
 
 // admit goes on after somebody has shown who they are, in whichever way: to where they wanted to go.
-func (c *Console) admit(ec echo.Context, in auth.SignIn, next string) error {
+func (c *entrance) admit(ec echo.Context, in auth.SignIn, next string) error {
 	in.Address = ec.RealIP()
-	step, err := c.cfg.SignIns.Admit(ec.Response(), ec.Request(), in)
+	step, err := c.signIns.Admit(ec.Response(), ec.Request(), in)
 	if err != nil {
 		return err
 	}
@@ -94,13 +124,13 @@ func afterStep(step auth.Step, next string) string {
 	return link.LoginStep(string(step), next)
 }
 
-func (c *Console) mayRemember() bool { return c.cfg.Manage.Settings.SignIn().Remember > 0 }
+func (c *entrance) mayRemember() bool { return c.settings.SignIn().Remember > 0 }
 
-func (c *Console) logout(ec echo.Context) error {
-	if err := c.cfg.Sessions.Close(ec.Response(), ec.Request()); err != nil {
+func (c *entrance) logout(ec echo.Context) error {
+	if err := c.sessions.Close(ec.Response(), ec.Request()); err != nil {
 		return err
 	}
-	c.cfg.Manage.Audit.LoggedOut(ec.Request().Context(), who(ec))
+	c.audit.LoggedOut(ec.Request().Context(), who(ec))
 	return c.goTo(ec, link.Login, done("login.out"))
 }
 
@@ -109,7 +139,7 @@ const preferenceLife = 365 * 24 * time.Hour
 
 // preferences keeps a language or a theme with the user, who finds it in every browser, and in this browser for the time
 // before the login.
-func (c *Console) preferences(ec echo.Context) error {
+func (c *entrance) preferences(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -125,7 +155,7 @@ func (c *Console) preferences(ec echo.Context) error {
 		ec.SetCookie(ownCookie(r, layout.FieldTheme, theme, preferenceLife))
 	}
 	if p := who(ec); !p.Zero() {
-		if err := c.cfg.Manage.Users.SetLooks(r.Context(), p, lang, theme); err != nil {
+		if err := c.users.SetLooks(r.Context(), p, lang, theme); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // stepRoutes are the pages of somebody who has shown who they are and has no session yet.
-func (c *Console) stepRoutes(g *echo.Group) {
+func (c *entrance) stepRoutes(g *echo.Group) {
 	g.GET(link.LoginPassword, c.step(auth.StepPassword, c.givenForm))
 	g.POST(link.LoginPassword, c.step(auth.StepPassword, c.givenChange))
 	g.GET(link.LoginSecond, c.step(auth.StepSecond, c.secondStep))
@@ -24,19 +24,19 @@ func (c *Console) stepRoutes(g *echo.Group) {
 }
 
 // step serves a page of a step while it is the next one of a sign-in; the browser is sent on to where it belongs otherwise.
-func (c *Console) step(of auth.Step, serve func(echo.Context, *auth.Pending) error) echo.HandlerFunc {
+func (c *entrance) step(of auth.Step, serve func(echo.Context, *auth.Pending) error) echo.HandlerFunc {
 	return func(ec echo.Context) error {
 		if !who(ec).Zero() {
 			return ec.Redirect(http.StatusSeeOther, afterStep(auth.StepNone, ec.QueryParam(login.FieldNext)))
 		}
 		ctx := ec.Request().Context()
-		p, err := c.cfg.SignIns.Pending(ec.Request())
+		p, err := c.signIns.Pending(ec.Request())
 		if errors.Is(err, auth.ErrNoSignIn) {
 			return c.goTo(ec, link.LoginNext(link.Local(ec.QueryParam(login.FieldNext))), flash{Kind: layout.FlashError, Key: "login.expired"})
 		} else if err != nil {
 			return err
 		}
-		next, err := c.cfg.SignIns.Step(ctx, p)
+		next, err := c.signIns.Step(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -48,8 +48,8 @@ func (c *Console) step(of auth.Step, serve func(echo.Context, *auth.Pending) err
 }
 
 // goOn ends a step: at the next one, or with a session.
-func (c *Console) goOn(ec echo.Context, p *auth.Pending) error {
-	step, err := c.cfg.SignIns.Continue(ec.Response(), ec.Request(), p)
+func (c *entrance) goOn(ec echo.Context, p *auth.Pending) error {
+	step, err := c.signIns.Continue(ec.Response(), ec.Request(), p)
 	if errors.Is(err, auth.ErrNoSignIn) {
 		return ec.Redirect(http.StatusSeeOther, link.Login)
 	} else if err != nil {
@@ -59,25 +59,25 @@ func (c *Console) goOn(ec echo.Context, p *auth.Pending) error {
 }
 
 // stepPage is the frame of a step's page, in the language and the looks of who signs in.
-func (c *Console) stepPage(ec echo.Context, p *auth.Pending) login.StepPage {
+func (c *entrance) stepPage(ec echo.Context, p *auth.Pending) login.StepPage {
 	r := ec.Request()
 	shown := ec.Echo().NewContext(r.WithContext(auth.NewContext(r.Context(), auth.Principal{Lang: p.Who.Lang, Theme: p.Who.Theme})), ec.Response())
 	page := c.Page(shown)
 	return login.StepPage{Page: page, Name: p.Who.Name, Next: link.Local(ec.QueryParam(login.FieldNext))}
 }
 
-func (c *Console) givenForm(ec echo.Context, p *auth.Pending) error {
+func (c *entrance) givenForm(ec echo.Context, p *auth.Pending) error {
 	return render(ec, http.StatusOK, login.Password(c.stepPage(ec, p)))
 }
 
 // givenChange takes the password that somebody chooses in the place of one they were given.
-func (c *Console) givenChange(ec echo.Context, p *auth.Pending) error {
+func (c *entrance) givenChange(ec echo.Context, p *auth.Pending) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
 	by := p.Who
 	by.Address = ec.RealIP()
-	err := c.cfg.Manage.Users.ChooseOwn(ec.Request().Context(), by, ec.FormValue(login.FieldPassword), ec.FormValue(login.FieldRepeat))
+	err := c.users.ChooseOwn(ec.Request().Context(), by, ec.FormValue(login.FieldPassword), ec.FormValue(login.FieldRepeat))
 	if err == nil {
 		return c.goOn(ec, p)
 	}

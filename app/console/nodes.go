@@ -14,9 +14,17 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
+// nodePages are the admins of the cluster.
+type nodePages struct {
+	*frame
+	nodes *manage.Nodes
+}
+
+func (c *nodePages) routes(g *echo.Group) { g.GET("/nodes", c.nodeList) }
+
 // nodeList shows the cluster to administrators.
-func (c *Console) nodeList(ec echo.Context) error {
-	cluster, err := c.cfg.Manage.Nodes.Cluster(ec.Request().Context(), who(ec))
+func (c *nodePages) nodeList(ec echo.Context) error {
+	cluster, err := c.nodes.Cluster(ec.Request().Context(), who(ec))
 	if err != nil {
 		return err
 	}

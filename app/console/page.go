@@ -11,39 +11,58 @@ import (
 	"time"
 
 	"github.com/a-h/templ"
+	"github.com/gorilla/securecookie"
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 )
 
+// frame is what the pages of every family have around them.
+type frame struct {
+	catalogue *locales.Catalogue
+	zone      *time.Location
+	now       func() time.Time
+	wall      *db.Pool // for its zone and its wall clock only
+	version   string
+	weakness  func() auth.Weakness       // why the common token keeps nobody out; nil: it does
+	cookie    *securecookie.SecureCookie // the message that a redirect carries
+	settings  *manage.Settings
+	channels  *manage.Channels
+	groups    *manage.Groups
+}
+
 // Page is the frame of a request: its language, its theme, its user. It works without a session too, for error pages.
-func (c *Console) Page(ec echo.Context) layout.Page {
+func (c *frame) Page(ec echo.Context) layout.Page {
 	r, p := ec.Request(), who(ec)
-	lang := c.cfg.Catalogue.Match([]string{p.Lang, cookieValue(r, layout.FieldLang)}, r.Header.Get("Accept-Language"), c.cfg.Manage.Settings.Language())
+	lang := c.catalogue.Match([]string{p.Lang, cookieValue(r, layout.FieldLang)}, r.Header.Get("Accept-Language"), c.settings.Language())
 	page := layout.Page{
-		Printer: c.cfg.Catalogue.Printer(lang),
+		Printer: c.catalogue.Printer(lang),
 		Theme:   layout.ThemeFrom(cmp.Or(p.Theme, cookieValue(r, layout.FieldTheme))),
 		Path:    r.URL.RequestURI(),
-		User:    layout.User{Name: p.Name, Admin: p.Admin, Alarms: c.cfg.Manage.Channels.For(p)},
-		Zone:    zoneName(c.cfg.Zone, c.cfg.Now()),
+		User:    layout.User{Name: p.Name, Admin: p.Admin, Alarms: c.channels.For(p)},
+		Zone:    zoneName(c.zone, c.now()),
 	}
-	if p.Admin && c.cfg.Weakness != nil {
-		if weak := c.cfg.Weakness(); weak != auth.WeakNone {
+	if p.Admin && c.weakness != nil {
+		if weak := c.weakness(); weak != auth.WeakNone {
 			page.Alert = layout.Alert{Text: page.T("alert.token." + string(weak)), URL: link.ExecutorToken + "#groups", URLText: page.T("alert.token.way")}
 		}
 	}
 	if !p.Zero() {
-		page.Version = c.cfg.Version // strangers need not know how old the program is
+		page.Version = c.version // strangers need not know how old the program is
 	}
 	return page
 }
 
 // pageWithFlash is Page with the message that the redirect before this request left.
-func (c *Console) pageWithFlash(ec echo.Context) layout.Page {
+func (c *frame) pageWithFlash(ec echo.Context) layout.Page {
 	page := c.Page(ec)
 	if isPartial(ec.Request()) {
 		return page // a part has no place for it; the page that is on its way does
@@ -92,7 +111,7 @@ func renderPart(ec echo.Context, status int, component templ.Component, fragment
 }
 
 // goTo ends a form that succeeded: the browser goes on to a page and finds the message there.
-func (c *Console) goTo(ec echo.Context, to string, f flash) error {
+func (c *frame) goTo(ec echo.Context, to string, f flash) error {
 	if err := c.leaveFlash(ec, f); err != nil {
 		return err
 	}
@@ -160,11 +179,16 @@ func fieldErrors(page layout.Page, err error) (errs map[string]string, ok bool) 
 }
 
 // at is an instant in the installation's zone, ready to print.
-func (c *Console) at(page layout.Page, t time.Time) format.Time {
+func (c *frame) at(page layout.Page, t time.Time) format.Time {
 	if t.IsZero() {
 		return format.Time{}
 	}
-	return format.At(page.Printer, t.In(c.cfg.Zone), c.cfg.Now())
+	return format.At(page.Printer, t.In(c.zone), c.now())
+}
+
+// teller tells events on a page.
+func (c *frame) teller(page layout.Page) event.Teller {
+	return event.Teller{Printer: page.Printer, Zone: c.zone}
 }
 
 // fromMillis is an instant of a BIGINT column, in which 0 stands for none.

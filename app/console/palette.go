@@ -16,7 +16,15 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
-func (c *Console) paletteRoutes(g *echo.Group) {
+// palettePages find whatever somebody types the name of.
+type palettePages struct {
+	*frame
+	jobs  *manage.Jobs
+	runs  *manage.Runs
+	saved *savedViews
+}
+
+func (c *palettePages) routes(g *echo.Group) {
 	g.GET(link.PalettePath, c.palette)
 	g.GET(link.KeysPath, func(ec echo.Context) error {
 		return renderPart(ec, http.StatusOK, palette.Keys(c.Page(ec)), ui.FragmentDialog)
@@ -27,13 +35,13 @@ func (c *Console) paletteRoutes(g *echo.Group) {
 const paletteHits = 8
 
 // palette finds what somebody may see by a piece of its name or its number.
-func (c *Console) palette(ec echo.Context) error {
+func (c *palettePages) palette(ec echo.Context) error {
 	text := strings.TrimSpace(ec.QueryParam("q"))
 	if r := []rune(text); len(r) > 100 {
 		text = string(r[:100])
 	}
 	page := palette.Page{Page: c.Page(ec), Text: text}
-	for _, find := range []func(echo.Context, *palette.Page) (palette.Section, error){c.findActions, c.findViews, c.findRuns, c.findJobs, c.findGroups} {
+	for _, find := range []func(echo.Context, *palette.Page) (palette.Section, error){c.findActions, c.saved.findViews, c.findRuns, c.findJobs, c.findGroups} {
 		s, err := find(ec, &page)
 		if err != nil {
 			return err
@@ -73,7 +81,7 @@ func containsFold(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
-func (c *Console) findActions(ec echo.Context, page *palette.Page) (palette.Section, error) {
+func (c *palettePages) findActions(ec echo.Context, page *palette.Page) (palette.Section, error) {
 	s := palette.Section{Name: palette.Actions}
 	for _, a := range paletteActions {
 		title := page.T(a.key)
@@ -89,32 +97,32 @@ func (c *Console) findActions(ec echo.Context, page *palette.Page) (palette.Sect
 }
 
 // findRuns looks for the run with a number; # may stand before it.
-func (c *Console) findRuns(ec echo.Context, page *palette.Page) (palette.Section, error) {
+func (c *palettePages) findRuns(ec echo.Context, page *palette.Page) (palette.Section, error) {
 	s := palette.Section{Name: palette.Runs}
 	logID, err := strconv.ParseInt(strings.TrimPrefix(page.Text, "#"), 10, 64)
 	if err != nil || logID < 1 {
 		return s, nil
 	}
 	ctx := ec.Request().Context()
-	r, err := c.cfg.Manage.Runs.Get(ctx, who(ec), logID)
+	r, err := c.runs.Get(ctx, who(ec), logID)
 	if err != nil {
 		if kind := problem.From(err).Kind; kind == problem.NotFound || kind == problem.Forbidden {
 			return s, nil
 		}
 		return s, err
 	}
-	names, err := c.cfg.Manage.Jobs.ByID(ctx, []int64{r.JobID})
+	names, err := c.jobs.ByID(ctx, []int64{r.JobID})
 	if err != nil {
 		return s, err
 	}
 	hit := palette.Hit{Icon: "history", Title: "#" + strconv.FormatInt(logID, 10) + " " + names[r.JobID].JobDesc, URL: link.Run(logID)}
 	facts := factsOfRun(r)
-	hit.Sub = page.T("state."+string(facts.state())) + " · " + c.at(page.Page, facts.start(c.cfg.Pool)).Relative
+	hit.Sub = page.T("state."+string(facts.state())) + " · " + c.at(page.Page, facts.start(c.wall)).Relative
 	s.Hits = []palette.Hit{hit}
 	return s, nil
 }
 
-func (c *Console) findJobs(ec echo.Context, page *palette.Page) (palette.Section, error) {
+func (c *palettePages) findJobs(ec echo.Context, page *palette.Page) (palette.Section, error) {
 	s := palette.Section{Name: palette.Jobs}
 	if page.Text == "" {
 		return s, nil
@@ -124,7 +132,7 @@ func (c *Console) findJobs(ec echo.Context, page *palette.Page) (palette.Section
 		return s, err
 	}
 	p := who(ec)
-	list, err := c.cfg.Manage.Jobs.List(ec.Request().Context(), p, manage.JobFilter{Status: manage.AnyStatus, Text: strings.TrimPrefix(page.Text, "#"), Limit: paletteHits})
+	list, err := c.jobs.List(ec.Request().Context(), p, manage.JobFilter{Status: manage.AnyStatus, Text: strings.TrimPrefix(page.Text, "#"), Limit: paletteHits})
 	if err != nil {
 		return s, err
 	}
@@ -138,12 +146,12 @@ func (c *Console) findJobs(ec echo.Context, page *palette.Page) (palette.Section
 	return s, nil
 }
 
-func (c *Console) findGroups(ec echo.Context, page *palette.Page) (palette.Section, error) {
+func (c *palettePages) findGroups(ec echo.Context, page *palette.Page) (palette.Section, error) {
 	s := palette.Section{Name: palette.Groups}
 	if page.Text == "" {
 		return s, nil
 	}
-	list, err := c.cfg.Manage.Groups.List(ec.Request().Context(), who(ec))
+	list, err := c.groups.List(ec.Request().Context(), who(ec))
 	if err != nil {
 		return s, err
 	}

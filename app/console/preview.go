@@ -13,8 +13,11 @@ import (
 	"github.com/punctual-job/punctual/views/layout"
 )
 
+// previewTimes is how many coming times a form shows.
+const previewTimes = 8
+
 // preview says how a schedule is understood and when it is due next, in the job's own zone.
-func (c *Console) preview(page layout.Page, typed jobs.FormValues) jobs.Preview {
+func (c *jobPages) preview(page layout.Page, typed jobs.FormValues) jobs.Preview {
 	j, faults := c.typedJob(typed)
 	t, text := j.ScheduleType, strings.TrimSpace(j.ScheduleConf)
 	v := jobs.Preview{Zone: page.Zone}
@@ -27,7 +30,7 @@ func (c *Console) preview(page layout.Page, typed jobs.FormValues) jobs.Preview 
 		v.Error = page.T(string(jobspec.CodeZone), "Value", j.Zone)
 		return v
 	case zone == nil:
-		zone = c.cfg.Zone
+		zone = c.zone
 	default:
 		v.Zone = zone.String()
 	}
@@ -46,7 +49,7 @@ func (c *Console) preview(page layout.Page, typed jobs.FormValues) jobs.Preview 
 			if e.String() != text {
 				v.Reading = e.String()
 			}
-			for _, w := range append(e.Warnings(), e.ClockChangeWarnings(c.cfg.Now(), zone)...) {
+			for _, w := range append(e.Warnings(), e.ClockChangeWarnings(c.now(), zone)...) {
 				v.Warnings = append(v.Warnings, warningText(page, w))
 			}
 		}
@@ -55,7 +58,7 @@ func (c *Console) preview(page layout.Page, typed jobs.FormValues) jobs.Preview 
 	if t == jobspec.ScheduleFixDelay {
 		n = 1 // where the others lie, the runs decide
 	}
-	times, err := c.cfg.Manage.Jobs.Upcoming(jobspec.Job{ScheduleType: t, ScheduleConf: text, Zone: j.Zone, Start: j.Start, End: j.End}, n)
+	times, err := c.jobs.Upcoming(jobspec.Job{ScheduleType: t, ScheduleConf: text, Zone: j.Zone, Start: j.Start, End: j.End}, n)
 	if err != nil {
 		v.Error = scheduleFault(page, err)
 		if _, eval := errors.AsType[*cron.EvalError](err); eval {
@@ -64,7 +67,7 @@ func (c *Console) preview(page layout.Page, typed jobs.FormValues) jobs.Preview 
 		return v
 	}
 	for _, at := range times {
-		v.Times = append(v.Times, jobs.NextTime{Time: format.At(page.Printer, at, c.cfg.Now()), Weekday: format.Weekday(page.Printer, at)})
+		v.Times = append(v.Times, jobs.NextTime{Time: format.At(page.Printer, at, c.now()), Weekday: format.Weekday(page.Printer, at)})
 	}
 	if t == jobspec.ScheduleFixDelay && len(times) > 0 {
 		if every, err := jobspec.Interval(text); err == nil {

@@ -15,9 +15,9 @@ import (
 )
 
 // signInBegin sends the browser to a provider, with what it needs to prove later that it was the one that began.
-func (c *Console) signInBegin(ec echo.Context) error {
+func (c *entrance) signInBegin(ec echo.Context) error {
 	name, next := ec.Param("provider"), link.Local(ec.QueryParam(login.FieldNext))
-	f, address, err := c.cfg.Manage.Directories.Begin(name, c.signInCallback(name), next)
+	f, address, err := c.directories.Begin(name, c.signInCallback(name), next)
 	if notOffered(err) {
 		return ec.Redirect(http.StatusSeeOther, link.LoginNext(next))
 	} else if err != nil {
@@ -32,7 +32,7 @@ func (c *Console) signInBegin(ec echo.Context) error {
 }
 
 // signInFinish is where the provider sends the browser back to.
-func (c *Console) signInFinish(ec echo.Context) error {
+func (c *entrance) signInFinish(ec echo.Context) error {
 	name, answer := ec.Param("provider"), ec.QueryParams()
 	cookie := flowCookie(answer.Get("state"))
 	var f directory.Flow
@@ -42,7 +42,7 @@ func (c *Console) signInFinish(ec echo.Context) error {
 		}
 		ec.SetCookie(signInCookie(ec.Request(), cookie, "", -1))
 	}
-	p, err := c.cfg.Manage.Directories.Finish(ec.Request().Context(), name, f, c.signInCallback(name), answer)
+	p, err := c.directories.Finish(ec.Request().Context(), name, f, c.signInCallback(name), answer)
 	if notOffered(err) {
 		return ec.Redirect(http.StatusSeeOther, link.LoginNext(""))
 	} else if err != nil {
@@ -52,7 +52,7 @@ func (c *Console) signInFinish(ec echo.Context) error {
 }
 
 // signInFailed is the login page that says why.
-func (c *Console) signInFailed(ec echo.Context, err error, next string) error {
+func (c *entrance) signInFailed(ec echo.Context, err error, next string) error {
 	page := login.Page{Page: c.Page(ec), Next: next}
 	status := http.StatusForbidden
 	switch {
@@ -63,8 +63,8 @@ func (c *Console) signInFailed(ec echo.Context, err error, next string) error {
 	default:
 		return err
 	}
-	c.cfg.Manage.Audit.LoginRefused(ec.Request().Context(), auth.Principal{Address: ec.RealIP()}, err)
-	c.cfg.Logger.Info("login refused", "remote", ec.RealIP(), "error", err)
+	c.audit.LoginRefused(ec.Request().Context(), auth.Principal{Address: ec.RealIP()}, err)
+	c.logger.Info("login refused", "remote", ec.RealIP(), "error", err)
 	return c.loginPage(ec, status, page)
 }
 
@@ -81,8 +81,8 @@ func isSignInProblem(err error) bool {
 }
 
 // signInCallback is the address at which a provider sends browsers back; it is registered there.
-func (c *Console) signInCallback(provider string) string {
-	return strings.TrimRight(c.cfg.PublicURL(), "/") + link.SignInCallback(provider)
+func (c *entrance) signInCallback(provider string) string {
+	return strings.TrimRight(c.publicURL(), "/") + link.SignInCallback(provider)
 }
 
 // flowCookie names the cookie of one sign-in: somebody may begin two, in two tabs.

@@ -27,13 +27,13 @@ const (
 	downloadLines = 10_000_000
 )
 
-func (c *Console) runDetail(ec echo.Context) error {
+func (c *runPages) runDetail(ec echo.Context) error {
 	logID, err := id(ec)
 	if err != nil {
 		return err
 	}
 	ctx, p := ec.Request().Context(), who(ec)
-	r, err := c.cfg.Manage.Runs.Get(ctx, p, logID)
+	r, err := c.runs.Get(ctx, p, logID)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (c *Console) runDetail(ec echo.Context) error {
 }
 
 // firstLog reads a run's output as far as it goes into the page.
-func (c *Console) firstLog(ctx context.Context, page layout.Page, p auth.Principal, r db.Run) runs.Log {
+func (c *runPages) firstLog(ctx context.Context, page layout.Page, p auth.Principal, r db.Run) runs.Log {
 	log := runs.Log{Status: runs.LogNone, First: 1, Next: 1}
 	if !hasOutput(r) {
 		if r.TriggerCode == 0 {
@@ -59,7 +59,7 @@ func (c *Console) firstLog(ctx context.Context, page layout.Page, p auth.Princip
 	defer cancel()
 	log.Status = runs.LogLive
 	for {
-		piece, err := c.cfg.Manage.Runs.ReadLog(ctx, p, r.ID, log.Next)
+		piece, err := c.runs.ReadLog(ctx, p, r.ID, log.Next)
 		if err != nil {
 			if len(log.Lines) == 0 && hasEnded(r) {
 				log.Status = runs.LogUnavailable
@@ -93,7 +93,7 @@ func logLines(piece wire.LogResult, from int) (lines []string, next int) {
 }
 
 // runLog is a run's output from a line on: lines for the page, or the whole of it as a file.
-func (c *Console) runLog(ec echo.Context) error {
+func (c *runPages) runLog(ec echo.Context) error {
 	logID, err := id(ec)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (c *Console) runLog(ec echo.Context) error {
 	if ec.QueryParam("download") != "" {
 		return c.downloadLog(ec, logID, from)
 	}
-	piece, err := c.cfg.Manage.Runs.ReadLog(ec.Request().Context(), who(ec), logID, from)
+	piece, err := c.runs.ReadLog(ec.Request().Context(), who(ec), logID, from)
 	if err != nil {
 		return err
 	}
@@ -118,12 +118,12 @@ func (c *Console) runLog(ec echo.Context) error {
 }
 
 // downloadLog writes the output as it comes, so that a long one needs no memory.
-func (c *Console) downloadLog(ec echo.Context, logID int64, from int) error {
+func (c *runPages) downloadLog(ec echo.Context, logID int64, from int) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	w := ec.Response()
 	deadline := http.NewResponseController(w)
 	for from <= downloadLines {
-		piece, err := c.cfg.Manage.Runs.ReadLog(ctx, p, logID, from)
+		piece, err := c.runs.ReadLog(ctx, p, logID, from)
 		if err != nil {
 			if w.Committed {
 				_, err = fmt.Fprintf(w, "\n[%s]\n", problem.From(err).Text(c.Page(ec).Printer))

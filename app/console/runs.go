@@ -14,19 +14,40 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
-	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/runs"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
+// runPages are the list of runs, the page of one with its output, and their streams.
+type runPages struct {
+	*stories
+	runs     *manage.Runs
+	jobs     *manage.Jobs
+	saved    *savedViews
+	engine   Engine
+	sessions *auth.Sessions
+	streams  *streamLimit
+	closing  <-chan struct{} // closed when open streams are to end
+}
+
+func (c *runPages) routes(g *echo.Group) {
+	g.GET("/runs", c.runList)
+	g.GET("/runs/events", c.runListEvents)
+	g.GET("/runs/:id", c.runDetail)
+	g.GET("/runs/:id/log", c.runLog)
+	g.GET("/runs/:id/events", c.runEvents)
+	g.GET("/runs/:id/kill", c.runKillForm)
+	g.POST("/runs/:id/kill", c.runKill)
+}
+
 const runsPerPage = 50
 
 // lateAfter is the lateness that gets a colour.
 const lateAfter = time.Second
 
-func (c *Console) runList(ec echo.Context) error {
+func (c *runPages) runList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	f := link.RunsFrom(ec.QueryParams())
 	page := runs.ListPage{Page: c.pageWithFlash(ec), Filter: f}
@@ -36,7 +57,7 @@ func (c *Console) runList(ec echo.Context) error {
 		return err
 	}
 	page.Groups = groups.options(f.Group)
-	names, err := c.cfg.Manage.Jobs.Names(ctx, p, f.Group)
+	names, err := c.jobs.Names(ctx, p, f.Group)
 	if err != nil {
 		return err
 	}
@@ -45,7 +66,7 @@ func (c *Console) runList(ec echo.Context) error {
 	}
 	page.CanClear = p.CanAnywhere(auth.RightEdit)
 	page.Executors = c.executorOptions(p, groups, f)
-	list, err := c.cfg.Manage.Runs.List(ctx, p, c.runFilter(f))
+	list, err := c.runs.List(ctx, p, c.runFilter(f))
 	if err != nil {
 		return err
 	}
@@ -55,11 +76,11 @@ func (c *Console) runList(ec echo.Context) error {
 	c.runPager(&page, list)
 	page.Live = isLive(f)
 	if page.AnyRuns = len(list.Runs) > 0; !page.AnyRuns {
-		if page.AnyRuns, err = c.cfg.Manage.Runs.Any(ctx); err != nil {
+		if page.AnyRuns, err = c.runs.Any(ctx); err != nil {
 			return err
 		}
 	}
-	if page.Views, err = c.viewBar(ec, manage.ViewRuns, link.ViewParams(manage.ViewRuns, ec.QueryString())); err != nil {
+	if page.Views, err = c.saved.viewBar(ec, manage.ViewRuns, link.ViewParams(manage.ViewRuns, ec.QueryString())); err != nil {
 		return err
 	}
 	component := runs.List(page)
@@ -70,7 +91,7 @@ func (c *Console) runList(ec echo.Context) error {
 }
 
 // runPager leads to the pages beside this one, and says where the search has stopped.
-func (c *Console) runPager(page *runs.ListPage, list manage.RunList) {
+func (c *runPages) runPager(page *runs.ListPage, list manage.RunList) {
 	newer, older := page.Filter, page.Filter
 	newer.Before, newer.After, newer.Deep = 0, list.Newer, false
 	older.Before, older.After, older.Deep = list.Older, 0, list.Searched
@@ -90,13 +111,13 @@ const maxExecutorOptions = 200
 
 // executorOptions are the addresses of the chosen group, or of all. The one that is chosen stays in the list when its
 // executor has gone.
-func (c *Console) executorOptions(p auth.Principal, groups groupTitles, f link.RunFilter) []ui.Option {
+func (c *runPages) executorOptions(p auth.Principal, groups groupTitles, f link.RunFilter) []ui.Option {
 	var addresses []string
 	for _, g := range groups.list {
 		if f.Group != 0 && g.ID != f.Group {
 			continue
 		}
-		for _, a := range c.cfg.Manage.Groups.Addresses(p, g.ID) {
+		for _, a := range c.groups.Addresses(p, g.ID) {
 			addresses = append(addresses, a.Address)
 		}
 	}
@@ -118,7 +139,7 @@ func isLive(f link.RunFilter) bool {
 	return f.Before == 0 && f.After == 0 && f.Range != link.RangeYesterday && (f.Range != link.RangeCustom || f.To == "")
 }
 
-func (c *Console) runFilter(f link.RunFilter) manage.RunFilter {
+func (c *runPages) runFilter(f link.RunFilter) manage.RunFilter {
 	out := manage.RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Trigger: jobspec.TriggerType(f.Trigger), Show: manage.Show(f.Show), Executor: f.Executor, Before: f.Before, After: f.After, Deep: f.Deep, Limit: runsPerPage}
 	switch f.Result {
 	case link.ResultSuccess:
@@ -130,7 +151,7 @@ func (c *Console) runFilter(f link.RunFilter) manage.RunFilter {
 	case link.ResultSkipped:
 		out.Result = manage.Skipped
 	}
-	out.Since, out.Until = timeRange(f, c.cfg.Now().In(c.cfg.Zone))
+	out.Since, out.Until = timeRange(f, c.now().In(c.zone))
 	return out
 }
 
@@ -176,12 +197,12 @@ func localTime(text string, zone *time.Location, rest time.Duration) time.Time {
 }
 
 // runRows draws runs with the names of their jobs.
-func (c *Console) runRows(ctx context.Context, page layout.Page, p auth.Principal, groups groupTitles, list []db.RunRow) ([]runs.Row, error) {
+func (c *runPages) runRows(ctx context.Context, page layout.Page, p auth.Principal, groups groupTitles, list []db.RunRow) ([]runs.Row, error) {
 	ids := make([]int64, len(list))
 	for i, r := range list {
 		ids[i] = r.JobID
 	}
-	names, err := c.cfg.Manage.Jobs.ByID(ctx, ids)
+	names, err := c.jobs.ByID(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -194,27 +215,6 @@ func (c *Console) runRows(ctx context.Context, page layout.Page, p auth.Principa
 		})
 	}
 	return rows, nil
-}
-
-// runRow adds to a row what follows from its facts.
-func (c *Console) runRow(page layout.Page, p auth.Principal, f *runFacts, row runs.Row) runs.Row {
-	row.State = f.state()
-	row.At = c.at(page, f.start(c.cfg.Pool))
-	row.Message = f.message(c.teller(page))
-	row.CanKill = (row.State == ui.StateSent || row.State == ui.StateWaiting) && p.Can(row.GroupID, auth.RightRun)
-	if f.planned > 0 && f.sent > 0 {
-		late := time.Duration(f.sent-f.planned) * time.Millisecond
-		row.Lateness, row.Late = format.Delta(page.Printer, late), late > lateAfter
-	}
-	began, end := f.span(c.cfg.Pool)
-	switch {
-	case began.IsZero() || f.triggerCode != 200:
-	case !end.IsZero():
-		row.Duration = format.Duration(page.Printer, max(0, end.Sub(began)))
-	default:
-		row.Duration = format.Duration(page.Printer, max(0, c.cfg.Now().Sub(began)))
-	}
-	return row
 }
 
 // shardText turns the stored "0/3", which counts from 0, into what people say.

@@ -12,12 +12,12 @@ import (
 )
 
 // glueWaiting is the change of a script that waits, beside what runs.
-func (c *Console) glueWaiting(ec echo.Context) error {
+func (c *gluePages) glueWaiting(ec echo.Context) error {
 	jobID, err := id(ec)
 	if err != nil {
 		return err
 	}
-	j, change, ok, err := c.cfg.Manage.Jobs.ScriptChange(ec.Request().Context(), who(ec), jobID)
+	j, change, ok, err := c.jobs.ScriptChange(ec.Request().Context(), who(ec), jobID)
 	if err != nil {
 		return err
 	}
@@ -27,14 +27,14 @@ func (c *Console) glueWaiting(ec echo.Context) error {
 	page := glue.WaitingPage{
 		Page: c.pageWithFlash(ec), JobID: j.ID, Name: j.JobDesc, Type: string(j.GlueType), Author: change.Author, Remark: change.Remark,
 		At: c.at(c.Page(ec), fromMillis(change.MadeAt)), Old: string(j.GlueSource), New: change.Source, Version: manage.ScriptChangeVersion(change),
-		MayApprove: c.cfg.Manage.Jobs.MayApprove(who(ec), j, change), Moved: change.Base != manage.GlueVersion(j), Nonce: styleNonce(ec),
+		MayApprove: c.jobs.MayApprove(who(ec), j, change), Moved: change.Base != manage.GlueVersion(j), Nonce: styleNonce(ec),
 		Lines: lineDifference(string(j.GlueSource), change.Source, differenceContext),
 	}
 	return render(ec, http.StatusOK, glue.Waiting(page))
 }
 
 // glueDecide approves or rejects the waiting change that was looked at.
-func (c *Console) glueDecide(ec echo.Context) error {
+func (c *gluePages) glueDecide(ec echo.Context) error {
 	jobID, err := id(ec)
 	if err != nil {
 		return err
@@ -44,12 +44,12 @@ func (c *Console) glueDecide(ec echo.Context) error {
 	}
 	ctx, p, version := ec.Request().Context(), who(ec), formText(ec, glue.FieldVersion)
 	if ec.FormValue(glue.FieldDecision) == glue.DecisionApprove {
-		if err := c.cfg.Manage.Jobs.ApproveScript(ctx, p, jobID, version); err != nil {
+		if err := c.jobs.ApproveScript(ctx, p, jobID, version); err != nil {
 			return err
 		}
 		return c.goTo(ec, link.JobGlue(jobID), done("glue.flash.approved"))
 	}
-	if err := c.cfg.Manage.Jobs.RejectScript(ctx, p, jobID, version); err != nil {
+	if err := c.jobs.RejectScript(ctx, p, jobID, version); err != nil {
 		return err
 	}
 	return c.goTo(ec, link.JobGlue(jobID), done("glue.flash.rejected"))

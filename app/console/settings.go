@@ -13,6 +13,18 @@ import (
 	"github.com/punctual-job/punctual/views/settings"
 )
 
+// settingsPages are what administrators decide for the installation, and what this process is.
+type settingsPages struct {
+	*frame
+	nodes *manage.Nodes
+	about func() About
+}
+
+func (c *settingsPages) routes(g *echo.Group) {
+	g.GET(link.SettingsPath, c.show)
+	g.POST(link.SettingsPath, c.save)
+}
+
 // About is what only a start of this process can change, and what came of it.
 type About struct {
 	Go       string
@@ -44,15 +56,15 @@ type StartupOption struct {
 	Secret bool
 }
 
-func (c *Console) settings(ec echo.Context) error {
-	list, err := c.cfg.Manage.Settings.List(ec.Request().Context(), who(ec))
+func (c *settingsPages) show(ec echo.Context) error {
+	list, err := c.settings.List(ec.Request().Context(), who(ec))
 	if err != nil {
 		return err
 	}
 	return c.settingsPage(ec, http.StatusOK, settings.Page{Page: c.pageWithFlash(ec), Version: manage.SettingsVersion(list)}, list, nil, nil)
 }
 
-func (c *Console) settingsSave(ec echo.Context) error {
+func (c *settingsPages) save(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -64,7 +76,7 @@ func (c *Console) settingsSave(ec echo.Context) error {
 		}
 	}
 	version := formText(ec, settings.FieldVersion)
-	changed, err := c.cfg.Manage.Settings.Save(ctx, who(ec), typed, version)
+	changed, err := c.settings.Save(ctx, who(ec), typed, version)
 	if err == nil {
 		if changed == 0 {
 			return c.goTo(ec, link.SettingsPath, done("settings.flash.same"))
@@ -81,7 +93,7 @@ func (c *Console) settingsSave(ec echo.Context) error {
 	default:
 		return err
 	}
-	list, listErr := c.cfg.Manage.Settings.List(ctx, who(ec))
+	list, listErr := c.settings.List(ctx, who(ec))
 	if listErr != nil {
 		return listErr
 	}
@@ -92,7 +104,7 @@ func (c *Console) settingsSave(ec echo.Context) error {
 }
 
 // settingsPage draws the settings with what was typed in the place of what holds.
-func (c *Console) settingsPage(ec echo.Context, status int, page settings.Page, list []manage.SettingState, typed, errs map[string]string) error {
+func (c *settingsPages) settingsPage(ec echo.Context, status int, page settings.Page, list []manage.SettingState, typed, errs map[string]string) error {
 	for _, name := range manage.SettingSections() {
 		section := settings.Section{Name: name}
 		for _, s := range list {
@@ -112,15 +124,15 @@ func (c *Console) settingsPage(ec echo.Context, status int, page settings.Page, 
 		}
 		page.Sections = append(page.Sections, section)
 	}
-	if err := c.about(ec, &page); err != nil {
+	if err := c.ownProcess(ec, &page); err != nil {
 		return err
 	}
 	return render(ec, status, settings.Show(page))
 }
 
-// about adds the facts about this process.
-func (c *Console) about(ec echo.Context, page *settings.Page) error {
-	cluster, err := c.cfg.Manage.Nodes.Cluster(ec.Request().Context(), who(ec))
+// ownProcess adds the facts about this process.
+func (c *settingsPages) ownProcess(ec echo.Context, page *settings.Page) error {
+	cluster, err := c.nodes.Cluster(ec.Request().Context(), who(ec))
 	if err != nil {
 		return err
 	}
@@ -130,16 +142,16 @@ func (c *Console) about(ec echo.Context, page *settings.Page) error {
 			live++
 		}
 	}
-	a := c.cfg.About()
+	a := c.about()
 	tls := page.T("settings.about.tls.off")
 	if a.TLS {
 		tls = page.T("settings.about.tls.on")
 	}
 	page.About = []settings.Fact{
-		{Name: page.T("settings.about.version"), Value: c.cfg.Version, Note: a.Go},
+		{Name: page.T("settings.about.version"), Value: c.version, Note: a.Go},
 		{Name: page.T("settings.about.database"), Value: a.Database, Note: a.Where},
 		{Name: page.T("settings.about.datadir"), Value: a.DataDir},
-		{Name: page.T("settings.about.zone"), Value: zoneName(c.cfg.Zone, c.cfg.Now()), Note: page.T("settings.about.zone.note")},
+		{Name: page.T("settings.about.zone"), Value: zoneName(c.zone, c.now()), Note: page.T("settings.about.zone.note")},
 		{Name: page.T("settings.about.address"), Value: a.Address, Note: tls},
 		{Name: page.T("settings.about.token"), Value: page.T("settings.token." + string(a.Token)), URL: link.ExecutorToken},
 		{Name: page.T("settings.about.nodes"), Value: page.T("settings.about.nodes.live", "Count", live, "N", strconv.Itoa(live)), URL: link.NodesPath},

@@ -6,27 +6,36 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/runs"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
+// stories tell of a run: where it stands, its steps, what came of it.
+type stories struct {
+	*frame
+	runs *manage.Runs
+	jobs *manage.Jobs
+}
+
 // story is everything known about a run except its output.
-func (c *Console) story(ctx context.Context, page layout.Page, p auth.Principal, logID int64) (runs.Story, error) {
-	r, err := c.cfg.Manage.Runs.Get(ctx, p, logID)
+func (c *stories) story(ctx context.Context, page layout.Page, p auth.Principal, logID int64) (runs.Story, error) {
+	r, err := c.runs.Get(ctx, p, logID)
 	if err != nil {
 		return runs.Story{}, err
 	}
 	return c.storyOf(ctx, page, p, r)
 }
 
-func (c *Console) storyOf(ctx context.Context, page layout.Page, p auth.Principal, r db.Run) (runs.Story, error) {
+func (c *stories) storyOf(ctx context.Context, page layout.Page, p auth.Principal, r db.Run) (runs.Story, error) {
 	facts := factsOfRun(r)
-	follows, err := c.cfg.Manage.Runs.ByID(ctx, p, facts.followers())
+	follows, err := c.runs.ByID(ctx, p, facts.followers())
 	if err != nil {
 		return runs.Story{}, err
 	}
@@ -34,13 +43,13 @@ func (c *Console) storyOf(ctx context.Context, page layout.Page, p auth.Principa
 	for _, f := range follows {
 		jobIDs = append(jobIDs, f.JobID)
 	}
-	jobs, err := c.cfg.Manage.Jobs.ByID(ctx, jobIDs)
+	jobs, err := c.jobs.ByID(ctx, jobIDs)
 	if err != nil {
 		return runs.Story{}, err
 	}
 	job, exists := jobs[r.JobID]
 	group := "#" + strconv.FormatInt(r.JobGroup, 10)
-	if g, err := c.cfg.Manage.Groups.Get(ctx, p, r.JobGroup); err == nil {
+	if g, err := c.groups.Get(ctx, p, r.JobGroup); err == nil {
 		group = g.Title
 	}
 	story := runs.Story{
@@ -49,7 +58,7 @@ func (c *Console) storyOf(ctx context.Context, page layout.Page, p auth.Principa
 			Shard: shardText(string(r.ExecutorShardingParam)), Address: facts.address,
 		}),
 		Handler: string(r.ExecutorHandler), Glue: string(job.GlueType), Param: string(r.ExecutorParam),
-		Planned: c.at(page, facts.start(c.cfg.Pool)), RetriesLeft: int(r.ExecutorFailRetryCount), OriginID: r.OriginLogID,
+		Planned: c.at(page, facts.start(c.wall)), RetriesLeft: int(r.ExecutorFailRetryCount), OriginID: r.OriginLogID,
 		ResultNote: facts.words(),
 		CanRun:     exists && p.Can(job.JobGroup, auth.RightRun), CanEdit: p.Can(job.JobGroup, auth.RightEdit), JobGone: !exists,
 	}
@@ -79,14 +88,52 @@ func (c *Console) storyOf(ctx context.Context, page layout.Page, p auth.Principa
 	if refused, ok := facts.events.Last(event.NotTold); ok && key == event.LostRun {
 		key = refused.Key // which explains it
 	}
-	story.Advice = advice(page, story, key, facts.start(c.cfg.Pool).Sub(c.cfg.Now()))
+	story.Advice = advice(page, story, key, facts.start(c.wall).Sub(c.now()))
 	return story, nil
+}
+
+// runRow adds to a row what follows from its facts.
+func (c *stories) runRow(page layout.Page, p auth.Principal, f *runFacts, row runs.Row) runs.Row {
+	row.State = f.state()
+	row.At = c.at(page, f.start(c.wall))
+	row.Message = f.message(c.teller(page))
+	row.CanKill = (row.State == ui.StateSent || row.State == ui.StateWaiting) && p.Can(row.GroupID, auth.RightRun)
+	if f.planned > 0 && f.sent > 0 {
+		late := time.Duration(f.sent-f.planned) * time.Millisecond
+		row.Lateness, row.Late = format.Delta(page.Printer, late), late > lateAfter
+	}
+	began, end := f.span(c.wall)
+	switch {
+	case began.IsZero() || f.triggerCode != 200:
+	case !end.IsZero():
+		row.Duration = format.Duration(page.Printer, max(0, end.Sub(began)))
+	default:
+		row.Duration = format.Duration(page.Printer, max(0, c.now().Sub(began)))
+	}
+	return row
+}
+
+// killing says who wants an open run ended, while that is not done: the wish may wait for the answer to the sending, and
+// then the executor is asked. Empty when nobody does.
+func (c *stories) killing(ctx context.Context, page layout.Page, r db.Run, events event.List) (string, error) {
+	user, at, ok, err := c.runs.KillWish(ctx, r.ID)
+	if err != nil {
+		return "", err
+	}
+	if ok {
+		return page.T("runs.killing.since", "User", user, "At", format.Clock(at.In(c.zone))), nil
+	}
+	if r.KillAskedAt > 0 {
+		asked, _ := events.Last(event.KillAsked)
+		return page.T("runs.killing.since", "User", asked.Text(0), "At", format.Clock(time.UnixMilli(r.KillAskedAt).In(c.zone))), nil
+	}
+	return "", nil
 }
 
 // shards shows the broadcast that a run belongs to as one: it has succeeded when every part of it has, and goes on while
 // any does.
-func (c *Console) shards(ctx context.Context, page layout.Page, p auth.Principal, r db.Run, story *runs.Story) error {
-	rows, err := c.cfg.Manage.Runs.Shards(ctx, p, r)
+func (c *stories) shards(ctx context.Context, page layout.Page, p auth.Principal, r db.Run, story *runs.Story) error {
+	rows, err := c.runs.Shards(ctx, p, r)
 	if err != nil || len(rows) == 0 {
 		return err
 	}

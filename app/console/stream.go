@@ -112,7 +112,7 @@ type watcher interface {
 // follow opens a stream and looks again whenever the engine signals, at most twice a second, and at least as often as the
 // last look asked for. It returns when the browser leaves, the session or the process ends, or there is no more to come. What
 // is shown follows the rights of who watches.
-func (c *Console) follow(ec echo.Context, signal <-chan struct{}, watched watcher) error {
+func (c *runPages) follow(ec echo.Context, signal <-chan struct{}, watched watcher) error {
 	p := who(ec)
 	if !c.streams.enter(p.UserID) {
 		return problem.New(problem.TooMany, "problem.streams")
@@ -135,12 +135,12 @@ func (c *Console) follow(ec echo.Context, signal <-chan struct{}, watched watche
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-c.cfg.Closing:
+		case <-c.closing:
 			return nil
 		case <-timer.C:
 		}
 		if time.Since(checked) >= recheck {
-			now, err := c.cfg.Sessions.Look(ec.Request())
+			now, err := c.sessions.Look(ec.Request())
 			if err != nil {
 				return nil
 			}
@@ -174,7 +174,7 @@ func (c *Console) follow(ec echo.Context, signal <-chan struct{}, watched watche
 }
 
 // pause waits for a signal or the time of the next look, and in any case for the least pace. It says whether to go on.
-func (c *Console) pause(ctx context.Context, signal <-chan struct{}, next time.Duration) bool {
+func (c *runPages) pause(ctx context.Context, signal <-chan struct{}, next time.Duration) bool {
 	least := time.NewTimer(paceMin)
 	defer least.Stop()
 	most := time.NewTimer(max(next, paceMin))
@@ -183,7 +183,7 @@ func (c *Console) pause(ctx context.Context, signal <-chan struct{}, next time.D
 	case <-least.C:
 	case <-ctx.Done():
 		return false
-	case <-c.cfg.Closing:
+	case <-c.closing:
 		return false
 	}
 	select {
@@ -191,7 +191,7 @@ func (c *Console) pause(ctx context.Context, signal <-chan struct{}, next time.D
 	case <-most.C:
 	case <-ctx.Done():
 		return false
-	case <-c.cfg.Closing:
+	case <-c.closing:
 		return false
 	}
 	return true

@@ -10,16 +10,16 @@ import (
 )
 
 // addOutcomes gives the rows of a page what became of their newest runs: the last one, and the strip.
-func (c *Console) addOutcomes(page layout.Page, rows []jobs.Row, outcomes map[int64][]db.Outcome) {
+func (c *jobPages) addOutcomes(page layout.Page, rows []jobs.Row, outcomes map[int64][]db.Outcome) {
 	for i := range rows {
 		list := outcomes[rows[i].ID]
 		rows[i].Strip = stripOf(list)
 		if len(list) == 0 {
 			continue
 		}
-		last := lastOutcome(list, c.cfg.Now())
+		last := lastOutcome(list, c.now())
 		of := runFacts{triggered: last.TriggerTime, planned: last.PlannedAt}
-		rows[i].Last = jobs.LastRun{LogID: last.ID, State: stateOfOutcome(last), At: c.at(page, of.start(c.cfg.Pool))}
+		rows[i].Last = jobs.LastRun{LogID: last.ID, State: stateOfOutcome(last), At: c.at(page, of.start(c.wall))}
 	}
 }
 

@@ -15,7 +15,14 @@ import (
 	"github.com/punctual-job/punctual/views/users"
 )
 
-func (c *Console) teamRoutes(g *echo.Group) {
+// teamPages are who has the same rights together.
+type teamPages struct {
+	*frame
+	teams  *manage.Teams
+	people *userPages
+}
+
+func (c *teamPages) routes(g *echo.Group) {
 	g.GET("/teams", c.teamList)
 	g.GET("/teams/new", c.teamNew)
 	g.POST("/teams", c.teamSave)
@@ -25,8 +32,8 @@ func (c *Console) teamRoutes(g *echo.Group) {
 	g.POST("/teams/:id/delete", c.teamDelete)
 }
 
-func (c *Console) teamList(ec echo.Context) error {
-	list, err := c.cfg.Manage.Teams.List(ec.Request().Context(), who(ec))
+func (c *teamPages) teamList(ec echo.Context) error {
+	list, err := c.teams.List(ec.Request().Context(), who(ec))
 	if err != nil {
 		return err
 	}
@@ -51,7 +58,7 @@ func (c *Console) teamList(ec echo.Context) error {
 }
 
 // team is the team that the path names; a new one if it names none.
-func (c *Console) team(ec echo.Context) (manage.Team, error) {
+func (c *teamPages) team(ec echo.Context) (manage.Team, error) {
 	if ec.Param("id") == "" {
 		if !who(ec).Admin {
 			return manage.Team{}, &problem.Error{Kind: problem.Forbidden}
@@ -62,12 +69,12 @@ func (c *Console) team(ec echo.Context) (manage.Team, error) {
 	if err != nil {
 		return manage.Team{}, err
 	}
-	return c.cfg.Manage.Teams.Get(ec.Request().Context(), who(ec), teamID)
+	return c.teams.Get(ec.Request().Context(), who(ec), teamID)
 }
 
-func (c *Console) teamNew(ec echo.Context) error { return c.teamEdit(ec) }
+func (c *teamPages) teamNew(ec echo.Context) error { return c.teamEdit(ec) }
 
-func (c *Console) teamEdit(ec echo.Context) error {
+func (c *teamPages) teamEdit(ec echo.Context) error {
 	t, err := c.team(ec)
 	if err != nil {
 		return err
@@ -81,9 +88,9 @@ func (c *Console) teamEdit(ec echo.Context) error {
 }
 
 // teamForm draws the form of a team with the members and the rights that are ticked.
-func (c *Console) teamForm(ec echo.Context, status int, page users.TeamPage, t manage.Team, members []int64, rights map[int64]auth.Rights) error {
+func (c *teamPages) teamForm(ec echo.Context, status int, page users.TeamPage, t manage.Team, members []int64, rights map[int64]auth.Rights) error {
 	page.ID, page.Title = t.ID, t.Name
-	everybody, err := c.cfg.Manage.Users.List(ec.Request().Context(), who(ec))
+	everybody, err := c.people.users.List(ec.Request().Context(), who(ec))
 	if err != nil {
 		return err
 	}
@@ -99,7 +106,7 @@ func (c *Console) teamForm(ec echo.Context, status int, page users.TeamPage, t m
 		return err
 	}
 	page.Groups = groups.rights(rights)
-	if page.Like.Colleagues, err = c.colleagues(ec, 0); err != nil {
+	if page.Like.Colleagues, err = c.people.colleagues(ec, 0); err != nil {
 		return err
 	}
 	return render(ec, status, users.TeamForm(page))
@@ -113,7 +120,7 @@ func inFirst(m users.Member) int {
 }
 
 // teamSave takes the form of a new team and of a change.
-func (c *Console) teamSave(ec echo.Context) error {
+func (c *teamPages) teamSave(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -122,7 +129,7 @@ func (c *Console) teamSave(ec echo.Context) error {
 		return err
 	}
 	in := manage.TeamInput{Name: formText(ec, users.FieldName), Version: formText(ec, users.FieldVersion)}
-	if in.Rights, err = c.rightsInput(ec); err != nil {
+	if in.Rights, err = c.people.rightsInput(ec); err != nil {
 		return err
 	}
 	for _, text := range ec.Request().Form[users.FieldMembers] {
@@ -133,7 +140,7 @@ func (c *Console) teamSave(ec echo.Context) error {
 		in.Members = append(in.Members, member)
 	}
 	page := users.TeamPage{Page: c.Page(ec), Name: in.Name, Version: in.Version}
-	if name, rights, asked, err := c.likeColleague(ec); asked {
+	if name, rights, asked, err := c.people.likeColleague(ec); asked {
 		if err != nil {
 			return err
 		}
@@ -143,7 +150,7 @@ func (c *Console) teamSave(ec echo.Context) error {
 	if t.ID == 0 {
 		in.Version = ""
 	}
-	if _, err := c.cfg.Manage.Teams.Save(ec.Request().Context(), who(ec), t.ID, in); err != nil {
+	if _, err := c.teams.Save(ec.Request().Context(), who(ec), t.ID, in); err != nil {
 		errs, ok := fieldErrors(page.Page, err)
 		switch {
 		case ok:
@@ -162,7 +169,7 @@ func (c *Console) teamSave(ec echo.Context) error {
 	return c.goTo(ec, link.TeamsPath, done(key, "Name", in.Name))
 }
 
-func (c *Console) teamDeleteForm(ec echo.Context) error {
+func (c *teamPages) teamDeleteForm(ec echo.Context) error {
 	t, err := c.team(ec)
 	if err != nil {
 		return err
@@ -171,12 +178,12 @@ func (c *Console) teamDeleteForm(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, users.TeamDelete(page), ui.FragmentDialog)
 }
 
-func (c *Console) teamDelete(ec echo.Context) error {
+func (c *teamPages) teamDelete(ec echo.Context) error {
 	t, err := c.team(ec)
 	if err != nil {
 		return err
 	}
-	if err := c.cfg.Manage.Teams.Delete(ec.Request().Context(), who(ec), t.ID); err != nil {
+	if err := c.teams.Delete(ec.Request().Context(), who(ec), t.ID); err != nil {
 		return err
 	}
 	return c.goTo(ec, link.TeamsPath, done("teams.flash.deleted", "Name", t.Name))

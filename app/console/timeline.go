@@ -68,10 +68,10 @@ func (t *timeline) add(name string, state runs.StepState, at time.Time, detail s
 }
 
 // steps draws the timeline: what is written down, in the order in which it happened, and what is still to come.
-func (c *Console) steps(page layout.Page, f *runFacts, state ui.State) []runs.Step {
-	t := &timeline{page: page, zone: c.cfg.Zone, teller: c.teller(page), seen: make(map[string]bool)}
-	planned := f.start(c.cfg.Pool)
-	began, ended := f.span(c.cfg.Pool)
+func (c *stories) steps(page layout.Page, f *runFacts, state ui.State) []runs.Step {
+	t := &timeline{page: page, zone: c.zone, teller: c.teller(page), seen: make(map[string]bool)}
+	planned := f.start(c.wall)
+	began, ended := f.span(c.wall)
 	for _, e := range f.events {
 		at := time.UnixMilli(e.At)
 		if !t.seen[runs.StepPlanned] && !at.Before(planned) {

@@ -15,7 +15,13 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
-func (c *Console) tokenRoutes(g *echo.Group) {
+// tokenPages are the API tokens of people and service accounts.
+type tokenPages struct {
+	*frame
+	tokens *manage.APITokens
+}
+
+func (c *tokenPages) routes(g *echo.Group) {
 	g.GET("/tokens", c.tokenList)
 	g.GET("/tokens/new", c.tokenNew)
 	g.POST("/tokens", c.tokenCreate)
@@ -27,10 +33,10 @@ func (c *Console) tokenRoutes(g *echo.Group) {
 
 func ofAll(ec echo.Context) bool { return ec.QueryParam("of") == "all" }
 
-func (c *Console) tokenList(ec echo.Context) error {
+func (c *tokenPages) tokenList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	page := tokens.ListPage{Page: c.pageWithFlash(ec), All: ofAll(ec)}
-	list, err := c.cfg.Manage.APITokens.List(ctx, p, page.All)
+	list, err := c.tokens.List(ctx, p, page.All)
 	if err != nil {
 		return err
 	}
@@ -49,7 +55,7 @@ func (c *Console) tokenList(ec echo.Context) error {
 		page.Rows = append(page.Rows, row)
 	}
 	if page.All {
-		accounts, err := c.cfg.Manage.APITokens.Accounts(ctx, p)
+		accounts, err := c.tokens.Accounts(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -60,16 +66,16 @@ func (c *Console) tokenList(ec echo.Context) error {
 	return render(ec, http.StatusOK, tokens.List(page))
 }
 
-func (c *Console) tokenNew(ec echo.Context) error {
+func (c *tokenPages) tokenNew(ec echo.Context) error {
 	page := tokens.FormPage{Page: c.pageWithFlash(ec), Owner: ec.QueryParam("owner"), Days: tokens.DaysDefault, Scope: map[string]bool{"view": true}}
 	return c.tokenForm(ec, http.StatusOK, page, nil)
 }
 
 // tokenForm draws the form with the groups that are ticked.
-func (c *Console) tokenForm(ec echo.Context, status int, page tokens.FormPage, chosen []int64) error {
+func (c *tokenPages) tokenForm(ec echo.Context, status int, page tokens.FormPage, chosen []int64) error {
 	page.CanAdmin = who(ec).Admin
 	if page.Owner != "" {
-		accounts, err := c.cfg.Manage.APITokens.Accounts(ec.Request().Context(), who(ec))
+		accounts, err := c.tokens.Accounts(ec.Request().Context(), who(ec))
 		if err != nil {
 			return err
 		}
@@ -89,7 +95,7 @@ func (c *Console) tokenForm(ec echo.Context, status int, page tokens.FormPage, c
 	return render(ec, status, tokens.Form(page))
 }
 
-func (c *Console) tokenCreate(ec echo.Context) error {
+func (c *tokenPages) tokenCreate(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -116,7 +122,7 @@ func (c *Console) tokenCreate(ec echo.Context) error {
 		}
 		in.Groups = append(in.Groups, id)
 	}
-	made, err := c.cfg.Manage.APITokens.Create(ec.Request().Context(), who(ec), in)
+	made, err := c.tokens.Create(ec.Request().Context(), who(ec), in)
 	if err != nil {
 		errs, ok := fieldErrors(page.Page, err)
 		switch {
@@ -133,28 +139,28 @@ func (c *Console) tokenCreate(ec echo.Context) error {
 	return render(ec, http.StatusOK, tokens.Made(tokens.MadePage{Page: page.Page, Name: in.Name, Token: made, All: page.Owner != ""}))
 }
 
-func (c *Console) tokenRevokeForm(ec echo.Context) error {
+func (c *tokenPages) tokenRevokeForm(ec echo.Context) error {
 	tokenID, err := id(ec)
 	if err != nil {
 		return err
 	}
-	t, err := c.cfg.Manage.APITokens.Get(ec.Request().Context(), who(ec), tokenID)
+	t, err := c.tokens.Get(ec.Request().Context(), who(ec), tokenID)
 	if err != nil {
 		return err
 	}
 	return renderPart(ec, http.StatusOK, tokens.Revoke(tokens.RevokePage{Page: c.Page(ec), ID: t.ID, Name: t.Name, All: ofAll(ec)}), ui.FragmentDialog)
 }
 
-func (c *Console) tokenRevoke(ec echo.Context) error {
+func (c *tokenPages) tokenRevoke(ec echo.Context) error {
 	tokenID, err := id(ec)
 	if err != nil {
 		return err
 	}
-	t, err := c.cfg.Manage.APITokens.Get(ec.Request().Context(), who(ec), tokenID)
+	t, err := c.tokens.Get(ec.Request().Context(), who(ec), tokenID)
 	if err != nil {
 		return err
 	}
-	if err := c.cfg.Manage.APITokens.Revoke(ec.Request().Context(), who(ec), tokenID); err != nil {
+	if err := c.tokens.Revoke(ec.Request().Context(), who(ec), tokenID); err != nil {
 		return err
 	}
 	to := link.TokensPath
@@ -164,19 +170,19 @@ func (c *Console) tokenRevoke(ec echo.Context) error {
 	return c.goTo(ec, to, done("apitokens.flash.revoked", "Name", t.Name))
 }
 
-func (c *Console) accountNew(ec echo.Context) error {
+func (c *tokenPages) accountNew(ec echo.Context) error {
 	if !who(ec).Admin {
 		return &problem.Error{Kind: problem.Forbidden}
 	}
 	return renderPart(ec, http.StatusOK, tokens.AccountForm(tokens.AccountPage{Page: c.Page(ec)}), ui.FragmentDialog)
 }
 
-func (c *Console) accountCreate(ec echo.Context) error {
+func (c *tokenPages) accountCreate(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
 	page := tokens.AccountPage{Page: c.Page(ec), Name: formText(ec, tokens.FieldName)}
-	made, err := c.cfg.Manage.APITokens.CreateAccount(ec.Request().Context(), who(ec), page.Name)
+	made, err := c.tokens.CreateAccount(ec.Request().Context(), who(ec), page.Name)
 	if err != nil {
 		errs, ok := fieldErrors(page.Page, err)
 		if !ok {

@@ -20,7 +20,14 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
-func (c *Console) transferRoutes(g *echo.Group) {
+// transferPages write jobs into a file and read them from one.
+type transferPages struct {
+	*frame
+	jobs  *manage.Jobs
+	audit *manage.Audit
+}
+
+func (c *transferPages) routes(g *echo.Group) {
 	g.GET(link.JobsExportPath, c.exportForm)
 	g.GET(link.JobsExportFilePath, c.exportFile)
 	g.GET(link.JobsImportPath, c.importForm)
@@ -28,7 +35,7 @@ func (c *Console) transferRoutes(g *echo.Group) {
 }
 
 // export reads what a query names: the picked jobs, or those under a filter.
-func (c *Console) export(ec echo.Context) (manage.Export, url.Values, error) {
+func (c *transferPages) export(ec echo.Context) (manage.Export, url.Values, error) {
 	q := ec.QueryParams()
 	var ids []int64
 	for _, text := range q[jobs.FieldID] {
@@ -44,13 +51,13 @@ func (c *Console) export(ec echo.Context) (manage.Export, url.Values, error) {
 			return manage.Export{}, meant, problem.New(problem.NotFound, "problem.export.none")
 		}
 	}
-	out, err := c.cfg.Manage.Jobs.Export(ec.Request().Context(), who(ec), manage.JobFilter{
+	out, err := c.jobs.Export(ec.Request().Context(), who(ec), manage.JobFilter{
 		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag,
 	}, ids)
 	return out, meant, err
 }
 
-func (c *Console) exportForm(ec echo.Context) error {
+func (c *transferPages) exportForm(ec echo.Context) error {
 	out, meant, err := c.export(ec)
 	page := jobs.ExportPage{Page: c.Page(ec), Query: meant, Count: out.Jobs, Scripts: out.Scripts, Orphans: out.Orphans}
 	if err != nil {
@@ -63,7 +70,7 @@ func (c *Console) exportForm(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, jobs.Export(page), ui.FragmentDialog)
 }
 
-func (c *Console) exportFile(ec echo.Context) error {
+func (c *transferPages) exportFile(ec echo.Context) error {
 	out, _, err := c.export(ec)
 	if err != nil {
 		return err
@@ -76,12 +83,12 @@ func (c *Console) exportFile(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	c.cfg.Manage.Audit.Exported(ec.Request().Context(), who(ec), out.Jobs)
+	c.audit.Exported(ec.Request().Context(), who(ec), out.Jobs)
 	ec.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="`+name+`"`)
 	return ec.Blob(http.StatusOK, kind, raw)
 }
 
-func (c *Console) importForm(ec echo.Context) error {
+func (c *transferPages) importForm(ec echo.Context) error {
 	page, err := c.importPage(ec)
 	if err != nil {
 		return err
@@ -89,7 +96,7 @@ func (c *Console) importForm(ec echo.Context) error {
 	return render(ec, http.StatusOK, jobs.Import(page))
 }
 
-func (c *Console) importPage(ec echo.Context) (jobs.ImportPage, error) {
+func (c *transferPages) importPage(ec echo.Context) (jobs.ImportPage, error) {
 	p := who(ec)
 	if !p.CanAnywhere(auth.RightEdit) {
 		return jobs.ImportPage{}, &problem.Error{Kind: problem.Forbidden}
@@ -101,7 +108,7 @@ func (c *Console) importPage(ec echo.Context) (jobs.ImportPage, error) {
 const importTime = 6 * time.Minute
 
 // importJobs previews a file, or imports it when the preview that is confirmed still holds.
-func (c *Console) importJobs(ec echo.Context) error {
+func (c *transferPages) importJobs(ec echo.Context) error {
 	page, err := c.importPage(ec)
 	if err != nil {
 		return err
@@ -141,14 +148,14 @@ func (c *Console) importJobs(ec echo.Context) error {
 	opts := manage.ImportOptions{ByID: page.Match == jobs.MatchID, KeepState: page.States == jobs.StatesFile, CreateGroups: page.Create}
 	confirmed := ec.FormValue(jobs.FieldConfirm)
 	if confirmed == "" {
-		plan, err := c.cfg.Manage.Jobs.PlanImport(ctx, p, file, opts)
+		plan, err := c.jobs.PlanImport(ctx, p, file, opts)
 		if err != nil {
 			return err
 		}
 		page.Plan = importPlan(page, plan, false)
 		return render(ec, http.StatusOK, jobs.Import(page))
 	}
-	plan, err := c.cfg.Manage.Jobs.Import(ctx, p, file, opts, confirmed)
+	plan, err := c.jobs.Import(ctx, p, file, opts, confirmed)
 	if err != nil {
 		if problem.From(err).Kind != problem.Conflict {
 			return err

@@ -17,7 +17,7 @@ import (
 	"github.com/punctual-job/punctual/views/users"
 )
 
-func (c *Console) userNew(ec echo.Context) error {
+func (c *userPages) userNew(ec echo.Context) error {
 	if !who(ec).Admin {
 		return &problem.Error{Kind: problem.Forbidden}
 	}
@@ -25,7 +25,7 @@ func (c *Console) userNew(ec echo.Context) error {
 }
 
 // userForm draws the form with the rights that are ticked.
-func (c *Console) userForm(ec echo.Context, status int, page users.FormPage, rights map[int64]auth.Rights) error {
+func (c *userPages) userForm(ec echo.Context, status int, page users.FormPage, rights map[int64]auth.Rights) error {
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return err
@@ -49,12 +49,12 @@ func (c *Console) userForm(ec echo.Context, status int, page users.FormPage, rig
 		if page.Sessions, err = c.sessionsOf(ec, page.Page, page.ID); err != nil {
 			return err
 		}
-		factors, _, err := c.cfg.Factors.List(ec.Request().Context(), page.ID)
+		factors, _, err := c.factors.List(ec.Request().Context(), page.ID)
 		if err != nil {
 			return err
 		}
 		page.Second = len(factors)
-		if !c.cfg.Manage.Users.HasSecondHere(page.Values.Provider) {
+		if !c.users.HasSecondHere(page.Values.Provider) {
 			page.SecondAt = page.Values.Provider
 		}
 	}
@@ -88,8 +88,8 @@ func rank(g users.Group) int {
 }
 
 // colleagues are the users whose rights can be filled in, but one.
-func (c *Console) colleagues(ec echo.Context, except int64) ([]ui.Option, error) {
-	all, err := c.cfg.Manage.Users.List(ec.Request().Context(), who(ec))
+func (c *userPages) colleagues(ec echo.Context, except int64) ([]ui.Option, error) {
+	all, err := c.users.List(ec.Request().Context(), who(ec))
 	if err != nil {
 		return nil, err
 	}
@@ -103,25 +103,25 @@ func (c *Console) colleagues(ec echo.Context, except int64) ([]ui.Option, error)
 }
 
 // likeColleague says whether a form asks for a colleague's rights to be filled in, and gives them. Nothing is saved by that.
-func (c *Console) likeColleague(ec echo.Context) (name string, rights map[int64]auth.Rights, asked bool, err error) {
+func (c *userPages) likeColleague(ec echo.Context) (name string, rights map[int64]auth.Rights, asked bool, err error) {
 	if formText(ec, users.FieldDo) != users.DoLike {
 		return "", nil, false, nil
 	}
 	userID, _ := strconv.ParseInt(formText(ec, users.FieldLike), 10, 64) // what is no number is nobody's
-	u, err := c.cfg.Manage.Users.Get(ec.Request().Context(), who(ec), userID)
+	u, err := c.users.Get(ec.Request().Context(), who(ec), userID)
 	return u.Name, u.Rights, true, err
 }
 
 // target is the user that the path names, for administrators. One's own account is looked after in the profile.
-func (c *Console) target(ec echo.Context) (manage.User, error) {
+func (c *userPages) target(ec echo.Context) (manage.User, error) {
 	userID, err := id(ec)
 	if err != nil {
 		return manage.User{}, err
 	}
-	return c.cfg.Manage.Users.Get(ec.Request().Context(), who(ec), userID)
+	return c.users.Get(ec.Request().Context(), who(ec), userID)
 }
 
-func (c *Console) userEdit(ec echo.Context) error {
+func (c *userPages) userEdit(ec echo.Context) error {
 	u, err := c.target(ec)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func userInput(ec echo.Context) (users.FormValues, manage.UserInput) {
 }
 
 // rightsInput reads the table of rights.
-func (c *Console) rightsInput(ec echo.Context) (map[int64]auth.Rights, error) {
+func (c *userPages) rightsInput(ec echo.Context) (map[int64]auth.Rights, error) {
 	rights := make(map[int64]auth.Rights)
 	for _, value := range ec.Request().Form[users.FieldRights] {
 		if group, name, ok := users.ParseRight(value); ok {
@@ -178,7 +178,7 @@ func (c *Console) rightsInput(ec echo.Context) (map[int64]auth.Rights, error) {
 	return rights, err
 }
 
-func (c *Console) userCreate(ec echo.Context) error {
+func (c *userPages) userCreate(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (c *Console) userCreate(ec echo.Context) error {
 		}
 		return c.userForm(ec, http.StatusOK, users.FormPage{Page: c.Page(ec), Values: values, Like: users.Like{Filled: name}}, rights)
 	}
-	_, made, err := c.cfg.Manage.Users.Create(ec.Request().Context(), who(ec), in)
+	_, made, err := c.users.Create(ec.Request().Context(), who(ec), in)
 	if err != nil {
 		return c.userFormAgain(ec, users.FormPage{Page: c.Page(ec)}, values, in, err)
 	}
@@ -203,7 +203,7 @@ func (c *Console) userCreate(ec echo.Context) error {
 	return c.goTo(ec, link.UsersPath, done("users.flash.created", "Name", in.Name))
 }
 
-func (c *Console) userUpdate(ec echo.Context) error {
+func (c *userPages) userUpdate(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -225,7 +225,7 @@ func (c *Console) userUpdate(ec echo.Context) error {
 		}
 		return c.userForm(ec, http.StatusOK, users.FormPage{Page: c.Page(ec), ID: u.ID, Values: values, Like: users.Like{Filled: name}}, rights)
 	}
-	if err := c.cfg.Manage.Users.Update(ec.Request().Context(), who(ec), u.ID, in); err != nil {
+	if err := c.users.Update(ec.Request().Context(), who(ec), u.ID, in); err != nil {
 		return c.userFormAgain(ec, users.FormPage{Page: c.Page(ec), ID: u.ID}, values, in, err)
 	}
 	said := done("users.flash.saved", "Name", u.Name)
@@ -257,7 +257,7 @@ func userBefore(u, now manage.User) []layout.Field {
 	return fields
 }
 
-func (c *Console) userFormAgain(ec echo.Context, page users.FormPage, values users.FormValues, in manage.UserInput, err error) error {
+func (c *userPages) userFormAgain(ec echo.Context, page users.FormPage, values users.FormValues, in manage.UserInput, err error) error {
 	errs, ok := fieldErrors(page.Page, err)
 	switch {
 	case ok:

@@ -16,9 +16,16 @@ import (
 	"github.com/punctual-job/punctual/views/users"
 )
 
+// userPages are everybody's account, and each one's own.
+type userPages struct {
+	*frame
+	users   *manage.Users
+	factors *auth.Factors
+}
+
 const usersPerPage = 50
 
-func (c *Console) userRoutes(g *echo.Group) {
+func (c *userPages) routes(g *echo.Group) {
 	g.GET("/users", c.userList)
 	g.GET("/users/new", c.userNew)
 	g.POST("/users", c.userCreate)
@@ -34,17 +41,16 @@ func (c *Console) userRoutes(g *echo.Group) {
 	g.GET("/profile", c.profile)
 	g.POST("/profile/password", c.profilePassword)
 	g.POST("/profile/sessions/end", c.profileSessions)
-	g.GET("/audit", c.auditList)
-	g.GET(link.AuditExportPath, c.auditExport)
-	g.GET("/audit/:id", c.auditEntry)
+	g.GET("/users/:id/second", c.secondResetForm)
+	g.POST("/users/:id/second", c.secondReset)
 }
 
 // userList filters in memory: an installation has hundreds of users at most.
-func (c *Console) userList(ec echo.Context) error {
+func (c *userPages) userList(ec echo.Context) error {
 	p := who(ec)
 	f := link.UsersFrom(ec.QueryParams())
 	f.Page = min(max(f.Page, 1), maxPage)
-	all, err := c.cfg.Manage.Users.List(ec.Request().Context(), p)
+	all, err := c.users.List(ec.Request().Context(), p)
 	if err != nil {
 		return err
 	}
@@ -89,7 +95,7 @@ func userMatches(u manage.User, f link.UserFilter) bool {
 		(f.State == "" || (f.State == link.UserDisabled) == u.Disabled)
 }
 
-func (c *Console) userPasswordForm(ec echo.Context) error {
+func (c *userPages) userPasswordForm(ec echo.Context) error {
 	u, err := c.target(ec)
 	if err != nil {
 		return err
@@ -97,7 +103,7 @@ func (c *Console) userPasswordForm(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, users.Password(users.PasswordPage{Page: c.Page(ec), ID: u.ID, Name: u.Name}), ui.FragmentDialog)
 }
 
-func (c *Console) userPassword(ec echo.Context) error {
+func (c *userPages) userPassword(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -106,7 +112,7 @@ func (c *Console) userPassword(ec echo.Context) error {
 		return err
 	}
 	page := c.Page(ec)
-	made, err := c.cfg.Manage.Users.ResetPassword(ec.Request().Context(), who(ec), u.ID, ec.FormValue(users.FieldPassword))
+	made, err := c.users.ResetPassword(ec.Request().Context(), who(ec), u.ID, ec.FormValue(users.FieldPassword))
 	if err != nil {
 		errs, ok := fieldErrors(page, err)
 		if !ok {
@@ -121,16 +127,16 @@ func (c *Console) userPassword(ec echo.Context) error {
 	return c.goTo(ec, link.UsersPath, done("users.flash.password", "Name", u.Name))
 }
 
-func (c *Console) askPage(ec echo.Context) (users.AskPage, error) {
+func (c *userPages) askPage(ec echo.Context) (users.AskPage, error) {
 	u, err := c.target(ec)
 	if err != nil {
 		return users.AskPage{}, err
 	}
-	sessions, err := c.cfg.Manage.Users.CountSessions(ec.Request().Context(), who(ec), u.ID)
+	sessions, err := c.users.CountSessions(ec.Request().Context(), who(ec), u.ID)
 	return users.AskPage{Page: c.Page(ec), ID: u.ID, Name: u.Name, Sessions: sessions}, err
 }
 
-func (c *Console) userSignOutForm(ec echo.Context) error {
+func (c *userPages) userSignOutForm(ec echo.Context) error {
 	page, err := c.askPage(ec)
 	if err != nil {
 		return err
@@ -138,18 +144,18 @@ func (c *Console) userSignOutForm(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, users.SignOut(page), ui.FragmentDialog)
 }
 
-func (c *Console) userSignOut(ec echo.Context) error {
+func (c *userPages) userSignOut(ec echo.Context) error {
 	u, err := c.target(ec)
 	if err != nil {
 		return err
 	}
-	if err := c.cfg.Manage.Users.SignOut(ec.Request().Context(), who(ec), u.ID); err != nil {
+	if err := c.users.SignOut(ec.Request().Context(), who(ec), u.ID); err != nil {
 		return err
 	}
 	return c.goTo(ec, link.UsersPath, done("users.flash.signedout", "Name", u.Name))
 }
 
-func (c *Console) userDeleteForm(ec echo.Context) error {
+func (c *userPages) userDeleteForm(ec echo.Context) error {
 	page, err := c.askPage(ec)
 	if err != nil {
 		return err
@@ -157,25 +163,25 @@ func (c *Console) userDeleteForm(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, users.Delete(page), ui.FragmentDialog)
 }
 
-func (c *Console) userDelete(ec echo.Context) error {
+func (c *userPages) userDelete(ec echo.Context) error {
 	u, err := c.target(ec)
 	if err != nil {
 		return err
 	}
-	if err := c.cfg.Manage.Users.Delete(ec.Request().Context(), who(ec), u.ID); err != nil {
+	if err := c.users.Delete(ec.Request().Context(), who(ec), u.ID); err != nil {
 		return err
 	}
 	return c.goTo(ec, link.UsersPath, done("users.flash.deleted", "Name", u.Name))
 }
 
-func (c *Console) profile(ec echo.Context) error {
+func (c *userPages) profile(ec echo.Context) error {
 	return c.profilePage(ec, http.StatusOK, users.ProfilePage{Page: c.pageWithFlash(ec)})
 }
 
 // sessionsOf are a user's sessions, ready to print.
-func (c *Console) sessionsOf(ec echo.Context, page layout.Page, userID int64) (list []users.Session, err error) {
+func (c *userPages) sessionsOf(ec echo.Context, page layout.Page, userID int64) (list []users.Session, err error) {
 	p := who(ec)
-	sessions, err := c.cfg.Manage.Users.Sessions(ec.Request().Context(), p, userID)
+	sessions, err := c.users.Sessions(ec.Request().Context(), p, userID)
 	for _, s := range sessions {
 		list = append(list, users.Session{
 			ID: s.ID, Current: s.ID == p.Session, Agent: agentWords(page, s.Agent), Full: s.Agent, Address: s.Address,
@@ -186,7 +192,7 @@ func (c *Console) sessionsOf(ec echo.Context, page layout.Page, userID int64) (l
 }
 
 // userSessionEnd ends one session of somebody else.
-func (c *Console) userSessionEnd(ec echo.Context) error {
+func (c *userPages) userSessionEnd(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -194,25 +200,25 @@ func (c *Console) userSessionEnd(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := c.cfg.Manage.Users.EndSession(ec.Request().Context(), who(ec), u.ID, ec.FormValue(users.FieldSession)); err != nil {
+	if err := c.users.EndSession(ec.Request().Context(), who(ec), u.ID, ec.FormValue(users.FieldSession)); err != nil {
 		return err
 	}
 	return c.goTo(ec, link.UserEdit(u.ID), done("profile.flash.session"))
 }
 
-func (c *Console) profilePage(ec echo.Context, status int, page users.ProfilePage) error {
+func (c *userPages) profilePage(ec echo.Context, status int, page users.ProfilePage) error {
 	p := who(ec)
 	page.Provider = p.Provider
 	var err error
 	if page.Sessions, err = c.sessionsOf(ec, page.Page, p.UserID); err != nil {
 		return err
 	}
-	factors, _, err := c.cfg.Factors.List(ec.Request().Context(), p.UserID)
+	factors, _, err := c.factors.List(ec.Request().Context(), p.UserID)
 	if err != nil {
 		return err
 	}
 	page.Second = len(factors)
-	if !c.cfg.Manage.Users.HasSecondHere(p.Provider) {
+	if !c.users.HasSecondHere(p.Provider) {
 		page.SecondAt = p.Provider
 	}
 	if !p.Admin {
@@ -224,7 +230,7 @@ func (c *Console) profilePage(ec echo.Context, status int, page users.ProfilePag
 		for _, g := range groups.list {
 			rights[g.ID] = p.Rights(g.ID)
 		}
-		teams, err := c.cfg.Manage.Users.Own(ec.Request().Context(), p)
+		teams, err := c.users.Own(ec.Request().Context(), p)
 		if err != nil {
 			return err
 		}
@@ -233,11 +239,11 @@ func (c *Console) profilePage(ec echo.Context, status int, page users.ProfilePag
 	return render(ec, status, users.Profile(page))
 }
 
-func (c *Console) profilePassword(ec echo.Context) error {
+func (c *userPages) profilePassword(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
-	err := c.cfg.Manage.Users.ChangePassword(ec.Request().Context(), who(ec), ec.FormValue(users.FieldOld), ec.FormValue(users.FieldPassword), ec.FormValue(users.FieldRepeat))
+	err := c.users.ChangePassword(ec.Request().Context(), who(ec), ec.FormValue(users.FieldOld), ec.FormValue(users.FieldPassword), ec.FormValue(users.FieldRepeat))
 	if err == nil {
 		return c.goTo(ec, link.ProfilePath, done("profile.flash.password"))
 	}
@@ -255,18 +261,18 @@ func (c *Console) profilePassword(ec echo.Context) error {
 }
 
 // profileSessions ends one of one's own sessions, or all but the one in use.
-func (c *Console) profileSessions(ec echo.Context) error {
+func (c *userPages) profileSessions(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
 	ctx, p := ec.Request().Context(), who(ec)
 	if session := ec.FormValue(users.FieldSession); session != "" {
-		if err := c.cfg.Manage.Users.EndSession(ctx, p, p.UserID, session); err != nil {
+		if err := c.users.EndSession(ctx, p, p.UserID, session); err != nil {
 			return err
 		}
 		return c.goTo(ec, link.ProfilePath, done("profile.flash.session"))
 	}
-	if err := c.cfg.Manage.Users.SignOut(ctx, p, p.UserID); err != nil {
+	if err := c.users.SignOut(ctx, p, p.UserID); err != nil {
 		return err
 	}
 	return c.goTo(ec, link.ProfilePath, done("profile.flash.sessions"))
@@ -295,3 +301,22 @@ func agentWords(page interface{ T(string, ...any) string }, agent string) string
 }
 
 func textID(n int64) string { return strconv.FormatInt(n, 10) }
+
+func (c *userPages) secondResetForm(ec echo.Context) error {
+	page, err := c.askPage(ec)
+	if err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, users.ResetSecond(page), ui.FragmentDialog)
+}
+
+func (c *userPages) secondReset(ec echo.Context) error {
+	u, err := c.target(ec)
+	if err != nil {
+		return err
+	}
+	if err := c.users.ResetSecond(ec.Request().Context(), who(ec), u.ID); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.UsersPath, done("second.flash.reset", "Name", u.Name))
+}

@@ -13,7 +13,13 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
-func (c *Console) viewRoutes(g *echo.Group) {
+// savedViews are the filters of lists that somebody keeps.
+type savedViews struct {
+	*frame
+	views *manage.Views
+}
+
+func (c *savedViews) routes(g *echo.Group) {
 	g.GET(link.ViewNewPath, c.viewNew)
 	g.POST(link.ViewsPath, c.viewCreate)
 	g.GET("/views/:id/edit", c.viewEdit)
@@ -23,8 +29,8 @@ func (c *Console) viewRoutes(g *echo.Group) {
 
 // viewBar are the kept filters of a list, and the offer to keep the one that is used. params is the list's filter without the
 // place in it.
-func (c *Console) viewBar(ec echo.Context, page, params string) (saved.Bar, error) {
-	list, err := c.cfg.Manage.Views.List(ec.Request().Context(), who(ec), page)
+func (c *savedViews) viewBar(ec echo.Context, page, params string) (saved.Bar, error) {
+	list, err := c.views.List(ec.Request().Context(), who(ec), page)
 	if err != nil {
 		return saved.Bar{}, err
 	}
@@ -40,7 +46,7 @@ func (c *Console) viewBar(ec echo.Context, page, params string) (saved.Bar, erro
 	return bar, nil
 }
 
-func (c *Console) viewNew(ec echo.Context) error {
+func (c *savedViews) viewNew(ec echo.Context) error {
 	page := ec.QueryParam(saved.FieldPage)
 	params := link.ViewParams(page, ec.QueryParam(saved.FieldParams))
 	if params == "" {
@@ -49,13 +55,13 @@ func (c *Console) viewNew(ec echo.Context) error {
 	return c.viewForm(ec, http.StatusOK, saved.FormPage{Page: c.Page(ec), List: page, Params: params})
 }
 
-func (c *Console) viewForm(ec echo.Context, status int, page saved.FormPage) error {
+func (c *savedViews) viewForm(ec echo.Context, status int, page saved.FormPage) error {
 	page.CanShare = who(ec).Admin
 	return renderPart(ec, status, saved.Form(page), ui.FragmentDialog)
 }
 
 // viewAgain draws a form that was refused.
-func (c *Console) viewAgain(ec echo.Context, page saved.FormPage, in manage.ViewInput, err error) error {
+func (c *savedViews) viewAgain(ec echo.Context, page saved.FormPage, in manage.ViewInput, err error) error {
 	errs, ok := fieldErrors(page.Page, err)
 	if !ok {
 		return err
@@ -69,20 +75,20 @@ func viewInput(ec echo.Context) manage.ViewInput {
 	return manage.ViewInput{Name: formText(ec, saved.FieldName), Shared: formText(ec, saved.FieldShared) != "", Replace: formText(ec, saved.FieldReplace) != ""}
 }
 
-func (c *Console) viewCreate(ec echo.Context) error {
+func (c *savedViews) viewCreate(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
 	in := viewInput(ec)
 	in.Page = formText(ec, saved.FieldPage)
 	in.Params = link.ViewParams(in.Page, formText(ec, saved.FieldParams))
-	if _, err := c.cfg.Manage.Views.Create(ec.Request().Context(), who(ec), in); err != nil {
+	if _, err := c.views.Create(ec.Request().Context(), who(ec), in); err != nil {
 		return c.viewAgain(ec, saved.FormPage{Page: c.Page(ec), List: in.Page, Params: in.Params}, in, err)
 	}
 	return c.goTo(ec, link.ViewOf(in.Page, in.Params), done("views.flash.saved", "Name", in.Name))
 }
 
-func (c *Console) viewEdit(ec echo.Context) error {
+func (c *savedViews) viewEdit(ec echo.Context) error {
 	v, err := c.view(ec)
 	if err != nil {
 		return err
@@ -95,15 +101,15 @@ func viewPage(page layout.Page, v manage.View) saved.FormPage {
 }
 
 // view is the one that the path names.
-func (c *Console) view(ec echo.Context) (manage.View, error) {
+func (c *savedViews) view(ec echo.Context) (manage.View, error) {
 	viewID, err := id(ec)
 	if err != nil {
 		return manage.View{}, err
 	}
-	return c.cfg.Manage.Views.Get(ec.Request().Context(), who(ec), viewID)
+	return c.views.Get(ec.Request().Context(), who(ec), viewID)
 }
 
-func (c *Console) viewUpdate(ec echo.Context) error {
+func (c *savedViews) viewUpdate(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
@@ -112,18 +118,18 @@ func (c *Console) viewUpdate(ec echo.Context) error {
 		return err
 	}
 	in := viewInput(ec)
-	if err := c.cfg.Manage.Views.Update(ec.Request().Context(), who(ec), v.ID, in); err != nil {
+	if err := c.views.Update(ec.Request().Context(), who(ec), v.ID, in); err != nil {
 		return c.viewAgain(ec, viewPage(c.Page(ec), v), in, err)
 	}
 	return c.goTo(ec, link.ViewOf(v.Page, v.Params), done("views.flash.saved", "Name", in.Name))
 }
 
-func (c *Console) viewDelete(ec echo.Context) error {
+func (c *savedViews) viewDelete(ec echo.Context) error {
 	viewID, err := id(ec)
 	if err != nil {
 		return err
 	}
-	v, err := c.cfg.Manage.Views.Delete(ec.Request().Context(), who(ec), viewID)
+	v, err := c.views.Delete(ec.Request().Context(), who(ec), viewID)
 	if err != nil {
 		return err
 	}
@@ -132,9 +138,9 @@ func (c *Console) viewDelete(ec echo.Context) error {
 }
 
 // findViews looks for kept filters by their names.
-func (c *Console) findViews(ec echo.Context, page *palette.Page) (palette.Section, error) {
+func (c *savedViews) findViews(ec echo.Context, page *palette.Page) (palette.Section, error) {
 	s := palette.Section{Name: palette.Views}
-	list, err := c.cfg.Manage.Views.List(ec.Request().Context(), who(ec), "")
+	list, err := c.views.List(ec.Request().Context(), who(ec), "")
 	if err != nil {
 		return s, err
 	}

@@ -1,0 +1,66 @@
+package console
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// groupTitles are the groups somebody may use, for pick lists and for the titles beside jobs and runs.
+type groupTitles struct {
+	list []db.Group
+	byID map[int64]string
+}
+
+func (c *frame) groupTitles(ec echo.Context) (groupTitles, error) {
+	return c.groupTitlesOf(ec.Request().Context(), who(ec))
+}
+
+func (c *frame) groupTitlesOf(ctx context.Context, p auth.Principal) (groupTitles, error) {
+	list, err := c.groups.List(ctx, p)
+	if err != nil {
+		return groupTitles{}, err
+	}
+	g := groupTitles{list: list, byID: make(map[int64]string, len(list))}
+	for _, group := range list {
+		g.byID[group.ID] = group.Title
+	}
+	return g, nil
+}
+
+// title is a group's title; one that is gone has only its number.
+func (g groupTitles) title(id int64) string {
+	if title, ok := g.byID[id]; ok {
+		return title
+	}
+	return "#" + strconv.FormatInt(id, 10)
+}
+
+// where are the groups in which somebody has a right.
+func (g groupTitles) where(p auth.Principal, right auth.Rights) groupTitles {
+	kept := groupTitles{byID: g.byID}
+	for _, group := range g.list {
+		if p.Can(group.ID, right) {
+			kept.list = append(kept.list, group)
+		}
+	}
+	return kept
+}
+
+func (g groupTitles) options(selected int64) []ui.Option {
+	options := make([]ui.Option, len(g.list))
+	for i, group := range g.list {
+		label := group.Title
+		if !strings.EqualFold(group.Title, group.AppName) {
+			label += " (" + group.AppName + ")"
+		}
+		options[i] = ui.Option{Value: strconv.FormatInt(group.ID, 10), Label: label, Selected: group.ID == selected}
+	}
+	return options
+}

@@ -1,0 +1,155 @@
+package console
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/views/login"
+	"github.com/punctual-job/punctual/views/second"
+)
+
+// issuer is what an app calls us.
+const issuer = "Punctual"
+
+// factorForms are the forms in which a second factor is set up, at the login or later.
+type factorForms struct {
+	factors *auth.Factors
+	users   *manage.Users
+}
+
+// secondStep shows the second factor at a login.
+func (c *entrance) secondStep(ec echo.Context, p *auth.Pending) error {
+	return c.secondStepAgain(ec, http.StatusOK, p, nil, "")
+}
+
+func (c *entrance) secondStepAgain(ec echo.Context, status int, p *auth.Pending, errs map[string]string, why string) error {
+	page := c.stepPage(ec, p)
+	page.Errors, page.Problem = errs, why
+	factors, _, err := c.factors.List(ec.Request().Context(), p.Who.UserID)
+	if err != nil {
+		return err
+	}
+	show := login.SecondPage{StepPage: page}
+	for _, f := range factors {
+		show.Codes = show.Codes || f.Kind == auth.FactorCode
+	}
+	if auth.CanHavePasskeys(ec.Request()) {
+		if show.Passkey, err = c.factors.AskPasskey(ec.Request(), p); err != nil {
+			return err
+		}
+	}
+	return render(ec, status, login.Second(show))
+}
+
+// secondShown takes a code, a recovery code or a passkey.
+func (c *entrance) secondShown(ec echo.Context, p *auth.Pending) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	r, field := ec.Request(), manage.FactorCode
+	who := p.Who
+	var err error
+	if answer := ec.FormValue(login.FieldCredential); answer != "" {
+		field = manage.FactorKey
+		err = c.factors.ShowPasskey(r, p, answer)
+	} else {
+		err = c.factors.ShowCode(r, who, ec.FormValue(login.FieldCode))
+	}
+	page := c.Page(ec)
+	if err == nil {
+		if err := c.signIns.Shown(r.Context(), p); err != nil {
+			return err
+		}
+		return c.goOn(ec, p)
+	}
+	by := who
+	by.Address = ec.RealIP()
+	c.audit.LoginRefused(r.Context(), by, err)
+	switch {
+	case errors.Is(err, auth.ErrTooManyLogins):
+		ec.Response().Header().Set("Retry-After", "60")
+		return c.secondStepAgain(ec, http.StatusTooManyRequests, p, nil, page.T("second.error.toomany"))
+	case errors.Is(err, auth.ErrFactorSealed):
+		return c.secondStepAgain(ec, http.StatusServiceUnavailable, p, nil, page.T("second.error.sealed"))
+	case errors.Is(err, auth.ErrWrongCode):
+		c.logger.Info("second factor refused", "user", who.Name, "remote", ec.RealIP(), "error", err)
+		if field == manage.FactorKey {
+			return c.secondStepAgain(ec, http.StatusUnprocessableEntity, p, nil, page.T("second.error.credential"))
+		}
+		return c.secondStepAgain(ec, http.StatusUnprocessableEntity, p, map[string]string{login.FieldCode: page.T("second.error.code")}, "")
+	}
+	return err
+}
+
+// setupStep leads somebody who must have a second factor to set one up.
+func (c *entrance) setupStep(ec echo.Context, p *auth.Pending) error {
+	return c.setupStepAgain(ec, http.StatusOK, p, "", nil, "")
+}
+
+func (c *entrance) setupStepAgain(ec echo.Context, status int, p *auth.Pending, token string, errs map[string]string, why string) error {
+	page := c.stepPage(ec, p)
+	page.Errors, page.Problem = errs, why
+	show := login.SetupPage{StepPage: page}
+	var err error
+	if show.Code, err = c.codeSetup(p.Who, token); err != nil {
+		return err
+	}
+	if auth.CanHavePasskeys(ec.Request()) {
+		made, err := c.factors.SetUpPasskey(ec.Request(), p.Who)
+		if err != nil {
+			return err
+		}
+		show.Passkey = second.Passkey{Options: made.Options, Token: made.Token}
+	}
+	return render(ec, status, login.Setup(show))
+}
+
+// codeSetup is a new setup of codes, or the one of a token that still counts.
+func (c *factorForms) codeSetup(p auth.Principal, token string) (second.Code, error) {
+	setup, err := c.factors.AgainCode(p, issuer, token)
+	if err != nil {
+		if setup, err = c.factors.SetUpCode(p, issuer); err != nil {
+			return second.Code{}, err
+		}
+	}
+	picture, err := qrCode(setup.URL)
+	return second.Code{Secret: setup.Secret, Token: setup.Token, Picture: picture}, err
+}
+
+// setUp takes what was set up at the login.
+func (c *entrance) setUp(ec echo.Context, p *auth.Pending) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	by := p.Who
+	by.Address = ec.RealIP()
+	codes, err := c.addFactor(ec, by)
+	if err != nil {
+		page := c.Page(ec)
+		errs, ok := fieldErrors(page, err)
+		if !ok {
+			return err
+		}
+		return c.setupStepAgain(ec, http.StatusUnprocessableEntity, p, ec.FormValue(second.FieldToken), errs, errs[second.FieldCredential])
+	}
+	if err := c.signIns.Shown(ec.Request().Context(), p); err != nil {
+		return err
+	}
+	if len(codes) == 0 {
+		return c.goOn(ec, p)
+	}
+	return render(ec, http.StatusOK, login.Codes(login.CodesPage{StepPage: c.stepPage(ec, p), Codes: codes}))
+}
+
+// addFactor reads a form with a first code or a new passkey.
+func (c *factorForms) addFactor(ec echo.Context, p auth.Principal) (codes []string, err error) {
+	r, token, name := ec.Request(), ec.FormValue(second.FieldToken), ec.FormValue(second.FieldName)
+	if answer := ec.FormValue(second.FieldCredential); answer != "" {
+		return c.users.AddPasskey(r, p, token, answer, name)
+	}
+	return c.users.AddCode(r.Context(), p, token, ec.FormValue(second.FieldCode), name)
+}
