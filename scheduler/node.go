@@ -34,6 +34,8 @@ type node struct {
 	id        atomic.Int64
 	beatAt    atomic.Int64 // when the last renewal that succeeded began, nanoseconds since start
 	asleep    atomic.Int64 // what slept said then, nanoseconds
+	sleptAt   atomic.Int64 // when it was asked last, after start, nanoseconds
+	sleptWas  atomic.Int64 // what it said
 	start     time.Time
 	beat      int64 // used by the beat loop only
 	peers     map[int64]*peer
@@ -387,7 +389,17 @@ func (n *node) left() time.Duration {
 
 // age is how long ago the last renewal that succeeded began, the time included in which the machine slept.
 func (n *node) age() time.Duration {
-	return time.Since(n.start) - time.Duration(n.beatAt.Load()) + slept() - time.Duration(n.asleep.Load())
+	now := time.Since(n.start)
+	return now - time.Duration(n.beatAt.Load()) + n.sleptBy(now) - time.Duration(n.asleep.Load())
+}
+
+// sleptBy is slept, which asks the system, at most once a millisecond: every send wants to know it.
+func (n *node) sleptBy(now time.Duration) time.Duration {
+	if asked := n.sleptAt.Load(); asked == 0 || now-time.Duration(asked) > time.Millisecond {
+		n.sleptWas.Store(int64(slept())) // first, so that whoever finds the new time finds this too
+		n.sleptAt.Store(int64(now))
+	}
+	return time.Duration(n.sleptWas.Load())
 }
 
 func (n *node) setAlive(ids []int64) { n.setSharing(ids, ids) }

@@ -114,6 +114,9 @@ var ErrTooOld = errors.New("this executor is of XXL-JOB 2.1.2 or older and speak
 // DecodeAnswer reads an answer of either shape. A body without a code is an error: it did not come from a peer that
 // speaks the protocol (a proxy's page, another service on the port).
 func DecodeAnswer(body []byte) (Answer, error) {
+	if bytes.Equal(body, okBody) {
+		return Answer{Code: CodeSuccess, Msg: "Success"}, nil
+	}
 	if refusal, ok := refusalAsCallback(body); ok {
 		return refusal, nil
 	}

@@ -1,6 +1,7 @@
 package event
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,11 +28,22 @@ func (b Book) English(e Event, zone *time.Location) string {
 	if !ok {
 		return e.bare()
 	}
-	pairs := make([]string, 0, 2*len(spec.Args))
-	for i, a := range spec.Args {
-		pairs = append(pairs, "{"+a.Name+"}", spec.english(e, i, a, zone))
+	var out strings.Builder
+	rest := spec.English
+	for {
+		before, after, found := strings.Cut(rest, "{")
+		out.WriteString(before)
+		if !found {
+			return trimmed(out.String())
+		}
+		var name string
+		name, rest, _ = strings.Cut(after, "}")
+		if i := slices.IndexFunc(spec.Args, func(a Arg) bool { return a.Name == name }); i >= 0 {
+			out.WriteString(spec.english(e, i, spec.Args[i], zone))
+		} else {
+			out.WriteString("{" + name + "}") // a test finds it
+		}
 	}
-	return trimmed(strings.NewReplacer(pairs...).Replace(spec.English))
 }
 
 // english is an argument in English.
