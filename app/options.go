@@ -18,7 +18,7 @@ import (
 	"github.com/punctual-job/punctual/app/console"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/executor/wire"
-	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 // SampleMode says whether the sample executor and its jobs are wanted.
@@ -167,8 +167,8 @@ func (o Options) withDefaults() (_ Options, err error) {
 	if o.CallTimeout != 0 && o.CallTimeout < 100*time.Millisecond || o.CallTimeout > time.Minute {
 		return o, wrong("call timeout %s must lie between 100ms and 1m", o.CallTimeout)
 	}
-	if o.RetentionDays > 0 && o.RetentionDays < scheduler.MinRetentionDays {
-		return o, wrong("log retention of %d days is too short: at least %d, or -1 for ever", o.RetentionDays, scheduler.MinRetentionDays)
+	if o.RetentionDays > 0 && o.RetentionDays < upkeep.MinRetentionDays {
+		return o, wrong("log retention of %d days is too short: at least %d, or -1 for ever", o.RetentionDays, upkeep.MinRetentionDays)
 	}
 	if (o.TLSCert == "") != (o.TLSKey == "") {
 		return o, wrong("a TLS certificate and its key go together: only one of them is set")

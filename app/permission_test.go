@@ -18,8 +18,8 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
-	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 // need is what a route asks of who calls it.
@@ -457,7 +457,7 @@ func contents(t *testing.T, a *App) map[string]string {
 		"punctual_token": "app_name, token", "punctual_session": "id, user_id", "punctual_clearing": "id, job_group",
 		"punctual_alarm_channel": "id, name", "punctual_view": "id, user_id, name",
 		// Those two the engine writes by itself, whenever it gets to it.
-		"punctual_setting WHERE name NOT IN ('" + scheduler.SettingSchedulesSeen + "', '" + scheduler.SettingSkipsCounted + "')": "name, value",
+		"punctual_setting WHERE name NOT IN ('" + upkeep.SettingSchedulesSeen + "', '" + upkeep.SettingSkipsCounted + "')": "name, value",
 		"punctual_api_token": "id, user_id, name, hash, hint, revoked_at", "punctual_secret": "group_id, name, value",
 	}
 	all := make(map[string]string)

@@ -72,7 +72,7 @@ func (a *App) startSample(ctx context.Context) (*executor.Executor, error) {
 
 // createSample makes the group and its jobs, and starts them.
 func (a *App) createSample(ctx context.Context) error {
-	service := manage.New(manage.Config{Pool: a.pool, Engine: a.engine, Settings: a.held, Logger: a.logger})
+	service := manage.New(manage.Config{Pool: a.pool, Engine: a.engine, Upkeep: a.engine.Upkeep(), Settings: a.held, Logger: a.logger})
 	me := auth.NewPrincipal(0, sampleAuthor, auth.RoleAdmin, "")
 	group, err := service.Groups.Create(ctx, me, manage.GroupInput{AppName: sampleAppName, Title: sampleTitle})
 	if err != nil {

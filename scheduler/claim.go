@@ -202,7 +202,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 	if err != nil {
 		return err
 	}
-	e.counts.add(countDecided(skipped)...)
+	e.upkeep.Count(countDecided(skipped)...)
 	if alarmed {
 		e.cfg.Alarms.Wake()
 	}

@@ -28,9 +28,12 @@ func shortLease(c *Config) { c.Lease, c.BeatEvery = time.Second, 50*time.Millise
 func (b *bundle) die(e *Engine) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	over, cancel := context.WithCancel(b.t.Context())
+	cancel()
 	e.started = false
 	e.queues.stop()
 	e.cancel()
+	_ = e.upkeep.Stop(over)
 	b.t.Cleanup(func() {
 		e.draining.Store(true)
 		e.queues.wait()

@@ -29,6 +29,12 @@
 //	  - Kill. A run can be ended at any moment of this; what is done depends on where it is (kill.go).
 //	  - Sweep. Runs whose executor is gone are ended; nodes that are gone are taken over (node.go, takeover.go).
 //
+// # The parts
+//
+// [Engine] is what all of this has in common: claim, send and finish. What runs leave in the database (counters, old runs,
+// clearings, the history of schedules) is looked after by a service of its own, package upkeep, which only counts with the
+// engine. It starts and stops with it, and its stop is bounded by itself.
+//
 // # The promises, and where they are kept
 //
 // README.md has them in the words of whoever uses this; the tests of most are named after the numbers here.

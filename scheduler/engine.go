@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/route"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 // Executors is how the engine calls executors; [wire.ExecutorClient] is the real one.
@@ -79,18 +80,19 @@ type Config struct {
 	PerJob        int           // of these, calls for one job; 64
 	MaxQueued     int           // runs unsent on this node, from which on nothing more is claimed; 100,000
 	MaxWaiting    int           // runs waiting for one executor address; more fail. 10,000
-	ReportEvery   time.Duration // how often the daily counters are written; 3 s
 	DoubtFor      time.Duration // an executor that did not answer a call is asked after the run for so long before it is called not sent; 10 s
 	RetryBackoff  time.Duration // wait before the retry of a run that could not be sent; 2 s
 	ClaimWorkers  int           // claim transactions at a time; 2, on SQLite 1
-	RetentionDays int           // for how many days runs are kept; 30, below 0: for ever
 	RecordWorkers int           // outcome writers; 2, on SQLite 1
 	FinishWorkers int           // callback writers; 2, on SQLite 1
 
-	// Limits and Retention say what holds now, where people may change it while the engine runs; nil: what the fields above
-	// say. An error of Retention keeps every run until it is gone: nothing is deleted on a guess.
-	Limits    func() Limits
-	Retention func(ctx context.Context) (days int, err error)
+	// Limits says what holds now, where people may change it while the engine runs; nil: what the fields above say.
+	Limits func() Limits
+
+	// For the upkeep, as [upkeep.Config] has them.
+	ReportEvery   time.Duration
+	RetentionDays int
+	Retention     func(ctx context.Context) (days int, err error)
 }
 
 // Limits are the times by which the engine judges; see the fields of [Config] of the same names.
@@ -133,7 +135,6 @@ func (c Config) withDefaults() Config {
 	c.IdleAfter = cmp.Or(c.IdleAfter, 40*time.Second)
 	c.MissedAfter = cmp.Or(c.MissedAfter, 35*time.Second)
 	c.SweepEvery = cmp.Or(c.SweepEvery, 5*time.Second)
-	c.ReportEvery = cmp.Or(c.ReportEvery, 3*time.Second)
 	c.PerAddress = cmp.Or(c.PerAddress, 256)
 	c.PerJob = cmp.Or(c.PerJob, 64)
 	c.MaxQueued = cmp.Or(c.MaxQueued, 100_000)
@@ -141,14 +142,9 @@ func (c Config) withDefaults() Config {
 	c.DoubtFor = cmp.Or(c.DoubtFor, 10*time.Second)
 	c.RetryBackoff = cmp.Or(c.RetryBackoff, 2*time.Second)
 	c.ClaimWorkers = cmp.Or(c.ClaimWorkers, writers)
-	c.RetentionDays = max(0, cmp.Or(c.RetentionDays, DefaultRetentionDays))
 	if c.Limits == nil {
 		fixed := Limits{MisfireAfter: c.MisfireAfter, CallTimeout: c.CallTimeout, LostAfter: c.LostAfter, IdleAfter: c.IdleAfter}
 		c.Limits = func() Limits { return fixed }
-	}
-	if c.Retention == nil {
-		days := c.RetentionDays
-		c.Retention = func(context.Context) (int, error) { return days, nil }
 	}
 	c.RecordWorkers = cmp.Or(c.RecordWorkers, writers)
 	c.FinishWorkers = cmp.Or(c.FinishWorkers, writers)
@@ -179,15 +175,12 @@ type Engine struct {
 	bulk      *semaphore.Weighted // results of large requests that wait for the finisher
 	hub       *hub
 	pulse     *pulse
+	upkeep    *upkeep.Service
 	rates     rates
 	openFrom  atomic.Int64 // see Load.OpenFrom
-	counts    *counts
 	refusals  *refusals
-	retained  atomic.Value // string: for which day and decisions the old runs have been deleted
-	pending   pendingSet   // runs of this node that are committed but not recorded as sent
+	pending   pendingSet // runs of this node that are committed but not recorded as sent
 	signed    atomic.Pointer[signature]
-
-	noticeNext atomic.Int64 // when schedules are looked at again, epoch ms
 
 	claimNow chan struct{} // capacity 1: a job became due sooner than the claimer knows
 
@@ -207,9 +200,6 @@ func New(cfg Config) (*Engine, error) {
 	if cfg.Pool == nil || cfg.Executors == nil || cfg.Logger == nil {
 		return nil, errors.New("scheduler: Pool, Executors and Logger are required")
 	}
-	if cfg.RetentionDays > 0 && cfg.RetentionDays < MinRetentionDays {
-		return nil, fmt.Errorf("scheduler: RetentionDays is %d: %w", cfg.RetentionDays, ErrRetention)
-	}
 	cfg = cfg.withDefaults()
 	e := &Engine{
 		cfg:      cfg,
@@ -219,13 +209,19 @@ func New(cfg Config) (*Engine, error) {
 		routes:   route.NewTable(),
 		sources:  newSourceCache(),
 		hub:      newHub(),
-		counts:   newCounts(),
 		claimNow: make(chan struct{}, 1),
 		refusals: newRefusals(cfg.Logger),
 	}
 	e.clock = newClock(e)
 	e.pulse = newPulse(e.now())
 	e.schedules = db.NewSchedules(cfg.JobZone, e.now)
+	var err error
+	if e.upkeep, err = upkeep.New(upkeep.Config{
+		Pool: cfg.Pool, Logger: cfg.Logger, Now: e.now, Leads: e.leads, Changed: func() { e.hub.changed() }, Schedules: e.schedules,
+		Ahead: cfg.Horizon, ReportEvery: cfg.ReportEvery, RetentionDays: cfg.RetentionDays, Retention: cfg.Retention,
+	}); err != nil {
+		return nil, err
+	}
 	e.pending.init()
 	e.node = newNode(e)
 	e.claimer = newClaimer(e)
@@ -285,9 +281,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.wg.Go(func() { e.healthLoop(loop) })
 	e.wg.Go(func() { e.sweepBeats(loop) }) // those that went while nobody was there are found before runs are spent on them
 	e.wg.Go(func() { e.sweepLoop(loop) })
-	e.wg.Go(func() { e.countLoop(loop) })
 	e.wg.Go(func() { e.killLoop(loop) })
-	e.wg.Go(func() { e.maintain(loop) })
+	e.upkeep.Start()
 	e.started = true
 	return nil
 }
@@ -319,9 +314,10 @@ func (e *Engine) Stop(ctx context.Context) error {
 	if n := e.unrecorded.Swap(0); n > 0 {
 		e.log.Error("stopped without having recorded what became of some runs; their executors are asked at the next start, or by another admin", "runs", n)
 	}
+	err = errors.Join(err, e.upkeep.Stop(context.WithoutCancel(ctx)))
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
 	defer cancel()
-	return errors.Join(err, e.flushCounts(leave), e.node.leave(leave))
+	return errors.Join(err, e.node.leave(leave))
 }
 
 // What a stop may take after its time is over.
@@ -331,7 +327,7 @@ const (
 )
 
 // StopsWithin is how long [Engine.Stop] may go on when its context has ended.
-const StopsWithin = wrapUp + leaveLimit
+const StopsWithin = wrapUp + upkeep.StopsWithin + leaveLimit
 
 // Drain is the first half of [Engine.Stop]: nothing more is claimed, and what is claimed is sent. Results are taken until the
 // second half, so that whoever ends in between can still report.
@@ -375,5 +371,20 @@ func (e *Engine) JobsChanged() {
 	}
 }
 
+// Upkeep is the service that looks after what runs leave in the database. It starts and stops with the engine.
+func (e *Engine) Upkeep() *upkeep.Service { return e.upkeep }
+
 // wall is an instant as the DATETIME columns hold it.
 func (e *Engine) wall(t time.Time) time.Time { return e.cfg.Pool.Wall(t) }
+
+// rest waits.
+func rest(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

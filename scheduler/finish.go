@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 // maxResult is how many bytes of a result's message are kept.
@@ -90,7 +91,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		byID[batch[i].id] = &batch[i]
 		ids = append(ids, batch[i].id)
 	}
-	var ended []change
+	var ended []upkeep.Change
 	var freed []int64
 	var foreign map[*Caller][]int64
 	raised := false
@@ -122,7 +123,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 				late++
 				changed = append(changed, r.ID)
 				if r.TriggerTime.Valid {
-					ended = append(ended, change{hour: hourOf(r.TriggerTime.Time), group: r.JobGroup, from: stateOf(r.Outcome, r.TriggerCode, r.HandleCode), to: stateOf(f.ends, r.TriggerCode, int64(f.code))})
+					ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code))})
 				}
 				if f.ends == event.Succeeded && e.alarmWanted(AlarmRecovered, r.JobID) {
 					mended = append(mended, e.alarmEvent(&r, f, AlarmRecovered))
@@ -177,7 +178,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 				Message: joinLines(string(r.HandleMsg), clip(f.msg, maxResult), events.In(e.cfg.JobZone))}
 			changed = append(changed, r.ID)
 			if r.TriggerTime.Valid {
-				ended = append(ended, change{hour: hourOf(r.TriggerTime.Time), group: r.JobGroup, from: stateOf(r.Outcome, r.TriggerCode, r.HandleCode), to: stateOf(f.ends, r.TriggerCode, int64(f.code))})
+				ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code))})
 			}
 		}
 		n, err := db.FinishRuns(ctx, tx, e.wall(now), now.UnixMilli(), finishes)
@@ -197,7 +198,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		for by, runs := range foreign {
 			e.Refused(*by, RefusedRun, runs)
 		}
-		e.counts.add(ended...)
+		e.upkeep.Count(ended...)
 		e.startFreed(ctx, freed)
 	}
 	if err == nil && raised {

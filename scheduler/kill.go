@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 // readable is a run that an executor can be asked about.
@@ -302,7 +303,7 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 		return errRaced // it has just been given its slot
 	}
 	if run.TriggerTime.Valid {
-		e.counts.add(change{hour: hourOf(run.TriggerTime.Time), group: run.JobGroup, from: stateOf(run.Outcome, run.TriggerCode, run.HandleCode), to: stateOf(event.Killed, wire.CodeFail, 0)})
+		e.upkeep.Count(upkeep.Change{Hour: upkeep.HourOf(run.TriggerTime.Time), Group: run.JobGroup, From: upkeep.StateOf(run.Outcome, run.TriggerCode, run.HandleCode), To: upkeep.StateOf(event.Killed, wire.CodeFail, 0)})
 	}
 	e.hub.changed(run.ID)
 	return nil

@@ -182,7 +182,7 @@ func (e *Engine) commitAbove(ctx context.Context, floor int64, fn func(tx *sql.T
 		return nil, err
 	}
 	e.pending.commit(number, runs)
-	e.counts.add(e.countNew(runs)...)
+	e.upkeep.Count(e.countNew(runs)...)
 	e.timer.add(runs...)
 	return runs, nil
 }

@@ -475,3 +475,21 @@ func (e *Engine) setErr(err error) {
 	}
 	e.lastErr.Store(&err)
 }
+
+// leads reports whether this node is the one that looks after the database: of the live nodes the one with the lowest id,
+// which every node finds without asking. Should two believe it for a moment, no harm is done, as every step is guarded
+// or the same when done twice.
+func (e *Engine) leads() bool {
+	if !e.node.mayAct() || e.draining.Load() {
+		return false
+	}
+	me := e.node.id.Load()
+	e.node.mu.RLock()
+	defer e.node.mu.RUnlock()
+	for _, id := range e.node.alive {
+		if id < me {
+			return false
+		}
+	}
+	return true
+}

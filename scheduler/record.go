@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 // writeLimit is how long one try to write a batch may take. It is long for a database that works and short for one whose
@@ -90,7 +91,7 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 		}
 		plain[o.d.owner] = append(plain[o.d.owner], o.sent)
 	}
-	var ended []change
+	var ended []upkeep.Change
 	var freed []int64
 	raised := false
 	_, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
@@ -114,7 +115,7 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 			}
 			again = append(again, d...)
 			if len(d) > 0 {
-				ended = append(ended, change{hour: hourOf(e.wall(o.d.planned)), group: o.d.job.group, from: stateRunning, to: stateOf(o.sent.Outcome, o.sent.Code, 0)})
+				ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(e.wall(o.d.planned)), Group: o.d.job.group, From: upkeep.StateRunning, To: upkeep.StateOf(o.sent.Outcome, o.sent.Code, 0)})
 			}
 		}
 		if err := e.insert(ctx, tx, again); err != nil {
@@ -127,7 +128,7 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 		return again, err
 	})
 	if err == nil {
-		e.counts.add(ended...)
+		e.upkeep.Count(ended...)
 		e.startFreed(ctx, freed)
 	}
 	if err == nil && raised {

@@ -83,7 +83,7 @@ func (e *Engine) sweepStrays(ctx context.Context, s *strays) error {
 	*s = strays{}
 	if len(runs) > 0 {
 		e.log.Warn("sending runs whose record the database had not confirmed", "runs", len(runs))
-		e.counts.add(e.countNew(runs)...)
+		e.upkeep.Count(e.countNew(runs)...)
 		e.timer.add(runs...)
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 const (
@@ -191,7 +191,7 @@ func runPages(ctx context.Context, database, name string, pool *db.Pool) error {
 		report(database, name+", page "+p.name, "p50 %.2f p95 %.2f ms", ms(took[len(took)/2]), ms(took[len(took)*95/100]))
 	}
 	began := time.Now()
-	if _, _, err := scheduler.Days(ctx, pool, day.AddDate(0, 0, -30), time.Now()); err != nil {
+	if _, _, err := upkeep.Days(ctx, pool, day.AddDate(0, 0, -30), time.Now()); err != nil {
 		return err
 	}
 	report(database, name+", report of a month", "%.2f ms", ms(time.Since(began)))

@@ -12,7 +12,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
-	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -46,7 +46,7 @@ func clearInput(q url.Values) manage.ClearInput {
 		}
 		return max(0, n)
 	}
-	return manage.ClearInput{Group: number(runs.FieldGroup), Job: number(runs.FieldJob), Type: scheduler.ClearType(min(number(runs.FieldType), math.MaxInt32))}
+	return manage.ClearInput{Group: number(runs.FieldGroup), Job: number(runs.FieldJob), Type: upkeep.ClearType(min(number(runs.FieldType), math.MaxInt32))}
 }
 
 // clearPage shows the form, and what it would do once that was asked for.
@@ -66,7 +66,7 @@ func (c *clearPages) clearPage(ec echo.Context) error {
 	return render(ec, http.StatusOK, runs.Clear(page))
 }
 
-func clearPreview(page layout.Page, p scheduler.ClearPreview) *runs.ClearPreview {
+func clearPreview(page layout.Page, p upkeep.ClearPreview) *runs.ClearPreview {
 	key := "clear.preview.exact"
 	if !p.Exact {
 		key = "clear.preview.about"
@@ -171,11 +171,11 @@ func (c *clearPages) clearList(ec echo.Context, page *runs.ClearPage, titles gro
 			Percent: strconv.Itoa(int(100 * l.Progress)), Deleted: format.Number(l.Deleted),
 		}
 		switch l.State {
-		case scheduler.ClearingOpen:
+		case upkeep.ClearingOpen:
 			row.State, row.CanStop = "open", true
-		case scheduler.ClearingStopped:
+		case upkeep.ClearingStopped:
 			row.State = "stopped"
-		case scheduler.ClearingDone:
+		case upkeep.ClearingDone:
 		}
 		page.Clearings = append(page.Clearings, row)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/link"
@@ -172,7 +173,7 @@ func (c *dashboardPages) dashboardCounts(ctx context.Context, page *dashboard.Pa
 			tone = "red"
 		}
 	}
-	failed := func(d scheduler.Day, of link.RunFilter) []dashboard.Detail {
+	failed := func(d upkeep.Day, of link.RunFilter) []dashboard.Detail {
 		details := []dashboard.Detail{{Text: page.T("dashboard.count.failed", "N", format.Number(d.Failed)), URL: link.Runs(withResult(of, link.ResultFailed))}}
 		if d.Skipped > 0 {
 			details = append(details, dashboard.Detail{Text: page.T("dashboard.count.skipped", "N", format.Number(d.Skipped)), URL: link.Runs(withResult(of, link.ResultSkipped))})

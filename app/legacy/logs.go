@@ -6,7 +6,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 // maxLogs is how many runs come at once.
@@ -123,7 +123,7 @@ func (l *Legacy) logKill(c *call) (any, error) {
 
 // logClear asks for runs to be deleted, which goes on after the answer.
 func (l *Legacy) logClear(c *call) (any, error) {
-	in := manage.ClearInput{Group: c.number("jobGroup", 0), Job: c.number("jobId", 0), Type: scheduler.ClearType(c.number("type", 0))}
+	in := manage.ClearInput{Group: c.number("jobGroup", 0), Job: c.number("jobId", 0), Type: upkeep.ClearType(c.number("type", 0))}
 	if err := c.err(); err != nil {
 		return nil, err
 	}

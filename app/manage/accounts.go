@@ -9,10 +9,10 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/account"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 // Accounts say what became of every fire that was planned for a time. They read only.
@@ -94,7 +94,7 @@ type accounting struct {
 
 func (a *accounting) prepare(ctx context.Context) (err error) {
 	q, pool := a.s.queries, a.s.cfg.Pool
-	if a.looked, err = scheduler.SchedulesSeen(ctx, q, pool); err != nil {
+	if a.looked, err = upkeep.SchedulesSeen(ctx, q, pool); err != nil {
 		return err
 	}
 	if a.deletions, err = q.ListDeletions(ctx, pool); err != nil {
@@ -403,12 +403,12 @@ func (a *accounting) erased(j *past) func(at int64) (event.Event, bool) {
 				continue
 			}
 			switch d.What {
-			case scheduler.DeletedByRetention:
+			case upkeep.DeletedByRetention:
 				if d.JobID == 0 && a.own[j.ID] {
 					continue
 				}
 				return event.New(time.UnixMilli(0), account.WhyRetention, d.BeforeAt), true
-			case scheduler.DeletedByClearing:
+			case upkeep.DeletedByClearing:
 				return event.New(time.UnixMilli(0), account.WhyClearing, d.MadeBy, d.MadeAt), true
 			}
 		}

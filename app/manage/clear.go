@@ -10,23 +10,24 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
-// Cleaner is what the use cases of clearing need of the scheduler.
-type Cleaner interface {
-	PreviewClear(ctx context.Context, r scheduler.ClearRequest) (scheduler.ClearPreview, error)
-	Clear(ctx context.Context, r scheduler.ClearRequest, user string) (int64, error)
-	Clearings(ctx context.Context, limit int) ([]scheduler.Clearing, error)
+// Upkeep is what the use cases need of the scheduler's upkeep.
+type Upkeep interface {
+	PreviewClear(ctx context.Context, r upkeep.ClearRequest) (upkeep.ClearPreview, error)
+	Clear(ctx context.Context, r upkeep.ClearRequest, user string) (int64, error)
+	Clearings(ctx context.Context, limit int) ([]upkeep.Clearing, error)
 	StopClearing(ctx context.Context, id int64) (bool, error)
 	RetentionDays(ctx context.Context) (int, error)
+	DeleteRunsOfJob(ctx context.Context, jobID int64, limit int32) (deleted int, err error)
 }
 
 // ClearInput says which runs somebody wants to be rid of.
 type ClearInput struct {
 	Group int64 // 0: all, which only an administrator may ask for
 	Job   int64 // 0: all of the group
-	Type  scheduler.ClearType
+	Type  upkeep.ClearType
 }
 
 // The names of the fields of a clearing, by which a problem.Field finds its place in a form.
@@ -37,7 +38,7 @@ const (
 )
 
 // request checks who asks for a clearing and what for.
-func (s *Runs) request(ctx context.Context, p auth.Principal, in ClearInput) (r scheduler.ClearRequest, err error) {
+func (s *Runs) request(ctx context.Context, p auth.Principal, in ClearInput) (r upkeep.ClearRequest, err error) {
 	switch {
 	case !p.CanAnywhere(auth.RightEdit):
 		return r, forbidden()
@@ -64,12 +65,12 @@ func (s *Runs) request(ctx context.Context, p auth.Principal, in ClearInput) (r 
 }
 
 // PreviewClear says what a clearing would delete.
-func (s *Runs) PreviewClear(ctx context.Context, p auth.Principal, in ClearInput) (scheduler.ClearPreview, error) {
+func (s *Runs) PreviewClear(ctx context.Context, p auth.Principal, in ClearInput) (upkeep.ClearPreview, error) {
 	r, err := s.request(ctx, p, in)
 	if err != nil {
-		return scheduler.ClearPreview{}, err
+		return upkeep.ClearPreview{}, err
 	}
-	preview, err := s.cfg.Engine.PreviewClear(ctx, r)
+	preview, err := s.cfg.Upkeep.PreviewClear(ctx, r)
 	if err != nil {
 		return preview, fmt.Errorf("preview clearing: %w", err)
 	}
@@ -82,7 +83,7 @@ func (s *Runs) Clear(ctx context.Context, p auth.Principal, in ClearInput) (some
 	if err != nil {
 		return false, err
 	}
-	id, err := s.cfg.Engine.Clear(ctx, r, p.Name)
+	id, err := s.cfg.Upkeep.Clear(ctx, r, p.Name)
 	if err != nil {
 		return false, fmt.Errorf("clear runs: %w", err)
 	}
@@ -104,12 +105,12 @@ func (s *Runs) Clear(ctx context.Context, p auth.Principal, in ClearInput) (some
 const maxClearings = 50
 
 // Clearings are the newest clearings that the principal may have asked for.
-func (s *Runs) Clearings(ctx context.Context, p auth.Principal) ([]scheduler.Clearing, error) {
-	list, err := s.cfg.Engine.Clearings(ctx, maxClearings)
+func (s *Runs) Clearings(ctx context.Context, p auth.Principal) ([]upkeep.Clearing, error) {
+	list, err := s.cfg.Upkeep.Clearings(ctx, maxClearings)
 	if err != nil {
 		return nil, fmt.Errorf("list clearings: %w", err)
 	}
-	return slices.DeleteFunc(list, func(c scheduler.Clearing) bool { return !mayClear(p, c.GroupID) }), nil
+	return slices.DeleteFunc(list, func(c upkeep.Clearing) bool { return !mayClear(p, c.GroupID) }), nil
 }
 
 // mayClear says whether somebody may clear the runs of a group, or of all (0).
@@ -131,7 +132,7 @@ func (s *Runs) StopClearing(ctx context.Context, p auth.Principal, id int64) err
 		}
 		return forbidden()
 	}
-	stopped, err := s.cfg.Engine.StopClearing(ctx, id)
+	stopped, err := s.cfg.Upkeep.StopClearing(ctx, id)
 	if err != nil {
 		return fmt.Errorf("stop clearing: %w", err)
 	}
@@ -143,7 +144,7 @@ func (s *Runs) StopClearing(ctx context.Context, p auth.Principal, id int64) err
 
 // RetentionDays is for how many days runs are kept; 0: for ever.
 func (s *Runs) RetentionDays(ctx context.Context) (int, error) {
-	days, err := s.cfg.Engine.RetentionDays(ctx)
+	days, err := s.cfg.Upkeep.RetentionDays(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("read retention: %w", err)
 	}

@@ -7,21 +7,21 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
-	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
-func (e *engine) PreviewClear(_ context.Context, r scheduler.ClearRequest) (scheduler.ClearPreview, error) {
+func (e *engine) PreviewClear(_ context.Context, r upkeep.ClearRequest) (upkeep.ClearPreview, error) {
 	e.clears = append(e.clears, r)
-	return scheduler.ClearPreview{Runs: 5, Exact: true}, nil
+	return upkeep.ClearPreview{Runs: 5, Exact: true}, nil
 }
 
-func (e *engine) Clear(_ context.Context, r scheduler.ClearRequest, _ string) (int64, error) {
+func (e *engine) Clear(_ context.Context, r upkeep.ClearRequest, _ string) (int64, error) {
 	e.clears = append(e.clears, r)
 	return 1, nil
 }
 
-func (e *engine) Clearings(context.Context, int) ([]scheduler.Clearing, error) {
-	return append([]scheduler.Clearing(nil), e.clearings...), nil
+func (e *engine) Clearings(context.Context, int) ([]upkeep.Clearing, error) {
+	return append([]upkeep.Clearing(nil), e.clearings...), nil
 }
 
 func (e *engine) StopClearing(context.Context, int64) (bool, error) { return true, nil }
@@ -71,7 +71,7 @@ func TestWhoMayClear(t *testing.T) {
 				}
 			}
 		}
-		b.engine.clearings = []scheduler.Clearing{{ID: 1}, {ID: 2, GroupID: b.group}, {ID: 3, GroupID: b.closed}}
+		b.engine.clearings = []upkeep.Clearing{{ID: 1}, {ID: 2, GroupID: b.group}, {ID: 3, GroupID: b.closed}}
 		for _, tt := range []struct {
 			who  auth.Principal
 			want int

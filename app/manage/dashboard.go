@@ -8,7 +8,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 // Dashboard is what an operator wants to see first. Each part is made of reads that stop at a limit, and is kept for a
@@ -59,13 +59,13 @@ func (s *Dashboard) JobCounts(ctx context.Context, p auth.Principal) (map[int64]
 }
 
 // Days is the report of so many days up to today in the groups that the principal may see.
-func (s *Dashboard) Days(ctx context.Context, p auth.Principal, n int) (days []scheduler.Day, sum scheduler.Day, err error) {
+func (s *Dashboard) Days(ctx context.Context, p auth.Principal, n int) (days []upkeep.Day, sum upkeep.Day, err error) {
 	now := s.cfg.Now()
 	all, groups := scope(p, 0)
 	if all == 0 {
 		return s.daysOf(ctx, groups, now, n)
 	}
-	days, sum, err = scheduler.Days(ctx, s.cfg.Pool, now.AddDate(0, 0, 1-n), now)
+	days, sum, err = upkeep.Days(ctx, s.cfg.Pool, now.AddDate(0, 0, 1-n), now)
 	if err != nil {
 		return nil, sum, fmt.Errorf("read the report: %w", err)
 	}
@@ -73,18 +73,18 @@ func (s *Dashboard) Days(ctx context.Context, p auth.Principal, n int) (days []s
 }
 
 // daysOf adds the days of some groups up from their hours.
-func (s *Dashboard) daysOf(ctx context.Context, groups []int64, now time.Time, n int) (days []scheduler.Day, sum scheduler.Day, err error) {
+func (s *Dashboard) daysOf(ctx context.Context, groups []int64, now time.Time, n int) (days []upkeep.Day, sum upkeep.Day, err error) {
 	first := s.midnight(now, 1-n)
 	hours, err := s.hoursOf(ctx, groups, first, n)
 	if err != nil {
 		return nil, sum, err
 	}
 	for i := range n {
-		days = append(days, scheduler.Day{Date: s.cfg.Pool.FromWall(first.AddDate(0, 0, i))})
+		days = append(days, upkeep.Day{Date: s.cfg.Pool.FromWall(first.AddDate(0, 0, i))})
 	}
 	for _, h := range hours {
 		d := &days[(h.HourAt-first.Unix())/86_400]
-		d.Add(scheduler.Day{Running: h.RunningCount, Succeeded: h.SucCount, Failed: h.FailCount, Skipped: h.SkipCount})
+		d.Add(upkeep.Day{Running: h.RunningCount, Succeeded: h.SucCount, Failed: h.FailCount, Skipped: h.SkipCount})
 	}
 	for i := range days {
 		// A counter may stand below zero until the node that saw the beginning of a run has written it too.

@@ -22,7 +22,6 @@ import (
 
 // Engine is what the use cases need of the scheduler.
 type Engine interface {
-	Cleaner
 	Trigger(ctx context.Context, r scheduler.TriggerRequest) ([]int64, error)
 	Kill(ctx context.Context, logID int64, user string) error
 	ReadLog(ctx context.Context, logID int64, fromLine int) (wire.LogResult, error)
@@ -31,7 +30,6 @@ type Engine interface {
 	SetAddressDisabled(ctx context.Context, groupID int64, address string, disabled bool) error
 	Load() scheduler.Load
 	JobsChanged()
-	DeleteRunsOfJob(ctx context.Context, jobID int64, limit int32) (deleted int, err error)
 	GroupsChanged(ctx context.Context) error
 }
 
@@ -39,6 +37,7 @@ type Engine interface {
 type Config struct {
 	Pool   *db.Pool
 	Engine Engine
+	Upkeep Upkeep
 	Zone   *time.Location   // in which cron texts are read; default the pool's
 	Now    func() time.Time // default time.Now
 	// Passwords, Logins, Sessions and Factors are for the use cases of users; without them these cannot be looked after.

@@ -119,7 +119,7 @@ func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
 	ctx, cancel := context.WithTimeout(ctx, deleteFor)
 	defer cancel()
 	for {
-		n, err := s.cfg.Engine.DeleteRunsOfJob(ctx, id, deleteRound)
+		n, err := s.cfg.Upkeep.DeleteRunsOfJob(ctx, id, deleteRound)
 		if err != nil || n < deleteRound {
 			return nil // the job is gone, which is what was asked
 		}

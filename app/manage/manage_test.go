@@ -21,6 +21,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 // engine remembers what it was asked.
@@ -35,8 +36,8 @@ type engine struct {
 	jobs      int
 	groups    int
 	load      scheduler.Load
-	clears    []scheduler.ClearRequest
-	clearings []scheduler.Clearing
+	clears    []upkeep.ClearRequest
+	clearings []upkeep.Clearing
 	retention int
 }
 
@@ -98,7 +99,7 @@ type bundle struct {
 func setup(t *testing.T, pool *db.Pool, change func(*Config)) *bundle {
 	t.Helper()
 	b := &bundle{pool: pool, engine: &engine{pool: pool}, now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), admin: auth.NewPrincipal(1, "root", auth.RoleAdmin, "")}
-	cfg := Config{Pool: pool, Engine: b.engine, Now: func() time.Time { return b.now }}
+	cfg := Config{Pool: pool, Engine: b.engine, Upkeep: b.engine, Now: func() time.Time { return b.now }}
 	if change != nil {
 		change(&cfg)
 	}

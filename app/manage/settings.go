@@ -11,8 +11,8 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/locales"
-	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 // SettingKind is how a setting is entered.
@@ -92,8 +92,8 @@ func AllSettings() []Setting {
 		{Name: SettingSessionLife, Section: "signin", Kind: SettingNumber, Default: "720", Unit: "hours", Min: 1, Max: 8760},
 		{Name: SettingRemember, Section: "signin", Kind: SettingNumber, Default: "30", Unit: "days", Min: 1, Max: 365, Zero: true},
 
-		{Name: SettingRetention, Section: "runs", Kind: SettingNumber, Default: strconv.Itoa(scheduler.DefaultRetentionDays), Env: "PUNCTUAL_LOG_RETENTION_DAYS", Unit: "days",
-			Min: scheduler.MinRetentionDays, Max: jobspec.MaxDays, Zero: true},
+		{Name: SettingRetention, Section: "runs", Kind: SettingNumber, Default: strconv.Itoa(upkeep.DefaultRetentionDays), Env: "PUNCTUAL_LOG_RETENTION_DAYS", Unit: "days",
+			Min: upkeep.MinRetentionDays, Max: jobspec.MaxDays, Zero: true},
 		{Name: SettingMisfire, Section: "runs", Kind: SettingNumber, Default: "5", Unit: "seconds", Min: 1, Max: 3600},
 		{Name: SettingLost, Section: "runs", Kind: SettingNumber, Default: "15", Unit: "seconds", Min: 5, Max: 3600},
 		// Executors of XXL-JOB send a result that was not taken again after 30 s.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 func TestTheOpenRunsOfADeletedJobAreTakenOutOfTheCounters(t *testing.T) {
@@ -19,13 +20,13 @@ func TestTheOpenRunsOfADeletedJobAreTakenOutOfTheCounters(t *testing.T) {
 		b.trigger(job)
 		b.trigger(other)
 		b.settled()
-		if err := b.engine.flushCounts(t.Context()); err != nil {
+		if err := b.engine.upkeep.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		total := 0
 		for n := 1; n > 0; total += n {
 			var err error
-			if n, err = b.engine.DeleteRunsOfJob(t.Context(), job, 3); err != nil {
+			if n, err = b.engine.upkeep.DeleteRunsOfJob(t.Context(), job, 3); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -33,14 +34,14 @@ func TestTheOpenRunsOfADeletedJobAreTakenOutOfTheCounters(t *testing.T) {
 			t.Errorf("%d runs deleted, want 4", total)
 		}
 		b.finish(open, 200, "") // nobody records it any more
-		if err := b.engine.flushCounts(t.Context()); err != nil {
+		if err := b.engine.upkeep.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		today := b.engine.today()
-		var sum, rows Day
+		today := b.today()
+		var sum, rows upkeep.Day
 		for _, day := range []time.Time{today.AddDate(0, 0, -1), today} { // the test may run over midnight
 			before := reported(t, b.engine, day)
-			if err := idle(t, pool, nil).recount(t.Context(), day); err != nil {
+			if err := idle(t, pool, nil).upkeep.Recount(t.Context(), day); err != nil {
 				t.Fatal(err)
 			}
 			if after := reported(t, b.engine, day); after != before {
@@ -49,10 +50,10 @@ func TestTheOpenRunsOfADeletedJobAreTakenOutOfTheCounters(t *testing.T) {
 			sum.Add(before)
 			rows.Add(counted(t, b.engine, day))
 		}
-		if want := (Day{Running: 1, Succeeded: 1, Failed: 1}); sum != want {
+		if want := (upkeep.Day{Running: 1, Succeeded: 1, Failed: 1}); sum != want {
 			t.Errorf("counted %+v, want %+v", sum, want)
 		}
-		if want := (Day{Running: 1}); rows != want {
+		if want := (upkeep.Day{Running: 1}); rows != want {
 			t.Errorf("the rows are %+v, want %+v", rows, want)
 		}
 	})

@@ -1,9 +1,10 @@
-package scheduler
+package upkeep
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -67,16 +68,16 @@ func TestTheRetentionHasALeast(t *testing.T) {
 		{days: 3, want: 3}, {days: 365, want: 365}, {days: 0, want: 0}, {days: -1, want: 0}, {days: 2, want: 2, fails: ErrRetention}, {err: unreadable, fails: unreadable},
 	}
 	for _, tt := range tests {
-		e, err := New(Config{Pool: new(db.Pool), Executors: &fakeExecutors{}, Logger: idleLogger,
+		s, err := New(Config{Pool: new(db.Pool), Logger: slog.New(slog.DiscardHandler),
 			Retention: func(context.Context) (int, error) { return tt.days, tt.err }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := e.RetentionDays(t.Context()); got != tt.want || !errors.Is(err, tt.fails) {
+		if got, err := s.RetentionDays(t.Context()); got != tt.want || !errors.Is(err, tt.fails) {
 			t.Errorf("%d, %v: RetentionDays = %d, %v; want %d, %v", tt.days, tt.err, got, err, tt.want, tt.fails)
 		}
 	}
-	if _, err := New(Config{Pool: new(db.Pool), Executors: &fakeExecutors{}, Logger: idleLogger, RetentionDays: 2}); !errors.Is(err, ErrRetention) {
+	if _, err := New(Config{Pool: new(db.Pool), Logger: slog.New(slog.DiscardHandler), RetentionDays: 2}); !errors.Is(err, ErrRetention) {
 		t.Errorf("a configured retention of two days: %v, want %v", err, ErrRetention)
 	}
 }
@@ -100,17 +101,11 @@ func TestOldRunsAreDeletedAndNothingElse(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		first := time.Date(2026, 3, 31, 15, 4, 5, 0, dbtest.Zone)
 		var passed atomic.Int64 // days
-		b := setup(t, pool, func(c *Config) {
-			c.Clock = func() time.Time { return first.AddDate(0, 0, int(passed.Load())) }
-		}, addressA)
-		e := b.engine
-		short, long := b.addJob(nil), b.addJob(nil)
-		for id, days := range map[int64]int{short: 5, long: -1} {
-			if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET retention_days = ? WHERE id = ?", days, id); err != nil {
-				t.Fatal(err)
-			}
-		}
-		at := func(days int) time.Time { return e.today().AddDate(0, 0, -days).Add(12 * time.Hour) }
+		s := newService(t, pool, func(c *Config) {
+			c.Now = func() time.Time { return first.AddDate(0, 0, int(passed.Load())) }
+		})
+		short, long := addJob(t, pool, 5), addJob(t, pool, -1)
+		at := func(days int) time.Time { return s.today().AddDate(0, 0, -days).Add(12 * time.Hour) }
 		var gone, rows []aRun
 		for range 1100 { // several pages
 			gone = append(gone, aRun{at: at(31), handle: 200, job: 999})
@@ -126,7 +121,7 @@ func TestOldRunsAreDeletedAndNothingElse(t *testing.T) {
 			{at: at(0), job: short},
 		}
 		want := addRuns(t, pool, rows...)
-		if err := e.retain(t.Context()); err != nil {
+		if err := s.retain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, runIDs(t, pool)); diff != "" {
@@ -135,11 +130,11 @@ func TestOldRunsAreDeletedAndNothingElse(t *testing.T) {
 		// A straggler, planned long ago and written now, goes together with those it was written with. Another round of the
 		// same day has nothing to do, the next day's has.
 		late := addRuns(t, pool, aRun{at: at(50), handle: 200, job: 999})
-		if err := e.retain(t.Context()); err != nil {
+		if err := s.retain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		passed.Add(1)
-		if err := e.retain(t.Context()); err != nil {
+		if err := s.retain(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(append(slices.Delete(slices.Clone(want), 2, 4), late...), runIDs(t, pool)); diff != "" {
@@ -148,46 +143,40 @@ func TestOldRunsAreDeletedAndNothingElse(t *testing.T) {
 	})
 }
 
-func TestOnlyTheOldestNodeLooksAfterTheDatabase(t *testing.T) {
+func TestAnotherAdminThatLeadsEndsARoundAfterAPage(t *testing.T) {
 	t.Parallel()
-	pool := dbtest.New(t, db.MySQL)
-	quick := func(c *Config) { c.Lease, c.BeatEvery = time.Second, 50*time.Millisecond }
-	first := setup(t, pool, quick, addressA)
-	second := &bundle{t: t, pool: pool, engine: idle(t, pool, quick)}
-	if err := second.engine.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = second.engine.Stop(t.Context()) })
-	first.await("the two know each other", func() bool { return first.engine.leads() && !second.engine.leads() })
-	old := second.engine.today().AddDate(0, 0, -40)
-	addRuns(t, pool, aRun{at: old, handle: 200}, aRun{at: old, handle: 200})
-	if err := second.engine.retain(t.Context()); !errors.Is(err, errNotLeader) {
-		t.Errorf("the second node's round: %v, want it to stop after a page: %v", err, errNotLeader)
-	}
-	if err := first.engine.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	second.await("the other has taken over", second.engine.leads)
-	if err := second.engine.retain(t.Context()); err != nil {
-		t.Error(err)
-	}
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		s := newService(t, pool, func(c *Config) { c.Leads = never })
+		many := make([]aRun, pageStart+1)
+		for i := range many {
+			many[i] = aRun{at: s.today().AddDate(0, 0, -40), handle: 200}
+		}
+		last := addRuns(t, pool, many...)[pageStart:]
+		addRuns(t, pool, aRun{at: s.today(), handle: 200})
+		if err := s.retain(t.Context()); !errors.Is(err, errNotLeader) {
+			t.Errorf("the round: %v, want %v", err, errNotLeader)
+		}
+		if left := runIDs(t, pool); len(left) != 2 || left[0] != last[0] {
+			t.Errorf("left %v, want %v and today's", left, last)
+		}
+	})
 }
 
 func TestOldSessionsAndClearingsAreForgotten(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		e := idle(t, pool, nil)
-		now := e.now().UnixMilli()
+		s := newService(t, pool, nil)
+		now := s.cfg.Now().UnixMilli()
 		for i := range 1002 {
 			expires := now - 1000
 			if i == 0 {
 				expires = now + 60_000
 			}
-			if err := e.queries.InsertSession(t.Context(), pool, db.InsertSessionParams{ID: fmt.Sprint("s", i), UserID: 1, ExpiresAt: expires}); err != nil {
+			if err := s.queries.InsertSession(t.Context(), pool, db.InsertSessionParams{ID: fmt.Sprint("s", i), UserID: 1, ExpiresAt: expires}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := e.forgetOld(t.Context()); err != nil {
+		if err := s.forgetOld(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		var left string

@@ -1,4 +1,4 @@
-package scheduler
+package upkeep
 
 import (
 	"context"
@@ -28,7 +28,7 @@ const (
 )
 
 const (
-	// jitterMax spreads installations that share a database server; nodes of one installation do not meet, see leads.
+	// jitterMax spreads installations that share a database server; nodes of one installation do not meet, see [Config.Leads].
 	jitterMax = 30 * time.Second
 	// recountSoon is when after a start the counters that a crash may have left wrong are looked at, and recountSoonMax the
 	// size of a day above which that waits for the night.
@@ -43,74 +43,54 @@ const (
 )
 
 // maintain runs the maintenance jobs until ctx ends.
-func (e *Engine) maintain(ctx context.Context) {
-	log := cronLogger{e.log}
+func (s *Service) maintain(ctx context.Context) {
+	log := cronLogger{s.log}
 	// The skipping must be outside: a job that panicked through it would count as running for ever.
-	c := cron.New(cron.WithLocation(e.cfg.Pool.Zone()), cron.WithLogger(log), cron.WithChain(cron.SkipIfStillRunning(log), cron.Recover(log)))
+	c := cron.New(cron.WithLocation(s.cfg.Pool.Zone()), cron.WithLogger(log), cron.WithChain(cron.SkipIfStillRunning(log), cron.Recover(log)))
 	add := func(spec, what string, jitter time.Duration, do func(context.Context) error) {
 		_, err := c.AddFunc(spec, func() {
-			if !e.leads() || jitter > 0 && rest(ctx, rand.N(jitter)) != nil {
+			if !s.cfg.Leads() || jitter > 0 && rest(ctx, rand.N(jitter)) != nil {
 				return
 			}
-			if err := do(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errNotLeader) {
-				e.log.Warn(what, "error", err)
-			}
+			s.do(ctx, what, do)
 		})
 		if err != nil {
 			panic(fmt.Sprintf("schedule of %s: %v", what, err)) // the specs are constants above
 		}
 	}
-	add(retainAt, "delete old runs", jitterMax, e.retain)
-	add(retainAt, "delete old sessions", jitterMax, e.forgetOld)
-	add(recountAt, "recount the last days", jitterMax, func(ctx context.Context) error { return e.recountDays(ctx, 2) })
-	add(clearAt, "clear runs", 0, e.clearDue)
-	add(noticeAt, "look for changed schedules", 0, e.noticeSchedules)
+	add(retainAt, "delete old runs", jitterMax, s.retain)
+	add(retainAt, "delete old sessions", jitterMax, s.forgetOld)
+	add(recountAt, "recount the last days", jitterMax, func(ctx context.Context) error { return s.recountDays(ctx, 2) })
+	add(clearAt, "clear runs", 0, s.clearDue)
+	add(noticeAt, "look for changed schedules", 0, s.noticeSchedules)
 	c.Start()
-	if e.leads() { // an adopted database has no history yet
-		if err := e.noticeSchedules(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, errNotLeader) {
-			e.log.Warn("look for changed schedules", "error", err)
-		}
+	if s.cfg.Leads() { // an adopted database has no history yet
+		s.do(ctx, "look for changed schedules", s.noticeSchedules)
 	}
-	if rest(ctx, recountSoon+rand.N(recountSoon)) == nil && e.leads() {
-		if err := e.recountAtStart(ctx); err != nil && ctx.Err() == nil {
-			e.log.Warn("recount after the start", "error", err)
-		}
+	if rest(ctx, recountSoon+rand.N(recountSoon)) == nil && s.cfg.Leads() {
+		s.do(ctx, "recount after the start", s.recountAtStart)
 	}
 	<-ctx.Done()
 	<-c.Stop().Done()
 }
 
-// errNotLeader ends a maintenance job in the middle: another node has become the one to do it, and goes on.
-var errNotLeader = errors.New("another admin looks after the database now")
-
-// leads reports whether this node is the one that looks after the database: of the live nodes the one with the lowest id,
-// which every node finds without asking. Should two believe it for a moment, no harm is done, as every step is guarded
-// or the same when done twice.
-func (e *Engine) leads() bool {
-	if !e.node.mayAct() || e.draining.Load() {
-		return false
-	}
-	me := e.node.id.Load()
-	e.node.mu.RLock()
-	defer e.node.mu.RUnlock()
-	for _, id := range e.node.alive {
-		if id < me {
-			return false
-		}
-	}
-	return true
-}
+var (
+	// errNotLeader ends a maintenance job in the middle: another node has become the one to do it, and goes on.
+	errNotLeader = errors.New("another admin looks after the database now")
+	// errChanged means that somebody else changed a row between the read and the guarded write.
+	errChanged = errors.New("a row was changed meanwhile")
+)
 
 // recountDays recounts today and as many days before it, the oldest first.
-func (e *Engine) recountDays(ctx context.Context, before int) error {
-	today := e.today()
+func (s *Service) recountDays(ctx context.Context, before int) error {
+	today := s.today()
 	for i := before; i >= 0; i-- {
-		if !e.leads() {
+		if !s.cfg.Leads() {
 			return errNotLeader
 		}
 		day := today.AddDate(0, 0, -i)
-		if err := e.recount(ctx, day); errors.Is(err, errBusyDay) {
-			e.log.Info("a day was not recounted", "day", day.Format(time.DateOnly), "error", err)
+		if err := s.Recount(ctx, day); errors.Is(err, errBusyDay) {
+			s.log.Info("a day was not recounted", "day", day.Format(time.DateOnly), "error", err)
 		} else if err != nil {
 			return err
 		}
@@ -124,14 +104,14 @@ const SettingSkipsCounted = "skips_counted"
 
 // recountAtStart recounts the days that an XXL-JOB admin has left without their hours, or an older version with skipped fires among
 // the failures, which happens once in a database's life, and yesterday and today unless there is much to count.
-func (e *Engine) recountAtStart(ctx context.Context) error {
-	now := e.now()
-	_, err := e.queries.GetSetting(ctx, e.cfg.Pool, SettingSkipsCounted)
+func (s *Service) recountAtStart(ctx context.Context) error {
+	now := s.cfg.Now()
+	_, err := s.queries.GetSetting(ctx, s.cfg.Pool, SettingSkipsCounted)
 	skipsCounted := err == nil
 	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
-	days, _, err := Days(ctx, e.cfg.Pool, now.AddDate(0, 0, -recountAdopted), now)
+	days, _, err := Days(ctx, s.cfg.Pool, now.AddDate(0, 0, -recountAdopted), now)
 	if err != nil {
 		return err
 	}
@@ -140,37 +120,37 @@ func (e *Engine) recountAtStart(ctx context.Context) error {
 		if d.Total() == 0 {
 			continue
 		}
-		day := e.today().AddDate(0, 0, i-recountAdopted)
-		first, err := e.queries.FirstHourSince(ctx, e.cfg.Pool, db.FirstHourSinceParams{FromHour: day.Unix(), ToHour: day.Unix() + 86_400})
+		day := s.today().AddDate(0, 0, i-recountAdopted)
+		first, err := s.queries.FirstHourSince(ctx, s.cfg.Pool, db.FirstHourSinceParams{FromHour: day.Unix(), ToHour: day.Unix() + 86_400})
 		if err != nil {
 			return err
 		}
 		if first != 0 && skipsCounted {
 			continue
 		}
-		if !e.leads() {
+		if !s.cfg.Leads() {
 			return errNotLeader
 		}
-		if err := e.recount(ctx, day); err != nil && !errors.Is(err, errBusyDay) {
+		if err := s.Recount(ctx, day); err != nil && !errors.Is(err, errBusyDay) {
 			return err
 		}
 	}
 	if !skipsCounted {
-		if err := e.queries.SetSetting(ctx, e.cfg.Pool, db.SetSettingParams{Name: SettingSkipsCounted, Value: "1", UpdatedAt: now.UnixMilli()}); err != nil {
+		if err := s.queries.SetSetting(ctx, s.cfg.Pool, db.SetSettingParams{Name: SettingSkipsCounted, Value: "1", UpdatedAt: now.UnixMilli()}); err != nil {
 			return err
 		}
 	}
 	if soon > recountSoonMax {
 		return nil
 	}
-	return e.recountDays(ctx, 1)
+	return s.recountDays(ctx, 1)
 }
 
 // forgetOld deletes what has outlived its use beside runs.
-func (e *Engine) forgetOld(ctx context.Context) error {
-	now := e.now()
+func (s *Service) forgetOld(ctx context.Context) error {
+	now := s.cfg.Now()
 	for {
-		n, err := e.queries.DeleteSessionsBefore(ctx, e.cfg.Pool, now.UnixMilli())
+		n, err := s.queries.DeleteSessionsBefore(ctx, s.cfg.Pool, now.UnixMilli())
 		if err != nil {
 			return err
 		}
@@ -178,14 +158,14 @@ func (e *Engine) forgetOld(ctx context.Context) error {
 			break
 		}
 	}
-	if err := e.forgetSchedules(ctx); err != nil {
+	if err := s.forgetSchedules(ctx); err != nil {
 		return err
 	}
-	if _, err := e.queries.DeleteClearingsBefore(ctx, e.cfg.Pool, now.Add(-keepClearings).UnixMilli()); err != nil {
+	if _, err := s.queries.DeleteClearingsBefore(ctx, s.cfg.Pool, now.Add(-keepClearings).UnixMilli()); err != nil {
 		return err
 	}
 	for {
-		n, err := e.queries.DeleteHoursBefore(ctx, e.cfg.Pool, e.wall(now.Add(-keepHours)).Unix())
+		n, err := s.queries.DeleteHoursBefore(ctx, s.cfg.Pool, s.wall(now.Add(-keepHours)).Unix())
 		if err != nil || n < 1000 { // the query's limit
 			return err
 		}
@@ -193,7 +173,7 @@ func (e *Engine) forgetOld(ctx context.Context) error {
 }
 
 // today is the midnight of the day it is in the installation's zone, as the DATETIME columns hold it.
-func (e *Engine) today() time.Time { return time.Unix(dayOf(e.wall(e.now())), 0).UTC() }
+func (s *Service) today() time.Time { return time.Unix(dayOf(s.wall(s.cfg.Now())), 0).UTC() }
 
 // rest waits.
 func rest(ctx context.Context, d time.Duration) error {

@@ -1,4 +1,4 @@
-package scheduler
+package upkeep
 
 import (
 	"context"
@@ -50,15 +50,15 @@ type ClearPreview struct {
 	Open  int64 // that are spared because they have no result; as far as the preview looked
 }
 
-// PreviewClear counts what [Engine.Clear] would delete, exactly while that is little, and never by reading everything.
-func (e *Engine) PreviewClear(ctx context.Context, r ClearRequest) (ClearPreview, error) {
-	upto, err := e.clearUpto(ctx, r)
+// PreviewClear counts what [Service.Clear] would delete, exactly while that is little, and never by reading everything.
+func (s *Service) PreviewClear(ctx context.Context, r ClearRequest) (ClearPreview, error) {
+	upto, err := s.clearUpto(ctx, r)
 	if err != nil || upto == 0 {
 		return ClearPreview{Exact: true}, err
 	}
 	p := ClearPreview{Exact: true}
-	c := e.clearing(r)
-	pages := e.newPages(c.scope, 0, upto)
+	c := s.clearing(r)
+	pages := s.newPages(c.scope, 0, upto)
 	pages.size = pageMax
 	first, read := int64(0), 0
 	for read < previewRows {
@@ -93,37 +93,37 @@ func (e *Engine) PreviewClear(ctx context.Context, r ClearRequest) (ClearPreview
 // Clear asks for runs to be deleted and returns the id of the clearing, which goes on in the background on one of the
 // admins, a few hundred runs at a time, and survives a restart. 0: there is nothing to delete. What may be deleted is
 // settled now: a run that is created later stays.
-func (e *Engine) Clear(ctx context.Context, r ClearRequest, user string) (int64, error) {
-	upto, err := e.clearUpto(ctx, r)
+func (s *Service) Clear(ctx context.Context, r ClearRequest, user string) (int64, error) {
+	upto, err := s.clearUpto(ctx, r)
 	if err != nil || upto == 0 {
 		return 0, err
 	}
-	first, err := e.queries.FirstRunID(ctx, e.cfg.Pool)
+	first, err := s.queries.FirstRunID(ctx, s.cfg.Pool)
 	if err != nil {
 		return 0, err
 	}
-	if err := e.noteClearing(ctx, r, upto, user); err != nil {
+	if err := s.noteClearing(ctx, r, upto, user); err != nil {
 		return 0, err
 	}
-	now := e.now().UnixMilli()
-	return e.queries.InsertClearing(ctx, e.cfg.Pool, db.InsertClearingParams{
-		UserName: clip(user, 60), JobGroup: r.GroupID, JobID: r.JobID, BeforeTime: e.clearing(r).before, FirstID: first, UptoID: upto,
+	now := s.cfg.Now().UnixMilli()
+	return s.queries.InsertClearing(ctx, s.cfg.Pool, db.InsertClearingParams{
+		UserName: maker(user), JobGroup: r.GroupID, JobID: r.JobID, BeforeTime: s.clearing(r).before, FirstID: first, UptoID: upto,
 		AtID: first - 1, CreatedAt: now, UpdatedAt: now,
 	})
 }
 
 // noteClearing writes down of which times a clearing leaves no runs: those before the newest run that it may delete. Runs next
 // to each other may be out of order by as much as fires are claimed ahead.
-func (e *Engine) noteClearing(ctx context.Context, r ClearRequest, upto int64, user string) error {
-	at, err := e.queries.RunTimeFrom(ctx, e.cfg.Pool, upto)
+func (s *Service) noteClearing(ctx context.Context, r ClearRequest, upto int64, user string) error {
+	at, err := s.queries.RunTimeFrom(ctx, s.cfg.Pool, upto)
 	if err != nil {
 		return db.Error(err)
 	}
-	before := e.cfg.Pool.FromWall(at.Time).Add(e.cfg.Horizon + time.Second)
+	before := s.cfg.Pool.FromWall(at.Time).Add(s.cfg.Ahead + time.Second)
 	if !r.Before.IsZero() && r.Before.Before(before) {
 		before = r.Before
 	}
-	return e.noteDeletion(ctx, DeletedByClearing, runScope{group: r.GroupID, job: r.JobID}, before, user)
+	return s.noteDeletion(ctx, DeletedByClearing, runScope{group: r.GroupID, job: r.JobID}, before, user)
 }
 
 // Clearing is a clearing somebody asked for.
@@ -150,8 +150,8 @@ const (
 )
 
 // Clearings lists the newest clearings.
-func (e *Engine) Clearings(ctx context.Context, limit int) ([]Clearing, error) {
-	rows, err := e.queries.ListClearings(ctx, e.cfg.Pool, int32(min(limit, 1000)))
+func (s *Service) Clearings(ctx context.Context, limit int) ([]Clearing, error) {
+	rows, err := s.queries.ListClearings(ctx, s.cfg.Pool, int32(min(limit, 1000)))
 	if err != nil {
 		return nil, err
 	}
@@ -170,17 +170,17 @@ func (e *Engine) Clearings(ctx context.Context, limit int) ([]Clearing, error) {
 }
 
 // StopClearing ends a clearing where it is; false: it had ended already.
-func (e *Engine) StopClearing(ctx context.Context, id int64) (bool, error) {
-	n, err := e.queries.StopClearing(ctx, e.cfg.Pool, db.StopClearingParams{ID: id, UpdatedAt: e.now().UnixMilli()})
+func (s *Service) StopClearing(ctx context.Context, id int64) (bool, error) {
+	n, err := s.queries.StopClearing(ctx, s.cfg.Pool, db.StopClearingParams{ID: id, UpdatedAt: s.cfg.Now().UnixMilli()})
 	return n > 0, err
 }
 
 // clearUpto is the highest id a request may delete; 0: nothing.
-func (e *Engine) clearUpto(ctx context.Context, r ClearRequest) (upto int64, err error) {
+func (s *Service) clearUpto(ctx context.Context, r ClearRequest) (upto int64, err error) {
 	if r.KeepNewest < 0 || r.KeepNewest > maxKeepNewest {
 		return 0, fmt.Errorf("the newest %d runs: between 0 and %d can be spared", r.KeepNewest, maxKeepNewest)
 	}
-	q, pool, skip := e.queries, e.cfg.Pool, int32(r.KeepNewest)
+	q, pool, skip := s.queries, s.cfg.Pool, int32(r.KeepNewest)
 	switch {
 	case r.JobID > 0:
 		upto, err = q.NthNewestRunIDOfJob(ctx, pool, db.NthNewestRunIDOfJobParams{JobID: r.JobID, Offset: skip})
@@ -191,7 +191,7 @@ func (e *Engine) clearUpto(ctx context.Context, r ClearRequest) (upto int64, err
 	}
 	if err == nil && !r.Before.IsZero() {
 		var old int64
-		old, err = q.LastRunIDBefore(ctx, pool, nullTime(e.wall(r.Before)))
+		old, err = q.LastRunIDBefore(ctx, pool, nullTime(s.wall(r.Before)))
 		upto = min(upto, old)
 	}
 	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
@@ -206,10 +206,10 @@ type clearing struct {
 	before sql.NullTime
 }
 
-func (e *Engine) clearing(r ClearRequest) clearing {
+func (s *Service) clearing(r ClearRequest) clearing {
 	c := clearing{scope: runScope{group: r.GroupID, job: r.JobID}}
 	if !r.Before.IsZero() {
-		c.before = nullTime(e.wall(r.Before))
+		c.before = nullTime(s.wall(r.Before))
 	}
 	return c
 }
@@ -227,36 +227,36 @@ func (c *clearing) decide(r *db.ListRunStatesRow) clearDecision {
 	case c.scope.group > 0 && r.JobGroup != c.scope.group,
 		c.before.Valid && r.TriggerTime.Valid && !r.TriggerTime.Time.Before(c.before.Time):
 		return clearOther
-	case stateOf(r.Outcome, r.TriggerCode, r.HandleCode) == stateRunning:
+	case StateOf(r.Outcome, r.TriggerCode, r.HandleCode) == StateRunning:
 		return clearSpared
 	}
 	return clearDelete
 }
 
 // clearDue works off the clearings that were asked for, in their order.
-func (e *Engine) clearDue(ctx context.Context) error {
+func (s *Service) clearDue(ctx context.Context) error {
 	for {
-		row, err := e.queries.NextClearing(ctx, e.cfg.Pool)
+		row, err := s.queries.NextClearing(ctx, s.cfg.Pool)
 		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 			return nil
 		} else if err != nil {
 			return err
 		}
-		if err := e.clearOne(ctx, row); errors.Is(err, errRaced) {
+		if err := s.clearOne(ctx, row); errors.Is(err, errChanged) {
 			return nil // the next round sees how it stands
 		} else if err != nil {
 			return fmt.Errorf("clearing %d: %w", row.ID, err)
 		}
-		if !e.leads() {
+		if !s.cfg.Leads() {
 			return errNotLeader
 		}
 	}
 }
 
-// clearOne works off one clearing from where it is. [errRaced] means that it was stopped, or that another admin is at it.
-func (e *Engine) clearOne(ctx context.Context, row db.Clearing) error {
+// clearOne works off one clearing from where it is. [errChanged] means that it was stopped, or that another admin is at it.
+func (s *Service) clearOne(ctx context.Context, row db.Clearing) error {
 	c := clearing{scope: runScope{group: row.JobGroup, job: row.JobID}, before: row.BeforeTime}
-	pages := e.newPages(c.scope, row.AtID, row.UptoID)
+	pages := s.newPages(c.scope, row.AtID, row.UptoID)
 	for {
 		at := pages.after
 		rows, err := pages.next(ctx)
@@ -273,23 +273,23 @@ func (e *Engine) clearOne(ctx context.Context, row db.Clearing) error {
 			case clearOther:
 			}
 		}
-		next := db.AdvanceClearingParams{ID: row.ID, OldAtID: at, AtID: pages.after, Kept: row.Kept, UpdatedAt: e.now().UnixMilli()}
+		next := db.AdvanceClearingParams{ID: row.ID, OldAtID: at, AtID: pages.after, Kept: row.Kept, UpdatedAt: s.cfg.Now().UnixMilli()}
 		if len(rows) == 0 {
 			next.State = int64(ClearingDone)
 		}
 		var deleted int64
-		err = e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 			deleted = 0
 			if len(ids) > 0 {
 				var err error
-				if deleted, err = e.queries.DeleteRuns(ctx, tx, ids); err != nil {
+				if deleted, err = s.queries.DeleteRuns(ctx, tx, ids); err != nil {
 					return err
 				}
 			}
 			next.Deleted = row.Deleted + deleted
-			n, err := e.queries.AdvanceClearing(ctx, tx, next)
+			n, err := s.queries.AdvanceClearing(ctx, tx, next)
 			if err == nil && n == 0 {
-				return errRaced
+				return errChanged
 			}
 			return err
 		})
@@ -298,11 +298,11 @@ func (e *Engine) clearOne(ctx context.Context, row db.Clearing) error {
 		}
 		row.Deleted += deleted
 		if len(rows) == 0 {
-			e.log.Info("cleared runs", "user", row.UserName, "runs", row.Deleted, "job_id", row.JobID, "group", row.JobGroup)
-			e.hub.changed()
+			s.log.Info("cleared runs", "user", row.UserName, "runs", row.Deleted, "job_id", row.JobID, "group", row.JobGroup)
+			s.cfg.Changed()
 			return nil
 		}
-		if !e.leads() {
+		if !s.cfg.Leads() {
 			return errNotLeader
 		}
 		if err := pages.rest(ctx); err != nil {

@@ -1,75 +1,15 @@
-package scheduler
+package upkeep
 
 import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
 )
-
-// Day is how many runs were planned for a day and what became of them.
-type Day struct {
-	Date                       time.Time // midnight in the installation's zone
-	Running, Succeeded, Failed int64
-	Skipped                    int64 // left out on purpose, see event.Outcome.Passed
-}
-
-// Total is all runs of the day.
-func (d Day) Total() int64 { return d.Running + d.Succeeded + d.Failed + d.Skipped }
-
-// SuccessShare is the part of the ended runs that succeeded, from 0 to 1; ok is false while none has ended.
-func (d Day) SuccessShare() (share float64, ok bool) {
-	ended := d.Succeeded + d.Failed
-	if ended == 0 {
-		return 0, false
-	}
-	return float64(d.Succeeded) / float64(ended), true
-}
-
-// Add counts another day's runs too.
-func (d *Day) Add(o Day) {
-	d.Running += o.Running
-	d.Succeeded += o.Succeeded
-	d.Failed += o.Failed
-	d.Skipped += o.Skipped
-}
-
-// MaxDays bounds a report: ten years.
-const MaxDays = 3660
-
-// Days reads the report of the days from first to last, the days without runs included, and their sum, whose Date is first's.
-func Days(ctx context.Context, pool *db.Pool, first, last time.Time) (days []Day, sum Day, err error) {
-	from, to := dayOf(pool.Wall(first)), dayOf(pool.Wall(last))
-	if n := (to - from) / 86_400; n < 0 || n > MaxDays {
-		return nil, Day{}, fmt.Errorf("a report of %d days: between 1 and %d are possible", n+1, MaxDays)
-	}
-	rows, err := db.New().ListReports(ctx, pool, db.ListReportsParams{
-		FirstDay: nullTime(time.Unix(from, 0).UTC()), LastDay: nullTime(time.Unix(to, 0).UTC()),
-	})
-	if err != nil {
-		return nil, Day{}, err
-	}
-	for day := from; day <= to; day += 86_400 {
-		d := Day{Date: pool.FromWall(time.Unix(day, 0).UTC())}
-		for len(rows) > 0 && rows[0].TriggerDay.Time.Unix() < day+86_400 {
-			// A counter may stand below zero until the node that saw the beginning of a run has written it too.
-			d.Running += max(0, rows[0].RunningCount)
-			d.Succeeded += max(0, rows[0].SucCount)
-			d.Failed += max(0, rows[0].FailCount)
-			d.Skipped += max(0, rows[0].SkipCount)
-			rows = rows[1:]
-		}
-		days = append(days, d)
-		sum.Add(d)
-	}
-	sum.Date = days[0].Date
-	return days, sum, nil
-}
 
 const (
 	// recountTries is how often a day is counted again when its runs change meanwhile. A day as busy as that is counted
@@ -83,28 +23,28 @@ const (
 
 var errBusyDay = errors.New("its runs keep changing")
 
-// recount counts the runs of a day anew and corrects its counters and those of its hours. They drift only when an admin dies
+// Recount counts the runs of a day anew and corrects its counters and those of its hours. They drift only when an admin dies
 // between a commit and the next flush, or when a Java admin works on the same database, and overwrites them.
 //
 // A node's flush cannot be told from the recount's own view of the rows, so a correction is written only if nobody changed the
 // counters from before the count until every node has had time to flush what it saw of it. When fewer runs are found than
 // were counted, runs have been deleted, and the counters, which are to survive that, keep all but the number of open runs.
-func (e *Engine) recount(ctx context.Context, day time.Time) error {
+func (s *Service) Recount(ctx context.Context, day time.Time) error {
 	at := nullTime(day)
 	for range recountTries {
-		if err := e.flushCounts(ctx); err != nil {
+		if err := s.Flush(ctx); err != nil {
 			return err
 		}
-		before, err := e.queries.GetReport(ctx, e.cfg.Pool, at)
+		before, err := s.queries.GetReport(ctx, s.cfg.Pool, at)
 		missing := errors.Is(db.Error(err), db.ErrNotFound)
 		if err != nil && !missing {
 			return err
 		}
-		stored, err := e.storedHours(ctx, day)
+		stored, err := s.storedHours(ctx, day)
 		if err != nil {
 			return err
 		}
-		found, hours, err := e.countDay(ctx, day)
+		found, hours, err := s.countDay(ctx, day)
 		if err != nil {
 			return err
 		}
@@ -112,7 +52,7 @@ func (e *Engine) recount(ctx context.Context, day time.Time) error {
 			if found.Total() == 0 && len(stored) == 0 {
 				return nil
 			}
-			if err := e.queries.InsertReport(ctx, e.cfg.Pool, db.InsertReportParams{TriggerDay: at, UpdateTime: nullTime(e.wall(e.now()))}); err != nil {
+			if err := s.queries.InsertReport(ctx, s.cfg.Pool, db.InsertReportParams{TriggerDay: at, UpdateTime: nullTime(s.wall(s.cfg.Now()))}); err != nil {
 				return err
 			}
 		}
@@ -124,18 +64,18 @@ func (e *Engine) recount(ctx context.Context, day time.Time) error {
 		if found == counted && len(wrong) == 0 {
 			return nil
 		}
-		if err := rest(ctx, 2*e.cfg.ReportEvery); err != nil {
+		if err := rest(ctx, 2*s.cfg.ReportEvery); err != nil {
 			return err
 		}
-		if err := e.flushCounts(ctx); err != nil {
+		if err := s.Flush(ctx); err != nil {
 			return err
 		}
-		n, err := e.correct(ctx, at, counted, found, wrong)
+		n, err := s.correct(ctx, at, counted, found, wrong)
 		if err != nil {
 			return err
 		}
 		if n > 0 {
-			e.log.Info("corrected the counters of a day", "day", day.Format(time.DateOnly),
+			s.log.Info("corrected the counters of a day", "day", day.Format(time.DateOnly),
 				"running", found.Running, "succeeded", found.Succeeded, "failed", found.Failed,
 				"was_running", counted.Running, "was_succeeded", counted.Succeeded, "was_failed", counted.Failed,
 				"skipped", found.Skipped, "was_skipped", counted.Skipped, "hours", len(wrong))
@@ -154,10 +94,10 @@ func (d Day) countedByAnXXLJobAdmin(counters Day) bool {
 
 // correct writes a recount unless the day's counters have changed. Whoever changes an hour's changes its day's with them, but
 // for what cancels out within a day; the next recount finds that.
-func (e *Engine) correct(ctx context.Context, at sql.NullTime, counted, found Day, wrong map[hourOfGroup]tally) (n int64, err error) {
-	err = e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		n, err = e.queries.SetReport(ctx, tx, db.SetReportParams{
-			Running: found.Running, Succeeded: found.Succeeded, Failed: found.Failed, Skipped: found.Skipped, UpdateTime: nullTime(e.wall(e.now())), Day: at,
+func (s *Service) correct(ctx context.Context, at sql.NullTime, counted, found Day, wrong map[hourOfGroup]tally) (n int64, err error) {
+	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err = s.queries.SetReport(ctx, tx, db.SetReportParams{
+			Running: found.Running, Succeeded: found.Succeeded, Failed: found.Failed, Skipped: found.Skipped, UpdateTime: nullTime(s.wall(s.cfg.Now())), Day: at,
 			OldRunning: counted.Running, OldSucceeded: counted.Succeeded, OldFailed: counted.Failed, OldSkipped: counted.Skipped,
 		})
 		if err != nil || n == 0 {
@@ -165,9 +105,9 @@ func (e *Engine) correct(ctx context.Context, at sql.NullTime, counted, found Da
 		}
 		for _, key := range slices.SortedFunc(maps.Keys(wrong), hourOfGroup.compare) {
 			t := wrong[key]
-			if err := e.queries.SetHour(ctx, tx, db.SetHourParams{
-				GroupID: key.group, HourAt: key.hour, RunningCount: t[stateRunning], SucCount: t[stateSucceeded], FailCount: t[stateFailed],
-				SkipCount: t[stateSkipped],
+			if err := s.queries.SetHour(ctx, tx, db.SetHourParams{
+				GroupID: key.group, HourAt: key.hour, RunningCount: t[StateRunning], SucCount: t[StateSucceeded], FailCount: t[StateFailed],
+				SkipCount: t[StateSkipped],
 			}); err != nil {
 				return err
 			}
@@ -178,14 +118,14 @@ func (e *Engine) correct(ctx context.Context, at sql.NullTime, counted, found Da
 }
 
 // storedHours are the counters of a day's hours.
-func (e *Engine) storedHours(ctx context.Context, day time.Time) (map[hourOfGroup]tally, error) {
-	rows, err := e.queries.ListHours(ctx, e.cfg.Pool, db.ListHoursParams{FromHour: day.Unix(), ToHour: day.Unix() + 86_400})
+func (s *Service) storedHours(ctx context.Context, day time.Time) (map[hourOfGroup]tally, error) {
+	rows, err := s.queries.ListHours(ctx, s.cfg.Pool, db.ListHoursParams{FromHour: day.Unix(), ToHour: day.Unix() + 86_400})
 	if err != nil {
 		return nil, err
 	}
 	hours := make(map[hourOfGroup]tally, len(rows))
 	for _, r := range rows {
-		hours[hourOfGroup{r.HourAt, r.GroupID}] = tally{stateRunning: r.RunningCount, stateSucceeded: r.SucCount, stateFailed: r.FailCount, stateSkipped: r.SkipCount}
+		hours[hourOfGroup{r.HourAt, r.GroupID}] = tally{StateRunning: r.RunningCount, StateSucceeded: r.SucCount, StateFailed: r.FailCount, StateSkipped: r.SkipCount}
 	}
 	return hours, nil
 }
@@ -197,7 +137,7 @@ func wrongHours(stored, found map[hourOfGroup]tally) map[hourOfGroup]tally {
 	for key, have := range stored {
 		want := found[key]
 		if want.total() < have.total() {
-			want[stateSucceeded], want[stateFailed], want[stateSkipped] = have[stateSucceeded], have[stateFailed], have[stateSkipped]
+			want[StateSucceeded], want[StateFailed], want[StateSkipped] = have[StateSucceeded], have[StateFailed], have[StateSkipped]
 		}
 		if want != have {
 			wrong[key] = want
@@ -212,12 +152,12 @@ func wrongHours(stored, found map[hourOfGroup]tally) map[hourOfGroup]tally {
 }
 
 func (t tally) total() int64 {
-	return t[stateRunning] + t[stateSucceeded] + t[stateFailed] + t[stateSkipped]
+	return t[StateRunning] + t[StateSucceeded] + t[StateFailed] + t[StateSkipped]
 }
 
 // countDay counts a day's runs by the index on the planned time, in slices that are short enough to disturb nobody and
 // never reach over an hour's end.
-func (e *Engine) countDay(ctx context.Context, day time.Time) (Day, map[hourOfGroup]tally, error) {
+func (s *Service) countDay(ctx context.Context, day time.Time) (Day, map[hourOfGroup]tally, error) {
 	d, hours := Day{Date: day}, make(map[hourOfGroup]tally)
 	end := day.AddDate(0, 0, 1)
 	slice := time.Minute
@@ -227,15 +167,15 @@ func (e *Engine) countDay(ctx context.Context, day time.Time) (Day, map[hourOfGr
 			to = next
 		}
 		began := time.Now()
-		groups, err := e.queries.CountRunsOfGroups(ctx, e.cfg.Pool, db.CountRunsOfGroupsParams{FromTime: nullTime(from), ToTime: nullTime(to)})
+		groups, err := s.queries.CountRunsOfGroups(ctx, s.cfg.Pool, db.CountRunsOfGroupsParams{FromTime: nullTime(from), ToTime: nullTime(to)})
 		if err != nil {
 			return d, nil, err
 		}
 		for _, n := range groups {
 			failed := n.Total - n.Running - n.Succeeded - n.Skipped
 			d.Add(Day{Running: n.Running, Succeeded: n.Succeeded, Failed: failed, Skipped: n.Skipped})
-			key := hourOfGroup{hourOf(from), n.JobGroup}
-			hours[key] = hours[key].plus(tally{stateRunning: n.Running, stateSucceeded: n.Succeeded, stateFailed: failed, stateSkipped: n.Skipped})
+			key := hourOfGroup{HourOf(from), n.JobGroup}
+			hours[key] = hours[key].plus(tally{StateRunning: n.Running, StateSucceeded: n.Succeeded, StateFailed: failed, StateSkipped: n.Skipped})
 		}
 		from = to
 		switch took := time.Since(began); {

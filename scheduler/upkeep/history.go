@@ -1,4 +1,4 @@
-package scheduler
+package upkeep
 
 import (
 	"context"
@@ -20,31 +20,31 @@ const noticeShare = 30
 
 // noticeSchedules looks for schedules that somebody else has changed and writes them into their history. The first look at an
 // adopted database begins the history of every job.
-func (e *Engine) noticeSchedules(ctx context.Context) error {
+func (s *Service) noticeSchedules(ctx context.Context) error {
 	start := time.Now()
-	if start.UnixMilli() < e.noticeNext.Load() {
+	if start.UnixMilli() < s.looksAt.Load() {
 		return nil
 	}
-	defer func() { e.noticeNext.Store(start.Add(noticeShare * time.Since(start)).UnixMilli()) }()
-	began := e.now().UnixMilli()
-	since, err := SchedulesSeen(ctx, e.queries, e.cfg.Pool)
+	defer func() { s.looksAt.Store(start.Add(noticeShare * time.Since(start)).UnixMilli()) }()
+	began := s.cfg.Now().UnixMilli()
+	since, err := SchedulesSeen(ctx, s.queries, s.cfg.Pool)
 	if err != nil {
 		return err
 	}
-	n, err := e.schedules.Notice(ctx, e.cfg.Pool, since, func(took time.Duration) error {
-		if !e.leads() {
+	n, err := s.cfg.Schedules.Notice(ctx, s.cfg.Pool, since, func(took time.Duration) error {
+		if !s.cfg.Leads() {
 			return errNotLeader
 		}
 		return rest(ctx, restAfter(took))
 	})
 	if n > 0 {
-		e.log.Info("noticed schedules that are not as their history says", "jobs", n)
+		s.log.Info("noticed schedules that are not as their history says", "jobs", n)
 	}
 	if err != nil {
 		return err
 	}
-	return e.queries.SetSetting(ctx, e.cfg.Pool, db.SetSettingParams{
-		Name: SettingSchedulesSeen, Value: strconv.FormatInt(began, 10), UpdatedAt: e.now().UnixMilli(),
+	return s.queries.SetSetting(ctx, s.cfg.Pool, db.SetSettingParams{
+		Name: SettingSchedulesSeen, Value: strconv.FormatInt(began, 10), UpdatedAt: s.cfg.Now().UnixMilli(),
 	})
 }
 
@@ -64,12 +64,12 @@ func SchedulesSeen(ctx context.Context, q *db.Queries, pool *db.Pool) (int64, er
 }
 
 // forgetSchedules deletes what the history says of times of which no runs are kept.
-func (e *Engine) forgetSchedules(ctx context.Context) error {
-	days, err := e.RetentionDays(ctx)
+func (s *Service) forgetSchedules(ctx context.Context) error {
+	days, err := s.RetentionDays(ctx)
 	if err != nil || days == 0 {
 		return err
 	}
-	own, err := e.queries.ListJobRetention(ctx, e.cfg.Pool)
+	own, err := s.queries.ListJobRetention(ctx, s.cfg.Pool)
 	if err != nil {
 		return err
 	}
@@ -79,9 +79,9 @@ func (e *Engine) forgetSchedules(ctx context.Context) error {
 		}
 		days = max(days, int(j.RetentionDays))
 	}
-	before := e.now().AddDate(0, 0, -days-1).UnixMilli()
+	before := s.cfg.Now().AddDate(0, 0, -days-1).UnixMilli()
 	for {
-		n, err := e.queries.DeleteSchedulesBefore(ctx, e.cfg.Pool, before)
+		n, err := s.queries.DeleteSchedulesBefore(ctx, s.cfg.Pool, before)
 		if err != nil || n < 1000 { // the query's limit
 			return err
 		}
@@ -98,15 +98,15 @@ const (
 )
 
 // noteDeletion writes down, before it is done, that runs planned before a moment are deleted: of all jobs, of a group's or of one.
-func (e *Engine) noteDeletion(ctx context.Context, what string, of runScope, before time.Time, by string) error {
-	old, err := e.queries.GetDeletion(ctx, e.cfg.Pool, db.GetDeletionParams{What: what, JobGroup: of.group, JobID: of.job})
+func (s *Service) noteDeletion(ctx context.Context, what string, of runScope, before time.Time, by string) error {
+	old, err := s.queries.GetDeletion(ctx, s.cfg.Pool, db.GetDeletionParams{What: what, JobGroup: of.group, JobID: of.job})
 	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 		return err
 	}
 	if err == nil && old.BeforeAt >= before.UnixMilli() {
 		return nil
 	}
-	return e.queries.SetDeletion(ctx, e.cfg.Pool, db.SetDeletionParams{
-		What: what, JobGroup: of.group, JobID: of.job, BeforeAt: before.UnixMilli(), MadeBy: clip(by, 60), MadeAt: e.now().UnixMilli(),
+	return s.queries.SetDeletion(ctx, s.cfg.Pool, db.SetDeletionParams{
+		What: what, JobGroup: of.group, JobID: of.job, BeforeAt: before.UnixMilli(), MadeBy: maker(by), MadeAt: s.cfg.Now().UnixMilli(),
 	})
 }

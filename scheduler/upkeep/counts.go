@@ -1,0 +1,201 @@
+package upkeep
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
+)
+
+// State is what a run counts as in the reports (docs/compat.md §2.13).
+type State int8
+
+// The states of a run.
+const (
+	StateNone      State = iota // there is no row yet
+	StateRunning                // also: waits to be sent
+	StateSucceeded              // the result says so, whatever became of the sending
+	StateFailed                 // the sending or the result failed
+	StateSkipped                // left out on purpose: neither a success nor a failure
+	states
+)
+
+// StateOf is what a run counts as: by its outcome, or where there is none by its codes, as the rows of an XXL-JOB admin are read.
+func StateOf(outcome event.Outcome, triggerCode, handleCode int64) State {
+	switch {
+	case outcome == event.Succeeded, outcome == event.Open && handleCode == wire.CodeSuccess:
+		return StateSucceeded
+	case outcome == event.Open && handleCode == 0 && (triggerCode == 0 || triggerCode == wire.CodeSuccess):
+		return StateRunning
+	case outcome.Passed():
+		return StateSkipped
+	}
+	return StateFailed
+}
+
+// Change is a run that went from one state to another.
+type Change struct {
+	Hour     int64 // of the run's planned time, in the installation's zone; see [HourOf]
+	Group    int64
+	From, To State
+}
+
+// dayOf is the day that a wall-clock time belongs to, as [db.Pool.Wall] gives it: its midnight in Unix seconds.
+func dayOf(wall time.Time) int64 { return wall.Truncate(24 * time.Hour).Unix() }
+
+// HourOf is the hour that a wall-clock time belongs to, in Unix seconds.
+func HourOf(wall time.Time) int64 { return wall.Truncate(time.Hour).Unix() }
+
+// counts gathers what runs became since the last flush, by the hour they were planned for and their group. It is what keeps
+// xxl_job_log_report and punctual_run_hour right without counting rows: an addition in memory for a run, a statement for each
+// day and each group's hour every few seconds.
+//
+// A run is counted on the node that commits its change, and on its own hour: a result that comes after midnight, or after a
+// month, corrects the day the run belongs to (docs/compat.md §8.5 #68). A crash loses what was not flushed; recount.go makes it
+// good.
+type counts struct {
+	mu    sync.Mutex
+	hours map[hourOfGroup]tally
+}
+
+// hourOfGroup is what is counted by itself.
+type hourOfGroup struct{ hour, group int64 }
+
+// tally is how many runs are in each state.
+type tally [states]int64
+
+func (t tally) plus(o tally) tally {
+	for i := range t {
+		t[i] += o[i]
+	}
+	return t
+}
+
+// nothing says that no state that is reported has changed: runs began and ended since the last time, in equal numbers.
+func (t tally) nothing() bool {
+	return t[StateRunning] == 0 && t[StateSucceeded] == 0 && t[StateFailed] == 0 && t[StateSkipped] == 0
+}
+
+func (c *counts) add(changes ...Change) {
+	if len(changes) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, ch := range changes {
+		if ch.From == ch.To {
+			continue
+		}
+		key := hourOfGroup{ch.Hour, ch.Group}
+		t := c.hours[key]
+		t[ch.From]--
+		t[ch.To]++
+		c.hours[key] = t
+	}
+}
+
+// take hands over what has been gathered; put gives back what could not be written.
+func (c *counts) take() map[hourOfGroup]tally {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	hours := c.hours
+	c.hours = make(map[hourOfGroup]tally)
+	return hours
+}
+
+func (c *counts) put(hours map[hourOfGroup]tally) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key, t := range hours {
+		c.hours[key] = c.hours[key].plus(t)
+	}
+}
+
+// Count counts runs that have gone from one state to another. The next [Service.Flush] writes it.
+func (s *Service) Count(changes ...Change) { s.counts.add(changes...) }
+
+// countLoop writes the counters every [Config.ReportEvery].
+func (s *Service) countLoop(ctx context.Context) {
+	tick := time.NewTicker(s.cfg.ReportEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		s.do(ctx, "write the daily counters", s.Flush)
+	}
+}
+
+// Flush adds what has been gathered to the counters of its hours and days, all in one transaction. What cannot be
+// written is kept for the next time.
+func (s *Service) Flush(ctx context.Context) error {
+	hours := s.counts.take()
+	days := make(map[int64]tally)
+	for key, t := range hours {
+		if t.nothing() {
+			delete(hours, key)
+			continue
+		}
+		day := key.hour - key.hour%86_400
+		days[day] = days[day].plus(t)
+	}
+	if len(hours) == 0 {
+		return nil
+	}
+	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		// In one order, so that nodes which flush at the same time wait for each other and do not lock each other out.
+		for _, key := range slices.SortedFunc(maps.Keys(hours), hourOfGroup.compare) {
+			t := hours[key]
+			if err := s.queries.AddToHour(ctx, tx, db.AddToHourParams{
+				GroupID: key.group, HourAt: key.hour, RunningCount: t[StateRunning], SucCount: t[StateSucceeded], FailCount: t[StateFailed],
+				SkipCount: t[StateSkipped],
+			}); err != nil {
+				return err
+			}
+		}
+		for _, day := range slices.Sorted(maps.Keys(days)) {
+			if t := days[day]; !t.nothing() {
+				if err := s.addToDay(ctx, tx, day, t); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.counts.put(hours)
+	}
+	return err
+}
+
+func (h hourOfGroup) compare(o hourOfGroup) int {
+	return cmp.Or(cmp.Compare(h.group, o.group), cmp.Compare(h.hour, o.hour))
+}
+
+func (s *Service) addToDay(ctx context.Context, tx *sql.Tx, day int64, t tally) error {
+	at, now := nullTime(time.Unix(day, 0).UTC()), nullTime(s.wall(s.cfg.Now()))
+	for range 2 {
+		// The figures may stand below zero for a moment: the node that saw the run end may flush before the one that saw
+		// it begin. Clamping here would make that permanent; who reads them does it.
+		rows, err := s.queries.AddToReport(ctx, tx, db.AddToReportParams{
+			Running: t[StateRunning], Succeeded: t[StateSucceeded], Failed: t[StateFailed], Skipped: t[StateSkipped], UpdateTime: now, Day: at,
+		})
+		if err != nil || rows > 0 {
+			return err
+		}
+		if err := s.queries.InsertReport(ctx, tx, db.InsertReportParams{TriggerDay: at, UpdateTime: now}); err != nil {
+			return err
+		}
+	}
+	return errors.New("the day's row in xxl_job_log_report can be neither found nor made")
+}
