@@ -5,7 +5,8 @@ SHELL := /bin/bash
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 GO_SOURCES = $(shell git ls-files '*.go' | grep -v -e '_templ\.go$$')
-TOOL := go tool -modfile=tools/go.mod
+# Without go.work, because no tool shall move what the programs are made of. Those that read Go themselves are found with -n.
+TOOL := GOWORK=off go tool -modfile=tools/go.mod
 
 .PHONY: help
 help: ## list the targets
@@ -50,7 +51,8 @@ fmt: ## format Go and templ sources
 
 .PHONY: tidy
 tidy: ## tidy the module files
-	go mod tidy
+	.ci/mod mod tidy
+	cd executor && go mod tidy
 	cd tools && go mod tidy
 	cd executor/compat && go mod tidy
 
@@ -65,7 +67,7 @@ deps: ## install what the tests need and the machine lacks (Debian packages, as 
 test lint: export CGO_ENABLED = 0
 
 test: deps ## run all tests: both databases, a real browser, real scripts and kills
-	TEST_DB=required TEST_LDAP=required TEST_BROWSER=required go test -timeout 20m $$(go list ./... | grep -v /app/e2e)
+	TEST_DB=required TEST_LDAP=required TEST_BROWSER=required go test -timeout 20m $$(go list ./... ./executor/... | grep -v /app/e2e)
 	@# Programs and browsers beside each other are enough for a small machine.
 	TEST_DB=required TEST_LDAP=required TEST_BROWSER=required go test -timeout 30m ./app/e2e
 	cd executor/compat && go test ./...
@@ -77,7 +79,7 @@ screenshots: deps ## photograph every page, with demo data and with invented dat
 
 .PHONY: test/race
 test/race: deps ## the tests under the race detector (slow: the embedded database is pure Go)
-	TEST_DB=required CGO_ENABLED=1 go test -race -short -timeout 30m ./...
+	TEST_DB=required CGO_ENABLED=1 go test -race -short -timeout 30m ./... ./executor/...
 
 .PHONY: simulate
 simulate: ## play a simulated cluster for TIME (10m), or the scenario of one SEED again; prints what it came to
@@ -109,12 +111,13 @@ vulnerabilities: ## look for known vulnerabilities in what the programs call (GO
 	@.ci/vulnerabilities
 
 .PHONY: lint
-lint: ## vet, staticcheck, formatting, import arrows
+lint: ## vet, staticcheck, formatting, import arrows, the oldest Go for the executor
 	@bad=$$(gofmt -l $(GO_SOURCES)); [ -z "$$bad" ] || { echo "not gofmt'd: $$bad"; exit 1; }
-	go vet ./...
-	cd executor/compat && go vet ./...
-	$(TOOL) staticcheck ./...
+	go vet ./... ./executor/compat/...
+	cd executor && GOWORK=off go vet ./...
+	$$($(TOOL) -n staticcheck) ./... ./executor/...
 	@.ci/arrows
+	@.ci/oldgo
 
 .PHONY: check
 check: verify lint test ## everything CI checks

@@ -55,13 +55,13 @@ type Executor struct {
 
 	requests atomic.Int64 // being answered
 
-	workers    sync.WaitGroup // goroutines that run handlers
-	services   sync.WaitGroup // the other goroutines
+	workers    group // goroutines that run handlers
+	services   group // the other goroutines
 	stopLoops  context.CancelFunc
-	hooks      sync.WaitGroup  // calls of Init
+	hooks      group           // calls of Init
 	hookCtx    context.Context // what they get
 	stopHooks  context.CancelFunc
-	beating    sync.WaitGroup // the goroutine that registers
+	beating    group // the goroutine that registers
 	stopBeat   context.CancelFunc
 	hurry      chan struct{} // closed by Stop: a drain that is going on waits no longer
 	hurryOnce  sync.Once

@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package executor_test
 
 import (
@@ -10,14 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/executor/internal/leak"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // bundle is an executor with an admin and a client to call it.
 type bundle struct {

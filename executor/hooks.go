@@ -128,7 +128,7 @@ func (e *Executor) endHooks(ctx context.Context) {
 	go func() {
 		defer close(returned)
 		e.hooks.Wait() // an Init that is still going on
-		var wg sync.WaitGroup
+		var wg group
 		for _, h := range hooks {
 			wg.Go(func() {
 				if err := h.destroy(ctx); err != nil {

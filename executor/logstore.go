@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// logStore holds the run-log files of an executor. All are opened through one [os.Root], since their names come from
+// logStore holds the run-log files of an executor. All are opened through one folder, since their names come from
 // outside.
 type logStore struct {
-	root     *os.Root // {DataDir}/logs
+	root     *folder // {DataDir}/logs
 	maxBytes int64
 	logger   *slog.Logger
 	budget   quietBudget
@@ -43,7 +43,7 @@ func openLogStore(dir string, maxBytes int64, logger *slog.Logger) (*logStore, e
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := openFolder(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -156,16 +157,12 @@ func (e *Executor) draining() bool {
 // instanceMark is a name for this data folder, made once. It marks the processes of its scripts, so that after a crash
 // the ones that were left behind can be found.
 func instanceMark(dir string) (string, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = root.Close() }()
-	if mark, err := root.ReadFile("instance"); err == nil && len(mark) == 32 {
+	file := filepath.Join(dir, "instance")
+	if mark, err := os.ReadFile(file); err == nil && len(mark) == 32 {
 		return string(mark), nil
 	}
 	mark := newMark()
-	if err := root.WriteFile("instance", []byte(mark), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(mark), 0o600); err != nil {
 		return "", fmt.Errorf("instance: %w", err)
 	}
 	return mark, nil

@@ -90,7 +90,7 @@ func (r *reporter) full() bool {
 
 // run sends until ctx ends.
 func (r *reporter) run(ctx context.Context) {
-	var wg sync.WaitGroup
+	var wg group
 	for i := range senders {
 		wg.Go(func() {
 			retry := firstRetry

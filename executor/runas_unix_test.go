@@ -1,4 +1,4 @@
-//go:build unix
+//go:build go1.26 && unix
 
 package executor_test
 

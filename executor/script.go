@@ -42,7 +42,7 @@ var languages = map[wire.Glue]*language{
 
 // scriptStore writes the scripts that admins send to {DataDir}/gluesource, and runs them.
 type scriptStore struct {
-	root     *os.Root
+	root     *folder
 	dir      string
 	instance string
 	as       *process.Account // whose programs the scripts are; nil: this process's user's
@@ -63,7 +63,7 @@ func openScriptStore(dir, instance string, as *process.Account) (*scriptStore, e
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := openFolder(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (s *scriptStore) openTemporary() error {
 		return err
 	}
 	s.dir = dir
-	s.root, err = os.OpenRoot(dir)
+	s.root, err = openFolder(dir)
 	return err
 }
 

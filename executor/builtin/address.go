@@ -27,7 +27,7 @@ type addressItem struct {
 // public address) and * (every address). A list replaces the default, which is public; an empty one is the default.
 func ParseAddressRule(list string) (AddressRule, error) {
 	var r AddressRule
-	for text := range strings.SplitSeq(list, ",") {
+	for _, text := range strings.Split(list, ",") {
 		text = strings.ToLower(strings.TrimSpace(text))
 		if text == "" {
 			continue

@@ -55,7 +55,7 @@ func parseCall(param string) (httpCall, error) {
 
 func (c *httpCall) readLines(param string) error {
 	c.Method = http.MethodGet
-	for line := range strings.Lines(param) {
+	for _, line := range strings.Split(param, "\n") {
 		name, value, _ := strings.Cut(line, ":")
 		switch value = strings.TrimSpace(value); strings.ToLower(strings.TrimSpace(name)) {
 		case "url":
@@ -152,7 +152,7 @@ var errStatus = errors.New("expectedStatus is like 204, 2xx, 200-204 or a list o
 
 func parseStatuses(text string) (statuses, error) {
 	var s statuses
-	for item := range strings.SplitSeq(strings.ToLower(text), ",") {
+	for _, item := range strings.Split(strings.ToLower(text), ",") {
 		item = strings.TrimSpace(item)
 		var r statusRange
 		from, to, isRange := strings.Cut(item, "-")

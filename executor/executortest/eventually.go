@@ -17,7 +17,7 @@ var ErrNotYet = errors.New("not yet")
 // announces, such as another process's state, a file or a row.
 func Eventually(t testing.TB, what string, ask func() error) {
 	t.Helper()
-	if err := Within(t.Context(), Patience, ask); err != nil {
+	if err := Within(context.Background(), Patience, ask); err != nil {
 		t.Fatalf("no %s within %v: %v", what, Patience, err)
 	}
 }

@@ -3,6 +3,7 @@ package executortest
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net"
 	"testing"
@@ -38,7 +39,7 @@ func New(t testing.TB, adminURL string, handlers Handlers, options ...func(*exec
 	config := executor.Config{
 		AppName: AppName, Token: Token, Listener: listener, DataDir: t.TempDir(), GlueEnabled: true, NoSync: true,
 		LogRetentionDays: executor.KeepLogs, // trigger times in tests may be of long ago
-		Logger:           slog.New(slog.DiscardHandler), HTTPClient: wire.NewHTTPClient(8),
+		Logger:           slog.New(slog.NewTextHandler(io.Discard, nil)), HTTPClient: wire.NewHTTPClient(8),
 	}
 	if adminURL != "" {
 		config.Admins = []string{adminURL}
@@ -53,7 +54,7 @@ func New(t testing.TB, adminURL string, handlers Handlers, options ...func(*exec
 	for name, h := range handlers {
 		ex.Handle(name, h)
 	}
-	if err := ex.Start(t.Context()); err != nil {
+	if err := ex.Start(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package executortest_test
 
 import (
@@ -6,13 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/executor/internal/leak"
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 func TestStubBehaves(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ func wipe(names []string) error {
 		return fmt.Errorf("read the environment's memory: %w", err)
 	}
 	at := start
-	for entry := range bytes.SplitSeq(environ, []byte{0}) {
+	for _, entry := range bytes.Split(environ, []byte{0}) {
 		name, _, _ := strings.Cut(string(entry), "=")
 		if slices.Contains(names, name) {
 			if _, err := memory.WriteAt(make([]byte, len(entry)), at); err != nil {

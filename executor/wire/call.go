@@ -139,7 +139,7 @@ func (c caller) post(ctx context.Context, address, token, appName string, body [
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		if in, ok := errors.AsType[*url.Error](err); ok {
+		if in, ok := as[*url.Error](err); ok {
 			err = in.Err // method and address are known to whoever reads it, and made the cause hard to see
 		}
 		switch {

@@ -43,7 +43,7 @@ func FaultOf(err error) Fault {
 		return ""
 	}
 	stage := StageAnswer
-	if call, ok := errors.AsType[*CallError](err); ok {
+	if call, ok := as[*CallError](err); ok {
 		stage = call.Stage
 	}
 	switch stage {
@@ -56,7 +56,7 @@ func FaultOf(err error) Fault {
 	if f := faultOfTLS(err); f != "" {
 		return f
 	}
-	if name, ok := errors.AsType[*net.DNSError](err); ok && !name.IsTimeout {
+	if name, ok := as[*net.DNSError](err); ok && !name.IsTimeout {
 		return FaultHost
 	}
 	var timeout net.Error
@@ -79,23 +79,30 @@ func FaultOf(err error) Fault {
 	return FaultOther
 }
 
+// as is errors.AsType, which came with Go 1.26.
+func as[T error](err error) (T, bool) {
+	var found T
+	ok := errors.As(err, &found)
+	return found, ok
+}
+
 func faultOfTLS(err error) Fault {
-	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+	if _, ok := as[*tls.CertificateVerificationError](err); ok {
 		return FaultCertificate
 	}
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
+	if _, ok := as[x509.UnknownAuthorityError](err); ok {
 		return FaultCertificate
 	}
-	if _, ok := errors.AsType[x509.HostnameError](err); ok {
+	if _, ok := as[x509.HostnameError](err); ok {
 		return FaultCertificate
 	}
-	if _, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
+	if _, ok := as[x509.CertificateInvalidError](err); ok {
 		return FaultCertificate
 	}
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+	if _, ok := as[tls.RecordHeaderError](err); ok {
 		return FaultTLS
 	}
-	if _, ok := errors.AsType[tls.AlertError](err); ok {
+	if _, ok := as[tls.AlertError](err); ok {
 		return FaultTLS
 	}
 	if errors.Is(err, http.ErrSchemeMismatch) {

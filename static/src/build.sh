@@ -11,7 +11,7 @@ gofmt -w "$root/views/icon/paths.go"
 cd "$root"
 dist=static/dist
 mkdir -p "$dist"
-esbuild() { go tool -modfile=tools/go.mod esbuild --log-level=warning --bundle --minify --charset=utf8 --legal-comments=none "$@"; }
+esbuild() { GOWORK=off go tool -modfile=tools/go.mod esbuild --log-level=warning --bundle --minify --charset=utf8 --legal-comments=none "$@"; }
 targets=chrome123,firefox128,safari17.5
 esbuild --target=$targets --format=iife --outfile=$dist/app.js static/src/js/app.js
 esbuild --target=$targets --format=iife --outfile=$dist/cron.js static/src/js/cron.js

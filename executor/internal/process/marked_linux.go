@@ -27,7 +27,7 @@ func marked(marks []string) []int {
 		if err != nil {
 			continue
 		}
-		for kv := range bytes.SplitSeq(environ, []byte{0}) {
+		for _, kv := range bytes.Split(environ, []byte{0}) {
 			if mark, ok := bytes.CutPrefix(kv, []byte(MarkVariable+"=")); ok && wanted[string(mark)] {
 				pids = append(pids, pid)
 				break

@@ -1,0 +1,3 @@
+module github.com/punctual-job/punctual/executor
+
+go 1.23
