@@ -28,7 +28,7 @@ var families = withEvents(map[string][]string{
 	"account.class.": withHelp("ontime", "late", "skipped", "stands", "notsent", "lost", "pending", "deleted", "unknown", "unplanned", "doubled", "missing"),
 	"account.note.":  {"known", "unreadable", "delay", "stuck"},
 
-	"nodes.condition.": {"clock", "database", "db_clock", "due", "foreign", "full", "lease", "outcomes", "reading", "results", "unsent"},
+	"nodes.condition.": {"adopted", "clock", "database", "db_clock", "due", "foreign", "full", "lease", "outcomes", "reading", "results", "unsent"},
 
 	"audit.action.": {"create", "update", "delete", "start", "stop", "run", "kill", "clear", "glue", "password", "second", "signout", "login", "rotate", "show", "test", "login_refused", "logout", "refused", "export", "register", "propose", "approve", "reject"},
 	"audit.kind.":   {"job", "run", "group", "user", "token", "channel", "setting", "view", "address", "request", "audit", "apitoken", "secret", "team"},

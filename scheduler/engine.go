@@ -165,6 +165,7 @@ type Engine struct {
 	health    health
 	claimer   *claimer
 	foreign   foreign
+	leftOpen  atomic.Int64 // runs of an XXL-JOB admin that were closed since the start
 	directory *directory
 	routes    *route.Table
 	sources   *sourceCache

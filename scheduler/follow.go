@@ -45,7 +45,7 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 	var all, failed []int64 // job ids
 	for i := range open {
 		all = appendNew(all, open[i].JobID)
-		if byID[open[i].ID].ends != event.Succeeded && retriable(&open[i]) {
+		if f := byID[open[i].ID]; f.ends != event.Succeeded && !f.mute && retriable(&open[i]) {
 			failed = appendNew(failed, open[i].JobID)
 		}
 	}
@@ -86,6 +86,8 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 			if err := e.followSuccess(ctx, tx, f, r, children[r.JobID], jobs); err != nil {
 				return nil, err
 			}
+		} else if byID[r.ID].mute {
+			f.alarm[r.ID] = alarmNone
 		} else if retriable(r) {
 			e.followFailure(f, r, jobs[r.JobID], byID[r.ID].given == event.Lost)
 		}

@@ -39,6 +39,7 @@ const (
 	ConditionClock    ConditionKey = "clock"    // this machine's clock is ahead of the cluster's by Late
 	ConditionDBClock  ConditionKey = "db_clock" // the database's clock is ahead of the time the jobs go by, by Late
 	ConditionForeign  ConditionKey = "foreign"  // another scheduler makes runs from this database
+	ConditionAdopted  ConditionKey = "adopted"  // Count runs that an XXL-JOB admin had left open were closed since the start
 )
 
 // Condition is something that is not as it should be with an admin.
@@ -51,7 +52,7 @@ type Condition struct {
 // Stops reports whether the admin does not schedule for it; otherwise it does, and somebody should look.
 func (c Condition) Stops() bool {
 	switch c.Key {
-	case ConditionClock, ConditionDBClock, ConditionForeign:
+	case ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted:
 		return false
 	case ConditionStopping, ConditionLease, ConditionDatabase, ConditionReading, ConditionDue, ConditionFull, ConditionUnsent,
 		ConditionOutcomes, ConditionResults:
@@ -143,6 +144,8 @@ func (e *Engine) conditions() (list []Condition) {
 	add(own.Abs() > oddBound && !e.cfg.ownReference, Condition{Key: ConditionClock, Late: own})
 	add(lead.Abs() >= stepBound, Condition{Key: ConditionDBClock, Late: lead})
 	add(e.foreignSeen(), Condition{Key: ConditionForeign})
+	closed := e.leftOpen.Load()
+	add(closed > 0, Condition{Key: ConditionAdopted, Count: int(closed)})
 	return list
 }
 
@@ -201,7 +204,7 @@ func (e *Engine) lookAtHealth() {
 }
 
 var conditionKeys = []ConditionKey{ConditionDatabase, ConditionReading, ConditionDue, ConditionFull, ConditionUnsent, ConditionOutcomes,
-	ConditionResults, ConditionClock, ConditionDBClock, ConditionForeign}
+	ConditionResults, ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted}
 
 // standing are the conditions that the loop has found.
 func (e *Engine) standing() []Condition {

@@ -23,6 +23,10 @@ import (
 // never comes later than the handler's end. Nobody listening there, for [Config.LostAfter], means that it is gone. An address
 // that does not answer in time gets several times that, because a machine too busy to answer may be busy with the run.
 //
+// XXL-JOB leaves rows open for ever whose result never came, and its admin those that it was about to send when it ended. When
+// its database has been adopted they are asked about in the same way, and closed when nobody knows them: days later nobody
+// wants them retried, and nobody wants an alarm. As long as an XXL-JOB admin works on the database they are that one's.
+//
 // The decision may still be wrong, so a result that comes after it supersedes it, see [Engine.supersede].
 
 // sign is what an executor shows of a run.
@@ -65,7 +69,8 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	mine := e.node.mine()
 	var order []question
 	runs := make(map[question][]int64)
-	s.planned = make(map[int64]time.Time)
+	s.planned, s.theirs = make(map[int64]time.Time), make(map[int64]bool)
+	var unsent []int64 // by an XXL-JOB admin
 	for after := s.low - 1; ; {
 		rows, err := e.queries.ListOpenRuns(ctx, e.cfg.Pool, db.ListOpenRunsParams{AfterID: after, Limit: 1000})
 		if err != nil {
@@ -74,7 +79,15 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 		for i := range rows {
 			r := &rows[i]
 			lowest = min(lowest, r.ID)
-			if r.TriggerCode != wire.CodeSuccess || r.ExecutorAddress == "" || !mine(r.JobID) || e.now().Sub(e.startOf(r)) < e.cfg.AskAfter {
+			theirs := r.PlannedAt == 0
+			if !mine(r.JobID) || theirs && e.foreignSeen() {
+				continue
+			}
+			age := e.now().Sub(e.startOf(r))
+			if theirs && r.TriggerCode == 0 && age >= e.cfg.Limits().LostAfter {
+				unsent = append(unsent, r.ID)
+			}
+			if r.TriggerCode != wire.CodeSuccess || r.ExecutorAddress == "" || age < e.cfg.AskAfter {
 				continue
 			}
 			q := question{group: r.JobGroup, job: r.JobID, address: string(r.ExecutorAddress)}
@@ -82,7 +95,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 				order = append(order, q)
 			}
 			runs[q] = append(runs[q], r.ID)
-			s.planned[r.ID] = e.plannedOf(r)
+			s.planned[r.ID], s.theirs[r.ID] = e.plannedOf(r), theirs
 		}
 		if len(rows) < 1000 {
 			break
@@ -91,6 +104,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	}
 	s.low, s.top = lowest, top
 	e.openFrom.Store(lowest)
+	e.close(ctx, unsent, nil)
 	if len(order) > asksPerSweep { // the rest in the next sweeps
 		s.turn = (s.turn + asksPerSweep) % len(order)
 		order = append(order[s.turn:], order[:s.turn]...)[:asksPerSweep]
@@ -144,9 +158,7 @@ func (e *Engine) judge(ctx context.Context, s *sweeper, order []question, runs m
 				delete(s.watch, id)
 			}
 		}
-		if len(lost) > 0 {
-			e.giveUp(ctx, q, sign, lost)
-		}
+		e.giveUp(ctx, s, q, sign, lost)
 	}
 }
 
@@ -240,9 +252,10 @@ func (e *Engine) ask(ctx context.Context, order []question) map[question]sign {
 	return signs
 }
 
-func (e *Engine) giveUp(ctx context.Context, q question, s sign, ids []int64) {
+// giveUp ends the runs that nothing is to be expected of any more.
+func (e *Engine) giveUp(ctx context.Context, s *sweeper, q question, sign sign, ids []int64) {
 	reason := event.LostSilent
-	switch s {
+	switch sign {
 	case signIdle:
 		reason = event.LostIdle
 	case signRefused:
@@ -250,6 +263,18 @@ func (e *Engine) giveUp(ctx context.Context, q question, s sign, ids []int64) {
 	case signBusy, signSilent:
 	}
 	why := event.List{event.New(e.now(), event.LostRun, reason, q.address)}
+	var theirs, ours []int64
+	for _, id := range ids {
+		if s.theirs[id] {
+			theirs = append(theirs, id)
+		} else {
+			ours = append(ours, id)
+		}
+	}
+	e.close(ctx, theirs, why)
+	if ids = ours; len(ids) == 0 {
+		return
+	}
 	e.log.Warn("runs lost", "executor", q.address, "job_id", q.job, "runs", len(ids), "reason", reason)
 	e.metrics.lost.Add(float64(len(ids)))
 	items := make([]finishing, len(ids))
@@ -263,6 +288,24 @@ func (e *Engine) giveUp(ctx context.Context, q question, s sign, ids []int64) {
 	if err := e.complete(ctx, items); err != nil {
 		e.log.Warn("record lost runs", "error", err)
 	}
+}
+
+// close ends runs that an XXL-JOB admin left open. Nothing follows from it.
+func (e *Engine) close(ctx context.Context, ids []int64, why event.List) {
+	if len(ids) == 0 {
+		return
+	}
+	why = append(slices.Clip(why), event.New(e.now(), event.LeftOpen))
+	items := make([]finishing, len(ids))
+	for i, id := range ids {
+		items[i] = finishing{id: id, code: wire.CodeFail, given: event.Lost, why: why, mute: true}
+	}
+	if err := e.complete(ctx, items); err != nil {
+		e.log.Warn("close what was open when this database was adopted", "error", err)
+		return
+	}
+	e.leftOpen.Add(int64(len(ids)))
+	e.log.Info("closed runs that were open when this database was adopted", "runs", len(ids))
 }
 
 // plannedOf is the time by which the executor files the log of a run.

@@ -235,6 +235,7 @@ type finishing struct {
 	msg   string        // the executor's own words
 	given event.Outcome // Open: by the code
 	why   event.List    // what led to it, where the engine made it up
+	mute  bool          // nothing follows from it: no retry, no alarm
 	ends  event.Outcome // what the run ends as, by its row; set with each try to write it
 	reply *reply
 }

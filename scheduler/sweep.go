@@ -12,6 +12,7 @@ type sweeper struct {
 	watch   map[int64]watched   // runs of which their executor shows no sign
 	logged  map[int64]time.Time // runs of which an idle executor has a log, and until when it is not asked again
 	planned map[int64]time.Time // of the runs of this sweep
+	theirs  map[int64]bool      // those of them that an XXL-JOB admin made
 	turn    int                 // where asking goes on when there is too much for one sweep
 	forgot  time.Time           // when the routes' memory was dropped
 	cleaned time.Time           // when dead registrations were deleted

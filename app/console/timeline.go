@@ -37,8 +37,9 @@ var stepOf = map[event.Key]struct {
 	event.Withdrawn: {runs.StepPassed, runs.StepSkipped},
 	event.KillAsked: {runs.StepKill, runs.StepDone}, event.KillFailed: {runs.StepKill, runs.StepFailed}, event.KilledAt: {runs.StepKill, runs.StepFailed},
 	event.LostRun: {runs.StepLost, runs.StepFailed}, event.NotTold: {runs.StepNotTold, runs.StepFailed},
-	event.Result: {runs.StepResult, runs.StepDone},
-	event.Retry:  {runs.StepFollow, runs.StepDone}, event.NoRetry: {runs.StepFollow, runs.StepSkipped},
+	event.LeftOpen: {runs.StepLost, runs.StepSkipped},
+	event.Result:   {runs.StepResult, runs.StepDone},
+	event.Retry:    {runs.StepFollow, runs.StepDone}, event.NoRetry: {runs.StepFollow, runs.StepSkipped},
 	event.Child: {runs.StepFollow, runs.StepDone}, event.NoChild: {runs.StepFollow, runs.StepSkipped},
 }
 

@@ -71,6 +71,7 @@ const (
 	KillFailed   Key = "killfailed"  // its executor would not end it
 	KilledAt     Key = "killed"      // it was ended
 	LostRun      Key = "lost"        // given up
+	LeftOpen     Key = "leftopen"    // it was open when the database of an XXL-JOB admin was adopted
 	Result       Key = "result"      // a result that came where none was awaited any more
 	NotTold      Key = "nottold"     // a result that was refused before it was read
 	Retry        Key = "retry"       // the next attempt
@@ -152,6 +153,7 @@ var Specs = func() Book {
 		{KillFailed, []Arg{address, fault, said}, "{Address} did not end it: {Fault}: {Text}"},
 		{KilledAt, []Arg{words("User"), word("Where", "killed.")}, "killed by {User} ({Where})"},
 		{LostRun, []Arg{word("Cause", "lost."), address}, "result lost: {Cause}: {Address}"},
+		{LeftOpen, nil, "open when this database was adopted: closed without a retry and an alarm"},
 		{Result, []Arg{number("Code"), said}, "a result came later: {Code} {Text}"},
 		{NotTold, []Arg{address, word("Cause", "nottold.")}, "a call of {Address} was refused: {Cause}"},
 		{Retry, []Arg{jobID, runID}, "retry: job {Job}, run {Run}"},

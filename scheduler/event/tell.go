@@ -172,7 +172,7 @@ var reasons = [...][]Key{
 	},
 	Unconfirmed: {Unanswered, MayHave, NotRecorded},
 	Killed:      {KilledAt, KillAsked},
-	Lost:        {LostRun},
+	Lost:        {LeftOpen, LostRun},
 	Skipped:     {SkippedFires, TooLate},
 	Discarded:   {Full, Crowded},
 	Stopped:     {JobStopped},
