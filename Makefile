@@ -91,7 +91,7 @@ fuzz: ## fuzz every parser of outside text for FUZZTIME (10s) each
 
 .PHONY: bench
 bench: build deps ## whole-system measurements on both databases; prints the machine and a table
-	go run ./app/bench $(BENCH)
+	go run ./app/cmd/bench $(BENCH)
 
 .PHONY: verify
 verify: ## fail when something generated is stale

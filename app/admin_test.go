@@ -220,8 +220,8 @@ func TestTheAlarmPages(t *testing.T) {
 			t.Errorf("the empty list: %d", got.status)
 		}
 		for _, kind := range alarm.Kinds() {
-			if got := b.get("/alarms/new?kind=" + string(kind)); got.document(t).Find(`input[name=kind]`).AttrOr("value", "") != string(kind) {
-				t.Errorf("the form of %s: %d", kind, got.status)
+			if got := b.get("/alarms/new?kind=" + string(kind.Kind)); got.document(t).Find(`input[name=kind]`).AttrOr("value", "") != string(kind.Kind) {
+				t.Errorf("the form of %s: %d", kind.Kind, got.status)
 			}
 		}
 		form := url.Values{"kind": {"webhook"}, "name": {"<i>hook</i>"}, "url": {hook.URL + "/secret-token"}, "enabled": {"1"}, "every_job": {"1"}, "quiet_mode": {"queue"}}
