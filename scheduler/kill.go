@@ -311,11 +311,7 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 
 // ReadLog asks a run's executor for its log from a line on. IsEnd is decided by the row as well: a finished run of which
 // nothing more came has ended, whatever era the executor is of (docs/compat.md §4.14).
-func (e *Engine) ReadLog(ctx context.Context, logID int64, fromLine int) (wire.LogResult, error) {
-	run, err := e.readable(ctx, logID)
-	if err != nil {
-		return wire.LogResult{}, err
-	}
+func (e *Engine) ReadLog(ctx context.Context, run *db.Run, fromLine int) (wire.LogResult, error) {
 	if run.TriggerCode != wire.CodeSuccess && run.HandleCode == 0 || run.ExecutorAddress == "" {
 		return wire.LogResult{FromLineNum: fromLine, IsEnd: run.TriggerCode != 0}, nil
 	}
@@ -327,7 +323,7 @@ func (e *Engine) ReadLog(ctx context.Context, logID int64, fromLine int) (wire.L
 	call, cancel := context.WithTimeout(ctx, max(e.cfg.LogTimeout, e.cfg.Limits().CallTimeout))
 	defer cancel()
 	log, answer, err := e.cfg.Executors.Log(call, e.target(run.JobGroup, address), wire.LogRequest{
-		LogDateTim: at, LogDateTime: at, LogID: logID, FromLineNum: fromLine,
+		LogDateTim: at, LogDateTime: at, LogID: run.ID, FromLineNum: fromLine,
 	})
 	if err == nil && !answer.OK() {
 		err = answerError{answer}

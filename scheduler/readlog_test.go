@@ -30,7 +30,8 @@ func TestReadingALogMayTakeLongerThanACall(t *testing.T) {
 		b := setup(t, pool, func(c *Config) { c.Executors = patient{c.Executors.(*fakeExecutors), left} }, addressA)
 		run := b.trigger(b.addJob(nil))
 		b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
-		if _, err := b.engine.ReadLog(t.Context(), run, 1); err != nil {
+		sent := b.run(run)
+		if _, err := b.engine.ReadLog(t.Context(), &sent, 1); err != nil {
 			t.Fatal(err)
 		}
 		if got := <-left; got < 4*b.engine.cfg.Limits().CallTimeout || got > b.engine.cfg.LogTimeout {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/runs"
@@ -230,6 +231,7 @@ func (w *runWatch) as(_ context.Context, p auth.Principal) error {
 	return nil
 }
 
+// look reads the run once, whatever there is to send of it.
 func (w *runWatch) look(ctx context.Context, s *stream) (ended bool, next time.Duration, err error) {
 	c := w.pages
 	r, err := c.runs.Get(ctx, w.who, w.logID)
@@ -257,7 +259,7 @@ func (w *runWatch) look(ctx context.Context, s *stream) (ended bool, next time.D
 	if !hasOutput(r) {
 		return r.TriggerCode != 0, paceMax, nil
 	}
-	end, err := w.sendLog(ctx, s)
+	end, err := w.sendLog(ctx, s, &r)
 	if err != nil {
 		return false, 0, err
 	}
@@ -265,9 +267,9 @@ func (w *runWatch) look(ctx context.Context, s *stream) (ended bool, next time.D
 }
 
 // sendLog sends the output that is new, and says whether there will be no more once the run has finished.
-func (w *runWatch) sendLog(ctx context.Context, s *stream) (end bool, err error) {
+func (w *runWatch) sendLog(ctx context.Context, s *stream, r *db.Run) (end bool, err error) {
 	for {
-		piece, err := w.pages.runs.ReadLog(ctx, w.who, w.logID, w.next)
+		piece, err := w.pages.runs.LogOf(ctx, r, w.next)
 		if err != nil {
 			if ctx.Err() != nil {
 				return false, err

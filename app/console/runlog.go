@@ -10,7 +10,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -41,13 +40,13 @@ func (c *runPages) runDetail(ec echo.Context) error {
 	if page.Story, err = c.storyOf(ctx, page.Page, p, r); err != nil {
 		return err
 	}
-	page.Log = c.firstLog(ctx, page.Page, p, r)
+	page.Log = c.firstLog(ctx, page.Page, r)
 	page.Live = page.Story.State.Open() || page.Log.Status == runs.LogLive
 	return render(ec, http.StatusOK, runs.Detail(page))
 }
 
 // firstLog reads a run's output as far as it goes into the page.
-func (c *runPages) firstLog(ctx context.Context, page layout.Page, p auth.Principal, r db.Run) runs.Log {
+func (c *runPages) firstLog(ctx context.Context, page layout.Page, r db.Run) runs.Log {
 	log := runs.Log{Status: runs.LogNone, First: 1, Next: 1}
 	if !hasOutput(r) {
 		if r.TriggerCode == 0 {
@@ -59,7 +58,7 @@ func (c *runPages) firstLog(ctx context.Context, page layout.Page, p auth.Princi
 	defer cancel()
 	log.Status = runs.LogLive
 	for {
-		piece, err := c.runs.ReadLog(ctx, p, r.ID, log.Next)
+		piece, err := c.runs.LogOf(ctx, &r, log.Next)
 		if err != nil {
 			if len(log.Lines) == 0 && hasEnded(r) {
 				log.Status = runs.LogUnavailable

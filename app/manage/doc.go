@@ -24,7 +24,7 @@ import (
 type Engine interface {
 	Trigger(ctx context.Context, r scheduler.TriggerRequest) ([]int64, error)
 	Kill(ctx context.Context, logID int64, user string) error
-	ReadLog(ctx context.Context, logID int64, fromLine int) (wire.LogResult, error)
+	ReadLog(ctx context.Context, run *db.Run, fromLine int) (wire.LogResult, error)
 	Addresses(groupID int64) []scheduler.AddressState
 	RefusedCalls(ctx context.Context) ([]scheduler.RefusedCalls, error)
 	SetAddressDisabled(ctx context.Context, groupID int64, address string, disabled bool) error

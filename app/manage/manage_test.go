@@ -56,7 +56,7 @@ func (e *engine) Kill(_ context.Context, logID int64, _ string) error {
 	return nil
 }
 
-func (e *engine) ReadLog(context.Context, int64, int) (wire.LogResult, error) {
+func (e *engine) ReadLog(context.Context, *db.Run, int) (wire.LogResult, error) {
 	return wire.LogResult{LogContent: "x"}, nil
 }
 func (e *engine) Addresses(int64) []scheduler.AddressState { return e.live }

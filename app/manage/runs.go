@@ -320,8 +320,14 @@ func (s *Runs) Shards(ctx context.Context, p auth.Principal, r db.Run) ([]db.Lis
 
 // ReadLog is a run's output from a line on.
 func (s *Runs) ReadLog(ctx context.Context, p auth.Principal, logID int64, fromLine int) (wire.LogResult, error) {
-	if _, err := s.Get(ctx, p, logID); err != nil {
+	r, err := s.Get(ctx, p, logID)
+	if err != nil {
 		return wire.LogResult{}, err
 	}
-	return s.cfg.Engine.ReadLog(ctx, logID, max(1, fromLine))
+	return s.LogOf(ctx, &r, fromLine)
+}
+
+// LogOf is [Runs.ReadLog] of a run that has just been got.
+func (s *Runs) LogOf(ctx context.Context, r *db.Run, fromLine int) (wire.LogResult, error) {
+	return s.cfg.Engine.ReadLog(ctx, r, max(1, fromLine))
 }

@@ -1,0 +1,74 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/views/layout"
+)
+
+// talking has two pieces of output of every run, and then nothing new.
+type talking struct{ manage.Engine }
+
+func (talking) ReadLog(_ context.Context, _ *db.Run, from int) (wire.LogResult, error) {
+	if from > 2 {
+		return wire.LogResult{FromLineNum: from}, nil
+	}
+	return wire.LogResult{FromLineNum: from, ToLineNum: from, LogContent: "a line\n"}, nil
+}
+
+// TestALookAtARunReadsItOnce counts what two looks a second, of up to 500 streams, ask the database.
+func TestALookAtARunReadsItOnce(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL)
+	pool.SetMaxOpenConns(1) // whose statements the server counts
+	now := time.Now()
+	const logID = 7
+	if _, err := pool.ExecContext(t.Context(), "INSERT INTO xxl_job_log (id, job_group, job_id, executor_address, trigger_time, trigger_code, handle_code, planned_at, sent_at) VALUES (?, 1, 1, 'http://10.0.0.1:9999/', ?, 200, 0, ?, ?)",
+		logID, pool.Wall(now), now.UnixMilli(), now.UnixMilli()); err != nil {
+		t.Fatal(err)
+	}
+	service := manage.New(manage.Config{Pool: pool, Engine: talking{}, Now: func() time.Time { return now }})
+	pages := &runPages{
+		stories: &stories{frame: &frame{zone: time.UTC, now: func() time.Time { return now }, wall: pool, groups: service.Groups}, runs: service.Runs, jobs: service.Jobs},
+		runs:    service.Runs,
+	}
+	w := &runWatch{pages: pages, page: layout.Page{Printer: locales.New().Printer(locales.English)}, who: auth.Principal{Admin: true}, logID: logID, next: 1}
+	recorder := httptest.NewRecorder()
+	s := &stream{w: echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), recorder).Response(), control: http.NewResponseController(recorder)}
+	asked := func() (n int) {
+		var name string
+		if err := pool.QueryRowContext(t.Context(), "SHOW SESSION STATUS LIKE 'Com_select'").Scan(&name, &n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	look := func() int {
+		before := asked()
+		if ended, _, err := w.look(t.Context(), s); ended || err != nil {
+			t.Fatal(ended, err)
+		}
+		return asked() - before
+	}
+	if n := look(); w.next != 3 || n > 6 {
+		t.Errorf("the first look, which draws the page, asks %d times and comes to line %d", n, w.next)
+	}
+	w.next = 1
+	if n := look(); w.next != 3 || n != 1 {
+		t.Errorf("a look with new output asks %d times and comes to line %d", n, w.next)
+	}
+	if n := look(); n != 1 {
+		t.Errorf("a look at nothing new asks %d times", n)
+	}
+}
