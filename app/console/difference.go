@@ -3,31 +3,22 @@ package console
 import (
 	"strings"
 
+	"github.com/aymanbagabas/go-udiff/lcs"
+
 	"github.com/punctual-job/punctual/views/glue"
 )
 
-const (
-	// differenceContext is how many equal lines stay around each change.
-	differenceContext = 4
-	// maxTable bounds the work of comparing two texts line by line; beyond it the middle counts as replaced whole.
-	maxTable = 4_000_000
-)
+// differenceContext is how many equal lines stay around each change.
+const differenceContext = 4
 
 // lineDifference puts two texts side by side. Removed and added lines that meet stand beside each other as changed.
 func lineDifference(left, right string, around int) []glue.Line {
-	a, b := strings.Split(left, "\n"), strings.Split(right, "\n")
-	begin := 0
-	for begin < len(a) && begin < len(b) && a[begin] == b[begin] {
-		begin++
+	d := &difference{a: strings.Split(left, "\n"), b: strings.Split(right, "\n")}
+	for _, change := range lcs.DiffLines(d.a, d.b) {
+		d.same(change.Start - d.i)
+		d.replace(change.End-change.Start, change.ReplEnd-change.ReplStart)
 	}
-	end := 0
-	for end < len(a)-begin && end < len(b)-begin && a[len(a)-1-end] == b[len(b)-1-end] {
-		end++
-	}
-	d := &difference{a: a, b: b}
-	d.same(begin)
-	d.middle(len(a)-end, len(b)-end)
-	d.same(end)
+	d.same(len(d.a) - d.i)
 	return fold(d.lines, around)
 }
 
@@ -59,41 +50,6 @@ func (d *difference) replace(n, m int) {
 		d.lines = append(d.lines, glue.Line{Kind: glue.LineAdded, RightNumber: d.j + 1, Right: d.b[d.j]})
 		d.j++
 	}
-}
-
-// middle goes on to the lines untilA and untilB along the longest run of lines that both have in order.
-func (d *difference) middle(untilA, untilB int) {
-	a, b := d.a[d.i:untilA], d.b[d.j:untilB]
-	if (len(a)+1)*(len(b)+1) > maxTable {
-		d.replace(len(a), len(b))
-		return
-	}
-	// common[i*w+j] is the length of the longest common run of a[i:] and b[j:].
-	w := len(b) + 1
-	common := make([]int32, (len(a)+1)*w)
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				common[i*w+j] = common[(i+1)*w+j+1] + 1
-			} else {
-				common[i*w+j] = max(common[(i+1)*w+j], common[i*w+j+1])
-			}
-		}
-	}
-	i, j, n, m := 0, 0, 0, 0 // n and m count what differs since the last common line
-	for i < len(a) && j < len(b) {
-		switch {
-		case a[i] == b[j]:
-			d.replace(n, m)
-			d.same(1)
-			n, m, i, j = 0, 0, i+1, j+1
-		case common[(i+1)*w+j] >= common[i*w+j+1]:
-			i, n = i+1, n+1
-		default:
-			j, m = j+1, m+1
-		}
-	}
-	d.replace(n+len(a)-i, m+len(b)-j)
 }
 
 // fold leaves out equal lines that are far from any change.

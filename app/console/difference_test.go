@@ -73,3 +73,17 @@ func TestDifferencesLoseNothing(t *testing.T) {
 		t.Errorf("%d lines", n)
 	}
 }
+
+// TestAComparisonTakesLittleMemory compares scripts that have not a line in common: a table of each line with each took 16 MB.
+func TestAComparisonTakesLittleMemory(t *testing.T) {
+	left, right := strings.Repeat("x\n", 1900), strings.Repeat("y\n", 1900)
+	const most = 4 << 20
+	if got := testing.Benchmark(func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			lineDifference(left, right, differenceContext)
+		}
+	}).AllocedBytesPerOp(); got > most {
+		t.Errorf("%d bytes", got)
+	}
+}
