@@ -2,7 +2,6 @@ package accounts
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/punctual-job/punctual/views/link"
 )
@@ -18,8 +17,6 @@ func (p JobPage) rangeShown() string {
 	}
 	return p.Filter.Range
 }
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 // tone is the badge's colour.
 func tone(class string) string {

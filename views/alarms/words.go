@@ -1,7 +1,6 @@
 package alarms
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/punctual-job/punctual/views/layout"
@@ -25,8 +24,6 @@ func apart(reason string) string {
 	}
 	return reason
 }
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 func stateIcon(s State) string {
 	switch s {

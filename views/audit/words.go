@@ -1,8 +1,6 @@
 package audit
 
 import (
-	"strconv"
-
 	"github.com/punctual-job/punctual/views/link"
 )
 
@@ -12,8 +10,6 @@ func (p ListPage) rangeShown() string {
 	}
 	return p.Filter.Range
 }
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 // actionTone is the badge's colour: what takes something away stands out.
 func actionTone(action string) string {

@@ -5,17 +5,16 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/static"
+	"github.com/punctual-job/punctual/views/format"
 )
 
-// script is the editor's bundle. PHP's grammar brings those of HTML and CSS along, so it has one of its own.
+// script is the editor with a language's grammar. PHP's brings those of HTML and CSS along, so it has a bundle of its own.
 func script(glueType string) string {
 	if glueType == "GLUE_PHP" {
 		return static.URL("editor-php.js")
 	}
 	return static.URL("editor.js")
 }
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 // lineNumber is empty where a side has no line.
 func lineNumber(n int) string {
@@ -55,5 +54,5 @@ func (v Version) title() string {
 	if v.Remark != "" {
 		return v.Remark
 	}
-	return "#" + number(v.ID)
+	return "#" + format.Digits(v.ID)
 }

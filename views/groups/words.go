@@ -1,8 +1,6 @@
 package groups
 
 import (
-	"strconv"
-
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -49,8 +47,6 @@ func (p FormPage) submit() string {
 	}
 	return p.T("action.save")
 }
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 func typeWord(p layout.Page, manual bool) string {
 	if manual {

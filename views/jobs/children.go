@@ -3,6 +3,7 @@ package jobs
 import (
 	"strconv"
 
+	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 )
 
@@ -25,7 +26,7 @@ const FieldChildSearch = "child_search"
 
 func (c Child) title() string {
 	if c.Name == "" {
-		return "#" + number(c.ID)
+		return "#" + format.Digits(c.ID)
 	}
 	return c.Name
 }
@@ -34,7 +35,7 @@ func (c Child) sub() string {
 	if c.Name == "" {
 		return ""
 	}
-	text := "#" + number(c.ID)
+	text := "#" + format.Digits(c.ID)
 	if c.Group != "" {
 		text += " · " + c.Group
 	}

@@ -1,8 +1,6 @@
 package jobs
 
 import (
-	"strconv"
-
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -25,9 +23,7 @@ func jobTotal(p layout.Page, n int64, mark string) string {
 	return p.T("jobs.total", "Count", n, "N", format.Number(n)+mark)
 }
 
-func rowID(id int64) string { return "job-" + number(id) }
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }
+func rowID(id int64) string { return "job-" + format.Digits(id) }
 
 func checked(on bool) string {
 	if on {

@@ -1,7 +1,5 @@
 package nodes
 
-import "strconv"
-
 // figure is a column of the load; its words are the messages "nodes.load.<name>" and "nodes.load.<name>.help".
 type figure struct {
 	name  string
@@ -57,5 +55,3 @@ func conditionTone(c Condition) string {
 	}
 	return "warning"
 }
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }

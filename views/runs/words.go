@@ -2,8 +2,8 @@ package runs
 
 import (
 	"net/url"
-	"strconv"
 
+	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
@@ -27,16 +27,14 @@ func (p ListPage) jobOptions() []ui.Option {
 			return p.Jobs
 		}
 	}
-	return append([]ui.Option{{Value: number(p.Filter.Job), Label: "#" + number(p.Filter.Job), Selected: true}}, p.Jobs...)
+	return append([]ui.Option{{Value: format.Digits(p.Filter.Job), Label: "#" + format.Digits(p.Filter.Job), Selected: true}}, p.Jobs...)
 }
 
-func rowID(id int64) string { return "run-" + number(id) }
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }
+func rowID(id int64) string { return "run-" + format.Digits(id) }
 
 func jobName(p layout.Page, r Row) string {
 	if r.JobName == "" {
-		return p.T("runs.jobgone", "ID", number(r.JobID))
+		return p.T("runs.jobgone", "ID", format.Digits(r.JobID))
 	}
 	return r.JobName
 }

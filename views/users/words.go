@@ -67,7 +67,7 @@ func (p FormPage) nameField() ui.Field {
 }
 
 // RightValue is the value of the box for a right in a group.
-func RightValue(groupID int64, right string) string { return number(groupID) + "." + right }
+func RightValue(groupID int64, right string) string { return format.Digits(groupID) + "." + right }
 
 // ParseRight reads the value of a box.
 func ParseRight(value string) (groupID int64, right string, ok bool) {
@@ -75,8 +75,6 @@ func ParseRight(value string) (groupID int64, right string, ok bool) {
 	id, err := strconv.ParseInt(group, 10, 64)
 	return id, right, found && err == nil && id > 0
 }
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }
 
 func (p AskPage) signOutTitle() string {
 	if p.Sessions == 0 {
