@@ -38,6 +38,9 @@ var contentTypes = map[string]string{
 	".woff2": "font/woff2", ".txt": "text/plain; charset=utf-8",
 }
 
+// named are the files that another file is named in.
+var named = map[string]string{"app.css": "inter.woff2", "editor.js": "editor-core.js", "editor-php.js": "editor-core.js"}
+
 var byName, byHashed = load()
 
 func load() (map[string]*asset, map[string]*asset) {
@@ -59,18 +62,14 @@ func load() (map[string]*asset, map[string]*asset) {
 		}
 		names[name], hashed[a.name] = a, a
 	}
-	var sheets []string
 	for _, e := range entries {
-		if path.Ext(e.Name()) == ".css" {
-			sheets = append(sheets, e.Name())
-			continue
+		if named[e.Name()] == "" {
+			add(e.Name(), read(e.Name()))
 		}
-		add(e.Name(), read(e.Name()))
 	}
-	// Style sheets come last because they name the font, whose hashed name must be known by then.
-	for _, name := range sheets {
-		body := bytes.ReplaceAll(read(name), []byte("inter.woff2"), []byte(names["inter.woff2"].name))
-		add(name, body)
+	// The others name one of these, whose hashed name must be known by then.
+	for name, other := range named {
+		add(name, bytes.ReplaceAll(read(name), []byte(other), []byte(names[other].name)))
 	}
 	return names, hashed
 }

@@ -50,6 +50,21 @@ func TestFilesAreServedForEverUnderTheirHash(t *testing.T) {
 	}
 }
 
+// TestTheEditorsShareTheirCore: a second language costs its grammar, and no second editor.
+func TestTheEditorsShareTheirCore(t *testing.T) {
+	t.Parallel()
+	core := strings.TrimPrefix(URL("editor-core.js"), Prefix)
+	for _, name := range []string{"editor.js", "editor-php.js"} {
+		body, err := io.ReadAll(get(t, URL(name)).Body)
+		if err != nil || !bytes.Contains(body, []byte(`"./`+core+`"`)) || bytes.Contains(body, []byte("editor-core.js")) {
+			t.Errorf("%s does not load %s (%v)", name, core, err)
+		}
+		if len(body) > 250_000 {
+			t.Errorf("%s has %d bytes of its own", name, len(body))
+		}
+	}
+}
+
 func TestUnknownNamesAreNotFound(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/static/app.css", "/static/", "/static/app.00000000.css", "/static/../static.go", "/static/src/build.sh"} {

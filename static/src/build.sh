@@ -15,9 +15,8 @@ esbuild() { GOWORK=off go tool -modfile=tools/go.mod esbuild --log-level=warning
 targets=chrome123,firefox128,safari17.5
 esbuild --target=$targets --format=iife --outfile=$dist/app.js static/src/js/app.js
 esbuild --target=$targets --format=iife --outfile=$dist/cron.js static/src/js/cron.js
-for name in editor editor-php; do
-	esbuild --target=$targets --format=iife --outfile=$dist/$name.js static/src/js/editor/$name.js
-done
+# What both editors have is a file of its own, so that who edits a second language loads only that.
+esbuild --target=$targets --format=esm --splitting --chunk-names=editor-core --outdir=$dist static/src/js/editor/editor.js static/src/js/editor/editor-php.js
 esbuild --target=$targets --external:*.woff2 --outfile=$dist/app.css static/src/css/app.css
 cp static/src/node_modules/@fontsource-variable/inter/files/inter-latin-wght-normal.woff2 $dist/inter.woff2
 cp static/src/favicon.svg $dist/favicon.svg
