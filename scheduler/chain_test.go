@@ -77,6 +77,27 @@ func TestOfTwoSuccessesOfAFireOneStartsTheChildren(t *testing.T) {
 	}
 }
 
+// TestALateFailureOfARunThatWasRetriedIsNotRetriedAgain: its sending counted as failed, and had its retry then.
+func TestALateFailureOfARunThatWasRetriedIsNotRetriedAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.AskAfter = time.Hour }, addressA)
+		b.unanswered()
+		b.executors.log = func(string) error { return errors.New("it does not say") }
+		parent, _ := b.family(3)
+		b.trigger(parent)
+		b.await("the retry is sent", func() bool {
+			runs := b.runsOf(parent)
+			return len(runs) == 2 && runs[1].TriggerCode == wire.CodeSuccess
+		})
+		first := b.runsOf(parent)[0].ID
+		b.complete(first, wire.CodeFail)
+		if runs := b.runsOf(parent); len(runs) != 2 || runs[0].Outcome != event.Failed {
+			t.Errorf("%d attempts, the first %v; want two, and a failure", len(runs), runs[0].Outcome)
+		}
+	})
+}
+
 func TestALateSuccessOfARunThatWasRetriedStartsTheChildren(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
