@@ -95,12 +95,12 @@ func adoptJobs(t *table) []step {
 	a.add(t, "misfire_strategy", "VARCHAR(50) NOT NULL DEFAULT 'DO_NOTHING'", "schedule_conf")
 	a.toText(t, "executor_param")
 	steps := a.steps(t, "complete the columns")
-	if t.has("job_cron") {
-		// 2.1 and 2.2 knew cron jobs only.
+	if t.has("job_cron") && !t.columns["job_cron"].hasDefault {
+		// 2.1 and 2.2 knew cron jobs only. The column stays, see jobcron.go, and rows of ours may do without it.
 		steps = append(steps,
 			step{table: t.name, why: "carry job_cron over", stmt: "UPDATE xxl_job_info SET schedule_type = 'CRON', " +
 				"schedule_conf = job_cron WHERE schedule_type = 'NONE' AND schedule_conf IS NULL AND job_cron <> ''"},
-			step{table: t.name, why: "drop job_cron", stmt: "ALTER TABLE xxl_job_info DROP COLUMN job_cron"})
+			step{table: t.name, why: "keep job_cron beside it", stmt: "ALTER TABLE xxl_job_info ALTER COLUMN job_cron SET DEFAULT ''"})
 	}
 	return steps
 }

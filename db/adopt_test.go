@@ -3,15 +3,18 @@ package db_test
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -119,8 +122,8 @@ func checkContent(t *testing.T, e era, before, after map[string][]map[string]str
 		}
 		for i := range was {
 			for column, value := range was[i] {
-				if column == "job_cron" {
-					column = "schedule_conf"
+				if column == "job_cron" && is[i]["schedule_conf"] != value {
+					t.Errorf("schedule_conf = %q, want %q", is[i]["schedule_conf"], value)
 				}
 				if is[i][column] != value {
 					t.Errorf("%s row %d %s = %q, want %q", name, i, column, is[i][column], value)
@@ -131,6 +134,79 @@ func checkContent(t *testing.T, e era, before, after map[string][]map[string]str
 			}
 		}
 	}
+}
+
+// TestAdoptedRetriesWait as they did: XXL-JOB looked for failures every ten seconds.
+func TestAdoptedRetriesWait(t *testing.T) {
+	t.Parallel()
+	waits := func(pool *db.Pool) (list []string) {
+		for _, row := range queryText(t, pool.DB, "SELECT retry_backoff AS b FROM xxl_job_info ORDER BY id") {
+			list = append(list, row["b"])
+		}
+		return list
+	}
+	pool := dbtest.Open(t, db.Config{URL: dbtest.MariaDB(t)})
+	eras[0].create(t, pool.DB)
+	eras[0].fill(t, pool.DB)
+	if err := pool.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"10s", ""}, waits(pool)); diff != "" {
+		t.Errorf("back-offs of a job with retries and of one without (-want +got):\n%s", diff)
+	}
+	// The database of a Punctual that did not have this step: its jobs are as people wanted them.
+	mustExec(t, pool.DB, "UPDATE xxl_job_info SET retry_backoff = ''")
+	mustExec(t, pool.DB, "DELETE FROM punctual_version WHERE version_id = 12")
+	if err := pool.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"", ""}, waits(pool)); diff != "" {
+		t.Errorf("back-offs on a database of ours (-want +got):\n%s", diff)
+	}
+}
+
+// TestJobCronIsKept for the admin of 2.2, which knows nothing else.
+func TestJobCronIsKept(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.Open(t, db.Config{URL: dbtest.MariaDB(t)})
+	era := eras[slices.IndexFunc(eras, func(e era) bool { return e.jobCron })]
+	era.create(t, pool.DB)
+	era.fill(t, pool.DB)
+	if err := pool.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	schedules := db.NewSchedules(pool, pool.Zone(), time.Now)
+	edit := func(kind, conf string) {
+		t.Helper()
+		j, err := db.New().GetJob(t.Context(), pool, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change := db.JobChange(j.Spec())
+		change.JobGroup, change.OldNextTime, change.OldStatus, change.NewNextTime = j.JobGroup, j.TriggerNextTime, j.TriggerStatus, j.TriggerNextTime
+		change.ScheduleType, change.ScheduleConf = jobspec.ScheduleType(kind), db.Text(conf)
+		if err := pool.Tx(t.Context(), func(tx *sql.Tx) error { return schedules.Edit(t.Context(), tx, change) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(what, cron, conf string) {
+		t.Helper()
+		if row := queryText(t, pool.DB, "SELECT job_cron AS a, COALESCE(schedule_conf, '') AS b FROM xxl_job_info WHERE id = 1")[0]; row["a"] != cron || row["b"] != conf {
+			t.Errorf("%s: job_cron %q, schedule_conf %q; want %q and %q", what, row["a"], row["b"], cron, conf)
+		}
+	}
+	want("adopted", "0 0 2 * * ?", "0 0 2 * * ?")
+	edit("CRON", "0 0 3 * * ?")
+	want("edited", "0 0 3 * * ?", "0 0 3 * * ?")
+	mustExec(t, pool.DB, "UPDATE xxl_job_info SET job_cron = '0 0 4 * * ?' WHERE id = 1") // by the old admin
+	if err := pool.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want("at the next start", "0 0 4 * * ?", "0 0 4 * * ?")
+	edit("FIX_RATE", "60")
+	want("not cron any more", "", "60")
+	// A job of ours has no cron of the old kind until it is made.
+	mustExec(t, pool.DB, "INSERT INTO xxl_job_info (job_group, job_desc, glue_type) VALUES (1, 'x', 'BEAN')")
 }
 
 // contentOf reads XXL-JOB's tables as text, in the order of their first column.
@@ -186,6 +262,9 @@ func schemaOf(t *testing.T, pool *sql.DB) []string {
 	var lines []string
 	for _, c := range queryText(t, pool, `SELECT table_name AS t, column_name AS c, data_type AS d, COALESCE(character_maximum_length, 0) AS l, is_nullable AS n,
 			COALESCE(column_default, 'NULL') AS v, COALESCE(collation_name, '') AS o, extra AS x FROM information_schema.columns WHERE table_schema = DATABASE()`) {
+		if c["c"] == "job_cron" {
+			continue // 2.2's stays
+		}
 		lines = append(lines, fmt.Sprintf("%s.%s %s(%s) null=%s default=%s %s %s", c["t"], c["c"], c["d"], c["l"], c["n"], c["v"], c["o"], c["x"]))
 	}
 	seen := make(map[string]bool)

@@ -112,6 +112,7 @@ func (e era) fill(t *testing.T, pool *sql.DB) {
 		"trigger_last_time, trigger_next_time) VALUES (1, 7, '测试任务一', '2020-01-02 03:04:05', '许', NULL, "+values+
 		", 'CONSISTENT_HASH', 'demoJobHandler', '{\"键\":\"值\"}', 'SERIAL_EXECUTION', 'GLUE_SHELL', '#!/bin/bash\necho \\'好\\'\n', 'GLUE代码初始化', 1, 1700000000000, 1700000030000), "+
 		"(9, 1, 'b', NULL, NULL, NULL, "+values+", NULL, NULL, NULL, NULL, 'BEAN', NULL, NULL, 0, 0, 0)")
+	mustExec(t, pool, "UPDATE xxl_job_info SET executor_fail_retry_count = 2 WHERE id = 1")
 	mustExec(t, pool, "INSERT INTO xxl_job_log (id, job_group, job_id, executor_address, executor_param, trigger_time, trigger_code, trigger_msg, "+
 		"handle_time, handle_code, handle_msg, alarm_status) VALUES (41, 7, 1, 'http://10.0.0.1:9999/', '参', '2024-02-29 12:00:00', 200, '任务触发类型：Cron触发<br>', "+
 		"'2024-02-29 12:00:01', 200, NULL, 0), (42, 7, 1, NULL, NULL, NULL, 500, NULL, NULL, 0, NULL, 2)")

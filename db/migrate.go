@@ -35,8 +35,10 @@ func (p *Pool) Migrate(ctx context.Context) error {
 	if p.dialect == SQLite {
 		return p.migrate(ctx, p.DB)
 	}
-	if current, err := p.isCurrent(ctx); err != nil || current {
+	if current, err := p.isCurrent(ctx); err != nil {
 		return err
+	} else if current {
+		return p.findJobCron(ctx)
 	}
 	admin := p.admin()
 	defer admin.Close()
@@ -58,7 +60,10 @@ func (p *Pool) Migrate(ctx context.Context) error {
 	if unlock := locker.Unlock(context.WithoutCancel(ctx), admin); unlock != nil {
 		p.logger.Warn("release migration lock", "error", unlock)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return p.findJobCron(ctx)
 }
 
 func (p *Pool) migrate(ctx context.Context, target *sql.DB) error {

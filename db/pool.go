@@ -34,6 +34,7 @@ type Pool struct {
 	sessions      *sessions      // nil on SQLite
 	product       string         // name and version of the database, as it said when it was opened
 	autoIncrement atomic.Int64   // as it was seen last
+	jobCron       atomic.Bool    // xxl_job_info has the column of XXL-JOB 2.2; see jobcron.go
 	galera        bool           // the server changes it by itself when a node joins or leaves
 	searching     chan struct{}  // one for each search under way; see sideBySide
 	admin         func() *sql.DB // opens connections without time limits, for migrations

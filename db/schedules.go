@@ -36,18 +36,22 @@ var ErrMoved = errors.New("the job was moved meanwhile")
 // What an XXL-JOB admin or somebody with SQL changes is found by [Schedules.Notice].
 type Schedules struct {
 	q    *Queries
+	pool *Pool
 	zone string
 	now  func() time.Time
 }
 
-// NewSchedules makes one. The zone is the installation's, in which jobs without a zone of their own are due.
-func NewSchedules(zone *time.Location, now func() time.Time) *Schedules {
-	return &Schedules{q: New(), zone: zone.String(), now: now}
+// NewSchedules makes one for a database. The zone is the installation's, in which jobs without a zone of their own are due.
+func NewSchedules(pool *Pool, zone *time.Location, now func() time.Time) *Schedules {
+	return &Schedules{q: New(), pool: pool, zone: zone.String(), now: now}
 }
 
 // Create inserts a job, which is stopped at first, and gives its id.
 func (s *Schedules) Create(ctx context.Context, tx *sql.Tx, job InsertJobParams) (id int64, err error) {
 	if id, err = s.q.InsertJob(ctx, tx, job); err != nil {
+		return 0, err
+	}
+	if err := s.keepJobCron(ctx, tx, id); err != nil {
 		return 0, err
 	}
 	return id, s.note(ctx, tx, ScheduleCreated, id, 0)
@@ -60,6 +64,9 @@ func (s *Schedules) Edit(ctx context.Context, tx *sql.Tx, job UpdateJobParams) e
 		err = ErrMoved
 	}
 	if err != nil {
+		return err
+	}
+	if err := s.keepJobCron(ctx, tx, job.ID); err != nil {
 		return err
 	}
 	return s.note(ctx, tx, ScheduleEdited, job.ID, job.OldNextTime)

@@ -130,7 +130,7 @@ type historyBundle struct {
 
 func setupHistory(t *testing.T, pool *db.Pool) *historyBundle {
 	b := &historyBundle{t: t, pool: pool, now: time.UnixMilli(1_000_000)}
-	b.schedules = db.NewSchedules(pool.Zone(), func() time.Time { return b.now })
+	b.schedules = db.NewSchedules(pool, pool.Zone(), func() time.Time { return b.now })
 	b.tx(func(tx *sql.Tx) (err error) {
 		b.job, err = b.schedules.Create(t.Context(), tx, db.InsertJobParams{
 			JobGroup: 1, JobDesc: "job", ScheduleType: jobspec.ScheduleFixRate, ScheduleConf: "60", MisfireStrategy: jobspec.MisfireDoNothing, GlueType: "BEAN",

@@ -215,7 +215,7 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e.clock = newClock(e)
 	e.pulse = newPulse(e.now())
-	e.schedules = db.NewSchedules(cfg.JobZone, e.now)
+	e.schedules = db.NewSchedules(cfg.Pool, cfg.JobZone, e.now)
 	var err error
 	if e.upkeep, err = upkeep.New(upkeep.Config{
 		Pool: cfg.Pool, Logger: cfg.Logger, Now: e.now, Leads: e.leads, Changed: func() { e.hub.changed() }, Schedules: e.schedules,

@@ -33,7 +33,7 @@ func TestTheAuditAccountsForEveryFireBesideARunningAdmin(t *testing.T) {
 				if job, err = addJob(ctx, pool, group, func(p *db.InsertJobParams) { p.ScheduleConf, p.JobDesc = "1", "every second" }); err != nil {
 					return err
 				}
-				schedules := db.NewSchedules(pool.Zone(), time.Now)
+				schedules := db.NewSchedules(pool, pool.Zone(), time.Now)
 				return pool.Tx(ctx, func(tx *sql.Tx) error {
 					_, err := schedules.Start(ctx, tx, db.StartJobParams{ID: job, NextTime: time.Now().Add(4 * time.Second).UnixMilli(), UpdateTime: wall(pool, time.Now())})
 					return err

@@ -133,7 +133,7 @@ func New(cfg Config) *Service {
 	cfg.Settings.audit.chain = audit.chain
 	groups := &Groups{cfg: cfg, queries: q, audit: audit}
 	users := &Users{cfg: cfg, queries: q, audit: audit}
-	schedules := db.NewSchedules(cfg.Pool.Zone(), cfg.Now)
+	schedules := db.NewSchedules(cfg.Pool, cfg.Pool.Zone(), cfg.Now)
 	jobs := &Jobs{cfg: cfg, queries: q, schedules: schedules, groups: groups, audit: audit}
 	dashboard := &Dashboard{cfg: cfg, queries: q, jobs: jobs, patience: failureTime}
 	jobs.shown = dashboard.shownJobs // each needs the other: the dashboard names jobs, their list shows what it counts

@@ -112,7 +112,7 @@ var template = sync.OnceValues(func() ([]byte, error) {
 // newWorld makes the database and everybody in it. It must be called inside the bubble, but for template.
 func newWorld(s *scenario, dir string, content []byte) (*world, error) {
 	w := &world{
-		scenario: s, dir: dir, patience: time.Hour, seconds: new(atomic.Int64), queries: db.New(), schedules: db.NewSchedules(installation, time.Now), executors: make(map[string]*executor), byID: make(map[int64]*job),
+		scenario: s, dir: dir, patience: time.Hour, seconds: new(atomic.Int64), queries: db.New(), schedules: db.NewSchedules(nil, installation, time.Now), executors: make(map[string]*executor), byID: make(map[int64]*job),
 		log: &tail{}, over: make(chan struct{}), counts: make(map[string]int), sends: make(map[int64][]departure),
 		begun: make(map[int64]int), names: make(map[int64]string), killed: make(map[int64]bool), asked: make(map[int64]bool), byHand: make(map[int64]bool),
 	}

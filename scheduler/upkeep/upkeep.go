@@ -58,7 +58,7 @@ func (c Config) withDefaults() Config {
 		c.Changed = func() {}
 	}
 	if c.Schedules == nil {
-		c.Schedules = db.NewSchedules(time.UTC, c.Now)
+		c.Schedules = db.NewSchedules(c.Pool, time.UTC, c.Now)
 	}
 	c.Ahead = cmp.Or(c.Ahead, 2*time.Second)
 	c.ReportEvery = cmp.Or(c.ReportEvery, 3*time.Second)

@@ -36,7 +36,7 @@ func auditOfAMonth(ctx context.Context, s settings, database string) error {
 	began := time.Now()
 	if err == nil {
 		var noticed int
-		noticed, err = db.NewSchedules(time.UTC, time.Now).Notice(ctx, pool, 0, func(time.Duration) error { return ctx.Err() })
+		noticed, err = db.NewSchedules(pool, time.UTC, time.Now).Notice(ctx, pool, 0, func(time.Duration) error { return ctx.Err() })
 		if err == nil && noticed > 0 {
 			err = fmt.Errorf("%d schedules are not as their history says", noticed)
 		}
