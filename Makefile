@@ -77,6 +77,10 @@ screenshots: deps ## photograph every page, with demo data and with invented dat
 	SCREENSHOTS=$(or $(SCREENSHOTS),$(CURDIR)/.scratch/screenshots) go test -count=1 -tags screenshots -timeout 15m -run TestScreenshots ./app/e2e
 	GALLERY_DIR=$(or $(SCREENSHOTS),$(CURDIR)/.scratch/screenshots)/gallery go test -count=1 -tags gallery -timeout 15m -run TestScreenshots ./views/gallery
 
+.PHONY: test/keycloak
+test/keycloak: ## sign in at a real Keycloak, which Maven gets (a minute or two; TEST_KEYCLOAK: the folder of one)
+	@.ci/keycloak
+
 .PHONY: test/race
 test/race: deps ## the tests under the race detector (slow: the embedded database is pure Go)
 	TEST_DB=required CGO_ENABLED=1 go test -race -short -timeout 30m ./... ./executor/...
