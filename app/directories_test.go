@@ -404,5 +404,10 @@ ldap:
 		l.Stop()
 		says("the directory is down", open(t, a).login("jonas", directorytest.Password), http.StatusServiceUnavailable, "office cannot be reached")
 		says("who is marked, while it is down", open(t, a).login("admin", testPassword), http.StatusSeeOther, "")
+		a.audit.FlushCounted(t.Context(), true)
+		wantAudited(t, a, "login_refused",
+			`jonas 127.0.0.1 user jonas {"reason":"wrong"}`, `ann 127.0.0.1 user ann {"provider":"office","reason":"unruled"}`,
+			`robert 127.0.0.1 user robert {"reason":"closed"}`, `robert 127.0.0.1 user robert {"reason":"wrong"}`, `second 127.0.0.1 user second {"reason":"closed"}`,
+			`jonas 127.0.0.1 user jonas {"reason":"wrong","times":1}`, `robert 127.0.0.1 user robert {"reason":"closed","times":1}`)
 	})
 }

@@ -50,6 +50,9 @@ func TestTheSamplesScriptsDoNotReachTheAdminsData(t *testing.T) {
 	o := testOptions(t)
 	o.Sample = SampleOn
 	a := start(t, o)
+	if at := mustURL(t, a.Welcome().Sample).Hostname(); at != "127.0.0.1" {
+		t.Errorf("the sample executor listens at %s", at)
+	}
 	if a.pool.Dialect() != db.SQLite {
 		t.Fatal("the test is about a database in a file")
 	}

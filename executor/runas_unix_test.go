@@ -3,6 +3,8 @@
 package executor_test
 
 import (
+	"bytes"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,39 @@ import (
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/wire"
 )
+
+// TestScriptsAsRootAreWarnedAbout starts executors as whoever runs the test.
+func TestScriptsAsRootAreWarnedAbout(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(*executor.Config)
+		warned bool // as root
+	}{
+		"scripts":                    {func(c *executor.Config) { c.GlueEnabled = true }, true},
+		"scripts as somebody else":   {func(c *executor.Config) { c.GlueEnabled, c.RunAs = true, "nobody" }, false},
+		"neither scripts nor others": {func(c *executor.Config) { c.GlueEnabled = false }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var said bytes.Buffer
+			root := os.Geteuid() == 0
+			b := setup(t, nil, func(config *executor.Config) {
+				c.change(config)
+				if !root {
+					config.RunAs = ""
+				}
+				config.Logger = slog.New(slog.NewTextHandler(&said, nil))
+			})
+			if err := b.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			c.warned = c.warned && root
+			if got := strings.Contains(said.String(), "scripts and commands run as root"); got != c.warned {
+				t.Errorf("warned %v, want %v:\n%s", got, c.warned, said.String())
+			}
+		})
+	}
+}
 
 func TestScriptsRunAsAnotherUser(t *testing.T) {
 	t.Parallel()
