@@ -198,6 +198,10 @@ func TestServiceAccountsHaveTokensAndNoPassword(t *testing.T) {
 		if got := root.post("/users/"+id+"/password", url.Values{"password": {testPassword}}); got.status != http.StatusConflict {
 			t.Errorf("a password: %d", got.status)
 		}
+		row := root.get("/users").document(t).Find("#user-" + id)
+		if row.Find(`a[href$="/password"]`).Length() != 0 || !strings.Contains(row.Text(), "Service account") || root.get("/users/"+id+"/edit").document(t).Find(`a[href$="/password"]`).Length() != 0 {
+			t.Errorf("the pages offer a password, or call it a person: %s", row.Text())
+		}
 		for _, password := range []string{"!", "", testPassword} {
 			if got := open(t, a).login("jenkins", password); got.status == http.StatusSeeOther {
 				t.Errorf("signed in with %q", password)

@@ -237,7 +237,7 @@ func (q *Queries) GetSetting(ctx context.Context, db DBTX, name string) (Setting
 
 const getUser = `-- name: GetUser :one
 
-SELECT id, username, password, role, permission, disabled, login_at, provider, break_glass FROM xxl_job_user WHERE id = ?
+SELECT id, username, password, role, permission, disabled, login_at, provider, break_glass, service FROM xxl_job_user WHERE id = ?
 `
 
 type GetUserRow struct {
@@ -250,6 +250,7 @@ type GetUserRow struct {
 	LoginAt    int64
 	Provider   string
 	BreakGlass int64
+	Service    int64
 }
 
 // What touches xxl_job_user, sessions and settings.
@@ -266,6 +267,7 @@ func (q *Queries) GetUser(ctx context.Context, db DBTX, id int64) (GetUserRow, e
 		&i.LoginAt,
 		&i.Provider,
 		&i.BreakGlass,
+		&i.Service,
 	)
 	return i, err
 }
@@ -595,7 +597,7 @@ func (q *Queries) ListSettings(ctx context.Context, db DBTX, limit int32) ([]Set
 }
 
 const listUsers = `-- name: ListUsers :many
-SELECT id, username, role, permission, disabled, login_at, provider, break_glass FROM xxl_job_user ORDER BY username, id LIMIT ?
+SELECT id, username, role, permission, disabled, login_at, provider, break_glass, service FROM xxl_job_user ORDER BY username, id LIMIT ?
 `
 
 type ListUsersRow struct {
@@ -607,6 +609,7 @@ type ListUsersRow struct {
 	LoginAt    int64
 	Provider   string
 	BreakGlass int64
+	Service    int64
 }
 
 // Everybody, by name: an installation has hundreds at most. Passwords stay where they are.
@@ -628,6 +631,7 @@ func (q *Queries) ListUsers(ctx context.Context, db DBTX, limit int32) ([]ListUs
 			&i.LoginAt,
 			&i.Provider,
 			&i.BreakGlass,
+			&i.Service,
 		); err != nil {
 			return nil, err
 		}

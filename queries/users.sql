@@ -1,7 +1,7 @@
 -- What touches xxl_job_user, sessions and settings.
 
 -- name: GetUser :one
-SELECT id, username, password, role, permission, disabled, login_at, provider, break_glass FROM xxl_job_user WHERE id = ?;
+SELECT id, username, password, role, permission, disabled, login_at, provider, break_glass, service FROM xxl_job_user WHERE id = ?;
 
 -- name: GetUserByName :one
 SELECT id, username, password, role, permission, disabled, provider, break_glass FROM xxl_job_user WHERE username = ?;
@@ -11,7 +11,7 @@ SELECT COUNT(*) FROM xxl_job_user;
 
 -- name: ListUsers :many
 -- Everybody, by name: an installation has hundreds at most. Passwords stay where they are.
-SELECT id, username, role, permission, disabled, login_at, provider, break_glass FROM xxl_job_user ORDER BY username, id LIMIT ?;
+SELECT id, username, role, permission, disabled, login_at, provider, break_glass, service FROM xxl_job_user ORDER BY username, id LIMIT ?;
 
 -- name: CountAdministrators :one
 -- Those who can log in whatever becomes of a directory; one has to stay.

@@ -133,7 +133,7 @@ func (c *userPages) userEdit(ec echo.Context) error {
 }
 
 func userValues(u manage.User) users.FormValues {
-	values := users.FormValues{Name: u.Name, Role: link.UserNormal, State: link.UserActive, Version: u.Version(), Provider: u.Provider, BreakGlass: u.BreakGlass}
+	values := users.FormValues{Name: u.Name, Role: link.UserNormal, State: link.UserActive, Version: u.Version(), Provider: u.Provider, BreakGlass: u.BreakGlass, Service: u.Service}
 	if u.Admin {
 		values.Role = link.UserAdmin
 	}

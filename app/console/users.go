@@ -70,7 +70,7 @@ func (c *userPages) userList(ec echo.Context) error {
 	for _, u := range matching[from:min(from+usersPerPage, len(matching))] {
 		row := users.Row{
 			ID: u.ID, Name: u.Name, Admin: u.Admin, Disabled: u.Disabled, Self: u.ID == p.UserID, Login: c.at(page.Page, fromMillis(u.LoginAt)),
-			Sessions: u.Sessions, Provider: u.Provider, BreakGlass: u.BreakGlass,
+			Sessions: u.Sessions, Provider: u.Provider, BreakGlass: u.BreakGlass, Service: u.Service,
 		}
 		for _, t := range u.Teams {
 			row.Teams = append(row.Teams, t.Name)

@@ -3,7 +3,9 @@ package e2e
 import (
 	"fmt"
 	"net/url"
+	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,10 +21,10 @@ import (
 type demo struct {
 	*admin
 	*session
-	slow   int64 // a job that runs long, and is running
-	fails  int64 // a job whose runs fail
-	script int64 // a shell job
-	orders int64 // a group
+	slow             int64 // a job that runs long, and is running
+	fails            int64 // a job whose runs fail
+	script           int64 // a shell job
+	orders, payments int64 // groups
 	administered
 }
 
@@ -35,7 +37,8 @@ func startDemo(t *testing.T, chinese bool) *demo {
 		}
 		return en
 	}
-	d := &demo{admin: startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on", "PUNCTUAL_TIME_ZONE=Asia/Shanghai"}})}
+	d := &demo{admin: startAdmin(t, adminSettings{env: []string{
+		"PUNCTUAL_SAMPLE=on", "PUNCTUAL_TIME_ZONE=Asia/Shanghai", "PUNCTUAL_SECRET_KEY=a-key-of-thirty-two-characters-x"}})}
 	d.session = d.login(t, testPassword)
 	group := func(appName, title string) int64 {
 		d.must(t, link.ExecutorsPath, url.Values{groups.FieldAppName: {appName}, groups.FieldTitle: {title}, groups.FieldType: {groups.TypeAuto}})
@@ -43,7 +46,7 @@ func startDemo(t *testing.T, chinese bool) *demo {
 		return lastID(t, body, `/executors/(\d+)/edit`)
 	}
 	d.orders = group("order-service", say("订单服务", "Orders"))
-	payments := group("payment-gateway", say("支付网关", "Payments"))
+	d.payments = group("payment-gateway", say("支付网关", "Payments"))
 	reports := group("reporting", say("报表中心", "Reporting"))
 	d.own = reports
 	for _, appName := range []string{"order-service", "payment-gateway"} {
@@ -63,7 +66,7 @@ func startDemo(t *testing.T, chinese bool) *demo {
 		return lastID(t, body, `/jobs/(\d+)/edit`)
 	}
 	mina, jonas, ada := say("王敏", "Mina Wang"), say("李强", "Jonas Li"), say("陈晓", "Ada Chen")
-	d.script = job(payments, say("每日对账", "Daily reconciliation"), mina, url.Values{
+	d.script = job(d.payments, say("每日对账", "Daily reconciliation"), mina, url.Values{
 		jobs.FieldCron: {"0 0 2 * * ?"}, jobs.FieldGlue: {"GLUE_SHELL"}, jobs.FieldTimeout: {"1800"}, jobs.FieldRetries: {"2"},
 		jobs.FieldAlarmEmail: {"ops@example.com"}, jobs.FieldParam: {"2026-11-20"},
 		jobs.FieldSource: {"#!/bin/bash\nset -euo pipefail\n\n# $1 is the day to check\nfor channel in alipay wechat unionpay card; do\n  echo \"$channel: 45,600 payments checked, 0 differ\"\n  sleep 0.2\ndone\necho \"done: $1\"\n"},
@@ -73,7 +76,7 @@ func startDemo(t *testing.T, chinese bool) *demo {
 		jobs.FieldScheduleType: {"FIX_RATE"}, jobs.FieldSeconds: {"30"}, jobs.FieldHandler: {"demoJobHandler"}})
 	d.slow = job(d.orders, say("重建搜索索引", "Rebuild the search index"), jonas, url.Values{
 		jobs.FieldCron: {"0 0 4 ? * SUN"}, jobs.FieldHandler: {"slowJobHandler"}, jobs.FieldParam: {"600"}})
-	d.fails = job(payments, say("汇率拉取", "Fetch exchange rates"), ada, url.Values{
+	d.fails = job(d.payments, say("汇率拉取", "Fetch exchange rates"), ada, url.Values{
 		jobs.FieldCron: {"15 0 * * * ?"}, jobs.FieldHandler: {"httpJobHandler"}, jobs.FieldParam: {"url: http://10.255.0.1/rates"}, jobs.FieldRetries: {"1"}})
 	job(reports, say("月度账单", "Monthly statement"), mina, url.Values{jobs.FieldCron: {"0 0 6 1 * ?"}, jobs.FieldHandler: {"monthlyStatement"}})
 	job(reports, say("分片：用户画像计算", "Shards: user profiles"), mina, url.Values{
@@ -124,7 +127,7 @@ func (d *demo) lastRun(t *testing.T, job int64) int64 {
 	return id
 }
 
-// pages are the addresses of every page, by name.
+// pages are the addresses of every page, by name. DEMO_PAGES names the pages wanted, separated by commas; default all.
 func (d *demo) pages(t *testing.T) []demoPage {
 	t.Helper()
 	slow := d.lastRun(t, d.slow)
@@ -148,6 +151,7 @@ func (d *demo) pages(t *testing.T) []demoPage {
 		{name: "executor-new", path: link.ExecutorNewPath},
 		{name: "executor", path: link.Executor(d.orders)},
 		{name: "secrets", path: link.ExecutorSecrets(d.orders)},
+		{name: "secret-delete", path: link.ExecutorSecretDelete(d.orders, demoSecret)},
 		{name: "executor-edit", path: link.ExecutorEdit(d.orders)},
 		{name: "executor-delete", path: link.ExecutorDelete(d.orders)},
 		{name: "token", path: link.ExecutorToken},
@@ -155,6 +159,8 @@ func (d *demo) pages(t *testing.T) []demoPage {
 		{name: "profile", path: link.ProfilePath},
 		{name: "tokens", path: link.TokensAll},
 		{name: "token-new", path: link.TokenNew("")},
+		{name: "token-made", path: link.TokenNew(""), do: filled(".form-foot .primary", "#name", "nightly export"), until: "#made-token"},
+		{name: "token-revoke", path: d.revoke},
 		{name: "account-new", path: link.ServiceAccountNew},
 		{name: "runs-clear", path: link.ClearPath},
 		{name: "keys", path: link.KeysPath},
@@ -164,24 +170,37 @@ func (d *demo) pages(t *testing.T) []demoPage {
 			pages[i].as = d.session
 		}
 	}
-	return append(pages, demoPage{name: "login", path: link.Login})
+	pages = append(pages, demoPage{name: "login", path: link.Login})
+	if only := os.Getenv("DEMO_PAGES"); only != "" {
+		pages = slices.DeleteFunc(pages, func(p demoPage) bool { return !slices.Contains(strings.Split(only, ","), p.name) })
+	}
+	return pages
 }
 
 // demoPage is a page as somebody sees it; as nil is somebody who is not logged in.
 type demoPage struct {
 	name, path string
 	as         *session
-	file       string // of jobs, which the page is to preview
+	do         string // a script that sends the page's form: what it answers is the page
+	until      string // what the answer has, as a selector
 }
 
 // show opens a page, as whoever is logged in.
 func (w *window) show(p demoPage) {
 	w.t.Helper()
 	w.visit(p.path)
-	if p.file != "" {
-		w.do(chromedp.Evaluate(fmt.Sprintf(`document.querySelector("#text").value = %q; document.querySelector(".form-foot .primary").click()`, p.file), nil),
-			holds(`document.querySelector(".import-plan")`))
+	if p.do != "" {
+		w.do(chromedp.Evaluate(p.do, nil), holds(fmt.Sprintf("document.querySelector(%q)", p.until)))
 	}
+}
+
+// filled is a script that types into the fields of a page's form, two words each, and presses a button.
+func filled(button string, fields ...string) string {
+	var script strings.Builder
+	for i := 0; i < len(fields); i += 2 {
+		fmt.Fprintf(&script, "document.querySelector(%q).value = %q; ", fields[i], fields[i+1])
+	}
+	return script.String() + fmt.Sprintf("document.querySelector(%q).click()", button)
 }
 
 // importFile changes a job of the demo, makes a new one, and has one that is refused.

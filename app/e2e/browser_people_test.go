@@ -15,10 +15,12 @@ import (
 
 	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/glue"
+	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/login"
 	"github.com/punctual-job/punctual/views/saved"
 	"github.com/punctual-job/punctual/views/second"
+	"github.com/punctual-job/punctual/views/tokens"
 	"github.com/punctual-job/punctual/views/users"
 )
 
@@ -34,9 +36,14 @@ type administered struct {
 	team    int64    // somebody is in it
 	careful *session // somebody with a second factor
 	factor  string   // the page that removes it
+	mina    *session // somebody who edits the jobs of a group
+	revoke  string   // the page that revokes an API token
 }
 
 const viewerPassword = "viewer-lamp-otter-1"
+
+// demoSecret is the name of a secret of the group orders.
+const demoSecret = "DB_PASSWORD"
 
 // administer adds people and alarm channels to the demo.
 func (d *demo) administer(t *testing.T, say func(zh, en string) string) {
@@ -52,7 +59,9 @@ func (d *demo) administer(t *testing.T, say func(zh, en string) string) {
 	account("jonas", link.UserNormal, link.UserDisabled, view)
 	account("watcher", link.UserNormal, link.UserActive, view)
 	account("lovelace", link.UserAdmin, link.UserActive)
-	d.user = account("mina", link.UserNormal, link.UserActive, view, fmt.Sprintf("%d.run", d.orders), fmt.Sprintf("%d.edit", d.orders), fmt.Sprintf("%d.view", d.own))
+	d.user = account("mina", link.UserNormal, link.UserActive, view, fmt.Sprintf("%d.run", d.orders), fmt.Sprintf("%d.edit", d.orders), fmt.Sprintf("%d.view", d.own),
+		fmt.Sprintf("%d.edit", d.payments), fmt.Sprintf("%d.glue", d.payments))
+	d.mina = d.enterAs(t, "mina", viewerPassword)
 	d.must(t, link.TeamsPath, url.Values{users.FieldName: {say("夜间值班", "Night shift")}, users.FieldMembers: {fmt.Sprint(d.user)}, users.FieldRights: {fmt.Sprintf("%d.schedule", d.orders)}})
 	_, teams := d.get(t, link.TeamsPath)
 	d.team = lastID(t, teams, `id="team-(\d+)"`)
@@ -94,10 +103,35 @@ func (d *demo) administer(t *testing.T, say func(zh, en string) string) {
 	d.must(t, link.JobGlue(d.script), url.Values{
 		glue.FieldSource: {"#!/bin/bash\nset -euo pipefail\n\nfor channel in alipay wechat; do\n  echo \"$channel: checked\"\ndone\n"}, glue.FieldRemark: {say("只对账两个渠道", "Two channels only")},
 	})
+	d.keep(t, say)
 	d.must(t, link.TokenRotate(d.own), url.Values{"grace": {"24"}})
 	d.must(t, link.ViewsPath, url.Values{saved.FieldPage: {"jobs"}, saved.FieldParams: {"state=stopped"}, saved.FieldName: {say("已停止的任务", "Stopped jobs")}, saved.FieldShared: {"1"}})
 	_, body = d.get(t, link.JobsPath+"?state=stopped")
 	d.view = lastID(t, body, link.ViewsPath+`/(\d+)/edit`)
+}
+
+// keep adds what is kept from most people: secrets, API tokens, and a script that waits for a second person.
+func (d *demo) keep(t *testing.T, say func(zh, en string) string) {
+	t.Helper()
+	d.must(t, link.ExecutorSecrets(d.orders), url.Values{groups.FieldSecretName: {demoSecret}, groups.FieldSecretValue: {"correct horse battery"}})
+	for name, days := range map[string]string{say("发布流水线", "Release pipeline"): "90", say("巡检脚本", "Patrol"): "0"} {
+		if code, body, _ := d.post(t, link.TokensPath, url.Values{
+			tokens.FieldName: {name}, tokens.FieldDays: {days}, tokens.FieldScope: {"view", "run"}, tokens.FieldGroups: {fmt.Sprint(d.orders)},
+		}); code != http.StatusOK {
+			t.Fatalf("a token: %d\n%s", code, body)
+		}
+	}
+	d.must(t, link.ServiceAccounts, url.Values{tokens.FieldName: {"deploybot"}})
+	_, list := d.get(t, link.TokensAll)
+	d.revoke = fmt.Sprintf("/tokens/%d/revoke?of=all", lastID(t, list, `/tokens/(\d+)/revoke`))
+	form := d.form(t, link.ExecutorEdit(d.payments), link.Executor(d.payments))
+	form.Set(groups.FieldScriptReview, groups.ScriptReviewOn)
+	d.must(t, link.Executor(d.payments), form)
+	d.mina.must(t, link.JobGlue(d.script), url.Values{
+		glue.FieldSource: {"#!/bin/bash\nset -euo pipefail\n\nfor channel in alipay wechat unionpay; do\n  echo \"$channel: checked\"\n  curl -fsS \"https://ledger.example.com/$channel?day=$1\"\ndone\n"},
+		glue.FieldRemark: {say("接入总账", "Ask the ledger")},
+	})
+	d.must(t, link.SettingsPath, url.Values{"alarm_editors": {"on"}, "second_factor": {"admins"}})
 }
 
 // addSecond gives somebody an app with codes, and returns the page that removes it.
@@ -148,7 +182,7 @@ func (d *demo) adminPages(t *testing.T) []demoPage {
 		{name: "settings", path: link.SettingsPath},
 		{name: "help", path: link.HelpPath},
 		{name: "jobs-import", path: link.JobsImportPath},
-		{name: "jobs-import-plan", path: link.JobsImportPath, file: d.importFile()},
+		{name: "jobs-import-plan", path: link.JobsImportPath, do: filled(".form-foot .primary", "#text", d.importFile()), until: ".import-plan"},
 		{name: "jobs-export", path: link.JobsExportPath},
 		{name: "view-new", path: link.ViewNew("jobs", "q=shop")},
 		{name: "jobs-view", path: link.JobsPath + "?state=stopped"},
@@ -160,6 +194,7 @@ func (d *demo) adminPages(t *testing.T) []demoPage {
 		{name: "alarms", path: link.AlarmsPath},
 		{name: "alarm-new", path: link.AlarmNewPath},
 		{name: "alarm-webhook", path: link.AlarmNew("webhook")},
+		{name: "alarm-of-editor", path: link.AlarmNew("webhook"), as: d.mina},
 		{name: "alarm", path: link.Alarm(d.channel)},
 		{name: "alarm-broken", path: link.Alarm(d.broken)},
 		{name: "alarm-edit", path: link.AlarmEdit(d.channel)},
@@ -169,6 +204,7 @@ func (d *demo) adminPages(t *testing.T) []demoPage {
 		{name: "alarm-messages", path: link.AlarmMessages},
 		{name: "users", path: link.UsersPath},
 		{name: "user-new", path: link.UserNewPath},
+		{name: "user-like", path: link.UserNewPath, do: filled("[name=do][value=like]", "[name=like]", fmt.Sprint(d.user)), until: ".notice.info"},
 		{name: "user-edit", path: link.UserEdit(d.user)},
 		{name: "user-password", path: link.UserPassword(d.user)},
 		{name: "user-signout", path: link.UserSignOut(d.user)},
@@ -183,8 +219,12 @@ func (d *demo) adminPages(t *testing.T) []demoPage {
 		{name: "second-code", path: link.SecondCode, as: d.viewer},
 		{name: "second", path: link.SecondPath, as: d.careful},
 		{name: "second-recovery", path: link.SecondRecovery, as: d.careful},
+		{name: "second-codes", path: link.SecondRecovery, as: d.careful, do: filled(".panel .primary", "[name=old_password]", viewerPassword), until: ".recovery-codes"},
 		{name: "second-remove", path: d.factor, as: d.careful},
 		{name: "login-second", path: link.LoginSecond, as: d.enterAs(t, "careful", viewerPassword)},
+		{name: "login-setup", path: link.LoginSetup, as: d.enterAs(t, "lovelace", viewerPassword)},
+		{name: "glue-waiting", path: link.JobGlueWaiting(d.script)},
+		{name: "glue-waiting-own", path: link.JobGlueWaiting(d.script), as: d.mina},
 		{name: "audit", path: link.AuditPath},
 		{name: "audit-entry", path: link.AuditEntry(lastID(t, entries, `/audit/(\d+)"`))},
 		{name: "audit-user", path: link.AuditEntry(lastID(t, failed, `/audit/(\d+)"`))},

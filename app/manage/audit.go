@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -358,13 +359,13 @@ func decode(text db.Text) Facts {
 // maxAuditUsers bounds the names in the filter.
 const maxAuditUsers = 200
 
-// Users are the names of those who did anything.
+// Users are the names of those who did anything; what nobody did, such as an executor's registration, has none.
 func (a *Audit) Users(ctx context.Context, p auth.Principal) ([]string, error) {
 	if err := requireAdmin(p); err != nil {
 		return nil, err
 	}
 	names, err := db.ListAuditUsers(ctx, a.pool, maxAuditUsers)
-	return names, db.Error(err)
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" }), db.Error(err)
 }
 
 // Clean forgets entries that are older than anybody has to keep them.

@@ -43,6 +43,7 @@ type User struct {
 	// Provider vouches for them, and says at each login what they may do; empty: they have a password here.
 	Provider   string
 	BreakGlass bool // an administrator who may use the password when others may not
+	Service    bool // a program, which has tokens and no password
 }
 
 // May is what a user may do in a group, as one and through teams.
@@ -102,7 +103,7 @@ func (s *Users) List(ctx context.Context, p auth.Principal) ([]User, error) {
 	list := make([]User, len(rows))
 	for i, r := range rows {
 		list[i] = User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Disabled: r.Disabled != 0, LoginAt: r.LoginAt,
-			Teams: teams[r.ID], Sessions: open[r.ID], Rights: rightsOf(r.Role, r.Permission, byUser[r.ID]), Provider: r.Provider, BreakGlass: r.BreakGlass != 0}
+			Teams: teams[r.ID], Sessions: open[r.ID], Rights: rightsOf(r.Role, r.Permission, byUser[r.ID]), Provider: r.Provider, BreakGlass: r.BreakGlass != 0, Service: r.Service != 0}
 	}
 	return list, nil
 }
@@ -131,7 +132,7 @@ func (s *Users) read(ctx context.Context, tx db.DBTX, id int64) (User, error) {
 		return User{}, err
 	}
 	return User{ID: r.ID, Name: r.Username, Admin: r.Role == auth.RoleAdmin, Disabled: r.Disabled != 0, LoginAt: r.LoginAt, Teams: teams,
-		Rights: rightsOf(r.Role, r.Permission, finer), Provider: r.Provider, BreakGlass: r.BreakGlass != 0}, nil
+		Rights: rightsOf(r.Role, r.Permission, finer), Provider: r.Provider, BreakGlass: r.BreakGlass != 0, Service: r.Service != 0}, nil
 }
 
 func role(admin bool) int64 {

@@ -27,6 +27,7 @@ type Row struct {
 	// Provider vouches for them; empty: they have a password here.
 	Provider   string
 	BreakGlass bool     // may use the password when others may not
+	Service    bool     // a program, which has tokens and no password
 	Groups     []string // titles of the executors a normal user may see
 	Teams      []string // names of those they are in
 	Login      format.Time
@@ -81,6 +82,7 @@ type FormValues struct {
 	// Provider vouches for them, and says what they may do; empty: they have a password here.
 	Provider   string
 	BreakGlass bool
+	Service    bool // a program, which has tokens and no password
 }
 
 // Group is one line of the table of rights.
