@@ -27,8 +27,12 @@ const foreignPasskey = `(async () => {
 // TestAPasskeyIsMadeAndShown does both in a real browser, with an authenticator that the browser plays.
 func TestAPasskeyIsMadeAndShown(t *testing.T) {
 	t.Parallel()
+	onBoth(t, makeAndShowPasskey)
+}
+
+func makeAndShowPasskey(t *testing.T, o Options) {
 	ctx := openChromium(t)
-	a := start(t, testOptions(t))
+	a := start(t, o)
 	base := strings.Replace(a.Welcome().URL, "127.0.0.1", "localhost", 1) // there are no passkeys for numbers
 	do := func(what string, actions ...chromedp.Action) {
 		t.Helper()

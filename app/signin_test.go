@@ -199,28 +199,30 @@ func TestAnAdministratorEndsASessionOfSomebody(t *testing.T) {
 // TestNobodyStaysLoggedIn forbids it by setting.
 func TestNobodyStaysLoggedIn(t *testing.T) {
 	t.Parallel()
-	a := start(t, testOptions(t))
-	b := open(t, a)
-	remembers := func() bool {
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
 		b := open(t, a)
-		return b.get("/login").document(t).Find(`input[name="remember"]`).Length() == 1
-	}
-	stays := func() bool {
-		got := open(t, a).post("/login", url.Values{"name": {"admin"}, "password": {testPassword}, "remember": {"on"}})
-		for _, c := range got.header.Values("Set-Cookie") {
-			if strings.HasPrefix(c, "punctual=") && strings.Contains(c, "Max-Age") {
-				return true
-			}
+		remembers := func() bool {
+			b := open(t, a)
+			return b.get("/login").document(t).Find(`input[name="remember"]`).Length() == 1
 		}
-		return false
-	}
-	if !remembers() || !stays() {
-		t.Error("it is not offered")
-	}
-	b.mustLogin().set(url.Values{"session_remember_days": {"0"}})
-	if remembers() || stays() {
-		t.Error("it is offered")
-	}
+		stays := func() bool {
+			got := open(t, a).post("/login", url.Values{"name": {"admin"}, "password": {testPassword}, "remember": {"on"}})
+			for _, c := range got.header.Values("Set-Cookie") {
+				if strings.HasPrefix(c, "punctual=") && strings.Contains(c, "Max-Age") {
+					return true
+				}
+			}
+			return false
+		}
+		if !remembers() || !stays() {
+			t.Error("it is not offered")
+		}
+		b.mustLogin().set(url.Values{"session_remember_days": {"0"}})
+		if remembers() || stays() {
+			t.Error("it is offered")
+		}
+	})
 }
 
 // TestAnOpenPageDoesNotKeepItsSessionAlive looks at what the requests of an open page do to the time of the last use.
