@@ -77,6 +77,27 @@ func TestOfTwoSuccessesOfAFireOneStartsTheChildren(t *testing.T) {
 	}
 }
 
+// TestAJobIsNotItsOwnChild: an old admin lets people write it, and it would run for ever.
+func TestAJobIsNotItsOwnChild(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		job := b.addJob(nil)
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET child_jobid = ? WHERE id = ?", fmt.Sprint(job), job); err != nil {
+			t.Fatal(err)
+		}
+		run := b.trigger(job)
+		b.await("it is sent", func() bool { return b.run(run).TriggerCode == wire.CodeSuccess })
+		b.complete(run, wire.CodeSuccess)
+		if e, ok := b.eventsOf(run).Last(event.NoChild); !ok || e.Text(0) != event.NoChildItself {
+			t.Errorf("it does not say why it started no child: %s", b.eventsOf(run))
+		}
+		if runs := b.runsOf(job); len(runs) != 1 {
+			t.Errorf("%d runs", len(runs))
+		}
+	})
+}
+
 // TestALateFailureOfARunThatWasRetriedIsNotRetriedAgain: its sending counted as failed, and had its retry then.
 func TestALateFailureOfARunThatWasRetriedIsNotRetriedAgain(t *testing.T) {
 	t.Parallel()
