@@ -1,0 +1,66 @@
+package executor_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// TestWhileNoAdminTakesResultsRunsAreRefused: results that nobody takes must not fill the memory.
+func TestWhileNoAdminTakesResultsRunsAreRefused(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name       string
+		runs, size int
+		taken      bool
+	}{
+		{"one less than the most", executor.MaxUndelivered - 1, executor.MaxUndeliveredBytes - 1, true},
+		{"the most results", executor.MaxUndelivered, 0, false},
+		{"the most bytes", 1, executor.MaxUndeliveredBytes, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := newBlocker()
+			b := setup(t, executortest.Handlers{"h": h.handle})
+			end := b.LeaveUndelivered(tt.runs, tt.size)
+			answer := b.run(t, request(1))
+			if answer.OK() != tt.taken || !tt.taken && !strings.Contains(answer.Msg, "results wait for an admin") {
+				t.Errorf("answer %+v", answer)
+			}
+			end()
+			close(h.free)
+			if tt.taken {
+				b.wantResult(t, 1, 200, "")
+			}
+		})
+	}
+}
+
+// TestCoverEarlyEndsNothingThatCameLater: between a run's being queued and its being on record another may come, and begin.
+func TestCoverEarlyEndsNothingThatCameLater(t *testing.T) {
+	t.Parallel()
+	h := newBlocker()
+	b := setup(t, executortest.Handlers{"h": h.handle})
+	covers := make(map[int64]func())
+	for id := int64(1); id <= 4; id++ {
+		b.mustRun(t, onJob(request(id), 7, wire.BlockSerial))
+		covers[id] = b.Covering(id)
+	}
+	if id := <-h.begun; id != 1 {
+		t.Fatalf("run %d began", id)
+	}
+	covers[3]()
+	b.wantResult(t, 1, 500, "block strategy effect：Cover Early [job running, killed]")
+	b.wantResult(t, 2, 500, "block strategy effect：Cover Early [job not executed, in the job queue, killed.]")
+	if id := <-h.begun; id != 3 {
+		t.Fatalf("run %d began", id)
+	}
+	covers[2]() // late: 3 runs, and came after it
+	close(h.free)
+	b.wantResult(t, 3, 200, "")
+	b.wantResult(t, 4, 200, "")
+}

@@ -1,0 +1,30 @@
+package executor
+
+// Covering finds a run that waits or runs; what it gives does what a COVER_EARLY of that run does when it is on record.
+func (e *Executor) Covering(logID int64) func() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	t := e.live[logID]
+	return func() { e.cover(t) }
+}
+
+// LeaveUndelivered makes it look as if results of so many runs, or of so many bytes in all, waited for an admin, until the end.
+func (e *Executor) LeaveUndelivered(runs, size int) (end func()) {
+	r := e.reporter
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	queue, bytes := r.queue, r.bytes
+	r.queue, r.bytes = make([]result, runs), size
+	r.failing, r.sending = true, r.sending+1 // nobody takes any of them
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.queue, r.bytes, r.failing = append(queue, r.queue[runs:]...), bytes+r.bytes-size, false
+		r.sending--
+	}
+}
+
+const (
+	MaxUndelivered      = maxUndelivered
+	MaxUndeliveredBytes = maxUndeliveredBytes
+)
