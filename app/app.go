@@ -308,7 +308,7 @@ func (a *App) newAlarmer(key []byte, catalogue *locales.Catalogue) (err error) {
 	a.alarmer, err = alarm.New(alarm.Config{
 		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Key: key,
 		Defaults: a.held.AlarmDefaults, Now: func() time.Time { return a.engine.Now() }, // the engine is made after it, and before it runs
-		Printer: func(lang string) alarm.Printer { return catalogue.Printer(lang) },
+		Printer: func(lang string) alarm.Printer { return catalogue.Printer(lang) }, Languages: locales.Languages(),
 		Link: func(jobID, logID int64) string {
 			if logID > 0 {
 				return a.publicURL() + link.Run(logID)

@@ -9,7 +9,9 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auditlog"
@@ -18,6 +20,7 @@ import (
 	"github.com/punctual-job/punctual/app/console"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
@@ -81,7 +84,7 @@ type Options struct {
 	CallTimeout      time.Duration // of one call to an executor
 	Allow            string        // addresses that may be called although no executor registered them; see [manage.ParseAllow]
 	Deny             string        // addresses at which no executor is called, in the same form
-	AlarmLanguage    string        // of messages whose channel chooses none: zh-CN or en
+	AlarmLanguage    string        // of messages whose channel chooses none, one of [locales.Languages]
 	MailDomains      string        // to which alarm mails may go, separated by commas
 	AlarmDenyPrivate *bool         // whether webhooks on this machine and in private networks are refused
 
@@ -178,8 +181,8 @@ func (o Options) withDefaults() (_ Options, err error) {
 			return o, wrong("TLS certificate: %w", err)
 		}
 	}
-	if o.AlarmLanguage != "" && o.AlarmLanguage != "zh-CN" && o.AlarmLanguage != "en" {
-		return o, wrong("alarm language %q must be zh-CN or en", o.AlarmLanguage)
+	if o.AlarmLanguage != "" && !slices.Contains(locales.Languages(), o.AlarmLanguage) {
+		return o, wrong("alarm language %q must be one of %s", o.AlarmLanguage, strings.Join(locales.Languages(), ", "))
 	}
 	if o.DrainTimeout < 0 {
 		return o, wrong("drain timeout %s must not be negative", o.DrainTimeout)

@@ -1,4 +1,4 @@
-// Package locales holds every word the console shows, in Simplified Chinese and English, and looks them up.
+// Package locales holds every word the console shows, in each of its [Languages], and looks them up.
 //
 // A message has a key such as "jobs.title", used through [Printer.T]. Values go in by name: {{.Name}} in the message,
 // T("jobs.deleted", "Name", job.Name) in the code. A message with plural forms takes its number under the name Count.
@@ -17,32 +17,37 @@ import (
 
 // The languages of the console, as they stand in cookies, in lang attributes and in file names.
 const (
-	Chinese = "zh-CN"
-	English = "en"
+	Chinese     = "zh-CN"
+	Traditional = "zh-TW"
+	English     = "en"
 )
 
-//go:embed en.json zh-CN.json
+// languages is the list that everything else goes by, in the order the language menu shows them. Each has a file of messages.
+var languages = []string{Chinese, Traditional, English}
+
+//go:embed *.json
 var files embed.FS
 
 // Languages lists the languages in the order the language menu shows them.
-func Languages() []string { return []string{Chinese, English} }
+func Languages() []string { return slices.Clone(languages) }
 
 // Catalogue is every message in every language. It is read-only after New and safe for concurrent use.
 type Catalogue struct {
 	printers map[string]*Printer
 	matcher  language.Matcher
+	matched  []string // what the matcher's numbers mean
 }
 
 // New reads the embedded message files. It panics on a broken file, which the tests of this package exclude.
 func New() *Catalogue {
-	// English stands first in the matcher: it is what a browser that asks for neither language gets.
-	order := []string{English, Chinese}
-	tags := make([]language.Tag, len(order))
 	bundle := i18n.NewBundle(language.English)
 	bundle.RegisterUnmarshalFunc("json", json.Unmarshal)
 	c := &Catalogue{printers: make(map[string]*Printer)}
-	for i, lang := range order {
-		tags[i] = language.MustParse(lang)
+	// English stands first in the matcher: it is what a browser that asks for none of the languages gets.
+	c.matched = append([]string{English}, slices.DeleteFunc(Languages(), func(lang string) bool { return lang == English })...)
+	var tags []language.Tag
+	for _, lang := range c.matched {
+		tags = append(tags, language.MustParse(lang))
 		raw, err := files.ReadFile(lang + ".json")
 		if err != nil {
 			panic(err)
@@ -72,8 +77,10 @@ func (c *Catalogue) Match(chosen []string, acceptLanguage, installation string) 
 		}
 	}
 	if tags, _, err := language.ParseAcceptLanguage(acceptLanguage); err == nil {
-		if _, i, confidence := c.matcher.Match(tags...); confidence > language.No {
-			return []string{English, Chinese}[i]
+		for _, tag := range tags { // one by one: together, the zh that follows zh-HK would win over it
+			if _, i, confidence := c.matcher.Match(tag); confidence > language.No {
+				return c.matched[i]
+			}
 		}
 	}
 	if slices.Contains(Languages(), installation) {

@@ -57,7 +57,7 @@ var families = withEvents(map[string][]string{
 	"jobs.show.":    {"failing", "late", "due"},
 	"runs.show.":    {"late", "long"},
 	"groups.show.":  {"online", "lost"},
-	"language.":     {"zh-CN", "en"},
+	"language.":     languages,
 	"log.empty.":    {"live", "complete", "none", "unavailable"},
 	"misfire.":      withHelp("DO_NOTHING", "FIRE_ONCE_NOW"),
 	"nav.":          {"users", "audit", "dashboard", "jobs", "runs", "executors", "alarms", "nodes", "settings"},
@@ -155,13 +155,19 @@ func TestLanguagesHaveTheSameKeysAndValues(t *testing.T) {
 
 func TestChineseIsTranslated(t *testing.T) {
 	t.Parallel()
-	// What is written the same in both languages.
+	for _, lang := range []string{Chinese, Traditional} {
+		translated(t, lang)
+	}
+}
+
+func translated(t *testing.T, lang string) {
+	// What is written the same in Chinese and English.
 	same := []string{"glue.", "alarm.line", "alarm.title.", "schedule.CRON", "list.comma", "connect.", "alarms.kind.slack", "alarms.kind.telegram", "alarms.kind.webhook", "alarms.security.", "language.", "trigger.API", "right.glue", "token.title"}
 	han := regexp.MustCompile(`\p{Han}`)
-	for key, message := range messages(t, Chinese) {
+	for key, message := range messages(t, lang) {
 		raw, _ := json.Marshal(message)
 		if !han.Match(raw) && !slices.ContainsFunc(same, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) && !strings.Contains(string(raw), "Handler") && !strings.Contains(string(raw), "AppName") {
-			t.Errorf("%s: %s has no Chinese in it", key, raw)
+			t.Errorf("%s: %s: %s has no Chinese in it", lang, key, raw)
 		}
 	}
 }
@@ -240,6 +246,15 @@ func TestMatch(t *testing.T) {
 		{"the header decides", "", "zh-CN,zh;q=0.9,en;q=0.8", "en", Chinese},
 		{"the header decides against the installation", "", "en-GB", "zh-CN", English},
 		{"plain zh is Chinese", "", "zh", "", Chinese},
+		{"Singapore writes Simplified Chinese", "", "zh-SG", "", Chinese},
+		{"Taiwan's browser", "", "zh-TW,zh;q=0.9,en-US;q=0.8", "", Traditional},
+		{"Traditional Chinese of nowhere", "", "zh-Hant", "en", Traditional},
+		{"Hong Kong writes it too", "", "zh-HK,zh;q=0.9", "", Traditional},
+		{"as does Macau", "", "zh-MO", "zh-CN", Traditional},
+		{"the script decides", "", "zh-Hant-CN", "", Traditional},
+		{"a chosen Chinese wins over the other", "zh-TW", "zh-CN", "zh-CN", Traditional},
+		{"as it does the other way", "zh-CN", "zh-TW", "zh-TW", Chinese},
+		{"an unknown language of a Taiwanese installation", "", "fr", "zh-TW", Traditional},
 		{"an unknown language is the installation's", "", "fr-FR", "zh-CN", Chinese},
 		{"an unknown language of nobody's choice is English", "", "fr-FR", "", English},
 		{"no header is the installation's", "", "", "zh-CN", Chinese},
@@ -285,5 +300,26 @@ func BenchmarkPrinter(b *testing.B) {
 	for b.Loop() {
 		p.T("jobs.title")
 		p.T("time.in", "Span", "3 min")
+	}
+}
+
+// Taiwan's operators have words of their own; letters alone do not make them. Characters and words of the other Chinese are what
+// a line that was copied over shows first.
+func TestTaiwanReadsItsOwnWords(t *testing.T) {
+	t.Parallel()
+	const simplified = "与专业丢两个为么义书于产仅从们众优会传体余偿储关内册写决况减几凭击划则刚创删别务动区协单占却历参双发变号后听启员咨响团围图声处备复头实审对导将尝尽层属带帮并广库应开异弃弹强归当录径态总户执扩扫扰护报担拥择换据携数断无旧时显暂机权条来极构标样档检毕汇没浅测浏满点热状独环现畅监盖盘码础确离种称窃筛签简类约级纹线组终经结给络绝统继绪续维编缩网联脚节范虑补见规视览触计认让议记许论设访证识词试话询该详语误说请读谁调负责败账贴赖转轮载较辑输达迁过运还这进连迟适选递遗邮采释里针钉钟钥链销锁错锚键长闭问闲间队际随隐页项顺须预领频题飞驳验骤"
+	own := regexp.MustCompile(`服務器|默認|用戶名|網絡|信息|數據|文件夾|軟件|硬件|內存|磁盤|緩存|界面|支持|節點名|進程|線程|鏈接|字段|字符|模板|令牌|登錄|註銷|賬號|賬戶|密鑰|審計|訪問|響應|應答|接口|回調|刷新|默认|日志|端口|域名|屏幕|視頻|報警|調度|過期策略|超時|重置|丟失|激活|勾選框|控制檯|臺|夏令時|二維碼|導入|導出|保存|粘貼|搜索|查找|創建`)
+	for key, message := range messages(t, Traditional) {
+		raw, _ := json.Marshal(message)
+		text := string(raw)
+		if strings.HasPrefix(key, "language.") {
+			continue // each is written in itself
+		}
+		if at := strings.IndexAny(text, simplified); at >= 0 {
+			t.Errorf("%s: %s has a character of the other Chinese: %c", key, text, []rune(text[at:])[0])
+		}
+		if word := own.FindString(text); word != "" {
+			t.Errorf("%s: %s says %s, as nobody does in Taiwan", key, text, word)
+		}
 	}
 }

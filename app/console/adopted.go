@@ -13,12 +13,12 @@ import (
 // Rows without an outcome and without events: those of an XXL-JOB admin, and of Punctual before it wrote them. All that they
 // have beside their two codes is text, so the text is read, for nothing but the word and the lines that are shown.
 
-// What the messages of ends by hand and of lost results begin or end with: those of an XXL-JOB admin in its two languages
+// What the messages of ends by hand and of lost results begin or end with: those of an XXL-JOB admin in its three languages
 // (docs/compat.md §3.9), of executors, and our own of before. What was passed over stands in a line of its own.
 var (
-	adoptedKilled = []string{"人为操作，主动终止", "Manual operation, kill job", "killed by "}
+	adoptedKilled = []string{"人为操作，主动终止", "人為操作，主動終止", "Manual operation, kill job", "killed by "}
 	adoptedEnds   = []string{"[job running, killed]", "[job not executed, in the job queue, killed.]"}
-	adoptedLost   = []string{"任务结果丢失，标记失败", "Job result lost, marked as failure", "result lost"}
+	adoptedLost   = []string{"任务结果丢失，标记失败", "任務結果丟失，標記失敗", "Job result lost, marked as failure", "result lost"}
 	adoptedPassed = []string{"result: skipped: ", "result: job stopped: "}
 )
 

@@ -9,15 +9,24 @@ import (
 	"github.com/punctual-job/punctual/views/link"
 )
 
+// TestBrowserCronWordsInTaiwan reads some of them in Traditional Chinese, of which the library has words of its own.
+func TestBrowserCronWordsInTaiwan(t *testing.T) {
+	cronWords(t, "zh-TW", map[string]string{
+		"0 0 2 * * ?":             "每天 02:00",
+		"0 0 9-18 * * ?":          "09:00 至 18:00 每小時",
+		"15 0 * * * ?":            "整點第 15 秒",
+		"0 0/30 9-18 ? * MON-FRI": "星期一至星期五 09:00 至 18:59 每 30 分鐘",
+		"0 0 3 1,10,20 * ?":       "每月 1 日、10 日、20 日 03:00",
+		"0 0 2 LW * ?":            "每月最後一個工作日 02:00",
+		"0 15 10 ? * 6#3":         "每月第三個星期五 10:15",
+		"0 0 0 1 1 ? 2027":        "2027 年 一月 1 日 00:00",
+		"0 10,44 14 ? 3 WED":      "三月 星期三 14:00 第 10、44 分鐘",
+	})
+}
+
 // TestBrowserCronWords reads cron texts in Chinese, whose order the script makes out of the English one of its library.
 func TestBrowserCronWords(t *testing.T) {
-	works(t)
-	a := startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on"}})
-	w := newWindow(t, a.url, desk)
-	w.cookie("lang", "zh-CN")
-	w.enter(a.login(t, testPassword))
-	w.visit(link.JobNewPath)
-	for cron, want := range map[string]string{
+	cronWords(t, "zh-CN", map[string]string{
 		"0/20 * * * * ?":              "每 20 秒",
 		"0 0 2 * * ?":                 "每天 02:00",
 		"0 0 10,14,16 * * ?":          "每天 10:00、14:00、16:00",
@@ -32,7 +41,17 @@ func TestBrowserCronWords(t *testing.T) {
 		"0 0 0 1 1 ? 2027":            "2027 年 一月 1 日 00:00",
 		"0 10,44 14 ? 3 WED":          "三月 星期三 14:00 第 10、44 分钟",
 		"no cron at all, and no more": "",
-	} {
+	})
+}
+
+func cronWords(t *testing.T, lang string, words map[string]string) {
+	works(t)
+	a := startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on"}})
+	w := newWindow(t, a.url, desk)
+	w.cookie("lang", lang)
+	w.enter(a.login(t, testPassword))
+	w.visit(link.JobNewPath)
+	for cron, want := range words {
 		var got string
 		w.do(chromedp.Evaluate(fmt.Sprintf(`(() => {
 			const input = document.querySelector("[data-cron-input]");

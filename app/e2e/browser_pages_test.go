@@ -10,6 +10,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+
+	"github.com/punctual-job/punctual/locales"
 )
 
 // maxWeight is what a page may bring over the network when nothing is cached, compressed as the program sends it.
@@ -29,9 +31,10 @@ type sight struct {
 var sights = map[string][]sight{
 	"en":    {{desk, "light"}, {phone, "dark"}},
 	"zh-CN": {{desk, "dark"}, {phone, "light"}},
+	"zh-TW": {{desk, "light"}}, // as wide as the other Chinese
 }
 
-// TestPages opens every page of an installation with work going on, in both languages, and looks at it in both themes, on a
+// TestPages opens every page of an installation with work going on, in every language, and looks at it in both themes, on a
 // desk and on a phone. axe-core finds nothing to object to, nothing is wider than its window, no page is heavy, none asks
 // anybody else for anything, and none writes an error to the browser's console, where a breach of the policy would stand.
 func TestPages(t *testing.T) {
@@ -39,7 +42,11 @@ func TestPages(t *testing.T) {
 	axe := axeScript(t)
 	d := startDemo(t, false)
 	pages := d.pages(t)
-	for lang, looks := range sights {
+	for _, lang := range locales.Languages() {
+		looks := sights[lang]
+		if looks == nil {
+			t.Errorf("nobody looks at the pages in %s", lang)
+		}
 		t.Run(lang, func(t *testing.T) {
 			works(t)
 			w := newWindow(t, d.admin.url, desk)

@@ -12,9 +12,11 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+
+	"github.com/punctual-job/punctual/locales"
 )
 
-// TestScreenshots photographs every page of an installation with work going on, in both languages and themes, on a desk
+// TestScreenshots photographs every page of an installation with work going on, in every language and both themes, on a desk
 // and on a phone, into SCREENSHOTS.
 func TestScreenshots(t *testing.T) {
 	dir := os.Getenv("SCREENSHOTS")
@@ -24,7 +26,7 @@ func TestScreenshots(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, lang := range []string{"en", "zh-CN"} {
+	for _, lang := range locales.Languages() {
 		t.Run(lang, func(t *testing.T) { photograph(t, dir, lang) })
 	}
 }

@@ -32,10 +32,13 @@ type Config struct {
 	// Key seals the settings of channels: 32 bytes, the same on every admin of the installation.
 	Key []byte
 
-	// Printer gives the texts of a language, "zh-CN" or "en".
+	// Printer gives the texts of a language.
 	Printer func(lang string) Printer
 
-	// Language is that of channels which choose none; "zh-CN" when empty.
+	// Languages are those that a channel may choose; the first is the default of Language.
+	Languages []string
+
+	// Language is that of channels which choose none.
 	Language string
 
 	// Link is the address of a run's page, or of a job's when logID is 0; "" leaves links out. nil: no links.
@@ -88,7 +91,9 @@ func (c Config) withDefaults() Config {
 	if c.Backoff == nil {
 		c.Backoff = []time.Duration{time.Minute, 5 * time.Minute, 20 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour}
 	}
-	c.Language = cmp.Or(c.Language, "zh-CN")
+	if c.Language == "" && len(c.Languages) > 0 {
+		c.Language = c.Languages[0]
+	}
 	c.Window = cmp.Or(c.Window, 5*time.Minute)
 	c.Rest = cmp.Or(c.Rest, 15*time.Second)
 	c.SendTimeout = cmp.Or(c.SendTimeout, 20*time.Second)

@@ -102,7 +102,7 @@ func (a *Alarmer) mayMail(recipients, known []string) error {
 
 // CreateChannel saves a new channel and returns its id. The error is an [*Invalid] when values are refused.
 func (a *Alarmer) CreateChannel(ctx context.Context, c Channel) (int64, error) {
-	if err := validChannel(&c); err != nil {
+	if err := a.validChannel(&c); err != nil {
 		return 0, err
 	}
 	if err := a.mayMail(c.Settings.Recipients, nil); err != nil {
@@ -150,7 +150,7 @@ func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 		c.keepSecrets(&old.settings)
 		known = old.settings.Recipients
 	}
-	if err := validChannel(&c); err != nil {
+	if err := a.validChannel(&c); err != nil {
 		return err
 	}
 	if err := a.mayMail(c.Settings.Recipients, known); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/event"
 )
 
@@ -51,14 +52,13 @@ func sample(lang string, causes ...string) *message {
 func TestMailsLookAsTheyDid(t *testing.T) {
 	t.Parallel()
 	all := []string{"failed", "timeout", "lost", "dispatch", "misfire", "slow", "silent", "recovered"}
-	tests := map[string]*message{
-		"failed.en": sample("en", "failed"), "failed.zh-CN": sample("zh-CN", "failed"),
-		"timeout.en": sample("en", "timeout"), "timeout.zh-CN": sample("zh-CN", "timeout"),
-		"dispatch.en": sample("en", "dispatch"), "dispatch.zh-CN": sample("zh-CN", "dispatch"),
-		"recovered.en": sample("en", "recovered"), "recovered.zh-CN": sample("zh-CN", "recovered"),
-		"many.en": sample("en", all...), "many.zh-CN": sample("zh-CN", all...),
-		"quiet.en": sample("en", all...), "quiet.zh-CN": sample("zh-CN", all...),
-		"test.en": sample("en"), "test.zh-CN": sample("zh-CN"),
+	tests := make(map[string]*message)
+	for _, lang := range locales.Languages() {
+		for name, causes := range map[string][]string{
+			"failed": {"failed"}, "timeout": {"timeout"}, "dispatch": {"dispatch"}, "recovered": {"recovered"}, "many": all, "quiet": all, "test": nil,
+		} {
+			tests[name+"."+lang] = sample(lang, causes...)
+		}
 	}
 	for name, m := range tests {
 		m.counted, m.test = strings.HasPrefix(name, "quiet"), strings.HasPrefix(name, "test")

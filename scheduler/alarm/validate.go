@@ -121,11 +121,13 @@ func (c *checks) err() error {
 }
 
 // validChannel tidies a channel's values and refuses what cannot work.
-func validChannel(c *Channel) error {
+func (a *Alarmer) validChannel(c *Channel) error {
 	var v checks
 	c.Name = line(strings.TrimSpace(c.Name))
 	v.text(FieldName, c.Name, true, 64)
-	v.oneOf(FieldLanguage, c.Language, "", "zh-CN", "en")
+	if c.Language != "" {
+		v.oneOf(FieldLanguage, c.Language, a.cfg.Languages...)
+	}
 	if c.QuietMode == "" {
 		c.QuietMode = QuietQueue
 	}

@@ -3,6 +3,7 @@ package alarms
 import (
 	"strings"
 
+	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
@@ -147,7 +148,7 @@ func (p FormPage) cancel() string {
 
 func (p FormPage) languages() []ui.Option {
 	options := []ui.Option{{Value: "", Label: p.T("alarms.language.default"), Selected: p.Values.Language == ""}}
-	return append(options, ui.Labelled(p.Printer, "language.", []string{"zh-CN", "en"}, p.Values.Language, false)...)
+	return append(options, ui.Labelled(p.Printer, "language.", locales.Languages(), p.Values.Language, false)...)
 }
 
 func (p FormPage) securities() []ui.Option {

@@ -110,7 +110,7 @@ func Weekday(p *locales.Printer, t time.Time) string {
 // Digits is a number as addresses and identifiers have it, without separators.
 func Digits(n int64) string { return strconv.FormatInt(n, 10) }
 
-// Number groups the digits of n: 12,345. Both languages of the console write it so.
+// Number groups the digits of n: 12,345. All languages of the console write it so.
 func Number(n int64) string {
 	if n < 0 {
 		return "−" + Number(-n)

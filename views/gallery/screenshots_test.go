@@ -22,7 +22,7 @@ import (
 	"github.com/punctual-job/punctual/views/layout"
 )
 
-// TestScreenshots photographs every page (or those that GALLERY_PAGES names, separated by commas) in both languages and
+// TestScreenshots photographs every page (or those that GALLERY_PAGES names, separated by commas) in every language and
 // themes, on a desk and on a phone, into GALLERY_DIR.
 func TestScreenshots(t *testing.T) {
 	dir := os.Getenv("GALLERY_DIR")
@@ -107,7 +107,7 @@ type shot struct {
 func shots() []shot {
 	list := []shot{{locales.English, layout.ThemeLight, 1024}}
 	for _, width := range []int64{1440, 390} {
-		for _, lang := range []string{locales.Chinese, locales.English} {
+		for _, lang := range locales.Languages() {
 			for _, theme := range []layout.Theme{layout.ThemeLight, layout.ThemeDark} {
 				list = append(list, shot{lang, theme, width})
 			}

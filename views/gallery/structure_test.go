@@ -13,7 +13,7 @@ import (
 	"github.com/punctual-job/punctual/views/runs"
 )
 
-// Every page in both languages keeps the rules that screen readers, keyboards and the Content-Security-Policy rely on.
+// Every page in every language keeps the rules that screen readers, keyboards and the Content-Security-Policy rely on.
 func TestPagesKeepTheRules(t *testing.T) {
 	t.Parallel()
 	catalogue := locales.New()

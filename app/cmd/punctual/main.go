@@ -10,6 +10,7 @@ import (
 	"os"
 	"reflect"
 	"runtime/debug"
+	"strings"
 	"time"
 	_ "time/tzdata" // zones must be known also where the machine has no zone files
 
@@ -20,6 +21,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/executor/guard"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/locales"
 )
 
 // version is set when a release is built.
@@ -74,7 +76,7 @@ type serveCmd struct {
 	ExecutorAllow     string        `env:"PUNCTUAL_EXECUTOR_ALLOW" placeholder:"RULE,…" help:"Addresses that a run by hand may be sent to although no executor registered them: host, host:port, .domain, 10.0.0.0/8 or *."`
 	ExecutorDeny      string        `env:"PUNCTUAL_EXECUTOR_DENY" placeholder:"RULE,…" help:"Addresses at which no executor is called, however it is known."`
 	CallTimeout       time.Duration `env:"PUNCTUAL_CALL_TIMEOUT" help:"How long one call to an executor may take."`
-	AlarmLanguage     string        `env:"PUNCTUAL_ALARM_LANGUAGE" placeholder:"LANG" help:"Language of alarms whose channel chooses none: zh-CN or en."`
+	AlarmLanguage     string        `env:"PUNCTUAL_ALARM_LANGUAGE" placeholder:"LANG" help:"Language of alarms whose channel chooses none: ${languages}."`
 	MailDomains       string        `name:"alarm-mail-domains" env:"PUNCTUAL_ALARM_MAIL_DOMAINS" placeholder:"DOMAIN,…" help:"Send alarm mails to these domains only."`
 	AlarmNoPrivate    *bool         `name:"alarm-deny-private" env:"PUNCTUAL_ALARM_DENY_PRIVATE" negatable:"" help:"Refuse webhooks on this machine and in private networks."`
 	RetentionDays     int           `env:"PUNCTUAL_LOG_RETENTION_DAYS" placeholder:"DAYS" help:"For how many days runs are kept; -1: for ever."`
@@ -123,10 +125,13 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 // checked, 1 for everything else.
 func run(args []string, stdout, stderr io.Writer) int { return runWith(args, os.Stdin, stdout, stderr) }
 
+// words are what the descriptions of flags take from elsewhere.
+var words = kong.Vars{"languages": strings.Join(locales.Languages(), ", ")}
+
 func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var c commands
 	code := -1
-	parser, err := kong.New(&c, kong.Name("punctual"), kong.Writers(stdout, stderr),
+	parser, err := kong.New(&c, words, kong.Name("punctual"), kong.Writers(stdout, stderr),
 		kong.Description("Punctual schedules jobs and sends them to executors, XXL-JOB's included. Every flag of a command is also a PUNCTUAL_… variable, as its help says."),
 		kong.Exit(func(n int) { code = n }))
 	if err != nil {

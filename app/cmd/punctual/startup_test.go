@@ -20,7 +20,7 @@ import (
 func parse(t *testing.T, args ...string) (app.Options, error) {
 	t.Helper()
 	var c commands
-	parser, err := kong.New(&c, kong.Exit(func(int) {}))
+	parser, err := kong.New(&c, words, kong.Exit(func(int) {}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,13 @@
 // Cron texts in words. The dialect counts Sunday as 1, as Quartz does.
 import cronstrue from "cronstrue";
 import "cronstrue/locales/zh_CN";
+import "cronstrue/locales/zh_TW";
 
-const locale = document.documentElement.lang === "zh-CN" ? "zh_CN" : "en";
+// What becomes of the library's words in a language. It keeps the English order, the time first and the year last, with words for
+// "only" that Chinese does not need.
+const orders = { en: (words) => words, "zh-CN": simplified, "zh-TW": traditional };
 
-// The library keeps the English order, the time first and the year last, with the words for "only" that Chinese does not need.
-function inChineseOrder(words) {
+function simplified(words) {
   return words
     .replace(/ +/g, " ")
     .replace(/在 (\S+) 和 (\S+) 之间/g, "$1 至 $2")
@@ -24,13 +26,38 @@ function inChineseOrder(words) {
     .replace("每月的最", "每月最");
 }
 
+function traditional(words) {
+  return words
+    .replace(/ +/g, " ")
+    .replace(/在 (\S+) 和 (\S+) 之間/g, "$1 至 $2")
+    .replace(/,? 和 +/g, "、")
+    .replace(/(?<=[\d號]), (?=\d)|(?<=星期.), (?=星期)|(?<=月), (?=[一二三四五六七八九十]+月)/g, "、")
+    .split(", ")
+    .map((part) => part.replace(/^((僅)?在(一分鐘後的|整點後的)? ?)/, "").trim())
+    .reverse()
+    .join(" ")
+    .replace(/(?<=星期.) 到 (?=星期)/g, "至")
+    .replaceAll(" 號", " 日")
+    .replace(/月 每月的? ?/, "月 ")
+    .replace(/^(?=[\d:、]+$)/, "每天 ")
+    .replace(/整點 (\d)/, "整點第 $1")
+    .replace(/(:\d\d |每小時 )(?=\d+(、| 到 ))/, "$1第 ")
+    .replace(/分$/, "分鐘")
+    .replace("個 星期", "個星期")
+    .replace(/每月的 ?(?=[\d最])/, "每月 ")
+    .replace("每月 最", "每月最");
+}
+
+const lang = document.documentElement.lang in orders ? document.documentElement.lang : "en";
+const locale = lang.replace("-", "_");
+
 function sentence(text) {
   try {
     const say = (verbose) => cronstrue.toString(text.trim(), { locale, verbose, dayOfWeekStartIndexZero: false, use24HourTimeFormat: true });
     // "At 02:00" leaves open on which days; the long form says "every day".
     const short = say(false);
     const words = /^(At |在)/.test(short) && !short.includes(",") ? say(true) : short;
-    return locale === "en" ? words : inChineseOrder(words);
+    return orders[lang](words);
   } catch {
     return ""; // the server's preview says what is wrong
   }
