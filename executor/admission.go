@@ -76,7 +76,7 @@ func (e *Executor) prepare(req *wire.RunRequest) (*task, error) {
 		}
 		handler = found
 	default:
-		language, ok := languages[req.GlueType]
+		language, ok := req.GlueType.Info()
 		if !ok {
 			kind := string(req.GlueType)
 			if kind == "" {
@@ -85,13 +85,13 @@ func (e *Executor) prepare(req *wire.RunRequest) (*task, error) {
 			return nil, refusal(fmt.Sprintf("glueType[%s] is not valid.", kind))
 		}
 		if !e.config.GlueEnabled {
-			return nil, refusal(fmt.Sprintf("fail, current glue type [%s] not supported.", language.title))
+			return nil, refusal(fmt.Sprintf("fail, current glue type [%s] not supported.", language.Title))
 		}
-		if len(language.commands) == 0 {
-			return nil, refusal(fmt.Sprintf("fail, current glue type [%s] not supported: this executor is not a JVM.", language.title))
+		if len(language.Commands) == 0 {
+			return nil, refusal(fmt.Sprintf("fail, current glue type [%s] not supported: this executor is not a JVM.", language.Title))
 		}
 		handler = e.scripts.handler(language, req)
-		name = language.title
+		name = language.Title
 	}
 	now := time.Now()
 	triggered := time.UnixMilli(req.LogDateTime)

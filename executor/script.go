@@ -19,27 +19,6 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
-// language is a kind of script: its title as answers spell it, the ending of its files, and the programs that run it,
-// best first.
-type language struct {
-	title     string
-	suffix    string
-	commands  []string
-	arguments []string // before the file
-}
-
-// languages are the kinds of GLUE. GLUE_PYTHON means Python 3 since 3.2.0; before, it was whatever python was. Java
-// source has no program here: it is compiled inside a JVM.
-var languages = map[wire.Glue]*language{
-	wire.GlueGroovy:     {title: "GLUE(Java)"},
-	wire.GlueShell:      {title: "GLUE(Shell)", suffix: ".sh", commands: []string{"bash"}},
-	wire.GluePython:     {title: "GLUE(Python3)", suffix: ".py", commands: []string{"python3", "python"}},
-	wire.GluePython2:    {title: "GLUE(Python2)", suffix: ".py", commands: []string{"python2", "python"}},
-	wire.GluePHP:        {title: "GLUE(PHP)", suffix: ".php", commands: []string{"php"}},
-	wire.GlueNodeJS:     {title: "GLUE(Nodejs)", suffix: ".js", commands: []string{"node"}},
-	wire.GluePowerShell: {title: "GLUE(PowerShell)", suffix: ".ps1", commands: []string{"pwsh", "powershell"}, arguments: []string{"-NoProfile", "-NonInteractive", "-File"}},
-}
-
 // scriptStore writes the scripts that admins send to {DataDir}/gluesource, and runs them.
 type scriptStore struct {
 	root     *folder
@@ -93,21 +72,21 @@ func (s *scriptStore) close() {
 }
 
 // handler makes the handler that runs the request's script.
-func (s *scriptStore) handler(lang *language, req *wire.RunRequest) Handler {
+func (s *scriptStore) handler(lang wire.GlueInfo, req *wire.RunRequest) Handler {
 	source, updated := req.GlueSource, req.GlueUpdateTime
 	return func(ctx context.Context, run *Run) error {
-		program, err := process.Find(lang.commands...)
+		program, err := process.Find(lang.Commands...)
 		if err != nil {
 			return Fail(wire.CodeFail, fmt.Sprintf("script exit value(-1) is failed: %v", err))
 		}
-		file, err := s.file(run.JobID, updated, lang.suffix, source)
+		file, err := s.file(run.JobID, updated, lang.Suffix, source)
 		if err != nil {
 			return fmt.Errorf("script file: %w", err)
 		}
 		run.Logf("----------- script file:%s -----------", file)
 		result := process.Run(ctx, process.Program{
 			Path: program,
-			Args: append(append([]string(nil), lang.arguments...), file, run.Param, strconv.Itoa(run.Shard.Index), strconv.Itoa(run.Shard.Total)),
+			Args: append(append([]string(nil), lang.Arguments...), file, run.Param, strconv.Itoa(run.Shard.Index), strconv.Itoa(run.Shard.Total)),
 			Env:  environment(run), Mark: s.mark(run.LogID), Out: run, As: s.as,
 		})
 		if result.Background {

@@ -34,6 +34,7 @@ func TestScriptsOfEveryLanguage(t *testing.T) {
 		{wire.GlueNodeJS, "node", "const a=process.argv;console.log(`p=${a[2]} i=${a[3]} n=${a[4]} job=${process.env.PUNCTUAL_JOB_ID} param=${process.env.PUNCTUAL_PARAM}`);console.error('err')"},
 		{wire.GluePHP, "php", `<?php echo "p=$argv[1] i=$argv[2] n=$argv[3] job=".getenv('PUNCTUAL_JOB_ID')." param=".getenv('PUNCTUAL_PARAM')."\n"; fwrite(STDERR, "err\n");`},
 		{wire.GluePowerShell, "pwsh", "Write-Output \"p=$($args[0]) i=$($args[1]) n=$($args[2]) job=$env:PUNCTUAL_JOB_ID param=$env:PUNCTUAL_PARAM\"; [Console]::Error.WriteLine('err')"},
+		{wire.GlueRuby, "ruby", "puts \"p=#{ARGV[0]} i=#{ARGV[1]} n=#{ARGV[2]} job=#{ENV['PUNCTUAL_JOB_ID']} param=#{ENV['PUNCTUAL_PARAM']}\"\nwarn 'err'"},
 	} {
 		t.Run(string(tc.glue), func(t *testing.T) {
 			// A version manager may leave a program in the path that only says it is not installed.

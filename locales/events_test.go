@@ -25,6 +25,9 @@ func withEvents(families map[string][]string) map[string][]string {
 	for key := range account.Reasons {
 		families["account.why."] = append(families["account.why."], string(key))
 	}
+	for _, glue := range wire.Glues() {
+		families["glue."] = append(families["glue."], string(glue.Glue))
+	}
 	for _, kind := range alarm.Kinds() {
 		families["alarms.kind."] = append(families["alarms.kind."], withHelp(string(kind.Kind))...)
 		if kind.Secret != alarm.SecretNone {

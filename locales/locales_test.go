@@ -51,7 +51,6 @@ var families = withEvents(map[string][]string{
 	"clear.type.":   {"1", "2", "3", "4", "5", "6", "7", "8", "9"},
 	"dashboard.":    {"failing", "failing.none", "late", "late.none", "long", "long.none", "lost", "lost.none"},
 	"error.":        {"400.title", "400.text", "401.title", "401.text", "403.title", "403.text", "404.title", "404.text", "405.title", "405.text", "409.title", "409.text", "413.title", "413.text", "429.title", "429.text", "500.title", "500.text", "503.title", "503.text"},
-	"glue.":         {"BEAN", "GLUE_GROOVY", "GLUE_SHELL", "GLUE_PYTHON", "GLUE_PYTHON2", "GLUE_PHP", "GLUE_NODEJS", "GLUE_POWERSHELL"},
 	"jobs.bulk.":    {"start", "stop", "move", "tag", "delete", "start.title", "stop.title", "move.title", "tag.title", "delete.title", "start.done", "stop.done", "move.done", "tag.done", "delete.done"},
 	"jobs.state.":   {"running", "stopped"},
 	"jobs.show.":    {"failing", "late", "due"},

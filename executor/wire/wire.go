@@ -28,20 +28,6 @@ const (
 	BlockCoverEarly   Block = "COVER_EARLY"
 )
 
-// Glue is the kind of a job's code (docs/compat.md §3.5).
-type Glue string
-
-const (
-	GlueBean       Glue = "BEAN"
-	GlueGroovy     Glue = "GLUE_GROOVY"
-	GlueShell      Glue = "GLUE_SHELL"
-	GluePython     Glue = "GLUE_PYTHON"
-	GluePython2    Glue = "GLUE_PYTHON2"
-	GluePHP        Glue = "GLUE_PHP"
-	GlueNodeJS     Glue = "GLUE_NODEJS"
-	GluePowerShell Glue = "GLUE_POWERSHELL"
-)
-
 // RunRequest asks an executor to run a job: the body of /run (J1–J3) and /trigger (J4), docs/compat.md §1.7.
 type RunRequest struct {
 	JobID           int64  `json:"jobId"`

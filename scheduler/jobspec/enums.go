@@ -143,7 +143,9 @@ func (s TriggerStatus) Valid() bool { return s == StatusStopped || s == StatusRu
 var AllBlocks = []wire.Block{wire.BlockSerial, wire.BlockDiscardLater, wire.BlockCoverEarly}
 
 // AllGlues are the kinds of job code in display order; the first is the form's default.
-var AllGlues = []wire.Glue{
-	wire.GlueBean, wire.GlueGroovy, wire.GlueShell, wire.GluePython, wire.GluePython2,
-	wire.GluePHP, wire.GlueNodeJS, wire.GluePowerShell,
-}
+var AllGlues = func() (all []wire.Glue) {
+	for _, info := range wire.Glues() {
+		all = append(all, info.Glue)
+	}
+	return all
+}()

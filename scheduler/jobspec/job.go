@@ -97,7 +97,7 @@ var Fields = []*Field{
 		Kind: Moments, check: end, part: number(func(j *Job) *int64 { return &j.End })},
 	{Name: FieldMisfire, Column: "misfire_strategy", File: "misfire", Wire: "misfireStrategy", API: "misfireStrategy", Label: "jobs.field.misfire", Help: "jobs.field.misfire.help", Words: "misfire.",
 		Kind: Choice, Options: texts(AllMisfires), Explained: true, Default: string(MisfireDoNothing), part: text(func(j *Job) *Misfire { return &j.Misfire })},
-	{Name: FieldGlue, Column: "glue_type", File: "kind", Wire: "glueType", API: "glueType", Label: "jobs.field.glue", Words: "glue.",
+	{Name: FieldGlue, Column: "glue_type", File: "kind", Wire: "glueType", API: "glueType", Label: "jobs.field.glue", Help: "jobs.field.glue.help", Words: "glue.",
 		Kind: Choice, Options: texts(AllGlues), Default: string(wire.GlueBean), part: text(func(j *Job) *wire.Glue { return &j.Glue })},
 	{Name: FieldHandler, Column: "executor_handler", File: "handler", Wire: "executorHandler", API: "executorHandler", Label: "jobs.field.handler", Help: "jobs.field.handler.help",
 		Kind: Text, Max: 255, check: handler, part: text(func(j *Job) *string { return &j.Handler })},

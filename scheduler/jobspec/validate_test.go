@@ -54,7 +54,7 @@ func TestValidate(t *testing.T) {
 		{"the window has a length", func(j *jobspec.Job) { j.Start, j.End = 2, 1 }, one("end_at", jobspec.CodeWindow, nil)},
 		{"the back-off is readable", func(j *jobspec.Job) { j.Backoff = "soon" }, one("retry_backoff", jobspec.CodeBackoff, args{"Value", "soon"})},
 		{"the concurrency policy is known", func(j *jobspec.Job) { j.Concurrency = "MAYBE" }, one("concurrency_policy", jobspec.CodeUnknown, args{"Value", "MAYBE"})},
-		{"the GLUE type is known", func(j *jobspec.Job) { j.Glue = "GLUE_RUBY" }, one("glue", jobspec.CodeUnknown, args{"Value", "GLUE_RUBY"})},
+		{"the GLUE type is known", func(j *jobspec.Job) { j.Glue = "GLUE_COBOL" }, one("glue", jobspec.CodeUnknown, args{"Value", "GLUE_COBOL"})},
 		{"a BEAN needs a handler", func(j *jobspec.Job) { j.Handler = "" }, one("handler", jobspec.CodeHandler, nil)},
 		{"a script needs none", func(j *jobspec.Job) { j.Glue, j.Handler = wire.GlueShell, "" }, nil},
 		{"a parameter has to fit", func(j *jobspec.Job) { j.Param = strings.Repeat("x", 65536) }, one("param", jobspec.CodeTooLong, args{"Max", 65535})},
