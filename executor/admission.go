@@ -94,13 +94,13 @@ func (e *Executor) prepare(req *wire.RunRequest) (*task, error) {
 		name = language.Title
 	}
 	now := time.Now()
-	triggered := time.UnixMilli(req.LogDateTime)
+	planned := time.UnixMilli(req.LogDateTime)
 	run := &Run{
-		JobID: req.JobID, LogID: req.LogID, Handler: req.ExecutorHandler, Param: req.ExecutorParams, Time: triggered, Received: now,
+		JobID: req.JobID, LogID: req.LogID, Handler: req.ExecutorHandler, Param: req.ExecutorParams, Planned: planned, Received: now,
 		Shard: Shard{Index: req.BroadcastIndex, Total: max(req.BroadcastTotal, 1)},
 		log:   e.openLog(req, now, name), env: req.Environment,
 	}
-	t := &task{run: run, handler: handler, timeout: time.Duration(req.TimeoutSeconds) * time.Second}
+	t := &task{run: run, handler: e.wrap(handler), timeout: time.Duration(req.TimeoutSeconds) * time.Second}
 	t.ctx, t.cancel = context.WithCancelCause(context.WithValue(context.Background(), runKey{}, run))
 	return t, nil
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/punctual-job/punctual/executor"
 )
@@ -33,6 +35,49 @@ func Example() {
 	if err := ex.Run(ctx); err != nil {
 		log.Fatal(err)
 	}
+}
+
+// A handler whose parameter is typed.
+func ExampleHandleJSON() {
+	ex, err := executor.New(executor.Config{AppName: "orders", Token: os.Getenv("ORDERS_JOB_TOKEN")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	type closing struct {
+		Branch string `json:"branch"`
+		Force  bool   `json:"force"`
+	}
+	// The job's parameter is {"branch": "north"}.
+	executor.HandleJSON(ex, "closeBranch", func(ctx context.Context, run *executor.Run, param closing) error {
+		run.Logf("closing %s for %s", param.Branch, run.Planned.Format(time.DateOnly)) // the day it was planned for, also when it is late
+		return nil
+	})
+}
+
+// Something around every run.
+func ExampleExecutor_Use() {
+	ex, err := executor.New(executor.Config{AppName: "orders", Token: os.Getenv("ORDERS_JOB_TOKEN")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ex.Use(func(next executor.Handler) executor.Handler {
+		return func(ctx context.Context, run *executor.Run) error {
+			began := time.Now()
+			err := next(ctx, run)
+			slog.Info("run", "handler", run.Handler, "log_id", run.LogID, "took", time.Since(began), "error", err)
+			return err
+		}
+	})
+}
+
+// What a program logs with slog can go to the run's log.
+func ExampleRun_Logger() {
+	var handler executor.Handler = func(ctx context.Context, run *executor.Run) error {
+		logger := run.Logger().With("shard", run.Shard.Index)
+		logger.Info("closing", "branch", run.Param)
+		return nil
+	}
+	_ = handler
 }
 
 // A handler whose runs share something that must be opened and closed.

@@ -107,7 +107,7 @@ func TestResults(t *testing.T) {
 			if !ok || again != run {
 				return errors.New("the context does not know its run")
 			}
-			run.Log().With("shard", run.Shard.Index).WithGroup("g").Warn("careful", "a", "b c")
+			run.Logger().With("shard", run.Shard.Index).WithGroup("g").Warn("careful", "a", "b c")
 			_, _ = fmt.Fprintln(run, "raw output")
 			return nil
 		}, 200, "", []string{"[executor_test.go]-[", "number 7\n", `WARN careful shard=0 g.a="b c"`, "\nraw output\n", "execute end"}},
@@ -140,7 +140,7 @@ func TestRunKnowsWhatItIs(t *testing.T) {
 	b.mustRun(t, req)
 	run := <-got
 	if run.JobID != 7 || run.LogID != 4321 || run.Param != "p" || run.Handler != "h" || run.Shard != (executor.Shard{Index: 2, Total: 5}) ||
-		!run.Time.Equal(time.UnixMilli(req.LogDateTime)) {
+		!run.Planned.Equal(time.UnixMilli(req.LogDateTime)) {
 		t.Errorf("run %+v of %+v", run, req)
 	}
 	if cb := b.admin.Result(t, 4321); cb.LogDateTim != req.LogDateTime {

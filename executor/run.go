@@ -28,7 +28,10 @@ type Run struct {
 	Handler string
 	Param   string
 	Shard   Shard
-	Time    time.Time // when the run was triggered
+	// Planned is when the run was due, to the millisecond. A Punctual admin says for which time of its schedule it planned the run,
+	// also when it comes late; of a run that was asked for it is when that was, and of a retry when the retry was due. An XXL-JOB admin
+	// says when it triggered the run, which is a little after the planned time and, for a fire that it missed, long after.
+	Planned time.Time
 	// Received is when this executor got the run, before it was written down and queued; for a run taken up after a
 	// restart, the time of that.
 	Received time.Time
@@ -55,8 +58,8 @@ func (r *Run) Logf(format string, args ...any) {
 	r.log.line(time.Now(), pc[0], fmt.Sprintf(format, args...))
 }
 
-// Log returns a logger that writes to the run's log.
-func (r *Run) Log() *slog.Logger { return slog.New(&logHandler{log: r.log}) }
+// Logger returns a logger that writes to the run's log. It takes every level, and may be used after the handler has returned.
+func (r *Run) Logger() *slog.Logger { return slog.New(&logHandler{log: r.log}) }
 
 // LogFile is the path of the file that the run's log goes to. There is none before the first line, and what others write
 // to it does not count towards its bound.

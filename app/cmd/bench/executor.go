@@ -37,7 +37,7 @@ type recorder struct {
 }
 
 func (r *recorder) handle(_ context.Context, run *executor.Run) error {
-	late := float64(run.Received.Sub(run.Time).Microseconds()) / 1000
+	late := float64(run.Received.Sub(run.Planned).Microseconds()) / 1000
 	r.mu.Lock()
 	r.late = append(r.late, late)
 	if _, again := r.seen[run.LogID]; again {
