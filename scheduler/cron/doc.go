@@ -9,6 +9,8 @@
 // [Expression.String] says how it was understood, so that a form can show both. Next follows the documented meaning where
 // the original has its one remaining defect ("15W" with several times a day, docs/compat.md §7.5).
 //
+// The package robfig beside this one gives the dialect to the runner of github.com/robfig/cron.
+//
 // # Parts
 //
 //	text ── Parser ──▶ Expression: a bit set per field, a rule for days

@@ -10,12 +10,25 @@ const maxShift = 32 * 60 * 60
 // zero time when there is none any more. A nil loc is UTC. The error is an [*EvalError], for the texts that parse and
 // cannot be evaluated.
 func (e *Expression) Next(after time.Time, loc *time.Location) (time.Time, error) {
-	if e.noValue != "" {
-		return time.Time{}, &EvalError{Text: e.text, Field: e.noValue}
+	if err := e.evaluable(); err != nil {
+		return time.Time{}, err
 	}
 	if loc == nil {
 		loc = time.UTC
 	}
+	return e.next(after, loc), nil
+}
+
+// evaluable is the error of an expression that has no times because a field has no value.
+func (e *Expression) evaluable() error {
+	if e.noValue != "" {
+		return &EvalError{Text: e.text, Field: e.noValue}
+	}
+	return nil
+}
+
+// next is Next of an expression that can be evaluated.
+func (e *Expression) next(after time.Time, loc *time.Location) time.Time {
 	t := after.In(loc)
 	_, offset := t.Zone()
 	now := t.Unix()
@@ -23,14 +36,14 @@ func (e *Expression) Next(after time.Time, loc *time.Location) (time.Time, error
 	for {
 		var ok bool
 		if w, ok = e.nextWall(w); !ok {
-			return time.Time{}, nil
+			return time.Time{}
 		}
 		instant, resume, ok := resolve(w.seconds(), t, int64(offset))
 		switch {
 		case !ok:
 			w = wallFromSeconds(resume)
 		case instant > now:
-			return time.Unix(instant, 0).In(loc), nil
+			return time.Unix(instant, 0).In(loc)
 		default:
 			// Only a zone that falls back and springs forward within a day could answer with an earlier instant.
 			w = wallFromSeconds(w.seconds() + 1)

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	robfig "github.com/robfig/cron/v3"
+
 	"github.com/punctual-job/punctual/scheduler/cron"
 )
 
@@ -38,32 +40,58 @@ const MaxIntervalSeconds = math.MaxInt32
 // from its own due times keeps its phase. The zero time means never, which is the answer for the types that do not
 // schedule. Errors are a [*cron.ParseError], a [*cron.EvalError] or wrap [ErrInterval].
 func Next(t ScheduleType, conf string, after time.Time, loc *time.Location) (time.Time, error) {
+	times, err := timesOf(t, conf, loc)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return times.Next(after), nil
+}
+
+// timesOf reads when a job is due. Every type of schedule answers through the interface of robfig/cron.
+func timesOf(t ScheduleType, conf string, loc *time.Location) (robfig.Schedule, error) {
+	if loc == nil {
+		loc = time.UTC
+	}
 	switch t {
 	case ScheduleCron:
 		e, err := expressions.parse(conf)
 		if err != nil {
-			return time.Time{}, err
+			return nil, err
 		}
-		return e.Next(after, loc)
+		return e.In(loc)
 	case ScheduleFixRate, ScheduleFixDelay: // a delay counts from the end of a run, or from the start of the job
 		every, err := Interval(conf)
-		if err != nil {
-			return time.Time{}, err
-		}
-		return after.Add(every), nil
+		return rate(every), err
 	case ScheduleOnce:
 		at, err := Moment(conf, loc)
-		if err != nil || !at.After(after) {
-			return time.Time{}, err
-		}
-		return at, nil
+		return single(at), err
 	case ScheduleNone:
-		return time.Time{}, nil
+		return never{}, nil
 	default:
 		// As XXL-JOB does: a stored type that it does not know never becomes due.
-		return time.Time{}, nil
+		return never{}, nil
 	}
 }
+
+// rate is due that long after the time asked about.
+type rate time.Duration
+
+func (r rate) Next(after time.Time) time.Time { return after.Add(time.Duration(r)) }
+
+// single is due once.
+type single time.Time
+
+func (s single) Next(after time.Time) time.Time {
+	if at := time.Time(s); at.After(after) {
+		return at
+	}
+	return time.Time{}
+}
+
+// never is due at no time.
+type never struct{}
+
+func (never) Next(time.Time) time.Time { return time.Time{} }
 
 // Next is [Next] for this schedule, inside its bounds. A fixed rate or delay that has not begun yet begins at the start.
 func (s Schedule) Next(after time.Time) (time.Time, error) {
