@@ -185,8 +185,12 @@ func (s *Sessions) Count(ctx context.Context) (byUser map[int64]int64, err error
 
 // Clean deletes sessions that have ended by themselves.
 func (s *Sessions) Clean(ctx context.Context) error {
-	_, err := s.queries.DeleteSessionsBefore(ctx, s.pool, s.now().UnixMilli())
-	return err
+	for {
+		n, err := s.queries.DeleteSessionsBefore(ctx, s.pool, s.now().UnixMilli())
+		if err != nil || n < 1000 { // the query's limit
+			return err
+		}
+	}
 }
 
 func (s *Sessions) end(r *http.Request) error {

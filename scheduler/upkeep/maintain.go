@@ -59,7 +59,7 @@ func (s *Service) maintain(ctx context.Context) {
 		}
 	}
 	add(retainAt, "delete old runs", jitterMax, s.retain)
-	add(retainAt, "delete old sessions", jitterMax, s.forgetOld)
+	add(retainAt, "delete what has outlived its use", jitterMax, s.forgetOld)
 	add(recountAt, "recount the last days", jitterMax, func(ctx context.Context) error { return s.recountDays(ctx, 2) })
 	add(clearAt, "clear runs", 0, s.clearDue)
 	add(noticeAt, "look for changed schedules", 0, s.noticeSchedules)
@@ -149,15 +149,6 @@ func (s *Service) recountAtStart(ctx context.Context) error {
 // forgetOld deletes what has outlived its use beside runs.
 func (s *Service) forgetOld(ctx context.Context) error {
 	now := s.cfg.Now()
-	for {
-		n, err := s.queries.DeleteSessionsBefore(ctx, s.cfg.Pool, now.UnixMilli())
-		if err != nil {
-			return err
-		}
-		if n < 1000 { // the query's limit
-			break
-		}
-	}
 	if err := s.forgetSchedules(ctx); err != nil {
 		return err
 	}
