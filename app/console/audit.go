@@ -160,7 +160,7 @@ func auditTarget(kind string, id int64, name string) string {
 }
 
 // auditChanges puts the fields of an entry side by side, in the order of their names as people read them.
-func auditChanges(page layout.Page, before, after manage.Facts) []audit.Change {
+func auditChanges(page layout.Page, before, after manage.Snapshot) []audit.Change {
 	names := make(map[string]bool)
 	for name := range before {
 		names[name] = true

@@ -103,16 +103,16 @@ func (s *Channels) SaveRoute(ctx context.Context, p auth.Principal, r alarm.Rout
 	if err != nil {
 		return alarmProblem(err)
 	}
-	s.audit.Note(ctx, p, Entry{Action: action, Kind: ObjectChannel, ID: c.ID, Name: c.Name, After: routeFacts(r)})
+	s.audit.Note(ctx, p, Entry{Action: action, Kind: ObjectChannel, ID: c.ID, Name: c.Name, After: routeSnapshot(r)})
 	return nil
 }
 
-func routeFacts(r alarm.Route) Facts {
+func routeSnapshot(r alarm.Route) Snapshot {
 	causes := make([]string, len(r.Causes))
 	for i, c := range r.Causes {
 		causes[i] = string(c)
 	}
-	return Facts{"scope": string(r.Scope), "scope_id": r.ScopeID, "causes": strings.Join(causes, ", ")}
+	return Snapshot{"scope": string(r.Scope), "scope_id": r.ScopeID, "causes": strings.Join(causes, ", ")}
 }
 
 // ownRoute refuses a route of another channel: its address would say one thing and do another.
@@ -139,6 +139,6 @@ func (s *Channels) DeleteRoute(ctx context.Context, p auth.Principal, channelID,
 	if err := s.cfg.Alarmer.DeleteRoute(ctx, routeID); err != nil {
 		return alarmProblem(err)
 	}
-	s.audit.Note(ctx, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: c.ID, Name: c.Name, Before: Facts{"route": routeID}})
+	s.audit.Note(ctx, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: c.ID, Name: c.Name, Before: Snapshot{"route": routeID}})
 	return nil
 }

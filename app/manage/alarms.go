@@ -143,7 +143,7 @@ func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, 
 			return 0, alarmProblem(err)
 		}
 		c.Kind, c.GroupID = old.Kind, old.GroupID
-		s.audit.Note(ctx, p, Entry{Action: ActionUpdate, Kind: ObjectChannel, ID: c.ID, Name: c.Name, Before: channelFacts(old), After: channelFacts(c)})
+		s.audit.Note(ctx, p, Entry{Action: ActionUpdate, Kind: ObjectChannel, ID: c.ID, Name: c.Name, Before: channelSnapshot(old), After: channelSnapshot(c)})
 		return c.ID, nil
 	}
 	if !s.May(p, c.GroupID) {
@@ -160,17 +160,17 @@ func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, 
 	if err != nil {
 		return 0, alarmProblem(err)
 	}
-	s.audit.Note(ctx, p, Entry{Action: ActionCreate, Kind: ObjectChannel, ID: id, Name: c.Name, After: channelFacts(c)})
+	s.audit.Note(ctx, p, Entry{Action: ActionCreate, Kind: ObjectChannel, ID: id, Name: c.Name, After: channelSnapshot(c)})
 	if everyJob {
 		_, err = s.cfg.Alarmer.CreateRoute(ctx, alarm.Route{ChannelID: id, Scope: alarm.ScopeAll})
 	}
 	return id, alarmProblem(err)
 }
 
-// channelFacts are what the audit log keeps of a channel: no address with a token in it, no password.
-func channelFacts(c alarm.Channel) Facts {
+// channelSnapshot is what the audit log keeps of a channel: no address with a token in it, no password.
+func channelSnapshot(c alarm.Channel) Snapshot {
 	s := c.Settings
-	return Facts{
+	return Snapshot{
 		"name": c.Name, "kind": string(c.Kind), "group": c.GroupID, "enabled": c.Enabled, "for_jobs": c.ForJobs, "language": c.Language,
 		"quiet": fmt.Sprintf("%02d:%02d–%02d:%02d %s", c.QuietFrom/60, c.QuietFrom%60, c.QuietTo/60, c.QuietTo%60, c.QuietMode),
 		"host":  s.Host, "port": s.Port, "security": string(s.Security), "from": s.From, "recipients": strings.Join(s.Recipients, ", "),
@@ -187,7 +187,7 @@ func (s *Channels) Delete(ctx context.Context, p auth.Principal, id int64) error
 	if err := s.cfg.Alarmer.DeleteChannel(ctx, id); err != nil {
 		return alarmProblem(err)
 	}
-	s.audit.Note(ctx, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: id, Name: c.Name, Before: channelFacts(c)})
+	s.audit.Note(ctx, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: id, Name: c.Name, Before: channelSnapshot(c)})
 	return nil
 }
 

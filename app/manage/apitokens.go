@@ -161,7 +161,7 @@ func (s *APITokens) Create(ctx context.Context, p auth.Principal, in APITokenInp
 		if err != nil {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectAPIToken, ID: id, Name: in.Name, After: Facts{
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectAPIToken, ID: id, Name: in.Name, After: Snapshot{
 			"owner": owner, "rights": strings.Join(auth.RightNames(rights), " "), "admin": in.Admin, "groups": strings.Join(groups, ","), "days": int64(in.Days),
 		}})
 	})
@@ -225,7 +225,7 @@ func (s *APITokens) Revoke(ctx context.Context, p auth.Principal, id int64) erro
 		if err != nil || n == 0 {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectAPIToken, ID: id, Name: t.Name, Before: Facts{"owner": t.OwnerID}})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectAPIToken, ID: id, Name: t.Name, Before: Snapshot{"owner": t.OwnerID}})
 	})
 	if err != nil {
 		return fmt.Errorf("revoke API token: %w", err)
@@ -295,7 +295,7 @@ func (s *APITokens) CreateAccount(ctx context.Context, p auth.Principal, name st
 		if _, err := s.queries.SetServiceAccount(ctx, tx, id); err != nil {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectUser, ID: id, Name: name, After: Facts{"username": name, "service": true}})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectUser, ID: id, Name: name, After: Snapshot{"username": name, "service": true}})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("create service account: %w", err)

@@ -79,8 +79,8 @@ func Objects() []string {
 	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView, ObjectAddress, ObjectRequest, ObjectAudit, ObjectAPIToken, ObjectSecret, ObjectTeam}
 }
 
-// Facts are fields of a thing by name. What is secret is never put in.
-type Facts map[string]any
+// Snapshot is what the audit log keeps of a thing before or after a change: fields by name. What is secret is never put in.
+type Snapshot map[string]any
 
 // Entry is one thing that somebody did. Of Before and After only what differs is kept; a nil one stands for nothing there.
 type Entry struct {
@@ -89,8 +89,8 @@ type Entry struct {
 	ID     int64
 	Name   string
 	Group  int64 // the executor group that it is about; 0 for none, and for groups and tokens the id says it
-	Before Facts
-	After  Facts
+	Before Snapshot
+	After  Snapshot
 }
 
 // Audit keeps who did what, and shows it to administrators.
@@ -139,11 +139,11 @@ func (a *Audit) Note(ctx context.Context, p auth.Principal, e Entry) {
 }
 
 // changed leaves of two descriptions what differs, and of a single one what says something.
-func changed(before, after Facts) (Facts, Facts) {
+func changed(before, after Snapshot) (Snapshot, Snapshot) {
 	if before == nil || after == nil {
 		return told(before), told(after)
 	}
-	b, a := Facts{}, Facts{}
+	b, a := Snapshot{}, Snapshot{}
 	for name, old := range before {
 		if now, ok := after[name]; !ok || now != old {
 			b[name] = old
@@ -157,8 +157,8 @@ func changed(before, after Facts) (Facts, Facts) {
 	return b, a
 }
 
-func told(f Facts) Facts {
-	kept := Facts{}
+func told(f Snapshot) Snapshot {
+	kept := Snapshot{}
 	for name, v := range f {
 		if v != "" && v != int64(0) && v != 0 && v != false {
 			kept[name] = v
@@ -170,7 +170,7 @@ func told(f Facts) Facts {
 // maxFact bounds one value: a script's versions are kept beside it anyway.
 const maxFact = 100_000
 
-func encode(f Facts) db.Text {
+func encode(f Snapshot) db.Text {
 	if len(f) == 0 {
 		return ""
 	}
@@ -332,7 +332,7 @@ func (a *Audit) above(ctx context.Context, q db.AuditFilter, from, before int64,
 }
 
 // Get is one entry with what it changed.
-func (a *Audit) Get(ctx context.Context, p auth.Principal, id int64) (e db.AuditEntry, before, after Facts, err error) {
+func (a *Audit) Get(ctx context.Context, p auth.Principal, id int64) (e db.AuditEntry, before, after Snapshot, err error) {
 	if err := requireAdmin(p); err != nil {
 		return e, nil, nil, err
 	}
@@ -345,9 +345,9 @@ func (a *Audit) Get(ctx context.Context, p auth.Principal, id int64) (e db.Audit
 	return e, decode(e.BeforeJSON), decode(e.AfterJSON), nil
 }
 
-// decode reads stored facts; what cannot be read is shown as nothing.
-func decode(text db.Text) Facts {
-	var f Facts
+// decode reads a stored snapshot; what cannot be read is shown as nothing.
+func decode(text db.Text) Snapshot {
+	var f Snapshot
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.UseNumber() // ids stay whole
 	if err := d.Decode(&f); err != nil {

@@ -94,7 +94,7 @@ func TestChangesAreWrittenDown(t *testing.T) {
 		if err != nil || e.Address != "10.0.0.7" || e.UserID != b.user.UserID || e.MadeAt != b.now.UnixMilli() {
 			t.Errorf("entry %+v, %v", e, err)
 		}
-		said := func(f Facts) string { return string(encode(f)) }
+		said := func(f Snapshot) string { return string(encode(f)) }
 		if got := said(old) + said(now); got != `{"executor_timeout":0,"schedule_conf":"0 0 2 * * ?"}{"executor_timeout":30,"schedule_conf":"0 0 3 * * ?"}` {
 			t.Errorf("the change: %s", got)
 		}

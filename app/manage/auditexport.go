@@ -24,8 +24,8 @@ func (a *Audit) Export(ctx context.Context, p auth.Principal, f AuditFilter, for
 	if err != nil {
 		return false, fmt.Errorf("find ends of the audit log: %w", err)
 	}
-	facts := Facts{"format": format, "user": f.User, "action": f.Action, "kind": f.Kind, "text": f.Text, "group": f.Group}
-	if err := a.Record(ctx, a.pool, p, Entry{Action: ActionExport, Kind: ObjectAudit, After: facts}); err != nil {
+	snapshot := Snapshot{"format": format, "user": f.User, "action": f.Action, "kind": f.Kind, "text": f.Text, "group": f.Group}
+	if err := a.Record(ctx, a.pool, p, Entry{Action: ActionExport, Kind: ObjectAudit, After: snapshot}); err != nil {
 		return false, err
 	}
 	q := f.query()
@@ -52,7 +52,7 @@ func (a *Audit) Export(ctx context.Context, p auth.Principal, f AuditFilter, for
 
 // Exported notes that somebody took jobs away in a file.
 func (a *Audit) Exported(ctx context.Context, p auth.Principal, jobs int) {
-	a.Note(ctx, p, Entry{Action: ActionExport, Kind: ObjectJob, After: Facts{"jobs": jobs}})
+	a.Note(ctx, p, Entry{Action: ActionExport, Kind: ObjectJob, After: Snapshot{"jobs": jobs}})
 }
 
 // LoggedOut notes that somebody ended their session.

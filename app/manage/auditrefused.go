@@ -95,7 +95,7 @@ func (a *Audit) counted(ctx context.Context, p auth.Principal, e Entry) {
 // FlushCounted writes how often what was written came again. all does not wait for the end of the time in which it is counted.
 func (a *Audit) FlushCounted(ctx context.Context, all bool) {
 	for _, c := range a.flood.due(a.now(), all) {
-		after := Facts{"times": c.more}
+		after := Snapshot{"times": c.more}
 		for name, v := range c.entry.After {
 			after[name] = v
 		}
@@ -149,12 +149,12 @@ func (a *Audit) LoginRefused(ctx context.Context, p auth.Principal, err error) {
 	if why == "" {
 		return
 	}
-	facts := Facts{"reason": why}
+	snapshot := Snapshot{"reason": why}
 	if provider != "" {
-		facts["provider"] = provider
+		snapshot["provider"] = provider
 	}
 	p.Name = cmp.Or(strings.TrimSpace(p.Name), name, provider)
-	a.counted(ctx, p, Entry{Action: ActionLoginRefused, Kind: ObjectUser, ID: p.UserID, Name: p.Name, After: facts})
+	a.counted(ctx, p, Entry{Action: ActionLoginRefused, Kind: ObjectUser, ID: p.UserID, Name: p.Name, After: snapshot})
 }
 
 // TokenRefused notes an API token that does not count. Of one that is or was known, p is the owner and id its number; name is what of
@@ -164,13 +164,13 @@ func (a *Audit) TokenRefused(ctx context.Context, p auth.Principal, id int64, na
 	if why == "" {
 		return
 	}
-	a.counted(ctx, p, Entry{Action: ActionLoginRefused, Kind: ObjectAPIToken, ID: id, Name: name, After: Facts{"reason": why}})
+	a.counted(ctx, p, Entry{Action: ActionLoginRefused, Kind: ObjectAPIToken, ID: id, Name: name, After: Snapshot{"reason": why}})
 }
 
 // Refused notes that somebody asked for what they may not do. route is the address with the names of its parameters, path the one
 // that was asked for.
 func (a *Audit) Refused(ctx context.Context, p auth.Principal, route, path string) {
-	a.counted(ctx, p, Entry{Action: ActionRefused, Kind: ObjectRequest, Name: route, After: Facts{"path": plainText(path, 255)}})
+	a.counted(ctx, p, Entry{Action: ActionRefused, Kind: ObjectRequest, Name: route, After: Snapshot{"path": plainText(path, 255)}})
 }
 
 // Registered notes the address of an executor that is not on record yet.
@@ -182,7 +182,7 @@ func (a *Audit) Registered(ctx context.Context, appName, address string) {
 	if err != nil || len(known) > 0 {
 		return // or it is said at the next time
 	}
-	a.counted(ctx, auth.Principal{}, Entry{Action: ActionRegister, Kind: ObjectAddress, ID: id, Name: address, After: Facts{"app_name": appName}})
+	a.counted(ctx, auth.Principal{}, Entry{Action: ActionRegister, Kind: ObjectAddress, ID: id, Name: address, After: Snapshot{"app_name": appName}})
 }
 
 // plainText keeps what somebody sent to one line of so many characters.

@@ -90,14 +90,14 @@ func (s *Runs) Clear(ctx context.Context, p auth.Principal, in ClearInput) (some
 	if id == 0 {
 		return false, nil
 	}
-	facts := Facts{"type": int(in.Type)}
+	snapshot := Snapshot{"type": int(in.Type)}
 	if in.Group != 0 {
-		facts["group"] = in.Group
+		snapshot["group"] = in.Group
 	}
 	if in.Job != 0 {
-		facts["job_id"] = in.Job
+		snapshot["job_id"] = in.Job
 	}
-	s.audit.Note(ctx, p, Entry{Action: ActionClear, Kind: ObjectRun, ID: id, Name: "clearing " + strconv.FormatInt(id, 10), Group: in.Group, After: facts})
+	s.audit.Note(ctx, p, Entry{Action: ActionClear, Kind: ObjectRun, ID: id, Name: "clearing " + strconv.FormatInt(id, 10), Group: in.Group, After: snapshot})
 	return true, nil
 }
 

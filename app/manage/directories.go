@@ -206,7 +206,7 @@ func (s *Directories) keep(ctx context.Context, tx *sql.Tx, id directory.Identit
 		if owner.ID != 0 && owner.ID != userID {
 			name = old.Name // the new one is somebody else's
 		}
-		entry.Action, entry.Before = ActionUpdate, old.facts()
+		entry.Action, entry.Before = ActionUpdate, old.snapshot()
 		_, err = s.queries.UpdateProviderUser(ctx, tx, db.UpdateProviderUserParams{
 			ID: userID, Username: name, Role: role(in.Admin), Permission: db.Text(list), Provider: id.Provider,
 		})
@@ -224,7 +224,7 @@ func (s *Directories) keep(ctx context.Context, tx *sql.Tx, id directory.Identit
 	if err != nil {
 		return auth.Principal{}, err
 	}
-	entry.Name, entry.After = now.Name, now.facts()
+	entry.Name, entry.After = now.Name, now.snapshot()
 	if err := s.audit.Record(ctx, tx, auth.Principal{Name: id.Provider}, entry); err != nil {
 		return auth.Principal{}, err
 	}

@@ -24,7 +24,7 @@ func (s *Groups) SetAddressDisabled(ctx context.Context, p auth.Principal, id in
 	if err := s.cfg.Engine.SetAddressDisabled(ctx, id, address, disabled); err != nil {
 		return err
 	}
-	s.audit.Note(ctx, p, Entry{Action: ActionUpdate, Kind: ObjectGroup, ID: id, Name: address, Before: Facts{"disabled": !disabled}, After: Facts{"disabled": disabled}})
+	s.audit.Note(ctx, p, Entry{Action: ActionUpdate, Kind: ObjectGroup, ID: id, Name: address, Before: Snapshot{"disabled": !disabled}, After: Snapshot{"disabled": disabled}})
 	return nil
 }
 
@@ -107,7 +107,7 @@ func (s *Tokens) Rotate(ctx context.Context, p auth.Principal, groupID int64, gr
 	if err != nil {
 		return err
 	}
-	s.audit.Note(ctx, p, Entry{Action: ActionRotate, Kind: ObjectToken, ID: groupID, Name: appName, After: Facts{"grace": grace.String()}})
+	s.audit.Note(ctx, p, Entry{Action: ActionRotate, Kind: ObjectToken, ID: groupID, Name: appName, After: Snapshot{"grace": grace.String()}})
 	return nil
 }
 

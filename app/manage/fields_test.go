@@ -52,7 +52,7 @@ func TestWhatIsMadeOfAJobStaysAsItIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out[j.JobDesc] = map[string]any{"version": JobVersion(j), "facts": jobFacts(j), "file": strings.Split(string(text), "\n")}
+		out[j.JobDesc] = map[string]any{"version": JobVersion(j), "facts": jobSnapshot(j), "file": strings.Split(string(text), "\n")}
 	}
 	got, err := json.MarshalIndent(out, "", "  ")
 	if err != nil {

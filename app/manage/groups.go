@@ -223,7 +223,7 @@ func (s *Groups) Create(ctx context.Context, p auth.Principal, in GroupInput) (i
 		if err := s.setOptions(ctx, tx, in); err != nil {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectGroup, ID: id, Name: in.Title, After: groupFacts(in.row(list), in.options())})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectGroup, ID: id, Name: in.Title, After: groupSnapshot(in.row(list), in.options())})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("create group: %w", err)
@@ -279,7 +279,7 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 			return err
 		}
 		return s.audit.Record(ctx, tx, p, Entry{
-			Action: ActionUpdate, Kind: ObjectGroup, ID: id, Name: in.Title, Before: groupFacts(old, was), After: groupFacts(in.row(list), in.options()),
+			Action: ActionUpdate, Kind: ObjectGroup, ID: id, Name: in.Title, Before: groupSnapshot(old, was), After: groupSnapshot(in.row(list), in.options()),
 		})
 	})
 	if err != nil {
@@ -344,7 +344,7 @@ func (s *Groups) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		if err != nil {
 			return err
 		}
-		err = s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectGroup, ID: id, Name: g.Title, Before: groupFacts(g, was)})
+		err = s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectGroup, ID: id, Name: g.Title, Before: groupSnapshot(g, was)})
 		if err != nil {
 			return err
 		}

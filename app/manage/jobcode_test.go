@@ -164,8 +164,8 @@ func TestAFixedParameterIsTheOnlyOneOfARunByHand(t *testing.T) {
 		if err := b.Jobs.Update(t.Context(), b.user, id, in); err != nil || b.read(t, id).ParamFixed != 0 {
 			t.Errorf("taken away by a program: %v, %d", err, b.read(t, id).ParamFixed)
 		}
-		if facts := jobFacts(b.read(t, id)); facts["param_fixed"] != false {
-			t.Errorf("the audit log says %v", facts["param_fixed"])
+		if snapshot := jobSnapshot(b.read(t, id)); snapshot["param_fixed"] != false {
+			t.Errorf("the audit log says %v", snapshot["param_fixed"])
 		}
 	})
 }

@@ -229,9 +229,9 @@ func (s *Jobs) recordJob(ctx context.Context, tx *sql.Tx, p auth.Principal, acti
 	if err != nil {
 		return err
 	}
-	e := Entry{Action: action, Kind: ObjectJob, ID: id, Name: now.JobDesc, Group: now.JobGroup, After: jobFacts(now)}
+	e := Entry{Action: action, Kind: ObjectJob, ID: id, Name: now.JobDesc, Group: now.JobGroup, After: jobSnapshot(now)}
 	if old.ID != 0 {
-		e.Before = jobFacts(old)
+		e.Before = jobSnapshot(old)
 	}
 	return s.audit.Record(ctx, tx, p, e)
 }

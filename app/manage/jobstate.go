@@ -110,7 +110,7 @@ func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		if err := s.queries.DeleteGlueVersionsOfJob(ctx, tx, id); err != nil {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectJob, ID: id, Name: j.JobDesc, Group: j.JobGroup, Before: jobFacts(j)})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectJob, ID: id, Name: j.JobDesc, Group: j.JobGroup, Before: jobSnapshot(j)})
 	})
 	if err != nil {
 		return err

@@ -58,7 +58,7 @@ func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunIn
 	if err != nil {
 		return nil, err
 	}
-	with := Facts{"runs": joinIDs(ids), "executor_address": strings.Join(addresses, "\n")}
+	with := Snapshot{"runs": joinIDs(ids), "executor_address": strings.Join(addresses, "\n")}
 	if in.Param != nil {
 		with["executor_param"] = *in.Param
 	}

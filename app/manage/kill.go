@@ -23,7 +23,7 @@ func (s *Runs) Kill(ctx context.Context, p auth.Principal, logID int64) error {
 	if err := s.cfg.Engine.Kill(ctx, logID, p.Name); err != nil {
 		return err
 	}
-	s.audit.Note(ctx, p, Entry{Action: ActionKill, Kind: ObjectRun, ID: logID, Name: "#" + strconv.FormatInt(logID, 10), Group: r.JobGroup, After: Facts{"job_id": r.JobID}})
+	s.audit.Note(ctx, p, Entry{Action: ActionKill, Kind: ObjectRun, ID: logID, Name: "#" + strconv.FormatInt(logID, 10), Group: r.JobGroup, After: Snapshot{"job_id": r.JobID}})
 	return nil
 }
 

@@ -262,7 +262,7 @@ func (s *Settings) Save(ctx context.Context, p auth.Principal, values map[string
 			} else if err := s.queries.SetSetting(ctx, tx, db.SetSettingParams{Name: state.Name, Value: value, UpdatedAt: s.now().UnixMilli()}); err != nil {
 				return err
 			}
-			entry := Entry{Action: ActionUpdate, Kind: ObjectSetting, Name: state.Name, Before: Facts{"value": state.Value}, After: Facts{"value": value}}
+			entry := Entry{Action: ActionUpdate, Kind: ObjectSetting, Name: state.Name, Before: Snapshot{"value": state.Value}, After: Snapshot{"value": value}}
 			if state.Broken {
 				entry.Before = nil
 			}

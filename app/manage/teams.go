@@ -66,8 +66,8 @@ func (t Team) memberNames() []string {
 	return names
 }
 
-func (t Team) facts() Facts {
-	return Facts{"name": t.Name, "members": strings.Join(t.memberNames(), ", "), "rights": rightsText(t.Rights)}
+func (t Team) snapshot() Snapshot {
+	return Snapshot{"name": t.Name, "members": strings.Join(t.memberNames(), ", "), "rights": rightsText(t.Rights)}
 }
 
 func teamNames(teams []TeamRights) []string {
@@ -233,7 +233,7 @@ func (s *Teams) Save(ctx context.Context, p auth.Principal, id int64, in TeamInp
 			if in.Version != "" && in.Version != old.Version() {
 				return problem.New(problem.Conflict, "problem.changed")
 			}
-			entry.Action, entry.Before = ActionUpdate, old.facts()
+			entry.Action, entry.Before = ActionUpdate, old.snapshot()
 		}
 		var err error
 		if entry.ID, err = s.write(ctx, tx, id, in); err != nil {
@@ -243,7 +243,7 @@ func (s *Teams) Save(ctx context.Context, p auth.Principal, id int64, in TeamInp
 		if err != nil {
 			return err
 		}
-		entry.After, saved = now.facts(), entry.ID
+		entry.After, saved = now.snapshot(), entry.ID
 		return s.audit.Record(ctx, tx, p, entry)
 	})
 	if err != nil {
@@ -334,7 +334,7 @@ func (s *Teams) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		if _, err := s.queries.DeleteAllTeamMembersOf(ctx, tx, id); err != nil {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectTeam, ID: id, Name: old.Name, Before: old.facts()})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectTeam, ID: id, Name: old.Name, Before: old.snapshot()})
 	})
 	if err != nil {
 		return fmt.Errorf("delete team %s: %w", strconv.FormatInt(id, 10), err)

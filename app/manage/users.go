@@ -206,7 +206,7 @@ func (s *Users) Create(ctx context.Context, p auth.Principal, in UserInput) (id 
 		if err := s.passwordChanged(ctx, tx, p, u); err != nil {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectUser, ID: id, Name: in.Name, After: u.facts()})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectUser, ID: id, Name: in.Name, After: u.snapshot()})
 	})
 	if err != nil {
 		return 0, "", fmt.Errorf("create user: %w", err)
@@ -280,7 +280,7 @@ func (s *Users) Update(ctx context.Context, p auth.Principal, id int64, in UserI
 		if err != nil {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionUpdate, Kind: ObjectUser, ID: id, Name: old.Name, Before: old.facts(), After: now.facts()})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionUpdate, Kind: ObjectUser, ID: id, Name: old.Name, Before: old.snapshot(), After: now.snapshot()})
 	})
 	if err != nil {
 		return fmt.Errorf("update user: %w", err)
@@ -343,7 +343,7 @@ func (s *Users) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		if err := s.keepOne(ctx, tx); err != nil {
 			return err
 		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectUser, ID: id, Name: old.Name, Before: old.facts()})
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectUser, ID: id, Name: old.Name, Before: old.snapshot()})
 	})
 	if err != nil {
 		return fmt.Errorf("delete user: %w", err)

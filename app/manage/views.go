@@ -246,18 +246,18 @@ func (s *Views) record(ctx context.Context, tx db.DBTX, p auth.Principal, action
 	if !old.Shared && !now.Shared {
 		return nil
 	}
-	e := Entry{Action: action, Kind: ObjectView, ID: id, Name: now.Name, Before: old.facts(), After: now.facts()}
+	e := Entry{Action: action, Kind: ObjectView, ID: id, Name: now.Name, Before: old.snapshot(), After: now.snapshot()}
 	if e.Name == "" {
 		e.Name = old.Name
 	}
 	return s.audit.Record(ctx, tx, p, e)
 }
 
-func (v View) facts() Facts {
+func (v View) snapshot() Snapshot {
 	if v.Name == "" {
 		return nil
 	}
-	return Facts{"page": v.Page, "name": v.Name, "filter": v.Params, "shared": v.Shared}
+	return Snapshot{"page": v.Page, "name": v.Name, "filter": v.Params, "shared": v.Shared}
 }
 
 func flag(b bool) int64 {

@@ -10,18 +10,18 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-// jobFacts describe a job's definition for the audit log, by the names of its columns.
-func jobFacts(j db.Job) Facts {
-	facts, spec := Facts{"job_group": j.JobGroup}, j.Spec()
+// jobSnapshot is a job's definition for the audit log, by the names of its columns.
+func jobSnapshot(j db.Job) Snapshot {
+	snapshot, spec := Snapshot{"job_group": j.JobGroup}, j.Spec()
 	for _, f := range jobspec.Fields {
-		facts[f.Column] = f.Value(&spec)
+		snapshot[f.Column] = f.Value(&spec)
 	}
-	return facts
+	return snapshot
 }
 
-// groupFacts describe a group. The addresses of an automatic one are the registry's and nobody's change.
-func groupFacts(g db.Group, o GroupOptions) Facts {
-	f := Facts{"app_name": g.AppName, "title": g.Title, "address_type": g.AddressType, "idle_is_lost": o.IdleIsLost,
+// groupSnapshot is a group for it. The addresses of an automatic one are the registry's and nobody's change.
+func groupSnapshot(g db.Group, o GroupOptions) Snapshot {
+	f := Snapshot{"app_name": g.AppName, "title": g.Title, "address_type": g.AddressType, "idle_is_lost": o.IdleIsLost,
 		"token_manages": o.TokenManages, "script_review": o.ScriptReview}
 	if g.AddressType == AddressManual {
 		f["address_list"] = string(g.AddressList)
@@ -29,9 +29,9 @@ func groupFacts(g db.Group, o GroupOptions) Facts {
 	return f
 }
 
-// facts describe a user without the password.
-func (u User) facts() Facts {
-	return Facts{
+// snapshot is a user without the password.
+func (u User) snapshot() Snapshot {
+	return Snapshot{
 		"username": u.Name, "role": role(u.Admin), "disabled": u.Disabled, "rights": rightsText(u.Rights), "provider": u.Provider,
 		"break_glass": u.BreakGlass, "teams": strings.Join(teamNames(u.Teams), ", "),
 	}
