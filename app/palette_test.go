@@ -67,7 +67,7 @@ func TestThePaletteFinds(t *testing.T) {
 			t.Errorf("tag %q: %d jobs, want %d", tag, got, want)
 		}
 	}
-	if n := admin.get("/jobs").document(t).Find("#job-2 .strip").Length(); n != 1 {
-		t.Errorf("%d strips beside the job that ran", n)
+	if n := admin.get("/jobs").document(t).Find("#job-2 .history-bars").Length(); n != 1 {
+		t.Errorf("%d history bars beside the job that ran", n)
 	}
 }

@@ -39,7 +39,7 @@ type RunRow struct {
 	HandleNote             string
 }
 
-// listedEvents is how many bytes of a run's events lists and strips read: all that there are but in the oddest cases.
+// listedEvents is how many bytes of a run's events lists and history bars read: all that there are but in the oddest cases.
 const listedEvents = "8000"
 
 const runRowColumns = `id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,

@@ -279,11 +279,11 @@ func TestAStripTellsEveryEndApart(t *testing.T) {
 		{TriggerCode: 200, HandleCode: 502}, {TriggerCode: 500, Outcome: event.Discarded}, {TriggerCode: 500, Outcome: event.Cancelled},
 		{TriggerCode: 500, Outcome: event.Unconfirmed}, {TriggerCode: 200, HandleCode: 500, Outcome: event.Lost}, {TriggerCode: 500, Outcome: event.Stopped},
 	}
-	want := jobs.Strip{
+	want := jobs.History{
 		jobs.MarkBad, jobs.MarkBad, jobs.MarkBad, jobs.MarkSkipped, jobs.MarkSkipped,
 		jobs.MarkBad, jobs.MarkKilled, jobs.MarkBad, jobs.MarkSkipped, jobs.MarkBad, jobs.MarkKilled, jobs.MarkGood, jobs.MarkOpen,
 	}
-	if diff := cmp.Diff(want, stripOf(newestFirst)); diff != "" {
+	if diff := cmp.Diff(want, historyOf(newestFirst)); diff != "" {
 		t.Error(diff)
 	}
 }

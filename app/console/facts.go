@@ -45,7 +45,7 @@ func factsOfLast(r db.ListRunsByIDRow) runFacts {
 	return runFacts{outcome: r.Outcome, triggerCode: r.TriggerCode, handleCode: r.HandleCode, handleNote: string(r.HandleMsg)}
 }
 
-// stateOfOutcome is where a run of a strip stands.
+// stateOfOutcome is where a run of the history bars stands.
 func stateOfOutcome(o db.Outcome) ui.State {
 	f := runFacts{outcome: o.Outcome, triggerCode: o.TriggerCode, handleCode: o.HandleCode, handleNote: o.Note}
 	return f.state()

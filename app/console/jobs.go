@@ -60,7 +60,7 @@ func (c *jobPages) jobList(ec echo.Context) error {
 		return err
 	}
 	filter := c.jobFilter(f)
-	filter.Limit, filter.Offset, filter.Strips = jobsPerPage, (f.Page-1)*jobsPerPage, true
+	filter.Limit, filter.Offset, filter.History = jobsPerPage, (f.Page-1)*jobsPerPage, true
 	list, err := c.jobs.List(ctx, p, filter)
 	if err != nil {
 		return err

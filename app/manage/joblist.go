@@ -24,11 +24,11 @@ type JobFilter struct {
 	Show    Show      // only what a number of the dashboard counts: [ShowFailing], [ShowLate] or [ShowDue]
 	At      time.Time // the minute of ShowDue
 	// NoID keeps Text from naming a job by its id.
-	NoID   bool
-	Limit  int
-	Offset int
-	Exact  bool // count all of them, however many there are
-	Strips bool // with the newest runs of each
+	NoID    bool
+	Limit   int
+	Offset  int
+	Exact   bool // count all of them, however many there are
+	History bool // with the newest runs of each
 }
 
 // AnyStatus is the JobFilter.Status of jobs that run and jobs that do not.
@@ -53,20 +53,20 @@ func (s *Jobs) List(ctx context.Context, p auth.Principal, f JobFilter) (JobList
 	var counting errgroup.Group // beside the reading
 	ids, err := s.findCounting(ctx, q, f, &list, &counting)
 	if err == nil {
-		err = s.read(ctx, ids, f.Strips, &list)
+		err = s.read(ctx, ids, f.History, &list)
 	}
 	return list, db.Error(errors.Join(err, counting.Wait()))
 }
 
 // read fills in the jobs of a page.
-func (s *Jobs) read(ctx context.Context, ids []int64, strips bool, list *JobList) (err error) {
+func (s *Jobs) read(ctx context.Context, ids []int64, history bool, list *JobList) (err error) {
 	if len(ids) == 0 {
 		return nil
 	}
 	if list.Jobs, err = s.queries.ListJobs(ctx, s.cfg.Pool, ids); err != nil {
 		return fmt.Errorf("list jobs: %w", err)
 	}
-	if strips {
+	if history {
 		list.Outcomes, err = s.Outcomes(ctx, ids)
 	}
 	return err

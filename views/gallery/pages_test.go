@@ -240,7 +240,7 @@ func (f fakes) jobs() jobs.ListPage {
 			r.Last = jobs.LastRun{LogID: 90000 + id, State: last, At: f.at(-ago)}
 		}
 		for i := range min(30, int(id)) {
-			r.Strip = append(r.Strip, []jobs.Mark{jobs.MarkGood, jobs.MarkGood, jobs.MarkGood, jobs.MarkBad, jobs.MarkGood, jobs.MarkGood, jobs.MarkSkipped}[i*i*int(id)%7])
+			r.History = append(r.History, []jobs.Mark{jobs.MarkGood, jobs.MarkGood, jobs.MarkGood, jobs.MarkBad, jobs.MarkGood, jobs.MarkGood, jobs.MarkSkipped}[i*i*int(id)%7])
 		}
 		p.Rows = append(p.Rows, r)
 	}

@@ -47,7 +47,7 @@ type Row struct {
 	CanEdit      bool    // edit, copy, delete
 	CanRun       bool    // run once
 	CanSchedule  bool    // start, stop
-	Strip        Strip   // its newest runs, oldest first
+	History      History // its newest runs, oldest first
 	CanScript    bool    // it is a script that may be edited here
 }
 

@@ -9,11 +9,11 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
-// addOutcomes gives the rows of a page what became of their newest runs: the last one, and the strip.
+// addOutcomes gives the rows of a page what became of their newest runs: the last one, and the history bars.
 func (c *jobPages) addOutcomes(page layout.Page, rows []jobs.Row, outcomes map[int64][]db.Outcome) {
 	for i := range rows {
 		list := outcomes[rows[i].ID]
-		rows[i].Strip = stripOf(list)
+		rows[i].History = historyOf(list)
 		if len(list) == 0 {
 			continue
 		}
@@ -34,9 +34,9 @@ func lastOutcome(newestFirst []db.Outcome, now time.Time) db.Outcome {
 	return newestFirst[0]
 }
 
-// stripOf turns runs, newest first, into bars, oldest first.
-func stripOf(outcomes []db.Outcome) jobs.Strip {
-	s := make(jobs.Strip, len(outcomes))
+// historyOf turns runs, newest first, into bars, oldest first.
+func historyOf(outcomes []db.Outcome) jobs.History {
+	s := make(jobs.History, len(outcomes))
 	for i, o := range outcomes {
 		s[len(outcomes)-1-i] = markOf(stateOfOutcome(o))
 	}
