@@ -254,7 +254,7 @@ type Querier interface {
 	// What touches punctual_kill: runs that are to be ended as soon as they can be. See scheduler/kill.go.
 	// The first who asks is the one who is named.
 	InsertKill(ctx context.Context, db DBTX, arg InsertKillParams) error
-	// What touches punctual_node: the admins of the cluster and their leases. See scheduler/node.go for the protocol.
+	// What touches punctual_node: the admins of the cluster and their leases. See scheduler/cluster/node.go for the protocol.
 	InsertNode(ctx context.Context, db DBTX, arg InsertNodeParams) (int64, error)
 	// One group's rights of a user whose old ones were dropped just before.
 	InsertPermission(ctx context.Context, db DBTX, arg InsertPermissionParams) error

@@ -67,7 +67,7 @@ type InsertNodeParams struct {
 	LowLogID  int64
 }
 
-// What touches punctual_node: the admins of the cluster and their leases. See scheduler/node.go for the protocol.
+// What touches punctual_node: the admins of the cluster and their leases. See scheduler/cluster/node.go for the protocol.
 func (q *Queries) InsertNode(ctx context.Context, db DBTX, arg InsertNodeParams) (int64, error) {
 	result, err := db.ExecContext(ctx, insertNode,
 		arg.Name,

@@ -1,4 +1,4 @@
--- What touches punctual_node: the admins of the cluster and their leases. See scheduler/node.go for the protocol.
+-- What touches punctual_node: the admins of the cluster and their leases. See scheduler/cluster/node.go for the protocol.
 
 -- name: InsertNode :execlastid
 INSERT INTO punctual_node (name, address, version, started_at, beat, beat_at, low_log_id, state) VALUES (?, ?, ?, ?, 1, ?, ?, 1);

@@ -254,11 +254,11 @@ func jobIDs(rows []db.ListDueJobsRow) []int64 {
 // skippedRow is the record of fires that nobody runs: a run that is inserted decided. It needs no
 // alarm unless markSkipped finds somebody who wants one.
 func (e *Engine) skippedRow(j *job, planned time.Time, outcome event.Outcome, why event.Event) db.NewRun {
-	events := event.List{event.New(e.now(), event.Claimed, e.cfg.Name, e.node.id.Load()), why}
+	events := event.List{event.New(e.now(), event.Claimed, e.cfg.Name, e.node.ID()), why}
 	d := dispatch{job: j, planned: planned, trigger: jobspec.TriggerMisfire}
 	return db.NewRun{
 		JobGroup: j.group, JobID: j.id, Handler: j.handler, Param: j.param, TriggerTime: e.wall(planned), PlannedAt: planned.UnixMilli(),
-		Owner: e.node.id.Load(), Type: jobspec.TriggerMisfire, TriggerCode: wire.CodeFail, AlarmStatus: alarmNone,
+		Owner: e.node.ID(), Type: jobspec.TriggerMisfire, TriggerCode: wire.CodeFail, AlarmStatus: alarmNone,
 		Outcome: outcome, Events: events.Stored(), Message: e.newRunText(&d) + e.recordText("", event.List{why}),
 	}
 }

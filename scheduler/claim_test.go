@@ -104,7 +104,7 @@ func TestAnAdminThatJoinsCostsTheOtherOneMoreTransaction(t *testing.T) {
 	b.jobsDue(jobs, at)
 	rows := b.due(at)
 	two := b.second(settings)
-	own, share := two.node.rank(), make([]db.ListDueJobsRow, 0, len(rows))
+	own, share := two.node.Rank(), make([]db.ListDueJobsRow, 0, len(rows))
 	for _, r := range rows {
 		if own(r.ID) == 0 {
 			share = append(share, r)
@@ -127,8 +127,8 @@ func TestAnAdminThatJoinsCostsTheOtherOneMoreTransaction(t *testing.T) {
 		t.Errorf("%.0f conflicts, want one for each of the %d jobs of the other's share", n, len(share))
 	}
 	for e, want := range map[*Engine]int{b.engine: jobs - len(share), two: len(share)} {
-		if n := b.countRuns("owner_node = ? AND planned_at = ?", e.node.id.Load(), at.UnixMilli()); n != want {
-			t.Errorf("node %d has %d runs, want %d", e.node.id.Load(), n, want)
+		if n := b.countRuns("owner_node = ? AND planned_at = ?", e.node.ID(), at.UnixMilli()); n != want {
+			t.Errorf("node %d has %d runs, want %d", e.node.ID(), n, want)
 		}
 	}
 }
@@ -314,7 +314,7 @@ func TestAnAdminWhoseClaimsHangLosesItsShare(t *testing.T) {
 	began := time.Now()
 	b.exec("UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = ?", began.UnixMilli())
 	b.await("all are sent", func() bool { return b.countRuns("trigger_code = 200") == len(ids) })
-	if n := b.countRuns("owner_node = ?", two.node.id.Load()); n != 0 {
+	if n := b.countRuns("owner_node = ?", two.node.ID()); n != 0 {
 		t.Errorf("the second claimed %d although it hangs", n)
 	}
 	if !two.Load().Stuck {
@@ -325,9 +325,7 @@ func TestAnAdminWhoseClaimsHangLosesItsShare(t *testing.T) {
 	}
 	open()
 	b.await("it has its share again", func() bool {
-		b.engine.node.mu.RLock()
-		defer b.engine.node.mu.RUnlock()
-		return len(b.engine.node.claiming) == 2
+		return len(b.engine.node.Claiming()) == 2
 	})
 }
 
@@ -370,7 +368,7 @@ func TestTwoAdminsShareWhatIsOverdue(t *testing.T) {
 		t.Errorf("%.0f conflicts", n)
 	}
 	for _, e := range []*Engine{b.engine, two} {
-		if n := b.countRuns("owner_node = ?", e.node.id.Load()); n < jobs/3 {
+		if n := b.countRuns("owner_node = ?", e.node.ID()); n < jobs/3 {
 			t.Errorf("one of them made %d runs only", n)
 		}
 	}

@@ -80,7 +80,7 @@ func (e *Engine) claimLoop(ctx context.Context) {
 			return
 		}
 		switch {
-		case !e.node.mayAct():
+		case !e.node.MayAct():
 		case e.full():
 			// What cannot be sent is not claimed either: it stays due, for another node or for the misfire strategy.
 			e.metrics.claims.WithLabelValues("held back").Inc()
@@ -115,7 +115,7 @@ func (c *claimer) round(ctx context.Context) error {
 	defer c.reading.Unlock()
 	now := c.e.now()
 	until := now.Add(c.e.cfg.Horizon)
-	rank := c.e.node.rank()
+	rank := c.e.node.Rank()
 	helps := false
 	var afterMs, afterID int64
 	for first := true; ; first = false {
@@ -345,5 +345,5 @@ func (c *claimer) idle() time.Duration {
 
 // stuck reports whether this node cannot claim its share now, so that the others are to divide it among themselves.
 func (e *Engine) stuck() bool {
-	return e.full() || e.node.mayAct() && e.claimer.idle() > stuckAfter
+	return e.full() || e.node.MayAct() && e.claimer.idle() > stuckAfter
 }

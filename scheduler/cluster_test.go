@@ -34,6 +34,7 @@ func (b *bundle) die(e *Engine) {
 	e.queues.stop()
 	e.cancel()
 	_ = e.upkeep.Stop(over)
+	_ = e.node.Stop(over)
 	b.t.Cleanup(func() {
 		e.draining.Store(true)
 		e.queues.wait()
@@ -94,8 +95,10 @@ func TestP2TwoAdminsNeverMakeTwoRunsOfOneFire(t *testing.T) {
 		c.BeatEvery, c.Lease = time.Hour, 10*time.Hour // so that they never learn of each other
 	}
 	b := setup(t, dbtest.New(t, db.MySQL), greedy, addressA, addressB)
+	if _, err := b.pool.ExecContext(t.Context(), "DELETE FROM punctual_node"); err != nil {
+		t.Fatal(err)
+	}
 	two := b.second(greedy)
-	two.node.setAlive([]int64{two.node.id.Load()})
 	ids := make([]int64, jobs)
 	for i := range ids {
 		ids[i] = b.addJob(func(p *db.InsertJobParams) { p.ScheduleConf = "1" })
@@ -124,7 +127,7 @@ func TestP2TwoAdminsNeverMakeTwoRunsOfOneFire(t *testing.T) {
 			t.Errorf("job %d: %d fires, want at least %d", id, n, steps)
 		}
 	}
-	owners := b.countRuns("owner_node = ?", two.node.id.Load())
+	owners := b.countRuns("owner_node = ?", two.node.ID())
 	conflicts := counter(t, b.engine, "claims_total", "conflict") + counter(t, two, "claims_total", "conflict")
 	if all := b.countRuns("id > 0"); owners == 0 || owners == all || conflicts == 0 {
 		t.Errorf("%d of %d runs are the second's, with %.0f conflicts: the two did not meet, so the test says nothing", owners, all, conflicts)
@@ -143,15 +146,13 @@ func TestTwoAdminsShareTheJobs(t *testing.T) {
 	b := setup(t, dbtest.New(t, db.MySQL), func(c *Config) { c.BeatEvery = 20 * time.Millisecond }, addressA)
 	two := b.second(func(c *Config) { c.BeatEvery = 20 * time.Millisecond })
 	b.await("each knows of the other", func() bool {
-		b.engine.node.mu.RLock()
-		defer b.engine.node.mu.RUnlock()
-		return len(b.engine.node.alive) == 2
+		return len(b.engine.node.Alive()) == 2
 	})
 	for range 60 {
 		b.start(b.addJob(nil), time.Now())
 	}
 	b.await("all are sent", func() bool { return b.countRuns("trigger_code = 200") == 60 })
-	if n := b.countRuns("owner_node = ?", two.node.id.Load()); n < 10 || n > 50 {
+	if n := b.countRuns("owner_node = ?", two.node.ID()); n < 10 || n > 50 {
 		t.Errorf("the second has %d of 60 runs", n)
 	}
 	if n := counter(t, b.engine, "claims_total", "conflict") + counter(t, two, "claims_total", "conflict"); n > 5 {
@@ -260,8 +261,8 @@ func TestP3UnsentRunsOfADeadAdminAreTakenOver(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.OwnerNode != two.node.id.Load() {
-				t.Errorf("%s: owner %d, want %d", name, r.OwnerNode, two.node.id.Load())
+			if r.OwnerNode != two.node.ID() {
+				t.Errorf("%s: owner %d, want %d", name, r.OwnerNode, two.node.ID())
 			}
 			return r
 		}
@@ -476,9 +477,9 @@ func TestP3AFencedAdminSendsNothing(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, func(c *Config) { c.BeatEvery, c.Lease = time.Hour, 1500*time.Millisecond }, addressA)
-		old := b.engine.node.id.Load()
+		old := b.engine.node.ID()
 		id := b.addJob(nil)
-		b.await("the lease has run out", func() bool { return !b.engine.node.mayAct() })
+		b.await("the lease has run out", func() bool { return !b.engine.node.MayAct() })
 		if err := b.engine.Ready(); err == nil {
 			t.Error("the engine says that it is ready")
 		}
@@ -498,13 +499,9 @@ func TestP3AFencedAdminSendsNothing(t *testing.T) {
 		if n, err := b.engine.queries.RetireNode(t.Context(), pool, db.RetireNodeParams{ID: old, Beat: 1}); err != nil || n != 1 {
 			t.Fatalf("retire: %d, %v", n, err)
 		}
-		if err := b.engine.node.renew(t.Context(), true); err != nil {
-			t.Fatal(err)
-		}
-		me := b.engine.node.id.Load()
-		if me == old {
-			t.Fatal("the admin goes on under an id that was declared gone")
-		}
+		b.engine.node.BeatSoon()
+		b.await("the admin goes on under another id than that which was declared gone", func() bool { return b.engine.node.ID() != old })
+		me := b.engine.node.ID()
 		b.await("the run is sent by its new self", func() bool {
 			r, _ := b.engine.queries.GetRun(t.Context(), pool, ids[0])
 			return r.TriggerCode == 200 && r.OwnerNode == me
@@ -565,7 +562,7 @@ func TestOutcomesOfRunsThatWereTakenOverAreDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.await("the call is under way", func() bool { _, n := b.engine.queues.depth(); return n == 1 })
-		if _, err := b.engine.queries.TakeOverRuns(t.Context(), pool, db.TakeOverRunsParams{NewOwner: 4711, OldOwner: b.engine.node.id.Load(), Ids: ids}); err != nil {
+		if _, err := b.engine.queries.TakeOverRuns(t.Context(), pool, db.TakeOverRunsParams{NewOwner: 4711, OldOwner: b.engine.node.ID(), Ids: ids}); err != nil {
 			t.Fatal(err)
 		}
 		open()

@@ -187,9 +187,9 @@ func TestOnlyTheOldestNodeLooksAfterTheDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = second.engine.Stop(t.Context()) })
-	first.await("the two know each other", func() bool { return first.engine.leads() && !second.engine.leads() })
+	first.await("the two know each other", func() bool { return first.engine.node.Leading() && !second.engine.node.Leading() })
 	if err := first.engine.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	second.await("the other has taken over", second.engine.leads)
+	second.await("the other has taken over", second.engine.node.Leading)
 }

@@ -27,13 +27,14 @@
 //	    same transaction, so that no crash comes between a result and what follows from it. The executor is told "success"
 //	    after the commit.
 //	  - Kill. A run can be ended at any moment of this; what is done depends on where it is (kill.go).
-//	  - Sweep. Runs whose executor is gone are ended; nodes that are gone are taken over (node.go, takeover.go).
+//	  - Sweep. Runs whose executor is gone are ended; nodes that are gone are taken over (package cluster, takeover.go).
 //
 // # The parts
 //
 // [Engine] is what all of this has in common: claim, send and finish. What runs leave in the database (counters, old runs,
 // clearings, the history of schedules) is looked after by a service of its own, package upkeep, which only counts with the
-// engine. It starts and stops with it, and its stop is bounded by itself.
+// engine. This admin's membership of the cluster (its lease, who else lives, whose share a job is, the time that all go by) is
+// package cluster; what it asks of the engine is membership.go. Both start and stop with the engine, and bound their own stops.
 //
 // # The promises, and where they are kept
 //
@@ -42,13 +43,13 @@
 //   - P1 recorded first: [Engine.commit] is the only way into the timer, and it goes through a commit. A commit that
 //     was not confirmed is looked after by stray.go.
 //   - P2 claimed once: the guard in [db.AdvanceJobs], on the next time and on claimed_until, which an XXL-JOB admin does not write.
-//   - P3 taken over: node.go (leases without comparing clocks), takeover.go (ask before sending again).
+//   - P3 taken over: package cluster (leases without comparing clocks), takeover.go (ask before sending again).
 //   - P4 no global lock: a claim touches only its own jobs' rows (TestALockedJobIsLeftOut).
 //   - P5 cost follows the work: the claim reads by the index on (trigger_status, trigger_next_time); sweeps read open runs
 //     only, by the index on handle_code from a low mark on.
 //   - P6 nothing is unbounded: [Config.MaxQueued], [Config.MaxWaiting], the batchers' queues, jobspec.MaxFires, clip.
 //   - P7 clock: planned times come from jobspec and cron in [Config.JobZone]; what time it is comes from the database for all
-//     admins, carried on by their monotonic clocks (clock.go says how steps are told from drift, and who is believed in the end).
+//     admins, carried on by their monotonic clocks (package cluster says how steps are told from drift, and who is believed in the end).
 //   - P8 frozen is not dead: claimer.go (a slow claim delays its own jobs only, a locked row is left out, a node that is stuck
 //     has no share), endStale (a fire that hung follows its misfire strategy).
 //   - P9 said as known: health.go (ready means that what is due is claimed, sent and written; read from memory).

@@ -15,6 +15,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/cluster"
 	"github.com/punctual-job/punctual/scheduler/route"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
@@ -52,16 +53,14 @@ type Config struct {
 	// Registered is told of every executor that was not registered at the moment; may be nil.
 	Registered func(ctx context.Context, appName, address string)
 
-	// Now is the clock of this machine; time.Now when nil. The engine only watches it: what is due is decided, and rows are
-	// stamped, by the clock that all admins share, see clock.go.
-	Now func() time.Time
+	// Now is the clock of this machine, Reference the one that all admins go by, and Clock, where it is set, the engine's time
+	// itself: as [cluster.Config] has them.
+	Now       func() time.Time
+	Reference func(ctx context.Context) (time.Time, error)
+	Clock     func() time.Time
 
-	// Reference tells that clock; the database's when nil, and with the embedded one this machine's.
-	Reference    func(ctx context.Context) (time.Time, error)
-	ownReference bool // it is this machine's
-
-	// Clock, where it is set, is the engine's time itself, and nothing is compared: for tests that let time pass by hand.
-	Clock func() time.Time
+	followAfter time.Duration // for tests, as [cluster.Config] has them
+	slept       func() time.Duration
 
 	Horizon       time.Duration // how far ahead fires are claimed; 2 s
 	ClaimEvery    time.Duration // how often due jobs are read; 500 ms
@@ -112,16 +111,6 @@ func (c Config) withDefaults() Config {
 	if c.Token == nil {
 		c.Token = func(Bearer) (string, string) { return "", "" }
 	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	if c.Reference == nil {
-		c.Reference = c.Pool.Now
-		if c.ownReference = c.Pool.Dialect() == db.SQLite; c.ownReference {
-			now := c.Now
-			c.Reference = func(context.Context) (time.Time, error) { return now(), nil }
-		}
-	}
 	c.Horizon = cmp.Or(c.Horizon, 2*time.Second)
 	c.ClaimEvery = cmp.Or(c.ClaimEvery, 500*time.Millisecond)
 	c.MisfireAfter = cmp.Or(c.MisfireAfter, 5*time.Second)
@@ -160,8 +149,7 @@ type Engine struct {
 	schedules *db.Schedules
 	metrics   *metrics
 
-	node      *node
-	clock     *engineClock
+	node      *cluster.Node
 	health    health
 	claimer   *claimer
 	foreign   foreign
@@ -213,18 +201,19 @@ func New(cfg Config) (*Engine, error) {
 		claimNow: make(chan struct{}, 1),
 		refusals: newRefusals(cfg.Logger),
 	}
-	e.clock = newClock(e)
+	var err error
+	if e.node, err = newNode(e); err != nil {
+		return nil, err
+	}
 	e.pulse = newPulse(e.now())
 	e.schedules = db.NewSchedules(cfg.Pool, cfg.JobZone, e.now)
-	var err error
 	if e.upkeep, err = upkeep.New(upkeep.Config{
-		Pool: cfg.Pool, Logger: cfg.Logger, Now: e.now, Leads: e.leads, Changed: func() { e.hub.changed() }, Schedules: e.schedules,
+		Pool: cfg.Pool, Logger: cfg.Logger, Now: e.now, Leads: e.node.Leading, Changed: func() { e.hub.changed() }, Schedules: e.schedules,
 		Ahead: cfg.Horizon, ReportEvery: cfg.ReportEvery, RetentionDays: cfg.RetentionDays, Retention: cfg.Retention,
 	}); err != nil {
 		return nil, err
 	}
 	e.pending.init()
-	e.node = newNode(e)
 	e.claimer = newClaimer(e)
 	e.directory = newDirectory(e)
 	e.timer = newTimer(e.now, e.fire)
@@ -249,21 +238,21 @@ func (e *Engine) Start(ctx context.Context) error {
 	if e.started {
 		return nil
 	}
-	if err := e.clock.join(ctx); err != nil {
+	if err := e.node.SetClock(ctx); err != nil {
 		return fmt.Errorf("ask for the time: %w", err)
 	}
 	e.directory.arrive()
 	if err := e.directory.reload(ctx); err != nil {
 		return fmt.Errorf("read executor groups: %w", err)
 	}
-	e.forget() // what an earlier start left; joining finds it in the database
+	membership{e}.Drop() // what an earlier start left; joining finds it in the database
 	e.queues.resume()
 	e.draining.Store(false)
 	e.work, e.endWork = context.WithCancel(context.WithoutCancel(ctx))
 	// Joining may take over runs, which are sent at once and whose outcomes want to be written.
 	e.recorder.start(e.work, e.cfg.RecordWorkers, &e.wg)
 	e.finisher.start(e.work, e.cfg.FinishWorkers, &e.wg)
-	if err := e.node.join(ctx); err != nil {
+	if err := e.node.Start(ctx); err != nil {
 		e.queues.stop()
 		e.queues.wait()
 		e.recorder.stop()
@@ -274,7 +263,6 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	loop, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
-	e.wg.Go(func() { e.node.run(loop) })
 	e.wg.Go(func() { e.directory.run(loop) })
 	e.wg.Go(func() { e.timer.run(loop) })
 	e.claimer.start()
@@ -315,20 +303,15 @@ func (e *Engine) Stop(ctx context.Context) error {
 	if n := e.unrecorded.Swap(0); n > 0 {
 		e.log.Error("stopped without having recorded what became of some runs; their executors are asked at the next start, or by another admin", "runs", n)
 	}
-	err = errors.Join(err, e.upkeep.Stop(context.WithoutCancel(ctx)))
-	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveLimit)
-	defer cancel()
-	return errors.Join(err, e.node.leave(leave))
+	late := context.WithoutCancel(ctx)
+	return errors.Join(err, e.upkeep.Stop(late), e.node.Stop(late))
 }
 
-// What a stop may take after its time is over.
-const (
-	wrapUp     = 2 * time.Second // for the calls under way and their outcomes
-	leaveLimit = time.Second     // to tell the others
-)
+// wrapUp is what a stop may take after its time is over, for the calls under way and their outcomes.
+const wrapUp = 2 * time.Second
 
 // StopsWithin is how long [Engine.Stop] may go on when its context has ended.
-const StopsWithin = wrapUp + upkeep.StopsWithin + leaveLimit
+const StopsWithin = wrapUp + upkeep.StopsWithin + cluster.StopsWithin
 
 // Drain is the first half of [Engine.Stop]: nothing more is claimed, and what is claimed is sent. Results are taken until the
 // second half, so that whoever ends in between can still report.
@@ -345,7 +328,7 @@ func (e *Engine) Drain(ctx context.Context) error {
 // beginDrain ends the claiming, and has the other admins hear of it.
 func (e *Engine) beginDrain() {
 	e.draining.Store(true)
-	e.node.beatSoon()
+	e.node.BeatSoon()
 }
 
 // drain waits until nothing of this node is unsent but what is planned beyond the horizon: a retry that waits for its
@@ -374,6 +357,11 @@ func (e *Engine) JobsChanged() {
 
 // Upkeep is the service that looks after what runs leave in the database. It starts and stops with the engine.
 func (e *Engine) Upkeep() *upkeep.Service { return e.upkeep }
+
+// Now is the time that the cluster goes by, which is the database's and not this machine's.
+func (e *Engine) Now() time.Time { return e.now() }
+
+func (e *Engine) now() time.Time { return e.node.Now() }
 
 // wall is an instant as the DATETIME columns hold it.
 func (e *Engine) wall(t time.Time) time.Time { return e.cfg.Pool.Wall(t) }

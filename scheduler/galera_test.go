@@ -131,7 +131,7 @@ func TestAdminsOnTheNodesOfAGaleraCluster(t *testing.T) {
 	}
 	byOwner := ""
 	for i, other := range bundles {
-		byOwner += fmt.Sprintf(" admin%d: %d", i+1, b.countRuns("owner_node = ?", other.engine.node.id.Load()))
+		byOwner += fmt.Sprintf(" admin%d: %d", i+1, b.countRuns("owner_node = ?", other.engine.node.ID()))
 	}
 	t.Logf("%d fires, %d retries;%s", fires, failing, byOwner)
 }

@@ -26,7 +26,7 @@ const (
 
 // admit tries to give a run its slot. It reports true when the run is this node's to send.
 func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
-	me := e.node.id.Load()
+	me := e.node.ID()
 	var counts db.CountSlotsRow
 	admitted := false
 	var waited event.List

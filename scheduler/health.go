@@ -124,9 +124,9 @@ func (e *Engine) conditions() (list []Condition) {
 			list = append(list, c)
 		}
 	}
-	beat := e.node.silence()
+	beat := e.node.Silence()
 	add(e.lastError() != nil || beat > answerBound, Condition{Key: ConditionDatabase, Late: beat})
-	acts := e.node.mayAct()
+	acts := e.node.MayAct()
 	reading := e.claimer.sinceRead()
 	draining := e.draining.Load()
 	full := e.full()
@@ -140,9 +140,9 @@ func (e *Engine) conditions() (list []Condition) {
 	add(outcomes > lateBound, Condition{Key: ConditionOutcomes, Late: outcomes, Count: len(e.recorder.items)})
 	results := e.finisher.oldest()
 	add(results > lateBound, Condition{Key: ConditionResults, Late: results, Count: len(e.finisher.items)})
-	lead, own := e.clock.leads()
-	add(own.Abs() > oddBound && !e.cfg.ownReference, Condition{Key: ConditionClock, Late: own})
-	add(lead.Abs() >= stepBound, Condition{Key: ConditionDBClock, Late: lead})
+	clocks := e.node.Clocks()
+	add(clocks.MachineOff, Condition{Key: ConditionClock, Late: clocks.Machine})
+	add(clocks.DatabaseOff, Condition{Key: ConditionDBClock, Late: clocks.Database})
 	add(e.foreignSeen(), Condition{Key: ConditionForeign})
 	closed := e.leftOpen.Load()
 	add(closed > 0, Condition{Key: ConditionAdopted, Count: int(closed)})
@@ -219,12 +219,12 @@ func (e *Engine) Conditions() (list []Condition) {
 	if e.draining.Load() {
 		list = append(list, Condition{Key: ConditionStopping})
 	}
-	if !e.node.mayAct() {
+	if !e.node.MayAct() {
 		list = append(list, Condition{Key: ConditionLease})
 	}
 	standing := e.standing()
 	if e.lastError() != nil { // as sure as can be
-		list = append(list, Condition{Key: ConditionDatabase, Late: e.node.silence()})
+		list = append(list, Condition{Key: ConditionDatabase, Late: e.node.Silence()})
 		for _, c := range standing {
 			if c.Key != ConditionDatabase {
 				list = append(list, c)

@@ -236,7 +236,7 @@ func (e *Engine) killLoop(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if err := e.carryOut(ctx); err != nil && ctx.Err() == nil && e.node.mayAct() {
+		if err := e.carryOut(ctx); err != nil && ctx.Err() == nil && e.node.MayAct() {
 			e.log.Warn("end runs that somebody wants ended", "error", err)
 		}
 	}
@@ -247,7 +247,7 @@ func (e *Engine) carryOut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	mine := e.node.mine()
+	mine := e.node.Mine()
 	left := e.now().Add(-e.killWait() - killEvery).UnixMilli()
 	var work errgroup.Group
 	work.SetLimit(asksAtOnce)

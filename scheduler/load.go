@@ -2,9 +2,10 @@ package scheduler
 
 import (
 	"encoding/json"
-	runtimemetrics "runtime/metrics"
-	"slices"
 	"time"
+
+	"github.com/punctual-job/punctual/scheduler/cluster"
+	runtimemetrics "runtime/metrics"
 )
 
 // Load is how this admin stands at a moment, for people who look after the cluster.
@@ -30,13 +31,9 @@ type Figures struct {
 	Results  int           `json:"results"`             // results and outcomes that wait to be written
 	Late     time.Duration `json:"late_p99"`            // of the last two minutes' runs, 99 in 100 were sent within this; 0 while none was
 	Memory   int64         `json:"memory"`              // bytes the process holds
-	Draining bool          `json:"draining,omitempty"`  // it finishes what it has and claims nothing more
 	Held     bool          `json:"held_back,omitempty"` // its lease was stale when it wrote this
-	Stuck    bool          `json:"stuck,omitempty"`     // it cannot claim now: the others divide its share
 
-	// By how much the database's clock and the machine's are ahead of the time the engine goes by, see clock.go.
-	Lead *time.Duration `json:"clock_lead,omitempty"` // nil: an older release, that goes by its own clock
-	Own  time.Duration  `json:"clock_own,omitempty"`
+	cluster.Told // what the others go by
 
 	Conditions []Condition `json:"conditions,omitempty"` // what is not as it should be
 }
@@ -48,22 +45,19 @@ func ParseFigures(text string) (f Figures, ok bool) {
 
 // Load tells how this admin stands. The figures are read one after another: they need not add up.
 func (e *Engine) Load() Load {
-	l := Load{Node: e.node.id.Load(), MayAct: e.node.mayAct(), Lease: e.cfg.Lease, OpenFrom: e.openFrom.Load(), Figures: e.figures()}
-	e.node.mu.RLock()
-	l.Alive = slices.Clone(e.node.alive)
-	e.node.mu.RUnlock()
-	return l
+	return Load{Node: e.node.ID(), Alive: e.node.Alive(), MayAct: e.node.MayAct(), Lease: e.cfg.Lease, OpenFrom: e.openFrom.Load(), Figures: e.figures()}
 }
 
 func (e *Engine) figures() Figures {
 	queued, inFlight := e.queues.depth()
 	claimed, sent := e.rates.read()
-	lead, own := e.clock.leads()
+	clocks := e.node.Clocks()
 	return Figures{
-		Lead: &lead, Own: own, Conditions: e.Conditions(),
-		Claimed: claimed, Sent: sent, Planned: e.timer.len(), Queued: queued, InFlight: inFlight, Unsent: e.pending.len(),
+		Told:       cluster.Told{Draining: e.draining.Load(), Stuck: e.stuck(), Lead: &clocks.Database, Own: clocks.Machine},
+		Conditions: e.Conditions(),
+		Claimed:    claimed, Sent: sent, Planned: e.timer.len(), Queued: queued, InFlight: inFlight, Unsent: e.pending.len(),
 		Results: len(e.recorder.items) + len(e.finisher.items), Late: e.pulse.late(e.now()), Memory: heldMemory(),
-		Draining: e.draining.Load(), Held: !e.node.mayAct(), Stuck: e.stuck(),
+		Held: !e.node.MayAct(),
 	}
 }
 

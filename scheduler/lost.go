@@ -66,7 +66,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	}
 	// Not the top of now: a lower id may be in a transaction that is not committed yet.
 	lowest := s.top
-	mine := e.node.mine()
+	mine := e.node.Mine()
 	var order []question
 	runs := make(map[question][]int64)
 	s.planned, s.theirs = make(map[int64]time.Time), make(map[int64]bool)

@@ -68,18 +68,16 @@ func (m *metrics) observe(e *Engine) {
 	gauge("callback_queue", "Results waiting to be written.", func() float64 { return float64(len(e.finisher.items)) })
 	gauge("unsent_runs", "Runs of this admin that are committed and not recorded as sent.", func() float64 { return float64(e.pending.len()) })
 	gauge("clock_database_lead_seconds", "By how much the database's clock is ahead of the time the jobs go by: not 0 after it was set, until that is followed.", func() float64 {
-		lead, _ := e.clock.leads()
-		return lead.Seconds()
+		return e.node.Clocks().Database.Seconds()
 	})
 	gauge("clock_machine_lead_seconds", "By how much this machine's clock is ahead of the time the jobs go by.", func() float64 {
-		_, own := e.clock.leads()
-		return own.Seconds()
+		return e.node.Clocks().Machine.Seconds()
 	})
 	gauge("due_unclaimed_seconds", "By how much the oldest due fire of this admin's share is overdue and not claimed.", func() float64 {
 		return e.claimer.lag().Seconds()
 	})
 	gauge("lease_ok", "1 while this admin may claim and send.", func() float64 {
-		if e.node.mayAct() {
+		if e.node.MayAct() {
 			return 1
 		}
 		return 0

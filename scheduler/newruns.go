@@ -49,7 +49,7 @@ func (e *Engine) newRuns(j *job, c cause) []*dispatch {
 	}
 	one := dispatch{
 		claimed: now, events: events,
-		job: j, owner: e.node.id.Load(), planned: c.planned, at: c.planned, trigger: c.trigger, param: c.param,
+		job: j, owner: e.node.ID(), planned: c.planned, at: c.planned, trigger: c.trigger, param: c.param,
 		retries: c.retries, origin: c.origin, user: c.user, given: c.given, shard: wireShard{Index: 0, Total: 1},
 	}
 	if j.limit > 0 {
@@ -100,7 +100,7 @@ func (d *dispatch) goTo(now time.Time, address string, of int) {
 
 // signature are the arguments of this admin's claims. They are made once for a node id.
 func (e *Engine) signature() []string {
-	id := e.node.id.Load()
+	id := e.node.ID()
 	if s := e.signed.Load(); s != nil && s.node == id {
 		return s.args
 	}

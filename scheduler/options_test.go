@@ -292,7 +292,7 @@ func TestWhatBecameOfARunStandsBesideAVainDiscard(t *testing.T) {
 		}
 		id := b.addJob(func(p *db.InsertJobParams) { p.MaxConcurrent = 1 })
 		run := b.trigger(id)
-		b.await("the run is being sent", func() bool { return b.run(run).OwnerNode == b.engine.node.id.Load() })
+		b.await("the run is being sent", func() bool { return b.run(run).OwnerNode == b.engine.node.ID() })
 		row, err := b.engine.queries.GetJob(t.Context(), pool, id)
 		if err != nil {
 			t.Fatal(err)
@@ -300,7 +300,7 @@ func TestWhatBecameOfARunStandsBesideAVainDiscard(t *testing.T) {
 		outcomeOf := func(owner int64) outcome {
 			return outcome{&dispatch{id: run, owner: owner, job: jobOf(&row, pool)}, db.Sent{ID: run, Code: wire.CodeFail, Outcome: event.NotSent}}
 		}
-		b.engine.recordBatch(t.Context(), []outcome{outcomeOf(b.engine.node.id.Load()), outcomeOf(waitingOwner)})
+		b.engine.recordBatch(t.Context(), []outcome{outcomeOf(b.engine.node.ID()), outcomeOf(waitingOwner)})
 		if r := b.run(run); r.TriggerCode != wire.CodeFail {
 			t.Errorf("trigger code %d, want that of the failure", r.TriggerCode)
 		}

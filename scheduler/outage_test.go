@@ -58,7 +58,7 @@ func TestTheDatabaseGoesAwayAndComesBack(t *testing.T) {
 			}
 			open() // the slow run's outcome comes while nobody can write it down
 			b.await("the engine says that it is not ready", func() bool { return b.engine.Ready() != nil })
-			b.await("the lease has run out", func() bool { return !b.engine.node.mayAct() })
+			b.await("the lease has run out", func() bool { return !b.engine.node.MayAct() })
 
 			if err := server.Start(); err != nil {
 				t.Fatal(err)

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -38,21 +39,25 @@ func TestABeatTellsWhatTheAdminHasInHand(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		e := idle(t, pool, nil)
-		if err := e.node.join(t.Context()); err != nil {
+		if err := e.node.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		defer func() { _ = e.node.Stop(context.WithoutCancel(t.Context())) }()
 		for range 5 {
 			e.pulse.add(e.now(), 80*time.Millisecond)
 			e.rates.sent.Add(1)
 		}
 		e.draining.Store(true)
-		if err := e.node.renew(t.Context(), true); err != nil {
-			t.Fatal(err)
-		}
-		nodes, err := e.queries.ListNodes(t.Context(), pool)
-		if err != nil || len(nodes) != 1 {
-			t.Fatalf("%+v, %v", nodes, err)
-		}
+		e.node.BeatSoon()
+		var nodes []db.Node
+		(&bundle{t: t, pool: pool, engine: e}).await("a beat tells that it drains", func() (told bool) {
+			var err error
+			if nodes, err = e.queries.ListNodes(t.Context(), pool); err != nil || len(nodes) != 1 {
+				t.Fatalf("%+v, %v", nodes, err)
+			}
+			f, _ := ParseFigures(nodes[0].LoadFigures)
+			return f.Draining
+		})
 		f, ok := ParseFigures(nodes[0].LoadFigures)
 		if !ok || !f.Draining || f.Held || f.Memory <= 0 || f.Late < 80*time.Millisecond || f.Late > 100*time.Millisecond {
 			t.Errorf("the row says %q", nodes[0].LoadFigures)

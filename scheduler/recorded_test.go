@@ -81,7 +81,7 @@ func TestP1NothingIsSentBeforeItsRowIsCommitted(t *testing.T) {
 		b := setup(t, pool, nil, addressA, addressB)
 		b.executors.run = func(_ wire.Target, req *wire.RunRequest) (wire.Answer, error) {
 			row, err := b.engine.queries.GetRun(context.Background(), pool, req.LogID)
-			if err != nil || row.JobID != req.JobID || row.OwnerNode != b.engine.node.id.Load() || row.TriggerCode != 0 {
+			if err != nil || row.JobID != req.JobID || row.OwnerNode != b.engine.node.ID() || row.TriggerCode != 0 {
 				b.executors.mu.Lock()
 				missing = append(missing, fmt.Sprintf("run %d of job %d: %+v %v", req.LogID, req.JobID, row, err))
 				b.executors.mu.Unlock()

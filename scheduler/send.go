@@ -113,11 +113,11 @@ func (e *Engine) sendQueued(aq *addressQueue, d *dispatch) {
 
 // maySend reports whether this node may send a run now. When it may not, the run waits, or is another node's.
 func (e *Engine) maySend(d *dispatch) bool {
-	if d.owner != e.node.id.Load() && !d.waiting { // this node was declared gone
+	if d.owner != e.node.ID() && !d.waiting { // this node was declared gone
 		e.pending.done(d)
 		return false
 	}
-	if !e.node.mayAct() {
+	if !e.node.MayAct() {
 		d.at = e.now().Add(putBack)
 		d.held = true
 		e.timer.add(d)
@@ -129,7 +129,7 @@ func (e *Engine) maySend(d *dispatch) bool {
 // mayReach is asked when the first byte of a run is about to leave. Whatever stopped this process after maySend had said yes,
 // the run is another node's if it took too long.
 func (e *Engine) mayReach(d *dispatch) func() bool {
-	return func() bool { return e.node.mayAct() && e.node.id.Load() == d.owner }
+	return func() bool { return e.node.MayAct() && e.node.ID() == d.owner }
 }
 
 // find chooses the executor of a run whose strategy asks first. It reports false when it ended the run.
@@ -234,7 +234,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 		return
 	}
 	// A call that is still under way when another admin takes the run over would be asked about too early.
-	call, cancel := context.WithTimeout(wire.WithGate(ctx, e.mayReach(d)), min(e.cfg.Limits().CallTimeout, e.node.left()))
+	call, cancel := context.WithTimeout(wire.WithGate(ctx, e.mayReach(d)), min(e.cfg.Limits().CallTimeout, e.node.Left()))
 	defer cancel()
 	began := e.now()
 	e.metrics.lateness.Observe(began.Sub(d.planned).Seconds())

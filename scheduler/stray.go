@@ -22,7 +22,7 @@ type strays struct {
 // one between its commit and the return of the call that made it.
 func (e *Engine) sweepStrays(ctx context.Context, s *strays) error {
 	from, doubts := e.pending.doubtful()
-	me := e.node.id.Load()
+	me := e.node.ID()
 	if doubts == 0 || s.node != me {
 		*s = strays{}
 	}

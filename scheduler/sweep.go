@@ -33,7 +33,7 @@ func (e *Engine) sweepLoop(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if !e.node.mayAct() {
+		if !e.node.MayAct() {
 			continue
 		}
 		if err := e.sweep(ctx, s); err != nil && ctx.Err() == nil {

@@ -53,7 +53,7 @@ func (e *Engine) adopt(ctx context.Context, gone db.Node, rows []db.ListUnsentRu
 	if err != nil {
 		return err
 	}
-	me := e.node.id.Load()
+	me := e.node.ID()
 	taken := event.List{event.New(e.now(), event.TakenOver, gone.Name, gone.ID)}
 	runs, err := e.commitAbove(ctx, ids[0]-1, func(tx *sql.Tx) ([]*dispatch, error) {
 		mine := rows

@@ -58,7 +58,7 @@ func (e *Engine) Trigger(ctx context.Context, r TriggerRequest) ([]int64, error)
 			return nil, ErrNoGroup
 		}
 	}
-	if e.draining.Load() || e.node.id.Load() == 0 {
+	if e.draining.Load() || e.node.ID() == 0 {
 		return nil, ErrStopping
 	}
 	param := j.param

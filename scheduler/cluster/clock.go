@@ -1,4 +1,4 @@
-package scheduler
+package cluster
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ import (
 //   - The admins tell each other their leads. One whose lead is not that of the most is the odd one, for example because its machine
 //     was suspended, and takes over theirs; of two, the smaller one. So the cluster agrees, whatever the database's clock says.
 //   - A step that all have seen is followed when the clocks of most of the admins' machines have agreed with the database's for
-//     [engineClock.followAfter]: then it was the time before that was wrong. Until then, and for ever if they do not agree, it is said and held.
+//     [Config.FollowAfter]: then it was the time before that was wrong. Until then, and for ever if they do not agree, it is said and held.
 //   - Who joins takes over the lead of those that are there.
 const (
 	// stepBound is from which difference on a clock was set, and did not drift.
@@ -33,10 +33,9 @@ const (
 	roundTrip = 250 * time.Millisecond
 )
 
-// engineClock is the engine's time.
-type engineClock struct {
-	e           *Engine
-	followAfter time.Duration
+// clock is the engine's time.
+type clock struct {
+	n *Node
 
 	reading atomic.Pointer[reading]
 
@@ -64,36 +63,26 @@ func (r *reading) on(mono time.Time) time.Time {
 	return r.at.Add(passed + max(-part, min(part, r.slew)))
 }
 
-func newClock(e *Engine) *engineClock {
-	c := &engineClock{e: e, followAfter: time.Minute}
-	c.set(e.cfg.Now(), 0)
+func newClock(n *Node) *clock {
+	c := &clock{n: n}
+	c.set(n.cfg.Now(), 0)
 	return c
 }
 
-func (c *engineClock) set(at time.Time, slew time.Duration) {
+func (c *clock) set(at time.Time, slew time.Duration) {
 	c.reading.Store(&reading{mono: time.Now(), at: at.Round(0), slew: slew})
 }
 
 // now is the engine's time. It has no monotonic reading: differences of two are what has passed by this clock.
-func (c *engineClock) now() time.Time { return c.reading.Load().on(time.Now()) }
-
-// Now is the time that the cluster goes by, which is the database's and not this machine's.
-func (e *Engine) Now() time.Time { return e.now() }
-
-func (e *Engine) now() time.Time {
-	if e.cfg.Clock != nil {
-		return e.cfg.Clock()
-	}
-	return e.clock.now()
-}
+func (c *clock) now() time.Time { return c.reading.Load().on(time.Now()) }
 
 // ask asks the database for its time, and gives what the engine's was at the middle of the round trip, and how far that may be
 // off. ok is false where it took too long to say anything.
-func (c *engineClock) ask(ctx context.Context) (theirs, ours time.Time, margin time.Duration, ok bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, c.e.cfg.Lease/4)
+func (c *clock) ask(ctx context.Context) (theirs, ours time.Time, margin time.Duration, ok bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.n.cfg.Lease/4)
 	defer cancel()
 	began := time.Now()
-	theirs, err = c.e.cfg.Reference(ctx)
+	theirs, err = c.n.cfg.Reference(ctx)
 	if err != nil {
 		return theirs, ours, 0, false, err
 	}
@@ -108,7 +97,7 @@ func (c *engineClock) ask(ctx context.Context) (theirs, ours time.Time, margin t
 }
 
 // askWell asks some times and gives what the quickest answer said.
-func (c *engineClock) askWell(ctx context.Context) (theirs, ours time.Time, err error) {
+func (c *clock) askWell(ctx context.Context) (theirs, ours time.Time, err error) {
 	least := time.Duration(-1)
 	for range 5 {
 		t, o, margin, ok, err := c.ask(ctx)
@@ -124,11 +113,11 @@ func (c *engineClock) askWell(ctx context.Context) (theirs, ours time.Time, err 
 }
 
 // join sets the clock by the database's, as those do that are there.
-func (c *engineClock) join(ctx context.Context) error {
-	if c.e.cfg.Clock != nil {
+func (c *clock) join(ctx context.Context) error {
+	if c.n.cfg.Clock != nil {
 		return nil
 	}
-	nodes, err := c.e.queries.ListNodes(ctx, c.e.cfg.Pool)
+	nodes, err := c.n.queries.ListNodes(ctx, c.n.cfg.Pool)
 	if err != nil {
 		return err
 	}
@@ -138,11 +127,11 @@ func (c *engineClock) join(ctx context.Context) error {
 	}
 	var leads []time.Duration
 	for _, n := range nodes {
-		f, ok := ParseFigures(n.LoadFigures)
+		f, ok := ParseTold(n.LoadFigures)
 		if !ok || n.State != 1 || f.Lead == nil {
 			continue
 		}
-		if beat := theirs.Add(-*f.Lead).Sub(time.UnixMilli(n.BeatAt)).Abs(); beat < c.e.cfg.Lease { // it lives
+		if beat := theirs.Add(-*f.Lead).Sub(time.UnixMilli(n.BeatAt)).Abs(); beat < c.n.cfg.Lease { // it lives
 			leads = append(leads, *f.Lead)
 		}
 	}
@@ -150,14 +139,14 @@ func (c *engineClock) join(ctx context.Context) error {
 	defer c.mu.Unlock()
 	c.lead = middle(leads)
 	c.set(c.now().Add(theirs.Sub(ours)-c.lead), 0)
-	c.lastWall, c.lastMono = c.e.cfg.Now(), time.Now()
+	c.lastWall, c.lastMono = c.n.cfg.Now(), time.Now()
 	c.compare()
 	return nil
 }
 
 // beat compares the engine's clock with the database's and with the machine's.
-func (c *engineClock) beat(ctx context.Context) error {
-	if c.e.cfg.Clock != nil {
+func (c *clock) beat(ctx context.Context) error {
+	if c.n.cfg.Clock != nil {
 		return nil
 	}
 	theirs, ours, margin, ok, err := c.ask(ctx)
@@ -166,8 +155,8 @@ func (c *engineClock) beat(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.e.cfg.ownReference { // or a step of the one clock would be told twice
-		c.lastWall, c.lastMono = c.e.cfg.Now(), time.Now()
+	if c.n.cfg.ownReference { // or a step of the one clock would be told twice
+		c.lastWall, c.lastMono = c.n.cfg.Now(), time.Now()
 	}
 	c.compare()
 	if !ok {
@@ -178,36 +167,36 @@ func (c *engineClock) beat(ctx context.Context) error {
 		c.set(c.now(), drift-max(-margin, min(margin, drift)))
 		return nil
 	}
-	c.e.metrics.clockSteps.Inc()
+	c.n.cfg.ClockSteps.Inc()
 	says := "the database's clock was set; the jobs go on by the time before until the admins' machines agree with it"
-	if c.e.cfg.ownReference {
+	if c.n.cfg.ownReference {
 		says = "this machine's clock was set; the jobs go on by the time before until it has stayed so"
 	}
-	c.e.log.Warn(says, "step", (lead - c.lead).String(), "ahead", lead.String())
+	c.n.log.Warn(says, "step", (lead - c.lead).String(), "ahead", lead.String())
 	c.lead, c.agreed = lead, time.Time{}
 	return nil
 }
 
 // compare looks at the machine's clock, which nothing depends on.
-func (c *engineClock) compare() {
-	wall, mono := c.e.cfg.Now(), time.Now()
+func (c *clock) compare() {
+	wall, mono := c.n.cfg.Now(), time.Now()
 	// Round(0) strips the monotonic reading, so that this is the step of the wall clock.
 	if step := wall.Round(0).Sub(c.lastWall.Round(0)) - mono.Sub(c.lastMono); step.Abs() > oddBound {
-		c.e.metrics.clockSteps.Inc()
-		c.e.log.Warn("this machine's clock was set; the jobs go by the database's", "step", step.String())
+		c.n.cfg.ClockSteps.Inc()
+		c.n.log.Warn("this machine's clock was set; the jobs go by the database's", "step", step.String())
 		c.said = time.Time{}
 	}
 	c.lastWall, c.lastMono = wall, mono
 	c.own = wall.Round(0).Sub(c.now())
 	if c.own.Abs() > oddBound && (c.said.IsZero() || mono.Sub(c.said) > 10*time.Minute) {
 		c.said = mono
-		c.e.log.Warn("this machine's clock is not that of the cluster; the jobs go by the database's", "ahead", c.own.Round(time.Millisecond).String())
+		c.n.log.Warn("this machine's clock is not that of the cluster; the jobs go by the database's", "ahead", c.own.Round(time.Millisecond).String())
 	}
 }
 
 // agree finds a common lead with the other admins that live, given what they told last.
-func (c *engineClock) agree(others []Figures) {
-	if c.e.cfg.Clock != nil {
+func (c *clock) agree(others []Told) {
+	if c.n.cfg.Clock != nil {
 		return
 	}
 	c.mu.Lock()
@@ -234,8 +223,8 @@ func (c *engineClock) agree(others []Figures) {
 		switch {
 		case c.odd.IsZero():
 			c.odd = now
-		case now.Sub(c.odd) > 3*c.e.cfg.BeatEvery: // by then all have told what they see now
-			c.e.log.Warn("this admin's time was not that of the others", "behind", (c.lead - most).String())
+		case now.Sub(c.odd) > 3*c.n.cfg.BeatEvery: // by then all have told what they see now
+			c.n.log.Warn("this admin's time was not that of the others", "behind", (c.lead - most).String())
 			c.move(c.lead - most)
 			c.lead, c.odd = most, time.Time{}
 		}
@@ -247,26 +236,26 @@ func (c *engineClock) agree(others []Figures) {
 		c.agreed = time.Time{}
 	case c.agreed.IsZero():
 		c.agreed = now
-	case now.Sub(c.agreed) >= c.followAfter:
-		c.e.log.Warn("the time is set to the database's, with which the admins' machines agree", "step", c.lead.String())
+	case now.Sub(c.agreed) >= c.n.cfg.FollowAfter:
+		c.n.log.Warn("the time is set to the database's, with which the admins' machines agree", "step", c.lead.String())
 		c.move(c.lead)
 		c.lead, c.agreed = 0, time.Time{}
 	}
 }
 
 // move sets the engine's clock ahead or back: little by little, or at once where that would take hours.
-func (c *engineClock) move(by time.Duration) {
+func (c *clock) move(by time.Duration) {
 	if by.Abs() <= slewBound {
 		c.set(c.now(), by)
 		return
 	}
-	c.e.directory.leapt.Add(int64(max(0, by))) // before anybody can see the new time
+	c.n.cfg.Work.Leapt(max(0, by)) // before anybody can see the new time
 	c.set(c.now().Add(by), 0)
-	c.e.JobsChanged()
+	c.n.cfg.Work.SharesMore()
 }
 
 // leads tells by how much the database's clock and this machine's are ahead of the engine's.
-func (c *engineClock) leads() (database, machine time.Duration) {
+func (c *clock) leads() (database, machine time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.lead, c.own

@@ -1,10 +1,8 @@
-package scheduler
+package cluster
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
-	"hash/fnv"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -22,14 +20,21 @@ const fenceShare = 0.6
 // declared gone may become visible a little later.
 const keepGone = 10 * time.Minute
 
-// node is this admin's place in the cluster.
+// Node is this admin's place in the cluster.
 //
 // Each admin counts up a number in its own row of punctual_node. The others judge it by that number alone, on their own
 // monotonic clock: unchanged for the length of a lease means gone. So no clocks are compared. Declaring a node gone is an
 // update guarded by the number, and a node whose own renewal finds its row declared gone drops all it had planned and joins
 // anew under another id; what it had claimed belongs to whoever takes it over.
-type node struct {
-	e *Engine
+type Node struct {
+	cfg     Config
+	log     *slog.Logger
+	queries *db.Queries
+	clock   *clock
+
+	starting sync.Mutex         // guards the two below
+	cancel   context.CancelFunc // nil while there is no beat
+	ended    chan struct{}      // closed when the last start's loop has ended
 
 	id        atomic.Int64
 	beatAt    atomic.Int64 // when the last renewal that succeeded began, nanoseconds since start
@@ -37,7 +42,7 @@ type node struct {
 	sleptAt   atomic.Int64 // when it was asked last, after start, nanoseconds
 	sleptWas  atomic.Int64 // what it said
 	start     time.Time
-	beat      int64 // used by the beat loop only
+	beat      int64 // used by the beat loop only, while there is one
 	peers     map[int64]*peer
 	goneNodes map[int64]*goneNode // of nodes that this one declared gone; used by the beat loop only
 
@@ -79,24 +84,20 @@ type peer struct {
 	looks int       // how often it has been seen unchanged
 }
 
-func newNode(e *Engine) *node {
-	return &node{e: e, start: time.Now(), peers: make(map[int64]*peer), goneNodes: make(map[int64]*goneNode), watched: make(map[int64]*watch), beatNow: make(chan struct{}, 1)}
-}
-
 // join makes a new row and so a new id.
-func (n *node) join(ctx context.Context) error {
-	began, asleep := time.Now(), slept()
-	ms := n.e.now().UnixMilli()
-	pool := n.e.cfg.Pool
+func (n *Node) join(ctx context.Context) error {
+	began, asleep := time.Now(), n.cfg.Slept()
+	ms := n.Now().UnixMilli()
+	pool := n.cfg.Pool
 	if pool.Alone() {
 		// The file is locked by this process, so whoever else is in the table is gone.
-		nodes, err := n.e.queries.ListNodes(ctx, pool)
+		nodes, err := n.queries.ListNodes(ctx, pool)
 		if err != nil {
 			return err
 		}
 		for _, other := range nodes {
 			if other.State == 1 {
-				if _, err := n.e.queries.RetireNode(ctx, pool, db.RetireNodeParams{ID: other.ID, Beat: other.Beat}); err != nil {
+				if _, err := n.queries.RetireNode(ctx, pool, db.RetireNodeParams{ID: other.ID, Beat: other.Beat}); err != nil {
 					return err
 				}
 				if err := n.declareGone(ctx, other.ID); err != nil {
@@ -106,15 +107,15 @@ func (n *node) join(ctx context.Context) error {
 		}
 	}
 	if !pool.Lags() { // or the next insert may meet a server that has not heard of these runs yet
-		top, err := n.e.queries.MaxRunID(ctx, pool)
+		top, err := n.queries.MaxRunID(ctx, pool)
 		if err != nil {
 			return err
 		}
-		n.e.pending.raise(top)
+		n.cfg.Work.Raise(top)
 	}
-	id, err := n.e.queries.InsertNode(ctx, pool, db.InsertNodeParams{
-		Name: n.e.cfg.Name, Address: n.e.cfg.Address, Version: n.e.cfg.Version, StartedAt: ms, BeatAt: ms,
-		LowLogID: n.e.pending.low(),
+	id, err := n.queries.InsertNode(ctx, pool, db.InsertNodeParams{
+		Name: n.cfg.Name, Address: n.cfg.Address, Version: n.cfg.Version, StartedAt: ms, BeatAt: ms,
+		LowLogID: n.cfg.Work.Low(),
 	})
 	if err != nil {
 		return err
@@ -124,25 +125,18 @@ func (n *node) join(ctx context.Context) error {
 	n.beatAt.Store(int64(began.Sub(n.start)))
 	n.asleep.Store(int64(asleep))
 	n.setAlive([]int64{id})
-	n.e.log.Info("joined the cluster", "node", id)
+	n.log.Info("joined the cluster", "node", id)
 	return n.look(ctx)
-}
-
-// leave gives the place up, so that the others need not wait for the lease to run out.
-func (n *node) leave(ctx context.Context) error {
-	_, err := n.e.queries.RetireNode(ctx, n.e.cfg.Pool, db.RetireNodeParams{ID: n.id.Load(), Beat: n.beat})
-	n.setAlive(nil)
-	return err
 }
 
 // run beats, and looks at the others twice as often, and when the lease of one runs out: when one has died is known that much
 // sooner.
-func (n *node) run(ctx context.Context) {
-	tick := time.NewTicker(n.e.cfg.BeatEvery / 2)
+func (n *Node) run(ctx context.Context) {
+	tick := time.NewTicker(n.cfg.BeatEvery / 2)
 	defer tick.Stop()
 	for beat := false; ; beat = !beat {
 		var out <-chan time.Time
-		if wait := n.runsOut(time.Now()); wait > 0 && wait < n.e.cfg.BeatEvery/2 {
+		if wait := n.runsOut(time.Now()); wait > 0 && wait < n.cfg.BeatEvery/2 {
 			out = time.After(wait)
 		}
 		select {
@@ -150,19 +144,19 @@ func (n *node) run(ctx context.Context) {
 			return
 		case <-tick.C:
 		case <-out:
-			if n.mayAct() {
+			if n.MayAct() {
 				n.try(ctx, false)
 			}
 			beat = !beat // this was no turn
 			continue
 		case <-n.beatNow:
 			beat = true
-		case <-n.e.cfg.Pool.SessionsChanged():
+		case <-n.cfg.Pool.SessionsChanged():
 			n.noteSessions(ctx)
 			beat = !beat // this was no turn
 			continue
 		}
-		if !beat && !n.mayAct() {
+		if !beat && !n.MayAct() {
 			continue
 		}
 		n.try(ctx, beat)
@@ -170,19 +164,19 @@ func (n *node) run(ctx context.Context) {
 }
 
 // try renews, and says what went wrong.
-func (n *node) try(ctx context.Context, beat bool) {
+func (n *Node) try(ctx context.Context, beat bool) {
 	if err := n.renew(ctx, beat); err != nil && ctx.Err() == nil {
-		n.e.log.Warn("renew lease", "error", err)
-		n.e.setErr(err)
+		n.log.Warn("renew lease", "error", err)
+		n.cfg.Work.Beaten(err)
 		// What the others did meanwhile is unknown, so their silence is judged from now on.
 		clear(n.peers)
 	} else if beat {
-		n.e.setErr(nil)
+		n.cfg.Work.Beaten(nil)
 	}
 }
 
 // runsOut is how long it is until the next lease of another node runs out, if that does not beat; 0 when none can.
-func (n *node) runsOut(now time.Time) (wait time.Duration) {
+func (n *Node) runsOut(now time.Time) (wait time.Duration) {
 	for _, p := range n.peers {
 		if left := n.goneAfter() - now.Sub(p.since); left > 0 && (wait == 0 || left < wait) {
 			wait = left
@@ -193,10 +187,10 @@ func (n *node) runsOut(now time.Time) (wait time.Duration) {
 
 // goneAfter is how long a beat may stand still. A tick is never quite on time, and the next one would be half a beat later. What
 // a node may still be sending when its lease has run out is bounded by fenceShare.
-func (n *node) goneAfter() time.Duration { return n.e.cfg.Lease - n.e.cfg.BeatEvery/10 }
+func (n *Node) goneAfter() time.Duration { return n.cfg.Lease - n.cfg.BeatEvery/10 }
 
-// beatSoon has the next beat come at once.
-func (n *node) beatSoon() {
+// BeatSoon has the next beat come at once.
+func (n *Node) BeatSoon() {
 	select {
 	case n.beatNow <- struct{}{}:
 	default:
@@ -204,38 +198,37 @@ func (n *node) beatSoon() {
 }
 
 // renew counts up if beat says so, looks at the others, and takes over from those that are gone.
-func (n *node) renew(ctx context.Context, beat bool) error {
-	ctx, cancel := context.WithTimeout(ctx, n.e.cfg.Lease/2)
+func (n *Node) renew(ctx context.Context, beat bool) error {
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Lease/2)
 	defer cancel()
 	if !beat {
 		return n.look(ctx)
 	}
-	began, asleep := time.Now(), slept()
-	n.e.rates.mark(began)
-	affected, err := n.e.queries.BeatNode(ctx, n.e.cfg.Pool, db.BeatNodeParams{
-		ID: n.id.Load(), Beat: n.beat + 1, BeatAt: n.e.now().UnixMilli(), LowLogID: n.e.pending.low(),
-		LoadFigures: n.e.figuresText(), Sessions: n.e.cfg.Pool.Sessions(),
+	began, asleep := time.Now(), n.cfg.Slept()
+	affected, err := n.queries.BeatNode(ctx, n.cfg.Pool, db.BeatNodeParams{
+		ID: n.id.Load(), Beat: n.beat + 1, BeatAt: n.Now().UnixMilli(), LowLogID: n.cfg.Work.Low(),
+		LoadFigures: n.cfg.Work.Figures(), Sessions: n.cfg.Pool.Sessions(),
 	})
 	if err != nil {
 		return err
 	}
 	if affected == 0 {
-		n.e.log.Warn("another admin declared this one gone; starting over under a new id", "node", n.id.Load())
-		n.e.forget()
+		n.log.Warn("another admin declared this one gone; starting over under a new id", "node", n.id.Load())
+		n.cfg.Work.Drop()
 		return n.join(ctx)
 	}
 	n.beat++
 	n.beatAt.Store(int64(began.Sub(n.start)))
 	n.asleep.Store(int64(asleep))
-	if err := n.e.clock.beat(ctx); err != nil {
+	if err := n.clock.beat(ctx); err != nil {
 		return err
 	}
 	return n.look(ctx)
 }
 
 // look reads the nodes, retires the silent ones and has what they left unsent taken over.
-func (n *node) look(ctx context.Context) error {
-	nodes, err := n.e.queries.ListNodes(ctx, n.e.cfg.Pool)
+func (n *Node) look(ctx context.Context) error {
+	nodes, err := n.queries.ListNodes(ctx, n.cfg.Pool)
 	if err != nil {
 		return err
 	}
@@ -243,7 +236,7 @@ func (n *node) look(ctx context.Context) error {
 	me := n.id.Load()
 	alive, claiming := []int64{me}, []int64{me}
 	var gone []db.Node
-	var told []Figures // by those that live
+	var told []Told // by those that live
 	for _, other := range nodes {
 		if other.ID == me {
 			continue
@@ -251,7 +244,7 @@ func (n *node) look(ctx context.Context) error {
 		if other.State == 1 && !n.silent(other, now) {
 			// One that is stopping lives, but its share is claimed by the others: they look ahead further than they take to
 			// see it, so that nothing is late.
-			f, _ := ParseFigures(other.LoadFigures)
+			f, _ := ParseTold(other.LoadFigures)
 			told = append(told, f)
 			if !f.Draining {
 				alive = append(alive, other.ID)
@@ -265,7 +258,7 @@ func (n *node) look(ctx context.Context) error {
 			continue
 		}
 		if other.State == 1 {
-			affected, err := n.e.queries.RetireNode(ctx, n.e.cfg.Pool, db.RetireNodeParams{ID: other.ID, Beat: other.Beat})
+			affected, err := n.queries.RetireNode(ctx, n.cfg.Pool, db.RetireNodeParams{ID: other.ID, Beat: other.Beat})
 			if err != nil {
 				return err
 			}
@@ -273,8 +266,8 @@ func (n *node) look(ctx context.Context) error {
 				alive, claiming = append(alive, other.ID), append(claiming, other.ID)
 				continue
 			}
-			n.e.log.Warn("an admin is gone; taking over its runs", "node", other.ID, "name", other.Name)
-			n.e.metrics.takeovers.Inc()
+			n.log.Warn("an admin is gone; taking over its runs", "node", other.ID, "name", other.Name)
+			n.cfg.Gone.Inc()
 			n.endSessions(ctx, other)
 			if err := n.declareGone(ctx, other.ID); err != nil {
 				return err
@@ -283,10 +276,10 @@ func (n *node) look(ctx context.Context) error {
 		gone = append(gone, other)
 	}
 	n.setSharing(alive, claiming)
-	n.e.clock.agree(told)
+	n.clock.agree(told)
 	for _, other := range gone {
 		delete(n.peers, other.ID)
-		if n.e.draining.Load() {
+		if n.cfg.Work.Draining() {
 			continue // who stays takes over
 		}
 		w := n.watched[other.ID]
@@ -295,13 +288,13 @@ func (n *node) look(ctx context.Context) error {
 			n.watched[other.ID] = w
 		}
 		if w.due(now) {
-			if err := n.e.takeOver(ctx, other); err != nil {
+			if err := n.cfg.Work.TakeOver(ctx, other); err != nil {
 				return err
 			}
 			w.looked(now)
 		}
 		if g := n.goneNodes[other.ID]; g != nil && !now.Before(g.next) {
-			if err := n.e.recordReported(ctx, other, g.top); err != nil {
+			if err := n.cfg.Work.RecordReported(ctx, other, g.top); err != nil {
 				return err
 			}
 			if g.next = now.Add(resultsAfter); g.last {
@@ -309,8 +302,8 @@ func (n *node) look(ctx context.Context) error {
 			}
 			g.last = true
 		}
-		if n.e.now().Sub(time.UnixMilli(other.BeatAt)) > keepGone {
-			if _, err := n.e.queries.DeleteNode(ctx, n.e.cfg.Pool, other.ID); err != nil {
+		if n.Now().Sub(time.UnixMilli(other.BeatAt)) > keepGone {
+			if _, err := n.queries.DeleteNode(ctx, n.cfg.Pool, other.ID); err != nil {
 				return err
 			}
 		}
@@ -322,14 +315,14 @@ func (n *node) look(ctx context.Context) error {
 }
 
 // declareGone remembers a node that is gone.
-func (n *node) declareGone(ctx context.Context, id int64) error {
-	top, err := n.e.queries.MaxRunID(ctx, n.e.cfg.Pool)
+func (n *Node) declareGone(ctx context.Context, id int64) error {
+	top, err := n.queries.MaxRunID(ctx, n.cfg.Pool)
 	n.goneNodes[id] = &goneNode{top: top, next: time.Now()}
 	return err
 }
 
 // silent notes another node's beat and reports whether it has not changed for the length of a lease.
-func (n *node) silent(other db.Node, now time.Time) bool {
+func (n *Node) silent(other db.Node, now time.Time) bool {
 	p := n.peers[other.ID]
 	if p == nil || p.beat != other.Beat {
 		n.peers[other.ID] = &peer{beat: other.Beat, since: now}
@@ -340,11 +333,11 @@ func (n *node) silent(other db.Node, now time.Time) bool {
 }
 
 // noteSessions lists this node's database sessions: should it stop before its next beat, the others know which to end.
-func (n *node) noteSessions(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, n.e.cfg.Lease/2)
+func (n *Node) noteSessions(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Lease/2)
 	defer cancel()
 	// What cannot be noted now is with the next beat.
-	_, _ = n.e.queries.NoteSessions(ctx, n.e.cfg.Pool, db.NoteSessionsParams{ID: n.id.Load(), Sessions: n.e.cfg.Pool.Sessions()})
+	_, _ = n.queries.NoteSessions(ctx, n.cfg.Pool, db.NoteSessionsParams{ID: n.id.Load(), Sessions: n.cfg.Pool.Sessions()})
 }
 
 // quietAfter is for how long a node says nothing until its idle database sessions are ended: one that has stopped in the
@@ -356,140 +349,60 @@ const (
 
 // quiet reports whether another node's beat has stood still long enough for that, and often: after a database that stood
 // still for all, the first look says nothing about the node. It is asked after silent.
-func (n *node) quiet(other db.Node, now time.Time) bool {
+func (n *Node) quiet(other db.Node, now time.Time) bool {
 	p := n.peers[other.ID]
 	return p != nil && p.looks >= quietLooks && now.Sub(p.since) >= quietAfter
 }
 
 // endSessions ends the database sessions of a node that does not answer, as far as they wait for it.
-func (n *node) endSessions(ctx context.Context, other db.Node) {
-	ended, err := n.e.cfg.Pool.EndSessions(ctx, other.Sessions)
+func (n *Node) endSessions(ctx context.Context, other db.Node) {
+	ended, err := n.cfg.Pool.EndSessions(ctx, other.Sessions)
 	if err != nil {
-		n.e.log.Warn("end the database sessions of an admin that is silent", "node", other.ID, "error", err)
+		n.log.Warn("end the database sessions of an admin that is silent", "node", other.ID, "error", err)
 	}
 	if ended > 0 {
-		n.e.log.Warn("ended the idle database sessions of an admin that is silent", "node", other.ID, "name", other.Name, "sessions", ended)
+		n.log.Warn("ended the idle database sessions of an admin that is silent", "node", other.ID, "name", other.Name, "sessions", ended)
 	}
 }
 
-// mayAct reports whether the lease is fresh enough to claim and send.
-func (n *node) mayAct() bool {
-	return n.id.Load() != 0 && n.age() < time.Duration(float64(n.e.cfg.Lease)*fenceShare)
+// MayAct reports whether the lease is fresh enough to claim and send.
+func (n *Node) MayAct() bool {
+	return n.id.Load() != 0 && n.age() < time.Duration(float64(n.cfg.Lease)*fenceShare)
 }
 
-// silence is by how much a beat that the database took is overdue.
-func (n *node) silence() time.Duration {
-	return max(0, time.Since(n.start)-time.Duration(n.beatAt.Load())-n.e.cfg.BeatEvery)
+// Silence is by how much a beat that the database took is overdue.
+func (n *Node) Silence() time.Duration {
+	return max(0, time.Since(n.start)-time.Duration(n.beatAt.Load())-n.cfg.BeatEvery)
 }
 
-// left is how long it is at least until another admin may declare this one gone.
-func (n *node) left() time.Duration {
-	return n.e.cfg.Lease - n.age()
+// Left is how long it is at least until another admin may declare this one gone.
+func (n *Node) Left() time.Duration {
+	return n.cfg.Lease - n.age()
 }
 
 // age is how long ago the last renewal that succeeded began, the time included in which the machine slept.
-func (n *node) age() time.Duration {
+func (n *Node) age() time.Duration {
 	now := time.Since(n.start)
 	return now - time.Duration(n.beatAt.Load()) + n.sleptBy(now) - time.Duration(n.asleep.Load())
 }
 
 // sleptBy is slept, which asks the system, at most once a millisecond: every send wants to know it.
-func (n *node) sleptBy(now time.Duration) time.Duration {
+func (n *Node) sleptBy(now time.Duration) time.Duration {
 	if asked := n.sleptAt.Load(); asked == 0 || now-time.Duration(asked) > time.Millisecond {
-		n.sleptWas.Store(int64(slept())) // first, so that whoever finds the new time finds this too
+		n.sleptWas.Store(int64(n.cfg.Slept())) // first, so that whoever finds the new time finds this too
 		n.sleptAt.Store(int64(now))
 	}
 	return time.Duration(n.sleptWas.Load())
 }
 
-func (n *node) setAlive(ids []int64) { n.setSharing(ids, ids) }
+func (n *Node) setAlive(ids []int64) { n.setSharing(ids, ids) }
 
-func (n *node) setSharing(alive, claiming []int64) {
+func (n *Node) setSharing(alive, claiming []int64) {
 	n.mu.Lock()
 	more := len(claiming) < len(n.claiming) // of the jobs are this node's now
 	n.alive, n.claiming = alive, claiming
 	n.mu.Unlock()
 	if more {
-		n.e.JobsChanged()
+		n.cfg.Work.SharesMore()
 	}
-}
-
-// mine is a function that tells whether a job is this node's to look after: the highest rendezvous weight over the live nodes.
-// A node that comes or goes moves only its own share of the jobs. Nothing depends on the nodes agreeing: the guard in the
-// claim's update decides, the shares only keep them from trying the same rows.
-func (n *node) mine() func(jobID int64) bool {
-	n.mu.RLock()
-	rank := ranks(n.id.Load(), n.alive)
-	n.mu.RUnlock()
-	return func(jobID int64) bool { return rank(jobID) == 0 }
-}
-
-// rank is a function that tells the place of this node in the line of those that may claim a job: 0 where the job is in its
-// share. Nodes that cannot claim have no share.
-func (n *node) rank() func(jobID int64) int {
-	n.mu.RLock()
-	defer n.mu.RUnlock()
-	return ranks(n.id.Load(), n.claiming)
-}
-
-func ranks(me int64, nodes []int64) func(jobID int64) int {
-	if len(nodes) <= 1 {
-		return func(int64) int { return 0 }
-	}
-	return func(jobID int64) (place int) {
-		own := weight(me, jobID)
-		for _, id := range nodes {
-			if id != me {
-				if w := weight(id, jobID); w > own || (w == own && id > me) {
-					place++
-				}
-			}
-		}
-		return place
-	}
-}
-
-func weight(nodeID, jobID int64) uint64 {
-	var b [16]byte
-	binary.LittleEndian.PutUint64(b[:8], uint64(nodeID))
-	binary.LittleEndian.PutUint64(b[8:], uint64(jobID))
-	h := fnv.New64a()
-	_, _ = h.Write(b[:])
-	x := h.Sum64() // FNV alone leaves the high bits of close inputs alike; one mixing round spreads them
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	x ^= x >> 33
-	return x
-}
-
-// forget drops everything this node had planned: it belongs to others now.
-func (e *Engine) forget() {
-	e.timer.clear()
-	e.queues.clear()
-	e.pending.clear()
-}
-
-func (e *Engine) setErr(err error) {
-	if err != nil {
-		err = errors.Join(errors.New("database"), err)
-	}
-	e.lastErr.Store(&err)
-}
-
-// leads reports whether this node is the one that looks after the database: of the live nodes the one with the lowest id,
-// which every node finds without asking. Should two believe it for a moment, no harm is done, as every step is guarded
-// or the same when done twice.
-func (e *Engine) leads() bool {
-	if !e.node.mayAct() || e.draining.Load() {
-		return false
-	}
-	me := e.node.id.Load()
-	e.node.mu.RLock()
-	defer e.node.mu.RUnlock()
-	for _, id := range e.node.alive {
-		if id < me {
-			return false
-		}
-	}
-	return true
 }

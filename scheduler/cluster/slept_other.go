@@ -1,6 +1,6 @@
 //go:build !linux
 
-package scheduler
+package cluster
 
 import "time"
 

@@ -1,4 +1,4 @@
-package scheduler
+package cluster
 
 import (
 	"math"
@@ -10,10 +10,10 @@ func shares(t *testing.T, nodes []int64, jobs int64) []int64 {
 	t.Helper()
 	owners := make([]int64, jobs)
 	for _, me := range nodes {
-		n := &node{e: &Engine{}}
+		n := &Node{}
 		n.id.Store(me)
 		n.setAlive(nodes)
-		mine := n.mine()
+		mine := n.Mine()
 		for id := range jobs {
 			if mine(id) {
 				if owners[id] != 0 {
