@@ -4,9 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -24,6 +27,110 @@ var errRaced = errors.New("a row was changed meanwhile")
 // errUnseen means that a run may exist although it is not found: another admin made it, on another node of the database, and a
 // quick executor reports its result before this node has it.
 var errUnseen = errors.New("a run is not here yet")
+
+// finishing is a result on its way to the database.
+type finishing struct {
+	id    int64
+	group int64          // the only group its reporter may speak for; 0 for any
+	not   map[int64]bool // groups that it may not speak for
+	by    *Caller
+	code  int
+	msg   string        // the executor's own words
+	given event.Outcome // Open: by the code
+	why   event.List    // what led to it, where the engine made it up
+	mute  bool          // nothing follows from it: no retry, no alarm
+	ends  event.Outcome // what the run ends as, by its row; set with each try to write it
+	reply *reply
+}
+
+// reply collects what became of the results of one request.
+type reply struct {
+	left chan error // one value per result
+}
+
+// Complete records results that executors report. It returns after the commit, so that an executor which is told "success"
+// may forget them; unknown and repeated results are accepted and ignored, as upstream does (docs/compat.md §4.9).
+func (e *Engine) Complete(ctx context.Context, callbacks []wire.Callback) error {
+	return e.CompleteBy(ctx, Caller{}, nil, callbacks)
+}
+
+// CompleteBy is [Engine.Complete] for a known caller. If it may speak for one group only, results of other groups' runs are
+// ignored like those of unknown runs, and warned about; so are those of groups for which speaks says no (nil: of none).
+func (e *Engine) CompleteBy(ctx context.Context, by Caller, speaks func(appName string) bool, callbacks []wire.Callback) error {
+	group := int64(0)
+	if by.Scope != "" {
+		if group = e.directory.idOf(by.Scope); group == 0 {
+			return ErrNoGroup
+		}
+	}
+	items := finishings(callbacks)
+	not := e.directory.silent(speaks)
+	for i := range items {
+		items[i].group, items[i].not, items[i].by = group, not, &by
+	}
+	return e.complete(ctx, items)
+}
+
+func finishings(callbacks []wire.Callback) []finishing {
+	items := make([]finishing, len(callbacks))
+	for i, c := range callbacks {
+		items[i] = finishing{id: c.LogID, code: c.HandleCode, msg: strings.ToValidUTF8(c.HandleMsg, "\uFFFD")}
+		if c.HandleCode > math.MaxInt32 { // the column holds no more
+			items[i].code = wire.CodeFail
+		}
+	}
+	return items
+}
+
+// Executors send what they kept through an outage in one request, and the results of others must not wait behind ten thousand
+// of these: results of requests with more than smallRequest of them are handed in a part after the other, and of all such
+// requests together no more than bulkWaiting wait at a time. That keeps two writers busy.
+const (
+	smallRequest = 100
+	bulkWaiting  = 4 * db.MaxBatch
+)
+
+// complete hands results to the writers and waits until they are written. Should ctx end, what was not handed in is not
+// written: the executor sends all of it again.
+func (e *Engine) complete(ctx context.Context, items []finishing) error {
+	if len(items) <= smallRequest {
+		return e.completePart(ctx, items)
+	}
+	var parts errgroup.Group
+	for part := range slices.Chunk(items, smallRequest) {
+		n := int64(len(part))
+		if err := e.bulk.Acquire(ctx, n); err != nil {
+			return errors.Join(parts.Wait(), err)
+		}
+		parts.Go(func() error {
+			defer e.bulk.Release(n)
+			return e.completePart(ctx, part)
+		})
+	}
+	return parts.Wait()
+}
+
+func (e *Engine) completePart(ctx context.Context, items []finishing) error {
+	r := &reply{left: make(chan error, len(items))}
+	for _, item := range items {
+		item.reply = r
+		if err := e.finisher.add(ctx, item); err != nil {
+			return err
+		}
+	}
+	var errs error
+	for range items {
+		select {
+		case err := <-r.left:
+			if errs == nil {
+				errs = err
+			}
+		case <-ctx.Done():
+			return errors.Join(errs, ctx.Err())
+		}
+	}
+	return errs
+}
 
 // finishBatch writes results and what follows from them in one transaction: a retry of a failure and the children of a
 // success exist from the same commit on as the result does, so no crash comes between.

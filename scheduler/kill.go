@@ -15,15 +15,6 @@ import (
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
-// readable is a run that an executor can be asked about.
-func (e *Engine) readable(ctx context.Context, logID int64) (db.Run, error) {
-	run, err := e.queries.GetRun(ctx, e.cfg.Pool, logID)
-	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
-		return run, ErrRunNotFound
-	}
-	return run, err
-}
-
 // A run may be anywhere when somebody wants it ended. What its row says decides what is done, one step after the other:
 //
 //   - It waits for a slot of its job's limit: it is cancelled in the database (cancelWaiting).
@@ -309,30 +300,11 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 	return nil
 }
 
-// ReadLog asks a run's executor for its log from a line on. IsEnd is decided by the row as well: a finished run of which
-// nothing more came has ended, whatever era the executor is of (docs/compat.md §4.14).
-func (e *Engine) ReadLog(ctx context.Context, run *db.Run, fromLine int) (wire.LogResult, error) {
-	if run.TriggerCode != wire.CodeSuccess && run.HandleCode == 0 || run.ExecutorAddress == "" {
-		return wire.LogResult{FromLineNum: fromLine, IsEnd: run.TriggerCode != 0}, nil
+// readable is a run that an executor can be asked about.
+func (e *Engine) readable(ctx context.Context, logID int64) (db.Run, error) {
+	run, err := e.queries.GetRun(ctx, e.cfg.Pool, logID)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return run, ErrRunNotFound
 	}
-	address := string(run.ExecutorAddress)
-	at := run.PlannedAt
-	if at == 0 && run.TriggerTime.Valid { // a row of upstream's
-		at = e.cfg.Pool.FromWall(run.TriggerTime.Time).UnixMilli()
-	}
-	call, cancel := context.WithTimeout(ctx, max(e.cfg.LogTimeout, e.cfg.Limits().CallTimeout))
-	defer cancel()
-	log, answer, err := e.cfg.Executors.Log(call, e.target(run.JobGroup, address), wire.LogRequest{
-		LogDateTim: at, LogDateTime: at, LogID: run.ID, FromLineNum: fromLine,
-	})
-	if err == nil && !answer.OK() {
-		err = answerError{answer}
-	}
-	if err != nil {
-		return wire.LogResult{}, &ExecutorError{Address: address, Err: err}
-	}
-	// Newer upstream executors answer line 0 when there is nothing new.
-	nothing := log.ToLineNum < fromLine
-	log.IsEnd = run.HandleCode > 0 && nothing
-	return log, nil
+	return run, err
 }
