@@ -67,15 +67,15 @@ type wireShard struct{ Index, Total int }
 // that make more, so that the node can tell the cluster below which id nothing of it is open. A run may be in several
 // dispatches: one that waits for a slot is tried when its time comes and when a slot is given back. It is done when all are.
 type pendingSet struct {
-	mu     sync.Mutex
-	runs   map[int64]int    // in how many dispatches a run is
-	era    int              // raised when all is forgotten: what is noted since is not what was noted before
-	kills  map[int64]string // of these, the ones that somebody wants ended, and who
-	marked atomic.Int64     // how many these are, for a look without the lock
-	top    int64            // the highest id this node has inserted
-	under  map[int64]int64  // transactions under way, by number: a number that all their ids are above
-	last   int64            // number of the newest transaction
-	doubts []int64          // as under's values, of transactions that may have been committed or not
+	mu      sync.Mutex
+	runs    map[int64]int    // in how many dispatches a run is
+	era     int              // raised when all is forgotten: what is noted since is not what was noted before
+	kills   map[int64]string // of these, the ones that somebody wants ended, and who
+	marked  atomic.Int64     // how many these are, for a look without the lock
+	top     int64            // the highest id this node has inserted
+	under   map[int64]int64  // transactions under way, by number: a number that all their ids are above
+	last    int64            // number of the newest transaction
+	inDoubt []int64          // as under's values, of transactions that may have been committed or not
 }
 
 func (p *pendingSet) init() {
@@ -107,11 +107,11 @@ func (p *pendingSet) commit(tx int64, runs []*dispatch) {
 	p.note(runs...)
 }
 
-// doubt ends a transaction of which nobody knows whether it was committed. [Engine.sweepStrays] finds out.
-func (p *pendingSet) doubt(tx int64) {
+// leaveInDoubt ends a transaction of which nobody knows whether it was committed. [Engine.sweepInDoubt] finds out.
+func (p *pendingSet) leaveInDoubt(tx int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.doubts = append(p.doubts, p.under[tx])
+	p.inDoubt = append(p.inDoubt, p.under[tx])
 	delete(p.under, tx)
 }
 
@@ -132,12 +132,12 @@ func (p *pendingSet) note(runs ...*dispatch) {
 	}
 }
 
-// doubtRun ends a dispatch of a run that may have become this node's own, or not.
-func (p *pendingSet) doubtRun(d *dispatch) {
+// leaveRunInDoubt ends a dispatch of a run that may have become this node's own, or not.
+func (p *pendingSet) leaveRunInDoubt(d *dispatch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drop(d)
-	p.doubts = append(p.doubts, d.id-1)
+	p.inDoubt = append(p.inDoubt, d.id-1)
 }
 
 // done ends a dispatch: what became of the run is recorded, or it waits in the database, or it is another node's.
@@ -193,14 +193,14 @@ func (p *pendingSet) len() int {
 	return len(p.runs) + len(p.under)
 }
 
-// clear forgets the runs and the doubts. Transactions under way stay: they end by themselves.
+// clear forgets the runs and the commits in doubt. Transactions under way stay: they end by themselves.
 func (p *pendingSet) clear() {
 	p.mu.Lock()
 	p.era++
 	clear(p.runs)
 	clear(p.kills)
 	p.marked.Store(0)
-	p.doubts = nil
+	p.inDoubt = nil
 	p.mu.Unlock()
 }
 
@@ -215,7 +215,7 @@ func (p *pendingSet) low() int64 {
 	for _, floor := range p.under {
 		low = min(low, floor)
 	}
-	for _, floor := range p.doubts {
+	for _, floor := range p.inDoubt {
 		low = min(low, floor)
 	}
 	return low

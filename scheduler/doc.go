@@ -41,7 +41,7 @@
 // README.md has them in the words of whoever uses this; the tests of most are named after the numbers here.
 //
 //   - P1 recorded first: [Engine.commit] is the only way into the timer, and it goes through a commit. A commit that
-//     was not confirmed is looked after by stray.go.
+//     was not confirmed is looked after by indoubt.go.
 //   - P2 claimed once: the guard in [db.AdvanceJobs], on the next time and on claimed_until, which an XXL-JOB admin does not write.
 //   - P3 taken over: package cluster (leases without comparing clocks), takeover.go (ask before sending again).
 //   - P4 no global lock: a claim touches only its own jobs' rows (TestALockedJobIsLeftOut).

@@ -61,7 +61,7 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 	switch {
 	case err != nil:
 		e.log.Warn("give a run its slot", "log_id", d.id, "job_id", d.job.id, "error", err)
-		e.pending.doubtRun(d) // the commit may have happened
+		e.pending.leaveRunInDoubt(d) // the commit may have happened
 		return false
 	case admitted:
 		d.owner, d.waiting = me, false

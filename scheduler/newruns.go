@@ -175,7 +175,7 @@ func (e *Engine) commitAbove(ctx context.Context, floor int64, fn func(tx *sql.T
 	})
 	if err != nil {
 		if committing && !db.IsTransient(err) {
-			e.pending.doubt(number)
+			e.pending.leaveInDoubt(number)
 		} else {
 			e.pending.commit(number, nil)
 		}

@@ -208,9 +208,9 @@ func TestP1ARunWhoseCommitWasNotConfirmedIsSentOnce(t *testing.T) {
 		if _, err := b.engine.Trigger(t.Context(), TriggerRequest{JobID: id, Type: jobspec.TriggerManual}); err != nil {
 			t.Fatal(err)
 		}
-		stray := b.allRuns()[0].ID
-		if low := b.engine.pending.low(); low > stray {
-			t.Errorf("low mark %d is above the run %d", low, stray)
+		unconfirmed := b.allRuns()[0].ID
+		if low := b.engine.pending.low(); low > unconfirmed {
+			t.Errorf("low mark %d is above the run %d", low, unconfirmed)
 		}
 		b.await("both are sent", func() bool { return b.unsettled() == 0 })
 		if n := len(b.executors.received()); n != 2 {
@@ -219,8 +219,8 @@ func TestP1ARunWhoseCommitWasNotConfirmedIsSentOnce(t *testing.T) {
 		if r := b.allRuns()[0]; !b.has(r.ID, event.FoundAgain) {
 			t.Errorf("%+v does not say why it is late", r)
 		}
-		if _, doubts := b.engine.pending.doubtful(); doubts != 0 {
-			t.Errorf("%d doubts are left", doubts)
+		if _, n := b.engine.pending.commitsInDoubt(); n != 0 {
+			t.Errorf("%d commits are left in doubt", n)
 		}
 	})
 }
@@ -258,7 +258,7 @@ func TestTheLowMarkStaysBelowTransactionsUnderWay(t *testing.T) {
 		t.Errorf("low mark %d with %d open, want 9 and none", got, p.len())
 	}
 	unsure := p.begin(math.MaxInt64)
-	p.doubt(unsure)
+	p.leaveInDoubt(unsure)
 	b := p.begin(math.MaxInt64)
 	p.commit(b, of(20))
 	p.done(runs[20])
@@ -292,7 +292,7 @@ func TestARunIsPendingUntilItsLastDispatchIsDone(t *testing.T) {
 	if user, ok := p.killed(7); !ok || user != "olga" {
 		t.Errorf("who wants it ended is %q, %v after one of two dispatches", user, ok)
 	}
-	p.doubtRun(sending)
+	p.leaveRunInDoubt(sending)
 	if _, ok := p.killed(7); ok || p.has(7) {
 		t.Error("the run is pending although both dispatches are done")
 	}

@@ -17,7 +17,7 @@ type sweeper struct {
 	forgot  time.Time           // when the routes' memory was dropped
 	cleaned time.Time           // when dead registrations were deleted
 	waited  time.Time           // when jobs that wait for a run were looked after
-	strays  strays
+	inDoubt inDoubt
 	foreign int64 // no run above this id was looked at for who made it
 }
 
@@ -58,7 +58,7 @@ func (e *Engine) sweep(ctx context.Context, s *sweeper) error {
 			return err
 		}
 	}
-	if err := e.sweepStrays(ctx, &s.strays); err != nil {
+	if err := e.sweepInDoubt(ctx, &s.inDoubt); err != nil {
 		return err
 	}
 	if err := e.sweepForeign(ctx, s); err != nil {

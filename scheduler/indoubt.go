@@ -8,25 +8,25 @@ import (
 	"github.com/punctual-job/punctual/scheduler/event"
 )
 
-// strays are this node's runs that are in the database although their commit was answered by an error: the connection
+// inDoubt is a look for this node's runs that are in the database although their commit was answered by an error: the connection
 // broke before the answer came. Nobody but this node would ever send them, and it does not know them.
-type strays struct {
-	node   int64              // the node id the look was for; 0: there was none
-	ids    map[int64]struct{} // unsent runs of this node that it did not know at the last look
-	doubts int                // how many doubts the look was about
-	last   int64              // the newest transaction at the last look
+type inDoubt struct {
+	node    int64              // the node id the look was for; 0: there was none
+	ids     map[int64]struct{} // unsent runs of this node that it did not know at the last look
+	commits int                // how many commits the look was about
+	last    int64              // the newest transaction at the last look
 }
 
-// sweepStrays finds the strays after a commit of unknown fate and sends them. A run is one when two looks in a row find it
+// sweepInDoubt finds the runs of commits in doubt and sends them. A run is one of them when two looks in a row find it
 // and every transaction that was under way at the first has ended since without making it known: so no run is taken for
 // one between its commit and the return of the call that made it.
-func (e *Engine) sweepStrays(ctx context.Context, s *strays) error {
-	from, doubts := e.pending.doubtful()
+func (e *Engine) sweepInDoubt(ctx context.Context, s *inDoubt) error {
+	from, commits := e.pending.commitsInDoubt()
 	me := e.node.ID()
-	if doubts == 0 || s.node != me {
-		*s = strays{}
+	if commits == 0 || s.node != me {
+		*s = inDoubt{}
 	}
-	if doubts == 0 {
+	if commits == 0 {
 		return nil
 	}
 	settled := s.node == me
@@ -50,7 +50,7 @@ func (e *Engine) sweepStrays(ctx context.Context, s *strays) error {
 		from = rows[len(rows)-1].ID + 1
 	}
 	if !settled {
-		*s = strays{node: me, ids: make(map[int64]struct{}), doubts: doubts, last: e.pending.newest()}
+		*s = inDoubt{node: me, ids: make(map[int64]struct{}), commits: commits, last: e.pending.newest()}
 		for _, r := range found {
 			if !e.pending.has(r.ID) {
 				s.ids[r.ID] = struct{}{}
@@ -79,8 +79,8 @@ func (e *Engine) sweepStrays(ctx context.Context, s *strays) error {
 			}
 		}
 	}
-	e.pending.resolve(s.doubts, runs)
-	*s = strays{}
+	e.pending.resolve(s.commits, runs)
+	*s = inDoubt{}
 	if len(runs) > 0 {
 		e.log.Warn("sending runs whose record the database had not confirmed", "runs", len(runs))
 		e.upkeep.Count(e.countNew(runs)...)
@@ -89,23 +89,23 @@ func (e *Engine) sweepStrays(ctx context.Context, s *strays) error {
 	return nil
 }
 
-// doubtful is an id above which the runs of transactions of unknown fate are, and how many such transactions there are.
-func (p *pendingSet) doubtful() (from int64, n int) {
+// commitsInDoubt is an id above which the runs of commits in doubt are, and how many such commits there are.
+func (p *pendingSet) commitsInDoubt() (from int64, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	from = math.MaxInt64
-	for _, floor := range p.doubts {
+	for _, floor := range p.inDoubt {
 		from = min(from, floor)
 	}
-	return from, len(p.doubts)
+	return from, len(p.inDoubt)
 }
 
-// resolve ends the first n doubts, out of which these runs came.
+// resolve ends the doubt about the first n commits, out of which these runs came.
 func (p *pendingSet) resolve(n int, runs []*dispatch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.note(runs...)
-	p.doubts = p.doubts[min(n, len(p.doubts)):]
+	p.inDoubt = p.inDoubt[min(n, len(p.inDoubt)):]
 }
 
 func (p *pendingSet) has(id int64) bool {
