@@ -42,22 +42,22 @@ type dispatch struct {
 	origin  int64
 	user    string // who triggered it by hand
 
-	address string   // chosen, or planned ahead
-	given   []string // addresses given by hand for this run; nil: the group's
-	pinned  bool     // address must not be chosen anew: a shard, or given by hand
-	shard   wireShard
-	events  event.List // what happened to it, as far as this node knows
-	stored  string     // the address that its row was inserted with
-	told    int        // how many of the events are in its row
-	held    bool       // put back because the node might not act
-	waited  bool       // for a slot of its job's limit
-	fired   time.Time  // when the timer let it go
-	dead    time.Time  // since when nobody listens at the address that a broadcast passes over: it is not sent
-	doubt   time.Time  // when it was sent, if that brought no answer and it is not settled; see doubt.go
-	recheck bool       // a retry: the run it repeats may have succeeded when it leaves
-	taken   bool       // taken over from a node that is gone: it may have been sent already
-	waiting bool       // must be given a slot of its job's limit before it is sent
-	noted   int        // pendingSet's: the era in which it was noted there; 0: it is not
+	address    string   // chosen, or planned ahead
+	given      []string // addresses given by hand for this run; nil: the group's
+	pinned     bool     // address must not be chosen anew: a shard, or given by hand
+	shard      wireShard
+	events     event.List // what happened to it, as far as this node knows
+	stored     string     // the address that its row was inserted with
+	told       int        // how many of the events are in its row
+	held       bool       // put back because the node might not act
+	waited     bool       // for a slot of its job's limit
+	fired      time.Time  // when the timer let it go
+	dead       time.Time  // since when nobody listens at the address that a broadcast passes over: it is not sent
+	unanswered time.Time  // when it was sent, if that brought no answer and it is not settled; see unanswered.go
+	recheck    bool       // a retry: the run it repeats may have succeeded when it leaves
+	taken      bool       // taken over from a node that is gone: it may have been sent already
+	waiting    bool       // must be given a slot of its job's limit before it is sent
+	noted      int        // pendingSet's: the era in which it was noted there; 0: it is not
 }
 
 // wireShard is a broadcast's slice; Total is 1 when not broadcasting.

@@ -79,7 +79,7 @@ type Config struct {
 	PerJob        int           // of these, calls for one job; 64
 	MaxQueued     int           // runs unsent on this node, from which on nothing more is claimed; 100,000
 	MaxWaiting    int           // runs waiting for one executor address; more fail. 10,000
-	DoubtFor      time.Duration // an executor that did not answer a call is asked after the run for so long before it is called not sent; 10 s
+	UnansweredFor time.Duration // an executor that did not answer a call is asked after the run for so long before it is called not sent; 10 s
 	RetryBackoff  time.Duration // wait before the retry of a run that could not be sent; 2 s
 	ClaimWorkers  int           // claim transactions at a time; 2, on SQLite 1
 	RecordWorkers int           // outcome writers; 2, on SQLite 1
@@ -128,7 +128,7 @@ func (c Config) withDefaults() Config {
 	c.PerJob = cmp.Or(c.PerJob, 64)
 	c.MaxQueued = cmp.Or(c.MaxQueued, 100_000)
 	c.MaxWaiting = cmp.Or(c.MaxWaiting, 10_000)
-	c.DoubtFor = cmp.Or(c.DoubtFor, 10*time.Second)
+	c.UnansweredFor = cmp.Or(c.UnansweredFor, 10*time.Second)
 	c.RetryBackoff = cmp.Or(c.RetryBackoff, 2*time.Second)
 	c.ClaimWorkers = cmp.Or(c.ClaimWorkers, writers)
 	if c.Limits == nil {

@@ -191,7 +191,7 @@ func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*di
 		retries: o.d.retries - 1, origin: o.d.id, shard: shard, user: "",
 	})
 	for _, d := range again {
-		d.recheck = !o.d.doubt.IsZero() || o.sent.Outcome == event.Unconfirmed || o.d.trigger == jobspec.TriggerRetry
+		d.recheck = !o.d.unanswered.IsZero() || o.sent.Outcome == event.Unconfirmed || o.d.trigger == jobspec.TriggerRetry
 	}
 	return again, nil
 }

@@ -88,8 +88,8 @@ func (e *Engine) sendQueued(aq *addressQueue, d *dispatch) {
 		}
 		return
 	}
-	if !d.doubt.IsZero() {
-		e.settleDoubt(ctx, d)
+	if !d.unanswered.IsZero() {
+		e.settleUnanswered(ctx, d)
 		return
 	}
 	if d.taken {
@@ -268,8 +268,8 @@ func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, to
 		return
 	}
 	d.events = append(d.events, event.New(began, event.Unanswered, d.address, took, wire.FaultOf(err), err))
-	d.doubt, d.pinned = began, true // whoever may have it is asked, also when the group changes
-	e.settleDoubt(ctx, d)
+	d.unanswered, d.pinned = began, true // whoever may have it is asked, also when the group changes
+	e.settleUnanswered(ctx, d)
 }
 
 // knows asks an executor whether it has received a run: whether it has a log of it (docs/compat.md §4.14).

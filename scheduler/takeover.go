@@ -163,7 +163,7 @@ func (e *Engine) adopted(r *db.ListUnsentRunsOfNodeRow, me int64, j *job) *dispa
 //
 // An executor that has a log of the run has it. One that has none but is busy with the job may have it waiting: the run is
 // sent to that one, because an executor refuses a run id that waits there (docs/compat.md §1.7), and ours any it has seen. It
-// is not taken for one that has the run, as in doubt.go: most of what a dead admin leaves was never sent. Its work is asked for
+// is not taken for one that has the run, as in unanswered.go: most of what a dead admin leaves was never sent. Its work is asked for
 // first and its log last, so that a run which begins or ends between the two questions shows in the log; only one that leaves
 // the queue of an executor of XXL-JOB between the last question and the request would be done twice. One that does not answer
 // may have had it: the run is not sent elsewhere, since doing a thing twice can be worse than not doing it, and its retries

@@ -12,40 +12,40 @@ import (
 
 // A call that brought no answer may have arrived. A Java executor that was paused or busy takes the run later, and one in
 // whose queue the run waits has no log of it (docs/compat.md §9). So it is said to have no run only when it has neither a log
-// of it nor anything of its job, and that several times over [Config.DoubtFor]. The question is never the run itself, sent
+// of it nor anything of its job, and that several times over [Config.UnansweredFor]. The question is never the run itself, sent
 // again: an executor that has begun a run would do it again.
 //
 // Until then nothing is recorded: a result that comes meanwhile is the run's end, as always, and there is no retry yet. A retry
 // that follows a run of which a result may still come looks at that run again as it leaves.
 
-// settleDoubt asks once more after a run of uncertain delivery, and records what is known when that is enough.
-func (e *Engine) settleDoubt(ctx context.Context, d *dispatch) {
+// settleUnanswered asks once more after a run of uncertain delivery, and records what is known when that is enough.
+func (e *Engine) settleUnanswered(ctx context.Context, d *dispatch) {
 	why, err := e.has(ctx, d, d.address)
 	_, killed := e.pending.killed(d.id)
 	now := e.now()
 	switch {
 	case why != "":
-		e.sent(d, d.doubt, "ok", wire.CodeSuccess, event.Open, event.New(now, event.Known, d.address, why))
-	case !killed && now.Sub(d.doubt) < e.doubtFor(err):
-		d.at = now.Add(e.cfg.DoubtFor * 2 / 5)
+		e.sent(d, d.unanswered, "ok", wire.CodeSuccess, event.Open, event.New(now, event.Known, d.address, why))
+	case !killed && now.Sub(d.unanswered) < e.unansweredFor(err):
+		d.at = now.Add(e.cfg.UnansweredFor * 2 / 5)
 		e.timer.add(d)
 	case err != nil:
 		if killed { // should it have arrived, it ends there
 			_, _ = e.askKill(ctx, d.job.group, d.job.id, d.id, d.address)
 		}
-		e.sent(d, d.doubt, "unknown", wire.CodeFail, event.Unconfirmed, event.New(now, event.MayHave, d.address, faultOf(err), err))
+		e.sent(d, d.unanswered, "unknown", wire.CodeFail, event.Unconfirmed, event.New(now, event.MayHave, d.address, faultOf(err), err))
 	default:
-		e.sent(d, d.doubt, "lost", wire.CodeFail, event.NotSent, event.New(now, event.Unknown, d.address))
+		e.sent(d, d.unanswered, "lost", wire.CodeFail, event.NotSent, event.New(now, event.Unknown, d.address))
 	}
 }
 
-// doubtFor is how long a run may be in doubt. An executor that does not answer in time may be too busy to, and busy with the
+// unansweredFor is how long a run may be without an answer. An executor that does not answer in time may be too busy to, and busy with the
 // run: it gets as long as one of which a result is awaited.
-func (e *Engine) doubtFor(err error) time.Duration {
+func (e *Engine) unansweredFor(err error) time.Duration {
 	if err != nil && wire.FaultOf(err) == wire.FaultLate {
-		return max(e.cfg.DoubtFor, e.patience(signSilent))
+		return max(e.cfg.UnansweredFor, e.patience(signSilent))
 	}
-	return e.cfg.DoubtFor
+	return e.cfg.UnansweredFor
 }
 
 // has tells from what it is known that an executor has a run: a log of it, or work of its job, among which it may wait. "" says

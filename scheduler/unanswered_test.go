@@ -56,7 +56,7 @@ func TestARunThatMayWaitAtItsExecutorIsNotRetried(t *testing.T) {
 func TestAnExecutorIsAskedAgainBeforeARunIsCalledNotSent(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, func(c *Config) { c.DoubtFor = 500 * time.Millisecond }, addressA)
+		b := setup(t, pool, func(c *Config) { c.UnansweredFor = 500 * time.Millisecond }, addressA)
 		b.unanswered()
 		var asked atomic.Int64
 		b.executors.idle = func(string) (wire.Answer, error) { asked.Add(1); return yes, nil }
@@ -78,10 +78,10 @@ func TestAnExecutorIsAskedAgainBeforeARunIsCalledNotSent(t *testing.T) {
 	})
 }
 
-func TestAResultThatComesWhileItIsInDoubtIsTheRunsEnd(t *testing.T) {
+func TestAResultThatComesWhileTheCallIsUnansweredIsTheRunsEnd(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, func(c *Config) { c.DoubtFor = 500 * time.Millisecond }, addressA)
+		b := setup(t, pool, func(c *Config) { c.UnansweredFor = 500 * time.Millisecond }, addressA)
 		b.unanswered()
 		begun := make(chan struct{})
 		var once atomic.Bool
