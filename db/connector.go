@@ -28,7 +28,7 @@ type host struct {
 	address string
 	driver  driver.Connector
 	lost    atomic.Int64 // counts up when it has gone or cannot serve: connections made before are not used again
-	doubt   atomic.Int64 // counts up when one connection failed: the others must prove themselves before they are used
+	failed  atomic.Int64 // counts up when one connection failed: the others must prove themselves before they are used
 }
 
 // Times for one server to accept a connection and to answer the first questions. Where there is another one to ask, waiting
@@ -105,7 +105,7 @@ func (c *connector) connect(ctx context.Context, h *host) (driver.Conn, error) {
 	outer := ctx
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	s := &session{host: h, made: h.lost.Load(), proved: h.doubt.Load(), all: c.sessions}
+	s := &session{host: h, made: h.lost.Load(), proved: h.failed.Load(), all: c.sessions}
 	err := c.open(ctx, s)
 	if err == nil {
 		return s, nil

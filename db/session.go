@@ -66,7 +66,7 @@ type session struct {
 	mysqlConn
 	host   *host
 	made   int64 // host.lost when it was made
-	proved int64 // host.doubt when it was last known to lead somewhere
+	proved int64 // host.failed when it was last known to lead somewhere
 	id     int64 // on its server
 	server string
 	all    *sessions // nil: nobody keeps a list
@@ -82,7 +82,7 @@ func (s *session) see(err error) error {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, driver.ErrBadConn), isLostConn(err):
 		// The server may have gone, or only this connection: the others are asked before they are used.
 		s.broken = true
-		s.host.doubt.Add(1)
+		s.host.failed.Add(1)
 	case cannotServe[n]:
 		s.broken = true
 		s.host.lost.Add(1)
@@ -124,8 +124,8 @@ func (s *session) ResetSession(ctx context.Context) error {
 	if err := s.mysqlConn.ResetSession(ctx); err != nil {
 		return err
 	}
-	doubt := s.host.doubt.Load()
-	if doubt == s.proved {
+	failed := s.host.failed.Load()
+	if failed == s.proved {
 		return nil
 	}
 	check, cancel := context.WithTimeout(ctx, checkLimit)
@@ -137,7 +137,7 @@ func (s *session) ResetSession(ctx context.Context) error {
 		}
 		return driver.ErrBadConn
 	}
-	s.proved = doubt
+	s.proved = failed
 	return nil
 }
 

@@ -83,18 +83,18 @@ func (d *directory) usableLocked(addresses []string) []string {
 	return good
 }
 
-// doubtful gives the addresses to ask whether they live: those that have not been heard of for so long, and the suspects.
+// toAsk gives the addresses to ask whether they live: those that have not been heard of for so long, and the suspects.
 // Suspects that no group has any more are forgotten.
-func (d *directory) doubtful(after time.Duration) map[question]struct{} {
+func (d *directory) toAsk(after time.Duration) map[question]struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.e.now()
-	doubtful := make(map[question]struct{})
+	toAsk := make(map[question]struct{})
 	listed := make(map[string]bool)
 	for _, g := range d.groups {
 		for a, beat := range g.beats {
 			if now.Sub(beat) > after {
-				doubtful[question{group: g.id, address: a}] = struct{}{}
+				toAsk[question{group: g.id, address: a}] = struct{}{}
 			}
 		}
 		if len(d.suspects) > 0 {
@@ -108,9 +108,9 @@ func (d *directory) doubtful(after time.Duration) map[question]struct{} {
 			delete(d.suspects, a)
 			continue
 		}
-		doubtful[question{group: s.group, address: a}] = struct{}{}
+		toAsk[question{group: s.group, address: a}] = struct{}{}
 	}
-	return doubtful
+	return toAsk
 }
 
 // sweepBeats asks executors that have missed a beat whether they live, long before their registration is dead by its age,
@@ -118,7 +118,7 @@ func (d *directory) doubtful(after time.Duration) map[question]struct{} {
 func (e *Engine) sweepBeats(ctx context.Context) {
 	var calls errgroup.Group
 	calls.SetLimit(asksAtOnce)
-	for q := range e.directory.doubtful(e.cfg.MissedAfter) {
+	for q := range e.directory.toAsk(e.cfg.MissedAfter) {
 		calls.Go(func() error {
 			call, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
 			defer cancel()
