@@ -18,7 +18,7 @@ import (
 const maxWeight = 150_000
 
 // heavyPages may weigh more: the editor of scripts.
-var heavyPages = map[string]bool{"job-glue": true, "glue-compare": true}
+var heavyPages = map[string]bool{"job-glue": true, "glue-compare": true, "glue-waiting": true, "glue-waiting-own": true}
 
 // sight is how somebody looks at a page.
 type sight struct {
