@@ -83,7 +83,7 @@ func newLoadOn(t *testing.T, d *database, admins, jobs, fires int) *load {
 func (l *load) handle(_ context.Context, run *executor.Run) error {
 	l.mu.Lock()
 	l.calls[run.LogID]++
-	l.late = append(l.late, run.Received.Sub(run.Time))
+	l.late = append(l.late, run.Received.Sub(run.Planned))
 	l.received[run.LogID] = run.Received
 	hold := l.hold
 	l.mu.Unlock()
