@@ -1,3 +1,5 @@
+//go:build go1.26
+
 package executor
 
 // Covering finds a run that waits or runs; what it gives does what a COVER_EARLY of that run does when it is on record.
