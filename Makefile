@@ -115,11 +115,12 @@ vulnerabilities: ## look for known vulnerabilities in what the programs call (GO
 	@.ci/vulnerabilities
 
 .PHONY: lint
-lint: ## vet, staticcheck, formatting, import arrows, the oldest Go for the executor
+lint: ## vet, staticcheck, switches that lack a value, formatting, import arrows, the oldest Go for the executor
 	@bad=$$(gofmt -l $(GO_SOURCES)); [ -z "$$bad" ] || { echo "not gofmt'd: $$bad"; exit 1; }
 	go vet ./... ./executor/compat/...
 	cd executor && GOWORK=off go vet ./...
 	$$($(TOOL) -n staticcheck) ./... ./executor/...
+	$$($(TOOL) -n exhaustive) -d ./... ./executor/...
 	@.ci/arrows
 	@.ci/oldgo
 

@@ -266,8 +266,7 @@ func (a *API) turn(ctx context.Context, scope string) bool {
 // said is an error of a use case in words for the caller; our own faults and outages stay as they are.
 func (a *API) said(err error) error {
 	p := problem.From(err)
-	switch p.Kind {
-	case problem.Internal, problem.Unavailable:
+	if p.Kind == problem.Internal || p.Kind == problem.Unavailable {
 		return err
 	}
 	if len(p.Fields) == 0 {
