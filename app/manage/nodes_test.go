@@ -9,6 +9,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/cluster"
 )
 
 func TestTheCluster(t *testing.T) {
@@ -47,7 +48,7 @@ func TestTheCluster(t *testing.T) {
 		}
 		want := Cluster{Load: b.engine.load, Nodes: []Node{
 			node(2, "self", NodeLive, &b.engine.load.Figures), node(3, "other", NodeLive, &scheduler.Figures{Sent: 2.5, Late: 3 * time.Millisecond}),
-			node(5, "older", NodeLive, nil), node(4, "leaving", NodeDraining, &scheduler.Figures{Draining: true}),
+			node(5, "older", NodeLive, nil), node(4, "leaving", NodeDraining, &scheduler.Figures{Told: cluster.Told{Draining: true}}),
 			node(1, "silent", NodeSilent, &scheduler.Figures{Sent: 1.5}), node(0, "gone", NodeGone, nil),
 		}}
 		if diff := cmp.Diff(want, got); diff != "" {
