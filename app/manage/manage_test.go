@@ -270,6 +270,45 @@ func TestGroupsAreEditedAndDeleted(t *testing.T) {
 	})
 }
 
+// TestADeletedGroupTakesItsAddressesAndNobodyElses: of two groups with one app name the last takes them.
+func TestADeletedGroupTakesItsAddressesAndNobodyElses(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		ctx := t.Context()
+		var ids [2]int64
+		for i := range ids {
+			id, err := db.New().InsertGroup(ctx, pool, db.InsertGroupParams{AppName: "twice", Title: "t"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids[i] = id
+		}
+		for _, app := range []string{"twice", "orders"} {
+			err := db.New().InsertRegistry(ctx, pool, db.InsertRegistryParams{RegistryGroup: "EXECUTOR", RegistryKey: app, RegistryValue: "http://10.0.0.1:9999/"})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, want := range []string{"orders twice", "orders"} {
+			if err := b.Groups.Delete(ctx, b.admin, ids[i]); err != nil {
+				t.Fatal(err)
+			}
+			rows, err := db.New().ListRegistry(ctx, pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var left []string
+			for _, r := range rows {
+				left = append(left, r.RegistryKey)
+			}
+			if got := strings.Join(left, " "); got != want {
+				t.Errorf("addresses of %q are left, want those of %q", got, want)
+			}
+		}
+	})
+}
+
 // optionOf is the row that the engine reads of an app name: -1 for none.
 func (b *bundle) optionOf(t *testing.T, appName string) int64 {
 	t.Helper()
