@@ -332,7 +332,7 @@ func TestAnAdminWhoseClaimsHangLosesItsShare(t *testing.T) {
 // TestTwoAdminsShareWhatIsOverdue has more due than both can claim, so that all of it is overdue all the time.
 func TestTwoAdminsShareWhatIsOverdue(t *testing.T) {
 	t.Parallel()
-	const jobs, passes = 3000, 4
+	const jobs, passes = 1000, 4 // few enough for nobody to be called stuck on a busy machine
 	var second atomic.Int64
 	first := time.Now().Add(-time.Hour).Truncate(time.Second)
 	settings := func(c *Config) {
