@@ -24,7 +24,7 @@ type History []Mark
 
 const (
 	historyRuns = 30
-	markStep  = 4 // a bar of three and a gap
+	markStep    = 4 // a bar of three and a gap
 )
 
 // path draws the bars of one mark. One that is not full ends at the right, where the newest run stands.
