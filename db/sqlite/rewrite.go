@@ -90,6 +90,7 @@ func survey(query string) (first string, trigger bool, err error) {
 			if query[t.start] == '-' && t.end < len(query) && query[t.end] == '-' {
 				return "", false, errors.New("sqlite: put a space after two dashes: MySQL reads two signs, SQLite a comment")
 			}
+		case tokenText, tokenQuoted, tokenMarker: // pass through
 		case tokenWord:
 			word := query[t.start:t.end]
 			if first == "" {

@@ -42,7 +42,7 @@ func TestARunCountsAsUpstreamCountsIt(t *testing.T) {
 	}
 }
 
-// reported is what the report says of a day, and counted what the rows say.
+// reported is what the report says of a day.
 func reported(t *testing.T, s *Service, day time.Time) Day {
 	t.Helper()
 	r, err := s.queries.GetReport(t.Context(), s.cfg.Pool, nullTime(day))
@@ -50,15 +50,6 @@ func reported(t *testing.T, s *Service, day time.Time) Day {
 		t.Fatal(err)
 	}
 	return Day{Date: day, Running: r.RunningCount, Succeeded: r.SucCount, Failed: r.FailCount, Skipped: r.SkipCount}
-}
-
-func counted(t *testing.T, s *Service, day time.Time) Day {
-	t.Helper()
-	d, _, err := s.countDay(t.Context(), day)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
 }
 
 func TestTwoNodesCountTogetherInWhateverOrderTheyWrite(t *testing.T) {
