@@ -75,7 +75,7 @@ func TestNoScheduleChangesWithoutItsHistory(t *testing.T) {
 			return err
 		}
 		path = filepath.ToSlash(strings.TrimPrefix(filepath.ToSlash(path), "../"))
-		if d.IsDir() && (d.Name() == "node_modules" || path == "app/bench") { // the benchmarks fill databases that nobody audits
+		if d.IsDir() && (d.Name() == "node_modules" || path == "app/cmd/bench") { // the benchmarks fill databases that nobody audits
 			return fs.SkipDir
 		}
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, ".sql.go") {
@@ -92,7 +92,8 @@ func TestNoScheduleChangesWithoutItsHistory(t *testing.T) {
 					t.Errorf("%s calls %s, which only %v may", path, n.Sel.Name, where)
 				}
 			case *ast.BasicLit:
-				if changesSchedules(n.Value) && path != "db/bulk.go" && path != "db/adopt.go" { // adoption comes before any history
+				// Adoption comes before any history, and what an old admin has put into job_cron is noticed as any change of others.
+				if changesSchedules(n.Value) && !slices.Contains([]string{"db/bulk.go", "db/adopt.go", "db/jobcron.go"}, path) {
 					t.Errorf("%s has a statement that changes when jobs are due: %.80s", path, n.Value)
 				}
 			}
