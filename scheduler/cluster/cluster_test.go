@@ -30,7 +30,7 @@ func (w *fakeWork) Low() int64          { return 7 }
 func (w *fakeWork) Raise(int64)         {}
 func (w *fakeWork) SharesMore()         {}
 func (w *fakeWork) Leapt(time.Duration) {}
-func (w *fakeWork) Beaten(error)        {}
+func (w *fakeWork) Beaten(error)        { beats.tell() }
 
 func (w *fakeWork) Draining() bool {
 	w.mu.Lock()
@@ -100,10 +100,39 @@ func started(t *testing.T, pool *db.Pool, name string, configure func(*Config)) 
 	return n
 }
 
+// beats are those of all nodes of these tests. What a test waits for comes with one.
+var beats = signal{next: make(chan struct{})}
+
+// signal wakes everybody who waits for the next one.
+type signal struct {
+	mu   sync.Mutex
+	next chan struct{}
+}
+
+func (s *signal) tell() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.next)
+	s.next = make(chan struct{})
+}
+
+func (s *signal) wait() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.next
+}
+
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
+	end := time.After(30 * time.Second)
+	for {
+		next := beats.wait() // first, so that none is missed
+		if is() {
+			return
+		}
+		select {
+		case <-next:
+		case <-end:
 			t.Fatal("waited in vain until " + what)
 		}
 	}

@@ -39,8 +39,6 @@ type Node struct {
 	id        atomic.Int64
 	beatAt    atomic.Int64 // when the last renewal that succeeded began, nanoseconds since start
 	asleep    atomic.Int64 // what slept said then, nanoseconds
-	sleptAt   atomic.Int64 // when it was asked last, after start, nanoseconds
-	sleptWas  atomic.Int64 // what it said
 	start     time.Time
 	beat      int64 // used by the beat loop only, while there is one
 	peers     map[int64]*peer
@@ -382,17 +380,7 @@ func (n *Node) Left() time.Duration {
 
 // age is how long ago the last renewal that succeeded began, the time included in which the machine slept.
 func (n *Node) age() time.Duration {
-	now := time.Since(n.start)
-	return now - time.Duration(n.beatAt.Load()) + n.sleptBy(now) - time.Duration(n.asleep.Load())
-}
-
-// sleptBy is slept, which asks the system, at most once a millisecond: every send wants to know it.
-func (n *Node) sleptBy(now time.Duration) time.Duration {
-	if asked := n.sleptAt.Load(); asked == 0 || now-time.Duration(asked) > time.Millisecond {
-		n.sleptWas.Store(int64(n.cfg.Slept())) // first, so that whoever finds the new time finds this too
-		n.sleptAt.Store(int64(now))
-	}
-	return time.Duration(n.sleptWas.Load())
+	return time.Since(n.start) - time.Duration(n.beatAt.Load()) + n.cfg.Slept() - time.Duration(n.asleep.Load())
 }
 
 func (n *Node) setAlive(ids []int64) { n.setSharing(ids, ids) }
