@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"hash/fnv"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -67,7 +68,7 @@ func (f *flood) take(p auth.Principal, e Entry, now time.Time) (auth.Principal, 
 	return p, e, true
 }
 
-// due takes out what was counted and is not to be counted any longer.
+// due takes out what was counted and is not to be counted any longer, what began first first.
 func (f *flood) due(now time.Time, all bool) []floodCount {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -80,6 +81,7 @@ func (f *flood) due(now time.Time, all bool) []floodCount {
 			}
 		}
 	}
+	slices.SortFunc(list, func(x, y floodCount) int { return x.since.Compare(y.since) })
 	return list
 }
 
