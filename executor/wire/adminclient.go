@@ -21,21 +21,39 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("admin %s refused: code %d, %s", e.Admin, e.Code, e.Msg)
 }
 
-// AdminClient calls the admins of one cluster: the one that answered last first, then the others. They share a database,
-// so that one success is enough.
+// AdminClient calls the admins of one cluster by turns, so that none of them has the work of all, and the others where one
+// fails. They share a database, so that one success is enough.
 type AdminClient struct {
 	caller
 	admins  []*admin
 	token   string
 	appName string
 	timeout time.Duration
-	last    atomic.Int32 // index of the admin that succeeded last
+	turn    atomic.Uint32 // whose turn it is, modulo the admins
 }
 
 type admin struct {
 	base string
 	// wantsObject: this admin took callbacks as {"callbackList":[…]} (era J4) and not as an array.
 	wantsObject atomic.Bool
+	failed      atomic.Pointer[time.Time] // when it last failed; nil: it has not since it last succeeded
+}
+
+// avoidFor is how long an admin that failed is asked only after the others: one that does not answer costs a timeout each time.
+const avoidFor = 30 * time.Second
+
+func (a *admin) avoided() bool {
+	at := a.failed.Load()
+	return at != nil && time.Since(*at) < avoidFor
+}
+
+func (a *admin) note(err error) {
+	if err == nil {
+		a.failed.Store(nil)
+		return
+	}
+	now := time.Now()
+	a.failed.Store(&now)
 }
 
 // NewAdminClient makes a client for the admins at the given base addresses, with whatever context path they have.
@@ -112,14 +130,14 @@ func (c *AdminClient) each(ctx context.Context, try func(context.Context, *admin
 		return errNoAdmin
 	}
 	var errs []error
-	first := int(c.last.Load())
-	for i := range c.admins {
-		at := (first + i) % len(c.admins)
+	for _, a := range c.order() {
 		attempt, cancel := context.WithTimeout(ctx, c.timeout)
-		err := try(attempt, c.admins[at])
+		err := try(attempt, a)
 		cancel()
+		if ctx.Err() == nil { // or it says nothing about the admin
+			a.note(err)
+		}
 		if err == nil {
-			c.last.Store(int32(at))
 			return nil
 		}
 		errs = append(errs, err)
@@ -128,6 +146,21 @@ func (c *AdminClient) each(ctx context.Context, try func(context.Context, *admin
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// order is the order in which a call asks the admins.
+func (c *AdminClient) order() []*admin {
+	turn, n := int(c.turn.Add(1)-1), len(c.admins)
+	var fine, avoided []*admin
+	for i := range n {
+		a := c.admins[(turn+i)%n]
+		if a.avoided() {
+			avoided = append(avoided, a)
+		} else {
+			fine = append(fine, a)
+		}
+	}
+	return append(fine, avoided...)
 }
 
 func (c *AdminClient) try(ctx context.Context, a *admin, path string, body []byte) error {

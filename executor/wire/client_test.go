@@ -130,6 +130,48 @@ func TestAdminClientFailsOver(t *testing.T) {
 	}
 }
 
+func TestAdminsThatWorkTakeTurns(t *testing.T) {
+	t.Parallel()
+	var asked [3]atomic.Int32
+	var down atomic.Bool
+	addresses := make([]string, len(asked))
+	for i := range asked {
+		addresses[i] = fakeAdmin(t, func(string, string) string {
+			asked[i].Add(1)
+			if i == 1 && down.Load() {
+				return `{"code":500}`
+			}
+			return okAnswer
+		}).URL
+	}
+	client := NewAdminClient(nil, addresses, "t", "orders", 0)
+	t.Cleanup(client.http.CloseIdleConnections)
+	report := func(times int) (got [3]int32) {
+		for range times {
+			if err := client.Callback(t.Context(), []Callback{{LogID: 1}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range asked {
+			got[i] = asked[i].Swap(0)
+		}
+		return got
+	}
+	if got := report(30); got != [3]int32{10, 10, 10} {
+		t.Errorf("the admins got %v of 30 reports", got)
+	}
+	down.Store(true)
+	if got := report(30); got[1] != 2 || got[0]+got[2] != 30 { // an array, then an object
+		t.Errorf("with one that fails they got %v of 30 reports", got)
+	}
+	long := time.Now().Add(-avoidFor)
+	client.admins[1].failed.Store(&long)
+	down.Store(false)
+	if got := report(30); got[1] != 10 {
+		t.Errorf("after a while they got %v of 30 reports", got)
+	}
+}
+
 func TestCallbacksFindTheSpellingOfA35Admin(t *testing.T) {
 	t.Parallel()
 	var arrays, objects atomic.Int32

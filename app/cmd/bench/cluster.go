@@ -53,6 +53,11 @@ func overload(ctx context.Context, s settings, database string, admins int) erro
 			return err
 		}
 		defer y.stopSecond()
+		// The executor is to know both admins, as executors do.
+		stop(y.executor, syscall.SIGTERM)
+		if err := y.startExecutor(ctx); err != nil {
+			return err
+		}
 	}
 	if err := wait(ctx, 8*time.Second); err != nil {
 		return err
