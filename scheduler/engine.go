@@ -194,13 +194,13 @@ func New(cfg Config) (*Engine, error) {
 		cfg:      cfg,
 		log:      cfg.Logger,
 		queries:  db.New(),
-		metrics:  newMetrics(),
+		metrics:  newMetrics(cfg.Registerer),
 		routes:   route.NewTable(),
 		sources:  newSourceCache(),
 		hub:      newHub(),
 		claimNow: make(chan struct{}, 1),
-		refusals: newRefusals(cfg.Logger),
 	}
+	e.refusals = newRefusals(cfg.Logger, e.metrics.callsRefused)
 	var err error
 	if e.node, err = newNode(e); err != nil {
 		return nil, err
@@ -221,13 +221,7 @@ func New(cfg Config) (*Engine, error) {
 	e.recorder = newBatcher("record", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)
 	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
 	e.bulk = semaphore.NewWeighted(bulkWaiting)
-	e.metrics.observe(e)
-	e.metrics.gauges = append(e.metrics.gauges, e.refusals.calls)
-	if cfg.Registerer != nil {
-		if err := e.metrics.register(cfg.Registerer); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
+	e.publishState()
 	return e, nil
 }
 

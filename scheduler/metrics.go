@@ -2,7 +2,11 @@ package scheduler
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
+
+// namespace begins the name of every metric.
+const namespace = "punctual"
 
 // metrics are what the engine tells about itself.
 type metrics struct {
@@ -15,51 +19,59 @@ type metrics struct {
 	finishBatches    prometheus.Histogram
 	finishSeconds    prometheus.Histogram
 	callbacksIgnored prometheus.Counter
+	callsRefused     *prometheus.CounterVec
 	takeovers        prometheus.Counter
 	adopted          prometheus.Counter
 	lost             prometheus.Counter
 	clockSteps       prometheus.Counter
 	foreign          *prometheus.CounterVec
 	conditions       *prometheus.GaugeVec
-	gauges           []prometheus.Collector
 }
 
-func newMetrics() *metrics {
+// newMetrics makes the metrics, which are published by being made where there is a registry. It panics if one of them is there
+// already: a registry is one engine's.
+func newMetrics(registry prometheus.Registerer) *metrics {
+	auto := promauto.With(registry)
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Namespace: "punctual", Name: name, Help: help})
+		return auto.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
+	}
+	counters := func(name, label, help string) *prometheus.CounterVec {
+		return auto.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, []string{label})
 	}
 	histogram := func(name, help string, buckets []float64) prometheus.Histogram {
-		return prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: "punctual", Name: name, Help: help, Buckets: buckets})
+		return auto.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets})
 	}
 	sizes := []float64{1, 2, 5, 10, 25, 50, 100, 250}
 	seconds := []float64{.001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 	return &metrics{
-		claims: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "punctual", Name: "claims_total",
-			Help: "Planned fires decided, by decision: fired, misfired, skipped, conflict (another node had it), locked (left out for a while), refused (the database would not hold it), held back (a round left out because too much is unsent)."}, []string{"decision"}),
-		claimSeconds: histogram("claim_seconds", "Time of one claim transaction.", seconds),
-		lateness:     histogram("lateness_seconds", "From a run's planned time to its being sent.", seconds),
-		sends: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "punctual", Name: "sends_total",
-			Help: "Runs sent to executors, by outcome."}, []string{"outcome"}),
+		claims: counters("claims_total", "decision",
+			"Planned fires decided, by decision: fired, misfired, skipped, conflict (another node had it), locked (left out for a while), refused (the database would not hold it), held back (a round left out because too much is unsent)."),
+		claimSeconds:     histogram("claim_seconds", "Time of one claim transaction.", seconds),
+		lateness:         histogram("lateness_seconds", "From a run's planned time to its being sent.", seconds),
+		sends:            counters("sends_total", "outcome", "Runs sent to executors, by outcome."),
 		recordBatches:    histogram("record_batch_size", "Outcomes written together.", sizes),
 		recordSeconds:    histogram("record_seconds", "Time of one write of outcomes.", seconds),
 		finishBatches:    histogram("callback_batch_size", "Results written together.", sizes),
 		finishSeconds:    histogram("callback_seconds", "Time of one write of results.", seconds),
 		callbacksIgnored: counter("callbacks_ignored_total", "Results for runs that are unknown or already had one."),
-		takeovers:        counter("nodes_gone_total", "Admins this one found gone."),
-		adopted:          counter("runs_taken_over_total", "Unsent runs taken over from admins that are gone."),
-		lost:             counter("runs_lost_total", "Runs given up because their executor is gone."),
-		clockSteps:       counter("clock_steps_total", "Times the clock of this machine or of the database was set."),
-		foreign: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "punctual", Name: "foreign_scheduler_total",
-			Help: "Signs of another scheduler on this database: runs it made (run), jobs whose next time it put back (put back)."}, []string{"sign"}),
-		conditions: prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "punctual", Name: "condition",
+		callsRefused: counters("executor_calls_refused_total", "reason",
+			"Calls of executors that were not taken, by reason: token (wrong), run (results of runs that are not here), tooold (XXL-JOB 2.1 and older)."),
+		takeovers:  counter("nodes_gone_total", "Admins this one found gone."),
+		adopted:    counter("runs_taken_over_total", "Unsent runs taken over from admins that are gone."),
+		lost:       counter("runs_lost_total", "Runs given up because their executor is gone."),
+		clockSteps: counter("clock_steps_total", "Times the clock of this machine or of the database was set."),
+		foreign: counters("foreign_scheduler_total", "sign",
+			"Signs of another scheduler on this database: runs it made (run), jobs whose next time it put back (put back)."),
+		conditions: auto.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: "condition",
 			Help: "1 while something is not as it should be, as /readyz and the page of the nodes say it."}, []string{"condition"}),
 	}
 }
 
-// observe adds the gauges that read the engine's state.
-func (m *metrics) observe(e *Engine) {
+// publishState publishes the gauges that read the engine's state.
+func (e *Engine) publishState() {
+	auto := promauto.With(e.cfg.Registerer)
 	gauge := func(name, help string, read func() float64) {
-		m.gauges = append(m.gauges, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "punctual", Name: name, Help: help}, read))
+		auto.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, read)
 	}
 	gauge("timer_runs", "Claimed runs waiting for their time.", func() float64 { return float64(e.timer.len()) })
 	gauge("send_queue_runs", "Runs waiting for an executor's queue.", func() float64 { q, _ := e.queues.depth(); return float64(q) })
@@ -82,15 +94,4 @@ func (m *metrics) observe(e *Engine) {
 		}
 		return 0
 	})
-}
-
-func (m *metrics) register(r prometheus.Registerer) error {
-	all := append([]prometheus.Collector{m.claims, m.claimSeconds, m.lateness, m.sends, m.recordBatches, m.recordSeconds, m.finishBatches,
-		m.finishSeconds, m.callbacksIgnored, m.takeovers, m.adopted, m.lost, m.clockSteps, m.foreign, m.conditions}, m.gauges...)
-	for _, c := range all {
-		if err := r.Register(c); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -74,12 +74,8 @@ type refusals struct {
 	order   []int64 // of results, oldest first
 }
 
-func newRefusals(log *slog.Logger) *refusals {
-	return &refusals{
-		log: log, callers: make(map[refusedKey]*refusedEntry), results: make(map[int64]refusedResult),
-		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "punctual", Name: "executor_calls_refused_total",
-			Help: "Calls of executors that were not taken, by reason: token (wrong), run (results of runs that are not here), tooold (XXL-JOB 2.1 and older)."}, []string{"reason"}),
-	}
+func newRefusals(log *slog.Logger, calls *prometheus.CounterVec) *refusals {
+	return &refusals{log: log, calls: calls, callers: make(map[refusedKey]*refusedEntry), results: make(map[int64]refusedResult)}
 }
 
 // Refused notes a call that was not taken, and the runs of which it reported results.

@@ -19,7 +19,7 @@ import (
 func TestRefusedCallsAreWarnedAboutOnceAMinute(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	r := newRefusals(slog.New(slog.NewTextHandler(&out, nil)))
+	r := newRefusals(slog.New(slog.NewTextHandler(&out, nil)), newMetrics(nil).callsRefused)
 	now := time.Now()
 	orders := Caller{Address: "10.1.2.3", AppName: "orders"}
 	for i := range 121 {
@@ -42,7 +42,7 @@ func TestRefusedCallsAreWarnedAboutOnceAMinute(t *testing.T) {
 
 func TestRefusalsAreBounded(t *testing.T) {
 	t.Parallel()
-	r := newRefusals(slog.New(slog.DiscardHandler))
+	r := newRefusals(slog.New(slog.DiscardHandler), newMetrics(nil).callsRefused)
 	now := time.Now()
 	for i := range 3 * maxRefused {
 		now = now.Add(time.Millisecond)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/punctual-job/punctual/db"
 )
@@ -84,11 +85,8 @@ func (s *Shipper) trouble(t Target, err error) {
 func NewShipper(chain *Chain, targets []Target, logger *slog.Logger, registerer prometheus.Registerer) *Shipper {
 	s := &Shipper{
 		chain: chain, owner: rand.Text(), logger: logger, targets: targets, now: time.Now, troubles: make(map[string]Trouble),
-		behind: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "punctual_audit_unshipped_entries", Help: "Entries of the audit log that a target has not taken yet."}, []string{"target"}),
+		behind: promauto.With(registerer).NewGaugeVec(prometheus.GaugeOpts{Name: "punctual_audit_unshipped_entries", Help: "Entries of the audit log that a target has not taken yet."}, []string{"target"}),
 		pause:  func(failures int) time.Duration { return min(firstPause<<min(failures, 10), longestWait) },
-	}
-	if registerer != nil && len(targets) > 0 {
-		registerer.MustRegister(s.behind)
 	}
 	chain.extended = make(chan struct{}, 1)
 	return s

@@ -140,16 +140,11 @@ func New(cfg Config) (*Alarmer, error) {
 	}
 	cfg = cfg.withDefaults()
 	a := &Alarmer{
-		cfg: cfg, log: cfg.Logger, queries: db.New(), metrics: newMetrics(), seal: sealing, web: newWebClient(cfg, cfg.Defaults),
+		cfg: cfg, log: cfg.Logger, queries: db.New(), metrics: newMetrics(cfg.Registerer), seal: sealing, web: newWebClient(cfg, cfg.Defaults),
 		wake: make(chan struct{}, 1), busy: make(map[int64]struct{}), rested: make(map[int64]time.Time),
 	}
 	a.memory.open, a.memory.raised = make(map[int64]struct{}), make(map[int64]time.Time)
 	a.watch.init()
-	if cfg.Registerer != nil {
-		if err := a.metrics.register(cfg.Registerer); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
-		}
-	}
 	return a, nil
 }
 

@@ -1,6 +1,9 @@
 package alarm
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
 
 // metrics are what an operator watches the alarms by.
 type metrics struct {
@@ -9,26 +12,19 @@ type metrics struct {
 	delay      prometheus.Histogram
 }
 
-func newMetrics() *metrics {
+// newMetrics makes the metrics, which are published by being made where there is a registry.
+func newMetrics(registry prometheus.Registerer) *metrics {
+	auto := promauto.With(registry)
 	return &metrics{
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+		events: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "punctual_alarm_events_total", Help: "Events that may interest somebody, by cause.",
 		}, []string{"cause"}),
-		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
+		deliveries: auto.NewCounterVec(prometheus.CounterOpts{
 			Name: "punctual_alarm_deliveries_total", Help: "Tries to send an alarm, by kind of channel and outcome (sent, failed, refused).",
 		}, []string{"kind", "outcome"}),
-		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
+		delay: auto.NewHistogram(prometheus.HistogramOpts{
 			Name: "punctual_alarm_delay_seconds", Help: "From the first event of a message that is told at once to its sending.",
 			Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}),
 	}
-}
-
-func (m *metrics) register(r prometheus.Registerer) error {
-	for _, c := range []prometheus.Collector{m.events, m.deliveries, m.delay} {
-		if err := r.Register(c); err != nil {
-			return err
-		}
-	}
-	return nil
 }

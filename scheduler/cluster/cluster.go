@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/punctual-job/punctual/db"
 )
@@ -88,10 +89,10 @@ func (c Config) withDefaults() Config {
 		c.Slept = slept
 	}
 	if c.Gone == nil {
-		c.Gone = prometheus.NewCounter(prometheus.CounterOpts{})
+		c.Gone = promauto.With(nil).NewCounter(prometheus.CounterOpts{})
 	}
 	if c.ClockSteps == nil {
-		c.ClockSteps = prometheus.NewCounter(prometheus.CounterOpts{})
+		c.ClockSteps = promauto.With(nil).NewCounter(prometheus.CounterOpts{})
 	}
 	c.FollowAfter = cmp.Or(c.FollowAfter, time.Minute)
 	c.BeatEvery = cmp.Or(c.BeatEvery, time.Second)
