@@ -280,13 +280,20 @@ func TestWhatIsNotAllowedIsRefused(t *testing.T) {
 		}
 		slices.Sort(routes)
 		routes = slices.Compact(routes)
+		var asked auth.Rights
+		for _, n := range routeNeeds {
+			asked |= n.right
+		}
+		if asked != auth.AllRights {
+			t.Errorf("no route asks for one of the rights %q", auth.RightNames(auth.AllRights&^asked))
+		}
 		if len(routes) < 40 {
 			t.Fatalf("only %d routes were found", len(routes))
 		}
 
 		people := []person{{browser: open(t, a)}, {browser: root, name: "admin", admin: true}}
 		for name, rights := range map[string][]string{
-			"nobody": nil, "viewer": {"view"}, "runner": {"run"}, "starter": {"schedule"}, "editor": {"edit"}, "writer": {"edit", "glue"}, "every": {"view", "run", "schedule", "edit", "glue"},
+			"nobody": nil, "viewer": {"view"}, "runner": {"run"}, "starter": {"schedule"}, "editor": {"edit"}, "writer": {"edit", "glue"}, "every": auth.RightNames(auth.AllRights),
 		} {
 			form := url.Values{"name": {name}, "password": {testPassword}, "role": {"user"}, "state": {"active"}}
 			p := person{browser: open(t, a), name: name}

@@ -26,9 +26,10 @@ const (
 	RightEdit                        // create, change and delete jobs, clear their runs
 	RightGlue                        // write scripts, which run on the executors' machines
 	RightSchedule                    // start and stop schedules
+	afterRights
 
 	// AllRights is what a group in XXL-JOB's own permission list stands for.
-	AllRights = RightView | RightRun | RightSchedule | RightEdit | RightGlue
+	AllRights = afterRights - 1
 )
 
 // Has says whether all of some rights are in the set.
@@ -42,7 +43,8 @@ func (r Rights) Normal() Rights {
 	return r
 }
 
-// rightNames are the rights in the order of a form's columns.
+// rightNames are the rights in the order of a form's columns. A new one has a line above and one here, its words (the keys
+// right.NAME of locales), a place in routeNeeds of the permission test, and a word in docs/operations.md.
 var rightNames = []struct {
 	name  string
 	right Rights

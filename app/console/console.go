@@ -27,6 +27,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/alarm"
 	"github.com/punctual-job/punctual/views/help"
 	"github.com/punctual-job/punctual/views/link"
 )
@@ -137,7 +138,7 @@ func (c *Console) Register(e *echo.Echo) {
 		of.routes(g)
 	}
 	g.GET(link.HelpPath, func(ec echo.Context) error {
-		return render(ec, http.StatusOK, help.Show(help.Page{Page: c.pageWithFlash(ec)}))
+		return render(ec, http.StatusOK, help.Show(help.Page{Page: c.pageWithFlash(ec), Rights: auth.RightNames(auth.AllRights), Causes: texts(alarm.Causes())}))
 	})
 	// Whatever else is asked for: strangers learn nothing about which pages exist.
 	g.GET("/*", func(echo.Context) error { return notFound() })

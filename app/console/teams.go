@@ -105,7 +105,7 @@ func (c *teamPages) teamForm(ec echo.Context, status int, page users.TeamPage, t
 	if err != nil {
 		return err
 	}
-	page.Groups = groups.rights(rights)
+	page.Rights, page.Groups = auth.RightNames(auth.AllRights), groups.rights(rights)
 	if page.Like.Colleagues, err = c.people.colleagues(ec, 0); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (c *userPages) userForm(ec echo.Context, status int, page users.FormPage, r
 			page.Teams = append(page.Teams, users.Team{ID: t.ID, Name: t.Name})
 		}
 	}
-	page.Groups = groups.rights(rights, teams...)
+	page.Rights, page.Groups = auth.RightNames(auth.AllRights), groups.rights(rights, teams...)
 	if page.Like.Colleagues, err = c.colleagues(ec, page.ID); err != nil {
 		return err
 	}

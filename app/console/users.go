@@ -234,7 +234,7 @@ func (c *userPages) profilePage(ec echo.Context, status int, page users.ProfileP
 		if err != nil {
 			return err
 		}
-		page.Groups = groups.rights(rights, teams...)
+		page.Rights, page.Groups = auth.RightNames(auth.AllRights), groups.rights(rights, teams...)
 	}
 	return render(ec, status, users.Profile(page))
 }

@@ -12,6 +12,15 @@ import (
 	"github.com/punctual-job/punctual/views/nodes"
 )
 
+// causes are the names of all causes of alarms.
+var causes = func() []string {
+	var names []string
+	for _, c := range alarm.Causes() {
+		names = append(names, string(c))
+	}
+	return names
+}()
+
 // The fake data of the pages for administrators.
 
 func (f fakes) nodes() nodes.ListPage {
@@ -134,7 +143,7 @@ func (f fakes) alarmEdit() alarms.FormPage {
 func (f fakes) alarmRoute() alarms.RoutePage {
 	p := alarms.RoutePage{Page: f.page("/alarms/2/routes/new"), ChannelID: 2, Channel: f.zh("值班群", "On call"), Scope: "group", Groups: f.groupOptions(2),
 		Errors: map[string]string{alarms.FieldCauses: f.T("alarm.error.nocause")}}
-	for _, c := range []string{"failed", "timeout", "lost", "dispatch", "misfire", "slow", "silent", "recovered"} {
+	for _, c := range causes {
 		p.Causes = append(p.Causes, alarms.Cause{Name: c})
 	}
 	return p

@@ -24,7 +24,7 @@ func (f fakes) tokens(all bool) tokens.ListPage {
 }
 
 func (f fakes) tokenNew() tokens.FormPage {
-	p := tokens.FormPage{Page: f.page("/tokens/new"), Days: tokens.DaysDefault, CanAdmin: true, Scope: map[string]bool{"view": true, "run": true},
+	p := tokens.FormPage{Rights: rights, Page: f.page("/tokens/new"), Days: tokens.DaysDefault, CanAdmin: true, Scope: map[string]bool{"view": true, "run": true},
 		Errors: map[string]string{tokens.FieldName: f.T("job.error.required")}}
 	for i, o := range f.groupOptions(0) {
 		p.Groups = append(p.Groups, tokens.Group{ID: int64(i + 1), Title: o.Label, Checked: i == 1})

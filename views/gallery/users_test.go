@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/views/audit"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -44,8 +45,11 @@ func (f fakes) teams() users.TeamsPage {
 	}}
 }
 
+// rights are the names of all rights.
+var rights = auth.RightNames(auth.AllRights)
+
 func (f fakes) teamEdit() users.TeamPage {
-	p := users.TeamPage{Page: f.page("/teams/2/edit"), ID: 2, Title: f.zh("夜间值班", "Night shift"), Version: "1", Groups: f.userEdit().Groups, Like: f.like()}
+	p := users.TeamPage{Rights: rights, Page: f.page("/teams/2/edit"), ID: 2, Title: f.zh("夜间值班", "Night shift"), Version: "1", Groups: f.userEdit().Groups, Like: f.like()}
 	p.Name = p.Title
 	for i := range p.Groups {
 		p.Groups[i].Through = nil
@@ -58,7 +62,7 @@ func (f fakes) teamEdit() users.TeamPage {
 }
 
 func (f fakes) userEdit() users.FormPage {
-	p := users.FormPage{Like: f.like(), Teams: []users.Team{{ID: 2, Name: f.zh("夜间值班", "Night shift")}},
+	p := users.FormPage{Rights: rights, Like: f.like(), Teams: []users.Team{{ID: 2, Name: f.zh("夜间值班", "Night shift")}},
 		Page: f.page("/users/3/edit"), ID: 3, Values: users.FormValues{Name: "jonas", Role: link.UserNormal, State: link.UserActive, Version: "1"}}
 	for i, title := range []string{f.zh("订单服务", "Orders"), f.zh("支付网关", "Payments"), f.zh("报表中心", "Reporting"), f.zh("示例执行器", "Sample executor")} {
 		p.Groups = append(p.Groups, users.Group{ID: int64(i + 1), Title: title, Rights: map[string]bool{"view": i < 3, "run": i < 2, "schedule": i == 0, "edit": i == 0, "glue": i == 0}})
@@ -75,7 +79,7 @@ func (f fakes) userOfProvider() users.FormPage {
 }
 
 func (f fakes) profile() users.ProfilePage {
-	p := users.ProfilePage{Page: f.page("/profile"), Groups: f.userEdit().Groups, Errors: map[string]string{users.FieldOld: f.T("user.error.old")}}
+	p := users.ProfilePage{Rights: rights, Page: f.page("/profile"), Groups: f.userEdit().Groups, Errors: map[string]string{users.FieldOld: f.T("user.error.old")}}
 	p.User = layout.User{Name: "jonas"}
 	p.Sessions = []users.Session{
 		{ID: "a", Current: true, Agent: "Firefox · Linux", Full: "Mozilla/5.0 (X11; Linux x86_64) Firefox/142.0", Address: "10.2.0.7", Opened: f.at(-3 * time.Hour), Seen: f.at(-time.Minute)},

@@ -58,6 +58,9 @@ const (
 	AddressDisabled AddressState = "disabled" // taken out of rotation by an administrator
 )
 
+// AddressStates are all of them, in the order in which the help page explains them.
+var AddressStates = []AddressState{AddressOnline, AddressLate, AddressOffline, AddressManual, AddressSuspect, AddressTooOld, AddressDisabled}
+
 // Address is where one executor of the group listens.
 type Address struct {
 	URL   string

@@ -11,6 +11,8 @@ import (
 // Page is the whole page ([Show]).
 type Page struct {
 	layout.Page
+	Rights []string // the names of all rights
+	Causes []string // what may be alarmed of
 }
 
 // sections lists the parts of the page: each is an anchor (link.Help) and the title "help.<name>".
@@ -76,7 +78,3 @@ func values[T ~string](all []T) []string {
 func routes() []string   { return values(jobspec.AllRoutes) }
 func blocks() []string   { return values(jobspec.AllBlocks) }
 func misfires() []string { return values(jobspec.AllMisfires) }
-
-func causes() []string {
-	return []string{"failed", "timeout", "lost", "dispatch", "slow", "silent", "recovered", "misfire"}
-}

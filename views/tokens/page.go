@@ -8,7 +8,6 @@ import (
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
-	"github.com/punctual-job/punctual/views/users"
 )
 
 // ListPage is one's own tokens, or for administrators everybody's ([List]).
@@ -64,6 +63,7 @@ type FormPage struct {
 	Owner    string // id; empty: oneself
 	For      string // name of the service account
 	Name     string
+	Rights   []string // the names of all that a scope may have; the one to see comes with each
 	Scope    map[string]bool
 	Groups   []Group
 	Days     string
@@ -146,6 +146,3 @@ func stateIcon(state string) string {
 	}
 	return "ban"
 }
-
-// rights are those of a scope; the one to see comes with each.
-func rights() []string { return users.Rights() }

@@ -1312,7 +1312,7 @@ func Form(p FormPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				for _, right := range rights() {
+				for _, right := range p.Rights {
 					templ_7745c5c3_Err = tick(FieldScope, right, p.Word("right.", right), p.Word("right.", right+".help"), p.Scope[right]).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err

@@ -64,6 +64,7 @@ type FormPage struct {
 	Values   FormValues
 	Errors   map[string]string // ready to print, by field name
 	Problem  string            // an error that belongs to no field
+	Rights   []string          // the names of all rights, in the order of the table's columns
 	Groups   []Group
 	Like     Like
 	Teams    []Team    // that the user is in
@@ -130,6 +131,7 @@ type TeamPage struct {
 	Errors  map[string]string
 	Problem string
 	Members []Member // everybody, members first
+	Rights  []string // as in [FormPage]
 	Groups  []Group
 	Like    Like
 }
@@ -151,9 +153,6 @@ type TeamDeletePage struct {
 	Name    string
 	Members int
 }
-
-// Rights lists the names of the rights in the order of the table's columns.
-func Rights() []string { return []string{"view", "run", "schedule", "edit", "glue"} }
 
 // PasswordPage asks for a new password of somebody else ([Password]; fragment ui.FragmentDialog).
 type PasswordPage struct {
@@ -182,8 +181,9 @@ type AskPage struct {
 // ProfilePage is one's own page ([Profile]).
 type ProfilePage struct {
 	layout.Page
-	Groups   []Group // of a normal user
-	Provider string  // vouches for them; empty: they have a password here
+	Rights   []string // as in [FormPage]
+	Groups   []Group  // of a normal user
+	Provider string   // vouches for them; empty: they have a password here
 	Errors   map[string]string
 	Problem  string
 	Sessions []Session

@@ -119,7 +119,7 @@ func Profile(p ProfilePage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = rightsTable(p.Page, p.Groups, false).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = rightsTable(p.Page, p.Rights, p.Groups, false).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}

@@ -1590,7 +1590,7 @@ func Form(p FormPage) templ.Component {
 							return templ_7745c5c3_Err
 						}
 					} else {
-						templ_7745c5c3_Err = rightsTable(p.Page, p.Groups, false).Render(ctx, templ_7745c5c3_Buffer)
+						templ_7745c5c3_Err = rightsTable(p.Page, p.Rights, p.Groups, false).Render(ctx, templ_7745c5c3_Buffer)
 						if templ_7745c5c3_Err != nil {
 							return templ_7745c5c3_Err
 						}
@@ -1677,7 +1677,7 @@ func Form(p FormPage) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = rightsForm(p.Page, p.Groups, p.Like, p.action()).Render(ctx, templ_7745c5c3_Buffer)
+					templ_7745c5c3_Err = rightsForm(p.Page, p.Rights, p.Groups, p.Like, p.action()).Render(ctx, templ_7745c5c3_Buffer)
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -1999,7 +1999,7 @@ func teamLinks(p layout.Page, teams []Team) templ.Component {
 }
 
 // rightsForm is the table of rights with what makes it quick to fill in: somebody else's rights, a search, and a box for all.
-func rightsForm(p layout.Page, groups []Group, like Like, action string) templ.Component {
+func rightsForm(p layout.Page, rights []string, groups []Group, like Like, action string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2114,7 +2114,7 @@ func rightsForm(p layout.Page, groups []Group, like Like, action string) templ.C
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = rightsTable(p, groups, true).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = rightsTable(p, rights, groups, true).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -2200,7 +2200,7 @@ func rowFilter(list, label string) templ.Component {
 }
 
 // rightsTable has a line for each executor and a column for each right: boxes to tick, or what is granted.
-func rightsTable(p layout.Page, groups []Group, editable bool) templ.Component {
+func rightsTable(p layout.Page, rights []string, groups []Group, editable bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2292,7 +2292,7 @@ func rightsTable(p layout.Page, groups []Group, editable bool) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, right := range Rights() {
+		for _, right := range rights {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 182, "<th scope=\"col\" class=\"center\" title=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -2359,7 +2359,7 @@ func rightsTable(p layout.Page, groups []Group, editable bool) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, right := range Rights() {
+			for _, right := range rights {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 189, "<td class=\"center\"><label class=\"tick\"><input type=\"checkbox\" name=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -2476,7 +2476,7 @@ func rightsTable(p layout.Page, groups []Group, editable bool) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, right := range Rights() {
+			for _, right := range rights {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 201, "<td class=\"center\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -2607,7 +2607,7 @@ func rightsTable(p layout.Page, groups []Group, editable bool) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, right := range Rights() {
+		for _, right := range rights {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 217, "<li><b>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
