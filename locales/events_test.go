@@ -14,8 +14,8 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-// withEvents adds the keys of what may stand in the events of runs, and in the troubles of alarm channels.
-func withEvents(families map[string][]string) map[string][]string {
+// withTables adds the keys of what may stand in the events of runs, and in the troubles of alarm channels.
+func withTables(families map[string][]string) map[string][]string {
 	for key := range event.Specs {
 		families["event."] = append(families["event."], string(key))
 	}
@@ -29,7 +29,7 @@ func withEvents(families map[string][]string) map[string][]string {
 		families["glue."] = append(families["glue."], string(glue.Glue))
 	}
 	for _, kind := range alarm.Kinds() {
-		families["alarms.kind."] = append(families["alarms.kind."], withHelp(string(kind.Kind))...)
+		families["alarms.kind."] = append(families["alarms.kind."], string(kind.Kind), string(kind.Kind)+help)
 		if kind.Secret != alarm.SecretNone {
 			families["alarms.field.secret."] = append(families["alarms.field.secret."], string(kind.Kind)+".help")
 		}

@@ -11,99 +11,95 @@ import (
 	"testing"
 )
 
-// families are keys put together in the code from a prefix and a value: every value that may follow is named here, so
-// that a missing word is found as surely as for a key written out.
-var families = withEvents(map[string][]string{
-	"signin.error.":    {"down", "stale", "denied", "untrue", "unruled", "weak", "badname", "taken"},
-	"alarms.message.":  {"waiting", "sending", "sent", "givenup"},
-	"alarms.quiet.":    {"queue", "count"},
-	"alarms.scope.":    {"all", "group", "job"},
-	"alarms.security.": {"starttls", "tls", "none"},
-	"alarms.state.":    {"ok", "broken", "new", "off"},
+// families are keys put together in the code from a prefix and a value. The values are read where they are declared, so that a
+// missing word is found as surely as for a key written out.
+var families = withTables(map[string][]string{
+	"signin.error.":    typed("app/auth/directory", "Reason"),
+	"alarms.message.":  listed("views/link", "MessageStates"),
+	"alarms.quiet.":    typed("scheduler/alarm", "QuietMode"),
+	"alarms.scope.":    typed("scheduler/alarm", "Scope"),
+	"alarms.security.": typed("scheduler/alarm", "Security"),
+	"alarms.state.":    typed("views/alarms", "State"),
+	"alarm.cause.":     and(typed("scheduler", "AlarmCause"), help),
 
-	"alert.token.":     {"known", "empty", "way"},
-	"apitokens.state.": {"active", "expired", "revoked", "owner"},
-	"apitokens.days.":  {"0", "7", "30", "90", "365"},
+	"alert.token.":     typed("app/auth", "Weakness"),
+	"apitokens.state.": typed("app/manage", "APITokenState"),
+	"apitokens.days.":  offered("views/tokens", "apitokens.days."),
+	"token.grace.":     offered("views/groups", "token.grace."),
+	"right.":           and(listed("app/auth", "rightNames"), help),
+	"role.":            offered("views/users", "role."),
+	"users.state.":     offered("views/users", "users.state."),
 
-	"account.class.": withHelp("ontime", "late", "skipped", "stands", "notsent", "lost", "pending", "deleted", "unknown", "unplanned", "doubled", "missing"),
-	"account.note.":  {"known", "unreadable", "delay", "stuck"},
+	"account.class.": and(listed("scheduler/account", "classNames"), help),
+	"account.note.":  typed("scheduler/account", "NoteKind"),
 
-	"nodes.condition.": {"adopted", "clock", "database", "db_clock", "due", "foreign", "full", "lease", "outcomes", "reading", "results", "unsent"},
+	"audit.action.": typed("app/manage", "Action"),
+	"audit.kind.":   named("app/manage", "Object[A-Z].*"),
+	"audit.reason.": append(listed("app/manage", "refusals"), without(typed("app/auth/directory", "Reason"), "down")...),
+	"audit.field.":  written("app/manage", `(?:Snapshot\{|snapshot\[|\tf\[|after\[|, |\t)"(\w+)"(?:: |\] = )`),
 
-	"audit.action.": {"create", "update", "delete", "start", "stop", "run", "kill", "clear", "glue", "password", "second", "signout", "login", "rotate", "show", "test", "login_refused", "logout", "refused", "export", "register", "propose", "approve", "reject"},
-	"audit.kind.":   {"job", "run", "group", "user", "token", "channel", "setting", "view", "address", "request", "audit", "apitoken", "secret", "team"},
-	"audit.reason.": {"wrong", "toomany", "disabled", "closed", "code", "recovery", "passkey", "sealed", "step", "form", "unknown", "expired", "revoked", "denied", "stale", "untrue", "unruled", "weak", "badname", "taken"},
-	"audit.field.":  {"address_list", "address_type", "group", "type", "days", "alarm_email", "app_name", "author", "disabled", "executor_address", "glue_remark", "glue_source", "job_desc", "job_group", "job_id", "rights", "role", "runs", "schedule_type", "tags", "title", "username", "causes", "enabled", "for_jobs", "from", "grace", "host", "chat", "kind", "language", "name", "port", "quiet", "recipients", "route", "scope", "scope_id", "security", "value", "page", "filter", "shared", "idle_is_lost", "provider", "break_glass", "reason", "times", "path", "format", "user", "action", "text", "jobs", "token_manages", "script_review", "owner", "admin", "groups", "service", "members", "teams"},
-	"right.":        withHelp("view", "run", "schedule", "edit", "glue"),
-	"role.":         {"admin", "user"},
-	"users.state.":  {"active", "disabled"},
-	"alarm.cause.":  withHelp("failed", "timeout", "lost", "dispatch", "misfire", "slow", "silent", "recovered"),
-	"address.":      withHelp("online", "late", "offline", "manual", "suspect", "disabled", "tooold"),
-	"refused.":      {"token", "run", "tooold", "token.named", "run.named", "tooold.named"},
-	"connect.":      withHelp("java", "go", "community", "python", "program", "http"),
-	"token.grace.":  {"0", "1", "24", "168", "720"},
-	"block.":        withHelp("SERIAL_EXECUTION", "DISCARD_LATER", "COVER_EARLY"),
-	"concurrency.":  withHelp("QUEUE", "DISCARD"),
-	"cron.warning.": {"ignored_text", "step_zero", "magic_all", "magic_none", "no_effect", "no_such_value", "empty_element", "beside_none", "list_ordinal", "no_value", "never", "past", "skipped_by_spring_change"},
-	"cron.field.":   {"second", "minute", "hour", "day-of-month", "month", "day-of-week", "year"},
-	"cron.error.":   {"field_count", "both_days", "no_day", "out_of_range", "step_out_of_range", "step_missing", "range_end", "year_order", "unknown_name", "number_too_large", "ordinal", "two_ordinals", "last_in_list", "last_offset", "not_here", "question_mark", "character", "no_value"},
-	"clear.state.":  {"done", "stopped"},
-	"clear.type.":   {"1", "2", "3", "4", "5", "6", "7", "8", "9"},
-	"dashboard.":    {"failing", "failing.none", "late", "late.none", "long", "long.none", "lost", "lost.none"},
-	"error.":        {"400.title", "400.text", "401.title", "401.text", "403.title", "403.text", "404.title", "404.text", "405.title", "405.text", "409.title", "409.text", "413.title", "413.text", "429.title", "429.text", "500.title", "500.text", "503.title", "503.text"},
-	"jobs.bulk.":    {"start", "stop", "move", "tag", "delete", "start.title", "stop.title", "move.title", "tag.title", "delete.title", "start.done", "stop.done", "move.done", "tag.done", "delete.done"},
-	"jobs.state.":   {"running", "stopped"},
-	"jobs.show.":    {"failing", "late", "due"},
-	"runs.show.":    {"late", "long"},
-	"groups.show.":  {"online", "lost"},
+	"address.":     and(typed("views/groups", "AddressState"), help),
+	"refused.":     and(typed("scheduler", "Refusal"), ".named"),
+	"connect.":     and(listed("views/groups", "ways"), help),
+	"groups.show.": named("views/link", "Executors(Online|Lost)"),
+
+	"block.":        and(typed("executor/wire", "Block"), help),
+	"concurrency.":  and(typed("scheduler/jobspec", "Concurrency"), help),
+	"misfire.":      and(typed("scheduler/jobspec", "Misfire"), help),
+	"route.":        and(typed("scheduler/jobspec", "Route"), help),
+	"schedule.":     typed("scheduler/jobspec", "ScheduleType"),
+	"trigger.":      typed("scheduler/jobspec", "TriggerType"),
+	"cron.warning.": typed("scheduler/cron", "WarningCode"),
+	"cron.field.":   typed("scheduler/cron", "Field"),
+	"cron.error.":   append(typed("scheduler/cron", "Reason"), written("scheduler/jobspec", `cronError \+ "(\w+)"`)...),
+
+	"dashboard.":       and(named("views/dashboard", "Failing|Late|Long|Lost"), ".none"),
+	"jobs.bulk.":       and(typed("app/manage", "BulkDo"), ".title", ".done"),
+	"jobs.state.":      offered("views/jobs", "jobs.state."),
+	"jobs.show.":       named("views/link", "Show(Failing|Late|Due)"),
+	"runs.show.":       named("views/link", "Show(Late|Long)"),
+	"runs.result.":     offered("views/runs", "runs.result."),
+	"runs.kill.scope.": named("views/runs", "Kill(One|Broadcast|Job)"),
+	"clear.state.":     written("app/console", `\bState(?:: | = )"(done|stopped)"`),
+	"clear.type.":      listed("app/console", "clearTypes"),
+	"import.match.":    offered("views/jobs", "import.match."),
+	"import.outcome.":  append(typed("app/manage", "ImportOutcome"), written("app/console", `drawn\.Outcome = "(\w+)"`)...),
+	"import.state.":    offered("views/jobs", "import.state."),
+	"log.empty.":       typed("views/runs", "LogStatus"),
+	"state.":           typed("views/ui", "State"),
+	"step.":            named("views/runs", "Step.*"),
+	"stepstate.":       typed("views/runs", "StepState"),
+
+	"nodes.condition.": without(typed("scheduler", "ConditionKey"), "stopping"), // who stops is not in the list
+	"nodes.load.":      and(written("views/nodes", `\{"(\w+)", "[\w-]*", func`), help),
+	"nodes.state.":     and(typed("views/nodes", "State"), help),
+
+	"error.":        each(written("views/errorpage", `\b([45]\d\d)[,}]`), ".title", ".text"),
 	"language.":     languages,
-	"log.empty.":    {"live", "complete", "none", "unavailable"},
-	"misfire.":      withHelp("DO_NOTHING", "FIRE_ONCE_NOW"),
-	"nav.":          {"users", "audit", "dashboard", "jobs", "runs", "executors", "alarms", "nodes", "settings"},
-	"nodes.load.":   withHelp("sent", "claimed", "late", "planned", "queued", "inflight", "unsent", "results", "memory"),
-	"nodes.state.":  withHelp("live", "draining", "silent", "gone"),
-	"pager.":        {"previous", "next"},
-	"pager.time.":   {"previous", "next"},
-	"palette.":      {"actions", "views", "jobs", "groups", "runs"},
-	"range.":        {"1h", "24h", "today", "yesterday", "7d", "30d", "all", "custom"},
-	"route.":        withHelp("FIRST", "LAST", "ROUND", "RANDOM", "CONSISTENT_HASH", "LEAST_FREQUENTLY_USED", "LEAST_RECENTLY_USED", "FAILOVER", "BUSYOVER", "SHARDING_BROADCAST"),
-	"runs.result.":  {"success", "failed", "running", "skipped"},
-	"schedule.":     {"NONE", "CRON", "FIX_RATE", "FIX_DELAY", "ONCE"},
-	"state.":        {"waiting", "sent", "success", "failed", "timeout", "sendfailed", "unconfirmed", "killed", "lost", "skipped", "discarded", "cancelled", "stopped"},
-	"step.":         {"planned", "triggered", "claimed", "stands", "takeover", "waited", "late", "asked", "routed", "sent", "answered", "passed", "kill", "nottold", "lost", "calledback", "result", "follow", "other"},
-	"stepstate.":    {"done", "active", "pending", "failed", "skipped"},
-	"theme.":        {"auto", "light", "dark"},
-	"time.unit.":    {"ms", "s", "min", "h", "d", "y"},
+	"nav.":          typed("views/layout", "Nav"),
+	"pager.":        written("views/ui", `pagerWord\(p, byTime, "(\w+)"\)`),
+	"pager.time.":   written("views/ui", `pagerWord\(p, byTime, "(\w+)"\)`),
+	"palette.":      named("views/palette", "Actions|Views|Jobs|Groups|Runs"),
+	"range.":        listed("views/link", "Ranges"),
+	"theme.":        typed("views/layout", "Theme"),
+	"time.unit.":    append(written("views/format", `return "(\w+)", `), written("locales", `(?:unit\(|two\()"(\w+)"`)...),
 	"time.weekday.": {"0", "1", "2", "3", "4", "5", "6"},
 
-	"help.":          {"life", "states", "schedule", "cron", "misfire", "route", "block", "retry", "scripts", "alarms", "rights", "executors", "keys", "api"},
-	"help.schedule.": {"CRON", "FIX_RATE", "FIX_DELAY", "ONCE", "NONE"},
-	"help.state.":    {"waiting", "sent", "success", "failed", "timeout", "sendfailed", "unconfirmed", "killed", "lost", "skipped", "discarded", "cancelled", "stopped"},
+	"help.":          listed("views/help", "sections"),
+	"help.schedule.": typed("scheduler/jobspec", "ScheduleType"),
+	"help.state.":    typed("views/ui", "State"),
 
-	"settings.item.":    withHelp("default_language", "public_url", "glue", "audit_days", "second_factor", "password_change_given", "session_idle_minutes", "session_life_hours", "session_remember_days", "log_retention_days", "misfire_seconds", "lost_seconds", "forgotten_seconds", "call_timeout_ms", "executor_allow", "executor_deny", "alarm_language", "alarm_window_minutes", "alarm_deny_private", "alarm_mail_domains", "alarm_editors"),
-	"settings.section.": {"console", "console.text", "signin", "signin.text", "runs", "runs.text", "executors", "executors.text", "alarms", "alarms.text"},
-	"settings.second.":  {"nobody", "admins", "all"},
-	"second.error.":     {"code", "credential", "expired", "many", "none", "toomany", "browser"},
-	"settings.switch.":  {"on", "off"},
-	"settings.token.":   {"none", "known", "fixed", "kept"},
-	"settings.unit.":    {"ms", "seconds", "minutes", "hours", "days"},
-	"settings.option.":  {"PUNCTUAL_DATABASE_URL", "PUNCTUAL_DATA_DIR", "PUNCTUAL_TIME_ZONE", "PUNCTUAL_LOG_FORMAT", "PUNCTUAL_LOG_LEVEL", "PUNCTUAL_LISTEN", "PUNCTUAL_ACCESS_TOKEN", "PUNCTUAL_ACCESS_TOKEN_FILE", "PUNCTUAL_ADMIN_PASSWORD_FILE", "PUNCTUAL_DATABASE_URL_FILE", "PUNCTUAL_INSECURE_NO_TOKEN", "PUNCTUAL_ADMIN_PASSWORD", "PUNCTUAL_SAMPLE", "PUNCTUAL_DRAIN_TIMEOUT", "PUNCTUAL_TLS_CERT", "PUNCTUAL_TLS_KEY", "PUNCTUAL_EXECUTOR_CA", "PUNCTUAL_EXECUTOR_CLIENT_CERT", "PUNCTUAL_EXECUTOR_CLIENT_KEY", "PUNCTUAL_TRUST_PROXY", "PUNCTUAL_PPROF", "PUNCTUAL_SECRET_KEY", "PUNCTUAL_SECRET_KEY_FILE", "PUNCTUAL_SIGN_IN_FILE", "PUNCTUAL_AUDIT_SHIP", "PUNCTUAL_AUDIT_SHIP_FILE", "PUNCTUAL_TRUSTED_PROXIES", "PUNCTUAL_ADMIN_LISTEN", "PUNCTUAL_METRICS_TOKEN", "PUNCTUAL_METRICS_TOKEN_FILE"},
-
-	"trigger.": {"CRON", "MANUAL", "RETRY", "PARENT", "API", "MISFIRE"},
-
-	"import.match.":    {"name", "id"},
-	"import.outcome.":  {"refuse", "change", "create", "same", "done", "failed"},
-	"import.state.":    {"stopped", "file"},
-	"runs.kill.scope.": {"run", "broadcast", "job"},
+	"settings.item.":    and(without(named("app/manage", "Setting[A-Z].*"), "on", "off"), help),
+	"settings.section.": and(written("app/manage", `Section: "(\w+)"`), ".text"),
+	"settings.second.":  typed("app/auth", "Whom"),
+	"settings.switch.":  named("app/manage", "Setting(On|Off)"),
+	"settings.token.":   typed("app/console", "TokenSource"),
+	"settings.unit.":    written("app/manage", `Unit: "(\w+)"`),
+	"settings.option.":  without(written("app/cmd/punctual", `env:"(PUNCTUAL_\w+)"`), written("app/manage", `Env: "(PUNCTUAL_\w+)"`)...),
 })
 
-func withHelp(values ...string) []string {
-	var all []string
-	for _, v := range values {
-		all = append(all, v, v+".help")
-	}
-	return all
-}
+// help ends the key of what explains a value.
+const help = ".help"
 
 func messages(t *testing.T, lang string) map[string]any {
 	t.Helper()
