@@ -395,6 +395,47 @@ func TestP3SeveralSurvivorsTakeEachRunOnce(t *testing.T) {
 	}
 }
 
+// TestP3OnlyWhatIsStillTheDeadOnesIsTakenOver has another admin take one of three runs between the look at them and the taking. Who
+// takes the others over answers for them from the same commit on, so that they are found should it die too.
+func TestP3OnlyWhatIsStillTheDeadOnesIsTakenOver(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.BeatEvery, c.Lease = time.Hour, 10*time.Hour }, addressA)
+		id, later := b.addJob(nil), time.Now().Add(time.Hour).UnixMilli()
+		dead := db.Node{ID: b.deadNode(
+			db.NewRun{JobID: id, PlannedAt: later, Type: jobspec.TriggerCron}, db.NewRun{JobID: id, PlannedAt: later, Type: jobspec.TriggerCron},
+			db.NewRun{JobID: id, PlannedAt: later, Type: jobspec.TriggerCron},
+		)}
+		rows, err := b.engine.queries.ListUnsentRunsOfNode(t.Context(), pool, db.ListUnsentRunsOfNodeParams{OwnerNode: dead.ID, Limit: 10})
+		if err != nil || len(rows) != 3 {
+			t.Fatalf("%d runs: %v", len(rows), err)
+		}
+		const other = 77
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET owner_node = ? WHERE id = ?", other, rows[1].ID); err != nil {
+			t.Fatal(err)
+		}
+		me := b.engine.node.ID()
+		if _, err := pool.ExecContext(t.Context(), "UPDATE punctual_node SET low_log_id = ? WHERE id = ?", rows[2].ID+1000, me); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.engine.adopt(t.Context(), dead, rows); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []int64{me, other, me} {
+			if r := b.run(rows[i].ID); r.OwnerNode != want || b.has(r.ID, event.TakenOver) != (want == me) {
+				t.Errorf("run %d is of %d, want %d: %s", i, r.OwnerNode, want, r.TriggerMsg)
+			}
+		}
+		if n := b.engine.timer.len(); n != 2 {
+			t.Errorf("%d runs wait for their time, want 2", n)
+		}
+		var mark int64
+		if err := pool.QueryRowContext(t.Context(), "SELECT low_log_id FROM punctual_node WHERE id = ?", me).Scan(&mark); err != nil || mark != rows[0].ID {
+			t.Errorf("its mark is %d, want %d: %v", mark, rows[0].ID, err)
+		}
+	})
+}
+
 func TestP3OneOfSeveralDeclaresANodeGone(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dbtest.New(t, db.MySQL), shortLease, addressA)
