@@ -47,6 +47,23 @@ func TestDecide(t *testing.T) {
 			jobspec.Plan{Fires: []time.Time{at("10:00:05")}, Last: at("10:00:05"), Next: at("10:01:05")}},
 		{"a fire five seconds late still fires, in its phase", rate("60", skip), "09:59:55", "10:00:00", "10:00:05",
 			jobspec.Plan{Fires: []time.Time{at("09:59:55")}, Last: at("09:59:55"), Next: at("10:00:55")}},
+		{"a fire of a cron five seconds late still fires", cron("55 59 9 * * ?", skip), "09:59:55", "10:00:00", "10:00:05",
+			jobspec.Plan{Fires: []time.Time{at("09:59:55")}, Last: at("09:59:55"), Next: at("09:59:55").AddDate(0, 0, 1)}},
+		{"of two fires of a cron the one five seconds late still fires", cron("54,55 59 9 * * ?", skip), "09:59:54", "10:00:00", "10:00:05",
+			jobspec.Plan{
+				Skipped: &jobspec.Passed{First: at("09:59:54"), Last: at("09:59:54"), Count: 1},
+				Fires:   []time.Time{at("09:59:55")}, Last: at("09:59:55"), Next: at("09:59:54").AddDate(0, 0, 1),
+			}},
+		{"a fixed delay on the horizon is within", jobspec.Schedule{Type: jobspec.ScheduleFixDelay, Conf: "60"}, "10:00:05", "10:00:00", "10:00:05",
+			jobspec.Plan{Fires: []time.Time{at("10:00:05")}, Last: at("10:00:05"), Next: jobspec.Waiting}},
+		{"what was due behind the end of its window ends the job", jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "60", End: at("10:00:00")},
+			"10:00:01", "10:00:02", "10:00:05", jobspec.Plan{}},
+		{"what is due at the end of its window fires", jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "60", End: at("10:00:01")},
+			"10:00:01", "10:00:02", "10:00:05", jobspec.Plan{Fires: []time.Time{at("10:00:01")}, Last: at("10:00:01")}},
+		{"misfires of a rate are made up for until its window ends", jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "60", Misfire: once, End: at("10:00:01")},
+			"09:58:00", "10:00:00", "10:00:05", jobspec.Plan{
+				Misfire: &jobspec.Merged{At: at("10:00:00"), Passed: jobspec.Passed{First: at("09:58:00"), Last: at("10:00:00"), Count: 3}}, Last: at("10:00:00"),
+			}},
 		{"a fire six seconds late is skipped", rate("60", skip), "09:59:54", "10:00:00", "10:00:05",
 			jobspec.Plan{Skipped: &jobspec.Passed{First: at("09:59:54"), Last: at("09:59:54"), Count: 1}, Last: at("09:59:54"), Next: at("10:00:54")}},
 		{"skipped and due fires are told apart", rate("2", skip), "09:59:50", "10:00:00", "10:00:03",
@@ -103,6 +120,51 @@ func TestDecidePlansNoMoreThanItsShare(t *testing.T) {
 	}
 	if len(plan.Fires) != jobspec.MaxFires || !plan.Next.Equal(at("10:00:16")) {
 		t.Errorf("got %d fires and next %v, want %d and 10:00:16", len(plan.Fires), plan.Next, jobspec.MaxFires)
+	}
+}
+
+func TestAPlanIsEmptyOnlyWithoutEveryPart(t *testing.T) {
+	t.Parallel()
+	for _, p := range []jobspec.Plan{{Skipped: &jobspec.Passed{}}, {Misfire: &jobspec.Merged{}}, {Fires: []time.Time{at("10:00:00")}}} {
+		if p.Empty() {
+			t.Errorf("%+v is called empty", p)
+		}
+	}
+	if !(jobspec.Plan{Next: at("10:00:00")}).Empty() {
+		t.Error("a plan without parts is not called empty")
+	}
+}
+
+// TestFrom goes on where all before a moment has been decided: what is due at that moment has not.
+func TestFrom(t *testing.T) {
+	t.Parallel()
+	rate := jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "60"}
+	ending := rate
+	ending.End = at("10:02:30")
+	for _, tt := range []struct {
+		name         string
+		schedule     jobspec.Schedule
+		next, moment string
+		want         time.Time
+	}{
+		{"what lies ahead stays", rate, "10:00:00", "09:59:59", at("10:00:00")},
+		{"what is due at the moment stays", rate, "10:00:00", "10:00:00", at("10:00:00")},
+		{"a rate keeps its phase", rate, "10:00:00", "10:00:01", at("10:01:00")},
+		{"a rate is due at the moment", rate, "10:00:00", "10:02:00", at("10:02:00")},
+		{"a rate over several periods", rate, "10:00:00", "10:02:01", at("10:03:00")},
+		{"a rate in its window", ending, "10:00:00", "10:01:30", at("10:02:00")},
+		{"a rate behind its window", ending, "10:00:00", "10:02:01", time.Time{}},
+		{"a cron due at the moment", jobspec.Schedule{Type: jobspec.ScheduleCron, Conf: "0 * * * * ?"}, "10:00:00", "10:02:00", at("10:02:00")},
+		{"a cron between two", jobspec.Schedule{Type: jobspec.ScheduleCron, Conf: "0 * * * * ?"}, "10:00:00", "10:02:01", at("10:03:00")},
+		{"a fixed delay waits for its run", jobspec.Schedule{Type: jobspec.ScheduleFixDelay, Conf: "60"}, "10:00:00", "10:00:01", jobspec.Waiting},
+	} {
+		got, err := tt.schedule.From(at(tt.next), at(tt.moment))
+		if err != nil || !got.Equal(tt.want) {
+			t.Errorf("%s: %s, %v, want %s", tt.name, got, err, tt.want)
+		}
+	}
+	if _, err := (jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "no"}).From(at("10:00:00"), at("10:00:01")); err == nil {
+		t.Error("an interval that cannot be read has a next time")
 	}
 }
 

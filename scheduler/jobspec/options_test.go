@@ -16,6 +16,8 @@ func TestBackoffWaits(t *testing.T) {
 	}{
 		{"", []time.Duration{0, 0}},
 		{"1m,5m,20m", []time.Duration{time.Minute, 5 * time.Minute, 20 * time.Minute, 20 * time.Minute}},
+		{"0s, 168h,604800", []time.Duration{0, jobspec.MaxBackoff, jobspec.MaxBackoff}},
+		{"1 0 s * 1 <= 2 0 s", []time.Duration{10 * time.Second, 10 * time.Second}},
 		{" 10 ， 1h ", []time.Duration{10 * time.Second, time.Hour}},
 		{"30s*2", []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute}},
 		{"30s*2<=1m", []time.Duration{30 * time.Second, time.Minute, time.Minute}},
@@ -33,7 +35,7 @@ func TestBackoffWaits(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"soon", "-1s", "200h", "1m,,x", "*2", "1m*", "1m*0", "1m*NaN", "1m*2<=", "1m*2<=9999h", ","} {
+	for _, bad := range []string{"soon", "-1s", "200h", "7d", "604801", "1m*100.5", "1m*0.9", "1m,,x", "*2", "1m*", "1m*0", "1m*NaN", "1m*2<=", "1m*2<=9999h", ","} {
 		if _, err := jobspec.ParseBackoff(bad); !errors.Is(err, jobspec.ErrBackoff) {
 			t.Errorf("%q: error %v, want ErrBackoff", bad, err)
 		}
@@ -106,6 +108,11 @@ func TestAFixedDelayWaitsForItsRunAndIsNeverMissed(t *testing.T) {
 	plan, err = jobspec.Decide(s, jobspec.Waiting, next, next, 0)
 	if err != nil || len(plan.Fires) != 0 || !plan.Next.Equal(jobspec.Waiting) {
 		t.Errorf("while its run goes on: %+v, %v", plan, err)
+	}
+	s.End = next.Add(-time.Second)
+	plan, err = jobspec.Decide(s, jobspec.Waiting, next, next, 0)
+	if err != nil || !plan.Next.Equal(jobspec.Waiting) {
+		t.Errorf("while its run goes on over the end of its window: %+v, %v", plan, err)
 	}
 }
 
