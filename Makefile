@@ -72,6 +72,12 @@ test: deps ## run all tests: both databases, a real browser, real scripts and ki
 	TEST_DB=required TEST_LDAP=required TEST_BROWSER=required go test -timeout 30m ./app/e2e
 	cd executor/compat && go test ./...
 
+.PHONY: mutation
+mutation: ## break PKG in each small way and list what its tests do not notice: make mutation PKG=./scheduler/jobspec [ARGS="-files decide"]
+	@mkdir -p bin
+	cd tools && GOWORK=off go build -o ../bin/mutate ./mutate
+	bin/mutate -skip /mariadb $(ARGS) $(PKG)
+
 .PHONY: screenshots
 screenshots: deps ## photograph every page, with demo data and with invented data, into SCREENSHOTS (./.scratch/screenshots)
 	SCREENSHOTS=$(or $(SCREENSHOTS),$(CURDIR)/.scratch/screenshots) go test -count=1 -tags screenshots -timeout 15m -run TestScreenshots ./app/e2e

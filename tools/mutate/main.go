@@ -1,0 +1,159 @@
+// Mutate counts how many small faults in the source the tests of it find. Each place where the program could be wrong by one sign,
+// one edge or one forgotten statement is a mutant; a mutant that no test notices has survived, and either is equivalent to the
+// original or says which test is missing.
+//
+// All mutants are compiled into one test binary, each behind a switch in the environment, so that a run costs the tests alone:
+// first each test by itself, to learn which mutants it reaches, then for each mutant the tests that reach it, the most particular
+// first, until one fails. Nothing is written into the tree.
+//
+//	cd tools && go build -o ../bin/mutate ./mutate && cd .. && bin/mutate -skip '/MariaDB' ./scheduler/jobspec
+package main
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+type options struct {
+	files, tests, run, skip, exec string
+	every, parallel               int
+	short, list, verbose          bool
+	only                          string
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.files, "files", "", "only files whose name matches (regular expression)")
+	flag.StringVar(&o.tests, "tests", "", "package whose tests are run (default: the mutated one)")
+	flag.StringVar(&o.run, "run", "", "only tests that match (regular expression)")
+	flag.StringVar(&o.skip, "skip", "", "no tests or parts of tests that match, as go test -skip")
+	flag.StringVar(&o.exec, "exec", "", "run test binaries by this program")
+	flag.StringVar(&o.only, "only", "", "only the mutants with these numbers, with commas")
+	flag.IntVar(&o.every, "every", 1, "only one mutant in so many")
+	flag.IntVar(&o.parallel, "p", 1, "mutants tried at once")
+	flag.BoolVar(&o.short, "short", false, "as go test -short")
+	flag.BoolVar(&o.list, "list", false, "list the mutants and try none")
+	flag.BoolVar(&o.verbose, "v", false, "say of each mutant which test found it")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "usage: mutate [flags] PACKAGE")
+		os.Exit(2)
+	}
+	if err := work(o, flag.Arg(0)); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+func work(o options, pkg string) error {
+	dir, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	p, err := load(pkg, o.files)
+	if err != nil {
+		return err
+	}
+	if o.list {
+		for _, m := range p.mutants {
+			fmt.Println(m)
+		}
+		return nil
+	}
+	binary := filepath.Join(dir, "tests")
+	if err := p.build(dir, binary, cmp.Or(o.tests, pkg)); err != nil {
+		return err
+	}
+	p.choose(o)
+	r, err := newRunner(o, binary, cmp.Or(o.tests, pkg))
+	if err != nil {
+		return err
+	}
+	if err := r.reach(dir, p.mutants); err != nil {
+		return err
+	}
+	r.try(p.mutants)
+	return report(p.mutants)
+}
+
+// choose leaves out the mutants that nobody asked for.
+func (p *mutated) choose(o options) {
+	only := strings.FieldsFunc(o.only, func(r rune) bool { return r == ',' })
+	i := 0
+	p.mutants = slices.DeleteFunc(p.mutants, func(m *mutant) bool {
+		i++
+		return i%o.every != 0 || len(only) > 0 && !slices.Contains(only, strconv.Itoa(m.id))
+	})
+}
+
+// report prints what survived and the score of each file.
+func report(mutants []*mutant) error {
+	type score struct{ found, survived, unreached int }
+	files := make(map[string]*score)
+	var names []string
+	all := &score{}
+	for _, m := range mutants {
+		if files[m.file] == nil {
+			files[m.file] = &score{}
+			names = append(names, m.file)
+		}
+		for _, s := range []*score{files[m.file], all} {
+			switch {
+			case m.foundBy != "":
+				s.found++
+			case len(m.reachedBy) == 0:
+				s.unreached++
+			default:
+				s.survived++
+			}
+		}
+		switch {
+		case m.foundBy != "":
+		case len(m.reachedBy) == 0:
+			fmt.Println("not reached:", m)
+		default:
+			fmt.Println("survived:", m)
+		}
+	}
+	if len(mutants) == 0 {
+		return errors.New("there is nothing to mutate")
+	}
+	line := func(name string, s *score) {
+		n := s.found + s.survived + s.unreached
+		fmt.Printf("%-32s %4d of %4d found (%.1f %%), %d survived, %d not reached\n", name, s.found, n, 100*float64(s.found)/float64(n), s.survived, s.unreached)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		line(name, files[name])
+	}
+	line("all", all)
+	return nil
+}
+
+// mutant is one possible fault.
+type mutant struct {
+	id        int
+	file      string
+	line      int
+	what      string
+	reachedBy []*test
+	foundBy   string
+}
+
+func (m *mutant) String() string { return fmt.Sprintf("%d %s:%d: %s", m.id, m.file, m.line, m.what) }
+
+// number finds the mutants in a line of mutated source.
+var number = regexp.MustCompile(`mutate(?:Not|On|And|Or|Edge|Pick)\((\d+)`)
+
+// patience is how long tests may take with a mutant that took so long without.
+func patience(usual time.Duration) time.Duration { return 20*time.Second + 6*usual }

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// test is one test function.
+type test struct {
+	name    string
+	took    time.Duration
+	reaches int
+}
+
+// runner runs the tests of the binary with all mutants.
+type runner struct {
+	o      options
+	binary string
+	dir    string // where tests are run
+	tests  []*test
+}
+
+var errTooLong = errors.New("it does not come to an end")
+
+func newRunner(o options, binary, pkg string) (*runner, error) {
+	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
+	if err != nil {
+		return nil, err
+	}
+	r := &runner{o: o, binary: binary, dir: strings.TrimSpace(string(dir))}
+	list := exec.Command(binary, "-test.list", cmp.Or(o.run, "."))
+	list.Dir = r.dir
+	out, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list tests: %w", err)
+	}
+	for name := range strings.Lines(string(out)) {
+		if name = strings.TrimSpace(name); strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") {
+			r.tests = append(r.tests, &test{name: name})
+		}
+	}
+	if len(r.tests) == 0 {
+		return nil, errors.New("there are no tests")
+	}
+	return r, nil
+}
+
+// reach runs each test by itself, without a mutant. One that fails takes no part.
+func (r *runner) reach(dir string, mutants []*mutant) error {
+	byID := make(map[int]*mutant)
+	for _, m := range mutants {
+		byID[m.id] = m
+	}
+	for _, t := range r.tests {
+		file := filepath.Join(dir, "reached")
+		began := time.Now()
+		if failed := r.run([]*test{t}, 5*time.Minute, "MUTATE_REACHED="+file); failed != "" {
+			fmt.Printf("%s fails by itself and takes no part\n", t.name)
+			continue
+		}
+		t.took = time.Since(began)
+		raw, err := os.ReadFile(file)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		_ = os.Remove(file)
+		for line := range strings.Lines(string(raw)) {
+			id, _ := strconv.Atoi(strings.TrimSpace(line))
+			if m := byID[id]; m != nil {
+				m.reachedBy = append(m.reachedBy, t)
+				t.reaches++
+			}
+		}
+	}
+	return nil
+}
+
+// try tries each mutant.
+func (r *runner) try(mutants []*mutant) {
+	var all sync.WaitGroup
+	slots := make(chan struct{}, r.o.parallel)
+	for _, m := range mutants {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			r.tryOne(m)
+			if r.o.verbose {
+				fmt.Printf("%s: %s\n", m, cmp.Or(m.foundBy, "SURVIVED"))
+			}
+		})
+	}
+	all.Wait()
+}
+
+// tryOne runs the tests that reach a mutant: first the few that are most about it, then the others.
+func (r *runner) tryOne(m *mutant) {
+	slices.SortStableFunc(m.reachedBy, func(a, b *test) int {
+		return cmp.Or(cmp.Compare(a.reaches, b.reaches), cmp.Compare(a.took, b.took))
+	})
+	const first = 8
+	for _, some := range [][]*test{m.reachedBy[:min(first, len(m.reachedBy))], m.reachedBy[min(first, len(m.reachedBy)):]} {
+		if len(some) == 0 {
+			continue
+		}
+		var usual time.Duration
+		for _, t := range some {
+			usual += t.took
+		}
+		if m.foundBy = r.run(some, patience(usual), "MUTANT="+strconv.Itoa(m.id)); m.foundBy != "" {
+			return
+		}
+	}
+}
+
+// run says which test failed first; empty: none did.
+func (r *runner) run(tests []*test, limit time.Duration, env string) string {
+	names := make([]string, len(tests))
+	for i, t := range tests {
+		names[i] = t.name
+	}
+	args := []string{r.binary, "-test.v", "-test.run", "^(" + strings.Join(names, "|") + ")$", "-test.failfast", "-test.timeout", "10m"}
+	if r.o.skip != "" {
+		args = append(args, "-test.skip", r.o.skip)
+	}
+	if r.o.short {
+		args = append(args, "-test.short")
+	}
+	args = append(strings.Fields(r.o.exec), args...)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	temp, err := os.MkdirTemp("", "m") // tests that are killed do not clean up
+	if err != nil {
+		return err.Error()
+	}
+	defer os.RemoveAll(temp)
+	cmd.Dir, cmd.Env = r.dir, append(os.Environ(), env, "TMPDIR="+temp)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a test may have started servers
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	var late sync.Once
+	var timer *time.Timer
+	failed := ""
+	out, in, err := os.Pipe()
+	if err != nil {
+		return err.Error()
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = in, in
+	if err := cmd.Start(); err != nil {
+		return err.Error()
+	}
+	in.Close()
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		// Waiting for a place to run is not the tests' time.
+		late.Do(func() { timer = time.AfterFunc(limit, func() { cancel(errTooLong) }) })
+		if name, ok := bytes.CutPrefix(bytes.TrimSpace(lines.Bytes()), []byte("--- FAIL: ")); ok && failed == "" {
+			name, _, _ = bytes.Cut(name, []byte(" "))
+			failed = string(name)
+			cancel(nil)
+		}
+	}
+	err = cmd.Wait()
+	if timer != nil {
+		timer.Stop()
+	}
+	if failed == "" && err != nil {
+		err = cmp.Or(context.Cause(ctx), err)
+		failed = "(" + err.Error() + ")"
+	}
+	return failed
+}
