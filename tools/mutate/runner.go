@@ -147,7 +147,7 @@ func (r *runner) run(tests []*test, limit time.Duration, env string) string {
 		return err.Error()
 	}
 	defer os.RemoveAll(temp)
-	cmd.Dir, cmd.Env = r.dir, append(os.Environ(), env, "TMPDIR="+temp)
+	cmd.Dir, cmd.Env = r.dir, append(os.Environ(), env, "TMPDIR="+temp, "RAPID_NOFAILFILE=true")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a test may have started servers
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	var late sync.Once
