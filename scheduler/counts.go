@@ -5,7 +5,6 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
-	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
@@ -36,10 +35,9 @@ func (e *Engine) unsendable(ctx context.Context, tx db.DBTX, failed []*outcome) 
 	if len(failed) == 0 {
 		return nil, nil
 	}
-	byRow, became := make(map[ownedRun]*dispatch, len(failed)), make(map[int64]event.Outcome, len(failed))
-	ids := make([]int64, len(failed))
+	byRow, ids := make(map[ownedRun]*outcome, len(failed)), make([]int64, len(failed))
 	for i, o := range failed {
-		byRow[ownedRun{o.d.id, o.d.owner}], became[o.d.id], ids[i] = o.d, o.sent.Outcome, o.d.id
+		byRow[ownedRun{o.d.id, o.d.owner}], ids[i] = o, o.d.id
 	}
 	rows, err := e.queries.ListRunStatesByID(ctx, tx, ids)
 	if err != nil {
@@ -47,8 +45,8 @@ func (e *Engine) unsendable(ctx context.Context, tx db.DBTX, failed []*outcome) 
 	}
 	var changes []upkeep.Change
 	for _, r := range rows {
-		if d := byRow[ownedRun{r.ID, r.OwnerNode}]; d != nil && r.TriggerCode == 0 && r.HandleCode == 0 {
-			changes = append(changes, upkeep.Change{Hour: upkeep.HourOf(e.wall(d.planned)), Group: d.job.group, From: upkeep.StateRunning, To: upkeep.StateOf(became[r.ID], wire.CodeFail, 0)})
+		if o := byRow[ownedRun{r.ID, r.OwnerNode}]; o != nil && r.TriggerCode == 0 && r.HandleCode == 0 {
+			changes = append(changes, upkeep.Change{Hour: upkeep.HourOf(e.wall(o.d.planned)), Group: o.d.job.group, From: upkeep.StateRunning, To: upkeep.StateOf(o.sent.Outcome, wire.CodeFail, 0)})
 		}
 	}
 	return changes, nil

@@ -126,6 +126,8 @@ func TestAResultThatComesDaysLaterCorrectsTheDayOfItsRun(t *testing.T) {
 	})
 }
 
+// TestADiscardedSendingCountsAsSkipped: also where the same batch holds a vain discard of a run that had its slot, and could not be
+// sent.
 func TestADiscardedSendingCountsAsSkipped(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
@@ -143,6 +145,7 @@ func TestADiscardedSendingCountsAsSkipped(t *testing.T) {
 		failed := []*outcome{
 			{d: &dispatch{id: ids[0], owner: 77, planned: planned, job: &job{}}, sent: db.Sent{ID: ids[0], Code: 500, Outcome: event.Discarded}},
 			{d: &dispatch{id: ids[1], owner: 77, planned: planned, job: &job{}}, sent: db.Sent{ID: ids[1], Code: 500, Outcome: event.NotSent}},
+			{d: &dispatch{id: ids[1], owner: waitingOwner, planned: planned, job: &job{}}, sent: db.Sent{ID: ids[1], Code: 500, Outcome: event.Discarded}},
 		}
 		changes, err := e.unsendable(t.Context(), pool, failed)
 		if err != nil || len(changes) != 2 || changes[0].To != upkeep.StateSkipped || changes[1].To != upkeep.StateFailed {
