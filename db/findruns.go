@@ -208,12 +208,15 @@ func (f *RunFilter) rest(w *where) {
 	}
 }
 
-// ListResultCodes are the results that runs have had, the smallest first, at most so many: one seek in the index on
-// handle_code for each, where DISTINCT would read all of it.
-func ListResultCodes(ctx context.Context, tx DBTX, limit int) ([]int64, error) {
+// maxResultCodes bounds how many results are told apart; executors know a handful.
+const maxResultCodes = 10
+
+// ListResultCodes are the results that runs have had, the smallest first: one seek in the index on handle_code for each, where
+// DISTINCT would read all of it.
+func ListResultCodes(ctx context.Context, tx DBTX) ([]int64, error) {
 	var codes []int64
 	above := int64(-1) << 31
-	for len(codes) < limit {
+	for len(codes) < maxResultCodes {
 		code := above
 		err := tx.QueryRowContext(ctx, "SELECT handle_code FROM xxl_job_log WHERE handle_code > ? ORDER BY handle_code LIMIT 1", above).Scan(&code)
 		if err == sql.ErrNoRows {

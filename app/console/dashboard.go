@@ -13,6 +13,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
+	figures "github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
@@ -25,7 +26,7 @@ import (
 // dashboardPages are the first page.
 type dashboardPages struct {
 	*frame
-	figures *manage.Dashboard
+	figures *figures.Dashboard
 	jobs    *manage.Jobs
 	engine  Engine
 }
@@ -74,7 +75,7 @@ func (c *dashboardPages) dashboard(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, dashboard.Whole(page), dashboard.FragmentBody)
 }
 
-func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.Page, p auth.Principal, titles groupTitles, counts map[int64]manage.JobCount) error {
+func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.Page, p auth.Principal, titles groupTitles, counts map[int64]figures.JobCount) error {
 	found, jobs, err := c.figures.Troubles(ctx, p)
 	if err != nil {
 		return err
@@ -102,7 +103,7 @@ func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.
 	lateJobs, lateRuns := found.LateJobs(), found.LateRuns()
 	late := dashboard.Trouble{Kind: dashboard.Late, N: int64(len(lateJobs)), Count: number(len(lateJobs), found.MoreLate), URL: link.Jobs(link.JobFilter{Show: link.ShowLate})}
 	for _, id := range lateJobs[:min(troubleItems, len(lateJobs))] {
-		l := found.Late[slices.IndexFunc(found.Late, func(l manage.Late) bool { return l.JobID == id })]
+		l := found.Late[slices.IndexFunc(found.Late, func(l figures.Late) bool { return l.JobID == id })]
 		item := dashboard.Item{Name: name(id), URL: link.JobEdit(id), Detail: page.T("dashboard.late.job"), At: c.at(page.Page, l.Planned)}
 		if l.Run.ID != 0 {
 			item.URL, item.Detail = link.Run(l.Run.ID), page.T("dashboard.late.run")
@@ -123,7 +124,7 @@ func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.
 }
 
 // lostExecutors are groups with started jobs that nobody would run, and addresses that have fallen silent.
-func (c *dashboardPages) lostExecutors(page *dashboard.Page, p auth.Principal, list []db.Group, counts map[int64]manage.JobCount) dashboard.Trouble {
+func (c *dashboardPages) lostExecutors(page *dashboard.Page, p auth.Principal, list []db.Group, counts map[int64]figures.JobCount) dashboard.Trouble {
 	t := dashboard.Trouble{Kind: dashboard.Lost, URL: link.Executors(link.GroupFilter{State: link.ExecutorsLost})}
 	for _, g := range list {
 		lost, n := narrowed(c.addresses(page.Page, p, g), link.ExecutorsLost, counts[g.ID].Started)
@@ -146,8 +147,8 @@ func (c *dashboardPages) lostExecutors(page *dashboard.Page, p auth.Principal, l
 	return t
 }
 
-func (c *dashboardPages) dashboardCounts(ctx context.Context, page *dashboard.Page, p auth.Principal, titles groupTitles, counts map[int64]manage.JobCount, n int) error {
-	var jobs manage.JobCount
+func (c *dashboardPages) dashboardCounts(ctx context.Context, page *dashboard.Page, p auth.Principal, titles groupTitles, counts map[int64]figures.JobCount, n int) error {
+	var jobs figures.JobCount
 	for _, count := range counts {
 		jobs.All += count.All
 		jobs.Started += count.Started

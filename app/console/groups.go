@@ -10,6 +10,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
@@ -23,7 +24,7 @@ import (
 type groupPages struct {
 	*frame
 	tokens  *manage.Tokens
-	figures *manage.Dashboard
+	figures *dashboard.Dashboard
 	saved   *savedViews
 }
 
@@ -58,7 +59,7 @@ func (c *groupPages) groupList(ec echo.Context) error {
 		return err
 	}
 	page := groups.ListPage{Page: c.pageWithFlash(ec), Filter: f, CanEdit: p.Admin, AnyGroups: len(all) > 0}
-	started := map[int64]manage.JobCount{}
+	started := map[int64]dashboard.JobCount{}
 	if f.State == link.ExecutorsLost {
 		if started, err = c.figures.JobCounts(ctx, p); err != nil {
 			return err

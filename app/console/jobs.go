@@ -9,6 +9,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -96,7 +97,7 @@ func (c *jobPages) jobList(ec echo.Context) error {
 func (c *jobPages) jobFilter(f link.JobFilter) manage.JobFilter {
 	return manage.JobFilter{
 		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag,
-		Show: manage.Show(f.Show), At: localTime(f.At, c.zone, 0),
+		Show: dashboard.Show(f.Show), At: localTime(f.At, c.zone, 0),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/layout"
@@ -140,7 +141,7 @@ func isLive(f link.RunFilter) bool {
 }
 
 func (c *runPages) runFilter(f link.RunFilter) manage.RunFilter {
-	out := manage.RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Trigger: jobspec.TriggerType(f.Trigger), Show: manage.Show(f.Show), Executor: f.Executor, Before: f.Before, After: f.After, Deep: f.Deep, Limit: runsPerPage}
+	out := manage.RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Trigger: jobspec.TriggerType(f.Trigger), Show: dashboard.Show(f.Show), Executor: f.Executor, Before: f.Before, After: f.After, Deep: f.Deep, Limit: runsPerPage}
 	switch f.Result {
 	case link.ResultSuccess:
 		out.Result = manage.Succeeded

@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/app/auditlog"
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/auth/directory"
+	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -115,7 +116,7 @@ type Service struct {
 	// APITokens are those of people and service accounts, and no executors'.
 	APITokens *APITokens
 	// Dashboard reads only, of everything.
-	Dashboard *Dashboard
+	Dashboard *dashboard.Dashboard
 	Channels  *Channels
 	Settings  *Settings
 	Views     *Views
@@ -134,12 +135,11 @@ func New(cfg Config) *Service {
 	groups := &Groups{cfg: cfg, queries: q, audit: audit}
 	users := &Users{cfg: cfg, queries: q, audit: audit}
 	schedules := db.NewSchedules(cfg.Pool, cfg.Pool.Zone(), cfg.Now)
-	jobs := &Jobs{cfg: cfg, queries: q, schedules: schedules, groups: groups, audit: audit}
-	dashboard := &Dashboard{cfg: cfg, queries: q, jobs: jobs, patience: failureTime}
-	jobs.shown = dashboard.shownJobs // each needs the other: the dashboard names jobs, their list shows what it counts
+	figures := dashboard.New(dashboard.Config{Pool: cfg.Pool, Zone: cfg.Zone, Now: cfg.Now, OpenFrom: func() int64 { return cfg.Engine.Load().OpenFrom }})
+	jobs := &Jobs{cfg: cfg, queries: q, schedules: schedules, groups: groups, audit: audit, figures: figures}
 	return &Service{
-		Dashboard: dashboard,
-		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit, search: usualSearch, shown: dashboard.shownRuns},
+		Dashboard: figures,
+		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit, search: usualSearch, figures: figures},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: users, Teams: &Teams{cfg: cfg, queries: q, audit: audit}, Directories: &Directories{cfg: cfg, queries: q, audit: audit, users: users}, Audit: audit,
 		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: &APITokens{cfg: cfg, queries: q, audit: audit}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Channels: &Channels{cfg: cfg, queries: q, audit: audit},
 		Settings: cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},

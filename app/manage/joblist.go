@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/db"
 )
 
@@ -20,9 +21,9 @@ type JobFilter struct {
 	Text    string
 	Handler string
 	Author  string
-	Tag     string    // one tag, whole
-	Show    Show      // only what a number of the dashboard counts: [ShowFailing], [ShowLate] or [ShowDue]
-	At      time.Time // the minute of ShowDue
+	Tag     string         // one tag, whole
+	Show    dashboard.Show // only what a number of the dashboard counts: ShowFailing, ShowLate or ShowDue
+	At      time.Time      // the minute of ShowDue
 	// NoID keeps Text from naming a job by its id.
 	NoID    bool
 	Limit   int
@@ -87,7 +88,7 @@ func (s *Jobs) query(ctx context.Context, p auth.Principal, f JobFilter) (q db.J
 	if q, ok = jobQuery(p, f); !ok || f.Show == "" {
 		return q, ok, nil
 	}
-	q.IDs, err = s.shown(ctx, p, f.Show, f.At)
+	q.IDs, err = s.figures.Jobs(ctx, p, f.Show, f.At)
 	return q, len(q.IDs) > 0, err
 }
 

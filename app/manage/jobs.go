@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -22,7 +23,7 @@ type Jobs struct {
 	schedules *db.Schedules
 	groups    *Groups
 	audit     *Audit
-	shown     func(context.Context, auth.Principal, Show, time.Time) ([]int64, error)
+	figures   *dashboard.Dashboard
 }
 
 // jobGone is what somebody hears of a job that there is not, and of one that they may not see: numbers tell nothing.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -23,7 +24,7 @@ type Runs struct {
 	queries *db.Queries
 	audit   *Audit
 	search  search
-	shown   func(context.Context, auth.Principal, RunFilter) (RunList, error)
+	figures *dashboard.Dashboard
 }
 
 // Result narrows the run list by outcome (docs/compat.md §2.13).
@@ -51,7 +52,7 @@ type RunFilter struct {
 	Before   int64               // the page of runs below this id
 	After    int64               // or the page of runs next above this id
 	Deep     bool                // somebody waits: search for longer before giving up
-	Show     Show                // only what a number of the dashboard counts: [ShowLate] or [ShowLong]
+	Show     dashboard.Show      // only what a number of the dashboard counts: ShowLate or ShowLong
 	Limit    int
 }
 
@@ -72,14 +73,14 @@ const (
 	// lateSlack is how many runs after one of a time those may be that were planned before it and recorded late, when the
 	// admins had been away.
 	lateSlack = 2000
-	// failureCodes bounds how many results a list of failures tells apart; executors know a handful.
-	failureCodes = 10
 )
 
 // List is one page of the runs that the principal may see.
 func (s *Runs) List(ctx context.Context, p auth.Principal, f RunFilter) (RunList, error) {
 	if f.Show != "" {
-		return s.shown(ctx, p, f)
+		// All of them, because there are no more than a long page's.
+		runs, err := s.figures.Runs(ctx, p, f.Show)
+		return RunList{Runs: slices.DeleteFunc(runs, func(r db.RunRow) bool { return !s.fits(r, f) })}, err
 	}
 	q, err := s.query(ctx, p, f)
 	if err != nil || q == nil {
@@ -115,6 +116,18 @@ func (s *Runs) List(ctx context.Context, p auth.Principal, f RunFilter) (RunList
 		err = q.stopped(ctx, &list)
 	}
 	return list, err
+}
+
+// fits says whether an open run is in a filter, as the queries of the list would.
+func (s *Runs) fits(r db.RunRow, f RunFilter) bool {
+	at := s.cfg.Pool.FromWall(r.TriggerTime.Time)
+	text := strings.ToLower(f.Text)
+	has := func(in string) bool { return strings.Contains(strings.ToLower(in), text) }
+	return (f.Group == 0 || r.JobGroup == f.Group) && (f.Job == 0 || r.JobID == f.Job) &&
+		(f.Result == AnyResult || f.Result == Open) && (f.Trigger == "" || r.TriggerType == f.Trigger) &&
+		(f.Since.IsZero() || !at.Before(f.Since)) && (f.Until.IsZero() || !at.After(f.Until)) &&
+		strings.Contains(strings.ToLower(string(r.ExecutorAddress)), strings.ToLower(f.Executor)) &&
+		(text == "" || strconv.FormatInt(r.ID, 10) == text || has(string(r.ExecutorAddress)) || has(string(r.ExecutorParam)) || has(r.TriggerNote) || has(r.HandleNote))
 }
 
 // runQuery is a filter as the database takes it, the ids it is looked for among, and how long.
@@ -175,7 +188,7 @@ func (q *runQuery) results(ctx context.Context, r Result) error {
 		q.filter.Codes = []int64{0}
 		q.filter.Outcomes = slices.DeleteFunc(event.AllOutcomes(), func(o event.Outcome) bool { return !o.Passed() })
 	case Failed:
-		codes, err := db.ListResultCodes(ctx, q.s.cfg.Pool, failureCodes)
+		codes, err := db.ListResultCodes(ctx, q.s.cfg.Pool)
 		if err != nil {
 			return db.Error(err)
 		}

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 // Programs read lists with all the texts in them, which the console never does. So many rows are read at a time, and a list
@@ -127,16 +125,4 @@ func (q *runQuery) idsBack(ctx context.Context, limit, offset int) (list []int64
 		}
 		before = ids[part-1]
 	}
-}
-
-// Between is the report of the days from one moment to another: of the whole installation, as upstream shows it to everybody.
-func (s *Dashboard) Between(ctx context.Context, from, to time.Time) (days []upkeep.Day, sum upkeep.Day, err error) {
-	if to.Before(from) || to.Sub(from) > upkeep.MaxDays*24*time.Hour {
-		return nil, sum, problem.New(problem.Invalid, "problem.report.range", "Max", upkeep.MaxDays)
-	}
-	days, sum, err = upkeep.Days(ctx, s.cfg.Pool, from, to)
-	if err != nil {
-		return nil, sum, fmt.Errorf("read the report: %w", err)
-	}
-	return days, sum, nil
 }

@@ -1,28 +1,51 @@
-package manage
+// Package dashboard finds what an operator wants to see first: what goes wrong at the moment, how much ran, and how much is to
+// come. It reads only, and knows no use case: the lists of those are narrowed to what its numbers count ([Show]).
+package dashboard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
+// Config is what a dashboard is made of.
+type Config struct {
+	Pool     *db.Pool
+	Zone     *time.Location   // of schedules that name none; default the pool's
+	Now      func() time.Time // default time.Now
+	OpenFrom func() int64     // a run below which none is open; 0: nobody knows yet
+	Patience time.Duration    // for how long failures are looked for; default 250 ms
+}
+
 // Dashboard is what an operator wants to see first. Each part is made of reads that stop at a limit, and is kept for a
 // few seconds for everybody who looks, so that a hundred open dashboards cost what one does.
 type Dashboard struct {
-	cfg      Config
-	queries  *db.Queries
-	jobs     *Jobs
-	patience time.Duration // for how long failures are looked for; failureTime
+	cfg     Config
+	queries *db.Queries
 
 	troubles kept[troubles]
 	counts   kept[map[int64]JobCount]
 	forecast kept[foreseen]
 	week     kept[[]db.RunHour]
+}
+
+// New makes a dashboard.
+func New(cfg Config) *Dashboard {
+	if cfg.Zone == nil {
+		cfg.Zone = cfg.Pool.Zone()
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	cfg.Patience = cmp.Or(cfg.Patience, failureTime)
+	return &Dashboard{cfg: cfg, queries: db.New()}
 }
 
 const (
@@ -61,11 +84,23 @@ func (s *Dashboard) JobCounts(ctx context.Context, p auth.Principal) (map[int64]
 // Days is the report of so many days up to today in the groups that the principal may see.
 func (s *Dashboard) Days(ctx context.Context, p auth.Principal, n int) (days []upkeep.Day, sum upkeep.Day, err error) {
 	now := s.cfg.Now()
-	all, groups := scope(p, 0)
-	if all == 0 {
+	groups, all := p.Groups()
+	if !all {
 		return s.daysOf(ctx, groups, now, n)
 	}
 	days, sum, err = upkeep.Days(ctx, s.cfg.Pool, now.AddDate(0, 0, 1-n), now)
+	if err != nil {
+		return nil, sum, fmt.Errorf("read the report: %w", err)
+	}
+	return days, sum, nil
+}
+
+// Between is the report of the days from one moment to another: of the whole installation, as upstream shows it to everybody.
+func (s *Dashboard) Between(ctx context.Context, from, to time.Time) (days []upkeep.Day, sum upkeep.Day, err error) {
+	if to.Before(from) || to.Sub(from) > upkeep.MaxDays*24*time.Hour {
+		return nil, sum, problem.New(problem.Invalid, "problem.report.range", "Max", upkeep.MaxDays)
+	}
+	days, sum, err = upkeep.Days(ctx, s.cfg.Pool, from, to)
 	if err != nil {
 		return nil, sum, fmt.Errorf("read the report: %w", err)
 	}
@@ -133,10 +168,10 @@ type WeekDay struct {
 func (s *Dashboard) Week(ctx context.Context, p auth.Principal) (Week, error) {
 	now := s.cfg.Now()
 	first := s.midnight(now, 1-weekDays)
-	all, groups := scope(p, 0)
+	groups, all := p.Groups()
 	var hours []db.RunHour
 	var err error
-	if all == 0 {
+	if !all {
 		hours, err = s.hoursOf(ctx, groups, first, weekDays)
 	} else {
 		hours, err = s.week.get(now, weekLife, func() ([]db.RunHour, error) {

@@ -1,8 +1,9 @@
-package manage
+package dashboard
 
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -113,7 +114,7 @@ func (s *Dashboard) Troubles(ctx context.Context, p auth.Principal) (Troubles, m
 
 func (s *Dashboard) findTroubles(ctx context.Context) (t troubles, err error) {
 	now := s.cfg.Now()
-	from, err := s.queries.FirstRunIDSince(ctx, s.cfg.Pool, nullTime(s.cfg.Pool.Wall(now.Add(-troubleReach))))
+	from, err := s.queries.FirstRunIDSince(ctx, s.cfg.Pool, sql.NullTime{Time: s.cfg.Pool.Wall(now.Add(-troubleReach)), Valid: true})
 	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
 		return t, fmt.Errorf("find the first run of the day: %w", err)
 	}
@@ -123,7 +124,7 @@ func (s *Dashboard) findTroubles(ctx context.Context) (t troubles, err error) {
 		}
 	}
 	// What is open for longest is stuck the worst, however long that is.
-	if open := s.cfg.Engine.Load().OpenFrom; open > 0 {
+	if open := s.cfg.OpenFrom(); open > 0 {
 		from = open
 	}
 	if err := s.findOpen(ctx, now, from, &t); err != nil {
@@ -145,7 +146,7 @@ func (s *Dashboard) findTroubles(ctx context.Context) (t troubles, err error) {
 // that failed in the morning: it goes back through all failures, page by page, until the day or the time for it is over.
 func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) error {
 	began := time.Now()
-	codes, err := db.ListResultCodes(ctx, s.cfg.Pool, failureCodes)
+	codes, err := db.ListResultCodes(ctx, s.cfg.Pool)
 	if err != nil {
 		return fmt.Errorf("find failures: %w", db.Error(err))
 	}
@@ -175,7 +176,7 @@ func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) er
 			if len(rows) < failurePage {
 				break
 			}
-			if time.Since(began) > s.patience {
+			if time.Since(began) > s.cfg.Patience {
 				t.MoreFailing = true
 				break
 			}
@@ -185,7 +186,7 @@ func (s *Dashboard) findFailing(ctx context.Context, from int64, t *troubles) er
 	var kept []int64
 	order := slices.SortedFunc(maps.Keys(jobs), func(a, b int64) int { return cmp.Compare(jobs[b].newest, jobs[a].newest) })
 	for i, id := range order {
-		if len(kept) == failingJobs || i >= failingJobs && time.Since(began) > 2*s.patience {
+		if len(kept) == failingJobs || i >= failingJobs && time.Since(began) > 2*s.cfg.Patience {
 			t.MoreFailing = true
 			break
 		}
@@ -243,9 +244,15 @@ func (s *Dashboard) nameTroubles(ctx context.Context, now time.Time, t *troubles
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	var err error
-	if t.jobs, err = s.jobs.ByID(ctx, ids); err != nil {
-		return err
+	t.jobs = make(map[int64]db.Job, len(ids))
+	if len(ids) > 0 {
+		rows, err := s.queries.ListJobsByID(ctx, s.cfg.Pool, ids)
+		if err != nil {
+			return fmt.Errorf("read jobs: %w", db.Error(err))
+		}
+		for _, j := range rows {
+			t.jobs[j.ID] = j
+		}
 	}
 	began := func(r db.RunRow) time.Time {
 		if r.SentAt > 0 {
