@@ -182,7 +182,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		return nil
 	})
 	pages := console.New(console.Config{
-		Manage: service, Engine: a.engine, Sessions: a.sessions, Logins: a.logins, SignIns: a.signIns, Places: places, Factors: factors, Now: a.engine.Now,
+		Manage: service, Files: jobFiles(service, a.pool), Engine: a.engine, Sessions: a.sessions, Logins: a.logins, SignIns: a.signIns, Places: places, Factors: factors, Now: a.engine.Now,
 		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, EncryptKey: encryptKey, PublicURL: a.publicURL, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
 		Logger: a.logger, FirstTime: a.firstTime, About: a.about, Weakness: a.tokens.Weakness, Shipping: a.shipper.Troubles,
 	})

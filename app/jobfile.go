@@ -8,6 +8,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
+	"github.com/punctual-job/punctual/app/manage/transfer"
 	"github.com/punctual-job/punctual/db"
 )
 
@@ -22,8 +23,8 @@ func (bystander) JobsChanged()                        {}
 func (bystander) GroupsChanged(context.Context) error { return nil }
 
 // ExportJobs puts all jobs into a file, or those of the executor with an app name.
-func ExportJobs(ctx context.Context, o Options, appName string) (out manage.Export, err error) {
-	err = withService(ctx, o, func(s *manage.Service, p auth.Principal, _ *db.Pool) error {
+func ExportJobs(ctx context.Context, o Options, appName string) (out transfer.Export, err error) {
+	err = withService(ctx, o, func(s *manage.Service, p auth.Principal, pool *db.Pool) error {
 		f := manage.JobFilter{Status: manage.AnyStatus}
 		if appName != "" {
 			groups, err := s.Groups.ByAppName(ctx, appName)
@@ -35,23 +36,29 @@ func ExportJobs(ctx context.Context, o Options, appName string) (out manage.Expo
 			}
 			f.Group = groups[0].ID
 		}
-		out, err = s.Jobs.Export(ctx, p, f, nil)
+		out, err = jobFiles(s, pool).Export(ctx, p, f, nil)
 		return err
 	})
 	return out, err
 }
 
 // ImportJobs says what importing a file would do, and does it if apply is set.
-func ImportJobs(ctx context.Context, o Options, f jobfile.File, opts manage.ImportOptions, apply bool) (plan manage.ImportPlan, err error) {
-	err = withService(ctx, o, func(s *manage.Service, p auth.Principal, _ *db.Pool) error {
+func ImportJobs(ctx context.Context, o Options, f jobfile.File, opts transfer.Options, apply bool) (plan transfer.Plan, err error) {
+	err = withService(ctx, o, func(s *manage.Service, p auth.Principal, pool *db.Pool) error {
+		files := jobFiles(s, pool)
 		var err error
-		if plan, err = s.Jobs.PlanImport(ctx, p, f, opts); err != nil || !apply {
+		if plan, err = files.Plan(ctx, p, f, opts); err != nil || !apply {
 			return err
 		}
-		plan, err = s.Jobs.Import(ctx, p, f, opts, plan.Digest)
+		plan, err = files.Import(ctx, p, f, opts, plan.Digest)
 		return err
 	})
 	return plan, err
+}
+
+// jobFiles are the use cases of files of jobs.
+func jobFiles(s *manage.Service, pool *db.Pool) *transfer.Service {
+	return transfer.New(transfer.Config{Pool: pool, Jobs: s.Jobs, Groups: s.Groups, Settings: s.Settings})
 }
 
 // withService opens the database for a command that changes something.

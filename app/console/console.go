@@ -23,6 +23,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/manage/transfer"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/locales"
@@ -42,6 +43,7 @@ type Engine interface {
 // Config is what the console is made of. Everything is required but Now and FirstTime.
 type Config struct {
 	Manage    *manage.Service
+	Files     *transfer.Service
 	Engine    Engine
 	Sessions  *auth.Sessions
 	Logins    *auth.Logins
@@ -110,7 +112,7 @@ func New(cfg Config) *Console {
 			&jobPages{frame: f, jobs: m.Jobs, runs: m.Runs, saved: views},
 			&accountPages{frame: f, accounts: m.Accounts, jobs: m.Jobs},
 			&gluePages{stories: told, jobs: m.Jobs, runs: m.Runs},
-			&transferPages{frame: f, jobs: m.Jobs, audit: m.Audit},
+			&transferPages{frame: f, files: cfg.Files, audit: m.Audit},
 			&palettePages{frame: f, jobs: m.Jobs, runs: m.Runs, saved: views},
 			&runPages{stories: told, runs: m.Runs, jobs: m.Jobs, saved: views, engine: cfg.Engine, sessions: cfg.Sessions, streams: newStreamLimit(), closing: cfg.Closing},
 			&clearPages{frame: f, runs: m.Runs, jobs: m.Jobs},

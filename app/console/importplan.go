@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/manage/transfer"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/jobs"
 )
@@ -14,7 +15,7 @@ func importField(name string) *jobspec.Field {
 	switch name {
 	case manage.FieldGroup:
 		return &jobspec.Field{Label: "jobs.field.group"}
-	case manage.FieldState:
+	case transfer.FieldState:
 		return &jobspec.Field{Label: "jobs.field.state", Words: "jobs.state."}
 	}
 	return jobspec.Named(name)
@@ -28,7 +29,7 @@ const (
 )
 
 // importPlan is a plan as its page shows it: what needs an eye first.
-func importPlan(page jobs.ImportPage, plan manage.ImportPlan, done bool) *jobs.ImportPlan {
+func importPlan(page jobs.ImportPage, plan transfer.Plan, done bool) *jobs.ImportPlan {
 	out := &jobs.ImportPlan{NewGroups: plan.NewGroups, Work: plan.Work(), Digest: plan.Digest, Done: done}
 	diffs := 0
 	byOutcome := make(map[string][]jobs.ImportItem)
@@ -58,7 +59,7 @@ func importPlan(page jobs.ImportPage, plan manage.ImportPlan, done bool) *jobs.I
 			continue
 		}
 		out.Counts = append(out.Counts, jobs.ImportCount{Outcome: outcome, Count: len(items)})
-		if outcome == string(manage.ImportSame) {
+		if outcome == string(transfer.Same) {
 			out.Unchanged = items
 		} else {
 			out.Items = append(out.Items, items...)
@@ -68,7 +69,7 @@ func importPlan(page jobs.ImportPage, plan manage.ImportPlan, done bool) *jobs.I
 }
 
 // importFault says what is wrong, with the field that it is about: "retries" alone would not tell.
-func importFault(page jobs.ImportPage, f manage.ImportFault) string {
+func importFault(page jobs.ImportPage, f transfer.Fault) string {
 	text := f.Text(page.Printer)
 	if field := importField(f.Name); field != nil && strings.HasPrefix(f.Key, "job.error.") {
 		return page.T("import.fault", "Field", page.T(field.Label), "Text", text)
@@ -76,7 +77,7 @@ func importFault(page jobs.ImportPage, f manage.ImportFault) string {
 	return text
 }
 
-func importChange(page jobs.ImportPage, c manage.ImportFieldChange, diffs *int) jobs.ImportChange {
+func importChange(page jobs.ImportPage, c transfer.FieldChange, diffs *int) jobs.ImportChange {
 	f := importField(c.Field)
 	out := jobs.ImportChange{Label: page.T(f.Label), Was: word(page.Page, f, c.Was), Now: word(page.Page, f, c.Now)}
 	if f.Words != "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
+	"github.com/punctual-job/punctual/app/manage/transfer"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/link"
@@ -23,7 +24,7 @@ import (
 // transferPages write jobs into a file and read them from one.
 type transferPages struct {
 	*frame
-	jobs  *manage.Jobs
+	files *transfer.Service
 	audit *manage.Audit
 }
 
@@ -35,7 +36,7 @@ func (c *transferPages) routes(g *echo.Group) {
 }
 
 // export reads what a query names: the picked jobs, or those under a filter.
-func (c *transferPages) export(ec echo.Context) (manage.Export, url.Values, error) {
+func (c *transferPages) export(ec echo.Context) (transfer.Export, url.Values, error) {
 	q := ec.QueryParams()
 	var ids []int64
 	for _, text := range q[jobs.FieldID] {
@@ -48,10 +49,10 @@ func (c *transferPages) export(ec echo.Context) (manage.Export, url.Values, erro
 	if q.Has(jobs.FieldID) {
 		meant = url.Values{jobs.FieldID: q[jobs.FieldID]}
 		if len(ids) == 0 {
-			return manage.Export{}, meant, problem.New(problem.NotFound, "problem.export.none")
+			return transfer.Export{}, meant, problem.New(problem.NotFound, "problem.export.none")
 		}
 	}
-	out, err := c.jobs.Export(ec.Request().Context(), who(ec), manage.JobFilter{
+	out, err := c.files.Export(ec.Request().Context(), who(ec), manage.JobFilter{
 		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag,
 	}, ids)
 	return out, meant, err
@@ -145,17 +146,17 @@ func (c *transferPages) importJobs(ec echo.Context) error {
 	// A recorder in a test has no deadlines to set.
 	_ = http.NewResponseController(ec.Response()).SetWriteDeadline(time.Now().Add(importTime))
 	ctx, p := ec.Request().Context(), who(ec)
-	opts := manage.ImportOptions{ByID: page.Match == jobs.MatchID, KeepState: page.States == jobs.StatesFile, CreateGroups: page.Create}
+	opts := transfer.Options{ByID: page.Match == jobs.MatchID, KeepState: page.States == jobs.StatesFile, CreateGroups: page.Create}
 	confirmed := ec.FormValue(jobs.FieldConfirm)
 	if confirmed == "" {
-		plan, err := c.jobs.PlanImport(ctx, p, file, opts)
+		plan, err := c.files.Plan(ctx, p, file, opts)
 		if err != nil {
 			return err
 		}
 		page.Plan = importPlan(page, plan, false)
 		return render(ec, http.StatusOK, jobs.Import(page))
 	}
-	plan, err := c.jobs.Import(ctx, p, file, opts, confirmed)
+	plan, err := c.files.Import(ctx, p, file, opts, confirmed)
 	if err != nil {
 		if problem.From(err).Kind != problem.Conflict {
 			return err

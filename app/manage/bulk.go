@@ -84,7 +84,7 @@ func (s *Jobs) bulk(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, 
 	if len(b.IDs) > MaxBulk {
 		return nil, nil, problem.New(problem.Malformed, "problem.bulk.many", "Max", MaxBulk)
 	}
-	stored, err := s.byID(ctx, s.cfg.Pool, slices.Clone(b.IDs))
+	stored, err := s.byID(ctx, s.cfg.Pool, b.IDs)
 	if err != nil {
 		return nil, nil, err
 	}

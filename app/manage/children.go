@@ -18,10 +18,10 @@ import (
 // maxDescendants bounds the search for a cycle. A family that large is not looked through to its end.
 const maxDescendants = 2000
 
-// family is which jobs start which.
-type family struct {
-	kids  map[int64][]int64
-	names map[int64]string // of those that whoever asks may see
+// Family is which jobs start which.
+type Family struct {
+	Kids  map[int64][]int64
+	Names map[int64]string // of those that whoever asks may see
 }
 
 // checkCycle refuses children that would start the job itself again, directly or through theirs: such a ring runs for ever.
@@ -29,23 +29,27 @@ func (s *Jobs) checkCycle(ctx context.Context, tx db.DBTX, p auth.Principal, job
 	if job.ID == 0 {
 		return nil, nil // nobody's child yet
 	}
-	f := family{kids: map[int64][]int64{job.ID: ids}, names: map[int64]string{job.ID: job.Name}}
+	f := Family{Kids: map[int64][]int64{job.ID: ids}, Names: map[int64]string{job.ID: job.Name}}
 	if err := s.extend(ctx, tx, p, f); err != nil {
 		return nil, err
 	}
-	if ring := f.ring(job.ID); ring != "" {
+	if ring := f.Ring(job.ID); ring != "" {
 		return []problem.Field{{Name: jobspec.FieldChildren, Key: "job.error.child_cycle", Args: []any{"Ring", ring}}}, nil
 	}
 	return nil, nil
 }
 
-// extend adds the descendants of a family's jobs as they are stored. Ids below 0 are jobs that do not exist yet.
-func (s *Jobs) extend(ctx context.Context, tx db.DBTX, p auth.Principal, f family) error {
+// Extend adds the descendants of a family's jobs as they are stored. Ids below 0 are jobs that do not exist yet.
+func (s *Jobs) Extend(ctx context.Context, p auth.Principal, f Family) error {
+	return s.extend(ctx, s.cfg.Pool, p, f)
+}
+
+func (s *Jobs) extend(ctx context.Context, tx db.DBTX, p auth.Principal, f Family) error {
 	for found := 0; found < maxDescendants; {
 		next := make(map[int64]bool)
-		for _, kids := range f.kids {
+		for _, kids := range f.Kids {
 			for _, id := range kids {
-				if _, known := f.kids[id]; !known && id > 0 {
+				if _, known := f.Kids[id]; !known && id > 0 {
 					next[id] = true
 				}
 			}
@@ -53,17 +57,15 @@ func (s *Jobs) extend(ctx context.Context, tx db.DBTX, p auth.Principal, f famil
 		if len(next) == 0 {
 			return nil
 		}
-		for part := range slices.Chunk(slices.Sorted(maps.Keys(next)), readAtOnce) {
-			jobs, err := s.byID(ctx, tx, slices.Clone(part))
-			if err != nil {
-				return err
-			}
-			for _, id := range part {
-				j := jobs[id] // one that is gone starts nothing
-				f.kids[id], _, _ = jobspec.ChildIDs(string(j.ChildJobIDs))
-				if p.CanUseGroup(j.JobGroup) {
-					f.names[id] = j.JobDesc
-				}
+		jobs, err := s.byID(ctx, tx, slices.Collect(maps.Keys(next)))
+		if err != nil {
+			return err
+		}
+		for id := range next {
+			j := jobs[id] // one that is gone starts nothing
+			f.Kids[id], _, _ = jobspec.ChildIDs(string(j.ChildJobIDs))
+			if p.CanUseGroup(j.JobGroup) {
+				f.Names[id] = j.JobDesc
 			}
 		}
 		found += len(next)
@@ -71,8 +73,8 @@ func (s *Jobs) extend(ctx context.Context, tx db.DBTX, p auth.Principal, f famil
 	return nil
 }
 
-// ring names the jobs on the shortest way from a job back to itself; empty if there is none.
-func (f family) ring(from int64) string {
+// Ring names the jobs on the shortest way from a job back to itself; empty if there is none.
+func (f Family) Ring(from int64) string {
 	if way := f.way(from, from); way != nil {
 		return f.say(append([]int64{from}, way...))
 	}
@@ -80,10 +82,10 @@ func (f family) ring(from int64) string {
 }
 
 // way is the shortest way from a job to another: the jobs after the first. It is nil if there is none.
-func (f family) way(from, to int64) []int64 {
+func (f Family) way(from, to int64) []int64 {
 	before := make(map[int64]int64)
 	for queue := []int64{from}; len(queue) > 0; queue = queue[1:] {
-		for _, kid := range f.kids[queue[0]] {
+		for _, kid := range f.Kids[queue[0]] {
 			if kid == to {
 				way := []int64{to}
 				for at := queue[0]; at != from; at = before[at] {
@@ -101,7 +103,7 @@ func (f family) way(from, to int64) []int64 {
 	return nil
 }
 
-func (f family) say(ids []int64) string {
+func (f Family) say(ids []int64) string {
 	names := make([]string, len(ids))
 	for i, id := range ids {
 		names[i] = f.name(id)
@@ -109,8 +111,8 @@ func (f family) say(ids []int64) string {
 	return strings.Join(names, " → ")
 }
 
-func (f family) name(id int64) string {
-	switch name := f.names[id]; {
+func (f Family) name(id int64) string {
+	switch name := f.Names[id]; {
 	case id < 0:
 		return name
 	case name == "":
@@ -146,7 +148,7 @@ func (s *Jobs) FindChildren(ctx context.Context, p auth.Principal, jobID int64, 
 		if err != nil {
 			return nil, fmt.Errorf("find jobs: %w", db.Error(err))
 		}
-		found, err := s.byID(ctx, s.cfg.Pool, slices.Clone(ids))
+		found, err := s.byID(ctx, s.cfg.Pool, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -168,12 +170,12 @@ func (s *Jobs) addRings(ctx context.Context, p auth.Principal, jobID int64, hits
 	if jobID == 0 {
 		return nil // nobody's child yet
 	}
-	f := family{kids: map[int64][]int64{jobID: {}}, names: make(map[int64]string)}
+	f := Family{Kids: map[int64][]int64{jobID: {}}, Names: make(map[int64]string)}
 	for _, hit := range hits {
-		f.kids[jobID] = append(f.kids[jobID], hit.ID)
-		f.names[hit.ID] = hit.Name
+		f.Kids[jobID] = append(f.Kids[jobID], hit.ID)
+		f.Names[hit.ID] = hit.Name
 	}
-	if err := s.extend(ctx, s.cfg.Pool, p, f); err != nil {
+	if err := s.Extend(ctx, p, f); err != nil {
 		return err
 	}
 	for i, hit := range hits {
@@ -190,7 +192,7 @@ func (s *Jobs) Children(ctx context.Context, p auth.Principal, list string) (chi
 	if !ok || len(ids) == 0 {
 		return nil, ok, nil
 	}
-	jobs, err := s.byID(ctx, s.cfg.Pool, slices.Clone(ids))
+	jobs, err := s.byID(ctx, s.cfg.Pool, ids)
 	if err != nil {
 		return nil, false, err
 	}

@@ -5,14 +5,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/punctual-job/punctual/app/auth"
-	"github.com/punctual-job/punctual/app/manage/jobfile"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -39,20 +36,12 @@ func fixtures() []db.Job {
 	}
 }
 
-// What is stored and kept elsewhere by the fields of a job (versions in open forms, audit entries, files) may not change by itself.
+// What is stored and kept elsewhere by the fields of a job (versions in open forms, audit entries) may not change by itself.
 func TestWhatIsMadeOfAJobStaysAsItIs(t *testing.T) {
 	t.Parallel()
-	s := &Jobs{cfg: Config{Zone: time.UTC}}
-	p := auth.NewPrincipal(1, "root", auth.RoleAdmin, "")
 	out := make(map[string]any)
 	for _, j := range fixtures() {
-		text, err := jobfile.Write(jobfile.File{Groups: []jobfile.Group{{AppName: "orders", Jobs: []jobfile.Job{
-			s.fileJob(p, j, map[int64]string{3: "orders"}, map[int64]db.Job{8: {JobGroup: 3, JobDesc: "plain"}}),
-		}}}}, jobfile.YAML)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[j.JobDesc] = map[string]any{"version": JobVersion(j), "facts": jobSnapshot(j), "file": strings.Split(string(text), "\n")}
+		out[j.JobDesc] = map[string]any{"version": JobVersion(j), "facts": jobSnapshot(j)}
 	}
 	got, err := json.MarshalIndent(out, "", "  ")
 	if err != nil {

@@ -380,6 +380,12 @@ var anyAppNameRule = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{3,63}$`)
 
 const maxGroupTitle = 64
 
+// Check is what making a group would be refused for.
+func (s *Groups) Check(in GroupInput) []problem.Field {
+	_, _, faults := s.check(in, "")
+	return faults
+}
+
 // check reads and judges a group. A name that the group has already is kept even if it would not be given today.
 func (s *Groups) check(in GroupInput, oldName string) (GroupInput, string, []problem.Field) {
 	in.AppName, in.Title = strings.TrimSpace(in.AppName), strings.TrimSpace(in.Title)

@@ -35,8 +35,8 @@ func (s *Jobs) scheduleOf(j jobspec.Job) (jobspec.Schedule, error) {
 	return schedule, nil
 }
 
-// changedSchedule says whether a definition is due at other times than the stored one.
-func changedSchedule(j jobspec.Job, old db.Job) bool {
+// ChangedSchedule says whether a definition is due at other times than the stored one.
+func ChangedSchedule(j jobspec.Job, old db.Job) bool {
 	return j.ScheduleType != old.ScheduleType || j.ScheduleConf != string(old.ScheduleConf) || j.Zone != old.TimeZone ||
 		j.Start != old.StartAt || j.End != old.EndAt
 }
@@ -44,9 +44,9 @@ func changedSchedule(j jobspec.Job, old db.Job) bool {
 // claimedAhead is how far ahead of now a job's fires may have been claimed. What lies beyond was claimed by a clock that was wrong.
 const claimedAhead = time.Minute
 
-// next is the first time of a definition from now on that is not claimed already. Without one a running job could not be saved, nor a
+// NextTime is the first time of a definition from now on that is not claimed already. Without one a running job could not be saved, nor a
 // job started.
-func (s *Jobs) next(j jobspec.Job, claimedUntil int64) (time.Time, error) {
+func (s *Jobs) NextTime(j jobspec.Job, claimedUntil int64) (time.Time, error) {
 	if !j.ScheduleType.Schedules() {
 		return time.Time{}, problem.InvalidFields(problem.Field{Name: jobspec.FieldScheduleType, Key: "job.error.noschedule"})
 	}
@@ -99,7 +99,7 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 		}
 		fields = append(fields, SpecField(e))
 	}
-	if bad, denied := s.deniedMail(in.Job, old); denied {
+	if bad, denied := s.DeniedMail(in.Job, old); denied {
 		fields = append(fields, bad)
 	}
 	if !p.Can(in.Group, auth.RightEdit) {
@@ -124,8 +124,8 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 	return nil
 }
 
-// deniedMail finds an address of a job's alarms to which mails may not go. One that an adopted job has already stays: it gets nothing.
-func (s *Jobs) deniedMail(j jobspec.Job, old *db.Job) (problem.Field, bool) {
+// DeniedMail finds an address of a job's alarms to which mails may not go. One that an adopted job has already stays: it gets nothing.
+func (s *Jobs) DeniedMail(j jobspec.Job, old *db.Job) (problem.Field, bool) {
 	allowed := s.cfg.Settings.AlarmDefaults()
 	var known []string
 	if old != nil {
@@ -146,7 +146,7 @@ func (s *Jobs) checkChildren(ctx context.Context, tx db.DBTX, p auth.Principal, 
 	if !ok || len(ids) == 0 {
 		return nil, nil
 	}
-	children, err := s.byID(ctx, tx, slices.Clone(ids))
+	children, err := s.byID(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}

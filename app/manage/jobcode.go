@@ -19,32 +19,37 @@ import (
 // other instructs an agent that does. Their executors do not declare them.
 var wellKnownCode = []string{"commandJobHandler", "openClawJobHandler"}
 
-// codeHandlers are the handlers whose parameter is code: by group, as its executors declare, and the well-known ones.
-type codeHandlers map[int64][]string
+// CodeHandlers are the handlers whose parameter is code: by group, as its executors declare, and the well-known ones.
+type CodeHandlers map[int64][]string
 
-func (c codeHandlers) is(groupID int64, glue wire.Glue, handler string) bool {
+func (c CodeHandlers) is(groupID int64, glue wire.Glue, handler string) bool {
 	return glue == wire.GlueBean && (slices.Contains(wellKnownCode, handler) || slices.Contains(c[groupID], handler))
 }
 
-func (c codeHandlers) stored(j db.Job) bool {
+func (c CodeHandlers) stored(j db.Job) bool {
 	return c.is(j.JobGroup, j.GlueType, string(j.ExecutorHandler))
 }
 
-func (s *Jobs) codeHandlers(ctx context.Context, tx db.DBTX) (codeHandlers, error) {
+// CodeHandlers are those of all groups.
+func (s *Jobs) CodeHandlers(ctx context.Context) (CodeHandlers, error) {
+	return s.codeHandlers(ctx, s.cfg.Pool)
+}
+
+func (s *Jobs) codeHandlers(ctx context.Context, tx db.DBTX) (CodeHandlers, error) {
 	rows, err := s.queries.ListCodeHandlers(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("read handlers: %w", db.Error(err))
 	}
-	code := make(codeHandlers)
+	code := make(CodeHandlers)
 	for _, r := range rows {
 		code[r.GroupID] = append(code[r.GroupID], r.Handler)
 	}
 	return code, nil
 }
 
-// codeRefused is the key of why somebody may not save a job because of a handler, "" if that is no reason. An old job is one that
+// CodeRefused is the key of why somebody may not save a job because of a handler, "" if that is no reason. An old job is one that
 // exists. With scripts switched off a job's other parts can still be changed, as those of a script can.
-func (s *Jobs) codeRefused(code codeHandlers, p auth.Principal, in JobInput, old *db.Job) string {
+func (s *Jobs) CodeRefused(code CodeHandlers, p auth.Principal, in JobInput, old *db.Job) string {
 	was := old != nil && code.stored(*old)
 	if !was && !code.is(in.Group, in.Glue, in.Handler) {
 		return ""
@@ -65,7 +70,7 @@ func (s *Jobs) checkCode(ctx context.Context, tx db.DBTX, p auth.Principal, in J
 	if err != nil {
 		return err
 	}
-	if key := s.codeRefused(code, p, in, old); key != "" {
+	if key := s.CodeRefused(code, p, in, old); key != "" {
 		return problem.New(problem.Forbidden, key)
 	}
 	return nil
@@ -100,7 +105,7 @@ func (s *Jobs) paramHeld(ctx context.Context, p auth.Principal, j db.Job) (strin
 	if j.ParamFixed != 0 {
 		return "job.error.param_fixed", nil
 	}
-	code, err := s.codeHandlers(ctx, s.cfg.Pool)
+	code, err := s.CodeHandlers(ctx)
 	switch {
 	case err != nil:
 		return "", err

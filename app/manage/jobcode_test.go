@@ -85,15 +85,6 @@ func TestOnlyWhoMayWriteScriptsTouchesAParameterThatIsCode(t *testing.T) {
 			}
 			_, err = b.Jobs.Trigger(ctx, b.user, id, RunInput{Param: &other, Type: jobspec.TriggerManual})
 			want("who may write scripts runs it with another", err, "")
-
-			file := read(t, "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - description: imported "+handler+"\n        author: x\n        schedule: NONE\n        handler: "+handler+"\n        parameter: id\n")
-			plan := b.plan(t, editor, file, ImportOptions{})
-			if item := plan.Items[0]; item.Outcome != ImportRefuse || item.Faults[0].Key != refused {
-				t.Errorf("an import promises %+v", item)
-			}
-			if plan = b.plan(t, b.user, file, ImportOptions{}); plan.Items[0].Outcome != ImportCreate {
-				t.Errorf("who may write scripts imports %+v", plan.Items[0])
-			}
 			want("who may write scripts changes it", func() error {
 				in := inputOf(b.read(t, id))
 				in.Param = "uptime"
@@ -172,7 +163,7 @@ func TestAFixedParameterIsTheOnlyOneOfARunByHand(t *testing.T) {
 
 func TestAScriptsParameterIsNoCode(t *testing.T) {
 	t.Parallel()
-	c := codeHandlers{1: {"runIt"}}
+	c := CodeHandlers{1: {"runIt"}}
 	if c.is(1, wire.GlueShell, "commandJobHandler") || !c.is(1, wire.GlueBean, "runIt") || c.is(2, wire.GlueBean, "runIt") {
 		t.Error("a script's handler counts, or a group's own does not, or does elsewhere")
 	}

@@ -179,8 +179,8 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	}
 	next := old.TriggerNextTime
 	running := old.TriggerStatus == int64(jobspec.StatusRunning)
-	if running && changedSchedule(in.Job, old) {
-		at, err := s.next(in.Job, old.ClaimedUntil)
+	if running && ChangedSchedule(in.Job, old) {
+		at, err := s.NextTime(in.Job, old.ClaimedUntil)
 		if err != nil {
 			return err
 		}

@@ -123,6 +123,11 @@ func jobQuery(p auth.Principal, f JobFilter) (q db.JobFilter, ok bool) {
 // nearJobs is up to where the way from the newest job on takes no longer than counting all of them does.
 const nearJobs = 50_000
 
+// IDs are the jobs of a page.
+func (s *Jobs) IDs(ctx context.Context, p auth.Principal, f JobFilter) ([]int64, error) {
+	return s.find(ctx, p, f, new(JobList))
+}
+
 // find finds the jobs of a page, and notes how many there are in all.
 func (s *Jobs) find(ctx context.Context, p auth.Principal, f JobFilter, list *JobList) ([]int64, error) {
 	q, ok, err := s.query(ctx, p, f)

@@ -65,6 +65,9 @@ func (s *Jobs) Names(ctx context.Context, p auth.Principal, groupID int64) ([]db
 	return rows, db.Error(err)
 }
 
+// readAtOnce is how many whole jobs, scripts included, one query reads.
+const readAtOnce = 200
+
 // ByID are jobs by their ids, those that exist; for names beside runs, which the caller has checked.
 func (s *Jobs) ByID(ctx context.Context, ids []int64) (map[int64]db.Job, error) {
 	return s.byID(ctx, s.cfg.Pool, ids)
@@ -72,16 +75,14 @@ func (s *Jobs) ByID(ctx context.Context, ids []int64) (map[int64]db.Job, error) 
 
 func (s *Jobs) byID(ctx context.Context, tx db.DBTX, ids []int64) (map[int64]db.Job, error) {
 	byID := make(map[int64]db.Job, len(ids))
-	if len(ids) == 0 {
-		return byID, nil
-	}
-	slices.Sort(ids)
-	rows, err := s.queries.ListJobsByID(ctx, tx, slices.Compact(ids))
-	if err != nil {
-		return nil, fmt.Errorf("read jobs: %w", db.Error(err))
-	}
-	for _, j := range rows {
-		byID[j.ID] = j
+	for part := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(ids))), readAtOnce) {
+		rows, err := s.queries.ListJobsByID(ctx, tx, part)
+		if err != nil {
+			return nil, fmt.Errorf("read jobs: %w", db.Error(err))
+		}
+		for _, j := range rows {
+			byID[j.ID] = j
+		}
 	}
 	return byID, nil
 }
@@ -127,6 +128,3 @@ func (s *Jobs) Upcoming(j jobspec.Job, n int) ([]time.Time, error) {
 	}
 	return times, nil
 }
-
-// Zone is where schedules are read.
-func (s *Jobs) Zone() *time.Location { return s.cfg.Zone }

@@ -25,7 +25,7 @@ func (s *Jobs) Start(ctx context.Context, p auth.Principal, id int64) error {
 	if !j.ScheduleType.Schedules() {
 		return problem.New(problem.Conflict, "problem.job.noschedule")
 	}
-	at, err := s.next(j.Spec(), j.ClaimedUntil)
+	at, err := s.NextTime(j.Spec(), j.ClaimedUntil)
 	if err != nil {
 		if p, ok := errors.AsType[*problem.Error](err); ok {
 			p.Kind = problem.Conflict // there is no form to show the field in

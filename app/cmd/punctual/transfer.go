@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/app"
-	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
+	"github.com/punctual-job/punctual/app/manage/transfer"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/locales"
 )
@@ -70,7 +70,7 @@ func (c *importCmd) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	plan, err := app.ImportJobs(context.Background(), o, file, manage.ImportOptions{ByID: c.ByID, KeepState: c.States, CreateGroups: c.CreateExecutors}, c.Apply)
+	plan, err := app.ImportJobs(context.Background(), o, file, transfer.Options{ByID: c.ByID, KeepState: c.States, CreateGroups: c.CreateExecutors}, c.Apply)
 	if err != nil {
 		return inWords(err)
 	}
@@ -92,7 +92,7 @@ func readJobFile(name string) ([]byte, error) {
 }
 
 // printPlan prints a line for each job that does not stay as it is, and the counts. What was refused or failed is an error.
-func printPlan(s streams, words *locales.Printer, plan manage.ImportPlan, applied bool) error {
+func printPlan(s streams, words *locales.Printer, plan transfer.Plan, applied bool) error {
 	for _, app := range plan.NewGroups {
 		fmt.Fprintf(s.out, "create executor %s\n", app)
 	}
@@ -106,7 +106,7 @@ func printPlan(s streams, words *locales.Printer, plan manage.ImportPlan, applie
 		case item.Err != nil:
 			failed++
 			fmt.Fprintf(s.out, "failed %s: %v\n", name, inWords(item.Err))
-		case item.Outcome == manage.ImportRefuse:
+		case item.Outcome == transfer.Refuse:
 			for _, f := range item.Faults {
 				where := fmt.Sprintf("line %d", f.Line)
 				if strings.HasPrefix(f.Key, "job.error.") { // these leave it to the form to say of which field
@@ -114,7 +114,7 @@ func printPlan(s streams, words *locales.Printer, plan manage.ImportPlan, applie
 				}
 				fmt.Fprintf(s.out, "refuse %s, %s: %s\n", name, where, f.Text(words))
 			}
-		case item.Outcome == manage.ImportChange:
+		case item.Outcome == transfer.Change:
 			fmt.Fprintf(s.out, "change %s\n", name)
 			for _, c := range item.Changes {
 				if strings.Contains(c.Was+c.Now, "\n") {
@@ -123,17 +123,17 @@ func printPlan(s streams, words *locales.Printer, plan manage.ImportPlan, applie
 					fmt.Fprintf(s.out, "  %s: %q -> %q\n", c.Field, c.Was, c.Now)
 				}
 			}
-		case item.Outcome == manage.ImportCreate:
+		case item.Outcome == transfer.Create:
 			fmt.Fprintf(s.out, "create %s\n", name)
 		}
 	}
-	refused := plan.Count(manage.ImportRefuse)
+	refused := plan.Count(transfer.Refuse)
 	what := "would be done; --apply does it"
 	if applied {
 		what = "done"
 	}
-	_, err := fmt.Fprintf(s.out, "%d created, %d changed, %d as they are, %d refused, %d failed: %s\n", plan.Count(manage.ImportCreate), plan.Count(manage.ImportChange),
-		plan.Count(manage.ImportSame), refused, failed, what)
+	_, err := fmt.Fprintf(s.out, "%d created, %d changed, %d as they are, %d refused, %d failed: %s\n", plan.Count(transfer.Create), plan.Count(transfer.Change),
+		plan.Count(transfer.Same), refused, failed, what)
 	if err == nil && refused+failed > 0 {
 		err = fmt.Errorf("%d of %d jobs cannot be imported", refused+failed, len(plan.Items))
 	}

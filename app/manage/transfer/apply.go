@@ -1,4 +1,4 @@
-package manage
+package transfer
 
 import (
 	"context"
@@ -11,47 +11,47 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 )
 
-// importFor bounds an import. It goes on when the browser that asked for it goes away: half an import helps nobody.
-const importFor = 5 * time.Minute
+// applyFor bounds an import. It goes on when the browser that asked for it goes away: half an import helps nobody.
+const applyFor = 5 * time.Minute
 
 // Import does what a plan promised, each job for itself: one that fails keeps no other from it but its parents. The digest is the
 // plan's. When planning again gives another plan, since somebody changed a job in between, nothing is done and the new plan comes
 // with a conflict.
-func (s *Jobs) Import(ctx context.Context, p auth.Principal, f jobfile.File, opts ImportOptions, digest string) (ImportPlan, error) {
-	plan, err := s.PlanImport(ctx, p, f, opts)
+func (s *Service) Import(ctx context.Context, p auth.Principal, f jobfile.File, opts Options, digest string) (Plan, error) {
+	plan, err := s.Plan(ctx, p, f, opts)
 	if err != nil {
 		return plan, err
 	}
 	if plan.Digest != digest {
 		return plan, problem.New(problem.Conflict, "problem.import.changed")
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), importFor)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyFor)
 	defer cancel()
-	w := &importWork{s: s, p: p, items: plan.Items, groups: make(map[string]int64), failed: make(map[string]error), visited: make([]bool, len(plan.Items))}
+	w := &work{s: s, p: p, items: plan.Items, groups: make(map[string]int64), failed: make(map[string]error), visited: make([]bool, len(plan.Items))}
 	for i := range plan.Items {
 		w.do(ctx, i)
 	}
 	return plan, nil
 }
 
-// importWork carries out a plan.
-type importWork struct {
-	s       *Jobs
+// work carries out a plan.
+type work struct {
+	s       *Service
 	p       auth.Principal
-	items   []ImportItem
+	items   []Item
 	groups  map[string]int64 // those that were created
 	failed  map[string]error // those that could not be
 	visited []bool
 }
 
 // do imports an item after its children, whose ids it needs. There are no rings, or the plan would have refused them.
-func (w *importWork) do(ctx context.Context, i int) {
+func (w *work) do(ctx context.Context, i int) {
 	if w.visited[i] {
 		return
 	}
 	w.visited[i] = true
 	item := &w.items[i]
-	if item.Outcome != ImportCreate && item.Outcome != ImportChange {
+	if item.Outcome != Create && item.Outcome != Change {
 		return
 	}
 	ids := make([]string, 0, len(item.children))
@@ -75,7 +75,7 @@ func (w *importWork) do(ctx context.Context, i int) {
 	}
 }
 
-func (w *importWork) save(ctx context.Context, item *ImportItem) error {
+func (w *work) save(ctx context.Context, item *Item) error {
 	if item.group.id == 0 {
 		id, err := w.group(ctx, item.group)
 		if err != nil {
@@ -84,36 +84,36 @@ func (w *importWork) save(ctx context.Context, item *ImportItem) error {
 		item.in.Group = id
 	}
 	if item.ID == 0 {
-		id, err := w.s.Create(ctx, w.p, item.in)
+		id, err := w.s.cfg.Jobs.Create(ctx, w.p, item.in)
 		if err != nil {
 			return err
 		}
 		item.ID = id
 	} else {
 		if item.stop { // first, since a schedule that is over cannot be given to a job that runs
-			if err := w.s.Stop(ctx, w.p, item.ID); err != nil {
+			if err := w.s.cfg.Jobs.Stop(ctx, w.p, item.ID); err != nil {
 				return err
 			}
 		}
-		if err := w.s.Update(ctx, w.p, item.ID, item.in); err != nil {
+		if err := w.s.cfg.Jobs.Update(ctx, w.p, item.ID, item.in); err != nil {
 			return err
 		}
 	}
 	if item.start {
-		return w.s.Start(ctx, w.p, item.ID)
+		return w.s.cfg.Jobs.Start(ctx, w.p, item.ID)
 	}
 	return nil
 }
 
 // group creates an executor, once.
-func (w *importWork) group(ctx context.Context, g importGroup) (int64, error) {
+func (w *work) group(ctx context.Context, g executor) (int64, error) {
 	if err := w.failed[g.app]; err != nil {
 		return 0, err
 	}
 	if id, ok := w.groups[g.app]; ok {
 		return id, nil
 	}
-	id, err := w.s.groups.Create(ctx, w.p, g.input())
+	id, err := w.s.cfg.Groups.Create(ctx, w.p, g.input())
 	if err != nil {
 		w.failed[g.app] = err
 		return 0, err

@@ -1,4 +1,4 @@
-package manage
+package transfer
 
 import (
 	"slices"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
@@ -28,7 +29,7 @@ func (b *bundle) history(t *testing.T, job int64) []db.ScheduleCause {
 func TestEveryUseCaseWritesTheHistoryOfSchedules(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, nil)
+		b := setup(t, pool)
 		ctx := t.Context()
 		id := b.create(t, nil)
 		must := func(err error) {
@@ -37,7 +38,7 @@ func TestEveryUseCaseWritesTheHistoryOfSchedules(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		bulk := func(deed Bulk) []BulkItem {
+		bulk := func(deed manage.Bulk) []manage.BulkItem {
 			t.Helper()
 			deed.IDs = []int64{id}
 			items, err := b.Jobs.Bulk(ctx, b.admin, deed)
@@ -48,24 +49,24 @@ func TestEveryUseCaseWritesTheHistoryOfSchedules(t *testing.T) {
 			return items
 		}
 		must(b.Jobs.Start(ctx, b.admin, id))
-		must(b.Jobs.Update(ctx, b.admin, id, b.job(func(in *JobInput) { in.ScheduleConf = "0 0 3 * * ?" })))
+		must(b.Jobs.Update(ctx, b.admin, id, b.job(func(in *manage.JobInput) { in.ScheduleConf = "0 0 3 * * ?" })))
 		must(b.Jobs.Stop(ctx, b.admin, id))
 		must(b.Jobs.Stop(ctx, b.admin, id)) // changes nothing
-		done := bulk(Bulk{Do: BulkStart})
-		undo, _ := Bulk{Do: BulkStart}.Undo(done)
+		done := bulk(manage.Bulk{Do: manage.BulkStart})
+		undo, _ := manage.Bulk{Do: manage.BulkStart}.Undo(done)
 		bulk(undo)
-		bulk(Bulk{Do: BulkMove, Group: b.closed})
-		export, err := b.Jobs.Export(ctx, b.admin, JobFilter{Status: AnyStatus}, nil)
+		bulk(manage.Bulk{Do: manage.BulkMove, Group: b.closed})
+		export, err := b.files.Export(ctx, b.admin, manage.JobFilter{Status: manage.AnyStatus}, nil)
 		must(err)
 		raw, err := jobfile.Write(export.File, jobfile.YAML)
 		must(err)
 		file, err := jobfile.Parse([]byte(strings.ReplaceAll(string(raw), "0 0 3 * * ?", "0 0 4 * * ?")))
 		must(err)
-		plan, err := b.Jobs.PlanImport(ctx, b.admin, file, ImportOptions{ByID: true})
+		plan, err := b.files.Plan(ctx, b.admin, file, Options{ByID: true})
 		must(err)
-		_, err = b.Jobs.Import(ctx, b.admin, file, ImportOptions{ByID: true}, plan.Digest)
+		_, err = b.files.Import(ctx, b.admin, file, Options{ByID: true}, plan.Digest)
 		must(err)
-		bulk(Bulk{Do: BulkDelete})
+		bulk(manage.Bulk{Do: manage.BulkDelete})
 		want := []db.ScheduleCause{"created", "started", "edited", "stopped", "started", "stopped", "edited", "edited", "deleted"}
 		if got := b.history(t, id); !slices.Equal(got, want) {
 			t.Errorf("history (-want +got):\n%s", cmp.Diff(want, got))

@@ -1,4 +1,6 @@
-package manage
+// Package transfer writes jobs into files and reads them from files. It saves nothing itself: what a plan promises is done by the
+// use cases of manage, each job for itself, which check again.
+package transfer
 
 import (
 	"cmp"
@@ -8,12 +10,36 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
+
+// Config is what the use cases of files are made of. Everything is required but Zone.
+type Config struct {
+	Pool     *db.Pool
+	Jobs     *manage.Jobs
+	Groups   *manage.Groups
+	Settings *manage.Settings // whether scripts may be written
+	Zone     *time.Location   // of jobs that name none; default the pool's
+}
+
+// Service puts jobs into files, and reads them from files.
+type Service struct {
+	cfg     Config
+	queries *db.Queries
+}
+
+// New makes the use cases.
+func New(cfg Config) *Service {
+	if cfg.Zone == nil {
+		cfg.Zone = cfg.Pool.Zone()
+	}
+	return &Service{cfg: cfg, queries: db.New()}
+}
 
 // Export is what goes into a file, and what does not.
 type Export struct {
@@ -23,24 +49,21 @@ type Export struct {
 	Orphans int // jobs left out because their executor is gone: nothing could name it
 }
 
-// readAtOnce is how many whole jobs, scripts included, one query reads.
-const readAtOnce = 200
-
 // Export puts jobs into a file: those with the ids, or without ids those under the filter. Jobs that the principal may not see
 // are left out as if they did not exist.
-func (s *Jobs) Export(ctx context.Context, p auth.Principal, f JobFilter, ids []int64) (Export, error) {
+func (s *Service) Export(ctx context.Context, p auth.Principal, f manage.JobFilter, ids []int64) (Export, error) {
 	var out Export
 	if len(ids) == 0 {
 		f.Limit, f.Offset = jobfile.MaxJobs+1, 0
 		var err error
-		if ids, err = s.find(ctx, p, f, new(JobList)); err != nil {
+		if ids, err = s.cfg.Jobs.IDs(ctx, p, f); err != nil {
 			return out, err
 		}
 	}
 	if len(ids) > jobfile.MaxJobs {
 		return out, problem.New(problem.Conflict, "problem.export.many", "Max", jobfile.MaxJobs)
 	}
-	stored, err := s.load(ctx, ids)
+	stored, err := s.cfg.Jobs.ByID(ctx, ids)
 	if err != nil {
 		return out, err
 	}
@@ -56,11 +79,11 @@ func (s *Jobs) Export(ctx context.Context, p auth.Principal, f JobFilter, ids []
 	if len(stored) == 0 {
 		return out, problem.New(problem.NotFound, "problem.export.none")
 	}
-	family, err := s.load(ctx, children)
+	family, err := s.cfg.Jobs.ByID(ctx, children)
 	if err != nil {
 		return out, err
 	}
-	groups, err := s.groups.List(ctx, p)
+	groups, err := s.cfg.Groups.List(ctx, p)
 	if err != nil {
 		return out, err
 	}
@@ -94,23 +117,7 @@ func (s *Jobs) Export(ctx context.Context, p auth.Principal, f JobFilter, ids []
 	return out, nil
 }
 
-// load reads whole jobs, many if need be.
-func (s *Jobs) load(ctx context.Context, ids []int64) (map[int64]db.Job, error) {
-	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
-	all := make(map[int64]db.Job, len(ids))
-	for part := range slices.Chunk(ids, readAtOnce) {
-		jobs, err := s.byID(ctx, s.cfg.Pool, part)
-		if err != nil {
-			return nil, err
-		}
-		for id, j := range jobs {
-			all[id] = j
-		}
-	}
-	return all, nil
-}
-
-func (s *Jobs) fileJob(p auth.Principal, j db.Job, apps map[int64]string, family map[int64]db.Job) jobfile.Job {
+func (s *Service) fileJob(p auth.Principal, j db.Job, apps map[int64]string, family map[int64]db.Job) jobfile.Job {
 	spec := j.Spec()
 	if spec.Concurrency == jobspec.ConcurrencyQueue {
 		spec.Concurrency = "" // which means the same, and is what most jobs have
@@ -121,7 +128,7 @@ func (s *Jobs) fileJob(p auth.Principal, j db.Job, apps map[int64]string, family
 	}
 	if spec.Glue == wire.GlueBean {
 		spec.GlueSource, spec.GlueRemark = "", ""
-	} else if !mayScript(p, j.JobGroup) {
+	} else if !p.Can(j.JobGroup, auth.RightGlue) {
 		out.ScriptOmitted, spec.GlueSource, spec.GlueRemark = true, "", ""
 	}
 	notation := jobspec.Notation{Zone: s.zoneNamed(j.TimeZone), Layout: time.RFC3339Nano, Yes: "true"}
@@ -146,7 +153,7 @@ func (s *Jobs) fileJob(p auth.Principal, j db.Job, apps map[int64]string, family
 }
 
 // zoneNamed is a job's zone, or the installation's when it has none or one that this machine does not know.
-func (s *Jobs) zoneNamed(name string) *time.Location {
+func (s *Service) zoneNamed(name string) *time.Location {
 	if zone, err := jobspec.Location(name); err == nil && name != "" {
 		return zone
 	}

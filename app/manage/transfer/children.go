@@ -1,4 +1,4 @@
-package manage
+package transfer
 
 import (
 	"slices"
@@ -11,8 +11,8 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-// importTarget is a child: an item of the file, or a job that exists. wrong is why it is neither.
-type importTarget struct {
+// target is a child: an item of the file, or a job that exists. wrong is why it is neither.
+type target struct {
 	inFile bool
 	item   int   // with inFile
 	id     int64 // without; with wrong the id that the file has
@@ -23,32 +23,32 @@ type importTarget struct {
 func (m *importer) resolve(i int) {
 	item := &m.items[i]
 	for _, ref := range item.file.Children {
-		item.children = append(item.children, m.target(ref))
+		item.children = append(item.children, m.child(ref))
 	}
 }
 
-// target looks for a child in the file first: what is imported together belongs together.
-func (m *importer) target(ref jobfile.Ref) importTarget {
+// child looks for one in the file first: what is imported together belongs together.
+func (m *importer) child(ref jobfile.Ref) target {
 	if ref.Description == "" {
 		if i, ok := m.byID[ref.ID]; ok {
-			return importTarget{inFile: true, item: i}
+			return target{inFile: true, item: i}
 		}
 		if _, ok := m.stored[ref.ID]; ok {
-			return importTarget{id: ref.ID}
+			return target{id: ref.ID}
 		}
-		return importTarget{id: ref.ID, wrong: "import.error.child_id"}
+		return target{id: ref.ID, wrong: "import.error.child_id"}
 	}
 	same := m.inFile[fileName{ref.AppName, ref.Description}]
 	if len(same) == 1 {
-		return importTarget{inFile: true, item: same[0]}
+		return target{inFile: true, item: same[0]}
 	}
 	for _, i := range same {
 		if m.items[i].file.ID == ref.ID {
-			return importTarget{inFile: true, item: i}
+			return target{inFile: true, item: i}
 		}
 	}
 	if len(same) > 1 {
-		return importTarget{wrong: "import.error.child_ambiguous"}
+		return target{wrong: "import.error.child_ambiguous"}
 	}
 	var found []int64
 	for _, g := range m.groups {
@@ -58,17 +58,17 @@ func (m *importer) target(ref jobfile.Ref) importTarget {
 	}
 	switch {
 	case len(found) == 1:
-		return importTarget{id: found[0]}
+		return target{id: found[0]}
 	case slices.Contains(found, ref.ID):
-		return importTarget{id: ref.ID}
+		return target{id: ref.ID}
 	case len(found) > 1:
-		return importTarget{wrong: "import.error.child_ambiguous"}
+		return target{wrong: "import.error.child_ambiguous"}
 	}
-	return importTarget{wrong: "import.error.child"}
+	return target{wrong: "import.error.child"}
 }
 
 // node is a target as a number: the id of a job that exists, or one below 0 for one that is to be created.
-func (m *importer) node(t importTarget) int64 {
+func (m *importer) node(t target) int64 {
 	switch {
 	case !t.inFile:
 		return t.id
@@ -83,7 +83,7 @@ func (m *importer) node(t importTarget) int64 {
 func (m *importer) sameChildren(i int) bool {
 	item := &m.items[i]
 	kids, _, _ := jobspec.ChildIDs(string(item.old.ChildJobIDs))
-	return slices.EqualFunc(kids, item.children, func(id int64, t importTarget) bool { return m.node(t) == id })
+	return slices.EqualFunc(kids, item.children, func(id int64, t target) bool { return m.node(t) == id })
 }
 
 func (m *importer) judgeChildren(i int) {
@@ -111,7 +111,7 @@ func (m *importer) judgeChildren(i int) {
 }
 
 // childList is the stored form of children; the ids of those that are to be created are not known and as long as ids get.
-func (m *importer) childList(children []importTarget) string {
+func (m *importer) childList(children []target) string {
 	ids := make([]string, len(children))
 	for k, t := range children {
 		if ids[k] = "2147483647"; m.node(t) > 0 {
@@ -122,7 +122,7 @@ func (m *importer) childList(children []importTarget) string {
 }
 
 // childNames names children for people.
-func (m *importer) childNames(children []importTarget) string {
+func (m *importer) childNames(children []target) string {
 	names := make([]string, len(children))
 	for k, t := range children {
 		id := "#" + strconv.FormatInt(m.node(t), 10)
@@ -147,11 +147,11 @@ func (m *importer) refuseParents() {
 		again = false
 		for i := range m.items {
 			item := &m.items[i]
-			if item.Outcome != ImportCreate && item.Outcome != ImportChange {
+			if item.Outcome != Create && item.Outcome != Change {
 				continue
 			}
 			for k, t := range item.children {
-				if t.inFile && m.items[t.item].Outcome == ImportRefuse && m.items[t.item].ID == 0 {
+				if t.inFile && m.items[t.item].Outcome == Refuse && m.items[t.item].ID == 0 {
 					m.faultAt(i, item.file.Children[k].Line, problem.Field{
 						Name: jobspec.FieldChildren, Key: "import.error.child_refused", Args: []any{"Name", m.items[t.item].Name, "Line", m.items[t.item].Line},
 					})

@@ -1,4 +1,4 @@
-package manage
+package transfer
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
@@ -32,17 +33,17 @@ func fileField(name string) string {
 // judge says what becomes of an item, as the use cases behind it will: those check again when it is done.
 func (m *importer) judge(i int) {
 	item := &m.items[i]
-	if item.Outcome == ImportRefuse {
+	if item.Outcome == Refuse {
 		return
 	}
 	exists := item.ID != 0
 	running := exists && item.old.TriggerStatus == int64(jobspec.StatusRunning)
-	if item.Outcome = ImportCreate; exists {
-		item.Outcome = ImportChange
+	if item.Outcome = Create; exists {
+		item.Outcome = Change
 	}
-	in := JobInput{Job: m.definition(i), Group: item.group.id}
+	in := manage.JobInput{Job: m.definition(i), Group: item.group.id}
 	if exists {
-		in.Version = JobVersion(item.old)
+		in.Version = manage.JobVersion(item.old)
 		if item.file.ScriptOmitted || in.Glue == wire.GlueBean {
 			in.GlueSource, in.GlueRemark = string(item.old.GlueSource), string(item.old.GlueRemark)
 		}
@@ -54,7 +55,7 @@ func (m *importer) judge(i int) {
 	}
 	if exists {
 		if item.Changes = m.changes(i); len(item.Changes) == 0 && len(item.Faults) == 0 {
-			item.Outcome = ImportSame // also what could not be saved so today
+			item.Outcome = Same // also what could not be saved so today
 			return
 		}
 	}
@@ -63,7 +64,7 @@ func (m *importer) judge(i int) {
 	m.judgeScript(i)
 	m.judgeCode(i)
 	m.judgeSchedule(i, running)
-	if item.Outcome == ImportRefuse {
+	if item.Outcome == Refuse {
 		item.Changes = nil
 	}
 }
@@ -73,7 +74,7 @@ func (m *importer) definition(i int) jobspec.Job {
 	file := m.items[i].file
 	j, faults := jobspec.Read(func(f *jobspec.Field) string { return file.Values.Get(f.File) }, m.s.zoneNamed(strings.TrimSpace(file.Values.Get(jobspec.Named(jobspec.FieldZone).File))))
 	for _, f := range faults {
-		m.faultAt(i, file.LineOf(fileField(f.Field)), SpecField(f))
+		m.faultAt(i, file.LineOf(fileField(f.Field)), manage.SpecField(f))
 	}
 	j.ID = m.items[i].ID
 	for _, f := range jobspec.Fields { // one that belongs to another schedule would say something that nobody heeds
@@ -95,13 +96,13 @@ func (m *importer) judgeFields(i int) {
 		if item.ID != 0 && e.Field == jobspec.FieldScheduleType && in.ScheduleType == item.old.ScheduleType {
 			continue // as in the form: an adopted job keeps what it has
 		}
-		m.faultAt(i, item.file.LineOf(fileField(e.Field)), SpecField(e))
+		m.faultAt(i, item.file.LineOf(fileField(e.Field)), manage.SpecField(e))
 	}
 	var old *db.Job
 	if item.ID != 0 {
 		old = &item.old
 	}
-	if bad, denied := m.s.deniedMail(in, old); denied {
+	if bad, denied := m.s.cfg.Jobs.DeniedMail(in, old); denied {
 		m.faultAt(i, item.file.LineOf(fileField(bad.Name)), bad)
 	}
 	m.judgeChildren(i)
@@ -113,7 +114,7 @@ func (m *importer) judgeRights(i int) {
 		return m.p.Can(item.group.id, right) && (item.ID == 0 || m.p.Can(item.old.JobGroup, right))
 	}
 	if !may(auth.RightEdit) {
-		m.fault(i, FieldGroup, "import.error.right_edit", "Name", item.AppName)
+		m.fault(i, manage.FieldGroup, "import.error.right_edit", "Name", item.AppName)
 	}
 	if (item.start || item.stop) && !may(auth.RightSchedule) {
 		m.fault(i, FieldState, "import.error.right_schedule", "Name", item.AppName)
@@ -134,7 +135,7 @@ func (m *importer) judgeScript(i int) {
 		return
 	case exists && in.GlueSource == string(item.old.GlueSource):
 		if in.Group != item.old.JobGroup && !m.p.Can(in.Group, auth.RightGlue) { // it would run on other machines
-			m.fault(i, FieldGroup, "problem.scripts.right")
+			m.fault(i, manage.FieldGroup, "problem.scripts.right")
 		}
 		return
 	}
@@ -153,7 +154,7 @@ func (m *importer) judgeCode(i int) {
 	if item.ID != 0 {
 		old = &item.old
 	}
-	if key := m.s.codeRefused(m.code, m.p, item.in, old); key != "" {
+	if key := m.s.cfg.Jobs.CodeRefused(m.code, m.p, item.in, old); key != "" {
 		m.fault(i, jobspec.FieldHandler, key)
 	}
 }
@@ -162,10 +163,10 @@ func (m *importer) judgeCode(i int) {
 // schedule of one that runs changes.
 func (m *importer) judgeSchedule(i int, running bool) {
 	item := &m.items[i]
-	if len(item.Faults) > 0 || !item.start && (!running || item.stop || !changedSchedule(item.in.Job, item.old)) {
+	if len(item.Faults) > 0 || !item.start && (!running || item.stop || !manage.ChangedSchedule(item.in.Job, item.old)) {
 		return
 	}
-	_, err := m.s.next(item.in.Job, 0)
+	_, err := m.s.cfg.Jobs.NextTime(item.in.Job, 0)
 	if err == nil {
 		return
 	}
@@ -180,40 +181,40 @@ func (m *importer) judgeSchedule(i int, running bool) {
 }
 
 // changes are the fields in which an item differs from the job that it is.
-func (m *importer) changes(i int) []ImportFieldChange {
+func (m *importer) changes(i int) []FieldChange {
 	item := &m.items[i]
 	was, now := item.old.Spec().Normalize().WithDefaults(), item.in.Job
 	notation := jobspec.Notation{Zone: m.s.zoneNamed(now.Zone), Layout: "2006-01-02 15:04:05.999 -07:00", Yes: "true"}
-	var list []ImportFieldChange
+	var list []FieldChange
 	for _, f := range jobspec.Fields {
 		if f.Name == jobspec.FieldAuthor && item.group.id != item.old.JobGroup { // behind the name, as in the form
-			list = append(list, ImportFieldChange{FieldGroup, m.groupName(item.old.JobGroup), item.AppName})
+			list = append(list, FieldChange{manage.FieldGroup, m.groupName(item.old.JobGroup), item.AppName})
 		}
-		c := ImportFieldChange{Field: f.Name, Was: f.Text(&was, notation), Now: f.Text(&now, notation)}
+		c := FieldChange{Field: f.Name, Was: f.Text(&was, notation), Now: f.Text(&now, notation)}
 		switch {
 		case c.Was == c.Now, !f.In(&now), f.Name == jobspec.FieldRemark, f.Name == jobspec.FieldChildren:
 			continue
 		case f.Name == jobspec.FieldSource && now.Glue == wire.GlueBean:
 			continue
-		case f.Name == jobspec.FieldSource && !mayScript(m.p, item.old.JobGroup):
+		case f.Name == jobspec.FieldSource && !m.p.Can(item.old.JobGroup, auth.RightGlue):
 			c.Was = "" // it is refused, and not shown
 		}
 		list = append(list, c)
 	}
 	if !m.sameChildren(i) {
 		kids, _, _ := jobspec.ChildIDs(string(item.old.ChildJobIDs))
-		var before []importTarget
+		var before []target
 		for _, id := range kids {
-			before = append(before, importTarget{id: id})
+			before = append(before, target{id: id})
 		}
-		list = append(list, ImportFieldChange{Field: jobspec.FieldChildren, Was: m.childNames(before), Now: m.childNames(item.children)})
+		list = append(list, FieldChange{Field: jobspec.FieldChildren, Was: m.childNames(before), Now: m.childNames(item.children)})
 	}
 	if item.start || item.stop {
 		states := []string{jobfile.Stopped, jobfile.Running}
 		if item.stop {
 			slices.Reverse(states)
 		}
-		list = append(list, ImportFieldChange{FieldState, states[0], states[1]})
+		list = append(list, FieldChange{FieldState, states[0], states[1]})
 	}
 	return list
 }
@@ -229,27 +230,27 @@ func (m *importer) groupName(id int64) string {
 
 // refuseRings refuses jobs that would start each other for ever once the file is imported.
 func (m *importer) refuseRings(ctx context.Context) error {
-	f := family{kids: make(map[int64][]int64), names: make(map[int64]string)}
+	f := manage.Family{Kids: make(map[int64][]int64), Names: make(map[int64]string)}
 	for i := range m.items {
 		item := &m.items[i]
-		if item.Outcome == ImportRefuse {
+		if item.Outcome == Refuse {
 			continue
 		}
-		self := m.node(importTarget{item: i, inFile: true})
-		f.kids[self], f.names[self] = []int64{}, item.Name
+		self := m.node(target{item: i, inFile: true})
+		f.Kids[self], f.Names[self] = []int64{}, item.Name
 		for _, child := range item.children {
-			f.kids[self] = append(f.kids[self], m.node(child))
+			f.Kids[self] = append(f.Kids[self], m.node(child))
 		}
 	}
-	if err := m.s.extend(ctx, m.s.cfg.Pool, m.p, f); err != nil {
+	if err := m.s.cfg.Jobs.Extend(ctx, m.p, f); err != nil {
 		return err
 	}
 	for i := range m.items {
 		item := &m.items[i]
-		if item.Outcome != ImportCreate && item.Outcome != ImportChange || len(item.children) == 0 {
+		if item.Outcome != Create && item.Outcome != Change || len(item.children) == 0 {
 			continue
 		}
-		if ring := f.ring(m.node(importTarget{item: i, inFile: true})); ring != "" {
+		if ring := f.Ring(m.node(target{item: i, inFile: true})); ring != "" {
 			m.fault(i, jobspec.FieldChildren, "job.error.child_cycle", "Ring", ring)
 			item.Changes = nil
 		}

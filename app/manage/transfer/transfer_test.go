@@ -1,6 +1,7 @@
-package manage
+package transfer
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,19 +13,99 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
+// engine counts how often it heard of changed executors.
+type engine struct {
+	manage.Engine
+	groups int
+}
+
+func (*engine) JobsChanged()                          {}
+func (e *engine) GroupsChanged(context.Context) error { e.groups++; return nil }
+
+// upkeep finds no runs to delete.
+type upkeep struct{ manage.Upkeep }
+
+func (upkeep) DeleteRunsOfJob(context.Context, int64, int32) (int, error) { return 0, nil }
+
+// bundle are the use cases of files over a clean database with two groups: somebody may use the first.
+type bundle struct {
+	*manage.Service
+	files         *Service
+	pool          *db.Pool
+	engine        *engine
+	now           time.Time
+	admin         auth.Principal
+	user          auth.Principal
+	group, closed int64
+}
+
+func setup(t *testing.T, pool *db.Pool) *bundle {
+	t.Helper()
+	b := &bundle{pool: pool, engine: &engine{}, now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), admin: auth.NewPrincipal(1, "root", auth.RoleAdmin, "")}
+	b.Service = manage.New(manage.Config{Pool: pool, Engine: b.engine, Upkeep: upkeep{}, Now: func() time.Time { return b.now }})
+	b.files = New(Config{Pool: pool, Jobs: b.Jobs, Groups: b.Groups, Settings: b.Settings})
+	for i, name := range []string{"orders", "secret"} {
+		id, err := b.Groups.Create(t.Context(), b.admin, manage.GroupInput{AppName: name, Title: strings.ToUpper(name), Manual: true, Addresses: "10.0.0." + strconv.Itoa(i+1) + ":9999"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		*[]*int64{&b.group, &b.closed}[i] = id
+	}
+	b.user = auth.NewPrincipal(2, "ann", auth.RoleUser, db.Text(strconv.FormatInt(b.group, 10)))
+	return b
+}
+
+// job is a definition that can be saved.
+func (b *bundle) job(change func(*manage.JobInput)) manage.JobInput {
+	in := manage.JobInput{Group: b.group, Job: jobspec.Job{
+		Name: "close the day", Author: "ann", ScheduleType: jobspec.ScheduleCron, ScheduleConf: "0 0 2 * * ?", Misfire: jobspec.MisfireDoNothing,
+		Route: jobspec.RouteFirst, Block: wire.BlockSerial, Glue: wire.GlueBean, Handler: "closeDay",
+	}}
+	if change != nil {
+		change(&in)
+	}
+	return in
+}
+
+func (b *bundle) create(t *testing.T, change func(*manage.JobInput)) int64 {
+	t.Helper()
+	id, err := b.Jobs.Create(t.Context(), b.admin, b.job(change))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func (b *bundle) read(t *testing.T, id int64) db.Job {
+	t.Helper()
+	j, err := b.Jobs.Get(t.Context(), b.admin, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// kind is what sort of problem an error is.
+func kind(err error) string {
+	p := problem.From(err)
+	return strings.TrimSpace(fmt.Sprint(p.Kind.Status(), " ", p.Key))
+}
+
 // household is an installation with jobs that use everything a job may say.
 func household(t *testing.T, b *bundle) {
 	t.Helper()
-	last := b.create(t, func(in *JobInput) { in.Name, in.Group = "send the report", b.closed })
-	middle := b.create(t, func(in *JobInput) { in.Name, in.ChildJobIDs = "sum up", strconv.FormatInt(last, 10) })
-	b.create(t, func(in *JobInput) {
+	last := b.create(t, func(in *manage.JobInput) { in.Name, in.Group = "send the report", b.closed })
+	middle := b.create(t, func(in *manage.JobInput) { in.Name, in.ChildJobIDs = "sum up", strconv.FormatInt(last, 10) })
+	b.create(t, func(in *manage.JobInput) {
 		in.Job = jobspec.Job{
 			Name: "收盘", Author: "安", AlarmEmail: "a@b.cn,c@d.cn", ScheduleType: jobspec.ScheduleFixRate, ScheduleConf: "30", Misfire: jobspec.MisfireFireOnceNow,
 			Route: jobspec.RouteFailover, Block: wire.BlockCoverEarly, Glue: wire.GlueShell, GlueSource: "#!/bin/bash\n\techo 'x: y'\n", GlueRemark: "first try", Param: "a\n b",
@@ -32,18 +113,20 @@ func household(t *testing.T, b *bundle) {
 			Backoff: "10s,1m", MaxConcurrent: 2, Concurrency: jobspec.ConcurrencyDiscard, RetentionDays: 9, WarnAfter: 10, ExpectEvery: 3600, Tags: "night,eu", ParamFixed: true,
 		}
 	})
-	started := b.create(t, func(in *JobInput) {
+	started := b.create(t, func(in *manage.JobInput) {
 		in.Name, in.ScheduleType, in.ScheduleConf = "once", jobspec.ScheduleOnce, "2026-12-31 23:00:00"
 	})
 	if err := b.Jobs.Start(t.Context(), b.admin, started); err != nil {
 		t.Fatal(err)
 	}
-	b.create(t, func(in *JobInput) { in.Name, in.ScheduleType, in.ScheduleConf = "by hand", jobspec.ScheduleNone, "" })
+	b.create(t, func(in *manage.JobInput) {
+		in.Name, in.ScheduleType, in.ScheduleConf = "by hand", jobspec.ScheduleNone, ""
+	})
 }
 
 func (b *bundle) export(t *testing.T, p auth.Principal) Export {
 	t.Helper()
-	e, err := b.Jobs.Export(t.Context(), p, JobFilter{Status: AnyStatus}, nil)
+	e, err := b.files.Export(t.Context(), p, manage.JobFilter{Status: manage.AnyStatus}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,18 +152,18 @@ func read(t *testing.T, text string) jobfile.File {
 	return f
 }
 
-func (b *bundle) plan(t *testing.T, p auth.Principal, f jobfile.File, opts ImportOptions) ImportPlan {
+func (b *bundle) plan(t *testing.T, p auth.Principal, f jobfile.File, opts Options) Plan {
 	t.Helper()
-	plan, err := b.Jobs.PlanImport(t.Context(), p, f, opts)
+	plan, err := b.files.Plan(t.Context(), p, f, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return plan
 }
 
-func (b *bundle) apply(t *testing.T, p auth.Principal, f jobfile.File, opts ImportOptions) ImportPlan {
+func (b *bundle) apply(t *testing.T, p auth.Principal, f jobfile.File, opts Options) Plan {
 	t.Helper()
-	plan, err := b.Jobs.Import(t.Context(), p, f, opts, b.plan(t, p, f, opts).Digest)
+	plan, err := b.files.Import(t.Context(), p, f, opts, b.plan(t, p, f, opts).Digest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +176,7 @@ func (b *bundle) apply(t *testing.T, p auth.Principal, f jobfile.File, opts Impo
 }
 
 // outcomes are those of a plan with their reasons, a line for each job.
-func outcomes(plan ImportPlan) string {
+func outcomes(plan Plan) string {
 	var lines []string
 	for _, item := range plan.Items {
 		line := item.Name + ": " + string(item.Outcome)
@@ -111,16 +194,16 @@ func outcomes(plan ImportPlan) string {
 func TestExportAndImportAgree(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, nil)
+		b := setup(t, pool)
 		household(t, b)
 		exported := b.export(t, b.admin)
 		if exported.Jobs != 5 || exported.Scripts != 0 || exported.Orphans != 0 {
 			t.Fatalf("%+v", exported)
 		}
 		for _, format := range []jobfile.Format{jobfile.YAML, jobfile.JSON} {
-			for _, opts := range []ImportOptions{{}, {KeepState: true}, {ByID: true, KeepState: true, CreateGroups: true}} {
+			for _, opts := range []Options{{}, {KeepState: true}, {ByID: true, KeepState: true, CreateGroups: true}} {
 				plan := b.plan(t, b.admin, parsed(t, exported.File, format), opts)
-				if plan.Count(ImportSame) != 5 || plan.Work() != 0 {
+				if plan.Count(Same) != 5 || plan.Work() != 0 {
 					t.Errorf("into the same installation, %s, %+v:\n%s", format, opts, outcomes(plan))
 				}
 			}
@@ -131,36 +214,36 @@ func TestExportAndImportAgree(t *testing.T) {
 func TestImportIntoAnEmptyInstallation(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		from := setup(t, dbtest.New(t, pool.Dialect()), nil)
+		from := setup(t, dbtest.New(t, pool.Dialect()))
 		household(t, from)
 		f := from.export(t, from.admin).File
-		b := setup(t, pool, nil)
+		b := setup(t, pool)
 		for _, id := range []int64{b.group, b.closed} { // the groups are to be made by the import
-			if _, err := b.Groups.Create(t.Context(), b.admin, GroupInput{AppName: "else-" + strconv.FormatInt(id, 10), Title: "x"}); err != nil {
+			if _, err := b.Groups.Create(t.Context(), b.admin, manage.GroupInput{AppName: "else-" + strconv.FormatInt(id, 10), Title: "x"}); err != nil {
 				t.Fatal(err)
 			}
 			if err := b.Groups.Delete(t.Context(), b.admin, id); err != nil {
 				t.Fatal(err)
 			}
 		}
-		b.create(t, func(in *JobInput) { in.Group = b.closed + 1 }) // so that ids differ
-		b.create(t, func(in *JobInput) { in.Group = b.closed + 1 })
-		plan := b.apply(t, b.admin, parsed(t, f, jobfile.YAML), ImportOptions{KeepState: true, CreateGroups: true})
-		if plan.Count(ImportCreate) != 5 || !slices.Equal(plan.NewGroups, []string{"orders", "secret"}) {
+		b.create(t, func(in *manage.JobInput) { in.Group = b.closed + 1 }) // so that ids differ
+		b.create(t, func(in *manage.JobInput) { in.Group = b.closed + 1 })
+		plan := b.apply(t, b.admin, parsed(t, f, jobfile.YAML), Options{KeepState: true, CreateGroups: true})
+		if plan.Count(Create) != 5 || !slices.Equal(plan.NewGroups, []string{"orders", "secret"}) {
 			t.Fatalf("%v\n%s", plan.NewGroups, outcomes(plan))
 		}
 		created := make(map[string]bool)
 		for _, e := range entries(t, b.bundleAudit(t)) {
 			created[e] = true
 		}
-		again, err := b.Jobs.Export(t.Context(), b.admin, JobFilter{Status: AnyStatus}, ids(plan))
+		again, err := b.files.Export(t.Context(), b.admin, manage.JobFilter{Status: manage.AnyStatus}, ids(plan))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(without(t, f), without(t, again.File)); diff != "" {
 			t.Errorf("what was imported differs:\n%s", diff)
 		}
-		if got := b.plan(t, b.admin, again.File, ImportOptions{KeepState: true}); got.Count(ImportSame) != 5 {
+		if got := b.plan(t, b.admin, again.File, Options{KeepState: true}); got.Count(Same) != 5 {
 			t.Errorf("imported again:\n%s", outcomes(got))
 		}
 		for _, item := range plan.Items {
@@ -174,7 +257,7 @@ func TestImportIntoAnEmptyInstallation(t *testing.T) {
 	})
 }
 
-func ids(p ImportPlan) []int64 {
+func ids(p Plan) []int64 {
 	var ids []int64
 	for _, item := range p.Items {
 		ids = append(ids, item.ID)
@@ -184,7 +267,7 @@ func ids(p ImportPlan) []int64 {
 
 func (b *bundle) bundleAudit(t *testing.T) []db.AuditRow {
 	t.Helper()
-	list, err := b.Audit.List(t.Context(), b.admin, AuditFilter{Kind: ObjectJob, Limit: 100})
+	list, err := b.Audit.List(t.Context(), b.admin, manage.AuditFilter{Kind: manage.ObjectJob, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,15 +314,15 @@ func yamlOf(lines ...string) string {
 func TestImportRefusesByLine(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, nil)
+		b := setup(t, pool)
 		existing := b.create(t, nil)
-		foreign := b.create(t, func(in *JobInput) { in.Name, in.Group = "foreign", b.closed })
-		script := b.create(t, func(in *JobInput) {
+		foreign := b.create(t, func(in *manage.JobInput) { in.Name, in.Group = "foreign", b.closed })
+		script := b.create(t, func(in *manage.JobInput) {
 			in.Name, in.Glue, in.GlueSource, in.Handler = "script", wire.GlueShell, "echo secret", ""
 		})
-		b.create(t, func(in *JobInput) { in.Name, in.ChildJobIDs = "parent", strconv.FormatInt(existing, 10) })
-		twin := b.create(t, func(in *JobInput) { in.Name = "twin" })
-		b.create(t, func(in *JobInput) { in.Name = "twin" })
+		b.create(t, func(in *manage.JobInput) { in.Name, in.ChildJobIDs = "parent", strconv.FormatInt(existing, 10) })
+		twin := b.create(t, func(in *manage.JobInput) { in.Name = "twin" })
+		b.create(t, func(in *manage.JobInput) { in.Name = "twin" })
 		for _, app := range []string{"shared-app", "shared-app"} { // as an old database may have them
 			if _, err := db.New().InsertGroup(t.Context(), pool, db.InsertGroupParams{AppName: app, Title: "t"}); err != nil {
 				t.Fatal(err)
@@ -250,18 +333,18 @@ func TestImportRefusesByLine(t *testing.T) {
 		scriptFile := func(lines ...string) string {
 			return strings.Replace(strings.Replace(yamlOf(lines...), "close the day", "script", 1), "handler: closeDay", "kind: GLUE_SHELL", 1)
 		}
-		all := ImportOptions{KeepState: true, CreateGroups: true}
+		all := Options{KeepState: true, CreateGroups: true}
 		tests := []struct {
 			name string
 			p    auth.Principal
 			text string
-			opts ImportOptions
+			opts Options
 			want string
 		}{
 			{"nothing new", b.user, yamlOf(), all, "close the day: same"},
 			{"a field", b.user, yamlOf("retries: 2", "parameter: x"), all, "close the day: change param=>x retries=0>2"},
 			{"its state", b.user, yamlOf("state: running"), all, "close the day: change state=stopped>running"},
-			{"its state, left as it is", b.user, yamlOf("state: running"), ImportOptions{}, "close the day: same"},
+			{"its state, left as it is", b.user, yamlOf("state: running"), Options{}, "close the day: same"},
 			{"wrong values, by their lines", b.user, yamlOf("route: NEAREST", "retries: -1", "time_zone: Mars"), all, "close the day: refuse 10:route:job.error.unknown 11:retries:job.error.out_of_range 12:time_zone:job.error.zone"},
 			{"a wrong cron", b.user, strings.Replace(yamlOf(), "0 0 2", "0 0 25", 1), all, "close the day: refuse 8:cron:cron.error.out_of_range"},
 			{"a moment that is none", b.user, yamlOf("not_before: tomorrow"), all, "close the day: refuse 10:start_at:job.error.moment"},
@@ -270,11 +353,11 @@ func TestImportRefusesByLine(t *testing.T) {
 			{"to be started, without a schedule", b.user, strings.Replace(strings.Replace(yamlOf("state: running"), "CRON", "NONE", 1), "        cron: 0 0 2 * * ?\n", "", 1), all, "close the day: refuse 7:schedule_type:job.error.noschedule"},
 			{"another kind", b.user, yamlOf("kind: GLUE_SHELL", "script: echo"), all, "close the day: refuse 10:glue:import.error.kind"},
 			{"a script of a handler", b.user, yamlOf("script: echo"), all, "close the day: refuse 10:source:import.error.bean"},
-			{"an executor that is missing", b.user, strings.Replace(yamlOf(), "orders", "payments", 1), ImportOptions{}, "close the day: refuse 5:group:import.error.group"},
+			{"an executor that is missing", b.user, strings.Replace(yamlOf(), "orders", "payments", 1), Options{}, "close the day: refuse 5:group:import.error.group"},
 			{"an executor that only administrators may create", b.user, strings.Replace(yamlOf(), "orders", "payments", 1), all, "close the day: refuse 5:group:import.error.group_admin"},
 			{"an executor to be created", b.admin, strings.Replace(yamlOf(), "orders", "payments", 1), all, "close the day: create"},
 			{"an executor that cannot be created", b.admin, strings.Replace(yamlOf(), "orders", "Pay", 1), all, "close the day: refuse 5:app_name:group.error.appname"},
-			{"an executor of others is missing too", b.user, strings.Replace(yamlOf(), "orders", "secret", 1), ImportOptions{}, "close the day: refuse 5:group:import.error.group"},
+			{"an executor of others is missing too", b.user, strings.Replace(yamlOf(), "orders", "secret", 1), Options{}, "close the day: refuse 5:group:import.error.group"},
 			{"two executors with one name", b.admin, strings.Replace(yamlOf(), "orders", "shared-app", 1), all, "close the day: refuse 5:group:import.error.groups"},
 			{"no right to edit", viewer, yamlOf("retries: 2"), all, "close the day: refuse 5:group:import.error.right_edit"},
 			{"no right to start", editor, yamlOf("state: running"), all, "close the day: refuse 10:state:import.error.right_schedule"},
@@ -284,9 +367,9 @@ func TestImportRefusesByLine(t *testing.T) {
 			{"a new script that is left out", b.user, strings.Replace(scriptFile("script_omitted: true"), "script\n", "other\n", 1), all, "other: refuse 5:source:import.error.no_script"},
 			{"two jobs of that name", b.user, strings.Replace(yamlOf(), "close the day", "twin", 1), all, "twin: refuse 5:name:import.error.ambiguous"},
 			{"two jobs of that name, told apart", b.user, strings.Replace(yamlOf(fmt.Sprintf("id: %d", twin)), "close the day", "twin", 1), all, "twin: same"},
-			{"by id, with another name", b.user, strings.Replace(yamlOf(fmt.Sprintf("id: %d", existing)), "close the day", "renamed", 1), ImportOptions{ByID: true}, "renamed: change name=close the day>renamed"},
-			{"by the id of another's job", b.user, yamlOf(fmt.Sprintf("id: %d", foreign)), ImportOptions{ByID: true}, "close the day: refuse 10:id:import.error.foreign"},
-			{"without an id, by name", b.user, yamlOf("retries: 1"), ImportOptions{ByID: true}, "close the day: change retries=0>1"},
+			{"by id, with another name", b.user, strings.Replace(yamlOf(fmt.Sprintf("id: %d", existing)), "close the day", "renamed", 1), Options{ByID: true}, "renamed: change name=close the day>renamed"},
+			{"by the id of another's job", b.user, yamlOf(fmt.Sprintf("id: %d", foreign)), Options{ByID: true}, "close the day: refuse 10:id:import.error.foreign"},
+			{"without an id, by name", b.user, yamlOf("retries: 1"), Options{ByID: true}, "close the day: change retries=0>1"},
 			{"a child that is missing", b.user, yamlOf("children: [{app_name: orders, description: nobody}]"), all, "close the day: refuse 10:children:import.error.child"},
 			{"a child by an id that is missing", b.user, yamlOf("children: [4711]"), all, "close the day: refuse 10:children:import.error.child_id"},
 			{"a child of others", b.user, yamlOf(fmt.Sprintf("children: [%d]", foreign)), all, "close the day: refuse 10:children:job.error.child_gone"},
@@ -307,10 +390,10 @@ func TestImportRefusesByLine(t *testing.T) {
 			}
 		}
 		nobody := auth.NewPrincipal(5, "no", auth.RoleUser, "")
-		if _, err := b.Jobs.PlanImport(t.Context(), nobody, read(t, yamlOf()), all); kind(err) != "403" {
+		if _, err := b.files.Plan(t.Context(), nobody, read(t, yamlOf()), all); kind(err) != "403" {
 			t.Errorf("somebody without a right: %v", err)
 		}
-		if _, err := b.Jobs.Export(t.Context(), nobody, JobFilter{Status: AnyStatus}, []int64{existing}); kind(err) != "404 problem.export.none" {
+		if _, err := b.files.Export(t.Context(), nobody, manage.JobFilter{Status: manage.AnyStatus}, []int64{existing}); kind(err) != "404 problem.export.none" {
 			t.Errorf("somebody without a right: %v", err)
 		}
 		seen := b.export(t, editor)
@@ -324,9 +407,9 @@ func TestImportRefusesByLine(t *testing.T) {
 func TestImportDoesWhatItPromised(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		b := setup(t, pool, nil)
+		b := setup(t, pool)
 		first := b.create(t, nil)
-		running := b.create(t, func(in *JobInput) { in.Name = "runs" })
+		running := b.create(t, func(in *manage.JobInput) { in.Name = "runs" })
 		if err := b.Jobs.Start(t.Context(), b.admin, running); err != nil {
 			t.Fatal(err)
 		}
@@ -334,17 +417,17 @@ func TestImportDoesWhatItPromised(t *testing.T) {
 		text := yamlOf("children: [{app_name: orders, description: new}]", "retries: 4") +
 			"      - {description: new, author: ann, schedule: FIX_RATE, every_seconds: 5, handler: h, state: running}\n" +
 			"      - {description: runs, author: ann, schedule: NONE, handler: closeDay}\n"
-		f, opts := read(t, text), ImportOptions{KeepState: true}
+		f, opts := read(t, text), Options{KeepState: true}
 		f.Groups[0].Jobs[2].State = jobfile.Stopped
 		plan := b.plan(t, b.user, f, opts)
 		if plan.Work() != 3 {
 			t.Fatalf("%s", outcomes(plan))
 		}
 		before := len(b.bundleAudit(t))
-		if err := b.Jobs.Update(t.Context(), b.user, first, b.job(func(in *JobInput) { in.Param = "theirs" })); err != nil {
+		if err := b.Jobs.Update(t.Context(), b.user, first, b.job(func(in *manage.JobInput) { in.Param = "theirs" })); err != nil {
 			t.Fatal(err)
 		}
-		changed, err := b.Jobs.Import(t.Context(), b.user, f, opts, plan.Digest)
+		changed, err := b.files.Import(t.Context(), b.user, f, opts, plan.Digest)
 		if kind(err) != "409 problem.import.changed" || len(b.bundleAudit(t)) != before+1 || changed.Digest == plan.Digest {
 			t.Fatalf("what changed since the plan was imported: %v", err)
 		}
@@ -359,15 +442,51 @@ func TestImportDoesWhatItPromised(t *testing.T) {
 		if old := b.read(t, running); old.TriggerStatus != 0 || old.ScheduleType != jobspec.ScheduleNone {
 			t.Errorf("the job that ran: %+v", old)
 		}
-		if again := b.plan(t, b.user, f, opts); again.Count(ImportSame) != 3 {
+		if again := b.plan(t, b.user, f, opts); again.Count(Same) != 3 {
 			t.Errorf("imported again:\n%s", outcomes(again))
 		}
-		if _, err := b.Settings.Save(t.Context(), b.admin, map[string]string{SettingGlue: "off"}, ""); err != nil {
+		if _, err := b.Settings.Save(t.Context(), b.admin, map[string]string{manage.SettingGlue: "off"}, ""); err != nil {
 			t.Fatal(err)
 		}
 		script := strings.Replace(yamlOf("script: echo"), "handler: closeDay", "kind: GLUE_SHELL", 1)
 		if got := outcomes(b.plan(t, b.admin, read(t, strings.Replace(script, "close the day", "x", 1)), opts)); got != "x: refuse 10:source:problem.scripts.off" {
 			t.Errorf("where scripts are off: %s", got)
+		}
+	})
+}
+
+// TestMailsToOtherDomainsAreNotImported names an address in a file.
+func TestMailsToOtherDomainsAreNotImported(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		if _, err := b.Settings.Save(t.Context(), b.admin, map[string]string{manage.SettingMailDomains: "example.com"}, ""); err != nil {
+			t.Fatal(err)
+		}
+		plan := b.plan(t, b.admin, read(t, strings.Replace(yamlOf("alarm_email: [a@elsewhere.example]"), "close the day", "another", 1)), Options{})
+		if len(plan.Items) != 1 || plan.Items[0].Outcome != Refuse || plan.Items[0].Faults[0].Key != "alarm.error.mail_domain" || plan.Items[0].Faults[0].Line == 0 {
+			t.Errorf("a file: %+v", plan.Items)
+		}
+	})
+}
+
+func TestAParameterThatIsCodeIsImportedByWhomMayWriteScripts(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		editor := auth.NewPrincipal(3, "ed", auth.RoleUser, "").Grant(b.group, auth.RightEdit)
+		if err := db.New().InsertCodeHandler(t.Context(), pool, db.InsertCodeHandlerParams{GroupID: b.group, Handler: "runIt"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, handler := range []string{"commandJobHandler", "openClawJobHandler", "runIt"} {
+			file := read(t, "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - description: imported "+handler+"\n        author: x\n        schedule: NONE\n        handler: "+handler+"\n        parameter: id\n")
+			plan := b.plan(t, editor, file, Options{})
+			if item := plan.Items[0]; item.Outcome != Refuse || item.Faults[0].Key != "problem.code.right" {
+				t.Errorf("an import promises %+v", item)
+			}
+			if plan = b.plan(t, b.user, file, Options{}); plan.Items[0].Outcome != Create {
+				t.Errorf("who may write scripts imports %+v", plan.Items[0])
+			}
 		}
 	})
 }

@@ -1,20 +1,23 @@
-package manage
+package transfer
 
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 )
 
-// ImportOptions are what a file leaves open.
-type ImportOptions struct {
+// Options are what a file leaves open.
+type Options struct {
 	// ByID finds a job again by the id it had where it was exported, so that its executor and its description may have changed.
 	// That is right for the installation the file came from; elsewhere the same id is another job, so without it jobs are found
 	// by their executor and description.
@@ -25,65 +28,60 @@ type ImportOptions struct {
 	CreateGroups bool
 }
 
-// ImportOutcome is what an import does with a job of the file.
-type ImportOutcome string
+// Outcome is what an import does with a job of the file.
+type Outcome string
 
 // The outcomes.
 const (
-	ImportCreate ImportOutcome = "create"
-	ImportChange ImportOutcome = "change"
-	ImportSame   ImportOutcome = "same"
-	ImportRefuse ImportOutcome = "refuse"
+	Create Outcome = "create"
+	Change Outcome = "change"
+	Same   Outcome = "same"
+	Refuse Outcome = "refuse"
 )
 
-// ImportOutcomes lists the outcomes in the order in which they are shown.
-func ImportOutcomes() []ImportOutcome {
-	return []ImportOutcome{ImportRefuse, ImportChange, ImportCreate, ImportSame}
-}
-
-// ImportFault is why a job is refused. Its line may be that of a field.
-type ImportFault struct {
+// Fault is why a job is refused. Its line may be that of a field.
+type Fault struct {
 	Line int
 	problem.Field
 }
 
-// ImportItem is a job of a file, and what becomes of it.
-type ImportItem struct {
+// Item is a job of a file, and what becomes of it.
+type Item struct {
 	Line    int
 	ID      int64 // the job that it is here; 0 for a new one until it is created
 	AppName string
 	Name    string
-	Outcome ImportOutcome
-	Changes []ImportFieldChange // of ImportChange
-	Faults  []ImportFault       // of ImportRefuse
-	Done    bool                // it was imported
-	Err     error               // why it was not, although it had been promised
+	Outcome Outcome
+	Changes []FieldChange // of Change
+	Faults  []Fault       // of Refuse
+	Done    bool          // it was imported
+	Err     error         // why it was not, although it had been promised
 
 	file     jobfile.Job
-	group    importGroup
+	group    executor
 	old      db.Job // with an id if it exists
-	in       JobInput
-	children []importTarget
+	in       manage.JobInput
+	children []target
 	start    bool
 	stop     bool
 }
 
-// ImportFieldChange is a field whose value the import changes. Field is jobspec's name of it, FieldGroup or FieldState.
-type ImportFieldChange struct{ Field, Was, Now string }
+// FieldChange is a field whose value the import changes. Field is jobspec's name of it, manage.FieldGroup or FieldState.
+type FieldChange struct{ Field, Was, Now string }
 
-// FieldState is the name of a job's state in an [ImportFieldChange].
+// FieldState is the name of a job's state in an [FieldChange].
 const FieldState = "state"
 
-// importGroup is the executor of a job: one that exists, or one to be created.
-type importGroup struct {
+// executor is that of a job: one that exists, or one to be created.
+type executor struct {
 	id    int64 // 0 for one to be created
 	app   string
 	title string
 }
 
-// ImportPlan is what an import would do, or has done.
-type ImportPlan struct {
-	Items []ImportItem // in the order of the file
+// Plan is what an import would do, or has done.
+type Plan struct {
+	Items []Item // in the order of the file
 	// NewGroups are the app names of executors that it creates.
 	NewGroups []string
 	// Digest stands for the plan: an import is done only as long as planning it again gives the same.
@@ -91,7 +89,7 @@ type ImportPlan struct {
 }
 
 // Count is how many jobs have an outcome.
-func (p ImportPlan) Count(o ImportOutcome) int {
+func (p Plan) Count(o Outcome) int {
 	n := 0
 	for _, item := range p.Items {
 		if item.Outcome == o {
@@ -102,15 +100,15 @@ func (p ImportPlan) Count(o ImportOutcome) int {
 }
 
 // Work is how many jobs the import creates or changes.
-func (p ImportPlan) Work() int { return p.Count(ImportCreate) + p.Count(ImportChange) }
+func (p Plan) Work() int { return p.Count(Create) + p.Count(Change) }
 
 // importer makes a plan.
 type importer struct {
-	s     *Jobs
+	s     *Service
 	p     auth.Principal
-	opts  ImportOptions
-	items []ImportItem
-	code  codeHandlers
+	opts  Options
+	items []Item
+	code  manage.CodeHandlers
 
 	groups []db.Group          // those the principal may see
 	named  map[jobName][]int64 // jobs that exist, by executor and description
@@ -127,14 +125,14 @@ type jobName struct {
 
 type fileName struct{ app, name string }
 
-// PlanImport says what importing a file would do, and changes nothing.
-func (s *Jobs) PlanImport(ctx context.Context, p auth.Principal, f jobfile.File, opts ImportOptions) (ImportPlan, error) {
+// Plan says what importing a file would do, and changes nothing.
+func (s *Service) Plan(ctx context.Context, p auth.Principal, f jobfile.File, opts Options) (Plan, error) {
 	if !p.CanAnywhere(auth.RightEdit) {
-		return ImportPlan{}, forbidden()
+		return Plan{}, &problem.Error{Kind: problem.Forbidden}
 	}
 	m := &importer{s: s, p: p, opts: opts, inFile: make(map[fileName][]int), byID: make(map[int64]int), here: make(map[int64]int)}
 	if err := m.read(ctx, f); err != nil {
-		return ImportPlan{}, err
+		return Plan{}, err
 	}
 	for i := range m.items {
 		m.match(i)
@@ -147,7 +145,7 @@ func (s *Jobs) PlanImport(ctx context.Context, p auth.Principal, f jobfile.File,
 	}
 	m.refuseParents()
 	if err := m.refuseRings(ctx); err != nil {
-		return ImportPlan{}, err
+		return Plan{}, err
 	}
 	m.refuseParents()
 	return m.plan(), nil
@@ -156,10 +154,10 @@ func (s *Jobs) PlanImport(ctx context.Context, p auth.Principal, f jobfile.File,
 // read gathers the items, and everything of the database that matters to them.
 func (m *importer) read(ctx context.Context, f jobfile.File) error {
 	var err error
-	if m.groups, err = m.s.groups.List(ctx, m.p); err != nil {
+	if m.groups, err = m.s.cfg.Groups.List(ctx, m.p); err != nil {
 		return err
 	}
-	if m.code, err = m.s.codeHandlers(ctx, m.s.cfg.Pool); err != nil {
+	if m.code, err = m.s.cfg.Jobs.CodeHandlers(ctx); err != nil {
 		return err
 	}
 	var names []string
@@ -169,7 +167,7 @@ func (m *importer) read(ctx context.Context, f jobfile.File) error {
 		apps[g.AppName] = true
 		for _, j := range g.Jobs {
 			i := len(m.items)
-			m.items = append(m.items, ImportItem{Line: j.Line, AppName: g.AppName, Name: j.Description(), file: j, group: importGroup{app: g.AppName, title: g.Title}})
+			m.items = append(m.items, Item{Line: j.Line, AppName: g.AppName, Name: j.Description(), file: j, group: executor{app: g.AppName, title: g.Title}})
 			m.inFile[fileName{g.AppName, j.Description()}] = append(m.inFile[fileName{g.AppName, j.Description()}], i)
 			names = append(names, j.Description())
 			if j.ID != 0 {
@@ -202,11 +200,11 @@ func (m *importer) read(ctx context.Context, f jobfile.File) error {
 			}
 		}
 	}
-	m.stored, err = m.s.load(ctx, ids)
+	m.stored, err = m.s.cfg.Jobs.ByID(ctx, ids)
 	return err
 }
 
-// fault refuses an item. field is jobspec's name, or FieldGroup and the like; the line is that of the file's field for it.
+// fault refuses an item. field is jobspec's name, or manage.FieldGroup and the like; the line is that of the file's field for it.
 func (m *importer) fault(i int, field, key string, args ...any) {
 	item := &m.items[i]
 	m.faultAt(i, item.file.LineOf(fileField(field)), problem.Field{Name: field, Key: key, Args: args})
@@ -214,8 +212,8 @@ func (m *importer) fault(i int, field, key string, args ...any) {
 
 func (m *importer) faultAt(i, line int, f problem.Field) {
 	item := &m.items[i]
-	item.Outcome = ImportRefuse
-	item.Faults = append(item.Faults, ImportFault{Line: line, Field: f})
+	item.Outcome = Refuse
+	item.Faults = append(item.Faults, Fault{Line: line, Field: f})
 }
 
 // match finds the executor of an item, and the job that it is.
@@ -271,7 +269,7 @@ func (m *importer) findGroup(i int) bool {
 	if len(found) > 1 {
 		found = slices.DeleteFunc(found, func(g db.Group) bool { return g.Title != item.group.title })
 		if len(found) != 1 {
-			m.fault(i, FieldGroup, "import.error.groups", "Name", item.AppName)
+			m.fault(i, manage.FieldGroup, "import.error.groups", "Name", item.AppName)
 			return false
 		}
 	}
@@ -279,12 +277,11 @@ func (m *importer) findGroup(i int) bool {
 	case len(found) == 1:
 		item.group.id, item.group.title = found[0].ID, found[0].Title
 	case !m.opts.CreateGroups:
-		m.fault(i, FieldGroup, "import.error.group", "Name", item.AppName)
+		m.fault(i, manage.FieldGroup, "import.error.group", "Name", item.AppName)
 	case !m.p.Admin:
-		m.fault(i, FieldGroup, "import.error.group_admin", "Name", item.AppName)
+		m.fault(i, manage.FieldGroup, "import.error.group_admin", "Name", item.AppName)
 	default:
-		_, _, faults := m.s.groups.check(item.group.input(), "")
-		for _, f := range faults {
+		for _, f := range m.s.cfg.Groups.Check(item.group.input()) {
 			m.faultAt(i, item.Line, f)
 		}
 	}
@@ -292,28 +289,29 @@ func (m *importer) findGroup(i int) bool {
 }
 
 // input is the executor as it would be created: one whose programs register by themselves.
-func (g importGroup) input() GroupInput {
-	return GroupInput{AppName: g.app, Title: cmp.Or(g.title, g.app)}
+func (g executor) input() manage.GroupInput {
+	return manage.GroupInput{AppName: g.app, Title: cmp.Or(g.title, g.app)}
 }
 
 // plan ends the planning.
-func (m *importer) plan() ImportPlan {
-	out := ImportPlan{Items: m.items}
+func (m *importer) plan() Plan {
+	out := Plan{Items: m.items}
 	var all strings.Builder
 	fmt.Fprintf(&all, "%+v", m.opts)
 	for i := range m.items {
 		item := &m.items[i]
-		slices.SortStableFunc(item.Faults, func(a, b ImportFault) int { return cmp.Compare(a.Line, b.Line) })
-		if item.group.id == 0 && item.Outcome != ImportRefuse && !slices.Contains(out.NewGroups, item.AppName) {
+		slices.SortStableFunc(item.Faults, func(a, b Fault) int { return cmp.Compare(a.Line, b.Line) })
+		if item.group.id == 0 && item.Outcome != Refuse && !slices.Contains(out.NewGroups, item.AppName) {
 			out.NewGroups = append(out.NewGroups, item.AppName)
 		}
 		version := ""
 		if item.ID != 0 {
-			version = JobVersion(item.old)
+			version = manage.JobVersion(item.old)
 		}
 		fmt.Fprintf(&all, "|%d %s %d %s %d %v %v %q %v %q", item.Line, item.Outcome, item.ID, version, item.old.TriggerStatus, item.start, item.stop,
 			fmt.Sprintf("%+v", item.in), item.children, item.Changes)
 	}
-	out.Digest = digest(all.String())
+	sum := sha256.Sum256([]byte(all.String()))
+	out.Digest = hex.EncodeToString(sum[:8])
 	return out
 }
