@@ -14,155 +14,13 @@ import (
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/runs"
-	"github.com/punctual-job/punctual/views/ui"
 )
-
-// teller tells events as a page in English does.
-var teller = event.Teller{Printer: locales.New().Printer(locales.English), Zone: time.UTC}
-
-func happened(key event.Key, args ...any) event.List {
-	return event.List{event.New(time.UnixMilli(1_000), key, args...)}
-}
-
-func TestStatesOfRuns(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name  string
-		facts runFacts
-		want  ui.State
-	}{
-		{"planned", runFacts{}, ui.StateWaiting},
-		{"taken by an executor", runFacts{triggerCode: 200}, ui.StateSent},
-		{"reported success", runFacts{outcome: event.Succeeded, triggerCode: 200, handleCode: 200}, ui.StateSuccess},
-		{"reported success before its sending was recorded", runFacts{outcome: event.Succeeded, handleCode: 200}, ui.StateSuccess},
-		{"reported failure", runFacts{outcome: event.Failed, triggerCode: 200, handleCode: 500, handleNote: "exit code 1"}, ui.StateFailed},
-		{"a code of the job's author", runFacts{outcome: event.Failed, triggerCode: 200, handleCode: 7}, ui.StateFailed},
-		{"timed out", runFacts{outcome: event.TimedOut, triggerCode: 200, handleCode: 502}, ui.StateTimeout},
-		{"killed", runFacts{outcome: event.Killed, triggerCode: 200, handleCode: 500, handleNote: "ok"}, ui.StateKilled},
-		{"killed, and its executor says success", runFacts{outcome: event.Killed, triggerCode: 200, handleCode: 200}, ui.StateKilled},
-		{"killed before it was sent", runFacts{outcome: event.Killed, triggerCode: 500}, ui.StateKilled},
-		{"lost", runFacts{outcome: event.Lost, triggerCode: 200, handleCode: 500}, ui.StateLost},
-		{"no executor took it", runFacts{outcome: event.NotSent, triggerCode: 500}, ui.StateSendFailed},
-		{"nobody knows whether it arrived", runFacts{outcome: event.Unconfirmed, triggerCode: 500}, ui.StateUnconfirmed},
-		{"passed over", runFacts{outcome: event.Skipped, triggerCode: 500}, ui.StateSkipped},
-		{"one too many", runFacts{outcome: event.Discarded, triggerCode: 500}, ui.StateDiscarded},
-		{"a schedule that cannot be read", runFacts{outcome: event.Stopped, triggerCode: 500}, ui.StateStopped},
-		{"a retry that was not needed", runFacts{outcome: event.Cancelled, triggerCode: 500}, ui.StateCancelled},
-		{"an executor that says our words", runFacts{outcome: event.Failed, triggerCode: 200, handleCode: 500, handleNote: "killed by ann\nresult lost: x\n任务结果丢失，标记失败"}, ui.StateFailed},
-		{"of a newer version", runFacts{outcome: 99, triggerCode: 200, handleCode: 500}, ui.StateFailed},
-	}
-	for _, tt := range tests {
-		if got := tt.facts.state(); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
-		}
-	}
-	for _, o := range event.AllOutcomes() {
-		if f := (runFacts{outcome: o}); o != event.Open && f.state().Open() {
-			t.Errorf("outcome %s is shown as open", o)
-		}
-	}
-}
-
-func TestStatesOfAdoptedRuns(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name  string
-		facts runFacts
-		want  ui.State
-	}{
-		{"success", runFacts{triggerCode: 200, handleCode: 200}, ui.StateSuccess},
-		{"failure", runFacts{triggerCode: 200, handleCode: 500, handleNote: "boom"}, ui.StateFailed},
-		{"timed out", runFacts{triggerCode: 200, handleCode: 502}, ui.StateTimeout},
-		{"killed, told by its executor", runFacts{triggerCode: 200, handleCode: 500, handleNote: "scheduling center kill job. [job running, killed]"}, ui.StateKilled},
-		{"killed by an XXL-JOB admin", runFacts{triggerCode: 200, handleCode: 500, handleNote: "人为操作，主动终止:Success"}, ui.StateKilled},
-		{"killed by Punctual before it wrote outcomes", runFacts{triggerCode: 200, handleCode: 500, handleNote: "killed by ann: ok"}, ui.StateKilled},
-		{"killed by it before it was sent", runFacts{triggerCode: 500, triggerNote: "admin: a\nresult: killed by ann before it was sent"}, ui.StateKilled},
-		{"lost, says an XXL-JOB admin", runFacts{triggerCode: 200, handleCode: 500, handleNote: "<br>任务结果丢失，标记失败"}, ui.StateLost},
-		{"lost, says Punctual of before", runFacts{triggerCode: 200, handleCode: 500, handleNote: "result lost: executor x is gone"}, ui.StateLost},
-		{"passed over by Punctual of before", runFacts{triggerCode: 500, triggerNote: "result: skipped: 3 fires"}, ui.StateSkipped},
-		{"no executor took it", runFacts{triggerCode: 500, triggerNote: "trigger type: MISFIRE\nresult: no executor is registered"}, ui.StateSendFailed},
-	}
-	for _, tt := range tests {
-		if got := tt.facts.state(); got != tt.want {
-			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
-		}
-	}
-}
-
-func TestMessagesOfAdoptedRunsBecomeText(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name, in string
-		want     []string
-	}{
-		{"plain lines stay", "admin: a\nresult: <b>x</b> & y", []string{"admin: a", "result: <b>x</b> & y"}},
-		{"a stack trace keeps its generics", "Map<String, List<Integer>>\n\n\tat x\r\n", []string{"Map<String, List<Integer>>", "\tat x"}},
-		{"upstream's markup becomes lines", `调度机器：1<br><br><span style="color:#00c0ef;" > >>>>触发调度<<<< </span><br>路由策略：第一个`, []string{"调度机器：1", ">>>>触发调度<<<<", "路由策略：第一个"}},
-		{"entities are read", "a &lt;ok&gt; &amp; b<br>", []string{"a <ok> & b"}},
-		{"a script is only text without its tags", `<br><script>alert(1)</script>`, []string{"alert(1)"}},
-		{"an event handler goes with its tag", `x<br><img src=x onerror=alert(1)>y`, []string{"x", "y"}},
-	}
-	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, plainLines(tt.in)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
-		}
-	}
-}
-
-func TestTheMessageOfARun(t *testing.T) {
-	t.Parallel()
-	retry := happened(event.Retry, 5, 77)
-	tests := []struct {
-		name  string
-		facts runFacts
-		want  string
-	}{
-		{"nothing about a plain success", runFacts{outcome: event.Succeeded, triggerCode: 200, handleCode: 200, events: happened(event.Sent, "http://a/", time.Second, 200)}, ""},
-		{"what the executor said", runFacts{outcome: event.Succeeded, triggerCode: 200, handleCode: 200, handleNote: "\n42 rows\nmore"}, "42 rows"},
-		{"not what the engine added to it", runFacts{outcome: event.Failed, triggerCode: 200, handleCode: 500, handleNote: retry.In(time.UTC), events: retry}, ""},
-		{"for how many it stands", runFacts{outcome: event.Succeeded, triggerCode: 200, handleCode: 200, events: happened(event.StandsFor, 2, false, time.UnixMilli(0), time.UnixMilli(60_000))}, "Stands for 2 fires planned from 1970-01-01 00:00:00 to 1970-01-01 00:01:00"},
-		{"why it was not sent", runFacts{outcome: event.NotSent, triggerCode: 500, triggerNote: "result: something else", events: happened(event.NoExecutor)}, "Not sent: no executor is registered"},
-		{"why it was given up", runFacts{outcome: event.Lost, triggerCode: 200, handleCode: 500, events: slices.Concat(happened(event.LostRun, event.LostGone, "http://a/"), retry)}, "Result lost: http://a/ is gone: nobody listens there any more"},
-		{"who ended it", runFacts{outcome: event.Killed, triggerCode: 200, handleCode: 500, handleNote: "ok", events: happened(event.KilledAt, "ann", event.KilledRunning)}, "Ended by ann while its executor had it"},
-		{"who wants it ended", runFacts{triggerCode: 200, events: happened(event.KillAsked, "ann")}, "ann wants it ended"},
-		{"what an XXL-JOB admin noted", runFacts{triggerCode: 500, triggerNote: "任务触发类型：Cron触发<br>调度机器：x"}, "任务触发类型：Cron触发"},
-		{"what Punctual noted before it wrote events", runFacts{triggerCode: 500, triggerNote: "admin: a\nresult: no executor"}, "no executor"},
-	}
-	for _, tt := range tests {
-		if got := tt.facts.message(teller); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
-		}
-	}
-}
-
-func TestWhatAnExecutorSaidIsKeptApart(t *testing.T) {
-	t.Parallel()
-	list := slices.Concat(happened(event.Claimed, "admin-1", 3), happened(event.KilledAt, "ann", event.KilledRunning), happened(event.Child, 5, 77))
-	f := runFacts{handleNote: "first line\n\tat x\n" + list[1:].In(time.UTC), events: list}
-	if diff := cmp.Diff([]string{"first line", "\tat x"}, f.words()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestFollowersAreRead(t *testing.T) {
-	t.Parallel()
-	f := runFacts{events: slices.Concat(happened(event.Retry, 5, 77), happened(event.NoChild, event.NoChildJob, 9), happened(event.Child, 6, 78)), handleNote: "retry: job 5, run 99"}
-	if want := []int64{77, 78}; !slices.Equal(f.followers(), want) {
-		t.Errorf("got %v, want %v", f.followers(), want)
-	}
-	f.events = nil
-	for range 1000 {
-		f.events = append(f.events, happened(event.Child, 1, 2)...)
-	}
-	if got := f.followers(); len(got) != maxFollows {
-		t.Errorf("%d followers", len(got))
-	}
-}
 
 func TestTimeRanges(t *testing.T) {
 	t.Parallel()
@@ -235,10 +93,6 @@ func TestSmallThings(t *testing.T) {
 		if got := zoneName(zone, now); got != want {
 			t.Errorf("zone %q, want %q", got, want)
 		}
-	}
-	bare := runFacts{triggerCode: 200, handleCode: 200, triggered: sql.NullTime{}}
-	if began, end := bare.span(nil); !began.IsZero() || !end.IsZero() {
-		t.Error("a row without any time has a span")
 	}
 }
 
@@ -334,30 +188,10 @@ func TestAddressesThatAreCountedAreThoseListed(t *testing.T) {
 	}
 }
 
-func TestTheLastRunOfAJobIsOneWhoseTimeHasCome(t *testing.T) {
-	t.Parallel()
-	now := time.UnixMilli(100_000)
-	failed, waits, late := db.Outcome{ID: 1, TriggerCode: 200, HandleCode: 500, PlannedAt: 98_000}, db.Outcome{ID: 3, PlannedAt: 104_000}, db.Outcome{ID: 2, PlannedAt: 99_000}
-	for _, tt := range []struct {
-		name string
-		list []db.Outcome
-		want int64
-	}{
-		{"claimed ahead", []db.Outcome{waits, failed}, 1},
-		{"due and not sent", []db.Outcome{waits, late, failed}, 2},
-		{"ended", []db.Outcome{failed}, 1},
-		{"the first one ever", []db.Outcome{waits}, 3},
-	} {
-		if got := lastOutcome(tt.list, now); got.ID != tt.want {
-			t.Errorf("%s: run %d, want %d", tt.name, got.ID, tt.want)
-		}
-	}
-}
-
 func TestTheAdviceOfARun(t *testing.T) {
 	t.Parallel()
 	page := layout.Page{Printer: locales.New().Printer(locales.English)}
-	story := func(state ui.State, trigger, address string) runs.Story {
+	story := func(state runstate.State, trigger, address string) runs.Story {
 		return runs.Story{Row: runs.Row{State: state, Trigger: trigger, Address: address, Group: "Orders"}}
 	}
 	const address = "http://10.0.0.1:9999/"
@@ -368,23 +202,23 @@ func TestTheAdviceOfARun(t *testing.T) {
 		due   time.Duration
 		want  string // the key
 	}{
-		{"nobody there", story(ui.StateSendFailed, "CRON", ""), event.NoExecutor, 0, "advice.noexecutor"},
-		{"refused", story(ui.StateSendFailed, "CRON", address), event.Refused, 0, "advice.sendfailed"},
-		{"not reached", story(ui.StateSendFailed, "CRON", address), event.Unreachable, 0, "advice.unreachable"},
-		{"refused, says an XXL-JOB admin", story(ui.StateSendFailed, "CRON", address), "", 0, "advice.sendfailed"},
-		{"its script", story(ui.StateSendFailed, "CRON", address), event.NoSource, 0, ""},
-		{"unknown", story(ui.StateSendFailed, "CRON", ""), "", 0, ""},
-		{"perhaps there", story(ui.StateUnconfirmed, "CRON", address), event.Unanswered, 0, "advice.unconfirmed"},
-		{"one too many", story(ui.StateDiscarded, "CRON", ""), event.Full, 0, "advice.discarded"},
-		{"found too late", story(ui.StateSkipped, "CRON", ""), event.TooLate, 0, "advice.skipped"},
-		{"passed over", story(ui.StateSkipped, "MISFIRE", ""), event.SkippedFires, 0, "advice.skipped"},
-		{"stopped", story(ui.StateStopped, "CRON", ""), event.JobStopped, 0, "advice.stopped"},
-		{"not needed", story(ui.StateCancelled, "RETRY", ""), event.Withdrawn, 0, "advice.cancelled"},
-		{"lost", story(ui.StateLost, "CRON", address), event.LostRun, 0, "advice.lost"},
-		{"lost, its results refused", story(ui.StateLost, "CRON", address), event.NotTold, 0, "advice.nottold"},
-		{"a retry that waits", story(ui.StateWaiting, "RETRY", ""), "", time.Minute, "advice.retrywaits"},
-		{"a retry that leaves", story(ui.StateWaiting, "RETRY", ""), "", time.Second, ""},
-		{"claimed ahead", story(ui.StateWaiting, "CRON", ""), "", 4 * time.Second, ""},
+		{"nobody there", story(runstate.SendFailed, "CRON", ""), event.NoExecutor, 0, "advice.noexecutor"},
+		{"refused", story(runstate.SendFailed, "CRON", address), event.Refused, 0, "advice.sendfailed"},
+		{"not reached", story(runstate.SendFailed, "CRON", address), event.Unreachable, 0, "advice.unreachable"},
+		{"refused, says an XXL-JOB admin", story(runstate.SendFailed, "CRON", address), "", 0, "advice.sendfailed"},
+		{"its script", story(runstate.SendFailed, "CRON", address), event.NoSource, 0, ""},
+		{"unknown", story(runstate.SendFailed, "CRON", ""), "", 0, ""},
+		{"perhaps there", story(runstate.Unconfirmed, "CRON", address), event.Unanswered, 0, "advice.unconfirmed"},
+		{"one too many", story(runstate.Discarded, "CRON", ""), event.Full, 0, "advice.discarded"},
+		{"found too late", story(runstate.Skipped, "CRON", ""), event.TooLate, 0, "advice.skipped"},
+		{"passed over", story(runstate.Skipped, "MISFIRE", ""), event.SkippedFires, 0, "advice.skipped"},
+		{"stopped", story(runstate.Stopped, "CRON", ""), event.JobStopped, 0, "advice.stopped"},
+		{"not needed", story(runstate.Cancelled, "RETRY", ""), event.Withdrawn, 0, "advice.cancelled"},
+		{"lost", story(runstate.Lost, "CRON", address), event.LostRun, 0, "advice.lost"},
+		{"lost, its results refused", story(runstate.Lost, "CRON", address), event.NotTold, 0, "advice.nottold"},
+		{"a retry that waits", story(runstate.Waiting, "RETRY", ""), "", time.Minute, "advice.retrywaits"},
+		{"a retry that leaves", story(runstate.Waiting, "RETRY", ""), "", time.Second, ""},
+		{"claimed ahead", story(runstate.Waiting, "CRON", ""), "", 4 * time.Second, ""},
 	}
 	for _, tt := range tests {
 		want := ""
@@ -408,12 +242,12 @@ func TestTheTimelineIsWhatHappened(t *testing.T) {
 	routed := event.New(at(-2999), event.Routed, "ROUND", a, 2)
 	sent := event.New(at(3), event.Sent, a, 12*time.Millisecond, 200)
 	tests := []struct {
-		name  string
-		facts runFacts
-		want  []string
+		name string
+		run  runstate.Run
+		want []string
 	}{
-		{"a success, and what followed", runFacts{outcome: event.Succeeded, triggerCode: 200, handleCode: 200, sent: at(3).UnixMilli(), finished: at(1000).UnixMilli(),
-			events: event.List{claimed, routed, sent, event.New(at(1000), event.Child, 5, 77)}}, []string{
+		{"a success, and what followed", runstate.Run{Outcome: event.Succeeded, TriggerCode: 200, HandleCode: 200, Sent: at(3).UnixMilli(), Finished: at(1000).UnixMilli(),
+			Events: event.List{claimed, routed, sent, event.New(at(1000), event.Child, 5, 77)}}, []string{
 			"claimed done 01:59:57.000  by node admin-1",
 			"routed done 01:59:57.001 +1 ms Route strategy “Round robin”: http://10.0.0.1:9999/, one of 2",
 			"planned done 02:00:00.000 +2.9 s ",
@@ -422,7 +256,7 @@ func TestTheTimelineIsWhatHappened(t *testing.T) {
 			"calledback done 02:00:01.000 +985 ms 200",
 			"follow done 02:00:01.000 +0 ms Child job 5: run 77",
 		}},
-		{"a run that goes on", runFacts{triggerCode: 200, events: event.List{claimed, routed, sent}, sent: at(3).UnixMilli()}, []string{
+		{"a run that goes on", runstate.Run{TriggerCode: 200, Events: event.List{claimed, routed, sent}, Sent: at(3).UnixMilli()}, []string{
 			"claimed done 01:59:57.000  by node admin-1",
 			"routed done 01:59:57.001 +1 ms Route strategy “Round robin”: http://10.0.0.1:9999/, one of 2",
 			"planned done 02:00:00.000 +2.9 s ",
@@ -430,10 +264,10 @@ func TestTheTimelineIsWhatHappened(t *testing.T) {
 			"answered done 02:00:00.015 +12 ms 200",
 			"calledback active   ",
 		}},
-		{"a run that waits", runFacts{events: event.List{claimed}}, []string{
+		{"a run that waits", runstate.Run{Events: event.List{claimed}}, []string{
 			"claimed done 01:59:57.000  by node admin-1", "planned done 02:00:00.000 +3 s ", "routed active   ", "sent pending   ", "answered pending   ", "calledback pending   ",
 		}},
-		{"one that stands for others, and was taken over", runFacts{outcome: event.Unconfirmed, triggerCode: 500, events: event.List{
+		{"one that stands for others, and was taken over", runstate.Run{Outcome: event.Unconfirmed, TriggerCode: 500, Events: event.List{
 			event.New(at(60_000), event.Claimed, "admin-1", 1), event.New(at(60_000), event.StandsFor, 12, false, at(0), at(11_000)),
 			event.New(at(66_000), event.TakenOver, "admin-1", 1), event.New(at(66_010), event.Asked, a, event.AskLog, event.AnswerNo),
 			event.New(at(66_020), event.Unanswered, b, 3*time.Second, wire.FaultLate, "deadline"), event.New(at(69_030), event.MayHave, b, wire.FaultRefused, "refused"),
@@ -447,8 +281,8 @@ func TestTheTimelineIsWhatHappened(t *testing.T) {
 			"answered failed 02:01:09.020 +3 s http://10.0.0.2:9999/ did not answer, but may have received it; no answer in time (3 s): deadline",
 			"asked failed 02:01:09.030 +10 ms http://10.0.0.2:9999/ may have the run and does not answer, nobody listens there: refused",
 		}},
-		{"lost, and then not", runFacts{outcome: event.Failed, triggerCode: 200, handleCode: 500, sent: at(3).UnixMilli(), finished: at(90_000).UnixMilli(),
-			events: event.List{sent, event.New(at(60_000), event.LostRun, event.LostSilent, a), event.New(at(60_000), event.Retry, 5, 78), event.New(at(90_000), event.Result, 500, "boom")}}, []string{
+		{"lost, and then not", runstate.Run{Outcome: event.Failed, TriggerCode: 200, HandleCode: 500, Sent: at(3).UnixMilli(), Finished: at(90_000).UnixMilli(),
+			Events: event.List{sent, event.New(at(60_000), event.LostRun, event.LostSilent, a), event.New(at(60_000), event.Retry, 5, 78), event.New(at(90_000), event.Result, 500, "boom")}}, []string{
 			"planned done 02:00:00.000  ",
 			"sent done 02:00:00.003 +3 ms http://10.0.0.1:9999/",
 			"answered done 02:00:00.015 +12 ms 200",
@@ -456,17 +290,17 @@ func TestTheTimelineIsWhatHappened(t *testing.T) {
 			"follow done 02:01:00.000 +0 ms Retry: run 78 of job 5",
 			"result done 02:01:30.000 +30 s A result came later: 500 boom",
 		}},
-		{"left out", runFacts{outcome: event.Skipped, triggerCode: 500, events: event.List{event.New(at(9000), event.SkippedFires, 1, false, at(0), at(0), "DO_NOTHING")}}, []string{
+		{"left out", runstate.Run{Outcome: event.Skipped, TriggerCode: 500, Events: event.List{event.New(at(9000), event.SkippedFires, 1, false, at(0), at(0), "DO_NOTHING")}}, []string{
 			"planned done 02:00:00.000  ", "passed skipped 02:00:09.000 +9 s Skipped: the fire planned for 2026-03-01 02:00:00; the misfire strategy is “Do nothing”",
 		}},
-		{"of an XXL-JOB admin", runFacts{triggerCode: 200, handleCode: 500, sent: at(3).UnixMilli(), finished: at(50).UnixMilli(), address: a}, []string{
+		{"of an XXL-JOB admin", runstate.Run{TriggerCode: 200, HandleCode: 500, Sent: at(3).UnixMilli(), Finished: at(50).UnixMilli(), Address: a}, []string{
 			"planned done 02:00:00.000  ", "sent done 02:00:00.003 +3 ms http://10.0.0.1:9999/", "calledback failed 02:00:00.050 +47 ms 500",
 		}},
 	}
 	for _, tt := range tests {
-		tt.facts.planned = planned.UnixMilli()
+		tt.run.Planned = planned.UnixMilli()
 		var got []string
-		for _, s := range c.steps(page, &tt.facts, tt.facts.state()) {
+		for _, s := range c.steps(page, &tt.run, tt.run.State()) {
 			got = append(got, strings.Join([]string{s.Name, string(s.State), s.At, s.Delta, s.Detail}, " "))
 		}
 		if diff := cmp.Diff(tt.want, got); diff != "" {

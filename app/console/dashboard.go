@@ -94,10 +94,10 @@ func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.
 	}
 	failing := dashboard.Trouble{Kind: dashboard.Failing, N: int64(len(found.Failing)), Count: number(len(found.Failing), found.MoreFailing), URL: link.Jobs(link.JobFilter{Show: link.ShowFailing})}
 	for _, f := range found.Failing[:min(troubleItems, len(found.Failing))] {
-		facts := factsOf(f.Run)
+		run := c.record(f.Run)
 		failing.Items = append(failing.Items, dashboard.Item{
-			Name: name(f.Run.JobID), URL: link.Run(f.Run.ID), At: c.at(page.Page, facts.start(c.wall)),
-			Detail: cmp.Or(facts.message(c.teller(page.Page)), page.T("state."+string(facts.state()))),
+			Name: name(f.Run.JobID), URL: link.Run(f.Run.ID), At: c.at(page.Page, run.Start()),
+			Detail: cmp.Or(run.Message(c.teller(page.Page)), page.T("state."+string(run.State()))),
 		})
 	}
 	lateJobs, lateRuns := found.LateJobs(), found.LateRuns()
@@ -115,8 +115,8 @@ func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.
 	}
 	long := dashboard.Trouble{Kind: dashboard.Long, N: int64(len(found.Long)), Count: number(len(found.Long), found.MoreLong), URL: link.Runs(link.RunFilter{Show: link.ShowLong, Range: link.RangeAll})}
 	for _, r := range found.Long[:min(troubleItems, len(found.Long))] {
-		facts := factsOf(r)
-		began, _ := facts.span(c.wall)
+		run := c.record(r)
+		began, _ := run.Span()
 		long.Items = append(long.Items, dashboard.Item{Name: name(r.JobID), URL: link.Run(r.ID), Detail: string(r.ExecutorAddress), At: c.at(page.Page, began)})
 	}
 	page.Troubles = []dashboard.Trouble{failing, late, long, c.lostExecutors(page, p, titles.list, counts)}

@@ -68,7 +68,7 @@ func (c *gluePages) glueForm(ec echo.Context, status int, page glue.EditPage, j 
 	page.JobID, page.Name, page.Group, page.Type = j.ID, j.JobDesc, groups.title(j.JobGroup), string(j.GlueType)
 	page.Param, page.CanRun, page.Nonce = string(j.ExecutorParam), who(ec).Can(j.JobGroup, auth.RightRun), styleNonce(ec)
 	for i, v := range versions {
-		page.Versions = append(page.Versions, glue.Version{ID: v.ID, Remark: v.GlueRemark, At: c.at(page.Page, fromWall(c.wall, v.AddTime)), Current: i == 0 && v.AddTime == j.GlueUpdateTime})
+		page.Versions = append(page.Versions, glue.Version{ID: v.ID, Remark: v.GlueRemark, At: c.at(page.Page, c.fromWall(v.AddTime)), Current: i == 0 && v.AddTime == j.GlueUpdateTime})
 	}
 	return render(ec, status, glue.Edit(page))
 }
@@ -159,7 +159,7 @@ func (c *gluePages) glueCompare(ec echo.Context) error {
 		Page: c.pageWithFlash(ec), JobID: j.ID, Name: j.JobDesc, Type: string(j.GlueType), Old: string(v.GlueSource), New: string(j.GlueSource), Nonce: styleNonce(ec),
 		Lines: lineDifference(string(v.GlueSource), string(j.GlueSource), differenceContext),
 	}
-	page.Version = glue.Version{ID: v.ID, Remark: v.GlueRemark, At: c.at(page.Page, fromWall(c.wall, v.AddTime)), Current: v.GlueSource == j.GlueSource}
+	page.Version = glue.Version{ID: v.ID, Remark: v.GlueRemark, At: c.at(page.Page, c.fromWall(v.AddTime)), Current: v.GlueSource == j.GlueSource}
 	return render(ec, http.StatusOK, glue.Compare(page))
 }
 

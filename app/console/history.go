@@ -1,12 +1,11 @@
 package console
 
 import (
-	"time"
-
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
-	"github.com/punctual-job/punctual/views/ui"
 )
 
 // addOutcomes gives the rows of a page what became of their newest runs: the last one, and the history bars.
@@ -17,21 +16,10 @@ func (c *jobPages) addOutcomes(page layout.Page, rows []jobs.Row, outcomes map[i
 		if len(list) == 0 {
 			continue
 		}
-		last := lastOutcome(list, c.now())
-		of := runFacts{triggered: last.TriggerTime, planned: last.PlannedAt}
-		rows[i].Last = jobs.LastRun{LogID: last.ID, State: stateOfOutcome(last), At: c.at(page, of.start(c.wall))}
+		last := manage.LastOutcome(list, c.now())
+		of := runstate.Run{Triggered: c.fromWall(last.TriggerTime), Planned: last.PlannedAt}
+		rows[i].Last = jobs.LastRun{LogID: last.ID, State: stateOfOutcome(last), At: c.at(page, of.Start())}
 	}
-}
-
-// lastOutcome is the newest run whose time has come. Fires are claimed ahead: a job that fires every few seconds would else
-// always be about to run, and never have failed.
-func lastOutcome(newestFirst []db.Outcome, now time.Time) db.Outcome {
-	for _, o := range newestFirst {
-		if o.TriggerCode != 0 || o.HandleCode != 0 || o.PlannedAt <= now.UnixMilli() {
-			return o
-		}
-	}
-	return newestFirst[0]
 }
 
 // historyOf turns runs, newest first, into bars, oldest first.
@@ -43,17 +31,17 @@ func historyOf(outcomes []db.Outcome) jobs.History {
 	return s
 }
 
-func markOf(s ui.State) jobs.Mark {
+func markOf(s runstate.State) jobs.Mark {
 	switch s {
-	case ui.StateSuccess:
+	case runstate.Success:
 		return jobs.MarkGood
-	case ui.StateWaiting, ui.StateSent:
+	case runstate.Waiting, runstate.Sent:
 		return jobs.MarkOpen
-	case ui.StateKilled:
+	case runstate.Killed:
 		return jobs.MarkKilled
-	case ui.StateSkipped, ui.StateDiscarded, ui.StateCancelled:
+	case runstate.Skipped, runstate.Discarded, runstate.Cancelled:
 		return jobs.MarkSkipped
-	case ui.StateFailed, ui.StateTimeout, ui.StateSendFailed, ui.StateUnconfirmed, ui.StateLost, ui.StateStopped:
+	case runstate.Failed, runstate.Timeout, runstate.SendFailed, runstate.Unconfirmed, runstate.Lost, runstate.Stopped:
 		return jobs.MarkBad
 	default:
 		return jobs.MarkBad

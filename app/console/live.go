@@ -14,10 +14,10 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/runs"
-	"github.com/punctual-job/punctual/views/ui"
 )
 
 // runListEvents streams the rows of a run list that are new or have changed.
@@ -103,7 +103,7 @@ func (w *listWatch) look(ctx context.Context, s *stream) (ended bool, next time.
 			gone = append(gone, id)
 		case list.Searched:
 			now[id] = version
-		case strings.HasPrefix(version, string(ui.StateWaiting)), strings.HasPrefix(version, string(ui.StateSent)):
+		case strings.HasPrefix(version, string(runstate.Waiting)), strings.HasPrefix(version, string(runstate.Sent)):
 			w.below[id] = true
 		}
 	}
@@ -149,7 +149,7 @@ func (w *listWatch) lookBelow(ctx context.Context) (settled []runs.Row, gone []i
 	still := make(map[int64]bool, len(found))
 	for _, r := range found {
 		still[r.ID] = true
-		if of := factsOfLast(r); of.state().Open() {
+		if stateOfLast(r).Open() {
 			continue
 		}
 		delete(w.below, r.ID)
@@ -242,7 +242,8 @@ func (w *runWatch) look(ctx context.Context, s *stream) (ended bool, next time.D
 		return false, 0, err
 	}
 	version := fmt.Sprint(r.TriggerCode, r.HandleCode, r.Outcome, r.SentAt, r.FinishedAt, r.KillAskedAt, len(r.Events), len(r.HandleMsg), r.ExecutorAddress)
-	if facts := factsOfRun(r); facts.state().Open() {
+	run := c.wholeRecord(r)
+	if run.State().Open() {
 		version += c.soFar()
 	}
 	if version != w.state {
@@ -255,8 +256,8 @@ func (w *runWatch) look(ctx context.Context, s *stream) (ended bool, next time.D
 		}
 		w.state = version
 	}
-	finished := hasEnded(r)
-	if !hasOutput(r) {
+	finished := run.Reported()
+	if !run.HasOutput() {
 		return r.TriggerCode != 0, paceMax, nil
 	}
 	end, err := w.sendLog(ctx, s, &r)

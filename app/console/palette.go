@@ -116,8 +116,8 @@ func (c *palettePages) findRuns(ec echo.Context, page *palette.Page) (palette.Se
 		return s, err
 	}
 	hit := palette.Hit{Icon: "history", Title: "#" + strconv.FormatInt(logID, 10) + " " + names[r.JobID].JobDesc, URL: link.Run(logID)}
-	facts := factsOfRun(r)
-	hit.Sub = page.T("state."+string(facts.state())) + " · " + c.at(page.Page, facts.start(c.wall)).Relative
+	run := c.wholeRecord(r)
+	hit.Sub = page.T("state."+string(run.State())) + " · " + c.at(page.Page, run.Start()).Relative
 	s.Hits = []palette.Hit{hit}
 	return s, nil
 }

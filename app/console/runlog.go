@@ -48,7 +48,8 @@ func (c *runPages) runDetail(ec echo.Context) error {
 // firstLog reads a run's output as far as it goes into the page.
 func (c *runPages) firstLog(ctx context.Context, page layout.Page, r db.Run) runs.Log {
 	log := runs.Log{Status: runs.LogNone, First: 1, Next: 1}
-	if !hasOutput(r) {
+	run := c.wholeRecord(r)
+	if !run.HasOutput() {
 		if r.TriggerCode == 0 {
 			log.Status = runs.LogLive
 		}
@@ -60,7 +61,7 @@ func (c *runPages) firstLog(ctx context.Context, page layout.Page, r db.Run) run
 	for {
 		piece, err := c.runs.LogOf(ctx, &r, log.Next)
 		if err != nil {
-			if len(log.Lines) == 0 && hasEnded(r) {
+			if len(log.Lines) == 0 && run.Reported() {
 				log.Status = runs.LogUnavailable
 			}
 			log.Note = problem.From(err).Text(page.Printer)
@@ -69,7 +70,7 @@ func (c *runPages) firstLog(ctx context.Context, page layout.Page, r db.Run) run
 		lines, next := logLines(piece, log.Next)
 		log.Lines, log.Next = append(log.Lines, lines...), next
 		switch {
-		case piece.IsEnd && hasEnded(r):
+		case piece.IsEnd && run.Reported():
 			log.Status = runs.LogComplete
 			return log
 		case len(lines) == 0 || len(log.Lines) >= firstLines:

@@ -209,8 +209,7 @@ func (c *runPages) runRows(ctx context.Context, page layout.Page, p auth.Princip
 	}
 	rows := make([]runs.Row, len(list))
 	for i, r := range list {
-		facts := factsOf(r)
-		rows[i] = c.runRow(page, p, &facts, runs.Row{
+		rows[i] = c.runRow(page, p, c.record(r), runs.Row{
 			LogID: r.ID, JobID: r.JobID, JobName: names[r.JobID].JobDesc, GroupID: r.JobGroup, Group: groups.title(r.JobGroup),
 			Trigger: string(r.TriggerType), Shard: shardText(string(r.ExecutorShardingParam)), Address: string(r.ExecutorAddress),
 		})

@@ -11,10 +11,10 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/runs"
-	"github.com/punctual-job/punctual/views/ui"
 )
 
 // stories tell of a run: where it stands, its steps, what came of it.
@@ -34,8 +34,8 @@ func (c *stories) story(ctx context.Context, page layout.Page, p auth.Principal,
 }
 
 func (c *stories) storyOf(ctx context.Context, page layout.Page, p auth.Principal, r db.Run) (runs.Story, error) {
-	facts := factsOfRun(r)
-	follows, err := c.runs.ByID(ctx, p, facts.followers())
+	run := c.wholeRecord(r)
+	follows, err := c.runs.ByID(ctx, p, run.Followers())
 	if err != nil {
 		return runs.Story{}, err
 	}
@@ -53,58 +53,57 @@ func (c *stories) storyOf(ctx context.Context, page layout.Page, p auth.Principa
 		group = g.Title
 	}
 	story := runs.Story{
-		Row: c.runRow(page, p, &facts, runs.Row{
+		Row: c.runRow(page, p, run, runs.Row{
 			LogID: r.ID, JobID: r.JobID, JobName: job.JobDesc, GroupID: r.JobGroup, Group: group, Trigger: string(r.TriggerType),
-			Shard: shardText(string(r.ExecutorShardingParam)), Address: facts.address,
+			Shard: shardText(string(r.ExecutorShardingParam)), Address: run.Address,
 		}),
 		Handler: string(r.ExecutorHandler), Glue: string(job.GlueType), Param: string(r.ExecutorParam),
-		Planned: c.at(page, facts.start(c.wall)), RetriesLeft: int(r.ExecutorFailRetryCount), OriginID: r.OriginLogID,
-		ResultNote: facts.words(),
+		Planned: c.at(page, run.Start()), RetriesLeft: int(r.ExecutorFailRetryCount), OriginID: r.OriginLogID,
+		ResultNote: run.Words(),
 		CanRun:     exists && p.Can(job.JobGroup, auth.RightRun), CanEdit: p.Can(job.JobGroup, auth.RightEdit), JobGone: !exists,
 	}
-	if len(facts.events) == 0 {
-		story.SendNote = plainLines(facts.triggerNote)
+	if len(run.Events) == 0 {
+		story.SendNote = runstate.Lines(run.TriggerNote)
 	}
 	for _, f := range follows {
-		of := factsOfLast(f)
 		story.Follows = append(story.Follows, runs.Follow{
-			LogID: f.ID, Trigger: string(f.TriggerType), JobName: jobs[f.JobID].JobDesc, State: of.state(),
+			LogID: f.ID, Trigger: string(f.TriggerType), JobName: jobs[f.JobID].JobDesc, State: stateOfLast(f),
 		})
 	}
 	if err := c.shards(ctx, page, p, r, &story); err != nil {
 		return runs.Story{}, err
 	}
 	if story.State.Open() {
-		if story.Killing, err = c.killing(ctx, page, r, facts.events); err != nil {
+		if story.Killing, err = c.killing(ctx, page, r, run.Events); err != nil {
 			return runs.Story{}, err
 		}
 	}
-	story.Steps = c.steps(page, &facts, story.State)
-	why, told := facts.reason()
+	story.Steps = c.steps(page, run, story.State)
+	why, told := run.Reason()
 	if told && story.Killing == "" {
 		story.Why = c.teller(page).Tell(why)
 	}
 	key := why.Key
-	if refused, ok := facts.events.Last(event.NotTold); ok && key == event.LostRun {
+	if refused, ok := run.Events.Last(event.NotTold); ok && key == event.LostRun {
 		key = refused.Key // which explains it
 	}
-	story.Advice = advice(page, story, key, facts.start(c.wall).Sub(c.now()))
+	story.Advice = advice(page, story, key, run.Start().Sub(c.now()))
 	return story, nil
 }
 
-// runRow adds to a row what follows from its facts.
-func (c *stories) runRow(page layout.Page, p auth.Principal, f *runFacts, row runs.Row) runs.Row {
-	row.State = f.state()
-	row.At = c.at(page, f.start(c.wall))
-	row.Message = f.message(c.teller(page))
-	row.CanKill = (row.State == ui.StateSent || row.State == ui.StateWaiting) && p.Can(row.GroupID, auth.RightRun)
-	if f.planned > 0 && f.sent > 0 {
-		late := time.Duration(f.sent-f.planned) * time.Millisecond
+// runRow adds to a row what follows from what is on record.
+func (c *stories) runRow(page layout.Page, p auth.Principal, run *runstate.Run, row runs.Row) runs.Row {
+	row.State = run.State()
+	row.At = c.at(page, run.Start())
+	row.Message = run.Message(c.teller(page))
+	row.CanKill = manage.CanKill(p, row.GroupID, row.State)
+	if run.Planned > 0 && run.Sent > 0 {
+		late := time.Duration(run.Sent-run.Planned) * time.Millisecond
 		row.Lateness, row.Late = format.Delta(page.Printer, late), late > lateAfter
 	}
-	began, end := f.span(c.wall)
+	began, end := run.Span()
 	switch {
-	case began.IsZero() || f.triggerCode != 200:
+	case began.IsZero() || run.TriggerCode != wire.CodeSuccess:
 	case !end.IsZero():
 		row.Duration = format.Duration(page.Printer, max(0, end.Sub(began)))
 	default:
@@ -137,21 +136,14 @@ func (c *stories) shards(ctx context.Context, page layout.Page, p auth.Principal
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	succeeded := 0
-	story.Broadcast = ui.StateSuccess
-	for _, s := range rows {
-		facts := runFacts{outcome: s.Outcome, triggerCode: s.TriggerCode, handleCode: s.HandleCode, handleNote: s.HandleNote}
-		state := facts.state()
-		story.Shards = append(story.Shards, runs.Shard{LogID: s.ID, Shard: shardText(string(s.ExecutorShardingParam)), Address: string(s.ExecutorAddress), State: state})
-		switch {
-		case state == ui.StateSuccess:
-			succeeded++
-		case state.Open():
-			story.Broadcast = ui.StateSent
-		case story.Broadcast == ui.StateSuccess:
-			story.Broadcast = ui.StateFailed
-		}
+	parts := make([]runstate.State, len(rows))
+	for i, s := range rows {
+		of := runstate.Run{Outcome: s.Outcome, TriggerCode: s.TriggerCode, HandleCode: s.HandleCode, HandleNote: s.HandleNote}
+		parts[i] = of.State()
+		story.Shards = append(story.Shards, runs.Shard{LogID: s.ID, Shard: shardText(string(s.ExecutorShardingParam)), Address: string(s.ExecutorAddress), State: parts[i]})
 	}
+	whole, succeeded := runstate.Broadcast(parts)
+	story.Broadcast = whole
 	story.ShardsDone = page.T("runs.shards.done", "N", strconv.Itoa(succeeded), "All", strconv.Itoa(len(rows)))
 	return nil
 }
@@ -159,7 +151,7 @@ func (c *stories) shards(ctx context.Context, page layout.Page, p auth.Principal
 // advice is what an operator may do about an outcome. why is the event that it came of, due in how long the run is to leave.
 func advice(page layout.Page, s runs.Story, why event.Key, due time.Duration) string {
 	switch s.State {
-	case ui.StateSendFailed:
+	case runstate.SendFailed:
 		switch {
 		case why == event.NoExecutor, why == event.Nobody:
 			return page.T("advice.noexecutor", "Group", s.Group)
@@ -169,38 +161,30 @@ func advice(page layout.Page, s runs.Story, why event.Key, due time.Duration) st
 			return page.T("advice.sendfailed", "Address", s.Address)
 		}
 		return "" // the timeline says why
-	case ui.StateUnconfirmed:
+	case runstate.Unconfirmed:
 		return page.T("advice.unconfirmed", "Address", s.Address)
-	case ui.StateTimeout:
+	case runstate.Timeout:
 		return page.T("advice.timeout")
-	case ui.StateLost:
+	case runstate.Lost:
 		if why == event.NotTold {
 			return page.T("advice.nottold", "Address", s.Address)
 		}
 		return page.T("advice.lost", "Address", s.Address)
-	case ui.StateSkipped:
+	case runstate.Skipped:
 		return page.T("advice.skipped")
-	case ui.StateDiscarded:
+	case runstate.Discarded:
 		return page.T("advice.discarded")
-	case ui.StateStopped:
+	case runstate.Stopped:
 		return page.T("advice.stopped")
-	case ui.StateCancelled:
+	case runstate.Cancelled:
 		return page.T("advice.cancelled")
-	case ui.StateWaiting:
+	case runstate.Waiting:
 		if s.Trigger == string(jobspec.TriggerRetry) && due > 2*time.Second {
 			return page.T("advice.retrywaits", "At", s.Planned.Absolute)
 		}
 		return ""
-	case ui.StateSent, ui.StateSuccess, ui.StateFailed, ui.StateKilled:
+	case runstate.Sent, runstate.Success, runstate.Failed, runstate.Killed:
 		return ""
 	}
 	return ""
 }
-
-// hasOutput says whether an executor may have output of a run.
-func hasOutput(r db.Run) bool {
-	return r.ExecutorAddress != "" && (r.TriggerCode == wire.CodeSuccess || r.HandleCode != 0 || r.Outcome == event.Unconfirmed)
-}
-
-// hasEnded says whether no more output is to come.
-func hasEnded(r db.Run) bool { return r.HandleCode != 0 || r.Outcome.Ended() }

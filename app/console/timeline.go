@@ -8,10 +8,10 @@ import (
 
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/runs"
-	"github.com/punctual-job/punctual/views/ui"
 )
 
 // stepOf is what an event is called in the timeline, and what it means to the run. Those that are more than one step, or that
@@ -69,17 +69,17 @@ func (t *timeline) add(name string, state runs.StepState, at time.Time, detail s
 }
 
 // steps draws the timeline: what is written down, in the order in which it happened, and what is still to come.
-func (c *stories) steps(page layout.Page, f *runFacts, state ui.State) []runs.Step {
+func (c *stories) steps(page layout.Page, run *runstate.Run, state runstate.State) []runs.Step {
 	t := &timeline{page: page, zone: c.zone, teller: c.teller(page), seen: make(map[string]bool)}
-	planned := f.start(c.wall)
-	began, ended := f.span(c.wall)
-	for _, e := range f.events {
+	planned := run.Start()
+	began, ended := run.Span()
+	for _, e := range run.Events {
 		at := time.UnixMilli(e.At)
 		if !t.seen[runs.StepPlanned] && !at.Before(planned) {
 			t.add(runs.StepPlanned, runs.StepDone, planned, "")
 		}
 		if follows(e.Key) {
-			t.result(f, state, ended)
+			t.result(run, state, ended)
 		}
 		t.event(e, at)
 	}
@@ -87,9 +87,9 @@ func (c *stories) steps(page layout.Page, f *runFacts, state ui.State) []runs.St
 		t.add(runs.StepPlanned, runs.StepDone, planned, "")
 	}
 	if !t.seen[runs.StepSent] && !began.IsZero() { // a row of an XXL-JOB admin knows no more
-		t.add(runs.StepSent, runs.StepDone, began, f.address)
+		t.add(runs.StepSent, runs.StepDone, began, run.Address)
 	}
-	t.result(f, state, ended)
+	t.result(run, state, ended)
 	t.toCome(state)
 	return t.steps
 }
@@ -117,33 +117,33 @@ func (t *timeline) event(e event.Event, at time.Time) {
 
 // result is the executor's report, where there is one: what was killed or given up has an event of its own that says so, and
 // so has a report that came late.
-func (t *timeline) result(f *runFacts, state ui.State, ended time.Time) {
-	if _, late := f.events.Last(event.Result); late || t.seen[runs.StepCalledBack] || f.handleCode == 0 {
+func (t *timeline) result(run *runstate.Run, state runstate.State, ended time.Time) {
+	if _, late := run.Events.Last(event.Result); late || t.seen[runs.StepCalledBack] || run.HandleCode == 0 {
 		return
 	}
-	code := strconv.FormatInt(f.handleCode, 10)
+	code := strconv.FormatInt(run.HandleCode, 10)
 	switch state {
-	case ui.StateSuccess:
+	case runstate.Success:
 		t.add(runs.StepCalledBack, runs.StepDone, ended, code)
-	case ui.StateFailed, ui.StateTimeout:
+	case runstate.Failed, runstate.Timeout:
 		t.add(runs.StepCalledBack, runs.StepFailed, ended, code)
-	case ui.StateKilled, ui.StateLost:
-		if f.handleCode == wire.CodeSuccess || len(f.events) == 0 {
+	case runstate.Killed, runstate.Lost:
+		if run.HandleCode == wire.CodeSuccess || len(run.Events) == 0 {
 			t.add(runs.StepCalledBack, runs.StepFailed, ended, code)
 		}
-	case ui.StateWaiting, ui.StateSent, ui.StateSendFailed, ui.StateUnconfirmed, ui.StateSkipped, ui.StateDiscarded, ui.StateStopped, ui.StateCancelled:
+	case runstate.Waiting, runstate.Sent, runstate.SendFailed, runstate.Unconfirmed, runstate.Skipped, runstate.Discarded, runstate.Stopped, runstate.Cancelled:
 	}
 }
 
 // toCome are the steps that an open run still has before it. Until it is sent, where it stands is known to the admin that
 // holds it alone.
-func (t *timeline) toCome(state ui.State) {
+func (t *timeline) toCome(state runstate.State) {
 	if !state.Open() {
 		return
 	}
 	next := runs.StepActive
 	for _, name := range []string{runs.StepRouted, runs.StepSent, runs.StepAnswered, runs.StepCalledBack} {
-		if t.seen[name] || state == ui.StateSent && name != runs.StepCalledBack {
+		if t.seen[name] || state == runstate.Sent && name != runs.StepCalledBack {
 			continue
 		}
 		t.add(name, next, time.Time{}, "")

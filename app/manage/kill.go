@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 )
 
 // Kill ends a running run.
@@ -25,6 +26,11 @@ func (s *Runs) Kill(ctx context.Context, p auth.Principal, logID int64) error {
 	}
 	s.audit.Note(ctx, p, Entry{Action: ActionKill, Kind: ObjectRun, ID: logID, Name: "#" + strconv.FormatInt(logID, 10), Group: r.JobGroup, After: Snapshot{"job_id": r.JobID}})
 	return nil
+}
+
+// CanKill says whether somebody may end a run that stands somewhere: what is left of it is then for the engine to find out.
+func CanKill(p auth.Principal, groupID int64, s runstate.State) bool {
+	return s.Open() && p.Can(groupID, auth.RightRun)
 }
 
 // MaxKill is how many runs are ended in one go; whoever wants more asks again.

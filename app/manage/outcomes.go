@@ -3,6 +3,7 @@ package manage
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/punctual-job/punctual/db"
 )
@@ -21,4 +22,15 @@ func (s *Jobs) Outcomes(ctx context.Context, jobIDs []int64) (map[int64][]db.Out
 		byJob[o.JobID] = append(byJob[o.JobID], o)
 	}
 	return byJob, nil
+}
+
+// LastOutcome is the newest run whose time has come. Fires are claimed ahead: a job that fires every few seconds would else
+// always be about to run, and never have failed.
+func LastOutcome(newestFirst []db.Outcome, now time.Time) db.Outcome {
+	for _, o := range newestFirst {
+		if o.TriggerCode != 0 || o.HandleCode != 0 || o.PlannedAt <= now.UnixMilli() {
+			return o
+		}
+	}
+	return newestFirst[0]
 }

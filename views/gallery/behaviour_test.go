@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/static"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
@@ -170,7 +171,7 @@ func (c *console) runEvents(w http.ResponseWriter, r *http.Request) {
 	p.Log = runs.Log{First: 62, Lines: []string{"line 62 again", "line 63"}, Next: 64}
 	streamEvent(w, r, "log", "64", runs.LogChunk(p))
 	story := c.runLive().Story
-	story.State, story.CanKill = ui.StateSuccess, false
+	story.State, story.CanKill = runstate.Success, false
 	streamEvent(w, r, "state", "", runs.StoryFragment(runs.StoryPage{Page: p.Page, Story: story}))
 	streamEvent(w, r, "end", "", nil)
 	<-r.Context().Done()
@@ -248,7 +249,7 @@ func TestBehaviour(t *testing.T) {
 	})
 	t.Run("runs change in place, come in on top, leave, and wait while the reader is further down", func(t *testing.T) {
 		row := c.runs().Rows[1]
-		row.State = ui.StateSuccess
+		row.State = runstate.Success
 		fresh := row
 		fresh.LogID, fresh.JobName = 90500, "brand new"
 		do(t, visit("/runs"), until(`document.querySelector("[data-live-mark]").textContent.trim() === "Live"`))

@@ -9,6 +9,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/accounts"
 	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/audit"
@@ -231,7 +232,7 @@ func (f fakes) jobs() jobs.ListPage {
 	p := jobs.ListPage{Page: f.page("/jobs", layout.Flash{Kind: layout.FlashSuccess, Text: f.zh("“每日对账”已启动。", "“Daily reconciliation” is started."), Undo: &layout.Undo{URL: "/jobs/7/stop"}}),
 		Groups: f.groupOptions(0), Total: 1284, CanCreate: true, AnyJobs: true, Views: f.views("jobs"),
 		Pager: ui.Pager{Next: "/jobs?page=2", Summary: f.zh("第 1–12 条，共 1,284 条", "1–12 of 1,284")}}
-	row := func(id int64, name, group, kind, schedule, glue, handler, author string, running bool, next time.Duration, last ui.State, ago time.Duration) {
+	row := func(id int64, name, group, kind, schedule, glue, handler, author string, running bool, next time.Duration, last runstate.State, ago time.Duration) {
 		r := jobs.Row{ID: id, Name: name, GroupID: 1, Group: group, ScheduleType: kind, Schedule: schedule, Glue: glue, Handler: handler, Author: author, Running: running, CanEdit: true, CanRun: true, CanSchedule: true}
 		if next != 0 {
 			r.Next = f.at(next)
@@ -245,16 +246,16 @@ func (f fakes) jobs() jobs.ListPage {
 		p.Rows = append(p.Rows, r)
 	}
 	orders, pay, report, sample := f.zh("订单服务", "Orders"), f.zh("支付网关", "Payments"), f.zh("报表中心", "Reporting"), f.zh("示例执行器", "Sample executor")
-	row(7, f.zh("每日对账", "Daily reconciliation"), pay, "CRON", "0 0 2 * * ?", "BEAN", "reconcileHandler", f.zh("王敏", "Mina Wang"), true, 4*time.Hour, ui.StateSuccess, 20*time.Hour)
-	row(8, f.zh("关闭超时未支付订单", "Close unpaid orders"), orders, "CRON", "0 */5 * * * ?", "BEAN", "closeUnpaidOrders", f.zh("李强", "Jonas Li"), true, 3*time.Minute, ui.StateSent, 12*time.Second)
-	row(12, f.zh("同步物流轨迹", "Sync parcel tracking"), orders, "FIX_RATE", f.zh("每 30 秒", "every 30 s"), "BEAN", "trackingSync", f.zh("李强", "Jonas Li"), true, 14*time.Second, ui.StateSuccess, 16*time.Second)
-	row(15, f.zh("清理过期会话与临时文件，并在完成后触发磁盘容量检查", "Remove expired sessions and temporary files, then check the disk space on every node"), sample, "CRON", "0 30 3 ? * MON-FRI", "GLUE_SHELL", "", f.zh("陈晓", "Ada Chen"), true, 9*time.Hour, ui.StateFailed, 30*time.Hour)
-	row(18, f.zh("月度账单", "Monthly statement"), report, "CRON", "0 0 6 1 * ?", "BEAN", "monthlyStatement", f.zh("王敏", "Mina Wang"), true, 9*24*time.Hour, ui.StateSuccess, 20*24*time.Hour)
-	row(21, f.zh("推送积分到账通知", "Send loyalty notifications"), orders, "CRON", "0 0 10,16 * * ?", "GLUE_PYTHON", "", f.zh("赵磊", "Leo Zhao"), false, 0, ui.StateKilled, 5*24*time.Hour)
+	row(7, f.zh("每日对账", "Daily reconciliation"), pay, "CRON", "0 0 2 * * ?", "BEAN", "reconcileHandler", f.zh("王敏", "Mina Wang"), true, 4*time.Hour, runstate.Success, 20*time.Hour)
+	row(8, f.zh("关闭超时未支付订单", "Close unpaid orders"), orders, "CRON", "0 */5 * * * ?", "BEAN", "closeUnpaidOrders", f.zh("李强", "Jonas Li"), true, 3*time.Minute, runstate.Sent, 12*time.Second)
+	row(12, f.zh("同步物流轨迹", "Sync parcel tracking"), orders, "FIX_RATE", f.zh("每 30 秒", "every 30 s"), "BEAN", "trackingSync", f.zh("李强", "Jonas Li"), true, 14*time.Second, runstate.Success, 16*time.Second)
+	row(15, f.zh("清理过期会话与临时文件，并在完成后触发磁盘容量检查", "Remove expired sessions and temporary files, then check the disk space on every node"), sample, "CRON", "0 30 3 ? * MON-FRI", "GLUE_SHELL", "", f.zh("陈晓", "Ada Chen"), true, 9*time.Hour, runstate.Failed, 30*time.Hour)
+	row(18, f.zh("月度账单", "Monthly statement"), report, "CRON", "0 0 6 1 * ?", "BEAN", "monthlyStatement", f.zh("王敏", "Mina Wang"), true, 9*24*time.Hour, runstate.Success, 20*24*time.Hour)
+	row(21, f.zh("推送积分到账通知", "Send loyalty notifications"), orders, "CRON", "0 0 10,16 * * ?", "GLUE_PYTHON", "", f.zh("赵磊", "Leo Zhao"), false, 0, runstate.Killed, 5*24*time.Hour)
 	row(22, f.zh("重建搜索索引", "Rebuild the search index"), report, "NONE", "", "BEAN", "rebuildIndex", f.zh("赵磊", "Leo Zhao"), false, 0, "", 0)
-	row(25, f.zh("汇率拉取", "Fetch exchange rates"), pay, "CRON", "15 0 * * * ?", "GLUE_NODEJS", "", f.zh("陈晓", "Ada Chen"), true, 42*time.Minute, ui.StateTimeout, 18*time.Minute)
-	row(31, f.zh("分片：用户画像计算", "Shards: user profiles"), report, "CRON", "0 0 1 * * ?", "BEAN", "profileShard", f.zh("王敏", "Mina Wang"), true, 7*time.Hour, ui.StateSuccess, 17*time.Hour)
-	row(33, f.zh("健康检查", "Health check"), sample, "FIX_RATE", f.zh("每 10 秒", "every 10 s"), "BEAN", "httpJobHandler", "admin", true, 6*time.Second, ui.StateSuccess, 4*time.Second)
+	row(25, f.zh("汇率拉取", "Fetch exchange rates"), pay, "CRON", "15 0 * * * ?", "GLUE_NODEJS", "", f.zh("陈晓", "Ada Chen"), true, 42*time.Minute, runstate.Timeout, 18*time.Minute)
+	row(31, f.zh("分片：用户画像计算", "Shards: user profiles"), report, "CRON", "0 0 1 * * ?", "BEAN", "profileShard", f.zh("王敏", "Mina Wang"), true, 7*time.Hour, runstate.Success, 17*time.Hour)
+	row(33, f.zh("健康检查", "Health check"), sample, "FIX_RATE", f.zh("每 10 秒", "every 10 s"), "BEAN", "httpJobHandler", "admin", true, 6*time.Second, runstate.Success, 4*time.Second)
 	return p
 }
 
@@ -301,31 +302,31 @@ func (f fakes) runOnce() jobs.RunPage {
 
 func (f fakes) runs() runs.ListPage {
 	p := runs.ListPage{Page: f.page("/runs"), Groups: f.groupOptions(0), Live: true, AnyRuns: true, CanClear: true, Pager: ui.Pager{Next: "/runs?before=90394"}}
-	row := func(id int64, name, group string, s ui.State, trigger string, ago time.Duration, late, took, address, message string) {
+	row := func(id int64, name, group string, s runstate.State, trigger string, ago time.Duration, late, took, address, message string) {
 		p.Rows = append(p.Rows, runs.Row{LogID: id, JobID: 7, JobName: name, GroupID: 1, Group: group, State: s, Trigger: trigger, At: f.at(-ago), Lateness: late,
-			Late: id == 90404, Duration: took, Address: address, Message: message, CanKill: s == ui.StateSent})
+			Late: id == 90404, Duration: took, Address: address, Message: message, CanKill: s == runstate.Sent})
 	}
 	d := func(v time.Duration) string { return format.Duration(f.Printer, v) }
 	orders, pay, report, sample := f.zh("订单服务", "Orders"), f.zh("支付网关", "Payments"), f.zh("报表中心", "Reporting"), f.zh("示例执行器", "Sample executor")
 	plus := func(v time.Duration) string { return format.Delta(f.Printer, v) }
-	row(90432, f.zh("健康检查", "Health check"), sample, ui.StateWaiting, "CRON", 0, "", "", "", "")
-	row(90431, f.zh("关闭超时未支付订单", "Close unpaid orders"), orders, ui.StateSent, "CRON", 12*time.Second, plus(3*time.Millisecond), d(12*time.Second), "http://10.2.0.14:9999/", "")
-	row(90430, f.zh("同步物流轨迹", "Sync parcel tracking"), orders, ui.StateSuccess, "CRON", 16*time.Second, plus(2*time.Millisecond), d(840*time.Millisecond), "http://10.2.0.15:9999/", "")
-	row(90428, f.zh("汇率拉取", "Fetch exchange rates"), pay, ui.StateTimeout, "RETRY", 70*time.Second, plus(4*time.Millisecond), d(30*time.Second), "http://10.2.0.21:9999/", f.zh("运行超过 30 秒，已被执行器终止", "Stopped by the executor after 30 s"))
-	row(90427, f.zh("汇率拉取", "Fetch exchange rates"), pay, ui.StateFailed, "CRON", 2*time.Minute, plus(2*time.Millisecond), d(1700*time.Millisecond), "http://10.2.0.21:9999/", "dial tcp 203.0.113.9:443: i/o timeout")
-	row(90420, f.zh("每日对账", "Daily reconciliation"), pay, ui.StateSuccess, "MANUAL", 4*time.Minute, plus(6*time.Millisecond), d(95*time.Second), "http://10.2.0.14:9999/", f.zh("共核对 182,400 笔，差异 0 笔", "182,400 checked, 0 differ"))
-	row(90417, f.zh("清理过期会话与临时文件，并在完成后触发磁盘容量检查", "Remove expired sessions and temporary files, then check the disk space on every node"), sample, ui.StateFailed, "CRON", 9*time.Minute, plus(1*time.Millisecond), d(2300*time.Millisecond), "http://10.2.0.30:9999/", "script exit value(1) is failed")
-	row(90411, f.zh("分片：用户画像计算", "Shards: user profiles"), report, ui.StateSuccess, "CRON", 14*time.Minute, plus(3*time.Millisecond), d(11*time.Minute+9*time.Second), "http://10.2.0.41:9999/", "")
+	row(90432, f.zh("健康检查", "Health check"), sample, runstate.Waiting, "CRON", 0, "", "", "", "")
+	row(90431, f.zh("关闭超时未支付订单", "Close unpaid orders"), orders, runstate.Sent, "CRON", 12*time.Second, plus(3*time.Millisecond), d(12*time.Second), "http://10.2.0.14:9999/", "")
+	row(90430, f.zh("同步物流轨迹", "Sync parcel tracking"), orders, runstate.Success, "CRON", 16*time.Second, plus(2*time.Millisecond), d(840*time.Millisecond), "http://10.2.0.15:9999/", "")
+	row(90428, f.zh("汇率拉取", "Fetch exchange rates"), pay, runstate.Timeout, "RETRY", 70*time.Second, plus(4*time.Millisecond), d(30*time.Second), "http://10.2.0.21:9999/", f.zh("运行超过 30 秒，已被执行器终止", "Stopped by the executor after 30 s"))
+	row(90427, f.zh("汇率拉取", "Fetch exchange rates"), pay, runstate.Failed, "CRON", 2*time.Minute, plus(2*time.Millisecond), d(1700*time.Millisecond), "http://10.2.0.21:9999/", "dial tcp 203.0.113.9:443: i/o timeout")
+	row(90420, f.zh("每日对账", "Daily reconciliation"), pay, runstate.Success, "MANUAL", 4*time.Minute, plus(6*time.Millisecond), d(95*time.Second), "http://10.2.0.14:9999/", f.zh("共核对 182,400 笔，差异 0 笔", "182,400 checked, 0 differ"))
+	row(90417, f.zh("清理过期会话与临时文件，并在完成后触发磁盘容量检查", "Remove expired sessions and temporary files, then check the disk space on every node"), sample, runstate.Failed, "CRON", 9*time.Minute, plus(1*time.Millisecond), d(2300*time.Millisecond), "http://10.2.0.30:9999/", "script exit value(1) is failed")
+	row(90411, f.zh("分片：用户画像计算", "Shards: user profiles"), report, runstate.Success, "CRON", 14*time.Minute, plus(3*time.Millisecond), d(11*time.Minute+9*time.Second), "http://10.2.0.41:9999/", "")
 	p.Rows[len(p.Rows)-1].Shard = "2/3"
-	row(90409, f.zh("推送积分到账通知", "Send loyalty notifications"), orders, ui.StateKilled, "CRON", 31*time.Minute, plus(2*time.Millisecond), d(75*time.Second), "http://10.2.0.15:9999/", f.tell(event.KilledAt, "admin", event.KilledRunning))
-	row(90404, f.zh("月度账单", "Monthly statement"), report, ui.StateLost, "CRON", 50*time.Minute, plus(12*time.Second), "", "http://10.2.0.42:9999/", f.tell(event.LostRun, event.LostSilent, "http://10.2.0.42:9999/"))
-	row(90401, f.zh("健康检查", "Health check"), sample, ui.StateSkipped, "MISFIRE", 52*time.Minute, "", "", "", f.tell(event.SkippedFires, 8, false, f.now.Add(-60*time.Minute), f.now.Add(-53*time.Minute), "DO_NOTHING"))
-	row(90399, f.zh("重建搜索索引", "Rebuild the search index"), report, ui.StateSendFailed, "API", 55*time.Minute, plus(2*time.Millisecond), "", "", f.tell(event.NoExecutor))
-	row(90398, f.zh("重建搜索索引", "Rebuild the search index"), report, ui.StateDiscarded, "CRON", 56*time.Minute, "", "", "", f.tell(event.Full, 3, 3))
-	row(90397, f.zh("汇率拉取", "Fetch exchange rates"), pay, ui.StateCancelled, "RETRY", 57*time.Minute, "", "", "", f.tell(event.Withdrawn, 90390))
-	row(90396, f.zh("每日对账", "Daily reconciliation"), pay, ui.StateUnconfirmed, "CRON", 58*time.Minute, plus(4*time.Millisecond), "", "http://10.2.0.21:9999/", f.tell(event.MayHave, "http://10.2.0.21:9999/", wire.FaultLate, "context deadline exceeded"))
-	row(90395, f.zh("旧报表", "Old report"), report, ui.StateStopped, "MISFIRE", 59*time.Minute, "", "", "", f.tell(event.JobStopped, "cron: minute 61 is out of range"))
-	row(90394, f.zh("同步物流轨迹", "Sync parcel tracking"), orders, ui.StateSuccess, "MISFIRE", 60*time.Minute, "", d(2*time.Second), "http://10.2.0.15:9999/", f.tell(event.StandsFor, 12, false, f.now.Add(-72*time.Minute), f.now.Add(-61*time.Minute)))
+	row(90409, f.zh("推送积分到账通知", "Send loyalty notifications"), orders, runstate.Killed, "CRON", 31*time.Minute, plus(2*time.Millisecond), d(75*time.Second), "http://10.2.0.15:9999/", f.tell(event.KilledAt, "admin", event.KilledRunning))
+	row(90404, f.zh("月度账单", "Monthly statement"), report, runstate.Lost, "CRON", 50*time.Minute, plus(12*time.Second), "", "http://10.2.0.42:9999/", f.tell(event.LostRun, event.LostSilent, "http://10.2.0.42:9999/"))
+	row(90401, f.zh("健康检查", "Health check"), sample, runstate.Skipped, "MISFIRE", 52*time.Minute, "", "", "", f.tell(event.SkippedFires, 8, false, f.now.Add(-60*time.Minute), f.now.Add(-53*time.Minute), "DO_NOTHING"))
+	row(90399, f.zh("重建搜索索引", "Rebuild the search index"), report, runstate.SendFailed, "API", 55*time.Minute, plus(2*time.Millisecond), "", "", f.tell(event.NoExecutor))
+	row(90398, f.zh("重建搜索索引", "Rebuild the search index"), report, runstate.Discarded, "CRON", 56*time.Minute, "", "", "", f.tell(event.Full, 3, 3))
+	row(90397, f.zh("汇率拉取", "Fetch exchange rates"), pay, runstate.Cancelled, "RETRY", 57*time.Minute, "", "", "", f.tell(event.Withdrawn, 90390))
+	row(90396, f.zh("每日对账", "Daily reconciliation"), pay, runstate.Unconfirmed, "CRON", 58*time.Minute, plus(4*time.Millisecond), "", "http://10.2.0.21:9999/", f.tell(event.MayHave, "http://10.2.0.21:9999/", wire.FaultLate, "context deadline exceeded"))
+	row(90395, f.zh("旧报表", "Old report"), report, runstate.Stopped, "MISFIRE", 59*time.Minute, "", "", "", f.tell(event.JobStopped, "cron: minute 61 is out of range"))
+	row(90394, f.zh("同步物流轨迹", "Sync parcel tracking"), orders, runstate.Success, "MISFIRE", 60*time.Minute, "", d(2*time.Second), "http://10.2.0.15:9999/", f.tell(event.StandsFor, 12, false, f.now.Add(-72*time.Minute), f.now.Add(-61*time.Minute)))
 	return p
 }
 
@@ -386,8 +387,8 @@ func (f fakes) story(row int, handler string) runs.Story {
 
 func (f fakes) runLive() runs.DetailPage {
 	s := f.story(1, "closeUnpaidOrders")
-	s.Broadcast, s.ShardsDone = ui.StateSent, f.T("runs.shards.done", "N", "1", "All", "3")
-	for i, state := range []ui.State{ui.StateSuccess, ui.StateSent, ui.StateFailed} {
+	s.Broadcast, s.ShardsDone = runstate.Sent, f.T("runs.shards.done", "N", "1", "All", "3")
+	for i, state := range []runstate.State{runstate.Success, runstate.Sent, runstate.Failed} {
 		s.Shards = append(s.Shards, runs.Shard{LogID: s.LogID + int64(i), Shard: fmt.Sprintf("%d/3", i+1), Address: fmt.Sprintf("http://10.2.0.%d:9999/", 14+i), State: state})
 	}
 	s.Steps = f.steps(append(f.sent(), beat{runs.StepCalledBack, runs.StepActive, 0, ""})...)
@@ -408,7 +409,7 @@ func (f fakes) runFailed() runs.DetailPage {
 	s.Glue, s.OriginID = "GLUE_SHELL", 90402
 	s.Steps = f.steps(append(f.sent(), beat{runs.StepCalledBack, runs.StepFailed, 2305 * time.Millisecond, "500"}, beat{runs.StepFollow, runs.StepDone, 2305 * time.Millisecond, f.tell(event.Retry, 15, 90418)})...)
 	s.ResultNote = []string{"script exit value(1) is failed"}
-	s.Follows = []runs.Follow{{LogID: 90418, Trigger: "RETRY", JobName: f.zh("清理过期会话", "Remove expired sessions"), State: ui.StateSuccess}}
+	s.Follows = []runs.Follow{{LogID: 90418, Trigger: "RETRY", JobName: f.zh("清理过期会话", "Remove expired sessions"), State: runstate.Success}}
 	return runs.DetailPage{Page: f.page("/runs/90417"), Story: s, Log: runs.Log{Status: runs.LogComplete, First: 1, Next: 5, Lines: []string{
 		"2026-11-21 03:30:00 [executor] ----------- start, job 15, log 90417 -----------", "+ find /var/tmp/sessions -mtime +7 -delete",
 		"find: ‘/var/tmp/sessions’: Permission denied", "2026-11-21 03:30:02 [executor] ----------- end, code 500: script exit value(1) is failed -----------"}}}

@@ -13,10 +13,10 @@ import (
 
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/runs"
-	"github.com/punctual-job/punctual/views/ui"
 )
 
 // statePages are the job form with each kind of schedule, and runs with the rarer outcomes.
@@ -120,7 +120,7 @@ func (f fakes) lost(path, cause string) runs.DetailPage {
 	s.Message = f.tell(event.LostRun, cause, s.Address)
 	s.Steps = f.steps(append(f.sent(), beat{runs.StepLost, runs.StepFailed, 96 * time.Second, s.Message}, beat{runs.StepFollow, runs.StepDone, 96 * time.Second, f.tell(event.Retry, 7, 90405)})...)
 	s.Why, s.Advice = s.Message, f.T("advice.lost", "Address", s.Address)
-	s.Follows = []runs.Follow{{LogID: 90405, Trigger: "RETRY", JobName: s.JobName, State: ui.StateSent}}
+	s.Follows = []runs.Follow{{LogID: 90405, Trigger: "RETRY", JobName: s.JobName, State: runstate.Sent}}
 	return runs.DetailPage{Page: f.page(path), Story: s, Log: runs.Log{Status: runs.LogUnavailable, First: 1, Next: 1, Note: f.T("problem.executor", "Address", s.Address, "Reason", "dial tcp 10.2.0.42:9999: i/o timeout")}}
 }
 
@@ -211,15 +211,15 @@ func (f fakes) runRetry() runs.DetailPage {
 // runBroadcast is a shard of a broadcast of which one has failed.
 func (f fakes) runBroadcast() runs.DetailPage {
 	s := f.story(7, "userProfiles")
-	s.Broadcast, s.ShardsDone = ui.StateFailed, f.T("runs.shards.done", "N", "10", "All", "12")
+	s.Broadcast, s.ShardsDone = runstate.Failed, f.T("runs.shards.done", "N", "10", "All", "12")
 	s.Shard = "2/12"
 	for i := range 12 {
-		state := ui.StateSuccess
+		state := runstate.Success
 		switch i {
 		case 4:
-			state = ui.StateFailed
+			state = runstate.Failed
 		case 8:
-			state = ui.StateLost
+			state = runstate.Lost
 		}
 		s.Shards = append(s.Shards, runs.Shard{LogID: s.LogID - 1 + int64(i), Shard: fmt.Sprintf("%d/12", i+1), Address: fmt.Sprintf("http://10.2.0.%d:9999/", 41+i), State: state})
 	}

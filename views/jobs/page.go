@@ -3,6 +3,7 @@ package jobs
 
 import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -54,7 +55,7 @@ type Row struct {
 // LastRun is the newest run of a job.
 type LastRun struct {
 	LogID int64
-	State ui.State
+	State runstate.State
 	At    format.Time
 }
 

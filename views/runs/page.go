@@ -2,6 +2,7 @@
 package runs
 
 import (
+	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -37,7 +38,7 @@ type Row struct {
 	JobName  string // empty when the job was deleted
 	GroupID  int64
 	Group    string
-	State    ui.State
+	State    runstate.State
 	Trigger  string // trigger type as stored: CRON, MANUAL, RETRY, PARENT, API, MISFIRE; may be empty
 	Shard    string // "1/3" of a broadcast; empty otherwise
 	At       format.Time
@@ -76,16 +77,16 @@ type Story struct {
 	OriginID    int64    // the run this one retries or was started by; 0 for none
 	Follows     []Follow // retries and child runs that came of it
 	Steps       []Step
-	SendNote    []string // what an XXL-JOB admin wrote down while sending, line by line; plain text
-	ResultNote  []string // what the executor reported, line by line; plain text
-	Killing     string   // who wants it ended while that is not done yet, ready to print; may be empty
-	Why         string   // one line: what this outcome came of; may be empty
-	Advice      string   // one line: what an operator may do about it; may be empty
-	Shards      []Shard  // the runs of the broadcast this one belongs to, itself among them; empty for none
-	Broadcast   ui.State // of all of them: a success when each is one
-	ShardsDone  string   // "2 of 3 succeeded"
-	CanRun      bool     // "run again" leads to the job's run-once dialog
-	CanEdit     bool     // the job's name leads to its form
+	SendNote    []string       // what an XXL-JOB admin wrote down while sending, line by line; plain text
+	ResultNote  []string       // what the executor reported, line by line; plain text
+	Killing     string         // who wants it ended while that is not done yet, ready to print; may be empty
+	Why         string         // one line: what this outcome came of; may be empty
+	Advice      string         // one line: what an operator may do about it; may be empty
+	Shards      []Shard        // the runs of the broadcast this one belongs to, itself among them; empty for none
+	Broadcast   runstate.State // of all of them: a success when each is one
+	ShardsDone  string         // "2 of 3 succeeded"
+	CanRun      bool           // "run again" leads to the job's run-once dialog
+	CanEdit     bool           // the job's name leads to its form
 	JobGone     bool
 }
 
@@ -94,7 +95,7 @@ type Follow struct {
 	LogID   int64
 	Trigger string // RETRY or PARENT
 	JobName string
-	State   ui.State
+	State   runstate.State
 }
 
 // Shard is one run of a broadcast.
@@ -102,7 +103,7 @@ type Shard struct {
 	LogID   int64
 	Shard   string // "1/3"
 	Address string
-	State   ui.State
+	State   runstate.State
 }
 
 // StepState is how far a step of the story has come.

@@ -3,6 +3,7 @@ package runs
 import (
 	"net/url"
 
+	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -91,7 +92,7 @@ func logIcon(s LogStatus) string {
 }
 
 // adviceIcon goes with adviceKind.
-func adviceIcon(s ui.State) string {
+func adviceIcon(s runstate.State) string {
 	switch adviceKind(s) {
 	case "error":
 		return "circle-alert"
@@ -103,11 +104,11 @@ func adviceIcon(s ui.State) string {
 }
 
 // adviceKind colours the advice by how the run stands.
-func adviceKind(s ui.State) string {
+func adviceKind(s runstate.State) string {
 	switch s {
-	case ui.StateFailed, ui.StateTimeout, ui.StateSendFailed, ui.StateLost:
+	case runstate.Failed, runstate.Timeout, runstate.SendFailed, runstate.Lost:
 		return "error"
-	case ui.StateUnconfirmed, ui.StateStopped, ui.StateKilled:
+	case runstate.Unconfirmed, runstate.Stopped, runstate.Killed:
 		return "warning"
 	default:
 		return "info"

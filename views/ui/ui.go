@@ -62,34 +62,3 @@ type Pager struct {
 
 // Any says whether there is anywhere to go.
 func (p Pager) Any() bool { return p.Previous != "" || p.Next != "" }
-
-// State is where a run stands, in the words of this console; the mapping from codes is the handler's.
-type State string
-
-// The states of a run. Each has an icon, a colour and the message "state.<value>".
-const (
-	StateWaiting     State = "waiting"     // planned, not sent yet
-	StateSent        State = "sent"        // the executor took it; its result is awaited
-	StateSuccess     State = "success"     // the executor reported success
-	StateFailed      State = "failed"      // the executor reported failure
-	StateTimeout     State = "timeout"     // the executor stopped it at its time limit
-	StateSendFailed  State = "sendfailed"  // no executor took it
-	StateUnconfirmed State = "unconfirmed" // it was sent, and nobody can say whether it arrived
-	StateKilled      State = "killed"      // ended by an operator
-	StateLost        State = "lost"        // its result never came
-	StateSkipped     State = "skipped"     // a planned fire whose time had passed, left out on purpose
-	StateDiscarded   State = "discarded"   // left out because the job may not have more runs at a time
-	StateCancelled   State = "cancelled"   // a retry that was not needed
-	StateStopped     State = "stopped"     // its job's schedule cannot be read
-)
-
-// States lists every state.
-func States() []State {
-	return []State{
-		StateWaiting, StateSent, StateSuccess, StateFailed, StateTimeout, StateSendFailed, StateUnconfirmed, StateKilled, StateLost,
-		StateSkipped, StateDiscarded, StateCancelled, StateStopped,
-	}
-}
-
-// Open says whether the run has not ended yet.
-func (s State) Open() bool { return s == StateWaiting || s == StateSent }

@@ -4,35 +4,36 @@ import (
 	"strconv"
 
 	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 )
 
-func stateIcon(s State) string {
+func stateIcon(s runstate.State) string {
 	switch s {
-	case StateWaiting:
+	case runstate.Waiting:
 		return "circle-dashed"
-	case StateSent:
+	case runstate.Sent:
 		return "loader"
-	case StateSuccess:
+	case runstate.Success:
 		return "circle-check"
-	case StateFailed:
+	case runstate.Failed:
 		return "circle-x"
-	case StateTimeout:
+	case runstate.Timeout:
 		return "timer-off"
-	case StateSendFailed:
+	case runstate.SendFailed:
 		return "unplug"
-	case StateKilled:
+	case runstate.Killed:
 		return "circle-stop"
-	case StateLost:
+	case runstate.Lost:
 		return "circle-help"
-	case StateUnconfirmed:
+	case runstate.Unconfirmed:
 		return "circle-alert"
-	case StateSkipped:
+	case runstate.Skipped:
 		return "skip-forward"
-	case StateDiscarded:
+	case runstate.Discarded:
 		return "circle-minus"
-	case StateCancelled:
+	case runstate.Cancelled:
 		return "ban"
-	case StateStopped:
+	case runstate.Stopped:
 		return "octagon-x"
 	default:
 		return "circle"

@@ -1,4 +1,4 @@
-package console
+package runstate
 
 import (
 	"html"
@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/executor/wire"
-	"github.com/punctual-job/punctual/views/ui"
 )
 
 // Rows without an outcome and without events: those of an XXL-JOB admin, and of Punctual before it wrote them. All that they
@@ -23,36 +22,36 @@ var (
 )
 
 // adoptedState is where a run stands by its codes and its words.
-func (f *runFacts) adoptedState() ui.State {
+func (r *Run) adoptedState() State {
 	switch {
-	case f.handleCode == wire.CodeSuccess:
-		return ui.StateSuccess
-	case f.handleCode == wire.CodeTimeout:
-		return ui.StateTimeout
-	case f.handleCode != 0:
-		for _, line := range plainLines(f.handleNote) {
+	case r.HandleCode == wire.CodeSuccess:
+		return Success
+	case r.HandleCode == wire.CodeTimeout:
+		return Timeout
+	case r.HandleCode != 0:
+		for _, line := range Lines(r.HandleNote) {
 			switch {
 			case hasAny(line, adoptedKilled, strings.HasPrefix), hasAny(line, adoptedEnds, strings.HasSuffix):
-				return ui.StateKilled
+				return Killed
 			case hasAny(line, adoptedLost, strings.HasPrefix):
-				return ui.StateLost
+				return Lost
 			}
 		}
-		return ui.StateFailed
-	case f.triggerCode == 0:
-		return ui.StateWaiting
-	case f.triggerCode == wire.CodeSuccess:
-		return ui.StateSent
+		return Failed
+	case r.TriggerCode == 0:
+		return Waiting
+	case r.TriggerCode == wire.CodeSuccess:
+		return Sent
 	}
-	for _, line := range plainLines(f.triggerNote) {
+	for _, line := range Lines(r.TriggerNote) {
 		switch {
 		case hasAny(line, adoptedPassed, strings.HasPrefix):
-			return ui.StateSkipped
+			return Skipped
 		case hasAny(strings.TrimPrefix(line, "result: "), adoptedKilled, strings.HasPrefix):
-			return ui.StateKilled
+			return Killed
 		}
 	}
-	return ui.StateSendFailed
+	return SendFailed
 }
 
 func hasAny(line string, marks []string, has func(s, mark string) bool) bool {
@@ -65,8 +64,8 @@ func hasAny(line string, marks []string, has func(s, mark string) bool) bool {
 }
 
 // adoptedReason is what an XXL-JOB admin noted of a run that it could not send.
-func (f *runFacts) adoptedReason() string {
-	lines := plainLines(f.triggerNote)
+func (r *Run) adoptedReason() string {
+	lines := Lines(r.TriggerNote)
 	for _, line := range slices.Backward(lines) {
 		if reason, ok := strings.CutPrefix(line, "result: "); ok {
 			return reason
@@ -84,9 +83,9 @@ var (
 	hasTag    = regexp.MustCompile(`(?i)<(?:br|span|p|div)\b[^<>]*>`)
 )
 
-// plainLines are the lines of a message that hold something. Only what has XXL-JOB's own tags is taken for HTML: a stack trace
+// Lines are the lines of a message that hold something. Only what has XXL-JOB's own tags is taken for HTML: a stack trace
 // with generic types in it keeps its angle brackets. Whatever comes out is text, and is escaped where it is drawn.
-func plainLines(message string) []string {
+func Lines(message string) []string {
 	if hasTag.MatchString(message) {
 		message = html.UnescapeString(anyTag.ReplaceAllString(lineBreak.ReplaceAllString(message, "\n"), ""))
 		return linesOf(message, strings.TrimSpace)

@@ -1,0 +1,49 @@
+package console
+
+import (
+	"database/sql"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/runstate"
+)
+
+// record is what a row of a list has on record of its run.
+func (c *frame) record(r db.RunRow) *runstate.Run {
+	return &runstate.Run{
+		Outcome: r.Outcome, Events: event.Parse(r.Events),
+		TriggerCode: r.TriggerCode, HandleCode: r.HandleCode, TriggerNote: r.TriggerNote, HandleNote: r.HandleNote,
+		Address: string(r.ExecutorAddress), Triggered: c.fromWall(r.TriggerTime), Handled: c.fromWall(r.HandleTime), Planned: r.PlannedAt, Sent: r.SentAt,
+		Finished: r.FinishedAt,
+	}
+}
+
+// wholeRecord is [frame.record] of a whole run.
+func (c *frame) wholeRecord(r db.Run) *runstate.Run {
+	return c.record(db.RunRow{
+		Outcome: r.Outcome, Events: string(r.Events),
+		TriggerCode: r.TriggerCode, HandleCode: r.HandleCode, TriggerNote: string(r.TriggerMsg), HandleNote: string(r.HandleMsg),
+		ExecutorAddress: r.ExecutorAddress, TriggerTime: r.TriggerTime, HandleTime: r.HandleTime, PlannedAt: r.PlannedAt, SentAt: r.SentAt,
+		FinishedAt: r.FinishedAt,
+	})
+}
+
+// stateOfLast is where a run stands that is looked at again.
+func stateOfLast(r db.ListRunsByIDRow) runstate.State {
+	of := runstate.Run{Outcome: r.Outcome, TriggerCode: r.TriggerCode, HandleCode: r.HandleCode, HandleNote: string(r.HandleMsg)}
+	return of.State()
+}
+
+// stateOfOutcome is where a run of the history bars stands.
+func stateOfOutcome(o db.Outcome) runstate.State {
+	of := runstate.Run{Outcome: o.Outcome, TriggerCode: o.TriggerCode, HandleCode: o.HandleCode, HandleNote: o.Note}
+	return of.State()
+}
+
+func (c *frame) fromWall(t sql.NullTime) time.Time {
+	if !t.Valid {
+		return time.Time{}
+	}
+	return c.wall.FromWall(t.Time)
+}
