@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/manage/jobfile"
 	"github.com/punctual-job/punctual/app/manage/transfer"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/jobs"
@@ -69,7 +70,7 @@ func importPlan(page jobs.ImportPage, plan transfer.Plan, done bool) *jobs.Impor
 }
 
 // importFault says what is wrong, with the field that it is about: "retries" alone would not tell.
-func importFault(page jobs.ImportPage, f transfer.Fault) string {
+func importFault(page jobs.ImportPage, f jobfile.Fault) string {
 	text := f.Text(page.Printer)
 	if field := importField(f.Name); field != nil && strings.HasPrefix(f.Key, "job.error.") {
 		return page.T("import.fault", "Field", page.T(field.Label), "Text", text)

@@ -181,7 +181,7 @@ func typedValues(ec echo.Context) jobs.FormValues {
 }
 
 // typedJob reads what was typed; the faults are the numbers and moments that are none.
-func (c *jobPages) typedJob(v jobs.FormValues) (jobspec.Job, []jobspec.FieldError) {
+func (c *jobPages) typedJob(v jobs.FormValues) (jobspec.Job, []problem.Field) {
 	return jobspec.Read(func(f *jobspec.Field) string {
 		switch {
 		case f.Name == jobs.FieldMoment:
@@ -195,11 +195,7 @@ func (c *jobPages) typedJob(v jobs.FormValues) (jobspec.Job, []jobspec.FieldErro
 }
 
 func (c *jobPages) jobInput(v jobs.FormValues) (manage.JobInput, []problem.Field) {
-	var faults []problem.Field
-	j, wrong := c.typedJob(v)
-	for _, e := range wrong {
-		faults = append(faults, manage.SpecField(e))
-	}
+	j, faults := c.typedJob(v)
 	if j.Misfire == "" {
 		j.Misfire = jobspec.MisfireDoNothing // its field is hidden for jobs without a schedule
 	}

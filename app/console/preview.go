@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/scheduler/cron"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -27,7 +26,7 @@ func (c *jobPages) preview(page layout.Page, typed jobs.FormValues) jobs.Preview
 	zone, err := jobspec.Location(j.Zone)
 	switch {
 	case err != nil:
-		v.Error = page.T(string(jobspec.CodeZone), "Value", j.Zone)
+		v.Error = page.T(jobspec.CodeZone, "Value", j.Zone)
 		return v
 	case zone == nil:
 		zone = c.zone
@@ -35,13 +34,13 @@ func (c *jobPages) preview(page layout.Page, typed jobs.FormValues) jobs.Preview
 		v.Zone = zone.String()
 	}
 	for _, e := range faults {
-		if jobspec.Named(e.Field).Kind == jobspec.Moments {
-			v.Error = manage.SpecField(e).Text(page.Printer)
+		if jobspec.Named(e.Name).Kind == jobspec.Moments {
+			v.Error = e.Text(page.Printer)
 			return v
 		}
 	}
 	if j.End > 0 && j.End <= j.Start {
-		v.Error = page.T(string(jobspec.CodeWindow))
+		v.Error = page.T(jobspec.CodeWindow)
 		return v
 	}
 	if t == jobspec.ScheduleCron {
@@ -75,7 +74,7 @@ func (c *jobPages) preview(page layout.Page, typed jobs.FormValues) jobs.Preview
 		}
 	}
 	if len(times) == 0 && len(v.Warnings) == 0 {
-		v.Error = page.T(string(jobspec.CodeNoTime))
+		v.Error = page.T(jobspec.CodeNoTime)
 	}
 	return v
 }
@@ -83,7 +82,7 @@ func (c *jobPages) preview(page layout.Page, typed jobs.FormValues) jobs.Preview
 // scheduleFault says in words why a schedule has no times.
 func scheduleFault(page layout.Page, err error) string {
 	if e, ok := jobspec.ScheduleError(err); ok {
-		return manage.SpecField(e).Text(page.Printer)
+		return e.Text(page.Printer)
 	}
 	return problem.From(err).Text(page.Printer)
 }

@@ -119,7 +119,7 @@ func (c *transferPages) importJobs(ec echo.Context) error {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); !tooLarge {
 			return err
 		}
-		page.Error = page.T(string(jobfile.CodeSize), "Max", jobfile.MaxBytes>>20)
+		page.Error = page.T(jobfile.CodeSize, "Max", jobfile.MaxBytes>>20)
 		return again()
 	}
 	if formText(ec, jobs.FieldMatch) == jobs.MatchID {
@@ -136,7 +136,7 @@ func (c *transferPages) importJobs(ec echo.Context) error {
 	file, err := jobfile.Parse([]byte(page.Text))
 	if faults, ok := errors.AsType[jobfile.Faults](err); ok {
 		for _, f := range faults {
-			page.Faults = append(page.Faults, jobs.ImportFault{Line: f.Line, Text: page.T(string(f.Code), f.Args...)})
+			page.Faults = append(page.Faults, jobs.ImportFault{Line: f.Line, Text: f.Text(page.Printer)})
 		}
 		return again()
 	}

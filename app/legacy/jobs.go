@@ -181,13 +181,13 @@ func (l *Legacy) jobTrigger(c *call) (any, error) {
 func (l *Legacy) nextTimes(c *call) (any, error) {
 	j := jobspec.Job{ScheduleType: jobspec.ScheduleType(c.text("scheduleType")), ScheduleConf: c.text("scheduleConf")}.Normalize()
 	if !j.ScheduleType.Valid() {
-		c.fault("scheduleType", string(jobspec.CodeUnknown), "Value", string(j.ScheduleType))
+		c.fault("scheduleType", jobspec.CodeUnknown, "Value", string(j.ScheduleType))
 		return nil, c.err()
 	}
 	const shown = 5
 	times, err := l.cfg.Manage.Jobs.Upcoming(j, shown)
 	if e, bad := jobspec.ScheduleError(err); bad {
-		return nil, named(problem.InvalidFields(manage.SpecField(e)), jobNames)
+		return nil, named(problem.InvalidFields(e), jobNames)
 	} else if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func (l *Legacy) userList(c *call) (any, error) {
 func (l *Legacy) userAdd(c *call) (any, error) {
 	in := manage.UserInput{Name: c.text("username"), Password: c.values.Get("password"), Admin: c.role(auth.RoleUser), Rights: c.rights(nil)}
 	if in.Password == "" {
-		c.fault("password", string(jobspec.CodeRequired)) // a random one would be known to nobody
+		c.fault("password", jobspec.CodeRequired) // a random one would be known to nobody
 	}
 	if err := c.err(); err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ func (s *Channels) SaveRoute(ctx context.Context, p auth.Principal, r alarm.Rout
 	}
 	// No causes would mean the usual ones to the alarmer: somebody who unchecked them all meant something else.
 	if len(r.Causes) == 0 {
-		return problem.InvalidFields(problem.Field{Name: alarm.FieldCauses, Key: string(alarm.CodeNoCause)})
+		return problem.InvalidFields(problem.Field{Name: alarm.FieldCauses, Key: alarm.CodeNoCause})
 	}
 	action := ActionCreate
 	if r.ID != 0 {

@@ -280,13 +280,6 @@ func alarmProblem(err error) error {
 	if err == nil {
 		return nil
 	}
-	if bad, ok := errors.AsType[*alarm.Invalid](err); ok {
-		fields := make([]problem.Field, len(bad.Fields))
-		for i, f := range bad.Fields {
-			fields[i] = problem.Field{Name: f.Field, Key: string(f.Code), Args: f.Args}
-		}
-		return problem.InvalidFields(fields...)
-	}
 	if errors.Is(err, db.ErrNotFound) {
 		return problem.New(problem.NotFound, "problem.channel.gone").Because(err)
 	}

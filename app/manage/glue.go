@@ -115,10 +115,10 @@ func (s *Jobs) RestoreGlue(ctx context.Context, p auth.Principal, id, versionID 
 func checkGlue(in GlueInput) error {
 	var fields []problem.Field
 	if strings.TrimSpace(in.Source) == "" {
-		fields = append(fields, problem.Field{Name: jobspec.FieldSource, Key: string(jobspec.CodeRequired)})
+		fields = append(fields, problem.Field{Name: jobspec.FieldSource, Key: jobspec.CodeRequired})
 	}
 	if len(in.Source) > jobspec.MaxSourceBytes {
-		fields = append(fields, problem.Field{Name: jobspec.FieldSource, Key: string(jobspec.CodeTooLong), Args: []any{"Max", jobspec.MaxSourceBytes}})
+		fields = append(fields, problem.Field{Name: jobspec.FieldSource, Key: jobspec.CodeTooLong, Args: []any{"Max", jobspec.MaxSourceBytes}})
 	}
 	if n := utf8.RuneCountInString(in.Remark); n < MinGlueRemark || n > MaxGlueRemark {
 		fields = append(fields, problem.Field{Name: jobspec.FieldRemark, Key: "glue.error.remark", Args: []any{"Min", MinGlueRemark, "Max", MaxGlueRemark}})

@@ -21,7 +21,7 @@ func (s *Jobs) scheduleOf(j jobspec.Job) (jobspec.Schedule, error) {
 		var err error
 		if zone, err = jobspec.Location(j.Zone); err != nil {
 			return jobspec.Schedule{}, problem.InvalidFields(problem.Field{
-				Name: jobspec.FieldZone, Key: string(jobspec.CodeZone), Args: []any{"Value", j.Zone},
+				Name: jobspec.FieldZone, Key: jobspec.CodeZone, Args: []any{"Value", j.Zone},
 			})
 		}
 	}
@@ -67,7 +67,7 @@ func (s *Jobs) NextTime(j jobspec.Job, claimedUntil int64) (time.Time, error) {
 		if j.ScheduleType == jobspec.ScheduleOnce {
 			field = jobspec.FieldMoment
 		}
-		return at, problem.InvalidFields(problem.Field{Name: field, Key: string(jobspec.CodeNoTime)})
+		return at, problem.InvalidFields(problem.Field{Name: field, Key: jobspec.CodeNoTime})
 	}
 	return at, nil
 }
@@ -75,18 +75,9 @@ func (s *Jobs) NextTime(j jobspec.Job, claimedUntil int64) (time.Time, error) {
 // scheduleFault says what is wrong with a schedule.
 func scheduleFault(err error) error {
 	if e, ok := jobspec.ScheduleError(err); ok {
-		return problem.InvalidFields(SpecField(e))
+		return problem.InvalidFields(e)
 	}
 	return err
-}
-
-// SpecField is a fault of a definition as forms show it.
-func SpecField(e jobspec.FieldError) problem.Field {
-	f := problem.Field{Name: e.Field, Key: string(e.Code), Args: e.Args}
-	if e.CronField != "" {
-		f.Noun = "cron.field." + string(e.CronField)
-	}
-	return f
 }
 
 // check judges a definition by itself (jobspec) and by what is around it: the group, the children.
@@ -94,10 +85,10 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 	var fields []problem.Field
 	for _, e := range jobspec.Validate(in.Job) {
 		// An adopted job keeps what it has, even if it could not be saved so today.
-		if old != nil && e.Field == jobspec.FieldScheduleType && in.ScheduleType == old.ScheduleType {
+		if old != nil && e.Name == jobspec.FieldScheduleType && in.ScheduleType == old.ScheduleType {
 			continue
 		}
-		fields = append(fields, SpecField(e))
+		fields = append(fields, e)
 	}
 	if bad, denied := s.DeniedMail(in.Job, old); denied {
 		fields = append(fields, bad)
@@ -133,7 +124,7 @@ func (s *Jobs) DeniedMail(j jobspec.Job, old *db.Job) (problem.Field, bool) {
 	}
 	for _, address := range jobspec.EmailAddresses(j.AlarmEmail) {
 		if !allowed.MailsTo(address) && !slices.Contains(known, address) {
-			return problem.Field{Name: jobspec.FieldAlarmEmail, Key: string(alarm.CodeMailDomain), Args: []any{"Value", address}}, true
+			return problem.Field{Name: jobspec.FieldAlarmEmail, Key: alarm.CodeMailDomain, Args: []any{"Value", address}}, true
 		}
 	}
 	return problem.Field{}, false

@@ -9,11 +9,11 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"slices"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/invalid"
 )
 
 // Kind is what went wrong, in the words of a use case.
@@ -68,21 +68,7 @@ func (k Kind) Status() int {
 }
 
 // Field is what is wrong with one field of a form.
-type Field struct {
-	Name string // as the form calls it
-	Key  string // of the message
-	Args []any  // pairs of a name and its value, as locales.Printer.T takes them
-	Noun string // key of the word that the message calls Field; empty for none
-}
-
-// Text is what is wrong, in a language.
-func (f Field) Text(p *locales.Printer) string {
-	args := f.Args
-	if f.Noun != "" {
-		args = append(slices.Clone(args), "Field", p.T(f.Noun))
-	}
-	return p.T(f.Key, args...)
-}
+type Field = invalid.Field
 
 // Error is an error that can be shown.
 type Error struct {
@@ -144,6 +130,9 @@ func From(err error) *Error {
 	}
 	if p, ok := errors.AsType[*Error](err); ok {
 		return p
+	}
+	if fields, ok := errors.AsType[invalid.Fields](err); ok {
+		return InvalidFields(fields...)
 	}
 	if big, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return (&Error{Kind: TooLarge}).Because(big)

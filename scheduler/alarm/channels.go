@@ -100,7 +100,7 @@ func (a *Alarmer) mayMail(recipients, known []string) error {
 	return nil
 }
 
-// CreateChannel saves a new channel and returns its id. The error is an [*Invalid] when values are refused.
+// CreateChannel saves a new channel and returns its id. The error is [invalid.Fields] when values are refused.
 func (a *Alarmer) CreateChannel(ctx context.Context, c Channel) (int64, error) {
 	if err := a.validChannel(&c); err != nil {
 		return 0, err
@@ -134,7 +134,7 @@ func (a *Alarmer) CreateChannel(ctx context.Context, c Channel) (int64, error) {
 }
 
 // UpdateChannel saves a channel, all but its kind. What waits for it is tried at once, since a change is mostly a repair;
-// switched off, it is given up. The error is an [*Invalid] or [db.ErrNotFound].
+// switched off, it is given up. The error is [invalid.Fields] or [db.ErrNotFound].
 func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 	row, err := a.queries.GetAlarmChannel(ctx, a.cfg.Pool, c.ID)
 	if err != nil {

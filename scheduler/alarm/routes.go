@@ -47,7 +47,7 @@ func (a *Alarmer) Routes(ctx context.Context) ([]Route, error) {
 	return list, nil
 }
 
-// CreateRoute saves a new route and returns its id. The error is an [*Invalid] when values are refused.
+// CreateRoute saves a new route and returns its id. The error is [invalid.Fields] when values are refused.
 func (a *Alarmer) CreateRoute(ctx context.Context, r Route) (int64, error) {
 	causes, err := a.validRoute(ctx, &r)
 	if err != nil {
@@ -65,7 +65,7 @@ func (a *Alarmer) CreateRoute(ctx context.Context, r Route) (int64, error) {
 	return id, a.reload(ctx)
 }
 
-// UpdateRoute saves a route, all but its channel. The error is an [*Invalid] or [db.ErrNotFound].
+// UpdateRoute saves a route, all but its channel. The error is [invalid.Fields] or [db.ErrNotFound].
 func (a *Alarmer) UpdateRoute(ctx context.Context, r Route) error {
 	routes, err := a.Routes(ctx)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/invalid"
 )
 
 func goodMail() Channel {
@@ -130,7 +131,7 @@ func TestChannelsAreChecked(t *testing.T) {
 		of     func() Channel
 		change func(*Channel)
 		field  string
-		code   Code
+		code   string
 	}{
 		{"no name", goodMail, func(c *Channel) { c.Name = " " }, FieldName, CodeRequired},
 		{"a long name", goodMail, func(c *Channel) { c.Name = strings.Repeat("名", 65) }, FieldName, CodeTooLong},
@@ -158,12 +159,12 @@ func TestChannelsAreChecked(t *testing.T) {
 		c := test.of()
 		test.change(&c)
 		_, err := b.a.CreateChannel(t.Context(), c)
-		invalid, ok := errors.AsType[*Invalid](err)
-		if !ok || len(invalid.Fields) != 1 || invalid.Fields[0].Field != test.field || invalid.Fields[0].Code != test.code {
+		refused, ok := errors.AsType[invalid.Fields](err)
+		if !ok || len(refused) != 1 || refused[0].Name != test.field || refused[0].Key != test.code {
 			t.Errorf("%s: %v, want %s: %s", test.name, err, test.field, test.code)
 			continue
 		}
-		if text := catalogue("en").T(string(test.code), invalid.Fields[0].Args...); strings.Contains(text, "<no value>") || strings.HasPrefix(text, "!") {
+		if text := catalogue("en").T(test.code, refused[0].Args...); strings.Contains(text, "<no value>") || strings.HasPrefix(text, "!") {
 			t.Errorf("%s: the message is %q", test.name, text)
 		}
 	}
@@ -312,7 +313,7 @@ func TestRoutesAreChecked(t *testing.T) {
 		name  string
 		route Route
 		field string
-		code  Code
+		code  string
 	}{
 		{"an unknown channel", Route{ChannelID: 99, Scope: ScopeAll}, FieldChannel, CodeUnknown},
 		{"an unknown scope", Route{ChannelID: id, Scope: "x"}, FieldScope, CodeUnknown},
@@ -323,8 +324,8 @@ func TestRoutesAreChecked(t *testing.T) {
 	}
 	for _, test := range tests {
 		_, err := b.a.CreateRoute(t.Context(), test.route)
-		invalid, ok := errors.AsType[*Invalid](err)
-		if !ok || len(invalid.Fields) != 1 || invalid.Fields[0].Field != test.field || invalid.Fields[0].Code != test.code {
+		refused, ok := errors.AsType[invalid.Fields](err)
+		if !ok || len(refused) != 1 || refused[0].Name != test.field || refused[0].Key != test.code {
 			t.Errorf("%s: %v, want %s: %s", test.name, err, test.field, test.code)
 		}
 	}

@@ -10,34 +10,32 @@ import (
 	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/invalid"
 )
 
-// Code says what is wrong with a value. The values are keys of the message catalogues.
-type Code string
-
-// The codes, with the arguments their messages may use.
+// What may be wrong with a value: the keys of the messages, with the arguments that these may use.
 const (
-	CodeRequired      Code = "alarm.error.required"
-	CodeTooLong       Code = "alarm.error.too_long"       // Max: how many characters fit
-	CodeUnknown       Code = "alarm.error.unknown"        // Value: not one of the values offered
-	CodeOutOfRange    Code = "alarm.error.out_of_range"   // Min, Max
-	CodeNoPassword    Code = "alarm.error.nopassword"     // a user name has none
-	CodeNoGroup       Code = "alarm.error.nogroup"        // the group of a route does not exist
-	CodeNoJob         Code = "alarm.error.nojob"          // nor does its job
-	CodeNoCause       Code = "alarm.error.nocause"        // a route tells of nothing
-	CodeTwice         Code = "alarm.error.twice"          // the channel has a route of that scope
-	CodeTaken         Code = "alarm.error.taken"          // Value: another has it
-	CodeEmail         Code = "alarm.error.email"          // Value: the address that is none
-	CodeURL           Code = "alarm.error.url"            // not an http or https address
-	CodeTemplate      Code = "alarm.error.template"       // it makes no JSON
-	CodePlaceholder   Code = "alarm.error.placeholder"    // Names: they mean nothing
-	CodeMailDomain    Code = "alarm.error.mail_domain"    // Value: an address to which mails may not go
-	CodeMailOnly      Code = "alarm.error.mail_only"      // only a mail channel can carry the mails of jobs
-	CodeNotOfGroup    Code = "alarm.error.not_of_group"   // nor can one of a group
-	CodePasswordAgain Code = "alarm.error.password_again" // for another server
+	CodeRequired      = "alarm.error.required"
+	CodeTooLong       = "alarm.error.too_long"       // Max: how many characters fit
+	CodeUnknown       = "alarm.error.unknown"        // Value: not one of the values offered
+	CodeOutOfRange    = "alarm.error.out_of_range"   // Min, Max
+	CodeNoPassword    = "alarm.error.nopassword"     // a user name has none
+	CodeNoGroup       = "alarm.error.nogroup"        // the group of a route does not exist
+	CodeNoJob         = "alarm.error.nojob"          // nor does its job
+	CodeNoCause       = "alarm.error.nocause"        // a route tells of nothing
+	CodeTwice         = "alarm.error.twice"          // the channel has a route of that scope
+	CodeTaken         = "alarm.error.taken"          // Value: another has it
+	CodeEmail         = "alarm.error.email"          // Value: the address that is none
+	CodeURL           = "alarm.error.url"            // not an http or https address
+	CodeTemplate      = "alarm.error.template"       // it makes no JSON
+	CodePlaceholder   = "alarm.error.placeholder"    // Names: they mean nothing
+	CodeMailDomain    = "alarm.error.mail_domain"    // Value: an address to which mails may not go
+	CodeMailOnly      = "alarm.error.mail_only"      // only a mail channel can carry the mails of jobs
+	CodeNotOfGroup    = "alarm.error.not_of_group"   // nor can one of a group
+	CodePasswordAgain = "alarm.error.password_again" // for another server
 )
 
-// The names of the parts of a channel and a route, by which a [FieldError] finds its place in a form.
+// The names of the parts of a channel and a route, by which an [invalid.Field] finds its place in a form.
 const (
 	FieldName       = "name"
 	FieldKind       = "kind"
@@ -61,26 +59,8 @@ const (
 	FieldCauses     = "causes"
 )
 
-// FieldError says what is wrong with one value.
-type FieldError struct {
-	Field string
-	Code  Code
-	Args  []any // pairs of a name and its value, for the message
-}
-
-// Invalid is returned when values are refused.
-type Invalid struct{ Fields []FieldError }
-
-func (e *Invalid) Error() string {
-	parts := make([]string, len(e.Fields))
-	for i, f := range e.Fields {
-		parts[i] = f.Field + ": " + string(f.Code)
-	}
-	return "invalid: " + strings.Join(parts, ", ")
-}
-
-func refuse(field string, code Code, args ...any) error {
-	return &Invalid{Fields: []FieldError{{field, code, args}}}
+func refuse(field, key string, args ...any) error {
+	return invalid.Fields{{Name: field, Key: key, Args: args}}
 }
 
 // Causes lists the causes in the order in which a form offers them.
@@ -92,10 +72,10 @@ func Causes() []scheduler.AlarmCause {
 }
 
 // checks gathers what is wrong.
-type checks struct{ found []FieldError }
+type checks struct{ found invalid.Fields }
 
-func (c *checks) add(field string, code Code, args ...any) {
-	c.found = append(c.found, FieldError{field, code, args})
+func (c *checks) add(field, key string, args ...any) {
+	c.found = append(c.found, invalid.Field{Name: field, Key: key, Args: args})
 }
 
 func (c *checks) text(field, value string, required bool, longest int) {
@@ -117,7 +97,7 @@ func (c *checks) err() error {
 	if len(c.found) == 0 {
 		return nil
 	}
-	return &Invalid{Fields: c.found}
+	return c.found
 }
 
 // validChannel tidies a channel's values and refuses what cannot work.

@@ -4,11 +4,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/punctual-job/punctual/scheduler/invalid"
 )
 
 // Field is a part of a definition: what it is called where it is written, read and stored, and what may stand in it.
 type Field struct {
-	Name   string // in forms, and of a [FieldError]
+	Name   string // in forms, and of a [invalid.Field]
 	Column string // of xxl_job_info, and in the audit log
 	File   string // in a job file
 	Wire   string // what XXL-JOB's console calls it; "" for what its jobs do not have
@@ -139,7 +141,7 @@ func (f *Field) Text(j *Job, n Notation) string {
 
 // Put reads a value into a definition; nothing stands for none. Whatever is written is a set flag. A moment without a zone of its
 // own is one of the given. The error is for a number or a moment that is none; whether the value is allowed is for [Validate] to say.
-func (f *Field) Put(j *Job, text string, zone *time.Location) *FieldError {
+func (f *Field) Put(j *Job, text string, zone *time.Location) *invalid.Field {
 	switch f.Kind {
 	case Number:
 		n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 0)
@@ -154,7 +156,7 @@ func (f *Field) Put(j *Job, text string, zone *time.Location) *FieldError {
 		}
 		at, err := Moment(text, zone)
 		if err != nil {
-			return &FieldError{Field: f.Name, Code: CodeMoment}
+			return &invalid.Field{Name: f.Name, Key: CodeMoment}
 		}
 		f.part.put(j, at.UnixMilli())
 	case Flag:
@@ -169,7 +171,7 @@ func (f *Field) Put(j *Job, text string, zone *time.Location) *FieldError {
 func (f *Field) Set(j *Job, number int64) { f.part.put(j, max(-1, min(number, 1<<31-1))) }
 
 // Read makes a definition of the texts of a form or a file.
-func Read(text func(f *Field) string, zone *time.Location) (j Job, faults []FieldError) {
+func Read(text func(f *Field) string, zone *time.Location) (j Job, faults []invalid.Field) {
 	for _, f := range Fields {
 		if !f.In(&j) {
 			continue

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/scheduler/invalid"
 )
 
 // written is a value for every field, by name.
@@ -151,9 +153,9 @@ func TestReadSaysWhatIsNoValue(t *testing.T) {
 	values := map[string]string{"retries": " 3 ", "timeout": "soon", "end_at": "tomorrow", "max_concurrent": "99999999999999999999", "start_at": "2026-05-01 12:00"}
 	zone := time.FixedZone("", 3600)
 	j, faults := Read(func(f *Field) string { return values[f.Name] }, zone)
-	want := []FieldError{
-		{Field: "end_at", Code: CodeMoment}, {Field: "timeout", Code: CodeOutOfRange, Args: []any{"Min", 0, "Max", 999_999}},
-		{Field: "max_concurrent", Code: CodeOutOfRange, Args: []any{"Min", 0, "Max", 9_999}},
+	want := []invalid.Field{
+		{Name: "end_at", Key: CodeMoment}, {Name: "timeout", Key: CodeOutOfRange, Args: []any{"Min", 0, "Max", 999_999}},
+		{Name: "max_concurrent", Key: CodeOutOfRange, Args: []any{"Min", 0, "Max", 9_999}},
 	}
 	if diff := cmp.Diff(want, faults); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -38,7 +38,7 @@ type Job struct {
 	ParamFixed    bool // a run by hand goes with Param, and with no other
 }
 
-// The names of the parts of a definition, by which a form has them and a [FieldError] finds its place.
+// The names of the parts of a definition, by which a form has them and an [invalid.Field] finds its place.
 const (
 	FieldName         = "name"
 	FieldAuthor       = "author"

@@ -11,6 +11,7 @@ import (
 	robfig "github.com/robfig/cron/v3"
 
 	"github.com/punctual-job/punctual/scheduler/cron"
+	"github.com/punctual-job/punctual/scheduler/invalid"
 )
 
 // Schedule is the part of a definition that says when a job is due.
@@ -141,22 +142,30 @@ func Interval(conf string) (time.Duration, error) {
 
 // ScheduleError puts an error of [Next], [Decide] or [Interval] in the form that [Validate] uses. ok is false when err is
 // none of theirs, or nil.
-func ScheduleError(err error) (e FieldError, ok bool) {
+func ScheduleError(err error) (e invalid.Field, ok bool) {
 	if parse, ok := errors.AsType[*cron.ParseError](err); ok {
-		return FieldError{Field: FieldCron, Code: Code(cronError + string(parse.Reason)), CronField: parse.Field, Args: []any{
+		return invalid.Field{Name: FieldCron, Key: cronError + string(parse.Reason), Noun: cronNoun(parse.Field), Args: []any{
 			"Element", parse.Element, "Symbol", parse.Symbol, "Min", parse.Min, "Max", parse.Max, "Got", parse.Got,
 		}}, true
 	}
 	if eval, ok := errors.AsType[*cron.EvalError](err); ok {
-		return FieldError{Field: FieldCron, Code: cronError + "no_value", CronField: eval.Field}, true
+		return invalid.Field{Name: FieldCron, Key: cronError + "no_value", Noun: cronNoun(eval.Field)}, true
 	}
 	if errors.Is(err, ErrInterval) {
-		return FieldError{Field: FieldSeconds, Code: CodeInterval, Args: []any{"Min", 1, "Max", MaxIntervalSeconds}}, true
+		return invalid.Field{Name: FieldSeconds, Key: CodeInterval, Args: []any{"Min", 1, "Max", MaxIntervalSeconds}}, true
 	}
 	if errors.Is(err, ErrMoment) {
-		return FieldError{Field: FieldMoment, Code: CodeMoment}, true
+		return invalid.Field{Name: FieldMoment, Key: CodeMoment}, true
 	}
-	return FieldError{}, false
+	return invalid.Field{}, false
+}
+
+// cronNoun is the word for the field of a cron text in which a fault lies; "" for none.
+func cronNoun(f cron.Field) string {
+	if f == "" {
+		return ""
+	}
+	return "cron.field." + string(f)
 }
 
 // expressions keeps cron texts parsed: a claim asks for the next time of each due job, and parsing costs some forty times

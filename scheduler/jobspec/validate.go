@@ -10,47 +10,34 @@ import (
 	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/executor/wire"
-	"github.com/punctual-job/punctual/scheduler/cron"
+	"github.com/punctual-job/punctual/scheduler/invalid"
 )
 
-// Code says what is wrong with a part of a definition. The values are keys of the message catalogues.
-type Code string
-
-// The codes, with the arguments their messages may use.
+// What may be wrong with a part of a definition: the keys of the messages, with the arguments that these may use.
 const (
-	CodeRequired   Code = "job.error.required"
-	CodeTooLong    Code = "job.error.too_long"     // Max: how many characters fit
-	CodeCharacters Code = "job.error.characters"   // a name with line ends or characters that are not seen
-	CodeUnknown    Code = "job.error.unknown"      // Value: not one of the values offered
-	CodeOutOfRange Code = "job.error.out_of_range" // Min, Max
-	CodeNoTime     Code = "job.error.no_time"      // the schedule has no time to come; for starting a job, Validate does not ask
-	CodeInterval   Code = "job.error.interval"     // Min, Max
-	CodeHandler    Code = "job.error.handler"      // a BEAN job without a handler
-	CodeEmail      Code = "job.error.email"        // Value: the address that is none
-	CodeChildID    Code = "job.error.child_id"     // Value: the element that is no job id
-	CodeChildSelf  Code = "job.error.child_self"   // the job starts itself
-	CodeMoment     Code = "job.error.moment"       // a ONCE job's moment cannot be read
-	CodeZone       Code = "job.error.zone"         // Value: a zone that is not known
-	CodeWindow     Code = "job.error.window"       // the end is not after the start
-	CodeBackoff    Code = "job.error.backoff"      // Value: a back-off that cannot be read
+	CodeRequired   = "job.error.required"
+	CodeTooLong    = "job.error.too_long"     // Max: how many characters fit
+	CodeCharacters = "job.error.characters"   // a name with line ends or characters that are not seen
+	CodeUnknown    = "job.error.unknown"      // Value: not one of the values offered
+	CodeOutOfRange = "job.error.out_of_range" // Min, Max
+	CodeNoTime     = "job.error.no_time"      // the schedule has no time to come; for starting a job, Validate does not ask
+	CodeInterval   = "job.error.interval"     // Min, Max
+	CodeHandler    = "job.error.handler"      // a BEAN job without a handler
+	CodeEmail      = "job.error.email"        // Value: the address that is none
+	CodeChildID    = "job.error.child_id"     // Value: the element that is no job id
+	CodeChildSelf  = "job.error.child_self"   // the job starts itself
+	CodeMoment     = "job.error.moment"       // a ONCE job's moment cannot be read
+	CodeZone       = "job.error.zone"         // Value: a zone that is not known
+	CodeWindow     = "job.error.window"       // the end is not after the start
+	CodeBackoff    = "job.error.backoff"      // Value: a back-off that cannot be read
 )
 
 // cronError starts the codes for a cron text that is refused; a [cron.Reason] follows.
 const cronError = "cron.error."
 
-// FieldError says what is wrong with one part of a definition.
-type FieldError struct {
-	Field string
-	Code  Code
-	Args  []any // pairs of a name and its value, for the message
-	// CronField is the field of a cron text in which the fault lies, or "". The messages call it Field, in words:
-	// "cron.field." followed by its name is the key of those.
-	CronField cron.Field
-}
-
 // Validate lists what is wrong with a definition, in the order of the form; none means that it can be saved. Whether the
 // group and the children exist, and may be used by whoever asks, is for the caller to look up.
-func Validate(j Job) []FieldError {
+func Validate(j Job) []invalid.Field {
 	var v validation
 	for _, f := range Fields {
 		if f.In(&j) {
@@ -75,8 +62,8 @@ func (f *Field) validate(v *validation, j *Job) {
 	}
 }
 
-func (f *Field) outOfRange() *FieldError {
-	return &FieldError{Field: f.Name, Code: CodeOutOfRange, Args: []any{"Min", 0, "Max", f.Max}}
+func (f *Field) outOfRange() *invalid.Field {
+	return &invalid.Field{Name: f.Name, Key: CodeOutOfRange, Args: []any{"Min", 0, "Max", f.Max}}
 }
 
 // ChildIDs reads the ids of the jobs that a success starts. ok is false when an element is no id; the ids are then those
@@ -107,10 +94,10 @@ func splitList(list string) []string {
 }
 
 // validation gathers errors.
-type validation struct{ errors []FieldError }
+type validation struct{ errors []invalid.Field }
 
-func (v *validation) add(field string, code Code, args []any) {
-	v.errors = append(v.errors, FieldError{Field: field, Code: code, Args: args})
+func (v *validation) add(field, key string, args []any) {
+	v.errors = append(v.errors, invalid.Field{Name: field, Key: key, Args: args})
 }
 
 // text reports whether a text is all right.

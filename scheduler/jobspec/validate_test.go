@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/invalid"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -24,14 +25,14 @@ func validJob() jobspec.Job {
 
 func TestValidate(t *testing.T) {
 	t.Parallel()
-	one := func(field string, code jobspec.Code, args []any) []jobspec.FieldError {
-		return []jobspec.FieldError{{Field: field, Code: code, Args: args}}
+	one := func(field string, code string, args []any) []invalid.Field {
+		return []invalid.Field{{Name: field, Key: code, Args: args}}
 	}
 	type args = []any
 	for _, tt := range []struct {
 		name  string
 		spoil func(*jobspec.Job)
-		want  []jobspec.FieldError
+		want  []invalid.Field
 	}{
 		{"a good definition has no fault", func(*jobspec.Job) {}, nil},
 		{"a name is required", func(j *jobspec.Job) { j.Name = " " }, one("name", jobspec.CodeRequired, nil)},
@@ -41,8 +42,8 @@ func TestValidate(t *testing.T) {
 		{"nobody need be alarmed", func(j *jobspec.Job) { j.AlarmEmail = "" }, nil},
 		{"an address needs its @", func(j *jobspec.Job) { j.AlarmEmail = "ops@example.com, night" }, one("alarm_email", jobspec.CodeEmail, args{"Value", "night"})},
 		{"an address has no name beside it", func(j *jobspec.Job) { j.AlarmEmail = "Ops <ops@example.com>" }, one("alarm_email", jobspec.CodeEmail, args{"Value", "Ops <ops@example.com>"})},
-		{"a cron has to parse", func(j *jobspec.Job) { j.ScheduleConf = "0 61 2 * * ?" }, []jobspec.FieldError{
-			{Field: "cron", Code: "cron.error.out_of_range", CronField: "minute", Args: args{"Element", "61", "Symbol", "", "Min", 0, "Max", 59, "Got", 0}}}},
+		{"a cron has to parse", func(j *jobspec.Job) { j.ScheduleConf = "0 61 2 * * ?" }, []invalid.Field{
+			{Name: "cron", Key: "cron.error.out_of_range", Noun: "cron.field.minute", Args: args{"Element", "61", "Symbol", "", "Min", 0, "Max", 59, "Got", 0}}}},
 		{"a cron is required", func(j *jobspec.Job) { j.ScheduleConf = "" }, one("cron", jobspec.CodeRequired, nil)},
 		{"a cron has to fit", func(j *jobspec.Job) { j.ScheduleConf = "0 0" + strings.Repeat(",0", 60) + " 2 * * ?" }, one("cron", jobspec.CodeTooLong, args{"Max", 128})},
 		{"a cron whose years are over may be saved", func(j *jobspec.Job) { j.ScheduleConf = "0 0 0 1 1 ? 2020" }, nil},
@@ -66,9 +67,9 @@ func TestValidate(t *testing.T) {
 		{"a job does not start itself", func(j *jobspec.Job) { j.ChildJobIDs = "8,7" }, one("children", jobspec.CodeChildSelf, nil)},
 		{"a time-out is not negative", func(j *jobspec.Job) { j.TimeoutSeconds = -1 }, one("timeout", jobspec.CodeOutOfRange, args{"Min", 0, "Max", 999999})},
 		{"retries have an end", func(j *jobspec.Job) { j.Retries = 10000 }, one("retries", jobspec.CodeOutOfRange, args{"Min", 0, "Max", 9999})},
-		{"all faults are listed, in the order of the form", func(j *jobspec.Job) { j.Retries, j.Name, j.Handler = -1, "", "" }, []jobspec.FieldError{
-			{Field: "name", Code: jobspec.CodeRequired}, {Field: "handler", Code: jobspec.CodeHandler},
-			{Field: "retries", Code: jobspec.CodeOutOfRange, Args: args{"Min", 0, "Max", 9999}}}},
+		{"all faults are listed, in the order of the form", func(j *jobspec.Job) { j.Retries, j.Name, j.Handler = -1, "", "" }, []invalid.Field{
+			{Name: "name", Key: jobspec.CodeRequired}, {Name: "handler", Key: jobspec.CodeHandler},
+			{Name: "retries", Key: jobspec.CodeOutOfRange, Args: args{"Min", 0, "Max", 9999}}}},
 	} {
 		j := validJob()
 		tt.spoil(&j)
@@ -82,14 +83,14 @@ func TestScheduleError(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		schedule jobspec.Schedule
-		want     jobspec.Code
+		want     string
 	}{
 		{jobspec.Schedule{Type: jobspec.ScheduleCron, Conf: "0 0 9 1 L ?"}, "cron.error.no_value"},
 		{jobspec.Schedule{Type: jobspec.ScheduleCron, Conf: "0 0 9 ? * ?"}, "cron.error.no_day"},
 		{jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "x"}, jobspec.CodeInterval},
 	} {
 		_, err := tt.schedule.Next(at("10:00:00"))
-		if e, ok := jobspec.ScheduleError(fmt.Errorf("plan job: %w", err)); !ok || e.Code != tt.want {
+		if e, ok := jobspec.ScheduleError(fmt.Errorf("plan job: %w", err)); !ok || e.Key != tt.want {
 			t.Errorf("%v: got %+v, %v, want %s", tt.schedule, e, ok, tt.want)
 		}
 	}

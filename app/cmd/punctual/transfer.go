@@ -63,7 +63,7 @@ func (c *importCmd) Run(s streams) error {
 	file, err := jobfile.Parse(raw)
 	if faults, ok := errors.AsType[jobfile.Faults](err); ok {
 		for _, f := range faults {
-			fmt.Fprintf(s.out, "line %d: %s\n", f.Line, words.T(string(f.Code), f.Args...))
+			fmt.Fprintf(s.out, "line %d: %s\n", f.Line, f.Text(words))
 		}
 		return fmt.Errorf("%s cannot be used; nothing was imported", c.File)
 	}

@@ -212,8 +212,8 @@ func TestFaultsHaveLines(t *testing.T) {
 			var got []string
 			if faults, ok := errors.AsType[Faults](err); ok {
 				for _, f := range faults {
-					text := strings.TrimPrefix(string(f.Code), "import.error.")
-					if len(f.Args) > 0 && f.Code != CodeSyntax {
+					text := strings.TrimPrefix(f.Key, "import.error.")
+					if len(f.Args) > 0 && f.Key != CodeSyntax {
 						text += fmt.Sprint(f.Args)
 					}
 					got = append(got, fmt.Sprintf("%d %s", f.Line, text))
@@ -239,7 +239,7 @@ func TestTooMuchIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Parse(raw); err == nil || !strings.Contains(err.Error(), string(CodeMany)) {
+	if _, err := Parse(raw); err == nil || !strings.Contains(err.Error(), CodeMany) {
 		t.Errorf("too many jobs: %v", err)
 	}
 }

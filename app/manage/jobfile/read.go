@@ -9,38 +9,36 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/punctual-job/punctual/scheduler/invalid"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-// Code says what is wrong with a file. The values are keys of the message catalogues.
-type Code string
-
-// The codes, with the arguments their messages use.
+// What may be wrong with a file: the keys of the messages, with the arguments that these use.
 const (
-	CodeEmpty     Code = "import.error.empty"
-	CodeSize      Code = "import.error.size"      // Max: megabytes
-	CodeUTF8      Code = "import.error.utf8"      // the text is not UTF-8
-	CodeSyntax    Code = "import.error.syntax"    // Reason: in the parser's English
-	CodeDocuments Code = "import.error.documents" // a second YAML document begins
-	CodeAnchor    Code = "import.error.anchor"    // an anchor, an alias or a tag
-	CodeDeep      Code = "import.error.deep"
-	CodeVersion   Code = "import.error.version"     // Value
-	CodeUnknown   Code = "import.error.unknown"     // Field
-	CodeNear      Code = "import.error.near"        // Field, Near: what may have been meant
-	CodeTwice     Code = "import.error.twice"       // Field
-	CodeMissing   Code = "import.error.missing"     // Field
-	CodeText      Code = "import.error.text"        // Field: is no text
-	CodeNumber    Code = "import.error.number"      // Field
-	CodeFlag      Code = "import.error.flag"        // Field
-	CodeList      Code = "import.error.list"        // Field
-	CodeMapping   Code = "import.error.mapping"     // Field
-	CodeState     Code = "import.error.state"       // Value
-	CodeMany      Code = "import.error.many"        // Max: jobs
-	CodeSameJob   Code = "import.error.same_job"    // Name, First: the line where it is already
-	CodeSameID    Code = "import.error.same_id"     // ID, First
-	CodeSameGroup Code = "import.error.same_group"  // Name, First
-	CodeRef       Code = "import.error.ref"         // a child that is named neither by a description nor by an id
-	CodeNoScript  Code = "import.error.both_script" // a script that is said to be left out
+	CodeEmpty     = "import.error.empty"
+	CodeSize      = "import.error.size"      // Max: megabytes
+	CodeUTF8      = "import.error.utf8"      // the text is not UTF-8
+	CodeSyntax    = "import.error.syntax"    // Reason: in the parser's English
+	CodeDocuments = "import.error.documents" // a second YAML document begins
+	CodeAnchor    = "import.error.anchor"    // an anchor, an alias or a tag
+	CodeDeep      = "import.error.deep"
+	CodeVersion   = "import.error.version"     // Value
+	CodeUnknown   = "import.error.unknown"     // Field
+	CodeNear      = "import.error.near"        // Field, Near: what may have been meant
+	CodeTwice     = "import.error.twice"       // Field
+	CodeMissing   = "import.error.missing"     // Field
+	CodeText      = "import.error.text"        // Field: is no text
+	CodeNumber    = "import.error.number"      // Field
+	CodeFlag      = "import.error.flag"        // Field
+	CodeList      = "import.error.list"        // Field
+	CodeMapping   = "import.error.mapping"     // Field
+	CodeState     = "import.error.state"       // Value
+	CodeMany      = "import.error.many"        // Max: jobs
+	CodeSameJob   = "import.error.same_job"    // Name, First: the line where it is already
+	CodeSameID    = "import.error.same_id"     // ID, First
+	CodeSameGroup = "import.error.same_group"  // Name, First
+	CodeRef       = "import.error.ref"         // a child that is named neither by a description nor by an id
+	CodeNoScript  = "import.error.both_script" // a script that is said to be left out
 )
 
 const (
@@ -49,11 +47,14 @@ const (
 	maxMisses = 2 // letters by which a wrong name may differ from the one that is suggested
 )
 
-// Fault is what is wrong in a line of a file.
+// Fault is what is wrong in a line of a file. Here it names no field: the file's author sees the line.
 type Fault struct {
 	Line int
-	Code Code
-	Args []any // pairs of a name and its value
+	invalid.Field
+}
+
+func faultAt(line int, key string, args ...any) *Fault {
+	return &Fault{Line: line, Field: invalid.Field{Key: key, Args: args}}
 }
 
 // Faults are the first of a file's, in the order of their lines.
@@ -63,7 +64,7 @@ type Faults []Fault
 func (f Faults) Error() string {
 	texts := make([]string, len(f))
 	for i, fault := range f {
-		texts[i] = fmt.Sprintf("line %d: %s %v", fault.Line, fault.Code, fault.Args)
+		texts[i] = fmt.Sprintf("line %d: %s %v", fault.Line, fault.Key, fault.Args)
 	}
 	return strings.Join(texts, "; ")
 }
@@ -71,19 +72,19 @@ func (f Faults) Error() string {
 // Parse reads a file, YAML or JSON. The error is [Faults].
 func Parse(raw []byte) (File, error) {
 	if len(raw) > MaxBytes {
-		return File{}, Faults{{Line: 1, Code: CodeSize, Args: []any{"Max", MaxBytes >> 20}}}
+		return File{}, Faults{*faultAt(1, CodeSize, "Max", MaxBytes>>20)}
 	}
 	raw = bytes.TrimPrefix(raw, []byte("\uFEFF"))
 	if !utf8.Valid(raw) {
 		before, _, _ := bytes.Cut([]byte(strings.ToValidUTF8(string(raw), "\uFFFD")), []byte("\uFFFD"))
-		return File{}, Faults{{Line: 1 + bytes.Count(before, []byte("\n")), Code: CodeUTF8}}
+		return File{}, Faults{*faultAt(1+bytes.Count(before, []byte("\n")), CodeUTF8)}
 	}
 	if len(bytes.TrimSpace(raw)) == 0 {
-		return File{}, Faults{{Line: 1, Code: CodeEmpty}}
+		return File{}, Faults{*faultAt(1, CodeEmpty)}
 	}
-	tree, fault := readTree(raw)
-	if fault != nil {
-		return File{}, Faults{*fault}
+	tree, wrong := readTree(raw)
+	if wrong != nil {
+		return File{}, Faults{*wrong}
 	}
 	var r reader
 	f := r.file(tree)
@@ -100,8 +101,8 @@ type reader struct {
 	jobs   int
 }
 
-func (r *reader) add(line int, code Code, args ...any) {
-	r.faults = append(r.faults, Fault{Line: line, Code: code, Args: args})
+func (r *reader) add(line int, key string, args ...any) {
+	r.faults = append(r.faults, *faultAt(line, key, args...))
 }
 
 // fields goes through a mapping: each known name once. Names that are missing are reported, and false is returned for a node

@@ -49,12 +49,12 @@ func readYAML(raw []byte) (node, *Fault) {
 	var document, more yaml.Node
 	if err := decoder.Decode(&document); err != nil {
 		if errors.Is(err, io.EOF) {
-			return node{}, &Fault{Line: 1, Code: CodeEmpty}
+			return node{}, faultAt(1, CodeEmpty)
 		}
 		return node{}, yamlFault(raw, err)
 	}
 	if err := decoder.Decode(&more); err == nil {
-		return node{}, &Fault{Line: more.Line, Code: CodeDocuments}
+		return node{}, faultAt(more.Line, CodeDocuments)
 	} else if !errors.Is(err, io.EOF) {
 		return node{}, yamlFault(raw, err)
 	}
@@ -80,16 +80,16 @@ func yamlFault(raw []byte, err error) *Fault {
 			return yaml.Unmarshal(bytes.Join(lines[:i+1], nil), &document) != nil
 		}) + 1
 	}
-	return &Fault{Line: line, Code: CodeSyntax, Args: []any{"Reason", reason}}
+	return faultAt(line, CodeSyntax, "Reason", reason)
 }
 
 func fromYAML(y *yaml.Node, depth int) (node, *Fault) {
 	n := node{line: y.Line}
 	switch {
 	case depth > maxDepth:
-		return n, &Fault{Line: y.Line, Code: CodeDeep}
+		return n, faultAt(y.Line, CodeDeep)
 	case y.Kind == yaml.AliasNode, y.Anchor != "", y.Style&yaml.TaggedStyle != 0:
-		return n, &Fault{Line: y.Line, Code: CodeAnchor}
+		return n, faultAt(y.Line, CodeAnchor)
 	}
 	switch y.Kind {
 	case yaml.DocumentNode:
@@ -129,7 +129,7 @@ func readJSON(raw []byte) (node, *Fault) {
 		return n, fault
 	}
 	if _, err := r.decoder.Token(); !errors.Is(err, io.EOF) {
-		return n, &Fault{Line: r.here(), Code: CodeSyntax, Args: []any{"Reason", "there is more after the end of the value"}}
+		return n, faultAt(r.here(), CodeSyntax, "Reason", "there is more after the end of the value")
 	}
 	return n, nil
 }
@@ -164,7 +164,7 @@ func (r *jsonReader) token() (json.Token, *Fault) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		line, reason = r.at(len(r.raw)), "unexpected end of the text"
 	}
-	return nil, &Fault{Line: line, Code: CodeSyntax, Args: []any{"Reason", reason}}
+	return nil, faultAt(line, CodeSyntax, "Reason", reason)
 }
 
 func (r *jsonReader) value(depth int) (node, *Fault) {
@@ -174,7 +174,7 @@ func (r *jsonReader) value(depth int) (node, *Fault) {
 		return n, fault
 	}
 	if depth > maxDepth {
-		return n, &Fault{Line: n.line, Code: CodeDeep}
+		return n, faultAt(n.line, CodeDeep)
 	}
 	switch t := t.(type) {
 	case nil:

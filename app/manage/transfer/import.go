@@ -39,12 +39,6 @@ const (
 	Refuse Outcome = "refuse"
 )
 
-// Fault is why a job is refused. Its line may be that of a field.
-type Fault struct {
-	Line int
-	problem.Field
-}
-
 // Item is a job of a file, and what becomes of it.
 type Item struct {
 	Line    int
@@ -52,10 +46,10 @@ type Item struct {
 	AppName string
 	Name    string
 	Outcome Outcome
-	Changes []FieldChange // of Change
-	Faults  []Fault       // of Refuse
-	Done    bool          // it was imported
-	Err     error         // why it was not, although it had been promised
+	Changes []FieldChange   // of Change
+	Faults  []jobfile.Fault // of Refuse
+	Done    bool            // it was imported
+	Err     error           // why it was not, although it had been promised
 
 	file     jobfile.Job
 	group    executor
@@ -213,7 +207,7 @@ func (m *importer) fault(i int, field, key string, args ...any) {
 func (m *importer) faultAt(i, line int, f problem.Field) {
 	item := &m.items[i]
 	item.Outcome = Refuse
-	item.Faults = append(item.Faults, Fault{Line: line, Field: f})
+	item.Faults = append(item.Faults, jobfile.Fault{Line: line, Field: f})
 }
 
 // match finds the executor of an item, and the job that it is.
@@ -300,7 +294,7 @@ func (m *importer) plan() Plan {
 	fmt.Fprintf(&all, "%+v", m.opts)
 	for i := range m.items {
 		item := &m.items[i]
-		slices.SortStableFunc(item.Faults, func(a, b Fault) int { return cmp.Compare(a.Line, b.Line) })
+		slices.SortStableFunc(item.Faults, func(a, b jobfile.Fault) int { return cmp.Compare(a.Line, b.Line) })
 		if item.group.id == 0 && item.Outcome != Refuse && !slices.Contains(out.NewGroups, item.AppName) {
 			out.NewGroups = append(out.NewGroups, item.AppName)
 		}

@@ -74,7 +74,7 @@ func (m *importer) definition(i int) jobspec.Job {
 	file := m.items[i].file
 	j, faults := jobspec.Read(func(f *jobspec.Field) string { return file.Values.Get(f.File) }, m.s.zoneNamed(strings.TrimSpace(file.Values.Get(jobspec.Named(jobspec.FieldZone).File))))
 	for _, f := range faults {
-		m.faultAt(i, file.LineOf(fileField(f.Field)), manage.SpecField(f))
+		m.faultAt(i, file.LineOf(fileField(f.Name)), f)
 	}
 	j.ID = m.items[i].ID
 	for _, f := range jobspec.Fields { // one that belongs to another schedule would say something that nobody heeds
@@ -93,10 +93,10 @@ func (m *importer) judgeFields(i int) {
 	in := item.in.Job
 	in.ChildJobIDs = m.childList(item.children)
 	for _, e := range jobspec.Validate(in) {
-		if item.ID != 0 && e.Field == jobspec.FieldScheduleType && in.ScheduleType == item.old.ScheduleType {
+		if item.ID != 0 && e.Name == jobspec.FieldScheduleType && in.ScheduleType == item.old.ScheduleType {
 			continue // as in the form: an adopted job keeps what it has
 		}
-		m.faultAt(i, item.file.LineOf(fileField(e.Field)), manage.SpecField(e))
+		m.faultAt(i, item.file.LineOf(fileField(e.Name)), e)
 	}
 	var old *db.Job
 	if item.ID != 0 {
@@ -172,7 +172,7 @@ func (m *importer) judgeSchedule(i int, running bool) {
 	}
 	p, ok := errors.AsType[*problem.Error](err)
 	if !ok || len(p.Fields) == 0 {
-		m.fault(i, jobspec.FieldScheduleType, string(jobspec.CodeNoTime))
+		m.fault(i, jobspec.FieldScheduleType, jobspec.CodeNoTime)
 		return
 	}
 	for _, f := range p.Fields {
