@@ -7,12 +7,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/punctual-job/punctual/executor/netrule"
 )
 
 // defaultAdminListen is where profiles are served if they are wanted and nobody says where: they tell a lot.
@@ -44,14 +45,11 @@ func parseProxies(list string) ([]*net.IPNet, error) {
 		if text == "" {
 			continue
 		}
-		if ip, err := netip.ParseAddr(text); err == nil && ip.Zone() == "" {
-			text = netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen()).String()
-		}
-		_, ipRange, err := net.ParseCIDR(text)
-		if err != nil {
+		p, err := netrule.Range(text)
+		if err != nil || strings.Contains(text, "%") {
 			return nil, wrong("trusted proxy %q is neither an address nor a range such as 10.0.0.0/8", text)
 		}
-		ranges = append(ranges, ipRange)
+		ranges = append(ranges, &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())})
 	}
 	return ranges, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/console"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
@@ -82,7 +83,7 @@ type Options struct {
 	Glue             *bool         // whether scripts may be written
 	RetentionDays    int           // for how many days runs are kept; below 0: for ever
 	CallTimeout      time.Duration // of one call to an executor
-	Allow            string        // addresses that may be called although no executor registered them; see [manage.ParseAllow]
+	Allow            string        // addresses that may be called although no executor registered them; see [netrule.Parse]
 	Deny             string        // addresses at which no executor is called, in the same form
 	AlarmLanguage    string        // of messages whose channel chooses none, one of [locales.Languages]
 	MailDomains      string        // to which alarm mails may go, separated by commas
@@ -187,10 +188,10 @@ func (o Options) withDefaults() (_ Options, err error) {
 	if o.DrainTimeout < 0 {
 		return o, wrong("drain timeout %s must not be negative", o.DrainTimeout)
 	}
-	if _, err := manage.ParseAllow(o.Allow); err != nil {
+	if _, err := netrule.Parse(o.Allow); err != nil {
 		return o, wrong("executor allow rule %w", err)
 	}
-	if _, err := manage.ParseAllow(o.Deny); err != nil {
+	if _, err := netrule.Parse(o.Deny); err != nil {
 		return o, wrong("executor deny rule %w", err)
 	}
 	if o.AdminListen, err = adminAddress(o.AdminListen, o.Pprof); err != nil {

@@ -2,68 +2,18 @@ package manage
 
 import (
 	"errors"
-	"fmt"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/punctual-job/punctual/executor/netrule"
 )
 
 // Allow says which executor addresses may be called although nobody registered them. Without a rule only the addresses of
 // a job's own group can be chosen by hand: otherwise whoever may run a job could make the admin call anything it reaches.
-type Allow struct{ rules []allowRule }
-
-type allowRule struct {
-	any    bool
-	prefix netip.Prefix // of numeric addresses
-	host   string       // or a host name; a leading dot stands for everything under it
-	port   string       // empty: any
-}
-
-// ParseAllow reads a comma-separated list of host, host:port, .domain, address range (10.0.0.0/8) and *.
-func ParseAllow(list string) (Allow, error) {
-	var a Allow
-	for item := range strings.SplitSeq(list, ",") {
-		item = strings.ToLower(strings.TrimSpace(item))
-		if item == "" {
-			continue
-		}
-		r, err := parseAllowRule(item)
-		if err != nil {
-			return Allow{}, fmt.Errorf("%q: %w", item, err)
-		}
-		a.rules = append(a.rules, r)
-	}
-	return a, nil
-}
-
-var errAllowRule = errors.New("write a host, host:port, .domain, an address range such as 10.0.0.0/8, or *")
-
-func parseAllowRule(item string) (allowRule, error) {
-	if item == "*" {
-		return allowRule{any: true}, nil
-	}
-	if strings.Contains(item, "/") {
-		prefix, err := netip.ParsePrefix(item)
-		if err != nil {
-			return allowRule{}, errAllowRule
-		}
-		return allowRule{prefix: prefix.Masked()}, nil
-	}
-	if ip, err := netip.ParseAddr(item); err == nil {
-		return allowRule{prefix: netip.PrefixFrom(ip, ip.BitLen())}, nil
-	}
-	u, err := url.Parse("http://" + item)
-	if err != nil || u.Host != item || u.Hostname() == "" || strings.ContainsAny(item, "@?# ") {
-		return allowRule{}, errAllowRule
-	}
-	r := allowRule{host: u.Hostname(), port: u.Port()}
-	if ip, err := netip.ParseAddr(r.host); err == nil {
-		r.host, r.prefix = "", netip.PrefixFrom(ip, ip.BitLen())
-	}
-	return r, nil
-}
+type Allow struct{ netrule.List }
 
 // Permits says whether an address, already in the form of [NormalAddress], fits a rule.
 func (a Allow) Permits(address string) bool {
@@ -71,25 +21,10 @@ func (a Allow) Permits(address string) bool {
 	if err != nil {
 		return false
 	}
-	host := strings.ToLower(u.Hostname())
-	ip, numeric := netip.Addr{}, false
-	if parsed, err := netip.ParseAddr(host); err == nil {
-		ip, numeric = parsed.Unmap(), true
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
+		return a.Addr(ip, u.Port())
 	}
-	return slices.ContainsFunc(a.rules, func(r allowRule) bool {
-		switch {
-		case r.any:
-			return true
-		case r.port != "" && r.port != u.Port():
-			return false
-		case r.prefix.IsValid():
-			return numeric && r.prefix.Contains(ip)
-		case strings.HasPrefix(r.host, "."):
-			return strings.HasSuffix(host, r.host)
-		default:
-			return host == r.host
-		}
-	})
+	return a.Name(u.Hostname(), u.Port())
 }
 
 // maxAddressLength is what the run's column holds.

@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -644,12 +645,12 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	for _, wrong := range []string{"http://a", "a b", "10.0.0.0/99", "a@b", "/"} {
-		if _, err := ParseAllow(wrong); err == nil {
+		if _, err := netrule.Parse(wrong); err == nil {
 			t.Errorf("%q is accepted as a rule", wrong)
 		}
 	}
-	all, err := ParseAllow(" *, ")
-	if err != nil || !all.Permits("http://anything:1/") {
+	all, err := netrule.Parse(" *, ")
+	if err != nil || !(Allow{all}).Permits("http://anything:1/") {
 		t.Errorf("* permits not everything: %v", err)
 	}
 	if (Allow{}).Permits("http://a:1/") {

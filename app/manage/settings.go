@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
@@ -186,14 +188,9 @@ func checkDomains(value string) (string, *problem.Field) {
 }
 
 func checkAllow(value string) (string, *problem.Field) {
-	if _, err := ParseAllow(value); err != nil {
-		return "", &problem.Field{Key: "settings.error.allow", Args: []any{"Reason", strings.Trim(strings.SplitN(err.Error(), `":`, 2)[0], `"`)}}
+	list, err := netrule.Parse(value)
+	if wrong, ok := errors.AsType[*netrule.Error](err); ok {
+		return "", &problem.Field{Key: "settings.error.allow", Args: []any{"Reason", wrong.Part}}
 	}
-	var rules []string
-	for rule := range strings.SplitSeq(value, ",") {
-		if rule = strings.TrimSpace(rule); rule != "" {
-			rules = append(rules, rule)
-		}
-	}
-	return strings.Join(rules, ","), nil
+	return list.String(), nil
 }

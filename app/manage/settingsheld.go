@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/alarm"
 )
@@ -117,8 +118,8 @@ func (s *Settings) hold(rows []db.Setting) {
 			h.values[def.Name] = value
 		}
 	}
-	h.allow, _ = ParseAllow(h.values[SettingAllow]) // was checked
-	h.denied, _ = ParseAllow(h.values[SettingDeny])
+	h.allow.List, _ = netrule.Parse(h.values[SettingAllow]) // was checked
+	h.denied.List, _ = netrule.Parse(h.values[SettingDeny])
 	seconds := func(name string) time.Duration { return time.Duration(h.number(name)) * time.Second }
 	h.limits = scheduler.Limits{
 		MisfireAfter: seconds(SettingMisfire), LostAfter: seconds(SettingLost), IdleAfter: seconds(SettingForgotten),

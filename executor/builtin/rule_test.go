@@ -65,7 +65,7 @@ func TestAddressRuleNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := rule.permitsName(host, port); got != want {
+		if got := rule.list.Name(host, port); got != want {
 			t.Errorf("%s: %v, want %v", at, got, want)
 		}
 	}

@@ -18,8 +18,8 @@ import (
 
 	"github.com/punctual-job/punctual/app"
 	"github.com/punctual-job/punctual/app/auth/directory"
-	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/executor/guard"
+	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 )
@@ -228,7 +228,7 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	if _, err := manage.ParseAllow(c.ExecutorAllow); err != nil {
+	if _, err := netrule.Parse(c.ExecutorAllow); err != nil {
 		return o, setting("PUNCTUAL_EXECUTOR_ALLOW", err)
 	}
 	if o.SecretKeys, err = c.secretKeys(); err != nil {
@@ -243,7 +243,7 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	if o.AuditShip, err = guard.Secret(c.AuditShip, c.AuditShipFile); err != nil {
 		return o, setting("PUNCTUAL_AUDIT_SHIP_FILE", err)
 	}
-	if _, err := manage.ParseAllow(c.ExecutorDeny); err != nil {
+	if _, err := netrule.Parse(c.ExecutorDeny); err != nil {
 		return o, setting("PUNCTUAL_EXECUTOR_DENY", err)
 	}
 	if c.SignInFile != "" {
