@@ -82,8 +82,8 @@ func (c *alarmPages) channelEdit(ec echo.Context) error {
 	}
 	s := ch.Settings
 	page.Values = alarms.FormValues{
-		Name: ch.Name, Language: ch.Language, Enabled: ch.Enabled, ForJobs: ch.ForJobs, QuietMode: string(ch.QuietMode), Host: s.Host,
-		Port: strconv.Itoa(s.Port), Security: string(s.Security), SkipVerify: s.SkipVerify, Username: s.Username, From: s.From,
+		Name: ch.Name, Language: ch.Language, Enabled: ui.Checked(ch.Enabled), ForJobs: ui.Checked(ch.ForJobs), QuietMode: string(ch.QuietMode), Host: s.Host,
+		Port: strconv.Itoa(s.Port), Security: string(s.Security), SkipVerify: ui.Checked(s.SkipVerify), Username: s.Username, From: s.From,
 		Recipients: strings.Join(s.Recipients, "\n"), Chat: s.Chat, Template: s.Template,
 	}
 	if ch.QuietFrom != ch.QuietTo {
@@ -116,22 +116,21 @@ func (c *alarmPages) channelFormPage(ec echo.Context) (alarms.FormPage, alarm.Ch
 
 // channelSave takes the form of a new channel and of a change.
 func (c *alarmPages) channelSave(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	page, _, err := c.channelFormPage(ec)
 	if err != nil {
 		return err
 	}
-	if page.ID == 0 {
-		page.Kind = alarmKind(alarm.Kind(formText(ec, alarms.FieldKind)))
+	if err := bind(ec, &page.Values); err != nil {
+		return err
 	}
-	page.Values = channelValues(ec)
+	if page.ID == 0 {
+		page.Kind = alarmKind(alarm.Kind(page.Values.Kind))
+	}
 	input := channelInput(page)
 	if page.ID == 0 {
-		input.GroupID, _ = strconv.ParseInt(formText(ec, alarms.FieldGroup), 10, 64) // what is no number is the installation's
+		input.GroupID, _ = strconv.ParseInt(page.Values.Group, 10, 64) // what is no number is the installation's
 	}
-	channelID, err := c.channels.Save(ec.Request().Context(), who(ec), input, page.Values.EveryJob)
+	channelID, err := c.channels.Save(ec.Request().Context(), who(ec), input, bool(page.Values.EveryJob))
 	if err != nil {
 		errs, ok := fieldErrors(page.Page, err)
 		if !ok {
@@ -155,28 +154,15 @@ func (c *alarmPages) channelSave(ec echo.Context) error {
 	return c.goTo(ec, link.Alarm(channelID), done(key, "Name", strings.TrimSpace(page.Values.Name)))
 }
 
-func channelValues(ec echo.Context) alarms.FormValues {
-	text := func(name string) string { return formText(ec, name) }
-	on := func(name string) bool { return ec.FormValue(name) != "" }
-	return alarms.FormValues{
-		Name: text(alarms.FieldName), Language: text(alarms.FieldLanguage), Enabled: on(alarms.FieldEnabled), ForJobs: on(alarms.FieldForJobs),
-		EveryJob: on(alarms.FieldEveryJob), QuietFrom: text(alarms.FieldQuietFrom), QuietTo: text(alarms.FieldQuietTo), QuietMode: text(alarms.FieldQuietMode),
-		Host: text(alarms.FieldHost), Port: text(alarms.FieldPort), Security: text(alarms.FieldSecurity), SkipVerify: on(alarms.FieldSkipVerify),
-		Username: text(alarms.FieldUsername), Password: text(alarms.FieldPassword), From: text(alarms.FieldFrom), Recipients: text(alarms.FieldRecipients),
-		URL: text(alarms.FieldURL), Secret: text(alarms.FieldSecret), Chat: text(alarms.FieldChat), Template: text(alarms.FieldTemplate),
-		RemoveSecret: on(alarms.FieldRemoveSecret), RemovePassword: on(alarms.FieldRemovePassword),
-	}
-}
-
 // channelInput reads what was typed. What cannot be read becomes a value that is refused beside its field.
 func channelInput(page alarms.FormPage) alarm.Channel {
 	v := page.Values
 	ch := alarm.Channel{
-		ID: page.ID, Name: v.Name, Kind: alarm.Kind(page.Kind.Name), Language: v.Language, Enabled: v.Enabled, ForJobs: v.ForJobs,
+		ID: page.ID, Name: v.Name, Kind: alarm.Kind(page.Kind.Name), Language: v.Language, Enabled: bool(v.Enabled), ForJobs: bool(v.ForJobs),
 		QuietFrom: minutes(v.QuietFrom), QuietTo: minutes(v.QuietTo), QuietMode: alarm.QuietMode(v.QuietMode),
-		RemoveSecret: v.RemoveSecret, RemovePassword: v.RemovePassword,
+		RemoveSecret: bool(v.RemoveSecret), RemovePassword: bool(v.RemovePassword),
 		Settings: alarm.Settings{
-			Host: v.Host, Security: alarm.Security(v.Security), SkipVerify: v.SkipVerify, Username: v.Username, Password: v.Password,
+			Host: v.Host, Security: alarm.Security(v.Security), SkipVerify: bool(v.SkipVerify), Username: v.Username, Password: v.Password,
 			From: v.From, Recipients: splitList(v.Recipients), URL: v.URL, Secret: v.Secret, Chat: v.Chat, Template: v.Template,
 		},
 	}
@@ -283,7 +269,7 @@ func (c *alarmPages) routeSave(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	r := alarm.Route{ChannelID: channelID, Scope: alarm.Scope(formText(ec, alarms.FieldScope))}
+	r := alarm.Route{ChannelID: channelID, Scope: alarm.Scope(ec.FormValue(alarms.FieldScope))}
 	if name := ec.Param("route"); name != "" {
 		if r.ID, err = strconv.ParseInt(name, 10, 64); err != nil || r.ID < 1 {
 			return notFound()
@@ -292,9 +278,9 @@ func (c *alarmPages) routeSave(ec echo.Context) error {
 	field := map[alarm.Scope]string{alarm.ScopeGroup: alarms.FieldGroup, alarm.ScopeJob: alarms.FieldJob}[r.Scope]
 	if field != "" {
 		// What is no number is the id of nothing, which is refused as such.
-		r.ScopeID, _ = strconv.ParseInt(strings.TrimPrefix(strings.TrimSpace(formText(ec, field)), "#"), 10, 64)
+		r.ScopeID, _ = strconv.ParseInt(strings.TrimPrefix(strings.TrimSpace(ec.FormValue(field)), "#"), 10, 64)
 	}
-	for _, cause := range ec.Request().PostForm[alarms.FieldCause] {
+	for _, cause := range ec.Request().Form[alarms.FieldCause] {
 		r.Causes = append(r.Causes, scheduler.AlarmCause(cause))
 	}
 	if err := c.channels.SaveRoute(ec.Request().Context(), who(ec), r); err != nil {
@@ -306,7 +292,7 @@ func (c *alarmPages) routeSave(ec echo.Context) error {
 		if err != nil {
 			return err
 		}
-		page.Errors, page.Job = errs, formText(ec, alarms.FieldJob)
+		page.Errors, page.Job = errs, ec.FormValue(alarms.FieldJob)
 		return renderPart(ec, http.StatusUnprocessableEntity, alarms.RouteForm(page), ui.FragmentDialog)
 	}
 	return c.goTo(ec, link.Alarm(channelID), done("alarms.flash.routed"))

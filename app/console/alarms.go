@@ -136,7 +136,7 @@ func (c *alarmPages) channelTest(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
-	to := formText(ec, alarms.FieldTo)
+	to := ec.FormValue(alarms.FieldTo)
 	failure, err := c.channels.Test(ec.Request().Context(), who(ec), channelID, to)
 	status, wrong := http.StatusOK, ""
 	if err != nil {
@@ -265,7 +265,7 @@ func (c *alarmPages) messageRetry(ec echo.Context) error {
 	if err := c.channels.Retry(ec.Request().Context(), who(ec), messageID); err != nil {
 		return err
 	}
-	back := link.Local(formText(ec, layout.FieldNext))
+	back := link.Local(ec.FormValue(layout.FieldNext))
 	if back == "" {
 		back = link.AlarmMessages
 	}

@@ -192,7 +192,7 @@ func (c *clearPages) clear(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if formText(ec, runs.FieldPreviewed) != page.Previewed() {
+	if ec.FormValue(runs.FieldPreviewed) != page.Previewed() {
 		// The choice was changed after the preview: show what this one would do.
 		preview, err := c.runs.PreviewClear(ec.Request().Context(), who(ec), in)
 		if err != nil {

@@ -1,25 +1,33 @@
 package console
 
 import (
-	"database/sql"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/runstate"
+	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/runs"
+	"github.com/punctual-job/punctual/views/ui"
+	"github.com/punctual-job/punctual/views/users"
 )
 
 func TestTimeRanges(t *testing.T) {
@@ -322,6 +330,58 @@ func TestEveryEventHasItsPlaceInTheTimeline(t *testing.T) {
 	for key, step := range stepOf {
 		if !slices.Contains(runs.Steps(), step.name) {
 			t.Errorf("%s is step %q, which is none", key, step.name)
+		}
+	}
+}
+
+// TestFormsAreBoundByTheirTags posts every field of a form: its part of the struct has it, and nothing else has changed.
+func TestFormsAreBoundByTheirTags(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		fields  []string
+		to      any
+		unbound string
+	}{
+		{[]string{groups.FieldAppName, groups.FieldTitle, groups.FieldType, groups.FieldAddresses, groups.FieldIdle, groups.FieldTokenManages, groups.FieldScriptReview, groups.FieldVersion}, new(groups.FormValues), ""},
+		{[]string{users.FieldName, users.FieldPassword, users.FieldRole, users.FieldState, users.FieldVersion, users.FieldBreakGlass, "Provider", "Service"}, new(users.FormValues), "Provider Service "},
+		{[]string{
+			alarms.FieldName, alarms.FieldKind, alarms.FieldGroup, alarms.FieldLanguage, alarms.FieldEnabled, alarms.FieldForJobs, alarms.FieldEveryJob, alarms.FieldQuietFrom, alarms.FieldQuietTo,
+			alarms.FieldQuietMode, alarms.FieldHost, alarms.FieldPort, alarms.FieldSecurity, alarms.FieldSkipVerify, alarms.FieldUsername, alarms.FieldPassword, alarms.FieldFrom,
+			alarms.FieldRecipients, alarms.FieldURL, alarms.FieldSecret, alarms.FieldChat, alarms.FieldTemplate, alarms.FieldRemoveSecret, alarms.FieldRemovePassword,
+		}, new(alarms.FormValues), ""},
+	} {
+		form := make(url.Values)
+		for _, name := range tt.fields {
+			form.Set(name, "a\r\nb")
+		}
+		post := func(kind, body string) error {
+			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+			r.Header.Set(echo.HeaderContentType, kind)
+			return bind(echo.New().NewContext(r, httptest.NewRecorder()), tt.to)
+		}
+		if err := post(echo.MIMEApplicationJSON, `{"Provider":"x","Name":"x"}`); problem.From(err).Kind != problem.Malformed || !reflect.ValueOf(tt.to).Elem().IsZero() {
+			t.Errorf("%T from JSON: %+v, %v", tt.to, tt.to, err)
+		}
+		if err := post(echo.MIMEApplicationForm, form.Encode()); err != nil {
+			t.Fatal(err)
+		}
+		unbound := ""
+		for field, value := range reflect.ValueOf(tt.to).Elem().Fields() {
+			switch v := value.Interface().(type) {
+			case string:
+				if v != "a\nb" {
+					unbound += field.Name + " "
+				}
+			case ui.Checked:
+				if !v {
+					unbound += field.Name + " "
+				}
+			default:
+				unbound += field.Name + " "
+			}
+		}
+		if unbound != tt.unbound {
+			t.Errorf("%T: not bound: %q, want %q", tt.to, unbound, tt.unbound)
 		}
 	}
 }

@@ -181,7 +181,7 @@ func (c *groupPages) tokenRotate(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page.Grace = formText(ec, groups.FieldGrace)
+	page.Grace = ec.FormValue(groups.FieldGrace)
 	hours, err := strconv.Atoi(page.Grace)
 	if err != nil || hours > 1_000_000 {
 		hours = -1 // refused as every number that is out of bounds

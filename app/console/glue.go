@@ -89,7 +89,7 @@ func (c *gluePages) glueSave(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in := manage.GlueInput{Source: formText(ec, glue.FieldSource), Remark: formText(ec, glue.FieldRemark), Version: formText(ec, glue.FieldVersion)}
+	in := manage.GlueInput{Source: ec.FormValue(glue.FieldSource), Remark: ec.FormValue(glue.FieldRemark), Version: ec.FormValue(glue.FieldVersion)}
 	err = c.jobs.SaveGlue(ec.Request().Context(), who(ec), j.ID, in)
 	if err == nil {
 		if _, _, waits, err := c.jobs.ScriptChange(ec.Request().Context(), who(ec), j.ID); err == nil && waits {
@@ -128,7 +128,7 @@ func (c *gluePages) glueRun(ec echo.Context) error {
 		return err
 	}
 	ctx, p := ec.Request().Context(), who(ec)
-	param := formText(ec, glue.FieldParam)
+	param := ec.FormValue(glue.FieldParam)
 	ids, err := c.jobs.Trigger(ctx, p, j.ID, manage.RunInput{Param: &param, Type: jobspec.TriggerManual})
 	if err != nil {
 		return err

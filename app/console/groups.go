@@ -208,7 +208,7 @@ func (c *groupPages) groupEdit(ec echo.Context) error {
 	}
 	page.Values = groups.FormValues{
 		AppName: g.AppName, Title: g.Title, Type: groups.TypeAuto, Idle: groups.IdleWait, Version: manage.GroupVersion(g, options),
-		TokenManages: options.TokenManages, ScriptReview: options.ScriptReview,
+		TokenManages: ui.Checked(options.TokenManages), ScriptReview: ui.Checked(options.ScriptReview),
 	}
 	if options.IdleIsLost {
 		page.Values.Idle = groups.IdleLost
@@ -239,10 +239,10 @@ func (c *groupPages) groupFormPage(ec echo.Context) (groups.FormPage, db.Group, 
 }
 
 func (c *groupPages) groupCreate(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
+	var values groups.FormValues
+	if err := bind(ec, &values); err != nil {
 		return err
 	}
-	values := groupValues(ec)
 	created, err := c.groups.Create(ec.Request().Context(), who(ec), groupInput(values))
 	if err != nil {
 		return c.groupFormAgain(ec, groups.FormPage{Page: c.Page(ec)}, values, err)
@@ -251,31 +251,23 @@ func (c *groupPages) groupCreate(ec echo.Context) error {
 }
 
 func (c *groupPages) groupUpdate(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
+	var values groups.FormValues
+	if err := bind(ec, &values); err != nil {
 		return err
 	}
 	page, _, err := c.groupFormPage(ec)
 	if err != nil {
 		return err
 	}
-	values := groupValues(ec)
 	if err := c.groups.Update(ec.Request().Context(), who(ec), page.ID, groupInput(values)); err != nil {
 		return c.groupFormAgain(ec, page, values, err)
 	}
 	return c.goTo(ec, link.Executor(page.ID), done("groups.flash.saved", "Name", values.Title))
 }
 
-func groupValues(ec echo.Context) groups.FormValues {
-	return groups.FormValues{
-		AppName: formText(ec, groups.FieldAppName), Title: formText(ec, groups.FieldTitle), Type: formText(ec, groups.FieldType),
-		Addresses: formText(ec, groups.FieldAddresses), Idle: formText(ec, groups.FieldIdle), TokenManages: ec.FormValue(groups.FieldTokenManages) == groups.TokenManagesOn,
-		ScriptReview: ec.FormValue(groups.FieldScriptReview) == groups.ScriptReviewOn, Version: formText(ec, groups.FieldVersion),
-	}
-}
-
 func groupInput(v groups.FormValues) manage.GroupInput {
 	return manage.GroupInput{
-		AppName: v.AppName, Title: v.Title, Manual: v.Type == groups.TypeManual, Addresses: v.Addresses, IdleIsLost: v.Idle == groups.IdleLost, TokenManages: v.TokenManages, ScriptReview: v.ScriptReview, Version: v.Version,
+		AppName: v.AppName, Title: v.Title, Manual: v.Type == groups.TypeManual, Addresses: v.Addresses, IdleIsLost: v.Idle == groups.IdleLost, TokenManages: bool(v.TokenManages), ScriptReview: bool(v.ScriptReview), Version: v.Version,
 	}
 }
 

@@ -174,7 +174,7 @@ func (c *jobPages) valuesOf(j jobspec.Job) jobs.FormValues {
 func typedValues(ec echo.Context) jobs.FormValues {
 	v := make(jobs.FormValues)
 	for name := range ec.Request().Form {
-		v[name] = formText(ec, name)
+		v[name] = ec.FormValue(name)
 	}
 	v[jobs.FieldZone] = strings.TrimSpace(v[jobs.FieldZone])
 	return v

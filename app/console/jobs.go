@@ -323,7 +323,7 @@ func (c *jobPages) jobRun(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	param, addresses := formText(ec, jobs.FieldParam), formText(ec, jobs.FieldAddresses)
+	param, addresses := ec.FormValue(jobs.FieldParam), ec.FormValue(jobs.FieldAddresses)
 	ids, err := c.jobs.Trigger(ctx, p, jobID, manage.RunInput{Param: &param, Addresses: addresses, Type: jobspec.TriggerManual})
 	if err != nil {
 		page := c.runOncePage(ec, j)

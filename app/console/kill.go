@@ -71,7 +71,7 @@ func (c *runPages) runKill(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
-	page, ids, err := c.killPage(ec, formText(ec, runs.FieldScope))
+	page, ids, err := c.killPage(ec, ec.FormValue(runs.FieldScope))
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -145,12 +146,8 @@ func id(ec echo.Context) (int64, error) {
 	return n, nil
 }
 
-// formText reads a field as it was typed. Browsers send line ends as CR LF, which no script and no comparison wants.
-func formText(ec echo.Context, name string) string {
-	return strings.ReplaceAll(ec.FormValue(name), "\r\n", "\n")
-}
-
-// parseForm reads a posted form whole, so that one that is too large is refused as such.
+// parseForm reads a posted form whole, so that one that is too large is refused as such. Browsers send line ends as CR LF, which
+// no script and no comparison wants.
 func parseForm(ec echo.Context) error {
 	if err := ec.Request().ParseForm(); err != nil {
 		p := problem.From(err)
@@ -158,6 +155,26 @@ func parseForm(ec echo.Context) error {
 			p = (&problem.Error{Kind: problem.Malformed}).Because(err)
 		}
 		return p
+	}
+	for _, values := range ec.Request().Form {
+		for i := range values {
+			values[i] = strings.ReplaceAll(values[i], "\r\n", "\n")
+		}
+	}
+	return nil
+}
+
+// bind reads a posted form into the fields of a struct that have a form tag, as they were typed. Nothing else is bound: the binder
+// would fill untagged fields from JSON.
+func bind(ec echo.Context, to any) error {
+	if err := parseForm(ec); err != nil {
+		return err
+	}
+	if kind, _, _ := mime.ParseMediaType(ec.Request().Header.Get(echo.HeaderContentType)); kind != echo.MIMEApplicationForm {
+		return &problem.Error{Kind: problem.Malformed}
+	}
+	if err := new(echo.DefaultBinder).BindBody(ec, to); err != nil {
+		return (&problem.Error{Kind: problem.Malformed}).Because(err)
 	}
 	return nil
 }

@@ -59,8 +59,8 @@ func (c *secretPages) secretSet(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
-	name := formText(ec, groups.FieldSecretName)
-	value := strings.ReplaceAll(ec.FormValue(groups.FieldSecretValue), "\r\n", "\n") // as it was typed
+	name := ec.FormValue(groups.FieldSecretName)
+	value := ec.FormValue(groups.FieldSecretValue)
 	if err := c.secrets.Set(ec.Request().Context(), who(ec), groupID, name, value); err != nil {
 		page := groups.SecretsPage{Page: c.Page(ec), Name: name}
 		errs, ok := fieldErrors(page.Page, err)

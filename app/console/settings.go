@@ -72,10 +72,10 @@ func (c *settingsPages) save(ec echo.Context) error {
 	typed := make(map[string]string)
 	for _, s := range manage.AllSettings() {
 		if ec.Request().PostForm.Has(s.Name) {
-			typed[s.Name] = formText(ec, s.Name)
+			typed[s.Name] = ec.FormValue(s.Name)
 		}
 	}
-	version := formText(ec, settings.FieldVersion)
+	version := ec.FormValue(settings.FieldVersion)
 	changed, err := c.settings.Save(ctx, who(ec), typed, version)
 	if err == nil {
 		if changed == 0 {

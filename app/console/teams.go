@@ -128,7 +128,7 @@ func (c *teamPages) teamSave(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	in := manage.TeamInput{Name: formText(ec, users.FieldName), Version: formText(ec, users.FieldVersion)}
+	in := manage.TeamInput{Name: ec.FormValue(users.FieldName), Version: ec.FormValue(users.FieldVersion)}
 	if in.Rights, err = c.people.rightsInput(ec); err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func (c *tokenPages) tokenCreate(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
-	page := tokens.FormPage{Page: c.Page(ec), Owner: formText(ec, tokens.FieldOwner), Name: formText(ec, tokens.FieldName), Days: formText(ec, tokens.FieldDays), Scope: make(map[string]bool)}
+	page := tokens.FormPage{Page: c.Page(ec), Owner: ec.FormValue(tokens.FieldOwner), Name: ec.FormValue(tokens.FieldName), Days: ec.FormValue(tokens.FieldDays), Scope: make(map[string]bool)}
 	in := manage.APITokenInput{Name: page.Name, Days: -1}
 	if days, err := strconv.Atoi(page.Days); err == nil {
 		in.Days = days
@@ -181,7 +181,7 @@ func (c *tokenPages) accountCreate(ec echo.Context) error {
 	if err := parseForm(ec); err != nil {
 		return err
 	}
-	page := tokens.AccountPage{Page: c.Page(ec), Name: formText(ec, tokens.FieldName)}
+	page := tokens.AccountPage{Page: c.Page(ec), Name: ec.FormValue(tokens.FieldName)}
 	made, err := c.tokens.CreateAccount(ec.Request().Context(), who(ec), page.Name)
 	if err != nil {
 		errs, ok := fieldErrors(page.Page, err)

@@ -122,10 +122,10 @@ func (c *transferPages) importJobs(ec echo.Context) error {
 		page.Error = page.T(jobfile.CodeSize, "Max", jobfile.MaxBytes>>20)
 		return again()
 	}
-	if formText(ec, jobs.FieldMatch) == jobs.MatchID {
+	if ec.FormValue(jobs.FieldMatch) == jobs.MatchID {
 		page.Match = jobs.MatchID
 	}
-	if formText(ec, jobs.FieldStates) == jobs.StatesFile {
+	if ec.FormValue(jobs.FieldStates) == jobs.StatesFile {
 		page.States = jobs.StatesFile
 	}
 	page.Create = page.CanCreate && ec.FormValue(jobs.FieldCreate) != ""
@@ -198,5 +198,5 @@ func importText(ec echo.Context) (string, error) {
 			return strings.ReplaceAll(string(raw), "\r\n", "\n"), nil
 		}
 	}
-	return formText(ec, jobs.FieldText), nil
+	return ec.FormValue(jobs.FieldText), nil
 }

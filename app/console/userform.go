@@ -104,10 +104,10 @@ func (c *userPages) colleagues(ec echo.Context, except int64) ([]ui.Option, erro
 
 // likeColleague says whether a form asks for a colleague's rights to be filled in, and gives them. Nothing is saved by that.
 func (c *userPages) likeColleague(ec echo.Context) (name string, rights map[int64]auth.Rights, asked bool, err error) {
-	if formText(ec, users.FieldDo) != users.DoLike {
+	if ec.FormValue(users.FieldDo) != users.DoLike {
 		return "", nil, false, nil
 	}
-	userID, _ := strconv.ParseInt(formText(ec, users.FieldLike), 10, 64) // what is no number is nobody's
+	userID, _ := strconv.ParseInt(ec.FormValue(users.FieldLike), 10, 64) // what is no number is nobody's
 	u, err := c.users.Get(ec.Request().Context(), who(ec), userID)
 	return u.Name, u.Rights, true, err
 }
@@ -133,7 +133,7 @@ func (c *userPages) userEdit(ec echo.Context) error {
 }
 
 func userValues(u manage.User) users.FormValues {
-	values := users.FormValues{Name: u.Name, Role: link.UserNormal, State: link.UserActive, Version: u.Version(), Provider: u.Provider, BreakGlass: u.BreakGlass, Service: u.Service}
+	values := users.FormValues{Name: u.Name, Role: link.UserNormal, State: link.UserActive, Version: u.Version(), Provider: u.Provider, BreakGlass: ui.Checked(u.BreakGlass), Service: u.Service}
 	if u.Admin {
 		values.Role = link.UserAdmin
 	}
@@ -144,16 +144,15 @@ func userValues(u manage.User) users.FormValues {
 }
 
 // userInput reads a posted form.
-func userInput(ec echo.Context) (users.FormValues, manage.UserInput) {
-	v := users.FormValues{
-		Name: formText(ec, users.FieldName), Role: formText(ec, users.FieldRole), State: formText(ec, users.FieldState), Version: formText(ec, users.FieldVersion),
-		BreakGlass: formText(ec, users.FieldBreakGlass) != "",
+func (c *userPages) userInput(ec echo.Context) (v users.FormValues, in manage.UserInput, err error) {
+	if err = bind(ec, &v); err != nil {
+		return v, in, err
 	}
-	in := manage.UserInput{
-		Name: v.Name, Password: ec.FormValue(users.FieldPassword), Admin: v.Role == link.UserAdmin, Disabled: v.State == link.UserDisabled,
-		BreakGlass: v.BreakGlass, Version: v.Version,
+	in = manage.UserInput{
+		Name: v.Name, Password: v.Password, Admin: v.Role == link.UserAdmin, Disabled: v.State == link.UserDisabled, BreakGlass: bool(v.BreakGlass), Version: v.Version,
 	}
-	return v, in
+	in.Rights, err = c.rightsInput(ec)
+	return v, in, err
 }
 
 // rightsInput reads the table of rights.
@@ -179,12 +178,8 @@ func (c *userPages) rightsInput(ec echo.Context) (map[int64]auth.Rights, error) 
 }
 
 func (c *userPages) userCreate(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
-	values, in := userInput(ec)
-	var err error
-	if in.Rights, err = c.rightsInput(ec); err != nil {
+	values, in, err := c.userInput(ec)
+	if err != nil {
 		return err
 	}
 	if name, rights, asked, err := c.likeColleague(ec); asked {
@@ -204,15 +199,12 @@ func (c *userPages) userCreate(ec echo.Context) error {
 }
 
 func (c *userPages) userUpdate(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	u, err := c.target(ec)
 	if err != nil {
 		return err
 	}
-	values, in := userInput(ec)
-	if in.Rights, err = c.rightsInput(ec); err != nil {
+	values, in, err := c.userInput(ec)
+	if err != nil {
 		return err
 	}
 	values.Name, values.Provider = u.Name, u.Provider

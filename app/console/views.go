@@ -72,7 +72,7 @@ func (c *savedViews) viewAgain(ec echo.Context, page saved.FormPage, in manage.V
 }
 
 func viewInput(ec echo.Context) manage.ViewInput {
-	return manage.ViewInput{Name: formText(ec, saved.FieldName), Shared: formText(ec, saved.FieldShared) != "", Replace: formText(ec, saved.FieldReplace) != ""}
+	return manage.ViewInput{Name: ec.FormValue(saved.FieldName), Shared: ec.FormValue(saved.FieldShared) != "", Replace: ec.FormValue(saved.FieldReplace) != ""}
 }
 
 func (c *savedViews) viewCreate(ec echo.Context) error {
@@ -80,8 +80,8 @@ func (c *savedViews) viewCreate(ec echo.Context) error {
 		return err
 	}
 	in := viewInput(ec)
-	in.Page = formText(ec, saved.FieldPage)
-	in.Params = link.ViewParams(in.Page, formText(ec, saved.FieldParams))
+	in.Page = ec.FormValue(saved.FieldPage)
+	in.Params = link.ViewParams(in.Page, ec.FormValue(saved.FieldParams))
 	if _, err := c.views.Create(ec.Request().Context(), who(ec), in); err != nil {
 		return c.viewAgain(ec, saved.FormPage{Page: c.Page(ec), List: in.Page, Params: in.Params}, in, err)
 	}

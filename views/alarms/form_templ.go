@@ -754,7 +754,7 @@ func webFields(p FormPage) templ.Component {
 	})
 }
 
-func check(name, label, help string, on bool) templ.Component {
+func check(name, label, help string, on ui.Checked) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -131,15 +131,30 @@ type FormPage struct {
 
 // FormValues are the values as typed, or as stored on the first visit. Secrets are never among the stored ones.
 type FormValues struct {
-	Name, Language                string
-	Enabled, ForJobs, EveryJob    bool
-	QuietFrom, QuietTo, QuietMode string // "22:00"; both empty for none
-	Host, Port, Security          string
-	SkipVerify                    bool
-	Username, Password, From      string
-	Recipients                    string
-	URL, Secret, Chat, Template   string
-	RemoveSecret, RemovePassword  bool
+	Name           string     `form:"name"`
+	Kind           string     `form:"kind"`
+	Group          string     `form:"group"`
+	Language       string     `form:"language"`
+	Enabled        ui.Checked `form:"enabled"`
+	ForJobs        ui.Checked `form:"for_jobs"`
+	EveryJob       ui.Checked `form:"every_job"`
+	QuietFrom      string     `form:"quiet_from"` // "22:00"; both empty for none
+	QuietTo        string     `form:"quiet_to"`
+	QuietMode      string     `form:"quiet_mode"`
+	Host           string     `form:"host"`
+	Port           string     `form:"port"`
+	Security       string     `form:"security"`
+	SkipVerify     ui.Checked `form:"skip_verify"`
+	Username       string     `form:"username"`
+	Password       string     `form:"password"`
+	From           string     `form:"from"`
+	Recipients     string     `form:"recipients"`
+	URL            string     `form:"url"`
+	Secret         string     `form:"secret"`
+	Chat           string     `form:"chat"`
+	Template       string     `form:"template"`
+	RemoveSecret   ui.Checked `form:"remove_secret"`
+	RemovePassword ui.Checked `form:"remove_password"`
 }
 
 // The names of the form's fields.

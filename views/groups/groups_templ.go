@@ -1569,8 +1569,8 @@ func Form(p FormPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = ui.Segmented(p.Printer, ui.Field{Name: FieldTokenManages, Label: p.T("groups.field.tokenmanages"), Help: p.T("groups.field.tokenmanages.help"), Options: []ui.Option{
-					{Value: TokenManagesOff, Label: p.T("groups.tokenmanages.off"), Selected: !p.Values.TokenManages},
-					{Value: TokenManagesOn, Label: p.T("groups.tokenmanages.on"), Selected: p.Values.TokenManages},
+					{Value: TokenManagesOff, Label: p.T("groups.tokenmanages.off"), Selected: !bool(p.Values.TokenManages)},
+					{Value: TokenManagesOn, Label: p.T("groups.tokenmanages.on"), Selected: bool(p.Values.TokenManages)},
 				}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -1580,8 +1580,8 @@ func Form(p FormPage) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				templ_7745c5c3_Err = ui.Segmented(p.Printer, ui.Field{Name: FieldScriptReview, Label: p.T("groups.field.review"), Help: p.T("groups.field.review.help"), Options: []ui.Option{
-					{Value: ScriptReviewOff, Label: p.T("groups.review.off"), Selected: !p.Values.ScriptReview},
-					{Value: ScriptReviewOn, Label: p.T("groups.review.on"), Selected: p.Values.ScriptReview},
+					{Value: ScriptReviewOff, Label: p.T("groups.review.off"), Selected: !bool(p.Values.ScriptReview)},
+					{Value: ScriptReviewOn, Label: p.T("groups.review.on"), Selected: bool(p.Values.ScriptReview)},
 				}}).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err

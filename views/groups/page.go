@@ -112,15 +112,15 @@ const (
 
 // FormValues are the values as typed, or as stored on the first visit.
 type FormValues struct {
-	AppName   string
-	Title     string
-	Type      string
-	Addresses string // one per line, or separated by commas
-	Idle      string // IdleWait or IdleLost
+	AppName   string `form:"app_name"`
+	Title     string `form:"title"`
+	Type      string `form:"type"`
+	Addresses string `form:"addresses"` // one per line, or separated by commas
+	Idle      string `form:"idle"`      // IdleWait or IdleLost
 
-	TokenManages bool // the executors' token manages jobs
-	ScriptReview bool // a change of a script waits for a second person
-	Version      string
+	TokenManages ui.Checked `form:"token_manages"` // the executors' token manages jobs
+	ScriptReview ui.Checked `form:"script_review"` // a change of a script waits for a second person
+	Version      string     `form:"version"`
 }
 
 // DeletePage asks before a group is deleted ([Delete]; fragment ui.FragmentDialog).

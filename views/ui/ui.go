@@ -62,3 +62,12 @@ type Pager struct {
 
 // Any says whether there is anywhere to go.
 func (p Pager) Any() bool { return p.Previous != "" || p.Next != "" }
+
+// Checked is a box of a form that is ticked, or a choice of "on".
+type Checked bool
+
+// UnmarshalParam reads what a browser sends, as echo's binder asks.
+func (c *Checked) UnmarshalParam(text string) error {
+	*c = text != "" && text != "off"
+	return nil
+}

@@ -76,14 +76,15 @@ type FormPage struct {
 
 // FormValues are the values as typed, or as stored on the first visit.
 type FormValues struct {
-	Name    string
-	Role    string
-	State   string
-	Version string
+	Name     string `form:"name"`
+	Password string `form:"password"` // never drawn
+	Role     string `form:"role"`
+	State    string `form:"state"`
+	Version  string `form:"version"`
 	// Provider vouches for them, and says what they may do; empty: they have a password here.
 	Provider   string
-	BreakGlass bool
-	Service    bool // a program, which has tokens and no password
+	BreakGlass ui.Checked `form:"break_glass"`
+	Service    bool       // a program, which has tokens and no password
 }
 
 // Group is one line of the table of rights.
