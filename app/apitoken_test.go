@@ -1,7 +1,6 @@
 package app
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -10,11 +9,11 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // bearer calls a job method with an API token, and returns the status and the answer.
@@ -231,28 +230,10 @@ func TestServiceAccountsHaveTokensAndNoPassword(t *testing.T) {
 	})
 }
 
-// sharedLog takes what several goroutines write.
-type sharedLog struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *sharedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *sharedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
-}
-
 func TestRefusedAPITokensAreLimitedAndNotLogged(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, o Options) {
-		log := &sharedLog{}
+		log := new(executortest.Output)
 		o.Logger = slog.New(slog.NewTextHandler(log, nil))
 		a := start(t, o)
 		root := open(t, a).mustLogin()

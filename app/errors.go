@@ -217,26 +217,5 @@ func problemOf(err error) *problem.Error {
 	if _, known := errors.AsType[*problem.Error](err); !ok || known {
 		return problem.From(err)
 	}
-	kind := problem.Malformed
-	switch h.Code {
-	case http.StatusNotFound:
-		kind = problem.NotFound
-	case http.StatusMethodNotAllowed:
-		kind = problem.NoMethod
-	case http.StatusUnauthorized:
-		kind = problem.Unauthenticated
-	case http.StatusForbidden:
-		kind = problem.Forbidden
-	case http.StatusRequestEntityTooLarge:
-		kind = problem.TooLarge
-	case http.StatusTooManyRequests:
-		kind = problem.TooMany
-	case http.StatusServiceUnavailable:
-		kind = problem.Unavailable
-	default:
-		if h.Code >= 500 {
-			kind = problem.Internal
-		}
-	}
-	return (&problem.Error{Kind: kind}).Because(h)
+	return (&problem.Error{Kind: problem.KindOf(h.Code)}).Because(h)
 }

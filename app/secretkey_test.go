@@ -13,6 +13,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/alarm"
 )
@@ -139,24 +140,6 @@ func TestSecretKeysAreRead(t *testing.T) {
 	}
 }
 
-// lines is a log that a test reads.
-type lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lines) count(text string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), text)
-}
-
 // TestALostSecretKeyShutsNobodyOut logs in with a second factor after the key was replaced, as the message of a start without it says.
 func TestALostSecretKeyShutsNobodyOut(t *testing.T) {
 	t.Parallel()
@@ -170,7 +153,7 @@ func TestALostSecretKeyShutsNobodyOut(t *testing.T) {
 		if err := a.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		var log lines
+		var log executortest.Output
 		again := testOptions(t)
 		again.DataDir, again.DatabaseURL, again.AccessToken = o.DataDir, o.DatabaseURL, ""
 		again.SecretKeys, again.Logger = []string{secretTwo}, slog.New(slog.NewTextHandler(&log, nil))
@@ -186,7 +169,7 @@ func TestALostSecretKeyShutsNobodyOut(t *testing.T) {
 				t.Fatalf("a code: %d %s", got.status, got.document(t).Find("main").Text())
 			}
 		}
-		if n := log.count("codes of apps cannot be checked"); n != 1 {
+		if n := strings.Count(log.String(), "codes of apps cannot be checked"); n != 1 {
 			t.Errorf("said %d times in the log", n)
 		}
 		if got := audited(t, a, "login_refused"); len(got) != 1 || got[0] != `admin 127.0.0.1 user admin {"reason":"sealed"}` {

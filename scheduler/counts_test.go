@@ -11,6 +11,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -80,7 +81,7 @@ func TestCountersFollowTheRunsThroughRetriesMisfiresAndLateResults(t *testing.T)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("report of %s (-rows +report):\n%s%s", day.Format(time.DateOnly), diff, b.dump())
 			}
-			log := new(lines) // a recount that corrects the counters of an hour says so
+			log := new(executortest.Output) // a recount that corrects the counters of an hour says so
 			if err := idle(t, pool, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) }).upkeep.Recount(t.Context(), day); err != nil || log.String() != "" {
 				t.Errorf("recount of %s: %v, %s", day.Format(time.DateOnly), err, log)
 			}

@@ -1,16 +1,15 @@
 package scheduler
 
 import (
-	"bytes"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -65,12 +64,12 @@ func TestNoFireIsClaimedAgainBecauseAnOldAdminPutItBack(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		start := time.Now().Truncate(time.Second)
 		var passed atomic.Int64
-		var log bytes.Buffer
+		var log executortest.Output
 		b := setup(t, pool, func(c *Config) {
 			byHand(c)
 			c.BeatEvery, c.Lease = time.Hour, 10*time.Hour
 			c.Clock = func() time.Time { return start.Add(time.Duration(passed.Load())) }
-			c.Logger = slog.New(slog.NewTextHandler(&syncWriter{w: &log}, nil))
+			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		}, addressA)
 		rates := []string{"1", "2", "3", "7"}
 		ids := make([]int64, len(rates))
@@ -188,16 +187,4 @@ func TestRunsOfAnOldAdminAreNoticed(t *testing.T) {
 	if n := counter(t, b.engine, "foreign_scheduler_total", signRun); n != 1 {
 		t.Errorf("counted %.0f, want 1", n)
 	}
-}
-
-// syncWriter lets several goroutines write into one buffer.
-type syncWriter struct {
-	mu sync.Mutex
-	w  *bytes.Buffer
-}
-
-func (s *syncWriter) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.w.Write(p)
 }

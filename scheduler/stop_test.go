@@ -1,12 +1,10 @@
 package scheduler
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,26 +12,9 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 )
-
-// lines collects a log.
-type lines struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lines) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
 
 // TestAStopEndsAlthoughTheNetworkSwallowsEverything stops an engine whose database has vanished without a word while there
 // were outcomes and results to write.
@@ -48,7 +29,7 @@ func TestAStopEndsAlthoughTheNetworkSwallowsEverything(t *testing.T) {
 	if err := pool.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	log := new(lines)
+	log := new(executortest.Output)
 	b := setup(t, pool, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(log, nil)) }, addressA)
 	reached, answers := make(chan struct{}), make(chan struct{})
 	b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) {

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"io"
@@ -73,29 +72,10 @@ func program(t testing.TB, name string) string {
 // process is a program that runs.
 type process struct {
 	cmd    *exec.Cmd
-	stdout output
-	stderr output // the log
+	stdout executortest.Output
+	stderr executortest.Output // the log
 	ended  chan struct{}
 	err    error // of its end; read after ended
-}
-
-// output collects what a program writes.
-type output struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.Write(p)
-}
-
-// String is everything written so far.
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.b.String()
 }
 
 // startProcess starts a program with these variables added to a clean environment. It is killed when the test ends, and

@@ -67,6 +67,19 @@ func (k Kind) Status() int {
 	}
 }
 
+// KindOf is the kind that has an HTTP status, or one that says whose fault it is.
+func KindOf(status int) Kind {
+	for k := Invalid; k <= Unavailable; k++ {
+		if k.Status() == status {
+			return k
+		}
+	}
+	if status >= 500 {
+		return Internal
+	}
+	return Malformed
+}
+
 // Field is what is wrong with one field of a form.
 type Field = invalid.Field
 

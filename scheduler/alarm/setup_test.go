@@ -26,6 +26,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
@@ -54,32 +55,14 @@ type bundle struct {
 	t          *testing.T
 	pool       *db.Pool
 	clock      *clock
-	log        *logBuffer
+	log        *executortest.Output
 	a          *Alarmer
 	group, job int64
 }
 
-// logBuffer keeps what is logged.
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 func setup(t *testing.T, pool *db.Pool, configure func(*Config)) *bundle {
 	t.Helper()
-	b := &bundle{t: t, pool: pool, clock: newClock(), log: new(logBuffer)}
+	b := &bundle{t: t, pool: pool, clock: newClock(), log: new(executortest.Output)}
 	b.a = b.alarmer(configure)
 	q := db.New()
 	var err error

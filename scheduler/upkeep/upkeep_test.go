@@ -1,19 +1,18 @@
 package upkeep
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // newService makes a service that is not started, as another admin would see the database.
@@ -75,25 +74,14 @@ func addRuns(t *testing.T, pool *db.Pool, rows ...aRun) []int64 {
 }
 
 // logged collects a log.
-type logged struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
+type logged struct{ executortest.Output }
 
 func (l *logged) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
 func (l *logged) want(t *testing.T, part string) {
 	t.Helper()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !strings.Contains(l.b.String(), part) {
-		t.Errorf("the log does not say %q:\n%s", part, l.b.String())
+	if !strings.Contains(l.String(), part) {
+		t.Errorf("the log does not say %q:\n%s", part, l)
 	}
 }
 

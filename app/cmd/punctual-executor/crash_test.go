@@ -46,26 +46,9 @@ func TestMain(m *testing.M) {
 // program is the real program in a process of its own.
 type program struct {
 	cmd    *exec.Cmd
-	output *outputBuffer
+	output *executortest.Output
 	target wire.Target
 	client *wire.ExecutorClient
-}
-
-type outputBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (o *outputBuffer) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *outputBuffer) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
 }
 
 // startProgram starts the program on dir and waits until it listens.
@@ -85,7 +68,7 @@ func startProgram(t *testing.T, dir, adminURL string, args ...string) *program {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p := &program{cmd: cmd, output: new(outputBuffer), client: wire.NewExecutorClient(nil),
+	p := &program{cmd: cmd, output: new(executortest.Output), client: wire.NewExecutorClient(nil),
 		target: wire.Target{Address: address, Token: executortest.Token, AppName: executortest.AppName}}
 	t.Cleanup(func() {
 		p.client.Close()
