@@ -98,7 +98,7 @@ func New(cfg Config) *Console {
 	}
 	forms := &factorForms{factors: cfg.Factors, users: m.Users}
 	views := &savedViews{frame: f, views: m.Views}
-	told := &stories{frame: f, runs: m.Runs, jobs: m.Jobs}
+	told := &timelines{frame: f, runs: m.Runs, jobs: m.Jobs}
 	people := &userPages{frame: f, users: m.Users, factors: cfg.Factors}
 	return &Console{
 		frame: f, sessions: cfg.Sessions,
@@ -111,10 +111,10 @@ func New(cfg Config) *Console {
 			&dashboardPages{frame: f, figures: m.Dashboard, jobs: m.Jobs, engine: cfg.Engine},
 			&jobPages{frame: f, jobs: m.Jobs, runs: m.Runs, saved: views},
 			&accountPages{frame: f, accounts: m.Accounts, jobs: m.Jobs},
-			&gluePages{stories: told, jobs: m.Jobs, runs: m.Runs},
+			&gluePages{timelines: told, jobs: m.Jobs, runs: m.Runs},
 			&transferPages{frame: f, files: cfg.Files, audit: m.Audit},
 			&palettePages{frame: f, jobs: m.Jobs, runs: m.Runs, saved: views},
-			&runPages{stories: told, runs: m.Runs, jobs: m.Jobs, saved: views, engine: cfg.Engine, sessions: cfg.Sessions, streams: newStreamLimit(), closing: cfg.Closing},
+			&runPages{timelines: told, runs: m.Runs, jobs: m.Jobs, saved: views, engine: cfg.Engine, sessions: cfg.Sessions, streams: newStreamLimit(), closing: cfg.Closing},
 			&clearPages{frame: f, runs: m.Runs, jobs: m.Jobs},
 			&groupPages{frame: f, tokens: m.Tokens, figures: m.Dashboard, saved: views},
 			&alarmPages{frame: f},

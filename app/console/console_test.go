@@ -199,41 +199,41 @@ func TestAddressesThatAreCountedAreThoseListed(t *testing.T) {
 func TestTheAdviceOfARun(t *testing.T) {
 	t.Parallel()
 	page := layout.Page{Printer: locales.New().Printer(locales.English)}
-	story := func(state runstate.State, trigger, address string) runs.Story {
-		return runs.Story{Row: runs.Row{State: state, Trigger: trigger, Address: address, Group: "Orders"}}
+	timeline := func(state runstate.State, trigger, address string) runs.Timeline {
+		return runs.Timeline{Row: runs.Row{State: state, Trigger: trigger, Address: address, Group: "Orders"}}
 	}
 	const address = "http://10.0.0.1:9999/"
 	tests := []struct {
-		name  string
-		story runs.Story
-		why   event.Key
-		due   time.Duration
-		want  string // the key
+		name     string
+		timeline runs.Timeline
+		why      event.Key
+		due      time.Duration
+		want     string // the key
 	}{
-		{"nobody there", story(runstate.SendFailed, "CRON", ""), event.NoExecutor, 0, "advice.noexecutor"},
-		{"refused", story(runstate.SendFailed, "CRON", address), event.Refused, 0, "advice.sendfailed"},
-		{"not reached", story(runstate.SendFailed, "CRON", address), event.Unreachable, 0, "advice.unreachable"},
-		{"refused, says an XXL-JOB admin", story(runstate.SendFailed, "CRON", address), "", 0, "advice.sendfailed"},
-		{"its script", story(runstate.SendFailed, "CRON", address), event.NoSource, 0, ""},
-		{"unknown", story(runstate.SendFailed, "CRON", ""), "", 0, ""},
-		{"perhaps there", story(runstate.Unconfirmed, "CRON", address), event.Unanswered, 0, "advice.unconfirmed"},
-		{"one too many", story(runstate.Discarded, "CRON", ""), event.Full, 0, "advice.discarded"},
-		{"found too late", story(runstate.Skipped, "CRON", ""), event.TooLate, 0, "advice.skipped"},
-		{"passed over", story(runstate.Skipped, "MISFIRE", ""), event.SkippedFires, 0, "advice.skipped"},
-		{"stopped", story(runstate.Stopped, "CRON", ""), event.JobStopped, 0, "advice.stopped"},
-		{"not needed", story(runstate.Cancelled, "RETRY", ""), event.Withdrawn, 0, "advice.cancelled"},
-		{"lost", story(runstate.Lost, "CRON", address), event.LostRun, 0, "advice.lost"},
-		{"lost, its results refused", story(runstate.Lost, "CRON", address), event.NotTold, 0, "advice.nottold"},
-		{"a retry that waits", story(runstate.Waiting, "RETRY", ""), "", time.Minute, "advice.retrywaits"},
-		{"a retry that leaves", story(runstate.Waiting, "RETRY", ""), "", time.Second, ""},
-		{"claimed ahead", story(runstate.Waiting, "CRON", ""), "", 4 * time.Second, ""},
+		{"nobody there", timeline(runstate.SendFailed, "CRON", ""), event.NoExecutor, 0, "advice.noexecutor"},
+		{"refused", timeline(runstate.SendFailed, "CRON", address), event.Refused, 0, "advice.sendfailed"},
+		{"not reached", timeline(runstate.SendFailed, "CRON", address), event.Unreachable, 0, "advice.unreachable"},
+		{"refused, says an XXL-JOB admin", timeline(runstate.SendFailed, "CRON", address), "", 0, "advice.sendfailed"},
+		{"its script", timeline(runstate.SendFailed, "CRON", address), event.NoSource, 0, ""},
+		{"unknown", timeline(runstate.SendFailed, "CRON", ""), "", 0, ""},
+		{"perhaps there", timeline(runstate.Unconfirmed, "CRON", address), event.Unanswered, 0, "advice.unconfirmed"},
+		{"one too many", timeline(runstate.Discarded, "CRON", ""), event.Full, 0, "advice.discarded"},
+		{"found too late", timeline(runstate.Skipped, "CRON", ""), event.TooLate, 0, "advice.skipped"},
+		{"passed over", timeline(runstate.Skipped, "MISFIRE", ""), event.SkippedFires, 0, "advice.skipped"},
+		{"stopped", timeline(runstate.Stopped, "CRON", ""), event.JobStopped, 0, "advice.stopped"},
+		{"not needed", timeline(runstate.Cancelled, "RETRY", ""), event.Withdrawn, 0, "advice.cancelled"},
+		{"lost", timeline(runstate.Lost, "CRON", address), event.LostRun, 0, "advice.lost"},
+		{"lost, its results refused", timeline(runstate.Lost, "CRON", address), event.NotTold, 0, "advice.nottold"},
+		{"a retry that waits", timeline(runstate.Waiting, "RETRY", ""), "", time.Minute, "advice.retrywaits"},
+		{"a retry that leaves", timeline(runstate.Waiting, "RETRY", ""), "", time.Second, ""},
+		{"claimed ahead", timeline(runstate.Waiting, "CRON", ""), "", 4 * time.Second, ""},
 	}
 	for _, tt := range tests {
 		want := ""
 		if tt.want != "" {
-			want = page.T(tt.want, "Group", "Orders", "Address", tt.story.Address, "At", "")
+			want = page.T(tt.want, "Group", "Orders", "Address", tt.timeline.Address, "At", "")
 		}
-		if got := advice(page, tt.story, tt.why, tt.due); got != want {
+		if got := advice(page, tt.timeline, tt.why, tt.due); got != want {
 			t.Errorf("%s: %q, want %q", tt.name, got, want)
 		}
 	}
@@ -241,7 +241,7 @@ func TestTheAdviceOfARun(t *testing.T) {
 
 func TestTheTimelineIsWhatHappened(t *testing.T) {
 	t.Parallel()
-	c := &stories{frame: &frame{zone: time.UTC}}
+	c := &timelines{frame: &frame{zone: time.UTC}}
 	page := layout.Page{Printer: locales.New().Printer(locales.English)}
 	planned := time.Date(2026, 3, 1, 2, 0, 0, 0, time.UTC)
 	at := func(ms int) time.Time { return planned.Add(time.Duration(ms) * time.Millisecond) }

@@ -20,7 +20,7 @@ import (
 
 // gluePages are a job's script: the editor, its versions, and what waits for somebody's approval.
 type gluePages struct {
-	*stories
+	*timelines
 	jobs *manage.Jobs
 	runs *manage.Runs
 }
@@ -144,7 +144,7 @@ func (c *gluePages) glueRun(ec echo.Context) error {
 		return err
 	}
 	page := runs.DetailPage{Page: c.Page(ec), Live: true, Log: runs.Log{Status: runs.LogLive, First: 1, Next: 1}}
-	if page.Story, err = c.storyOf(ctx, page.Page, p, r); err != nil {
+	if page.Timeline, err = c.timelineOf(ctx, page.Page, p, r); err != nil {
 		return err
 	}
 	return render(ec, http.StatusOK, runs.Output(page))

@@ -33,24 +33,24 @@ func (c *runPages) killPage(ec echo.Context, scope string) (runs.KillPage, []int
 		return runs.KillPage{}, nil, err
 	}
 	page := runs.KillPage{Page: c.Page(ec)}
-	story, err := c.story(ctx, page.Page, p, logID)
+	timeline, err := c.timeline(ctx, page.Page, p, logID)
 	if err != nil {
 		return page, nil, err
 	}
-	page.Row, page.Ended = story.Row, !story.State.Open()
-	open, err := c.runs.OpenOfJob(ctx, p, story.JobID)
+	page.Row, page.Ended = timeline.Row, !timeline.State.Open()
+	open, err := c.runs.OpenOfJob(ctx, p, timeline.JobID)
 	if err != nil {
 		return page, nil, err
 	}
 	meant := map[string][]int64{runs.KillOne: {logID}}
-	for _, s := range story.Shards {
+	for _, s := range timeline.Shards {
 		if s.State.Open() {
 			meant[runs.KillBroadcast] = append(meant[runs.KillBroadcast], s.LogID)
 		}
 	}
 	for _, r := range open {
 		meant[runs.KillJob] = append(meant[runs.KillJob], r.ID)
-		if r.ID != logID && story.Address != "" && string(r.ExecutorAddress) == story.Address {
+		if r.ID != logID && timeline.Address != "" && string(r.ExecutorAddress) == timeline.Address {
 			page.Beside++
 		}
 	}

@@ -157,13 +157,13 @@ func (w *listWatch) lookBelow(ctx context.Context) (settled []runs.Row, gone []i
 			gone = append(gone, r.ID)
 			continue
 		}
-		story, err := c.story(ctx, w.page, w.who, r.ID)
+		timeline, err := c.timeline(ctx, w.page, w.who, r.ID)
 		if k := problem.From(err).Kind; err != nil && (k == problem.NotFound || k == problem.Forbidden) {
 			continue // deleted between the two reads; the next look finds it gone
 		} else if err != nil {
 			return nil, nil, err
 		}
-		settled = append(settled, story.Row)
+		settled = append(settled, timeline.Row)
 	}
 	for _, id := range ids {
 		if !still[id] {
@@ -218,7 +218,7 @@ type runWatch struct {
 	who   auth.Principal
 	logID int64
 
-	state  string        // version of the story that was sent last
+	state  string        // version of the timeline that was sent last
 	next   int           // line of the output to ask for
 	pace   time.Duration // until the output is asked for again
 	failed int           // times in a row that the executor did not answer
@@ -227,7 +227,7 @@ type runWatch struct {
 
 // as ends the stream at the next look if the run is not to be seen any more.
 func (w *runWatch) as(_ context.Context, p auth.Principal) error {
-	w.who, w.state = p, "" // the story's buttons follow the rights
+	w.who, w.state = p, "" // the timeline's buttons follow the rights
 	return nil
 }
 
@@ -247,11 +247,11 @@ func (w *runWatch) look(ctx context.Context, s *stream) (ended bool, next time.D
 		version += c.soFar()
 	}
 	if version != w.state {
-		story, err := c.storyOf(ctx, w.page, w.who, r)
+		timeline, err := c.timelineOf(ctx, w.page, w.who, r)
 		if err != nil {
 			return false, 0, err
 		}
-		if err := s.send(ctx, "state", "", runs.StoryFragment(runs.StoryPage{Page: w.page, Story: story})); err != nil {
+		if err := s.send(ctx, "state", "", runs.TimelineFragment(runs.TimelinePage{Page: w.page, Timeline: timeline})); err != nil {
 			return false, 0, err
 		}
 		w.state = version

@@ -41,8 +41,8 @@ func TestALookAtARunReadsItOnce(t *testing.T) {
 	}
 	service := manage.New(manage.Config{Pool: pool, Engine: talking{}, Now: func() time.Time { return now }})
 	pages := &runPages{
-		stories: &stories{frame: &frame{zone: time.UTC, now: func() time.Time { return now }, wall: pool, groups: service.Groups}, runs: service.Runs, jobs: service.Jobs},
-		runs:    service.Runs,
+		timelines: &timelines{frame: &frame{zone: time.UTC, now: func() time.Time { return now }, wall: pool, groups: service.Groups}, runs: service.Runs, jobs: service.Jobs},
+		runs:      service.Runs,
 	}
 	w := &runWatch{pages: pages, page: layout.Page{Printer: locales.New().Printer(locales.English)}, who: auth.Principal{Admin: true}, logID: logID, next: 1}
 	recorder := httptest.NewRecorder()

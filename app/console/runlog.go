@@ -37,11 +37,11 @@ func (c *runPages) runDetail(ec echo.Context) error {
 		return err
 	}
 	page := runs.DetailPage{Page: c.pageWithFlash(ec)}
-	if page.Story, err = c.storyOf(ctx, page.Page, p, r); err != nil {
+	if page.Timeline, err = c.timelineOf(ctx, page.Page, p, r); err != nil {
 		return err
 	}
 	page.Log = c.firstLog(ctx, page.Page, r)
-	page.Live = page.Story.State.Open() || page.Log.Status == runs.LogLive
+	page.Live = page.Timeline.State.Open() || page.Log.Status == runs.LogLive
 	return render(ec, http.StatusOK, runs.Detail(page))
 }
 

@@ -23,7 +23,7 @@ import (
 
 // runPages are the list of runs, the page of one with its output, and their streams.
 type runPages struct {
-	*stories
+	*timelines
 	runs     *manage.Runs
 	jobs     *manage.Jobs
 	saved    *savedViews

@@ -1,152 +1,190 @@
 package console
 
 import (
-	"cmp"
+	"context"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/runs"
 )
 
-// stepOf is what an event is called in the timeline, and what it means to the run. Those that are more than one step, or that
-// a page knows more of, are drawn by [timeline.event].
-var stepOf = map[event.Key]struct {
-	name  string
-	state runs.StepState
-}{
-	event.Triggered: {runs.StepTriggered, runs.StepDone}, event.StandsFor: {runs.StepStandsFor, runs.StepDone},
-	event.TakenOver: {runs.StepTakeover, runs.StepDone}, event.FoundAgain: {runs.StepTakeover, runs.StepDone},
-	event.Waited: {runs.StepWaited, runs.StepDone}, event.Late: {runs.StepLate, runs.StepDone},
-	event.Asked: {runs.StepAsked, runs.StepDone}, event.Routed: {runs.StepRouted, runs.StepDone},
-	event.Known: {runs.StepAsked, runs.StepDone}, event.Unknown: {runs.StepAsked, runs.StepFailed}, event.MayHave: {runs.StepAsked, runs.StepFailed},
-	event.Unreachable: {runs.StepSent, runs.StepFailed}, event.NotRecorded: {runs.StepSent, runs.StepFailed},
-	event.NoExecutor: {runs.StepRouted, runs.StepFailed}, event.Nobody: {runs.StepRouted, runs.StepFailed},
-	event.NoGroup: {runs.StepRouted, runs.StepFailed}, event.NoRoute: {runs.StepRouted, runs.StepFailed},
-	event.NoScript: {runs.StepSent, runs.StepFailed}, event.NoSecret: {runs.StepSent, runs.StepFailed}, event.SecretsShut: {runs.StepSent, runs.StepFailed},
-	event.SecretsHeld: {runs.StepSent, runs.StepFailed}, event.NoEnv: {runs.StepSent, runs.StepFailed},
-	event.NoSource: {runs.StepSent, runs.StepFailed}, event.QueueFull: {runs.StepSent, runs.StepFailed},
-	event.DeadExecutor: {runs.StepSent, runs.StepFailed}, event.JobStopped: {runs.StepPassed, runs.StepFailed},
-	event.TooLate: {runs.StepPassed, runs.StepSkipped}, event.SkippedFires: {runs.StepPassed, runs.StepSkipped},
-	event.Full: {runs.StepPassed, runs.StepSkipped}, event.Crowded: {runs.StepPassed, runs.StepSkipped},
-	event.Withdrawn: {runs.StepPassed, runs.StepSkipped},
-	event.KillAsked: {runs.StepKill, runs.StepDone}, event.KillFailed: {runs.StepKill, runs.StepFailed}, event.KilledAt: {runs.StepKill, runs.StepFailed},
-	event.LostRun: {runs.StepLost, runs.StepFailed}, event.NotTold: {runs.StepNotTold, runs.StepFailed},
-	event.LeftOpen: {runs.StepLost, runs.StepSkipped},
-	event.Result:   {runs.StepResult, runs.StepDone},
-	event.Retry:    {runs.StepFollow, runs.StepDone}, event.NoRetry: {runs.StepFollow, runs.StepSkipped},
-	event.Child: {runs.StepFollow, runs.StepDone}, event.NoChild: {runs.StepFollow, runs.StepSkipped},
+// timelines tell of a run: where it stands, its steps, what came of it.
+type timelines struct {
+	*frame
+	runs *manage.Runs
+	jobs *manage.Jobs
 }
 
-// timeline gathers the steps of a run.
-type timeline struct {
-	page   layout.Page
-	zone   *time.Location
-	teller event.Teller
-	steps  []runs.Step
-	before time.Time // of the step before
-	seen   map[string]bool
+// timeline is everything known about a run except its output.
+func (c *timelines) timeline(ctx context.Context, page layout.Page, p auth.Principal, logID int64) (runs.Timeline, error) {
+	r, err := c.runs.Get(ctx, p, logID)
+	if err != nil {
+		return runs.Timeline{}, err
+	}
+	return c.timelineOf(ctx, page, p, r)
 }
 
-func (t *timeline) add(name string, state runs.StepState, at time.Time, detail string) {
-	s := runs.Step{Name: name, State: state, Detail: detail}
-	if !at.IsZero() {
-		s.At = format.Clock(at.In(t.zone))
-		if !t.before.IsZero() && !at.Before(t.before) { // the clocks of two admins may disagree
-			s.Delta = format.Delta(t.page.Printer, at.Sub(t.before))
-		}
-		if at.After(t.before) {
-			t.before = at
+func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Principal, r db.Run) (runs.Timeline, error) {
+	run := c.wholeRecord(r)
+	follows, err := c.runs.ByID(ctx, p, run.Followers())
+	if err != nil {
+		return runs.Timeline{}, err
+	}
+	jobIDs := []int64{r.JobID}
+	for _, f := range follows {
+		jobIDs = append(jobIDs, f.JobID)
+	}
+	jobs, err := c.jobs.ByID(ctx, jobIDs)
+	if err != nil {
+		return runs.Timeline{}, err
+	}
+	job, exists := jobs[r.JobID]
+	group := "#" + strconv.FormatInt(r.JobGroup, 10)
+	if g, err := c.groups.Get(ctx, p, r.JobGroup); err == nil {
+		group = g.Title
+	}
+	timeline := runs.Timeline{
+		Row: c.runRow(page, p, run, runs.Row{
+			LogID: r.ID, JobID: r.JobID, JobName: job.JobDesc, GroupID: r.JobGroup, Group: group, Trigger: string(r.TriggerType),
+			Shard: shardText(string(r.ExecutorShardingParam)), Address: run.Address,
+		}),
+		Handler: string(r.ExecutorHandler), Glue: string(job.GlueType), Param: string(r.ExecutorParam),
+		Planned: c.at(page, run.Start()), RetriesLeft: int(r.ExecutorFailRetryCount), OriginID: r.OriginLogID,
+		ResultNote: run.Words(),
+		CanRun:     exists && p.Can(job.JobGroup, auth.RightRun), CanEdit: p.Can(job.JobGroup, auth.RightEdit), JobGone: !exists,
+	}
+	if len(run.Events) == 0 {
+		timeline.SendNote = runstate.Lines(run.TriggerNote)
+	}
+	for _, f := range follows {
+		timeline.Follows = append(timeline.Follows, runs.Follow{
+			LogID: f.ID, Trigger: string(f.TriggerType), JobName: jobs[f.JobID].JobDesc, State: stateOfLast(f),
+		})
+	}
+	if err := c.shards(ctx, page, p, r, &timeline); err != nil {
+		return runs.Timeline{}, err
+	}
+	if timeline.State.Open() {
+		if timeline.Killing, err = c.killing(ctx, page, r, run.Events); err != nil {
+			return runs.Timeline{}, err
 		}
 	}
-	t.seen[name] = true
-	t.steps = append(t.steps, s)
+	timeline.Steps = c.steps(page, run, timeline.State)
+	why, told := run.Reason()
+	if told && timeline.Killing == "" {
+		timeline.Why = c.teller(page).Tell(why)
+	}
+	key := why.Key
+	if refused, ok := run.Events.Last(event.NotTold); ok && key == event.LostRun {
+		key = refused.Key // which explains it
+	}
+	timeline.Advice = advice(page, timeline, key, run.Start().Sub(c.now()))
+	return timeline, nil
 }
 
-// steps draws the timeline: what is written down, in the order in which it happened, and what is still to come.
-func (c *stories) steps(page layout.Page, run *runstate.Run, state runstate.State) []runs.Step {
-	t := &timeline{page: page, zone: c.zone, teller: c.teller(page), seen: make(map[string]bool)}
-	planned := run.Start()
-	began, ended := run.Span()
-	for _, e := range run.Events {
-		at := time.UnixMilli(e.At)
-		if !t.seen[runs.StepPlanned] && !at.Before(planned) {
-			t.add(runs.StepPlanned, runs.StepDone, planned, "")
-		}
-		if follows(e.Key) {
-			t.result(run, state, ended)
-		}
-		t.event(e, at)
+// runRow adds to a row what follows from what is on record.
+func (c *timelines) runRow(page layout.Page, p auth.Principal, run *runstate.Run, row runs.Row) runs.Row {
+	row.State = run.State()
+	row.At = c.at(page, run.Start())
+	row.Message = run.Message(c.teller(page))
+	row.CanKill = manage.CanKill(p, row.GroupID, row.State)
+	if run.Planned > 0 && run.Sent > 0 {
+		late := time.Duration(run.Sent-run.Planned) * time.Millisecond
+		row.Lateness, row.Late = format.Delta(page.Printer, late), late > lateAfter
 	}
-	if !t.seen[runs.StepPlanned] {
-		t.add(runs.StepPlanned, runs.StepDone, planned, "")
-	}
-	if !t.seen[runs.StepSent] && !began.IsZero() { // a row of an XXL-JOB admin knows no more
-		t.add(runs.StepSent, runs.StepDone, began, run.Address)
-	}
-	t.result(run, state, ended)
-	t.toCome(state)
-	return t.steps
-}
-
-// follows says whether an event tells of what came of a run's result.
-func follows(k event.Key) bool {
-	return k == event.Retry || k == event.NoRetry || k == event.Child || k == event.NoChild
-}
-
-func (t *timeline) event(e event.Event, at time.Time) {
-	switch e.Key {
-	case event.Claimed:
-		t.add(runs.StepClaimed, runs.StepDone, at, t.page.T("runs.step.by", "Name", e.Text(0)))
-	case event.Sent:
-		t.add(runs.StepSent, runs.StepDone, at, e.Text(0))
-		t.add(runs.StepAnswered, runs.StepDone, at.Add(e.Duration(1)), strings.TrimSpace(e.Text(2)+" "+e.Text(3)))
-	case event.Refused, event.Unanswered:
-		t.add(runs.StepSent, runs.StepDone, at, e.Text(0))
-		t.add(runs.StepAnswered, runs.StepFailed, at.Add(e.Duration(1)), t.teller.Tell(e))
+	began, end := run.Span()
+	switch {
+	case began.IsZero() || run.TriggerCode != wire.CodeSuccess:
+	case !end.IsZero():
+		row.Duration = format.Duration(page.Printer, max(0, end.Sub(began)))
 	default:
-		step := stepOf[e.Key]
-		t.add(cmp.Or(step.name, runs.StepOther), cmp.Or(step.state, runs.StepDone), at, t.teller.Tell(e))
+		row.Duration = format.Duration(page.Printer, max(0, c.now().Sub(began)))
 	}
+	return row
 }
 
-// result is the executor's report, where there is one: what was killed or given up has an event of its own that says so, and
-// so has a report that came late.
-func (t *timeline) result(run *runstate.Run, state runstate.State, ended time.Time) {
-	if _, late := run.Events.Last(event.Result); late || t.seen[runs.StepCalledBack] || run.HandleCode == 0 {
-		return
+// killing says who wants an open run ended, while that is not done: the wish may wait for the answer to the sending, and
+// then the executor is asked. Empty when nobody does.
+func (c *timelines) killing(ctx context.Context, page layout.Page, r db.Run, events event.List) (string, error) {
+	user, at, ok, err := c.runs.KillWish(ctx, r.ID)
+	if err != nil {
+		return "", err
 	}
-	code := strconv.FormatInt(run.HandleCode, 10)
-	switch state {
-	case runstate.Success:
-		t.add(runs.StepCalledBack, runs.StepDone, ended, code)
-	case runstate.Failed, runstate.Timeout:
-		t.add(runs.StepCalledBack, runs.StepFailed, ended, code)
-	case runstate.Killed, runstate.Lost:
-		if run.HandleCode == wire.CodeSuccess || len(run.Events) == 0 {
-			t.add(runs.StepCalledBack, runs.StepFailed, ended, code)
-		}
-	case runstate.Waiting, runstate.Sent, runstate.SendFailed, runstate.Unconfirmed, runstate.Skipped, runstate.Discarded, runstate.Stopped, runstate.Cancelled:
+	if ok {
+		return page.T("runs.killing.since", "User", user, "At", format.Clock(at.In(c.zone))), nil
 	}
+	if r.KillAskedAt > 0 {
+		asked, _ := events.Last(event.KillAsked)
+		return page.T("runs.killing.since", "User", asked.Text(0), "At", format.Clock(time.UnixMilli(r.KillAskedAt).In(c.zone))), nil
+	}
+	return "", nil
 }
 
-// toCome are the steps that an open run still has before it. Until it is sent, where it stands is known to the admin that
-// holds it alone.
-func (t *timeline) toCome(state runstate.State) {
-	if !state.Open() {
-		return
+// shards shows the broadcast that a run belongs to as one: it has succeeded when every part of it has, and goes on while
+// any does.
+func (c *timelines) shards(ctx context.Context, page layout.Page, p auth.Principal, r db.Run, timeline *runs.Timeline) error {
+	rows, err := c.runs.Shards(ctx, p, r)
+	if err != nil || len(rows) == 0 {
+		return err
 	}
-	next := runs.StepActive
-	for _, name := range []string{runs.StepRouted, runs.StepSent, runs.StepAnswered, runs.StepCalledBack} {
-		if t.seen[name] || state == runstate.Sent && name != runs.StepCalledBack {
-			continue
+	parts := make([]runstate.State, len(rows))
+	for i, s := range rows {
+		of := runstate.Run{Outcome: s.Outcome, TriggerCode: s.TriggerCode, HandleCode: s.HandleCode, HandleNote: s.HandleNote}
+		parts[i] = of.State()
+		timeline.Shards = append(timeline.Shards, runs.Shard{LogID: s.ID, Shard: shardText(string(s.ExecutorShardingParam)), Address: string(s.ExecutorAddress), State: parts[i]})
+	}
+	whole, succeeded := runstate.Broadcast(parts)
+	timeline.Broadcast = whole
+	timeline.ShardsDone = page.T("runs.shards.done", "N", strconv.Itoa(succeeded), "All", strconv.Itoa(len(rows)))
+	return nil
+}
+
+// advice is what an operator may do about an outcome. why is the event that it came of, due in how long the run is to leave.
+func advice(page layout.Page, s runs.Timeline, why event.Key, due time.Duration) string {
+	switch s.State {
+	case runstate.SendFailed:
+		switch {
+		case why == event.NoExecutor, why == event.Nobody:
+			return page.T("advice.noexecutor", "Group", s.Group)
+		case why == event.Unreachable:
+			return page.T("advice.unreachable", "Address", s.Address)
+		case why == event.Refused, why == "" && s.Address != "":
+			return page.T("advice.sendfailed", "Address", s.Address)
 		}
-		t.add(name, next, time.Time{}, "")
-		next = runs.StepPending
+		return "" // the timeline says why
+	case runstate.Unconfirmed:
+		return page.T("advice.unconfirmed", "Address", s.Address)
+	case runstate.Timeout:
+		return page.T("advice.timeout")
+	case runstate.Lost:
+		if why == event.NotTold {
+			return page.T("advice.nottold", "Address", s.Address)
+		}
+		return page.T("advice.lost", "Address", s.Address)
+	case runstate.Skipped:
+		return page.T("advice.skipped")
+	case runstate.Discarded:
+		return page.T("advice.discarded")
+	case runstate.Stopped:
+		return page.T("advice.stopped")
+	case runstate.Cancelled:
+		return page.T("advice.cancelled")
+	case runstate.Waiting:
+		if s.Trigger == string(jobspec.TriggerRetry) && due > 2*time.Second {
+			return page.T("advice.retrywaits", "At", s.Planned.Absolute)
+		}
+		return ""
+	case runstate.Sent, runstate.Success, runstate.Failed, runstate.Killed:
+		return ""
 	}
+	return ""
 }

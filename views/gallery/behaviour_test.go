@@ -170,9 +170,9 @@ func (c *console) runEvents(w http.ResponseWriter, r *http.Request) {
 	}
 	p.Log = runs.Log{First: 62, Lines: []string{"line 62 again", "line 63"}, Next: 64}
 	streamEvent(w, r, "log", "64", runs.LogChunk(p))
-	story := c.runLive().Story
-	story.State, story.CanKill = runstate.Success, false
-	streamEvent(w, r, "state", "", runs.StoryFragment(runs.StoryPage{Page: p.Page, Story: story}))
+	timeline := c.runLive().Timeline
+	timeline.State, timeline.CanKill = runstate.Success, false
+	streamEvent(w, r, "state", "", runs.TimelineFragment(runs.TimelinePage{Page: p.Page, Timeline: timeline}))
 	streamEvent(w, r, "end", "", nil)
 	<-r.Context().Done()
 }

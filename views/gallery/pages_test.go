@@ -111,7 +111,7 @@ func (f fakes) pages() []page {
 		{"run-live", "/runs/90431", runs.Detail(f.runLive())},
 		{"run-failed", "/runs/90417", runs.Detail(f.runFailed())},
 		{"run-unsent", "/runs/90399", runs.Detail(f.runUnsent())},
-		{"run-kill", "/runs/90431/kill", runs.Kill(runs.KillPage{Page: f.page("/runs/90431/kill"), Row: f.runLive().Story.Row, Beside: 2, Scopes: f.killScopes()})},
+		{"run-kill", "/runs/90431/kill", runs.Kill(runs.KillPage{Page: f.page("/runs/90431/kill"), Row: f.runLive().Timeline.Row, Beside: 2, Scopes: f.killScopes()})},
 		{"executors", "/executors", groups.List(f.groups())},
 		{"executors-empty", "/executors?empty", groups.List(groups.ListPage{Page: f.page("/executors"), CanEdit: true})},
 		{"executor", "/executors/3", groups.Detail(f.groupDetail())},
@@ -343,7 +343,7 @@ func (f fakes) tell(key event.Key, args ...any) string {
 	return event.Teller{Printer: f.Printer, Zone: f.now.Location()}.Tell(event.New(f.now, key, args...))
 }
 
-// beat is a step of a story, so long after its planned time.
+// beat is a step of a timeline, so long after its planned time.
 type beat struct {
 	name   string
 	state  runs.StepState
@@ -368,7 +368,7 @@ func (f fakes) steps(beats ...beat) []runs.Step {
 	return steps
 }
 
-// claimed and sent are how nearly every story begins.
+// claimed and sent are how nearly every timeline begins.
 func (f fakes) claimed() []beat {
 	return []beat{
 		{runs.StepClaimed, runs.StepDone, -4800 * time.Millisecond, f.T("runs.step.by", "Name", "admin-1")},
@@ -381,18 +381,18 @@ func (f fakes) sent() []beat {
 	return append(f.claimed(), beat{runs.StepSent, runs.StepDone, 3 * time.Millisecond, "http://10.2.0.14:9999/"}, beat{runs.StepAnswered, runs.StepDone, 5 * time.Millisecond, "200"})
 }
 
-func (f fakes) story(row int, handler string) runs.Story {
-	return runs.Story{Row: f.runs().Rows[row], Handler: handler, Glue: "BEAN", Param: `{"limit":500}`, Planned: f.at(-12 * time.Second), RetriesLeft: 2, CanRun: true, CanEdit: true}
+func (f fakes) timeline(row int, handler string) runs.Timeline {
+	return runs.Timeline{Row: f.runs().Rows[row], Handler: handler, Glue: "BEAN", Param: `{"limit":500}`, Planned: f.at(-12 * time.Second), RetriesLeft: 2, CanRun: true, CanEdit: true}
 }
 
 func (f fakes) runLive() runs.DetailPage {
-	s := f.story(1, "closeUnpaidOrders")
+	s := f.timeline(1, "closeUnpaidOrders")
 	s.Broadcast, s.ShardsDone = runstate.Sent, f.T("runs.shards.done", "N", "1", "All", "3")
 	for i, state := range []runstate.State{runstate.Success, runstate.Sent, runstate.Failed} {
 		s.Shards = append(s.Shards, runs.Shard{LogID: s.LogID + int64(i), Shard: fmt.Sprintf("%d/3", i+1), Address: fmt.Sprintf("http://10.2.0.%d:9999/", 14+i), State: state})
 	}
 	s.Steps = f.steps(append(f.sent(), beat{runs.StepCalledBack, runs.StepActive, 0, ""})...)
-	p := runs.DetailPage{Page: f.page("/runs/90431"), Story: s, Live: true, Log: runs.Log{Status: runs.LogLive, First: 1}}
+	p := runs.DetailPage{Page: f.page("/runs/90431"), Timeline: s, Live: true, Log: runs.Log{Status: runs.LogLive, First: 1}}
 	for i := range 60 {
 		line := fmt.Sprintf("2026-11-21 10:05:%02d.%03d INFO  closed order %d of 500, refund=%t", i, i*13%1000, 8100+i*7, i%9 == 0)
 		if i == 7 {
@@ -405,22 +405,22 @@ func (f fakes) runLive() runs.DetailPage {
 }
 
 func (f fakes) runFailed() runs.DetailPage {
-	s := f.story(6, "")
+	s := f.timeline(6, "")
 	s.Glue, s.OriginID = "GLUE_SHELL", 90402
 	s.Steps = f.steps(append(f.sent(), beat{runs.StepCalledBack, runs.StepFailed, 2305 * time.Millisecond, "500"}, beat{runs.StepFollow, runs.StepDone, 2305 * time.Millisecond, f.tell(event.Retry, 15, 90418)})...)
 	s.ResultNote = []string{"script exit value(1) is failed"}
 	s.Follows = []runs.Follow{{LogID: 90418, Trigger: "RETRY", JobName: f.zh("清理过期会话", "Remove expired sessions"), State: runstate.Success}}
-	return runs.DetailPage{Page: f.page("/runs/90417"), Story: s, Log: runs.Log{Status: runs.LogComplete, First: 1, Next: 5, Lines: []string{
+	return runs.DetailPage{Page: f.page("/runs/90417"), Timeline: s, Log: runs.Log{Status: runs.LogComplete, First: 1, Next: 5, Lines: []string{
 		"2026-11-21 03:30:00 [executor] ----------- start, job 15, log 90417 -----------", "+ find /var/tmp/sessions -mtime +7 -delete",
 		"find: ‘/var/tmp/sessions’: Permission denied", "2026-11-21 03:30:02 [executor] ----------- end, code 500: script exit value(1) is failed -----------"}}}
 }
 
 func (f fakes) runUnsent() runs.DetailPage {
-	s := f.story(11, "rebuildIndex")
+	s := f.timeline(11, "rebuildIndex")
 	s.Steps = f.steps(beat{runs.StepPlanned, runs.StepDone, 0, ""}, beat{runs.StepClaimed, runs.StepDone, time.Millisecond, f.T("runs.step.by", "Name", "admin-1")},
 		beat{runs.StepTriggered, runs.StepDone, time.Millisecond, f.tell(event.Triggered, "ci-token")}, beat{runs.StepRouted, runs.StepFailed, 2 * time.Millisecond, f.tell(event.NoExecutor)})
 	s.Why, s.Advice = s.Message, f.T("advice.noexecutor", "Group", s.Group)
-	return runs.DetailPage{Page: f.page("/runs/90399"), Story: s, Log: runs.Log{Status: runs.LogNone, First: 1, Next: 1}}
+	return runs.DetailPage{Page: f.page("/runs/90399"), Timeline: s, Log: runs.Log{Status: runs.LogNone, First: 1, Next: 1}}
 }
 
 func (f fakes) groups() groups.ListPage {

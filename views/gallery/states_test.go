@@ -116,29 +116,29 @@ func (f fakes) runLost() runs.DetailPage {
 
 // lost is a run that was given up for a cause, and has been tried again.
 func (f fakes) lost(path, cause string) runs.DetailPage {
-	s := f.story(9, "monthlyStatement")
+	s := f.timeline(9, "monthlyStatement")
 	s.Message = f.tell(event.LostRun, cause, s.Address)
 	s.Steps = f.steps(append(f.sent(), beat{runs.StepLost, runs.StepFailed, 96 * time.Second, s.Message}, beat{runs.StepFollow, runs.StepDone, 96 * time.Second, f.tell(event.Retry, 7, 90405)})...)
 	s.Why, s.Advice = s.Message, f.T("advice.lost", "Address", s.Address)
 	s.Follows = []runs.Follow{{LogID: 90405, Trigger: "RETRY", JobName: s.JobName, State: runstate.Sent}}
-	return runs.DetailPage{Page: f.page(path), Story: s, Log: runs.Log{Status: runs.LogUnavailable, First: 1, Next: 1, Note: f.T("problem.executor", "Address", s.Address, "Reason", "dial tcp 10.2.0.42:9999: i/o timeout")}}
+	return runs.DetailPage{Page: f.page(path), Timeline: s, Log: runs.Log{Status: runs.LogUnavailable, First: 1, Next: 1, Note: f.T("problem.executor", "Address", s.Address, "Reason", "dial tcp 10.2.0.42:9999: i/o timeout")}}
 }
 
 // runLostToken was given up because its results were refused before they were read.
 func (f fakes) runLostToken() runs.DetailPage {
 	p := f.lost("/runs/90404?token", event.LostIdle)
-	refused := runs.Step{Name: runs.StepNotTold, State: runs.StepFailed, At: p.Story.Steps[5].At, Detail: f.tell(event.NotTold, p.Story.Address, event.NotToldToken)}
-	p.Story.Steps = slices.Insert(p.Story.Steps, 5, refused)
-	p.Story.Advice = f.T("advice.nottold", "Address", p.Story.Address)
+	refused := runs.Step{Name: runs.StepNotTold, State: runs.StepFailed, At: p.Timeline.Steps[5].At, Detail: f.tell(event.NotTold, p.Timeline.Address, event.NotToldToken)}
+	p.Timeline.Steps = slices.Insert(p.Timeline.Steps, 5, refused)
+	p.Timeline.Advice = f.T("advice.nottold", "Address", p.Timeline.Address)
 	return p
 }
 
 // passed is a run that was left out, for a reason.
 func (f fakes) passed(path string, row int, advice string, beats ...beat) runs.DetailPage {
-	s := f.story(row, "healthCheck")
+	s := f.timeline(row, "healthCheck")
 	s.Steps = f.steps(beats...)
 	s.Why, s.Advice = s.Message, f.T(advice, "Address", s.Address)
-	return runs.DetailPage{Page: f.page(path), Story: s, Log: runs.Log{Status: runs.LogNone, First: 1, Next: 1}}
+	return runs.DetailPage{Page: f.page(path), Timeline: s, Log: runs.Log{Status: runs.LogNone, First: 1, Next: 1}}
 }
 
 func (f fakes) runSkipped() runs.DetailPage {
@@ -154,7 +154,7 @@ func (f fakes) runDiscarded() runs.DetailPage {
 // runCancelled is a retry whose run succeeded after all.
 func (f fakes) runCancelled() runs.DetailPage {
 	p := f.passed("/runs/90397", 13, "advice.cancelled", append(f.claimed(), beat{runs.StepPassed, runs.StepSkipped, 2 * time.Millisecond, f.runs().Rows[13].Message})...)
-	p.Story.OriginID = 90390
+	p.Timeline.OriginID = 90390
 	return p
 }
 
@@ -175,7 +175,7 @@ func (f fakes) runStopped() runs.DetailPage {
 
 // runStandsFor stands for fires that passed unseen, and was taken over from an admin that died before it had sent it.
 func (f fakes) runStandsFor() runs.DetailPage {
-	s := f.story(16, "parcelTracking")
+	s := f.timeline(16, "parcelTracking")
 	s.Why = s.Message
 	s.Steps = f.steps(beat{runs.StepPlanned, runs.StepDone, -time.Minute, ""}, beat{runs.StepClaimed, runs.StepDone, 0, f.T("runs.step.by", "Name", "admin-1")},
 		beat{runs.StepStandsFor, runs.StepDone, 0, s.Message}, beat{runs.StepTakeover, runs.StepDone, 6 * time.Second, f.tell(event.TakenOver, "admin-1", 3)},
@@ -184,33 +184,33 @@ func (f fakes) runStandsFor() runs.DetailPage {
 		beat{runs.StepLate, runs.StepDone, 6014 * time.Millisecond, f.tell(event.Late, 66*time.Second, event.LateTakeover)},
 		beat{runs.StepSent, runs.StepDone, 6014 * time.Millisecond, "http://10.2.0.15:9999/"}, beat{runs.StepAnswered, runs.StepDone, 6020 * time.Millisecond, "200"},
 		beat{runs.StepCalledBack, runs.StepDone, 8 * time.Second, "200"})
-	return runs.DetailPage{Page: f.page("/runs/90394"), Story: s, Log: runs.Log{Status: runs.LogComplete, First: 1, Next: 2, Lines: []string{"2026-11-21 10:01:06 12 windows synced"}}}
+	return runs.DetailPage{Page: f.page("/runs/90394"), Timeline: s, Log: runs.Log{Status: runs.LogComplete, First: 1, Next: 2, Lines: []string{"2026-11-21 10:01:06 12 windows synced"}}}
 }
 
 // runAdopted is one that an XXL-JOB admin ran: all there is of it is its text.
 func (f fakes) runAdopted() runs.DetailPage {
-	s := f.story(6, "reportHandler")
+	s := f.timeline(6, "reportHandler")
 	s.LogID, s.Lateness = 1204, ""
 	s.Steps = f.steps(beat{runs.StepPlanned, runs.StepDone, 0, ""}, beat{runs.StepSent, runs.StepDone, 0, "http://10.2.0.30:9999/"}, beat{runs.StepCalledBack, runs.StepFailed, 2300 * time.Millisecond, "500"})
 	s.SendNote = []string{"任务触发类型：Cron触发", "调度机器：10.1.0.8", "执行器-注册方式：自动注册", "路由策略：轮询", ">>>>>>>>>>>触发调度<<<<<<<<<<<", "触发调度：", "address：http://10.2.0.30:9999/", "code：200"}
 	s.ResultNote = []string{"java.lang.IllegalStateException: no connection", "\tat com.example.Report.run(Report.java:42)"}
-	return runs.DetailPage{Page: f.page("/runs/1204"), Story: s, Log: runs.Log{Status: runs.LogUnavailable, First: 1, Next: 1}}
+	return runs.DetailPage{Page: f.page("/runs/1204"), Timeline: s, Log: runs.Log{Status: runs.LogUnavailable, First: 1, Next: 1}}
 }
 
 // runRetry waits until the pause before it is over.
 func (f fakes) runRetry() runs.DetailPage {
-	s := f.story(0, "fetchRates")
+	s := f.timeline(0, "fetchRates")
 	s.LogID, s.JobName, s.Trigger, s.OriginID, s.RetriesLeft = 90433, f.zh("汇率拉取", "Fetch exchange rates"), "RETRY", 90427, 1
 	s.At, s.Planned, s.CanKill, s.SendNote = f.at(4*time.Minute), f.at(4*time.Minute), true, nil
 	s.Advice = f.T("advice.retrywaits", "At", s.At.Absolute)
 	s.Steps = f.steps(beat{runs.StepClaimed, runs.StepDone, -5 * time.Minute, f.T("runs.step.by", "Name", "admin-1")}, beat{runs.StepPlanned, runs.StepDone, 0, ""},
 		beat{runs.StepRouted, runs.StepActive, 0, ""}, beat{runs.StepSent, runs.StepPending, 0, ""}, beat{runs.StepAnswered, runs.StepPending, 0, ""}, beat{runs.StepCalledBack, runs.StepPending, 0, ""})
-	return runs.DetailPage{Page: f.page("/runs/90433"), Story: s, Live: true, Log: runs.Log{Status: runs.LogLive, First: 1, Next: 1}}
+	return runs.DetailPage{Page: f.page("/runs/90433"), Timeline: s, Live: true, Log: runs.Log{Status: runs.LogLive, First: 1, Next: 1}}
 }
 
 // runBroadcast is a shard of a broadcast of which one has failed.
 func (f fakes) runBroadcast() runs.DetailPage {
-	s := f.story(7, "userProfiles")
+	s := f.timeline(7, "userProfiles")
 	s.Broadcast, s.ShardsDone = runstate.Failed, f.T("runs.shards.done", "N", "10", "All", "12")
 	s.Shard = "2/12"
 	for i := range 12 {
@@ -224,5 +224,5 @@ func (f fakes) runBroadcast() runs.DetailPage {
 		s.Shards = append(s.Shards, runs.Shard{LogID: s.LogID - 1 + int64(i), Shard: fmt.Sprintf("%d/12", i+1), Address: fmt.Sprintf("http://10.2.0.%d:9999/", 41+i), State: state})
 	}
 	s.Steps = f.steps(append(f.sent(), beat{runs.StepCalledBack, runs.StepDone, 11 * time.Minute, "200"})...)
-	return runs.DetailPage{Page: f.page("/runs/90411"), Story: s, Log: runs.Log{Status: runs.LogComplete, First: 1, Next: 1}}
+	return runs.DetailPage{Page: f.page("/runs/90411"), Timeline: s, Log: runs.Log{Status: runs.LogComplete, First: 1, Next: 1}}
 }

@@ -143,11 +143,11 @@ func TestOutputIsNeverMarkup(t *testing.T) {
 	f := fakes{Printer: locales.New().Printer(locales.English), now: time.Now()}
 	p := f.runLive()
 	p.Log.Lines = []string{`<script>alert(1)</script>`, `</li></ol><img src=x onerror=alert(1)>`}
-	p.Story.ResultNote = []string{`<b>bold</b><br>`}
-	p.Story.Param = `"><script>1</script>`
+	p.Timeline.ResultNote = []string{`<b>bold</b><br>`}
+	p.Timeline.Param = `"><script>1</script>`
 	for _, page := range []page{
 		{"detail", "", runs.Detail(p)},
-		{"chunk", "", runs.LogChunk(runs.LogPage{Page: p.Page, LogID: p.Story.LogID, Log: p.Log})},
+		{"chunk", "", runs.LogChunk(runs.LogPage{Page: p.Page, LogID: p.Timeline.LogID, Log: p.Log})},
 	} {
 		var buf bytes.Buffer
 		if err := page.component.Render(t.Context(), &buf); err != nil {

@@ -38,11 +38,11 @@ func Output(p DetailPage) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = badge(p.Page, p.Story).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = badge(p.Page, p.Timeline).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = notes(p.Page, p.Story).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = notes(p.Page, p.Timeline).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -54,8 +54,8 @@ func Output(p DetailPage) templ.Component {
 	})
 }
 
-// badge is the part of a run's story that such a page keeps up to date. The run's own page has no place for it.
-func badge(p layout.Page, s Story) templ.Component {
+// badge is the part of a run's timeline that such a page keeps up to date. The run's own page has no place for it.
+func badge(p layout.Page, s Timeline) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -1,4 +1,4 @@
-// Package runs draws the run pages: the list with its live rows, and a run's story with its output.
+// Package runs draws the run pages: the list with its live rows, and a run's timeline with its output.
 package runs
 
 import (
@@ -53,21 +53,21 @@ type Row struct {
 // DetailPage is one run ([Detail]).
 type DetailPage struct {
 	layout.Page
-	Story Story
-	Log   Log
-	// Live subscribes to link.RunEvents from Log.Next on. Its events are "state" ([StoryFragment]), "log" ([LogChunk],
+	Timeline Timeline
+	Log      Log
+	// Live subscribes to link.RunEvents from Log.Next on. Its events are "state" ([TimelineFragment]), "log" ([LogChunk],
 	// with the next line number as event id) and "end".
 	Live bool
 }
 
-// StoryPage is the part of the detail page that changes while the run goes on.
-type StoryPage struct {
+// TimelinePage is the part of the detail page that changes while the run goes on.
+type TimelinePage struct {
 	layout.Page
-	Story Story
+	Timeline Timeline
 }
 
-// Story is everything known about a run except its output.
-type Story struct {
+// Timeline is everything known about a run except its output.
+type Timeline struct {
 	Row
 	Handler     string
 	Glue        string // as stored
@@ -106,7 +106,7 @@ type Shard struct {
 	State   runstate.State
 }
 
-// StepState is how far a step of the story has come.
+// StepState is how far a step of the timeline has come.
 type StepState string
 
 // The states of a step.
@@ -118,7 +118,7 @@ const (
 	StepSkipped StepState = "skipped" // will not happen
 )
 
-// The steps of a run's story. Labels are the messages "step.<value>".
+// The steps of a run's timeline. Labels are the messages "step.<value>".
 const (
 	StepPlanned    = "planned"
 	StepTriggered  = "triggered" // by somebody
