@@ -15,18 +15,11 @@ import (
 // AccountFires accounts for the fires that were planned for a time, of all jobs or of one, which is given by its id or its name. It
 // only reads, also beside an admin that runs.
 func AccountFires(ctx context.Context, o Options, r manage.AccountRequest, job string) (_ *account.Report, err error) {
-	o.readOnly = true
-	if o, err = o.withDefaults(); err != nil {
-		return nil, err
-	}
-	pool, err := openPool(ctx, o)
+	o, pool, err := openToRead(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	if err := pool.CheckCurrent(ctx); err != nil {
-		return nil, err
-	}
 	if r.Job, err = jobNamed(ctx, pool, job); err != nil {
 		return nil, err
 	}
@@ -36,6 +29,23 @@ func AccountFires(ctx context.Context, o Options, r manage.AccountRequest, job s
 	}
 	service := manage.New(manage.Config{Pool: pool, Engine: bystander{}, Settings: held, Logger: o.Logger})
 	return service.Accounts.Account(ctx, auth.NewPrincipal(0, commandLine, auth.RoleAdmin, ""), r)
+}
+
+// openToRead opens a database for a command that only reads, also beside an admin that runs.
+func openToRead(ctx context.Context, o Options) (Options, *db.Pool, error) {
+	o.readOnly = true
+	o, err := o.withDefaults()
+	if err != nil {
+		return o, nil, err
+	}
+	pool, err := openPool(ctx, o)
+	if err != nil {
+		return o, nil, err
+	}
+	if err := pool.CheckCurrent(ctx); err != nil {
+		return o, nil, errors.Join(err, pool.Close())
+	}
+	return o, pool, nil
 }
 
 // jobNamed is the id of the job that somebody means; 0 if they mean none.

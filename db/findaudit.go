@@ -117,20 +117,7 @@ func ListAuditUsers(ctx context.Context, tx DBTX, limit int) ([]string, error) {
 // FindAuditIDs is FindAudit for the ids alone, oldest first.
 func FindAuditIDs(ctx context.Context, tx DBTX, f AuditFilter, from, before int64, limit int) ([]int64, error) {
 	query, args := f.statement("id", from, before, limit, false)
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("find audit entries: %w", err)
-	}
-	defer rows.Close()
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("read audit entry: %w", err)
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
+	return findIDs(ctx, tx, "audit entries", query, args)
 }
 
 // FindWholeAudit is FindAudit with everything that an entry says, for exports.

@@ -154,20 +154,7 @@ func FindJobsFromEnd(ctx context.Context, tx DBTX, f JobFilter, offset, limit in
 func findJobs(ctx context.Context, tx DBTX, f JobFilter, order string, offset, limit int64) ([]int64, error) {
 	// Nearly all jobs are started: by the index on that the databases would collect them all, and sort them.
 	w := f.where(len(f.Groups) == 0 && len(f.IDs) == 0)
-	rows, err := tx.QueryContext(ctx, "SELECT id FROM xxl_job_info"+w.String()+" ORDER BY id "+order+" LIMIT ? OFFSET ?", append(w.args, limit, offset)...)
-	if err != nil {
-		return nil, fmt.Errorf("find jobs: %w", err)
-	}
-	defer rows.Close()
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("read job: %w", err)
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
+	return findIDs(ctx, tx, "jobs", "SELECT id FROM xxl_job_info"+w.String()+" ORDER BY id "+order+" LIMIT ? OFFSET ?", append(w.args, limit, offset))
 }
 
 // CountJobs counts what FindJobs finds. For a plain filter the index on the groups tells; for others it reads as SearchJobs does.

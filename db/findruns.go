@@ -101,24 +101,29 @@ func FindRuns(ctx context.Context, tx DBTX, f RunFilter, from, before int64, lim
 // FindRunIDs is FindRuns for the ids alone, newest first (down) or oldest first.
 func FindRunIDs(ctx context.Context, tx DBTX, f RunFilter, from, before int64, limit int, down bool) ([]int64, error) {
 	query, args := f.statement("id", from, before, limit, down)
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("find runs: %w", err)
-	}
-	defer rows.Close()
-	var ids []int64
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("read run: %w", err)
-		}
-		ids = append(ids, id)
-	}
+	ids, err := findIDs(ctx, tx, "runs", query, args)
 	slices.Sort(ids)
 	if down {
 		slices.Reverse(ids)
 	}
-	return ids[:min(len(ids), limit)], rows.Err()
+	return ids[:min(len(ids), limit)], err
+}
+
+// findIDs are the ids that a query gives.
+func findIDs(ctx context.Context, tx DBTX, of, query string, args []any) (ids []int64, err error) {
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("find %s: %w", of, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("read the ids of %s: %w", of, err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }
 
 // statement joins the branches. Rows of several come in no order.

@@ -283,7 +283,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.beginDrain()
 	work, endWork := e.work, e.endWork
 	defer context.AfterFunc(ctx, func() {
-		_ = rest(work, wrapUp) // or until the work has ended
+		_ = upkeep.Rest(work, wrapUp) // or until the work has ended
 		endWork()
 	})()
 	err := e.drain(ctx)
@@ -359,15 +359,3 @@ func (e *Engine) now() time.Time { return e.node.Now() }
 
 // wall is an instant as the DATETIME columns hold it.
 func (e *Engine) wall(t time.Time) time.Time { return e.cfg.Pool.Wall(t) }
-
-// rest waits.
-func rest(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

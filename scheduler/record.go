@@ -54,7 +54,7 @@ func (e *Engine) recordBatch(ctx context.Context, batch []outcome) {
 			why := event.List{event.New(e.now(), event.NotRecorded, clip(err.Error(), 1000))}
 			o.sent = db.Sent{ID: o.d.id, Code: o.sent.Code, At: o.sent.At, Outcome: o.sent.Outcome, Events: why.Stored(), Message: e.recordText("", why)}
 		}
-		_ = rest(ctx, wait) // its end is seen at the next try
+		_ = upkeep.Rest(ctx, wait) // its end is seen at the next try
 		wait = min(2*wait, 2*time.Second)
 	}
 	ids := make([]int64, len(batch))

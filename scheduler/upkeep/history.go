@@ -35,7 +35,7 @@ func (s *Service) noticeSchedules(ctx context.Context) error {
 		if !s.cfg.Leads() {
 			return errNotLeader
 		}
-		return rest(ctx, restAfter(took))
+		return Rest(ctx, restAfter(took))
 	})
 	if n > 0 {
 		s.log.Info("noticed schedules that are not as their history says", "jobs", n)
@@ -85,7 +85,7 @@ func (s *Service) forgetSchedules(ctx context.Context) error {
 		if err != nil || n < 1000 { // the query's limit
 			return err
 		}
-		if err := rest(ctx, restAfter(10*time.Millisecond)); err != nil {
+		if err := Rest(ctx, restAfter(10*time.Millisecond)); err != nil {
 			return err
 		}
 	}

@@ -49,7 +49,7 @@ func (s *Service) maintain(ctx context.Context) {
 	c := cron.New(cron.WithLocation(s.cfg.Pool.Zone()), cron.WithLogger(log), cron.WithChain(cron.SkipIfStillRunning(log), cron.Recover(log)))
 	add := func(spec, what string, jitter time.Duration, do func(context.Context) error) {
 		_, err := c.AddFunc(spec, func() {
-			if !s.cfg.Leads() || jitter > 0 && rest(ctx, rand.N(jitter)) != nil {
+			if !s.cfg.Leads() || jitter > 0 && Rest(ctx, rand.N(jitter)) != nil {
 				return
 			}
 			s.do(ctx, what, do)
@@ -67,7 +67,7 @@ func (s *Service) maintain(ctx context.Context) {
 	if s.cfg.Leads() { // an adopted database has no history yet
 		s.do(ctx, "look for changed schedules", s.noticeSchedules)
 	}
-	if rest(ctx, recountSoon+rand.N(recountSoon)) == nil && s.cfg.Leads() {
+	if Rest(ctx, recountSoon+rand.N(recountSoon)) == nil && s.cfg.Leads() {
 		s.do(ctx, "recount after the start", s.recountAtStart)
 	}
 	<-ctx.Done()
@@ -166,8 +166,8 @@ func (s *Service) forgetOld(ctx context.Context) error {
 // today is the midnight of the day it is in the installation's zone, as the DATETIME columns hold it.
 func (s *Service) today() time.Time { return time.Unix(dayOf(s.wall(s.cfg.Now())), 0).UTC() }
 
-// rest waits.
-func rest(ctx context.Context, d time.Duration) error {
+// Rest waits. The error is the context's.
+func Rest(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

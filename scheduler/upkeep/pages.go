@@ -70,5 +70,5 @@ func (p *pages) rest(ctx context.Context) error {
 	case took < pageTime:
 		p.size = min(2*p.size, pageMax)
 	}
-	return rest(ctx, restAfter(took))
+	return Rest(ctx, restAfter(took))
 }

@@ -64,7 +64,7 @@ func (s *Service) Recount(ctx context.Context, day time.Time) error {
 		if found == counted && len(wrong) == 0 {
 			return nil
 		}
-		if err := rest(ctx, 2*s.cfg.ReportEvery); err != nil {
+		if err := Rest(ctx, 2*s.cfg.ReportEvery); err != nil {
 			return err
 		}
 		if err := s.Flush(ctx); err != nil {
@@ -185,7 +185,7 @@ func (s *Service) countDay(ctx context.Context, day time.Time) (Day, map[hourOfG
 			slice = min(2*slice, recountMaxSlice)
 		}
 		if len(groups) > 0 {
-			if err := rest(ctx, restAfter(time.Since(began))); err != nil {
+			if err := Rest(ctx, restAfter(time.Since(began))); err != nil {
 				return d, nil, err
 			}
 		}
