@@ -18,15 +18,19 @@ func (c *jobPages) addOutcomes(page layout.Page, rows []jobs.Row, outcomes map[i
 		}
 		last := manage.LastOutcome(list, c.now())
 		of := runstate.Run{Triggered: c.fromWall(last.TriggerTime), Planned: last.PlannedAt}
-		rows[i].Last = jobs.LastRun{LogID: last.ID, State: stateOfOutcome(last), At: c.at(page, of.Start())}
+		rows[i].Last = jobs.LastRun{LogID: last.ID, State: stateOf(last), At: c.at(page, of.Start())}
 	}
+}
+
+func stateOf(o db.Outcome) runstate.State {
+	return runstate.Of(o.Outcome, o.TriggerCode, o.HandleCode, o.Note)
 }
 
 // historyOf turns runs, newest first, into bars, oldest first.
 func historyOf(outcomes []db.Outcome) jobs.History {
 	s := make(jobs.History, len(outcomes))
 	for i, o := range outcomes {
-		s[len(outcomes)-1-i] = markOf(stateOfOutcome(o))
+		s[len(outcomes)-1-i] = markOf(stateOf(o))
 	}
 	return s
 }

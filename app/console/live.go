@@ -149,7 +149,7 @@ func (w *listWatch) lookBelow(ctx context.Context) (settled []runs.Row, gone []i
 	still := make(map[int64]bool, len(found))
 	for _, r := range found {
 		still[r.ID] = true
-		if stateOfLast(r).Open() {
+		if runstate.Of(r.Outcome, r.TriggerCode, r.HandleCode, string(r.HandleMsg)).Open() {
 			continue
 		}
 		delete(w.below, r.ID)

@@ -29,18 +29,6 @@ func (c *frame) wholeRecord(r db.Run) *runstate.Run {
 	})
 }
 
-// stateOfLast is where a run stands that is looked at again.
-func stateOfLast(r db.ListRunsByIDRow) runstate.State {
-	of := runstate.Run{Outcome: r.Outcome, TriggerCode: r.TriggerCode, HandleCode: r.HandleCode, HandleNote: string(r.HandleMsg)}
-	return of.State()
-}
-
-// stateOfOutcome is where a run of the history bars stands.
-func stateOfOutcome(o db.Outcome) runstate.State {
-	of := runstate.Run{Outcome: o.Outcome, TriggerCode: o.TriggerCode, HandleCode: o.HandleCode, HandleNote: o.Note}
-	return of.State()
-}
-
 func (c *frame) fromWall(t sql.NullTime) time.Time {
 	if !t.Valid {
 		return time.Time{}

@@ -67,7 +67,7 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 	}
 	for _, f := range follows {
 		timeline.Follows = append(timeline.Follows, runs.Follow{
-			LogID: f.ID, Trigger: string(f.TriggerType), JobName: jobs[f.JobID].JobDesc, State: stateOfLast(f),
+			LogID: f.ID, Trigger: string(f.TriggerType), JobName: jobs[f.JobID].JobDesc, State: runstate.Of(f.Outcome, f.TriggerCode, f.HandleCode, string(f.HandleMsg)),
 		})
 	}
 	if err := c.shards(ctx, page, p, r, &timeline); err != nil {
@@ -138,8 +138,7 @@ func (c *timelines) shards(ctx context.Context, page layout.Page, p auth.Princip
 	}
 	parts := make([]runstate.State, len(rows))
 	for i, s := range rows {
-		of := runstate.Run{Outcome: s.Outcome, TriggerCode: s.TriggerCode, HandleCode: s.HandleCode, HandleNote: s.HandleNote}
-		parts[i] = of.State()
+		parts[i] = runstate.Of(s.Outcome, s.TriggerCode, s.HandleCode, s.HandleNote)
 		timeline.Shards = append(timeline.Shards, runs.Shard{LogID: s.ID, Shard: shardText(string(s.ExecutorShardingParam)), Address: string(s.ExecutorAddress), State: parts[i]})
 	}
 	whole, succeeded := runstate.Broadcast(parts)

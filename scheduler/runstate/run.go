@@ -21,33 +21,10 @@ type Run struct {
 
 // State is where a run stands.
 func (r *Run) State() State {
-	switch r.Outcome {
-	case event.Open: // it waits or goes on, or it is an XXL-JOB admin that wrote how it ended
-		return r.adoptedState()
-	case event.Succeeded:
-		return Success
-	case event.Failed:
-		return Failed
-	case event.TimedOut:
-		return Timeout
-	case event.NotSent:
-		return SendFailed
-	case event.Unconfirmed:
-		return Unconfirmed
-	case event.Killed:
-		return Killed
-	case event.Lost:
-		return Lost
-	case event.Skipped:
-		return Skipped
-	case event.Discarded:
-		return Discarded
-	case event.Stopped:
-		return Stopped
-	case event.Cancelled:
-		return Cancelled
+	if s, ended := ofOutcome[r.Outcome]; ended {
+		return s
 	}
-	return r.adoptedState() // of a newer version
+	return r.adoptedState() // it waits or goes on, or it is an XXL-JOB admin that wrote how it ended, or a newer version
 }
 
 // Words is what the executor said, line by line. To that the engine adds events in English, for who reads the column; here

@@ -2,6 +2,8 @@
 // of an XXL-JOB admin, by its codes and its texts. Nothing that changes a run reads what this package makes of texts.
 package runstate
 
+import "github.com/punctual-job/punctual/scheduler/event"
+
 // State is where a run stands: how it ended, or how far it has come.
 type State string
 
@@ -21,6 +23,18 @@ const (
 	Cancelled   State = "cancelled"   // a retry that was not needed
 	Stopped     State = "stopped"     // its job's schedule cannot be read
 )
+
+// ofOutcome is where runs stand that have ended.
+var ofOutcome = map[event.Outcome]State{
+	event.Succeeded: Success, event.Failed: Failed, event.TimedOut: Timeout, event.NotSent: SendFailed, event.Unconfirmed: Unconfirmed, event.Killed: Killed,
+	event.Lost: Lost, event.Skipped: Skipped, event.Discarded: Discarded, event.Stopped: Stopped, event.Cancelled: Cancelled,
+}
+
+// Of is where a run stands of which no more is known.
+func Of(o event.Outcome, triggerCode, handleCode int64, handleNote string) State {
+	r := Run{Outcome: o, TriggerCode: triggerCode, HandleCode: handleCode, HandleNote: handleNote}
+	return r.State()
+}
 
 // All are the states.
 func All() []State {
