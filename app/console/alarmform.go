@@ -262,9 +262,6 @@ func (c *alarmPages) routePage(ec echo.Context, r alarm.Route) (alarms.RoutePage
 
 // routeSave takes the form of a new route and of a change.
 func (c *alarmPages) routeSave(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	channelID, err := id(ec)
 	if err != nil {
 		return err

@@ -133,9 +133,6 @@ func (c *alarmPages) channelTest(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	to := ec.FormValue(alarms.FieldTo)
 	failure, err := c.channels.Test(ec.Request().Context(), who(ec), channelID, to)
 	status, wrong := http.StatusOK, ""
@@ -257,9 +254,6 @@ func deliveryState(s string) alarm.DeliveryState {
 func (c *alarmPages) messageRetry(ec echo.Context) error {
 	messageID, err := id(ec)
 	if err != nil {
-		return err
-	}
-	if err := parseForm(ec); err != nil {
 		return err
 	}
 	if err := c.channels.Retry(ec.Request().Context(), who(ec), messageID); err != nil {

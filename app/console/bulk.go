@@ -34,9 +34,6 @@ func (c *jobPages) bulkForm(ec echo.Context) error {
 
 // bulk does it. htmx gets the outcome into its dialog, and the list behind it is drawn again.
 func (c *jobPages) bulk(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	page, err := c.bulkPage(ec, readBulk(ec), c.jobs.Bulk)
 	if err != nil {
 		return err

@@ -184,9 +184,6 @@ func (c *clearPages) clearList(ec echo.Context, page *runs.ClearPage, titles gro
 
 // clear asks for the deleting and leads back to where its progress is shown.
 func (c *clearPages) clear(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	in := clearInput(ec.Request().PostForm)
 	page, err := c.clearFrame(ec, in)
 	if err != nil {

@@ -134,8 +134,8 @@ func New(cfg Config) *Console {
 // Register adds the console's routes. Everything but the login needs a session; everything is protected against forms on
 // other sites.
 func (c *Console) Register(e *echo.Echo) {
-	c.entrance.routes(e.Group("", c.sameSite, c.identify))
-	g := e.Group("", c.sameSite, c.identify, c.requireLogin)
+	c.entrance.routes(e.Group("", c.sameSite, c.identify, readForm))
+	g := e.Group("", c.sameSite, c.identify, c.requireLogin, readForm)
 	for _, of := range c.families {
 		of.routes(g)
 	}

@@ -357,7 +357,7 @@ func TestFormsAreBoundByTheirTags(t *testing.T) {
 		post := func(kind, body string) error {
 			r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))
 			r.Header.Set(echo.HeaderContentType, kind)
-			return bind(echo.New().NewContext(r, httptest.NewRecorder()), tt.to)
+			return readForm(func(ec echo.Context) error { return bind(ec, tt.to) })(echo.New().NewContext(r, httptest.NewRecorder()))
 		}
 		if err := post(echo.MIMEApplicationJSON, `{"Provider":"x","Name":"x"}`); problem.From(err).Kind != problem.Malformed || !reflect.ValueOf(tt.to).Elem().IsZero() {
 			t.Errorf("%T from JSON: %+v, %v", tt.to, tt.to, err)

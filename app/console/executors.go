@@ -100,9 +100,6 @@ func (c *groupPages) addressSwitch(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	address, disabled := ec.FormValue(groups.FieldAddress), ec.FormValue(groups.FieldDisabled) == "1"
 	if err := c.groups.SetAddressDisabled(ec.Request().Context(), who(ec), groupID, address, disabled); err != nil {
 		return err
@@ -174,9 +171,6 @@ func (c *groupPages) tokenRotateForm(ec echo.Context) error {
 }
 
 func (c *groupPages) tokenRotate(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	page, err := c.tokenQuestion(ec)
 	if err != nil {
 		return err

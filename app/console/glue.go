@@ -82,9 +82,6 @@ func styleNonce(ec echo.Context) string {
 }
 
 func (c *gluePages) glueSave(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	j, err := c.script(ec)
 	if err != nil {
 		return err
@@ -120,9 +117,6 @@ func (c *gluePages) glueSave(ec echo.Context) error {
 
 // glueRun runs the stored script. htmx gets its output to show beside the editor, anybody else the run's page.
 func (c *gluePages) glueRun(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	j, err := c.script(ec)
 	if err != nil {
 		return err

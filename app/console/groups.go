@@ -272,13 +272,8 @@ func groupInput(v groups.FormValues) manage.GroupInput {
 }
 
 func (c *groupPages) groupFormAgain(ec echo.Context, page groups.FormPage, values groups.FormValues, err error) error {
-	errs, ok := fieldErrors(page.Page, err)
-	switch {
-	case ok:
-		page.Errors = errs
-	case problem.From(err).Kind == problem.Conflict:
-		page.Problem = problem.From(err).Text(page.Printer)
-	default:
+	var ok bool
+	if page.Errors, page.Problem, ok = refused(page.Page, err, problem.Conflict); !ok {
 		return err
 	}
 	page.Values = values

@@ -55,9 +55,6 @@ func (c *jobPages) jobEdit(ec echo.Context) error {
 }
 
 func (c *jobPages) jobCreate(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	values := typedValues(ec)
 	in, faults := c.jobInput(values)
 	ctx, p := ec.Request().Context(), who(ec)
@@ -86,9 +83,6 @@ func (c *jobPages) jobUpdate(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	ctx, p := ec.Request().Context(), who(ec)
 	j, err := c.jobs.Need(ctx, p, jobID, auth.RightEdit)
 	if err != nil {
@@ -108,17 +102,14 @@ func (c *jobPages) jobUpdate(ec echo.Context) error {
 
 // jobFormAgain shows a form again that was not accepted, with what was typed and why.
 func (c *jobPages) jobFormAgain(ec echo.Context, page jobs.FormPage, values jobs.FormValues, err error) error {
-	errs, ok := fieldErrors(page.Page, err)
-	switch {
-	case ok:
-		page.Errors = errs
-	case problem.From(err).Kind == problem.Conflict:
-		page.Problem = problem.From(err).Text(page.Printer)
+	var ok bool
+	if page.Errors, page.Problem, ok = refused(page.Page, err, problem.Conflict); !ok {
+		return err
+	}
+	if page.Errors == nil {
 		if err := c.addChanges(ec, &page, values); err != nil {
 			return err
 		}
-	default:
-		return err
 	}
 	return c.jobForm(ec, http.StatusUnprocessableEntity, page, values)
 }
@@ -211,9 +202,6 @@ func faultsError(faults []problem.Field) error {
 }
 
 func (c *jobPages) schedulePreview(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	page := c.Page(ec)
 	drawn := jobs.PreviewPage{Page: page, Preview: c.preview(page, typedValues(ec))}
 	jobID, _ := strconv.ParseInt(ec.QueryParam("job"), 10, 64) // 0 is a new one

@@ -315,9 +315,6 @@ func (c *jobPages) jobRun(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	ctx, p := ec.Request().Context(), who(ec)
 	j, err := c.jobs.Need(ctx, p, jobID, auth.RightRun)
 	if err != nil {

@@ -68,9 +68,6 @@ func (c *runPages) killPage(ec echo.Context, scope string) (runs.KillPage, []int
 
 // runKill ends a run, or several. That an executor cannot be asked is said in the dialog, where it can be tried again.
 func (c *runPages) runKill(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	page, ids, err := c.killPage(ec, ec.FormValue(runs.FieldScope))
 	if err != nil {
 		return err

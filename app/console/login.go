@@ -56,9 +56,6 @@ func (c *entrance) loginForm(ec echo.Context) error {
 }
 
 func (c *entrance) login(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	form := login.Page{
 		Page: c.Page(ec), Name: ec.FormValue(login.FieldName), Remember: ec.FormValue(login.FieldRemember) != "",
 		Next: link.Local(ec.FormValue(login.FieldNext)),
@@ -140,9 +137,6 @@ const preferenceLife = 365 * 24 * time.Hour
 // preferences keeps a language or a theme with the user, who finds it in every browser, and in this browser for the time
 // before the login.
 func (c *entrance) preferences(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	r := ec.Request()
 	lang, theme := ec.FormValue(layout.FieldLang), ec.FormValue(layout.FieldTheme)
 	if slices.Contains(locales.Languages(), lang) {

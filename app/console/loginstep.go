@@ -72,9 +72,6 @@ func (c *entrance) givenForm(ec echo.Context, p *auth.Pending) error {
 
 // givenChange takes the password that somebody chooses in the place of one they were given.
 func (c *entrance) givenChange(ec echo.Context, p *auth.Pending) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	by := p.Who
 	by.Address = ec.RealIP()
 	err := c.users.ChooseOwn(ec.Request().Context(), by, ec.FormValue(login.FieldPassword), ec.FormValue(login.FieldRepeat))
@@ -82,13 +79,8 @@ func (c *entrance) givenChange(ec echo.Context, p *auth.Pending) error {
 		return c.goOn(ec, p)
 	}
 	page := c.stepPage(ec, p)
-	errs, ok := fieldErrors(page.Page, err)
-	switch {
-	case ok:
-		page.Errors = errs
-	case problem.From(err).Kind == problem.TooMany:
-		page.Problem = problem.From(err).Text(page.Printer)
-	default:
+	var ok bool
+	if page.Errors, page.Problem, ok = refused(page.Page, err, problem.TooMany); !ok {
 		return err
 	}
 	return render(ec, http.StatusUnprocessableEntity, login.Password(page))

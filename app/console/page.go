@@ -146,6 +146,24 @@ func id(ec echo.Context) (int64, error) {
 	return n, nil
 }
 
+// isForm says that a form was posted, but for one with files.
+func isForm(r *http.Request) bool {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get(echo.HeaderContentType))
+	return r.Method == http.MethodPost && kind == echo.MIMEApplicationForm
+}
+
+// readForm reads a posted form before its handler asks for a field.
+func readForm(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(ec echo.Context) error {
+		if isForm(ec.Request()) {
+			if err := parseForm(ec); err != nil {
+				return err
+			}
+		}
+		return next(ec)
+	}
+}
+
 // parseForm reads a posted form whole, so that one that is too large is refused as such. Browsers send line ends as CR LF, which
 // no script and no comparison wants.
 func parseForm(ec echo.Context) error {
@@ -167,10 +185,7 @@ func parseForm(ec echo.Context) error {
 // bind reads a posted form into the fields of a struct that have a form tag, as they were typed. Nothing else is bound: the binder
 // would fill untagged fields from JSON.
 func bind(ec echo.Context, to any) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
-	if kind, _, _ := mime.ParseMediaType(ec.Request().Header.Get(echo.HeaderContentType)); kind != echo.MIMEApplicationForm {
+	if !isForm(ec.Request()) {
 		return &problem.Error{Kind: problem.Malformed}
 	}
 	if err := new(echo.DefaultBinder).BindBody(ec, to); err != nil {
@@ -193,6 +208,16 @@ func fieldErrors(page layout.Page, err error) (errs map[string]string, ok bool) 
 		}
 	}
 	return errs, true
+}
+
+// refused is why a form comes back: what is wrong with its fields, or what stands against it as a whole, which is a problem of a
+// kind. ok is false for another error.
+func refused(page layout.Page, err error, whole problem.Kind) (errs map[string]string, why string, ok bool) {
+	if errs, ok = fieldErrors(page, err); ok {
+		return errs, "", true
+	}
+	p := problem.From(err)
+	return nil, p.Text(page.Printer), p.Kind == whole
 }
 
 // at is an instant in the installation's zone, ready to print.

@@ -39,9 +39,6 @@ func (c *gluePages) glueDecide(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	ctx, p, version := ec.Request().Context(), who(ec), ec.FormValue(glue.FieldVersion)
 	if ec.FormValue(glue.FieldDecision) == glue.DecisionApprove {
 		if err := c.jobs.ApproveScript(ctx, p, jobID, version); err != nil {

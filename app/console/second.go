@@ -86,9 +86,6 @@ func (c *factorPages) passkeyAdd(ec echo.Context) error { return c.factorAdd(ec,
 
 // factorAdd takes a new second factor from a form that is drawn again if something is wrong.
 func (c *factorPages) factorAdd(ec echo.Context, again func(echo.Context, int, map[string]string) error) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	p := who(ec)
 	err := c.users.Prove(ec.Request().Context(), p, ec.FormValue(second.FieldPassword))
 	var codes []string
@@ -126,9 +123,6 @@ func (c *factorPages) recoveryFormAgain(ec echo.Context, status int, errs map[st
 }
 
 func (c *factorPages) recoveryMake(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	ctx, p := ec.Request().Context(), who(ec)
 	err := c.users.Prove(ctx, p, ec.FormValue(second.FieldPassword))
 	var codes []string
@@ -155,9 +149,6 @@ func (c *factorPages) factorRemoveFormAgain(ec echo.Context, status int, errs ma
 }
 
 func (c *factorPages) factorRemove(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	factorID, err := id(ec)
 	if err != nil {
 		return err

@@ -47,9 +47,6 @@ func (c *entrance) secondStepAgain(ec echo.Context, status int, p *auth.Pending,
 
 // secondShown takes a code, a recovery code or a passkey.
 func (c *entrance) secondShown(ec echo.Context, p *auth.Pending) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	r, field := ec.Request(), manage.FactorCode
 	who := p.Who
 	var err error
@@ -122,9 +119,6 @@ func (c *factorForms) codeSetup(p auth.Principal, token string) (second.Code, er
 
 // setUp takes what was set up at the login.
 func (c *entrance) setUp(ec echo.Context, p *auth.Pending) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	by := p.Who
 	by.Address = ec.RealIP()
 	codes, err := c.addFactor(ec, by)

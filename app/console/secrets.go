@@ -56,9 +56,6 @@ func (c *secretPages) secretSet(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	name := ec.FormValue(groups.FieldSecretName)
 	value := ec.FormValue(groups.FieldSecretValue)
 	if err := c.secrets.Set(ec.Request().Context(), who(ec), groupID, name, value); err != nil {

@@ -65,9 +65,6 @@ func (c *settingsPages) show(ec echo.Context) error {
 }
 
 func (c *settingsPages) save(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	ctx := ec.Request().Context()
 	typed := make(map[string]string)
 	for _, s := range manage.AllSettings() {

@@ -121,9 +121,6 @@ func inFirst(m users.Member) int {
 
 // teamSave takes the form of a new team and of a change.
 func (c *teamPages) teamSave(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	t, err := c.team(ec)
 	if err != nil {
 		return err
@@ -151,13 +148,8 @@ func (c *teamPages) teamSave(ec echo.Context) error {
 		in.Version = ""
 	}
 	if _, err := c.teams.Save(ec.Request().Context(), who(ec), t.ID, in); err != nil {
-		errs, ok := fieldErrors(page.Page, err)
-		switch {
-		case ok:
-			page.Errors = errs
-		case problem.From(err).Kind == problem.Conflict:
-			page.Problem = problem.From(err).Text(page.Printer)
-		default:
+		var ok bool
+		if page.Errors, page.Problem, ok = refused(page.Page, err, problem.Conflict); !ok {
 			return err
 		}
 		return c.teamForm(ec, http.StatusUnprocessableEntity, page, t, in.Members, in.Rights)

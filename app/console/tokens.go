@@ -96,9 +96,6 @@ func (c *tokenPages) tokenForm(ec echo.Context, status int, page tokens.FormPage
 }
 
 func (c *tokenPages) tokenCreate(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	page := tokens.FormPage{Page: c.Page(ec), Owner: ec.FormValue(tokens.FieldOwner), Name: ec.FormValue(tokens.FieldName), Days: ec.FormValue(tokens.FieldDays), Scope: make(map[string]bool)}
 	in := manage.APITokenInput{Name: page.Name, Days: -1}
 	if days, err := strconv.Atoi(page.Days); err == nil {
@@ -124,13 +121,8 @@ func (c *tokenPages) tokenCreate(ec echo.Context) error {
 	}
 	made, err := c.tokens.Create(ec.Request().Context(), who(ec), in)
 	if err != nil {
-		errs, ok := fieldErrors(page.Page, err)
-		switch {
-		case ok:
-			page.Errors = errs
-		case problem.From(err).Kind == problem.Conflict:
-			page.Problem = problem.From(err).Text(page.Printer)
-		default:
+		var ok bool
+		if page.Errors, page.Problem, ok = refused(page.Page, err, problem.Conflict); !ok {
 			return err
 		}
 		return c.tokenForm(ec, http.StatusUnprocessableEntity, page, in.Groups)
@@ -178,9 +170,6 @@ func (c *tokenPages) accountNew(ec echo.Context) error {
 }
 
 func (c *tokenPages) accountCreate(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	page := tokens.AccountPage{Page: c.Page(ec), Name: ec.FormValue(tokens.FieldName)}
 	made, err := c.tokens.CreateAccount(ec.Request().Context(), who(ec), page.Name)
 	if err != nil {

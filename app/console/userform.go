@@ -250,13 +250,8 @@ func userBefore(u, now manage.User) []layout.Field {
 }
 
 func (c *userPages) userFormAgain(ec echo.Context, page users.FormPage, values users.FormValues, in manage.UserInput, err error) error {
-	errs, ok := fieldErrors(page.Page, err)
-	switch {
-	case ok:
-		page.Errors = errs
-	case problem.From(err).Kind == problem.Conflict:
-		page.Problem = problem.From(err).Text(page.Printer)
-	default:
+	var ok bool
+	if page.Errors, page.Problem, ok = refused(page.Page, err, problem.Conflict); !ok {
 		return err
 	}
 	page.Values = values

@@ -104,9 +104,6 @@ func (c *userPages) userPasswordForm(ec echo.Context) error {
 }
 
 func (c *userPages) userPassword(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	u, err := c.target(ec)
 	if err != nil {
 		return err
@@ -193,9 +190,6 @@ func (c *userPages) sessionsOf(ec echo.Context, page layout.Page, userID int64) 
 
 // userSessionEnd ends one session of somebody else.
 func (c *userPages) userSessionEnd(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	u, err := c.target(ec)
 	if err != nil {
 		return err
@@ -240,21 +234,13 @@ func (c *userPages) profilePage(ec echo.Context, status int, page users.ProfileP
 }
 
 func (c *userPages) profilePassword(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	err := c.users.ChangePassword(ec.Request().Context(), who(ec), ec.FormValue(users.FieldOld), ec.FormValue(users.FieldPassword), ec.FormValue(users.FieldRepeat))
 	if err == nil {
 		return c.goTo(ec, link.ProfilePath, done("profile.flash.password"))
 	}
 	page := users.ProfilePage{Page: c.Page(ec)}
-	errs, ok := fieldErrors(page.Page, err)
-	switch {
-	case ok:
-		page.Errors = errs
-	case problem.From(err).Kind == problem.TooMany:
-		page.Problem = problem.From(err).Text(page.Printer)
-	default:
+	var ok bool
+	if page.Errors, page.Problem, ok = refused(page.Page, err, problem.TooMany); !ok {
 		return err
 	}
 	return c.profilePage(ec, http.StatusUnprocessableEntity, page)
@@ -262,9 +248,6 @@ func (c *userPages) profilePassword(ec echo.Context) error {
 
 // profileSessions ends one of one's own sessions, or all but the one in use.
 func (c *userPages) profileSessions(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	ctx, p := ec.Request().Context(), who(ec)
 	if session := ec.FormValue(users.FieldSession); session != "" {
 		if err := c.users.EndSession(ctx, p, p.UserID, session); err != nil {

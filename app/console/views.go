@@ -76,9 +76,6 @@ func viewInput(ec echo.Context) manage.ViewInput {
 }
 
 func (c *savedViews) viewCreate(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	in := viewInput(ec)
 	in.Page = ec.FormValue(saved.FieldPage)
 	in.Params = link.ViewParams(in.Page, ec.FormValue(saved.FieldParams))
@@ -110,9 +107,6 @@ func (c *savedViews) view(ec echo.Context) (manage.View, error) {
 }
 
 func (c *savedViews) viewUpdate(ec echo.Context) error {
-	if err := parseForm(ec); err != nil {
-		return err
-	}
 	v, err := c.view(ec)
 	if err != nil {
 		return err
