@@ -63,10 +63,10 @@ var families = withTables(map[string][]string{
 	"clear.state.":     written("app/console", `\bState(?:: | = )"(done|stopped)"`),
 	"clear.type.":      listed("app/console", "clearTypes"),
 	"import.match.":    offered("views/jobs", "import.match."),
-	"import.outcome.":  append(typed("app/manage", "ImportOutcome"), written("app/console", `drawn\.Outcome = "(\w+)"`)...),
+	"import.outcome.":  append(typed("app/manage/transfer", "Outcome"), written("app/console", `drawn\.Outcome = "(\w+)"`)...),
 	"import.state.":    offered("views/jobs", "import.state."),
 	"log.empty.":       typed("views/runs", "LogStatus"),
-	"state.":           typed("views/ui", "State"),
+	"state.":           typed("scheduler/runstate", "State"),
 	"step.":            named("views/runs", "Step.*"),
 	"stepstate.":       typed("views/runs", "StepState"),
 
@@ -87,7 +87,7 @@ var families = withTables(map[string][]string{
 
 	"help.":          listed("views/help", "sections"),
 	"help.schedule.": typed("scheduler/jobspec", "ScheduleType"),
-	"help.state.":    typed("views/ui", "State"),
+	"help.state.":    typed("scheduler/runstate", "State"),
 
 	"settings.item.":    and(without(named("app/manage", "Setting[A-Z].*"), "on", "off"), help),
 	"settings.section.": and(written("app/manage", `Section: "(\w+)"`), ".text"),
