@@ -20,9 +20,14 @@ run: build ## build and start Punctual with its embedded database in ./data (htt
 
 .PHONY: build
 build: ## build both programs into ./bin
+	@command -v go >/dev/null || { echo "Go is missing: Punctual is built with Go 1.26 or later. Its packages need no Go: see README.md." >&2; exit 1; }
+	@[ -e bin/punctual ] || echo "Building Punctual and its executor into ./bin. The first time Go fetches what they are made of and compiles it all: some minutes, later seconds."
 	@mkdir -p bin
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/punctual ./app/cmd/punctual
-	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/punctual-executor ./app/cmd/punctual-executor
+	@for program in punctual punctual-executor; do \
+	  [ -e bin/$$program ] || echo "  building bin/$$program"; \
+	  CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/$$program ./app/cmd/$$program || \
+	    { echo "It was not built. If modules could not be fetched: README.md says how it works behind a proxy or with a module mirror." >&2; exit 1; }; \
+	done
 
 ## ---- develop
 

@@ -108,9 +108,9 @@ func (a *App) startAdmin() error {
 	if a.opts.AdminListen == "" {
 		return nil
 	}
-	listener, err := net.Listen("tcp", a.opts.AdminListen)
+	listener, err := listen(a.opts.AdminListen, adminListenVariable)
 	if err != nil {
-		return fmt.Errorf("listen for operators: %w", err)
+		return err
 	}
 	a.adminAddr = listener.Addr().String()
 	a.listensAt(listener.Addr())

@@ -93,6 +93,9 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := opts.checkPorts(); err != nil {
+		return nil, err
+	}
 	a := &App{opts: opts, logger: opts.Logger, closing: make(chan struct{}), serveErr: make(chan error, 2)}
 	defer func() {
 		if err != nil {
@@ -226,8 +229,8 @@ func (a *App) Start(ctx context.Context) (err error) {
 	}()
 	a.listener = a.opts.Listener
 	if a.listener == nil {
-		if a.listener, err = net.Listen("tcp", a.opts.Listen); err != nil {
-			return fmt.Errorf("listen: %w", err)
+		if a.listener, err = listen(a.opts.Listen, listenVariable); err != nil {
+			return err
 		}
 	}
 	a.onStop("free port", func(context.Context) error { // the server has closed it, unless the start ended here

@@ -28,7 +28,8 @@ import (
 // SampleMode says whether the sample executor and its jobs are wanted.
 type SampleMode string
 
-// The modes. SampleAuto is on for an embedded database that this start creates, and stays on for it.
+// The modes. SampleAuto is on for an embedded database that this start creates, and stays on for it. In options, on may also be written
+// true, yes or 1, and off false, no or 0.
 const (
 	SampleAuto SampleMode = "auto"
 	SampleOn   SampleMode = "on"
@@ -159,8 +160,12 @@ func (o Options) withDefaults() (_ Options, err error) {
 	}
 	switch o.Sample {
 	case SampleAuto, SampleOn, SampleOff:
+	case "true", "1", "yes":
+		o.Sample = SampleOn
+	case "false", "0", "no":
+		o.Sample = SampleOff
 	default:
-		return o, wrong("sample %q must be auto, on or off", string(o.Sample))
+		return o, wrong("sample %q must be auto, on (true) or off (false)", string(o.Sample))
 	}
 	if o.AdminPassword != "" && len(o.AdminPassword) < minPassword {
 		return o, wrong("the administrator's password must have at least %d characters", minPassword)

@@ -96,6 +96,12 @@ func (p *Pool) migrate(ctx context.Context, target *sql.DB) error {
 			}
 		}
 	}
+	began, done, newest := time.Now(), 0, int64(0)
+	defer func() {
+		if done > 0 {
+			p.logger.Info("migrated database", "migrations", done, "version", newest, "took", time.Since(began).Round(time.Millisecond))
+		}
+	}()
 	for {
 		results, err := provider.Up(ctx)
 		partial, cut := errors.AsType[*goose.PartialError](err)
@@ -103,7 +109,8 @@ func (p *Pool) migrate(ctx context.Context, target *sql.DB) error {
 			results = partial.Applied
 		}
 		for _, r := range results {
-			p.logger.Info("migrated database", "version", r.Source.Version, "took", r.Duration)
+			p.logger.Debug("migration", "version", r.Source.Version, "took", r.Duration)
+			done, newest = done+1, max(newest, r.Source.Version)
 		}
 		switch {
 		case err == nil:

@@ -100,9 +100,13 @@ func openSQLiteToRead(ctx context.Context, cfg Config) (*Pool, error) {
 }
 
 func newSQLite(ctx context.Context, cfg Config, path string, connector *sqlite.Connector, release func() error) (*Pool, error) {
+	where := path
+	if whole, err := filepath.Abs(path); err == nil { // else the path as it is will do
+		where = whole
+	}
 	pool := &Pool{
 		DB: sql.OpenDB(connector), dialect: SQLite, zone: cmp.Or(cfg.Zone, time.Local), logger: cfg.Logger, searching: make(chan struct{}, searches),
-		describe: path, release: release,
+		describe: where, release: release,
 	}
 	pool.SetMaxOpenConns(cmp.Or(cfg.MaxConns, sqliteConns))
 	pool.SetMaxIdleConns(cmp.Or(cfg.MaxConns, sqliteConns))

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"net"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -40,6 +41,12 @@ func TestPortTakenAtFirstStart(t *testing.T) {
 	<-first.ended
 	if log := first.stderr.String(); !strings.Contains(log, "address already in use") || first.cmd.ProcessState.ExitCode() != 1 {
 		t.Errorf("exit code %d, log:\n%s", first.cmd.ProcessState.ExitCode(), log)
+	}
+	if log := first.stderr.String(); !strings.Contains(log, "PUNCTUAL_LISTEN=") || strings.Count(log, "\n") != 1 {
+		t.Errorf("without a hint, or with more than that:\n%s", log)
+	}
+	if left, err := os.ReadDir(settings.dataDir); err != nil || len(left) > 0 {
+		t.Errorf("the start that failed left %v (%v)", left, err)
 	}
 	if out := first.stdout.String(); out != "" {
 		t.Errorf("the start that failed said %q", out)

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"reflect"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/builtin"
+	"github.com/punctual-job/punctual/executor/environ"
 	"github.com/punctual-job/punctual/executor/guard"
 	"github.com/punctual-job/punctual/executor/wire"
 )
@@ -129,6 +132,9 @@ func (s *serve) Run(logs loggers) error {
 		s.LogRetention = executor.KeepLogs
 	}
 	logger := logs.make(s.LogFormat, s.LogLevel)
+	for _, stray := range environ.Strays(os.Environ(), "PUNCTUAL_EXECUTOR_", append(ownVariables(), adminVariables...)) {
+		logger.Warn("this variable counts for nothing: there is none of its name", "variable", stray.Name, "meant", cmp.Or(stray.Meant, "unknown, see punctual-executor serve --help"))
+	}
 	ex, err := executor.New(executor.Config{
 		AppName: s.AppName, Admins: s.Admin, Token: s.AccessToken, InsecureNoToken: s.InsecureNoToken, Listen: s.Listen,
 		TLSCert: s.TLSCert, TLSKey: s.TLSKey, TLSClientCA: s.TLSClientCA,
@@ -153,6 +159,18 @@ func (s *serve) Run(logs loggers) error {
 		logger.Warn("stopped, not all went to its end", "error", err) // reported, or kept for the next start: no failure
 	}
 	return nil
+}
+
+// adminVariables are those of the admin that look like the executor's; both may share an environment.
+var adminVariables = []string{"PUNCTUAL_EXECUTOR_ALLOW", "PUNCTUAL_EXECUTOR_DENY", "PUNCTUAL_EXECUTOR_CA", "PUNCTUAL_EXECUTOR_CLIENT_CERT", "PUNCTUAL_EXECUTOR_CLIENT_KEY"}
+
+// ownVariables are the names of all variables that this program reads.
+func ownVariables() []string {
+	var names []string
+	for i := range reflect.TypeFor[serve]().NumField() {
+		names = append(names, reflect.TypeFor[serve]().Field(i).Tag.Get("env"))
+	}
+	return names
 }
 
 // protect keeps the access token from the programs that run here.

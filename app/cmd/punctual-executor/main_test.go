@@ -50,3 +50,18 @@ func TestTheLicencesArePrinted(t *testing.T) {
 		}
 	}
 }
+
+// TestAMisspeltVariableIsNamed starts it with a wrong setting, which ends it after what it has to say.
+func TestAMisspeltVariableIsNamed(t *testing.T) {
+	t.Setenv("PUNCTUAL_EXECUTOR_APPNAME", "x")
+	t.Setenv("PUNCTUAL_EXECUTOR_ALLOW", "*")  // the admin's
+	t.Setenv("PUNCTUAL_ACCESS_TOKEN", "some") // too
+	var out, err bytes.Buffer
+	code := run([]string{"--access-token", "some-lamp-otter-1", "--data-dir", t.TempDir(), "--tls-cert", "there-is-none.pem"}, &out, &err)
+	if code != 2 {
+		t.Errorf("exit code %d", code)
+	}
+	if want := "variable=PUNCTUAL_EXECUTOR_APPNAME meant=PUNCTUAL_EXECUTOR_APP_NAME"; !strings.Contains(err.String(), want) || strings.Count(err.String(), "counts for nothing") != 1 {
+		t.Errorf("%q is not all that is said of variables in\n%s", want, err.String())
+	}
+}

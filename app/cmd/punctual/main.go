@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/punctual-job/punctual/app"
 	"github.com/punctual-job/punctual/app/auth/directory"
+	"github.com/punctual-job/punctual/executor/environ"
 	"github.com/punctual-job/punctual/executor/guard"
 	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -71,7 +73,7 @@ type serveCmd struct {
 	SecretKey         string        `secret:"" env:"PUNCTUAL_SECRET_KEY" help:"Seals the passwords and addresses of alarm channels, so that the database alone does not tell them. At least 32 characters; the same on every admin."`
 	SecretKeyFile     string        `env:"PUNCTUAL_SECRET_KEY_FILE" placeholder:"FILE" help:"The secret key in a file. Further lines are keys that it replaces."`
 	SignInFile        string        `env:"PUNCTUAL_SIGN_IN_FILE" placeholder:"FILE" help:"Describes where people are known who have no password here: OpenID Connect providers and LDAP directories, with rules for their rights; see docs/sign-in.md."`
-	Sample            string        `env:"PUNCTUAL_SAMPLE" default:"auto" placeholder:"MODE" help:"Sample executor and jobs: auto (with a new embedded database), on or off."`
+	Sample            string        `env:"PUNCTUAL_SAMPLE" default:"auto" placeholder:"MODE" help:"Sample executor and jobs: auto (with a new embedded database), on or off; true and false are taken too."`
 	Glue              *bool         `name:"glue" env:"PUNCTUAL_GLUE" negatable:"" help:"Let people write scripts (GLUE) in the console."`
 	ExecutorAllow     string        `env:"PUNCTUAL_EXECUTOR_ALLOW" placeholder:"RULE,…" help:"Addresses that a run by hand may be sent to although no executor registered them: host, host:port, .domain, 10.0.0.0/8 or *."`
 	ExecutorDeny      string        `env:"PUNCTUAL_EXECUTOR_DENY" placeholder:"RULE,…" help:"Addresses at which no executor is called, however it is known."`
@@ -208,6 +210,12 @@ func (d database) options(s streams) (app.Options, error) {
 	} else {
 		o.Logger = slog.New(slog.NewTextHandler(s.err, handler))
 	}
+	for _, s := range environ.Strays(os.Environ(), "PUNCTUAL_", ownVariables()) {
+		if s.Meant == "" && strings.HasPrefix(s.Name, "PUNCTUAL_EXECUTOR_") {
+			continue // one of the executor's, which may share the environment
+		}
+		o.Logger.Warn("this variable counts for nothing: there is none of its name", "variable", s.Name, "meant", cmp.Or(s.Meant, "unknown, see punctual serve --help"))
+	}
 	if d.TimeZone != "" {
 		zone, err := time.LoadLocation(d.TimeZone)
 		if err != nil {
@@ -216,6 +224,15 @@ func (d database) options(s streams) (app.Options, error) {
 		o.Zone = zone
 	}
 	return o, nil
+}
+
+// ownVariables are the names of all variables that this program reads.
+func ownVariables() []string {
+	var names []string
+	for _, v := range variables(reflect.ValueOf(serveCmd{})) {
+		names = append(names, v.name)
+	}
+	return names
 }
 
 // setting says which setting is wrong.

@@ -109,6 +109,78 @@ func TestSettingsComeFromTheEnvironment(t *testing.T) {
 	}
 }
 
+func TestAMisspeltVariableIsNamed(t *testing.T) {
+	t.Setenv("PUNCTUAL_LISTN", ":1")
+	t.Setenv("PUNCTUAL_DB", "x")
+	t.Setenv("PUNCTUAL_EXECUTOR_ADMIN", "http://localhost") // the executor's
+	t.Setenv("PUNCTUAL_EXECUTOR_ALOW", "*")
+	var out, err bytes.Buffer
+	if code := run([]string{"migrate", "--data-dir", t.TempDir()}, &out, &err); code != 0 {
+		t.Fatal(err.String())
+	}
+	for _, want := range []string{"variable=PUNCTUAL_LISTN meant=PUNCTUAL_LISTEN", "variable=PUNCTUAL_DB meant=\"unknown", "variable=PUNCTUAL_EXECUTOR_ALOW meant=PUNCTUAL_EXECUTOR_ALLOW"} {
+		if !strings.Contains(err.String(), want) {
+			t.Errorf("%q is not in\n%s", want, err.String())
+		}
+	}
+	if n := strings.Count(err.String(), "counts for nothing"); n != 3 {
+		t.Errorf("%d variables are named:\n%s", n, err.String())
+	}
+}
+
+func TestMigrationsAreOneLine(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	for start, want := range []int{1, 0} {
+		var out, err bytes.Buffer
+		if code := run([]string{"migrate", "--data-dir", data}, &out, &err); code != 0 {
+			t.Fatal(err.String())
+		}
+		if n := strings.Count(err.String(), "\n"); n != want || n > 0 && !strings.Contains(err.String(), "migrations=") {
+			t.Errorf("start %d says\n%s", start+1, err.String())
+		}
+	}
+}
+
+func TestPathsAreSaidInFull(t *testing.T) {
+	t.Chdir(t.TempDir())
+	var out, err bytes.Buffer
+	if code := run([]string{"migrate", "--data-dir", "here"}, &out, &err); code != 0 {
+		t.Fatal(err.String())
+	}
+	where, said := strings.CutPrefix(strings.TrimSpace(out.String()), "up to date: ")
+	if !said || !filepath.IsAbs(where) {
+		t.Errorf("said %q", out.String())
+	}
+	if _, err := os.Stat(where); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheSampleTakesTrueAndFalse(t *testing.T) {
+	for text, want := range map[string]bool{"true": true, "on": true, "1": true, "false": false, "off": false, "0": false} {
+		t.Setenv("PUNCTUAL_SAMPLE", text)
+		o, err := parse(t, "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.UnsafeDB = true
+		a, err := app.New(t.Context(), o)
+		if err == nil {
+			err = a.Start(t.Context())
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if has := a.Welcome().Sample != ""; has != want {
+			t.Errorf("%s: sample %v", text, has)
+		}
+		if err := a.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestTheWelcomeIsFramed(t *testing.T) {
 	t.Parallel()
 	var w bytes.Buffer
