@@ -32,6 +32,8 @@ var version = ""
 type commands struct {
 	Serve    serveCmd   `cmd:"" default:"withargs" help:"Run the scheduling centre (the default)."`
 	Migrate  migrateCmd `cmd:"" help:"Bring the database up to date and exit."`
+	Backup   backupCmd  `cmd:"" help:"Copy the embedded database into a file, also while it is in use."`
+	Restore  restoreCmd `cmd:"" help:"Put a backup in the place of the embedded database."`
 	Export   exportCmd  `cmd:"" help:"Print the jobs as a file."`
 	Import   importCmd  `cmd:"" help:"Import jobs from a file; without --apply only say what that would do."`
 	Audit    auditCmd   `cmd:"" help:"Account for every fire that was planned for a time."`

@@ -1,0 +1,33 @@
+package app
+
+import (
+	"context"
+	"errors"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+var errNotEmbedded = errors.New("this is for the embedded database; a MySQL or MariaDB is backed up with its own tools, see docs/operations.md")
+
+// Backup writes the embedded database, as it is at one moment, to a file that is not there yet, and returns its size in bytes. An
+// admin may run on it.
+func Backup(ctx context.Context, o Options, to string) (size int64, err error) {
+	if o, err = o.withDefaults(); err != nil {
+		return 0, err
+	}
+	if o.DatabaseURL != "" {
+		return 0, &OptionsError{Err: errNotEmbedded}
+	}
+	return db.Backup(ctx, o.DataDir, to)
+}
+
+// Restore puts a backup in the place of the embedded database, on which no admin may be running; see [db.Restore].
+func Restore(ctx context.Context, o Options, from string, overNewer bool) (kept string, err error) {
+	if o, err = o.withDefaults(); err != nil {
+		return "", err
+	}
+	if o.DatabaseURL != "" {
+		return "", &OptionsError{Err: errNotEmbedded}
+	}
+	return db.Restore(ctx, o.DataDir, from, overNewer)
+}

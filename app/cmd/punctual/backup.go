@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/punctual-job/punctual/app"
+	"github.com/punctual-job/punctual/db"
+)
+
+type backupCmd struct {
+	database
+	File string `arg:"" help:"Where to, which must not be there yet."`
+}
+
+type restoreCmd struct {
+	database
+	File      string `arg:"" help:"A file that punctual backup wrote."`
+	OverNewer bool   `help:"Also in the place of a database that has more than the backup."`
+}
+
+// Run backs the embedded database up, also beside an admin that runs.
+func (c *backupCmd) Run(s streams) error {
+	o, err := c.options(s)
+	if err != nil {
+		return err
+	}
+	size, err := app.Backup(context.Background(), o, c.File)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.out, "%s: %d bytes, checked\n", c.File, size)
+	return err
+}
+
+// Run puts a backup in place.
+func (c *restoreCmd) Run(s streams) error {
+	o, err := c.options(s)
+	if err != nil {
+		return err
+	}
+	kept, err := app.Restore(context.Background(), o, c.File, c.OverNewer)
+	if errors.Is(err, db.ErrNewer) {
+		return fmt.Errorf("%w; with --over-newer it is replaced all the same, and kept beside it", err)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "restored into %s\n", c.DataDir)
+	if kept != "" {
+		fmt.Fprintf(s.out, "what was there is kept as %s\n", kept)
+	}
+	return nil
+}

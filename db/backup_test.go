@@ -1,0 +1,160 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// embedded opens the embedded database of a folder, brought up to date.
+func embedded(t *testing.T, dir string) *Pool {
+	t.Helper()
+	pool, err := Open(t.Context(), Config{DataDir: dir, Unsafe: true, Logger: slog.New(slog.DiscardHandler)})
+	if err == nil {
+		err = pool.Migrate(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = pool.Close() })
+	return pool
+}
+
+func addSettings(t *testing.T, pool *Pool, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := pool.ExecContext(t.Context(), "INSERT INTO punctual_setting (name, value) VALUES (?, 'x')", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func addRun(t *testing.T, pool *Pool) (id int64) {
+	t.Helper()
+	result, err := pool.ExecContext(t.Context(), "INSERT INTO xxl_job_log (job_group, job_id, trigger_code, handle_code) VALUES (1, 1, 200, 200)")
+	if err == nil {
+		id, err = result.LastInsertId()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func countSettings(t *testing.T, pool *Pool, like string) (n int) {
+	t.Helper()
+	if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_setting WHERE name LIKE ?", like).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestABackupBesideAnAdminIsOfOneMoment backs up while two rows at a time are written: a backup has both of a pair, or none.
+func TestABackupBesideAnAdminIsOfOneMoment(t *testing.T) {
+	t.Parallel()
+	pool := embedded(t, t.TempDir())
+	ctx, stop := context.WithCancel(t.Context())
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			_ = pool.Tx(ctx, func(tx *sql.Tx) error {
+				for _, kind := range []string{"left-", "right-"} {
+					if _, err := tx.ExecContext(ctx, "INSERT INTO punctual_setting (name, value) VALUES (?, 'x')", kind+string(rune('a'+i%26))+strings.Repeat("x", i/26)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+	})
+	for range 5 {
+		dir := t.TempDir()
+		to := filepath.Join(dir, "backup.db")
+		size, err := Backup(t.Context(), filepath.Dir(pool.String()), to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(to)
+		if err != nil || info.Size() != size || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v; %d bytes were said", info, err, size)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+			t.Errorf("beside the backup: %v, %v", left, err)
+		}
+		restored := filepath.Join(t.TempDir(), "data")
+		if kept, err := Restore(t.Context(), restored, to, false); err != nil || kept != "" {
+			t.Fatalf("%q, %v", kept, err)
+		}
+		copied := embedded(t, restored)
+		if left, right := countSettings(t, copied, "left-%"), countSettings(t, copied, "right-%"); left != right {
+			t.Errorf("half of a transaction is in the backup: %d and %d", left, right)
+		}
+	}
+	stop()
+	writer.Wait()
+}
+
+func TestARestoreRefuses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pool := embedded(t, dir)
+	addRun(t, pool)
+	to := filepath.Join(t.TempDir(), "backup.db")
+	if _, err := Backup(t.Context(), dir, to); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Backup(t.Context(), dir, to); !errors.Is(err, os.ErrExist) {
+		t.Errorf("over another backup: %v", err)
+	}
+	if _, err := Backup(t.Context(), t.TempDir(), to+"2"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("of nothing: %v", err)
+	}
+	if _, err := Restore(t.Context(), dir, to, true); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("over a database in use: %v", err)
+	}
+	last := addRun(t, pool)
+	if err := pool.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(t.Context(), dir, to, false); !errors.Is(err, ErrNewer) {
+		t.Errorf("over a newer one: %v", err)
+	}
+	kept, err := Restore(t.Context(), dir, to, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(kept); err != nil || info.Size() == 0 {
+		t.Errorf("what was there: %v, %v", info, err)
+	}
+	if next := addRun(t, embedded(t, dir)); next <= last {
+		t.Errorf("a run of before the restore had the number %d, the next one has %d", last, next)
+	}
+
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	empty := t.TempDir()
+	if _, err := Restore(t.Context(), empty, text, false); err == nil {
+		t.Error("a text is restored")
+	}
+	newer := embedded(t, t.TempDir())
+	if _, err := newer.ExecContext(t.Context(), "INSERT INTO "+versionTable+" (version_id, is_applied) VALUES (99999, 1)"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Backup(t.Context(), filepath.Dir(newer.String()), text+".newer"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(t.Context(), empty, text+".newer", false); err == nil || !strings.Contains(err.Error(), "newer program") {
+		t.Errorf("of a newer program: %v", err)
+	}
+	if left, err := os.ReadDir(empty); err != nil || len(left) > 0 {
+		t.Errorf("refusals leave %v (%v)", left, err)
+	}
+}
