@@ -2,8 +2,8 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+VERSION ?= $(shell git describe --tags --always --dirty --match 'v*' 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(shell git rev-parse HEAD 2>/dev/null)
 GO_SOURCES = $(shell git ls-files '*.go' | grep -v -e '_templ\.go$$')
 # Without go.work, because no tool shall move what the programs are made of. Those that read Go themselves are found with -n.
 TOOL := GOWORK=off go tool -modfile=tools/go.mod

@@ -14,8 +14,10 @@ import (
 	"runtime/debug"
 	"syscall"
 	"time"
+	_ "time/tzdata" // zones and authorities must be known also in an image from nothing
 
 	"github.com/alecthomas/kong"
+	_ "golang.org/x/crypto/x509roots/fallback"
 
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/builtin"
@@ -24,13 +26,16 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 )
 
-// version is set when a release is built.
-var version = ""
+// Both are set when a release is built.
+var version, commit = "", ""
 
 type settings struct {
 	Serve    serve       `cmd:"" default:"withargs" help:"Run jobs (the default)."`
+	Health   health      `cmd:"" help:"Ask the executor on this machine how it is."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 	Licences licencesCmd `cmd:"" help:"Print the licences of what this program is made of."`
+
+	PrintVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 // serve holds the settings, all of them also PUNCTUAL_EXECUTOR_… in the environment.
@@ -75,7 +80,7 @@ func main() {
 func run(args []string, stdout, stderr io.Writer) int {
 	var s settings
 	code := -1
-	parser, err := kong.New(&s, kong.Name("punctual-executor"), kong.Writers(stdout, stderr),
+	parser, err := kong.New(&s, kong.Name("punctual-executor"), kong.Vars{"version": wholeVersion()}, kong.Writers(stdout, stderr),
 		kong.Description("Runs scripts, commands and HTTP calls for a Punctual or XXL-JOB admin."),
 		kong.Exit(func(c int) { code = c }))
 	if err != nil {
@@ -182,10 +187,23 @@ func protect(logger *slog.Logger) {
 
 // Run prints the version.
 func (versionCmd) Run(out io.Writer) error {
-	v := version
-	if info, ok := debug.ReadBuildInfo(); v == "" && ok {
-		v = info.Main.Version
-	}
-	_, err := fmt.Fprintln(out, "punctual-executor", v)
+	_, err := fmt.Fprintln(out, wholeVersion())
 	return err
+}
+
+// wholeVersion is the version and the commit, where the build knows it.
+func wholeVersion() string {
+	v, of := version, commit
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v = cmp.Or(v, info.Main.Version)
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				of = cmp.Or(of, s.Value)
+			}
+		}
+	}
+	if of != "" {
+		v += " (commit " + of + ")"
+	}
+	return "punctual-executor " + v
 }

@@ -16,6 +16,7 @@ import (
 	_ "time/tzdata" // zones must be known also where the machine has no zone files
 
 	"github.com/alecthomas/kong"
+	_ "golang.org/x/crypto/x509roots/fallback" // and authorities where it has none: an image from nothing
 
 	"github.com/punctual-job/punctual/app"
 	"github.com/punctual-job/punctual/app/auth/directory"
@@ -26,8 +27,8 @@ import (
 	"github.com/punctual-job/punctual/locales"
 )
 
-// version is set when a release is built.
-var version = ""
+// Both are set when a release is built.
+var version, commit = "", ""
 
 type commands struct {
 	Serve    serveCmd   `cmd:"" default:"withargs" help:"Run the scheduling centre (the default)."`
@@ -47,8 +48,11 @@ type commands struct {
 		ResetPassword     resetPasswordCmd     `cmd:"" help:"Give a user a new password."`
 		ResetSecondFactor resetSecondFactorCmd `cmd:"" help:"Drop the second factors of a user who has lost theirs."`
 	} `cmd:"" help:"Manage users."`
+	Health   healthCmd   `cmd:"" help:"Ask the admin on this machine how it is."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 	Licences licencesCmd `cmd:"" help:"Print the licences of what this program is made of."`
+
+	PrintVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 // database are the settings of every command that opens the database.
@@ -129,8 +133,8 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 // checked, 1 for everything else.
 func run(args []string, stdout, stderr io.Writer) int { return runWith(args, os.Stdin, stdout, stderr) }
 
-// words are what the descriptions of flags take from elsewhere.
-var words = kong.Vars{"languages": strings.Join(locales.Languages(), ", ")}
+// words are what the descriptions of flags take from elsewhere, and what --version prints.
+var words = kong.Vars{"languages": strings.Join(locales.Languages(), ", "), "version": wholeVersion()}
 
 func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var c commands
@@ -180,7 +184,7 @@ func protect(stderr io.Writer) {
 }
 
 func (versionCmd) Run(s streams) error {
-	_, err := fmt.Fprintln(s.out, buildVersion())
+	_, err := fmt.Fprintln(s.out, wholeVersion())
 	return err
 }
 
@@ -193,6 +197,22 @@ func buildVersion() string {
 		return info.Main.Version
 	}
 	return "dev"
+}
+
+// wholeVersion is the version and the commit, where the build knows it.
+func wholeVersion() string {
+	of := commit
+	if info, ok := debug.ReadBuildInfo(); ok && of == "" {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				of = s.Value
+			}
+		}
+	}
+	if of == "" {
+		return buildVersion()
+	}
+	return buildVersion() + " (commit " + of + ")"
 }
 
 // options turns the database's settings into the app's.

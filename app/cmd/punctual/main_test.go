@@ -21,6 +21,7 @@ func TestCommands(t *testing.T) {
 		err  string // part of the one line on stderr
 	}{
 		{"version", []string{"version"}, 0, "…", ""},
+		{"version as a flag", []string{"--version"}, 0, "…", ""},
 		{"next times", []string{"cron", "next", "0 0 2 * * ?", "--zone", "Asia/Shanghai", "--after", "2026-01-01T00:00:00Z", "-n", "2"}, 0,
 			"2026-01-02T02:00:00+08:00\n2026-01-03T02:00:00+08:00\n", ""},
 		{"a schedule that ends", []string{"cron", "next", "0 0 0 1 1 ? 2027", "--zone", "UTC", "--after", "2026-01-01T00:00:00Z"}, 0, "2027-01-01T00:00:00Z\n", ""},
