@@ -157,7 +157,7 @@ func TestChineseIsTranslated(t *testing.T) {
 
 func translated(t *testing.T, lang string) {
 	// What is written the same in Chinese and English.
-	same := []string{"glue.", "alarm.line", "alarm.title.", "schedule.CRON", "list.comma", "connect.", "alarms.kind.slack", "alarms.kind.telegram", "alarms.kind.webhook", "alarms.security.", "language.", "trigger.API", "right.glue", "token.title"}
+	same := []string{"glue.", "alarm.line", "alarm.title.", "schedule.CRON", "list.comma", "connect.", "alarms.kind.slack", "alarms.kind.telegram", "alarms.kind.webhook", "alarms.security.", "language.", "trigger.API", "right.glue", "token.title", "audit.kind.token"}
 	han := regexp.MustCompile(`\p{Han}`)
 	for key, message := range messages(t, lang) {
 		raw, _ := json.Marshal(message)
