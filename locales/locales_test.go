@@ -62,6 +62,7 @@ var families = withTables(map[string][]string{
 	"runs.kill.scope.": named("views/runs", "Kill(One|Broadcast|Job)"),
 	"clear.state.":     written("app/console", `\bState(?:: | = )"(done|stopped)"`),
 	"clear.type.":      listed("app/console", "clearTypes"),
+	"docs.chapter.":    written("docs", `\{"(\w+)", \[\]string`),
 	"import.match.":    offered("views/jobs", "import.match."),
 	"import.outcome.":  append(typed("app/manage/transfer", "Outcome"), written("app/console", `drawn\.Outcome = "(\w+)"`)...),
 	"import.state.":    offered("views/jobs", "import.state."),

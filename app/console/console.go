@@ -126,6 +126,7 @@ func New(cfg Config) *Console {
 			&factorPages{frame: f, factorForms: forms},
 			&tokenPages{frame: f, tokens: m.APITokens},
 			&secretPages{frame: f, secrets: m.Secrets},
+			&docPages{frame: f},
 			views,
 		},
 	}

@@ -73,6 +73,7 @@ var paletteActions = []struct {
 	{"network", "nav.nodes", link.NodesPath, true},
 	{"settings", "nav.settings", link.SettingsPath, true},
 	{"book-open", "help.title", link.HelpPath, false},
+	{"file-text", "docs.title", link.DocsPath, false},
 	{"keyboard", "keys.title", link.KeysPath, false},
 }
 

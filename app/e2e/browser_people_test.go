@@ -181,6 +181,9 @@ func (d *demo) adminPages(t *testing.T) []demoPage {
 	return []demoPage{
 		{name: "settings", path: link.SettingsPath},
 		{name: "help", path: link.HelpPath},
+		{name: "docs", path: link.DocsPath},
+		{name: "docs-found", path: link.DocsPath + "?q=token"},
+		{name: "docs-page", path: link.Doc("operations", "")},
 		{name: "jobs-import", path: link.JobsImportPath},
 		{name: "jobs-import-plan", path: link.JobsImportPath, do: filled(".form-foot .primary", "#text", d.importFile()), until: ".import-plan"},
 		{name: "jobs-export", path: link.JobsExportPath},

@@ -23,6 +23,7 @@ import (
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/login"
+	"github.com/punctual-job/punctual/views/manual"
 	"github.com/punctual-job/punctual/views/nodes"
 	"github.com/punctual-job/punctual/views/palette"
 	"github.com/punctual-job/punctual/views/runs"
@@ -187,6 +188,9 @@ func (f fakes) pages() []page {
 		{"account-new", "/tokens/accounts/new", tokens.AccountForm(tokens.AccountPage{Page: f.page("/tokens/accounts/new"), Name: "Jenkins", Error: f.T("user.error.name")})},
 		{"view-new", "/views/new", saved.Form(f.viewNew())},
 		{"view-edit", "/views/3/edit", saved.Form(f.viewEdit())},
+		{"docs", "/docs", manual.Front(f.docs(""))},
+		{"docs-found", "/docs?q=token", manual.Front(f.docs("token"))},
+		{"docs-page", "/docs/operations", manual.Read(f.docsPage("operations"))},
 		{"help", "/help", help.Show(help.Page{Page: f.page("/help"), Rights: rights, Causes: causes})},
 		{"settings", "/settings", settings.Show(f.settings(false))},
 		{"settings-invalid", "/settings?invalid", settings.Show(f.settings(true))},

@@ -18,6 +18,14 @@ type Page struct {
 // sections lists the parts of the page: each is an anchor (link.Help) and the title "help.<name>".
 var sections = []string{"life", "states", "schedule", "cron", "misfire", "route", "block", "retry", "scripts", "alarms", "rights", "executors", "keys", "api"}
 
+// manuals are the places of the manual that say more than a section does.
+var manuals = map[string]struct{ page, id string }{
+	"life": {"concepts", "the-life-of-a-run"}, "states": {"concepts", "tries-that-did-not-succeed"}, "schedule": {"concepts", "schedules"},
+	"cron": {"compat", "7-cron-dialect"}, "misfire": {"concepts", "schedules"}, "route": {"concepts", "route-strategies"}, "block": {"concepts", "one-job-at-a-time"},
+	"scripts": {"executor", "scripts"}, "alarms": {"alarms", ""}, "rights": {"operations", "people-and-rights"},
+	"executors": {"operations", "access-tokens-and-tls"}, "api": {"operations", "programs-that-look-after-jobs"},
+}
+
 // Sections lists the anchors of the page.
 func Sections() []string { return sections }
 
