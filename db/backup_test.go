@@ -26,15 +26,6 @@ func embedded(t *testing.T, dir string) *Pool {
 	return pool
 }
 
-func addSettings(t *testing.T, pool *Pool, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		if _, err := pool.ExecContext(t.Context(), "INSERT INTO punctual_setting (name, value) VALUES (?, 'x')", name); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 func addRun(t *testing.T, pool *Pool) (id int64) {
 	t.Helper()
 	result, err := pool.ExecContext(t.Context(), "INSERT INTO xxl_job_log (job_group, job_id, trigger_code, handle_code) VALUES (1, 1, 200, 200)")

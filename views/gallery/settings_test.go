@@ -18,7 +18,7 @@ func (f fakes) settings(fault bool) settings.Page {
 		return i
 	}
 	language := item("default_language", "choice", "zh-CN", "en")
-	language.Choices, language.Stored, language.Changed = []string{"zh-CN", "en"}, true, f.at(-50*time.Hour)
+	language.Choices, language.Stored, language.Changed = []string{"zh-CN", "zh-TW", "en"}, true, f.at(-50*time.Hour)
 	address := item("public_url", "text", "https://jobs.example.com", "")
 	address.Env = "PUNCTUAL_PUBLIC_URL"
 	retention := number("log_retention_days", "90", "30", "days")
