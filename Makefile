@@ -29,6 +29,15 @@ build: ## build both programs into ./bin
 	    { echo "It was not built. If modules could not be fetched: README.md says how it works behind a proxy or with a module mirror." >&2; exit 1; }; \
 	done
 
+.PHONY: dist
+dist: ## make archives, packages, images, bills of materials and checksums of a release into ./dist (docs/install.md)
+	cd tools/dist && GOWORK=off go build -o ../../bin/dist .
+	./bin/dist $(if $(DIST_TARGETS),-targets $(DIST_TARGETS))
+
+.PHONY: dist/verify
+dist/verify: ## make a release twice, compare, install the debs where nobody else sees it, start the image (the last two as root)
+	cd tools/dist && GOWORK=off go vet . && GOWORK=off go test -v -count=1 -timeout 15m .
+
 ## ---- develop
 
 .PHONY: dev
@@ -59,6 +68,7 @@ tidy: ## tidy the module files
 	.ci/mod mod tidy
 	cd executor && go mod tidy
 	cd tools && go mod tidy
+	cd tools/dist && GOWORK=off go mod tidy
 	cd executor/compat && go mod tidy
 
 ## ---- check

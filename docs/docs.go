@@ -29,7 +29,7 @@ var chapters = []struct {
 	name  string
 	pages []string
 }{
-	{"start", []string{"quickstart", "concepts", "glossary"}},
+	{"start", []string{"quickstart", "install", "concepts", "glossary"}},
 	{"move", []string{"moving-in", "differences", "compat"}},
 	{"run", []string{"operations", "cluster", "capacity", "sign-in", "hardening", "alarms", "troubleshooting", "faq"}},
 	{"jobs", []string{"jobfile"}},
