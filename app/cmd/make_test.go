@@ -35,7 +35,7 @@ while [ $# -gt 0 ]; do [ "$1" = -o ] && touch "$2"; shift; done
 		}
 	}
 	build := func(env ...string) (string, error) {
-		cmd := exec.CommandContext(t.Context(), "make", "build", "VERSION=v0")
+		cmd := exec.CommandContext(t.Context(), "make", "--no-print-directory", "build", "VERSION=v0")
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), append(env, "MAKEFLAGS=", "PATH="+filepath.Join(dir, "path")+":"+os.Getenv("PATH"))...)
 		out, err := cmd.CombinedOutput()
