@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -24,12 +25,25 @@ func TestBrowserBroadcast(t *testing.T) {
 				}
 				return errNotYet
 			})
-			job := n.schedule("Settle", countdown, url.Values{jobs.FieldRoute: {"SHARDING_BROADCAST"}})
+			toAll := url.Values{jobs.FieldRoute: {"SHARDING_BROADCAST"}}
+			// The page knows an executor before the routes do: they do when a broadcast becomes two runs.
+			probe, before := n.schedule("Probe", "exit 0", toAll), 0
+			eventually(t, "a broadcast to both", func() error {
+				n.run(probe, "")
+				_, body := n.get(t, link.RunsPath)
+				had := before
+				if before = strings.Count(body, `id="run-`); before == had+2 {
+					return nil
+				}
+				return errNotYet
+			})
+			job, first := n.schedule("Settle", countdown, toAll), before+1
 			n.run(job, "")
 			n.run(job, "")
+			at := func(i int) string { return fmt.Sprint("/runs/", first+i) }
 			scopes := `[...document.querySelectorAll("dialog [name=scope]")].map((s) => s.value).join(" ")`
 			shards := `[...document.querySelectorAll(".shards li")]`
-			n.visit("/runs/1")
+			n.visit(at(0))
 			n.do(holds(shards+`.length === 2 && document.querySelectorAll("[data-log-lines] li").length > 160`), click(`#run-head [hx-get$="/kill"]`), holds(`document.querySelector("dialog").open`))
 			n.inspectNow("the question")
 			n.do(holds(scopes+` === "run broadcast job"`), holds(`document.querySelector("dialog [name=scope]:checked").value === "run"`),
@@ -37,10 +51,10 @@ func TestBrowserBroadcast(t *testing.T) {
 				click("dialog .danger"), holds(shards+`.filter((shard) => shard.querySelector(".badge.killed")).length === 1`), holds(shards+`.filter((shard) => shard.textContent.includes("Running")).length === 1`),
 				holds(`document.querySelector("#run-head .badge.killed")`))
 			// The second broadcast runs on the executor that is free and waits at the other: both are ended at once.
-			n.visit("/runs/3")
+			n.visit(at(2))
 			n.do(holds(shards+`.length === 2`), click(`#run-head [hx-get$="/kill"]`), holds(scopes+` === "run broadcast job"`), click(`dialog [name=scope][value=broadcast]`), click("dialog .danger"),
-				holds(shards+`.filter((shard) => shard.querySelector(".badge.killed")).length === 2`), shows("/runs/3"))
-			n.visit("/runs/2")
+				holds(shards+`.filter((shard) => shard.querySelector(".badge.killed")).length === 2`), shows(at(2)))
+			n.visit(at(1))
 			n.do(holds(`document.querySelector("#run-head .badge").textContent.includes("Running")`))
 			n.admin.noPanic(t)
 		})
