@@ -114,19 +114,20 @@ func draw(lang string) *Manual {
 				}
 				p.Headings = append(p.Headings, Heading{Level: h.Level, ID: ids[name][i], Title: title})
 			}
-			p.passages, p.Lead = s.passages(p.Title, ids[name])
-			s.relink(func(page, fragment string) (string, bool) {
+			s.relink(func(page, fragment string) (address, title string, ok bool) {
 				if page == "" {
 					page = name
 				}
-				if _, ok := sheets[page]; !ok {
-					return "", false
+				to, ok := sheets[page]
+				if !ok {
+					return "", "", false
 				}
 				if fragment == "" {
-					return page, true
+					return page, to.title(), true
 				}
-				return page + "#" + anchor(page, fragment), true
+				return page + "#" + anchor(page, fragment), to.title(), true
 			})
+			p.passages, p.Lead = s.passages(p.Title, ids[name])
 			p.HTML = s.html()
 			m.pages[name] = p
 			chapter.Pages = append(chapter.Pages, p)
@@ -136,9 +137,17 @@ func draw(lang string) *Manual {
 	return m
 }
 
-// relink leads links between pages to where they are served. What leads elsewhere in the repository is text, because it is not served; pictures
+// title is the page's first heading.
+func (s sheet) title() string {
+	if len(s.headings) == 0 {
+		return ""
+	}
+	return plain(s.headings[0], s.src)
+}
+
+// relink leads links between pages to where they are served, and calls a page by its title where the text names its file. What leads elsewhere in the repository is text, because it is not served; pictures
 // are left out for the same reason.
-func (s sheet) relink(to func(page, fragment string) (string, bool)) {
+func (s sheet) relink(to func(page, fragment string) (address, title string, ok bool)) {
 	var gone []ast.Node
 	_ = ast.Walk(s.root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -155,15 +164,19 @@ func (s sheet) relink(to func(page, fragment string) (string, bool)) {
 				return ast.WalkContinue, nil
 			}
 			page, ok := strings.CutSuffix(file, ".md")
-			address := ""
+			var address, title string
 			if ok || file == "" {
-				address, ok = to(page, fragment)
+				address, title, ok = to(page, fragment)
 			}
 			if !ok {
 				gone = append(gone, n)
 				return ast.WalkContinue, nil
 			}
 			n.Destination = []byte(address)
+			if rest, named := strings.CutPrefix(plain(n, s.src), file); named && file != "" {
+				n.RemoveChildren(n)
+				n.AppendChild(n, ast.NewString([]byte(title+rest)))
+			}
 		}
 		return ast.WalkContinue, nil
 	})

@@ -35,6 +35,9 @@ func TestTheManualIsDrawn(t *testing.T) {
 			if strings.Contains(p.HTML, "style=") || strings.Contains(p.HTML, "raw HTML omitted") || strings.Contains(p.HTML, "<img") {
 				t.Errorf("%s %s has HTML that is not drawn or not allowed", lang, name)
 			}
+			if strings.Contains(p.HTML, ".md</a>") {
+				t.Errorf("%s %s calls a page by its file", lang, name)
+			}
 		}
 	}
 	if In("zh-TW") != In("zh-CN") || In("fr") != In("en") {
