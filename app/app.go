@@ -107,7 +107,8 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.onStop("close database", func(context.Context) error { return a.pool.Close() })
-	if err := a.pool.Migrate(ctx); err != nil {
+	a.logger.Info("times are read in the zone", "zone", zoneWithOffset(a.pool.Zone(), time.Now()), "setting", "PUNCTUAL_TIME_ZONE")
+	if err := migrate(ctx, a.pool); err != nil {
 		return nil, err
 	}
 	a.settings = settings{pool: a.pool, queries: db.New(), now: time.Now, logger: a.logger}
@@ -124,7 +125,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	a.tokens = auth.NewTokens(auth.TokensConfig{
 		Pool: a.pool, Now: time.Now, Fixed: opts.AccessToken, Open: opts.NoAccessToken, Seal: sealing, Logger: a.logger,
 	})
-	if err := a.tokens.Load(ctx); err != nil {
+	if err := errors.Join(a.tokens.Adopt(ctx), a.tokens.Load(ctx)); err != nil {
 		return nil, err
 	}
 	signKey, encryptKey, err := a.settings.cookieKeys(ctx)
@@ -132,8 +133,8 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		return nil, err
 	}
 	// Half the processors: a burst of logins must not stop the engine.
-	a.passwords = auth.NewPasswords(runtime.GOMAXPROCS(0) / 2)
-	a.welcome.Database = a.pool.String()
+	a.passwords = auth.NewPasswords(runtime.GOMAXPROCS(0) / 2).Keep(a.pool.WayBack)
+	a.welcome.Database, a.welcome.Zone = a.pool.String(), zoneWithOffset(a.pool.Zone(), time.Now())
 	if err := a.refuseWeakToken(ctx); err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func withService(ctx context.Context, o Options, do func(*manage.Service, auth.P
 		return err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	if err := pool.Migrate(ctx); err != nil {
+	if err := migrate(ctx, pool); err != nil {
 		return err
 	}
 	held, err := manage.NewSettings(pool, o.Logger, time.Now, o.fixed())
@@ -81,6 +81,6 @@ func withService(ctx context.Context, o Options, do func(*manage.Service, auth.P
 	if err := held.Load(ctx); err != nil {
 		return err
 	}
-	return do(manage.New(manage.Config{Pool: pool, Engine: bystander{}, Settings: held, Logger: o.Logger, Passwords: auth.NewPasswords(1)}),
+	return do(manage.New(manage.Config{Pool: pool, Engine: bystander{}, Settings: held, Logger: o.Logger, Passwords: auth.NewPasswords(1).Keep(pool.WayBack)}),
 		auth.NewPrincipal(0, commandLine, auth.RoleAdmin, ""), pool)
 }

@@ -109,6 +109,7 @@ var routeNeeds = map[string]need{
 	"GET /executors/:id/secrets/delete":  {login: true, right: auth.RightEdit | auth.RightGlue},
 	"POST /executors/:id/secrets/delete": {login: true, right: auth.RightEdit | auth.RightGlue},
 	"GET /nodes":                         admin, "GET /settings": admin, "POST /settings": admin, "GET /palette": user, "GET /help": user, "GET /keys": user, "GET /docs": user, "GET /docs/:page": user,
+	"GET /adoption": admin, "POST /adoption/finish": admin,
 
 	"GET /alarms": admin, "POST /alarms": admin, "GET /alarms/new": admin, "GET /alarms/:id": admin, "POST /alarms/:id": admin,
 	"GET /alarms/:id/edit": admin, "GET /alarms/:id/delete": admin, "POST /alarms/:id/delete": admin, "POST /alarms/:id/test": admin,
@@ -260,6 +261,9 @@ func TestWhatIsNotAllowedIsRefused(t *testing.T) {
 		o.AccessToken = ""
 		a := start(t, o)
 		root := open(t, a).mustLogin()
+		if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO punctual_adoption (id, release_line) VALUES (1, '2.3')"); err != nil {
+			t.Fatal(err)
+		}
 		for _, name := range []string{"orders", secret} {
 			if got := root.post("/executors", url.Values{"app_name": {strings.ToLower(name)}, "title": {name}, "type": {"manual"}, "addresses": {"http://" + name + ":1/"}}); got.status != http.StatusSeeOther {
 				t.Fatalf("create group: %d %s", got.status, got.body)
@@ -462,7 +466,7 @@ func contents(t *testing.T, a *App) map[string]string {
 		"punctual_team": "id, name", "punctual_team_member": "team_id, user_id", "punctual_team_permission": "team_id, group_id, rights",
 		"punctual_audit WHERE action NOT IN ('refused', 'login_refused')": "id, action", // which are about what was refused
 		"punctual_token": "app_name, token", "punctual_session": "id, user_id", "punctual_clearing": "id, job_group",
-		"punctual_alarm_channel": "id, name", "punctual_view": "id, user_id, name",
+		"punctual_adoption": "id, finished_at", "punctual_alarm_channel": "id, name", "punctual_view": "id, user_id, name",
 		// Those two the engine writes by itself, whenever it gets to it.
 		"punctual_setting WHERE name NOT IN ('" + upkeep.SettingSchedulesSeen + "', '" + upkeep.SettingSkipsCounted + "')": "name, value",
 		"punctual_api_token": "id, user_id, name, hash, hint, revoked_at", "punctual_secret": "group_id, name, value",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
@@ -20,7 +21,21 @@ func Migrate(ctx context.Context, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return pool.String(), errors.Join(pool.Migrate(ctx), pool.Close())
+	return pool.String(), errors.Join(migrate(ctx, pool), pool.Close())
+}
+
+// migrate brings a database up to date. That it was written in another zone is a wrong setting.
+func migrate(ctx context.Context, pool *db.Pool) error {
+	err := pool.Migrate(ctx)
+	if _, off := errors.AsType[*db.ZoneError](err); off {
+		return &OptionsError{Err: err}
+	}
+	return err
+}
+
+// zoneWithOffset names a zone, with what it is ahead of UTC now.
+func zoneWithOffset(zone *time.Location, now time.Time) string {
+	return zone.String() + " " + now.In(zone).Format("UTC-07:00")
 }
 
 // ResetPassword gives a user a new password, a random one if it is empty, and ends their sessions. It returns the password.

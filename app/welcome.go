@@ -17,6 +17,7 @@ import (
 type Welcome struct {
 	URL      string // of the console
 	Database string // where it is
+	Zone     string // in which times are read
 	// FirstUser is set at the first start of all; FirstPassword too, unless somebody chose it. It is said once and kept
 	// nowhere.
 	FirstUser     string

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// adopt brings the tables of an XXL-JOB database to the baseline, which is version 3.4.2, by doing only what is missing.
+// adopt brings the tables of an XXL-JOB database to the baseline, which is version 3.4.2, by doing only what is missing: 3.5, which
+// renamed two columns, is brought back to it ([Pool.HandBack] renames them again).
 // The baseline migration then adds the tables that are missing, if any, and finds the others there.
 //
 // XXL-JOB keeps no schema version, and some of its releases changed the create script without an upgrade script, so that the same
@@ -23,8 +24,14 @@ func (p *Pool) adopt(ctx context.Context, target *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	if len(steps) > 0 {
-		p.logger.Info("adopting an XXL-JOB database", "steps", len(steps))
+	if found["xxl_job_info"] != nil {
+		p.logger.Info("adopting an XXL-JOB database", "releases", releaseOf(found).Span(), "steps", len(steps), "zone", p.zone.String())
+		if err := p.checkZone(ctx, target, found); err != nil {
+			return err
+		}
+		if err := p.noteAdoption(ctx, target, found); err != nil {
+			return err
+		}
 	}
 	for _, s := range steps {
 		p.logger.Info("adopt: "+s.why, "table", s.table)
@@ -61,10 +68,7 @@ func (s step) run(ctx context.Context, target *sql.DB) error {
 	}
 }
 
-var (
-	errQuartz = errors.New("its tables are those of XXL-JOB 2.0 or older (XXL_JOB_QRTZ_…); upgrade to XXL-JOB 2.3 first")
-	errTooNew = errors.New("it belongs to XXL-JOB 3.5, which renamed columns; that is not yet supported")
-)
+var errQuartz = errors.New("its tables are those of XXL-JOB 2.0 or older (XXL_JOB_QRTZ_…); upgrade to XXL-JOB 2.3 first")
 
 // adoptionSteps decides what a database lacks. It is pure, and what it returns for a baseline database is nothing.
 func adoptionSteps(found schema) ([]step, error) {
@@ -74,9 +78,6 @@ func adoptionSteps(found schema) ([]step, error) {
 			return nil, errQuartz
 		}
 		return nil, nil
-	}
-	if group := found["xxl_job_group"]; job.has("name") || group != nil && group.has("name") {
-		return nil, errTooNew
 	}
 	var steps []step
 	steps = append(steps, adoptJobs(job)...)
@@ -90,6 +91,7 @@ func adoptionSteps(found schema) ([]step, error) {
 
 func adoptJobs(t *table) []step {
 	var a alteration
+	a.rename(t, "name", "job_desc", "VARCHAR(255)")
 	a.add(t, "schedule_type", "VARCHAR(50) NOT NULL DEFAULT 'NONE'", "job_cron")
 	a.add(t, "schedule_conf", "VARCHAR(128) DEFAULT NULL", "schedule_type")
 	a.add(t, "misfire_strategy", "VARCHAR(50) NOT NULL DEFAULT 'DO_NOTHING'", "schedule_conf")
@@ -107,6 +109,7 @@ func adoptJobs(t *table) []step {
 
 func adoptGroups(t *table) []step {
 	var a alteration
+	a.rename(t, "name", "title", "VARCHAR(64)")
 	a.widen(t, "title", 64, "NOT NULL")
 	a.toText(t, "address_list")
 	a.add(t, "update_time", "DATETIME DEFAULT NULL", "")

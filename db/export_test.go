@@ -50,3 +50,6 @@ const TestLockTable = lockTable
 
 // SetGalera has a pool believe that its server is a node of a Galera cluster.
 func (p *Pool) SetGalera(on bool) { p.galera = on }
+
+// FindingOf is findingOf.
+var FindingOf = findingOf

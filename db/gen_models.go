@@ -28,6 +28,24 @@ type APIToken struct {
 	RevokedAt int64
 }
 
+type AdoptedJob struct {
+	JobID        int64
+	Finding      string
+	ScheduleType string
+	ScheduleConf string
+}
+
+type Adoption struct {
+	ID          int64
+	ReleaseLine string
+	AdoptedAt   int64
+	CheckedAt   int64
+	TokensAt    int64
+	Backoffs    int64
+	FinishedAt  int64
+	FinishedBy  string
+}
+
 type AlarmChannel struct {
 	ID          int64
 	Name        string

@@ -40,6 +40,8 @@ type Querier interface {
 	CountAlarmDeliveriesOfNotice(ctx context.Context, db DBTX, noticeID int64) ([]CountAlarmDeliveriesOfNoticeRow, error)
 	// Administrators who may use a password when others may not.
 	CountBreakGlass(ctx context.Context, db DBTX) (int64, error)
+	// Channels that carry the mails to them: one at most.
+	CountChannelsForJobs(ctx context.Context, db DBTX) (int64, error)
 	CountFactors(ctx context.Context, db DBTX, userID int64) (int64, error)
 	CountGroups(ctx context.Context, db DBTX) (int64, error)
 	// App names are unique for us although old schemas do not enforce it; except_id leaves the edited group out.
@@ -52,6 +54,10 @@ type Querier interface {
 	CountJobsDueAt(ctx context.Context, db DBTX, arg CountJobsDueAtParams) (int64, error)
 	// Guards the deletion of a group.
 	CountJobsOfGroup(ctx context.Context, db DBTX, jobGroup int64) (int64, error)
+	// Jobs with retries that wait as long as somebody asks.
+	CountJobsWithBackoff(ctx context.Context, db DBTX, retryBackoff string) (int64, error)
+	// Jobs that name addresses for alarm mails.
+	CountJobsWithMail(ctx context.Context, db DBTX) (int64, error)
 	CountOpenAlarmDeliveries(ctx context.Context, db DBTX) (int64, error)
 	// The undecided runs of a job from a low mark on, read by the index on handle_code.
 	CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error)
@@ -172,6 +178,8 @@ type Querier interface {
 	ExtendAlarmNotice(ctx context.Context, db DBTX, arg ExtendAlarmNoticeParams) (int64, error)
 	// A token with its owner, in one read per request.
 	FindAPIToken(ctx context.Context, db DBTX, hash string) (FindAPITokenRow, error)
+	// From now on there is no way back. 0 rows: somebody else has said so, or there never was one.
+	FinishAdoption(ctx context.Context, db DBTX, arg FinishAdoptionParams) (int64, error)
 	// The first entry since a moment. Ids grow with the times, except for entries written at the same moment by two admins.
 	FirstAuditIDSince(ctx context.Context, db DBTX, madeAt int64) (int64, error)
 	// The first hour with counters in a stretch, or 0.
@@ -184,6 +192,8 @@ type Querier interface {
 	FirstSlotRun(ctx context.Context, db DBTX) (int64, error)
 	// Gives the slots of runs back, but of none that goes on: who wanted to end it may have come too late for that.
 	FreeSlots(ctx context.Context, db DBTX, logIds []int64) (int64, error)
+	// What is known of a database that was XXL-JOB's; see db/adopted.go.
+	GetAdoption(ctx context.Context, db DBTX) (GetAdoptionRow, error)
 	GetAlarmChannel(ctx context.Context, db DBTX, id int64) (AlarmChannel, error)
 	GetAlarmNotice(ctx context.Context, db DBTX, id int64) (AlarmNotice, error)
 	// One entry with what it changed.
@@ -227,6 +237,10 @@ type Querier interface {
 	HurryAlarmDeliveries(ctx context.Context, db DBTX, arg HurryAlarmDeliveriesParams) error
 	// What touches punctual_api_token and service accounts.
 	InsertAPIToken(ctx context.Context, db DBTX, arg InsertAPITokenParams) (int64, error)
+	// What is there was found by an admin that started at the same moment.
+	InsertAdoptedJob(ctx context.Context, db DBTX, arg InsertAdoptedJobParams) error
+	// The token that a group had in XXL-JOB 3.5, unless the group has one here.
+	InsertAdoptedToken(ctx context.Context, db DBTX, arg InsertAdoptedTokenParams) (int64, error)
 	InsertAlarmChannel(ctx context.Context, db DBTX, arg InsertAlarmChannelParams) (int64, error)
 	// What touches the punctual_alarm_ tables; see scheduler/alarm/doc.go for how they work together. New events
 	// and deliveries are inserted by the builders in db/alarms.go.
@@ -286,6 +300,8 @@ type Querier interface {
 	LastRunIDBefore(ctx context.Context, db DBTX, beforeTime sql.NullTime) (int64, error)
 	// Of one owner, or with user 0 everybody's; an owner has a few dozen.
 	ListAPITokens(ctx context.Context, db DBTX, arg ListAPITokensParams) ([]ListAPITokensRow, error)
+	// Jobs with a finding whose schedule nobody has changed since, the started ones first.
+	ListAdoptedJobs(ctx context.Context, db DBTX, limit int32) ([]ListAdoptedJobsRow, error)
 	ListAlarmChannels(ctx context.Context, db DBTX) ([]AlarmChannel, error)
 	// One page of what was sent or is to be, newest first; 0, -1 stand for any channel and state.
 	ListAlarmDeliveries(ctx context.Context, db DBTX, arg ListAlarmDeliveriesParams) ([]ListAlarmDeliveriesRow, error)
@@ -430,6 +446,8 @@ type Querier interface {
 	// The definitions that jobs have had since a moment, oldest first for each: also those behind a period, because the next one says
 	// how one ended.
 	ListSchedules(ctx context.Context, db DBTX, arg ListSchedulesParams) ([]JobSchedule, error)
+	// All jobs with when they are due, some at a time.
+	ListSchedulesAfter(ctx context.Context, db DBTX, arg ListSchedulesAfterParams) ([]ListSchedulesAfterRow, error)
 	// Jobs of a stretch of ids that are gone although their history does not say so. The sum keeps SQLite from reading all jobs by the
 	// index on until_at.
 	ListSchedulesOrphaned(ctx context.Context, db DBTX, arg ListSchedulesOrphanedParams) ([]int64, error)
@@ -506,6 +524,8 @@ type Querier interface {
 	MoveAuditMark(ctx context.Context, db DBTX, arg MoveAuditMarkParams) (int64, error)
 	// The oldest that is open.
 	NextClearing(ctx context.Context, db DBTX) (Clearing, error)
+	NoteAdoptedTokens(ctx context.Context, db DBTX, tokensAt int64) error
+	NoteAdoptionChecked(ctx context.Context, db DBTX, arg NoteAdoptionCheckedParams) error
 	NoteAlarmChannelError(ctx context.Context, db DBTX, arg NoteAlarmChannelErrorParams) error
 	NoteAlarmChannelOK(ctx context.Context, db DBTX, arg NoteAlarmChannelOKParams) error
 	// Lists a node's database sessions as soon as there is a new one: the node may stop before its next beat.

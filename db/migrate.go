@@ -28,7 +28,7 @@ const (
 	baseline = 1
 )
 
-// Migrate brings the database to the schema this program needs: an empty one is filled, one of XXL-JOB 2.2 to 3.4 is
+// Migrate brings the database to the schema this program needs: an empty one is filled, one of XXL-JOB 2.2 to 3.5 is
 // adopted with all its rows, an older one of ours is brought forward. Several processes may call it at once, and one that
 // was cut short is finished by the next. It never goes back: an older program finds columns it does not read.
 func (p *Pool) Migrate(ctx context.Context) error {
@@ -38,7 +38,7 @@ func (p *Pool) Migrate(ctx context.Context) error {
 	if current, err := p.isCurrent(ctx); err != nil {
 		return err
 	} else if current {
-		return p.findJobCron(ctx)
+		return p.settle(ctx)
 	}
 	admin := p.admin()
 	defer admin.Close()
@@ -63,7 +63,15 @@ func (p *Pool) Migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.findJobCron(ctx)
+	return p.settle(ctx)
+}
+
+// settle is what every start does with a database that may have been XXL-JOB's.
+func (p *Pool) settle(ctx context.Context) error {
+	if err := p.findJobCron(ctx); err != nil {
+		return err
+	}
+	return p.lookThrough(ctx)
 }
 
 func (p *Pool) migrate(ctx context.Context, target *sql.DB) error {
@@ -86,11 +94,14 @@ func (p *Pool) migrate(ctx context.Context, target *sql.DB) error {
 		return fmt.Errorf("prepare migrations: %w", err)
 	}
 	if p.dialect == MySQL {
-		version, err := provider.GetDBVersion(ctx)
-		if err != nil {
+		if _, err := provider.GetDBVersion(ctx); err != nil { // which makes its table
 			return fmt.Errorf("read schema version: %w", err)
 		}
-		if version < baseline {
+		ours, err := isOurs(ctx, target)
+		if err != nil {
+			return err
+		}
+		if !ours {
 			if err := p.adopt(ctx, target); err != nil {
 				return fmt.Errorf("adopt the XXL-JOB database %s: %w", p, err)
 			}
@@ -127,6 +138,16 @@ func (p *Pool) migrate(ctx context.Context, target *sql.DB) error {
 			return fmt.Errorf("note migration %d: %w", partial.Failed.Source.Version, err)
 		}
 	}
+}
+
+// isOurs says that the tables have been brought to the baseline, and not handed back since.
+func isOurs(ctx context.Context, target *sql.DB) (bool, error) {
+	var n int
+	err := target.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+versionTable+" WHERE version_id = ? AND is_applied", baseline).Scan(&n)
+	if err != nil {
+		return false, fmt.Errorf("read schema version: %w", Error(err))
+	}
+	return n > 0, nil
 }
 
 // ErrOutdated means that the database has not been brought up to what this program needs.

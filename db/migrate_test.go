@@ -113,6 +113,9 @@ func TestMigrateHalfBaseline(t *testing.T) {
 		if diff := cmp.Diff(fresh, schemaOf(t, pool.DB)); diff != "" {
 			t.Errorf("after %d statements (-fresh +got):\n%s", n, diff)
 		}
+		if form, err := pool.WayBack(t.Context()); form != "" || err != nil {
+			t.Errorf("after %d statements, passwords are kept for an XXL-JOB admin that never was: %q, %v", n, form, err)
+		}
 	}
 }
 

@@ -153,6 +153,15 @@ func (a *alteration) add(t *table, name, definition, after string) {
 	a.clause(text)
 }
 
+// rename gives a column that XXL-JOB 3.5 renamed the name back that all releases before it use. Only the name changes, at once.
+func (a *alteration) rename(t *table, from, to, kind string) {
+	if !t.has(from) || t.has(to) {
+		return
+	}
+	c := t.columns[from]
+	a.clause(fmt.Sprintf("CHANGE COLUMN %s %s %s%s NOT NULL%s", quoteName(from), to, kind, c.charsetClause(), c.commentClause()))
+}
+
 // widen makes a VARCHAR column at least so wide.
 func (a *alteration) widen(t *table, name string, length int64, null string) {
 	if !t.has(name) || t.columns[name].length >= length {

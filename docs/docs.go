@@ -30,7 +30,7 @@ var chapters = []struct {
 	pages []string
 }{
 	{"start", []string{"quickstart", "install", "concepts", "glossary"}},
-	{"move", []string{"moving-in", "differences", "compat"}},
+	{"move", []string{"moving-in", "migration", "differences", "compat"}},
 	{"run", []string{"operations", "cluster", "capacity", "sign-in", "hardening", "alarms", "troubleshooting", "faq"}},
 	{"jobs", []string{"jobfile"}},
 	{"executors", []string{"executor", "executor-java", "executor-go", "executor-python", "executor-node", "executor-php", "executor-shell"}},

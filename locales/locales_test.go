@@ -38,6 +38,8 @@ var families = withTables(map[string][]string{
 	"audit.reason.": append(listed("app/manage", "refusals"), without(typed("app/auth/directory", "Reason"), "down")...),
 	"audit.field.":  written("app/manage", `(?:Snapshot\{|snapshot\[|\tf\[|after\[|, |\t)"(\w+)"(?:: |\] = )`),
 
+	"adoption.finding.": typed("db", "JobFinding"),
+
 	"address.":     and(typed("views/groups", "AddressState"), help),
 	"refused.":     and(typed("scheduler", "Refusal"), ".named"),
 	"connect.":     and(listed("views/groups", "ways"), help),

@@ -78,7 +78,8 @@ func NewLogins(pool *db.Pool, passwords *Passwords, places *Places, now func() t
 }
 
 // Check says whose name and password these are: of somebody who wants to log in ([SignIns.Admit] goes on from there), or who is
-// logged in and proves who they are once more. A password kept in one of XXL-JOB's hashes is hashed anew on the way. The errors
+// logged in and proves who they are once more. A password kept in one of XXL-JOB's hashes is hashed anew on the way,
+// once there is no way back to its admin any more. The errors
 // are [ErrWrongLogin], [ErrTooManyLogins], [ErrDisabled], or the database's.
 func (l *Logins) Check(ctx context.Context, a Attempt) (Principal, error) {
 	now := l.now()
@@ -184,8 +185,12 @@ func (l *Logins) fits(ctx context.Context, u db.GetUserByNameRow, password strin
 	return true, nil
 }
 
-// upgrade replaces an old hash. That it fails is no reason to refuse the login: the next one tries again.
+// upgrade replaces an old hash, unless an old admin may still need it. That it fails is no reason to refuse the login: the next one
+// tries again.
 func (l *Logins) upgrade(ctx context.Context, u db.GetUserByNameRow, password string) {
+	if form, err := l.passwords.keptForm(ctx); err != nil || form != "" {
+		return
+	}
 	fresh, err := l.passwords.Hash(ctx, password)
 	if err != nil {
 		return

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/crypto/argon2"
+
+	"github.com/punctual-job/punctual/db"
 )
 
 // The cost of a password check: 19 MiB and two passes is OWASP's floor for one lane and takes some 40 ms here. The values
@@ -28,6 +30,25 @@ const (
 type Passwords struct {
 	line  *line
 	dummy string // what the password of a name that does not exist is checked against
+	kept  KeptForm
+}
+
+// KeptForm says in which of XXL-JOB's forms passwords are kept, because its admin may be put back on this database at any moment;
+// "" for our own.
+type KeptForm func(ctx context.Context) (db.PasswordForm, error)
+
+// Keep lets passwords be hashed in the form that an old admin reads, as long as there is one. It is called before they are used.
+func (p *Passwords) Keep(form KeptForm) *Passwords {
+	p.kept = form
+	return p
+}
+
+// keptForm is "" where passwords are kept in our form.
+func (p *Passwords) keptForm(ctx context.Context) (db.PasswordForm, error) {
+	if p.kept == nil {
+		return "", nil
+	}
+	return p.kept(ctx)
 }
 
 // maxWaiting is how many strangers may wait for their password to be checked: some seconds' worth. Who comes from where they have
@@ -41,12 +62,24 @@ func NewPasswords(atATime int) *Passwords {
 	return p
 }
 
-// Hash makes the text to store.
+// Hash makes the text to store: argon2id, or while there is a way back to XXL-JOB ([Passwords.Keep]) what its admin reads.
 func (p *Passwords) Hash(ctx context.Context, password string) (string, error) {
 	if err := p.line.enter(ctx, true); err != nil {
 		return "", err
 	}
 	defer p.line.leave()
+	form, err := p.keptForm(ctx)
+	if err != nil {
+		return "", err
+	}
+	switch form {
+	case db.PasswordMD5:
+		sum := md5.Sum([]byte(password))
+		return hex.EncodeToString(sum[:]), nil
+	case db.PasswordSHA256:
+		sum := sha256.Sum256([]byte(password))
+		return hex.EncodeToString(sum[:]), nil
+	}
 	return hash(password), nil
 }
 

@@ -84,6 +84,30 @@ func (t *Tokens) Load(ctx context.Context) error {
 	return nil
 }
 
+// Adopt takes over the tokens that groups had in XXL-JOB 3.5, once. One that everybody knows is left out: the log says whose
+// executors have to be given another, or what to set meanwhile.
+func (t *Tokens) Adopt(ctx context.Context) error {
+	tokens, err := t.pool.GroupTokens(ctx)
+	if err != nil || tokens == nil {
+		return err
+	}
+	now := t.now().UnixMilli()
+	for app, token := range tokens {
+		if KnownToken(token) {
+			t.logger.Warn("the token of a group is one that everybody knows, and is not taken over: give its executors another, or set PUNCTUAL_ACCESS_TOKEN to it meanwhile", "group", app)
+			continue
+		}
+		_, err := t.queries.InsertAdoptedToken(ctx, t.pool, db.InsertAdoptedTokenParams{AppName: app, Token: t.closed(app, token), UpdatedAt: now})
+		if err != nil {
+			return fmt.Errorf("take over the token of %s: %w", app, db.Error(err))
+		}
+	}
+	if err := t.queries.NoteAdoptedTokens(ctx, t.pool, now); err != nil {
+		return fmt.Errorf("note that tokens were taken over: %w", db.Error(err))
+	}
+	return nil
+}
+
 // tokenSealed is how a stored token begins that is sealed; none that is made here does.
 const tokenSealed = "sealed:"
 

@@ -94,7 +94,7 @@ func New(cfg Config) *Console {
 	f := &frame{
 		catalogue: cfg.Catalogue, zone: cfg.Zone, now: cfg.Now, wall: cfg.Pool, version: cfg.Version, weakness: cfg.Weakness,
 		cookie:   securecookie.New(cfg.SignKey, nil).MaxAge(int(flashLife / time.Second)),
-		settings: m.Settings, channels: m.Channels, groups: m.Groups,
+		settings: m.Settings, channels: m.Channels, groups: m.Groups, adoption: m.Adoption,
 	}
 	forms := &factorForms{factors: cfg.Factors, users: m.Users}
 	views := &savedViews{frame: f, views: m.Views}
@@ -119,6 +119,7 @@ func New(cfg Config) *Console {
 			&groupPages{frame: f, tokens: m.Tokens, figures: m.Dashboard, saved: views},
 			&alarmPages{frame: f},
 			&nodePages{frame: f, nodes: m.Nodes},
+			&adoptionPages{frame: f},
 			&settingsPages{frame: f, nodes: m.Nodes, about: cfg.About},
 			people,
 			&teamPages{frame: f, teams: m.Teams, people: people},

@@ -29,6 +29,11 @@ func (c *nodePages) nodeList(ec echo.Context) error {
 		return err
 	}
 	page := nodes.ListPage{Page: c.pageWithFlash(ec)}
+	form, err := c.adoption.WayBack(ec.Request().Context(), who(ec))
+	if err != nil {
+		return err
+	}
+	page.Adopted = form != ""
 	page.Idle, page.Lease = !cluster.Load.MayAct, format.Duration(page.Printer, cluster.Load.Lease)
 	for _, n := range cluster.Nodes {
 		row := nodes.Row{

@@ -38,6 +38,7 @@ type frame struct {
 	settings  *manage.Settings
 	channels  *manage.Channels
 	groups    *manage.Groups
+	adoption  *manage.Adoption
 }
 
 // Page is the frame of a request: its language, its theme, its user. It works without a session too, for error pages.
@@ -53,7 +54,12 @@ func (c *frame) Page(ec echo.Context) layout.Page {
 	}
 	if p.Admin && c.weakness != nil {
 		if weak := c.weakness(); weak != auth.WeakNone {
-			page.Alert = layout.Alert{Text: page.T("alert.token." + string(weak)), URL: link.ExecutorToken + "#groups", URLText: page.T("alert.token.way")}
+			page.Alerts = append(page.Alerts, layout.Alert{Text: page.T("alert.token." + string(weak)), URL: link.ExecutorToken + "#groups", URLText: page.T("alert.token.way")})
+		}
+	}
+	if p.Admin {
+		if n := c.channels.Unheard(r.Context()); n > 0 {
+			page.Alerts = append(page.Alerts, layout.Alert{Text: page.T("alert.mail", "Count", n, "N", format.Number(n)), URL: link.AlarmsPath, URLText: page.T("alert.mail.way"), Mild: true})
 		}
 	}
 	if !p.Zero() {

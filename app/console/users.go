@@ -58,7 +58,11 @@ func (c *userPages) userList(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := users.ListPage{Page: c.pageWithFlash(ec), Filter: f}
+	form, err := c.adoption.WayBack(ec.Request().Context(), p)
+	if err != nil {
+		return err
+	}
+	page := users.ListPage{Page: c.pageWithFlash(ec), Filter: f, OldHash: hashNames[form]}
 	var matching []manage.User
 	for _, u := range all {
 		if userMatches(u, f) {

@@ -39,6 +39,7 @@ type Channels struct {
 	cfg     Config
 	queries *db.Queries
 	audit   *Audit
+	unheard unheard
 }
 
 // AlarmMessage is a message with the names of what it is about.
@@ -134,6 +135,7 @@ func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, 
 	if err := s.allowed(p); err != nil {
 		return 0, err
 	}
+	defer s.unheard.forget()
 	if c.ID != 0 {
 		old, err := s.get(ctx, p, c.ID)
 		if err != nil {
@@ -184,6 +186,7 @@ func (s *Channels) Delete(ctx context.Context, p auth.Principal, id int64) error
 	if err != nil {
 		return err
 	}
+	defer s.unheard.forget()
 	if err := s.cfg.Alarmer.DeleteChannel(ctx, id); err != nil {
 		return alarmProblem(err)
 	}

@@ -47,12 +47,13 @@ const (
 	ActionPropose      Action = "propose" // a script waits for a second person
 	ActionApprove      Action = "approve"
 	ActionReject       Action = "reject"
+	ActionFinish       Action = "finish" // there is no way back to XXL-JOB any more
 )
 
 // Actions lists every action in the order the filter shows them.
 func Actions() []Action {
 	return []Action{ActionCreate, ActionUpdate, ActionDelete, ActionStart, ActionStop, ActionRun, ActionKill, ActionClear, ActionGlue,
-		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest, ActionPropose, ActionApprove, ActionReject}
+		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest, ActionPropose, ActionApprove, ActionReject, ActionFinish}
 }
 
 // Kinds of things that are changed.
@@ -72,11 +73,12 @@ const (
 	ObjectAPIToken = "apitoken"
 	ObjectSecret   = "secret" // its id is the group's
 	ObjectTeam     = "team"
+	ObjectAdoption = "adoption"
 )
 
 // Objects lists every kind of thing in the order the filter shows them.
 func Objects() []string {
-	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView, ObjectAddress, ObjectRequest, ObjectAudit, ObjectAPIToken, ObjectSecret, ObjectTeam}
+	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView, ObjectAddress, ObjectRequest, ObjectAudit, ObjectAPIToken, ObjectSecret, ObjectTeam, ObjectAdoption}
 }
 
 // Snapshot is what the audit log keeps of a thing before or after a change: fields by name. What is secret is never put in.

@@ -118,9 +118,11 @@ type Service struct {
 	// Dashboard reads only, of everything.
 	Dashboard *dashboard.Dashboard
 	Channels  *Channels
-	Settings  *Settings
-	Views     *Views
-	Secrets   *Secrets
+	// Adoption is about a database that was XXL-JOB's.
+	Adoption *Adoption
+	Settings *Settings
+	Views    *Views
+	Secrets  *Secrets
 	// Accounts read only.
 	Accounts *Accounts
 }
@@ -137,11 +139,13 @@ func New(cfg Config) *Service {
 	schedules := db.NewSchedules(cfg.Pool, cfg.Pool.Zone(), cfg.Now)
 	figures := dashboard.New(dashboard.Config{Pool: cfg.Pool, Zone: cfg.Zone, Now: cfg.Now, OpenFrom: func() int64 { return cfg.Engine.Load().OpenFrom }})
 	jobs := &Jobs{cfg: cfg, queries: q, schedules: schedules, groups: groups, audit: audit, figures: figures}
+	channels := &Channels{cfg: cfg, queries: q, audit: audit}
 	return &Service{
 		Dashboard: figures,
 		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit, search: usualSearch, figures: figures},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: users, Teams: &Teams{cfg: cfg, queries: q, audit: audit}, Directories: &Directories{cfg: cfg, queries: q, audit: audit, users: users}, Audit: audit,
-		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: &APITokens{cfg: cfg, queries: q, audit: audit}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Channels: &Channels{cfg: cfg, queries: q, audit: audit},
+		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: &APITokens{cfg: cfg, queries: q, audit: audit}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Channels: channels,
+		Adoption: &Adoption{cfg: cfg, queries: q, audit: audit, channels: channels},
 		Settings: cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},
 		Accounts: &Accounts{cfg: cfg, queries: q, schedules: schedules},
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/accounts"
+	"github.com/punctual-job/punctual/views/adoption"
 	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/audit"
 	"github.com/punctual-job/punctual/views/dashboard"
@@ -162,6 +163,8 @@ func (f fakes) pages() []page {
 		{"alarm-messages", "/alarms/messages", alarms.Messages(alarms.MessagesPage{Page: f.page("/alarms/messages"), Channels: []ui.Option{{Value: "2", Label: f.zh("值班群", "On call")}}, Rows: f.alarmMessages(), Pager: ui.Pager{Next: "/alarms/messages?before=3"}})},
 		{"alarm-messages-none", "/alarms/messages?none", alarms.Messages(alarms.MessagesPage{Page: f.page("/alarms/messages?state=sent"), Filter: link.MessageFilter{State: "sent"}})},
 		{"nodes", "/nodes", nodes.List(f.nodes())},
+		{"adoption", "/adoption", adoption.Show(f.adoption())},
+		{"adoption-finished", "/adoption", adoption.Show(f.adoptionFinished())},
 		{"nodes-idle", "/nodes?idle", nodes.List(f.nodesIdle())},
 		{"nodes-unwell", "/nodes?unwell", nodes.List(f.nodesUnwell())},
 		{"users", "/users", users.List(f.users())},

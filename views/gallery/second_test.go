@@ -56,7 +56,8 @@ func (f fakes) secondPages() []page {
 // knownToken is the banner that every page has while the common token is one that everybody knows.
 func (f fakes) knownToken() templ.Component {
 	p := f.groups()
-	p.Alert = layout.Alert{Text: f.T("alert.token.known"), URL: "/executors/token", URLText: f.T("alert.token.way")}
+	p.Alerts = []layout.Alert{{Text: f.T("alert.token.known"), URL: "/executors/token", URLText: f.T("alert.token.way")},
+		{Text: f.T("alert.mail", "Count", 1204, "N", "1,204"), URL: "/alarms", URLText: f.T("alert.mail.way"), Mild: true}}
 	return groups.List(p)
 }
 

@@ -83,6 +83,7 @@ type FormPage struct {
 	Pickable  bool     // nothing but ids stands in Values.Children, so that they can be picked by a search
 	NoGroups  bool     // there is no executor group yet: the page leads to creating one
 	Zones     []string // suggested names of time zones
+	NoMail    bool     // no channel carries the mails to a job's addresses
 }
 
 // The names of the form's fields; FormValues and FieldErrors are keyed by them. Those of a definition are the table's.

@@ -77,8 +77,11 @@ type Flash struct {
 	Undo    *Undo // takes back what was done; nil if nothing does
 }
 
-// Alert is something that is wrong with the whole installation, and where it is mended. The zero one is nothing.
-type Alert struct{ Text, URL, URLText string }
+// Alert is something that is wrong with the whole installation, and where it is mended.
+type Alert struct {
+	Text, URL, URLText string
+	Mild               bool // nothing is in danger
+}
 
 // Undo is a form in a message. With a script its answer replaces Target, the selector of a part of the page; with no Target the
 // answer brings messages only.
@@ -101,7 +104,7 @@ type Page struct {
 	Path    string // path and query of this request; the preference menu returns here
 	User    User
 	Flashes []Flash
-	Alert   Alert  // stands above every page until it is mended
-	Version string // of the program, shown in the navigation
-	Zone    string // the installation's time zone, shown where times are
+	Alerts  []Alert // stand above every page until they are mended
+	Version string  // of the program, shown in the navigation
+	Zone    string  // the installation's time zone, shown where times are
 }

@@ -15,6 +15,12 @@ const (
 // SettingsPath shows the installation's settings (GET) and changes them (POST).
 const SettingsPath = "/settings"
 
+// AdoptionPath is about a database that was XXL-JOB's (GET); AdoptionFinish says that there is no way back any more (POST only).
+const (
+	AdoptionPath   = "/adoption"
+	AdoptionFinish = "/adoption/finish"
+)
+
 // Setting is the settings page at one of them.
 func Setting(name string) string { return SettingsPath + "#setting-" + name }
 

@@ -23,6 +23,7 @@ type ListPage struct {
 	Rows []Row
 	// Conditions are what is wrong with any of them.
 	Conditions []Condition
+	Adopted    bool   // the database was XXL-JOB's, and there is a way back
 	Idle       bool   // the admin that answers may neither claim nor send
 	Lease      string // after which a silent admin is gone
 }

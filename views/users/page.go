@@ -12,9 +12,11 @@ import (
 type ListPage struct {
 	layout.Page
 	Filter link.UserFilter
-	Rows   []Row
-	Total  int64
-	Pager  ui.Pager
+	// OldHash is how passwords are kept for an XXL-JOB admin that may be put back, "MD5" or "SHA-256"; "" for none.
+	OldHash string
+	Rows    []Row
+	Total   int64
+	Pager   ui.Pager
 }
 
 // Row is one user.

@@ -3,7 +3,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +31,7 @@ var version, commit = "", ""
 
 type commands struct {
 	Serve    serveCmd   `cmd:"" default:"withargs" help:"Run the scheduling centre (the default)."`
-	Migrate  migrateCmd `cmd:"" help:"Bring the database up to date and exit."`
+	Migrate  migrateCmd `cmd:"" help:"Bring the database up to date, or go back to XXL-JOB."`
 	Backup   backupCmd  `cmd:"" help:"Copy the embedded database into a file, also while it is in use."`
 	Restore  restoreCmd `cmd:"" help:"Put a backup in the place of the embedded database."`
 	Export   exportCmd  `cmd:"" help:"Print the jobs as a file."`
@@ -104,8 +103,6 @@ type serveCmd struct {
 	Pprof             bool          `env:"PUNCTUAL_PPROF" help:"Serve /debug/pprof at the admin listener; its default is then 127.0.0.1:8081."`
 }
 
-type migrateCmd struct{ database }
-
 type resetPasswordCmd struct {
 	database
 	Name     string `arg:"" help:"The user's name."`
@@ -130,7 +127,7 @@ type streams struct {
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run is main with its surroundings as arguments. It returns the exit code: 2 for a wrong setting, 3 for an audit log that could not be
-// checked, 1 for everything else.
+// checked, 4 and 5 for what a check of a database comes to, 1 for everything else.
 func run(args []string, stdout, stderr io.Writer) int { return runWith(args, os.Stdin, stdout, stderr) }
 
 // words are what the descriptions of flags take from elsewhere, and what --version prints.
@@ -156,6 +153,9 @@ func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	if err == nil {
 		return 0
+	}
+	if code, said := errors.AsType[checked](err); said {
+		return int(code)
 	}
 	_, unparsed := errors.AsType[*kong.ParseError](err)
 	_, wrongSetting := errors.AsType[*app.OptionsError](err)
@@ -331,17 +331,4 @@ func (c *serveCmd) secretKeys() ([]string, error) {
 		return nil, setting(name, err)
 	}
 	return keys, nil
-}
-
-func (c *migrateCmd) Run(s streams) error {
-	o, err := c.options(s)
-	if err != nil {
-		return err
-	}
-	where, err := app.Migrate(context.Background(), o)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(s.out, "up to date:", where)
-	return err
 }

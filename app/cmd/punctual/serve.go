@@ -39,7 +39,7 @@ func (c *serveCmd) Run(s streams) error {
 
 // welcome says what somebody at the terminal wants to know. The first password is said here and nowhere else.
 func welcome(w io.Writer, about app.Welcome) {
-	lines := []string{"Punctual is running", "", "  Console    " + about.URL, "  Data       " + about.Database}
+	lines := []string{"Punctual is running", "", "  Console    " + about.URL, "  Data       " + about.Database, "  Time zone  " + about.Zone}
 	if about.Sample != "" {
 		lines = append(lines, "  Sample     an executor at "+about.Sample)
 	}

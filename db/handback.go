@@ -1,0 +1,186 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Handed is what a database was handed back with, for who puts the XXL-JOB admin back.
+type Handed struct {
+	Release Release
+	// Runs were planned and not sent: they stand as failures to send with a retry left, so that the old admin sends them.
+	Runs int64
+	// Unread are users whose passwords the old admin cannot check: they were kept in our form.
+	Unread []string
+	// Strange are started jobs that the old admin cannot run as they are: their type is unknown to it, or they have a zone or bounds.
+	Strange []StrangeJob
+	// Renamed says that the two columns which 3.5 named anew have its names again. Punctual adopts the database anew at its next start.
+	Renamed bool
+}
+
+// StrangeJob is a started job that does more than an XXL-JOB admin can.
+type StrangeJob struct {
+	ID   int64
+	Name string
+	Why  string // the schedule's type, or "zone" or "bounds"
+}
+
+var (
+	// ErrNeverAdopted means that a database was not XXL-JOB's when Punctual first used it, or that nobody knows any more.
+	ErrNeverAdopted = errors.New("this database was not adopted from XXL-JOB: there is nothing to go back to")
+	// ErrStillRunning is wrapped when an admin of ours works on the database.
+	ErrStillRunning = errors.New("stop Punctual first")
+)
+
+// handedMessage is what the old admin's page shows of a run that it is handed. A row of ours is written like one of its own.
+const handedMessage = "Punctual had planned this run and not sent it when it was stopped; the retry is for the XXL-JOB admin."
+
+// HandBack makes a database ready for the XXL-JOB admin that is put back after Punctual was stopped: runs that were planned and
+// not sent become failures with a retry, which the old admin looks for every ten seconds, and of 3.5 the columns get their names
+// back. What the old admin will not do as Punctual did is returned. look is how long the nodes are watched for a sign of life,
+// which must be more than the time between two of their beats; doing it twice changes nothing more.
+func (p *Pool) HandBack(ctx context.Context, look time.Duration) (h Handed, err error) {
+	a, err := New().GetAdoption(ctx, p)
+	if err = Error(err); errors.Is(err, ErrNotFound) {
+		return h, ErrNeverAdopted
+	} else if err != nil {
+		return h, fmt.Errorf("read what was adopted: %w", err)
+	}
+	h.Release = Release(a.ReleaseLine)
+	if ours, err := isOurs(ctx, p.DB); err != nil {
+		return h, err
+	} else if !ours { // handed back already, or almost
+		h.Renamed = true
+		return h, p.renameBack(ctx)
+	}
+	if err := p.restOfNodes(ctx, look); err != nil {
+		return h, err
+	}
+	if h.Runs, err = p.handRuns(ctx); err != nil {
+		return h, fmt.Errorf("hand the unsent runs over: %w", Error(err))
+	}
+	if h.Unread, err = p.unreadUsers(ctx); err != nil {
+		return h, fmt.Errorf("look for passwords: %w", Error(err))
+	}
+	if h.Strange, err = p.strangeJobs(ctx); err != nil {
+		return h, fmt.Errorf("look for jobs: %w", Error(err))
+	}
+	if h.Release == Release35 {
+		h.Renamed = true
+		return h, p.renameBack(ctx)
+	}
+	return h, nil
+}
+
+// restOfNodes refuses while an admin of ours beats.
+func (p *Pool) restOfNodes(ctx context.Context, look time.Duration) error {
+	before, err := New().ListNodes(ctx, p)
+	if err != nil {
+		return fmt.Errorf("list nodes: %w", Error(err))
+	}
+	beats := make(map[int64]int64)
+	for _, n := range before {
+		if n.State == 1 {
+			beats[n.ID] = n.Beat
+		}
+	}
+	if len(beats) == 0 {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(look):
+	}
+	after, err := New().ListNodes(ctx, p)
+	if err != nil {
+		return fmt.Errorf("list nodes: %w", Error(err))
+	}
+	var alive []string
+	for _, n := range after {
+		if beat, known := beats[n.ID]; n.State == 1 && (!known || beat != n.Beat) {
+			alive = append(alive, n.Name+" ("+n.Address+")")
+		}
+	}
+	if len(alive) > 0 {
+		return fmt.Errorf("%w: %s still work on this database", ErrStillRunning, strings.Join(alive, ", "))
+	}
+	return nil
+}
+
+// handRuns turns what was claimed and not sent into failures that the old admin retries.
+func (p *Pool) handRuns(ctx context.Context) (total int64, err error) {
+	for {
+		res, err := p.ExecContext(ctx, `UPDATE xxl_job_log SET trigger_code = 500, alarm_status = 0, trigger_msg = ?,
+			executor_fail_retry_count = CASE WHEN executor_fail_retry_count < 1 THEN 1 ELSE executor_fail_retry_count END
+			WHERE handle_code = 0 AND trigger_code = 0 AND planned_at > 0 ORDER BY id LIMIT 1000`, handedMessage)
+		if err != nil {
+			return total, err
+		}
+		n, err := res.RowsAffected()
+		if total += n; err != nil || n < 1000 {
+			return total, err
+		}
+	}
+}
+
+func (p *Pool) unreadUsers(ctx context.Context) (names []string, err error) {
+	rows, err := p.QueryContext(ctx, "SELECT username FROM xxl_job_user WHERE password LIKE '$%' AND provider = '' AND service = 0 ORDER BY username LIMIT 1000")
+	if err != nil {
+		return nil, err
+	}
+	err = scanAll(rows, func() error {
+		var name string
+		err := rows.Scan(&name)
+		names = append(names, name)
+		return err
+	})
+	return names, err
+}
+
+func (p *Pool) strangeJobs(ctx context.Context) (jobs []StrangeJob, err error) {
+	rows, err := p.QueryContext(ctx, `SELECT id, job_desc, CASE WHEN schedule_type NOT IN ('CRON', 'FIX_RATE', 'NONE') THEN schedule_type WHEN time_zone <> '' THEN 'zone' ELSE 'bounds' END
+		FROM xxl_job_info WHERE trigger_status = 1 AND (schedule_type NOT IN ('CRON', 'FIX_RATE', 'NONE') OR time_zone <> '' OR start_at > 0 OR end_at > 0) ORDER BY id LIMIT 1000`)
+	if err != nil {
+		return nil, err
+	}
+	err = scanAll(rows, func() error {
+		var j StrangeJob
+		err := rows.Scan(&j.ID, &j.Name, &j.Why)
+		jobs = append(jobs, j)
+		return err
+	})
+	return jobs, err
+}
+
+// renameBack undoes what adoption renamed, and the note that the database is ours, so that Punctual adopts it anew when it comes
+// back. The note goes first: were it to stay, a start would find columns missing.
+func (p *Pool) renameBack(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("give the columns their names back: %w", Error(err))
+		}
+	}()
+	if _, err := p.ExecContext(ctx, "DELETE FROM "+versionTable+" WHERE version_id = ?", baseline); err != nil {
+		return err
+	}
+	if _, err := p.ExecContext(ctx, "UPDATE punctual_adoption SET checked_at = 0, tokens_at = 0 WHERE id = 1"); err != nil {
+		return err
+	}
+	found, err := readSchema(ctx, p.DB)
+	if err != nil {
+		return err
+	}
+	var group, job alteration
+	group.rename(found["xxl_job_group"], "title", "name", "VARCHAR(64)")
+	job.rename(found["xxl_job_info"], "job_desc", "name", "VARCHAR(255)")
+	for _, s := range append(group.steps(found["xxl_job_group"], "name"), job.steps(found["xxl_job_info"], "name")...) {
+		if err := s.run(ctx, p.DB); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+// Package adoption draws the page about a database that was XXL-JOB's: what is another thing now, and the way back.
+package adoption
+
+import (
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+)
+
+// FieldSure is the box that somebody ticks who ends the way back.
+const FieldSure = "sure"
+
+// Page is the whole page ([Show]).
+type Page struct {
+	layout.Page
+	Release  string // "2.3.0–2.4.2"
+	At       format.Time
+	Hash     string // in which passwords are kept for the old admin: "MD5"; "" when there is no way back
+	Finished format.Time
+	By       string // who said so
+	Backoffs int64
+	Unheard  int64
+	Jobs     []Job
+	More     bool // there are more
+	Error    string
+}
+
+// Job is one whose times are not what they were. Finding is the end of a message's key, "adoption.finding.<finding>".
+type Job struct {
+	ID      int64
+	Name    string
+	Conf    string
+	Finding string
+	Started bool
+}
