@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,13 +33,14 @@ type console struct {
 	rows   chan runs.Row // sent to the open run list
 	gone   chan int64    // taken from it
 	froms  chan string   // the line each opening of the output stream asked for
+	prints chan int      // how many lines the run that is followed prints next
 }
 
 func newConsole(t *testing.T) (*console, *httptest.Server) {
 	t.Helper()
 	c := &console{
 		fakes:  fakes{Printer: locales.New().Printer(locales.English), theme: layout.ThemeLight, now: time.Now()},
-		themes: make(chan string, 1), rows: make(chan runs.Row), gone: make(chan int64), froms: make(chan string, 10),
+		themes: make(chan string, 1), rows: make(chan runs.Row), gone: make(chan int64), froms: make(chan string, 10), prints: make(chan int),
 	}
 	mux := http.NewServeMux()
 	mux.Handle(static.Prefix, static.Handler())
@@ -58,6 +60,12 @@ func newConsole(t *testing.T) (*console, *httptest.Server) {
 		render(w, r, 200, runs.List(c.runs()), ui.FragmentResults)
 	})
 	mux.HandleFunc("GET /runs/90431", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, runs.Detail(c.runLive()), "") })
+	mux.HandleFunc("GET /runs/90432", func(w http.ResponseWriter, r *http.Request) {
+		p := c.runLive()
+		p.Timeline.LogID = 90432
+		render(w, r, 200, runs.Detail(p), "")
+	})
+	mux.HandleFunc("GET /runs/90432/events", c.printEvents)
 	mux.HandleFunc("GET /runs/events", c.listEvents)
 	mux.HandleFunc("GET /runs/90431/events", c.runEvents)
 	server := httptest.NewServer(mux)
@@ -177,10 +185,30 @@ func (c *console) runEvents(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-func TestBehaviour(t *testing.T) {
-	c, server := newConsole(t)
-	browser := open(t)
-	do := func(t *testing.T, actions ...chromedp.Action) {
+// printEvents prints lines as it is told to.
+func (c *console) printEvents(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	_ = http.NewResponseController(w).Flush()
+	p := runs.LogPage{Page: c.page(""), LogID: 90432, Log: runs.Log{First: 61}}
+	for {
+		select {
+		case n := <-c.prints:
+			p.Log.Lines = nil
+			for i := range n {
+				p.Log.Lines = append(p.Log.Lines, fmt.Sprintf("line %d %s", p.Log.First+i, strings.Repeat("and so on ", 30)))
+			}
+			p.Log.Next = p.Log.First + n
+			streamEvent(w, r, "log", strconv.Itoa(p.Log.Next), runs.LogChunk(p))
+			p.Log.First = p.Log.Next
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// doer gives what does actions in a browser, and fails the test when one of them fails.
+func doer(browser context.Context) func(*testing.T, ...chromedp.Action) {
+	return func(t *testing.T, actions ...chromedp.Action) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(browser, 20*time.Second)
 		defer cancel()
@@ -188,15 +216,21 @@ func TestBehaviour(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// until waits for an expression of the page to hold, looking at every frame.
-	until := func(expression string) chromedp.Action {
-		return chromedp.ActionFunc(func(ctx context.Context) error {
-			if err := chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(5*time.Second)).Do(ctx); err != nil {
-				return fmt.Errorf("%s: %w", expression, err)
-			}
-			return nil
-		})
-	}
+}
+
+// until waits for an expression of the page to hold, looking at every frame.
+func until(expression string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		if err := chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(5*time.Second)).Do(ctx); err != nil {
+			return fmt.Errorf("%s: %w", expression, err)
+		}
+		return nil
+	})
+}
+
+func TestBehaviour(t *testing.T) {
+	c, server := newConsole(t)
+	do := doer(open(t))
 	visit := func(path string) chromedp.Action { return chromedp.Navigate(server.URL + path) }
 	do(t, chromedp.EmulateViewport(1440, 900))
 

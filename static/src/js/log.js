@@ -25,13 +25,19 @@ function open(viewer) {
   let next = Number(viewer.dataset.next) || 1;
   let following = true;
   let live = Boolean(viewer.dataset.events); // lines may still come
-  let last = 0; // where the script left the box: an event that finds it elsewhere is the reader's doing
+  let last = 0; // where the box was left
+  let shape = ""; // its sizes at that time
 
+  const sizes = () => [box.clientWidth, box.clientHeight, box.scrollHeight].join();
   const toEnd = () => {
     box.scrollTop = box.scrollHeight;
     last = box.scrollTop;
+    shape = sizes();
   };
   const atEnd = () => box.scrollHeight - box.scrollTop - box.clientHeight < 24;
+  // Only the reader lets go of the end: the box stands further up than it was left, and has the sizes that it had. In one that has
+  // grown, shrunk or wrapped its lines anew, it was the browser that set the position.
+  const scrolledUp = () => box.scrollTop < last - 1 && !atEnd() && shape === sizes();
   const follow = (on) => {
     following = on;
     jump.hidden = on;
@@ -39,14 +45,16 @@ function open(viewer) {
   };
   box.addEventListener("scroll", () => {
     if (Math.abs(box.scrollTop - last) < 1) return;
-    const up = box.scrollTop < last;
-    last = box.scrollTop;
-    if (atEnd()) {
-      if (!following) follow(true);
-    } else if (up && following) {
-      follow(false);
+    if (following) {
+      if (scrolledUp()) follow(false);
+    } else if (atEnd()) {
+      follow(true);
     }
+    last = box.scrollTop;
   });
+  const resized = new ResizeObserver(() => following && toEnd());
+  resized.observe(box);
+  resized.observe(list);
   jump.querySelector("button").addEventListener("click", () => {
     follow(true);
     box.focus({ preventScroll: true });
@@ -115,9 +123,7 @@ function open(viewer) {
   const draw = () => {
     const began = performance.now();
     timer = 0;
-    // The reader may have scrolled up so lately that its event is still to come. A box that has grown stands further up too, but
-    // at the end: that is nobody's doing.
-    if (following && box.scrollTop < last - 24 && !atEnd()) follow(false);
+    if (following && scrolledUp()) follow(false); // so lately that the event is still to come
     if (following) fresh = fresh.slice(-keep);
     list.append(...fresh);
     find.added(fresh);
