@@ -38,6 +38,10 @@ dist: ## make archives, packages, images, bills of materials and checksums of a 
 dist/verify: ## make a release twice, compare, install the debs where nobody else sees it, start the image (the last two as root)
 	cd tools/dist && GOWORK=off go vet . && GOWORK=off go test -v -count=1 -timeout 15m .
 
+.PHONY: deploy/verify
+deploy/verify: ## check deploy/ with Helm, Kubernetes' schemas and Compose's own reader (the first time some minutes: Helm is compiled)
+	cd tools/deploy && GOWORK=off go vet ./... && GOWORK=off go test -count=1 -timeout 15m .
+
 ## ---- develop
 
 .PHONY: dev
@@ -69,6 +73,7 @@ tidy: ## tidy the module files
 	cd executor && go mod tidy
 	cd tools && go mod tidy
 	cd tools/dist && GOWORK=off go mod tidy
+	cd tools/deploy && GOWORK=off go mod tidy
 	cd executor/compat && go mod tidy
 
 ## ---- check
