@@ -299,6 +299,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.loops.Go(func() { a.audit.Chain().Run(loop) })
 	a.loops.Go(func() { a.shipper.Run(loop) })
 	a.loops.Go(func() { a.refresh(loop) })
+	a.loops.Go(func() { a.buildIndexes(loop) })
 	a.onStop("end streams", func(context.Context) error {
 		cancel()
 		close(a.closing)
@@ -444,6 +445,24 @@ func (a *App) cleanSessions(ctx context.Context) {
 			if err := errors.Join(a.sessions.Clean(ctx), a.logins.Clean(ctx), a.signIns.Clean(ctx), a.audit.Clean(ctx), a.directories.Clean(ctx)); err != nil && ctx.Err() == nil {
 				a.logger.Warn("clean sessions, logins and audit log", "error", err)
 			}
+		}
+	}
+}
+
+// buildPause is how long a build of indexes that failed waits before the next try.
+const buildPause = time.Minute
+
+// buildIndexes builds what was left for after the start, on a big log.
+func (a *App) buildIndexes(ctx context.Context) {
+	for {
+		err := a.pool.BuildIndexes(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		a.logger.Warn("build the indexes of the log", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(buildPause):
 		}
 	}
 }

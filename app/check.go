@@ -35,9 +35,10 @@ type CheckReport struct {
 	Release  string        `json:"release"` // the line of releases that the tables are of
 	Verdict  CheckVerdict  `json:"verdict"`
 	Points   []CheckPoint  `json:"points"`
-	Steps    []string      `json:"steps"` // what is done to the tables
-	Runs     int64         `json:"runs"`  // in the log, by the database's estimate
-	Bytes    int64         `json:"bytes"` // of the log with its indexes
+	Steps    []string      `json:"steps"`        // what is done to the tables
+	Runs     int64         `json:"runs"`         // in the log, by the database's estimate
+	Bytes    int64         `json:"bytes"`        // of the log with its indexes
+	Seconds  int64         `json:"indexSeconds"` // that its new indexes are likely to take; on a big log after the start, beside the work
 	Jobs     CheckedJobs   `json:"jobs"`
 	Users    []CheckedUser `json:"users"`
 	Groups   []CheckedApp  `json:"executors"`
@@ -92,7 +93,7 @@ func Check(ctx context.Context, o Options) (r CheckReport, err error) {
 	if err != nil {
 		return r, err
 	}
-	r = CheckReport{Database: pool.String(), Server: pool.Product(), Zone: zoneWithOffset(pool.Zone(), time.Now()), Verdict: CheckReady, Runs: s.Runs, Bytes: s.Bytes, Steps: s.Steps}
+	r = CheckReport{Database: pool.String(), Server: pool.Product(), Zone: zoneWithOffset(pool.Zone(), time.Now()), Verdict: CheckReady, Runs: s.Runs, Bytes: s.Bytes, Seconds: int64(db.IndexTime(s.Runs).Seconds()), Steps: s.Steps}
 	if s.Ours {
 		r.say("ours", "Punctual works on this database already: it was adopted", nil)
 		return r, nil

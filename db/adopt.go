@@ -35,7 +35,7 @@ func (p *Pool) adopt(ctx context.Context, target *sql.DB) error {
 	}
 	for _, s := range steps {
 		p.logger.Info("adopt: "+s.why, "table", s.table)
-		if err := s.run(ctx, target); err != nil {
+		if err := s.run(ctx, p, target); err != nil {
 			return fmt.Errorf("%s of %s: %w", s.why, s.table, err)
 		}
 	}
@@ -54,18 +54,27 @@ type step struct {
 // adoptTries bounds how often a unique index is tried while somebody else keeps adding duplicates.
 const adoptTries = 5
 
-func (s step) run(ctx context.Context, target *sql.DB) error {
+func (s step) run(ctx context.Context, p *Pool, target *sql.DB) error {
 	for try := 1; ; try++ {
 		if s.prepare != "" {
 			if _, err := target.ExecContext(ctx, s.prepare); err != nil {
 				return err
 			}
 		}
-		_, err := target.ExecContext(ctx, s.stmt)
+		err := s.do(ctx, p, target)
 		if err == nil || s.prepare == "" || try == adoptTries || !errors.Is(Error(err), ErrDuplicate) {
 			return err
 		}
 	}
+}
+
+// do runs the statement. Tables are changed online where the server can.
+func (s step) do(ctx context.Context, p *Pool, target *sql.DB) error {
+	if strings.HasPrefix(s.stmt, "ALTER TABLE ") {
+		return p.alterOnline(ctx, target, s.table, s.stmt)
+	}
+	_, err := target.ExecContext(ctx, s.stmt)
+	return err
 }
 
 var errQuartz = errors.New("its tables are those of XXL-JOB 2.0 or older (XXL_JOB_QRTZ_…); upgrade to XXL-JOB 2.3 first")
@@ -148,13 +157,20 @@ func adoptRegistry(t *table) []step {
 }
 
 func adoptRuns(t *table) []step {
-	var a alteration
-	a.toText(t, "executor_param")
+	// As TEXT it would be the only change for which every writer waits until the whole log is copied. What does not fit is refused
+	// where parameters are typed; see [Pool.FitsParam].
+	var param, a alteration
+	if t.has("executor_param") && t.columns["executor_param"].dataType == "varchar" {
+		param.widen(t, "executor_param", runParamChars, "NULL")
+	}
 	a.index(t, "I_trigger_time", "trigger_time")
 	a.index(t, "I_handle_code", "handle_code")
-	a.index(t, "I_jobgroup", "job_group")
-	return a.steps(t, "complete columns and indexes (this may take minutes on a big log)")
+	return append(param.steps(t, "widen the parameter"), a.steps(t, "complete the indexes (this may take minutes on a big log)")...)
 }
+
+// runParamChars is how many characters the parameter of a run may have where the log was that of XXL-JOB 3.3.2 or older: more than
+// row has room for beside its other columns.
+const runParamChars = 10_000
 
 func adoptReports(t *table) []step {
 	var a alteration

@@ -260,8 +260,11 @@ func schemaOf(t *testing.T, pool *sql.DB) []string {
 	var lines []string
 	for _, c := range queryText(t, pool, `SELECT table_name AS t, column_name AS c, data_type AS d, COALESCE(character_maximum_length, 0) AS l, is_nullable AS n,
 			COALESCE(column_default, 'NULL') AS v, COALESCE(collation_name, '') AS o, extra AS x FROM information_schema.columns WHERE table_schema = DATABASE()`) {
-		if c["c"] == "job_cron" || c["c"] == "access_token" {
-			continue // 2.2's and 3.5's stay
+		switch c["t"] + "." + c["c"] {
+		case "xxl_job_info.job_cron", "xxl_job_group.access_token": // 2.2's and 3.5's stay
+			continue
+		case "xxl_job_log.executor_param": // that of old logs is wide, and no text
+			continue
 		}
 		lines = append(lines, fmt.Sprintf("%s.%s %s(%s) null=%s default=%s %s %s", c["t"], c["c"], c["d"], c["l"], c["n"], c["v"], c["o"], c["x"]))
 	}

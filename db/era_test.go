@@ -42,7 +42,7 @@ var eras = []era{
 }
 
 // create makes the era's tables.
-func (e era) create(t *testing.T, pool *sql.DB) {
+func (e era) create(t testing.TB, pool *sql.DB) {
 	t.Helper()
 	title, desc := "title varchar(@) NOT NULL", "job_desc varchar(255) NOT NULL"
 	if e.renamed {
@@ -97,7 +97,7 @@ func (e era) create(t *testing.T, pool *sql.DB) {
 }
 
 // fill inserts what a real database holds: Chinese text, NULLs, old hashes, duplicates where the era allows them.
-func (e era) fill(t *testing.T, pool *sql.DB) {
+func (e era) fill(t testing.TB, pool *sql.DB) {
 	t.Helper()
 	mustExec(t, pool, "INSERT INTO xxl_job_lock (lock_name) VALUES ('schedule_lock')")
 	title, desc := "title", "job_desc"
@@ -160,7 +160,7 @@ func (e era) oldStatements() []string {
 	return statements
 }
 
-func mustExec(t *testing.T, pool *sql.DB, statement string) {
+func mustExec(t testing.TB, pool *sql.DB, statement string) {
 	t.Helper()
 	if _, err := pool.ExecContext(context.WithoutCancel(t.Context()), statement); err != nil {
 		t.Fatalf("%.120s…: %v", statement, err)

@@ -17,7 +17,7 @@ func AdoptSteps(ctx context.Context, p *Pool, n int) (int, error) {
 		return 0, err
 	}
 	for _, s := range steps[:min(n, len(steps))] {
-		if err := s.run(ctx, p.DB); err != nil {
+		if err := s.run(ctx, p, p.DB); err != nil {
 			return 0, err
 		}
 	}
@@ -53,3 +53,6 @@ func (p *Pool) SetGalera(on bool) { p.galera = on }
 
 // FindingOf is findingOf.
 var FindingOf = findingOf
+
+// DeferAbove sets from how many runs on a pool leaves indexes for later.
+func (p *Pool) DeferAbove(runs int64) { p.deferAbove = runs }

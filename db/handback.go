@@ -178,7 +178,7 @@ func (p *Pool) renameBack(ctx context.Context) (err error) {
 	group.rename(found["xxl_job_group"], "title", "name", "VARCHAR(64)")
 	job.rename(found["xxl_job_info"], "job_desc", "name", "VARCHAR(255)")
 	for _, s := range append(group.steps(found["xxl_job_group"], "name"), job.steps(found["xxl_job_info"], "name")...) {
-		if err := s.run(ctx, p.DB); err != nil {
+		if err := s.run(ctx, p, p.DB); err != nil {
 			return err
 		}
 	}

@@ -33,13 +33,28 @@ const (
 // was cut short is finished by the next. It never goes back: an older program finds columns it does not read.
 func (p *Pool) Migrate(ctx context.Context) error {
 	if p.dialect == SQLite {
-		return p.migrate(ctx, p.DB)
+		return p.migrate(ctx, p.DB, nil)
 	}
 	if current, err := p.isCurrent(ctx); err != nil {
 		return err
 	} else if current {
 		return p.settle(ctx)
 	}
+	later, err := p.laterMigrations(ctx, p.DB)
+	if err != nil {
+		return err
+	}
+	if err := p.lockedMigrate(ctx, later); err != nil {
+		return err
+	}
+	if len(later) > 0 {
+		p.built.Store(builtBegun)
+	}
+	return p.settle(ctx)
+}
+
+// lockedMigrate migrates while no other admin does, all but what is left for later.
+func (p *Pool) lockedMigrate(ctx context.Context, later []int64) error {
 	admin := p.admin()
 	defer admin.Close()
 	// One row in a table, since GET_LOCK holds on one node only. A holder that died is replaced after its lease.
@@ -56,25 +71,22 @@ func (p *Pool) Migrate(ctx context.Context) error {
 	if err := locker.Lock(ctx, admin); err != nil {
 		return fmt.Errorf("wait for another admin's migration: %w", err)
 	}
-	err = p.migrate(ctx, admin)
+	err = p.migrate(ctx, admin, later)
 	if unlock := locker.Unlock(context.WithoutCancel(ctx), admin); unlock != nil {
 		p.logger.Warn("release migration lock", "error", unlock)
 	}
-	if err != nil {
-		return err
-	}
-	return p.settle(ctx)
+	return err
 }
 
 // settle is what every start does with a database that may have been XXL-JOB's.
 func (p *Pool) settle(ctx context.Context) error {
-	if err := p.findJobCron(ctx); err != nil {
+	if err := errors.Join(p.findJobCron(ctx), p.findParam(ctx)); err != nil {
 		return err
 	}
 	return p.lookThrough(ctx)
 }
 
-func (p *Pool) migrate(ctx context.Context, target *sql.DB) error {
+func (p *Pool) migrate(ctx context.Context, target *sql.DB, later []int64) error {
 	gooseDialect := database.DialectSQLite3
 	if p.dialect == MySQL {
 		gooseDialect = database.DialectMySQL
@@ -89,7 +101,7 @@ func (p *Pool) migrate(ctx context.Context, target *sql.DB) error {
 	}
 	// Migrations do not build on each other beyond the tables they name, so one that came from a branch that was merged
 	// later is made up for.
-	provider, err := goose.NewProvider("", target, files, goose.WithStore(store), goose.WithDisableGlobalRegistry(true), goose.WithAllowOutofOrder(true))
+	provider, err := goose.NewProvider("", target, files, goose.WithStore(store), goose.WithDisableGlobalRegistry(true), goose.WithAllowOutofOrder(true), goose.WithExcludeVersions(later))
 	if err != nil {
 		return fmt.Errorf("prepare migrations: %w", err)
 	}
@@ -171,7 +183,7 @@ func (p *Pool) CheckCurrent(ctx context.Context) error {
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("read schema versions: %w", Error(err))
 	}
-	if len(missing) > 0 {
+	if !onlyLater(missing) {
 		return ErrOutdated
 	}
 	return nil
@@ -207,6 +219,14 @@ func (p *Pool) isCurrent(ctx context.Context) (bool, error) {
 			p.logger.Warn("the database was migrated by a newer program", "version", version, "known", newest)
 		}
 		missing = slices.DeleteFunc(missing, func(v int64) bool { return v == version })
+	}
+	if len(missing) > 0 && onlyLater(missing) {
+		later, err := p.laterMigrations(ctx, p.DB)
+		if err != nil || len(later) == 0 {
+			return false, err
+		}
+		p.built.Store(builtBegun)
+		return true, nil
 	}
 	return len(missing) == 0, Error(rows.Err())
 }

@@ -34,6 +34,9 @@ type Pool struct {
 	sessions      *sessions      // nil on SQLite
 	product       string         // name and version of the database, as it said when it was opened
 	autoIncrement atomic.Int64   // as it was seen last
+	built         atomic.Int64   // see deferred.go
+	deferAbove    int64          // from how many runs on indexes are built after the start
+	paramChars    atomic.Int64   // how long the parameter of a run may be; 0: as long as a job's
 	jobCron       atomic.Bool    // xxl_job_info has the column of XXL-JOB 2.2; see jobcron.go
 	galera        bool           // the server changes it by itself when a node joins or leaves
 	searching     chan struct{}  // one for each search under way; see sideBySide

@@ -39,6 +39,7 @@ const (
 	ConditionClock    ConditionKey = "clock"    // this machine's clock is ahead of the cluster's by Late
 	ConditionDBClock  ConditionKey = "db_clock" // the database's clock is ahead of the time the jobs go by, by Late
 	ConditionForeign  ConditionKey = "foreign"  // another scheduler makes runs from this database
+	ConditionBuilding ConditionKey = "building" // indexes of the log are being built beside the work; Count: percent that are done, 0 where that is not known
 	ConditionAdopted  ConditionKey = "adopted"  // Count runs that an XXL-JOB admin had left open were closed since the start
 )
 
@@ -52,7 +53,7 @@ type Condition struct {
 // Stops reports whether the admin does not schedule for it; otherwise it does, and somebody should look.
 func (c Condition) Stops() bool {
 	switch c.Key {
-	case ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted:
+	case ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted, ConditionBuilding:
 		return false
 	case ConditionStopping, ConditionLease, ConditionDatabase, ConditionReading, ConditionDue, ConditionFull, ConditionUnsent,
 		ConditionOutcomes, ConditionResults:
@@ -144,6 +145,8 @@ func (e *Engine) conditions() (list []Condition) {
 	add(clocks.MachineOff, Condition{Key: ConditionClock, Late: clocks.Machine})
 	add(clocks.DatabaseOff, Condition{Key: ConditionDBClock, Late: clocks.Database})
 	add(e.foreignSeen(), Condition{Key: ConditionForeign})
+	percent, building := e.cfg.Pool.Building()
+	add(building, Condition{Key: ConditionBuilding, Count: percent})
 	closed := e.leftOpen.Load()
 	add(closed > 0, Condition{Key: ConditionAdopted, Count: int(closed)})
 	return list
@@ -204,7 +207,7 @@ func (e *Engine) lookAtHealth() {
 }
 
 var conditionKeys = []ConditionKey{ConditionDatabase, ConditionReading, ConditionDue, ConditionFull, ConditionUnsent, ConditionOutcomes,
-	ConditionResults, ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted}
+	ConditionResults, ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted, ConditionBuilding}
 
 // standing are the conditions that the loop has found.
 func (e *Engine) standing() []Condition {

@@ -90,6 +90,9 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 		}
 		fields = append(fields, e)
 	}
+	if chars, fits := s.cfg.Pool.FitsParam(in.Param); !fits {
+		fields = append(fields, problem.Field{Name: jobspec.FieldParam, Key: "job.error.too_long", Args: []any{"Max", chars}})
+	}
 	if bad, denied := s.DeniedMail(in.Job, old); denied {
 		fields = append(fields, bad)
 	}

@@ -44,6 +44,9 @@ func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunIn
 		return nil, problem.InvalidFields(problem.Field{Name: jobspec.FieldParam, Key: "job.error.too_long", Args: []any{"Max", jobspec.MaxParamBytes}})
 	}
 	if in.Param != nil {
+		if chars, fits := s.cfg.Pool.FitsParam(*in.Param); !fits {
+			return nil, problem.InvalidFields(problem.Field{Name: jobspec.FieldParam, Key: "job.error.too_long", Args: []any{"Max", chars}})
+		}
 		if err := s.checkRunParam(ctx, p, j, *in.Param); err != nil {
 			return nil, err
 		}

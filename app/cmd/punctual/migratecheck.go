@@ -71,6 +71,7 @@ func checkText(w io.Writer, r app.CheckReport) error {
 	line("Time zone  %s", r.Zone)
 	if r.Release != "" {
 		line("Log        about %d runs, %d MiB", r.Runs, r.Bytes>>20)
+		line("Adoption   seconds; about %d s more for the log's indexes, after the start if the log is big", r.Seconds)
 		line("Jobs       %d, %d started", r.Jobs.Total, r.Jobs.Started)
 		line("Users      %d", len(r.Users))
 		line("Executors  %d groups", len(r.Groups))
@@ -120,7 +121,7 @@ var checkPage = template.Must(template.New("check").Parse(`<!doctype html>
 <body>
 <h1>{{.Database}}</h1>
 <p>{{.Server}}{{if .Release}} · XXL-JOB {{.Release}}{{end}} · {{.Zone}} · <b class="{{.Verdict}}">{{.Verdict}}</b></p>
-{{if .Release}}<p>{{.Jobs.Total}} jobs, {{.Jobs.Started}} started; about {{.Runs}} runs in the log.</p>{{end}}
+{{if .Release}}<p>{{.Jobs.Total}} jobs, {{.Jobs.Started}} started; about {{.Runs}} runs in the log, whose indexes take about {{.Seconds}} s (on a big log after the start, beside the work).</p>{{end}}
 {{range .Points}}<h2 {{if .Refuses}}class="refused"{{end}}>{{.Key}}</h2><p>{{.Text}}</p>{{if .Of}}<details><summary>{{len .Of}}</summary><ul>{{range .Of}}<li>{{.}}</li>{{end}}</ul></details>{{end}}
 {{end}}
 {{if .Steps}}<h2>What is done to the tables</h2><ul>{{range .Steps}}<li>{{.}}</li>{{end}}</ul>{{end}}
