@@ -46,6 +46,9 @@ var seedValues = map[string][seedRows]any{
 	"punctual_alarm_notice.state":     {0, 1, 2, 0, 0},
 	"punctual_alarm_delivery.state":   {0, 1, 2, 3, 0},
 	"punctual_alarm_channel.for_jobs": {0, 1, 0, 0, 0},
+	"punctual_alarm_channel.enabled":  {1, 1, 3, 4, 5},
+	"punctual_alarm_channel.kind":     {"kind1", "mail", "kind3", "kind4", "kind5"},
+	"punctual_adoption.finished_at":   {0, 2, 3, 4, 5},
 	"punctual_api_token.revoked_at":   {0, 0, 3, 4, 5},
 	"punctual_api_token.expires_at":   {0, 2, 3, 4, 5},
 	"punctual_alarm_state.opened_at":  {1, 0, 3, 4, 5},
@@ -100,6 +103,8 @@ var argValues = map[string]any{
 	"InsertCodeHandler.GroupID": int64(100), "InsertGate": int64(100), "InsertKill.LogID": int64(100), "ReplaceSetting.OldValue": "value1", "ResealAlarmChannel.OldConfig": "config1", "RegistryGroup": "EXECUTOR", "UpdatedAt": int64(77), "SeenAt": int64(77), "ExpiresAt": int64(77),
 	"TouchRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "InsertRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "SetSetting.Value": "changed",
 	"SetUserLang.Lang": "changed", "SetUserTheme.Theme": "changed", "ListSettings": int32(10), "ListViews.UserID": int64(2), "InsertView.Name": "new", "UpdateView.Name": "new",
+	"NoteAdoptionChecked.CheckedAt": int64(77), "NoteAdoptedTokens": int64(77), "FinishAdoption.FinishedAt": int64(77),
+	"InsertAdoptedJob.JobID": int64(100), "InsertAdoptedToken.AppName": "new",
 	"DeleteSchedulesBefore": int64(100), "EndSchedule.JobID": int64(2), "SetDeletion.BeforeAt": int64(77),
 	"DeleteOwnViews": int64(2), "FromHour": int64(0), "ToHour": int64(100), "DeleteHoursBefore": int64(100), "SetHour.SucCount": int64(77),
 }
@@ -222,7 +227,7 @@ func fill(v reflect.Value, name string, value any) {
 // single are the names of the columns behind methods that take one plain argument.
 var single = map[string]string{
 	"DeleteAttempt": "id", "DeleteAttemptsOnName": "name", "DeleteSignIn": "id", "SetSignInStrong": "id", "TakeSignInChallenge": "id",
-	"DeleteExecutorsOf": "app_name", "DeleteToken": "app_name", "DeleteSession": "id", "GetSetting": "name", "DeleteSetting": "name", "GetUserByName": "username", "FindAPIToken": "hash",
+	"DeleteExecutorsOf": "app_name", "DeleteToken": "app_name", "DeleteSession": "id", "GetSetting": "name", "DeleteSetting": "name", "GetUserByName": "username", "FindAPIToken": "hash", "CountJobsWithBackoff": "retry_backoff",
 }
 
 // snake is the column behind a parameter's name.
