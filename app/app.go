@@ -24,6 +24,7 @@ import (
 	"github.com/punctual-job/punctual/app/console"
 	"github.com/punctual-job/punctual/app/legacy"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/manage/declare"
 	"github.com/punctual-job/punctual/app/openapi"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -192,7 +193,8 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	})
 	api := openapi.New(openapi.Config{
 		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: auth.NewAPITokens(a.pool, time.Now, a.logger, service.Audit.TokenRefused),
-		Refuses: rule.Refuses, Printer: catalogue.Printer(locales.English), Logger: a.logger,
+		Declared: declare.New(declare.Config{Pool: a.pool, Jobs: service.Jobs, Now: a.engine.Now}),
+		Refuses:  rule.Refuses, Printer: catalogue.Printer(locales.English), Logger: a.logger,
 	})
 	old := legacy.New(legacy.Config{
 		Manage: service, Sessions: a.sessions, Logins: a.logins, SignIns: a.signIns, Pool: a.pool, Catalogue: catalogue,

@@ -188,6 +188,17 @@ type DailyReport struct {
 	SkipCount    int64
 }
 
+type DeclaredJob struct {
+	JobID      int64
+	GroupID    int64
+	Name       string
+	Fields     string
+	Digest     string
+	Due        int64
+	DeclaredAt int64
+	DroppedAt  int64
+}
+
 type Deletion struct {
 	What     string
 	JobGroup int64

@@ -99,6 +99,7 @@ type Querier interface {
 	// Forgets what was finished long ago.
 	DeleteClearingsBefore(ctx context.Context, db DBTX, updatedAt int64) (int64, error)
 	DeleteCodeHandlersOf(ctx context.Context, db DBTX, groupID int64) error
+	DeleteDeclaredJob(ctx context.Context, db DBTX, jobID int64) (int64, error)
 	DeleteExecutorsOf(ctx context.Context, db DBTX, appName string) (int64, error)
 	DeleteFactor(ctx context.Context, db DBTX, arg DeleteFactorParams) (int64, error)
 	DeleteFactorsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
@@ -168,6 +169,7 @@ type Querier interface {
 	// The caller ends the sessions and drops the permissions too.
 	DeleteUser(ctx context.Context, db DBTX, id int64) (int64, error)
 	DeleteView(ctx context.Context, db DBTX, id int64) (int64, error)
+	DropDeclaredJob(ctx context.Context, db DBTX, arg DropDeclaredJobParams) error
 	// The outcome of a message, written by whoever held it.
 	EndAlarmDeliveries(ctx context.Context, db DBTX, arg EndAlarmDeliveriesParams) (int64, error)
 	// The row that was true of a job is so no more.
@@ -201,6 +203,7 @@ type Querier interface {
 	GetAuditMark(ctx context.Context, db DBTX, name string) (AuditMark, error)
 	GetChannelOfAlarmDelivery(ctx context.Context, db DBTX, id int64) (int64, error)
 	GetClearing(ctx context.Context, db DBTX, id int64) (Clearing, error)
+	GetDeclaredJob(ctx context.Context, db DBTX, jobID int64) (DeclaredJob, error)
 	GetDeletion(ctx context.Context, db DBTX, arg GetDeletionParams) (Deletion, error)
 	// One version of a job's script. Asked for with its job, so that nobody reads another job's by its number.
 	GetGlueVersion(ctx context.Context, db DBTX, arg GetGlueVersionParams) (GlueVersion, error)
@@ -256,6 +259,7 @@ type Querier interface {
 	InsertAuditMarkIfAbsent(ctx context.Context, db DBTX, arg InsertAuditMarkIfAbsentParams) error
 	InsertClearing(ctx context.Context, db DBTX, arg InsertClearingParams) (int64, error)
 	InsertCodeHandler(ctx context.Context, db DBTX, arg InsertCodeHandlerParams) error
+	InsertDeclaredJob(ctx context.Context, db DBTX, arg InsertDeclaredJobParams) error
 	InsertFactor(ctx context.Context, db DBTX, arg InsertFactorParams) (int64, error)
 	// What touches punctual_followed: fires of which more than one run may succeed, and whose children have been started. See scheduler/chain.go.
 	// 0 rows: a run of the same fire has succeeded before. Of two at the same time the second waits here for the first.
@@ -322,6 +326,9 @@ type Querier interface {
 	ListCodeHandlers(ctx context.Context, db DBTX) ([]CodeHandler, error)
 	// The rows that are true of these jobs.
 	ListCurrentSchedules(ctx context.Context, db DBTX, jobIds []int64) ([]JobSchedule, error)
+	// What touches punctual_declared_job.
+	// A group has at most hundreds.
+	ListDeclaredJobs(ctx context.Context, db DBTX, groupID int64) ([]DeclaredJob, error)
 	// What was deleted from the log on purpose: a row for each job, group or installation it was done to.
 	ListDeletions(ctx context.Context, db DBTX) ([]Deletion, error)
 	// Waiting ones that are due, and ones whose sender died; without the channels that are at work or resting, so that their
@@ -623,6 +630,7 @@ type Querier interface {
 	UpdateAlarmRoute(ctx context.Context, db DBTX, arg UpdateAlarmRouteParams) (int64, error)
 	// Guarded by the revision that was read: 0 rows means that another admin changed it, and the caller rolls back.
 	UpdateAlarmState(ctx context.Context, db DBTX, arg UpdateAlarmStateParams) (int64, error)
+	UpdateDeclaredJob(ctx context.Context, db DBTX, arg UpdateDeclaredJobParams) error
 	UpdateGroup(ctx context.Context, db DBTX, arg UpdateGroupParams) (int64, error)
 	// Changes a definition and its next time together. Guarded by the next time that was read, so that a claim in between is
 	// never undone: 0 rows means re-read and try again. GLUE type and source are not changed here (docs/compat.md §5.4).

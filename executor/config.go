@@ -53,6 +53,8 @@ type Config struct {
 	BeatInterval  time.Duration // default 30 s; admins forget an executor after 90 s
 	CallbackBatch int           // results in one request; default and at most 500
 	AdminTimeout  time.Duration // for one request to one admin; default 5 s
+	// Removed is what becomes of jobs that were declared before and are no more; default RemovedStop.
+	Removed Removal
 	// NoSync leaves it to the operating system when the journal reaches the disk. A crash of the process loses nothing
 	// either way; without the sync a power failure may lose the last second.
 	NoSync bool
@@ -81,6 +83,11 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Token == "" && c.GlueEnabled && !c.InsecureNoToken {
 		errs = append(errs, errors.New("scripts are enabled but the access token is empty: everybody who reaches the port could run code"))
 	}
+	switch c.Removed {
+	case "", RemovedStop, RemovedKeep, RemovedDelete:
+	default:
+		errs = append(errs, fmt.Errorf("what becomes of removed jobs is %q, and should be stop, keep or delete", c.Removed))
+	}
 	if len(errs) > 0 {
 		return c, errors.Join(errs...)
 	}
@@ -94,6 +101,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.BeatInterval = cmp.Or(c.BeatInterval, 30*time.Second)
 	c.CallbackBatch = min(cmp.Or(c.CallbackBatch, 500), 500)
 	c.AdminTimeout = cmp.Or(c.AdminTimeout, 5*time.Second)
+	c.Removed = cmp.Or(c.Removed, RemovedStop)
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}

@@ -33,6 +33,7 @@ type Executor struct {
 	handlers   map[string]Handler
 	hooked     []*hooked // those of handlers that have hooks
 	codeNames  []string  // of handlers whose parameter is code
+	declared   []wire.DeclaredJob
 	around     []Middleware
 
 	// Made by Start.

@@ -103,6 +103,7 @@ func (e *Executor) beatLoop(ctx context.Context) {
 	}
 	const firstAgain, lastAgain = time.Second, 5 * time.Second
 	again := firstAgain
+	declared := false
 	for {
 		wait := e.config.BeatInterval
 		err := e.admins.Registry(ctx, e.registration())
@@ -118,6 +119,9 @@ func (e *Executor) beatLoop(ctx context.Context) {
 		case !e.registered.Swap(true):
 			e.logger.Info("registered", "group", e.config.AppName, "executor", e.address)
 			again = firstAgain
+		}
+		if err == nil && !declared {
+			declared = e.declare(ctx)
 		}
 		timer := time.NewTimer(wait)
 		select {

@@ -134,10 +134,25 @@ func (c *jobPages) jobForm(ec echo.Context, status int, page jobs.FormPage, valu
 	}
 	page.Pickable, page.Children = pickable, drawnChildren(kids, groups)
 	page.Preview = c.preview(page.Page, values)
+	if page.Declared, err = c.declared(ec.Request().Context(), page.ID, groups); err != nil {
+		return err
+	}
 	if err := c.addOthers(ec, page.ID, &page.Preview); err != nil {
 		return err
 	}
 	return render(ec, status, jobs.Form(page))
+}
+
+// declared is what the program says that brought a job with it.
+func (c *jobPages) declared(ctx context.Context, jobID int64, groups groupTitles) (jobs.Declared, error) {
+	if jobID == 0 {
+		return jobs.Declared{}, nil
+	}
+	row, ok, err := c.jobs.DeclaredBy(ctx, jobID)
+	if err != nil || !ok {
+		return jobs.Declared{}, err
+	}
+	return jobs.Declared{Program: groups.title(row.GroupID), Dropped: row.DroppedAt != 0, Fields: strings.Split(row.Fields, ",")}, nil
 }
 
 func (c *jobPages) storedValues(j db.Job) jobs.FormValues {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
@@ -23,10 +24,30 @@ type JobInput struct {
 	KeepOptions bool
 	// FixParam overrules KeepOptions for the one option that programs may set.
 	FixParam *bool
+	// Declared is of a new job that a program brings with it; nil for all others.
+	Declared *Declared
+}
+
+// Declared is what is noted of a job that a program brings with it.
+type Declared struct {
+	Name   string   // by which the program finds it again, unique in its group: a second one is refused with [db.ErrDuplicate]
+	Fields []string // what the program decides, in the words of a job file
+	Due    bool     // its schedule is to be started
 }
 
 // FieldGroup is the name of JobInput.Group in a problem.Field; the others are jobspec's.
 const FieldGroup = "group"
+
+// DeclaredBy is what a program has said of a job that it brought with it, ok if one did.
+func (s *Jobs) DeclaredBy(ctx context.Context, id int64) (row db.DeclaredJob, ok bool, err error) {
+	row, err = s.queries.GetDeclaredJob(ctx, s.cfg.Pool, id)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return row, false, nil
+	} else if err != nil {
+		return row, false, fmt.Errorf("read declared job: %w", err)
+	}
+	return row, true, nil
+}
 
 // JobVersion changes with every change of a definition by a person, and not with its runs.
 func JobVersion(j db.Job) string {
@@ -76,6 +97,14 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 		id, err = s.schedules.Create(ctx, tx, row)
 		if err != nil {
 			return err
+		}
+		if d := in.Declared; d != nil {
+			err := s.queries.InsertDeclaredJob(ctx, tx, db.InsertDeclaredJobParams{
+				JobID: id, GroupID: in.Group, Name: d.Name, Fields: strings.Join(d.Fields, ","), Due: flag(d.Due), DeclaredAt: s.cfg.Now().UnixMilli(),
+			})
+			if err != nil {
+				return db.Error(err)
+			}
 		}
 		if isScript && !waits {
 			if err := s.keepVersion(ctx, tx, id, in, now); err != nil {
@@ -192,6 +221,11 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	err = s.schedules.Edit(ctx, tx, row)
 	if err != nil {
 		return err
+	}
+	if in.Group != old.JobGroup { // where the program that brought it is not
+		if _, err := s.queries.DeleteDeclaredJob(ctx, tx, in.ID); err != nil {
+			return err
+		}
 	}
 	if in.Glue == wire.GlueBean || in.GlueSource == string(old.GlueSource) {
 		return s.recordJob(ctx, tx, p, ActionUpdate, old, in.ID)

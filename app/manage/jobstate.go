@@ -107,6 +107,9 @@ func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		if _, err := s.queries.DeleteScriptChange(ctx, tx, id); err != nil {
 			return err
 		}
+		if _, err := s.queries.DeleteDeclaredJob(ctx, tx, id); err != nil {
+			return err
+		}
 		if err := s.queries.DeleteGlueVersionsOfJob(ctx, tx, id); err != nil {
 			return err
 		}

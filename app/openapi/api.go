@@ -66,6 +66,7 @@ type Config struct {
 	Tokens    Tokens
 	Jobs      Jobs
 	Groups    Groups
+	Declared  Declarations
 	APITokens APITokens
 	Refuses   func(address string) bool // addresses at which no executor is called; nil: none
 	Printer   *locales.Printer          // of what the job methods refuse: programs do not say their language
@@ -188,6 +189,8 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (data []byte, err er
 		return nil, a.registry(r.Context(), body, who, a.deregister)
 	case "callback":
 		return nil, a.callback(r.Context(), body, who)
+	case "declare":
+		return a.declare(r.Context(), r.RemoteAddr, body, who)
 	}
 	if _, ok := jobMethods[name]; ok {
 		return a.job(r.Context(), name, r.RemoteAddr, body, who)

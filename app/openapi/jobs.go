@@ -16,8 +16,10 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/manage/declare"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -36,6 +38,11 @@ type Jobs interface {
 type Groups interface {
 	ByAppName(ctx context.Context, appName string) ([]db.Group, error)
 	Options(ctx context.Context, appName string) (manage.GroupOptions, error)
+}
+
+// Declarations are the use cases of jobs that programs bring with them, [declare.Service].
+type Declarations interface {
+	Declare(ctx context.Context, p auth.Principal, group int64, d wire.Declaration) ([]declare.Result, error)
 }
 
 // APITokens find out for whom a token acts, [auth.APITokens].
@@ -150,39 +157,48 @@ var jobMethods = map[string]func(a *API, ctx context.Context, p auth.Principal, 
 
 // job does one of the job methods, and returns the JSON of its answer's data.
 func (a *API) job(ctx context.Context, name, remote string, body []byte, who caller) ([]byte, error) {
-	if who.scope == "" {
-		return nil, refusal(msgOwnToken)
-	}
-	if !a.turn(ctx, who.scope) {
-		return nil, errTooMany
-	}
-	groups, err := a.Groups.ByAppName(ctx, who.scope)
+	p, groups, err := a.groupProgram(ctx, remote, who)
 	if err != nil {
 		return nil, err
-	}
-	if len(groups) == 0 {
-		return nil, refusal(msgToken)
-	}
-	options, err := a.Groups.Options(ctx, who.scope)
-	if err != nil {
-		return nil, err
-	}
-	if !options.TokenManages {
-		return nil, refusal(msgNoManage)
 	}
 	var req jobRequest
 	if err := json.Unmarshal(body, &req); err != nil {
 		return nil, refusal(msgInvoke + "the body is not the JSON of a job: " + printable(err.Error()))
 	}
-	p := auth.NewPrincipal(0, programName, auth.RoleUser, "")
-	for _, g := range groups {
-		p = p.Grant(g.ID, auth.AllRights)
-	}
-	p.Address = remote
 	if !req.JobGroup.set {
 		req.JobGroup = number{value: groups[0].ID, set: true}
 	}
 	return a.do(ctx, name, p, req)
+}
+
+// groupProgram is who acts with a group's own token, if that manages the group's jobs.
+func (a *API) groupProgram(ctx context.Context, remote string, who caller) (p auth.Principal, groups []db.Group, err error) {
+	if who.scope == "" {
+		return p, nil, refusal(msgOwnToken)
+	}
+	if !a.turn(ctx, who.scope) {
+		return p, nil, errTooMany
+	}
+	groups, err = a.Groups.ByAppName(ctx, who.scope)
+	if err != nil {
+		return p, nil, err
+	}
+	if len(groups) == 0 {
+		return p, nil, refusal(msgToken)
+	}
+	options, err := a.Groups.Options(ctx, who.scope)
+	if err != nil {
+		return p, nil, err
+	}
+	if !options.TokenManages {
+		return p, nil, refusal(msgNoManage)
+	}
+	p = auth.NewPrincipal(0, programName, auth.RoleUser, "")
+	for _, g := range groups {
+		p = p.Grant(g.ID, auth.AllRights)
+	}
+	p.Address = remote
+	return p, groups, nil
 }
 
 func (a *API) do(ctx context.Context, name string, p auth.Principal, req jobRequest) ([]byte, error) {

@@ -164,12 +164,18 @@ func (c *AdminClient) order() []*admin {
 }
 
 func (c *AdminClient) try(ctx context.Context, a *admin, path string, body []byte) error {
+	_, err := c.ask(ctx, a, path, body)
+	return err
+}
+
+// ask is one attempt whose answer matters.
+func (c *AdminClient) ask(ctx context.Context, a *admin, path string, body []byte) (Answer, error) {
 	answer, err := c.post(ctx, a.base+path, c.token, c.appName, body, maxAnswer)
 	if err != nil {
-		return fmt.Errorf("admin %s: %w", a.base, err)
+		return answer, fmt.Errorf("admin %s: %w", a.base, err)
 	}
 	if !answer.OK() {
-		return &RefusedError{Admin: a.base, Code: answer.Code, Msg: answer.Msg}
+		return answer, &RefusedError{Admin: a.base, Code: answer.Code, Msg: answer.Msg}
 	}
-	return nil
+	return answer, nil
 }

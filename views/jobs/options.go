@@ -26,6 +26,9 @@ func (p FormPage) field(name string) ui.Field {
 	if f.Unit != "" {
 		c.Unit = p.T(f.Unit)
 	}
+	if p.Declared.decides(f) {
+		c.Mark = p.T("jobs.declared.mark")
+	}
 	switch f.Kind {
 	case jobspec.Number:
 		c.Data = numeric

@@ -2,6 +2,8 @@
 package jobs
 
 import (
+	"slices"
+
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
@@ -84,6 +86,18 @@ type FormPage struct {
 	NoGroups  bool     // there is no executor group yet: the page leads to creating one
 	Zones     []string // suggested names of time zones
 	NoMail    bool     // no channel carries the mails to a job's addresses
+	Declared  Declared // by the program that brought the job
+}
+
+// Declared is what a program has said of a job that it brought with it.
+type Declared struct {
+	Program string // its app name; empty if no program brought the job
+	Dropped bool   // and it declares the job no more
+	Fields  []string // it decides, in the words of a job file
+}
+
+func (d Declared) decides(f *jobspec.Field) bool {
+	return !d.Dropped && slices.Contains(d.Fields, f.File)
 }
 
 // The names of the form's fields; FormValues and FieldErrors are keyed by them. Those of a definition are the table's.
