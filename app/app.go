@@ -18,6 +18,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/labstack/echo/v4"
+	"github.com/punctual-job/punctual/app/api"
 	"github.com/punctual-job/punctual/app/auditlog"
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/auth/directory"
@@ -44,6 +46,7 @@ type App struct {
 	engine   *scheduler.Engine
 	sessions *auth.Sessions
 	audit    *manage.Audit
+	api      *api.API
 	shipper  *auditlog.Shipper
 	// adminServer and adminAddr are of the listener for operators; nil and "" without one.
 	adminServer *http.Server
@@ -191,8 +194,9 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, EncryptKey: encryptKey, PublicURL: a.publicURL, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
 		Logger: a.logger, FirstTime: a.firstTime, About: a.about, Weakness: a.tokens.Weakness, Shipping: a.shipper.Troubles,
 	})
-	api := openapi.New(openapi.Config{
-		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: auth.NewAPITokens(a.pool, time.Now, a.logger, service.Audit.TokenRefused),
+	apiTokens := auth.NewAPITokens(a.pool, time.Now, a.logger, service.Audit.TokenRefused)
+	protocols := openapi.New(openapi.Config{
+		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: apiTokens,
 		Declared: declare.New(declare.Config{Pool: a.pool, Jobs: service.Jobs, Now: a.engine.Now}),
 		Refuses:  rule.Refuses, Printer: catalogue.Printer(locales.English), Logger: a.logger,
 	})
@@ -201,7 +205,11 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		Now: a.engine.Now, Logger: a.logger, Refused: a.noteRefusal,
 	})
 	a.server = &http.Server{
-		Handler: a.router(pages, api, old),
+		Handler: a.router(pages, protocols, old, func(e *echo.Echo) *api.API {
+			return api.Register(e, api.Config{
+				Manage: service, Tokens: apiTokens, Pool: a.pool, Catalogue: catalogue, Now: a.engine.Now, Logger: a.logger, Refused: a.noteRefusal, Closing: a.closing,
+			})
+		}),
 		// A stream may last for hours, so there is no limit on reading or writing as a whole; the middleware sets one for
 		// each request that is not a stream.
 		ReadHeaderTimeout: 10 * time.Second,
@@ -444,7 +452,7 @@ func (a *App) cleanSessions(ctx context.Context) {
 		case <-minute.C:
 			a.audit.FlushCounted(ctx, false)
 		case <-tick.C:
-			if err := errors.Join(a.sessions.Clean(ctx), a.logins.Clean(ctx), a.signIns.Clean(ctx), a.audit.Clean(ctx), a.directories.Clean(ctx)); err != nil && ctx.Err() == nil {
+			if err := errors.Join(a.sessions.Clean(ctx), a.logins.Clean(ctx), a.signIns.Clean(ctx), a.audit.Clean(ctx), a.directories.Clean(ctx), a.api.Clean(ctx)); err != nil && ctx.Err() == nil {
 				a.logger.Warn("clean sessions, logins and audit log", "error", err)
 			}
 		}

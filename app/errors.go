@@ -12,6 +12,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/app/api"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/views/errorpage"
@@ -26,7 +27,9 @@ type errorHandler struct {
 	Page func(c echo.Context) layout.Page
 	// Protocol says whether a program of the executor protocol asked, which wants its own JSON and HTTP status 200.
 	Protocol func(r *http.Request) bool
-	Logger   *slog.Logger
+	// API answers programs of API v1.
+	API    func(c echo.Context, p *problem.Error)
+	Logger *slog.Logger
 	// Refused is told of everybody who asks for what they may not do; may be nil.
 	Refused func(c echo.Context)
 }
@@ -53,6 +56,8 @@ func (h *errorHandler) HandleError(err error, c echo.Context) {
 		c.Response().Header().Set("Retry-After", "30")
 	}
 	switch {
+	case h.API != nil && api.Under(r.URL.Path):
+		h.API(c, p)
 	case h.Protocol(r):
 		h.protocol(c, p)
 	case r.Method == http.MethodHead:

@@ -9,22 +9,25 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
+	"github.com/punctual-job/punctual/app/api"
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/console"
 	"github.com/punctual-job/punctual/app/legacy"
 	"github.com/punctual-job/punctual/app/openapi"
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/static"
 )
 
 // router lists every address of the process.
-func (a *App) router(pages *console.Console, api *openapi.API, old *legacy.Legacy) http.Handler {
+func (a *App) router(pages *console.Console, protocols *openapi.API, old *legacy.Legacy, newAPI func(*echo.Echo) *api.API) http.Handler {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.Logger.SetOutput(discard{}) // everything is said through slog
 	e.IPExtractor = a.opts.addressOf()
 	e.HTTPErrorHandler = (&errorHandler{
 		Page: pages.Page, Protocol: func(r *http.Request) bool { _, is := openapi.Name(r.URL.Path); return is }, Logger: a.logger, Refused: a.noteRefusal,
+		API: func(c echo.Context, p *problem.Error) { a.api.Error(c, p) },
 	}).HandleError
 	e.Use(a.logRequests(), middleware.RecoverWithConfig(middleware.RecoverConfig{DisablePrintStack: true, LogErrorFunc: a.logPanic}),
 		requestID, limits, a.securityHeaders, old.Login)
@@ -39,12 +42,13 @@ func (a *App) router(pages *console.Console, api *openapi.API, old *legacy.Legac
 	protocol := func(c echo.Context) error {
 		r := c.Request()
 		r.RemoteAddr = c.RealIP() // which knows of proxies; it is for logs
-		api.ServeHTTP(c.Response(), r)
+		protocols.ServeHTTP(c.Response(), r)
 		return nil
 	}
 	for _, path := range []string{"/api", "/api/*", "/xxl-job-admin/api", "/xxl-job-admin/api/*"} {
 		e.Any(path, protocol)
 	}
+	a.api = newAPI(e)
 	for _, prefix := range []string{"", legacy.Prefix} {
 		e.GET(prefix+"/actuator/health", a.health)
 	}

@@ -21,6 +21,7 @@ type JobFilter struct {
 	Handler string
 	Author  string
 	Tag     string // a tag between commas
+	Below   int64  // only smaller ids; 0: any
 
 	from, before int64   // ids; 0: any
 	dialect      Dialect // lets texts be compared in the way that is quickest there; see textMatch
@@ -45,6 +46,9 @@ func (f JobFilter) where(walk bool) *where {
 	}
 	if f.before != 0 {
 		w.and("id < ?", f.before)
+	}
+	if f.Below != 0 {
+		w.and("id < ?", f.Below)
 	}
 	switch {
 	case f.Status != nil && walk && *f.Status == int64(jobspec.StatusRunning):

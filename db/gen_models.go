@@ -265,6 +265,13 @@ type GroupOptions struct {
 	ScriptReview int64
 }
 
+type Idempotency struct {
+	ID      string
+	Request string
+	Answer  string
+	MadeAt  int64
+}
+
 type Job struct {
 	ID                     int64
 	JobGroup               int64

@@ -21,6 +21,7 @@ type Querier interface {
 	AdmitRun(ctx context.Context, db DBTX, arg AdmitRunParams) (int64, error)
 	// Notes how far a clearing has come. Guarded by where it was: 0 rows means that it was stopped, or that another admin is at it.
 	AdvanceClearing(ctx context.Context, db DBTX, arg AdvanceClearingParams) (int64, error)
+	AnswerIdempotency(ctx context.Context, db DBTX, arg AnswerIdempotencyParams) (int64, error)
 	// The ends of the log; both 0 while it is empty. Asked for both at once, SQLite would read it all.
 	AuditIDs(ctx context.Context, db DBTX) (AuditIDsRow, error)
 	// When the entry with an id, or the next one, was made: how far back a search has come.
@@ -31,6 +32,7 @@ type Querier interface {
 	ChainAudit(ctx context.Context, db DBTX, arg ChainAuditParams) (int64, error)
 	// Guarded, so that each message is one admin's; which of them became ours shows in the holder.
 	ClaimAlarmDeliveries(ctx context.Context, db DBTX, arg ClaimAlarmDeliveriesParams) (int64, error)
+	CleanIdempotency(ctx context.Context, db DBTX, madeAt int64) (int64, error)
 	// Only one channel carries the mails of the jobs' own addresses.
 	ClearAlarmChannelForJobs(ctx context.Context, db DBTX, id int64) error
 	// Those of an owner that somebody may still use.
@@ -110,6 +112,7 @@ type Querier interface {
 	DeleteGroup(ctx context.Context, db DBTX, id int64) (int64, error)
 	DeleteGroupOptions(ctx context.Context, db DBTX, appName string) (int64, error)
 	DeleteHoursBefore(ctx context.Context, db DBTX, hourAt int64) (int64, error)
+	DeleteIdempotency(ctx context.Context, db DBTX, id string) (int64, error)
 	// Closed, and nothing gathered: the row says nothing any more.
 	DeleteIdleAlarmStates(ctx context.Context, db DBTX, windowUntil int64) (int64, error)
 	DeleteJob(ctx context.Context, db DBTX, id int64) (int64, error)
@@ -208,6 +211,7 @@ type Querier interface {
 	// One version of a job's script. Asked for with its job, so that nobody reads another job's by its number.
 	GetGlueVersion(ctx context.Context, db DBTX, arg GetGlueVersionParams) (GlueVersion, error)
 	GetGroup(ctx context.Context, db DBTX, id int64) (Group, error)
+	GetIdempotency(ctx context.Context, db DBTX, id string) (Idempotency, error)
 	GetJob(ctx context.Context, db DBTX, id int64) (Job, error)
 	// The source of a GLUE job, read when its version is not in the engine's cache.
 	GetJobSource(ctx context.Context, db DBTX, id int64) (GetJobSourceRow, error)
@@ -267,6 +271,8 @@ type Querier interface {
 	InsertGate(ctx context.Context, db DBTX, jobID int64) error
 	InsertGlueVersion(ctx context.Context, db DBTX, arg InsertGlueVersionParams) error
 	InsertGroup(ctx context.Context, db DBTX, arg InsertGroupParams) (int64, error)
+	// What touches punctual_idempotency: requests of API v1 that are made once, however often they are sent.
+	InsertIdempotency(ctx context.Context, db DBTX, arg InsertIdempotencyParams) error
 	// A new job is always stopped; StartJob is what makes it due.
 	InsertJob(ctx context.Context, db DBTX, arg InsertJobParams) (int64, error)
 	// What touches punctual_kill: runs that are to be ended as soon as they can be. See scheduler/kill.go.

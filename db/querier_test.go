@@ -105,6 +105,7 @@ var argValues = map[string]any{
 	"SetUserLang.Lang": "changed", "SetUserTheme.Theme": "changed", "ListSettings": int32(10), "ListViews.UserID": int64(2), "InsertView.Name": "new", "UpdateView.Name": "new",
 	"NoteAdoptionChecked.CheckedAt": int64(77), "NoteAdoptedTokens": int64(77), "FinishAdoption.FinishedAt": int64(77),
 	"InsertAdoptedJob.JobID": int64(100), "InsertAdoptedToken.AppName": "new",
+	"CleanIdempotency": int64(100), "InsertIdempotency.ID": "new",
 	"DeleteSchedulesBefore": int64(100), "EndSchedule.JobID": int64(2), "SetDeletion.BeforeAt": int64(77),
 	"DeleteOwnViews": int64(2), "FromHour": int64(0), "ToHour": int64(100), "DeleteHoursBefore": int64(100), "SetHour.SucCount": int64(77),
 }
@@ -227,7 +228,7 @@ func fill(v reflect.Value, name string, value any) {
 // single are the names of the columns behind methods that take one plain argument.
 var single = map[string]string{
 	"DeleteAttempt": "id", "DeleteAttemptsOnName": "name", "DeleteSignIn": "id", "SetSignInStrong": "id", "TakeSignInChallenge": "id",
-	"DeleteExecutorsOf": "app_name", "DeleteToken": "app_name", "DeleteSession": "id", "GetSetting": "name", "DeleteSetting": "name", "GetUserByName": "username", "FindAPIToken": "hash", "CountJobsWithBackoff": "retry_backoff",
+	"DeleteExecutorsOf": "app_name", "DeleteToken": "app_name", "DeleteSession": "id", "DeleteIdempotency": "id", "GetIdempotency": "id", "GetSetting": "name", "DeleteSetting": "name", "GetUserByName": "username", "FindAPIToken": "hash", "CountJobsWithBackoff": "retry_backoff",
 }
 
 // snake is the column behind a parameter's name.

@@ -297,6 +297,11 @@ func (s *Groups) Update(ctx context.Context, p auth.Principal, id int64, in Grou
 // Delete removes a group that no job belongs to, and what its executors registered. The last group stays, as upstream
 // has it: there is always one to create a job in.
 func (s *Groups) Delete(ctx context.Context, p auth.Principal, id int64) error {
+	return s.DeleteVersion(ctx, p, id, "")
+}
+
+// DeleteVersion is Delete for a group that is still what [GroupVersion] said; empty asks for no check.
+func (s *Groups) DeleteVersion(ctx context.Context, p auth.Principal, id int64, version string) error {
 	if err := requireAdmin(p); err != nil {
 		return err
 	}
@@ -343,6 +348,9 @@ func (s *Groups) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		was, err := s.options(ctx, tx, g.AppName)
 		if err != nil {
 			return err
+		}
+		if version != "" && version != GroupVersion(g, was) {
+			return problem.New(problem.Conflict, "problem.changed")
 		}
 		err = s.audit.Record(ctx, tx, p, Entry{Action: ActionDelete, Kind: ObjectGroup, ID: id, Name: g.Title, Before: groupSnapshot(g, was)})
 		if err != nil {

@@ -28,8 +28,9 @@ type JobFilter struct {
 	NoID    bool
 	Limit   int
 	Offset  int
-	Exact   bool // count all of them, however many there are
-	History bool // with the newest runs of each
+	Below   int64 // only jobs with smaller ids; 0: all
+	Exact   bool  // count all of them, however many there are
+	History bool  // with the newest runs of each
 }
 
 // AnyStatus is the JobFilter.Status of jobs that run and jobs that do not.
@@ -98,7 +99,7 @@ func jobQuery(p auth.Principal, f JobFilter) (q db.JobFilter, ok bool) {
 	if all == 0 && len(groups) == 0 {
 		return q, false
 	}
-	q.Groups = groups
+	q.Groups, q.Below = groups, f.Below
 	if f.Text != "" {
 		q.Text = contains(f.Text)
 	}
@@ -126,6 +127,35 @@ const nearJobs = 50_000
 // IDs are the jobs of a page.
 func (s *Jobs) IDs(ctx context.Context, p auth.Principal, f JobFilter) ([]int64, error) {
 	return s.find(ctx, p, f, new(JobList))
+}
+
+// Following are the jobs of a page with everything that is known of them, the newest first, and without counting how many there are.
+func (s *Jobs) Following(ctx context.Context, p auth.Principal, f JobFilter) ([]db.Job, error) {
+	q, ok, err := s.query(ctx, p, f)
+	if err != nil || !ok {
+		return nil, err
+	}
+	find := db.SearchJobs
+	if q.Plain() {
+		find = func(ctx context.Context, pool *db.Pool, q db.JobFilter, offset, limit int64) ([]int64, error) {
+			return db.FindJobs(ctx, pool, q, offset, limit)
+		}
+	}
+	ids, err := find(ctx, s.cfg.Pool, q, int64(f.Offset), int64(f.Limit))
+	if err != nil {
+		return nil, db.Error(err)
+	}
+	byID, err := s.ByID(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	jobs := make([]db.Job, 0, len(ids))
+	for _, id := range ids {
+		if j, ok := byID[id]; ok && p.CanUseGroup(j.JobGroup) { // else it was deleted or moved just now
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs, nil
 }
 
 // find finds the jobs of a page, and notes how many there are in all.

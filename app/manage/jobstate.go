@@ -89,11 +89,25 @@ func (s *Jobs) killWaiting(ctx context.Context, tx *sql.Tx, p auth.Principal, jo
 
 // Delete removes a job, its script's history and its runs. Runs that are under way go on and are no longer recorded.
 func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
+	return s.DeleteVersion(ctx, p, id, "")
+}
+
+// DeleteVersion is Delete for a job that is still what [JobVersion] said; empty asks for no check.
+func (s *Jobs) DeleteVersion(ctx context.Context, p auth.Principal, id int64, version string) error {
 	j, err := s.Need(ctx, p, id, auth.RightEdit)
 	if err != nil {
 		return err
 	}
 	err = s.change(ctx, "delete job", func(tx *sql.Tx) error {
+		if version != "" {
+			now, err := s.queries.GetJob(ctx, tx, id)
+			if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+				return err
+			}
+			if err != nil || JobVersion(now) != version {
+				return problem.New(problem.Conflict, "problem.changed")
+			}
+		}
 		deleted, err := s.schedules.Delete(ctx, tx, id)
 		if err != nil || !deleted {
 			return err

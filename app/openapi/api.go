@@ -80,8 +80,14 @@ func New(cfg Config) *API { return &API{Config: cfg, buckets: make(map[string]*r
 // with, and upstream's context path was /xxl-job-admin until 3.4.0 (docs/compat.md §1.1).
 var prefixes = []string{"/api", "/xxl-job-admin/api"}
 
-// Name is the method of the API that a path names, "" for the bare prefix. ok is false for paths of the console.
+// v1 is where package api is, under the same prefix.
+const v1 = "/api/v1"
+
+// Name is the method of the API that a path names, "" for the bare prefix. ok is false for paths of the console and of package api.
 func Name(path string) (name string, ok bool) {
+	if path == v1 || strings.HasPrefix(path, v1+"/") {
+		return "", false
+	}
 	for _, prefix := range prefixes {
 		rest, found := strings.CutPrefix(path, prefix)
 		if found && rest == "" {

@@ -1,0 +1,201 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humaecho"
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/locales"
+)
+
+// Prefix is where the API is.
+const Prefix = "/api/v1"
+
+// maxBody bounds a request. The largest part is a script, as in the console.
+const maxBody = 4 << 20
+
+// Tokens find out for whom a token acts, [auth.APITokens].
+type Tokens interface {
+	Find(ctx context.Context, token, address string) (auth.Principal, error)
+}
+
+// Config is what the API is made of. Everything is required but Limit.
+type Config struct {
+	Manage    *manage.Service
+	Tokens    Tokens
+	Pool      *db.Pool
+	Catalogue *locales.Catalogue
+	Now       func() time.Time
+	Logger    *slog.Logger
+	Refused   func(echo.Context) // somebody asked for what they may not do
+	Closing   <-chan struct{}    // closed when requests that wait are to end
+	Limit     Limit              // default [UsualLimit]
+}
+
+// API serves API v1.
+type API struct {
+	Config
+	router   *echo.Echo
+	huma     huma.API
+	document []byte
+	limits   *limiter
+}
+
+// Under says whether a path is the API's.
+func Under(path string) bool { return path == Prefix || strings.HasPrefix(path, Prefix+"/") }
+
+// Register adds the API to a router.
+func Register(e *echo.Echo, cfg Config) *API {
+	if cfg.Limit == (Limit{}) {
+		cfg.Limit = UsualLimit
+	}
+	a := &API{Config: cfg, router: e, limits: newLimiter(cfg.Limit)}
+	group := e.Group(Prefix)
+	a.huma = humaecho.NewWithGroup(e, group, config())
+	a.huma.UseMiddleware(a.open)
+	for _, resource := range []func(){a.groups, a.jobs} {
+		resource()
+	}
+	a.document = document(a.huma.OpenAPI())
+	group.GET("/openapi.json", func(c echo.Context) error { return c.JSONBlob(http.StatusOK, a.document) })
+	a.refuseTheRest(group)
+	return a
+}
+
+// config is huma's, without the pages and the links that it would add.
+func config() huma.Config {
+	c := huma.DefaultConfig("Punctual", "1")
+	c.OpenAPIPath, c.DocsPath, c.SchemasPath, c.CreateHooks = "", "", "", nil
+	c.RejectUnknownQueryParameters = true
+	c.Servers = []*huma.Server{{URL: Prefix}}
+	c.Info.Description = "Everything that the console does, for programs. See docs/api.md."
+	c.Info.License = &huma.License{Name: "MIT", Identifier: "MIT"}
+	c.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"token": {Type: "http", Scheme: "bearer", Description: "An API token (pnc_...), made in the console under Tokens."},
+	}
+	c.Security = []map[string][]string{{"token": {}}}
+	return c
+}
+
+// document is what is served and committed.
+func document(o *huma.OpenAPI) []byte {
+	raw, err := json.MarshalIndent(o, "", " ")
+	if err != nil {
+		panic(err) // of our own types
+	}
+	return append(raw, '\n')
+}
+
+// refuseTheRest answers what is no operation: in problem documents, as everything else here.
+func (a *API) refuseTheRest(group *echo.Group) {
+	methods := map[string][]string{"/openapi.json": {http.MethodGet}}
+	for path, item := range a.huma.OpenAPI().Paths {
+		path = strings.NewReplacer("{", ":", "}", "").Replace(path)
+		for method, operation := range map[string]*huma.Operation{
+			http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
+		} {
+			if operation != nil {
+				methods[path] = append(methods[path], method)
+			}
+		}
+	}
+	for path, has := range methods {
+		slices.Sort(has)
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodHead, http.MethodOptions, http.MethodTrace} {
+			if !slices.Contains(has, method) {
+				group.Add(method, path, func(c echo.Context) error {
+					c.Response().Header().Set("Allow", strings.Join(has, ", "))
+					return &problem.Error{Kind: problem.NoMethod}
+				})
+			}
+		}
+	}
+	for _, path := range []string{"", "/*"} {
+		group.Any(path, func(echo.Context) error { return &problem.Error{Kind: problem.NotFound} })
+	}
+}
+
+// Error answers with a problem document what no operation answered: for the router's error handler.
+func (a *API) Error(c echo.Context, p *problem.Error) {
+	doc := newProblem(a.printer(c.Request()), p, nil)
+	c.Response().Header().Set(echo.HeaderContentType, problemType)
+	c.Response().WriteHeader(doc.Status)
+	_ = json.NewEncoder(c.Response()).Encode(doc) // the client is gone if this fails
+}
+
+// op is an operation.
+type op struct {
+	method, path string
+	id           string // of the operation, as clients that are made of the document call their functions
+	tag          string // the resource
+	summary      string
+	text         string // what there is to know beyond the summary
+	status       int    // of success; default 200
+	also         []int  // statuses of errors beyond those that all have
+	names        map[string]string
+}
+
+// everyErrors are the statuses that any operation may answer with.
+var everyErrors = []int{http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusTooManyRequests,
+	http.StatusInternalServerError, http.StatusServiceUnavailable}
+
+// bodyErrors are those of operations that have a body.
+var bodyErrors = []int{http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType}
+
+// errors are the statuses of an operation's refusals.
+func (o op) errors() []int {
+	list := slices.Concat(everyErrors, o.also)
+	if strings.Contains(o.path, "{") {
+		list = append(list, http.StatusNotFound)
+	}
+	if o.method == http.MethodPost || o.method == http.MethodPut || o.method == http.MethodPatch {
+		list = append(list, bodyErrors...)
+	}
+	if o.method != http.MethodGet {
+		list = append(list, http.StatusConflict)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// add registers an operation that does its work for the bearer of a token.
+func add[I, O any](a *API, o op, do func(ctx context.Context, p auth.Principal, in *I) (*O, error)) {
+	operation := huma.Operation{
+		Method: o.method, Path: o.path, OperationID: o.id, Tags: []string{o.tag}, Summary: o.summary, Description: o.text,
+		DefaultStatus: o.status, Errors: o.errors(), MaxBodyBytes: maxBody, BodyReadTimeout: -1, // app sets one for every request
+	}
+	huma.Register(a.huma, operation, func(ctx context.Context, in *I) (*O, error) {
+		r := requestOf(ctx)
+		out, err := a.onceOnly(ctx, o, in, func() (any, error) { return do(ctx, r.principal, in) }, new(O))
+		if err != nil {
+			return nil, a.refusal(r, err, o.names)
+		}
+		return out.(*O), nil
+	})
+}
+
+// refusal is an error of a use case as its caller reads it, noted where the console notes one.
+func (a *API) refusal(r *request, err error, names map[string]string) error {
+	p := problem.From(err)
+	problem.Log(a.Logger, p, r.echo.Request(), r.echo.Response().Header().Get(echo.HeaderXRequestID))
+	if p.Kind == problem.Forbidden {
+		a.Refused(r.echo)
+	}
+	doc := newProblem(r.printer, err, names)
+	if p.Kind == problem.TooMany || p.Kind == problem.Unavailable {
+		return huma.ErrorWithHeaders(doc, http.Header{"Retry-After": {"5"}})
+	}
+	return doc
+}

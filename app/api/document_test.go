@@ -1,0 +1,63 @@
+package api
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/labstack/echo/v4"
+)
+
+// TestTheDocumentIsThatOfTheCode compares openapi.json with what the code says; UPDATE=1 writes it anew.
+func TestTheDocumentIsThatOfTheCode(t *testing.T) {
+	t.Parallel()
+	a := Register(echo.New(), Config{})
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile("openapi.json", a.document, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raw, err := os.ReadFile("openapi.json")
+	if err != nil || string(raw) != string(a.document) {
+		t.Fatalf("openapi.json is stale: UPDATE=1 go test ./app/api (%v)", err)
+	}
+}
+
+// TestEveryOperationIsDescribed wants of each operation what makes a document useful: a name, a summary, the words for its parameters and
+// fields, and statuses that say which errors there are.
+func TestEveryOperationIsDescribed(t *testing.T) {
+	t.Parallel()
+	a := Register(echo.New(), Config{})
+	ids := make(map[string]bool)
+	for path, item := range a.huma.OpenAPI().Paths {
+		raw, err := json.Marshal(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var operations map[string]struct {
+			OperationID string
+			Summary     string
+			Tags        []string
+			Parameters  []struct{ Name, Description string }
+			Responses   map[string]any
+		}
+		if err := json.Unmarshal(raw, &operations); err != nil {
+			t.Fatal(err)
+		}
+		for method, o := range operations {
+			if o.OperationID == "" || ids[o.OperationID] || o.Summary == "" || strings.HasSuffix(o.Summary, ".") || len(o.Tags) != 1 {
+				t.Errorf("%s %s: id %q, summary %q, tags %q", method, path, o.OperationID, o.Summary, o.Tags)
+			}
+			ids[o.OperationID] = true
+			for _, p := range o.Parameters {
+				if p.Description == "" {
+					t.Errorf("%s %s: nothing says what %s is", method, path, p.Name)
+				}
+			}
+			if o.Responses["401"] == nil || o.Responses["default"] != nil {
+				t.Errorf("%s %s: responses %v", method, path, o.Responses)
+			}
+		}
+	}
+}

@@ -1,0 +1,357 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// The fields of a job that are no part of its definition.
+const (
+	fieldID      = "id"
+	fieldGroup   = "group_id"
+	fieldState   = "state"
+	fieldOmitted = "script_omitted"
+	fieldNext    = "next_due_at"
+	fieldLast    = "last_due_at"
+	fieldCreated = "created_at"
+	fieldUpdated = "updated_at"
+)
+
+// The states of a job.
+const (
+	stateRunning = "running"
+	stateStopped = "stopped"
+)
+
+// jobNames are what a job's fields are called in JSON: as in job files.
+var jobNames = func() map[string]string {
+	names := map[string]string{manage.FieldGroup: fieldGroup}
+	for _, f := range jobspec.Fields {
+		names[f.Name] = f.File
+	}
+	return names
+}()
+
+// jobBody is the JSON of a definition, or of a part of one, before it is known over which it is written.
+type jobBody struct{ members map[string]json.RawMessage }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (b *jobBody) UnmarshalJSON(raw []byte) error { return json.Unmarshal(raw, &b.members) }
+
+// MarshalJSON implements [json.Marshaler].
+func (b jobBody) MarshalJSON() ([]byte, error) { return json.Marshal(b.members) }
+
+// has says whether a field is named, with null or with a value.
+func (b jobBody) has(field string) bool { _, ok := b.members[field]; return ok }
+
+// group is the group that is named, or another one.
+func (b jobBody) group(otherwise int64) int64 {
+	var id int64
+	if json.Unmarshal(b.members[fieldGroup], &id) != nil || id == 0 {
+		return otherwise
+	}
+	return id
+}
+
+// over writes what is named over a definition; null makes a field what it is in a new job. The schema has seen to the types.
+func (b jobBody) over(j jobspec.Job) (jobspec.Job, error) {
+	var faults []problem.Field
+	was := j.ScheduleType
+	for _, f := range jobspec.Fields {
+		raw, ok := b.members[f.File]
+		if !ok {
+			continue
+		}
+		text, err := valueText(f, raw)
+		switch {
+		case err != nil:
+			return j, err
+		case text == "" && !f.In(&j): // says that it is not used, as is right
+			continue
+		case !f.In(&j):
+			faults = append(faults, problem.Field{Name: f.Name, Key: "import.error.schedule", Args: []any{"Field", f.File, "Value", j.ScheduleType}})
+			continue
+		}
+		if text == "" {
+			text = f.Default
+		}
+		if fault := f.Put(&j, text, time.UTC); fault != nil {
+			faults = append(faults, *fault)
+		}
+		if f.Name == jobspec.FieldScheduleType && j.ScheduleType != was {
+			j.ScheduleConf = "" // it said something about the other type
+		}
+	}
+	if len(faults) > 0 {
+		return j, problem.InvalidFields(faults...)
+	}
+	return j, nil
+}
+
+// valueText is a value of JSON as [jobspec.Field.Put] takes it; null is nothing.
+func valueText(f *jobspec.Field, raw json.RawMessage) (string, error) {
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		return "", err
+	}
+	switch v := value.(type) {
+	case string:
+		return v, nil
+	case json.Number:
+		return v.String(), nil
+	case bool:
+		if v {
+			return "true", nil
+		}
+	case []any:
+		var texts []string
+		for _, element := range v {
+			text, ok := element.(string)
+			if n, isNumber := element.(json.Number); isNumber {
+				text, ok = n.String(), true
+			}
+			if !ok || strings.ContainsAny(text, ",，") && f.Kind == jobspec.List {
+				return "", problem.InvalidFields(problem.Field{Name: f.Name, Key: "api.error.comma"})
+			}
+			texts = append(texts, text)
+		}
+		return strings.Join(texts, ","), nil
+	}
+	return "", nil
+}
+
+// newJob is a whole definition.
+type newJob struct{ jobBody }
+
+// jobPatch is a part of one.
+type jobPatch struct{ jobBody }
+
+// job is a job as it is read: fields of its own in an order that does not change.
+type job struct{ raw json.RawMessage }
+
+// MarshalJSON implements [json.Marshaler].
+func (j job) MarshalJSON() ([]byte, error) { return j.raw, nil }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (j *job) UnmarshalJSON(raw []byte) error {
+	j.raw = slices.Clone(raw)
+	return nil
+}
+
+// object writes the members of a JSON object in the order in which they are set.
+type object struct{ b bytes.Buffer }
+
+func (o *object) set(name string, value any) {
+	separator := byte(',')
+	if o.b.Len() == 0 {
+		separator = '{'
+	}
+	o.b.WriteByte(separator)
+	o.b.WriteString(strconv.Quote(name) + ":")
+	raw, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // of texts, numbers and lists of them
+	}
+	o.b.Write(raw)
+}
+
+func (o *object) end() json.RawMessage {
+	o.b.WriteByte('}')
+	return o.b.Bytes()
+}
+
+// readJob is a job as p may see it. A script is for those who may write one, and in no list.
+func (a *API) readJob(p auth.Principal, row db.Job, listed bool) job {
+	spec := row.Spec()
+	isScript := spec.Glue != wire.GlueBean
+	omitted := isScript && (listed || !a.Manage.Jobs.CanScript(p, row.JobGroup))
+	var o object
+	o.set(fieldID, row.ID)
+	o.set(fieldGroup, row.JobGroup)
+	o.set(fieldState, stateOf(row.TriggerStatus))
+	for _, f := range jobspec.Fields {
+		script := f.Name == jobspec.FieldSource || f.Name == jobspec.FieldRemark
+		if f.In(&spec) && (!script || isScript && !omitted) {
+			o.set(f.File, fieldValue(f, &spec))
+		}
+	}
+	o.set(fieldOmitted, omitted)
+	o.set(fieldNext, momentOf(row.TriggerNextTime))
+	o.set(fieldLast, momentOf(row.TriggerLastTime))
+	o.set(fieldCreated, a.wall(row.AddTime))
+	o.set(fieldUpdated, a.wall(row.UpdateTime))
+	return job{o.end()}
+}
+
+func stateOf(status int64) string {
+	if status == int64(jobspec.StatusRunning) {
+		return stateRunning
+	}
+	return stateStopped
+}
+
+// fieldValue is a field of a definition as JSON has it.
+func fieldValue(f *jobspec.Field, j *jobspec.Job) any {
+	value := f.Value(j)
+	switch {
+	case f.Name == jobspec.FieldChildren:
+		ids := []int64{}
+		for _, text := range jobspec.Elements(value.(string)) {
+			if id, err := strconv.ParseInt(text, 10, 64); err == nil {
+				ids = append(ids, id)
+			}
+		}
+		return ids
+	case f.Name == jobspec.FieldSeconds:
+		if n, err := strconv.ParseInt(value.(string), 10, 64); err == nil {
+			return n
+		}
+		return nil
+	case f.Kind == jobspec.List:
+		return append([]string{}, jobspec.Elements(value.(string))...)
+	case f.Kind == jobspec.Moments:
+		return momentOf(value.(int64))
+	}
+	return value
+}
+
+// schemaNamed makes a schema a component of the document.
+func schemaNamed(r huma.Registry, name string, make func() *huma.Schema) *huma.Schema {
+	if r.Map()[name] == nil {
+		s := make()
+		s.PrecomputeMessages()
+		r.Map()[name] = s
+	}
+	return &huma.Schema{Ref: "#/components/schemas/" + name}
+}
+
+// Schema implements [huma.SchemaProvider].
+func (newJob) Schema(r huma.Registry) *huma.Schema {
+	return schemaNamed(r, "NewJob", func() *huma.Schema {
+		s := definition(true)
+		s.Properties[fieldGroup] = idSchema("The group whose executors run it.")
+		s.Required = []string{fieldGroup}
+		for _, f := range jobspec.Fields {
+			if f.Required {
+				s.Required = append(s.Required, f.File)
+			}
+			if f.Default != "" {
+				s.Properties[f.File].Default = f.Default
+			}
+		}
+		s.Properties[jobspec.Named(jobspec.FieldScheduleType).File].Default = string(jobspec.ScheduleNone)
+		return s
+	})
+}
+
+// Schema implements [huma.SchemaProvider].
+func (jobPatch) Schema(r huma.Registry) *huma.Schema {
+	return schemaNamed(r, "JobPatch", func() *huma.Schema {
+		s := definition(true)
+		for _, p := range s.Properties {
+			p.Nullable = true
+		}
+		s.Properties[fieldGroup] = idSchema("The group whose executors run it.")
+		return s
+	})
+}
+
+// Schema implements [huma.SchemaProvider].
+func (job) Schema(r huma.Registry) *huma.Schema {
+	return schemaNamed(r, "Job", func() *huma.Schema {
+		s := definition(false)
+		for _, f := range jobspec.Fields {
+			if f.Kind == jobspec.Moments || f.Name == jobspec.FieldSeconds {
+				s.Properties[f.File].Nullable = true
+			}
+		}
+		s.Properties[fieldID] = idSchema("Its number.")
+		s.Properties[fieldGroup] = idSchema("The group whose executors run it.")
+		s.Properties[fieldState] = &huma.Schema{Type: huma.TypeString, Enum: []any{stateRunning, stateStopped}, Description: "Whether its schedule is started."}
+		s.Properties[fieldOmitted] = &huma.Schema{Type: huma.TypeBoolean, Description: "There is a script that is not shown: in a list, or because the token may not write scripts there."}
+		for name, text := range map[string]string{
+			fieldNext: "When it is due next.", fieldLast: "When it was due last.", fieldCreated: "When it was made.", fieldUpdated: "When a person or program changed it last.",
+		} {
+			s.Properties[name] = &huma.Schema{Type: huma.TypeString, Format: "date-time", Nullable: true, Description: text}
+		}
+		s.Required = []string{fieldID, fieldGroup, fieldState, fieldOmitted, fieldNext, fieldLast, fieldCreated, fieldUpdated}
+		return s
+	})
+}
+
+func idSchema(text string) *huma.Schema {
+	one := 1.0
+	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &one, Description: text}
+}
+
+// definition is the schema of the table's fields. What is stored may be out of today's limits, so only what is written has them.
+func definition(written bool) *huma.Schema {
+	english := locales.New().Printer(locales.English)
+	s := &huma.Schema{Type: huma.TypeObject, Properties: make(map[string]*huma.Schema), AdditionalProperties: false}
+	for _, f := range jobspec.Fields {
+		p := fieldSchema(f, written)
+		p.Description = english.T(f.Label) + "."
+		if f.Help != "" {
+			p.Description += " " + english.T(f.Help)
+		}
+		s.Properties[f.File] = p
+	}
+	return s
+}
+
+func fieldSchema(f *jobspec.Field, written bool) *huma.Schema {
+	zero, most := 0.0, float64(f.Max)
+	switch {
+	case f.Name == jobspec.FieldChildren:
+		return &huma.Schema{Type: huma.TypeArray, Items: idSchema("The number of a job.")}
+	case f.Name == jobspec.FieldSeconds:
+		one := 1.0
+		return &huma.Schema{Type: huma.TypeInteger, Minimum: &one}
+	}
+	switch f.Kind {
+	case jobspec.Number:
+		s := &huma.Schema{Type: huma.TypeInteger}
+		if written {
+			s.Minimum, s.Maximum = &zero, &most
+		}
+		return s
+	case jobspec.Flag:
+		return &huma.Schema{Type: huma.TypeBoolean}
+	case jobspec.Moments:
+		return &huma.Schema{Type: huma.TypeString, Format: "date-time"}
+	case jobspec.List:
+		return &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString}}
+	case jobspec.Choice:
+		s := &huma.Schema{Type: huma.TypeString}
+		for _, option := range f.Options {
+			if written {
+				s.Enum = append(s.Enum, option)
+			} else {
+				s.Examples = append(s.Examples, option)
+			}
+		}
+		return s
+	case jobspec.Text:
+	}
+	s := &huma.Schema{Type: huma.TypeString}
+	if written && f.Max > 0 {
+		s.MaxLength = &f.Max
+	}
+	return s
+}

@@ -1,0 +1,277 @@
+package api
+
+import (
+	"context"
+	"database/sql"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/manage/dashboard"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// JobID names the job of an operation.
+type JobID struct {
+	ID int64 `path:"id" minimum:"1" doc:"The number of the job."`
+}
+
+// jobQuery is the filter of the console's list.
+type jobQuery struct {
+	Page
+	Group   int64     `query:"group_id" minimum:"1" doc:"Only jobs of this group."`
+	State   string    `query:"state" enum:"running,stopped" doc:"Only jobs whose schedule is started, or is not."`
+	Text    string    `query:"text" maxLength:"255" doc:"Only jobs with this in their description, or with this number."`
+	Handler string    `query:"handler" maxLength:"255" doc:"Only jobs with this in the name of their handler."`
+	Author  string    `query:"author" maxLength:"64" doc:"Only jobs with this in the name of their author."`
+	Tag     string    `query:"tag" maxLength:"255" doc:"Only jobs with this tag."`
+	Show    string    `query:"show" enum:"failing,late,due" doc:"Only jobs that a number of the dashboard counts: those that fail, that are late, or that are due in the minute of at."`
+	At      time.Time `query:"at" doc:"The minute of show=due."`
+}
+
+type jobAnswer struct {
+	ETag string `header:"ETag"`
+	Body job
+}
+
+type jobCreated struct {
+	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
+	Body     job
+}
+
+// jobDeletion is what deleting a job comes to.
+type jobDeletion struct {
+	ID      int64    `json:"id"`
+	Name    string   `json:"description"`
+	Parents []string `json:"parents" nullable:"false" doc:"The jobs that start it when they succeed, and that then start nothing in its place."`
+	Done    bool     `json:"done" doc:"False for a dry run."`
+}
+
+type triggerBody struct {
+	Param     *string  `json:"parameter,omitempty" maxLength:"65535" doc:"The parameter of this run; without it the job's."`
+	Addresses []string `json:"addresses,omitempty" maxItems:"100" doc:"The addresses of the group that run it; without them the job's route decides."`
+}
+
+// triggered are runs that were made.
+type triggered struct {
+	Runs []int64 `json:"runs" nullable:"false" doc:"The numbers of the runs: one, or as many as executors for a broadcast that was sent at once."`
+}
+
+type triggerAnswer struct {
+	Location string `header:"Location"`
+	Body     triggered
+}
+
+func (a *API) jobs() {
+	const tag = "jobs"
+	changed := []int{http.StatusPreconditionFailed}
+	add(a, op{method: http.MethodGet, path: "/jobs", id: "listJobs", tag: tag, summary: "List jobs, the newest first"},
+		func(ctx context.Context, p auth.Principal, in *jobQuery) (*listOf[job], error) {
+			return a.listJobs(ctx, p, in)
+		})
+	add(a, op{method: http.MethodGet, path: "/jobs/{id}", id: "getJob", tag: tag, summary: "Get a job"},
+		func(ctx context.Context, p auth.Principal, in *JobID) (*jobAnswer, error) {
+			return a.jobAnswer(ctx, p, in.ID)
+		})
+	add(a, op{method: http.MethodPost, path: "/jobs", id: "createJob", tag: tag, summary: "Create a job, stopped", status: http.StatusCreated, names: jobNames},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			Once
+			Body newJob
+		}) (*jobCreated, error) {
+			return a.createJob(ctx, p, in.Body)
+		})
+	add(a, op{method: http.MethodPut, path: "/jobs/{id}", id: "replaceJob", tag: tag, summary: "Replace a job's definition", also: changed, names: jobNames,
+		text: "What is not named is as in a new job, but for a script, which stays. The kind of a job does not change."},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			JobID
+			IfMatch
+			Body newJob
+		}) (*jobAnswer, error) {
+			return a.changeJob(ctx, p, in.ID, in.IfMatch, in.Body.jobBody, true)
+		})
+	add(a, op{method: http.MethodPatch, path: "/jobs/{id}", id: "patchJob", tag: tag, summary: "Change fields of a job", also: changed, names: jobNames,
+		text: "A JSON merge patch (RFC 7396): what is not named stays, null makes a field what it is in a new job."},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			JobID
+			IfMatch
+			Body jobPatch `contentType:"application/merge-patch+json"`
+		}) (*jobAnswer, error) {
+			return a.changeJob(ctx, p, in.ID, in.IfMatch, in.Body.jobBody, false)
+		})
+	add(a, op{method: http.MethodDelete, path: "/jobs/{id}", id: "deleteJob", tag: tag, summary: "Delete a job with its runs", also: changed,
+		text: "Runs that are under way go on and are no longer recorded."},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			JobID
+			IfMatch
+			DryRun
+		}) (*struct{ Body jobDeletion }, error) {
+			d, err := a.deleteJob(ctx, p, in.ID, in.IfMatch, in.Dry)
+			return &struct{ Body jobDeletion }{d}, err
+		})
+	add(a, op{method: http.MethodPost, path: "/jobs/{id}/start", id: "startJob", tag: tag, summary: "Start a job's schedule", names: jobNames},
+		func(ctx context.Context, p auth.Principal, in *JobID) (*jobAnswer, error) {
+			if err := a.Manage.Jobs.Start(ctx, p, in.ID); err != nil {
+				return nil, err
+			}
+			return a.jobAnswer(ctx, p, in.ID)
+		})
+	add(a, op{method: http.MethodPost, path: "/jobs/{id}/stop", id: "stopJob", tag: tag, summary: "Stop a job's schedule", text: "Runs that are under way go on."},
+		func(ctx context.Context, p auth.Principal, in *JobID) (*jobAnswer, error) {
+			if err := a.Manage.Jobs.Stop(ctx, p, in.ID); err != nil {
+				return nil, err
+			}
+			return a.jobAnswer(ctx, p, in.ID)
+		})
+	add(a, op{method: http.MethodPost, path: "/jobs/{id}/trigger", id: "triggerJob", tag: tag, summary: "Run a job now", status: http.StatusCreated, names: jobNames},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			JobID
+			Once
+			Body *triggerBody
+		}) (*triggerAnswer, error) {
+			return a.trigger(ctx, p, in.ID, in.Body)
+		})
+}
+
+func (a *API) listJobs(ctx context.Context, p auth.Principal, in *jobQuery) (*listOf[job], error) {
+	below, err := in.after()
+	if err != nil {
+		return nil, err
+	}
+	f := manage.JobFilter{Group: in.Group, Status: manage.AnyStatus, Text: in.Text, Handler: in.Handler, Author: in.Author, Tag: in.Tag,
+		Show: dashboard.Show(in.Show), At: in.At, Limit: in.Limit + 1, Below: below}
+	switch in.State {
+	case stateRunning:
+		f.Status = int64(jobspec.StatusRunning)
+	case stateStopped:
+		f.Status = int64(jobspec.StatusStopped)
+	}
+	rows, err := a.Manage.Jobs.Following(ctx, p, f)
+	if err != nil {
+		return nil, err
+	}
+	page := cut(rows, in.Limit, func(j db.Job) int64 { return j.ID })
+	out := &listOf[job]{Body: list[job]{Next: page.Body.Next, Items: make([]job, 0, len(rows))}}
+	for _, row := range page.Body.Items {
+		out.Body.Items = append(out.Body.Items, a.readJob(p, row, true))
+	}
+	return out, nil
+}
+
+// jobAnswer is a job as it is now.
+func (a *API) jobAnswer(ctx context.Context, p auth.Principal, id int64) (*jobAnswer, error) {
+	row, err := a.Manage.Jobs.Get(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	return &jobAnswer{ETag: etag(manage.JobVersion(row)), Body: a.readJob(p, row, false)}, nil
+}
+
+// blankJob is what a new job is where a request does not say.
+func blankJob() jobspec.Job { return jobspec.Job{ScheduleType: jobspec.ScheduleNone}.WithDefaults() }
+
+func (a *API) createJob(ctx context.Context, p auth.Principal, body newJob) (*jobCreated, error) {
+	j, err := body.over(blankJob())
+	if err != nil {
+		return nil, err
+	}
+	id, err := a.Manage.Jobs.Create(ctx, p, manage.JobInput{Group: body.group(0), Job: j})
+	if err != nil {
+		return nil, err
+	}
+	answer, err := a.jobAnswer(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	return &jobCreated{Location: address("jobs", id), ETag: answer.ETag, Body: answer.Body}, nil
+}
+
+func (a *API) changeJob(ctx context.Context, p auth.Principal, id int64, match IfMatch, body jobBody, whole bool) (*jobAnswer, error) {
+	old, err := a.Manage.Jobs.Get(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	version := manage.JobVersion(old)
+	if !match.holds(version) {
+		return nil, newStale()
+	}
+	spec := old.Spec()
+	if whole {
+		spec = blankJob()
+		spec.Glue, spec.GlueSource, spec.GlueRemark = old.GlueType, string(old.GlueSource), old.Spec().GlueRemark
+	}
+	spec, err = body.over(spec)
+	if err != nil {
+		return nil, err
+	}
+	if body.has(jobspec.Named(jobspec.FieldGlue).File) && spec.Glue != old.GlueType {
+		return nil, problem.InvalidFields(problem.Field{Name: jobspec.FieldGlue, Key: "api.error.kind", Args: []any{"Value", old.GlueType}})
+	}
+	if spec.Glue == wire.GlueBean && spec.GlueSource != "" && spec.GlueSource != string(old.GlueSource) {
+		return nil, problem.InvalidFields(problem.Field{Name: jobspec.FieldSource, Key: "problem.glue.bean"})
+	}
+	if err := a.Manage.Jobs.Update(ctx, p, id, manage.JobInput{Job: spec, Group: body.group(old.JobGroup), Version: version}); err != nil {
+		return nil, match.changed(err)
+	}
+	return a.jobAnswer(ctx, p, id)
+}
+
+func (a *API) deleteJob(ctx context.Context, p auth.Principal, id int64, match IfMatch, dry bool) (d jobDeletion, err error) {
+	row, err := a.Manage.Jobs.Need(ctx, p, id, auth.RightEdit)
+	if err != nil {
+		return d, err
+	}
+	version := manage.JobVersion(row)
+	if !match.holds(version) {
+		return d, newStale()
+	}
+	d = jobDeletion{ID: id, Name: row.JobDesc, Done: !dry}
+	if d.Parents, err = a.Manage.Jobs.Parents(ctx, id); err != nil {
+		return d, err
+	}
+	if d.Parents == nil {
+		d.Parents = []string{}
+	}
+	if dry {
+		return d, nil
+	}
+	if match.Match == "" {
+		version = ""
+	}
+	return d, match.changed(a.Manage.Jobs.DeleteVersion(ctx, p, id, version))
+}
+
+func (a *API) trigger(ctx context.Context, p auth.Principal, id int64, body *triggerBody) (*triggerAnswer, error) {
+	in := manage.RunInput{Type: jobspec.TriggerAPI}
+	if body != nil {
+		in.Param, in.Addresses = body.Param, strings.Join(body.Addresses, "\n")
+	}
+	runs, err := a.Manage.Jobs.Trigger(ctx, p, id, in)
+	if err != nil {
+		return nil, err
+	}
+	out := &triggerAnswer{Body: triggered{Runs: append([]int64{}, runs...)}}
+	if len(runs) > 0 {
+		out.Location = address("runs", runs[0])
+	}
+	return out, nil
+}
+
+// address is where a resource is.
+func address(resource string, id int64) string {
+	return Prefix + "/" + resource + "/" + strconv.FormatInt(id, 10)
+}
+
+// wall is a moment that the database has without its zone.
+func (a *API) wall(at sql.NullTime) *time.Time {
+	if !at.Valid {
+		return nil
+	}
+	return moment(a.Pool.FromWall(at.Time))
+}

@@ -1,0 +1,98 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+)
+
+// Once lets a request be sent again when its answer was lost: embed it in the input of an operation that creates something.
+type Once struct {
+	Key string `header:"Idempotency-Key" maxLength:"255" doc:"Any text that is new for each thing to do. For a day the same request with the same key is answered as it was the first time, and nothing is done again."`
+}
+
+func (o Once) key() string { return o.Key }
+
+// keysAreKept is how long a key is known.
+const keysAreKept = 24 * time.Hour
+
+// onceOnly does what a request asks, unless the same request with the same key did so before: then its answer is read into empty. A
+// refusal is not kept, so that the request can be made again. When an admin ends in the middle of a request, nobody knows whether it was
+// done, and the key says so until it is forgotten.
+func (a *API) onceOnly(ctx context.Context, o op, in any, do func() (any, error), empty any) (any, error) {
+	keyed, ok := in.(interface{ key() string })
+	if !ok || keyed.key() == "" {
+		return do()
+	}
+	r := requestOf(ctx)
+	asked, err := json.Marshal(in)
+	if err != nil {
+		return nil, fmt.Errorf("read request: %w", err)
+	}
+	id := digest(strconv.FormatInt(r.principal.UserID, 10), keyed.key())
+	sum := digest(o.method, r.echo.Request().URL.RequestURI(), string(asked))
+	q := db.New()
+	err = db.Error(q.InsertIdempotency(ctx, a.Pool, db.InsertIdempotencyParams{ID: id, Request: sum, MadeAt: a.Now().UnixMilli()}))
+	if errors.Is(err, db.ErrDuplicate) {
+		return a.again(ctx, id, sum, empty)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("remember idempotency key: %w", err)
+	}
+	ctx = context.WithoutCancel(ctx) // who has gone will come again with the key
+	out, err := do()
+	if err != nil {
+		_, forget := q.DeleteIdempotency(ctx, a.Pool, id)
+		return nil, errors.Join(err, db.Error(forget))
+	}
+	answer, err := json.Marshal(out)
+	if err == nil {
+		_, err = q.AnswerIdempotency(ctx, a.Pool, db.AnswerIdempotencyParams{ID: id, Answer: string(answer)})
+	}
+	if err != nil {
+		a.Logger.Warn("an answer was not kept for its idempotency key", "error", err)
+	}
+	return out, nil
+}
+
+// again answers a request whose key is known.
+func (a *API) again(ctx context.Context, id, sum string, empty any) (any, error) {
+	row, err := db.New().GetIdempotency(ctx, a.Pool, id)
+	switch err = db.Error(err); {
+	case errors.Is(err, db.ErrNotFound): // the first one was refused just now
+		return nil, problem.New(problem.Conflict, "api.once.running")
+	case err != nil:
+		return nil, fmt.Errorf("read idempotency key: %w", err)
+	case row.Request != sum:
+		return nil, problem.New(problem.Conflict, "api.once.other")
+	case row.Answer == "":
+		return nil, problem.New(problem.Conflict, "api.once.running")
+	}
+	if err := json.Unmarshal([]byte(row.Answer), empty); err != nil {
+		return nil, fmt.Errorf("read the answer of an idempotency key: %w", err)
+	}
+	requestOf(ctx).echo.Response().Header().Set("Idempotent-Replayed", "true")
+	return empty, nil
+}
+
+// Clean forgets keys that are a day old.
+func (a *API) Clean(ctx context.Context) error {
+	_, err := db.New().CleanIdempotency(ctx, a.Pool, a.Now().Add(-keysAreKept).UnixMilli())
+	return db.Error(err)
+}
+
+func digest(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

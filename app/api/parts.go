@@ -1,0 +1,116 @@
+package api
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/app/problem"
+)
+
+// Page is a part of a list: embed it in the input of an operation that lists.
+type Page struct {
+	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"How many at most."`
+	Cursor string `query:"cursor" maxLength:"100" doc:"What the page before said as next; without it the list begins."`
+}
+
+// after is the id that a cursor stands for, 0 for none.
+func (p Page) after() (int64, error) {
+	if p.Cursor == "" {
+		return 0, nil
+	}
+	id, err := strconv.ParseInt(p.Cursor, 10, 64)
+	if err != nil || id <= 0 {
+		return 0, &parameterError{"cursor", "api.error.cursor"}
+	}
+	return id, nil
+}
+
+// list is a page of items. Next is empty on the last.
+type list[T any] struct {
+	Items []T    `json:"items" nullable:"false"`
+	Next  string `json:"next,omitempty" doc:"The cursor of the page that follows. There is none after the last."`
+}
+
+type listOf[T any] struct{ Body list[T] }
+
+// cut makes a page of up to limit+1 items.
+func cut[T any](items []T, limit int, id func(T) int64) *listOf[T] {
+	out := new(listOf[T])
+	if len(items) > limit {
+		items = items[:limit]
+		out.Body.Next = strconv.FormatInt(id(items[limit-1]), 10)
+	}
+	out.Body.Items = items
+	if items == nil {
+		out.Body.Items = []T{}
+	}
+	return out
+}
+
+// following are the items of a short list whose ids come after one, at most limit+1. The list is in the order of its ids.
+func following[T any](items []T, after int64, limit int, id func(T) int64) []T {
+	for i, item := range items {
+		if id(item) > after {
+			return items[i:min(len(items), i+limit+1)]
+		}
+	}
+	return nil
+}
+
+// parameterError is a parameter of the query, or a header, that cannot be used.
+type parameterError struct{ name, key string }
+
+func (e *parameterError) Error() string { return e.name + ": " + e.key }
+
+// Unwrap makes it the problem that it is.
+func (e *parameterError) Unwrap() error { return &problem.Error{Kind: problem.Invalid} }
+
+// IfMatch makes a request count only for what it was made for.
+type IfMatch struct {
+	Match string `header:"If-Match" maxLength:"500" doc:"The ETag of what is meant. If it was changed since, nothing is done, and the answer is 412."`
+}
+
+// holds says whether a version is one that the request was made for.
+func (m IfMatch) holds(version string) bool {
+	if m.Match == "" {
+		return true
+	}
+	for tag := range strings.SplitSeq(m.Match, ",") {
+		if tag = strings.TrimSpace(tag); tag == "*" || tag == etag(version) {
+			return true
+		}
+	}
+	return false
+}
+
+// changed is the error of a use case that was called with the version that m holds for: that version went while it worked.
+func (m IfMatch) changed(err error) error {
+	if p := problem.From(err); p != nil && m.Match != "" && p.Key == "problem.changed" {
+		return newStale()
+	}
+	return err
+}
+
+func etag(version string) string { return `"` + version + `"` }
+
+// DryRun lets a request say what it would do, and do nothing.
+type DryRun struct {
+	Dry bool `query:"dry_run" doc:"Only say what would be done."`
+}
+
+// moment is a time as the API writes it: in UTC, nil for none.
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Millisecond)
+	return &t
+}
+
+func momentOf(ms int64) *time.Time {
+	if ms <= 0 {
+		return nil
+	}
+	return moment(time.UnixMilli(ms))
+}

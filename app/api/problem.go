@@ -1,0 +1,198 @@
+package api
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
+
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/locales"
+)
+
+const problemType = "application/problem+json"
+
+// Problem is why a request was refused (RFC 9457).
+type Problem struct {
+	Type   string         `json:"type" doc:"Always about:blank: code says which problem it is."`
+	Title  string         `json:"title" doc:"What kind of problem it is, in the language of Accept-Language."`
+	Status int            `json:"status" doc:"The HTTP status."`
+	Detail string         `json:"detail,omitempty" doc:"What is wrong, and what to do."`
+	Code   string         `json:"code" doc:"The same for programs. It does not change with the language."`
+	Errors []FieldProblem `json:"errors,omitempty" doc:"What is wrong with which field or parameter."`
+}
+
+// FieldProblem is what is wrong with one field.
+type FieldProblem struct {
+	In      string `json:"in" enum:"body,query,path,header" doc:"Where the field is."`
+	Field   string `json:"field" doc:"Its name; in a body its path, as in tags.0."`
+	Detail  string `json:"detail" doc:"What is wrong with it."`
+	Code    string `json:"code" doc:"The same for programs."`
+	Pointer string `json:"pointer,omitempty" doc:"Of a field of the body: a JSON pointer to it."`
+}
+
+// Error implements error, for logs.
+func (p *Problem) Error() string { return p.Code }
+
+// GetStatus implements huma.StatusError.
+func (p *Problem) GetStatus() int { return p.Status }
+
+// ContentType implements huma.ContentTypeFilter.
+func (p *Problem) ContentType(string) string { return problemType }
+
+// kinds are the titles of problems, the codes of those that have no message of their own, and what to say then.
+var kinds = map[problem.Kind]struct{ code, title, text string }{
+	problem.Internal:        {"internal", "error.500.title", "error.500.text"},
+	problem.Invalid:         {"invalid", "api.invalid.title", "api.invalid.text"},
+	problem.Malformed:       {"malformed", "error.400.title", "error.400.text"},
+	problem.Unauthenticated: {"unauthenticated", "api.token.title", "api.token.missing"},
+	problem.Forbidden:       {"forbidden", "error.403.title", "api.forbidden.text"},
+	problem.NotFound:        {"not_found", "error.404.title", "error.404.text"},
+	problem.NoMethod:        {"method_not_allowed", "error.405.title", "error.405.text"},
+	problem.Conflict:        {"conflict", "error.409.title", "api.conflict.text"},
+	problem.TooLarge:        {"too_large", "error.413.title", "error.413.text"},
+	problem.TooMany:         {"too_many_requests", "error.429.title", "error.429.text"},
+	problem.Executor:        {"executor", "api.executor.title", ""},
+	problem.Unavailable:     {"unavailable", "error.503.title", "error.503.text"},
+}
+
+// stale is a request with an If-Match that no longer holds.
+type stale struct{ error }
+
+func (s stale) Unwrap() error { return s.error }
+
+func newStale() error {
+	return stale{problem.New(problem.Conflict, "api.changed")}
+}
+
+// codeOf is a message's key as programs see it.
+func codeOf(key string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(key, "problem."), "api.")
+}
+
+// newProblem describes an error in a language. names are those of its fields in JSON, where they differ.
+func newProblem(printer *locales.Printer, err error, names map[string]string) *Problem {
+	p := problem.From(err)
+	kind := kinds[p.Kind]
+	doc := &Problem{Type: "about:blank", Title: printer.T(kind.title), Status: p.Kind.Status(), Code: kind.code}
+	switch {
+	case p.Key != "":
+		doc.Code, doc.Detail = codeOf(p.Key), p.Text(printer)
+	case kind.text != "":
+		doc.Detail = printer.T(kind.text)
+	}
+	for _, f := range p.Fields {
+		name := cmp.Or(names[f.Name], f.Name)
+		doc.Errors = append(doc.Errors, FieldProblem{In: "body", Field: name, Pointer: pointer(name), Code: codeOf(f.Key), Detail: f.Text(printer)})
+	}
+	if e, ok := errors.AsType[*parameterError](err); ok {
+		doc.Errors = []FieldProblem{{In: "query", Field: e.name, Code: codeOf(e.key), Detail: printer.T(e.key)}}
+	}
+	if _, ok := errors.AsType[stale](err); ok {
+		doc.Status = http.StatusPreconditionFailed
+	}
+	return doc
+}
+
+func pointer(path string) string {
+	return "/" + strings.ReplaceAll(path, ".", "/")
+}
+
+// What huma finds wrong with a request is put into our words here. Its messages are formats; with formatter they keep their values apart.
+func init() {
+	huma.ValidateStrictCasing = true
+	huma.ErrorFormatter = func(format string, values ...any) string {
+		for _, v := range values {
+			format += separator + fmt.Sprint(v)
+		}
+		return format
+	}
+	huma.NewError = func(status int, _ string, _ ...error) huma.StatusError { return &Problem{Status: status} } // for the document
+	huma.NewErrorWithContext = func(ctx huma.Context, status int, _ string, errs ...error) huma.StatusError {
+		r := requestOf(ctx.Context())
+		if len(errs) == 1 {
+			if doc, ok := errors.AsType[*Problem](errs[0]); ok {
+				return doc
+			}
+			if _, ok := errs[0].(huma.ErrorDetailer); !ok {
+				return newProblem(r.printer, errs[0], nil)
+			}
+		}
+		return invalidRequest(r.printer, status, errs)
+	}
+}
+
+const separator = "\x1f"
+
+// texts are what huma says of a value, in our words; arg is the name that our message has for its value.
+var texts = map[string]struct{ key, arg string }{
+	validation.MsgUnexpectedProperty:       {"api.error.unexpected", ""},
+	validation.MsgExpectedRequiredProperty: {"job.error.required", ""},
+	validation.MsgExpectedRFC3339DateTime:  {"api.error.datetime", ""},
+	validation.MsgExpectedBoolean:          {"api.error.boolean", ""},
+	validation.MsgExpectedNumber:           {"api.error.integer", ""},
+	validation.MsgExpectedInteger:          {"api.error.integer", ""},
+	validation.MsgExpectedString:           {"api.error.string", ""},
+	validation.MsgExpectedArray:            {"api.error.array", ""},
+	validation.MsgExpectedObject:           {"api.error.object", ""},
+	validation.MsgExpectedOneOf:            {"api.error.choice", "Values"},
+	validation.MsgExpectedMinimumNumber:    {"api.error.minimum", "Min"},
+	validation.MsgExpectedMaximumNumber:    {"api.error.maximum", "Max"},
+	validation.MsgExpectedMinLength:        {"api.error.minlength", "Min"},
+	validation.MsgExpectedMaxLength:        {"job.error.too_long", "Max"},
+	validation.MsgExpectedMinItems:         {"api.error.minitems", "Min"},
+	validation.MsgExpectedMaxItems:         {"api.error.maxitems", "Max"},
+}
+
+// invalidRequest describes a request that huma refused.
+func invalidRequest(printer *locales.Printer, status int, errs []error) *Problem {
+	kind := problem.KindOf(status)
+	p := newProblem(printer, &problem.Error{Kind: kind}, nil)
+	p.Status = status
+	switch status {
+	case http.StatusUnsupportedMediaType:
+		p.Code, p.Detail = "media_type", printer.T("api.mediatype")
+		return p
+	case http.StatusBadRequest:
+		p.Code, p.Detail = "json", printer.T("api.json")
+		if len(errs) == 0 {
+			p.Code, p.Detail = "body_required", printer.T("api.body")
+		}
+		return p
+	}
+	for _, err := range errs {
+		if d, ok := err.(huma.ErrorDetailer); ok {
+			p.Errors = append(p.Errors, fieldProblem(printer, d.ErrorDetail()))
+		}
+	}
+	return p
+}
+
+// fieldProblem puts one of huma's details into our words.
+func fieldProblem(printer *locales.Printer, d *huma.ErrorDetail) FieldProblem {
+	in, field, _ := strings.Cut(d.Location, ".")
+	field = strings.NewReplacer("[", ".", "]", "").Replace(field)
+	format, value, _ := strings.Cut(d.Message, separator)
+	text, known := texts[format]
+	switch {
+	case !known && in == "query":
+		text.key = "api.error.parameter" // unknown, or not readable as its type
+	case !known:
+		text.key = "api.error.value"
+	}
+	if format == validation.MsgExpectedRequiredProperty {
+		field = strings.TrimPrefix(field+"."+value, ".")
+	}
+	f := FieldProblem{In: in, Field: field, Code: codeOf(text.key), Detail: printer.T(text.key)}
+	if text.arg != "" {
+		f.Detail = printer.T(text.key, text.arg, value)
+	}
+	if in == "body" {
+		f.Pointer = pointer(field)
+	}
+	return f
+}

@@ -1,0 +1,275 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// apiCaller is a program with an administrator's token, and a group with the number 1.
+func apiCaller(t *testing.T, o Options) (*App, *caller) {
+	t.Helper()
+	a := start(t, o)
+	root := open(t, a).mustLogin()
+	c := &caller{t: t, base: a.Welcome().URL, token: makeToken(t, root, url.Values{"name": {"all"}, "scope": {"admin"}, "days": {"7"}})}
+	var group struct{ ID int }
+	if c.json(201, &group, "POST", "/groups", `{"app_name":"orders","title":"Orders","type":"manual","addresses":["http://127.0.0.1:1/"]}`); group.ID != 1 {
+		t.Fatalf("the first group is %d", group.ID)
+	}
+	return a, c
+}
+
+// refusal is a problem document.
+type refusal struct {
+	Type, Title, Detail, Code string
+	Status                    int
+	Errors                    []struct{ In, Field, Detail, Code, Pointer string }
+}
+
+// fields are what a problem says about which field.
+func (r refusal) fields() (list []string) {
+	for _, e := range r.Errors {
+		list = append(list, e.In+" "+e.Field+" "+e.Code)
+	}
+	return list
+}
+
+func TestAJobIsCreatedChangedAndDeletedByAProgram(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		type job = map[string]any
+		var made job
+		got := c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"close the day","author":"ann","schedule":"CRON","cron":"0 0 2 * * ?","time_zone":"Asia/Shanghai",
+			"handler":"closeDay","tags":["night","007"],"retries":2,"retry_backoff":"10s,1m","not_before":"2026-01-01T00:00:00+08:00","alarm_email":["ops@example.com"],"parameter_fixed":true}`)
+		at := fmt.Sprintf("/jobs/%.0f", made["id"])
+		if got.header.Get("Location") != "/api/v1"+at || got.header.Get("ETag") == "" || made["state"] != "stopped" {
+			t.Errorf("created: %v %v", got.header, made)
+		}
+		want := job{"time_zone": "Asia/Shanghai", "cron": "0 0 2 * * ?", "tags": []any{"night", "007"}, "retries": 2.0, "not_before": "2025-12-31T16:00:00Z", "not_after": nil,
+			"alarm_email": []any{"ops@example.com"}, "parameter_fixed": true, "misfire": "DO_NOTHING", "children": []any{}, "script_omitted": false}
+		for name, value := range want {
+			if diff := cmp.Diff(value, made[name]); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		}
+		for _, f := range jobspec.Fields { // nothing of a definition is left out, but for the other schedules' fields and a script
+			if _, ok := made[f.File]; !ok && !strings.HasPrefix(f.File, "script") && f.File != "every_seconds" && f.File != "at" {
+				t.Errorf("%s is not told", f.File)
+			}
+		}
+
+		var started job
+		c.json(200, &started, "POST", at+"/start", "")
+		if started["state"] != "running" || started["next_due_at"] == nil {
+			t.Errorf("started: %v", started)
+		}
+		var stopped job
+		c.json(200, &stopped, "POST", at+"/stop", "")
+
+		// A patch changes what it names; null is what a new job has.
+		var patched job
+		after := c.json(200, &patched, "PATCH", at, `{"description":"close it","tags":null,"schedule":"FIX_RATE","every_seconds":60}`, "If-Match", got.header.Get("ETag"))
+		if patched["description"] != "close it" || patched["author"] != "ann" || len(patched["tags"].([]any)) != 0 || patched["every_seconds"] != 60.0 || patched["cron"] != nil {
+			t.Errorf("patched: %v", patched)
+		}
+		// Who read it before changes nothing.
+		for _, method := range []string{"PATCH", "PUT", "DELETE"} {
+			body := `{"group_id":1,"description":"late","author":"ann","handler":"h"}`
+			if method == "DELETE" {
+				body = ""
+			}
+			var r refusal
+			c.json(412, &r, method, at, body, "If-Match", got.header.Get("ETag"))
+			if r.Code != "changed" || r.Type != "about:blank" || r.Status != 412 {
+				t.Errorf("%s of a version that is gone: %+v", method, r)
+			}
+		}
+		var replaced job
+		c.json(200, &replaced, "PUT", at, `{"group_id":1,"description":"anew","author":"bob","handler":"h"}`, "If-Match", after.header.Get("ETag"))
+		if replaced["schedule"] != "NONE" || replaced["retries"] != 0.0 || replaced["time_zone"] != "" {
+			t.Errorf("replaced: %v", replaced)
+		}
+		var dry, gone struct {
+			Done    bool
+			Parents []string
+		}
+		c.json(200, &dry, "DELETE", at+"?dry_run=true", "")
+		c.json(200, &replaced, "GET", at, "")
+		c.json(200, &gone, "DELETE", at, "")
+		if dry.Done || !gone.Done || dry.Parents == nil {
+			t.Errorf("dry %+v, done %+v", dry, gone)
+		}
+		if again := c.do("GET", at, ""); again.status != 404 {
+			t.Errorf("deleted: %d", again.status)
+		}
+		var by string
+		if err := a.pool.QueryRowContext(t.Context(), "SELECT MAX(user_name) FROM punctual_audit WHERE object_kind = 'job' AND action = 'delete'").Scan(&by); err != nil || by != "admin via token all" {
+			t.Errorf("the audit log says %q, %v", by, err)
+		}
+	})
+}
+
+func TestTheAPISaysWhichFieldIsWrong(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		_, c := apiCaller(t, o)
+		for _, tt := range []struct {
+			name, method, path, body string
+			status                   int
+			code                     string
+			fields                   []string
+		}{
+			{"no JSON", "POST", "/jobs", `{"a`, 400, "json", nil},
+			{"no body", "POST", "/jobs", ``, 400, "body_required", nil},
+			{"a field that there is not", "POST", "/jobs", `{"group_id":1,"description":"d","author":"a","handler":"h","timeZone":"UTC"}`, 422, "invalid", []string{"body timeZone error.unexpected"}},
+			{"in other letters", "POST", "/jobs", `{"group_id":1,"Description":"d","description":"d","author":"a","handler":"h"}`, 422, "invalid", []string{"body Description error.unexpected"}},
+			{"what is missing", "POST", "/jobs", `{"group_id":1,"author":"a"}`, 422, "invalid", []string{"body description job.error.required"}},
+			{"of another type", "POST", "/jobs", `{"group_id":1,"description":"d","author":"a","retries":"2"}`, 422, "invalid", []string{"body retries error.integer"}},
+			{"what the console refuses", "POST", "/jobs", `{"group_id":1,"description":"d","author":"a","handler":"h","schedule":"CRON","cron":"x","time_zone":"Nowhere"}`, 422, "invalid",
+				[]string{"body cron cron.error.field_count", "body time_zone job.error.zone"}},
+			{"a field of another schedule", "POST", "/jobs", `{"group_id":1,"description":"d","author":"a","handler":"h","schedule":"FIX_RATE","every_seconds":5,"cron":"0 0 2 * * ?"}`, 422, "invalid",
+				[]string{"body cron import.error.schedule"}},
+			{"a group that is not there", "POST", "/jobs", `{"group_id":99,"description":"d","author":"a","handler":"h"}`, 422, "invalid", []string{"body group_id job.error.group"}},
+			{"a parameter that there is not", "GET", "/jobs?page=2", "", 422, "invalid", []string{"query page error.parameter"}},
+			{"one that cannot be read", "GET", "/jobs?limit=x", "", 422, "invalid", []string{"query limit error.parameter"}},
+			{"a cursor of somebody's own", "GET", "/jobs?cursor=x", "", 422, "invalid", []string{"query cursor error.cursor"}},
+			{"too many at once", "GET", "/jobs?limit=501", "", 422, "invalid", []string{"query limit error.maximum"}},
+			{"nothing here", "GET", "/nothing", "", 404, "not_found", nil},
+			{"not in that way", "PUT", "/jobs", "{}", 405, "method_not_allowed", nil},
+			{"a job that is not there", "GET", "/jobs/999999", "", 404, "job.gone", nil},
+		} {
+			var r refusal
+			got := c.json(tt.status, &r, tt.method, tt.path, tt.body)
+			if r.Code != tt.code || r.Title == "" || r.Detail == "" || strings.Contains(got.body, "!") || got.header.Get("Content-Type") != "application/problem+json" {
+				t.Errorf("%s: %+v %s", tt.name, r, got.header)
+			}
+			if diff := cmp.Diff(tt.fields, r.fields()); diff != "" {
+				t.Errorf("%s: %s", tt.name, diff)
+			}
+		}
+		var r refusal
+		got := c.json(422, &r, "POST", "/jobs", `{"group_id":1,"description":"d","author":"a","retries":"2"}`, "Accept-Language", "zh-CN")
+		if r.Errors[0].Detail != "请使用整数。" || got.header.Get("Content-Language") != "zh-CN" {
+			t.Errorf("in Chinese: %+v %v", r, got.header)
+		}
+		if got := c.do("DELETE", "/jobs", ""); got.header.Get("Allow") != "GET, POST" {
+			t.Errorf("methods: %v", got.header)
+		}
+	})
+}
+
+func TestListsOfTheAPIAreReadWithACursor(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		_, c := apiCaller(t, o)
+		var want []float64
+		for i := range 5 {
+			var made struct{ ID float64 }
+			c.json(201, &made, "POST", "/jobs", fmt.Sprintf(`{"group_id":1,"description":"page %d","author":"a","handler":"h","tags":["t"]}`, i))
+			want = append([]float64{made.ID}, want...)
+		}
+		for _, filter := range []string{"text=page", "tag=t&group_id=1", "author=a&state=stopped", "handler=h"} {
+			var ids []float64
+			for cursor := ""; ; {
+				var list struct {
+					Items []struct{ ID float64 }
+					Next  string
+				}
+				c.json(200, &list, "GET", "/jobs?limit=2&"+filter+cursor, "")
+				for _, j := range list.Items {
+					ids = append(ids, j.ID)
+				}
+				if list.Next == "" {
+					break
+				}
+				cursor = "&cursor=" + list.Next
+			}
+			if diff := cmp.Diff(want, ids); diff != "" {
+				t.Errorf("%s: %s", filter, diff)
+			}
+		}
+	})
+}
+
+func TestARequestWithAKeyIsDoneOnce(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		const body = `{"group_id":1,"description":"once","author":"a","handler":"h"}`
+		var first, second struct{ ID float64 }
+		one := c.json(201, &first, "POST", "/jobs", body, "Idempotency-Key", "k1")
+		two := c.json(201, &second, "POST", "/jobs", body, "Idempotency-Key", "k1")
+		if first.ID != second.ID || two.header.Get("Idempotent-Replayed") != "true" || one.header.Get("Idempotent-Replayed") != "" || one.header.Get("ETag") != two.header.Get("ETag") {
+			t.Errorf("%v and %v: %v", first, second, two.header)
+		}
+		var r refusal
+		c.json(409, &r, "POST", "/jobs", strings.Replace(body, "once", "twice", 1), "Idempotency-Key", "k1")
+		if r.Code != "once.other" {
+			t.Errorf("another request with the key: %+v", r)
+		}
+		// A refusal is not kept.
+		at := fmt.Sprintf("/jobs/%.0f/trigger", first.ID)
+		c.json(422, &r, "POST", at, `{"addresses":["nonsense"]}`, "Idempotency-Key", "k2")
+		var runs, again struct{ Runs []float64 }
+		c.json(201, &runs, "POST", at, `{"parameter":"p"}`, "Idempotency-Key", "k2")
+		c.json(201, &again, "POST", at, `{"parameter":"p"}`, "Idempotency-Key", "k2")
+		if len(runs.Runs) != 1 || again.Runs[0] != runs.Runs[0] {
+			t.Errorf("runs %v and %v", runs, again)
+		}
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE punctual_idempotency SET made_at = 1"); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.api.Clean(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.json(201, &second, "POST", "/jobs", body, "Idempotency-Key", "k1")
+		if second.ID == first.ID {
+			t.Error("a key is known for ever")
+		}
+	})
+}
+
+func TestGroupsAreLookedAfterByAProgram(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		_, c := apiCaller(t, o)
+		type group struct {
+			ID           int
+			AppName      string `json:"app_name"`
+			Title, Type  string
+			Addresses    []string
+			ScriptReview bool `json:"script_review"`
+		}
+		var made, patched group
+		got := c.json(201, &made, "POST", "/groups", `{"app_name":"stock","title":"Stock","type":"manual","addresses":["http://10.0.0.1:9999/"],"script_review":true}`)
+		at := strings.TrimPrefix(got.header.Get("Location"), "/api/v1")
+		c.json(200, &patched, "PATCH", at, `{"title":"Stocks"}`, "If-Match", got.header.Get("ETag"))
+		made.Title = "Stocks"
+		if diff := cmp.Diff(made, patched); diff != "" {
+			t.Error(diff)
+		}
+		var r refusal
+		c.json(412, &r, "DELETE", at, "", "If-Match", got.header.Get("ETag"))
+		c.json(422, &r, "PUT", at, `{"app_name":"stock","title":"Stock","type":"manual"}`)
+		if diff := cmp.Diff([]string{"body addresses job.error.required"}, r.fields()); diff != "" {
+			t.Error(diff)
+		}
+		var list struct{ Items []group }
+		c.json(200, &list, "GET", "/groups", "")
+		if len(list.Items) != 2 || list.Items[1].AppName != "stock" {
+			t.Errorf("list: %+v", list)
+		}
+		var gone struct{ Done bool }
+		c.json(200, &gone, "DELETE", at, "")
+		if got := c.do("GET", at, ""); got.status != http.StatusNotFound || !gone.Done {
+			t.Errorf("deleted: %d", got.status)
+		}
+	})
+}

@@ -1,0 +1,203 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/punctual-job/punctual/app/auth"
+)
+
+// apiNeeds names every operation of API v1, by its id. A new one without an entry fails the test.
+var apiNeeds = map[string]need{
+	"listGroups": user, "getGroup": view, "createGroup": admin, "replaceGroup": admin, "patchGroup": admin, "deleteGroup": admin,
+
+	"listJobs": user, "getJob": view, "createJob": edit, "replaceJob": edit, "patchJob": edit, "deleteJob": edit, "startJob": sched, "stopJob": sched, "triggerJob": run,
+}
+
+// apiBody is what an operation is asked with that needs a body, for things of a group.
+func apiBody(id string, o objects) string {
+	switch id {
+	case "createJob":
+		return fmt.Sprintf(`{"group_id":%d,"description":"close the day","author":"ann","handler":"x"}`, o.group)
+	case "replaceJob":
+		return fmt.Sprintf(`{"group_id":%d,"description":"close the day","author":"ann","schedule":"CRON","cron":"0 0 2 * * ?","kind":"GLUE_SHELL"}`, o.group)
+	case "patchJob":
+		return `{"description":"changed"}`
+	case "createGroup", "replaceGroup":
+		return `{"app_name":"taken-over","title":"x"}`
+	case "patchGroup":
+		return `{"title":"changed"}`
+	}
+	return ""
+}
+
+// apiOperation is an operation of the document.
+type apiOperation struct{ id, method, path string }
+
+// apiOperations are all that the served document has.
+func apiOperations(t *testing.T, a *App) []apiOperation {
+	t.Helper()
+	got := (&caller{t: t, base: a.Welcome().URL}).do("GET", "/openapi.json", "")
+	var document struct {
+		Paths map[string]map[string]struct{ OperationID string }
+	}
+	if err := json.Unmarshal([]byte(got.body), &document); err != nil {
+		t.Fatalf("%v: %.200s", err, got.body)
+	}
+	var list []apiOperation
+	for path, item := range document.Paths {
+		for method, o := range item {
+			list = append(list, apiOperation{o.OperationID, strings.ToUpper(method), path})
+		}
+	}
+	slices.SortFunc(list, func(x, y apiOperation) int { return strings.Compare(x.id, y.id) })
+	return list
+}
+
+// at is an operation's path for things of a group.
+func (op apiOperation) at(o objects) string {
+	id := o.job
+	switch {
+	case strings.HasPrefix(op.path, "/groups/"):
+		id = o.group
+	case strings.HasPrefix(op.path, "/runs/"):
+		id = o.run
+	}
+	return strings.NewReplacer("{id}", strconv.FormatInt(id, 10), "{version}", strconv.FormatInt(o.version, 10)).Replace(op.path)
+}
+
+// caller is a program with a token, or without.
+type caller struct {
+	t     *testing.T
+	base  string
+	token string
+}
+
+func (c *caller) do(method, path, body string, header ...string) answer {
+	c.t.Helper()
+	b := &browser{t: c.t, base: c.base, http: http.DefaultClient}
+	if c.token != "" {
+		header = append(header, "Authorization", "Bearer "+c.token)
+	}
+	if body != "" {
+		header = append(header, "Content-Type", "application/json")
+		return b.raw(method, "/api/v1"+path, strings.NewReader(body), header...)
+	}
+	return b.raw(method, "/api/v1"+path, nil, header...)
+}
+
+// json reads an answer's body, and wants its status.
+func (c *caller) json(status int, into any, method, path, body string, header ...string) answer {
+	c.t.Helper()
+	got := c.do(method, path, body, header...)
+	if got.status != status {
+		c.t.Fatalf("%s %s: %d, want %d: %s", method, path, got.status, status, got.body)
+	}
+	if err := json.Unmarshal([]byte(got.body), into); err != nil {
+		c.t.Fatalf("%s %s: %v: %s", method, path, err, got.body)
+	}
+	return got
+}
+
+// TestTheAPIRefusesWhatIsNotAllowed asks for every operation of API v1 without a token, with a session's cookie, and with tokens of each
+// scope, for things of their group and of another. What is refused changes nothing and tells nothing; what is allowed is let through.
+func TestTheAPIRefusesWhatIsNotAllowed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		root := open(t, a).mustLogin()
+		for _, name := range []string{"orders", secret} {
+			if got := root.post("/executors", url.Values{"app_name": {strings.ToLower(name)}, "title": {name}, "type": {"manual"}, "addresses": {"http://" + name + ":1/"}}); got.status != http.StatusSeeOther {
+				t.Fatalf("create group: %d %s", got.status, got.body)
+			}
+		}
+		operations := apiOperations(t, a)
+		for _, op := range operations {
+			if _, known := apiNeeds[op.id]; !known {
+				t.Errorf("%s has no entry in apiNeeds: say who may call it", op.id)
+			}
+		}
+		if len(operations) != len(apiNeeds) {
+			t.Fatalf("%d operations, %d entries in apiNeeds", len(operations), len(apiNeeds))
+		}
+		own, foreign := things(t, a, 1, "mine"), things(t, a, 2, secret)
+
+		before := contents(t, a)
+		nobody := &caller{t: t, base: root.base}
+		for _, op := range operations { // nobody, and a session: its cookie opens nothing here
+			for name, got := range map[string]answer{
+				"nobody":    nobody.do(op.method, op.at(own), apiBody(op.id, own)),
+				"a session": root.raw(op.method, "/api/v1"+op.at(own), strings.NewReader(apiBody(op.id, own)), "Content-Type", "application/json"),
+			} {
+				if got.status != http.StatusUnauthorized || got.header.Get("WWW-Authenticate") == "" {
+					t.Errorf("%s, %s: %d %s", name, op.id, got.status, got.body)
+				}
+			}
+		}
+		nobody.token = auth.NewAPIToken()
+		if got := nobody.do("GET", "/jobs", ""); got.status != http.StatusUnauthorized || !strings.Contains(got.body, "token.unknown") {
+			t.Errorf("a token that is none: %d %s", got.status, got.body)
+		}
+		if after := contents(t, a); fmt.Sprint(before) != fmt.Sprint(after) {
+			t.Errorf("requests without a token changed something:\n%v\n%v", before, after)
+		}
+
+		form := url.Values{"name": {"every"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}}
+		for _, right := range auth.RightNames(auth.AllRights) {
+			form.Add("right", "1."+right)
+		}
+		if got := root.post("/users", form); got.status != http.StatusSeeOther {
+			t.Fatalf("create user: %d %s", got.status, got.body)
+		}
+		every := open(t, a)
+		every.login("every", testPassword)
+		type bearer struct {
+			caller
+			person
+		}
+		bearers := []bearer{{caller{t, root.base, makeToken(t, root, url.Values{"name": {"all"}, "scope": {"admin"}, "days": {"7"}})}, person{name: "admin", admin: true}}}
+		for _, right := range auth.RightNames(auth.AllRights) {
+			token := makeToken(t, every, url.Values{"name": {right}, "scope": {right}, "days": {"7"}})
+			bearers = append(bearers, bearer{caller{t, root.base, token}, person{name: right, rights: auth.RightNamed(right).Normal()}})
+		}
+		for _, b := range bearers {
+			before := contents(t, a)
+			for _, op := range operations {
+				for _, o := range []objects{own, foreign} {
+					n := apiNeeds[op.id]
+					if b.may(n, o == own) {
+						continue
+					}
+					got := b.do(op.method, op.at(o), apiBody(op.id, o))
+					// What somebody may not see is as little there as what does not exist; a group they may not use is a fault of the field.
+					ok := got.status == http.StatusForbidden || got.status == http.StatusNotFound && o == foreign || got.status == http.StatusUnprocessableEntity && op.id == "createJob"
+					if !ok || got.header.Get("Content-Type") != "application/problem+json" || strings.Contains(got.body, secret) {
+						t.Errorf("%s, %s for group %d: %d %s", b.name, op.id, o.group, got.status, got.body)
+					}
+				}
+			}
+			for table, after := range contents(t, a) {
+				if before[table] != after {
+					t.Errorf("%q was refused everything and has changed %s:\n%s\n%s", b.name, table, before[table], after)
+				}
+			}
+			for _, op := range operations {
+				if n := apiNeeds[op.id]; !b.may(n, true) {
+					continue
+				}
+				o := things(t, a, 1, "mine")
+				got := b.do(op.method, op.at(o), apiBody(op.id, o))
+				refused := got.status == http.StatusUnauthorized || got.status == http.StatusForbidden || got.status == http.StatusNotFound || got.status >= 500 && got.status != http.StatusBadGateway
+				if refused || !b.admin && strings.Contains(got.body, secret) {
+					t.Errorf("%s, %s: %d %s", b.name, op.id, got.status, got.body)
+				}
+			}
+		}
+	})
+}

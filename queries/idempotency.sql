@@ -1,0 +1,16 @@
+-- What touches punctual_idempotency: requests of API v1 that are made once, however often they are sent.
+
+-- name: InsertIdempotency :exec
+INSERT INTO punctual_idempotency (id, request, answer, made_at) VALUES (?, ?, '', ?);
+
+-- name: GetIdempotency :one
+SELECT id, request, answer, made_at FROM punctual_idempotency WHERE id = ?;
+
+-- name: AnswerIdempotency :execrows
+UPDATE punctual_idempotency SET answer = ? WHERE id = ?;
+
+-- name: DeleteIdempotency :execrows
+DELETE FROM punctual_idempotency WHERE id = ?;
+
+-- name: CleanIdempotency :execrows
+DELETE FROM punctual_idempotency WHERE made_at < ? LIMIT 1000;
