@@ -160,7 +160,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	host, _ := os.Hostname() // a node without a name is called punctual
 	a.engine, err = scheduler.New(scheduler.Config{
 		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(rule.Dial))), a.tokens, a.logger}, Logger: a.logger, Registerer: a.registry,
-		Token: tokenFor(a.tokens), Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(),
+		Token: tokenFor(a.tokens), Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(), MeasuredJobs: opts.measuredJobs,
 		Limits: a.held.Limits, Retention: a.held.RetentionDays, Alarms: a.alarmer, Secrets: secrets,
 		Registered: func(ctx context.Context, appName, address string) { a.audit.Registered(ctx, appName, address) },
 	})

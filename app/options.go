@@ -22,6 +22,7 @@ import (
 	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
@@ -50,6 +51,7 @@ type Options struct {
 	readOnly     bool // the embedded database is only read
 	auditTargets []auditlog.Target
 	proxies      []*net.IPNet
+	measuredJobs scheduler.MeasuredJobs
 
 	// AccessToken is the secret shared with executors. Empty: a random one, made at the first start and kept.
 	AccessToken string
@@ -76,6 +78,7 @@ type Options struct {
 	// then not served to others. Empty: none, unless Pprof wants one.
 	AdminListen  string
 	MetricsToken string // /metrics asks for it; empty: for none
+	MetricsJobs  string // jobs that the metrics tell apart: ids, or "all"; empty: none
 	Pprof        bool   // serve /debug/pprof, on the listener AdminListen only
 
 	// What follows takes a decision away from the settings page, where administrators take it otherwise; see
@@ -204,6 +207,9 @@ func (o Options) withDefaults() (_ Options, err error) {
 	}
 	if o.proxies, err = parseProxies(o.TrustedProxies); err != nil {
 		return o, err
+	}
+	if o.measuredJobs, err = scheduler.ParseMeasuredJobs(o.MetricsJobs); err != nil {
+		return o, wrong("jobs of the metrics: %q must be ids of jobs, such as 12,48, or all", o.MetricsJobs)
 	}
 	host, _ := os.Hostname()
 	if o.auditTargets, err = auditlog.ParseTargets(o.AuditShip, host); err != nil {

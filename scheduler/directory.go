@@ -211,6 +211,7 @@ func (d *directory) reload(ctx context.Context) error {
 	d.takesEnv = takesEnv
 	d.remember(shown)
 	d.mu.Unlock()
+	d.e.measured.keep(groups)
 	for _, g := range groups {
 		if list := strings.Join(g.listed, ","); !g.manual && list != g.stored {
 			_, err := d.e.queries.SetGroupAddresses(ctx, pool, db.SetGroupAddressesParams{

@@ -36,6 +36,9 @@ type Config struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer // nil: metrics are kept but not published
 
+	// MeasuredJobs are told apart in the metrics; the zero value: none, only executor groups are.
+	MeasuredJobs MeasuredJobs
+
 	// Name and Address tell this admin from the others of its cluster, in messages and on the nodes page.
 	Name, Address, Version string
 
@@ -148,6 +151,7 @@ type Engine struct {
 	queries   *db.Queries
 	schedules *db.Schedules
 	metrics   *metrics
+	measured  *runMetrics
 
 	node      *cluster.Node
 	health    health
@@ -200,6 +204,12 @@ func New(cfg Config) (*Engine, error) {
 		hub:      newHub(),
 		claimNow: make(chan struct{}, 1),
 	}
+	e.measured = newRunMetrics(cfg.Registerer, cfg.MeasuredJobs, func(id int64) string {
+		if g := e.directory.get(id); g != nil {
+			return g.appName
+		}
+		return ""
+	})
 	e.refusals = newRefusals(cfg.Logger, e.metrics.callsRefused)
 	var err error
 	if e.node, err = newNode(e); err != nil {
@@ -208,7 +218,7 @@ func New(cfg Config) (*Engine, error) {
 	e.pulse = newPulse(e.now())
 	e.schedules = db.NewSchedules(cfg.Pool, cfg.JobZone, e.now)
 	if e.upkeep, err = upkeep.New(upkeep.Config{
-		Pool: cfg.Pool, Logger: cfg.Logger, Now: e.now, Leads: e.node.Leading, Changed: func() { e.hub.changed() }, Schedules: e.schedules,
+		Pool: cfg.Pool, Logger: cfg.Logger, Now: e.now, Leads: e.node.Leading, Changed: func() { e.hub.changed() }, Counted: e.measured.counted, Schedules: e.schedules,
 		Ahead: cfg.Horizon, ReportEvery: cfg.ReportEvery, RetentionDays: cfg.RetentionDays, Retention: cfg.Retention,
 	}); err != nil {
 		return nil, err

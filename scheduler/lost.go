@@ -69,6 +69,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	mine := e.node.Mine()
 	var order []question
 	runs := make(map[question][]int64)
+	running := make(map[seriesKey]int)
 	s.planned, s.theirs = make(map[int64]time.Time), make(map[int64]bool)
 	var unsent []int64 // by an XXL-JOB admin
 	for after := s.low - 1; ; {
@@ -82,6 +83,9 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 			theirs := r.PlannedAt == 0
 			if !mine(r.JobID) || theirs && e.foreignSeen() {
 				continue
+			}
+			if r.TriggerCode == wire.CodeSuccess {
+				running[seriesKey{r.JobGroup, r.JobID}]++
 			}
 			age := e.now().Sub(e.startOf(r))
 			if theirs && r.TriggerCode == 0 && age >= e.cfg.Limits().LostAfter {
@@ -104,6 +108,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	}
 	s.low, s.top = lowest, top
 	e.openFrom.Store(lowest)
+	e.measured.setRunning(running)
 	e.close(ctx, unsent, nil)
 	if len(order) > asksPerSweep { // the rest in the next sweeps
 		s.turn = (s.turn + asksPerSweep) % len(order)

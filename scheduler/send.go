@@ -238,6 +238,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	defer cancel()
 	began := e.now()
 	e.metrics.lateness.Observe(began.Sub(d.planned).Seconds())
+	e.measured.of(d.job.group, d.job.id).lateness.Observe(began.Sub(d.planned).Seconds())
 	e.pulse.add(began, began.Sub(d.planned))
 	e.rates.sent.Add(1)
 	answer, err := e.run(call, d, &req)

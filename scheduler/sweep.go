@@ -34,6 +34,7 @@ func (e *Engine) sweepLoop(ctx context.Context) {
 		case <-tick.C:
 		}
 		if !e.node.MayAct() {
+			e.measured.setRunning(nil) // others look after its jobs
 			continue
 		}
 		if err := e.sweep(ctx, s); err != nil && ctx.Err() == nil {

@@ -46,6 +46,12 @@ type Change struct {
 	Hour     int64 // of the run's planned time, in the installation's zone; see [HourOf]
 	Group    int64
 	From, To State
+
+	// What else [Config.Counted] may want to know: the job, what the run ended as (Open: it did not), and whether it is a new
+	// attempt of one that failed.
+	Job     int64
+	Outcome event.Outcome
+	Retry   bool
 }
 
 // dayOf is the day that a wall-clock time belongs to, as [db.Pool.Wall] gives it: its midnight in Unix seconds.
@@ -120,7 +126,10 @@ func (c *counts) put(hours map[hourOfGroup]tally) {
 }
 
 // Count counts runs that have gone from one state to another. The next [Service.Flush] writes it.
-func (s *Service) Count(changes ...Change) { s.counts.add(changes...) }
+func (s *Service) Count(changes ...Change) {
+	s.counts.add(changes...)
+	s.cfg.Counted(changes)
+}
 
 // countLoop writes the counters every [Config.ReportEvery].
 func (s *Service) countLoop(ctx context.Context) {

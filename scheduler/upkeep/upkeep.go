@@ -36,6 +36,8 @@ type Config struct {
 	Leads func() bool
 	// Changed is told when runs have been deleted, for pages that show them; may be nil.
 	Changed func()
+	// Counted is told of what [Service.Count] counts; may be nil.
+	Counted func([]Change)
 	// Schedules keeps the history of the jobs' schedules; without a zone of their own they are in UTC when nil.
 	Schedules *db.Schedules
 
@@ -56,6 +58,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Changed == nil {
 		c.Changed = func() {}
+	}
+	if c.Counted == nil {
+		c.Counted = func([]Change) {}
 	}
 	if c.Schedules == nil {
 		c.Schedules = db.NewSchedules(c.Pool, time.UTC, c.Now)

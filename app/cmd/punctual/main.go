@@ -100,6 +100,7 @@ type serveCmd struct {
 	AdminListen       string        `env:"PUNCTUAL_ADMIN_LISTEN" placeholder:"HOST:PORT" help:"A listener of its own for /metrics, health and profiles; without a host on this machine alone. /metrics is then nowhere else."`
 	MetricsToken      string        `secret:"" env:"PUNCTUAL_METRICS_TOKEN" help:"Ask for this bearer token at /metrics."`
 	MetricsTokenFile  string        `env:"PUNCTUAL_METRICS_TOKEN_FILE" placeholder:"FILE" help:"The same in a file."`
+	MetricsJobs       string        `env:"PUNCTUAL_METRICS_JOBS" placeholder:"ID,…" help:"Jobs that the metrics tell apart, beside executor groups: ids, or all."`
 	Pprof             bool          `env:"PUNCTUAL_PPROF" help:"Serve /debug/pprof at the admin listener; its default is then 127.0.0.1:8081."`
 }
 
@@ -302,6 +303,7 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	if o.MetricsToken, err = guard.Secret(c.MetricsToken, c.MetricsTokenFile); err != nil {
 		return o, setting("PUNCTUAL_METRICS_TOKEN_FILE", err)
 	}
+	o.MetricsJobs = c.MetricsJobs
 	o.Startup = c.startup()
 	return o, nil
 }
