@@ -89,7 +89,8 @@ func (s *stream) send(ctx context.Context, event, id string, component templ.Com
 	return s.write(buf.Bytes())
 }
 
-func (s *stream) beat() error { return s.write([]byte(": \n\n")) }
+// beat says that the connection lives, and nothing else.
+func (s *stream) beat() error { return s.write([]byte("event: beat\ndata:\n\n")) }
 
 func (s *stream) write(p []byte) error {
 	s.wrote = time.Now()

@@ -286,7 +286,7 @@ func TestBehaviour(t *testing.T) {
 		row.State = runstate.Success
 		fresh := row
 		fresh.LogID, fresh.JobName = 90500, "brand new"
-		do(t, visit("/runs"), until(`document.querySelector("[data-live-mark]").textContent.trim() === "Live"`))
+		do(t, visit("/runs"), until(`document.querySelector("[data-live-mark]").innerText.trim() === "Live"`))
 		c.rows <- row
 		do(t, until(`document.querySelector("#run-90431 .badge.success") !== null`))
 		c.rows <- fresh
@@ -301,6 +301,9 @@ func TestBehaviour(t *testing.T) {
 	})
 	t.Run("output is followed, let go, and taken up again after a lost connection", func(t *testing.T) {
 		const lines = `document.querySelectorAll("[data-log-lines] li").length`
+		for len(c.froms) > 0 {
+			<-c.froms // of the page before
+		}
 		do(t, visit("/runs/90431"), until(lines+` === 62`), until(`document.querySelector("[data-log-lines] li[value='62']").textContent === "<i>line 62</i>"`))
 		do(t, chromedp.Evaluate(`document.querySelector("[data-log-lines]").scrollTop = 0`, nil), until(`document.querySelector("[data-follow]").checkVisibility()`),
 			until(lines+` === 63`), until(`document.querySelector("[data-log-lines]").scrollTop === 0`),

@@ -1,4 +1,5 @@
 // The console's script. Pages read and forms work without it; it makes them quick and live.
+import { Idiomorph } from "idiomorph";
 import htmx from "htmx.org";
 import { children } from "./children.js";
 import { copyButtons } from "./copy.js";
@@ -6,12 +7,13 @@ import { dashboard } from "./dashboard.js";
 import { dialogs } from "./dialogs.js";
 import { forms } from "./forms.js";
 import { keys } from "./keys.js";
-import { liveJobs } from "./jobs.js";
+import { drawJobs } from "./jobs.js";
 import { liveRuns } from "./runs.js";
 import { logViewers } from "./log.js";
 import { picks } from "./picks.js";
 import { passkeys } from "./passkeys.js";
 import { rights } from "./rights.js";
+import { rounds } from "./rounds.js";
 import { menus } from "./menus.js";
 import { times } from "./times.js";
 import { toasts } from "./toasts.js";
@@ -20,13 +22,17 @@ window.htmx = htmx;
 dashboard();
 dialogs();
 keys();
-liveJobs();
 menus();
 forms(); // after the menus, which send a theme by themselves
 passkeys();
 picks();
 toasts();
 times();
+rounds((shown, fresh) => {
+  if (shown.matches("[data-live-jobs]")) return drawJobs(shown, fresh);
+  const changed = Idiomorph.morph(shown, fresh, { callbacks: { beforeAttributeUpdated: (name) => name !== "open" } });
+  for (const part of changed) htmx.process(part);
+});
 // What a page asks for by itself, because time has passed, does not keep its session alive.
 document.addEventListener("htmx:configRequest", (event) => {
   if (!event.detail.triggeringEvent) event.detail.headers["Punctual-Live"] = "1";

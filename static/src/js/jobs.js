@@ -1,48 +1,30 @@
-// Keeps the job list fresh while somebody looks at it: rows change in place, and what is picked, open, in focus or under the
-// cursor of the keys stays. Rows that come or go wait while somebody is at work in the list.
+// The job list drawn anew: rows change in place, and what is picked, open, in focus or under the cursor of the keys stays. Rows
+// that come or go wait while somebody is at work in the list.
 import { Idiomorph } from "idiomorph";
 import htmx from "htmx.org";
 
-const every = 5000;
+const callbacks = {
+  // The script's own doings on the page are nothing the server knows: what is open, what is current, the boxes, the
+  // schedules in words.
+  beforeNodeMorphed: (old, fresh) => !(old.nodeType === 1 && (old.matches(".pick") || (old.matches("[data-cron]") && old.dataset.cron === fresh.dataset?.cron))),
+  beforeAttributeUpdated: (name, node) => name !== "open" && !(name === "class" && node.matches("tr, .menu-list")),
+};
+const rows = (list) => [...list.querySelectorAll("tbody tr")];
+const ids = (list) => rows(list).map((row) => row.id).join();
+const busy = (list) => list.querySelector("details[open], .pick:checked") || list.contains(document.activeElement) || document.querySelector("dialog[open]");
 
-export function liveJobs() {
-  const shown = () => document.querySelector("[data-live-jobs]");
-  if (!shown()) return;
-  const callbacks = {
-    // The script's own doings on the page are nothing the server knows: what is open, what is current, the boxes, the
-    // schedules in words.
-    beforeNodeMorphed: (old, fresh) => !(old.nodeType === 1 && (old.matches(".pick") || (old.matches("[data-cron]") && old.dataset.cron === fresh.dataset?.cron))),
-    beforeAttributeUpdated: (name, node) => name !== "open" && !(name === "class" && node.matches("tr, .menu-list")),
-  };
-  const rows = (list) => [...list.querySelectorAll("tbody tr")];
-  const ids = (list) => rows(list).map((row) => row.id).join();
-  const busy = (list) => list.querySelector("details[open], .pick:checked") || list.contains(document.activeElement) || document.querySelector("dialog[open]");
-  const refresh = async () => {
-    if (document.hidden) return;
-    const list = shown();
-    const address = location.href;
-    try {
-      const answer = await fetch(address, { headers: { "HX-Request": "true", "Punctual-Live": "1" } });
-      if (!answer.ok || answer.redirected) return;
-      const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[data-live-jobs]");
-      // Another filter or a row that was switched may have been drawn meanwhile.
-      if (!fresh || list !== shown() || address !== location.href || list.querySelector(".htmx-request")) return;
-      if (ids(list) === ids(fresh) || busy(list)) {
-        const now = new Map(rows(fresh).map((row) => [row.id, row]));
-        for (const row of rows(list).filter((row) => now.has(row.id))) {
-          Idiomorph.morph(row, now.get(row.id), { callbacks });
-          htmx.process(row);
-        }
-      } else {
-        list.replaceWith(fresh);
-        htmx.process(fresh);
-        htmx.trigger(fresh, "htmx:load", { elt: fresh });
-        htmx.trigger(fresh, "htmx:afterSettle", { elt: fresh, target: fresh });
-      }
-    } catch {
-      // The next round tries again.
+export function drawJobs(list, fresh) {
+  if (list.querySelector(".htmx-request")) return; // a row is being switched
+  if (ids(list) === ids(fresh) || busy(list)) {
+    const now = new Map(rows(fresh).map((row) => [row.id, row]));
+    for (const row of rows(list).filter((row) => now.has(row.id))) {
+      Idiomorph.morph(row, now.get(row.id), { callbacks });
+      htmx.process(row);
     }
-  };
-  setInterval(refresh, every);
-  document.addEventListener("visibilitychange", refresh);
+  } else {
+    list.replaceWith(fresh);
+    htmx.process(fresh);
+    htmx.trigger(fresh, "htmx:load", { elt: fresh });
+    htmx.trigger(fresh, "htmx:afterSettle", { elt: fresh, target: fresh });
+  }
 }

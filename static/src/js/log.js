@@ -3,7 +3,7 @@
 import { Idiomorph } from "idiomorph";
 import htmx from "htmx.org";
 import { finder } from "./find.js";
-import { markState, stream } from "./stream.js";
+import { stream } from "./stream.js";
 
 const keep = 20000; // lines in the page while it follows; the download has them all
 const most = 2 * keep; // while somebody reads further up, from whom no line is taken away so soon
@@ -115,7 +115,6 @@ function open(viewer) {
   };
 
   if (!viewer.dataset.events) return;
-  const mark = viewer.querySelector("[data-live-mark]");
   // Lines wait while drawing keeps the browser busy, so that what would be cut off at once is never drawn.
   let fresh = [];
   let timer = 0;
@@ -139,7 +138,6 @@ function open(viewer) {
       url.searchParams.set("from", next);
       return url.href;
     },
-    onState: (state) => markState(mark, state),
     events: {
       log: (event) => {
         const template = document.createElement("template");
@@ -165,7 +163,6 @@ function open(viewer) {
       end: () => {
         events.end();
         live = false;
-        if (mark) mark.hidden = true;
         const waiting = empty?.querySelector("[data-ended-text]");
         if (waiting) waiting.textContent = waiting.dataset.endedText;
       },

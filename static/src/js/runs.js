@@ -2,7 +2,7 @@
 // busy in the table with the pointer or the keyboard, is not disturbed: a button counts the new rows until they are wanted.
 import { Idiomorph } from "idiomorph";
 import htmx from "htmx.org";
-import { markState, stream } from "./stream.js";
+import { stream } from "./stream.js";
 
 const keep = 100; // rows; beyond them the list is drawn anew, with older ones a page away
 const calm = 5000; // ms after which a pointer that rests on the list disturbs nobody
@@ -104,7 +104,6 @@ export function liveRuns(root) {
   });
   current = stream({
     address: () => list.dataset.liveRuns,
-    onState: (state) => markState(document.querySelector("[data-live-mark]"), state),
     onReturn: unlessBusy,
     events: {
       run: (event) => {

@@ -1,17 +1,23 @@
 // A server-sent event stream that finds its way back. The browser's own reconnecting gives up on an HTTP error and asks
 // again from the address it was opened with; here the address is made anew each time, so output goes on at the next line.
 // While the tab is hidden the stream is closed: a browser allows six connections to a server, and tabs are many.
+import { source as liveSource } from "./live.js";
+
 const first = 1000;
 const most = 15000;
+const quiet = 35000; // ms without a word, in which the server sends two beats: then the connection is dead without having said so
 
-export function stream({ address, events, onState, onReturn }) {
+export function stream({ address, events, onReturn }) {
+  const live = liveSource(quiet);
   let source = null;
   let timer = 0;
   let wait = first;
   let ended = false;
+  let silence = 0;
 
   const close = () => {
     clearTimeout(timer);
+    clearTimeout(silence);
     source?.close();
     source = null;
   };
@@ -22,15 +28,33 @@ export function stream({ address, events, onState, onReturn }) {
     source.onopen = () => {
       if (wait > first) onReturn?.();
       wait = first;
-      onState("live");
+      heard();
     };
-    source.onerror = () => {
-      close();
-      onState("lost");
-      timer = setTimeout(open, wait);
-      wait = Math.min(wait * 2, most);
-    };
-    for (const [name, handle] of Object.entries(events)) source.addEventListener(name, handle);
+    source.onerror = fail;
+    source.addEventListener("beat", heard);
+    for (const [name, handle] of Object.entries(events)) {
+      source.addEventListener(name, (event) => {
+        heard();
+        handle(event);
+      });
+    }
+  };
+  const heard = () => {
+    clearTimeout(silence);
+    if (ended) return;
+    silence = setTimeout(fail, quiet);
+    live.answered();
+  };
+  const fail = async () => {
+    close();
+    live.missed();
+    timer = setTimeout(open, wait);
+    wait = Math.min(wait * 2, most);
+    // The browser does not say why a stream could not be opened.
+    const probe = new AbortController();
+    const status = await fetch(address(), { headers: { Accept: "text/event-stream" }, signal: probe.signal }).then((answer) => answer.status, () => 0);
+    probe.abort();
+    if (status === 401 && !ended) live.ended();
   };
   const visibility = () => {
     if (document.hidden) {
@@ -46,15 +70,8 @@ export function stream({ address, events, onState, onReturn }) {
     end() {
       ended = true;
       close();
+      live.close();
       document.removeEventListener("visibilitychange", visibility);
     },
   };
-}
-
-// The mark that says whether the page is live; both texts stand in its attributes.
-export function markState(mark, state) {
-  if (!mark) return;
-  mark.classList.toggle("lost", state === "lost");
-  const text = mark.querySelector("[data-state-text]");
-  if (text) text.textContent = mark.dataset[state] ?? "";
 }

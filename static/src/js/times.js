@@ -1,6 +1,8 @@
 // Keeps "3 min ago" true while a page stays open. The words come from the server with {N} and {Span} in them.
 const units = [["y", 31536000], ["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
 
+import { cutOff, knows } from "./live.js";
+
 export function times() {
   const words = JSON.parse(document.body.dataset.timeWords ?? "null");
   if (!words) return;
@@ -11,9 +13,11 @@ export function times() {
     const span = words[unit].replace("{N}", Math.floor(seconds / size));
     return (millis > 0 ? words.in : words.ago).replace("{Span}", span);
   };
-  // What is due and has not happened is due now for a while, then late; the server says the same (format.Due).
+  // What is due and has not happened is due now for a while, then late; the server says the same (format.Due). A page that does
+  // not know whether it has happened, or whether it is still to, says for when it was planned.
   const lateAfter = 10;
-  const due = (millis) => {
+  const due = (millis, time) => {
+    if (cutOff() || (millis < 1000 && !knows())) return time.title.slice("2006-".length);
     if (millis >= 1000) return say(millis);
     const seconds = Math.floor(-millis / 1000);
     if (seconds <= lateAfter) return words.due;
@@ -24,7 +28,7 @@ export function times() {
     if (document.hidden) return;
     for (const time of document.querySelectorAll("time[data-relative]")) {
       const left = Date.parse(time.dateTime) - Date.now();
-      const text = "due" in time.dataset ? due(left) : say(left);
+      const text = "due" in time.dataset ? due(left, time) : say(left);
       if (time.textContent !== text) time.textContent = text;
     }
   }, 1000);

@@ -1,3 +1,6 @@
+import htmx from "htmx.org";
+import { onReturn } from "./live.js";
+
 // Messages about what was done go away by themselves; errors stay until they are closed.
 // What can be taken back stays for as long as it takes to read it and to think.
 const stay = (toast) => (toast.querySelector(".undo") ? 12000 : 6000);
@@ -50,10 +53,18 @@ export function toasts() {
   }
   box.querySelectorAll(".toast").forEach(arm);
 
-  document.addEventListener("htmx:sendError", offline);
+  document.addEventListener("htmx:sendError", (event) => {
+    offline();
+    // A filter that nobody received is sent again, with what stands in it by then.
+    const filter = event.detail.elt.closest("form.filters");
+    if (filter) onReturn(() => filter.isConnected && htmx.trigger(filter, "submit"));
+  });
 }
 
 // A request that never reached the server has no message of its own.
 export function offline() {
-  document.getElementById("toasts")?.append(document.getElementById("toast-offline").content.cloneNode(true));
+  const toast = document.getElementById("toast-offline").content.firstElementChild.cloneNode(true);
+  toast.dataset.offline = "";
+  document.getElementById("toasts")?.append(toast);
+  onReturn(() => document.querySelectorAll("[data-offline]").forEach((said) => said.remove()));
 }

@@ -1,0 +1,160 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/link"
+)
+
+// cable is the way between a browser and an admin, which can be cut.
+type cable struct {
+	url string
+	to  string
+
+	mu    sync.Mutex
+	cut   bool
+	conns map[net.Conn]bool
+}
+
+func newCable(t *testing.T, origin string) *cable {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cable{url: "http://" + l.Addr().String(), to: strings.TrimPrefix(origin, "http://"), conns: make(map[net.Conn]bool)}
+	var pipes sync.WaitGroup
+	pipes.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			pipes.Go(func() { c.carry(conn) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		c.set(true)
+		pipes.Wait()
+	})
+	return c
+}
+
+// carry takes a connection through, unless the wire is cut.
+func (c *cable) carry(conn net.Conn) {
+	there, err := net.Dial("tcp", c.to)
+	if err != nil {
+		_ = conn.Close()
+		return
+	}
+	c.mu.Lock()
+	if c.cut {
+		c.mu.Unlock()
+		_, _ = conn.Close(), there.Close()
+		return
+	}
+	c.conns[conn], c.conns[there] = true, true
+	c.mu.Unlock()
+	var ways sync.WaitGroup
+	pipe := func(to, from net.Conn) {
+		_, _ = io.Copy(to, from)
+		_, _ = to.Close(), from.Close()
+	}
+	ways.Go(func() { pipe(there, conn) })
+	ways.Go(func() { pipe(conn, there) })
+	ways.Wait()
+	c.mu.Lock()
+	delete(c.conns, conn)
+	delete(c.conns, there)
+	c.mu.Unlock()
+}
+
+// set cuts the wire, or mends it.
+func (c *cable) set(cut bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut = cut
+	if cut {
+		for conn := range c.conns {
+			_ = conn.Close()
+		}
+	}
+}
+
+const (
+	pageIs   = `document.documentElement.dataset.live === `
+	liveMark = `document.querySelector("[data-live-mark]")`
+)
+
+// TestBrowserSaysWhatItKnows cuts every page that refreshes itself off from the admin, and ends its session: the page says so
+// and since when, keeps to what it knew, and goes on by itself.
+func TestBrowserSaysWhatItKnows(t *testing.T) {
+	works(t)
+	n := startNight(t, desk)
+	way := newCable(t, n.admin.url)
+	n.window = newWindow(t, way.url, desk)
+	n.enter(n.session)
+	n.expect("ERR_", "401")
+	beat := n.schedule("Heartbeat", "echo alive", url.Values{jobs.FieldScheduleType: {"FIX_RATE"}, jobs.FieldSeconds: {"1800"}})
+	n.must(t, link.JobStart(beat), nil)
+	run := n.run(n.job("Settle", countdown), "")
+
+	for _, path := range []string{"/", "/jobs", "/runs", "/nodes", run} {
+		n.visit(path)
+		n.do(holds(pageIs+`"live" && `+liveMark+`.checkVisibility() && `+liveMark+`.innerText.trim() === "Live"`),
+			chromedp.Evaluate(`window.same = true; window.color = getComputedStyle(document.querySelector("#dashboard .count-value, [data-results] td, .run-head h1")).color`, nil))
+		way.set(true)
+		n.do(seenAgain(), holds(`document.dispatchEvent(new Event("visibilitychange")) && `+pageIs+`"lost"`),
+			holds(`/^Connection lost · as of\s+(now|\d+ s ago)$/.test(`+liveMark+`.innerText.trim())`),
+			holds(`getComputedStyle(document.querySelector("#dashboard .count-value, [data-results] td, .run-head h1")).color !== window.color`))
+		way.set(false)
+		n.do(holds(`document.dispatchEvent(new Event("visibilitychange")) && `+pageIs+`"live" && window.same`), holds(liveMark+`.innerText.trim() === "Live"`))
+
+		n.do(network.ClearBrowserCookies())
+		if strings.HasPrefix(path, "/runs") {
+			way.set(true) // a stream asks for the session every few seconds, and at once when it is opened
+			way.set(false)
+		}
+		n.do(holds(`document.dispatchEvent(new Event("visibilitychange")) && `+pageIs+`"ended" && window.same`),
+			holds(fmt.Sprintf(`/^Session ended · as of/.test(%s.innerText) && %s.querySelector("a").checkVisibility() && %s.querySelector("a").search === "?next=%s"`, liveMark, liveMark, liveMark, url.QueryEscape(path))))
+		n.enter(n.session)
+		n.do(holds(`document.dispatchEvent(new Event("visibilitychange")) && ` + pageIs + `"live" && window.same`))
+	}
+	n.keepsToTimes(way, beat)
+	n.sendsFilterAgain(way)
+	n.admin.noPanic(t)
+}
+
+// keepsToTimes sees a next time pass: a page that is cut off says for when it was planned, and not that it is late.
+func (n *night) keepsToTimes(way *cable, job int64) {
+	next := at(job, "time[data-due]")
+	n.visit("/jobs")
+	n.do(holds(`/^in /.test(` + next + `.textContent)`))
+	way.set(true)
+	n.do(holds(`document.dispatchEvent(new Event("visibilitychange")) && `+pageIs+`"lost"`), holds(next+`.title.endsWith(`+next+`.textContent) && /^\d\d-\d\d \d\d:\d\d:\d\d$/.test(`+next+`.textContent)`),
+		chromedp.Evaluate(next+`.dateTime = new Date(Date.now() - 40000).toISOString()`, nil), holds(next+`.dataset.seen ??= "", /^\d\d-\d\d /.test(`+next+`.textContent)`))
+	way.set(false)
+	n.do(holds(`document.dispatchEvent(new Event("visibilitychange")) && ` + pageIs + `"live" && /^in /.test(` + next + `.textContent)`))
+}
+
+// sendsFilterAgain narrows lists that are cut off: one that refreshes itself, and one that does not.
+func (n *night) sendsFilterAgain(way *cable) {
+	for _, path := range []string{"/jobs", "/users"} {
+		n.visit(path)
+		way.set(true)
+		n.do(write("[name=q]", "no such name"), holds(`document.querySelector("#toasts .toast.error") && !location.search`))
+		way.set(false)
+		n.do(holds(`location.search.includes("q=no") && !document.querySelector("#results tbody tr") && !document.querySelector("#toasts .toast.error")`))
+	}
+}

@@ -1,0 +1,75 @@
+// Whether a page still knows what it shows. Every part that refreshes itself has a source here and says of each round whether it
+// was answered; from that come the one mark of the page, the numbers that turn grey, times that stop counting, and what is done
+// as soon as the server answers again.
+const before = 2; // failed rounds in a row until the page calls itself cut off: one may be a restart
+const sources = new Map(); // ms for which an answer is good, by source
+const returns = new Set(); // what waits for the server to answer
+const probe = 2000;
+let state = "live"; // or "lost", or "ended": the session has
+let missed = 0;
+let since = Date.now(); // the last answer
+let probing = 0;
+
+export function source(good) {
+  const self = {
+    answered() {
+      missed = 0;
+      since = Date.now();
+      show("live");
+      answers();
+    },
+    missed() {
+      if (++missed >= before && state === "live") show("lost");
+    },
+    ended: () => show("ended"),
+    close() {
+      sources.delete(self);
+      if (sources.size === 0) missed = 0;
+      show(sources.size ? state : "live");
+    },
+  };
+  sources.set(self, good);
+  show(state);
+  return self;
+}
+
+// knows says that what the page shows is as fresh as its rounds keep it. A page without rounds never does.
+export const knows = () => state === "live" && sources.size > 0 && Date.now() - since < Math.max(...sources.values());
+
+// cutOff says that the page has rounds, and none that was answered lately.
+export const cutOff = () => sources.size > 0 && !knows();
+
+// onReturn does something as soon as the server answers again. A page without rounds asks for that alone.
+export function onReturn(what) {
+  returns.add(what);
+  if (!sources.size) probing ||= setTimeout(ask, probe);
+}
+
+async function ask() {
+  const answered = await fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(probe) }).then(() => true, () => false);
+  probing = answered || sources.size ? 0 : setTimeout(ask, probe);
+  if (answered) answers();
+}
+
+function answers() {
+  const now = [...returns];
+  returns.clear();
+  for (const what of now) what();
+}
+
+function show(now) {
+  state = now;
+  document.documentElement.dataset.live = sources.size ? state : "";
+  for (const mark of document.querySelectorAll("[data-live-mark]")) {
+    mark.hidden = sources.size === 0;
+    mark.classList.toggle("lost", state !== "live");
+    const text = mark.querySelector("[data-state-text]");
+    if (text.textContent !== mark.dataset[state]) text.textContent = mark.dataset[state];
+    const time = mark.querySelector("time");
+    time.hidden = state === "live";
+    time.dateTime = new Date(since).toISOString();
+    const login = mark.querySelector("a");
+    login.hidden = state !== "ended";
+    login.search = new URLSearchParams({ next: location.pathname + location.search });
+  }
+}
