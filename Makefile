@@ -38,6 +38,10 @@ dist: ## make archives, packages, images, bills of materials and checksums of a 
 dist/verify: ## make a release twice, compare, install the debs where nobody else sees it, start the image (the last two as root)
 	cd tools/dist && GOWORK=off go vet . && GOWORK=off go test -v -count=1 -timeout 15m .
 
+.PHONY: dist/check
+dist/check: ## make a release for this machine alone and look into it: what of dist/verify takes a minute or two
+	cd tools/dist && GOWORK=off go vet . && GOWORK=off go test -short -count=1 -timeout 10m .
+
 .PHONY: deploy/verify
 deploy/verify: ## check deploy/ with Helm, Kubernetes' schemas and Compose's own reader (the first time some minutes: Helm is compiled)
 	cd tools/deploy && GOWORK=off go vet ./... && GOWORK=off go test -count=1 -timeout 15m .
@@ -106,6 +110,10 @@ screenshots: deps ## photograph every page, with demo data and with invented dat
 .PHONY: test/keycloak
 test/keycloak: ## sign in at a real Keycloak, which Maven gets (a minute or two; TEST_KEYCLOAK: the folder of one)
 	@.ci/keycloak
+
+.PHONY: test/mysql
+test/mysql: deps ## the tests that touch the database on a real MySQL, which mmdebstrap gets from Debian (PKG: which; TEST_DB_ROOT: the folder of one)
+	@.ci/mysql $(PKG)
 
 .PHONY: test/race
 test/race: deps ## the tests under the race detector (slow: the embedded database is pure Go)

@@ -12,7 +12,7 @@ import (
 )
 
 // documents go into every archive beside the programs.
-var documents = []string{"LICENSE", "README.md", "CHANGELOG.md"}
+var documents = []string{"LICENSE", "README.md", "docs/changelog.md"}
 
 // packed is a file of an archive.
 type packed struct {
@@ -29,7 +29,7 @@ func (d *dist) archive(p *programs) (err error) {
 		files = append(files, packed{folder + "/" + filepath.Base(path), path, 0o755})
 	}
 	for _, name := range documents {
-		files = append(files, packed{folder + "/" + name, filepath.Join(d.root, name), 0o644})
+		files = append(files, packed{folder + "/" + filepath.Base(name), filepath.Join(d.root, name), 0o644})
 	}
 	write, ending := writeTarball, ".tar.gz"
 	if p.os == "windows" {

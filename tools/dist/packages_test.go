@@ -117,7 +117,7 @@ executors:
 
 // TestTheDebsAreInstalledUpgradedAndPurged goes the way of an operator, with both packages.
 func TestTheDebsAreInstalledUpgradedAndPurged(t *testing.T) {
-	m := needRelease(t)
+	m := needTwoReleases(t)
 	box := borrowMachine(t)
 	install := func(dir string) string {
 		t.Helper()
