@@ -302,6 +302,9 @@ func TestCatchUpLeavesTheConnectionAsItWas(t *testing.T) {
 	if err := pool.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	if !strings.HasPrefix(pool.Product(), "MariaDB") {
+		t.Skip("only MariaDB can be a node of Galera's")
+	}
 	if err := pool.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ type explainer struct {
 
 func (e *explainer) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	e.t.Helper()
-	word := "EXPLAIN "
+	word := "EXPLAIN FORMAT=TRADITIONAL " // a table, which is not every server's default
 	if e.dialect == db.SQLite {
 		word = "EXPLAIN QUERY PLAN "
 	}

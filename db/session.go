@@ -43,6 +43,9 @@ func rules(version string) []string {
 		rules = append(rules, "idle_write_transaction_timeout = "+strconv.Itoa(idleTx)+", idle_transaction_timeout = "+strconv.Itoa(idleReadTx))
 	case strings.Contains(version, "TiDB"):
 		rules = append(rules, "tidb_idle_transaction_timeout = "+strconv.Itoa(idleTx))
+	default:
+		// MySQL 9 would read open runs by the meeting of their index with the primary key, and sort them all for the first page.
+		rules = append(rules, "optimizer_switch = 'index_merge_intersection=off'")
 	}
 	return rules
 }

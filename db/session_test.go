@@ -37,6 +37,9 @@ func lockRow(t *testing.T, pool *db.Pool, before ...string) *sql.Tx {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tx.Rollback() })
+	if !endsIdle(pool) {
+		before = nil
+	}
 	for _, statement := range append(before, touch) {
 		if _, err := tx.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
@@ -44,6 +47,9 @@ func lockRow(t *testing.T, pool *db.Pool, before ...string) *sql.Tx {
 	}
 	return tx
 }
+
+// endsIdle says that the server ends idle transactions by itself.
+func endsIdle(pool *db.Pool) bool { return strings.HasPrefix(pool.Product(), "MariaDB") }
 
 // forget makes a session one of a server that ends no idle transactions, as MySQL's are.
 const forget = "SET SESSION idle_write_transaction_timeout = 0, idle_transaction_timeout = 0"
@@ -74,6 +80,9 @@ func TestALockedRowIsAnError(t *testing.T) {
 func TestAnIdleTransactionIsEnded(t *testing.T) {
 	t.Parallel()
 	holder, other := twoPools(t)
+	if !endsIdle(holder) {
+		t.Skipf("%s does not: the other admins do it, see TestEndSessions", holder.Product())
+	}
 	tx := lockRow(t, holder)
 	awaitRow(t, other, 15*time.Second)
 	if _, err := tx.ExecContext(t.Context(), touch); err == nil {

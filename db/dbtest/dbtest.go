@@ -12,7 +12,8 @@ import (
 // Zone is the zone of the pools that tests get: not UTC, so that a forgotten conversion shows.
 var Zone = time.FixedZone("UTC+8", 8*60*60)
 
-// Run runs the test on each dialect, as the subtests "sqlite" and "mariadb", each with a clean migrated database.
+// Run runs the test on each dialect, as the subtests "sqlite" and "mariadb", each with a clean migrated database. The second is named so
+// on every server: see the package.
 func Run(t *testing.T, test func(t *testing.T, pool *db.Pool)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {

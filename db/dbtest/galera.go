@@ -45,6 +45,9 @@ if [ "$role" = joiner ]; then echo "ready none"; cat "$dir/position"; else echo 
 // galeraLibrary is where Debian's galera-4 puts it.
 const galeraLibrary = "/usr/lib/galera/libgalera_smm.so"
 
+// galeraBrand is this machine's MariaDB, whatever the other tests run on.
+var galeraBrand brand = machines{}
+
 // NewGalera starts a cluster for one test, whose servers listen on ports of the loopback interface. It takes some ten seconds.
 func NewGalera(tb testing.TB) *Galera {
 	tb.Helper()
@@ -73,7 +76,7 @@ func needGalera(tb testing.TB) {
 		}
 		tb.Skip(missing)
 	}
-	if _, err := exec.LookPath(program()); err != nil {
+	if _, err := exec.LookPath(galeraBrand.program()); err != nil {
 		check(tb, errMissing)
 	}
 }
@@ -87,7 +90,7 @@ func newGalera(tb testing.TB, network *network) *Galera {
 	for range 3 {
 		g = &Galera{network: network}
 		for range galeraNodes {
-			s, err := prepare()
+			s, err := prepare(galeraBrand)
 			check(tb, err)
 			tb.Cleanup(s.remove)
 			g.Nodes = append(g.Nodes, s)

@@ -21,9 +21,13 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// Server is a private MariaDB server on a socket in a temporary directory.
+// Server is a private server on a socket in a temporary directory, or the one that TEST_DATABASE_URL names.
 type Server struct {
-	dir string
+	brand brand
+	dir   string
+
+	outside *mysql.Config // how to reach a server that is not ours to start and stop; else nil
+	prefix  string        // of the names of its databases
 
 	args   []string              // more of them, see Start
 	launch func(*exec.Cmd) error // starts the process; nil: as it is
@@ -38,10 +42,15 @@ type Server struct {
 	next     atomic.Int64
 }
 
-const missing = "mariadbd is not installed (apt-get install mariadb-server gives it)"
+const missing = "mariadbd is not installed (apt-get install mariadb-server gives it), or TEST_DB_ROOT has no server"
 
 // shared is the binary's one server, started by the first test that asks.
-var shared = sync.OnceValues(start)
+var shared = sync.OnceValues(func() (*Server, error) {
+	if outside != "" {
+		return reach(outside)
+	}
+	return start()
+})
 
 var errMissing = errors.New(missing)
 
@@ -56,6 +65,9 @@ func MariaDB(tb testing.TB) string {
 // NewServer starts a server for one test, which may stop and kill it as it likes.
 func NewServer(tb testing.TB) *Server {
 	tb.Helper()
+	if outside != "" {
+		tb.Skip("this test wants a server of its own to stop and kill, and TEST_DATABASE_URL names another")
+	}
 	s, err := start()
 	check(tb, err)
 	tb.Cleanup(s.remove)
@@ -68,14 +80,14 @@ func check(tb testing.TB, err error) {
 	case errors.Is(err, errMissing) && os.Getenv("TEST_DB") != "required":
 		tb.Skip(missing)
 	case err != nil:
-		tb.Fatalf("start MariaDB: %v", err)
+		tb.Fatalf("start a database server: %v", err)
 	}
 }
 
 // Database creates an empty database for the test and returns its DSN.
 func (s *Server) Database(tb testing.TB) string {
 	tb.Helper()
-	name := fmt.Sprintf("t%d", s.next.Add(1))
+	name := fmt.Sprintf("%st%d", s.prefix, s.next.Add(1))
 	if err := s.create(context.Background(), name); err != nil {
 		tb.Fatalf("create test database: %v\nserver's log: %s", err, s.log())
 	}
@@ -93,6 +105,11 @@ func (s *Server) create(ctx context.Context, name string) error {
 
 // DSN returns the address of a database on this server.
 func (s *Server) DSN(database string) string {
+	if s.outside != nil {
+		cfg := s.outside.Clone()
+		cfg.DBName = database
+		return cfg.FormatDSN()
+	}
 	cfg := mysql.NewConfig()
 	cfg.User, cfg.Net, cfg.Addr, cfg.DBName = "root", "unix", s.socket(), database
 	return cfg.FormatDSN()
@@ -113,7 +130,7 @@ func (s *Server) pidFile() string { return filepath.Join(s.dir, "pid") }
 
 // start installs and starts a server.
 func start() (*Server, error) {
-	s, err := prepare()
+	s, err := prepare(chosen())
 	if err != nil {
 		return nil, err
 	}
@@ -128,8 +145,8 @@ func start() (*Server, error) {
 }
 
 // prepare makes the directory of a server.
-func prepare() (*Server, error) {
-	if _, err := exec.LookPath(program()); err != nil {
+func prepare(of brand) (*Server, error) {
+	if _, err := exec.LookPath(of.program()); err != nil {
 		return nil, errMissing
 	}
 	// Memory if there is some: the tests are about statements, and a disk only makes them slower. The path is
@@ -143,21 +160,12 @@ func prepare() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{dir: dir}
+	s := &Server{brand: of, dir: dir}
 	if err := s.watch(); err != nil {
 		os.RemoveAll(dir)
 		return nil, err
 	}
 	return s, nil
-}
-
-func program() string {
-	if _, err := exec.LookPath("mariadbd"); err != nil {
-		if _, err := os.Stat("/usr/sbin/mariadbd"); err == nil {
-			return "/usr/sbin/mariadbd"
-		}
-	}
-	return "mariadbd"
 }
 
 // watch starts the process that outlives this one just long enough to clean up.
@@ -183,12 +191,9 @@ func (s *Server) watch() error {
 
 // install fills the data directory. root may enter without a password, but only through the socket.
 func (s *Server) install() error {
-	args := []string{"--no-defaults", "--datadir=" + filepath.Join(s.dir, "d"), "--auth-root-authentication-method=normal",
-		"--skip-test-db", "--skip-name-resolve", "--innodb-log-file-size=16M", "--tmpdir=" + s.dir}
-	args = append(args, userFlag()...)
-	out, err := exec.Command("mariadb-install-db", args...).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("mariadb-install-db: %w: %s", err, out)
+	cmd := s.brand.install(filepath.Join(s.dir, "d"), s.dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", filepath.Base(cmd.Path), err, out)
 	}
 	return nil
 }
@@ -208,16 +213,15 @@ func (s *Server) start(once ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	args := []string{
-		"--no-defaults",
 		// A tmpdir of its own: a starting server removes the temporary tables it finds there, and a neighbour that is using
 		// them crashes.
 		"--tmpdir=" + s.dir,
-		"--datadir=" + filepath.Join(s.dir, "d"), "--socket=" + s.socket(), "--pid-file=" + filepath.Join(s.dir, "mariadbd.pid"),
-		"--log-error=" + filepath.Join(s.dir, "log.err"), "--skip-networking", "--skip-name-resolve", "--skip-log-bin",
-		"--innodb-buffer-pool-size=128M", "--innodb-log-file-size=16M", "--performance-schema=OFF", "--max-connections=500",
+		"--datadir=" + filepath.Join(s.dir, "d"), "--socket=" + s.socket(), "--pid-file=" + filepath.Join(s.dir, "server.pid"),
+		"--log-error=" + filepath.Join(s.dir, "log.err"), "--skip-networking", "--skip-name-resolve",
+		"--innodb-buffer-pool-size=128M", "--performance-schema=OFF", "--max-connections=500",
 		"--innodb-lock-wait-timeout=10", "--innodb-file-per-table=OFF",
 	}
-	cmd := exec.Command(program(), slices.Concat(args, userFlag(), s.args, once)...)
+	cmd := s.brand.command(slices.Concat(args, s.brand.args(), userFlag(), s.args, once)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	launch := (*exec.Cmd).Start
 	if s.launch != nil {
@@ -253,9 +257,9 @@ func (s *Server) ready(done <-chan struct{}) error {
 		select {
 		case <-tick.C:
 		case <-done:
-			return fmt.Errorf("mariadbd ended at once: %s", s.log())
+			return fmt.Errorf("the server ended at once: %s", s.log())
 		case <-ctx.Done():
-			return fmt.Errorf("mariadbd does not answer: %w", err)
+			return fmt.Errorf("the server does not answer: %w", err)
 		}
 	}
 }
@@ -286,7 +290,7 @@ func (s *Server) end(sig syscall.Signal) {
 func (s *Server) running() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cmd != nil
+	return s.cmd != nil || s.outside != nil
 }
 
 func (s *Server) remove() {

@@ -65,7 +65,7 @@ var mariaDBTemplate = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	const name = "template"
+	name := s.prefix + "template"
 	ctx := context.Background()
 	if err := s.create(ctx, name); err != nil {
 		return "", err
