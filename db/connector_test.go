@@ -20,7 +20,7 @@ func TestAnotherServerIsTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, two := dbtest.NewProxy(t, "unix", cfg.Addr), dbtest.NewProxy(t, "unix", cfg.Addr)
+	one, two := dbtest.NewProxy(t, cfg.Net, cfg.Addr), dbtest.NewProxy(t, cfg.Net, cfg.Addr)
 	const secret = "Se-cr-et"
 	mustOpen := func() *db.Pool {
 		return dbtest.Open(t, db.Config{URL: "mysql://root@" + one.Addr() + "," + two.Addr() + "/" + cfg.DBName})
@@ -123,5 +123,5 @@ func proxied(t *testing.T, s *dbtest.Server) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return dbtest.NewProxy(t, "unix", cfg.Addr).Addr()
+	return dbtest.NewProxy(t, cfg.Net, cfg.Addr).Addr()
 }

@@ -197,7 +197,7 @@ func TestNothingWaitsForANetworkThatIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := dbtest.NewProxy(t, "unix", cfg.Addr)
+	proxy := dbtest.NewProxy(t, cfg.Net, cfg.Addr)
 	pool := dbtest.Open(t, db.Config{URL: "mysql://root@" + proxy.Addr() + "/" + cfg.DBName})
 	if err := pool.Migrate(t.Context()); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func TestAStopEndsAlthoughTheNetworkSwallowsEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	network := dbtest.NewProxy(t, "unix", cfg.Addr)
+	network := dbtest.NewProxy(t, cfg.Net, cfg.Addr)
 	pool := dbtest.Open(t, db.Config{URL: "mysql://root@" + network.Addr() + "/" + cfg.DBName})
 	if err := pool.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
