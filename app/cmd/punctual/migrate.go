@@ -11,6 +11,7 @@ import (
 type migrateCmd struct {
 	Up     migrateUpCmd     `cmd:"" default:"withargs" help:"Bring the database up to date (the default)."`
 	Check  migrateCheckCmd  `cmd:"" help:"Say what an adoption of an XXL-JOB database would mean; only reads. Exit code 4: there is something to look at, 5: a start would refuse it."`
+	Shadow migrateShadowCmd `cmd:"" help:"Plan every fire beside XXL-JOB admins that work, send nothing, and report what they kept; only reads."`
 	Back   migrateBackCmd   `cmd:"" help:"Make an adopted database ready for the XXL-JOB admin that is put back; Punctual is stopped then."`
 	Finish migrateFinishCmd `cmd:"" help:"Say that there is no way back to XXL-JOB any more: passwords are kept as strong hashes from then on."`
 }
