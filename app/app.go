@@ -328,7 +328,7 @@ func (a *App) newAlarmer(key []byte, catalogue *locales.Catalogue) (err error) {
 			if logID > 0 {
 				return a.publicURL() + link.Run(logID)
 			}
-			return a.publicURL() + link.JobEdit(jobID)
+			return a.publicURL() + link.Job(jobID)
 		},
 	})
 	return err

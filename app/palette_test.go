@@ -40,8 +40,8 @@ func TestThePaletteFinds(t *testing.T) {
 		want string // an address among the hits
 		none string // one that must not be
 	}{
-		{admin, "job of", "/jobs/2/edit", ""},
-		{ann, "job of", "/jobs/1/edit", "/jobs/2/edit"},
+		{admin, "job of", "/jobs/2", ""},
+		{ann, "job of", "/jobs/1", "/jobs/2"},
 		{admin, "secret", "/jobs?group=2", ""},
 		{ann, "secret", "", "/jobs?group=2"},
 		{admin, "#" + number, run, ""},

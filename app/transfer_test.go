@@ -97,7 +97,7 @@ func TestJobsTravelAsFiles(t *testing.T) {
 			t.Errorf("a text that was not previewed: %d", got.status)
 		}
 		done := b.post("/jobs/import", fields)
-		if done.status != http.StatusOK || done.document(t).Find(`.import-items a.title[href="/jobs/3/edit"]`).Length() != 1 || b.get("/jobs/1/edit").document(t).Find("#retries").AttrOr("value", "") != "3" {
+		if done.status != http.StatusOK || done.document(t).Find(`.import-items a.title[href="/jobs/3"]`).Length() != 1 || b.get("/jobs/1/edit").document(t).Find("#retries").AttrOr("value", "") != "3" {
 			t.Errorf("import: %d %s", done.status, done.body)
 		}
 		if got := b.post("/jobs/import", fields); got.status != http.StatusUnprocessableEntity {

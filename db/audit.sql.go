@@ -259,6 +259,59 @@ func (q *Queries) ListAuditMarks(ctx context.Context, db DBTX, limit int32) ([]A
 	return items, nil
 }
 
+const listAuditOfObject = `-- name: ListAuditOfObject :many
+SELECT id, made_at, user_name, action, SUBSTRING(COALESCE(before_json, ''), 1, 4000) AS before_part, SUBSTRING(COALESCE(after_json, ''), 1, 4000) AS after_part
+FROM punctual_audit
+WHERE object_kind = ? AND object_id = ?
+ORDER BY id DESC LIMIT ?
+`
+
+type ListAuditOfObjectParams struct {
+	ObjectKind string
+	ObjectID   int64
+	Limit      int32
+}
+
+type ListAuditOfObjectRow struct {
+	ID         int64
+	MadeAt     int64
+	UserName   string
+	Action     string
+	BeforePart string
+	AfterPart  string
+}
+
+// The newest entries about one thing, with as much of what they changed as the names of the fields take: a script may be long.
+func (q *Queries) ListAuditOfObject(ctx context.Context, db DBTX, arg ListAuditOfObjectParams) ([]ListAuditOfObjectRow, error) {
+	rows, err := db.QueryContext(ctx, listAuditOfObject, arg.ObjectKind, arg.ObjectID, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListAuditOfObjectRow
+	for rows.Next() {
+		var i ListAuditOfObjectRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.MadeAt,
+			&i.UserName,
+			&i.Action,
+			&i.BeforePart,
+			&i.AfterPart,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listChainedAudit = `-- name: ListChainedAudit :many
 SELECT id, made_at, user_id, user_name, address, action, object_kind, object_id, object_name, before_json, after_json, group_id, seq, hash
 FROM punctual_audit WHERE seq > ? ORDER BY seq, id LIMIT ?

@@ -324,6 +324,8 @@ type Querier interface {
 	ListAlarmRoutes(ctx context.Context, db DBTX) ([]AlarmRoute, error)
 	ListAlarmStates(ctx context.Context, db DBTX, jobIds []int64) ([]AlarmState, error)
 	ListAuditMarks(ctx context.Context, db DBTX, limit int32) ([]AuditMark, error)
+	// The newest entries about one thing, with as much of what they changed as the names of the fields take: a script may be long.
+	ListAuditOfObject(ctx context.Context, db DBTX, arg ListAuditOfObjectParams) ([]ListAuditOfObjectRow, error)
 	// The chain after a place, in its order.
 	ListChainedAudit(ctx context.Context, db DBTX, arg ListChainedAuditParams) ([]AuditEntry, error)
 	// The newest, for the console.
@@ -447,6 +449,8 @@ type Querier interface {
 	ListRunStatesByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunStatesByIDRow, error)
 	ListRunStatesOfGroup(ctx context.Context, db DBTX, arg ListRunStatesOfGroupParams) ([]ListRunStatesOfGroupRow, error)
 	ListRunStatesOfJob(ctx context.Context, db DBTX, arg ListRunStatesOfJobParams) ([]ListRunStatesOfJobRow, error)
+	// How long the newest runs of a job below an id took, without their texts: what its usual duration is made of.
+	ListRunTimesOfJob(ctx context.Context, db DBTX, arg ListRunTimesOfJobParams) ([]ListRunTimesOfJobRow, error)
 	// The rows a batch of callbacks is about, without their long texts' cost where there are none.
 	ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunsByIDRow, error)
 	ListRunsOfAlarmNotice(ctx context.Context, db DBTX, arg ListRunsOfAlarmNoticeParams) ([]ListRunsOfAlarmNoticeRow, error)

@@ -797,7 +797,7 @@ func (q *Queries) ListJobsWithConsequences(ctx context.Context, db DBTX, ids []i
 }
 
 const listParentsOf = `-- name: ListParentsOf :many
-SELECT id, job_desc, child_jobid FROM xxl_job_info
+SELECT id, job_group, job_desc, child_jobid FROM xxl_job_info
 WHERE child_jobid >= ',' AND CONCAT(',', REPLACE(REPLACE(child_jobid, ' ', ''), '，', ','), ',') LIKE ? LIMIT ?
 `
 
@@ -808,6 +808,7 @@ type ListParentsOfParams struct {
 
 type ListParentsOfRow struct {
 	ID          int64
+	JobGroup    int64
 	JobDesc     string
 	ChildJobIDs Text
 }
@@ -824,7 +825,12 @@ func (q *Queries) ListParentsOf(ctx context.Context, db DBTX, arg ListParentsOfP
 	var items []ListParentsOfRow
 	for rows.Next() {
 		var i ListParentsOfRow
-		if err := rows.Scan(&i.ID, &i.JobDesc, &i.ChildJobIDs); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.JobDesc,
+			&i.ChildJobIDs,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

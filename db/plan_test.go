@@ -122,6 +122,10 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := db.ListOutcomes(ctx, tx, []int64{3}, 30)
 			return len(r), err
 		}, "USING COVERING INDEX i_job_outcome (job_id=?)", "key=i_job_outcome key_len=4", 30},
+		{"ListRunTimesOfJob", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListRunTimesOfJob(ctx, tx, db.ListRunTimesOfJobParams{JobID: 3, BeforeID: math.MaxInt64, Limit: 200})
+			return len(r), err
+		}, "USING INDEX i_job_outcome (job_id=? AND id<?)", "key=i_job_outcome key_len=12", 200},
 		{"FindJobs that are started", func(ctx context.Context, tx db.DBTX) (int, error) {
 			running := int64(1)
 			r, err := db.FindJobs(ctx, tx, db.JobFilter{Status: &running}, 0, 20)
@@ -151,6 +155,10 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := db.FindAudit(ctx, tx, db.AuditFilter{Kind: "job", ObjectID: 7}, 0, 9000, 51)
 			return len(r), err
 		}, "USING INDEX i_audit_object (object_kind=? AND object_id=? AND id>? AND id<?)", "key=i_audit_object", 40},
+		{"ListAuditOfObject", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListAuditOfObject(ctx, tx, db.ListAuditOfObjectParams{ObjectKind: "job", ObjectID: 7, Limit: 20})
+			return len(r), err
+		}, "USING INDEX i_audit_object (object_kind=? AND object_id=?)", "key=i_audit_object", 20},
 		{"FindAuditIDs", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := db.FindAuditIDs(ctx, tx, db.AuditFilter{Action: "run"}, 1000, 4000, 51)
 			return len(r), err

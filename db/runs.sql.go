@@ -254,6 +254,65 @@ func (q *Queries) ListRunEvents(ctx context.Context, db DBTX, ids []int64) ([]Li
 	return items, nil
 }
 
+const listRunTimesOfJob = `-- name: ListRunTimesOfJob :many
+SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, sent_at, finished_at, outcome
+FROM xxl_job_log
+WHERE job_id = ? AND id < ?
+ORDER BY id DESC LIMIT ?
+`
+
+type ListRunTimesOfJobParams struct {
+	JobID    int64
+	BeforeID int64
+	Limit    int32
+}
+
+type ListRunTimesOfJobRow struct {
+	ID          int64
+	TriggerTime sql.NullTime
+	TriggerCode int64
+	HandleTime  sql.NullTime
+	HandleCode  int64
+	PlannedAt   int64
+	SentAt      int64
+	FinishedAt  int64
+	Outcome     event.Outcome
+}
+
+// How long the newest runs of a job below an id took, without their texts: what its usual duration is made of.
+func (q *Queries) ListRunTimesOfJob(ctx context.Context, db DBTX, arg ListRunTimesOfJobParams) ([]ListRunTimesOfJobRow, error) {
+	rows, err := db.QueryContext(ctx, listRunTimesOfJob, arg.JobID, arg.BeforeID, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListRunTimesOfJobRow
+	for rows.Next() {
+		var i ListRunTimesOfJobRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.TriggerTime,
+			&i.TriggerCode,
+			&i.HandleTime,
+			&i.HandleCode,
+			&i.PlannedAt,
+			&i.SentAt,
+			&i.FinishedAt,
+			&i.Outcome,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listRunsByID = `-- name: ListRunsByID :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_code, handle_msg, planned_at, owner_node,

@@ -18,6 +18,7 @@ var families = withTables(map[string][]string{
 	"alarms.message.":  listed("views/link", "MessageStates"),
 	"alarms.quiet.":    typed("scheduler/alarm", "QuietMode"),
 	"alarms.scope.":    typed("scheduler/alarm", "Scope"),
+	"job.told.":        typed("scheduler/alarm", "Scope"),
 	"alarms.security.": typed("scheduler/alarm", "Security"),
 	"alarms.state.":    typed("views/alarms", "State"),
 	"alarm.cause.":     and(typed("scheduler", "AlarmCause"), help),

@@ -59,3 +59,10 @@ UPDATE punctual_audit_mark SET seq = sqlc.arg(new_seq), hash = sqlc.arg(new_hash
 -- Makes an admin the owner of a target for a while, if nobody else is.
 UPDATE punctual_audit_mark SET owner = sqlc.arg(owner), until_ms = sqlc.arg(until_ms)
 WHERE name = sqlc.arg(name) AND (owner = sqlc.arg(owner) OR until_ms < sqlc.arg(now_ms));
+
+-- name: ListAuditOfObject :many
+-- The newest entries about one thing, with as much of what they changed as the names of the fields take: a script may be long.
+SELECT id, made_at, user_name, action, SUBSTRING(COALESCE(before_json, ''), 1, 4000) AS before_part, SUBSTRING(COALESCE(after_json, ''), 1, 4000) AS after_part
+FROM punctual_audit
+WHERE object_kind = sqlc.arg(object_kind) AND object_id = sqlc.arg(object_id)
+ORDER BY id DESC LIMIT ?;

@@ -138,7 +138,7 @@ WHERE trigger_status = 1 AND trigger_next_time = sqlc.arg(waiting) AND id > sqlc
 -- Jobs whose children include one, in no order: the pattern is its id between commas, of either width. The first condition
 -- leaves out, by their index, the many jobs that start none: lists begin with a digit, or with a comma by mistake. That they are
 -- not empty would not do, because MySQL's index knows the beginnings alone, and an empty one may be that of anything.
-SELECT id, job_desc, child_jobid FROM xxl_job_info
+SELECT id, job_group, job_desc, child_jobid FROM xxl_job_info
 WHERE child_jobid >= ',' AND CONCAT(',', REPLACE(REPLACE(child_jobid, ' ', ''), '，', ','), ',') LIKE sqlc.arg(pattern) LIMIT ?;
 
 -- name: ListGlueVersionIDs :many

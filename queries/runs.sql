@@ -127,3 +127,10 @@ SELECT id, trigger_time, trigger_code, handle_code, planned_at, trigger_type, ex
 FROM xxl_job_log
 WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(after_id) AND trigger_time >= sqlc.arg(from_time) AND trigger_time < sqlc.arg(until_time)
 ORDER BY id LIMIT ?;
+
+-- name: ListRunTimesOfJob :many
+-- How long the newest runs of a job below an id took, without their texts: what its usual duration is made of.
+SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, sent_at, finished_at, outcome
+FROM xxl_job_log
+WHERE job_id = sqlc.arg(job_id) AND id < sqlc.arg(before_id)
+ORDER BY id DESC LIMIT ?;

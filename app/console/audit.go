@@ -148,7 +148,7 @@ func auditTarget(kind string, id int64, name string) string {
 	}
 	switch kind {
 	case manage.ObjectJob:
-		return link.JobEdit(id)
+		return link.Job(id)
 	case manage.ObjectRun:
 		return link.Run(id)
 	case manage.ObjectGroup:

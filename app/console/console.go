@@ -99,6 +99,7 @@ func New(cfg Config) *Console {
 	forms := &factorForms{factors: cfg.Factors, users: m.Users}
 	views := &savedViews{frame: f, views: m.Views}
 	told := &timelines{frame: f, runs: m.Runs, jobs: m.Jobs}
+	ofJobs := &jobPages{frame: f, jobs: m.Jobs, runs: m.Runs, saved: views}
 	people := &userPages{frame: f, users: m.Users, factors: cfg.Factors}
 	return &Console{
 		frame: f, sessions: cfg.Sessions,
@@ -109,7 +110,8 @@ func New(cfg Config) *Console {
 		},
 		families: []family{
 			&dashboardPages{frame: f, figures: m.Dashboard, jobs: m.Jobs, engine: cfg.Engine},
-			&jobPages{frame: f, jobs: m.Jobs, runs: m.Runs, saved: views},
+			ofJobs,
+			&jobPage{jobPages: ofJobs, audit: m.Audit},
 			&accountPages{frame: f, accounts: m.Accounts, jobs: m.Jobs},
 			&gluePages{timelines: told, jobs: m.Jobs, runs: m.Runs},
 			&transferPages{frame: f, files: cfg.Files, audit: m.Audit},

@@ -96,7 +96,7 @@ func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.
 	for _, f := range found.Failing[:min(troubleItems, len(found.Failing))] {
 		run := c.record(f.Run)
 		failing.Items = append(failing.Items, dashboard.Item{
-			Name: name(f.Run.JobID), URL: link.Run(f.Run.ID), At: c.at(page.Page, run.Start()),
+			Name: name(f.Run.JobID), URL: link.Job(f.Run.JobID), DetailURL: link.Run(f.Run.ID), At: c.at(page.Page, run.Start()),
 			Detail: cmp.Or(run.Message(c.teller(page.Page)), page.T("state."+string(run.State()))),
 		})
 	}
@@ -104,9 +104,9 @@ func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.
 	late := dashboard.Trouble{Kind: dashboard.Late, N: int64(len(lateJobs)), Count: number(len(lateJobs), found.MoreLate), URL: link.Jobs(link.JobFilter{Show: link.ShowLate})}
 	for _, id := range lateJobs[:min(troubleItems, len(lateJobs))] {
 		l := found.Late[slices.IndexFunc(found.Late, func(l figures.Late) bool { return l.JobID == id })]
-		item := dashboard.Item{Name: name(id), URL: link.JobEdit(id), Detail: page.T("dashboard.late.job"), At: c.at(page.Page, l.Planned)}
+		item := dashboard.Item{Name: name(id), URL: link.Job(id), Detail: page.T("dashboard.late.job"), At: c.at(page.Page, l.Planned)}
 		if l.Run.ID != 0 {
-			item.URL, item.Detail = link.Run(l.Run.ID), page.T("dashboard.late.run")
+			item.DetailURL, item.Detail = link.Run(l.Run.ID), page.T("dashboard.late.run")
 		}
 		late.Items = append(late.Items, item)
 	}
@@ -117,7 +117,7 @@ func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.
 	for _, r := range found.Long[:min(troubleItems, len(found.Long))] {
 		run := c.record(r)
 		began, _ := run.Span()
-		long.Items = append(long.Items, dashboard.Item{Name: name(r.JobID), URL: link.Run(r.ID), Detail: string(r.ExecutorAddress), At: c.at(page.Page, began)})
+		long.Items = append(long.Items, dashboard.Item{Name: name(r.JobID), URL: link.Job(r.JobID), DetailURL: link.Run(r.ID), Detail: string(r.ExecutorAddress), At: c.at(page.Page, began)})
 	}
 	page.Troubles = []dashboard.Trouble{failing, late, long, c.lostExecutors(page, p, titles.list, counts)}
 	return nil

@@ -51,7 +51,7 @@ func (c *jobPages) jobEdit(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.jobForm(ec, http.StatusOK, jobs.FormPage{Page: c.pageWithFlash(ec), ID: jobID, Name: j.JobDesc}, c.storedValues(j))
+	return c.jobForm(ec, http.StatusOK, jobs.FormPage{Page: c.pageWithFlash(ec), ID: jobID, Name: j.JobDesc, Back: leadsBack(ec)}, c.storedValues(j))
 }
 
 func (c *jobPages) jobCreate(ec echo.Context) error {
@@ -95,9 +95,9 @@ func (c *jobPages) jobUpdate(ec echo.Context) error {
 		err = c.jobs.Update(ctx, p, jobID, in)
 	}
 	if err != nil {
-		return c.jobFormAgain(ec, jobs.FormPage{Page: c.Page(ec), ID: jobID, Name: j.JobDesc}, values, err)
+		return c.jobFormAgain(ec, jobs.FormPage{Page: c.Page(ec), ID: jobID, Name: j.JobDesc, Back: leadsBack(ec)}, values, err)
 	}
-	return c.goTo(ec, link.Jobs(link.JobFilter{}), done("jobs.flash.saved", "Name", in.Name))
+	return c.goTo(ec, backTo(ec, jobID), done("jobs.flash.saved", "Name", in.Name))
 }
 
 // jobFormAgain shows a form again that was not accepted, with what was typed and why.

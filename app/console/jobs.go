@@ -178,6 +178,16 @@ func (c *jobPages) jobStop(ec echo.Context) error {
 	return c.jobSwitch(ec, false)
 }
 
+// backTo is the page that a form about a job stood on: the job's own, or the list.
+func backTo(ec echo.Context, jobID int64) string {
+	if leadsBack(ec) {
+		return link.Job(jobID)
+	}
+	return link.JobsPath
+}
+
+func leadsBack(ec echo.Context) bool { return ec.FormValue(jobs.FieldBack) == jobs.BackToJob }
+
 // jobSwitch starts or stops a job, and offers to take that back. htmx gets the row anew, anybody else the list. Undone from a
 // message, which may stand over any list, the lists that show the job look for themselves.
 func (c *jobPages) jobSwitch(ec echo.Context, start bool) error {
@@ -206,7 +216,7 @@ func (c *jobPages) jobSwitch(ec echo.Context, start bool) error {
 		said = said.undoneBy(layout.Undo{URL: back})
 	}
 	if !isPartial(ec.Request()) {
-		return c.goTo(ec, link.JobsPath, said)
+		return c.goTo(ec, backTo(ec, jobID), said)
 	}
 	if ec.FormValue(layout.FieldUndo) != "" {
 		page := c.Page(ec)

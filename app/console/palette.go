@@ -8,7 +8,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/views/link"
@@ -132,16 +131,12 @@ func (c *palettePages) findJobs(ec echo.Context, page *palette.Page) (palette.Se
 	if err != nil {
 		return s, err
 	}
-	p := who(ec)
-	list, err := c.jobs.List(ec.Request().Context(), p, manage.JobFilter{Status: manage.AnyStatus, Text: strings.TrimPrefix(page.Text, "#"), Limit: paletteHits})
+	list, err := c.jobs.List(ec.Request().Context(), who(ec), manage.JobFilter{Status: manage.AnyStatus, Text: strings.TrimPrefix(page.Text, "#"), Limit: paletteHits})
 	if err != nil {
 		return s, err
 	}
 	for _, j := range list.Jobs {
-		hit := palette.Hit{Icon: "calendar-clock", Title: j.JobDesc, Sub: "#" + strconv.FormatInt(j.ID, 10) + " · " + groups.title(j.JobGroup), URL: link.RunsOfJob(j.JobGroup, j.ID)}
-		if p.Can(j.JobGroup, auth.RightEdit) {
-			hit.URL = link.JobEdit(j.ID)
-		}
+		hit := palette.Hit{Icon: "calendar-clock", Title: j.JobDesc, Sub: "#" + strconv.FormatInt(j.ID, 10) + " · " + groups.title(j.JobGroup), URL: link.Job(j.ID)}
 		s.Hits = append(s.Hits, hit)
 	}
 	return s, nil

@@ -60,7 +60,7 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 		Handler: string(r.ExecutorHandler), Glue: string(job.GlueType), Param: string(r.ExecutorParam),
 		Planned: c.at(page, run.Start()), RetriesLeft: int(r.ExecutorFailRetryCount), OriginID: r.OriginLogID,
 		ResultNote: run.Words(),
-		CanRun:     exists && p.Can(job.JobGroup, auth.RightRun), CanEdit: p.Can(job.JobGroup, auth.RightEdit), JobGone: !exists,
+		CanRun:     exists && p.Can(job.JobGroup, auth.RightRun), JobGone: !exists,
 	}
 	if len(run.Events) == 0 {
 		timeline.SendNote = runstate.Lines(run.TriggerNote)

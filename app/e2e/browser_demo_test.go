@@ -136,6 +136,8 @@ func (d *demo) pages(t *testing.T) []demoPage {
 		{name: "jobs", path: link.JobsPath},
 		{name: "jobs-none", path: link.JobsPath + "?q=zzz"},
 		{name: "job-new", path: link.JobNewPath},
+		{name: "job", path: link.Job(d.script)},
+		{name: "job-failing", path: link.Job(d.fails)},
 		{name: "job-edit", path: link.JobEdit(d.script)},
 		{name: "job-glue", path: link.JobGlue(d.script)},
 		{name: "job-copy", path: link.JobCopy(d.script)},

@@ -138,7 +138,7 @@ func TestBrowserKeyboard(t *testing.T) {
 			k.press("Without a mouse")
 			k.sees(`document.querySelector("[data-hit]")?.textContent.includes("Without a mouse")`)
 			k.press(kb.ArrowDown, kb.Enter)
-			k.do(shows("/jobs/5/edit"))
+			k.do(shows("/jobs/5"))
 			k.do(chromedp.Evaluate(`document.activeElement.blur()`, nil))
 			k.press("?")
 			k.sees(`document.querySelector("dialog[open] kbd")`)

@@ -83,7 +83,7 @@ func (s *story) findsJob() {
 }
 
 func (s *story) changesCron() {
-	s.do(click("#job-1 a.title"), shows("/jobs/1/edit"), holds(`document.querySelectorAll("#preview li").length === 8`))
+	s.do(click("#job-1 .menu summary"), click(`#job-1 a[href$="/edit"]`), shows("/jobs/1/edit"), holds(`document.querySelectorAll("#preview li").length === 8`))
 	s.do(write("#cron", "0 61 * * * ?"), holds(`document.querySelector("#preview .notice.error")`), click(".form-foot .primary"),
 		holds(`document.querySelector("#cron-error") && document.querySelector("#cron").value === "0 61 * * * ?"`))
 	s.do(write("#cron", "0/2 * * * * ?"), holds(`document.querySelectorAll("#preview li").length === 8 && !document.querySelector("#preview .notice")`),

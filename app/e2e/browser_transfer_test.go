@@ -71,6 +71,6 @@ func TestBrowserTransfer(t *testing.T) {
 	upload(strings.Replace(text, "author: ", "retries: 7\n        author: ", 1))
 	w.do(holds(`document.querySelectorAll(".import-plan > .import-items .changes-table tbody tr").length === 1`), click("button[name=confirm]"),
 		holds(`document.querySelectorAll(".import-items .badge.success").length === 1 && document.querySelector(".import-items a.title")`),
-		click(".import-items a.title"), holds(`document.querySelector("#retries")?.value === "7"`))
+		click(".import-items a.title"), click(`.job .actions a[href*="/edit"]`), holds(`document.querySelector("#retries")?.value === "7"`))
 	a.noPanic(t)
 }

@@ -210,6 +210,11 @@ func (s *Jobs) Row(ctx context.Context, p auth.Principal, id int64) (db.ListJobs
 	if err != nil {
 		return db.ListJobsRow{}, err
 	}
+	return ListRow(j), nil
+}
+
+// ListRow is what the list shows of a whole job.
+func ListRow(j db.Job) db.ListJobsRow {
 	return db.ListJobsRow{
 		ID: j.ID, JobGroup: j.JobGroup, JobDesc: j.JobDesc, AddTime: j.AddTime, UpdateTime: j.UpdateTime, Author: j.Author,
 		AlarmEmail: j.AlarmEmail, ScheduleType: j.ScheduleType, ScheduleConf: j.ScheduleConf, MisfireStrategy: j.MisfireStrategy,
@@ -218,7 +223,7 @@ func (s *Jobs) Row(ctx context.Context, p auth.Principal, id int64) (db.ListJobs
 		ExecutorFailRetryCount: j.ExecutorFailRetryCount, GlueType: j.GlueType, GlueUpdateTime: j.GlueUpdateTime,
 		ChildJobIDs: j.ChildJobIDs, TriggerStatus: j.TriggerStatus, TriggerLastTime: j.TriggerLastTime, TriggerNextTime: j.TriggerNextTime,
 		TimeZone: j.TimeZone, Tags: j.Tags,
-	}, nil
+	}
 }
 
 // Any says whether there is any job the principal may see.

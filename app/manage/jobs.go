@@ -87,23 +87,46 @@ func (s *Jobs) byID(ctx context.Context, tx db.DBTX, ids []int64) (map[int64]db.
 	return byID, nil
 }
 
+// maxParents bounds the jobs that start one, as pages name them.
+const maxParents = 50
+
 // Parents are the names of the jobs whose success starts a job.
 func (s *Jobs) Parents(ctx context.Context, id int64) ([]string, error) {
-	const most = 50
+	rows, err := s.parents(ctx, id)
+	var names []string
+	for _, r := range rows {
+		names = append(names, r.JobDesc)
+	}
+	return names, err
+}
+
+// ParentJobs are the jobs whose success starts a job. Those that the principal may not see have no name.
+func (s *Jobs) ParentJobs(ctx context.Context, p auth.Principal, id int64) ([]Child, error) {
+	rows, err := s.parents(ctx, id)
+	var parents []Child
+	for _, r := range rows {
+		parent := Child{ID: r.ID}
+		if p.CanUseGroup(r.JobGroup) {
+			parent.Name, parent.Group = r.JobDesc, r.JobGroup
+		}
+		parents = append(parents, parent)
+	}
+	return parents, err
+}
+
+func (s *Jobs) parents(ctx context.Context, id int64) ([]db.ListParentsOfRow, error) {
 	rows, err := s.queries.ListParentsOf(ctx, s.cfg.Pool, db.ListParentsOfParams{
-		Pattern: db.Text("%," + strconv.FormatInt(id, 10) + ",%"), Limit: most,
+		Pattern: db.Text("%," + strconv.FormatInt(id, 10) + ",%"), Limit: maxParents,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find parents: %w", db.Error(err))
 	}
+	rows = slices.DeleteFunc(rows, func(r db.ListParentsOfRow) bool {
+		ids, _, _ := jobspec.ChildIDs(string(r.ChildJobIDs))
+		return !slices.Contains(ids, id)
+	})
 	slices.SortFunc(rows, func(a, b db.ListParentsOfRow) int { return cmp.Compare(a.ID, b.ID) })
-	var names []string
-	for _, r := range rows {
-		if ids, _, _ := jobspec.ChildIDs(string(r.ChildJobIDs)); slices.Contains(ids, id) {
-			names = append(names, r.JobDesc)
-		}
-	}
-	return names, nil
+	return rows, nil
 }
 
 // Upcoming are the next times of a definition's schedule from now on, in its own zone, at most n. Fewer mean that it ends.
@@ -113,8 +136,34 @@ func (s *Jobs) Upcoming(j jobspec.Job, n int) ([]time.Time, error) {
 	if err != nil {
 		return nil, err
 	}
+	return following(schedule, s.cfg.Now(), n)
+}
+
+// NextTimes are the times a started job is due: the one on record, from which a fixed rate goes on, and those behind it. A
+// job that is stopped, or waits for the end of its run, has none.
+func (s *Jobs) NextTimes(j db.Job, n int) ([]time.Time, error) {
+	if j.TriggerStatus != int64(jobspec.StatusRunning) || j.TriggerNextTime <= 0 || j.TriggerNextTime >= jobspec.Waiting.UnixMilli() {
+		return nil, nil
+	}
+	schedule, err := s.scheduleOf(j.Spec())
+	if err != nil {
+		return nil, err
+	}
+	next := time.UnixMilli(j.TriggerNextTime).In(schedule.Zone)
+	times := []time.Time{next}
+	if schedule.Type != jobspec.ScheduleFixDelay { // where the others lie, the runs decide
+		behind, err := following(schedule, next, n-1)
+		if err != nil {
+			return nil, err
+		}
+		times = append(times, behind...)
+	}
+	return times, nil
+}
+
+// following are the times of a schedule after a moment, at most n.
+func following(schedule jobspec.Schedule, at time.Time, n int) ([]time.Time, error) {
 	var times []time.Time
-	at := s.cfg.Now()
 	for range n {
 		next, err := schedule.Next(at)
 		if err != nil {

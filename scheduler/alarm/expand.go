@@ -275,7 +275,7 @@ func (b *book) targets(n *db.AlarmNotice) []target {
 		}
 	}
 	if job != nil && b.forJobs != nil && routeWants("", cause) {
-		for _, address := range splitAddresses(string(job.AlarmEmail)) {
+		for _, address := range Addresses(string(job.AlarmEmail)) {
 			add(b.forJobs.row.ID, address)
 		}
 	}
@@ -284,16 +284,7 @@ func (b *book) targets(n *db.AlarmNotice) []target {
 
 // routeCovers reports whether a route is about a job of a group.
 func routeCovers(r *db.AlarmRoute, group, job int64) bool {
-	switch Scope(r.Scope) {
-	case ScopeAll:
-		return true
-	case ScopeGroup:
-		return r.ScopeID == group
-	case ScopeJob:
-		return r.ScopeID == job
-	default:
-		return false
-	}
+	return Route{Scope: Scope(r.Scope), ScopeID: r.ScopeID}.Covers(group, job)
 }
 
 // routeWants reports whether a route asks for a cause. An empty list means all but skipped fires, which are many after every

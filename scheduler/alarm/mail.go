@@ -211,9 +211,9 @@ func mailOf(s *Settings, m *message, now time.Time) (*mail.Msg, error) {
 	return msg, nil
 }
 
-// splitAddresses gives the addresses of a list as people type it (upstream does not trim them, docs/compat.md §8.3 #37). What
+// Addresses gives the addresses of a list as people type it (upstream does not trim them, docs/compat.md §8.3 #37). What
 // is no address is left out: the job's form refuses it, but an adopted job may have it.
-func splitAddresses(list string) []string {
+func Addresses(list string) []string {
 	var all []string
 	for _, part := range strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(",;，；\n\r\t", r) }) {
 		if address, err := stdmail.ParseAddress(strings.TrimSpace(part)); err == nil {

@@ -185,7 +185,7 @@ func TestSplitAddresses(t *testing.T) {
 		{"Ann <a@x.com>, nonsense, @x.com", []string{"a@x.com"}},
 	}
 	for _, test := range tests {
-		if diff := cmp.Diff(test.want, splitAddresses(test.list)); diff != "" {
+		if diff := cmp.Diff(test.want, Addresses(test.list)); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", test.list, diff)
 		}
 	}

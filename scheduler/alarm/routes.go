@@ -29,6 +29,20 @@ type Route struct {
 	Causes    []scheduler.AlarmCause // empty: all but skipped fires
 }
 
+// Covers reports whether a route is about a job of a group. That a channel of another group is not told of it, the route does not know.
+func (r Route) Covers(group, job int64) bool {
+	switch r.Scope {
+	case ScopeAll:
+		return true
+	case ScopeGroup:
+		return r.ScopeID == group
+	case ScopeJob:
+		return r.ScopeID == job
+	default:
+		return false
+	}
+}
+
 // Routes lists the routes by channel.
 func (a *Alarmer) Routes(ctx context.Context) ([]Route, error) {
 	rows, err := a.queries.ListAlarmRoutes(ctx, a.cfg.Pool)

@@ -64,6 +64,7 @@ const (
 	FieldEnd          = "end_at"
 	FieldBackoff      = "retry_backoff"
 	FieldConcurrent   = "max_concurrent"
+	FieldTags         = "tags"
 )
 
 // What fits into the columns, in characters unless the name says bytes, where others have to know.
@@ -131,7 +132,7 @@ var Fields = []*Field{
 		Kind: Number, Max: MaxDays, part: number(func(j *Job) *int { return &j.RetentionDays })},
 	{Name: FieldAlarmEmail, Column: "alarm_email", File: "alarm_email", Wire: "alarmEmail", API: "alarmEmail", Label: "jobs.field.email", Help: "jobs.field.email.help",
 		Kind: List, Max: 255, check: emails, part: text(func(j *Job) *string { return &j.AlarmEmail })},
-	{Name: "tags", Column: "tags", File: "tags", Label: "jobs.field.tags", Help: "jobs.field.tags.help", Since: 7, Advanced: true,
+	{Name: FieldTags, Column: "tags", File: "tags", Label: "jobs.field.tags", Help: "jobs.field.tags.help", Since: 7, Advanced: true,
 		Kind: List, Max: 255, part: text(func(j *Job) *string { return &j.Tags })},
 	{Name: FieldChildren, Column: "child_jobid", File: "children", Wire: "childJobId", Label: "jobs.field.children", Help: "jobs.field.children.help",
 		Kind: Text, Max: 255, check: children, part: text(func(j *Job) *string { return &j.ChildJobIDs })},

@@ -917,7 +917,7 @@ func about(m Message) string {
 	if m.LogID > 0 {
 		return link.Run(m.LogID)
 	}
-	return link.JobEdit(m.JobID)
+	return link.Job(m.JobID)
 }
 
 var _ = templruntime.GeneratedTemplate

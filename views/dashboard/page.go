@@ -50,7 +50,9 @@ type Item struct {
 	Name   string
 	URL    string
 	Detail string
-	At     format.Time
+	// DetailURL is where the detail leads, such as to a run of the job that the item is about; may be empty.
+	DetailURL string
+	At        format.Time
 }
 
 // Count is one number with what it counts, and where that is listed.

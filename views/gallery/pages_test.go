@@ -67,7 +67,7 @@ func (f fakes) page(path string, flashes ...layout.Flash) layout.Page {
 }
 
 func (f fakes) pages() []page {
-	return append(append(f.statePages(), f.secondPages()...), []page{
+	return append(append(append(f.statePages(), f.jobPages()...), f.secondPages()...), []page{
 		{"login", "/login", login.Form(f.login(""))},
 		{"login-ways", "/login?ways", login.Form(f.loginWays(false))},
 		{"login-closed", "/login?closed", login.Form(f.loginWays(true))},
@@ -389,7 +389,7 @@ func (f fakes) sent() []beat {
 }
 
 func (f fakes) timeline(row int, handler string) runs.Timeline {
-	return runs.Timeline{Row: f.runs().Rows[row], Handler: handler, Glue: "BEAN", Param: `{"limit":500}`, Planned: f.at(-12 * time.Second), RetriesLeft: 2, CanRun: true, CanEdit: true}
+	return runs.Timeline{Row: f.runs().Rows[row], Handler: handler, Glue: "BEAN", Param: `{"limit":500}`, Planned: f.at(-12 * time.Second), RetriesLeft: 2, CanRun: true}
 }
 
 func (f fakes) runLive() runs.DetailPage {

@@ -48,7 +48,8 @@ func (s History) count(m Mark) int {
 	return n
 }
 
-func (s History) label(p layout.Page) string {
+// Label says what the runs come to.
+func (s History) Label(p layout.Page) string {
 	parts := []string{p.T("jobs.history.label", "Count", len(s), "Good", s.count(MarkGood), "Bad", s.count(MarkBad))}
 	for _, of := range []struct {
 		mark Mark

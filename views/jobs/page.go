@@ -83,6 +83,7 @@ type FormPage struct {
 	Changes   []Change // what somebody else stored meanwhile, where it differs from what was typed
 	Children  []Child  // of Values
 	Pickable  bool     // nothing but ids stands in Values.Children, so that they can be picked by a search
+	Back      bool     // it leads back to the job's page, and not to the list
 	NoGroups  bool     // there is no executor group yet: the page leads to creating one
 	Zones     []string // suggested names of time zones
 	NoMail    bool     // no channel carries the mails to a job's addresses

@@ -91,3 +91,11 @@ var presets = []struct{ key, cron string }{
 	{"jobs.preset.workdays", "0 0 9 ? * MON-FRI"},
 	{"jobs.preset.month", "0 0 3 1 * ?"},
 }
+
+// cancel is where the form leads when nothing is saved.
+func (p FormPage) cancel() string {
+	if p.Back {
+		return link.Job(p.ID)
+	}
+	return link.JobsPath
+}

@@ -82,7 +82,7 @@ func JobNew(group int64) string {
 // JobCopy is the form for a new job, filled in from another job.
 func JobCopy(jobID int64) string { return JobNewPath + "?" + url.Values{"copy": {id(jobID)}}.Encode() }
 
-// Job is where a job's form is posted (POST only).
+// Job is a job's page (GET), and where its form is posted (POST).
 func Job(jobID int64) string { return JobsPath + "/" + id(jobID) }
 
 // JobAccount says what became of a job's fires.
@@ -90,6 +90,9 @@ func JobAccount(jobID int64) string { return Job(jobID) + "/account" }
 
 // JobEdit is a job's form.
 func JobEdit(jobID int64) string { return Job(jobID) + "/edit" }
+
+// JobEditHere is JobEdit that leads back to the job's page.
+func JobEditHere(jobID int64) string { return JobEdit(jobID) + "?back=job" }
 
 // JobStart starts a job's schedule (POST).
 func JobStart(jobID int64) string { return Job(jobID) + "/start" }

@@ -86,7 +86,6 @@ type Timeline struct {
 	Broadcast   runstate.State // of all of them: a success when each is one
 	ShardsDone  string         // "2 of 3 succeeded"
 	CanRun      bool           // "run again" leads to the job's run-once dialog
-	CanEdit     bool           // the job's name leads to its form
 	JobGone     bool
 }
 

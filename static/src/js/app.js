@@ -30,7 +30,11 @@ toasts();
 times();
 rounds((shown, fresh) => {
   if (shown.matches("[data-live-jobs]")) return drawJobs(shown, fresh);
-  const changed = Idiomorph.morph(shown, fresh, { callbacks: { beforeAttributeUpdated: (name) => name !== "open" } });
+  const changed = Idiomorph.morph(shown, fresh, { callbacks: {
+    // The script's own doings are nothing the server knows: the page's mark, the schedules in words, what is open.
+    beforeNodeMorphed: (old, now) => !(old.nodeType === 1 && (old.matches("[data-live-mark]") || (old.matches("[data-cron]") && old.dataset.cron === now.dataset?.cron))),
+    beforeAttributeUpdated: (name, node) => name !== "open" && !(name === "class" && node.matches(".menu-list")),
+  } });
   for (const part of changed) htmx.process(part);
 });
 // What a page asks for by itself, because time has passed, does not keep its session alive.

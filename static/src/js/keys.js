@@ -64,7 +64,7 @@ function walkRows(step) {
   rows[at]?.classList.remove("current");
   next.classList.add("current");
   next.scrollIntoView({ block: "nearest" });
-  next.querySelector("a.title, a")?.focus({ preventScroll: true });
+  next.querySelector("a[data-open], a.title, a")?.focus({ preventScroll: true });
 }
 
 function walkHits(palette, event) {

@@ -1,0 +1,285 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// jobPage is the page of one job, for everybody who may see it.
+type jobPage struct {
+	*jobPages
+	audit *manage.Audit
+}
+
+func (c *jobPage) routes(g *echo.Group) { g.GET("/jobs/:id", c.jobDetail) }
+
+// What the page of a job shows at most.
+const (
+	pageTimes   = 5
+	pageLines   = 5
+	pageChanges = 6
+	pageFields  = 4
+)
+
+func (c *jobPage) jobDetail(ec echo.Context) error {
+	ctx, p := ec.Request().Context(), who(ec)
+	jobID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	j, err := c.jobs.Get(ctx, p, jobID)
+	if err != nil {
+		return err
+	}
+	groups, err := c.groupTitles(ec)
+	if err != nil {
+		return err
+	}
+	page := jobs.DetailPage{Page: c.pageWithFlash(ec)}
+	page.Row = c.jobRow(page.Page, p, groups, manage.ListRow(j))
+	page.CanCopy = p.CanAnywhere(auth.RightEdit)
+	if err := c.jobRuns(ctx, &page, p, j); err != nil {
+		return err
+	}
+	page.When = c.jobWhen(page.Page, j)
+	page.Config = c.jobFacts(page.Page, j, func(f *jobspec.Field) bool { return !elsewhere[f.Name] && !ofSchedule[f.Name] })
+	if err := c.jobFamily(ctx, &page, p, j); err != nil {
+		return err
+	}
+	if err := c.jobHearing(ctx, &page, p, j); err != nil {
+		return err
+	}
+	if err := c.jobChanges(ctx, &page, jobID); err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, jobs.Detail(page), jobs.FragmentJob)
+}
+
+// jobRuns adds what became of the newest runs, and what is usual of the job.
+func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Principal, j db.Job) error {
+	rows, err := c.runs.OfJob(ctx, j.ID, ui.MaxBars)
+	if err != nil {
+		return err
+	}
+	usual, err := c.runs.Durations(ctx, j.ID, 0)
+	if err != nil {
+		return err
+	}
+	page.Runs = c.runBars(page.Page, rows, usual, 0)
+	page.Usual = drawnUsual(page.Page, usual)
+	lines := make([]jobs.RunLine, len(rows))
+	good := 0
+	for i, r := range rows {
+		run := c.record(r)
+		lines[i] = jobs.RunLine{LogID: r.ID, State: run.State(), At: c.at(page.Page, run.Start()), Message: run.Message(c.teller(page.Page)), CanKill: manage.CanKill(p, r.JobGroup, run.State())}
+		if took := c.took(run); took > 0 {
+			lines[i].Duration = format.Duration(page.Printer, took)
+		}
+		mark, due := markOf(lines[i].State), !run.Start().After(c.now())
+		switch {
+		case mark == jobs.MarkGood:
+			good++
+		case mark == jobs.MarkOpen && due && len(page.Open) < pageLines:
+			page.Open = append(page.Open, lines[i])
+		case mark == jobs.MarkBad && len(page.Failures) < pageLines:
+			page.Failures = append(page.Failures, lines[i])
+		}
+		if page.Row.Last.LogID == 0 && (due || mark != jobs.MarkOpen) {
+			page.Row.Last = jobs.LastRun{LogID: r.ID, State: lines[i].State, At: lines[i].At}
+		}
+	}
+	if len(rows) > 0 {
+		page.Good = page.T("job.good.of", "Good", good, "N", len(rows))
+	}
+	page.Failing = failingOf(lines)
+	return nil
+}
+
+// failingOf says whether the newest runs that have ended well or badly, newest first, ended badly, and since when.
+func failingOf(lines []jobs.RunLine) *jobs.Failing {
+	var f *jobs.Failing
+	for _, l := range lines {
+		switch markOf(l.State) {
+		case jobs.MarkBad:
+			if f == nil {
+				f = &jobs.Failing{Run: l}
+			}
+			f.Count, f.Since = f.Count+1, l.At
+		case jobs.MarkGood:
+			if f != nil {
+				f.LastGood = l
+			}
+			return f
+		case jobs.MarkOpen, jobs.MarkSkipped, jobs.MarkKilled:
+		}
+	}
+	if f != nil {
+		f.More = len(lines) == ui.MaxBars
+	}
+	return f
+}
+
+func drawnUsual(page layout.Page, d manage.Durations) jobs.Usual {
+	if d.Runs == 0 {
+		return jobs.Usual{}
+	}
+	span := func(t time.Duration) string { return format.Duration(page.Printer, t) }
+	u := jobs.Usual{P50: span(d.P50), P95: span(d.P95), Runs: d.Runs}
+	if f := d.Trend(); f > 1 {
+		u.Slower, u.Trend = true, page.T("job.trend.slower", "Now", span(d.Recent), "Before", span(d.Before), "Times", times(f))
+	} else if f > 0 {
+		u.Trend = page.T("job.trend.faster", "Now", span(d.Recent), "Before", span(d.Before))
+	}
+	return u
+}
+
+// jobWhen says when a job is due.
+func (c *jobPage) jobWhen(page layout.Page, j db.Job) jobs.When {
+	spec := j.Spec()
+	w := jobs.When{Manual: !spec.ScheduleType.Schedules(), Zone: page.Zone, Delay: spec.ScheduleType == jobspec.ScheduleFixDelay}
+	if w.Manual {
+		return w
+	}
+	if spec.Zone != "" {
+		w.Zone = spec.Zone
+	}
+	if spec.ScheduleType == jobspec.ScheduleCron {
+		w.Cron = spec.ScheduleConf
+	}
+	w.Facts = c.jobFacts(page, j, func(f *jobspec.Field) bool {
+		return ofSchedule[f.Name] && f.Name != jobspec.FieldZone && !(w.Cron != "" && (f.Name == jobspec.FieldCron || f.Name == jobspec.FieldScheduleType))
+	})
+	next, err := c.jobs.NextTimes(j, pageTimes)
+	if err != nil {
+		w.Error = scheduleFault(page, err)
+		return w
+	}
+	for _, at := range next {
+		w.Times = append(w.Times, jobs.NextTime{Time: format.At(page.Printer, at, c.now()), Weekday: format.Weekday(page.Printer, at)})
+	}
+	w.Ends = len(next) > 0 && len(next) < pageTimes
+	return w
+}
+
+// ofSchedule are the fields that stand beside the next times. elsewhere are those that the page shows in its own way, and the script,
+// which only its editors see.
+var (
+	ofSchedule = map[string]bool{
+		jobspec.FieldScheduleType: true, jobspec.FieldCron: true, jobspec.FieldSeconds: true, jobspec.FieldMoment: true, jobspec.FieldZone: true,
+		jobspec.FieldStart: true, jobspec.FieldEnd: true, jobspec.FieldMisfire: true,
+	}
+	elsewhere = map[string]bool{
+		jobspec.FieldName: true, jobspec.FieldSource: true, jobspec.FieldRemark: true, jobspec.FieldChildren: true, jobspec.FieldTags: true,
+	}
+)
+
+// jobFacts are the fields of a definition that say something, as the table has them.
+func (c *jobPage) jobFacts(page layout.Page, j db.Job, shown func(f *jobspec.Field) bool) []jobs.Fact {
+	spec := j.Spec()
+	notation := jobspec.Notation{Zone: c.zoneOf(spec.Zone), Layout: time.DateTime, Yes: page.T("audit.yes")}
+	var facts []jobs.Fact
+	for _, f := range jobspec.Fields {
+		if !f.In(&spec) || !shown(f) || f.Name == jobspec.FieldHandler && spec.Glue != wire.GlueBean {
+			continue
+		}
+		value := word(page, f, f.Text(&spec, notation))
+		if isNothing(value) {
+			continue
+		}
+		if f.Unit != "" {
+			value += " " + page.T(f.Unit)
+		}
+		facts = append(facts, jobs.Fact{Label: page.T(f.Label), Value: value, Code: f.Name == jobspec.FieldHandler || f.Name == jobspec.FieldParam || f.Name == jobspec.FieldBackoff || f.Name == jobspec.FieldCron})
+	}
+	return facts
+}
+
+func (c *jobPage) jobFamily(ctx context.Context, page *jobs.DetailPage, p auth.Principal, j db.Job) error {
+	parents, err := c.jobs.ParentJobs(ctx, p, j.ID)
+	if err != nil {
+		return err
+	}
+	children, _, err := c.jobs.Children(ctx, p, string(j.ChildJobIDs))
+	if err != nil {
+		return err
+	}
+	page.Parents, page.Children = relatives(parents), relatives(children)
+	return nil
+}
+
+func relatives(list []manage.Child) []jobs.Relative {
+	drawn := make([]jobs.Relative, len(list))
+	for i, r := range list {
+		drawn[i] = jobs.Relative{ID: r.ID, Name: r.Name}
+	}
+	return drawn
+}
+
+func (c *jobPage) jobHearing(ctx context.Context, page *jobs.DetailPage, p auth.Principal, j db.Job) error {
+	h, err := c.channels.Of(ctx, p, j)
+	if err != nil {
+		return err
+	}
+	page.Hearing = jobs.Hearing{Nobody: h.Nobody(), Unheard: h.Unheard, Mend: c.channels.For(p)}
+	for _, t := range h.Told {
+		drawn := jobs.Told{Name: t.Name, Kind: page.Word("alarms.kind.", string(t.Kind)), Icon: "bell", Off: t.Off, Broken: t.Broken}
+		if info, ok := t.Kind.Info(); ok {
+			drawn.Icon = info.Icon
+		}
+		if t.May {
+			drawn.URL = link.Alarm(t.Channel)
+		}
+		for _, scope := range t.Scopes {
+			drawn.Why = append(drawn.Why, page.T("job.told."+string(scope), "Group", page.Row.Group))
+		}
+		if len(t.Addresses) > 0 {
+			drawn.Why = append(drawn.Why, page.T("job.told.own", "Addresses", strings.Join(t.Addresses, ", ")))
+		}
+		causes := make([]string, len(t.Causes))
+		for i, cause := range t.Causes {
+			causes[i] = page.T("alarm.cause." + string(cause))
+		}
+		drawn.Causes = strings.Join(causes, page.T("list.comma"))
+		page.Hearing.Told = append(page.Hearing.Told, drawn)
+	}
+	return nil
+}
+
+func (c *jobPage) jobChanges(ctx context.Context, page *jobs.DetailPage, jobID int64) error {
+	list, err := c.audit.JobChanges(ctx, jobID, pageChanges)
+	if err != nil {
+		return err
+	}
+	for _, change := range list {
+		drawn := jobs.JobChange{User: change.User, Action: string(change.Action), At: c.at(page.Page, change.At)}
+		if page.User.Admin {
+			drawn.URL = link.AuditEntry(change.ID)
+		}
+		names := make([]string, 0, pageFields)
+		for _, f := range change.Fields[:min(len(change.Fields), pageFields)] {
+			names = append(names, page.Word("audit.field.", f))
+		}
+		drawn.Fields = strings.Join(names, page.T("list.comma"))
+		if more := len(change.Fields) - pageFields; more > 0 {
+			drawn.Fields = page.T("job.changes.more", "Fields", drawn.Fields, "N", strconv.Itoa(more))
+		}
+		page.Changes = append(page.Changes, drawn)
+	}
+	return nil
+}

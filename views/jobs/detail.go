@@ -1,0 +1,158 @@
+package jobs
+
+import (
+	"strings"
+
+	"github.com/punctual-job/punctual/scheduler/runstate"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// DetailPage is one job ([Detail]; fragment [FragmentJob] is all that changes while one looks).
+type DetailPage struct {
+	layout.Page
+	Row      Row
+	Failing  *Failing // nil while its newest run that counts did not fail
+	Runs     ui.RunBars
+	Good     string // "48 of 50" of the runs shown
+	Usual    Usual
+	Open     []RunLine // under way, newest first
+	Failures []RunLine // the latest, newest first
+	When     When
+	Parents  []Relative
+	Children []Relative
+	Hearing  Hearing
+	Changes  []JobChange
+	Config   []Fact
+	CanCopy  bool
+}
+
+// FragmentJob is the part of [Detail] that changes.
+const FragmentJob = "job"
+
+// Failing says that a job fails, and since when.
+type Failing struct {
+	Run      RunLine
+	Count    int         // failures in a row
+	More     bool        // there may have been more before those that were looked at
+	Since    format.Time // the first of them
+	LastGood RunLine     // LogID 0: none among those that were looked at
+}
+
+// RunLine is one run in a short list.
+type RunLine struct {
+	LogID    int64
+	State    runstate.State
+	At       format.Time
+	Duration string
+	Message  string
+	CanKill  bool
+}
+
+// Usual is how long the job usually takes, ready to print; empty texts where that is unknown.
+type Usual struct {
+	P50, P95 string
+	Runs     int    // successes that it is known from
+	Trend    string // what is unlike its past; may be empty
+	Slower   bool
+}
+
+// When is the job's schedule.
+type When struct {
+	Times  []NextTime
+	Error  string // why there are no times, ready to print
+	Facts  []Fact // of the schedule, besides its times
+	Cron   string // the text, for a script to put it in words; empty for other schedules
+	Ends   bool   // there are no more than Times
+	Delay  bool   // where further times lie, the runs decide
+	Zone   string // in which the times are
+	Manual bool   // it has no schedule
+}
+
+// Relative is a job that starts this one, or that this one starts.
+type Relative struct {
+	ID   int64
+	Name string // empty for one that is gone or that the user may not see
+}
+
+// Hearing is who is told of the job's alarms.
+type Hearing struct {
+	Told    []Told
+	Nobody  bool
+	Unheard bool // its own addresses get no mail
+	Mend    bool // the user may change that
+}
+
+// Told is a channel that hears of the job's alarms, ready to print.
+type Told struct {
+	Name, Kind, Icon string
+	URL              string // empty for who does not look after it
+	Why              []string
+	Causes           string
+	Off, Broken      bool
+}
+
+// JobChange is one thing somebody did to the job.
+type JobChange struct {
+	User   string
+	Action string // of the audit log
+	Fields string // what was changed, ready to print; may be empty
+	At     format.Time
+	URL    string // of the entry; empty for who may not read the log
+}
+
+// Fact is one part of a definition, ready to print.
+type Fact struct {
+	Label, Value string
+	Code         bool // it is a text for programs
+}
+
+func (r Relative) title() string {
+	if r.Name == "" {
+		return "#" + format.Digits(r.ID)
+	}
+	return r.Name
+}
+
+// maxRelatives is how many jobs of a side the picture of the family shows.
+const maxRelatives = 6
+
+func shownRelatives(all []Relative) []Relative { return all[:min(len(all), maxRelatives)] }
+
+func (p DetailPage) scheduleTone() string {
+	if p.Row.Running {
+		return "online"
+	}
+	return ""
+}
+
+func (p DetailPage) scheduleIcon() string {
+	if p.Row.Running {
+		return "circle-check"
+	}
+	return "circle-minus"
+}
+
+// hasSchedule says whether there is anything to start.
+func (p DetailPage) hasSchedule() bool { return p.Row.Running || p.Row.ScheduleType != "NONE" }
+
+func (t Told) why() string { return strings.Join(t.Why, " · ") }
+
+// failingText says how long it has been failing.
+func (p DetailPage) failingText() string {
+	f := p.Failing
+	switch {
+	case f.Count == 1:
+		return p.T("job.failing.once")
+	case f.More:
+		return p.T("job.failing.more", "N", f.Count)
+	}
+	return p.T("job.failing.since", "Count", f.Count, "Since", f.Since.Absolute)
+}
+
+// FieldBack names the page that a form stands on, where it should lead back to it.
+const FieldBack = "back"
+
+// BackToJob is its value on the page of a job.
+const BackToJob = "job"

@@ -1,0 +1,68 @@
+package ui
+
+import (
+	"strconv"
+
+	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler/runstate"
+	"github.com/punctual-job/punctual/views/format"
+)
+
+// RunBars are the newest runs of a job as bars, oldest first: as high as they took, in the colour of their end.
+type RunBars struct {
+	Bars  []RunBar
+	Label string  // what they come to, in words
+	Top   string  // how long a bar of the full height took
+	Usual float64 // how high the usual duration stands, of 100; 0: unknown
+}
+
+// RunBar is one run among others of its job.
+type RunBar struct {
+	LogID    int64
+	State    runstate.State
+	At       format.Time
+	Duration string  // empty while not sent
+	Height   float64 // of 100
+	Cut      bool    // it took longer than the picture is high
+	Unlike   string  // "×6.3" of a run that is unlike the job's past; may be empty
+	This     bool    // the one that the page is about
+}
+
+// MaxBars is how many runs the bars have room for. Fewer end at the right, where the newest stands.
+const MaxBars = 50
+
+// barStep is the width of a bar with its gap, in the units of the picture.
+const barStep = 10
+
+func (b RunBars) x(i, inset int) string { return strconv.Itoa((MaxBars-len(b.Bars)+i)*barStep + inset) }
+
+func barHeight(of float64) string { return strconv.FormatFloat(of, 'f', 1, 64) }
+
+func barTop(of float64) string { return strconv.FormatFloat(100-of, 'f', 1, 64) }
+
+// barTone is the class that colours a bar.
+func barTone(s runstate.State) string {
+	switch s {
+	case runstate.Success:
+		return "ok"
+	case runstate.Waiting, runstate.Sent:
+		return "open"
+	case runstate.Killed:
+		return "ended"
+	case runstate.Skipped, runstate.Discarded, runstate.Cancelled:
+		return "passed"
+	default:
+		return "bad"
+	}
+}
+
+// title says of a bar what its row in the table says.
+func (b RunBar) title(p *locales.Printer) string {
+	s := "#" + format.Digits(b.LogID) + " · " + p.T("state."+string(b.State)) + " · " + b.At.Absolute
+	for _, more := range []string{b.Duration, b.Unlike} {
+		if more != "" {
+			s += " · " + more
+		}
+	}
+	return s
+}
