@@ -3,14 +3,17 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"os/signal"
 	"reflect"
 	"runtime/debug"
 	"strings"
+	"syscall"
 	"time"
 	_ "time/tzdata" // zones must be known also where the machine has no zone files
 
@@ -19,6 +22,7 @@ import (
 
 	"github.com/punctual-job/punctual/app"
 	"github.com/punctual-job/punctual/app/auth/directory"
+	"github.com/punctual-job/punctual/app/client"
 	"github.com/punctual-job/punctual/executor/environ"
 	"github.com/punctual-job/punctual/executor/guard"
 	"github.com/punctual-job/punctual/executor/netrule"
@@ -47,6 +51,13 @@ type commands struct {
 		ResetPassword     resetPasswordCmd     `cmd:"" help:"Give a user a new password."`
 		ResetSecondFactor resetSecondFactorCmd `cmd:"" help:"Drop the second factors of a user who has lost theirs."`
 	} `cmd:"" help:"Manage users."`
+
+	Login     client.LoginCmd     `cmd:"" group:"client" help:"Remember an admin and an API token, for the commands below."`
+	Context   client.ContextCmd   `cmd:"" group:"client" help:"Show the admins that are remembered, and change between them."`
+	Jobs      client.JobsCmd      `cmd:"" group:"client" help:"List, show, start, stop and delete jobs."`
+	Run       client.RunCmd       `cmd:"" group:"client" help:"Run a job now."`
+	Executors client.ExecutorsCmd `cmd:"" group:"client" help:"List and show groups of executors."`
+
 	Health   healthCmd   `cmd:"" help:"Ask the admin on this machine how it is."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 	Licences licencesCmd `cmd:"" help:"Print the licences of what this program is made of."`
@@ -139,6 +150,7 @@ func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	code := -1
 	parser, err := kong.New(&c, words, kong.Name("punctual"), kong.Writers(stdout, stderr),
 		kong.Description("Punctual schedules jobs and sends them to executors, XXL-JOB's included. Every flag of a command is also a PUNCTUAL_… variable, as its help says."),
+		kong.ExplicitGroups([]kong.Group{{Key: "client", Title: "Work with an admin from anywhere, through its API:"}}),
 		kong.Exit(func(n int) { code = n }))
 	if err != nil {
 		fmt.Fprintln(stderr, "punctual:", err)
@@ -150,7 +162,10 @@ func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	protect(stderr)
 	if err == nil {
-		err = chosen.Run(streams{stdin, stdout, stderr})
+		if err = chosen.BindToProvider(interruptible); err != nil {
+			panic(err) // of its type
+		}
+		err = chosen.Run(streams{stdin, stdout, stderr}, client.Streams{In: stdin, Out: stdout, Err: stderr})
 	}
 	if err == nil {
 		return 0
@@ -169,6 +184,12 @@ func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return 3
 	}
 	return 1
+}
+
+// interruptible ends when somebody interrupts the program: for commands that only wait for others. The rest die of it, as usual.
+func interruptible() (context.Context, error) {
+	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) //nolint:govet // until the program ends
+	return ctx, nil
 }
 
 // protect keeps the secrets that the environment held from the programs that run here, the sample's scripts among them.

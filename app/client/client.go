@@ -1,0 +1,160 @@
+// Package client is the command line's half of API v1: what `punctual jobs` and its neighbours do. It knows the API by its document alone
+// and imports nothing of the admin, so that what it can do everybody's programs can.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	prefix = "/api/v1"
+	// callFor bounds a call. Calls that wait for the end of a run ask for less than half of it.
+	callFor = 2 * time.Minute
+	// maxAnswer bounds what is read of an answer: a page of jobs with their scripts is the largest.
+	maxAnswer = 64 << 20
+)
+
+// api calls an admin.
+type api struct {
+	base  string // without the prefix
+	token string
+	lang  string // of Accept-Language; empty for the admin's own
+	http  *http.Client
+}
+
+// RefusedError is what an admin did not do, and why.
+type RefusedError struct {
+	Status int            `json:"status"`
+	Title  string         `json:"title"`
+	Detail string         `json:"detail"`
+	Code   string         `json:"code"`
+	Errors []FieldProblem `json:"errors"`
+}
+
+// FieldProblem is what is wrong with one field.
+type FieldProblem struct {
+	Field  string `json:"field"`
+	Detail string `json:"detail"`
+}
+
+// Error implements error: in the admin's words, which are in the language of whoever asked.
+func (e *RefusedError) Error() string {
+	parts := []string{e.Title}
+	if e.Detail != "" && e.Detail != e.Title {
+		parts = append(parts, e.Detail)
+	}
+	for _, f := range e.Errors {
+		parts = append(parts, "  "+f.Field+": "+f.Detail)
+	}
+	return strings.Join(parts, "\n")
+}
+
+// language is the reader's, as their terminal has it: zh-CN of zh_CN.UTF-8.
+func language() string {
+	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+		if value := os.Getenv(name); value != "" {
+			value, _, _ = strings.Cut(value, ".")
+			if value == "C" || value == "POSIX" {
+				return ""
+			}
+			return strings.ReplaceAll(value, "_", "-")
+		}
+	}
+	return ""
+}
+
+// do calls an operation and returns the JSON of its answer. A body is sent as JSON; a PATCH as a merge patch.
+func (a *api) do(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, callFor)
+	defer cancel()
+	var reader io.Reader
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("encode request: %w", err)
+		}
+		reader = bytes.NewReader(raw)
+	}
+	address := strings.TrimRight(a.base, "/") + prefix + path
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, reader)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+a.token)
+	req.Header.Set("Accept", "application/json")
+	if a.lang != "" {
+		req.Header.Set("Accept-Language", a.lang)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := a.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("cannot reach %s: %w", a.base, cause(err))
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return nil, fmt.Errorf("the answer of %s broke off: %w", a.base, err)
+	}
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		return raw, nil
+	}
+	refused := &RefusedError{Status: resp.StatusCode, Title: resp.Status}
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "application/problem+json" || json.Unmarshal(raw, refused) != nil {
+		return nil, fmt.Errorf("%s answered %s: is it an admin of Punctual with API v1?", a.base, resp.Status)
+	}
+	return nil, refused
+}
+
+// cause is why a call failed without the address, which is said beside it.
+func cause(err error) error {
+	if u, ok := errors.AsType[*url.Error](err); ok {
+		return u.Err
+	}
+	return err
+}
+
+// list reads a list page by page: at most limit items, all of them for 0.
+func (a *api) list(ctx context.Context, path string, query url.Values, limit int) ([]json.RawMessage, error) {
+	const page = 200
+	var items []json.RawMessage
+	for {
+		n := page
+		if limit > 0 {
+			n = min(n, limit-len(items))
+		}
+		query.Set("limit", fmt.Sprint(n))
+		raw, err := a.do(ctx, http.MethodGet, path, query, nil)
+		if err != nil {
+			return nil, err
+		}
+		var part struct {
+			Items []json.RawMessage `json:"items"`
+			Next  string            `json:"next"`
+		}
+		if err := json.Unmarshal(raw, &part); err != nil {
+			return nil, fmt.Errorf("the answer of %s is not a list: %w", a.base, err)
+		}
+		items = append(items, part.Items...)
+		if part.Next == "" || limit > 0 && len(items) >= limit {
+			return slices.Clip(items), nil
+		}
+		query.Set("cursor", part.Next)
+	}
+}

@@ -1,0 +1,219 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+type commands struct {
+	Login     LoginCmd     `cmd:""`
+	Context   ContextCmd   `cmd:""`
+	Jobs      JobsCmd      `cmd:""`
+	Run       RunCmd       `cmd:""`
+	Executors ExecutorsCmd `cmd:""`
+}
+
+// do runs a command, and returns what it printed and said, and how it ended.
+func do(t *testing.T, stdin string, args ...string) (out, said string, err error) {
+	t.Helper()
+	var c commands
+	var stdout, stderr bytes.Buffer
+	parser, err := kong.New(&c, kong.Exit(func(int) { t.Fatalf("%v ends the program", args) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := parser.Parse(args)
+	if err != nil {
+		return "", "", err
+	}
+	chosen.BindTo(t.Context(), (*context.Context)(nil))
+	err = chosen.Run(Streams{In: strings.NewReader(stdin), Out: &stdout, Err: &stderr})
+	return stdout.String(), stderr.String(), err
+}
+
+// admin answers with what a test has written down, by method and path, and counts on the token.
+func admin(t *testing.T, answers map[string]string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		refuse := func(status int, text string) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, text)
+		}
+		query := r.URL.Query()
+		query.Del("limit")
+		key := r.Method + " " + strings.TrimPrefix(r.URL.Path, "/xxl-job-admin")
+		if len(query) > 0 {
+			key += "?" + query.Encode()
+		}
+		answer, ok := answers[key]
+		switch {
+		case r.Header.Get("Authorization") != "Bearer pnc_good":
+			refuse(401, `{"title":"The token does not count","detail":"It has expired.","code":"unauthenticated","status":401}`)
+		case !ok:
+			refuse(404, `{"title":"Not found","detail":"There is no `+key+`","code":"not_found","status":404}`)
+		case strings.HasPrefix(answer, "!"):
+			refuse(422, answer[1:])
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, answer)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+const (
+	closeDay = `{"id":7,"group_id":1,"state":"running","description":"日终结算","schedule":"CRON","cron":"0 0 2 * * ?","time_zone":"Asia/Shanghai","kind":"BEAN","handler":"closeDay","author":"安","tags":["night","结算"],"next_due_at":"2026-03-05T18:00:00Z","last_due_at":null}`
+	pulse    = `{"id":12,"group_id":2,"state":"stopped","description":"pulse\u001b[31m\nred","schedule":"FIX_RATE","every_seconds":30,"kind":"GLUE_SHELL","handler":"","author":"bob","tags":[],"next_due_at":null,"last_due_at":"2026-03-04T05:06:07Z"}`
+	groups   = `{"items":[{"id":1,"app_name":"orders","title":"订单","type":"auto","addresses":["http://10.0.0.1:9999/"],"token_manages":true,"script_review":false}]}`
+)
+
+// TestWhatCommandsPrint compares with golden files, in every format. Chinese texts keep columns straight, and a text that people wrote
+// moves no cursor.
+func TestWhatCommandsPrint(t *testing.T) {
+	was := time.Local
+	time.Local = time.FixedZone("", 8*3600)
+	t.Cleanup(func() { time.Local = was })
+	url := admin(t, map[string]string{
+		"GET /api/v1/jobs":               `{"items":[` + pulse + `],"next":"12"}`,
+		"GET /api/v1/jobs?cursor=12":     `{"items":[` + closeDay + `]}`,
+		"GET /api/v1/jobs?state=running": `{"items":[` + closeDay + `]}`,
+		"GET /api/v1/jobs/7":             closeDay,
+		"GET /api/v1/jobs?text=%E6%97%A5%E7%BB%88%E7%BB%93%E7%AE%97": `{"items":[` + closeDay + `]}`,
+		"GET /api/v1/groups": groups,
+	})
+	for name, args := range map[string]string{
+		"jobs": "jobs --limit=0", "jobs-wide": "jobs --limit=0 -o wide", "jobs-json": "jobs --limit=0 -o json", "jobs-yaml": "jobs --limit=0 -o yaml", "jobs-name": "jobs --limit=0 -o name",
+		"jobs-filter": "jobs list --state running", "job": "jobs show 7", "job-by-name": "jobs show 日终结算 -o yaml", "executors": "executors",
+	} {
+		out, said, err := do(t, "", append(strings.Fields(args), "--url", url, "--token", "pnc_good")...)
+		if err != nil || said != "" {
+			t.Errorf("%s: %v %s", args, err, said)
+		}
+		file := filepath.Join("testdata", name+".golden")
+		if *update {
+			if err := os.WriteFile(file, []byte(out), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil || string(want) != out {
+			t.Errorf("%s prints\n%s\nwant (%v)\n%s", args, out, err, want)
+		}
+	}
+}
+
+func TestDeedsToJobs(t *testing.T) {
+	t.Parallel()
+	url := admin(t, map[string]string{
+		"GET /api/v1/jobs/7": closeDay, "GET /api/v1/jobs/12": pulse, "POST /api/v1/jobs/7/stop": closeDay, "POST /api/v1/jobs/7/trigger": `{"runs":[41,42]}`,
+		"POST /api/v1/jobs/12/start":         `!{"title":"It cannot be done","detail":"Set a schedule first.","code":"noschedule","errors":[{"field":"schedule","detail":"is NONE"}]}`,
+		"DELETE /api/v1/jobs/7?dry_run=true": `{}`,
+		"GET /api/v1/jobs?text=twins":        `{"items":[{"id":1,"description":"twins"},{"id":2,"description":"twins"},{"id":3,"description":"twins!"}]}`,
+		"GET /api/v1/jobs?text=nobody":       `{"items":[]}`,
+	})
+	for args, want := range map[string]struct{ out, said, err string }{
+		"jobs stop 7 12":          {"", "7 stopped\n", "12: Not found"},
+		"jobs start 12 7":         {"", "", "12: It cannot be done\nSet a schedule first.\n  schedule: is NONE"},
+		"jobs delete 7 --dry-run": {"", "7 would be deleted\n", ""},
+		"jobs stop twins":         {"", "", "several jobs are called \"twins\": name one by its number, 1 or 2"},
+		"jobs show nobody":        {"", "", "there is no job \"nobody\""},
+		"run 7 --param x":         {"41\n42\n", "", ""},
+	} {
+		out, said, err := do(t, "", append(strings.Fields(args), "--url", url, "--token", "pnc_good")...)
+		if out != want.out || said != want.said || (err == nil) != (want.err == "") || err != nil && !strings.Contains(err.Error(), want.err) {
+			t.Errorf("%s: %q, %q, %v; want %+v", args, out, said, err, want)
+		}
+	}
+}
+
+// TestContexts are kept in a file that nobody else reads, and only with a token that counts.
+func TestContexts(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "deep", "contexts.yaml")
+	t.Setenv("PUNCTUAL_CONTEXTS", file)
+	url := admin(t, map[string]string{"GET /api/v1/groups": groups})
+	if _, _, err := do(t, "", "executors"); err == nil || !strings.Contains(err.Error(), "punctual login") {
+		t.Errorf("without a context: %v", err)
+	}
+	if _, _, err := do(t, "pnc_bad\n", "login", url, "--as", "test"); err == nil || !strings.Contains(err.Error(), "It has expired") {
+		t.Errorf("a token that does not count: %v", err)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("it was kept all the same")
+	}
+	for _, name := range []string{"test", "prod", "test"} {
+		if _, _, err := do(t, "pnc_good\n", "login", url+"/xxl-job-admin/", "--as", name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("others may read it: %v %v", info.Mode(), err)
+	}
+	if out, _, err := do(t, "", "executors", "-o", "name"); out != "1\n" || err != nil {
+		t.Errorf("%q %v", out, err)
+	}
+	if _, _, err := do(t, "", "context", "use", "prod"); err != nil {
+		t.Error(err)
+	}
+	if out, _, err := do(t, "", "context"); err != nil || !strings.Contains(out, "prod") || strings.Count(out, "\n") != 3 || strings.Contains(out, "pnc_") {
+		t.Errorf("it shows %s %v", out, err)
+	}
+	if _, _, err := do(t, "", "context", "use", "none"); err == nil {
+		t.Error("one that there is not is used")
+	}
+	if _, _, err := do(t, "", "context", "forget", "prod"); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := do(t, "", "executors"); err == nil {
+		t.Error("one that was forgotten is used")
+	}
+	for _, wrong := range []string{"jobs.example.com", "ftp://x", "http://user:pass@x", "http://x/?q"} {
+		if _, _, err := do(t, "pnc_good\n", "login", wrong); err == nil {
+			t.Errorf("%s is taken for an address", wrong)
+		}
+	}
+}
+
+// TestTheTokenGoesNowhereElse: an admin that sends the caller elsewhere does not take the token along.
+func TestTheTokenGoesNowhereElse(t *testing.T) {
+	t.Parallel()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("somebody else was called, with %s", r.Header.Get("Authorization"))
+	}))
+	t.Cleanup(elsewhere.Close)
+	here := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	t.Cleanup(here.Close)
+	if _, _, err := do(t, "", "executors", "--url", here.URL, "--token", "pnc_good"); err == nil || !strings.Contains(err.Error(), "is it an admin of Punctual") {
+		t.Error(err)
+	}
+}
+
+// FuzzPrint: whatever an admin answers, a command prints it or says what is wrong.
+func FuzzPrint(f *testing.F) {
+	f.Add(closeDay)
+	f.Add(`{"id":{},"tags":[[1]],"next_due_at":3}`)
+	f.Fuzz(func(t *testing.T, raw string) {
+		for _, format := range []string{"table", "wide", "yaml", "name"} {
+			var b bytes.Buffer
+			_ = printer{&b, format}.items([]json.RawMessage{json.RawMessage(raw)}, jobColumns)
+			if format != "yaml" && strings.ContainsAny(b.String(), "\x1b\x07\r") {
+				t.Errorf("%s prints control characters: %q", format, b.String())
+			}
+		}
+	})
+}

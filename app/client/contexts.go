@@ -1,0 +1,139 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// contexts are the admins that somebody works with, in a file of theirs alone.
+type contexts struct {
+	Current  string         `yaml:"current"`
+	Contexts []namedContext `yaml:"contexts"`
+}
+
+type namedContext struct {
+	Name  string `yaml:"name"`
+	URL   string `yaml:"url"`
+	Token string `yaml:"token"`
+}
+
+func (c *contexts) named(name string) *namedContext {
+	for i := range c.Contexts {
+		if c.Contexts[i].Name == name {
+			return &c.Contexts[i]
+		}
+	}
+	return nil
+}
+
+// contextsFile is where they are.
+func contextsFile() (string, error) {
+	if path := os.Getenv("PUNCTUAL_CONTEXTS"); path != "" {
+		return path, nil
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("where contexts are kept: %w", err)
+	}
+	return filepath.Join(dir, "punctual", "contexts.yaml"), nil
+}
+
+func readContexts() (contexts, error) {
+	var c contexts
+	path, err := contextsFile()
+	if err != nil {
+		return c, err
+	}
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	} else if err != nil {
+		return c, err
+	}
+	if err := yaml.Unmarshal(raw, &c); err != nil {
+		return c, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// write keeps them where only their owner reads them; a crash leaves the old file or the new one.
+func (c contexts) write() error {
+	path, err := contextsFile()
+	if err != nil {
+		return err
+	}
+	raw, err := yaml.Marshal(c)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	next := path + ".new"
+	if err := os.WriteFile(next, raw, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}
+
+// Target says with which admin a command works, and how it prints.
+type Target struct {
+	Context string `env:"PUNCTUAL_CONTEXT" placeholder:"NAME" help:"The admin to work with, as login called it; default the current one."`
+	URL     string `env:"PUNCTUAL_URL" placeholder:"URL" help:"The admin to work with, without a context."`
+	Token   string `secret:"" env:"PUNCTUAL_TOKEN" help:"The API token to show it; better in the environment, where other users do not see it."`
+	Output  string `short:"o" enum:"table,wide,json,yaml,name" default:"table" help:"table, wide, json, yaml or name."`
+}
+
+var errNoTarget = errors.New("which admin? Use punctual login URL once, or set PUNCTUAL_URL and PUNCTUAL_TOKEN")
+
+// api is how the admin is called.
+func (t Target) api() (*api, error) {
+	a := &api{base: t.URL, token: t.Token, lang: language(), http: &http.Client{CheckRedirect: neverRedirect}}
+	if a.base == "" {
+		all, err := readContexts()
+		if err != nil {
+			return nil, err
+		}
+		name := t.Context
+		if name == "" {
+			name = all.Current
+		}
+		c := all.named(name)
+		switch {
+		case c == nil && name == "":
+			return nil, errNoTarget
+		case c == nil:
+			return nil, fmt.Errorf("there is no context %q; punctual context shows those there are", name)
+		}
+		a.base = c.URL
+		if a.token == "" {
+			a.token = c.Token
+		}
+	}
+	if err := checkBase(a.base); err != nil {
+		return nil, err
+	}
+	if a.token == "" {
+		return nil, errors.New("an API token is needed: punctual login URL, or PUNCTUAL_TOKEN")
+	}
+	return a, nil
+}
+
+// neverRedirect keeps the token from going elsewhere.
+func neverRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+func checkBase(base string) error {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || strings.ContainsAny(base, "?#") {
+		return fmt.Errorf("%q is not the address of an admin; write one such as https://jobs.example.com", base)
+	}
+	return nil
+}

@@ -1,0 +1,298 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// JobsCmd looks after jobs.
+type JobsCmd struct {
+	List   jobsList   `cmd:"" default:"withargs" help:"List jobs, the newest first."`
+	Show   jobsShow   `cmd:"" help:"Show a job."`
+	Start  jobsStart  `cmd:"" help:"Start the schedules of jobs."`
+	Stop   jobsStop   `cmd:"" help:"Stop the schedules of jobs; runs that are under way go on."`
+	Delete jobsDelete `cmd:"" help:"Delete jobs with their runs."`
+}
+
+// schedule is when a job is due, in one cell.
+func schedule(i item) string {
+	switch kind := i.text("schedule"); kind {
+	case "CRON":
+		return i.text("cron")
+	case "FIX_RATE":
+		return "every " + i.text("every_seconds") + " s"
+	case "FIX_DELAY":
+		return i.text("every_seconds") + " s after each run"
+	case "ONCE":
+		return "at " + i.text("at")
+	default:
+		return "-"
+	}
+}
+
+var jobColumns = []column{
+	field("ID", "id"), field("STATE", "state"), field("JOB", "description"), {title: "SCHEDULE", value: schedule}, field("NEXT", "next_due_at"),
+	wideField("LAST", "last_due_at"), wideField("ZONE", "time_zone"), wideField("GROUP", "group_id"), wideField("KIND", "kind"), wideField("HANDLER", "handler"), wideField("AUTHOR", "author"), wideField("TAGS", "tags"),
+}
+
+// jobFilter is the console's.
+type jobFilter struct {
+	Group   int64  `placeholder:"ID" help:"Only jobs of this group of executors."`
+	State   string `enum:"running,stopped,any" default:"any" help:"running, stopped or any."`
+	Text    string `help:"Only jobs with this in their description, or with this number."`
+	Handler string `help:"Only jobs with this in the name of their handler."`
+	Author  string `help:"Only jobs with this in the name of their author."`
+	Tag     string `help:"Only jobs with this tag."`
+	Show    string `enum:"failing,late,all" default:"all" help:"failing, late or all."`
+}
+
+func (f jobFilter) query() url.Values {
+	q := make(url.Values)
+	set := func(name, value, none string) {
+		if value != none {
+			q.Set(name, value)
+		}
+	}
+	if f.Group != 0 {
+		q.Set("group_id", strconv.FormatInt(f.Group, 10))
+	}
+	set("state", f.State, "any")
+	set("text", f.Text, "")
+	set("handler", f.Handler, "")
+	set("author", f.Author, "")
+	set("tag", f.Tag, "")
+	set("show", f.Show, "all")
+	return q
+}
+
+type jobsList struct {
+	Target
+	jobFilter
+	Limit int `default:"100" help:"How many at most; 0 for all."`
+}
+
+func (c jobsList) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	items, err := a.list(ctx, "/jobs", c.query(), c.Limit)
+	if err != nil {
+		return err
+	}
+	if err := (printer{s.Out, c.Output}).items(items, jobColumns); err != nil {
+		return err
+	}
+	if c.Limit > 0 && len(items) == c.Limit {
+		fmt.Fprintf(s.Err, "There may be more: --limit %d was reached.\n", c.Limit)
+	}
+	return nil
+}
+
+// jobRef is what commands take for a job: its number, or its whole description.
+type jobRef string
+
+// find is the job that is meant.
+func (r jobRef) find(ctx context.Context, a *api) (id int64, raw json.RawMessage, err error) {
+	if id, err := strconv.ParseInt(string(r), 10, 64); err == nil {
+		raw, err := a.do(ctx, http.MethodGet, "/jobs/"+strconv.FormatInt(id, 10), nil, nil)
+		return id, raw, err
+	}
+	items, err := a.list(ctx, "/jobs", url.Values{"text": {string(r)}}, 0)
+	if err != nil {
+		return 0, nil, err
+	}
+	var ids []string
+	for _, i := range items {
+		var job struct {
+			ID   int64  `json:"id"`
+			Name string `json:"description"`
+		}
+		if err := json.Unmarshal(i, &job); err != nil {
+			return 0, nil, fmt.Errorf("read what the admin said: %w", err)
+		}
+		if job.Name == string(r) {
+			id, raw = job.ID, i
+			ids = append(ids, strconv.FormatInt(id, 10))
+		}
+	}
+	switch len(ids) {
+	case 0:
+		return 0, nil, fmt.Errorf("there is no job %q; punctual jobs --text finds parts of names", r)
+	case 1:
+		return id, raw, nil
+	}
+	return 0, nil, fmt.Errorf("several jobs are called %q: name one by its number, %s", r, strings.Join(ids, " or "))
+}
+
+type jobsShow struct {
+	Target
+	Job jobRef `arg:"" help:"Its number, or its whole description."`
+}
+
+func (c jobsShow) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	_, raw, err := c.Job.find(ctx, a)
+	if err != nil {
+		return err
+	}
+	return (printer{s.Out, c.Output}).one(raw, jobColumns)
+}
+
+// eachJob does a deed to jobs. One that is refused keeps no other from it; the errors come together.
+func eachJob(ctx context.Context, t Target, s Streams, jobs []jobRef, said string, do func(a *api, id int64) error) error {
+	a, err := t.api()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, j := range jobs {
+		id, _, err := j.find(ctx, a)
+		if err == nil {
+			err = do(a, id)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", j, err))
+			continue
+		}
+		fmt.Fprintf(s.Err, "%s %s\n", j, said)
+	}
+	return errors.Join(errs...)
+}
+
+type jobsStart struct {
+	Target
+	Jobs []jobRef `arg:"" name:"job" help:"Numbers, or whole descriptions."`
+}
+
+func (c jobsStart) Run(ctx context.Context, s Streams) error {
+	return eachJob(ctx, c.Target, s, c.Jobs, "started", func(a *api, id int64) error {
+		_, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/jobs/%d/start", id), nil, nil)
+		return err
+	})
+}
+
+type jobsStop struct {
+	Target
+	Jobs []jobRef `arg:"" name:"job" help:"Numbers, or whole descriptions."`
+}
+
+func (c jobsStop) Run(ctx context.Context, s Streams) error {
+	return eachJob(ctx, c.Target, s, c.Jobs, "stopped", func(a *api, id int64) error {
+		_, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/jobs/%d/stop", id), nil, nil)
+		return err
+	})
+}
+
+type jobsDelete struct {
+	Target
+	Jobs   []jobRef `arg:"" name:"job" help:"Numbers, or whole descriptions."`
+	DryRun bool     `help:"Only say what would be deleted."`
+}
+
+func (c jobsDelete) Run(ctx context.Context, s Streams) error {
+	said, query := "deleted", url.Values{}
+	if c.DryRun {
+		said = "would be deleted"
+		query.Set("dry_run", "true")
+	}
+	return eachJob(ctx, c.Target, s, c.Jobs, said, func(a *api, id int64) error {
+		_, err := a.do(ctx, http.MethodDelete, fmt.Sprintf("/jobs/%d", id), query, nil)
+		return err
+	})
+}
+
+// ExecutorsCmd looks at the groups of executors.
+type ExecutorsCmd struct {
+	List executorsList `cmd:"" default:"withargs" help:"List the groups of executors."`
+	Show executorsShow `cmd:"" help:"Show a group."`
+}
+
+var executorColumns = []column{
+	field("ID", "id"), field("APP NAME", "app_name"), field("TITLE", "title"), field("TYPE", "type"), field("ADDRESSES", "addresses"), wideField("TOKEN MANAGES", "token_manages"), wideField("SCRIPT REVIEW", "script_review"),
+}
+
+type executorsList struct{ Target }
+
+func (c executorsList) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	items, err := a.list(ctx, "/groups", make(url.Values), 0)
+	if err != nil {
+		return err
+	}
+	return (printer{s.Out, c.Output}).items(items, executorColumns)
+}
+
+type executorsShow struct {
+	Target
+	ID int64 `arg:"" help:"The number of the group."`
+}
+
+func (c executorsShow) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	raw, err := a.do(ctx, http.MethodGet, fmt.Sprintf("/groups/%d", c.ID), nil, nil)
+	if err != nil {
+		return err
+	}
+	return (printer{s.Out, c.Output}).one(raw, executorColumns)
+}
+
+// RunCmd runs a job now.
+type RunCmd struct {
+	Target
+	Job     jobRef   `arg:"" help:"Its number, or its whole description."`
+	Param   *string  `help:"The parameter of this run; without it the job's."`
+	Address []string `placeholder:"URL" help:"Run it at this address of the group; may be repeated. Without it the job's route decides."`
+}
+
+func (c RunCmd) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	id, _, err := c.Job.find(ctx, a)
+	if err != nil {
+		return err
+	}
+	body := map[string]any{}
+	if c.Param != nil {
+		body["parameter"] = *c.Param
+	}
+	if len(c.Address) > 0 {
+		body["addresses"] = c.Address
+	}
+	raw, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/jobs/%d/trigger", id), nil, body)
+	if err != nil {
+		return err
+	}
+	var made struct {
+		Runs []int64 `json:"runs"`
+	}
+	if err := json.Unmarshal(raw, &made); err != nil {
+		return fmt.Errorf("read what the admin said: %w", err)
+	}
+	if c.Output == "json" || c.Output == "yaml" {
+		return (printer{s.Out, c.Output}).whole(raw)
+	}
+	for _, id := range made.Runs {
+		if _, err := fmt.Fprintln(s.Out, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

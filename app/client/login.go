@@ -1,0 +1,141 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// Streams are where commands read and write. What programs read goes to Out, all else to Err.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// LoginCmd remembers an admin with a token.
+type LoginCmd struct {
+	URL  string `arg:"" help:"The admin's address, such as https://jobs.example.com."`
+	Name string `name:"as" placeholder:"NAME" help:"What to call it here; default its host."`
+}
+
+// Run asks for the token, tries it, and keeps both.
+func (c LoginCmd) Run(ctx context.Context, s Streams) error {
+	if err := checkBase(c.URL); err != nil {
+		return err
+	}
+	base := strings.TrimRight(c.URL, "/")
+	name := c.Name
+	if name == "" {
+		u, _ := url.Parse(base)
+		name = u.Host
+	}
+	token, err := readToken(s, base)
+	if err != nil {
+		return err
+	}
+	a := &api{base: base, token: token, lang: language(), http: &http.Client{CheckRedirect: neverRedirect}}
+	if _, err := a.do(ctx, http.MethodGet, "/groups", url.Values{"limit": {"1"}}, nil); err != nil {
+		return err
+	}
+	all, err := readContexts()
+	if err != nil {
+		return err
+	}
+	all.Contexts = slices.DeleteFunc(all.Contexts, func(n namedContext) bool { return n.Name == name })
+	all.Contexts = append(all.Contexts, namedContext{Name: name, URL: base, Token: token})
+	all.Current = name
+	if err := all.write(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Err, "Works with %s from now on.\n", name)
+	return err
+}
+
+// readToken takes an API token: typed without being shown, or as the first line of standard input.
+func readToken(s Streams, base string) (string, error) {
+	if in, ok := s.In.(*os.File); ok && term.IsTerminal(int(in.Fd())) {
+		fmt.Fprintf(s.Err, "An API token is made at %s/tokens/new. It is not shown while you paste it.\nToken: ", base)
+		raw, err := term.ReadPassword(int(in.Fd()))
+		fmt.Fprintln(s.Err)
+		return strings.TrimSpace(string(raw)), err
+	}
+	line, err := bufio.NewReader(io.LimitReader(s.In, 1<<10)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	if line = strings.TrimSpace(line); line == "" {
+		return "", errors.New("no token on standard input")
+	}
+	return line, nil
+}
+
+// ContextCmd shows the admins that were logged in to, and changes between them.
+type ContextCmd struct {
+	List   contextList   `cmd:"" default:"1" help:"Show them."`
+	Use    contextUse    `cmd:"" help:"Work with another one."`
+	Forget contextForget `cmd:"" help:"Forget one with its token."`
+}
+
+type contextList struct{}
+
+type contextUse struct {
+	Name string `arg:""`
+}
+
+type contextForget struct {
+	Name string `arg:""`
+}
+
+func (contextList) Run(s Streams) error {
+	all, err := readContexts()
+	if err != nil {
+		return err
+	}
+	if len(all.Contexts) == 0 {
+		return errNoTarget
+	}
+	items := make([]item, len(all.Contexts))
+	for n, c := range all.Contexts {
+		items[n] = item{"name": c.Name, "url": c.URL, "current": ""}
+		if c.Name == all.Current {
+			items[n]["current"] = "current"
+		}
+	}
+	return printer{out: s.Out, format: "table"}.table(items, []column{field("NAME", "name"), field("URL", "url"), field("CURRENT", "current")})
+}
+
+func (c contextUse) Run() error {
+	all, err := readContexts()
+	if err != nil {
+		return err
+	}
+	if all.named(c.Name) == nil {
+		return fmt.Errorf("there is no context %q; punctual context shows those there are", c.Name)
+	}
+	all.Current = c.Name
+	return all.write()
+}
+
+func (c contextForget) Run() error {
+	all, err := readContexts()
+	if err != nil {
+		return err
+	}
+	if all.named(c.Name) == nil {
+		return fmt.Errorf("there is no context %q; punctual context shows those there are", c.Name)
+	}
+	all.Contexts = slices.DeleteFunc(all.Contexts, func(n namedContext) bool { return n.Name == c.Name })
+	if all.Current == c.Name {
+		all.Current = ""
+	}
+	return all.write()
+}

@@ -1,0 +1,219 @@
+package client
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-runewidth"
+	"go.yaml.in/yaml/v3"
+)
+
+// column is one of a table: what stands above it, and what an item has there.
+type column struct {
+	title string
+	value func(item item) string
+	wide  bool // with -o wide only
+}
+
+// item is a thing of the API, read.
+type item map[string]any
+
+// text is a field as a table shows it. A moment is in the reader's zone; what there is none of is a dash.
+func (i item) text(field string) string {
+	switch v := i[field].(type) {
+	case nil:
+		return "-"
+	case string:
+		if at, err := time.Parse(time.RFC3339, v); err == nil {
+			return at.Local().Format(time.DateTime)
+		}
+		if v == "" {
+			return "-"
+		}
+		return v
+	case json.Number:
+		return v.String()
+	case bool:
+		return strconv.FormatBool(v)
+	case []any:
+		texts := make([]string, len(v))
+		for n, x := range v {
+			texts[n] = fmt.Sprint(x)
+		}
+		if len(texts) == 0 {
+			return "-"
+		}
+		return strings.Join(texts, ",")
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+func field(title, name string) column {
+	return column{title: title, value: func(i item) string { return i.text(name) }}
+}
+
+func wideField(title, name string) column {
+	c := field(title, name)
+	c.wide = true
+	return c
+}
+
+// printer writes what commands have found out.
+type printer struct {
+	out    io.Writer
+	format string
+}
+
+// items prints a list.
+func (p printer) items(raw []json.RawMessage, columns []column) error {
+	switch p.format {
+	case "json", "yaml":
+		all, err := json.Marshal(raw)
+		if err != nil {
+			return err
+		}
+		if raw == nil {
+			all = []byte("[]")
+		}
+		return p.whole(all)
+	}
+	items := make([]item, len(raw))
+	for n, r := range raw {
+		decoder := json.NewDecoder(bytes.NewReader(r))
+		decoder.UseNumber()
+		if err := decoder.Decode(&items[n]); err != nil {
+			return fmt.Errorf("read what the admin said: %w", err)
+		}
+	}
+	if p.format == "name" {
+		for _, i := range items {
+			if _, err := fmt.Fprintln(p.out, i.text("id")); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return p.table(items, columns)
+}
+
+// one prints a single thing: as a table of its fields in the order of the columns, unless another format is asked for.
+func (p printer) one(raw json.RawMessage, columns []column) error {
+	switch p.format {
+	case "json", "yaml":
+		return p.whole(raw)
+	case "name":
+		return p.items([]json.RawMessage{raw}, columns)
+	}
+	var i item
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	if err := decoder.Decode(&i); err != nil {
+		return fmt.Errorf("read what the admin said: %w", err)
+	}
+	width := 0
+	for _, c := range columns {
+		width = max(width, runewidth.StringWidth(c.title))
+	}
+	for _, c := range columns {
+		if _, err := fmt.Fprintf(p.out, "%s  %s\n", runewidth.FillRight(c.title, width), plain(c.value(i))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole prints JSON as it came, but for the white space, or as YAML with the fields in the same order.
+func (p printer) whole(raw json.RawMessage) error {
+	if p.format == "json" {
+		var b bytes.Buffer
+		if err := json.Indent(&b, raw, "", "  "); err != nil {
+			return fmt.Errorf("read what the admin said: %w", err)
+		}
+		b.WriteByte('\n')
+		_, err := b.WriteTo(p.out)
+		return err
+	}
+	var node yaml.Node // JSON is YAML
+	if err := yaml.Unmarshal(raw, &node); err != nil {
+		return fmt.Errorf("read what the admin said: %w", err)
+	}
+	block(&node)
+	encoder := yaml.NewEncoder(p.out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(&node); err != nil {
+		return err
+	}
+	return encoder.Close()
+}
+
+// block takes JSON's braces and quotes off.
+func block(n *yaml.Node) {
+	n.Style &^= yaml.FlowStyle
+	if n.Kind == yaml.ScalarNode {
+		n.Style = 0
+	}
+	for _, c := range n.Content {
+		block(c)
+	}
+}
+
+// table prints items in columns that are as wide as what stands in them, in cells of a terminal: a Chinese character takes two.
+func (p printer) table(items []item, columns []column) error {
+	var shown []column
+	for _, c := range columns {
+		if !c.wide || p.format == "wide" {
+			shown = append(shown, c)
+		}
+	}
+	rows := make([][]string, 0, len(items)+1)
+	head := make([]string, len(shown))
+	for n, c := range shown {
+		head[n] = c.title
+	}
+	rows = append(rows, head)
+	for _, i := range items {
+		row := make([]string, len(shown))
+		for n, c := range shown {
+			row[n] = plain(c.value(i))
+		}
+		rows = append(rows, row)
+	}
+	widths := make([]int, len(shown))
+	for _, row := range rows {
+		for n, cell := range row {
+			widths[n] = max(widths[n], runewidth.StringWidth(cell))
+		}
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		for n, cell := range row {
+			if n > 0 {
+				line.WriteString("  ")
+			}
+			line.WriteString(runewidth.FillRight(cell, widths[n]))
+		}
+		if _, err := fmt.Fprintln(p.out, strings.TrimRight(line.String(), " ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plain keeps a text that people wrote from moving a terminal's cursor or breaking a table.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u2066' || r == '\u2067' || r == '\u2068':
+			return -1
+		}
+		return r
+	}, text)
+}
