@@ -39,7 +39,7 @@ func main() {
 	flag.StringVar(&o.exec, "exec", "", "run test binaries by this program")
 	flag.StringVar(&o.only, "only", "", "only the mutants with these numbers, with commas")
 	flag.IntVar(&o.every, "every", 1, "only one mutant in so many")
-	flag.IntVar(&o.parallel, "p", 1, "mutants tried at once")
+	flag.IntVar(&o.parallel, "p", 1, "tests and mutants tried at once")
 	flag.BoolVar(&o.short, "short", false, "as go test -short")
 	flag.BoolVar(&o.list, "list", false, "list the mutants and try none")
 	flag.BoolVar(&o.verbose, "v", false, "say of each mutant which test found it")
@@ -79,9 +79,7 @@ func work(o options, pkg string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.reach(dir, p.mutants); err != nil {
-		return err
-	}
+	r.reach(dir, p.mutants)
 	r.try(p.mutants)
 	return report(p.mutants)
 }

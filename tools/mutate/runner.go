@@ -59,24 +59,27 @@ func newRunner(o options, binary, pkg string) (*runner, error) {
 }
 
 // reach runs each test by itself, without a mutant. One that fails takes no part.
-func (r *runner) reach(dir string, mutants []*mutant) error {
+func (r *runner) reach(dir string, mutants []*mutant) {
 	byID := make(map[int]*mutant)
 	for _, m := range mutants {
 		byID[m.id] = m
 	}
-	for _, t := range r.tests {
-		file := filepath.Join(dir, "reached")
+	var mu sync.Mutex
+	r.each(len(r.tests), func(i int) {
+		t, file := r.tests[i], filepath.Join(dir, "reached"+strconv.Itoa(i))
 		began := time.Now()
-		if failed := r.run([]*test{t}, 5*time.Minute, "MUTATE_REACHED="+file); failed != "" {
-			fmt.Printf("%s fails by itself and takes no part\n", t.name)
-			continue
-		}
+		failed := r.run([]*test{t}, 5*time.Minute, "MUTATE_REACHED="+file)
 		t.took = time.Since(began)
 		raw, err := os.ReadFile(file)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
+		mu.Lock()
+		defer mu.Unlock()
+		if failed != "" {
+			fmt.Printf("%s fails by itself and takes no part\n", t.name)
+			return
 		}
-		_ = os.Remove(file)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			panic(err)
+		}
 		for line := range strings.Lines(string(raw)) {
 			id, _ := strconv.Atoi(strings.TrimSpace(line))
 			if m := byID[id]; m != nil {
@@ -84,25 +87,31 @@ func (r *runner) reach(dir string, mutants []*mutant) error {
 				t.reaches++
 			}
 		}
+	})
+}
+
+// each calls f for every number below n, some at once.
+func (r *runner) each(n int, f func(int)) {
+	var all sync.WaitGroup
+	slots := make(chan struct{}, r.o.parallel)
+	for i := range n {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			f(i)
+		})
 	}
-	return nil
+	all.Wait()
 }
 
 // try tries each mutant.
 func (r *runner) try(mutants []*mutant) {
-	var all sync.WaitGroup
-	slots := make(chan struct{}, r.o.parallel)
-	for _, m := range mutants {
-		slots <- struct{}{}
-		all.Go(func() {
-			defer func() { <-slots }()
-			r.tryOne(m)
-			if r.o.verbose {
-				fmt.Printf("%s: %s\n", m, cmp.Or(m.foundBy, "SURVIVED"))
-			}
-		})
-	}
-	all.Wait()
+	r.each(len(mutants), func(i int) {
+		r.tryOne(mutants[i])
+		if r.o.verbose {
+			fmt.Printf("%s: %s\n", mutants[i], cmp.Or(mutants[i].foundBy, "SURVIVED"))
+		}
+	})
 }
 
 // tryOne runs the tests that reach a mutant: first the few that are most about it, then the others.
