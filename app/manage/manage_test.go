@@ -478,6 +478,18 @@ func TestAJobIsStartedEditedAndStopped(t *testing.T) {
 		if j = b.read(t, id); j.TriggerNextTime != b.now.Add(time.Minute).UnixMilli() {
 			t.Errorf("a changed schedule counts from now: %d", j.TriggerNextTime)
 		}
+		// Every other edit leaves the next time alone, however late it comes.
+		next := j.TriggerNextTime
+		b.now = b.now.Add(20 * time.Second)
+		relabelled := b.job(func(in *JobInput) {
+			in.ScheduleType, in.ScheduleConf, in.Name = jobspec.ScheduleFixRate, "60", "renamed again"
+		})
+		if err := b.Jobs.Update(ctx, b.user, id, relabelled); err != nil {
+			t.Fatal(err)
+		}
+		if j = b.read(t, id); j.JobDesc != "renamed again" || j.TriggerNextTime != next {
+			t.Errorf("%s: the next time moved from %d to %d", j.JobDesc, next, j.TriggerNextTime)
+		}
 		ended := b.job(func(in *JobInput) { in.ScheduleConf = "0 0 2 * * ? 2025" })
 		if err := b.Jobs.Update(ctx, b.user, id, ended); kind(err) != "422 cron:job.error.no_time" {
 			t.Errorf("a schedule that is over: %s", kind(err))

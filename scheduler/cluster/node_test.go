@@ -2,8 +2,101 @@ package cluster
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/punctual-job/punctual/db"
 )
+
+// A node stops acting when six tenths of its lease have passed without a beat, asleep or awake, and not a tick earlier.
+func TestTheFenceOfALease(t *testing.T) {
+	t.Parallel()
+	const lease = 10 * time.Second
+	const fence = lease * 6 / 10
+	tests := []struct {
+		name           string
+		awake, asleep  time.Duration
+		member, mayAct bool
+	}{
+		{"a tick before", fence - 1, 0, true, true},
+		{"at the moment", fence, 0, true, false},
+		{"a tick after", fence + 1, 0, true, false},
+		{"asleep until a tick before", time.Second, fence - time.Second - 1, true, true},
+		{"asleep until the moment", time.Second, fence - time.Second, true, false},
+		{"before it has joined", 0, 0, false, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				n := &Node{cfg: Config{Lease: lease, Slept: func() time.Duration { return time.Hour + tt.asleep }}, start: time.Now()}
+				if tt.member {
+					n.id.Store(1)
+				}
+				n.asleep.Store(int64(time.Hour))
+				time.Sleep(time.Minute)
+				n.beatAt.Store(int64(time.Minute))
+				time.Sleep(tt.awake)
+				if n.MayAct() != tt.mayAct {
+					t.Errorf("it may act: %v", n.MayAct())
+				}
+			})
+		})
+	}
+}
+
+// TestTheFenceComesLongBeforeTheTakeOver: what a node may still be sending has arrived when the others take it for gone.
+func TestTheFenceComesLongBeforeTheTakeOver(t *testing.T) {
+	t.Parallel()
+	n := &Node{cfg: Config{Lease: 10 * time.Second, BeatEvery: time.Second}}
+	if fence := time.Duration(float64(n.cfg.Lease) * fenceShare); n.goneAfter()-fence < n.cfg.Lease/4 {
+		t.Errorf("fenced after %s, gone after %s", fence, n.goneAfter())
+	}
+}
+
+// Another node is gone when its beat has stood still for a lease but a tenth of a beat, and its sessions are ended when it has
+// for some time and several looks.
+func TestWhenANodeIsSilent(t *testing.T) {
+	t.Parallel()
+	n := &Node{cfg: Config{Lease: 10 * time.Second, BeatEvery: time.Second}, peers: make(map[int64]*peer)}
+	seen := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	looks := []struct {
+		after               time.Duration
+		beat                int64
+		wantSilent, wantEnd bool
+		wantRunsOut         time.Duration
+	}{
+		{0, 1, false, false, 9900 * time.Millisecond},
+		{1, 1, false, false, 9900*time.Millisecond - 1},
+		{quietAfter, 1, false, false, 9900*time.Millisecond - quietAfter}, // the second look
+		{quietAfter, 1, false, true, 9900*time.Millisecond - quietAfter},
+		{9900*time.Millisecond - 1, 1, false, true, 1},
+		{9900 * time.Millisecond, 1, true, true, 0},
+		{9901 * time.Millisecond, 2, false, false, 9900 * time.Millisecond}, // it lives
+		{9902 * time.Millisecond, 2, false, false, 9899 * time.Millisecond},
+		{9903 * time.Millisecond, 2, false, false, 9898 * time.Millisecond},
+		{9901*time.Millisecond + quietAfter - 1, 2, false, false, 9900*time.Millisecond - quietAfter + 1},
+		{9901*time.Millisecond + quietAfter, 2, false, true, 9900*time.Millisecond - quietAfter},
+	}
+	for i, l := range looks {
+		now, other := seen.Add(l.after), db.Node{ID: 5, Beat: l.beat}
+		silent := n.silent(other, now)
+		if ends := n.quiet(other, now); silent != l.wantSilent || ends != l.wantEnd {
+			t.Errorf("look %d, after %s: silent %v, its sessions end %v", i, l.after, silent, ends)
+		}
+		if wait := n.runsOut(now); wait != l.wantRunsOut {
+			t.Errorf("look %d, after %s: its lease runs out in %s, want %s", i, l.after, wait, l.wantRunsOut)
+		}
+	}
+	// Of several the next one counts.
+	n.silent(db.Node{ID: 6}, seen.Add(9901*time.Millisecond+quietAfter))
+	if wait := n.runsOut(seen.Add(9901*time.Millisecond + quietAfter)); wait != 9900*time.Millisecond-quietAfter {
+		t.Errorf("the next lease runs out in %s", wait)
+	}
+	if (&Node{peers: nil}).quiet(db.Node{ID: 1}, seen) {
+		t.Error("sessions end of a node that was never seen")
+	}
+}
 
 // A look reads the runs above the gone node's mark, which may be many: 70 ms beside 34,000 open ones, twice a second.
 func TestWhatAGoneAdminLeftIsLookedForLessAndLessOften(t *testing.T) {
