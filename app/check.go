@@ -29,19 +29,24 @@ const (
 
 // CheckReport is everything that an adoption of a database would mean, found by reading alone.
 type CheckReport struct {
-	Database string        `json:"database"`
-	Server   string        `json:"server"`
-	Zone     string        `json:"zone"`
-	Release  string        `json:"release"` // the line of releases that the tables are of
-	Verdict  CheckVerdict  `json:"verdict"`
-	Points   []CheckPoint  `json:"points"`
-	Steps    []string      `json:"steps"`        // what is done to the tables
-	Runs     int64         `json:"runs"`         // in the log, by the database's estimate
-	Bytes    int64         `json:"bytes"`        // of the log with its indexes
-	Seconds  int64         `json:"indexSeconds"` // that its new indexes are likely to take; on a big log after the start, beside the work
-	Jobs     CheckedJobs   `json:"jobs"`
-	Users    []CheckedUser `json:"users"`
-	Groups   []CheckedApp  `json:"executors"`
+	Database string `json:"database"`
+	Server   string `json:"server"`
+	Zone     string `json:"zone"`
+	Release  string `json:"release"` // the line of releases that the tables are of
+	CheckFindings
+	Steps   []string      `json:"steps"`        // what is done to the tables
+	Runs    int64         `json:"runs"`         // in the log, by the database's estimate
+	Bytes   int64         `json:"bytes"`        // of the log with its indexes
+	Seconds int64         `json:"indexSeconds"` // that its new indexes are likely to take; on a big log after the start, beside the work
+	Jobs    CheckedJobs   `json:"jobs"`
+	Users   []CheckedUser `json:"users"`
+	Groups  []CheckedApp  `json:"executors"`
+}
+
+// CheckFindings are what somebody should look at.
+type CheckFindings struct {
+	Verdict CheckVerdict `json:"verdict"`
+	Points  []CheckPoint `json:"points"`
 }
 
 // CheckPoint is something that somebody should look at.
@@ -93,7 +98,7 @@ func Check(ctx context.Context, o Options) (r CheckReport, err error) {
 	if err != nil {
 		return r, err
 	}
-	r = CheckReport{Database: pool.String(), Server: pool.Product(), Zone: zoneWithOffset(pool.Zone(), time.Now()), Verdict: CheckReady, Runs: s.Runs, Bytes: s.Bytes, Seconds: int64(db.IndexTime(s.Runs).Seconds()), Steps: s.Steps}
+	r = CheckReport{Database: pool.String(), Server: pool.Product(), Zone: zoneWithOffset(pool.Zone(), time.Now()), CheckFindings: CheckFindings{Verdict: CheckReady}, Runs: s.Runs, Bytes: s.Bytes, Seconds: int64(db.IndexTime(s.Runs).Seconds()), Steps: s.Steps}
 	if s.Ours {
 		r.say("ours", "Punctual works on this database already: it was adopted", nil)
 		return r, nil
@@ -112,14 +117,14 @@ func Check(ctx context.Context, o Options) (r CheckReport, err error) {
 }
 
 // say adds a point, unless it is about nobody.
-func (r *CheckReport) say(key, text string, of []string) {
+func (r *CheckFindings) say(key, text string, of []string) {
 	r.Points = append(r.Points, CheckPoint{Key: key, Text: text, Of: of})
 	if r.Verdict == CheckReady {
 		r.Verdict = CheckLook
 	}
 }
 
-func (r *CheckReport) sayOf(key, text string, of []string) {
+func (r *CheckFindings) sayOf(key, text string, of []string) {
 	if len(of) > 0 {
 		r.say(key, fmt.Sprintf(text, len(of)), of)
 	}

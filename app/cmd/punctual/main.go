@@ -58,6 +58,7 @@ type commands struct {
 	Run       client.RunCmd       `cmd:"" group:"client" help:"Run a job now."`
 	Executors client.ExecutorsCmd `cmd:"" group:"client" help:"List and show groups of executors."`
 
+	Doctor   doctorCmd   `cmd:"" help:"Look an installation over: clocks, the database's settings and indexes, executors, jobs at risk, tokens, versions; only reads. Exit code 4: there is something to look at."`
 	Health   healthCmd   `cmd:"" help:"Ask the admin on this machine how it is."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 	Licences licencesCmd `cmd:"" help:"Print the licences of what this program is made of."`

@@ -61,6 +61,20 @@ func (c *migrateCheckCmd) Run(s streams) error {
 // checkedNames is how many of the jobs, users or groups of a point the text names; the other forms have all.
 const checkedNames = 20
 
+// points writes what was found.
+func points(b *strings.Builder, all []app.CheckPoint) {
+	for _, p := range all {
+		fmt.Fprintf(b, "\n%s: %s\n", p.Key, p.Text)
+		for i, name := range p.Of {
+			if i == checkedNames {
+				fmt.Fprintf(b, "  … and %d more\n", len(p.Of)-i)
+				break
+			}
+			fmt.Fprintf(b, "  %s\n", name)
+		}
+	}
+}
+
 func checkText(w io.Writer, r app.CheckReport) error {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -77,16 +91,7 @@ func checkText(w io.Writer, r app.CheckReport) error {
 		line("Executors  %d groups", len(r.Groups))
 	}
 	line("Verdict    %s", r.Verdict)
-	for _, p := range r.Points {
-		line("\n%s: %s", p.Key, p.Text)
-		for i, name := range p.Of {
-			if i == checkedNames {
-				line("  … and %d more", len(p.Of)-i)
-				break
-			}
-			line("  %s", name)
-		}
-	}
+	points(&b, r.Points)
 	if len(r.Steps) > 0 {
 		line("\nWhat is done to the tables:")
 		for _, s := range r.Steps {

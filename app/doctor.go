@@ -1,0 +1,234 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// DoctorReport is what is found to be looked at in an installation, by reading alone.
+type DoctorReport struct {
+	Database string `json:"database"`
+	Server   string `json:"server"`
+	Zone     string `json:"zone"`
+	Version  string `json:"version"` // of this program
+	CheckFindings
+	Nodes     []DoctorNode      `json:"nodes"`
+	Variables map[string]string `json:"variables,omitempty"` // of the database's server
+	Jobs      int               `json:"startedJobs"`
+}
+
+// DoctorNode is an admin that works on the database.
+type DoctorNode struct {
+	Name       string   `json:"name"`
+	Version    string   `json:"version"`
+	Conditions []string `json:"conditions,omitempty"`
+}
+
+// The bounds of the doctor.
+const (
+	doctorClock   = time.Second         // by which a clock may be off
+	doctorOverdue = time.Minute         // by which a started job may be overdue
+	doctorBeat    = 90 * time.Second    // from which on a registration is dead
+	doctorUnused  = 90 * 24 * time.Hour // a token that nobody used for so long
+	doctorJobs    = 200_000             // started jobs that are read
+	doctorPacket  = 16 << 20            // the least max_allowed_packet
+)
+
+// Doctor looks an installation over, beside admins that run. It changes nothing.
+func Doctor(ctx context.Context, o Options) (r DoctorReport, err error) {
+	o, pool, err := openToRead(ctx, o)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	found, err := pool.Inspect(ctx)
+	if err != nil {
+		return r, err
+	}
+	now := time.Now().Add(found.Lead)
+	r = DoctorReport{
+		Database: pool.String(), Server: pool.Product(), Zone: zoneWithOffset(pool.Zone(), now), Version: o.Version,
+		CheckFindings: CheckFindings{Verdict: CheckReady}, Variables: found.Variables,
+	}
+	if found.Lead.Abs() > doctorClock+found.Within/2 {
+		r.say("clock", fmt.Sprintf("the clock of this machine and that of the database differ by %s", found.Lead.Abs().Round(time.Millisecond)), nil)
+	}
+	r.settings(found.Variables)
+	r.sayOf("indexes", "%d indexes are missing, so that whole tables are read", found.MissingIndexes)
+	q := db.New()
+	return r, errors.Join(r.nodes(ctx, q, pool, o.Version), r.jobsAtRisk(ctx, q, pool, now), r.doctorTokens(ctx, q, pool, now))
+}
+
+// settings judges the database's server.
+func (r *DoctorReport) settings(v map[string]string) {
+	if v == nil {
+		return
+	}
+	number := func(name string) (n int64) { n, _ = strconv.ParseInt(v[name], 10, 64); return n }
+	if strings.EqualFold(v["log_bin"], "ON") && !strings.EqualFold(v["binlog_format"], "ROW") {
+		r.say("db.binlog", "binlog_format is "+v["binlog_format"]+": with ROW alone is what the replicas have what the server has", nil)
+	}
+	if isolation := v["transaction_isolation"] + v["tx_isolation"]; strings.Contains(isolation, "SERIALIZABLE") || strings.Contains(isolation, "UNCOMMITTED") {
+		r.say("db.isolation", "the isolation level is "+isolation+": use READ-COMMITTED or REPEATABLE-READ", nil)
+	}
+	if n := number("max_allowed_packet"); n < doctorPacket {
+		r.say("db.packet", fmt.Sprintf("max_allowed_packet is %d bytes: at least %d hold a batch of long results", n, doctorPacket), nil)
+	}
+	if c := v["character_set_database"]; c != "utf8mb4" {
+		r.say("db.charset", "the character set of the database is "+c+": utf8mb4 holds every text", nil)
+	}
+	if strings.EqualFold(v["read_only"], "ON") {
+		r.say("db.readonly", "the server is read-only: it is a replica, or somebody is at work on it", nil)
+	}
+	if n := v["innodb_flush_log_at_trx_commit"]; n != "" && n != "1" {
+		r.say("db.flush", "innodb_flush_log_at_trx_commit is "+n+": a crash of the server forgets runs that were sent, which are then sent again", nil)
+	}
+	if n := number("wait_timeout"); v["wait_timeout"] != "" && n < 60 {
+		r.say("db.waittimeout", fmt.Sprintf("wait_timeout is %d s: connections are ended while they are in use", n), nil)
+	}
+}
+
+// nodes looks at the admins that are in the cluster.
+func (r *DoctorReport) nodes(ctx context.Context, q *db.Queries, pool *db.Pool, version string) error {
+	nodes, err := q.ListNodes(ctx, pool)
+	if err != nil {
+		return fmt.Errorf("read the admins: %w", db.Error(err))
+	}
+	var clocks, versions, troubled []string
+	for _, n := range nodes {
+		if n.State != 1 {
+			continue
+		}
+		one := DoctorNode{Name: n.Name, Version: n.Version}
+		figures, _ := scheduler.ParseFigures(n.LoadFigures)
+		for _, c := range figures.Conditions {
+			one.Conditions = append(one.Conditions, string(c.Key))
+		}
+		if figures.Own.Abs() > doctorClock {
+			clocks = append(clocks, fmt.Sprintf("%s: %s", n.Name, figures.Own.Round(time.Millisecond)))
+		}
+		if len(one.Conditions) > 0 {
+			troubled = append(troubled, n.Name+": "+strings.Join(one.Conditions, ", "))
+		}
+		if n.Version != version && !slices.Contains(versions, n.Version) {
+			versions = append(versions, n.Version)
+		}
+		r.Nodes = append(r.Nodes, one)
+	}
+	if len(r.Nodes) == 0 {
+		r.say("nodes.none", "no admin works on this database: nothing is scheduled", nil)
+	}
+	r.sayOf("nodes.clock", "%d admins have a clock that is off", clocks)
+	r.sayOf("nodes.conditions", "%d admins have something that is not as it should be", troubled)
+	r.sayOf("nodes.version", "%d other versions than this program's ("+strings.ReplaceAll(version, "%", "")+") are at work", versions)
+	return nil
+}
+
+// jobsAtRisk looks at started jobs and at those whom they are for.
+func (r *DoctorReport) jobsAtRisk(ctx context.Context, q *db.Queries, pool *db.Pool, now time.Time) error {
+	jobs, err := q.ListJobsDueWithin(ctx, pool, db.ListJobsDueWithinParams{UntilMs: math.MaxInt64, Limit: doctorJobs})
+	if err != nil {
+		return fmt.Errorf("read jobs: %w", db.Error(err))
+	}
+	groups, err := q.ListGroups(ctx, pool)
+	if err != nil {
+		return fmt.Errorf("read executor groups: %w", db.Error(err))
+	}
+	registered, err := q.ListRegistry(ctx, pool)
+	if err != nil {
+		return fmt.Errorf("read registrations: %w", db.Error(err))
+	}
+	live := make(map[string]bool)
+	var lost []string
+	for _, e := range registered {
+		if e.UpdateTime.Valid && now.Sub(pool.FromWall(e.UpdateTime.Time)) < doctorBeat {
+			live[strings.ToLower(e.RegistryKey)] = true
+		} else {
+			lost = append(lost, e.RegistryKey+" "+e.RegistryValue)
+		}
+	}
+	served := make(map[int64]bool)
+	for _, g := range groups {
+		served[g.ID] = live[strings.ToLower(g.AppName)] || g.AddressType == 1 && strings.TrimSpace(string(g.AddressList)) != ""
+	}
+	var overdue, unread, alone []string
+	r.Jobs = len(jobs)
+	for _, j := range jobs {
+		id := strconv.FormatInt(j.ID, 10)
+		if next := time.UnixMilli(j.TriggerNextTime); now.Sub(next) > doctorOverdue {
+			overdue = append(overdue, id+": "+next.In(pool.Zone()).Format(time.DateTime))
+		}
+		if err := readable(j, pool.Zone(), now); err != nil {
+			unread = append(unread, fmt.Sprintf("%s: %s: %v", id, string(j.ScheduleConf), err))
+		}
+		if !served[j.JobGroup] {
+			alone = append(alone, id)
+		}
+	}
+	r.sayOf("executors.lost", "%d addresses have not registered for more than a minute and a half", lost)
+	r.sayOf("jobs.overdue", "%d started jobs are overdue by more than a minute: nobody claims them", overdue)
+	r.sayOf("jobs.unread", "%d started jobs have a schedule that is not understood: they stop at their next fire", unread)
+	r.sayOf("jobs.alone", "%d started jobs belong to a group without an executor", alone)
+	return nil
+}
+
+// readable reports why the schedule of a started job gives no times.
+func readable(j db.ListJobsDueWithinRow, zone *time.Location, now time.Time) error {
+	s := jobspec.Schedule{Type: j.ScheduleType, Conf: string(j.ScheduleConf), Zone: zone}
+	loc, err := jobspec.Location(j.TimeZone)
+	if err != nil {
+		return err
+	}
+	if loc != nil {
+		s.Zone = loc
+	}
+	_, err = s.Next(now)
+	return err
+}
+
+// doctorTokens looks at what programs and executors show.
+func (r *DoctorReport) doctorTokens(ctx context.Context, q *db.Queries, pool *db.Pool, now time.Time) error {
+	tokens, err := q.ListAPITokens(ctx, pool, db.ListAPITokensParams{Limit: 10_000})
+	if err != nil {
+		return fmt.Errorf("read tokens: %w", db.Error(err))
+	}
+	var endless, unused []string
+	for _, t := range tokens {
+		name := t.Username + " " + t.Name
+		if t.RevokedAt != 0 || t.ExpiresAt != 0 && t.ExpiresAt < now.UnixMilli() {
+			continue
+		}
+		if t.ExpiresAt == 0 {
+			endless = append(endless, name)
+		}
+		if now.Sub(time.UnixMilli(max(t.UsedAt, t.CreatedAt))) > doctorUnused {
+			unused = append(unused, name)
+		}
+	}
+	r.sayOf("tokens.endless", "%d tokens of programs never expire", endless)
+	r.sayOf("tokens.unused", "%d tokens of programs were not used for three months: revoke them", unused)
+	adopted, err := pool.GroupTokens(ctx)
+	if err != nil {
+		return err
+	}
+	var known []string
+	for app, token := range adopted {
+		if token != "" && auth.KnownToken(token) {
+			known = append(known, app)
+		}
+	}
+	slices.Sort(known)
+	r.sayOf("tokens.known", "%d groups have a token of XXL-JOB's that everybody knows: give their executors another", known)
+	return nil
+}
