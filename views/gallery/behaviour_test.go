@@ -46,6 +46,11 @@ func newConsole(t *testing.T) (*console, *httptest.Server) {
 	mux.Handle(static.Prefix, static.Handler())
 	mux.HandleFunc("GET /jobs", c.jobList)
 	mux.HandleFunc("GET /jobs/new", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, jobs.Form(c.jobForm()), "") })
+	mux.HandleFunc("GET /jobs/8/edit", func(w http.ResponseWriter, r *http.Request) {
+		p := c.jobForm()
+		p.Preview = jobs.Preview{Times: []jobs.NextTime{{Time: format.At(c.Printer, c.now.Add(time.Hour), c.now)}, {Time: format.At(c.Printer, c.now.Add(2*time.Hour), c.now)}}}
+		render(w, r, 200, jobs.Form(p), "")
+	})
 	mux.HandleFunc("POST /jobs/8/stop", c.stop)
 	mux.HandleFunc("POST /jobs/33/stop", func(w http.ResponseWriter, r *http.Request) {
 		render(w, r, 403, layout.Toast(c.page("/jobs"), layout.Flash{Kind: layout.FlashError, Text: "You may not do this"}), "")
@@ -273,6 +278,11 @@ func TestBehaviour(t *testing.T) {
 			chromedp.Click(`[name=schedule_type][value=FIX_RATE]`), until(`document.querySelector("#seconds").checkVisibility() && !document.querySelector("#cron").checkVisibility()`),
 			until(`document.querySelector("#preview").textContent.includes("understood FIX_RATE")`),
 			chromedp.SetValue(`#glue`, "GLUE_SHELL"), until(`document.querySelector("#source").checkVisibility() && !document.querySelector("#handler").checkVisibility()`))
+	})
+	t.Run("times that have passed are no next ones", func(t *testing.T) {
+		const times = `document.querySelectorAll("#preview li").length`
+		do(t, visit("/jobs/8/edit"), until(times+` === 2 && document.readyState === "complete"`),
+			chromedp.Evaluate(`document.querySelector("#preview li time.rel").dateTime = new Date(Date.now() - 1000).toISOString()`, nil), until(times+` === 1`))
 	})
 	t.Run("the theme changes at once and is posted", func(t *testing.T) {
 		do(t, visit("/jobs"), chromedp.Click(`.account-button`), chromedp.Click(`button[name=theme][value=dark]`), until(`document.documentElement.dataset.theme === "dark"`))

@@ -16,10 +16,13 @@ type piece struct {
 // the first group.
 var escapes = regexp.MustCompile("\x1b(?:\\[([0-9;:]*)m|\\[[0-9;?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[@-Z\\\\-_])")
 
+// framed are the line breaks that an executor of XXL-JOB writes around each run, for a page that showed output as HTML.
+var framed = strings.NewReplacer("<br>-----------", "\n-----------")
+
 // pieces is a line as a terminal would leave it: its colours without the codes for them, and of a progress line only its
-// last state.
+// last state. A line that frames a run in an executor of XXL-JOB has breaks in it.
 func pieces(line string) []piece {
-	line = strings.TrimRight(line, "\r")
+	line = strings.TrimRight(framed.Replace(line), "\r")
 	if i := strings.LastIndexByte(line, '\r'); i >= 0 {
 		line = line[i+1:]
 	}
@@ -141,7 +144,7 @@ func nearest(r, g, b int) string {
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r < 0x20 && r != '\t':
+		case r < 0x20 && r != '\t' && r != '\n':
 			return 0x2400 + r
 		case r == 0x7f:
 			return 0x2421

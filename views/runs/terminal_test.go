@@ -29,6 +29,9 @@ func TestPieces(t *testing.T) {
 		{"a line end of Windows goes", "text\r", plain("text")},
 		{"control characters are seen", "a\bb\x07\x00\x7f", plain("a␈b␇␀␡")},
 		{"text is not turned around", "safe \u202eevil", plain("safe \ufffdevil")},
+		{"the frame of a run has line breaks", "08:00:00 [JobThread] <br>----------- xxl-job job execute start -----------<br>----------- Param:a=1",
+			plain("08:00:00 [JobThread] \n----------- xxl-job job execute start -----------\n----------- Param:a=1")},
+		{"markup of a program's own stays", "<p>one<br>two</p>", plain("<p>one<br>two</p>")},
 		{"bytes that are no text do no harm", "\xff\xfe", plain("\ufffd\ufffd")},
 	}
 	for _, tt := range tests {

@@ -30,6 +30,8 @@ export function times() {
       const left = Date.parse(time.dateTime) - Date.now();
       const text = "due" in time.dataset ? due(left, time) : say(left);
       if (time.textContent !== text) time.textContent = text;
+      // A time that has passed is none of the next ones.
+      if (left < 0) time.closest("[data-coming]")?.remove();
     }
   }, 1000);
 }
