@@ -1,14 +1,18 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -270,6 +274,178 @@ func TestGroupsAreLookedAfterByAProgram(t *testing.T) {
 		c.json(200, &gone, "DELETE", at, "")
 		if got := c.do("GET", at, ""); got.status != http.StatusNotFound || !gone.Done {
 			t.Errorf("deleted: %d", got.status)
+		}
+	})
+}
+
+func TestAProgramRunsAJobAndReadsWhatBecameOfIt(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		_, c := apiCaller(t, o)
+		hold := make(chan struct{})
+		ex := executortest.New(t, c.base, executortest.Handlers{
+			"greet": func(ctx context.Context, r *executor.Run) error {
+				r.Logf("hello %s", r.Param)
+				r.Logf("bye")
+				return nil
+			},
+			"hang": func(ctx context.Context, r *executor.Run) error {
+				select {
+				case <-ctx.Done():
+				case <-hold:
+				}
+				return ctx.Err()
+			},
+		}, func(cfg *executor.Config) { cfg.AppName, cfg.Token = "orders", o.AccessToken })
+		t.Cleanup(func() { close(hold) })
+		var group struct{ Addresses []string }
+		c.json(200, &group, "PATCH", "/groups/1", `{"addresses":["`+ex.URL+`"]}`)
+		trigger := func(handler string) string {
+			t.Helper()
+			var made struct{ ID int }
+			c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"`+handler+`","author":"a","handler":"`+handler+`","parameter":"world"}`)
+			got := c.do("POST", fmt.Sprintf("/jobs/%d/trigger", made.ID), "")
+			if got.status != 201 {
+				t.Fatalf("trigger: %d %s", got.status, got.body)
+			}
+			return strings.TrimPrefix(got.header.Get("Location"), "/api/v1")
+		}
+		type run struct {
+			ID        int
+			JobID     int `json:"job_id"`
+			State     string
+			Ended     bool
+			Trigger   string
+			Parameter string
+			Events    []struct{ Key, Text string }
+		}
+		at := trigger("greet")
+		var r run
+		c.json(200, &r, "GET", at+"?wait=60s", "")
+		if r.State != "success" || !r.Ended || r.Trigger != "API" || r.Parameter != "world" || len(r.Events) == 0 || r.Events[0].Text == "" {
+			t.Errorf("the run: %+v", r)
+		}
+		output := c.do("GET", at+"/output", "")
+		if !strings.Contains(output.body, "hello world") || !strings.Contains(output.body, "bye\n") || !strings.HasPrefix(output.header.Get("Content-Type"), "text/plain") || output.header.Get("Output-End") != "true" {
+			t.Errorf("output: %+v", output)
+		}
+		if rest := c.do("GET", at+"/output?from_line="+output.header.Get("Next-Line"), ""); rest.status != 200 || rest.body != "" {
+			t.Errorf("the rest of the output: %+v", rest)
+		}
+		var again struct{ Runs []int }
+		c.json(201, &again, "POST", at+"/rerun", "", "Idempotency-Key", "again")
+		c.json(200, &r, "GET", fmt.Sprintf("/runs/%d?wait=60s", again.Runs[0]), "")
+		if r.State != "success" || r.Parameter != "world" {
+			t.Errorf("run again: %+v", r)
+		}
+		var list struct {
+			Items []run
+			Next  string
+		}
+		c.json(200, &list, "GET", fmt.Sprintf("/runs?job_id=%d&result=success&limit=1", r.JobID), "")
+		if len(list.Items) != 1 || list.Items[0].ID != r.ID || list.Next == "" {
+			t.Errorf("list: %+v", list)
+		}
+		c.json(200, &list, "GET", fmt.Sprintf("/runs?job_id=%d&result=success&limit=1&cursor=%s", r.JobID, list.Next), "")
+		if len(list.Items) != 1 || "/runs/"+strconv.Itoa(list.Items[0].ID) != at {
+			t.Errorf("the next page: %+v, want %s", list, at)
+		}
+
+		at = trigger("hang")
+		if c.json(200, &r, "GET", at+"?wait=1s", ""); r.Ended {
+			t.Errorf("a run that hangs: %+v", r)
+		}
+		executortest.Eventually(t, "kill", func() error { // not while it is being sent
+			if got := c.do("POST", at+"/kill", ""); got.status != 200 {
+				return fmt.Errorf("%d %s", got.status, got.body)
+			}
+			return nil
+		})
+		if c.json(200, &r, "GET", at+"?wait=60s", ""); r.State != "killed" {
+			t.Errorf("killed: %+v", r)
+		}
+
+		var dry, done struct {
+			Runs int
+			Done bool
+		}
+		c.json(200, &dry, "POST", "/runs/clear?dry_run=true", `{"group_id":1,"keep":"nothing"}`)
+		c.json(200, &done, "POST", "/runs/clear", `{"group_id":1,"keep":"nothing"}`)
+		if dry.Runs != 3 || dry.Done || !done.Done {
+			t.Errorf("clear: %+v %+v", dry, done)
+		}
+	})
+}
+
+func TestSchedulesAndScriptsOfTheAPI(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		_, c := apiCaller(t, o)
+		var next struct{ Times []string }
+		c.json(200, &next, "POST", "/schedules/preview?count=3", `{"schedule":"CRON","cron":"0 0 2 * * ?","time_zone":"Asia/Shanghai"}`)
+		if len(next.Times) != 3 || !strings.HasSuffix(next.Times[0], "T02:00:00+08:00") {
+			t.Errorf("preview: %v", next)
+		}
+		var r refusal
+		c.json(422, &r, "POST", "/schedules/preview", `{"schedule":"CRON","cron":"0 0 25 * * ?"}`)
+		if len(r.Errors) != 1 || r.Errors[0].Field != "cron" {
+			t.Errorf("a cron that is none: %+v", r)
+		}
+		var made struct{ ID int }
+		c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"s","author":"a","kind":"GLUE_SHELL","script":"echo 1\n","script_remark":"first","schedule":"FIX_RATE","every_seconds":60}`)
+		at := fmt.Sprintf("/jobs/%d", made.ID)
+		c.json(200, &next, "GET", at+"/next?count=2", "")
+		if len(next.Times) != 2 {
+			t.Errorf("next: %v", next)
+		}
+		var job struct{ Script string }
+		c.json(200, &job, "PUT", at+"/script", `{"script":"echo 2\n","script_remark":"second"}`)
+		var versions struct {
+			Items []struct {
+				ID     int
+				Remark string `json:"script_remark"`
+			}
+		}
+		c.json(200, &versions, "GET", at+"/script/versions", "")
+		if len(versions.Items) != 2 || job.Script != "echo 2\n" || versions.Items[0].Remark != "second" {
+			t.Fatalf("versions: %+v of %+v", versions, job)
+		}
+		var old struct{ Script string }
+		version := fmt.Sprintf("%s/script/versions/%d", at, versions.Items[1].ID)
+		c.json(200, &old, "GET", version, "")
+		c.json(200, &job, "POST", version+"/restore", "")
+		if old.Script != "echo 1\n" || job.Script != old.Script {
+			t.Errorf("restored: %+v, of %+v", job, old)
+		}
+		c.json(422, &r, "PATCH", at, `{"kind":"BEAN","handler":"x"}`)
+		if diff := cmp.Diff([]string{"body kind error.kind"}, r.fields()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestATokenRevokesItself(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		_, c := apiCaller(t, o)
+		var list struct {
+			Items []struct {
+				ID    int
+				State string
+				Scope []string
+			}
+		}
+		got := c.json(200, &list, "GET", "/tokens", "")
+		if len(list.Items) != 1 || list.Items[0].Scope[0] != "admin" || strings.Contains(got.body, c.token) || got.header.Get("RateLimit-Remaining") == "" {
+			t.Fatalf("tokens: %+v %v", list, got.header)
+		}
+		var gone struct{ State string }
+		if c.json(200, &gone, "DELETE", fmt.Sprintf("/tokens/%d", list.Items[0].ID), ""); gone.State != "revoked" {
+			t.Errorf("revoked: %+v", gone)
+		}
+		var r refusal
+		if c.json(401, &r, "GET", "/tokens", ""); r.Code != "token.revoked" {
+			t.Errorf("afterwards: %+v", r)
 		}
 	})
 }

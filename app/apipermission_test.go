@@ -18,6 +18,13 @@ var apiNeeds = map[string]need{
 	"listGroups": user, "getGroup": view, "createGroup": admin, "replaceGroup": admin, "patchGroup": admin, "deleteGroup": admin,
 
 	"listJobs": user, "getJob": view, "createJob": edit, "replaceJob": edit, "patchJob": edit, "deleteJob": edit, "startJob": sched, "stopJob": sched, "triggerJob": run,
+
+	"listAddresses": view, "setRotation": admin,
+	"getNextTimes": view, "previewSchedule": user, "listScriptVersions": script, "getScriptVersion": script, "saveScript": script, "restoreScript": script,
+	"listRuns": user, "getRun": view, "getRunOutput": view, "killRun": run, "rerunRun": run, "clearRuns": edit,
+	"listNodes": admin, "listAudit": admin,
+	// A token of somebody else does not exist.
+	"listTokens": user, "revokeToken": user,
 }
 
 // apiBody is what an operation is asked with that needs a body, for things of a group.
@@ -31,6 +38,14 @@ func apiBody(id string, o objects) string {
 		return `{"description":"changed"}`
 	case "createGroup", "replaceGroup":
 		return `{"app_name":"taken-over","title":"x"}`
+	case "saveScript":
+		return `{"script":"changed","script_remark":"changed it"}`
+	case "setRotation":
+		return `{"address":"http://orders:1/","disabled":true}`
+	case "previewSchedule":
+		return `{"schedule":"CRON","cron":"0 0 2 * * ?"}`
+	case "clearRuns":
+		return fmt.Sprintf(`{"group_id":%d,"keep":"year"}`, o.group)
 	case "patchGroup":
 		return `{"title":"changed"}`
 	}
@@ -193,6 +208,9 @@ func TestTheAPIRefusesWhatIsNotAllowed(t *testing.T) {
 				}
 				o := things(t, a, 1, "mine")
 				got := b.do(op.method, op.at(o), apiBody(op.id, o))
+				if op.id == "revokeToken" && got.status == http.StatusNotFound {
+					continue // which TestATokenRevokesItself gets right
+				}
 				refused := got.status == http.StatusUnauthorized || got.status == http.StatusForbidden || got.status == http.StatusNotFound || got.status >= 500 && got.status != http.StatusBadGateway
 				if refused || !b.admin && strings.Contains(got.body, secret) {
 					t.Errorf("%s, %s: %d %s", b.name, op.id, got.status, got.body)

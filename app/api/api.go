@@ -65,7 +65,7 @@ func Register(e *echo.Echo, cfg Config) *API {
 	group := e.Group(Prefix)
 	a.huma = humaecho.NewWithGroup(e, group, config())
 	a.huma.UseMiddleware(a.open)
-	for _, resource := range []func(){a.groups, a.jobs} {
+	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.schedules, a.runs, a.operations} {
 		resource()
 	}
 	a.document = document(a.huma.OpenAPI())

@@ -1,0 +1,124 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+)
+
+// node is an admin of the cluster.
+type node struct {
+	ID        int64            `json:"id"`
+	Name      string           `json:"name"`
+	Address   string           `json:"address"`
+	Version   string           `json:"version"`
+	State     manage.NodeState `json:"state" enum:"live,draining,silent,gone"`
+	Self      bool             `json:"self" doc:"It is the one that answers."`
+	StartedAt *time.Time       `json:"started_at"`
+	BeatAt    *time.Time       `json:"beat_at" doc:"When it renewed its lease, by its own clock."`
+}
+
+// auditEntry is what somebody did.
+type auditEntry struct {
+	ID         int64      `json:"id"`
+	At         *time.Time `json:"at"`
+	User       string     `json:"user" doc:"Who did it; of a program with the name of its token."`
+	From       string     `json:"from" doc:"The address that it came from."`
+	Action     string     `json:"action"`
+	Kind       string     `json:"object_kind"`
+	ObjectID   int64      `json:"object_id"`
+	ObjectName string     `json:"object_name"`
+}
+
+type auditQuery struct {
+	Page
+	User   string    `query:"user" maxLength:"120" doc:"Only what this user did."`
+	Action string    `query:"action" maxLength:"40" doc:"Only this action."`
+	Kind   string    `query:"object_kind" maxLength:"40" doc:"Only what was done to objects of this kind."`
+	ID     int64     `query:"object_id" minimum:"1" doc:"Only what was done to the object with this number."`
+	Group  int64     `query:"group_id" minimum:"1" doc:"Only what is about this group."`
+	Text   string    `query:"text" maxLength:"255" doc:"Only entries with this in the name of the object, or in the address."`
+	Since  time.Time `query:"since" doc:"Only what was done at this moment or later."`
+	Until  time.Time `query:"until" doc:"Only what was done at this moment or before."`
+}
+
+// token is an API token, without what makes it one.
+type token struct {
+	ID        int64                `json:"id"`
+	Owner     string               `json:"owner"`
+	Name      string               `json:"name"`
+	Hint      string               `json:"hint" doc:"How it begins."`
+	Scope     []string             `json:"scope" nullable:"false" doc:"The rights that it has at most; admin stands for all that its owner may."`
+	Groups    []int64              `json:"group_ids" nullable:"false" doc:"The groups that it is for; empty: all of its owner."`
+	State     manage.APITokenState `json:"state" enum:"active,expired,revoked,owner"`
+	CreatedAt *time.Time           `json:"created_at"`
+	ExpiresAt *time.Time           `json:"expires_at"`
+	UsedAt    *time.Time           `json:"used_at"`
+	UsedFrom  string               `json:"used_from"`
+}
+
+// TokenID names the token of an operation.
+type TokenID struct {
+	ID int64 `path:"id" minimum:"1" doc:"The number of the token."`
+}
+
+func (a *API) operations() {
+	add(a, op{method: http.MethodGet, path: "/nodes", id: "listNodes", tag: "nodes", summary: "List the admins of the cluster"},
+		func(ctx context.Context, p auth.Principal, _ *struct{}) (*listOf[node], error) {
+			cluster, err := a.Manage.Nodes.Cluster(ctx, p)
+			out := &listOf[node]{Body: list[node]{Items: []node{}}}
+			for _, n := range cluster.Nodes {
+				out.Body.Items = append(out.Body.Items, node{ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, State: n.State, Self: n.Self, StartedAt: moment(n.Started), BeatAt: moment(n.Beat)})
+			}
+			return out, err
+		})
+	add(a, op{method: http.MethodGet, path: "/audit", id: "listAudit", tag: "audit", summary: "List what people and programs did, the newest first"},
+		func(ctx context.Context, p auth.Principal, in *auditQuery) (*listOf[auditEntry], error) {
+			before, err := in.after()
+			if err != nil {
+				return nil, err
+			}
+			found, err := a.Manage.Audit.List(ctx, p, manage.AuditFilter{User: in.User, Action: in.Action, Kind: in.Kind, ID: in.ID, Group: in.Group, Text: in.Text,
+				Since: in.Since, Until: in.Until, Before: before, Limit: in.Limit, Deep: true})
+			out := &listOf[auditEntry]{Body: list[auditEntry]{Items: []auditEntry{}}}
+			for _, e := range found.Entries {
+				out.Body.Items = append(out.Body.Items, auditEntry{ID: e.ID, At: momentOf(e.MadeAt), User: e.UserName, From: e.Address, Action: e.Action, Kind: e.ObjectKind, ObjectID: e.ObjectID, ObjectName: e.ObjectName})
+			}
+			if found.Older > 0 {
+				out.Body.Next = strconv.FormatInt(found.Older, 10)
+			}
+			return out, err
+		})
+	add(a, op{method: http.MethodGet, path: "/tokens", id: "listTokens", tag: "tokens", summary: "List the API tokens of the owner of this one"},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			All bool `query:"all" doc:"Everybody's, which takes an administrator."`
+		}) (*listOf[token], error) {
+			rows, err := a.Manage.APITokens.List(ctx, p, in.All)
+			out := &listOf[token]{Body: list[token]{Items: []token{}}}
+			for _, row := range rows {
+				out.Body.Items = append(out.Body.Items, readToken(row))
+			}
+			return out, err
+		})
+	add(a, op{method: http.MethodDelete, path: "/tokens/{id}", id: "revokeToken", tag: "tokens", summary: "Revoke an API token for good"},
+		func(ctx context.Context, p auth.Principal, in *TokenID) (*struct{ Body token }, error) {
+			if err := a.Manage.APITokens.Revoke(ctx, p, in.ID); err != nil {
+				return nil, err
+			}
+			row, err := a.Manage.APITokens.Get(ctx, p, in.ID)
+			return &struct{ Body token }{readToken(row)}, err
+		})
+}
+
+func readToken(t manage.APIToken) token {
+	scope := append([]string{}, auth.RightNames(t.Rights)...)
+	if t.Admin {
+		scope = []string{"admin"}
+	}
+	return token{ID: t.ID, Owner: t.Owner, Name: t.Name, Hint: t.Hint, Scope: scope, Groups: append([]int64{}, t.Groups...), State: t.State,
+		CreatedAt: momentOf(t.CreatedAt), ExpiresAt: momentOf(t.ExpiresAt), UsedAt: momentOf(t.UsedAt), UsedFrom: t.UsedFrom}
+}

@@ -1,0 +1,113 @@
+package api
+
+import (
+	"database/sql"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/runstate"
+)
+
+// run is a run as a list has it.
+type run = RunFields
+
+// RunFields are what lists and single runs have in common.
+type RunFields struct {
+	ID          int64               `json:"id" minimum:"1"`
+	JobID       int64               `json:"job_id"`
+	GroupID     int64               `json:"group_id"`
+	State       runstate.State      `json:"state" enum:"waiting,sent,success,failed,timeout,sendfailed,unconfirmed,killed,lost,skipped,discarded,cancelled,stopped" doc:"Where it stands. It has ended unless it is waiting or sent."`
+	Ended       bool                `json:"ended" doc:"Whether it has ended."`
+	Trigger     jobspec.TriggerType `json:"trigger" doc:"What caused it."`
+	Handler     string              `json:"handler"`
+	Parameter   string              `json:"parameter"`
+	Address     string              `json:"address" doc:"The executor that has it; empty as long as there is none."`
+	Shard       string              `json:"shard" doc:"Of a broadcast: its number and how many there are, as in 0/3."`
+	RetriesLeft int64               `json:"retries_left"`
+	PlannedAt   *time.Time          `json:"planned_at"`
+	TriggeredAt *time.Time          `json:"triggered_at"`
+	SentAt      *time.Time          `json:"sent_at"`
+	FinishedAt  *time.Time          `json:"finished_at"`
+	KillAskedAt *time.Time          `json:"kill_asked_at" doc:"When somebody wanted it ended."`
+	Origin      int64               `json:"origin_run_id" doc:"The run that this one repeats after a failure; 0: none."`
+	Message     string              `json:"message" doc:"The first line of what there is to say about it, in the language of Accept-Language."`
+}
+
+// runEvent is one thing that happened to a run.
+type runEvent struct {
+	At   *time.Time `json:"at"`
+	Key  event.Key  `json:"key" doc:"What happened, for programs."`
+	Args []string   `json:"args" nullable:"false" doc:"The values of text, in an order that belongs to the key."`
+	Text string     `json:"text" doc:"The same in the language of Accept-Language."`
+}
+
+// shard is another run of the same broadcast.
+type shard struct {
+	ID    int64          `json:"id"`
+	Shard string         `json:"shard"`
+	State runstate.State `json:"state"`
+}
+
+// wholeRun is a run with its history.
+type wholeRun struct {
+	RunFields
+	Said      []string   `json:"said" nullable:"false" doc:"What the executor said of its result, line by line."`
+	Events    []runEvent `json:"events" nullable:"false" doc:"What happened to it, in order."`
+	Followers []int64    `json:"follower_ids" nullable:"false" doc:"The runs that came of it: a retry, or runs of child jobs."`
+	Shards    []shard    `json:"shards" nullable:"false" doc:"All runs of the broadcast that it belongs to."`
+}
+
+// recorded is what is on record of a run.
+func (a *API) recorded(r db.RunRow) *runstate.Run {
+	return &runstate.Run{
+		Outcome: r.Outcome, Events: event.Parse(r.Events), TriggerCode: r.TriggerCode, HandleCode: r.HandleCode, TriggerNote: r.TriggerNote, HandleNote: r.HandleNote,
+		Address: string(r.ExecutorAddress), Triggered: a.wallTime(r.TriggerTime), Handled: a.wallTime(r.HandleTime), Planned: r.PlannedAt, Sent: r.SentAt, Finished: r.FinishedAt,
+	}
+}
+
+func (a *API) wallTime(at sql.NullTime) time.Time {
+	if !at.Valid {
+		return time.Time{}
+	}
+	return a.Pool.FromWall(at.Time)
+}
+
+func (a *API) teller(r *request) event.Teller {
+	return event.Teller{Printer: r.printer, Zone: a.Pool.Zone()}
+}
+
+func (a *API) readRun(teller event.Teller, r db.RunRow) run {
+	record := a.recorded(r)
+	state := record.State()
+	return run{
+		ID: r.ID, JobID: r.JobID, GroupID: r.JobGroup, State: state, Ended: !state.Open(), Trigger: r.TriggerType, Handler: string(r.ExecutorHandler),
+		Parameter: string(r.ExecutorParam), Address: string(r.ExecutorAddress), Shard: string(r.ExecutorShardingParam), RetriesLeft: r.ExecutorFailRetryCount,
+		PlannedAt: momentOf(r.PlannedAt), TriggeredAt: a.wall(r.TriggerTime), SentAt: momentOf(r.SentAt), FinishedAt: momentOf(r.FinishedAt),
+		KillAskedAt: momentOf(r.KillAskedAt), Origin: r.OriginLogID, Message: record.Message(teller),
+	}
+}
+
+// rowOf is a whole run as lists have one.
+func rowOf(r db.Run) db.RunRow {
+	return db.RunRow{
+		ID: r.ID, JobGroup: r.JobGroup, JobID: r.JobID, ExecutorAddress: r.ExecutorAddress, ExecutorHandler: r.ExecutorHandler, ExecutorParam: r.ExecutorParam,
+		ExecutorShardingParam: r.ExecutorShardingParam, ExecutorFailRetryCount: r.ExecutorFailRetryCount, TriggerTime: r.TriggerTime, TriggerCode: r.TriggerCode,
+		HandleTime: r.HandleTime, HandleCode: r.HandleCode, PlannedAt: r.PlannedAt, OwnerNode: r.OwnerNode, TriggerType: r.TriggerType, OriginLogID: r.OriginLogID,
+		SentAt: r.SentAt, FinishedAt: r.FinishedAt, Outcome: r.Outcome, KillAskedAt: r.KillAskedAt, Events: string(r.Events), TriggerNote: string(r.TriggerMsg), HandleNote: string(r.HandleMsg),
+	}
+}
+
+func (a *API) readWholeRun(teller event.Teller, r db.Run, shards []db.ListShardsRow) wholeRun {
+	row := rowOf(r)
+	record := a.recorded(row)
+	out := wholeRun{RunFields: a.readRun(teller, row), Said: append([]string{}, record.Words()...), Events: []runEvent{}, Followers: append([]int64{}, record.Followers()...), Shards: []shard{}}
+	for _, e := range record.Events {
+		out.Events = append(out.Events, runEvent{At: momentOf(e.At), Key: e.Key, Args: append([]string{}, e.Args...), Text: teller.Tell(e)})
+	}
+	for _, s := range shards {
+		out.Shards = append(out.Shards, shard{ID: s.ID, Shard: string(s.ExecutorShardingParam), State: runstate.Of(s.Outcome, s.TriggerCode, s.HandleCode, s.HandleNote)})
+	}
+	return out
+}

@@ -1,0 +1,229 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/manage/dashboard"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
+)
+
+// RunID names the run of an operation.
+type RunID struct {
+	ID int64 `path:"id" minimum:"1" doc:"The number of the run."`
+}
+
+// runQuery is the filter of the console's list.
+type runQuery struct {
+	Page
+	Group    int64     `query:"group_id" minimum:"1" doc:"Only runs of jobs of this group."`
+	Job      int64     `query:"job_id" minimum:"1" doc:"Only runs of this job."`
+	Result   string    `query:"result" enum:"success,failed,open,skipped" doc:"Only runs that succeeded, that failed, that have not ended, or that were left out on purpose."`
+	Since    time.Time `query:"since" doc:"Only runs triggered at this moment or later."`
+	Until    time.Time `query:"until" doc:"Only runs triggered at this moment or before."`
+	Text     string    `query:"text" maxLength:"255" doc:"Only runs with this in their address, their parameter or a message, or with this number."`
+	Trigger  string    `query:"trigger" enum:"MANUAL,CRON,RETRY,PARENT,API,MISFIRE" doc:"Only runs with this cause."`
+	Executor string    `query:"executor" maxLength:"255" doc:"Only runs with this in the address of their executor."`
+	Show     string    `query:"show" enum:"late,long" doc:"Only runs that a number of the dashboard counts: late ones, or those that take long. They come on one page."`
+}
+
+var results = map[string]manage.Result{"": manage.AnyResult, "success": manage.Succeeded, "failed": manage.Failed, "open": manage.Open, "skipped": manage.Skipped}
+
+// maxWait bounds how long a request waits for a run to end.
+const maxWait = time.Minute
+
+// clearKeeps are the ways to clear runs, in the order of upkeep.ClearType.
+var clearKeeps = []string{"month", "3months", "6months", "year", "1000", "10000", "30000", "100000", "nothing"}
+
+var clearNames = map[string]string{manage.FieldClearGroup: fieldGroup, manage.FieldClearJob: "job_id", manage.FieldClearType: "keep"}
+
+type clearBody struct {
+	Group int64  `json:"group_id,omitempty" minimum:"1" doc:"Of this group; without it of all, which takes an administrator."`
+	Job   int64  `json:"job_id,omitempty" minimum:"1" doc:"Of this job; without it of all jobs of the group."`
+	Keep  string `json:"keep" enum:"month,3months,6months,year,1000,10000,30000,100000,nothing" doc:"Which runs stay: those of the last time, or the newest so many of each job. Runs without a result always stay."`
+}
+
+// cleared is what a clearing comes to.
+type cleared struct {
+	Runs  int64 `json:"runs" doc:"How many runs are deleted, as far as that is known."`
+	Exact bool  `json:"exact" doc:"Whether runs is counted; else it is an estimate."`
+	Open  int64 `json:"open" doc:"How many stay because they have no result."`
+	Done  bool  `json:"done" doc:"False for a dry run, and when there is nothing to delete. The deleting goes on by itself."`
+}
+
+// outputAnswer is a run's output as it is.
+type outputAnswer struct {
+	Type string `header:"Content-Type"`
+	Next int    `header:"Next-Line" doc:"The line from which to ask for what comes after this."`
+	End  bool   `header:"Output-End" doc:"Whether there will be no more."`
+	Body []byte
+}
+
+func (a *API) runs() {
+	const tag = "runs"
+	gateway := []int{http.StatusBadGateway}
+	add(a, op{method: http.MethodGet, path: "/runs", id: "listRuns", tag: tag, summary: "List runs, the newest first"},
+		func(ctx context.Context, p auth.Principal, in *runQuery) (*listOf[run], error) {
+			return a.listRuns(ctx, p, in)
+		})
+	add(a, op{method: http.MethodGet, path: "/runs/{id}", id: "getRun", tag: tag, summary: "Get a run with its history"},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			RunID
+			Wait string `query:"wait" pattern:"^[0-9]{1,2}s$" example:"60s" doc:"Wait so many seconds at most, up to 60s, for the run to end."`
+		}) (*struct{ Body wholeRun }, error) {
+			r, err := a.waitForRun(ctx, p, in.ID, in.Wait)
+			return &struct{ Body wholeRun }{r}, err
+		})
+	add(a, op{method: http.MethodGet, path: "/runs/{id}/output", id: "getRunOutput", tag: tag, summary: "Get the output of a run as text", also: gateway},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			RunID
+			From int `query:"from_line" minimum:"1" default:"1" doc:"The first line that is wanted."`
+		}) (*outputAnswer, error) {
+			return a.runOutput(ctx, p, in.ID, in.From)
+		})
+	add(a, op{method: http.MethodPost, path: "/runs/{id}/kill", id: "killRun", tag: tag, summary: "End a run", also: gateway},
+		func(ctx context.Context, p auth.Principal, in *RunID) (*struct{ Body wholeRun }, error) {
+			if err := a.Manage.Runs.Kill(ctx, p, in.ID); err != nil {
+				return nil, err
+			}
+			r, err := a.waitForRun(ctx, p, in.ID, "")
+			return &struct{ Body wholeRun }{r}, err
+		})
+	add(a, op{method: http.MethodPost, path: "/runs/{id}/rerun", id: "rerunRun", tag: tag, summary: "Run the job of a run again, with the run's parameter", status: http.StatusCreated, names: jobNames},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			RunID
+			Once
+		}) (*triggerAnswer, error) {
+			return a.rerun(ctx, p, in.ID)
+		})
+	add(a, op{method: http.MethodPost, path: "/runs/clear", id: "clearRuns", tag: tag, summary: "Delete runs of the past", names: clearNames},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			DryRun
+			Body clearBody
+		}) (*struct{ Body cleared }, error) {
+			out, err := a.clearRuns(ctx, p, in.Body, in.Dry)
+			return &struct{ Body cleared }{out}, err
+		})
+}
+
+func (a *API) listRuns(ctx context.Context, p auth.Principal, in *runQuery) (*listOf[run], error) {
+	before, err := in.after()
+	if err != nil {
+		return nil, err
+	}
+	found, err := a.Manage.Runs.List(ctx, p, manage.RunFilter{
+		Group: in.Group, Job: in.Job, Result: results[in.Result], Since: in.Since, Until: in.Until, Text: in.Text, Trigger: jobspec.TriggerType(in.Trigger),
+		Executor: in.Executor, Before: before, Show: dashboard.Show(in.Show), Limit: in.Limit, Deep: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &listOf[run]{Body: list[run]{Items: make([]run, 0, len(found.Runs))}}
+	teller := a.teller(requestOf(ctx))
+	for _, r := range found.Runs {
+		out.Body.Items = append(out.Body.Items, a.readRun(teller, r))
+	}
+	if found.Older > 0 {
+		out.Body.Next = strconv.FormatInt(found.Older, 10)
+	}
+	return out, nil
+}
+
+// waitForRun reads a run, when it has ended or the time is over, or the admin stops.
+func (a *API) waitForRun(ctx context.Context, p auth.Principal, id int64, wait string) (wholeRun, error) {
+	var most time.Duration
+	if wait != "" {
+		d, err := time.ParseDuration(wait)
+		if err != nil || d > maxWait {
+			return wholeRun{}, &parameterError{"wait", "api.error.value"}
+		}
+		most = d
+		// A recorder in a test has no deadline.
+		_ = http.NewResponseController(requestOf(ctx).echo.Response()).SetWriteDeadline(time.Now().Add(most + maxWait))
+	}
+	end := time.NewTimer(most)
+	defer end.Stop()
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		r, err := a.Manage.Runs.Get(ctx, p, id)
+		if err != nil {
+			return wholeRun{}, err
+		}
+		over := !a.recorded(rowOf(r)).State().Open()
+		if !over && most > 0 {
+			select {
+			case <-ctx.Done():
+				return wholeRun{}, ctx.Err()
+			case <-a.Closing:
+			case <-end.C:
+			case <-time.After(pause):
+				continue
+			}
+		}
+		shards, err := a.Manage.Runs.Shards(ctx, p, r)
+		return a.readWholeRun(a.teller(requestOf(ctx)), r, shards), err
+	}
+}
+
+// maxOutput bounds what is read of a run's output for one answer; the rest is asked for with from_line.
+const maxOutput = 8 << 20
+
+func (a *API) runOutput(ctx context.Context, p auth.Principal, id int64, from int) (*outputAnswer, error) {
+	r, err := a.Manage.Runs.Get(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	out := &outputAnswer{Type: "text/plain; charset=utf-8", Next: from, End: !a.recorded(rowOf(r)).State().Open(), Body: []byte{}}
+	for len(out.Body) < maxOutput {
+		piece, err := a.Manage.Runs.LogOf(ctx, &r, out.Next)
+		if err != nil {
+			return nil, err
+		}
+		if piece.ToLineNum < out.Next {
+			return out, nil
+		}
+		out.Body = append(out.Body, strings.TrimSuffix(piece.LogContent, "\n")...)
+		out.Body = append(out.Body, '\n')
+		out.Next = piece.ToLineNum + 1
+	}
+	out.End = false
+	return out, nil
+}
+
+func (a *API) rerun(ctx context.Context, p auth.Principal, id int64) (*triggerAnswer, error) {
+	r, err := a.Manage.Runs.Need(ctx, p, id, auth.RightRun)
+	if err != nil {
+		return nil, err
+	}
+	j, err := a.Manage.Jobs.Need(ctx, p, r.JobID, auth.RightRun)
+	if err != nil {
+		return nil, err
+	}
+	var body triggerBody
+	own, err := a.Manage.Jobs.OwnParam(ctx, p, j)
+	if err != nil {
+		return nil, err
+	}
+	if !own {
+		param := string(r.ExecutorParam)
+		body.Param = &param
+	}
+	return a.trigger(ctx, p, r.JobID, &body)
+}
+
+func (a *API) clearRuns(ctx context.Context, p auth.Principal, body clearBody, dry bool) (cleared, error) {
+	in := manage.ClearInput{Group: body.Group, Job: body.Job, Type: upkeep.ClearType(slices.Index(clearKeeps, body.Keep) + 1)}
+	preview, err := a.Manage.Runs.PreviewClear(ctx, p, in)
+	out := cleared{Runs: preview.Runs, Exact: preview.Exact, Open: preview.Open}
+	if err != nil || dry {
+		return out, err
+	}
+	out.Done, err = a.Manage.Runs.Clear(ctx, p, in)
+	return out, err
+}

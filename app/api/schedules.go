@@ -1,0 +1,109 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// scheduleTimes are moments at which a job is due.
+type scheduleTimes struct {
+	Times []time.Time `json:"times" nullable:"false" doc:"In the zone of the schedule. Fewer than asked for mean that it ends."`
+}
+
+// Count is how many moments are wanted.
+type Count struct {
+	Count int `query:"count" minimum:"1" maximum:"100" default:"5" doc:"How many."`
+}
+
+// scriptVersion is a kept version of a script.
+type scriptVersion struct {
+	ID     int64      `json:"id"`
+	Kind   string     `json:"kind"`
+	Remark string     `json:"script_remark"`
+	MadeAt *time.Time `json:"made_at"`
+	Script *string    `json:"script,omitempty" doc:"Not in lists."`
+}
+
+type scriptBody struct {
+	Script string `json:"script" minLength:"1" doc:"The text."`
+	Remark string `json:"script_remark" minLength:"4" maxLength:"100" doc:"What was changed."`
+}
+
+// VersionID names a version of a job's script.
+type VersionID struct {
+	JobID
+	Version int64 `path:"version" minimum:"1" doc:"The number of the version."`
+}
+
+func (a *API) schedules() {
+	const tag = "jobs"
+	add(a, op{method: http.MethodGet, path: "/jobs/{id}/next", id: "getNextTimes", tag: tag, summary: "Get the next times of a job's schedule", names: jobNames},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			JobID
+			Count
+		}) (*struct{ Body scheduleTimes }, error) {
+			j, err := a.Manage.Jobs.Get(ctx, p, in.ID)
+			if err != nil {
+				return nil, err
+			}
+			return a.upcoming(j.Spec(), in.Count.Count)
+		})
+	add(a, op{method: http.MethodPost, path: "/schedules/preview", id: "previewSchedule", tag: tag, summary: "Say when a schedule would be due", names: jobNames,
+		text: "The fields are those of a job; those that are no part of its schedule do not matter."},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			Count
+			Body jobPatch
+		}) (*struct{ Body scheduleTimes }, error) {
+			j, err := in.Body.over(blankJob())
+			if err != nil {
+				return nil, err
+			}
+			return a.upcoming(j.Normalize(), in.Count.Count)
+		})
+	add(a, op{method: http.MethodGet, path: "/jobs/{id}/script/versions", id: "listScriptVersions", tag: tag, summary: "List the kept versions of a job's script, the newest first"},
+		func(ctx context.Context, p auth.Principal, in *JobID) (*listOf[scriptVersion], error) {
+			rows, err := a.Manage.Jobs.GlueVersions(ctx, p, in.ID)
+			out := &listOf[scriptVersion]{Body: list[scriptVersion]{Items: []scriptVersion{}}}
+			for _, v := range rows {
+				out.Body.Items = append(out.Body.Items, scriptVersion{ID: v.ID, Kind: string(v.GlueType), Remark: v.GlueRemark, MadeAt: a.wall(v.AddTime)})
+			}
+			return out, err
+		})
+	add(a, op{method: http.MethodGet, path: "/jobs/{id}/script/versions/{version}", id: "getScriptVersion", tag: tag, summary: "Get a kept version of a job's script"},
+		func(ctx context.Context, p auth.Principal, in *VersionID) (*struct{ Body scriptVersion }, error) {
+			v, err := a.Manage.Jobs.GlueVersion(ctx, p, in.ID, in.Version)
+			source := string(v.GlueSource)
+			return &struct{ Body scriptVersion }{scriptVersion{ID: v.ID, Kind: string(v.GlueType), Remark: v.GlueRemark, MadeAt: a.wall(v.AddTime), Script: &source}}, err
+		})
+	add(a, op{method: http.MethodPut, path: "/jobs/{id}/script", id: "saveScript", tag: tag, summary: "Save a job's script as a new version", names: jobNames},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			JobID
+			Body scriptBody
+		}) (*jobAnswer, error) {
+			if err := a.Manage.Jobs.SaveGlue(ctx, p, in.ID, manage.GlueInput{Source: in.Body.Script, Remark: in.Body.Remark}); err != nil {
+				return nil, err
+			}
+			return a.jobAnswer(ctx, p, in.ID)
+		})
+	add(a, op{method: http.MethodPost, path: "/jobs/{id}/script/versions/{version}/restore", id: "restoreScript", tag: tag, summary: "Make a kept version of a job's script the newest again"},
+		func(ctx context.Context, p auth.Principal, in *VersionID) (*jobAnswer, error) {
+			if err := a.Manage.Jobs.RestoreGlue(ctx, p, in.ID, in.Version); err != nil {
+				return nil, err
+			}
+			return a.jobAnswer(ctx, p, in.ID)
+		})
+}
+
+func (a *API) upcoming(j jobspec.Job, count int) (*struct{ Body scheduleTimes }, error) {
+	times, err := a.Manage.Jobs.Upcoming(j, count)
+	if fault, ok := jobspec.ScheduleError(err); ok {
+		return nil, problem.InvalidFields(fault)
+	}
+	return &struct{ Body scheduleTimes }{scheduleTimes{append([]time.Time{}, times...)}}, err
+}
