@@ -52,7 +52,10 @@ type App struct {
 	adminServer *http.Server
 	adminAddr   string
 
+	manage      *manage.Service
 	directories *manage.Directories
+	protocols   *openapi.API
+	http        *httpJobs
 
 	passwords *auth.Passwords
 	logins    *auth.Logins
@@ -157,11 +160,12 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		return nil, &OptionsError{Err: fmt.Errorf("TLS towards executors: %w", err)}
 	}
 	rule := manage.NewAddressRule(a.held, a.isOwn)
+	a.http = newHTTPJobs(a.tokens)
 	host, _ := os.Hostname() // a node without a name is called punctual
 	a.engine, err = scheduler.New(scheduler.Config{
-		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(rule.Dial))), a.tokens, a.logger}, Logger: a.logger, Registerer: a.registry,
+		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(rule.Dial))), a.http, a.tokens, a.logger}, Logger: a.logger, Registerer: a.registry,
 		Token: tokenFor(a.tokens), Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(), MeasuredJobs: opts.measuredJobs,
-		Limits: a.held.Limits, Retention: a.held.RetentionDays, Alarms: a.alarmer, Secrets: secrets,
+		Limits: a.held.Limits, Retention: a.held.RetentionDays, Alarms: a.alarmer, Secrets: secrets, Local: a.http.address,
 		Registered: func(ctx context.Context, appName, address string) { a.audit.Registered(ctx, appName, address) },
 	})
 	if err != nil {
@@ -180,7 +184,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		Passwords: a.passwords, Logins: a.logins, Sessions: a.sessions, Factors: factors, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer, Secrets: secrets,
 		Directories: directories,
 	})
-	a.directories = service.Directories
+	a.manage, a.directories = service, service.Directories
 	a.logins.Ask(service.Directories, directories.OnlyBreakGlass())
 	a.audit = service.Audit
 	a.signIns = auth.NewSignIns(auth.SignInConfig{Pool: a.pool, Sessions: a.sessions, Places: places, Now: time.Now, Policy: a.held.SignIn, Opened: a.signedIn})
@@ -198,12 +202,13 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	protocols := openapi.New(openapi.Config{
 		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: apiTokens,
 		Declared: declare.New(declare.Config{Pool: a.pool, Jobs: service.Jobs, Now: a.engine.Now}),
-		Refuses:  rule.Refuses, Printer: catalogue.Printer(locales.English), Logger: a.logger,
+		Refuses:  func(address string) bool { return !a.http.is(address) && rule.Refuses(address) }, Printer: catalogue.Printer(locales.English), Logger: a.logger,
 	})
 	old := legacy.New(legacy.Config{
 		Manage: service, Sessions: a.sessions, Logins: a.logins, SignIns: a.signIns, Pool: a.pool, Catalogue: catalogue,
 		Now: a.engine.Now, Logger: a.logger, Refused: a.noteRefusal,
 	})
+	a.protocols = protocols
 	a.server = &http.Server{
 		Handler: a.router(pages, protocols, old, func(e *echo.Echo) *api.API {
 			return api.Register(e, api.Config{
@@ -270,13 +275,18 @@ func (a *App) Start(ctx context.Context) (err error) {
 		return errors.Join(err, a.server.Close())
 	}
 	a.onStop("close listener", a.closeServer)
-	// The sample is there before the engine looks for executors, and drains while the engine still takes its results.
+	// Both executors are there before the engine looks for executors, and drain while the engine still takes their results.
+	if err := a.startHTTP(ctx); err != nil {
+		return err
+	}
 	sample, err := a.startSample(ctx)
 	if err != nil {
+		a.stopHTTP(ctx)
 		return err
 	}
 	if err := a.engine.Start(ctx); err != nil {
 		a.stopSample(ctx, sample)
+		a.stopHTTP(ctx)
 		return fmt.Errorf("start engine: %w", err)
 	}
 	// Stopped after the engine, whose last results may be alarms.
@@ -294,8 +304,11 @@ func (a *App) Start(ctx context.Context) (err error) {
 		}
 		return a.engine.Stop(ctx)
 	})
-	a.onStop("drain sample executor", func(ctx context.Context) error {
+	a.onStop("drain executors inside", func(ctx context.Context) error {
+		var both sync.WaitGroup
+		both.Go(func() { a.stopHTTP(ctx) })
 		a.stopSample(ctx, sample)
+		both.Wait()
 		return nil
 	})
 	// What is claimed is sent while the executor is there: the other way round, its last runs would find no executor.

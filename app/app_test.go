@@ -33,7 +33,7 @@ func testOptions(t *testing.T) Options {
 	}
 	t.Cleanup(func() { _ = listener.Close() }) // when the app never got as far as taking it
 	return Options{
-		Listener: listener, DataDir: dbtest.Folder(t), UnsafeDB: true, AdminPassword: testPassword, Sample: SampleOff, Zone: dbtest.Zone,
+		Listener: listener, DataDir: dbtest.Folder(t), UnsafeDB: true, AdminPassword: testPassword, Sample: SampleOff, HTTPJobs: SampleOff, Zone: dbtest.Zone,
 		AccessToken: "test-token", Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), DrainTimeout: 5 * time.Second, Version: "test",
 	}
 }

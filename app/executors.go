@@ -14,8 +14,17 @@ import (
 // successor, so an executor that refuses the one is tried with the other, where [auth.Tokens.Send] gives one.
 type executors struct {
 	*wire.ExecutorClient
+	http   *httpJobs
 	tokens *auth.Tokens
 	logger *slog.Logger
+}
+
+// of is the client for an executor: what is in this process is called there.
+func (x executors) of(to wire.Target) *wire.ExecutorClient {
+	if x.http.is(to.Address) {
+		return x.http.client
+	}
+	return x.ExecutorClient
 }
 
 func (x executors) try(to wire.Target, call func(wire.Target) (wire.Answer, error)) (wire.Answer, error) {
@@ -39,26 +48,26 @@ func tokenFor(tokens *auth.Tokens) func(scheduler.Bearer) (token, other string) 
 }
 
 func (x executors) Beat(ctx context.Context, to wire.Target) (wire.Answer, error) {
-	return x.try(to, func(to wire.Target) (wire.Answer, error) { return x.ExecutorClient.Beat(ctx, to) })
+	return x.try(to, func(to wire.Target) (wire.Answer, error) { return x.of(to).Beat(ctx, to) })
 }
 
 func (x executors) IdleBeat(ctx context.Context, to wire.Target, req wire.IdleBeatRequest) (wire.Answer, error) {
-	return x.try(to, func(to wire.Target) (wire.Answer, error) { return x.ExecutorClient.IdleBeat(ctx, to, req) })
+	return x.try(to, func(to wire.Target) (wire.Answer, error) { return x.of(to).IdleBeat(ctx, to, req) })
 }
 
 func (x executors) Run(ctx context.Context, to wire.Target, req *wire.RunRequest) (wire.Answer, error) {
-	return x.try(to, func(to wire.Target) (wire.Answer, error) { return x.ExecutorClient.Run(ctx, to, req) })
+	return x.try(to, func(to wire.Target) (wire.Answer, error) { return x.of(to).Run(ctx, to, req) })
 }
 
 func (x executors) Kill(ctx context.Context, to wire.Target, req wire.KillRequest) (wire.Answer, error) {
-	return x.try(to, func(to wire.Target) (wire.Answer, error) { return x.ExecutorClient.Kill(ctx, to, req) })
+	return x.try(to, func(to wire.Target) (wire.Answer, error) { return x.of(to).Kill(ctx, to, req) })
 }
 
 func (x executors) Log(ctx context.Context, to wire.Target, req wire.LogRequest) (log wire.LogResult, answer wire.Answer, err error) {
 	answer, err = x.try(to, func(to wire.Target) (wire.Answer, error) {
 		var a wire.Answer
 		var e error
-		log, a, e = x.ExecutorClient.Log(ctx, to, req)
+		log, a, e = x.of(to).Log(ctx, to, req)
 		return a, e
 	})
 	return log, answer, err

@@ -19,6 +19,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/console"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/executor/builtin"
 	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
@@ -36,6 +37,20 @@ const (
 	SampleOn   SampleMode = "on"
 	SampleOff  SampleMode = "off"
 )
+
+// read takes the other words for on and off.
+func (m *SampleMode) read(of string) error {
+	switch *m {
+	case SampleAuto, SampleOn, SampleOff:
+	case "true", "1", "yes":
+		*m = SampleOn
+	case "false", "0", "no":
+		*m = SampleOff
+	default:
+		return wrong("%s %q must be auto, on (true) or off (false)", of, string(*m))
+	}
+	return nil
+}
 
 // Options is how an admin process behaves. The zero value, completed by [New], is what a newcomer gets.
 type Options struct {
@@ -68,6 +83,7 @@ type Options struct {
 	SignIn directory.Config
 
 	Sample      SampleMode      // default SampleAuto
+	HTTPJobs    SampleMode      // the executor for HTTP jobs inside; default SampleAuto: in new installations, and those that began with it
 	ExecutorTLS wire.TLSOptions // towards executors with https addresses
 	TLSCert     string          // files of a certificate and its key: the admin then serves HTTPS
 	TLSKey      string
@@ -89,6 +105,7 @@ type Options struct {
 	CallTimeout      time.Duration // of one call to an executor
 	Allow            string        // addresses that may be called although no executor registered them; see [netrule.Parse]
 	Deny             string        // addresses at which no executor is called, in the same form
+	HTTPAllow        string        // addresses that HTTP jobs may call; see [builtin.ParseAddressRule]
 	AlarmLanguage    string        // of messages whose channel chooses none, one of [locales.Languages]
 	MailDomains      string        // to which alarm mails may go, separated by commas
 	AlarmDenyPrivate *bool         // whether webhooks on this machine and in private networks are refused
@@ -122,6 +139,7 @@ func (o Options) fixed() map[string]string {
 	text(manage.SettingPublicURL, o.PublicURL)
 	text(manage.SettingAllow, o.Allow)
 	text(manage.SettingDeny, o.Deny)
+	text(manage.SettingHTTPAllow, o.HTTPAllow)
 	text(manage.SettingAlarmLanguage, o.AlarmLanguage)
 	text(manage.SettingMailDomains, o.MailDomains)
 	boolean(manage.SettingGlue, o.Glue)
@@ -153,6 +171,7 @@ func (o Options) withDefaults() (_ Options, err error) {
 	o.Listen = cmp.Or(o.Listen, ":8080")
 	o.DataDir = cmp.Or(o.DataDir, "data")
 	o.Sample = cmp.Or(o.Sample, SampleAuto)
+	o.HTTPJobs = cmp.Or(o.HTTPJobs, SampleAuto)
 	o.DrainTimeout = cmp.Or(o.DrainTimeout, 20*time.Second)
 	o.Version = cmp.Or(o.Version, "dev")
 	if o.Logger == nil {
@@ -161,14 +180,11 @@ func (o Options) withDefaults() (_ Options, err error) {
 	if _, port, err := net.SplitHostPort(o.Listen); err != nil || port == "" {
 		return o, wrong("listen address %q must be host:port or :port", o.Listen)
 	}
-	switch o.Sample {
-	case SampleAuto, SampleOn, SampleOff:
-	case "true", "1", "yes":
-		o.Sample = SampleOn
-	case "false", "0", "no":
-		o.Sample = SampleOff
-	default:
-		return o, wrong("sample %q must be auto, on (true) or off (false)", string(o.Sample))
+	if err := o.Sample.read("sample"); err != nil {
+		return o, err
+	}
+	if err := o.HTTPJobs.read("HTTP jobs"); err != nil {
+		return o, err
 	}
 	if o.AdminPassword != "" && len(o.AdminPassword) < minPassword {
 		return o, wrong("the administrator's password must have at least %d characters", minPassword)
@@ -198,6 +214,9 @@ func (o Options) withDefaults() (_ Options, err error) {
 	}
 	if _, err := netrule.Parse(o.Allow); err != nil {
 		return o, wrong("executor allow rule %w", err)
+	}
+	if _, err := builtin.ParseAddressRule(o.HTTPAllow); err != nil {
+		return o, wrong("HTTP allow rule %w", err)
 	}
 	if _, err := netrule.Parse(o.Deny); err != nil {
 		return o, wrong("executor deny rule %w", err)

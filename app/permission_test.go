@@ -133,7 +133,7 @@ var routeNeeds = map[string]need{
 }
 
 // outside are the addresses that are not the console's: they have tests and rules (tokens) of their own.
-var outside = []string{"/healthz", "/readyz", "/metrics", "/static/", "/debug/pprof/", "/actuator/health", "/api", "/xxl-job-admin"}
+var outside = []string{"/healthz", "/readyz", "/metrics", "/static/", "/debug/pprof/", "/actuator/health", "/http-executor/", "/api", "/xxl-job-admin"}
 
 // secret stands in everything that belongs to the group nobody but administrators may see.
 const secret = "xSECRETx"

@@ -49,6 +49,9 @@ func (a *App) router(pages *console.Console, protocols *openapi.API, old *legacy
 		e.Any(path, protocol)
 	}
 	a.api = newAPI(e)
+	if !a.opts.NoAccessToken {
+		e.POST(httpPath+"/:method", a.http.remote)
+	}
 	for _, prefix := range []string{"", legacy.Prefix} {
 		e.GET(prefix+"/actuator/health", a.health)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	osuser "os/user"
@@ -16,6 +17,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/httpcall"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -72,7 +74,7 @@ func (a *App) startSample(ctx context.Context) (*executor.Executor, error) {
 
 // createSample makes the group and its jobs, and starts them.
 func (a *App) createSample(ctx context.Context) error {
-	service := manage.New(manage.Config{Pool: a.pool, Engine: a.engine, Upkeep: a.engine.Upkeep(), Settings: a.held, Logger: a.logger})
+	service := a.manage
 	me := auth.NewPrincipal(0, sampleAuthor, auth.RoleAdmin, "")
 	group, err := service.Groups.Create(ctx, me, manage.GroupInput{AppName: sampleAppName, Title: sampleTitle})
 	if err != nil {
@@ -91,6 +93,9 @@ func (a *App) createSample(ctx context.Context) error {
 		return service.Jobs.Start(ctx, me, id)
 	}
 	var errs []error
+	if a.http.address() != "" {
+		errs = append(errs, a.sampleHTTP(ctx, me))
+	}
 	if may, _ := a.sampleScripts(); may && a.held.Glue() {
 		errs = append(errs, job("Shell · 10 s", func(j *jobspec.Job) {
 			j.ScheduleType, j.ScheduleConf = jobspec.ScheduleCron, "0/10 * * * * ?"
@@ -108,6 +113,23 @@ func (a *App) createSample(ctx context.Context) error {
 		job("Go · retry", func(j *jobspec.Job) {
 			j.ScheduleConf, j.Handler, j.Retries = "60", "sampleFlaky", 2
 		}))...)
+}
+
+// sampleHTTP makes a job that needs no executor; what it calls is inside.
+func (a *App) sampleHTTP(ctx context.Context, me auth.Principal) error {
+	groups, err := a.manage.Groups.ByAppName(ctx, manage.HTTPAppName)
+	if err != nil || len(groups) == 0 {
+		return err
+	}
+	id, err := a.manage.Jobs.Create(ctx, me, manage.JobInput{Group: groups[0].ID, Job: jobspec.Job{
+		Name: "HTTP · hello", Author: sampleAuthor, ScheduleType: jobspec.ScheduleFixRate, ScheduleConf: "30", Misfire: jobspec.MisfireDoNothing,
+		Route: jobspec.RouteFirst, Block: wire.BlockSerial, Glue: wire.GlueBean, Handler: httpcall.Handler,
+		Param: httpcall.Call{URL: "http://" + httpInside + "/hello", Method: http.MethodPost, Data: `{"from":"a sample"}`, Text: "hello"}.String(),
+	}})
+	if err != nil {
+		return fmt.Errorf("HTTP job: %w", err)
+	}
+	return a.manage.Jobs.Start(ctx, me, id)
 }
 
 // runSample starts the sample executor, which reaches this admin the way any executor would.

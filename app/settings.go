@@ -18,6 +18,7 @@ const (
 	settingCookieKeys   = "cookie_keys"
 	settingAlarmKey     = "alarm_key"
 	settingSample       = "sample"
+	settingHTTPJobs     = "http_jobs"
 	settingSampleListen = "sample_listen"
 	settingFirstLogin   = "first_login"
 )

@@ -60,12 +60,14 @@ func (e *Executor) advertise(addr net.Addr) string {
 	}
 	host := tcp.IP.String()
 	if tcp.IP == nil || tcp.IP.IsUnspecified() {
-		host = machineAddress()
+		host = MachineAddress()
 	}
 	return scheme + net.JoinHostPort(host, strconv.Itoa(tcp.Port)) + "/"
 }
 
-func machineAddress() string {
+// MachineAddress is where others reach this machine, as far as it can tell: what its host name stands for, else the first address of an
+// interface that is up.
+func MachineAddress() string {
 	if name, err := os.Hostname(); err == nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()

@@ -193,6 +193,7 @@ func (d *directory) reload(ctx context.Context) error {
 			slices.Sort(g.listed)
 		}
 		g.know(known)
+		g.keepTo(d.e.cfg.Local())
 		for _, o := range options {
 			g.idleLost = g.idleLost || strings.EqualFold(o.AppName, g.appName) && o.IdleIsLost != 0
 		}
@@ -223,6 +224,13 @@ func (d *directory) reload(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// keepTo leaves nothing but one address to route to, if it is the group's and in rotation.
+func (g *group) keepTo(local string) {
+	if local != "" && slices.Contains(g.addresses, local) {
+		g.addresses = []string{local}
+	}
 }
 
 // goneFor is how long an executor that died without a farewell is shown as gone. Where every new version of a program has a

@@ -48,6 +48,10 @@ type Config struct {
 	// Token is the access token to send to an executor, and another to try when it refuses the first.
 	Token func(Bearer) (token, other string)
 
+	// Local is the address of an executor that belongs to this node; "" for none, and nil too. Where it is one of a group's, this
+	// node's runs of the group go to no other.
+	Local func() string
+
 	// Secrets are what jobs use without knowing it; nil: there are none.
 	Secrets Secrets
 
@@ -113,6 +117,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Token == nil {
 		c.Token = func(Bearer) (string, string) { return "", "" }
+	}
+	if c.Local == nil {
+		c.Local = func() string { return "" }
 	}
 	c.Horizon = cmp.Or(c.Horizon, 2*time.Second)
 	c.ClaimEvery = cmp.Or(c.ClaimEvery, 500*time.Millisecond)

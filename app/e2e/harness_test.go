@@ -172,7 +172,7 @@ func launchAdmin(t testing.TB, s adminSettings) *admin {
 	}
 	env := append([]string{
 		"PUNCTUAL_LISTEN=127.0.0.1:" + s.port, "PUNCTUAL_DATABASE_URL=" + s.databaseURL, "PUNCTUAL_DATA_DIR=" + s.dataDir,
-		"PUNCTUAL_ACCESS_TOKEN=" + testToken, "PUNCTUAL_ADMIN_PASSWORD=" + testPassword, "PUNCTUAL_SAMPLE=off", "PUNCTUAL_TIME_ZONE=UTC",
+		"PUNCTUAL_ACCESS_TOKEN=" + testToken, "PUNCTUAL_ADMIN_PASSWORD=" + testPassword, "PUNCTUAL_SAMPLE=off", "PUNCTUAL_HTTP_JOBS=off", "PUNCTUAL_TIME_ZONE=UTC",
 	}, s.env...)
 	return &admin{process: startProcess(t, program(t, "punctual"), env), url: "http://127.0.0.1:" + s.port, port: s.port}
 }

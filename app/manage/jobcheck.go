@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -99,11 +100,13 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 	if !p.Can(in.Group, auth.RightEdit) {
 		// Whether the group exists is nobody's business who may not use it.
 		fields = append(fields, problem.Field{Name: FieldGroup, Key: "job.error.group"})
-	} else if _, err := s.queries.GetGroup(ctx, tx, in.Group); err != nil {
+	} else if group, err := s.queries.GetGroup(ctx, tx, in.Group); err != nil {
 		if err = db.Error(err); !errors.Is(err, db.ErrNotFound) {
 			return fmt.Errorf("read group: %w", err)
 		}
 		fields = append(fields, problem.Field{Name: FieldGroup, Key: "job.error.group"})
+	} else if strings.EqualFold(group.AppName, HTTPAppName) {
+		fields = append(fields, checkHTTPJob(in.Job)...)
 	}
 	if old == nil || in.ChildJobIDs != string(old.ChildJobIDs) {
 		bad, err := s.checkChildren(ctx, tx, p, in.Job)

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/executor/builtin"
 	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -65,6 +67,7 @@ const (
 	SettingForgotten        = "forgotten_seconds"
 	SettingAllow            = "executor_allow"
 	SettingDeny             = "executor_deny"
+	SettingHTTPAllow        = "http_allow"
 	SettingAlarmLanguage    = "alarm_language"
 	SettingAlarmWindow      = "alarm_window_minutes"
 	SettingAlarmDenyPrivate = "alarm_deny_private"
@@ -104,6 +107,7 @@ func AllSettings() []Setting {
 		{Name: SettingCallTimeout, Section: "executors", Kind: SettingNumber, Default: "3000", Env: "PUNCTUAL_CALL_TIMEOUT", Unit: "ms", Min: 100, Max: 60_000},
 		{Name: SettingAllow, Section: "executors", Kind: SettingText, Env: "PUNCTUAL_EXECUTOR_ALLOW", check: checkAllow},
 		{Name: SettingDeny, Section: "executors", Kind: SettingText, Default: DefaultDeny, Env: "PUNCTUAL_EXECUTOR_DENY", check: checkAllow},
+		{Name: SettingHTTPAllow, Section: "executors", Kind: SettingText, Default: builtin.Public, Env: "PUNCTUAL_HTTP_ALLOW", check: checkHTTPAllow},
 
 		{Name: SettingAlarmLanguage, Section: "alarms", Kind: SettingChoice, Default: locales.Chinese, Env: "PUNCTUAL_ALARM_LANGUAGE", Choices: locales.Languages()},
 		{Name: SettingAlarmWindow, Section: "alarms", Kind: SettingNumber, Default: "5", Unit: "minutes", Min: 1, Max: 1440},
@@ -187,8 +191,16 @@ func checkDomains(value string) (string, *problem.Field) {
 	return strings.Join(domains, ","), nil
 }
 
-func checkAllow(value string) (string, *problem.Field) {
-	list, err := netrule.Parse(value)
+func checkAllow(value string) (string, *problem.Field) { return checkList(value) }
+
+// checkHTTPAllow takes one word more. What is empty would read as what is public, so it says so.
+func checkHTTPAllow(value string) (string, *problem.Field) {
+	clean, bad := checkList(value, builtin.Public)
+	return cmp.Or(clean, builtin.Public), bad
+}
+
+func checkList(value string, words ...string) (string, *problem.Field) {
+	list, err := netrule.Parse(value, words...)
 	if wrong, ok := errors.AsType[*netrule.Error](err); ok {
 		return "", &problem.Field{Key: "settings.error.allow", Args: []any{"Reason", wrong.Part}}
 	}

@@ -161,6 +161,9 @@ func (s *Settings) Allow() Allow { return s.held.Load().allow }
 // deny says which addresses are never called.
 func (s *Settings) deny() Allow { return s.held.Load().denied }
 
+// HTTPAllow says which addresses HTTP jobs may call, as [builtin.ParseAddressRule] reads it.
+func (s *Settings) HTTPAllow() string { return s.held.Load().values[SettingHTTPAllow] }
+
 // Glue says whether people may write scripts.
 func (s *Settings) Glue() bool { return s.held.Load().values[SettingGlue] == SettingOn }
 

@@ -16,21 +16,47 @@ import (
 
 // AddressRule says which addresses httpJobHandler may call. The zero value permits public addresses only: a job's
 // parameter must not reach services of this machine or its network that trust whoever is inside.
-type AddressRule struct{ list netrule.List }
+type AddressRule struct {
+	list   netrule.List
+	except func(netip.AddrPort) bool
+}
 
-// public is the word for every public address.
-const public = "public"
+// Public is the word for every public address.
+const Public = "public"
 
 // ParseAddressRule reads a comma-separated list of host, host:port, .domain, address range (10.0.0.0/8), public (every
-// public address) and * (every address). A list replaces the default, which is public; an empty one is the default.
+// public address) and * (every address but those of [metadata], which a range must name). A list replaces the default, which is public; an empty one is the default.
 func ParseAddressRule(list string) (AddressRule, error) {
-	l, err := netrule.Parse(list, public)
+	l, err := netrule.Parse(list, Public)
 	return AddressRule{list: l}, err
+}
+
+// Except is the rule without some addresses, whatever it permits.
+func (r AddressRule) Except(these func(netip.AddrPort) bool) AddressRule {
+	r.except = these
+	return r
+}
+
+// metadata is where clouds answer whoever asks with the machine's credentials. Neither * nor a name permits it, only a range.
+var metadata = []netip.Prefix{
+	netip.MustParsePrefix("169.254.0.0/16"),
+	netip.MustParsePrefix("fe80::/10"),
+	netip.MustParsePrefix("fd00:ec2::/32"),
+	netip.MustParsePrefix("100.100.100.200/32"),
+}
+
+// never says whether an address may not be called even if its name may.
+func (r AddressRule) never(at netip.AddrPort) bool {
+	ip, port := at.Addr().Unmap().WithZone(""), strconv.Itoa(int(at.Port()))
+	if r.except != nil && r.except(netip.AddrPortFrom(ip, at.Port())) {
+		return true
+	}
+	return slices.ContainsFunc(metadata, func(p netip.Prefix) bool { return p.Contains(ip) }) && !r.list.Ranges(ip, port)
 }
 
 // permits says whether an address that is about to be called may be.
 func (r AddressRule) permits(at netip.AddrPort) bool {
-	return (r.list.Empty() || r.list.Has(public)) && isPublic(at.Addr().Unmap().WithZone("")) || r.list.Addr(at.Addr(), strconv.Itoa(int(at.Port())))
+	return !r.never(at) && ((r.list.Empty() || r.list.Has(Public)) && isPublic(at.Addr().Unmap().WithZone("")) || r.list.Addr(at.Addr(), strconv.Itoa(int(at.Port()))))
 }
 
 // errNotAllowed is the end of a call to an address that the rule leaves out.
@@ -43,16 +69,17 @@ func (r AddressRule) dial(ctx context.Context, network, address string) (net.Con
 	if err != nil {
 		return nil, err
 	}
-	dialer := &net.Dialer{Timeout: 10 * time.Second}
-	if !r.list.Name(host, port) { // whose owner is trusted, so that it is not asked what it resolves to
-		dialer.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
-			at, err := netip.ParseAddrPort(address)
-			if err == nil && !r.permits(at) {
-				err = fmt.Errorf("%s %w", at, errNotAllowed)
-			}
-			return err
-		}
+	allowed := r.permits
+	if r.list.Name(host, port) { // whose owner is trusted
+		allowed = func(at netip.AddrPort) bool { return !r.never(at) }
 	}
+	dialer := &net.Dialer{Timeout: 10 * time.Second, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err == nil && !allowed(at) {
+			err = fmt.Errorf("%s %w", at, errNotAllowed)
+		}
+		return err
+	}}
 	return dialer.DialContext(ctx, network, address)
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/httpcall"
 )
 
 // Options switch on the handlers that do what their parameter says.
@@ -36,7 +37,7 @@ func Register(ex *executor.Executor, options Options) error {
 		ex.HandleWith("commandJobHandler", executor.HandlerSpec{Run: command(ex), ParamIsCode: true})
 	}
 	if options.HTTP {
-		ex.Handle("httpJobHandler", callURL(options.HTTPAllow))
+		ex.Handle(httpcall.Handler, HTTPCalls{Rule: func() AddressRule { return options.HTTPAllow }}.Handler())
 	}
 	return nil
 }

@@ -10,55 +10,74 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/httpcall"
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 const (
 	defaultCallTimeout = 3 * time.Second // upstream's
-	maxCallTimeout     = time.Hour
 	maxShownBody       = 64 << 10
 	maxRedirects       = 5
 )
 
-// callURL makes a handler that calls a URL and logs the answer. It goes to addresses the rule permits, directly:
-// a proxy would resolve names by itself, and the rule would mean nothing.
-func callURL(rule AddressRule) executor.Handler {
-	return func(ctx context.Context, run *executor.Run) error {
-		call, err := parseCall(run.Param)
-		if err != nil {
-			return err
-		}
-		timeout := defaultCallTimeout
-		if call.Timeout > 0 {
-			timeout = min(time.Duration(call.Timeout)*time.Millisecond, maxCallTimeout)
-		}
-		ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %v", timeout))
-		defer cancel()
-		req, err := call.request(ctx)
-		if err != nil {
-			return err
-		}
-		transport := &http.Transport{DialContext: rule.dial, DisableKeepAlives: true, MaxResponseHeaderBytes: 256 << 10}
-		client := &http.Client{Transport: transport, CheckRedirect: call.checkRedirect}
-		resp, err := client.Do(req)
-		if err != nil {
-			return callError(ctx, err)
-		}
-		defer func() { _ = resp.Body.Close() }()
-		body, err := io.ReadAll(io.LimitReader(resp.Body, maxShownBody+1))
-		if err != nil {
-			return fmt.Errorf("read answer: %w", callError(ctx, err))
-		}
-		shown, more := body, ""
-		if len(body) > maxShownBody {
-			shown, more = body[:maxShownBody], "… (cut)"
-		}
-		run.Logf("%s %s: %s\n%s%s", req.Method, resp.Request.URL.Redacted(), resp.Status, strings.ToValidUTF8(string(shown), "�"), more)
-		if !call.Expected.holds(resp.StatusCode) {
-			return fmt.Errorf("HTTP status %s, expected %s", resp.Status, call.Expected)
-		}
-		run.SetResult("HTTP status " + resp.Status)
-		return nil
+// HTTPCalls makes the calls that parameters describe, and keeps the answers as output.
+type HTTPCalls struct {
+	// Rule says which addresses may be called, at the moment of the call.
+	Rule func() AddressRule
+	// Inside are hosts that stand for a handler of this process.
+	Inside map[string]http.Handler
+}
+
+// Handler is the job handler.
+func (c HTTPCalls) Handler() executor.Handler { return c.run }
+
+// run calls a URL and logs the answer. It goes to addresses the rule permits, directly: a proxy would resolve names by itself, and the
+// rule would mean nothing.
+func (c HTTPCalls) run(ctx context.Context, run *executor.Run) error {
+	call, err := httpcall.Parse(run.Param)
+	if err != nil {
+		return err
 	}
+	timeout := defaultCallTimeout
+	if call.Timeout > 0 {
+		timeout = min(time.Duration(call.Timeout)*time.Millisecond, httpcall.MaxTimeout)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %v", timeout))
+	defer cancel()
+	req, err := call.Request(ctx)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: c.transport(req.URL.Hostname()), CheckRedirect: checkRedirect(&call)}
+	resp, err := client.Do(req)
+	if err != nil {
+		return callError(ctx, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxShownBody+1))
+	if err != nil {
+		return fmt.Errorf("read answer: %w", callError(ctx, err))
+	}
+	shown, more := body, ""
+	if len(body) > maxShownBody {
+		shown, more = body[:maxShownBody], "… (cut)"
+	}
+	run.Logf("%s %s: %s\n%s%s", req.Method, resp.Request.URL.Redacted(), resp.Status, strings.ToValidUTF8(string(shown), "\uFFFD"), more)
+	if !call.Expected.Holds(resp.StatusCode) {
+		return fmt.Errorf("HTTP status %s, expected %s", resp.Status, call.Expected)
+	}
+	if call.Text != "" && !strings.Contains(string(shown), call.Text) {
+		return fmt.Errorf("HTTP status %s, but the answer lacks the expected text %q", resp.Status, call.Text)
+	}
+	run.SetResult("HTTP status " + resp.Status)
+	return nil
+}
+
+func (c HTTPCalls) transport(host string) http.RoundTripper {
+	if inside, ok := c.Inside[strings.ToLower(host)]; ok {
+		return wire.HandlerTransport{Handler: inside}
+	}
+	return &http.Transport{DialContext: c.Rule().dial, DisableKeepAlives: true, MaxResponseHeaderBytes: 256 << 10}
 }
 
 // callError says why a call ended: what its context knows is better than "deadline exceeded".
@@ -71,27 +90,29 @@ func callError(ctx context.Context, err error) error {
 
 // checkRedirect follows a redirect unless its status is one that was expected. Every address on the way must be
 // permitted, which the dialer sees to. What is secret does not go to another host: not the headers, and not a body.
-func (c *httpCall) checkRedirect(req *http.Request, via []*http.Request) error {
-	first := via[0]
-	switch {
-	case c.Expected.names(req.Response.StatusCode):
-		return http.ErrUseLastResponse
-	case len(via) > maxRedirects:
-		return fmt.Errorf("more than %d redirects", maxRedirects)
-	case req.URL.Scheme != "http" && req.URL.Scheme != "https":
-		return fmt.Errorf("redirect to %s, which is not an http or https address", req.URL.Redacted())
-	case first.URL.Scheme == "https" && req.URL.Scheme == "http":
-		return fmt.Errorf("redirect from https to %s", req.URL.Redacted())
-	case req.URL.Host == first.URL.Host:
+func checkRedirect(c *httpcall.Call) func(req *http.Request, via []*http.Request) error {
+	return func(req *http.Request, via []*http.Request) error {
+		first := via[0]
+		switch {
+		case c.Expected.Names(req.Response.StatusCode):
+			return http.ErrUseLastResponse
+		case len(via) > maxRedirects:
+			return fmt.Errorf("more than %d redirects", maxRedirects)
+		case req.URL.Scheme != "http" && req.URL.Scheme != "https":
+			return fmt.Errorf("redirect to %s, which is not an http or https address", req.URL.Redacted())
+		case first.URL.Scheme == "https" && req.URL.Scheme == "http":
+			return fmt.Errorf("redirect from https to %s", req.URL.Redacted())
+		case req.URL.Host == first.URL.Host:
+			return nil
+		case req.ContentLength != 0: // 307 and 308 send the body again
+			return fmt.Errorf("redirect of a body to another host, %s", req.URL.Redacted())
+		}
+		for _, name := range []string{"Authorization", "Cookie", "Content-Type"} {
+			req.Header.Del(name)
+		}
+		for name := range c.Headers {
+			req.Header.Del(name)
+		}
 		return nil
-	case req.ContentLength != 0: // 307 and 308 send the body again
-		return fmt.Errorf("redirect of a body to another host, %s", req.URL.Redacted())
 	}
-	for _, name := range []string{"Authorization", "Cookie", "Content-Type"} {
-		req.Header.Del(name)
-	}
-	for name := range c.Headers {
-		req.Header.Del(name)
-	}
-	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/punctual-job/punctual/executor/httpcall"
 )
 
 func TestAddressRule(t *testing.T) {
@@ -27,7 +29,8 @@ func TestAddressRule(t *testing.T) {
 		{"public, 127.0.0.1:8080 ", "93.184.216.34:80 127.0.0.1:8080", "127.0.0.1:80"},
 		{"[fd00::1]:80,fd00::2", "[fd00::1]:80 [fd00::2]:1 ", "[fd00::1]:81"},
 		{"fe80::/10", "[fe80::1%eth0]:80", "[::1]:80"},
-		{"*", "127.0.0.1:80 [::1]:80", ""},
+		{"*", "127.0.0.1:80 [::1]:80", "169.254.169.254:80 [::ffff:169.254.169.254]:80 100.100.100.200:80 [fd00:ec2::254]:80 [fe80::1]:80"},
+		{"*,169.254.0.0/16", "169.254.169.254:80", "100.100.100.200:80"},
 	} {
 		rule, err := ParseAddressRule(tc.list)
 		if err != nil {
@@ -88,6 +91,9 @@ func TestANameDoesNotLeadAroundTheRule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := rule.Except(func(netip.AddrPort) bool { return true }).dial(t.Context(), "tcp", "localhost:"+port); !errors.Is(err, errNotAllowed) {
+		t.Errorf("a name that is listed stands for an excepted address: %v", err)
+	}
 	conn, err := rule.dial(t.Context(), "tcp", "localhost:"+port)
 	if err != nil {
 		t.Fatalf("a name that is listed: %v", err)
@@ -110,12 +116,12 @@ func TestRedirectsToAnotherHostLeaveSecretsBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := httpCall{URL: first.URL, Method: http.MethodPost, Auth: "Bearer s", Headers: map[string]string{"X-Secret": "s"},
+	call := httpcall.Call{URL: first.URL, Method: http.MethodPost, Auth: "Bearer s", Headers: map[string]string{"X-Secret": "s"},
 		Cookies: map[string]string{"c": "s"}, Data: "secret"}
 	transport := &http.Transport{DialContext: rule.dial, DisableKeepAlives: true}
-	client := &http.Client{Transport: transport, CheckRedirect: call.checkRedirect}
+	client := &http.Client{Transport: transport, CheckRedirect: checkRedirect(&call)}
 	for _, status = range []int{http.StatusFound, http.StatusTemporaryRedirect} {
-		req, err := call.request(t.Context())
+		req, err := call.Request(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,11 +175,11 @@ func FuzzParseCall(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, param string) {
-		call, err := parseCall(param)
+		call, err := httpcall.Parse(param)
 		if err != nil {
 			return
 		}
-		if _, err := call.request(t.Context()); err == nil && call.URL == "" {
+		if _, err := call.Request(t.Context()); err == nil && call.URL == "" {
 			t.Error("a request to nowhere")
 		}
 		_ = call.Expected.String()

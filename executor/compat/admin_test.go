@@ -44,7 +44,7 @@ func startAdmin(t *testing.T) *admin {
 	}
 	cmd := exec.Command(program, "serve")
 	cmd.Env = append(os.Environ(), "PUNCTUAL_LISTEN=127.0.0.1:0", "PUNCTUAL_DATABASE_URL=", "PUNCTUAL_DATA_DIR="+filepath.Join(dir, "data"),
-		"PUNCTUAL_ACCESS_TOKEN="+token, "PUNCTUAL_ADMIN_PASSWORD="+password, "PUNCTUAL_SAMPLE=off")
+		"PUNCTUAL_ACCESS_TOKEN="+token, "PUNCTUAL_ADMIN_PASSWORD="+password, "PUNCTUAL_SAMPLE=off", "PUNCTUAL_HTTP_JOBS=off")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -128,6 +128,14 @@ func (l List) Addr(ip netip.Addr, port string) bool {
 	})
 }
 
+// Ranges says whether an address is on the list by an address or a range, and not for being any.
+func (l List) Ranges(ip netip.Addr, port string) bool {
+	ip = ip.Unmap().WithZone("")
+	return slices.ContainsFunc(l.rules, func(r rule) bool {
+		return r.prefix.IsValid() && r.prefix.Contains(ip) && (r.port == "" || r.port == port)
+	})
+}
+
 // String is the list without what stands for nothing.
 func (l List) String() string {
 	parts := make([]string, len(l.rules))

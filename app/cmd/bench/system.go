@@ -145,7 +145,7 @@ func (y *system) startAdminUntil(ctx context.Context, page string, extra ...stri
 	defer log.Close()
 	y.admin = exec.Command(y.binary, "serve")
 	y.admin.Env = append(os.Environ(), "PUNCTUAL_LISTEN=127.0.0.1:"+port, "PUNCTUAL_DATABASE_URL="+y.url, "PUNCTUAL_DATA_DIR="+filepath.Join(y.dir, "data"),
-		"PUNCTUAL_ACCESS_TOKEN="+token, "PUNCTUAL_ADMIN_PASSWORD=kettle-orbit-lamp-17", "PUNCTUAL_SAMPLE=off", "PUNCTUAL_TIME_ZONE=UTC", "PUNCTUAL_LOG_LEVEL=warn")
+		"PUNCTUAL_ACCESS_TOKEN="+token, "PUNCTUAL_ADMIN_PASSWORD=kettle-orbit-lamp-17", "PUNCTUAL_SAMPLE=off", "PUNCTUAL_HTTP_JOBS=off", "PUNCTUAL_TIME_ZONE=UTC", "PUNCTUAL_LOG_LEVEL=warn")
 	y.admin.Env = append(y.admin.Env, extra...)
 	y.admin.Stdout, y.admin.Stderr = log, log
 	y.admin.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -31,7 +31,7 @@ func TestTheCheckOfTheAuditLogSaysByItsExitCode(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	a, err := app.New(t.Context(), app.Options{DataDir: data, Listen: "127.0.0.1:0", Sample: app.SampleOff, Logger: quiet})
+	a, err := app.New(t.Context(), app.Options{DataDir: data, Listen: "127.0.0.1:0", Sample: app.SampleOff, HTTPJobs: app.SampleOff, Logger: quiet})
 	if err == nil {
 		err = errors.Join(a.Start(t.Context()), a.Stop(t.Context()))
 	}

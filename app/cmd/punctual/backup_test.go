@@ -14,7 +14,7 @@ func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
 	const password = "some-lamp-otter-1"
 	start := func(data string) (*app.App, error) {
-		a, err := app.New(t.Context(), app.Options{DataDir: data, Listen: "127.0.0.1:0", Sample: app.SampleOff, AdminPassword: password, UnsafeDB: true})
+		a, err := app.New(t.Context(), app.Options{DataDir: data, Listen: "127.0.0.1:0", Sample: app.SampleOff, HTTPJobs: app.SampleOff, AdminPassword: password, UnsafeDB: true})
 		if err == nil {
 			err = a.Start(t.Context())
 		}

@@ -14,7 +14,7 @@ func TestHealth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := app.New(t.Context(), app.Options{DataDir: t.TempDir(), Listener: listener, Sample: app.SampleOff, UnsafeDB: true})
+	a, err := app.New(t.Context(), app.Options{DataDir: t.TempDir(), Listener: listener, Sample: app.SampleOff, HTTPJobs: app.SampleOff, UnsafeDB: true})
 	if err == nil {
 		err = a.Start(t.Context())
 	}

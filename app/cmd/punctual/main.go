@@ -91,6 +91,8 @@ type serveCmd struct {
 	SecretKeyFile     string        `env:"PUNCTUAL_SECRET_KEY_FILE" placeholder:"FILE" help:"The secret key in a file. Further lines are keys that it replaces."`
 	SignInFile        string        `env:"PUNCTUAL_SIGN_IN_FILE" placeholder:"FILE" help:"Describes where people are known who have no password here: OpenID Connect providers and LDAP directories, with rules for their rights; see docs/sign-in.md."`
 	Sample            string        `env:"PUNCTUAL_SAMPLE" default:"auto" placeholder:"MODE" help:"Sample executor and jobs: auto (with a new embedded database), on or off; true and false are taken too."`
+	HTTPJobs          string        `name:"http-jobs" env:"PUNCTUAL_HTTP_JOBS" default:"auto" placeholder:"MODE" help:"The executor for HTTP jobs inside this program: auto (in new installations, and those that began with it), on or off."`
+	HTTPAllow         string        `name:"http-allow" env:"PUNCTUAL_HTTP_ALLOW" placeholder:"LIST" help:"What HTTP jobs may call: host, host:port, .domain, 10.0.0.0/8, public (the default), or *."`
 	Glue              *bool         `name:"glue" env:"PUNCTUAL_GLUE" negatable:"" help:"Let people write scripts (GLUE) in the console."`
 	ExecutorAllow     string        `env:"PUNCTUAL_EXECUTOR_ALLOW" placeholder:"RULE,…" help:"Addresses that a run by hand may be sent to although no executor registered them: host, host:port, .domain, 10.0.0.0/8 or *."`
 	ExecutorDeny      string        `env:"PUNCTUAL_EXECUTOR_DENY" placeholder:"RULE,…" help:"Addresses at which no executor is called, however it is known."`
@@ -317,6 +319,7 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	o.Listen, o.PublicURL = c.Listen, c.PublicURL
 	o.NoAccessToken = c.InsecureNoToken
 	o.Sample, o.Glue = app.SampleMode(c.Sample), c.Glue
+	o.HTTPJobs, o.HTTPAllow = app.SampleMode(c.HTTPJobs), c.HTTPAllow
 	o.RetentionDays, o.AlarmLanguage, o.AlarmDenyPrivate = c.RetentionDays, c.AlarmLanguage, c.AlarmNoPrivate
 	o.TLSCert, o.TLSKey = c.TLSCert, c.TLSKey
 	o.ExecutorTLS = wire.TLSOptions{CAFile: c.ExecutorCA, CertFile: c.ExecutorCert, KeyFile: c.ExecutorKey}

@@ -70,7 +70,7 @@ func TestAPasswordIsReadFromStandardInput(t *testing.T) {
 		code = runWith(append([]string{"user", "reset-password", "admin", "--data-dir", data}, args...), strings.NewReader(stdin), &out, &err)
 		return code, out.String(), err.String()
 	}
-	a, err := app.New(t.Context(), app.Options{DataDir: data, Listen: "127.0.0.1:0", Sample: app.SampleOff})
+	a, err := app.New(t.Context(), app.Options{DataDir: data, Listen: "127.0.0.1:0", Sample: app.SampleOff, HTTPJobs: app.SampleOff})
 	if err == nil {
 		err = errors.Join(a.Start(t.Context()), a.Stop(t.Context()))
 	}

@@ -111,7 +111,7 @@ func (x *terminal) start(args ...string) (end func() (code int, out string)) {
 func TestAPasswordIsTypedAtATerminal(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	a, err := app.New(t.Context(), app.Options{DataDir: data, Listen: "127.0.0.1:0", Sample: app.SampleOff})
+	a, err := app.New(t.Context(), app.Options{DataDir: data, Listen: "127.0.0.1:0", Sample: app.SampleOff, HTTPJobs: app.SampleOff})
 	if err == nil {
 		err = errors.Join(a.Start(t.Context()), a.Stop(t.Context()))
 	}
