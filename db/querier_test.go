@@ -106,6 +106,7 @@ var argValues = map[string]any{
 	"NoteAdoptionChecked.CheckedAt": int64(77), "NoteAdoptedTokens": int64(77), "FinishAdoption.FinishedAt": int64(77),
 	"InsertAdoptedJob.JobID": int64(100), "InsertAdoptedToken.AppName": "new",
 	"CleanIdempotency": int64(100), "InsertIdempotency.ID": "new",
+	"InsertDeclaredJob.JobID": int64(100), "InsertDeclaredJob.Name": "new", "DropDeclaredJob.DroppedAt": int64(77),
 	"DeleteSchedulesBefore": int64(100), "EndSchedule.JobID": int64(2), "SetDeletion.BeforeAt": int64(77),
 	"DeleteOwnViews": int64(2), "FromHour": int64(0), "ToHour": int64(100), "DeleteHoursBefore": int64(100), "SetHour.SucCount": int64(77),
 }
