@@ -92,8 +92,8 @@ type FormPage struct {
 
 // Declared is what a program has said of a job that it brought with it.
 type Declared struct {
-	Program string // its app name; empty if no program brought the job
-	Dropped bool   // and it declares the job no more
+	Program string   // its app name; empty if no program brought the job
+	Dropped bool     // and it declares the job no more
 	Fields  []string // it decides, in the words of a job file
 }
 
