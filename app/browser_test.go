@@ -123,7 +123,7 @@ func TestTheStoryInABrowser(t *testing.T) {
 	step("stop a job", click(retry+" .switch"), until(there(retry+" .switch")+`.ariaChecked === "false"`))
 	step("start it again", click(retry+" .switch"), until(there(retry+" .switch")+`.ariaChecked === "true"`))
 
-	step("edit a schedule", click(slow+" .menu summary"), click(slow+` a[href$="/edit"]`), fill("#cron", "0 15 10 ? * MON-FRI"), until(there("#preview")+`?.textContent.includes("10:15:00")`))
+	step("edit a schedule", click(slow+" .menu summary"), click(slow+` a[href$='/edit']`), fill("#cron", "0 15 10 ? * MON-FRI"), until(there("#preview")+`?.textContent.includes("10:15:00")`))
 	step("a wrong schedule", fill("#cron", "0 15 25 ? * MON"), until(there("#preview .notice")))
 	step("which is not saved", click(".form-foot .primary"), until(there("#cron")+`?.ariaInvalid === "true"`))
 	step("and then a right one", fill("#cron", "0 15 10 ? * MON-FRI"), click(".form-foot .primary"), until(there(slow)), until(there("#toasts .toast")))

@@ -33,6 +33,9 @@ import (
 // Both are set when a release is built.
 var version, commit = "", ""
 
+// clientGroup is what the help calls the commands that speak to an admin's API, in their tags.
+const clientGroup = "client"
+
 type commands struct {
 	Serve    serveCmd   `cmd:"" default:"withargs" help:"Run the scheduling centre (the default)."`
 	Migrate  migrateCmd `cmd:"" help:"Bring the database up to date, or go back to XXL-JOB."`
@@ -153,7 +156,7 @@ func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	code := -1
 	parser, err := kong.New(&c, words, kong.Name("punctual"), kong.Writers(stdout, stderr),
 		kong.Description("Punctual schedules jobs and sends them to executors, XXL-JOB's included. Every flag of a command is also a PUNCTUAL_… variable, as its help says."),
-		kong.ExplicitGroups([]kong.Group{{Key: "client", Title: "Work with an admin from anywhere, through its API:"}}),
+		kong.ExplicitGroups([]kong.Group{{Key: clientGroup, Title: "Work with an admin from anywhere, through its API:"}}),
 		kong.Exit(func(n int) { code = n }))
 	if err != nil {
 		fmt.Fprintln(stderr, "punctual:", err)
