@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -448,4 +450,52 @@ func TestATokenRevokesItself(t *testing.T) {
 			t.Errorf("afterwards: %+v", r)
 		}
 	})
+}
+
+// curls are the requests of a page of the manual: the lines of its examples that begin with curl, with those that continue them.
+func curls(t *testing.T, page string) (commands []string) {
+	t.Helper()
+	raw, err := os.ReadFile("../docs/" + page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside, open := false, false
+	for line := range strings.Lines(string(raw)) {
+		switch {
+		case strings.HasPrefix(line, "```"):
+			inside = !inside
+		case inside && open:
+			commands[len(commands)-1] += line
+			open = strings.HasSuffix(line, "\\\n")
+		case inside && strings.HasPrefix(line, "curl "):
+			commands = append(commands, line)
+			open = strings.HasSuffix(line, "\\\n")
+		}
+	}
+	return commands
+}
+
+// TestTheRequestsOfTheManual runs each request of docs/api.md, in its order, as a reader would.
+func TestTheRequestsOfTheManual(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("curl is missing")
+	}
+	for _, page := range []string{"api.md", "zh-CN/api.md"} {
+		t.Run(page, func(t *testing.T) {
+			t.Parallel()
+			_, c := apiCaller(t, testOptions(t))
+			commands := curls(t, page)
+			if len(commands) < 12 {
+				t.Fatalf("only %d requests were found", len(commands))
+			}
+			for _, command := range commands {
+				run := exec.CommandContext(t.Context(), "bash", "-c", strings.Replace(command, "curl ", "curl --silent --show-error --fail-with-body ", 1))
+				run.Env = append(os.Environ(), "ADMIN="+c.base, "TOKEN="+c.token)
+				if said, err := run.CombinedOutput(); err != nil {
+					t.Errorf("%s%v: %s", command, err, said)
+				}
+			}
+		})
+	}
 }

@@ -202,3 +202,31 @@ func TestJobMethodsSayWhatIsWrong(t *testing.T) {
 		orders.refused(tt.method, tt.body, tt.names)
 	}
 }
+
+// What only Punctual's jobs have is taken too, where it used to be dropped with a success.
+func TestJobMethodsTakeWhatXXLJobDoesNotHave(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, orders, _, _ := programs(t, o)
+		made := orders.must("addJob", `{"name":"pay","author":"x","executorHandler":"pay","scheduleType":"CRON","scheduleConf":"0 0 2 * * ?","timeZone":"Asia/Shanghai","tags":["night","pay"],
+			"retryBackoff":"10s,1m","maxConcurrent":2,"notBefore":"2026-01-01T00:00:00+08:00","retentionDays":"7","anythingElse":1}`)
+		ref := `{"id":` + *made.Data
+		orders.must("updateJob", ref+`,"retryBackoff":"20s","tags":"day"}`)
+		var got [6]string
+		err := a.pool.QueryRowContext(t.Context(), "SELECT time_zone, tags, retry_backoff, max_concurrent, start_at, retention_days FROM xxl_job_info WHERE id = "+*made.Data).
+			Scan(&got[0], &got[1], &got[2], &got[3], &got[4], &got[5])
+		if want := [6]string{"Asia/Shanghai", "day", "20s", "2", "1767196800000", "7"}; err != nil || got != want {
+			t.Errorf("%q, want %q, %v", got, want, err)
+		}
+		orders.refused("updateJob", ref+`,"timeZone":"Nowhere"}`, "timeZone")
+		orders.refused("updateJob", ref+`,"notBefore":"tomorrow"}`, "notBefore")
+		run := orders.must("triggerJob", ref+`}`)
+		if run.Data == nil {
+			t.Fatal("triggerJob does not say which run it made")
+		}
+		var of string
+		if err := a.pool.QueryRowContext(t.Context(), "SELECT job_id FROM xxl_job_log WHERE id = "+*run.Data).Scan(&of); err != nil || of != *made.Data {
+			t.Errorf("run %s is of job %s, %v", *run.Data, of, err)
+		}
+	})
+}

@@ -121,6 +121,14 @@ func (r *jobRequest) read(f *jobspec.Field, raw json.RawMessage) error {
 	}
 	var text string
 	err := json.Unmarshal(raw, &text)
+	if err != nil && f.Kind == jobspec.List {
+		var texts []string
+		err = json.Unmarshal(raw, &texts)
+		text = strings.Join(texts, ",")
+	}
+	if err == nil && f.Kind == jobspec.Moments && text != "" {
+		_, err = time.Parse(time.RFC3339, text)
+	}
 	r.texts[f] = text
 	return err
 }
@@ -311,7 +319,7 @@ var fieldNames = func() map[string]string {
 func (r jobRequest) over(j jobspec.Job) jobspec.Job {
 	for _, f := range jobspec.Fields {
 		if text, ok := r.texts[f]; ok {
-			f.Put(&j, text, nil) // which refuses numbers and moments only
+			f.Put(&j, text, nil) // which refuses numbers and moments only, and read has
 		}
 		if n, ok := r.numbers[f]; ok {
 			f.Set(&j, n)
@@ -337,7 +345,7 @@ func (a *API) updateJob(ctx context.Context, p auth.Principal, req jobRequest) (
 	if err != nil {
 		return nil, err
 	}
-	in := manage.JobInput{Group: old.JobGroup, Version: manage.JobVersion(old), KeepOptions: true, FixParam: req.ParamFixed, Job: req.over(old.Spec())}
+	in := manage.JobInput{Group: old.JobGroup, Version: manage.JobVersion(old), FixParam: req.ParamFixed, Job: req.over(old.Spec())}
 	return nil, a.Jobs.Update(ctx, p, old.ID, in)
 }
 
@@ -359,12 +367,19 @@ func (a *API) stopJob(ctx context.Context, p auth.Principal, req jobRequest) (an
 }
 
 // triggerJob runs a job now. Without a parameter in the request it runs with an empty one, as upstream does, unless the job can
-// be run with its own only.
+// be run with its own only. Its data, which upstream leaves empty, are the numbers of the runs.
 func (a *API) triggerJob(ctx context.Context, p auth.Principal, req jobRequest) (any, error) {
 	in := manage.RunInput{Type: jobspec.TriggerAPI, Param: req.Param, NoParam: true}
 	if req.AddressList != nil {
 		in.Addresses = *req.AddressList
 	}
-	_, err := a.Jobs.Trigger(ctx, p, req.ID.value, in)
-	return nil, err
+	runs, err := a.Jobs.Trigger(ctx, p, req.ID.value, in)
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(runs))
+	for i, id := range runs {
+		texts[i] = strconv.FormatInt(id, 10)
+	}
+	return strings.Join(texts, ","), nil
 }

@@ -14,7 +14,7 @@ type Field struct {
 	Column string // of xxl_job_info, and in the audit log
 	File   string // in a job file
 	Wire   string // what XXL-JOB's console calls it; "" for what its jobs do not have
-	API    string // what the job methods of XXL-JOB's API call it; "" for what they do not take
+	API    string // what the job methods of XXL-JOB's API call it, or would if its jobs had it; "" for what they do not take
 	Label  string // the key of its words for people, as the others here
 	Help   string // the key of what explains it; "" for none
 	Unit   string // the key of the unit of a number
