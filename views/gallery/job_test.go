@@ -48,6 +48,7 @@ func (f fakes) bars(n int, every time.Duration, usual time.Duration, odd map[int
 			bar.Height, mark = 90, jobs.MarkKilled
 		case runstate.Sent:
 			bar.Height, mark = 20, jobs.MarkOpen
+		case runstate.Success, runstate.Waiting, runstate.SendFailed, runstate.Unconfirmed, runstate.Lost, runstate.Discarded, runstate.Cancelled, runstate.Stopped:
 		}
 		if state != runstate.Skipped {
 			bar.Duration = format.Duration(f.Printer, time.Duration(bar.Height/40*float64(usual)))
