@@ -261,7 +261,7 @@ func fill(path string) []string {
 const echoNotFound = "echo_route_not_found"
 
 func isProtocol(path string) bool {
-	return path == "/api" || strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/xxl-job-admin/api")
+	return path == "/api" || strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/xxl-job-admin/api") || strings.HasPrefix(path, "/http-executor/")
 }
 
 // isFormer says which addresses are those of XXL-JOB's console, which lead to ours or answer in its own way.

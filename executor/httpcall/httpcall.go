@@ -20,7 +20,7 @@ import (
 const Handler = "httpJobHandler"
 
 // Call is one call, in the form of every release of XXL-JOB (docs/compat.md §4.18): JSON, or up to 2.5.0 lines
-// "url: …", "method: …", "data: …". Expected is ours, in both forms; Text and Async are, in JSON.
+// "url: …", "method: …", "data: …". Expected is ours, in both forms; Text is, in JSON.
 type Call struct {
 	URL         string            `json:"url"`
 	Method      string            `json:"method,omitempty"` // JSON: POST without one; lines: GET
@@ -33,12 +33,7 @@ type Call struct {
 	Auth        string            `json:"auth,omitempty"` // the Authorization header
 	Expected    Statuses          `json:"expectedStatus,omitempty"`
 	Text        string            `json:"expectedText,omitempty"` // must stand in the answer
-	// Async makes the run go on after an answer of 202, until somebody calls the address in the header [CallbackHeader].
-	Async bool `json:"async,omitempty"`
 }
-
-// CallbackHeader is where a call says how the end of the run is reported, if it is to be.
-const CallbackHeader = "Punctual-Callback"
 
 // The names of the parts of a call that a [Fault] is about.
 const (

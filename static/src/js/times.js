@@ -26,7 +26,7 @@ export function times() {
   };
   setInterval(() => {
     if (document.hidden) return;
-    for (const time of document.querySelectorAll("time[data-relative]")) {
+    for (const time of document.querySelectorAll("time[data-relative][datetime]")) {
       const left = Date.parse(time.dateTime) - Date.now();
       const text = "due" in time.dataset ? due(left, time) : say(left);
       if (time.textContent !== text) time.textContent = text;
