@@ -79,8 +79,10 @@ func (n *night) troubles() {
 		click("#results .chip a"), holds(`!location.search.includes("show=") && location.search.includes("q=ledger") && !document.querySelector("#results .chip")`),
 		holds(`!document.querySelector("form.filters [name=show]")`))
 	n.visit("/")
-	// A case leads to itself.
-	n.do(click(".trouble.failing li a"), holds(`/^\/runs\/\d+$/.test(location.pathname) && document.querySelector("#run-head .badge.failed")`))
+	// A case leads to its job, and what it says to the run.
+	n.do(click(".trouble.failing li > a"), holds(`/^\/jobs\/\d+$/.test(location.pathname) && document.querySelector(".job-failing")`))
+	n.visit("/")
+	n.do(click(".trouble.failing li .sub a"), holds(`/^\/runs\/\d+$/.test(location.pathname) && document.querySelector("#run-head .badge.failed")`))
 }
 
 // counts are the numbers under it.
