@@ -169,7 +169,7 @@ func (c *change) ensure(ctx context.Context, j wire.DeclaredJob) (outcome string
 		return wire.DeclaredRefused, err
 	}
 	id, err := c.s.cfg.Jobs.Create(ctx, c.p, manage.JobInput{Group: c.group, Job: spec, Declared: &manage.Declared{
-		Name: j.Name, Fields: slices.Sorted(maps.Keys(j.Fields)), Due: !j.Stopped && spec.ScheduleType.Schedules(),
+		Name: j.Name, Fields: decides(j), Due: !j.Stopped && spec.ScheduleType.Schedules(),
 	}})
 	if errors.Is(err, db.ErrDuplicate) { // another replica was faster
 		if err := c.read(ctx); err != nil {
@@ -258,7 +258,7 @@ func (c *change) settle(ctx context.Context, j wire.DeclaredJob) (changed bool, 
 		changed = true
 	}
 	err = c.s.queries.UpdateDeclaredJob(ctx, c.s.cfg.Pool, db.UpdateDeclaredJobParams{
-		Fields: strings.Join(slices.Sorted(maps.Keys(j.Fields)), ","), Digest: digest, DeclaredAt: c.s.cfg.Now().UnixMilli(), JobID: id,
+		Fields: strings.Join(decides(j), ","), Digest: digest, DeclaredAt: c.s.cfg.Now().UnixMilli(), JobID: id,
 	})
 	return changed, db.Error(err)
 }
@@ -273,7 +273,7 @@ func (c *change) update(ctx context.Context, id int64, j wire.DeclaredJob) (bool
 	if err != nil {
 		return false, err
 	}
-	if len(j.Next) > 0 {
+	if len(j.Next) > 0 || slices.Contains(strings.Split(c.stored[j.Name].Fields, ","), fieldChildren) { // or it starts none any more
 		if spec.ChildJobIDs, err = c.children(j); err != nil {
 			return false, err
 		}
@@ -282,6 +282,18 @@ func (c *change) update(ctx context.Context, id int64, j wire.DeclaredJob) (bool
 		return false, nil
 	}
 	return true, c.s.cfg.Jobs.Update(ctx, c.p, id, manage.JobInput{Group: c.group, Job: spec, Version: manage.JobVersion(job)})
+}
+
+var fieldChildren = jobspec.Named(jobspec.FieldChildren).File
+
+// decides are the fields that the program decides.
+func decides(j wire.DeclaredJob) []string {
+	fields := slices.Collect(maps.Keys(j.Fields))
+	if len(j.Next) > 0 {
+		fields = append(fields, fieldChildren)
+	}
+	slices.Sort(fields)
+	return fields
 }
 
 func (c *change) children(j wire.DeclaredJob) (string, error) {

@@ -191,6 +191,10 @@ func TestDeclaredJobsStartOthers(t *testing.T) {
 		}
 		first.Next = []string{"nobody"}
 		b.want(b.declare(wire.RemovedStop, first, job("then", "schedule", "NONE", "cron", "")), "first refused declare.error.next", "then unchanged")
+		b.want(b.declare(wire.RemovedStop, job("first"), job("then", "schedule", "NONE", "cron", "")), "first changed", "then unchanged")
+		if got := b.all()["first"].ChildJobIDs; got != "" {
+			t.Errorf("it still starts %s, of which the program says nothing any more", got)
+		}
 	})
 }
 
