@@ -21,6 +21,7 @@ type task struct {
 	run      *Run
 	job      *job
 	handler  Handler
+	name     string // what the log calls the handler
 	timeout  time.Duration
 	sequence int64
 	size     int     // bytes of the request, which the run holds until it is over
@@ -98,18 +99,17 @@ func (e *Executor) prepare(req *wire.RunRequest) (*task, error) {
 	run := &Run{
 		JobID: req.JobID, LogID: req.LogID, Handler: req.ExecutorHandler, Param: req.ExecutorParams, Planned: planned, Received: now,
 		Shard: Shard{Index: req.BroadcastIndex, Total: max(req.BroadcastTotal, 1)},
-		log:   e.openLog(req, now, name), env: req.Environment,
+		log:   e.openLog(req), env: req.Environment,
 	}
-	t := &task{run: run, handler: e.wrap(handler), timeout: time.Duration(req.TimeoutSeconds) * time.Second}
+	t := &task{run: run, handler: e.wrap(handler), name: name, timeout: time.Duration(req.TimeoutSeconds) * time.Second}
 	t.ctx, t.cancel = context.WithCancelCause(context.WithValue(context.Background(), runKey{}, run))
 	return t, nil
 }
 
 // openLog is a run's log, in which its secrets do not stand.
-func (e *Executor) openLog(req *wire.RunRequest, now time.Time, name string) *runLog {
-	mask := newMasker(req.Masks)
-	l := e.logs.open(req.LogID, time.UnixMilli(req.LogDateTime), now, name, mask.text(req.ExecutorParams))
-	l.mask = mask
+func (e *Executor) openLog(req *wire.RunRequest) *runLog {
+	l := e.logs.open(req.LogID, time.UnixMilli(req.LogDateTime))
+	l.mask = newMasker(req.Masks)
 	return l
 }
 

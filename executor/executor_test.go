@@ -284,6 +284,9 @@ func TestKill(t *testing.T) {
 		}
 		return answer
 	}
+	if text := b.log(t, request(2)); strings.Contains(text, "execute start") {
+		t.Errorf("the log of a run that waits says %q", text)
+	}
 	kill(wire.KillRequest{JobID: 7, LogID: 2}) // one that waits
 	b.wantResult(t, 2, 500, "scheduling center kill job. [job not executed, in the job queue, killed.]")
 	kill(wire.KillRequest{JobID: 7, LogID: 1}) // the one that runs

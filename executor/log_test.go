@@ -119,11 +119,18 @@ func (s *logStore) content(t *testing.T, logID int64, triggered time.Time) strin
 	return b.String()
 }
 
+// opened is the log of a run of handler h that has begun.
+func opened(s *logStore, logID int64, at time.Time, param string) *runLog {
+	l := s.open(logID, at)
+	l.begin(at, "h", param)
+	return l
+}
+
 func TestRunLogIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	now := time.Now()
-	l := s.open(1, now, now, "h", "line\nbreak")
+	l := opened(s, 1, now, "line\nbreak")
 	for range 100 {
 		if n, err := l.Write([]byte("0123456789012345678901234567890123456789\n")); n != 41 || err != nil {
 			t.Fatal(n, err)
@@ -144,7 +151,7 @@ func TestNeighbouringDaysAreTried(t *testing.T) {
 	t.Parallel()
 	s := newTestStore(t)
 	triggered := time.Date(2026, 3, 29, 23, 59, 59, 900e6, time.Local)
-	l := s.open(5, triggered, triggered, "h", "")
+	l := opened(s, 5, triggered, "")
 	l.line(triggered, 0, "hello")
 	l.close()
 	for _, asked := range []time.Time{triggered, triggered.Add(time.Second), triggered.AddDate(0, 0, -1)} {
@@ -189,7 +196,7 @@ func TestAFullDiskOnlyCostsLogLines(t *testing.T) {
 		return f.Write(p)
 	}
 	now := time.Now()
-	l := s.open(1, now, now, "h", "")
+	l := opened(s, 1, now, "")
 	told := 0
 	l.onTrouble = func(error) { told++ }
 	for i := range 3 {
@@ -213,7 +220,7 @@ func TestQuietRunsAreRememberedBeyondTheirFiles(t *testing.T) {
 	s := newTestStore(t)
 	now := time.Now()
 	for id := range int64(quietFiles * 4) {
-		l := s.open(id, now, now, "h", "")
+		l := opened(s, id, now, "")
 		l.finish("end\n")
 		l.close()
 	}

@@ -2,7 +2,6 @@ package executor
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -55,15 +54,9 @@ func openLogStore(dir string, maxBytes int64, logger *slog.Logger) (*logStore, e
 
 func (s *logStore) close() { _ = s.root.Close() }
 
-// open begins the log of a run. Nothing touches the disk before the first line.
-func (s *logStore) open(logID int64, triggered, now time.Time, handler, param string) *runLog {
-	const mostParam = 2000
-	if len(param) > mostParam {
-		param = strings.ToValidUTF8(param[:mostParam], "") + "…"
-	}
-	intro := fmt.Sprintf("%s [%s]-[0]-[run-%d] ----------- job execute start -----------\n"+
-		"%[1]s [%[2]s]-[0]-[run-%[3]d] ----------- Param: %[4]s\n", now.Format(logTime), handler, logID, oneLine(param))
-	return &runLog{store: s, logID: logID, day: dayOf(triggered), intro: intro, maxBytes: s.maxBytes,
+// open makes the log of a run. Nothing touches the disk before the first line.
+func (s *logStore) open(logID int64, triggered time.Time) *runLog {
+	return &runLog{store: s, logID: logID, day: dayOf(triggered), maxBytes: s.maxBytes,
 		onTrouble: func(err error) {
 			s.logger.Error("run log cannot be written", "log_id", logID, "error", err)
 		}}

@@ -40,6 +40,20 @@ type runLog struct {
 	outro  string // the lines that close the log, once the run is decided
 }
 
+// begin sets the lines that open the log of a run that starts now. One that waits has none: it has not started.
+func (l *runLog) begin(now time.Time, handler, param string) {
+	const mostParam = 2000
+	param = l.mask.text(param) // before it is cut: a part of a secret would not be found
+	if len(param) > mostParam {
+		param = strings.ToValidUTF8(param[:mostParam], "") + "…"
+	}
+	intro := fmt.Sprintf("%s [%s]-[0]-[run-%d] ----------- job execute start -----------\n"+
+		"%[1]s [%[2]s]-[0]-[run-%[3]d] ----------- Param: %[4]s\n", now.Format(logTime), handler, l.logID, oneLine(param))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.intro = intro
+}
+
 // logTime is the form of the time that opens a line; existing tools read it.
 const logTime = "2006-01-02 15:04:05"
 

@@ -84,6 +84,7 @@ func (e *Executor) execute(t *task) {
 	if decided { // killed between the queue and here
 		return
 	}
+	t.run.log.begin(time.Now(), t.name, t.run.Param)
 	if t.beside != 0 {
 		t.run.log.line(time.Now(), 0, fmt.Sprintf(
 			"----------- this run starts although the handler of run %d, which has ended, goes on -----------", t.beside))
