@@ -113,7 +113,11 @@ test/keycloak: ## sign in at a real Keycloak, which Maven gets (a minute or two;
 
 .PHONY: test/mysql
 test/mysql: deps ## the tests that touch the database on a real MySQL, which mmdebstrap gets from Debian (PKG: which; TEST_DB_ROOT: the folder of one)
-	@.ci/mysql $(PKG)
+	@.ci/database mysql $(PKG)
+
+.PHONY: test/mariadb
+test/mariadb: deps ## the same on MariaDB 11, from Debian too (PKG, TEST_DB_ROOT)
+	@.ci/database mariadb $(PKG)
 
 .PHONY: test/race
 test/race: deps ## the tests under the race detector (slow: the embedded database is pure Go)
