@@ -1,6 +1,7 @@
 package shadow
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -209,8 +210,7 @@ func (w *Watch) Settle(now time.Time) {
 	}
 }
 
-// settle judges the fires before a moment. First every fire gets the run at its time, then those left over the next run that is
-// nobody's, so that one that was dropped does not take the run of the next.
+// settle judges the fires before a moment.
 func (p *plan) settle(until time.Time) (t Tally, findings []Finding) {
 	slices.SortFunc(p.runs, func(a, b Run) int {
 		if c := a.At.Compare(b.At); c != 0 {
@@ -245,30 +245,36 @@ func (p *plan) settle(until time.Time) (t Tally, findings []Finding) {
 	return t, findings
 }
 
-// match gives each fire its run; -1 where it has none.
+// match gives each fire its run; -1 where it has none. Fires take the runs that are on time, and then every run that is left goes to
+// the last fire before it that has none: an earlier one was dropped rather than that late.
 func (p *plan) match() []int {
 	of, taken := make([]int, len(p.fires)), make([]bool, len(p.runs))
-	take := func(within time.Duration) {
-		from := 0
-		for i, at := range p.fires {
-			if of[i] >= 0 {
-				continue
-			}
-			for ; from < len(p.runs) && p.runs[from].At.Before(at.Truncate(time.Second)); from++ {
-			}
-			for r := from; r < len(p.runs) && p.runs[r].At.Sub(at) <= within; r++ {
-				if !taken[r] && p.runs[r].Retries >= p.job.Retries {
-					of[i], taken[r] = r, true
-					break
-				}
+	from := 0
+	for i, at := range p.fires {
+		of[i] = -1
+		for ; from < len(p.runs) && p.runs[from].At.Before(at.Truncate(time.Second)); from++ {
+		}
+		for r := from; r < len(p.runs) && p.runs[r].At.Sub(at) <= OnTime; r++ {
+			if !taken[r] && p.runs[r].Retries >= p.job.Retries {
+				of[i], taken[r] = r, true
+				break
 			}
 		}
 	}
-	for i := range of {
-		of[i] = -1
+	for r, run := range p.runs {
+		if taken[r] || run.Retries < p.job.Retries {
+			continue
+		}
+		after, _ := slices.BinarySearchFunc(p.fires, run.At, func(at, run time.Time) int {
+			return cmp.Or(at.Truncate(time.Second).Compare(run), -1)
+		})
+		for i := after - 1; i >= 0 && run.At.Sub(p.fires[i]) <= Patience; i-- {
+			if of[i] < 0 {
+				of[i] = r
+				break
+			}
+		}
 	}
-	take(OnTime)
-	take(Patience)
 	return of
 }
 

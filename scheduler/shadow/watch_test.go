@@ -57,6 +57,7 @@ func TestWatch(t *testing.T) {
 		{"all kept", 0, each(at(1, 0), at(2, time.Second), at(3, 0), at(4, 0)), Tally{Planned: 4, OnTime: 4, Worst: time.Second}, nil},
 		{"a run that was dropped takes none of another's", 0, each(at(1, 0), at(3, 0), at(4, 0)), Tally{Planned: 4, OnTime: 3, Missed: 1}, []Kind{Missed}},
 		{"one late", 0, each(at(1, 0), at(2, 20*time.Second), at(3, 0), at(4, 0)), Tally{Planned: 4, OnTime: 3, Late: 1, Worst: 20 * time.Second}, []Kind{Late}},
+		{"one dropped and the next late", 0, each(at(2, 20*time.Second), at(3, 0), at(4, 0)), Tally{Planned: 4, OnTime: 2, Late: 1, Missed: 1, Worst: 20 * time.Second}, []Kind{Missed, Late}},
 		{"one doubled", 0, each(at(1, 0), at(2, 0), at(2, time.Second), at(3, 0), at(4, 0)), Tally{Planned: 4, OnTime: 4, Doubled: 1}, []Kind{Doubled}},
 		{"one by hand", 0, each(at(1, 0), at(2, 0), at(2, 30*time.Second), at(3, 0), at(4, 0)), Tally{Planned: 4, OnTime: 4, Other: 1}, nil},
 		{"a retry is no fire", 2, each(retry(at(1, 0), 2), retry(at(1, time.Second), 1), retry(at(2, 0), 2), retry(at(3, 0), 2), retry(at(4, 0), 2)),
