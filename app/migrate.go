@@ -15,7 +15,7 @@ import (
 const lookForNodes = 3 * time.Second
 
 // HandBack makes the database ready for the XXL-JOB admin that it was adopted from; see [db.Pool.HandBack].
-func HandBack(ctx context.Context, o Options) (h db.Handed, err error) {
+func HandBack(ctx context.Context, o Options, afterCrash bool) (h db.Handed, err error) {
 	if o, err = o.withDefaults(); err != nil {
 		return h, err
 	}
@@ -24,7 +24,7 @@ func HandBack(ctx context.Context, o Options) (h db.Handed, err error) {
 		return h, err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	return pool.HandBack(ctx, lookForNodes)
+	return pool.HandBack(ctx, lookForNodes, afterCrash)
 }
 
 // FinishAdoption says that there is no way back to XXL-JOB any more.

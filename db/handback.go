@@ -33,6 +33,8 @@ var (
 	ErrNeverAdopted = errors.New("this database was not adopted from XXL-JOB: there is nothing to go back to")
 	// ErrStillRunning is wrapped when an admin of ours works on the database.
 	ErrStillRunning = errors.New("stop Punctual first")
+	// ErrCutShort is wrapped when an admin of ours ended without finishing, and left runs that it may have sent.
+	ErrCutShort = errors.New("start Punctual once more and stop it (SIGTERM), so that it asks the executors about them; or hand them over as they are (--after-crash): some may then be run twice")
 )
 
 // handedMessage is what the old admin's page shows of a run that it is handed. A row of ours is written like one of its own.
@@ -41,8 +43,9 @@ const handedMessage = "Punctual had planned this run and not sent it when it was
 // HandBack makes a database ready for the XXL-JOB admin that is put back after Punctual was stopped: runs that were planned and
 // not sent become failures with a retry, which the old admin looks for every ten seconds, and of 3.5 the columns get their names
 // back. What the old admin will not do as Punctual did is returned. look is how long the nodes are watched for a sign of life,
-// which must be more than the time between two of their beats; doing it twice changes nothing more.
-func (p *Pool) HandBack(ctx context.Context, look time.Duration) (h Handed, err error) {
+// which must be more than the time between two of their beats; doing it twice changes nothing more. Unsent runs beside an admin that
+// crashed may have been sent all the same: they are handed over only with afterCrash, else it wraps [ErrCutShort].
+func (p *Pool) HandBack(ctx context.Context, look time.Duration, afterCrash bool) (h Handed, err error) {
 	a, err := New().GetAdoption(ctx, p)
 	if err = Error(err); errors.Is(err, ErrNotFound) {
 		return h, ErrNeverAdopted
@@ -56,8 +59,14 @@ func (p *Pool) HandBack(ctx context.Context, look time.Duration) (h Handed, err 
 		h.Renamed = true
 		return h, p.renameBack(ctx)
 	}
-	if err := p.restOfNodes(ctx, look); err != nil {
+	dead, err := p.restOfNodes(ctx, look)
+	if err != nil {
 		return h, err
+	}
+	if len(dead) > 0 && !afterCrash {
+		if err := p.noneCutShort(ctx, dead); err != nil {
+			return h, err
+		}
 	}
 	if h.Runs, err = p.handRuns(ctx); err != nil {
 		return h, fmt.Errorf("hand the unsent runs over: %w", Error(err))
@@ -75,11 +84,11 @@ func (p *Pool) HandBack(ctx context.Context, look time.Duration) (h Handed, err 
 	return h, nil
 }
 
-// restOfNodes refuses while an admin of ours beats.
-func (p *Pool) restOfNodes(ctx context.Context, look time.Duration) error {
+// restOfNodes refuses while an admin of ours beats, and names those that ended without saying so.
+func (p *Pool) restOfNodes(ctx context.Context, look time.Duration) (dead []string, err error) {
 	before, err := New().ListNodes(ctx, p)
 	if err != nil {
-		return fmt.Errorf("list nodes: %w", Error(err))
+		return nil, fmt.Errorf("list nodes: %w", Error(err))
 	}
 	beats := make(map[int64]int64)
 	for _, n := range before {
@@ -88,35 +97,54 @@ func (p *Pool) restOfNodes(ctx context.Context, look time.Duration) error {
 		}
 	}
 	if len(beats) == 0 {
-		return nil
+		return nil, nil
 	}
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return nil, ctx.Err()
 	case <-time.After(look):
 	}
 	after, err := New().ListNodes(ctx, p)
 	if err != nil {
-		return fmt.Errorf("list nodes: %w", Error(err))
+		return nil, fmt.Errorf("list nodes: %w", Error(err))
 	}
 	var alive []string
 	for _, n := range after {
+		name := n.Name + " (" + n.Address + ")"
 		if beat, known := beats[n.ID]; n.State == 1 && (!known || beat != n.Beat) {
-			alive = append(alive, n.Name+" ("+n.Address+")")
+			alive = append(alive, name)
+		} else if n.State == 1 {
+			dead = append(dead, name)
 		}
 	}
 	if len(alive) > 0 {
-		return fmt.Errorf("%w: %s still work on this database", ErrStillRunning, strings.Join(alive, ", "))
+		return nil, fmt.Errorf("%w: %s still work on this database", ErrStillRunning, strings.Join(alive, ", "))
 	}
-	return nil
+	return dead, nil
 }
+
+// noneCutShort refuses when there are runs of which nobody knows whether a dead admin has sent them.
+func (p *Pool) noneCutShort(ctx context.Context, dead []string) error {
+	var unsent int64
+	err := p.QueryRowContext(ctx, "SELECT COUNT(*) FROM xxl_job_log WHERE "+unsentRuns).Scan(&unsent)
+	if err != nil {
+		return fmt.Errorf("count the unsent runs: %w", Error(err))
+	}
+	if unsent == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s ended without finishing, and left %d runs that it may have sent: %w", strings.Join(dead, ", "), unsent, ErrCutShort)
+}
+
+// unsentRuns are those of ours that are not known to be sent.
+const unsentRuns = "handle_code = 0 AND trigger_code = 0 AND planned_at > 0"
 
 // handRuns turns what was claimed and not sent into failures that the old admin retries.
 func (p *Pool) handRuns(ctx context.Context) (total int64, err error) {
 	for {
 		res, err := p.ExecContext(ctx, `UPDATE xxl_job_log SET trigger_code = 500, alarm_status = 0, trigger_msg = ?,
 			executor_fail_retry_count = CASE WHEN executor_fail_retry_count < 1 THEN 1 ELSE executor_fail_retry_count END
-			WHERE handle_code = 0 AND trigger_code = 0 AND planned_at > 0 ORDER BY id LIMIT 1000`, handedMessage)
+			WHERE `+unsentRuns+` ORDER BY id LIMIT 1000`, handedMessage)
 		if err != nil {
 			return total, err
 		}

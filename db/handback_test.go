@@ -30,7 +30,7 @@ func TestHandBack(t *testing.T) {
 			mustExec(t, pool.DB, "UPDATE xxl_job_user SET password = '$argon2id$x' WHERE username = '张三'")
 			mustExec(t, pool.DB, "INSERT INTO xxl_job_info (id, job_group, job_desc, schedule_type, schedule_conf, glue_type, trigger_status) VALUES (50, 1, 'once', 'ONCE', '2030-01-01 00:00:00', 'BEAN', 1)")
 			for try := range 2 {
-				h, err := pool.HandBack(t.Context(), time.Millisecond)
+				h, err := pool.HandBack(t.Context(), time.Millisecond, false)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -82,13 +82,20 @@ func TestHandBack(t *testing.T) {
 func TestHandBackRefuses(t *testing.T) {
 	t.Parallel()
 	pool := dbtest.New(t, db.MySQL)
-	if _, err := pool.HandBack(t.Context(), time.Millisecond); !errors.Is(err, db.ErrNeverAdopted) {
+	if _, err := pool.HandBack(t.Context(), time.Millisecond, false); !errors.Is(err, db.ErrNeverAdopted) {
 		t.Errorf("a database that never was XXL-JOB's: %v", err)
 	}
 	mustExec(t, pool.DB, "INSERT INTO punctual_adoption (id, release_line) VALUES (1, '2.3')")
 	mustExec(t, pool.DB, "INSERT INTO punctual_node (name, beat, state) VALUES ('one', 1, 1)")
-	if _, err := pool.HandBack(t.Context(), time.Millisecond); err != nil {
+	if _, err := pool.HandBack(t.Context(), time.Millisecond, false); err != nil {
 		t.Errorf("beside a node that is dead: %v", err)
+	}
+	mustExec(t, pool.DB, "INSERT INTO xxl_job_log (job_group, job_id, trigger_time, trigger_code, handle_code, planned_at, owner_node) VALUES (1, 1, NOW(), 0, 0, 1, 1)")
+	if _, err := pool.HandBack(t.Context(), time.Millisecond, false); !errors.Is(err, db.ErrCutShort) {
+		t.Errorf("with a run that a dead node may have sent: %v", err)
+	}
+	if h, err := pool.HandBack(t.Context(), time.Millisecond, true); err != nil || h.Runs != 1 {
+		t.Errorf("and handed over all the same: %+v, %v", h, err)
 	}
 	stop := make(chan struct{})
 	beating := make(chan struct{})
@@ -103,7 +110,7 @@ func TestHandBackRefuses(t *testing.T) {
 			}
 		}
 	}()
-	_, err := pool.HandBack(t.Context(), 3*time.Second)
+	_, err := pool.HandBack(t.Context(), 3*time.Second, false)
 	close(stop)
 	<-beating
 	if !errors.Is(err, db.ErrStillRunning) {

@@ -31,14 +31,17 @@ func (c *migrateUpCmd) Run(s streams) error {
 	return err
 }
 
-type migrateBackCmd struct{ database }
+type migrateBackCmd struct {
+	database
+	AfterCrash bool `help:"Hand over also what an admin may have sent before it crashed: some of that may be run twice."`
+}
 
 func (c *migrateBackCmd) Run(s streams) error {
 	o, err := c.options(s)
 	if err != nil {
 		return err
 	}
-	h, err := app.HandBack(context.Background(), o)
+	h, err := app.HandBack(context.Background(), o, c.AfterCrash)
 	if err != nil {
 		return err
 	}
