@@ -212,7 +212,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	a.server = &http.Server{
 		Handler: a.router(pages, protocols, old, func(e *echo.Echo) *api.API {
 			return api.Register(e, api.Config{
-				Manage: service, Tokens: apiTokens, Pool: a.pool, Catalogue: catalogue, Now: a.engine.Now, Logger: a.logger, Refused: a.noteRefusal, Closing: a.closing,
+				Manage: service, Tokens: apiTokens, Pool: a.pool, Catalogue: catalogue, Now: a.engine.Now, Logger: a.logger, Refused: a.noteRefusal, Closing: a.closing, Limit: a.opts.apiLimit, Conditions: a.engine.Conditions,
 			})
 		}),
 		// A stream may last for hours, so there is no limit on reading or writing as a whole; the middleware sets one for

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-job/punctual/app/api"
 	"github.com/punctual-job/punctual/app/auditlog"
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/auth/directory"
@@ -63,7 +64,8 @@ type Options struct {
 	MaxConns    int            // of the database; 0 lets db choose
 	UnsafeDB    bool           // the embedded database does not wait for the disk, for tests only
 
-	readOnly     bool // the embedded database is only read
+	readOnly     bool      // the embedded database is only read
+	apiLimit     api.Limit // of requests, for tests; default that of api
 	auditTargets []auditlog.Target
 	proxies      []*net.IPNet
 	measuredJobs scheduler.MeasuredJobs

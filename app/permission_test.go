@@ -165,7 +165,7 @@ func (p person) may(n need, own bool) bool {
 }
 
 // objects are rows that the paths of routes can name.
-type objects struct{ group, job, version, run, user, entry, clearing, team int64 }
+type objects struct{ group, job, version, run, user, entry, clearing, team, channel, route int64 }
 
 // things makes a script job with a version and a run in a group, a user and an entry of the audit log.
 func things(t *testing.T, a *App, group int64, mark string) objects {
@@ -467,7 +467,7 @@ func contents(t *testing.T, a *App) map[string]string {
 		"punctual_team": "id, name", "punctual_team_member": "team_id, user_id", "punctual_team_permission": "team_id, group_id, rights",
 		"punctual_audit WHERE action NOT IN ('refused', 'login_refused')": "id, action", // which are about what was refused
 		"punctual_token": "app_name, token", "punctual_session": "id, user_id", "punctual_clearing": "id, job_group",
-		"punctual_adoption": "id, finished_at", "punctual_alarm_channel": "id, name", "punctual_view": "id, user_id, name",
+		"punctual_adoption": "id, finished_at", "punctual_alarm_channel": "id, name", "punctual_alarm_route": "id, channel_id, scope", "punctual_view": "id, user_id, name",
 		// Those two the engine writes by itself, whenever it gets to it.
 		"punctual_setting WHERE name NOT IN ('" + upkeep.SettingSchedulesSeen + "', '" + upkeep.SettingSkipsCounted + "')": "name, value",
 		"punctual_api_token": "id, user_id, name, hash, hint, revoked_at", "punctual_secret": "group_id, name, value",

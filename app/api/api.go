@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler"
 )
 
 // Prefix is where the API is.
@@ -41,7 +42,9 @@ type Config struct {
 	Logger    *slog.Logger
 	Refused   func(echo.Context) // somebody asked for what they may not do
 	Closing   <-chan struct{}    // closed when requests that wait are to end
-	Limit     Limit              // default [UsualLimit]
+	// Conditions are what keeps the admin from its work, or what somebody should look at.
+	Conditions func() []scheduler.Condition
+	Limit      Limit // default [UsualLimit]
 }
 
 // API serves API v1.
@@ -65,9 +68,10 @@ func Register(e *echo.Echo, cfg Config) *API {
 	group := e.Group(Prefix)
 	a.huma = humaecho.NewWithGroup(e, group, config())
 	a.huma.UseMiddleware(a.open)
-	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.schedules, a.runs, a.operations} {
+	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.schedules, a.runs, a.alarms, a.users, a.teams, a.settings, a.statistics, a.operations} {
 		resource()
 	}
+	sayWhatNullIs(a.huma.OpenAPI())
 	a.document = document(a.huma.OpenAPI())
 	group.GET("/openapi.json", func(c echo.Context) error { return c.JSONBlob(http.StatusOK, a.document) })
 	a.refuseTheRest(group)
@@ -96,6 +100,40 @@ func document(o *huma.OpenAPI) []byte {
 		panic(err) // of our own types
 	}
 	return append(raw, '\n')
+}
+
+// sayWhatNullIs puts into the document what huma does: in a request, null is as if the field were not named.
+func sayWhatNullIs(o *huma.OpenAPI) {
+	var walk func(s *huma.Schema)
+	seen := make(map[*huma.Schema]bool)
+	walk = func(s *huma.Schema) {
+		for s != nil && s.Ref != "" {
+			s = o.Components.Schemas.SchemaFromRef(s.Ref)
+		}
+		if s == nil || seen[s] {
+			return
+		}
+		seen[s] = true
+		walk(s.Items)
+		for name, p := range s.Properties {
+			walk(p)
+			if !slices.Contains(s.Required, name) && p.Ref == "" {
+				p.Nullable = true
+				if len(p.Enum) > 0 && !slices.Contains(p.Enum, nil) {
+					p.Enum = append(p.Enum, nil)
+				}
+			}
+		}
+	}
+	for _, item := range o.Paths {
+		for _, operation := range []*huma.Operation{item.Post, item.Put, item.Patch} {
+			if operation != nil && operation.RequestBody != nil {
+				for _, media := range operation.RequestBody.Content {
+					walk(media.Schema)
+				}
+			}
+		}
+	}
 }
 
 // refuseTheRest answers what is no operation: in problem documents, as everything else here.
@@ -144,6 +182,7 @@ type op struct {
 	text         string // what there is to know beyond the summary
 	status       int    // of success; default 200
 	also         []int  // statuses of errors beyond those that all have
+	plain        bool   // it answers with text, not with JSON
 	names        map[string]string
 }
 
@@ -175,6 +214,9 @@ func add[I, O any](a *API, o op, do func(ctx context.Context, p auth.Principal, 
 	operation := huma.Operation{
 		Method: o.method, Path: o.path, OperationID: o.id, Tags: []string{o.tag}, Summary: o.summary, Description: o.text,
 		DefaultStatus: o.status, Errors: o.errors(), MaxBodyBytes: maxBody, BodyReadTimeout: -1, // app sets one for every request
+	}
+	if o.plain {
+		operation.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
 	}
 	huma.Register(a.huma, operation, func(ctx context.Context, in *I) (*O, error) {
 		r := requestOf(ctx)

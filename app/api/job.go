@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -114,7 +115,7 @@ func valueText(f *jobspec.Field, raw json.RawMessage) (string, error) {
 	case string:
 		return v, nil
 	case json.Number:
-		return v.String(), nil
+		return whole(v), nil
 	case bool:
 		if v {
 			return "true", nil
@@ -124,7 +125,7 @@ func valueText(f *jobspec.Field, raw json.RawMessage) (string, error) {
 		for _, element := range v {
 			text, ok := element.(string)
 			if n, isNumber := element.(json.Number); isNumber {
-				text, ok = n.String(), true
+				text, ok = whole(n), true
 			}
 			if !ok || strings.ContainsAny(text, ",，") && f.Kind == jobspec.List {
 				return "", problem.InvalidFields(problem.Field{Name: f.Name, Key: "api.error.comma"})
@@ -134,6 +135,14 @@ func valueText(f *jobspec.Field, raw json.RawMessage) (string, error) {
 		return strings.Join(texts, ","), nil
 	}
 	return "", nil
+}
+
+// whole is a number as it is written where no fraction is known: 5.0 and 5e0 are integers too.
+func whole(n json.Number) string {
+	if f, err := n.Float64(); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return strconv.FormatInt(int64(f), 10)
+	}
+	return n.String()
 }
 
 // newJob is a whole definition.
@@ -352,6 +361,9 @@ func fieldSchema(f *jobspec.Field, written bool) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString}
 	if written && f.Max > 0 {
 		s.MaxLength = &f.Max
+	}
+	if one := 1; written && f.Required {
+		s.MinLength = &one
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
 )
 
 // node is an admin of the cluster.
@@ -61,6 +62,29 @@ type token struct {
 	UsedFrom  string               `json:"used_from"`
 }
 
+// newToken is a token as somebody wants it.
+type newToken struct {
+	Owner  int64    `json:"owner_id,omitempty" minimum:"1" doc:"A service account, or whoever asks; without it whoever asks."`
+	Name   string   `json:"name" minLength:"1" maxLength:"40"`
+	Scope  []string `json:"scope" minItems:"1" nullable:"false" enum:"view,run,schedule,edit,glue,admin" doc:"The rights that it has at most; admin stands for all that its owner may."`
+	Groups []int64  `json:"group_ids,omitempty" doc:"The groups that it is for; without them all of its owner."`
+	Days   int      `json:"days,omitempty" minimum:"0" maximum:"3660" default:"90" doc:"How many days it counts; 0: until it is revoked."`
+}
+
+// tokenMade is a token with what makes it one.
+type tokenMade struct {
+	Token string `json:"token" doc:"It is told this once, and kept nowhere."`
+	ID    int64  `json:"id"`
+}
+
+type tokenCreated struct {
+	Location string `header:"Location"`
+	Body     tokenMade
+}
+
+// tokenNames are what the fields of a new token are called in JSON.
+var tokenNames = map[string]string{manage.APITokenGroups: "group_ids"}
+
 // TokenID names the token of an operation.
 type TokenID struct {
 	ID int64 `path:"id" minimum:"1" doc:"The number of the token."`
@@ -104,6 +128,19 @@ func (a *API) operations() {
 			}
 			return out, err
 		})
+	add(a, op{method: http.MethodPost, path: "/tokens", id: "createToken", tag: "tokens", summary: "Make an API token, which is answered this once", status: http.StatusCreated, names: tokenNames,
+		text: "It takes a token with the scope admin: another would make one that may more than it, or that lives on when it is revoked. It takes no Idempotency-Key, since what is made is kept nowhere: revoke a token whose answer was lost."},
+		func(ctx context.Context, p auth.Principal, in *struct{ Body newToken }) (*tokenCreated, error) {
+			if !p.Admin {
+				return nil, &problem.Error{Kind: problem.Forbidden}
+			}
+			return a.createToken(ctx, p, in.Body)
+		})
+	add(a, op{method: http.MethodGet, path: "/tokens/{id}", id: "getToken", tag: "tokens", summary: "Get an API token, without what makes it one"},
+		func(ctx context.Context, p auth.Principal, in *TokenID) (*struct{ Body token }, error) {
+			row, err := a.Manage.APITokens.Get(ctx, p, in.ID)
+			return &struct{ Body token }{readToken(row)}, err
+		})
 	add(a, op{method: http.MethodDelete, path: "/tokens/{id}", id: "revokeToken", tag: "tokens", summary: "Revoke an API token for good"},
 		func(ctx context.Context, p auth.Principal, in *TokenID) (*struct{ Body token }, error) {
 			if err := a.Manage.APITokens.Revoke(ctx, p, in.ID); err != nil {
@@ -112,6 +149,22 @@ func (a *API) operations() {
 			row, err := a.Manage.APITokens.Get(ctx, p, in.ID)
 			return &struct{ Body token }{readToken(row)}, err
 		})
+}
+
+func (a *API) createToken(ctx context.Context, p auth.Principal, in newToken) (*tokenCreated, error) {
+	want := manage.APITokenInput{Owner: in.Owner, Name: in.Name, Groups: in.Groups, Days: in.Days}
+	for _, name := range in.Scope {
+		want.Admin = want.Admin || name == "admin"
+		want.Rights |= auth.RightNamed(name)
+	}
+	id, made, err := a.Manage.APITokens.Create(ctx, p, want)
+	if f := problem.From(err); f != nil && f.Kind == problem.NotFound {
+		return nil, problem.InvalidFields(problem.Field{Name: "owner_id", Key: f.Key})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &tokenCreated{Location: address("tokens", id), Body: tokenMade{Token: made, ID: id}}, nil
 }
 
 func readToken(t manage.APIToken) token {

@@ -11,7 +11,7 @@ import (
 // Page is a part of a list: embed it in the input of an operation that lists.
 type Page struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"How many at most."`
-	Cursor string `query:"cursor" maxLength:"100" doc:"What the page before said as next; without it the list begins."`
+	Cursor string `query:"cursor" pattern:"^([1-9][0-9]{0,17})?$" doc:"What the page before said as next; without it the list begins."`
 }
 
 // after is the id that a cursor stands for, 0 for none.

@@ -148,6 +148,12 @@ var texts = map[string]struct{ key, arg string }{
 	validation.MsgExpectedMaxItems:         {"api.error.maxitems", "Max"},
 }
 
+// patterns are what to say of values that do not match a pattern of ours.
+var patterns = map[string]string{
+	`^([1-9][0-9]{0,17})?$`:       "api.error.cursor",
+	`^(([0-9]|[1-5][0-9]|60)s)?$`: "api.error.value",
+}
+
 // invalidRequest describes a request that huma refused.
 func invalidRequest(printer *locales.Printer, status int, errs []error) *Problem {
 	kind := problem.KindOf(status)
@@ -178,6 +184,9 @@ func fieldProblem(printer *locales.Printer, d *huma.ErrorDetail) FieldProblem {
 	field = strings.NewReplacer("[", ".", "]", "").Replace(field)
 	format, value, _ := strings.Cut(d.Message, separator)
 	text, known := texts[format]
+	if format == validation.MsgExpectedMatchPattern {
+		text.key, known = patterns[value]
+	}
 	switch {
 	case !known && in == "query":
 		text.key = "api.error.parameter" // unknown, or not readable as its type

@@ -76,12 +76,12 @@ func (a *API) runs() {
 	add(a, op{method: http.MethodGet, path: "/runs/{id}", id: "getRun", tag: tag, summary: "Get a run with its history"},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			RunID
-			Wait string `query:"wait" pattern:"^[0-9]{1,2}s$" example:"60s" doc:"Wait so many seconds at most, up to 60s, for the run to end."`
+			Wait string `query:"wait" pattern:"^(([0-9]|[1-5][0-9]|60)s)?$" example:"60s" doc:"Wait so many seconds at most, up to 60s, for the run to end."`
 		}) (*struct{ Body wholeRun }, error) {
 			r, err := a.waitForRun(ctx, p, in.ID, in.Wait)
 			return &struct{ Body wholeRun }{r}, err
 		})
-	add(a, op{method: http.MethodGet, path: "/runs/{id}/output", id: "getRunOutput", tag: tag, summary: "Get the output of a run as text", also: gateway},
+	add(a, op{method: http.MethodGet, path: "/runs/{id}/output", id: "getRunOutput", tag: tag, summary: "Get the output of a run as text", also: gateway, plain: true},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			RunID
 			From int `query:"from_line" minimum:"1" default:"1" doc:"The first line that is wanted."`

@@ -119,7 +119,7 @@ func (c *tokenPages) tokenCreate(ec echo.Context) error {
 		}
 		in.Groups = append(in.Groups, id)
 	}
-	made, err := c.tokens.Create(ec.Request().Context(), who(ec), in)
+	_, made, err := c.tokens.Create(ec.Request().Context(), who(ec), in)
 	if err != nil {
 		var ok bool
 		if page.Errors, page.Problem, ok = refused(page.Page, err, problem.Conflict); !ok {

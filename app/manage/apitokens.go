@@ -111,26 +111,26 @@ func (s *APITokens) List(ctx context.Context, p auth.Principal, all bool) ([]API
 	return list, nil
 }
 
-// Create makes a token. It is returned this once and kept nowhere.
-func (s *APITokens) Create(ctx context.Context, p auth.Principal, in APITokenInput) (token string, err error) {
+// Create makes a token and returns its id. It is returned itself this once, and kept nowhere.
+func (s *APITokens) Create(ctx context.Context, p auth.Principal, in APITokenInput) (id int64, token string, err error) {
 	owner, admin := p.UserID, p.Admin
 	if in.Owner != 0 && in.Owner != p.UserID {
 		if err := requireAdmin(p); err != nil {
-			return "", err
+			return 0, "", err
 		}
 		// Not for other people: whoever has a token is taken for its owner in the audit log.
 		a, err := s.account(ctx, in.Owner)
 		if err != nil {
-			return "", err
+			return 0, "", err
 		}
 		owner, admin = a.ID, a.Role == auth.RoleAdmin
 	}
 	if owner == 0 {
-		return "", forbidden()
+		return 0, "", forbidden()
 	}
 	in.Name = strings.TrimSpace(in.Name)
 	if fields := s.check(p, in, admin); len(fields) > 0 {
-		return "", problem.InvalidFields(fields...)
+		return 0, "", problem.InvalidFields(fields...)
 	}
 	now := s.cfg.Now()
 	var expires int64
@@ -154,7 +154,7 @@ func (s *APITokens) Create(ctx context.Context, p auth.Principal, in APITokenInp
 		if n >= maxAPITokens {
 			return problem.New(problem.Conflict, "problem.apitoken.many", "Max", maxAPITokens)
 		}
-		id, err := s.queries.InsertAPIToken(ctx, tx, db.InsertAPITokenParams{
+		id, err = s.queries.InsertAPIToken(ctx, tx, db.InsertAPITokenParams{
 			UserID: owner, Name: in.Name, Hash: auth.HashAPIToken(token), Hint: auth.APITokenHint(token), Rights: int64(rights), Admin: flag(in.Admin),
 			GroupIds: strings.Join(groups, ","), CreatedAt: now.UnixMilli(), ExpiresAt: expires,
 		})
@@ -166,9 +166,9 @@ func (s *APITokens) Create(ctx context.Context, p auth.Principal, in APITokenInp
 		}})
 	})
 	if err != nil {
-		return "", fmt.Errorf("make API token: %w", err)
+		return 0, "", fmt.Errorf("make API token: %w", err)
 	}
-	return token, nil
+	return id, token, nil
 }
 
 func (s *APITokens) check(p auth.Principal, in APITokenInput, admin bool) []problem.Field {
