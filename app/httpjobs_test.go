@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/httpcall"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
@@ -80,11 +80,12 @@ func runEnd(t *testing.T, a *App, jobID int64, is func(db.Run) bool) (r db.Run) 
 
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("did not happen: %s", what)
+	executortest.Eventually(t, what, func() error {
+		if !is() {
+			return executortest.ErrNotYet
 		}
-	}
+		return nil
+	})
 }
 
 func TestHTTPJobsRunInsideTheAdmin(t *testing.T) {

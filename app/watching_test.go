@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,10 +14,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // alertRules are deploy/prometheus/rules.yml.
@@ -195,13 +197,14 @@ scrape_configs:
 		last = ask("query?query="+url.QueryEscape(expr), &data)
 		return len(data.Result)
 	}
-	within := time.Now().Add(2 * time.Minute) // the time of a hang, not of the work
-	for series(`up == 1`) == 0 || series(`sum by (group) (rate(punctual_run_results_total[1m]))`) == 0 || series(`punctual_lease_ok == 1`) == 0 {
-		if time.Now().After(within) {
-			t.Fatalf("%s is not scraped: %v", a.publicURL(), last)
+	executortest.Eventually(t, a.publicURL()+" scraped", func() error {
+		for _, expr := range []string{`up == 1`, `sum by (group) (rate(punctual_run_results_total[1m]))`, `punctual_lease_ok == 1`} {
+			if series(expr) == 0 {
+				return errors.Join(fmt.Errorf("nothing for %s", expr), last)
+			}
 		}
-		time.Sleep(200 * time.Millisecond)
-	}
+		return nil
+	})
 	_, inRules, inBoard := watched(t)
 	for _, expr := range append(inRules, inBoard...) {
 		series(expr)
@@ -221,7 +224,7 @@ scrape_configs:
 			Rules []struct{ Name, Health, LastError string }
 		}
 	}
-	for {
+	executortest.Eventually(t, "rules evaluated", func() error {
 		if err := ask("rules", &loaded); err != nil {
 			t.Fatal(err)
 		}
@@ -234,12 +237,9 @@ scrape_configs:
 				}
 			}
 		}
-		if done && len(loaded.Groups) == 1 {
-			break
+		if !done || len(loaded.Groups) != 1 {
+			return fmt.Errorf("not all are: %+v", loaded)
 		}
-		if time.Now().After(within) {
-			t.Fatalf("the rules are not evaluated: %+v", loaded)
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
+		return nil
+	})
 }
