@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -197,11 +198,34 @@ func (h *errorHandler) page(c echo.Context, p *problem.Error) {
 		RequestID: requestIDOf(c),
 	}
 	page.Text = p.Text(page.Printer)
+	if p.Kind == problem.NotFound || p.Kind == problem.Conflict {
+		page.BackURL, page.BackText = goOn(page.Page, c.Request().URL.Path, p.Kind == problem.Conflict)
+	}
 	var component templ.Component = errorpage.Whole(page)
 	if c.Request().Header.Get("HX-Request") != "" && c.Request().Header.Get("HX-Boosted") == "" {
 		component = errorpage.Toast(page)
 	}
 	h.html(c, p.Kind.Status(), component)
+}
+
+// goOn is where somebody goes on who was led to an address that holds nothing, or does not hold what was wanted: to the thing that it
+// belongs to, if that exists, or to the list of such things.
+func goOn(page layout.Page, path string, exists bool) (address, text string) {
+	first, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	number, _, _ := strings.Cut(rest, "/")
+	if id, err := strconv.ParseInt(number, 10, 64); err == nil && exists {
+		switch "/" + first {
+		case link.JobsPath:
+			return link.Job(id), page.T("error.open.job")
+		case link.RunsPath:
+			return link.Run(id), page.T("error.open.run")
+		}
+	}
+	switch "/" + first {
+	case link.JobsPath, link.RunsPath, link.ExecutorsPath, link.AlarmsPath, link.UsersPath:
+		return "/" + first, page.T("error.open", "Place", page.T("nav."+first))
+	}
+	return "", ""
 }
 
 // requestIDOf is the name that a request has in the log.

@@ -58,6 +58,9 @@ func TestAnErrorIsDrawnForWhoAsked(t *testing.T) {
 		want, notWant      string
 	}{
 		{"a person gets a page", "GET", "/jobs/9", [2]string{}, scheduler.ErrJobNotFound, 404, "<!doctype html>", ""},
+		{"and is led on", "GET", "/runs/9", [2]string{}, scheduler.ErrRunNotFound, 404, `href="/runs"`, ""},
+		{"to what stands in the way", "GET", "/jobs/9/script", [2]string{}, problem.New(problem.Conflict, "problem.glue.bean"), 409, `href="/jobs/9"`, "meantime"},
+		{"or home", "GET", "/nothing/9", [2]string{}, echo.ErrNotFound, 404, `href="/"`, "/nothing"},
 		{"a detail of ours is not shown", "GET", "/jobs", [2]string{}, errors.New("password of root is x"), 500, "<!doctype html>", "password of root"},
 		{"htmx gets a message", "POST", "/jobs/9/start", [2]string{"HX-Request", "true"}, scheduler.ErrJobNotFound, 404, "toast", "<!doctype html>"},
 		{"an executor gets its JSON", "POST", "/api/callback", [2]string{}, errors.New("x"), 200, `{"code":500,`, "<"},

@@ -350,11 +350,12 @@ func (f *finishing) outcome(r *db.ListRunsByIDRow) event.Outcome {
 	return event.Failed
 }
 
-// endedBy says of the runs that somebody wanted ended who that was. There are few, so their events are read for it.
+// endedBy says of the runs that somebody wanted ended who that was. There are few, so their events are read for it. Of one that
+// was given up nobody knows whether it ended.
 func (e *Engine) endedBy(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRow, byID map[int64]*finishing) (map[int64]event.List, error) {
 	var ids []int64
 	for i := range open {
-		if byID[open[i].ID].ends == event.Killed {
+		if f := byID[open[i].ID]; f.ends == event.Killed && f.given != event.Lost {
 			ids = append(ids, open[i].ID)
 		}
 	}

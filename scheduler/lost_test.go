@@ -83,6 +83,36 @@ func TestARunWithoutAResultIsDecidedByAskingItsExecutor(t *testing.T) {
 	}
 }
 
+// TestARunThatWasToEndAndIsLostIsNotSaidToHaveEnded: somebody wanted it ended, and then its executor was gone.
+func TestARunThatWasToEndAndIsLostIsNotSaidToHaveEnded(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, quick, addressA)
+		gone := make(chan struct{})
+		b.executors.idle = func(string) (wire.Answer, error) {
+			select {
+			case <-gone:
+				return wire.Answer{}, errRefused
+			default:
+				return busy, nil
+			}
+		}
+		id := b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 0 })
+		run := b.trigger(id)
+		b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
+		if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET kill_asked_at = ?, events = ? WHERE id = ?", time.Now().UnixMilli(),
+			event.List{event.New(time.Now(), event.KillAsked, "ann")}.Stored(), run); err != nil {
+			t.Fatal(err)
+		}
+		close(gone)
+		b.await("it is given up", func() bool { return b.run(run).HandleCode == 500 })
+		r, events := b.run(run), b.events(run)
+		if why, ok := events.Reason(r.Outcome); !ok || why.Key != event.LostRun || r.Outcome != event.Killed || b.has(run, event.KilledAt) {
+			t.Errorf("outcome %s because of %v; events %v", r.Outcome, why, events)
+		}
+	})
+}
+
 func TestALateResultSupersedesLostAndBothAreTold(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

@@ -206,7 +206,7 @@ func TestTheAdviceOfARun(t *testing.T) {
 	tests := []struct {
 		name     string
 		timeline runs.Timeline
-		why      event.Key
+		why      event.Key // and its first word
 		due      time.Duration
 		want     string // the key
 	}{
@@ -222,7 +222,13 @@ func TestTheAdviceOfARun(t *testing.T) {
 		{"passed over", timeline(runstate.Skipped, "MISFIRE", ""), event.SkippedFires, 0, "advice.skipped"},
 		{"stopped", timeline(runstate.Stopped, "CRON", ""), event.JobStopped, 0, "advice.stopped"},
 		{"not needed", timeline(runstate.Cancelled, "RETRY", ""), event.Withdrawn, 0, "advice.cancelled"},
-		{"lost", timeline(runstate.Lost, "CRON", address), event.LostRun, 0, "advice.lost"},
+		{"lost with its machine", timeline(runstate.Lost, "CRON", address), event.LostRun + " " + event.LostGone, 0, "advice.lost.gone"},
+		{"forgotten", timeline(runstate.Lost, "CRON", address), event.LostRun + " " + event.LostIdle, 0, "advice.lost.idle"},
+		{"lost in silence", timeline(runstate.Lost, "CRON", address), event.LostRun + " " + event.LostSilent, 0, "advice.lost.silent"},
+		{"lost while somebody wanted it ended", timeline(runstate.Killed, "CRON", address), event.LostRun + " " + event.LostGone, 0, "advice.lost.gone"},
+		{"ended", timeline(runstate.Killed, "CRON", address), event.KilledAt, 0, ""},
+		{"left open by an XXL-JOB admin", timeline(runstate.Lost, "CRON", address), event.LeftOpen, 0, "advice.lost.other"},
+		{"given up by an XXL-JOB admin", timeline(runstate.Lost, "CRON", address), "", 0, "advice.lost.other"},
 		{"lost, its results refused", timeline(runstate.Lost, "CRON", address), event.NotTold, 0, "advice.nottold"},
 		{"a retry that waits", timeline(runstate.Waiting, "RETRY", ""), "", time.Minute, "advice.retrywaits"},
 		{"a retry that leaves", timeline(runstate.Waiting, "RETRY", ""), "", time.Second, ""},
@@ -233,7 +239,8 @@ func TestTheAdviceOfARun(t *testing.T) {
 		if tt.want != "" {
 			want = page.T(tt.want, "Group", "Orders", "Address", tt.timeline.Address, "At", "")
 		}
-		if got := advice(page, tt.timeline, tt.why, tt.due); got != want {
+		key, cause, _ := strings.Cut(string(tt.why), " ")
+		if got := advice(page, tt.timeline, event.New(time.UnixMilli(0), event.Key(key), cause), tt.due); got != want {
 			t.Errorf("%s: %q, want %q", tt.name, got, want)
 		}
 	}
@@ -256,24 +263,24 @@ func TestTheTimelineIsWhatHappened(t *testing.T) {
 	}{
 		{"a success, and what followed", runstate.Run{Outcome: event.Succeeded, TriggerCode: 200, HandleCode: 200, Sent: at(3).UnixMilli(), Finished: at(1000).UnixMilli(),
 			Events: event.List{claimed, routed, sent, event.New(at(1000), event.Child, 5, 77)}}, []string{
-			"claimed done 01:59:57.000  by node admin-1",
+			"claimed done 01:59:57.000 3 s ahead by node admin-1",
 			"routed done 01:59:57.001 +1 ms Route strategy “Round robin”: http://10.0.0.1:9999/, one of 2",
-			"planned done 02:00:00.000 +2.9 s ",
+			"planned done 02:00:00.000  ",
 			"sent done 02:00:00.003 +3 ms http://10.0.0.1:9999/",
 			"answered done 02:00:00.015 +12 ms 200",
 			"calledback done 02:00:01.000 +985 ms 200",
 			"follow done 02:00:01.000 +0 ms Child job 5: run 77",
 		}},
 		{"a run that goes on", runstate.Run{TriggerCode: 200, Events: event.List{claimed, routed, sent}, Sent: at(3).UnixMilli()}, []string{
-			"claimed done 01:59:57.000  by node admin-1",
+			"claimed done 01:59:57.000 3 s ahead by node admin-1",
 			"routed done 01:59:57.001 +1 ms Route strategy “Round robin”: http://10.0.0.1:9999/, one of 2",
-			"planned done 02:00:00.000 +2.9 s ",
+			"planned done 02:00:00.000  ",
 			"sent done 02:00:00.003 +3 ms http://10.0.0.1:9999/",
 			"answered done 02:00:00.015 +12 ms 200",
 			"calledback active   ",
 		}},
 		{"a run that waits", runstate.Run{Events: event.List{claimed}}, []string{
-			"claimed done 01:59:57.000  by node admin-1", "planned done 02:00:00.000 +3 s ", "routed active   ", "sent pending   ", "answered pending   ", "calledback pending   ",
+			"claimed done 01:59:57.000 3 s ahead by node admin-1", "planned done 02:00:00.000  ", "routed active   ", "sent pending   ", "answered pending   ", "calledback pending   ",
 		}},
 		{"one that stands for others, and was taken over", runstate.Run{Outcome: event.Unconfirmed, TriggerCode: 500, Events: event.List{
 			event.New(at(60_000), event.Claimed, "admin-1", 1), event.New(at(60_000), event.StandsFor, 12, false, at(0), at(11_000)),
@@ -297,6 +304,23 @@ func TestTheTimelineIsWhatHappened(t *testing.T) {
 			"lost failed 02:01:00.000 +59 s Result lost: http://10.0.0.1:9999/ does not answer",
 			"follow done 02:01:00.000 +0 ms Retry: run 78 of job 5",
 			"result done 02:01:30.000 +30 s A result came later: 500 boom",
+		}},
+		{"given up by an XXL-JOB admin, which reports nothing", runstate.Run{TriggerCode: 200, HandleCode: 500, HandleNote: "任务结果丢失，标记失败", Sent: at(3).UnixMilli(), Finished: at(600_000).UnixMilli(), Address: a}, []string{
+			"planned done 02:00:00.000  ", "sent done 02:00:00.003 +3 ms http://10.0.0.1:9999/", "lost failed 02:10:00.000 +9 min 59 s 任务结果丢失，标记失败",
+		}},
+		{"ended by an XXL-JOB admin", runstate.Run{TriggerCode: 200, HandleCode: 500, HandleNote: "人为操作，主动终止:Success", Sent: at(3).UnixMilli(), Finished: at(5000).UnixMilli(), Address: a}, []string{
+			"planned done 02:00:00.000  ", "sent done 02:00:00.003 +3 ms http://10.0.0.1:9999/", "kill failed 02:00:05.000 +4.9 s 人为操作，主动终止:Success",
+		}},
+		{"ended, as its executor reports", runstate.Run{TriggerCode: 200, HandleCode: 500, HandleNote: "scheduling center kill job. [job running, killed]", Sent: at(3).UnixMilli(), Finished: at(5000).UnixMilli(), Address: a}, []string{
+			"planned done 02:00:00.000  ", "sent done 02:00:00.003 +3 ms http://10.0.0.1:9999/", "calledback failed 02:00:05.000 +4.9 s 500",
+		}},
+		{"given up after its report was refused", runstate.Run{Outcome: event.Lost, TriggerCode: 200, HandleCode: 500, Sent: at(3).UnixMilli(), Finished: at(60_000).UnixMilli(),
+			Events: event.List{sent, event.New(at(60_000), event.LostRun, event.LostIdle, a), event.New(at(9000), event.NotTold, "10.0.0.1", event.NotToldToken)}}, []string{
+			"planned done 02:00:00.000  ",
+			"sent done 02:00:00.003 +3 ms http://10.0.0.1:9999/",
+			"answered done 02:00:00.015 +12 ms 200",
+			"nottold failed 02:00:09.000 +8.9 s A call of 10.0.0.1 was refused: its access token is wrong",
+			"lost failed 02:01:00.000 +51 s Result lost: http://10.0.0.1:9999/ has nothing of this job any more, and no result came",
 		}},
 		{"left out", runstate.Run{Outcome: event.Skipped, TriggerCode: 500, Events: event.List{event.New(at(9000), event.SkippedFires, 1, false, at(0), at(0), "DO_NOTHING")}}, []string{
 			"planned done 02:00:00.000  ", "passed skipped 02:00:09.000 +9 s Skipped: the fire planned for 2026-03-01 02:00:00; the misfire strategy is “Do nothing”",

@@ -280,7 +280,11 @@ func (w *runWatch) sendLog(ctx context.Context, s *stream, r *db.Run) (end bool,
 			return w.failed >= logTries, w.say(ctx, s, problem.From(err).Text(w.page.Printer))
 		}
 		w.failed = 0
-		if err := w.say(ctx, s, ""); err != nil {
+		note := ""
+		if piece.Missing() && (r.HandleCode != 0 || r.Outcome.Ended()) {
+			note = w.page.T("log.empty.missing")
+		}
+		if err := w.say(ctx, s, note); err != nil {
 			return false, err
 		}
 		lines, next := logLines(piece, w.next)

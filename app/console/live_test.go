@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/runs"
 )
 
 // talking has two pieces of output of every run, and then nothing new.
@@ -71,4 +73,52 @@ func TestALookAtARunReadsItOnce(t *testing.T) {
 	if n := look(); n != 1 {
 		t.Errorf("a look at nothing new asks %d times", n)
 	}
+}
+
+// forgetful has no output of any run.
+type forgetful struct{ manage.Engine }
+
+func (forgetful) ReadLog(_ context.Context, _ *db.Run, from int) (wire.LogResult, error) {
+	return wire.LogResult{FromLineNum: from, LogContent: wire.LogMissing, IsEnd: true}, nil
+}
+
+// TestOutputThatIsGoneIsNotTakenForNone asks an executor that has cleared its logs away.
+func TestOutputThatIsGoneIsNotTakenForNone(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		now := time.Now()
+		service := manage.New(manage.Config{Pool: pool, Engine: forgetful{}, Now: func() time.Time { return now }})
+		pages := &runPages{
+			timelines: &timelines{frame: &frame{zone: time.UTC, now: func() time.Time { return now }, wall: pool, groups: service.Groups}, runs: service.Runs, jobs: service.Jobs},
+			runs:      service.Runs,
+		}
+		page, admin := layout.Page{Printer: locales.New().Printer(locales.English)}, auth.Principal{Admin: true}
+		for id, tt := range map[int64]struct {
+			handled int
+			status  runs.LogStatus
+			note    string
+		}{
+			7: {200, runs.LogMissing, "The executor has no output of this run"},
+			8: {0, runs.LogLive, ""}, // it may not have begun
+		} {
+			if _, err := pool.ExecContext(t.Context(), "INSERT INTO xxl_job_log (id, job_group, job_id, executor_address, trigger_time, trigger_code, handle_code, planned_at, sent_at) VALUES (?, 1, 1, 'http://10.0.0.1:9999/', ?, 200, ?, ?, ?)",
+				id, pool.Wall(now), tt.handled, now.UnixMilli(), now.UnixMilli()); err != nil {
+				t.Fatal(err)
+			}
+			r, err := service.Runs.Get(t.Context(), admin, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if log := pages.firstLog(t.Context(), page, r); log.Status != tt.status || len(log.Lines) != 0 {
+				t.Errorf("run %d: its page says %+v, want %s", id, log, tt.status)
+			}
+			recorder := httptest.NewRecorder()
+			s := &stream{w: echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), recorder).Response(), control: http.NewResponseController(recorder)}
+			w := &runWatch{pages: pages, page: page, who: admin, logID: id, next: 1}
+			ended, _, err := w.look(t.Context(), s)
+			if _, says, _ := strings.Cut(recorder.Body.String(), "event: note\n"); err != nil || ended != (tt.handled != 0) || !strings.Contains(says, tt.note) || tt.note == "" && says != "" {
+				t.Errorf("run %d: its stream ends: %v, %v, with %q", id, ended, err, says)
+			}
+		}
+	})
 }

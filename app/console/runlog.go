@@ -67,6 +67,10 @@ func (c *runPages) firstLog(ctx context.Context, page layout.Page, r db.Run) run
 			log.Note = problem.From(err).Text(page.Printer)
 			return log
 		}
+		if piece.Missing() && run.Reported() {
+			log.Status = runs.LogMissing
+			return log
+		}
 		lines, next := logLines(piece, log.Next)
 		log.Lines, log.Next = append(log.Lines, lines...), next
 		switch {
@@ -129,6 +133,9 @@ func (c *runPages) downloadLog(ec echo.Context, logID int64, from int) error {
 				_, err = fmt.Fprintf(w, "\n[%s]\n", problem.From(err).Text(c.Page(ec).Printer))
 			}
 			return err
+		}
+		if piece.Missing() && !w.Committed {
+			return problem.New(problem.NotFound, "log.empty.missing")
 		}
 		if !w.Committed {
 			w.Header().Set(echo.HeaderContentType, "text/plain; charset=utf-8")

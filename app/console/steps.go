@@ -2,11 +2,11 @@ package console
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
@@ -48,50 +48,67 @@ type stepList struct {
 	page   layout.Page
 	zone   *time.Location
 	teller event.Teller
-	steps  []runs.Step
-	before time.Time // of the step before
+	steps  []timedStep
 	seen   map[string]bool
 }
 
+// timedStep is a step and its moment; zero while it is still to come.
+type timedStep struct {
+	runs.Step
+	at time.Time
+}
+
 func (t *stepList) add(name string, state runs.StepState, at time.Time, detail string) {
-	s := runs.Step{Name: name, State: state, Detail: detail}
+	s := timedStep{Step: runs.Step{Name: name, State: state, Detail: detail}, at: at}
 	if !at.IsZero() {
 		s.At = format.Clock(at.In(t.zone))
-		if !t.before.IsZero() && !at.Before(t.before) { // the clocks of two admins may disagree
-			s.Delta = format.Delta(t.page.Printer, at.Sub(t.before))
-		}
-		if at.After(t.before) {
-			t.before = at
-		}
 	}
 	t.seen[name] = true
 	t.steps = append(t.steps, s)
 }
 
-// steps draws the timeline: what is written down, in the order in which it happened, and what is still to come.
+// inOrder is the steps in the order in which they happened: what was noted late stands where it belongs. All admins go by one
+// clock. The first step tells how far ahead of the planned time it was, the later ones how long after the step before.
+func (t *stepList) inOrder(planned time.Time) []runs.Step {
+	slices.SortStableFunc(t.steps, func(a, b timedStep) int {
+		if a.at.IsZero() || b.at.IsZero() {
+			return cmp.Compare(b.at.UnixMilli(), a.at.UnixMilli()) // what is to come is last
+		}
+		return a.at.Compare(b.at)
+	})
+	steps := make([]runs.Step, len(t.steps))
+	var before time.Time
+	for i, s := range t.steps {
+		switch {
+		case s.at.IsZero() || s.Name == runs.StepPlanned:
+		case before.IsZero() && s.at.Before(planned):
+			s.Delta = t.page.T("runs.step.ahead", "By", format.Duration(t.page.Printer, planned.Sub(s.at)))
+		case !before.IsZero():
+			s.Delta = format.Delta(t.page.Printer, s.at.Sub(before))
+		}
+		before, steps[i] = s.at, s.Step
+	}
+	return steps
+}
+
+// steps draws the timeline: what is written down, and what is still to come.
 func (c *timelines) steps(page layout.Page, run *runstate.Run, state runstate.State) []runs.Step {
 	t := &stepList{page: page, zone: c.zone, teller: c.teller(page), seen: make(map[string]bool)}
 	planned := run.Start()
 	began, ended := run.Span()
+	t.add(runs.StepPlanned, runs.StepDone, planned, "")
 	for _, e := range run.Events {
-		at := time.UnixMilli(e.At)
-		if !t.seen[runs.StepPlanned] && !at.Before(planned) {
-			t.add(runs.StepPlanned, runs.StepDone, planned, "")
-		}
 		if follows(e.Key) {
 			t.result(run, state, ended)
 		}
-		t.event(e, at)
-	}
-	if !t.seen[runs.StepPlanned] {
-		t.add(runs.StepPlanned, runs.StepDone, planned, "")
+		t.event(e, time.UnixMilli(e.At))
 	}
 	if !t.seen[runs.StepSent] && !began.IsZero() { // a row of an XXL-JOB admin knows no more
 		t.add(runs.StepSent, runs.StepDone, began, run.Address)
 	}
 	t.result(run, state, ended)
 	t.toCome(state)
-	return t.steps
+	return t.inOrder(planned)
 }
 
 // follows says whether an event tells of what came of a run's result.
@@ -115,8 +132,8 @@ func (t *stepList) event(e event.Event, at time.Time) {
 	}
 }
 
-// result is the executor's report, where there is one: what was killed or given up has an event of its own that says so, and
-// so has a report that came late.
+// result is how the run ended: the executor's report, where there was one. What was killed or given up has an event of its own that
+// says so, and so has a report that came late; of a row of an XXL-JOB admin its words tell.
 func (t *stepList) result(run *runstate.Run, state runstate.State, ended time.Time) {
 	if _, late := run.Events.Last(event.Result); late || t.seen[runs.StepCalledBack] || run.HandleCode == 0 {
 		return
@@ -128,8 +145,14 @@ func (t *stepList) result(run *runstate.Run, state runstate.State, ended time.Ti
 	case runstate.Failed, runstate.Timeout:
 		t.add(runs.StepCalledBack, runs.StepFailed, ended, code)
 	case runstate.Killed, runstate.Lost:
-		if run.HandleCode == wire.CodeSuccess || len(run.Events) == 0 {
+		switch {
+		case run.ReportedBack():
 			t.add(runs.StepCalledBack, runs.StepFailed, ended, code)
+		case len(run.Events) > 0:
+		case state == runstate.Lost:
+			t.add(runs.StepLost, runs.StepFailed, ended, run.Message(t.teller))
+		default:
+			t.add(runs.StepKill, runs.StepFailed, ended, run.Message(t.teller))
 		}
 	case runstate.Waiting, runstate.Sent, runstate.SendFailed, runstate.Unconfirmed, runstate.Skipped, runstate.Discarded, runstate.Stopped, runstate.Cancelled:
 	}

@@ -83,11 +83,10 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 	if told && timeline.Killing == "" {
 		timeline.Why = c.teller(page).Tell(why)
 	}
-	key := why.Key
-	if refused, ok := run.Events.Last(event.NotTold); ok && key == event.LostRun {
-		key = refused.Key // which explains it
+	if refused, ok := run.Events.Last(event.NotTold); ok && why.Key == event.LostRun {
+		why = refused // which explains it
 	}
-	timeline.Advice = advice(page, timeline, key, run.Start().Sub(c.now()))
+	timeline.Advice = advice(page, timeline, why, run.Start().Sub(c.now()))
 	return timeline, nil
 }
 
@@ -148,15 +147,15 @@ func (c *timelines) shards(ctx context.Context, page layout.Page, p auth.Princip
 }
 
 // advice is what an operator may do about an outcome. why is the event that it came of, due in how long the run is to leave.
-func advice(page layout.Page, s runs.Timeline, why event.Key, due time.Duration) string {
+func advice(page layout.Page, s runs.Timeline, why event.Event, due time.Duration) string {
 	switch s.State {
 	case runstate.SendFailed:
 		switch {
-		case why == event.NoExecutor, why == event.Nobody:
+		case why.Key == event.NoExecutor, why.Key == event.Nobody:
 			return page.T("advice.noexecutor", "Group", s.Group)
-		case why == event.Unreachable:
+		case why.Key == event.Unreachable:
 			return page.T("advice.unreachable", "Address", s.Address)
-		case why == event.Refused, why == "" && s.Address != "":
+		case why.Key == event.Refused, why.Key == "" && s.Address != "":
 			return page.T("advice.sendfailed", "Address", s.Address)
 		}
 		return "" // the timeline says why
@@ -165,10 +164,7 @@ func advice(page layout.Page, s runs.Timeline, why event.Key, due time.Duration)
 	case runstate.Timeout:
 		return page.T("advice.timeout")
 	case runstate.Lost:
-		if why == event.NotTold {
-			return page.T("advice.nottold", "Address", s.Address)
-		}
-		return page.T("advice.lost", "Address", s.Address)
+		return lostAdvice(page, s.Address, why)
 	case runstate.Skipped:
 		return page.T("advice.skipped")
 	case runstate.Discarded:
@@ -182,8 +178,30 @@ func advice(page layout.Page, s runs.Timeline, why event.Key, due time.Duration)
 			return page.T("advice.retrywaits", "At", s.Planned.Absolute)
 		}
 		return ""
-	case runstate.Sent, runstate.Success, runstate.Failed, runstate.Killed:
+	case runstate.Killed:
+		if why.Key == event.LostRun || why.Key == event.NotTold { // somebody wanted it ended, and nobody knows whether it was
+			return lostAdvice(page, s.Address, why)
+		}
+		return ""
+	case runstate.Sent, runstate.Success, runstate.Failed:
 		return ""
 	}
 	return ""
+}
+
+// lostAdvice is what may be done about a run whose result never came, by why it did not.
+func lostAdvice(page layout.Page, address string, why event.Event) string {
+	key := "advice.lost.other"
+	switch {
+	case why.Key == event.NotTold:
+		key = "advice.nottold"
+	case why.Key != event.LostRun: // an XXL-JOB admin left it open, or gave it up
+	case why.Text(0) == event.LostGone:
+		key = "advice.lost.gone"
+	case why.Text(0) == event.LostIdle:
+		key = "advice.lost.idle"
+	case why.Text(0) == event.LostSilent:
+		key = "advice.lost.silent"
+	}
+	return page.T(key, "Address", address)
 }

@@ -167,11 +167,11 @@ var reasons = [...][]Key{
 	Failed:    {},
 	TimedOut:  {},
 	NotSent: {
-		Refused, Unreachable, NoExecutor, Nobody, NoGroup, NoRoute, NoSource, QueueFull, TooLate, DeadExecutor, NotRecorded, MayHave,
-		Unknown, Unanswered,
+		Refused, Unreachable, NoExecutor, Nobody, NoGroup, NoRoute, NoSource, NoScript, NoSecret, SecretsShut, SecretsHeld, NoEnv,
+		QueueFull, TooLate, DeadExecutor, NotRecorded, MayHave, Unknown, Unanswered,
 	},
 	Unconfirmed: {Unanswered, MayHave, NotRecorded},
-	Killed:      {KilledAt, KillAsked},
+	Killed:      {KilledAt, KillAsked, LostRun}, // the last of which tells that nobody knows whether it was
 	Lost:        {LeftOpen, LostRun},
 	Skipped:     {SkippedFires, TooLate},
 	Discarded:   {Full, Crowded},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
 )
 
 // Rows without an outcome and without events: those of an XXL-JOB admin, and of Punctual before it wrote them. All that they
@@ -52,6 +53,22 @@ func (r *Run) adoptedState() State {
 		}
 	}
 	return SendFailed
+}
+
+// ReportedBack says whether the end that a row has is what its executor reported. An admin that gives a run up, or ends one, writes a
+// code of its own.
+func (r *Run) ReportedBack() bool {
+	switch {
+	case r.HandleCode == 0:
+		return false
+	case r.HandleCode == wire.CodeSuccess:
+		return true
+	case r.Outcome != event.Open || len(r.Events) > 0:
+		return r.Outcome != event.Killed && r.Outcome != event.Lost
+	}
+	return !slices.ContainsFunc(Lines(r.HandleNote), func(line string) bool {
+		return hasAny(line, adoptedKilled, strings.HasPrefix) || hasAny(line, adoptedLost, strings.HasPrefix)
+	})
 }
 
 func hasAny(line string, marks []string, has func(s, mark string) bool) bool {

@@ -10,5 +10,6 @@ type Page struct {
 	Title     string // empty: the message "error.<status>.title", or the general one
 	Text      string // empty: the message "error.<status>.text", or the general one
 	RequestID string // shown so that an operator can find the log line; may be empty
-	BackURL   string // empty: the start page
+	BackURL   string // where to go on from here; empty: the start page
+	BackText  string // what is there; empty: the start page
 }

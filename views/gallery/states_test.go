@@ -119,7 +119,7 @@ func (f fakes) lost(path, cause string) runs.DetailPage {
 	s := f.timeline(9, "monthlyStatement")
 	s.Message = f.tell(event.LostRun, cause, s.Address)
 	s.Steps = f.steps(append(f.sent(), beat{runs.StepLost, runs.StepFailed, 96 * time.Second, s.Message}, beat{runs.StepFollow, runs.StepDone, 96 * time.Second, f.tell(event.Retry, 7, 90405)})...)
-	s.Why, s.Advice = s.Message, f.T("advice.lost", "Address", s.Address)
+	s.Why, s.Advice = s.Message, f.T("advice.lost.silent", "Address", s.Address)
 	s.Follows = []runs.Follow{{LogID: 90405, Trigger: "RETRY", JobName: s.JobName, State: runstate.Sent}}
 	return runs.DetailPage{Page: f.page(path), Timeline: s, Log: runs.Log{Status: runs.LogUnavailable, First: 1, Next: 1, Note: f.T("problem.executor", "Address", s.Address, "Reason", "dial tcp 10.2.0.42:9999: i/o timeout")}}
 }

@@ -165,7 +165,8 @@ const (
 	LogLive        LogStatus = "live"        // more is to come
 	LogComplete    LogStatus = "complete"    // all of it is here
 	LogNone        LogStatus = "none"        // the run was never sent, so there is none
-	LogUnavailable LogStatus = "unavailable" // the executor cannot be asked, or has deleted it
+	LogMissing     LogStatus = "missing"     // the executor has none of the run any more
+	LogUnavailable LogStatus = "unavailable" // the executor cannot be asked
 )
 
 // Log is a run's output, or a piece of it.

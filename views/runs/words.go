@@ -82,7 +82,7 @@ func logIcon(s LogStatus) string {
 		return "hourglass"
 	case LogUnavailable:
 		return "wifi-off"
-	case LogNone:
+	case LogNone, LogMissing:
 		return "ban"
 	case LogComplete:
 		return "file-text"

@@ -164,7 +164,8 @@ function open(viewer) {
         events.end();
         live = false;
         const waiting = empty?.querySelector("[data-ended-text]");
-        if (waiting) waiting.textContent = waiting.dataset.endedText;
+        if (waiting) waiting.textContent = note.textContent.trim() || waiting.dataset.endedText; // what was said of it last
+        if (waiting) note.hidden = true;
       },
     },
   });
