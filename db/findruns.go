@@ -65,6 +65,7 @@ type RunFilter struct {
 	Groups   []int64 // empty: any
 	Codes    []int64 // results that were recorded; empty: any
 	Failed   bool    // none that was left out on purpose, and with the code 0: those that nobody took, which will have no result
+	Final    bool    // with Failed: none that was tried again
 	Open     bool    // with the code 0: those that may still have one
 	Since    time.Time
 	Until    time.Time // wall clock, like Since; both zero: of any time
@@ -204,6 +205,15 @@ func (f *RunFilter) rest(w *where) {
 			}
 		}
 	}
+	if f.Final {
+		again := make([]int64, 0, 6)
+		for _, o := range event.AllOutcomes() {
+			if o.Retried() {
+				again = append(again, int64(o))
+			}
+		}
+		w.not("executor_fail_retry_count > 0", "outcome", again)
+	}
 	if f.Executor != "" {
 		w.and("executor_address LIKE ? ESCAPE '!'", f.Executor)
 	}
@@ -258,6 +268,15 @@ func (w *where) in(column string, values []int64) {
 		args[i] = v
 	}
 	w.and(column+" IN (?"+strings.Repeat(",?", len(values)-1)+")", args...)
+}
+
+// not leaves out the rows for which a condition holds and a column has one of some values.
+func (w *where) not(condition, column string, values []int64) {
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = v
+	}
+	w.and("NOT ("+condition+" AND "+column+" IN (?"+strings.Repeat(",?", len(values)-1)+"))", args...)
 }
 
 func (w *where) String() string { return w.text.String() }

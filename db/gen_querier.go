@@ -65,8 +65,8 @@ type Querier interface {
 	CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error)
 	CountRecoveryCodes(ctx context.Context, db DBTX, userID int64) (int64, error)
 	CountRunsBetween(ctx context.Context, db DBTX, arg CountRunsBetweenParams) (int64, error)
-	// Recounts the runs planned in a stretch of time for each group, by the rules of docs/compat.md §2.13 (see stateOf) and the index on trigger_time. The
-	// caller keeps the stretch short.
+	// Recounts the runs planned in a stretch of time for each group, by the rules of docs/compat.md §2.13 (see upkeep.StateOf) and the index on trigger_time.
+	// Attempts are the runs whose fire is counted by another run. The caller keeps the stretch short.
 	CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsOfGroupsParams) ([]CountRunsOfGroupsRow, error)
 	CountSecrets(ctx context.Context, db DBTX, groupID int64) (int64, error)
 	// How many runs of a job have a slot, and how many wait for one.

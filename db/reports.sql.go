@@ -77,7 +77,14 @@ const countRunsOfGroups = `-- name: CountRunsOfGroups :many
 SELECT job_group, COUNT(*) AS total,
        CAST(COALESCE(SUM(CASE WHEN outcome = 1 OR outcome = 0 AND handle_code = 200 THEN 1 ELSE 0 END), 0) AS SIGNED) AS succeeded,
        CAST(COALESCE(SUM(CASE WHEN outcome = 0 AND handle_code = 0 AND trigger_code IN (0, 200) THEN 1 ELSE 0 END), 0) AS SIGNED) AS running,
-       CAST(COALESCE(SUM(CASE WHEN outcome IN (8, 9, 11) THEN 1 ELSE 0 END), 0) AS SIGNED) AS skipped
+       CAST(COALESCE(SUM(CASE WHEN outcome IN (8, 9) THEN 1 ELSE 0 END), 0) AS SIGNED) AS skipped,
+       CAST(COALESCE(SUM(CASE
+         WHEN outcome = 11 THEN 1
+         WHEN executor_fail_retry_count <= 0 THEN 0
+         WHEN outcome IN (2, 3, 4, 5, 7) THEN 1
+         WHEN outcome = 0 AND handle_code NOT IN (0, 200) THEN 1
+         WHEN outcome = 0 AND handle_code = 0 AND trigger_code NOT IN (0, 200) THEN 1
+         ELSE 0 END), 0) AS SIGNED) AS attempts
 FROM xxl_job_log WHERE trigger_time >= ? AND trigger_time < ? GROUP BY job_group
 `
 
@@ -92,10 +99,11 @@ type CountRunsOfGroupsRow struct {
 	Succeeded int64
 	Running   int64
 	Skipped   int64
+	Attempts  int64
 }
 
-// Recounts the runs planned in a stretch of time for each group, by the rules of docs/compat.md §2.13 (see stateOf) and the index on trigger_time. The
-// caller keeps the stretch short.
+// Recounts the runs planned in a stretch of time for each group, by the rules of docs/compat.md §2.13 (see upkeep.StateOf) and the index on trigger_time.
+// Attempts are the runs whose fire is counted by another run. The caller keeps the stretch short.
 func (q *Queries) CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsOfGroupsParams) ([]CountRunsOfGroupsRow, error) {
 	rows, err := db.QueryContext(ctx, countRunsOfGroups, arg.FromTime, arg.ToTime)
 	if err != nil {
@@ -111,6 +119,7 @@ func (q *Queries) CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsO
 			&i.Succeeded,
 			&i.Running,
 			&i.Skipped,
+			&i.Attempts,
 		); err != nil {
 			return nil, err
 		}

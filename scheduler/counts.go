@@ -25,7 +25,7 @@ func (e *Engine) countNew(runs []*dispatch) []upkeep.Change {
 func countDecided(rows []db.NewRun) []upkeep.Change {
 	changes := make([]upkeep.Change, len(rows))
 	for i := range rows {
-		changes[i] = upkeep.Change{Hour: upkeep.HourOf(rows[i].TriggerTime), Group: rows[i].JobGroup, Job: rows[i].JobID, To: upkeep.StateOf(rows[i].Outcome, rows[i].TriggerCode, 0), Outcome: rows[i].Outcome}
+		changes[i] = upkeep.Change{Hour: upkeep.HourOf(rows[i].TriggerTime), Group: rows[i].JobGroup, Job: rows[i].JobID, To: upkeep.StateOf(rows[i].Outcome, rows[i].TriggerCode, 0, rows[i].Retries), Outcome: rows[i].Outcome}
 	}
 	return changes
 }
@@ -47,7 +47,7 @@ func (e *Engine) unsendable(ctx context.Context, tx db.DBTX, failed []*outcome) 
 	var changes []upkeep.Change
 	for _, r := range rows {
 		if o := byRow[ownedRun{r.ID, r.OwnerNode}]; o != nil && r.TriggerCode == 0 && r.HandleCode == 0 {
-			changes = append(changes, upkeep.Change{Hour: upkeep.HourOf(e.wall(o.d.planned)), Group: o.d.job.group, From: upkeep.StateRunning, To: upkeep.StateOf(o.sent.Outcome, wire.CodeFail, 0), Job: o.d.job.id, Outcome: o.sent.Outcome})
+			changes = append(changes, upkeep.Change{Hour: upkeep.HourOf(e.wall(o.d.planned)), Group: o.d.job.group, From: upkeep.StateRunning, To: upkeep.StateOf(o.sent.Outcome, wire.CodeFail, 0, 0), Job: o.d.job.id, Outcome: o.sent.Outcome})
 		}
 	}
 	return changes, nil

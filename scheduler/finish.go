@@ -230,7 +230,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 				late++
 				changed = append(changed, r.ID)
 				if r.TriggerTime.Valid {
-					ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code)), Job: r.JobID, Outcome: f.ends})
+					ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode, r.ExecutorFailRetryCount), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code), r.ExecutorFailRetryCount), Job: r.JobID, Outcome: f.ends})
 				}
 				if f.ends == event.Succeeded && e.alarmWanted(AlarmRecovered, r.JobID) {
 					mended = append(mended, e.alarmEvent(&r, f, AlarmRecovered))
@@ -285,7 +285,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 				Message: joinLines(string(r.HandleMsg), clip(f.msg, maxResult), events.In(e.cfg.JobZone))}
 			changed = append(changed, r.ID)
 			if r.TriggerTime.Valid {
-				ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code)), Job: r.JobID, Outcome: f.ends})
+				ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode, r.ExecutorFailRetryCount), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code), r.ExecutorFailRetryCount), Job: r.JobID, Outcome: f.ends})
 			}
 		}
 		n, err := db.FinishRuns(ctx, tx, e.wall(now), now.UnixMilli(), finishes)

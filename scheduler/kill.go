@@ -294,7 +294,7 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 		return errRaced // it has just been given its slot
 	}
 	if run.TriggerTime.Valid {
-		e.upkeep.Count(upkeep.Change{Hour: upkeep.HourOf(run.TriggerTime.Time), Group: run.JobGroup, From: upkeep.StateOf(run.Outcome, run.TriggerCode, run.HandleCode), To: upkeep.StateOf(event.Killed, wire.CodeFail, 0), Job: run.JobID, Outcome: event.Killed})
+		e.upkeep.Count(upkeep.Change{Hour: upkeep.HourOf(run.TriggerTime.Time), Group: run.JobGroup, From: upkeep.StateOf(run.Outcome, run.TriggerCode, run.HandleCode, run.ExecutorFailRetryCount), To: upkeep.StateOf(event.Killed, wire.CodeFail, 0, 0), Job: run.JobID, Outcome: event.Killed})
 	}
 	e.hub.changed(run.ID)
 	return nil

@@ -110,7 +110,7 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 			}
 			again = append(again, d...)
 			if len(d) > 0 {
-				ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(e.wall(o.d.planned)), Group: o.d.job.group, From: upkeep.StateRunning, To: upkeep.StateOf(o.sent.Outcome, o.sent.Code, 0), Job: o.d.job.id, Outcome: o.sent.Outcome})
+				ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(e.wall(o.d.planned)), Group: o.d.job.group, From: upkeep.StateRunning, To: upkeep.StateOf(o.sent.Outcome, o.sent.Code, 0, o.d.retries), Job: o.d.job.id, Outcome: o.sent.Outcome})
 			}
 		}
 		if err := e.insert(ctx, tx, again); err != nil {

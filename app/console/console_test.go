@@ -140,9 +140,10 @@ func TestAStripTellsEveryEndApart(t *testing.T) {
 		{TriggerCode: 200, HandleCode: 500, Note: "boom"}, {TriggerCode: 500, Outcome: event.Skipped}, {TriggerCode: 500}, {TriggerCode: 500, Outcome: event.Killed},
 		{TriggerCode: 200, HandleCode: 502}, {TriggerCode: 500, Outcome: event.Discarded}, {TriggerCode: 500, Outcome: event.Cancelled},
 		{TriggerCode: 500, Outcome: event.Unconfirmed}, {TriggerCode: 200, HandleCode: 500, Outcome: event.Lost}, {TriggerCode: 500, Outcome: event.Stopped},
+		{TriggerCode: 200, HandleCode: 500, Outcome: event.Failed, Events: event.List{event.New(time.UnixMilli(0), event.Retry, 5, 78)}.Stored()},
 	}
 	want := jobs.History{
-		jobs.MarkBad, jobs.MarkBad, jobs.MarkBad, jobs.MarkSkipped, jobs.MarkSkipped,
+		jobs.MarkRetried, jobs.MarkBad, jobs.MarkBad, jobs.MarkBad, jobs.MarkSkipped, jobs.MarkSkipped,
 		jobs.MarkBad, jobs.MarkKilled, jobs.MarkBad, jobs.MarkSkipped, jobs.MarkBad, jobs.MarkKilled, jobs.MarkGood, jobs.MarkOpen,
 	}
 	if diff := cmp.Diff(want, historyOf(newestFirst)); diff != "" {

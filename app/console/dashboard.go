@@ -175,7 +175,7 @@ func (c *dashboardPages) dashboardCounts(ctx context.Context, page *dashboard.Pa
 		}
 	}
 	failed := func(d upkeep.Day, of link.RunFilter) []dashboard.Detail {
-		details := []dashboard.Detail{{Text: page.T("dashboard.count.failed", "N", format.Number(d.Failed)), URL: link.Runs(withResult(of, link.ResultFailed))}}
+		details := []dashboard.Detail{{Text: page.T("dashboard.count.failed", "N", format.Number(d.Failed)), URL: link.Runs(withResult(of, link.ResultFinal))}}
 		if d.Skipped > 0 {
 			details = append(details, dashboard.Detail{Text: page.T("dashboard.count.skipped", "N", format.Number(d.Skipped)), URL: link.Runs(withResult(of, link.ResultSkipped))})
 		}
@@ -202,7 +202,7 @@ func (c *dashboardPages) dashboardCounts(ctx context.Context, page *dashboard.Pa
 		}
 		for i, value := range []int64{d.Succeeded, d.Failed, d.Running, d.Skipped} {
 			bar.Parts = append(bar.Parts, dashboard.Part{Class: []string{"ok", "bad", "open", "passed"}[i], Height: 96 * float64(value) / float64(most), Value: format.Number(value),
-				URL: link.Runs(withResult(dayFilter(date), []string{link.ResultSuccess, link.ResultFailed, link.ResultRunning, link.ResultSkipped}[i]))})
+				URL: link.Runs(withResult(dayFilter(date), []string{link.ResultSuccess, link.ResultFinal, link.ResultRunning, link.ResultSkipped}[i]))})
 		}
 		page.Days.Bars = append(page.Days.Bars, bar)
 		page.Days.Marks = marks(page.Days.Marks, len(page.Days.Bars)-1, len(days), date.Format("01-02"))

@@ -3,6 +3,7 @@ package console
 import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
@@ -30,12 +31,13 @@ func stateOf(o db.Outcome) runstate.State {
 func historyOf(outcomes []db.Outcome) jobs.History {
 	s := make(jobs.History, len(outcomes))
 	for i, o := range outcomes {
-		s[len(outcomes)-1-i] = markOf(stateOf(o))
+		s[len(outcomes)-1-i] = markOf(stateOf(o), event.Parse(o.Events))
 	}
 	return s
 }
 
-func markOf(s runstate.State) jobs.Mark {
+// markOf is how a run ended. One that failed and was tried again says nothing of its fire: the next attempt does.
+func markOf(s runstate.State, events event.List) jobs.Mark {
 	switch s {
 	case runstate.Success:
 		return jobs.MarkGood
@@ -46,6 +48,9 @@ func markOf(s runstate.State) jobs.Mark {
 	case runstate.Skipped, runstate.Discarded, runstate.Cancelled:
 		return jobs.MarkSkipped
 	case runstate.Failed, runstate.Timeout, runstate.SendFailed, runstate.Unconfirmed, runstate.Lost, runstate.Stopped:
+		if _, retried := events.Last(event.Retry); retried {
+			return jobs.MarkRetried
+		}
 		return jobs.MarkBad
 	default:
 		return jobs.MarkBad

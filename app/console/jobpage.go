@@ -84,17 +84,20 @@ func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Pri
 	page.Runs = c.runBars(page.Page, rows, usual, 0)
 	page.Usual = drawnUsual(page.Page, usual)
 	lines := make([]jobs.RunLine, len(rows))
-	good := 0
+	good, fires := 0, len(rows)
 	for i, r := range rows {
 		run := c.record(r)
 		lines[i] = jobs.RunLine{LogID: r.ID, State: run.State(), At: c.at(page.Page, run.Start()), Message: run.Message(c.teller(page.Page)), CanKill: manage.CanKill(p, r.JobGroup, run.State())}
 		if took := c.took(run); took > 0 {
 			lines[i].Duration = format.Duration(page.Printer, took)
 		}
-		mark, due := markOf(lines[i].State), !run.Start().After(c.now())
+		lines[i].Mark = markOf(lines[i].State, run.Events)
+		mark, due := lines[i].Mark, !run.Start().After(c.now())
 		switch {
 		case mark == jobs.MarkGood:
 			good++
+		case mark == jobs.MarkRetried:
+			fires--
 		case mark == jobs.MarkOpen && due && len(page.Open) < pageLines:
 			page.Open = append(page.Open, lines[i])
 		case mark == jobs.MarkBad && len(page.Failures) < pageLines:
@@ -104,8 +107,8 @@ func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Pri
 			page.Row.Last = jobs.LastRun{LogID: r.ID, State: lines[i].State, At: lines[i].At}
 		}
 	}
-	if len(rows) > 0 {
-		page.Good = page.T("job.good.of", "Good", good, "N", len(rows))
+	if fires > 0 {
+		page.Good = page.T("job.good.of", "Good", good, "N", fires)
 	}
 	page.Failing = failingOf(lines)
 	return nil
@@ -115,7 +118,7 @@ func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Pri
 func failingOf(lines []jobs.RunLine) *jobs.Failing {
 	var f *jobs.Failing
 	for _, l := range lines {
-		switch markOf(l.State) {
+		switch l.Mark {
 		case jobs.MarkBad:
 			if f == nil {
 				f = &jobs.Failing{Run: l}
@@ -126,7 +129,7 @@ func failingOf(lines []jobs.RunLine) *jobs.Failing {
 				f.LastGood = l
 			}
 			return f
-		case jobs.MarkOpen, jobs.MarkSkipped, jobs.MarkKilled:
+		case jobs.MarkOpen, jobs.MarkSkipped, jobs.MarkKilled, jobs.MarkRetried:
 		}
 	}
 	if f != nil {

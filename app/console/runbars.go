@@ -54,7 +54,8 @@ func (c *frame) runBars(page layout.Page, rows []db.RunRow, usual manage.Duratio
 	for i, r := range rows {
 		state := runs[i].State()
 		bar := ui.RunBar{LogID: r.ID, State: state, At: c.at(page, runs[i].Start()), Height: barLeast, Unlike: unlike(usual, times[i]), This: r.ID == this}
-		marks[i] = markOf(state)
+		marks[i] = markOf(state, runs[i].Events)
+		bar.Retried = marks[i] == jobs.MarkRetried
 		if marks[i] == jobs.MarkBad {
 			bar.Height = barLeastBad
 		}

@@ -147,6 +147,8 @@ func (c *runPages) runFilter(f link.RunFilter) manage.RunFilter {
 		out.Result = manage.Succeeded
 	case link.ResultFailed:
 		out.Result = manage.Failed
+	case link.ResultFinal:
+		out.Result = manage.FailedForGood
 	case link.ResultRunning:
 		out.Result = manage.Open
 	case link.ResultSkipped:

@@ -37,6 +37,8 @@ const (
 	Failed    Result = 2
 	Open      Result = 3 // not finished, sent or not
 	Skipped   Result = 4 // left out on purpose: neither a success nor a failure
+
+	FailedForGood Result = 5 // failed with no other attempt to come: what the reports count
 )
 
 // RunFilter narrows the run list. Zero values stand for "any".
@@ -187,13 +189,13 @@ func (q *runQuery) results(ctx context.Context, r Result) error {
 	case Skipped: // such a run was never sent, so it has no result
 		q.filter.Codes = []int64{0}
 		q.filter.Outcomes = slices.DeleteFunc(event.AllOutcomes(), func(o event.Outcome) bool { return !o.Passed() })
-	case Failed:
+	case Failed, FailedForGood:
 		codes, err := db.ListResultCodes(ctx, q.s.cfg.Pool)
 		if err != nil {
 			return db.Error(err)
 		}
 		codes = slices.DeleteFunc(codes, func(code int64) bool { return code == 0 || code == wire.CodeSuccess })
-		q.filter.Codes, q.filter.Failed = append(codes, 0), true
+		q.filter.Codes, q.filter.Failed, q.filter.Final = append(codes, 0), true, r == FailedForGood
 	}
 	return nil
 }

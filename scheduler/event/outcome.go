@@ -45,5 +45,16 @@ func (o Outcome) String() string {
 // Ended reports whether nothing more is to come of the run.
 func (o Outcome) Ended() bool { return o != Open }
 
+// Retried reports whether a run that ended so is tried again if it has retries left. Of an XXL-JOB admin's rows, which have no
+// outcome, that holds for each that failed.
+func (o Outcome) Retried() bool {
+	switch o {
+	case Open, Failed, TimedOut, NotSent, Unconfirmed, Lost:
+		return true
+	case Succeeded, Killed, Skipped, Discarded, Stopped, Cancelled:
+	}
+	return false
+}
+
 // Passed reports whether the run was left out on purpose: neither a success nor a failure.
 func (o Outcome) Passed() bool { return o == Skipped || o == Discarded || o == Cancelled }

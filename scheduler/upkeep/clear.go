@@ -227,7 +227,7 @@ func (c *clearing) decide(r *db.ListRunStatesRow) clearDecision {
 	case c.scope.group > 0 && r.JobGroup != c.scope.group,
 		c.before.Valid && r.TriggerTime.Valid && !r.TriggerTime.Time.Before(c.before.Time):
 		return clearOther
-	case StateOf(r.Outcome, r.TriggerCode, r.HandleCode) == StateRunning:
+	case StateOf(r.Outcome, r.TriggerCode, r.HandleCode, 0) == StateRunning:
 		return clearSpared
 	}
 	return clearDelete

@@ -25,18 +25,26 @@ const (
 	StateSucceeded              // the result says so, whatever became of the sending
 	StateFailed                 // the sending or the result failed
 	StateSkipped                // left out on purpose: neither a success nor a failure
+	StateAttempt                // failed with another attempt to come, or a retry that was not needed: its fire is counted by another run
 	states
 )
 
 // StateOf is what a run counts as: by its outcome, or where there is none by its codes, as the rows of an XXL-JOB admin are read.
-func StateOf(outcome event.Outcome, triggerCode, handleCode int64) State {
+//
+// What is counted are fires. One whose first two attempts fail and whose third succeeds has succeeded: a failure with retries left has
+// another attempt, in the same commit, and its fire counts as what that one becomes, in that one's hour. CountRunsOfGroups says the same.
+func StateOf(outcome event.Outcome, triggerCode, handleCode, retriesLeft int64) State {
 	switch {
+	case outcome == event.Cancelled:
+		return StateAttempt
 	case outcome == event.Succeeded, outcome == event.Open && handleCode == wire.CodeSuccess:
 		return StateSucceeded
 	case outcome == event.Open && handleCode == 0 && (triggerCode == 0 || triggerCode == wire.CodeSuccess):
 		return StateRunning
 	case outcome.Passed():
 		return StateSkipped
+	case retriesLeft > 0 && outcome.Retried():
+		return StateAttempt
 	}
 	return StateFailed
 }

@@ -18,24 +18,26 @@ import (
 func TestARunCountsAsUpstreamCountsIt(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
-		name            string
-		trigger, handle int64
-		want            State
+		name                  string
+		trigger, handle, left int64
+		want                  State
 	}{
-		{"waiting to be sent", 0, 0, StateRunning},
-		{"sent", 200, 0, StateRunning},
-		{"succeeded", 200, 200, StateSucceeded},
-		{"succeeded although the sending counted as failed", 500, 200, StateSucceeded},
-		{"reported before the sending was recorded", 0, 200, StateSucceeded},
-		{"not sendable", 500, 0, StateFailed},
-		{"failed", 200, 500, StateFailed},
-		{"timed out", 200, 502, StateFailed},
-		{"ended with a code of its own", 200, 777, StateFailed},
+		{"waiting to be sent", 0, 0, 2, StateRunning},
+		{"sent", 200, 0, 2, StateRunning},
+		{"succeeded", 200, 200, 2, StateSucceeded},
+		{"succeeded although the sending counted as failed", 500, 200, 2, StateSucceeded},
+		{"reported before the sending was recorded", 0, 200, 0, StateSucceeded},
+		{"not sendable", 500, 0, 0, StateFailed},
+		{"failed", 200, 500, 0, StateFailed},
+		{"timed out", 200, 502, 0, StateFailed},
+		{"ended with a code of its own", 200, 777, 0, StateFailed},
+		{"not sendable, to be tried again", 500, 0, 1, StateAttempt},
+		{"failed, to be tried again", 200, 500, 1, StateAttempt},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := StateOf(event.Open, test.trigger, test.handle); got != test.want {
+			if got := StateOf(event.Open, test.trigger, test.handle, test.left); got != test.want {
 				t.Errorf("StateOf(%d, %d) = %d, want %d", test.trigger, test.handle, got, test.want)
 			}
 		})
@@ -290,7 +292,7 @@ func TestTheReportOfARangeHasEveryDayAndItsSum(t *testing.T) {
 func TestWhatWasLeftOutOnPurposeIsNoFailureInTheCounters(t *testing.T) {
 	t.Parallel()
 	for _, o := range event.AllOutcomes() {
-		if got := StateOf(o, wire.CodeFail, 0) == StateSkipped; got != o.Passed() {
+		if got := StateOf(o, wire.CodeFail, 0, 0) == StateSkipped; got != (o.Passed() && o != event.Cancelled) { // whose fire has succeeded
 			t.Errorf("%v counts as skipped: %v", o, got)
 		}
 	}
@@ -302,15 +304,15 @@ func TestWhatWasLeftOutOnPurposeIsNoFailureInTheCounters(t *testing.T) {
 			if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET outcome = ? WHERE id = ?", o, ids[i]); err != nil {
 				t.Fatal(err)
 			}
-			s.Count(Change{Hour: HourOf(day), Group: 1, To: StateOf(o, wire.CodeFail, 0)})
+			s.Count(Change{Hour: HourOf(day), Group: 1, To: StateOf(o, wire.CodeFail, 0, 0)})
 		}
 		if err := s.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		want := Day{Date: day, Failed: 1, Skipped: 3}
+		want := Day{Date: day, Failed: 1, Skipped: 2}
 		agree := func(when string) {
 			t.Helper()
-			found, hours, err := s.countDay(t.Context(), day)
+			found, _, hours, err := s.countDay(t.Context(), day)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -343,13 +345,13 @@ func TestWhatWasLeftOutOnPurposeIsNoFailureInTheCounters(t *testing.T) {
 		agree("after the recount of what an older version counted")
 
 		days, sum, err := Days(t.Context(), pool, time.Now(), time.Now())
-		if err != nil || days[0].Failed != 1 || days[0].Skipped != 3 || sum.Total() != 4 {
+		if err != nil || days[0].Failed != 1 || days[0].Skipped != 2 || sum.Total() != 3 {
 			t.Errorf("days %+v, sum %+v, %v", days, sum, err)
 		}
 		if share, ok := sum.SuccessShare(); !ok || share != 0 {
 			t.Errorf("success share %v, %v, want 0 of one", share, ok)
 		}
-		if _, ok := (Day{Skipped: 3}).SuccessShare(); ok {
+		if _, ok := (Day{Skipped: 2}).SuccessShare(); ok {
 			t.Error("a day of skipped fires has a success share")
 		}
 	})

@@ -40,7 +40,7 @@ func (s *Service) deleteRunsOfJob(ctx context.Context, tx *sql.Tx, jobID int64, 
 	var open, ended []int64
 	var forgotten []Change
 	for _, r := range rows {
-		if StateOf(r.Outcome, r.TriggerCode, r.HandleCode) != StateRunning {
+		if StateOf(r.Outcome, r.TriggerCode, r.HandleCode, 0) != StateRunning {
 			ended = append(ended, r.ID)
 			continue
 		}

@@ -44,7 +44,7 @@ func (s *Service) Recount(ctx context.Context, day time.Time) error {
 		if err != nil {
 			return err
 		}
-		found, hours, err := s.countDay(ctx, day)
+		found, tried, hours, err := s.countDay(ctx, day)
 		if err != nil {
 			return err
 		}
@@ -57,10 +57,10 @@ func (s *Service) Recount(ctx context.Context, day time.Time) error {
 			}
 		}
 		counted := Day{Date: day, Running: before.RunningCount, Succeeded: before.SucCount, Failed: before.FailCount, Skipped: before.SkipCount}
-		if found.Total() < counted.Total() && !found.countedByAnXXLJobAdmin(counted) {
+		if found.Total() < counted.Total() && !found.tally().countedByAttempts(counted.tally(), tried.sum()) {
 			found.Succeeded, found.Failed, found.Skipped = counted.Succeeded, counted.Failed, counted.Skipped
 		}
-		wrong := wrongHours(stored, hours)
+		wrong := wrongHours(stored, hours, tried)
 		if found == counted && len(wrong) == 0 {
 			return nil
 		}
@@ -85,11 +85,15 @@ func (s *Service) Recount(ctx context.Context, day time.Time) error {
 	return errBusyDay
 }
 
-// countedByAnXXLJobAdmin says that a day's counters hold its skipped runs a second time, among the failures: so an XXL-JOB admin
-// counts, which does not know the column of the skipped ones.
-func (d Day) countedByAnXXLJobAdmin(counters Day) bool {
-	d.Failed += d.Skipped
-	return d == counters
+// countedByAttempts says that counters hold every attempt that failed, and skipped runs among the failures: so an XXL-JOB admin counts,
+// which leaves the column of the skipped ones as it is, and so we did before.
+func (t tally) countedByAttempts(counters tally, attempts int64) bool {
+	return counters[StateRunning] == t[StateRunning] && counters[StateSucceeded] == t[StateSucceeded] &&
+		counters[StateFailed] == t[StateFailed]+t[StateSkipped]+attempts && (counters[StateSkipped] == t[StateSkipped] || counters[StateSkipped] == 0)
+}
+
+func (d Day) tally() tally {
+	return tally{StateRunning: d.Running, StateSucceeded: d.Succeeded, StateFailed: d.Failed, StateSkipped: d.Skipped}
 }
 
 // correct writes a recount unless the day's counters have changed. Whoever changes an hour's changes its day's with them, but
@@ -132,11 +136,11 @@ func (s *Service) storedHours(ctx context.Context, day time.Time) (map[hourOfGro
 
 // wrongHours are what the counters should be, of those that are something else. Runs that were deleted stay counted, as in
 // the day's counters.
-func wrongHours(stored, found map[hourOfGroup]tally) map[hourOfGroup]tally {
+func wrongHours(stored, found map[hourOfGroup]tally, attempts attempts) map[hourOfGroup]tally {
 	wrong := make(map[hourOfGroup]tally)
 	for key, have := range stored {
 		want := found[key]
-		if want.total() < have.total() {
+		if want.total() < have.total() && !want.countedByAttempts(have, attempts[key]) {
 			want[StateSucceeded], want[StateFailed], want[StateSkipped] = have[StateSucceeded], have[StateFailed], have[StateSkipped]
 		}
 		if want != have {
@@ -151,14 +155,24 @@ func wrongHours(stored, found map[hourOfGroup]tally) map[hourOfGroup]tally {
 	return wrong
 }
 
+// attempts are the runs that are no more than an attempt of a fire.
+type attempts map[hourOfGroup]int64
+
+func (a attempts) sum() (n int64) {
+	for _, of := range a {
+		n += of
+	}
+	return n
+}
+
 func (t tally) total() int64 {
 	return t[StateRunning] + t[StateSucceeded] + t[StateFailed] + t[StateSkipped]
 }
 
-// countDay counts a day's runs by the index on the planned time, in slices that are short enough to disturb nobody and
+// countDay counts a day's fires, and beside them the runs that are no more than an attempt of one, by the index on the planned time, in slices that are short enough to disturb nobody and
 // never reach over an hour's end.
-func (s *Service) countDay(ctx context.Context, day time.Time) (Day, map[hourOfGroup]tally, error) {
-	d, hours := Day{Date: day}, make(map[hourOfGroup]tally)
+func (s *Service) countDay(ctx context.Context, day time.Time) (d Day, tried attempts, hours map[hourOfGroup]tally, err error) {
+	d, tried, hours = Day{Date: day}, make(attempts), make(map[hourOfGroup]tally)
 	end := day.AddDate(0, 0, 1)
 	slice := time.Minute
 	for from := day; from.Before(end); {
@@ -169,12 +183,16 @@ func (s *Service) countDay(ctx context.Context, day time.Time) (Day, map[hourOfG
 		began := time.Now()
 		groups, err := s.queries.CountRunsOfGroups(ctx, s.cfg.Pool, db.CountRunsOfGroupsParams{FromTime: nullTime(from), ToTime: nullTime(to)})
 		if err != nil {
-			return d, nil, err
+			return d, nil, nil, err
 		}
 		for _, n := range groups {
-			failed := n.Total - n.Running - n.Succeeded - n.Skipped
-			d.Add(Day{Running: n.Running, Succeeded: n.Succeeded, Failed: failed, Skipped: n.Skipped})
+			failed := n.Total - n.Running - n.Succeeded - n.Skipped - n.Attempts
 			key := hourOfGroup{HourOf(from), n.JobGroup}
+			tried[key] += n.Attempts
+			if n.Attempts == n.Total {
+				continue
+			}
+			d.Add(Day{Running: n.Running, Succeeded: n.Succeeded, Failed: failed, Skipped: n.Skipped})
 			hours[key] = hours[key].plus(tally{StateRunning: n.Running, StateSucceeded: n.Succeeded, StateFailed: failed, StateSkipped: n.Skipped})
 		}
 		from = to
@@ -186,9 +204,9 @@ func (s *Service) countDay(ctx context.Context, day time.Time) (Day, map[hourOfG
 		}
 		if len(groups) > 0 {
 			if err := Rest(ctx, restAfter(time.Since(began))); err != nil {
-				return d, nil, err
+				return d, nil, nil, err
 			}
 		}
 	}
-	return d, hours, nil
+	return d, tried, hours, nil
 }

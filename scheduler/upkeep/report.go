@@ -8,17 +8,17 @@ import (
 	"github.com/punctual-job/punctual/db"
 )
 
-// Day is how many runs were planned for a day and what became of them.
+// Day is how many fires were planned for a day and what became of them; attempts of one fire count once (see [StateOf]).
 type Day struct {
 	Date                       time.Time // midnight in the installation's zone
 	Running, Succeeded, Failed int64
 	Skipped                    int64 // left out on purpose, see event.Outcome.Passed
 }
 
-// Total is all runs of the day.
+// Total is all fires of the day.
 func (d Day) Total() int64 { return d.Running + d.Succeeded + d.Failed + d.Skipped }
 
-// SuccessShare is the part of the ended runs that succeeded, from 0 to 1; ok is false while none has ended.
+// SuccessShare is the part of the ended fires that succeeded, from 0 to 1; ok is false while none has ended.
 func (d Day) SuccessShare() (share float64, ok bool) {
 	ended := d.Succeeded + d.Failed
 	if ended == 0 {

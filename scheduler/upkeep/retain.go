@@ -57,7 +57,7 @@ func (r *retention) old(run *db.ListRunStatesRow) bool {
 	if bound.IsZero() {
 		return false
 	}
-	if StateOf(run.Outcome, run.TriggerCode, run.HandleCode) == StateRunning {
+	if StateOf(run.Outcome, run.TriggerCode, run.HandleCode, 0) == StateRunning {
 		bound = bound.Add(-openGrace)
 	}
 	return !run.TriggerTime.Valid || run.TriggerTime.Time.Before(bound)

@@ -48,7 +48,9 @@ func (f fakes) bars(n int, every time.Duration, usual time.Duration, odd map[int
 			bar.Height, mark = 90, jobs.MarkKilled
 		case runstate.Sent:
 			bar.Height, mark = 20, jobs.MarkOpen
-		case runstate.Success, runstate.Waiting, runstate.SendFailed, runstate.Unconfirmed, runstate.Lost, runstate.Discarded, runstate.Cancelled, runstate.Stopped:
+		case runstate.Lost:
+			bar.Height, bar.Retried, mark = 10, true, jobs.MarkRetried
+		case runstate.Success, runstate.Waiting, runstate.SendFailed, runstate.Unconfirmed, runstate.Discarded, runstate.Cancelled, runstate.Stopped:
 		}
 		if state != runstate.Skipped {
 			bar.Duration = format.Duration(f.Printer, time.Duration(bar.Height/40*float64(usual)))
@@ -95,7 +97,7 @@ func (f fakes) jobFailing() jobs.DetailPage {
 	p := f.jobHealthy()
 	p.Page, p.Row = f.page("/jobs/25"), f.jobs().Rows[7]
 	p.Row.CanScript = true
-	p.Runs = f.bars(50, time.Hour, 14*time.Second, map[int]runstate.State{1: runstate.Sent, 2: runstate.Timeout, 3: runstate.Failed, 4: runstate.Failed, 5: runstate.Timeout, 9: runstate.Killed, 30: runstate.Skipped})
+	p.Runs = f.bars(50, time.Hour, 14*time.Second, map[int]runstate.State{1: runstate.Sent, 2: runstate.Timeout, 3: runstate.Failed, 4: runstate.Lost, 5: runstate.Timeout, 9: runstate.Killed, 30: runstate.Skipped})
 	p.Good = f.T("job.good.of", "Good", 43, "N", 50)
 	p.Usual = jobs.Usual{P50: "1.4 s", P95: "2.1 s", Runs: 180, Slower: true, Trend: f.T("job.trend.slower", "Now", "4.6 s", "Before", "1.4 s", "Times", "×3.3")}
 	p.Open = []jobs.RunLine{{LogID: 89990, State: runstate.Sent, At: f.at(-18 * time.Minute), Duration: "18 min", CanKill: true}}

@@ -44,6 +44,7 @@ type Failing struct {
 type RunLine struct {
 	LogID    int64
 	State    runstate.State
+	Mark     Mark
 	At       format.Time
 	Duration string
 	Message  string

@@ -17,6 +17,7 @@ const (
 	MarkOpen
 	MarkSkipped
 	MarkKilled
+	MarkRetried // failed, and was tried again: what its fire came to is another bar
 )
 
 // History is the newest runs of a job, oldest first.
@@ -50,11 +51,11 @@ func (s History) count(m Mark) int {
 
 // Label says what the runs come to.
 func (s History) Label(p layout.Page) string {
-	parts := []string{p.T("jobs.history.label", "Count", len(s), "Good", s.count(MarkGood), "Bad", s.count(MarkBad))}
+	parts := []string{p.T("jobs.history.label", "Count", len(s)-s.count(MarkRetried), "Good", s.count(MarkGood), "Bad", s.count(MarkBad))}
 	for _, of := range []struct {
 		mark Mark
 		key  string
-	}{{MarkKilled, "jobs.history.killed"}, {MarkSkipped, "jobs.history.skipped"}, {MarkOpen, "jobs.history.open"}} {
+	}{{MarkRetried, "jobs.history.retried"}, {MarkKilled, "jobs.history.killed"}, {MarkSkipped, "jobs.history.skipped"}, {MarkOpen, "jobs.history.open"}} {
 		if n := s.count(of.mark); n > 0 {
 			parts = append(parts, p.T(of.key, "N", n))
 		}

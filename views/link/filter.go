@@ -17,6 +17,7 @@ const (
 const (
 	ResultSuccess = "success"
 	ResultFailed  = "failed"
+	ResultFinal   = "final"   // failed, and not tried again
 	ResultRunning = "running" // not finished yet, sent or not
 	ResultSkipped = "skipped" // left out on purpose
 )
@@ -118,7 +119,7 @@ func (f JobFilter) Active() bool {
 type RunFilter struct {
 	Group    int64
 	Job      int64
-	Result   string // "", ResultSuccess, ResultFailed, ResultRunning or ResultSkipped
+	Result   string // "", ResultSuccess, ResultFailed, ResultFinal, ResultRunning or ResultSkipped
 	Range    string // one of Ranges; "" means RangeDefault
 	From     string // 2006-01-02T15:04 in the installation's zone, for RangeCustom
 	To       string
@@ -139,7 +140,7 @@ func RunsFrom(q url.Values) RunFilter {
 		Deep: number(q, "deep") == 1,
 	}
 	switch f.Result {
-	case ResultSuccess, ResultFailed, ResultRunning, ResultSkipped:
+	case ResultSuccess, ResultFailed, ResultFinal, ResultRunning, ResultSkipped:
 	default:
 		f.Result = ""
 	}

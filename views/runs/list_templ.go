@@ -242,7 +242,7 @@ func filters(p ListPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Choice("result", p.T("runs.filter.result"), p.T("runs.filter.result.all"), ui.Labelled(p.Printer, "runs.result.", []string{link.ResultSuccess, link.ResultFailed, link.ResultRunning, link.ResultSkipped}, p.Filter.Result, false)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Choice("result", p.T("runs.filter.result"), p.T("runs.filter.result.all"), ui.Labelled(p.Printer, "runs.result.", []string{link.ResultSuccess, link.ResultFailed, link.ResultFinal, link.ResultRunning, link.ResultSkipped}, p.Filter.Result, false)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

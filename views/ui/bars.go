@@ -24,6 +24,7 @@ type RunBar struct {
 	Duration string  // empty while not sent
 	Height   float64 // of 100
 	Cut      bool    // it took longer than the picture is high
+	Retried  bool    // it failed and was tried again
 	Unlike   string  // "×6.3" of a run that is unlike the job's past; may be empty
 	This     bool    // the one that the page is about
 }
@@ -40,9 +41,12 @@ func barHeight(of float64) string { return strconv.FormatFloat(of, 'f', 1, 64) }
 
 func barTop(of float64) string { return strconv.FormatFloat(100-of, 'f', 1, 64) }
 
-// barTone is the class that colours a bar.
-func barTone(s runstate.State) string {
-	switch s {
+// tone is the class that colours a bar.
+func (b RunBar) tone() string {
+	if b.Retried {
+		return "retried"
+	}
+	switch b.State {
 	case runstate.Success:
 		return "ok"
 	case runstate.Waiting, runstate.Sent:
@@ -56,9 +60,17 @@ func barTone(s runstate.State) string {
 	}
 }
 
+// stands says how the run stands, and that it was tried again.
+func (b RunBar) stands(p *locales.Printer) string {
+	if b.Retried {
+		return p.T("bars.retried", "State", p.T("state."+string(b.State)))
+	}
+	return p.T("state." + string(b.State))
+}
+
 // title says of a bar what its row in the table says.
 func (b RunBar) title(p *locales.Printer) string {
-	s := "#" + format.Digits(b.LogID) + " · " + p.T("state."+string(b.State)) + " · " + b.At.Absolute
+	s := "#" + format.Digits(b.LogID) + " · " + b.stands(p) + " · " + b.At.Absolute
 	for _, more := range []string{b.Duration, b.Unlike} {
 		if more != "" {
 			s += " · " + more
