@@ -62,6 +62,9 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 		ResultNote: run.Words(),
 		CanRun:     exists && p.Can(job.JobGroup, auth.RightRun), JobGone: !exists,
 	}
+	if len(run.Events) == 0 && run.HandleCode != 0 && !run.ReportedBack() && len(timeline.ResultNote) == 1 {
+		timeline.ResultNote = nil // its executor has reported nothing; the step that ended the run says the line
+	}
 	if len(run.Events) == 0 {
 		timeline.SendNote = runstate.Lines(run.TriggerNote)
 	}
