@@ -185,13 +185,19 @@ func (a *admin) wait(t *testing.T, text string) string {
 // TestTheExecutorsOfThePagesWork starts the programs of the pages for Python and Node.js, sends them runs and takes their results.
 func TestTheExecutorsOfThePagesWork(t *testing.T) {
 	t.Parallel()
-	for _, language := range []struct{ page, name, tool, file string }{
-		{"docs/executor-python.md", "python", "python3", "executor.py"}, {"docs/executor-node.md", "javascript", "node", "executor.js"},
+	for _, language := range []struct{ page, name, tool, file, pause, longer string }{
+		{"docs/executor-python.md", "python", "python3", "executor.py", "time.sleep(0.1)", "time.sleep(0.1)\n        while run.id in (11, 21): time.sleep(0.01) or run.check()"},
+		{"docs/executor-node.md", "javascript", "node", "executor.js", "sleep(100, signal)", "sleep([11, 21].includes(run.id) ? 1e6 : 100, signal)"},
 	} {
 		t.Run(language.name, func(t *testing.T) {
 			t.Parallel()
 			program := tool(t, language.tool)
 			all := examples(t, language.page, language.name)
+			source := all[len(all)-1]
+			if strings.Count(source, language.pause) != 1 {
+				t.Fatalf("no %s on %s", language.pause, language.page)
+			}
+			source = strings.Replace(source, language.pause, language.longer, 1) // runs that are ended go on until they are
 			a := startAdmin(t)
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
@@ -202,7 +208,7 @@ func TestTheExecutorsOfThePagesWork(t *testing.T) {
 			address := fmt.Sprintf("http://127.0.0.1:%d/", port)
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
-			cmd := exec.CommandContext(ctx, program, write(t, t.TempDir(), language.file, all[len(all)-1]))
+			cmd := exec.CommandContext(ctx, program, write(t, t.TempDir(), language.file, source))
 			cmd.Env = append(os.Environ(), "ADMIN="+a.URL, "TOKEN="+pageToken, "APP_NAME=pages", fmt.Sprintf("PORT=%d", port), "ADDRESS="+address)
 			cmd.Stderr = os.Stderr
 			if err := cmd.Start(); err != nil {
