@@ -96,7 +96,7 @@ func (p *mutated) choose(o options) {
 
 // report prints what survived and the score of each file.
 func report(mutants []*mutant) error {
-	type score struct{ found, survived, unreached int }
+	type score struct{ found, hung, survived, unreached int }
 	files := make(map[string]*score)
 	var names []string
 	all := &score{}
@@ -109,6 +109,9 @@ func report(mutants []*mutant) error {
 			switch {
 			case m.foundBy != "":
 				s.found++
+				if m.hung() {
+					s.hung++
+				}
 			case len(m.reachedBy) == 0:
 				s.unreached++
 			default:
@@ -116,6 +119,8 @@ func report(mutants []*mutant) error {
 			}
 		}
 		switch {
+		case m.hung():
+			fmt.Println("not ended:", m)
 		case m.foundBy != "":
 		case len(m.reachedBy) == 0:
 			fmt.Println("not reached:", m)
@@ -128,7 +133,8 @@ func report(mutants []*mutant) error {
 	}
 	line := func(name string, s *score) {
 		n := s.found + s.survived + s.unreached
-		fmt.Printf("%-32s %4d of %4d found (%.1f %%), %d survived, %d not reached\n", name, s.found, n, 100*float64(s.found)/float64(n), s.survived, s.unreached)
+		fmt.Printf("%-32s %4d of %4d found (%.1f %%), %d of them by not ending, %d survived, %d not reached\n",
+			name, s.found, n, 100*float64(s.found)/float64(n), s.hung, s.survived, s.unreached)
 	}
 	slices.Sort(names)
 	for _, name := range names {
@@ -147,6 +153,10 @@ type mutant struct {
 	reachedBy []*test
 	foundBy   string
 }
+
+// hung says whether no test failed with the mutant, but they did not end in time: on a busy machine that may be the machine's
+// doing, so it is worth another look.
+func (m *mutant) hung() bool { return m.foundBy == late }
 
 func (m *mutant) String() string { return fmt.Sprintf("%d %s:%d: %s", m.id, m.file, m.line, m.what) }
 

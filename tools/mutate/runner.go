@@ -35,6 +35,9 @@ type runner struct {
 
 var errTooLong = errors.New("it does not come to an end")
 
+// late is what found a mutant whose tests did not end.
+var late = "(" + errTooLong.Error() + ")"
+
 func newRunner(o options, binary, pkg string) (*runner, error) {
 	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
 	if err != nil {
@@ -159,7 +162,7 @@ func (r *runner) run(tests []*test, limit time.Duration, env string) string {
 	cmd.Dir, cmd.Env = r.dir, append(os.Environ(), env, "TMPDIR="+temp, "RAPID_NOFAILFILE=true")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a test may have started servers
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	var late sync.Once
+	var begins sync.Once
 	var timer *time.Timer
 	failed := ""
 	out, in, err := os.Pipe()
@@ -176,7 +179,7 @@ func (r *runner) run(tests []*test, limit time.Duration, env string) string {
 	lines.Buffer(nil, 16<<20)
 	for lines.Scan() {
 		// Waiting for a place to run is not the tests' time.
-		late.Do(func() { timer = time.AfterFunc(limit, func() { cancel(errTooLong) }) })
+		begins.Do(func() { timer = time.AfterFunc(limit, func() { cancel(errTooLong) }) })
 		if name, ok := bytes.CutPrefix(bytes.TrimSpace(lines.Bytes()), []byte("--- FAIL: ")); ok && failed == "" {
 			name, _, _ = bytes.Cut(name, []byte(" "))
 			failed = string(name)
@@ -189,7 +192,7 @@ func (r *runner) run(tests []*test, limit time.Duration, env string) string {
 	}
 	if failed == "" && err != nil {
 		err = cmp.Or(context.Cause(ctx), err)
-		failed = "(" + err.Error() + ")"
+		failed = "(" + err.Error() + ")" // late, if it was stopped
 	}
 	return failed
 }
