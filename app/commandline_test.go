@@ -3,14 +3,46 @@ package app
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"net/url"
+	"os"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/punctual-job/punctual/app/client"
+	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
+
+// punctual runs a command as the program does, and returns what it printed and said.
+func punctual(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var c struct {
+		Login     client.LoginCmd     `cmd:""`
+		Context   client.ContextCmd   `cmd:""`
+		Jobs      client.JobsCmd      `cmd:""`
+		Run       client.RunCmd       `cmd:""`
+		Runs      client.RunsCmd      `cmd:""`
+		Executors client.ExecutorsCmd `cmd:""`
+	}
+	parser, err := kong.New(&c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := parser.Parse(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	chosen.BindTo(t.Context(), (*context.Context)(nil))
+	err = chosen.Run(client.Streams{In: strings.NewReader(os.Getenv("TOKEN_TO_TYPE") + "\n"), Out: &out, Err: &out})
+	return out.String(), err
+}
 
 // TestTheCommandLine works with an admin as somebody would, with a token of their own.
 func TestTheCommandLine(t *testing.T) {
@@ -22,23 +54,7 @@ func TestTheCommandLine(t *testing.T) {
 		token := makeToken(t, root, url.Values{"name": {"cli"}, "scope": {"admin"}, "days": {"7"}})
 		do := func(token string, args ...string) (string, error) {
 			t.Helper()
-			var c struct {
-				Jobs      client.JobsCmd      `cmd:""`
-				Run       client.RunCmd       `cmd:""`
-				Executors client.ExecutorsCmd `cmd:""`
-			}
-			parser, err := kong.New(&c)
-			if err != nil {
-				t.Fatal(err)
-			}
-			chosen, err := parser.Parse(append(args, "--url", a.Welcome().URL, "--token", token))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var out bytes.Buffer
-			chosen.BindTo(t.Context(), (*context.Context)(nil))
-			err = chosen.Run(client.Streams{In: strings.NewReader(""), Out: &out, Err: &out})
-			return out.String(), err
+			return punctual(t, append(args, "--url", a.Welcome().URL, "--token", token)...)
 		}
 		says := func(want string, args ...string) string {
 			t.Helper()
@@ -66,4 +82,137 @@ func TestTheCommandLine(t *testing.T) {
 			t.Error("a token that there is not counts")
 		}
 	})
+}
+
+// working is a group with an executor, in which jobs are called as their handlers are.
+func working(t *testing.T, o Options, jobs ...string) (*App, *caller) {
+	t.Helper()
+	a, c := apiCaller(t, o)
+	var failed atomic.Bool
+	ex := executortest.New(t, c.base, executortest.Handlers{
+		"greet": func(_ context.Context, r *executor.Run) error {
+			r.Logf("hello %s", r.Param)
+			return nil
+		},
+		"fail": func(context.Context, *executor.Run) error { return errors.New("no") },
+		"flaky": func(context.Context, *executor.Run) error {
+			if failed.CompareAndSwap(false, true) {
+				return errors.New("not the first time")
+			}
+			return nil
+		},
+		"hang": func(ctx context.Context, _ *executor.Run) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+	}, func(cfg *executor.Config) { cfg.AppName, cfg.Token = "orders", o.AccessToken })
+	c.json(200, &struct{}{}, "PATCH", "/groups/1", `{"addresses":["`+ex.URL+`"]}`)
+	for _, name := range jobs {
+		retries := 0
+		if name == "flaky" {
+			retries = 1
+		}
+		handler := name
+		if strings.Contains(name, " ") {
+			handler = "greet"
+		}
+		c.json(201, &struct{}{}, "POST", "/jobs", fmt.Sprintf(`{"group_id":1,"description":%q,"author":"a","handler":%q,"retries":%d,"tags":["night"],"schedule":"CRON","cron":"0 0 2 * * ?"}`, name, handler, retries))
+	}
+	return a, c
+}
+
+// TestRunsOfTheCommandLine runs jobs and waits for them: the code is that of the run's end.
+func TestRunsOfTheCommandLine(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		_, c := working(t, o, "greet", "fail", "flaky", "hang")
+		ends := func(code int, want string, args ...string) string {
+			t.Helper()
+			out, err := punctual(t, append(args, "--url", c.base, "--token", c.token)...)
+			got := 0
+			if exit, ok := errors.AsType[*client.ExitError](err); ok {
+				got = exit.Code
+			} else if err != nil {
+				t.Fatalf("%v: %v\n%s", args, err, out)
+			}
+			if got != code || !strings.Contains(out, want) {
+				t.Errorf("%v ends with %d (%v):\n%s", args, got, err, out)
+			}
+			return out
+		}
+		out := ends(0, "hello you", "run", "greet", "--param", "you", "--follow")
+		id, _, _ := strings.Cut(out, "\n")
+		ends(0, "success", "run", "greet", "--wait", "--timeout", "1m")
+		ends(0, `"state": "success"`, "run", "greet", "--wait", "-o", "json")
+		ends(1, "failed", "run", "fail", "--wait")
+		if out := ends(0, "success", "run", "flaky", "--wait"); !strings.Contains(out, "failed") {
+			t.Errorf("the first try is not told of:\n%s", out)
+		}
+		ends(2, "", "run", "nothing")
+		ends(2, "", "run", "99", "--wait")
+		ends(0, "hello you", "runs", "logs", id)
+		ends(0, "hello you", "runs", "logs", id, "-f")
+		ends(0, "success", "runs", "show", id)
+		ends(0, "hello you", "runs", "rerun", id, "-f")
+		ends(0, "failed", "runs", "--job", "fail", "--result", "failed", "--since", "2020-01-01T00:00:00Z")
+
+		hanging := ends(124, "", "run", "hang", "--wait", "--timeout", "1s")
+		id, _, _ = strings.Cut(hanging, "\n")
+		executortest.Eventually(t, "kill", func() error { // not while it is being sent
+			_, err := punctual(t, "runs", "kill", id, "--url", c.base, "--token", c.token)
+			return err
+		})
+		var r struct{ State string }
+		if c.json(200, &r, "GET", "/runs/"+id+"?wait=60s", ""); r.State != "killed" {
+			t.Errorf("killed: %+v", r)
+		}
+	})
+}
+
+// TestTheCommandsOfTheManual runs each command of docs/cli.md, in its order, as a reader would.
+func TestTheCommandsOfTheManual(t *testing.T) {
+	for _, page := range []string{"../docs/cli.md", "../docs/zh-CN/cli.md"} {
+		raw, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, c := working(t, testOptions(t), "a 1", "a 2", "a 3", "a 4", "a 5", "a 6", "a 7", "a 8", "a 9", "a 10", "a 11", "a 12", "Close the day")
+		t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+		t.Setenv("TOKEN_TO_TYPE", c.token)
+		commands := 0
+		for line := range strings.Lines(string(raw)) {
+			args := words(strings.TrimSuffix(line, "\n"))
+			if len(args) == 0 || args[0] != "punctual" || !strings.HasPrefix(line, "punctual ") {
+				continue
+			}
+			commands++
+			for i, arg := range args {
+				if arg == "https://jobs.example.com" {
+					args[i] = c.base
+				} else if arg == "jobs.example.com" {
+					args[i] = strings.TrimPrefix(c.base, "http://")
+				}
+			}
+			out, err := punctual(t, args[1:]...)
+			_, over := errors.AsType[*client.RefusedError](err)
+			if err != nil && !(over && slices.Contains(args, "kill")) { // of a run that has ended
+				t.Errorf("%s: %s%v\n%s", page, line, err, out)
+			}
+		}
+		if commands < 15 {
+			t.Errorf("%s: only %d commands were found", page, commands)
+		}
+	}
+}
+
+// words are a line's, as a shell takes them: with blanks in single quotes.
+func words(line string) (list []string) {
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			list = append(list, part)
+		} else {
+			list = append(list, strings.Fields(part)...)
+		}
+	}
+	return list
 }

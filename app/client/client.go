@@ -77,13 +77,19 @@ func language() string {
 
 // do calls an operation and returns the JSON of its answer. A body is sent as JSON; a PATCH as a merge patch.
 func (a *api) do(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
+	raw, _, err := a.call(ctx, method, path, query, body)
+	return raw, err
+}
+
+// call is do with the header of the answer.
+func (a *api) call(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, callFor)
 	defer cancel()
 	var reader io.Reader
 	if body != nil {
 		raw, err := json.Marshal(body)
 		if err != nil {
-			return nil, fmt.Errorf("encode request: %w", err)
+			return nil, nil, fmt.Errorf("encode request: %w", err)
 		}
 		reader = bytes.NewReader(raw)
 	}
@@ -93,7 +99,7 @@ func (a *api) do(ctx context.Context, method, path string, query url.Values, bod
 	}
 	req, err := http.NewRequestWithContext(ctx, method, address, reader)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+a.token)
 	req.Header.Set("Accept", "application/json")
@@ -105,21 +111,21 @@ func (a *api) do(ctx context.Context, method, path string, query url.Values, bod
 	}
 	resp, err := a.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("cannot reach %s: %w", a.base, cause(err))
+		return nil, nil, fmt.Errorf("cannot reach %s: %w", a.base, cause(err))
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return nil, fmt.Errorf("the answer of %s broke off: %w", a.base, err)
+		return nil, nil, fmt.Errorf("the answer of %s broke off: %w", a.base, err)
 	}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
-		return raw, nil
+		return raw, resp.Header, nil
 	}
 	refused := &RefusedError{Status: resp.StatusCode, Title: resp.Status}
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "application/problem+json" || json.Unmarshal(raw, refused) != nil {
-		return nil, fmt.Errorf("%s answered %s: is it an admin of Punctual with API v1?", a.base, resp.Status)
+		return nil, nil, fmt.Errorf("%s answered %s: is it an admin of Punctual with API v1?", a.base, resp.Status)
 	}
-	return nil, refused
+	return nil, nil, refused
 }
 
 // cause is why a call failed without the address, which is said beside it.

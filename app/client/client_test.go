@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"io"
 	"net/http"
@@ -24,6 +25,7 @@ type commands struct {
 	Context   ContextCmd   `cmd:""`
 	Jobs      JobsCmd      `cmd:""`
 	Run       RunCmd       `cmd:""`
+	Runs      RunsCmd      `cmd:""`
 	Executors ExecutorsCmd `cmd:""`
 }
 
@@ -216,4 +218,31 @@ func FuzzPrint(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestTheCodeSaysHowARunEnded for each state in which one has.
+func TestTheCodeSaysHowARunEnded(t *testing.T) {
+	t.Parallel()
+	for code, states := range map[int][]string{
+		0: {"success"}, codeFailed: {"failed", "sendfailed", "unconfirmed", "killed", "lost"}, codeRefused: {"skipped", "discarded", "cancelled", "stopped"}, codeTimeout: {"timeout"},
+	} {
+		for _, state := range states {
+			url := admin(t, map[string]string{
+				"POST /api/v1/runs/3/rerun":   `{"runs":[4]}`,
+				"GET /api/v1/runs/4?wait=50s": `{"id":4,"state":"` + state + `","ended":true,"message":"so it was","follower_ids":[],"shards":[{"id":4}]}`,
+				"POST /api/v1/jobs/1/trigger": `!{"title":"no"}`,
+				"GET /api/v1/jobs/1":          `{"id":1}`,
+			})
+			out, said, err := do(t, "", "runs", "rerun", "3", "--wait", "--url", url, "--token", "pnc_good")
+			exit, _ := errors.AsType[*ExitError](err)
+			if code == 0 && err != nil || code != 0 && (exit == nil || exit.Code != code) || out != "4\n" || said != "run 4: "+state+": so it was\n" {
+				t.Errorf("%s: %q %q %v", state, out, said, err)
+			}
+			if _, _, err = do(t, "", "run", "1", "--url", url, "--token", "pnc_good"); code == 0 {
+				if exit, _ := errors.AsType[*ExitError](err); exit == nil || exit.Code != codeRefused {
+					t.Errorf("a job that is refused: %v", err)
+				}
+			}
+		}
+	}
 }

@@ -255,6 +255,7 @@ func (c executorsShow) Run(ctx context.Context, s Streams) error {
 // RunCmd runs a job now.
 type RunCmd struct {
 	Target
+	waiting
 	Job     jobRef   `arg:"" help:"Its number, or its whole description."`
 	Param   *string  `help:"The parameter of this run; without it the job's."`
 	Address []string `placeholder:"URL" help:"Run it at this address of the group; may be repeated. Without it the job's route decides."`
@@ -267,7 +268,7 @@ func (c RunCmd) Run(ctx context.Context, s Streams) error {
 	}
 	id, _, err := c.Job.find(ctx, a)
 	if err != nil {
-		return err
+		return &ExitError{codeRefused, err}
 	}
 	body := map[string]any{}
 	if c.Param != nil {
@@ -276,23 +277,5 @@ func (c RunCmd) Run(ctx context.Context, s Streams) error {
 	if len(c.Address) > 0 {
 		body["addresses"] = c.Address
 	}
-	raw, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/jobs/%d/trigger", id), nil, body)
-	if err != nil {
-		return err
-	}
-	var made struct {
-		Runs []int64 `json:"runs"`
-	}
-	if err := json.Unmarshal(raw, &made); err != nil {
-		return fmt.Errorf("read what the admin said: %w", err)
-	}
-	if c.Output == "json" || c.Output == "yaml" {
-		return (printer{s.Out, c.Output}).whole(raw)
-	}
-	for _, id := range made.Runs {
-		if _, err := fmt.Fprintln(s.Out, id); err != nil {
-			return err
-		}
-	}
-	return nil
+	return c.trigger(ctx, a, s, c.Output, fmt.Sprintf("/jobs/%d/trigger", id), body)
 }

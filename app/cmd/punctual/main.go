@@ -58,7 +58,8 @@ type commands struct {
 	Login     client.LoginCmd     `cmd:"" group:"client" help:"Remember an admin and an API token, for the commands below."`
 	Context   client.ContextCmd   `cmd:"" group:"client" help:"Show the admins that are remembered, and change between them."`
 	Jobs      client.JobsCmd      `cmd:"" group:"client" help:"List, show, start, stop and delete jobs."`
-	Run       client.RunCmd       `cmd:"" group:"client" help:"Run a job now."`
+	Run       client.RunCmd       `cmd:"" group:"client" help:"Run a job now, and wait for its end or not."`
+	Runs      client.RunsCmd      `cmd:"" group:"client" help:"List and show runs and their output, end and repeat them."`
 	Executors client.ExecutorsCmd `cmd:"" group:"client" help:"List and show groups of executors."`
 
 	Doctor   doctorCmd   `cmd:"" help:"Look an installation over: clocks, the database's settings and indexes, executors, jobs at risk, tokens, versions; only reads. Exit code 4: there is something to look at."`
@@ -145,7 +146,7 @@ type streams struct {
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run is main with its surroundings as arguments. It returns the exit code: 2 for a wrong setting, 3 for an audit log that could not be
-// checked, 4 and 5 for what a check of a database comes to, 1 for everything else.
+// checked, 4 and 5 for what a check of a database comes to, those of client.ExitError, 1 for everything else.
 func run(args []string, stdout, stderr io.Writer) int { return runWith(args, os.Stdin, stdout, stderr) }
 
 // words are what the descriptions of flags take from elsewhere, and what --version prints.
@@ -182,6 +183,9 @@ func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	_, unparsed := errors.AsType[*kong.ParseError](err)
 	_, wrongSetting := errors.AsType[*app.OptionsError](err)
 	fmt.Fprintln(stderr, "punctual:", err)
+	if exit, own := errors.AsType[*client.ExitError](err); own {
+		return exit.Code
+	}
 	_, nothingKnown := errors.AsType[unchecked](err)
 	switch {
 	case unparsed || wrongSetting:

@@ -1,0 +1,372 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// The codes with which a command that waits for a run ends, beside 0 for a success.
+const (
+	codeFailed  = 1
+	codeRefused = 2   // it was not run, or left out on purpose
+	codeTimeout = 124 // it took longer than its job, or --timeout, allows
+)
+
+// ExitError ends the program with a code of its own.
+type ExitError struct {
+	Code int
+	err  error
+}
+
+// Error implements error.
+func (e *ExitError) Error() string { return e.err.Error() }
+
+// Unwrap is what is behind it.
+func (e *ExitError) Unwrap() error { return e.err }
+
+// run is what commands read of one.
+type run struct {
+	ID        int64   `json:"id"`
+	State     string  `json:"state"`
+	Ended     bool    `json:"ended"`
+	Trigger   string  `json:"trigger"`
+	Origin    int64   `json:"origin_run_id"`
+	Message   string  `json:"message"`
+	Followers []int64 `json:"follower_ids"`
+	Shards    []struct {
+		ID int64 `json:"id"`
+	} `json:"shards"`
+	raw json.RawMessage
+}
+
+// code is that of the run's end.
+func (r run) code() int {
+	switch r.State {
+	case "success":
+		return 0
+	case "timeout":
+		return codeTimeout
+	case "skipped", "discarded", "cancelled", "stopped":
+		return codeRefused
+	}
+	return codeFailed
+}
+
+// run reads a run; with wait it is answered when the run has ended, or after that time.
+func (a *api) run(ctx context.Context, id int64, wait time.Duration) (r run, err error) {
+	query := make(url.Values)
+	if wait > 0 {
+		query.Set("wait", strconv.Itoa(int(wait.Seconds()))+"s")
+	}
+	r.raw, err = a.do(ctx, http.MethodGet, fmt.Sprintf("/runs/%d", id), query, nil)
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(r.raw, &r); err != nil {
+		return r, fmt.Errorf("read what the admin said: %w", err)
+	}
+	return r, nil
+}
+
+// ended waits until a run has ended.
+func (a *api) ended(ctx context.Context, id int64) (run, error) {
+	for {
+		if r, err := a.run(ctx, id, 50*time.Second); err != nil || r.Ended {
+			return r, err
+		}
+	}
+}
+
+// retried is the run that repeats one after its failure; 0: none.
+func (a *api) retried(ctx context.Context, r run) (int64, error) {
+	for _, id := range r.Followers {
+		next, err := a.run(ctx, id, 0)
+		if err != nil || next.Trigger == "RETRY" && next.Origin == r.ID {
+			return id, err
+		}
+	}
+	return 0, nil
+}
+
+// output reads what a run has put out from a line on: the text, the line after it, and whether there will be no more.
+func (a *api) output(ctx context.Context, id int64, from int) (text json.RawMessage, next int, end bool, err error) {
+	text, header, err := a.call(ctx, http.MethodGet, fmt.Sprintf("/runs/%d/output", id), url.Values{"from_line": {strconv.Itoa(from)}}, nil)
+	if err != nil {
+		return nil, from, false, err
+	}
+	next, err = strconv.Atoi(header.Get("Next-Line"))
+	if err != nil {
+		return nil, from, false, fmt.Errorf("the answer of %s does not say which line is next", a.base)
+	}
+	return text, next, header.Get("Output-End") == "true", nil
+}
+
+// follow copies a run's output as it comes, until the run has ended. As long as no executor has the run there is none; what cannot be
+// read of a run that has ended is an error.
+func (a *api) follow(ctx context.Context, out io.Writer, id int64) error {
+	for from := 1; ; {
+		text, next, end, err := a.output(ctx, id, from)
+		if _, refused := errors.AsType[*RefusedError](err); refused {
+			if r, failed := a.run(ctx, id, 0); failed != nil || r.Ended {
+				return errors.Join(err, failed)
+			}
+			text, next, end = nil, from, false
+		} else if err != nil {
+			return err
+		}
+		if _, err := out.Write(text); err != nil || end {
+			return err
+		}
+		if from = next; len(text) == 0 {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(pollEvery):
+			}
+		}
+	}
+}
+
+// pollEvery is how long output is left alone that has nothing new.
+const pollEvery = 500 * time.Millisecond
+
+// waiting is how a command waits for runs.
+type waiting struct {
+	Wait    bool          `help:"Wait until the run has ended, its retries included, and end with a code that says how: 0 success, 1 failure, 2 not run, 124 timed out."`
+	Follow  bool          `short:"f" help:"Show the output as it comes, and wait."`
+	Timeout time.Duration `placeholder:"DURATION" help:"Wait no longer than this, as in 10m; the run goes on. The code is then 124."`
+}
+
+// on waits for runs one after the other, their retries and the other runs of their broadcast included, and says what became of them.
+func (w waiting) on(ctx context.Context, a *api, s Streams, format string, ids []int64) error {
+	if w.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, w.Timeout)
+		defer cancel()
+	}
+	var raw []json.RawMessage
+	var worst error
+	for at := 0; at < len(ids); at++ {
+		if w.Follow {
+			if err := a.follow(ctx, s.Out, ids[at]); err != nil && ctx.Err() == nil {
+				fmt.Fprintf(s.Err, "run %d: no output: %v\n", ids[at], err)
+			}
+		}
+		r, err := a.ended(ctx, ids[at])
+		if err != nil {
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return &ExitError{codeTimeout, fmt.Errorf("run %d has not ended after %s", ids[at], w.Timeout)}
+			}
+			return err
+		}
+		for _, shard := range r.Shards {
+			if !slices.Contains(ids, shard.ID) {
+				ids = append(ids, shard.ID)
+			}
+		}
+		retry, err := a.retried(ctx, r)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(s.Err, "run %d: %s: %s\n", r.ID, r.State, plain(r.Message))
+		raw = append(raw, r.raw)
+		switch {
+		case retry != 0:
+			if !slices.Contains(ids, retry) {
+				ids = append(ids, retry)
+			}
+		case r.code() != 0 && worst == nil:
+			worst = &ExitError{r.code(), fmt.Errorf("run %d ended as %s", r.ID, r.State)}
+		}
+	}
+	if !w.Follow && (format == "json" || format == "yaml") {
+		if err := (printer{s.Out, format}).items(raw, runColumns); err != nil {
+			return err
+		}
+	}
+	return worst
+}
+
+// RunsCmd looks after runs.
+type RunsCmd struct {
+	List  runsList  `cmd:"" default:"withargs" help:"List runs, the newest first."`
+	Show  runsShow  `cmd:"" help:"Show a run."`
+	Logs  runsLogs  `cmd:"" help:"Show the output of a run."`
+	Kill  runsKill  `cmd:"" help:"End runs."`
+	Rerun runsRerun `cmd:"" help:"Run the job of a run again, with the run's parameter."`
+}
+
+var runColumns = []column{
+	field("ID", "id"), field("STATE", "state"), field("JOB", "job_id"), field("TRIGGER", "trigger"), field("TRIGGERED", "triggered_at"), wideField("FINISHED", "finished_at"),
+	wideField("EXECUTOR", "address"), wideField("SHARD", "shard"), wideField("PARAMETER", "parameter"), field("MESSAGE", "message"),
+}
+
+type runsList struct {
+	Target
+	Job    jobRef    `help:"Only runs of this job: its number, or its whole description."`
+	Group  int64     `placeholder:"ID" help:"Only runs of jobs of this group of executors."`
+	Result string    `enum:"success,failed,open,skipped,any" default:"any" help:"success, failed, open, skipped or any."`
+	Text   string    `help:"Only runs with this in their address, their parameter or a message, or with this number."`
+	Since  time.Time `placeholder:"TIME" help:"Only runs triggered at this moment or later, as in 2026-12-31T23:30:00+08:00."`
+	Until  time.Time `placeholder:"TIME" help:"Only runs triggered at this moment or before."`
+	Limit  int       `default:"50" help:"How many at most; 0 for all."`
+}
+
+func (c runsList) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	query := make(url.Values)
+	if c.Job != "" {
+		id, _, err := c.Job.find(ctx, a)
+		if err != nil {
+			return err
+		}
+		query.Set("job_id", strconv.FormatInt(id, 10))
+	}
+	if c.Group != 0 {
+		query.Set("group_id", strconv.FormatInt(c.Group, 10))
+	}
+	if c.Result != "any" {
+		query.Set("result", c.Result)
+	}
+	if c.Text != "" {
+		query.Set("text", c.Text)
+	}
+	for name, at := range map[string]time.Time{"since": c.Since, "until": c.Until} {
+		if !at.IsZero() {
+			query.Set(name, at.Format(time.RFC3339))
+		}
+	}
+	items, err := a.list(ctx, "/runs", query, c.Limit)
+	if err != nil {
+		return err
+	}
+	if err := (printer{s.Out, c.Output}).items(items, runColumns); err != nil {
+		return err
+	}
+	if c.Limit > 0 && len(items) == c.Limit {
+		fmt.Fprintf(s.Err, "There may be more: --limit %d was reached.\n", c.Limit)
+	}
+	return nil
+}
+
+type runsShow struct {
+	Target
+	ID int64 `arg:"" help:"The number of the run."`
+}
+
+func (c runsShow) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	r, err := a.run(ctx, c.ID, 0)
+	if err != nil {
+		return err
+	}
+	return (printer{s.Out, c.Output}).one(r.raw, runColumns)
+}
+
+type runsLogs struct {
+	Target
+	ID     int64 `arg:"" help:"The number of the run."`
+	Follow bool  `short:"f" help:"Go on with what comes, until the run has ended."`
+}
+
+func (c runsLogs) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	if c.Follow {
+		return a.follow(ctx, s.Out, c.ID)
+	}
+	for from := 1; ; {
+		text, next, _, err := a.output(ctx, c.ID, from)
+		if err != nil {
+			return err
+		}
+		if _, err := s.Out.Write(text); err != nil || len(text) == 0 {
+			return err
+		}
+		from = next
+	}
+}
+
+type runsKill struct {
+	Target
+	IDs []int64 `arg:"" name:"id" help:"The numbers of the runs."`
+}
+
+func (c runsKill) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, id := range c.IDs {
+		if _, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/runs/%d/kill", id), nil, nil); err != nil {
+			errs = append(errs, fmt.Errorf("run %d: %w", id, err))
+			continue
+		}
+		fmt.Fprintf(s.Err, "run %d: is being ended\n", id)
+	}
+	return errors.Join(errs...)
+}
+
+type runsRerun struct {
+	Target
+	waiting
+	ID int64 `arg:"" help:"The number of the run."`
+}
+
+func (c runsRerun) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	return c.trigger(ctx, a, s, c.Output, fmt.Sprintf("/runs/%d/rerun", c.ID), nil)
+}
+
+// trigger makes runs, says which, and waits for them if that is wanted.
+func (w waiting) trigger(ctx context.Context, a *api, s Streams, format, path string, body any) error {
+	raw, err := a.do(ctx, http.MethodPost, path, nil, body)
+	if err != nil {
+		if _, refused := errors.AsType[*RefusedError](err); refused {
+			return &ExitError{codeRefused, err}
+		}
+		return err
+	}
+	var made struct {
+		Runs []int64 `json:"runs"`
+	}
+	if err := json.Unmarshal(raw, &made); err != nil {
+		return fmt.Errorf("read what the admin said: %w", err)
+	}
+	if !w.Wait && !w.Follow && (format == "json" || format == "yaml") {
+		return (printer{s.Out, format}).whole(raw)
+	}
+	numbers := s.Out // where the run's output or its JSON does not stand
+	if w.Follow || format == "json" || format == "yaml" {
+		numbers = s.Err
+	}
+	for _, id := range made.Runs {
+		if _, err := fmt.Fprintln(numbers, id); err != nil {
+			return err
+		}
+	}
+	if !w.Wait && !w.Follow {
+		return nil
+	}
+	return w.on(ctx, a, s, format, made.Runs)
+}
