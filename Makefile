@@ -112,6 +112,10 @@ screenshots: deps ## photograph every page, with demo data and with invented dat
 test/keycloak: ## sign in at a real Keycloak, which Maven gets (a minute or two; TEST_KEYCLOAK: the folder of one)
 	@.ci/keycloak
 
+.PHONY: test/api
+test/api: ## have Schemathesis, which pip gets, ask API v1 for everything, with a token of each scope (ARGS=-short: what CI does)
+	@.ci/api $(ARGS)
+
 .PHONY: test/mysql
 test/mysql: deps ## the tests that touch the database on a real MySQL, which mmdebstrap gets from Debian (PKG: which; TEST_DB_ROOT: the folder of one)
 	@.ci/database mysql $(PKG)

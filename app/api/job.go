@@ -305,8 +305,8 @@ func (job) Schema(r huma.Registry) *huma.Schema {
 }
 
 func idSchema(text string) *huma.Schema {
-	one := 1.0
-	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &one, Description: text}
+	one, most := 1.0, float64(1<<53-1) // what every program's numbers hold exactly
+	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &one, Maximum: &most, Description: text}
 }
 
 // definition is the schema of the table's fields. What is stored may be out of today's limits, so only what is written has them.

@@ -50,6 +50,9 @@ func (a *API) open(hc huma.Context, next func(huma.Context)) {
 		r.principal = p
 		err = a.limits.take(hc, p.UserID, a.Now())
 	}
+	if err == nil {
+		err = emptyParameter(hc)
+	}
 	if err != nil {
 		if problem.From(err).Kind == problem.Unauthenticated {
 			hc.SetHeader("WWW-Authenticate", `Bearer realm="punctual"`)
@@ -60,6 +63,18 @@ func (a *API) open(hc huma.Context, next func(huma.Context)) {
 	ctx := auth.NewContext(hc.Context(), p)
 	ec.SetRequest(ec.Request().WithContext(ctx)) // for what is noted of refusals
 	next(huma.WithContext(hc, ctx))
+}
+
+// emptyParameter refuses a parameter without its value where nothing is none: huma would take it for one that is not named.
+func emptyParameter(hc huma.Context) error {
+	u := hc.URL()
+	query := u.Query()
+	for _, p := range hc.Operation().Parameters {
+		if p.In == "query" && (p.Schema.Type != huma.TypeString || p.Schema.Format != "" || len(p.Schema.Enum) > 0) && query.Has(p.Name) && query.Get(p.Name) == "" {
+			return &parameterError{p.Name, "api.error.parameter"}
+		}
+	}
+	return nil
 }
 
 // tokenProblems are what a token may be refused for, as its bearer reads it.

@@ -1,0 +1,85 @@
+package app
+
+import (
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/app/api"
+	"github.com/punctual-job/punctual/app/auth"
+)
+
+// TestTheAPIIsAsItsDocumentSays has Schemathesis (make test/api) ask for everything that the served document describes, and for what it
+// rules out, as an administrator and with a token of each scope. It looks at every answer: status, headers and body are as described,
+// nothing wrong is taken, nothing right is refused, nothing fails within.
+func TestTheAPIIsAsItsDocumentSays(t *testing.T) {
+	t.Parallel()
+	tool := os.Getenv("TEST_SCHEMATHESIS")
+	if tool == "" {
+		t.Skip("TEST_SCHEMATHESIS is not the program: make test/api gets it")
+	}
+	o := testOptions(t)
+	o.apiLimit = api.Limit{Burst: 1 << 20, Every: time.Microsecond}
+	a := start(t, o)
+	root := open(t, a).mustLogin()
+	for _, name := range []string{"orders", "stock"} {
+		if got := root.post("/executors", url.Values{"app_name": {name}, "title": {name}, "type": {"manual"}, "addresses": {"http://127.0.0.1:1/"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("create group: %d %s", got.status, got.body)
+		}
+	}
+	for range 3 {
+		apiThings(t, a, 1, "mine")
+		apiThings(t, a, 2, "other")
+	}
+	form := url.Values{"name": {"every"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}}
+	for _, right := range auth.RightNames(auth.AllRights) {
+		form.Add("right", "1."+right)
+	}
+	if got := root.post("/users", form); got.status != http.StatusSeeOther {
+		t.Fatalf("create user: %d %s", got.status, got.body)
+	}
+	every := open(t, a)
+	every.login("every", testPassword)
+
+	ask := func(t *testing.T, token string, args ...string) {
+		t.Helper()
+		if report := os.Getenv("TEST_SCHEMATHESIS_REPORT"); report != "" {
+			args = append(args, "--report", "ndjson", "--report-dir", filepath.Join(report, filepath.Base(t.Name())))
+		}
+		config, err := filepath.Abs("../tools/contract/schemathesis.toml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), tool, append([]string{"--config-file", config, "run", root.base + "/api/v1/openapi.json", "--header", "Authorization: Bearer " + token}, args...)...)
+		cmd.Dir = t.TempDir() // where it keeps what it found
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		caller := &caller{t: t, base: root.base, token: token}
+		if got := caller.do("GET", "/tokens", ""); got.status != http.StatusOK {
+			t.Errorf("the token is refused now, so that nobody knows what was asked with it: %d %s", got.status, got.body)
+		}
+	}
+	// The token that asks may be revoked by no request of its own: that is what TestATokenRevokesItself is for.
+	usual := []string{"--exclude-operation-id", "revokeToken"}
+	for _, right := range auth.RightNames(auth.AllRights) {
+		if testing.Short() {
+			break
+		}
+		t.Run(right, func(t *testing.T) {
+			ask(t, makeToken(t, every, url.Values{"name": {right}, "scope": {right}, "days": {"7"}}), append(usual, "--max-examples", "5", "--phases", "fuzzing")...)
+		})
+	}
+	// Last: it may delete the user whose tokens those are.
+	t.Run("admin", func(t *testing.T) {
+		args := append(usual, "--max-examples", "10")
+		if testing.Short() {
+			args = append(usual, "--max-examples", "2", "--phases", "examples,coverage,fuzzing")
+		}
+		ask(t, makeToken(t, root, url.Values{"name": {"all"}, "scope": {"admin"}, "days": {"7"}}), args...)
+	})
+}
