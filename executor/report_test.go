@@ -193,3 +193,23 @@ func TestReporterFlush(t *testing.T) {
 		})
 	})
 }
+
+func TestAReporterIsFullAtItsBounds(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name           string
+		results, bytes int
+		want           bool
+	}{
+		{"nothing", 0, 0, false},
+		{"one less than too many", maxUndelivered - 1, 0, false},
+		{"too many", maxUndelivered, 0, true},
+		{"a byte less than too large", 1, maxUndeliveredBytes - 1, false},
+		{"too large", 1, maxUndeliveredBytes, true},
+	} {
+		r := &reporter{queue: make([]result, tt.results), bytes: tt.bytes}
+		if got := r.full(); got != tt.want {
+			t.Errorf("%s: full %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}

@@ -24,6 +24,11 @@ func TestSeen(t *testing.T) {
 		{"a neighbour", 4097, now, true},
 		{"an id of a new database", 4096, now + 60_000, true},
 		{"the new one again", 4096, now + 60_000, false},
+		{"its neighbour of the new database", 4097, now + 60_000, true},
+		{"at the edge of what a rounded time explains", 4096, now + 60_000 + seenSlack, false},
+		{"beyond it", 4096, now + 60_000 + seenSlack + 1, true},
+		{"a neighbour that is earlier", 4098, now, true},
+		{"does not make the later one new", 4096, now + 60_000 + seenSlack + 1, false},
 		{"an id of a dropped block", 1, now, true},
 	} {
 		if got := s.add(tc.id, tc.at); got != tc.want {
@@ -33,8 +38,29 @@ func TestSeen(t *testing.T) {
 	if len(s.blocks) != 2 || len(s.order) != 2 {
 		t.Errorf("%d blocks kept, limit is 2", len(s.blocks))
 	}
-	s.remove(4096)
-	if s.has(4096) || !s.add(4096, now) {
+	s.remove(1)
+	if s.has(1) || !s.add(1, now) {
 		t.Error("a removed id is still known")
+	}
+}
+
+// TestSeenIsPutBack: what a snapshot of the journal gives back is what was seen, in the old order.
+func TestSeenIsPutBack(t *testing.T) {
+	t.Parallel()
+	before, after := newSeen(2), newSeen(2)
+	const now = 1_767_225_600_000
+	before.add(1, now)
+	before.add(seenBlockIDs, now)
+	for range 2 { // a second snapshot replaces the first
+		before.each(after.restore)
+		if !after.has(1) || !after.has(seenBlockIDs) || after.has(2) || len(after.order) != 2 {
+			t.Errorf("put back: %d blocks in order", len(after.order))
+		}
+	}
+	if after.add(seenBlockIDs, now) {
+		t.Error("a run that was put back is new")
+	}
+	if !after.add(2*seenBlockIDs, now) || after.has(1) || !after.has(seenBlockIDs) {
+		t.Error("the block that was made first does not go first")
 	}
 }
