@@ -330,6 +330,10 @@ func TestTheStory(t *testing.T) {
 		if got := b.post("/jobs/schedule-preview", edit); got.document(t).Find("ol li").Length() != 8 || !strings.Contains(got.body, " 10:15:00") {
 			t.Errorf("preview: %s", got.body)
 		}
+		ending := url.Values{"schedule_type": {"CRON"}, "cron": {"0 15 10 1 1 ? 2098-2099"}}
+		if got := b.post("/jobs/schedule-preview", ending); got.document(t).Find("ol li").Length() != 2 || !strings.Contains(got.body, "After that the schedule is over.") {
+			t.Errorf("preview of a schedule that ends: %s", got.body)
+		}
 		if got := b.post(paths["Go · greet"], edit); got.status != http.StatusSeeOther {
 			t.Errorf("saved: %d %s", got.status, got.body)
 		}

@@ -60,7 +60,7 @@ func (a *API) statistics() {
 	add(a, op{method: http.MethodGet, path: "/statistics/forecast", id: "getForecast", tag: tag, summary: "Get how much is due in each minute of the next hour"},
 		func(ctx context.Context, p auth.Principal, _ *struct{}) (*struct{ Body forecast }, error) {
 			f, err := a.Manage.Dashboard.Forecast(ctx, p)
-			out := forecast{Minutes: []minute{}, AtLeast: f.AtLeast}
+			out := forecast{Minutes: []minute{}, AtLeast: !f.Ends.IsZero()}
 			for i := range f.Minutes {
 				out.Minutes = append(out.Minutes, minute{From: f.From.Add(time.Duration(i) * time.Minute).UTC(), Runs: f.Minutes[i], Jobs: f.Jobs[i]})
 			}

@@ -333,7 +333,16 @@ func (c *dashboardPages) dashboardAhead(ctx context.Context, page *dashboard.Pag
 	if err != nil {
 		return err
 	}
-	page.AtLeast = forecast.AtLeast
+	if !forecast.Ends.IsZero() {
+		page.AheadEnds = page.T("dashboard.ahead.ends", "At", forecast.Ends.In(c.zone).Format("15:04:05"))
+	}
+	// due is a number of a minute, which is a lower bound where the forecast has ended.
+	due := func(n int64, at time.Time) string {
+		if !forecast.Ends.IsZero() && at.Add(time.Minute).After(forecast.Ends) {
+			return "≥ " + format.Number(n)
+		}
+		return format.Number(n)
+	}
 	most := max(1, slices.Max(forecast.Minutes[:]))
 	page.Ahead = dashboard.Chart{Label: page.T("dashboard.ahead"), Max: format.Number(most)}
 	order := make([]int, len(forecast.Minutes))
@@ -342,8 +351,8 @@ func (c *dashboardPages) dashboardAhead(ctx context.Context, page *dashboard.Pag
 		at := forecast.From.In(c.zone).Add(time.Duration(i) * time.Minute)
 		page.Ahead.Bars = append(page.Ahead.Bars, dashboard.Bar{
 			Label: at.Format("15:04"), URL: dueAt(at),
-			Title: page.T("dashboard.ahead.title", "At", at.Format("15:04"), "N", format.Number(n), "Jobs", format.Number(forecast.Jobs[i])),
-			Parts: []dashboard.Part{{Class: "plain", Height: 90 * float64(n) / float64(most), Value: format.Number(n)}, {Class: "none", Value: format.Number(forecast.Jobs[i])}},
+			Title: page.T("dashboard.ahead.title", "At", at.Format("15:04"), "N", due(n, at), "Jobs", due(forecast.Jobs[i], at)),
+			Parts: []dashboard.Part{{Class: "plain", Height: 90 * float64(n) / float64(most), Value: due(n, at)}, {Class: "none", Value: due(forecast.Jobs[i], at)}},
 		})
 		page.Ahead.Marks = marks(page.Ahead.Marks, i, len(forecast.Minutes), at.Format("15:04"))
 	}
@@ -357,7 +366,7 @@ func (c *dashboardPages) dashboardAhead(ctx context.Context, page *dashboard.Pag
 			}
 			page.Busiest = append(page.Busiest, dashboard.Busy{
 				At: at.Format("15:04"), URL: dueAt(at), In: c.at(page.Page, begins),
-				Count: page.T("dashboard.ahead.count", "N", format.Number(n)), Jobs: page.T("dashboard.ahead.jobs", "Count", forecast.Jobs[i], "N", format.Number(forecast.Jobs[i])),
+				Count: page.T("dashboard.ahead.count", "N", due(n, at)), Jobs: page.T("dashboard.ahead.jobs", "Count", forecast.Jobs[i], "N", due(forecast.Jobs[i], at)),
 			})
 		}
 	}

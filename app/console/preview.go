@@ -73,6 +73,9 @@ func (c *jobPages) preview(page layout.Page, typed jobs.FormValues) jobs.Preview
 			v.Note = page.T("jobs.preview.delay", "Span", format.Duration(page.Printer, every))
 		}
 	}
+	if len(times) > 0 && len(times) < n {
+		v.Note = page.T("job.when.ends")
+	}
 	if len(times) == 0 && len(v.Warnings) == 0 {
 		v.Error = page.T(jobspec.CodeNoTime)
 	}

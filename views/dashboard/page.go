@@ -11,15 +11,15 @@ import (
 // Page is the dashboard ([Whole]; its script asks for [FragmentBody] every few seconds).
 type Page struct {
 	layout.Page
-	Troubles []Trouble
-	Counts   []Count
-	Days     Chart
-	Ranges   []ui.Option // Value is the address
-	Pulse    Pulse       // zero for who may not see the whole installation
-	Week     []WeekDay
-	Ahead    Chart
-	Busiest  []Busy
-	AtLeast  bool // the forecast covers not every job
+	Troubles  []Trouble
+	Counts    []Count
+	Days      Chart
+	Ranges    []ui.Option // Value is the address
+	Pulse     Pulse       // zero for who may not see the whole installation
+	Week      []WeekDay
+	Ahead     Chart
+	Busiest   []Busy
+	AheadEnds string // up to when the forecast is complete; empty: to its end
 	// AnyJobs tells a new installation from a quiet one.
 	AnyJobs bool
 }

@@ -76,6 +76,7 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 		at := f.now.Truncate(time.Minute).Add(time.Duration(5*i+5) * time.Minute)
 		p.Busiest = append(p.Busiest, dashboard.Busy{At: at.Format("15:04"), In: format.At(f.Printer, at, f.now), Count: f.T("dashboard.ahead.count", "N", format.Number(int64(14208-900*i))), URL: "/jobs?show=due", Jobs: f.T("dashboard.ahead.jobs", "Count", 12, "N", "12")})
 	}
+	p.AheadEnds = f.T("dashboard.ahead.ends", "At", f.now.Add(41*time.Minute).Format("15:04:05"))
 	for d := range 7 {
 		day := f.now.AddDate(0, 0, -d)
 		row := dashboard.WeekDay{Label: format.Weekday(f.Printer, day) + " " + day.Format("01-02"), URL: "/runs?day"}
@@ -107,6 +108,7 @@ func (f fakes) dashboardNew() dashboard.Page {
 			p.Week[d].Hours[h].Level = 0
 		}
 	}
+	p.AheadEnds = ""
 	p.AnyJobs, p.Busiest, p.Pulse = false, nil, dashboard.Pulse{URL: "/runs?range=1h", Rate: "0", P50: "–", P99: "–", Quiet: true}
 	return p
 }

@@ -23,14 +23,14 @@ type Forecast struct {
 	From    time.Time // when the first minute begins
 	Minutes [forecastMinutes]int64
 	Jobs    [forecastMinutes]int64
-	AtLeast bool // there are more jobs than were followed
+	Ends    time.Time // from then on more is due than was followed; zero: all is here
 }
 
 // foreseen is the forecast of every group.
 type foreseen struct {
-	from    time.Time
-	fires   []fires // a job's one after the other
-	atLeast bool
+	from  time.Time
+	fires []fires // a job's one after the other
+	ends  time.Time
 }
 
 // fires is how often a job fires in a minute.
@@ -44,7 +44,7 @@ type fires struct {
 // Forecast tells how busy the next hour will be in the groups that the principal may see.
 func (s *Dashboard) Forecast(ctx context.Context, p auth.Principal) (Forecast, error) {
 	all, err := s.foreseen(ctx)
-	f := Forecast{From: all.from, AtLeast: all.atLeast}
+	f := Forecast{From: all.from, Ends: all.ends}
 	for _, due := range all.fires {
 		if p.CanUseGroup(int64(due.group)) {
 			f.Minutes[due.minute] += int64(due.times)
@@ -82,8 +82,16 @@ func (s *Dashboard) foresee(ctx context.Context, now time.Time) (foreseen, error
 	if err != nil {
 		return f, fmt.Errorf("read the next times of jobs: %w", db.Error(err))
 	}
-	f.atLeast = len(rows) == forecastJobs
-	steps := 0
+	s.follow(&f, rows, until, forecastJobs, forecastSteps)
+	return f, nil
+}
+
+// follow finds the fires of jobs, the soonest first. Where there are more jobs than most, or more fires than steps, it is complete up to
+// the next time of the first job that was left out.
+func (s *Dashboard) follow(f *foreseen, rows []db.ListJobsDueWithinRow, until time.Time, most, steps int) {
+	if len(rows) == most {
+		f.endAt(rows[most-1].TriggerNextTime)
+	}
 	for _, r := range rows {
 		schedule := jobspec.Schedule{Type: r.ScheduleType, Conf: string(r.ScheduleConf), Zone: s.cfg.Zone}
 		if loc, err := jobspec.Location(r.TimeZone); err == nil && loc != nil {
@@ -96,9 +104,9 @@ func (s *Dashboard) foresee(ctx context.Context, now time.Time) (foreseen, error
 		// When the next run of a delay comes, nobody knows before this one has ended.
 		follow := r.ScheduleType != jobspec.ScheduleFixDelay
 		for !due.IsZero() && due.Before(until) {
-			if steps++; steps > forecastSteps {
-				f.atLeast = true
-				return f, nil
+			if steps--; steps < 0 {
+				f.endAt(r.TriggerNextTime)
+				return
 			}
 			if minute := int(due.Sub(f.from) / time.Minute); minute >= 0 && minute < forecastMinutes && !due.Before(f.from) {
 				if last := len(f.fires) - 1; last >= 0 && f.fires[last].job == r.ID && int(f.fires[last].minute) == minute {
@@ -117,5 +125,15 @@ func (s *Dashboard) foresee(ctx context.Context, now time.Time) (foreseen, error
 			due = next
 		}
 	}
-	return f, nil
+}
+
+// endAt says that not every fire from a moment on is known.
+func (f *foreseen) endAt(ms int64) {
+	at := time.UnixMilli(ms)
+	if at.Before(f.from) {
+		at = f.from
+	}
+	if f.ends.IsZero() || at.Before(f.ends) {
+		f.ends = at
+	}
 }
