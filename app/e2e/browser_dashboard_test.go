@@ -94,7 +94,7 @@ func (n *night) counts() {
 	n.leads(".count:nth-child(5) .count-whole", 1, `location.pathname === "/executors" && document.querySelector("#results .chip")`)
 	n.fresh(`document.querySelector(".count:nth-child(2) .count-value").textContent === "5"`)
 	n.leads(".count:nth-child(2) .count-whole", 5, `location.search.includes("range=today")`)
-	n.leads(".count:nth-child(2) .count-detail", 3, `location.search.includes("result=failed")`)
+	n.leads(".count:nth-child(2) .count-detail", 3, `location.search.includes("result=final")`)
 	n.leads(".count:nth-child(3) .count-whole", 5, `true`)
 	n.leads(".count:nth-child(3) .count-detail", 1, `location.search.includes("result=running")`)
 }
