@@ -530,6 +530,7 @@ func (c *checker) counters(ctx context.Context) error {
 	for i := range c.rows {
 		r := &c.rows[i]
 		switch {
+		case r.outcome == event.Cancelled, r.outcome.Retried() && r.retries > 0: // an attempt: its fire has another
 		case r.handleCode == wire.CodeSuccess && r.outcome != event.Killed:
 			want.succeeded++
 		case r.outcome.Passed():
