@@ -11,7 +11,8 @@ import (
 	"github.com/pquerna/otp/totp"
 )
 
-// codeAt is the code that an app shows for the secret of a page, so many steps from now.
+// codeAt is the secret that a page shows, and its code in so many steps of half a minute. One of this step or the next is taken for half
+// a minute at least; one of the step before may be too old when it arrives.
 func codeAt(t *testing.T, page *goquery.Document, steps int) (secret, code string) {
 	t.Helper()
 	secret = strings.ReplaceAll(page.Find(".secret-text").Text(), " ", "")
@@ -34,7 +35,7 @@ func TestASecondFactorIsAskedFor(t *testing.T) {
 		a := start(t, o)
 		b := open(t, a).mustLogin()
 		form := b.get("/profile/second/code").document(t)
-		secret, code := codeAt(t, form, -1)
+		secret, code := codeAt(t, form, 0)
 		token, _ := form.Find(`input[name="token"]`).Attr("value")
 		if path, _ := form.Find("svg.qr path").Attr("d"); len(path) < 500 {
 			t.Errorf("no QR code: %q", path)
@@ -65,7 +66,7 @@ func TestASecondFactorIsAskedFor(t *testing.T) {
 		if got := next.post("/login/second", url.Values{"code": {code}}); got.status != http.StatusUnprocessableEntity {
 			t.Errorf("a code that was taken: %d", got.status)
 		}
-		if got := next.post("/login/second", url.Values{"code": {codeOf(t, secret, 0)}}); got.header.Get("Location") != "/" || next.get("/jobs").status != http.StatusOK {
+		if got := next.post("/login/second", url.Values{"code": {codeOf(t, secret, 1)}}); got.header.Get("Location") != "/" || next.get("/jobs").status != http.StatusOK {
 			t.Errorf("the code: %d %s", got.status, got.header.Get("Location"))
 		}
 		program := open(t, a)

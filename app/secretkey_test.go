@@ -180,14 +180,14 @@ func TestALostSecretKeyShutsNobodyOut(t *testing.T) {
 		}
 		// An app that is added now works beside the one that does not.
 		fresh := b.get("/profile/second/code").document(t)
-		text, code := codeAt(t, fresh, -1)
+		text, code := codeAt(t, fresh, 0)
 		token, _ := fresh.Find(`input[name="token"]`).Attr("value")
 		if got := b.post("/profile/second/code", url.Values{"token": {token}, "code": {code}, "old_password": {testPassword}}); got.status != http.StatusSeeOther {
 			t.Fatalf("another app: %d", got.status)
 		}
 		other := open(t, a)
 		other.login("admin", testPassword)
-		if got := other.post("/login/second", url.Values{"code": {codeOf(t, text, 0)}}); got.location() != "/" {
+		if got := other.post("/login/second", url.Values{"code": {codeOf(t, text, 1)}}); got.location() != "/" {
 			t.Errorf("the new app's code: %d", got.status)
 		}
 	})
