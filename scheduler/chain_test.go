@@ -1,8 +1,10 @@
 package scheduler
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // family is a job with retries and a child.
@@ -167,5 +170,43 @@ func TestARetryIsWithdrawnWhenAnyRunBeforeItSucceeds(t *testing.T) {
 			t.Errorf("events of the second retry: %s", strings.TrimSpace(b.eventsOf(last).In(time.UTC)))
 		}
 		b.wantOneChild(child)
+	})
+}
+
+// TestAChainEndsWhereItsRowsDo: retention may have taken its first runs, and a row that names itself or a later one is no reason to go on
+// for ever.
+func TestAChainEndsWhereItsRowsDo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		for id, row := range map[int64]struct {
+			trigger jobspec.TriggerType
+			origin  int64
+		}{
+			11: {jobspec.TriggerCron, 0}, 12: {jobspec.TriggerRetry, 11}, 13: {jobspec.TriggerRetry, 12}, // a fire, its retry, and that one's
+			14: {jobspec.TriggerParent, 13},                                // the child of a retry
+			15: {jobspec.TriggerRetry, 9},                                  // the run before is deleted
+			16: {jobspec.TriggerRetry, 16}, 17: {jobspec.TriggerRetry, 18}, // what cannot be
+		} {
+			if _, err := pool.ExecContext(t.Context(), "INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code, trigger_type, origin_log_id) VALUES (?, 1, 1, 200, 500, ?, ?)", id, row.trigger, row.origin); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for origin, want := range map[int64][]int64{0: nil, 9: nil, 11: {11}, 12: {12, 11}, 13: {13, 12, 11}, 14: {14}, 15: {15}, 16: {16}, 17: {17}} {
+			err := pool.Tx(t.Context(), func(tx *sql.Tx) error {
+				runs, err := b.engine.before(t.Context(), tx, jobspec.TriggerRetry, origin)
+				var got []int64
+				for _, r := range runs {
+					got = append(got, r.ID)
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("before a retry of %d are %v, want %v", origin, got, want)
+				}
+				return err
+			})
+			if err != nil {
+				t.Errorf("before a retry of %d: %v", origin, err)
+			}
+		}
 	})
 }
