@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -210,6 +211,13 @@ func TestAReporterIsFullAtItsBounds(t *testing.T) {
 		r := &reporter{queue: make([]result, tt.results), bytes: tt.bytes}
 		if got := r.full(); got != tt.want {
 			t.Errorf("%s: full %v, want %v", tt.name, got, tt.want)
+		}
+	}
+	r, half := newReporter(nil, nil, 1, nil), strings.Repeat("x", maxUndeliveredBytes/2)
+	for _, want := range []bool{false, true} {
+		r.add(&wire.Callback{HandleMsg: half}, nil)
+		if r.full() != want {
+			t.Errorf("full %v after %d results of half the size", r.full(), len(r.queue))
 		}
 	}
 }
