@@ -39,7 +39,7 @@ const auditPerPage = 50
 func (c *auditPages) auditList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	f := link.AuditFrom(ec.QueryParams())
-	page := audit.ListPage{Page: c.pageWithFlash(ec), Filter: f, Kinds: manage.Objects()}
+	page := audit.ListPage{Page: c.pageOfList(ec, link.Audit(f)), Filter: f, Kinds: manage.Objects()}
 	for _, a := range manage.Actions() {
 		page.Actions = append(page.Actions, string(a))
 	}

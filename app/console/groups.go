@@ -58,7 +58,7 @@ func (c *groupPages) groupList(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := groups.ListPage{Page: c.pageWithFlash(ec), Filter: f, CanEdit: p.Admin, AnyGroups: len(all) > 0}
+	page := groups.ListPage{Page: c.pageOfList(ec, link.Executors(f)), Filter: f, CanEdit: p.Admin, AnyGroups: len(all) > 0}
 	started := map[int64]dashboard.JobCount{}
 	if f.State == link.ExecutorsLost {
 		if started, err = c.figures.JobCounts(ctx, p); err != nil {

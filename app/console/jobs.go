@@ -55,6 +55,7 @@ const (
 func (c *jobPages) jobList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	f := link.JobsFrom(ec.QueryParams())
+	address := link.Jobs(f)
 	f.Page = min(max(f.Page, 1), maxPage)
 	groups, err := c.groupTitles(ec)
 	if err != nil {
@@ -67,7 +68,7 @@ func (c *jobPages) jobList(ec echo.Context) error {
 		return err
 	}
 	page := jobs.ListPage{
-		Page: c.pageWithFlash(ec), Filter: f, Groups: groups.options(f.Group), Total: list.Total, More: list.More, CanCreate: p.CanAnywhere(auth.RightEdit),
+		Page: c.pageOfList(ec, address), Filter: f, Groups: groups.options(f.Group), Total: list.Total, More: list.More, CanCreate: p.CanAnywhere(auth.RightEdit),
 		AnyJobs: len(list.Jobs) > 0,
 	}
 	page.Chips = c.jobChips(page.Page, f)

@@ -49,7 +49,7 @@ func (c *frame) Page(ec echo.Context) layout.Page {
 		Printer: c.catalogue.Printer(lang),
 		Theme:   layout.ThemeFrom(cmp.Or(p.Theme, cookieValue(r, layout.FieldTheme))),
 		Path:    r.URL.RequestURI(),
-		User:    layout.User{Name: p.Name, Admin: p.Admin, Alarms: c.channels.For(p)},
+		User:    layout.User{Name: p.Name, Admin: p.Admin, Blind: blind(p), Alarms: c.channels.For(p)},
 		Zone:    zoneName(c.zone, c.now()),
 	}
 	if p.Admin && c.weakness != nil {
@@ -65,6 +65,19 @@ func (c *frame) Page(ec echo.Context) layout.Page {
 	if !p.Zero() {
 		page.Version = c.version // strangers need not know how old the program is
 	}
+	return page
+}
+
+// blind says whether somebody may see no executor's jobs.
+func blind(p auth.Principal) bool {
+	groups, all := p.Groups()
+	return !all && len(groups) == 0
+}
+
+// pageOfList is pageWithFlash with what the query has that the list at an address does not know.
+func (c *frame) pageOfList(ec echo.Context, address string) layout.Page {
+	page := c.pageWithFlash(ec)
+	page.Ignored = link.Ignored(ec.QueryParams(), address)
 	return page
 }
 

@@ -51,7 +51,7 @@ const lateAfter = time.Second
 func (c *runPages) runList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	f := link.RunsFrom(ec.QueryParams())
-	page := runs.ListPage{Page: c.pageWithFlash(ec), Filter: f}
+	page := runs.ListPage{Page: c.pageOfList(ec, link.Runs(f)), Filter: f}
 	page.Chips = runChips(page.Page, f)
 	groups, err := c.groupTitles(ec)
 	if err != nil {

@@ -62,7 +62,7 @@ func (c *userPages) userList(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page := users.ListPage{Page: c.pageWithFlash(ec), Filter: f, OldHash: hashNames[form]}
+	page := users.ListPage{Page: c.pageOfList(ec, link.Users(f)), Filter: f, OldHash: hashNames[form]}
 	var matching []manage.User
 	for _, u := range all {
 		if userMatches(u, f) {

@@ -53,6 +53,7 @@ const (
 type User struct {
 	Name   string
 	Admin  bool
+	Blind  bool // may see no executor's jobs
 	Alarms bool // looks after alarm channels; every administrator does
 }
 
@@ -104,7 +105,8 @@ type Page struct {
 	Path    string // path and query of this request; the preference menu returns here
 	User    User
 	Flashes []Flash
-	Alerts  []Alert // stand above every page until they are mended
-	Version string  // of the program, shown in the navigation
-	Zone    string  // the installation's time zone, shown where times are
+	Ignored []string // of the query, what the page does not know
+	Alerts  []Alert  // stand above every page until they are mended
+	Version string   // of the program, shown in the navigation
+	Zone    string   // the installation's time zone, shown where times are
 }

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -235,6 +236,32 @@ func Executors(f GroupFilter) string {
 		setNumber(q, "page", int64(f.Page))
 	}
 	return withQuery(ExecutorsPath, q)
+}
+
+// Ignored are the parts of a query that the list at an address does not know, as they were typed: names that it has no filter for, and
+// values that a filter does not have. What says the same as nothing, and the times of another range, are no such parts.
+func Ignored(given url.Values, address string) []string {
+	_, query, _ := strings.Cut(address, "?")
+	known, err := url.ParseQuery(query)
+	if err != nil {
+		return nil
+	}
+	var ignored []string
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		value := text(given, name)
+		switch {
+		case value == "" || known.Get(name) != "" || slices.Contains(unsaid[name], value):
+		case (name == "from" || name == "to") && given.Get("range") != RangeCustom && slices.Contains(Ranges(), given.Get("range")):
+		default:
+			ignored = append(ignored, name+"="+value)
+		}
+	}
+	return ignored
+}
+
+// unsaid are values that say what a list shows without them.
+var unsaid = map[string][]string{
+	"page": {"0", "1"}, "group": {"0"}, "job": {"0"}, "object": {"0"}, "before": {"0"}, "after": {"0"}, "deep": {"0"}, "range": {RangeDefault, AuditRangeDefault},
 }
 
 // textLimit bounds a filter's text, which goes into a LIKE pattern.

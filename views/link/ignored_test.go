@@ -1,0 +1,40 @@
+package link
+
+import (
+	"net/url"
+	"slices"
+	"testing"
+)
+
+func TestWhatAListDoesNotKnowIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		query string
+		list  func(url.Values) string
+		want  []string
+	}{
+		{"", jobsOf, nil},
+		{"q=pay&state=running&group=3&page=1", jobsOf, nil},
+		{"state=&group=&group=0&q=+", jobsOf, nil},
+		{"state=sleeping&colour=red&group=abc", jobsOf, []string{"colour=red", "group=abc", "state=sleeping"}},
+		{"show=due&at=2026-11-22T10%3A00", jobsOf, nil},
+		{"at=2026-11-22T10%3A00", jobsOf, []string{"at=2026-11-22T10:00"}},
+		{"range=24h&result=final&trigger=CRON", runsOf, nil},
+		{"range=1h&from=2026-11-22T10%3A00&to=2026-11-22T11%3A00", runsOf, nil}, // a form without script sends them along
+		{"range=5y&from=2026-11-22T10%3A00&result=odd", runsOf, []string{"from=2026-11-22T10:00", "range=5y", "result=odd"}},
+		{"state=lost&q=x", executorsOf, nil},
+		{"state=asleep", executorsOf, []string{"state=asleep"}},
+	} {
+		given, err := url.ParseQuery(tt.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Ignored(given, tt.list(given)); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: ignored %q, want %q", tt.query, got, tt.want)
+		}
+	}
+}
+
+func jobsOf(q url.Values) string      { return Jobs(JobsFrom(q)) }
+func runsOf(q url.Values) string      { return Runs(RunsFrom(q)) }
+func executorsOf(q url.Values) string { return Executors(ExecutorsFrom(q)) }
