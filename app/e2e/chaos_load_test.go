@@ -56,8 +56,10 @@ func newLoadOn(t *testing.T, d *database, admins, jobs, fires int) *load {
 		c.Token, c.Admins = testToken, urls
 	})
 	program(t, "punctual") // so that building it is not part of the time until the first fire
-	l.begin = time.Now().Add(3 * time.Second).Truncate(time.Second)
+	preparing := time.Now()
 	d.seed(t, func(ctx context.Context, pool *db.Pool) error {
+		// What is still to come, more jobs and the start of the admins, takes longer where making the tables did.
+		l.begin = time.Now().Add(3*time.Second + 3*time.Since(preparing)).Truncate(time.Second)
 		group, err := addGroup(ctx, pool, executortest.AppName, l.executor.URL)
 		if err != nil {
 			return err
