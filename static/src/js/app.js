@@ -24,7 +24,7 @@ dialogs();
 keys();
 menus();
 forms(); // after the menus, which send a theme by themselves
-passkeys();
+passkeys(); // after the forms, which put a sending off
 picks();
 toasts();
 times();

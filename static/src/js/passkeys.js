@@ -29,11 +29,15 @@ async function show(options) {
 }
 
 export function passkeys() {
+  const asking = new WeakSet(); // a question is answered once
   document.addEventListener("submit", async (event) => {
     const form = event.target.closest("[data-passkey-new], [data-passkey-show]");
     const answer = form?.querySelector("[name=credential]");
-    if (!form || answer.value) return;
+    // A form whose sending was put off is sent once more when the server has answered, and asks then.
+    if (!form || answer.value || event.defaultPrevented) return;
     event.preventDefault();
+    if (asking.has(form)) return;
+    asking.add(form);
     const problem = form.querySelector("[data-passkey-error]");
     problem.textContent = "";
     try {
@@ -43,5 +47,6 @@ export function passkeys() {
     } catch {
       problem.textContent = problem.dataset.passkeyError;
     }
+    asking.delete(form);
   });
 }
