@@ -64,8 +64,9 @@ func (n *night) walks() {
 		chromedp.Evaluate(`window.row = document.querySelector("tr.current"); window.where = row.getBoundingClientRect().top; window.top0 = `+topRow, nil),
 		holds(`!`+newRows+`.hidden && parseInt(`+newRows+`.textContent.replace(/\D/g, "")) >= 2`),
 		holds(topRow+` === window.top0 && row.getBoundingClientRect().top === window.where && document.activeElement.closest("tr") === row`),
-		// The button brings them; the row is found again, with the focus.
-		chromedp.Evaluate(`window.id = row.id; document.querySelector("[data-new-rows] button").click()`, nil), holds(newRows+`.hidden && `+topRow+` > window.top0`),
+		// The button brings them and goes, until there are more; the row is found again, with the focus.
+		chromedp.Evaluate(`new MutationObserver(() => window.brought ||= `+newRows+`.hidden && `+topRow+` > window.top0).observe(document.querySelector("#results"), {childList: true});
+			document.querySelector("[data-new-rows] button").click()`, nil), holds(`window.brought`),
 		chromedp.KeyEvent(kb.Enter), holds(`/^\/runs\/\d+$/.test(location.pathname)`))
 }
 
