@@ -257,6 +257,9 @@ func TestSettingsAndStatisticsOfAProgram(t *testing.T) {
 		if value(all, "audit_days") != "31 stored" || value(all, "default_language") != "zh-CN stored" {
 			t.Errorf("changed: %+v", all)
 		}
+		if c.json(200, &all, "PATCH", "/settings", `{"audit_days":null}`); value(all, "audit_days") != "31 stored" {
+			t.Errorf("null changes a setting: %+v", all)
+		}
 		var r refusal
 		c.json(412, &r, "PATCH", "/settings", `{"audit_days":"40"}`, "If-Match", got.header.Get("ETag"))
 		for body, want := range map[string]string{

@@ -41,8 +41,20 @@ type settingsAnswer struct {
 // settingsPatch are new values by the names of their settings.
 type settingsPatch struct{ values map[string]string }
 
-// UnmarshalJSON implements [json.Unmarshaler].
-func (s *settingsPatch) UnmarshalJSON(raw []byte) error { return json.Unmarshal(raw, &s.values) }
+// UnmarshalJSON implements [json.Unmarshaler]. What is null is as if it were not named, as in every request.
+func (s *settingsPatch) UnmarshalJSON(raw []byte) error {
+	var named map[string]*string
+	if err := json.Unmarshal(raw, &named); err != nil {
+		return err
+	}
+	s.values = make(map[string]string)
+	for name, value := range named {
+		if value != nil {
+			s.values[name] = *value
+		}
+	}
+	return nil
+}
 
 // MarshalJSON implements [json.Marshaler].
 func (s settingsPatch) MarshalJSON() ([]byte, error) { return json.Marshal(s.values) }

@@ -9,7 +9,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
-// Counts are what became of runs.
+// Counts are what became of fires; attempts of one count once.
 type Counts struct {
 	Succeeded int64 `json:"succeeded"`
 	Failed    int64 `json:"failed"`
@@ -17,7 +17,7 @@ type Counts struct {
 	Skipped   int64 `json:"skipped" doc:"Left out on purpose."`
 }
 
-// dayCounts are those of the runs that were planned for a day.
+// dayCounts are those of the fires that were planned for a day.
 type dayCounts struct {
 	Date string `json:"date" format:"date" doc:"In the zone of the installation."`
 	Counts
