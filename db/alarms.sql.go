@@ -1246,10 +1246,11 @@ func (q *Queries) ListDueAlarmNotices(ctx context.Context, db DBTX, arg ListDueA
 
 const listExpectedJobs = `-- name: ListExpectedJobs :many
 SELECT id, job_group, expect_every_seconds, update_time FROM xxl_job_info
-WHERE expect_every_seconds > 0 AND trigger_status = 1 AND id > ? ORDER BY id LIMIT ?
+WHERE expect_every_seconds > 0 AND trigger_status = 1 + CAST(? AS SIGNED) AND id > ? ORDER BY id LIMIT ?
 `
 
 type ListExpectedJobsParams struct {
+	Beside  int64
 	AfterID int64
 	Limit   int32
 }
@@ -1263,7 +1264,7 @@ type ListExpectedJobsRow struct {
 
 // Started jobs of which a success is expected every so often.
 func (q *Queries) ListExpectedJobs(ctx context.Context, db DBTX, arg ListExpectedJobsParams) ([]ListExpectedJobsRow, error) {
-	rows, err := db.QueryContext(ctx, listExpectedJobs, arg.AfterID, arg.Limit)
+	rows, err := db.QueryContext(ctx, listExpectedJobs, arg.Beside, arg.AfterID, arg.Limit)
 	if err != nil {
 		return nil, err
 	}

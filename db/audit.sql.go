@@ -262,13 +262,15 @@ func (q *Queries) ListAuditMarks(ctx context.Context, db DBTX, limit int32) ([]A
 const listAuditOfObject = `-- name: ListAuditOfObject :many
 SELECT id, made_at, user_name, action, SUBSTRING(COALESCE(before_json, ''), 1, 4000) AS before_part, SUBSTRING(COALESCE(after_json, ''), 1, 4000) AS after_part
 FROM punctual_audit
-WHERE object_kind = ? AND object_id = ?
+WHERE object_kind = ? AND object_id = ? AND made_at > ? AND made_at <= ?
 ORDER BY id DESC LIMIT ?
 `
 
 type ListAuditOfObjectParams struct {
 	ObjectKind string
 	ObjectID   int64
+	AfterMs    int64
+	UntilMs    int64
 	Limit      int32
 }
 
@@ -283,7 +285,13 @@ type ListAuditOfObjectRow struct {
 
 // The newest entries about one thing, with as much of what they changed as the names of the fields take: a script may be long.
 func (q *Queries) ListAuditOfObject(ctx context.Context, db DBTX, arg ListAuditOfObjectParams) ([]ListAuditOfObjectRow, error) {
-	rows, err := db.QueryContext(ctx, listAuditOfObject, arg.ObjectKind, arg.ObjectID, arg.Limit)
+	rows, err := db.QueryContext(ctx, listAuditOfObject,
+		arg.ObjectKind,
+		arg.ObjectID,
+		arg.AfterMs,
+		arg.UntilMs,
+		arg.Limit,
+	)
 	if err != nil {
 		return nil, err
 	}

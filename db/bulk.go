@@ -24,6 +24,7 @@ type NewRun struct {
 	Retries         int64
 	TriggerTime     time.Time // wall clock, see [Pool.Wall]
 	PlannedAt       int64     // epoch ms
+	PlannedFor      int64     // epoch ms of the time of the schedule that it is for; 0: PlannedAt
 	Owner           int64
 	Type            jobspec.TriggerType
 	Origin          int64 // the run this one retries or was started by
@@ -41,8 +42,8 @@ func InsertRuns(ctx context.Context, tx DBTX, runs []NewRun) (first int64, err e
 	q.Grow(400 + 64*len(runs))
 	q.WriteString(`INSERT INTO xxl_job_log (job_group, job_id, executor_address, executor_handler, executor_param,
  executor_sharding_param, executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_code, alarm_status,
- planned_at, owner_node, trigger_type, origin_log_id, events, outcome) VALUES `)
-	args := make([]any, 0, 16*len(runs))
+ planned_at, owner_node, trigger_type, origin_log_id, events, outcome, planned_for) VALUES `)
+	args := make([]any, 0, 17*len(runs))
 	for i := range runs {
 		if i > 0 {
 			q.WriteByte(',')
@@ -50,9 +51,9 @@ func InsertRuns(ctx context.Context, tx DBTX, runs []NewRun) (first int64, err e
 		r := &runs[i]
 		q.WriteString("(?,?,?,?,?,?,?,?,?,?,0,?,?,?,?,?,?,")
 		q.WriteString(strconv.Itoa(int(r.Outcome)))
-		q.WriteByte(')')
+		q.WriteString(",?)")
 		args = append(args, r.JobGroup, r.JobID, null(r.Address), r.Handler, r.Param, null(r.Sharding), r.Retries,
-			r.TriggerTime, r.TriggerCode, null(r.Message), r.AlarmStatus, r.PlannedAt, r.Owner, string(r.Type), r.Origin, null(r.Events))
+			r.TriggerTime, r.TriggerCode, null(r.Message), r.AlarmStatus, r.PlannedAt, r.Owner, string(r.Type), r.Origin, null(r.Events), r.PlannedFor)
 	}
 	res, err := tx.ExecContext(ctx, q.String(), args...)
 	if err != nil {
@@ -72,6 +73,7 @@ type Advance struct {
 	Stop       bool  // the schedule has ended
 	// Unreadable says that it is stopped because its text cannot be read.
 	Unreadable bool
+	Beside     bool // XXL-JOB admins work on the database, so that started jobs of ours have another status; all of a statement or none
 }
 
 // AdvanceJobs moves jobs in one statement, each guarded by the times that were read and by still being started.
@@ -122,7 +124,11 @@ func AdvanceJobs(ctx context.Context, tx DBTX, advances []Advance) (affected int
 		q.WriteString(", trigger_status = CASE WHEN id IN (" + marks(len(stopped)) + ") THEN 0 ELSE trigger_status END")
 		args = append(args, stopped...)
 	}
-	q.WriteString(" WHERE trigger_status = 1 AND id IN (" + marks(n) + ") AND ")
+	status := jobspec.StatusRunning
+	if n > 0 && advances[0].Beside {
+		status = jobspec.StatusMoved
+	}
+	q.WriteString(" WHERE trigger_status = " + strconv.Itoa(int(status)) + " AND id IN (" + marks(n) + ") AND ")
 	for i := range advances {
 		args = append(args, advances[i].ID)
 	}

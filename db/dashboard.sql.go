@@ -15,7 +15,7 @@ import (
 )
 
 const countJobsByGroup = `-- name: CountJobsByGroup :many
-SELECT job_group, COUNT(*) AS total, CAST(COALESCE(SUM(trigger_status), 0) AS SIGNED) AS started
+SELECT job_group, COUNT(*) AS total, CAST(COALESCE(SUM(CASE WHEN trigger_status > 0 THEN 1 ELSE 0 END), 0) AS SIGNED) AS started
 FROM xxl_job_info GROUP BY job_group ORDER BY job_group
 `
 
@@ -52,7 +52,7 @@ func (q *Queries) CountJobsByGroup(ctx context.Context, db DBTX) ([]CountJobsByG
 const listFailedRuns = `-- name: ListFailedRuns :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
-       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+       planned_at, planned_for, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
        outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, 8000) AS events,
        SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
 FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) ORDER BY id DESC
@@ -72,6 +72,7 @@ type ListFailedRunsRow struct {
 	HandleTime             sql.NullTime
 	HandleCode             int64
 	PlannedAt              int64
+	PlannedFor             int64
 	OwnerNode              int64
 	TriggerType            jobspec.TriggerType
 	OriginLogID            int64
@@ -118,6 +119,7 @@ func (q *Queries) ListFailedRuns(ctx context.Context, db DBTX, ids []int64) ([]L
 			&i.HandleTime,
 			&i.HandleCode,
 			&i.PlannedAt,
+			&i.PlannedFor,
 			&i.OwnerNode,
 			&i.TriggerType,
 			&i.OriginLogID,
@@ -201,11 +203,12 @@ func (q *Queries) ListFailuresByCode(ctx context.Context, db DBTX, arg ListFailu
 
 const listJobsDueWithin = `-- name: ListJobsDueWithin :many
 SELECT id, job_group, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at FROM xxl_job_info
-WHERE trigger_status = 1 AND trigger_next_time <= ?
+WHERE trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time <= ?
 ORDER BY trigger_next_time LIMIT ?
 `
 
 type ListJobsDueWithinParams struct {
+	Beside  int64
 	UntilMs int64
 	Limit   int32
 }
@@ -222,7 +225,7 @@ type ListJobsDueWithinRow struct {
 
 // The schedules of started jobs due up to a moment, soonest first, for the forecast.
 func (q *Queries) ListJobsDueWithin(ctx context.Context, db DBTX, arg ListJobsDueWithinParams) ([]ListJobsDueWithinRow, error) {
-	rows, err := db.QueryContext(ctx, listJobsDueWithin, arg.UntilMs, arg.Limit)
+	rows, err := db.QueryContext(ctx, listJobsDueWithin, arg.Beside, arg.UntilMs, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +258,7 @@ func (q *Queries) ListJobsDueWithin(ctx context.Context, db DBTX, arg ListJobsDu
 const listOldestOpenRuns = `-- name: ListOldestOpenRuns :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
-       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+       planned_at, planned_for, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
        outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, 8000) AS events,
        SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
 FROM xxl_job_log
@@ -282,6 +285,7 @@ type ListOldestOpenRunsRow struct {
 	HandleTime             sql.NullTime
 	HandleCode             int64
 	PlannedAt              int64
+	PlannedFor             int64
 	OwnerNode              int64
 	TriggerType            jobspec.TriggerType
 	OriginLogID            int64
@@ -318,6 +322,7 @@ func (q *Queries) ListOldestOpenRuns(ctx context.Context, db DBTX, arg ListOldes
 			&i.HandleTime,
 			&i.HandleCode,
 			&i.PlannedAt,
+			&i.PlannedFor,
 			&i.OwnerNode,
 			&i.TriggerType,
 			&i.OriginLogID,

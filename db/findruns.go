@@ -27,6 +27,7 @@ type RunRow struct {
 	HandleTime             sql.NullTime
 	HandleCode             int64
 	PlannedAt              int64
+	PlannedFor             int64 // 0: PlannedAt
 	OwnerNode              int64
 	TriggerType            jobspec.TriggerType
 	OriginLogID            int64
@@ -44,14 +45,14 @@ const listedEvents = "8000"
 
 const runRowColumns = `id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
  executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
- planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+ planned_at, planned_for, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
  outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, ` + listedEvents + `) AS events,
  SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note`
 
 func (r *RunRow) fields() []any {
 	return []any{&r.ID, &r.JobGroup, &r.JobID, &r.ExecutorAddress, &r.ExecutorHandler, &r.ExecutorParam, &r.ExecutorShardingParam,
 		&r.ExecutorFailRetryCount, &r.TriggerTime, &r.TriggerCode, &r.HandleTime, &r.HandleCode,
-		&r.PlannedAt, &r.OwnerNode, &r.TriggerType, &r.OriginLogID, &r.SentAt, &r.FinishedAt,
+		&r.PlannedAt, &r.PlannedFor, &r.OwnerNode, &r.TriggerType, &r.OriginLogID, &r.SentAt, &r.FinishedAt,
 		&r.Outcome, &r.KillAskedAt, &r.Events, &r.TriggerNote, &r.HandleNote}
 }
 

@@ -157,6 +157,12 @@ type AuditMark struct {
 	UntilMs int64
 }
 
+type BesideGroup struct {
+	GroupID int64
+	MovedAt int64
+	MovedBy string
+}
+
 type Clearing struct {
 	ID         int64
 	UserName   string
@@ -435,6 +441,7 @@ type Run struct {
 	Outcome                event.Outcome
 	KillAskedAt            int64
 	Events                 Text
+	PlannedFor             int64
 }
 
 type RunHour struct {

@@ -28,6 +28,7 @@ type Querier interface {
 	AuditTimeFrom(ctx context.Context, db DBTX, id int64) (int64, error)
 	// Renews a lease. 0 rows: another node has declared this one gone, and it must not send anything any more.
 	BeatNode(ctx context.Context, db DBTX, arg BeatNodeParams) (int64, error)
+	BeginBeside(ctx context.Context, db DBTX, arg BeginBesideParams) error
 	// Gives an entry its place, once.
 	ChainAudit(ctx context.Context, db DBTX, arg ChainAuditParams) (int64, error)
 	// Guarded, so that each message is one admin's; which of them became ours shows in the holder.
@@ -56,13 +57,18 @@ type Querier interface {
 	CountJobsDueAt(ctx context.Context, db DBTX, arg CountJobsDueAtParams) (int64, error)
 	// Guards the deletion of a group.
 	CountJobsOfGroup(ctx context.Context, db DBTX, jobGroup int64) (int64, error)
+	// It reads all jobs, by an index.
+	CountJobsOfGroupsByStatus(ctx context.Context, db DBTX) ([]CountJobsOfGroupsByStatusRow, error)
 	// Jobs with retries that wait as long as somebody asks.
 	CountJobsWithBackoff(ctx context.Context, db DBTX, retryBackoff string) (int64, error)
 	// Jobs that name addresses for alarm mails.
 	CountJobsWithMail(ctx context.Context, db DBTX) (int64, error)
+	CountMovedJobs(ctx context.Context, db DBTX, jobGroup int64) (int64, error)
 	CountOpenAlarmDeliveries(ctx context.Context, db DBTX) (int64, error)
 	// The undecided runs of a job from a low mark on, read by the index on handle_code.
 	CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error)
+	// The open runs of ours, by group, from a low mark on.
+	CountOpenRunsOfGroups(ctx context.Context, db DBTX, lowID int64) ([]CountOpenRunsOfGroupsRow, error)
 	CountRecoveryCodes(ctx context.Context, db DBTX, userID int64) (int64, error)
 	CountRunsBetween(ctx context.Context, db DBTX, arg CountRunsBetweenParams) (int64, error)
 	// Recounts the runs planned in a stretch of time for each group, by the rules of docs/compat.md §2.13 (see upkeep.StateOf) and the index on trigger_time.
@@ -175,6 +181,7 @@ type Querier interface {
 	DropDeclaredJob(ctx context.Context, db DBTX, arg DropDeclaredJobParams) error
 	// The outcome of a message, written by whoever held it.
 	EndAlarmDeliveries(ctx context.Context, db DBTX, arg EndAlarmDeliveriesParams) (int64, error)
+	EndBeside(ctx context.Context, db DBTX) error
 	// The row that was true of a job is so no more.
 	EndSchedule(ctx context.Context, db DBTX, arg EndScheduleParams) (int64, error)
 	// The same for many jobs of which nobody knows how far they had been claimed.
@@ -237,6 +244,8 @@ type Querier interface {
 	GetView(ctx context.Context, db DBTX, id int64) (View, error)
 	// For an attempt that turned out not to have been one.
 	GiveAttemptBack(ctx context.Context, db DBTX, arg GiveAttemptBackParams) error
+	// The started jobs of a group are the old admins' from now on, all of which must be claimed up to a moment.
+	GiveJobsBack(ctx context.Context, db DBTX, arg GiveJobsBackParams) (int64, error)
 	GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, arg GiveUpAlarmDeliveriesOfChannelParams) error
 	// Makes an admin the owner of a target for a while, if nobody else is.
 	HoldAuditMark(ctx context.Context, db DBTX, arg HoldAuditMarkParams) (int64, error)
@@ -326,6 +335,10 @@ type Querier interface {
 	ListAuditMarks(ctx context.Context, db DBTX, limit int32) ([]AuditMark, error)
 	// The newest entries about one thing, with as much of what they changed as the names of the fields take: a script may be long.
 	ListAuditOfObject(ctx context.Context, db DBTX, arg ListAuditOfObjectParams) ([]ListAuditOfObjectRow, error)
+	// What touches punctual_beside; see db/beside.go.
+	// The groups that are Punctual's beside XXL-JOB admins. The row of group 0 says that Punctual works beside any; without it the
+	// others say nothing.
+	ListBeside(ctx context.Context, db DBTX) ([]BesideGroup, error)
 	// The chain after a place, in its order.
 	ListChainedAudit(ctx context.Context, db DBTX, arg ListChainedAuditParams) ([]AuditEntry, error)
 	// The newest, for the console.
@@ -344,6 +357,7 @@ type Querier interface {
 	ListDueAlarmDeliveries(ctx context.Context, db DBTX, arg ListDueAlarmDeliveriesParams) ([]ListDueAlarmDeliveriesRow, error)
 	ListDueAlarmNotices(ctx context.Context, db DBTX, arg ListDueAlarmNoticesParams) ([]AlarmNotice, error)
 	// What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (docs/compat.md §2.3).
+	// Beside XXL-JOB admins (db/beside.go) the started jobs of ours have trigger_status 2: there the argument "beside" is 1, else 0.
 	// The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
 	// that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
 	ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParams) ([]ListDueJobsRow, error)
@@ -399,6 +413,8 @@ type Querier interface {
 	// The jobs of some executors that have one of some descriptions, for an import. MySQL compares without case: the caller
 	// compares again.
 	ListJobsNamed(ctx context.Context, db DBTX, arg ListJobsNamedParams) ([]ListJobsNamedRow, error)
+	// The schedules of a group's jobs in one state, for what cannot be moved or given back.
+	ListJobsOfGroupByStatus(ctx context.Context, db DBTX, arg ListJobsOfGroupByStatusParams) ([]ListJobsOfGroupByStatusRow, error)
 	// Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs.
 	// Asked for every batch of results, so it reads no more than that.
 	ListJobsWithConsequences(ctx context.Context, db DBTX, ids []int64) ([]ListJobsWithConsequencesRow, error)
@@ -412,6 +428,8 @@ type Querier interface {
 	ListNodes(ctx context.Context, db DBTX) ([]Node, error)
 	// The runs that are open for longest, from an id on.
 	ListOldestOpenRuns(ctx context.Context, db DBTX, arg ListOldestOpenRunsParams) ([]ListOldestOpenRunsRow, error)
+	// The executors at which runs of ours have been open since a moment or longer.
+	ListOpenAddresses(ctx context.Context, db DBTX, arg ListOpenAddressesParams) ([]Text, error)
 	// What each admin keeps in memory, so that a success of a job without open alarms costs nothing.
 	ListOpenAlarms(ctx context.Context, db DBTX, limit int32) ([]ListOpenAlarmsRow, error)
 	// Runs that came out of another one in some way and have not ended: of retries at most one, unless an old admin retried it too. Read by the index on handle_code.
@@ -468,7 +486,7 @@ type Querier interface {
 	// Jobs of a stretch of ids that are gone although their history does not say so. The sum keeps SQLite from reading all jobs by the
 	// index on until_at.
 	ListSchedulesOrphaned(ctx context.Context, db DBTX, arg ListSchedulesOrphanedParams) ([]int64, error)
-	// The jobs of a stretch of ids that are not as the newest row of their history says. Texts are compared by their bytes. A fixed
+	// The jobs of a stretch of ids that are not as the newest row of their history says. Started are those of ours, see queries/jobs.sql. Texts are compared by their bytes. A fixed
 	// rate whose next time is off the beat was started anew. The next time of any other job moves with its runs and says nothing.
 	ListSchedulesUnnoticed(ctx context.Context, db DBTX, arg ListSchedulesUnnoticedParams) ([]int64, error)
 	// Sealed. A group has tens.
@@ -524,6 +542,8 @@ type Querier interface {
 	ListWholeRuns(ctx context.Context, db DBTX, ids []int64) ([]Run, error)
 	// Which of some jobs nobody has locked, for the length of the transaction that asks. MySQL 8, MariaDB 10.6.
 	LockFreeJobs(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
+	// The lock under which XXL-JOB admins read what is due and write when it is due next.
+	LockSchedules(ctx context.Context, db DBTX) (string, error)
 	// Brings a node's low mark down to a run that it makes its own although it is an old one, in the same transaction: should the
 	// node die before its next beat, the run must be found.
 	LowerNodeMark(ctx context.Context, db DBTX, arg LowerNodeMarkParams) (int64, error)
@@ -576,6 +596,8 @@ type Querier interface {
 	SaveJobSource(ctx context.Context, db DBTX, arg SaveJobSourceParams) (int64, error)
 	// The same tokens in another spelling, unless somebody has rotated them meanwhile.
 	SealToken(ctx context.Context, db DBTX, arg SealTokenParams) (int64, error)
+	// A group is Punctual's from now on.
+	SetBeside(ctx context.Context, db DBTX, arg SetBesideParams) error
 	SetDeletion(ctx context.Context, db DBTX, arg SetDeletionParams) error
 	SetExecutorDialect(ctx context.Context, db DBTX, arg SetExecutorDialectParams) error
 	SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecutorDisabledParams) error
@@ -619,9 +641,14 @@ type Querier interface {
 	// Puts a late result in the place of "lost". Guarded by the outcome that only the sweep writes (event.Lost).
 	SupersedeLost(ctx context.Context, db DBTX, arg SupersedeLostParams) (int64, error)
 	TakeAlarmNotice(ctx context.Context, db DBTX, arg TakeAlarmNoticeParams) (int64, error)
+	// Nobody schedules beside Punctual any more, or nobody but an old admin.
+	TakeAllJobs(ctx context.Context, db DBTX) (int64, error)
 	// Takes one attempt if there is one left: no row, if there is none or nobody ever tried ([InsertAttempt] tells). Two admins
 	// that take the last one at the same time do not both get it.
 	TakeAttempt(ctx context.Context, db DBTX, arg TakeAttemptParams) (int64, error)
+	// The started jobs of a group are Punctual's from now on. Their next times stay: they are the first that the old admins have not
+	// taken. What was claimed of them at an earlier time holds nothing back.
+	TakeJobs(ctx context.Context, db DBTX, jobGroup int64) (int64, error)
 	// Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.
 	TakeOverRuns(ctx context.Context, db DBTX, arg TakeOverRunsParams) (int64, error)
 	// What a step asked can be answered once.
@@ -635,6 +662,8 @@ type Querier interface {
 	// Refreshes a known address; 0 rows: insert it. Updating first keeps the beats from burning ids (docs/compat.md §2.12).
 	TouchRegistry(ctx context.Context, db DBTX, arg TouchRegistryParams) (int64, error)
 	TouchSession(ctx context.Context, db DBTX, arg TouchSessionParams) error
+	// A group is XXL-JOB's again.
+	UnsetBeside(ctx context.Context, db DBTX, groupID int64) error
 	// The kind never changes: the settings of one mean nothing to another. Nor does the group, whose editors know the secrets.
 	UpdateAlarmChannel(ctx context.Context, db DBTX, arg UpdateAlarmChannelParams) (int64, error)
 	UpdateAlarmRoute(ctx context.Context, db DBTX, arg UpdateAlarmRouteParams) (int64, error)

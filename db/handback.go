@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -77,11 +78,25 @@ func (p *Pool) HandBack(ctx context.Context, look time.Duration, afterCrash bool
 	if h.Strange, err = p.strangeJobs(ctx); err != nil {
 		return h, fmt.Errorf("look for jobs: %w", Error(err))
 	}
+	if err := p.handMoved(ctx); err != nil {
+		return h, fmt.Errorf("hand the groups over: %w", Error(err))
+	}
 	if h.Release == Release35 {
 		h.Renamed = true
 		return h, p.renameBack(ctx)
 	}
 	return h, nil
+}
+
+// handMoved gives the jobs that are ours beside XXL-JOB admins back to them, whose pass of the moment must not be among it.
+func (p *Pool) handMoved(ctx context.Context) error {
+	if err := p.findBeside(ctx); err != nil || !p.Beside() {
+		return err
+	}
+	if err := p.underLock(ctx, func(tx *sql.Tx) error { return p.endBeside(ctx, tx) }); err != nil {
+		return err
+	}
+	return p.findBeside(ctx)
 }
 
 // restOfNodes refuses while an admin of ours beats, and names those that ended without saying so.
@@ -171,7 +186,7 @@ func (p *Pool) unreadUsers(ctx context.Context) (names []string, err error) {
 
 func (p *Pool) strangeJobs(ctx context.Context) (jobs []StrangeJob, err error) {
 	rows, err := p.QueryContext(ctx, `SELECT id, job_desc, CASE WHEN schedule_type NOT IN ('CRON', 'FIX_RATE', 'NONE') THEN schedule_type WHEN time_zone <> '' THEN 'zone' ELSE 'bounds' END
-		FROM xxl_job_info WHERE trigger_status = 1 AND (schedule_type NOT IN ('CRON', 'FIX_RATE', 'NONE') OR time_zone <> '' OR start_at > 0 OR end_at > 0) ORDER BY id LIMIT 1000`)
+		FROM xxl_job_info WHERE trigger_status > 0 AND (schedule_type NOT IN ('CRON', 'FIX_RATE', 'NONE') OR time_zone <> '' OR start_at > 0 OR end_at > 0) ORDER BY id LIMIT 1000`)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 const countJobStates = `-- name: CountJobStates :one
-SELECT COUNT(*) AS total, CAST(COALESCE(SUM(trigger_status), 0) AS SIGNED) AS running FROM xxl_job_info
+SELECT COUNT(*) AS total, CAST(COALESCE(SUM(CASE WHEN trigger_status > 0 THEN 1 ELSE 0 END), 0) AS SIGNED) AS running FROM xxl_job_info
 `
 
 type CountJobStatesRow struct {
@@ -282,13 +282,14 @@ SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_r
        child_jobid, trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent,
        concurrency_policy, claimed_until
 FROM xxl_job_info
-WHERE trigger_status = 1 AND trigger_next_time <= ?
+WHERE trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time <= ?
   AND (trigger_next_time > ? OR (trigger_next_time = ? AND id > ?))
 ORDER BY trigger_next_time, id
 LIMIT ?
 `
 
 type ListDueJobsParams struct {
+	Beside  int64
 	UntilMs int64
 	AfterMs int64
 	AfterID int64
@@ -322,10 +323,12 @@ type ListDueJobsRow struct {
 }
 
 // What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (docs/compat.md §2.3).
+// Beside XXL-JOB admins (db/beside.go) the started jobs of ours have trigger_status 2: there the argument "beside" is 1, else 0.
 // The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
 // that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
 func (q *Queries) ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParams) ([]ListDueJobsRow, error) {
 	rows, err := db.QueryContext(ctx, listDueJobs,
+		arg.Beside,
 		arg.UntilMs,
 		arg.AfterMs,
 		arg.AfterMs,
@@ -846,10 +849,11 @@ func (q *Queries) ListParentsOf(ctx context.Context, db DBTX, arg ListParentsOfP
 
 const listWaitingJobs = `-- name: ListWaitingJobs :many
 SELECT id, schedule_type, schedule_conf, time_zone, start_at, end_at FROM xxl_job_info
-WHERE trigger_status = 1 AND trigger_next_time = ? AND id > ? ORDER BY id LIMIT 500
+WHERE trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time = ? AND id > ? ORDER BY id LIMIT 500
 `
 
 type ListWaitingJobsParams struct {
+	Beside  int64
 	Waiting int64
 	AfterID int64
 }
@@ -865,7 +869,7 @@ type ListWaitingJobsRow struct {
 
 // The FIX_DELAY jobs that wait for a run to end, for the sweep.
 func (q *Queries) ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJobsParams) ([]ListWaitingJobsRow, error) {
-	rows, err := db.QueryContext(ctx, listWaitingJobs, arg.Waiting, arg.AfterID)
+	rows, err := db.QueryContext(ctx, listWaitingJobs, arg.Beside, arg.Waiting, arg.AfterID)
 	if err != nil {
 		return nil, err
 	}
@@ -935,12 +939,13 @@ func (q *Queries) LockFreeJobs(ctx context.Context, db DBTX, ids []int64) ([]int
 const rearmJob = `-- name: RearmJob :execrows
 UPDATE xxl_job_info
 SET claimed_until = CASE WHEN claimed_until > ? THEN 0 ELSE claimed_until END, trigger_next_time = ?
-WHERE id = ? AND trigger_status = 1 AND trigger_next_time = ?
+WHERE id = ? AND trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time = ?
 `
 
 type RearmJobParams struct {
 	NextTime int64
 	ID       int64
+	Beside   int64
 	Waiting  int64
 }
 
@@ -951,6 +956,7 @@ func (q *Queries) RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (in
 		arg.NextTime,
 		arg.NextTime,
 		arg.ID,
+		arg.Beside,
 		arg.Waiting,
 	)
 	if err != nil {
@@ -961,12 +967,13 @@ func (q *Queries) RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (in
 
 const startJob = `-- name: StartJob :execrows
 UPDATE xxl_job_info
-SET trigger_status = 1, claimed_until = CASE WHEN claimed_until > ? THEN 0 ELSE claimed_until END,
+SET trigger_status = 1 + CAST(? AS SIGNED), claimed_until = CASE WHEN claimed_until > ? THEN 0 ELSE claimed_until END,
     trigger_next_time = ?, update_time = ?
 WHERE id = ? AND trigger_status = 0
 `
 
 type StartJobParams struct {
+	Beside     int64
 	NextTime   int64
 	UpdateTime sql.NullTime
 	ID         int64
@@ -975,6 +982,7 @@ type StartJobParams struct {
 // Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone). See UpdateJob for claimed_until.
 func (q *Queries) StartJob(ctx context.Context, db DBTX, arg StartJobParams) (int64, error) {
 	result, err := db.ExecContext(ctx, startJob,
+		arg.Beside,
 		arg.NextTime,
 		arg.NextTime,
 		arg.UpdateTime,
@@ -989,19 +997,25 @@ func (q *Queries) StartJob(ctx context.Context, db DBTX, arg StartJobParams) (in
 const stopJob = `-- name: StopJob :execrows
 UPDATE xxl_job_info
 SET trigger_status = 0, trigger_next_time = 0, update_time = ?
-WHERE id = ? AND trigger_status = 1 AND trigger_next_time = ?
+WHERE id = ? AND trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time = ?
 `
 
 type StopJobParams struct {
 	UpdateTime  sql.NullTime
 	ID          int64
+	Beside      int64
 	OldNextTime int64
 }
 
 // Stops a job. The last time stays: it is history, not schedule. Guarded by the next time that was read, so that it is known
 // which fires have been claimed.
 func (q *Queries) StopJob(ctx context.Context, db DBTX, arg StopJobParams) (int64, error) {
-	result, err := db.ExecContext(ctx, stopJob, arg.UpdateTime, arg.ID, arg.OldNextTime)
+	result, err := db.ExecContext(ctx, stopJob,
+		arg.UpdateTime,
+		arg.ID,
+		arg.Beside,
+		arg.OldNextTime,
+	)
 	if err != nil {
 		return 0, err
 	}

@@ -37,6 +37,7 @@ type Pool struct {
 	built         atomic.Int64   // see deferred.go
 	deferAbove    int64          // from how many runs on indexes are built after the start
 	paramChars    atomic.Int64   // how long the parameter of a run may be; 0: as long as a job's
+	beside        atomic.Bool    // XXL-JOB admins work on it too; see beside.go
 	jobCron       atomic.Bool    // xxl_job_info has the column of XXL-JOB 2.2; see jobcron.go
 	galera        bool           // the server changes it by itself when a node joins or leaves
 	searching     chan struct{}  // one for each search under way; see sideBySide

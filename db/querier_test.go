@@ -27,7 +27,7 @@ const seedRows = 5
 
 // seedValues are the columns where the rows of the seed are not simply numbered, by row.
 var seedValues = map[string][seedRows]any{
-	"xxl_job_info.trigger_status":     {1, 1, 0, 0, 0},
+	"xxl_job_info.trigger_status":     {1, 1, 0, 0, 2},
 	"xxl_job_log.trigger_code":        {200, 0, 0, 500, 0},
 	"xxl_job_log.handle_code":         {0, 200, 0, 500, 0},
 	"xxl_job_log.outcome":             {0, 1, 0, 7, 0},
@@ -106,6 +106,7 @@ var argValues = map[string]any{
 	"NoteAdoptionChecked.CheckedAt": int64(77), "NoteAdoptedTokens": int64(77), "FinishAdoption.FinishedAt": int64(77),
 	"InsertAdoptedJob.JobID": int64(100), "InsertAdoptedToken.AppName": "new",
 	"CleanIdempotency": int64(100), "InsertIdempotency.ID": "new",
+	"Beside": int64(0), "CountMovedJobs": int64(5), "GiveJobsBack.JobGroup": int64(5), "FromMs": int64(1), "SetBeside.GroupID": int64(100), "BeginBeside.MovedAt": int64(77),
 	"InsertDeclaredJob.JobID": int64(100), "InsertDeclaredJob.Name": "new", "DropDeclaredJob.DroppedAt": int64(77),
 	"DeleteSchedulesBefore": int64(100), "EndSchedule.JobID": int64(2), "SetDeletion.BeforeAt": int64(77),
 	"DeleteOwnViews": int64(2), "FromHour": int64(0), "ToHour": int64(100), "DeleteHoursBefore": int64(100), "SetHour.SucCount": int64(77),

@@ -49,7 +49,7 @@ const getRun = `-- name: GetRun :one
 
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_time, handle_code, handle_msg,
-       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at, outcome, kill_asked_at, events
+       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at, outcome, kill_asked_at, events, planned_for
 FROM xxl_job_log WHERE id = ?
 `
 
@@ -83,6 +83,7 @@ func (q *Queries) GetRun(ctx context.Context, db DBTX, id int64) (Run, error) {
 		&i.Outcome,
 		&i.KillAskedAt,
 		&i.Events,
+		&i.PlannedFor,
 	)
 	return i, err
 }
@@ -316,7 +317,7 @@ func (q *Queries) ListRunTimesOfJob(ctx context.Context, db DBTX, arg ListRunTim
 const listRunsByID = `-- name: ListRunsByID :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_code, handle_msg, planned_at, owner_node,
-       trigger_type, origin_log_id, sent_at, alarm_status, outcome, kill_asked_at
+       trigger_type, origin_log_id, sent_at, alarm_status, outcome, kill_asked_at, planned_for
 FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -341,6 +342,7 @@ type ListRunsByIDRow struct {
 	AlarmStatus            int64
 	Outcome                event.Outcome
 	KillAskedAt            int64
+	PlannedFor             int64
 }
 
 // The rows a batch of callbacks is about, without their long texts' cost where there are none.
@@ -384,6 +386,7 @@ func (q *Queries) ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]Lis
 			&i.AlarmStatus,
 			&i.Outcome,
 			&i.KillAskedAt,
+			&i.PlannedFor,
 		); err != nil {
 			return nil, err
 		}
@@ -554,7 +557,7 @@ func (q *Queries) ListShards(ctx context.Context, db DBTX, arg ListShardsParams)
 const listUnsentRunsOfNode = `-- name: ListUnsentRunsOfNode :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_code, handle_msg, planned_at, owner_node,
-       trigger_type, origin_log_id, sent_at, alarm_status, outcome, kill_asked_at
+       trigger_type, origin_log_id, sent_at, alarm_status, outcome, kill_asked_at, planned_for
 FROM xxl_job_log
 WHERE handle_code = 0 AND id >= ? AND trigger_code = 0 AND owner_node = ?
 ORDER BY id LIMIT ?
@@ -587,6 +590,7 @@ type ListUnsentRunsOfNodeRow struct {
 	AlarmStatus            int64
 	Outcome                event.Outcome
 	KillAskedAt            int64
+	PlannedFor             int64
 }
 
 // What a node that is gone left unsent. handle_code leads, because its index (with the id behind it) keeps this a read of
@@ -621,6 +625,7 @@ func (q *Queries) ListUnsentRunsOfNode(ctx context.Context, db DBTX, arg ListUns
 			&i.AlarmStatus,
 			&i.Outcome,
 			&i.KillAskedAt,
+			&i.PlannedFor,
 		); err != nil {
 			return nil, err
 		}
@@ -638,7 +643,7 @@ func (q *Queries) ListUnsentRunsOfNode(ctx context.Context, db DBTX, arg ListUns
 const listWholeRuns = `-- name: ListWholeRuns :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_time, handle_code, handle_msg,
-       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at, outcome, kill_asked_at, events
+       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at, outcome, kill_asked_at, events, planned_for
 FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) ORDER BY id DESC
 `
 
@@ -687,6 +692,7 @@ func (q *Queries) ListWholeRuns(ctx context.Context, db DBTX, ids []int64) ([]Ru
 			&i.Outcome,
 			&i.KillAskedAt,
 			&i.Events,
+			&i.PlannedFor,
 		); err != nil {
 			return nil, err
 		}

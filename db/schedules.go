@@ -74,6 +74,7 @@ func (s *Schedules) Edit(ctx context.Context, tx *sql.Tx, job UpdateJobParams) e
 
 // Start makes a stopped job due. It reports false when the job is started already or gone.
 func (s *Schedules) Start(ctx context.Context, tx *sql.Tx, job StartJobParams) (bool, error) {
+	job.Beside = s.pool.BesideArg()
 	n, err := s.q.StartJob(ctx, tx, job)
 	if err != nil || n == 0 {
 		return false, err
@@ -84,7 +85,7 @@ func (s *Schedules) Start(ctx context.Context, tx *sql.Tx, job StartJobParams) (
 // Stop stops a job. It reports false when the job is stopped already or gone; [ErrMoved] where it was claimed meanwhile.
 func (s *Schedules) Stop(ctx context.Context, tx *sql.Tx, id int64, updated sql.NullTime) (bool, error) {
 	j, err := s.read(ctx, tx, id)
-	if err != nil || j.TriggerStatus != int64(jobspec.StatusRunning) {
+	if err != nil || j.TriggerStatus != 1+s.pool.BesideArg() {
 		return false, err
 	}
 	if err := s.stop(ctx, tx, id, j.TriggerNextTime, updated); err != nil {
@@ -94,7 +95,7 @@ func (s *Schedules) Stop(ctx context.Context, tx *sql.Tx, id int64, updated sql.
 }
 
 func (s *Schedules) stop(ctx context.Context, tx *sql.Tx, id, next int64, updated sql.NullTime) error {
-	n, err := s.q.StopJob(ctx, tx, StopJobParams{ID: id, OldNextTime: next, UpdateTime: updated})
+	n, err := s.q.StopJob(ctx, tx, StopJobParams{ID: id, Beside: s.pool.BesideArg(), OldNextTime: next, UpdateTime: updated})
 	if err == nil && n == 0 {
 		err = ErrMoved
 	}
@@ -107,7 +108,7 @@ func (s *Schedules) Delete(ctx context.Context, tx *sql.Tx, id int64) (bool, err
 	if err != nil {
 		return false, err
 	}
-	if j.TriggerStatus == int64(jobspec.StatusRunning) { // nobody claims it between the reading and the deletion
+	if j.TriggerStatus == 1+s.pool.BesideArg() { // nobody claims it between the reading and the deletion
 		if err := s.stop(ctx, tx, id, j.TriggerNextTime, sql.NullTime{}); err != nil {
 			return false, err
 		}
@@ -179,7 +180,7 @@ func (s *Schedules) Now(j *ListJobSchedulesRow, old JobSchedule) (h JobSchedule,
 // row is a job's schedule as a row of its history.
 func (s *Schedules) row(j *ListJobSchedulesRow, cause ScheduleCause, now int64) JobSchedule {
 	h := JobSchedule{
-		JobID: j.ID, JobGroup: j.JobGroup, JobDesc: j.JobDesc, Cause: cause, SinceAt: now, MadeAt: now, Started: j.TriggerStatus,
+		JobID: j.ID, JobGroup: j.JobGroup, JobDesc: j.JobDesc, Cause: cause, SinceAt: now, MadeAt: now, Started: s.started(j.TriggerStatus),
 		NextAt: j.TriggerNextTime, ScheduleType: j.ScheduleType, ScheduleConf: string(j.ScheduleConf), MisfireStrategy: j.MisfireStrategy,
 		TimeZone: j.TimeZone, StartAt: j.StartAt, EndAt: j.EndAt,
 	}
@@ -187,6 +188,14 @@ func (s *Schedules) row(j *ListJobSchedulesRow, cause ScheduleCause, now int64) 
 		h.TimeZone = s.zone
 	}
 	return h
+}
+
+// started is 1 for a job that Punctual schedules: one that an XXL-JOB admin beside it does is none of its business.
+func (s *Schedules) started(status int64) int64 {
+	if status == 1+s.pool.BesideArg() {
+		return 1
+	}
+	return 0
 }
 
 // scheduleStretch is how many ids of jobs one look covers.
@@ -202,7 +211,7 @@ func (s *Schedules) Notice(ctx context.Context, pool *Pool, since int64, rest fu
 	}
 	for after := int64(0); after < top; after += scheduleStretch {
 		began := time.Now()
-		ids, err := s.q.ListSchedulesUnnoticed(ctx, pool, ListSchedulesUnnoticedParams{AfterID: after, UptoID: after + scheduleStretch, Zone: s.zone})
+		ids, err := s.q.ListSchedulesUnnoticed(ctx, pool, ListSchedulesUnnoticedParams{Beside: s.pool.BesideArg(), AfterID: after, UptoID: after + scheduleStretch, Zone: s.zone})
 		if err != nil {
 			return noticed, err
 		}

@@ -32,6 +32,8 @@ var scheduleWriters = map[string][]string{
 	"StopJob":     {"db/schedules.go"},
 	"DeleteJob":   {"db/schedules.go"},
 	"AdvanceJobs": {"scheduler/claim.go"}, // with Schedules.Stopped in the same transaction
+	"TakeJobs":    {"db/beside.go"}, "GiveJobsBack": {"db/beside.go"},
+	"TakeAllJobs": {"db/beside.go"},       // what is ours stays so, and the next start notices the others
 	"RearmJob":    {"scheduler/rearm.go"}, // FIX_DELAY: its times follow from its runs, which are on record
 }
 

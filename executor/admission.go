@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -95,11 +96,12 @@ func (e *Executor) prepare(req *wire.RunRequest) (*task, error) {
 		name = language.Title
 	}
 	now := time.Now()
-	planned := time.UnixMilli(req.LogDateTime)
+	planned := time.UnixMilli(cmp.Or(req.PlannedAt, req.LogDateTime))
 	run := &Run{
 		JobID: req.JobID, LogID: req.LogID, Handler: req.ExecutorHandler, Param: req.ExecutorParams, Planned: planned, Received: now,
-		Shard: Shard{Index: req.BroadcastIndex, Total: max(req.BroadcastTotal, 1)},
-		log:   e.openLog(req), env: req.Environment,
+		triggered: req.LogDateTime,
+		Shard:     Shard{Index: req.BroadcastIndex, Total: max(req.BroadcastTotal, 1)},
+		log:       e.openLog(req), env: req.Environment,
 	}
 	t := &task{run: run, handler: e.wrap(handler), name: name, timeout: time.Duration(req.TimeoutSeconds) * time.Second}
 	t.ctx, t.cancel = context.WithCancelCause(context.WithValue(context.Background(), runKey{}, run))

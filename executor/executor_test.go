@@ -146,6 +146,16 @@ func TestRunKnowsWhatItIs(t *testing.T) {
 	if cb := b.admin.Result(t, 4321); cb.LogDateTim != req.LogDateTime {
 		t.Errorf("callback %+v does not echo the trigger time", cb)
 	}
+	// A retry has another planned time than the one under which its log and result are filed.
+	again := request(4322)
+	again.PlannedAt = again.LogDateTime - 86_400_000
+	b.mustRun(t, again)
+	if run := <-got; !run.Planned.Equal(time.UnixMilli(again.PlannedAt)) {
+		t.Errorf("planned %s of %+v", run.Planned, again)
+	}
+	if cb := b.admin.Result(t, 4322); cb.LogDateTim != again.LogDateTime {
+		t.Errorf("callback %+v does not echo the trigger time", cb)
+	}
 }
 
 // blocker is a handler that says when it begins and goes on until told, or until its context ends.

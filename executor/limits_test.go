@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
@@ -42,7 +43,7 @@ func TestScriptsKnowTheirRun(t *testing.T) {
 	b.mustRun(t, req)
 	b.wantResult(t, 41, 200, "")
 	text := b.log(t, req)
-	for _, want := range []string{"PUNCTUAL_JOB_ID=7\n", "PUNCTUAL_LOG_ID=41\n", "PUNCTUAL_PARAM=a b\n", "PUNCTUAL_SHARD_INDEX=1\n", "PUNCTUAL_SHARD_TOTAL=3\n",
+	for _, want := range []string{"PUNCTUAL_JOB_ID=7\n", "PUNCTUAL_LOG_ID=41\n", "PUNCTUAL_PARAM=a b\n", "PUNCTUAL_PLANNED_AT=" + time.UnixMilli(req.LogDateTime).Format(time.RFC3339Nano) + "\n", "PUNCTUAL_SHARD_INDEX=1\n", "PUNCTUAL_SHARD_TOTAL=3\n",
 		"PUNCTUAL_LOG_FILE=" + filepath.Join(b.DataDir(), "logs"), "\na line of its own\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("log lacks %q:\n%s", want, text)

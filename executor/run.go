@@ -28,13 +28,16 @@ type Run struct {
 	Handler string
 	Param   string
 	Shard   Shard
-	// Planned is when the run was due, to the millisecond. A Punctual admin says for which time of its schedule it planned the run,
-	// also when it comes late; of a run that was asked for it is when that was, and of a retry when the retry was due. An XXL-JOB admin
-	// says when it triggered the run, which is a little after the planned time and, for a fire that it missed, long after.
+	// Planned is the time of the schedule that the run is for, to the millisecond: what a nightly job takes its day from. It stays the
+	// same however late the run comes, in its retries, and for the jobs that its success starts. Of a run that was asked for it is when
+	// that was, or the time that was named with it. An XXL-JOB admin says when it triggered the run, which is a little after the planned
+	// time and, for a retry, a child or a fire that it missed, long after.
 	Planned time.Time
 	// Received is when this executor got the run, before it was written down and queued; for a run taken up after a
 	// restart, the time of that.
 	Received time.Time
+
+	triggered int64 // as the admin names it, epoch ms: the run's log and result are filed under it
 
 	log *runLog
 	env map[string]string // what the admin gives a script beside ours

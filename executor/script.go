@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/punctual-job/punctual/executor/internal/process"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -115,6 +116,7 @@ func environment(run *Run) []string {
 		"PUNCTUAL_LOG_ID="+strconv.FormatInt(run.LogID, 10),
 		"PUNCTUAL_LOG_FILE="+run.LogFile(),
 		"PUNCTUAL_PARAM="+run.Param,
+		"PUNCTUAL_PLANNED_AT="+run.Planned.Format(time.RFC3339Nano),
 		"PUNCTUAL_SHARD_INDEX="+strconv.Itoa(run.Shard.Index),
 		"PUNCTUAL_SHARD_TOTAL="+strconv.Itoa(run.Shard.Total),
 	)

@@ -169,7 +169,7 @@ func (e *Executor) decide(t *task, code int, msg string, cause error) bool {
 	} else {
 		e.failed.Add(1)
 	}
-	e.report(t.run.LogID, t.run.Planned.UnixMilli(), code, msg)
+	e.report(t.run.LogID, t.run.triggered, code, msg)
 	return true
 }
 

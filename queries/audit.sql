@@ -64,5 +64,5 @@ WHERE name = sqlc.arg(name) AND (owner = sqlc.arg(owner) OR until_ms < sqlc.arg(
 -- The newest entries about one thing, with as much of what they changed as the names of the fields take: a script may be long.
 SELECT id, made_at, user_name, action, SUBSTRING(COALESCE(before_json, ''), 1, 4000) AS before_part, SUBSTRING(COALESCE(after_json, ''), 1, 4000) AS after_part
 FROM punctual_audit
-WHERE object_kind = sqlc.arg(object_kind) AND object_id = sqlc.arg(object_id)
+WHERE object_kind = sqlc.arg(object_kind) AND object_id = sqlc.arg(object_id) AND made_at > sqlc.arg(after_ms) AND made_at <= sqlc.arg(until_ms)
 ORDER BY id DESC LIMIT ?;

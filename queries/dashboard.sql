@@ -17,7 +17,7 @@ ORDER BY id DESC LIMIT ?;
 -- Some runs as the console shows them, newest first.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
-       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+       planned_at, planned_for, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
        outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, 8000) AS events,
        SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
 FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id DESC;
@@ -26,7 +26,7 @@ FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id DESC;
 -- The runs that are open for longest, from an id on.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
-       planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
+       planned_at, planned_for, owner_node, trigger_type, origin_log_id, sent_at, finished_at,
        outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, 8000) AS events,
        SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) AS trigger_note, SUBSTRING(COALESCE(handle_msg, ''), 1, 300) AS handle_note
 FROM xxl_job_log
@@ -40,11 +40,11 @@ SELECT id FROM xxl_job_log WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(aft
 
 -- name: CountJobsByGroup :many
 -- Jobs and started jobs of each group. It reads all jobs, so the caller keeps the answer for a while.
-SELECT job_group, COUNT(*) AS total, CAST(COALESCE(SUM(trigger_status), 0) AS SIGNED) AS started
+SELECT job_group, COUNT(*) AS total, CAST(COALESCE(SUM(CASE WHEN trigger_status > 0 THEN 1 ELSE 0 END), 0) AS SIGNED) AS started
 FROM xxl_job_info GROUP BY job_group ORDER BY job_group;
 
 -- name: ListJobsDueWithin :many
 -- The schedules of started jobs due up to a moment, soonest first, for the forecast.
 SELECT id, job_group, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at FROM xxl_job_info
-WHERE trigger_status = 1 AND trigger_next_time <= sqlc.arg(until_ms)
+WHERE trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time <= sqlc.arg(until_ms)
 ORDER BY trigger_next_time LIMIT ?;

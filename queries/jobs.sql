@@ -1,4 +1,5 @@
 -- What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (docs/compat.md §2.3).
+-- Beside XXL-JOB admins (db/beside.go) the started jobs of ours have trigger_status 2: there the argument "beside" is 1, else 0.
 
 -- name: ListDueJobs :many
 -- The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
@@ -8,7 +9,7 @@ SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_r
        child_jobid, trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent,
        concurrency_policy, claimed_until
 FROM xxl_job_info
-WHERE trigger_status = 1 AND trigger_next_time <= sqlc.arg(until_ms)
+WHERE trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time <= sqlc.arg(until_ms)
   AND (trigger_next_time > sqlc.arg(after_ms) OR (trigger_next_time = sqlc.arg(after_ms) AND id > sqlc.arg(after_id)))
 ORDER BY trigger_next_time, id
 LIMIT ?;
@@ -91,7 +92,7 @@ WHERE id = sqlc.arg(id);
 -- name: StartJob :execrows
 -- Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone). See UpdateJob for claimed_until.
 UPDATE xxl_job_info
-SET trigger_status = 1, claimed_until = CASE WHEN claimed_until > sqlc.arg(next_time) THEN 0 ELSE claimed_until END,
+SET trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED), claimed_until = CASE WHEN claimed_until > sqlc.arg(next_time) THEN 0 ELSE claimed_until END,
     trigger_next_time = sqlc.arg(next_time), update_time = sqlc.arg(update_time)
 WHERE id = sqlc.arg(id) AND trigger_status = 0;
 
@@ -100,7 +101,7 @@ WHERE id = sqlc.arg(id) AND trigger_status = 0;
 -- which fires have been claimed.
 UPDATE xxl_job_info
 SET trigger_status = 0, trigger_next_time = 0, update_time = sqlc.arg(update_time)
-WHERE id = sqlc.arg(id) AND trigger_status = 1 AND trigger_next_time = sqlc.arg(old_next_time);
+WHERE id = sqlc.arg(id) AND trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time = sqlc.arg(old_next_time);
 
 -- name: DeleteJob :execrows
 DELETE FROM xxl_job_info WHERE id = ?;
@@ -113,7 +114,7 @@ DELETE FROM xxl_job_logglue WHERE job_id = ?;
 
 -- name: CountJobStates :one
 -- Jobs in all and those running, for the metrics page.
-SELECT COUNT(*) AS total, CAST(COALESCE(SUM(trigger_status), 0) AS SIGNED) AS running FROM xxl_job_info;
+SELECT COUNT(*) AS total, CAST(COALESCE(SUM(CASE WHEN trigger_status > 0 THEN 1 ELSE 0 END), 0) AS SIGNED) AS running FROM xxl_job_info;
 
 -- name: ListJobsWithConsequences :many
 -- Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs.
@@ -127,12 +128,12 @@ WHERE id IN (sqlc.slice(ids)) AND (child_jobid <> '' OR schedule_type = 'FIX_DEL
 -- See UpdateJob for claimed_until.
 UPDATE xxl_job_info
 SET claimed_until = CASE WHEN claimed_until > sqlc.arg(next_time) THEN 0 ELSE claimed_until END, trigger_next_time = sqlc.arg(next_time)
-WHERE id = sqlc.arg(id) AND trigger_status = 1 AND trigger_next_time = sqlc.arg(waiting);
+WHERE id = sqlc.arg(id) AND trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time = sqlc.arg(waiting);
 
 -- name: ListWaitingJobs :many
 -- The FIX_DELAY jobs that wait for a run to end, for the sweep.
 SELECT id, schedule_type, schedule_conf, time_zone, start_at, end_at FROM xxl_job_info
-WHERE trigger_status = 1 AND trigger_next_time = sqlc.arg(waiting) AND id > sqlc.arg(after_id) ORDER BY id LIMIT 500;
+WHERE trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time = sqlc.arg(waiting) AND id > sqlc.arg(after_id) ORDER BY id LIMIT 500;
 
 -- name: ListParentsOf :many
 -- Jobs whose children include one, in no order: the pattern is its id between commas, of either width. The first condition

@@ -66,6 +66,9 @@ func (e *Engine) alarmsOf(open []db.ListRunsByIDRow, byID map[int64]*finishing, 
 	var events []AlarmEvent
 	for i := range open {
 		r, f := &open[i], byID[open[i].ID]
+		if e.leaves(r) {
+			continue
+		}
 		var cause AlarmCause
 		if r.AlarmStatus != 0 {
 			// The sending counted as failed and was alarmed for then; its result changes nothing about that.

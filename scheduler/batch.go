@@ -20,8 +20,8 @@ type batcher[T any] struct {
 	linger time.Duration
 	write  func(context.Context, []T)
 
-	items chan queued[T]
-	hand  inHand // what is being written, since its oldest item was handed in
+	items chan *queued[T] // of pointers, so that room for many costs little as long as few wait
+	hand  inHand          // what is being written, since its oldest item was handed in
 	stopc chan struct{}
 	mu    sync.RWMutex // held for reading while an item is put in, so that stop does not lose one
 	ended bool
@@ -35,7 +35,7 @@ type queued[T any] struct {
 
 func newBatcher[T any](name string, maxBatch int, linger time.Duration, capacity int, write func(context.Context, []T)) *batcher[T] {
 	return &batcher[T]{name: name, max: maxBatch, linger: linger, write: write,
-		items: make(chan queued[T], min(capacity, 100_000))}
+		items: make(chan *queued[T], min(capacity, 100_000))}
 }
 
 // start lets the workers work. When ctx ends, what they are writing and what is still queued is given up.
@@ -56,7 +56,7 @@ func (b *batcher[T]) add(ctx context.Context, item T) error {
 	if b.ended || b.stopc == nil {
 		return ErrStopping
 	}
-	q := queued[T]{item, time.Now()}
+	q := &queued[T]{item, time.Now()}
 	select {
 	case b.items <- q:
 		return nil
@@ -85,7 +85,7 @@ func (b *batcher[T]) oldest() time.Duration { return b.hand.oldest() }
 
 func (b *batcher[T]) work(ctx context.Context, stop <-chan struct{}) {
 	for {
-		var first queued[T]
+		var first *queued[T]
 		select {
 		case first = <-b.items:
 		case <-stop:
@@ -102,7 +102,7 @@ func (b *batcher[T]) work(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-func (b *batcher[T]) writeFrom(ctx context.Context, first queued[T], linger time.Duration) {
+func (b *batcher[T]) writeFrom(ctx context.Context, first *queued[T], linger time.Duration) {
 	defer b.hand.begin(first.since)()
 	b.write(ctx, b.gather(first.item, linger))
 }

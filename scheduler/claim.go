@@ -80,7 +80,7 @@ func (e *Engine) unmoved(ctx context.Context, rows []db.ListDueJobsRow) ([]db.Li
 	left := make([]db.ListDueJobsRow, 0, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		if t := now[r.ID]; t != nil && t.TriggerStatus == 1 && t.TriggerNextTime == r.TriggerNextTime && t.ClaimedUntil == r.ClaimedUntil {
+		if t := now[r.ID]; t != nil && t.TriggerStatus == 1+e.cfg.Pool.BesideArg() && t.TriggerNextTime == r.TriggerNextTime && t.ClaimedUntil == r.ClaimedUntil {
 			left = append(left, *r)
 		}
 	}
@@ -130,7 +130,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 	for i := range rows {
 		r := &rows[i]
 		j := e.dueJob(r)
-		advances[i] = db.Advance{ID: r.ID, OldNext: r.TriggerNextTime, OldClaimed: r.ClaimedUntil, Claimed: r.ClaimedUntil, Last: r.TriggerLastTime, Stop: true}
+		advances[i] = db.Advance{ID: r.ID, OldNext: r.TriggerNextTime, OldClaimed: r.ClaimedUntil, Claimed: r.ClaimedUntil, Last: r.TriggerLastTime, Stop: true, Beside: e.beside()}
 		schedule, err := e.scheduleOf(r.ScheduleType, string(r.ScheduleConf), r.TimeZone, r.StartAt, r.EndAt)
 		schedule.Misfire = r.MisfireStrategy
 		var plan jobspec.Plan
@@ -156,7 +156,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 			fired++
 		}
 		if m := plan.Misfire; m != nil {
-			made := e.newRuns(j, cause{trigger: jobspec.TriggerMisfire, planned: m.At, param: j.param, retries: j.retries})
+			made := e.newRuns(j, cause{trigger: jobspec.TriggerMisfire, planned: m.At, due: m.Last, param: j.param, retries: j.retries})
 			for _, d := range made {
 				p := &m.Passed
 				d.events = append(d.events, event.New(now, event.StandsFor, p.Count, p.More, p.First, p.Last))
@@ -268,7 +268,7 @@ func (e *Engine) dueJob(r *db.ListDueJobsRow) *job {
 		id: r.ID, group: r.JobGroup, handler: string(r.ExecutorHandler), param: string(r.ExecutorParam),
 		route: r.ExecutorRouteStrategy, misfire: r.MisfireStrategy, block: wire.Block(r.ExecutorBlockStrategy),
 		timeoutSeconds: int(r.ExecutorTimeout), retries: r.ExecutorFailRetryCount, glue: r.GlueType, backoff: r.RetryBackoff,
-		delayed: r.ScheduleType == jobspec.ScheduleFixDelay, limit: int(r.MaxConcurrent), policy: jobspec.Concurrency(r.ConcurrencyPolicy),
+		delayed: r.ScheduleType == jobspec.ScheduleFixDelay, limit: int(r.MaxConcurrent), policy: jobspec.Concurrency(r.ConcurrencyPolicy), zone: r.TimeZone,
 	}
 	if r.GlueUpdateTime.Valid {
 		j.glueUpdated = e.cfg.Pool.FromWall(r.GlueUpdateTime.Time).UnixMilli()

@@ -122,7 +122,7 @@ func (c *claimer) round(ctx context.Context) error {
 		c.beginRead()
 		query, cancel := context.WithTimeout(ctx, readLimit)
 		rows, err := c.e.queries.ListDueJobs(query, c.e.cfg.Pool, db.ListDueJobsParams{
-			UntilMs: until.UnixMilli(), AfterMs: afterMs, AfterID: afterID, Limit: duePage,
+			Beside: c.e.cfg.Pool.BesideArg(), UntilMs: until.UnixMilli(), AfterMs: afterMs, AfterID: afterID, Limit: duePage,
 		})
 		cancel()
 		if err != nil {

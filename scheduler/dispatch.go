@@ -25,6 +25,7 @@ type job struct {
 	delayed        bool   // FIX_DELAY: its next time hangs on the end of this run
 	limit          int    // runs at a time in the cluster; 0: no limit
 	policy         jobspec.Concurrency
+	zone           string // "" for the installation's
 }
 
 // dispatch is one run between its commit and the record of its sending.
@@ -34,6 +35,7 @@ type dispatch struct {
 	owner   int64 // the node id it was claimed under; a node that rejoined must not send it
 	job     *job
 	planned time.Time
+	due     time.Time // the time of the schedule that it is for: what its parameter and its program mean by planned
 	at      time.Time // when the timer lets it go: planned, or later when it had to be put back
 	claimed time.Time // when this admin made the run; zero for one that was taken over
 	trigger jobspec.TriggerType

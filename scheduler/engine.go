@@ -69,7 +69,7 @@ type Config struct {
 	followAfter time.Duration // for tests, as [cluster.Config] has them
 	slept       func() time.Duration
 
-	Horizon       time.Duration // how far ahead fires are claimed; 2 s
+	Horizon       time.Duration // how far ahead fires are claimed; 2 s, beside XXL-JOB admins 12 s
 	ClaimEvery    time.Duration // how often due jobs are read; 500 ms
 	MisfireAfter  time.Duration // a fire later than this is a misfire; 5 s (docs/compat.md §6.3)
 	CallTimeout   time.Duration // one call to an executor; 3 s (docs/compat.md §6.1)
@@ -120,6 +120,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Local == nil {
 		c.Local = func() string { return "" }
+	}
+	if c.Pool.Beside() {
+		c.Horizon = cmp.Or(c.Horizon, db.BesideHorizon)
 	}
 	c.Horizon = cmp.Or(c.Horizon, 2*time.Second)
 	c.ClaimEvery = cmp.Or(c.ClaimEvery, 500*time.Millisecond)

@@ -284,7 +284,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 			finishes[i] = db.Finish{ID: r.ID, Code: int64(f.code), Outcome: f.ends, Alarm: follow.alarm[r.ID], Events: events.Stored(),
 				Message: joinLines(string(r.HandleMsg), clip(f.msg, maxResult), events.In(e.cfg.JobZone))}
 			changed = append(changed, r.ID)
-			if r.TriggerTime.Valid {
+			if r.TriggerTime.Valid && !e.leaves(&r) {
 				ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode, r.ExecutorFailRetryCount), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code), r.ExecutorFailRetryCount), Job: r.JobID, Outcome: f.ends})
 			}
 		}

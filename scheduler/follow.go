@@ -45,7 +45,7 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 	var all, failed []int64 // job ids
 	for i := range open {
 		all = appendNew(all, open[i].JobID)
-		if f := byID[open[i].ID]; f.ends != event.Succeeded && !f.mute && retriable(&open[i]) {
+		if f := byID[open[i].ID]; f.ends != event.Succeeded && !f.mute && !e.leaves(&open[i]) && retriable(&open[i]) {
 			failed = appendNew(failed, open[i].JobID)
 		}
 	}
@@ -86,6 +86,7 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 			if err := e.followSuccess(ctx, tx, f, r, children[r.JobID], jobs); err != nil {
 				return nil, err
 			}
+		} else if e.leaves(r) { // it has alarm_status 0, so that their monitor retries and alarms
 		} else if byID[r.ID].mute {
 			f.alarm[r.ID] = alarmNone
 		} else if retriable(r) {
@@ -120,6 +121,7 @@ func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job, lost
 	}
 	runs := e.newRuns(j, cause{
 		trigger: jobspec.TriggerRetry, planned: e.now().Add(e.backoff(j, r.ExecutorFailRetryCount)), param: string(r.ExecutorParam),
+		due:     dueOf(r.PlannedFor, r.PlannedAt),
 		retries: r.ExecutorFailRetryCount - 1, origin: r.ID, shard: parseShard(string(r.ExecutorShardingParam)),
 	})
 	for _, d := range runs {
@@ -154,7 +156,7 @@ func (e *Engine) followSuccess(ctx context.Context, tx *sql.Tx, f *following, r 
 		default:
 			j := jobs[id]
 			f.add(r.ID, e.newRuns(j, cause{
-				trigger: jobspec.TriggerParent, planned: e.now(), param: j.param, retries: j.retries, origin: r.ID,
+				trigger: jobspec.TriggerParent, planned: e.now(), due: dueOf(r.PlannedFor, r.PlannedAt), param: j.param, retries: j.retries, origin: r.ID,
 			}))
 		}
 	}

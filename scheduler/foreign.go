@@ -8,6 +8,8 @@ import (
 	"github.com/punctual-job/punctual/db"
 )
 
+// Beside XXL-JOB admins that are meant to work (db/beside.go) none of this is looked for: their jobs are theirs.
+//
 // An XXL-JOB admin that works on the same database makes runs of its own for every job, and at the end of each of its passes writes
 // the jobs' times back to what they were at its beginning. What Punctual has claimed it does not claim again for that
 // (xxl_job_info.claimed_until), but what the other one sends is sent beside it. So it is said, loudly, until it stops.
@@ -35,6 +37,9 @@ type foreign struct {
 // noteForeign notes signs of another scheduler.
 func (e *Engine) noteForeign(sign string, n int, key string, id int64) {
 	e.metrics.foreign.WithLabelValues(sign).Add(float64(n))
+	if e.beside() { // somebody has edited a job of ours there
+		return
+	}
 	e.foreign.mu.Lock()
 	defer e.foreign.mu.Unlock()
 	now := time.Now()
@@ -59,7 +64,7 @@ func (e *Engine) putBack(rows []db.ListDueJobsRow) {
 
 // sweepForeign looks for runs that another scheduler has made since this admin started. On the embedded database there is none.
 func (e *Engine) sweepForeign(ctx context.Context, s *sweeper) error {
-	if e.cfg.Pool.Dialect() == db.SQLite {
+	if e.cfg.Pool.Dialect() == db.SQLite || e.beside() {
 		return nil
 	}
 	top, err := e.queries.MaxRunID(ctx, e.cfg.Pool)
@@ -78,5 +83,50 @@ func (e *Engine) sweepForeign(ctx context.Context, s *sweeper) error {
 	if found.ID > 0 {
 		e.noteForeign(signRun, 1, "log_id", found.ID)
 	}
+	return nil
+}
+
+// beside reports whether Punctual works beside XXL-JOB admins (db/beside.go).
+func (e *Engine) beside() bool { return e.cfg.Pool.Beside() }
+
+// leaves reports whether a run is one of the XXL-JOB admins beside which Punctual works. What follows from its failure is theirs to
+// do, whoever took the result: their monitor looks for failures with alarm_status 0. The children of a success they start themselves
+// only with a result that they took, so here they are started with one that we did.
+//
+// Runs of ours end with another alarm_status in the statement that makes them failures, so that the monitor never sees them.
+func (e *Engine) leaves(r *db.ListRunsByIDRow) bool { return e.beside() && r.PlannedAt == 0 }
+
+const (
+	// An XXL-JOB admin gives runs up after ten minutes whose executor's address is not in the registry, as those that were listed
+	// by hand never are, and forgets registrations after 90 s.
+	vouchAfter = 5 * time.Minute
+	vouchEvery = 30 * time.Second
+	// vouchGroup is the kind of registration that neither they nor we take for an executor.
+	vouchGroup = "PUNCTUAL"
+)
+
+// vouch keeps the XXL-JOB admins from giving up runs of ours: the executors that have had one for long stand in the registry.
+// Whether they live is ours to find out (lost.go).
+func (e *Engine) vouch(ctx context.Context, s *sweeper, now time.Time) error {
+	if !e.beside() || now.Sub(s.vouched) < vouchEvery {
+		return nil
+	}
+	addresses, err := e.queries.ListOpenAddresses(ctx, e.cfg.Pool, db.ListOpenAddressesParams{
+		BeforeTime: nullTime(e.wall(now.Add(-vouchAfter))), LowID: e.openFrom.Load(),
+	})
+	if err != nil {
+		return err
+	}
+	for _, address := range addresses {
+		at, value := nullTime(e.wall(now)), string(address)
+		n, err := e.queries.TouchRegistry(ctx, e.cfg.Pool, db.TouchRegistryParams{UpdateTime: at, RegistryGroup: vouchGroup, RegistryKey: "open", RegistryValue: value})
+		if err == nil && n == 0 {
+			err = e.queries.InsertRegistry(ctx, e.cfg.Pool, db.InsertRegistryParams{RegistryGroup: vouchGroup, RegistryKey: "open", RegistryValue: value, UpdateTime: at})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.vouched = now
 	return nil
 }

@@ -81,7 +81,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 			r := &rows[i]
 			lowest = min(lowest, r.ID)
 			theirs := r.PlannedAt == 0
-			if !mine(r.JobID) || theirs && e.foreignSeen() {
+			if !mine(r.JobID) || theirs && (e.beside() || e.foreignSeen()) {
 				continue
 			}
 			if r.TriggerCode == wire.CodeSuccess {

@@ -22,6 +22,7 @@ import (
 type cause struct {
 	trigger jobspec.TriggerType
 	planned time.Time
+	due     time.Time // the time of the schedule that they are for; zero: planned
 	param   string
 	retries int64
 	origin  int64     // the run retried, or whose success started this one
@@ -41,6 +42,9 @@ func (e *Engine) newRuns(j *job, c cause) []*dispatch {
 			addresses, dead = e.directory.reach(g)
 		}
 	}
+	if c.due.IsZero() {
+		c.due = c.planned
+	}
 	now := e.now()
 	events := make(event.List, 1, 4) // claimed, routed, sent, and one that is rarer
 	events[0] = event.Plain(now, event.Claimed, e.signature()...)
@@ -49,7 +53,7 @@ func (e *Engine) newRuns(j *job, c cause) []*dispatch {
 	}
 	one := dispatch{
 		claimed: now, events: events,
-		job: j, owner: e.node.ID(), planned: c.planned, at: c.planned, trigger: c.trigger, param: c.param,
+		job: j, owner: e.node.ID(), planned: c.planned, due: c.due, at: c.planned, trigger: c.trigger, param: c.param,
 		retries: c.retries, origin: c.origin, user: c.user, given: c.given, shard: wireShard{Index: 0, Total: 1},
 	}
 	if j.limit > 0 {
@@ -119,9 +123,28 @@ func (e *Engine) row(d *dispatch) db.NewRun {
 	return db.NewRun{
 		JobGroup: d.job.group, JobID: d.job.id, Address: storable(d.address), Handler: d.job.handler, Param: d.param,
 		Sharding: d.shard.text(d.job.route), Retries: d.retries, TriggerTime: e.wall(d.planned),
-		PlannedAt: d.planned.UnixMilli(), Owner: d.owner, Type: d.trigger, Origin: d.origin,
+		PlannedAt: d.planned.UnixMilli(), PlannedFor: d.plannedFor(), Owner: d.owner, Type: d.trigger, Origin: d.origin,
 		Events: d.events.Stored(), Message: e.newRunText(d),
 	}
+}
+
+// plannedFor is the due time as a row has it.
+func (d *dispatch) plannedFor() int64 {
+	if ms := d.due.UnixMilli(); ms != d.planned.UnixMilli() {
+		return ms
+	}
+	return 0
+}
+
+// dueOf is the time of the schedule that a row is for. Rows of an XXL-JOB admin have neither of the times.
+func dueOf(plannedFor, plannedAt int64) time.Time {
+	switch {
+	case plannedFor != 0:
+		return time.UnixMilli(plannedFor)
+	case plannedAt != 0:
+		return time.UnixMilli(plannedAt)
+	}
+	return time.Time{}
 }
 
 // insert writes the rows of runs and gives the runs their ids. Nothing may be sent before the transaction is committed.
@@ -221,7 +244,7 @@ func jobOf(r *db.Job, pool *db.Pool) *job {
 		id: r.ID, group: r.JobGroup, handler: string(r.ExecutorHandler), param: string(r.ExecutorParam),
 		route: r.ExecutorRouteStrategy, misfire: r.MisfireStrategy, block: wire.Block(r.ExecutorBlockStrategy), timeoutSeconds: int(r.ExecutorTimeout),
 		retries: r.ExecutorFailRetryCount, glue: r.GlueType, glueUpdated: updated, backoff: r.RetryBackoff,
-		delayed: r.ScheduleType == jobspec.ScheduleFixDelay, limit: int(r.MaxConcurrent), policy: jobspec.Concurrency(r.ConcurrencyPolicy),
+		delayed: r.ScheduleType == jobspec.ScheduleFixDelay, limit: int(r.MaxConcurrent), policy: jobspec.Concurrency(r.ConcurrencyPolicy), zone: r.TimeZone,
 	}
 }
 

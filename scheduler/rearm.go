@@ -27,7 +27,7 @@ func (e *Engine) rearm(ctx context.Context, tx db.DBTX, s jobspec.Schedule, jobI
 	if next.IsZero() {
 		next = e.now() // its window is over: the next claim finds it so and stops it
 	}
-	_, err = e.queries.RearmJob(ctx, tx, db.RearmJobParams{ID: jobID, NextTime: next.UnixMilli(), Waiting: jobspec.Waiting.UnixMilli()})
+	_, err = e.queries.RearmJob(ctx, tx, db.RearmJobParams{Beside: e.cfg.Pool.BesideArg(), ID: jobID, NextTime: next.UnixMilli(), Waiting: jobspec.Waiting.UnixMilli()})
 	return err
 }
 
@@ -35,7 +35,7 @@ func (e *Engine) rearm(ctx context.Context, tx db.DBTX, s jobspec.Schedule, jobI
 func (e *Engine) sweepWaiting(ctx context.Context, low int64) error {
 	var after int64
 	for {
-		jobs, err := e.queries.ListWaitingJobs(ctx, e.cfg.Pool, db.ListWaitingJobsParams{Waiting: jobspec.Waiting.UnixMilli(), AfterID: after})
+		jobs, err := e.queries.ListWaitingJobs(ctx, e.cfg.Pool, db.ListWaitingJobsParams{Beside: e.cfg.Pool.BesideArg(), Waiting: jobspec.Waiting.UnixMilli(), AfterID: after})
 		if err != nil || len(jobs) == 0 {
 			return err
 		}

@@ -188,6 +188,7 @@ func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*di
 	// A refused connection comes back at once, so retries without a pause would all be spent within milliseconds.
 	again := e.newRuns(o.d.job, cause{
 		trigger: jobspec.TriggerRetry, planned: e.now().Add(max(e.cfg.RetryBackoff, e.backoff(o.d.job, o.d.retries))), param: o.d.param,
+		due:     o.d.due,
 		retries: o.d.retries - 1, origin: o.d.id, shard: shard, user: "",
 	})
 	for _, d := range again {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/expr"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/secret"
 )
 
@@ -17,15 +20,17 @@ type Secrets interface {
 	Resolve(ctx context.Context, tx db.DBTX, group int64, names []string) (values map[string]string, missing []string, err error)
 }
 
-// fillSecrets puts the secrets of a run into its request, which is about to leave: they are written down nowhere on the way. ok is
-// false when the run must not be sent, and why says what its row is to say.
-func (e *Engine) fillSecrets(ctx context.Context, d *dispatch, req *wire.RunRequest) (why event.Event, ok bool) {
+// fillIn puts what stands for the expressions of a run into its request, which is about to leave: its planned time, and secrets, which
+// are written down nowhere on the way. ok is false when the run must not be sent, and why says what its row is to say.
+func (e *Engine) fillIn(ctx context.Context, d *dispatch, req *wire.RunRequest) (why event.Event, ok bool) {
 	hasEnv := req.GlueType != wire.GlueBean && len(secret.Variables(req.GlueSource)) > 0
 	names := secret.Names(req.ExecutorParams)
 	if hasEnv {
 		names = append(names, secret.InSource(req.GlueSource)...)
 	}
+	planned := e.plannedValue(d)
 	if len(names) == 0 && !hasEnv {
+		e.fillPlanned(d, req, planned)
 		return why, true
 	}
 	if hasEnv && !e.directory.takesEnvironment(d.job.group, d.address) {
@@ -46,12 +51,45 @@ func (e *Engine) fillSecrets(ctx context.Context, d *dispatch, req *wire.RunRequ
 	case len(missing) > 0:
 		return event.New(e.now(), event.NoSecret, strings.Join(missing, ", ")), false
 	}
-	req.ExecutorParams = secret.Fill(req.ExecutorParams, values)
+	param := req.ExecutorParams
+	e.fillPlanned(d, req, planned)
+	value := func(inside string) (string, bool) {
+		if v, ok := secret.Value(inside, values); ok {
+			return v, true
+		}
+		return planned(inside)
+	}
+	req.ExecutorParams = expr.Fill(param, value)
 	if hasEnv {
-		req.Environment = secret.Environment(req.GlueSource, values)
+		req.Environment = secret.Environment(req.GlueSource, value)
 	}
 	req.Masks = secret.Masks(values)
 	return why, true
+}
+
+// plannedValue gives what stands for an expression of the planned time.
+func (e *Engine) plannedValue(d *dispatch) func(inside string) (string, bool) {
+	return func(inside string) (string, bool) { return expr.PlannedValue(inside, d.due, e.zoneOf(d.job)) }
+}
+
+// zoneOf is the zone of a job. One that is not known stopped the job's schedule already.
+func (e *Engine) zoneOf(j *job) *time.Location {
+	if zone, err := jobspec.Location(j.zone); err == nil && zone != nil {
+		return zone
+	}
+	return e.cfg.JobZone
+}
+
+// fillPlanned fills in planned times alone, and notes what came of it: the row has the expressions.
+func (e *Engine) fillPlanned(d *dispatch, req *wire.RunRequest, planned func(inside string) (string, bool)) {
+	filled := expr.Fill(req.ExecutorParams, planned)
+	if filled == req.ExecutorParams {
+		return
+	}
+	req.ExecutorParams = filled
+	if _, noted := d.events.Last(event.Filled); !noted { // it may have been put back
+		d.events = append(d.events, event.New(e.now(), event.Filled, filled))
+	}
 }
 
 // isOwn says whether an address is an executor of a group: it has registered for it, or an administrator typed it.

@@ -211,6 +211,9 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 		TimeoutSeconds: d.job.timeoutSeconds, LogID: d.id, LogDateTime: d.planned.UnixMilli(), GlueType: d.job.glue,
 		GlueUpdateTime: d.job.glueUpdated, BroadcastIndex: d.shard.Index, BroadcastTotal: max(1, d.shard.Total),
 	}
+	if d.plannedFor() != 0 && e.directory.takesEnvironment(d.job.group, d.address) { // others may not read past what they do not know
+		req.PlannedAt = d.plannedFor()
+	}
 	if d.job.glue != wire.GlueBean {
 		source, updated, err := e.source(ctx, d.job)
 		if err != nil {
@@ -223,7 +226,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 		}
 		req.GlueSource, req.GlueUpdateTime = source, updated
 	}
-	if why, ok := e.fillSecrets(ctx, d, &req); !ok {
+	if why, ok := e.fillIn(ctx, d, &req); !ok {
 		e.fail(d, d.address, event.NotSent, why)
 		return
 	}

@@ -18,7 +18,8 @@ type sweeper struct {
 	cleaned time.Time           // when dead registrations were deleted
 	waited  time.Time           // when jobs that wait for a run were looked after
 	inDoubt inDoubt
-	foreign int64 // no run above this id was looked at for who made it
+	vouched time.Time // when the executors of long runs were vouched for
+	foreign int64     // no run above this id was looked at for who made it
 }
 
 // sweepLoop catches what events miss: results that will never come because their executor is gone, and registrations
@@ -63,6 +64,9 @@ func (e *Engine) sweep(ctx context.Context, s *sweeper) error {
 		return err
 	}
 	if err := e.sweepForeign(ctx, s); err != nil {
+		return err
+	}
+	if err := e.vouch(ctx, s, now); err != nil {
 		return err
 	}
 	if err := e.sweepRefused(ctx); err != nil { // before runs are lost for it

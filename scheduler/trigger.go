@@ -37,6 +37,7 @@ type TriggerRequest struct {
 	Type      jobspec.TriggerType // TriggerManual or TriggerAPI
 	Param     *string             // nil: the job's own; an empty text is an empty parameter (docs/compat.md §4.6)
 	Addresses []string            // nil: the group's. The caller has checked that they may be called.
+	Planned   time.Time           // the time of the schedule that the runs are for; zero: now
 	User      string              // who asked, for the run's message
 }
 
@@ -67,7 +68,7 @@ func (e *Engine) Trigger(ctx context.Context, r TriggerRequest) ([]int64, error)
 	}
 	runs, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
 		runs := e.newRuns(j, cause{
-			trigger: r.Type, planned: e.now().Truncate(time.Millisecond), param: param, retries: j.retries, given: r.Addresses, user: r.User,
+			trigger: r.Type, planned: e.now().Truncate(time.Millisecond), due: r.Planned, param: param, retries: j.retries, given: r.Addresses, user: r.User,
 		})
 		return runs, e.insert(ctx, tx, runs)
 	})

@@ -15,7 +15,7 @@ type Stray struct {
 }
 
 // ofRuns is what scripts find in their environment; a program that a script starts is not meant by it.
-var ofRuns = []string{"PUNCTUAL_JOB_ID", "PUNCTUAL_LOG_ID", "PUNCTUAL_LOG_FILE", "PUNCTUAL_PARAM", "PUNCTUAL_SHARD_INDEX", "PUNCTUAL_SHARD_TOTAL"}
+var ofRuns = []string{"PUNCTUAL_JOB_ID", "PUNCTUAL_LOG_ID", "PUNCTUAL_LOG_FILE", "PUNCTUAL_PARAM", "PUNCTUAL_PLANNED_AT", "PUNCTUAL_SHARD_INDEX", "PUNCTUAL_SHARD_TOTAL"}
 
 // ofServices matches what Kubernetes sets for a service that is called like the program.
 var ofServices = regexp.MustCompile(`_SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?=|_PORT(_[0-9]+_(TCP|UDP|SCTP)(_[A-Z]+)?)?=`)

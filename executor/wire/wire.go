@@ -47,6 +47,9 @@ type RunRequest struct {
 	// must not stand in the run's output and result.
 	Environment map[string]string `json:"environment,omitempty"`
 	Masks       []string          `json:"masks,omitempty"`
+	// PlannedAt is the time of the schedule that the run is for, in epoch milliseconds, where that is not LogDateTime; else 0. Only
+	// executors that take an environment are told.
+	PlannedAt int64 `json:"plannedAt,omitempty"`
 }
 
 // IdleBeatRequest asks whether a job's thread is free (docs/compat.md §1.7).

@@ -87,7 +87,7 @@ func (a *Alarmer) watchSlow(ctx context.Context, now time.Time) error {
 func (a *Alarmer) watchSilent(ctx context.Context, now time.Time) error {
 	next := make(map[int64]expected)
 	for after := int64(0); ; {
-		jobs, err := a.queries.ListExpectedJobs(ctx, a.cfg.Pool, db.ListExpectedJobsParams{AfterID: after, Limit: watchPage})
+		jobs, err := a.queries.ListExpectedJobs(ctx, a.cfg.Pool, db.ListExpectedJobsParams{Beside: a.cfg.Pool.BesideArg(), AfterID: after, Limit: watchPage})
 		if err != nil {
 			return err
 		}

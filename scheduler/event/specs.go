@@ -44,6 +44,7 @@ const (
 	Late         Key = "late"        // it was let go later than planned
 	Asked        Key = "asked"       // an executor was asked something
 	Routed       Key = "routed"      // its executor was chosen
+	Filled       Key = "filled"      // the planned time was put into its parameter
 	Sent         Key = "sent"        // an executor took it
 	Refused      Key = "refused"     // an executor would not take it
 	Unreachable  Key = "unreachable" // no connection: it cannot have arrived
@@ -126,6 +127,7 @@ var Specs = func() Book {
 		{Late, []Arg{length("By"), word("Cause", "late.")}, "late by {By}: {Cause}"},
 		{Asked, []Arg{address, word("What", "ask."), word("Answer", "answer."), said}, "asked {Address} ({What}): {Answer} {Text}"},
 		{Routed, []Arg{word("Strategy", "route."), address, number("Of")}, "routed by {Strategy} to {Address}, one of {Of}"},
+		{Filled, []Arg{said}, "parameter: {Text}"},
 		{Sent, []Arg{address, took, number("Code"), said}, "sent to {Address} in {Took}: {Code} {Text}"},
 		{Refused, []Arg{address, took, number("Code"), said}, "refused by {Address} in {Took}: {Code} {Text}"},
 		{Unreachable, []Arg{address, took, fault, said}, "not sent: {Address} cannot be reached ({Took}): {Fault}: {Text}"},

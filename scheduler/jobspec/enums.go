@@ -134,9 +134,17 @@ type TriggerStatus int
 const (
 	StatusStopped TriggerStatus = 0
 	StatusRunning TriggerStatus = 1
+	// StatusMoved is running too, while XXL-JOB admins work on the same database: it is Punctual's, and StatusRunning is theirs. They
+	// look for jobs of no other value, so no job is ever both's (db/beside.go). Nowhere else does it occur.
+	StatusMoved TriggerStatus = 2
 )
 
-// Valid reports whether s is a stored status.
+// Started reports whether a stored status is that of a job whose schedule is switched on, whoever goes by it.
+func Started(status int64) bool {
+	return status == int64(StatusRunning) || status == int64(StatusMoved)
+}
+
+// Valid reports whether s is a status that everybody knows.
 func (s TriggerStatus) Valid() bool { return s == StatusStopped || s == StatusRunning }
 
 // AllBlocks are the block strategies in display order; the first is the form's default.

@@ -103,7 +103,7 @@ var Fields = []*Field{
 	{Name: FieldHandler, Column: "executor_handler", File: "handler", Wire: "executorHandler", API: "executorHandler", Label: "jobs.field.handler", Help: "jobs.field.handler.help",
 		Kind: Text, Max: 255, check: handler, part: text(func(j *Job) *string { return &j.Handler })},
 	{Name: FieldParam, Column: "executor_param", File: "parameter", Wire: "executorParam", API: "executorParam", Label: "jobs.field.param", Help: "jobs.field.param.help",
-		Kind: Text, Max: MaxParamBytes, check: bytes, part: text(func(j *Job) *string { return &j.Param })},
+		Kind: Text, Max: MaxParamBytes, check: param, part: text(func(j *Job) *string { return &j.Param })},
 	{Name: FieldParamFixed, Column: "param_fixed", File: "parameter_fixed", Label: "jobs.field.paramfixed", Since: 91,
 		Kind: Flag, part: flag(func(j *Job) *bool { return &j.ParamFixed })},
 	{Name: FieldSource, Column: "glue_source", File: "script", Wire: "glueSource", API: "glueSource", Label: "jobs.field.source", Help: "jobs.field.source.help",

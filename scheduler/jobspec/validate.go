@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/expr"
 	"github.com/punctual-job/punctual/scheduler/invalid"
 )
 
@@ -30,6 +31,7 @@ const (
 	CodeZone       = "job.error.zone"         // Value: a zone that is not known
 	CodeWindow     = "job.error.window"       // the end is not after the start
 	CodeBackoff    = "job.error.backoff"      // Value: a back-off that cannot be read
+	CodePlanned    = "job.error.planned."     // begins the codes of an [expr.Part] that cannot be read; Value: what of it
 )
 
 // cronError starts the codes for a cron text that is refused; a [cron.Reason] follows.
@@ -133,6 +135,23 @@ func bytes(v *validation, f *Field, j *Job) {
 	if len(f.part.text(j)) > f.Max {
 		v.add(f.Name, CodeTooLong, []any{"Max", f.Max})
 	}
+}
+
+// param is handed over as it is, but for expressions, of which the planned time is checked here. Whether secrets exist shows when a
+// run is sent.
+func param(v *validation, f *Field, j *Job) {
+	bytes(v, f, j)
+	if fault := ParamFault(f.part.text(j)); fault != nil {
+		v.errors = append(v.errors, *fault)
+	}
+}
+
+// ParamFault is what cannot be read in the expressions of a parameter, nil when there is nothing.
+func ParamFault(text string) *invalid.Field {
+	if fault := expr.CheckPlanned(text); fault != nil {
+		return &invalid.Field{Name: FieldParam, Key: CodePlanned + string(fault.Part), Args: []any{"Value", fault.Text}}
+	}
+	return nil
 }
 
 func choice(v *validation, f *Field, j *Job) {

@@ -3,16 +3,17 @@
 //
 //	# punctual:env DB_PASSWORD=${{ secrets.DB_PASSWORD }}
 //
-// Nothing is put in before the run is about to leave: its row, the job's versions, exports and the audit log have the names. [Fill] and
-// [Environment] are pure; [Store] keeps the values.
+// Nothing is put in before the run is about to leave: its row, the job's versions, exports and the audit log have the names. [Value] and
+// [Environment] are pure; [Store] keeps the values. Package expr reads the expressions.
 package secret
 
 import (
-	"encoding/json"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/punctual-job/punctual/scheduler/expr"
 )
 
 // MaxName and MaxValue are the characters of a name and the bytes of a value. MinValue is what can be told from other words when it is
@@ -24,9 +25,8 @@ const (
 )
 
 var (
-	nameRule  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	reference = regexp.MustCompile(`\$\{\{\s*secrets\.([A-Za-z_][A-Za-z0-9_]*)\s*\}\}`)
-	variable  = regexp.MustCompile(`(?m)^\s*(?:#|//|--|;|REM\b)\s*punctual:env\s+([A-Za-z_][A-Za-z0-9_]*)=(.*?)\s*$`)
+	nameRule = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	variable = regexp.MustCompile(`(?m)^\s*(?:#|//|--|;|REM\b)\s*punctual:env\s+([A-Za-z_][A-Za-z0-9_]*)=(.*?)\s*$`)
 )
 
 // IsName says whether a text can be the name of a secret. Names are compared without case.
@@ -35,46 +35,33 @@ func IsName(name string) bool { return len(name) <= MaxName && nameRule.MatchStr
 // key is a name as it is compared.
 func key(name string) string { return strings.ToUpper(name) }
 
+// named is the name of the secret that an expression stands for, in capitals.
+func named(inside string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(inside, "secrets.")
+	return key(name), ok && nameRule.MatchString(name)
+}
+
 // Names are the secrets that texts name, each once, in capitals.
 func Names(texts ...string) []string {
 	var names []string
 	for _, text := range texts {
-		if !strings.Contains(text, "${{") {
-			continue
-		}
-		for _, m := range reference.FindAllStringSubmatch(text, -1) {
-			if name := key(m[1]); !slices.Contains(names, name) {
+		expr.Each(text, func(inside string) {
+			if name, ok := named(inside); ok && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
-		}
+		})
 	}
 	return names
 }
 
-// Fill puts values in the place of names. In a text that is JSON they are put in as JSON has them, so that no value ends a string.
-func Fill(text string, values map[string]string) string {
-	if !strings.Contains(text, "${{") {
-		return text
+// Value is what stands for an expression that names one of the values.
+func Value(inside string, values map[string]string) (string, bool) {
+	name, ok := named(inside)
+	if !ok {
+		return "", false
 	}
-	form := func(value string) string { return value }
-	if json.Valid([]byte(text)) {
-		form = inJSON
-	}
-	return reference.ReplaceAllStringFunc(text, func(found string) string {
-		value, ok := values[key(reference.FindStringSubmatch(found)[1])]
-		if !ok {
-			return found
-		}
-		return form(value)
-	})
-}
-
-func inJSON(value string) string {
-	raw, err := json.Marshal(value)
-	if err != nil {
-		return "" // a text always encodes
-	}
-	return string(raw[1 : len(raw)-1])
+	value, ok := values[name]
+	return value, ok
 }
 
 // Variable is a line of a script's environment.
@@ -92,14 +79,14 @@ func Variables(source string) []Variable {
 	return list
 }
 
-// Environment is that of a script with its values.
-func Environment(source string, values map[string]string) map[string]string {
+// Environment is that of a script with what stands for its expressions.
+func Environment(source string, value func(inside string) (string, bool)) map[string]string {
 	var env map[string]string
 	for _, v := range Variables(source) {
 		if env == nil {
 			env = make(map[string]string)
 		}
-		env[v.Name] = Fill(v.Text, values)
+		env[v.Name] = expr.Fill(v.Text, value)
 	}
 	return env
 }
@@ -123,7 +110,7 @@ func Masks(values map[string]string) []string {
 	}
 	for _, value := range values {
 		add(value)
-		add(inJSON(value))
+		add(expr.InJSON(value))
 		add(url.QueryEscape(value))
 		add(url.PathEscape(value))
 		for line := range strings.Lines(value) {

@@ -13,7 +13,12 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/db/seal"
+	"github.com/punctual-job/punctual/scheduler/expr"
 )
+
+func fill(text string, values map[string]string) string {
+	return expr.Fill(text, func(inside string) (string, bool) { return Value(inside, values) })
+}
 
 func TestNamesAreFoundAndFilled(t *testing.T) {
 	t.Parallel()
@@ -34,14 +39,14 @@ func TestNamesAreFoundAndFilled(t *testing.T) {
 		if got := Names(tt.text); !slices.Equal(got, tt.names) {
 			t.Errorf("%s: names %q, want %q", tt.name, got, tt.names)
 		}
-		if got := Fill(tt.text, values); got != tt.want {
+		if got := fill(tt.text, values); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	if got := Fill(`{"a":"${{ secrets.A }}"}`, map[string]string{"A": `","b":"x`}); !json.Valid([]byte(got)) || strings.Contains(got, `,"b":"x`) {
+	if got := fill(`{"a":"${{ secrets.A }}"}`, map[string]string{"A": `","b":"x`}); !json.Valid([]byte(got)) || strings.Contains(got, `,"b":"x`) {
 		t.Errorf("a value breaks out of its string: %s", got)
 	}
-	if got := Fill("${{ secrets.A }}", map[string]string{"A": "${{ secrets.B }}", "B": "x"}); got != "${{ secrets.B }}" {
+	if got := fill("${{ secrets.A }}", map[string]string{"A": "${{ secrets.B }}", "B": "x"}); got != "${{ secrets.B }}" {
 		t.Errorf("a value is filled again: %q", got)
 	}
 }
@@ -51,7 +56,9 @@ func TestAScriptsEnvironmentStandsInItsComments(t *testing.T) {
 	source := "#!/bin/bash\n# punctual:env PASSWORD=${{ secrets.DB }}\n// punctual:env URL=https://x/?k=${{ secrets.KEY }}&y \r\n-- punctual:env PLAIN=1\n" +
 		"echo punctual:env NO=${{ secrets.NO }}\n# punctual:env 1BAD=x\necho ${{ secrets.TEXT }}\n"
 	want := map[string]string{"PASSWORD": "p", "URL": "https://x/?k=k&y", "PLAIN": "1"}
-	if diff := cmp.Diff(want, Environment(source, map[string]string{"DB": "p", "KEY": "k", "NO": "no", "TEXT": "t"})); diff != "" {
+	if diff := cmp.Diff(want, Environment(source, func(inside string) (string, bool) {
+		return Value(inside, map[string]string{"DB": "p", "KEY": "k", "NO": "no", "TEXT": "t"})
+	})); diff != "" {
 		t.Error(diff)
 	}
 	if got := InSource(source); !slices.Equal(got, []string{"DB", "KEY"}) {
