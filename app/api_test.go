@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -231,6 +232,15 @@ func TestARequestWithAKeyIsDoneOnce(t *testing.T) {
 		c.json(201, &again, "POST", at, `{"parameter":"p"}`, "Idempotency-Key", "k2")
 		if len(runs.Runs) != 1 || again.Runs[0] != runs.Runs[0] {
 			t.Errorf("runs %v and %v", runs, again)
+		}
+		// An admin that ends before it answers leaves the key without one.
+		for madeAt, code := range map[int64]string{time.Now().UnixMilli(): "once.running", time.Now().Add(-time.Hour).UnixMilli(): "once.unknown"} {
+			if _, err := a.pool.ExecContext(t.Context(), "UPDATE punctual_idempotency SET answer = '', made_at = ?", madeAt); err != nil {
+				t.Fatal(err)
+			}
+			if c.json(409, &r, "POST", "/jobs", body, "Idempotency-Key", "k1"); r.Code != code {
+				t.Errorf("no answer is kept: %+v, want %s", r, code)
+			}
 		}
 		if _, err := a.pool.ExecContext(t.Context(), "UPDATE punctual_idempotency SET made_at = 1"); err != nil {
 			t.Fatal(err)

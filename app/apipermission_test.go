@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -22,7 +23,7 @@ var apiNeeds = map[string]need{
 
 	"listAddresses": view, "setRotation": admin,
 	"getNextTimes": view, "previewSchedule": user, "listScriptVersions": script, "getScriptVersion": script, "saveScript": script, "restoreScript": script,
-	"listRuns": user, "getRun": view, "getRunOutput": view, "killRun": run, "rerunRun": run, "clearRuns": edit,
+	"listRuns": user, "getRun": view, "getRunOutput": view, "watchRuns": user, "watchRun": view, "killRun": run, "rerunRun": run, "clearRuns": edit,
 	"listNodes": admin, "listAudit": admin,
 	// A token of somebody else does not exist.
 	"listTokens": user, "getToken": user, "revokeToken": user,
@@ -155,6 +156,24 @@ func (c *caller) do(method, path, body string, header ...string) answer {
 	return b.raw(method, "/api/v1"+path, nil, header...)
 }
 
+// begin asks for a stream and goes away at once.
+func (c *caller) begin(path string) int {
+	c.t.Helper()
+	ctx, cancel := context.WithCancel(c.t.Context())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/api/v1"+path, nil)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+c.token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.StatusCode
+}
+
 // json reads an answer's body, and wants its status.
 func (c *caller) json(status int, into any, method, path, body string, header ...string) answer {
 	c.t.Helper()
@@ -255,6 +274,12 @@ func TestTheAPIRefusesWhatIsNotAllowed(t *testing.T) {
 					continue
 				}
 				o := apiThings(t, a, 1, "mine")
+				if strings.HasSuffix(op.path, "/live") { // it does not end; what it tells is looked at in TestProgramsFollowRuns
+					if status := b.begin(op.at(o)); status != http.StatusOK {
+						t.Errorf("%s, %s: %d", b.name, op.id, status)
+					}
+					continue
+				}
 				got := b.do(op.method, op.at(o), apiBody(op.id, o))
 				if (op.id == "revokeToken" || op.id == "getToken") && got.status == http.StatusNotFound {
 					continue // which TestATokenRevokesItself gets right

@@ -25,6 +25,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth/directory"
 	"github.com/punctual-job/punctual/app/console"
 	"github.com/punctual-job/punctual/app/legacy"
+	"github.com/punctual-job/punctual/app/live"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/declare"
 	"github.com/punctual-job/punctual/app/openapi"
@@ -193,9 +194,10 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		a.audit.FlushCounted(ctx, true)
 		return nil
 	})
+	streams := live.New(a.closing)
 	pages := console.New(console.Config{
 		Manage: service, Files: jobFiles(service, a.pool), Engine: a.engine, Sessions: a.sessions, Logins: a.logins, SignIns: a.signIns, Places: places, Factors: factors, Now: a.engine.Now,
-		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, EncryptKey: encryptKey, PublicURL: a.publicURL, Version: opts.Version, Zone: a.pool.Zone(), Closing: a.closing,
+		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, EncryptKey: encryptKey, PublicURL: a.publicURL, Version: opts.Version, Zone: a.pool.Zone(), Streams: streams,
 		Logger: a.logger, FirstTime: a.firstTime, About: a.about, Weakness: a.tokens.Weakness, Shipping: a.shipper.Troubles,
 	})
 	apiTokens := auth.NewAPITokens(a.pool, time.Now, a.logger, service.Audit.TokenRefused)
@@ -213,6 +215,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		Handler: a.router(pages, protocols, old, func(e *echo.Echo) *api.API {
 			return api.Register(e, api.Config{
 				Manage: service, Tokens: apiTokens, Pool: a.pool, Catalogue: catalogue, Now: a.engine.Now, Logger: a.logger, Refused: a.noteRefusal, Closing: a.closing, Limit: a.opts.apiLimit, Conditions: a.engine.Conditions,
+				Streams: streams, Engine: a.engine,
 			})
 		}),
 		// A stream may last for hours, so there is no limit on reading or writing as a whole; the middleware sets one for

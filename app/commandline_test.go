@@ -29,6 +29,12 @@ func punctual(t *testing.T, args ...string) (string, error) {
 		Run       client.RunCmd       `cmd:""`
 		Runs      client.RunsCmd      `cmd:""`
 		Executors client.ExecutorsCmd `cmd:""`
+		Tokens    client.TokensCmd    `cmd:""`
+		Users     client.UsersCmd     `cmd:""`
+		Alarms    client.AlarmsCmd    `cmd:""`
+		AuditLog  struct {
+			List client.AuditLogCmd `cmd:""`
+		} `cmd:"" name:"audit-log"`
 	}
 	parser, err := kong.New(&c)
 	if err != nil {
@@ -78,6 +84,20 @@ func TestTheCommandLine(t *testing.T) {
 		if _, err := do(token, "jobs", "show", "日终结算"); err == nil {
 			t.Error("a deleted job is shown")
 		}
+		made := strings.Fields(says("told this once", "tokens", "create", "ci", "--scope", "view", "--days", "1"))
+		if mine, err := do(made[len(made)-1], "jobs"); err != nil {
+			t.Errorf("a token of the command line: %v\n%s", err, mine)
+		}
+		id, _, _ := strings.Cut(strings.TrimPrefix(strings.Join(made, " "), "token "), ":")
+		says("cli", "tokens")
+		says("revoked", "tokens", "revoke", id)
+		if _, err := do(made[len(made)-1], "jobs"); err == nil {
+			t.Error("a revoked token counts")
+		}
+		says("admin", "users", "-o", "wide")
+		says("STATE", "alarms", "--state", "given_up")
+		says("KIND", "alarms", "channels")
+		says("apitoken", "audit-log", "list", "--limit", "5")
 		if _, err := do("pnc_"+strings.Repeat("0", 36), "jobs"); err == nil {
 			t.Error("a token that there is not counts")
 		}

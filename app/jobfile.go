@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage/jobfile"
 	"github.com/punctual-job/punctual/app/manage/transfer"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
 )
 
 // commandLine is who changes something without a session. Whoever has the database may do anything with it; the audit log
@@ -20,6 +21,7 @@ const commandLine = "command line"
 type bystander struct{ manage.Engine }
 
 func (bystander) JobsChanged()                        {}
+func (bystander) Load() scheduler.Load                { return scheduler.Load{} }
 func (bystander) GroupsChanged(context.Context) error { return nil }
 
 // ExportJobs puts all jobs into a file, or those of the executor with an app name.

@@ -110,7 +110,7 @@ var routeNeeds = map[string]need{
 	"GET /executors/:id/secrets/delete":  {login: true, right: auth.RightEdit | auth.RightGlue},
 	"POST /executors/:id/secrets/delete": {login: true, right: auth.RightEdit | auth.RightGlue},
 	"GET /nodes":                         admin, "GET /settings": admin, "POST /settings": admin, "GET /palette": user, "GET /help": user, "GET /keys": user, "GET /docs": user, "GET /docs/:page": user,
-	"GET /adoption": admin, "POST /adoption/finish": admin,
+	"GET /adoption": admin, "POST /adoption/finish": admin, "POST /adoption/move": admin, "POST /adoption/return": admin,
 
 	"GET /alarms": admin, "POST /alarms": admin, "GET /alarms/new": admin, "GET /alarms/:id": admin, "POST /alarms/:id": admin,
 	"GET /alarms/:id/edit": admin, "GET /alarms/:id/delete": admin, "POST /alarms/:id/delete": admin, "POST /alarms/:id/test": admin,

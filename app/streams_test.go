@@ -3,6 +3,7 @@ package app
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // watching is an open stream.
@@ -19,7 +22,7 @@ type watching struct {
 	events chan string // names and data; closed when the stream ends
 }
 
-func (b *browser) watch(path string) watching {
+func (b *browser) watch(path string, header ...string) watching {
 	b.t.Helper()
 	ctx, cancel := context.WithCancel(b.t.Context())
 	b.t.Cleanup(cancel)
@@ -28,6 +31,9 @@ func (b *browser) watch(path string) watching {
 		b.t.Fatal(err)
 	}
 	req.Header.Set("Accept", "text/event-stream") // as browsers do
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
 	client := *b.http
 	client.Timeout = 0
 	resp, err := client.Do(req)
@@ -163,4 +169,80 @@ func TestRightsAreCompared(t *testing.T) {
 	if !p.SameRights(auth.NewPrincipal(1, "ann", auth.RoleUser, "1")) || p.SameRights(p.Grant(2, auth.RightView)) || p.SameRights(auth.NewPrincipal(1, "ann", auth.RoleAdmin, "1")) {
 		t.Error("rights are told apart wrongly")
 	}
+}
+
+// TestProgramsFollowRuns follows all runs and one of them, as a person who may see one of two groups.
+func TestProgramsFollowRuns(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		hold := make(chan struct{})
+		ex := executortest.New(t, c.base, executortest.Handlers{
+			"hang": func(ctx context.Context, r *executor.Run) error {
+				r.Logf("hello")
+				<-hold
+				r.Logf("bye")
+				return nil
+			},
+		}, func(cfg *executor.Config) { cfg.AppName, cfg.Token = "orders", o.AccessToken })
+		var group struct{ Addresses []string }
+		c.json(200, &group, "PATCH", "/groups/1", `{"addresses":["`+ex.URL+`"]}`)
+		var made struct{ ID int }
+		c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"hang","author":"a","handler":"hang"}`)
+		root := open(t, a).mustLogin()
+		form := url.Values{"name": {"jonas"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"1.view"}}
+		if got := root.post("/users", form); got.status != http.StatusSeeOther {
+			t.Fatalf("create user: %d %s", got.status, got.body)
+		}
+		jonas := open(t, a)
+		jonas.login("jonas", testPassword)
+		token := makeToken(t, jonas, url.Values{"name": {"watch"}, "scope": {"view"}, "days": {"7"}})
+		program := &browser{t: t, base: c.base, http: http.DefaultClient}
+		follow := func(path string, header ...string) watching {
+			return program.watch("/api/v1"+path, append(header, "Authorization", "Bearer "+token)...)
+		}
+		all := follow("/runs/live?group_id=1")
+		var ran struct{ Runs []int64 }
+		c.json(201, &ran, "POST", fmt.Sprintf("/jobs/%d/trigger", made.ID), "")
+		at := fmt.Sprintf("/runs/%d/live", ran.Runs[0])
+		all.until(t, fmt.Sprintf(`"id":%d`, ran.Runs[0]))
+		one := follow(at)
+		one.until(t, "event: run")
+		one.until(t, "hello")
+		close(hold)
+		var rest strings.Builder // the result and the last of the output, in the order in which they were seen
+		for line := range one.events {
+			rest.WriteString(line + "\n")
+		}
+		for _, want := range []string{"bye", `"state":"success"`, "event: end"} {
+			if !strings.Contains(rest.String(), want) {
+				t.Errorf("the stream ended without %s:\n%s", want, rest.String())
+			}
+		}
+		all.until(t, `"state":"success"`)
+
+		again := follow(at, "Last-Event-ID", "1000") // who comes again hears nothing twice
+		again.until(t, "event: run")
+		for line := range again.events {
+			if strings.Contains(line, "hello") {
+				t.Errorf("a client that has it all gets %s", line)
+			}
+		}
+
+		if _, err := a.pool.ExecContext(t.Context(), "DELETE FROM xxl_job_log WHERE id = ?", ran.Runs[0]); err != nil {
+			t.Fatal(err)
+		}
+		all.until(t, "event: gone")
+		things(t, a, 2, secret)
+		everything := follow("/runs/live")
+		everything.until(t, "event: beat")
+		everything.quiet(t, "who may not see it", 2*time.Second)
+
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_user SET disabled = 1 WHERE username = 'jonas'"); err != nil {
+			t.Fatal(err)
+		}
+		if took := everything.until(t, ""); took > 6*time.Second {
+			t.Errorf("the stream of a disabled user goes on for %s", took)
+		}
+	})
 }

@@ -128,6 +128,11 @@ type channelCreated struct {
 // channelNames are what a channel's fields are called in JSON.
 var channelNames = map[string]string{manage.ChannelGroup: fieldGroup, alarm.FieldQuiet: "quiet_from"}
 
+// testMessage says where a test goes.
+type testMessage struct {
+	To string `json:"to,omitempty" maxLength:"255" doc:"Of mail: to whom; without it to the channel's recipients."`
+}
+
 // channelTest is what became of a test message.
 type channelTest struct {
 	Taken bool   `json:"taken" doc:"The server took the message."`
@@ -225,9 +230,7 @@ func (a *API) alarms() {
 	add(a, op{method: http.MethodPost, path: "/alarms/channels/{id}/test", id: "testAlarmChannel", tag: tag, summary: "Send a test message", text: "It comes back when the server has taken it, or refused it."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			ChannelID
-			Body *struct {
-				To string `json:"to,omitempty" maxLength:"255" doc:"Of mail: to whom; without it to the channel's recipients."`
-			}
+			Body *testMessage
 		}) (*struct{ Body channelTest }, error) {
 			to := ""
 			if in.Body != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/live"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
@@ -42,9 +43,17 @@ type Config struct {
 	Logger    *slog.Logger
 	Refused   func(echo.Context) // somebody asked for what they may not do
 	Closing   <-chan struct{}    // closed when requests that wait are to end
+	Streams   *live.Streams
+	Engine    Engine
 	// Conditions are what keeps the admin from its work, or what somebody should look at.
 	Conditions func() []scheduler.Condition
 	Limit      Limit // default [UsualLimit]
+}
+
+// Engine signals, merged, that runs changed on this admin ([scheduler.Engine]).
+type Engine interface {
+	Subscribe() (events <-chan struct{}, cancel func())
+	SubscribeRun(logID int64) (events <-chan struct{}, cancel func())
 }
 
 // API serves API v1.
@@ -68,7 +77,7 @@ func Register(e *echo.Echo, cfg Config) *API {
 	group := e.Group(Prefix)
 	a.huma = humaecho.NewWithGroup(e, group, config())
 	a.huma.UseMiddleware(a.open)
-	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.schedules, a.runs, a.alarms, a.users, a.teams, a.settings, a.statistics, a.operations} {
+	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.schedules, a.runs, a.live, a.alarms, a.users, a.teams, a.settings, a.statistics, a.operations} {
 		resource()
 	}
 	sayWhatNullIs(a.huma.OpenAPI())
@@ -182,7 +191,7 @@ type op struct {
 	text         string // what there is to know beyond the summary
 	status       int    // of success; default 200
 	also         []int  // statuses of errors beyond those that all have
-	plain        bool   // it answers with text, not with JSON
+	media        string // what it answers with, if not with JSON
 	names        map[string]string
 }
 
@@ -215,8 +224,8 @@ func add[I, O any](a *API, o op, do func(ctx context.Context, p auth.Principal, 
 		Method: o.method, Path: o.path, OperationID: o.id, Tags: []string{o.tag}, Summary: o.summary, Description: o.text,
 		DefaultStatus: o.status, Errors: o.errors(), MaxBodyBytes: maxBody, BodyReadTimeout: -1, // app sets one for every request
 	}
-	if o.plain {
-		operation.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+	if o.media != "" {
+		operation.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{o.media: {Schema: &huma.Schema{Type: huma.TypeString}}}}}
 	}
 	huma.Register(a.huma, operation, func(ctx context.Context, in *I) (*O, error) {
 		r := requestOf(ctx)

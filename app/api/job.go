@@ -209,7 +209,7 @@ func (a *API) readJob(p auth.Principal, row db.Job, listed bool) job {
 }
 
 func stateOf(status int64) string {
-	if status == int64(jobspec.StatusRunning) {
+	if jobspec.Started(status) {
 		return stateRunning
 	}
 	return stateStopped

@@ -55,8 +55,9 @@ type jobDeletion struct {
 }
 
 type triggerBody struct {
-	Param     *string  `json:"parameter,omitempty" maxLength:"65535" doc:"The parameter of this run; without it the job's."`
-	Addresses []string `json:"addresses,omitempty" maxItems:"100" doc:"The addresses of the group that run it; without them the job's route decides."`
+	Param     *string    `json:"parameter,omitempty" maxLength:"65535" doc:"The parameter of this run; without it the job's."`
+	Planned   *time.Time `json:"planned,omitempty" doc:"The time that the runs are for: what their parameter and their program mean by planned. Without it now."`
+	Addresses []string   `json:"addresses,omitempty" maxItems:"100" doc:"The addresses of the group that run it; without them the job's route decides."`
 }
 
 // triggered are runs that were made.
@@ -251,6 +252,9 @@ func (a *API) trigger(ctx context.Context, p auth.Principal, id int64, body *tri
 	in := manage.RunInput{Type: jobspec.TriggerAPI}
 	if body != nil {
 		in.Param, in.Addresses = body.Param, strings.Join(body.Addresses, "\n")
+		if body.Planned != nil {
+			in.Planned = *body.Planned
+		}
 	}
 	runs, err := a.Manage.Jobs.Trigger(ctx, p, id, in)
 	if err != nil {

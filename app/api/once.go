@@ -24,9 +24,12 @@ func (o Once) key() string { return o.Key }
 // keysAreKept is how long a key is known.
 const keysAreKept = 24 * time.Hour
 
+// workedOn is longer than any request with a key takes. One that has no answer after it has none any more.
+const workedOn = 5 * time.Minute
+
 // onceOnly does what a request asks, unless the same request with the same key did so before: then its answer is read into empty. A
 // refusal is not kept, so that the request can be made again. When an admin ends in the middle of a request, nobody knows whether it was
-// done, and the key says so until it is forgotten.
+// done, and the key says so until it is forgotten: doing it again would be what the key is to prevent.
 func (a *API) onceOnly(ctx context.Context, o op, in any, do func() (any, error), empty any) (any, error) {
 	keyed, ok := in.(interface{ key() string })
 	if !ok || keyed.key() == "" {
@@ -73,8 +76,10 @@ func (a *API) again(ctx context.Context, id, sum string, empty any) (any, error)
 		return nil, fmt.Errorf("read idempotency key: %w", err)
 	case row.Request != sum:
 		return nil, problem.New(problem.Conflict, "api.once.other")
-	case row.Answer == "":
+	case row.Answer == "" && a.Now().Sub(time.UnixMilli(row.MadeAt)) < workedOn:
 		return nil, problem.New(problem.Conflict, "api.once.running")
+	case row.Answer == "":
+		return nil, problem.New(problem.Conflict, "api.once.unknown")
 	}
 	if err := json.Unmarshal([]byte(row.Answer), empty); err != nil {
 		return nil, fmt.Errorf("read the answer of an idempotency key: %w", err)

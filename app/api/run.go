@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"database/sql"
 	"time"
 
@@ -27,6 +28,7 @@ type RunFields struct {
 	Shard       string              `json:"shard" doc:"Of a broadcast: its number and how many there are, as in 0/3."`
 	RetriesLeft int64               `json:"retries_left"`
 	PlannedAt   *time.Time          `json:"planned_at"`
+	PlannedFor  *time.Time          `json:"planned_for" doc:"The time of the schedule that it is for: that of the first attempt of a retry, the parent's of a child, the last missed one of a run that makes up for some."`
 	TriggeredAt *time.Time          `json:"triggered_at"`
 	SentAt      *time.Time          `json:"sent_at"`
 	FinishedAt  *time.Time          `json:"finished_at"`
@@ -84,7 +86,7 @@ func (a *API) readRun(teller event.Teller, r db.RunRow) run {
 	return run{
 		ID: r.ID, JobID: r.JobID, GroupID: r.JobGroup, State: state, Ended: !state.Open(), Trigger: r.TriggerType, Handler: string(r.ExecutorHandler),
 		Parameter: string(r.ExecutorParam), Address: string(r.ExecutorAddress), Shard: string(r.ExecutorShardingParam), RetriesLeft: r.ExecutorFailRetryCount,
-		PlannedAt: momentOf(r.PlannedAt), TriggeredAt: a.wall(r.TriggerTime), SentAt: momentOf(r.SentAt), FinishedAt: momentOf(r.FinishedAt),
+		PlannedAt: momentOf(r.PlannedAt), PlannedFor: momentOf(cmp.Or(r.PlannedFor, r.PlannedAt)), TriggeredAt: a.wall(r.TriggerTime), SentAt: momentOf(r.SentAt), FinishedAt: momentOf(r.FinishedAt),
 		KillAskedAt: momentOf(r.KillAskedAt), Origin: r.OriginLogID, Message: record.Message(teller),
 	}
 }
@@ -94,7 +96,7 @@ func rowOf(r db.Run) db.RunRow {
 	return db.RunRow{
 		ID: r.ID, JobGroup: r.JobGroup, JobID: r.JobID, ExecutorAddress: r.ExecutorAddress, ExecutorHandler: r.ExecutorHandler, ExecutorParam: r.ExecutorParam,
 		ExecutorShardingParam: r.ExecutorShardingParam, ExecutorFailRetryCount: r.ExecutorFailRetryCount, TriggerTime: r.TriggerTime, TriggerCode: r.TriggerCode,
-		HandleTime: r.HandleTime, HandleCode: r.HandleCode, PlannedAt: r.PlannedAt, OwnerNode: r.OwnerNode, TriggerType: r.TriggerType, OriginLogID: r.OriginLogID,
+		HandleTime: r.HandleTime, HandleCode: r.HandleCode, PlannedAt: r.PlannedAt, PlannedFor: r.PlannedFor, OwnerNode: r.OwnerNode, TriggerType: r.TriggerType, OriginLogID: r.OriginLogID,
 		SentAt: r.SentAt, FinishedAt: r.FinishedAt, Outcome: r.Outcome, KillAskedAt: r.KillAskedAt, Events: string(r.Events), TriggerNote: string(r.TriggerMsg), HandleNote: string(r.HandleMsg),
 	}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -20,9 +21,8 @@ type RunID struct {
 	ID int64 `path:"id" minimum:"1" doc:"The number of the run."`
 }
 
-// runQuery is the filter of the console's list.
-type runQuery struct {
-	Page
+// RunsWanted is the filter of the console's list.
+type RunsWanted struct {
 	Group    int64     `query:"group_id" minimum:"1" doc:"Only runs of jobs of this group."`
 	Job      int64     `query:"job_id" minimum:"1" doc:"Only runs of this job."`
 	Result   string    `query:"result" enum:"success,failed,open,skipped" doc:"Only runs that succeeded, that failed, that have not ended, or that were left out on purpose."`
@@ -31,7 +31,18 @@ type runQuery struct {
 	Text     string    `query:"text" maxLength:"255" doc:"Only runs with this in their address, their parameter or a message, or with this number."`
 	Trigger  string    `query:"trigger" enum:"MANUAL,CRON,RETRY,PARENT,API,MISFIRE" doc:"Only runs with this cause."`
 	Executor string    `query:"executor" maxLength:"255" doc:"Only runs with this in the address of their executor."`
-	Show     string    `query:"show" enum:"late,long" doc:"Only runs that a number of the dashboard counts: late ones, or those that take long. They come on one page."`
+}
+
+type runQuery struct {
+	Page
+	RunsWanted
+	Show string `query:"show" enum:"late,long" doc:"Only runs that a number of the dashboard counts: late ones, or those that take long. They come on one page."`
+}
+
+func (w RunsWanted) filter() manage.RunFilter {
+	return manage.RunFilter{
+		Group: w.Group, Job: w.Job, Result: results[w.Result], Since: w.Since, Until: w.Until, Text: w.Text, Trigger: jobspec.TriggerType(w.Trigger), Executor: w.Executor,
+	}
 }
 
 var results = map[string]manage.Result{"": manage.AnyResult, "success": manage.Succeeded, "failed": manage.Failed, "open": manage.Open, "skipped": manage.Skipped}
@@ -81,7 +92,7 @@ func (a *API) runs() {
 			r, err := a.waitForRun(ctx, p, in.ID, in.Wait)
 			return &struct{ Body wholeRun }{r}, err
 		})
-	add(a, op{method: http.MethodGet, path: "/runs/{id}/output", id: "getRunOutput", tag: tag, summary: "Get the output of a run as text", also: gateway, plain: true},
+	add(a, op{method: http.MethodGet, path: "/runs/{id}/output", id: "getRunOutput", tag: tag, summary: "Get the output of a run as text", also: gateway, media: "text/plain"},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			RunID
 			From int `query:"from_line" minimum:"1" default:"1" doc:"The first line that is wanted."`
@@ -118,10 +129,9 @@ func (a *API) listRuns(ctx context.Context, p auth.Principal, in *runQuery) (*li
 	if err != nil {
 		return nil, err
 	}
-	found, err := a.Manage.Runs.List(ctx, p, manage.RunFilter{
-		Group: in.Group, Job: in.Job, Result: results[in.Result], Since: in.Since, Until: in.Until, Text: in.Text, Trigger: jobspec.TriggerType(in.Trigger),
-		Executor: in.Executor, Before: before, Show: dashboard.Show(in.Show), Limit: in.Limit, Deep: true,
-	})
+	wanted := in.filter()
+	wanted.Before, wanted.Show, wanted.Limit, wanted.Deep = before, dashboard.Show(in.Show), in.Limit, true
+	found, err := a.Manage.Runs.List(ctx, p, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +215,7 @@ func (a *API) rerun(ctx context.Context, p auth.Principal, id int64) (*triggerAn
 	if err != nil {
 		return nil, err
 	}
-	var body triggerBody
+	body := triggerBody{Planned: momentOf(cmp.Or(r.PlannedFor, r.PlannedAt))}
 	own, err := a.Manage.Jobs.OwnParam(ctx, p, j)
 	if err != nil {
 		return nil, err

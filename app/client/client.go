@@ -136,6 +136,9 @@ func cause(err error) error {
 	return err
 }
 
+// unpaged is the limit of lists that the API gives whole.
+const unpaged = -1
+
 // list reads a list page by page: at most limit items, all of them for 0.
 func (a *api) list(ctx context.Context, path string, query url.Values, limit int) ([]json.RawMessage, error) {
 	const page = 200
@@ -145,7 +148,9 @@ func (a *api) list(ctx context.Context, path string, query url.Values, limit int
 		if limit > 0 {
 			n = min(n, limit-len(items))
 		}
-		query.Set("limit", fmt.Sprint(n))
+		if limit != unpaged {
+			query.Set("limit", fmt.Sprint(n))
+		}
 		raw, err := a.do(ctx, http.MethodGet, path, query, nil)
 		if err != nil {
 			return nil, err

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // JobsCmd looks after jobs.
@@ -78,21 +79,7 @@ type jobsList struct {
 }
 
 func (c jobsList) Run(ctx context.Context, s Streams) error {
-	a, err := c.api()
-	if err != nil {
-		return err
-	}
-	items, err := a.list(ctx, "/jobs", c.query(), c.Limit)
-	if err != nil {
-		return err
-	}
-	if err := (printer{s.Out, c.Output}).items(items, jobColumns); err != nil {
-		return err
-	}
-	if c.Limit > 0 && len(items) == c.Limit {
-		fmt.Fprintf(s.Err, "There may be more: --limit %d was reached.\n", c.Limit)
-	}
-	return nil
+	return c.get(ctx, s, "/jobs", c.query(), c.Limit, jobColumns)
 }
 
 // jobRef is what commands take for a job: its number, or its whole description.
@@ -224,15 +211,7 @@ var executorColumns = []column{
 type executorsList struct{ Target }
 
 func (c executorsList) Run(ctx context.Context, s Streams) error {
-	a, err := c.api()
-	if err != nil {
-		return err
-	}
-	items, err := a.list(ctx, "/groups", make(url.Values), 0)
-	if err != nil {
-		return err
-	}
-	return (printer{s.Out, c.Output}).items(items, executorColumns)
+	return c.get(ctx, s, "/groups", make(url.Values), 0, executorColumns)
 }
 
 type executorsShow struct {
@@ -256,9 +235,10 @@ func (c executorsShow) Run(ctx context.Context, s Streams) error {
 type RunCmd struct {
 	Target
 	waiting
-	Job     jobRef   `arg:"" help:"Its number, or its whole description."`
-	Param   *string  `help:"The parameter of this run; without it the job's."`
-	Address []string `placeholder:"URL" help:"Run it at this address of the group; may be repeated. Without it the job's route decides."`
+	Job     jobRef    `arg:"" help:"Its number, or its whole description."`
+	Param   *string   `help:"The parameter of this run; without it the job's."`
+	Planned time.Time `placeholder:"TIME" help:"The time that the run is for, as in 2026-12-31T23:30:00+08:00; without it, now. What the parameter says of planned follows it."`
+	Address []string  `placeholder:"URL" help:"Run it at this address of the group; may be repeated. Without it the job's route decides."`
 }
 
 func (c RunCmd) Run(ctx context.Context, s Streams) error {
@@ -276,6 +256,9 @@ func (c RunCmd) Run(ctx context.Context, s Streams) error {
 	}
 	if len(c.Address) > 0 {
 		body["addresses"] = c.Address
+	}
+	if !c.Planned.IsZero() {
+		body["planned"] = c.Planned.Format(time.RFC3339)
 	}
 	return c.trigger(ctx, a, s, c.Output, fmt.Sprintf("/jobs/%d/trigger", id), body)
 }

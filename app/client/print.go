@@ -2,9 +2,11 @@ package client
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -216,4 +218,23 @@ func plain(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// get prints a list of the API.
+func (t Target) get(ctx context.Context, s Streams, path string, query url.Values, limit int, columns []column) error {
+	a, err := t.api()
+	if err != nil {
+		return err
+	}
+	items, err := a.list(ctx, path, query, limit)
+	if err != nil {
+		return err
+	}
+	if err := (printer{s.Out, t.Output}).items(items, columns); err != nil {
+		return err
+	}
+	if limit > 0 && len(items) == limit {
+		fmt.Fprintf(s.Err, "There may be more: --limit %d was reached.\n", limit)
+	}
+	return nil
 }

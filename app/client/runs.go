@@ -199,6 +199,7 @@ func (w waiting) on(ctx context.Context, a *api, s Streams, format string, ids [
 type RunsCmd struct {
 	List  runsList  `cmd:"" default:"withargs" help:"List runs, the newest first."`
 	Show  runsShow  `cmd:"" help:"Show a run."`
+	Why   runsWhy   `cmd:"" help:"Say what happened to a run, in order, and what its executor said."`
 	Logs  runsLogs  `cmd:"" help:"Show the output of a run."`
 	Kill  runsKill  `cmd:"" help:"End runs."`
 	Rerun runsRerun `cmd:"" help:"Run the job of a run again, with the run's parameter."`
@@ -275,6 +276,47 @@ func (c runsShow) Run(ctx context.Context, s Streams) error {
 		return err
 	}
 	return (printer{s.Out, c.Output}).one(r.raw, runColumns)
+}
+
+type runsWhy struct {
+	Target
+	ID int64 `arg:"" help:"The number of the run."`
+}
+
+func (c runsWhy) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	r, err := a.run(ctx, c.ID, 0)
+	if err != nil {
+		return err
+	}
+	if c.Output == "json" || c.Output == "yaml" {
+		return (printer{s.Out, c.Output}).whole(r.raw)
+	}
+	var whole struct {
+		Events []struct {
+			At   time.Time `json:"at"`
+			Text string    `json:"text"`
+		} `json:"events"`
+		Said []string `json:"said"`
+	}
+	if err := json.Unmarshal(r.raw, &whole); err != nil {
+		return fmt.Errorf("read what the admin said: %w", err)
+	}
+	fmt.Fprintf(s.Out, "run %d: %s: %s\n", r.ID, r.State, plain(r.Message))
+	for _, e := range whole.Events {
+		at := "-"
+		if !e.At.IsZero() {
+			at = e.At.Local().Format(time.DateTime)
+		}
+		fmt.Fprintf(s.Out, "%-19s  %s\n", at, plain(e.Text))
+	}
+	for _, line := range whole.Said {
+		fmt.Fprintf(s.Out, "%-19s  %s\n", "", plain(line))
+	}
+	return nil
 }
 
 type runsLogs struct {

@@ -22,6 +22,7 @@ import (
 	"github.com/punctual-job/punctual/app/auditlog"
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/auth/directory"
+	"github.com/punctual-job/punctual/app/live"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/transfer"
 	"github.com/punctual-job/punctual/app/problem"
@@ -58,7 +59,7 @@ type Config struct {
 	PublicURL  func() string // how people reach the installation, without a slash at the end
 	Version    string
 	Zone       *time.Location
-	Closing    <-chan struct{} // closed when open streams are to end
+	Streams    *live.Streams
 	Logger     *slog.Logger
 	About      func() About // facts about this process, for administrators
 
@@ -98,7 +99,7 @@ func New(cfg Config) *Console {
 	}
 	forms := &factorForms{factors: cfg.Factors, users: m.Users}
 	views := &savedViews{frame: f, views: m.Views}
-	told := &timelines{frame: f, runs: m.Runs, jobs: m.Jobs}
+	told := &timelines{frame: f, runs: m.Runs, jobs: m.Jobs, audit: m.Audit}
 	ofJobs := &jobPages{frame: f, jobs: m.Jobs, runs: m.Runs, saved: views}
 	people := &userPages{frame: f, users: m.Users, factors: cfg.Factors}
 	return &Console{
@@ -116,7 +117,7 @@ func New(cfg Config) *Console {
 			&gluePages{timelines: told, jobs: m.Jobs, runs: m.Runs},
 			&transferPages{frame: f, files: cfg.Files, audit: m.Audit},
 			&palettePages{frame: f, jobs: m.Jobs, runs: m.Runs, saved: views},
-			&runPages{timelines: told, runs: m.Runs, jobs: m.Jobs, saved: views, engine: cfg.Engine, sessions: cfg.Sessions, streams: newStreamLimit(), closing: cfg.Closing},
+			&runPages{timelines: told, runs: m.Runs, jobs: m.Jobs, saved: views, engine: cfg.Engine, sessions: cfg.Sessions, streams: cfg.Streams},
 			&clearPages{frame: f, runs: m.Runs, jobs: m.Jobs},
 			&groupPages{frame: f, tokens: m.Tokens, figures: m.Dashboard, saved: views},
 			&alarmPages{frame: f},

@@ -104,35 +104,6 @@ func TestSmallThings(t *testing.T) {
 	}
 }
 
-func TestStreamsAreCounted(t *testing.T) {
-	t.Parallel()
-	l := newStreamLimit()
-	for range maxStreamsPerUser {
-		if !l.enter(1) {
-			t.Fatal("refused too early")
-		}
-	}
-	if l.enter(1) {
-		t.Error("one user has too many")
-	}
-	if !l.enter(2) {
-		t.Error("another user is refused")
-	}
-	l.leave(2)
-	for range maxStreamsPerUser {
-		l.leave(1)
-	}
-	if len(l.byUser) != 0 || l.all != 0 {
-		t.Errorf("left over: %+v", l)
-	}
-	for user := range int64(maxStreams) {
-		l.enter(user)
-	}
-	if l.enter(-1) {
-		t.Error("the process has too many")
-	}
-}
-
 func TestAStripTellsEveryEndApart(t *testing.T) {
 	t.Parallel()
 	newestFirst := []db.Outcome{

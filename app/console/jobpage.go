@@ -73,7 +73,7 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 
 // jobRuns adds what became of the newest runs, and what is usual of the job.
 func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Principal, j db.Job) error {
-	rows, err := c.runs.OfJob(ctx, j.ID, ui.MaxBars)
+	rows, err := c.runs.OfJob(ctx, p, j.ID, ui.MaxBars)
 	if err != nil {
 		return err
 	}
@@ -270,19 +270,24 @@ func (c *jobPage) jobChanges(ctx context.Context, page *jobs.DetailPage, jobID i
 		return err
 	}
 	for _, change := range list {
-		drawn := jobs.JobChange{User: change.User, Action: string(change.Action), At: c.at(page.Page, change.At)}
-		if page.User.Admin {
-			drawn.URL = link.AuditEntry(change.ID)
-		}
-		names := make([]string, 0, pageFields)
-		for _, f := range change.Fields[:min(len(change.Fields), pageFields)] {
-			names = append(names, page.Word("audit.field.", f))
-		}
-		drawn.Fields = strings.Join(names, page.T("list.comma"))
-		if more := len(change.Fields) - pageFields; more > 0 {
-			drawn.Fields = page.T("job.changes.more", "Fields", drawn.Fields, "N", strconv.Itoa(more))
-		}
-		page.Changes = append(page.Changes, drawn)
+		page.Changes = append(page.Changes, c.drawnChange(page.Page, change))
 	}
 	return nil
+}
+
+// drawnChange is a change of a job as its page and those of its runs show it.
+func (c *frame) drawnChange(page layout.Page, change manage.JobChange) ui.Change {
+	drawn := ui.Change{User: change.User, Action: string(change.Action), At: c.at(page, change.At)}
+	if page.User.Admin {
+		drawn.URL = link.AuditEntry(change.ID)
+	}
+	names := make([]string, 0, pageFields)
+	for _, f := range change.Fields[:min(len(change.Fields), pageFields)] {
+		names = append(names, page.Word("audit.field.", f))
+	}
+	drawn.Fields = strings.Join(names, page.T("list.comma"))
+	if more := len(change.Fields) - pageFields; more > 0 {
+		drawn.Fields = page.T("job.changes.more", "Fields", drawn.Fields, "N", strconv.Itoa(more))
+	}
+	return drawn
 }

@@ -1,15 +1,18 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/dashboard"
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -134,7 +137,7 @@ func jobStatus(state string) int64 {
 }
 
 func (c *jobPages) jobRow(page layout.Page, p auth.Principal, groups groupTitles, j db.ListJobsRow) jobs.Row {
-	running := j.TriggerStatus == int64(jobspec.StatusRunning)
+	running := jobspec.Started(j.TriggerStatus)
 	row := jobs.Row{
 		ID: j.ID, Name: j.JobDesc, GroupID: j.JobGroup, Group: groups.title(j.JobGroup), ScheduleType: string(j.ScheduleType),
 		Schedule: scheduleText(page, j.ScheduleType, string(j.ScheduleConf)), Glue: string(j.GlueType), Handler: string(j.ExecutorHandler),
@@ -259,7 +262,7 @@ func (c *jobPages) jobDeleteForm(ec echo.Context) error {
 		return err
 	}
 	page := jobs.DeletePage{
-		Page: c.Page(ec), ID: jobID, Name: j.JobDesc, Running: j.TriggerStatus == int64(jobspec.StatusRunning), Parents: parents,
+		Page: c.Page(ec), ID: jobID, Name: j.JobDesc, Running: jobspec.Started(j.TriggerStatus), Parents: parents,
 	}
 	if len(last) > 0 {
 		page.Runs = -1 // counting a long log would take longer than reading the question
@@ -303,8 +306,13 @@ func (c *jobPages) jobRunForm(ec echo.Context) error {
 		if err != nil {
 			return err
 		}
-		if r.JobID == jobID && !page.OwnParam {
-			page.Param = string(r.ExecutorParam)
+		if r.JobID == jobID {
+			if ms := cmp.Or(r.PlannedFor, r.PlannedAt); ms > 0 {
+				page.Planned = time.UnixMilli(ms).In(c.zoneOf(j.TimeZone)).Format("2006-01-02T15:04:05")
+			}
+			if !page.OwnParam {
+				page.Param = string(r.ExecutorParam)
+			}
 		}
 	}
 	return renderPart(ec, http.StatusOK, jobs.RunOnce(page), ui.FragmentDialog)
@@ -332,14 +340,22 @@ func (c *jobPages) jobRun(ec echo.Context) error {
 		return err
 	}
 	param, addresses := ec.FormValue(jobs.FieldParam), ec.FormValue(jobs.FieldAddresses)
-	ids, err := c.jobs.Trigger(ctx, p, jobID, manage.RunInput{Param: &param, Addresses: addresses, Type: jobspec.TriggerManual})
+	typed := strings.TrimSpace(ec.FormValue(jobs.FieldPlanned))
+	planned := localTime(typed, c.zoneOf(j.TimeZone), 0)
+	if typed != "" && planned.IsZero() {
+		err = problem.InvalidFields(problem.Field{Name: jobs.FieldPlanned, Key: jobspec.CodeMoment})
+	}
+	var ids []int64
+	if err == nil {
+		ids, err = c.jobs.Trigger(ctx, p, jobID, manage.RunInput{Param: &param, Addresses: addresses, Planned: planned, Type: jobspec.TriggerManual})
+	}
 	if err != nil {
 		page := c.runOncePage(ec, j)
 		errs, ok := fieldErrors(page.Page, err)
 		if !ok {
 			return err
 		}
-		page.Param, page.Addresses, page.Errors = param, addresses, errs
+		page.Param, page.Addresses, page.Planned, page.Errors = param, addresses, typed, errs
 		return renderPart(ec, http.StatusUnprocessableEntity, jobs.RunOnce(page), ui.FragmentDialog)
 	}
 	if len(ids) == 1 {

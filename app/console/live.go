@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -11,7 +12,10 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/a-h/templ"
+
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/live"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/runstate"
@@ -46,8 +50,8 @@ type listWatch struct {
 	below map[int64]bool   // open rows that newer ones have pushed off the first page, and the browser may still show
 }
 
-// as narrows or widens the list. Rows of groups that are not to be seen any more are gone at the next look.
-func (w *listWatch) as(ctx context.Context, p auth.Principal) error {
+// As narrows or widens the list. Rows of groups that are not to be seen any more are gone at the next look.
+func (w *listWatch) As(ctx context.Context, p auth.Principal) error {
 	groups, err := w.pages.groupTitlesOf(ctx, p)
 	w.who, w.groups = p, groups
 	return err
@@ -56,9 +60,9 @@ func (w *listWatch) as(ctx context.Context, p auth.Principal) error {
 // maxBelow bounds how many open rows below the first page are kept up to date.
 const maxBelow = 100
 
-// look sends the rows that the browser does not have yet. The first look sends all of them: between drawing the page
+// Look sends the rows that the browser does not have yet. The first look sends all of them: between drawing the page
 // and opening the stream something may have happened, and a row that has not changed changes nothing.
-func (w *listWatch) look(ctx context.Context, s *stream) (ended bool, next time.Duration, err error) {
+func (w *listWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next time.Duration, err error) {
 	c := w.pages
 	list, err := c.runs.List(ctx, w.who, c.runFilter(w.filter))
 	if err != nil {
@@ -114,20 +118,20 @@ func (w *listWatch) look(ctx context.Context, s *stream) (ended bool, next time.
 	}
 	changed, gone = append(changed, settled...), append(gone, left...)
 	if len(gone) > 0 {
-		if err := s.send(ctx, "gone", "", runs.LiveGone(gone)); err != nil {
+		if err := send(ctx, s, "gone", "", runs.LiveGone(gone)); err != nil {
 			return false, 0, err
 		}
 	}
 	if !known && len(rows) == runsPerPage {
 		// Nothing of the last page is on this one: between the two lie runs that nobody would see.
-		return false, paceMax, s.send(ctx, "many", "", nil)
+		return false, live.PaceMax, send(ctx, s, "many", "", nil)
 	}
 	for _, row := range slices.Backward(changed) { // oldest first, so that each new row goes on top
-		if err := s.send(ctx, "run", strconv.FormatInt(row.LogID, 10), runs.LiveRow(w.page, row)); err != nil {
+		if err := send(ctx, s, "run", strconv.FormatInt(row.LogID, 10), runs.LiveRow(w.page, row)); err != nil {
 			return false, 0, err
 		}
 	}
-	return false, paceMax, nil
+	return false, live.PaceMax, nil
 }
 
 // lookBelow finds out which of the open rows below the first page have ended: those to show so, and those that the filter
@@ -222,17 +226,20 @@ type runWatch struct {
 	next   int           // line of the output to ask for
 	pace   time.Duration // until the output is asked for again
 	failed int           // times in a row that the executor did not answer
+	cause  runs.Cause    // found in the output so far
+	sought bool          // also in what the browser had before
+	level  runs.Level    // of the last line that was sent
 	note   string        // why there is no output at the moment, as it was sent last
 }
 
-// as ends the stream at the next look if the run is not to be seen any more.
-func (w *runWatch) as(_ context.Context, p auth.Principal) error {
+// As ends the stream at the next look if the run is not to be seen any more.
+func (w *runWatch) As(_ context.Context, p auth.Principal) error {
 	w.who, w.state = p, "" // the timeline's buttons follow the rights
 	return nil
 }
 
-// look reads the run once, whatever there is to send of it.
-func (w *runWatch) look(ctx context.Context, s *stream) (ended bool, next time.Duration, err error) {
+// Look reads the run once, whatever there is to send of it.
+func (w *runWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next time.Duration, err error) {
 	c := w.pages
 	r, err := c.runs.Get(ctx, w.who, w.logID)
 	if err != nil {
@@ -246,29 +253,52 @@ func (w *runWatch) look(ctx context.Context, s *stream) (ended bool, next time.D
 	if run.State().Open() {
 		version += c.soFar()
 	}
-	if version != w.state {
-		timeline, err := c.timelineOf(ctx, w.page, w.who, r)
-		if err != nil {
-			return false, 0, err
-		}
-		if err := s.send(ctx, "state", "", runs.TimelineFragment(runs.TimelinePage{Page: w.page, Timeline: timeline})); err != nil {
-			return false, 0, err
-		}
-		w.state = version
-	}
 	finished := run.Reported()
-	if !run.HasOutput() {
-		return r.TriggerCode != 0, paceMax, nil
+	if !w.sought && finished && run.HasOutput() && w.next > 1 { // the browser has the beginning, which this stream has not read
+		w.sought = true
+		if w.cause.Line == 0 {
+			w.cause = runs.CauseOf(c.firstLog(ctx, w.page, r, 1).Lines, 1)
+		}
 	}
+	version += fmt.Sprint(w.cause.Line)
+	if err := w.sendState(ctx, s, r, version); err != nil {
+		return false, 0, err
+	}
+	if !run.HasOutput() {
+		return r.TriggerCode != 0, live.PaceMax, nil
+	}
+	cause := w.cause
 	end, err := w.sendLog(ctx, s, &r)
 	if err != nil {
 		return false, 0, err
 	}
+	if finished && w.cause != cause {
+		if err := w.sendState(ctx, s, r, version+"+"+fmt.Sprint(w.cause.Line)); err != nil {
+			return false, 0, err
+		}
+	}
 	return finished && end, w.pace, nil
 }
 
+// sendState sends the run's timeline if it is another than the one that was sent last.
+func (w *runWatch) sendState(ctx context.Context, s *live.Stream, r db.Run, version string) error {
+	if version == w.state {
+		return nil
+	}
+	timeline, err := w.pages.whole(ctx, w.page, w.who, r)
+	if err != nil {
+		return err
+	}
+	timeline.Cause = w.cause
+	if err := send(ctx, s, "state", "", runs.TimelineFragment(runs.TimelinePage{Page: w.page, Timeline: timeline})); err != nil {
+		return err
+	}
+	w.state = version
+	return nil
+}
+
 // sendLog sends the output that is new, and says whether there will be no more once the run has finished.
-func (w *runWatch) sendLog(ctx context.Context, s *stream, r *db.Run) (end bool, err error) {
+func (w *runWatch) sendLog(ctx context.Context, s *live.Stream, r *db.Run) (end bool, err error) {
 	for {
 		piece, err := w.pages.runs.LogOf(ctx, r, w.next)
 		if err != nil {
@@ -292,19 +322,43 @@ func (w *runWatch) sendLog(ctx context.Context, s *stream, r *db.Run) (end bool,
 			w.pace = min(w.pace*3/2, logPaceMax)
 			return piece.IsEnd, nil
 		}
-		log := runs.Log{Status: runs.LogLive, First: w.next, Next: next, Lines: lines}
-		if err := s.send(ctx, "log", strconv.Itoa(next), runs.LogChunk(runs.LogPage{Page: w.page, LogID: w.logID, Log: log})); err != nil {
+		log := runs.Log{Status: runs.LogLive, First: w.next, Next: next, Lines: lines, Before: w.level}
+		if err := send(ctx, s, "log", strconv.Itoa(next), runs.LogChunk(runs.LogPage{Page: w.page, LogID: w.logID, Log: log})); err != nil {
 			return false, err
 		}
-		w.next, w.pace = next, logPaceMin
+		if found := runs.CauseOf(lines, w.next); found.Line > 0 && (found.Trace || !w.cause.Trace) {
+			w.cause = found
+		}
+		w.next, w.pace, w.level = next, logPaceMin, runs.LastLevel(lines, w.level)
 	}
 }
 
 // say tells why there is no output at the moment, or that there is again.
-func (w *runWatch) say(ctx context.Context, s *stream, note string) error {
+func (w *runWatch) say(ctx context.Context, s *live.Stream, note string) error {
 	if note == w.note {
 		return nil
 	}
 	w.note = note
-	return s.send(ctx, "note", "", runs.LogNote(note))
+	return send(ctx, s, "note", "", runs.LogNote(note))
+}
+
+// follow answers with a stream ([live.Streams.Follow]).
+func (c *runPages) follow(ec echo.Context, signal <-chan struct{}, watched live.Watcher) error {
+	p := who(ec)
+	if !c.streams.Enter(p.UserID) {
+		return problem.New(problem.TooMany, "problem.streams")
+	}
+	defer c.streams.Leave(p.UserID)
+	return c.streams.Follow(ec.Response(), ec.Request(), p, func() (auth.Principal, error) { return c.sessions.Look(ec.Request()) }, signal, watched)
+}
+
+// send draws what an event carries; nil is nothing.
+func send(ctx context.Context, s *live.Stream, event, id string, component templ.Component) error {
+	var body bytes.Buffer
+	if component != nil {
+		if err := component.Render(ctx, &body); err != nil {
+			return fmt.Errorf("render event: %w", err)
+		}
+	}
+	return s.Send(event, id, body.Bytes())
 }

@@ -2,15 +2,13 @@ package console
 
 import (
 	"context"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/live"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
@@ -48,7 +46,7 @@ func TestALookAtARunReadsItOnce(t *testing.T) {
 	}
 	w := &runWatch{pages: pages, page: layout.Page{Printer: locales.New().Printer(locales.English)}, who: auth.Principal{Admin: true}, logID: logID, next: 1}
 	recorder := httptest.NewRecorder()
-	s := &stream{w: echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), recorder).Response(), control: http.NewResponseController(recorder)}
+	s := live.NewStream(recorder)
 	asked := func() (n int) {
 		var name string
 		if err := pool.QueryRowContext(t.Context(), "SHOW SESSION STATUS LIKE 'Com_select'").Scan(&name, &n); err != nil {
@@ -58,13 +56,13 @@ func TestALookAtARunReadsItOnce(t *testing.T) {
 	}
 	look := func() int {
 		before := asked()
-		if ended, _, err := w.look(t.Context(), s); ended || err != nil {
+		if ended, _, err := w.Look(t.Context(), s); ended || err != nil {
 			t.Fatal(ended, err)
 		}
 		return asked() - before
 	}
-	if n := look(); w.next != 3 || n > 6 {
-		t.Errorf("the first look, which draws the page, asks %d times and comes to line %d", n, w.next)
+	if n := look(); w.next != 3 || n > 8 {
+		t.Errorf("the first look, which draws the page and the runs beside it, asks %d times and comes to line %d", n, w.next)
 	}
 	w.next = 1
 	if n := look(); w.next != 3 || n != 1 {
@@ -109,13 +107,13 @@ func TestOutputThatIsGoneIsNotTakenForNone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if log := pages.firstLog(t.Context(), page, r); log.Status != tt.status || len(log.Lines) != 0 {
+			if log := pages.firstLog(t.Context(), page, r, 1); log.Status != tt.status || len(log.Lines) != 0 {
 				t.Errorf("run %d: its page says %+v, want %s", id, log, tt.status)
 			}
 			recorder := httptest.NewRecorder()
-			s := &stream{w: echo.New().NewContext(httptest.NewRequest(http.MethodGet, "/", nil), recorder).Response(), control: http.NewResponseController(recorder)}
+			s := live.NewStream(recorder)
 			w := &runWatch{pages: pages, page: page, who: admin, logID: id, next: 1}
-			ended, _, err := w.look(t.Context(), s)
+			ended, _, err := w.Look(t.Context(), s)
 			if _, says, _ := strings.Cut(recorder.Body.String(), "event: note\n"); err != nil || ended != (tt.handled != 0) || !strings.Contains(says, tt.note) || tt.note == "" && says != "" {
 				t.Errorf("run %d: its stream ends: %v, %v, with %q", id, ended, err, says)
 			}

@@ -3,9 +3,11 @@ package console
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/scheduler/cron"
+	"github.com/punctual-job/punctual/scheduler/expr"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
@@ -66,7 +68,7 @@ func (c *jobPages) preview(page layout.Page, typed jobs.FormValues) jobs.Preview
 		return v
 	}
 	for _, at := range times {
-		v.Times = append(v.Times, jobs.NextTime{Time: format.At(page.Printer, at, c.now()), Weekday: format.Weekday(page.Printer, at)})
+		v.Times = append(v.Times, jobs.NextTime{Time: format.At(page.Printer, at, c.now()), Weekday: format.Weekday(page.Printer, at), Param: paramAt(j.Param, at, zone)})
 	}
 	if t == jobspec.ScheduleFixDelay && len(times) > 0 {
 		if every, err := jobspec.Interval(text); err == nil {
@@ -80,6 +82,21 @@ func (c *jobPages) preview(page layout.Page, typed jobs.FormValues) jobs.Preview
 		v.Error = page.T(jobspec.CodeNoTime)
 	}
 	return v
+}
+
+// maxShown is how many bytes of a parameter the preview shows.
+const maxShown = 500
+
+// paramAt is the parameter that a run of some time is sent, "" where it is the same at any time. Secrets stay names.
+func paramAt(param string, at time.Time, zone *time.Location) string {
+	if !expr.HasPlanned(param) {
+		return ""
+	}
+	filled := expr.FillPlanned(param, at, zone)
+	if len(filled) > maxShown {
+		filled = strings.ToValidUTF8(filled[:maxShown], "") + "…"
+	}
+	return filled
 }
 
 // scheduleFault says in words why a schedule has no times.

@@ -24,7 +24,7 @@ func (c *frame) wholeRecord(r db.Run) *runstate.Run {
 	return c.record(db.RunRow{
 		Outcome: r.Outcome, Events: string(r.Events),
 		TriggerCode: r.TriggerCode, HandleCode: r.HandleCode, TriggerNote: string(r.TriggerMsg), HandleNote: string(r.HandleMsg),
-		ExecutorAddress: r.ExecutorAddress, TriggerTime: r.TriggerTime, HandleTime: r.HandleTime, PlannedAt: r.PlannedAt, SentAt: r.SentAt,
+		ExecutorAddress: r.ExecutorAddress, TriggerTime: r.TriggerTime, HandleTime: r.HandleTime, PlannedAt: r.PlannedAt, PlannedFor: r.PlannedFor, SentAt: r.SentAt,
 		FinishedAt: r.FinishedAt,
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/app/live"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
@@ -37,17 +38,32 @@ func (c *runPages) runDetail(ec echo.Context) error {
 		return err
 	}
 	page := runs.DetailPage{Page: c.pageWithFlash(ec)}
-	if page.Timeline, err = c.timelineOf(ctx, page.Page, p, r); err != nil {
+	if page.Timeline, err = c.whole(ctx, page.Page, p, r); err != nil {
 		return err
 	}
-	page.Log = c.firstLog(ctx, page.Page, r)
+	page.Log = c.logFrom(ctx, page.Page, r, ec.QueryParam("line"))
+	page.Timeline.Cause = runs.CauseOf(page.Log.Lines, page.Log.First)
 	page.Live = page.Timeline.State.Open() || page.Log.Status == runs.LogLive
 	return render(ec, http.StatusOK, runs.Detail(page))
 }
 
-// firstLog reads a run's output as far as it goes into the page.
-func (c *runPages) firstLog(ctx context.Context, page layout.Page, r db.Run) runs.Log {
-	log := runs.Log{Status: runs.LogNone, First: 1, Next: 1}
+// linesAbove is how many lines stand above the one that an address names.
+const linesAbove = 200
+
+// logFrom is the output from shortly before a line that the address names; without one, or where there are no lines so far down, from
+// its beginning.
+func (c *runPages) logFrom(ctx context.Context, page layout.Page, r db.Run, line string) runs.Log {
+	if n, err := strconv.Atoi(line); err == nil && n > linesAbove {
+		if log := c.firstLog(ctx, page, r, n-linesAbove); len(log.Lines) > 0 {
+			return log
+		}
+	}
+	return c.firstLog(ctx, page, r, 1)
+}
+
+// firstLog reads a run's output from a line on as far as it goes into the page.
+func (c *runPages) firstLog(ctx context.Context, page layout.Page, r db.Run, first int) runs.Log {
+	log := runs.Log{Status: runs.LogNone, First: first, Next: first}
 	run := c.wholeRecord(r)
 	if !run.HasOutput() {
 		if r.TriggerCode == 0 {
@@ -146,7 +162,7 @@ func (c *runPages) downloadLog(ec echo.Context, logID int64, from int) error {
 		if len(lines) == 0 {
 			return nil
 		}
-		_ = deadline.SetWriteDeadline(time.Now().Add(writeWait)) // a recorder in a test has none
+		_ = deadline.SetWriteDeadline(time.Now().Add(live.WriteWait)) // a recorder in a test has none
 		if _, err := w.Write([]byte(strings.Join(lines, "\n") + "\n")); err != nil {
 			return nil // the browser gave up
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/live"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/db"
@@ -29,8 +30,7 @@ type runPages struct {
 	saved    *savedViews
 	engine   Engine
 	sessions *auth.Sessions
-	streams  *streamLimit
-	closing  <-chan struct{} // closed when open streams are to end
+	streams  *live.Streams
 }
 
 func (c *runPages) routes(g *echo.Group) {

@@ -20,8 +20,9 @@ import (
 // timelines tell of a run: where it stands, its steps, what came of it.
 type timelines struct {
 	*frame
-	runs *manage.Runs
-	jobs *manage.Jobs
+	runs  *manage.Runs
+	jobs  *manage.Jobs
+	audit *manage.Audit
 }
 
 // timeline is everything known about a run except its output.
@@ -59,11 +60,14 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 		}),
 		Handler: string(r.ExecutorHandler), Glue: string(job.GlueType), Param: string(r.ExecutorParam),
 		Planned: c.at(page, run.Start()), RetriesLeft: int(r.ExecutorFailRetryCount), OriginID: r.OriginLogID,
-		ResultNote: run.Words(),
-		CanRun:     exists && p.Can(job.JobGroup, auth.RightRun), JobGone: !exists,
+		ResultNote: run.Words(), SentParam: sentParam(run.Events),
+		CanRun: exists && p.Can(job.JobGroup, auth.RightRun), JobGone: !exists,
 	}
 	if len(run.Events) == 0 && run.HandleCode != 0 && !run.ReportedBack() && len(timeline.ResultNote) == 1 {
 		timeline.ResultNote = nil // its executor has reported nothing; the step that ended the run says the line
+	}
+	if r.PlannedFor != 0 {
+		timeline.PlannedFor = c.at(page, time.UnixMilli(r.PlannedFor))
 	}
 	if len(run.Events) == 0 {
 		timeline.SendNote = runstate.Lines(run.TriggerNote)
@@ -91,6 +95,12 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 	}
 	timeline.Advice = advice(page, timeline, why, run.Start().Sub(c.now()))
 	return timeline, nil
+}
+
+// sentParam is the parameter that a run was sent with where it is not the one on record: its secrets stay names.
+func sentParam(events event.List) string {
+	filled, _ := events.Last(event.Filled)
+	return filled.Text(0)
 }
 
 // runRow adds to a row what follows from what is on record.

@@ -98,6 +98,7 @@ func TestBrowserOutput(t *testing.T) {
 			n.downloads()
 			n.killsAll(job, first)
 			n.runsAgain(first)
+			n.readsAFailure(s)
 			n.admin.noPanic(t)
 		})
 	}
@@ -179,4 +180,36 @@ func (n *night) runsAgain(first string) {
 	again := strings.TrimPrefix(n.address(), n.origin)
 	n.do(click(`#run-head [hx-get$="/kill"]`), holds(`document.querySelector("dialog").open && !document.querySelector("dialog [name=scope]")`), click("dialog .danger"),
 		holds(`document.querySelector("#run-head .badge.killed")`), shows(again))
+}
+
+// failing prints much, then a trace as Java does, and fails.
+const failing = `#!/bin/bash
+for i in $(seq 1 30000); do echo "10:00:00 INFO settled $i"; done
+printf '\e[38;5;17mdark blue\e[0m\n10:00:01 WARN see https://runbook.example.com/pool.\n'
+printf 'java.sql.SQLException: <b>no pool</b>\n\tat a.b(C.java:1)\nlast\n'
+exit 1
+`
+
+// readsAFailure opens a failed run at 3 a.m.: what failed and the way on are in sight, the line is one click away, and has an address
+// that works for a colleague.
+func (n *night) readsAFailure(s screen) {
+	run := n.run(n.job("Fails", failing), "")
+	const line = `document.querySelector("[data-log-lines] .linked")`
+	inSight := `(() => { const l = ` + line + `?.getBoundingClientRect(), b = ` + outputBox + `.getBoundingClientRect(); return Boolean(l) && l.top >= b.top && l.bottom <= b.bottom; })()`
+	n.visit(run)
+	n.do(holds(`document.querySelector("#run-head .badge.failed")`), holds(`document.querySelector(".run-failure code")?.textContent === "java.sql.SQLException: <b>no pool</b>"`),
+		holds(`document.querySelector(".run-failure").getBoundingClientRect().bottom < innerHeight`))
+	// Of all the lines the page holds few, the newest.
+	n.do(holds(outputList+`.at(-1).value > 30005`), holds(outputList+`.length <= 6000 && `+outputList+`[0].value > 20000`), holds(outputEnd+` < 24`))
+	n.do(click(".run-failure .cause a"), holds(inSight), holds(line+`.textContent.startsWith("java.sql.SQLException")`), holds(`/^#L\d+$/.test(location.hash)`))
+	// Levels, colours and links.
+	n.do(chromedp.Evaluate(`{ const s = document.querySelector("[data-levels]"); s.value = "w"; s.dispatchEvent(new Event("change")); }`, nil),
+		holds(outputList+`.filter((l) => l.offsetParent).map((l) => l.className.split(" ")[0]).join() === "w,e,e"`),
+		holds(`document.querySelector("[data-log-lines] a[rel~=noopener][target=_blank]").href === "https://runbook.example.com/pool"`),
+		chromedp.Evaluate(`{ const s = document.querySelector("[data-levels]"); s.value = ""; s.dispatchEvent(new Event("change")); }`, nil),
+		holds(`/^rgb\((\d+), (\d+), (\d+)\)$/.exec(getComputedStyle(document.querySelector("[data-log-lines] .c17")).color).slice(1).every((v) => Number(v) > 100)`))
+	// A line far up, from a fresh page.
+	n.visit("/help")
+	n.visit(run + "#L20000")
+	n.do(holds(`location.search === "?line=20000"`), holds(line+`?.value === 20000`), holds(inSight), holds(`!document.querySelector("[data-log-cut]").hidden`))
 }

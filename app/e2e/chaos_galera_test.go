@@ -105,7 +105,7 @@ func TestGaleraNodeDies(t *testing.T) {
 	waitsWithMany(t)
 	g := dbtest.NewGalera(t)
 	addresses := []string{g.Addr(0), g.Addr(1), g.Addr(2)}
-	l := newLoadOn(t, newGaleraDatabase(t, g, addresses), 2, 60, 18)
+	l := newLoadOn(t, newGaleraDatabase(t, g, addresses), 2, 60, 26)
 	admins := []*admin{l.startOn(t, 0, addresses), l.startOn(t, 1, addresses)}
 	l.at(t, somewhen(t, 4))
 	g.Nodes[0].Kill()

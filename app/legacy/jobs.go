@@ -52,7 +52,7 @@ func (l *Legacy) jobRow(c *call, j db.Job) jobRow {
 		ScheduleConf: str(j.ScheduleConf), Misfire: string(j.MisfireStrategy), Route: string(j.ExecutorRouteStrategy),
 		Handler: str(j.ExecutorHandler), Param: str(j.ExecutorParam), Block: str(j.ExecutorBlockStrategy), Timeout: j.ExecutorTimeout,
 		Retries: j.ExecutorFailRetryCount, GlueType: string(j.GlueType), GlueUpdateTime: l.wall(c, j.GlueUpdateTime),
-		Children: str(j.ChildJobIDs), TriggerStatus: j.TriggerStatus, TriggerLastTime: j.TriggerLastTime, TriggerNextTime: j.TriggerNextTime,
+		Children: str(j.ChildJobIDs), TriggerStatus: min(j.TriggerStatus, int64(jobspec.StatusRunning)), TriggerLastTime: j.TriggerLastTime, TriggerNextTime: j.TriggerNextTime,
 	}
 	// Scripts may hold what only those may read who may write them.
 	if c.who.Can(j.JobGroup, auth.RightGlue) {

@@ -75,7 +75,7 @@ func (s *Adoption) Get(ctx context.Context, p auth.Principal) (AdoptionState, er
 		return AdoptionState{}, fmt.Errorf("list adopted jobs: %w", db.Error(err))
 	}
 	for _, r := range rows[:min(len(rows), adoptedJobs)] {
-		state.Jobs = append(state.Jobs, AdoptedJob{ID: r.JobID, Name: r.JobDesc, Conf: r.ScheduleConf, Finding: db.JobFinding(r.Finding), Started: r.TriggerStatus == 1})
+		state.Jobs = append(state.Jobs, AdoptedJob{ID: r.JobID, Name: r.JobDesc, Conf: r.ScheduleConf, Finding: db.JobFinding(r.Finding), Started: r.TriggerStatus != 0})
 	}
 	state.More = len(rows) > adoptedJobs
 	return state, nil
@@ -86,6 +86,9 @@ func (s *Adoption) Get(ctx context.Context, p auth.Principal) (AdoptionState, er
 func (s *Adoption) Finish(ctx context.Context, p auth.Principal) error {
 	if err := requireAdmin(p); err != nil {
 		return err
+	}
+	if s.cfg.Pool.Beside() {
+		return problem.New(problem.Conflict, "problem.beside.finish")
 	}
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		a, err := s.queries.GetAdoption(ctx, tx)

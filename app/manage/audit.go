@@ -48,12 +48,14 @@ const (
 	ActionApprove      Action = "approve"
 	ActionReject       Action = "reject"
 	ActionFinish       Action = "finish" // there is no way back to XXL-JOB any more
+	ActionMove         Action = "move"   // a group's jobs are Punctual's, beside XXL-JOB
+	ActionReturn       Action = "return" // and XXL-JOB's again
 )
 
 // Actions lists every action in the order the filter shows them.
 func Actions() []Action {
 	return []Action{ActionCreate, ActionUpdate, ActionDelete, ActionStart, ActionStop, ActionRun, ActionKill, ActionClear, ActionGlue,
-		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest, ActionPropose, ActionApprove, ActionReject, ActionFinish}
+		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest, ActionPropose, ActionApprove, ActionReject, ActionFinish, ActionMove, ActionReturn}
 }
 
 // Kinds of things that are changed.

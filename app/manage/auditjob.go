@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +26,14 @@ const changesLooked = 40
 
 // JobChanges are the newest changes of a job, newest first, without its runs by hand. The job must be one the principal may see.
 func (a *Audit) JobChanges(ctx context.Context, jobID int64, n int) ([]JobChange, error) {
-	rows, err := a.queries.ListAuditOfObject(ctx, a.pool, db.ListAuditOfObjectParams{ObjectKind: ObjectJob, ObjectID: jobID, Limit: changesLooked})
+	return a.JobChangesBetween(ctx, jobID, time.UnixMilli(0), time.UnixMilli(math.MaxInt64), n)
+}
+
+// JobChangesBetween are [Audit.JobChanges] after one moment, up to another.
+func (a *Audit) JobChangesBetween(ctx context.Context, jobID int64, after, until time.Time, n int) ([]JobChange, error) {
+	rows, err := a.queries.ListAuditOfObject(ctx, a.pool, db.ListAuditOfObjectParams{
+		ObjectKind: ObjectJob, ObjectID: jobID, AfterMs: after.UnixMilli(), UntilMs: until.UnixMilli(), Limit: changesLooked,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list changes: %w", db.Error(err))
 	}

@@ -110,7 +110,7 @@ func (s *Jobs) bulk(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, 
 // left to it.
 func bulkItem(p auth.Principal, b Bulk, j db.Job) BulkItem {
 	item := BulkItem{ID: j.ID, Name: j.JobDesc}
-	running := j.TriggerStatus == int64(jobspec.StatusRunning)
+	running := jobspec.Started(j.TriggerStatus)
 	right := auth.RightEdit
 	switch b.Do {
 	case BulkStart:

@@ -67,6 +67,21 @@ func (s *Jobs) CanScript(p auth.Principal, groupID int64) bool {
 	return s.cfg.Settings.Glue() && mayScript(p, groupID)
 }
 
+// ScriptTimes are when the kept versions of a script were saved, the newest first. The job must be one the principal may see.
+func (s *Jobs) ScriptTimes(ctx context.Context, id int64) ([]time.Time, error) {
+	rows, err := s.queries.ListGlueVersions(ctx, s.cfg.Pool, db.ListGlueVersionsParams{JobID: id, Limit: keptVersions})
+	if err != nil {
+		return nil, fmt.Errorf("list versions: %w", db.Error(err))
+	}
+	var times []time.Time
+	for _, r := range rows {
+		if r.AddTime.Valid {
+			times = append(times, s.cfg.Pool.FromWall(r.AddTime.Time))
+		}
+	}
+	return times, nil
+}
+
 // GlueVersions are the kept versions of a script, newest first, without their texts.
 func (s *Jobs) GlueVersions(ctx context.Context, p auth.Principal, id int64) ([]db.ListGlueVersionsRow, error) {
 	if _, err := s.Script(ctx, p, id); err != nil {

@@ -89,6 +89,9 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 		if old != nil && e.Name == jobspec.FieldScheduleType && in.ScheduleType == old.ScheduleType {
 			continue
 		}
+		if old != nil && strings.HasPrefix(e.Key, jobspec.CodePlanned) && in.Param == string(old.ExecutorParam) {
+			continue // it means something to somebody else
+		}
 		fields = append(fields, e)
 	}
 	if chars, fits := s.cfg.Pool.FitsParam(in.Param); !fits {

@@ -84,6 +84,9 @@ func (s *Jobs) checkRunParam(ctx context.Context, p auth.Principal, j db.Job, pa
 	if err := checkRunSecrets(p, j, param); err != nil {
 		return err
 	}
+	if fault := jobspec.ParamFault(param); fault != nil {
+		return problem.InvalidFields(*fault)
+	}
 	key, err := s.paramHeld(ctx, p, j)
 	if err != nil {
 		return err

@@ -71,6 +71,9 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 	if err := s.checkCode(ctx, s.cfg.Pool, p, in, nil); err != nil {
 		return 0, err
 	}
+	if err := s.mayChange(ctx, int64(jobspec.StatusStopped), in.Group); err != nil {
+		return 0, err
+	}
 	isScript := in.Glue != wire.GlueBean
 	if isScript {
 		if !s.cfg.Settings.Glue() {
@@ -175,6 +178,9 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	if in.Version != "" && in.Version != JobVersion(old) {
 		return problem.New(problem.Conflict, "problem.changed")
 	}
+	if err := s.mayChange(ctx, old.TriggerStatus, old.JobGroup, in.Group); err != nil {
+		return err
+	}
 	in.Glue = old.GlueType
 	if in.KeepOptions {
 		in.Job = in.Job.WithOptionsOf(old.Spec())
@@ -207,7 +213,7 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 		}
 	}
 	next := old.TriggerNextTime
-	running := old.TriggerStatus == int64(jobspec.StatusRunning)
+	running := jobspec.Started(old.TriggerStatus)
 	if running && ChangedSchedule(in.Job, old) {
 		at, err := s.NextTime(in.Job, old.ClaimedUntil)
 		if err != nil {

@@ -86,7 +86,9 @@ func (s *Jobs) Count(ctx context.Context, p auth.Principal, f JobFilter) (int64,
 
 // query is a filter as the database takes it, with the jobs that a number of the dashboard counts.
 func (s *Jobs) query(ctx context.Context, p auth.Principal, f JobFilter) (q db.JobFilter, ok bool, err error) {
-	if q, ok = jobQuery(p, f); !ok || f.Show == "" {
+	q, ok = jobQuery(p, f)
+	q.Beside = s.cfg.Pool.Beside()
+	if !ok || f.Show == "" {
 		return q, ok, nil
 	}
 	q.IDs, err = s.figures.Jobs(ctx, p, f.Show, f.At)

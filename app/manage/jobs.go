@@ -142,7 +142,7 @@ func (s *Jobs) Upcoming(j jobspec.Job, n int) ([]time.Time, error) {
 // NextTimes are the times a started job is due: the one on record, from which a fixed rate goes on, and those behind it. A
 // job that is stopped, or waits for the end of its run, has none.
 func (s *Jobs) NextTimes(j db.Job, n int) ([]time.Time, error) {
-	if j.TriggerStatus != int64(jobspec.StatusRunning) || j.TriggerNextTime <= 0 || j.TriggerNextTime >= jobspec.Waiting.UnixMilli() {
+	if !jobspec.Started(j.TriggerStatus) || j.TriggerNextTime <= 0 || j.TriggerNextTime >= jobspec.Waiting.UnixMilli() {
 		return nil, nil
 	}
 	schedule, err := s.scheduleOf(j.Spec())

@@ -19,7 +19,10 @@ func (s *Jobs) Start(ctx context.Context, p auth.Principal, id int64) error {
 	if err != nil {
 		return err
 	}
-	if j.TriggerStatus == int64(jobspec.StatusRunning) {
+	if err := s.mayChange(ctx, j.TriggerStatus, j.JobGroup); err != nil {
+		return err
+	}
+	if jobspec.Started(j.TriggerStatus) {
 		return nil
 	}
 	if !j.ScheduleType.Schedules() {
@@ -50,6 +53,9 @@ func (s *Jobs) Start(ctx context.Context, p auth.Principal, id int64) error {
 func (s *Jobs) Stop(ctx context.Context, p auth.Principal, id int64) error {
 	j, err := s.Need(ctx, p, id, auth.RightSchedule)
 	if err != nil {
+		return err
+	}
+	if err := s.mayChange(ctx, j.TriggerStatus, j.JobGroup); err != nil {
 		return err
 	}
 	err = s.change(ctx, "stop job", func(tx *sql.Tx) error {
@@ -96,6 +102,9 @@ func (s *Jobs) Delete(ctx context.Context, p auth.Principal, id int64) error {
 func (s *Jobs) DeleteVersion(ctx context.Context, p auth.Principal, id int64, version string) error {
 	j, err := s.Need(ctx, p, id, auth.RightEdit)
 	if err != nil {
+		return err
+	}
+	if err := s.mayChange(ctx, j.TriggerStatus, j.JobGroup); err != nil {
 		return err
 	}
 	err = s.change(ctx, "delete job", func(tx *sql.Tx) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
@@ -16,14 +17,24 @@ import (
 
 // RunInput is a run by hand.
 type RunInput struct {
-	Param     *string // nil: the job's
-	NoParam   bool    // nil stands for an empty one where another than the job's is possible, as programs have it
-	Addresses string  // in any layout; empty: the group's
+	Param     *string   // nil: the job's
+	NoParam   bool      // nil stands for an empty one where another than the job's is possible, as programs have it
+	Addresses string    // in any layout; empty: the group's
+	Planned   time.Time // what the runs mean by their planned time; zero: now
 	Type      jobspec.TriggerType
 }
 
 // FieldRunAddresses is the name of RunInput.Addresses in a problem.Field.
 const FieldRunAddresses = "addresses"
+
+// FieldRunPlanned is the name of RunInput.Planned in a problem.Field.
+const FieldRunPlanned = "planned"
+
+// The planned times that a run by hand may have.
+var (
+	earliestPlanned = time.Date(1970, 1, 2, 0, 0, 0, 0, time.UTC)
+	latestPlanned   = time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC)
+)
 
 // Trigger runs a job now, whether it is started or not, and returns the ids of its runs.
 func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunInput) ([]int64, error) {
@@ -51,12 +62,15 @@ func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunIn
 			return nil, err
 		}
 	}
+	if !in.Planned.IsZero() && (in.Planned.Before(earliestPlanned) || !in.Planned.Before(latestPlanned)) {
+		return nil, problem.InvalidFields(problem.Field{Name: FieldRunPlanned, Key: jobspec.CodeMoment})
+	}
 	addresses, err := s.chosen(ctx, j.JobGroup, in.Addresses)
 	if err != nil {
 		return nil, err
 	}
 	ids, err := s.cfg.Engine.Trigger(ctx, scheduler.TriggerRequest{
-		JobID: id, Type: in.Type, Param: in.Param, Addresses: addresses, User: p.Name,
+		JobID: id, Type: in.Type, Param: in.Param, Addresses: addresses, Planned: in.Planned, User: p.Name,
 	})
 	if err != nil {
 		return nil, err
@@ -64,6 +78,9 @@ func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunIn
 	with := Snapshot{"runs": joinIDs(ids), "executor_address": strings.Join(addresses, "\n")}
 	if in.Param != nil {
 		with["executor_param"] = *in.Param
+	}
+	if !in.Planned.IsZero() {
+		with["planned_for"] = in.Planned.In(s.cfg.Zone).Format(time.RFC3339)
 	}
 	s.audit.Note(ctx, p, Entry{Action: ActionRun, Kind: ObjectJob, ID: id, Name: j.JobDesc, Group: j.JobGroup, After: with})
 	return ids, nil

@@ -160,6 +160,7 @@ func (s *Runs) query(ctx context.Context, p auth.Principal, f RunFilter) (*runQu
 		case !p.CanUseGroup(j.JobGroup):
 			return nil, nil
 		}
+		q.filter.Groups = runsOfJob(p, f.Job).Groups
 	} else if all == 0 {
 		if q.filter.Groups = groups; len(groups) == 0 {
 			return nil, nil

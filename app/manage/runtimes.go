@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/runstate"
@@ -22,7 +23,8 @@ const (
 
 // Durations say how long a job's successes usually take. Of few runs a share says little: Runs tells of how many.
 type Durations struct {
-	Runs     int // successes that were looked at; 0: nothing is known
+	Runs     int   // successes that were looked at; 0: nothing is known
+	LastGood int64 // the newest of them
 	P50, P95 time.Duration
 	// Recent and Before are the medians of the newest successes and of those before them; both 0 where there are too few.
 	Recent, Before time.Duration
@@ -62,6 +64,7 @@ func (s *Runs) Durations(ctx context.Context, jobID, before int64) (Durations, e
 		return Durations{}, fmt.Errorf("read durations: %w", db.Error(err))
 	}
 	var newest []time.Duration // first
+	good := int64(0)
 	for _, r := range rows {
 		if r.HandleCode != wire.CodeSuccess {
 			continue
@@ -73,11 +76,16 @@ func (s *Runs) Durations(ctx context.Context, jobID, before int64) (Durations, e
 		if r.HandleTime.Valid {
 			run.Handled = s.cfg.Pool.FromWall(r.HandleTime.Time)
 		}
+		if run.Outcome = r.Outcome; good == 0 && run.State() == runstate.Success {
+			good = r.ID
+		}
 		if began, end := run.Span(); !began.IsZero() && !end.IsZero() {
 			newest = append(newest, max(0, end.Sub(began)))
 		}
 	}
-	return durationsOf(newest), nil
+	d := durationsOf(newest)
+	d.LastGood = good
+	return d, nil
 }
 
 // durationsOf says what is usual of durations, newest first.
@@ -99,11 +107,20 @@ func quantile(of []time.Duration, share float64) time.Duration {
 	return sorted[max(0, int(math.Ceil(share*float64(len(sorted))))-1)]
 }
 
-// OfJob are the newest runs of a job, newest first. The job must be one the principal may see.
-func (s *Runs) OfJob(ctx context.Context, jobID int64, n int) ([]db.RunRow, error) {
-	rows, err := db.FindRuns(ctx, s.cfg.Pool, db.RunFilter{Job: jobID}, 0, math.MaxInt64, n)
+// OfJob are the newest runs of a job that the principal may see, newest first. The job must be one the principal may see.
+func (s *Runs) OfJob(ctx context.Context, p auth.Principal, jobID int64, n int) ([]db.RunRow, error) {
+	rows, err := db.FindRuns(ctx, s.cfg.Pool, runsOfJob(p, jobID), 0, math.MaxInt64, n)
 	if err != nil {
 		return nil, fmt.Errorf("list runs of a job: %w", db.Error(err))
 	}
 	return rows, nil
+}
+
+// runsOfJob are the runs of a job that a principal may see. Those from before the job was moved to its group belong to the former one.
+func runsOfJob(p auth.Principal, jobID int64) db.RunFilter {
+	f := db.RunFilter{Job: jobID}
+	if all, groups := scope(p, 0); all == 0 {
+		f.Groups = append(groups, 0) // no group has the id 0: whoever may see none sees nothing
+	}
+	return f
 }

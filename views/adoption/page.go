@@ -6,8 +6,11 @@ import (
 	"github.com/punctual-job/punctual/views/layout"
 )
 
-// FieldSure is the box that somebody ticks who ends the way back.
-const FieldSure = "sure"
+// FieldSure is the box that somebody ticks who ends the way back, FieldGroup the id of the group that is handed over.
+const (
+	FieldSure  = "sure"
+	FieldGroup = "group"
+)
 
 // Page is the whole page ([Show]).
 type Page struct {
@@ -22,6 +25,24 @@ type Page struct {
 	Jobs     []Job
 	More     bool // there are more
 	Error    string
+
+	Beside  bool // XXL-JOB admins go on working
+	Groups  []Group
+	Refused string // why a group was not handed over
+}
+
+// Group is an executor group beside XXL-JOB admins.
+type Group struct {
+	ID      int64
+	AppName string
+	Title   string
+	Ours    bool
+	Since   format.Time
+	By      string
+	Jobs    int64 // started
+	Strays  int64 // of a group of ours, started in XXL-JOB
+	Open    int64 // runs of ours
+	Stays   bool  // XXL-JOB cannot have it
 }
 
 // Job is one whose times are not what they were. Finding is the end of a message's key, "adoption.finding.<finding>".

@@ -21,6 +21,18 @@ func (f fakes) adoption() adoption.Page {
 	}
 }
 
+// adoptionBeside is the same while XXL-JOB goes on working.
+func (f fakes) adoptionBeside() adoption.Page {
+	p := f.adoption()
+	p.Beside, p.Refused = true, f.zh("有 1 个任务 XXL-JOB 无法按 Punctual 的方式运行，请先修改或停止：#61 月结 (ONCE)。", "XXL-JOB cannot run this job as Punctual does. Change or stop it first: #61 closing (ONCE).")
+	p.Groups = []adoption.Group{
+		{ID: 1, AppName: "orders", Title: f.zh("订单", "Orders"), Ours: true, Since: f.at(-3 * time.Hour), By: "admin", Jobs: 1204, Open: 12, Strays: 2},
+		{ID: 2, AppName: "billing", Title: f.zh("账务", "Billing"), Jobs: 37},
+		{ID: 3, AppName: "punctual-http", Title: "HTTP", Ours: true, Since: f.at(-2 * time.Hour), By: "admin", Jobs: 4, Stays: true},
+	}
+	return p
+}
+
 // adoptionFinished is the same when there is nothing left to do.
 func (f fakes) adoptionFinished() adoption.Page {
 	return adoption.Page{Page: f.page("/adoption"), Release: "3.4.0–3.4.2", At: f.at(-600 * time.Hour), Finished: f.at(-30 * time.Hour), By: "admin"}

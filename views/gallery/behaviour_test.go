@@ -135,7 +135,7 @@ func (c *console) runNow(w http.ResponseWriter, r *http.Request) {
 }
 
 func (c *console) preview(w http.ResponseWriter, r *http.Request) {
-	p := jobs.PreviewPage{Page: c.page("/jobs/new"), Preview: jobs.Preview{Error: "understood " + r.FormValue(jobs.FieldScheduleType) + " " + r.FormValue(jobs.FieldCron)}}
+	p := jobs.PreviewPage{Page: c.page("/jobs/new"), Preview: jobs.Preview{Error: "understood " + r.FormValue(jobs.FieldScheduleType) + " " + r.FormValue(jobs.FieldCron) + " " + r.FormValue(jobs.FieldParam)}}
 	render(w, r, 200, jobs.SchedulePreview(p), "")
 }
 
@@ -277,6 +277,7 @@ func TestBehaviour(t *testing.T) {
 			until(`document.querySelector("#preview").textContent.includes("understood CRON 0 */5 * * * ?")`),
 			chromedp.Click(`[name=schedule_type][value=FIX_RATE]`), until(`document.querySelector("#seconds").checkVisibility() && !document.querySelector("#cron").checkVisibility()`),
 			until(`document.querySelector("#preview").textContent.includes("understood FIX_RATE")`),
+			chromedp.SendKeys(`#param`, "${{ planned }}"), until(`document.querySelector("#preview").textContent.includes("${{ planned }}")`),
 			chromedp.SetValue(`#glue`, "GLUE_SHELL"), until(`document.querySelector("#source").checkVisibility() && !document.querySelector("#handler").checkVisibility()`))
 	})
 	t.Run("times that have passed are no next ones", func(t *testing.T) {

@@ -164,6 +164,7 @@ func (f fakes) pages() []page {
 		{"alarm-messages-none", "/alarms/messages?none", alarms.Messages(alarms.MessagesPage{Page: f.page("/alarms/messages?state=sent"), Filter: link.MessageFilter{State: "sent"}})},
 		{"nodes", "/nodes", nodes.List(f.nodes())},
 		{"adoption", "/adoption", adoption.Show(f.adoption())},
+		{"adoption-beside", "/adoption", adoption.Show(f.adoptionBeside())},
 		{"adoption-finished", "/adoption", adoption.Show(f.adoptionFinished())},
 		{"nodes-idle", "/nodes?idle", nodes.List(f.nodesIdle())},
 		{"nodes-unwell", "/nodes?unwell", nodes.List(f.nodesUnwell())},
@@ -389,7 +390,7 @@ func (f fakes) sent() []beat {
 }
 
 func (f fakes) timeline(row int, handler string) runs.Timeline {
-	return runs.Timeline{Row: f.runs().Rows[row], Handler: handler, Glue: "BEAN", Param: `{"limit":500}`, Planned: f.at(-12 * time.Second), RetriesLeft: 2, CanRun: true}
+	return runs.Timeline{Row: f.runs().Rows[row], Handler: handler, Glue: "BEAN", Param: `{"day":"${{ planned | yyyy-MM-dd, -1d }}"}`, SentParam: `{"day":"2026-02-28"}`, PlannedFor: f.at(-25 * time.Hour), Planned: f.at(-12 * time.Second), RetriesLeft: 2, CanRun: true}
 }
 
 func (f fakes) runLive() runs.DetailPage {
@@ -415,11 +416,21 @@ func (f fakes) runFailed() runs.DetailPage {
 	s := f.timeline(6, "")
 	s.Glue, s.OriginID = "GLUE_SHELL", 90402
 	s.Steps = f.steps(append(f.sent(), beat{runs.StepCalledBack, runs.StepFailed, 2305 * time.Millisecond, "500"}, beat{runs.StepFollow, runs.StepDone, 2305 * time.Millisecond, f.tell(event.Retry, 15, 90418)})...)
-	s.ResultNote = []string{"script exit value(1) is failed"}
+	s.ResultNote = []string{"script exit value(1) is failed", "\tat Clean.run(Clean.java:12)"}
+	s.Cause = runs.Cause{Line: 3, Text: "find: ‘/var/tmp/sessions’: Permission denied"}
+	s.Attempts = []runs.Attempt{{LogID: 90402, State: runstate.Failed}, {LogID: 90417, State: runstate.Failed}, {LogID: 90418, State: runstate.Success}}
+	s.Past = runs.Past{
+		Bars: f.bars(50, time.Hour, 84*time.Second, map[int]runstate.State{1: runstate.Failed}), Usual: f.T("runs.usual", "P50", "1.4 s", "P95", "2.1 s"), Times: "×6.3", Unlike: true,
+		Previous: 90380, Next: 90430, Good: 90380, Against: &runs.Comparison{
+			Good: 90380, At: f.at(-time.Hour), Same: f.T("runs.fact.trigger"), Rows: []runs.Difference{{Label: f.T("runs.column.duration"), Good: "1.4 s", This: "8.8 s"}, {Label: f.T("jobs.field.param"), Good: "--days 7", Code: true}},
+			Changes: []ui.Change{{User: "mina", Action: "update", Fields: f.T("audit.field.executor_param"), At: f.at(-30 * time.Minute), URL: "/audit/7"}},
+		},
+	}
+	s.Past.Bars.Bars[49].This = true
 	s.Follows = []runs.Follow{{LogID: 90418, Trigger: "RETRY", JobName: f.zh("清理过期会话", "Remove expired sessions"), State: runstate.Success}}
-	return runs.DetailPage{Page: f.page("/runs/90417"), Timeline: s, Log: runs.Log{Status: runs.LogComplete, First: 1, Next: 5, Lines: []string{
+	return runs.DetailPage{Page: f.page("/runs/90417"), Timeline: s, Log: runs.Log{Status: runs.LogComplete, First: 1, Next: 7, Lines: []string{
 		"2026-11-21 03:30:00 [executor] ----------- start, job 15, log 90417 -----------", "+ find /var/tmp/sessions -mtime +7 -delete",
-		"find: ‘/var/tmp/sessions’: Permission denied", "2026-11-21 03:30:02 [executor] ----------- end, code 500: script exit value(1) is failed -----------"}}}
+		"find: ‘/var/tmp/sessions’: Permission denied", "\x1b[38;5;17mINFO\x1b[0m see https://wiki.example.com/sessions.", "WARN 2 left", "2026-11-21 03:30:02 [executor] ----------- end, code 500: script exit value(1) is failed -----------"}}}
 }
 
 func (f fakes) runUnsent() runs.DetailPage {

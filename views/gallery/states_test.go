@@ -48,7 +48,7 @@ func (f fakes) times(from time.Time, every time.Duration, n int) []jobs.NextTime
 	var times []jobs.NextTime
 	for i := range n {
 		t := from.Add(time.Duration(i) * every)
-		times = append(times, jobs.NextTime{Time: format.At(f.Printer, t, f.now), Weekday: format.Weekday(f.Printer, t)})
+		times = append(times, jobs.NextTime{Time: format.At(f.Printer, t, f.now), Weekday: format.Weekday(f.Printer, t), Param: "--day=" + t.AddDate(0, 0, -1).Format(time.DateOnly) + " --branch=north"})
 	}
 	return times
 }

@@ -23,7 +23,7 @@ type DetailPage struct {
 	Parents  []Relative
 	Children []Relative
 	Hearing  Hearing
-	Changes  []JobChange
+	Changes  []ui.Change
 	Config   []Fact
 	CanCopy  bool
 }
@@ -92,15 +92,6 @@ type Told struct {
 	Why              []string
 	Causes           string
 	Off, Broken      bool
-}
-
-// JobChange is one thing somebody did to the job.
-type JobChange struct {
-	User   string
-	Action string // of the audit log
-	Fields string // what was changed, ready to print; may be empty
-	At     format.Time
-	URL    string // of the entry; empty for who may not read the log
 }
 
 // Fact is one part of a definition, ready to print.

@@ -11,8 +11,11 @@ import (
 
 // previewParams are the fields that say when a job is due.
 var previewParams = strings.Join([]string{
-	FieldScheduleType, FieldCron, FieldSeconds, FieldMoment, FieldZone, FieldFrom, FieldUntil,
+	FieldScheduleType, FieldCron, FieldSeconds, FieldMoment, FieldZone, FieldFrom, FieldUntil, FieldParam,
 }, ",")
+
+// paramExample is shown in an empty parameter.
+const paramExample = "${{ planned | yyyy-MM-dd, -1d }}"
 
 var numeric = templ.Attributes{"inputmode": "numeric"}
 

@@ -132,6 +132,8 @@ const (
 	FieldStart = "start"
 	// FieldAddresses belongs to the run-once dialog only.
 	FieldAddresses = "addresses"
+	// FieldPlanned is its planned time.
+	FieldPlanned = "planned"
 )
 
 // FieldErrors are messages ready to print, by field name.
@@ -162,6 +164,7 @@ type Preview struct {
 type NextTime struct {
 	format.Time
 	Weekday string
+	Param   string // what a run of this time is sent, where the parameter has the planned time in it
 }
 
 // RunPage asks for the parameter and addresses of a run by hand ([RunOnce]; fragment ui.FragmentDialog).
@@ -171,6 +174,7 @@ type RunPage struct {
 	Name      string
 	Param     string
 	OwnParam  bool     // the job can be run with its own parameter only
+	Planned   string   // as typed, of a form's date and time; empty means now
 	Addresses string   // as typed, separated by commas or lines; empty means the registered ones
 	Online    []string // the group's live addresses, offered as suggestions
 	Errors    FieldErrors

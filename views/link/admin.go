@@ -15,10 +15,13 @@ const (
 // SettingsPath shows the installation's settings (GET) and changes them (POST).
 const SettingsPath = "/settings"
 
-// AdoptionPath is about a database that was XXL-JOB's (GET); AdoptionFinish says that there is no way back any more (POST only).
+// AdoptionPath is about a database that was XXL-JOB's (GET); AdoptionFinish says that there is no way back any more, and beside XXL-JOB
+// admins AdoptionMove and AdoptionReturn hand a group over (POST only).
 const (
 	AdoptionPath   = "/adoption"
 	AdoptionFinish = "/adoption/finish"
+	AdoptionMove   = "/adoption/move"
+	AdoptionReturn = "/adoption/return"
 )
 
 // Setting is the settings page at one of them.

@@ -112,6 +112,12 @@ func JobRunAgain(jobID, logID int64) string { return JobRun(jobID) + "?from=" + 
 // Run is a run's page.
 func Run(logID int64) string { return RunsPath + "/" + id(logID) }
 
+// RunLine is a run's page with a line of its output in sight, however far down that is.
+func RunLine(logID int64, line int) string {
+	n := strconv.Itoa(line)
+	return Run(logID) + "?line=" + n + "#L" + n
+}
+
 // RunEvents is the event stream of one run: its state and its output from a line on.
 func RunEvents(logID int64, fromLine int) string {
 	return Run(logID) + "/events?from=" + strconv.Itoa(fromLine)

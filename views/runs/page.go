@@ -72,7 +72,9 @@ type Timeline struct {
 	Handler     string
 	Glue        string // as stored
 	Param       string
+	SentParam   string // Param as it was sent, where it has the planned time in it
 	Planned     format.Time
+	PlannedFor  format.Time // the time of the schedule that it is for, where that is not Planned
 	RetriesLeft int
 	OriginID    int64    // the run this one retries or was started by; 0 for none
 	Follows     []Follow // retries and child runs that came of it
@@ -85,6 +87,9 @@ type Timeline struct {
 	Shards      []Shard        // the runs of the broadcast this one belongs to, itself among them; empty for none
 	Broadcast   runstate.State // of all of them: a success when each is one
 	ShardsDone  string         // "2 of 3 succeeded"
+	Attempts    []Attempt      // the runs of its fire, itself among them, the first one first; empty for one that was tried once
+	Past        Past           // only of a run's own page
+	Cause       Cause          // what its output says of a failure
 	CanRun      bool           // "run again" leads to the job's run-once dialog
 	JobGone     bool
 }
@@ -95,6 +100,38 @@ type Follow struct {
 	Trigger string // RETRY or PARENT
 	JobName string
 	State   runstate.State
+}
+
+// Attempt is one run of a fire that was tried several times.
+type Attempt struct {
+	LogID int64
+	State runstate.State
+}
+
+// Past is the run among those of its job.
+type Past struct {
+	Bars           ui.RunBars
+	Usual          string // "usually 1.4 s, p95 2.1 s"; empty where that is unknown
+	Times          string // "×6.3" the usual duration; empty where that is unknown
+	Unlike         bool   // that is unlike the job's past
+	Previous, Next int64  // 0: none
+	Good           int64  // the last success before it; 0: none is known
+	Against        *Comparison
+}
+
+// Comparison is what is unlike the last good run, ready to print.
+type Comparison struct {
+	Good    int64
+	At      format.Time
+	Rows    []Difference
+	Same    string // what both have in common; may be empty
+	Changes []ui.Change
+}
+
+// Difference is one thing that two runs have otherwise. One of the values may be empty.
+type Difference struct {
+	Label, Good, This string
+	Code              bool
 }
 
 // Shard is one run of a broadcast.
@@ -128,6 +165,7 @@ const (
 	StepLate       = "late"
 	StepAsked      = "asked" // an executor was asked what it knows
 	StepRouted     = "routed"
+	StepFilled     = "filled" // the planned time was put into its parameter
 	StepSent       = "sent"
 	StepAnswered   = "answered"
 	StepPassed     = "passed" // left out
@@ -143,7 +181,7 @@ const (
 // Steps lists the steps.
 func Steps() []string {
 	return []string{
-		StepPlanned, StepTriggered, StepClaimed, StepStandsFor, StepTakeover, StepWaited, StepLate, StepAsked, StepRouted, StepSent,
+		StepPlanned, StepTriggered, StepClaimed, StepStandsFor, StepTakeover, StepWaited, StepLate, StepAsked, StepRouted, StepFilled, StepSent,
 		StepAnswered, StepPassed, StepKill, StepNotTold, StepLost, StepCalledBack, StepResult, StepFollow, StepOther,
 	}
 }
@@ -175,6 +213,7 @@ type Log struct {
 	First  int // number of the first line in Lines, from 1
 	Next   int // the line to ask for next
 	Lines  []string
+	Before Level  // of the line above the first
 	Note   string // why it is unavailable or cut short, ready to print
 }
 

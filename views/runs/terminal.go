@@ -10,6 +10,7 @@ import (
 type piece struct {
 	class string // of the style sheet; empty for plain text
 	text  string
+	link  bool // the text is an address of the web
 }
 
 // escapes are the colour and cursor codes that programs print for terminals. Those that choose a look have their numbers in
@@ -19,9 +20,56 @@ var escapes = regexp.MustCompile("\x1b(?:\\[([0-9;:]*)m|\\[[0-9;?]*[ -/]*[@-~]|\
 // framed are the line breaks that an executor of XXL-JOB writes around each run, for a page that showed output as HTML.
 var framed = strings.NewReplacer("<br>-----------", "\n-----------")
 
-// pieces is a line as a terminal would leave it: its colours without the codes for them, and of a progress line only its
-// last state. A line that frames a run in an executor of XXL-JOB has breaks in it.
+// address is one of the web in a text. Nothing but these two schemes becomes a link.
+var address = regexp.MustCompile(`https?://[^\s<>"'` + "`" + `{}|\\^\x00-\x1f\x7f\x{fffd}\x{2400}-\x{2421}]+`)
+
+// maxAddress bounds a link, in bytes; what is longer stays text.
+const maxAddress = 2000
+
+// pieces is a line as a terminal would leave it: its colours without the codes for them, of a progress line only its last state, and
+// addresses as links. A line that frames a run in an executor of XXL-JOB has breaks in it.
 func pieces(line string) []piece {
+	list := coloured(line)
+	if !strings.Contains(line, "://") {
+		return list
+	}
+	var linked []piece
+	for _, p := range list {
+		at := 0
+		for _, m := range address.FindAllStringIndex(p.text, -1) {
+			end := m[0] + len(withoutEnd(p.text[m[0]:m[1]]))
+			if end-m[0] > maxAddress || strings.HasSuffix(p.text[m[0]:end], "://") {
+				continue
+			}
+			if m[0] > at {
+				linked = append(linked, piece{class: p.class, text: p.text[at:m[0]]})
+			}
+			linked, at = append(linked, piece{class: p.class, text: p.text[m[0]:end], link: true}), end
+		}
+		if at == 0 || at < len(p.text) {
+			linked = append(linked, piece{class: p.class, text: p.text[at:]})
+		}
+	}
+	return linked
+}
+
+// withoutEnd leaves out what ends a sentence behind an address, and a bracket that was opened before it.
+func withoutEnd(link string) string {
+	for {
+		shorter := strings.TrimRight(link, ".,;:!?。，；、）”")
+		for _, b := range []string{"()", "[]"} {
+			if strings.HasSuffix(shorter, b[1:]) && strings.Count(shorter, b[1:]) > strings.Count(shorter, b[:1]) {
+				shorter = shorter[:len(shorter)-1]
+			}
+		}
+		if shorter == link {
+			return link
+		}
+		link = shorter
+	}
+}
+
+func coloured(line string) []piece {
 	line = strings.TrimRight(framed.Replace(line), "\r")
 	if i := strings.LastIndexByte(line, '\r'); i >= 0 {
 		line = line[i+1:]
@@ -39,7 +87,7 @@ func pieces(line string) []piece {
 			list[n-1].text += visible(text)
 			return
 		}
-		list = append(list, piece{now.class(), visible(text)})
+		list = append(list, piece{class: now.class(), text: visible(text)})
 	}
 	at := 0
 	for _, m := range escapes.FindAllStringSubmatchIndex(line, -1) {
@@ -107,7 +155,7 @@ func (l look) changed(code string) look {
 			i += 2
 		case (c == 38 || c == 48) && i+4 < len(n) && n[i+1] == 2:
 			if c == 38 {
-				l.colour = nearest(n[i+2], n[i+3], n[i+4])
+				l.colour = indexed(cubed(n[i+2], n[i+3], n[i+4]))
 			}
 			i += 4
 		}
@@ -115,16 +163,37 @@ func (l look) changed(code string) look {
 	return l
 }
 
-// indexed is a colour of the table of 256: sixteen, a cube of six steps a side, and grays.
+// indexed is a colour of the table of 256: sixteen, a cube of six steps a side, and grays. The style sheet has the nearest of the
+// eight; the script of the output has them all (static/src/js/colours.js).
 func indexed(n int) string {
 	switch {
-	case n < 0 || n >= 232:
+	case n < 0 || n > 255:
 		return ""
 	case n < 16:
 		return colours[n%8]
+	case n >= 232:
+		return strings.TrimLeft(gray(n)+" c"+strconv.Itoa(n), " ")
 	}
-	n -= 16
-	return nearest(n/36, n/6%6, n%6)
+	cube := n - 16
+	return strings.TrimLeft(nearest(cube/36, cube/6%6, cube%6)+" c"+strconv.Itoa(n), " ")
+}
+
+func gray(n int) string {
+	if n < 248 {
+		return "gray"
+	}
+	return ""
+}
+
+// cubed is the place of a true colour in the table.
+func cubed(r, g, b int) int {
+	step := func(v int) int {
+		if v < 48 {
+			return 0
+		}
+		return min(5, max(1, (v-35)/40))
+	}
+	return 16 + 36*step(r) + 6*step(g) + step(b)
 }
 
 // nearest is the colour of the eight with the same hue.

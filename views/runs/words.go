@@ -2,6 +2,8 @@ package runs
 
 import (
 	"net/url"
+	"slices"
+	"strconv"
 
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
@@ -32,6 +34,9 @@ func (p ListPage) jobOptions() []ui.Option {
 }
 
 func rowID(id int64) string { return "run-" + format.Digits(id) }
+
+// lineID is what an address names a line of output by.
+func lineID(n int) string { return "L" + strconv.Itoa(n) }
 
 func jobName(p layout.Page, r Row) string {
 	if r.JobName == "" {
@@ -89,6 +94,36 @@ func logIcon(s LogStatus) string {
 	default:
 		return "file-text"
 	}
+}
+
+// bad says whether the page of the run begins with why it came to no good end.
+func (s Timeline) bad() bool {
+	switch s.State {
+	case runstate.Failed, runstate.Timeout, runstate.SendFailed, runstate.Lost, runstate.Unconfirmed, runstate.Killed:
+		return s.Killing == ""
+	default:
+		return false
+	}
+}
+
+// reason is the first line of what is known of a bad end, and what was reported beside it.
+func (s Timeline) reason() (first string, rest []string) {
+	switch {
+	case s.Why != "":
+		return s.Why, s.ResultNote
+	case len(s.ResultNote) > 0:
+		return s.ResultNote[0], s.ResultNote[1:]
+	}
+	return "", nil
+}
+
+func (s Timeline) isAttempt(id int64) bool {
+	return slices.ContainsFunc(s.Attempts, func(a Attempt) bool { return a.LogID == id })
+}
+
+// children are the followers that are no other attempts of the fire, which stand above.
+func (s Timeline) children() []Follow {
+	return slices.DeleteFunc(slices.Clone(s.Follows), func(f Follow) bool { return s.isAttempt(f.LogID) })
 }
 
 // adviceIcon goes with adviceKind.

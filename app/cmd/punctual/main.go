@@ -45,7 +45,8 @@ type commands struct {
 	Import   importCmd  `cmd:"" help:"Import jobs from a file; without --apply only say what that would do."`
 	Audit    auditCmd   `cmd:"" help:"Account for every fire that was planned for a time."`
 	AuditLog struct {
-		Verify auditVerifyCmd `cmd:"" help:"Check that no entry of the audit log was changed, added or taken away."`
+		List   client.AuditLogCmd `cmd:"" group:"client" help:"List what people and programs did, the newest first."`
+		Verify auditVerifyCmd     `cmd:"" help:"Check that no entry of the audit log was changed, added or taken away."`
 	} `cmd:"" name:"audit-log" help:"Look after the audit log."`
 	Cron struct {
 		Next cronNextCmd `cmd:"" help:"Print the next times of a cron expression."`
@@ -61,6 +62,9 @@ type commands struct {
 	Run       client.RunCmd       `cmd:"" group:"client" help:"Run a job now, and wait for its end or not."`
 	Runs      client.RunsCmd      `cmd:"" group:"client" help:"List and show runs and their output, end and repeat them."`
 	Executors client.ExecutorsCmd `cmd:"" group:"client" help:"List and show groups of executors."`
+	Tokens    client.TokensCmd    `cmd:"" group:"client" help:"List, make and revoke API tokens."`
+	Users     client.UsersCmd     `cmd:"" group:"client" help:"List users."`
+	Alarms    client.AlarmsCmd    `cmd:"" group:"client" help:"List alarm channels and messages."`
 
 	Doctor   doctorCmd   `cmd:"" help:"Look an installation over: clocks, the database's settings and indexes, executors, jobs at risk, tokens, versions; only reads. Exit code 4: there is something to look at."`
 	Health   healthCmd   `cmd:"" help:"Ask the admin on this machine how it is."`

@@ -12,6 +12,11 @@ type migrateCmd struct {
 	Up     migrateUpCmd     `cmd:"" default:"withargs" help:"Bring the database up to date (the default)."`
 	Check  migrateCheckCmd  `cmd:"" help:"Say what an adoption of an XXL-JOB database would mean; only reads. Exit code 4: there is something to look at, 5: a start would refuse it."`
 	Shadow migrateShadowCmd `cmd:"" help:"Plan every fire beside XXL-JOB admins that work, send nothing, and report what they kept; only reads."`
+	Beside migrateBesideCmd `cmd:"" help:"Adopt the database of XXL-JOB admins that go on working: Punctual then schedules the groups that are moved to it. Punctual is stopped for it."`
+	Groups migrateGroupsCmd `cmd:"" help:"List the groups and whose they are, beside XXL-JOB."`
+	Move   migrateMoveCmd   `cmd:"" help:"Move the started jobs of groups to Punctual, beside XXL-JOB."`
+	Return migrateReturnCmd `cmd:"" help:"Return them to XXL-JOB; Punctual must run."`
+	Alone  migrateAloneCmd  `cmd:"" help:"End the work beside XXL-JOB: from its next start on Punctual schedules every job. The XXL-JOB admins and Punctual are stopped for it."`
 	Back   migrateBackCmd   `cmd:"" help:"Make an adopted database ready for the XXL-JOB admin that is put back; Punctual is stopped then."`
 	Finish migrateFinishCmd `cmd:"" help:"Say that there is no way back to XXL-JOB any more: passwords are kept as strong hashes from then on."`
 }

@@ -78,7 +78,7 @@ func (s *Dashboard) foreseen(ctx context.Context) (foreseen, error) {
 func (s *Dashboard) foresee(ctx context.Context, now time.Time) (foreseen, error) {
 	f := foreseen{from: now.Truncate(time.Minute)}
 	until := f.from.Add(forecastMinutes * time.Minute)
-	rows, err := s.queries.ListJobsDueWithin(ctx, s.cfg.Pool, db.ListJobsDueWithinParams{UntilMs: until.UnixMilli() - 1, Limit: forecastJobs})
+	rows, err := s.queries.ListJobsDueWithin(ctx, s.cfg.Pool, db.ListJobsDueWithinParams{Beside: s.cfg.Pool.BesideArg(), UntilMs: until.UnixMilli() - 1, Limit: forecastJobs})
 	if err != nil {
 		return f, fmt.Errorf("read the next times of jobs: %w", db.Error(err))
 	}

@@ -251,7 +251,7 @@ func (c *change) settle(ctx context.Context, j wire.DeclaredJob) (changed bool, 
 	if err != nil {
 		return false, err
 	}
-	if due && job.ScheduleType.Schedules() && job.TriggerStatus != int64(jobspec.StatusRunning) {
+	if due && job.ScheduleType.Schedules() && !jobspec.Started(job.TriggerStatus) {
 		if err := c.s.cfg.Jobs.Start(ctx, c.p, id); err != nil {
 			return false, err
 		}
@@ -337,7 +337,7 @@ func (c *change) remove(ctx context.Context, row db.DeclaredJob, how string) err
 		return err
 	}
 	drop := db.DropDeclaredJobParams{DroppedAt: c.s.cfg.Now().UnixMilli(), JobID: row.JobID}
-	if job.TriggerStatus == int64(jobspec.StatusRunning) {
+	if jobspec.Started(job.TriggerStatus) {
 		drop.Due = 1 // it goes on when it is declared again
 		if err := c.s.cfg.Jobs.Stop(ctx, c.p, row.JobID); err != nil {
 			return err

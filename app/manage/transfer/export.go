@@ -123,7 +123,7 @@ func (s *Service) fileJob(p auth.Principal, j db.Job, apps map[int64]string, fam
 		spec.Concurrency = "" // which means the same, and is what most jobs have
 	}
 	out := jobfile.Job{ID: j.ID, State: jobfile.Stopped, Values: make(jobfile.Values)}
-	if j.TriggerStatus == int64(jobspec.StatusRunning) {
+	if jobspec.Started(j.TriggerStatus) {
 		out.State = jobfile.Running
 	}
 	if spec.Glue == wire.GlueBean {

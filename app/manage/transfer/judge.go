@@ -37,7 +37,7 @@ func (m *importer) judge(i int) {
 		return
 	}
 	exists := item.ID != 0
-	running := exists && item.old.TriggerStatus == int64(jobspec.StatusRunning)
+	running := exists && jobspec.Started(item.old.TriggerStatus)
 	if item.Outcome = Create; exists {
 		item.Outcome = Change
 	}

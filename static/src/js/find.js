@@ -11,7 +11,7 @@ const paint = (name) => {
   return CSS.highlights.get(name);
 };
 
-export function finder(viewer, box, list, letGo, stays) {
+export function finder(viewer, box, list, { letGo, shown, stays, at: atLine }) {
   const bar = viewer.querySelector("[data-find]");
   const field = bar.querySelector("input");
   const count = bar.querySelector("[data-find-count]");
@@ -27,6 +27,7 @@ export function finder(viewer, box, list, letGo, stays) {
 
   // search adds the places of one line. Its text may lie in several nodes, because parts of it are coloured.
   const search = (line) => {
+    if (!shown(line)) return;
     const nodes = [];
     let text = "";
     for (const walk = document.createTreeWalker(line, NodeFilter.SHOW_TEXT); walk.nextNode(); ) {
@@ -79,6 +80,7 @@ export function finder(viewer, box, list, letGo, stays) {
     const { left, right } = bounds(places[at]);
     if (left < frame.left + 60 || right > frame.right) box.scrollLeft += left - frame.left - box.clientWidth / 3;
     letGo();
+    atLine(marked);
     show();
   };
   // nearest is the last place that is not below the view, or else the first of all.
@@ -141,6 +143,9 @@ export function finder(viewer, box, list, letGo, stays) {
   show();
 
   return {
+    again() {
+      if (pattern) restart();
+    },
     added(lines) {
       if (!pattern || !lines.length) return;
       for (const line of lines) search(line);

@@ -1,12 +1,15 @@
 // A run's output. It follows the end while the reader is at the end, lets go as soon as they scroll up, and goes on at
-// the next line after a lost connection. The same stream brings the run's state.
+// the next line after a lost connection. The same stream brings the run's state. However long it is, the page holds a window of it:
+// further up are the earlier lines, one click away, and what comes while somebody reads waits as text.
 import { Idiomorph } from "idiomorph";
 import htmx from "htmx.org";
+import { colours } from "./colours.js";
 import { finder } from "./find.js";
 import { stream } from "./stream.js";
 
-const keep = 20000; // lines in the page while it follows; the download has them all
+const keep = 6000; // lines in the page while it follows; the download has them all
 const most = 2 * keep; // while somebody reads further up, from whom no line is taken away so soon
+const hides = { e: ":not(.e)", w: ":not(.e, .w)", i: ".d" }; // the lines that each choice of a level leaves out, as in the style sheet
 
 export function logViewers(root) {
   if (root.matches?.("[data-log]")) open(root); // beside the script editor it comes by itself
@@ -22,6 +25,8 @@ function open(viewer) {
   const jump = viewer.querySelector("[data-follow]");
   const wrap = viewer.querySelector("[data-wrap]");
   const copy = viewer.querySelector("[data-copy]");
+  const choice = viewer.querySelector("[data-levels]");
+  const none = box.querySelector("[data-log-none]");
   let next = Number(viewer.dataset.next) || 1;
   let following = true;
   let live = Boolean(viewer.dataset.events); // lines may still come
@@ -41,6 +46,7 @@ function open(viewer) {
   const follow = (on) => {
     following = on;
     jump.hidden = on;
+    if (on) catchUp();
     if (on) toEnd();
   };
   box.addEventListener("scroll", () => {
@@ -48,7 +54,8 @@ function open(viewer) {
     if (following) {
       if (scrolledUp()) follow(false);
     } else if (atEnd()) {
-      follow(true);
+      if (waiting.length) more();
+      else follow(true);
     }
     last = box.scrollTop;
   });
@@ -64,7 +71,60 @@ function open(viewer) {
     last = box.scrollTop;
     follow(false);
   };
-  const find = finder(viewer, box, list, letGo, () => live && following);
+  const shown = (line) => !choice.value || !line.matches(hides[choice.value]);
+  const find = finder(viewer, box, list, { letGo, shown, stays: () => live && following, at: (line) => onPage && name(line) });
+  const checkNone = () => (none.hidden = !choice.value || !list.children.length || Boolean(list.querySelector(`li:not(${hides[choice.value]})`)));
+  choice.hidden = false;
+  choice.addEventListener("change", () => {
+    box.dataset.only = choice.value;
+    checkNone();
+    find.again();
+    if (following) toEnd();
+  });
+
+  // A line has an address: its number leads to it and puts it into the page's own.
+  const onPage = Boolean(viewer.closest(".run"));
+  let linked = null;
+  const mark = (line) => {
+    linked?.classList.remove("linked");
+    linked = line;
+    line.classList.add("linked");
+  };
+  const name = (line) => history.replaceState(history.state, "", "#L" + line.value);
+  const wanted = () => (onPage && Number(/^#L(\d+)$/.exec(location.hash)?.[1])) || 0;
+  const goToLine = () => {
+    const n = wanted();
+    if (!n) return false;
+    const line = document.getElementById("L" + n);
+    if (line) {
+      if (!shown(line)) {
+        choice.value = box.dataset.only = "";
+        none.hidden = true;
+      }
+      mark(line);
+      letGo();
+      box.scrollTop += line.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientHeight / 3;
+      letGo();
+      return true;
+    }
+    const there = new URL(location.href);
+    if (there.searchParams.get("line") === String(n)) return false; // the server knows of no such line
+    there.searchParams.set("line", n);
+    location.replace(there);
+    return true;
+  };
+  list.addEventListener("click", (event) => {
+    const line = event.target.closest("li");
+    if (!onPage || event.target !== line || event.clientX > line.firstElementChild.getBoundingClientRect().left) return;
+    mark(line);
+    name(line);
+  });
+  if (onPage) window.addEventListener("hashchange", goToLine);
+  document.addEventListener("click", (event) => {
+    // The same address once more is no change of it.
+    if (onPage && event.target.closest?.('a[href^="#L"]')?.hash === location.hash) goToLine();
+  });
+  colours();
 
   const setWrap = (on) => {
     box.classList.toggle("wrap", on);
@@ -92,15 +152,15 @@ function open(viewer) {
   // The clipboard exists only on https and localhost.
   copy.hidden = !navigator.clipboard;
   copy.addEventListener("click", async () => {
-    await navigator.clipboard.writeText([...list.children].map((line) => line.textContent).join("\n"));
+    await navigator.clipboard.writeText([...list.children].filter(shown).map((line) => line.textContent).join("\n"));
     copy.classList.add("copied");
     setTimeout(() => copy.classList.remove("copied"), 1200);
   });
-  follow(true);
 
-  // What no longer fits goes from the top, and the page says how much that is.
+  // What no longer fits goes from the top, and the page says how much that is. From somebody who reads, it goes only for the lines
+  // that they came down for.
   const trim = () => {
-    const over = list.children.length - (following ? keep : most);
+    const over = list.children.length - (following ? keep : down ? most : Infinity);
     if (over > 0) {
       const gone = document.createRange();
       gone.setStartBefore(list.firstElementChild);
@@ -112,11 +172,14 @@ function open(viewer) {
     if (first === 1) return;
     cut.hidden = false;
     cut.querySelector("[data-text]").textContent = cut.dataset.text.replace("{N}", first.toLocaleString(document.documentElement.lang));
+    const earlier = cut.querySelector("[data-log-earlier]");
+    earlier.href = earlier.href.replace(/\d+#L\d+$/, `${first - 1}#L${first - 1}`);
   };
-
-  if (!viewer.dataset.events) return;
-  // Lines wait while drawing keeps the browser busy, so that what would be cut off at once is never drawn.
+  // Lines wait while drawing keeps the browser busy, so that what would be cut off at once is never drawn, and, as text, while
+  // somebody reads and the window is full.
   let fresh = [];
+  let waiting = [];
+  let down = false; // somebody who reads has come to the end of the window
   let timer = 0;
   let cost = 0; // ms that drawing took last
   const draw = () => {
@@ -129,9 +192,36 @@ function open(viewer) {
     fresh = [];
     if (list.children.length && empty) empty.hidden = true;
     trim();
+    checkNone();
     if (following) toEnd();
     cost = performance.now() - began;
   };
+  const linesOf = (text) => {
+    const template = document.createElement("template");
+    template.innerHTML = text;
+    return [...template.content.querySelectorAll("li")];
+  };
+  const more = () => {
+    fresh.push(...linesOf(waiting.shift()));
+    down = true;
+    draw();
+    down = false;
+  };
+  // catchUp goes to the end over what waits: only so much of it is drawn as the window holds.
+  const catchUp = () => {
+    if (!waiting.length) return;
+    const lines = [];
+    while (waiting.length && lines.length < keep) lines.unshift(...linesOf(waiting.pop()));
+    if (waiting.length) {
+      waiting = [];
+      list.replaceChildren();
+      find.trimmed();
+    }
+    fresh.unshift(...lines);
+    draw();
+  };
+  if (!goToLine()) follow(true);
+  if (!viewer.dataset.events) return;
   const events = stream({
     address: () => {
       const url = new URL(viewer.dataset.events, location.href);
@@ -140,9 +230,14 @@ function open(viewer) {
     },
     events: {
       log: (event) => {
-        const template = document.createElement("template");
-        template.innerHTML = event.data;
-        for (const line of template.content.querySelectorAll("li")) {
+        if (waiting.length || (!following && list.children.length + fresh.length >= most)) {
+          const end = Number(event.lastEventId) || 0;
+          if (end <= next) return; // sent twice
+          waiting.push(event.data);
+          next = end;
+          return;
+        }
+        for (const line of linesOf(event.data)) {
           if (line.value < next) continue; // sent twice around a reconnect
           next = line.value + 1;
           fresh.push(line);

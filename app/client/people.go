@@ -1,0 +1,190 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// TokensCmd looks after API tokens.
+type TokensCmd struct {
+	List   tokensList   `cmd:"" default:"withargs" help:"List your API tokens."`
+	Create tokensCreate `cmd:"" help:"Make an API token; it takes a token with the scope admin."`
+	Revoke tokensRevoke `cmd:"" help:"Revoke API tokens for good."`
+}
+
+var tokenColumns = []column{
+	field("ID", "id"), field("NAME", "name"), field("OWNER", "owner"), field("SCOPE", "scope"), field("STATE", "state"), field("EXPIRES", "expires_at"), field("USED", "used_at"),
+	wideField("FROM", "used_from"), wideField("GROUPS", "group_ids"), wideField("BEGINS WITH", "hint"), wideField("CREATED", "created_at"),
+}
+
+type tokensList struct {
+	Target
+	All bool `help:"Everybody's, which takes an administrator."`
+}
+
+func (c tokensList) Run(ctx context.Context, s Streams) error {
+	query := make(url.Values)
+	if c.All {
+		query.Set("all", "true")
+	}
+	return c.get(ctx, s, "/tokens", query, unpaged, tokenColumns)
+}
+
+type tokensCreate struct {
+	Target
+	Name  string   `arg:"" help:"What it is for."`
+	Scope []string `required:"" help:"The rights that it has at most: view, run, schedule, edit, script or admin; may be repeated."`
+	Group []int64  `placeholder:"ID" help:"A group that it is for; may be repeated. Without it, all of its owner's."`
+	Days  int      `default:"90" help:"How many days it counts; 0: until it is revoked."`
+}
+
+func (c tokensCreate) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	body := map[string]any{"name": c.Name, "scope": c.Scope, "days": c.Days}
+	if len(c.Group) > 0 {
+		body["group_ids"] = c.Group
+	}
+	raw, err := a.do(ctx, http.MethodPost, "/tokens", nil, body)
+	if err != nil {
+		return err
+	}
+	if c.Output != "table" && c.Output != "wide" {
+		return (printer{s.Out, c.Output}).one(raw, tokenColumns)
+	}
+	var made struct {
+		ID    int64  `json:"id"`
+		Token string `json:"token"`
+	}
+	if err := json.Unmarshal(raw, &made); err != nil {
+		return fmt.Errorf("read what the admin said: %w", err)
+	}
+	fmt.Fprintf(s.Err, "token %d: it is told this once\n", made.ID)
+	_, err = fmt.Fprintln(s.Out, made.Token)
+	return err
+}
+
+type tokensRevoke struct {
+	Target
+	IDs []int64 `arg:"" name:"id" help:"The numbers of the tokens."`
+}
+
+func (c tokensRevoke) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, id := range c.IDs {
+		if _, err := a.do(ctx, http.MethodDelete, fmt.Sprintf("/tokens/%d", id), nil, nil); err != nil {
+			errs = append(errs, fmt.Errorf("token %d: %w", id, err))
+			continue
+		}
+		fmt.Fprintf(s.Err, "token %d: revoked\n", id)
+	}
+	return errors.Join(errs...)
+}
+
+// UsersCmd lists users.
+type UsersCmd struct {
+	Target
+	Limit int `default:"100" help:"How many at most; 0 for all."`
+}
+
+// Run does it.
+func (c UsersCmd) Run(ctx context.Context, s Streams) error {
+	return c.get(ctx, s, "/users", make(url.Values), c.Limit, []column{
+		field("ID", "id"), field("NAME", "name"), field("ROLE", "role"), field("STATE", "state"), field("SERVICE", "service"), field("SIGNED IN", "login_at"), wideField("PROVIDER", "provider"),
+	})
+}
+
+// AlarmsCmd shows where alarms go.
+type AlarmsCmd struct {
+	Messages alarmsMessages `cmd:"" default:"withargs" help:"List the messages that were sent or wait, the newest first."`
+	Channels alarmsChannels `cmd:"" help:"List the channels."`
+	Retry    alarmsRetry    `cmd:"" help:"Send messages that wait, or were given up, at once."`
+}
+
+type alarmsMessages struct {
+	Target
+	State string `enum:"waiting,sending,sent,given_up,any" default:"any" help:"waiting, sending, sent, given_up or any."`
+	Limit int    `default:"50" help:"How many at most; 0 for all."`
+}
+
+func (c alarmsMessages) Run(ctx context.Context, s Streams) error {
+	query := make(url.Values)
+	if c.State != "any" {
+		query.Set("state", c.State)
+	}
+	return c.get(ctx, s, "/alarms/messages", query, c.Limit, []column{
+		field("ID", "id"), field("STATE", "state"), field("CAUSE", "cause"), field("JOB", "job"), field("CHANNEL", "channel"), field("CREATED", "created_at"), wideField("RUN", "run_id"),
+		wideField("TO", "recipient"), wideField("TRIES", "tries"), field("ERROR", "error"),
+	})
+}
+
+type alarmsChannels struct{ Target }
+
+func (c alarmsChannels) Run(ctx context.Context, s Streams) error {
+	return c.get(ctx, s, "/alarms/channels", make(url.Values), unpaged, []column{
+		field("ID", "id"), field("NAME", "name"), field("KIND", "kind"), field("ENABLED", "enabled"), field("LAST SENT", "last_ok_at"), wideField("LAST FAILED", "last_error_at"), field("ERROR", "last_error"),
+	})
+}
+
+type alarmsRetry struct {
+	Target
+	IDs []int64 `arg:"" name:"id" help:"The numbers of the messages."`
+}
+
+func (c alarmsRetry) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, id := range c.IDs {
+		if _, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/alarms/messages/%d/retry", id), nil, nil); err != nil {
+			errs = append(errs, fmt.Errorf("message %d: %w", id, err))
+			continue
+		}
+		fmt.Fprintf(s.Err, "message %d: is being sent\n", id)
+	}
+	return errors.Join(errs...)
+}
+
+// AuditLogCmd lists what people and programs did.
+type AuditLogCmd struct {
+	Target
+	User   string    `help:"Only what this user did."`
+	Action string    `help:"Only this action, such as update or login."`
+	Kind   string    `help:"Only what was done to objects of this kind, such as job or user."`
+	Object int64     `placeholder:"ID" help:"Only what was done to the object with this number."`
+	Since  time.Time `placeholder:"TIME" help:"Only what was done at this moment or later, as in 2026-12-31T23:30:00+08:00."`
+	Limit  int       `default:"50" help:"How many at most; 0 for all."`
+}
+
+// Run does it.
+func (c AuditLogCmd) Run(ctx context.Context, s Streams) error {
+	query := make(url.Values)
+	for name, value := range map[string]string{"user": c.User, "action": c.Action, "object_kind": c.Kind} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if c.Object != 0 {
+		query.Set("object_id", strconv.FormatInt(c.Object, 10))
+	}
+	if !c.Since.IsZero() {
+		query.Set("since", c.Since.Format(time.RFC3339))
+	}
+	return c.get(ctx, s, "/audit", query, c.Limit, []column{
+		field("ID", "id"), field("AT", "at"), field("USER", "user"), field("ACTION", "action"), field("KIND", "object_kind"), field("OBJECT", "object_id"), field("NAME", "object_name"), wideField("FROM", "from"),
+	})
+}

@@ -1,0 +1,134 @@
+package console
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/runstate"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/runs"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// whole is the timeline of a run's own page: with the other attempts of its fire, and the run among those of its job.
+func (c *timelines) whole(ctx context.Context, page layout.Page, p auth.Principal, r db.Run) (runs.Timeline, error) {
+	t, err := c.timelineOf(ctx, page, p, r)
+	if err != nil {
+		return t, err
+	}
+	attempts, err := c.runs.Attempts(ctx, p, r)
+	if err != nil {
+		return t, err
+	}
+	for _, a := range attempts {
+		t.Attempts = append(t.Attempts, runs.Attempt{LogID: a.ID, State: a.State})
+	}
+	past, err := c.runs.Past(ctx, p, r, ui.MaxBars)
+	if err != nil {
+		return t, err
+	}
+	t.Past = runs.Past{Bars: c.runBars(page, past.Runs, past.Usual, r.ID), Previous: past.Previous, Next: past.Next}
+	took := c.took(c.wholeRecord(r))
+	if past.Usual.Runs > 0 {
+		t.Past.Usual = page.T("runs.usual", "P50", format.Duration(page.Printer, past.Usual.P50), "P95", format.Duration(page.Printer, past.Usual.P95))
+		if t.Past.Unlike = unlike(past.Usual, took) != ""; past.Usual.P50 > 0 && took > 0 {
+			t.Past.Times = times(float64(took) / float64(past.Usual.P50))
+		}
+	}
+	if past.Good == nil {
+		return t, nil
+	}
+	t.Past.Good = past.Good.ID
+	if !t.State.Open() {
+		t.Past.Against, err = c.against(ctx, page, p, *past.Good, r)
+	}
+	return t, err
+}
+
+// against says what is unlike the last good run: of the two runs, and what was changed of the job between them, where the principal may
+// see the job.
+func (c *timelines) against(ctx context.Context, page layout.Page, p auth.Principal, good, this db.Run) (*runs.Comparison, error) {
+	a, b := c.wholeRecord(good), c.wholeRecord(this)
+	cmp := &runs.Comparison{Good: good.ID, At: c.at(page, a.Start())}
+	var same []string
+	row := func(label, of, now string, code bool) {
+		switch {
+		case of != now:
+			cmp.Rows = append(cmp.Rows, runs.Difference{Label: label, Good: of, This: now, Code: code})
+		case of != "":
+			same = append(same, label)
+		}
+	}
+	span := func(run *runstate.Run) string {
+		if took := c.took(run); took > 0 {
+			return format.Duration(page.Printer, took)
+		}
+		return ""
+	}
+	row(page.T("runs.column.duration"), span(a), span(b), false)
+	row(page.T("jobs.field.param"), string(good.ExecutorParam), string(this.ExecutorParam), true)
+	row(page.T("runs.column.address"), string(good.ExecutorAddress), string(this.ExecutorAddress), true)
+	row(page.T("jobs.field.handler"), string(good.ExecutorHandler), string(this.ExecutorHandler), true)
+	row(page.T("runs.fact.trigger"), c.triggerWord(page, good), c.triggerWord(page, this), false)
+	row(page.T("runs.fact.shard"), shardText(string(good.ExecutorShardingParam)), shardText(string(this.ExecutorShardingParam)), false)
+	jobs, err := c.jobs.ByID(ctx, []int64{this.JobID})
+	if err != nil {
+		return nil, err
+	}
+	job, there := jobs[this.JobID]
+	if visible := there && p.CanUseGroup(job.JobGroup); !visible {
+		cmp.Same = strings.Join(same, page.T("list.comma"))
+		return cmp, nil
+	}
+	if job.GlueType != wire.GlueBean {
+		was, is, err := c.scripts(ctx, page, good, this)
+		if err != nil {
+			return nil, err
+		}
+		row(page.T("runs.against.script"), was, is, false)
+	}
+	cmp.Same = strings.Join(same, page.T("list.comma"))
+	changes, err := c.audit.JobChangesBetween(ctx, this.JobID, leftAt(a), leftAt(b), pageChanges)
+	for _, change := range changes {
+		cmp.Changes = append(cmp.Changes, c.drawnChange(page, change))
+	}
+	return cmp, err
+}
+
+func (c *timelines) triggerWord(page layout.Page, r db.Run) string {
+	if r.TriggerType == "" {
+		return ""
+	}
+	return page.Word("trigger.", string(r.TriggerType))
+}
+
+// leftAt is from when on a change of the job could not touch a run any more.
+func leftAt(run *runstate.Run) time.Time {
+	if began, _ := run.Span(); !began.IsZero() {
+		return began
+	}
+	return run.Start()
+}
+
+// scripts are the versions of the job's script that two runs were sent with, told by when they were saved.
+func (c *timelines) scripts(ctx context.Context, page layout.Page, good, this db.Run) (was, is string, err error) {
+	saved, err := c.jobs.ScriptTimes(ctx, this.JobID)
+	if err != nil {
+		return "", "", err
+	}
+	of := func(r db.Run) string {
+		at := leftAt(c.wholeRecord(r))
+		for _, s := range saved {
+			if !s.After(at) {
+				return page.T("runs.against.saved", "At", c.at(page, s).Absolute)
+			}
+		}
+		return ""
+	}
+	return of(good), of(this), nil
+}

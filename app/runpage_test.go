@@ -1,0 +1,129 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"github.com/punctual-job/punctual/scheduler/event"
+)
+
+// TestThePageOfARun has a fire that failed twice after good runs, and runs of another job between them.
+func TestThePageOfARun(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		admin := open(t, a).mustLogin()
+		admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"auto"}})
+		for _, name := range []string{"nightly", "other"} {
+			if got := admin.post("/jobs", form(url.Values{"name": {name}, "group": {"1"}})); got.status != http.StatusSeeOther {
+				t.Fatalf("create: %d %s", got.status, got.body)
+			}
+		}
+		set := func(id int64, set string, args ...any) {
+			t.Helper()
+			if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET "+set+" WHERE id = ?", append(args, id)...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		at := func(ago time.Duration) int64 { return time.Now().Add(-ago).UnixMilli() }
+		run := func(job int64, ago, took time.Duration, code int64) int64 {
+			id := oldRun(t, a, 1, job, ago, 200, code, nil)
+			set(id, "planned_at = ?, sent_at = ?, finished_at = ?, executor_param = ?, executor_address = ''", at(ago), at(ago), at(ago)+took.Milliseconds(), "--day 1")
+			return id
+		}
+		for i := range 20 {
+			run(1, time.Duration(100-i)*time.Minute, 1400*time.Millisecond, 200)
+			run(2, time.Duration(100-i)*time.Minute, time.Hour, 500)
+		}
+		good := run(1, 50*time.Minute, 1400*time.Millisecond, 200)
+		failed := run(1, 40*time.Minute, 8820*time.Millisecond, 500)
+		retry := run(1, 39*time.Minute, time.Second, 500)
+		after := run(1, 30*time.Minute, 1400*time.Millisecond, 200)
+		set(failed, "outcome = ?, handle_msg = ?, executor_param = ?, events = ?", int64(event.Failed), "java.io.IOException: <gone>\n\tat x", "--day <2>",
+			event.List{event.New(time.UnixMilli(at(39*time.Minute)), event.Retry, 1, retry)}.Stored())
+		set(retry, "trigger_type = 'RETRY', origin_log_id = ?", failed)
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE punctual_audit SET made_at = ? WHERE object_kind = 'job' AND object_id = 1", at(45*time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+
+		page := admin.get(fmt.Sprintf("/runs/%d", failed))
+		doc := page.document(t)
+		text := func(of *goquery.Document, selector string) string {
+			return strings.Join(strings.Fields(of.Find(selector).Text()), " ")
+		}
+		path := func(id int64) string { return fmt.Sprintf("/runs/%d", id) }
+		if got := text(doc, ".run-failure.error .why"); got != "java.io.IOException: <gone>" {
+			t.Errorf("first is said: %q", got)
+		}
+		if got := text(doc, ".run-failure .note"); got != "at x" || strings.Count(page.body, "java.io.IOException") != 1 {
+			t.Errorf("said more than once, or not to its end: %q", got)
+		}
+		if got := text(doc, ".attempts"); got != "Attempt 1FailedAttempt 2Failed" || doc.Find(`.attempts [aria-current]`).AttrOr("href", "") != path(failed) {
+			t.Errorf("attempts: %q", got)
+		}
+		for selector, want := range map[string]int64{`[rel=prev]`: good, `[rel=next]`: after, `.run-ways .beside a:last-child`: good} {
+			if got := doc.Find(selector).AttrOr("href", ""); got != path(want) {
+				t.Errorf("%s leads to %s, want %s", selector, got, path(want))
+			}
+		}
+		if got := text(doc, ".summary"); !strings.Contains(got, "8.8 s ×6.3 usually 1.4 s, p95 1.4 s") {
+			t.Errorf("usual: %q", got)
+		}
+		if n := doc.Find(".run-bars svg a").Length(); n != 24 || doc.Find(".run-bars svg a.this").AttrOr("href", "") != path(failed) {
+			t.Errorf("%d bars, or another one is marked", n)
+		}
+		against := text(doc, ".against[open]")
+		for _, want := range []string{"1.4 s8.8 s", "--day 1--day <2>", "Changed in between", "Created"} {
+			if !strings.Contains(against, want) {
+				t.Errorf("%q is not in %q", want, against)
+			}
+		}
+		if strings.Contains(page.body, "<gone>") || strings.Contains(page.body, "<2>") {
+			t.Error("what others wrote is markup")
+		}
+
+		doc = admin.get(path(retry)).document(t)
+		if got := doc.Find(`.attempts [aria-current]`).AttrOr("href", ""); got != path(retry) || doc.Find(`[rel=prev]`).AttrOr("href", "") != path(good) {
+			t.Errorf("the second attempt: %s, before it %s", got, doc.Find(`[rel=prev]`).AttrOr("href", ""))
+		}
+		doc = admin.get(path(after)).document(t)
+		if doc.Find(".attempts, [rel=next], .run-failure, .against[open]").Length() != 0 || doc.Find(".against").Length() != 1 {
+			t.Error("a good run is drawn as a bad one, or has attempts or a next run")
+		}
+
+		// The job belonged to another group when it last went well, and belongs to it again.
+		admin.post("/executors", url.Values{"app_name": {"stock"}, "title": {"stock"}, "type": {"auto"}})
+		set(good, "job_group = 2, executor_param = ?", secret)
+		set(retry, "job_group = 2, handle_msg = ?", secret)
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET handle_msg = ? WHERE job_group = 2", secret); err != nil {
+			t.Fatal(err)
+		}
+		if page := admin.get(path(failed)); !strings.Contains(page.body, secret) || !strings.Contains(page.body, path(retry)) {
+			t.Error("an administrator does not see the runs of both groups")
+		}
+		user := url.Values{"name": {"jonas"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"1.view"}}
+		if got := admin.post("/users", user); got.status != http.StatusSeeOther {
+			t.Fatalf("create user: %d %s", got.status, got.body)
+		}
+		jonas := open(t, a)
+		jonas.login("jonas", testPassword)
+		for _, at := range []string{path(failed), "/jobs/1", "/runs?job=1"} {
+			page := jonas.get(at)
+			if page.status != http.StatusOK || strings.Contains(page.body, secret) || strings.Contains(page.body, path(good)+`"`) || strings.Contains(page.body, path(retry)+`"`) {
+				t.Errorf("%s: %d, and shows runs of a group that is not theirs", at, page.status)
+			}
+		}
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET job_group = 2 WHERE id = 1"); err != nil {
+			t.Fatal(err)
+		}
+		if page := jonas.get(path(failed)); page.status != http.StatusOK || strings.Contains(page.body, "Changed in between") {
+			t.Errorf("changes of a job that is not theirs are shown: %d", page.status)
+		}
+	})
+}
