@@ -99,6 +99,15 @@ func URL(name string) string {
 	return Prefix + a.name
 }
 
+// Body is what stands in a file of static/dist, to be read only. It panics on a name that does not exist.
+func Body(name string) []byte {
+	a, ok := byName[name]
+	if !ok {
+		panic("static: no file " + name)
+	}
+	return a.body
+}
+
 // Handler serves every file under Prefix.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,16 +1,15 @@
 #!/bin/sh
-# Rebuilds static/dist and views/icon/paths.go from this folder. Needs Node (for npm ci) and Go; the outputs are
-# committed, so nobody needs Node to build or run Punctual.
+# Rebuilds static/dist from this folder. Needs Node (for npm ci) and Go; the outputs are committed, so nobody needs Node to build or run
+# Punctual.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root/static/src"
 npm ci --no-audit --no-fund --silent
-node icons.mjs > "$root/views/icon/paths.go"
-gofmt -w "$root/views/icon/paths.go"
 
 cd "$root"
 dist=static/dist
 mkdir -p "$dist"
+node static/src/icons.mjs > $dist/icons.svg
 esbuild() { GOWORK=off go tool -modfile=tools/go.mod esbuild --log-level=warning --bundle --minify --charset=utf8 --legal-comments=none "$@"; }
 targets=chrome123,firefox128,safari17.5
 esbuild --target=$targets --format=iife --outfile=$dist/app.js static/src/js/app.js

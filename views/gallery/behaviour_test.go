@@ -244,6 +244,9 @@ func TestBehaviour(t *testing.T) {
 			until(`document.querySelectorAll("tbody tr").length === 1`), until(`location.search === "?q=parcel"`),
 			until(`document.querySelector("[data-cron]") === null`), chromedp.KeyEvent(kb.Escape), until(`document.activeElement.name !== "q"`))
 	})
+	t.Run("the icons come from their file", func(t *testing.T) {
+		do(t, visit("/jobs"), until(`(icons => icons.length > 20 && icons.every(icon => icon.getBBox().width > 0))([...document.querySelectorAll("main svg.icon use")].filter(icon => icon.parentElement.checkVisibility()))`))
+	})
 	t.Run("the switch swaps its row and says so", func(t *testing.T) {
 		do(t, visit("/jobs"), chromedp.Click(`#job-8 .switch`), until(`document.querySelector("#job-8 .switch").ariaChecked === "false"`),
 			until(`document.querySelector("#toasts .toast.success")?.textContent.includes("stopped it")`),
