@@ -1,6 +1,7 @@
 package app
 
 import (
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -241,6 +242,12 @@ func TestTheAlarmPages(t *testing.T) {
 		form.Set("quiet_to", "07:30")
 		if got := b.post("/alarms/1", form); got.header.Get("Location") != "/alarms/1" {
 			t.Errorf("save: %d %.300s", got.status, got.body)
+		}
+		stale := maps.Clone(form)
+		stale.Set("version", "1")
+		stale.Set("name", "late")
+		if got := b.post("/alarms/1", stale); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `value="late"`) || got.document(t).Find(".notice.error").Length() != 1 {
+			t.Errorf("a form of a channel that was changed meanwhile: %d %s", got.status, got.body)
 		}
 		if got := b.get("/alarms/1"); !strings.Contains(got.body, "23:00–07:30") || strings.Contains(got.body, "<i>hook</i>") {
 			t.Error("the quiet hours are not shown, or a name became markup")

@@ -175,13 +175,19 @@ func TestAlarmsAreLookedAfterByAProgram(t *testing.T) {
 		if hook.Name != "the chat" || !hook.HasURL || !hook.HasSecret || hook.QuietFrom != "22:00" {
 			t.Errorf("patched: %+v", hook)
 		}
+		var r refusal
+		if c.json(412, &r, "PATCH", at, `{"name":"late"}`, "If-Match", got.header.Get("ETag")); r.Code != "changed" {
+			t.Errorf("a channel that was changed meanwhile: %+v", r)
+		}
+		if answers = append(answers, c.json(200, &hook, "PATCH", at, `{"name":"the chat"}`, "If-Match", answers[1].header.Get("ETag"))); hook.Name != "the chat" {
+			t.Errorf("patched as it was read: %+v", hook)
+		}
 		c.json(201, &hook, "POST", at+"/routes", `{"scope":"group","scope_id":1,"causes":["lost"]}`)
 		if len(hook.Routes) != 2 {
 			t.Fatalf("routes: %+v", hook)
 		}
 		answers = append(answers, c.json(200, &hook, "PUT", fmt.Sprintf("%s/routes/%d", at, hook.Routes[1].ID), `{"scope":"group","scope_id":1,"causes":["failed","slow"]}`))
 		c.json(200, &hook, "DELETE", fmt.Sprintf("%s/routes/%d", at, hook.Routes[1].ID), "")
-		var r refusal
 		if c.json(422, &r, "POST", at+"/routes", `{"scope":"job","scope_id":99}`); len(r.Errors) != 1 || r.Errors[0].Code != "alarm.error.nojob" {
 			t.Errorf("a job that is not there: %+v", r)
 		}

@@ -47,7 +47,7 @@ func (q *Queries) ClaimAlarmDeliveries(ctx context.Context, db DBTX, arg ClaimAl
 }
 
 const clearAlarmChannelForJobs = `-- name: ClearAlarmChannelForJobs :exec
-UPDATE punctual_alarm_channel SET for_jobs = 0 WHERE for_jobs = 1 AND id <> ?
+UPDATE punctual_alarm_channel SET for_jobs = 0, updated_at = updated_at + 1 WHERE for_jobs = 1 AND id <> ?
 `
 
 // Only one channel carries the mails of the jobs' own addresses.
@@ -1753,7 +1753,7 @@ UPDATE punctual_alarm_channel
 SET name = ?, config = ?, lang = ?, enabled = ?,
     for_jobs = ?, quiet_from = ?, quiet_to = ?,
     quiet_mode = ?, updated_at = ?
-WHERE id = ?
+WHERE id = ? AND updated_at = ?
 `
 
 type UpdateAlarmChannelParams struct {
@@ -1767,6 +1767,7 @@ type UpdateAlarmChannelParams struct {
 	QuietMode string
 	UpdatedAt int64
 	ID        int64
+	Version   int64
 }
 
 // The kind never changes: the settings of one mean nothing to another. Nor does the group, whose editors know the secrets.
@@ -1782,6 +1783,7 @@ func (q *Queries) UpdateAlarmChannel(ctx context.Context, db DBTX, arg UpdateAla
 		arg.QuietMode,
 		arg.UpdatedAt,
 		arg.ID,
+		arg.Version,
 	)
 	if err != nil {
 		return 0, err

@@ -118,7 +118,7 @@ UPDATE punctual_alarm_channel
 SET name = sqlc.arg(name), config = sqlc.arg(config), lang = sqlc.arg(lang), enabled = sqlc.arg(enabled),
     for_jobs = sqlc.arg(for_jobs), quiet_from = sqlc.arg(quiet_from), quiet_to = sqlc.arg(quiet_to),
     quiet_mode = sqlc.arg(quiet_mode), updated_at = sqlc.arg(updated_at)
-WHERE id = sqlc.arg(id);
+WHERE id = sqlc.arg(id) AND updated_at = sqlc.arg(version);
 
 -- name: ResealAlarmChannel :execrows
 -- Puts the same settings under another key, unless somebody has changed them since they were read.
@@ -126,7 +126,7 @@ UPDATE punctual_alarm_channel SET config = sqlc.arg(new_config) WHERE id = sqlc.
 
 -- name: ClearAlarmChannelForJobs :exec
 -- Only one channel carries the mails of the jobs' own addresses.
-UPDATE punctual_alarm_channel SET for_jobs = 0 WHERE for_jobs = 1 AND id <> ?;
+UPDATE punctual_alarm_channel SET for_jobs = 0, updated_at = updated_at + 1 WHERE for_jobs = 1 AND id <> ?;
 
 -- name: DeleteAlarmChannel :execrows
 DELETE FROM punctual_alarm_channel WHERE id = ?;

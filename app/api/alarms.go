@@ -118,10 +118,14 @@ type channelPatch struct {
 	ChannelChange
 }
 
-type channelAnswer struct{ Body channel }
+type channelAnswer struct {
+	ETag string `header:"ETag"`
+	Body channel
+}
 
 type channelCreated struct {
 	Location string `header:"Location"`
+	ETag     string `header:"ETag"`
 	Body     channel
 }
 
@@ -198,21 +202,26 @@ func (a *API) alarms() {
 			if err != nil {
 				return nil, err
 			}
-			return &channelCreated{Location: address("alarms/channels", id), Body: answer.Body}, nil
+			return &channelCreated{Location: address("alarms/channels", id), ETag: answer.ETag, Body: answer.Body}, nil
 		})
-	add(a, op{method: http.MethodPatch, path: "/alarms/channels/{id}", id: "patchAlarmChannel", tag: tag, summary: "Change fields of an alarm channel", names: channelNames},
+	add(a, op{method: http.MethodPatch, path: "/alarms/channels/{id}", id: "patchAlarmChannel", tag: tag, summary: "Change fields of an alarm channel", names: channelNames,
+		also: []int{http.StatusPreconditionFailed}},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			ChannelID
+			IfMatch
 			Body channelPatch `contentType:"application/merge-patch+json"`
 		}) (*channelAnswer, error) {
 			c, _, err := a.Manage.Channels.Get(ctx, p, in.ID)
 			if err != nil {
 				return nil, err
 			}
+			if !in.holds(channelVersion(c)) {
+				return nil, newStale()
+			}
 			set(&c.Name, in.Body.Name)
 			in.Body.over(&c)
 			if _, err := a.Manage.Channels.Save(ctx, p, c, false); err != nil {
-				return nil, err
+				return nil, in.changed(err)
 			}
 			return a.channelAnswer(ctx, p, in.ID)
 		})
@@ -358,8 +367,10 @@ func (a *API) channelAnswer(ctx context.Context, p auth.Principal, id int64) (*c
 	if err != nil {
 		return nil, err
 	}
-	return &channelAnswer{a.readChannel(requestOf(ctx), c, routes)}, nil
+	return &channelAnswer{ETag: etag(channelVersion(c)), Body: a.readChannel(requestOf(ctx), c, routes)}, nil
 }
+
+func channelVersion(c alarm.Channel) string { return strconv.FormatInt(c.Version, 10) }
 
 func (a *API) readChannel(r *request, c alarm.Channel, routes []manage.AlarmRoute) channel {
 	s := c.Settings

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/alarm"
 	"github.com/punctual-job/punctual/views/alarms"
@@ -84,7 +85,7 @@ func (c *alarmPages) channelEdit(ec echo.Context) error {
 	page.Values = alarms.FormValues{
 		Name: ch.Name, Language: ch.Language, Enabled: ui.Checked(ch.Enabled), ForJobs: ui.Checked(ch.ForJobs), QuietMode: string(ch.QuietMode), Host: s.Host,
 		Port: strconv.Itoa(s.Port), Security: string(s.Security), SkipVerify: ui.Checked(s.SkipVerify), Username: s.Username, From: s.From,
-		Recipients: strings.Join(s.Recipients, "\n"), Chat: s.Chat, Template: s.Template,
+		Recipients: strings.Join(s.Recipients, "\n"), Chat: s.Chat, Template: s.Template, Version: strconv.FormatInt(ch.Version, 10),
 	}
 	if ch.QuietFrom != ch.QuietTo {
 		page.Values.QuietFrom, page.Values.QuietTo = clock(ch.QuietFrom), clock(ch.QuietTo)
@@ -132,11 +133,11 @@ func (c *alarmPages) channelSave(ec echo.Context) error {
 	}
 	channelID, err := c.channels.Save(ec.Request().Context(), who(ec), input, bool(page.Values.EveryJob))
 	if err != nil {
-		errs, ok := fieldErrors(page.Page, err)
-		if !ok {
+		var ok bool
+		if page.Errors, page.Problem, ok = refused(page.Page, err, problem.Conflict); !ok {
 			return err
 		}
-		if page.Errors = errs; !slices.Contains(alarmKinds(), page.Kind) {
+		if !slices.Contains(alarmKinds(), page.Kind) {
 			page.Kind = alarmKind(alarm.KindMail)
 		}
 		if page.ID == 0 {
@@ -166,6 +167,7 @@ func channelInput(page alarms.FormPage) alarm.Channel {
 			From: v.From, Recipients: splitList(v.Recipients), URL: v.URL, Secret: v.Secret, Chat: v.Chat, Template: v.Template,
 		},
 	}
+	ch.Version, _ = strconv.ParseInt(v.Version, 10, 64) // what is no number asks for no check, like none
 	if port := strings.TrimSpace(v.Port); port != "" {
 		n, err := strconv.Atoi(port)
 		if err != nil || n == 0 {

@@ -283,8 +283,11 @@ func alarmProblem(err error) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, db.ErrNotFound) {
+	switch {
+	case errors.Is(err, db.ErrNotFound):
 		return problem.New(problem.NotFound, "problem.channel.gone").Because(err)
+	case errors.Is(err, alarm.ErrChanged):
+		return problem.New(problem.Conflict, "problem.changed").Because(err)
 	}
 	return err
 }

@@ -28,6 +28,8 @@ type Channel struct {
 	QuietTo   int
 	QuietMode QuietMode
 
+	Version int64 // another after each change of its settings; 0 asks for no check
+
 	HasURL, HasSecret, HasPassword bool
 	RemoveSecret, RemovePassword   bool
 
@@ -54,7 +56,7 @@ func (c *channel) shown() Channel {
 		ID: c.row.ID, Name: c.row.Name, Kind: c.kind(), GroupID: c.row.GroupID, Language: c.row.Lang, Enabled: c.row.Enabled == 1, ForJobs: c.row.ForJobs == 1,
 		QuietFrom: int(c.row.QuietFrom), QuietTo: int(c.row.QuietTo), QuietMode: QuietMode(c.row.QuietMode),
 		HasURL: s.URL != "", HasSecret: s.Secret != "", HasPassword: s.Password != "",
-		LastOKAt: when(c.row.LastOkAt), LastErrorAt: when(c.row.LastErrorAt), LastError: Trouble(c.row.LastError),
+		Version: c.row.UpdatedAt, LastOKAt: when(c.row.LastOkAt), LastErrorAt: when(c.row.LastErrorAt), LastError: Trouble(c.row.LastError),
 	}
 	s.URL, s.Secret, s.Password = "", "", ""
 	v.Settings = s
@@ -134,11 +136,14 @@ func (a *Alarmer) CreateChannel(ctx context.Context, c Channel) (int64, error) {
 }
 
 // UpdateChannel saves a channel, all but its kind. What waits for it is tried at once, since a change is mostly a repair;
-// switched off, it is given up. The error is [invalid.Fields] or [db.ErrNotFound].
+// switched off, it is given up. The error is [invalid.Fields], [ErrChanged] or [db.ErrNotFound].
 func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 	row, err := a.queries.GetAlarmChannel(ctx, a.cfg.Pool, c.ID)
 	if err != nil {
 		return db.Error(err)
+	}
+	if c.Version != 0 && c.Version != row.UpdatedAt {
+		return ErrChanged
 	}
 	c.Kind, c.GroupID = Kind(row.Kind), row.GroupID
 	// Settings that cannot be opened are replaced as a whole: then the secrets have to be typed again.
@@ -164,13 +169,13 @@ func (a *Alarmer) UpdateChannel(ctx context.Context, c Channel) error {
 	err = a.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		n, err := a.queries.UpdateAlarmChannel(ctx, tx, db.UpdateAlarmChannelParams{
 			ID: c.ID, Name: c.Name, Config: config, Lang: c.Language, Enabled: bit(c.Enabled), ForJobs: bit(c.ForJobs),
-			QuietFrom: int64(c.QuietFrom), QuietTo: int64(c.QuietTo), QuietMode: string(c.QuietMode), UpdatedAt: now,
+			QuietFrom: int64(c.QuietFrom), QuietTo: int64(c.QuietTo), QuietMode: string(c.QuietMode), Version: row.UpdatedAt, UpdatedAt: max(now, row.UpdatedAt+1),
 		})
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			return db.ErrNotFound
+			return ErrChanged
 		}
 		if c.ForJobs {
 			if err := a.queries.ClearAlarmChannelForJobs(ctx, tx, c.ID); err != nil {
@@ -256,6 +261,9 @@ func (a *Alarmer) DeleteChannel(ctx context.Context, id int64) error {
 	}
 	return a.reload(ctx)
 }
+
+// ErrChanged is the error of a change to a channel that somebody else has changed, or deleted, since it was read.
+var ErrChanged = errors.New("the channel was changed meanwhile")
 
 // ErrNoRecipient means that a mail channel has nobody to send a test to.
 var ErrNoRecipient = errors.New("the channel has no recipient")

@@ -100,7 +100,7 @@ func TestAKeptPasswordStaysWithItsServer(t *testing.T) {
 				if err := b.a.UpdateChannel(ctx, kept); (wants == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), wants) {
 					t.Errorf("group %d, another %s: %v", group, name, err)
 				}
-				before.Settings.Password = "secret-1"
+				before.Settings.Password, before.Version = "secret-1", 0
 				if err := b.a.UpdateChannel(ctx, before); err != nil {
 					t.Errorf("group %d, with the password: %v", group, err)
 				}

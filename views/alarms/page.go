@@ -127,6 +127,7 @@ type FormPage struct {
 	HasSecret   bool
 	HasPassword bool
 	Errors      map[string]string // ready to print, by field name
+	Problem     string            // what stands against the change as a whole
 }
 
 // FormValues are the values as typed, or as stored on the first visit. Secrets are never among the stored ones.
@@ -155,6 +156,7 @@ type FormValues struct {
 	Template       string     `form:"template"`
 	RemoveSecret   ui.Checked `form:"remove_secret"`
 	RemovePassword ui.Checked `form:"remove_password"`
+	Version        string     `form:"version"` // of the channel as it was drawn
 }
 
 // The names of the form's fields.
@@ -169,6 +171,7 @@ const (
 	FieldQuietFrom      = "quiet_from"
 	FieldQuietTo        = "quiet_to"
 	FieldQuietMode      = "quiet_mode"
+	FieldVersion        = "version"
 	FieldHost           = "host"
 	FieldPort           = "port"
 	FieldSecurity       = "security"
