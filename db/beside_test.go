@@ -88,6 +88,11 @@ func TestBeginBesideRefuses(t *testing.T) {
 	if _, err := ours.HandOver(t.Context(), db.Hand{Groups: []int64{1}}); !errors.Is(err, db.ErrNotBeside) {
 		t.Errorf("a move without the mode: %v", err)
 	}
+	ours.SetGalera(true)
+	if err := ours.BeginBeside(t.Context(), "admin", time.Millisecond); !errors.Is(err, db.ErrBesideGalera) {
+		t.Errorf("a cluster whose nodes do not see each other's locks: %v", err)
+	}
+	ours.SetGalera(false)
 	mustExec(t, ours.DB, "INSERT INTO punctual_adoption (id, release_line, finished_at) VALUES (1, '2.3', 5)")
 	if err := ours.BeginBeside(t.Context(), "admin", time.Millisecond); !errors.Is(err, db.ErrFinished) {
 		t.Errorf("without a way back: %v", err)

@@ -143,6 +143,26 @@ func TestOldRunsAreDeletedAndNothingElse(t *testing.T) {
 	})
 }
 
+// TestBesideXXLJOBTheirAdminsDelete: their retention is set there, and the log is theirs as well.
+func TestBesideXXLJOBTheirAdminsDelete(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL)
+	s := newService(t, pool, nil)
+	want := addRuns(t, pool, aRun{at: s.today().AddDate(-2, 0, 0), handle: 200, job: 999})
+	if _, err := pool.ExecContext(t.Context(), "INSERT INTO punctual_beside (group_id) VALUES (?)", db.ModeGroup); err != nil {
+		t.Fatal(err)
+	}
+	if err := pool.CheckCurrent(t.Context()); err != nil || !pool.Beside() {
+		t.Fatalf("the mode is not on: %v", err)
+	}
+	if err := s.retain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, runIDs(t, pool)); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}
+
 func TestAnotherAdminThatLeadsEndsARoundAfterAPage(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
