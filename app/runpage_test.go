@@ -10,6 +10,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/scheduler/event"
 )
 
@@ -126,4 +127,42 @@ func TestThePageOfARun(t *testing.T) {
 			t.Errorf("changes of a job that is not theirs are shown: %d", page.status)
 		}
 	})
+}
+
+// TestOutputThatIsLateIsFollowed has an executor that answers after the page of a run that has ended had to be drawn.
+func TestOutputThatIsLateIsFollowed(t *testing.T) {
+	t.Parallel()
+	a := start(t, testOptions(t))
+	admin := open(t, a).mustLogin()
+	release := make(chan struct{})
+	stub := executortest.NewStub(t)
+	log := executortest.Say(`{"code":200,"content":{"fromLineNum":1,"toLineNum":1,"logContent":"late but here","isEnd":true}}`)
+	stub.BehaveAt("/log", func(w http.ResponseWriter, req executortest.Request, ended <-chan struct{}) {
+		select {
+		case <-release:
+		case <-ended:
+		}
+		log(w, req, ended)
+	})
+	admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"manual"}, "addresses": {stub.URL}})
+	if got := admin.post("/jobs", form(url.Values{"group": {"1"}})); got.status != http.StatusSeeOther {
+		t.Fatalf("create: %d %s", got.status, got.body)
+	}
+	id := oldRun(t, a, 1, 1, time.Minute, 200, 200, nil)
+	if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET executor_address = ? WHERE id = ?", stub.URL, id); err != nil {
+		t.Fatal(err)
+	}
+	path := fmt.Sprintf("/runs/%d", id)
+	if page := admin.get(path); page.status != http.StatusOK || page.document(t).Find("[data-live]").Length() == 0 {
+		t.Errorf("the page gave the output up: %d", page.status)
+	}
+	close(release)
+	output := false
+	admin.events(path+"/events?from=1", func(name, data string) bool {
+		output = output || name == "log" && strings.Contains(data, "late but here")
+		return name == "end"
+	})
+	if !output {
+		t.Error("the output did not come")
+	}
 }

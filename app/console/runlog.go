@@ -76,6 +76,9 @@ func (c *runPages) firstLog(ctx context.Context, page layout.Page, r db.Run, fir
 	log.Status = runs.LogLive
 	for {
 		piece, err := c.runs.LogOf(ctx, &r, log.Next)
+		if err != nil && ctx.Err() != nil {
+			return log // the page's stream has more time for it
+		}
 		if err != nil {
 			if len(log.Lines) == 0 && run.Reported() {
 				log.Status = runs.LogUnavailable

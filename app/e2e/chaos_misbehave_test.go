@@ -120,9 +120,9 @@ func TestMisbehavingExecutors(t *testing.T) {
 	slices.Sort(l.late)
 	p99 := l.late[len(l.late)*99/100]
 	t.Logf("lateness of the healthy executor's runs: median %v, p99 %v, most %v", l.late[len(l.late)/2], p99, l.late[len(l.late)-1])
-	// One call that never comes back takes 1 s, and then the question about it another, hundreds of times: whoever shares a
-	// queue with these waits for many of them. The bound leaves room for a machine that is busy with other tests.
-	if p99 > 1500*time.Millisecond {
+	// One call that never comes back takes 1 s, and then the question about it another, for 40 runs: whoever shares a queue with these
+	// waits for many of them. TestGarbageHoldsUpNobodyElse says it without a clock; here a machine that does much else must pass.
+	if p99 > 10*time.Second {
 		t.Errorf("p99 is %v: they were kept waiting by others", p99)
 	}
 	a.noPanic(t)
