@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
@@ -23,7 +24,7 @@ var stepOf = map[event.Key]struct {
 	event.Triggered: {runs.StepTriggered, runs.StepDone}, event.StandsFor: {runs.StepStandsFor, runs.StepDone},
 	event.TakenOver: {runs.StepTakeover, runs.StepDone}, event.FoundAgain: {runs.StepTakeover, runs.StepDone},
 	event.Waited: {runs.StepWaited, runs.StepDone}, event.Late: {runs.StepLate, runs.StepDone},
-	event.Asked: {runs.StepAsked, runs.StepDone}, event.Routed: {runs.StepRouted, runs.StepDone},
+	event.Asked:  {runs.StepAsked, runs.StepDone},
 	event.Filled: {runs.StepFilled, runs.StepDone},
 	event.Known:  {runs.StepAsked, runs.StepDone}, event.Unknown: {runs.StepAsked, runs.StepFailed}, event.MayHave: {runs.StepAsked, runs.StepFailed},
 	event.Unreachable: {runs.StepSent, runs.StepFailed}, event.NotRecorded: {runs.StepSent, runs.StepFailed},
@@ -51,6 +52,7 @@ type stepList struct {
 	teller event.Teller
 	steps  []timedStep
 	seen   map[string]bool
+	routed string // the address that was chosen last, as a step has said
 }
 
 // timedStep is a step and its moment; zero while it is still to come.
@@ -121,16 +123,36 @@ func (t *stepList) event(e event.Event, at time.Time) {
 	switch e.Key {
 	case event.Claimed:
 		t.add(runs.StepClaimed, runs.StepDone, at, t.page.T("runs.step.by", "Name", e.Text(0)))
+	case event.Routed:
+		t.routed = e.Text(1)
+		t.add(runs.StepRouted, runs.StepDone, at, t.teller.Tell(e))
 	case event.Sent:
-		t.add(runs.StepSent, runs.StepDone, at, e.Text(0))
-		t.add(runs.StepAnswered, runs.StepDone, at.Add(e.Duration(1)), strings.TrimSpace(e.Text(2)+" "+e.Text(3)))
+		t.add(runs.StepSent, runs.StepDone, at, t.to(e.Text(0)))
+		answer := strings.TrimSpace(e.Text(2) + " " + e.Text(3))
+		t.add(runs.StepAnswered, runs.StepDone, at.Add(e.Duration(1)), unlessOK(answer))
 	case event.Refused, event.Unanswered:
-		t.add(runs.StepSent, runs.StepDone, at, e.Text(0))
+		t.add(runs.StepSent, runs.StepDone, at, t.to(e.Text(0)))
 		t.add(runs.StepAnswered, runs.StepFailed, at.Add(e.Duration(1)), t.teller.Tell(e))
 	default:
 		step := stepOf[e.Key]
 		t.add(cmp.Or(step.name, runs.StepOther), cmp.Or(step.state, runs.StepDone), at, t.teller.Tell(e))
 	}
+}
+
+// to is an address that a run was sent to, where the step before has not said it.
+func (t *stepList) to(address string) string {
+	if address == t.routed {
+		return ""
+	}
+	return address
+}
+
+// unlessOK is a code, and what was said with it, where that is more than that all went well.
+func unlessOK(answer string) string {
+	if answer == strconv.Itoa(wire.CodeSuccess) {
+		return ""
+	}
+	return answer
 }
 
 // result is how the run ended: the executor's report, where there was one. What was killed or given up has an event of its own that
@@ -142,7 +164,7 @@ func (t *stepList) result(run *runstate.Run, state runstate.State, ended time.Ti
 	code := strconv.FormatInt(run.HandleCode, 10)
 	switch state {
 	case runstate.Success:
-		t.add(runs.StepCalledBack, runs.StepDone, ended, code)
+		t.add(runs.StepCalledBack, runs.StepDone, ended, unlessOK(code))
 	case runstate.Failed, runstate.Timeout:
 		t.add(runs.StepCalledBack, runs.StepFailed, ended, code)
 	case runstate.Killed, runstate.Lost:

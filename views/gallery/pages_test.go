@@ -386,7 +386,7 @@ func (f fakes) claimed() []beat {
 }
 
 func (f fakes) sent() []beat {
-	return append(f.claimed(), beat{runs.StepSent, runs.StepDone, 3 * time.Millisecond, "http://10.2.0.14:9999/"}, beat{runs.StepAnswered, runs.StepDone, 5 * time.Millisecond, "200"})
+	return append(f.claimed(), beat{runs.StepSent, runs.StepDone, 3 * time.Millisecond, ""}, beat{runs.StepAnswered, runs.StepDone, 5 * time.Millisecond, ""})
 }
 
 func (f fakes) timeline(row int, handler string) runs.Timeline {

@@ -182,8 +182,8 @@ func (f fakes) runStandsFor() runs.DetailPage {
 		beat{runs.StepAsked, runs.StepDone, 6012 * time.Millisecond, f.tell(event.Asked, "http://10.2.0.15:9999/", event.AskLog, event.AnswerNo)},
 		beat{runs.StepRouted, runs.StepDone, 6012 * time.Millisecond, f.tell(event.Routed, "FAILOVER", "http://10.2.0.15:9999/", 2)},
 		beat{runs.StepLate, runs.StepDone, 6014 * time.Millisecond, f.tell(event.Late, 66*time.Second, event.LateTakeover)},
-		beat{runs.StepSent, runs.StepDone, 6014 * time.Millisecond, "http://10.2.0.15:9999/"}, beat{runs.StepAnswered, runs.StepDone, 6020 * time.Millisecond, "200"},
-		beat{runs.StepCalledBack, runs.StepDone, 8 * time.Second, "200"})
+		beat{runs.StepSent, runs.StepDone, 6014 * time.Millisecond, "http://10.2.0.15:9999/"}, beat{runs.StepAnswered, runs.StepDone, 6020 * time.Millisecond, ""},
+		beat{runs.StepCalledBack, runs.StepDone, 8 * time.Second, ""})
 	return runs.DetailPage{Page: f.page("/runs/90394"), Timeline: s, Log: runs.Log{Status: runs.LogComplete, First: 1, Next: 2, Lines: []string{"2026-11-21 10:01:06 12 windows synced"}}}
 }
 
@@ -223,6 +223,6 @@ func (f fakes) runBroadcast() runs.DetailPage {
 		}
 		s.Shards = append(s.Shards, runs.Shard{LogID: s.LogID - 1 + int64(i), Shard: fmt.Sprintf("%d/12", i+1), Address: fmt.Sprintf("http://10.2.0.%d:9999/", 41+i), State: state})
 	}
-	s.Steps = f.steps(append(f.sent(), beat{runs.StepCalledBack, runs.StepDone, 11 * time.Minute, "200"})...)
+	s.Steps = f.steps(append(f.sent(), beat{runs.StepCalledBack, runs.StepDone, 11 * time.Minute, ""})...)
 	return runs.DetailPage{Page: f.page("/runs/90411"), Timeline: s, Log: runs.Log{Status: runs.LogComplete, First: 1, Next: 1}}
 }
