@@ -77,7 +77,7 @@ func Register(e *echo.Echo, cfg Config) *API {
 	group := e.Group(Prefix)
 	a.huma = humaecho.NewWithGroup(e, group, config())
 	a.huma.UseMiddleware(a.open)
-	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.schedules, a.runs, a.live, a.alarms, a.users, a.teams, a.settings, a.statistics, a.operations} {
+	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.schedules, a.runs, a.live, a.alarms, a.users, a.teams, a.settings, a.statistics, a.operations, a.me} {
 		resource()
 	}
 	sayWhatNullIs(a.huma.OpenAPI())
