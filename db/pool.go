@@ -155,9 +155,18 @@ const (
 // caller's to decide; see [IsLocked]. The transaction is rolled back then, of which MySQL does only the last statement by itself.
 // Whatever do changes outside the database must therefore be set, not added to. An error of the commit itself is tried again
 // only if the database said that it rolled back; after a connection lost in the commit nobody knows, and the error is returned.
+// Where the context carries a transaction ([Pool.Together]), do is part of that one, and called once.
 func (p *Pool) Tx(ctx context.Context, do func(*sql.Tx) error) error {
+	if t := p.in(ctx); t != nil {
+		return Error(do(t.tx))
+	}
+	return p.tries(ctx, func() (again bool, err error) { return p.tryTx(ctx, nil, do) })
+}
+
+// tries has something tried until it succeeds, fails for good, or has been tried often.
+func (p *Pool) tries(ctx context.Context, once func() (again bool, err error)) error {
 	for try := 1; ; try++ {
-		again, err := p.tryTx(ctx, do)
+		again, err := once()
 		if err == nil {
 			return nil
 		}
@@ -170,8 +179,8 @@ func (p *Pool) Tx(ctx context.Context, do func(*sql.Tx) error) error {
 	}
 }
 
-func (p *Pool) tryTx(ctx context.Context, do func(*sql.Tx) error) (again bool, err error) {
-	tx, err := p.BeginTx(ctx, nil)
+func (p *Pool) tryTx(ctx context.Context, opts *sql.TxOptions, do func(*sql.Tx) error) (again bool, err error) {
+	tx, err := p.BeginTx(ctx, opts)
 	if err != nil {
 		return retryable(err), err
 	}

@@ -36,15 +36,9 @@ func importPlan(page jobs.ImportPage, plan transfer.Plan, done bool) *jobs.Impor
 	byOutcome := make(map[string][]jobs.ImportItem)
 	for _, item := range plan.Items {
 		drawn := jobs.ImportItem{Line: item.Line, ID: item.ID, Name: item.Name, Group: item.AppName, Outcome: string(item.Outcome)}
-		switch {
-		case item.Err != nil:
-			out.Failed++
-			drawn.Outcome = "failed"
-			drawn.Faults = []jobs.ImportFault{{Text: refusal(page.Page, item.Err)}}
-		case item.Done:
-			out.Imported++
+		if done && (item.Outcome == transfer.Create || item.Outcome == transfer.Change) {
 			drawn.Outcome = "done"
-		default:
+		} else {
 			for _, f := range item.Faults {
 				drawn.Faults = append(drawn.Faults, jobs.ImportFault{Line: f.Line, Text: importFault(page, f)})
 			}
@@ -54,7 +48,7 @@ func importPlan(page jobs.ImportPage, plan transfer.Plan, done bool) *jobs.Impor
 		}
 		byOutcome[drawn.Outcome] = append(byOutcome[drawn.Outcome], drawn)
 	}
-	for _, outcome := range []string{"failed", "refuse", "change", "create", "done", "same"} {
+	for _, outcome := range []string{"refuse", "change", "create", "done", "same"} {
 		items := byOutcome[outcome]
 		if len(items) == 0 {
 			continue

@@ -157,6 +157,11 @@ func (c *transferPages) importJobs(ec echo.Context) error {
 		return render(ec, http.StatusOK, jobs.Import(page))
 	}
 	plan, err := c.files.Import(ctx, p, file, opts, confirmed)
+	if failed, ok := errors.AsType[*transfer.FailedError](err); ok && problem.From(err).Kind != problem.Internal {
+		page.Problem = page.T("import.failed", "Name", failed.Name, "Why", refusal(page.Page, failed.Unwrap()))
+		page.Plan = importPlan(page, plan, false)
+		return again()
+	}
 	if err != nil {
 		if problem.From(err).Kind != problem.Conflict {
 			return err

@@ -228,7 +228,8 @@ func (s *Groups) Create(ctx context.Context, p auth.Principal, in GroupInput) (i
 	if err != nil {
 		return 0, fmt.Errorf("create group: %w", err)
 	}
-	return id, s.cfg.Engine.GroupsChanged(ctx)
+	s.cfg.Pool.AfterCommit(ctx, func(ctx context.Context) { err = s.cfg.Engine.GroupsChanged(ctx) })
+	return id, err
 }
 
 // Update changes a group. An automatic group keeps the addresses that the registry gave it. A group that gets another app

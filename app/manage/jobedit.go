@@ -142,7 +142,7 @@ func (s *Jobs) Update(ctx context.Context, p auth.Principal, id int64, in JobInp
 	if err := s.change(ctx, "update job", func(tx *sql.Tx) error { return s.update(ctx, tx, p, in) }); err != nil {
 		return err
 	}
-	s.cfg.Engine.JobsChanged()
+	s.jobsChanged(ctx)
 	return nil
 }
 
@@ -151,7 +151,7 @@ func (s *Jobs) Update(ctx context.Context, p auth.Principal, id int64, in JobInp
 func (s *Jobs) change(ctx context.Context, what string, do func(*sql.Tx) error) error {
 	for range 10 {
 		err := s.cfg.Pool.Tx(ctx, do)
-		if errors.Is(err, db.ErrMoved) {
+		if errors.Is(err, db.ErrMoved) && !s.cfg.Pool.Joined(ctx) {
 			continue
 		}
 		if err != nil {

@@ -45,7 +45,7 @@ func (s *Jobs) Start(ctx context.Context, p auth.Principal, id int64) error {
 	if err != nil {
 		return fmt.Errorf("start job: %w", err)
 	}
-	s.cfg.Engine.JobsChanged()
+	s.jobsChanged(ctx)
 	return nil
 }
 
@@ -68,7 +68,7 @@ func (s *Jobs) Stop(ctx context.Context, p auth.Principal, id int64) error {
 	if err != nil {
 		return err
 	}
-	s.cfg.Engine.JobsChanged()
+	s.jobsChanged(ctx)
 	return nil
 }
 
@@ -141,13 +141,23 @@ func (s *Jobs) DeleteVersion(ctx context.Context, p auth.Principal, id int64, ve
 	if err != nil {
 		return err
 	}
-	s.cfg.Engine.JobsChanged()
+	s.jobsChanged(ctx)
+	s.cfg.Pool.AfterCommit(ctx, func(ctx context.Context) { s.deleteRuns(ctx, id) })
+	return nil
+}
+
+// deleteRuns deletes the runs of a job that is gone, as many as there is time for.
+func (s *Jobs) deleteRuns(ctx context.Context, jobID int64) {
 	ctx, cancel := context.WithTimeout(ctx, deleteFor)
 	defer cancel()
 	for {
-		n, err := s.cfg.Upkeep.DeleteRunsOfJob(ctx, id, deleteRound)
-		if err != nil || n < deleteRound {
-			return nil // the job is gone, which is what was asked
+		if n, err := s.cfg.Upkeep.DeleteRunsOfJob(ctx, jobID, deleteRound); err != nil || n < deleteRound {
+			return
 		}
 	}
+}
+
+// jobsChanged tells the engine to look at the jobs.
+func (s *Jobs) jobsChanged(ctx context.Context) {
+	s.cfg.Pool.AfterCommit(ctx, func(context.Context) { s.cfg.Engine.JobsChanged() })
 }

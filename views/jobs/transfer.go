@@ -68,16 +68,14 @@ type ImportPlan struct {
 	Unchanged []ImportItem
 	Counts    []ImportCount
 	NewGroups []string
-	Work      int // jobs that would be created or changed
+	Work      int // jobs that would be created or changed, or with Done were
 	Digest    string
 	Done      bool
-	Imported  int // with Done
-	Failed    int // with Done
 }
 
 // ImportCount is how many jobs have an outcome.
 type ImportCount struct {
-	Outcome string // refuse, change, create, same, done or failed
+	Outcome string // refuse, change, create, same or done
 	Count   int
 }
 
@@ -102,7 +100,7 @@ type ImportChange struct {
 
 func outcomeImage(outcome string) string {
 	switch outcome {
-	case "refuse", "failed":
+	case "refuse":
 		return "circle-x"
 	case "change":
 		return "pencil"
@@ -118,7 +116,7 @@ func outcomeImage(outcome string) string {
 // outcomeClass is the colour of an outcome, which its word says too.
 func outcomeClass(outcome string) string {
 	switch outcome {
-	case "refuse", "failed":
+	case "refuse":
 		return "failed"
 	case "create", "done":
 		return "success"

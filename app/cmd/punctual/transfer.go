@@ -91,21 +91,17 @@ func readJobFile(name string) ([]byte, error) {
 	return []byte(strings.ReplaceAll(string(raw), "\r\n", "\n")), nil
 }
 
-// printPlan prints a line for each job that does not stay as it is, and the counts. What was refused or failed is an error.
+// printPlan prints a line for each job that does not stay as it is, and the counts. What was refused is an error.
 func printPlan(s streams, words *locales.Printer, plan transfer.Plan, applied bool) error {
 	for _, app := range plan.NewGroups {
 		fmt.Fprintf(s.out, "create executor %s\n", app)
 	}
-	failed := 0
 	for _, item := range plan.Items {
 		name := fmt.Sprintf("%s: %q", item.AppName, item.Name)
 		if item.ID != 0 {
 			name += fmt.Sprintf(" #%d", item.ID)
 		}
 		switch {
-		case item.Err != nil:
-			failed++
-			fmt.Fprintf(s.out, "failed %s: %v\n", name, inWords(item.Err))
 		case item.Outcome == transfer.Refuse:
 			for _, f := range item.Faults {
 				where := fmt.Sprintf("line %d", f.Line)
@@ -132,16 +128,19 @@ func printPlan(s streams, words *locales.Printer, plan transfer.Plan, applied bo
 	if applied {
 		what = "done"
 	}
-	_, err := fmt.Fprintf(s.out, "%d created, %d changed, %d as they are, %d refused, %d failed: %s\n", plan.Count(transfer.Create), plan.Count(transfer.Change),
-		plan.Count(transfer.Same), refused, failed, what)
-	if err == nil && refused+failed > 0 {
-		err = fmt.Errorf("%d of %d jobs cannot be imported", refused+failed, len(plan.Items))
+	_, err := fmt.Fprintf(s.out, "%d created, %d changed, %d as they are, %d refused: %s\n", plan.Count(transfer.Create), plan.Count(transfer.Change),
+		plan.Count(transfer.Same), refused, what)
+	if err == nil && refused > 0 {
+		err = fmt.Errorf("%d of %d jobs cannot be imported", refused, len(plan.Items))
 	}
 	return err
 }
 
 // inWords is a refusal as the console would say it, in English.
 func inWords(err error) error {
+	if failed, ok := errors.AsType[*transfer.FailedError](err); ok {
+		return fmt.Errorf("%s: %q: %w; nothing was imported", failed.AppName, failed.Name, inWords(failed.Unwrap()))
+	}
 	if p, ok := errors.AsType[*problem.Error](err); ok {
 		if text := p.Text(locales.New().Printer(locales.English)); text != "" {
 			return errors.New(text)

@@ -2,6 +2,8 @@ package transfer
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,9 +16,21 @@ import (
 // applyFor bounds an import. It goes on when the browser that asked for it goes away: half an import helps nobody.
 const applyFor = 5 * time.Minute
 
-// Import does what a plan promised, each job for itself: one that fails keeps no other from it but its parents. The digest is the
-// plan's. When planning again gives another plan, since somebody changed a job in between, nothing is done and the new plan comes
-// with a conflict.
+// FailedError is a job that could not be imported although the plan had promised it. Nothing was, then.
+type FailedError struct {
+	AppName, Name string
+	err           error
+}
+
+// Error implements error.
+func (e *FailedError) Error() string { return fmt.Sprintf("%s: %q: %v", e.AppName, e.Name, e.err) }
+
+// Unwrap is why.
+func (e *FailedError) Unwrap() error { return e.err }
+
+// Import does what a plan promised, all of it or nothing; what the plan refuses is left out. The digest is the plan's. When planning again
+// gives another plan, since somebody changed a job in between, nothing is done and the new plan comes with a conflict. A job that cannot
+// be imported comes as a [FailedError], with the plan as it would be now.
 func (s *Service) Import(ctx context.Context, p auth.Principal, f jobfile.File, opts Options, digest string) (Plan, error) {
 	plan, err := s.Plan(ctx, p, f, opts)
 	if err != nil {
@@ -27,10 +41,21 @@ func (s *Service) Import(ctx context.Context, p auth.Principal, f jobfile.File, 
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyFor)
 	defer cancel()
-	w := &work{s: s, p: p, items: plan.Items, groups: make(map[string]int64), failed: make(map[string]error), visited: make([]bool, len(plan.Items))}
-	for i := range plan.Items {
-		w.do(ctx, i)
+	var done []Item
+	err = s.cfg.Pool.Together(ctx, func(ctx context.Context) error {
+		w := &work{s: s, p: p, items: slices.Clone(plan.Items), groups: make(map[string]int64), visited: make([]bool, len(plan.Items))}
+		for i := range w.items {
+			if err := w.do(ctx, i); err != nil {
+				return err
+			}
+		}
+		done = w.items
+		return nil
+	})
+	if err != nil {
+		return plan, err
 	}
+	plan.Items = done
 	return plan, nil
 }
 
@@ -40,39 +65,37 @@ type work struct {
 	p       auth.Principal
 	items   []Item
 	groups  map[string]int64 // those that were created
-	failed  map[string]error // those that could not be
 	visited []bool
 }
 
 // do imports an item after its children, whose ids it needs. There are no rings, or the plan would have refused them.
-func (w *work) do(ctx context.Context, i int) {
+func (w *work) do(ctx context.Context, i int) error {
 	if w.visited[i] {
-		return
+		return nil
 	}
 	w.visited[i] = true
 	item := &w.items[i]
 	if item.Outcome != Create && item.Outcome != Change {
-		return
+		return nil
 	}
 	ids := make([]string, 0, len(item.children))
 	for _, t := range item.children {
 		id := t.id
 		if t.inFile {
-			w.do(ctx, t.item)
-			child := w.items[t.item]
-			if id = child.ID; id == 0 {
-				item.Err = problem.New(problem.Conflict, "problem.import.child", "Name", child.Name)
-				return
+			if err := w.do(ctx, t.item); err != nil {
+				return err
 			}
+			id = w.items[t.item].ID
 		}
 		ids = append(ids, strconv.FormatInt(id, 10))
 	}
 	if item.in.ChildJobIDs == "" {
 		item.in.ChildJobIDs = strings.Join(ids, ",")
 	}
-	if item.Err = w.save(ctx, item); item.Err == nil {
-		item.Done = true
+	if err := w.save(ctx, item); err != nil {
+		return &FailedError{AppName: item.AppName, Name: item.Name, err: err}
 	}
+	return nil
 }
 
 func (w *work) save(ctx context.Context, item *Item) error {
@@ -107,17 +130,12 @@ func (w *work) save(ctx context.Context, item *Item) error {
 
 // group creates an executor, once.
 func (w *work) group(ctx context.Context, g executor) (int64, error) {
-	if err := w.failed[g.app]; err != nil {
-		return 0, err
-	}
 	if id, ok := w.groups[g.app]; ok {
 		return id, nil
 	}
 	id, err := w.s.cfg.Groups.Create(ctx, w.p, g.input())
-	if err != nil {
-		w.failed[g.app] = err
-		return 0, err
+	if err == nil {
+		w.groups[g.app] = id
 	}
-	w.groups[g.app] = id
-	return id, nil
+	return id, err
 }

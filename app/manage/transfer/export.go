@@ -1,5 +1,5 @@
 // Package transfer writes jobs into files and reads them from files. It saves nothing itself: what a plan promises is done by the
-// use cases of manage, each job for itself, which check again.
+// use cases of manage, which check again, in one transaction.
 package transfer
 
 import (

@@ -48,8 +48,6 @@ type Item struct {
 	Outcome Outcome
 	Changes []FieldChange   // of Change
 	Faults  []jobfile.Fault // of Refuse
-	Done    bool            // it was imported
-	Err     error           // why it was not, although it had been promised
 
 	file     jobfile.Job
 	group    executor

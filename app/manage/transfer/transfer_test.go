@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -166,11 +167,6 @@ func (b *bundle) apply(t *testing.T, p auth.Principal, f jobfile.File, opts Opti
 	plan, err := b.files.Import(t.Context(), p, f, opts, b.plan(t, p, f, opts).Digest)
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, item := range plan.Items {
-		if item.Err != nil {
-			t.Errorf("%s: %v", item.Name, item.Err)
-		}
 	}
 	return plan
 }
@@ -487,6 +483,55 @@ func TestAParameterThatIsCodeIsImportedByWhomMayWriteScripts(t *testing.T) {
 			if plan = b.plan(t, b.user, file, Options{}); plan.Items[0].Outcome != Create {
 				t.Errorf("who may write scripts imports %+v", plan.Items[0])
 			}
+		}
+	})
+}
+
+// TestAnImportIsDoneAsAWholeOrNotAtAll has the database refuse the last job of a file.
+func TestAnImportIsDoneAsAWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		id := b.create(t, nil)
+		before, err := b.Jobs.Get(t.Context(), b.admin, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := read(t, `punctual_jobs: 1
+executors:
+  - app_name: orders
+    jobs:
+      - {id: `+strconv.FormatInt(id, 10)+`, description: renamed, author: ann, handler: h, schedule: NONE}
+  - app_name: fresh
+    jobs:
+      - {description: good, author: ann, handler: h, schedule: NONE}
+      - {description: bad, author: ann, handler: h, schedule: NONE}
+`)
+		refuse := "CREATE TRIGGER refuse BEFORE INSERT ON xxl_job_info FOR EACH ROW IF NEW.job_desc = 'bad' THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'no'; END IF"
+		if pool.Dialect() == db.SQLite {
+			refuse = "CREATE TRIGGER refuse BEFORE INSERT ON xxl_job_info WHEN NEW.job_desc = 'bad' BEGIN SELECT RAISE(ABORT, 'no'); END"
+		}
+		if _, err := pool.ExecContext(t.Context(), refuse); err != nil {
+			t.Fatal(err)
+		}
+		opts := Options{ByID: true, CreateGroups: true}
+		heard := b.engine.groups
+		plan := b.plan(t, b.admin, f, opts)
+		_, err = b.files.Import(t.Context(), b.admin, f, opts, plan.Digest)
+		if failed, ok := errors.AsType[*FailedError](err); !ok || failed.Name != "bad" {
+			t.Fatalf("the import: %v", err)
+		}
+		if again := b.plan(t, b.admin, f, opts); again.Digest != plan.Digest || b.engine.groups != heard {
+			t.Errorf("something was done: %s", outcomes(again))
+		}
+		if now, err := b.Jobs.Get(t.Context(), b.admin, id); err != nil || manage.JobVersion(now) != manage.JobVersion(before) {
+			t.Errorf("the first job was changed: %+v, %v", now, err)
+		}
+		if _, err := pool.ExecContext(t.Context(), "DROP TRIGGER refuse"); err != nil {
+			t.Fatal(err)
+		}
+		if done := b.apply(t, b.admin, f, opts); done.Work() != 3 || done.Items[2].ID == 0 || b.engine.groups != heard+1 {
+			t.Errorf("afterwards: %s", outcomes(done))
 		}
 	})
 }
