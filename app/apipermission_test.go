@@ -20,6 +20,8 @@ var apiNeeds = map[string]need{
 	"listGroups": user, "getGroup": view, "createGroup": admin, "replaceGroup": admin, "patchGroup": admin, "deleteGroup": admin,
 
 	"listJobs": user, "getJob": view, "createJob": edit, "replaceJob": edit, "patchJob": edit, "deleteJob": edit, "startJob": sched, "stopJob": sched, "triggerJob": run,
+	// Of what is in the files or the filter, what somebody may not change or see is refused or left out: TestJobsAreKeptInFiles.
+	"applyJobs": user, "exportJobs": user,
 
 	"listAddresses": view, "setRotation": admin,
 	"getNextTimes": view, "previewSchedule": user, "listScriptVersions": script, "getScriptVersion": script, "saveScript": script, "restoreScript": script,

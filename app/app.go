@@ -194,9 +194,9 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		a.audit.FlushCounted(ctx, true)
 		return nil
 	})
-	streams := live.New(a.closing)
+	streams, files := live.New(a.closing), jobFiles(service, a.pool)
 	pages := console.New(console.Config{
-		Manage: service, Files: jobFiles(service, a.pool), Engine: a.engine, Sessions: a.sessions, Logins: a.logins, SignIns: a.signIns, Places: places, Factors: factors, Now: a.engine.Now,
+		Manage: service, Files: files, Engine: a.engine, Sessions: a.sessions, Logins: a.logins, SignIns: a.signIns, Places: places, Factors: factors, Now: a.engine.Now,
 		Pool: a.pool, Catalogue: catalogue, SignKey: signKey, EncryptKey: encryptKey, PublicURL: a.publicURL, Version: opts.Version, Zone: a.pool.Zone(), Streams: streams,
 		Logger: a.logger, FirstTime: a.firstTime, About: a.about, Weakness: a.tokens.Weakness, Shipping: a.shipper.Troubles,
 	})
@@ -214,7 +214,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	a.server = &http.Server{
 		Handler: a.router(pages, protocols, old, func(e *echo.Echo) *api.API {
 			return api.Register(e, api.Config{
-				Manage: service, Tokens: apiTokens, Pool: a.pool, Catalogue: catalogue, Now: a.engine.Now, Logger: a.logger, Refused: a.noteRefusal, Closing: a.closing, Limit: a.opts.apiLimit, Conditions: a.engine.Conditions,
+				Manage: service, Files: files, Tokens: apiTokens, Pool: a.pool, Catalogue: catalogue, Now: a.engine.Now, Logger: a.logger, Refused: a.noteRefusal, Closing: a.closing, Limit: a.opts.apiLimit, Conditions: a.engine.Conditions,
 				Streams: streams, Engine: a.engine,
 			})
 		}),

@@ -26,6 +26,8 @@ func punctual(t *testing.T, args ...string) (string, error) {
 		Login     client.LoginCmd     `cmd:""`
 		Context   client.ContextCmd   `cmd:""`
 		Jobs      client.JobsCmd      `cmd:""`
+		Apply     client.ApplyCmd     `cmd:""`
+		Diff      client.DiffCmd      `cmd:""`
 		Run       client.RunCmd       `cmd:""`
 		Runs      client.RunsCmd      `cmd:""`
 		Executors client.ExecutorsCmd `cmd:""`

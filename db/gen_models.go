@@ -233,6 +233,14 @@ type Factor struct {
 	UsedAt    int64
 }
 
+type FileJob struct {
+	JobID     int64
+	Source    string
+	Revision  string
+	Version   string
+	AppliedAt int64
+}
+
 type Followed struct {
 	LogID      int64
 	ByLogID    int64

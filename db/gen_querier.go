@@ -111,6 +111,7 @@ type Querier interface {
 	DeleteExecutorsOf(ctx context.Context, db DBTX, appName string) (int64, error)
 	DeleteFactor(ctx context.Context, db DBTX, arg DeleteFactorParams) (int64, error)
 	DeleteFactorsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
+	DeleteFileJob(ctx context.Context, db DBTX, jobID int64) (int64, error)
 	DeleteFollowedBefore(ctx context.Context, db DBTX, followedAt int64) (int64, error)
 	DeleteGatheringAlarmNotice(ctx context.Context, db DBTX, arg DeleteGatheringAlarmNoticeParams) (int64, error)
 	DeleteGlueVersionsOfJob(ctx context.Context, db DBTX, jobID int64) error
@@ -215,6 +216,7 @@ type Querier interface {
 	GetClearing(ctx context.Context, db DBTX, id int64) (Clearing, error)
 	GetDeclaredJob(ctx context.Context, db DBTX, jobID int64) (DeclaredJob, error)
 	GetDeletion(ctx context.Context, db DBTX, arg GetDeletionParams) (Deletion, error)
+	GetFileJob(ctx context.Context, db DBTX, jobID int64) (FileJob, error)
 	// One version of a job's script. Asked for with its job, so that nobody reads another job's by its number.
 	GetGlueVersion(ctx context.Context, db DBTX, arg GetGlueVersionParams) (GlueVersion, error)
 	GetGroup(ctx context.Context, db DBTX, id int64) (Group, error)
@@ -378,6 +380,9 @@ type Querier interface {
 	// over and runs that somebody ended did not succeed on purpose (see event.Outcome; of an XXL-JOB admin's rows the codes tell it).
 	// By the index on handle_code, in which the id follows.
 	ListFailuresByCode(ctx context.Context, db DBTX, arg ListFailuresByCodeParams) ([]ListFailuresByCodeRow, error)
+	ListFileJobsByID(ctx context.Context, db DBTX, ids []int64) ([]FileJob, error)
+	// What touches punctual_file_job.
+	ListFileJobsOfSource(ctx context.Context, db DBTX, source string) ([]FileJob, error)
 	// What touches failed logins and the places where somebody has logged in before.
 	// Those of some limits that were touched lately, in one read: most attempts of an attack end here, without a write.
 	ListFullAttempts(ctx context.Context, db DBTX, ids []string) ([]ListFullAttemptsRow, error)
@@ -592,6 +597,7 @@ type Querier interface {
 	RevokeAPIToken(ctx context.Context, db DBTX, arg RevokeAPITokenParams) (int64, error)
 	// When the first run from an id on was planned.
 	RunTimeFrom(ctx context.Context, db DBTX, id int64) (sql.NullTime, error)
+	SaveFileJob(ctx context.Context, db DBTX, arg SaveFileJobParams) error
 	// A new version of a script from its editor. 0 rows when somebody changed the job since it was read.
 	SaveJobSource(ctx context.Context, db DBTX, arg SaveJobSourceParams) (int64, error)
 	// The same tokens in another spelling, unless somebody has rotated them meanwhile.

@@ -107,7 +107,7 @@ var argValues = map[string]any{
 	"InsertAdoptedJob.JobID": int64(100), "InsertAdoptedToken.AppName": "new",
 	"CleanIdempotency": int64(100), "InsertIdempotency.ID": "new",
 	"Beside": int64(0), "CountMovedJobs": int64(5), "GiveJobsBack.JobGroup": int64(5), "FromMs": int64(1), "SetBeside.GroupID": int64(100), "BeginBeside.MovedAt": int64(77),
-	"InsertDeclaredJob.JobID": int64(100), "InsertDeclaredJob.Name": "new", "DropDeclaredJob.DroppedAt": int64(77),
+	"InsertDeclaredJob.JobID": int64(100), "SaveFileJob.Source": "changed", "ListFileJobsOfSource": "source1", "InsertDeclaredJob.Name": "new", "DropDeclaredJob.DroppedAt": int64(77),
 	"DeleteSchedulesBefore": int64(100), "EndSchedule.JobID": int64(2), "SetDeletion.BeforeAt": int64(77),
 	"DeleteOwnViews": int64(2), "FromHour": int64(0), "ToHour": int64(100), "DeleteHoursBefore": int64(100), "SetHour.SucCount": int64(77),
 }

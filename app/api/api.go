@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/live"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/manage/transfer"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/locales"
@@ -36,6 +37,7 @@ type Tokens interface {
 // Config is what the API is made of. Everything is required but Limit.
 type Config struct {
 	Manage    *manage.Service
+	Files     *transfer.Service
 	Tokens    Tokens
 	Pool      *db.Pool
 	Catalogue *locales.Catalogue
@@ -77,7 +79,7 @@ func Register(e *echo.Echo, cfg Config) *API {
 	group := e.Group(Prefix)
 	a.huma = humaecho.NewWithGroup(e, group, config())
 	a.huma.UseMiddleware(a.open)
-	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.schedules, a.runs, a.live, a.alarms, a.users, a.teams, a.settings, a.statistics, a.operations, a.me} {
+	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.jobFiles, a.schedules, a.runs, a.live, a.alarms, a.users, a.teams, a.settings, a.statistics, a.operations, a.me} {
 		resource()
 	}
 	sayWhatNullIs(a.huma.OpenAPI())

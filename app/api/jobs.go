@@ -140,19 +140,24 @@ func (a *API) jobs() {
 		})
 }
 
+// jobStatus is what a list is narrowed to by a state.
+func jobStatus(state string) int64 {
+	switch state {
+	case stateRunning:
+		return int64(jobspec.StatusRunning)
+	case stateStopped:
+		return int64(jobspec.StatusStopped)
+	}
+	return manage.AnyStatus
+}
+
 func (a *API) listJobs(ctx context.Context, p auth.Principal, in *jobQuery) (*listOf[job], error) {
 	below, err := in.after()
 	if err != nil {
 		return nil, err
 	}
-	f := manage.JobFilter{Group: in.Group, Status: manage.AnyStatus, Text: in.Text, Handler: in.Handler, Author: in.Author, Tag: in.Tag,
+	f := manage.JobFilter{Group: in.Group, Status: jobStatus(in.State), Text: in.Text, Handler: in.Handler, Author: in.Author, Tag: in.Tag,
 		Show: dashboard.Show(in.Show), At: in.At, Limit: in.Limit + 1, Below: below}
-	switch in.State {
-	case stateRunning:
-		f.Status = int64(jobspec.StatusRunning)
-	case stateStopped:
-		f.Status = int64(jobspec.StatusStopped)
-	}
 	rows, err := a.Manage.Jobs.Following(ctx, p, f)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ type JobsCmd struct {
 	Start  jobsStart  `cmd:"" help:"Start the schedules of jobs."`
 	Stop   jobsStop   `cmd:"" help:"Stop the schedules of jobs; runs that are under way go on."`
 	Delete jobsDelete `cmd:"" help:"Delete jobs with their runs."`
+	Export jobsExport `cmd:"" help:"Print jobs as a file, for apply."`
 }
 
 // schedule is when a job is due, in one cell.

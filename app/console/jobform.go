@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -137,10 +138,25 @@ func (c *jobPages) jobForm(ec echo.Context, status int, page jobs.FormPage, valu
 	if page.Declared, err = c.declared(ec.Request().Context(), page.ID, groups); err != nil {
 		return err
 	}
+	if page.Kept, err = c.kept(ec.Request().Context(), c.jobs, page.Page, page.ID); err != nil {
+		return err
+	}
 	if err := c.addOthers(ec, page.ID, &page.Preview); err != nil {
 		return err
 	}
 	return render(ec, status, jobs.Form(page))
+}
+
+// kept is where a job is kept in files.
+func (c *frame) kept(ctx context.Context, store *manage.Jobs, page layout.Page, jobID int64) (jobs.Kept, error) {
+	if jobID == 0 {
+		return jobs.Kept{}, nil
+	}
+	row, changed, err := store.InFiles(ctx, jobID)
+	if err != nil || row.Source == "" {
+		return jobs.Kept{}, err
+	}
+	return jobs.Kept{Source: row.Source, Revision: row.Revision, At: c.at(page, time.UnixMilli(row.AppliedAt)), Changed: changed}, nil
 }
 
 // declared is what the program says that brought a job with it.

@@ -54,6 +54,9 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 	page := jobs.DetailPage{Page: c.pageWithFlash(ec)}
 	page.Row = c.jobRow(page.Page, p, groups, manage.ListRow(j))
 	page.CanCopy = p.CanAnywhere(auth.RightEdit)
+	if page.Kept, err = c.kept(ctx, c.jobs, page.Page, j.ID); err != nil {
+		return err
+	}
 	if err := c.jobRuns(ctx, &page, p, j); err != nil {
 		return err
 	}

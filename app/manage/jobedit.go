@@ -49,6 +49,22 @@ func (s *Jobs) DeclaredBy(ctx context.Context, id int64) (row db.DeclaredJob, ok
 	return row, true, nil
 }
 
+// InFiles is where a job is kept in files, without a source if nowhere, and whether it was changed since it was applied. The job must be
+// one the principal may see.
+func (s *Jobs) InFiles(ctx context.Context, id int64) (row db.FileJob, changed bool, err error) {
+	row, err = s.queries.GetFileJob(ctx, s.cfg.Pool, id)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return db.FileJob{}, false, nil
+	} else if err != nil {
+		return row, false, fmt.Errorf("read where a job is kept: %w", err)
+	}
+	jobs, err := s.ByID(ctx, []int64{id})
+	if err != nil {
+		return row, false, err
+	}
+	return row, JobVersion(jobs[id]) != row.Version, nil
+}
+
 // JobVersion changes with every change of a definition by a person, and not with its runs.
 func JobVersion(j db.Job) string {
 	// An XXL-JOB admin on the same database does not count revisions, so what it can edit is part of the version too.

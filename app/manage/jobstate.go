@@ -133,6 +133,9 @@ func (s *Jobs) DeleteVersion(ctx context.Context, p auth.Principal, id int64, ve
 		if _, err := s.queries.DeleteDeclaredJob(ctx, tx, id); err != nil {
 			return err
 		}
+		if _, err := s.queries.DeleteFileJob(ctx, tx, id); err != nil {
+			return err
+		}
 		if err := s.queries.DeleteGlueVersionsOfJob(ctx, tx, id); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 type DetailPage struct {
 	layout.Page
 	Row      Row
+	Kept     Kept     // in files
 	Failing  *Failing // nil while its newest run that counts did not fail
 	Runs     ui.RunBars
 	Good     string // "48 of 50" of the runs shown

@@ -88,6 +88,15 @@ type FormPage struct {
 	Zones     []string // suggested names of time zones
 	NoMail    bool     // no channel carries the mails to a job's addresses
 	Declared  Declared // by the program that brought the job
+	Kept      Kept     // in files
+}
+
+// Kept is where a job is kept in files.
+type Kept struct {
+	Source   string // empty: nowhere
+	Revision string // empty: not known
+	At       format.Time
+	Changed  bool // by hand, since it was applied
 }
 
 // Declared is what a program has said of a job that it brought with it.
@@ -189,4 +198,12 @@ type DeletePage struct {
 	Running bool  // its schedule is started
 	Runs    int64 // log rows that go with it; -1 when not counted
 	Parents []string
+}
+
+// from is the source with its state.
+func (k Kept) from() string {
+	if k.Revision == "" {
+		return k.Source
+	}
+	return k.Source + "@" + k.Revision
 }

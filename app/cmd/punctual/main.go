@@ -41,8 +41,8 @@ type commands struct {
 	Migrate  migrateCmd `cmd:"" help:"Bring the database up to date, or go back to XXL-JOB."`
 	Backup   backupCmd  `cmd:"" help:"Copy the embedded database into a file, also while it is in use."`
 	Restore  restoreCmd `cmd:"" help:"Put a backup in the place of the embedded database."`
-	Export   exportCmd  `cmd:"" help:"Print the jobs as a file."`
-	Import   importCmd  `cmd:"" help:"Import jobs from a file; without --apply only say what that would do."`
+	Export   exportCmd  `cmd:"" help:"Print the jobs as a file, straight from the database: for when no admin runs (otherwise: jobs export)."`
+	Import   importCmd  `cmd:"" help:"Import jobs from a file straight into the database, for when no admin runs (otherwise: apply); without --apply only say what that would do."`
 	Audit    auditCmd   `cmd:"" help:"Account for every fire that was planned for a time."`
 	AuditLog struct {
 		List   client.AuditLogCmd `cmd:"" group:"client" help:"List what people and programs did, the newest first."`
@@ -59,6 +59,8 @@ type commands struct {
 	Login     client.LoginCmd     `cmd:"" group:"client" help:"Remember an admin and an API token, for the commands below."`
 	Context   client.ContextCmd   `cmd:"" group:"client" help:"Show the admins that are remembered, and change between them."`
 	Jobs      client.JobsCmd      `cmd:"" group:"client" help:"List, show, start, stop and delete jobs."`
+	Apply     client.ApplyCmd     `cmd:"" group:"client" help:"Make jobs be what files say: create, change and, with --prune, delete them, all or none."`
+	Diff      client.DiffCmd      `cmd:"" group:"client" help:"Say what apply would do. Exit code 0: nothing, 1: something, 2: it cannot be told."`
 	Run       client.RunCmd       `cmd:"" group:"client" help:"Run a job now, and wait for its end or not."`
 	Runs      client.RunsCmd      `cmd:"" group:"client" help:"List and show runs and their output, end and repeat them."`
 	Executors client.ExecutorsCmd `cmd:"" group:"client" help:"List and show groups of executors."`

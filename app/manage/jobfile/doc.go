@@ -45,6 +45,7 @@ const (
 
 // Job is a definition.
 type Job struct {
+	From  string // name of the file, where several are read as one
 	Line  int
 	lines map[string]int // of its fields, by name
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
 	"github.com/punctual-job/punctual/app/problem"
 )
@@ -39,11 +40,14 @@ func (s *Service) Import(ctx context.Context, p auth.Principal, f jobfile.File, 
 	if plan.Digest != digest {
 		return plan, problem.New(problem.Conflict, "problem.import.changed")
 	}
+	if opts.Source != "" && plan.Count(Refuse) > 0 { // or what its jobs are would depend on when they were applied
+		return plan, problem.New(problem.Conflict, "problem.import.refused", "Count", plan.Count(Refuse))
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyFor)
 	defer cancel()
 	var done []Item
 	err = s.cfg.Pool.Together(ctx, func(ctx context.Context) error {
-		w := &work{s: s, p: p, items: slices.Clone(plan.Items), groups: make(map[string]int64), visited: make([]bool, len(plan.Items))}
+		w := &work{s: s, p: p, opts: opts, items: slices.Clone(plan.Items), groups: make(map[string]int64), visited: make([]bool, len(plan.Items))}
 		for i := range w.items {
 			if err := w.do(ctx, i); err != nil {
 				return err
@@ -63,6 +67,7 @@ func (s *Service) Import(ctx context.Context, p auth.Principal, f jobfile.File, 
 type work struct {
 	s       *Service
 	p       auth.Principal
+	opts    Options
 	items   []Item
 	groups  map[string]int64 // those that were created
 	visited []bool
@@ -75,7 +80,16 @@ func (w *work) do(ctx context.Context, i int) error {
 	}
 	w.visited[i] = true
 	item := &w.items[i]
-	if item.Outcome != Create && item.Outcome != Change {
+	switch item.Outcome {
+	case Create, Change:
+	case Same:
+		return w.keep(ctx, item)
+	case Delete:
+		if err := w.s.cfg.Jobs.DeleteVersion(ctx, w.p, item.ID, manage.JobVersion(item.old)); err != nil {
+			return &FailedError{AppName: item.AppName, Name: item.Name, err: err}
+		}
+		return nil
+	case Refuse:
 		return nil
 	}
 	ids := make([]string, 0, len(item.children))
@@ -95,7 +109,7 @@ func (w *work) do(ctx context.Context, i int) error {
 	if err := w.save(ctx, item); err != nil {
 		return &FailedError{AppName: item.AppName, Name: item.Name, err: err}
 	}
-	return nil
+	return w.keep(ctx, item)
 }
 
 func (w *work) save(ctx context.Context, item *Item) error {

@@ -18,13 +18,14 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-// Config is what the use cases of files are made of. Everything is required but Zone.
+// Config is what the use cases of files are made of. Everything is required but Zone and Now.
 type Config struct {
 	Pool     *db.Pool
 	Jobs     *manage.Jobs
 	Groups   *manage.Groups
 	Settings *manage.Settings // whether scripts may be written
 	Zone     *time.Location   // of jobs that name none; default the pool's
+	Now      func() time.Time // default time.Now
 }
 
 // Service puts jobs into files, and reads them from files.
@@ -37,6 +38,9 @@ type Service struct {
 func New(cfg Config) *Service {
 	if cfg.Zone == nil {
 		cfg.Zone = cfg.Pool.Zone()
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	return &Service{cfg: cfg, queries: db.New()}
 }

@@ -26,6 +26,11 @@ type Options struct {
 	KeepState bool
 	// CreateGroups makes executors that do not exist; only administrators may.
 	CreateGroups bool
+	// Source is where the jobs are kept, such as a repository: they belong to it from then on, and none that belongs to another may be among
+	// them. Revision is its state, such as a commit. Without a source nothing is noted.
+	Source, Revision string
+	// Prune deletes the jobs of the source that are in the files no more.
+	Prune bool
 }
 
 // Outcome is what an import does with a job of the file.
@@ -37,12 +42,14 @@ const (
 	Change Outcome = "change"
 	Same   Outcome = "same"
 	Refuse Outcome = "refuse"
+	Delete Outcome = "delete"
 )
 
 // Item is a job of a file, and what becomes of it.
 type Item struct {
-	Line    int
-	ID      int64 // the job that it is here; 0 for a new one until it is created
+	From    string // name of the file, where several are read as one
+	Line    int    // 0 of Delete
+	ID      int64  // the job that it is here; 0 for a new one until it is created
 	AppName string
 	Name    string
 	Outcome Outcome
@@ -56,6 +63,7 @@ type Item struct {
 	children []target
 	start    bool
 	stop     bool
+	kept     db.FileJob // where it is kept so far
 }
 
 // FieldChange is a field whose value the import changes. Field is jobspec's name of it, manage.FieldGroup or FieldState.
@@ -91,8 +99,8 @@ func (p Plan) Count(o Outcome) int {
 	return n
 }
 
-// Work is how many jobs the import creates or changes.
-func (p Plan) Work() int { return p.Count(Create) + p.Count(Change) }
+// Work is how many jobs the import creates, changes or deletes.
+func (p Plan) Work() int { return p.Count(Create) + p.Count(Change) + p.Count(Delete) }
 
 // importer makes a plan.
 type importer struct {
@@ -105,9 +113,10 @@ type importer struct {
 	groups []db.Group          // those the principal may see
 	named  map[jobName][]int64 // jobs that exist, by executor and description
 	stored map[int64]db.Job    // those of them that matter, and those that the file names by id
-	inFile map[fileName][]int  // items by app name and description
-	byID   map[int64]int       // items by the id they had where they were exported
-	here   map[int64]int       // items by the job that they are here
+	kept   map[int64]db.FileJob
+	inFile map[fileName][]int // items by app name and description
+	byID   map[int64]int      // items by the id they had where they were exported
+	here   map[int64]int      // items by the job that they are here
 }
 
 type jobName struct {
@@ -140,6 +149,9 @@ func (s *Service) Plan(ctx context.Context, p auth.Principal, f jobfile.File, op
 		return Plan{}, err
 	}
 	m.refuseParents()
+	if err := m.prune(ctx); err != nil {
+		return Plan{}, err
+	}
 	return m.plan(), nil
 }
 
@@ -159,7 +171,7 @@ func (m *importer) read(ctx context.Context, f jobfile.File) error {
 		apps[g.AppName] = true
 		for _, j := range g.Jobs {
 			i := len(m.items)
-			m.items = append(m.items, Item{Line: j.Line, AppName: g.AppName, Name: j.Description(), file: j, group: executor{app: g.AppName, title: g.Title}})
+			m.items = append(m.items, Item{From: j.From, Line: j.Line, AppName: g.AppName, Name: j.Description(), file: j, group: executor{app: g.AppName, title: g.Title}})
 			m.inFile[fileName{g.AppName, j.Description()}] = append(m.inFile[fileName{g.AppName, j.Description()}], i)
 			names = append(names, j.Description())
 			if j.ID != 0 {
@@ -192,14 +204,16 @@ func (m *importer) read(ctx context.Context, f jobfile.File) error {
 			}
 		}
 	}
-	m.stored, err = m.s.cfg.Jobs.ByID(ctx, ids)
-	return err
+	if m.stored, err = m.s.cfg.Jobs.ByID(ctx, ids); err != nil {
+		return err
+	}
+	return m.readKept(ctx, ids)
 }
 
 // fault refuses an item. field is jobspec's name, or manage.FieldGroup and the like; the line is that of the file's field for it.
 func (m *importer) fault(i int, field, key string, args ...any) {
 	item := &m.items[i]
-	m.faultAt(i, item.file.LineOf(fileField(field)), problem.Field{Name: field, Key: key, Args: args})
+	m.faultAt(i, item.file.LineOf(FileField(field)), problem.Field{Name: field, Key: key, Args: args})
 }
 
 func (m *importer) faultAt(i, line int, f problem.Field) {
@@ -246,7 +260,10 @@ func (m *importer) is(i int, j db.Job) {
 		return
 	}
 	m.here[j.ID] = i
-	m.items[i].ID, m.items[i].old = j.ID, j
+	m.items[i].ID, m.items[i].old, m.items[i].kept = j.ID, j, m.kept[j.ID]
+	if kept := m.items[i].kept.Source; m.opts.Source != "" && kept != "" && kept != m.opts.Source {
+		m.fault(i, fieldDescription, "import.error.source", "Source", kept)
+	}
 }
 
 // findGroup finds the executor that an item names. Old databases have several with one app name; their titles tell them apart.
@@ -300,7 +317,7 @@ func (m *importer) plan() Plan {
 		if item.ID != 0 {
 			version = manage.JobVersion(item.old)
 		}
-		fmt.Fprintf(&all, "|%d %s %d %s %d %v %v %q %v %q", item.Line, item.Outcome, item.ID, version, item.old.TriggerStatus, item.start, item.stop,
+		fmt.Fprintf(&all, "|%s:%d %s %d %s %d %v %v %q %v %q", item.From, item.Line, item.Outcome, item.ID, version, item.old.TriggerStatus, item.start, item.stop,
 			fmt.Sprintf("%+v", item.in), item.children, item.Changes)
 	}
 	sum := sha256.Sum256([]byte(all.String()))

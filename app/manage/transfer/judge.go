@@ -22,8 +22,8 @@ const (
 	fieldDescription = jobspec.FieldName
 )
 
-// fileField is the field of a file behind one of a definition, or of [FieldState] and the like.
-func fileField(name string) string {
+// FileField is the name of the field of a file behind one of a definition, or of [FieldState] and the like.
+func FileField(name string) string {
 	if f := jobspec.Named(name); f != nil {
 		return f.File
 	}
@@ -74,7 +74,7 @@ func (m *importer) definition(i int) jobspec.Job {
 	file := m.items[i].file
 	j, faults := jobspec.Read(func(f *jobspec.Field) string { return file.Values.Get(f.File) }, m.s.zoneNamed(strings.TrimSpace(file.Values.Get(jobspec.Named(jobspec.FieldZone).File))))
 	for _, f := range faults {
-		m.faultAt(i, file.LineOf(fileField(f.Name)), f)
+		m.faultAt(i, file.LineOf(FileField(f.Name)), f)
 	}
 	j.ID = m.items[i].ID
 	for _, f := range jobspec.Fields { // one that belongs to another schedule would say something that nobody heeds
@@ -96,14 +96,14 @@ func (m *importer) judgeFields(i int) {
 		if item.ID != 0 && e.Name == jobspec.FieldScheduleType && in.ScheduleType == item.old.ScheduleType {
 			continue // as in the form: an adopted job keeps what it has
 		}
-		m.faultAt(i, item.file.LineOf(fileField(e.Name)), e)
+		m.faultAt(i, item.file.LineOf(FileField(e.Name)), e)
 	}
 	var old *db.Job
 	if item.ID != 0 {
 		old = &item.old
 	}
 	if bad, denied := m.s.cfg.Jobs.DeniedMail(in, old); denied {
-		m.faultAt(i, item.file.LineOf(fileField(bad.Name)), bad)
+		m.faultAt(i, item.file.LineOf(FileField(bad.Name)), bad)
 	}
 	m.judgeChildren(i)
 }
@@ -176,7 +176,7 @@ func (m *importer) judgeSchedule(i int, running bool) {
 		return
 	}
 	for _, f := range p.Fields {
-		m.faultAt(i, item.file.LineOf(fileField(f.Name)), f)
+		m.faultAt(i, item.file.LineOf(FileField(f.Name)), f)
 	}
 }
 

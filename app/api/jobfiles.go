@@ -1,0 +1,183 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/manage/jobfile"
+	"github.com/punctual-job/punctual/app/manage/transfer"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/locales"
+)
+
+// jobFile is a file of jobs, as docs/jobfile.md describes it.
+type jobFile struct {
+	Name string `json:"name,omitempty" maxLength:"255" doc:"What it is called in what is said about it."`
+	Text string `json:"text" doc:"Its content, YAML or JSON."`
+}
+
+// applyBody is what is to be applied.
+type applyBody struct {
+	Files        []jobFile `json:"files" minItems:"1" maxItems:"500" nullable:"false" doc:"They are read as one."`
+	Source       string    `json:"source" minLength:"1" maxLength:"255" doc:"Where they are kept, such as the name of a repository. The jobs belong to it from then on; those of another source are refused."`
+	Revision     string    `json:"revision,omitempty" maxLength:"255" doc:"Its state, such as a commit."`
+	Prune        bool      `json:"prune,omitempty" doc:"Delete the jobs of the source that are not in the files any more."`
+	KeepStates   bool      `json:"keep_states,omitempty" doc:"Leave schedules started or stopped as they are, whatever the files say."`
+	CreateGroups bool      `json:"create_groups,omitempty" doc:"Make groups of executors that do not exist, which takes an administrator."`
+	Digest       string    `json:"digest,omitempty" maxLength:"64" doc:"Of the plan that is meant, as a dry run answered it. If it would be another one now, nothing is done, and the answer is 412."`
+}
+
+// applied is what was done with files of jobs, or would be.
+type applied struct {
+	Done      bool         `json:"done" doc:"It was done; false of a dry run."`
+	Digest    string       `json:"digest" doc:"Of this plan."`
+	NewGroups []string     `json:"new_groups" doc:"Groups of executors that are made."`
+	Jobs      []appliedJob `json:"jobs" doc:"In the order of the files; what is deleted comes last."`
+}
+
+type appliedJob struct {
+	ID       int64         `json:"id" doc:"0 of one that is still to be created."`
+	File     string        `json:"file"`
+	Line     int           `json:"line" doc:"0 of one that is deleted."`
+	AppName  string        `json:"app_name"`
+	Name     string        `json:"description"`
+	Outcome  string        `json:"outcome" enum:"create,change,same,refuse,delete"`
+	Changes  []jobChange   `json:"changes" doc:"Of one that is changed."`
+	Problems []lineProblem `json:"problems" doc:"Of one that is refused."`
+}
+
+type jobChange struct {
+	Field string `json:"field" doc:"Its name in a file."`
+	Was   string `json:"was"`
+	Now   string `json:"now"`
+}
+
+type lineProblem struct {
+	Line   int    `json:"line"`
+	Field  string `json:"field" doc:"Its name in a file; empty where it is about the whole."`
+	Detail string `json:"detail"`
+	Code   string `json:"code"`
+}
+
+// exported are jobs as a file.
+type exported struct {
+	Text    string `json:"text" doc:"A file as docs/jobfile.md describes it."`
+	Jobs    int    `json:"jobs" doc:"How many are in it."`
+	Scripts int    `json:"scripts_omitted" doc:"Jobs whose script is not in it, since the token may not read it."`
+	Orphans int    `json:"left_out" doc:"Jobs that are not in it, since their group does not exist."`
+}
+
+type exportQuery struct {
+	Group  int64  `query:"group_id" minimum:"1" doc:"Only jobs of this group."`
+	State  string `query:"state" enum:"running,stopped" doc:"Only jobs whose schedule is started, or is not."`
+	Text   string `query:"text" maxLength:"255" doc:"Only jobs with this in their description, or with this number."`
+	Tag    string `query:"tag" maxLength:"255" doc:"Only jobs with this tag."`
+	Format string `query:"format" enum:"yaml,json" default:"yaml" doc:"How the file is written."`
+}
+
+func (a *API) jobFiles() {
+	const tag = "jobs"
+	add(a, op{method: http.MethodGet, path: "/jobs/export", id: "exportJobs", tag: tag, summary: "Get jobs as a file", text: "At most 2000 at once."},
+		func(ctx context.Context, p auth.Principal, in *exportQuery) (*struct{ Body exported }, error) {
+			out, err := a.Files.Export(ctx, p, manage.JobFilter{Group: in.Group, Status: jobStatus(in.State), Text: in.Text, Tag: in.Tag}, nil)
+			if err != nil {
+				return nil, err
+			}
+			raw, err := jobfile.Write(out.File, jobfile.Format(in.Format))
+			if err != nil {
+				return nil, err
+			}
+			a.Manage.Audit.Exported(ctx, p, out.Jobs)
+			return &struct{ Body exported }{exported{Text: string(raw), Jobs: out.Jobs, Scripts: out.Scripts, Orphans: out.Orphans}}, nil
+		})
+	add(a, op{method: http.MethodPost, path: "/jobs/apply", id: "applyJobs", tag: tag, summary: "Make jobs be what files say", also: []int{http.StatusConflict, http.StatusPreconditionFailed},
+		text: "Done as a whole or not at all: when a job is refused, nothing is done. A dry run answers what would be done, with what is refused and why. Jobs are found by their group and description."},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			DryRun
+			Body applyBody
+		}) (*struct{ Body applied }, error) {
+			return a.apply(ctx, p, in.Body, in.Dry)
+		})
+}
+
+func (a *API) apply(ctx context.Context, p auth.Principal, in applyBody, dry bool) (*struct{ Body applied }, error) {
+	file, err := oneFile(in.Files)
+	if err != nil {
+		return nil, err
+	}
+	opts := transfer.Options{KeepState: !in.KeepStates, CreateGroups: in.CreateGroups, Source: in.Source, Revision: in.Revision, Prune: in.Prune}
+	plan, err := a.Files.Plan(ctx, p, file, opts)
+	if err != nil {
+		return nil, err
+	}
+	if in.Digest != "" && in.Digest != plan.Digest {
+		return nil, newStale()
+	}
+	if !dry {
+		plan, err = a.Files.Import(ctx, p, file, opts, plan.Digest)
+		if failed, ok := errors.AsType[*transfer.FailedError](err); ok {
+			if f := problem.From(err); f.Kind != problem.Internal { // which job, is what its owner asks first
+				return nil, &problem.Error{Kind: problem.Conflict, Key: "import.failed", Args: []any{"Name", failed.Name, "Why", f.Text(requestOf(ctx).printer)}}
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &struct{ Body applied }{readPlan(requestOf(ctx).printer, plan, !dry)}, nil
+}
+
+// oneFile reads files as one. What is wrong with them is told by file and line.
+func oneFile(files []jobFile) (jobfile.File, error) {
+	var all jobfile.File
+	var faults []problem.Field
+	jobs, size := 0, 0
+	for i, f := range files {
+		size += len(f.Text)
+		one, err := jobfile.Parse([]byte(f.Text))
+		if wrong, ok := errors.AsType[jobfile.Faults](err); ok {
+			for _, fault := range wrong {
+				faults = append(faults, problem.Field{Name: fmt.Sprintf("files.%d:%d", i, fault.Line), Key: fault.Key, Args: fault.Args})
+			}
+			continue
+		} else if err != nil {
+			return all, err
+		}
+		for _, g := range one.Groups {
+			for n := range g.Jobs {
+				g.Jobs[n].From = f.Name
+			}
+			jobs += len(g.Jobs)
+			all.Groups = append(all.Groups, g)
+		}
+	}
+	switch {
+	case len(faults) > 0:
+		return all, problem.InvalidFields(faults...)
+	case size > jobfile.MaxBytes:
+		return all, problem.InvalidFields(problem.Field{Name: "files", Key: jobfile.CodeSize, Args: []any{"Max", jobfile.MaxBytes >> 20}})
+	case jobs > jobfile.MaxJobs:
+		return all, problem.InvalidFields(problem.Field{Name: "files", Key: jobfile.CodeMany, Args: []any{"Max", jobfile.MaxJobs}})
+	}
+	return all, nil
+}
+
+func readPlan(printer *locales.Printer, plan transfer.Plan, done bool) applied {
+	out := applied{Done: done, Digest: plan.Digest, NewGroups: append([]string{}, plan.NewGroups...), Jobs: []appliedJob{}}
+	for _, item := range plan.Items {
+		job := appliedJob{ID: item.ID, File: item.From, Line: item.Line, AppName: item.AppName, Name: item.Name, Outcome: string(item.Outcome), Changes: []jobChange{}, Problems: []lineProblem{}}
+		for _, c := range item.Changes {
+			job.Changes = append(job.Changes, jobChange{Field: transfer.FileField(c.Field), Was: c.Was, Now: c.Now})
+		}
+		for _, f := range item.Faults {
+			job.Problems = append(job.Problems, lineProblem{Line: cmp.Or(f.Line, item.Line), Field: transfer.FileField(f.Name), Code: codeOf(f.Key), Detail: f.Text(printer)})
+		}
+		out.Jobs = append(out.Jobs, job)
+	}
+	return out
+}

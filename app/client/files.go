@@ -1,0 +1,324 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// files are what apply and diff read.
+type files struct {
+	Files           []string `short:"f" name:"file" required:"" sep:"none" placeholder:"PATH" help:"A file of jobs (docs/jobfile.md), a folder with such files (*.yaml, *.yml, *.json), or - for standard input. May be given several times."`
+	Source          string   `env:"PUNCTUAL_SOURCE" required:"" placeholder:"NAME" help:"Where the files are kept, such as the name of their repository. The jobs belong to it; those of another source are refused."`
+	Revision        string   `env:"PUNCTUAL_REVISION" placeholder:"COMMIT" help:"Their state, such as the commit."`
+	Prune           bool     `help:"Delete the jobs of the source that are in the files no more."`
+	KeepStates      bool     `help:"Leave schedules started or stopped as they are, whatever the files say."`
+	CreateExecutors bool     `help:"Make groups of executors that do not exist; only administrators may."`
+}
+
+// maxJobFile bounds one file, as the admin does.
+const maxJobFile = 3 << 20
+
+type fileText struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// read reads them, those of folders in the order of their names.
+func (f files) read(in io.Reader) ([]fileText, error) {
+	var texts []fileText
+	add := func(name string, from io.Reader) error {
+		raw, err := io.ReadAll(io.LimitReader(from, maxJobFile+1))
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if len(raw) > maxJobFile {
+			return fmt.Errorf("%s is larger than %d MB", name, maxJobFile>>20)
+		}
+		texts = append(texts, fileText{filepath.ToSlash(name), strings.ReplaceAll(string(raw), "\r\n", "\n")})
+		return nil
+	}
+	for _, path := range f.Files {
+		if path == "-" {
+			if err := add("-", in); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		err := filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case entry.IsDir():
+				if strings.HasPrefix(entry.Name(), ".") && name != path { // .git and the like
+					return fs.SkipDir
+				}
+				return nil
+			case name != path && !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)):
+				return nil
+			}
+			file, err := os.Open(name)
+			if err != nil {
+				return err
+			}
+			defer file.Close()
+			return add(name, file)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(texts) == 0 {
+		return nil, fmt.Errorf("no file of jobs in %s", strings.Join(f.Files, ", "))
+	}
+	return texts, nil
+}
+
+// plan is what the admin says of files.
+type plan struct {
+	Done      bool     `json:"done"`
+	Digest    string   `json:"digest"`
+	NewGroups []string `json:"new_groups"`
+	Jobs      []struct {
+		ID      int64  `json:"id"`
+		File    string `json:"file"`
+		Line    int    `json:"line"`
+		AppName string `json:"app_name"`
+		Name    string `json:"description"`
+		Outcome string `json:"outcome"`
+		Changes []struct{ Field, Was, Now string }
+		Faults  []struct {
+			Line   int    `json:"line"`
+			Field  string `json:"field"`
+			Detail string `json:"detail"`
+		} `json:"problems"`
+	} `json:"jobs"`
+	raw json.RawMessage
+}
+
+// count is how many jobs have an outcome.
+func (p plan) count(outcome string) (n int) {
+	for _, j := range p.Jobs {
+		if j.Outcome == outcome {
+			n++
+		}
+	}
+	return n
+}
+
+// work is how many jobs are, or would be, other than they were.
+func (p plan) work() int { return p.count("create") + p.count("change") + p.count("delete") }
+
+// ask sends files to the admin, with the digest of the plan that is meant, or for a plan.
+func (f files) ask(ctx context.Context, a *api, texts []fileText, digest string, dry bool) (p plan, err error) {
+	query := make(url.Values)
+	if dry {
+		query.Set("dry_run", "true")
+	}
+	p.raw, err = a.do(ctx, http.MethodPost, "/jobs/apply", query, map[string]any{
+		"files": texts, "source": f.Source, "revision": f.Revision, "prune": f.Prune, "keep_states": f.KeepStates, "create_groups": f.CreateExecutors, "digest": digest,
+	})
+	if err != nil {
+		return p, inFiles(err, texts)
+	}
+	if err := json.Unmarshal(p.raw, &p); err != nil {
+		return p, fmt.Errorf("read what the admin said: %w", err)
+	}
+	return p, nil
+}
+
+// inFiles names the files that a refusal is about, which the admin counts.
+func inFiles(err error, texts []fileText) error {
+	refused, ok := errors.AsType[*RefusedError](err)
+	if !ok {
+		return err
+	}
+	for i, f := range refused.Errors {
+		var file, line int
+		if _, err := fmt.Sscanf(f.Field, "files.%d:%d", &file, &line); err == nil && file >= 0 && file < len(texts) {
+			refused.Errors[i].Field = fmt.Sprintf("%s:%d", texts[file].Name, line)
+		}
+	}
+	return refused
+}
+
+// print says what was done, or would be: a line for each job that does not stay as it is, what of it changes, and the counts.
+func (p plan) print(out io.Writer) {
+	for _, app := range p.NewGroups {
+		fmt.Fprintf(out, "+ executor %s\n", plain(app))
+	}
+	marks := map[string]string{"create": "+", "change": "~", "delete": "-", "refuse": "!"}
+	for _, j := range p.Jobs {
+		if j.Outcome == "same" {
+			continue
+		}
+		number := ""
+		if j.ID != 0 {
+			number = fmt.Sprintf(" #%d", j.ID)
+		}
+		fmt.Fprintf(out, "%s %s: %s%s\n", marks[j.Outcome], plain(j.AppName), plain(j.Name), number)
+		for _, c := range j.Changes {
+			if strings.Contains(c.Was+c.Now, "\n") {
+				fmt.Fprintf(out, "    %s: another text\n", c.Field)
+			} else {
+				fmt.Fprintf(out, "    %s: %q -> %q\n", c.Field, c.Was, c.Now)
+			}
+		}
+		for _, f := range j.Faults {
+			fmt.Fprintf(out, "    %s:%d: %s: %s\n", plain(j.File), f.Line, f.Field, plain(f.Detail))
+		}
+	}
+	fmt.Fprintf(out, "%d created, %d changed, %d deleted, %d as they are, %d refused", p.count("create"), p.count("change"), p.count("delete"), p.count("same"), p.count("refuse"))
+	if !p.Done {
+		fmt.Fprint(out, " (nothing was done)")
+	}
+	fmt.Fprintln(out)
+}
+
+// show prints a plan in the format that is asked for.
+func (p plan) show(t Target, s Streams) error {
+	if t.Output == "json" || t.Output == "yaml" {
+		return (printer{s.Out, t.Output}).whole(p.raw)
+	}
+	p.print(s.Out)
+	return nil
+}
+
+// ApplyCmd makes jobs be what files say.
+type ApplyCmd struct {
+	Target
+	files
+	DryRun bool `help:"Only say what would be done."`
+}
+
+// Run does what a plan says that it has shown: when a job is changed in between, nothing is done.
+func (c ApplyCmd) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	texts, err := c.read(s.In)
+	if err != nil {
+		return err
+	}
+	p, err := c.ask(ctx, a, texts, "", true)
+	if err != nil {
+		return err
+	}
+	if n := p.count("refuse"); n > 0 {
+		return errors.Join(p.show(c.Target, s), &ExitError{codeRefused, fmt.Errorf("%d jobs are refused; nothing was done", n)})
+	}
+	if !c.DryRun {
+		if p, err = c.ask(ctx, a, texts, p.Digest, false); err != nil {
+			return err
+		}
+	}
+	return p.show(c.Target, s)
+}
+
+// DiffCmd compares jobs with files.
+type DiffCmd struct {
+	Target
+	files
+}
+
+// Run ends as diff does: 0 without a difference, 1 with one, 2 where it cannot be told.
+func (c DiffCmd) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return &ExitError{codeRefused, err}
+	}
+	texts, err := c.read(s.In)
+	if err != nil {
+		return &ExitError{codeRefused, err}
+	}
+	p, err := c.ask(ctx, a, texts, "", true)
+	if err != nil {
+		return &ExitError{codeRefused, err}
+	}
+	if err := p.show(c.Target, s); err != nil {
+		return &ExitError{codeRefused, err}
+	}
+	switch {
+	case p.count("refuse") > 0:
+		return &ExitError{codeRefused, fmt.Errorf("%d jobs would be refused", p.count("refuse"))}
+	case p.work() > 0:
+		return &ExitError{codeFailed, fmt.Errorf("%d jobs are not what the files say", p.work())}
+	}
+	return nil
+}
+
+type jobsExport struct {
+	Target
+	Executor string `placeholder:"APP-NAME" help:"Only the jobs of this group of executors."`
+	Tag      string `help:"Only jobs with this tag."`
+	Format   string `default:"yaml" enum:"yaml,json" help:"yaml or json."`
+}
+
+func (c jobsExport) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	query := url.Values{"format": {c.Format}}
+	if c.Tag != "" {
+		query.Set("tag", c.Tag)
+	}
+	if c.Executor != "" {
+		id, err := a.group(ctx, c.Executor)
+		if err != nil {
+			return err
+		}
+		query.Set("group_id", id)
+	}
+	raw, err := a.do(ctx, http.MethodGet, "/jobs/export", query, nil)
+	if err != nil {
+		return err
+	}
+	var out struct {
+		Text    string `json:"text"`
+		Scripts int    `json:"scripts_omitted"`
+		Orphans int    `json:"left_out"`
+	}
+	if err := json.Unmarshal(raw, &out); err != nil {
+		return fmt.Errorf("read what the admin said: %w", err)
+	}
+	if out.Scripts > 0 {
+		fmt.Fprintf(s.Err, "%d jobs are without their script, which the token may not read\n", out.Scripts)
+	}
+	if out.Orphans > 0 {
+		fmt.Fprintf(s.Err, "%d jobs are left out, since their group of executors does not exist\n", out.Orphans)
+	}
+	_, err = io.WriteString(s.Out, out.Text)
+	return err
+}
+
+// group is the number of a group of executors by its app name.
+func (a *api) group(ctx context.Context, app string) (string, error) {
+	items, err := a.list(ctx, "/groups", make(url.Values), 0)
+	if err != nil {
+		return "", err
+	}
+	for _, raw := range items {
+		var g struct {
+			ID      json.Number `json:"id"`
+			AppName string      `json:"app_name"`
+		}
+		if err := json.Unmarshal(raw, &g); err != nil {
+			return "", fmt.Errorf("read what the admin said: %w", err)
+		}
+		if g.AppName == app {
+			return g.ID.String(), nil
+		}
+	}
+	return "", fmt.Errorf("there is no group of executors %q; punctual executors lists them", app)
+}

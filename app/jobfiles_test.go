@@ -1,0 +1,233 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/punctual-job/punctual/app/client"
+)
+
+// TestJobsAreKeptInFiles works on jobs from a folder, as a pipeline does.
+func TestJobsAreKeptInFiles(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o) // with the group orders
+		things(t, a, 2, secret)
+		root := open(t, a).mustLogin()
+		whole := makeToken(t, root, url.Values{"name": {"ci"}, "scope": {"admin"}, "days": {"7"}})
+		dir := t.TempDir()
+		write := func(name, text string) {
+			t.Helper()
+			path := filepath.Join(dir, name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		file := func(jobs ...string) string {
+			text := "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n"
+			for _, j := range jobs {
+				text += "      - {author: ann, handler: h, schedule: CRON, cron: '0 0 2 * * ?', " + j + "}\n"
+			}
+			return text
+		}
+		do := func(token, command string, args ...string) (string, int) {
+			t.Helper()
+			args = append([]string{command, "-f", dir, "--source", "git/jobs", "--url", c.base, "--token", token}, args...)
+			out, err := punctual(t, args...)
+			if exit, ok := errors.AsType[*client.ExitError](err); ok {
+				return out + err.Error(), exit.Code
+			} else if err != nil {
+				return out + err.Error(), -1
+			}
+			return out, 0
+		}
+		says := func(code int, want, command string, args ...string) {
+			t.Helper()
+			if out, got := do(whole, command, args...); got != code || !strings.Contains(out, want) {
+				t.Errorf("%s %v: %d, want %d with %q:\n%s", command, args, got, code, want, out)
+			}
+		}
+		job := func(name string) (j struct {
+			ID      int
+			State   string
+			Retries int
+		}) {
+			t.Helper()
+			var all struct {
+				Items []struct {
+					ID          int
+					Description string
+					State       string
+					Retries     int
+				}
+			}
+			c.json(200, &all, "GET", "/jobs?text="+url.QueryEscape(name), "")
+			for _, item := range all.Items {
+				if item.Description == name {
+					j.ID, j.State, j.Retries = item.ID, item.State, item.Retries
+				}
+			}
+			return j
+		}
+
+		write("a.yaml", file("description: close the day, state: running, retries: 2"))
+		write("deep/b.yml", file("description: open the day"))
+		write("deep/notes.txt", "no jobs")
+		write(".git/c.yaml", "no jobs either")
+		says(1, "2 created", "diff")
+		says(0, "(nothing was done)", "apply", "--dry-run")
+		if job("close the day").ID != 0 {
+			t.Fatal("a dry run made a job")
+		}
+		says(0, "2 created, 0 changed", "apply", "--revision", "abc1234")
+		if j := job("close the day"); j.State != "running" || j.Retries != 2 {
+			t.Errorf("made: %+v", j)
+		}
+		says(0, "2 as they are", "diff")
+
+		// What somebody changes by hand shows, and goes with the next apply.
+		byHand := job("close the day")
+		c.json(200, &struct{}{}, "PATCH", fmt.Sprintf("/jobs/%d", byHand.ID), `{"retries":5}`)
+		page := root.get(fmt.Sprintf("/jobs/%d", byHand.ID))
+		if kept := strings.Join(strings.Fields(page.document(t).Find("[data-kept]").Text()), " "); !strings.Contains(kept, "git/jobs") || !strings.Contains(kept, "abc1234") || !strings.Contains(kept, "changed here since") {
+			t.Errorf("the page of a job that was changed by hand says %q", kept)
+		}
+		says(1, `retries: "5" -> "2"`, "diff")
+		says(0, "1 changed", "apply", "--revision", "def5678")
+		if j := job("close the day"); j.ID != byHand.ID || j.Retries != 2 {
+			t.Errorf("applied again: %+v", j)
+		}
+		kept := strings.Join(strings.Fields(root.get(fmt.Sprintf("/jobs/%d/edit", byHand.ID)).document(t).Find("[data-kept]").Text()), " ")
+		if !strings.Contains(kept, "def5678") || strings.Contains(kept, "changed here since") {
+			t.Errorf("the form of a job that is as in its files says %q", kept)
+		}
+
+		// Another source may not take it.
+		out, err := punctual(t, "apply", "-f", dir, "--source", "git/other", "--url", c.base, "--token", whole)
+		if exit, ok := errors.AsType[*client.ExitError](err); !ok || exit.Code != 2 || !strings.Contains(out, "git/jobs") || !strings.Contains(out, "2 refused") {
+			t.Errorf("another source: %v\n%s", err, out)
+		}
+
+		// A plan that was shown is the one that is done.
+		var r refusal
+		body := `{"files":[{"text":"punctual_jobs: 1\nexecutors: []\n"}],"source":"git/jobs","prune":true,"digest":"0123456789abcdef"}`
+		if c.json(412, &r, "POST", "/jobs/apply", body); r.Code != "changed" {
+			t.Errorf("another plan: %+v", r)
+		}
+
+		// What is in the files no more stays, unless it is to be deleted.
+		write("deep/b.yml", file())
+		says(0, "0 deleted, 1 as they are", "apply")
+		says(1, "- orders: open the day", "diff", "--prune")
+		says(0, "1 deleted", "apply", "--prune")
+		if job("open the day").ID != 0 || job("close the day").ID == 0 {
+			t.Error("the wrong job was deleted, or none")
+		}
+
+		// What is wrong is told by file and line, and nothing is done.
+		write("deep/b.yml", "punctual_jobs: 1\nexecutors:\n  - app_name: orders\n    jobs:\n      - colour: red\n")
+		if out, code := do(whole, "apply"); code != -1 || !strings.Contains(out, "deep/b.yml:5") {
+			t.Errorf("a field that is none: %d %s", code, out)
+		}
+		write("deep/b.yml", strings.Replace(file("description: x"), "0 0 2 *", "0 0 25 *", 1))
+		if out, code := do(whole, "apply"); code != 2 || !strings.Contains(out, "deep/b.yml:5: cron: ") {
+			t.Errorf("a cron that is none: %d %s", code, out)
+		}
+
+		// Somebody with rights in one group.
+		form := url.Values{"name": {"jonas"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"1.view", "1.edit", "1.schedule"}}
+		if got := root.post("/users", form); got.status != http.StatusSeeOther {
+			t.Fatalf("create user: %d %s", got.status, got.body)
+		}
+		jonas := open(t, a)
+		jonas.login("jonas", testPassword)
+		token := makeToken(t, jonas, url.Values{"name": {"ci"}, "scope": {"view", "edit", "schedule"}, "days": {"7"}})
+		write("deep/b.yml", strings.Replace(file("description: mine"), "orders", strings.ToLower(secret), 1))
+		if out, code := do(token, "apply"); code != 2 || job("mine").ID != 0 {
+			t.Errorf("a group that is not theirs: %d %s", code, out)
+		}
+		write("deep/b.yml", file("description: mine"))
+		if out, code := do(token, "apply"); code != 0 || !strings.Contains(out, "1 created") {
+			t.Errorf("their group: %d %s", code, out)
+		}
+		if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO punctual_file_job (job_id, source) SELECT id, 'git/jobs' FROM xxl_job_info WHERE job_group = 2"); err != nil {
+			t.Fatal(err)
+		}
+		if out, code := do(token, "apply", "--prune"); code != 0 || strings.Contains(out, secret) || !strings.Contains(out, "0 deleted") {
+			t.Errorf("jobs of the source that they may not see: %d %s", code, out)
+		}
+
+		// What is exported can be applied.
+		exported, err := punctual(t, "jobs", "export", "--executor", "orders", "--url", c.base, "--token", token)
+		if err != nil || !strings.Contains(exported, "close the day") || strings.Contains(exported, secret) {
+			t.Errorf("exported: %v\n%s", err, exported)
+		}
+		if err := os.RemoveAll(filepath.Join(dir, "deep")); err != nil {
+			t.Fatal(err)
+		}
+		write("a.yaml", exported)
+		says(0, "2 as they are", "diff")
+	})
+}
+
+// TestThePipelinesOfTheManual runs the lines of docs/jobfile.md that people put into theirs.
+func TestThePipelinesOfTheManual(t *testing.T) {
+	for _, page := range []string{"../docs/jobfile.md", "../docs/zh-CN/jobfile.md"} {
+		raw, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, c := working(t, testOptions(t), "Close the day")
+		for name, value := range map[string]string{"PUNCTUAL_URL": c.base, "PUNCTUAL_TOKEN": c.token, "PUNCTUAL_SOURCE": "", "PUNCTUAL_REVISION": ""} {
+			t.Setenv(name, value)
+		}
+		dir := filepath.Join(t.TempDir(), "jobs")
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		lines := 0
+		for line := range strings.Lines(string(raw)) {
+			line = strings.TrimSpace(line)
+			for _, before := range []string{"run: ", "- "} {
+				line = strings.TrimPrefix(line, before)
+			}
+			line = strings.Replace(line, `"$(git rev-parse HEAD)"`, "abc1234", 1)
+			if !strings.HasPrefix(line, "punctual ") {
+				continue
+			}
+			lines++
+			line, to, _ := strings.Cut(line, " > ")
+			args := words(line)
+			for i, arg := range args {
+				if arg == "jobs" && args[i-1] == "-f" {
+					args[i] = dir
+				}
+			}
+			if args[1] == "apply" { // what the pipelines say of themselves
+				t.Setenv("PUNCTUAL_SOURCE", "team/jobs")
+			}
+			out, err := punctual(t, args[1:]...)
+			exit, differs := errors.AsType[*client.ExitError](err)
+			if err != nil && !(differs && args[1] == "diff" && exit.Code == 1) {
+				t.Errorf("%s: %s: %v\n%s", page, line, err, out)
+			}
+			if to != "" {
+				if err := os.WriteFile(filepath.Join(dir, filepath.Base(to)), []byte(out), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if lines != 7 {
+			t.Errorf("%s: %d lines were found", page, lines)
+		}
+	}
+}

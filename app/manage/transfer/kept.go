@@ -1,0 +1,84 @@
+package transfer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/db"
+)
+
+// readKept reads where jobs are kept, if that matters.
+func (m *importer) readKept(ctx context.Context, ids []int64) error {
+	m.kept = make(map[int64]db.FileJob)
+	if m.opts.Source == "" {
+		return nil
+	}
+	for part := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(ids))), 500) {
+		rows, err := m.s.queries.ListFileJobsByID(ctx, m.s.cfg.Pool, part)
+		if err != nil {
+			return fmt.Errorf("read where jobs are kept: %w", db.Error(err))
+		}
+		for _, row := range rows {
+			m.kept[row.JobID] = row
+		}
+	}
+	return nil
+}
+
+// prune adds the jobs of the source that are in its files no more, as far as the principal may see them.
+func (m *importer) prune(ctx context.Context) error {
+	if m.opts.Source == "" || !m.opts.Prune {
+		return nil
+	}
+	rows, err := m.s.queries.ListFileJobsOfSource(ctx, m.s.cfg.Pool, m.opts.Source)
+	if err != nil {
+		return fmt.Errorf("read the jobs of a source: %w", db.Error(err))
+	}
+	var ids []int64
+	for _, row := range rows {
+		if _, here := m.here[row.JobID]; !here {
+			ids = append(ids, row.JobID)
+		}
+	}
+	gone, err := m.s.cfg.Jobs.ByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	apps := make(map[int64]string)
+	for _, g := range m.groups {
+		apps[g.ID] = g.AppName
+	}
+	for _, id := range ids {
+		j, there := gone[id]
+		if !there || !m.p.CanUseGroup(j.JobGroup) {
+			continue
+		}
+		m.items = append(m.items, Item{ID: id, AppName: apps[j.JobGroup], Name: j.JobDesc, Outcome: Delete, old: j})
+		if !m.p.Can(j.JobGroup, auth.RightEdit) {
+			m.fault(len(m.items)-1, manage.FieldGroup, "import.error.right_edit", "Name", apps[j.JobGroup])
+		}
+	}
+	return nil
+}
+
+// keep notes where a job is kept, and what it is now.
+func (w *work) keep(ctx context.Context, item *Item) error {
+	if w.opts.Source == "" {
+		return nil
+	}
+	j, err := w.s.cfg.Jobs.Get(ctx, w.p, item.ID)
+	if err != nil {
+		return err
+	}
+	now := db.SaveFileJobParams{JobID: item.ID, Source: w.opts.Source, Revision: w.opts.Revision, Version: manage.JobVersion(j), AppliedAt: w.s.cfg.Now().UnixMilli()}
+	if k := item.kept; k.Source == now.Source && k.Revision == now.Revision && k.Version == now.Version {
+		return nil
+	}
+	if err := w.s.queries.SaveFileJob(ctx, w.s.cfg.Pool, now); err != nil {
+		return fmt.Errorf("note where a job is kept: %w", db.Error(err))
+	}
+	return nil
+}
