@@ -79,6 +79,16 @@ func Decide(s Schedule, next, now, horizon time.Time, misfireAfter time.Duration
 	if plan.Next.IsZero() {
 		return plan, nil
 	}
+	if !s.Allows(next) { // the calendar was changed since
+		allowed, err := s.allowed(next)
+		if err != nil {
+			return Plan{}, err
+		}
+		if plan.Next = allowed; allowed.IsZero() {
+			return plan, nil
+		}
+		next = allowed
+	}
 	if s.Type == ScheduleFixDelay {
 		// Its times follow from when runs end, so being late moves the next ones and none is ever missed.
 		if !next.After(horizon) {
@@ -101,6 +111,14 @@ func Decide(s Schedule, next, now, horizon time.Time, misfireAfter time.Duration
 	return plan, nil
 }
 
+// allowed is the first due time after one that the calendar no longer allows.
+func (s Schedule) allowed(next time.Time) (time.Time, error) {
+	if s.moves() {
+		return s.moved(next)
+	}
+	return s.onward(next)
+}
+
 // From is the first due time that is not before the given moment, for a schedule whose next due time would be next: where all
 // before that moment have been decided already. The zero time means that there is none.
 func (s Schedule) From(next, moment time.Time) (time.Time, error) {
@@ -119,7 +137,7 @@ func (s Schedule) From(next, moment time.Time) (time.Time, error) {
 		if s.ended(next) {
 			next = time.Time{}
 		}
-		return next, nil
+		return s.onward(next)
 	case ScheduleCron, ScheduleOnce, ScheduleNone:
 	}
 	return s.Next(moment.Add(-time.Nanosecond))
@@ -136,6 +154,9 @@ func (p *Plan) pass(s Schedule, now, cutoff time.Time) error {
 	count := countOneByOne
 	if s.Type == ScheduleFixRate {
 		count = countByDivision
+		if s.Calendar != nil {
+			count = countBySegment
+		}
 		if s.Misfire == MisfireFireOnceNow {
 			var err error
 			if cutoff, err = s.caughtUp(now); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	robfig "github.com/robfig/cron/v3"
 
+	"github.com/punctual-job/punctual/scheduler/calendar"
 	"github.com/punctual-job/punctual/scheduler/cron"
 	"github.com/punctual-job/punctual/scheduler/invalid"
 )
@@ -22,6 +23,9 @@ type Schedule struct {
 	Zone    *time.Location // where cron times are read; nil is UTC
 	Start   time.Time      // no due time before; zero: no bound
 	End     time.Time      // no due time after; zero: no bound
+
+	Calendar *calendar.Calendar // whose days it keeps to; nil for none
+	Rule     CalendarRule
 }
 
 // Waiting is the due time of a FIX_DELAY job whose run has not ended: so far ahead that nobody ever finds it due, the old
@@ -94,8 +98,8 @@ type never struct{}
 
 func (never) Next(time.Time) time.Time { return time.Time{} }
 
-// Next is [Next] for this schedule, inside its bounds. A fixed rate or delay that has not begun yet begins at the start.
-func (s Schedule) Next(after time.Time) (time.Time, error) {
+// plain is Next without the calendar. A fixed rate or delay that has not begun yet begins at the start.
+func (s Schedule) plain(after time.Time) (time.Time, error) {
 	next, err := Next(s.Type, s.Conf, after, s.Zone)
 	if err == nil && after.Before(s.Start) {
 		switch s.Type {
