@@ -67,7 +67,7 @@ func Doctor(ctx context.Context, o Options) (r DoctorReport, err error) {
 	r.settings(found.Variables)
 	r.sayOf("indexes", "%d indexes are missing, so that whole tables are read", found.MissingIndexes)
 	q := db.New()
-	return r, errors.Join(r.nodes(ctx, q, pool, o.Version), r.jobsAtRisk(ctx, q, pool, now), r.doctorTokens(ctx, q, pool, now))
+	return r, errors.Join(r.nodes(ctx, q, pool, o.Version), r.jobsAtRisk(ctx, q, pool, now), r.calendars(ctx, q, pool, now), r.doctorTokens(ctx, q, pool, now))
 }
 
 // settings judges the database's server.
@@ -169,7 +169,7 @@ func (r *DoctorReport) jobsAtRisk(ctx context.Context, q *db.Queries, pool *db.P
 		if next := time.UnixMilli(j.TriggerNextTime); now.Sub(next) > doctorOverdue {
 			overdue = append(overdue, id+": "+next.In(pool.Zone()).Format(time.DateTime))
 		}
-		if err := readable(j, pool.Zone(), now); err != nil {
+		if err := readable(j, pool.Calendars(), pool.Zone(), now); err != nil {
 			unread = append(unread, fmt.Sprintf("%s: %s: %v", id, string(j.ScheduleConf), err))
 		}
 		if !served[j.JobGroup] {
@@ -183,8 +183,27 @@ func (r *DoctorReport) jobsAtRisk(ctx context.Context, q *db.Queries, pool *db.P
 	return nil
 }
 
+// calendars looks whether a calendar that jobs keep to knows the days of the year that is about to begin.
+func (r *DoctorReport) calendars(ctx context.Context, q *db.Queries, pool *db.Pool, now time.Time) error {
+	if err := pool.Calendars().Refresh(ctx); err != nil {
+		return err
+	}
+	used, err := q.CountCalendarJobs(ctx, pool)
+	if err != nil {
+		return fmt.Errorf("count the jobs of calendars: %w", db.Error(err))
+	}
+	var missing []string
+	for _, u := range used {
+		if c := pool.Calendars().Named(u.Calendar); c != nil && c.Missing(now) != 0 {
+			missing = append(missing, fmt.Sprintf("%s knows no days of %d; %d jobs use it", u.Calendar, c.Missing(now), u.Jobs))
+		}
+	}
+	r.sayOf("calendars.missing", "%d calendars do not know the days of a year that has begun, or begins soon", missing)
+	return nil
+}
+
 // readable reports why the schedule of a started job gives no times.
-func readable(j db.ListJobsDueWithinRow, zone *time.Location, now time.Time) error {
+func readable(j db.ListJobsDueWithinRow, calendars *db.Calendars, zone *time.Location, now time.Time) error {
 	s := jobspec.Schedule{Type: j.ScheduleType, Conf: string(j.ScheduleConf), Zone: zone}
 	loc, err := jobspec.Location(j.TimeZone)
 	if err != nil {
@@ -192,6 +211,9 @@ func readable(j db.ListJobsDueWithinRow, zone *time.Location, now time.Time) err
 	}
 	if loc != nil {
 		s.Zone = loc
+	}
+	if s, err = calendars.Keep(s, j.Calendar, j.CalendarRule); err != nil {
+		return err
 	}
 	_, err = s.Next(now)
 	return err

@@ -70,12 +70,14 @@ func TestTheDoctorFindsWhatIsWrong(t *testing.T) {
 			}
 			exec("INSERT INTO punctual_api_token (user_id, name, hash, hint, rights, admin, group_ids, created_at, expires_at) VALUES (1, 'ci', 'h', '', 0, 0, '', 1, 0)")
 			exec("INSERT INTO punctual_node (name, address, version, started_at, beat, beat_at, low_log_id, state) VALUES ('other', '', 'older', 1, 1, 1, 1, 1)")
+			exec(`INSERT INTO punctual_calendar (name, body, revision) VALUES ('old', '{"name":"old","week":["mon"],"years":[{"year":2000}],"days":[]}', 1)`)
+			exec("UPDATE xxl_job_info SET calendar = 'old', calendar_rule = 'DAYS_OFF' WHERE schedule_conf = '0 0 2 * * ?'")
 			if kind == "mariadb" {
 				exec("DROP INDEX i_trigger_next ON xxl_job_info")
 			} else {
 				exec("DROP INDEX i_trigger_next")
 			}
-			want := []string{"indexes", "nodes.version", "executors.lost", "jobs.overdue", "jobs.unread", "jobs.alone", "tokens.endless", "tokens.unused"}
+			want := []string{"indexes", "nodes.version", "executors.lost", "jobs.overdue", "jobs.unread", "jobs.alone", "calendars.missing", "tokens.endless", "tokens.unused"}
 			r = examine()
 			if got := of(r); !slices.Equal(got, want) || r.Verdict != CheckLook {
 				t.Errorf("found %v (%s), want %v: %+v", got, r.Verdict, want, r.Points)

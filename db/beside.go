@@ -344,9 +344,9 @@ func (p *Pool) noteHanded(ctx context.Context, tx *sql.Tx, id int64, h Hand) err
 		return fmt.Errorf("end the history of schedules: %w", err)
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO punctual_schedule (job_id, job_group, job_desc, cause, since_at, made_at, until_at, claimed_to, started,
-			next_at, schedule_type, schedule_conf, misfire_strategy, time_zone, start_at, end_at)
+			next_at, schedule_type, schedule_conf, misfire_strategy, time_zone, start_at, end_at, calendar, calendar_rule)
 		SELECT j.id, j.job_group, j.job_desc, ?, ?, ?, 0, 0, ?, j.trigger_next_time, j.schedule_type, COALESCE(j.schedule_conf, ''), j.misfire_strategy,
-			CASE WHEN j.time_zone = '' THEN ? ELSE j.time_zone END, j.start_at, j.end_at
+			CASE WHEN j.time_zone = '' THEN ? ELSE j.time_zone END, j.start_at, j.end_at, j.calendar, j.calendar_rule
 		FROM xxl_job_info AS j LEFT JOIN punctual_schedule AS h ON h.job_id = j.id AND h.until_at = 0
 		WHERE j.job_group = ? AND j.trigger_status = ? AND h.id IS NULL`,
 		string(cause), now, now, started, p.zone.String(), id, int64(status))
@@ -383,6 +383,8 @@ func unknownToOld(j *ListJobsOfGroupByStatusRow) string {
 		return "zone"
 	case j.StartAt > 0 || j.EndAt > 0:
 		return "bounds"
+	case j.Calendar != "":
+		return "calendar"
 	case !j.ExecutorRouteStrategy.Valid():
 		return string(j.ExecutorRouteStrategy)
 	case j.GlueType == wire.GlueRuby:

@@ -166,7 +166,7 @@ func (q *Queries) ListBeside(ctx context.Context, db DBTX) ([]BesideGroup, error
 }
 
 const listJobsOfGroupByStatus = `-- name: ListJobsOfGroupByStatus :many
-SELECT id, job_desc, schedule_type, schedule_conf, time_zone, start_at, end_at, executor_route_strategy, glue_type FROM xxl_job_info
+SELECT id, job_desc, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, executor_route_strategy, glue_type FROM xxl_job_info
 WHERE job_group = ? AND trigger_status = ? ORDER BY id
 `
 
@@ -183,6 +183,7 @@ type ListJobsOfGroupByStatusRow struct {
 	TimeZone              string
 	StartAt               int64
 	EndAt                 int64
+	Calendar              string
 	ExecutorRouteStrategy jobspec.Route
 	GlueType              wire.Glue
 }
@@ -205,6 +206,7 @@ func (q *Queries) ListJobsOfGroupByStatus(ctx context.Context, db DBTX, arg List
 			&i.TimeZone,
 			&i.StartAt,
 			&i.EndAt,
+			&i.Calendar,
 			&i.ExecutorRouteStrategy,
 			&i.GlueType,
 		); err != nil {

@@ -202,7 +202,7 @@ func (q *Queries) ListFailuresByCode(ctx context.Context, db DBTX, arg ListFailu
 }
 
 const listJobsDueWithin = `-- name: ListJobsDueWithin :many
-SELECT id, job_group, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at FROM xxl_job_info
+SELECT id, job_group, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at, calendar, calendar_rule FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time <= ?
 ORDER BY trigger_next_time LIMIT ?
 `
@@ -221,6 +221,8 @@ type ListJobsDueWithinRow struct {
 	TimeZone        string
 	TriggerNextTime int64
 	EndAt           int64
+	Calendar        string
+	CalendarRule    string
 }
 
 // The schedules of started jobs due up to a moment, soonest first, for the forecast.
@@ -241,6 +243,8 @@ func (q *Queries) ListJobsDueWithin(ctx context.Context, db DBTX, arg ListJobsDu
 			&i.TimeZone,
 			&i.TriggerNextTime,
 			&i.EndAt,
+			&i.Calendar,
+			&i.CalendarRule,
 		); err != nil {
 			return nil, err
 		}

@@ -324,6 +324,8 @@ type Job struct {
 	Revision               int64
 	ClaimedUntil           int64
 	ParamFixed             int64
+	Calendar               string
+	CalendarRule           string
 }
 
 type JobSchedule struct {
@@ -344,6 +346,8 @@ type JobSchedule struct {
 	TimeZone        string
 	StartAt         int64
 	EndAt           int64
+	Calendar        string
+	CalendarRule    string
 }
 
 type Kill struct {
@@ -502,6 +506,14 @@ type Slot struct {
 	LogID     int64
 	Running   int64
 	PlannedAt int64
+}
+
+type StoredCalendar struct {
+	Name      string
+	Body      string
+	Revision  int64
+	UpdatedAt int64
+	UpdatedBy string
 }
 
 type Team struct {

@@ -43,6 +43,8 @@ type Querier interface {
 	CountAlarmDeliveriesOfNotice(ctx context.Context, db DBTX, noticeID int64) ([]CountAlarmDeliveriesOfNoticeRow, error)
 	// Administrators who may use a password when others may not.
 	CountBreakGlass(ctx context.Context, db DBTX) (int64, error)
+	// How many jobs keep to each calendar, by the index.
+	CountCalendarJobs(ctx context.Context, db DBTX) ([]CountCalendarJobsRow, error)
 	// Channels that carry the mails to them: one at most.
 	CountChannelsForJobs(ctx context.Context, db DBTX) (int64, error)
 	CountFactors(ctx context.Context, db DBTX, userID int64) (int64, error)
@@ -102,6 +104,7 @@ type Querier interface {
 	DeleteAttemptsBefore(ctx context.Context, db DBTX, fullAt int64) (int64, error)
 	// Gives a name all its attempts back, wherever they were made.
 	DeleteAttemptsOnName(ctx context.Context, db DBTX, name string) (int64, error)
+	DeleteCalendar(ctx context.Context, db DBTX, name string) (int64, error)
 	// Takes the beginning of the chain away, some at a time. Its last place is kept as a mark in the same transaction.
 	DeleteChainedAudit(ctx context.Context, db DBTX, arg DeleteChainedAuditParams) (int64, error)
 	// Forgets what was finished long ago.
@@ -341,6 +344,13 @@ type Querier interface {
 	// The groups that are Punctual's beside XXL-JOB admins. The row of group 0 says that Punctual works beside any; without it the
 	// others say nothing.
 	ListBeside(ctx context.Context, db DBTX) ([]BesideGroup, error)
+	// The started jobs of a calendar, a page at a time by id: their next times are computed anew when it has changed.
+	ListCalendarJobs(ctx context.Context, db DBTX, arg ListCalendarJobsParams) ([]ListCalendarJobsRow, error)
+	// What touches punctual_calendar, and jobs by their calendar.
+	// What there is, for admins that look whether they have it.
+	ListCalendarRevisions(ctx context.Context, db DBTX) ([]ListCalendarRevisionsRow, error)
+	// Whole: there are tens.
+	ListCalendars(ctx context.Context, db DBTX) ([]StoredCalendar, error)
 	// The chain after a place, in its order.
 	ListChainedAudit(ctx context.Context, db DBTX, arg ListChainedAuditParams) ([]AuditEntry, error)
 	// The newest, for the console.
@@ -564,6 +574,7 @@ type Querier interface {
 	MoveAlarmEvents(ctx context.Context, db DBTX, arg MoveAlarmEventsParams) error
 	// Moves a mark on from where it was; of several admins that try at once one does.
 	MoveAuditMark(ctx context.Context, db DBTX, arg MoveAuditMarkParams) (int64, error)
+	NextCalendarRevision(ctx context.Context, db DBTX) (int64, error)
 	// The oldest that is open.
 	NextClearing(ctx context.Context, db DBTX) (Clearing, error)
 	NoteAdoptedTokens(ctx context.Context, db DBTX, tokensAt int64) error
@@ -586,6 +597,8 @@ type Querier interface {
 	RenameTeam(ctx context.Context, db DBTX, arg RenameTeamParams) (int64, error)
 	// Changes a setting that is still what it was when it was read: of several admins that start together one does.
 	ReplaceSetting(ctx context.Context, db DBTX, arg ReplaceSettingParams) (int64, error)
+	// The next time of a job whose calendar has changed; 0 rows when somebody has claimed or changed it meanwhile.
+	ReplanJob(ctx context.Context, db DBTX, arg ReplanJobParams) (int64, error)
 	// By hand: a message that was given up, or that waits for its next try, is tried at once.
 	RequeueAlarmDelivery(ctx context.Context, db DBTX, arg RequeueAlarmDeliveryParams) (int64, error)
 	// Puts the same settings under another key, unless somebody has changed them since they were read.
@@ -604,6 +617,7 @@ type Querier interface {
 	SealToken(ctx context.Context, db DBTX, arg SealTokenParams) (int64, error)
 	// A group is Punctual's from now on.
 	SetBeside(ctx context.Context, db DBTX, arg SetBesideParams) error
+	SetCalendar(ctx context.Context, db DBTX, arg SetCalendarParams) error
 	SetDeletion(ctx context.Context, db DBTX, arg SetDeletionParams) error
 	SetExecutorDialect(ctx context.Context, db DBTX, arg SetExecutorDialectParams) error
 	SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecutorDisabledParams) error

@@ -16,7 +16,7 @@ type Handed struct {
 	Runs int64
 	// Unread are users whose passwords the old admin cannot check: they were kept in our form.
 	Unread []string
-	// Strange are started jobs that the old admin cannot run as they are: their type is unknown to it, or they have a zone or bounds.
+	// Strange are started jobs that the old admin cannot run as they are: their type is unknown to it, or they have a zone, a calendar or bounds.
 	Strange []StrangeJob
 	// Renamed says that the two columns which 3.5 named anew have its names again. Punctual adopts the database anew at its next start.
 	Renamed bool
@@ -26,7 +26,7 @@ type Handed struct {
 type StrangeJob struct {
 	ID   int64
 	Name string
-	Why  string // the schedule's type, or "zone" or "bounds"
+	Why  string // the schedule's type, or "zone", "calendar" or "bounds"
 }
 
 var (
@@ -185,8 +185,8 @@ func (p *Pool) unreadUsers(ctx context.Context) (names []string, err error) {
 }
 
 func (p *Pool) strangeJobs(ctx context.Context) (jobs []StrangeJob, err error) {
-	rows, err := p.QueryContext(ctx, `SELECT id, job_desc, CASE WHEN schedule_type NOT IN ('CRON', 'FIX_RATE', 'NONE') THEN schedule_type WHEN time_zone <> '' THEN 'zone' ELSE 'bounds' END
-		FROM xxl_job_info WHERE trigger_status > 0 AND (schedule_type NOT IN ('CRON', 'FIX_RATE', 'NONE') OR time_zone <> '' OR start_at > 0 OR end_at > 0) ORDER BY id LIMIT 1000`)
+	rows, err := p.QueryContext(ctx, `SELECT id, job_desc, CASE WHEN schedule_type NOT IN ('CRON', 'FIX_RATE', 'NONE') THEN schedule_type WHEN time_zone <> '' THEN 'zone' WHEN calendar <> '' THEN 'calendar' ELSE 'bounds' END
+		FROM xxl_job_info WHERE trigger_status > 0 AND (schedule_type NOT IN ('CRON', 'FIX_RATE', 'NONE') OR time_zone <> '' OR start_at > 0 OR end_at > 0 OR calendar <> '') ORDER BY id LIMIT 1000`)
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
-       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, calendar, calendar_rule
 FROM xxl_job_info WHERE id = ?
 `
 
@@ -145,6 +145,8 @@ func (q *Queries) GetJob(ctx context.Context, db DBTX, id int64) (Job, error) {
 		&i.Revision,
 		&i.ClaimedUntil,
 		&i.ParamFixed,
+		&i.Calendar,
+		&i.CalendarRule,
 	)
 	return i, err
 }
@@ -196,8 +198,8 @@ INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, al
   misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
   executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, time_zone, start_at, end_at,
   retry_backoff, max_concurrent, concurrency_policy, retention_days, warn_after_seconds, expect_every_seconds, tags, param_fixed,
-  trigger_status, trigger_last_time, trigger_next_time)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
+  calendar, calendar_rule, trigger_status, trigger_last_time, trigger_next_time)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
 `
 
 type InsertJobParams struct {
@@ -232,6 +234,8 @@ type InsertJobParams struct {
 	ExpectEverySeconds     int64
 	Tags                   string
 	ParamFixed             int64
+	Calendar               string
+	CalendarRule           string
 }
 
 // A new job is always stopped; StartJob is what makes it due.
@@ -268,6 +272,8 @@ func (q *Queries) InsertJob(ctx context.Context, db DBTX, arg InsertJobParams) (
 		arg.ExpectEverySeconds,
 		arg.Tags,
 		arg.ParamFixed,
+		arg.Calendar,
+		arg.CalendarRule,
 	)
 	if err != nil {
 		return 0, err
@@ -280,7 +286,7 @@ const listDueJobs = `-- name: ListDueJobs :many
 SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_route_strategy, executor_handler,
        executor_param, executor_block_strategy, executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime,
        child_jobid, trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent,
-       concurrency_policy, claimed_until
+       concurrency_policy, claimed_until, calendar, calendar_rule
 FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time <= ?
   AND (trigger_next_time > ? OR (trigger_next_time = ? AND id > ?))
@@ -320,6 +326,8 @@ type ListDueJobsRow struct {
 	MaxConcurrent          int64
 	ConcurrencyPolicy      string
 	ClaimedUntil           int64
+	Calendar               string
+	CalendarRule           string
 }
 
 // What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (docs/compat.md §2.3).
@@ -366,6 +374,8 @@ func (q *Queries) ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParam
 			&i.MaxConcurrent,
 			&i.ConcurrencyPolicy,
 			&i.ClaimedUntil,
+			&i.Calendar,
+			&i.CalendarRule,
 		); err != nil {
 			return nil, err
 		}
@@ -603,7 +613,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
-       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, calendar, calendar_rule
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -665,6 +675,8 @@ func (q *Queries) ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job
 			&i.Revision,
 			&i.ClaimedUntil,
 			&i.ParamFixed,
+			&i.Calendar,
+			&i.CalendarRule,
 		); err != nil {
 			return nil, err
 		}
@@ -739,7 +751,7 @@ func (q *Queries) ListJobsNamed(ctx context.Context, db DBTX, arg ListJobsNamedP
 }
 
 const listJobsWithConsequences = `-- name: ListJobsWithConsequences :many
-SELECT id, child_jobid, schedule_type, schedule_conf, time_zone, start_at, end_at, max_concurrent
+SELECT id, child_jobid, schedule_type, schedule_conf, time_zone, start_at, end_at, max_concurrent, calendar, calendar_rule
 FROM xxl_job_info
 WHERE id IN (/*SLICE:ids*/?) AND (child_jobid <> '' OR schedule_type = 'FIX_DELAY' OR max_concurrent > 0)
 `
@@ -753,6 +765,8 @@ type ListJobsWithConsequencesRow struct {
 	StartAt       int64
 	EndAt         int64
 	MaxConcurrent int64
+	Calendar      string
+	CalendarRule  string
 }
 
 // Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs.
@@ -785,6 +799,8 @@ func (q *Queries) ListJobsWithConsequences(ctx context.Context, db DBTX, ids []i
 			&i.StartAt,
 			&i.EndAt,
 			&i.MaxConcurrent,
+			&i.Calendar,
+			&i.CalendarRule,
 		); err != nil {
 			return nil, err
 		}
@@ -848,7 +864,7 @@ func (q *Queries) ListParentsOf(ctx context.Context, db DBTX, arg ListParentsOfP
 }
 
 const listWaitingJobs = `-- name: ListWaitingJobs :many
-SELECT id, schedule_type, schedule_conf, time_zone, start_at, end_at FROM xxl_job_info
+SELECT id, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, calendar_rule FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time = ? AND id > ? ORDER BY id LIMIT 500
 `
 
@@ -865,6 +881,8 @@ type ListWaitingJobsRow struct {
 	TimeZone     string
 	StartAt      int64
 	EndAt        int64
+	Calendar     string
+	CalendarRule string
 }
 
 // The FIX_DELAY jobs that wait for a run to end, for the sweep.
@@ -884,6 +902,8 @@ func (q *Queries) ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJ
 			&i.TimeZone,
 			&i.StartAt,
 			&i.EndAt,
+			&i.Calendar,
+			&i.CalendarRule,
 		); err != nil {
 			return nil, err
 		}
@@ -1034,7 +1054,7 @@ SET job_group = ?, job_desc = ?, update_time = ?,
     end_at = ?, retry_backoff = ?, max_concurrent = ?,
     concurrency_policy = ?, retention_days = ?,
     warn_after_seconds = ?, expect_every_seconds = ?,
-    tags = ?, param_fixed = ?, revision = revision + 1,
+    tags = ?, param_fixed = ?, calendar = ?, calendar_rule = ?, revision = revision + 1,
     claimed_until = CASE WHEN trigger_next_time <> ? AND claimed_until > ? THEN 0 ELSE claimed_until END,
     trigger_next_time = ?
 WHERE id = ? AND trigger_next_time = ? AND trigger_status = ?
@@ -1067,6 +1087,8 @@ type UpdateJobParams struct {
 	ExpectEverySeconds     int64
 	Tags                   string
 	ParamFixed             int64
+	Calendar               string
+	CalendarRule           string
 	NewNextTime            int64
 	ID                     int64
 	OldNextTime            int64
@@ -1104,6 +1126,8 @@ func (q *Queries) UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (
 		arg.ExpectEverySeconds,
 		arg.Tags,
 		arg.ParamFixed,
+		arg.Calendar,
+		arg.CalendarRule,
 		arg.NewNextTime,
 		arg.NewNextTime,
 		arg.NewNextTime,

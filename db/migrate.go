@@ -80,7 +80,7 @@ func (p *Pool) lockedMigrate(ctx context.Context, later []int64) error {
 
 // settle is what every start does with a database that may have been XXL-JOB's.
 func (p *Pool) settle(ctx context.Context) error {
-	if err := errors.Join(p.findJobCron(ctx), p.findParam(ctx), p.findBeside(ctx)); err != nil {
+	if err := errors.Join(p.findJobCron(ctx), p.findParam(ctx), p.findBeside(ctx), p.Calendars().Refresh(ctx)); err != nil {
 		return err
 	}
 	return p.lookThrough(ctx)

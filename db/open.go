@@ -108,6 +108,7 @@ func newSQLite(ctx context.Context, cfg Config, path string, connector *sqlite.C
 		DB: sql.OpenDB(connector), dialect: SQLite, zone: cmp.Or(cfg.Zone, time.Local), logger: cfg.Logger, searching: make(chan struct{}, searches),
 		describe: where, release: release,
 	}
+	pool.calendars.pool = pool
 	pool.SetMaxOpenConns(cmp.Or(cfg.MaxConns, sqliteConns))
 	pool.SetMaxIdleConns(cmp.Or(cfg.MaxConns, sqliteConns))
 	var version string
@@ -149,6 +150,7 @@ func openMySQL(ctx context.Context, cfg Config) (*Pool, error) {
 		describe: t.cfg.DBName, connector: connector, sessions: all, deferAbove: deferAbove,
 	}
 	pool.admin = func() *sql.DB { return openAdmin(t, cfg.Logger) }
+	pool.calendars.pool = pool
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	// Below MySQL's wait_timeout of eight hours and the idle limits of common proxies; also moves on after a fail-over.

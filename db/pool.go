@@ -41,6 +41,7 @@ type Pool struct {
 	jobCron       atomic.Bool    // xxl_job_info has the column of XXL-JOB 2.2; see jobcron.go
 	galera        bool           // the server changes it by itself when a node joins or leaves
 	searching     chan struct{}  // one for each search under way; see sideBySide
+	calendars     Calendars      // see calendars.go
 	admin         func() *sql.DB // opens connections without time limits, for migrations
 	release       func() error   // gives the data directory back
 }

@@ -94,6 +94,17 @@ func (s *Schedules) Stop(ctx context.Context, tx *sql.Tx, id int64, updated sql.
 	return true, s.note(ctx, tx, ScheduleStopped, id, j.Claimed())
 }
 
+// Replan moves the next time of a job whose calendar has changed; false when somebody has claimed or changed the job meanwhile. Until that
+// time, or the one before if it is sooner, the definition before was true.
+func (s *Schedules) Replan(ctx context.Context, tx *sql.Tx, job ReplanJobParams) (bool, error) {
+	job.Beside = s.pool.BesideArg()
+	n, err := s.q.ReplanJob(ctx, tx, job)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, s.note(ctx, tx, ScheduleEdited, job.ID, min(job.OldNext, job.NextTime))
+}
+
 func (s *Schedules) stop(ctx context.Context, tx *sql.Tx, id, next int64, updated sql.NullTime) error {
 	n, err := s.q.StopJob(ctx, tx, StopJobParams{ID: id, Beside: s.pool.BesideArg(), OldNextTime: next, UpdateTime: updated})
 	if err == nil && n == 0 {
@@ -182,7 +193,7 @@ func (s *Schedules) row(j *ListJobSchedulesRow, cause ScheduleCause, now int64) 
 	h := JobSchedule{
 		JobID: j.ID, JobGroup: j.JobGroup, JobDesc: j.JobDesc, Cause: cause, SinceAt: now, MadeAt: now, Started: s.started(j.TriggerStatus),
 		NextAt: j.TriggerNextTime, ScheduleType: j.ScheduleType, ScheduleConf: string(j.ScheduleConf), MisfireStrategy: j.MisfireStrategy,
-		TimeZone: j.TimeZone, StartAt: j.StartAt, EndAt: j.EndAt,
+		TimeZone: j.TimeZone, StartAt: j.StartAt, EndAt: j.EndAt, Calendar: j.Calendar, CalendarRule: j.CalendarRule,
 	}
 	if h.TimeZone == "" {
 		h.TimeZone = s.zone
@@ -327,16 +338,16 @@ func insertSchedules(ctx context.Context, tx DBTX, rows []JobSchedule) error {
 	}
 	var q strings.Builder
 	q.WriteString(`INSERT INTO punctual_schedule (job_id, job_group, job_desc, cause, since_at, made_at, until_at, claimed_to, started,
- next_at, schedule_type, schedule_conf, misfire_strategy, time_zone, start_at, end_at) VALUES `)
-	args := make([]any, 0, 16*len(rows))
+ next_at, schedule_type, schedule_conf, misfire_strategy, time_zone, start_at, end_at, calendar, calendar_rule) VALUES `)
+	args := make([]any, 0, 18*len(rows))
 	for i := range rows {
 		if i > 0 {
 			q.WriteByte(',')
 		}
-		q.WriteString("(" + marks(16) + ")")
+		q.WriteString("(" + marks(18) + ")")
 		r := &rows[i]
 		args = append(args, r.JobID, r.JobGroup, r.JobDesc, string(r.Cause), r.SinceAt, r.MadeAt, r.UntilAt, r.ClaimedTo, r.Started,
-			r.NextAt, string(r.ScheduleType), r.ScheduleConf, string(r.MisfireStrategy), r.TimeZone, r.StartAt, r.EndAt)
+			r.NextAt, string(r.ScheduleType), r.ScheduleConf, string(r.MisfireStrategy), r.TimeZone, r.StartAt, r.EndAt, r.Calendar, r.CalendarRule)
 	}
 	if _, err := tx.ExecContext(ctx, q.String(), args...); err != nil {
 		return fmt.Errorf("insert %d rows of the history of schedules: %w", len(rows), err)

@@ -101,7 +101,7 @@ func (q *Queries) GetDeletion(ctx context.Context, db DBTX, arg GetDeletionParam
 
 const listCurrentSchedules = `-- name: ListCurrentSchedules :many
 SELECT id, job_id, job_group, job_desc, cause, since_at, made_at, until_at, claimed_to, started, next_at, schedule_type, schedule_conf,
-       misfire_strategy, time_zone, start_at, end_at
+       misfire_strategy, time_zone, start_at, end_at, calendar, calendar_rule
 FROM punctual_schedule WHERE job_id IN (/*SLICE:job_ids*/?) AND until_at = 0 ORDER BY job_id, id
 `
 
@@ -143,6 +143,8 @@ func (q *Queries) ListCurrentSchedules(ctx context.Context, db DBTX, jobIds []in
 			&i.TimeZone,
 			&i.StartAt,
 			&i.EndAt,
+			&i.Calendar,
+			&i.CalendarRule,
 		); err != nil {
 			return nil, err
 		}
@@ -194,7 +196,7 @@ func (q *Queries) ListDeletions(ctx context.Context, db DBTX) ([]Deletion, error
 
 const listJobSchedules = `-- name: ListJobSchedules :many
 
-SELECT id, job_group, job_desc, schedule_type, schedule_conf, misfire_strategy, time_zone, start_at, end_at, trigger_status, trigger_next_time, claimed_until
+SELECT id, job_group, job_desc, schedule_type, schedule_conf, misfire_strategy, time_zone, start_at, end_at, trigger_status, trigger_next_time, claimed_until, calendar, calendar_rule
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -211,6 +213,8 @@ type ListJobSchedulesRow struct {
 	TriggerStatus   int64
 	TriggerNextTime int64
 	ClaimedUntil    int64
+	Calendar        string
+	CalendarRule    string
 }
 
 // What touches punctual_schedule, the history of when jobs are due, and punctual_deletion. Rows are inserted by db/schedules.go.
@@ -247,6 +251,8 @@ func (q *Queries) ListJobSchedules(ctx context.Context, db DBTX, ids []int64) ([
 			&i.TriggerStatus,
 			&i.TriggerNextTime,
 			&i.ClaimedUntil,
+			&i.Calendar,
+			&i.CalendarRule,
 		); err != nil {
 			return nil, err
 		}
@@ -340,7 +346,7 @@ func (q *Queries) ListScheduledJobsNamed(ctx context.Context, db DBTX, arg ListS
 
 const listSchedules = `-- name: ListSchedules :many
 SELECT id, job_id, job_group, job_desc, cause, since_at, made_at, until_at, claimed_to, started, next_at, schedule_type, schedule_conf,
-       misfire_strategy, time_zone, start_at, end_at
+       misfire_strategy, time_zone, start_at, end_at, calendar, calendar_rule
 FROM punctual_schedule
 WHERE job_id IN (/*SLICE:job_ids*/?)
   AND (until_at = 0 OR until_at > ? OR claimed_to > ?)
@@ -393,6 +399,8 @@ func (q *Queries) ListSchedules(ctx context.Context, db DBTX, arg ListSchedulesP
 			&i.TimeZone,
 			&i.StartAt,
 			&i.EndAt,
+			&i.Calendar,
+			&i.CalendarRule,
 		); err != nil {
 			return nil, err
 		}
@@ -449,6 +457,7 @@ WHERE j.id > ? AND j.id <= ?
   AND (h.id IS NULL OR h.started <> CASE WHEN j.trigger_status = 1 + CAST(? AS SIGNED) THEN 1 ELSE 0 END OR h.job_group <> j.job_group OR h.start_at <> j.start_at OR h.end_at <> j.end_at
     OR HEX(h.schedule_type) <> HEX(j.schedule_type) OR HEX(h.schedule_conf) <> HEX(COALESCE(j.schedule_conf, ''))
     OR HEX(h.misfire_strategy) <> HEX(j.misfire_strategy) OR HEX(h.job_desc) <> HEX(j.job_desc)
+    OR HEX(h.calendar) <> HEX(j.calendar) OR HEX(h.calendar_rule) <> HEX(j.calendar_rule)
     OR (j.time_zone <> '' AND HEX(h.time_zone) <> HEX(j.time_zone)) OR (j.time_zone = '' AND h.time_zone <> ?)
     OR (j.schedule_type = 'FIX_RATE' AND j.trigger_status = 1 + CAST(? AS SIGNED)
       AND (j.trigger_next_time - h.next_at) % (CAST(j.schedule_conf AS SIGNED) * 1000) <> 0))

@@ -31,6 +31,7 @@ var scheduleWriters = map[string][]string{
 	"StartJob":    {"db/schedules.go"},
 	"StopJob":     {"db/schedules.go"},
 	"DeleteJob":   {"db/schedules.go"},
+	"ReplanJob":   {"db/schedules.go"},
 	"AdvanceJobs": {"scheduler/claim.go"}, // with Schedules.Stopped in the same transaction
 	"TakeJobs":    {"db/beside.go"}, "GiveJobsBack": {"db/beside.go"},
 	"TakeAllJobs": {"db/beside.go"},       // what is ours stays so, and the next start notices the others

@@ -18,6 +18,7 @@ func OpenShared(ctx context.Context, connector driver.Connector, cfg Config) (*P
 		DB: sql.OpenDB(connector), dialect: SQLite, shared: true, zone: cmp.Or(cfg.Zone, time.Local),
 		logger: cmp.Or(cfg.Logger, slog.Default()), searching: make(chan struct{}, searches), describe: "shared",
 	}
+	pool.calendars.pool = pool
 	pool.SetMaxOpenConns(cmp.Or(cfg.MaxConns, sqliteConns))
 	pool.SetMaxIdleConns(cmp.Or(cfg.MaxConns, sqliteConns))
 	if err := pool.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&pool.product); err != nil {

@@ -25,6 +25,8 @@ type Job struct {
 
 	Schedule            Schedule
 	Zone                string // IANA name, such as Asia/Shanghai; empty: the installation's
+	Calendar            string // the name of a calendar whose days it keeps to; empty: none
+	CalendarRule        string // WORKDAYS if empty, DAYS_OFF, NEXT_WORKDAY or PREVIOUS_WORKDAY
 	NotBefore, NotAfter time.Time
 	Misfire             string // DO_NOTHING or FIRE_ONCE_NOW
 
@@ -85,6 +87,8 @@ func (j Job) declared(appName string) wire.DeclaredJob {
 		set("parameter_fixed", "true")
 	}
 	set("time_zone", j.Zone)
+	set("calendar", j.Calendar)
+	set("calendar_rule", j.CalendarRule)
 	if !j.NotBefore.IsZero() {
 		set("not_before", moment(j.NotBefore))
 	}

@@ -42,7 +42,7 @@ UPDATE xxl_job_info SET trigger_status = 1 WHERE trigger_status = 2;
 
 -- name: ListJobsOfGroupByStatus :many
 -- The schedules of a group's jobs in one state, for what cannot be moved or given back.
-SELECT id, job_desc, schedule_type, schedule_conf, time_zone, start_at, end_at, executor_route_strategy, glue_type FROM xxl_job_info
+SELECT id, job_desc, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, executor_route_strategy, glue_type FROM xxl_job_info
 WHERE job_group = sqlc.arg(job_group) AND trigger_status = sqlc.arg(trigger_status) ORDER BY id;
 
 -- name: CountJobsOfGroupsByStatus :many

@@ -2,7 +2,7 @@
 
 -- name: ListJobSchedules :many
 -- When jobs are due, as they are now.
-SELECT id, job_group, job_desc, schedule_type, schedule_conf, misfire_strategy, time_zone, start_at, end_at, trigger_status, trigger_next_time, claimed_until
+SELECT id, job_group, job_desc, schedule_type, schedule_conf, misfire_strategy, time_zone, start_at, end_at, trigger_status, trigger_next_time, claimed_until, calendar, calendar_rule
 FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
 -- name: EndSchedule :execrows
@@ -23,6 +23,7 @@ WHERE j.id > sqlc.arg(after_id) AND j.id <= sqlc.arg(upto_id)
   AND (h.id IS NULL OR h.started <> CASE WHEN j.trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) THEN 1 ELSE 0 END OR h.job_group <> j.job_group OR h.start_at <> j.start_at OR h.end_at <> j.end_at
     OR HEX(h.schedule_type) <> HEX(j.schedule_type) OR HEX(h.schedule_conf) <> HEX(COALESCE(j.schedule_conf, ''))
     OR HEX(h.misfire_strategy) <> HEX(j.misfire_strategy) OR HEX(h.job_desc) <> HEX(j.job_desc)
+    OR HEX(h.calendar) <> HEX(j.calendar) OR HEX(h.calendar_rule) <> HEX(j.calendar_rule)
     OR (j.time_zone <> '' AND HEX(h.time_zone) <> HEX(j.time_zone)) OR (j.time_zone = '' AND h.time_zone <> sqlc.arg(zone))
     OR (j.schedule_type = 'FIX_RATE' AND j.trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED)
       AND (j.trigger_next_time - h.next_at) % (CAST(j.schedule_conf AS SIGNED) * 1000) <> 0))
@@ -31,7 +32,7 @@ ORDER BY j.id;
 -- name: ListCurrentSchedules :many
 -- The rows that are true of these jobs.
 SELECT id, job_id, job_group, job_desc, cause, since_at, made_at, until_at, claimed_to, started, next_at, schedule_type, schedule_conf,
-       misfire_strategy, time_zone, start_at, end_at
+       misfire_strategy, time_zone, start_at, end_at, calendar, calendar_rule
 FROM punctual_schedule WHERE job_id IN (sqlc.slice(job_ids)) AND until_at = 0 ORDER BY job_id, id;
 
 -- name: ListSchedulesOrphaned :many
@@ -61,7 +62,7 @@ SELECT DISTINCT h.job_id FROM punctual_schedule AS h WHERE h.job_desc = ? ORDER 
 -- The definitions that jobs have had since a moment, oldest first for each: also those behind a period, because the next one says
 -- how one ended.
 SELECT id, job_id, job_group, job_desc, cause, since_at, made_at, until_at, claimed_to, started, next_at, schedule_type, schedule_conf,
-       misfire_strategy, time_zone, start_at, end_at
+       misfire_strategy, time_zone, start_at, end_at, calendar, calendar_rule
 FROM punctual_schedule
 WHERE job_id IN (sqlc.slice(job_ids))
   AND (until_at = 0 OR until_at > sqlc.arg(from_ms) OR claimed_to > sqlc.arg(from_ms))

@@ -131,9 +131,16 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		r := &rows[i]
 		j := e.dueJob(r)
 		advances[i] = db.Advance{ID: r.ID, OldNext: r.TriggerNextTime, OldClaimed: r.ClaimedUntil, Claimed: r.ClaimedUntil, Last: r.TriggerLastTime, Stop: true, Beside: e.beside()}
-		schedule, err := e.scheduleOf(r.ScheduleType, string(r.ScheduleConf), r.TimeZone, r.StartAt, r.EndAt)
+		schedule, err := e.scheduleOf(r.ScheduleType, string(r.ScheduleConf), r.TimeZone, r.StartAt, r.EndAt, r.Calendar, r.CalendarRule)
 		schedule.Misfire = r.MisfireStrategy
 		var plan jobspec.Plan
+		if errors.Is(err, db.ErrNoCalendar) { // another admin has made it just now
+			if err := e.cfg.Pool.Calendars().Refresh(ctx); err != nil {
+				return err
+			}
+			schedule, err = e.scheduleOf(r.ScheduleType, string(r.ScheduleConf), r.TimeZone, r.StartAt, r.EndAt, r.Calendar, r.CalendarRule)
+			schedule.Misfire = r.MisfireStrategy
+		}
 		if err == nil {
 			plan, err = decide(schedule, r, now, until, misfireAfter)
 		}

@@ -388,7 +388,7 @@ func (e *Engine) endOf(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRo
 			freed = appendNew(freed, r.JobID)
 		}
 		if j.ScheduleType == jobspec.ScheduleFixDelay && !f.retried[r.ID] {
-			s, err := e.scheduleOf(j.ScheduleType, string(j.ScheduleConf), j.TimeZone, j.StartAt, j.EndAt)
+			s, err := e.scheduleOf(j.ScheduleType, string(j.ScheduleConf), j.TimeZone, j.StartAt, j.EndAt, j.Calendar, j.CalendarRule)
 			if err != nil {
 				e.log.Warn("the delay of a job cannot be read", "job_id", j.ID, "error", err)
 				continue

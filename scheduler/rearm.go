@@ -41,7 +41,7 @@ func (e *Engine) sweepWaiting(ctx context.Context, low int64) error {
 		}
 		for _, j := range jobs {
 			after = j.ID
-			s, err := e.scheduleOf(j.ScheduleType, string(j.ScheduleConf), j.TimeZone, j.StartAt, j.EndAt)
+			s, err := e.scheduleOf(j.ScheduleType, string(j.ScheduleConf), j.TimeZone, j.StartAt, j.EndAt, j.Calendar, j.CalendarRule)
 			if err != nil {
 				e.log.Warn("the delay of a job cannot be read", "job_id", j.ID, "error", err)
 				continue
@@ -53,8 +53,8 @@ func (e *Engine) sweepWaiting(ctx context.Context, low int64) error {
 	}
 }
 
-// scheduleOf is when a job is due, in its own zone and window.
-func (e *Engine) scheduleOf(t jobspec.ScheduleType, conf, zone string, start, end int64) (jobspec.Schedule, error) {
+// scheduleOf is when a job is due, in its own zone and window and by its calendar.
+func (e *Engine) scheduleOf(t jobspec.ScheduleType, conf, zone string, start, end int64, calendar, rule string) (jobspec.Schedule, error) {
 	s := jobspec.Schedule{Type: t, Conf: conf, Zone: e.cfg.JobZone}
 	if start > 0 {
 		s.Start = time.UnixMilli(start)
@@ -69,5 +69,5 @@ func (e *Engine) scheduleOf(t jobspec.ScheduleType, conf, zone string, start, en
 	if loc != nil {
 		s.Zone = loc
 	}
-	return s, nil
+	return e.cfg.Pool.Calendars().Keep(s, calendar, rule)
 }

@@ -152,7 +152,7 @@ func (e *Engine) unsent(ctx context.Context, tx *sql.Tx, batch []outcome) (freed
 			} else if err != nil {
 				return nil, err
 			}
-			s, err := e.scheduleOf(row.ScheduleType, string(row.ScheduleConf), row.TimeZone, row.StartAt, row.EndAt)
+			s, err := e.scheduleOf(row.ScheduleType, string(row.ScheduleConf), row.TimeZone, row.StartAt, row.EndAt, row.Calendar, row.CalendarRule)
 			if err != nil {
 				e.log.Warn("the delay of a job cannot be read", "job_id", row.ID, "error", err)
 				continue

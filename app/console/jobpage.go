@@ -188,7 +188,7 @@ func (c *jobPage) jobWhen(page layout.Page, j db.Job) jobs.When {
 var (
 	ofSchedule = map[string]bool{
 		jobspec.FieldScheduleType: true, jobspec.FieldCron: true, jobspec.FieldSeconds: true, jobspec.FieldMoment: true, jobspec.FieldZone: true,
-		jobspec.FieldStart: true, jobspec.FieldEnd: true, jobspec.FieldMisfire: true,
+		jobspec.FieldStart: true, jobspec.FieldEnd: true, jobspec.FieldMisfire: true, jobspec.FieldCalendar: true, jobspec.FieldRule: true,
 	}
 	elsewhere = map[string]bool{
 		jobspec.FieldName: true, jobspec.FieldSource: true, jobspec.FieldRemark: true, jobspec.FieldChildren: true, jobspec.FieldTags: true,

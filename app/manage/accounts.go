@@ -250,6 +250,10 @@ func (a *accounting) scheduleOf(h *db.JobSchedule) (jobspec.Schedule, error) {
 	if h.EndAt > 0 {
 		s.End = time.UnixMilli(h.EndAt)
 	}
+	s, err := a.s.cfg.Pool.Calendars().Keep(s, h.Calendar, h.CalendarRule)
+	if err != nil {
+		return s, err
+	}
 	switch h.TimeZone {
 	case "", s.Zone.String():
 		return s, nil

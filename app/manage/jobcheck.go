@@ -33,13 +33,26 @@ func (s *Jobs) scheduleOf(j jobspec.Job) (jobspec.Schedule, error) {
 	if j.End > 0 {
 		schedule.End = time.UnixMilli(j.End)
 	}
+	schedule, err := s.cfg.Pool.Calendars().Keep(schedule, j.Calendar, string(j.CalendarRule))
+	if err != nil {
+		return schedule, problem.InvalidFields(problem.Field{Name: jobspec.FieldCalendar, Key: jobspec.CodeCalendar, Args: []any{"Value", j.Calendar}})
+	}
 	return schedule, nil
+}
+
+// CalendarNames are the calendars that jobs may keep to.
+func (s *Jobs) CalendarNames() []string {
+	var names []string
+	for _, c := range s.cfg.Pool.Calendars().All() {
+		names = append(names, c.Name)
+	}
+	return names
 }
 
 // ChangedSchedule says whether a definition is due at other times than the stored one.
 func ChangedSchedule(j jobspec.Job, old db.Job) bool {
 	return j.ScheduleType != old.ScheduleType || j.ScheduleConf != string(old.ScheduleConf) || j.Zone != old.TimeZone ||
-		j.Start != old.StartAt || j.End != old.EndAt
+		j.Start != old.StartAt || j.End != old.EndAt || j.Calendar != old.Calendar || string(j.CalendarRule) != old.CalendarRule
 }
 
 // claimedAhead is how far ahead of now a job's fires may have been claimed. What lies beyond was claimed by a clock that was wrong.
@@ -96,6 +109,14 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 	}
 	if chars, fits := s.cfg.Pool.FitsParam(in.Param); !fits {
 		fields = append(fields, problem.Field{Name: jobspec.FieldParam, Key: "job.error.too_long", Args: []any{"Max", chars}})
+	}
+	if in.Calendar != "" && (old == nil || in.Calendar != old.Calendar) {
+		if err := s.cfg.Pool.Calendars().Refresh(ctx); err != nil {
+			return err
+		}
+		if s.cfg.Pool.Calendars().Named(in.Calendar) == nil {
+			fields = append(fields, problem.Field{Name: jobspec.FieldCalendar, Key: jobspec.CodeCalendar, Args: []any{"Value", in.Calendar}})
+		}
 	}
 	if bad, denied := s.DeniedMail(in.Job, old); denied {
 		fields = append(fields, bad)

@@ -247,6 +247,26 @@ func (s Schedule) shift(t time.Time, days int) time.Time {
 	return time.Unix(at, int64(t.Nanosecond())).In(loc)
 }
 
+// Again is the first due time after a moment, for a schedule whose next one was another before its calendar changed. A fixed rate keeps to
+// that one's beat; a delay is put off and not brought forward, because when its run ended is not known.
+func (s Schedule) Again(next, after time.Time) (time.Time, error) {
+	switch s.Type {
+	case ScheduleFixRate:
+		every, err := Interval(s.Conf)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if after.Before(s.Start) {
+			after = s.Start.Add(-time.Nanosecond)
+		}
+		return s.onward(next.Add(-(next.Sub(after) - 1) / every * every))
+	case ScheduleFixDelay:
+		return s.onward(next)
+	case ScheduleCron, ScheduleOnce, ScheduleNone:
+	}
+	return s.Next(after)
+}
+
 // countBySegment counts the due times of a fixed rate with a calendar before the cutoff: those of one stretch of days at a time.
 func countBySegment(s Schedule, next, cutoff time.Time) (Passed, time.Time, error) {
 	every, err := Interval(s.Conf)

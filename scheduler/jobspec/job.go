@@ -35,6 +35,8 @@ type Job struct {
 	WarnAfter     int // seconds a run may take before somebody is told; 0 for never
 	ExpectEvery   int // seconds within which a success is expected; 0 for no expectation
 	Tags          string
+	Calendar      string // whose days it keeps to; "" for none
+	CalendarRule  CalendarRule
 	ParamFixed    bool // a run by hand goes with Param, and with no other
 }
 
@@ -60,6 +62,8 @@ const (
 	FieldTimeout      = "timeout"
 	FieldRetries      = "retries"
 	FieldZone         = "time_zone"
+	FieldCalendar     = "calendar"
+	FieldRule         = "calendar_rule"
 	FieldStart        = "start_at"
 	FieldEnd          = "end_at"
 	FieldBackoff      = "retry_backoff"
@@ -96,6 +100,10 @@ var Fields = []*Field{
 		Kind: Moments, check: start, part: number(func(j *Job) *int64 { return &j.Start })},
 	{Name: FieldEnd, Column: "end_at", File: "not_after", API: "notAfter", Label: "jobs.field.until", Help: "jobs.field.until.help", Since: 7,
 		Kind: Moments, check: end, part: number(func(j *Job) *int64 { return &j.End })},
+	{Name: FieldCalendar, Column: "calendar", File: "calendar", API: "calendar", Label: "jobs.field.calendar", Help: "jobs.field.calendar.help", Since: 216,
+		Kind: Text, Max: 64, check: line, part: text(func(j *Job) *string { return &j.Calendar })},
+	{Name: FieldRule, Column: "calendar_rule", File: "calendar_rule", API: "calendarRule", Label: "jobs.field.calendarrule", Help: "jobs.field.calendarrule.help", Words: "calendarrule.", Since: 216,
+		Kind: Choice, Options: texts(AllCalendarRules), Explained: true, check: calendarRule, part: text(func(j *Job) *CalendarRule { return &j.CalendarRule })},
 	{Name: FieldMisfire, Column: "misfire_strategy", File: "misfire", Wire: "misfireStrategy", API: "misfireStrategy", Label: "jobs.field.misfire", Help: "jobs.field.misfire.help", Words: "misfire.",
 		Kind: Choice, Options: texts(AllMisfires), Explained: true, Default: string(MisfireDoNothing), part: text(func(j *Job) *Misfire { return &j.Misfire })},
 	{Name: FieldGlue, Column: "glue_type", File: "kind", Wire: "glueType", API: "glueType", Label: "jobs.field.glue", Help: "jobs.field.glue.help", Words: "glue.",
@@ -141,12 +149,18 @@ var Fields = []*Field{
 // Normalize trims what people paste with blanks around it, and takes the carriage returns out of shell sources, where
 // bash would stumble over them. It comes before [Validate], and what it returns is what to store.
 func (j Job) Normalize() Job {
-	for _, s := range []*string{&j.Name, &j.Author, &j.Handler, &j.ScheduleConf, &j.GlueRemark, &j.Zone, &j.Backoff} {
+	for _, s := range []*string{&j.Name, &j.Author, &j.Handler, &j.ScheduleConf, &j.GlueRemark, &j.Zone, &j.Calendar, &j.Backoff} {
 		*s = strings.TrimSpace(*s)
 	}
 	j.AlarmEmail = strings.Join(splitList(j.AlarmEmail), ",")
 	j.ChildJobIDs = strings.Join(splitList(j.ChildJobIDs), ",")
 	j.Tags = strings.Join(splitList(j.Tags), ",")
+	switch {
+	case j.Calendar == "":
+		j.CalendarRule = "" // it says nothing then
+	case j.CalendarRule == "":
+		j.CalendarRule = AllCalendarRules[0]
+	}
 	if j.Glue == wire.GlueShell {
 		j.GlueSource = strings.ReplaceAll(j.GlueSource, "\r", "")
 	}

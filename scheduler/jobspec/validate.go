@@ -31,6 +31,8 @@ const (
 	CodeZone       = "job.error.zone"         // Value: a zone that is not known
 	CodeWindow     = "job.error.window"       // the end is not after the start
 	CodeBackoff    = "job.error.backoff"      // Value: a back-off that cannot be read
+	CodeCalendar   = "job.error.calendar"     // Value: a calendar that there is not
+	CodeMoves      = "job.error.moves"        // an interval has no time of day that could be moved
 	CodePlanned    = "job.error.planned."     // begins the codes of an [expr.Part] that cannot be read; Value: what of it
 )
 
@@ -202,6 +204,12 @@ func moment(v *validation, _ *Field, j *Job) {
 func zone(v *validation, f *Field, j *Job) {
 	if _, err := Location(j.Zone); err != nil {
 		v.add(f.Name, CodeZone, []any{"Value", j.Zone})
+	}
+}
+
+func calendarRule(v *validation, f *Field, j *Job) {
+	if choiceOrNone(v, f, j); j.CalendarRule.Moves() && (j.ScheduleType == ScheduleFixRate || j.ScheduleType == ScheduleFixDelay) {
+		v.add(f.Name, CodeMoves, nil)
 	}
 }
 

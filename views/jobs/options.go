@@ -11,7 +11,7 @@ import (
 
 // previewParams are the fields that say when a job is due.
 var previewParams = strings.Join([]string{
-	FieldScheduleType, FieldCron, FieldSeconds, FieldMoment, FieldZone, FieldFrom, FieldUntil, FieldParam,
+	FieldScheduleType, FieldCron, FieldSeconds, FieldMoment, FieldZone, FieldFrom, FieldUntil, jobspec.FieldCalendar, jobspec.FieldRule, FieldParam,
 }, ",")
 
 // paramExample is shown in an empty parameter.
@@ -40,6 +40,21 @@ func (p FormPage) field(name string) ui.Field {
 	case jobspec.Moments:
 		c.Type, c.Optional, c.Data = "datetime-local", true, templ.Attributes{"step": momentStep(c.Value)}
 	case jobspec.Text, jobspec.List, jobspec.Flag:
+	}
+	return c
+}
+
+// calendar is the choice of a calendar. One that there is not any more stays to be seen.
+func (p FormPage) calendar() ui.Field {
+	c := p.field(jobspec.FieldCalendar)
+	c.Options = []ui.Option{{Label: p.T("jobs.calendar.none"), Selected: c.Value == ""}}
+	known := c.Value == ""
+	for _, name := range p.Calendars {
+		known = known || name == c.Value
+		c.Options = append(c.Options, ui.Option{Value: name, Label: name, Selected: name == c.Value})
+	}
+	if !known {
+		c.Options = append(c.Options, ui.Option{Value: c.Value, Label: c.Value, Selected: true})
 	}
 	return c
 }
@@ -75,8 +90,10 @@ func (p FormPage) option(f *jobspec.Field) ui.Field {
 	return c
 }
 
-// hasWindow says whether the zone or a bound is set or wrong, so that it must be seen.
-func (p FormPage) hasWindow() bool { return p.has(FieldZone) || p.has(FieldFrom) || p.has(FieldUntil) }
+// hasWindow says whether the zone, the calendar or a bound is set or wrong, so that it must be seen.
+func (p FormPage) hasWindow() bool {
+	return p.has(FieldZone) || p.has(FieldFrom) || p.has(FieldUntil) || p.has(jobspec.FieldCalendar)
+}
 
 // hasAdvanced is hasWindow for the options of the last section. A choice alone says nothing.
 func (p FormPage) hasAdvanced() bool {

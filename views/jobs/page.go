@@ -86,6 +86,7 @@ type FormPage struct {
 	Back      bool     // it leads back to the job's page, and not to the list
 	NoGroups  bool     // there is no executor group yet: the page leads to creating one
 	Zones     []string // suggested names of time zones
+	Calendars []string // that there are
 	NoMail    bool     // no channel carries the mails to a job's addresses
 	Declared  Declared // by the program that brought the job
 	Kept      Kept     // in files

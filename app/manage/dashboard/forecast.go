@@ -100,6 +100,9 @@ func (s *Dashboard) follow(f *foreseen, rows []db.ListJobsDueWithinRow, until ti
 		if r.EndAt > 0 {
 			schedule.End = time.UnixMilli(r.EndAt)
 		}
+		if kept, err := s.cfg.Pool.Calendars().Keep(schedule, r.Calendar, r.CalendarRule); err == nil {
+			schedule = kept
+		}
 		due := time.UnixMilli(r.TriggerNextTime)
 		// When the next run of a delay comes, nobody knows before this one has ended.
 		follow := r.ScheduleType != jobspec.ScheduleFixDelay

@@ -1,0 +1,5 @@
+-- +goose Up
+-- The calendar whose days a job keeps to, and what it makes of them.
+ALTER TABLE xxl_job_info ADD COLUMN calendar VARCHAR(64) NOT NULL DEFAULT '';
+ALTER TABLE xxl_job_info ADD COLUMN calendar_rule VARCHAR(32) NOT NULL DEFAULT '';
+CREATE INDEX i_job_calendar ON xxl_job_info (calendar);
