@@ -25,6 +25,7 @@ var apiNeeds = map[string]need{
 
 	"listAddresses": view, "setRotation": admin,
 	"getNextTimes": view, "previewSchedule": user, "listScriptVersions": script, "getScriptVersion": script, "saveScript": script, "restoreScript": script,
+	"listCalendars": user, "getCalendar": user, "putCalendar": admin, "importCalendar": admin, "deleteCalendar": admin,
 	"listRuns": user, "getRun": view, "getRunOutput": view, "watchRuns": user, "watchRun": view, "killRun": run, "rerunRun": run, "clearRuns": edit,
 	"listNodes": admin, "listAudit": admin,
 	// A token of somebody else does not exist.
@@ -56,6 +57,10 @@ func apiBody(id string, o objects) string {
 		return `{"script":"changed","script_remark":"changed it"}`
 	case "setRotation":
 		return `{"address":"http://orders:1/","disabled":true}`
+	case "putCalendar":
+		return `{"week":["mon"],"days":[]}`
+	case "importCalendar":
+		return `{"week":["mon"],"icalendar":"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20261001\nEND:VEVENT"}`
 	case "previewSchedule":
 		return `{"schedule":"CRON","cron":"0 0 2 * * ?"}`
 	case "clearRuns":
@@ -120,7 +125,7 @@ func (op apiOperation) at(o objects) string {
 	case strings.HasPrefix(op.path, "/alarms/channels/"):
 		id = o.channel
 	}
-	return strings.NewReplacer("{route}", strconv.FormatInt(o.route, 10), "{id}", strconv.FormatInt(id, 10), "{version}", strconv.FormatInt(o.version, 10)).Replace(op.path)
+	return strings.NewReplacer("{route}", strconv.FormatInt(o.route, 10), "{id}", strconv.FormatInt(id, 10), "{version}", strconv.FormatInt(o.version, 10), "{name}", "cn").Replace(op.path)
 }
 
 // apiThings are things with an alarm channel of their group and a route to it.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -31,6 +32,7 @@ func punctual(t *testing.T, args ...string) (string, error) {
 		Run       client.RunCmd       `cmd:""`
 		Runs      client.RunsCmd      `cmd:""`
 		Executors client.ExecutorsCmd `cmd:""`
+		Calendars client.CalendarsCmd `cmd:""`
 		Tokens    client.TokensCmd    `cmd:""`
 		Users     client.UsersCmd     `cmd:""`
 		Alarms    client.AlarmsCmd    `cmd:""`
@@ -201,6 +203,11 @@ func TestTheCommandsOfTheManual(t *testing.T) {
 		_, c := working(t, testOptions(t), "a 1", "a 2", "a 3", "a 4", "a 5", "a 6", "a 7", "a 8", "a 9", "a 10", "a 11", "a 12", "Close the day")
 		t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 		t.Setenv("TOKEN_TO_TYPE", c.token)
+		plant := filepath.Join(t.TempDir(), "plant.ics")
+		ics := "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20261224\r\nDTEND;VALUE=DATE:20270101\r\nSUMMARY:inventory\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+		if err := os.WriteFile(plant, []byte(ics), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		commands := 0
 		for line := range strings.Lines(string(raw)) {
 			args := words(strings.TrimSuffix(line, "\n"))
@@ -209,7 +216,9 @@ func TestTheCommandsOfTheManual(t *testing.T) {
 			}
 			commands++
 			for i, arg := range args {
-				if arg == "https://jobs.example.com" {
+				if arg == "plant.ics" {
+					args[i] = plant
+				} else if arg == "https://jobs.example.com" {
 					args[i] = c.base
 				} else if arg == "jobs.example.com" {
 					args[i] = strings.TrimPrefix(c.base, "http://")

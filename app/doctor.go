@@ -192,10 +192,14 @@ func (r *DoctorReport) calendars(ctx context.Context, q *db.Queries, pool *db.Po
 	if err != nil {
 		return fmt.Errorf("count the jobs of calendars: %w", db.Error(err))
 	}
-	var missing []string
+	jobs := make(map[string]int64)
 	for _, u := range used {
-		if c := pool.Calendars().Named(u.Calendar); c != nil && c.Missing(now) != 0 {
-			missing = append(missing, fmt.Sprintf("%s knows no days of %d; %d jobs use it", u.Calendar, c.Missing(now), u.Jobs))
+		jobs[u.Calendar] += u.Jobs
+	}
+	var missing []string
+	for _, c := range pool.Calendars().All() {
+		if year := c.Missing(now); year != 0 && jobs[c.Name] > 0 {
+			missing = append(missing, fmt.Sprintf("%s knows no days of %d; %d jobs use it", c.Name, year, jobs[c.Name]))
 		}
 	}
 	r.sayOf("calendars.missing", "%d calendars do not know the days of a year that has begun, or begins soon", missing)

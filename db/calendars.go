@@ -101,18 +101,12 @@ func (c *Calendars) Keep(s jobspec.Schedule, name, rule string) (jobspec.Schedul
 
 // Refresh reads what has changed since.
 func (c *Calendars) Refresh(ctx context.Context) error {
-	_, err := c.Changed(ctx)
-	return err
-}
-
-// Changed is Refresh, and names the calendars that are not as they were.
-func (c *Calendars) Changed(ctx context.Context) ([]string, error) {
 	c.refreshing.Lock()
 	defer c.refreshing.Unlock()
 	q := New()
 	revisions, err := q.ListCalendarRevisions(ctx, c.pool)
 	if err != nil {
-		return nil, fmt.Errorf("read which calendars there are: %w", Error(err))
+		return fmt.Errorf("read which calendars there are: %w", Error(err))
 	}
 	c.mu.RLock()
 	old := c.byName
@@ -128,11 +122,11 @@ func (c *Calendars) Changed(ctx context.Context) ([]string, error) {
 		same = same && old[r.Name].Revision == r.Revision
 	}
 	if same {
-		return nil, nil
+		return nil
 	}
 	rows, err := q.ListCalendars(ctx, c.pool)
 	if err != nil {
-		return nil, fmt.Errorf("read calendars: %w", Error(err))
+		return fmt.Errorf("read calendars: %w", Error(err))
 	}
 	now := maps.Clone(shipped())
 	for _, r := range rows {
@@ -146,14 +140,8 @@ func (c *Calendars) Changed(ctx context.Context) ([]string, error) {
 		}
 		now[r.Name] = Kept{Calendar: read, Revision: r.Revision, UpdatedAt: r.UpdatedAt, UpdatedBy: r.UpdatedBy}
 	}
-	var changed []string
-	for name, k := range now {
-		if old != nil && old[name].Revision != k.Revision {
-			changed = append(changed, name)
-		}
-	}
 	c.mu.Lock()
 	c.byName = now
 	c.mu.Unlock()
-	return changed, nil
+	return nil
 }

@@ -12,15 +12,16 @@ import (
 )
 
 const countCalendarJobs = `-- name: CountCalendarJobs :many
-SELECT calendar, COUNT(*) AS jobs FROM xxl_job_info WHERE calendar > '' GROUP BY calendar ORDER BY calendar
+SELECT calendar, job_group, COUNT(*) AS jobs FROM xxl_job_info WHERE calendar > '' GROUP BY calendar, job_group ORDER BY calendar, job_group
 `
 
 type CountCalendarJobsRow struct {
 	Calendar string
+	JobGroup int64
 	Jobs     int64
 }
 
-// How many jobs keep to each calendar, by the index.
+// How many jobs of which group keep to each calendar, by the index.
 func (q *Queries) CountCalendarJobs(ctx context.Context, db DBTX) ([]CountCalendarJobsRow, error) {
 	rows, err := db.QueryContext(ctx, countCalendarJobs)
 	if err != nil {
@@ -30,7 +31,7 @@ func (q *Queries) CountCalendarJobs(ctx context.Context, db DBTX) ([]CountCalend
 	var items []CountCalendarJobsRow
 	for rows.Next() {
 		var i CountCalendarJobsRow
-		if err := rows.Scan(&i.Calendar, &i.Jobs); err != nil {
+		if err := rows.Scan(&i.Calendar, &i.JobGroup, &i.Jobs); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -43,7 +43,7 @@ type Querier interface {
 	CountAlarmDeliveriesOfNotice(ctx context.Context, db DBTX, noticeID int64) ([]CountAlarmDeliveriesOfNoticeRow, error)
 	// Administrators who may use a password when others may not.
 	CountBreakGlass(ctx context.Context, db DBTX) (int64, error)
-	// How many jobs keep to each calendar, by the index.
+	// How many jobs of which group keep to each calendar, by the index.
 	CountCalendarJobs(ctx context.Context, db DBTX) ([]CountCalendarJobsRow, error)
 	// Channels that carry the mails to them: one at most.
 	CountChannelsForJobs(ctx context.Context, db DBTX) (int64, error)

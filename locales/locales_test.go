@@ -47,6 +47,7 @@ var families = withTables(map[string][]string{
 	"groups.show.": named("views/link", "Executors(Online|Lost)"),
 
 	"block.":             and(typed("executor/wire", "Block"), help),
+	"calendar.error.":    typed("scheduler/calendar", "Reason"),
 	"calendarrule.":      and(typed("scheduler/jobspec", "CalendarRule"), help),
 	"concurrency.":       and(typed("scheduler/jobspec", "Concurrency"), help),
 	"misfire.":           and(typed("scheduler/jobspec", "Misfire"), help),

@@ -19,8 +19,8 @@ ON DUPLICATE KEY UPDATE body = VALUES(body), revision = VALUES(revision), update
 DELETE FROM punctual_calendar WHERE name = ?;
 
 -- name: CountCalendarJobs :many
--- How many jobs keep to each calendar, by the index.
-SELECT calendar, COUNT(*) AS jobs FROM xxl_job_info WHERE calendar > '' GROUP BY calendar ORDER BY calendar;
+-- How many jobs of which group keep to each calendar, by the index.
+SELECT calendar, job_group, COUNT(*) AS jobs FROM xxl_job_info WHERE calendar > '' GROUP BY calendar, job_group ORDER BY calendar, job_group;
 
 -- name: ListCalendarJobs :many
 -- The started jobs of a calendar, a page at a time by id: their next times are computed anew when it has changed.

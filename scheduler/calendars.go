@@ -13,26 +13,25 @@ import (
 // computed anew: by every admin, each when it has seen the change, because until then it may have computed one by the old days. Who
 // comes second finds nothing to write.
 
-// reloadCalendars reads what has changed, and plans the jobs of those calendars anew. replan are the calendars whose jobs are still to be
-// planned, after a start those of all.
-func (e *Engine) reloadCalendars(ctx context.Context, replan map[string]bool) error {
-	changed, err := e.cfg.Pool.Calendars().Changed(ctx)
-	if err != nil {
+// reloadCalendars reads the calendars, and plans the jobs of those anew that have another revision than planned says. After a start those of
+// all: this program may ship other days than the last.
+func (e *Engine) reloadCalendars(ctx context.Context, planned map[string]int64) error {
+	if err := e.cfg.Pool.Calendars().Refresh(ctx); err != nil {
 		return err
 	}
-	for _, name := range changed {
-		replan[name] = true
-	}
-	for name := range replan {
-		moved, err := e.replan(ctx, name)
+	for _, c := range e.cfg.Pool.Calendars().All() {
+		if revision, ok := planned[c.Name]; ok && revision == c.Revision {
+			continue
+		}
+		moved, err := e.replan(ctx, c.Name)
 		if err != nil {
 			return err
 		}
 		if moved > 0 {
-			e.log.Info("jobs were planned anew by their calendar", "calendar", name, "jobs", moved)
+			e.log.Info("jobs were planned anew by their calendar", "calendar", c.Name, "jobs", moved)
 			e.hub.changed()
 		}
-		delete(replan, name)
+		planned[c.Name] = c.Revision
 	}
 	return nil
 }

@@ -91,10 +91,7 @@ func (d *directory) idOf(appName string) int64 {
 func (d *directory) run(ctx context.Context) {
 	tick := time.NewTicker(reloadEvery)
 	defer tick.Stop()
-	replan := make(map[string]bool)
-	for _, c := range d.e.cfg.Pool.Calendars().All() { // this program may ship other days than the last
-		replan[c.Name] = true
-	}
+	planned := make(map[string]int64) // calendars, with the revision by which their jobs are planned
 	for {
 		select {
 		case <-ctx.Done():
@@ -104,7 +101,7 @@ func (d *directory) run(ctx context.Context) {
 		if err := d.reload(ctx); err != nil && ctx.Err() == nil {
 			d.e.log.Warn("read executor groups", "error", err)
 		}
-		if err := d.e.reloadCalendars(ctx, replan); err != nil && ctx.Err() == nil {
+		if err := d.e.reloadCalendars(ctx, planned); err != nil && ctx.Err() == nil {
 			d.e.log.Warn("read calendars", "error", err)
 		}
 	}

@@ -59,7 +59,7 @@ func (c *jobPages) preview(page layout.Page, typed jobs.FormValues) jobs.Preview
 	if t == jobspec.ScheduleFixDelay {
 		n = 1 // where the others lie, the runs decide
 	}
-	times, err := c.jobs.Upcoming(jobspec.Job{ScheduleType: t, ScheduleConf: text, Zone: j.Zone, Start: j.Start, End: j.End}, n)
+	times, err := c.jobs.Upcoming(jobspec.Job{ScheduleType: t, ScheduleConf: text, Zone: j.Zone, Start: j.Start, End: j.End, Calendar: j.Calendar, CalendarRule: j.CalendarRule}, n)
 	if err != nil {
 		v.Error = scheduleFault(page, err)
 		if _, eval := errors.AsType[*cron.EvalError](err); eval {

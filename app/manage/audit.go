@@ -76,11 +76,12 @@ const (
 	ObjectSecret   = "secret" // its id is the group's
 	ObjectTeam     = "team"
 	ObjectAdoption = "adoption"
+	ObjectCalendar = "calendar" // it has no id, but a name
 )
 
 // Objects lists every kind of thing in the order the filter shows them.
 func Objects() []string {
-	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView, ObjectAddress, ObjectRequest, ObjectAudit, ObjectAPIToken, ObjectSecret, ObjectTeam, ObjectAdoption}
+	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView, ObjectAddress, ObjectRequest, ObjectAudit, ObjectAPIToken, ObjectSecret, ObjectTeam, ObjectAdoption, ObjectCalendar}
 }
 
 // Snapshot is what the audit log keeps of a thing before or after a change: fields by name. What is secret is never put in.

@@ -119,10 +119,11 @@ type Service struct {
 	Dashboard *dashboard.Dashboard
 	Channels  *Channels
 	// Adoption is about a database that was XXL-JOB's.
-	Adoption *Adoption
-	Settings *Settings
-	Views    *Views
-	Secrets  *Secrets
+	Adoption  *Adoption
+	Settings  *Settings
+	Views     *Views
+	Secrets   *Secrets
+	Calendars *Calendars
 	// Accounts read only.
 	Accounts *Accounts
 }
@@ -147,7 +148,8 @@ func New(cfg Config) *Service {
 		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: &APITokens{cfg: cfg, queries: q, audit: audit}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Channels: channels,
 		Adoption: &Adoption{cfg: cfg, queries: q, audit: audit, channels: channels},
 		Settings: cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},
-		Accounts: &Accounts{cfg: cfg, queries: q, schedules: schedules},
+		Calendars: &Calendars{cfg: cfg, queries: q, audit: audit},
+		Accounts:  &Accounts{cfg: cfg, queries: q, schedules: schedules},
 	}
 }
 

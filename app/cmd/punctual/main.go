@@ -64,6 +64,7 @@ type commands struct {
 	Run       client.RunCmd       `cmd:"" group:"client" help:"Run a job now, and wait for its end or not."`
 	Runs      client.RunsCmd      `cmd:"" group:"client" help:"List and show runs and their output, end and repeat them."`
 	Executors client.ExecutorsCmd `cmd:"" group:"client" help:"List and show groups of executors."`
+	Calendars client.CalendarsCmd `cmd:"" group:"client" help:"List, show and import the calendars that jobs keep to."`
 	Tokens    client.TokensCmd    `cmd:"" group:"client" help:"List, make and revoke API tokens."`
 	Users     client.UsersCmd     `cmd:"" group:"client" help:"List users."`
 	Alarms    client.AlarmsCmd    `cmd:"" group:"client" help:"List alarm channels and messages."`

@@ -1,0 +1,166 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/scheduler/calendar"
+)
+
+// calendarSpan is one day, or several in a row.
+type calendarSpan struct {
+	From  string        `json:"from" maxLength:"10" doc:"Its first day, such as 2026-10-01."`
+	Until string        `json:"until,omitempty" maxLength:"10" doc:"Its last day; empty for one day."`
+	Kind  calendar.Kind `json:"kind" enum:"off,work"`
+	Name  string        `json:"name,omitempty" maxLength:"200"`
+}
+
+type calendarYear struct {
+	Year   int    `json:"year" minimum:"1970" maximum:"2199"`
+	Source string `json:"source,omitempty" maxLength:"500" doc:"Where its days are from."`
+}
+
+// calendarBody is what somebody can say of a calendar: its file without the name.
+type calendarBody struct {
+	Title string         `json:"title,omitempty" maxLength:"200"`
+	Zone  string         `json:"zone,omitempty" maxLength:"64" doc:"The zone whose days it tells; empty for that of each job."`
+	Week  []string       `json:"week" maxItems:"7" enum:"sun,mon,tue,wed,thu,fri,sat" nullable:"false" doc:"The weekdays on which people work."`
+	Years []calendarYear `json:"years,omitempty" maxItems:"200" nullable:"false" doc:"The years that it knows; none: it knows every year."`
+	Days  []calendarSpan `json:"days" maxItems:"5000" nullable:"false"`
+}
+
+type calendarJSON struct {
+	Name string `json:"name"`
+	calendarBody
+	Shipped   bool       `json:"shipped" doc:"The program has one of this name."`
+	Changed   bool       `json:"changed" doc:"It is kept in the database, and not as it is shipped."`
+	Jobs      int64      `json:"jobs" doc:"How many jobs of the groups that you may see keep to it."`
+	Missing   int        `json:"missing" doc:"The year that has begun, or begins soon, and whose days it does not know; 0 for none."`
+	ChangedAt *time.Time `json:"changed_at"`
+	ChangedBy string     `json:"changed_by"`
+}
+
+type calendarAnswer struct {
+	ETag string `header:"ETag"`
+	Body calendarJSON
+}
+
+// CalendarID is the calendar in a path.
+type CalendarID struct {
+	Name string `path:"name" maxLength:"64" doc:"The name of a calendar."`
+}
+
+func readCalendar(c manage.Calendar) calendarJSON {
+	out := calendarJSON{Name: c.Name, Shipped: c.Shipped, Changed: c.Revision > 0, Jobs: c.Jobs, Missing: c.Missing, ChangedBy: c.UpdatedBy}
+	out.Title, out.Zone, out.Week, out.Days = c.Title, c.Zone, append([]string{}, c.Week...), []calendarSpan{}
+	for _, y := range c.Years {
+		out.Years = append(out.Years, calendarYear(y))
+	}
+	for _, s := range c.Days {
+		out.Days = append(out.Days, calendarSpan(s))
+	}
+	if c.UpdatedAt > 0 {
+		out.ChangedAt = momentOf(c.UpdatedAt)
+	}
+	return out
+}
+
+func (a *API) calendarAnswer(ctx context.Context, p auth.Principal, name string) (*calendarAnswer, error) {
+	c, err := a.Manage.Calendars.Get(ctx, p, name)
+	if err != nil {
+		return nil, err
+	}
+	return &calendarAnswer{ETag: etag(calendarVersion(c)), Body: readCalendar(c)}, nil
+}
+
+func calendarVersion(c manage.Calendar) string { return strconv.FormatInt(c.Revision, 10) }
+
+// holdsCalendar asks that a calendar is still what If-Match says; one that there is not is version 0.
+func (a *API) holdsCalendar(ctx context.Context, p auth.Principal, name string, match IfMatch) error {
+	version := "0"
+	c, err := a.Manage.Calendars.Get(ctx, p, name)
+	switch {
+	case err == nil:
+		version = calendarVersion(c)
+	case problem.From(err).Kind != problem.NotFound:
+		return err
+	}
+	if !match.holds(version) {
+		return newStale()
+	}
+	return nil
+}
+
+func (a *API) calendars() {
+	const tag = "calendars"
+	add(a, op{method: http.MethodGet, path: "/calendars", id: "listCalendars", tag: tag, summary: "List the calendars, by name"},
+		func(ctx context.Context, p auth.Principal, _ *struct{}) (*listOf[calendarJSON], error) {
+			rows, err := a.Manage.Calendars.List(ctx, p)
+			out := &listOf[calendarJSON]{Body: list[calendarJSON]{Items: []calendarJSON{}}}
+			for _, c := range rows {
+				out.Body.Items = append(out.Body.Items, readCalendar(c))
+			}
+			return out, err
+		})
+	add(a, op{method: http.MethodGet, path: "/calendars/{name}", id: "getCalendar", tag: tag, summary: "Get a calendar"},
+		func(ctx context.Context, p auth.Principal, in *CalendarID) (*calendarAnswer, error) {
+			return a.calendarAnswer(ctx, p, in.Name)
+		})
+	add(a, op{method: http.MethodPut, path: "/calendars/{name}", id: "putCalendar", tag: tag, summary: "Create or replace a calendar",
+		text: "The next times of its jobs are computed anew within seconds.", also: []int{http.StatusPreconditionFailed}},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			CalendarID
+			IfMatch
+			Body calendarBody
+		}) (*calendarAnswer, error) {
+			if err := a.holdsCalendar(ctx, p, in.Name, in.IfMatch); err != nil {
+				return nil, err
+			}
+			c := &calendar.Calendar{Name: in.Name, Title: in.Body.Title, Zone: in.Body.Zone, Week: in.Body.Week}
+			for _, y := range in.Body.Years {
+				c.Years = append(c.Years, calendar.Year(y))
+			}
+			for _, s := range in.Body.Days {
+				c.Days = append(c.Days, calendar.Span(s))
+			}
+			if err := a.Manage.Calendars.Put(ctx, p, c); err != nil {
+				return nil, err
+			}
+			return a.calendarAnswer(ctx, p, in.Name)
+		})
+	add(a, op{method: http.MethodPost, path: "/calendars/{name}/import", id: "importCalendar", tag: tag, summary: "Make a calendar of an iCalendar file",
+		text: "Its all-day events are days off, or working days where work_word stands in their titles. Events with a time of day and those that repeat are left out.", also: []int{http.StatusPreconditionFailed}},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			CalendarID
+			IfMatch
+			Body struct {
+				ICalendar string   `json:"icalendar" maxLength:"1048576"`
+				Title     string   `json:"title,omitempty" maxLength:"200"`
+				Zone      string   `json:"zone,omitempty" maxLength:"64"`
+				Week      []string `json:"week" maxItems:"7" enum:"sun,mon,tue,wed,thu,fri,sat" nullable:"false"`
+				WorkWord  string   `json:"work_word,omitempty" maxLength:"64" doc:"Events with it in their titles are working days."`
+			}
+		}) (*calendarAnswer, error) {
+			if err := a.holdsCalendar(ctx, p, in.Name, in.IfMatch); err != nil {
+				return nil, err
+			}
+			c, _, err := calendar.ParseICS([]byte(in.Body.ICalendar), calendar.Import{Name: in.Name, Title: in.Body.Title, Zone: in.Body.Zone, Week: in.Body.Week, Work: in.Body.WorkWord})
+			if err != nil {
+				return nil, manage.CalendarFault(err)
+			}
+			if err := a.Manage.Calendars.Put(ctx, p, c); err != nil {
+				return nil, err
+			}
+			return a.calendarAnswer(ctx, p, in.Name)
+		})
+	add(a, op{method: http.MethodDelete, path: "/calendars/{name}", id: "deleteCalendar", tag: tag, summary: "Delete a calendar",
+		text: "One that jobs keep to stays; one that the program ships is then as it is shipped.", status: http.StatusNoContent},
+		func(ctx context.Context, p auth.Principal, in *CalendarID) (*struct{}, error) {
+			return nil, a.Manage.Calendars.Delete(ctx, p, in.Name)
+		})
+}

@@ -1,0 +1,121 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/executor/executortest"
+)
+
+// TestCalendarsOfAProgram makes a calendar, lets a job keep to it, changes it and sees the job planned anew, and deletes it.
+func TestCalendarsOfAProgram(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		_, c := apiCaller(t, o)
+		type body struct {
+			Name    string `json:"name"`
+			Shipped bool   `json:"shipped"`
+			Changed bool   `json:"changed"`
+			Jobs    int    `json:"jobs"`
+			Days    []any  `json:"days"`
+		}
+		var all struct {
+			Items []body `json:"items"`
+		}
+		c.json(200, &all, "GET", "/calendars", "")
+		if len(all.Items) != 1 || all.Items[0].Name != "cn" || !all.Items[0].Shipped || all.Items[0].Changed || len(all.Items[0].Days) < 30 {
+			t.Fatalf("%+v", all)
+		}
+		if got := c.do("PUT", "/calendars/ours", `{"week":["mon"],"days":[{"from":"2026-02-30","kind":"off"}]}`); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "2026-02-30") {
+			t.Errorf("no date: %d %s", got.status, got.body)
+		}
+		every := `{"zone":"UTC","week":["sun","mon","tue","wed","thu","fri","sat"],"days":[`
+		var one body
+		made := c.json(200, &one, "PUT", "/calendars/ours", every+`]}`)
+		var job struct {
+			ID   int64      `json:"id"`
+			Next *time.Time `json:"next_due_at"`
+		}
+		soon := time.Now().UTC().AddDate(0, 0, 3)
+		create := `{"group_id":1,"description":"close","author":"ann","schedule":"CRON","time_zone":"UTC","handler":"x","cron":"0 0 5 ` + soon.Format("2 1") + ` ?","calendar":"`
+		if got := c.do("POST", "/jobs", create+`none"}`); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `"calendar"`) {
+			t.Errorf("a calendar that there is not: %d %s", got.status, got.body)
+		}
+		c.json(201, &job, "POST", "/jobs", create+`ours","calendar_rule":"NEXT_WORKDAY"}`)
+		path := "/jobs/" + strconv.FormatInt(job.ID, 10)
+		c.json(200, &job, "POST", path+"/start", "")
+		next := func() string {
+			c.json(200, &job, "GET", path, "")
+			if job.Next == nil {
+				return ""
+			}
+			return job.Next.UTC().Format(time.DateTime)
+		}
+		day := soon.Format(time.DateOnly)
+		if got := next(); got != day+" 05:00:00" {
+			t.Errorf("next is %s", got)
+		}
+		if got := c.do("PUT", "/calendars/ours", every+`]}`, "If-Match", `"0"`); got.status != http.StatusPreconditionFailed {
+			t.Errorf("an old version: %d", got.status)
+		}
+		c.json(200, &one, "PUT", "/calendars/ours", every+`{"from":"`+day+`","kind":"off"}]}`, "If-Match", made.header.Get("ETag"))
+		want := soon.AddDate(0, 0, 1).Format(time.DateOnly) + " 05:00:00"
+		executortest.Eventually(t, "the job is planned anew", func() error {
+			if got := next(); got != want {
+				return fmt.Errorf("next is %s, want %s", got, want)
+			}
+			return nil
+		})
+		if got := c.do("DELETE", "/calendars/ours", ""); got.status != http.StatusConflict {
+			t.Errorf("delete one that is used: %d %s", got.status, got.body)
+		}
+		c.json(200, &one, "GET", "/calendars/ours", "")
+		if one.Jobs != 1 {
+			t.Errorf("%d jobs", one.Jobs)
+		}
+		ics := `{"week":["mon"],"work_word":"班","icalendar":"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20261001\nDTEND;VALUE=DATE:20261008\nSUMMARY:国庆\nEND:VEVENT\nEND:VCALENDAR"}`
+		c.json(200, &one, "POST", "/calendars/cn/import", ics)
+		if !one.Changed || len(one.Days) != 1 {
+			t.Errorf("imported %+v", one)
+		}
+		if got := c.do("DELETE", "/calendars/cn", ""); got.status != http.StatusNoContent {
+			t.Errorf("delete: %d %s", got.status, got.body)
+		}
+		if c.json(200, &one, "GET", "/calendars/cn", ""); one.Changed || len(one.Days) < 30 {
+			t.Errorf("as shipped: %+v", one)
+		}
+		if got := c.do("DELETE", "/calendars/cn", ""); got.status != http.StatusConflict {
+			t.Errorf("delete what is shipped: %d", got.status)
+		}
+		var log struct {
+			Items []struct {
+				Kind   string `json:"kind"`
+				Object string `json:"object"`
+			} `json:"items"`
+		}
+		if got := c.json(200, &log, "GET", "/audit?object_kind=calendar", ""); len(log.Items) != 4 {
+			t.Errorf("the audit log has %d: %s", len(log.Items), got.body)
+		}
+	})
+}
+
+// TestThePreviewKeepsToTheCalendar: a weekend is left out.
+func TestThePreviewKeepsToTheCalendar(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		b := open(t, start(t, o)).mustLogin()
+		// Of a year that is not known it has the weekdays alone: 3 and 4 January 2099 are a weekend.
+		job := form(url.Values{"time_zone": {"Asia/Shanghai"}, "cron": {"0 0 2 1-6 1 ? 2099"}, "calendar": {"cn"}, "calendar_rule": {"WORKDAYS"}})
+		text := b.post("/jobs/schedule-preview", job).document(t).Find("#preview").Text()
+		for day, want := range map[string]bool{"2099-01-02": true, "2099-01-03": false, "2099-01-04": false, "2099-01-05": true} {
+			if strings.Contains(text, day) != want {
+				t.Errorf("%s is shown: %v, in %s", day, !want, text)
+			}
+		}
+	})
+}
