@@ -119,3 +119,43 @@ func TestThePreviewKeepsToTheCalendar(t *testing.T) {
 		}
 	})
 }
+
+// TestTheCalendarPages show the holidays to everybody, and take a file and an iCalendar file from administrators.
+func TestTheCalendarPages(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		b := open(t, start(t, o)).mustLogin()
+		page := b.get("/calendars/cn?year=2026")
+		if text := page.document(t).Find("main table, main p").Text(); !strings.Contains(text, "2026-10-10") || strings.Contains(text, "2025-10-11") || !strings.Contains(text, "国办发明电〔2025〕7号") {
+			t.Errorf("2026: %d %s", page.status, text)
+		}
+		file := page.document(t).Find("textarea[name=file]").Text()
+		if got := b.post("/calendars", url.Values{"file": {strings.Replace(file, `"2026-10-10"`, `"2026-10-11"`, 1)}}); got.status != http.StatusSeeOther {
+			t.Fatalf("save: %d %s", got.status, got.body)
+		}
+		if text := b.get("/calendars/cn?year=2026").document(t).Find("main table").Text(); !strings.Contains(text, "2026-10-11") {
+			t.Errorf("saved: %s", text)
+		}
+		if got := b.post("/calendars", url.Values{"file": {`{"name":"x","week":["someday"],"days":[]}`}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.document(t).Find("#file-error").Text(), "someday") {
+			t.Errorf("a file that is none: %d %s", got.status, got.body)
+		}
+		ics := "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:20260303\r\nSUMMARY:stock <b>\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+		if got := b.post("/calendars", url.Values{"file": {ics}, "name": {"plant"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("iCalendar: %d %s", got.status, got.body)
+		}
+		if text := b.get("/calendars/plant?year=2026").document(t).Find("main table").Text(); !strings.Contains(text, "2026-03-03") || !strings.Contains(text, "stock <b>") {
+			t.Errorf("imported: %s", text)
+		}
+		for _, name := range []string{"plant", "cn"} {
+			if got := b.post("/calendars/"+name+"/delete", nil); got.status != http.StatusSeeOther {
+				t.Errorf("delete %s: %d", name, got.status)
+			}
+		}
+		if got := b.get("/calendars/plant"); got.status != http.StatusNotFound {
+			t.Errorf("deleted: %d", got.status)
+		}
+		if text := b.get("/calendars/cn?year=2026").document(t).Find("main table").Text(); !strings.Contains(text, "2026-10-10") {
+			t.Errorf("as shipped: %s", text)
+		}
+	})
+}

@@ -121,6 +121,7 @@ var routeNeeds = map[string]need{
 	"GET /users": admin, "GET /users/new": admin, "POST /users": admin, "GET /users/:id/edit": admin, "POST /users/:id": admin,
 	"GET /users/:id/password": admin, "POST /users/:id/password": admin, "GET /users/:id/signout": admin, "POST /users/:id/signout": admin, "POST /users/:id/sessions/end": admin, "GET /users/:id/second": admin, "POST /users/:id/second": admin,
 	"GET /users/:id/delete": admin, "POST /users/:id/delete": admin, "GET /audit": admin, "GET /audit/export": admin, "GET /audit/:id": admin,
+	"GET /calendars": user, "GET /calendars/:name": user, "POST /calendars": admin, "POST /calendars/:name/delete": admin,
 	"GET /teams": admin, "GET /teams/new": admin, "POST /teams": admin, "GET /teams/:id/edit": admin, "POST /teams/:id": admin, "GET /teams/:id/delete": admin, "POST /teams/:id/delete": admin,
 	// A view of somebody else does not exist.
 	"GET /views/new": user, "POST /views": user, "GET /views/:id/edit": user, "POST /views/:id": user, "POST /views/:id/delete": user,
@@ -231,7 +232,7 @@ func request(route string, o objects) (method, path string, form url.Values) {
 		id = o.entry
 	}
 	path = strings.ReplaceAll(strings.ReplaceAll(path, ":id", strconv.FormatInt(id, 10)), ":version", strconv.FormatInt(o.version, 10))
-	path = strings.NewReplacer("*", "nowhere", ":route", "1").Replace(path)
+	path = strings.NewReplacer("*", "nowhere", ":route", "1", ":name", "cn").Replace(path)
 	if method == "GET" {
 		return method, path, nil
 	}

@@ -129,6 +129,7 @@ func New(cfg Config) *Console {
 			&auditPages{frame: f, audit: m.Audit, saved: views, shipping: cfg.Shipping},
 			&factorPages{frame: f, factorForms: forms},
 			&tokenPages{frame: f, tokens: m.APITokens},
+			&calendarPages{frame: f, calendars: m.Calendars},
 			&secretPages{frame: f, secrets: m.Secrets},
 			&docPages{frame: f},
 			views,

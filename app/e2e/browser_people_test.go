@@ -213,6 +213,8 @@ func (d *demo) adminPages(t *testing.T) []demoPage {
 		{name: "user-signout", path: link.UserSignOut(d.user)},
 		{name: "user-delete", path: link.UserDelete(d.user)},
 		{name: "teams", path: link.TeamsPath},
+		{name: "calendars", path: link.CalendarsPath},
+		{name: "calendar", path: link.Calendar("cn", 2026)},
 		{name: "team-new", path: link.TeamNewPath},
 		{name: "team-edit", path: link.TeamEdit(d.team)},
 		{name: "team-delete", path: link.TeamDelete(d.team)},

@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/views/adoption"
 	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/audit"
+	"github.com/punctual-job/punctual/views/calendars"
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/errorpage"
 	"github.com/punctual-job/punctual/views/format"
@@ -178,6 +179,12 @@ func (f fakes) pages() []page {
 		{"user-delete", "/users/3/delete", users.Delete(users.AskPage{Page: f.page("/users/3/delete"), ID: 3, Name: "jonas"})},
 		{"profile", "/profile", users.Profile(f.profile())},
 		{"user-many", "/users/3/edit", users.Form(f.userOfMany())},
+		{"calendars", "/calendars", calendars.List(calendars.ListPage{Page: f.page("/calendars"), Form: new(calendars.Form), Rows: []calendars.Row{
+			{Name: "cn", Title: "中国法定节假日及调休", Zone: "Asia/Shanghai", Jobs: 12, Missing: 2027}, {Name: "plant", Title: f.zh("工厂", "Plant"), Changed: "2026-11-02 10:04:00, jonas"},
+		}})},
+		{"calendar", "/calendars/cn", calendars.Show(calendars.ShowPage{Page: f.page("/calendars/cn"), Row: calendars.Row{Name: "cn", Title: "中国法定节假日及调休", Zone: "Asia/Shanghai", Jobs: 12, Missing: 2027},
+			Week: f.zh("周一、周二", "Mon, Tue"), Year: 2026, Years: []ui.Option{{Value: link.Calendar("cn", 2025), Label: "2025"}, {Value: link.Calendar("cn", 2026), Label: "2026", Selected: true}}, Source: "国办发明电〔2025〕7号", Form: new(calendars.Form), Deletes: true,
+			Days: []calendars.Day{{From: "2026-10-01", Until: "2026-10-07", Name: "国庆节", Off: true}, {From: "2026-10-10", Name: "国庆节"}}})},
 		{"teams", "/teams", users.Teams(f.teams())},
 		{"teams-empty", "/teams", users.Teams(users.TeamsPage{Page: f.page("/teams")})},
 		{"team-edit", "/teams/2/edit", users.TeamForm(f.teamEdit())},

@@ -1,6 +1,9 @@
 package link
 
-import "net/url"
+import (
+	"net/url"
+	"strconv"
+)
 
 // Routes of users, of one's own profile and of the audit log.
 const (
@@ -184,6 +187,21 @@ func (f AuditFilter) Active() bool {
 	f.Before, f.After, f.Deep = 0, 0, false
 	return f != AuditFilter{}
 }
+
+// CalendarsPath is the list of the calendars that jobs keep to.
+const CalendarsPath = "/calendars"
+
+// Calendar is a year of a calendar; 0 for this one.
+func Calendar(name string, year int) string {
+	path := CalendarsPath + "/" + url.PathEscape(name)
+	if year != 0 {
+		path += "?year=" + strconv.Itoa(year)
+	}
+	return path
+}
+
+// CalendarDelete is where a calendar is deleted.
+func CalendarDelete(name string) string { return Calendar(name, 0) + "/delete" }
 
 // Teams are sets of users.
 const (

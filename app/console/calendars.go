@@ -1,0 +1,136 @@
+package console
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/scheduler/calendar"
+	"github.com/punctual-job/punctual/views/calendars"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// calendarPages are the calendars that jobs keep to.
+type calendarPages struct {
+	*frame
+	calendars *manage.Calendars
+}
+
+func (c *calendarPages) routes(g *echo.Group) {
+	g.GET("/calendars", c.list)
+	g.POST("/calendars", c.save)
+	g.GET("/calendars/:name", c.show)
+	g.POST("/calendars/:name/delete", c.remove)
+}
+
+func (c *calendarPages) row(page layout.Page, k manage.Calendar) calendars.Row {
+	row := calendars.Row{Name: k.Name, Title: k.Title, Zone: k.Zone, Jobs: k.Jobs, Missing: k.Missing}
+	if k.Revision > 0 {
+		row.Changed = page.T("calendars.by", "Time", time.UnixMilli(k.UpdatedAt).In(c.zone).Format(time.DateTime), "User", k.UpdatedBy)
+	}
+	return row
+}
+
+func (c *calendarPages) list(ec echo.Context) error {
+	page := calendars.ListPage{Page: c.pageWithFlash(ec)}
+	if who(ec).Admin {
+		page.Form = new(calendars.Form)
+	}
+	return c.drawList(ec, http.StatusOK, page)
+}
+
+func (c *calendarPages) drawList(ec echo.Context, status int, page calendars.ListPage) error {
+	list, err := c.calendars.List(ec.Request().Context(), who(ec))
+	if err != nil {
+		return err
+	}
+	for _, k := range list {
+		page.Rows = append(page.Rows, c.row(page.Page, k))
+	}
+	return render(ec, status, calendars.List(page))
+}
+
+func (c *calendarPages) show(ec echo.Context) error {
+	k, err := c.calendars.Get(ec.Request().Context(), who(ec), ec.Param("name"))
+	if err != nil {
+		return err
+	}
+	page := calendars.ShowPage{Page: c.pageWithFlash(ec)}
+	page.Row = c.row(page.Page, k)
+	page.Year = c.calendars.CalendarYear()
+	if year, err := strconv.Atoi(ec.QueryParam("year")); err == nil && year >= 1970 && year <= 2199 {
+		page.Year = year
+	}
+	var week []string
+	for _, name := range k.Week {
+		week = append(week, page.T("time.weekday."+strconv.Itoa(slices.Index(calendar.Weekdays, name))))
+	}
+	page.Week = strings.Join(week, page.T("list.comma"))
+	years := []int{page.Year}
+	for _, s := range k.Days {
+		if from, err := strconv.Atoi(s.From[:4]); err == nil {
+			years = append(years, from)
+			if until := max(s.From, s.Until); from == page.Year || until[:4] == strconv.Itoa(page.Year) {
+				page.Days = append(page.Days, calendars.Day{From: s.From, Until: s.Until, Name: s.Name, Off: s.Kind == calendar.Off})
+			}
+		}
+	}
+	slices.SortStableFunc(page.Days, func(a, b calendars.Day) int { return strings.Compare(a.From, b.From) })
+	for _, y := range k.Years {
+		years = append(years, y.Year)
+		if y.Year == page.Year {
+			page.Source = y.Source
+		}
+	}
+	slices.Sort(years)
+	years = slices.Compact(years)
+	at := slices.Index(years, page.Year)
+	for _, y := range years[max(0, at-3):min(len(years), at+4)] {
+		page.Years = append(page.Years, ui.Option{Value: link.Calendar(k.Name, y), Label: format.Digits(int64(y)), Selected: y == page.Year})
+	}
+	page.Unknown = !k.Knows(page.Year)
+	if who(ec).Admin {
+		page.Form = &calendars.Form{File: string(k.JSON())}
+		page.Deletes = k.Revision > 0
+	}
+	return render(ec, http.StatusOK, calendars.Show(page))
+}
+
+// save takes a calendar's file, or an iCalendar file.
+func (c *calendarPages) save(ec echo.Context) error {
+	if !who(ec).Admin {
+		return &problem.Error{Kind: problem.Forbidden}
+	}
+	form := calendars.Form{File: ec.FormValue(calendars.FieldFile), Name: strings.TrimSpace(ec.FormValue(calendars.FieldName)),
+		Zone: strings.TrimSpace(ec.FormValue(calendars.FieldZone)), Work: strings.TrimSpace(ec.FormValue(calendars.FieldWork))}
+	k, _, err := manage.ReadCalendar([]byte(form.File), calendar.Import{Name: form.Name, Zone: form.Zone, Week: calendar.Weekdays[1:6], Work: form.Work})
+	if err == nil {
+		err = c.calendars.Put(ec.Request().Context(), who(ec), k)
+	}
+	if err != nil {
+		page := calendars.ListPage{Page: c.Page(ec), Form: &form}
+		var ok bool
+		if form.Errors, ok = fieldErrors(page.Page, err); !ok {
+			return err
+		}
+		return c.drawList(ec, http.StatusUnprocessableEntity, page)
+	}
+	return c.goTo(ec, link.Calendar(k.Name, 0), done("calendars.flash.saved", "Name", k.Name))
+}
+
+func (c *calendarPages) remove(ec echo.Context) error {
+	name := ec.Param("name")
+	if err := c.calendars.Delete(ec.Request().Context(), who(ec), name); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.CalendarsPath, done("calendars.flash.deleted", "Name", name))
+}
