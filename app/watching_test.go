@@ -115,6 +115,56 @@ func TestWatchingNamesWhatIsPublished(t *testing.T) {
 	}
 }
 
+// TestTheRunbooks: each alert leads to its own heading, in both languages, is tried in rules_test.yml, and the commands there work.
+func TestTheRunbooks(t *testing.T) {
+	rules, _, _ := watched(t)
+	tried, err := os.ReadFile("../deploy/prometheus/rules_test.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var alerts []string
+	for _, g := range rules.Groups {
+		for _, r := range g.Rules {
+			alerts = append(alerts, r.Alert)
+			if !strings.HasSuffix(r.Annotations["runbook_url"], "/docs/runbooks.md#"+strings.ToLower(r.Alert)) {
+				t.Errorf("%s leads to %s", r.Alert, r.Annotations["runbook_url"])
+			}
+			if !regexp.MustCompile(`alertstate="firing",alertname="`+r.Alert+`"`).Match(tried) && !strings.Contains(string(tried), "alertname: "+r.Alert+"\n") {
+				t.Errorf("%s is not tried in rules_test.yml", r.Alert)
+			}
+		}
+	}
+	_, c := working(t, testOptions(t), "greet")
+	t.Setenv("PUNCTUAL_URL", c.base)
+	t.Setenv("PUNCTUAL_TOKEN", c.token)
+	for _, page := range []string{"../docs/runbooks.md", "../docs/zh-CN/runbooks.md"} {
+		raw, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var headings []string
+		commands := 0
+		for line := range strings.Lines(string(raw)) {
+			line = strings.TrimSuffix(line, "\n")
+			if heading, ok := strings.CutPrefix(line, "## "); ok {
+				headings = append(headings, heading)
+			}
+			if args, ok := strings.CutPrefix(line, "punctual "); ok {
+				commands++
+				if out, err := punctual(t, words(args)...); err != nil {
+					t.Errorf("%s: %s: %v\n%s", page, line, err, out)
+				}
+			}
+		}
+		if !slices.Equal(headings, alerts) {
+			t.Errorf("%s has %v, the alerts are %v", page, headings, alerts)
+		}
+		if commands < 5 {
+			t.Errorf("%s has only %d commands", page, commands)
+		}
+	}
+}
+
 // tool finds a program of Debian's package prometheus, or skips the test.
 func tool(t *testing.T, name string) string {
 	t.Helper()
