@@ -44,6 +44,7 @@ const (
 	NavExecutors Nav = "executors"
 	NavAlarms    Nav = "alarms"
 	NavNodes     Nav = "nodes"
+	NavCalendars Nav = "calendars"
 	NavUsers     Nav = "users"
 	NavAudit     Nav = "audit"
 	NavSettings  Nav = "settings"
