@@ -120,11 +120,7 @@ func (a *api) mcpServer(ctx context.Context) (*mcp.Server, error) {
 	if err := json.Unmarshal(raw, &me); err != nil {
 		return nil, fmt.Errorf("read what the admin said: %w", err)
 	}
-	server := mcp.NewServer(&mcp.Implementation{Name: "punctual", Title: "Punctual", Version: "1"}, &mcp.ServerOptions{
-		Instructions: instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
-		// What is offered depends on the token: nothing between keeps it for others.
-		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
-	})
+	server := mcp.NewServer(&mcp.Implementation{Name: "punctual", Title: "Punctual", Version: "1"}, &mcp.ServerOptions{Instructions: instructions})
 	for _, t := range tools() {
 		if me.Administrator || slices.Contains(me.Rights, t.right) {
 			t.add(server, a)
