@@ -39,7 +39,7 @@ var apiNeeds = map[string]need{
 	"listUsers": admin, "getUser": admin, "createUser": admin, "patchUser": admin, "deleteUser": admin, "signOutUser": admin,
 	"listTeams": admin, "getTeam": admin, "createTeam": admin, "replaceTeam": admin, "deleteTeam": admin,
 	"listSettings": admin, "patchSettings": admin,
-	"getStatistics": user, "getForecast": user, "getHealth": user, "getMe": user,
+	"getStatistics": user, "getForecast": user, "getHealth": user,
 }
 
 // apiBody is what an operation is asked with that needs a body, for things of a group.

@@ -68,7 +68,6 @@ type commands struct {
 	Tokens    client.TokensCmd    `cmd:"" group:"client" help:"List, make and revoke API tokens."`
 	Users     client.UsersCmd     `cmd:"" group:"client" help:"List users."`
 	Alarms    client.AlarmsCmd    `cmd:"" group:"client" help:"List alarm channels and messages."`
-	MCP       client.MCPCmd       `cmd:"" name:"mcp" group:"client" help:"Serve an admin's tools to assistants, over the Model Context Protocol."`
 
 	Doctor   doctorCmd   `cmd:"" help:"Look an installation over: clocks, the database's settings and indexes, executors, jobs at risk, tokens, versions; only reads. Exit code 4: there is something to look at."`
 	Health   healthCmd   `cmd:"" help:"Ask the admin on this machine how it is."`
