@@ -29,7 +29,7 @@ var apiNeeds = map[string]need{
 	"listRuns": user, "getRun": view, "getRunOutput": view, "watchRuns": user, "watchRun": view, "killRun": run, "rerunRun": run, "clearRuns": edit,
 	"listNodes": admin, "listAudit": admin,
 	// A token of somebody else does not exist.
-	"listTokens": user, "getToken": user, "revokeToken": user,
+	"listTokens": user, "getToken": user, "revokeToken": user, "whoAmI": user,
 	// One that is none of an administrator would make a token that may more than it.
 	"createToken": admin,
 

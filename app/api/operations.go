@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -90,7 +91,29 @@ type TokenID struct {
 	ID int64 `path:"id" minimum:"1" doc:"The number of the token."`
 }
 
+// bearer is whom a token acts for, and what it may.
+type bearer struct {
+	Name   string        `json:"name" doc:"The owner, with the name of the token."`
+	Admin  bool          `json:"admin" doc:"It may do all that an administrator may."`
+	All    []string      `json:"rights_in_all_groups" nullable:"false" enum:"view,run,schedule,edit,glue"`
+	Groups []groupRights `json:"rights" nullable:"false" doc:"What it may in which groups, beyond that."`
+}
+
+func readBearer(p auth.Principal) bearer {
+	b := bearer{Name: p.Name, Admin: p.Admin, All: append([]string{}, auth.RightNames(p.Rights(0))...), Groups: []groupRights{}}
+	ids, _ := p.Groups()
+	slices.Sort(ids)
+	for _, id := range ids {
+		b.Groups = append(b.Groups, groupRights{Group: id, Rights: auth.RightNames(p.Rights(id))})
+	}
+	return b
+}
+
 func (a *API) operations() {
+	add(a, op{method: http.MethodGet, path: "/whoami", id: "whoAmI", tag: "tokens", summary: "Get whom the token acts for, and what it may"},
+		func(_ context.Context, p auth.Principal, _ *struct{}) (*struct{ Body bearer }, error) {
+			return &struct{ Body bearer }{readBearer(p)}, nil
+		})
 	add(a, op{method: http.MethodGet, path: "/nodes", id: "listNodes", tag: "nodes", summary: "List the admins of the cluster"},
 		func(ctx context.Context, p auth.Principal, _ *struct{}) (*listOf[node], error) {
 			cluster, err := a.Manage.Nodes.Cluster(ctx, p)
