@@ -1,5 +1,3 @@
-// Package client is the command line's half of API v1: what `punctual jobs` and its neighbours do. It knows the API by its document alone
-// and imports nothing of the admin, so that what it can do everybody's programs can.
 package client
 
 import (
@@ -31,6 +29,7 @@ type api struct {
 	base  string // without the prefix
 	token string
 	lang  string // of Accept-Language; empty for the admin's own
+	once  string // the Idempotency-Key of what is posted; may be empty
 	http  *http.Client
 }
 
@@ -105,6 +104,9 @@ func (a *api) call(ctx context.Context, method, path string, query url.Values, b
 	req.Header.Set("Accept", "application/json")
 	if a.lang != "" {
 		req.Header.Set("Accept-Language", a.lang)
+	}
+	if a.once != "" && method == http.MethodPost {
+		req.Header.Set("Idempotency-Key", a.once)
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")

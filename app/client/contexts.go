@@ -84,18 +84,32 @@ func (c contexts) write() error {
 	return os.Rename(next, path)
 }
 
-// Target says with which admin a command works, and how it prints.
-type Target struct {
+// Admin says with which admin a command works.
+type Admin struct {
 	Context string `env:"PUNCTUAL_CONTEXT" placeholder:"NAME" help:"The admin to work with, as login called it; default the current one."`
 	URL     string `env:"PUNCTUAL_URL" placeholder:"URL" help:"The admin to work with, without a context."`
 	Token   string `secret:"" env:"PUNCTUAL_TOKEN" help:"The API token to show it; better in the environment, where other users do not see it."`
-	Output  string `short:"o" enum:"table,wide,json,yaml,name" default:"table" help:"table, wide, json, yaml or name."`
+}
+
+// Target is that, and how the command prints.
+type Target struct {
+	Admin
+	Output string `short:"o" enum:"table,wide,json,yaml,name" default:"table" help:"table, wide, json, yaml or name."`
 }
 
 var errNoTarget = errors.New("which admin? Use punctual login URL once, or set PUNCTUAL_URL and PUNCTUAL_TOKEN")
 
 // api is how the admin is called.
-func (t Target) api() (*api, error) {
+func (t Admin) api() (*api, error) {
+	a, err := t.reached()
+	if err == nil && a.token == "" {
+		return nil, errors.New("an API token is needed: punctual login URL, or PUNCTUAL_TOKEN")
+	}
+	return a, err
+}
+
+// reached is how the admin is called, with a token or without.
+func (t Admin) reached() (*api, error) {
 	a := &api{base: t.URL, token: t.Token, lang: language(), http: &http.Client{CheckRedirect: neverRedirect}}
 	if a.base == "" {
 		all, err := readContexts()
@@ -118,13 +132,7 @@ func (t Target) api() (*api, error) {
 			a.token = c.Token
 		}
 	}
-	if err := checkBase(a.base); err != nil {
-		return nil, err
-	}
-	if a.token == "" {
-		return nil, errors.New("an API token is needed: punctual login URL, or PUNCTUAL_TOKEN")
-	}
-	return a, nil
+	return a, checkBase(a.base)
 }
 
 // neverRedirect keeps the token from going elsewhere.

@@ -68,6 +68,7 @@ type commands struct {
 	Tokens    client.TokensCmd    `cmd:"" group:"client" help:"List, make and revoke API tokens."`
 	Users     client.UsersCmd     `cmd:"" group:"client" help:"List users."`
 	Alarms    client.AlarmsCmd    `cmd:"" group:"client" help:"List alarm channels and messages."`
+	MCP       client.MCPCmd       `cmd:"" name:"mcp" group:"client" help:"Serve assistants that speak the Model Context Protocol, with what an API token may do."`
 
 	Doctor   doctorCmd   `cmd:"" help:"Look an installation over: clocks, the database's settings and indexes, executors, jobs at risk, tokens, versions; only reads. Exit code 4: there is something to look at."`
 	Health   healthCmd   `cmd:"" help:"Ask the admin on this machine how it is."`
@@ -161,6 +162,7 @@ var words = kong.Vars{"languages": strings.Join(locales.Languages(), ", "), "ver
 
 func runWith(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	var c commands
+	c.MCP.Version = buildVersion()
 	code := -1
 	parser, err := kong.New(&c, words, kong.Name("punctual"), kong.Writers(stdout, stderr),
 		kong.Description("Punctual schedules jobs and sends them to executors, XXL-JOB's included. Every flag of a command is also a PUNCTUAL_… variable, as its help says."),
