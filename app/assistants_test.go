@@ -99,6 +99,9 @@ func (a *assistant) tools() map[string]*mcp.Tool {
 	if err != nil {
 		a.t.Fatal(err)
 	}
+	if list.CacheScope != "private" {
+		a.t.Errorf("what one token is offered is %s", list.CacheScope)
+	}
 	tools := make(map[string]*mcp.Tool)
 	for _, tool := range list.Tools {
 		tools[tool.Name] = tool

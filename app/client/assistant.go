@@ -80,6 +80,8 @@ type assistant struct {
 func newAssistant(version string, a *api, b bearer, schemas *mcp.SchemaCache) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "punctual", Title: "Punctual", Version: version}, &mcp.ServerOptions{
 		Instructions: instructions, SchemaCache: schemas, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
+		// What is offered depends on the token: nothing between keeps it for others.
+		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	})
 	s := &assistant{api: a, server: server, bearer: b}
 	s.readers()
