@@ -111,6 +111,17 @@ func TestJobsAreKeptInFiles(t *testing.T) {
 			t.Errorf("the form of a job that is as in its files says %q", kept)
 		}
 
+		// Where the setting says so, files alone decide.
+		c.json(200, &struct{}{}, "PATCH", "/settings", `{"files_hold":"on"}`)
+		var held refusal
+		if c.json(409, &held, "PATCH", fmt.Sprintf("/jobs/%d", byHand.ID), `{"retries":5}`); !strings.Contains(held.Detail, "git/jobs") {
+			t.Errorf("a change of a job that is held: %+v", held)
+		}
+		if kept := root.get(fmt.Sprintf("/jobs/%d", byHand.ID)).document(t).Find("[data-kept]").Text(); !strings.Contains(kept, "changed there only") {
+			t.Errorf("the page of a job that is held says %q", kept)
+		}
+		c.json(200, &struct{}{}, "PATCH", "/settings", `{"files_hold":"off"}`)
+
 		// Another source may not take it.
 		out, err := punctual(t, "apply", "-f", dir, "--source", "git/other", "--url", c.base, "--token", whole)
 		if exit, ok := errors.AsType[*client.ExitError](err); !ok || exit.Code != 2 || !strings.Contains(out, "git/jobs") || !strings.Contains(out, "2 refused") {

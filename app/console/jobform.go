@@ -156,7 +156,11 @@ func (c *frame) kept(ctx context.Context, store *manage.Jobs, page layout.Page, 
 	if err != nil || row.Source == "" {
 		return jobs.Kept{}, err
 	}
-	return jobs.Kept{Source: row.Source, Revision: row.Revision, At: c.at(page, time.UnixMilli(row.AppliedAt)), Changed: changed}, nil
+	held, err := store.HeldByFiles(ctx, jobID)
+	if err != nil {
+		return jobs.Kept{}, err
+	}
+	return jobs.Kept{Held: held, Source: row.Source, Revision: row.Revision, At: c.at(page, time.UnixMilli(row.AppliedAt)), Changed: changed}, nil
 }
 
 // declared is what the program says that brought a job with it.

@@ -158,6 +158,9 @@ func (s *Jobs) writeGlue(ctx context.Context, p auth.Principal, id int64, make f
 		if in.Version != "" && in.Version != GlueVersion(j) {
 			return problem.New(problem.Conflict, "problem.changed")
 		}
+		if err := s.mayEdit(ctx, tx, id); err != nil {
+			return err
+		}
 		if in.Source == string(j.GlueSource) {
 			return problem.New(problem.Conflict, "problem.glue.same")
 		}

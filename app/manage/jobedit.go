@@ -65,6 +65,42 @@ func (s *Jobs) InFiles(ctx context.Context, id int64) (row db.FileJob, changed b
 	return row, JobVersion(jobs[id]) != row.Version, nil
 }
 
+// Of are the use cases while the files of a source are applied: its jobs are changed as the files say.
+func (s *Jobs) Of(source string) *Jobs {
+	of := *s
+	of.source = source
+	return &of
+}
+
+// heldBy is the source of the files that alone decide what a job is; empty if it may be changed by hand, or by those being applied.
+func (s *Jobs) heldBy(ctx context.Context, tx db.DBTX, id int64) (string, error) {
+	if !s.cfg.Settings.FilesHold() {
+		return "", nil
+	}
+	row, err := s.queries.GetFileJob(ctx, tx, id)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) || err == nil && row.Source == s.source {
+		return "", nil
+	} else if err != nil {
+		return "", fmt.Errorf("read where a job is kept: %w", err)
+	}
+	return row.Source, nil
+}
+
+// HeldByFiles says whether a job can be changed in files only.
+func (s *Jobs) HeldByFiles(ctx context.Context, id int64) (bool, error) {
+	source, err := s.heldBy(ctx, s.cfg.Pool, id)
+	return source != "", err
+}
+
+// mayEdit refuses to change a job that is held by files, or to delete it. It may still be started, stopped and run: that cannot wait.
+func (s *Jobs) mayEdit(ctx context.Context, tx db.DBTX, id int64) error {
+	source, err := s.heldBy(ctx, tx, id)
+	if err == nil && source != "" {
+		err = problem.New(problem.Conflict, "problem.job.held", "Source", source)
+	}
+	return err
+}
+
 // JobVersion changes with every change of a definition by a person, and not with its runs.
 func JobVersion(j db.Job) string {
 	// An XXL-JOB admin on the same database does not count revisions, so what it can edit is part of the version too.
@@ -195,6 +231,9 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 		return problem.New(problem.Conflict, "problem.changed")
 	}
 	if err := s.mayChange(ctx, old.TriggerStatus, old.JobGroup, in.Group); err != nil {
+		return err
+	}
+	if err := s.mayEdit(ctx, tx, in.ID); err != nil {
 		return err
 	}
 	in.Glue = old.GlueType

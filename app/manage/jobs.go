@@ -24,6 +24,7 @@ type Jobs struct {
 	groups    *Groups
 	audit     *Audit
 	figures   *dashboard.Dashboard
+	source    string // whose files are being applied; empty: somebody changes jobs by hand
 }
 
 // jobGone is what somebody hears of a job that there is not, and of one that they may not see: numbers tell nothing.

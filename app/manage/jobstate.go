@@ -108,6 +108,9 @@ func (s *Jobs) DeleteVersion(ctx context.Context, p auth.Principal, id int64, ve
 		return err
 	}
 	err = s.change(ctx, "delete job", func(tx *sql.Tx) error {
+		if err := s.mayEdit(ctx, tx, id); err != nil {
+			return err
+		}
 		if version != "" {
 			now, err := s.queries.GetJob(ctx, tx, id)
 			if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {

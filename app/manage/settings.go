@@ -59,6 +59,7 @@ const (
 	SettingLanguage         = "default_language"
 	SettingPublicURL        = "public_url"
 	SettingGlue             = "glue"
+	SettingFilesHold        = "files_hold"
 	SettingAuditDays        = "audit_days"
 	SettingRetention        = "log_retention_days"
 	SettingMisfire          = "misfire_seconds"
@@ -89,6 +90,7 @@ func AllSettings() []Setting {
 		{Name: SettingLanguage, Section: "console", Kind: SettingChoice, Default: locales.English, Choices: locales.Languages()},
 		{Name: SettingPublicURL, Section: "console", Kind: SettingText, Env: "PUNCTUAL_PUBLIC_URL", check: checkPublicURL},
 		{Name: SettingGlue, Section: "console", Kind: SettingSwitch, Default: SettingOn, Env: "PUNCTUAL_GLUE"},
+		{Name: SettingFilesHold, Section: "console", Kind: SettingSwitch, Default: SettingOff},
 		{Name: SettingAuditDays, Section: "console", Kind: SettingNumber, Default: "730", Unit: "days", Min: 30, Max: jobspec.MaxDays},
 
 		{Name: SettingSecond, Section: "signin", Kind: SettingChoice, Default: string(auth.Nobody), Choices: []string{string(auth.Nobody), string(auth.Administrators), string(auth.Everybody)}},

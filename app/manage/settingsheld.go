@@ -167,6 +167,9 @@ func (s *Settings) HTTPAllow() string { return s.held.Load().values[SettingHTTPA
 // Glue says whether people may write scripts.
 func (s *Settings) Glue() bool { return s.held.Load().values[SettingGlue] == SettingOn }
 
+// FilesHold says whether jobs that are kept in files are changed there only.
+func (s *Settings) FilesHold() bool { return s.held.Load().values[SettingFilesHold] == SettingOn }
+
 // Language is the console's for a browser that asks for none it speaks.
 func (s *Settings) Language() string { return s.held.Load().values[SettingLanguage] }
 

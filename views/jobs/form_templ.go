@@ -1873,6 +1873,11 @@ func kept(p *locales.Printer, k Kept) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
+			} else if k.Held {
+				templ_7745c5c3_Err = ui.Notice("info", p.T("jobs.kept", "Source", k.from(), "At", k.At.Absolute)+" "+p.T("jobs.kept.held")).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
 			} else {
 				templ_7745c5c3_Err = ui.Notice("info", p.T("jobs.kept", "Source", k.from(), "At", k.At.Absolute)+" "+p.T("jobs.kept.text")).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {

@@ -98,6 +98,7 @@ type Kept struct {
 	Revision string // empty: not known
 	At       format.Time
 	Changed  bool // by hand, since it was applied
+	Held     bool // it cannot be changed here
 }
 
 // Declared is what a program has said of a job that it brought with it.

@@ -47,7 +47,7 @@ func (s *Service) Import(ctx context.Context, p auth.Principal, f jobfile.File, 
 	defer cancel()
 	var done []Item
 	err = s.cfg.Pool.Together(ctx, func(ctx context.Context) error {
-		w := &work{s: s, p: p, opts: opts, items: slices.Clone(plan.Items), groups: make(map[string]int64), visited: make([]bool, len(plan.Items))}
+		w := &work{s: s, jobs: s.cfg.Jobs.Of(opts.Source), p: p, opts: opts, items: slices.Clone(plan.Items), groups: make(map[string]int64), visited: make([]bool, len(plan.Items))}
 		for i := range w.items {
 			if err := w.do(ctx, i); err != nil {
 				return err
@@ -66,6 +66,7 @@ func (s *Service) Import(ctx context.Context, p auth.Principal, f jobfile.File, 
 // work carries out a plan.
 type work struct {
 	s       *Service
+	jobs    *manage.Jobs
 	p       auth.Principal
 	opts    Options
 	items   []Item
@@ -85,7 +86,7 @@ func (w *work) do(ctx context.Context, i int) error {
 	case Same:
 		return w.keep(ctx, item)
 	case Delete:
-		if err := w.s.cfg.Jobs.DeleteVersion(ctx, w.p, item.ID, manage.JobVersion(item.old)); err != nil {
+		if err := w.jobs.DeleteVersion(ctx, w.p, item.ID, manage.JobVersion(item.old)); err != nil {
 			return &FailedError{AppName: item.AppName, Name: item.Name, err: err}
 		}
 		return nil
@@ -121,23 +122,23 @@ func (w *work) save(ctx context.Context, item *Item) error {
 		item.in.Group = id
 	}
 	if item.ID == 0 {
-		id, err := w.s.cfg.Jobs.Create(ctx, w.p, item.in)
+		id, err := w.jobs.Create(ctx, w.p, item.in)
 		if err != nil {
 			return err
 		}
 		item.ID = id
 	} else {
 		if item.stop { // first, since a schedule that is over cannot be given to a job that runs
-			if err := w.s.cfg.Jobs.Stop(ctx, w.p, item.ID); err != nil {
+			if err := w.jobs.Stop(ctx, w.p, item.ID); err != nil {
 				return err
 			}
 		}
-		if err := w.s.cfg.Jobs.Update(ctx, w.p, item.ID, item.in); err != nil {
+		if err := w.jobs.Update(ctx, w.p, item.ID, item.in); err != nil {
 			return err
 		}
 	}
 	if item.start {
-		return w.s.cfg.Jobs.Start(ctx, w.p, item.ID)
+		return w.jobs.Start(ctx, w.p, item.ID)
 	}
 	return nil
 }

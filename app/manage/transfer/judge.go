@@ -59,6 +59,9 @@ func (m *importer) judge(i int) {
 			return
 		}
 	}
+	if held := item.kept.Source; held != m.opts.Source && held != "" && m.s.cfg.Settings.FilesHold() {
+		m.fault(i, fieldDescription, "problem.job.held", "Source", held)
+	}
 	m.judgeFields(i)
 	m.judgeRights(i)
 	m.judgeScript(i)

@@ -13,7 +13,7 @@ import (
 // readKept reads where jobs are kept, if that matters.
 func (m *importer) readKept(ctx context.Context, ids []int64) error {
 	m.kept = make(map[int64]db.FileJob)
-	if m.opts.Source == "" {
+	if m.opts.Source == "" && !m.s.cfg.Settings.FilesHold() {
 		return nil
 	}
 	for part := range slices.Chunk(slices.Compact(slices.Sorted(slices.Values(ids))), 500) {

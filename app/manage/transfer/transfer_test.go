@@ -535,3 +535,58 @@ executors:
 		}
 	})
 }
+
+// TestJobsKeptInFilesAreChangedThereOnly holds them with the setting: nobody changes or deletes them but their source.
+func TestJobsKeptInFilesAreChangedThereOnly(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		ctx := t.Context()
+		mine := Options{KeepState: true, Source: "git/jobs", Prune: true}
+		script := "      - {description: script, author: ann, schedule: NONE, kind: GLUE_SHELL, script: echo one}\n"
+		done := b.apply(t, b.admin, read(t, yamlOf()+script), mine)
+		job, glue := done.Items[0].ID, done.Items[1].ID
+		update := func() error {
+			return b.Jobs.Update(ctx, b.admin, job, b.job(func(in *manage.JobInput) { in.Param = strconv.FormatInt(b.now.UnixNano(), 10) }))
+		}
+		if err := update(); err != nil {
+			t.Fatalf("a change by hand, as it is by default: %v", err)
+		}
+		if _, err := b.Settings.Save(ctx, b.admin, map[string]string{manage.SettingFilesHold: manage.SettingOn}, ""); err != nil {
+			t.Fatal(err)
+		}
+		const held = "409 problem.job.held"
+		b.now = b.now.Add(time.Hour)
+		for what, err := range map[string]error{
+			"update": update(), "delete": b.Jobs.Delete(ctx, b.admin, job),
+			"script": b.Jobs.SaveGlue(ctx, b.admin, glue, manage.GlueInput{Source: "echo two", Remark: "by hand"}),
+		} {
+			if kind(err) != held {
+				t.Errorf("%s: %v, want %s", what, err, held)
+			}
+		}
+		if err := b.Jobs.Start(ctx, b.admin, job); err != nil {
+			t.Errorf("start: %v", err)
+		}
+		if err := b.Jobs.Stop(ctx, b.admin, job); err != nil {
+			t.Errorf("stop: %v", err)
+		}
+		file := read(t, yamlOf("retries: 2"))
+		if got, want := outcomes(b.plan(t, b.admin, file, Options{})), "close the day: refuse 5:name:problem.job.held"; got != want {
+			t.Errorf("an import by hand: %s, want %s", got, want)
+		}
+		if on, err := b.Jobs.HeldByFiles(ctx, job); err != nil || !on {
+			t.Errorf("held: %v, %v", on, err)
+		}
+		b.apply(t, b.admin, file, mine)
+		if now := b.read(t, job); now.ExecutorFailRetryCount != 2 || now.ExecutorParam != "" {
+			t.Errorf("its source made it %+v", now)
+		}
+		if _, err := b.Jobs.Get(ctx, b.admin, glue); kind(err) != "404 problem.job.gone" {
+			t.Errorf("what its source no longer has: %v", err)
+		}
+		if err := b.Jobs.Delete(ctx, b.admin, b.create(t, func(in *manage.JobInput) { in.Name = "other" })); err != nil {
+			t.Errorf("a job that is in no files: %v", err)
+		}
+	})
+}
