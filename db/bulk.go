@@ -73,7 +73,9 @@ type Advance struct {
 	Stop       bool  // the schedule has ended
 	// Unreadable says that it is stopped because its text cannot be read.
 	Unreadable bool
-	Beside     bool // XXL-JOB admins work on the database, so that started jobs of ours have another status; all of a statement or none
+	Hold       int64 // the first fire that a pause holds back until Next; 0: none
+	Pauses     int64 // with Hold, the revision of the pauses
+	Beside     bool  // XXL-JOB admins work on the database, so that started jobs of ours have another status; all of a statement or none
 }
 
 // AdvanceJobs moves jobs in one statement, each guarded by the times that were read and by still being started.
@@ -114,6 +116,14 @@ func AdvanceJobs(ctx context.Context, tx DBTX, advances []Advance) (affected int
 	set("trigger_last_time", func(a *Advance) int64 { return a.Last })
 	q.WriteString(", ")
 	set("trigger_next_time", func(a *Advance) int64 { return a.Next })
+	if slices.ContainsFunc(advances, func(a Advance) bool { return a.Hold > 0 }) {
+		q.WriteString(", ")
+		set("paused_at", func(a *Advance) int64 { return a.Hold })
+		q.WriteString(", ")
+		set("paused_rev", func(a *Advance) int64 { return a.Pauses })
+		q.WriteString(", ")
+		set("paused_next", func(a *Advance) int64 { return min(a.Hold, 1) * a.Next })
+	}
 	var stopped []any
 	for i := range advances {
 		if advances[i].Stop {

@@ -324,6 +324,9 @@ type Job struct {
 	Revision               int64
 	ClaimedUntil           int64
 	ParamFixed             int64
+	PausedAt               int64
+	PausedNext             int64
+	PausedRev              int64
 	Calendar               string
 	CalendarRule           string
 }
@@ -384,6 +387,29 @@ type Node struct {
 	State       int64
 	LoadFigures string
 	Sessions    string
+}
+
+type Pause struct {
+	ID       int64
+	Scope    string
+	Target   int64
+	Tag      string
+	FromAt   int64
+	UntilAt  int64
+	Strategy string
+	Cron     string
+	LengthS  int64
+	Zone     string
+	Reason   string
+	MadeBy   string
+	MadeAt   int64
+	EndedBy  string
+	EndedAt  int64
+}
+
+type PauseMark struct {
+	ID       int64
+	Revision int64
 }
 
 type PendingSignIn struct {

@@ -186,6 +186,8 @@ type Querier interface {
 	// The outcome of a message, written by whoever held it.
 	EndAlarmDeliveries(ctx context.Context, db DBTX, arg EndAlarmDeliveriesParams) (int64, error)
 	EndBeside(ctx context.Context, db DBTX) error
+	// Ends a pause early: from then on it holds nothing. One that has ended stays as it is.
+	EndPause(ctx context.Context, db DBTX, arg EndPauseParams) (int64, error)
 	// The row that was true of a job is so no more.
 	EndSchedule(ctx context.Context, db DBTX, arg EndScheduleParams) (int64, error)
 	// The same for many jobs of which nobody knows how far they had been claimed.
@@ -227,6 +229,10 @@ type Querier interface {
 	GetJob(ctx context.Context, db DBTX, id int64) (Job, error)
 	// The source of a GLUE job, read when its version is not in the engine's cache.
 	GetJobSource(ctx context.Context, db DBTX, id int64) (GetJobSourceRow, error)
+	GetPause(ctx context.Context, db DBTX, id int64) (Pause, error)
+	// What touches punctual_pause, punctual_pause_mark, and the columns of xxl_job_info that say what a pause holds back.
+	// How often pauses have been changed. A claim reads it in its own transaction.
+	GetPauseRevision(ctx context.Context, db DBTX) (int64, error)
 	GetReport(ctx context.Context, db DBTX, triggerDay sql.NullTime) (DailyReport, error)
 	// What touches xxl_job_log, one row per run. Inserts and the hot updates of many rows are in db/bulk.go, the run list is in
 	// db/findruns.go.
@@ -294,6 +300,7 @@ type Querier interface {
 	InsertKill(ctx context.Context, db DBTX, arg InsertKillParams) error
 	// What touches punctual_node: the admins of the cluster and their leases. See scheduler/cluster/node.go for the protocol.
 	InsertNode(ctx context.Context, db DBTX, arg InsertNodeParams) (int64, error)
+	InsertPause(ctx context.Context, db DBTX, arg InsertPauseParams) (int64, error)
 	// One group's rights of a user whose old ones were dropped just before.
 	InsertPermission(ctx context.Context, db DBTX, arg InsertPermissionParams) error
 	InsertRecoveryCode(ctx context.Context, db DBTX, arg InsertRecoveryCodeParams) error
@@ -344,7 +351,8 @@ type Querier interface {
 	// The groups that are Punctual's beside XXL-JOB admins. The row of group 0 says that Punctual works beside any; without it the
 	// others say nothing.
 	ListBeside(ctx context.Context, db DBTX) ([]BesideGroup, error)
-	// The started jobs of a calendar, a page at a time by id: their next times are computed anew when it has changed.
+	// The started jobs of a calendar, a page at a time by id: their next times are computed anew when it has changed. The next time of one that a
+	// pause holds back is the end of the pause; the calendar counts when that has come.
 	ListCalendarJobs(ctx context.Context, db DBTX, arg ListCalendarJobsParams) ([]ListCalendarJobsRow, error)
 	// What touches punctual_calendar, and jobs by their calendar.
 	// What there is, for admins that look whether they have it.
@@ -456,6 +464,10 @@ type Querier interface {
 	// leaves out, by their index, the many jobs that start none: lists begin with a digit, or with a comma by mistake. That they are
 	// not empty would not do, because MySQL's index knows the beginnings alone, and an empty one may be that of anything.
 	ListParentsOf(ctx context.Context, db DBTX, arg ListParentsOfParams) ([]ListParentsOfRow, error)
+	// Jobs whose end of a pause was reckoned by other pauses than there are now.
+	ListPausedJobs(ctx context.Context, db DBTX, arg ListPausedJobsParams) ([]int64, error)
+	// The pauses that are not over since a moment, the oldest first.
+	ListPauses(ctx context.Context, db DBTX, arg ListPausesParams) ([]Pause, error)
 	// The finer rights of everybody, for the list of users.
 	ListPermissions(ctx context.Context, db DBTX) ([]Permission, error)
 	// A normal user's rights in the groups where they are fewer than all.
@@ -502,7 +514,7 @@ type Querier interface {
 	// index on until_at.
 	ListSchedulesOrphaned(ctx context.Context, db DBTX, arg ListSchedulesOrphanedParams) ([]int64, error)
 	// The jobs of a stretch of ids that are not as the newest row of their history says. Started are those of ours, see queries/jobs.sql. Texts are compared by their bytes. A fixed
-	// rate whose next time is off the beat was started anew. The next time of any other job moves with its runs and says nothing.
+	// rate whose next time is off the beat was started anew, unless that is the end of a pause. The next time of any other job moves with its runs and says nothing.
 	ListSchedulesUnnoticed(ctx context.Context, db DBTX, arg ListSchedulesUnnoticedParams) ([]int64, error)
 	// Sealed. A group has tens.
 	ListSecretValues(ctx context.Context, db DBTX, groupID int64) ([]ListSecretValuesRow, error)
@@ -589,6 +601,8 @@ type Querier interface {
 	NthPlace(ctx context.Context, db DBTX, arg NthPlaceParams) (int64, error)
 	// The id of the run after the newest N of those up to an id; OFFSET is N. Not found: there are no more than N.
 	NthRunIDUpTo(ctx context.Context, db DBTX, arg NthRunIDUpToParams) (int64, error)
+	// In the transaction of each change of a pause: two of them wait for each other here.
+	RaisePauseRevision(ctx context.Context, db DBTX) error
 	// Sets the next time of a FIX_DELAY job whose run has ended; 0 rows when it has been stopped or edited, or has its time.
 	// See UpdateJob for claimed_until.
 	RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (int64, error)
@@ -605,6 +619,8 @@ type Querier interface {
 	ResealAlarmChannel(ctx context.Context, db DBTX, arg ResealAlarmChannelParams) (int64, error)
 	// A new password without knowing the old one.
 	ResetUserPassword(ctx context.Context, db DBTX, arg ResetUserPasswordParams) (int64, error)
+	// Has jobs decided anew from the first fire that was held back. One that somebody has given another next time keeps it.
+	ResumeJobs(ctx context.Context, db DBTX, arg ResumeJobsParams) (int64, error)
 	// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.
 	RetireNode(ctx context.Context, db DBTX, arg RetireNodeParams) (int64, error)
 	RevokeAPIToken(ctx context.Context, db DBTX, arg RevokeAPITokenParams) (int64, error)

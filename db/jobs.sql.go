@@ -100,7 +100,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
-       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, calendar, calendar_rule
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule
 FROM xxl_job_info WHERE id = ?
 `
 
@@ -145,6 +145,9 @@ func (q *Queries) GetJob(ctx context.Context, db DBTX, id int64) (Job, error) {
 		&i.Revision,
 		&i.ClaimedUntil,
 		&i.ParamFixed,
+		&i.PausedAt,
+		&i.PausedNext,
+		&i.PausedRev,
 		&i.Calendar,
 		&i.CalendarRule,
 	)
@@ -286,7 +289,7 @@ const listDueJobs = `-- name: ListDueJobs :many
 SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_route_strategy, executor_handler,
        executor_param, executor_block_strategy, executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime,
        child_jobid, trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent,
-       concurrency_policy, claimed_until, calendar, calendar_rule
+       concurrency_policy, claimed_until, tags, paused_at, paused_next, calendar, calendar_rule
 FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time <= ?
   AND (trigger_next_time > ? OR (trigger_next_time = ? AND id > ?))
@@ -326,6 +329,9 @@ type ListDueJobsRow struct {
 	MaxConcurrent          int64
 	ConcurrencyPolicy      string
 	ClaimedUntil           int64
+	Tags                   string
+	PausedAt               int64
+	PausedNext             int64
 	Calendar               string
 	CalendarRule           string
 }
@@ -374,6 +380,9 @@ func (q *Queries) ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParam
 			&i.MaxConcurrent,
 			&i.ConcurrencyPolicy,
 			&i.ClaimedUntil,
+			&i.Tags,
+			&i.PausedAt,
+			&i.PausedNext,
 			&i.Calendar,
 			&i.CalendarRule,
 		); err != nil {
@@ -613,7 +622,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
-       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, calendar, calendar_rule
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -675,6 +684,9 @@ func (q *Queries) ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job
 			&i.Revision,
 			&i.ClaimedUntil,
 			&i.ParamFixed,
+			&i.PausedAt,
+			&i.PausedNext,
+			&i.PausedRev,
 			&i.Calendar,
 			&i.CalendarRule,
 		); err != nil {

@@ -57,7 +57,7 @@ func TestARowHoldsTheWholeDefinition(t *testing.T) {
 	if diff := cmp.Diff(want, row.Interface().(db.Job).Spec()); diff != "" {
 		t.Errorf("what was stored is read as (-want +got):\n%s", diff)
 	}
-	state := []string{"JobGroup", "AddTime", "UpdateTime", "GlueUpdateTime", "TriggerStatus", "TriggerLastTime", "TriggerNextTime", "Revision", "ClaimedUntil"}
+	state := []string{"JobGroup", "AddTime", "UpdateTime", "GlueUpdateTime", "TriggerStatus", "TriggerLastTime", "TriggerNextTime", "Revision", "ClaimedUntil", "PausedAt", "PausedNext", "PausedRev"}
 	for i := range row.NumField() {
 		if name := row.Type().Field(i).Name; row.Field(i).IsZero() && !slices.Contains(state, name) {
 			t.Errorf("the column of Job.%s belongs to no field of a definition", name)

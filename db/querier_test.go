@@ -58,6 +58,8 @@ var seedValues = map[string][seedRows]any{
 	"punctual_schedule.until_at":      {1, 0, 3, 4, 0},
 	"punctual_schedule.job_id":        {1, 2, 3, 4, 77}, // as above
 	"punctual_team_member.ruled":      {1, 0, 0, 0, 0},
+	"punctual_pause.until_at":         {0, 2, 3, 4, 5},
+	"punctual_pause.ended_at":         {0, 2, 3, 4, 5},
 	"punctual_alarm_state.job_id":     {1, 2, 3, 4, 77}, // the last of a job that is gone
 }
 
@@ -108,6 +110,7 @@ var argValues = map[string]any{
 	"InsertAdoptedJob.JobID": int64(100), "InsertAdoptedToken.AppName": "new",
 	"CleanIdempotency": int64(100), "InsertIdempotency.ID": "new",
 	"Beside": int64(0), "CountMovedJobs": int64(5), "GiveJobsBack.JobGroup": int64(5), "FromMs": int64(1), "SetBeside.GroupID": int64(100), "BeginBeside.MovedAt": int64(77),
+	"ListPausedJobs.Revision": int64(100), "ResumeJobs.Revision": int64(100),
 	"InsertDeclaredJob.JobID": int64(100), "SaveFileJob.Source": "changed", "ListFileJobsOfSource": "source1", "InsertDeclaredJob.Name": "new", "DropDeclaredJob.DroppedAt": int64(77),
 	"DeleteSchedulesBefore": int64(100), "EndSchedule.JobID": int64(2), "SetDeletion.BeforeAt": int64(77),
 	"DeleteOwnViews": int64(2), "FromHour": int64(0), "ToHour": int64(100), "DeleteHoursBefore": int64(100), "SetHour.SucCount": int64(77),

@@ -59,6 +59,10 @@ func (s *Schedules) Create(ctx context.Context, tx *sql.Tx, job InsertJobParams)
 
 // Edit is [Queries.UpdateJob]; [ErrMoved] where the job is not as it was read any more.
 func (s *Schedules) Edit(ctx context.Context, tx *sql.Tx, job UpdateJobParams) error {
+	old, err := s.read(ctx, tx, job.ID)
+	if err != nil {
+		return err
+	}
 	n, err := s.q.UpdateJob(ctx, tx, job)
 	if err == nil && n == 0 {
 		err = ErrMoved
@@ -66,10 +70,14 @@ func (s *Schedules) Edit(ctx context.Context, tx *sql.Tx, job UpdateJobParams) e
 	if err != nil {
 		return err
 	}
+	claimed := job.OldNextTime
+	if old.held() && old.TriggerNextTime == claimed {
+		claimed = old.Claimed()
+	}
 	if err := s.keepJobCron(ctx, tx, job.ID); err != nil {
 		return err
 	}
-	return s.note(ctx, tx, ScheduleEdited, job.ID, job.OldNextTime)
+	return s.note(ctx, tx, ScheduleEdited, job.ID, claimed)
 }
 
 // Start makes a stopped job due. It reports false when the job is started already or gone.
@@ -132,7 +140,17 @@ func (s *Schedules) Delete(ctx context.Context, tx *sql.Tx, id int64) (bool, err
 }
 
 // Claimed is the moment before which all fires have been decided. An XXL-JOB admin may have put the next time back.
-func (j *ListJobSchedulesRow) Claimed() int64 { return max(j.TriggerNextTime, j.ClaimedUntil) }
+func (j *ListJobSchedulesRow) Claimed() int64 {
+	if j.held() {
+		return max(j.PausedAt, j.ClaimedUntil)
+	}
+	return max(j.TriggerNextTime, j.ClaimedUntil)
+}
+
+// held reports whether a pause holds the job back, so that its next time is the end of the pause.
+func (j *ListJobSchedulesRow) held() bool {
+	return j.TriggerNextTime > 0 && j.TriggerNextTime == j.PausedNext
+}
 
 // read reads a job; the zero row is one that is gone.
 func (s *Schedules) read(ctx context.Context, tx DBTX, id int64) (j ListJobSchedulesRow, err error) {
@@ -194,6 +212,9 @@ func (s *Schedules) row(j *ListJobSchedulesRow, cause ScheduleCause, now int64) 
 		JobID: j.ID, JobGroup: j.JobGroup, JobDesc: j.JobDesc, Cause: cause, SinceAt: now, MadeAt: now, Started: s.started(j.TriggerStatus),
 		NextAt: j.TriggerNextTime, ScheduleType: j.ScheduleType, ScheduleConf: string(j.ScheduleConf), MisfireStrategy: j.MisfireStrategy,
 		TimeZone: j.TimeZone, StartAt: j.StartAt, EndAt: j.EndAt, Calendar: j.Calendar, CalendarRule: j.CalendarRule,
+	}
+	if j.held() {
+		h.NextAt = j.PausedAt
 	}
 	if h.TimeZone == "" {
 		h.TimeZone = s.zone

@@ -196,7 +196,8 @@ func (q *Queries) ListDeletions(ctx context.Context, db DBTX) ([]Deletion, error
 
 const listJobSchedules = `-- name: ListJobSchedules :many
 
-SELECT id, job_group, job_desc, schedule_type, schedule_conf, misfire_strategy, time_zone, start_at, end_at, trigger_status, trigger_next_time, claimed_until, calendar, calendar_rule
+SELECT id, job_group, job_desc, schedule_type, schedule_conf, misfire_strategy, time_zone, start_at, end_at, trigger_status, trigger_next_time, claimed_until,
+       paused_at, paused_next, calendar, calendar_rule
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -213,6 +214,8 @@ type ListJobSchedulesRow struct {
 	TriggerStatus   int64
 	TriggerNextTime int64
 	ClaimedUntil    int64
+	PausedAt        int64
+	PausedNext      int64
 	Calendar        string
 	CalendarRule    string
 }
@@ -251,6 +254,8 @@ func (q *Queries) ListJobSchedules(ctx context.Context, db DBTX, ids []int64) ([
 			&i.TriggerStatus,
 			&i.TriggerNextTime,
 			&i.ClaimedUntil,
+			&i.PausedAt,
+			&i.PausedNext,
 			&i.Calendar,
 			&i.CalendarRule,
 		); err != nil {
@@ -459,7 +464,7 @@ WHERE j.id > ? AND j.id <= ?
     OR HEX(h.misfire_strategy) <> HEX(j.misfire_strategy) OR HEX(h.job_desc) <> HEX(j.job_desc)
     OR HEX(h.calendar) <> HEX(j.calendar) OR HEX(h.calendar_rule) <> HEX(j.calendar_rule)
     OR (j.time_zone <> '' AND HEX(h.time_zone) <> HEX(j.time_zone)) OR (j.time_zone = '' AND h.time_zone <> ?)
-    OR (j.schedule_type = 'FIX_RATE' AND j.trigger_status = 1 + CAST(? AS SIGNED)
+    OR (j.schedule_type = 'FIX_RATE' AND j.trigger_status = 1 + CAST(? AS SIGNED) AND j.trigger_next_time <> j.paused_next
       AND (j.trigger_next_time - h.next_at) % (CAST(j.schedule_conf AS SIGNED) * 1000) <> 0))
 ORDER BY j.id
 `
@@ -472,7 +477,7 @@ type ListSchedulesUnnoticedParams struct {
 }
 
 // The jobs of a stretch of ids that are not as the newest row of their history says. Started are those of ours, see queries/jobs.sql. Texts are compared by their bytes. A fixed
-// rate whose next time is off the beat was started anew. The next time of any other job moves with its runs and says nothing.
+// rate whose next time is off the beat was started anew, unless that is the end of a pause. The next time of any other job moves with its runs and says nothing.
 func (q *Queries) ListSchedulesUnnoticed(ctx context.Context, db DBTX, arg ListSchedulesUnnoticedParams) ([]int64, error) {
 	rows, err := db.QueryContext(ctx, listSchedulesUnnoticed,
 		arg.AfterID,

@@ -180,7 +180,7 @@ func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) 
 func (e *Engine) markSkipped(rows []db.NewRun, causes []AlarmCause) bool {
 	alarmed := false
 	for i := range rows {
-		if e.alarmWanted(causes[i], rows[i].JobID) {
+		if causes[i] != "" && e.alarmWanted(causes[i], rows[i].JobID) {
 			rows[i].AlarmStatus = alarmPending
 			alarmed = true
 		}

@@ -41,6 +41,13 @@ func (e *Engine) claim(ctx context.Context, rows []db.ListDueJobsRow, until time
 			if try == claimTries {
 				return nil
 			}
+		case errors.Is(err, errPausesChanged):
+			if err := e.pauses.look(ctx); err != nil {
+				return err
+			}
+			if try == claimTries {
+				return nil
+			}
 		case errors.Is(err, errRowLocked):
 			if rows, err = e.unlocked(ctx, rows, until); err != nil {
 				return err
@@ -122,6 +129,7 @@ func (e *Engine) unlocked(ctx context.Context, rows []db.ListDueJobsRow, until t
 func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until time.Time) error {
 	now := e.now()
 	misfireAfter := e.cfg.Limits().MisfireAfter
+	book := e.pauses.current.Load()
 	advances := make([]db.Advance, len(rows))
 	var runs []*dispatch
 	var skipped []db.NewRun
@@ -142,7 +150,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 			schedule.Misfire = r.MisfireStrategy
 		}
 		if err == nil {
-			plan, err = decide(schedule, r, now, until, misfireAfter)
+			plan, err = decide(schedule, book.of(r.ID, r.JobGroup, r.Tags), r, now, until, misfireAfter)
 		}
 		if err != nil {
 			// One job's unreadable schedule stops that job, visibly, and nothing else (docs/compat.md §8.1 #1).
@@ -157,6 +165,15 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		}
 		if !plan.Next.IsZero() {
 			advances[i].Next, advances[i].Stop = plan.Next.UnixMilli(), false
+		}
+		if !plan.Hold.IsZero() {
+			advances[i].Hold, advances[i].Pauses = plan.Hold.UnixMilli(), book.revision
+		}
+		for h := range plan.Held {
+			made, left := e.heldRuns(j, &plan.Held[h], now)
+			runs, skipped = append(runs, made...), append(skipped, left...)
+			causes = append(causes, make([]AlarmCause, len(left))...) // nobody is told of what is paused
+			misfired += len(made)
 		}
 		for _, at := range plan.Fires {
 			runs = append(runs, e.newRuns(j, cause{trigger: jobspec.TriggerCron, planned: at, param: j.param, retries: j.retries})...)
@@ -179,6 +196,9 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 	}
 	alarmed := e.markSkipped(skipped, causes)
 	_, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
+		if err := e.samePauses(ctx, tx, book); err != nil {
+			return nil, err
+		}
 		n, err := db.AdvanceJobs(ctx, tx, advances)
 		if db.IsLocked(err) {
 			return nil, errRowLocked // not tried again as it is: it would wait again
@@ -223,17 +243,21 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 	return nil
 }
 
-// decide plans a job from the first of its fires that is not decided yet. That is its next time, unless somebody has put that
-// back: then nothing is made again for what was claimed.
-func decide(s jobspec.Schedule, r *db.ListDueJobsRow, now, until time.Time, misfireAfter time.Duration) (jobspec.Plan, error) {
-	next := time.UnixMilli(r.TriggerNextTime)
-	if r.ClaimedUntil > r.TriggerNextTime {
+// decide plans a job from the first of its fires that is not decided yet. That is its next time, or where a pause began to hold it back,
+// unless somebody has put that back: then nothing is made again for what was claimed.
+func decide(s jobspec.Schedule, pauses jobspec.Pauses, r *db.ListDueJobsRow, now, until time.Time, misfireAfter time.Duration) (jobspec.Plan, error) {
+	first := r.TriggerNextTime
+	if r.PausedNext == first && r.PausedAt > 0 {
+		first = r.PausedAt
+	}
+	next := time.UnixMilli(first)
+	if r.ClaimedUntil > first {
 		var err error
 		if next, err = s.From(next, time.UnixMilli(r.ClaimedUntil)); err != nil || next.IsZero() {
 			return jobspec.Plan{}, err
 		}
 	}
-	return jobspec.Decide(s, next, now, until, misfireAfter)
+	return jobspec.DecidePaused(s, pauses, next, now, until, misfireAfter)
 }
 
 // findFree notes which of the jobs nobody has locked.

@@ -104,6 +104,9 @@ func (d *directory) run(ctx context.Context) {
 		if err := d.e.reloadCalendars(ctx, planned); err != nil && ctx.Err() == nil {
 			d.e.log.Warn("read calendars", "error", err)
 		}
+		if err := d.e.pauses.look(ctx); err != nil && ctx.Err() == nil {
+			d.e.log.Warn("read pauses", "error", err)
+		}
 	}
 }
 

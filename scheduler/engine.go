@@ -169,6 +169,7 @@ type Engine struct {
 	foreign   foreign
 	leftOpen  atomic.Int64 // runs of an XXL-JOB admin that were closed since the start
 	directory *directory
+	pauses    *pauses
 	routes    *route.Table
 	sources   *sourceCache
 	timer     *timer
@@ -236,6 +237,7 @@ func New(cfg Config) (*Engine, error) {
 	e.pending.init()
 	e.claimer = newClaimer(e)
 	e.directory = newDirectory(e)
+	e.pauses = newPauses(e)
 	e.timer = newTimer(e.now, e.fire)
 	e.queues = newAddressQueues(cfg.PerAddress, cfg.PerJob, e.sendQueued)
 	e.recorder = newBatcher("record", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)
@@ -258,6 +260,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.directory.arrive()
 	if err := e.directory.reload(ctx); err != nil {
 		return fmt.Errorf("read executor groups: %w", err)
+	}
+	if err := e.pauses.read(ctx); err != nil {
+		return fmt.Errorf("read pauses: %w", err)
 	}
 	membership{e}.Drop() // what an earlier start left; joining finds it in the database
 	e.queues.resume()

@@ -36,6 +36,8 @@ type Spec struct {
 const (
 	Claimed      Key = "claimed"     // an admin made the run
 	StandsFor    Key = "stands"      // one run for several fires that passed unseen
+	PausedFires  Key = "paused"      // the fires that a pause leaves out
+	HeldBack     Key = "heldback"    // the pause that a run comes after
 	SkippedFires Key = "skipped"     // the fires that the misfire strategy leaves out
 	JobStopped   Key = "stopped"     // the job's schedule cannot be read
 	TakenOver    Key = "taken"       // another admin's run, which is gone
@@ -120,6 +122,8 @@ var Specs = func() Book {
 		{Claimed, []Arg{words("Admin"), number("Node")}, "claimed by {Admin}"},
 		{StandsFor, []Arg{number("N"), more, moment("From"), moment("To")}, "stands for {N} fires planned from {From} to {To}"},
 		{SkippedFires, []Arg{number("N"), more, moment("From"), moment("To"), word("Strategy", "misfire.")}, "skipped: {N} fires planned from {From} to {To}; the misfire strategy is {Strategy}"},
+		{PausedFires, []Arg{number("N"), more, moment("From"), moment("To"), words("User"), words("Reason")}, "skipped: {N} fires planned from {From} to {To} fell into a pause by {User}: {Reason}"},
+		{HeldBack, []Arg{words("User"), words("Reason")}, "held back by a pause by {User}: {Reason}"},
 		{JobStopped, []Arg{said}, "job stopped: {Text}"},
 		{TakenOver, []Arg{words("Admin"), number("Node")}, "taken over from admin {Admin}, which is gone"},
 		{FoundAgain, nil, "found again: the database had not confirmed its record"},

@@ -173,7 +173,7 @@ var reasons = [...][]Key{
 	Unconfirmed: {Unanswered, MayHave, NotRecorded},
 	Killed:      {KilledAt, KillAsked, LostRun}, // the last of which tells that nobody knows whether it was
 	Lost:        {LeftOpen, LostRun},
-	Skipped:     {SkippedFires, TooLate},
+	Skipped:     {SkippedFires, PausedFires, TooLate},
 	Discarded:   {Full, Crowded},
 	Stopped:     {JobStopped},
 	Cancelled:   {Withdrawn},

@@ -48,13 +48,17 @@ type Plan struct {
 	Fires   []time.Time // due times to run at, ascending; those already past are to run at once
 	Last    time.Time   // the latest due time in this plan; zero when nothing is due, and the stored value stays
 	Next    time.Time   // the first due time after this plan; zero when the schedule has ended and the job stops
+	Held    []Held      // what fell into pauses that are over ([DecidePaused])
+	Hold    time.Time   // the first due time that a pause goes on to hold back, and Next is when it ends; zero: none
 }
 
 // Ended reports whether the schedule has no due time left.
 func (p Plan) Ended() bool { return p.Next.IsZero() }
 
 // Empty reports whether nothing is due yet.
-func (p Plan) Empty() bool { return p.Skipped == nil && p.Misfire == nil && len(p.Fires) == 0 }
+func (p Plan) Empty() bool {
+	return p.Skipped == nil && p.Misfire == nil && len(p.Fires) == 0 && len(p.Held) == 0
+}
 
 // Decide plans a job whose stored next due time is next. Due times up to the horizon fire; being late is no reason not to,
 // until a time lies more than misfireAfter ([DefaultMisfireAfter] when zero) behind now: then it is a misfire.
@@ -143,6 +147,17 @@ func (s Schedule) From(next, moment time.Time) (time.Time, error) {
 	return s.Next(moment.Add(-time.Nanosecond))
 }
 
+// counting is how the due times of the schedule are counted.
+func (s Schedule) counting() func(s Schedule, next, cutoff time.Time) (Passed, time.Time, error) {
+	switch {
+	case s.Type != ScheduleFixRate:
+		return countOneByOne
+	case s.Calendar != nil:
+		return countBySegment
+	}
+	return countByDivision
+}
+
 // pass moves plan.Next over the misfires: the due times before the cutoff.
 func (p *Plan) pass(s Schedule, now, cutoff time.Time) error {
 	if !p.Next.Before(cutoff) {
@@ -151,20 +166,13 @@ func (p *Plan) pass(s Schedule, now, cutoff time.Time) error {
 	if s.ended(cutoff) {
 		cutoff = s.End.Add(time.Nanosecond)
 	}
-	count := countOneByOne
-	if s.Type == ScheduleFixRate {
-		count = countByDivision
-		if s.Calendar != nil {
-			count = countBySegment
-		}
-		if s.Misfire == MisfireFireOnceNow {
-			var err error
-			if cutoff, err = s.caughtUp(now); err != nil {
-				return err
-			}
+	if s.Type == ScheduleFixRate && s.Misfire == MisfireFireOnceNow {
+		var err error
+		if cutoff, err = s.caughtUp(now); err != nil {
+			return err
 		}
 	}
-	passed, next, err := count(s, p.Next, cutoff)
+	passed, next, err := s.counting()(s, p.Next, cutoff)
 	if err != nil {
 		return err
 	}
