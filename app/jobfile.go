@@ -23,6 +23,7 @@ type bystander struct{ manage.Engine }
 func (bystander) JobsChanged()                        {}
 func (bystander) Load() scheduler.Load                { return scheduler.Load{} }
 func (bystander) GroupsChanged(context.Context) error { return nil }
+func (bystander) PausesChanged(context.Context) error { return nil }
 
 // ExportJobs puts all jobs into a file, or those of the executor with an app name.
 func ExportJobs(ctx context.Context, o Options, appName string) (out transfer.Export, err error) {

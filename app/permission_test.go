@@ -110,6 +110,7 @@ var routeNeeds = map[string]need{
 	"GET /executors/:id/secrets/delete":  {login: true, right: auth.RightEdit | auth.RightGlue},
 	"POST /executors/:id/secrets/delete": {login: true, right: auth.RightEdit | auth.RightGlue},
 	"GET /nodes":                         admin, "GET /settings": admin, "POST /settings": admin, "GET /palette": user, "GET /help": user, "GET /keys": user, "GET /docs": user, "GET /docs/:page": user,
+	"GET /pauses": user, "POST /pauses": sched, "POST /pauses/:id/end": sched,
 	"GET /adoption": admin, "POST /adoption/finish": admin, "POST /adoption/move": admin, "POST /adoption/return": admin,
 
 	"GET /alarms": admin, "POST /alarms": admin, "GET /alarms/new": admin, "GET /alarms/:id": admin, "POST /alarms/:id": admin,
@@ -166,7 +167,7 @@ func (p person) may(n need, own bool) bool {
 }
 
 // objects are rows that the paths of routes can name.
-type objects struct{ group, job, version, run, user, entry, clearing, team, channel, route int64 }
+type objects struct{ group, job, version, run, user, entry, clearing, team, channel, route, pause int64 }
 
 // things makes a script job with a version and a run in a group, a user and an entry of the audit log.
 func things(t *testing.T, a *App, group int64, mark string) objects {
@@ -200,6 +201,8 @@ func things(t *testing.T, a *App, group int64, mark string) objects {
 	must()
 	o.team, err = q.InsertTeam(ctx, a.pool, db.InsertTeamParams{Name: fmt.Sprintf("%s %d", mark, o.job)})
 	must()
+	o.pause, err = q.InsertPause(ctx, a.pool, db.InsertPauseParams{Scope: "group", Target: group, FromAt: time.Now().Add(time.Hour).UnixMilli(), Strategy: "skip", Reason: mark})
+	must()
 	o.clearing, err = q.InsertClearing(ctx, a.pool, db.InsertClearingParams{UserName: "x", JobGroup: group})
 	must()
 	o.entry, err = q.InsertAudit(ctx, a.pool, db.InsertAuditParams{UserName: "x", Action: "run", ObjectKind: "job", ObjectID: o.job, ObjectName: mark})
@@ -228,6 +231,8 @@ func request(route string, o objects) (method, path string, form url.Values) {
 		id = o.user
 	case strings.HasPrefix(path, "/teams/"):
 		id = o.team
+	case strings.HasPrefix(path, "/pauses/"):
+		id = o.pause
 	case strings.HasPrefix(path, "/audit/"):
 		id = o.entry
 	}
@@ -245,6 +250,7 @@ func request(route string, o objects) (method, path string, form url.Values) {
 		"route": {"FIRST"}, "block": {"SERIAL_EXECUTION"}, "glue": {"BEAN"}, "handler": {"x"}, "timeout": {"0"}, "retries": {"0"}, "ids": {strconv.FormatInt(o.job, 10)},
 		"source": {source}, "remark": {"changed it"}, "role": {"admin"}, "state": {"active"}, "right": {group + ".glue"},
 		"app_name": {"taken-over"}, "title": {"x"}, "type": {"auto"}, "password": {"a-new-lamp-otter"}, "address": {"http://a:1/"}, "grace": {"0"},
+		"scope": {"group"}, "target": {group}, "strategy": {"skip"}, "reason": {"x"},
 	}
 }
 
@@ -465,7 +471,7 @@ func contents(t *testing.T, a *App) map[string]string {
 	tables := map[string]string{
 		"xxl_job_info": "id, job_group, job_desc, glue_source, trigger_status", "xxl_job_log": "id, handle_code", "xxl_job_group": "id, app_name, title",
 		"xxl_job_user": "id, username, role, permission, disabled, password", "xxl_job_logglue": "id, glue_source", "punctual_permission": "user_id, group_id, rights",
-		"punctual_team": "id, name", "punctual_team_member": "team_id, user_id", "punctual_team_permission": "team_id, group_id, rights",
+		"punctual_team": "id, name", "punctual_pause": "id, until_at", "punctual_team_member": "team_id, user_id", "punctual_team_permission": "team_id, group_id, rights",
 		"punctual_audit WHERE action NOT IN ('refused', 'login_refused')": "id, action", // which are about what was refused
 		"punctual_token": "app_name, token", "punctual_session": "id, user_id", "punctual_clearing": "id, job_group",
 		"punctual_adoption": "id, finished_at", "punctual_alarm_channel": "id, name", "punctual_alarm_route": "id, channel_id, scope", "punctual_view": "id, user_id, name",

@@ -15,6 +15,9 @@ import (
 // missing word is found as surely as for a key written out.
 var families = withTables(map[string][]string{
 	"signin.error.":    typed("app/auth/directory", "Reason"),
+	"pauses.scope.":    typed("scheduler/jobspec", "PauseScope"),
+	"pauses.strategy.": typed("scheduler/jobspec", "Pausing"),
+	"pauses.state.":    typed("app/manage", "PauseState"),
 	"alarms.message.":  listed("views/link", "MessageStates"),
 	"alarms.quiet.":    typed("scheduler/alarm", "QuietMode"),
 	"alarms.scope.":    typed("scheduler/alarm", "Scope"),

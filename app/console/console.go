@@ -112,7 +112,7 @@ func New(cfg Config) *Console {
 		families: []family{
 			&dashboardPages{frame: f, figures: m.Dashboard, jobs: m.Jobs, engine: cfg.Engine},
 			ofJobs,
-			&jobPage{jobPages: ofJobs, audit: m.Audit},
+			&jobPage{jobPages: ofJobs, audit: m.Audit, pauses: m.Pauses},
 			&accountPages{frame: f, accounts: m.Accounts, jobs: m.Jobs},
 			&gluePages{timelines: told, jobs: m.Jobs, runs: m.Runs},
 			&transferPages{frame: f, files: cfg.Files, audit: m.Audit},
@@ -131,6 +131,7 @@ func New(cfg Config) *Console {
 			&tokenPages{frame: f, tokens: m.APITokens},
 			&calendarPages{frame: f, calendars: m.Calendars},
 			&secretPages{frame: f, secrets: m.Secrets},
+			&pausePages{frame: f, pauses: m.Pauses},
 			&docPages{frame: f},
 			views,
 		},

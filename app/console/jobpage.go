@@ -24,7 +24,8 @@ import (
 // jobPage is the page of one job, for everybody who may see it.
 type jobPage struct {
 	*jobPages
-	audit *manage.Audit
+	audit  *manage.Audit
+	pauses *manage.Pauses
 }
 
 func (c *jobPage) routes(g *echo.Group) { g.GET("/jobs/:id", c.jobDetail) }
@@ -60,6 +61,9 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 	if err := c.jobRuns(ctx, &page, p, j); err != nil {
 		return err
 	}
+	if err := c.jobPauses(ctx, &page, p, j); err != nil {
+		return err
+	}
 	page.When = c.jobWhen(page.Page, j)
 	page.Config = c.jobFacts(page.Page, j, func(f *jobspec.Field) bool { return !elsewhere[f.Name] && !ofSchedule[f.Name] })
 	if err := c.jobFamily(ctx, &page, p, j); err != nil {
@@ -72,6 +76,28 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 		return err
 	}
 	return renderPart(ec, http.StatusOK, jobs.Detail(page), jobs.FragmentJob)
+}
+
+// jobPauses adds what holds the job back now. The end of a pause is no time at which it is due, so as long as it is held back its next
+// time is not shown.
+func (c *jobPage) jobPauses(ctx context.Context, page *jobs.DetailPage, p auth.Principal, j db.Job) error {
+	list, err := c.pauses.Of(ctx, p, j)
+	if err != nil {
+		return err
+	}
+	for _, pause := range list {
+		switch {
+		case pause.State != manage.PauseActive || !page.Row.Running:
+		case pause.Ends.IsZero():
+			page.Paused = append(page.Paused, page.T("jobs.paused.open", "User", pause.By, "Reason", pause.Reason))
+		default:
+			page.Paused = append(page.Paused, page.T("jobs.paused", "At", c.at(page.Page, pause.Ends).Absolute, "User", pause.By, "Reason", pause.Reason))
+		}
+	}
+	if j.PausedNext > 0 && j.TriggerNextTime == j.PausedNext {
+		page.Row.Waiting, page.Row.Next = false, format.Time{}
+	}
+	return nil
 }
 
 // jobRuns adds what became of the newest runs, and what is usual of the job.

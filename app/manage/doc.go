@@ -32,6 +32,7 @@ type Engine interface {
 	Load() scheduler.Load
 	JobsChanged()
 	GroupsChanged(ctx context.Context) error
+	PausesChanged(ctx context.Context) error
 }
 
 // Config is what the use cases are made of.
@@ -124,6 +125,7 @@ type Service struct {
 	Views     *Views
 	Secrets   *Secrets
 	Calendars *Calendars
+	Pauses    *Pauses
 	// Accounts read only.
 	Accounts *Accounts
 }
@@ -145,7 +147,7 @@ func New(cfg Config) *Service {
 		Dashboard: figures,
 		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit, search: usualSearch, figures: figures},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: users, Teams: &Teams{cfg: cfg, queries: q, audit: audit}, Directories: &Directories{cfg: cfg, queries: q, audit: audit, users: users}, Audit: audit,
-		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: &APITokens{cfg: cfg, queries: q, audit: audit}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Channels: channels,
+		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: &APITokens{cfg: cfg, queries: q, audit: audit}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Pauses: &Pauses{cfg: cfg, queries: q, audit: audit}, Channels: channels,
 		Adoption: &Adoption{cfg: cfg, queries: q, audit: audit, channels: channels},
 		Settings: cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},
 		Calendars: &Calendars{cfg: cfg, queries: q, audit: audit},

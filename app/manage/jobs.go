@@ -151,6 +151,12 @@ func (s *Jobs) NextTimes(j db.Job, n int) ([]time.Time, error) {
 		return nil, err
 	}
 	next := time.UnixMilli(j.TriggerNextTime).In(schedule.Zone)
+	if j.TriggerNextTime == j.PausedNext { // the end of a pause, and a millisecond
+		if next, err = schedule.From(time.UnixMilli(j.PausedAt), next.Add(-time.Millisecond)); err != nil || next.IsZero() {
+			return nil, err
+		}
+		next = next.In(schedule.Zone)
+	}
 	times := []time.Time{next}
 	if schedule.Type != jobspec.ScheduleFixDelay { // where the others lie, the runs decide
 		behind, err := following(schedule, next, n-1)

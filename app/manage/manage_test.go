@@ -67,6 +67,7 @@ func (e *engine) RefusedCalls(context.Context) ([]scheduler.RefusedCalls, error)
 func (e *engine) Load() scheduler.Load                { return e.load }
 func (e *engine) JobsChanged()                        { e.jobs++ }
 func (e *engine) GroupsChanged(context.Context) error { e.groups++; return nil }
+func (e *engine) PausesChanged(context.Context) error { return nil }
 
 func (e *engine) DeleteRunsOfJob(ctx context.Context, jobID int64, limit int32) (int, error) {
 	res, err := e.pool.ExecContext(ctx, "DELETE FROM xxl_job_log WHERE job_id = ? LIMIT ?", jobID, limit)

@@ -28,6 +28,7 @@ import (
 	"github.com/punctual-job/punctual/views/manual"
 	"github.com/punctual-job/punctual/views/nodes"
 	"github.com/punctual-job/punctual/views/palette"
+	"github.com/punctual-job/punctual/views/pauses"
 	"github.com/punctual-job/punctual/views/runs"
 	"github.com/punctual-job/punctual/views/saved"
 	"github.com/punctual-job/punctual/views/settings"
@@ -185,6 +186,8 @@ func (f fakes) pages() []page {
 		{"calendar", "/calendars/cn", calendars.Show(calendars.ShowPage{Page: f.page("/calendars/cn"), Row: calendars.Row{Name: "cn", Title: "中国法定节假日及调休", Zone: "Asia/Shanghai", Jobs: 12, Missing: 2027},
 			Week: f.zh("周一、周二", "Mon, Tue"), Year: 2026, Years: []ui.Option{{Value: link.Calendar("cn", 2025), Label: "2025"}, {Value: link.Calendar("cn", 2026), Label: "2026", Selected: true}}, Source: "国办发明电〔2025〕7号", Form: new(calendars.Form), Deletes: true,
 			Days: []calendars.Day{{From: "2026-10-01", Until: "2026-10-07", Name: "国庆节", Off: true}, {From: "2026-10-10", Name: "国庆节"}}})},
+		{"pauses", "/pauses", pauses.List(f.pauses())},
+		{"pauses-empty", "/pauses?empty", pauses.List(pauses.ListPage{Page: f.page("/pauses")})},
 		{"teams", "/teams", users.Teams(f.teams())},
 		{"teams-empty", "/teams", users.Teams(users.TeamsPage{Page: f.page("/teams")})},
 		{"team-edit", "/teams/2/edit", users.TeamForm(f.teamEdit())},

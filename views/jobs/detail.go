@@ -14,6 +14,7 @@ type DetailPage struct {
 	layout.Page
 	Row      Row
 	Kept     Kept     // in files
+	Paused   []string // what holds it back now, ready to print
 	Failing  *Failing // nil while its newest run that counts did not fail
 	Runs     ui.RunBars
 	Good     string // "48 of 50" of the runs shown

@@ -45,6 +45,7 @@ const (
 	NavAlarms    Nav = "alarms"
 	NavNodes     Nav = "nodes"
 	NavCalendars Nav = "calendars"
+	NavPauses    Nav = "pauses"
 	NavUsers     Nav = "users"
 	NavAudit     Nav = "audit"
 	NavSettings  Nav = "settings"

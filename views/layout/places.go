@@ -23,6 +23,7 @@ func (u User) places() []place {
 	return []place{
 		alarms,
 		{NavUsers, link.UsersPath, "users", "u"},
+		{NavPauses, link.PausesPath, "circle-stop", "p"},
 		{NavCalendars, link.CalendarsPath, "calendar-clock", "c"},
 		{NavAudit, link.AuditPath, "scroll-text", "a"},
 		{NavNodes, link.NodesPath, "network", "n"},

@@ -22,6 +22,7 @@ type engine struct{ manage.Engine }
 
 func (engine) JobsChanged()                        {}
 func (engine) GroupsChanged(context.Context) error { return nil }
+func (engine) PausesChanged(context.Context) error { return nil }
 func (engine) Load() scheduler.Load                { return scheduler.Load{} }
 
 // bundle is a dashboard over a clean database with two groups: somebody may use the first.

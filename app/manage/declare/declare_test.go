@@ -29,6 +29,7 @@ type engine struct{ manage.Engine }
 
 func (engine) JobsChanged()                        {}
 func (engine) GroupsChanged(context.Context) error { return nil }
+func (engine) PausesChanged(context.Context) error { return nil }
 
 type upkeep struct{ manage.Upkeep }
 

@@ -31,6 +31,7 @@ type engine struct {
 
 func (*engine) JobsChanged()                          {}
 func (e *engine) GroupsChanged(context.Context) error { e.groups++; return nil }
+func (e *engine) PausesChanged(context.Context) error { return nil }
 
 // upkeep finds no runs to delete.
 type upkeep struct{ manage.Upkeep }

@@ -1,0 +1,148 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/pauses"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// pausePages are the times in which schedules hold still.
+type pausePages struct {
+	*frame
+	pauses *manage.Pauses
+}
+
+func (c *pausePages) routes(g *echo.Group) {
+	g.GET("/pauses", c.pauseList)
+	g.POST("/pauses", c.pauseCreate)
+	g.POST("/pauses/:id/end", c.pauseEnd)
+}
+
+func (c *pausePages) pauseList(ec echo.Context) error {
+	page := pauses.ListPage{Page: c.pageWithFlash(ec)}
+	page.Values.Scope, page.Values.Target = ec.QueryParam(manage.PauseScope), ec.QueryParam(manage.PauseTarget)
+	return c.pausePage(ec, http.StatusOK, page)
+}
+
+func (c *pausePages) pausePage(ec echo.Context, status int, page pauses.ListPage) error {
+	p := who(ec)
+	list, err := c.pauses.List(ec.Request().Context(), p)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		page.Rows = append(page.Rows, c.pauseRow(page.Page, &list[i]))
+	}
+	page.Zone, page.CanAdd = zoneName(c.wall.Zone(), c.now()), p.CanAnywhere(auth.RightSchedule)
+	for _, s := range jobspec.AllPauseScopes() {
+		if p.Admin || s == jobspec.PauseJob || s == jobspec.PauseGroup {
+			page.Scopes = append(page.Scopes, ui.Option{Value: string(s), Label: page.T("pauses.scope." + string(s)), Selected: string(s) == page.Values.Scope})
+		}
+	}
+	for _, s := range jobspec.AllPausings() {
+		page.Do = append(page.Do, ui.Option{Value: string(s), Label: page.T("pauses.strategy." + string(s)), Selected: string(s) == page.Values.Strategy})
+	}
+	return render(ec, status, pauses.List(page))
+}
+
+func (c *pausePages) pauseRow(page layout.Page, p *manage.Pause) pauses.Row {
+	row := pauses.Row{
+		ID: p.ID, State: string(p.State), From: c.at(page, p.From), Until: c.at(page, p.Until), Ends: c.at(page, p.Ends),
+		Do: page.T("pauses.strategy." + string(p.Strategy)), Reason: p.Reason, By: p.By, EndedBy: p.EndedBy, CanEnd: p.CanEnd,
+	}
+	name := p.Name
+	if name == "" {
+		name = "#" + strconv.FormatInt(p.Target, 10)
+	}
+	switch p.Scope {
+	case jobspec.PauseJob:
+		row.What, row.Link = page.T("pauses.what.job", "Name", name), link.Job(p.Target)
+	case jobspec.PauseGroup:
+		row.What, row.Link = page.T("pauses.what.group", "Name", name), link.Executor(p.Target)
+	case jobspec.PauseTag:
+		row.What = page.T("pauses.what.tag", "Name", p.Tag)
+	case jobspec.PauseAll:
+		row.What = page.T("pauses.scope.all")
+	}
+	if p.Name == "" {
+		row.Link = ""
+	}
+	if p.Cron != "" {
+		row.When = page.T("pauses.windows", "Cron", p.Cron, "Minutes", int(p.Length/time.Minute), "Zone", zoneName(p.Zone, c.now()))
+	}
+	return row
+}
+
+func (c *pausePages) pauseCreate(ec echo.Context) error {
+	var v pauses.Values
+	if err := bind(ec, &v); err != nil {
+		return err
+	}
+	in, fields := c.pauseInput(&v)
+	err := error(problem.InvalidFields(fields...))
+	if len(fields) == 0 {
+		_, err = c.pauses.Create(ec.Request().Context(), who(ec), in)
+	}
+	if err != nil {
+		page := pauses.ListPage{Page: c.Page(ec), Values: v}
+		errs, ok := fieldErrors(page.Page, err)
+		if !ok {
+			return err
+		}
+		page.Errors = errs
+		return c.pausePage(ec, http.StatusUnprocessableEntity, page)
+	}
+	return c.goTo(ec, link.PausesPath, done("pauses.flash.made"))
+}
+
+// pauseInput reads what was typed. Times are those of the installation's zone.
+func (c *pausePages) pauseInput(v *pauses.Values) (in manage.PauseInput, fields []problem.Field) {
+	in = manage.PauseInput{Scope: jobspec.PauseScope(v.Scope), Tag: v.Tag, Strategy: jobspec.Pausing(v.Strategy), Cron: v.Cron, Zone: v.Zone, Reason: v.Reason}
+	number := func(name, text string) int64 {
+		if text = strings.TrimSpace(text); text == "" {
+			return 0
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 0 {
+			fields = append(fields, problem.Field{Name: name, Key: "pauses.error.number"})
+		}
+		return n
+	}
+	in.Target = number(manage.PauseTarget, v.Target)
+	in.Length = time.Duration(min(number(manage.PauseLength, v.Minutes), 1<<20)) * time.Minute
+	moment := func(name, text string) time.Time {
+		if text = strings.TrimSpace(text); text == "" {
+			return time.Time{}
+		}
+		at, err := jobspec.Moment(text, c.wall.Zone())
+		if err != nil {
+			fields = append(fields, problem.Field{Name: name, Key: "pauses.error.moment"})
+		}
+		return at
+	}
+	in.From, in.Until = moment(manage.PauseFrom, v.From), moment(manage.PauseUntil, v.Until)
+	return in, fields
+}
+
+func (c *pausePages) pauseEnd(ec echo.Context) error {
+	pauseID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	if err := c.pauses.End(ec.Request().Context(), who(ec), pauseID); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.PausesPath, done("pauses.flash.ended"))
+}

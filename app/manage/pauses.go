@@ -1,0 +1,365 @@
+package manage
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// Pauses are the use cases of times in which schedules hold still. Who may start and stop a job may pause it, and with that right in a group
+// the group; tags and everything cross groups, and are the administrators' alone.
+type Pauses struct {
+	cfg     Config
+	queries *db.Queries
+	audit   *Audit
+}
+
+// The names of a pause's fields that can be wrong.
+const (
+	PauseScope    = "scope"
+	PauseTarget   = "target"
+	PauseTag      = "tag"
+	PauseFrom     = "from"
+	PauseUntil    = "until"
+	PauseStrategy = "strategy"
+	PauseCron     = "cron"
+	PauseLength   = "length"
+	PauseZone     = "zone"
+	PauseReason   = "reason"
+)
+
+const (
+	maxReason   = 255
+	pausesShown = 90 * 24 * time.Hour // for how long pauses that are over are listed
+)
+
+// PauseState says where a pause stands.
+type PauseState string
+
+// The states.
+const (
+	PausePlanned PauseState = "planned"
+	PauseActive  PauseState = "active"  // it holds jobs back now
+	PauseBetween PauseState = "between" // a repeated one, between its windows
+	PauseOver    PauseState = "over"
+)
+
+// Pause is a pause as people see it.
+type Pause struct {
+	jobspec.Pause
+	State   PauseState
+	Ends    time.Time // of the window that it is in; zero: nobody knows, or it is in none
+	Next    time.Time // when its next window begins; zero: none
+	Group   int64     // that it is about, or whose job; 0: more than one
+	Name    string    // of the job, or of the group; empty when it is gone
+	ZoneID  string    // as it was typed
+	MadeAt  time.Time
+	EndedBy string // who ended it early
+	CanEnd  bool
+}
+
+// PauseInput is a pause as somebody wants it.
+type PauseInput struct {
+	Scope       jobspec.PauseScope
+	Target      int64
+	Tag         string
+	From, Until time.Time // zero: now, and until somebody ends it
+	Strategy    jobspec.Pausing
+	Cron        string
+	Length      time.Duration
+	Zone        string
+	Reason      string
+}
+
+// List is the pauses that p may know of: what is going on or planned, and what was over lately, the newest first. A pause of a tag names
+// something of other people's jobs, so only administrators see it here; on the page of a job it is seen by whoever sees the job.
+func (s *Pauses) List(ctx context.Context, p auth.Principal) ([]Pause, error) {
+	rows, err := s.read(ctx, s.cfg.Pool)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Pause, 0, len(rows))
+	for i := len(rows) - 1; i >= 0; i-- {
+		if pause, seen, err := s.seen(ctx, s.cfg.Pool, p, &rows[i]); err != nil {
+			return nil, err
+		} else if seen {
+			list = append(list, pause)
+		}
+	}
+	return list, nil
+}
+
+// Of is the pauses that concern a job which the caller may see, and are not over: those that hold it back now come first.
+func (s *Pauses) Of(ctx context.Context, p auth.Principal, j db.Job) ([]Pause, error) {
+	rows, err := s.read(ctx, s.cfg.Pool)
+	if err != nil {
+		return nil, err
+	}
+	var list []Pause
+	for i := range rows {
+		pause, _, err := s.seen(ctx, s.cfg.Pool, p, &rows[i])
+		if err != nil {
+			return nil, err
+		}
+		if pause.State != PauseOver && pause.Of(j.ID, j.JobGroup, strings.Split(j.Tags, ",")) {
+			list = append(list, pause)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Pause) int { return activeFirst(a) - activeFirst(b) })
+	return list, nil
+}
+
+func activeFirst(p Pause) int {
+	if p.State == PauseActive {
+		return 0
+	}
+	return 1
+}
+
+// All is the pause that holds everything back now; false: there is none. Everybody may know.
+func (s *Pauses) All(ctx context.Context, p auth.Principal) (Pause, bool, error) {
+	list, err := s.List(ctx, p)
+	for _, pause := range list {
+		if pause.Scope == jobspec.PauseAll && pause.State == PauseActive {
+			return pause, true, err
+		}
+	}
+	return Pause{}, false, err
+}
+
+func (s *Pauses) read(ctx context.Context, tx db.DBTX) ([]db.Pause, error) {
+	rows, err := s.queries.ListPauses(ctx, tx, db.ListPausesParams{Since: s.cfg.Now().Add(-pausesShown).UnixMilli(), Limit: scheduler.MaxPauses})
+	if err != nil {
+		return nil, fmt.Errorf("list pauses: %w", db.Error(err))
+	}
+	return rows, nil
+}
+
+// seen is a row as p sees it; false: p may not know of it.
+func (s *Pauses) seen(ctx context.Context, tx db.DBTX, p auth.Principal, r *db.Pause) (pause Pause, seen bool, err error) {
+	pause = Pause{Pause: *r.Spec(s.cfg.Pool.Zone()), ZoneID: r.Zone, MadeAt: time.UnixMilli(r.MadeAt), EndedBy: r.EndedBy}
+	now := s.cfg.Now()
+	until, active := pause.Active(now)
+	switch {
+	case active:
+		pause.State, pause.Ends = PauseActive, until
+	case !pause.Until.IsZero() && !pause.Until.After(now):
+		pause.State = PauseOver
+	case pause.From.After(now):
+		pause.State, pause.Next = PausePlanned, pause.Begins(now)
+	default:
+		if pause.Next = pause.Begins(now); !pause.Next.IsZero() {
+			pause.State = PauseBetween
+		} else {
+			pause.State = PauseOver // its last window was
+		}
+	}
+	if pause.Scope == jobspec.PauseAll || pause.Scope == jobspec.PauseTag {
+		pause.CanEnd = p.Admin && pause.State != PauseOver
+		return pause, p.Admin || pause.Scope == jobspec.PauseAll, nil
+	}
+	if pause.Group, pause.Name, err = s.target(ctx, tx, pause.Scope, pause.Target); err != nil {
+		return pause, false, err
+	}
+	pause.CanEnd = pause.State != PauseOver && (p.Admin || pause.Group != 0 && p.Can(pause.Group, auth.RightSchedule))
+	return pause, p.Admin || pause.Group != 0 && p.CanUseGroup(pause.Group), nil
+}
+
+// target is the group and the name of what a pause is about; no group: it is gone.
+func (s *Pauses) target(ctx context.Context, tx db.DBTX, scope jobspec.PauseScope, id int64) (group int64, name string, err error) {
+	if scope == jobspec.PauseGroup {
+		g, err := s.queries.GetGroup(ctx, tx, id)
+		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+			return 0, "", nil
+		}
+		return g.ID, string(g.Title), err
+	}
+	jobs, err := s.queries.ListJobsByID(ctx, tx, []int64{id})
+	if err != nil || len(jobs) == 0 {
+		return 0, "", db.Error(err)
+	}
+	return jobs[0].JobGroup, jobs[0].JobDesc, nil
+}
+
+// Create pauses something from a moment on. It holds at once on this admin, and on each other with its next claim.
+func (s *Pauses) Create(ctx context.Context, p auth.Principal, in PauseInput) (id int64, err error) {
+	now := s.cfg.Now().Truncate(time.Millisecond)
+	if in.From.IsZero() || in.From.Before(now) {
+		in.From = now // what has been sent already was not paused
+	}
+	in.Tag, in.Reason, in.Cron, in.Zone = strings.TrimSpace(in.Tag), strings.TrimSpace(in.Reason), strings.TrimSpace(in.Cron), strings.TrimSpace(in.Zone)
+	switch in.Scope {
+	case jobspec.PauseTag, jobspec.PauseAll:
+		if err := requireAdmin(p); err != nil {
+			return 0, err
+		}
+		in.Target = 0
+	case jobspec.PauseJob, jobspec.PauseGroup:
+		in.Tag = ""
+	}
+	row, fields := s.row(p, in, now)
+	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		entry := Entry{Action: ActionCreate, Kind: ObjectPause, Name: in.Tag, After: pauseSnapshot(&row)}
+		if in.Scope == jobspec.PauseJob || in.Scope == jobspec.PauseGroup {
+			group, name, err := s.target(ctx, tx, in.Scope, in.Target)
+			switch {
+			case err != nil:
+				return err
+			case group == 0 && p.Admin:
+				return problem.InvalidFields(append(fields, problem.Field{Name: PauseTarget, Key: "pauses.error.target"})...)
+			case !p.Can(group, auth.RightSchedule): // or it is gone: which of the two, nobody learns
+				return forbidden()
+			}
+			entry.Group, entry.Name = group, name
+		}
+		if len(fields) > 0 {
+			return problem.InvalidFields(fields...)
+		}
+		rows, err := s.read(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if len(rows) >= scheduler.MaxPauses {
+			return problem.New(problem.Conflict, "problem.pauses.many", "Max", scheduler.MaxPauses)
+		}
+		if id, err = s.queries.InsertPause(ctx, tx, row); err != nil {
+			return err
+		}
+		entry.ID = id
+		if err := s.queries.RaisePauseRevision(ctx, tx); err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, entry)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("pause: %w", err)
+	}
+	return id, s.cfg.Engine.PausesChanged(ctx)
+}
+
+// row is the row of a pause, and what is wrong with it.
+func (s *Pauses) row(p auth.Principal, in PauseInput, now time.Time) (row db.InsertPauseParams, fields []problem.Field) {
+	wrong := func(name, key string, args ...any) {
+		fields = append(fields, problem.Field{Name: name, Key: key, Args: args})
+	}
+	if !slices.Contains(jobspec.AllPauseScopes(), in.Scope) {
+		wrong(PauseScope, "pauses.error.choice")
+	}
+	if !slices.Contains(jobspec.AllPausings(), in.Strategy) {
+		wrong(PauseStrategy, "pauses.error.choice")
+	}
+	if in.Scope == jobspec.PauseTag && (in.Tag == "" || strings.Contains(in.Tag, ",") || utf8.RuneCountInString(in.Tag) > maxReason) {
+		wrong(PauseTag, "pauses.error.tag")
+	}
+	switch {
+	case in.Reason == "":
+		wrong(PauseReason, "job.error.required")
+	case utf8.RuneCountInString(in.Reason) > maxReason:
+		wrong(PauseReason, "job.error.too_long", "Max", maxReason)
+	}
+	if !in.Until.IsZero() && !in.Until.After(in.From) {
+		wrong(PauseUntil, "pauses.error.until")
+	}
+	zone, err := jobspec.Location(in.Zone)
+	if err != nil {
+		wrong(PauseZone, "pauses.error.zone")
+	}
+	if zone == nil {
+		zone = s.cfg.Pool.Zone()
+	}
+	if in.Cron != "" {
+		pause := jobspec.Pause{From: in.From, Cron: in.Cron, Length: in.Length, Zone: zone}
+		next, err := jobspec.Next(jobspec.ScheduleCron, in.Cron, in.From.Add(-time.Nanosecond), zone)
+		switch {
+		case err != nil || next.IsZero():
+			wrong(PauseCron, "pauses.error.cron")
+		case in.Length < time.Minute || in.Length > 366*24*time.Hour:
+			wrong(PauseLength, "pauses.error.length")
+		default:
+			if until, active := pause.Active(next); active && until.IsZero() {
+				wrong(PauseLength, "pauses.error.gap")
+			}
+		}
+	}
+	row = db.InsertPauseParams{
+		Scope: string(in.Scope), Target: in.Target, Tag: in.Tag, FromAt: in.From.UnixMilli(), Strategy: string(in.Strategy), Cron: in.Cron, Zone: in.Zone,
+		Reason: in.Reason, MadeBy: cut(p.Name, 64), MadeAt: now.UnixMilli(),
+	}
+	if in.Cron != "" {
+		row.LengthS = int64(in.Length / time.Second)
+	}
+	if !in.Until.IsZero() {
+		row.UntilAt = in.Until.UnixMilli()
+	}
+	return row, fields
+}
+
+func pauseSnapshot(r *db.InsertPauseParams) Snapshot {
+	return Snapshot{"scope": r.Scope, "target": r.Target, "tag": r.Tag, "from_at": pauseTime(r.FromAt), "until_at": pauseTime(r.UntilAt), "strategy": r.Strategy, "cron": r.Cron, "length": r.LengthS, "zone": r.Zone, "reason": r.Reason}
+}
+
+// pauseTime is a moment for the audit log; empty for none.
+func pauseTime(ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	return time.UnixMilli(ms).UTC().Format(time.RFC3339)
+}
+
+// End ends a pause now, or takes back one that is planned. What fell in until now goes by its strategy.
+func (s *Pauses) End(ctx context.Context, p auth.Principal, id int64) error {
+	now := s.cfg.Now()
+	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		r, err := s.queries.GetPause(ctx, tx, id)
+		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+			return pauseGone()
+		} else if err != nil {
+			return err
+		}
+		pause, seen, err := s.seen(ctx, tx, p, &r)
+		switch {
+		case err != nil:
+			return err
+		case !seen:
+			return pauseGone()
+		case pause.State == PauseOver:
+			return problem.New(problem.Conflict, "problem.pause.over")
+		case !pause.CanEnd:
+			return forbidden()
+		}
+		end := max(now.UnixMilli(), r.FromAt)
+		n, err := s.queries.EndPause(ctx, tx, db.EndPauseParams{ID: id, UntilAt: end, EndedBy: cut(p.Name, 64), EndedAt: now.UnixMilli()})
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return problem.New(problem.Conflict, "problem.pause.over")
+		}
+		if err := s.queries.RaisePauseRevision(ctx, tx); err != nil {
+			return err
+		}
+		name := pause.Name
+		if pause.Tag != "" {
+			name = pause.Tag
+		}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionUpdate, Kind: ObjectPause, ID: id, Name: name, Group: pause.Group,
+			Before: Snapshot{"until_at": pauseTime(r.UntilAt)}, After: Snapshot{"until_at": pauseTime(end)}})
+	})
+	if err != nil {
+		return fmt.Errorf("end pause: %w", err)
+	}
+	return s.cfg.Engine.PausesChanged(ctx)
+}
+
+func pauseGone() error { return problem.New(problem.NotFound, "problem.pause.gone") }

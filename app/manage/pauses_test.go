@@ -1,0 +1,99 @@
+package manage
+
+import (
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+func TestWhoMayPauseWhat(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		in := PauseInput{Scope: jobspec.PauseGroup, Target: b.group, Strategy: jobspec.PauseOnce, Reason: "database moves"}
+		other := in
+		other.Target = b.closed
+		all := PauseInput{Scope: jobspec.PauseAll, Strategy: jobspec.PauseSkip, Reason: "x"}
+		tag := PauseInput{Scope: jobspec.PauseTag, Tag: "etl", Strategy: jobspec.PauseSkip, Reason: "x"}
+		viewer := auth.NewPrincipal(3, "vic", auth.RoleUser, "").Grant(b.group, auth.RightView)
+		for name, c := range map[string]struct {
+			p  auth.Principal
+			in PauseInput
+			ok bool
+		}{
+			"own group": {b.user, in, true}, "another's": {b.user, other, false}, "everything": {b.user, all, false}, "a tag": {b.user, tag, false}, "viewer": {viewer, in, false},
+			"administrator": {b.admin, other, true}, "administrator, everything": {b.admin, all, true}, "administrator, a tag": {b.admin, tag, true},
+		} {
+			_, err := b.Pauses.Create(t.Context(), c.p, c.in)
+			if c.ok && err != nil || !c.ok && problem.From(err).Kind != problem.Forbidden {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		list, err := b.Pauses.List(t.Context(), b.user)
+		if err != nil || len(list) != 2 {
+			t.Fatalf("the user sees %d pauses, %v; want that of the group and that of everything", len(list), err)
+		}
+		everybody, err := b.Pauses.List(t.Context(), b.admin)
+		if err != nil || len(everybody) != 4 {
+			t.Fatalf("the administrator sees %d, %v", len(everybody), err)
+		}
+		for _, pause := range everybody {
+			want := pause.Scope == jobspec.PauseGroup && pause.Target == b.group
+			if err := b.Pauses.End(t.Context(), b.user, pause.ID); want != (err == nil) {
+				t.Errorf("the user ends %s of %d: %v", pause.Scope, pause.Target, err)
+			}
+			if !want {
+				continue
+			}
+			if err := b.Pauses.End(t.Context(), b.user, pause.ID); problem.From(err).Kind != problem.Conflict {
+				t.Errorf("ended twice: %v", err)
+			}
+		}
+		var entries, revision int
+		if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_audit WHERE object_kind = 'pause'").Scan(&entries); err != nil {
+			t.Fatal(err)
+		}
+		if err := pool.QueryRowContext(t.Context(), "SELECT revision FROM punctual_pause_mark").Scan(&revision); err != nil {
+			t.Fatal(err)
+		}
+		if entries != 5 || revision != 5 {
+			t.Errorf("%d audit entries and revision %d, want 5 of both", entries, revision)
+		}
+	})
+}
+
+func TestWhatAPauseMaySay(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.SQLite), nil)
+	good := PauseInput{Scope: jobspec.PauseAll, Strategy: jobspec.PauseSkip, Reason: "x", Cron: "0 0 22 * * ?", Length: time.Hour}
+	for field, change := range map[string]func(*PauseInput){
+		PauseScope: func(in *PauseInput) { in.Scope = "galaxy" }, PauseStrategy: func(in *PauseInput) { in.Strategy = "some" }, PauseReason: func(in *PauseInput) { in.Reason = " " },
+		PauseUntil: func(in *PauseInput) { in.Until = b.now.Add(-time.Hour) }, PauseCron: func(in *PauseInput) { in.Cron = "often" }, PauseLength: func(in *PauseInput) { in.Length = 24 * time.Hour },
+		PauseZone: func(in *PauseInput) { in.Zone = "Mars/Olympus" }, PauseTag: func(in *PauseInput) { in.Scope, in.Tag = jobspec.PauseTag, "a,b" },
+		PauseTarget: func(in *PauseInput) { in.Scope, in.Target = jobspec.PauseJob, 4711 },
+	} {
+		in := good
+		change(&in)
+		_, err := b.Pauses.Create(t.Context(), b.admin, in)
+		p := problem.From(err)
+		found := false
+		for _, f := range p.Fields {
+			found = found || f.Name == field
+		}
+		if !found {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	if _, err := b.Pauses.Create(t.Context(), b.admin, good); err != nil {
+		t.Error(err)
+	}
+	list, err := b.Pauses.List(t.Context(), b.admin)
+	if err != nil || len(list) != 1 || list[0].State != PauseBetween || list[0].Next.IsZero() {
+		t.Errorf("%+v, %v; want one between its windows", list, err)
+	}
+}

@@ -1,0 +1,13 @@
+package link
+
+// PausesPath is the times in which schedules hold still (GET), and where a new one goes (POST).
+const PausesPath = "/pauses"
+
+// PauseJob is the form of a pause of a job.
+func PauseJob(jobID int64) string { return PausesPath + "?scope=job&target=" + id(jobID) }
+
+// PauseGroup is the form of a pause of an executor group.
+func PauseGroup(groupID int64) string { return PausesPath + "?scope=group&target=" + id(groupID) }
+
+// PauseEnd ends a pause.
+func PauseEnd(pauseID int64) string { return PausesPath + "/" + id(pauseID) + "/end" }
