@@ -1245,7 +1245,7 @@ func (q *Queries) ListDueAlarmNotices(ctx context.Context, db DBTX, arg ListDueA
 }
 
 const listExpectedJobs = `-- name: ListExpectedJobs :many
-SELECT id, job_group, expect_every_seconds, update_time FROM xxl_job_info
+SELECT id, job_group, tags, expect_every_seconds, update_time FROM xxl_job_info
 WHERE expect_every_seconds > 0 AND trigger_status = 1 + CAST(? AS SIGNED) AND id > ? ORDER BY id LIMIT ?
 `
 
@@ -1258,6 +1258,7 @@ type ListExpectedJobsParams struct {
 type ListExpectedJobsRow struct {
 	ID                 int64
 	JobGroup           int64
+	Tags               string
 	ExpectEverySeconds int64
 	UpdateTime         sql.NullTime
 }
@@ -1275,6 +1276,7 @@ func (q *Queries) ListExpectedJobs(ctx context.Context, db DBTX, arg ListExpecte
 		if err := rows.Scan(
 			&i.ID,
 			&i.JobGroup,
+			&i.Tags,
 			&i.ExpectEverySeconds,
 			&i.UpdateTime,
 		); err != nil {

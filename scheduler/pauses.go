@@ -17,9 +17,9 @@ import (
 var errPausesChanged = errors.New("pauses were changed meanwhile")
 
 const (
-	// keepPauses is for how long a pause that is over still says what becomes of what fell into it: longer than all admins are
+	// KeepPauses is for how long a pause that is over still says what becomes of what fell into it: longer than all admins are
 	// down, or a job that was put back lies behind.
-	keepPauses = 90 * 24 * time.Hour
+	KeepPauses = 90 * 24 * time.Hour
 	// MaxPauses is how many pauses there may be that are not forgotten.
 	MaxPauses = 5000
 )
@@ -95,7 +95,7 @@ func (p *pauses) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		rows, err := p.e.queries.ListPauses(ctx, p.e.cfg.Pool, db.ListPausesParams{Since: p.e.now().Add(-keepPauses).UnixMilli(), Limit: MaxPauses})
+		rows, err := p.e.queries.ListPauses(ctx, p.e.cfg.Pool, db.ListPausesParams{Since: p.e.now().Add(-KeepPauses).UnixMilli(), Limit: MaxPauses})
 		if err != nil {
 			return err
 		}

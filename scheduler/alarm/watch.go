@@ -3,12 +3,14 @@ package alarm
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 const (
@@ -83,9 +85,10 @@ func (a *Alarmer) watchSlow(ctx context.Context, now time.Time) error {
 }
 
 // watchSilent raises an event for each started job that has had no success for as long as it says. The clock begins at the
-// last success, or at the last change of the job if that is later: starting a job is such a change.
+// last success, or at the last change of the job if that is later: starting a job is such a change. A pause is no silence.
 func (a *Alarmer) watchSilent(ctx context.Context, now time.Time) error {
 	next := make(map[int64]expected)
+	pauses := knownPauses{a: a, now: now}
 	for after := int64(0); ; {
 		jobs, err := a.queries.ListExpectedJobs(ctx, a.cfg.Pool, db.ListExpectedJobsParams{Beside: a.cfg.Pool.BesideArg(), AfterID: after, Limit: watchPage})
 		if err != nil {
@@ -110,6 +113,11 @@ func (a *Alarmer) watchSilent(ctx context.Context, now time.Time) error {
 			if now.UnixMilli()-since < allowed {
 				continue
 			}
+			if paused, err := pauses.excuse(ctx, j, time.UnixMilli(since)); err != nil {
+				return err
+			} else if paused {
+				continue
+			}
 			if err := a.once(ctx, fmt.Sprintf("silent:%d:%d", j.ID, since), scheduler.AlarmEvent{
 				JobID: j.ID, GroupID: j.JobGroup, Cause: scheduler.AlarmSilent, At: now,
 				Events: event.List{event.New(now, event.NoSuccess, since, time.Duration(allowed)*time.Millisecond)},
@@ -122,6 +130,45 @@ func (a *Alarmer) watchSilent(ctx context.Context, now time.Time) error {
 			return nil
 		}
 	}
+}
+
+// knownPauses are the pauses as one look reads them, if anything is silent at all.
+type knownPauses struct {
+	a    *Alarmer
+	now  time.Time
+	read bool
+	list jobspec.Pauses
+}
+
+// excuse reports whether a job without success for too long is excused by pauses: it is in one, or the time since the last one was
+// not long enough. Twice the time outside pauses is enough in any case, so that windows that come often excuse nothing for ever.
+func (k *knownPauses) excuse(ctx context.Context, j *db.ListExpectedJobsRow, since time.Time) (bool, error) {
+	if !k.read {
+		rows, err := k.a.queries.ListPauses(ctx, k.a.cfg.Pool, db.ListPausesParams{Since: k.now.Add(-scheduler.KeepPauses).UnixMilli(), Limit: scheduler.MaxPauses})
+		if err != nil {
+			return false, err
+		}
+		for i := range rows {
+			k.list = append(k.list, rows[i].Spec(k.a.cfg.Pool.Zone()))
+		}
+		k.read = true
+	}
+	var of jobspec.Pauses
+	tags := strings.Split(j.Tags, ",")
+	for _, p := range k.list {
+		if p.Of(j.ID, j.JobGroup, tags) {
+			of = append(of, p)
+		}
+	}
+	if len(of) == 0 {
+		return false, nil
+	}
+	if _, in := of.At(k.now); in {
+		return true, nil
+	}
+	allowed := time.Duration(j.ExpectEverySeconds) * time.Second
+	all, last := of.Running(since, k.now)
+	return last < allowed && all < 2*allowed, nil
 }
 
 // lastSuccess looks for a newer success of a job than the one known, newest runs first. It reads back to the known one, or

@@ -95,6 +95,76 @@ func TestAJobWithoutSuccessIsToldOnceAndItsRecoveryToo(t *testing.T) {
 	})
 }
 
+// TestAPauseIsNoSilence has a job that shall succeed every hour and does not: in a pause nobody is told, behind it when the job has had
+// an hour, and between pauses that come too often for that, when it has had two in all.
+func TestAPauseIsNoSilence(t *testing.T) {
+	t.Parallel()
+	q := db.New()
+	type minutes struct{ from, until int } // after the start; until 0: no end
+	for _, c := range []struct {
+		name  string
+		pause db.InsertPauseParams
+		times []minutes
+		quiet []int // minutes at which nobody has been told
+		told  int   // and at which somebody is; 0: never
+	}{
+		{"job", db.InsertPauseParams{Scope: "job"}, []minutes{{30, 300}}, []int{61, 299, 301, 359}, 360},
+		{"group", db.InsertPauseParams{Scope: "group"}, []minutes{{30, 0}}, []int{61, 600}, 0},
+		{"tag", db.InsertPauseParams{Scope: "tag", Tag: "nightly"}, []minutes{{0, 100}}, []int{61, 159}, 160},
+		{"another tag", db.InsertPauseParams{Scope: "tag", Tag: "night"}, []minutes{{0, 100}}, []int{59}, 60},
+		{"all", db.InsertPauseParams{Scope: "all"}, []minutes{{30, 70}, {120, 150}, {190, 200}}, []int{61, 119, 151, 189, 195, 199}, 200},
+		{"over before", db.InsertPauseParams{Scope: "all"}, []minutes{{-60, -10}}, []int{59}, 60},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+				b := setup(t, pool, nil)
+				b.exec("UPDATE xxl_job_info SET expect_every_seconds = 3600, trigger_status = 1, tags = 'day,nightly' WHERE id = ?", b.job)
+				start := b.clock.now()
+				at := func(minute int) time.Time { return start.Add(time.Duration(minute) * time.Minute) }
+				for _, m := range c.times {
+					p := c.pause
+					p.Strategy, p.FromAt = "skip", at(m.from).UnixMilli()
+					if m.until != 0 {
+						p.UntilAt = at(m.until).UnixMilli()
+					}
+					switch p.Scope {
+					case "job":
+						p.Target = b.job
+					case "group":
+						p.Target = b.group
+					}
+					if _, err := q.InsertPause(t.Context(), pool, p); err != nil {
+						t.Fatal(err)
+					}
+				}
+				told := func(minute int, job int64) int {
+					t.Helper()
+					b.clock.add(at(minute).Sub(b.clock.now()))
+					if err := b.a.watchOnce(t.Context(), b.clock.now()); err != nil {
+						t.Fatal(err)
+					}
+					var n int
+					if err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM punctual_alarm_event WHERE cause = 'silent' AND job_id = ?", job).Scan(&n); err != nil {
+						t.Fatal(err)
+					}
+					return n
+				}
+				b.addChannel(Channel{Name: "hook", Kind: KindWebhook, Settings: Settings{URL: "http://127.0.0.1:9/"}}) // nothing is sent
+				b.work()                                                                                               // it knows what is wanted
+				for _, m := range c.quiet {
+					if told(m, b.job) != 0 {
+						t.Fatalf("told after %d min", m)
+					}
+				}
+				if c.told != 0 && told(c.told, b.job) != 1 {
+					t.Fatalf("not told after %d min", c.told)
+				}
+			})
+		})
+	}
+}
+
 func TestARecoveryThatNoEngineRaisedIsFound(t *testing.T) {
 	t.Parallel()
 	b := setup(t, dbtest.New(t, db.SQLite), nil)
