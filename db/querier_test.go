@@ -28,6 +28,7 @@ const seedRows = 5
 // seedValues are the columns where the rows of the seed are not simply numbered, by row.
 var seedValues = map[string][seedRows]any{
 	"xxl_job_info.trigger_status":     {1, 1, 0, 0, 2},
+	"xxl_job_info.paused_next":        {0, 2, 3, 4, 5},
 	"xxl_job_log.trigger_code":        {200, 0, 0, 500, 0},
 	"xxl_job_log.handle_code":         {0, 200, 0, 500, 0},
 	"xxl_job_log.outcome":             {0, 1, 0, 7, 0},

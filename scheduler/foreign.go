@@ -79,7 +79,7 @@ func (e *Engine) sweepForeign(ctx context.Context, s *sweeper) error {
 	if err != nil {
 		return err
 	}
-	s.foreign = max(s.foreign, top)
+	s.foreign = max(s.foreign, top, found.ID) // which may have come after top was read
 	if found.ID > 0 {
 		e.noteForeign(signRun, 1, "log_id", found.ID)
 	}
