@@ -25,8 +25,8 @@ type calendarYear struct {
 	Source string `json:"source,omitempty" maxLength:"500" doc:"Where its days are from."`
 }
 
-// calendarBody is what somebody can say of a calendar: its file without the name.
-type calendarBody struct {
+// CalendarFields are what somebody can say of a calendar: its file without the name.
+type CalendarFields struct {
 	Title string         `json:"title,omitempty" maxLength:"200"`
 	Zone  string         `json:"zone,omitempty" maxLength:"64" doc:"The zone whose days it tells; empty for that of each job."`
 	Week  []string       `json:"week" maxItems:"7" enum:"sun,mon,tue,wed,thu,fri,sat" nullable:"false" doc:"The weekdays on which people work."`
@@ -36,7 +36,7 @@ type calendarBody struct {
 
 type calendarJSON struct {
 	Name string `json:"name"`
-	calendarBody
+	CalendarFields
 	Shipped   bool       `json:"shipped" doc:"The program has one of this name."`
 	Changed   bool       `json:"changed" doc:"It is kept in the database, and not as it is shipped."`
 	Jobs      int64      `json:"jobs" doc:"How many jobs of the groups that you may see keep to it."`
@@ -116,7 +116,7 @@ func (a *API) calendars() {
 		func(ctx context.Context, p auth.Principal, in *struct {
 			CalendarID
 			IfMatch
-			Body calendarBody
+			Body CalendarFields
 		}) (*calendarAnswer, error) {
 			if err := a.holdsCalendar(ctx, p, in.Name, in.IfMatch); err != nil {
 				return nil, err

@@ -82,7 +82,7 @@ type exportQuery struct {
 
 func (a *API) jobFiles() {
 	const tag = "jobs"
-	add(a, op{method: http.MethodGet, path: "/jobs/export", id: "exportJobs", tag: tag, summary: "Get jobs as a file", text: "At most 2000 at once."},
+	add(a, op{method: http.MethodGet, path: "/jobs/export", id: "exportJobs", tag: tag, summary: "Get jobs as a file", text: "At most 2000 at once.", also: []int{http.StatusNotFound}},
 		func(ctx context.Context, p auth.Principal, in *exportQuery) (*struct{ Body exported }, error) {
 			out, err := a.Files.Export(ctx, p, manage.JobFilter{Group: in.Group, Status: jobStatus(in.State), Text: in.Text, Tag: in.Tag}, nil)
 			if err != nil {
