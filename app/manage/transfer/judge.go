@@ -56,6 +56,9 @@ func (m *importer) judge(i int) {
 	if exists {
 		if item.Changes = m.changes(i); len(item.Changes) == 0 && len(item.Faults) == 0 {
 			item.Outcome = Same // also what could not be saved so today
+			if m.opts.Source != "" {
+				m.judgeRights(i) // who keeps it in files decides from then on what it is
+			}
 			return
 		}
 	}

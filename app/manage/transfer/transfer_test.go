@@ -591,3 +591,33 @@ func TestJobsKeptInFilesAreChangedThereOnly(t *testing.T) {
 		}
 	})
 }
+
+// TestWhoMayNotEditAJobTakesItForNoFiles applies a file that changes nothing: keeping a job in files decides who may change it, too.
+func TestWhoMayNotEditAJobTakesItForNoFiles(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		file := read(t, yamlOf())
+		id := b.apply(t, b.admin, file, Options{}).Items[0].ID
+		looker := auth.NewPrincipal(4, "vi", auth.RoleUser, "").Grant(b.group, auth.RightView).Grant(b.closed, auth.RightEdit)
+		mine := Options{Source: "git/other"}
+
+		plan := b.plan(t, looker, file, mine)
+		if got, want := outcomes(plan), "close the day: refuse 5:group:import.error.right_edit"; got != want {
+			t.Errorf("the plan: %s, want %s", got, want)
+		}
+		if _, err := b.files.Import(t.Context(), looker, file, mine, plan.Digest); err == nil || kind(err) != "409 problem.import.refused" {
+			t.Errorf("the import: %v", err)
+		}
+		if row, _, err := b.Jobs.InFiles(t.Context(), id); err != nil || row.Source != "" {
+			t.Errorf("the job is kept in %q, %v", row.Source, err)
+		}
+		if got, want := outcomes(b.plan(t, looker, file, Options{})), "close the day: same"; got != want {
+			t.Errorf("without a source: %s, want %s", got, want)
+		}
+		b.apply(t, b.admin, file, mine)
+		if row, _, err := b.Jobs.InFiles(t.Context(), id); err != nil || row.Source != "git/other" {
+			t.Errorf("of whom may edit it, the job is kept in %q, %v", row.Source, err)
+		}
+	})
+}
