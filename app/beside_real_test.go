@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -19,15 +20,20 @@ import (
 	"github.com/punctual-job/punctual/executor"
 )
 
-// realRounds is how often the group is moved there and back.
-const realRounds = 8
-
 // TestBesideRealAdmin moves a group there and back beside a real XXL-JOB admin, whose jar the environment names: each fire is run once.
+// PUNCTUAL_TEST_XXL_JOB_ROUNDS says how often, 8 times unless told; a round takes 18 s.
 func TestBesideRealAdmin(t *testing.T) {
 	t.Parallel()
 	jar := os.Getenv("PUNCTUAL_TEST_XXL_JOB")
 	if jar == "" {
 		t.Skip("PUNCTUAL_TEST_XXL_JOB names no jar of an XXL-JOB admin of 2.3.0 to 3.4.2")
+	}
+	rounds := 8
+	if text := os.Getenv("PUNCTUAL_TEST_XXL_JOB_ROUNDS"); text != "" {
+		var err error
+		if rounds, err = strconv.Atoi(text); err != nil {
+			t.Fatalf("PUNCTUAL_TEST_XXL_JOB_ROUNDS: %v", err)
+		}
 	}
 	o := testOptions(t)
 	o.DatabaseURL, o.DataDir = dbtest.Migrated(t), t.TempDir()
@@ -62,7 +68,7 @@ func TestBesideRealAdmin(t *testing.T) {
 		time.Sleep(time.Second)
 	}
 	began := time.Now().Add(2 * time.Second)
-	for range realRounds {
+	for range rounds {
 		for _, back := range []bool{false, true} {
 			if _, _, err := HandOver(t.Context(), o, []string{"orders"}, false, back); err != nil {
 				t.Fatalf("hand over, back %v: %v", back, err)

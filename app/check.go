@@ -148,10 +148,10 @@ func (r *CheckReport) old(s db.Survey) {
 		r.say("running", fmt.Sprintf("an XXL-JOB admin works on this database: an executor registered %s ago. Stop all of them before Punctual starts", ago.Round(time.Second)), nil)
 	}
 	if s.Overdue > 0 {
-		r.say("overdue", fmt.Sprintf("%d started jobs are overdue by more than a minute, as after a stop of the admin: what their misfire strategy says is done at the start", s.Overdue), nil)
+		r.say("overdue", fmt.Sprintf("started jobs overdue by more than a minute, as after a stop of the admin: %d. What their misfire strategy says is done at the start", s.Overdue), nil)
 	}
 	if s.Open > 0 {
-		r.say("open", fmt.Sprintf("%d runs have no result: their executors are asked, and those that nobody knows are closed without retry and alarm", s.Open), nil)
+		r.say("open", fmt.Sprintf("runs without a result: %d. Their executors are asked, and those that nobody knows are closed without retry and alarm", s.Open), nil)
 	}
 }
 
@@ -180,11 +180,11 @@ func (r *CheckReport) jobs(s db.Survey) {
 		}
 	}
 	for _, finding := range []db.JobFinding{db.FindingUnread, db.FindingFields, db.FindingWeekday, db.FindingMonths, db.FindingDay, db.FindingDelay} {
-		r.sayOf("times."+string(finding), "%d jobs: "+checkedFindings[finding], findings[finding])
+		r.sayOf("times."+string(finding), "jobs: %d; "+checkedFindings[finding], findings[finding])
 	}
-	r.sayOf("mail", "%d jobs name addresses for alarm mails: none is sent before a mail channel is made and marked for them", mails)
-	r.sayOf("retries", "%d jobs have retries: they get a back-off of 10 s, as they had in effect", retries)
-	r.sayOf("scripts", "%d jobs are scripts (GLUE): whoever may edit them has the executors' machines; PUNCTUAL_GLUE=false shuts their editor", scripts)
+	r.sayOf("mail", "jobs that name addresses for alarm mails: %d. None is sent before a mail channel is made and marked for them", mails)
+	r.sayOf("retries", "jobs with retries: %d. They get a back-off of 10 s, as they had in effect", retries)
+	r.sayOf("scripts", "jobs that are scripts (GLUE): %d. Whoever may edit them has the executors' machines; PUNCTUAL_GLUE=false shuts their editor", scripts)
 }
 
 // checkedFindings are the findings in the words of docs/migration.md.
@@ -216,7 +216,7 @@ func (r *CheckReport) users(s db.Survey) {
 			usual = append(usual, u.Name)
 		}
 	}
-	r.sayOf("passwords", "%d users have the password that XXL-JOB is delivered with: give them another", usual)
+	r.sayOf("passwords", "users with the password that XXL-JOB is delivered with: %d. Give them another", usual)
 }
 
 // usualHashes are XXL-JOB's first password in both of its forms.
@@ -251,7 +251,7 @@ func (r *CheckReport) groups(s db.Survey) {
 		}
 		r.Groups = append(r.Groups, app)
 	}
-	r.sayOf("hessian", "%d executors speak the protocol of releases up to 2.1.2, which is not served: bring them to 2.2 or later first", hessian)
-	r.sayOf("empty", "%d groups have no executor at the moment", empty)
-	r.sayOf("tokens", "%d groups have a token that everybody knows: it is not taken over; give their executors another, or set PUNCTUAL_ACCESS_TOKEN to it meanwhile", known)
+	r.sayOf("hessian", "executors that speak the protocol of releases up to 2.1.2, which is not served: %d. Bring them to 2.2 or later first", hessian)
+	r.sayOf("empty", "groups without an executor at the moment: %d", empty)
+	r.sayOf("tokens", "groups with a token that everybody knows: %d. It is not taken over; give their executors another, or set PUNCTUAL_ACCESS_TOKEN to it meanwhile", known)
 }

@@ -30,6 +30,7 @@ type ShadowReport struct {
 	Until    time.Time              `json:"until"`
 	Watched  time.Duration          `json:"watchedNs"` // without the time in which nobody looked
 	Total    shadow.Tally           `json:"total"`
+	Open     int64                  `json:"open"`    // fires until now that are too young to be judged
 	Tallies  map[int64]shadow.Tally `json:"tallies"` // by job
 	Jobs     []ShadowedJob          `json:"jobs"`    // those to look at, the worst first
 	Findings []shadow.Finding       `json:"findings"`
@@ -128,7 +129,7 @@ func (s *shadowing) look(ctx context.Context, now time.Time) error {
 	}
 	s.watch.Settle(now)
 	s.report.Watched += now.Sub(s.looked)
-	s.looked, s.report.Until = now, now
+	s.looked, s.report.Until, s.report.Open = now, now.In(s.zone), s.watch.Open(now)
 	s.report.Total, s.report.Tallies, s.report.Findings = s.watch.Total, s.watch.Jobs, s.watch.Findings
 	s.report.Jobs = s.notable()
 	return nil

@@ -65,6 +65,9 @@ func TestAShadowOnlyReads(t *testing.T) {
 	if len(first.Jobs) != 2 || first.Jobs[0].ID != 1 || first.Jobs[0].Tally != want || first.Jobs[1].ID != 2 || first.Jobs[1].Why == "" {
 		t.Errorf("jobs to look at: %+v", first.Jobs)
 	}
+	if first.Open != 2 || first.Until.Location() != dbtest.Zone {
+		t.Errorf("%d fires are open until %v, want those of 12:04 and 12:05", first.Open, first.Until)
+	}
 	if first.Watched != 6*minute || first.Release != "2.3.0–2.4.2" || !first.Began.Equal(noon) {
 		t.Errorf("report: %+v", first)
 	}

@@ -210,6 +210,15 @@ func (w *Watch) Settle(now time.Time) {
 	}
 }
 
+// Open counts the fires before a moment that are not judged yet, because their runs may still come.
+func (w *Watch) Open(until time.Time) (n int64) {
+	for _, p := range w.plans {
+		due, _ := slices.BinarySearchFunc(p.fires, until, time.Time.Compare)
+		n += int64(due)
+	}
+	return n
+}
+
 // settle judges the fires before a moment.
 func (p *plan) settle(until time.Time) (t Tally, findings []Finding) {
 	slices.SortFunc(p.runs, func(a, b Run) int {

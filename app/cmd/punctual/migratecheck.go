@@ -88,7 +88,7 @@ func checkText(w io.Writer, r app.CheckReport) error {
 		line("Adoption   seconds; about %d s more for the log's indexes, after the start if the log is big", r.Seconds)
 		line("Jobs       %d, %d started", r.Jobs.Total, r.Jobs.Started)
 		line("Users      %d", len(r.Users))
-		line("Executors  %d groups", len(r.Groups))
+		line("Groups     %d", len(r.Groups))
 	}
 	line("Verdict    %s", r.Verdict)
 	points(&b, r.Points)
@@ -111,7 +111,7 @@ func checkText(w io.Writer, r app.CheckReport) error {
 	if len(r.Groups) > 0 {
 		line("\nExecutors:")
 		for _, g := range r.Groups {
-			line("  %s (%s): %d addresses, protocol %s", g.AppName, g.Title, len(g.Addresses), g.Protocol)
+			line("  %s (%s): %d registered, protocol %s", g.AppName, g.Title, len(g.Addresses), g.Protocol)
 		}
 	}
 	_, err := io.WriteString(w, b.String())

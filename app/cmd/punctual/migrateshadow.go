@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/app"
+	"github.com/punctual-job/punctual/scheduler/shadow"
 )
 
 type migrateShadowCmd struct {
@@ -114,6 +115,9 @@ func shadowLines(r app.ShadowReport) []string {
 		fmt.Sprintf("%s of XXL-JOB %s, times in %s, watched for %v until %s.", r.Database, r.Release, r.Zone, r.Watched.Round(time.Second), r.Until.Format(time.DateTime)),
 		fmt.Sprintf("Of %d planned fires XXL-JOB ran %d on time, %d late (the worst by %v), and dropped %d; %d were doubled. Punctual planned each of them once.",
 			t.Planned, t.OnTime, t.Late, t.Worst.Round(time.Second), t.Missed, t.Doubled),
+	}
+	if r.Open > 0 {
+		lines = append(lines, fmt.Sprintf("%d more were due in the last %v and are not judged yet: their runs may still come.", r.Open, shadow.Patience))
 	}
 	if t.Other > 0 {
 		lines = append(lines, fmt.Sprintf("%d other runs were by hand, of programs or other jobs, or retries.", t.Other))
