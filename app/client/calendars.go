@@ -31,7 +31,7 @@ func (c calendarsList) Run(ctx context.Context, s Streams) error {
 
 type calendarsShow struct {
 	Target
-	Name string `arg:"" help:"Its name."`
+	Name string `arg:"" complete:"calendars" help:"Its name."`
 }
 
 func (c calendarsShow) Run(ctx context.Context, s Streams) error {

@@ -86,7 +86,7 @@ func (c contexts) write() error {
 
 // Admin says with which admin a command works.
 type Admin struct {
-	Context string `env:"PUNCTUAL_CONTEXT" placeholder:"NAME" help:"The admin to work with, as login called it; default the current one."`
+	Context string `env:"PUNCTUAL_CONTEXT" placeholder:"NAME" complete:"contexts" help:"The admin to work with, as login called it; default the current one."`
 	URL     string `env:"PUNCTUAL_URL" placeholder:"URL" help:"The admin to work with, without a context."`
 	Token   string `secret:"" env:"PUNCTUAL_TOKEN" help:"The API token to show it; better in the environment, where other users do not see it."`
 }

@@ -45,7 +45,7 @@ var jobColumns = []column{
 
 // jobFilter is the console's.
 type jobFilter struct {
-	Group   int64  `placeholder:"ID" help:"Only jobs of this group of executors."`
+	Group   int64  `placeholder:"ID" complete:"groups" help:"Only jobs of this group of executors."`
 	State   string `enum:"running,stopped,any" default:"any" help:"running, stopped or any."`
 	Text    string `help:"Only jobs with this in their description, or with this number."`
 	Handler string `help:"Only jobs with this in the name of their handler."`
@@ -121,7 +121,7 @@ func (r jobRef) find(ctx context.Context, a *api) (id int64, raw json.RawMessage
 
 type jobsShow struct {
 	Target
-	Job jobRef `arg:"" help:"Its number, or its whole description."`
+	Job jobRef `arg:"" complete:"jobs" help:"Its number, or its whole description."`
 }
 
 func (c jobsShow) Run(ctx context.Context, s Streams) error {
@@ -159,7 +159,7 @@ func eachJob(ctx context.Context, t Target, s Streams, jobs []jobRef, said strin
 
 type jobsStart struct {
 	Target
-	Jobs []jobRef `arg:"" name:"job" help:"Numbers, or whole descriptions."`
+	Jobs []jobRef `arg:"" name:"job" complete:"jobs" help:"Numbers, or whole descriptions."`
 }
 
 func (c jobsStart) Run(ctx context.Context, s Streams) error {
@@ -171,7 +171,7 @@ func (c jobsStart) Run(ctx context.Context, s Streams) error {
 
 type jobsStop struct {
 	Target
-	Jobs []jobRef `arg:"" name:"job" help:"Numbers, or whole descriptions."`
+	Jobs []jobRef `arg:"" name:"job" complete:"jobs" help:"Numbers, or whole descriptions."`
 }
 
 func (c jobsStop) Run(ctx context.Context, s Streams) error {
@@ -183,7 +183,7 @@ func (c jobsStop) Run(ctx context.Context, s Streams) error {
 
 type jobsDelete struct {
 	Target
-	Jobs   []jobRef `arg:"" name:"job" help:"Numbers, or whole descriptions."`
+	Jobs   []jobRef `arg:"" name:"job" complete:"jobs" help:"Numbers, or whole descriptions."`
 	DryRun bool     `help:"Only say what would be deleted."`
 }
 
@@ -236,7 +236,7 @@ func (c executorsShow) Run(ctx context.Context, s Streams) error {
 type RunCmd struct {
 	Target
 	waiting
-	Job     jobRef    `arg:"" help:"Its number, or its whole description."`
+	Job     jobRef    `arg:"" complete:"jobs" help:"Its number, or its whole description."`
 	Param   *string   `help:"The parameter of this run; without it the job's."`
 	Planned time.Time `placeholder:"TIME" help:"The time that the run is for, as in 2026-12-31T23:30:00+08:00; without it, now. What the parameter says of planned follows it."`
 	Address []string  `placeholder:"URL" help:"Run it at this address of the group; may be repeated. Without it the job's route decides."`

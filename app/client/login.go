@@ -88,11 +88,11 @@ type ContextCmd struct {
 type contextList struct{}
 
 type contextUse struct {
-	Name string `arg:""`
+	Name string `arg:"" complete:"contexts"`
 }
 
 type contextForget struct {
-	Name string `arg:""`
+	Name string `arg:"" complete:"contexts"`
 }
 
 func (contextList) Run(s Streams) error {

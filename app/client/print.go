@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/mattn/go-runewidth"
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/term"
 )
 
 // column is one of a table: what stands above it, and what an item has there.
@@ -192,19 +194,62 @@ func (p printer) table(items []item, columns []column) error {
 			widths[n] = max(widths[n], runewidth.StringWidth(cell))
 		}
 	}
+	if p.format != "wide" {
+		fit(widths, terminalWidth(p.out))
+	}
 	for _, row := range rows {
 		var line strings.Builder
 		for n, cell := range row {
 			if n > 0 {
-				line.WriteString("  ")
+				line.WriteString(gap)
 			}
-			line.WriteString(runewidth.FillRight(cell, widths[n]))
+			line.WriteString(runewidth.FillRight(runewidth.Truncate(cell, widths[n], "…"), widths[n]))
 		}
 		if _, err := fmt.Fprintln(p.out, strings.TrimRight(line.String(), " ")); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// gap stands between two columns.
+const gap = "  "
+
+// fit makes the widest columns narrower until a line is no wider than the room; 0 is no bound. What is no wider than a moment stays
+// whole, so that a line may still be too wide: of many columns, or on a very narrow terminal.
+func fit(widths []int, room int) {
+	if room <= 0 {
+		return
+	}
+	over := len(gap)*(len(widths)-1) - room
+	for _, w := range widths {
+		over += w
+	}
+	for ; over > 0; over-- {
+		widest := 0
+		for n := range widths {
+			if widths[n] > widths[widest] {
+				widest = n
+			}
+		}
+		if widths[widest] <= len(time.DateTime) {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+// terminalWidth is how many cells a line of a terminal has; 0 when out is none.
+func terminalWidth(out io.Writer) int {
+	f, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 // plain keeps a text that people wrote from moving a terminal's cursor or breaking a table.

@@ -70,10 +70,12 @@ type commands struct {
 	Alarms    client.AlarmsCmd    `cmd:"" group:"client" help:"List alarm channels and messages."`
 	MCP       client.MCPCmd       `cmd:"" name:"mcp" group:"client" help:"Serve assistants that speak the Model Context Protocol, with what an API token may do."`
 
-	Doctor   doctorCmd   `cmd:"" help:"Look an installation over: clocks, the database's settings and indexes, executors, jobs at risk, tokens, versions; only reads. Exit code 4: there is something to look at."`
-	Health   healthCmd   `cmd:"" help:"Ask the admin on this machine how it is."`
-	Version  versionCmd  `cmd:"" help:"Print the version."`
-	Licences licencesCmd `cmd:"" help:"Print the licences of what this program is made of."`
+	Doctor     doctorCmd     `cmd:"" help:"Look an installation over: clocks, the database's settings and indexes, executors, jobs at risk, tokens, versions; only reads. Exit code 4: there is something to look at."`
+	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands, flags and names: source <(punctual completion bash)."`
+	Complete   completeCmd   `cmd:"" hidden:"" help:"Print what a word can become; the scripts of completion ask it."`
+	Health     healthCmd     `cmd:"" help:"Ask the admin on this machine how it is."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Licences   licencesCmd   `cmd:"" help:"Print the licences of what this program is made of."`
 
 	PrintVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// asked runs "punctual complete", and gives the candidates without their help.
+func asked(t *testing.T, last string, words ...string) (found []string) {
+	t.Helper()
+	var out, said strings.Builder
+	if code := run(append([]string{"complete", "--last=" + last, "--"}, words...), &out, &said); code != 0 {
+		t.Fatalf("exit code %d: %s", code, said.String())
+	}
+	for line := range strings.Lines(out.String()) {
+		value, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		found = append(found, value)
+	}
+	return found
+}
+
+func TestComplete(t *testing.T) {
+	admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer pnc_x" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if r.URL.Path == "/api/v1/jobs" && r.URL.Query().Get("text") == "日" {
+			_, _ = w.Write([]byte(`{"items":[{"id":7,"description":"日终结算"},{"id":8,"description":"生日"}]}`))
+			return
+		}
+		_, _ = w.Write([]byte(`{"items":[{"id":1,"name":"cn"},{"id":2,"name":"plant"}]}`))
+	}))
+	t.Cleanup(admin.Close)
+	contexts := filepath.Join(t.TempDir(), "contexts.yaml")
+	if err := os.WriteFile(contexts, []byte("current: live\ncontexts:\n- {name: live, url: '"+admin.URL+"', token: pnc_x}\n- {name: trial, url: 'http://127.0.0.1:1'}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PUNCTUAL_CONTEXTS", contexts)
+	for _, tt := range []struct {
+		last  string
+		words []string
+		want  []string
+	}{
+		{"jo", nil, []string{"jobs"}},
+		{"st", []string{"jobs"}, []string{"start", "stop"}},
+		{"", []string{"jobs", "--state"}, []string{"running", "stopped", "any"}},
+		{"--state=r", []string{"jobs"}, []string{"--state=running"}},
+		{"r", []string{"jobs", "--state", "="}, []string{"running"}}, // as bash takes it apart
+		{"=", []string{"jobs", "--state"}, []string{"running", "stopped", "any"}},
+		{"y", []string{"jobs", "-o"}, []string{"yaml"}},
+		{"--lim", []string{"jobs", "list", "--state", "running"}, []string{"--limit"}},
+		{"--lim", []string{"jobs", "--"}, nil},
+		{"--nonsense=", []string{"jobs"}, nil},
+		{"日", []string{"jobs", "show"}, []string{"日终结算"}},
+		{"日", []string{"jobs", "start", "日终结算"}, []string{"日终结算"}},
+		{"日", []string{"jobs", "show", "日终结算"}, nil}, // it takes one
+		{"", []string{"calendars", "show"}, []string{"cn", "plant"}},
+		{"", []string{"calendars", "show", "--context", "trial"}, nil}, // nobody answers
+		{"", []string{"context", "use"}, []string{"live", "trial"}},
+		{"t", []string{"jobs", "--context"}, []string{"trial"}},
+		{"comple", nil, []string{"completion"}}, // what completes is nobody's word
+		{"", []string{"nonsense", "--nor", "-x=1", "", "-"}, []string{"serve"}},
+	} {
+		got := asked(t, tt.last, tt.words...)
+		if tt.words != nil && tt.words[0] == "nonsense" && len(got) > 0 {
+			got = got[:1] // it goes on from the top, and falls over nothing
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%q after %q: %q, want %q", tt.last, tt.words, got, tt.want)
+		}
+	}
+}
+
+// TestShellsComplete asks real shells, with a punctual in their path that is this test.
+func TestShellsComplete(t *testing.T) {
+	bin := t.TempDir()
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin+"/punctual", ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for shell, tt := range map[string]struct{ script, want string }{
+		"bash": {`source <(punctual completion bash)
+ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _punctual; printf '%s|' "${COMPREPLY[@]}"; }
+complete -p punctual >/dev/null && ask punctual jobs st; ask punctual jobs --state = r; ask punctual context use 'a'`, `start|stop|running|a\ b|`},
+		"zsh": {`compdef() { [[ $1$2 == _punctualpunctual ]] && print -n ok: }
+compadd() { print -rn -- "${(j:|:)values}|"; }
+source <(punctual completion zsh)
+ask() { words=("$@"); CURRENT=$#; _punctual; }
+ask punctual jobs st; ask punctual jobs --state=r; ask punctual context use a`, `ok:start|stop|--state=running|a b|`},
+		"fish": {`punctual completion fish | source
+for line in 'punctual jobs st' 'punctual jobs --state=r' 'punctual context use a'
+  complete -C $line | string replace -r '\t.*' '' | string join '|'; or true
+end`, "start|stop\n--state=running\na b\n"},
+	} {
+		t.Run(shell, func(t *testing.T) {
+			program, err := exec.LookPath(shell)
+			if err != nil {
+				t.Skip("there is no " + shell)
+			}
+			home := t.TempDir()
+			if err := os.WriteFile(home+"/contexts.yaml", []byte("contexts: [{name: a b}, {name: other}]\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			none := map[string]string{"bash": "--norc", "zsh": "-f", "fish": "--no-config"}[shell]
+			cmd := exec.CommandContext(t.Context(), program, none, "-c", tt.script)
+			cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "PUNCTUAL_CONTEXTS=" + home + "/contexts.yaml", "LC_ALL=C.UTF-8"}
+			out, err := cmd.CombinedOutput()
+			if err != nil || string(out) != tt.want {
+				t.Errorf("%v, completed\n%s\nwant\n%s", err, out, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/mattn/go-runewidth"
+	"golang.org/x/sys/unix"
+)
+
+// TestTablesFitTheTerminal by shortening long names; moments and numbers stay whole, and so does everything that is no table on a terminal.
+func TestTablesFitTheTerminal(t *testing.T) {
+	const long = "每天凌晨把订单、退款与优惠券核对一遍并通知财务同事的任务"
+	admin := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"items":[{"id":123456,"state":"running","description":"`+long+`","schedule":"CRON","cron":"0 0 2 * * ?","next_due_at":"2026-03-05T18:00:00Z"}]}`)
+	}))
+	t.Cleanup(admin.Close)
+	t.Setenv("PUNCTUAL_URL", admin.URL)
+	t.Setenv("PUNCTUAL_TOKEN", "pnc_x")
+	var said strings.Builder
+	for _, columns := range []uint16{80, 200} {
+		x := newTerminal(t)
+		if err := unix.IoctlSetWinsize(int(x.other.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: 24}); err != nil {
+			t.Fatal(err)
+		}
+		if code := runWith([]string{"jobs"}, x.other, x.other, &said); code != 0 {
+			t.Fatalf("exit code %d: %s", code, said.String())
+		}
+		x.until("123456")
+		x.until("\n")
+		shown := x.said.String()
+		for line := range strings.Lines(shown) {
+			if wide := runewidth.StringWidth(strings.TrimSpace(line)); wide > int(columns) {
+				t.Errorf("%d columns: a line is %d wide: %s", columns, wide, line)
+			}
+		}
+		if cut := strings.Contains(shown, "…"); cut != (columns == 80) || cut == strings.Contains(shown, long) || !strings.Contains(shown, ":00:00") {
+			t.Errorf("%d columns:\n%s", columns, shown)
+		}
+	}
+	var piped strings.Builder
+	if code := run([]string{"jobs"}, &piped, &said); code != 0 || !strings.Contains(piped.String(), long) {
+		t.Errorf("piped, exit code %d: %s", code, piped.String())
+	}
+}
