@@ -130,6 +130,7 @@ var routeNeeds = map[string]need{
 	"GET /profile/second/recovery": user, "POST /profile/second/recovery": user, "GET /profile/second/:id/remove": user, "POST /profile/second/:id/remove": user,
 	// A token of somebody else does not exist.
 	"GET /tokens": user, "GET /tokens/new": user, "POST /tokens": user, "GET /tokens/:id/revoke": user, "POST /tokens/:id/revoke": user,
+	"GET /device": user, "POST /device": user,
 	"GET /tokens/accounts/new": admin, "POST /tokens/accounts": admin,
 	"GET /profile": user, "POST /profile/password": user, "POST /profile/sessions/end": user,
 }

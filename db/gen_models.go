@@ -214,6 +214,22 @@ type Deletion struct {
 	MadeAt   int64
 }
 
+type DeviceLogin struct {
+	ID        string
+	Code      string
+	Program   string
+	Address   string
+	CreatedAt int64
+	ExpiresAt int64
+	State     int64
+	UserID    int64
+	Name      string
+	Rights    int64
+	Admin     int64
+	GroupIds  Text
+	Days      int64
+}
+
 type Executor struct {
 	AppName   string
 	Address   string

@@ -21,6 +21,7 @@ type Querier interface {
 	AdmitRun(ctx context.Context, db DBTX, arg AdmitRunParams) (int64, error)
 	// Notes how far a clearing has come. Guarded by where it was: 0 rows means that it was stopped, or that another admin is at it.
 	AdvanceClearing(ctx context.Context, db DBTX, arg AdvanceClearingParams) (int64, error)
+	AnswerDeviceLogin(ctx context.Context, db DBTX, arg AnswerDeviceLoginParams) (int64, error)
 	AnswerIdempotency(ctx context.Context, db DBTX, arg AnswerIdempotencyParams) (int64, error)
 	// The ends of the log; both 0 while it is empty. Asked for both at once, SQLite would read it all.
 	AuditIDs(ctx context.Context, db DBTX) (AuditIDsRow, error)
@@ -47,6 +48,8 @@ type Querier interface {
 	CountCalendarJobs(ctx context.Context, db DBTX) ([]CountCalendarJobsRow, error)
 	// Channels that carry the mails to them: one at most.
 	CountChannelsForJobs(ctx context.Context, db DBTX) (int64, error)
+	// Those that may still be answered, and how many of them are an address's.
+	CountDeviceLogins(ctx context.Context, db DBTX, arg CountDeviceLoginsParams) (CountDeviceLoginsRow, error)
 	CountFactors(ctx context.Context, db DBTX, userID int64) (int64, error)
 	CountGroups(ctx context.Context, db DBTX) (int64, error)
 	// App names are unique for us although old schemas do not enforce it; except_id leaves the edited group out.
@@ -111,6 +114,7 @@ type Querier interface {
 	DeleteClearingsBefore(ctx context.Context, db DBTX, updatedAt int64) (int64, error)
 	DeleteCodeHandlersOf(ctx context.Context, db DBTX, groupID int64) error
 	DeleteDeclaredJob(ctx context.Context, db DBTX, jobID int64) (int64, error)
+	DeleteDeviceLoginsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
 	DeleteExecutorsOf(ctx context.Context, db DBTX, appName string) (int64, error)
 	DeleteFactor(ctx context.Context, db DBTX, arg DeleteFactorParams) (int64, error)
 	DeleteFactorsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
@@ -196,6 +200,8 @@ type Querier interface {
 	ExtendAlarmNotice(ctx context.Context, db DBTX, arg ExtendAlarmNoticeParams) (int64, error)
 	// A token with its owner, in one read per request.
 	FindAPIToken(ctx context.Context, db DBTX, hash string) (FindAPITokenRow, error)
+	// One that waits for an answer.
+	FindDeviceLogin(ctx context.Context, db DBTX, arg FindDeviceLoginParams) (FindDeviceLoginRow, error)
 	// From now on there is no way back. 0 rows: somebody else has said so, or there never was one.
 	FinishAdoption(ctx context.Context, db DBTX, arg FinishAdoptionParams) (int64, error)
 	// The first entry since a moment. Ids grow with the times, except for entries written at the same moment by two admins.
@@ -221,6 +227,8 @@ type Querier interface {
 	GetClearing(ctx context.Context, db DBTX, id int64) (Clearing, error)
 	GetDeclaredJob(ctx context.Context, db DBTX, jobID int64) (DeclaredJob, error)
 	GetDeletion(ctx context.Context, db DBTX, arg GetDeletionParams) (Deletion, error)
+	// With the owner of the token to be, once there is one.
+	GetDeviceLogin(ctx context.Context, db DBTX, id string) (GetDeviceLoginRow, error)
 	GetFileJob(ctx context.Context, db DBTX, jobID int64) (FileJob, error)
 	// One version of a job's script. Asked for with its job, so that nobody reads another job's by its number.
 	GetGlueVersion(ctx context.Context, db DBTX, arg GetGlueVersionParams) (GlueVersion, error)
@@ -284,6 +292,8 @@ type Querier interface {
 	InsertClearing(ctx context.Context, db DBTX, arg InsertClearingParams) (int64, error)
 	InsertCodeHandler(ctx context.Context, db DBTX, arg InsertCodeHandlerParams) error
 	InsertDeclaredJob(ctx context.Context, db DBTX, arg InsertDeclaredJobParams) error
+	// What touches punctual_device_login. Its states are manage's.
+	InsertDeviceLogin(ctx context.Context, db DBTX, arg InsertDeviceLoginParams) error
 	InsertFactor(ctx context.Context, db DBTX, arg InsertFactorParams) (int64, error)
 	// What touches punctual_followed: fires of which more than one run may succeed, and whose children have been started. See scheduler/chain.go.
 	// 0 rows: a run of the same fire has succeeded before. Of two at the same time the second waits here for the first.
@@ -682,6 +692,8 @@ type Querier interface {
 	// Takes one attempt if there is one left: no row, if there is none or nobody ever tried ([InsertAttempt] tells). Two admins
 	// that take the last one at the same time do not both get it.
 	TakeAttempt(ctx context.Context, db DBTX, arg TakeAttemptParams) (int64, error)
+	// Whoever changes the row has the token.
+	TakeDeviceLogin(ctx context.Context, db DBTX, arg TakeDeviceLoginParams) (int64, error)
 	// The started jobs of a group are Punctual's from now on. Their next times stay: they are the first that the old admins have not
 	// taken. What was claimed of them at an earlier time holds nothing back.
 	TakeJobs(ctx context.Context, db DBTX, jobGroup int64) (int64, error)

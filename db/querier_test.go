@@ -61,6 +61,7 @@ var seedValues = map[string][seedRows]any{
 	"punctual_team_member.ruled":      {1, 0, 0, 0, 0},
 	"punctual_pause.until_at":         {0, 2, 3, 4, 5},
 	"punctual_pause.ended_at":         {0, 2, 3, 4, 5},
+	"punctual_device_login.state":     {0, 1, 2, 3, 0},
 	"punctual_alarm_state.job_id":     {1, 2, 3, 4, 77}, // the last of a job that is gone
 }
 
@@ -73,6 +74,9 @@ var argValues = map[string]any{
 	"DeleteSignInsBefore": int64(100), "SetPasswordDue.PasswordDue": int64(77), "ListSessionTimes.NowMs": int64(0),
 	"DeleteTeamMembersOf": int64(2), "InsertTeamMember.TeamID": int64(50), "InsertTeamPermission.TeamID": int64(50), "InsertTeam.Name": "new", "RenameTeam.Name": "new",
 	"ListFactorUsers": int32(10), "UseCode.Step": int64(100), "InsertRecoveryCode.Hash": "new", "SetSignInChallenge.Challenge": "new",
+
+	"GetDeviceLogin": "id1", "InsertDeviceLogin.ID": "new", "InsertDeviceLogin.Code": "new", "DeleteDeviceLoginsBefore": int64(100), "TakeDeviceLogin.ID": "id2", "TakeDeviceLogin.NowMs": int64(0),
+	"AnswerDeviceLogin.NowMs": int64(0), "AnswerDeviceLogin.State": int64(1), "FindDeviceLogin.NowMs": int64(0), "CountDeviceLogins.NowMs": int64(0),
 
 	"Limit": int32(10), "Offset": int32(0), "AllGroups": int64(1), "AnyTag": int64(1), "Status": int64(-1),
 	"AfterID": int64(0), "AfterMs": int64(0), "FromID": int64(0), "BeforeID": int64(100), "LowID": int64(0),

@@ -79,7 +79,7 @@ func Register(e *echo.Echo, cfg Config) *API {
 	group := e.Group(Prefix)
 	a.huma = humaecho.NewWithGroup(e, group, config())
 	a.huma.UseMiddleware(a.open)
-	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.jobFiles, a.schedules, a.calendars, a.runs, a.live, a.alarms, a.users, a.teams, a.settings, a.statistics, a.operations} {
+	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.jobFiles, a.schedules, a.calendars, a.runs, a.live, a.alarms, a.users, a.teams, a.settings, a.statistics, a.operations, a.devices} {
 		resource()
 	}
 	sayWhatNullIs(a.huma.OpenAPI())
@@ -193,6 +193,7 @@ type op struct {
 	text         string // what there is to know beyond the summary
 	status       int    // of success; default 200
 	also         []int  // statuses of errors beyond those that all have
+	open         bool   // without a token
 	media        string // what it answers with, if not with JSON
 	names        map[string]string
 }
@@ -225,6 +226,9 @@ func add[I, O any](a *API, o op, do func(ctx context.Context, p auth.Principal, 
 	operation := huma.Operation{
 		Method: o.method, Path: o.path, OperationID: o.id, Tags: []string{o.tag}, Summary: o.summary, Description: o.text,
 		DefaultStatus: o.status, Errors: o.errors(), MaxBodyBytes: maxBody, BodyReadTimeout: -1, // app sets one for every request
+	}
+	if o.open {
+		operation.Security = noToken
 	}
 	if o.media != "" {
 		operation.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{o.media: {Schema: &huma.Schema{Type: huma.TypeString}}}}}

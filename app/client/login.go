@@ -3,14 +3,17 @@ package client
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/term"
 )
@@ -23,11 +26,12 @@ type Streams struct {
 
 // LoginCmd remembers an admin with a token.
 type LoginCmd struct {
-	URL  string `arg:"" help:"The admin's address, such as https://jobs.example.com."`
-	Name string `name:"as" placeholder:"NAME" help:"What to call it here; default its host."`
+	URL   string `arg:"" help:"The admin's address, such as https://jobs.example.com."`
+	Name  string `name:"as" placeholder:"NAME" help:"What to call it here; default its host."`
+	Paste bool   `help:"Paste a token instead of letting this program in with a browser."`
 }
 
-// Run asks for the token, tries it, and keeps both.
+// Run gets a token, tries it, and keeps both.
 func (c LoginCmd) Run(ctx context.Context, s Streams) error {
 	if err := checkBase(c.URL); err != nil {
 		return err
@@ -38,11 +42,16 @@ func (c LoginCmd) Run(ctx context.Context, s Streams) error {
 		u, _ := url.Parse(base)
 		name = u.Host
 	}
-	token, err := readToken(s, base)
+	a := &api{base: base, lang: language(), http: &http.Client{CheckRedirect: neverRedirect}}
+	var err error
+	if in, ok := s.In.(*os.File); ok && term.IsTerminal(int(in.Fd())) && !c.Paste {
+		a.token, err = letIn(ctx, a, s)
+	} else {
+		a.token, err = readToken(s, base)
+	}
 	if err != nil {
 		return err
 	}
-	a := &api{base: base, token: token, lang: language(), http: &http.Client{CheckRedirect: neverRedirect}}
 	if _, err := a.do(ctx, http.MethodGet, "/groups", url.Values{"limit": {"1"}}, nil); err != nil {
 		return err
 	}
@@ -51,13 +60,61 @@ func (c LoginCmd) Run(ctx context.Context, s Streams) error {
 		return err
 	}
 	all.Contexts = slices.DeleteFunc(all.Contexts, func(n namedContext) bool { return n.Name == name })
-	all.Contexts = append(all.Contexts, namedContext{Name: name, URL: base, Token: token})
+	all.Contexts = append(all.Contexts, namedContext{Name: name, URL: base, Token: a.token})
 	all.Current = name
 	if err := all.write(); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.Err, "Works with %s from now on.\n", name)
 	return err
+}
+
+// letIn asks the admin for a token, which somebody signed in there grants in a browser.
+func letIn(ctx context.Context, a *api, s Streams) (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = runtime.GOOS
+	}
+	program := []rune("punctual on " + host)
+	raw, err := a.do(ctx, http.MethodPost, "/device-logins", nil, map[string]string{"program": string(program[:min(len(program), 40)])})
+	if err != nil {
+		return "", err
+	}
+	var asked struct {
+		Device   string `json:"device_code"`
+		Code     string `json:"user_code"`
+		Path     string `json:"verification_path"`
+		Interval int    `json:"interval"`
+	}
+	if err := json.Unmarshal(raw, &asked); err != nil {
+		return "", fmt.Errorf("read what the admin said: %w", err)
+	}
+	fmt.Fprintf(s.Err, "Open %s in a browser and compare the code:\n\n    %s\n\n", plain(a.base+asked.Path), plain(asked.Code))
+	wait := time.NewTicker(time.Duration(max(asked.Interval, 1)) * time.Second)
+	defer wait.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-wait.C:
+		}
+		raw, err := a.do(ctx, http.MethodPost, "/device-logins/token", nil, map[string]string{"device_code": asked.Device})
+		if err != nil {
+			return "", err
+		}
+		var answer struct{ State, Token string }
+		if err := json.Unmarshal(raw, &answer); err != nil {
+			return "", fmt.Errorf("read what the admin said: %w", err)
+		}
+		switch answer.State {
+		case "approved":
+			return answer.Token, nil
+		case "refused":
+			return "", errors.New("it was refused in the browser")
+		case "expired":
+			return "", errors.New("nobody has let it in in time; punctual login asks again")
+		}
+	}
 }
 
 // readToken takes an API token: typed without being shown, or as the first line of standard input.

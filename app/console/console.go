@@ -128,7 +128,7 @@ func New(cfg Config) *Console {
 			&teamPages{frame: f, teams: m.Teams, people: people},
 			&auditPages{frame: f, audit: m.Audit, saved: views, shipping: cfg.Shipping},
 			&factorPages{frame: f, factorForms: forms},
-			&tokenPages{frame: f, tokens: m.APITokens},
+			&tokenPages{frame: f, tokens: m.APITokens, devices: m.Devices},
 			&calendarPages{frame: f, calendars: m.Calendars},
 			&secretPages{frame: f, secrets: m.Secrets},
 			&pausePages{frame: f, pauses: m.Pauses},

@@ -18,7 +18,8 @@ import (
 // tokenPages are the API tokens of people and service accounts.
 type tokenPages struct {
 	*frame
-	tokens *manage.APITokens
+	tokens  *manage.APITokens
+	devices *manage.DeviceLogins
 }
 
 func (c *tokenPages) routes(g *echo.Group) {
@@ -27,6 +28,8 @@ func (c *tokenPages) routes(g *echo.Group) {
 	g.POST("/tokens", c.tokenCreate)
 	g.GET("/tokens/:id/revoke", c.tokenRevokeForm)
 	g.POST("/tokens/:id/revoke", c.tokenRevoke)
+	g.GET("/device", c.device)
+	g.POST("/device", c.deviceAnswer)
 	g.GET("/tokens/accounts/new", c.accountNew)
 	g.POST("/tokens/accounts", c.accountCreate)
 }
@@ -96,16 +99,36 @@ func (c *tokenPages) tokenForm(ec echo.Context, status int, page tokens.FormPage
 }
 
 func (c *tokenPages) tokenCreate(ec echo.Context) error {
-	page := tokens.FormPage{Page: c.Page(ec), Owner: ec.FormValue(tokens.FieldOwner), Name: ec.FormValue(tokens.FieldName), Days: ec.FormValue(tokens.FieldDays), Scope: make(map[string]bool)}
-	in := manage.APITokenInput{Name: page.Name, Days: -1}
-	if days, err := strconv.Atoi(page.Days); err == nil {
-		in.Days = days
-	}
-	if page.Owner != "" {
+	page, in := c.readToken(ec)
+	if page.Owner = ec.FormValue(tokens.FieldOwner); page.Owner != "" {
 		in.Owner, _ = strconv.ParseInt(page.Owner, 10, 64)
 		if in.Owner <= 0 {
 			return problem.New(problem.NotFound, "problem.user.gone")
 		}
+	}
+	_, made, err := c.tokens.Create(ec.Request().Context(), who(ec), in)
+	if err != nil {
+		return c.tokenRefused(ec, page, in, err)
+	}
+	ec.Response().Header().Set("Cache-Control", "no-store")
+	return render(ec, http.StatusOK, tokens.Made(tokens.MadePage{Page: page.Page, Name: in.Name, Token: made, All: page.Owner != ""}))
+}
+
+// tokenRefused draws the form again with what is wrong.
+func (c *tokenPages) tokenRefused(ec echo.Context, page tokens.FormPage, in manage.APITokenInput, err error) error {
+	var ok bool
+	if page.Errors, page.Problem, ok = refused(page.Page, err, problem.Conflict); !ok {
+		return err
+	}
+	return c.tokenForm(ec, http.StatusUnprocessableEntity, page, in.Groups)
+}
+
+// readToken reads the form of a token.
+func (c *tokenPages) readToken(ec echo.Context) (tokens.FormPage, manage.APITokenInput) {
+	page := tokens.FormPage{Page: c.Page(ec), Name: ec.FormValue(tokens.FieldName), Days: ec.FormValue(tokens.FieldDays), Scope: make(map[string]bool)}
+	in := manage.APITokenInput{Name: page.Name, Days: -1}
+	if days, err := strconv.Atoi(page.Days); err == nil {
+		in.Days = days
 	}
 	for _, name := range ec.Request().Form[tokens.FieldScope] {
 		page.Scope[name] = true
@@ -119,16 +142,7 @@ func (c *tokenPages) tokenCreate(ec echo.Context) error {
 		}
 		in.Groups = append(in.Groups, id)
 	}
-	_, made, err := c.tokens.Create(ec.Request().Context(), who(ec), in)
-	if err != nil {
-		var ok bool
-		if page.Errors, page.Problem, ok = refused(page.Page, err, problem.Conflict); !ok {
-			return err
-		}
-		return c.tokenForm(ec, http.StatusUnprocessableEntity, page, in.Groups)
-	}
-	ec.Response().Header().Set("Cache-Control", "no-store")
-	return render(ec, http.StatusOK, tokens.Made(tokens.MadePage{Page: page.Page, Name: in.Name, Token: made, All: page.Owner != ""}))
+	return page, in
 }
 
 func (c *tokenPages) tokenRevokeForm(ec echo.Context) error {

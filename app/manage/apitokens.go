@@ -132,43 +132,55 @@ func (s *APITokens) Create(ctx context.Context, p auth.Principal, in APITokenInp
 	if fields := s.check(p, in, admin); len(fields) > 0 {
 		return 0, "", problem.InvalidFields(fields...)
 	}
-	now := s.cfg.Now()
-	var expires int64
-	if in.Days > 0 {
-		expires = now.AddDate(0, 0, in.Days).UnixMilli()
-	}
-	rights := in.Rights.Normal()
-	if in.Admin {
-		rights = auth.AllRights
-	}
-	groups := make([]string, len(in.Groups))
-	for i, id := range in.Groups {
-		groups[i] = strconv.FormatInt(id, 10)
-	}
-	token = auth.NewAPIToken()
 	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		n, err := s.queries.CountAPITokens(ctx, tx, db.CountAPITokensParams{UserID: owner, NowMs: now.UnixMilli()})
-		if err != nil {
-			return err
-		}
-		if n >= maxAPITokens {
-			return problem.New(problem.Conflict, "problem.apitoken.many", "Max", maxAPITokens)
-		}
-		id, err = s.queries.InsertAPIToken(ctx, tx, db.InsertAPITokenParams{
-			UserID: owner, Name: in.Name, Hash: auth.HashAPIToken(token), Hint: auth.APITokenHint(token), Rights: int64(rights), Admin: flag(in.Admin),
-			GroupIds: strings.Join(groups, ","), CreatedAt: now.UnixMilli(), ExpiresAt: expires,
-		})
-		if err != nil {
-			return err
-		}
-		return s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectAPIToken, ID: id, Name: in.Name, After: Snapshot{
-			"owner": owner, "rights": strings.Join(auth.RightNames(rights), " "), "admin": in.Admin, "groups": strings.Join(groups, ","), "days": int64(in.Days),
-		}})
+		id, token, err = s.insert(ctx, tx, p, owner, in)
+		return err
 	})
 	if err != nil {
 		return 0, "", fmt.Errorf("make API token: %w", err)
 	}
 	return id, token, nil
+}
+
+// insert makes a token that was checked.
+func (s *APITokens) insert(ctx context.Context, tx db.DBTX, p auth.Principal, owner int64, in APITokenInput) (id int64, token string, err error) {
+	now := s.cfg.Now()
+	var expires int64
+	if in.Days > 0 {
+		expires = now.AddDate(0, 0, in.Days).UnixMilli()
+	}
+	rights, groups := in.scope()
+	token = auth.NewAPIToken()
+	n, err := s.queries.CountAPITokens(ctx, tx, db.CountAPITokensParams{UserID: owner, NowMs: now.UnixMilli()})
+	if err != nil {
+		return 0, "", db.Error(err)
+	}
+	if n >= maxAPITokens {
+		return 0, "", problem.New(problem.Conflict, "problem.apitoken.many", "Max", maxAPITokens)
+	}
+	id, err = s.queries.InsertAPIToken(ctx, tx, db.InsertAPITokenParams{
+		UserID: owner, Name: in.Name, Hash: auth.HashAPIToken(token), Hint: auth.APITokenHint(token), Rights: int64(rights), Admin: flag(in.Admin),
+		GroupIds: groups, CreatedAt: now.UnixMilli(), ExpiresAt: expires,
+	})
+	if err != nil {
+		return 0, "", db.Error(err)
+	}
+	return id, token, s.audit.Record(ctx, tx, p, Entry{Action: ActionCreate, Kind: ObjectAPIToken, ID: id, Name: in.Name, After: Snapshot{
+		"owner": owner, "rights": strings.Join(auth.RightNames(rights), " "), "admin": in.Admin, "groups": groups, "days": int64(in.Days),
+	}})
+}
+
+// scope is a token's, as its row has it.
+func (in APITokenInput) scope() (rights auth.Rights, groups string) {
+	rights = in.Rights.Normal()
+	if in.Admin {
+		rights = auth.AllRights
+	}
+	ids := make([]string, len(in.Groups))
+	for i, id := range in.Groups {
+		ids[i] = strconv.FormatInt(id, 10)
+	}
+	return rights, strings.Join(ids, ",")
 }
 
 func (s *APITokens) check(p auth.Principal, in APITokenInput, admin bool) []problem.Field {

@@ -116,6 +116,8 @@ type Service struct {
 	Directories *Directories
 	// APITokens are those of people and service accounts, and no executors'.
 	APITokens *APITokens
+	// Devices are programs that ask for such a token.
+	Devices *DeviceLogins
 	// Dashboard reads only, of everything.
 	Dashboard *dashboard.Dashboard
 	Channels  *Channels
@@ -143,11 +145,12 @@ func New(cfg Config) *Service {
 	figures := dashboard.New(dashboard.Config{Pool: cfg.Pool, Zone: cfg.Zone, Now: cfg.Now, OpenFrom: func() int64 { return cfg.Engine.Load().OpenFrom }})
 	jobs := &Jobs{cfg: cfg, queries: q, schedules: schedules, groups: groups, audit: audit, figures: figures}
 	channels := &Channels{cfg: cfg, queries: q, audit: audit}
+	apiTokens := &APITokens{cfg: cfg, queries: q, audit: audit}
 	return &Service{
 		Dashboard: figures,
 		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit, search: usualSearch, figures: figures},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: users, Teams: &Teams{cfg: cfg, queries: q, audit: audit}, Directories: &Directories{cfg: cfg, queries: q, audit: audit, users: users}, Audit: audit,
-		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: &APITokens{cfg: cfg, queries: q, audit: audit}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Pauses: &Pauses{cfg: cfg, queries: q, audit: audit}, Channels: channels,
+		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: apiTokens, Devices: &DeviceLogins{cfg: cfg, queries: q, tokens: apiTokens}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Pauses: &Pauses{cfg: cfg, queries: q, audit: audit}, Channels: channels,
 		Adoption: &Adoption{cfg: cfg, queries: q, audit: audit, channels: channels},
 		Settings: cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},
 		Calendars: &Calendars{cfg: cfg, queries: q, audit: audit},

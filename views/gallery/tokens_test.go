@@ -23,6 +23,13 @@ func (f fakes) tokens(all bool) tokens.ListPage {
 	return p
 }
 
+func (f fakes) device() tokens.FormPage {
+	p := f.tokenNew()
+	p.Page, p.Name, p.Problem, p.Errors, p.Owner, p.For = f.page("/device"), "punctual on ops-laptop-7", "", nil, "", ""
+	p.Device = &tokens.Device{Code: "BCDF-GHJK", Program: p.Name, Address: "10.20.1.77", Asked: f.at(-20 * time.Second)}
+	return p
+}
+
 func (f fakes) tokenNew() tokens.FormPage {
 	p := tokens.FormPage{Rights: rights, Page: f.page("/tokens/new"), Days: tokens.DaysDefault, CanAdmin: true, Scope: map[string]bool{"view": true, "run": true},
 		Errors: map[string]string{tokens.FieldName: f.T("job.error.required")}}

@@ -5,6 +5,7 @@ import "net/url"
 // Routes of API tokens and service accounts.
 const (
 	TokensPath        = "/tokens"
+	DevicePath        = "/device" // short, because people type it
 	TokensAll         = "/tokens?of=all"
 	ServiceAccounts   = "/tokens/accounts"
 	ServiceAccountNew = "/tokens/accounts/new"

@@ -67,10 +67,34 @@ type FormPage struct {
 	Scope    map[string]bool
 	Groups   []Group
 	Days     string
-	CanAdmin bool // the owner is an administrator
+	CanAdmin bool    // the owner is an administrator
+	Device   *Device // the program that gets it; nil: the token is shown
 	Errors   map[string]string
 	Problem  string
 }
+
+// Device is a program that asks to be let in.
+type Device struct {
+	Code    string
+	Program string // what it says of itself
+	Address string
+	Asked   format.Time
+}
+
+// CodePage asks for the code of such a program ([Code]), or says what has become of it ([Answered]).
+type CodePage struct {
+	layout.Page
+	Code    string
+	Error   string
+	Program string
+	LetIn   bool
+}
+
+// FieldRefuse is the button that keeps a program out, and FieldCode its code.
+const (
+	FieldRefuse = "refuse"
+	FieldCode   = "code"
+)
 
 // Group is an executor group that a token can be limited to.
 type Group struct {
@@ -109,9 +133,19 @@ func home(all bool) string {
 	return link.TokensPath
 }
 
+func (p FormPage) action() string {
+	if p.Device != nil {
+		return link.DevicePath
+	}
+	return link.TokensPath
+}
+
 func (p FormPage) back() string { return home(p.Owner != "") }
 
 func (p FormPage) heading() string {
+	if p.Device != nil {
+		return p.T("device.title")
+	}
 	if p.For != "" {
 		return p.T("apitokens.new.for", "Name", p.For)
 	}
