@@ -375,3 +375,18 @@ func InsertSlots(ctx context.Context, tx DBTX, slots []Slot) error {
 	}
 	return nil
 }
+
+// InsertBackfillRuns inserts the planned times of a backfill.
+func InsertBackfillRuns(ctx context.Context, tx DBTX, runs []BackfillRun) error {
+	for part := range slices.Chunk(runs, MaxBatch) {
+		args := make([]any, 0, 4*len(part))
+		for _, r := range part {
+			args = append(args, r.BackfillID, r.No, r.PlannedFor, r.LikeLogID)
+		}
+		values := strings.TrimSuffix(strings.Repeat("(?,?,?,?),", len(part)), ",")
+		if _, err := tx.ExecContext(ctx, "INSERT INTO punctual_backfill_run (backfill_id, no, planned_for, like_log_id) VALUES "+values, args...); err != nil {
+			return fmt.Errorf("insert the planned times of a backfill: %w", err)
+		}
+	}
+	return nil
+}

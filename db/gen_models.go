@@ -157,6 +157,33 @@ type AuditMark struct {
 	UntilMs int64
 }
 
+type Backfill struct {
+	ID        int64
+	JobID     int64
+	Kind      string
+	FromAt    int64
+	UntilAt   int64
+	Newest    int64
+	AtOnce    int64
+	State     string
+	Total     int64
+	Sent      int64
+	Succeeded int64
+	Failed    int64
+	MadeAt    int64
+	MadeBy    string
+	EndedAt   int64
+}
+
+type BackfillRun struct {
+	BackfillID int64
+	No         int64
+	PlannedFor int64
+	LikeLogID  int64
+	State      int64
+	LogIds     Text
+}
+
 type BesideGroup struct {
 	GroupID int64
 	MovedAt int64

@@ -42,6 +42,7 @@ type Querier interface {
 	// Those who can log in whatever becomes of a directory; one has to stay.
 	CountAdministrators(ctx context.Context, db DBTX) (int64, error)
 	CountAlarmDeliveriesOfNotice(ctx context.Context, db DBTX, noticeID int64) ([]CountAlarmDeliveriesOfNoticeRow, error)
+	CountBackfilled(ctx context.Context, db DBTX, arg CountBackfilledParams) (int64, error)
 	// Administrators who may use a password when others may not.
 	CountBreakGlass(ctx context.Context, db DBTX) (int64, error)
 	// How many jobs of which group keep to each calendar, by the index.
@@ -107,6 +108,8 @@ type Querier interface {
 	DeleteAttemptsBefore(ctx context.Context, db DBTX, fullAt int64) (int64, error)
 	// Gives a name all its attempts back, wherever they were made.
 	DeleteAttemptsOnName(ctx context.Context, db DBTX, name string) (int64, error)
+	DeleteBackfill(ctx context.Context, db DBTX, id int64) (int64, error)
+	DeleteBackfillRuns(ctx context.Context, db DBTX, backfillID int64) (int64, error)
 	DeleteCalendar(ctx context.Context, db DBTX, name string) (int64, error)
 	// Takes the beginning of the chain away, some at a time. Its last place is kept as a mark in the same transaction.
 	DeleteChainedAudit(ctx context.Context, db DBTX, arg DeleteChainedAuditParams) (int64, error)
@@ -189,6 +192,7 @@ type Querier interface {
 	DropDeclaredJob(ctx context.Context, db DBTX, arg DropDeclaredJobParams) error
 	// The outcome of a message, written by whoever held it.
 	EndAlarmDeliveries(ctx context.Context, db DBTX, arg EndAlarmDeliveriesParams) (int64, error)
+	EndBackfill(ctx context.Context, db DBTX, arg EndBackfillParams) (int64, error)
 	EndBeside(ctx context.Context, db DBTX) error
 	// Ends a pause early: from then on it holds nothing. One that has ended stays as it is.
 	EndPause(ctx context.Context, db DBTX, arg EndPauseParams) (int64, error)
@@ -206,6 +210,7 @@ type Querier interface {
 	FinishAdoption(ctx context.Context, db DBTX, arg FinishAdoptionParams) (int64, error)
 	// The first entry since a moment. Ids grow with the times, except for entries written at the same moment by two admins.
 	FirstAuditIDSince(ctx context.Context, db DBTX, madeAt int64) (int64, error)
+	FirstBackfillEndedBefore(ctx context.Context, db DBTX, beforeMs int64) (int64, error)
 	// The first hour with counters in a stretch, or 0.
 	FirstHourSince(ctx context.Context, db DBTX, arg FirstHourSinceParams) (int64, error)
 	FirstRunID(ctx context.Context, db DBTX) (int64, error)
@@ -214,6 +219,8 @@ type Querier interface {
 	FirstRunIDSince(ctx context.Context, db DBTX, triggerTime sql.NullTime) (int64, error)
 	// The lowest run with a slot, or far above all when there is none: below it no admin can have been given one.
 	FirstSlotRun(ctx context.Context, db DBTX) (int64, error)
+	// Notes the attempts that came in the place of others.
+	FollowBackfillRun(ctx context.Context, db DBTX, arg FollowBackfillRunParams) (int64, error)
 	// Gives the slots of runs back, but of none that goes on: who wanted to end it may have come too late for that.
 	FreeSlots(ctx context.Context, db DBTX, logIds []int64) (int64, error)
 	// What is known of a database that was XXL-JOB's; see db/adopted.go.
@@ -223,6 +230,8 @@ type Querier interface {
 	// One entry with what it changed.
 	GetAudit(ctx context.Context, db DBTX, id int64) (AuditEntry, error)
 	GetAuditMark(ctx context.Context, db DBTX, name string) (AuditMark, error)
+	GetBackfill(ctx context.Context, db DBTX, id int64) (Backfill, error)
+	GetBackfillRun(ctx context.Context, db DBTX, arg GetBackfillRunParams) (BackfillRun, error)
 	GetChannelOfAlarmDelivery(ctx context.Context, db DBTX, id int64) (int64, error)
 	GetClearing(ctx context.Context, db DBTX, id int64) (Clearing, error)
 	GetDeclaredJob(ctx context.Context, db DBTX, jobID int64) (DeclaredJob, error)
@@ -289,6 +298,8 @@ type Querier interface {
 	// Written in the transaction of the change wherever there is one.
 	InsertAudit(ctx context.Context, db DBTX, arg InsertAuditParams) (int64, error)
 	InsertAuditMarkIfAbsent(ctx context.Context, db DBTX, arg InsertAuditMarkIfAbsentParams) error
+	// What touches punctual_backfill and punctual_backfill_run. Rows of the second are inserted many at a time, in db/bulk.go.
+	InsertBackfill(ctx context.Context, db DBTX, arg InsertBackfillParams) (int64, error)
 	InsertClearing(ctx context.Context, db DBTX, arg InsertClearingParams) (int64, error)
 	InsertCodeHandler(ctx context.Context, db DBTX, arg InsertCodeHandlerParams) error
 	InsertDeclaredJob(ctx context.Context, db DBTX, arg InsertDeclaredJobParams) error
@@ -357,6 +368,10 @@ type Querier interface {
 	ListAuditMarks(ctx context.Context, db DBTX, limit int32) ([]AuditMark, error)
 	// The newest entries about one thing, with as much of what they changed as the names of the fields take: a script may be long.
 	ListAuditOfObject(ctx context.Context, db DBTX, arg ListAuditOfObjectParams) ([]ListAuditOfObjectRow, error)
+	// Those in a state, in their order.
+	ListBackfillRuns(ctx context.Context, db DBTX, arg ListBackfillRunsParams) ([]BackfillRun, error)
+	// Newest first.
+	ListBackfillsOfJob(ctx context.Context, db DBTX, arg ListBackfillsOfJobParams) ([]Backfill, error)
 	// What touches punctual_beside; see db/beside.go.
 	// The groups that are Punctual's beside XXL-JOB admins. The row of group 0 says that Punctual works beside any; without it the
 	// others say nothing.
@@ -465,6 +480,8 @@ type Querier interface {
 	ListOpenAddresses(ctx context.Context, db DBTX, arg ListOpenAddressesParams) ([]Text, error)
 	// What each admin keeps in memory, so that a success of a job without open alarms costs nothing.
 	ListOpenAlarms(ctx context.Context, db DBTX, limit int32) ([]ListOpenAlarmsRow, error)
+	// What there is to look after: a read of the index that finds nothing where there is none.
+	ListOpenBackfills(ctx context.Context, db DBTX, arg ListOpenBackfillsParams) ([]Backfill, error)
 	// Runs that came out of another one in some way and have not ended: of retries at most one, unless an old admin retried it too. Read by the index on handle_code.
 	ListOpenRetries(ctx context.Context, db DBTX, arg ListOpenRetriesParams) ([]ListOpenRetriesRow, error)
 	// Runs that are sent and have no result, or are not sent yet, oldest first from an id on. The sweep asks executors about
@@ -596,6 +613,8 @@ type Querier interface {
 	MoveAlarmEvents(ctx context.Context, db DBTX, arg MoveAlarmEventsParams) error
 	// Moves a mark on from where it was; of several admins that try at once one does.
 	MoveAuditMark(ctx context.Context, db DBTX, arg MoveAuditMarkParams) (int64, error)
+	// Takes the next planned time, in the transaction that inserts its run. Guarded by the cursor, so that two admins cannot both take it.
+	MoveBackfill(ctx context.Context, db DBTX, arg MoveBackfillParams) (int64, error)
 	NextCalendarRevision(ctx context.Context, db DBTX) (int64, error)
 	// The oldest that is open.
 	NextClearing(ctx context.Context, db DBTX) (Clearing, error)
@@ -641,6 +660,9 @@ type Querier interface {
 	SaveJobSource(ctx context.Context, db DBTX, arg SaveJobSourceParams) (int64, error)
 	// The same tokens in another spelling, unless somebody has rotated them meanwhile.
 	SealToken(ctx context.Context, db DBTX, arg SealTokenParams) (int64, error)
+	SendBackfillRun(ctx context.Context, db DBTX, arg SendBackfillRunParams) (int64, error)
+	// Guarded by the state that it was in, so that of two who ask at once one is told that it was late.
+	SetBackfillState(ctx context.Context, db DBTX, arg SetBackfillStateParams) (int64, error)
 	// A group is Punctual's from now on.
 	SetBeside(ctx context.Context, db DBTX, arg SetBesideParams) error
 	SetCalendar(ctx context.Context, db DBTX, arg SetCalendarParams) error
@@ -678,6 +700,8 @@ type Querier interface {
 	// Takes new events, guarded: fewer rows than ids means that another admin was faster, and the caller rolls back.
 	SettleAlarmEvents(ctx context.Context, db DBTX, arg SettleAlarmEventsParams) (int64, error)
 	SettleAlarmNotice(ctx context.Context, db DBTX, id int64) (int64, error)
+	// Guarded, so that each is counted once.
+	SettleBackfillRun(ctx context.Context, db DBTX, arg SettleBackfillRunParams) (int64, error)
 	// Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone). See UpdateJob for claimed_until.
 	StartJob(ctx context.Context, db DBTX, arg StartJobParams) (int64, error)
 	StopClearing(ctx context.Context, db DBTX, arg StopClearingParams) (int64, error)

@@ -39,6 +39,8 @@ var seedValues = map[string][seedRows]any{
 	"xxl_job_group.address_type":      {0, 1, 0, 0, 0},
 	"xxl_job_user.disabled":           {0, 0, 1, 1, 0},
 	"xxl_job_user.provider":           {"", "company", "company", "office", "office"},
+	"punctual_backfill.ended_at":      {1, 0, 3, 4, 5},
+	"punctual_backfill_run.state":     {1, 0, 1, 2, 3},
 	"punctual_node.state":             {1, 1, 0, 1, 1},
 	"punctual_slot.running":           {0, 1, 1, 1, 0},
 	"punctual_slot.job_id":            {1, 1, 1, 1, 1},
@@ -118,6 +120,8 @@ var argValues = map[string]any{
 	"ListPausedJobs.Revision": int64(100), "ResumeJobs.Revision": int64(100),
 	"InsertDeclaredJob.JobID": int64(100), "SaveFileJob.Source": "changed", "ListFileJobsOfSource": "source1", "InsertDeclaredJob.Name": "new", "DropDeclaredJob.DroppedAt": int64(77),
 	"DeleteSchedulesBefore": int64(100), "EndSchedule.JobID": int64(2), "SetDeletion.BeforeAt": int64(77),
+	"SetBackfillState.ID": int64(2), "MoveBackfill.ID": int64(2), "EndBackfill.ID": int64(2), "OldState": "state2", "MoveBackfill.State": "state2", "MoveBackfill.No": int64(2),
+	"NewState": "changed", "EndBackfill.EndedAt": int64(77), "SendBackfillRun.BackfillID": int64(2), "SendBackfillRun.No": int64(2), "SettleBackfillRun.State": int64(3), "FirstBackfillEndedBefore": int64(100),
 	"DeleteOwnViews": int64(2), "FromHour": int64(0), "ToHour": int64(100), "DeleteHoursBefore": int64(100), "SetHour.SucCount": int64(77),
 }
 

@@ -34,6 +34,7 @@ func (b *bundle) die(e *Engine) {
 	e.queues.stop()
 	e.cancel()
 	_ = e.upkeep.Stop(over)
+	_ = e.backfills.Stop(over)
 	_ = e.node.Stop(over)
 	b.t.Cleanup(func() {
 		e.draining.Store(true)

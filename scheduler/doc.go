@@ -34,7 +34,8 @@
 // [Engine] is what all of this has in common: claim, send and finish. What runs leave in the database (counters, old runs,
 // clearings, the history of schedules) is looked after by a service of its own, package upkeep, which only counts with the
 // engine. This admin's membership of the cluster (its lease, who else lives, whose share a job is, the time that all go by) is
-// package cluster; what it asks of the engine is membership.go. Both start and stop with the engine, and bound their own stops.
+// package cluster; what it asks of the engine is membership.go. Runs for planned times that are over are asked for by package backfill.
+// All of them start and stop with the engine, and bound their own stops.
 //
 // # The promises, and where they are kept
 //

@@ -15,6 +15,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/backfill"
 	"github.com/punctual-job/punctual/scheduler/cluster"
 	"github.com/punctual-job/punctual/scheduler/route"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
@@ -180,6 +181,7 @@ type Engine struct {
 	hub       *hub
 	pulse     *pulse
 	upkeep    *upkeep.Service
+	backfills *backfill.Service
 	rates     rates
 	openFrom  atomic.Int64 // see Load.OpenFrom
 	refusals  *refusals
@@ -231,6 +233,11 @@ func New(cfg Config) (*Engine, error) {
 	if e.upkeep, err = upkeep.New(upkeep.Config{
 		Pool: cfg.Pool, Logger: cfg.Logger, Now: e.now, Leads: e.node.Leading, Changed: func() { e.hub.changed() }, Counted: e.measured.counted, Schedules: e.schedules,
 		Ahead: cfg.Horizon, ReportEvery: cfg.ReportEvery, RetentionDays: cfg.RetentionDays, Retention: cfg.Retention,
+	}); err != nil {
+		return nil, err
+	}
+	if e.backfills, err = backfill.New(backfill.Config{
+		Pool: cfg.Pool, Logger: cfg.Logger, Send: e.sendBackfill, Now: e.now, Leads: e.node.Leading, Changes: e.Subscribe,
 	}); err != nil {
 		return nil, err
 	}
@@ -291,6 +298,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.wg.Go(func() { e.sweepLoop(loop) })
 	e.wg.Go(func() { e.killLoop(loop) })
 	e.upkeep.Start()
+	e.backfills.Start()
 	e.started = true
 	return nil
 }
@@ -311,7 +319,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 		_ = upkeep.Rest(work, wrapUp) // or until the work has ended
 		endWork()
 	})()
-	err := e.drain(ctx)
+	err := errors.Join(e.backfills.Stop(context.WithoutCancel(ctx)), e.drain(ctx))
 	e.queues.stop()
 	e.cancel()
 	e.queues.wait()
@@ -330,7 +338,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 const wrapUp = 2 * time.Second
 
 // StopsWithin is how long [Engine.Stop] may go on when its context has ended.
-const StopsWithin = wrapUp + upkeep.StopsWithin + cluster.StopsWithin
+const StopsWithin = backfill.StopsWithin + wrapUp + upkeep.StopsWithin + cluster.StopsWithin
 
 // Drain is the first half of [Engine.Stop]: nothing more is claimed, and what is claimed is sent. Results are taken until the
 // second half, so that whoever ends in between can still report.
@@ -376,6 +384,9 @@ func (e *Engine) JobsChanged() {
 
 // Upkeep is the service that looks after what runs leave in the database. It starts and stops with the engine.
 func (e *Engine) Upkeep() *upkeep.Service { return e.upkeep }
+
+// Backfills is the service that runs jobs for planned times that are over. It starts and stops with the engine.
+func (e *Engine) Backfills() *backfill.Service { return e.backfills }
 
 // Now is the time that the cluster goes by, which is the database's and not this machine's.
 func (e *Engine) Now() time.Time { return e.now() }

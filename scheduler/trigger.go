@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/backfill"
+	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -39,6 +41,10 @@ type TriggerRequest struct {
 	Addresses []string            // nil: the group's. The caller has checked that they may be called.
 	Planned   time.Time           // the time of the schedule that the runs are for; zero: now
 	User      string              // who asked, for the run's message
+	Backfill  int64               // the backfill that the runs belong to; 0: none
+
+	// Within is done in the transaction that inserts the runs, with their ids; nil: nothing.
+	Within func(ctx context.Context, tx *sql.Tx, ids []int64) error
 }
 
 // Trigger runs a job now, whether it is started or not. It returns the ids of the runs, one or for a broadcast several,
@@ -70,15 +76,40 @@ func (e *Engine) Trigger(ctx context.Context, r TriggerRequest) ([]int64, error)
 		runs := e.newRuns(j, cause{
 			trigger: r.Type, planned: e.now().Truncate(time.Millisecond), due: r.Planned, param: param, retries: j.retries, given: r.Addresses, user: r.User,
 		})
-		return runs, e.insert(ctx, tx, runs)
+		if r.Backfill != 0 {
+			for _, d := range runs {
+				d.events = append(d.events, event.New(e.now(), event.Backfilled, r.Backfill))
+			}
+		}
+		err := e.insert(ctx, tx, runs)
+		if err == nil && r.Within != nil {
+			err = r.Within(ctx, tx, runIDs(runs))
+		}
+		return runs, err
 	})
 	if err != nil {
 		return nil, err
 	}
+	ids := runIDs(runs)
+	e.hub.changed(ids...)
+	return ids, nil
+}
+
+func runIDs(runs []*dispatch) []int64 {
 	ids := make([]int64, len(runs))
 	for i, d := range runs {
 		ids[i] = d.id
 	}
-	e.hub.changed(ids...)
-	return ids, nil
+	return ids
+}
+
+// sendBackfill makes the runs of one planned time of a backfill.
+func (e *Engine) sendBackfill(ctx context.Context, r backfill.Request) error {
+	_, err := e.Trigger(ctx, TriggerRequest{
+		JobID: r.Job, Type: jobspec.TriggerManual, Param: r.Param, Planned: r.Planned, User: r.User, Backfill: r.Backfill, Within: r.Within,
+	})
+	if errors.Is(err, ErrJobNotFound) || errors.Is(err, ErrNoGroup) {
+		return fmt.Errorf("%w: %w", backfill.ErrGone, err)
+	}
+	return err
 }

@@ -21,7 +21,7 @@ var stepOf = map[event.Key]struct {
 	name  string
 	state runs.StepState
 }{
-	event.Triggered: {runs.StepTriggered, runs.StepDone}, event.StandsFor: {runs.StepStandsFor, runs.StepDone},
+	event.Triggered: {runs.StepTriggered, runs.StepDone}, event.Backfilled: {runs.StepTriggered, runs.StepDone}, event.StandsFor: {runs.StepStandsFor, runs.StepDone},
 	event.TakenOver: {runs.StepTakeover, runs.StepDone}, event.FoundAgain: {runs.StepTakeover, runs.StepDone},
 	event.Waited: {runs.StepWaited, runs.StepDone}, event.Late: {runs.StepLate, runs.StepDone},
 	event.Asked:  {runs.StepAsked, runs.StepDone},

@@ -83,6 +83,7 @@ const (
 	NoChild      Key = "nochild"     // one that it could not start
 	Withdrawn    Key = "withdrawn"   // a retry that is not needed
 	Triggered    Key = "triggered"   // somebody asked for the run
+	Backfilled   Key = "backfilled"  // it belongs to a backfill
 	Overdue      Key = "overdue"     // it takes longer than its job lets expect
 	NoSuccess    Key = "nosuccess"   // of a job: none came for longer than it lets expect
 )
@@ -168,6 +169,7 @@ var Specs = func() Book {
 		{NoChild, []Arg{word("Cause", "nochild."), words("ID")}, "child: {ID} not started: {Cause}"},
 		{Withdrawn, []Arg{runID}, "not needed: run {Run} succeeded after all"},
 		{Triggered, []Arg{words("User")}, "triggered by {User}"},
+		{Backfilled, []Arg{number("Backfill")}, "of backfill {Backfill}"},
 		{Overdue, []Arg{length("By"), length("Limit"), address}, "running for {By}, expected at most {Limit}; executor {Address}"},
 		{NoSuccess, []Arg{moment("Since"), length("Every")}, "no success since {Since}, one is expected every {Every}"},
 	}
