@@ -374,8 +374,9 @@ func (e *Engine) drain(ctx context.Context) error {
 	return nil
 }
 
-// JobsChanged tells the engine that a job was started or edited, so that a first fire in the next seconds is not late.
+// JobsChanged tells the engine that a job was started, edited or backfilled, so that what is due in the next seconds is not late.
 func (e *Engine) JobsChanged() {
+	e.backfills.Wake()
 	select {
 	case e.claimNow <- struct{}{}:
 	default:

@@ -28,6 +28,7 @@ const (
 	ActionStart    Action = "start"
 	ActionStop     Action = "stop"
 	ActionRun      Action = "run"
+	ActionBackfill Action = "backfill" // runs for planned times that are over, begun or changed
 	ActionKill     Action = "kill"
 	ActionClear    Action = "clear"
 	ActionGlue     Action = "glue"     // a new version of a script
@@ -54,7 +55,7 @@ const (
 
 // Actions lists every action in the order the filter shows them.
 func Actions() []Action {
-	return []Action{ActionCreate, ActionUpdate, ActionDelete, ActionStart, ActionStop, ActionRun, ActionKill, ActionClear, ActionGlue,
+	return []Action{ActionCreate, ActionUpdate, ActionDelete, ActionStart, ActionStop, ActionRun, ActionBackfill, ActionKill, ActionClear, ActionGlue,
 		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest, ActionPropose, ActionApprove, ActionReject, ActionFinish, ActionMove, ActionReturn}
 }
 

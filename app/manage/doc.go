@@ -129,7 +129,8 @@ type Service struct {
 	Calendars *Calendars
 	Pauses    *Pauses
 	// Accounts read only.
-	Accounts *Accounts
+	Accounts  *Accounts
+	Backfills *Backfills
 }
 
 // New makes the use cases.
@@ -144,11 +145,12 @@ func New(cfg Config) *Service {
 	schedules := db.NewSchedules(cfg.Pool, cfg.Pool.Zone(), cfg.Now)
 	figures := dashboard.New(dashboard.Config{Pool: cfg.Pool, Zone: cfg.Zone, Now: cfg.Now, OpenFrom: func() int64 { return cfg.Engine.Load().OpenFrom }})
 	jobs := &Jobs{cfg: cfg, queries: q, schedules: schedules, groups: groups, audit: audit, figures: figures}
+	runs := &Runs{cfg: cfg, queries: q, audit: audit, search: usualSearch, figures: figures}
 	channels := &Channels{cfg: cfg, queries: q, audit: audit}
 	apiTokens := &APITokens{cfg: cfg, queries: q, audit: audit}
 	return &Service{
 		Dashboard: figures,
-		Groups:    groups, Jobs: jobs, Runs: &Runs{cfg: cfg, queries: q, audit: audit, search: usualSearch, figures: figures},
+		Groups:    groups, Jobs: jobs, Runs: runs, Backfills: &Backfills{cfg: cfg, queries: q, jobs: jobs, runs: runs, audit: audit},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: users, Teams: &Teams{cfg: cfg, queries: q, audit: audit}, Directories: &Directories{cfg: cfg, queries: q, audit: audit, users: users}, Audit: audit,
 		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: apiTokens, Devices: &DeviceLogins{cfg: cfg, queries: q, tokens: apiTokens}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Pauses: &Pauses{cfg: cfg, queries: q, audit: audit}, Channels: channels,
 		Adoption: &Adoption{cfg: cfg, queries: q, audit: audit, channels: channels},

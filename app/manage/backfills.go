@@ -1,0 +1,294 @@
+package manage
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/backfill"
+	"github.com/punctual-job/punctual/scheduler/expr"
+)
+
+// Backfills are the use cases of running jobs for planned times that are over.
+type Backfills struct {
+	cfg     Config
+	queries *db.Queries
+	jobs    *Jobs
+	runs    *Runs
+	audit   *Audit
+}
+
+// BackfillInput is a backfill as somebody wants it.
+type BackfillInput struct {
+	From, Until time.Time // the planned times from one moment on and before the other
+	Failed      bool      // not those of the schedule: those of the runs that were triggered in this time and failed for good
+	Newest      bool      // the newest first
+	AtOnce      int       // 0: one
+}
+
+// The names of fields in a problem.Field.
+const (
+	FieldBackfillFrom   = "from"
+	FieldBackfillUntil  = "until"
+	FieldBackfillAtOnce = "at_once"
+)
+
+// BackfillPlan is what a backfill would run.
+type BackfillPlan struct {
+	Job         db.Job
+	Count       int
+	First, Last time.Time // planned times, in the order of sending and in the job's zone
+	Param       string    // of the first, as its executor would get it
+	rows        []db.BackfillRun
+}
+
+// maxBackfills bounds the list of a job's backfills.
+const maxBackfills = 100
+
+// Plan says what a backfill would run, and runs nothing.
+func (s *Backfills) Plan(ctx context.Context, p auth.Principal, job int64, in BackfillInput) (plan BackfillPlan, err error) {
+	if plan.Job, err = s.jobs.Need(ctx, p, job, auth.RightRun); err != nil {
+		return plan, err
+	}
+	if err := s.check(in); err != nil {
+		return plan, err
+	}
+	schedule, err := s.jobs.scheduleOf(plan.Job.Spec())
+	if err != nil {
+		return plan, err
+	}
+	param := string(plan.Job.ExecutorParam)
+	if in.Failed {
+		var first string
+		if plan.rows, first, err = s.failed(ctx, p, plan.Job, in); err == nil && len(plan.rows) > 0 {
+			param = first
+		}
+	} else {
+		var due time.Time // a fixed rate goes on from the time on record, and a stopped one had its last
+		if at := cmp.Or(plan.Job.TriggerNextTime, plan.Job.TriggerLastTime); at > 0 {
+			due = time.UnixMilli(at)
+		}
+		var times []time.Time
+		times, err = backfill.Times(schedule, in.From, in.Until, due)
+		for _, at := range backfill.Ordered(times, in.Newest) {
+			plan.rows = append(plan.rows, db.BackfillRun{PlannedFor: at.UnixMilli()})
+		}
+	}
+	if err != nil {
+		return plan, backfillFault(err)
+	}
+	plan.Count = len(plan.rows)
+	if plan.Count == 0 {
+		key := "backfill.error.none"
+		if in.Failed {
+			key = "backfill.error.nofailed"
+		}
+		return plan, problem.InvalidFields(problem.Field{Name: FieldBackfillUntil, Key: key})
+	}
+	plan.First = time.UnixMilli(plan.rows[0].PlannedFor).In(schedule.Zone)
+	plan.Last = time.UnixMilli(plan.rows[plan.Count-1].PlannedFor).In(schedule.Zone)
+	plan.Param = expr.FillPlanned(param, plan.First, schedule.Zone)
+	return plan, nil
+}
+
+func (s *Backfills) check(in BackfillInput) error {
+	var fields []problem.Field
+	add := func(name, key string, args ...any) {
+		fields = append(fields, problem.Field{Name: name, Key: key, Args: args})
+	}
+	if in.From.Before(earliestPlanned) {
+		add(FieldBackfillFrom, "backfill.error.from")
+	}
+	switch {
+	case !in.Until.After(in.From):
+		add(FieldBackfillUntil, "backfill.error.until")
+	case in.Until.After(s.cfg.Now()):
+		add(FieldBackfillUntil, "backfill.error.future")
+	}
+	if in.AtOnce < 0 || in.AtOnce > backfill.MostAtOnce {
+		add(FieldBackfillAtOnce, "backfill.error.at_once", "Max", backfill.MostAtOnce)
+	}
+	if len(fields) > 0 {
+		return problem.InvalidFields(fields...)
+	}
+	return nil
+}
+
+func backfillFault(err error) error {
+	refuse := func(name, key string, args ...any) error {
+		return problem.InvalidFields(problem.Field{Name: name, Key: key, Args: args})
+	}
+	switch {
+	case errors.Is(err, backfill.ErrTooMany):
+		return refuse(FieldBackfillUntil, "backfill.error.many", "Max", backfill.MostRuns)
+	case errors.Is(err, backfill.ErrNoSchedule):
+		return refuse(FieldBackfillFrom, "backfill.error.noschedule")
+	case errors.Is(err, backfill.ErrNoPhase):
+		return refuse(FieldBackfillFrom, "backfill.error.nophase")
+	}
+	return scheduleFault(err)
+}
+
+// failed are the planned times of the runs that failed for good. Several failures for one time with one parameter are one: shards of a
+// broadcast, and what somebody has tried again by hand.
+func (s *Backfills) failed(ctx context.Context, p auth.Principal, j db.Job, in BackfillInput) (rows []db.BackfillRun, param string, err error) {
+	type fire struct {
+		at    int64
+		param string
+	}
+	seen := make(map[fire]bool)
+	var list []db.RunRow
+	f := RunFilter{Job: j.ID, Result: FailedForGood, Since: in.From, Until: in.Until.Add(-time.Millisecond), Deep: true, Limit: 500}
+	for {
+		found, err := s.runs.List(ctx, p, f)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, r := range found.Runs {
+			k := fire{cmp.Or(r.PlannedFor, r.PlannedAt, s.cfg.Pool.FromWall(r.TriggerTime.Time).UnixMilli()), string(r.ExecutorParam)}
+			if !seen[k] {
+				seen[k] = true
+				r.PlannedFor = k.at
+				list = append(list, r)
+			}
+		}
+		if len(list) > backfill.MostRuns {
+			return nil, "", backfill.ErrTooMany
+		}
+		if f.Before = found.Older; f.Before == 0 {
+			break
+		}
+	}
+	slices.SortStableFunc(list, func(a, b db.RunRow) int {
+		if in.Newest {
+			a, b = b, a
+		}
+		return cmp.Or(cmp.Compare(a.PlannedFor, b.PlannedFor), cmp.Compare(a.ID, b.ID))
+	})
+	for _, r := range list {
+		rows = append(rows, db.BackfillRun{PlannedFor: r.PlannedFor, LikeLogID: r.ID})
+	}
+	if len(list) > 0 {
+		param = string(list[0].ExecutorParam)
+	}
+	return rows, param, nil
+}
+
+// Start makes a backfill, which begins at once, and returns its number.
+func (s *Backfills) Start(ctx context.Context, p auth.Principal, job int64, in BackfillInput) (id int64, err error) {
+	plan, err := s.Plan(ctx, p, job, in)
+	if err != nil {
+		return 0, err
+	}
+	kind, newest := backfill.OfSchedule, int64(0)
+	if in.Failed {
+		kind = backfill.OfFailed
+	}
+	if in.Newest {
+		newest = 1
+	}
+	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) (err error) {
+		id, err = s.queries.InsertBackfill(ctx, tx, db.InsertBackfillParams{
+			JobID: job, Kind: kind, FromAt: in.From.UnixMilli(), UntilAt: in.Until.UnixMilli(), Newest: newest, AtOnce: int64(max(1, in.AtOnce)),
+			State: backfill.Running, Total: int64(plan.Count), MadeAt: s.cfg.Now().UnixMilli(), MadeBy: cut(p.Name, 64),
+		})
+		if err != nil {
+			return err
+		}
+		for i := range plan.rows {
+			plan.rows[i].BackfillID, plan.rows[i].No = id, int64(i)
+		}
+		if err := db.InsertBackfillRuns(ctx, tx, plan.rows); err != nil {
+			return err
+		}
+		return s.audit.Record(ctx, tx, p, s.entry(plan.Job, nil, Snapshot{"backfill": id, "backfill_from": in.From.In(s.cfg.Zone).Format(time.RFC3339),
+			"backfill_until": in.Until.In(s.cfg.Zone).Format(time.RFC3339), "backfill_runs": plan.Count, "state": backfill.Running}))
+	})
+	if err != nil {
+		return 0, fmt.Errorf("make backfill: %w", db.Error(err))
+	}
+	s.cfg.Engine.JobsChanged()
+	return id, nil
+}
+
+func (s *Backfills) entry(j db.Job, before, after Snapshot) Entry {
+	return Entry{Action: ActionBackfill, Kind: ObjectJob, ID: j.ID, Name: j.JobDesc, Group: j.JobGroup, Before: before, After: after}
+}
+
+// Of are the newest backfills of a job, the newest first.
+func (s *Backfills) Of(ctx context.Context, p auth.Principal, job int64) ([]db.Backfill, error) {
+	if _, err := s.jobs.Get(ctx, p, job); err != nil {
+		return nil, err
+	}
+	rows, err := s.queries.ListBackfillsOfJob(ctx, s.cfg.Pool, db.ListBackfillsOfJobParams{JobID: job, Limit: maxBackfills})
+	return rows, db.Error(err)
+}
+
+// Get is one backfill of a job. One that the principal may not see is as little there as one that there is not.
+func (s *Backfills) Get(ctx context.Context, p auth.Principal, job, id int64) (db.Backfill, error) {
+	if _, err := s.jobs.Get(ctx, p, job); err != nil {
+		return db.Backfill{}, err
+	}
+	b, err := s.queries.GetBackfill(ctx, s.cfg.Pool, id)
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		return db.Backfill{}, fmt.Errorf("read backfill: %w", err)
+	}
+	if err != nil || b.JobID != job {
+		return db.Backfill{}, problem.New(problem.NotFound, "problem.backfill.gone")
+	}
+	return b, nil
+}
+
+// Pause lets a backfill send nothing more until it is resumed. What it has sent goes on.
+func (s *Backfills) Pause(ctx context.Context, p auth.Principal, job, id int64) error {
+	return s.set(ctx, p, job, id, backfill.Paused, backfill.Running)
+}
+
+// Resume lets a paused backfill go on.
+func (s *Backfills) Resume(ctx context.Context, p auth.Principal, job, id int64) error {
+	return s.set(ctx, p, job, id, backfill.Running, backfill.Paused)
+}
+
+// Stop ends a backfill for good. What it has sent goes on.
+func (s *Backfills) Stop(ctx context.Context, p auth.Principal, job, id int64) error {
+	return s.set(ctx, p, job, id, backfill.Stopped, backfill.Running, backfill.Paused)
+}
+
+func (s *Backfills) set(ctx context.Context, p auth.Principal, job, id int64, to string, from ...string) error {
+	j, err := s.jobs.Need(ctx, p, job, auth.RightRun)
+	if err != nil {
+		return err
+	}
+	b, err := s.Get(ctx, p, job, id)
+	if err != nil {
+		return err
+	}
+	switch {
+	case b.State == to:
+		return nil // as it was wanted
+	case b.EndedAt != 0 || !slices.Contains(from, b.State):
+		return problem.New(problem.Conflict, "problem.backfill.over")
+	}
+	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err := s.queries.SetBackfillState(ctx, tx, db.SetBackfillStateParams{ID: id, OldState: b.State, NewState: to})
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return problem.New(problem.Conflict, "problem.changed")
+		}
+		return s.audit.Record(ctx, tx, p, s.entry(j, Snapshot{"backfill": "", "state": b.State}, Snapshot{"backfill": id, "state": to}))
+	})
+	if err != nil {
+		return fmt.Errorf("change backfill: %w", db.Error(err))
+	}
+	s.cfg.Engine.JobsChanged()
+	return nil
+}
