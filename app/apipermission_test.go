@@ -142,13 +142,6 @@ func apiThings(t *testing.T, a *App, group int64, mark string) objects {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One that is over, and ranges without a planned time: the engine would run others, at a moment of its own.
-	if o.backfill, err = db.New().InsertBackfill(t.Context(), a.pool, db.InsertBackfillParams{JobID: o.job, State: "running", MadeBy: mark}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err = db.New().EndBackfill(t.Context(), a.pool, db.EndBackfillParams{ID: o.backfill, OldState: "running", NewState: "done", EndedAt: 1}); err != nil {
-		t.Fatal(err)
-	}
 	if o.route, err = db.New().InsertAlarmRoute(t.Context(), a.pool, db.InsertAlarmRouteParams{ChannelID: o.channel, Scope: "group", ScopeID: group}); err != nil {
 		t.Fatal(err)
 	}

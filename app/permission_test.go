@@ -110,6 +110,8 @@ var routeNeeds = map[string]need{
 	"GET /executors/:id/secrets/delete":  {login: true, right: auth.RightEdit | auth.RightGlue},
 	"POST /executors/:id/secrets/delete": {login: true, right: auth.RightEdit | auth.RightGlue},
 	"GET /nodes":                         admin, "GET /settings": admin, "POST /settings": admin, "GET /palette": user, "GET /help": user, "GET /keys": user, "GET /docs": user, "GET /docs/:page": user,
+	"GET /jobs/:id/backfill": view, "POST /jobs/:id/backfill": run,
+	"POST /jobs/:id/backfill/:backfill/pause": run, "POST /jobs/:id/backfill/:backfill/resume": run, "POST /jobs/:id/backfill/:backfill/stop": run,
 	"GET /pauses": user, "POST /pauses": sched, "POST /pauses/:id/end": sched,
 	"GET /adoption": admin, "POST /adoption/finish": admin, "POST /adoption/move": admin, "POST /adoption/return": admin,
 
@@ -204,6 +206,11 @@ func things(t *testing.T, a *App, group int64, mark string) objects {
 	must()
 	o.pause, err = q.InsertPause(ctx, a.pool, db.InsertPauseParams{Scope: "group", Target: group, FromAt: time.Now().Add(time.Hour).UnixMilli(), Strategy: "skip", Reason: mark})
 	must()
+	// One that is over: the engine would run others, at a moment of its own.
+	o.backfill, err = q.InsertBackfill(ctx, a.pool, db.InsertBackfillParams{JobID: o.job, State: "running", MadeBy: mark})
+	must()
+	_, err = q.EndBackfill(ctx, a.pool, db.EndBackfillParams{ID: o.backfill, OldState: "running", NewState: "done", EndedAt: 1})
+	must()
 	o.clearing, err = q.InsertClearing(ctx, a.pool, db.InsertClearingParams{UserName: "x", JobGroup: group})
 	must()
 	o.entry, err = q.InsertAudit(ctx, a.pool, db.InsertAuditParams{UserName: "x", Action: "run", ObjectKind: "job", ObjectID: o.job, ObjectName: mark})
@@ -238,7 +245,7 @@ func request(route string, o objects) (method, path string, form url.Values) {
 		id = o.entry
 	}
 	path = strings.ReplaceAll(strings.ReplaceAll(path, ":id", strconv.FormatInt(id, 10)), ":version", strconv.FormatInt(o.version, 10))
-	path = strings.NewReplacer("*", "nowhere", ":route", "1", ":name", "cn").Replace(path)
+	path = strings.NewReplacer("*", "nowhere", ":route", "1", ":name", "cn", ":backfill", strconv.FormatInt(o.backfill, 10)).Replace(path)
 	if method == "GET" {
 		return method, path, nil
 	}

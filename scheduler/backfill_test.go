@@ -166,6 +166,33 @@ func TestABackfillGoesOnByItself(t *testing.T) {
 	})
 }
 
+// TestABackfillWaitsWhileItsJobIsPaused and goes on by itself.
+func TestABackfillWaitsWhileItsJobIsPaused(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, alone, addressA)
+		b.byHand(b.engine)
+		job := b.addJob(nil)
+		id := b.addBackfill(job, 2, 2)
+		paused := b.pause(db.InsertPauseParams{Scope: "group", Target: b.group, FromAt: 1, Strategy: "skip"})
+		if err := b.engine.PausesChanged(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.round(b.engine)
+		if f := b.backfill(id); f.Sent != 0 || f.State != backfill.Running || f.EndedAt != 0 {
+			t.Errorf("while the job is paused: %+v", f)
+		}
+		b.endPause(paused, time.Now())
+		if err := b.engine.PausesChanged(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.round(b.engine)
+		if f := b.backfill(id); f.Sent != 2 {
+			t.Errorf("after the pause: %+v", f)
+		}
+	})
+}
+
 // TestP2TwoAdminsBackfillEachTimeOnce has both believe that they lead.
 func TestP2TwoAdminsBackfillEachTimeOnce(t *testing.T) {
 	t.Parallel()

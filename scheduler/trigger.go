@@ -57,6 +57,11 @@ func (e *Engine) Trigger(ctx context.Context, r TriggerRequest) ([]int64, error)
 		return nil, err
 	}
 	j := jobOf(&row, e.cfg.Pool)
+	if r.Backfill != 0 {
+		if _, held := e.pauses.current.Load().of(j.id, j.group, string(row.Tags)).At(e.now()); held {
+			return nil, backfill.ErrHeld
+		}
+	}
 	if e.directory.get(j.group) == nil {
 		if err := e.directory.reload(ctx); err != nil {
 			return nil, err

@@ -113,6 +113,7 @@ func New(cfg Config) *Console {
 			&dashboardPages{frame: f, figures: m.Dashboard, jobs: m.Jobs, engine: cfg.Engine},
 			ofJobs,
 			&jobPage{jobPages: ofJobs, audit: m.Audit, pauses: m.Pauses},
+			&backfillPages{frame: f, jobs: m.Jobs, backfills: m.Backfills, pauses: m.Pauses},
 			&accountPages{frame: f, accounts: m.Accounts, jobs: m.Jobs},
 			&gluePages{timelines: told, jobs: m.Jobs, runs: m.Runs},
 			&transferPages{frame: f, files: cfg.Files, audit: m.Audit},

@@ -2,7 +2,7 @@
 // runs are ordinary runs of the job with their planned time, so limits, retries, children and alarms hold for them.
 //
 // The planned times of a backfill are rows from the moment it is made, so what was shown before is what is run, whatever becomes of the
-// schedule. The admin that leads sends them in their order, at most so many at a time. One transaction inserts a run, moves the cursor of
+// schedule. While its job is paused it waits. The admin that leads sends them in their order, at most so many at a time. One transaction inserts a run, moves the cursor of
 // the backfill and notes the run in its row, guarded by the cursor: two admins that both believe to lead, and one that is killed anywhere,
 // send each planned time once. A run counts when its last attempt has ended. Where no backfill is open, a look is one read of an index
 // every [Config.IdleEvery], by the leader only.
@@ -49,8 +49,11 @@ const (
 	runFailed    = 3
 )
 
-// ErrGone is what [Config.Send] says of a job that is no more.
-var ErrGone = errors.New("the job is gone")
+// What [Config.Send] says of a job that is no more, and of one that is paused.
+var (
+	ErrGone = errors.New("the job is gone")
+	ErrHeld = errors.New("the job is paused")
+)
 
 // Request asks for the runs of one planned time.
 type Request struct {
@@ -66,7 +69,7 @@ type Request struct {
 type Config struct {
 	Pool   *db.Pool
 	Logger *slog.Logger
-	// Send makes runs and sends them. An error that is neither [ErrGone] nor comes from Within is tried again.
+	// Send makes runs and sends them. An error other than [ErrGone] is tried again; [ErrHeld] is none.
 	Send func(ctx context.Context, r Request) error
 
 	Now   func() time.Time // time.Now when nil
@@ -240,7 +243,7 @@ func (s *Service) look(ctx context.Context, b db.Backfill) (over bool, err error
 	}
 	for b.State == Running && b.Sent < b.Total && under < b.AtOnce {
 		switch err := s.send(ctx, b); {
-		case errors.Is(err, errMoved): // somebody paused it, or another admin leads
+		case errors.Is(err, errMoved), errors.Is(err, ErrHeld): // somebody paused it or its job, or another admin leads
 			return false, nil
 		case errors.Is(err, ErrGone):
 			if _, err := s.queries.SetBackfillState(ctx, s.cfg.Pool, db.SetBackfillStateParams{ID: b.ID, OldState: Running, NewState: Gone}); err != nil {

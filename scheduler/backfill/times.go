@@ -22,7 +22,8 @@ var (
 )
 
 // Times are the planned times of a schedule from one moment on and before another, in their order. A cron text has a time that
-// clocks show twice, or not at all, as often as the schedule itself would be due then. A fixed rate is counted from its start, or from a
+// clocks show twice, or not at all, as often as the schedule itself would be due then, and a calendar moves or leaves out what it does
+// for the schedule. A fixed rate is counted from its start, or from a
 // time at which it is known to be due; the zero time: there is none.
 func Times(s jobspec.Schedule, from, until, due time.Time) ([]time.Time, error) {
 	switch s.Type {
@@ -74,6 +75,11 @@ func steps(s jobspec.Schedule, from, until, due time.Time) ([]time.Time, error) 
 	}
 	var times []time.Time
 	for at := time.UnixMilli(from.UnixMilli() + into); at.Before(until); at = at.Add(every) {
+		if s.Calendar != nil { // the first step from at on whose day is one of the schedule's
+			if at, err = s.Next(at.Add(-every)); err != nil || at.IsZero() || !at.Before(until) {
+				return times, err
+			}
+		}
 		if len(times) == MostRuns {
 			return nil, ErrTooMany
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/punctual-job/punctual/scheduler/calendar"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -20,6 +21,10 @@ func at(text string) time.Time {
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	weekdays, err := calendar.Parse([]byte(`{"name":"w","zone":"UTC","week":["mon","tue","wed","thu","fri"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,6 +53,18 @@ func TestTimes(t *testing.T) {
 		"a fixed rate keeps to its bounds": {
 			jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "3600", Start: at("2026-03-01T01:05:00Z"), End: at("2026-03-01T02:05:00Z")},
 			"2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z", "", []string{"2026-03-01T01:05:00Z", "2026-03-01T02:05:00Z"}, nil,
+		},
+		"a calendar leaves days out": { // 6 March 2026 is a Friday
+			jobspec.Schedule{Type: jobspec.ScheduleCron, Conf: "0 0 2 * * ?", Calendar: weekdays, Rule: jobspec.CalendarWorkdays}, "2026-03-06T00:00:00Z", "2026-03-10T00:00:00Z", "",
+			[]string{"2026-03-06T02:00:00Z", "2026-03-09T02:00:00Z"}, nil,
+		},
+		"a calendar moves what falls on days off": {
+			jobspec.Schedule{Type: jobspec.ScheduleCron, Conf: "0 0 2 7 * ?", Calendar: weekdays, Rule: jobspec.CalendarNext}, "2026-03-01T00:00:00Z", "2026-04-01T00:00:00Z", "",
+			[]string{"2026-03-09T02:00:00Z"}, nil,
+		},
+		"a fixed rate on days off keeps its step": {
+			jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "36000", Calendar: weekdays, Rule: jobspec.CalendarDaysOff}, "2026-03-06T00:00:00Z", "2026-03-10T00:00:00Z", "2026-03-06T00:10:00Z",
+			[]string{"2026-03-07T06:10:00Z", "2026-03-07T16:10:00Z", "2026-03-08T02:10:00Z", "2026-03-08T12:10:00Z", "2026-03-08T22:10:00Z"}, nil,
 		},
 		"a fixed rate that nothing is known of":      {jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "60"}, "2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z", "", nil, ErrNoPhase},
 		"a delay hangs on its runs":                  {jobspec.Schedule{Type: jobspec.ScheduleFixDelay, Conf: "60"}, "2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z", "", nil, ErrNoSchedule},

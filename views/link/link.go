@@ -85,6 +85,14 @@ func JobCopy(jobID int64) string { return JobNewPath + "?" + url.Values{"copy": 
 // Job is a job's page (GET), and where its form is posted (POST).
 func Job(jobID int64) string { return JobsPath + "/" + id(jobID) }
 
+// JobBackfill runs a job for planned times that are over, and JobBackfillDeed pauses, resumes or stops that.
+func JobBackfill(jobID int64) string { return Job(jobID) + "/backfill" }
+
+// JobBackfillDeed is one of pause, resume and stop.
+func JobBackfillDeed(jobID, backfillID int64, verb string) string {
+	return JobBackfill(jobID) + "/" + id(backfillID) + "/" + verb
+}
+
 // JobAccount says what became of a job's fires.
 func JobAccount(jobID int64) string { return Job(jobID) + "/account" }
 

@@ -1,0 +1,100 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/PuerkitoBio/goquery"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// TestThePageOfBackfills shows what would run before it runs, and then how far it is; also for runs that failed.
+func TestThePageOfBackfills(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		o.Sample = SampleOn
+		a := start(t, o)
+		b := open(t, a).mustLogin()
+		if got := b.post("/jobs", form(url.Values{"param": {"day=${{ planned | yyyy-MM-dd, -1d }}"}, "time_zone": {"Asia/Tokyo"}, "cron": {"0 0 2 * * ?"}})); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d %s", got.status, got.body)
+		}
+		var job, group int64
+		if err := a.pool.QueryRowContext(t.Context(), "SELECT id, job_group FROM xxl_job_info ORDER BY id DESC LIMIT 1").Scan(&job, &group); err != nil {
+			t.Fatal(err)
+		}
+		path := fmt.Sprintf("/jobs/%d/backfill", job)
+		if got := b.get(fmt.Sprintf("/jobs/%d", job)).document(t).Find(fmt.Sprintf(`a[href=%q]`, path)); got.Length() != 1 {
+			t.Errorf("the page of the job has %d ways to it", got.Length())
+		}
+		values := func(more ...string) url.Values {
+			v := url.Values{"kind": {"schedule"}, "from": {"2026-03-01T00:00"}, "until": {"2026-03-04T00:00"}, "order": {"oldest"}, "at_once": {"2"}}
+			for i := 0; i < len(more); i += 2 {
+				v.Set(more[i], more[i+1])
+			}
+			return v
+		}
+		rows := func() *goquery.Selection { return b.get(path).document(t).Find("#backfills tbody tr") }
+		for name, bad := range map[string]url.Values{
+			"from": values("from", "yesterday"), "until": values("until", "2026-03-01T00:00"), "at_once": values("at_once", "0"),
+		} {
+			got := b.post(path, bad)
+			field := got.document(t).Find(fmt.Sprintf("[name=%s][aria-invalid=true]", name))
+			if kept, _ := field.Attr("value"); got.status != http.StatusUnprocessableEntity || field.Length() != 1 || kept != bad.Get(name) {
+				t.Errorf("%s: %d, kept %q", name, got.status, kept)
+			}
+		}
+		if got := b.post(path, values("kind", "failed")); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("no run has failed: %d", got.status)
+		}
+
+		shown := b.post(path, values()).document(t)
+		if text := shown.Find("main").Text(); shown.Find("[name=count]").AttrOr("value", "") != "3" || !strings.Contains(text, "2026-03-01T02:00:00+09:00") || !strings.Contains(text, "day=2026-02-28") {
+			t.Errorf("shown: %s", text)
+		}
+		if n := rows().Length(); n != 0 {
+			t.Errorf("%d backfills before anybody has said so", n)
+		}
+		if got := b.post(path, values("count", "4")); got.status != http.StatusOK || rows().Length() != 0 {
+			t.Errorf("another number than was shown: %d", got.status)
+		}
+		if got := b.post(path, values("count", "3")); got.status != http.StatusSeeOther {
+			t.Fatalf("start: %d %s", got.status, got.body)
+		}
+		ended := func(good string) {
+			t.Helper()
+			executortest.Eventually(t, "the end of the backfill", func() error {
+				if row := rows().First(); row.Find("progress").AttrOr("value", "") != good || row.Find(".badge.success").Length() != 1 || row.Find("form").Length() != 0 {
+					return fmt.Errorf("%s", row.Text())
+				}
+				return nil
+			})
+		}
+		ended("3")
+
+		planned := time.Date(2026, 3, 2, 17, 0, 0, 0, time.UTC)
+		_, err := db.InsertRuns(t.Context(), a.pool, []db.NewRun{{JobGroup: group, JobID: job, TriggerTime: a.pool.Wall(planned), PlannedAt: planned.UnixMilli(), PlannedFor: planned.UnixMilli(),
+			Type: jobspec.TriggerCron, TriggerCode: 500, Message: "x", Param: "day=own"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := b.post(path, values("kind", "failed", "count", "1")); got.status != http.StatusSeeOther {
+			t.Fatalf("run what failed: %d %s", got.status, got.body)
+		}
+		ended("1")
+		var param string
+		var at int64
+		if err := a.pool.QueryRowContext(t.Context(), "SELECT executor_param, planned_for FROM xxl_job_log ORDER BY id DESC LIMIT 1").Scan(&param, &at); err != nil || param != "day=own" || at != planned.UnixMilli() {
+			t.Errorf("%v, it ran with %q for %d", err, param, at)
+		}
+		if got := b.post(path+"/1/stop", nil); got.status != http.StatusConflict {
+			t.Errorf("stop of what is over: %d", got.status)
+		}
+	})
+}

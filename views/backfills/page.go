@@ -1,0 +1,92 @@
+// Package backfills draws the page on which a job is run for planned times that are over.
+package backfills
+
+import (
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// FragmentList is the list of backfills, which is drawn anew while somebody looks.
+const FragmentList = "backfills"
+
+// Page is the backfills of a job, and the form of a new one ([List]).
+type Page struct {
+	layout.Page
+	JobID  int64
+	Job    string
+	Zone   string // in which times are typed
+	CanRun bool
+	Held   bool // the job is paused: what is left waits
+	Rows   []Row
+	Values Values
+	Kinds  []ui.Option
+	Orders []ui.Option
+	Plan   *Plan // what was asked for; nil: nothing yet
+	Errors map[string]string
+}
+
+// Values is the form as it was typed.
+type Values struct {
+	Kind   string `form:"kind"`
+	From   string `form:"from"`
+	Until  string `form:"until"`
+	Order  string `form:"order"`
+	AtOnce string `form:"at_once"`
+	Count  string `form:"count"` // how many planned times were shown before; empty: show them first
+}
+
+// Plan is what would be run.
+type Plan struct {
+	Count       int
+	First, Last string
+	Param       string
+	Changed     bool // it is not what was shown before
+}
+
+// Row is one backfill.
+type Row struct {
+	ID          int64
+	State       string
+	Ended       bool
+	Failed      bool // of runs that failed
+	From, Until string
+	Total       int64
+	Sent        int64
+	Good, Bad   int64
+	AtOnce      int64
+	By          string
+	At          format.Time
+}
+
+// Done is how many planned times are over.
+func (r Row) Done() int64 { return r.Good + r.Bad }
+
+func (r Row) tone() string {
+	switch {
+	case r.Bad > 0 && r.Ended:
+		return "failed"
+	case r.State == "done":
+		return "success"
+	case r.State == "running":
+		return "running"
+	}
+	return ""
+}
+
+func (p Page) open() bool {
+	for _, r := range p.Rows {
+		if !r.Ended {
+			return true
+		}
+	}
+	return false
+}
+
+// every is how often the list is drawn anew, in ms: as long as something goes on, often.
+func every(p Page) string {
+	if p.open() {
+		return "2000"
+	}
+	return "10000"
+}
