@@ -32,6 +32,7 @@ func punctual(t *testing.T, args ...string) (string, error) {
 		Run       client.RunCmd       `cmd:""`
 		Runs      client.RunsCmd      `cmd:""`
 		Executors client.ExecutorsCmd `cmd:""`
+		Backfills client.BackfillsCmd `cmd:""`
 		Calendars client.CalendarsCmd `cmd:""`
 		Tokens    client.TokensCmd    `cmd:""`
 		Users     client.UsersCmd     `cmd:""`
@@ -191,6 +192,33 @@ func TestRunsOfTheCommandLine(t *testing.T) {
 			t.Errorf("killed: %+v", r)
 		}
 	})
+}
+
+// TestBackfillsOfTheCommandLine waits for one that succeeds and one that does not, and is refused what is over.
+func TestBackfillsOfTheCommandLine(t *testing.T) {
+	_, c := working(t, testOptions(t), "greet", "fail")
+	t.Setenv("PUNCTUAL_URL", c.base)
+	t.Setenv("PUNCTUAL_TOKEN", c.token)
+	for id := range 2 {
+		c.json(200, &struct{}{}, "PATCH", fmt.Sprintf("/jobs/%d", id+1), `{"schedule":"CRON","cron":"0 0 2 * * ?","time_zone":"UTC"}`)
+	}
+	days := []string{"--from", "2026-03-01T00:00:00Z", "--until", "2026-03-04T00:00:00Z"}
+	if out, err := punctual(t, append([]string{"backfills", "run", "greet", "--dry-run", "-o", "json"}, days...)...); err != nil || !strings.Contains(out, `"total": 3`) || !strings.Contains(out, `"state": "planned"`) {
+		t.Errorf("%v: %s", err, out)
+	}
+	if out, err := punctual(t, append([]string{"backfills", "run", "greet", "--wait", "--at-once", "3"}, days...)...); err != nil || !strings.Contains(out, "done") {
+		t.Errorf("%v: %s", err, out)
+	}
+	out, err := punctual(t, append([]string{"backfills", "run", "fail", "--wait", "--newest"}, days...)...)
+	if exit, ok := errors.AsType[*client.ExitError](err); !ok || exit.Code != 1 || !strings.Contains(err.Error(), "0 of 3") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if out, err := punctual(t, "backfills", "fail"); err != nil || strings.Count(out, "\n") != 2 {
+		t.Errorf("%v: %s", err, out)
+	}
+	if out, err := punctual(t, "backfills", "pause", "fail", "2"); err == nil {
+		t.Errorf("pause of what is over: %s", out)
+	}
 }
 
 // TestTheCommandsOfTheManual runs each command of docs/cli.md, in its order, as a reader would.

@@ -18,6 +18,7 @@ var families = withTables(map[string][]string{
 	"pauses.scope.":    typed("scheduler/jobspec", "PauseScope"),
 	"pauses.strategy.": typed("scheduler/jobspec", "Pausing"),
 	"pauses.state.":    typed("app/manage", "PauseState"),
+	"backfill.state.":  named("scheduler/backfill", "Running|Paused|Stopped|Gone|Done"),
 	"alarms.message.":  listed("views/link", "MessageStates"),
 	"alarms.quiet.":    typed("scheduler/alarm", "QuietMode"),
 	"alarms.scope.":    typed("scheduler/alarm", "Scope"),

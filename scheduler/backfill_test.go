@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -317,7 +316,7 @@ func TestABackfilledBroadcastIsDoneWhenAllItsShardsAre(t *testing.T) {
 			b.finish(runs[2*i].ID, wire.CodeSuccess, "")
 			b.round(b.engine)
 			if n := len(b.runsOf(job)); n != 2*i+2 {
-				t.Fatal(fmt.Sprintf("%d runs while a shard is under way", n))
+				t.Fatalf("%d runs while a shard is under way", n)
 			}
 			b.finish(runs[2*i+1].ID, wire.CodeSuccess+i*300, "")
 		}

@@ -47,7 +47,7 @@ func Suggest(ctx context.Context, kind string, of Admin, word string) (names []s
 	if from.search != "" && word != "" {
 		query.Set(from.search, word)
 	}
-	items, err := a.list(ctx, from.path, query, maxSuggested)
+	items, err := a.list(ctx, from.path, query, from.limit)
 	if err != nil {
 		return nil
 	}
@@ -67,8 +67,11 @@ func Suggest(ctx context.Context, kind string, of Admin, word string) (names []s
 }
 
 // suggested is where the names of a kind are read. A search narrows them where there may be many.
-var suggested = map[string]struct{ path, search, field string }{
-	"jobs":      {"/jobs", "text", "description"},
-	"groups":    {"/groups", "", "id"},
-	"calendars": {"/calendars", "", "name"},
+var suggested = map[string]struct {
+	path, search, field string
+	limit               int
+}{
+	"jobs":      {"/jobs", "text", "description", maxSuggested},
+	"groups":    {"/groups", "", "id", maxSuggested},
+	"calendars": {"/calendars", "", "name", unpaged},
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/views/adoption"
 	"github.com/punctual-job/punctual/views/alarms"
 	"github.com/punctual-job/punctual/views/audit"
+	"github.com/punctual-job/punctual/views/backfills"
 	"github.com/punctual-job/punctual/views/calendars"
 	"github.com/punctual-job/punctual/views/dashboard"
 	"github.com/punctual-job/punctual/views/errorpage"
@@ -199,6 +200,8 @@ func (f fakes) pages() []page {
 		{"token-new", "/tokens/new", tokens.Form(f.tokenNew())},
 		{"token-made", "/tokens/made", tokens.Made(tokens.MadePage{Page: f.page("/tokens"), Name: "jenkins", Token: "pnc_0000000000EXAMPLE0NOT0A0TOKEN00000000"})},
 		{"token-revoke", "/tokens/4/revoke", tokens.Revoke(tokens.RevokePage{Page: f.page("/tokens/4/revoke"), ID: 4, Name: "jenkins"})},
+		{"backfill", "/jobs/7/backfill", backfills.List(f.backfills(false))},
+		{"backfill-plan", "/jobs/7/backfill?plan", backfills.List(f.backfills(true))},
 		{"device", "/device?code=BCDF-GHJK", tokens.Form(f.device())},
 		{"device-code", "/device", tokens.Code(tokens.CodePage{Page: f.page("/device"), Code: "BCDF-GHJ", Error: f.T("problem.device.gone")})},
 		{"device-done", "/device?done", tokens.Answered(tokens.CodePage{Page: f.page("/device"), Program: "punctual on ops-laptop-7", LetIn: true})},

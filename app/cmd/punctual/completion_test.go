@@ -35,6 +35,10 @@ func TestComplete(t *testing.T) {
 			_, _ = w.Write([]byte(`{"items":[{"id":7,"description":"日终结算"},{"id":8,"description":"生日"}]}`))
 			return
 		}
+		if r.URL.Path == "/api/v1/calendars" && r.URL.RawQuery != "" {
+			w.WriteHeader(http.StatusUnprocessableEntity) // it has no pages
+			return
+		}
 		_, _ = w.Write([]byte(`{"items":[{"id":1,"name":"cn"},{"id":2,"name":"plant"}]}`))
 	}))
 	t.Cleanup(admin.Close)

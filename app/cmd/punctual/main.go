@@ -62,6 +62,7 @@ type commands struct {
 	Apply     client.ApplyCmd     `cmd:"" group:"client" help:"Make jobs be what files say: create, change and, with --prune, delete them, all or none."`
 	Diff      client.DiffCmd      `cmd:"" group:"client" help:"Say what apply would do. Exit code 0: nothing, 1: something, 2: it cannot be told."`
 	Run       client.RunCmd       `cmd:"" group:"client" help:"Run a job now, and wait for its end or not."`
+	Backfills client.BackfillsCmd `cmd:"" group:"client" help:"Run jobs for planned times that are over."`
 	Runs      client.RunsCmd      `cmd:"" group:"client" help:"List and show runs and their output, end and repeat them."`
 	Executors client.ExecutorsCmd `cmd:"" group:"client" help:"List and show groups of executors."`
 	Calendars client.CalendarsCmd `cmd:"" group:"client" help:"List, show and import the calendars that jobs keep to."`
