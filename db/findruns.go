@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -68,6 +69,8 @@ type RunFilter struct {
 	Failed   bool    // none that was left out on purpose, and with the code 0: those that nobody took, which will have no result
 	Final    bool    // with Failed: none that was tried again
 	Open     bool    // with the code 0: those that may still have one
+	Waiting  bool    // none that was sent
+	Sent     bool    // only those that were
 	Since    time.Time
 	Until    time.Time // wall clock, like Since; both zero: of any time
 	Trigger  jobspec.TriggerType
@@ -191,6 +194,12 @@ func (f *RunFilter) rest(w *where) {
 	}
 	if f.Trigger != "" {
 		w.and("trigger_type = ?", string(f.Trigger))
+	}
+	if f.Waiting {
+		w.and("trigger_code = 0")
+	}
+	if f.Sent {
+		w.and("trigger_code = ?", wire.CodeSuccess)
 	}
 	if len(f.Outcomes) > 0 {
 		outcomes := make([]int64, len(f.Outcomes))

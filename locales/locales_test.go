@@ -68,7 +68,7 @@ var families = withTables(map[string][]string{
 	"jobs.state.":      offered("views/jobs", "jobs.state."),
 	"jobs.show.":       named("views/link", "Show(Failing|Late|Due)"),
 	"runs.show.":       named("views/link", "Show(Late|Long)"),
-	"runs.result.":     offered("views/runs", "runs.result."),
+	"runs.result.":     listed("views/link", "Results"),
 	"runs.kill.scope.": named("views/runs", "Kill(One|Broadcast|Job)"),
 	"clear.state.":     written("app/console", `\bState(?:: | = )"(done|stopped)"`),
 	"clear.type.":      listed("app/console", "clearTypes"),

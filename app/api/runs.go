@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
@@ -26,6 +27,7 @@ type RunsWanted struct {
 	Group    int64     `query:"group_id" minimum:"1" doc:"Only runs of jobs of this group."`
 	Job      int64     `query:"job_id" minimum:"1" doc:"Only runs of this job."`
 	Result   string    `query:"result" enum:"success,failed,open,skipped" doc:"Only runs that succeeded, that failed, that have not ended, or that were left out on purpose."`
+	State    string    `query:"state" enum:"waiting,sent,success,failed,timeout,sendfailed,unconfirmed,killed,lost,skipped,discarded,cancelled,stopped" doc:"Only runs in this state."`
 	Since    time.Time `query:"since" doc:"Only runs triggered at this moment or later."`
 	Until    time.Time `query:"until" doc:"Only runs triggered at this moment or before."`
 	Text     string    `query:"text" maxLength:"255" doc:"Only runs with this in their address, their parameter or a message, or with this number."`
@@ -41,7 +43,7 @@ type runQuery struct {
 
 func (w RunsWanted) filter() manage.RunFilter {
 	return manage.RunFilter{
-		Group: w.Group, Job: w.Job, Result: results[w.Result], Since: w.Since, Until: w.Until, Text: w.Text, Trigger: jobspec.TriggerType(w.Trigger), Executor: w.Executor,
+		Group: w.Group, Job: w.Job, Result: results[w.Result], State: runstate.State(w.State), Since: w.Since, Until: w.Until, Text: w.Text, Trigger: jobspec.TriggerType(w.Trigger), Executor: w.Executor,
 	}
 }
 

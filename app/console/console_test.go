@@ -381,3 +381,20 @@ func TestFormsAreBoundByTheirTags(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryStateOfARunCanBeAskedFor by the filter of the run list.
+func TestEveryStateOfARunCanBeAskedFor(t *testing.T) {
+	t.Parallel()
+	asked := map[runstate.State]bool{runstate.Success: true} // as a result
+	for _, r := range link.Results() {
+		if got := link.RunsFrom(url.Values{"result": {r}}); got.Result != r {
+			t.Errorf("%s is read as %q", r, got.Result)
+		}
+		asked[runstate.State(link.ResultState(r))] = true
+	}
+	for _, s := range runstate.All() {
+		if !asked[s] {
+			t.Errorf("nothing asks for %s", s)
+		}
+	}
+}

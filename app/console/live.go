@@ -157,7 +157,7 @@ func (w *listWatch) lookBelow(ctx context.Context) (settled []runs.Row, gone []i
 			continue
 		}
 		delete(w.below, r.ID)
-		if w.filter.Result == link.ResultRunning {
+		if w.filter.Result == link.ResultRunning || w.filter.Result == string(runstate.Waiting) || w.filter.Result == string(runstate.Sent) {
 			gone = append(gone, r.ID)
 			continue
 		}

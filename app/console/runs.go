@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/runs"
@@ -154,6 +155,7 @@ func (c *runPages) runFilter(f link.RunFilter) manage.RunFilter {
 	case link.ResultSkipped:
 		out.Result = manage.Skipped
 	}
+	out.State = runstate.State(link.ResultState(f.Result))
 	out.Since, out.Until = timeRange(f, c.now().In(c.zone))
 	return out
 }

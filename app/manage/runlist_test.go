@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 )
 
 // startedAt makes a job started with a next time.
@@ -179,6 +180,49 @@ func TestRunsAreFilteredByCauseAndExecutor(t *testing.T) {
 		older, err := b.Runs.List(t.Context(), b.user, RunFilter{Trigger: jobspec.TriggerCron, Limit: 1, Before: list.Runs[0].ID})
 		if err != nil || older.Newer == 0 || older.Older != 0 || len(older.Runs) != 1 {
 			t.Errorf("the page below: %+v, %v", older, err)
+		}
+	})
+}
+
+// TestEachStateCanBeListed makes runs of every outcome and compares with what each of them says of itself.
+func TestEachStateCanBeListed(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		job := b.create(t, nil)
+		for _, row := range [][3]int64{ // outcome, trigger_code, handle_code
+			{0, 0, 0}, {0, 0, 0}, {0, 200, 0}, {int64(event.Succeeded), 200, 200}, {int64(event.Failed), 200, 500}, {int64(event.TimedOut), 200, 502}, {int64(event.NotSent), 500, 0},
+			{int64(event.Unconfirmed), 500, 0}, {int64(event.Killed), 200, 500}, {int64(event.Lost), 200, 500}, {int64(event.Skipped), 500, 0}, {int64(event.Discarded), 500, 0},
+			{int64(event.Cancelled), 500, 0}, {int64(event.Stopped), 500, 0}, {0, 200, 200}, // the last as an XXL-JOB admin leaves it
+		} {
+			id := insertRun(t, pool, b.group, job, b.now.Add(-time.Hour), row[1], row[2], "")
+			if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET outcome = ? WHERE id = ?", row[0], id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		list := func(f RunFilter) map[runstate.State][]int64 {
+			t.Helper()
+			f.Limit = 50
+			found, err := b.Runs.List(t.Context(), b.user, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of := make(map[runstate.State][]int64)
+			for _, r := range found.Runs {
+				state := runstate.Of(r.Outcome, r.TriggerCode, r.HandleCode, r.HandleNote)
+				of[state] = append(of[state], r.ID)
+			}
+			return of
+		}
+		all := list(RunFilter{})
+		if len(all) != len(runstate.All()) {
+			t.Fatalf("runs in %d states of %d: %v", len(all), len(runstate.All()), all)
+		}
+		for _, state := range runstate.All() {
+			want := map[runstate.State][]int64{state: all[state]}
+			if diff := cmp.Diff(want, list(RunFilter{State: state})); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", state, diff)
+			}
 		}
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/runstate"
 )
 
 // Runs are the use cases of the run log.
@@ -46,6 +47,7 @@ type RunFilter struct {
 	Group    int64
 	Job      int64
 	Result   Result
+	State    runstate.State // exactly this one; rows of an XXL-JOB admin tell only whether they are open, or succeeded
 	Since    time.Time
 	Until    time.Time
 	Text     string              // in the address, the parameter or a message; or a run id
@@ -126,7 +128,7 @@ func (s *Runs) fits(r db.RunRow, f RunFilter) bool {
 	text := strings.ToLower(f.Text)
 	has := func(in string) bool { return strings.Contains(strings.ToLower(in), text) }
 	return (f.Group == 0 || r.JobGroup == f.Group) && (f.Job == 0 || r.JobID == f.Job) &&
-		(f.Result == AnyResult || f.Result == Open) && (f.Trigger == "" || r.TriggerType == f.Trigger) &&
+		(f.Result == AnyResult || f.Result == Open) && (f.State == "" || f.State == runstate.Of(r.Outcome, r.TriggerCode, r.HandleCode, r.HandleNote)) && (f.Trigger == "" || r.TriggerType == f.Trigger) &&
 		(f.Since.IsZero() || !at.Before(f.Since)) && (f.Until.IsZero() || !at.After(f.Until)) &&
 		strings.Contains(strings.ToLower(string(r.ExecutorAddress)), strings.ToLower(f.Executor)) &&
 		(text == "" || strconv.FormatInt(r.ID, 10) == text || has(string(r.ExecutorAddress)) || has(string(r.ExecutorParam)) || has(r.TriggerNote) || has(r.HandleNote))
@@ -176,6 +178,11 @@ func (s *Runs) query(ctx context.Context, p auth.Principal, f RunFilter) (*runQu
 	if err := q.results(ctx, f.Result); err != nil {
 		return nil, err
 	}
+	if f.State != "" {
+		if err := q.state(ctx, f.State); err != nil {
+			return nil, err
+		}
+	}
 	return q, q.bounds(ctx, f)
 }
 
@@ -198,6 +205,31 @@ func (q *runQuery) results(ctx context.Context, r Result) error {
 		codes = slices.DeleteFunc(codes, func(code int64) bool { return code == 0 || code == wire.CodeSuccess })
 		q.filter.Codes, q.filter.Failed, q.filter.Final = append(codes, 0), true, r == FailedForGood
 	}
+	return nil
+}
+
+// stateOutcomes are the outcomes of the states that a row says in so many words.
+var stateOutcomes = map[runstate.State]event.Outcome{
+	runstate.Failed: event.Failed, runstate.Timeout: event.TimedOut, runstate.SendFailed: event.NotSent, runstate.Unconfirmed: event.Unconfirmed, runstate.Killed: event.Killed,
+	runstate.Lost: event.Lost, runstate.Skipped: event.Skipped, runstate.Discarded: event.Discarded, runstate.Cancelled: event.Cancelled, runstate.Stopped: event.Stopped,
+}
+
+// state narrows to one state. The results that such runs have are named too, since an index knows those.
+func (q *runQuery) state(ctx context.Context, state runstate.State) error {
+	switch state {
+	case runstate.Success:
+		return q.results(ctx, Succeeded)
+	case runstate.Waiting, runstate.Sent:
+		q.filter.Waiting, q.filter.Sent = state == runstate.Waiting, state == runstate.Sent
+		return q.results(ctx, Open)
+	}
+	outcome := stateOutcomes[state]
+	if outcome.Passed() {
+		q.filter.Codes = []int64{0}
+	} else if err := q.results(ctx, Failed); err != nil {
+		return err
+	}
+	q.filter.Failed, q.filter.Outcomes = false, []event.Outcome{outcome}
 	return nil
 }
 

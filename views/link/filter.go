@@ -120,7 +120,7 @@ func (f JobFilter) Active() bool {
 type RunFilter struct {
 	Group    int64
 	Job      int64
-	Result   string // "", ResultSuccess, ResultFailed, ResultFinal, ResultRunning or ResultSkipped
+	Result   string // "", ResultSuccess, ResultFailed, ResultFinal, ResultRunning, ResultSkipped or another of Results
 	Range    string // one of Ranges; "" means RangeDefault
 	From     string // 2006-01-02T15:04 in the installation's zone, for RangeCustom
 	To       string
@@ -133,6 +133,28 @@ type RunFilter struct {
 	Deep     bool // search for longer: somebody asked for what lies further back
 }
 
+// Results are what a run list can be narrowed to, in display order: the results, and then the states of runs one by one ([ResultState]).
+func Results() []string {
+	return []string{
+		ResultSuccess, ResultFailed, ResultFinal, ResultRunning, ResultSkipped,
+		"waiting", "sent", "reported", "timeout", "sendfailed", "unconfirmed", "killed", "lost", "missed", "discarded", "cancelled", "stopped",
+	}
+}
+
+// ResultState is the state that a result stands for; "" for one that is of several. What is failed or skipped as a result is more than the
+// states of these names.
+func ResultState(result string) string {
+	switch result {
+	case "", ResultSuccess, ResultFailed, ResultFinal, ResultRunning, ResultSkipped:
+		return ""
+	case "reported":
+		return "failed"
+	case "missed":
+		return "skipped"
+	}
+	return result
+}
+
 // RunsFrom reads a run filter from a query. A value it cannot read counts as absent.
 func RunsFrom(q url.Values) RunFilter {
 	f := RunFilter{
@@ -140,9 +162,7 @@ func RunsFrom(q url.Values) RunFilter {
 		From: text(q, "from"), To: text(q, "to"), Text: text(q, "q"), Trigger: q.Get("trigger"), Executor: text(q, "executor"), Show: q.Get("show"), Before: number(q, "before"), After: number(q, "after"),
 		Deep: number(q, "deep") == 1,
 	}
-	switch f.Result {
-	case ResultSuccess, ResultFailed, ResultFinal, ResultRunning, ResultSkipped:
-	default:
+	if !slices.Contains(Results(), f.Result) {
 		f.Result = ""
 	}
 	if f.Show != ShowLate && f.Show != ShowLong {
