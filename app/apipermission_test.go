@@ -27,6 +27,7 @@ var apiNeeds = map[string]need{
 	"listAddresses": view, "setRotation": admin,
 	"getNextTimes": view, "previewSchedule": user, "listScriptVersions": script, "getScriptVersion": script, "saveScript": script, "restoreScript": script,
 	"listCalendars": user, "getCalendar": user, "putCalendar": admin, "importCalendar": admin, "deleteCalendar": admin,
+	"listPauses": user, "getPause": view, "createPause": sched, "endPause": sched,
 	"listRuns": user, "getRun": view, "getRunOutput": view, "watchRuns": user, "watchRun": view, "killRun": run, "rerunRun": run, "clearRuns": edit,
 	"listNodes": admin, "listAudit": admin,
 	// A token of somebody else does not exist.
@@ -66,6 +67,8 @@ func apiBody(id string, o objects) string {
 		return `{"week":["mon"],"days":[]}`
 	case "importCalendar":
 		return `{"week":["mon"],"icalendar":"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20261001\nEND:VEVENT"}`
+	case "createPause":
+		return fmt.Sprintf(`{"scope":"group","target":%d,"strategy":"once","reason":"taken over","from":"2099-01-01T00:00:00Z"}`, o.group)
 	case "previewSchedule":
 		return `{"schedule":"CRON","cron":"0 0 2 * * ?"}`
 	case "clearRuns":
@@ -121,6 +124,8 @@ func (op apiOperation) at(o objects) string {
 	switch {
 	case strings.HasPrefix(op.path, "/groups/"):
 		id = o.group
+	case strings.HasPrefix(op.path, "/pauses/"):
+		id = o.pause
 	case strings.HasPrefix(op.path, "/runs/"):
 		id = o.run
 	case strings.HasPrefix(op.path, "/users/"):

@@ -34,6 +34,7 @@ func punctual(t *testing.T, args ...string) (string, error) {
 		Executors client.ExecutorsCmd `cmd:""`
 		Backfills client.BackfillsCmd `cmd:""`
 		Calendars client.CalendarsCmd `cmd:""`
+		Pauses    client.PausesCmd    `cmd:""`
 		Tokens    client.TokensCmd    `cmd:""`
 		Users     client.UsersCmd     `cmd:""`
 		Alarms    client.AlarmsCmd    `cmd:""`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -23,6 +24,7 @@ type JobFilter struct {
 	Author  string
 	Tag     string // a tag between commas
 	Below   int64  // only smaller ids; 0: any
+	Held    *HeldJobs
 
 	from, before int64   // ids; 0: any
 	dialect      Dialect // lets texts be compared in the way that is quickest there; see textMatch
@@ -30,7 +32,39 @@ type JobFilter struct {
 
 // Plain says that nothing is asked for that only reading the jobs can tell.
 func (f JobFilter) Plain() bool {
-	return f.Text == "" && f.Handler == "" && f.Author == "" && f.Tag == "" && len(f.IDs) == 0
+	return f.Text == "" && f.Handler == "" && f.Author == "" && f.Tag == "" && f.Held == nil && len(f.IDs) == 0
+}
+
+// HeldJobs narrows a [JobFilter] to started schedules that pauses are about.
+type HeldJobs struct {
+	All    bool
+	IDs    []int64
+	Groups []int64
+	Tags   []string // as JobFilter.Tag
+}
+
+// Any says whether there can be one.
+func (h *HeldJobs) Any() bool { return h.All || len(h.IDs)+len(h.Groups)+len(h.Tags) > 0 }
+
+func (h *HeldJobs) where(w *where) {
+	w.and("trigger_status > 0 AND schedule_type <> ?", jobspec.ScheduleNone)
+	if h.All {
+		return
+	}
+	var either []string
+	var args []any
+	for column, ids := range map[string][]int64{"id": h.IDs, "job_group": h.Groups} {
+		if len(ids) > 0 {
+			either = append(either, column+" IN (?"+strings.Repeat(",?", len(ids)-1)+")")
+			for _, id := range ids {
+				args = append(args, id)
+			}
+		}
+	}
+	for _, tag := range h.Tags {
+		either, args = append(either, "tags <> '' AND CONCAT(',', tags, ',') LIKE ? ESCAPE '!'"), append(args, tag)
+	}
+	w.and("("+strings.Join(either, " OR ")+")", args...)
 }
 
 // where are the conditions. With walk, the one for started jobs is put so that no index serves it.
@@ -70,6 +104,9 @@ func (f JobFilter) where(walk bool) *where {
 	}
 	if f.Author != "" {
 		w.and(textMatch(f.dialect, "author", f.Author), f.Author)
+	}
+	if f.Held != nil {
+		f.Held.where(w)
 	}
 	if f.Tag != "" {
 		w.and("tags <> '' AND CONCAT(',', tags, ',') LIKE ? ESCAPE '!'", f.Tag)

@@ -452,6 +452,8 @@ type Querier interface {
 	ListJobSchedules(ctx context.Context, db DBTX, ids []int64) ([]ListJobSchedulesRow, error)
 	// The times of some jobs as they are now: which of a batch that could not be claimed have been moved meanwhile.
 	ListJobTimes(ctx context.Context, db DBTX, ids []int64) ([]ListJobTimesRow, error)
+	// What jobs are called, and whose they are.
+	ListJobTitles(ctx context.Context, db DBTX, ids []int64) ([]ListJobTitlesRow, error)
 	// A page of the job list: the jobs that were found ([FindJobs]), newest first, without their long texts.
 	ListJobs(ctx context.Context, db DBTX, ids []int64) ([]ListJobsRow, error)
 	// Jobs by id, for follow-ups (children, retries) and for the names beside a page of runs.

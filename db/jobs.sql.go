@@ -523,6 +523,50 @@ func (q *Queries) ListJobTimes(ctx context.Context, db DBTX, ids []int64) ([]Lis
 	return items, nil
 }
 
+const listJobTitles = `-- name: ListJobTitles :many
+SELECT id, job_group, job_desc FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?)
+`
+
+type ListJobTitlesRow struct {
+	ID       int64
+	JobGroup int64
+	JobDesc  string
+}
+
+// What jobs are called, and whose they are.
+func (q *Queries) ListJobTitles(ctx context.Context, db DBTX, ids []int64) ([]ListJobTitlesRow, error) {
+	query := listJobTitles
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListJobTitlesRow
+	for rows.Next() {
+		var i ListJobTitlesRow
+		if err := rows.Scan(&i.ID, &i.JobGroup, &i.JobDesc); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listJobs = `-- name: ListJobs :many
 SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,

@@ -20,3 +20,12 @@ func (p *Pause) Spec(zone *time.Location) *jobspec.Pause {
 	}
 	return s
 }
+
+// PauseSpecs are the pauses of rows.
+func PauseSpecs(rows []Pause, zone *time.Location) jobspec.Pauses {
+	list := make(jobspec.Pauses, len(rows))
+	for i := range rows {
+		list[i] = rows[i].Spec(zone)
+	}
+	return list
+}

@@ -35,6 +35,10 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule
 FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
+-- name: ListJobTitles :many
+-- What jobs are called, and whose they are.
+SELECT id, job_group, job_desc FROM xxl_job_info WHERE id IN (sqlc.slice(ids));
+
 -- name: ListJobs :many
 -- A page of the job list: the jobs that were found ([FindJobs]), newest first, without their long texts.
 SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,

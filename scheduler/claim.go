@@ -150,7 +150,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 			schedule.Misfire = r.MisfireStrategy
 		}
 		if err == nil {
-			plan, err = decide(schedule, book.of(r.ID, r.JobGroup, r.Tags), r, now, until, misfireAfter)
+			plan, err = decide(schedule, book.Of(r.ID, r.JobGroup, r.Tags), r, now, until, misfireAfter)
 		}
 		if err != nil {
 			// One job's unreadable schedule stops that job, visibly, and nothing else (docs/compat.md §8.1 #1).

@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strings"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -38,36 +38,14 @@ type pauses struct {
 
 // pauseBook is what was read at one revision. It is never changed, only replaced.
 type pauseBook struct {
+	jobspec.PauseBook
 	revision int64
-	jobs     map[int64]jobspec.Pauses
-	groups   map[int64]jobspec.Pauses
-	tags     map[string]jobspec.Pauses
-	all      jobspec.Pauses
 }
 
 func newPauses(e *Engine) *pauses {
 	p := &pauses{e: e}
 	p.current.Store(&pauseBook{})
 	return p
-}
-
-// of are the pauses that may concern a job.
-func (b *pauseBook) of(job, group int64, tags string) jobspec.Pauses {
-	if b.revision == 0 {
-		return nil
-	}
-	found := b.all
-	for _, more := range []jobspec.Pauses{b.jobs[job], b.groups[group]} {
-		if len(more) > 0 {
-			found = append(found[:len(found):len(found)], more...)
-		}
-	}
-	if len(b.tags) > 0 {
-		for tag := range strings.SplitSeq(tags, ",") {
-			found = append(found[:len(found):len(found)], b.tags[tag]...)
-		}
-	}
-	return found
 }
 
 // look reads the pauses if they have changed, and has jobs decided anew that were held back by others.
@@ -111,21 +89,16 @@ func (p *pauses) read(ctx context.Context) error {
 }
 
 func newPauseBook(revision int64, rows []db.Pause, zone *time.Location) *pauseBook {
-	b := &pauseBook{revision: revision, jobs: make(map[int64]jobspec.Pauses), groups: make(map[int64]jobspec.Pauses), tags: make(map[string]jobspec.Pauses)}
-	for i := range rows {
-		pause := rows[i].Spec(zone)
-		switch pause.Scope {
-		case jobspec.PauseJob:
-			b.jobs[pause.Target] = append(b.jobs[pause.Target], pause)
-		case jobspec.PauseGroup:
-			b.groups[pause.Target] = append(b.groups[pause.Target], pause)
-		case jobspec.PauseTag:
-			b.tags[pause.Tag] = append(b.tags[pause.Tag], pause)
-		case jobspec.PauseAll:
-			b.all = append(b.all, pause)
-		}
+	return &pauseBook{PauseBook: jobspec.NewPauseBook(db.PauseSpecs(rows, zone)), revision: revision}
+}
+
+// ReadPauses reads the pauses that say what holds jobs at a moment, or did in the last [KeepPauses]. It is one query: they are few.
+func ReadPauses(ctx context.Context, pool *db.Pool, now time.Time) (jobspec.PauseBook, error) {
+	rows, err := db.New().ListPauses(ctx, pool, db.ListPausesParams{Since: now.Add(-KeepPauses).UnixMilli(), Limit: MaxPauses})
+	if err != nil {
+		return jobspec.PauseBook{}, fmt.Errorf("read pauses: %w", db.Error(err))
 	}
-	return b
+	return jobspec.NewPauseBook(db.PauseSpecs(rows, pool.Zone())), nil
 }
 
 // resume has the jobs decided anew that were held back by an older revision of the pauses.

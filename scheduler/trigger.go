@@ -58,7 +58,7 @@ func (e *Engine) Trigger(ctx context.Context, r TriggerRequest) ([]int64, error)
 	}
 	j := jobOf(&row, e.cfg.Pool)
 	if r.Backfill != 0 {
-		if _, held := e.pauses.current.Load().of(j.id, j.group, string(row.Tags)).At(e.now()); held {
+		if _, held := e.pauses.current.Load().Of(j.id, j.group, string(row.Tags)).At(e.now()); held {
 			return nil, backfill.ErrHeld
 		}
 	}

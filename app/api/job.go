@@ -30,12 +30,14 @@ const (
 	fieldLast    = "last_due_at"
 	fieldCreated = "created_at"
 	fieldUpdated = "updated_at"
+	fieldPaused  = "paused"
 )
 
 // The states of a job.
 const (
 	stateRunning = "running"
 	stateStopped = "stopped"
+	statePaused  = "paused" // of a filter: started, and held still now
 )
 
 // jobNames are what a job's fields are called in JSON: as in job files.
@@ -186,7 +188,7 @@ func (o *object) end() json.RawMessage {
 }
 
 // readJob is a job as p may see it. A script is for those who may write one, and in no list.
-func (a *API) readJob(p auth.Principal, row db.Job, listed bool) job {
+func (a *API) readJob(p auth.Principal, row db.Job, held *manage.Held, listed bool) job {
 	spec := row.Spec()
 	isScript := spec.Glue != wire.GlueBean
 	omitted := isScript && (listed || !a.Manage.Jobs.CanScript(p, row.JobGroup))
@@ -205,7 +207,29 @@ func (a *API) readJob(p auth.Principal, row db.Job, listed bool) job {
 	o.set(fieldLast, momentOf(row.TriggerLastTime))
 	o.set(fieldCreated, a.wall(row.AddTime))
 	o.set(fieldUpdated, a.wall(row.UpdateTime))
+	if now := pausedNow(held, row); now != nil {
+		o.set(fieldPaused, now)
+	}
 	return job{o.end()}
+}
+
+// paused is what holds a job's schedule still.
+type paused struct {
+	ID       int64           `json:"pause_id"`
+	Until    *time.Time      `json:"until"`
+	Strategy jobspec.Pausing `json:"strategy"`
+	Reason   string          `json:"reason"`
+	By       string          `json:"made_by"`
+}
+
+// pausedNow is nil where nothing holds a job still.
+func pausedNow(held *manage.Held, row db.Job) *paused {
+	listed := manage.ListRow(row)
+	stretch, in := held.Now(&listed)
+	if !in {
+		return nil
+	}
+	return &paused{ID: stretch.Pause.ID, Until: moment(stretch.Until), Strategy: stretch.Strategy, Reason: stretch.Pause.Reason, By: stretch.Pause.By}
 }
 
 func stateOf(status int64) string {
@@ -299,9 +323,22 @@ func (job) Schema(r huma.Registry) *huma.Schema {
 		} {
 			s.Properties[name] = &huma.Schema{Type: huma.TypeString, Format: "date-time", Nullable: true, Description: text}
 		}
+		s.Properties[fieldPaused] = schemaNamed(r, "Paused", pausedSchema)
 		s.Required = []string{fieldID, fieldGroup, fieldState, fieldOmitted, fieldNext, fieldLast, fieldCreated, fieldUpdated}
 		return s
 	})
+}
+
+// pausedSchema is the schema of [paused].
+func pausedSchema() *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false,
+		Required: []string{"pause_id", "until", "strategy", "reason", "made_by"},
+		Properties: map[string]*huma.Schema{
+			"pause_id": idSchema("The pause that holds the schedule still now; of several, the one that ends last. A job that nothing holds has no paused."),
+			"until":    {Type: huma.TypeString, Format: "date-time", Nullable: true, Description: "When it goes on; null: when somebody ends the pause."},
+			"strategy": {Type: huma.TypeString, Enum: []any{"skip", "once", "all"}},
+			"reason":   {Type: huma.TypeString}, "made_by": {Type: huma.TypeString},
+		}}
 }
 
 func idSchema(text string) *huma.Schema {

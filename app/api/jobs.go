@@ -26,7 +26,7 @@ type JobID struct {
 type jobQuery struct {
 	Page
 	Group   int64     `query:"group_id" minimum:"1" doc:"Only jobs of this group."`
-	State   string    `query:"state" enum:"running,stopped" doc:"Only jobs whose schedule is started, or is not."`
+	State   string    `query:"state" enum:"running,stopped,paused" doc:"Only jobs whose schedule is started, or is not, or is started and held still by a pause now."`
 	Text    string    `query:"text" maxLength:"255" doc:"Only jobs with this in their description, or with this number."`
 	Handler string    `query:"handler" maxLength:"255" doc:"Only jobs with this in the name of their handler."`
 	Author  string    `query:"author" maxLength:"64" doc:"Only jobs with this in the name of their author."`
@@ -157,15 +157,19 @@ func (a *API) listJobs(ctx context.Context, p auth.Principal, in *jobQuery) (*li
 		return nil, err
 	}
 	f := manage.JobFilter{Group: in.Group, Status: jobStatus(in.State), Text: in.Text, Handler: in.Handler, Author: in.Author, Tag: in.Tag,
-		Show: dashboard.Show(in.Show), At: in.At, Limit: in.Limit + 1, Below: below}
+		Paused: in.State == statePaused, Show: dashboard.Show(in.Show), At: in.At, Limit: in.Limit + 1, Below: below}
 	rows, err := a.Manage.Jobs.Following(ctx, p, f)
+	if err != nil {
+		return nil, err
+	}
+	held, err := a.Manage.Pauses.Book(ctx)
 	if err != nil {
 		return nil, err
 	}
 	page := cut(rows, in.Limit, func(j db.Job) int64 { return j.ID })
 	out := &listOf[job]{Body: list[job]{Next: page.Body.Next, Items: make([]job, 0, len(rows))}}
 	for _, row := range page.Body.Items {
-		out.Body.Items = append(out.Body.Items, a.readJob(p, row, true))
+		out.Body.Items = append(out.Body.Items, a.readJob(p, row, &held, true))
 	}
 	return out, nil
 }
@@ -176,7 +180,11 @@ func (a *API) jobAnswer(ctx context.Context, p auth.Principal, id int64) (*jobAn
 	if err != nil {
 		return nil, err
 	}
-	return &jobAnswer{ETag: etag(manage.JobVersion(row)), Body: a.readJob(p, row, false)}, nil
+	held, err := a.Manage.Pauses.Book(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &jobAnswer{ETag: etag(manage.JobVersion(row)), Body: a.readJob(p, row, &held, false)}, nil
 }
 
 // blankJob is what a new job is where a request does not say.

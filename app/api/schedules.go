@@ -16,6 +16,19 @@ type scheduleTimes struct {
 	Times []time.Time `json:"times" nullable:"false" doc:"In the zone of the schedule. Fewer than asked for mean that it ends."`
 }
 
+// jobTimes are the times of a job, and those of them at which it will not run.
+type jobTimes struct {
+	scheduleTimes
+	Held []heldTime `json:"held" nullable:"false" doc:"Which of these times fall into a pause as it is known now, so that the job does not run then."`
+}
+
+type heldTime struct {
+	At       time.Time       `json:"at"`
+	Until    *time.Time      `json:"until" doc:"When the pause ends; null: when somebody ends it."`
+	Strategy jobspec.Pausing `json:"strategy" enum:"skip,once,all" doc:"What becomes of it: skip, once (one run at the end stands for all that fell in) or all (it has its run at the end)."`
+	Reason   string          `json:"reason"`
+}
+
 // Count is how many moments are wanted.
 type Count struct {
 	Count int `query:"count" minimum:"1" maximum:"100" default:"5" doc:"How many."`
@@ -47,12 +60,23 @@ func (a *API) schedules() {
 		func(ctx context.Context, p auth.Principal, in *struct {
 			JobID
 			Count
-		}) (*struct{ Body scheduleTimes }, error) {
+		}) (*struct{ Body jobTimes }, error) {
 			j, err := a.Manage.Jobs.Get(ctx, p, in.ID)
 			if err != nil {
 				return nil, err
 			}
-			return a.upcoming(j.Spec(), in.Count.Count)
+			times, err := a.upcoming(j.Spec(), in.Count.Count)
+			if err != nil {
+				return nil, err
+			}
+			book, err := a.Manage.Pauses.Book(ctx)
+			out := jobTimes{scheduleTimes: times.Body, Held: []heldTime{}}
+			for _, at := range times.Body.Times {
+				if stretch, in := book.At(j.ID, j.JobGroup, j.Tags, at); in {
+					out.Held = append(out.Held, heldTime{At: at, Until: moment(stretch.Until), Strategy: stretch.Strategy, Reason: stretch.Pause.Reason})
+				}
+			}
+			return &struct{ Body jobTimes }{out}, err
 		})
 	add(a, op{method: http.MethodPost, path: "/schedules/preview", id: "previewSchedule", tag: tag, summary: "Say when a schedule would be due", names: jobNames,
 		text: "The fields are those of a job; those that are no part of its schedule do not matter."},

@@ -46,7 +46,7 @@ var jobColumns = []column{
 // jobFilter is the console's.
 type jobFilter struct {
 	Group   int64  `placeholder:"ID" complete:"groups" help:"Only jobs of this group of executors."`
-	State   string `enum:"running,stopped,any" default:"any" help:"running, stopped or any."`
+	State   string `enum:"running,stopped,paused,any" default:"any" help:"running, stopped, paused (started, and held still by a pause now) or any."`
 	Text    string `help:"Only jobs with this in their description, or with this number."`
 	Handler string `help:"Only jobs with this in the name of their handler."`
 	Author  string `help:"Only jobs with this in the name of their author."`

@@ -64,7 +64,11 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 	if err := c.jobPauses(ctx, &page, p, j); err != nil {
 		return err
 	}
-	page.When = c.jobWhen(page.Page, j)
+	held, err := c.pauses.Book(ctx)
+	if err != nil {
+		return err
+	}
+	page.When = c.jobWhen(page.Page, j, &held)
 	page.Config = c.jobFacts(page.Page, j, func(f *jobspec.Field) bool { return !elsewhere[f.Name] && !ofSchedule[f.Name] })
 	if err := c.jobFamily(ctx, &page, p, j); err != nil {
 		return err
@@ -182,7 +186,7 @@ func drawnUsual(page layout.Page, d manage.Durations) jobs.Usual {
 }
 
 // jobWhen says when a job is due.
-func (c *jobPage) jobWhen(page layout.Page, j db.Job) jobs.When {
+func (c *jobPage) jobWhen(page layout.Page, j db.Job, held *manage.Held) jobs.When {
 	spec := j.Spec()
 	w := jobs.When{Manual: !spec.ScheduleType.Schedules(), Zone: page.Zone, Delay: spec.ScheduleType == jobspec.ScheduleFixDelay}
 	if w.Manual {
@@ -197,16 +201,28 @@ func (c *jobPage) jobWhen(page layout.Page, j db.Job) jobs.When {
 	w.Facts = c.jobFacts(page, j, func(f *jobspec.Field) bool {
 		return ofSchedule[f.Name] && f.Name != jobspec.FieldZone && !(w.Cron != "" && (f.Name == jobspec.FieldCron || f.Name == jobspec.FieldScheduleType))
 	})
-	next, err := c.jobs.NextTimes(j, pageTimes)
+	next, err := c.jobs.NextTimes(j, held, pageTimes)
 	if err != nil {
 		w.Error = scheduleFault(page, err)
 		return w
 	}
-	for _, at := range next {
-		w.Times = append(w.Times, jobs.NextTime{Time: format.At(page.Printer, at, c.now()), Weekday: format.Weekday(page.Printer, at)})
+	for _, n := range next {
+		t := jobs.NextTime{Time: format.At(page.Printer, n.At, c.now()), Weekday: format.Weekday(page.Printer, n.At)}
+		if n.Held != nil {
+			t.Held = c.heldWords(page, n.Held)
+		}
+		w.Times = append(w.Times, t)
 	}
 	w.Ends = len(next) > 0 && len(next) < pageTimes
 	return w
+}
+
+// heldWords say what becomes of a time that falls into a pause.
+func (c *jobPage) heldWords(page layout.Page, s *jobspec.Stretch) string {
+	if s.Until.IsZero() {
+		return page.T("jobs.held.open." + string(s.Strategy))
+	}
+	return page.T("jobs.held."+string(s.Strategy), "At", c.at(page, s.Until).Absolute)
 }
 
 // ofSchedule are the fields that stand beside the next times. elsewhere are those that the page shows in its own way, and the script,

@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler"
 )
 
 // JobFilter narrows the job list. Zero values stand for "any", except Status.
@@ -24,6 +25,7 @@ type JobFilter struct {
 	Tag     string         // one tag, whole
 	Show    dashboard.Show // only what a number of the dashboard counts: ShowFailing, ShowLate or ShowDue
 	At      time.Time      // the minute of ShowDue
+	Paused  bool           // only what a pause holds still now
 	// NoID keeps Text from naming a job by its id.
 	NoID    bool
 	Limit   int
@@ -88,6 +90,12 @@ func (s *Jobs) Count(ctx context.Context, p auth.Principal, f JobFilter) (int64,
 func (s *Jobs) query(ctx context.Context, p auth.Principal, f JobFilter) (q db.JobFilter, ok bool, err error) {
 	q, ok = jobQuery(p, f)
 	q.Beside = s.cfg.Pool.Beside()
+	if ok && f.Paused {
+		book, err := scheduler.ReadPauses(ctx, s.cfg.Pool, s.cfg.Now())
+		if held := (Held{book: book, now: s.cfg.Now()}); err != nil || !held.filter(&q) {
+			return q, false, err
+		}
+	}
 	if !ok || f.Show == "" {
 		return q, ok, nil
 	}

@@ -140,24 +140,34 @@ func (s *Jobs) Upcoming(j jobspec.Job, n int) ([]time.Time, error) {
 	return following(schedule, s.cfg.Now(), n)
 }
 
-// NextTimes are the times a started job is due: the one on record, from which a fixed rate goes on, and those behind it. A
-// job that is stopped, or waits for the end of its run, has none.
-func (s *Jobs) NextTimes(j db.Job, n int) ([]time.Time, error) {
-	if !jobspec.Started(j.TriggerStatus) || j.TriggerNextTime <= 0 || j.TriggerNextTime >= jobspec.Waiting.UnixMilli() {
+// NextTime is a moment at which a job is due.
+type NextTime struct {
+	At   time.Time
+	Held *jobspec.Stretch // the pause that it falls into, as far as is known now; nil: none
+}
+
+// NextTimes are the times a started job is due: the one on record, from which a fixed rate goes on, and those behind it, also where they
+// fall into pauses. A job that is stopped, or waits for the end of its run, has none.
+func (s *Jobs) NextTimes(j db.Job, held *Held, n int) ([]NextTime, error) {
+	if !jobspec.Started(j.TriggerStatus) || j.TriggerNextTime <= 0 {
 		return nil, nil
 	}
 	schedule, err := s.scheduleOf(j.Spec())
 	if err != nil {
 		return nil, err
 	}
-	next := time.UnixMilli(j.TriggerNextTime).In(schedule.Zone)
+	next := time.UnixMilli(j.TriggerNextTime)
 	if j.TriggerNextTime == j.PausedNext { // the end of a pause, and a millisecond
-		if next, err = schedule.From(time.UnixMilli(j.PausedAt), next.Add(-time.Millisecond)); err != nil || next.IsZero() {
-			return nil, err
+		first := time.UnixMilli(j.PausedAt)
+		if next = first; schedule.Type != jobspec.ScheduleFixDelay {
+			if next, err = schedule.From(first, s.cfg.Now()); err != nil || next.IsZero() {
+				return nil, err
+			}
 		}
-		next = next.In(schedule.Zone)
+	} else if j.TriggerNextTime >= jobspec.Waiting.UnixMilli() {
+		return nil, nil
 	}
-	times := []time.Time{next}
+	times := []time.Time{next.In(schedule.Zone)}
 	if schedule.Type != jobspec.ScheduleFixDelay { // where the others lie, the runs decide
 		behind, err := following(schedule, next, n-1)
 		if err != nil {
@@ -165,7 +175,14 @@ func (s *Jobs) NextTimes(j db.Job, n int) ([]time.Time, error) {
 		}
 		times = append(times, behind...)
 	}
-	return times, nil
+	out := make([]NextTime, len(times))
+	for i, at := range times {
+		out[i].At = at
+		if stretch, in := held.At(j.ID, j.JobGroup, j.Tags, at); in {
+			out[i].Held = &stretch
+		}
+	}
+	return out, nil
 }
 
 // following are the times of a schedule after a moment, at most n.

@@ -66,7 +66,9 @@ type Pause struct {
 	ZoneID  string    // as it was typed
 	MadeAt  time.Time
 	EndedBy string // who ended it early
+	EndedAt time.Time
 	CanEnd  bool
+	seen    bool // the caller may know of it
 }
 
 // PauseInput is a pause as somebody wants it.
@@ -85,37 +87,44 @@ type PauseInput struct {
 // List is the pauses that p may know of: what is going on or planned, and what was over lately, the newest first. A pause of a tag names
 // something of other people's jobs, so only administrators see it here; on the page of a job it is seen by whoever sees the job.
 func (s *Pauses) List(ctx context.Context, p auth.Principal) ([]Pause, error) {
-	rows, err := s.read(ctx, s.cfg.Pool)
+	all, err := s.all(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]Pause, 0, len(rows))
-	for i := len(rows) - 1; i >= 0; i-- {
-		if pause, seen, err := s.seen(ctx, s.cfg.Pool, p, &rows[i]); err != nil {
-			return nil, err
-		} else if seen {
-			list = append(list, pause)
-		}
+	slices.Reverse(all)
+	return slices.DeleteFunc(all, func(pause Pause) bool { return !pause.seen }), nil
+}
+
+// Get is a pause that p may know of.
+func (s *Pauses) Get(ctx context.Context, p auth.Principal, id int64) (Pause, error) {
+	r, err := s.queries.GetPause(ctx, s.cfg.Pool, id)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return Pause{}, pauseGone()
+	} else if err != nil {
+		return Pause{}, fmt.Errorf("read pause: %w", err)
 	}
-	return list, nil
+	pause, err := s.one(ctx, s.cfg.Pool, p, r)
+	if err == nil && !pause.seen {
+		err = pauseGone()
+	}
+	return pause, err
 }
 
 // Of is the pauses that concern a job which the caller may see, and are not over: those that hold it back now come first.
 func (s *Pauses) Of(ctx context.Context, p auth.Principal, j db.Job) ([]Pause, error) {
-	rows, err := s.read(ctx, s.cfg.Pool)
+	list, err := s.all(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	var list []Pause
-	for i := range rows {
-		pause, _, err := s.seen(ctx, s.cfg.Pool, p, &rows[i])
-		if err != nil {
-			return nil, err
-		}
-		if pause.State != PauseOver && pause.Of(j.ID, j.JobGroup, strings.Split(j.Tags, ",")) {
-			list = append(list, pause)
-		}
+	specs := make(jobspec.Pauses, len(list))
+	for i := range list {
+		specs[i] = &list[i].Pause
 	}
+	book := jobspec.NewPauseBook(specs)
+	of := book.Of(j.ID, j.JobGroup, j.Tags)
+	list = slices.DeleteFunc(slices.Clone(list), func(pause Pause) bool {
+		return pause.State == PauseOver || !slices.ContainsFunc(of, func(o *jobspec.Pause) bool { return o.ID == pause.ID })
+	})
 	slices.SortStableFunc(list, func(a, b Pause) int { return activeFirst(a) - activeFirst(b) })
 	return list, nil
 }
@@ -127,15 +136,68 @@ func activeFirst(p Pause) int {
 	return 1
 }
 
-// All is the pause that holds everything back now; false: there is none. Everybody may know.
-func (s *Pauses) All(ctx context.Context, p auth.Principal) (Pause, bool, error) {
+// Wide are the pauses that hold back now everything, or a group that p may see; those of everything come first.
+func (s *Pauses) Wide(ctx context.Context, p auth.Principal) ([]Pause, error) {
 	list, err := s.List(ctx, p)
-	for _, pause := range list {
-		if pause.Scope == jobspec.PauseAll && pause.State == PauseActive {
-			return pause, true, err
+	list = slices.DeleteFunc(list, func(pause Pause) bool {
+		return pause.State != PauseActive || pause.Scope != jobspec.PauseAll && pause.Scope != jobspec.PauseGroup
+	})
+	slices.SortStableFunc(list, func(a, b Pause) int { return strings.Compare(string(a.Scope), string(b.Scope)) })
+	return list, err
+}
+
+// Book is the pauses that hold jobs still, read once for all jobs of a page.
+func (s *Pauses) Book(ctx context.Context) (Held, error) {
+	book, err := scheduler.ReadPauses(ctx, s.cfg.Pool, s.cfg.Now())
+	return Held{book: book, now: s.cfg.Now()}, err
+}
+
+// Held says what holds jobs still. Whoever may see a job may know what pauses it, by whom and why.
+type Held struct {
+	book jobspec.PauseBook
+	now  time.Time
+}
+
+// Now is what holds the schedule of a job still now. One that is stopped, or has no schedule, is held by nothing.
+func (h *Held) Now(j *db.ListJobsRow) (jobspec.Stretch, bool) {
+	if !jobspec.Started(j.TriggerStatus) || j.ScheduleType == jobspec.ScheduleNone {
+		return jobspec.Stretch{}, false
+	}
+	return h.At(j.ID, j.JobGroup, j.Tags, h.now)
+}
+
+// At is what will hold the schedule of a job still at a moment.
+func (h *Held) At(job, group int64, tags string, at time.Time) (jobspec.Stretch, bool) {
+	return h.book.Holding(job, group, tags, at)
+}
+
+// filter narrows a list to the jobs that are held still; false: there are none.
+func (h *Held) filter(q *db.JobFilter) bool {
+	held := new(db.HeldJobs)
+	for _, pause := range h.book.Active(h.now) {
+		switch pause.Scope {
+		case jobspec.PauseAll:
+			held.All = true
+		case jobspec.PauseGroup:
+			held.Groups = append(held.Groups, pause.Target)
+		case jobspec.PauseJob:
+			held.IDs = append(held.IDs, pause.Target)
+		case jobspec.PauseTag:
+			held.Tags = append(held.Tags, contains(","+pause.Tag+","))
 		}
 	}
-	return Pause{}, false, err
+	q.Held = held
+	return held.Any()
+}
+
+// all are the pauses as p sees them, also those that p may not know of, the oldest first. How many queries it takes does not depend on what
+// the pauses are about.
+func (s *Pauses) all(ctx context.Context, p auth.Principal) ([]Pause, error) {
+	rows, err := s.read(ctx, s.cfg.Pool)
+	if err != nil {
+		return nil, err
+	}
+	return s.view(ctx, s.cfg.Pool, p, rows)
 }
 
 func (s *Pauses) read(ctx context.Context, tx db.DBTX) ([]db.Pause, error) {
@@ -146,9 +208,72 @@ func (s *Pauses) read(ctx context.Context, tx db.DBTX) ([]db.Pause, error) {
 	return rows, nil
 }
 
-// seen is a row as p sees it; false: p may not know of it.
-func (s *Pauses) seen(ctx context.Context, tx db.DBTX, p auth.Principal, r *db.Pause) (pause Pause, seen bool, err error) {
-	pause = Pause{Pause: *r.Spec(s.cfg.Pool.Zone()), ZoneID: r.Zone, MadeAt: time.UnixMilli(r.MadeAt), EndedBy: r.EndedBy}
+// view are rows as p sees them.
+func (s *Pauses) view(ctx context.Context, tx db.DBTX, p auth.Principal, rows []db.Pause) ([]Pause, error) {
+	var ids []int64
+	groups := false
+	for i := range rows {
+		switch jobspec.PauseScope(rows[i].Scope) {
+		case jobspec.PauseJob:
+			ids = append(ids, rows[i].Target)
+		case jobspec.PauseGroup:
+			groups = true
+		case jobspec.PauseTag, jobspec.PauseAll:
+		}
+	}
+	jobs := make(map[int64]db.ListJobTitlesRow)
+	slices.Sort(ids)
+	for part := range slices.Chunk(slices.Compact(ids), db.MaxBatch) {
+		titles, err := s.queries.ListJobTitles(ctx, tx, part)
+		if err != nil {
+			return nil, fmt.Errorf("read the jobs of pauses: %w", db.Error(err))
+		}
+		for _, j := range titles {
+			jobs[j.ID] = j
+		}
+	}
+	titles := make(map[int64]string)
+	if groups {
+		all, err := s.queries.ListGroups(ctx, tx)
+		if err != nil {
+			return nil, fmt.Errorf("read the groups of pauses: %w", db.Error(err))
+		}
+		for _, g := range all {
+			titles[g.ID] = string(g.Title)
+		}
+	}
+	list := make([]Pause, len(rows))
+	for i := range rows {
+		pause := s.stateOf(&rows[i])
+		switch pause.Scope {
+		case jobspec.PauseJob:
+			pause.Group, pause.Name = jobs[pause.Target].JobGroup, jobs[pause.Target].JobDesc
+		case jobspec.PauseGroup:
+			if title, is := titles[pause.Target]; is {
+				pause.Group, pause.Name = pause.Target, title
+			}
+		case jobspec.PauseTag, jobspec.PauseAll:
+		}
+		list[i] = rightsTo(pause, p)
+	}
+	return list, nil
+}
+
+// one is [Pauses.view] of one row.
+func (s *Pauses) one(ctx context.Context, tx db.DBTX, p auth.Principal, r db.Pause) (Pause, error) {
+	list, err := s.view(ctx, tx, p, []db.Pause{r})
+	if err != nil {
+		return Pause{}, err
+	}
+	return list[0], nil
+}
+
+// stateOf is a row with where it stands now.
+func (s *Pauses) stateOf(r *db.Pause) Pause {
+	pause := Pause{Pause: *r.Spec(s.cfg.Pool.Zone()), ZoneID: r.Zone, MadeAt: time.UnixMilli(r.MadeAt), EndedBy: r.EndedBy}
+	if r.EndedAt > 0 {
+		pause.EndedAt = time.UnixMilli(r.EndedAt)
+	}
 	now := s.cfg.Now()
 	until, active := pause.Active(now)
 	switch {
@@ -165,15 +290,19 @@ func (s *Pauses) seen(ctx context.Context, tx db.DBTX, p auth.Principal, r *db.P
 			pause.State = PauseOver // its last window was
 		}
 	}
+	return pause
+}
+
+// rightsTo is a pause with what p may do with it.
+func rightsTo(pause Pause, p auth.Principal) Pause {
 	if pause.Scope == jobspec.PauseAll || pause.Scope == jobspec.PauseTag {
 		pause.CanEnd = p.Admin && pause.State != PauseOver
-		return pause, p.Admin || pause.Scope == jobspec.PauseAll, nil
-	}
-	if pause.Group, pause.Name, err = s.target(ctx, tx, pause.Scope, pause.Target); err != nil {
-		return pause, false, err
+		pause.seen = p.Admin || pause.Scope == jobspec.PauseAll
+		return pause
 	}
 	pause.CanEnd = pause.State != PauseOver && (p.Admin || pause.Group != 0 && p.Can(pause.Group, auth.RightSchedule))
-	return pause, p.Admin || pause.Group != 0 && p.CanUseGroup(pause.Group), nil
+	pause.seen = p.Admin || pause.Group != 0 && p.CanUseGroup(pause.Group)
+	return pause
 }
 
 // target is the group and the name of what a pause is about; no group: it is gone.
@@ -185,7 +314,7 @@ func (s *Pauses) target(ctx context.Context, tx db.DBTX, scope jobspec.PauseScop
 		}
 		return g.ID, string(g.Title), err
 	}
-	jobs, err := s.queries.ListJobsByID(ctx, tx, []int64{id})
+	jobs, err := s.queries.ListJobTitles(ctx, tx, []int64{id})
 	if err != nil || len(jobs) == 0 {
 		return 0, "", db.Error(err)
 	}
@@ -327,11 +456,11 @@ func (s *Pauses) End(ctx context.Context, p auth.Principal, id int64) error {
 		} else if err != nil {
 			return err
 		}
-		pause, seen, err := s.seen(ctx, tx, p, &r)
+		pause, err := s.one(ctx, tx, p, r)
 		switch {
 		case err != nil:
 			return err
-		case !seen:
+		case !pause.seen:
 			return pauseGone()
 		case pause.State == PauseOver:
 			return problem.New(problem.Conflict, "problem.pause.over")

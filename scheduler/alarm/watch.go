@@ -3,7 +3,6 @@ package alarm
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
@@ -137,29 +136,20 @@ type knownPauses struct {
 	a    *Alarmer
 	now  time.Time
 	read bool
-	list jobspec.Pauses
+	book jobspec.PauseBook
 }
 
 // excuse reports whether a job without success for too long is excused by pauses: it is in one, or the time since the last one was
 // not long enough. Twice the time outside pauses is enough in any case, so that windows that come often excuse nothing for ever.
 func (k *knownPauses) excuse(ctx context.Context, j *db.ListExpectedJobsRow, since time.Time) (bool, error) {
 	if !k.read {
-		rows, err := k.a.queries.ListPauses(ctx, k.a.cfg.Pool, db.ListPausesParams{Since: k.now.Add(-scheduler.KeepPauses).UnixMilli(), Limit: scheduler.MaxPauses})
+		book, err := scheduler.ReadPauses(ctx, k.a.cfg.Pool, k.now)
 		if err != nil {
 			return false, err
 		}
-		for i := range rows {
-			k.list = append(k.list, rows[i].Spec(k.a.cfg.Pool.Zone()))
-		}
-		k.read = true
+		k.book, k.read = book, true
 	}
-	var of jobspec.Pauses
-	tags := strings.Split(j.Tags, ",")
-	for _, p := range k.list {
-		if p.Of(j.ID, j.JobGroup, tags) {
-			of = append(of, p)
-		}
-	}
+	of := k.book.Of(j.ID, j.JobGroup, j.Tags)
 	if len(of) == 0 {
 		return false, nil
 	}

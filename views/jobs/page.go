@@ -176,6 +176,7 @@ type NextTime struct {
 	format.Time
 	Weekday string
 	Param   string // what a run of this time is sent, where the parameter has the planned time in it
+	Held    string // what becomes of it, where it falls into a pause, ready to print
 }
 
 // RunPage asks for the parameter and addresses of a run by hand ([RunOnce]; fragment ui.FragmentDialog).
