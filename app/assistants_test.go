@@ -147,6 +147,15 @@ type explained struct {
 	Causes   []struct{ Code string }
 	Next     []time.Time      `json:"next_times"`
 	LastRuns []map[string]any `json:"last_runs"`
+	Held     []map[string]any `json:"next_times_in_pauses"`
+	Job      struct {
+		Paused struct {
+			Scope  string    `json:"scope"`
+			Until  time.Time `json:"until"`
+			By     string    `json:"made_by"`
+			Reason string    `json:"reason"`
+		} `json:"paused"`
+	} `json:"job"`
 }
 
 func (e explained) codes() (codes []string) {
@@ -235,6 +244,25 @@ func eachTool(t *testing.T, c *caller, connect func(t *testing.T, base, token st
 	if a.must(&why, "explain_job", arguments{"job_id": ids["greet"]}); job["state"] != "running" || len(why.Causes) != 0 {
 		t.Errorf("started: %v, %+v", job["state"], why)
 	}
+	var pause struct {
+		ID int64 `json:"id"`
+	}
+	c.json(201, &pause, "POST", "/pauses", fmt.Sprintf(`{"scope":"group","target":1,"strategy":"once","reason":"database moves","until":%q}`, time.Now().AddDate(0, 0, 9).Format(time.RFC3339)))
+	var held explained
+	if a.must(&held, "explain_job", arguments{"job_id": ids["greet"]}); !slices.Equal(held.codes(), []string{"paused"}) || held.Job.Paused.Reason != "database moves" || held.Job.Paused.Scope != "group" ||
+		held.Job.Paused.Until.Before(time.Now()) || held.Job.Paused.By != "admin via token all" || len(held.Held) != len(held.Next) {
+		t.Errorf("paused: %+v", held)
+	}
+	var none struct {
+		Jobs []struct{ Count int }
+	}
+	a.must(&none, "forecast", arguments{"until": time.Now().Add(26 * time.Hour).Format(time.RFC3339)})
+	for _, j := range none.Jobs {
+		if j.Count > 0 {
+			t.Errorf("paused jobs are foreseen: %+v", none)
+		}
+	}
+	c.json(200, &struct{}{}, "POST", fmt.Sprintf("/pauses/%d/end", pause.ID), "")
 	c.json(200, &struct{}{}, "POST", "/groups/1/rotation", fmt.Sprintf(`{"address":%q,"disabled":true}`, firstAddress(t, c)))
 	executortest.Eventually(t, "out of rotation", func() error {
 		var why explained

@@ -215,11 +215,12 @@ func (a *API) readJob(p auth.Principal, row db.Job, held *manage.Held, listed bo
 
 // paused is what holds a job's schedule still.
 type paused struct {
-	ID       int64           `json:"pause_id"`
-	Until    *time.Time      `json:"until"`
-	Strategy jobspec.Pausing `json:"strategy"`
-	Reason   string          `json:"reason"`
-	By       string          `json:"made_by"`
+	ID       int64              `json:"pause_id"`
+	Scope    jobspec.PauseScope `json:"scope"`
+	Until    *time.Time         `json:"until"`
+	Strategy jobspec.Pausing    `json:"strategy"`
+	Reason   string             `json:"reason"`
+	By       string             `json:"made_by"`
 }
 
 // pausedNow is nil where nothing holds a job still.
@@ -229,7 +230,7 @@ func pausedNow(held *manage.Held, row db.Job) *paused {
 	if !in {
 		return nil
 	}
-	return &paused{ID: stretch.Pause.ID, Until: moment(stretch.Until), Strategy: stretch.Strategy, Reason: stretch.Pause.Reason, By: stretch.Pause.By}
+	return &paused{ID: stretch.Pause.ID, Scope: stretch.Pause.Scope, Until: moment(stretch.Until), Strategy: stretch.Strategy, Reason: stretch.Pause.Reason, By: stretch.Pause.By}
 }
 
 func stateOf(status int64) string {
@@ -332,9 +333,10 @@ func (job) Schema(r huma.Registry) *huma.Schema {
 // pausedSchema is the schema of [paused].
 func pausedSchema() *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: false,
-		Required: []string{"pause_id", "until", "strategy", "reason", "made_by"},
+		Required: []string{"pause_id", "scope", "until", "strategy", "reason", "made_by"},
 		Properties: map[string]*huma.Schema{
 			"pause_id": idSchema("The pause that holds the schedule still now; of several, the one that ends last. A job that nothing holds has no paused."),
+			"scope":    {Type: huma.TypeString, Enum: []any{"job", "group", "tag", "all"}, Description: "What it is about."},
 			"until":    {Type: huma.TypeString, Format: "date-time", Nullable: true, Description: "When it goes on; null: when somebody ends the pause."},
 			"strategy": {Type: huma.TypeString, Enum: []any{"skip", "once", "all"}},
 			"reason":   {Type: huma.TypeString}, "made_by": {Type: huma.TypeString},

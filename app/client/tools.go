@@ -48,7 +48,7 @@ type (
 	jobsWanted struct {
 		onPage
 		Group   int64  `json:"group_id,omitempty" jsonschema:"only jobs of this group of executors"`
-		State   string `json:"state,omitempty" jsonschema:"running (the schedule is started) or stopped"`
+		State   string `json:"state,omitempty" jsonschema:"running (the schedule is started), stopped, or paused (it is started, and a pause holds it still now)"`
 		Text    string `json:"text,omitempty" jsonschema:"only jobs with this in their description, or with this number"`
 		Handler string `json:"handler,omitempty" jsonschema:"only jobs with this in the name of their handler"`
 		Author  string `json:"author,omitempty" jsonschema:"only jobs with this in the name of their owner"`
@@ -94,7 +94,7 @@ type (
 
 // jobCells and runCells are what lists tell of a job and of a run.
 var (
-	jobCells = []string{"id", "group_id", "description", "state", "schedule", "cron", "every_seconds", "at", "time_zone", "next_due_at", "last_due_at", "handler", "kind", "author", "tags"}
+	jobCells = []string{"id", "group_id", "description", "state", "schedule", "cron", "every_seconds", "at", "time_zone", "next_due_at", "last_due_at", "handler", "kind", "author", "tags", "paused"}
 	runCells = []string{"id", "job_id", "group_id", "state", "ended", "trigger", "planned_at", "triggered_at", "finished_at", "address", "shard", "message"}
 )
 
@@ -132,7 +132,7 @@ func (s *assistant) readers() {
 	reads(s, "explain_job", "Says why a job does not run, or did not: causes that hold now, its next times, its executors, and its last runs with what became of them.", s.explainJob)
 	reads(s, "read_output", "Reads lines of what a run has put out; unless end is true there is more from next_line on.", s.readOutput)
 	reads(s, "search_output", "Finds lines in what a run has put out. Unless end is true there is more to search from next_line on.", s.searchOutput)
-	reads(s, "forecast", "Says which jobs are due when, by their schedules, in the next hours: for what runs tonight. Fixed delays, child jobs and runs by hand are not foreseen.", s.forecast)
+	reads(s, "forecast", "Says which jobs are due when, by their schedules, in the next hours: for what runs tonight. Fixed delays, child jobs, runs by hand and what the end of a pause makes up for are not foreseen.", s.forecast)
 	reads(s, "get_statistics", "Gets how many runs succeeded, failed, run and were left out by day, and how many jobs fail or are late.", func(ctx context.Context, in daysWanted) (any, error) {
 		q := make(url.Values)
 		setNumber(q, "days", int64(in.Days))
@@ -364,6 +364,7 @@ func (s *assistant) explainRun(ctx context.Context, in oneRun) (any, error) {
 // The causes for which a job does not run, as explain_job calls them.
 const (
 	causeStopped    = "stopped"     // its schedule is not started
+	causePaused     = "paused"      // a pause holds it still
 	causeNoSchedule = "no_schedule" // it has none
 	causeNotYet     = "not_yet"     // its time has not begun
 	causeOver       = "over"        // its time has ended
@@ -374,8 +375,9 @@ const (
 )
 
 var causes = map[string]string{
-	causeStopped: "The schedule is stopped: the job runs by hand alone until somebody starts it.", causeNoSchedule: "The job has no schedule: it runs by hand, by programs, or after its parent.",
-	causeNotYet: "not_before is still to come.", causeOver: "not_after is over.", causeNoTime: "The schedule is started and has no next time.",
+	causeStopped: "The schedule is stopped: the job runs by hand alone until somebody starts it.", causePaused: "A pause holds its schedule still; paused says what is paused, until when, by whom and why.",
+	causeNoSchedule: "The job has no schedule: it runs by hand, by programs, or after its parent.",
+	causeNotYet:     "not_before is still to come.", causeOver: "not_after is over.", causeNoTime: "The schedule is started and has no next time.",
 	causeAlone: "No executor of its group can be sent to: none is registered and alive, or all are out of rotation.", causeLate: "It is due and was not sent.",
 	causeAdmin: "The admin that was asked does not schedule at the moment; get_health says why.",
 }
@@ -433,6 +435,9 @@ func (s *assistant) explainJob(ctx context.Context, in oneJob) (any, error) {
 	out["causes"] = found
 	if next, err := s.get(ctx, jobPath(in.ID)+"/next", nil); err == nil { // refused for a schedule that is not understood
 		out["next_times"] = next["times"]
+		if held, _ := next["held"].([]any); len(held) > 0 {
+			out["next_times_in_pauses"] = bounded(held, maxText)
+		}
 	} else {
 		out["next_times_unknown"] = shorten(err.Error(), maxText)
 	}
@@ -451,6 +456,7 @@ func whyNot(job, group item, addresses, late []item, health item, now time.Time)
 	before, after := job.time("not_before"), job.time("not_after")
 	say(causeNoSchedule, !scheduled)
 	say(causeStopped, scheduled && !started)
+	say(causePaused, job["paused"] != nil)
 	say(causeNotYet, !before.IsZero() && now.Before(before))
 	say(causeOver, !after.IsZero() && now.After(after))
 	say(causeNoTime, started && scheduled && job["next_due_at"] == nil)
@@ -487,6 +493,7 @@ type foreseenJob struct {
 	Count   int      `json:"count"`
 	AtLeast bool     `json:"at_least,omitempty"`
 	Times   []string `json:"times"`
+	Held    int      `json:"times_in_pauses,omitempty"`
 	first   time.Time
 }
 
@@ -578,23 +585,34 @@ func (s *assistant) foresee(ctx context.Context, job item, from, until time.Time
 	}
 	var next struct {
 		Times []time.Time `json:"times"`
+		Held  []struct {
+			At time.Time `json:"at"`
+		} `json:"held"`
 	}
 	if err := json.Unmarshal(raw, &next); err != nil {
 		return nil, fmt.Errorf("read what the admin said: %w", err)
+	}
+	held := make(map[int64]bool)
+	for _, h := range next.Held {
+		held[h.At.UnixNano()] = true
 	}
 	for _, at := range next.Times {
 		if at.Before(from) || at.After(until) {
 			continue
 		}
-		if f.Count++; len(f.Times) < timesTold {
-			f.Times = append(f.Times, at.Format(time.RFC3339))
-		}
 		if f.first.IsZero() {
 			f.first = at
 		}
+		if held[at.UnixNano()] {
+			f.Held++
+			continue
+		}
+		if f.Count++; len(f.Times) < timesTold {
+			f.Times = append(f.Times, at.Format(time.RFC3339))
+		}
 	}
 	f.AtLeast = len(next.Times) == maxTimes && next.Times[maxTimes-1].Before(until)
-	if f.Count == 0 && !f.AtLeast {
+	if f.Count+f.Held == 0 && !f.AtLeast {
 		return nil, nil
 	}
 	if f.first.IsZero() {
