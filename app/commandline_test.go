@@ -217,6 +217,11 @@ func TestBackfillsOfTheCommandLine(t *testing.T) {
 	if out, err := punctual(t, "backfills", "fail"); err != nil || strings.Count(out, "\n") != 2 {
 		t.Errorf("%v: %s", err, out)
 	}
+	for filter, want := range map[string]int{"--result=final": 3, "--state=failed": 3, "--state=lost": 0, "--state=success": 0} {
+		if out, err := punctual(t, "runs", "--job", "fail", filter, "-o", "name"); err != nil || strings.Count(out, "\n") != want {
+			t.Errorf("%s: %v: %q, want %d", filter, err, out, want)
+		}
+	}
 	if out, err := punctual(t, "backfills", "pause", "fail", "2"); err == nil {
 		t.Errorf("pause of what is over: %s", out)
 	}

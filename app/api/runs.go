@@ -26,7 +26,7 @@ type RunID struct {
 type RunsWanted struct {
 	Group    int64     `query:"group_id" minimum:"1" doc:"Only runs of jobs of this group."`
 	Job      int64     `query:"job_id" minimum:"1" doc:"Only runs of this job."`
-	Result   string    `query:"result" enum:"success,failed,open,skipped" doc:"Only runs that succeeded, that failed, that have not ended, or that were left out on purpose."`
+	Result   string    `query:"result" enum:"success,failed,final,open,skipped" doc:"Only runs that succeeded, that failed, that failed with no other attempt to come, that have not ended, or that were left out on purpose."`
 	State    string    `query:"state" enum:"waiting,sent,success,failed,timeout,sendfailed,unconfirmed,killed,lost,skipped,discarded,cancelled,stopped" doc:"Only runs in this state."`
 	Since    time.Time `query:"since" doc:"Only runs triggered at this moment or later."`
 	Until    time.Time `query:"until" doc:"Only runs triggered at this moment or before."`
@@ -47,7 +47,7 @@ func (w RunsWanted) filter() manage.RunFilter {
 	}
 }
 
-var results = map[string]manage.Result{"": manage.AnyResult, "success": manage.Succeeded, "failed": manage.Failed, "open": manage.Open, "skipped": manage.Skipped}
+var results = map[string]manage.Result{"": manage.AnyResult, "success": manage.Succeeded, "failed": manage.Failed, "final": manage.FailedForGood, "open": manage.Open, "skipped": manage.Skipped}
 
 // maxWait bounds how long a request waits for a run to end.
 const maxWait = time.Minute

@@ -44,8 +44,9 @@ type minute struct {
 
 // forecast is what is due in the next hour.
 type forecast struct {
-	Minutes []minute `json:"minutes" nullable:"false"`
-	AtLeast bool     `json:"at_least" doc:"There are more jobs than were followed."`
+	Minutes []minute   `json:"minutes" nullable:"false"`
+	AtLeast bool       `json:"at_least" doc:"There are more jobs than were followed."`
+	Until   *time.Time `json:"complete_until" doc:"With at_least: from this moment on more is due than is said."`
 }
 
 func (a *API) statistics() {
@@ -60,7 +61,7 @@ func (a *API) statistics() {
 	add(a, op{method: http.MethodGet, path: "/statistics/forecast", id: "getForecast", tag: tag, summary: "Get how much is due in each minute of the next hour"},
 		func(ctx context.Context, p auth.Principal, _ *struct{}) (*struct{ Body forecast }, error) {
 			f, err := a.Manage.Dashboard.Forecast(ctx, p)
-			out := forecast{Minutes: []minute{}, AtLeast: !f.Ends.IsZero()}
+			out := forecast{Minutes: []minute{}, AtLeast: !f.Ends.IsZero(), Until: moment(f.Ends)}
 			for i := range f.Minutes {
 				out.Minutes = append(out.Minutes, minute{From: f.From.Add(time.Duration(i) * time.Minute).UTC(), Runs: f.Minutes[i], Jobs: f.Jobs[i]})
 			}

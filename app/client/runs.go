@@ -214,7 +214,8 @@ type runsList struct {
 	Target
 	Job    jobRef    `help:"Only runs of this job: its number, or its whole description."`
 	Group  int64     `placeholder:"ID" help:"Only runs of jobs of this group of executors."`
-	Result string    `enum:"success,failed,open,skipped,any" default:"any" help:"success, failed, open, skipped or any."`
+	Result string    `enum:"success,failed,final,open,skipped,any" default:"any" help:"success, failed, final (failed, and not tried again), open, skipped or any."`
+	State  string    `enum:"waiting,sent,success,failed,timeout,sendfailed,unconfirmed,killed,lost,skipped,discarded,cancelled,stopped,any" default:"any" help:"Only runs in this state, such as lost, timeout or sendfailed."`
 	Text   string    `help:"Only runs with this in their address, their parameter or a message, or with this number."`
 	Since  time.Time `placeholder:"TIME" help:"Only runs triggered at this moment or later, as in 2026-12-31T23:30:00+08:00."`
 	Until  time.Time `placeholder:"TIME" help:"Only runs triggered at this moment or before."`
@@ -239,6 +240,9 @@ func (c runsList) Run(ctx context.Context, s Streams) error {
 	}
 	if c.Result != "any" {
 		query.Set("result", c.Result)
+	}
+	if c.State != "any" {
+		query.Set("state", c.State)
 	}
 	if c.Text != "" {
 		query.Set("text", c.Text)
