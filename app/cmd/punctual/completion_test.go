@@ -54,10 +54,10 @@ func TestComplete(t *testing.T) {
 	}{
 		{"jo", nil, []string{"jobs"}},
 		{"st", []string{"jobs"}, []string{"start", "stop"}},
-		{"", []string{"jobs", "--state"}, []string{"running", "stopped", "any"}},
+		{"", []string{"jobs", "--state"}, []string{"running", "stopped", "paused", "any"}},
 		{"--state=r", []string{"jobs"}, []string{"--state=running"}},
 		{"r", []string{"jobs", "--state", "="}, []string{"running"}}, // as bash takes it apart
-		{"=", []string{"jobs", "--state"}, []string{"running", "stopped", "any"}},
+		{"=", []string{"jobs", "--state"}, []string{"running", "stopped", "paused", "any"}},
 		{"y", []string{"jobs", "-o"}, []string{"yaml"}},
 		{"--lim", []string{"jobs", "list", "--state", "running"}, []string{"--limit"}},
 		{"--lim", []string{"jobs", "--"}, nil},
