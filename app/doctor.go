@@ -162,11 +162,16 @@ func (r *DoctorReport) jobsAtRisk(ctx context.Context, q *db.Queries, pool *db.P
 	for _, g := range groups {
 		served[g.ID] = live[strings.ToLower(g.AppName)] || g.AddressType == 1 && strings.TrimSpace(string(g.AddressList)) != ""
 	}
+	book, err := db.ReadPauses(ctx, pool, now)
+	if err != nil {
+		return err
+	}
 	var overdue, unread, alone []string
 	r.Jobs = len(jobs)
 	for _, j := range jobs {
 		id := strconv.FormatInt(j.ID, 10)
-		if next := time.UnixMilli(j.TriggerNextTime); now.Sub(next) > doctorOverdue {
+		_, paused := book.Holding(j.ID, j.JobGroup, j.Tags, now)
+		if next := time.UnixMilli(j.TriggerNextTime); !paused && now.Sub(next) > doctorOverdue {
 			overdue = append(overdue, id+": "+next.In(pool.Zone()).Format(time.DateTime))
 		}
 		if err := readable(j, pool.Calendars(), pool.Zone(), now); err != nil {

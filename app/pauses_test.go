@@ -178,3 +178,93 @@ func TestPausesOfAProgram(t *testing.T) {
 		}
 	})
 }
+
+// TestPausesAreMarked looks at the pages on which a pause has to be seen, as an administrator, as somebody of the group, and as somebody of
+// another.
+func TestPausesAreMarked(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		root := open(t, a).mustLogin()
+		if got := root.post("/executors", url.Values{"app_name": {"others"}, "title": {"others"}, "type": {"manual"}, "addresses": {"http://others:1/"}}); got.status != http.StatusSeeOther {
+			t.Fatal(got.status)
+		}
+		var ids []int64
+		for group := range 2 {
+			var job struct {
+				ID int64 `json:"id"`
+			}
+			c.json(201, &job, "POST", "/jobs", `{"group_id":`+strconv.Itoa(group+1)+`,"description":"close","author":"ann","handler":"x","schedule":"CRON","cron":"0 * * * * ?"}`)
+			c.json(200, &job, "POST", "/jobs/"+strconv.FormatInt(job.ID, 10)+"/start", "")
+			ids = append(ids, job.ID)
+		}
+		people := []*browser{root}
+		for i, name := range []string{"anna", "olga"} {
+			if got := root.post("/users", url.Values{"name": {name}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {strconv.Itoa(i+1) + ".schedule"}}); got.status != http.StatusSeeOther {
+				t.Fatal(got.status)
+			}
+			b := open(t, a)
+			b.login(name, testPassword)
+			people = append(people, b)
+		}
+		row := func(b *browser, id int64, query string) string {
+			return strings.Join(strings.Fields(b.get("/jobs"+query).document(t).Find("#job-"+strconv.FormatInt(id, 10)).Text()), " ")
+		}
+		see := func(where, text, want string, seen bool) {
+			t.Helper()
+			if strings.Contains(text, want) != seen {
+				t.Errorf("%s has %q: %v, want %v\n%s", where, want, !seen, seen, text)
+			}
+		}
+		see("the list", row(root, ids[0], ""), "Paused", false)
+		see("the list of what is paused", row(root, ids[0], "?state=paused"), "close", false)
+		see("the dashboard", root.get("/").document(t).Find(".dashboard > div > .notice").Text(), "paused", false)
+
+		var group, all struct {
+			ID int64 `json:"id"`
+		}
+		until := time.Now().Add(50 * time.Hour).Truncate(time.Second)
+		shown := until.In(a.pool.Zone()).Format(time.DateTime)
+		c.json(201, &group, "POST", "/pauses", `{"scope":"group","target":1,"strategy":"once","reason":"the database moves","until":"`+until.Format(time.RFC3339)+`"}`)
+		for i, b := range people {
+			concerned := i < 2
+			if concerned {
+				see("the list", row(b, ids[0], ""), "Paused until "+shown[len("2006-"):], true)
+				why, _ := b.get("/jobs").document(t).Find("#job-" + strconv.FormatInt(ids[0], 10) + " .badge.stopped").Attr("title")
+				see("the mark", why, "Paused until "+shown+" by admin via token all: the database moves", true)
+				see("the list of what is paused", row(b, ids[0], "?state=paused"), "close", true)
+				text := b.get("/jobs/" + strconv.FormatInt(ids[0], 10)).document(t).Text()
+				see("the page of the job", text, "Paused until "+shown, true)
+				see("the page of the job", text, "One run at the end", true)
+				executor := b.get("/executors/1").document(t)
+				see("the executor's page", executor.Find(".notice").Text(), "until "+shown+": the database moves", true)
+				if executor.Find(`a[href="/pauses?scope=group&target=1"]`).Length() != 1 {
+					t.Error("the executor's page does not lead to the form of a pause")
+				}
+			}
+			see("the dashboard", b.get("/").document(t).Find(".dashboard > div > .notice").Text(), "until "+shown+": the database moves", concerned)
+			if !concerned {
+				for _, path := range []string{"/", "/jobs", "/jobs?state=paused", "/pauses", "/executors/2"} {
+					see(path, b.get(path).document(t).Text(), "the database moves", false)
+				}
+				see("the list", row(b, ids[1], ""), "Paused", false)
+			}
+		}
+		see("the list of what is paused", row(root, ids[1], "?state=paused"), "close", false)
+
+		c.json(201, &all, "POST", "/pauses", `{"scope":"all","strategy":"skip","reason":"the move"}`)
+		for _, b := range people {
+			text := b.get("/").document(t).Find(".dashboard > div > .notice").Text()
+			see("the dashboard", text, "admin via token all has paused everything until somebody ends it: the move", true)
+		}
+		see("the list", row(people[2], ids[1], ""), "Paused until somebody ends it", true)
+		// Of two pauses the one that ends last says until when, and the more careful what becomes of what falls in.
+		text := root.get("/jobs/" + strconv.FormatInt(ids[0], 10)).document(t).Text()
+		see("the page of the job", text, "Skipped", true)
+
+		c.json(200, &all, "POST", "/pauses/"+strconv.FormatInt(all.ID, 10)+"/end", "")
+		c.json(200, &group, "POST", "/pauses/"+strconv.FormatInt(group.ID, 10)+"/end", "")
+		see("the list", row(root, ids[0], ""), "Paused", false)
+		see("the dashboard", root.get("/").document(t).Find(".dashboard > div > .notice").Text(), "paused", false)
+	})
+}

@@ -202,7 +202,7 @@ func (q *Queries) ListFailuresByCode(ctx context.Context, db DBTX, arg ListFailu
 }
 
 const listJobsDueWithin = `-- name: ListJobsDueWithin :many
-SELECT id, job_group, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at, calendar, calendar_rule FROM xxl_job_info
+SELECT id, job_group, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at, calendar, calendar_rule, tags, paused_at, paused_next FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time <= ?
 ORDER BY trigger_next_time LIMIT ?
 `
@@ -223,6 +223,9 @@ type ListJobsDueWithinRow struct {
 	EndAt           int64
 	Calendar        string
 	CalendarRule    string
+	Tags            string
+	PausedAt        int64
+	PausedNext      int64
 }
 
 // The schedules of started jobs due up to a moment, soonest first, for the forecast.
@@ -245,6 +248,9 @@ func (q *Queries) ListJobsDueWithin(ctx context.Context, db DBTX, arg ListJobsDu
 			&i.EndAt,
 			&i.Calendar,
 			&i.CalendarRule,
+			&i.Tags,
+			&i.PausedAt,
+			&i.PausedNext,
 		); err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ var families = withTables(map[string][]string{
 	"signin.error.":    typed("app/auth/directory", "Reason"),
 	"pauses.scope.":    typed("scheduler/jobspec", "PauseScope"),
 	"pauses.strategy.": typed("scheduler/jobspec", "Pausing"),
-	"jobs.held.":       typed("scheduler/jobspec", "Pausing"), "jobs.held.open.": typed("scheduler/jobspec", "Pausing"),
+	"jobs.held.":       typed("scheduler/jobspec", "Pausing"),
 	"pauses.state.":    typed("app/manage", "PauseState"),
 	"backfill.state.":  named("scheduler/backfill", "Running|Paused|Stopped|Gone|Done"),
 	"alarms.message.":  listed("views/link", "MessageStates"),

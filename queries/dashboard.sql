@@ -45,6 +45,6 @@ FROM xxl_job_info GROUP BY job_group ORDER BY job_group;
 
 -- name: ListJobsDueWithin :many
 -- The schedules of started jobs due up to a moment, soonest first, for the forecast.
-SELECT id, job_group, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at, calendar, calendar_rule FROM xxl_job_info
+SELECT id, job_group, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at, calendar, calendar_rule, tags, paused_at, paused_next FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time <= sqlc.arg(until_ms)
 ORDER BY trigger_next_time LIMIT ?;

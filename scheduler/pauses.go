@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -15,14 +14,6 @@ import (
 
 // errPausesChanged means that a claim was decided by other pauses than there are now.
 var errPausesChanged = errors.New("pauses were changed meanwhile")
-
-const (
-	// KeepPauses is for how long a pause that is over still says what becomes of what fell into it: longer than all admins are
-	// down, or a job that was put back lies behind.
-	KeepPauses = 90 * 24 * time.Hour
-	// MaxPauses is how many pauses there may be that are not forgotten.
-	MaxPauses = 5000
-)
 
 // pauses are the engine's view of the pauses, read anew when their revision has changed. Every claim compares it in its transaction, so
 // a claim that begins after a pause was made knows it, whichever admin made it.
@@ -73,7 +64,7 @@ func (p *pauses) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		rows, err := p.e.queries.ListPauses(ctx, p.e.cfg.Pool, db.ListPausesParams{Since: p.e.now().Add(-KeepPauses).UnixMilli(), Limit: MaxPauses})
+		rows, err := p.e.queries.ListPauses(ctx, p.e.cfg.Pool, db.ListPausesParams{Since: p.e.now().Add(-db.KeepPauses).UnixMilli(), Limit: db.MaxPauses})
 		if err != nil {
 			return err
 		}
@@ -90,15 +81,6 @@ func (p *pauses) read(ctx context.Context) error {
 
 func newPauseBook(revision int64, rows []db.Pause, zone *time.Location) *pauseBook {
 	return &pauseBook{PauseBook: jobspec.NewPauseBook(db.PauseSpecs(rows, zone)), revision: revision}
-}
-
-// ReadPauses reads the pauses that say what holds jobs at a moment, or did in the last [KeepPauses]. It is one query: they are few.
-func ReadPauses(ctx context.Context, pool *db.Pool, now time.Time) (jobspec.PauseBook, error) {
-	rows, err := db.New().ListPauses(ctx, pool, db.ListPausesParams{Since: now.Add(-KeepPauses).UnixMilli(), Limit: MaxPauses})
-	if err != nil {
-		return jobspec.PauseBook{}, fmt.Errorf("read pauses: %w", db.Error(err))
-	}
-	return jobspec.NewPauseBook(db.PauseSpecs(rows, pool.Zone())), nil
 }
 
 // resume has the jobs decided anew that were held back by an older revision of the pauses.

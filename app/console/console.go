@@ -100,7 +100,7 @@ func New(cfg Config) *Console {
 	forms := &factorForms{factors: cfg.Factors, users: m.Users}
 	views := &savedViews{frame: f, views: m.Views}
 	told := &timelines{frame: f, runs: m.Runs, jobs: m.Jobs, audit: m.Audit}
-	ofJobs := &jobPages{frame: f, jobs: m.Jobs, runs: m.Runs, saved: views}
+	ofJobs := &jobPages{frame: f, jobs: m.Jobs, runs: m.Runs, pauses: m.Pauses, saved: views}
 	people := &userPages{frame: f, users: m.Users, factors: cfg.Factors}
 	return &Console{
 		frame: f, sessions: cfg.Sessions,
@@ -110,9 +110,9 @@ func New(cfg Config) *Console {
 			flows: securecookie.New(cfg.SignKey, cfg.EncryptKey).MaxAge(int(directory.FlowLife / time.Second)),
 		},
 		families: []family{
-			&dashboardPages{frame: f, figures: m.Dashboard, jobs: m.Jobs, engine: cfg.Engine},
+			&dashboardPages{frame: f, figures: m.Dashboard, jobs: m.Jobs, pauses: m.Pauses, engine: cfg.Engine},
 			ofJobs,
-			&jobPage{jobPages: ofJobs, audit: m.Audit, pauses: m.Pauses},
+			&jobPage{jobPages: ofJobs, audit: m.Audit},
 			&backfillPages{frame: f, jobs: m.Jobs, backfills: m.Backfills, pauses: m.Pauses},
 			&accountPages{frame: f, accounts: m.Accounts, jobs: m.Jobs},
 			&gluePages{timelines: told, jobs: m.Jobs, runs: m.Runs},
@@ -120,7 +120,7 @@ func New(cfg Config) *Console {
 			&palettePages{frame: f, jobs: m.Jobs, runs: m.Runs, saved: views},
 			&runPages{timelines: told, runs: m.Runs, jobs: m.Jobs, saved: views, engine: cfg.Engine, sessions: cfg.Sessions, streams: cfg.Streams},
 			&clearPages{frame: f, runs: m.Runs, jobs: m.Jobs},
-			&groupPages{frame: f, tokens: m.Tokens, figures: m.Dashboard, saved: views},
+			&groupPages{frame: f, tokens: m.Tokens, pauses: m.Pauses, figures: m.Dashboard, saved: views},
 			&alarmPages{frame: f},
 			&nodePages{frame: f, nodes: m.Nodes},
 			&adoptionPages{frame: f},

@@ -28,6 +28,7 @@ type dashboardPages struct {
 	*frame
 	figures *figures.Dashboard
 	jobs    *manage.Jobs
+	pauses  *manage.Pauses
 	engine  Engine
 }
 
@@ -53,6 +54,9 @@ func (c *dashboardPages) dashboard(ec echo.Context) error {
 	if err := c.dashboardTroubles(ctx, &page, p, titles, counts); err != nil {
 		return err
 	}
+	if err := c.dashboardPauses(ctx, &page, p); err != nil {
+		return err
+	}
 	days, _ := strconv.Atoi(ec.QueryParam("days"))
 	if !slices.Contains(dashboardDays, days) {
 		days = dashboardDays[0]
@@ -73,6 +77,22 @@ func (c *dashboardPages) dashboard(ec echo.Context) error {
 		return err
 	}
 	return renderPart(ec, http.StatusOK, dashboard.Whole(page), dashboard.FragmentBody)
+}
+
+// pausesShown is how many pauses the dashboard names.
+const pausesShown = 3
+
+// dashboardPauses adds what holds everything still, or a group that somebody sees.
+func (c *dashboardPages) dashboardPauses(ctx context.Context, page *dashboard.Page, p auth.Principal) error {
+	list, err := c.pauses.Wide(ctx, p)
+	for i, pause := range list {
+		if i == pausesShown {
+			page.Paused = append(page.Paused, page.T("dashboard.paused.more", "Count", len(list)-i, "N", format.Number(int64(len(list)-i))))
+			break
+		}
+		page.Paused = append(page.Paused, c.widePause(page.Page, &pause))
+	}
+	return err
 }
 
 func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.Page, p auth.Principal, titles groupTitles, counts map[int64]figures.JobCount) error {

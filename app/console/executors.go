@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -42,6 +43,16 @@ func (c *groupPages) groupDetailPage(ec echo.Context) (groups.DetailPage, error)
 		return groups.DetailPage{}, err
 	}
 	page := groups.DetailPage{Page: c.Page(ec), ID: groupID, AppName: g.AppName, Title: g.Title, Jobs: jobs, CanEdit: p.Admin, Secrets: p.Can(groupID, auth.RightEdit)}
+	page.CanPause = p.Can(groupID, auth.RightSchedule)
+	wide, err := c.pauses.Wide(ctx, p)
+	if err != nil {
+		return groups.DetailPage{}, err
+	}
+	for i := range wide {
+		if wide[i].Scope == jobspec.PauseAll || wide[i].Target == groupID {
+			page.Paused = append(page.Paused, c.widePause(page.Page, &wide[i]))
+		}
+	}
 	page.Addresses = c.addresses(page.Page, p, g)
 	refused, err := c.refused(ctx, page.Page, p, []db.Group{g})
 	if err != nil {

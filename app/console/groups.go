@@ -24,6 +24,7 @@ import (
 type groupPages struct {
 	*frame
 	tokens  *manage.Tokens
+	pauses  *manage.Pauses
 	figures *dashboard.Dashboard
 	saved   *savedViews
 }

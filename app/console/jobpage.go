@@ -24,8 +24,7 @@ import (
 // jobPage is the page of one job, for everybody who may see it.
 type jobPage struct {
 	*jobPages
-	audit  *manage.Audit
-	pauses *manage.Pauses
+	audit *manage.Audit
 }
 
 func (c *jobPage) routes(g *echo.Group) { g.GET("/jobs/:id", c.jobDetail) }
@@ -53,7 +52,11 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 		return err
 	}
 	page := jobs.DetailPage{Page: c.pageWithFlash(ec)}
-	page.Row = c.jobRow(page.Page, p, groups, manage.ListRow(j))
+	held, err := c.pauses.Book(ctx)
+	if err != nil {
+		return err
+	}
+	page.Row = c.jobRow(page.Page, p, groups, &held, manage.ListRow(j))
 	page.CanCopy = p.CanAnywhere(auth.RightEdit)
 	if page.Kept, err = c.kept(ctx, c.jobs, page.Page, j.ID); err != nil {
 		return err
@@ -62,10 +65,6 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 		return err
 	}
 	if err := c.jobPauses(ctx, &page, p, j); err != nil {
-		return err
-	}
-	held, err := c.pauses.Book(ctx)
-	if err != nil {
 		return err
 	}
 	page.When = c.jobWhen(page.Page, j, &held)
@@ -82,24 +81,16 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, jobs.Detail(page), jobs.FragmentJob)
 }
 
-// jobPauses adds what holds the job back now. The end of a pause is no time at which it is due, so as long as it is held back its next
-// time is not shown.
+// jobPauses adds what holds the job back now.
 func (c *jobPage) jobPauses(ctx context.Context, page *jobs.DetailPage, p auth.Principal, j db.Job) error {
 	list, err := c.pauses.Of(ctx, p, j)
 	if err != nil {
 		return err
 	}
 	for _, pause := range list {
-		switch {
-		case pause.State != manage.PauseActive || !page.Row.Running:
-		case pause.Ends.IsZero():
-			page.Paused = append(page.Paused, page.T("jobs.paused.open", "User", pause.By, "Reason", pause.Reason))
-		default:
-			page.Paused = append(page.Paused, page.T("jobs.paused", "At", c.at(page.Page, pause.Ends).Absolute, "User", pause.By, "Reason", pause.Reason))
+		if pause.State == manage.PauseActive && page.Row.Running {
+			page.Paused = append(page.Paused, c.pausedWords(page.Page, pause.Ends, &pause.Pause))
 		}
-	}
-	if j.PausedNext > 0 && j.TriggerNextTime == j.PausedNext {
-		page.Row.Waiting, page.Row.Next = false, format.Time{}
 	}
 	return nil
 }
@@ -209,7 +200,7 @@ func (c *jobPage) jobWhen(page layout.Page, j db.Job, held *manage.Held) jobs.Wh
 	for _, n := range next {
 		t := jobs.NextTime{Time: format.At(page.Printer, n.At, c.now()), Weekday: format.Weekday(page.Printer, n.At)}
 		if n.Held != nil {
-			t.Held = c.heldWords(page, n.Held)
+			t.Held, t.HeldWhy = page.T("jobs.held."+string(n.Held.Strategy)), c.pausedWords(page, n.Held.Until, n.Held.Pause)
 		}
 		w.Times = append(w.Times, t)
 	}
@@ -217,12 +208,12 @@ func (c *jobPage) jobWhen(page layout.Page, j db.Job, held *manage.Held) jobs.Wh
 	return w
 }
 
-// heldWords say what becomes of a time that falls into a pause.
-func (c *jobPage) heldWords(page layout.Page, s *jobspec.Stretch) string {
-	if s.Until.IsZero() {
-		return page.T("jobs.held.open." + string(s.Strategy))
+// pausedWords say until when a job is paused, by whom and why.
+func (c *jobPages) pausedWords(page layout.Page, until time.Time, by *jobspec.Pause) string {
+	if until.IsZero() {
+		return page.T("jobs.paused.open", "User", by.By, "Reason", by.Reason)
 	}
-	return page.T("jobs.held."+string(s.Strategy), "At", c.at(page, s.Until).Absolute)
+	return page.T("jobs.paused", "At", c.at(page, until).Absolute, "User", by.By, "Reason", by.Reason)
 }
 
 // ofSchedule are the fields that stand beside the next times. elsewhere are those that the page shows in its own way, and the script,

@@ -26,9 +26,10 @@ import (
 // jobPages are the list of jobs, the form of one, and what is done to one or many of them.
 type jobPages struct {
 	*frame
-	jobs  *manage.Jobs
-	runs  *manage.Runs
-	saved *savedViews
+	jobs   *manage.Jobs
+	runs   *manage.Runs
+	pauses *manage.Pauses
+	saved  *savedViews
 }
 
 func (c *jobPages) routes(g *echo.Group) {
@@ -80,8 +81,12 @@ func (c *jobPages) jobList(ec echo.Context) error {
 			return err
 		}
 	}
+	held, err := c.pauses.Book(ctx)
+	if err != nil {
+		return err
+	}
 	for _, j := range list.Jobs {
-		page.Rows = append(page.Rows, c.jobRow(page.Page, p, groups, j))
+		page.Rows = append(page.Rows, c.jobRow(page.Page, p, groups, &held, j))
 	}
 	c.addOutcomes(page.Page, page.Rows, list.Outcomes)
 	known := list.Total
@@ -100,7 +105,7 @@ func (c *jobPages) jobList(ec echo.Context) error {
 
 func (c *jobPages) jobFilter(f link.JobFilter) manage.JobFilter {
 	return manage.JobFilter{
-		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag,
+		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag, Paused: f.State == link.JobPaused,
 		Show: dashboard.Show(f.Show), At: localTime(f.At, c.zone, 0),
 	}
 }
@@ -136,7 +141,7 @@ func jobStatus(state string) int64 {
 	return manage.AnyStatus
 }
 
-func (c *jobPages) jobRow(page layout.Page, p auth.Principal, groups groupTitles, j db.ListJobsRow) jobs.Row {
+func (c *jobPages) jobRow(page layout.Page, p auth.Principal, groups groupTitles, held *manage.Held, j db.ListJobsRow) jobs.Row {
 	running := jobspec.Started(j.TriggerStatus)
 	row := jobs.Row{
 		ID: j.ID, Name: j.JobDesc, GroupID: j.JobGroup, Group: groups.title(j.JobGroup), ScheduleType: string(j.ScheduleType),
@@ -145,8 +150,11 @@ func (c *jobPages) jobRow(page layout.Page, p auth.Principal, groups groupTitles
 		Zone: j.TimeZone, Tags: strings.FieldsFunc(j.Tags, func(r rune) bool { return r == ',' }),
 	}
 	row.CanScript = j.GlueType != wire.GlueBean && c.jobs.CanScript(p, j.JobGroup)
+	stretch, paused := held.Now(&j)
 	switch {
 	case !running:
+	case paused: // its next time is that of the pause
+		row.Paused, row.PausedUntil = c.pausedWords(page, stretch.Until, stretch.Pause), c.at(page, stretch.Until)
 	case j.TriggerNextTime >= jobspec.Waiting.UnixMilli(): // a fixed delay counts from the end of its run
 		row.Waiting = true
 	default:
@@ -232,9 +240,13 @@ func (c *jobPages) jobSwitch(ec echo.Context, start bool) error {
 	if err != nil {
 		return err
 	}
+	held, err := c.pauses.Book(ctx)
+	if err != nil {
+		return err
+	}
 	page := c.Page(ec)
 	page.Flashes = append(page.Flashes, said.drawn(page))
-	rows := []jobs.Row{c.jobRow(page, p, groups, row)}
+	rows := []jobs.Row{c.jobRow(page, p, groups, &held, row)}
 	outcomes, err := c.jobs.Outcomes(ctx, []int64{row.ID})
 	if err != nil {
 		return err

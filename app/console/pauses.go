@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -83,6 +84,21 @@ func (c *pausePages) pauseRow(page layout.Page, p *manage.Pause) pauses.Row {
 		row.When = page.T("pauses.windows", "Cron", p.Cron, "Minutes", int(p.Length/time.Minute), "Zone", zoneName(p.Zone, c.now()))
 	}
 	return row
+}
+
+// widePause says that everything, or a group, is paused.
+func (f *frame) widePause(page layout.Page, pause *manage.Pause) string {
+	args := []any{"User", pause.By, "Reason", pause.Reason, "Group", cmp.Or(pause.Name, "#"+strconv.FormatInt(pause.Target, 10)), "At", f.at(page, pause.Ends).Absolute}
+	switch everything, open := pause.Scope == jobspec.PauseAll, pause.Ends.IsZero(); {
+	case everything && open:
+		return page.T("dashboard.paused.all.open", args...)
+	case everything:
+		return page.T("dashboard.paused.all", args...)
+	case open:
+		return page.T("dashboard.paused.group.open", args...)
+	default:
+		return page.T("dashboard.paused.group", args...)
+	}
 }
 
 func (c *pausePages) pauseCreate(ec echo.Context) error {

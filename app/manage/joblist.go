@@ -12,7 +12,6 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/scheduler"
 )
 
 // JobFilter narrows the job list. Zero values stand for "any", except Status.
@@ -91,7 +90,7 @@ func (s *Jobs) query(ctx context.Context, p auth.Principal, f JobFilter) (q db.J
 	q, ok = jobQuery(p, f)
 	q.Beside = s.cfg.Pool.Beside()
 	if ok && f.Paused {
-		book, err := scheduler.ReadPauses(ctx, s.cfg.Pool, s.cfg.Now())
+		book, err := db.ReadPauses(ctx, s.cfg.Pool, s.cfg.Now())
 		if held := (Held{book: book, now: s.cfg.Now()}); err != nil || !held.filter(&q) {
 			return q, false, err
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -148,7 +147,7 @@ func (s *Pauses) Wide(ctx context.Context, p auth.Principal) ([]Pause, error) {
 
 // Book is the pauses that hold jobs still, read once for all jobs of a page.
 func (s *Pauses) Book(ctx context.Context) (Held, error) {
-	book, err := scheduler.ReadPauses(ctx, s.cfg.Pool, s.cfg.Now())
+	book, err := db.ReadPauses(ctx, s.cfg.Pool, s.cfg.Now())
 	return Held{book: book, now: s.cfg.Now()}, err
 }
 
@@ -201,7 +200,7 @@ func (s *Pauses) all(ctx context.Context, p auth.Principal) ([]Pause, error) {
 }
 
 func (s *Pauses) read(ctx context.Context, tx db.DBTX) ([]db.Pause, error) {
-	rows, err := s.queries.ListPauses(ctx, tx, db.ListPausesParams{Since: s.cfg.Now().Add(-pausesShown).UnixMilli(), Limit: scheduler.MaxPauses})
+	rows, err := s.queries.ListPauses(ctx, tx, db.ListPausesParams{Since: s.cfg.Now().Add(-pausesShown).UnixMilli(), Limit: db.MaxPauses})
 	if err != nil {
 		return nil, fmt.Errorf("list pauses: %w", db.Error(err))
 	}
@@ -359,8 +358,8 @@ func (s *Pauses) Create(ctx context.Context, p auth.Principal, in PauseInput) (i
 		if err != nil {
 			return err
 		}
-		if len(rows) >= scheduler.MaxPauses {
-			return problem.New(problem.Conflict, "problem.pauses.many", "Max", scheduler.MaxPauses)
+		if len(rows) >= db.MaxPauses {
+			return problem.New(problem.Conflict, "problem.pauses.many", "Max", db.MaxPauses)
 		}
 		if id, err = s.queries.InsertPause(ctx, tx, row); err != nil {
 			return err

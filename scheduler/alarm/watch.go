@@ -143,7 +143,7 @@ type knownPauses struct {
 // not long enough. Twice the time outside pauses is enough in any case, so that windows that come often excuse nothing for ever.
 func (k *knownPauses) excuse(ctx context.Context, j *db.ListExpectedJobsRow, since time.Time) (bool, error) {
 	if !k.read {
-		book, err := scheduler.ReadPauses(ctx, k.a.cfg.Pool, k.now)
+		book, err := db.ReadPauses(ctx, k.a.cfg.Pool, k.now)
 		if err != nil {
 			return false, err
 		}

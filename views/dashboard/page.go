@@ -11,6 +11,7 @@ import (
 // Page is the dashboard ([Whole]; its script asks for [FragmentBody] every few seconds).
 type Page struct {
 	layout.Page
+	Paused    []string // what holds everything still, or a whole group, ready to print
 	Troubles  []Trouble
 	Counts    []Count
 	Days      Chart

@@ -9,6 +9,17 @@ import (
 	"github.com/punctual-job/punctual/views/ui"
 )
 
+// dashboardPaused is the dashboard while everything is paused, and a group too.
+func (f fakes) dashboardPaused() dashboard.Page {
+	p := f.dashboard(false)
+	p.Page = f.page("/?paused")
+	p.Paused = []string{
+		f.T("dashboard.paused.all", "User", "admin", "At", f.at(2*time.Hour).Absolute, "Reason", f.zh("数据库迁移", "The database moves")),
+		f.T("dashboard.paused.group.open", "User", "ana", "Group", f.zh("支付网关", "Payments"), "Reason", f.zh("支付网关更换证书，期间上游拒绝所有请求", "The gateway's certificates are replaced, and the bank refuses all calls meanwhile")),
+	}
+	return p
+}
+
 func (f fakes) dashboard(trouble bool) dashboard.Page {
 	p := dashboard.Page{Page: f.page("/"), AnyJobs: true}
 	item := func(name, detail string, ago time.Duration) dashboard.Item {

@@ -21,6 +21,7 @@ func (f fakes) jobPages() []page {
 		{"job-no-rights", "/jobs/7?viewer", jobs.Detail(f.jobViewed())},
 		{"job-one-run", "/jobs/22?one", jobs.Detail(f.jobOneRun())},
 		{"job-shards", "/jobs/31", jobs.Detail(f.jobShards())},
+		{"job-paused", "/jobs/12", jobs.Detail(f.jobPaused())},
 		{"job-family", "/jobs/18", jobs.Detail(f.jobFamily())},
 	}
 }
@@ -126,6 +127,18 @@ func (f fakes) jobStopped() jobs.DetailPage {
 	p.Runs = f.bars(12, 24*time.Hour, 40*time.Second, map[int]runstate.State{1: runstate.Killed})
 	p.Good, p.Failures = f.T("job.good.of", "Good", 11, "N", 12), nil
 	p.When.Cron, p.When.Times = "0 0 10,16 * * ?", nil
+	return p
+}
+
+// jobPaused is a job in a pause of which one of the next times is behind it.
+func (f fakes) jobPaused() jobs.DetailPage {
+	p := f.jobHealthy()
+	p.Page, p.Row = f.page("/jobs/12"), f.jobs().Rows[2]
+	end := f.at(30 * time.Hour).Absolute
+	p.Paused = []string{f.T("jobs.paused", "User", "admin", "At", end, "Reason", f.zh("数据库迁移", "The database moves"))}
+	for i := range p.When.Times[:2] {
+		p.When.Times[i].Held, p.When.Times[i].HeldWhy = f.T("jobs.held.once"), p.Paused[0]
+	}
 	return p
 }
 

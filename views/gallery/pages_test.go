@@ -78,6 +78,7 @@ func (f fakes) pages() []page {
 		{"login-failed", "/login?failed", login.Form(f.login(f.zh("账号或密码错误。", "Wrong user name or password.")))},
 		{"dashboard", "/", dashboard.Whole(f.dashboard(true))},
 		{"dashboard-calm", "/?calm", dashboard.Whole(f.dashboard(false))},
+		{"dashboard-paused", "/?paused", dashboard.Whole(f.dashboardPaused())},
 		{"dashboard-new", "/?new", dashboard.Whole(f.dashboardNew())},
 		{"jobs", "/jobs", jobs.List(f.jobs())},
 		{"jobs-menu", "/jobs?menu", jobs.List(f.jobs())},
@@ -281,6 +282,12 @@ func (f fakes) jobs() jobs.ListPage {
 	row(25, f.zh("汇率拉取", "Fetch exchange rates"), pay, "CRON", "15 0 * * * ?", "GLUE_NODEJS", "", f.zh("陈晓", "Ada Chen"), true, 42*time.Minute, runstate.Timeout, 18*time.Minute)
 	row(31, f.zh("分片：用户画像计算", "Shards: user profiles"), report, "CRON", "0 0 1 * * ?", "BEAN", "profileShard", f.zh("王敏", "Mina Wang"), true, 7*time.Hour, runstate.Success, 17*time.Hour)
 	row(33, f.zh("健康检查", "Health check"), sample, "FIX_RATE", f.zh("每 10 秒", "every 10 s"), "BEAN", "httpJobHandler", "admin", true, 6*time.Second, runstate.Success, 4*time.Second)
+	held := &p.Rows[2]
+	held.Next, held.PausedUntil = format.Time{}, f.at(30*time.Hour)
+	held.Paused = f.T("jobs.paused", "User", "admin", "At", f.at(30*time.Hour).Absolute, "Reason", f.zh("数据库迁移", "The database moves"))
+	held = &p.Rows[9]
+	held.Next = format.Time{}
+	held.Paused = f.T("jobs.paused.open", "User", f.zh("王敏", "Mina Wang"), "Reason", f.zh("支付网关更换证书，期间上游拒绝所有请求", "The gateway's certificates are replaced, and the bank refuses all calls meanwhile"))
 	return p
 }
 

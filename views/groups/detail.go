@@ -19,7 +19,9 @@ type DetailPage struct {
 	Token     TokenCard // drawn for administrators only
 	Connect   Connect
 	CanEdit   bool
-	Secrets   bool // its reader may see which secrets there are
+	CanPause  bool
+	Paused    []string // what holds its jobs still now, ready to print
+	Secrets   bool     // its reader may see which secrets there are
 }
 
 // TokenPage is the installation's access token ([Token]).

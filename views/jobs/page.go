@@ -44,6 +44,8 @@ type Row struct {
 	Running      bool        // the schedule is started
 	Next         format.Time // zero when stopped, waiting or never again
 	Waiting      bool        // its next time follows from the end of the run that goes on
+	Paused       string      // until when a pause holds it still, by whom and why, ready to print; empty: none does
+	PausedUntil  format.Time // zero: until somebody ends it
 	Zone         string      // of its own; empty for the installation's
 	Tags         []string
 	Last         LastRun // zero when it never ran or is unknown
@@ -176,7 +178,8 @@ type NextTime struct {
 	format.Time
 	Weekday string
 	Param   string // what a run of this time is sent, where the parameter has the planned time in it
-	Held    string // what becomes of it, where it falls into a pause, ready to print
+	Held    string // what becomes of it, where it falls into a pause
+	HeldWhy string // until when, by whom and why it is paused then
 }
 
 // RunPage asks for the parameter and addresses of a run by hand ([RunOnce]; fragment ui.FragmentDialog).

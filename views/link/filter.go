@@ -12,6 +12,7 @@ import (
 const (
 	JobRunning = "running" // its schedule is started
 	JobStopped = "stopped"
+	JobPaused  = "paused" // started, and a pause holds it still now
 )
 
 // Results a run list can be narrowed to.
@@ -49,7 +50,7 @@ func Ranges() []string {
 // JobFilter is what a job list is narrowed to. The zero value is every job, first page.
 type JobFilter struct {
 	Group   int64
-	State   string // "", JobRunning or JobStopped
+	State   string // "", JobRunning, JobStopped or JobPaused
 	Text    string // part of the description, or an id
 	Handler string
 	Author  string
@@ -73,7 +74,7 @@ func JobsFrom(q url.Values) JobFilter {
 		Group: number(q, "group"), State: q.Get("state"), Text: text(q, "q"),
 		Handler: text(q, "handler"), Author: text(q, "author"), Tag: text(q, "tag"), Show: q.Get("show"), At: text(q, "at"), Page: int(number(q, "page")),
 	}
-	if f.State != JobRunning && f.State != JobStopped {
+	if f.State != JobRunning && f.State != JobStopped && f.State != JobPaused {
 		f.State = ""
 	}
 	if f.Show != ShowFailing && f.Show != ShowLate && f.Show != ShowDue {

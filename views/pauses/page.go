@@ -53,7 +53,7 @@ type Row struct {
 // tone is the badge of a state.
 func (r Row) tone() string {
 	if r.State == "active" {
-		return "warn"
+		return "stopped"
 	}
 	return "neutral"
 }

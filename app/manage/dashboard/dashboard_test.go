@@ -288,3 +288,48 @@ func TestSkippedFiresAreNeitherFailuresNorInTheShareOfSuccesses(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatIsPausedIsNotLate: a paused job is neither late nor due, from the moment on at which the pause was made.
+func TestWhatIsPausedIsNotLate(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		overdue, soon := b.create(t, func(*manage.JobInput) {}), b.create(t, func(*manage.JobInput) {})
+		b.startedAt(t, overdue, b.now.Add(-2*time.Minute))
+		b.startedAt(t, soon, b.now.Add(2*time.Minute))
+		look := func() (late int, due int64) {
+			t.Helper()
+			found, _, err := b.Dashboard.Troubles(t.Context(), b.user)
+			if err != nil {
+				t.Fatal(err)
+			}
+			forecast, err := b.Dashboard.Forecast(t.Context(), b.user)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range forecast.Minutes {
+				due += n
+			}
+			return len(found.Late), due
+		}
+		if late, due := look(); late != 1 || due != 1 {
+			t.Fatalf("%d late, %d due; want one of each", late, due)
+		}
+		id, err := b.Pauses.Create(t.Context(), b.user, manage.PauseInput{Scope: jobspec.PauseGroup, Target: b.group, Strategy: jobspec.PauseSkip, Reason: "moves"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.now = b.now.Add(4 * time.Second) // troubles are kept for a moment
+		if late, due := look(); late != 0 || due != 0 {
+			t.Errorf("paused: %d late, %d due", late, due)
+		}
+		b.now = b.now.Add(time.Second)
+		if err := b.Pauses.End(t.Context(), b.user, id); err != nil {
+			t.Fatal(err)
+		}
+		b.now = b.now.Add(4 * time.Second)
+		if late, due := look(); late != 1 || due != 1 {
+			t.Errorf("after the pause: %d late, %d due; want one of each", late, due)
+		}
+	})
+}

@@ -134,7 +134,14 @@ func (s *Dashboard) findTroubles(ctx context.Context) (t troubles, err error) {
 	if err != nil {
 		return t, fmt.Errorf("find late jobs: %w", db.Error(err))
 	}
+	book, err := db.ReadPauses(ctx, s.cfg.Pool, now)
+	if err != nil {
+		return t, err
+	}
 	for _, j := range due {
+		if _, paused := book.Holding(j.ID, j.JobGroup, j.Tags, now); paused {
+			continue // what it has missed is made up for, or not, at the end of the pause
+		}
 		t.Late = append(t.Late, Late{JobID: j.ID, Group: j.JobGroup, Planned: time.UnixMilli(j.TriggerNextTime)})
 	}
 	t.MoreLate = t.MoreLate || len(due) == troubleRows
