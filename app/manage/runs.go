@@ -216,10 +216,10 @@ var stateOutcomes = map[runstate.State]event.Outcome{
 
 // state narrows to one state. The results that such runs have are named too, since an index knows those.
 func (q *runQuery) state(ctx context.Context, state runstate.State) error {
-	switch state {
-	case runstate.Success:
+	if state == runstate.Success {
 		return q.results(ctx, Succeeded)
-	case runstate.Waiting, runstate.Sent:
+	}
+	if state.Open() {
 		q.filter.Waiting, q.filter.Sent = state == runstate.Waiting, state == runstate.Sent
 		return q.results(ctx, Open)
 	}
