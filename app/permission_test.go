@@ -83,6 +83,7 @@ var routeNeeds = map[string]need{
 	"GET /": user, "GET /*": user,
 
 	"GET /jobs": user, "GET /jobs/count": user, "GET /jobs/new": {login: true, anyEdit: true}, "POST /jobs": edit, "POST /jobs/schedule-preview": user,
+	"POST /jobs/new/curl":   {login: true, anyEdit: true},
 	"GET /jobs/children":    {login: true, anyEdit: true},
 	"GET /jobs/:id/account": view,
 	"GET /jobs/:id":         view,

@@ -134,6 +134,9 @@ func (c *jobPages) jobForm(ec echo.Context, status int, page jobs.FormPage, valu
 		return err
 	}
 	page.Pickable, page.Children = pickable, drawnChildren(kids, groups)
+	if group := groups.http(); page.ID == 0 && group != 0 {
+		page.Curl.Offered, page.Curl.Group, page.Curl.Text = true, group, values[jobs.FieldCurl]
+	}
 	page.Preview = c.preview(page.Page, values)
 	if page.Declared, err = c.declared(ec.Request().Context(), page.ID, groups); err != nil {
 		return err

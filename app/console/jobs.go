@@ -37,6 +37,7 @@ func (c *jobPages) routes(g *echo.Group) {
 	g.GET("/jobs/count", c.jobCount)
 	g.GET("/jobs/new", c.jobNew)
 	g.POST("/jobs", c.jobCreate)
+	g.POST(link.JobCurlPath, c.jobCurl)
 	g.POST("/jobs/schedule-preview", c.schedulePreview)
 	g.GET(link.JobChildrenPath, c.jobChildren)
 	g.GET("/jobs/:id/edit", c.jobEdit)

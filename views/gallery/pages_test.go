@@ -87,6 +87,7 @@ func (f fakes) pages() []page {
 		{"jobs-empty", "/jobs?empty", jobs.List(jobs.ListPage{Page: f.page("/jobs"), CanCreate: true})},
 		{"job-new", "/jobs/new", jobs.Form(f.jobForm())},
 		{"job-edit", "/jobs/7/edit", jobs.Form(f.jobEdit())},
+		{"job-curl", "/jobs/new/curl", jobs.Form(f.jobCurl())},
 		{"job-invalid", "/jobs/new?invalid", jobs.Form(f.jobInvalid())},
 		{"job-conflict", "/jobs/15/edit?conflict", jobs.Form(f.jobConflict())},
 		{"job-account", "/jobs/7/account", accounts.Job(f.account(true))},
@@ -313,6 +314,18 @@ func (f fakes) jobEdit() jobs.FormPage {
 	p.Children = []jobs.Child{{ID: 21, Name: f.zh("推送积分到账通知", "Send loyalty notifications"), Group: f.zh("订单服务", "Orders")}, {ID: 22, Name: f.zh("重建搜索索引", "Rebuild the search index"), Group: f.zh("报表中心", "Reporting")}, {ID: 99}}
 	p.Preview.Reading = "0 30 3 ? * 2-6"
 	p.Preview.Warnings = []string{f.zh("“MON-FRI”按周一至周五理解。", "MON-FRI is read as Monday to Friday.")}
+	return p
+}
+
+func (f fakes) jobCurl() jobs.FormPage {
+	p := f.formBase("/jobs/new/curl")
+	p.Values[jobs.FieldName], p.Values[jobs.FieldHandler] = "POST billing.example.com/close", "httpJobHandler"
+	p.Values[jobs.FieldParam] = "{\n  \"url\": \"https://billing.example.com/close\",\n  \"method\": \"POST\",\n  \"auth\": \"Bearer ${{ secrets.BILLING_EXAMPLE_COM_TOKEN }}\"\n}"
+	p.Curl = jobs.Curl{
+		Offered: true, Group: 2, Done: true,
+		Secrets: []string{f.T("jobs.curl.note.secret", "Text", "Authorization", "Name", "BILLING_EXAMPLE_COM_TOKEN")},
+		Notes:   []string{f.T("jobs.curl.note.insecure", "Text", "-k"), f.T("jobs.curl.note.leftout", "Text", "--proxy")},
+	}
 	return p
 }
 

@@ -14,6 +14,9 @@ var previewParams = strings.Join([]string{
 	FieldScheduleType, FieldCron, FieldSeconds, FieldMoment, FieldZone, FieldFrom, FieldUntil, jobspec.FieldCalendar, jobspec.FieldRule, FieldParam,
 }, ",")
 
+// curlExample is shown where a command goes.
+const curlExample = "curl -X POST https://api.example.com/close -d day=today"
+
 // paramExample is shown in an empty parameter.
 const paramExample = "${{ planned | yyyy-MM-dd, -1d }}"
 

@@ -92,6 +92,18 @@ type FormPage struct {
 	NoMail    bool     // no channel carries the mails to a job's addresses
 	Declared  Declared // by the program that brought the job
 	Kept      Kept     // in files
+	Curl      Curl     // a command to fill the form from
+}
+
+// Curl is the box of the form that takes a curl command.
+type Curl struct {
+	Offered bool // there is a group of HTTP jobs that the user may edit
+	Group   int64
+	Text    string   // as typed, where it was not taken
+	Error   string   // why it was not
+	Done    bool     // the form is filled
+	Notes   []string // of what is otherwise than in the command, ready to print
+	Secrets []string // to be made, ready to print
 }
 
 // Kept is where a job is kept in files.
@@ -143,6 +155,8 @@ const (
 	FieldVersion = "version"
 	// FieldStart is the second submit button of a new job: save and start ("1").
 	FieldStart = "start"
+	// FieldCurl is a curl command to fill the form from.
+	FieldCurl = "curl"
 	// FieldAddresses belongs to the run-once dialog only.
 	FieldAddresses = "addresses"
 	// FieldPlanned is its planned time.

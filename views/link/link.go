@@ -21,6 +21,7 @@ const (
 
 	JobsPath        = "/jobs"
 	JobNewPath      = "/jobs/new"
+	JobCurlPath     = "/jobs/new/curl"
 	SchedulePreview = "/jobs/schedule-preview"
 
 	RunsPath   = "/runs"

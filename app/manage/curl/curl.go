@@ -1,0 +1,489 @@
+// Package curl makes the call of an HTTP job out of a curl command, as documentation has them and browsers copy them. Nothing is run, no
+// file is read. What an HTTP job cannot do is named in the notes, and what is secret is replaced by the name of a secret to be made.
+package curl
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/punctual-job/punctual/executor/httpcall"
+)
+
+// MaxText is the longest command that is read.
+const MaxText = 64 << 10
+
+// maxName bounds what stands in a name of a URL, which is ASCII but for its host.
+const maxName = 200
+
+// Reason is why a command is not taken, and Kind what a note is about.
+type (
+	Reason string
+	Kind   string
+)
+
+// Faults: the command is not taken.
+const (
+	NotCurl   Reason = "notcurl"   // it does not begin with curl
+	Quote     Reason = "quote"     // Text is a quote without its end
+	Shell     Reason = "shell"     // Text is where a shell would begin something else
+	Cmd       Reason = "cmd"       // it is for Windows' command prompt
+	Expansion Reason = "expansion" // Text is something that a shell would work out
+	Option    Reason = "option"    // Text is an option that curl is not known to have
+	Missing   Reason = "missing"   // Text is an option without its value
+	URLs      Reason = "urls"      // there is no URL, or more than one
+	Long      Reason = "long"
+	Bytes     Reason = "bytes" // it has bytes that are no text
+	Invalid   Reason = "call"  // Text says why the call cannot be made
+)
+
+// Notes: the rest is taken.
+const (
+	LeftOut  Kind = "leftout"  // Text is an option that means nothing to an HTTP job
+	Insecure Kind = "insecure" // Text is the option that switches the check of certificates off
+	File     Kind = "file"     // Text is an option that names a file
+	Own      Kind = "own"      // Text is a header that Punctual sends itself
+	Glob     Kind = "glob"     // the URL stands for several
+	Secret   Kind = "secret"   // the value of Text belongs into the secret Name
+	Basic    Kind = "basic"    // user:password in Base64 belongs into the secret Name
+	Variable Kind = "variable" // the value of the variable Text belongs into the secret Name
+)
+
+// Fault is why a command is not taken.
+type Fault struct {
+	Kind Reason
+	Text string
+}
+
+// Error implements error.
+func (f *Fault) Error() string { return "curl command: " + string(f.Kind) + " " + f.Text }
+
+// Note is something that somebody must know of an import. It never has a value that may be secret.
+type Note struct {
+	Kind Kind
+	Text string
+	Name string // of a secret
+}
+
+// Import is what a command becomes.
+type Import struct {
+	Name    string // for the job: method, host and path
+	Param   string
+	Retries int // -1: it says nothing of them
+	Notes   []Note
+}
+
+// Parse reads a command. The error is a [Fault].
+func Parse(text string) (Import, error) {
+	if len(text) > MaxText {
+		return Import{}, &Fault{Kind: Long}
+	}
+	text = strings.TrimPrefix(strings.TrimSpace(text), "$ ")
+	list, variables, err := split(text)
+	if err != nil {
+		return Import{}, err
+	}
+	if len(list) == 0 || !slices.Contains([]string{"curl", "curl.exe"}, path.Base(strings.ToLower(list[0]))) {
+		return Import{}, &Fault{Kind: NotCurl}
+	}
+	for _, word := range list {
+		if !utf8.ValidString(word) || strings.ContainsRune(word, 0) {
+			return Import{}, &Fault{Kind: Bytes}
+		}
+	}
+	c := command{retries: -1}
+	if err := c.read(list[1:]); err != nil {
+		return Import{}, err
+	}
+	return c.result(variables)
+}
+
+// command is a command as far as it is read.
+type command struct {
+	method, user, bearer     string
+	hasUser, get, head, glob bool
+	json                     bool // --json
+	urls, data, query        []string
+	hasData                  bool
+	headers                  []header
+	timeout                  int // milliseconds
+	retries                  int
+	notes                    []Note
+	secrets                  secrets
+}
+
+type header struct{ name, value string }
+
+func (c *command) note(kind Kind, text string) {
+	if n := (Note{Kind: kind, Text: text}); !slices.Contains(c.notes, n) {
+		c.notes = append(c.notes, n)
+	}
+}
+
+// read takes the options one by one, as curl does: -sXPOST is -s -X POST.
+func (c *command) read(args []string) error {
+	onlyURLs := false
+	for len(args) > 0 {
+		arg := args[0]
+		args = args[1:]
+		switch {
+		case onlyURLs || arg == "-" || !strings.HasPrefix(arg, "-"):
+			c.urls = append(c.urls, arg)
+		case arg == "--":
+			onlyURLs = true
+		case strings.HasPrefix(arg, "--"):
+			o, ok := lookUp(arg[2:])
+			if !ok {
+				return &Fault{Kind: Option, Text: firstLine(arg)}
+			}
+			value := ""
+			if o.value {
+				if len(args) == 0 {
+					return &Fault{Kind: Missing, Text: arg}
+				}
+				value, args = args[0], args[1:]
+			}
+			c.take(o.name, arg, value)
+		default:
+			for rest := arg[1:]; rest != ""; {
+				r, size := utf8.DecodeRuneInString(rest)
+				o, ok := shorts[r]
+				if !ok {
+					return &Fault{Kind: Option, Text: "-" + string(r)}
+				}
+				rest = rest[size:]
+				value := ""
+				if o.value {
+					switch {
+					case rest != "":
+						value, rest = rest, ""
+					case len(args) == 0:
+						return &Fault{Kind: Missing, Text: "-" + string(r)}
+					default:
+						value, args = args[0], args[1:]
+					}
+				}
+				c.take(o.name, "-"+string(r), value)
+			}
+		}
+	}
+	return nil
+}
+
+// take does what an option says; as is how it was written.
+func (c *command) take(name, as, value string) {
+	switch name {
+	case "request":
+		c.method = value
+	case "url":
+		c.urls = append(c.urls, value)
+	case "get":
+		c.get = true
+	case "head":
+		c.head = true
+	case "globoff":
+		c.glob = true
+	case "header":
+		c.header(as, value)
+	case "user-agent":
+		c.headers = append(c.headers, header{"User-Agent", value})
+	case "referer":
+		c.headers = append(c.headers, header{"Referer", strings.TrimSuffix(value, ";auto")})
+	case "cookie":
+		if !strings.Contains(value, "=") {
+			c.note(File, as)
+		} else {
+			c.headers = append(c.headers, header{"Cookie", value})
+		}
+	case "user":
+		c.user, c.hasUser = value, true
+	case "oauth2-bearer":
+		c.bearer = value
+	case "insecure":
+		c.note(Insecure, as)
+	case "data", "data-ascii", "data-binary", "json":
+		c.json = c.json || name == "json"
+		if strings.HasPrefix(value, "@") {
+			c.note(File, as)
+			return
+		}
+		c.body(value, name == "json")
+	case "data-raw":
+		c.body(value, false)
+	case "data-urlencode":
+		if encoded, ok := urlencode(value); ok {
+			c.body(encoded, false)
+		} else {
+			c.note(File, as)
+		}
+	case "url-query":
+		switch encoded, ok := urlencode(strings.TrimPrefix(value, "+")); {
+		case strings.HasPrefix(value, "+"):
+			c.query = append(c.query, value[1:])
+		case ok:
+			c.query = append(c.query, encoded)
+		default:
+			c.note(File, as)
+		}
+	case "max-time":
+		seconds, err := strconv.ParseFloat(value, 64)
+		if err != nil || !(seconds >= 0 && seconds <= httpcall.MaxTimeout.Seconds()) {
+			c.note(LeftOut, as)
+			return
+		}
+		c.timeout = int(math.Ceil(seconds * float64(time.Second/time.Millisecond)))
+	case "retry":
+		if n, err := strconv.Atoi(value); err == nil && n >= 0 && n <= 100 {
+			c.retries = n
+		} else {
+			c.note(LeftOut, as)
+		}
+	default:
+		if !slices.Contains(asWeDo, name) {
+			c.note(LeftOut, as)
+		}
+	}
+}
+
+// body adds a part: parts of JSON follow each other, others are joined by &.
+func (c *command) body(part string, json bool) {
+	if c.hasData && json {
+		c.data[len(c.data)-1] += part
+	} else {
+		c.data = append(c.data, part)
+	}
+	c.hasData = true
+}
+
+// ours are the headers that belong to the connection.
+var ours = []string{"Accept-Encoding", "Connection", "Content-Length", "Transfer-Encoding", "Keep-Alive", "Te", "Upgrade", "Proxy-Connection", "Expect"}
+
+func (c *command) header(as, text string) {
+	if strings.HasPrefix(text, "@") {
+		c.note(File, as)
+		return
+	}
+	name, value, ok := strings.Cut(text, ":")
+	value = strings.TrimSpace(value)
+	if !ok { // "Name;" sends it empty
+		if name, ok = strings.CutSuffix(name, ";"); !ok {
+			c.note(LeftOut, as) // and not its text, which may be a token
+			return
+		}
+	} else if value == "" { // "Name:" takes one of curl's own away
+		c.note(LeftOut, as+" "+firstLine(name)+":")
+		return
+	}
+	name = strings.TrimSpace(name)
+	if slices.Contains(ours, http.CanonicalHeaderKey(name)) {
+		c.note(Own, firstLine(name))
+		return
+	}
+	c.headers = append(c.headers, header{name, value})
+}
+
+// urlencode is the value of --data-urlencode; that of a file is not known.
+func urlencode(value string) (string, bool) {
+	i := strings.IndexAny(value, "=@")
+	if i >= 0 && value[i] == '@' {
+		return "", false
+	}
+	encode := func(s string) string {
+		if strings.Contains(s, "${{") { // an expression is put in later
+			return s
+		}
+		return strings.ReplaceAll(url.QueryEscape(s), "+", "%20")
+	}
+	if i < 0 {
+		return encode(value), true
+	}
+	if i == 0 {
+		return encode(value[1:]), true
+	}
+	return value[:i+1] + encode(value[i+1:]), true
+}
+
+// result makes the call.
+func (c *command) result(variables []string) (Import, error) {
+	if len(c.urls) != 1 {
+		return Import{}, &Fault{Kind: URLs}
+	}
+	body := strings.Join(c.data, "&")
+	call := httpcall.Call{Method: c.method, Timeout: c.timeout, Headers: map[string]string{}}
+	if call.Method == "" {
+		switch {
+		case c.head:
+			call.Method = http.MethodHead
+		case c.hasData && !c.get, c.json:
+			call.Method = http.MethodPost
+		default:
+			call.Method = http.MethodGet
+		}
+	}
+	call.Method = strings.ToUpper(call.Method)
+	if c.get && c.hasData {
+		c.query, body, c.hasData = append(c.query, body), "", false
+	}
+	host := c.address(&call)
+	c.secrets.prefix = host
+	call.URL = c.secrets.inURL(call.URL)
+	if c.hasData {
+		call.ContentType = "application/x-www-form-urlencoded"
+	}
+	if c.json {
+		call.ContentType = "application/json"
+		call.Headers["Accept"] = "application/json"
+	}
+	if c.hasUser {
+		call.Auth = "Basic " + c.secrets.add(Basic, "Authorization", "BASIC", c.user)
+	}
+	if c.bearer != "" {
+		call.Auth = "Bearer " + c.secrets.add(Secret, "Authorization", "TOKEN", c.bearer)
+	}
+	c.putHeaders(&call)
+	in := Import{Retries: c.retries, Name: call.Method + " " + address(call.URL), Param: parameter(call, c.secrets.inBody(body))}
+	if _, err := httpcall.Check(in.Param); err != nil {
+		f, ok := errors.AsType[*httpcall.Fault](err)
+		if !ok {
+			return Import{}, err
+		}
+		return Import{}, &Fault{Kind: Invalid, Text: f.Error()}
+	}
+	in.Notes = append(c.notes, c.secrets.notes...)
+	for _, v := range variables {
+		if strings.Contains(in.Param, named(v)) {
+			in.Notes = append(in.Notes, Note{Kind: Variable, Text: v, Name: v})
+		}
+	}
+	return in, nil
+}
+
+// address sets the URL: with a scheme, without a user, with what -G and --url-query add. It answers the host.
+func (c *command) address(call *httpcall.Call) string {
+	text := c.urls[0]
+	if !c.glob {
+		plain := text
+		for _, b := range []string{"[", "]", "{", "}"} { // browsers write \[ for what curl would read as a range
+			plain = strings.ReplaceAll(plain, `\`+b, b)
+		}
+		unescaped := text
+		for _, b := range []string{`\[`, `\]`, `\{`, `\}`} {
+			unescaped = strings.ReplaceAll(unescaped, b, "")
+		}
+		if u, err := url.Parse(withoutExpressions(unescaped)); err == nil && strings.ContainsAny(u.Path+u.RawQuery, "[]{}") {
+			c.note(Glob, "[]{}")
+		}
+		text = plain
+	}
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	if len(c.query) > 0 {
+		before, fragment, has := strings.Cut(text, "#")
+		join := "?"
+		if strings.Contains(before, "?") {
+			join = "&"
+		}
+		if text = before + join + strings.Join(c.query, "&"); has {
+			text += "#" + fragment
+		}
+	}
+	call.URL = text
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	if u.User != nil {
+		if !c.hasUser {
+			password, _ := u.User.Password()
+			c.user, c.hasUser = u.User.Username()+":"+password, true
+		}
+		scheme, rest, _ := strings.Cut(text, "://")
+		end := len(rest)
+		if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+			end = i
+		}
+		call.URL = scheme + "://" + rest[strings.LastIndexByte(rest[:end], '@')+1:]
+	}
+	return u.Hostname()
+}
+
+// address is a URL for a name: host and path.
+func address(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	text = u.Host + strings.TrimSuffix(u.EscapedPath(), "/")
+	return strings.ToValidUTF8(text[:min(len(text), maxName)], "")
+}
+
+// putHeaders sorts the headers into the parts of a call. One that is there twice is sent once, with both values.
+func (c *command) putHeaders(call *httpcall.Call) {
+	spelt := map[string]string{} // by canonical name
+	own := map[string]bool{}     // were written, and not implied
+	for _, h := range c.headers {
+		switch key := http.CanonicalHeaderKey(h.name); key {
+		case "Content-Type":
+			call.ContentType = h.value
+		case "Authorization":
+			scheme, rest, ok := strings.Cut(h.value, " ")
+			if rest = strings.TrimSpace(rest); ok && rest != "" {
+				call.Auth = scheme + " " + c.secrets.add(Secret, key, suffixOf(scheme), rest)
+			} else {
+				call.Auth = c.secrets.add(Secret, key, "AUTHORIZATION", h.value)
+			}
+		default:
+			if sounds(h.name) && h.value != "" {
+				h.value = c.secrets.add(Secret, h.name, h.name, h.value)
+			}
+			name, there := spelt[key]
+			if !there {
+				name, spelt[key] = h.name, h.name
+			}
+			join := ", "
+			if key == "Cookie" {
+				join = "; "
+			}
+			if own[key] {
+				h.value = call.Headers[name] + join + h.value
+			}
+			if key == "Accept" && name != "Accept" {
+				delete(call.Headers, "Accept")
+			}
+			call.Headers[name], own[key] = h.value, true
+		}
+	}
+}
+
+func suffixOf(scheme string) string {
+	if strings.EqualFold(scheme, "Basic") {
+		return "BASIC"
+	}
+	return "TOKEN"
+}
+
+// parameter is a call as a parameter. A body that is JSON stands there as JSON, so that a secret in it is put in as JSON has it.
+func parameter(call httpcall.Call, body string) string {
+	if !strings.HasPrefix(strings.TrimSpace(body), "{") && !strings.HasPrefix(strings.TrimSpace(body), "[") || !json.Valid([]byte(body)) {
+		call.Data = httpcall.Body(body)
+		return call.String()
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	_ = enc.Encode(struct { // texts and what was found to be JSON always encode
+		httpcall.Call
+		Data json.RawMessage `json:"data"`
+	}{call, json.RawMessage(body)})
+	return strings.TrimSuffix(b.String(), "\n")
+}
