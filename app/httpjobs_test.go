@@ -225,3 +225,42 @@ func TestAJobOfTheHTTPGroupIsACall(t *testing.T) {
 		t.Error("another handler is taken")
 	}
 }
+
+// A kill ends the call itself, also where another admin is asked for it.
+func TestAKillEndsAnHTTPCall(t *testing.T) {
+	t.Parallel()
+	called, left := make(chan struct{}, 2), make(chan struct{}, 2)
+	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		called <- struct{}{}
+		<-r.Context().Done()
+		left <- struct{}{}
+	}))
+	t.Cleanup(site.Close)
+	o := testOptions(t)
+	o.DatabaseURL = dbtest.MariaDB(t)
+	a := start(t, withHTTP(o, strings.TrimPrefix(site.URL, "http://")))
+	o.Listener, o.DataDir = testOptions(t).Listener, t.TempDir()
+	b := start(t, withHTTP(o, strings.TrimPrefix(site.URL, "http://")))
+	t.Cleanup(site.CloseClientConnections) // nothing waits for a call that was not ended
+	id := httpJob(t, a, httpcall.Call{URL: site.URL, Method: http.MethodGet, Timeout: 3_600_000})
+	job := "/jobs/" + strconv.FormatInt(id, 10)
+	call := httpcall.Call{URL: site.URL, Method: http.MethodGet, Timeout: 3_600_000}.String()
+	for _, elsewhere := range []bool{false, true} {
+		open(t, a).mustLogin().runOnce(job, url.Values{"param": {call}, "addresses": {""}})
+		eventually(t, "the call", func() bool { return len(called) > 0 })
+		<-called
+		r := runEnd(t, a, id, func(r db.Run) bool { return r.ExecutorAddress != "" })
+		by := a
+		if (string(r.ExecutorAddress) == a.http.address()) == elsewhere {
+			by = b
+		}
+		if got := open(t, by).mustLogin().post("/runs/"+strconv.FormatInt(r.ID, 10)+"/kill", url.Values{}); got.status != http.StatusSeeOther {
+			t.Fatalf("elsewhere %v: %d %s", elsewhere, got.status, got.document(t).Find(".notice").Text())
+		}
+		eventually(t, "its end", func() bool { return len(left) > 0 })
+		<-left
+		if r = runEnd(t, a, id, func(r db.Run) bool { return r.Outcome != event.Open }); r.Outcome != event.Killed {
+			t.Errorf("elsewhere %v: %v %q", elsewhere, r.Outcome, r.HandleMsg)
+		}
+	}
+}
