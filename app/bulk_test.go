@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/PuerkitoBio/goquery"
 )
@@ -106,4 +107,84 @@ func TestASwitchIsTakenBack(t *testing.T) {
 	if got := b.do("POST", path, values, htmx...); got.status != http.StatusOK || b.get("/executors/1").document(t).Find(".badge.disabled").Length() != 0 {
 		t.Errorf("put back: %d", got.status)
 	}
+}
+
+// TestAllThatMatchOverHTTP stops every job under a filter, more than are done at a time, and takes that back: the jobs are those of
+// the preview, and what was changed since is left alone and named.
+func TestAllThatMatchOverHTTP(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		b := open(t, a).mustLogin()
+		for _, name := range []string{"orders", "others"} {
+			b.post("/executors", url.Values{"app_name": {name}, "title": {name}, "type": {"auto"}})
+		}
+		b.post("/jobs", form(nil))
+		const many = 450
+		count := func(where string) (n int) {
+			t.Helper()
+			if err := a.pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM xxl_job_info WHERE "+where).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		copies := func(n, status int) {
+			t.Helper()
+			const columns = "job_group, job_desc, author, schedule_type, schedule_conf, misfire_strategy, executor_route_strategy, executor_handler, executor_block_strategy, glue_type, add_time, update_time"
+			for range n {
+				if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO xxl_job_info ("+columns+", trigger_status, trigger_next_time) SELECT "+columns+", ?, ? FROM xxl_job_info WHERE id = 1",
+					status, time.Now().Add(time.Hour).UnixMilli()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		copies(many-1, 0)
+		b.post("/jobs", form(url.Values{"group": {"2"}})) // of another executor
+		values := func(doc *goquery.Document) url.Values {
+			v := url.Values{}
+			doc.Find("form.panel input").Each(func(_ int, s *goquery.Selection) { v.Add(s.AttrOr("name", ""), s.AttrOr("value", "")) })
+			return v
+		}
+		// through posts part after part, as the page does by itself.
+		through := func(page *goquery.Document) (*goquery.Document, int) {
+			for parts := 1; ; parts++ {
+				got := b.do("POST", "/jobs/bulk", values(page), "HX-Request", "true")
+				if got.status != http.StatusOK || parts > many {
+					t.Fatalf("part %d: %d %s", parts, got.status, got.body)
+				}
+				if page = got.document(t); page.Find("progress").Length() == 0 {
+					return page, parts
+				}
+			}
+		}
+		list := b.get("/jobs?group=1").document(t)
+		if got := list.Find(".bulk-every").Text(); !strings.Contains(got, "450") || list.Find(`#bulk input[name="group"][value="1"]`).Length() != 1 {
+			t.Errorf("the list offers %q", got)
+		}
+		preview := b.get("/jobs/bulk?all=1&do=start&group=1&id=1").document(t)
+		if count("trigger_status = 1") != 0 || !strings.Contains(preview.Find("h1").Text(), "450") {
+			t.Fatalf("preview: %q", preview.Find("h1").Text())
+		}
+		if _, parts := through(preview); parts != 3 || count("trigger_status = 1 AND job_group = 1") != many || count("trigger_status = 1") != many {
+			t.Fatalf("%d parts, %d run", parts, count("trigger_status = 1"))
+		}
+		stop := b.get("/jobs/bulk?all=1&do=stop&group=1").document(t)
+		changed := b.post("/jobs/7", form(url.Values{"name": {"Changed"}, "version": {b.get("/jobs/7/edit").document(t).Find(`[name="version"]`).AttrOr("value", "")}}))
+		copies(1, 1) // a job that nobody has seen in the preview
+		done, _ := through(stop)
+		if changed.status != http.StatusSeeOther || count("trigger_status = 1") != 2 || count("trigger_status = 1 AND id = 7") != 1 {
+			t.Fatalf("edited %d; %d still run", changed.status, count("trigger_status = 1"))
+		}
+		if got := done.Find(".body").Text(); !strings.Contains(got, "Changed since the preview") {
+			t.Errorf("nothing is said of the job that was changed: %s", got)
+		}
+		if _, parts := through(done); parts != 3 || count("trigger_status = 1") != many+1 {
+			t.Errorf("undone in %d parts: %d run", parts, count("trigger_status = 1"))
+		}
+		for set, told := range map[string]string{"x": "", "1": "", "1:!": "", "1:YQ": "1:YQ:YQ:YQ"} {
+			if got := b.post("/jobs/bulk", url.Values{"do": {"stop"}, "set": {set}, "told": {told}}); got.status != http.StatusBadRequest {
+				t.Errorf("set %q, told %q: %d", set, told, got.status)
+			}
+		}
+	})
 }

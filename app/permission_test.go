@@ -354,6 +354,13 @@ func TestWhatIsNotAllowedIsRefused(t *testing.T) {
 					if got := p.post("/jobs/bulk", bulk); strings.Contains(got.body, secret) {
 						t.Errorf("%q, bulk %s: the answer tells a secret", p.name, do)
 					}
+					bulk = url.Values{"do": {do}, "set": {strconv.FormatInt(foreign.job, 10) + ":"}, "group": {"1"}, "add": {"x"}}
+					if got := p.post("/jobs/bulk", bulk); strings.Contains(got.body, secret) {
+						t.Errorf("%q, bulk %s of a set: the answer tells a secret", p.name, do)
+					}
+					if got := p.get("/jobs/bulk?all=1&do=" + do); strings.Contains(got.body, secret) {
+						t.Errorf("%q, bulk %s of all that match: the answer tells a secret", p.name, do)
+					}
 				}
 			}
 			for table, after := range contents(t, a) {

@@ -22,6 +22,13 @@ const jobsChanged = "jobs-changed"
 // bulkForm shows what a deed means for the jobs that are picked.
 func (c *jobPages) bulkForm(ec echo.Context) error {
 	b := readBulk(ec)
+	all := ec.QueryParam(jobs.FieldAll) != ""
+	if all {
+		var err error
+		if b.IDs, err = c.jobs.Matching(ec.Request().Context(), who(ec), c.jobFilter(link.JobsFrom(ec.QueryParams()))); err != nil {
+			return err
+		}
+	}
 	if b.Do == manage.BulkMove {
 		b.Group = -1 // none is chosen yet, so that every job counts
 	}
@@ -29,17 +36,65 @@ func (c *jobPages) bulkForm(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if all {
+		page.Fix(choosing(ec, b))
+	}
 	return renderPart(ec, http.StatusOK, jobs.Bulk(page), ui.FragmentDialog)
 }
 
 // bulk does it. htmx gets the outcome into its dialog, and the list behind it is drawn again.
 func (c *jobPages) bulk(ec echo.Context) error {
-	page, err := c.bulkPage(ec, readBulk(ec), c.jobs.Bulk)
+	b := readBulk(ec)
+	if ec.Request().Form.Has(jobs.FieldSet) {
+		return c.bulkPart(ec, b)
+	}
+	page, err := c.bulkPage(ec, b, c.jobs.Bulk)
 	if err != nil {
 		return err
 	}
 	ec.Response().Header().Set("HX-Trigger", jobsChanged)
 	return renderPart(ec, http.StatusOK, jobs.BulkDone(page), ui.FragmentDialog)
+}
+
+// bulkPart does a deed to the next of the jobs that its preview named. What is still to do, and what became of the others, goes
+// with the form: any admin can go on with it.
+func (c *jobPages) bulkPart(ec echo.Context, b manage.Bulk) error {
+	form := ec.Request().Form
+	set, ok := jobs.ReadSet(form.Get(jobs.FieldSet))
+	told, okTold := jobs.ReadTold(form.Get(jobs.FieldTold))
+	if !ok || !okTold || len(set)+len(told) > manage.MaxMatching {
+		return problem.New(problem.Malformed, "problem.bulk.none")
+	}
+	part := set[:min(len(set), manage.MaxBulk)]
+	undoing := form.Get(jobs.FieldUndo) != ""
+	b.IDs, b.Was, b.Versions = nil, nil, make(map[int64]string)
+	if undoing {
+		b.Was = make(map[int64]string)
+	}
+	for _, one := range part {
+		b.IDs = append(b.IDs, one.ID)
+		if undoing {
+			b.Was[one.ID] = one.Mark
+		} else {
+			b.Versions[one.ID] = one.Mark
+		}
+	}
+	page, err := c.bulkPage(ec, b, c.jobs.Bulk)
+	if err != nil {
+		return err
+	}
+	page.GoOn(told, set[len(part):], undoing)
+	page.Group, page.Add, page.Drop = b.Group, strings.Join(b.Add, ","), strings.Join(b.Drop, ",")
+	if len(page.Rest) > 0 {
+		return renderPart(ec, http.StatusOK, jobs.BulkGoesOn(page), ui.FragmentDialog)
+	}
+	ec.Response().Header().Set("HX-Trigger", jobsChanged)
+	return renderPart(ec, http.StatusOK, jobs.BulkDone(page), ui.FragmentDialog)
+}
+
+// choosing says that a form asks for more than a confirmation.
+func choosing(ec echo.Context, b manage.Bulk) bool {
+	return ec.Request().Method == http.MethodGet && (b.Do == manage.BulkMove || b.Do == manage.BulkTag)
 }
 
 // readBulk reads a deed from a query or a form.
@@ -79,12 +134,12 @@ func (c *jobPages) bulkPage(ec echo.Context, b manage.Bulk, do bulkAction) (jobs
 	if err != nil {
 		return page, err
 	}
-	choosing := ec.Request().Method == http.MethodGet && (b.Do == manage.BulkMove || b.Do == manage.BulkTag)
+	choosing := choosing(ec, b)
 	for _, item := range items {
-		drawn := jobs.BulkItem{ID: item.ID, Name: item.Name, Changes: item.Changes}
+		drawn := jobs.BulkItem{ID: item.ID, Name: item.Name, Changes: item.Changes, Was: item.Was, Version: item.Version}
 		if choosing {
 			// What is chosen in the question decides; here only the right to change the job counts.
-			drawn.Changes, item.Err = item.Name != "", nil
+			drawn.Changes = item.Err == nil
 			if item.Name == "" {
 				item.Err = &problem.Error{Kind: problem.Forbidden}
 			}

@@ -46,7 +46,9 @@ func (c *transferPages) export(ec echo.Context) (transfer.Export, url.Values, er
 	}
 	f := link.JobsFrom(q)
 	meant := f.Values()
-	if q.Has(jobs.FieldID) {
+	if q.Has(jobs.FieldAll) {
+		ids = nil
+	} else if q.Has(jobs.FieldID) {
 		meant = url.Values{jobs.FieldID: q[jobs.FieldID]}
 		if len(ids) == 0 {
 			return transfer.Export{}, meant, problem.New(problem.NotFound, "problem.export.none")

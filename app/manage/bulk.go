@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,18 +28,23 @@ const (
 // BulkDeeds lists the deeds in the order they are offered.
 func BulkDeeds() []BulkDo { return []BulkDo{BulkStart, BulkStop, BulkMove, BulkTag, BulkDelete} }
 
-// MaxBulk bounds the jobs of one deed.
-const MaxBulk = 200
+// MaxBulk bounds the jobs that one call of [Jobs.Bulk] changes, MaxMatching those of a deed that is done in several.
+const (
+	MaxBulk     = 200
+	MaxMatching = 10_000
+)
 
 // Bulk is a deed and the jobs it is meant for.
 type Bulk struct {
 	Do    BulkDo
 	IDs   []int64
-	Group int64    // of BulkMove
+	Group int64    // of BulkMove; below 0 while none is chosen, in a preview
 	Add   []string // of BulkTag
 	Drop  []string // of BulkTag
 	// Was is what an undo goes back to, by job: a group's id for BulkMove, the tags for BulkTag.
 	Was map[int64]string
+	// Versions are those of the preview, by job: what was changed since is left alone. A job without one is not compared.
+	Versions map[int64]string
 }
 
 // BulkItem is what a deed means for one job, or what became of it.
@@ -47,18 +53,30 @@ type BulkItem struct {
 	Name    string
 	Changes bool   // there is something to do, or it has been done
 	Was     string // what an undo of it goes back to, as in Bulk.Was
+	Version string // see [JobVersion]
 	Err     error  // why it cannot be done
 }
 
-// Preview says what a deed means for each job. Jobs that are not the principal's to see are refused by number only.
+// Matching are the jobs under a filter, the newest first, for a deed that is meant for all of them.
+func (s *Jobs) Matching(ctx context.Context, p auth.Principal, f JobFilter) ([]int64, error) {
+	f.Limit, f.Offset = MaxMatching+1, 0
+	ids, err := s.IDs(ctx, p, f)
+	if err == nil && len(ids) > MaxMatching {
+		err = problem.New(problem.Malformed, "problem.bulk.matching", "Max", MaxMatching)
+	}
+	return ids, err
+}
+
+// Preview says what a deed means for each of at most MaxMatching jobs. Jobs that are not the principal's to see are refused by
+// number only.
 func (s *Jobs) Preview(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, error) {
-	items, _, err := s.bulk(ctx, p, b)
+	items, _, err := s.bulk(ctx, p, b, MaxMatching)
 	return items, err
 }
 
 // Bulk does a deed to each job for itself: one that fails keeps no other from it.
 func (s *Jobs) Bulk(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, error) {
-	items, stored, err := s.bulk(ctx, p, b)
+	items, stored, err := s.bulk(ctx, p, b, MaxBulk)
 	if err != nil {
 		return nil, err
 	}
@@ -77,14 +95,18 @@ func (s *Jobs) Bulk(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, 
 	return items, nil
 }
 
-func (s *Jobs) bulk(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, map[int64]db.Job, error) {
+func (s *Jobs) bulk(ctx context.Context, p auth.Principal, b Bulk, most int) ([]BulkItem, map[int64]db.Job, error) {
 	if !slices.Contains(BulkDeeds(), b.Do) || len(b.IDs) == 0 {
 		return nil, nil, problem.New(problem.Malformed, "problem.bulk.none")
 	}
-	if len(b.IDs) > MaxBulk {
-		return nil, nil, problem.New(problem.Malformed, "problem.bulk.many", "Max", MaxBulk)
+	if len(b.IDs) > most {
+		return nil, nil, problem.New(problem.Malformed, "problem.bulk.many", "Max", most)
 	}
 	stored, err := s.byID(ctx, s.cfg.Pool, b.IDs)
+	if err != nil {
+		return nil, nil, err
+	}
+	held, err := s.heldAmong(ctx, b)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -100,16 +122,40 @@ func (s *Jobs) bulk(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, 
 		case !ok, !p.CanUseGroup(j.JobGroup):
 			items = append(items, BulkItem{ID: id, Err: jobGone()})
 		default:
-			items = append(items, bulkItem(p, b, j))
+			item := bulkItem(p, b, j)
+			if source, ok := held[id]; ok && item.Err == nil {
+				item.Changes, item.Err = false, problem.New(problem.Conflict, "problem.job.held", "Source", source)
+			}
+			items = append(items, item)
 		}
 	}
 	return items, stored, nil
 }
 
+// heldAmong are the sources of those jobs of a deed that are changed in files only. They may be started and stopped.
+func (s *Jobs) heldAmong(ctx context.Context, b Bulk) (map[int64]string, error) {
+	if b.Do == BulkStart || b.Do == BulkStop || !s.cfg.Settings.FilesHold() {
+		return nil, nil
+	}
+	held := make(map[int64]string)
+	for part := range slices.Chunk(b.IDs, readAtOnce) {
+		rows, err := s.queries.ListFileJobsByID(ctx, s.cfg.Pool, part)
+		if err != nil {
+			return nil, fmt.Errorf("read where jobs are kept: %w", db.Error(err))
+		}
+		for _, row := range rows {
+			if row.Source != s.source {
+				held[row.JobID] = row.Source
+			}
+		}
+	}
+	return held, nil
+}
+
 // bulkItem says what a deed means for a job. What only the deed itself can find out (a schedule without a time to come) is
 // left to it.
 func bulkItem(p auth.Principal, b Bulk, j db.Job) BulkItem {
-	item := BulkItem{ID: j.ID, Name: j.JobDesc}
+	item := BulkItem{ID: j.ID, Name: j.JobDesc, Version: JobVersion(j)}
 	running := jobspec.Started(j.TriggerStatus)
 	right := auth.RightEdit
 	switch b.Do {
@@ -123,13 +169,16 @@ func bulkItem(p auth.Principal, b Bulk, j db.Job) BulkItem {
 	case BulkMove:
 		to := b.groupFor(j.ID)
 		item.Was, item.Changes = strconv.FormatInt(j.JobGroup, 10), to != j.JobGroup
-		if !p.Can(to, auth.RightEdit) {
+		if to >= 0 && !p.Can(to, auth.RightEdit) {
 			item.Err = forbidden()
 		}
 	case BulkTag:
 		item.Was, item.Changes = j.Tags, b.tagsFor(j) != j.Tags
 	case BulkDelete:
 		item.Changes = true
+	}
+	if was, ok := b.Versions[j.ID]; ok && was != item.Version {
+		item.Err = problem.New(problem.Conflict, "problem.bulk.changed")
 	}
 	if !p.Can(j.JobGroup, right) {
 		item.Err = forbidden()

@@ -13,6 +13,17 @@ func (f fakes) bulk(do string) jobs.BulkPage {
 	return p
 }
 
+// bulkAll is a deed for all jobs under a filter, in the middle when rest is some.
+func (f fakes) bulkAll(do string, rest int) jobs.BulkPage {
+	p := f.bulk(do)
+	p.Fix(false)
+	if rest > 0 {
+		left := make([]jobs.Marked, rest)
+		p.GoOn(make([]jobs.BulkTold, 196), left, false)
+	}
+	return p
+}
+
 func (f fakes) jobConflict() jobs.FormPage {
 	p := f.jobEdit()
 	p.Problem = f.T("problem.changed.compare")

@@ -99,6 +99,8 @@ func (f fakes) pages() []page {
 		{"glue-compare", "/jobs/15/glue/versions/3", glue.Compare(f.glueCompare())},
 		{"jobs-bulk", "/jobs/bulk?do=start", jobs.Bulk(f.bulk("start"))},
 		{"jobs-bulk-tag", "/jobs/bulk?do=tag", jobs.Bulk(f.bulk("tag"))},
+		{"jobs-bulk-all", "/jobs/bulk?do=stop&all=1", jobs.Bulk(f.bulkAll("stop", 0))},
+		{"jobs-bulk-goes-on", "/jobs/bulk", jobs.BulkGoesOn(f.bulkAll("stop", 309))},
 		{"jobs-bulk-done", "/jobs/bulk", jobs.BulkDone(f.bulk("stop"))},
 		{"jobs-export", "/jobs/export", jobs.Export(f.export())},
 		{"jobs-export-none", "/jobs/export?q=zzz", jobs.Export(jobs.ExportPage{Page: f.page("/jobs/export"), Problem: f.T("problem.export.none")})},

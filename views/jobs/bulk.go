@@ -1,8 +1,10 @@
 package jobs
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -18,6 +20,13 @@ type BulkPage struct {
 	// Undo is what takes it back, by job; nil if nothing can.
 	UndoDo string
 	Undo   []BulkWas
+	// Of a deed for all jobs under a filter: see [BulkPage.Fix] and [BulkPage.GoOn].
+	All       bool
+	Rest      []Marked   // what is still to do
+	Told      []BulkTold // what became of the others
+	Undoing   bool
+	Group     int64
+	Add, Drop string
 }
 
 // BulkItem is one of the jobs.
@@ -26,6 +35,8 @@ type BulkItem struct {
 	Name    string // empty for one that the user may not see
 	Changes bool
 	Problem string // why it cannot be done, ready to print
+	Was     string // what an undo goes back to
+	Version string
 }
 
 // BulkWas is what an undo of a job goes back to.
@@ -41,6 +52,9 @@ const (
 	FieldAdd   = "add"
 	FieldDrop  = "drop"
 	FieldUndo  = "undo"
+	FieldAll   = "all"  // all jobs under the filter beside it
+	FieldSet   = "set"  // the jobs of a preview; see [ReadSet]
+	FieldTold  = "told" // see [ReadTold]
 	FieldWas   = "was_" // and the job's id
 	bulkFormID = "bulk"
 )
@@ -68,6 +82,17 @@ func (p ListPage) deeds() (list []deed) {
 		}
 	}
 	return list
+}
+
+// filtered are the names of the filter's fields.
+func (p ListPage) filtered() []string { return slices.Sorted(maps.Keys(p.Filter.Values())) }
+
+// every is what stands for the number of all jobs under the filter.
+func (p ListPage) every() string {
+	if p.More {
+		return format.Number(p.Total) + "+"
+	}
+	return format.Number(p.Total)
 }
 
 func bulkImage(i BulkItem) string {

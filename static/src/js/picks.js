@@ -10,7 +10,8 @@ export function picks() {
       all.indeterminate = count > 0 && !all.checked;
     }
     const picked = document.querySelector("[data-picked-count]");
-    if (picked) picked.textContent = count;
+    const every = document.querySelector("[data-pick-every]:checked");
+    if (picked) picked.textContent = every ? every.dataset.pickEvery : count;
   };
   const ready = () => {
     for (const all of document.querySelectorAll("[data-pick-all][hidden]")) all.hidden = boxes().length === 0;
@@ -18,7 +19,9 @@ export function picks() {
   document.addEventListener("click", (event) => {
     const box = event.target.closest?.("[data-results] .pick");
     if (!box) return;
-    if (box.matches("[data-pick-all]")) {
+    const every = document.querySelector("[data-pick-every]");
+    if (every && box !== every && !box.checked) every.checked = false;
+    if (box.matches("[data-pick-all], [data-pick-every]")) {
       for (const other of boxes()) other.checked = box.checked;
     } else {
       const list = boxes();
