@@ -226,3 +226,91 @@ func TestWhoeverMovesAPausedJobMovesIt(t *testing.T) {
 		}
 	})
 }
+
+// TestP3AReleaseThatIsCutOffIsFinished: an admin dies while it lets jobs go behind a pause that was ended. It has let go half of them, has
+// made some of the runs of those, and has sent none, because the pause ends some minutes later. Another admin finishes it: each fire has one
+// run, and waits for its time there once.
+func TestP3AReleaseThatIsCutOffIsFinished(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		short := func(c *Config) { byHand(c); shortLease(c) }
+		b := setup(t, pool, short, addressA)
+		const jobs, fires = 4, 60
+		from := time.Now().Add(-40 * time.Minute).Truncate(time.Second)
+		paused := b.pause(db.InsertPauseParams{Scope: "group", Target: b.group, FromAt: from.UnixMilli(), Strategy: string(jobspec.PauseEach)})
+		ids := make([]int64, jobs)
+		for i := range ids {
+			ids[i] = b.addJob(func(p *db.InsertJobParams) { p.ScheduleConf = "60" })
+			b.exec("UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = ? WHERE id = ?", from.UnixMilli(), ids[i])
+		}
+		b.claimAt(b.engine, time.Now())
+		for _, id := range ids {
+			if j := b.job(id); j.PausedAt != from.UnixMilli() || b.countRuns("job_id = ?", id) != 0 {
+				t.Fatalf("job %d is held at %d with %d runs", id, j.PausedAt, b.countRuns("job_id = ?", id))
+			}
+		}
+
+		// The first admin lets the jobs go and dies on the way.
+		end := from.Add(fires * time.Minute)
+		behind := end.Add(time.Millisecond) // where jobs are that are held back until then
+		b.endPause(paused, end)
+		if err := b.engine.pauses.read(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := b.engine.queries.ResumeJobs(t.Context(), pool, db.ResumeJobsParams{Ids: ids[:jobs/2], Revision: b.engine.pauses.current.Load().revision}); err != nil || n != jobs/2 {
+			t.Fatalf("%d jobs go on, %v", n, err)
+		}
+		b.claimAt(b.engine, behind)
+		made := b.countRuns("1=1")
+		if made == 0 || made >= jobs/2*fires || b.unsettled() != made {
+			t.Fatalf("%d runs are made, %d of them not sent: the release is not in its middle", made, b.unsettled())
+		}
+		b.die(b.engine)
+
+		two := b.second(short)
+		b.await("what the dead admin has made is taken over", func() bool { return b.countRuns("owner_node = ?", two.node.ID()) == made })
+		for i := 0; ; i++ {
+			if err := two.PausesChanged(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			rows := b.due(behind)
+			if len(rows) == 0 {
+				break
+			}
+			if i > fires {
+				t.Fatalf("%d jobs are still due: %s", len(rows), b.dump())
+			}
+			if err := two.claim(t.Context(), rows, behind); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, id := range ids {
+			stand := make(map[int64]int)
+			for _, r := range b.runsOf(id) {
+				if r.TriggerType == jobspec.TriggerCron { // the fire at the end itself
+					continue
+				}
+				e, ok := b.events(r.ID).Last(event.StandsFor)
+				if !ok {
+					t.Fatalf("run %d stands for nothing: %v", r.ID, b.events(r.ID))
+				}
+				stand[e.Time(2).UnixMilli()]++
+			}
+			for i := range fires {
+				due := from.Add(time.Duration(i) * time.Minute).UnixMilli()
+				if stand[due] != 1 {
+					t.Errorf("job %d: fire %d has %d runs", id, i, stand[due])
+				}
+			}
+			if len(stand) != fires {
+				t.Errorf("job %d: runs of %d fires, want %d", id, len(stand), fires)
+			}
+			if next := b.job(id).TriggerNextTime; next < end.UnixMilli() || next > end.Add(time.Minute).UnixMilli() {
+				t.Errorf("job %d goes on at %v", id, time.UnixMilli(next))
+			}
+		}
+		if all, mine, wait := b.countRuns("1=1"), b.countRuns("owner_node = ?", two.node.ID()), two.timer.len(); mine != all || wait != all || len(b.executors.received()) != 0 {
+			t.Errorf("of %d runs %d are the other admin's, %d wait there, and %d were sent", all, mine, wait, len(b.executors.received()))
+		}
+	})
+}
