@@ -13,7 +13,6 @@ import (
 
 // TestBrowserStopsAllOfAnExecutor stops all 509 jobs of an executor, from its page, with four clicks, and takes that back.
 func TestBrowserStopsAllOfAnExecutor(t *testing.T) {
-	t.Parallel()
 	works(t)
 	n := startNight(t, desk)
 	const many = 509
@@ -36,7 +35,7 @@ func TestBrowserStopsAllOfAnExecutor(t *testing.T) {
 		clicked(fmt.Sprintf(`.bulk-bar [value=%q]`, deed))
 		n.do(holds(`document.querySelector("dialog[open] h1")?.textContent.includes("509")`))
 		clicked("dialog[open] footer .primary")
-		n.do(holds(`document.querySelector("dialog[open] .bulk-items li.good") && document.querySelector("dialog[open] h1").textContent.includes("509")`))
+		n.do(holds(`document.querySelector("dialog[open] h1")?.textContent.startsWith("509 jobs are")`))
 	}
 	running := func(want int) {
 		t.Helper()
