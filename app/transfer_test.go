@@ -74,6 +74,9 @@ func TestJobsTravelAsFiles(t *testing.T) {
 				t.Errorf("%s: %v, %s", path, err, got.body)
 			}
 		}
+		if got := b.get("/jobs/export/file?state=paused"); got.status != http.StatusNotFound {
+			t.Errorf("those that are paused, which none is: %d %s", got.status, got.body)
+		}
 		text := b.get("/jobs/export/file").body
 		same := b.upload(t, text, nil)
 		if doc := same.document(t); same.status != http.StatusOK || doc.Find(`button[name="confirm"]`).Length() != 0 || doc.Find("details .import-items li").Length() != 2 || strings.Contains(same.body, "<b>first") {

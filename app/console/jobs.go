@@ -104,7 +104,8 @@ func (c *jobPages) jobList(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, jobs.List(page), ui.FragmentResults)
 }
 
-func (c *jobPages) jobFilter(f link.JobFilter) manage.JobFilter {
+// jobFilter is a filter as the use cases take it.
+func (c *frame) jobFilter(f link.JobFilter) manage.JobFilter {
 	return manage.JobFilter{
 		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag, Paused: f.State == link.JobPaused,
 		Show: dashboard.Show(f.Show), At: localTime(f.At, c.zone, 0),

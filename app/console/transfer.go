@@ -13,7 +13,6 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
-	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/app/manage/jobfile"
 	"github.com/punctual-job/punctual/app/manage/transfer"
 	"github.com/punctual-job/punctual/app/problem"
@@ -55,10 +54,7 @@ func (c *transferPages) export(ec echo.Context) (transfer.Export, url.Values, er
 			return transfer.Export{}, meant, problem.New(problem.NotFound, "problem.export.none")
 		}
 	}
-	out, err := c.files.Export(ec.Request().Context(), who(ec), manage.JobFilter{
-		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag,
-		Show: dashboard.Show(f.Show), At: localTime(f.At, c.zone, 0),
-	}, ids)
+	out, err := c.files.Export(ec.Request().Context(), who(ec), c.jobFilter(f), ids)
 	return out, meant, err
 }
 
