@@ -1,0 +1,86 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// TestBrowserForcedColors has a reader's own colours take the place of the page's: what only a background told is still told.
+func TestBrowserForcedColors(t *testing.T) {
+	works(t)
+	a := startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on"}})
+	w := newWindow(t, a.url, desk)
+	s := a.login(t, testPassword)
+	w.enter(s)
+	w.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "forced-colors", Value: "active"}}))
+	look := func(expression string) (got string) {
+		t.Helper()
+		w.do(drawn(), chromedp.Evaluate(expression, &got))
+		return got
+	}
+	picture := func(name string) {
+		if dir := os.Getenv("MEDIA_DIR"); dir != "" { // for whoever wants to look
+			var png []byte
+			w.do(chromedp.CaptureScreenshot(&png))
+			if err := os.WriteFile(dir+"/"+name+".png", png, 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	w.visit("/jobs")
+	w.do(holds(`matchMedia("(forced-colors: active)").matches && document.querySelectorAll(".switch").length > 1`))
+	s.must(t, "/jobs/1/stop", nil)
+	w.visit("/jobs")
+	knobs := look(`[true, false].map((on) => { const c = getComputedStyle(document.querySelector(".switch[aria-checked=" + JSON.stringify(String(on)) + "]")); return c.backgroundColor + " " + c.borderTopWidth; }).join("|")`)
+	if on, off, _ := strings.Cut(knobs, "|"); on == off || !strings.HasSuffix(off, " 2px") {
+		t.Errorf("switches that are on and off: %s", knobs)
+	}
+	w.do(click(".table tbody .pick"))
+	if got := look(`getComputedStyle(document.querySelector("tr:has(.pick:checked)")).outlineStyle + getComputedStyle(document.querySelector(".nav [aria-current]")).outlineStyle`); got != "solidsolid" {
+		t.Errorf("a picked row and the place in the navigation have outlines %q", got)
+	}
+	picture("forced-jobs")
+	w.visit("/")
+	cells := look(`(() => { const cells = [...document.querySelectorAll(".heat .cell")]; const of = (l) => { const c = cells[0].cloneNode(); c.className = "cell level-" + l; cells[0].after(c); const got = getComputedStyle(c).backgroundColor; c.remove(); return got; }; return of(0) + "|" + of(5); })()`)
+	if calm, busy, _ := strings.Cut(cells, "|"); calm == busy {
+		t.Errorf("hours without and with much to do: %s", cells)
+	}
+	picture("forced-dashboard")
+}
+
+// TestBrowserPrints leaves out on paper what nobody can press there.
+func TestBrowserPrints(t *testing.T) {
+	works(t)
+	a := startAdmin(t, adminSettings{env: []string{"PUNCTUAL_SAMPLE=on"}})
+	w := newWindow(t, a.url, desk)
+	s := a.login(t, testPassword)
+	w.enter(s)
+	s.must(t, "/jobs/1/run", nil)
+	_, body := s.get(t, "/runs")
+	for name, path := range map[string]string{"dashboard": "/", "job": "/jobs/1", "run": fmt.Sprintf("/runs/%d", lastID(t, body, `id="run-(\d+)"`))} {
+		w.do(emulation.SetEmulatedMedia().WithMedia("print").WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
+		w.visit(path)
+		var seen []string
+		w.do(drawn(), chromedp.Evaluate(`[".sidebar", ".page-head .actions", "#toasts", ".skip"].filter((s) => [...document.querySelectorAll(s)].some((e) => e.checkVisibility()))`, &seen))
+		if len(seen) > 0 {
+			t.Errorf("%s prints %v", path, seen)
+		}
+		var ground string
+		w.do(chromedp.Evaluate(`getComputedStyle(document.documentElement).colorScheme + " " + getComputedStyle(document.querySelector("main")).paddingLeft`, &ground))
+		if ground != "light 0px" {
+			t.Errorf("%s is printed as %s", path, ground)
+		}
+		if dir := os.Getenv("MEDIA_DIR"); dir != "" {
+			var png []byte
+			w.do(chromedp.FullScreenshot(&png, 100))
+			if err := os.WriteFile(dir+"/print-"+name+".png", png, 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
