@@ -13,8 +13,10 @@ import (
 // typing is somebody who has no mouse.
 type typing struct{ *window }
 
-// ringless is the element with the focus, in words, if nothing shows that it has it.
+// ringless is the element with the focus, in words, if nothing shows that it has it once its transitions are over: while
+// they last, the mark of a moment ago would count.
 const ringless = `(() => {
+	document.getAnimations().filter((a) => a instanceof CSSTransition).forEach((a) => a.finish());
 	const e = document.activeElement, seen = e.matches("input[type=radio], input[type=checkbox]") && e.labels.length && getComputedStyle(e).opacity === "0" ? e.labels[0] : e;
 	const s = getComputedStyle(seen);
 	const outline = s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2 && !/, 0\)|transparent/.test(s.outlineColor);
