@@ -285,6 +285,42 @@ type AddressState struct {
 	TooOld   bool      // of XXL-JOB 2.1 or older, whose protocol is not spoken here; it gets no runs
 }
 
+// AddressStanding is what is known of an address, in a word. Every page and program that tells of one tells this.
+type AddressStanding string
+
+// The standings.
+const (
+	AddressOnline   AddressStanding = "online"   // its last beat is fresh
+	AddressLate     AddressStanding = "late"     // a beat is missing, it is still in rotation
+	AddressOffline  AddressStanding = "offline"  // its beats stopped
+	AddressManual   AddressStanding = "manual"   // typed in by hand and never heard of: nobody watches it
+	AddressSuspect  AddressStanding = "suspect"  // nobody listened there a moment ago: it is passed over while others can be used
+	AddressTooOld   AddressStanding = "tooold"   // of a release whose protocol is not spoken here: it gets no runs
+	AddressDisabled AddressStanding = "disabled" // taken out of rotation by an administrator
+)
+
+// beatDue is when the next beat of an executor is overdue: they come every 30 s, and one may be on its way.
+const beatDue = 45 * time.Second
+
+// Standing is what is known of the address at a moment, the gravest first.
+func (a *AddressState) Standing(now time.Time) AddressStanding {
+	switch {
+	case a.Disabled:
+		return AddressDisabled
+	case a.TooOld:
+		return AddressTooOld
+	case a.Suspect:
+		return AddressSuspect
+	case a.LastBeat.IsZero():
+		return AddressManual
+	case !a.Live:
+		return AddressOffline
+	case now.Sub(a.LastBeat) > beatDue:
+		return AddressLate
+	}
+	return AddressOnline
+}
+
 // Addresses tells the state of a group's addresses, as this admin sees them.
 func (e *Engine) Addresses(groupID int64) []AddressState {
 	g := e.directory.get(groupID)

@@ -11,15 +11,16 @@ import (
 
 // addressState is how an address of a group stands, as the admin that was asked sees it.
 type addressState struct {
-	Address  string     `json:"address"`
-	Live     bool       `json:"live" doc:"An executor registered there and is heard of."`
-	Gone     bool       `json:"gone" doc:"It died without a farewell, lately, and gets no runs."`
-	Disabled bool       `json:"disabled" doc:"Somebody took it out of rotation."`
-	Suspect  bool       `json:"suspect" doc:"Nobody listened there a moment ago."`
-	TooOld   bool       `json:"too_old" doc:"Its protocol is not spoken here, and it gets no runs."`
-	InFlight int        `json:"in_flight" doc:"Calls to it that are under way."`
-	Queued   int        `json:"queued" doc:"Runs that wait to be sent to it."`
-	LastBeat *time.Time `json:"last_beat_at"`
+	Address  string                    `json:"address"`
+	State    scheduler.AddressStanding `json:"state" enum:"online,late,offline,manual,suspect,tooold,disabled" doc:"All of what follows in a word, as the console shows it. manual: typed by hand and never heard of, so that nobody watches it. late: a beat is missing."`
+	Live     bool                      `json:"live" doc:"An executor registered there and is heard of."`
+	Gone     bool                      `json:"gone" doc:"It died without a farewell, lately, and gets no runs."`
+	Disabled bool                      `json:"disabled" doc:"Somebody took it out of rotation."`
+	Suspect  bool                      `json:"suspect" doc:"Nobody listened there a moment ago."`
+	TooOld   bool                      `json:"too_old" doc:"Its protocol is not spoken here, and it gets no runs."`
+	InFlight int                       `json:"in_flight" doc:"Calls to it that are under way."`
+	Queued   int                       `json:"queued" doc:"Runs that wait to be sent to it."`
+	LastBeat *time.Time                `json:"last_beat_at"`
 }
 
 type rotationBody struct {
@@ -51,11 +52,11 @@ func (a *API) addressesOf(ctx context.Context, p auth.Principal, id int64) (*lis
 	}
 	out := &listOf[addressState]{Body: list[addressState]{Items: []addressState{}}}
 	for _, s := range a.Manage.Groups.Addresses(p, id) {
-		out.Body.Items = append(out.Body.Items, readAddress(s))
+		out.Body.Items = append(out.Body.Items, readAddress(s, a.Now()))
 	}
 	return out, nil
 }
 
-func readAddress(s scheduler.AddressState) addressState {
-	return addressState{Address: s.Address, Live: s.Live, Gone: s.Gone, Disabled: s.Disabled, Suspect: s.Suspect, TooOld: s.TooOld, InFlight: s.InFlight, Queued: s.Queued, LastBeat: moment(s.LastBeat)}
+func readAddress(s scheduler.AddressState, now time.Time) addressState {
+	return addressState{Address: s.Address, State: s.Standing(now), Live: s.Live, Gone: s.Gone, Disabled: s.Disabled, Suspect: s.Suspect, TooOld: s.TooOld, InFlight: s.InFlight, Queued: s.Queued, LastBeat: moment(s.LastBeat)}
 }

@@ -122,6 +122,24 @@ func TestAStripTellsEveryEndApart(t *testing.T) {
 	}
 }
 
+// TestThePagesExplainEveryStandingOfAnAddress compares the states that the pages have a word, an icon and a help text for
+// with those that the engine tells.
+func TestThePagesExplainEveryStandingOfAnAddress(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	fresh, overdue := now.Add(-10*time.Second), now.Add(-50*time.Second)
+	told := []groups.AddressState{}
+	for _, a := range []scheduler.AddressState{
+		{Live: true, LastBeat: fresh}, {Live: true, LastBeat: overdue}, {Gone: true, LastBeat: overdue}, {},
+		{Live: true, LastBeat: fresh, Suspect: true}, {LastBeat: fresh, TooOld: true, Suspect: true}, {Live: true, LastBeat: fresh, TooOld: true, Disabled: true},
+	} {
+		told = append(told, groups.AddressState(a.Standing(now)))
+	}
+	if diff := cmp.Diff(groups.AddressStates, told); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAddressesThatAreCountedAreThoseListed(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
@@ -129,7 +147,7 @@ func TestAddressesThatAreCountedAreThoseListed(t *testing.T) {
 		if beat > 0 {
 			a.LastBeat = now.Add(-beat)
 		}
-		return groups.Address{URL: a.Address, State: addressState(a, now)}
+		return groups.Address{URL: a.Address, State: groups.AddressState(a.Standing(now))}
 	}
 	all := []groups.Address{
 		state(scheduler.AddressState{Address: "beats", Live: true}, 10*time.Second),

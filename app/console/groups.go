@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -159,36 +157,14 @@ func (c *groupPages) groupRow(page layout.Page, g db.Group, addresses []groups.A
 	return row
 }
 
-// beatDue is when the next beat of an executor is overdue: they come every 30 s, and one may be on its way.
-const beatDue = 45 * time.Second
-
 func (c *frame) addresses(page layout.Page, p auth.Principal, g db.Group) []groups.Address {
 	var list []groups.Address
 	for _, a := range c.groups.Addresses(p, g.ID) {
 		list = append(list, groups.Address{
-			URL: a.Address, State: addressState(a, c.now()), Beat: c.at(page, a.LastBeat), Era: a.Era, InFlight: a.InFlight, Queued: a.Queued,
+			URL: a.Address, State: groups.AddressState(a.Standing(c.now())), Beat: c.at(page, a.LastBeat), Era: a.Era, InFlight: a.InFlight, Queued: a.Queued,
 		})
 	}
 	return list
-}
-
-func addressState(a scheduler.AddressState, now time.Time) groups.AddressState {
-	switch {
-	case a.Disabled:
-		return groups.AddressDisabled
-	case a.TooOld:
-		return groups.AddressTooOld
-	case a.Suspect:
-		return groups.AddressSuspect
-	case a.LastBeat.IsZero():
-		return groups.AddressManual
-	case !a.Live:
-		return groups.AddressOffline
-	case now.Sub(a.LastBeat) > beatDue:
-		return groups.AddressLate
-	default:
-		return groups.AddressOnline
-	}
 }
 
 func (c *groupPages) groupNew(ec echo.Context) error {
