@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/seal"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/webclient"
 )
 
 // Printer says the messages of one language; [locales.Printer] is the real one.
@@ -140,7 +141,7 @@ func New(cfg Config) (*Alarmer, error) {
 	}
 	cfg = cfg.withDefaults()
 	a := &Alarmer{
-		cfg: cfg, log: cfg.Logger, queries: db.New(), metrics: newMetrics(cfg.Registerer), seal: sealing, web: newWebClient(cfg, cfg.Defaults),
+		cfg: cfg, log: cfg.Logger, queries: db.New(), metrics: newMetrics(cfg.Registerer), seal: sealing, web: webclient.New(webclient.Config{RootCAs: cfg.RootCAs, Timeout: cfg.SendTimeout, DenyPrivate: func() bool { return cfg.Defaults().DenyPrivate }}),
 		wake: make(chan struct{}, 1), busy: make(map[int64]struct{}), rested: make(map[int64]time.Time),
 	}
 	a.memory.open, a.memory.raised = make(map[int64]struct{}), make(map[int64]time.Time)

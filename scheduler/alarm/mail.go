@@ -12,10 +12,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/wneessen/go-mail"
 	"github.com/wneessen/go-mail/smtp"
+
+	"github.com/punctual-job/punctual/scheduler/webclient"
 )
 
 // maxMailText bounds the text part of a mail.
@@ -57,7 +60,12 @@ func (a *Alarmer) sendMail(ctx context.Context, s *Settings, m *message) error {
 func (a *Alarmer) dialMail(ctx context.Context, s *Settings, outside bool) (net.Conn, error) {
 	dialer := new(net.Dialer)
 	if outside {
-		dialer.Control = refusePrivate
+		dialer.Control = func(network, address string, c syscall.RawConn) error {
+			if webclient.RefusePrivate(network, address, c) != nil {
+				return errPrivate
+			}
+			return nil
+		}
 	}
 	address := net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
 	if s.Security == SecurityTLS {

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/punctual-job/punctual/scheduler/webclient"
 )
 
 // telegramAPI is where bots are served, unless the channel names a server of one's own.
@@ -60,7 +62,7 @@ func readTelegram(status int, body []byte) error {
 	}
 	err = refused(answer.Code, text)
 	if answer.Parameters.RetryAfter > 0 {
-		return &busyError{error: err, wait: pause(time.Duration(answer.Parameters.RetryAfter) * time.Second)}
+		return &busyError{error: err, wait: webclient.Pause(time.Duration(answer.Parameters.RetryAfter) * time.Second)}
 	}
 	return err
 }

@@ -3,18 +3,15 @@ package alarm
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/punctual-job/punctual/scheduler/webclient"
 )
 
 // maxAnswer is how much of a webhook's answer is read.
@@ -22,74 +19,6 @@ const maxAnswer = 8 << 10
 
 // errPrivate refuses an address inside when [Config.DenyPrivate] is set.
 var errPrivate = troubled(hookPrivate)
-
-// newWebClient makes the client of all webhooks. It follows no redirects: what is posted must not go to an address nobody
-// entered. Proxies of the environment are used except where private addresses are refused, because behind a proxy nobody
-// knows what a name means.
-func newWebClient(cfg Config, defaults func() Defaults) *http.Client {
-	return &http.Client{
-		Transport:     webTransport{open: newWebTransport(cfg, false), guarded: newWebTransport(cfg, true), defaults: defaults},
-		Timeout:       cfg.SendTimeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-// webTransport sends by the rule that holds now. Each rule has connections of its own: one that was made when private
-// addresses were allowed is no way around a rule that forbids them.
-type webTransport struct {
-	open, guarded *http.Transport
-	defaults      func() Defaults
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (t webTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if t.defaults().DenyPrivate {
-		return t.guarded.RoundTrip(r)
-	}
-	return t.open.RoundTrip(r)
-}
-
-// CloseIdleConnections lets [http.Client.CloseIdleConnections] reach both.
-func (t webTransport) CloseIdleConnections() {
-	t.open.CloseIdleConnections()
-	t.guarded.CloseIdleConnections()
-}
-
-func newWebTransport(cfg Config, denyPrivate bool) *http.Transport {
-	dialer := &net.Dialer{Timeout: 10 * time.Second}
-	transport := &http.Transport{
-		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext,
-		TLSClientConfig:     &tls.Config{RootCAs: cfg.RootCAs, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout: 10 * time.Second, MaxIdleConns: 16, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute,
-		MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
-	}
-	if denyPrivate {
-		transport.Proxy = nil
-		dialer.Control = refusePrivate
-	}
-	return transport
-}
-
-// refusePrivate refuses addresses inside at the moment of connecting, so that a name which means something else by then does not
-// get around it.
-func refusePrivate(_, address string, _ syscall.RawConn) error {
-	if at, err := netip.ParseAddrPort(address); err != nil || private(at.Addr()) {
-		return errPrivate
-	}
-	return nil
-}
-
-// private reports whether an address is one that the internet does not lead to.
-func private(a netip.Addr) bool {
-	a = a.Unmap()
-	return !a.IsGlobalUnicast() || a.IsPrivate() || sharedSpace.Contains(a) || nat64.Contains(a) || zeroNet.Contains(a)
-}
-
-var (
-	sharedSpace = netip.MustParsePrefix("100.64.0.0/10") // of providers, and of some clouds' metadata services
-	nat64       = netip.MustParsePrefix("64:ff9b::/96")  // leads to any IPv4 address
-	zeroNet     = netip.MustParsePrefix("0.0.0.0/8")
-)
 
 // webCall is what a kind of webhook posts, and how it reads the answer.
 type webCall struct {
@@ -143,7 +72,7 @@ func (a *Alarmer) post(ctx context.Context, call *webCall) error {
 		return call.answer(res.StatusCode, body)
 	case res.StatusCode < 200 || res.StatusCode >= 300:
 		err := httpAnswered(res.StatusCode, body)
-		if wait := retryAfter(res, a.cfg.Now()); wait > 0 {
+		if wait := webclient.RetryAfter(res, a.cfg.Now()); wait > 0 {
 			return &busyError{error: err, wait: wait}
 		}
 		return err
@@ -166,7 +95,7 @@ func httpAnswered(status int, body []byte) error {
 // callTrouble is why a webhook could not be called.
 func callTrouble(ctx context.Context, err error) error {
 	switch {
-	case errors.Is(err, errPrivate):
+	case errors.Is(err, webclient.ErrPrivate):
 		return errPrivate
 	case speaksPlain(err):
 		return &troubleError{reason: reason(hookPlain, err), err: err}
@@ -181,28 +110,6 @@ type busyError struct {
 }
 
 func (e *busyError) Unwrap() error { return e.error }
-
-// maxWait is the longest pause that a webhook may ask for: an alarm that comes a day later is none.
-const maxWait = time.Hour
-
-// retryAfter is how long an answer that refuses for now asks to wait, in seconds or until a moment; 0 when it does not.
-func retryAfter(res *http.Response, now time.Time) time.Duration {
-	text := strings.TrimSpace(res.Header.Get("Retry-After"))
-	if res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusServiceUnavailable || text == "" {
-		return 0
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return pause(at.Sub(now))
-	}
-	seconds, err := strconv.ParseUint(text, 10, 31)
-	if err != nil {
-		return 0
-	}
-	return pause(time.Duration(seconds) * time.Second)
-}
-
-// pause bounds what an answer asks for.
-func pause(wait time.Duration) time.Duration { return min(max(wait, time.Second), maxWait) }
 
 // excerpt is the beginning of an answer, on one line.
 func excerpt(body []byte) string { return clip(line(strings.ToValidUTF8(string(body), "?")), 200) }

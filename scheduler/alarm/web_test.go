@@ -24,6 +24,7 @@ import (
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/webclient"
 )
 
 // receiver is a real HTTP server that keeps what it gets and answers as told.
@@ -354,7 +355,7 @@ func TestPrivate(t *testing.T) {
 		"8.8.8.8": false, "172.32.0.1": false, "2606:4700::1111": false, "::ffff:8.8.8.8": false,
 	}
 	for address, want := range tests {
-		if got := private(netip.MustParseAddr(address)); got != want {
+		if got := webclient.Private(netip.MustParseAddr(address)); got != want {
 			t.Errorf("private(%s) = %v, want %v", address, got, want)
 		}
 	}
@@ -404,7 +405,7 @@ func TestABusyWebhookSaysWhenToComeAgain(t *testing.T) {
 	}
 	for name, tt := range tests {
 		res := &http.Response{StatusCode: tt.status, Header: http.Header{"Retry-After": {tt.header}}}
-		if got := retryAfter(res, now); got != tt.want {
+		if got := webclient.RetryAfter(res, now); got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
 	}
