@@ -19,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/labstack/echo/v4"
+
 	"github.com/punctual-job/punctual/app/api"
 	"github.com/punctual-job/punctual/app/auditlog"
 	"github.com/punctual-job/punctual/app/auth"
@@ -35,6 +36,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/alarm"
 	jobsecret "github.com/punctual-job/punctual/scheduler/secret"
+	"github.com/punctual-job/punctual/scheduler/webhook"
 	"github.com/punctual-job/punctual/views/link"
 )
 
@@ -66,6 +68,7 @@ type App struct {
 	tokens    *auth.Tokens
 	held      *manage.Settings // what administrators decided on line
 	alarmer   *alarm.Alarmer
+	webhooks  *webhook.Service
 	closing   chan struct{} // closed when open streams are to end
 	welcome   Welcome
 	isNew     bool // this start created the embedded database's content
@@ -152,6 +155,13 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	a.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		collectors.NewDBStatsCollector(a.pool.DB, "punctual"))
 	catalogue := locales.New()
+	a.webhooks, err = webhook.New(webhook.Config{
+		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Key: alarmKey, Now: func() time.Time { return a.engine.Now() },
+		Source: a.publicURL, RunLink: func(id int64) string { return a.publicURL() + link.Run(id) }, DenyPrivate: func() bool { return a.held.AlarmDefaults().DenyPrivate },
+	})
+	if err != nil {
+		return nil, err
+	}
 	if err := a.newAlarmer(alarmKey, catalogue); err != nil {
 		return nil, err
 	}
@@ -166,7 +176,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	a.engine, err = scheduler.New(scheduler.Config{
 		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(rule.Dial))), a.http, a.tokens, a.logger}, Logger: a.logger, Registerer: a.registry,
 		Token: tokenFor(a.tokens), Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(), MeasuredJobs: opts.measuredJobs,
-		Limits: a.held.Limits, Retention: a.held.RetentionDays, Alarms: a.alarmer, Secrets: secrets, Local: a.http.address,
+		Limits: a.held.Limits, Retention: a.held.RetentionDays, Alarms: a.alarmer, Webhooks: a.webhooks, Secrets: secrets, Local: a.http.address,
 		Registered: func(ctx context.Context, appName, address string) { a.audit.Registered(ctx, appName, address) },
 	})
 	if err != nil {
@@ -183,7 +193,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	service := manage.New(manage.Config{
 		Pool: a.pool, Engine: a.engine, Upkeep: a.engine.Upkeep(), Now: a.engine.Now, Settings: a.held, Alarms: a.alarmer,
 		Passwords: a.passwords, Logins: a.logins, Sessions: a.sessions, Factors: factors, Logger: a.logger, Tokens: a.tokens, Alarmer: a.alarmer, Secrets: secrets,
-		Directories: directories,
+		Directories: directories, Webhooks: a.webhooks,
 	})
 	a.manage, a.directories = service, service.Directories
 	a.logins.Ask(service.Directories, directories.OnlyBreakGlass())
@@ -292,9 +302,10 @@ func (a *App) Start(ctx context.Context) (err error) {
 		a.stopHTTP(ctx)
 		return fmt.Errorf("start engine: %w", err)
 	}
-	// Stopped after the engine, whose last results may be alarms.
+	// Stopped after the engine, whose last results may be alarms and events.
 	alarms, silence := context.WithCancel(context.WithoutCancel(ctx))
 	a.loops.Go(func() { a.alarmer.Run(alarms) })
+	a.loops.Go(func() { a.webhooks.Run(alarms) })
 	a.onStop("stop alarmer", func(context.Context) error {
 		silence()
 		return nil
@@ -337,7 +348,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 // newAlarmer makes the service that tells people what went wrong.
 func (a *App) newAlarmer(key []byte, catalogue *locales.Catalogue) (err error) {
 	a.alarmer, err = alarm.New(alarm.Config{
-		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Key: key,
+		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Key: key, Webhooks: a.webhooks,
 		Defaults: a.held.AlarmDefaults, Now: func() time.Time { return a.engine.Now() }, // the engine is made after it, and before it runs
 		Printer: func(lang string) alarm.Printer { return catalogue.Printer(lang) }, Languages: locales.Languages(),
 		Link: func(jobID, logID int64) string {

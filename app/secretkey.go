@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/seal"
 	"github.com/punctual-job/punctual/scheduler/alarm"
+	"github.com/punctual-job/punctual/scheduler/webhook"
 )
 
 // The settings of alarm channels are sealed with a random key, which stands in punctual_setting, and executors' tokens and secrets
@@ -167,13 +168,18 @@ func (s settings) rewrap(ctx context.Context, text string, old []byte, by int, s
 			return errReplaced
 		}
 		if by < 0 {
-			left, err = alarm.Reseal(ctx, tx, old, key)
+			if left, err = alarm.Reseal(ctx, tx, old, key); err != nil {
+				return err
+			}
+			n, err := webhook.Reseal(ctx, tx, old, key)
+			left += n
+			return err
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("seal setting %s: %w", settingAlarmKey, err)
 	}
-	s.logger.Info("the settings of alarm channels are sealed with the secret key", "unreadable", left)
+	s.logger.Info("the settings of alarm channels and webhooks are sealed with the secret key", "unreadable", left)
 	return key, nil
 }

@@ -495,6 +495,7 @@ type RegistryEntry struct {
 	UpdateTime    sql.NullTime
 	TokenShown    string
 	TakesEnv      int64
+	Silent        int64
 }
 
 type Run struct {
@@ -643,4 +644,46 @@ type View struct {
 	Params    string
 	Shared    int64
 	CreatedAt int64
+}
+
+type Webhook struct {
+	ID           int64
+	Name         string
+	Config       string
+	Types        string
+	GroupIds     string
+	Tags         string
+	State        string
+	Holder       string
+	LeaseUntil   int64
+	Failures     int64
+	FailingSince int64
+	RestUntil    int64
+	LastOkAt     int64
+	LastReason   string
+	LastStatus   int64
+	Dropped      int64
+	MadeBy       string
+	UpdatedAt    int64
+}
+
+type WebhookDelivery struct {
+	ID         int64
+	WebhookID  int64
+	Type       string
+	JobGroup   int64
+	JobID      int64
+	LogID      int64
+	HappenedAt int64
+	Outcome    int64
+	Code       int64
+	Again      int64
+	Facts      string
+	State      int64
+	Tries      int64
+	NextAt     int64
+	TriedAt    int64
+	Status     int64
+	Reason     string
+	Answer     string
 }

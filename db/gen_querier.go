@@ -49,6 +49,8 @@ type Querier interface {
 	CountCalendarJobs(ctx context.Context, db DBTX) ([]CountCalendarJobsRow, error)
 	// Channels that carry the mails to them: one at most.
 	CountChannelsForJobs(ctx context.Context, db DBTX) (int64, error)
+	// No further than somebody wants to know: a queue may be millions long.
+	CountDeliveries(ctx context.Context, db DBTX, arg CountDeliveriesParams) (int64, error)
 	// Those that may still be answered, and how many of them are an address's.
 	CountDeviceLogins(ctx context.Context, db DBTX, arg CountDeviceLoginsParams) (CountDeviceLoginsRow, error)
 	CountFactors(ctx context.Context, db DBTX, userID int64) (int64, error)
@@ -89,6 +91,7 @@ type Querier interface {
 	CountViewsOf(ctx context.Context, db DBTX, userID int64) (int64, error)
 	// Quiet hours: later, with no try used.
 	DelayAlarmDeliveries(ctx context.Context, db DBTX, arg DelayAlarmDeliveriesParams) (int64, error)
+	DelayDelivery(ctx context.Context, db DBTX, arg DelayDeliveryParams) error
 	DeleteAPITokensOf(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteAlarmChannel(ctx context.Context, db DBTX, id int64) (int64, error)
 	// A later group may get the id. What waits for them is given up when it is due.
@@ -117,6 +120,10 @@ type Querier interface {
 	DeleteClearingsBefore(ctx context.Context, db DBTX, updatedAt int64) (int64, error)
 	DeleteCodeHandlersOf(ctx context.Context, db DBTX, groupID int64) error
 	DeleteDeclaredJob(ctx context.Context, db DBTX, jobID int64) (int64, error)
+	// About jobs without the tags that the webhook asks for.
+	DeleteDeliveries(ctx context.Context, db DBTX, ids []int64) error
+	DeleteDeliveriesOfWebhook(ctx context.Context, db DBTX, arg DeleteDeliveriesOfWebhookParams) (int64, error)
+	DeleteDeliveriesUpTo(ctx context.Context, db DBTX, arg DeleteDeliveriesUpToParams) (int64, error)
 	DeleteDeviceLoginsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
 	DeleteExecutorsOf(ctx context.Context, db DBTX, appName string) (int64, error)
 	DeleteFactor(ctx context.Context, db DBTX, arg DeleteFactorParams) (int64, error)
@@ -189,11 +196,14 @@ type Querier interface {
 	// The caller ends the sessions and drops the permissions too.
 	DeleteUser(ctx context.Context, db DBTX, id int64) (int64, error)
 	DeleteView(ctx context.Context, db DBTX, id int64) (int64, error)
+	DeleteWebhook(ctx context.Context, db DBTX, id int64) (int64, error)
 	DropDeclaredJob(ctx context.Context, db DBTX, arg DropDeclaredJobParams) error
 	// The outcome of a message, written by whoever held it.
 	EndAlarmDeliveries(ctx context.Context, db DBTX, arg EndAlarmDeliveriesParams) (int64, error)
 	EndBackfill(ctx context.Context, db DBTX, arg EndBackfillParams) (int64, error)
 	EndBeside(ctx context.Context, db DBTX) error
+	// Those that were taken at their first try, or that are given up together.
+	EndDeliveries(ctx context.Context, db DBTX, arg EndDeliveriesParams) error
 	// Ends a pause early: from then on it holds nothing. One that has ended stays as it is.
 	EndPause(ctx context.Context, db DBTX, arg EndPauseParams) (int64, error)
 	// The row that was true of a job is so no more.
@@ -236,6 +246,7 @@ type Querier interface {
 	GetClearing(ctx context.Context, db DBTX, id int64) (Clearing, error)
 	GetDeclaredJob(ctx context.Context, db DBTX, jobID int64) (DeclaredJob, error)
 	GetDeletion(ctx context.Context, db DBTX, arg GetDeletionParams) (Deletion, error)
+	GetDelivery(ctx context.Context, db DBTX, arg GetDeliveryParams) (WebhookDelivery, error)
 	// With the owner of the token to be, once there is one.
 	GetDeviceLogin(ctx context.Context, db DBTX, id string) (GetDeviceLoginRow, error)
 	GetFileJob(ctx context.Context, db DBTX, jobID int64) (FileJob, error)
@@ -270,6 +281,7 @@ type Querier interface {
 	// What a user still has to do before they have a session.
 	GetUserDue(ctx context.Context, db DBTX, id int64) (GetUserDueRow, error)
 	GetView(ctx context.Context, db DBTX, id int64) (View, error)
+	GetWebhook(ctx context.Context, db DBTX, id int64) (Webhook, error)
 	// For an attempt that turned out not to have been one.
 	GiveAttemptBack(ctx context.Context, db DBTX, arg GiveAttemptBackParams) error
 	// The started jobs of a group are the old admins' from now on, all of which must be claimed up to a moment.
@@ -277,6 +289,8 @@ type Querier interface {
 	GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, arg GiveUpAlarmDeliveriesOfChannelParams) error
 	// Makes an admin the owner of a target for a while, if nobody else is.
 	HoldAuditMark(ctx context.Context, db DBTX, arg HoldAuditMarkParams) (int64, error)
+	// One admin sends to a webhook at a time.
+	HoldWebhook(ctx context.Context, db DBTX, arg HoldWebhookParams) (int64, error)
 	// After a channel was repaired its waiting messages go at once.
 	HurryAlarmDeliveries(ctx context.Context, db DBTX, arg HurryAlarmDeliveriesParams) error
 	// What touches punctual_api_token and service accounts.
@@ -340,6 +354,7 @@ type Querier interface {
 	InsertTokenIfAbsent(ctx context.Context, db DBTX, arg InsertTokenIfAbsentParams) (int64, error)
 	InsertUser(ctx context.Context, db DBTX, arg InsertUserParams) (int64, error)
 	InsertView(ctx context.Context, db DBTX, arg InsertViewParams) (int64, error)
+	InsertWebhook(ctx context.Context, db DBTX, arg InsertWebhookParams) (int64, error)
 	IsServiceAccount(ctx context.Context, db DBTX, id int64) (int64, error)
 	KeepPlace(ctx context.Context, db DBTX, arg KeepPlaceParams) error
 	// The newest run that no admin of ours made, among the newest above an id: its columns of ours have their defaults. 0: none
@@ -397,6 +412,8 @@ type Querier interface {
 	ListDeclaredJobs(ctx context.Context, db DBTX, groupID int64) ([]DeclaredJob, error)
 	// What was deleted from the log on purpose: a row for each job, group or installation it was done to.
 	ListDeletions(ctx context.Context, db DBTX) ([]Deletion, error)
+	// Those of a state that are not being tried again, the newest first.
+	ListDeliveries(ctx context.Context, db DBTX, arg ListDeliveriesParams) ([]WebhookDelivery, error)
 	// Waiting ones that are due, and ones whose sender died; without the channels that are at work or resting, so that their
 	// backlog hides nobody else's. The list of channels must not be empty.
 	ListDueAlarmDeliveries(ctx context.Context, db DBTX, arg ListDueAlarmDeliveriesParams) ([]ListDueAlarmDeliveriesRow, error)
@@ -426,6 +443,7 @@ type Querier interface {
 	ListFileJobsByID(ctx context.Context, db DBTX, ids []int64) ([]FileJob, error)
 	// What touches punctual_file_job.
 	ListFileJobsOfSource(ctx context.Context, db DBTX, source string) ([]FileJob, error)
+	ListFreshDeliveries(ctx context.Context, db DBTX, arg ListFreshDeliveriesParams) ([]WebhookDelivery, error)
 	// What touches failed logins and the places where somebody has logged in before.
 	// Those of some limits that were touched lately, in one read: most attempts of an attack end here, without a write.
 	ListFullAttempts(ctx context.Context, db DBTX, ids []string) ([]ListFullAttemptsRow, error)
@@ -439,6 +457,7 @@ type Querier interface {
 	// What touches xxl_job_group and xxl_job_registry.
 	// Every group in upstream's order (docs/compat.md §2.13).
 	ListGroups(ctx context.Context, db DBTX) ([]Group, error)
+	ListGroupsToTell(ctx context.Context, db DBTX, ids []int64) ([]ListGroupsToTellRow, error)
 	// The counters of every group in a stretch of hours.
 	ListHours(ctx context.Context, db DBTX, arg ListHoursParams) ([]RunHour, error)
 	// ListHours for some groups, by the primary key.
@@ -465,6 +484,7 @@ type Querier interface {
 	ListJobsNamed(ctx context.Context, db DBTX, arg ListJobsNamedParams) ([]ListJobsNamedRow, error)
 	// The schedules of a group's jobs in one state, for what cannot be moved or given back.
 	ListJobsOfGroupByStatus(ctx context.Context, db DBTX, arg ListJobsOfGroupByStatusParams) ([]ListJobsOfGroupByStatusRow, error)
+	ListJobsToTell(ctx context.Context, db DBTX, ids []int64) ([]ListJobsToTellRow, error)
 	// Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs.
 	// Asked for every batch of results, so it reads no more than that.
 	ListJobsWithConsequences(ctx context.Context, db DBTX, ids []int64) ([]ListJobsWithConsequencesRow, error)
@@ -509,6 +529,8 @@ type Querier interface {
 	// What touches punctual_refused: executors whose calls some admin did not take lately, for all admins to show. See scheduler/refusedstore.go.
 	// A few hundred rows at most: who adds some looks first how many there are.
 	ListRefused(ctx context.Context, db DBTX) ([]RefusedCaller, error)
+	// Those that were refused and are tried again; what follows about the same thing waits behind them.
+	ListRefusedDeliveries(ctx context.Context, db DBTX, arg ListRefusedDeliveriesParams) ([]WebhookDelivery, error)
 	// Executors' last beats, the dead ones too: who reads decides by the time.
 	ListRegistry(ctx context.Context, db DBTX) ([]ListRegistryRow, error)
 	// Runs of a node that is gone which have a result but no record of their sending. A plain read of a stretch of ids: an update
@@ -530,6 +552,8 @@ type Querier interface {
 	ListRunsOfAlarmNotice(ctx context.Context, db DBTX, arg ListRunsOfAlarmNoticeParams) ([]ListRunsOfAlarmNoticeRow, error)
 	// A page of the runs of one job that were planned within a time by the wall clock: a walk along the job's index, which holds the time.
 	ListRunsOfJobBetween(ctx context.Context, db DBTX, arg ListRunsOfJobBetweenParams) ([]ListRunsOfJobBetweenRow, error)
+	// What an event about a run says of it.
+	ListRunsToTell(ctx context.Context, db DBTX, ids []int64) ([]ListRunsToTellRow, error)
 	// The jobs that had a definition in a period, a page at a time by id.
 	ListScheduledJobs(ctx context.Context, db DBTX, arg ListScheduledJobsParams) ([]int64, error)
 	// The jobs that had a name at some time.
@@ -560,6 +584,7 @@ type Querier interface {
 	// The runs of one broadcast: of one job and one planned time, with ids close to each other, because they were inserted
 	// together. The bounds of the id keep this a read of few rows.
 	ListShards(ctx context.Context, db DBTX, arg ListShardsParams) ([]ListShardsRow, error)
+	ListSilentExecutors(ctx context.Context, db DBTX, arg ListSilentExecutorsParams) ([]ListSilentExecutorsRow, error)
 	// Open runs of jobs that want to be told, longer under way than the job allows.
 	ListSlowRuns(ctx context.Context, db DBTX, arg ListSlowRunsParams) ([]ListSlowRunsRow, error)
 	// Slots whose run has ended or is gone: nothing gives them back any more.
@@ -594,6 +619,9 @@ type Querier interface {
 	ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJobsParams) ([]ListWaitingJobsRow, error)
 	// The next runs of a job that wait for a slot, in the order of their planned times.
 	ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingRunsParams) ([]int64, error)
+	// What touches the punctual_webhook tables; scheduler/webhook says how they work together. New deliveries are inserted by
+	// db/webhooks.go.
+	ListWebhooks(ctx context.Context, db DBTX) ([]Webhook, error)
 	// Runs with all of their texts. The caller asks for few at a time.
 	ListWholeRuns(ctx context.Context, db DBTX, ids []int64) ([]Run, error)
 	// Which of some jobs nobody has locked, for the length of the transaction that asks. MySQL 8, MariaDB 10.6.
@@ -624,8 +652,16 @@ type Querier interface {
 	NoteAdoptionChecked(ctx context.Context, db DBTX, arg NoteAdoptionCheckedParams) error
 	NoteAlarmChannelError(ctx context.Context, db DBTX, arg NoteAlarmChannelErrorParams) error
 	NoteAlarmChannelOK(ctx context.Context, db DBTX, arg NoteAlarmChannelOKParams) error
+	NoteExecutorBack(ctx context.Context, db DBTX, arg NoteExecutorBackParams) (int64, error)
 	// Lists a node's database sessions as soon as there is a new one: the node may stop before its next beat.
 	NoteSessions(ctx context.Context, db DBTX, arg NoteSessionsParams) (int64, error)
+	// Guarded: whoever notes it tells of it.
+	NoteSilentExecutor(ctx context.Context, db DBTX, arg NoteSilentExecutorParams) (int64, error)
+	NoteWebhookDropped(ctx context.Context, db DBTX, arg NoteWebhookDroppedParams) error
+	NoteWebhookOK(ctx context.Context, db DBTX, arg NoteWebhookOKParams) error
+	NoteWebhookTrouble(ctx context.Context, db DBTX, arg NoteWebhookTroubleParams) error
+	// The id of the n-th newest of a state.
+	NthDelivery(ctx context.Context, db DBTX, arg NthDeliveryParams) ([]int64, error)
 	NthNewestRunIDOfGroup(ctx context.Context, db DBTX, arg NthNewestRunIDOfGroupParams) (int64, error)
 	NthNewestRunIDOfJob(ctx context.Context, db DBTX, arg NthNewestRunIDOfJobParams) (int64, error)
 	// When the oldest place worth keeping was seen.
@@ -648,6 +684,7 @@ type Querier interface {
 	RequeueAlarmDelivery(ctx context.Context, db DBTX, arg RequeueAlarmDeliveryParams) (int64, error)
 	// Puts the same settings under another key, unless somebody has changed them since they were read.
 	ResealAlarmChannel(ctx context.Context, db DBTX, arg ResealAlarmChannelParams) (int64, error)
+	ResealWebhook(ctx context.Context, db DBTX, arg ResealWebhookParams) (int64, error)
 	// A new password without knowing the old one.
 	ResetUserPassword(ctx context.Context, db DBTX, arg ResetUserPasswordParams) (int64, error)
 	// Has jobs decided anew from the first fire that was held back. One that somebody has given another next time keeps it.
@@ -663,6 +700,9 @@ type Querier interface {
 	// The same tokens in another spelling, unless somebody has rotated them meanwhile.
 	SealToken(ctx context.Context, db DBTX, arg SealTokenParams) (int64, error)
 	SendBackfillRun(ctx context.Context, db DBTX, arg SendBackfillRunParams) (int64, error)
+	SendDeliveryAgain(ctx context.Context, db DBTX, arg SendDeliveryAgainParams) (int64, error)
+	// There are never many: DeleteDeliveriesUpTo sees to it.
+	SendGivenUpAgain(ctx context.Context, db DBTX, webhookID int64) (int64, error)
 	// Guarded by the state that it was in, so that of two who ask at once one is told that it was late.
 	SetBackfillState(ctx context.Context, db DBTX, arg SetBackfillStateParams) (int64, error)
 	// A group is Punctual's from now on.
@@ -699,11 +739,14 @@ type Querier interface {
 	SetUserPassword(ctx context.Context, db DBTX, arg SetUserPasswordParams) (int64, error)
 	// The theme somebody chose for themselves.
 	SetUserTheme(ctx context.Context, db DBTX, arg SetUserThemeParams) error
+	SetWebhookState(ctx context.Context, db DBTX, arg SetWebhookStateParams) (int64, error)
 	// Takes new events, guarded: fewer rows than ids means that another admin was faster, and the caller rolls back.
 	SettleAlarmEvents(ctx context.Context, db DBTX, arg SettleAlarmEventsParams) (int64, error)
 	SettleAlarmNotice(ctx context.Context, db DBTX, id int64) (int64, error)
 	// Guarded, so that each is counted once.
 	SettleBackfillRun(ctx context.Context, db DBTX, arg SettleBackfillRunParams) (int64, error)
+	// Two reads of the index's ends: a single one of both would read all between on SQLite.
+	SpanOfFreshDeliveries(ctx context.Context, db DBTX, arg SpanOfFreshDeliveriesParams) (SpanOfFreshDeliveriesRow, error)
 	// Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone). See UpdateJob for claimed_until.
 	StartJob(ctx context.Context, db DBTX, arg StartJobParams) (int64, error)
 	StopClearing(ctx context.Context, db DBTX, arg StopClearingParams) (int64, error)
@@ -757,6 +800,8 @@ type Querier interface {
 	UpdateUser(ctx context.Context, db DBTX, arg UpdateUserParams) (int64, error)
 	// Another name, another filter, or shared or not.
 	UpdateView(ctx context.Context, db DBTX, arg UpdateViewParams) (int64, error)
+	// Guarded by the version that was read. Whoever changes it wants it tried at once.
+	UpdateWebhook(ctx context.Context, db DBTX, arg UpdateWebhookParams) (int64, error)
 	// Takes the code of a step of time; no row if that step or a later one was taken.
 	UseCode(ctx context.Context, db DBTX, arg UseCodeParams) (int64, error)
 	UsePasskey(ctx context.Context, db DBTX, arg UsePasskeyParams) (int64, error)

@@ -243,6 +243,79 @@ func (q *Queries) ListRegistry(ctx context.Context, db DBTX) ([]ListRegistryRow,
 	return items, nil
 }
 
+const listSilentExecutors = `-- name: ListSilentExecutors :many
+SELECT id, registry_key, registry_value FROM xxl_job_registry WHERE registry_group = 'EXECUTOR' AND silent = 0 AND update_time < ? ORDER BY id LIMIT ?
+`
+
+type ListSilentExecutorsParams struct {
+	UpdateTime sql.NullTime
+	Limit      int32
+}
+
+type ListSilentExecutorsRow struct {
+	ID            int64
+	RegistryKey   string
+	RegistryValue string
+}
+
+func (q *Queries) ListSilentExecutors(ctx context.Context, db DBTX, arg ListSilentExecutorsParams) ([]ListSilentExecutorsRow, error) {
+	rows, err := db.QueryContext(ctx, listSilentExecutors, arg.UpdateTime, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListSilentExecutorsRow
+	for rows.Next() {
+		var i ListSilentExecutorsRow
+		if err := rows.Scan(&i.ID, &i.RegistryKey, &i.RegistryValue); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const noteExecutorBack = `-- name: NoteExecutorBack :execrows
+UPDATE xxl_job_registry SET silent = 0 WHERE registry_group = 'EXECUTOR' AND registry_key = ? AND registry_value = ? AND silent = 1
+`
+
+type NoteExecutorBackParams struct {
+	RegistryKey   string
+	RegistryValue string
+}
+
+func (q *Queries) NoteExecutorBack(ctx context.Context, db DBTX, arg NoteExecutorBackParams) (int64, error) {
+	result, err := db.ExecContext(ctx, noteExecutorBack, arg.RegistryKey, arg.RegistryValue)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const noteSilentExecutor = `-- name: NoteSilentExecutor :execrows
+UPDATE xxl_job_registry SET silent = 1 WHERE id = ? AND silent = 0 AND update_time < ?
+`
+
+type NoteSilentExecutorParams struct {
+	ID     int64
+	Before sql.NullTime
+}
+
+// Guarded: whoever notes it tells of it.
+func (q *Queries) NoteSilentExecutor(ctx context.Context, db DBTX, arg NoteSilentExecutorParams) (int64, error) {
+	result, err := db.ExecContext(ctx, noteSilentExecutor, arg.ID, arg.Before)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const setGroupAddresses = `-- name: SetGroupAddresses :execrows
 UPDATE xxl_job_group SET address_list = ?, update_time = ?
 WHERE id = ? AND address_type = 0

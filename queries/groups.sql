@@ -50,3 +50,13 @@ DELETE FROM xxl_job_registry WHERE registry_group = 'EXECUTOR' AND registry_key 
 -- name: DeleteRegistryBefore :execrows
 -- Forgets addresses that have not beaten for a long time.
 DELETE FROM xxl_job_registry WHERE registry_group = 'EXECUTOR' AND update_time < ?;
+
+-- name: ListSilentExecutors :many
+SELECT id, registry_key, registry_value FROM xxl_job_registry WHERE registry_group = 'EXECUTOR' AND silent = 0 AND update_time < ? ORDER BY id LIMIT ?;
+
+-- name: NoteSilentExecutor :execrows
+-- Guarded: whoever notes it tells of it.
+UPDATE xxl_job_registry SET silent = 1 WHERE id = sqlc.arg(id) AND silent = 0 AND update_time < sqlc.arg(before);
+
+-- name: NoteExecutorBack :execrows
+UPDATE xxl_job_registry SET silent = 0 WHERE registry_group = 'EXECUTOR' AND registry_key = ? AND registry_value = ? AND silent = 1;

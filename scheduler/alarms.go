@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/webhook"
 )
 
 // AlarmCause is what happened that somebody may want to hear of. The values stand in tables and in the settings of routes.
@@ -129,6 +130,7 @@ func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) 
 	failed := make(map[int64][]db.Sent, 1) // by owner
 	delivered := make(map[int64][]db.Sent)
 	var events []AlarmEvent
+	var told []webhook.Event
 	now := e.now()
 	for i := range rows {
 		r := &rows[i]
@@ -155,6 +157,7 @@ func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) 
 			})
 		}
 		failed[o.d.owner] = append(failed[o.d.owner], sent)
+		told = append(told, webhook.Event{Type: webhook.RunFinished, Group: r.JobGroup, Job: r.JobID, Run: r.ID, At: now, Outcome: sent.Outcome})
 	}
 	for owner, sent := range delivered {
 		if _, err := db.RecordSent(ctx, tx, owner, false, sent); err != nil {
@@ -170,8 +173,8 @@ func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) 
 			return false, fmt.Errorf("record failed sendings: %w", errRaced) // the batch is written again
 		}
 	}
-	if len(events) == 0 {
-		return false, nil
+	if err := e.tell(ctx, tx, told...); err != nil || len(events) == 0 {
+		return false, err
 	}
 	return true, e.cfg.Alarms.Raise(ctx, tx, events)
 }

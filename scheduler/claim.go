@@ -218,6 +218,9 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 			if err != nil {
 				return nil, err
 			}
+			if err := e.tellSkipped(ctx, tx, part, first); err != nil {
+				return nil, err
+			}
 			if alarmed {
 				if err := e.raiseSkipped(ctx, tx, part, causes[at:], first); err != nil {
 					return nil, err

@@ -19,6 +19,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/cluster"
 	"github.com/punctual-job/punctual/scheduler/route"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
+	"github.com/punctual-job/punctual/scheduler/webhook"
 )
 
 // Executors is how the engine calls executors; [wire.ExecutorClient] is the real one.
@@ -58,6 +59,8 @@ type Config struct {
 
 	// Alarms is told what somebody may want to hear of; nil: nobody is.
 	Alarms Alarms
+	// Webhooks tell programs what happens; nil: there are none.
+	Webhooks *webhook.Service
 	// Registered is told of every executor that was not registered at the moment; may be nil.
 	Registered func(ctx context.Context, appName, address string)
 

@@ -206,6 +206,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		changed, ended, raised = changed[:0], ended[:0], false
 		var orphans []db.ListRunsByIDRow // succeeded late, so that their children have not been started
 		var mended []AlarmEvent          // of those that succeeded late
+		var superseded []db.ListRunsByIDRow
 		rows, err := e.queries.ListRunsByID(ctx, tx, ids)
 		if err != nil {
 			return nil, err
@@ -228,6 +229,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 					return nil, err
 				}
 				late++
+				superseded = append(superseded, r)
 				changed = append(changed, r.ID)
 				if r.TriggerTime.Valid {
 					ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode, r.ExecutorFailRetryCount), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code), r.ExecutorFailRetryCount), Job: r.JobID, Outcome: f.ends})
@@ -250,7 +252,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 			}
 		}
 		if len(open)+len(orphans) == 0 {
-			return nil, nil
+			return nil, e.tellFinished(ctx, tx, superseded, byID, &following{})
 		}
 		follow, err := e.followUps(ctx, tx, append(orphans, open...), byID)
 		if err != nil {
@@ -264,8 +266,11 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		for i, r := range orphans {
 			told[i] = db.Told{ID: r.ID, Events: follow.events(r.ID, now).Stored()}
 		}
-		if err := db.AddEvents(ctx, tx, told); err != nil || len(open) == 0 {
-			return follow.runs, err
+		if err := db.AddEvents(ctx, tx, told); err != nil {
+			return nil, err
+		}
+		if len(open) == 0 {
+			return follow.runs, e.tellFinished(ctx, tx, superseded, byID, follow)
 		}
 		if alarms := e.alarmsOf(open, byID, follow); len(alarms) > 0 {
 			raised = true
@@ -294,6 +299,9 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		}
 		if n != int64(len(finishes)) {
 			return nil, errRaced
+		}
+		if err := e.tellFinished(ctx, tx, append(superseded, open...), byID, follow); err != nil {
+			return nil, err
 		}
 		freed = nil
 		if len(follow.jobs) > 0 {

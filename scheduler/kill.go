@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
+	"github.com/punctual-job/punctual/scheduler/webhook"
 )
 
 // A run may be anywhere when somebody wants it ended. What its row says decides what is done, one step after the other:
@@ -284,12 +285,15 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 		if err != nil || cancelled == 0 {
 			return err
 		}
-		_, err = e.queries.FreeSlots(ctx, tx, []int64{run.ID})
-		return err
+		if _, err = e.queries.FreeSlots(ctx, tx, []int64{run.ID}); err != nil {
+			return err
+		}
+		return e.tell(ctx, tx, webhook.Event{Type: webhook.RunFinished, Group: run.JobGroup, Job: run.JobID, Run: run.ID, At: e.now(), Outcome: event.Killed})
 	})
 	if err != nil {
 		return err
 	}
+	e.cfg.Webhooks.Wake()
 	if cancelled == 0 {
 		return errRaced // it has just been given its slot
 	}

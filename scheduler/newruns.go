@@ -207,6 +207,9 @@ func (e *Engine) commitAbove(ctx context.Context, floor int64, fn func(tx *sql.T
 	e.pending.commit(number, runs)
 	e.upkeep.Count(e.countNew(runs)...)
 	e.timer.add(runs...)
+	if !e.cfg.Webhooks.Idle() {
+		e.cfg.Webhooks.Wake()
+	}
 	return runs, nil
 }
 

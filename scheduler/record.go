@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
+	"github.com/punctual-job/punctual/scheduler/webhook"
 )
 
 // writeLimit is how long one try to write a batch may take. It is long for a database that works and short for one whose
@@ -99,6 +100,9 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 				return nil, err
 			}
 		}
+		if err := e.tellSent(ctx, tx, batch); err != nil {
+			return nil, err
+		}
 		if raised, err = e.recordFinal(ctx, tx, failed); err != nil {
 			return nil, err
 		}
@@ -179,6 +183,11 @@ func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*di
 	}
 	if n == 0 {
 		_, err := db.RecordSent(ctx, tx, o.d.owner, false, []db.Sent{e.delivered(o)})
+		return nil, err
+	}
+	if err := e.tell(ctx, tx, webhook.Event{
+		Type: webhook.RunFinished, Group: o.d.job.group, Job: o.d.job.id, Run: o.d.id, At: e.now(), Outcome: o.sent.Outcome, Again: true,
+	}); err != nil {
 		return nil, err
 	}
 	shard := o.d.shard

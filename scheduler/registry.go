@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/webhook"
 )
 
 // Register is [Engine.RegisterWith] for an executor of whose token nothing is known.
@@ -35,12 +37,18 @@ func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown
 		return err
 	}
 	if affected == 0 {
-		err := e.queries.InsertRegistry(ctx, pool, db.InsertRegistryParams{
-			RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue, UpdateTime: now, TokenShown: shown, TakesEnv: flag(r.TakesEnvironment),
+		err := pool.Tx(ctx, func(tx *sql.Tx) error {
+			if err := e.queries.InsertRegistry(ctx, tx, db.InsertRegistryParams{
+				RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue, UpdateTime: now, TokenShown: shown, TakesEnv: flag(r.TakesEnvironment),
+			}); err != nil {
+				return err
+			}
+			return e.tellExecutor(ctx, tx, webhook.ExecutorRegistered, r.RegistryKey, r.RegistryValue)
 		})
 		if err != nil {
 			return err
 		}
+		e.cfg.Webhooks.Wake()
 		e.log.Info("executor registered", "group", r.RegistryKey, "executor", r.RegistryValue)
 		if e.cfg.Registered != nil {
 			e.cfg.Registered(ctx, r.RegistryKey, r.RegistryValue)
@@ -48,6 +56,9 @@ func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown
 		return e.directory.reload(ctx)
 	}
 	if !e.directory.knows(r.RegistryKey, r.RegistryValue, shown) { // it was dead and is back, or has another token
+		if err := e.tellBack(ctx, r.RegistryKey, r.RegistryValue); err != nil {
+			return err
+		}
 		return e.directory.reload(ctx)
 	}
 	return nil
@@ -200,12 +211,19 @@ func (d *directory) knows(appName, address, shown string) bool {
 
 // Deregister forgets an executor that says goodbye.
 func (e *Engine) Deregister(ctx context.Context, r wire.RegistryRequest) error {
-	_, err := e.queries.DeleteRegistry(ctx, e.cfg.Pool, db.DeleteRegistryParams{
-		RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue,
+	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err := e.queries.DeleteRegistry(ctx, tx, db.DeleteRegistryParams{
+			RegistryGroup: r.RegistryGroup, RegistryKey: r.RegistryKey, RegistryValue: r.RegistryValue,
+		})
+		if err != nil || n == 0 {
+			return err
+		}
+		return e.tellExecutor(ctx, tx, webhook.ExecutorRemoved, r.RegistryKey, r.RegistryValue)
 	})
 	if err != nil {
 		return err
 	}
+	e.cfg.Webhooks.Wake()
 	e.log.Info("executor deregistered", "group", r.RegistryKey, "executor", r.RegistryValue)
 	return e.directory.reload(ctx)
 }

@@ -50,6 +50,9 @@ func (e *Engine) sweep(ctx context.Context, s *sweeper) error {
 		e.routes.Forget()
 		s.forgot = now
 	}
+	if err := e.tellSilent(ctx, now); err != nil {
+		return err
+	}
 	if now.Sub(s.cleaned) > time.Minute {
 		s.cleaned = now
 		// Kept well past their death, so that a page can say since when an executor is away.

@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/webhook"
 )
 
 // Action is what somebody did, as the audit log keeps it.
@@ -79,11 +80,12 @@ const (
 	ObjectAdoption = "adoption"
 	ObjectCalendar = "calendar" // it has no id, but a name
 	ObjectPause    = "pause"
+	ObjectWebhook  = "webhook"
 )
 
 // Objects lists every kind of thing in the order the filter shows them.
 func Objects() []string {
-	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView, ObjectAddress, ObjectRequest, ObjectAudit, ObjectAPIToken, ObjectSecret, ObjectTeam, ObjectAdoption, ObjectCalendar, ObjectPause}
+	return []string{ObjectJob, ObjectRun, ObjectGroup, ObjectUser, ObjectToken, ObjectChannel, ObjectSetting, ObjectView, ObjectAddress, ObjectRequest, ObjectAudit, ObjectAPIToken, ObjectSecret, ObjectTeam, ObjectAdoption, ObjectCalendar, ObjectPause, ObjectWebhook}
 }
 
 // Snapshot is what the audit log keeps of a thing before or after a change: fields by name. What is secret is never put in.
@@ -110,6 +112,7 @@ type Audit struct {
 	search   search
 	chain    *auditlog.Chain // nil where nobody looks after it
 	flood    *flood
+	webhooks *webhook.Service
 }
 
 // Chain is the chain of the entries.
@@ -134,7 +137,25 @@ func (a *Audit) Record(ctx context.Context, tx db.DBTX, p auth.Principal, e Entr
 	if a.chain != nil {
 		a.chain.Wake()
 	}
-	return nil
+	return a.tell(ctx, tx, p, e)
+}
+
+// jobEvents are the deeds on jobs that programs are told of.
+var jobEvents = map[Action]webhook.Type{
+	ActionCreate: webhook.JobCreated, ActionUpdate: webhook.JobUpdated, ActionDelete: webhook.JobDeleted, ActionStart: webhook.JobStarted, ActionStop: webhook.JobStopped,
+	ActionGlue: webhook.JobUpdated,
+}
+
+// tell tells programs of what was done to a job.
+func (a *Audit) tell(ctx context.Context, tx db.DBTX, p auth.Principal, e Entry) error {
+	what, ok := jobEvents[e.Action]
+	if !ok || e.Kind != ObjectJob || a.webhooks.Idle() {
+		return nil
+	}
+	defer a.webhooks.Wake() // the next look finds it, should this come before the commit
+	return a.webhooks.Write(ctx, tx, webhook.Event{
+		Type: what, Group: e.Group, Job: e.ID, At: a.now(), Facts: webhook.Facts{Name: cut(e.Name, 255), By: cut(p.Name, 64)},
+	})
 }
 
 // Note records what has happened outside a transaction (a run was started, a run was ended). That it cannot be written

@@ -19,6 +19,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/secret"
+	"github.com/punctual-job/punctual/scheduler/webhook"
 )
 
 // Engine is what the use cases need of the scheduler.
@@ -60,6 +61,8 @@ type Config struct {
 	Tokens TokenKeeper
 	// Secrets keeps what jobs use without knowing it; nil: nothing.
 	Secrets *secret.Store
+	// Webhooks tells programs what happens; nil: nobody does.
+	Webhooks *webhook.Service
 }
 
 // Alarms is what deleting needs of the alarmer.
@@ -128,6 +131,7 @@ type Service struct {
 	Secrets   *Secrets
 	Calendars *Calendars
 	Pauses    *Pauses
+	Webhooks  *Webhooks
 	// Accounts read only.
 	Accounts  *Accounts
 	Backfills *Backfills
@@ -138,7 +142,7 @@ func New(cfg Config) *Service {
 	cfg = cfg.withDefaults()
 	q := db.New()
 	audit := &Audit{pool: cfg.Pool, queries: q, now: cfg.Now, logger: cfg.Logger, settings: cfg.Settings, search: usualSearch,
-		chain: auditlog.New(cfg.Pool, cfg.Logger), flood: newFlood()}
+		chain: auditlog.New(cfg.Pool, cfg.Logger), flood: newFlood(), webhooks: cfg.Webhooks}
 	cfg.Settings.audit.chain = audit.chain
 	groups := &Groups{cfg: cfg, queries: q, audit: audit}
 	users := &Users{cfg: cfg, queries: q, audit: audit}
@@ -156,6 +160,7 @@ func New(cfg Config) *Service {
 		Adoption: &Adoption{cfg: cfg, queries: q, audit: audit, channels: channels},
 		Settings: cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},
 		Calendars: &Calendars{cfg: cfg, queries: q, audit: audit},
+		Webhooks:  &Webhooks{cfg: cfg, queries: q, audit: audit},
 		Accounts:  &Accounts{cfg: cfg, queries: q, schedules: schedules},
 	}
 }

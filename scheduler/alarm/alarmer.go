@@ -19,6 +19,7 @@ import (
 	"github.com/punctual-job/punctual/db/seal"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/webclient"
+	"github.com/punctual-job/punctual/scheduler/webhook"
 )
 
 // Printer says the messages of one language; [locales.Printer] is the real one.
@@ -29,6 +30,7 @@ type Config struct {
 	Pool       *db.Pool
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer // nil: metrics are kept but not published
+	Webhooks   *webhook.Service      // programs that are told too; nil: none
 
 	// Key seals the settings of channels: 32 bytes, the same on every admin of the installation.
 	Key []byte

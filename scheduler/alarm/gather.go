@@ -11,6 +11,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/webhook"
 )
 
 // gatherPage is how many events one transaction looks at: enough for a storm, few enough that the engine's writes, which
@@ -254,6 +255,9 @@ func (g *gathering) tellCount(s *state, events []raised, count int64) error {
 		if id, err = g.a.queries.InsertAlarmNotice(g.ctx, g.tx, p); err != nil {
 			return err
 		}
+		if err := g.a.cfg.Webhooks.Write(g.ctx, g.tx, toldOf(&first, count, g.now)); err != nil {
+			return err
+		}
 		if within {
 			s.NoticeID = id
 		} else {
@@ -262,6 +266,18 @@ func (g *gathering) tellCount(s *state, events []raised, count int64) error {
 	}
 	s.made = id
 	return g.settle(events, eventTold, id)
+}
+
+// toldOf is what programs hear of a notice. What is gathered into it later they do not hear: the runs have told them.
+func toldOf(first *raised, count, now int64) webhook.Event {
+	e := webhook.Event{
+		Type: webhook.AlarmRaised, Group: first.groupID, Job: first.jobID, Run: first.logID, At: time.UnixMilli(now),
+		Facts: webhook.Facts{Cause: string(first.cause), Count: count},
+	}
+	if first.cause == scheduler.AlarmRecovered {
+		e.Type = webhook.AlarmRecovered
+	}
+	return e
 }
 
 // States of an event.

@@ -54,7 +54,7 @@ var kinds = []KindInfo{
 	{Kind: KindFeishu, Icon: "message-square", Example: "https://open.feishu.cn/open-apis/bot/v2/hook/…", Secret: SecretSigns, call: feishu},
 	{Kind: KindSlack, Icon: "message-square", Example: "https://hooks.slack.com/services/…", call: slack},
 	{Kind: KindTelegram, Icon: "send", Example: telegramAPI, Default: telegramAPI, Secret: SecretToken, Chat: true, call: telegram},
-	{Kind: KindWebhook, Icon: "webhook", Example: "https://alarms.example.com/punctual", Secret: SecretSigns, Template: true, call: webhook},
+	{Kind: KindWebhook, Icon: "webhook", Example: "https://alarms.example.com/punctual", Secret: SecretSigns, Template: true, call: hook},
 }
 
 // Kinds lists the kinds in the order in which a form offers them.

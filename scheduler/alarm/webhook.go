@@ -47,8 +47,8 @@ type hookAlarm struct {
 // maxHookText bounds the text in a generic webhook's body.
 const maxHookText = 20_000
 
-// webhook is a message for a generic receiver.
-func webhook(s *Settings, m *message, now time.Time) (*webCall, error) {
+// hook is a message for a generic receiver.
+func hook(s *Settings, m *message, now time.Time) (*webCall, error) {
 	body, err := hookJSON(s.Template, m)
 	if unknown, ok := errors.AsType[unknownPlaceholders](err); ok {
 		return nil, troubled(hookUnknown, strings.Join(unknown, ", "))

@@ -1,0 +1,439 @@
+package webhook
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/x509"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/seal"
+	"github.com/punctual-job/punctual/scheduler/webclient"
+)
+
+// State says whether a webhook is sent to, as its row has it.
+type State string
+
+// The states.
+const (
+	On      State = "on"
+	Off     State = "off"     // somebody switched it off
+	Gone    State = "gone"    // its receiver said that it is gone for good
+	Deleted State = "deleted" // until its deliveries are
+)
+
+// The states of a delivery, as its row has them.
+const (
+	Waiting int64 = 0
+	Taken   int64 = 1
+	GivenUp int64 = 2
+)
+
+// Config is what a [Service] is made of. Pool, Logger and Key are required.
+type Config struct {
+	Pool       *db.Pool
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer // nil: metrics are kept but not published
+
+	// Key seals addresses and secrets: 32 bytes, the same on every admin of the installation.
+	Key []byte
+
+	// Source names this installation in events, and RunLink is the address of a run's page; nil: "/punctual", and none.
+	Source  func() string
+	RunLink func(id int64) string
+
+	// DenyPrivate says whether addresses inside are refused, at each request; nil: they are not.
+	DenyPrivate func() bool
+	RootCAs     *x509.CertPool // the system's when nil
+
+	Now func() time.Time // time.Now when nil
+
+	Parallel    int           // requests to one webhook at a time; 16
+	Timeout     time.Duration // of one request; 15 s
+	Tries       int64         // of an event that its receiver refuses; 6
+	Pauses      time.Duration // before the second of these; it doubles; 10 s
+	Rest        time.Duration // after a receiver's first failure; it doubles; 2 s
+	MaxRest     time.Duration // 5 min
+	Lease       time.Duration // a webhook is another admin's after this; 1 min
+	Tick        time.Duration // how often the tables are looked at without a reason; 1 s
+	MaxWaiting  int64         // ids between the first and the last event that wait for a webhook; 4,000,000
+	KeepWaiting time.Duration // how long an event waits; 3 days
+	KeepTaken   int64         // deliveries that are kept of a webhook after they were taken, and as many that were given up; 10,000
+}
+
+// Service sends events to webhooks. A nil one has none.
+type Service struct {
+	cfg     Config
+	log     *slog.Logger
+	queries *db.Queries
+	seal    *seal.Seal
+	web     *http.Client
+	holder  string
+	wake    chan struct{} // capacity 1
+	sent    *prometheus.CounterVec
+
+	listening atomic.Pointer[[]*listener] // those that are on, as of the last look
+
+	mu    sync.Mutex
+	busy  map[int64]bool // webhooks that a goroutine sends to
+	sends sync.WaitGroup
+	tidy  time.Time // when it was last tidied up, used by Run only
+}
+
+// listener is a webhook as those who write events know it.
+type listener struct {
+	id      int64
+	types   map[string]bool // nil: all
+	groups  map[int64]bool  // nil: all
+	full    bool            // too many wait
+	dropped atomic.Int64    // since the last look
+	since   atomic.Int64    // of these the first, epoch ms
+}
+
+func (l *listener) wants(e *Event) bool {
+	if e.Type == WebhookTest || e.Type == WebhookDropped {
+		return false // these are for one of them
+	}
+	return (l.types == nil || l.types[string(e.Type)]) && (l.groups == nil || l.groups[e.Group])
+}
+
+// New makes a service that does nothing until [Service.Run].
+func New(cfg Config) (*Service, error) {
+	if cfg.Pool == nil || cfg.Logger == nil {
+		return nil, errors.New("webhook: Pool and Logger are required")
+	}
+	sealing, err := seal.New(cfg.Key)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Source == nil {
+		cfg.Source = func() string { return "/punctual" }
+	}
+	if cfg.RunLink == nil {
+		cfg.RunLink = func(int64) string { return "" }
+	}
+	if cfg.DenyPrivate == nil {
+		cfg.DenyPrivate = func() bool { return false }
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	cfg.Parallel = cmp.Or(cfg.Parallel, 16)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 15*time.Second)
+	cfg.Tries = cmp.Or(cfg.Tries, 6)
+	cfg.Pauses = cmp.Or(cfg.Pauses, 10*time.Second)
+	cfg.Rest = cmp.Or(cfg.Rest, 2*time.Second)
+	cfg.MaxRest = cmp.Or(cfg.MaxRest, 5*time.Minute)
+	cfg.Lease = cmp.Or(cfg.Lease, time.Minute)
+	cfg.Tick = cmp.Or(cfg.Tick, time.Second)
+	cfg.MaxWaiting = cmp.Or(cfg.MaxWaiting, 4_000_000)
+	cfg.KeepWaiting = cmp.Or(cfg.KeepWaiting, 3*24*time.Hour)
+	cfg.KeepTaken = cmp.Or(cfg.KeepTaken, 10_000)
+	s := &Service{
+		cfg: cfg, log: cfg.Logger, queries: db.New(), seal: sealing, holder: rand.Text(), wake: make(chan struct{}, 1), busy: make(map[int64]bool),
+		web: webclient.New(webclient.Config{RootCAs: cfg.RootCAs, Timeout: cfg.Timeout, DenyPrivate: cfg.DenyPrivate, PerHost: cfg.Parallel}),
+		sent: promauto.With(cfg.Registerer).NewCounterVec(prometheus.CounterOpts{
+			Name: "punctual_webhook_events_total", Help: "Events for webhooks, by outcome (taken, refused, failed, dropped). A refused or failed one is tried again.",
+		}, []string{"outcome"}),
+	}
+	return s, nil
+}
+
+// Idle says, from memory, that no webhook listens. It may be seconds behind the settings.
+func (s *Service) Idle() bool {
+	if s == nil {
+		return true
+	}
+	all := s.listening.Load()
+	return all == nil || len(*all) == 0
+}
+
+// Wants says, from memory, whether any webhook wants a type.
+func (s *Service) Wants(t Type) bool {
+	if s.Idle() {
+		return false
+	}
+	return slices.ContainsFunc(*s.listening.Load(), func(l *listener) bool { return l.types == nil || l.types[string(t)] })
+}
+
+// Write puts events down for those who want them, in the transaction that makes them true and after what it changes in the rows that
+// they are about. Where nobody listens it costs nothing.
+func (s *Service) Write(ctx context.Context, tx db.DBTX, events ...Event) error {
+	if s.Idle() || len(events) == 0 {
+		return nil
+	}
+	var rows []db.NewDelivery
+	for _, l := range *s.listening.Load() {
+		for i := range events {
+			e := &events[i]
+			if !l.wants(e) {
+				continue
+			}
+			if l.full {
+				l.since.CompareAndSwap(0, e.At.UnixMilli())
+				l.dropped.Add(1)
+				s.sent.WithLabelValues("dropped").Inc()
+				continue
+			}
+			rows = append(rows, e.row(l.id))
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return db.InsertDeliveries(ctx, tx, rows)
+}
+
+// WriteTo puts an event down for one webhook, whatever it wants.
+func (s *Service) WriteTo(ctx context.Context, tx db.DBTX, webhookID int64, e Event) error {
+	return db.InsertDeliveries(ctx, tx, []db.NewDelivery{e.row(webhookID)})
+}
+
+func (e *Event) row(webhookID int64) db.NewDelivery {
+	facts := ""
+	if e.Facts != (Facts{}) {
+		text, err := json.Marshal(e.Facts)
+		if err == nil && len(text) <= 1000 { // else it is told without them
+			facts = string(text)
+		}
+	}
+	return db.NewDelivery{
+		WebhookID: webhookID, Type: string(e.Type), JobGroup: e.Group, JobID: e.Job, Run: e.Run, At: e.At.UnixMilli(), Outcome: e.Outcome, Code: e.Code,
+		Again: e.Again, Facts: facts,
+	}
+}
+
+// Wake says that there may be something to send. It does not block.
+func (s *Service) Wake() {
+	if s == nil {
+		return
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// calm is how long a look waits after the one before it: a busy engine wakes this for each of its commits.
+const calm = 20 * time.Millisecond
+
+// Run sends what waits until ctx ends. Requests that are under way may go on until [Config.Timeout] after that.
+func (s *Service) Run(ctx context.Context) {
+	tick := time.NewTicker(s.cfg.Tick)
+	defer tick.Stop()
+	defer s.web.CloseIdleConnections()
+	defer s.sends.Wait()
+	for ctx.Err() == nil {
+		if err := s.look(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("look after webhooks", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			continue
+		case <-s.wake:
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(calm):
+		}
+	}
+}
+
+// look reads the webhooks, and begins to send to those that nobody sends to.
+func (s *Service) look(ctx context.Context) error {
+	hooks, err := s.queries.ListWebhooks(ctx, s.cfg.Pool)
+	if err != nil {
+		return err
+	}
+	if err := s.listen(ctx, hooks); err != nil {
+		return err
+	}
+	now := s.cfg.Now()
+	if now.Sub(s.tidy).Abs() >= time.Minute {
+		s.tidy = now
+		for i := range hooks {
+			if err := s.tidyUp(ctx, &hooks[i], now); err != nil {
+				return err
+			}
+		}
+	}
+	for _, h := range hooks {
+		if State(h.State) != On || now.UnixMilli() < h.RestUntil {
+			continue
+		}
+		s.mu.Lock()
+		busy := s.busy[h.ID]
+		s.busy[h.ID] = true
+		s.mu.Unlock()
+		if busy {
+			continue
+		}
+		s.sends.Go(func() {
+			defer func() {
+				s.mu.Lock()
+				delete(s.busy, h.ID)
+				s.mu.Unlock()
+			}()
+			if err := s.drain(ctx, &h); err != nil && ctx.Err() == nil {
+				s.log.Warn("send to a webhook", "webhook", h.Name, "error", err)
+			}
+		})
+	}
+	return nil
+}
+
+// Reload reads the webhooks at once, where somebody has changed them.
+func (s *Service) Reload(ctx context.Context) error {
+	hooks, err := s.queries.ListWebhooks(ctx, s.cfg.Pool)
+	if err == nil {
+		err = s.listen(ctx, hooks)
+	}
+	s.Wake()
+	return err
+}
+
+// listen remembers who wants what. What was dropped since the last time is written down, and an event in its place.
+func (s *Service) listen(ctx context.Context, hooks []db.Webhook) error {
+	if old := s.listening.Load(); old != nil {
+		for _, l := range *old {
+			n, since := l.dropped.Swap(0), l.since.Swap(0)
+			if n == 0 {
+				continue
+			}
+			first := time.UnixMilli(since)
+			if err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+				if err := s.queries.NoteWebhookDropped(ctx, tx, db.NoteWebhookDroppedParams{ID: l.id, N: n}); err != nil {
+					return err
+				}
+				return s.WriteTo(ctx, tx, l.id, Event{Type: WebhookDropped, At: s.cfg.Now(), Facts: Facts{Count: n, Since: &first}})
+			}); err != nil {
+				l.dropped.Add(n)
+				l.since.CompareAndSwap(0, since)
+				return err
+			}
+		}
+	}
+	var now []*listener
+	for i := range hooks {
+		h := &hooks[i]
+		if State(h.State) != On {
+			continue
+		}
+		span, err := s.queries.SpanOfFreshDeliveries(ctx, s.cfg.Pool, db.SpanOfFreshDeliveriesParams{WebhookID: h.ID})
+		if err != nil {
+			return err
+		}
+		l := &listener{id: h.ID, full: span.LastID-span.FirstID >= s.cfg.MaxWaiting}
+		for _, t := range Words(h.Types) {
+			if l.types == nil {
+				l.types = make(map[string]bool)
+			}
+			l.types[t] = true
+		}
+		for _, g := range Words(h.GroupIds) {
+			if l.groups == nil {
+				l.groups = make(map[int64]bool)
+			}
+			id, err := strconv.ParseInt(g, 10, 64)
+			if err == nil {
+				l.groups[id] = true
+			}
+		}
+		now = append(now, l)
+	}
+	s.listening.Store(&now)
+	return nil
+}
+
+// Words are the parts of a comma-separated column.
+func Words(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
+}
+
+// tidyPage is how many rows one statement deletes: few enough that the engine's writes do not notice.
+const tidyPage = 2000
+
+// tidyUp forgets what was taken, what waited too long, and webhooks that somebody deleted.
+func (s *Service) tidyUp(ctx context.Context, h *db.Webhook, now time.Time) error {
+	if State(h.State) == Deleted {
+		for {
+			n, err := s.queries.DeleteDeliveriesOfWebhook(ctx, s.cfg.Pool, db.DeleteDeliveriesOfWebhookParams{WebhookID: h.ID, Limit: tidyPage})
+			if err != nil {
+				return err
+			}
+			if n < tidyPage {
+				_, err := s.queries.DeleteWebhook(ctx, s.cfg.Pool, h.ID)
+				return err
+			}
+		}
+	}
+	for _, state := range []int64{Taken, GivenUp} {
+		ids, err := s.queries.NthDelivery(ctx, s.cfg.Pool, db.NthDeliveryParams{WebhookID: h.ID, State: state, Offset: int32(s.cfg.KeepTaken)})
+		if err != nil {
+			return err
+		}
+		for more := len(ids) > 0; more && ctx.Err() == nil; {
+			n, err := s.queries.DeleteDeliveriesUpTo(ctx, s.cfg.Pool, db.DeleteDeliveriesUpToParams{WebhookID: h.ID, State: state, ID: ids[0], Limit: tidyPage})
+			if err != nil {
+				return err
+			}
+			more = n == tidyPage
+		}
+	}
+	return s.expire(ctx, h, now.Add(-s.cfg.KeepWaiting))
+}
+
+// expire drops what has waited since before a moment, oldest first.
+func (s *Service) expire(ctx context.Context, h *db.Webhook, before time.Time) error {
+	dropped, since := int64(0), time.Time{}
+	for ctx.Err() == nil {
+		page, err := s.queries.ListFreshDeliveries(ctx, s.cfg.Pool, db.ListFreshDeliveriesParams{WebhookID: h.ID, Limit: tidyPage})
+		if err != nil {
+			return err
+		}
+		last := int64(0)
+		for i := range page {
+			if page[i].HappenedAt >= before.UnixMilli() || Type(page[i].Type) == WebhookDropped {
+				break
+			}
+			last = page[i].ID
+			if since.IsZero() {
+				since = time.UnixMilli(page[i].HappenedAt)
+			}
+		}
+		if last == 0 {
+			break
+		}
+		n, err := s.queries.DeleteDeliveriesUpTo(ctx, s.cfg.Pool, db.DeleteDeliveriesUpToParams{WebhookID: h.ID, State: Waiting, ID: last, Limit: tidyPage})
+		if err != nil {
+			return err
+		}
+		dropped += n
+	}
+	if dropped == 0 {
+		return nil
+	}
+	s.sent.WithLabelValues("dropped").Add(float64(dropped))
+	return s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		if err := s.queries.NoteWebhookDropped(ctx, tx, db.NoteWebhookDroppedParams{ID: h.ID, N: dropped}); err != nil {
+			return err
+		}
+		return s.WriteTo(ctx, tx, h.ID, Event{Type: WebhookDropped, At: s.cfg.Now(), Facts: Facts{Count: dropped, Since: &since}})
+	})
+}

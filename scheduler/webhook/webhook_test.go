@@ -1,0 +1,622 @@
+package webhook
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	standard "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/event"
+)
+
+var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+
+// got is an event as a receiver had it.
+type got struct {
+	ID, Type, Subject string
+	Status            int // that it was answered with
+}
+
+// receiver is a program that is told.
+type receiver struct {
+	t      *testing.T
+	secret string
+	server *httptest.Server
+	// answer says what to answer; nil: 204.
+	answer func(e envelope) int
+	header http.Header
+
+	mu     sync.Mutex
+	events []got
+	bodies []envelope
+}
+
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{t: t, secret: NewSecret()}
+	r.server = httptest.NewServer(r)
+	t.Cleanup(r.server.Close)
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		r.t.Error(err)
+	}
+	verify, err := standard.NewWebhook(r.secret)
+	if err != nil {
+		r.t.Error(err)
+		return
+	}
+	if err := verify.VerifyIgnoringTimestamp(body, req.Header); err != nil {
+		r.t.Errorf("the signature: %v", err)
+	}
+	if err := verify.VerifyIgnoringTimestamp(append(body, ' '), req.Header); err == nil {
+		r.t.Error("the signature holds for another body too")
+	}
+	if kind := req.Header.Get("Content-Type"); kind != "application/cloudevents+json; charset=utf-8" || req.Method != http.MethodPost {
+		r.t.Errorf("%s with %s", req.Method, kind)
+	}
+	var e envelope
+	if err := json.Unmarshal(body, &e); err != nil {
+		r.t.Errorf("%s: %v", body, err)
+	}
+	if e.ID != req.Header.Get("webhook-id") || e.SpecVersion != "1.0" {
+		r.t.Errorf("id %s, header %v", e.ID, req.Header)
+	}
+	status := http.StatusNoContent
+	if r.answer != nil {
+		status = r.answer(e)
+	}
+	r.mu.Lock()
+	r.events, r.bodies = append(r.events, got{e.ID, e.Type, e.Subject, status}), append(r.bodies, e)
+	r.mu.Unlock()
+	for name, values := range r.header {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(status)
+	if status >= 400 {
+		fmt.Fprintf(w, "no\n  thanks")
+	}
+}
+
+// take gives what came since the last time, in its order.
+func (r *receiver) take() []got {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	events := r.events
+	r.events = nil
+	return events
+}
+
+// subjects are those of what came, sorted, with their types' last words.
+func (r *receiver) subjects() []string {
+	list := []string{}
+	for _, e := range r.take() {
+		list = append(list, fmt.Sprint(e.Subject, " ", e.Type[strings.LastIndexByte(e.Type, '.')+1:], " ", e.Status))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// bench is a service on a database with a clock of its own.
+type bench struct {
+	t    *testing.T
+	pool *db.Pool
+	now  atomic.Int64
+	s    *Service
+}
+
+func newBench(t *testing.T, pool *db.Pool, change func(*Config)) *bench {
+	b := &bench{t: t, pool: pool}
+	b.now.Store(noon.UnixNano())
+	b.s = b.service(change)
+	return b
+}
+
+func (b *bench) service(change func(*Config)) *Service {
+	cfg := Config{
+		Pool: b.pool, Logger: slog.New(slog.DiscardHandler), Key: make([]byte, 32), Now: func() time.Time { return time.Unix(0, b.now.Load()) },
+		Source: func() string { return "https://punctual.test" }, RunLink: func(id int64) string { return fmt.Sprintf("https://punctual.test/runs/%d", id) },
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	s, err := New(cfg)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return s
+}
+
+func (b *bench) pass(d time.Duration) { b.now.Add(int64(d)) }
+
+// hook makes a webhook to a receiver.
+func (b *bench) hook(r *receiver, change func(*db.InsertWebhookParams)) int64 {
+	b.t.Helper()
+	sealed, err := b.s.Close(Settings{URL: r.server.URL + "/in?token=hush", Secret: r.secret})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	row := db.InsertWebhookParams{Name: r.server.URL, Config: sealed, State: string(On), UpdatedAt: 1}
+	if change != nil {
+		change(&row)
+	}
+	id, err := b.s.queries.InsertWebhook(b.t.Context(), b.pool, row)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := b.s.Reload(b.t.Context()); err != nil {
+		b.t.Fatal(err)
+	}
+	return id
+}
+
+// write puts events down, each in a transaction of its own.
+func (b *bench) write(events ...Event) {
+	b.t.Helper()
+	for _, e := range events {
+		e.At = b.s.cfg.Now()
+		if err := b.pool.Tx(b.t.Context(), func(tx *sql.Tx) error { return b.s.Write(b.t.Context(), tx, e) }); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// look has a service send what it may send now.
+func (b *bench) look(s *Service) {
+	b.t.Helper()
+	if err := s.look(b.t.Context()); err != nil {
+		b.t.Fatal(err)
+	}
+	s.sends.Wait()
+}
+
+func (b *bench) row(id int64) db.Webhook {
+	b.t.Helper()
+	row, err := b.s.queries.GetWebhook(b.t.Context(), b.pool, id)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return row
+}
+
+func (b *bench) count(id, state int64) int64 {
+	b.t.Helper()
+	n, err := b.s.queries.CountDeliveries(b.t.Context(), b.pool, db.CountDeliveriesParams{WebhookID: id, State: state, Limit: 1000})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return n
+}
+
+func sent(run int64) Event { return Event{Type: RunSent, Group: 1, Job: 7, Run: run} }
+func finished(run int64) Event {
+	return Event{Type: RunFinished, Group: 1, Job: 7, Run: run, Outcome: event.Failed, Code: 500, Again: true}
+}
+
+func TestEventsAreSignedAndInOrder(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, nil)
+		r := newReceiver(t)
+		id := b.hook(r, nil)
+		for run := range int64(40) {
+			b.write(sent(run + 1))
+		}
+		for run := range int64(40) {
+			b.write(finished(run + 1))
+		}
+		b.look(b.s)
+		if n := b.count(id, Taken); n != 80 || b.count(id, Waiting) != 0 {
+			t.Errorf("%d were taken, %d wait", n, b.count(id, Waiting))
+		}
+		seen, all := make(map[string]int), r.take()
+		for _, e := range all {
+			want := []string{string(RunSent), string(RunFinished)}[seen[e.Subject]]
+			if seen[e.Subject]++; e.Type != want {
+				t.Errorf("%s: %s came where %s should", e.Subject, e.Type, want)
+			}
+		}
+		if len(all) != 80 || len(seen) != 40 {
+			t.Errorf("%d events came of %d runs", len(all), len(seen))
+		}
+		var e envelope
+		for _, body := range r.bodies {
+			if body.Type == string(RunFinished) && body.Subject == "runs/5" {
+				e = body
+			}
+		}
+		at := noon
+		want := envelope{
+			SpecVersion: "1.0", ID: e.ID, Source: "https://punctual.test", Type: "punctual.run.finished", Time: "2026-03-02T12:00:00Z", Subject: "runs/5", DataContentType: "application/json",
+			Data: data{
+				Run: &runData{ID: 5, State: "failed", Code: 500, Again: true, Finished: &at, URL: "https://punctual.test/runs/5"},
+				Job: &jobData{ID: 7}, Group: &groupData{ID: 1},
+			},
+		}
+		want.Data.Group.App = e.Data.Group.App // what the seed calls it
+		if diff := cmp.Diff(want, e); diff != "" {
+			t.Error(diff)
+		}
+		if row := b.row(id); row.LastOkAt == 0 || row.Failures != 0 {
+			t.Errorf("%+v", row)
+		}
+	})
+}
+
+// TestAReceiverThatIsDown is left alone for longer each time, then tried with one event, and has all of them in the end.
+func TestAReceiverThatIsDown(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, func(c *Config) { c.Parallel = 1 })
+		r := newReceiver(t)
+		id := b.hook(r, nil)
+		r.answer = func(envelope) int { return http.StatusServiceUnavailable }
+		for run := range int64(20) {
+			b.write(finished(run + 1))
+		}
+		rests := []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second}
+		for i, rest := range rests {
+			b.look(b.s)
+			if events := r.take(); len(events) != 1 {
+				t.Fatalf("try %d: %d events were sent", i, len(events))
+			}
+			b.pass(rest - time.Millisecond)
+			b.look(b.s)
+			if events := r.take(); len(events) != 0 {
+				t.Fatalf("it did not rest for %s: %v", rest, events)
+			}
+			b.pass(time.Millisecond)
+		}
+		row := b.row(id)
+		if row.Failures != 3 || row.FailingSince != noon.UnixMilli() || row.LastReason != string(Answered) || row.LastStatus != 503 {
+			t.Errorf("%+v", row)
+		}
+		r.header = http.Header{"Retry-After": {"600"}}
+		b.look(b.s)
+		r.take()
+		b.pass(10*time.Minute - time.Second)
+		r.answer = nil
+		b.look(b.s)
+		if events := r.take(); len(events) != 0 {
+			t.Errorf("it was to come again in ten minutes: %v", events)
+		}
+		b.pass(time.Second)
+		b.look(b.s)
+		events := r.take()
+		ids := make(map[string]bool)
+		for _, e := range events {
+			ids[e.ID] = true
+		}
+		if len(events) != 20 || len(ids) != 20 || b.count(id, Waiting) != 0 {
+			t.Errorf("%d events came, %d of them different; %d wait", len(events), len(ids), b.count(id, Waiting))
+		}
+		if row := b.row(id); row.Failures != 0 || row.FailingSince != 0 || row.LastReason != "" {
+			t.Errorf("it is well again: %+v", row)
+		}
+		// Nobody listens at all.
+		r.server.Close()
+		b.write(finished(99))
+		b.look(b.s)
+		if row := b.row(id); row.LastReason != string(Unreached) || b.count(id, Waiting) != 1 {
+			t.Errorf("%+v", row)
+		}
+	})
+}
+
+// TestARefusedEvent holds back only what is about the same run, is given up in the end, and can be sent again.
+func TestARefusedEvent(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, func(c *Config) { c.Tries = 2 })
+		r := newReceiver(t)
+		id := b.hook(r, nil)
+		refuse := true
+		r.answer = func(e envelope) int {
+			if refuse && e.Subject == "runs/1" && e.Type == string(RunSent) {
+				return http.StatusUnprocessableEntity
+			}
+			return http.StatusOK
+		}
+		b.write(sent(1), sent(2), finished(1), finished(2))
+		b.look(b.s)
+		if diff := cmp.Diff([]string{"runs/1 sent 422", "runs/2 finished 200", "runs/2 sent 200"}, r.subjects()); diff != "" {
+			t.Error(diff)
+		}
+		b.write(finished(3))
+		b.look(b.s)
+		if diff := cmp.Diff([]string{"runs/3 finished 200"}, r.subjects()); diff != "" {
+			t.Error(diff)
+		}
+		b.pass(10 * time.Second)
+		b.look(b.s)
+		b.look(b.s)
+		if diff := cmp.Diff([]string{"runs/1 finished 200", "runs/1 sent 422"}, r.subjects()); diff != "" {
+			t.Error(diff)
+		}
+		if n := b.count(id, GivenUp); n != 1 || b.row(id).Failures != 0 {
+			t.Errorf("%d were given up, the webhook: %+v", n, b.row(id))
+		}
+		var rows []db.WebhookDelivery
+		rows, err := b.s.queries.ListDeliveries(t.Context(), pool, db.ListDeliveriesParams{WebhookID: id, State: GivenUp, Below: 1 << 60, Limit: 10})
+		if err != nil || len(rows) != 1 || rows[0].Tries != 2 || rows[0].Status != 422 || rows[0].Reason != string(Refused) || rows[0].Answer != "no thanks" {
+			t.Fatalf("%+v %v", rows, err)
+		}
+		refuse = false
+		if n, err := b.s.queries.SendGivenUpAgain(t.Context(), pool, id); err != nil || n != 1 {
+			t.Fatal(n, err)
+		}
+		b.look(b.s)
+		if diff := cmp.Diff([]string{"runs/1 sent 200"}, r.subjects()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestAReceiverThatIsGone(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, nil)
+		r := newReceiver(t)
+		id := b.hook(r, nil)
+		r.answer = func(envelope) int { return http.StatusGone }
+		b.write(finished(1))
+		b.look(b.s)
+		if state := b.row(id).State; state != string(Gone) {
+			t.Errorf("it is %s", state)
+		}
+		r.take()
+		b.pass(time.Hour)
+		b.look(b.s)
+		b.write(finished(2))
+		b.look(b.s)
+		if events := r.take(); len(events) != 0 || b.count(id, Waiting) != 1 {
+			t.Errorf("%v; %d wait", events, b.count(id, Waiting))
+		}
+	})
+}
+
+// TestTooMuchWaits counts what it does not keep, and tells the receiver so.
+func TestTooMuchWaits(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, func(c *Config) { c.MaxWaiting, c.KeepTaken = 9, 3 })
+		r := newReceiver(t)
+		id := b.hook(r, nil)
+		r.answer = func(envelope) int { return http.StatusInternalServerError }
+		for run := range int64(10) {
+			b.write(finished(run + 1))
+		}
+		b.look(b.s) // it notes that the queue is full
+		for run := range int64(5) {
+			b.write(finished(run + 20))
+		}
+		b.look(b.s)
+		if row := b.row(id); row.Dropped != 5 || b.count(id, Waiting) != 11 {
+			t.Errorf("%d dropped, %d wait", row.Dropped, b.count(id, Waiting))
+		}
+		r.answer = nil
+		r.take()
+		b.pass(time.Minute)
+		b.look(b.s)
+		if n := len(r.take()); n != 11 {
+			t.Errorf("%d came", n)
+		}
+		last := r.bodies[len(r.bodies)-1]
+		for _, e := range r.bodies {
+			if e.Type == string(WebhookDropped) {
+				last = e
+			}
+		}
+		if last.Data.Dropped == nil || last.Data.Dropped.Count != 5 || !last.Data.Dropped.Since.Equal(noon) {
+			t.Errorf("%+v", last.Data.Dropped)
+		}
+		// What was taken is forgotten but for the newest, what waits too long is dropped.
+		b.pass(time.Minute)
+		b.look(b.s)
+		if n := b.count(id, Taken); n != 3 {
+			t.Errorf("%d that were taken are kept", n)
+		}
+		r.answer = func(envelope) int { return http.StatusInternalServerError }
+		b.write(finished(50), finished(51))
+		b.look(b.s)
+		b.pass(73 * time.Hour)
+		b.look(b.s)
+		if row := b.row(id); row.Dropped != 7 || b.count(id, Waiting) != 1 {
+			t.Errorf("%d dropped, %d wait", row.Dropped, b.count(id, Waiting))
+		}
+	})
+}
+
+// TestOneAdminSends has two services on one database: the one that holds a webhook sends, the other when that one is silent.
+func TestOneAdminSends(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, nil)
+		r := newReceiver(t)
+		id := b.hook(r, nil)
+		other := b.service(nil)
+		now := b.s.cfg.Now()
+		if n, err := b.s.queries.HoldWebhook(t.Context(), pool, db.HoldWebhookParams{ID: id, Holder: b.s.holder, LeaseUntil: now.Add(time.Minute).UnixMilli(), NowMs: now.UnixMilli()}); err != nil || n != 1 {
+			t.Fatal(n, err)
+		}
+		b.write(finished(1)) // and then it is killed
+		b.look(other)
+		if events := r.take(); len(events) != 0 {
+			t.Errorf("another admin sent %v", events)
+		}
+		b.pass(time.Minute + time.Millisecond)
+		b.look(other)
+		if events := r.take(); len(events) != 1 {
+			t.Errorf("it was not taken over: %v", events)
+		}
+		b.look(b.s)
+		if events := r.take(); len(events) != 0 {
+			t.Errorf("it was sent twice: %v", events)
+		}
+	})
+}
+
+// TestWhatAWebhookIsToldOf goes by types, groups and tags.
+func TestWhatAWebhookIsToldOf(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, nil)
+		for id, tags := range map[int64]string{71: "night,pay", 72: "day"} {
+			if _, err := pool.ExecContext(t.Context(), "INSERT INTO xxl_job_info (id, job_group, job_desc, add_time, update_time, tags, schedule_type, misfire_strategy, glue_type) VALUES (?, 1, 'j', '2026-01-01 00:00:00', '2026-01-01 00:00:00', ?, 'NONE', 'DO_NOTHING', 'BEAN')", id, tags); err != nil {
+				t.Fatal(err)
+			}
+		}
+		types, groups, tags := newReceiver(t), newReceiver(t), newReceiver(t)
+		b.hook(types, func(p *db.InsertWebhookParams) { p.Types = "punctual.run.finished,punctual.job.deleted" })
+		b.hook(groups, func(p *db.InsertWebhookParams) { p.GroupIds = "2,3" })
+		tagged := b.hook(tags, func(p *db.InsertWebhookParams) { p.Tags = "pay" })
+		b.write(
+			Event{Type: RunSent, Group: 1, Job: 71, Run: 1}, Event{Type: RunFinished, Group: 1, Job: 71, Run: 1, Outcome: event.Succeeded, Code: 200},
+			Event{Type: RunFinished, Group: 2, Job: 72, Run: 2, Outcome: event.Skipped}, Event{Type: JobDeleted, Group: 3, Job: 9, Facts: Facts{Name: "old", By: "ann"}},
+			Event{Type: ExecutorRegistered, Group: 2, Facts: Facts{Address: "http://10.0.0.1:9999/", App: "orders"}},
+		)
+		b.look(b.s)
+		for name, tt := range map[string]struct {
+			r    *receiver
+			want []string
+		}{
+			"types":  {types, []string{"jobs/9 deleted 204", "runs/1 finished 204", "runs/2 finished 204"}},
+			"groups": {groups, []string{"groups/2 registered 204", "jobs/9 deleted 204", "runs/2 finished 204"}},
+			"tags":   {tags, []string{"runs/1 finished 204", "runs/1 sent 204"}},
+		} {
+			if diff := cmp.Diff(tt.want, tt.r.subjects()); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		}
+		if n := b.count(tagged, Waiting) + b.count(tagged, Taken); n != 2 {
+			t.Errorf("%d deliveries are kept of the webhook with a tag", n)
+		}
+		for _, e := range groups.bodies {
+			if e.Type == string(ExecutorRegistered) && (e.Data.Executor == nil || e.Data.Executor.Address != "http://10.0.0.1:9999/") {
+				t.Errorf("%+v", e.Data)
+			}
+			if e.Type == string(JobDeleted) && (e.Data.Job.Name != "old" || e.Data.By != "ann") {
+				t.Errorf("%+v", e.Data)
+			}
+		}
+	})
+}
+
+func TestAnAddressInsideIsRefused(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, func(c *Config) { c.DenyPrivate = func() bool { return true } })
+		r := newReceiver(t)
+		id := b.hook(r, nil)
+		b.write(finished(1))
+		b.look(b.s)
+		if reason := b.row(id).LastReason; reason != string(Private) || len(r.take()) != 0 {
+			t.Errorf("it ended with %q", reason)
+		}
+	})
+}
+
+// TestSettingsOfAnotherKey leaves what waits where it is.
+func TestSettingsOfAnotherKey(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, nil)
+		r := newReceiver(t)
+		id := b.hook(r, nil)
+		b.write(finished(1))
+		fresh := slices.Repeat([]byte{9}, 32)
+		other := b.service(func(c *Config) { c.Key = fresh })
+		b.look(other)
+		if row := b.row(id); row.LastReason != string(Sealed) || b.count(id, Waiting) != 1 {
+			t.Errorf("%+v", row)
+		}
+		b.pass(time.Hour)
+		if left, err := Reseal(t.Context(), pool, make([]byte, 32), fresh); err != nil || left != 0 {
+			t.Fatal(left, err)
+		}
+		b.look(other)
+		if events := r.take(); len(events) != 1 {
+			t.Errorf("%v", events)
+		}
+		if text := b.row(id).Config; strings.Contains(text, "hush") || strings.Contains(text, r.secret) {
+			t.Error("the settings are not sealed")
+		}
+	})
+}
+
+// TestTheSecretBeforeSignsToo lets a receiver change its secret in its own time.
+func TestTheSecretBeforeSignsToo(t *testing.T) {
+	t.Parallel()
+	s := Settings{Secret: NewSecret(), Old: NewSecret(), OldUntil: noon}
+	for at, want := range map[time.Time]int{noon.Add(-time.Second): 2, noon: 1} {
+		if signers, err := s.signers(at); err != nil || len(signers) != want {
+			t.Errorf("%s: %d signers, %v", at, len(signers), err)
+		}
+	}
+}
+
+// TestADeletedWebhook takes its deliveries with it.
+func TestADeletedWebhook(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, nil)
+		r := newReceiver(t)
+		id := b.hook(r, nil)
+		b.write(finished(1), finished(2))
+		if n, err := b.s.queries.SetWebhookState(t.Context(), pool, db.SetWebhookStateParams{ID: id, State: string(Deleted), Name: "#1", UpdatedAt: 2, Version: 1}); err != nil || n != 1 {
+			t.Fatal(n, err)
+		}
+		b.look(b.s)
+		if _, err := b.s.queries.GetWebhook(t.Context(), pool, id); err == nil || b.count(id, Waiting) != 0 || len(r.take()) != 0 {
+			t.Errorf("it is still there: %v", err)
+		}
+	})
+}
+
+// TestNobodyListens shows that events cost nothing then.
+func TestNobodyListens(t *testing.T) {
+	var none *Service
+	pool := dbtest.New(t, db.SQLite)
+	b := newBench(t, pool, nil)
+	for name, s := range map[string]*Service{"no service": none, "no webhook": b.s} {
+		if !s.Idle() || s.Wants(RunFinished) {
+			t.Errorf("%s: somebody listens", name)
+		}
+		if n := testing.AllocsPerRun(100, func() {
+			if s.Wants(RunFinished) || s.Write(context.Background(), nil) != nil {
+				t.Error("it wrote")
+			}
+		}); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+func FuzzExcerpt(f *testing.F) {
+	f.Add([]byte("no\n thanks"))
+	f.Add([]byte(strings.Repeat("告警", 200)))
+	f.Add([]byte{0xff, 0, '\n'})
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if text := excerpt(body); len(text) > maxAnswer || !utf8.ValidString(text) || strings.ContainsAny(text, "\n\r") {
+			t.Errorf("%q", text)
+		}
+	})
+}
