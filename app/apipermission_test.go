@@ -10,9 +10,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/webhook"
 )
 
 // apiNeeds names every operation of API v1, by its id. A new one without an entry fails the test.
@@ -42,6 +44,9 @@ var apiNeeds = map[string]need{
 	"listTeams": admin, "getTeam": admin, "createTeam": admin, "replaceTeam": admin, "deleteTeam": admin,
 	"listSettings": admin, "patchSettings": admin,
 	"beginDeviceLogin": anybody, "takeDeviceLogin": anybody, // TestAProgramIsLetIn
+
+	"listWebhooks": admin, "getWebhook": admin, "createWebhook": admin, "patchWebhook": admin, "deleteWebhook": admin, "rotateWebhookSecret": admin, "testWebhook": admin,
+	"listDeliveries": admin, "sendDeliveryAgain": admin, "sendGivenUpAgain": admin,
 
 	"getStatistics": user, "getForecast": user, "getHealth": user,
 }
@@ -77,6 +82,10 @@ func apiBody(id string, o objects) string {
 		return `{"name":"taken over","scope":["admin"]}`
 	case "createAlarmChannel":
 		return `{"name":"taken over","kind":"webhook","url":"http://127.0.0.1:1/taken-over"}`
+	case "createWebhook":
+		return fmt.Sprintf(`{"name":"taken over %d","url":"http://127.0.0.1:1/taken-over","enabled":false}`, o.job)
+	case "patchWebhook":
+		return fmt.Sprintf(`{"name":"taken over by %d"}`, o.job)
 	case "patchAlarmChannel":
 		return `{"name":"taken over"}`
 	case "createAlarmRoute", "replaceAlarmRoute":
@@ -134,8 +143,10 @@ func (op apiOperation) at(o objects) string {
 		id = o.team
 	case strings.HasPrefix(op.path, "/alarms/channels/"):
 		id = o.channel
+	case strings.HasPrefix(op.path, "/webhooks/"):
+		id = o.webhook
 	}
-	return strings.NewReplacer("{backfill}", strconv.FormatInt(o.backfill, 10), "{route}", strconv.FormatInt(o.route, 10), "{id}", strconv.FormatInt(id, 10), "{version}", strconv.FormatInt(o.version, 10), "{name}", "cn").Replace(op.path)
+	return strings.NewReplacer("{backfill}", strconv.FormatInt(o.backfill, 10), "{route}", strconv.FormatInt(o.route, 10), "{delivery}", strconv.FormatInt(o.delivery, 10), "{id}", strconv.FormatInt(id, 10), "{version}", strconv.FormatInt(o.version, 10), "{name}", "cn").Replace(op.path)
 }
 
 // apiThings are things with an alarm channel of their group and a route to it.
@@ -150,7 +161,31 @@ func apiThings(t *testing.T, a *App, group int64, mark string) objects {
 	if o.route, err = db.New().InsertAlarmRoute(t.Context(), a.pool, db.InsertAlarmRouteParams{ChannelID: o.channel, Scope: "group", ScopeID: group}); err != nil {
 		t.Fatal(err)
 	}
+	o.webhook, o.delivery = webhookThing(t, a, fmt.Sprintf("%s %d", mark, o.job))
 	return o
+}
+
+// webhookThing is a webhook that is switched off, with a delivery that was given up.
+func webhookThing(t *testing.T, a *App, name string) (id, delivery int64) {
+	t.Helper()
+	config, err := a.webhooks.Close(webhook.Settings{URL: "http://127.0.0.1:1/", Secret: webhook.NewSecret()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id, err = db.New().InsertWebhook(t.Context(), a.pool, db.InsertWebhookParams{Name: name, Config: config, State: string(webhook.Off)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.webhooks.WriteTo(t.Context(), a.pool, id, webhook.Event{Type: webhook.WebhookTest, At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := db.New().ListFreshDeliveries(t.Context(), a.pool, db.ListFreshDeliveriesParams{WebhookID: id, Limit: 1})
+	if err != nil || len(rows) != 1 {
+		t.Fatal(rows, err)
+	}
+	if err := db.New().EndDeliveries(t.Context(), a.pool, db.EndDeliveriesParams{State: webhook.GivenUp, Ids: []int64{rows[0].ID}}); err != nil {
+		t.Fatal(err)
+	}
+	return id, rows[0].ID
 }
 
 // caller is a program with a token, or without.

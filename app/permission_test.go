@@ -171,7 +171,7 @@ func (p person) may(n need, own bool) bool {
 }
 
 // objects are rows that the paths of routes can name.
-type objects struct{ group, job, version, run, user, entry, clearing, team, channel, route, pause, backfill int64 }
+type objects struct{ group, job, version, run, user, entry, clearing, team, channel, route, pause, backfill, webhook, delivery int64 }
 
 // things makes a script job with a version and a run in a group, a user and an entry of the audit log.
 func things(t *testing.T, a *App, group int64, mark string) objects {

@@ -65,6 +65,11 @@ var seedValues = map[string][seedRows]any{
 	"punctual_pause.ended_at":         {0, 2, 3, 4, 5},
 	"punctual_device_login.state":     {0, 1, 2, 3, 0},
 	"punctual_alarm_state.job_id":     {1, 2, 3, 4, 77}, // the last of a job that is gone
+
+	"punctual_webhook_delivery.webhook_id": {1, 1, 1, 1, 1},
+	"punctual_webhook_delivery.state":      {0, 0, 1, 2, 0},
+	"punctual_webhook_delivery.next_at":    {0, 2, 0, 0, 0},
+	"xxl_job_registry.silent":              {0, 1, 0, 0, 0},
 }
 
 // argValues are the arguments that are not those of the first seeded row, by the name of a parameter or of a method and its
@@ -122,6 +127,9 @@ var argValues = map[string]any{
 	"DeleteSchedulesBefore": int64(100), "EndSchedule.JobID": int64(2), "SetDeletion.BeforeAt": int64(77),
 	"SetBackfillState.ID": int64(2), "MoveBackfill.ID": int64(2), "EndBackfill.ID": int64(2), "OldState": "state2", "MoveBackfill.State": "state2", "MoveBackfill.No": int64(2),
 	"NewState": "changed", "EndBackfill.EndedAt": int64(77), "SendBackfillRun.BackfillID": int64(2), "SendBackfillRun.No": int64(2), "SettleBackfillRun.State": int64(3), "FirstBackfillEndedBefore": int64(100),
+	"InsertWebhook.Name": "new", "SendDeliveryAgain.ID": int64(3), "ListFreshDeliveries": int64(1), "DeleteDeliveriesUpTo.ID": int64(100), "ListDeliveries.Below": int64(100), "NthDelivery.Offset": int32(0),
+	"ResealWebhook.OldConfig": "config1", "NoteWebhookTrouble.LastReason": "changed", "ListSilentExecutors.UpdateTime": seedTime.AddDate(0, 0, 20), "NoteSilentExecutor.Before": seedTime.AddDate(0, 0, 20),
+	"NoteExecutorBack.RegistryKey": "regist2", "NoteExecutorBack.RegistryValue": "regist2",
 	"DeleteOwnViews": int64(2), "FromHour": int64(0), "ToHour": int64(100), "DeleteHoursBefore": int64(100), "SetHour.SucCount": int64(77),
 }
 
