@@ -55,10 +55,13 @@ func (e *Engine) RegisterWith(ctx context.Context, r wire.RegistryRequest, shown
 		}
 		return e.directory.reload(ctx)
 	}
-	if !e.directory.knows(r.RegistryKey, r.RegistryValue, shown) { // it was dead and is back, or has another token
+	known := e.directory.knows(r.RegistryKey, r.RegistryValue, shown)
+	if !known || e.cfg.Webhooks.Wants(webhook.ExecutorSilent) {
 		if err := e.tellBack(ctx, r.RegistryKey, r.RegistryValue); err != nil {
 			return err
 		}
+	}
+	if !known { // it was dead and is back, or has another token
 		return e.directory.reload(ctx)
 	}
 	return nil

@@ -29,7 +29,7 @@ type memory struct {
 	reading sync.Mutex // held while the tables are read, so that an older view does not replace a newer one
 
 	mu        sync.RWMutex
-	listening bool                // an enabled channel exists, or a webhook wants alarms
+	listening bool                // an enabled channel exists
 	misfires  bool                // a route asks for skipped fires
 	open      map[int64]struct{}  // jobs with open alarms; may hold some that are closed already, which costs an event
 	raised    map[int64]time.Time // jobs raised here a moment ago, which the tables may not show yet
@@ -48,7 +48,7 @@ func (a *Alarmer) Wanted(cause scheduler.AlarmCause, jobID int64) bool {
 	case scheduler.AlarmMisfire:
 		return m.listening && m.misfires
 	default:
-		return m.listening
+		return m.listening || a.cfg.Webhooks.Wants(webhook.AlarmRaised)
 	}
 }
 
@@ -135,7 +135,7 @@ func (a *Alarmer) reload(ctx context.Context) error {
 		}
 	}
 	m.open = open
-	m.listening = a.cfg.Webhooks.Wants(webhook.AlarmRaised) || slices.ContainsFunc(channels, func(c db.AlarmChannel) bool { return c.Enabled == 1 })
+	m.listening = slices.ContainsFunc(channels, func(c db.AlarmChannel) bool { return c.Enabled == 1 })
 	m.misfires = slices.ContainsFunc(routes, func(r db.AlarmRoute) bool {
 		return routeWants(r.Causes, scheduler.AlarmMisfire)
 	})
