@@ -27,7 +27,8 @@ type Querier interface {
 	AuditIDs(ctx context.Context, db DBTX) (AuditIDsRow, error)
 	// When the entry with an id, or the next one, was made: how far back a search has come.
 	AuditTimeFrom(ctx context.Context, db DBTX, id int64) (int64, error)
-	// Renews a lease. 0 rows: another node has declared this one gone, and it must not send anything any more.
+	// Renews a lease. 0 rows: another node has declared this one gone, and it must not send anything any more. The server counts:
+	// a number that a renewal wrote whose answer was lost must not be written again, or the others would not see the next one.
 	BeatNode(ctx context.Context, db DBTX, arg BeatNodeParams) (int64, error)
 	BeginBeside(ctx context.Context, db DBTX, arg BeginBesideParams) error
 	// Gives an entry its place, once.
@@ -365,6 +366,8 @@ type Querier interface {
 	// The id of the newest run planned before a moment: one step in the index on trigger_time. Ids rise with the planned time
 	// but for stragglers (misfires, far retries), so it bounds what is worth reading; the time of each row decides.
 	LastRunIDBefore(ctx context.Context, db DBTX, beforeTime sql.NullTime) (int64, error)
+	// A node's farewell.
+	LeaveNode(ctx context.Context, db DBTX, id int64) (int64, error)
 	// Of one owner, or with user 0 everybody's; an owner has a few dozen.
 	ListAPITokens(ctx context.Context, db DBTX, arg ListAPITokensParams) ([]ListAPITokensRow, error)
 	// Jobs with a finding whose schedule nobody has changed since, the started ones first.

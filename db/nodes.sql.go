@@ -10,13 +10,12 @@ import (
 )
 
 const beatNode = `-- name: BeatNode :execrows
-UPDATE punctual_node SET beat = ?, beat_at = ?, low_log_id = ?,
+UPDATE punctual_node SET beat = beat + 1, beat_at = ?, low_log_id = ?,
     load_figures = ?, sessions = ?
 WHERE id = ? AND state = 1
 `
 
 type BeatNodeParams struct {
-	Beat        int64
 	BeatAt      int64
 	LowLogID    int64
 	LoadFigures string
@@ -24,10 +23,10 @@ type BeatNodeParams struct {
 	ID          int64
 }
 
-// Renews a lease. 0 rows: another node has declared this one gone, and it must not send anything any more.
+// Renews a lease. 0 rows: another node has declared this one gone, and it must not send anything any more. The server counts:
+// a number that a renewal wrote whose answer was lost must not be written again, or the others would not see the next one.
 func (q *Queries) BeatNode(ctx context.Context, db DBTX, arg BeatNodeParams) (int64, error) {
 	result, err := db.ExecContext(ctx, beatNode,
-		arg.Beat,
 		arg.BeatAt,
 		arg.LowLogID,
 		arg.LoadFigures,
@@ -81,6 +80,19 @@ func (q *Queries) InsertNode(ctx context.Context, db DBTX, arg InsertNodeParams)
 		return 0, err
 	}
 	return result.LastInsertId()
+}
+
+const leaveNode = `-- name: LeaveNode :execrows
+UPDATE punctual_node SET state = 0 WHERE id = ? AND state = 1
+`
+
+// A node's farewell.
+func (q *Queries) LeaveNode(ctx context.Context, db DBTX, id int64) (int64, error) {
+	result, err := db.ExecContext(ctx, leaveNode, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const listNodes = `-- name: ListNodes :many

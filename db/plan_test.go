@@ -287,12 +287,12 @@ func TestGuards(t *testing.T) {
 			{"stop it again", func() (int64, error) {
 				return q.StopJob(ctx, pool, db.StopJobParams{ID: job, OldNextTime: 2000, UpdateTime: at})
 			}, 0},
-			{"beat", func() (int64, error) { return q.BeatNode(ctx, pool, db.BeatNodeParams{ID: node, Beat: 2}) }, 1},
+			{"beat", func() (int64, error) { return q.BeatNode(ctx, pool, db.BeatNodeParams{ID: node}) }, 1},
 			{"retire a node that has beaten since", func() (int64, error) { return q.RetireNode(ctx, pool, db.RetireNodeParams{ID: node, Beat: 1}) }, 0},
 			{"forget a node that lives", func() (int64, error) { return q.DeleteNode(ctx, pool, node) }, 0},
 			{"retire it", func() (int64, error) { return q.RetireNode(ctx, pool, db.RetireNodeParams{ID: node, Beat: 2}) }, 1},
 			{"retire it again", func() (int64, error) { return q.RetireNode(ctx, pool, db.RetireNodeParams{ID: node, Beat: 2}) }, 0},
-			{"beat when retired", func() (int64, error) { return q.BeatNode(ctx, pool, db.BeatNodeParams{ID: node, Beat: 3}) }, 0},
+			{"beat when retired", func() (int64, error) { return q.BeatNode(ctx, pool, db.BeatNodeParams{ID: node}) }, 0},
 			{"forget it", func() (int64, error) { return q.DeleteNode(ctx, pool, node) }, 1},
 			{"take over one's own unsent, not what is sent or another's", func() (int64, error) {
 				return q.TakeOverRuns(ctx, pool, db.TakeOverRunsParams{NewOwner: 5, OldOwner: 1, Ids: runs})

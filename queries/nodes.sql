@@ -4,8 +4,9 @@
 INSERT INTO punctual_node (name, address, version, started_at, beat, beat_at, low_log_id, state) VALUES (?, ?, ?, ?, 1, ?, ?, 1);
 
 -- name: BeatNode :execrows
--- Renews a lease. 0 rows: another node has declared this one gone, and it must not send anything any more.
-UPDATE punctual_node SET beat = sqlc.arg(beat), beat_at = sqlc.arg(beat_at), low_log_id = sqlc.arg(low_log_id),
+-- Renews a lease. 0 rows: another node has declared this one gone, and it must not send anything any more. The server counts:
+-- a number that a renewal wrote whose answer was lost must not be written again, or the others would not see the next one.
+UPDATE punctual_node SET beat = beat + 1, beat_at = sqlc.arg(beat_at), low_log_id = sqlc.arg(low_log_id),
     load_figures = sqlc.arg(load_figures), sessions = sqlc.arg(sessions)
 WHERE id = sqlc.arg(id) AND state = 1;
 
@@ -24,6 +25,10 @@ SELECT id, name, address, version, started_at, beat, beat_at, low_log_id, state,
 -- name: RetireNode :execrows
 -- Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.
 UPDATE punctual_node SET state = 0 WHERE id = sqlc.arg(id) AND beat = sqlc.arg(beat) AND state = 1;
+
+-- name: LeaveNode :execrows
+-- A node's farewell.
+UPDATE punctual_node SET state = 0 WHERE id = ? AND state = 1;
 
 -- name: DeleteNode :execrows
 -- Forgets a gone node once nothing of it can be left.

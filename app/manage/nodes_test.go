@@ -26,7 +26,7 @@ func TestTheCluster(t *testing.T) {
 			ids = append(ids, id)
 			// The older one is of a release that told no figures.
 			if figures := []string{`{"sent":9}`, `{"sent":1.5}`, `{"sent":7}`, `{"sent":2.5,"late_p99":3000000}`, `{"draining":true}`, ""}[i]; figures != "" {
-				if _, err := q.BeatNode(ctx, pool, db.BeatNodeParams{ID: id, Beat: 1, BeatAt: 2000, LowLogID: 7, LoadFigures: figures}); err != nil {
+				if _, err := q.BeatNode(ctx, pool, db.BeatNodeParams{ID: id, BeatAt: 2000, LowLogID: 7, LoadFigures: figures}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -167,7 +167,7 @@ func (n *Node) Stop(ctx context.Context) error {
 	var err error
 	select {
 	case <-n.ended:
-		_, err = n.queries.RetireNode(ctx, n.cfg.Pool, db.RetireNodeParams{ID: n.ID(), Beat: n.beat})
+		_, err = n.queries.LeaveNode(ctx, n.cfg.Pool, n.ID())
 	case <-limit.C:
 		err = errors.New("the beat does not end")
 	case <-ctx.Done():

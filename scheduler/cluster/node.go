@@ -40,7 +40,6 @@ type Node struct {
 	beatAt    atomic.Int64 // when the last renewal that succeeded began, nanoseconds since start
 	asleep    atomic.Int64 // what slept said then, nanoseconds
 	start     time.Time
-	beat      int64 // used by the beat loop only, while there is one
 	peers     map[int64]*peer
 	goneNodes map[int64]*goneNode // of nodes that this one declared gone; used by the beat loop only
 
@@ -118,7 +117,6 @@ func (n *Node) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.beat = 1
 	n.id.Store(id)
 	n.beatAt.Store(int64(began.Sub(n.start)))
 	n.asleep.Store(int64(asleep))
@@ -204,7 +202,7 @@ func (n *Node) renew(ctx context.Context, beat bool) error {
 	}
 	began, asleep := time.Now(), n.cfg.Slept()
 	affected, err := n.queries.BeatNode(ctx, n.cfg.Pool, db.BeatNodeParams{
-		ID: n.id.Load(), Beat: n.beat + 1, BeatAt: n.Now().UnixMilli(), LowLogID: n.cfg.Work.Low(),
+		ID: n.id.Load(), BeatAt: n.Now().UnixMilli(), LowLogID: n.cfg.Work.Low(),
 		LoadFigures: n.cfg.Work.Figures(), Sessions: n.cfg.Pool.Sessions(),
 	})
 	if err != nil {
@@ -215,7 +213,6 @@ func (n *Node) renew(ctx context.Context, beat bool) error {
 		n.cfg.Work.Drop()
 		return n.join(ctx)
 	}
-	n.beat++
 	n.beatAt.Store(int64(began.Sub(n.start)))
 	n.asleep.Store(int64(asleep))
 	if err := n.clock.beat(ctx); err != nil {

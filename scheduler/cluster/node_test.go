@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
 )
 
 // A node stops acting when six tenths of its lease have passed without a beat, asleep or awake, and not a tick earlier.
@@ -122,4 +123,35 @@ func TestWhatAGoneAdminLeftIsLookedForLessAndLessOften(t *testing.T) {
 			t.Errorf("no look for %s, %s after the node is gone", wait, looks[i-1])
 		}
 	}
+}
+
+// TestARenewalIsSeenAlsoBehindOneWhoseAnswerWasLost: the others judge a node by its beat alone, so a renewal that they cannot tell from
+// the one before would let them declare a node gone that believes in its lease, and goes on sending.
+func TestARenewalIsSeenAlsoBehindOneWhoseAnswerWasLost(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		n := newNode(t, pool, "one", nil)
+		if err := n.join(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		seen := func() int64 {
+			nodes, err := n.queries.ListNodes(t.Context(), pool)
+			if err != nil || len(nodes) != 1 {
+				t.Fatal(nodes, err)
+			}
+			return nodes[0].Beat
+		}
+		for range 3 {
+			if _, err := pool.ExecContext(t.Context(), "UPDATE punctual_node SET beat = beat + 1"); err != nil { // what arrived
+				t.Fatal(err)
+			}
+			before := seen()
+			if err := n.renew(t.Context(), true); err != nil {
+				t.Fatal(err)
+			}
+			if after := seen(); after == before {
+				t.Fatalf("the beat is %d still", after)
+			}
+		}
+	})
 }
