@@ -125,6 +125,9 @@ var routeNeeds = map[string]need{
 	"GET /users": admin, "GET /users/new": admin, "POST /users": admin, "GET /users/:id/edit": admin, "POST /users/:id": admin,
 	"GET /users/:id/password": admin, "POST /users/:id/password": admin, "GET /users/:id/signout": admin, "POST /users/:id/signout": admin, "POST /users/:id/sessions/end": admin, "GET /users/:id/second": admin, "POST /users/:id/second": admin,
 	"GET /users/:id/delete": admin, "POST /users/:id/delete": admin, "GET /audit": admin, "GET /audit/export": admin, "GET /audit/:id": admin,
+	"GET /webhooks": admin, "GET /webhooks/new": admin, "POST /webhooks": admin, "GET /webhooks/:id": admin, "GET /webhooks/:id/edit": admin, "POST /webhooks/:id/edit": admin,
+	"POST /webhooks/:id/test": admin, "POST /webhooks/:id/secret": admin, "GET /webhooks/:id/delete": admin, "POST /webhooks/:id/delete": admin,
+	"POST /webhooks/:id/again": admin, "POST /webhooks/:id/deliveries/:delivery/again": admin,
 	"GET /calendars": user, "GET /calendars/:name": user, "POST /calendars": admin, "POST /calendars/:name/delete": admin,
 	"GET /teams": admin, "GET /teams/new": admin, "POST /teams": admin, "GET /teams/:id/edit": admin, "POST /teams/:id": admin, "GET /teams/:id/delete": admin, "POST /teams/:id/delete": admin,
 	// A view of somebody else does not exist.
@@ -214,6 +217,7 @@ func things(t *testing.T, a *App, group int64, mark string) objects {
 	must()
 	o.clearing, err = q.InsertClearing(ctx, a.pool, db.InsertClearingParams{UserName: "x", JobGroup: group})
 	must()
+	o.webhook, o.delivery = webhookThing(t, a, fmt.Sprintf("%s %d", mark, o.job))
 	o.entry, err = q.InsertAudit(ctx, a.pool, db.InsertAuditParams{UserName: "x", Action: "run", ObjectKind: "job", ObjectID: o.job, ObjectName: mark})
 	must()
 	return o
@@ -242,11 +246,13 @@ func request(route string, o objects) (method, path string, form url.Values) {
 		id = o.team
 	case strings.HasPrefix(path, "/pauses/"):
 		id = o.pause
+	case strings.HasPrefix(path, "/webhooks/"):
+		id = o.webhook
 	case strings.HasPrefix(path, "/audit/"):
 		id = o.entry
 	}
 	path = strings.ReplaceAll(strings.ReplaceAll(path, ":id", strconv.FormatInt(id, 10)), ":version", strconv.FormatInt(o.version, 10))
-	path = strings.NewReplacer("*", "nowhere", ":route", "1", ":name", "cn", ":backfill", strconv.FormatInt(o.backfill, 10)).Replace(path)
+	path = strings.NewReplacer("*", "nowhere", ":route", "1", ":name", "cn", ":backfill", strconv.FormatInt(o.backfill, 10), ":delivery", strconv.FormatInt(o.delivery, 10)).Replace(path)
 	if method == "GET" {
 		return method, path, nil
 	}

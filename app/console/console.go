@@ -133,6 +133,7 @@ func New(cfg Config) *Console {
 			&calendarPages{frame: f, calendars: m.Calendars},
 			&secretPages{frame: f, secrets: m.Secrets},
 			&pausePages{frame: f, pauses: m.Pauses},
+			&webhookPages{frame: f, webhooks: m.Webhooks},
 			&docPages{frame: f},
 			views,
 		},

@@ -36,6 +36,7 @@ import (
 	"github.com/punctual-job/punctual/views/tokens"
 	"github.com/punctual-job/punctual/views/ui"
 	"github.com/punctual-job/punctual/views/users"
+	"github.com/punctual-job/punctual/views/webhooks"
 )
 
 // page is one page of the gallery, under the path it is served at.
@@ -192,6 +193,12 @@ func (f fakes) pages() []page {
 			Week: f.zh("周一、周二", "Mon, Tue"), Year: 2026, Years: []ui.Option{{Value: link.Calendar("cn", 2025), Label: "2025"}, {Value: link.Calendar("cn", 2026), Label: "2026", Selected: true}}, Source: "国办发明电〔2025〕7号", Form: new(calendars.Form), Deletes: true,
 			Days: []calendars.Day{{From: "2026-10-01", Until: "2026-10-07", Name: "国庆节", Off: true}, {From: "2026-10-10", Name: "国庆节"}}})},
 		{"pauses", "/pauses", pauses.List(f.pauses())},
+		{"webhooks", "/webhooks", webhooks.List(f.webhooks())},
+		{"webhooks-empty", "/webhooks?empty", webhooks.List(webhooks.ListPage{Page: f.page("/webhooks")})},
+		{"webhook", "/webhooks/2", webhooks.Show(f.webhook())},
+		{"webhook-form", "/webhooks/new", webhooks.Form(f.webhookForm())},
+		{"webhook-secret", "/webhooks/2/secret", webhooks.Made(webhooks.MadePage{Page: f.page("/webhooks/2/secret"), ID: 2, Name: "hub", Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", Rotated: true})},
+		{"webhook-delete", "/webhooks/2/delete", webhooks.Delete(webhooks.DeletePage{Page: f.page("/webhooks/2/delete"), ID: 2, Name: "hub", Waiting: "12"})},
 		{"pauses-empty", "/pauses?empty", pauses.List(pauses.ListPage{Page: f.page("/pauses")})},
 		{"teams", "/teams", users.Teams(f.teams())},
 		{"teams-empty", "/teams", users.Teams(users.TeamsPage{Page: f.page("/teams")})},

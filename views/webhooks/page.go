@@ -1,0 +1,178 @@
+// Package webhooks draws the pages of events for programs.
+package webhooks
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+)
+
+// Row is a webhook.
+type Row struct {
+	ID       int64
+	Name     string
+	Place    string // empty: its settings cannot be read
+	State    string // on, off, gone
+	Trouble  string // why its receiver fails; empty: it does not
+	Status   int    // of the latest answer that failed
+	Failing  format.Time
+	Rests    format.Time
+	Waiting  string
+	Oldest   format.Time
+	GivenUp  int64
+	Dropped  int64
+	LastOK   format.Time
+	Types    []string
+	Groups   []string
+	Tags     []string
+	MadeBy   string
+	Unsealed bool
+}
+
+// tone is the badge's colour.
+func (r *Row) tone() string {
+	switch {
+	case r.State != "on":
+		return ""
+	case r.Trouble != "":
+		return "failed"
+	}
+	return "online"
+}
+
+func (r *Row) image() string {
+	switch {
+	case r.State != "on":
+		return "ban"
+	case r.Trouble != "":
+		return "triangle-alert"
+	}
+	return "circle-check"
+}
+
+// standing is its state in a word.
+func (r *Row) standing(p layout.Page) string {
+	if r.State == "on" && r.Trouble != "" {
+		return p.T("webhooks.failing")
+	}
+	return p.Word("webhooks.state.", r.State)
+}
+
+// told is what events it is told of.
+func (r *Row) told(p layout.Page) string {
+	if len(r.Types) == 0 {
+		return p.T("webhooks.types.all")
+	}
+	words := make([]string, len(r.Types))
+	for i, t := range r.Types {
+		words[i] = p.Word("webhooks.type.", t)
+	}
+	return strings.Join(words, p.T("list.comma"))
+}
+
+// only is of whose jobs; empty: of all.
+func (r *Row) only(p layout.Page) string {
+	return strings.Join(slices.Concat(r.Groups, r.Tags), p.T("list.comma"))
+}
+
+// because is why a try failed.
+func because(p layout.Page, reason string, status int64) string {
+	why := p.Word("webhooks.reason.", reason)
+	if status > 0 {
+		why += " (" + format.Digits(status) + ")"
+	}
+	return why
+}
+
+// ListPage is every webhook.
+type ListPage struct {
+	layout.Page
+	Rows []Row
+}
+
+// Tick is something that can be chosen.
+type Tick struct {
+	Value, Label string
+	On           bool
+}
+
+// FormPage is the form of a webhook; ID is 0 for a new one.
+type FormPage struct {
+	layout.Page
+	ID      int64
+	Version int64
+	Name    string
+	URL     string
+	Place   string // where it is now
+	Types   []Tick
+	Groups  []Tick
+	Tags    string
+	Off     bool
+	Errors  map[string]string
+	Problem string
+}
+
+// The names of the fields.
+const (
+	FieldName    = "name"
+	FieldURL     = "url"
+	FieldTypes   = "types"
+	FieldGroups  = "groups"
+	FieldTags    = "tags"
+	FieldOff     = "off"
+	FieldVersion = "version"
+)
+
+func (p *FormPage) heading() string {
+	if p.ID == 0 {
+		return p.T("webhooks.new")
+	}
+	return p.T("webhooks.edit")
+}
+
+// Delivery is an event on its way.
+type Delivery struct {
+	ID     int64
+	Type   string
+	About  string // a job's name, or the number of what it is about
+	Link   string // to that; empty: it is gone, or nothing
+	At     format.Time
+	Tries  int64
+	Next   format.Time
+	Tried  format.Time
+	Status int64
+	Reason string
+	Answer string
+	Again  bool // it can be sent again
+}
+
+// ShowPage is a webhook with its deliveries.
+type ShowPage struct {
+	layout.Page
+	Row
+	Tab        string // waiting, taken, given_up
+	Deliveries []Delivery
+	More       string // address of the next page; empty: none
+}
+
+// Tabs are the states of deliveries, in their order.
+var Tabs = []string{"waiting", "taken", "given_up"}
+
+// MadePage shows a secret.
+type MadePage struct {
+	layout.Page
+	ID      int64
+	Name    string
+	Secret  string
+	Rotated bool
+}
+
+// DeletePage asks before a webhook is deleted.
+type DeletePage struct {
+	layout.Page
+	ID      int64
+	Name    string
+	Waiting string
+}
