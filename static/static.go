@@ -1,4 +1,4 @@
-// Package static serves the console's style sheets, scripts, font and icon from inside the program.
+// Package static serves the console's style sheets, scripts, font, icons and manifest from inside the program.
 //
 // Every file has an address with a hash of its content in it, so browsers may keep it for ever and still see a new
 // version at once. The files are built from static/src by static/src/build.sh and are committed.
@@ -35,11 +35,14 @@ type asset struct {
 // contentTypes is written out: the types that the machine's mime tables give differ from one machine to the next.
 var contentTypes = map[string]string{
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
-	".woff2": "font/woff2", ".txt": "text/plain; charset=utf-8",
+	".woff2": "font/woff2", ".txt": "text/plain; charset=utf-8", ".png": "image/png", ".webmanifest": "application/manifest+json",
 }
 
-// named are the files that another file is named in.
-var named = map[string]string{"app.css": "inter.woff2", "editor.js": "editor-core.js", "editor-php.js": "editor-core.js"}
+// named are the files that name others.
+var named = map[string][]string{
+	"app.css": {"inter.woff2"}, "editor.js": {"editor-core.js"}, "editor-php.js": {"editor-core.js"},
+	"manifest.webmanifest": {"favicon.svg", "icon-192.png", "icon-512.png", "icon-maskable.png"},
+}
 
 var byName, byHashed = load()
 
@@ -57,19 +60,23 @@ func load() (map[string]*asset, map[string]*asset) {
 			contentType: contentTypes[ext],
 			body:        body,
 		}
-		if ext != ".woff2" {
+		if ext != ".woff2" && ext != ".png" {
 			a.gzipped = sync.OnceValue(func() []byte { return compress(body) })
 		}
 		names[name], hashed[a.name] = a, a
 	}
 	for _, e := range entries {
-		if named[e.Name()] == "" {
+		if len(named[e.Name()]) == 0 {
 			add(e.Name(), read(e.Name()))
 		}
 	}
-	// The others name one of these, whose hashed name must be known by then.
-	for name, other := range named {
-		add(name, bytes.ReplaceAll(read(name), []byte(other), []byte(names[other].name)))
+	// The others name these, whose hashed names must be known by then.
+	for name, others := range named {
+		body := read(name)
+		for _, other := range others {
+			body = bytes.ReplaceAll(body, []byte(other), []byte(names[other].name))
+		}
+		add(name, body)
 	}
 	return names, hashed
 }

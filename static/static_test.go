@@ -3,9 +3,13 @@ package static
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"image/png"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -25,7 +29,8 @@ func TestFilesAreServedForEverUnderTheirHash(t *testing.T) {
 	t.Parallel()
 	for name, contentType := range map[string]string{
 		"app.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "cron.js": "text/javascript; charset=utf-8",
-		"inter.woff2": "font/woff2", "favicon.svg": "image/svg+xml", "LICENSES.txt": "text/plain; charset=utf-8",
+		"inter.woff2": "font/woff2", "favicon.svg": "image/svg+xml", "icon-192.png": "image/png",
+		"manifest.webmanifest": "application/manifest+json", "LICENSES.txt": "text/plain; charset=utf-8",
 	} {
 		plain := get(t, URL(name))
 		if plain.StatusCode != http.StatusOK || plain.Header.Get("Content-Type") != contentType || !strings.Contains(plain.Header.Get("Cache-Control"), "immutable") {
@@ -70,6 +75,38 @@ func TestUnknownNamesAreNotFound(t *testing.T) {
 	for _, path := range []string{"/static/app.css", "/static/", "/static/app.00000000.css", "/static/../static.go", "/static/src/build.sh"} {
 		if got := get(t, path).StatusCode; got != http.StatusNotFound {
 			t.Errorf("%s: %d", path, got)
+		}
+	}
+}
+
+// TestManifestNamesItsIcons: each is there, of the kind and the size that the manifest tells browsers.
+func TestManifestNamesItsIcons(t *testing.T) {
+	t.Parallel()
+	at, err := url.Parse(URL("manifest.webmanifest"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var manifest struct {
+		Icons []struct{ Src, Sizes, Type string }
+	}
+	if err := json.NewDecoder(get(t, at.Path).Body).Decode(&manifest); err != nil || len(manifest.Icons) != 4 {
+		t.Fatalf("%d icons, %v", len(manifest.Icons), err)
+	}
+	for _, icon := range manifest.Icons {
+		src, err := at.Parse(icon.Src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := get(t, src.Path)
+		if r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != icon.Type {
+			t.Errorf("%s: %d %s, want %s", icon.Src, r.StatusCode, r.Header.Get("Content-Type"), icon.Type)
+			continue
+		}
+		if icon.Sizes == "any" {
+			continue
+		}
+		if c, err := png.DecodeConfig(r.Body); err != nil || fmt.Sprintf("%dx%d", c.Width, c.Height) != icon.Sizes {
+			t.Errorf("%s is %dx%d, want %s (%v)", icon.Src, c.Width, c.Height, icon.Sizes, err)
 		}
 	}
 }

@@ -20,7 +20,8 @@ esbuild --target=$targets --external:*.woff2 --outfile=$dist/app.css static/src/
 esbuild --target=$targets --outfile=$dist/docs.css static/src/css/docs.css
 esbuild --target=$targets --outfile=$dist/media.css static/src/css/media.css
 cp static/src/node_modules/@fontsource-variable/inter/files/inter-latin-wght-normal.woff2 $dist/inter.woff2
-cp static/src/favicon.svg $dist/favicon.svg
+# The icons of the manifest are pictures of favicon.svg, taken once with a browser.
+cp static/src/favicon*.svg static/src/icons/*.png static/src/manifest.webmanifest $dist/
 
 {
 	echo "The files of this folder contain the following packages, under the licences below."

@@ -21,6 +21,14 @@ func troubleIcon(t Trouble) string {
 	}
 }
 
+// trouble is how many cases want somebody now: the mark on the page's tab.
+func (p Page) trouble() (n int64) {
+	for _, t := range p.Troubles {
+		n += t.N
+	}
+	return n
+}
+
 // Each bar has ten units of width, and a unit of air on either side.
 
 func chartBox(c Chart) string { return fmt.Sprintf("0 0 %d 100", 10*max(1, len(c.Bars))) }

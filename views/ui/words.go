@@ -7,6 +7,16 @@ import (
 	"github.com/punctual-job/punctual/scheduler/runstate"
 )
 
+// Trouble is what a run's state marks the tab of its page with: "1" for one that went wrong by itself.
+func Trouble(s runstate.State) string {
+	switch s {
+	case runstate.Failed, runstate.Timeout, runstate.SendFailed, runstate.Unconfirmed, runstate.Lost, runstate.Stopped:
+		return "1"
+	case runstate.Waiting, runstate.Sent, runstate.Success, runstate.Killed, runstate.Skipped, runstate.Discarded, runstate.Cancelled:
+	}
+	return "0"
+}
+
 func stateIcon(s runstate.State) string {
 	switch s {
 	case runstate.Waiting:

@@ -15,6 +15,7 @@ import { passkeys } from "./passkeys.js";
 import { rights } from "./rights.js";
 import { rounds } from "./rounds.js";
 import { menus } from "./menus.js";
+import { tab } from "./tab.js";
 import { times } from "./times.js";
 import { toasts } from "./toasts.js";
 
@@ -27,6 +28,7 @@ forms(); // after the menus, which send a theme by themselves
 passkeys(); // after the forms, which put a sending off
 picks();
 toasts();
+tab();
 times();
 rounds((shown, fresh) => {
   if (shown.matches("[data-live-jobs]")) return drawJobs(shown, fresh);

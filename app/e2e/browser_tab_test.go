@@ -1,0 +1,75 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/punctual-job/punctual/views/link"
+)
+
+// tabShows waits until the page's tab has an icon, and a title that begins so. The icon must be one that the admin serves.
+func tabShows(icon, title string) chromedp.Action {
+	return holds(fmt.Sprintf(`document.querySelector("link[rel=icon]").href.includes("/static/%s.") && document.title.startsWith(%q) && (() => {
+		const r = new XMLHttpRequest(); r.open("GET", document.querySelector("link[rel=icon]").href, false);
+		try { r.send(); } catch { return document.documentElement.dataset.live === "lost"; }
+		return r.status === 200; })()`, icon, title))
+}
+
+// TestBrowserTab has other tabs in front: the icon and the title tell of troubles and of a lost connection, and of their end.
+func TestBrowserTab(t *testing.T) {
+	works(t)
+	n := startNight(t, desk)
+	way := newCable(t, n.admin.url)
+	n.window = newWindow(t, way.url, desk)
+	n.enter(n.session)
+	n.expect("ERR_", "Failed to execute 'send'")
+	const again = `document.dispatchEvent(new Event("visibilitychange")) && `
+
+	n.visit("/")
+	n.do(tabShows("favicon", "Dashboard · "))
+	bad := n.job("Fetch rates", "exit 3")
+	failed := n.run(bad, "")
+	n.do(holds(again+`document.title.startsWith("(1) ")`), tabShows("favicon-trouble", "(1) Dashboard · "))
+	way.set(true)
+	n.do(holds(again+pageIs+`"lost"`), tabShows("favicon-lost", "⚠ Dashboard · "))
+	way.set(false)
+	n.do(holds(again+pageIs+`"live"`), tabShows("favicon-trouble", "(1) Dashboard · "))
+
+	n.visit(failed)
+	n.do(tabShows("favicon-trouble", "(1) Run "))
+	n.visit(link.Job(bad))
+	n.do(tabShows("favicon-trouble", "(1) Fetch rates"))
+
+	// A run whose page is open goes wrong by itself.
+	n.visit(n.run(n.job("Settle", `read -t 1 < <(tail -f /dev/null); exit 4`), ""))
+	n.do(tabShows("favicon-trouble", "(1) Run "))
+	n.admin.noPanic(t)
+}
+
+// TestBrowserInstalls asks the browser what it makes of the manifest: it finds nothing wrong, and the program can be installed.
+func TestBrowserInstalls(t *testing.T) {
+	works(t)
+	a := startAdmin(t, adminSettings{})
+	w := newWindow(t, a.url, desk)
+	w.visit("/login")
+	w.do(chromedp.ActionFunc(func(ctx context.Context) error {
+		_, wrong, data, _, err := page.GetAppManifest().Do(ctx)
+		if err != nil {
+			return err
+		}
+		if data == "" || len(wrong) > 0 {
+			t.Errorf("manifest %q: %+v", data, wrong)
+		}
+		reasons, err := page.GetInstallabilityErrors().Do(ctx)
+		for _, r := range reasons {
+			if r.ErrorID != "in-incognito" {
+				t.Errorf("cannot be installed: %s %v", r.ErrorID, r.ErrorArguments)
+			}
+		}
+		return err
+	}))
+}
