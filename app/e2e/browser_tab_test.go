@@ -3,6 +3,8 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/page"
@@ -72,4 +74,67 @@ func TestBrowserInstalls(t *testing.T) {
 		}
 		return err
 	}))
+}
+
+// TestBrowserSays reads what pages say to those who do not see them change: how many rows are new, once that the connection is lost
+// and once that it is back, and how the run ended whose page is open.
+func TestBrowserSays(t *testing.T) {
+	works(t)
+	n := startNight(t, desk)
+	way := newCable(t, n.admin.url)
+	n.window = newWindow(t, way.url, desk)
+	n.enter(n.session)
+	n.expect("ERR_")
+	const again = `document.dispatchEvent(new Event("visibilitychange")) && `
+	listen := func(path string) {
+		t.Helper()
+		n.visit(path)
+		n.do(chromedp.Evaluate(`window.said = { said: [], "said-at-once": [] };
+			for (const id in said) new MutationObserver(() => { const t = document.getElementById(id).textContent.trim(); if (t) said[id].push(t); }).observe(document.getElementById(id), { childList: true });`, nil),
+			holds(pageIs+`"live"`))
+	}
+	says := func(box string, want ...string) {
+		t.Helper()
+		n.do(holds(fmt.Sprintf(`said[%q].length >= %d`, box, len(want))))
+		var got []string
+		n.do(chromedp.Evaluate(fmt.Sprintf(`said[%q]`, box), &got))
+		if !slices.Equal(got, want) {
+			t.Errorf("%s said %q, want %q", box, got, want)
+		}
+	}
+	quick := n.job("Quick", "echo done")
+	n.run(quick, "")
+
+	// counts waits until as many rows were counted as are new, however they came together.
+	counts := func(rows int) {
+		t.Helper()
+		n.do(holds(fmt.Sprintf(again+`said.said.every((text) => /^New in the list: \d$/.test(text)) && said.said.reduce((sum, text) => sum + Number(text.at(-1)), 0) === %d`, rows)))
+	}
+	// Who is in the list has the rows wait; they are counted all the same.
+	for _, inside := range []bool{false, true} {
+		listen("/runs")
+		if inside {
+			n.do(chromedp.Evaluate(`document.querySelector("tbody a").focus()`, nil))
+		}
+		for range 3 {
+			n.run(quick, "")
+		}
+		counts(3)
+	}
+	listen("/jobs")
+	n.job("Second", "echo 2")
+	n.job("Third", "echo 3")
+	counts(2)
+
+	way.set(true)
+	n.do(holds(again + pageIs + `"lost"`))
+	way.set(false)
+	n.do(holds(again + pageIs + `"live"`))
+	says("said-at-once", "Connection lost. This page does not refresh itself until it is back.", "Connected again. This page refreshes itself.")
+
+	at := n.run(n.job("Settle", `read -t 2 < <(tail -f /dev/null); exit 4`), "")
+	listen(at)
+	says("said", fmt.Sprintf("Run %s has ended: Failed", strings.TrimPrefix(at, "/runs/")))
+	says("said-at-once")
+	n.admin.noPanic(t)
 }

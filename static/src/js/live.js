@@ -1,6 +1,8 @@
 // Whether a page still knows what it shows. Every part that refreshes itself has a source here and says of each round whether it
 // was answered; from that come the one mark of the page, the numbers that turn grey, times that stop counting, and what is done
 // as soon as the server answers again.
+import { say } from "./say.js";
+
 const before = 2; // failed rounds in a row until the page calls itself cut off: one may be a restart
 const sources = new Map(); // ms for which an answer is good, by source
 const returns = new Set(); // what waits for the server to answer
@@ -58,6 +60,7 @@ function answers() {
 }
 
 function show(now) {
+  if (now !== state && sources.size) say(document.querySelector("[data-live-mark]")?.dataset["said" + now[0].toUpperCase() + now.slice(1)], true);
   state = now;
   document.documentElement.dataset.live = sources.size ? state : "";
   for (const mark of document.querySelectorAll("[data-live-mark]")) {

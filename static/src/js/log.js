@@ -5,6 +5,7 @@ import { Idiomorph } from "idiomorph";
 import htmx from "htmx.org";
 import { colours } from "./colours.js";
 import { finder } from "./find.js";
+import { say } from "./say.js";
 import { stream } from "./stream.js";
 
 const keep = 6000; // lines in the page while it follows; the download has them all
@@ -250,10 +251,13 @@ function open(viewer) {
         note.querySelector("span").textContent = new DOMParser().parseFromString(event.data, "text/html").body.textContent;
       },
       state: (event) => {
+        const over = () => document.getElementById("run-head")?.dataset.over;
+        const before = over();
         for (const part of new DOMParser().parseFromString(event.data, "text/html").querySelectorAll("[data-part]")) {
           const shown = document.getElementById(part.id);
           if (shown) htmx.process(Idiomorph.morph(shown, part)[0] ?? shown);
         }
+        if (!before) say(over());
       },
       end: () => {
         events.end();

@@ -1,6 +1,7 @@
 // Draws a part of the page anew every so often while somebody looks at it: [data-live-every] says how many ms apart, and
 // [data-live-from] from where, if not from the page itself.
 import { source } from "./live.js";
+import { arrived, known } from "./say.js";
 
 const patience = 10000; // ms for an answer
 const idle = 1000; // between two looks whether the page has such a part by now
@@ -11,6 +12,7 @@ export function rounds(draw) {
   let timer = 0;
   let asking = false;
   let failed = 0;
+  let listed = ""; // the address whose list was drawn last
 
   const ask = async (shown) => {
     const address = location.href;
@@ -21,7 +23,14 @@ export function rounds(draw) {
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(shown.id);
       failed = 0;
       // Another filter may have been drawn meanwhile.
-      if (fresh && shown.isConnected && address === location.href) draw(shown, fresh);
+      if (fresh && shown.isConnected && address === location.href) {
+        if (shown.matches("[data-results]")) {
+          known(shown, listed !== address);
+          listed = address;
+          arrived(fresh);
+        }
+        draw(shown, fresh);
+      }
       own.answered();
     } catch {
       failed++;

@@ -2,6 +2,7 @@
 // busy in the table with the pointer or the keyboard, is not disturbed: a button counts the new rows until they are wanted.
 import { Idiomorph } from "idiomorph";
 import htmx from "htmx.org";
+import { arrived, known, say } from "./say.js";
 import { stream } from "./stream.js";
 
 const keep = 100; // rows; beyond them the list is drawn anew, with older ones a page away
@@ -55,6 +56,7 @@ export function liveRuns(root) {
     htmx.process(list);
     waiting.clear();
     many = false;
+    arrived(list);
     const row = held && document.getElementById(held);
     if (!row) return;
     row.classList.add("current");
@@ -102,6 +104,7 @@ export function liveRuns(root) {
     scrollTo({ top: 0, behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth" });
     if (keyboard) list.querySelector("a")?.focus({ preventScroll: true });
   });
+  known(list, true);
   current = stream({
     address: () => list.dataset.liveRuns,
     onReturn: unlessBusy,
@@ -113,6 +116,7 @@ export function liveRuns(root) {
         if (!row) return;
         const shown = document.getElementById(row.id);
         if (shown) return change(shown, row);
+        arrived(template.content);
         if (busy()) {
           waiting.add(row.id);
           showWaiting();
@@ -127,6 +131,7 @@ export function liveRuns(root) {
       // More new rows at once than a page holds: a few of them would hide that others are missing.
       many: () => {
         if (!busy()) return refreshSoon();
+        if (!many) say(list.querySelector("[data-new-rows]").dataset.many);
         many = true;
         showWaiting();
       },
