@@ -634,6 +634,7 @@ type User struct {
 	IdentityKey string
 	BreakGlass  int64
 	Service     int64
+	TimeZone    string
 }
 
 type View struct {

@@ -742,6 +742,8 @@ type Querier interface {
 	SetUserPassword(ctx context.Context, db DBTX, arg SetUserPasswordParams) (int64, error)
 	// The theme somebody chose for themselves.
 	SetUserTheme(ctx context.Context, db DBTX, arg SetUserThemeParams) error
+	// The time zone in which somebody sees times; empty: the installation's.
+	SetUserZone(ctx context.Context, db DBTX, arg SetUserZoneParams) error
 	SetWebhookState(ctx context.Context, db DBTX, arg SetWebhookStateParams) (int64, error)
 	// Takes new events, guarded: fewer rows than ids means that another admin was faster, and the caller rolls back.
 	SettleAlarmEvents(ctx context.Context, db DBTX, arg SettleAlarmEventsParams) (int64, error)

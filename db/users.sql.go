@@ -178,7 +178,7 @@ func (q *Queries) DeleteUser(ctx context.Context, db DBTX, id int64) (int64, err
 }
 
 const getSession = `-- name: GetSession :one
-SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.username, u.role, u.permission, u.lang, u.theme, u.provider
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.username, u.role, u.permission, u.lang, u.theme, u.time_zone, u.provider
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
 WHERE s.id = ? AND s.expires_at > ? AND u.disabled = 0
 `
@@ -200,6 +200,7 @@ type GetSessionRow struct {
 	Permission Text
 	Lang       string
 	Theme      string
+	TimeZone   string
 	Provider   string
 }
 
@@ -219,6 +220,7 @@ func (q *Queries) GetSession(ctx context.Context, db DBTX, arg GetSessionParams)
 		&i.Permission,
 		&i.Lang,
 		&i.Theme,
+		&i.TimeZone,
 		&i.Provider,
 	)
 	return i, err
@@ -767,6 +769,21 @@ type SetUserThemeParams struct {
 // The theme somebody chose for themselves.
 func (q *Queries) SetUserTheme(ctx context.Context, db DBTX, arg SetUserThemeParams) error {
 	_, err := db.ExecContext(ctx, setUserTheme, arg.Theme, arg.ID)
+	return err
+}
+
+const setUserZone = `-- name: SetUserZone :exec
+UPDATE xxl_job_user SET time_zone = ? WHERE id = ?
+`
+
+type SetUserZoneParams struct {
+	TimeZone string
+	ID       int64
+}
+
+// The time zone in which somebody sees times; empty: the installation's.
+func (q *Queries) SetUserZone(ctx context.Context, db DBTX, arg SetUserZoneParams) error {
+	_, err := db.ExecContext(ctx, setUserZone, arg.TimeZone, arg.ID)
 	return err
 }
 

@@ -80,6 +80,7 @@ type Principal struct {
 	Session string // the row of the login session; empty for programs
 	Lang    string // the language they chose for the console; empty: as the browser says
 	Theme   string // the theme they chose; empty: as the browser says
+	Zone    string // the time zone they chose for times; empty: the installation's
 	// Provider vouches for them instead of a password that is kept here; empty: none does.
 	Provider string
 	groups   map[int64]Rights

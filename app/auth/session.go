@@ -123,7 +123,7 @@ func (s *Sessions) find(ctx context.Context, id string, used bool) (Principal, e
 		_ = s.queries.TouchSession(ctx, s.pool, db.TouchSessionParams{ID: row.ID, SeenAt: now, ExpiresAt: policy.end(row.CreatedAt, now, row.Remembered != 0)})
 	}
 	p := NewPrincipal(row.UserID, row.Username, row.Role, row.Permission)
-	p.Session, p.Lang, p.Theme, p.Provider = row.ID, row.Lang, row.Theme, row.Provider
+	p.Session, p.Lang, p.Theme, p.Zone, p.Provider = row.ID, row.Lang, row.Theme, row.TimeZone, row.Provider
 	if p.Admin {
 		return p, nil
 	}

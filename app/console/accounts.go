@@ -53,7 +53,7 @@ func (c *accountPages) jobAccount(ec echo.Context) error {
 	page := accounts.JobPage{Page: c.pageWithFlash(ec), ID: jobID, Name: job.JobDesc, Filter: f}
 	now := c.now()
 	r := manage.AccountRequest{Job: jobID, Limit: accountEntries}
-	r.From, r.To = timeRange(f, now.In(c.zone))
+	r.From, r.To = timeRange(f, now.In(c.timesOf(page.Page)))
 	if r.To.IsZero() {
 		r.To = now
 	}
@@ -75,7 +75,7 @@ func (c *accountPages) jobAccount(ec echo.Context) error {
 }
 
 func (c *accountPages) fillAccount(page *accounts.JobPage, r *account.Report) {
-	clock := func(ms int64) string { return time.UnixMilli(ms).In(c.zone).Format(time.DateTime) }
+	clock := func(ms int64) string { return time.UnixMilli(ms).In(c.timesOf(page.Page)).Format(time.DateTime) }
 	page.Fires, page.From, page.To, page.Faulty = format.Number(r.Fires), clock(r.From), clock(r.To), r.Faulty()
 	for _, class := range account.Classes() {
 		if n := r.Counts[class]; n > 0 || class == account.OnTime || class.Faulty() {

@@ -60,7 +60,7 @@ func (c *auditPages) auditList(ec echo.Context) error {
 	for _, g := range groups {
 		page.Groups = append(page.Groups, ui.Option{Value: textID(g.ID), Label: g.Title, Selected: g.ID == f.Group})
 	}
-	filter := c.auditFilter(f)
+	filter := c.auditFilter(f, c.zoneFor(who(ec)))
 	filter.Before, filter.After, filter.Deep, filter.Limit = f.Before, f.After, f.Deep, auditPerPage
 	list, err := c.audit.List(ctx, p, filter)
 	if err != nil {

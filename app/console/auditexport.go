@@ -41,7 +41,7 @@ func (c *auditPages) auditExport(ec echo.Context) error {
 	}
 	control := http.NewResponseController(w)
 	n := 0
-	_, err := c.audit.Export(ec.Request().Context(), who(ec), c.auditFilter(link.AuditFrom(ec.QueryParams())), format, func(e db.AuditEntry) error {
+	_, err := c.audit.Export(ec.Request().Context(), who(ec), c.auditFilter(link.AuditFrom(ec.QueryParams()), c.zoneFor(who(ec))), format, func(e db.AuditEntry) error {
 		if n == 0 {
 			if err := begin(); err != nil {
 				return err
@@ -84,12 +84,12 @@ func csvSafe(s string) string {
 }
 
 // auditFilter is what a page's filter asks of the log.
-func (c *auditPages) auditFilter(f link.AuditFilter) manage.AuditFilter {
+func (c *auditPages) auditFilter(f link.AuditFilter, zone *time.Location) manage.AuditFilter {
 	period := link.RunFilter{Range: f.Range, From: f.From, To: f.To}
 	if period.Range == "" {
 		period.Range = link.AuditRangeDefault
 	}
 	filter := manage.AuditFilter{User: f.User, Action: f.Action, Kind: f.Kind, ID: f.Object, Group: f.Group, Text: f.Text}
-	filter.Since, filter.Until = timeRange(period, c.now().In(c.zone))
+	filter.Since, filter.Until = timeRange(period, c.now().In(zone))
 	return filter
 }

@@ -25,7 +25,7 @@ func (c *jobPages) bulkForm(ec echo.Context) error {
 	all := ec.QueryParam(jobs.FieldAll) != ""
 	if all {
 		var err error
-		if b.IDs, err = c.jobs.Matching(ec.Request().Context(), who(ec), c.jobFilter(link.JobsFrom(ec.QueryParams()))); err != nil {
+		if b.IDs, err = c.jobs.Matching(ec.Request().Context(), who(ec), c.jobFilter(link.JobsFrom(ec.QueryParams()), c.zoneFor(who(ec)))); err != nil {
 			return err
 		}
 	}

@@ -35,7 +35,7 @@ func (c *calendarPages) routes(g *echo.Group) {
 func (c *calendarPages) row(page layout.Page, k manage.Calendar) calendars.Row {
 	row := calendars.Row{Name: k.Name, Title: k.Title, Zone: k.Zone, Jobs: k.Jobs, Missing: k.Missing}
 	if k.Revision > 0 {
-		row.Changed = page.T("calendars.by", "Time", time.UnixMilli(k.UpdatedAt).In(c.zone).Format(time.DateTime), "User", k.UpdatedBy)
+		row.Changed = page.T("calendars.by", "Time", time.UnixMilli(k.UpdatedAt).In(c.timesOf(page)).Format(time.DateTime), "User", k.UpdatedBy)
 	}
 	return row
 }

@@ -15,7 +15,7 @@ func (c *jobPages) jobChips(page layout.Page, f link.JobFilter) []ui.Chip {
 	}
 	text := page.T("jobs.show." + f.Show)
 	if f.Show == link.ShowDue {
-		if at := localTime(f.At, c.zone, 0); !at.IsZero() {
+		if at := localTime(f.At, c.timesOf(page), 0); !at.IsZero() {
 			text = page.T("jobs.show.due.at", "At", at.Format("15:04"))
 		}
 	}

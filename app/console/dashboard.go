@@ -184,9 +184,14 @@ func (c *dashboardPages) dashboardCounts(ctx context.Context, page *dashboard.Pa
 		return err
 	}
 	today := days[len(days)-1]
+	// A day of the report is one of the installation's zone; the filter that leads to its runs is read in the page's.
+	zone := c.timesOf(page.Page)
 	todays := link.RunFilter{Range: link.RangeToday}
-	whole := dayFilter(days[0].Date.In(c.zone))
-	whole.To = dayFilter(today.Date.In(c.zone)).To
+	if page.Elsewhere() {
+		todays = dayFilter(today.Date.In(c.zone), zone)
+	}
+	whole := dayFilter(days[0].Date.In(c.zone), zone)
+	whole.To = dayFilter(today.Date.In(c.zone), zone).To
 	share, tone := "–", ""
 	if part, ok := sum.SuccessShare(); ok {
 		share, tone = percent(part), "green"
@@ -217,12 +222,12 @@ func (c *dashboardPages) dashboardCounts(ctx context.Context, page *dashboard.Pa
 	for _, d := range days {
 		date := d.Date.In(c.zone)
 		bar := dashboard.Bar{
-			Label: date.Format(time.DateOnly), URL: link.Runs(dayFilter(date)),
+			Label: date.Format(time.DateOnly), URL: link.Runs(dayFilter(date, zone)),
 			Title: page.T("dashboard.days.title", "Day", date.Format(time.DateOnly), "OK", format.Number(d.Succeeded), "Bad", format.Number(d.Failed), "Open", format.Number(d.Running), "Skipped", format.Number(d.Skipped)),
 		}
 		for i, value := range []int64{d.Succeeded, d.Failed, d.Running, d.Skipped} {
 			bar.Parts = append(bar.Parts, dashboard.Part{Class: []string{"ok", "bad", "open", "passed"}[i], Height: 96 * float64(value) / float64(most), Value: format.Number(value),
-				URL: link.Runs(withResult(dayFilter(date), []string{link.ResultSuccess, link.ResultFinal, link.ResultRunning, link.ResultSkipped}[i]))})
+				URL: link.Runs(withResult(dayFilter(date, zone), []string{link.ResultSuccess, link.ResultFinal, link.ResultRunning, link.ResultSkipped}[i]))})
 		}
 		page.Days.Bars = append(page.Days.Bars, bar)
 		page.Days.Marks = marks(page.Days.Marks, len(page.Days.Bars)-1, len(days), date.Format("01-02"))
@@ -258,10 +263,16 @@ func percent(share float64) string {
 	return strconv.FormatFloat(min(float64(int(share*10_000))/100, 99.99), 'f', -1, 64) + "%"
 }
 
-// dayFilter narrows the run list to a day.
-func dayFilter(date time.Time) link.RunFilter {
-	day := date.Format(time.DateOnly) // a time of day in a layout would be read as a pattern
-	return link.RunFilter{Range: link.RangeCustom, From: day + "T00:00", To: day + "T23:59"}
+// dayFilter narrows the run list to a day, for a page that shows times in a zone.
+func dayFilter(date time.Time, zone *time.Location) link.RunFilter {
+	begin := time.Date(date.Year(), date.Month(), date.Day(), 0, 0, 0, 0, date.Location())
+	return between(begin, begin.AddDate(0, 0, 1), zone)
+}
+
+// between narrows the run list to the minutes from one time to before another.
+func between(from, to time.Time, zone *time.Location) link.RunFilter {
+	const minutes = "2006-01-02T15:04"
+	return link.RunFilter{Range: link.RangeCustom, From: from.In(zone).Format(minutes), To: to.Add(-time.Minute).In(zone).Format(minutes)}
 }
 
 func withResult(f link.RunFilter, result string) link.RunFilter {
@@ -294,7 +305,7 @@ func (c *dashboardPages) dashboardPulse(page *dashboard.Page) {
 	}
 	page.Pulse.Minutes.Max = format.Number(most)
 	for i, m := range pulse.Minutes {
-		at := now.In(c.zone).Truncate(time.Minute).Add(-time.Duration(len(pulse.Minutes)-1-i) * time.Minute)
+		at := now.In(c.timesOf(page.Page)).Truncate(time.Minute).Add(-time.Duration(len(pulse.Minutes)-1-i) * time.Minute)
 		page.Pulse.Minutes.Bars = append(page.Pulse.Minutes.Bars, dashboard.Bar{
 			Label: at.Format("15:04"), URL: link.Runs(minuteFilter(at)),
 			Title: page.T("dashboard.pulse.title", "At", at.Format("15:04"), "N", format.Number(m.Sent), "P50", format.Duration(page.Printer, m.P50.Round(time.Millisecond)), "P99", format.Duration(page.Printer, m.P99.Round(time.Millisecond))),
@@ -318,10 +329,10 @@ func (c *dashboardPages) dashboardWeek(ctx context.Context, page *dashboard.Page
 	for _, d := range week.Days {
 		most = max(most, slices.Max(d.Hours[:]))
 	}
-	now := c.now().In(c.zone)
+	now, zone := c.now().In(c.zone), c.timesOf(page.Page)
 	for i := range week.Days {
 		d := &week.Days[len(week.Days)-1-i] // today on top
-		row := dashboard.WeekDay{Label: format.Weekday(page.Printer, d.Date) + " " + d.Date.Format("01-02"), URL: link.Runs(dayFilter(d.Date))}
+		row := dashboard.WeekDay{Label: format.Weekday(page.Printer, d.Date) + " " + d.Date.Format("01-02"), URL: link.Runs(dayFilter(d.Date, zone))}
 		for h, n := range d.Hours {
 			at := time.Date(d.Date.Year(), d.Date.Month(), d.Date.Day(), h, 0, 0, 0, d.Date.Location())
 			if at.After(now) {
@@ -329,7 +340,7 @@ func (c *dashboardPages) dashboardWeek(ctx context.Context, page *dashboard.Page
 			}
 			row.Hours[h] = dashboard.Hour{
 				Level: level(n, most), Title: page.T("dashboard.week.hour", "At", at.Format("01-02 15")+":00", "N", format.Number(n)),
-				URL: link.Runs(link.RunFilter{Range: link.RangeCustom, From: at.Format("2006-01-02T15") + ":00", To: at.Format("2006-01-02T15") + ":59"}),
+				URL: link.Runs(between(at, at.Add(time.Hour), zone)),
 			}
 		}
 		page.Week = append(page.Week, row)
@@ -354,7 +365,7 @@ func (c *dashboardPages) dashboardAhead(ctx context.Context, page *dashboard.Pag
 		return err
 	}
 	if !forecast.Ends.IsZero() {
-		page.AheadEnds = page.T("dashboard.ahead.ends", "At", forecast.Ends.In(c.zone).Format("15:04:05"))
+		page.AheadEnds = page.T("dashboard.ahead.ends", "At", forecast.Ends.In(c.timesOf(page.Page)).Format("15:04:05"))
 	}
 	// due is a number of a minute, which is a lower bound where the forecast has ended.
 	due := func(n int64, at time.Time) string {
@@ -368,7 +379,7 @@ func (c *dashboardPages) dashboardAhead(ctx context.Context, page *dashboard.Pag
 	order := make([]int, len(forecast.Minutes))
 	for i, n := range forecast.Minutes {
 		order[i] = i
-		at := forecast.From.In(c.zone).Add(time.Duration(i) * time.Minute)
+		at := forecast.From.In(c.timesOf(page.Page)).Add(time.Duration(i) * time.Minute)
 		page.Ahead.Bars = append(page.Ahead.Bars, dashboard.Bar{
 			Label: at.Format("15:04"), URL: dueAt(at),
 			Title: page.T("dashboard.ahead.title", "At", at.Format("15:04"), "N", due(n, at), "Jobs", due(forecast.Jobs[i], at)),
@@ -379,7 +390,7 @@ func (c *dashboardPages) dashboardAhead(ctx context.Context, page *dashboard.Pag
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(forecast.Minutes[b], forecast.Minutes[a]) })
 	for _, i := range order[:busiestMinutes] {
 		if n := forecast.Minutes[i]; n > 0 {
-			at := forecast.From.In(c.zone).Add(time.Duration(i) * time.Minute)
+			at := forecast.From.In(c.timesOf(page.Page)).Add(time.Duration(i) * time.Minute)
 			begins := at
 			if now := c.now(); now.After(at) {
 				begins = now // the minute that has begun is now, and not some seconds ago

@@ -126,7 +126,7 @@ func (c *jobPages) jobForm(ec echo.Context, status int, page jobs.FormPage, valu
 		selected = groups.list[0].ID
 	}
 	page.Values, page.Groups, page.NoGroups = values, groups.options(selected), len(groups.list) == 0
-	page.Zone, page.NoMail = page.Page.Zone, !c.channels.CarryJobs(ec.Request().Context())
+	page.Zone, page.NoMail = page.Home, !c.channels.CarryJobs(ec.Request().Context())
 	page.CanScript = page.ID != 0 && values[jobs.FieldGlue] != string(wire.GlueBean) && c.jobs.CanScript(who(ec), selected)
 	page.Zones, page.Calendars = commonZones, c.jobs.CalendarNames()
 	kids, pickable, err := c.jobs.Children(ec.Request().Context(), who(ec), values[jobs.FieldChildren])

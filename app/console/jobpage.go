@@ -179,7 +179,7 @@ func drawnUsual(page layout.Page, d manage.Durations) jobs.Usual {
 // jobWhen says when a job is due.
 func (c *jobPage) jobWhen(page layout.Page, j db.Job, held *manage.Held) jobs.When {
 	spec := j.Spec()
-	w := jobs.When{Manual: !spec.ScheduleType.Schedules(), Zone: page.Zone, Delay: spec.ScheduleType == jobspec.ScheduleFixDelay}
+	w := jobs.When{Manual: !spec.ScheduleType.Schedules(), Zone: page.Home, Delay: spec.ScheduleType == jobspec.ScheduleFixDelay}
 	if w.Manual {
 		return w
 	}

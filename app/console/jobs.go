@@ -66,7 +66,7 @@ func (c *jobPages) jobList(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	filter := c.jobFilter(f)
+	filter := c.jobFilter(f, c.zoneFor(who(ec)))
 	filter.Limit, filter.Offset, filter.History = jobsPerPage, (f.Page-1)*jobsPerPage, true
 	list, err := c.jobs.List(ctx, p, filter)
 	if err != nil {
@@ -105,16 +105,16 @@ func (c *jobPages) jobList(ec echo.Context) error {
 }
 
 // jobFilter is a filter as the use cases take it.
-func (c *frame) jobFilter(f link.JobFilter) manage.JobFilter {
+func (c *frame) jobFilter(f link.JobFilter, zone *time.Location) manage.JobFilter {
 	return manage.JobFilter{
 		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag, Paused: f.State == link.JobPaused,
-		Show: dashboard.Show(f.Show), At: localTime(f.At, c.zone, 0),
+		Show: dashboard.Show(f.Show), At: localTime(f.At, zone, 0),
 	}
 }
 
 // jobCount is how many jobs a list has in all, for one that was drawn before that was known.
 func (c *jobPages) jobCount(ec echo.Context) error {
-	n, err := c.jobs.Count(ec.Request().Context(), who(ec), c.jobFilter(link.JobsFrom(ec.QueryParams())))
+	n, err := c.jobs.Count(ec.Request().Context(), who(ec), c.jobFilter(link.JobsFrom(ec.QueryParams()), c.zoneFor(who(ec))))
 	if err != nil {
 		return err
 	}

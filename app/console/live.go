@@ -64,7 +64,7 @@ const maxBelow = 100
 // and opening the stream something may have happened, and a row that has not changed changes nothing.
 func (w *listWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next time.Duration, err error) {
 	c := w.pages
-	list, err := c.runs.List(ctx, w.who, c.runFilter(w.filter))
+	list, err := c.runs.List(ctx, w.who, c.runFilter(w.filter, c.zoneFor(w.who)))
 	if err != nil {
 		return false, 0, err
 	}

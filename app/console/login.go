@@ -134,7 +134,7 @@ func (c *entrance) logout(ec echo.Context) error {
 // preferenceLife is how long a browser remembers its language and theme.
 const preferenceLife = 365 * 24 * time.Hour
 
-// preferences keeps a language or a theme with the user, who finds it in every browser, and in this browser for the time
+// preferences keeps a language, a theme or a time zone with the user, who finds it in every browser, and in this browser for the time
 // before the login.
 func (c *entrance) preferences(ec echo.Context) error {
 	r := ec.Request()
@@ -151,6 +151,14 @@ func (c *entrance) preferences(ec echo.Context) error {
 	if p := who(ec); !p.Zero() {
 		if err := c.users.SetLooks(r.Context(), p, lang, theme); err != nil {
 			return err
+		}
+		if zone := ec.FormValue(layout.FieldZone); zone != "" {
+			if zone == layout.ZoneServer {
+				zone = ""
+			}
+			if err := c.users.SetZone(r.Context(), p, zone); err != nil {
+				return err
+			}
 		}
 	}
 	next := cmp.Or(link.Local(ec.FormValue(layout.FieldNext)), link.Root)

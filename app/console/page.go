@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -50,7 +52,12 @@ func (c *frame) Page(ec echo.Context) layout.Page {
 		Theme:   layout.ThemeFrom(cmp.Or(p.Theme, cookieValue(r, layout.FieldTheme))),
 		Path:    r.URL.RequestURI(),
 		User:    layout.User{Name: p.Name, Admin: p.Admin, Blind: blind(p), Alarms: c.channels.For(p)},
-		Zone:    zoneName(c.zone, c.now()),
+		Times:   c.zoneFor(p),
+		Home:    zoneName(c.zone, c.now()),
+	}
+	page.Zone = zoneName(page.Times, c.now())
+	if !p.Zero() {
+		page.Zones = c.zonesFor(p)
 	}
 	if p.Admin && c.weakness != nil {
 		if weak := c.weakness(); weak != auth.WeakNone {
@@ -239,17 +246,36 @@ func refused(page layout.Page, err error, whole problem.Kind) (errs map[string]s
 	return nil, p.Text(page.Printer), p.Kind == whole
 }
 
-// at is an instant in the installation's zone, ready to print.
+// at is an instant in the page's zone, ready to print.
 func (c *frame) at(page layout.Page, t time.Time) format.Time {
 	if t.IsZero() {
 		return format.Time{}
 	}
-	return format.At(page.Printer, t.In(c.zone), c.now())
+	return format.At(page.Printer, t.In(c.timesOf(page)), c.now())
 }
+
+// zoneFor is the zone in which somebody sees times and types those of a filter: their own, or the installation's.
+func (c *frame) zoneFor(p auth.Principal) *time.Location {
+	if zone, err := jobspec.Location(p.Zone); err == nil && zone != nil {
+		return zone
+	}
+	return c.zone
+}
+
+// zonesFor are the zones that somebody is offered; the one they have is among them.
+func (c *frame) zonesFor(p auth.Principal) []string {
+	if p.Zone == "" || slices.Contains(commonZones, p.Zone) {
+		return commonZones
+	}
+	return append([]string{p.Zone}, commonZones...)
+}
+
+// timesOf is the zone of a page.
+func (c *frame) timesOf(page layout.Page) *time.Location { return cmp.Or(page.Times, c.zone) }
 
 // teller tells events on a page.
 func (c *frame) teller(page layout.Page) event.Teller {
-	return event.Teller{Printer: page.Printer, Zone: c.zone}
+	return event.Teller{Printer: page.Printer, Zone: c.timesOf(page)}
 }
 
 // fromMillis is an instant of a BIGINT column, in which 0 stands for none.

@@ -21,7 +21,7 @@ const previewTimes = 8
 func (c *jobPages) preview(page layout.Page, typed jobs.FormValues) jobs.Preview {
 	j, faults := c.typedJob(typed)
 	t, text := j.ScheduleType, strings.TrimSpace(j.ScheduleConf)
-	v := jobs.Preview{Zone: page.Zone}
+	v := jobs.Preview{Zone: page.Home}
 	if text == "" || !t.Schedules() {
 		return v
 	}

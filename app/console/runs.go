@@ -68,7 +68,7 @@ func (c *runPages) runList(ec echo.Context) error {
 	}
 	page.CanClear = p.CanAnywhere(auth.RightEdit)
 	page.Executors = c.executorOptions(p, groups, f)
-	list, err := c.runs.List(ctx, p, c.runFilter(f))
+	list, err := c.runs.List(ctx, p, c.runFilter(f, c.zoneFor(p)))
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func isLive(f link.RunFilter) bool {
 	return f.Before == 0 && f.After == 0 && f.Range != link.RangeYesterday && (f.Range != link.RangeCustom || f.To == "")
 }
 
-func (c *runPages) runFilter(f link.RunFilter) manage.RunFilter {
+func (c *runPages) runFilter(f link.RunFilter, zone *time.Location) manage.RunFilter {
 	out := manage.RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Trigger: jobspec.TriggerType(f.Trigger), Show: dashboard.Show(f.Show), Executor: f.Executor, Before: f.Before, After: f.After, Deep: f.Deep, Limit: runsPerPage}
 	switch f.Result {
 	case link.ResultSuccess:
@@ -156,7 +156,7 @@ func (c *runPages) runFilter(f link.RunFilter) manage.RunFilter {
 		out.Result = manage.Skipped
 	}
 	out.State = runstate.State(link.ResultState(f.Result))
-	out.Since, out.Until = timeRange(f, c.now().In(c.zone))
+	out.Since, out.Until = timeRange(f, c.now().In(zone))
 	return out
 }
 

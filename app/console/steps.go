@@ -97,7 +97,7 @@ func (t *stepList) inOrder(planned time.Time) []runs.Step {
 
 // steps draws the timeline: what is written down, and what is still to come.
 func (c *timelines) steps(page layout.Page, run *runstate.Run, state runstate.State) []runs.Step {
-	t := &stepList{page: page, zone: c.zone, teller: c.teller(page), seen: make(map[string]bool)}
+	t := &stepList{page: page, zone: c.timesOf(page), teller: c.teller(page), seen: make(map[string]bool)}
 	planned := run.Start()
 	began, ended := run.Span()
 	t.add(runs.StepPlanned, runs.StepDone, planned, "")

@@ -132,11 +132,11 @@ func (c *timelines) killing(ctx context.Context, page layout.Page, r db.Run, eve
 		return "", err
 	}
 	if ok {
-		return page.T("runs.killing.since", "User", user, "At", format.Clock(at.In(c.zone))), nil
+		return page.T("runs.killing.since", "User", user, "At", format.Clock(at.In(c.timesOf(page)))), nil
 	}
 	if r.KillAskedAt > 0 {
 		asked, _ := events.Last(event.KillAsked)
-		return page.T("runs.killing.since", "User", asked.Text(0), "At", format.Clock(time.UnixMilli(r.KillAskedAt).In(c.zone))), nil
+		return page.T("runs.killing.since", "User", asked.Text(0), "At", format.Clock(time.UnixMilli(r.KillAskedAt).In(c.timesOf(page)))), nil
 	}
 	return "", nil
 }

@@ -54,7 +54,7 @@ func (c *transferPages) export(ec echo.Context) (transfer.Export, url.Values, er
 			return transfer.Export{}, meant, problem.New(problem.NotFound, "problem.export.none")
 		}
 	}
-	out, err := c.files.Export(ec.Request().Context(), who(ec), c.jobFilter(f), ids)
+	out, err := c.files.Export(ec.Request().Context(), who(ec), c.jobFilter(f, c.zoneFor(who(ec))), ids)
 	return out, meant, err
 }
 

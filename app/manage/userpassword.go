@@ -9,6 +9,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // ResetPassword gives a user a new password, a random one that is returned if none was chosen, and logs them out.
@@ -164,6 +165,23 @@ func (s *Users) SetLooks(ctx context.Context, p auth.Principal, lang, theme stri
 	}
 	return nil
 }
+
+// SetZone keeps the time zone in which somebody wants to see times; "" is the installation's. It is theirs alone too.
+func (s *Users) SetZone(ctx context.Context, p auth.Principal, zone string) error {
+	if p.Zero() {
+		return forbidden()
+	}
+	if _, err := jobspec.Location(zone); err != nil || len(zone) > maxZone {
+		return problem.InvalidFields(problem.Field{Name: "time_zone", Key: jobspec.CodeZone, Args: []any{"Value", zone}})
+	}
+	if err := s.queries.SetUserZone(ctx, s.cfg.Pool, db.SetUserZoneParams{ID: p.UserID, TimeZone: zone}); err != nil {
+		return fmt.Errorf("keep time zone: %w", db.Error(err))
+	}
+	return nil
+}
+
+// maxZone is how long the name of a zone may be.
+const maxZone = 64
 
 // SignOut ends every session of a user, or of the principal themselves all but the one in use.
 func (s *Users) SignOut(ctx context.Context, p auth.Principal, id int64) error {

@@ -18,6 +18,7 @@ esbuild --target=$targets --format=iife --outfile=$dist/cron.js static/src/js/cr
 esbuild --target=$targets --format=esm --splitting --chunk-names=editor-core --outdir=$dist static/src/js/editor/editor.js static/src/js/editor/editor-php.js
 esbuild --target=$targets --external:*.woff2 --outfile=$dist/app.css static/src/css/app.css
 esbuild --target=$targets --outfile=$dist/docs.css static/src/css/docs.css
+esbuild --target=$targets --outfile=$dist/login.css static/src/css/login.css
 esbuild --target=$targets --outfile=$dist/media.css static/src/css/media.css
 cp static/src/node_modules/@fontsource-variable/inter/files/inter-latin-wght-normal.woff2 $dist/inter.woff2
 # The icons of the manifest are pictures of favicon.svg, taken once with a browser.

@@ -66,7 +66,7 @@ func (f fakes) at(d time.Duration) format.Time { return format.At(f.Printer, f.n
 func (f fakes) page(path string, flashes ...layout.Flash) layout.Page {
 	return layout.Page{
 		Printer: f.Printer, Theme: f.theme, Path: path, User: layout.User{Name: "admin", Admin: true},
-		Flashes: flashes, Version: "0.1.0", Zone: "Asia/Shanghai",
+		Flashes: flashes, Version: "0.1.0", Zone: "Asia/Shanghai", Home: "Asia/Shanghai", Zones: []string{"Asia/Shanghai", "America/Los_Angeles"},
 	}
 }
 

@@ -2,7 +2,11 @@
 // families embed [Page].
 package layout
 
-import "github.com/punctual-job/punctual/locales"
+import (
+	"time"
+
+	"github.com/punctual-job/punctual/locales"
+)
 
 // Theme is the colour scheme a user chose.
 type Theme string
@@ -29,7 +33,8 @@ func ThemeFrom(s string) Theme {
 const (
 	FieldLang  = "lang"
 	FieldTheme = "theme"
-	FieldNext  = "next" // the path to return to; the handler must check that it is a path of this console
+	FieldZone  = "time_zone" // of who is logged in, without a cookie
+	FieldNext  = "next"      // the path to return to; the handler must check that it is a path of this console
 )
 
 // Nav is a place in the main navigation.
@@ -110,5 +115,16 @@ type Page struct {
 	Ignored []string // of the query, what the page does not know
 	Alerts  []Alert  // stand above every page until they are mended
 	Version string   // of the program, shown in the navigation
-	Zone    string   // the installation's time zone, shown where times are
+
+	// Times is the zone in which the page shows times and reads those of its filters; nil: the installation's. Zone names it,
+	// Home names the installation's, and Zones are those that are offered.
+	Times      *time.Location
+	Zone, Home string
+	Zones      []string
 }
+
+// ZoneServer is the value of FieldZone that stands for the installation's zone.
+const ZoneServer = "server"
+
+// Elsewhere says that the page shows times in another zone than the installation's.
+func (p Page) Elsewhere() bool { return p.Home != "" && p.Zone != p.Home }

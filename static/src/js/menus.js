@@ -23,6 +23,11 @@ export function menus() {
       menu.querySelector("summary").focus();
     }
   });
+  // The zone of the machine that somebody sits at is offered too.
+  const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  for (const zones of document.querySelectorAll("[data-zones]")) {
+    if (here && ![...zones.options].some((zone) => zone.value === here)) zones.options[0].after(new Option(here, here));
+  }
   document.addEventListener("submit", (event) => {
     const button = event.submitter;
     if (button?.name !== "theme") return;
