@@ -9,6 +9,9 @@ import (
 	"context"
 	"database/sql"
 	"strings"
+
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 const claimAlarmDeliveries = `-- name: ClaimAlarmDeliveries :execrows
@@ -1126,6 +1129,84 @@ func (q *Queries) ListAlarmStates(ctx context.Context, db DBTX, jobIds []int64) 
 	return items, nil
 }
 
+const listDeadlineJobs = `-- name: ListDeadlineJobs :many
+SELECT id, job_group, tags, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, calendar_rule, trigger_status,
+       trigger_next_time, update_time, done_by
+FROM xxl_job_info
+WHERE done_by > '' AND id > ?
+  AND (trigger_status = 1 + CAST(? AS SIGNED)
+    OR (trigger_status = 0 AND (schedule_type = 'ONCE' OR end_at > CAST(? AS SIGNED))))
+ORDER BY id LIMIT ?
+`
+
+type ListDeadlineJobsParams struct {
+	AfterID int64
+	Beside  int64
+	SinceMs int64
+	Limit   int32
+}
+
+type ListDeadlineJobsRow struct {
+	ID              int64
+	JobGroup        int64
+	Tags            string
+	ScheduleType    jobspec.ScheduleType
+	ScheduleConf    Text
+	TimeZone        string
+	StartAt         int64
+	EndAt           int64
+	Calendar        string
+	CalendarRule    string
+	TriggerStatus   int64
+	TriggerNextTime int64
+	UpdateTime      sql.NullTime
+	DoneBy          string
+}
+
+// Started jobs that have to be done by a time of day, and those whose schedule may have ended since its last run began.
+func (q *Queries) ListDeadlineJobs(ctx context.Context, db DBTX, arg ListDeadlineJobsParams) ([]ListDeadlineJobsRow, error) {
+	rows, err := db.QueryContext(ctx, listDeadlineJobs,
+		arg.AfterID,
+		arg.Beside,
+		arg.SinceMs,
+		arg.Limit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListDeadlineJobsRow
+	for rows.Next() {
+		var i ListDeadlineJobsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.Tags,
+			&i.ScheduleType,
+			&i.ScheduleConf,
+			&i.TimeZone,
+			&i.StartAt,
+			&i.EndAt,
+			&i.Calendar,
+			&i.CalendarRule,
+			&i.TriggerStatus,
+			&i.TriggerNextTime,
+			&i.UpdateTime,
+			&i.DoneBy,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listDueAlarmDeliveries = `-- name: ListDueAlarmDeliveries :many
 SELECT id, notice_id, channel_id, recipient, counted, tries, next_at
 FROM punctual_alarm_delivery
@@ -1444,9 +1525,72 @@ func (q *Queries) ListRecentRunsOfJob(ctx context.Context, db DBTX, arg ListRece
 	return items, nil
 }
 
+const listRunsForDeadline = `-- name: ListRunsForDeadline :many
+SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, planned_for, sent_at, finished_at, outcome,
+       executor_sharding_param
+FROM xxl_job_log
+WHERE job_id = ? AND id < ? ORDER BY id DESC LIMIT ?
+`
+
+type ListRunsForDeadlineParams struct {
+	JobID   int64
+	BelowID int64
+	Limit   int32
+}
+
+type ListRunsForDeadlineRow struct {
+	ID                    int64
+	TriggerTime           sql.NullTime
+	TriggerCode           int64
+	HandleTime            sql.NullTime
+	HandleCode            int64
+	PlannedAt             int64
+	PlannedFor            int64
+	SentAt                int64
+	FinishedAt            int64
+	Outcome               event.Outcome
+	ExecutorShardingParam Text
+}
+
+// A job's runs below an id, newest first, without their texts: what became of its last planned fire.
+func (q *Queries) ListRunsForDeadline(ctx context.Context, db DBTX, arg ListRunsForDeadlineParams) ([]ListRunsForDeadlineRow, error) {
+	rows, err := db.QueryContext(ctx, listRunsForDeadline, arg.JobID, arg.BelowID, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListRunsForDeadlineRow
+	for rows.Next() {
+		var i ListRunsForDeadlineRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.TriggerTime,
+			&i.TriggerCode,
+			&i.HandleTime,
+			&i.HandleCode,
+			&i.PlannedAt,
+			&i.PlannedFor,
+			&i.SentAt,
+			&i.FinishedAt,
+			&i.Outcome,
+			&i.ExecutorShardingParam,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listRunsOfAlarmNotice = `-- name: ListRunsOfAlarmNotice :many
 SELECT id, log_id FROM punctual_alarm_event
-WHERE notice_id = ? AND id > ? AND log_id > 0 AND cause <> 'recovered'
+WHERE notice_id = ? AND id > ? AND log_id > 0 AND cause NOT IN ('recovered', 'deadline')
 ORDER BY id LIMIT ?
 `
 
@@ -1461,6 +1605,7 @@ type ListRunsOfAlarmNoticeRow struct {
 	LogID int64
 }
 
+// The runs that a notice tells of as failed. That a run may be late says nothing yet about how it ends, which is to be told then.
 func (q *Queries) ListRunsOfAlarmNotice(ctx context.Context, db DBTX, arg ListRunsOfAlarmNoticeParams) ([]ListRunsOfAlarmNoticeRow, error) {
 	rows, err := db.QueryContext(ctx, listRunsOfAlarmNotice, arg.NoticeID, arg.AfterID, arg.Limit)
 	if err != nil {

@@ -372,6 +372,7 @@ type Job struct {
 	PausedRev              int64
 	Calendar               string
 	CalendarRule           string
+	DoneBy                 string
 }
 
 type JobSchedule struct {

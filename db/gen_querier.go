@@ -410,6 +410,8 @@ type Querier interface {
 	ListCodeHandlers(ctx context.Context, db DBTX) ([]CodeHandler, error)
 	// The rows that are true of these jobs.
 	ListCurrentSchedules(ctx context.Context, db DBTX, jobIds []int64) ([]JobSchedule, error)
+	// Started jobs that have to be done by a time of day, and those whose schedule may have ended since its last run began.
+	ListDeadlineJobs(ctx context.Context, db DBTX, arg ListDeadlineJobsParams) ([]ListDeadlineJobsRow, error)
 	// What touches punctual_declared_job.
 	// A group has at most hundreds.
 	ListDeclaredJobs(ctx context.Context, db DBTX, groupID int64) ([]DeclaredJob, error)
@@ -552,6 +554,9 @@ type Querier interface {
 	ListRunTimesOfJob(ctx context.Context, db DBTX, arg ListRunTimesOfJobParams) ([]ListRunTimesOfJobRow, error)
 	// The rows a batch of callbacks is about, without their long texts' cost where there are none.
 	ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunsByIDRow, error)
+	// A job's runs below an id, newest first, without their texts: what became of its last planned fire.
+	ListRunsForDeadline(ctx context.Context, db DBTX, arg ListRunsForDeadlineParams) ([]ListRunsForDeadlineRow, error)
+	// The runs that a notice tells of as failed. That a run may be late says nothing yet about how it ends, which is to be told then.
 	ListRunsOfAlarmNotice(ctx context.Context, db DBTX, arg ListRunsOfAlarmNoticeParams) ([]ListRunsOfAlarmNoticeRow, error)
 	// A page of the runs of one job that were planned within a time by the wall clock: a walk along the job's index, which holds the time.
 	ListRunsOfJobBetween(ctx context.Context, db DBTX, arg ListRunsOfJobBetweenParams) ([]ListRunsOfJobBetweenRow, error)

@@ -100,7 +100,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
-       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by
 FROM xxl_job_info WHERE id = ?
 `
 
@@ -150,6 +150,7 @@ func (q *Queries) GetJob(ctx context.Context, db DBTX, id int64) (Job, error) {
 		&i.PausedRev,
 		&i.Calendar,
 		&i.CalendarRule,
+		&i.DoneBy,
 	)
 	return i, err
 }
@@ -201,8 +202,8 @@ INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, al
   misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
   executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, time_zone, start_at, end_at,
   retry_backoff, max_concurrent, concurrency_policy, retention_days, warn_after_seconds, expect_every_seconds, tags, param_fixed,
-  calendar, calendar_rule, trigger_status, trigger_last_time, trigger_next_time)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
+  calendar, calendar_rule, done_by, trigger_status, trigger_last_time, trigger_next_time)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
 `
 
 type InsertJobParams struct {
@@ -239,6 +240,7 @@ type InsertJobParams struct {
 	ParamFixed             int64
 	Calendar               string
 	CalendarRule           string
+	DoneBy                 string
 }
 
 // A new job is always stopped; StartJob is what makes it due.
@@ -277,6 +279,7 @@ func (q *Queries) InsertJob(ctx context.Context, db DBTX, arg InsertJobParams) (
 		arg.ParamFixed,
 		arg.Calendar,
 		arg.CalendarRule,
+		arg.DoneBy,
 	)
 	if err != nil {
 		return 0, err
@@ -666,7 +669,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
-       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -733,6 +736,7 @@ func (q *Queries) ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job
 			&i.PausedRev,
 			&i.Calendar,
 			&i.CalendarRule,
+			&i.DoneBy,
 		); err != nil {
 			return nil, err
 		}
@@ -1110,7 +1114,8 @@ SET job_group = ?, job_desc = ?, update_time = ?,
     end_at = ?, retry_backoff = ?, max_concurrent = ?,
     concurrency_policy = ?, retention_days = ?,
     warn_after_seconds = ?, expect_every_seconds = ?,
-    tags = ?, param_fixed = ?, calendar = ?, calendar_rule = ?, revision = revision + 1,
+    tags = ?, param_fixed = ?, calendar = ?, calendar_rule = ?,
+    done_by = ?, revision = revision + 1,
     claimed_until = CASE WHEN trigger_next_time <> ? AND claimed_until > ? THEN 0 ELSE claimed_until END,
     trigger_next_time = ?
 WHERE id = ? AND trigger_next_time = ? AND trigger_status = ?
@@ -1145,6 +1150,7 @@ type UpdateJobParams struct {
 	ParamFixed             int64
 	Calendar               string
 	CalendarRule           string
+	DoneBy                 string
 	NewNextTime            int64
 	ID                     int64
 	OldNextTime            int64
@@ -1184,6 +1190,7 @@ func (q *Queries) UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (
 		arg.ParamFixed,
 		arg.Calendar,
 		arg.CalendarRule,
+		arg.DoneBy,
 		arg.NewNextTime,
 		arg.NewNextTime,
 		arg.NewNextTime,

@@ -15,7 +15,7 @@ func (j Job) Spec() jobspec.Job {
 		Zone: j.TimeZone, Start: j.StartAt, End: j.EndAt, Backoff: j.RetryBackoff, MaxConcurrent: int(j.MaxConcurrent),
 		Concurrency: jobspec.Concurrency(j.ConcurrencyPolicy), RetentionDays: int(j.RetentionDays), WarnAfter: int(j.WarnAfterSeconds),
 		ExpectEvery: int(j.ExpectEverySeconds), Tags: j.Tags, ParamFixed: j.ParamFixed != 0,
-		Calendar: j.Calendar, CalendarRule: jobspec.CalendarRule(j.CalendarRule),
+		Calendar: j.Calendar, CalendarRule: jobspec.CalendarRule(j.CalendarRule), DoneBy: j.DoneBy,
 	}
 }
 
@@ -28,7 +28,7 @@ func JobRow(j jobspec.Job) InsertJobParams {
 		GlueSource: Text(j.GlueSource), GlueRemark: Text(j.GlueRemark), ChildJobIDs: Text(j.ChildJobIDs), TimeZone: j.Zone, StartAt: j.Start,
 		EndAt: j.End, RetryBackoff: j.Backoff, MaxConcurrent: int64(j.MaxConcurrent), ConcurrencyPolicy: string(j.Concurrency),
 		RetentionDays: int64(j.RetentionDays), WarnAfterSeconds: int64(j.WarnAfter), ExpectEverySeconds: int64(j.ExpectEvery), Tags: j.Tags,
-		Calendar: j.Calendar, CalendarRule: string(j.CalendarRule),
+		Calendar: j.Calendar, CalendarRule: string(j.CalendarRule), DoneBy: j.DoneBy,
 	}
 	if j.ParamFixed {
 		row.ParamFixed = 1
@@ -46,6 +46,6 @@ func JobChange(j jobspec.Job) UpdateJobParams {
 		ExecutorFailRetryCount: row.ExecutorFailRetryCount, ChildJobIDs: row.ChildJobIDs, TimeZone: row.TimeZone, StartAt: row.StartAt,
 		EndAt: row.EndAt, RetryBackoff: row.RetryBackoff, MaxConcurrent: row.MaxConcurrent, ConcurrencyPolicy: row.ConcurrencyPolicy,
 		RetentionDays: row.RetentionDays, WarnAfterSeconds: row.WarnAfterSeconds, ExpectEverySeconds: row.ExpectEverySeconds, Tags: row.Tags,
-		ParamFixed: row.ParamFixed, Calendar: row.Calendar, CalendarRule: row.CalendarRule,
+		ParamFixed: row.ParamFixed, Calendar: row.Calendar, CalendarRule: row.CalendarRule, DoneBy: row.DoneBy,
 	}
 }

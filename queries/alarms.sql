@@ -21,8 +21,9 @@ WHERE state = 0 AND id IN (sqlc.slice(ids));
 UPDATE punctual_alarm_event SET notice_id = sqlc.arg(to_notice) WHERE notice_id = sqlc.arg(from_notice) AND state = 1;
 
 -- name: ListRunsOfAlarmNotice :many
+-- The runs that a notice tells of as failed. That a run may be late says nothing yet about how it ends, which is to be told then.
 SELECT id, log_id FROM punctual_alarm_event
-WHERE notice_id = sqlc.arg(notice_id) AND id > sqlc.arg(after_id) AND log_id > 0 AND cause <> 'recovered'
+WHERE notice_id = sqlc.arg(notice_id) AND id > sqlc.arg(after_id) AND log_id > 0 AND cause NOT IN ('recovered', 'deadline')
 ORDER BY id LIMIT ?;
 
 -- name: DeleteAlarmEventsBefore :execrows
@@ -258,6 +259,23 @@ ORDER BY r.id LIMIT ?;
 -- Started jobs of which a success is expected every so often.
 SELECT id, job_group, tags, expect_every_seconds, update_time FROM xxl_job_info
 WHERE expect_every_seconds > 0 AND trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND id > sqlc.arg(after_id) ORDER BY id LIMIT ?;
+
+-- name: ListDeadlineJobs :many
+-- Started jobs that have to be done by a time of day, and those whose schedule may have ended since its last run began.
+SELECT id, job_group, tags, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, calendar_rule, trigger_status,
+       trigger_next_time, update_time, done_by
+FROM xxl_job_info
+WHERE done_by > '' AND id > sqlc.arg(after_id)
+  AND (trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED)
+    OR (trigger_status = 0 AND (schedule_type = 'ONCE' OR end_at > CAST(sqlc.arg(since_ms) AS SIGNED))))
+ORDER BY id LIMIT ?;
+
+-- name: ListRunsForDeadline :many
+-- A job's runs below an id, newest first, without their texts: what became of its last planned fire.
+SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, planned_for, sent_at, finished_at, outcome,
+       executor_sharding_param
+FROM xxl_job_log
+WHERE job_id = sqlc.arg(job_id) AND id < sqlc.arg(below_id) ORDER BY id DESC LIMIT ?;
 
 -- name: ListRecentRunsOfJob :many
 -- A job's runs, newest first, by the index on job_id: the search for its last success.

@@ -14,7 +14,7 @@ import (
 // AlarmCause is what happened that somebody may want to hear of. The values stand in tables and in the settings of routes.
 type AlarmCause string
 
-// The causes. The engine raises all but slow and silent, which nothing makes happen and which the alarmer looks for itself.
+// The causes. The engine raises all but slow, silent and deadline, which nothing makes happen and which the alarmer looks for itself.
 const (
 	AlarmFailed    AlarmCause = "failed"    // a run failed and no retry is left
 	AlarmTimeout   AlarmCause = "timeout"   // the same, because it took longer than the job allows
@@ -23,6 +23,7 @@ const (
 	AlarmMisfire   AlarmCause = "misfire"   // planned fires passed unseen and were skipped
 	AlarmSlow      AlarmCause = "slow"      // a run takes long, and goes on
 	AlarmSilent    AlarmCause = "silent"    // no success for a while
+	AlarmDeadline  AlarmCause = "deadline"  // a run will not be done by the time of day that its job says, or was not
 	AlarmRecovered AlarmCause = "recovered" // the first success after one of these
 )
 

@@ -43,7 +43,7 @@ type alarmRoute struct {
 type newAlarmRoute struct {
 	Scope   alarm.Scope `json:"scope" enum:"all,group,job" doc:"Of a group's channel, all are those of its group."`
 	ScopeID int64       `json:"scope_id,omitempty" minimum:"1" doc:"The number of the group or job."`
-	Causes  []string    `json:"causes,omitempty" minItems:"1" enum:"failed,timeout,lost,dispatch,misfire,slow,silent,recovered" doc:"Without them all but misfire."`
+	Causes  []string    `json:"causes,omitempty" minItems:"1" enum:"failed,timeout,lost,dispatch,misfire,slow,silent,deadline,recovered" doc:"Without them all but misfire."`
 }
 
 // ChannelFields are those of a channel that are no secret.

@@ -4,107 +4,18 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
-	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/executor/wire"
-	"github.com/punctual-job/punctual/scheduler/runstate"
+	"github.com/punctual-job/punctual/scheduler/runtimes"
 )
 
-// timedRuns is how many runs of a job its usual duration is made of, and recentRuns how many successes of these are compared with
-// those before them.
-const (
-	timedRuns   = 200
-	recentRuns  = 10
-	fewestTimed = 5
-)
-
-// Durations say how long a job's successes usually take. Of few runs a share says little: Runs tells of how many.
-type Durations struct {
-	Runs     int   // successes that were looked at; 0: nothing is known
-	LastGood int64 // the newest of them
-	P50, P95 time.Duration
-	// Recent and Before are the medians of the newest successes and of those before them; both 0 where there are too few.
-	Recent, Before time.Duration
-}
-
-// notable is the smallest difference of durations that is worth a word: below it everything varies.
-const notable = 500 * time.Millisecond
-
-// Trend is by how much the newest successes take longer (or, below 1, shorter) than those before them; 0 where they take as long as
-// ever, which is between two thirds and one and a half times.
-func (d Durations) Trend() float64 {
-	if d.Before <= 0 || d.Recent <= 0 || (d.Recent-d.Before).Abs() < notable {
-		return 0
-	}
-	if f := float64(d.Recent) / float64(d.Before); f >= 1.5 || f <= 1/1.5 {
-		return f
-	}
-	return 0
-}
-
-// Unlike is how many times as long as usual a run took that is unlike the job's past: more than three times the median and more
-// than nearly all; 0 for all others.
-func (d Durations) Unlike(took time.Duration) float64 {
-	if d.Runs < fewestTimed || d.P50 <= 0 || took <= d.P95 || took-d.P50 < notable || took < 3*d.P50 {
-		return 0
-	}
-	return float64(took) / float64(d.P50)
-}
+// Durations say how long a job's successes usually take.
+type Durations = runtimes.Durations
 
 // Durations are how long the newest successes of a job took, below a run or, with 0, of all. The job must be one the principal may see.
 func (s *Runs) Durations(ctx context.Context, jobID, before int64) (Durations, error) {
-	if before <= 0 {
-		before = math.MaxInt64
-	}
-	rows, err := s.queries.ListRunTimesOfJob(ctx, s.cfg.Pool, db.ListRunTimesOfJobParams{JobID: jobID, BeforeID: before, Limit: timedRuns})
-	if err != nil {
-		return Durations{}, fmt.Errorf("read durations: %w", db.Error(err))
-	}
-	var newest []time.Duration // first
-	good := int64(0)
-	for _, r := range rows {
-		if r.HandleCode != wire.CodeSuccess {
-			continue
-		}
-		run := runstate.Run{TriggerCode: r.TriggerCode, HandleCode: r.HandleCode, Planned: r.PlannedAt, Sent: r.SentAt, Finished: r.FinishedAt}
-		if r.TriggerTime.Valid {
-			run.Triggered = s.cfg.Pool.FromWall(r.TriggerTime.Time)
-		}
-		if r.HandleTime.Valid {
-			run.Handled = s.cfg.Pool.FromWall(r.HandleTime.Time)
-		}
-		if run.Outcome = r.Outcome; good == 0 && run.State() == runstate.Success {
-			good = r.ID
-		}
-		if began, end := run.Span(); !began.IsZero() && !end.IsZero() {
-			newest = append(newest, max(0, end.Sub(began)))
-		}
-	}
-	d := durationsOf(newest)
-	d.LastGood = good
-	return d, nil
-}
-
-// durationsOf says what is usual of durations, newest first.
-func durationsOf(newest []time.Duration) Durations {
-	d := Durations{Runs: len(newest)}
-	if d.Runs == 0 {
-		return d
-	}
-	if d.Runs >= recentRuns+fewestTimed {
-		d.Recent, d.Before = quantile(newest[:recentRuns], 0.5), quantile(newest[recentRuns:], 0.5)
-	}
-	d.P50, d.P95 = quantile(newest, 0.5), quantile(newest, 0.95)
-	return d
-}
-
-// quantile is the smallest duration that a share of them does not exceed.
-func quantile(of []time.Duration, share float64) time.Duration {
-	sorted := slices.Sorted(slices.Values(of))
-	return sorted[max(0, int(math.Ceil(share*float64(len(sorted))))-1)]
+	return runtimes.Of(ctx, s.queries, s.cfg.Pool, jobID, before)
 }
 
 // OfJob are the newest runs of a job that the principal may see, newest first. The job must be one the principal may see.

@@ -41,6 +41,10 @@ func sample(lang string, causes ...string) *message {
 				event.New(noon.Add(3*time.Second), event.Unreachable, "http://10.0.0.1:9999/", 3*time.Second, wire.FaultConnect, "dial tcp 10.0.0.1:9999: i/o timeout <1>"),
 				event.New(noon.Add(3*time.Second), event.NoRetry),
 			}.Encode())
+		case "deadline":
+			it.notice.Detail, it.notice.Events = "", db.Text(event.List{
+				event.New(noon, event.DueBy, noon.Add(30*time.Minute), noon.Add(41*time.Minute), 20*time.Minute),
+			}.Encode())
 		case "silent":
 			it.notice.LogID, it.link = 0, ""
 		}
@@ -51,11 +55,11 @@ func sample(lang string, causes ...string) *message {
 
 func TestMailsLookAsTheyDid(t *testing.T) {
 	t.Parallel()
-	all := []string{"failed", "timeout", "lost", "dispatch", "misfire", "slow", "silent", "recovered"}
+	all := []string{"failed", "timeout", "lost", "dispatch", "misfire", "slow", "silent", "deadline", "recovered"}
 	tests := make(map[string]*message)
 	for _, lang := range locales.Languages() {
 		for name, causes := range map[string][]string{
-			"failed": {"failed"}, "timeout": {"timeout"}, "dispatch": {"dispatch"}, "recovered": {"recovered"}, "many": all, "quiet": all, "test": nil,
+			"failed": {"failed"}, "timeout": {"timeout"}, "dispatch": {"dispatch"}, "deadline": {"deadline"}, "recovered": {"recovered"}, "many": all, "quiet": all, "test": nil,
 		} {
 			tests[name+"."+lang] = sample(lang, causes...)
 		}

@@ -59,7 +59,7 @@ func (m *message) html() (string, error) {
 			p.Color = colorGood
 		case scheduler.AlarmSlow, scheduler.AlarmMisfire:
 			p.Color = colorNote
-		case scheduler.AlarmFailed, scheduler.AlarmTimeout, scheduler.AlarmLost, scheduler.AlarmDispatch, scheduler.AlarmSilent:
+		case scheduler.AlarmFailed, scheduler.AlarmTimeout, scheduler.AlarmLost, scheduler.AlarmDispatch, scheduler.AlarmSilent, scheduler.AlarmDeadline:
 		}
 	}
 	var b strings.Builder

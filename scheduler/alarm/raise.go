@@ -83,7 +83,7 @@ func (a *Alarmer) Raise(ctx context.Context, tx db.DBTX, events []scheduler.Alar
 // ends by itself, one way or the other.
 func opens(cause scheduler.AlarmCause) bool {
 	switch cause {
-	case scheduler.AlarmFailed, scheduler.AlarmTimeout, scheduler.AlarmLost, scheduler.AlarmDispatch, scheduler.AlarmSilent:
+	case scheduler.AlarmFailed, scheduler.AlarmTimeout, scheduler.AlarmLost, scheduler.AlarmDispatch, scheduler.AlarmSilent, scheduler.AlarmDeadline:
 		return true
 	case scheduler.AlarmMisfire, scheduler.AlarmSlow, scheduler.AlarmRecovered:
 		return false

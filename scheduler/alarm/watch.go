@@ -23,6 +23,7 @@ const (
 type watch struct {
 	told map[int64]struct{} // slow runs that were told and are still open
 	next map[int64]expected // by job
+	due  map[int64]due      // by job
 }
 
 // expected is when a job's silence has to be looked at again.
@@ -32,10 +33,10 @@ type expected struct {
 }
 
 func (w *watch) init() {
-	w.told, w.next = make(map[int64]struct{}), make(map[int64]expected)
+	w.told, w.next, w.due = make(map[int64]struct{}), make(map[int64]expected), make(map[int64]due)
 }
 
-// watchOnce looks for what nothing makes happen: runs that take long, jobs without success, and successes that were not
+// watchOnce looks for what nothing makes happen: runs that take long, jobs without success or not done in time, and successes that were not
 // seen to end an alarm because another admin had not heard of it yet.
 func (a *Alarmer) watchOnce(ctx context.Context, now time.Time) error {
 	if !a.Wanted(scheduler.AlarmSlow, 0) {
@@ -46,6 +47,9 @@ func (a *Alarmer) watchOnce(ctx context.Context, now time.Time) error {
 	}
 	if err := a.watchSilent(ctx, now); err != nil {
 		return fmt.Errorf("silent jobs: %w", err)
+	}
+	if err := a.watchDeadlines(ctx, now); err != nil {
+		return fmt.Errorf("deadlines: %w", err)
 	}
 	if err := a.watchOpen(ctx, now); err != nil {
 		return fmt.Errorf("open alarms: %w", err)
@@ -142,16 +146,9 @@ type knownPauses struct {
 // excuse reports whether a job without success for too long is excused by pauses: it is in one, or the time since the last one was
 // not long enough. Twice the time outside pauses is enough in any case, so that windows that come often excuse nothing for ever.
 func (k *knownPauses) excuse(ctx context.Context, j *db.ListExpectedJobsRow, since time.Time) (bool, error) {
-	if !k.read {
-		book, err := db.ReadPauses(ctx, k.a.cfg.Pool, k.now)
-		if err != nil {
-			return false, err
-		}
-		k.book, k.read = book, true
-	}
-	of := k.book.Of(j.ID, j.JobGroup, j.Tags)
-	if len(of) == 0 {
-		return false, nil
+	of, err := k.of(ctx, j.ID, j.JobGroup, j.Tags)
+	if err != nil || len(of) == 0 {
+		return false, err
 	}
 	if _, in := of.At(k.now); in {
 		return true, nil
@@ -159,6 +156,18 @@ func (k *knownPauses) excuse(ctx context.Context, j *db.ListExpectedJobsRow, sin
 	allowed := time.Duration(j.ExpectEverySeconds) * time.Second
 	all, last := of.Running(since, k.now)
 	return last < allowed && all < 2*allowed, nil
+}
+
+// of are the pauses of a job.
+func (k *knownPauses) of(ctx context.Context, job, group int64, tags string) (jobspec.Pauses, error) {
+	if !k.read {
+		book, err := db.ReadPauses(ctx, k.a.cfg.Pool, k.now)
+		if err != nil {
+			return nil, err
+		}
+		k.book, k.read = book, true
+	}
+	return k.book.Of(job, group, tags), nil
 }
 
 // lastSuccess looks for a newer success of a job than the one known, newest runs first. It reads back to the known one, or

@@ -85,6 +85,8 @@ const (
 	Triggered    Key = "triggered"   // somebody asked for the run
 	Backfilled   Key = "backfilled"  // it belongs to a backfill
 	Overdue      Key = "overdue"     // it takes longer than its job lets expect
+	DueBy        Key = "dueby"       // of a job: what has to be done by a time will probably not be
+	NotDone      Key = "notdone"     // of a job: what had to be done by a time is not
 	NoSuccess    Key = "nosuccess"   // of a job: none came for longer than it lets expect
 )
 
@@ -171,6 +173,8 @@ var Specs = func() Book {
 		{Triggered, []Arg{words("User")}, "triggered by {User}"},
 		{Backfilled, []Arg{number("Backfill")}, "of backfill {Backfill}"},
 		{Overdue, []Arg{length("By"), length("Limit"), address}, "running for {By}, expected at most {Limit}; executor {Address}"},
+		{DueBy, []Arg{moment("By"), moment("Expected"), length("Usual")}, "to be done by {By}, expected to end at {Expected}: it usually takes up to {Usual}"},
+		{NotDone, []Arg{moment("By")}, "had to be done by {By} and is not"},
 		{NoSuccess, []Arg{moment("Since"), length("Every")}, "no success since {Since}, one is expected every {Every}"},
 	}
 	return BookOf(list)

@@ -37,7 +37,8 @@ type Job struct {
 	Tags          string
 	Calendar      string // whose days it keeps to; "" for none
 	CalendarRule  CalendarRule
-	ParamFixed    bool // a run by hand goes with Param, and with no other
+	DoneBy        string // the time of day, HH:MM, by which the run before it has to be done; "" for none
+	ParamFixed    bool   // a run by hand goes with Param, and with no other
 }
 
 // The names of the parts of a definition, by which a form has them and an [invalid.Field] finds its place.
@@ -69,6 +70,7 @@ const (
 	FieldBackoff      = "retry_backoff"
 	FieldConcurrent   = "max_concurrent"
 	FieldTags         = "tags"
+	FieldDoneBy       = "done_by"
 )
 
 // What fits into the columns, in characters unless the name says bytes, where others have to know.
@@ -136,6 +138,8 @@ var Fields = []*Field{
 		Kind: Number, Max: maxSeconds, part: number(func(j *Job) *int { return &j.WarnAfter })},
 	{Name: "expect_every", Column: "expect_every_seconds", File: "expect_success_seconds", API: "expectSuccessSeconds", Label: "jobs.field.expectevery", Help: "jobs.field.expectevery.help", Unit: "unit.seconds", Since: 7, Advanced: true,
 		Kind: Number, Max: maxSeconds, part: number(func(j *Job) *int { return &j.ExpectEvery })},
+	{Name: FieldDoneBy, Column: "done_by", File: "done_by", API: "doneBy", Label: "jobs.field.doneby", Help: "jobs.field.doneby.help", Since: 226, Advanced: true,
+		Kind: Text, Max: 5, check: doneBy, part: text(func(j *Job) *string { return &j.DoneBy })},
 	{Name: "retention_days", Column: "retention_days", File: "retention_days", API: "retentionDays", Label: "jobs.field.retention", Help: "jobs.field.retention.help", Unit: "unit.days", Since: 7, Advanced: true,
 		Kind: Number, Max: MaxDays, part: number(func(j *Job) *int { return &j.RetentionDays })},
 	{Name: FieldAlarmEmail, Column: "alarm_email", File: "alarm_email", Wire: "alarmEmail", API: "alarmEmail", Label: "jobs.field.email", Help: "jobs.field.email.help",
@@ -152,6 +156,7 @@ func (j Job) Normalize() Job {
 	for _, s := range []*string{&j.Name, &j.Author, &j.Handler, &j.ScheduleConf, &j.GlueRemark, &j.Zone, &j.Calendar, &j.Backoff} {
 		*s = strings.TrimSpace(*s)
 	}
+	j.DoneBy = normalClock(j.DoneBy)
 	j.AlarmEmail = strings.Join(splitList(j.AlarmEmail), ",")
 	j.ChildJobIDs = strings.Join(splitList(j.ChildJobIDs), ",")
 	j.Tags = strings.Join(splitList(j.Tags), ",")

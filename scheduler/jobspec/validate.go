@@ -33,6 +33,8 @@ const (
 	CodeBackoff    = "job.error.backoff"      // Value: a back-off that cannot be read
 	CodeCalendar   = "job.error.calendar"     // Value: a calendar that there is not
 	CodeMoves      = "job.error.moves"        // an interval has no time of day that could be moved
+	CodeClock      = "job.error.clock"        // Value: no time of day
+	CodeNoFires    = "job.error.no_fires"     // a deadline of a job without planned times
 	CodePlanned    = "job.error.planned."     // begins the codes of an [expr.Part] that cannot be read; Value: what of it
 )
 
@@ -210,6 +212,22 @@ func zone(v *validation, f *Field, j *Job) {
 func calendarRule(v *validation, f *Field, j *Job) {
 	if choiceOrNone(v, f, j); j.CalendarRule.Moves() && (j.ScheduleType == ScheduleFixRate || j.ScheduleType == ScheduleFixDelay) {
 		v.add(f.Name, CodeMoves, nil)
+	}
+}
+
+// doneBy wants a time of day, and a schedule whose times are known beforehand.
+func doneBy(v *validation, f *Field, j *Job) {
+	if j.DoneBy == "" {
+		return
+	}
+	if _, ok := ParseClock(j.DoneBy); !ok {
+		v.add(f.Name, CodeClock, []any{"Value", j.DoneBy})
+		return
+	}
+	switch j.ScheduleType {
+	case ScheduleCron, ScheduleFixRate, ScheduleOnce:
+	case ScheduleNone, ScheduleFixDelay:
+		v.add(f.Name, CodeNoFires, nil)
 	}
 }
 

@@ -87,6 +87,8 @@ func (p FormPage) option(f *jobspec.Field) ui.Field {
 	switch f.Name {
 	case jobspec.FieldBackoff:
 		c.Hint, c.Class, c.Wrap = "10s, 1m, 5m", "mono", "narrow"
+	case jobspec.FieldDoneBy:
+		c.Hint, c.Class, c.Wrap = "06:00", "mono", "narrow"
 	case jobspec.FieldConcurrent:
 		c.More = "block"
 	}
