@@ -574,7 +574,7 @@ const listJobs = `-- name: ListJobs :many
 SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_updatetime, child_jobid, trigger_status,
-       trigger_last_time, trigger_next_time, time_zone, tags
+       trigger_last_time, trigger_next_time, time_zone, tags, start_at, end_at, calendar, calendar_rule, done_by
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id DESC
 `
 
@@ -603,6 +603,11 @@ type ListJobsRow struct {
 	TriggerNextTime        int64
 	TimeZone               string
 	Tags                   string
+	StartAt                int64
+	EndAt                  int64
+	Calendar               string
+	CalendarRule           string
+	DoneBy                 string
 }
 
 // A page of the job list: the jobs that were found ([FindJobs]), newest first, without their long texts.
@@ -650,6 +655,11 @@ func (q *Queries) ListJobs(ctx context.Context, db DBTX, ids []int64) ([]ListJob
 			&i.TriggerNextTime,
 			&i.TimeZone,
 			&i.Tags,
+			&i.StartAt,
+			&i.EndAt,
+			&i.Calendar,
+			&i.CalendarRule,
+			&i.DoneBy,
 		); err != nil {
 			return nil, err
 		}

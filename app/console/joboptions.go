@@ -17,7 +17,7 @@ var commonZones = []string{
 }
 
 // zoneOf is a job's zone, or the installation's when it has none or one that this machine does not know.
-func (c *jobPages) zoneOf(name string) *time.Location {
+func (c *frame) zoneOf(name string) *time.Location {
 	if zone, err := jobspec.Location(name); err == nil && zone != nil {
 		return zone
 	}

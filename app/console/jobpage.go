@@ -57,6 +57,11 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 		return err
 	}
 	page.Row = c.jobRow(page.Page, p, groups, &held, manage.ListRow(j))
+	if s, ok, err := c.jobs.Deadline(ctx, new(manage.ListRow(j)), &held); err != nil {
+		return err
+	} else if ok {
+		page.Row.Deadline = c.drawnDeadline(page.Page, s, c.zoneOf(j.TimeZone))
+	}
 	page.CanCopy = p.CanAnywhere(auth.RightEdit)
 	if page.Kept, err = c.kept(ctx, c.jobs, page.Page, j.ID); err != nil {
 		return err
@@ -224,7 +229,7 @@ var (
 		jobspec.FieldStart: true, jobspec.FieldEnd: true, jobspec.FieldMisfire: true, jobspec.FieldCalendar: true, jobspec.FieldRule: true,
 	}
 	elsewhere = map[string]bool{
-		jobspec.FieldName: true, jobspec.FieldSource: true, jobspec.FieldRemark: true, jobspec.FieldChildren: true, jobspec.FieldTags: true,
+		jobspec.FieldName: true, jobspec.FieldSource: true, jobspec.FieldRemark: true, jobspec.FieldChildren: true, jobspec.FieldTags: true, jobspec.FieldDoneBy: true,
 	}
 )
 

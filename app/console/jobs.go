@@ -86,8 +86,16 @@ func (c *jobPages) jobList(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
+	late, err := c.jobs.MayBeLate(ctx, list.Jobs, &held)
+	if err != nil {
+		return err
+	}
 	for _, j := range list.Jobs {
-		page.Rows = append(page.Rows, c.jobRow(page.Page, p, groups, &held, j))
+		row := c.jobRow(page.Page, p, groups, &held, j)
+		if s, ok := late[j.ID]; ok {
+			row.Deadline = c.drawnDeadline(page.Page, s, c.zoneOf(j.TimeZone))
+		}
+		page.Rows = append(page.Rows, row)
 	}
 	c.addOutcomes(page.Page, page.Rows, list.Outcomes)
 	known := list.Total

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/runstate"
@@ -40,6 +41,9 @@ func (c *timelines) whole(ctx context.Context, page layout.Page, p auth.Principa
 			t.Past.Times = times(float64(took) / float64(past.Usual.P50))
 		}
 	}
+	if t.DoneBy, err = c.doneBy(ctx, page, p, r, past.Usual); err != nil {
+		return t, err
+	}
 	if past.Good == nil {
 		return t, nil
 	}
@@ -48,6 +52,40 @@ func (c *timelines) whole(ctx context.Context, page layout.Page, p auth.Principa
 		t.Past.Against, err = c.against(ctx, page, p, *past.Good, r)
 	}
 	return t, err
+}
+
+// doneBy says of a run that is late for its job's deadline, or will probably be, by when it has to be done. The job must be one that the
+// principal may see.
+func (c *timelines) doneBy(ctx context.Context, page layout.Page, p auth.Principal, r db.Run, usual manage.Durations) (string, error) {
+	jobs, err := c.jobs.ByID(ctx, []int64{r.JobID})
+	if err != nil {
+		return "", err
+	}
+	job, there := jobs[r.JobID]
+	if !there || !p.CanUseGroup(job.JobGroup) {
+		return "", nil
+	}
+	by, ok := c.jobs.DeadlineOfRun(job, r)
+	if !ok {
+		return "", nil
+	}
+	run := c.wholeRecord(r)
+	began, ended := run.Span()
+	clock, now := by.In(c.zoneOf(job.TimeZone)).Format("15:04"), c.now()
+	late := func(key string, end time.Time) string {
+		return page.T("runs.doneby."+key, "By", clock, "Over", format.Duration(page.Printer, end.Sub(by).Truncate(time.Second)))
+	}
+	switch {
+	case run.State() == runstate.Success && ended.After(by):
+		return late("late", ended), nil
+	case !run.State().Open():
+		return "", nil
+	case now.After(by):
+		return late("over", now), nil
+	case usual.Runs > 0 && !began.IsZero() && began.Add(usual.P95).After(by):
+		return late("atrisk", began.Add(usual.P95)), nil
+	}
+	return "", nil
 }
 
 // against says what is unlike the last good run: of the two runs, and what was changed of the job between them, where the principal may

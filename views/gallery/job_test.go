@@ -68,6 +68,7 @@ func (f fakes) jobHealthy() jobs.DetailPage {
 	p.Runs = f.bars(50, 24*time.Hour, 84*time.Second, map[int]runstate.State{17: runstate.Failed, 18: runstate.Skipped})
 	p.Good = f.T("job.good.of", "Good", 48, "N", 50)
 	p.Usual = jobs.Usual{P50: f.T("time.unit.s", "N", 84), P95: f.T("time.unit.min", "N", 2), Runs: 197}
+	p.Row.Deadline = &jobs.Deadline{By: "06:00", At: f.at(20 * time.Hour), Text: f.T("job.doneby.usually", "At", "05:40")}
 	p.Failures = []jobs.RunLine{{LogID: 89830, State: runstate.Failed, At: f.at(-17 * 24 * time.Hour), Duration: "31 s", Message: "java.sql.SQLTransientConnectionException: HikariPool-1 - Connection is not available, request timed out after 30000ms."}}
 	at := time.Date(f.now.Year(), f.now.Month(), f.now.Day()+1, 2, 0, 0, 0, f.now.Location())
 	p.When = jobs.When{Cron: "0 0 2 * * ?", Zone: "Asia/Shanghai", Times: f.times(at, 24*time.Hour, 5), Facts: []jobs.Fact{{Label: f.T("jobs.field.misfire"), Value: f.T("misfire.DO_NOTHING")}}}
@@ -107,6 +108,7 @@ func (f fakes) jobFailing() jobs.DetailPage {
 		p.Failures = append(p.Failures, jobs.RunLine{LogID: int64(89980 - 10*i), State: s, At: f.at(-time.Duration(i+2) * time.Hour), Duration: "9.3 s", Message: "Error: connect ETIMEDOUT 203.0.113.7:443 at TCPConnectWrap.afterConnect [as oncomplete] (node:net:1595:16)"})
 	}
 	p.Failing = &jobs.Failing{Run: p.Failures[0], Count: 4, Since: f.at(-5 * time.Hour), LastGood: jobs.RunLine{LogID: 89940, State: runstate.Success, At: f.at(-6 * time.Hour)}}
+	p.Row.Deadline = &jobs.Deadline{By: "12:00", At: f.at(time.Hour), Text: f.T("job.doneby.atrisk", "At", "12:14", "Over", "14 min"), Late: true}
 	p.When.Cron = "15 0 * * * ?"
 	p.Hearing = jobs.Hearing{Nobody: true, Unheard: true, Mend: true}
 	return p

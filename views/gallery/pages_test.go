@@ -298,6 +298,7 @@ func (f fakes) jobs() jobs.ListPage {
 	held = &p.Rows[9]
 	held.Next = format.Time{}
 	held.Paused = f.T("jobs.paused.open", "User", f.zh("王敏", "Mina Wang"), "Reason", f.zh("支付网关更换证书，期间上游拒绝所有请求", "The gateway's certificates are replaced, and the bank refuses all calls meanwhile"))
+	p.Rows[1].Deadline = &jobs.Deadline{By: "12:00", At: f.at(time.Hour), Mark: f.T("jobs.doneby.mark", "By", "12:00"), Text: f.T("job.doneby.atrisk", "At", "12:14", "Over", "14 min"), Late: true}
 	return p
 }
 
@@ -465,6 +466,7 @@ func (f fakes) runFailed() runs.DetailPage {
 	s.ResultNote = []string{"script exit value(1) is failed", "\tat Clean.run(Clean.java:12)"}
 	s.Cause = runs.Cause{Line: 3, Text: "find: ‘/var/tmp/sessions’: Permission denied"}
 	s.Attempts = []runs.Attempt{{LogID: 90402, State: runstate.Failed}, {LogID: 90417, State: runstate.Failed}, {LogID: 90418, State: runstate.Success}}
+	s.DoneBy = f.T("runs.doneby.late", "By", "06:00", "Over", "5 min")
 	s.Past = runs.Past{
 		Bars: f.bars(50, time.Hour, 84*time.Second, map[int]runstate.State{1: runstate.Failed}), Usual: f.T("runs.usual", "P50", "1.4 s", "P95", "2.1 s"), Times: "×6.3", Unlike: true,
 		Previous: 90380, Next: 90430, Good: 90380, Against: &runs.Comparison{

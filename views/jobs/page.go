@@ -48,12 +48,22 @@ type Row struct {
 	PausedUntil  format.Time // zero: until somebody ends it
 	Zone         string      // of its own; empty for the installation's
 	Tags         []string
-	Last         LastRun // zero when it never ran or is unknown
-	CanEdit      bool    // edit, copy, delete
-	CanRun       bool    // run once
-	CanSchedule  bool    // start, stop
-	History      History // its newest runs, oldest first
-	CanScript    bool    // it is a script that may be edited here
+	Deadline     *Deadline // in a list only while it may be missed, or is; nil: none
+	Last         LastRun   // zero when it never ran or is unknown
+	CanEdit      bool      // edit, copy, delete
+	CanRun       bool      // run once
+	CanSchedule  bool      // start, stop
+	History      History   // its newest runs, oldest first
+	CanScript    bool      // it is a script that may be edited here
+}
+
+// Deadline is the time of day by which a job has to be done, and how it stands.
+type Deadline struct {
+	By   string      // "06:00", in the job's zone
+	At   format.Time // the deadline that Text is about
+	Mark string      // "May miss 06:00", ready to print; empty where it will not
+	Text string      // "usually ends at 05:40", ready to print; empty where nothing is known
+	Late bool        // it will probably be missed, or was
 }
 
 // LastRun is the newest run of a job.

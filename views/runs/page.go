@@ -89,6 +89,7 @@ type Timeline struct {
 	ShardsDone  string         // "2 of 3 succeeded"
 	Attempts    []Attempt      // the runs of its fire, itself among them, the first one first; empty for one that was tried once
 	Past        Past           // only of a run's own page
+	DoneBy      string         // the time by which it has to be done, ready to print, where it is late for that or may be
 	Cause       Cause          // what its output says of a failure
 	CanRun      bool           // "run again" leads to the job's run-once dialog
 	JobGone     bool

@@ -1,0 +1,100 @@
+package manage
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/deadline"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// Deadline is how a job stands for the time of day by which it has to be done: for the coming deadline, or for the last one while that is
+// missed. ok is false for a job without one. The job must be one the principal may see.
+func (s *Jobs) Deadline(ctx context.Context, j *db.ListJobsRow, held *Held) (standing deadline.Standing, ok bool, err error) {
+	job, last, following, ok := s.deadlines(j, held)
+	if !ok {
+		return standing, false, nil
+	}
+	reader := deadline.Reader{Pool: s.cfg.Pool, Queries: s.queries}
+	standing, err = reader.Standing(ctx, job, last, held.now)
+	if err == nil && standing.State != deadline.Missed {
+		standing, err = reader.Standing(ctx, job, following, held.now)
+	}
+	if err != nil {
+		return standing, false, fmt.Errorf("read the deadline of job %d: %w", j.ID, err)
+	}
+	return standing, true, nil
+}
+
+// MayBeLate are those jobs of a page that are not done in time, or will probably not be. The jobs must be some the principal may see.
+func (s *Jobs) MayBeLate(ctx context.Context, rows []db.ListJobsRow, held *Held) (map[int64]deadline.Standing, error) {
+	var late map[int64]deadline.Standing
+	reader := deadline.Reader{Pool: s.cfg.Pool, Queries: s.queries}
+	for i := range rows {
+		job, last, following, ok := s.deadlines(&rows[i], held)
+		if !ok {
+			continue
+		}
+		for _, d := range []jobspec.Deadline{last, following} {
+			if d.Fire.IsZero() || held.now.Before(d.Fire) {
+				continue // costs nothing
+			}
+			standing, err := reader.Standing(ctx, job, d, held.now)
+			if err != nil {
+				return nil, fmt.Errorf("read the deadline of job %d: %w", job.ID, err)
+			}
+			if standing.State.Warns() {
+				if late == nil {
+					late = make(map[int64]deadline.Standing)
+				}
+				late[job.ID] = standing
+				break
+			}
+		}
+	}
+	return late, nil
+}
+
+// DeadlineOfRun is the moment by which the planned fire that a run came of has to be done; ok is false where it has none.
+func (s *Jobs) DeadlineOfRun(j db.Job, r db.Run) (by time.Time, ok bool) {
+	due := r.PlannedAt
+	if r.PlannedFor > 0 {
+		due = r.PlannedFor
+	}
+	clock, ok := jobspec.ParseClock(j.DoneBy)
+	if !ok || due == 0 {
+		return by, false
+	}
+	schedule, err := s.scheduleOf(j.Spec())
+	if err != nil {
+		return by, false
+	}
+	by, ok, err = schedule.DeadlineOf(clock, time.UnixMilli(j.TriggerNextTime), time.UnixMilli(due))
+	return by, ok && err == nil
+}
+
+// deadlines are the last deadline of a job and the coming one. One whose schedule cannot be read has none: its page says so.
+func (s *Jobs) deadlines(j *db.ListJobsRow, held *Held) (job *deadline.Job, last, following jobspec.Deadline, ok bool) {
+	clock, ok := jobspec.ParseClock(j.DoneBy)
+	if !ok {
+		return nil, last, following, false
+	}
+	schedule, err := s.scheduleOf(jobspec.Job{
+		ScheduleType: j.ScheduleType, ScheduleConf: string(j.ScheduleConf), Zone: j.TimeZone, Start: j.StartAt, End: j.EndAt,
+		Calendar: j.Calendar, CalendarRule: jobspec.CalendarRule(j.CalendarRule),
+	})
+	if err != nil {
+		return nil, last, following, false
+	}
+	job = &deadline.Job{
+		ID: j.ID, Schedule: schedule, Clock: clock, Next: time.UnixMilli(j.TriggerNextTime), Started: jobspec.Started(j.TriggerStatus),
+		Pauses: held.book.Of(j.ID, j.JobGroup, j.Tags),
+	}
+	if j.UpdateTime.Valid {
+		job.Changed = s.cfg.Pool.FromWall(j.UpdateTime.Time)
+	}
+	last, following, err = schedule.Deadlines(clock, job.Next, held.now)
+	return job, last, following, err == nil
+}
