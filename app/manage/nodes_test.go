@@ -31,7 +31,7 @@ func TestTheCluster(t *testing.T) {
 				}
 			}
 		}
-		if _, err := q.RetireNode(ctx, pool, db.RetireNodeParams{ID: ids[0], Beat: 1}); err != nil {
+		if _, err := q.LeaveNode(ctx, pool, ids[0]); err != nil {
 			t.Fatal(err)
 		}
 		b.engine.load = scheduler.Load{Node: ids[2], Alive: []int64{ids[2], ids[3], ids[4], ids[5]}, Figures: scheduler.Figures{Planned: 3}}
