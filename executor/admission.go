@@ -99,9 +99,10 @@ func (e *Executor) prepare(req *wire.RunRequest) (*task, error) {
 	planned := time.UnixMilli(cmp.Or(req.PlannedAt, req.LogDateTime))
 	run := &Run{
 		JobID: req.JobID, LogID: req.LogID, Handler: req.ExecutorHandler, Param: req.ExecutorParams, Planned: planned, Received: now,
-		triggered: req.LogDateTime,
-		Shard:     Shard{Index: req.BroadcastIndex, Total: max(req.BroadcastTotal, 1)},
-		log:       e.openLog(req), env: req.Environment,
+		triggered:   req.LogDateTime,
+		Shard:       Shard{Index: req.BroadcastIndex, Total: max(req.BroadcastTotal, 1)},
+		TraceParent: wire.ParseTraceParent(req.TraceParent),
+		log:         e.openLog(req), env: req.Environment,
 	}
 	t := &task{run: run, handler: e.wrap(handler), name: name, timeout: time.Duration(req.TimeoutSeconds) * time.Second}
 	t.ctx, t.cancel = context.WithCancelCause(context.WithValue(context.Background(), runKey{}, run))

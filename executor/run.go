@@ -36,6 +36,10 @@ type Run struct {
 	// Received is when this executor got the run, before it was written down and queued; for a run taken up after a
 	// restart, the time of that.
 	Received time.Time
+	// TraceParent is the trace and the span that the run belongs to, as the header traceparent of W3C Trace Context has them:
+	// "00-TRACE-SPAN-FLAGS". Spans of the handler are made children of it by OpenTelemetry's propagation.TraceContext. "" where the
+	// admin traces nothing.
+	TraceParent string
 
 	triggered int64 // as the admin names it, epoch ms: the run's log and result are filed under it
 

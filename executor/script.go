@@ -111,6 +111,9 @@ func environment(run *Run) []string {
 			env = append(env, name+"="+value)
 		}
 	}
+	if run.TraceParent != "" {
+		env = append(env, "TRACEPARENT="+run.TraceParent)
+	}
 	return append(env, // ours are last, and so count
 		"PUNCTUAL_JOB_ID="+strconv.FormatInt(run.JobID, 10),
 		"PUNCTUAL_LOG_ID="+strconv.FormatInt(run.LogID, 10),

@@ -1,6 +1,7 @@
 package executor
 
 import (
+	"bytes"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
@@ -49,7 +50,7 @@ func (e *Executor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, wire.CodeFail, "request error:"+err.Error(), nil)
 		return
 	}
-	code, msg, value, err := e.dispatch(r.RequestURI, body)
+	code, msg, value, err := e.dispatch(r.RequestURI, r.Header, body)
 	if err != nil {
 		code, msg, value = wire.CodeFail, "request error:"+err.Error(), nil
 	}
@@ -93,7 +94,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 var errTooBig = fmt.Errorf("body is longer than %d bytes", maxBody)
 
 // dispatch does what a request asks for. An error is a request that could not be understood or served.
-func (e *Executor) dispatch(uri string, body []byte) (code int, msg string, value []byte, err error) {
+func (e *Executor) dispatch(uri string, header http.Header, body []byte) (code int, msg string, value []byte, err error) {
 	switch uri {
 	case "/beat":
 		if e.draining() {
@@ -113,7 +114,7 @@ func (e *Executor) dispatch(uri string, body []byte) (code int, msg string, valu
 		}
 		return wire.CodeSuccess, wire.MsgSuccess, nil, nil
 	case "/run", "/trigger":
-		return e.serveRun(body)
+		return e.serveRun(header.Get(wire.HeaderTraceParent), body)
 	case "/kill":
 		req, err := wire.DecodeKill(body)
 		if err != nil {
@@ -140,11 +141,14 @@ func (e *Executor) dispatch(uri string, body []byte) (code int, msg string, valu
 	return wire.CodeFail, "invalid request, uri-mapping(" + uri + ") not found.", nil, nil
 }
 
-func (e *Executor) serveRun(body []byte) (code int, msg string, value []byte, err error) {
+func (e *Executor) serveRun(traceParent string, body []byte) (code int, msg string, value []byte, err error) {
 	req, err := wire.DecodeRun(body)
 	if err != nil {
 		e.refused.Add(1)
 		return 0, "", nil, err
+	}
+	if traceParent = wire.ParseTraceParent(traceParent); traceParent != "" {
+		req.TraceParent, body = traceParent, withTraceParent(body, traceParent)
 	}
 	err = e.admit(&req, body)
 	if err == nil {
@@ -161,4 +165,13 @@ func (e *Executor) serveRun(body []byte) (code int, msg string, value []byte, er
 func answer(w http.ResponseWriter, code int, msg string, value []byte) {
 	w.Header().Set("Content-Type", "application/json;charset=UTF-8")
 	_, _ = w.Write(wire.AppendAnswer(make([]byte, 0, 96+len(msg)+2*len(value)), code, msg, value))
+}
+
+// withTraceParent puts a run's trace context into the request that the journal keeps, where a restart finds it.
+func withTraceParent(body []byte, traceParent string) []byte {
+	_, members, isObject := bytes.Cut(body, []byte("{"))
+	if !isObject || bytes.HasPrefix(bytes.TrimSpace(members), []byte("}")) {
+		return body
+	}
+	return append([]byte(`{"traceparent":"`+traceParent+`",`), members...)
 }

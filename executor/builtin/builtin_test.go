@@ -114,6 +114,34 @@ func TestHandlers(t *testing.T) {
 	}
 }
 
+func TestHTTPCallsPassTheTraceOn(t *testing.T) {
+	t.Parallel()
+	const parent, own = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-11111111111111111111111111111111-2222222222222222-00"
+	admin := executortest.NewAdmin(t)
+	ex := executortest.New(t, admin.URL, nil)
+	if err := builtin.Register(ex.Executor, builtin.Options{HTTP: true, HTTPAllow: rule(t, "127.0.0.0/8")}); err != nil {
+		t.Fatal(err)
+	}
+	headers := make(chan string, 1)
+	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { headers <- r.Header.Get("traceparent") }))
+	t.Cleanup(site.Close)
+	client := wire.NewExecutorClient(nil)
+	t.Cleanup(client.Close)
+	for i, tc := range []struct{ parent, param, want string }{
+		{parent, `{"url":"` + site.URL + `"}`, parent},
+		{"", `{"url":"` + site.URL + `"}`, ""},
+		{parent, `{"url":"` + site.URL + `","headers":{"traceparent":"` + own + `"}}`, own},
+	} {
+		req := &wire.RunRequest{JobID: int64(i + 1), LogID: int64(i + 1), ExecutorHandler: "httpJobHandler", GlueType: wire.GlueBean, LogDateTime: 1_767_225_600_000, ExecutorParams: tc.param, TraceParent: tc.parent}
+		if answer, err := client.Run(t.Context(), ex.Target(), req); err != nil || !answer.OK() {
+			t.Fatalf("%+v, %v", answer, err)
+		}
+		if got := <-headers; got != tc.want {
+			t.Errorf("%s in trace %q: the target sees %q, want %q", tc.param, tc.parent, got, tc.want)
+		}
+	}
+}
+
 func rule(t *testing.T, list string) builtin.AddressRule {
 	t.Helper()
 	r, err := builtin.ParseAddressRule(list)

@@ -48,6 +48,9 @@ func (c HTTPCalls) run(ctx context.Context, run *executor.Run) error {
 	if err != nil {
 		return err
 	}
+	if run.TraceParent != "" && req.Header.Get(wire.HeaderTraceParent) == "" {
+		req.Header.Set(wire.HeaderTraceParent, run.TraceParent)
+	}
 	client := &http.Client{Transport: c.transport(req.URL.Hostname()), CheckRedirect: checkRedirect(&call)}
 	resp, err := client.Do(req)
 	if err != nil {

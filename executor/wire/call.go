@@ -137,6 +137,9 @@ func (c caller) post(ctx context.Context, address, token, appName string, body [
 	if appName != "" {
 		req.Header.Set(HeaderAppName, appName)
 	}
+	if parent, ok := ctx.Value(traceParentKey{}).(string); ok {
+		req.Header.Set(HeaderTraceParent, parent)
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		if in, ok := as[*url.Error](err); ok {

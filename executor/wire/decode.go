@@ -38,6 +38,7 @@ func DecodeRun(body []byte) (RunRequest, error) {
 		Environment map[string]string `json:"environment"`
 		Masks       []string          `json:"masks"`
 		PlannedAt   loose             `json:"plannedAt"`
+		TraceParent looseText         `json:"traceparent"`
 	}
 	if err := json.Unmarshal(body, &l); err != nil {
 		return RunRequest{}, err
@@ -47,7 +48,7 @@ func DecodeRun(body []byte) (RunRequest, error) {
 		BlockStrategy: Block(l.BlockStrategy), TimeoutSeconds: int(l.TimeoutSeconds), LogID: int64(l.LogID),
 		LogDateTime: int64(l.LogDateTime), GlueType: Glue(l.GlueType), GlueSource: string(l.GlueSource),
 		GlueUpdateTime: int64(l.GlueUpdateTime), BroadcastIndex: int(l.BroadcastIndex), BroadcastTotal: int(l.BroadcastTotal), Environment: l.Environment, Masks: l.Masks,
-		PlannedAt: int64(l.PlannedAt),
+		PlannedAt: int64(l.PlannedAt), TraceParent: string(l.TraceParent),
 	}, nil
 }
 

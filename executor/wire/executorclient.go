@@ -30,6 +30,9 @@ type Target struct {
 	Dialect    Dialect
 }
 
+// traceParentKey is under what a call's context holds its header [HeaderTraceParent].
+type traceParentKey struct{}
+
 // ExecutorClient calls executors. It may be used by many goroutines; the context bounds each call.
 type ExecutorClient struct{ caller }
 
@@ -60,6 +63,11 @@ func (c *ExecutorClient) Run(ctx context.Context, to Target, req *RunRequest) (A
 	}
 	if to.Dialect == DialectTrigger {
 		path = "/trigger"
+	}
+	if req.TraceParent != "" {
+		plain := *req
+		plain.TraceParent = ""
+		ctx, req = context.WithValue(ctx, traceParentKey{}, req.TraceParent), &plain
 	}
 	return c.send(ctx, to, path, req, maxAnswer)
 }

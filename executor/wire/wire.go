@@ -50,6 +50,9 @@ type RunRequest struct {
 	// PlannedAt is the time of the schedule that the run is for, in epoch milliseconds, where that is not LogDateTime; else 0. Only
 	// executors that take an environment are told.
 	PlannedAt int64 `json:"plannedAt,omitempty"`
+	// TraceParent is where the run belongs in a trace, as [ParseTraceParent] takes it. It travels as a header, so that whatever
+	// instruments an executor of XXL-JOB finds it; as a member it stands only in what our executor keeps of the request.
+	TraceParent string `json:"traceparent,omitempty"`
 }
 
 // IdleBeatRequest asks whether a job's thread is free (docs/compat.md §1.7).

@@ -64,7 +64,7 @@ func CronExamples() []string {
 var scriptValues = []struct{ argument, variable, key string }{
 	{"$1", "PUNCTUAL_PARAM", "help.scripts.param"}, {"$2", "PUNCTUAL_SHARD_INDEX", "help.scripts.index"}, {"$3", "PUNCTUAL_SHARD_TOTAL", "help.scripts.total"},
 	{"", "PUNCTUAL_PLANNED_AT", "help.scripts.planned"},
-	{"", "PUNCTUAL_JOB_ID", "help.scripts.job"}, {"", "PUNCTUAL_LOG_ID", "help.scripts.log"},
+	{"", "PUNCTUAL_JOB_ID", "help.scripts.job"}, {"", "PUNCTUAL_LOG_ID", "help.scripts.log"}, {"", "TRACEPARENT", "help.scripts.trace"},
 }
 
 // addresses are what programs call.
