@@ -35,6 +35,10 @@ type errorHandler struct {
 	Refused func(c echo.Context)
 }
 
+func isCallback(r *http.Request) bool {
+	return r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, callbackPath)
+}
+
 const handled = "problem handled"
 
 // HandleError is the echo.HTTPErrorHandler.
@@ -46,7 +50,11 @@ func (h *errorHandler) HandleError(err error, c echo.Context) {
 	c.Set(handled, true)
 	r := c.Request()
 	p := problemOf(err)
-	problem.Log(h.Logger, p, r, requestIDOf(c))
+	if !isCallback(r) { // its path is what nobody else may know
+		problem.Log(h.Logger, p, r, requestIDOf(c))
+	} else if p.Kind == problem.Internal {
+		h.Logger.Error("take a report of a target", "request_id", requestIDOf(c), "error", p.Error())
+	}
 	if p.Kind == problem.Forbidden && h.Refused != nil {
 		h.Refused(c)
 	}
@@ -57,7 +65,7 @@ func (h *errorHandler) HandleError(err error, c echo.Context) {
 		c.Response().Header().Set("Retry-After", "30")
 	}
 	switch {
-	case h.API != nil && api.Under(r.URL.Path):
+	case h.API != nil && (api.Under(r.URL.Path) || isCallback(r)):
 		h.API(c, p)
 	case h.Protocol(r):
 		h.protocol(c, p)

@@ -34,6 +34,8 @@ const (
 	httpPath   = "/http-executor"
 	httpInside = "demo.punctual.internal" // a host that answers inside the process, to try things out with
 	httpDrain  = 5 * time.Second
+
+	callbackPath = "/callbacks/"
 )
 
 // httpJobs is the executor for HTTP jobs, once it runs.
@@ -178,13 +180,39 @@ func (a *App) openHTTPIn(ctx context.Context, dir string) (*executor.Executor, e
 	if err != nil {
 		return nil, err
 	}
-	ex.Handle(httpcall.Handler, builtin.HTTPCalls{Rule: a.httpRule, Inside: map[string]http.Handler{httpInside: http.HandlerFunc(demoSite)}}.Handler())
+	ex.Handle(httpcall.Handler, builtin.HTTPCalls{Rule: a.httpRule, Later: later{a}, Inside: map[string]http.Handler{httpInside: http.HandlerFunc(demoSite)}}.Handler())
 	a.http.here.Store(&httpHere{address: address, ex: ex}) // its first beat comes from there
 	if err := ex.Start(ctx); err != nil {
 		a.http.here.Store(nil)
 		return nil, err
 	}
 	return ex, nil
+}
+
+// later keeps the runs of asynchronous calls open.
+type later struct{ *App }
+
+// HandOut implements builtin.Later.
+func (l later) HandOut(ctx context.Context, run *executor.Run) (string, error) {
+	return l.manage.Callbacks.HandOut(ctx, run.LogID, run.JobID, run.Received, func(token string) string { return callbackPath + token })
+}
+
+// Await implements builtin.Later.
+func (l later) Await(ctx context.Context, run *executor.Run) error {
+	return l.engine.Await(ctx, run.LogID)
+}
+
+// callback takes the report of a target. Nobody is logged in; the token in the path says which run it is about.
+func (a *App) callback(c echo.Context) error {
+	r := c.Request()
+	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), r.Body, manage.MaxReport))
+	if err != nil {
+		return err
+	}
+	if err := a.manage.Callbacks.Report(r.Context(), c.RealIP(), c.Param("token"), body); err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, map[string]string{"status": "recorded"})
 }
 
 // httpRule says what HTTP jobs may call now: what the settings allow, and never this admin's own listeners, one of which may trust

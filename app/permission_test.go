@@ -137,6 +137,7 @@ var routeNeeds = map[string]need{
 	// A token of somebody else does not exist.
 	"GET /tokens": user, "GET /tokens/new": user, "POST /tokens": user, "GET /tokens/:id/revoke": user, "POST /tokens/:id/revoke": user,
 	"GET /device": user, "POST /device": user,
+	"POST /callbacks/:token":   anybody, // whoever holds the token
 	"GET /tokens/accounts/new": admin, "POST /tokens/accounts": admin,
 	"GET /profile": user, "POST /profile/password": user, "POST /profile/sessions/end": user,
 }

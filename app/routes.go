@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
@@ -52,6 +53,7 @@ func (a *App) router(pages *console.Console, protocols *openapi.API, old *legacy
 	if !a.opts.NoAccessToken {
 		e.POST(httpPath+"/:method", a.http.remote)
 	}
+	e.POST(callbackPath+":token", a.callback)
 	for _, prefix := range []string{"", legacy.Prefix} {
 		e.GET(prefix+"/actuator/health", a.health)
 	}
@@ -149,7 +151,7 @@ func (a *App) logRequests() echo.MiddlewareFunc {
 		LogMethod: true, LogStatus: true, LogLatency: true, LogRemoteIP: true, LogRequestID: true, LogURIPath: true, HandleError: true,
 		Skipper: func(c echo.Context) bool {
 			_, protocol := openapi.Name(c.Request().URL.Path)
-			return protocol || !a.logger.Enabled(c.Request().Context(), slog.LevelDebug)
+			return protocol || strings.HasPrefix(c.Request().URL.Path, callbackPath) || !a.logger.Enabled(c.Request().Context(), slog.LevelDebug)
 		},
 		LogValuesFunc: func(c echo.Context, v middleware.RequestLoggerValues) error {
 			a.logger.LogAttrs(c.Request().Context(), slog.LevelDebug, "request", slog.String("method", v.Method), slog.String("path", v.URIPath),

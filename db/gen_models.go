@@ -190,6 +190,16 @@ type BesideGroup struct {
 	MovedBy string
 }
 
+type Callback struct {
+	LogID      int64
+	Token      string
+	JobID      int64
+	State      int64
+	ExpiresAt  int64
+	Progress   string
+	ProgressAt int64
+}
+
 type Clearing struct {
 	ID         int64
 	UserName   string

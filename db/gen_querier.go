@@ -27,6 +27,8 @@ type Querier interface {
 	AuditIDs(ctx context.Context, db DBTX) (AuditIDsRow, error)
 	// When the entry with an id, or the next one, was made: how far back a search has come.
 	AuditTimeFrom(ctx context.Context, db DBTX, id int64) (int64, error)
+	// The target took the work. Guarded, because a quick target has reported already.
+	AwaitCallback(ctx context.Context, db DBTX, logID int64) (int64, error)
 	// Renews a lease. 0 rows: another node has declared this one gone, and it must not send anything any more. The server counts:
 	// a number that a renewal wrote whose answer was lost must not be written again, or the others would not see the next one.
 	BeatNode(ctx context.Context, db DBTX, arg BeatNodeParams) (int64, error)
@@ -115,6 +117,7 @@ type Querier interface {
 	DeleteBackfill(ctx context.Context, db DBTX, id int64) (int64, error)
 	DeleteBackfillRuns(ctx context.Context, db DBTX, backfillID int64) (int64, error)
 	DeleteCalendar(ctx context.Context, db DBTX, name string) (int64, error)
+	DeleteCallbacksBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
 	// Takes the beginning of the chain away, some at a time. Its last place is kept as a mark in the same transaction.
 	DeleteChainedAudit(ctx context.Context, db DBTX, arg DeleteChainedAuditParams) (int64, error)
 	// Forgets what was finished long ago.
@@ -203,6 +206,8 @@ type Querier interface {
 	EndAlarmDeliveries(ctx context.Context, db DBTX, arg EndAlarmDeliveriesParams) (int64, error)
 	EndBackfill(ctx context.Context, db DBTX, arg EndBackfillParams) (int64, error)
 	EndBeside(ctx context.Context, db DBTX) error
+	// Their runs have ended, in the same transaction.
+	EndCallbacks(ctx context.Context, db DBTX, logIds []int64) (int64, error)
 	// Those that were taken at their first try, or that are given up together.
 	EndDeliveries(ctx context.Context, db DBTX, arg EndDeliveriesParams) error
 	// Ends a pause early: from then on it holds nothing. One that has ended stays as it is.
@@ -243,6 +248,8 @@ type Querier interface {
 	GetAuditMark(ctx context.Context, db DBTX, name string) (AuditMark, error)
 	GetBackfill(ctx context.Context, db DBTX, id int64) (Backfill, error)
 	GetBackfillRun(ctx context.Context, db DBTX, arg GetBackfillRunParams) (BackfillRun, error)
+	GetCallback(ctx context.Context, db DBTX, token string) (Callback, error)
+	GetCallbackOfRun(ctx context.Context, db DBTX, logID int64) (Callback, error)
 	GetChannelOfAlarmDelivery(ctx context.Context, db DBTX, id int64) (int64, error)
 	GetClearing(ctx context.Context, db DBTX, id int64) (Clearing, error)
 	GetDeclaredJob(ctx context.Context, db DBTX, jobID int64) (DeclaredJob, error)
@@ -315,6 +322,8 @@ type Querier interface {
 	InsertAuditMarkIfAbsent(ctx context.Context, db DBTX, arg InsertAuditMarkIfAbsentParams) error
 	// What touches punctual_backfill and punctual_backfill_run. Rows of the second are inserted many at a time, in db/bulk.go.
 	InsertBackfill(ctx context.Context, db DBTX, arg InsertBackfillParams) (int64, error)
+	// What touches punctual_callback: runs whose end is reported by the target of an asynchronous HTTP call. See scheduler/awaited.go.
+	InsertCallback(ctx context.Context, db DBTX, arg InsertCallbackParams) error
 	InsertClearing(ctx context.Context, db DBTX, arg InsertClearingParams) (int64, error)
 	InsertCodeHandler(ctx context.Context, db DBTX, arg InsertCodeHandlerParams) error
 	InsertDeclaredJob(ctx context.Context, db DBTX, arg InsertDeclaredJobParams) error
@@ -386,6 +395,8 @@ type Querier interface {
 	ListAuditMarks(ctx context.Context, db DBTX, limit int32) ([]AuditMark, error)
 	// The newest entries about one thing, with as much of what they changed as the names of the fields take: a script may be long.
 	ListAuditOfObject(ctx context.Context, db DBTX, arg ListAuditOfObjectParams) ([]ListAuditOfObjectRow, error)
+	// Runs whose target will report, a page after the other.
+	ListAwaited(ctx context.Context, db DBTX, arg ListAwaitedParams) ([]ListAwaitedRow, error)
 	// Those in a state, in their order.
 	ListBackfillRuns(ctx context.Context, db DBTX, arg ListBackfillRunsParams) ([]BackfillRun, error)
 	// Newest first.
@@ -402,6 +413,7 @@ type Querier interface {
 	ListCalendarRevisions(ctx context.Context, db DBTX) ([]ListCalendarRevisionsRow, error)
 	// Whole: there are tens.
 	ListCalendars(ctx context.Context, db DBTX) ([]StoredCalendar, error)
+	ListCallbacksOfRuns(ctx context.Context, db DBTX, logIds []int64) ([]ListCallbacksOfRunsRow, error)
 	// The chain after a place, in its order.
 	ListChainedAudit(ctx context.Context, db DBTX, arg ListChainedAuditParams) ([]AuditEntry, error)
 	// The newest, for the console.
@@ -661,6 +673,7 @@ type Querier interface {
 	NoteAlarmChannelError(ctx context.Context, db DBTX, arg NoteAlarmChannelErrorParams) error
 	NoteAlarmChannelOK(ctx context.Context, db DBTX, arg NoteAlarmChannelOKParams) error
 	NoteExecutorBack(ctx context.Context, db DBTX, arg NoteExecutorBackParams) (int64, error)
+	NoteProgress(ctx context.Context, db DBTX, arg NoteProgressParams) (int64, error)
 	// Lists a node's database sessions as soon as there is a new one: the node may stop before its next beat.
 	NoteSessions(ctx context.Context, db DBTX, arg NoteSessionsParams) (int64, error)
 	// Guarded: whoever notes it tells of it.

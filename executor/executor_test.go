@@ -457,3 +457,35 @@ func TestConfigIsChecked(t *testing.T) {
 	b.Handle("x", newBlocker().handle)
 	b.Handle("x", newBlocker().handle)
 }
+
+// A run whose result comes from elsewhere keeps nobody waiting, and nothing is reported of it, not after a restart either.
+func TestAResultThatIsReportedLaterIsNotOurs(t *testing.T) {
+	t.Parallel()
+	handlers := executortest.Handlers{"h": func(_ context.Context, run *executor.Run) error {
+		if run.LogID == 1 {
+			return fmt.Errorf("given away: %w", executor.ErrLater)
+		}
+		return nil
+	}}
+	dir := t.TempDir()
+	keep := func(c *executor.Config) { c.DataDir = dir }
+	b := setup(t, handlers, keep)
+	first := request(1)
+	b.mustRun(t, first)
+	b.mustRun(t, onJob(request(2), 1, wire.BlockSerial))
+	b.wantResult(t, 2, 200, "")
+	if text := b.log(t, first); !strings.Contains(text, "the result is reported later") || strings.Contains(text, "handleCode") {
+		t.Errorf("its log says %q", text)
+	}
+	if err := b.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again := setup(t, handlers, keep)
+	again.mustRun(t, request(3))
+	again.wantResult(t, 3, 200, "")
+	for _, cb := range append(b.admin.Callbacks(), again.admin.Callbacks()...) {
+		if cb.LogID == 1 {
+			t.Errorf("reported: %+v", cb)
+		}
+	}
+}

@@ -15,7 +15,8 @@ import (
 )
 
 // Handler does a job's work. A nil error is success (200); any other error is a failure (500) with the error's text;
-// [ErrTimeout] and errors made by [Fail] choose their own code. It must return soon after ctx is done.
+// [ErrTimeout] and errors made by [Fail] choose their own code, and with [ErrLater]
+// there is no result yet. It must return soon after ctx is done.
 type Handler func(ctx context.Context, run *Run) error
 
 // Shard is the slice of a sharded job that a run works on: Index from 0, out of Total.
@@ -98,6 +99,10 @@ func Fail(code int, msg string) error { return &failure{code: code, msg: msg} }
 
 // ErrTimeout is what a handler returns to report that it ran out of time (502).
 var ErrTimeout = Fail(wire.CodeTimeout, "job execute timeout")
+
+// ErrLater is what a handler returns when the work goes on elsewhere: no result is reported, and the run stays open until whoever does
+// the work reports its end to the admin. The job's time limit no longer counts here, and its next run may begin.
+var ErrLater = errors.New("the result is reported later, by somebody else")
 
 // outcome turns what a handler returned into a result.
 func (r *Run) outcome(err error) (code int, msg string) {

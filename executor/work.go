@@ -95,7 +95,11 @@ func (e *Executor) execute(t *task) {
 		})
 		defer timer.Stop()
 	}
-	code, msg := t.run.outcome(e.call(t))
+	err := e.call(t)
+	if errors.Is(err, ErrLater) && e.leave(t) {
+		return
+	}
+	code, msg := t.run.outcome(err)
 	if e.decide(t, code, msg, nil) {
 		return
 	}
@@ -170,6 +174,20 @@ func (e *Executor) decide(t *task, code int, msg string, cause error) bool {
 		e.failed.Add(1)
 	}
 	e.report(t.run.LogID, t.run.triggered, code, msg)
+	return true
+}
+
+// leave lets go of a run whose result comes from elsewhere, unless it has one already.
+func (e *Executor) leave(t *task) bool {
+	e.mu.Lock()
+	if t.decided {
+		e.mu.Unlock()
+		return false
+	}
+	t.decided = true
+	e.mu.Unlock()
+	t.run.log.line(time.Now(), 0, "----------- the handler has returned; the result is reported later -----------")
+	e.journal.acknowledged([]*wire.Callback{{LogID: t.run.LogID}})
 	return true
 }
 

@@ -30,17 +30,19 @@ var errUnseen = errors.New("a run is not here yet")
 
 // finishing is a result on its way to the database.
 type finishing struct {
-	id    int64
-	group int64          // the only group its reporter may speak for; 0 for any
-	not   map[int64]bool // groups that it may not speak for
-	by    *Caller
-	code  int
-	msg   string        // the executor's own words
-	given event.Outcome // Open: by the code
-	why   event.List    // what led to it, where the engine made it up
-	mute  bool          // nothing follows from it: no retry, no alarm
-	ends  event.Outcome // what the run ends as, by its row; set with each try to write it
-	reply *reply
+	id       int64
+	group    int64          // the only group its reporter may speak for; 0 for any
+	not      map[int64]bool // groups that it may not speak for
+	by       *Caller
+	code     int
+	msg      string        // the executor's own words
+	given    event.Outcome // Open: by the code
+	why      event.List    // what led to it, where the engine made it up
+	mute     bool          // nothing follows from it: no retry, no alarm
+	callback string        // of a report of a target: the hash of its address
+	used     *bool         // set when that address has ended the run
+	ends     event.Outcome // what the run ends as, by its row; set with each try to write it
+	reply    *reply
 }
 
 // reply collects what became of the results of one request.
@@ -204,6 +206,11 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 	raised := false
 	_, err = e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
 		changed, ended, raised = changed[:0], ended[:0], false
+		for _, f := range byID {
+			if f.used != nil {
+				*f.used = false
+			}
+		}
 		var orphans []db.ListRunsByIDRow // succeeded late, so that their children have not been started
 		var mended []AlarmEvent          // of those that succeeded late
 		var superseded []db.ListRunsByIDRow
@@ -251,6 +258,9 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 				return nil, err
 			}
 		}
+		if open, err = e.callbacks(ctx, tx, open, byID); err != nil {
+			return nil, err
+		}
 		if len(open)+len(orphans) == 0 {
 			return nil, e.tellFinished(ctx, tx, superseded, byID, &following{})
 		}
@@ -286,6 +296,9 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		for i, r := range open {
 			f := byID[r.ID]
 			events := slices.Concat(f.why, killed[r.ID], follow.events(r.ID, now))
+			if f.used != nil {
+				*f.used = true
+			}
 			finishes[i] = db.Finish{ID: r.ID, Code: int64(f.code), Outcome: f.ends, Alarm: follow.alarm[r.ID], Events: events.Stored(),
 				Message: joinLines(string(r.HandleMsg), clip(f.msg, maxResult), events.In(e.cfg.JobZone))}
 			changed = append(changed, r.ID)

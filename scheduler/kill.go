@@ -167,6 +167,11 @@ func (e *Engine) killSent(ctx context.Context, run *db.Run, user string) error {
 	if n == 0 {
 		return errRaced
 	}
+	if _, awaits, err := e.Awaits(ctx, run.ID); err != nil {
+		return err
+	} else if awaits { // nobody here works on it
+		return e.complete(ctx, []finishing{{id: run.ID, code: wire.CodeFail, given: event.Killed}})
+	}
 	address := string(run.ExecutorAddress)
 	answer, err := e.askKill(ctx, run.JobGroup, run.JobID, run.ID, address)
 	if err == nil && !answer.OK() {

@@ -64,6 +64,10 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 	if err != nil {
 		return err
 	}
+	awaited, err := e.sweepAwaited(ctx)
+	if err != nil {
+		return err
+	}
 	// Not the top of now: a lower id may be in a transaction that is not committed yet.
 	lowest := s.top
 	mine := e.node.Mine()
@@ -91,7 +95,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 			if theirs && r.TriggerCode == 0 && age >= e.cfg.Limits().LostAfter {
 				unsent = append(unsent, r.ID)
 			}
-			if r.TriggerCode != wire.CodeSuccess || r.ExecutorAddress == "" || age < e.cfg.AskAfter {
+			if r.TriggerCode != wire.CodeSuccess || r.ExecutorAddress == "" || awaited[r.ID] || age < e.cfg.AskAfter {
 				continue
 			}
 			q := question{group: r.JobGroup, job: r.JobID, address: string(r.ExecutorAddress)}

@@ -59,6 +59,9 @@ func (e *Engine) sweep(ctx context.Context, s *sweeper) error {
 		if _, err := e.queries.DeleteRegistryBefore(ctx, e.cfg.Pool, nullTime(e.wall(now.Add(-24*time.Hour)))); err != nil {
 			return err
 		}
+		if _, err := e.queries.DeleteCallbacksBefore(ctx, e.cfg.Pool, now.Add(-lateReports).UnixMilli()); err != nil {
+			return err
+		}
 		if _, err := e.queries.DeleteFollowedBefore(ctx, e.cfg.Pool, now.Add(-followedFor).UnixMilli()); err != nil {
 			return err
 		}

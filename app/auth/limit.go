@@ -86,3 +86,28 @@ func nameKey(name string) string {
 	name = strings.ToLower(strings.TrimSpace(name))
 	return name[:min(len(name), longest)]
 }
+
+// Guesses bounds how often an address may be wrong about what is random and long. Who is right is never kept waiting for others there
+// that are right too.
+type Guesses struct{ wrong *limiters }
+
+// NewGuesses allows an address so many wrong ones at once, and one more after each pause.
+func NewGuesses(pause time.Duration, burst int) *Guesses {
+	return &Guesses{wrong: newLimiters(pause, burst, maxLimiters)}
+}
+
+// Allowed says whether an address may try.
+func (g *Guesses) Allowed(address string, now time.Time) bool {
+	return !g.wrong.spent(addressKey(address), now)
+}
+
+// Wrong notes that it was wrong.
+func (g *Guesses) Wrong(address string, now time.Time) { g.wrong.allow(addressKey(address), now) }
+
+// spent says whether a key has no attempt left.
+func (l *limiters) spent(key string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.byKey[key]
+	return b != nil && b.TokensAt(now) < 1
+}

@@ -40,6 +40,7 @@ var stepOf = map[event.Key]struct {
 	event.Withdrawn: {runs.StepPassed, runs.StepSkipped},
 	event.KillAsked: {runs.StepKill, runs.StepDone}, event.KillFailed: {runs.StepKill, runs.StepFailed}, event.KilledAt: {runs.StepKill, runs.StepFailed},
 	event.LostRun: {runs.StepLost, runs.StepFailed}, event.NotTold: {runs.StepNotTold, runs.StepFailed},
+	event.Awaits: {runs.StepAwaited, runs.StepDone}, event.Reported: {runs.StepAwaited, runs.StepDone}, event.NoReport: {runs.StepAwaited, runs.StepFailed},
 	event.LeftOpen: {runs.StepLost, runs.StepSkipped},
 	event.Result:   {runs.StepResult, runs.StepDone},
 	event.Retry:    {runs.StepFollow, runs.StepDone}, event.NoRetry: {runs.StepFollow, runs.StepSkipped},

@@ -94,7 +94,23 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 		why = refused // which explains it
 	}
 	timeline.Advice = advice(page, timeline, why, run.Start().Sub(c.now()))
-	return timeline, nil
+	return timeline, c.awaits(ctx, page, &timeline)
+}
+
+// awaits says of an open run that its call's target is to report the end, and what it has said so far.
+func (c *timelines) awaits(ctx context.Context, page layout.Page, s *runs.Timeline) error {
+	if s.State != runstate.Sent || s.Killing != "" {
+		return nil
+	}
+	waits, ok, err := c.runs.Awaits(ctx, s.LogID)
+	if err != nil || !ok {
+		return err
+	}
+	s.Why = page.T("runs.awaits", "Until", c.at(page, waits.Until).Absolute)
+	if waits.Progress != "" {
+		s.Advice = page.T("runs.awaits.progress", "Text", waits.Progress, "At", format.Clock(waits.ProgressAt.In(c.zone)))
+	}
+	return nil
 }
 
 // sentParam is the parameter that a run was sent with where it is not the one on record: its secrets stay names.

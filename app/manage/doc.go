@@ -26,6 +26,9 @@ import (
 type Engine interface {
 	Trigger(ctx context.Context, r scheduler.TriggerRequest) ([]int64, error)
 	Kill(ctx context.Context, logID int64, user string) error
+	HandOut(ctx context.Context, c scheduler.Callback) error
+	Report(ctx context.Context, r scheduler.Report) error
+	Awaits(ctx context.Context, logID int64) (a scheduler.Awaited, ok bool, err error)
 	ReadLog(ctx context.Context, run *db.Run, fromLine int) (wire.LogResult, error)
 	Addresses(groupID int64) []scheduler.AddressState
 	RefusedCalls(ctx context.Context) ([]scheduler.RefusedCalls, error)
@@ -121,6 +124,8 @@ type Service struct {
 	APITokens *APITokens
 	// Devices are programs that ask for such a token.
 	Devices *DeviceLogins
+	// Callbacks are the reports of targets of asynchronous HTTP calls.
+	Callbacks *Callbacks
 	// Dashboard reads only, of everything.
 	Dashboard *dashboard.Dashboard
 	Channels  *Channels
@@ -156,7 +161,7 @@ func New(cfg Config) *Service {
 		Dashboard: figures,
 		Groups:    groups, Jobs: jobs, Runs: runs, Backfills: &Backfills{cfg: cfg, queries: q, jobs: jobs, runs: runs, audit: audit},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: users, Teams: &Teams{cfg: cfg, queries: q, audit: audit}, Directories: &Directories{cfg: cfg, queries: q, audit: audit, users: users}, Audit: audit,
-		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: apiTokens, Devices: &DeviceLogins{cfg: cfg, queries: q, tokens: apiTokens}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Pauses: &Pauses{cfg: cfg, queries: q, audit: audit}, Channels: channels,
+		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: apiTokens, Devices: &DeviceLogins{cfg: cfg, queries: q, tokens: apiTokens}, Callbacks: &Callbacks{cfg: cfg, queries: q, guesses: auth.NewGuesses(guessPause, guessBurst)}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Pauses: &Pauses{cfg: cfg, queries: q, audit: audit}, Channels: channels,
 		Adoption: &Adoption{cfg: cfg, queries: q, audit: audit, channels: channels},
 		Settings: cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},
 		Calendars: &Calendars{cfg: cfg, queries: q, audit: audit},

@@ -130,7 +130,7 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 		}
 		fields = append(fields, problem.Field{Name: FieldGroup, Key: "job.error.group"})
 	} else if strings.EqualFold(group.AppName, HTTPAppName) {
-		fields = append(fields, checkHTTPJob(in.Job)...)
+		fields = append(fields, checkHTTPJob(in.Job, s.cfg.Settings.PublicURL() != "")...)
 	}
 	if old == nil || in.ChildJobIDs != string(old.ChildJobIDs) {
 		bad, err := s.checkChildren(ctx, tx, p, in.Job)

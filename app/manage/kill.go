@@ -77,6 +77,14 @@ func (s *Runs) KillAll(ctx context.Context, p auth.Principal, ids []int64) (ende
 	return ended, err
 }
 
+// Awaits says whether an open run waits for the report of its call's target.
+func (s *Runs) Awaits(ctx context.Context, logID int64) (a scheduler.Awaited, ok bool, err error) {
+	if a, ok, err = s.cfg.Engine.Awaits(ctx, logID); err != nil {
+		err = fmt.Errorf("read what a run waits for: %w", err)
+	}
+	return a, ok, err
+}
+
 // KillWish is who wants a run ended that cannot be ended yet, and since when; ok is false when nobody does.
 func (s *Runs) KillWish(ctx context.Context, logID int64) (user string, at time.Time, ok bool, err error) {
 	wishes, err := s.queries.ListKills(ctx, s.cfg.Pool)

@@ -884,3 +884,9 @@ func insertRun(t *testing.T, pool *db.Pool, group, job int64, at time.Time, code
 	}
 	return id
 }
+
+func (e *engine) HandOut(context.Context, scheduler.Callback) error { return nil }
+func (e *engine) Report(context.Context, scheduler.Report) error    { return nil }
+func (e *engine) Awaits(context.Context, int64) (scheduler.Awaited, bool, error) {
+	return scheduler.Awaited{}, false, nil
+}

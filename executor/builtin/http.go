@@ -18,6 +18,9 @@ const (
 	defaultCallTimeout = 3 * time.Second // upstream's
 	maxShownBody       = 64 << 10
 	maxRedirects       = 5
+
+	awaitFor   = time.Minute
+	awaitAgain = time.Second
 )
 
 // HTTPCalls makes the calls that parameters describe, and keeps the answers as output.
@@ -26,6 +29,16 @@ type HTTPCalls struct {
 	Rule func() AddressRule
 	// Inside are hosts that stand for a handler of this process.
 	Inside map[string]http.Handler
+	// Later keeps runs open whose target reports their end; nil: asynchronous calls cannot be made.
+	Later Later
+}
+
+// Later is what an asynchronous call needs of its admin.
+type Later interface {
+	// HandOut makes the address under which the target of a run reports, once.
+	HandOut(ctx context.Context, run *executor.Run) (address string, err error)
+	// Await notes that the target took the work.
+	Await(ctx context.Context, run *executor.Run) error
 }
 
 // Handler is the job handler.
@@ -42,6 +55,7 @@ func (c HTTPCalls) run(ctx context.Context, run *executor.Run) error {
 	if call.Timeout > 0 {
 		timeout = min(time.Duration(call.Timeout)*time.Millisecond, httpcall.MaxTimeout)
 	}
+	whole := ctx
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("no answer within %v", timeout))
 	defer cancel()
 	req, err := call.Request(ctx)
@@ -50,6 +64,13 @@ func (c HTTPCalls) run(ctx context.Context, run *executor.Run) error {
 	}
 	if run.TraceParent != "" && req.Header.Get(wire.HeaderTraceParent) == "" {
 		req.Header.Set(wire.HeaderTraceParent, run.TraceParent)
+	}
+	secret := ""
+	if call.Async {
+		if secret, err = c.handOut(ctx, run); err != nil {
+			return err
+		}
+		req.Header.Set(httpcall.CallbackHeader, secret)
 	}
 	client := &http.Client{Transport: c.transport(req.URL.Hostname()), CheckRedirect: checkRedirect(&call)}
 	resp, err := client.Do(req)
@@ -65,15 +86,48 @@ func (c HTTPCalls) run(ctx context.Context, run *executor.Run) error {
 	if len(body) > maxShownBody {
 		shown, more = body[:maxShownBody], "… (cut)"
 	}
-	run.Logf("%s %s: %s\n%s%s", req.Method, resp.Request.URL.Redacted(), resp.Status, strings.ToValidUTF8(string(shown), "\uFFFD"), more)
-	if !call.Expected.Holds(resp.StatusCode) {
+	text := strings.ToValidUTF8(string(shown), "\uFFFD")
+	if secret != "" { // whoever reads the output is not to end the run
+		text = strings.ReplaceAll(text, secret, "***")
+		text = strings.ReplaceAll(text, secret[strings.LastIndexByte(secret, '/')+1:], "***")
+	}
+	run.Logf("%s %s: %s\n%s%s", req.Method, resp.Request.URL.Redacted(), resp.Status, text, more)
+	later := call.Async && resp.StatusCode == http.StatusAccepted
+	if !later && !call.Expected.Holds(resp.StatusCode) {
 		return fmt.Errorf("HTTP status %s, expected %s", resp.Status, call.Expected)
 	}
 	if call.Text != "" && !strings.Contains(string(shown), call.Text) {
 		return fmt.Errorf("HTTP status %s, but the answer lacks the expected text %q", resp.Status, call.Text)
 	}
+	if later {
+		return c.await(whole, run)
+	}
 	run.SetResult("HTTP status " + resp.Status)
 	return nil
+}
+
+func (c HTTPCalls) handOut(ctx context.Context, run *executor.Run) (string, error) {
+	if c.Later == nil {
+		return "", errors.New("asynchronous calls are made by the admin itself: the job belongs into the group of HTTP jobs")
+	}
+	return c.Later.HandOut(ctx, run)
+}
+
+// await leaves the run to its target. A database that is away for a moment must not undo what the target has begun.
+func (c HTTPCalls) await(ctx context.Context, run *executor.Run) error {
+	ctx, cancel := context.WithTimeout(ctx, awaitFor)
+	defer cancel()
+	for {
+		err := c.Later.Await(ctx, run)
+		if err == nil {
+			return executor.ErrLater
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the target took the work, which could not be noted: %w", err)
+		case <-time.After(awaitAgain):
+		}
+	}
 }
 
 func (c HTTPCalls) transport(host string) http.RoundTripper {
@@ -110,7 +164,7 @@ func checkRedirect(c *httpcall.Call) func(req *http.Request, via []*http.Request
 		case req.ContentLength != 0: // 307 and 308 send the body again
 			return fmt.Errorf("redirect of a body to another host, %s", req.URL.Redacted())
 		}
-		for _, name := range []string{"Authorization", "Cookie", "Content-Type"} {
+		for _, name := range []string{"Authorization", "Cookie", "Content-Type", httpcall.CallbackHeader} {
 			req.Header.Del(name)
 		}
 		for name := range c.Headers {

@@ -33,7 +33,11 @@ type Call struct {
 	Auth        string            `json:"auth,omitempty"` // the Authorization header
 	Expected    Statuses          `json:"expectedStatus,omitempty"`
 	Text        string            `json:"expectedText,omitempty"` // must stand in the answer
+	Async       bool              `json:"async,omitempty"`        // 202 means that the end is reported later, under the address of [CallbackHeader]
 }
+
+// CallbackHeader tells the target of an asynchronous call where it reports the end.
+const CallbackHeader = "Punctual-Callback"
 
 // The names of the parts of a call that a [Fault] is about.
 const (
@@ -100,6 +104,9 @@ func Check(param string) (Call, error) {
 		return call, err
 	}
 	for name, value := range call.Headers {
+		if call.Async && strings.EqualFold(name, CallbackHeader) {
+			return call, fault(FieldHeaders, name, "header %s is set by an asynchronous call itself", CallbackHeader)
+		}
 		if !token(name) || strings.ContainsAny(value, "\r\n\x00") {
 			return call, fault(FieldHeaders, name, "header %q is none", name)
 		}

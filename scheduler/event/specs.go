@@ -75,6 +75,9 @@ const (
 	KilledAt     Key = "killed"      // it was ended
 	LostRun      Key = "lost"        // given up
 	LeftOpen     Key = "leftopen"    // it was open when the database of an XXL-JOB admin was adopted
+	Awaits       Key = "awaits"      // its target took the work and will report the end
+	Reported     Key = "reported"    // its target has
+	NoReport     Key = "noreport"    // its target has not, in the time of the job
 	Result       Key = "result"      // a result that came where none was awaited any more
 	NotTold      Key = "nottold"     // a result that was refused before it was read
 	Retry        Key = "retry"       // the next attempt
@@ -163,6 +166,9 @@ var Specs = func() Book {
 		{KilledAt, []Arg{words("User"), word("Where", "killed.")}, "killed by {User} ({Where})"},
 		{LostRun, []Arg{word("Cause", "lost."), address}, "result lost: {Cause}: {Address}"},
 		{LeftOpen, nil, "open when this database was adopted: closed without a retry and an alarm"},
+		{Awaits, []Arg{moment("Until")}, "the target took the work, and is to report the end until {Until}"},
+		{Reported, []Arg{address}, "the end was reported by {Address}"},
+		{NoReport, nil, "the target reported no end within the job's time limit"},
 		{Result, []Arg{number("Code"), said}, "a result came later: {Code} {Text}"},
 		{NotTold, []Arg{address, word("Cause", "nottold.")}, "a call of {Address} was refused: {Cause}"},
 		{Retry, []Arg{jobID, runID}, "retry: job {Job}, run {Run}"},

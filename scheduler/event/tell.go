@@ -165,7 +165,7 @@ var reasons = [...][]Key{
 	Open:      {KillAsked, KillFailed},
 	Succeeded: {},
 	Failed:    {},
-	TimedOut:  {},
+	TimedOut:  {NoReport},
 	NotSent: {
 		Refused, Unreachable, NoExecutor, Nobody, NoGroup, NoRoute, NoSource, NoScript, NoSecret, SecretsShut, SecretsHeld, NoEnv,
 		QueueFull, TooLate, DeadExecutor, NotRecorded, MayHave, Unknown, Unanswered,

@@ -172,6 +172,7 @@ const (
 	StepPassed     = "passed" // left out
 	StepKill       = "kill"
 	StepNotTold    = "nottold" // results of it were refused before they were read
+	StepAwaited    = "awaited" // the target of an asynchronous call reports the end
 	StepLost       = "lost"
 	StepCalledBack = "calledback"
 	StepResult     = "result" // one that came late
@@ -183,7 +184,7 @@ const (
 func Steps() []string {
 	return []string{
 		StepPlanned, StepTriggered, StepClaimed, StepStandsFor, StepTakeover, StepWaited, StepLate, StepAsked, StepRouted, StepFilled, StepSent,
-		StepAnswered, StepPassed, StepKill, StepNotTold, StepLost, StepCalledBack, StepResult, StepFollow, StepOther,
+		StepAnswered, StepPassed, StepKill, StepNotTold, StepAwaited, StepLost, StepCalledBack, StepResult, StepFollow, StepOther,
 	}
 }
 

@@ -1,0 +1,58 @@
+package scheduler
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/httpcall"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
+)
+
+// The executor that made an asynchronous call is gone, or was started anew and gives the run up: the run is its target's.
+func TestARunThatItsTargetHasIsNotLost(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, sweep := sweeping(t, pool, nil, addressA)
+		b.executors.idle = func(string) (wire.Answer, error) { return wire.Answer{}, errRefused }
+		id := b.addJob(func(p *db.InsertJobParams) { p.ExecutorHandler = httpcall.Handler })
+		sent := func() int64 {
+			run := b.trigger(id)
+			b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
+			return run
+		}
+		theirs, none := sent(), sent()
+		until := b.engine.Now().Add(time.Hour)
+		if err := b.engine.HandOut(t.Context(), Callback{LogID: theirs, JobID: id, Token: "one", Expires: until}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.engine.HandOut(t.Context(), Callback{LogID: theirs, JobID: id, Token: "two", Expires: until}); !errors.Is(err, db.ErrDuplicate) {
+			t.Errorf("a second address of a run: %v", err)
+		}
+		if err := b.engine.Await(t.Context(), theirs); err != nil {
+			t.Fatal(err)
+		}
+		for b.run(none).HandleCode == 0 { // which shows that the sweeps would have
+			sweep()
+		}
+		b.finish(theirs, wire.CodeFail, "the executor restarted while the run was going on")
+		if r := b.run(theirs); r.Outcome != event.Open || r.HandleCode != 0 {
+			t.Fatalf("the run is %v %q", r.Outcome, r.HandleMsg)
+		}
+		if err := b.engine.Report(t.Context(), Report{Token: "one", Code: wire.CodeSuccess, Message: "well", From: "10.0.0.9"}); err != nil {
+			t.Fatal(err)
+		}
+		if r := b.run(theirs); r.Outcome != event.Succeeded || !b.has(theirs, event.Reported) {
+			t.Errorf("the run is %v %q", r.Outcome, r.HandleMsg)
+		}
+		if err := b.engine.Report(t.Context(), Report{Token: "one", Code: wire.CodeFail}); !errors.Is(err, ErrCallbackUsed) {
+			t.Errorf("a second report: %v", err)
+		}
+		if err := b.engine.Report(t.Context(), Report{Token: "two", Code: wire.CodeFail}); !errors.Is(err, ErrNoCallback) {
+			t.Errorf("an address that was not handed out: %v", err)
+		}
+	})
+}
