@@ -198,8 +198,17 @@ func (e *Engine) sweepAwaited(ctx context.Context) (awaited map[int64]bool, err 
 		}
 		after = rows[len(rows)-1].LogID
 	}
-	if len(late) > 0 {
-		err = e.complete(ctx, late)
+	if len(late) == 0 {
+		return awaited, nil
 	}
+	if err := e.complete(ctx, late); err != nil {
+		return nil, err
+	}
+	// The runs of some may have been deleted with their job.
+	ids := make([]int64, len(late))
+	for i := range late {
+		ids[i] = late[i].id
+	}
+	_, err = e.queries.EndCallbacks(ctx, e.cfg.Pool, ids)
 	return awaited, err
 }

@@ -56,3 +56,26 @@ func TestARunThatItsTargetHasIsNotLost(t *testing.T) {
 		}
 	})
 }
+
+// A job may be deleted while the target of its run works: nothing waits for it any more once its time is over.
+func TestACallbackOutlivesNoDeletedRun(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b, sweep := sweeping(t, pool, nil, addressA)
+		id := b.addJob(func(p *db.InsertJobParams) { p.ExecutorHandler = httpcall.Handler })
+		run := b.trigger(id)
+		b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
+		if err := b.engine.HandOut(t.Context(), Callback{LogID: run, JobID: id, Token: "one", Expires: b.engine.Now().Add(-time.Second)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.engine.Await(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+		b.exec("DELETE FROM xxl_job_log WHERE id = ?", run)
+		b.exec("DELETE FROM xxl_job_info WHERE id = ?", id)
+		sweep()
+		if _, waits, err := b.engine.Awaits(t.Context(), run); waits || err != nil {
+			t.Errorf("it is waited for still: %v, %v", waits, err)
+		}
+	})
+}
