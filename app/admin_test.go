@@ -182,7 +182,7 @@ func TestTheExecutorPages(t *testing.T) {
 
 		ann := normalUser(t, a)
 		hers := ann.get("/executors/1?token=show")
-		if hers.status != http.StatusOK || strings.Contains(hers.body, a.Token()) || hers.document(t).Find("#token, form .button").Length() != 0 {
+		if hers.status != http.StatusOK || strings.Contains(hers.body, a.Token()) || hers.document(t).Find("#token, main form .button").Length() != 0 {
 			t.Error("a normal user sees the token, or what she may not do")
 		}
 		b.post("/executors", url.Values{"app_name": {"secret"}, "title": {"Secret"}, "type": {"auto"}})
