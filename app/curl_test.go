@@ -1,7 +1,6 @@
 package app
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -70,13 +69,10 @@ func TestACurlCommandBecomesAnHTTPJob(t *testing.T) {
 		if form.Get("author") != "kept" || form.Get("retries") != "2" || form.Get("curl") != "" || form.Get("handler") != httpcall.Handler || !strings.HasPrefix(form.Get("name"), "POST 127.0.0.1") {
 			t.Errorf("the filled form: %v", form)
 		}
-		var call map[string]any
-		if err := json.Unmarshal([]byte(form.Get("param")), &call); err != nil || !strings.HasPrefix(call["auth"].(string), "Basic ${{ secrets.") {
-			t.Fatalf("the call: %v, %v", call, err)
+		if form.Get("call_as") != "fields" || !strings.HasPrefix(form.Get("call_auth"), "Basic ${{ secrets.") || form.Get("call_headers") != "X-Tenant: eu" {
+			t.Fatalf("the call: %v", form)
 		}
-		delete(call, "auth") // this installation has no key for secrets
-		param, _ := json.Marshal(call)
-		form.Set("param", string(param))
+		form.Del("call_auth") // this installation has no key for secrets
 		form.Set(jobspec.FieldScheduleType, string(jobspec.ScheduleNone))
 		if saved := root.post("/jobs", form); saved.status != http.StatusSeeOther {
 			t.Fatalf("save: %d %s", saved.status, saved.document(t).Find(".field:has(.error)").Text())
@@ -86,7 +82,7 @@ func TestACurlCommandBecomesAnHTTPJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		if r := httpRun(t, a, id); r.Outcome != event.Succeeded {
-			t.Errorf("the run: %v %s", r.Outcome, r.HandleMsg)
+			t.Fatalf("the run: %v %s", r.Outcome, r.HandleMsg)
 		}
 		if call, want := <-got, "POST /close?a=1 eu application/x-www-form-urlencoded it's"; call != want {
 			t.Errorf("called: %s, want %s", call, want)

@@ -2,12 +2,15 @@ package app
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
@@ -263,4 +266,109 @@ func TestAKillEndsAnHTTPCall(t *testing.T) {
 			t.Errorf("elsewhere %v: %v %q", elsewhere, r.Outcome, r.HandleMsg)
 		}
 	}
+}
+
+// TestACallIsTypedInFields makes a job of fields, sees them again when it is edited, and changes one; what the fields cannot hold stays the
+// text that it is.
+func TestACallIsTypedInFields(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, withHTTP(o, ""))
+		groups, err := a.manage.Groups.ByAppName(t.Context(), manage.HTTPAppName)
+		if err != nil || len(groups) != 1 {
+			t.Fatal(groups, err)
+		}
+		b := open(t, a).mustLogin()
+		b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"auto"}})
+		others, err := a.manage.Groups.ByAppName(t.Context(), "orders")
+		if err != nil || len(others) != 1 {
+			t.Fatal(others, err)
+		}
+		group := strconv.FormatInt(groups[0].ID, 10)
+		call := func(change url.Values) url.Values {
+			f := form(url.Values{
+				"name": {"close the day"}, "group": {group}, "handler": {""}, "call_as": {"fields"}, "call_url": {" https://billing.example.com/close "}, "call_method": {"PUT"},
+				"call_headers": {"X-Tenant: eu\r\n\r\n x-trace :  a:b \r\n"}, "call_auth": {"Bearer ${{ secrets.TOKEN }}"}, "call_body": {"{\"day\": 1}\r\nend"},
+				"call_expected": {"200, 3xx"}, "call_text": {"closed"}, "call_timeout": {"9000"}, "call_type": {"text/plain"},
+			})
+			maps.Copy(f, change)
+			return f
+		}
+		if got := b.post("/jobs", call(nil)); got.status != http.StatusSeeOther {
+			t.Fatalf("create: %d %s", got.status, got.document(t).Find(".error").Text())
+		}
+		stored := func(id int64) (db.Job, httpcall.Call) {
+			t.Helper()
+			j, err := db.New().GetJob(t.Context(), a.pool, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c, err := httpcall.Check(string(j.ExecutorParam))
+			if err != nil && j.JobGroup == groups[0].ID {
+				t.Fatalf("%s: %v", j.ExecutorParam, err)
+			}
+			return j, c
+		}
+		j, got := stored(1)
+		want := httpcall.Call{
+			URL: "https://billing.example.com/close", Method: "PUT", Headers: map[string]string{"X-Tenant": "eu", "x-trace": "a:b"}, Auth: "Bearer ${{ secrets.TOKEN }}",
+			ContentType: "text/plain", Data: "{\"day\": 1}\nend", Text: "closed", Timeout: 9000, Expected: mustStatuses(t, "200,300-399"),
+		}
+		if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b httpcall.Statuses) bool { return a.String() == b.String() })); diff != "" || j.ExecutorHandler != httpcall.Handler {
+			t.Errorf("%s: %s", j.ExecutorHandler, diff)
+		}
+
+		seen := formOf(b.get("/jobs/1/edit").document(t))
+		if seen.Get("call_as") != "fields" || seen.Get("call_url") != want.URL || seen.Get("call_headers") != "X-Tenant: eu\nx-trace: a:b" || seen.Get("call_body") != string(want.Data) || seen.Get("call_method") != "PUT" || seen.Get("call_timeout") != "9000" {
+			t.Errorf("the form shows %v", seen)
+		}
+		seen.Set("call_text", "")
+		seen.Set("call_method", "GET")
+		if got := b.post("/jobs/1", seen); got.status != http.StatusSeeOther {
+			t.Fatalf("save: %d %s", got.status, got.document(t).Find(".error").Text())
+		}
+		want.Text, want.Method = "", "GET"
+		if _, got := stored(1); got.Text != "" || got.Method != "GET" || string(got.Data) != string(want.Data) || got.Headers["x-trace"] != "a:b" {
+			t.Errorf("changed to %+v", got)
+		}
+
+		// What is wrong is said at its field, and what was typed stays.
+		for _, c := range []struct{ field, value string }{
+			{"call_url", "ftp://x/"}, {"call_url", ""}, {"call_headers", "no colon"}, {"call_headers", "a b: c"}, {"call_expected", "9xx"}, {"call_timeout", "soon"}, {"call_timeout", "9999999999"}, {"call_method", "BREW"},
+		} {
+			doc := b.post("/jobs", call(url.Values{c.field: {c.value}})).document(t)
+			kept := formOf(doc)
+			if doc.Find("#"+c.field+"-error").Length() != 1 || kept.Get("call_body") == "" || c.field != "call_method" && kept.Get(c.field) != c.value {
+				t.Errorf("%s=%q: %q, kept %q", c.field, c.value, doc.Find(".error").Text(), kept.Get(c.field))
+			}
+		}
+		if doc := b.post("/jobs", call(url.Values{"call_async": {"1"}, "timeout": {"0"}})).document(t); doc.Find("#timeout-error").Length() != 1 {
+			t.Errorf("an asynchronous call without a time limit: %s", doc.Find(".error").Text())
+		}
+
+		// A call with cookies is a text, and is stored as it is.
+		cookies := `{"url":"https://x.example/","cookies":{"a":"b"}}`
+		if got := b.post("/jobs", call(url.Values{"call_as": {"text"}, "param": {cookies}})); got.status != http.StatusSeeOther {
+			t.Fatalf("as a text: %d %s", got.status, got.document(t).Find(".error").Text())
+		}
+		if j, _ := stored(2); string(j.ExecutorParam) != cookies {
+			t.Errorf("stored: %s", j.ExecutorParam)
+		}
+		for _, param := range []string{cookies, `{"url":"https://x.example/","form":{"a":"b"}}`, `{"url":"https://x.example/","mine":1}`, `{"url":"https://x.example/"} {}`, `{"url":"https://x.example/","headers":{"a":"b\r\nc"}}`, `{`} {
+			if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET executor_param = ? WHERE id = 2", param); err != nil {
+				t.Fatal(err)
+			}
+			if seen := formOf(b.get("/jobs/2/edit").document(t)); seen.Get("call_as") != "text" || seen.Get("param") != param {
+				t.Errorf("%s is shown as %s: %s", param, seen.Get("call_as"), seen.Get("param"))
+			}
+		}
+
+		// The fields are nothing to a job of another group.
+		if got := b.post("/jobs", call(url.Values{"group": {strconv.FormatInt(others[0].ID, 10)}, "handler": {"demo"}, "param": {"7"}})); got.status != http.StatusSeeOther {
+			t.Fatalf("another group: %d %s", got.status, got.document(t).Find(".error").Text())
+		}
+		if j, _ := stored(3); j.ExecutorHandler != "demo" || string(j.ExecutorParam) != "7" {
+			t.Errorf("a job of another group: %s %s", j.ExecutorHandler, j.ExecutorParam)
+		}
+	})
 }

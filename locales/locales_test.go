@@ -14,6 +14,8 @@ import (
 // families are keys put together in the code from a prefix and a value. The values are read where they are declared, so that a
 // missing word is found as surely as for a key written out.
 var families = withTables(map[string][]string{
+	"jobs.call.as.":      listed("views/jobs", "CallWays"),
+	"jobs.call.":         {"url", "method", "timeout", "body", "body.help", "type", "auth", "headers", "headers.help", "expected", "expected.help", "text", "text.help"},
 	"jobs.curl.fault.":   typed("app/manage/curl", "Reason"),
 	"jobs.curl.note.":    typed("app/manage/curl", "Kind"),
 	"signin.error.":      typed("app/auth/directory", "Reason"),

@@ -42,6 +42,7 @@ func (c *jobPages) jobCurl(ec echo.Context) error {
 		return c.jobForm(ec, http.StatusUnprocessableEntity, page, values)
 	}
 	delete(values, jobs.FieldCurl) // it may hold what nobody should see
+	delete(values, jobs.FieldCallAs)
 	values[jobs.FieldGroup], values[jobs.FieldGlue] = strconv.FormatInt(group, 10), string(wire.GlueBean)
 	values[jobs.FieldHandler], values[jobs.FieldParam] = httpcall.Handler, in.Param
 	if strings.TrimSpace(values[jobs.FieldName]) == "" {

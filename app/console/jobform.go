@@ -56,11 +56,10 @@ func (c *jobPages) jobEdit(ec echo.Context) error {
 }
 
 func (c *jobPages) jobCreate(ec echo.Context) error {
-	values := typedValues(ec)
-	in, faults := c.jobInput(values)
 	ctx, p := ec.Request().Context(), who(ec)
+	values := typedValues(ec)
+	in, err := c.jobInput(ctx, p, values)
 	var jobID int64
-	err := faultsError(faults)
 	if err == nil {
 		jobID, err = c.jobs.Create(ctx, p, in)
 	}
@@ -90,9 +89,9 @@ func (c *jobPages) jobUpdate(ec echo.Context) error {
 		return err
 	}
 	values := typedValues(ec)
-	in, faults := c.jobInput(values)
+	in, err := c.jobInput(ctx, p, values)
 	in.KeepOptions = !ec.Request().PostForm.Has(jobs.FieldZone) // a script that posts what XXL-JOB's form had
-	if err = faultsError(faults); err == nil {
+	if err == nil {
 		err = c.jobs.Update(ctx, p, jobID, in)
 	}
 	if err != nil {
@@ -134,8 +133,14 @@ func (c *jobPages) jobForm(ec echo.Context, status int, page jobs.FormPage, valu
 		return err
 	}
 	page.Pickable, page.Children = pickable, drawnChildren(kids, groups)
-	if group := groups.http(); page.ID == 0 && group != 0 {
-		page.Curl.Offered, page.Curl.Group, page.Curl.Text = true, group, values[jobs.FieldCurl]
+	if page.ID == 0 && groups.http() != 0 {
+		page.Curl.Offered, page.Curl.Text = true, values[jobs.FieldCurl]
+	}
+	if page.HTTPGroup = groups.http(); page.HTTPGroup != 0 {
+		drawCall(values)
+		if page.Secrets, err = c.secretNames(ec.Request().Context(), who(ec), page.HTTPGroup); err != nil {
+			return err
+		}
 	}
 	page.Preview = c.preview(page.Page, values)
 	if page.Declared, err = c.declared(ec.Request().Context(), page.ID, groups); err != nil {
@@ -223,13 +228,18 @@ func (c *jobPages) typedJob(v jobs.FormValues) (jobspec.Job, []problem.Field) {
 	}, c.zoneOf(v[jobs.FieldZone]))
 }
 
-func (c *jobPages) jobInput(v jobs.FormValues) (manage.JobInput, []problem.Field) {
+// jobInput reads a form. The error is that of what cannot be read in it, by field.
+func (c *jobPages) jobInput(ctx context.Context, p auth.Principal, v jobs.FormValues) (manage.JobInput, error) {
+	wrong, err := c.readCall(ctx, p, v)
+	if err != nil {
+		return manage.JobInput{}, err
+	}
 	j, faults := c.typedJob(v)
 	if j.Misfire == "" {
 		j.Misfire = jobspec.MisfireDoNothing // its field is hidden for jobs without a schedule
 	}
 	group, _ := strconv.ParseInt(v[jobs.FieldGroup], 10, 64) // 0 is no group, which the use case says
-	return manage.JobInput{Job: j, Group: group, Version: v[jobs.FieldVersion]}, faults
+	return manage.JobInput{Job: j, Group: group, Version: v[jobs.FieldVersion]}, faultsError(append(faults, wrong...))
 }
 
 func faultsError(faults []problem.Field) error {

@@ -30,6 +30,7 @@ type jobPages struct {
 	runs   *manage.Runs
 	pauses *manage.Pauses
 	saved  *savedViews
+	keys   *manage.Secrets
 }
 
 func (c *jobPages) routes(g *echo.Group) {

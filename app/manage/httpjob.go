@@ -12,6 +12,20 @@ import (
 // HTTPAppName is the group of the executors inside the admins, which make HTTP calls and nothing else.
 const HTTPAppName = "punctual-http"
 
+// callFaults are what is said of the parts of a call.
+var callFaults = map[string]string{
+	httpcall.FieldURL: "job.error.http.url", httpcall.FieldMethod: "job.error.http.method", httpcall.FieldHeaders: "job.error.http.header",
+	httpcall.FieldTimeout: "job.error.http.timeout", httpcall.FieldExpected: "job.error.http.expected",
+}
+
+// CallFault is what is wrong with a parameter that is no call.
+func CallFault(f *httpcall.Fault) problem.Field {
+	if key, ok := callFaults[f.Field]; ok {
+		return problem.Field{Name: jobspec.FieldParam, Key: key, Args: []any{"Value", f.Value}}
+	}
+	return problem.Field{Name: jobspec.FieldParam, Key: "job.error.http.call", Args: []any{"Reason", f.Error()}}
+}
+
 // checkHTTPJob judges a job of that group: its parameter is a call. public says that the installation has a public address.
 func checkHTTPJob(j jobspec.Job, public bool) []problem.Field {
 	if j.Glue != wire.GlueBean {
@@ -22,7 +36,7 @@ func checkHTTPJob(j jobspec.Job, public bool) []problem.Field {
 	}
 	call, err := httpcall.Check(j.Param)
 	if f, ok := errors.AsType[*httpcall.Fault](err); ok {
-		return []problem.Field{{Name: jobspec.FieldParam, Key: "job.error.http.call", Args: []any{"Reason", f.Error()}}}
+		return []problem.Field{CallFault(f)}
 	}
 	var fields []problem.Field
 	if call.Async && j.TimeoutSeconds <= 0 {

@@ -331,8 +331,15 @@ func (f fakes) jobCurl() jobs.FormPage {
 	p := f.formBase("/jobs/new/curl")
 	p.Values[jobs.FieldName], p.Values[jobs.FieldHandler] = "POST billing.example.com/close", "httpJobHandler"
 	p.Values[jobs.FieldParam] = "{\n  \"url\": \"https://billing.example.com/close\",\n  \"method\": \"POST\",\n  \"auth\": \"Bearer ${{ secrets.BILLING_EXAMPLE_COM_TOKEN }}\"\n}"
+	p.HTTPGroup, p.Secrets = 2, []string{"BILLING_EXAMPLE_COM_TOKEN"}
+	for name, value := range map[string]string{
+		jobs.FieldCallAs: jobs.CallAsFields, jobs.FieldCallURL: "https://billing.example.com/close", jobs.FieldCallMethod: "POST",
+		jobs.FieldCallAuth: "Bearer ${{ secrets.BILLING_EXAMPLE_COM_TOKEN }}", jobs.FieldCallBody: "{\"day\": \"${{ planned | yyyy-MM-dd, -1d }}\"}",
+	} {
+		p.Values[name] = value
+	}
 	p.Curl = jobs.Curl{
-		Offered: true, Group: 2, Done: true,
+		Offered: true, Done: true,
 		Secrets: []string{f.T("jobs.curl.note.secret", "Text", "Authorization", "Name", "BILLING_EXAMPLE_COM_TOKEN")},
 		Notes:   []string{f.T("jobs.curl.note.insecure", "Text", "-k"), f.T("jobs.curl.note.leftout", "Text", "--proxy")},
 	}

@@ -1,11 +1,14 @@
 package jobs
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
 
+	"github.com/punctual-job/punctual/executor/httpcall"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
@@ -16,6 +19,9 @@ var previewParams = strings.Join([]string{
 
 // curlExample is shown where a command goes.
 const curlExample = "curl -X POST https://api.example.com/close -d day=today"
+
+// authExample is shown in an empty field for the Authorization header.
+const authExample = "Bearer ${{ secrets.TOKEN }}"
 
 // paramExample is shown in an empty parameter.
 const paramExample = "${{ planned | yyyy-MM-dd, -1d }}"
@@ -45,6 +51,42 @@ func (p FormPage) field(name string) ui.Field {
 	case jobspec.Text, jobspec.List, jobspec.Flag:
 	}
 	return c
+}
+
+// callField is the control for a part of the call of an HTTP job.
+func (p FormPage) callField(name string, more ui.Field) ui.Field {
+	part := strings.TrimPrefix(name, "call_")
+	c := ui.Field{Name: name, Label: p.T("jobs.call." + part), Value: p.Values[name], Error: p.Errors[name]}
+	switch name {
+	case FieldCallBody, FieldCallExpected, FieldCallHeaders, FieldCallText:
+		c.Help = p.T("jobs.call." + part + ".help")
+	case FieldCallTimeout:
+		c.Unit = "ms"
+	case FieldCallMethod:
+		for _, m := range httpcall.Methods() {
+			c.Options = append(c.Options, ui.Option{Value: m, Label: m, Selected: m == c.Value})
+		}
+	}
+	return c.With(more)
+}
+
+// callAs is how a call is typed.
+func (p FormPage) callAs() []ui.Option {
+	return ui.Labelled(p.Printer, "jobs.call.as.", CallWays(), p.Values[FieldCallAs], false)
+}
+
+// CallWays are the values of FieldCallAs.
+func CallWays() []string { return []string{CallAsFields, CallAsText} }
+
+// groups are the groups to choose from; that of the HTTP jobs is marked, because its jobs have other fields.
+func (p FormPage) groups() []ui.Option {
+	options := slices.Clone(p.Groups)
+	for i := range options {
+		if options[i].Value == format.Digits(p.HTTPGroup) {
+			options[i].Class = "http"
+		}
+	}
+	return options
 }
 
 // calendar is the choice of a calendar. One that there is not any more stays to be seen.

@@ -103,12 +103,13 @@ type FormPage struct {
 	Declared  Declared // by the program that brought the job
 	Kept      Kept     // in files
 	Curl      Curl     // a command to fill the form from
+	HTTPGroup int64    // the group of HTTP jobs, if the user may edit there
+	Secrets   []string // names of those of that group
 }
 
 // Curl is the box of the form that takes a curl command.
 type Curl struct {
 	Offered bool // there is a group of HTTP jobs that the user may edit
-	Group   int64
 	Text    string   // as typed, where it was not taken
 	Error   string   // why it was not
 	Done    bool     // the form is filled
@@ -167,6 +168,21 @@ const (
 	FieldStart = "start"
 	// FieldCurl is a curl command to fill the form from.
 	FieldCurl = "curl"
+	// FieldCallAs says how the call of an HTTP job is typed: CallAsFields, or CallAsText, the parameter itself.
+	FieldCallAs  = "call_as"
+	CallAsFields = "fields"
+	CallAsText   = "text"
+	// The parts of a call.
+	FieldCallURL      = "call_url"
+	FieldCallMethod   = "call_method"
+	FieldCallHeaders  = "call_headers" // a "Name: value" a line
+	FieldCallAuth     = "call_auth"
+	FieldCallType     = "call_type"
+	FieldCallBody     = "call_body"
+	FieldCallExpected = "call_expected"
+	FieldCallText     = "call_text"
+	FieldCallTimeout  = "call_timeout" // ms
+	FieldCallAsync    = "call_async"   // "1"
 	// FieldAddresses belongs to the run-once dialog only.
 	FieldAddresses = "addresses"
 	// FieldPlanned is its planned time.

@@ -20,6 +20,7 @@ type Option struct {
 	Label    string
 	Help     string // one line under the label; empty for none
 	Selected bool
+	Class    string // of the option itself, for what is shown while it is chosen
 }
 
 // With adds to a field what another says of how it is drawn.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ const (
 type page struct {
 	name string
 	path func(i int) string
+	api  bool                   // asked for by a program
 	form func(i int) url.Values // of a POST; nil: a GET
 	part bool                   // asked for by htmx
 }
@@ -79,6 +81,17 @@ func pages(ctx context.Context, s settings, database string) (err error) {
 	if err != nil {
 		return err
 	}
+	if pool, err = y.open(ctx); err != nil {
+		return err
+	}
+	for _, a := range []*agent{&admin, &narrow} {
+		if err = a.giveToken(ctx, pool); err != nil {
+			break
+		}
+	}
+	if err := errors.Join(err, pool.Close()); err != nil {
+		return err
+	}
 	worst := 0.0
 	var all []float64
 	for _, as := range []struct {
@@ -86,7 +99,7 @@ func pages(ctx context.Context, s settings, database string) (err error) {
 		agent agent
 		admin bool
 	}{{"admin", admin, true}, {"user of 3 groups", narrow, false}} {
-		for _, p := range consolePages(facts, as.admin) {
+		for _, p := range slices.Concat(consolePages(facts, as.admin), apiPages(facts, as.admin)) {
 			if !strings.Contains(p.name, s.page) {
 				continue
 			}
@@ -189,6 +202,9 @@ func consolePages(f pageFacts, admin bool) []page {
 		{name: "executors", path: fixed("/executors")},
 		{name: "executor", path: fixed("/executors/7")},
 		{name: "profile", path: fixed("/profile")},
+		{name: "tokens", path: fixed("/tokens")},
+		{name: "calendars", path: fixed("/calendars")},
+		{name: "pauses", path: fixed("/pauses")},
 		{name: "clear", path: fixed("/runs/clear")},
 		{name: "clear, preview of a group", path: fixed("/runs/clear?group=7&type=1&preview=1")},
 		{name: "clear, all but 100,000 of a group", path: fixed("/runs/clear?group=7&type=8&preview=1")},
@@ -226,12 +242,17 @@ func consolePages(f pageFacts, admin bool) []page {
 	)
 	if !admin {
 		own := func(i int) int64 { return 1000 * (1 + int64(i)%(max(1, int64(f.jobs)/1000))) } // the quiet group's
-		return append(list, page{name: "job", path: path("/jobs/%d/edit", own)}, page{name: "job, run once", path: path("/jobs/%d/run", own), part: true})
+		return append(list, page{name: "job", path: path("/jobs/%d/edit", own)}, page{name: "job, run once", path: path("/jobs/%d/run", own), part: true},
+			page{name: "job's page", path: path("/jobs/%d", own)})
 	}
 	script := func(i int) int64 { return int64(f.script(i)) }
 	return append(list,
 		page{name: "job", path: path("/jobs/%d/edit", job)},
 		page{name: "job, run once", path: path("/jobs/%d/run", job), part: true},
+		page{name: "job's page", path: path("/jobs/%d", job)},
+		page{name: "job's page, busy", path: func(i int) string { return fmt.Sprintf("/jobs/%d", 1+100*(int64(i)%(int64(f.jobs)/100))) }},
+		page{name: "job's account of a week", path: path("/jobs/%d/account?range=7d", job)},
+		page{name: "job's backfills", path: path("/jobs/%d/backfill", job)},
 		page{name: "job, delete", path: path("/jobs/%d/delete", job), part: true},
 		page{name: "script", path: path("/jobs/%d/glue", script)},
 		page{name: "bulk, 50 jobs", path: func(i int) string {
@@ -266,14 +287,18 @@ func consolePages(f pageFacts, admin bool) []page {
 		page{name: "alarm messages", path: fixed("/alarms/messages")},
 		page{name: "alarm messages, given up", path: fixed("/alarms/messages?state=failed")},
 		page{name: "alarm messages, deep", path: path("/alarms/messages?before=%d", some(installationAlarms))},
+		page{name: "webhooks", path: fixed("/webhooks")},
+		page{name: "teams", path: fixed("/teams")},
 		page{name: "nodes", path: fixed("/nodes")},
 	)
 }
 
 // agent is a browser that is logged in.
 type agent struct {
-	http *http.Client
-	base string
+	http  *http.Client
+	base  string
+	name  string
+	token string // for API v1
 }
 
 func (y *system) login(ctx context.Context, name string) (agent, error) {
@@ -281,7 +306,7 @@ func (y *system) login(ctx context.Context, name string) (agent, error) {
 	if err != nil {
 		return agent{}, err
 	}
-	a := agent{base: y.address, http: &http.Client{
+	a := agent{base: y.address, name: name, http: &http.Client{
 		Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	_, status, _, err := a.ask(ctx, page{path: fixed("/login"), form: func(int) url.Values {
@@ -304,6 +329,10 @@ func (a agent) ask(ctx context.Context, p page, i int) (took time.Duration, stat
 		return 0, 0, 0, err
 	}
 	r.Header.Set("Accept", "text/html")
+	if p.api {
+		r.Header.Set("Accept", "application/json")
+		r.Header.Set("Authorization", "Bearer "+a.token)
+	}
 	r.Header.Set("Accept-Encoding", "gzip")
 	if p.form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -322,6 +351,9 @@ func (a agent) ask(ctx context.Context, p page, i int) (took time.Duration, stat
 	if err != nil {
 		return 0, 0, 0, err
 	}
+	if left, err := strconv.Atoi(answer.Header.Get("RateLimit-Remaining")); err == nil && left < 10 {
+		time.Sleep(time.Second)
+	}
 	if answer.Header.Get("Content-Encoding") == "gzip" {
 		if _, err := gzip.NewReader(strings.NewReader(string(raw))); err != nil {
 			return 0, 0, 0, err
@@ -339,7 +371,7 @@ func (a agent) measure(ctx context.Context, p page) (times []float64, status, si
 			return nil, 0, 0, err
 		}
 		status, size = max(status, got), max(size, bytes)
-		if got >= http.StatusInternalServerError {
+		if got >= http.StatusInternalServerError || p.api && got != http.StatusOK {
 			return nil, 0, 0, fmt.Errorf("%s: %d", p.path(i), got)
 		}
 		if i >= 2 {
