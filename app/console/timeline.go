@@ -8,6 +8,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/httpcall"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -99,7 +100,7 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 
 // awaits says of an open run that its call's target is to report the end, and what it has said so far.
 func (c *timelines) awaits(ctx context.Context, page layout.Page, s *runs.Timeline) error {
-	if s.State != runstate.Sent || s.Killing != "" {
+	if s.Handler != httpcall.Handler || s.State != runstate.Sent || s.Killing != "" {
 		return nil
 	}
 	waits, ok, err := c.runs.Awaits(ctx, s.LogID)
@@ -108,7 +109,7 @@ func (c *timelines) awaits(ctx context.Context, page layout.Page, s *runs.Timeli
 	}
 	s.Why = page.T("runs.awaits", "Until", c.at(page, waits.Until).Absolute)
 	if waits.Progress != "" {
-		s.Advice = page.T("runs.awaits.progress", "Text", waits.Progress, "At", format.Clock(waits.ProgressAt.In(c.zone)))
+		s.Advice = page.T("runs.awaits.progress", "Text", waits.Progress, "At", format.Clock(waits.ProgressAt.In(c.timesOf(page))))
 	}
 	return nil
 }
