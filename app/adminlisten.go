@@ -72,9 +72,10 @@ func (o Options) addressOf() echo.IPExtractor {
 // behindProxy says that others than this machine may come by its own address.
 func (o Options) behindProxy() bool { return o.TrustProxy || len(o.proxies) > 0 }
 
-// metrics serves Prometheus, to whoever knows the token if there is one.
+// metrics serves Prometheus, to whoever knows the token if there is one. Only where runs are traced in the newer form, which has
+// their traces as examples: it writes the bounds of histograms otherwise ("1.0" for "1"), which would begin new series for nothing.
 func (a *App) metrics() echo.HandlerFunc {
-	serve := echo.WrapHandler(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}))
+	serve := echo.WrapHandler(promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{EnableOpenMetrics: a.tracer != nil}))
 	want := []byte("Bearer " + a.opts.MetricsToken)
 	return func(c echo.Context) error {
 		if a.opts.MetricsToken != "" && subtle.ConstantTimeCompare([]byte(c.Request().Header.Get("Authorization")), want) != 1 {

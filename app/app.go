@@ -36,6 +36,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/alarm"
 	jobsecret "github.com/punctual-job/punctual/scheduler/secret"
+	"github.com/punctual-job/punctual/scheduler/tracing"
 	"github.com/punctual-job/punctual/scheduler/webhook"
 	"github.com/punctual-job/punctual/views/link"
 )
@@ -69,7 +70,8 @@ type App struct {
 	held      *manage.Settings // what administrators decided on line
 	alarmer   *alarm.Alarmer
 	webhooks  *webhook.Service
-	closing   chan struct{} // closed when open streams are to end
+	tracer    *tracing.Tracer // nil: runs are not traced
+	closing   chan struct{}   // closed when open streams are to end
 	welcome   Welcome
 	isNew     bool // this start created the embedded database's content
 
@@ -173,9 +175,15 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	rule := manage.NewAddressRule(a.held, a.isOwn)
 	a.http = newHTTPJobs(a.tokens)
 	host, _ := os.Hostname() // a node without a name is called punctual
+	if a.tracer, err = tracing.New(tracing.Config{
+		Options: opts.traces, Pool: a.pool, Logger: a.logger, Registerer: a.registry, Seed: slices.Concat([]byte("traces"), signKey), Instance: host, Version: opts.Version,
+	}); err != nil {
+		return nil, err
+	}
+	a.onStop("hand over traces", a.tracer.Stop)
 	a.engine, err = scheduler.New(scheduler.Config{
 		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(rule.Dial))), a.http, a.tokens, a.logger}, Logger: a.logger, Registerer: a.registry,
-		Token: tokenFor(a.tokens), Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(), MeasuredJobs: opts.measuredJobs,
+		Token: tokenFor(a.tokens), Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(), MeasuredJobs: opts.measuredJobs, Traces: a.tracer,
 		Limits: a.held.Limits, Retention: a.held.RetentionDays, Alarms: a.alarmer, Webhooks: a.webhooks, Secrets: secrets, Local: a.http.address,
 		Registered: func(ctx context.Context, appName, address string) { a.audit.Registered(ctx, appName, address) },
 	})
@@ -301,6 +309,16 @@ func (a *App) Start(ctx context.Context) (err error) {
 		a.stopSample(ctx, sample)
 		a.stopHTTP(ctx)
 		return fmt.Errorf("start engine: %w", err)
+	}
+	if a.tracer != nil { // stopped after the engine too
+		traces, end := context.WithCancel(context.WithoutCancel(ctx))
+		var made sync.WaitGroup
+		made.Go(func() { a.tracer.Run(traces) })
+		a.onStop("stop tracer", func(context.Context) error {
+			end()
+			made.Wait()
+			return nil
+		})
 	}
 	// Stopped after the engine, whose last results may be alarms and events.
 	alarms, silence := context.WithCancel(context.WithoutCancel(ctx))

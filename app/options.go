@@ -25,6 +25,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/tracing"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
@@ -69,6 +70,7 @@ type Options struct {
 	auditTargets []auditlog.Target
 	proxies      []*net.IPNet
 	measuredJobs scheduler.MeasuredJobs
+	traces       tracing.Options
 
 	// AccessToken is the secret shared with executors. Empty: a random one, made at the first start and kept.
 	AccessToken string
@@ -97,7 +99,9 @@ type Options struct {
 	AdminListen  string
 	MetricsToken string // /metrics asks for it; empty: for none
 	MetricsJobs  string // jobs that the metrics tell apart: ids, or "all"; empty: none
-	Pprof        bool   // serve /debug/pprof, on the listener AdminListen only
+	// Tracing says where traces of runs go, in OpenTelemetry's own words; the zero value: nowhere.
+	Tracing tracing.Settings
+	Pprof   bool // serve /debug/pprof, on the listener AdminListen only
 
 	// What follows takes a decision away from the settings page, where administrators take it otherwise; see
 	// [manage.AllSettings]. A zero value leaves it to them.
@@ -231,6 +235,9 @@ func (o Options) withDefaults() (_ Options, err error) {
 	}
 	if o.measuredJobs, err = scheduler.ParseMeasuredJobs(o.MetricsJobs); err != nil {
 		return o, wrong("jobs of the metrics: %q must be ids of jobs, such as 12,48, or all", o.MetricsJobs)
+	}
+	if o.traces, err = o.Tracing.Parse(); err != nil {
+		return o, wrong("traces: %w", err)
 	}
 	host, _ := os.Hostname()
 	if o.auditTargets, err = auditlog.ParseTargets(o.AuditShip, host); err != nil {

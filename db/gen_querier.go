@@ -621,6 +621,8 @@ type Querier interface {
 	ListTeams(ctx context.Context, db DBTX, limit int32) ([]Team, error)
 	ListTeamsOfUser(ctx context.Context, db DBTX, userID int64) ([]ListTeamsOfUserRow, error)
 	ListTokens(ctx context.Context, db DBTX) ([]Token, error)
+	// What a trace tells of runs: no parameters, no messages and no output.
+	ListTracedRuns(ctx context.Context, db DBTX, ids []int64) ([]ListTracedRunsRow, error)
 	// Entries that have no place in the chain yet, in the order in which they get one.
 	ListUnchainedAudit(ctx context.Context, db DBTX, limit int32) ([]AuditEntry, error)
 	// What waits of a job that is deleted. A plain read, because INSERT … SELECT would lock the rows that it looks at.

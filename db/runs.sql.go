@@ -554,6 +554,77 @@ func (q *Queries) ListShards(ctx context.Context, db DBTX, arg ListShardsParams)
 	return items, nil
 }
 
+const listTracedRuns = `-- name: ListTracedRuns :many
+SELECT l.id, l.job_group, l.job_id, l.executor_handler, l.trigger_type, l.trigger_code, l.handle_code, l.planned_at, l.origin_log_id,
+       l.finished_at, l.outcome, l.events, COALESCE(g.app_name, '') AS app_name
+FROM xxl_job_log l LEFT JOIN xxl_job_group g ON g.id = l.job_group
+WHERE l.id IN (/*SLICE:ids*/?) ORDER BY l.id
+`
+
+type ListTracedRunsRow struct {
+	ID              int64
+	JobGroup        int64
+	JobID           int64
+	ExecutorHandler Text
+	TriggerType     jobspec.TriggerType
+	TriggerCode     int64
+	HandleCode      int64
+	PlannedAt       int64
+	OriginLogID     int64
+	FinishedAt      int64
+	Outcome         event.Outcome
+	Events          Text
+	AppName         string
+}
+
+// What a trace tells of runs: no parameters, no messages and no output.
+func (q *Queries) ListTracedRuns(ctx context.Context, db DBTX, ids []int64) ([]ListTracedRunsRow, error) {
+	query := listTracedRuns
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListTracedRunsRow
+	for rows.Next() {
+		var i ListTracedRunsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.JobID,
+			&i.ExecutorHandler,
+			&i.TriggerType,
+			&i.TriggerCode,
+			&i.HandleCode,
+			&i.PlannedAt,
+			&i.OriginLogID,
+			&i.FinishedAt,
+			&i.Outcome,
+			&i.Events,
+			&i.AppName,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listUnsentRunsOfNode = `-- name: ListUnsentRunsOfNode :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_code, handle_msg, planned_at, owner_node,

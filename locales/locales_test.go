@@ -116,7 +116,7 @@ var families = withTables(map[string][]string{
 	"settings.switch.":  named("app/manage", "Setting(On|Off)"),
 	"settings.token.":   typed("app/console", "TokenSource"),
 	"settings.unit.":    written("app/manage", `Unit: "(\w+)"`),
-	"settings.option.":  without(written("app/cmd/punctual", `env:"(PUNCTUAL_\w+)"`), written("app/manage", `Env: "(PUNCTUAL_\w+)"`)...),
+	"settings.option.":  without(written("app/cmd/punctual", `env:"((?:PUNCTUAL|OTEL)_\w+)"`), written("app/manage", `Env: "(PUNCTUAL_\w+)"`)...),
 })
 
 // help ends the key of what explains a value.

@@ -86,6 +86,13 @@ WHERE id = sqlc.arg(id) AND handle_code = 0;
 -- name: ListRunEvents :many
 SELECT id, events FROM xxl_job_log WHERE id IN (sqlc.slice(ids));
 
+-- name: ListTracedRuns :many
+-- What a trace tells of runs: no parameters, no messages and no output.
+SELECT l.id, l.job_group, l.job_id, l.executor_handler, l.trigger_type, l.trigger_code, l.handle_code, l.planned_at, l.origin_log_id,
+       l.finished_at, l.outcome, l.events, COALESCE(g.app_name, '') AS app_name
+FROM xxl_job_log l LEFT JOIN xxl_job_group g ON g.id = l.job_group
+WHERE l.id IN (sqlc.slice(ids)) ORDER BY l.id;
+
 -- name: MaxRunID :one
 SELECT CAST(COALESCE(MAX(id), 0) AS SIGNED) AS id FROM xxl_job_log;
 

@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/backfill"
 	"github.com/punctual-job/punctual/scheduler/cluster"
 	"github.com/punctual-job/punctual/scheduler/route"
+	"github.com/punctual-job/punctual/scheduler/tracing"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 	"github.com/punctual-job/punctual/scheduler/webhook"
 )
@@ -40,6 +41,9 @@ type Config struct {
 
 	// MeasuredJobs are told apart in the metrics; the zero value: none, only executor groups are.
 	MeasuredJobs MeasuredJobs
+
+	// Traces is told of runs that have ended, and knows their places in traces; nil: nothing is traced. It outlives the engine.
+	Traces *tracing.Tracer
 
 	// Name and Address tell this admin from the others of its cluster, in messages and on the nodes page.
 	Name, Address, Version string

@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/tracing"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
@@ -42,6 +43,7 @@ type finishing struct {
 	callback string        // of a report of a target: the hash of its address
 	used     *bool         // set when that address has ended the run
 	ends     event.Outcome // what the run ends as, by its row; set with each try to write it
+	came     time.Time     // when its executor reported it, where runs are traced
 	reply    *reply
 }
 
@@ -69,6 +71,12 @@ func (e *Engine) CompleteBy(ctx context.Context, by Caller, speaks func(appName 
 	not := e.directory.silent(speaks)
 	for i := range items {
 		items[i].group, items[i].not, items[i].by = group, not, &by
+	}
+	if e.cfg.Traces != nil {
+		now := e.now()
+		for i := range items {
+			items[i].came = now
+		}
 	}
 	return e.complete(ctx, items)
 }
@@ -203,9 +211,10 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 	var ended []upkeep.Change
 	var freed []int64
 	var foreign map[*Caller][]int64
+	var traced []tracing.End
 	raised := false
 	_, err = e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
-		changed, ended, raised = changed[:0], ended[:0], false
+		changed, ended, raised, traced = changed[:0], ended[:0], false, traced[:0]
 		for _, f := range byID {
 			if f.used != nil {
 				*f.used = false
@@ -302,6 +311,9 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 			finishes[i] = db.Finish{ID: r.ID, Code: int64(f.code), Outcome: f.ends, Alarm: follow.alarm[r.ID], Events: events.Stored(),
 				Message: joinLines(string(r.HandleMsg), clip(f.msg, maxResult), events.In(e.cfg.JobZone))}
 			changed = append(changed, r.ID)
+			if e.cfg.Traces != nil && !e.leaves(&r) {
+				traced = append(traced, tracing.End{ID: r.ID, Planned: r.PlannedAt, Failed: f.ends != event.Succeeded, Received: f.came})
+			}
 			if r.TriggerTime.Valid && !e.leaves(&r) {
 				ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode, r.ExecutorFailRetryCount), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code), r.ExecutorFailRetryCount), Job: r.JobID, Outcome: f.ends})
 			}
@@ -327,12 +339,27 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 			e.Refused(*by, RefusedRun, runs)
 		}
 		e.upkeep.Count(ended...)
+		e.traceEnded(traced)
 		e.startFreed(ctx, freed)
 	}
 	if err == nil && raised {
 		e.cfg.Alarms.Wake()
 	}
 	return changed, err
+}
+
+// traceEnded says which runs have ended. Of those that an executor reported it is known when.
+func (e *Engine) traceEnded(runs []tracing.End) {
+	if len(runs) == 0 {
+		return
+	}
+	now := e.now()
+	for i := range runs {
+		if !runs[i].Received.IsZero() {
+			runs[i].Written = now
+		}
+	}
+	e.cfg.Traces.Ended(runs...)
 }
 
 // notTheirs are the reported runs that are not here, or not of the group that their reporter may speak for, by who reported

@@ -1,8 +1,12 @@
 package scheduler
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/punctual-job/punctual/scheduler/tracing"
 )
 
 // namespace begins the name of every metric.
@@ -65,6 +69,17 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		conditions: auto.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: "condition",
 			Help: "1 while something is not as it should be, as /readyz and the page of the nodes say it."}, []string{"condition"}),
 	}
+}
+
+// observe counts a length of time, with the trace of the run that took it as an example, if there will be one.
+func observe(of prometheus.Observer, d time.Duration, place tracing.Place) {
+	if place.TraceID != "" {
+		if of, ok := of.(prometheus.ExemplarObserver); ok {
+			of.ObserveWithExemplar(d.Seconds(), prometheus.Labels{"trace_id": place.TraceID})
+			return
+		}
+	}
+	of.Observe(d.Seconds())
 }
 
 // publishState publishes the gauges that read the engine's state.

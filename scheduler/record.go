@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/tracing"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 	"github.com/punctual-job/punctual/scheduler/webhook"
 )
@@ -128,12 +129,25 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 	})
 	if err == nil {
 		e.upkeep.Count(ended...)
+		e.traceUnsent(retry, failed)
 		e.startFreed(ctx, freed)
 	}
 	if err == nil && raised {
 		e.cfg.Alarms.Wake()
 	}
 	return err
+}
+
+// traceUnsent says which runs ended without having been sent. One that was delivered after all goes on, which its row says.
+func (e *Engine) traceUnsent(lists ...[]*outcome) {
+	if e.cfg.Traces == nil {
+		return
+	}
+	for _, list := range lists {
+		for _, o := range list {
+			e.cfg.Traces.Ended(tracing.End{ID: o.d.id, Planned: o.d.planned.UnixMilli(), Failed: !o.sent.Outcome.Passed()})
+		}
+	}
 }
 
 // unsent does for runs that could not be sent what [Engine.endOf] does for those that ended. It gives the jobs that have a

@@ -240,8 +240,10 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 	call, cancel := context.WithTimeout(wire.WithGate(ctx, e.mayReach(d)), min(e.cfg.Limits().CallTimeout, e.node.Left()))
 	defer cancel()
 	began := e.now()
-	e.metrics.lateness.Observe(began.Sub(d.planned).Seconds())
-	e.measured.of(d.job.group, d.job.id).lateness.Observe(began.Sub(d.planned).Seconds())
+	place := e.cfg.Traces.Place(d.id, d.planned.UnixMilli())
+	req.TraceParent = place.Header
+	observe(e.metrics.lateness, began.Sub(d.planned), place)
+	observe(e.measured.of(d.job.group, d.job.id).lateness, began.Sub(d.planned), place)
 	e.pulse.add(began, began.Sub(d.planned))
 	e.rates.sent.Add(1)
 	answer, err := e.run(call, d, &req)

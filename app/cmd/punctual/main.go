@@ -28,6 +28,7 @@ import (
 	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
+	runtracing "github.com/punctual-job/punctual/scheduler/tracing"
 )
 
 // Both are set when a release is built.
@@ -132,6 +133,29 @@ type serveCmd struct {
 	MetricsTokenFile  string        `env:"PUNCTUAL_METRICS_TOKEN_FILE" placeholder:"FILE" help:"The same in a file."`
 	MetricsJobs       string        `env:"PUNCTUAL_METRICS_JOBS" placeholder:"ID,…" help:"Jobs that the metrics tell apart, beside executor groups: ids, or all."`
 	Pprof             bool          `env:"PUNCTUAL_PPROF" help:"Serve /debug/pprof at the admin listener; its default is then 127.0.0.1:8081."`
+	tracing
+}
+
+// tracing are OpenTelemetry's own variables, as far as they mean something here.
+type tracing struct {
+	OTLPEndpoint       string `name:"otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"Export OpenTelemetry traces of runs to this collector (OTLP over HTTP), such as http://localhost:4318; empty: none."`
+	OTLPTracesEndpoint string `name:"otlp-traces-endpoint" env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" placeholder:"URL" help:"The same with its path, in place of the above."`
+	OTLPProtocol       string `name:"otlp-protocol" env:"OTEL_EXPORTER_OTLP_PROTOCOL" placeholder:"NAME" help:"http/protobuf is the only one."`
+	OTLPHeaders        string `secret:"" name:"otlp-headers" env:"OTEL_EXPORTER_OTLP_HEADERS" placeholder:"NAME=VALUE,…" help:"Headers that the collector wants, such as its key."`
+	OTLPCertificate    string `name:"otlp-certificate" env:"OTEL_EXPORTER_OTLP_CERTIFICATE" placeholder:"FILE" help:"Authorities to trust for a collector with an https address; default the machine's."`
+	ServiceName        string `name:"otel-service-name" env:"OTEL_SERVICE_NAME" placeholder:"NAME" help:"What traces call this installation; default punctual."`
+	ResourceAttributes string `name:"otel-resource-attributes" env:"OTEL_RESOURCE_ATTRIBUTES" placeholder:"NAME=VALUE,…" help:"What else traces say of it, such as deployment.environment.name=prod."`
+	TracesSampler      string `name:"otel-traces-sampler" env:"OTEL_TRACES_SAMPLER" placeholder:"NAME" help:"always_on, always_off or traceidratio (the default), with or without parentbased_ before it."`
+	TracesSamplerArg   string `name:"otel-traces-sampler-arg" env:"OTEL_TRACES_SAMPLER_ARG" placeholder:"RATIO" help:"How many of the runs that succeed are traced, from 0 to 1; default 0.01. Those that fail all are."`
+	OTelDisabled       bool   `name:"otel-disabled" env:"OTEL_SDK_DISABLED" help:"Trace nothing, whatever else is set."`
+}
+
+// settings are the variables as the tracer reads them.
+func (t tracing) settings() runtracing.Settings {
+	return runtracing.Settings{
+		Endpoint: t.OTLPEndpoint, TracesEndpoint: t.OTLPTracesEndpoint, Protocol: t.OTLPProtocol, Headers: t.OTLPHeaders, Certificate: t.OTLPCertificate,
+		ServiceName: t.ServiceName, ResourceAttributes: t.ResourceAttributes, Sampler: t.TracesSampler, SamplerArg: t.TracesSamplerArg, Disabled: t.OTelDisabled,
+	}
 }
 
 type resetPasswordCmd struct {
@@ -348,7 +372,7 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	if o.MetricsToken, err = guard.Secret(c.MetricsToken, c.MetricsTokenFile); err != nil {
 		return o, setting("PUNCTUAL_METRICS_TOKEN_FILE", err)
 	}
-	o.MetricsJobs = c.MetricsJobs
+	o.MetricsJobs, o.Tracing = c.MetricsJobs, c.tracing.settings()
 	o.Startup = c.startup()
 	return o, nil
 }

@@ -80,7 +80,7 @@ func TestEveryVariableIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	var documented []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `(PUNCTUAL_[A-Z_]+)` \\|").FindAllStringSubmatch(string(raw), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `((?:PUNCTUAL|OTEL)_[A-Z_]+)` \\|").FindAllStringSubmatch(string(raw), -1) {
 		documented = append(documented, m[1])
 	}
 	settings := make(map[string]bool)
