@@ -195,7 +195,9 @@ func TestProgramsAreToldWhatHappens(t *testing.T) {
 		if got := admin.do("POST", pay+"/trigger", `{}`); got.status >= 300 {
 			t.Fatalf("%d %s", got.status, got.body)
 		}
-		l.about("a run that was not sent", 1, func(e toldEvent) bool { return e.Data.Run != nil && e.Type == "punctual.run.finished" && e.Data.Run.State == "sendfailed" })
+		l.about("a run that was not sent", 1, func(e toldEvent) bool {
+			return e.Data.Run != nil && e.Type == "punctual.run.finished" && e.Data.Run.State == "sendfailed"
+		})
 		if got := admin.do("DELETE", pay, ""); got.status >= 300 {
 			t.Fatalf("%d %s", got.status, got.body)
 		}

@@ -109,7 +109,7 @@ type FormPage struct {
 
 // Curl is the box of the form that takes a curl command.
 type Curl struct {
-	Offered bool // there is a group of HTTP jobs that the user may edit
+	Offered bool     // there is a group of HTTP jobs that the user may edit
 	Text    string   // as typed, where it was not taken
 	Error   string   // why it was not
 	Done    bool     // the form is filled
