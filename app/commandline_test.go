@@ -38,6 +38,7 @@ func punctual(t *testing.T, args ...string) (string, error) {
 		Tokens    client.TokensCmd    `cmd:""`
 		Users     client.UsersCmd     `cmd:""`
 		Alarms    client.AlarmsCmd    `cmd:""`
+		Webhooks  client.WebhooksCmd  `cmd:""`
 		AuditLog  struct {
 			List client.AuditLogCmd `cmd:""`
 		} `cmd:"" name:"audit-log"`
@@ -103,6 +104,18 @@ func TestTheCommandLine(t *testing.T) {
 		says("admin", "users", "-o", "wide")
 		says("STATE", "alarms", "--state", "given_up")
 		says("KIND", "alarms", "channels")
+		if secret := says("whsec_", "webhooks", "create", "hub", "http://127.0.0.1:1/punctual", "--type", "punctual.run.finished", "--tag", "pay"); !strings.Contains(secret, "told this once") {
+			t.Errorf("a webhook: %s", secret)
+		}
+		says("127.0.0.1:1", "webhooks")
+		says("pay", "webhooks", "-o", "yaml")
+		says("waits to be sent", "webhooks", "test", "1")
+		says("punctual.webhook.test", "webhooks", "deliveries", "1")
+		says("is being sent", "webhooks", "again", "1", "--given-up")
+		if out, err := do(token, "webhooks", "again", "1", "1", "99"); err == nil || !strings.Contains(err.Error(), "delivery 1: ") || !strings.Contains(err.Error(), "waits already") || !strings.Contains(err.Error(), "delivery 99: ") {
+			t.Errorf("one that waits, and one that there is not: %v %s", err, out)
+		}
+		says("webhook 1: deleted", "webhooks", "delete", "1")
 		says("apitoken", "audit-log", "list", "--limit", "5")
 		if _, err := do("pnc_"+strings.Repeat("0", 36), "jobs"); err == nil {
 			t.Error("a token that there is not counts")

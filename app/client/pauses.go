@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -142,13 +141,8 @@ func (c pausesEnd) Run(ctx context.Context, s Streams) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, id := range c.IDs {
-		if _, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/pauses/%d/end", id), nil, nil); err != nil {
-			errs = append(errs, fmt.Errorf("pause %d: %w", id, err))
-			continue
-		}
-		fmt.Fprintf(s.Err, "pause %d: ended\n", id)
-	}
-	return errors.Join(errs...)
+	return each(c.IDs, "pause", func(id int64) error {
+		_, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/pauses/%d/end", id), nil, nil)
+		return err
+	}, s, "ended")
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -82,15 +81,10 @@ func (c tokensRevoke) Run(ctx context.Context, s Streams) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, id := range c.IDs {
-		if _, err := a.do(ctx, http.MethodDelete, fmt.Sprintf("/tokens/%d", id), nil, nil); err != nil {
-			errs = append(errs, fmt.Errorf("token %d: %w", id, err))
-			continue
-		}
-		fmt.Fprintf(s.Err, "token %d: revoked\n", id)
-	}
-	return errors.Join(errs...)
+	return each(c.IDs, "token", func(id int64) error {
+		_, err := a.do(ctx, http.MethodDelete, fmt.Sprintf("/tokens/%d", id), nil, nil)
+		return err
+	}, s, "revoked")
 }
 
 // UsersCmd lists users.
@@ -148,15 +142,10 @@ func (c alarmsRetry) Run(ctx context.Context, s Streams) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, id := range c.IDs {
-		if _, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/alarms/messages/%d/retry", id), nil, nil); err != nil {
-			errs = append(errs, fmt.Errorf("message %d: %w", id, err))
-			continue
-		}
-		fmt.Fprintf(s.Err, "message %d: is being sent\n", id)
-	}
-	return errors.Join(errs...)
+	return each(c.IDs, "message", func(id int64) error {
+		_, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/alarms/messages/%d/retry", id), nil, nil)
+		return err
+	}, s, "is being sent")
 }
 
 // AuditLogCmd lists what people and programs did.

@@ -71,6 +71,7 @@ type commands struct {
 	Tokens    client.TokensCmd    `cmd:"" group:"client" help:"List, make and revoke API tokens."`
 	Users     client.UsersCmd     `cmd:"" group:"client" help:"List users."`
 	Alarms    client.AlarmsCmd    `cmd:"" group:"client" help:"List alarm channels and messages."`
+	Webhooks  client.WebhooksCmd  `cmd:"" group:"client" help:"List, make, test and delete webhooks, and what was sent to them."`
 	MCP       client.MCPCmd       `cmd:"" name:"mcp" group:"client" help:"Serve assistants that speak the Model Context Protocol, with what an API token may do."`
 
 	Doctor     doctorCmd     `cmd:"" help:"Look an installation over: clocks, the database's settings and indexes, executors, jobs at risk, tokens, versions; only reads. Exit code 4: there is something to look at."`

@@ -1,0 +1,157 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+)
+
+// WebhooksCmd looks after the addresses that are told of events.
+type WebhooksCmd struct {
+	List       webhooksList       `cmd:"" default:"withargs" help:"List webhooks."`
+	Create     webhooksCreate     `cmd:"" help:"Make a webhook. Its secret is printed once."`
+	Deliveries webhooksDeliveries `cmd:"" help:"List what is, was or could not be sent, the newest first."`
+	Test       webhooksTest       `cmd:"" help:"Send a test event."`
+	Again      webhooksAgain      `cmd:"" help:"Send deliveries again: some, or all that were given up."`
+	Delete     webhooksDelete     `cmd:"" help:"Delete webhooks, with what waits for them."`
+}
+
+type webhooksList struct{ Target }
+
+func (c webhooksList) Run(ctx context.Context, s Streams) error {
+	return c.get(ctx, s, "/webhooks", make(url.Values), unpaged, []column{
+		field("ID", "id"), field("NAME", "name"), field("STATE", "state"), field("TO", "place"), field("WAITING", "waiting"), field("GIVEN UP", "given_up"), field("DROPPED", "dropped"), field("LAST TAKEN", "last_ok_at"),
+		wideField("FAILING SINCE", "failing_since"), wideField("STATUS", "last_status"), wideField("REASON", "last_reason"), wideField("TYPES", "types"), wideField("GROUPS", "group_ids"), wideField("TAGS", "tags"),
+	})
+}
+
+type webhooksCreate struct {
+	Target
+	Name  string   `arg:"" help:"What it is called."`
+	To    string   `arg:"" name:"address" help:"Where events are sent to."`
+	Type  []string `help:"Only events of this type; may be given more than once. Default all."`
+	Group []int64  `placeholder:"ID" help:"Only events of this group of executors; may be given more than once."`
+	Tag   []string `help:"Only events of jobs with this tag; may be given more than once."`
+}
+
+func (c webhooksCreate) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	body := map[string]any{"name": c.Name, "url": c.To}
+	if len(c.Type) > 0 {
+		body["types"] = c.Type
+	}
+	if len(c.Group) > 0 {
+		body["group_ids"] = c.Group
+	}
+	if len(c.Tag) > 0 {
+		body["tags"] = c.Tag
+	}
+	raw, err := a.do(ctx, http.MethodPost, "/webhooks", nil, body)
+	if err != nil {
+		return err
+	}
+	var made struct {
+		Secret string `json:"secret"`
+	}
+	if err := json.Unmarshal(raw, &made); err != nil {
+		return fmt.Errorf("read what the admin said: %w", err)
+	}
+	fmt.Fprintf(s.Err, "webhook %s: its secret is told this once\n", c.Name)
+	_, err = fmt.Fprintln(s.Out, made.Secret)
+	return err
+}
+
+type webhooksDeliveries struct {
+	Target
+	ID    int64  `arg:"" help:"The number of the webhook."`
+	State string `enum:"waiting,taken,given_up" default:"waiting" help:"waiting, taken or given_up."`
+	Limit int    `default:"50" help:"How many at most; 0 for all."`
+}
+
+func (c webhooksDeliveries) Run(ctx context.Context, s Streams) error {
+	return c.get(ctx, s, fmt.Sprintf("/webhooks/%d/deliveries", c.ID), url.Values{"state": {c.State}}, c.Limit, []column{
+		field("ID", "id"), field("TYPE", "type"), field("JOB", "job"), field("RUN", "run_id"), field("HAPPENED", "happened_at"), field("TRIES", "tries"), field("STATUS", "status"), field("REASON", "reason"),
+		wideField("TRIED", "tried_at"), wideField("NEXT", "next_at"), wideField("ANSWER", "answer"),
+	})
+}
+
+type webhooksTest struct {
+	Target
+	ID int64 `arg:"" help:"The number of the webhook."`
+}
+
+func (c webhooksTest) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	if _, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/webhooks/%d/test", c.ID), nil, nil); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.Err, "webhook %d: a test event waits to be sent; see its deliveries\n", c.ID)
+	return err
+}
+
+type webhooksAgain struct {
+	Target
+	ID         int64   `arg:"" help:"The number of the webhook."`
+	Deliveries []int64 `arg:"" optional:"" name:"delivery" xor:"which" help:"The numbers of the deliveries."`
+	GivenUp    bool    `xor:"which" help:"All that were given up."`
+}
+
+func (c webhooksAgain) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	path := fmt.Sprintf("/webhooks/%d/deliveries", c.ID)
+	if c.GivenUp {
+		if _, err := a.do(ctx, http.MethodPost, path+"/again", nil, nil); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(s.Err, "what was given up is being sent")
+		return err
+	}
+	if len(c.Deliveries) == 0 {
+		return errors.New("name deliveries, or say --given-up")
+	}
+	return each(c.Deliveries, "delivery", func(id int64) error {
+		_, err := a.do(ctx, http.MethodPost, fmt.Sprintf("%s/%d/again", path, id), nil, nil)
+		return err
+	}, s, "is being sent")
+}
+
+type webhooksDelete struct {
+	Target
+	IDs []int64 `arg:"" name:"id" help:"The numbers of the webhooks."`
+}
+
+func (c webhooksDelete) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	return each(c.IDs, "webhook", func(id int64) error {
+		_, err := a.do(ctx, http.MethodDelete, fmt.Sprintf("/webhooks/%d", id), nil, nil)
+		return err
+	}, s, "deleted")
+}
+
+// each does something to things one after the other, and says of each what became of it.
+func each(ids []int64, what string, do func(id int64) error, s Streams, done string) error {
+	var errs []error
+	for _, id := range ids {
+		if err := do(id); err != nil {
+			errs = append(errs, fmt.Errorf("%s %d: %w", what, id, err))
+			continue
+		}
+		fmt.Fprintf(s.Err, "%s %d: %s\n", what, id, done)
+	}
+	return errors.Join(errs...)
+}
