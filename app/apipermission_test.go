@@ -21,7 +21,7 @@ import (
 var apiNeeds = map[string]need{
 	"listGroups": user, "getGroup": view, "createGroup": admin, "replaceGroup": admin, "patchGroup": admin, "deleteGroup": admin,
 
-	"listJobs": user, "getJob": view, "createJob": edit, "replaceJob": edit, "patchJob": edit, "deleteJob": edit, "startJob": sched, "stopJob": sched, "triggerJob": run,
+	"listJobs": user, "getJob": view, "createJob": edit, "replaceJob": edit, "patchJob": edit, "deleteJob": edit, "startJob": sched, "stopJob": sched, "releaseJob": edit, "triggerJob": run,
 	// Of what is in the files or the filter, what somebody may not change or see is refused or left out: TestJobsAreKeptInFiles.
 	"applyJobs": user, "exportJobs": user,
 	"listBackfills": view, "getBackfill": view, "createBackfill": run, "pauseBackfill": run, "resumeBackfill": run, "stopBackfill": run,

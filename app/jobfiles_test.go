@@ -187,6 +187,38 @@ func TestJobsAreKeptInFiles(t *testing.T) {
 		}
 		write("a.yaml", exported)
 		says(0, "2 as they are", "diff")
+
+		// A job that is released may be changed by hand, stays when its former source is pruned, and goes to the next source.
+		c.json(200, &struct{}{}, "PATCH", "/settings", `{"files_hold":"on"}`)
+		if got := root.post(fmt.Sprintf("/jobs/%d/release", byHand.ID), url.Values{}); got.status != http.StatusSeeOther {
+			t.Fatalf("release: %d %s", got.status, got.body)
+		}
+		c.json(200, &struct{}{}, "PATCH", fmt.Sprintf("/jobs/%d", byHand.ID), `{"retries":7}`)
+		if root.get(fmt.Sprintf("/jobs/%d", byHand.ID)).document(t).Find("[data-kept]").Length() != 0 {
+			t.Error("the page of a job that was released says that it is kept in files")
+		}
+		if out, err := punctual(t, "jobs", "release", "close the day", "--url", c.base, "--token", token); err == nil || !strings.Contains(err.Error(), "kept in no files") {
+			t.Errorf("released twice: %v %s", err, out)
+		}
+		if out, err := punctual(t, "jobs", "release", "mine", "--url", c.base, "--token", token); err != nil || !strings.Contains(out, "mine released") {
+			t.Errorf("release: %v %s", err, out)
+		}
+		write("a.yaml", file())
+		says(0, "1 deleted", "apply", "--prune") // the one of the other group
+		if job("close the day").Retries != 7 || job("mine").ID == 0 {
+			t.Error("a job that was released was pruned or changed")
+		}
+		write("a.yaml", file("description: mine"))
+		if out, err := punctual(t, "apply", "-f", dir, "--source", "git/other", "--url", c.base, "--token", whole); err != nil || !strings.Contains(out, "0 refused") && strings.Contains(out, "refused") {
+			t.Errorf("the next source: %v\n%s", err, out)
+		}
+		if kept := root.get(fmt.Sprintf("/jobs/%d", job("mine").ID)).document(t).Find("[data-kept]").Text(); !strings.Contains(kept, "git/other") {
+			t.Errorf("the page of a job that went to another source says %q", kept)
+		}
+		var log struct{ Items []struct{ Action string } }
+		if c.json(200, &log, "GET", fmt.Sprintf("/audit?object_kind=job&object_id=%d&text=close", byHand.ID), ""); len(log.Items) < 2 || log.Items[1].Action != "update" {
+			t.Errorf("the audit log of a job that was released: %+v", log.Items)
+		}
 	})
 }
 

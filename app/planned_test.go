@@ -50,12 +50,15 @@ func TestAParameterWithThePlannedTime(t *testing.T) {
 			}
 			return nil
 		})
-		facts := strings.Join(strings.Fields(b.get(run).document(t).Find(".facts-list").Text()), " ")
-		for _, want := range []string{param, "Parameter as sentday=2026-02-28 ${{ foo }}", "For the time2026-0"} {
-			if !strings.Contains(facts, want) {
-				t.Errorf("the page lacks %q: %s", want, facts)
+		executortest.Eventually(t, "the page, once the sending is on record", func() error {
+			facts := strings.Join(strings.Fields(b.get(run).document(t).Find(".facts-list").Text()), " ")
+			for _, want := range []string{param, "Parameter as sentday=2026-02-28 ${{ foo }}", "For the time2026-0"} {
+				if !strings.Contains(facts, want) {
+					return fmt.Errorf("it lacks %q: %s", want, facts)
+				}
 			}
-		}
+			return nil
+		})
 		if got := b.get(path+"/run?from="+strings.TrimPrefix(run, "/runs/")).document(t).Find("#run-planned").AttrOr("value", ""); got != "2026-03-01T00:30:00" {
 			t.Errorf("run again for %q", got)
 		}

@@ -130,6 +130,13 @@ func (a *API) jobs() {
 			}
 			return a.jobAnswer(ctx, p, in.ID)
 		})
+	add(a, op{method: http.MethodPost, path: "/jobs/{id}/release", id: "releaseJob", tag: tag, summary: "Keep a job in no files any more", text: "It may be changed by hand and belong to another source from then on, until files with it are applied again."},
+		func(ctx context.Context, p auth.Principal, in *JobID) (*jobAnswer, error) {
+			if err := a.Manage.Jobs.Release(ctx, p, in.ID); err != nil {
+				return nil, err
+			}
+			return a.jobAnswer(ctx, p, in.ID)
+		})
 	add(a, op{method: http.MethodPost, path: "/jobs/{id}/trigger", id: "triggerJob", tag: tag, summary: "Run a job now", status: http.StatusCreated, names: jobNames},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			JobID

@@ -14,12 +14,13 @@ import (
 
 // JobsCmd looks after jobs.
 type JobsCmd struct {
-	List   jobsList   `cmd:"" default:"withargs" help:"List jobs, the newest first."`
-	Show   jobsShow   `cmd:"" help:"Show a job."`
-	Start  jobsStart  `cmd:"" help:"Start the schedules of jobs."`
-	Stop   jobsStop   `cmd:"" help:"Stop the schedules of jobs; runs that are under way go on."`
-	Delete jobsDelete `cmd:"" help:"Delete jobs with their runs."`
-	Export jobsExport `cmd:"" help:"Print jobs as a file, for apply."`
+	List    jobsList    `cmd:"" default:"withargs" help:"List jobs, the newest first."`
+	Show    jobsShow    `cmd:"" help:"Show a job."`
+	Start   jobsStart   `cmd:"" help:"Start the schedules of jobs."`
+	Stop    jobsStop    `cmd:"" help:"Stop the schedules of jobs; runs that are under way go on."`
+	Delete  jobsDelete  `cmd:"" help:"Delete jobs with their runs."`
+	Release jobsRelease `cmd:"" help:"Keep jobs in no files any more: they may be changed by hand, and belong to another source."`
+	Export  jobsExport  `cmd:"" help:"Print jobs as a file, for apply."`
 }
 
 // schedule is when a job is due, in one cell.
@@ -177,6 +178,18 @@ type jobsStop struct {
 func (c jobsStop) Run(ctx context.Context, s Streams) error {
 	return eachJob(ctx, c.Target, s, c.Jobs, "stopped", func(a *api, id int64) error {
 		_, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/jobs/%d/stop", id), nil, nil)
+		return err
+	})
+}
+
+type jobsRelease struct {
+	Target
+	Jobs []jobRef `arg:"" name:"job" complete:"jobs" help:"Numbers, or whole descriptions."`
+}
+
+func (c jobsRelease) Run(ctx context.Context, s Streams) error {
+	return eachJob(ctx, c.Target, s, c.Jobs, "released", func(a *api, id int64) error {
+		_, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/jobs/%d/release", id), nil, nil)
 		return err
 	})
 }

@@ -45,6 +45,7 @@ func (c *jobPages) routes(g *echo.Group) {
 	g.POST("/jobs/:id", c.jobUpdate)
 	g.POST("/jobs/:id/start", c.jobStart)
 	g.POST("/jobs/:id/stop", c.jobStop)
+	g.POST("/jobs/:id/release", c.jobRelease)
 	g.GET("/jobs/:id/delete", c.jobDeleteForm)
 	g.POST("/jobs/:id/delete", c.jobDelete)
 	g.GET("/jobs/:id/run", c.jobRunForm)
@@ -195,6 +196,18 @@ func scheduleText(page layout.Page, t jobspec.ScheduleType, conf string) string 
 
 func (c *jobPages) jobStart(ec echo.Context) error {
 	return c.jobSwitch(ec, true)
+}
+
+// jobRelease keeps a job in no files any more.
+func (c *jobPages) jobRelease(ec echo.Context) error {
+	jobID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	if err := c.jobs.Release(ec.Request().Context(), who(ec), jobID); err != nil {
+		return err
+	}
+	return c.goTo(ec, link.Job(jobID), done("jobs.flash.released"))
 }
 
 func (c *jobPages) jobStop(ec echo.Context) error {

@@ -65,6 +65,27 @@ func (s *Jobs) InFiles(ctx context.Context, id int64) (row db.FileJob, changed b
 	return row, JobVersion(jobs[id]) != row.Version, nil
 }
 
+// Release makes a job one that is kept in no files: it may be changed here, and belong to another source from then on.
+func (s *Jobs) Release(ctx context.Context, p auth.Principal, id int64) error {
+	j, err := s.Need(ctx, p, id, auth.RightEdit)
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, "release job", func(tx *sql.Tx) error {
+		row, err := s.queries.GetFileJob(ctx, tx, id)
+		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+			return problem.New(problem.Conflict, "problem.job.notinfiles")
+		} else if err != nil {
+			return fmt.Errorf("read where a job is kept: %w", err)
+		}
+		if _, err := s.queries.DeleteFileJob(ctx, tx, id); err != nil {
+			return err
+		}
+		before, after := Snapshot{"kept_in": row.Source}, Snapshot{"kept_in": ""}
+		return s.audit.Record(ctx, tx, p, Entry{Action: ActionUpdate, Kind: ObjectJob, ID: id, Name: j.JobDesc, Group: j.JobGroup, Before: before, After: after})
+	})
+}
+
 // Of are the use cases while the files of a source are applied: its jobs are changed as the files say.
 func (s *Jobs) Of(source string) *Jobs {
 	of := *s

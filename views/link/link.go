@@ -106,6 +106,9 @@ func JobEditHere(jobID int64) string { return JobEdit(jobID) + "?back=job" }
 // JobStart starts a job's schedule (POST).
 func JobStart(jobID int64) string { return Job(jobID) + "/start" }
 
+// JobRelease keeps a job in no files any more (POST).
+func JobRelease(jobID int64) string { return Job(jobID) + "/release" }
+
 // JobStop stops a job's schedule (POST).
 func JobStop(jobID int64) string { return Job(jobID) + "/stop" }
 
