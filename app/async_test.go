@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/httpcall"
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -70,19 +71,19 @@ func asyncRun(t *testing.T, a *App, s *asyncSite, id int64) (r db.Run, address s
 	return awaited(t, a, runID), <-s.given
 }
 
+// awaited is the run once it waits for its target, and its sending is on record, which may come later.
 func awaited(t *testing.T, a *App, runID int64) (r db.Run) {
 	t.Helper()
 	eventually(t, "a run that waits for its target", func() bool {
 		_, ok, err := a.engine.Awaits(t.Context(), runID)
+		if err == nil && ok {
+			r, err = db.New().GetRun(t.Context(), a.pool, runID)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		return ok
+		return ok && r.TriggerCode == wire.CodeSuccess
 	})
-	r, err := db.New().GetRun(t.Context(), a.pool, runID)
-	if err != nil {
-		t.Fatal(err)
-	}
 	return r
 }
 

@@ -110,8 +110,8 @@ func TestKillExecutor(t *testing.T) {
 	for i := range executors {
 		executors[i] = startExecutor(t, executorSettings{admins: []string{b.admin.url}, appName: fmt.Sprintf("group%d", i), port: ports[i]})
 		runs[i] = b.runOnce(t, b.jobs[i], "600")
-		waiting := b.runOnce(t, b.jobs[i], "0") // behind it
 		b.database.await(t, runs[i], "sending", isSent)
+		waiting := b.runOnce(t, b.jobs[i], "0") // behind it
 		b.database.await(t, waiting, "sending", isSent)
 		eventually(t, "output", func() error {
 			if !strings.Contains(b.log(t, runs[i]), "0 of 600 seconds done") {
