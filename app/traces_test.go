@@ -282,6 +282,45 @@ func TestFailuresAreTracedAndTheRestBySample(t *testing.T) {
 	})
 }
 
+// A run that somebody ends while it waits for its job's slot has a trace of its claim and its queue. One whose result comes
+// at the stop is not forgotten either.
+func TestRunsThatWaitAreTraced(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		collector := newCollector(t)
+		o.Tracing = tracing.Settings{Endpoint: collector.URL, Sampler: "always_on"}
+		begun, let := make(chan struct{}, 2), make(chan struct{})
+		a, c, trigger := tracedOrders(t, o, executortest.Handlers{"slow": func(ctx context.Context, _ *executor.Run) error {
+			begun <- struct{}{}
+			select {
+			case <-let:
+			case <-ctx.Done():
+			}
+			return nil
+		}})
+		first := trigger("slow", `,"max_concurrent":1`)
+		<-begun
+		got := c.do("POST", "/jobs/1/trigger", "")
+		waits := strings.TrimPrefix(got.header.Get("Location"), "/api/v1/runs/")
+		if got = c.do("POST", "/runs/"+waits+"/kill", ""); got.status != 200 && got.status != 202 && got.status != 204 {
+			t.Fatalf("kill: %d %s", got.status, got.body)
+		}
+		killed := collector.await(t, waits)[waits]
+		if said := attributes(killed[0].Attributes); said["punctual.result"] != "killed" || len(killed) != 3 {
+			t.Errorf("the run that waited: %v, %d spans", said, len(killed))
+		}
+		close(let)
+		var run struct{ State string }
+		if c.json(200, &run, "GET", "/runs/"+first+"?wait=30s", ""); run.State != "success" {
+			t.Errorf("the run that had the slot: %s", run.State)
+		}
+		stop(t, a)
+		if spans := collector.traces()[first]; len(spans) == 0 {
+			t.Error("the run that ended before the stop has no trace")
+		}
+	})
+}
+
 func stop(t *testing.T, a *App) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)

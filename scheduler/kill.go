@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/tracing"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 	"github.com/punctual-job/punctual/scheduler/webhook"
 )
@@ -305,6 +306,7 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 	if run.TriggerTime.Valid {
 		e.upkeep.Count(upkeep.Change{Hour: upkeep.HourOf(run.TriggerTime.Time), Group: run.JobGroup, From: upkeep.StateOf(run.Outcome, run.TriggerCode, run.HandleCode, run.ExecutorFailRetryCount), To: upkeep.StateOf(event.Killed, wire.CodeFail, 0, 0), Job: run.JobID, Outcome: event.Killed})
 	}
+	e.cfg.Traces.Ended(tracing.End{ID: run.ID, Planned: run.PlannedAt, Failed: true})
 	e.hub.changed(run.ID)
 	return nil
 }

@@ -68,6 +68,7 @@ type Tracer struct {
 	failures bool
 	ended    chan End
 	again    []End     // whose sending is not on record yet; used by Run, then by Stop
+	last     bool      // rows are read for the last time; set by Stop
 	due      time.Time // when their rows are read again
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
@@ -201,13 +202,11 @@ func (t *Tracer) Stop(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, flushLimit)
 	defer cancel()
-	for i := range t.again {
-		t.again[i].reads = maxReads
-	}
+	t.last = true
 	for part := range slices.Chunk(t.again, db.MaxBatch) {
 		t.make(ctx, part)
 	}
-	for batch := t.more(); len(batch) > 0 && ctx.Err() == nil; batch = t.more() {
+	for batch := t.more(); len(batch) > 0; batch = t.more() { // once ctx has ended they are counted as dropped
 		t.make(ctx, batch)
 	}
 	if err := t.provider.Shutdown(ctx); err != nil {
@@ -232,9 +231,11 @@ func (t *Tracer) make(ctx context.Context, batch []End) {
 	rows, err := t.read(ctx, ids)
 	if err != nil {
 		select {
-		case <-stopping: // Stop makes them
-			t.Ended(batch...)
-			return
+		case <-stopping:
+			if !t.last { // Stop makes them
+				t.Ended(batch...)
+				return
+			}
 		default:
 		}
 		t.log.Warn("read runs for their traces", "runs", len(batch), "error", err)
@@ -250,7 +251,7 @@ func (t *Tracer) make(ctx context.Context, batch []End) {
 		if r == nil || !r.Outcome.Ended() { // deleted, or it goes on: its sending only looked failed
 			continue
 		}
-		if end.reads++; r.TriggerCode == 0 && !end.Received.IsZero() && end.reads < maxReads && len(t.again) < cap(t.ended) {
+		if end.reads++; r.TriggerCode == 0 && !end.Received.IsZero() && !t.last && end.reads < maxReads && len(t.again) < cap(t.ended) {
 			if len(t.again) == 0 {
 				t.due = time.Now().Add(againAfter)
 			}
