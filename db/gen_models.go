@@ -383,6 +383,9 @@ type Job struct {
 	Calendar               string
 	CalendarRule           string
 	DoneBy                 string
+	MisfireMore            string
+	MisfireLast            int64
+	MisfireWithin          int64
 }
 
 type JobSchedule struct {

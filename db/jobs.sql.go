@@ -100,7 +100,8 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
-       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by,
+       misfire_more, misfire_last, misfire_within
 FROM xxl_job_info WHERE id = ?
 `
 
@@ -151,6 +152,9 @@ func (q *Queries) GetJob(ctx context.Context, db DBTX, id int64) (Job, error) {
 		&i.Calendar,
 		&i.CalendarRule,
 		&i.DoneBy,
+		&i.MisfireMore,
+		&i.MisfireLast,
+		&i.MisfireWithin,
 	)
 	return i, err
 }
@@ -202,8 +206,8 @@ INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, al
   misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
   executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, time_zone, start_at, end_at,
   retry_backoff, max_concurrent, concurrency_policy, retention_days, warn_after_seconds, expect_every_seconds, tags, param_fixed,
-  calendar, calendar_rule, done_by, trigger_status, trigger_last_time, trigger_next_time)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
+  calendar, calendar_rule, done_by, misfire_more, misfire_last, misfire_within, trigger_status, trigger_last_time, trigger_next_time)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
 `
 
 type InsertJobParams struct {
@@ -241,6 +245,9 @@ type InsertJobParams struct {
 	Calendar               string
 	CalendarRule           string
 	DoneBy                 string
+	MisfireMore            string
+	MisfireLast            int64
+	MisfireWithin          int64
 }
 
 // A new job is always stopped; StartJob is what makes it due.
@@ -280,6 +287,9 @@ func (q *Queries) InsertJob(ctx context.Context, db DBTX, arg InsertJobParams) (
 		arg.Calendar,
 		arg.CalendarRule,
 		arg.DoneBy,
+		arg.MisfireMore,
+		arg.MisfireLast,
+		arg.MisfireWithin,
 	)
 	if err != nil {
 		return 0, err
@@ -292,7 +302,7 @@ const listDueJobs = `-- name: ListDueJobs :many
 SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_route_strategy, executor_handler,
        executor_param, executor_block_strategy, executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime,
        child_jobid, trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent,
-       concurrency_policy, claimed_until, tags, paused_at, paused_next, calendar, calendar_rule
+       concurrency_policy, claimed_until, tags, paused_at, paused_next, calendar, calendar_rule, misfire_more, misfire_last, misfire_within
 FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time <= ?
   AND (trigger_next_time > ? OR (trigger_next_time = ? AND id > ?))
@@ -337,6 +347,9 @@ type ListDueJobsRow struct {
 	PausedNext             int64
 	Calendar               string
 	CalendarRule           string
+	MisfireMore            string
+	MisfireLast            int64
+	MisfireWithin          int64
 }
 
 // What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (docs/compat.md §2.3).
@@ -388,6 +401,9 @@ func (q *Queries) ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParam
 			&i.PausedNext,
 			&i.Calendar,
 			&i.CalendarRule,
+			&i.MisfireMore,
+			&i.MisfireLast,
+			&i.MisfireWithin,
 		); err != nil {
 			return nil, err
 		}
@@ -679,7 +695,8 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
-       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by
+       retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by,
+       misfire_more, misfire_last, misfire_within
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -747,6 +764,9 @@ func (q *Queries) ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job
 			&i.Calendar,
 			&i.CalendarRule,
 			&i.DoneBy,
+			&i.MisfireMore,
+			&i.MisfireLast,
+			&i.MisfireWithin,
 		); err != nil {
 			return nil, err
 		}
@@ -1125,7 +1145,8 @@ SET job_group = ?, job_desc = ?, update_time = ?,
     concurrency_policy = ?, retention_days = ?,
     warn_after_seconds = ?, expect_every_seconds = ?,
     tags = ?, param_fixed = ?, calendar = ?, calendar_rule = ?,
-    done_by = ?, revision = revision + 1,
+    done_by = ?, misfire_more = ?, misfire_last = ?,
+    misfire_within = ?, revision = revision + 1,
     claimed_until = CASE WHEN trigger_next_time <> ? AND claimed_until > ? THEN 0 ELSE claimed_until END,
     trigger_next_time = ?
 WHERE id = ? AND trigger_next_time = ? AND trigger_status = ?
@@ -1161,6 +1182,9 @@ type UpdateJobParams struct {
 	Calendar               string
 	CalendarRule           string
 	DoneBy                 string
+	MisfireMore            string
+	MisfireLast            int64
+	MisfireWithin          int64
 	NewNextTime            int64
 	ID                     int64
 	OldNextTime            int64
@@ -1201,6 +1225,9 @@ func (q *Queries) UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (
 		arg.Calendar,
 		arg.CalendarRule,
 		arg.DoneBy,
+		arg.MisfireMore,
+		arg.MisfireLast,
+		arg.MisfireWithin,
 		arg.NewNextTime,
 		arg.NewNextTime,
 		arg.NewNextTime,

@@ -41,6 +41,8 @@ type Job struct {
 
 	WarnAfter     time.Duration // how long a run may take before somebody is told
 	ExpectSuccess time.Duration // within which a success is expected
+	MisfireLast   int           // of Misfire FIRE_LAST: how many missed fires have a run
+	MisfireWithin time.Duration // of Misfire FIRE_WITHIN: how old a missed fire may be
 	DoneBy        string        // the time of day, such as "06:00", by which the run before it has to be done
 	RetentionDays int
 	AlarmEmails   []string
@@ -97,6 +99,8 @@ func (j Job) declared(appName string) wire.DeclaredJob {
 		set("not_after", moment(j.NotAfter))
 	}
 	set("misfire", j.Misfire)
+	set("misfire_last", strconv.Itoa(j.MisfireLast))
+	set("misfire_within_seconds", seconds(j.MisfireWithin))
 	set("route", j.Route)
 	set("block", j.Block)
 	set("timeout_seconds", seconds(j.Timeout))

@@ -140,14 +140,14 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		j := e.dueJob(r)
 		advances[i] = db.Advance{ID: r.ID, OldNext: r.TriggerNextTime, OldClaimed: r.ClaimedUntil, Claimed: r.ClaimedUntil, Last: r.TriggerLastTime, Stop: true, Beside: e.beside()}
 		schedule, err := e.scheduleOf(r.ScheduleType, string(r.ScheduleConf), r.TimeZone, r.StartAt, r.EndAt, r.Calendar, r.CalendarRule)
-		schedule.Misfire = r.MisfireStrategy
+		missed(&schedule, r)
 		var plan jobspec.Plan
 		if errors.Is(err, db.ErrNoCalendar) { // another admin has made it just now
 			if err := e.cfg.Pool.Calendars().Refresh(ctx); err != nil {
 				return err
 			}
 			schedule, err = e.scheduleOf(r.ScheduleType, string(r.ScheduleConf), r.TimeZone, r.StartAt, r.EndAt, r.Calendar, r.CalendarRule)
-			schedule.Misfire = r.MisfireStrategy
+			missed(&schedule, r)
 		}
 		if err == nil {
 			plan, err = decide(schedule, book.Of(r.ID, r.JobGroup, r.Tags), r, now, until, misfireAfter)
@@ -188,9 +188,17 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 			runs = append(runs, made...)
 			misfired++
 		}
+		for _, due := range plan.MadeUp {
+			made := e.newRuns(j, cause{trigger: jobspec.TriggerMisfire, planned: plan.MadeUpAt, due: due, param: j.param, retries: j.retries})
+			for _, d := range made {
+				d.events = append(d.events, event.New(now, event.StandsFor, 1, false, due, due))
+			}
+			runs = append(runs, made...)
+			misfired++
+		}
 		if m := plan.Skipped; m != nil {
 			skipped = append(skipped, e.skippedRow(j, m.Last, event.Skipped,
-				event.New(now, event.SkippedFires, m.Count, m.More, m.First, m.Last, string(r.MisfireStrategy))))
+				event.New(now, event.SkippedFires, m.Count, m.More, m.First, m.Last, string(schedule.Misfire))))
 			causes = append(causes, AlarmMisfire)
 		}
 	}
@@ -244,6 +252,12 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		e.hub.changed()
 	}
 	return nil
+}
+
+// missed is what becomes of a job's missed fires.
+func missed(s *jobspec.Schedule, r *db.ListDueJobsRow) {
+	s.Misfire = r.MisfireStrategy.With(r.MisfireMore)
+	s.Last, s.Within = int(r.MisfireLast), time.Duration(r.MisfireWithin)*time.Second
 }
 
 // decide plans a job from the first of its fires that is not decided yet. That is its next time, or where a pause began to hold it back,

@@ -502,6 +502,62 @@ func TestAJobThatWasForgottenForLongFollowsItsMisfireStrategy(t *testing.T) {
 	})
 }
 
+// TestMissedFiresHaveRunsOfTheirOwn: those that the strategy chooses are sent, each for its time, and the older ones are on record.
+func TestMissedFiresHaveRunsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		first := time.Now().Add(-150 * time.Minute).Truncate(time.Millisecond) // hourly: 150, 90 and 30 minutes ago
+		want := make(map[int64][]time.Time)
+		for _, c := range []struct {
+			strategy     jobspec.Misfire
+			last, within int64
+			runs         int
+		}{{jobspec.MisfireFireAll, 0, 0, 3}, {jobspec.MisfireFireLast, 2, 0, 2}, {jobspec.MisfireFireWithin, 0, 6000, 2}, {jobspec.MisfireFireWithin, 0, 60, 0}} {
+			id := b.addJob(func(p *db.InsertJobParams) {
+				p.MisfireStrategy, p.MisfireMore, p.MisfireLast, p.MisfireWithin = c.strategy.Plain(), c.strategy.More(), c.last, c.within
+			})
+			for i := 3 - c.runs; i < 3; i++ {
+				want[id] = append(want[id], first.Add(time.Duration(i)*time.Hour))
+			}
+			if c.runs == 0 {
+				want[id] = nil
+			}
+			b.start(id, first)
+		}
+		b.await("all are decided", func() bool {
+			runs := b.allRuns()
+			return len(runs) == 10 && !slices.ContainsFunc(runs, func(r db.Run) bool { return r.TriggerCode == 0 })
+		})
+		for id, due := range want {
+			var sent []time.Time
+			skipped := int64(0)
+			for _, r := range b.allRuns() {
+				switch {
+				case r.JobID != id:
+				case r.TriggerType != jobspec.TriggerMisfire:
+					t.Errorf("job %d: %+v", id, r)
+				case r.Outcome == event.Skipped:
+					e, _ := b.events(r.ID).Last(event.SkippedFires)
+					skipped += e.Number(0)
+				default:
+					sent = append(sent, dueOf(r.PlannedFor, r.PlannedAt))
+				}
+			}
+			if !slices.EqualFunc(sent, due, time.Time.Equal) || skipped != int64(3-len(due)) {
+				t.Errorf("job %d: sent for %v and skipped %d, want %v", id, sent, skipped, due)
+			}
+			job, err := b.engine.queries.GetJob(t.Context(), pool, id)
+			if err != nil || job.TriggerNextTime != first.Add(3*time.Hour).UnixMilli() || job.TriggerStatus != 1 {
+				t.Errorf("job %d goes on at %d: %v", id, job.TriggerNextTime, err)
+			}
+		}
+		if n := len(b.executors.received()); n != 7 {
+			t.Errorf("the executor received %d requests", n)
+		}
+	})
+}
+
 func TestAJobWhoseScheduleCannotBeReadIsStoppedAloneAndVisibly(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

@@ -24,6 +24,29 @@ func TestTheDocumentIsThatOfTheCode(t *testing.T) {
 	}
 }
 
+// TestNoFieldIsLeftOutOfTheDocument: the library passes over what a type takes from another one that is not exported, which
+// encoding/json does not.
+func TestNoFieldIsLeftOutOfTheDocument(t *testing.T) {
+	t.Parallel()
+	schemas := Register(echo.New(), Config{}).huma.OpenAPI().Components.Schemas
+	fields := 0
+	for name := range schemas.Map() {
+		of := schemas.TypeFromRef("#/components/schemas/" + name)
+		if of == nil { // written out by hand
+			continue
+		}
+		for i := range of.NumField() {
+			if f := of.Field(i); f.Anonymous && !f.IsExported() {
+				t.Errorf("%s: the fields of %s are answered and not in the document", name, f.Name)
+			}
+			fields++
+		}
+	}
+	if fields < 300 {
+		t.Errorf("only %d fields were looked at", fields)
+	}
+}
+
 // TestEveryOperationIsDescribed wants of each operation what makes a document useful: a name, a summary, the words for its parameters and
 // fields, and statuses that say which errors there are.
 func TestEveryOperationIsDescribed(t *testing.T) {

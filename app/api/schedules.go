@@ -11,14 +11,14 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
-// scheduleTimes are moments at which a job is due.
-type scheduleTimes struct {
+// ScheduleTimes are moments at which a job is due.
+type ScheduleTimes struct {
 	Times []time.Time `json:"times" nullable:"false" doc:"In the zone of the schedule. Fewer than asked for mean that it ends."`
 }
 
 // jobTimes are the times of a job, and those of them at which it will not run.
 type jobTimes struct {
-	scheduleTimes
+	ScheduleTimes
 	Held []heldTime `json:"held" nullable:"false" doc:"Which of these times fall into a pause as it is known now, so that the job does not run then."`
 }
 
@@ -70,7 +70,7 @@ func (a *API) schedules() {
 				return nil, err
 			}
 			book, err := a.Manage.Pauses.Book(ctx)
-			out := jobTimes{scheduleTimes: times.Body, Held: []heldTime{}}
+			out := jobTimes{ScheduleTimes: times.Body, Held: []heldTime{}}
 			for _, at := range times.Body.Times {
 				if stretch, in := book.At(j.ID, j.JobGroup, j.Tags, at); in {
 					out.Held = append(out.Held, heldTime{At: at, Until: moment(stretch.Until), Strategy: stretch.Strategy, Reason: stretch.Pause.Reason})
@@ -83,7 +83,7 @@ func (a *API) schedules() {
 		func(ctx context.Context, p auth.Principal, in *struct {
 			Count
 			Body jobPatch
-		}) (*struct{ Body scheduleTimes }, error) {
+		}) (*struct{ Body ScheduleTimes }, error) {
 			j, err := in.Body.over(blankJob())
 			if err != nil {
 				return nil, err
@@ -124,10 +124,10 @@ func (a *API) schedules() {
 		})
 }
 
-func (a *API) upcoming(j jobspec.Job, count int) (*struct{ Body scheduleTimes }, error) {
+func (a *API) upcoming(j jobspec.Job, count int) (*struct{ Body ScheduleTimes }, error) {
 	times, err := a.Manage.Jobs.Upcoming(j, count)
 	if fault, ok := jobspec.ScheduleError(err); ok {
 		return nil, problem.InvalidFields(fault)
 	}
-	return &struct{ Body scheduleTimes }{scheduleTimes{append([]time.Time{}, times...)}}, err
+	return &struct{ Body ScheduleTimes }{ScheduleTimes{append([]time.Time{}, times...)}}, err
 }

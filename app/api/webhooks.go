@@ -16,8 +16,8 @@ type WebhookID struct {
 	ID int64 `path:"id" minimum:"1" doc:"The number of the webhook."`
 }
 
-// webhookJSON is a webhook as it is read.
-type webhookJSON struct {
+// WebhookJSON is a webhook as it is read.
+type WebhookJSON struct {
 	ID           int64          `json:"id" minimum:"1"`
 	Name         string         `json:"name"`
 	Place        string         `json:"place" doc:"Scheme and host of its address, which is not told again as it may hold a token. Empty: its settings cannot be read with this installation's key."`
@@ -59,12 +59,12 @@ type webhookPatch struct {
 
 type webhookAnswer struct {
 	ETag string `header:"ETag"`
-	Body webhookJSON
+	Body WebhookJSON
 }
 
 // webhookSecret is a webhook with the secret that it has now.
 type webhookSecret struct {
-	webhookJSON
+	WebhookJSON
 	Secret string `json:"secret" doc:"With which Standard Webhooks' libraries verify what is sent. It is told this once."`
 }
 
@@ -109,8 +109,8 @@ type sentAgain struct {
 // webhookNames are what a webhook's fields are called in JSON.
 var webhookNames = map[string]string{manage.WebhookGroups: "group_ids"}
 
-func readWebhook(w manage.Webhook) webhookJSON {
-	return webhookJSON{
+func readWebhook(w manage.Webhook) WebhookJSON {
+	return WebhookJSON{
 		ID: w.ID, Name: w.Name, Place: w.Place, Types: listed(w.Types), Groups: listed(w.Groups), Tags: listed(w.Tags), State: w.State, Waiting: w.Waiting, GivenUp: w.GivenUp,
 		Oldest: moment(w.Oldest), FailingSince: moment(w.FailingSince), RestUntil: moment(w.RestUntil), LastOK: moment(w.LastOK), Reason: w.Reason, Status: w.Status,
 		Dropped: w.Dropped, MadeBy: w.MadeBy,
@@ -140,16 +140,16 @@ func (a *API) webhookWithSecret(ctx context.Context, p auth.Principal, id int64,
 	if err != nil {
 		return nil, err
 	}
-	return &webhookCreated{Location: address("webhooks", id), ETag: answer.ETag, Body: webhookSecret{webhookJSON: answer.Body, Secret: secret}}, nil
+	return &webhookCreated{Location: address("webhooks", id), ETag: answer.ETag, Body: webhookSecret{WebhookJSON: answer.Body, Secret: secret}}, nil
 }
 
 func (a *API) webhooks() {
 	const tag = "webhooks"
 	add(a, op{method: http.MethodGet, path: "/webhooks", id: "listWebhooks", tag: tag, summary: "List the webhooks that programs are told by, by name",
 		text: "They are the administrators'."},
-		func(ctx context.Context, p auth.Principal, _ *struct{}) (*listOf[webhookJSON], error) {
+		func(ctx context.Context, p auth.Principal, _ *struct{}) (*listOf[WebhookJSON], error) {
 			rows, err := a.Manage.Webhooks.List(ctx, p)
-			out := &listOf[webhookJSON]{Body: list[webhookJSON]{Items: []webhookJSON{}}}
+			out := &listOf[WebhookJSON]{Body: list[WebhookJSON]{Items: []WebhookJSON{}}}
 			for _, w := range rows {
 				out.Body.Items = append(out.Body.Items, readWebhook(w))
 			}

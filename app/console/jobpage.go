@@ -226,7 +226,7 @@ func (c *jobPages) pausedWords(page layout.Page, until time.Time, by *jobspec.Pa
 var (
 	ofSchedule = map[string]bool{
 		jobspec.FieldScheduleType: true, jobspec.FieldCron: true, jobspec.FieldSeconds: true, jobspec.FieldMoment: true, jobspec.FieldZone: true,
-		jobspec.FieldStart: true, jobspec.FieldEnd: true, jobspec.FieldMisfire: true, jobspec.FieldCalendar: true, jobspec.FieldRule: true,
+		jobspec.FieldStart: true, jobspec.FieldEnd: true, jobspec.FieldMisfire: true, jobspec.FieldMisfireLast: true, jobspec.FieldMisfireSpan: true, jobspec.FieldCalendar: true, jobspec.FieldRule: true,
 	}
 	elsewhere = map[string]bool{
 		jobspec.FieldName: true, jobspec.FieldSource: true, jobspec.FieldRemark: true, jobspec.FieldChildren: true, jobspec.FieldTags: true, jobspec.FieldDoneBy: true,

@@ -322,6 +322,12 @@ func TestAnEngineAccountsForItself(t *testing.T) {
 		for _, m := range jobspec.AllMisfires {
 			id := b.create(t, func(in *JobInput) {
 				in.ScheduleType, in.ScheduleConf, in.Misfire, in.Name = jobspec.ScheduleFixRate, "1", m, string(m)
+				switch m {
+				case jobspec.MisfireFireLast:
+					in.MisfireLast = 2
+				case jobspec.MisfireFireWithin:
+					in.MisfireWithin = 2
+				}
 			})
 			if err := b.Jobs.Start(t.Context(), b.admin, id); err != nil {
 				t.Fatal(err)
@@ -356,8 +362,19 @@ func TestAnEngineAccountsForItself(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			made := []account.Class{account.Skipped, account.Stands}[i]
-			if r.Faulty() || r.Counts[made] < 2 || r.Counts[account.OnTime]+r.Counts[account.Late] < 4 || r.Counts[account.OnTime]+r.Counts[account.Late]+r.Counts[made] != r.Fires {
+			skipped, stands, fired := r.Counts[account.Skipped], r.Counts[account.Stands], r.Counts[account.OnTime]+r.Counts[account.Late]
+			right := false
+			switch jobspec.AllMisfires[i] {
+			case jobspec.MisfireDoNothing:
+				right = skipped >= 2 && stands == 0
+			case jobspec.MisfireFireOnceNow, jobspec.MisfireFireAll:
+				right = skipped == 0 && stands >= 2
+			case jobspec.MisfireFireLast:
+				right = skipped > 0 && stands >= 2
+			case jobspec.MisfireFireWithin:
+				right = skipped > 0 && stands > 0
+			}
+			if r.Faulty() || !right || fired < 4 || fired+skipped+stands != r.Fires {
 				t.Errorf("%s:\n%s", jobspec.AllMisfires[i], accountWords(r, pool.Zone()))
 			}
 		}

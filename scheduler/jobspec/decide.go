@@ -1,6 +1,7 @@
 package jobspec
 
 import (
+	"sort"
 	"strconv"
 	"time"
 )
@@ -8,6 +9,9 @@ import (
 const (
 	// DefaultMisfireAfter is how late a fire may be before the misfire strategy has the say, as in XXL-JOB.
 	DefaultMisfireAfter = 5 * time.Second
+
+	// MaxMissed is how many missed fires of a job have runs at most; of more the oldest are skipped.
+	MaxMissed = 1000
 
 	// MaxFires is how many fires one call of [Decide] plans. A job that is due more often within the horizon waits for the
 	// next claim, so that it cannot flood the others.
@@ -43,13 +47,15 @@ type Merged struct {
 // Plan is what to do about a job at one moment. Every due time from the stored one up to, not including, Next is in
 // exactly one of its parts.
 type Plan struct {
-	Skipped *Passed     // misfires that are only written down (DO_NOTHING)
-	Misfire *Merged     // misfires that are made up for (FIRE_ONCE_NOW)
-	Fires   []time.Time // due times to run at, ascending; those already past are to run at once
-	Last    time.Time   // the latest due time in this plan; zero when nothing is due, and the stored value stays
-	Next    time.Time   // the first due time after this plan; zero when the schedule has ended and the job stops
-	Held    []Held      // what fell into pauses that are over ([DecidePaused])
-	Hold    time.Time   // the first due time that a pause goes on to hold back, and Next is when it ends; zero: none
+	Skipped  *Passed     // misfires that are only written down (DO_NOTHING, and the oldest of too many)
+	Misfire  *Merged     // misfires that are made up for (FIRE_ONCE_NOW)
+	MadeUp   []time.Time // misfires that have a run each, at MadeUpAt, ascending (FIRE_ALL, FIRE_LAST, FIRE_WITHIN)
+	MadeUpAt time.Time
+	Fires    []time.Time // due times to run at, ascending; those already past are to run at once
+	Last     time.Time   // the latest due time in this plan; zero when nothing is due, and the stored value stays
+	Next     time.Time   // the first due time after this plan; zero when the schedule has ended and the job stops
+	Held     []Held      // what fell into pauses that are over ([DecidePaused])
+	Hold     time.Time   // the first due time that a pause goes on to hold back, and Next is when it ends; zero: none
 }
 
 // Ended reports whether the schedule has no due time left.
@@ -57,7 +63,7 @@ func (p Plan) Ended() bool { return p.Next.IsZero() }
 
 // Empty reports whether nothing is due yet.
 func (p Plan) Empty() bool {
-	return p.Skipped == nil && p.Misfire == nil && len(p.Fires) == 0 && len(p.Held) == 0
+	return p.Skipped == nil && p.Misfire == nil && len(p.MadeUp) == 0 && len(p.Fires) == 0 && len(p.Held) == 0
 }
 
 // Decide plans a job whose stored next due time is next. Due times up to the horizon fire; being late is no reason not to,
@@ -103,7 +109,7 @@ func Decide(s Schedule, next, now, horizon time.Time, misfireAfter time.Duration
 	if err := plan.pass(s, now, now.Add(-misfireAfter)); err != nil {
 		return Plan{}, err
 	}
-	for len(plan.Fires) < MaxFires && !plan.Next.IsZero() && !plan.Next.After(horizon) {
+	for len(plan.Fires)+len(plan.MadeUp) < MaxFires && !plan.Next.IsZero() && !plan.Next.After(horizon) {
 		due := plan.Next
 		following, err := s.Next(due)
 		if err != nil {
@@ -172,6 +178,9 @@ func (p *Plan) pass(s Schedule, now, cutoff time.Time) error {
 			return err
 		}
 	}
+	if s.Misfire.Each() {
+		return p.makeUp(s, now, cutoff)
+	}
 	passed, next, err := s.counting()(s, p.Next, cutoff)
 	if err != nil {
 		return err
@@ -187,6 +196,89 @@ func (p *Plan) pass(s Schedule, now, cutoff time.Time) error {
 	// An unknown strategy in an adopted row skips, as it does in XXL-JOB.
 	p.Skipped = &passed
 	return nil
+}
+
+// makeUp moves plan.Next over the misfires before the cutoff, of which some have runs of their own: as many as a plan may have, the oldest
+// first. The others are found by the next plan, which begins with the first of them.
+func (p *Plan) makeUp(s Schedule, now, cutoff time.Time) error {
+	most := MaxMissed
+	if s.Misfire == MisfireFireLast {
+		most = min(max(s.Last, 0), MaxMissed)
+	}
+	passed, next, err := s.counting()(s, p.Next, cutoff)
+	if err != nil {
+		return err
+	}
+	if s.ended(next) {
+		next = time.Time{}
+	}
+	due, before, err := s.newest(passed, cutoff)
+	if err != nil {
+		return err
+	}
+	runs := due[max(0, len(due)-most):]
+	if s.Misfire == MisfireFireWithin {
+		oldest := now.Add(-s.Within)
+		runs = runs[sort.Search(len(runs), func(i int) bool { return !runs[i].Before(oldest) }):]
+	}
+	if n := passed.Count - len(runs); n > 0 || passed.More {
+		p.Skipped = &Passed{First: passed.First, Last: passed.Last, Count: n, More: passed.More}
+		if i := len(due) - len(runs); len(runs) > 0 && i > 0 {
+			p.Skipped.Last = due[i-1]
+		} else if len(runs) > 0 {
+			p.Skipped.Last = before
+		}
+	}
+	p.Last, p.Next = passed.Last, next
+	if len(runs) > MaxFires {
+		p.Next, runs = runs[MaxFires], runs[:MaxFires]
+		p.Last = runs[MaxFires-1]
+	}
+	p.MadeUp, p.MadeUpAt = runs, now
+	return nil
+}
+
+// newest are the last of some due times before a cutoff, at most [MaxMissed], and the one before them, if there is one.
+func (s Schedule) newest(passed Passed, cutoff time.Time) (due []time.Time, before time.Time, err error) {
+	start := passed.First
+	if count := s.counting(); passed.More || passed.Count > MaxMissed {
+		for late := cutoff; late.Sub(start) > time.Second; { // from start on there are too many, from late on there are not
+			middle := start.Add(late.Sub(start) / 2)
+			first, err := s.From(passed.First, middle)
+			if err != nil {
+				return nil, before, err
+			}
+			some := Passed{}
+			if !first.IsZero() && first.Before(cutoff) {
+				if some, _, err = count(s, first, cutoff); err != nil {
+					return nil, before, err
+				}
+			}
+			if some.More || some.Count > MaxMissed {
+				start = middle
+			} else {
+				late = middle
+			}
+			if late.Sub(start) <= time.Second {
+				start = late
+			}
+		}
+		older, _, err := count(s, passed.First, start)
+		if err != nil {
+			return nil, before, err
+		}
+		before = older.Last
+		if start, err = s.From(passed.First, start); err != nil {
+			return nil, before, err
+		}
+	}
+	for at := start; !at.IsZero() && at.Before(cutoff) && !s.ended(at); {
+		due = append(due, at)
+		if at, err = s.Next(at); err != nil {
+			return nil, before, err
+		}
+	}
+	return due, before, nil
 }
 
 // caughtUp is the moment before which one run that makes up for misfires stands for all fires of a fixed rate: a tenth of the

@@ -287,6 +287,12 @@ func checkPlan(t *rapid.T, s jobspec.Schedule, plan jobspec.Plan, want, now, hor
 			}
 		}
 	}
+	for _, due := range plan.MadeUp {
+		if !s.Misfire.Each() || !due.Before(now.Add(-5*time.Second)) || !plan.MadeUpAt.Equal(now) {
+			t.Fatalf("%v is made up for by %s at %v", due, s.Misfire, plan.MadeUpAt)
+		}
+		step(due, "made up for")
+	}
 	for _, fire := range plan.Fires {
 		if fire.Before(now.Add(-5*time.Second)) || fire.After(horizon) {
 			t.Fatalf("%v should not fire at %v with horizon %v", fire, now, horizon)
@@ -296,7 +302,7 @@ func checkPlan(t *rapid.T, s jobspec.Schedule, plan jobspec.Plan, want, now, hor
 	if !plan.Next.Equal(want) {
 		t.Fatalf("next is %v where %v is due", plan.Next, want)
 	}
-	if len(plan.Fires) < jobspec.MaxFires && !want.IsZero() && !want.After(horizon) {
+	if len(plan.Fires)+len(plan.MadeUp) < jobspec.MaxFires && !want.IsZero() && !want.After(horizon) {
 		t.Fatalf("%v is due and left out", want)
 	}
 	return want

@@ -81,17 +81,50 @@ func (r *Route) Scan(src any) error {
 // Misfire says what happens to due times that passed while nobody was looking (docs/compat.md §3.3).
 type Misfire string
 
-// The misfire strategies, spelled as the table has them.
+// The misfire strategies. The table has the first two as XXL-JOB spells them; the others are [Misfire.Plain] there, with [Misfire.More] in
+// a column of ours.
 const (
 	MisfireDoNothing   Misfire = "DO_NOTHING"
 	MisfireFireOnceNow Misfire = "FIRE_ONCE_NOW"
+	MisfireFireAll     Misfire = "FIRE_ALL"    // each has its run, at most MaxMissed
+	MisfireFireLast    Misfire = "FIRE_LAST"   // the last so many
+	MisfireFireWithin  Misfire = "FIRE_WITHIN" // those that are not older than so long
 )
 
 // AllMisfires are the misfire strategies in display order; the first is the form's default.
-var AllMisfires = []Misfire{MisfireDoNothing, MisfireFireOnceNow}
+var AllMisfires = []Misfire{MisfireDoNothing, MisfireFireOnceNow, MisfireFireAll, MisfireFireLast, MisfireFireWithin}
 
 // Valid reports whether m is a known misfire strategy.
 func (m Misfire) Valid() bool { return slices.Contains(AllMisfires, m) }
+
+// Each reports whether missed fires have runs of their own.
+func (m Misfire) Each() bool {
+	return m == MisfireFireAll || m == MisfireFireLast || m == MisfireFireWithin
+}
+
+// Plain is the strategy as an XXL-JOB admin knows it, which makes one run of what would be several.
+func (m Misfire) Plain() Misfire {
+	if m.Each() {
+		return MisfireFireOnceNow
+	}
+	return m
+}
+
+// More is what [Misfire.Plain] leaves out.
+func (m Misfire) More() string {
+	if m.Each() {
+		return string(m)
+	}
+	return ""
+}
+
+// With is the strategy that was stored in two parts. An XXL-JOB admin changes only the first: what is not FIRE_ONCE_NOW any more holds.
+func (m Misfire) With(more string) Misfire {
+	if each := Misfire(more); m == MisfireFireOnceNow && each.Each() {
+		return each
+	}
+	return m
+}
 
 // Concurrency says what happens to a run when its job already has as many as it may have in the whole cluster.
 type Concurrency string

@@ -195,6 +195,9 @@ func (j Job) WithDefaults() Job {
 
 // WithOptionsOf takes over from another definition what XXL-JOB's jobs do not have.
 func (j Job) WithOptionsOf(other Job) Job {
+	if j.Misfire == other.Misfire.Plain() { // as far as its programs can say
+		j.Misfire = other.Misfire
+	}
 	for _, f := range Fields {
 		if f.Since > 0 {
 			f.part.put(&j, f.part.get(&other))

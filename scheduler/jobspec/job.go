@@ -37,6 +37,8 @@ type Job struct {
 	Tags          string
 	Calendar      string // whose days it keeps to; "" for none
 	CalendarRule  CalendarRule
+	MisfireLast   int    // how many missed fires have a run, of MisfireFireLast
+	MisfireWithin int    // how many seconds ago the oldest of them was due, of MisfireFireWithin
 	DoneBy        string // the time of day, HH:MM, by which the run before it has to be done; "" for none
 	ParamFixed    bool   // a run by hand goes with Param, and with no other
 }
@@ -71,6 +73,8 @@ const (
 	FieldConcurrent   = "max_concurrent"
 	FieldTags         = "tags"
 	FieldDoneBy       = "done_by"
+	FieldMisfireLast  = "misfire_last"
+	FieldMisfireSpan  = "misfire_within"
 )
 
 // What fits into the columns, in characters unless the name says bytes, where others have to know.
@@ -108,6 +112,10 @@ var Fields = []*Field{
 		Kind: Choice, Options: texts(AllCalendarRules), Explained: true, check: calendarRule, part: text(func(j *Job) *CalendarRule { return &j.CalendarRule })},
 	{Name: FieldMisfire, Column: "misfire_strategy", File: "misfire", Wire: "misfireStrategy", API: "misfireStrategy", Label: "jobs.field.misfire", Help: "jobs.field.misfire.help", Words: "misfire.",
 		Kind: Choice, Options: texts(AllMisfires), Explained: true, Default: string(MisfireDoNothing), part: text(func(j *Job) *Misfire { return &j.Misfire })},
+	{Name: FieldMisfireLast, Column: "misfire_last", File: "misfire_last", API: "misfireLast", Label: "jobs.field.misfirelast", Help: "jobs.field.misfirelast.help", Unit: "unit.runs", Since: 227,
+		Kind: Number, Max: MaxMissed, check: misfireLast, part: number(func(j *Job) *int { return &j.MisfireLast })},
+	{Name: FieldMisfireSpan, Column: "misfire_within", File: "misfire_within_seconds", API: "misfireWithinSeconds", Label: "jobs.field.misfirewithin", Help: "jobs.field.misfirewithin.help", Unit: "unit.seconds", Since: 227,
+		Kind: Number, Max: maxSeconds, check: misfireWithin, part: number(func(j *Job) *int { return &j.MisfireWithin })},
 	{Name: FieldGlue, Column: "glue_type", File: "kind", Wire: "glueType", API: "glueType", Label: "jobs.field.glue", Help: "jobs.field.glue.help", Words: "glue.",
 		Kind: Choice, Options: texts(AllGlues), Default: string(wire.GlueBean), part: text(func(j *Job) *wire.Glue { return &j.Glue })},
 	{Name: FieldHandler, Column: "executor_handler", File: "handler", Wire: "executorHandler", API: "executorHandler", Label: "jobs.field.handler", Help: "jobs.field.handler.help",
@@ -155,6 +163,12 @@ var Fields = []*Field{
 func (j Job) Normalize() Job {
 	for _, s := range []*string{&j.Name, &j.Author, &j.Handler, &j.ScheduleConf, &j.GlueRemark, &j.Zone, &j.Calendar, &j.Backoff} {
 		*s = strings.TrimSpace(*s)
+	}
+	if j.Misfire != MisfireFireLast && j.MisfireLast > 0 {
+		j.MisfireLast = 0 // it says nothing then
+	}
+	if j.Misfire != MisfireFireWithin && j.MisfireWithin > 0 {
+		j.MisfireWithin = 0
 	}
 	j.DoneBy = normalClock(j.DoneBy)
 	j.AlarmEmail = strings.Join(splitList(j.AlarmEmail), ",")

@@ -276,7 +276,7 @@ func DecidePaused(s Schedule, ps Pauses, next, now, horizon time.Time, misfireAf
 
 // size is how many runs the plan makes.
 func (p *Plan) size() int {
-	n := len(p.Fires)
+	n := len(p.Fires) + len(p.MadeUp)
 	for _, h := range p.Held {
 		if n += len(h.Runs); h.Once {
 			n++
@@ -321,16 +321,25 @@ func (p *Plan) between(s Schedule, ps Pauses, now, horizon time.Time, misfireAft
 		if p.Misfire != nil {
 			merged.Passed = together(p.Misfire.Passed, merged.Passed)
 		}
-		if still, in := ps.At(merged.At); in && !still.Until.IsZero() { // it ends within the horizon
-			merged.At = still.Until
-		}
+		merged.At = ps.over(merged.At)
 		p.Misfire = &merged
+	}
+	if len(made.MadeUp) > 0 {
+		p.MadeUp, p.MadeUpAt = append(p.MadeUp, made.MadeUp...), ps.over(made.MadeUpAt)
 	}
 	if !made.Last.IsZero() {
 		p.Last = made.Last
 	}
 	p.Next = made.Next
 	return false, nil
+}
+
+// over is the given moment, or the end of the pause that it falls into, which has one within the horizon.
+func (ps Pauses) over(at time.Time) time.Time {
+	if still, in := ps.At(at); in && !still.Until.IsZero() {
+		return still.Until
+	}
+	return at
 }
 
 // together are the due times of both, of which those of a come first.

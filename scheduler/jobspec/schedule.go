@@ -20,6 +20,8 @@ type Schedule struct {
 	Type    ScheduleType
 	Conf    string // what Type makes of it: a cron text, or seconds
 	Misfire Misfire
+	Last    int            // of MisfireFireLast
+	Within  time.Duration  // of MisfireFireWithin
 	Zone    *time.Location // where cron times are read; nil is UTC
 	Start   time.Time      // no due time before; zero: no bound
 	End     time.Time      // no due time after; zero: no bound

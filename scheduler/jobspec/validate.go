@@ -215,6 +215,21 @@ func calendarRule(v *validation, f *Field, j *Job) {
 	}
 }
 
+func misfireLast(v *validation, f *Field, j *Job) { v.neededBy(f, j, MisfireFireLast) }
+
+func misfireWithin(v *validation, f *Field, j *Job) { v.neededBy(f, j, MisfireFireWithin) }
+
+// neededBy checks the number of a misfire strategy.
+func (v *validation) neededBy(f *Field, j *Job, strategy Misfire) {
+	n, least := f.part.get(j).(int64), int64(0)
+	if j.Misfire == strategy {
+		least = 1
+	}
+	if n < least || n > int64(f.Max) {
+		v.add(f.Name, CodeOutOfRange, []any{"Min", int(least), "Max", f.Max})
+	}
+}
+
 // doneBy wants a time of day, and a schedule whose times are known beforehand.
 func doneBy(v *validation, f *Field, j *Job) {
 	if j.DoneBy == "" {

@@ -36,6 +36,7 @@ type job struct {
 	group    int // index
 	when     when
 	misfire  jobspec.Misfire
+	mostLate int64 // of MisfireFireLast, and of MisfireFireWithin in minutes
 	route    jobspec.Route
 	block    wire.Block
 	retries  int64
@@ -152,13 +153,17 @@ var newYork = func() *time.Location {
 func (s *scenario) drawJob(r *rand.Rand, i int) *job {
 	j := &job{
 		name: fmt.Sprintf("job-%d", i), group: r.IntN(len(s.groups)),
-		misfire: pick(r, jobspec.MisfireDoNothing, jobspec.MisfireFireOnceNow),
+		misfire: pick(r, jobspec.MisfireDoNothing, jobspec.MisfireFireOnceNow, jobspec.MisfireDoNothing, jobspec.MisfireFireOnceNow,
+			jobspec.MisfireFireAll, jobspec.MisfireFireLast, jobspec.MisfireFireWithin),
 		route: pick(r, jobspec.RouteFirst, jobspec.RouteRound, jobspec.RouteRandom, jobspec.RouteConsistentHash,
 			jobspec.RouteLeastFrequentlyUsed, jobspec.RouteLast, jobspec.RouteRound, jobspec.RouteLeastRecentlyUsed),
 		block:   pick(r, wire.BlockSerial, wire.BlockSerial, wire.BlockSerial, wire.BlockDiscardLater, wire.BlockCoverEarly),
 		retries: pick[int64](r, 0, 0, 1, 2, 3),
 		takes:   time.Duration(1+r.IntN(40)) * time.Millisecond, spread: time.Duration(1+r.IntN(300)) * time.Millisecond,
 		fails: pick(r, 0, 0, 0, 0.02, 0.2),
+	}
+	if j.misfire.Each() {
+		j.mostLate = 1 + r.Int64N(20)
 	}
 	switch r.IntN(12) {
 	case 0:

@@ -163,7 +163,7 @@ func (w *world) prepare(ctx context.Context) error {
 		}
 		p := db.InsertJobParams{
 			JobGroup: w.groupIDs[j.group], JobDesc: j.name, AddTime: now, UpdateTime: now, Author: "simulate", ScheduleType: j.when.kind,
-			ScheduleConf: db.Text(j.when.conf()), MisfireStrategy: j.misfire, ExecutorRouteStrategy: j.route, ExecutorHandler: "work",
+			ScheduleConf: db.Text(j.when.conf()), MisfireStrategy: j.misfire.Plain(), MisfireMore: j.misfire.More(), MisfireLast: j.mostLate, MisfireWithin: 60 * j.mostLate, ExecutorRouteStrategy: j.route, ExecutorHandler: "work",
 			ExecutorBlockStrategy: db.Text(j.block), ExecutorFailRetryCount: j.retries, GlueType: wire.GlueBean, GlueUpdateTime: now,
 			ChildJobIDs: db.Text(strings.Join(children, ",")), TimeZone: j.when.zoneName, MaxConcurrent: j.limit, ConcurrencyPolicy: string(j.policy),
 		}
@@ -618,7 +618,7 @@ func (w *world) edit(ctx context.Context, j *job, r *rand.Rand) error {
 		err = w.schedules.Edit(ctx, tx, db.UpdateJobParams{
 			ID: j.id, OldNextTime: next, OldStatus: 1, NewNextTime: first.UnixMilli(),
 			JobGroup: p.JobGroup, JobDesc: p.JobDesc, UpdateTime: p.UpdateTime, Author: p.Author, ScheduleType: p.ScheduleType, ScheduleConf: p.ScheduleConf,
-			MisfireStrategy: p.MisfireStrategy, ExecutorRouteStrategy: p.ExecutorRouteStrategy, ExecutorHandler: p.ExecutorHandler,
+			MisfireStrategy: p.MisfireStrategy, MisfireMore: p.MisfireMore, MisfireLast: p.MisfireLast, MisfireWithin: p.MisfireWithin, ExecutorRouteStrategy: p.ExecutorRouteStrategy, ExecutorHandler: p.ExecutorHandler,
 			ExecutorBlockStrategy: p.ExecutorBlockStrategy, ExecutorFailRetryCount: p.ExecutorFailRetryCount, ChildJobIDs: p.ChildJobIDs,
 			TimeZone: p.TimeZone, StartAt: p.StartAt, EndAt: p.EndAt, MaxConcurrent: p.MaxConcurrent, ConcurrencyPolicy: p.ConcurrencyPolicy,
 		})
