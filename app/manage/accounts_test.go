@@ -322,12 +322,7 @@ func TestAnEngineAccountsForItself(t *testing.T) {
 		for _, m := range jobspec.AllMisfires {
 			id := b.create(t, func(in *JobInput) {
 				in.ScheduleType, in.ScheduleConf, in.Misfire, in.Name = jobspec.ScheduleFixRate, "1", m, string(m)
-				switch m {
-				case jobspec.MisfireFireLast:
-					in.MisfireLast = 2
-				case jobspec.MisfireFireWithin:
-					in.MisfireWithin = 2
-				}
+				in.MisfireLast, in.MisfireWithin = 2, 2 // of those that have such a number
 			})
 			if err := b.Jobs.Start(t.Context(), b.admin, id); err != nil {
 				t.Fatal(err)

@@ -49,10 +49,10 @@ func TestMissedFiresAreMadeUpForAsTheStrategySays(t *testing.T) {
 			}
 		}
 		want := missed[max(0, len(missed)-jobspec.MaxMissed):]
-		switch s.Misfire {
-		case jobspec.MisfireFireLast:
+		switch {
+		case s.Misfire == jobspec.MisfireFireLast:
 			want = missed[max(0, len(missed)-min(s.Last, jobspec.MaxMissed)):]
-		case jobspec.MisfireFireWithin:
+		case s.Misfire == jobspec.MisfireFireWithin:
 			want = slices.Clone(want)
 			want = slices.DeleteFunc(want, func(at time.Time) bool { return at.Before(now.Add(-s.Within)) })
 		}
