@@ -192,6 +192,16 @@ func TestProgramsAreToldWhatHappens(t *testing.T) {
 				return "/"+e.Subject == pay && e.Type == map[string]string{"start": "punctual.job.started", "stop": "punctual.job.stopped"}[deed]
 			})
 		}
+		if got := admin.do("POST", pay+"/start", ""); got.status >= 300 {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		now := time.Now().UnixMilli()
+		if _, err := a.pool.ExecContext(ctx, "UPDATE xxl_job_info SET trigger_next_time = ?, end_at = ? WHERE id = ?", now-10, now, answer.ID); err != nil {
+			t.Fatal(err)
+		}
+		l.about("the end of a schedule", 1, func(e toldEvent) bool {
+			return "/"+e.Subject == pay && e.Type == "punctual.job.stopped" && e.Data.By == "" && e.Data.Job.Name == "pay"
+		})
 		if got := admin.do("POST", pay+"/trigger", `{}`); got.status >= 300 {
 			t.Fatalf("%d %s", got.status, got.body)
 		}

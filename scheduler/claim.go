@@ -220,6 +220,9 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 		if err := e.schedules.Stopped(ctx, tx, advances); err != nil {
 			return nil, err
 		}
+		if err := e.tellStopped(ctx, tx, rows, advances); err != nil {
+			return nil, err
+		}
 		for at := 0; at < len(skipped); at += db.MaxBatch {
 			part := skipped[at:min(at+db.MaxBatch, len(skipped))]
 			first, err := db.InsertRuns(ctx, tx, part)

@@ -78,6 +78,20 @@ func (e *Engine) tellSkipped(ctx context.Context, tx db.DBTX, rows []db.NewRun, 
 	return e.tell(ctx, tx, events...)
 }
 
+// tellStopped tells of jobs that have come to the end of their schedules, or whose schedules cannot be read.
+func (e *Engine) tellStopped(ctx context.Context, tx db.DBTX, rows []db.ListDueJobsRow, advances []db.Advance) error {
+	if !e.cfg.Webhooks.Wants(webhook.JobStopped) {
+		return nil
+	}
+	var events []webhook.Event
+	for i := range rows {
+		if advances[i].Stop {
+			events = append(events, webhook.Event{Type: webhook.JobStopped, Group: rows[i].JobGroup, Job: rows[i].ID, At: e.now()})
+		}
+	}
+	return e.tell(ctx, tx, events...)
+}
+
 // tellExecutor tells of an executor, for each group of its name.
 func (e *Engine) tellExecutor(ctx context.Context, tx db.DBTX, what webhook.Type, appName, address string) error {
 	if !e.cfg.Webhooks.Wants(what) {

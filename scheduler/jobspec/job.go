@@ -112,7 +112,7 @@ var Fields = []*Field{
 		Kind: Choice, Options: texts(AllCalendarRules), Explained: true, check: calendarRule, part: text(func(j *Job) *CalendarRule { return &j.CalendarRule })},
 	{Name: FieldMisfire, Column: "misfire_strategy", File: "misfire", Wire: "misfireStrategy", API: "misfireStrategy", Label: "jobs.field.misfire", Help: "jobs.field.misfire.help", Words: "misfire.",
 		Kind: Choice, Options: texts(AllMisfires), Explained: true, Default: string(MisfireDoNothing), part: text(func(j *Job) *Misfire { return &j.Misfire })},
-	{Name: FieldMisfireLast, Column: "misfire_last", File: "misfire_last", API: "misfireLast", Label: "jobs.field.misfirelast", Help: "jobs.field.misfirelast.help", Unit: "unit.runs", Since: 227,
+	{Name: FieldMisfireLast, Column: "misfire_last", File: "misfire_last", API: "misfireLast", Label: "jobs.field.misfirelast", Help: "jobs.field.misfirelast.help", Since: 227,
 		Kind: Number, Max: MaxMissed, check: misfireLast, part: number(func(j *Job) *int { return &j.MisfireLast })},
 	{Name: FieldMisfireSpan, Column: "misfire_within", File: "misfire_within_seconds", API: "misfireWithinSeconds", Label: "jobs.field.misfirewithin", Help: "jobs.field.misfirewithin.help", Unit: "unit.seconds", Since: 227,
 		Kind: Number, Max: maxSeconds, check: misfireWithin, part: number(func(j *Job) *int { return &j.MisfireWithin })},
