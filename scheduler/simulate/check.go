@@ -391,28 +391,39 @@ func (c *checker) attempts() {
 	}
 }
 
-// children checks that a success started each child once, and a failure none.
+// children checks what followed each fire: its attempts have one success that counts, whichever comes first, and that one starts each child.
+// More than one may succeed, where a run that was taken for lost ended well after its retry had been made.
 func (c *checker) children() {
+	fires := make(map[int64][]*row) // by their first attempts
 	for i := range c.rows {
 		r := &c.rows[i]
-		j := c.w.byID[r.job]
+		first := r
+		for first.trigger == string(jobspec.TriggerRetry) && c.byID[first.origin] != nil {
+			first = c.byID[first.origin]
+		}
+		fires[first.id] = append(fires[first.id], r)
+	}
+	for _, attempts := range fires {
+		first := attempts[0]
+		j := c.w.byID[first.job]
 		if j == nil {
 			continue
 		}
 		got := make(map[int64]map[string]int)
-		retried := false
-		for _, o := range c.of[r.id] {
-			switch o.trigger {
-			case string(jobspec.TriggerParent):
+		success, asked := false, false
+		for _, r := range attempts {
+			success = success || r.handleCode == wire.CodeSuccess
+			asked = asked || c.w.asked[r.id]
+			for _, o := range c.of[r.id] {
+				if o.trigger != string(jobspec.TriggerParent) {
+					continue
+				}
 				if got[o.job] == nil {
 					got[o.job] = make(map[string]int)
 				}
 				got[o.job][o.sharding]++
-			case string(jobspec.TriggerRetry):
-				retried = true
 			}
 		}
-		success := r.handleCode == wire.CodeSuccess
 		want := make(map[int64]bool)
 		for _, k := range j.children {
 			want[c.w.jobs[k].id] = true
@@ -420,17 +431,17 @@ func (c *checker) children() {
 		for id, shards := range got {
 			for s, n := range shards {
 				if times := c.times(j, id); n > times {
-					c.w.violate("child started twice", "run %d of job %d: child %d %s %d times", r.id, r.job, id, s, n)
+					c.w.violate("child started twice", "the fire of run %d of job %d: child %d %s %d times", first.id, first.job, id, s, n)
 				}
 			}
 			if !success || !want[id] {
-				c.w.violate("child without a success", "run %d of job %d (handle code %d): child %d", r.id, r.job, r.handleCode, id)
+				c.w.violate("child without a success", "the fire of run %d of job %d: child %d", first.id, first.job, id)
 			}
 		}
-		if success && !retried { // where a retry was made, its success starts them
+		if success && !asked {
 			for id := range want {
-				if got[id] == nil && !c.w.asked[r.id] {
-					c.w.violate("success without its child", "run %d of job %d: child %d", r.id, r.job, id)
+				if got[id] == nil {
+					c.w.violate("success without its child", "the fire of run %d of job %d: child %d", first.id, first.job, id)
 				}
 			}
 		}
