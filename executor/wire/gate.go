@@ -20,6 +20,12 @@ func WithGate(ctx context.Context, may func() bool) context.Context {
 	return context.WithValue(ctx, gateKey{}, may)
 }
 
+// MayPass asks the gate of a context, as who brings calls to their peers in another way than [ExecutorClient] has to.
+func MayPass(ctx context.Context) bool {
+	may := gateOf(ctx)
+	return may == nil || may()
+}
+
 func gateOf(ctx context.Context) func() bool {
 	may, _ := ctx.Value(gateKey{}).(func() bool)
 	return may

@@ -12,7 +12,7 @@ type HandlerTransport struct{ Handler http.Handler }
 
 // RoundTrip implements [http.RoundTripper].
 func (t HandlerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if may := gateOf(r.Context()); may != nil && !may() {
+	if !MayPass(r.Context()) {
 		return nil, ErrGate
 	}
 	if err := r.Context().Err(); err != nil {

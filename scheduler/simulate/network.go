@@ -59,6 +59,10 @@ func (n network) call(ctx context.Context, address string, leaves func(), ask fu
 		<-ctx.Done()
 		return undelivered(ctx.Err())
 	}
+	if !wire.MayPass(ctx) { // the process was frozen between its look at the lease and the first byte
+		n.w.count("held back at the gate")
+		return undelivered(wire.ErrGate)
+	}
 	leaves()
 	switch {
 	case t.hole || draw < t.lost:
