@@ -487,6 +487,15 @@ type Permission struct {
 	Rights  int64
 }
 
+type PunctualJobDay struct {
+	DayAt     int64
+	JobID     int64
+	Runs      int64
+	TotalMs   int64
+	LongestID int64
+	LongestMs int64
+}
+
 type RecoveryCode struct {
 	UserID int64
 	Hash   string

@@ -144,6 +144,7 @@ type Querier interface {
 	// Closed, and nothing gathered: the row says nothing any more.
 	DeleteIdleAlarmStates(ctx context.Context, db DBTX, windowUntil int64) (int64, error)
 	DeleteJob(ctx context.Context, db DBTX, id int64) (int64, error)
+	DeleteJobDaysBefore(ctx context.Context, db DBTX, dayAt int64) (int64, error)
 	DeleteKill(ctx context.Context, db DBTX, logID int64) (int64, error)
 	// Forgets a gone node once nothing of it can be left.
 	DeleteNode(ctx context.Context, db DBTX, id int64) (int64, error)
@@ -509,6 +510,7 @@ type Querier interface {
 	ListJobsWithWaiting(ctx context.Context, db DBTX, plannedAt int64) ([]int64, error)
 	// The table is empty but for the seconds in which somebody waits.
 	ListKills(ctx context.Context, db DBTX) ([]Kill, error)
+	ListLongRunsOfJobs(ctx context.Context, db DBTX, arg ListLongRunsOfJobsParams) ([]PunctualJobDay, error)
 	ListMembersOfTeam(ctx context.Context, db DBTX, teamID int64) ([]ListMembersOfTeamRow, error)
 	// Oldest first, so that a failure is looked at before the success that follows it.
 	ListNewAlarmEvents(ctx context.Context, db DBTX, limit int32) ([]ListNewAlarmEventsRow, error)
@@ -605,6 +607,9 @@ type Querier interface {
 	// together. The bounds of the id keep this a read of few rows.
 	ListShards(ctx context.Context, db DBTX, arg ListShardsParams) ([]ListShardsRow, error)
 	ListSilentExecutors(ctx context.Context, db DBTX, arg ListSilentExecutorsParams) ([]ListSilentExecutorsRow, error)
+	// The jobs whose long runs since a day took longest (by 1), most together (2), or longer than before that day (3), the worst first.
+	// The caller bounds both stretches. group_ids counts unless all_groups is 1.
+	ListSlowJobs(ctx context.Context, db DBTX, arg ListSlowJobsParams) ([]ListSlowJobsRow, error)
 	// Open runs of jobs that want to be told, longer under way than the job allows.
 	ListSlowRuns(ctx context.Context, db DBTX, arg ListSlowRunsParams) ([]ListSlowRunsRow, error)
 	// Slots whose run has ended or is gone: nothing gives them back any more.

@@ -146,6 +146,18 @@ func (q *Queries) DeleteHoursBefore(ctx context.Context, db DBTX, hourAt int64) 
 	return result.RowsAffected()
 }
 
+const deleteJobDaysBefore = `-- name: DeleteJobDaysBefore :execrows
+DELETE FROM punctual_job_day WHERE day_at < ? LIMIT 1000
+`
+
+func (q *Queries) DeleteJobDaysBefore(ctx context.Context, db DBTX, dayAt int64) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteJobDaysBefore, dayAt)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const firstHourSince = `-- name: FirstHourSince :one
 SELECT CAST(COALESCE(MIN(hour_at), 0) AS SIGNED) AS hour_at FROM punctual_run_hour WHERE hour_at >= ? AND hour_at < ?
 `
@@ -292,6 +304,57 @@ func (q *Queries) ListHoursOfGroups(ctx context.Context, db DBTX, arg ListHoursO
 	return items, nil
 }
 
+const listLongRunsOfJobs = `-- name: ListLongRunsOfJobs :many
+SELECT day_at, job_id, runs, total_ms, longest_id, longest_ms FROM punctual_job_day
+WHERE day_at >= ? AND job_id IN (/*SLICE:job_ids*/?) ORDER BY day_at, job_id
+`
+
+type ListLongRunsOfJobsParams struct {
+	DayAt  int64
+	JobIds []int64
+}
+
+func (q *Queries) ListLongRunsOfJobs(ctx context.Context, db DBTX, arg ListLongRunsOfJobsParams) ([]PunctualJobDay, error) {
+	query := listLongRunsOfJobs
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.DayAt)
+	if len(arg.JobIds) > 0 {
+		for _, v := range arg.JobIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:job_ids*/?", strings.Repeat(",?", len(arg.JobIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:job_ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PunctualJobDay
+	for rows.Next() {
+		var i PunctualJobDay
+		if err := rows.Scan(
+			&i.DayAt,
+			&i.JobID,
+			&i.Runs,
+			&i.TotalMs,
+			&i.LongestID,
+			&i.LongestMs,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listReports = `-- name: ListReports :many
 SELECT trigger_day, running_count, suc_count, fail_count, skip_count FROM xxl_job_log_report
 WHERE trigger_day >= ? AND trigger_day <= ? ORDER BY trigger_day
@@ -327,6 +390,81 @@ func (q *Queries) ListReports(ctx context.Context, db DBTX, arg ListReportsParam
 			&i.FailCount,
 			&i.SkipCount,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listSlowJobs = `-- name: ListSlowJobs :many
+SELECT d.job_id, j.job_desc, j.job_group
+FROM punctual_job_day AS d JOIN xxl_job_info AS j ON j.id = d.job_id
+WHERE d.day_at >= ? AND (CAST(? AS SIGNED) = 1 OR j.job_group IN (/*SLICE:group_ids*/?))
+GROUP BY d.job_id, j.job_desc, j.job_group
+HAVING SUM(CASE WHEN d.day_at >= ? THEN d.runs ELSE 0 END) > 0
+ORDER BY CASE CAST(? AS SIGNED)
+  WHEN 1 THEN MAX(CASE WHEN d.day_at >= ? THEN d.longest_ms ELSE 0 END)
+  WHEN 2 THEN SUM(CASE WHEN d.day_at >= ? THEN d.total_ms ELSE 0 END)
+  ELSE COALESCE(1000.0 * SUM(CASE WHEN d.day_at >= ? THEN d.total_ms ELSE 0 END) / SUM(CASE WHEN d.day_at >= ? THEN d.runs ELSE 0 END)
+    / NULLIF(SUM(CASE WHEN d.day_at < ? THEN d.total_ms ELSE 0 END), 0) * SUM(CASE WHEN d.day_at < ? THEN d.runs ELSE 0 END), 0)
+  END DESC, d.job_id LIMIT ?
+`
+
+type ListSlowJobsParams struct {
+	BeforeDay int64
+	AllGroups int64
+	GroupIds  []int64
+	SinceDay  int64
+	OrderBy   int64
+	Limit     int32
+}
+
+type ListSlowJobsRow struct {
+	JobID    int64
+	JobDesc  string
+	JobGroup int64
+}
+
+// The jobs whose long runs since a day took longest (by 1), most together (2), or longer than before that day (3), the worst first.
+// The caller bounds both stretches. group_ids counts unless all_groups is 1.
+func (q *Queries) ListSlowJobs(ctx context.Context, db DBTX, arg ListSlowJobsParams) ([]ListSlowJobsRow, error) {
+	query := listSlowJobs
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.BeforeDay)
+	queryParams = append(queryParams, arg.AllGroups)
+	if len(arg.GroupIds) > 0 {
+		for _, v := range arg.GroupIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", strings.Repeat(",?", len(arg.GroupIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:group_ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.SinceDay)
+	queryParams = append(queryParams, arg.OrderBy)
+	queryParams = append(queryParams, arg.SinceDay)
+	queryParams = append(queryParams, arg.SinceDay)
+	queryParams = append(queryParams, arg.SinceDay)
+	queryParams = append(queryParams, arg.SinceDay)
+	queryParams = append(queryParams, arg.SinceDay)
+	queryParams = append(queryParams, arg.SinceDay)
+	queryParams = append(queryParams, arg.Limit)
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListSlowJobsRow
+	for rows.Next() {
+		var i ListSlowJobsRow
+		if err := rows.Scan(&i.JobID, &i.JobDesc, &i.JobGroup); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -15,6 +15,7 @@ import (
 // missing word is found as surely as for a key written out.
 var families = withTables(map[string][]string{
 	"jobs.call.as.":      listed("views/jobs", "CallWays"),
+	"slow.by.":           listed("views/link", "SlowOrders"),
 	"jobs.call.":         {"url", "method", "timeout", "body", "body.help", "type", "auth", "headers", "headers.help", "expected", "expected.help", "text", "text.help"},
 	"jobs.curl.fault.":   typed("app/manage/curl", "Reason"),
 	"jobs.curl.note.":    typed("app/manage/curl", "Kind"),

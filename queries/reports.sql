@@ -71,3 +71,25 @@ SELECT CAST(COALESCE(MIN(hour_at), 0) AS SIGNED) AS hour_at FROM punctual_run_ho
 
 -- name: DeleteHoursBefore :execrows
 DELETE FROM punctual_run_hour WHERE hour_at < ? LIMIT 1000;
+
+-- name: ListSlowJobs :many
+-- The jobs whose long runs since a day took longest (by 1), most together (2), or longer than before that day (3), the worst first.
+-- The caller bounds both stretches. group_ids counts unless all_groups is 1.
+SELECT d.job_id, j.job_desc, j.job_group
+FROM punctual_job_day AS d JOIN xxl_job_info AS j ON j.id = d.job_id
+WHERE d.day_at >= sqlc.arg(before_day) AND (CAST(sqlc.arg(all_groups) AS SIGNED) = 1 OR j.job_group IN (sqlc.slice(group_ids)))
+GROUP BY d.job_id, j.job_desc, j.job_group
+HAVING SUM(CASE WHEN d.day_at >= sqlc.arg(since_day) THEN d.runs ELSE 0 END) > 0
+ORDER BY CASE CAST(sqlc.arg(order_by) AS SIGNED)
+  WHEN 1 THEN MAX(CASE WHEN d.day_at >= sqlc.arg(since_day) THEN d.longest_ms ELSE 0 END)
+  WHEN 2 THEN SUM(CASE WHEN d.day_at >= sqlc.arg(since_day) THEN d.total_ms ELSE 0 END)
+  ELSE COALESCE(1000.0 * SUM(CASE WHEN d.day_at >= sqlc.arg(since_day) THEN d.total_ms ELSE 0 END) / SUM(CASE WHEN d.day_at >= sqlc.arg(since_day) THEN d.runs ELSE 0 END)
+    / NULLIF(SUM(CASE WHEN d.day_at < sqlc.arg(since_day) THEN d.total_ms ELSE 0 END), 0) * SUM(CASE WHEN d.day_at < sqlc.arg(since_day) THEN d.runs ELSE 0 END), 0)
+  END DESC, d.job_id LIMIT ?;
+
+-- name: ListLongRunsOfJobs :many
+SELECT day_at, job_id, runs, total_ms, longest_id, longest_ms FROM punctual_job_day
+WHERE day_at >= ? AND job_id IN (sqlc.slice(job_ids)) ORDER BY day_at, job_id;
+
+-- name: DeleteJobDaysBefore :execrows
+DELETE FROM punctual_job_day WHERE day_at < ? LIMIT 1000;

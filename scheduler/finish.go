@@ -315,7 +315,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 				traced = append(traced, tracing.End{ID: r.ID, Planned: r.PlannedAt, Failed: f.ends != event.Succeeded, Received: f.came})
 			}
 			if r.TriggerTime.Valid && !e.leaves(&r) {
-				ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode, r.ExecutorFailRetryCount), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code), r.ExecutorFailRetryCount), Job: r.JobID, Outcome: f.ends})
+				ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode, r.ExecutorFailRetryCount), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code), r.ExecutorFailRetryCount), Job: r.JobID, Outcome: f.ends, Run: r.ID, Took: f.took(&r, now)})
 			}
 		}
 		n, err := db.FinishRuns(ctx, tx, e.wall(now), now.UnixMilli(), finishes)
@@ -346,6 +346,14 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		e.cfg.Alarms.Wake()
 	}
 	return changed, err
+}
+
+// took is how long a run's executor worked on it; 0 where nobody knows, or somebody cut it short.
+func (f *finishing) took(r *db.ListRunsByIDRow, now time.Time) time.Duration {
+	if r.SentAt == 0 || f.ends != event.Succeeded && f.ends != event.Failed && f.ends != event.TimedOut {
+		return 0
+	}
+	return now.Sub(time.UnixMilli(r.SentAt))
 }
 
 // traceEnded says which runs have ended. Of those that an executor reported it is known when.

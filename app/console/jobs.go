@@ -36,6 +36,7 @@ type jobPages struct {
 func (c *jobPages) routes(g *echo.Group) {
 	g.GET("/jobs", c.jobList)
 	g.GET("/jobs/count", c.jobCount)
+	g.GET(link.SlowestPath, c.slowest)
 	g.GET("/jobs/new", c.jobNew)
 	g.POST("/jobs", c.jobCreate)
 	g.POST(link.JobCurlPath, c.jobCurl)

@@ -66,6 +66,7 @@ var paletteActions = []struct {
 	{"history", "nav.runs", link.RunsPath, false},
 	{"circle-x", "palette.failed", link.Runs(link.RunFilter{Result: link.ResultFailed}), false},
 	{"loader", "palette.running", link.Runs(link.RunFilter{Result: link.ResultRunning}), false},
+	{"clock", "slow.title", link.SlowestPath, false},
 	{"circle-stop", "palette.stopped", link.Jobs(link.JobFilter{State: link.JobStopped}), false},
 	{"server", "nav.executors", link.ExecutorsPath, false},
 	{"plus", "groups.new", link.ExecutorNewPath, true},

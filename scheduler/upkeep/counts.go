@@ -60,6 +60,10 @@ type Change struct {
 	Job     int64
 	Outcome event.Outcome
 	Retry   bool
+
+	// Of a run that an executor has ended: its id, and how long it took.
+	Run  int64
+	Took time.Duration
 }
 
 // dayOf is the day that a wall-clock time belongs to, as [db.Pool.Wall] gives it: its midnight in Unix seconds.
@@ -78,7 +82,15 @@ func HourOf(wall time.Time) int64 { return wall.Truncate(time.Hour).Unix() }
 type counts struct {
 	mu    sync.Mutex
 	hours map[hourOfGroup]tally
+	long  map[dayOfJob]db.LongRuns
 }
+
+// LongRun is how long a run takes that punctual_job_day knows of. Those that are over at once would be most of them, and are nobody's
+// slowest.
+const LongRun = time.Second
+
+// dayOfJob is where the long runs of a job are counted.
+type dayOfJob struct{ day, job int64 }
 
 // hourOfGroup is what is counted by itself.
 type hourOfGroup struct{ hour, group int64 }
@@ -105,6 +117,10 @@ func (c *counts) add(changes ...Change) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, ch := range changes {
+		if ch.Took >= LongRun {
+			key, ms := dayOfJob{ch.Hour - ch.Hour%86_400, ch.Job}, ch.Took.Milliseconds()
+			c.long[key] = c.long[key].Plus(db.LongRuns{Day: key.day, Job: key.job, Runs: 1, TotalMs: ms, LongestMs: ms, LongestID: ch.Run})
+		}
 		if ch.From == ch.To {
 			continue
 		}
@@ -117,19 +133,22 @@ func (c *counts) add(changes ...Change) {
 }
 
 // take hands over what has been gathered; put gives back what could not be written.
-func (c *counts) take() map[hourOfGroup]tally {
+func (c *counts) take() (map[hourOfGroup]tally, map[dayOfJob]db.LongRuns) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	hours := c.hours
-	c.hours = make(map[hourOfGroup]tally)
-	return hours
+	hours, long := c.hours, c.long
+	c.hours, c.long = make(map[hourOfGroup]tally), make(map[dayOfJob]db.LongRuns)
+	return hours, long
 }
 
-func (c *counts) put(hours map[hourOfGroup]tally) {
+func (c *counts) put(hours map[hourOfGroup]tally, long map[dayOfJob]db.LongRuns) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key, t := range hours {
 		c.hours[key] = c.hours[key].plus(t)
+	}
+	for key, l := range long {
+		c.long[key] = c.long[key].Plus(l)
 	}
 }
 
@@ -156,7 +175,7 @@ func (s *Service) countLoop(ctx context.Context) {
 // Flush adds what has been gathered to the counters of its hours and days, all in one transaction. What cannot be
 // written is kept for the next time.
 func (s *Service) Flush(ctx context.Context) error {
-	hours := s.counts.take()
+	hours, long := s.counts.take()
 	days := make(map[int64]tally)
 	for key, t := range hours {
 		if t.nothing() {
@@ -166,7 +185,7 @@ func (s *Service) Flush(ctx context.Context) error {
 		day := key.hour - key.hour%86_400
 		days[day] = days[day].plus(t)
 	}
-	if len(hours) == 0 {
+	if len(hours)+len(long) == 0 {
 		return nil
 	}
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
@@ -179,6 +198,9 @@ func (s *Service) Flush(ctx context.Context) error {
 			}); err != nil {
 				return err
 			}
+		}
+		if err := db.AddLongRuns(ctx, tx, slices.SortedFunc(maps.Values(long), db.LongRuns.Compare)); err != nil {
+			return err
 		}
 		if s.cfg.Pool.Beside() { // XXL-JOB admins count the days, from the rows of all
 			return nil
@@ -193,7 +215,7 @@ func (s *Service) Flush(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		s.counts.put(hours)
+		s.counts.put(hours, long)
 	}
 	return err
 }

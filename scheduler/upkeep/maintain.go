@@ -155,12 +155,16 @@ func (s *Service) forgetOld(ctx context.Context) error {
 	if _, err := s.queries.DeleteClearingsBefore(ctx, s.cfg.Pool, now.Add(-keepClearings).UnixMilli()); err != nil {
 		return err
 	}
-	for {
-		n, err := s.queries.DeleteHoursBefore(ctx, s.cfg.Pool, s.wall(now.Add(-keepHours)).Unix())
-		if err != nil || n < 1000 { // the query's limit
-			return err
+	until := s.wall(now.Add(-keepHours)).Unix()
+	for _, forget := range []func(context.Context, db.DBTX, int64) (int64, error){s.queries.DeleteHoursBefore, s.queries.DeleteJobDaysBefore} {
+		for n := int64(1000); n >= 1000; { // the queries' limit
+			var err error
+			if n, err = forget(ctx, s.cfg.Pool, until); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
 // today is the midnight of the day it is in the installation's zone, as the DATETIME columns hold it.

@@ -98,7 +98,7 @@ func New(cfg Config) (*Service, error) {
 		return nil, fmt.Errorf("upkeep: RetentionDays is %d: %w", cfg.RetentionDays, ErrRetention)
 	}
 	cfg = cfg.withDefaults()
-	return &Service{cfg: cfg, log: cfg.Logger, queries: db.New(), counts: counts{hours: make(map[hourOfGroup]tally)}}, nil
+	return &Service{cfg: cfg, log: cfg.Logger, queries: db.New(), counts: counts{hours: make(map[hourOfGroup]tally), long: make(map[dayOfJob]db.LongRuns)}}, nil
 }
 
 // Start begins to write the counters and to maintain, until [Service.Stop]. Starting twice is the same as once.

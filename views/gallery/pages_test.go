@@ -186,6 +186,12 @@ func (f fakes) pages() []page {
 		{"user-delete", "/users/3/delete", users.Delete(users.AskPage{Page: f.page("/users/3/delete"), ID: 3, Name: "jonas"})},
 		{"profile", "/profile", users.Profile(f.profile())},
 		{"user-many", "/users/3/edit", users.Form(f.userOfMany())},
+		{"slowest", "/jobs/slowest", jobs.Slowest(jobs.SlowPage{Page: f.page("/jobs/slowest"), By: link.SlowLongest, Days: 7, Rows: []jobs.SlowRow{
+			{ID: 7, Name: f.zh("每日对账", "Reconcile the day"), Group: f.zh("支付网关", "Payments"), Longest: f.Duration(73 * time.Minute), LongestRun: 4711, Average: f.Duration(41 * time.Minute), Grown: "×2.4", Slower: true, Total: f.Duration(287 * time.Minute), Runs: "7"},
+			{ID: 8, Name: f.zh("库存快照", "Stock snapshot of every warehouse in the country"), Group: f.zh("库存", "Stock"), Longest: f.Duration(95 * time.Second), LongestRun: 4712, Average: f.Duration(3200 * time.Millisecond), Grown: "×0.9", Total: f.Duration(90 * time.Minute), Runs: "1,687"},
+			{ID: 9, Name: f.zh("发送账单", "Send invoices"), Group: f.zh("支付网关", "Payments"), Longest: f.Duration(1400 * time.Millisecond), LongestRun: 4713, Average: f.Duration(1400 * time.Millisecond), Total: f.Duration(1400 * time.Millisecond), Runs: "1"},
+		}})},
+		{"slowest-none", "/jobs/slowest?by=slower", jobs.Slowest(jobs.SlowPage{Page: f.page("/jobs/slowest"), By: link.SlowGrown, Days: 7})},
 		{"calendars", "/calendars", calendars.List(calendars.ListPage{Page: f.page("/calendars"), Form: new(calendars.Form), Rows: []calendars.Row{
 			{Name: "cn", Title: "中国法定节假日及调休", Zone: "Asia/Shanghai", Jobs: 12, Missing: 2027}, {Name: "plant", Title: f.zh("工厂", "Plant"), Changed: "2026-11-02 10:04:00, jonas"},
 		}})},

@@ -1,0 +1,52 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// LongRuns are a job's runs of a day that took a second or more.
+type LongRuns struct {
+	Day, Job  int64 // Day is its midnight by the installation's wall clock, in seconds as if that were UTC
+	Runs      int64
+	TotalMs   int64
+	LongestMs int64
+	LongestID int64 // the run that took LongestMs
+}
+
+// Plus is the runs of both, of the same job and day.
+func (l LongRuns) Plus(o LongRuns) LongRuns {
+	if o.LongestMs > l.LongestMs {
+		l.LongestMs, l.LongestID = o.LongestMs, o.LongestID
+	}
+	l.Day, l.Job, l.Runs, l.TotalMs = o.Day, o.Job, l.Runs+o.Runs, l.TotalMs+o.TotalMs
+	return l
+}
+
+// Compare orders as the table does.
+func (l LongRuns) Compare(o LongRuns) int {
+	return cmp.Or(cmp.Compare(l.Day, o.Day), cmp.Compare(l.Job, o.Job))
+}
+
+// AddLongRuns adds to the counters of days and jobs. All who do so name them in the order of [LongRuns.Compare], so that they wait for each
+// other and do not lock each other out.
+func AddLongRuns(ctx context.Context, tx DBTX, list []LongRuns) error {
+	for part := range slices.Chunk(list, MaxBatch) {
+		args := make([]any, 0, 6*len(part))
+		for _, l := range part {
+			args = append(args, l.Day, l.Job, l.Runs, l.TotalMs, l.LongestID, l.LongestMs)
+		}
+		// MySQL assigns one after the other: the id is decided while the longest is still the old one.
+		q := "INSERT INTO punctual_job_day (day_at, job_id, runs, total_ms, longest_id, longest_ms) VALUES (?,?,?,?,?,?)" + strings.Repeat(",(?,?,?,?,?,?)", len(part)-1) +
+			` ON DUPLICATE KEY UPDATE runs = runs + VALUES(runs), total_ms = total_ms + VALUES(total_ms),
+			longest_id = CASE WHEN VALUES(longest_ms) > longest_ms THEN VALUES(longest_id) ELSE longest_id END,
+			longest_ms = CASE WHEN VALUES(longest_ms) > longest_ms THEN VALUES(longest_ms) ELSE longest_ms END`
+		if _, err := tx.ExecContext(ctx, q, args...); err != nil {
+			return fmt.Errorf("count %d jobs' long runs: %w", len(part), err)
+		}
+	}
+	return nil
+}
