@@ -28,7 +28,9 @@ type Job struct {
 	Calendar            string // the name of a calendar whose days it keeps to; empty: none
 	CalendarRule        string // WORKDAYS if empty, DAYS_OFF, NEXT_WORKDAY or PREVIOUS_WORKDAY
 	NotBefore, NotAfter time.Time
-	Misfire             string // DO_NOTHING or FIRE_ONCE_NOW
+	Misfire             string        // DO_NOTHING, FIRE_ONCE_NOW, FIRE_ALL, FIRE_LAST or FIRE_WITHIN
+	MisfireLast         int           // of FIRE_LAST: how many missed fires have a run
+	MisfireWithin       time.Duration // of FIRE_WITHIN: how long ago a missed fire may have been due
 
 	Route string // as XXL-JOB spells them: FIRST, ROUND, FAILOVER, SHARDING_BROADCAST, …
 	Block string // SERIAL_EXECUTION, DISCARD_LATER or COVER_EARLY
@@ -41,8 +43,6 @@ type Job struct {
 
 	WarnAfter     time.Duration // how long a run may take before somebody is told
 	ExpectSuccess time.Duration // within which a success is expected
-	MisfireLast   int           // of Misfire FIRE_LAST: how many missed fires have a run
-	MisfireWithin time.Duration // of Misfire FIRE_WITHIN: how old a missed fire may be
 	DoneBy        string        // the time of day, such as "06:00", by which the run before it has to be done
 	RetentionDays int
 	AlarmEmails   []string

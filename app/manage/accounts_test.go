@@ -351,9 +351,10 @@ func TestAnEngineAccountsForItself(t *testing.T) {
 		ahead = 6 * time.Second // so that some have passed, more than the engine's horizon
 		stop = begin()
 		sent(1)
+		until := now() // what is due after that may be left to another admin
 		stop()
 		for i, id := range ids {
-			r, err := b.Accounts.Account(t.Context(), b.admin, AccountRequest{From: now().Add(-time.Hour), To: now(), Job: id})
+			r, err := b.Accounts.Account(t.Context(), b.admin, AccountRequest{From: until.Add(-time.Hour), To: until, Job: id})
 			if err != nil {
 				t.Fatal(err)
 			}
