@@ -7,6 +7,7 @@ package db
 
 import (
 	"context"
+	"strings"
 )
 
 const deleteDeclaredJob = `-- name: DeleteDeclaredJob :execrows
@@ -79,6 +80,44 @@ func (q *Queries) InsertDeclaredJob(ctx context.Context, db DBTX, arg InsertDecl
 		arg.DeclaredAt,
 	)
 	return err
+}
+
+const listDeclaredJobIDs = `-- name: ListDeclaredJobIDs :many
+SELECT job_id FROM punctual_declared_job WHERE dropped_at = 0 AND job_id IN (/*SLICE:job_ids*/?) ORDER BY job_id
+`
+
+// Those of some jobs that a program brings with it now.
+func (q *Queries) ListDeclaredJobIDs(ctx context.Context, db DBTX, jobIds []int64) ([]int64, error) {
+	query := listDeclaredJobIDs
+	var queryParams []interface{}
+	if len(jobIds) > 0 {
+		for _, v := range jobIds {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:job_ids*/?", strings.Repeat(",?", len(jobIds))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:job_ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var job_id int64
+		if err := rows.Scan(&job_id); err != nil {
+			return nil, err
+		}
+		items = append(items, job_id)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const listDeclaredJobs = `-- name: ListDeclaredJobs :many

@@ -425,6 +425,8 @@ type Querier interface {
 	ListCurrentSchedules(ctx context.Context, db DBTX, jobIds []int64) ([]JobSchedule, error)
 	// Started jobs that have to be done by a time of day, and those whose schedule may have ended since its last run began.
 	ListDeadlineJobs(ctx context.Context, db DBTX, arg ListDeadlineJobsParams) ([]ListDeadlineJobsRow, error)
+	// Those of some jobs that a program brings with it now.
+	ListDeclaredJobIDs(ctx context.Context, db DBTX, jobIds []int64) ([]int64, error)
 	// What touches punctual_declared_job.
 	// A group has at most hundreds.
 	ListDeclaredJobs(ctx context.Context, db DBTX, groupID int64) ([]DeclaredJob, error)

@@ -4,6 +4,10 @@
 -- A group has at most hundreds.
 SELECT * FROM punctual_declared_job WHERE group_id = ? ORDER BY name;
 
+-- name: ListDeclaredJobIDs :many
+-- Those of some jobs that a program brings with it now.
+SELECT job_id FROM punctual_declared_job WHERE dropped_at = 0 AND job_id IN (sqlc.slice(job_ids)) ORDER BY job_id;
+
 -- name: GetDeclaredJob :one
 SELECT * FROM punctual_declared_job WHERE job_id = ?;
 

@@ -110,13 +110,14 @@ type importer struct {
 	items []Item
 	code  manage.CodeHandlers
 
-	groups []db.Group          // those the principal may see
-	named  map[jobName][]int64 // jobs that exist, by executor and description
-	stored map[int64]db.Job    // those of them that matter, and those that the file names by id
-	kept   map[int64]db.FileJob
-	inFile map[fileName][]int // items by app name and description
-	byID   map[int64]int      // items by the id they had where they were exported
-	here   map[int64]int      // items by the job that they are here
+	groups   []db.Group          // those the principal may see
+	named    map[jobName][]int64 // jobs that exist, by executor and description
+	stored   map[int64]db.Job    // those of them that matter, and those that the file names by id
+	kept     map[int64]db.FileJob
+	declared map[int64]bool     // that a program brings with it
+	inFile   map[fileName][]int // items by app name and description
+	byID     map[int64]int      // items by the id they had where they were exported
+	here     map[int64]int      // items by the job that they are here
 }
 
 type jobName struct {
@@ -263,6 +264,9 @@ func (m *importer) is(i int, j db.Job) {
 	m.items[i].ID, m.items[i].old, m.items[i].kept = j.ID, j, m.kept[j.ID]
 	if kept := m.items[i].kept.Source; m.opts.Source != "" && kept != "" && kept != m.opts.Source {
 		m.fault(i, fieldDescription, "import.error.source", "Source", kept)
+	}
+	if m.opts.Source != "" && m.declared[j.ID] {
+		m.fault(i, fieldDescription, "import.error.declared")
 	}
 }
 

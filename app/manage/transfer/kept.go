@@ -12,7 +12,7 @@ import (
 
 // readKept reads where jobs are kept, if that matters.
 func (m *importer) readKept(ctx context.Context, ids []int64) error {
-	m.kept = make(map[int64]db.FileJob)
+	m.kept, m.declared = make(map[int64]db.FileJob), make(map[int64]bool)
 	if m.opts.Source == "" && !m.s.cfg.Settings.FilesHold() {
 		return nil
 	}
@@ -23,6 +23,13 @@ func (m *importer) readKept(ctx context.Context, ids []int64) error {
 		}
 		for _, row := range rows {
 			m.kept[row.JobID] = row
+		}
+		declared, err := m.s.queries.ListDeclaredJobIDs(ctx, m.s.cfg.Pool, part)
+		if err != nil {
+			return fmt.Errorf("read which jobs programs bring: %w", db.Error(err))
+		}
+		for _, id := range declared {
+			m.declared[id] = true
 		}
 	}
 	return nil

@@ -621,3 +621,35 @@ func TestWhoMayNotEditAJobTakesItForNoFiles(t *testing.T) {
 		}
 	})
 }
+
+// TestAJobOfAProgramIsKeptInNoFiles, as two would decide what it is; once the program brings it no longer, files may.
+func TestAJobOfAProgramIsKeptInNoFiles(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		file := read(t, yamlOf())
+		id := b.apply(t, b.admin, file, Options{}).Items[0].ID
+		q := db.New()
+		if err := q.InsertDeclaredJob(t.Context(), pool, db.InsertDeclaredJobParams{JobID: id, GroupID: b.group, Name: "close", Fields: "cron", DeclaredAt: 1}); err != nil {
+			t.Fatal(err)
+		}
+		mine := Options{Source: "git/other"}
+		plan := b.plan(t, b.admin, file, mine)
+		if got, want := outcomes(plan), "close the day: refuse 5:name:import.error.declared"; got != want {
+			t.Errorf("the plan: %s, want %s", got, want)
+		}
+		if _, err := b.files.Import(t.Context(), b.admin, file, mine, plan.Digest); err == nil || kind(err) != "409 problem.import.refused" {
+			t.Errorf("the import: %v", err)
+		}
+		if got, want := outcomes(b.plan(t, b.admin, file, Options{})), "close the day: same"; got != want {
+			t.Errorf("without a source: %s, want %s", got, want)
+		}
+		if err := q.DropDeclaredJob(t.Context(), pool, db.DropDeclaredJobParams{DroppedAt: 2, JobID: id}); err != nil {
+			t.Fatal(err)
+		}
+		b.apply(t, b.admin, file, mine)
+		if row, _, err := b.Jobs.InFiles(t.Context(), id); err != nil || row.Source != "git/other" {
+			t.Errorf("the job that the program brings no longer is kept in %q, %v", row.Source, err)
+		}
+	})
+}
