@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -65,6 +66,115 @@ func TestManyJobsOverHTTP(t *testing.T) {
 	if n := b.get("/jobs").document(t).Find("tr[data-id]").Length(); n != 0 {
 		t.Errorf("%d jobs are left", n)
 	}
+}
+
+// rawText is a value of JSON as it stands there.
+type rawText string
+
+func (r *rawText) UnmarshalJSON(raw []byte) error { *r = rawText(raw); return nil }
+
+// TestAFieldOfManyJobsIsChanged and changed back, in what the boxes pick and in all that a filter finds.
+func TestAFieldOfManyJobsIsChanged(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		b := open(t, a).mustLogin()
+		type stored struct {
+			TimeoutSeconds int     `json:"timeout_seconds"`
+			Retries        int     `json:"retries"`
+			Author         string  `json:"author"`
+			AlarmEmail     rawText `json:"alarm_email"`
+			Calendar       string  `json:"calendar"`
+			Rule           string  `json:"calendar_rule"`
+		}
+		const jobs = 3
+		for i := range jobs {
+			more := ""
+			if i == 1 {
+				more = `,"calendar":"cn","calendar_rule":"DAYS_OFF"`
+			}
+			c.json(201, new(stored), "POST", "/jobs", fmt.Sprintf(`{"group_id":1,"description":"job %d","author":"ann %d","handler":"h","schedule":"CRON","cron":"0 0 2 * * ?","timeout_seconds":%d,"retries":%d%s}`, i, i, 10*i, i, more))
+		}
+		read := func() (all [jobs]stored) {
+			for i := range all {
+				c.json(200, &all[i], "GET", fmt.Sprintf("/jobs/%d", i+1), "")
+			}
+			return all
+		}
+		values := func(doc *goquery.Document) url.Values {
+			v := url.Values{}
+			doc.Find("form.panel input, form.panel select").Each(func(_ int, s *goquery.Selection) {
+				if goquery.NodeName(s) == "select" {
+					s = s.Find("option[selected], option").First()
+					v.Add(s.Parent().AttrOr("name", ""), s.AttrOr("value", ""))
+					return
+				}
+				v.Add(s.AttrOr("name", ""), s.AttrOr("value", ""))
+			})
+			return v
+		}
+		before := read()
+		changed := func(change func(*stored)) (all [jobs]stored) {
+			for i := range all {
+				all[i] = before[i]
+				change(&all[i])
+			}
+			return all
+		}
+		for _, test := range []struct {
+			field, to string
+			want      [jobs]stored
+		}{
+			{"timeout", "90", changed(func(s *stored) { s.TimeoutSeconds = 90 })},
+			{"retries", "0", changed(func(s *stored) { s.Retries = 0 })},
+			{"author", " 值班 ", changed(func(s *stored) { s.Author = "值班" })},
+			{"alarm_email", "a@example.com, b@example.com", changed(func(s *stored) { s.AlarmEmail = `["a@example.com","b@example.com"]` })},
+			{"calendar", "", changed(func(s *stored) { s.Calendar, s.Rule = "", "" })},
+			{"calendar", "cn", changed(func(s *stored) {
+				if s.Calendar == "" {
+					s.Calendar, s.Rule = "cn", "WORKDAYS"
+				}
+			})},
+		} {
+			for _, pick := range []string{"id=1&id=2&id=3", "all=1&group=1"} {
+				ask := b.do("GET", "/jobs/bulk?do=edit&"+pick, nil, "HX-Request", "true")
+				v := values(ask.document(t))
+				v.Set("field", test.field)
+				v.Set("to_"+test.field, test.to)
+				done := b.do("POST", "/jobs/bulk", v, "HX-Request", "true")
+				if got := read(); done.status != http.StatusOK || got != test.want {
+					t.Fatalf("%s to %q of %s: %d, %+v, want %+v: %s", test.field, test.to, pick, done.status, got, test.want, done.body)
+				}
+				if undone := b.do("POST", "/jobs/bulk", values(done.document(t)), "HX-Request", "true"); undone.status != http.StatusOK || read() != before {
+					t.Fatalf("%s of %s, undone: %d, %+v", test.field, pick, undone.status, read())
+				}
+			}
+		}
+		// What cannot be is said at its field, with what was typed, and nothing is changed or lost.
+		for _, pick := range []string{"id=1&id=2", "all=1&group=1"} {
+			v := values(b.do("GET", "/jobs/bulk?do=edit&"+pick, nil, "HX-Request", "true").document(t))
+			for field, wrong := range map[string]string{"timeout": "soon", "retries": "-1", "author": strings.Repeat("x", 65), "alarm_email": "nobody"} {
+				v.Set("field", field)
+				v.Set("to_"+field, wrong)
+				got := b.do("POST", "/jobs/bulk", v, "HX-Request", "true")
+				doc := got.document(t)
+				if typed := doc.Find(`[name="to_` + field + `"]`); got.status != 422 || typed.AttrOr("value", "") != wrong || typed.AttrOr("aria-invalid", "") != "true" ||
+					doc.Find(`[name="field"] option[selected]`).AttrOr("value", "") != field || read() != before {
+					t.Errorf("%s of %s: %d %s", field, pick, got.status, got.body)
+				}
+				again := values(doc)
+				if again.Get("set") != v.Get("set") || strings.Join(again["id"], ",") != strings.Join(v["id"], ",") {
+					t.Errorf("%s: the jobs are lost: %v", pick, again)
+				}
+			}
+		}
+		if got := b.post("/jobs/bulk", url.Values{"do": {"edit"}, "id": {"1"}, "field": {"handler"}, "to_handler": {"evil"}}); got.status != 400 || read() != before {
+			t.Errorf("a field that is not offered: %d", got.status)
+		}
+		if got := b.post("/jobs/bulk", url.Values{"do": {"edit"}, "id": {"1"}}); read() != before {
+			t.Errorf("no field: %d", got.status)
+		}
+	})
 }
 
 // TestASwitchIsTakenBack starts a job by mistake and takes that back from the message, with and without script.

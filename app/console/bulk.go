@@ -32,23 +32,51 @@ func (c *jobPages) bulkForm(ec echo.Context) error {
 	if b.Do == manage.BulkMove {
 		b.Group = -1 // none is chosen yet, so that every job counts
 	}
-	page, err := c.bulkPage(ec, b, c.jobs.Preview)
+	page, err := c.bulkPage(ec, b, c.jobs.Preview, chooses(b.Do))
 	if err != nil {
 		return err
 	}
 	if all {
-		page.Fix(choosing(ec, b))
+		page.Fix(chooses(b.Do))
 	}
 	return renderPart(ec, http.StatusOK, jobs.Bulk(page), ui.FragmentDialog)
+}
+
+// bulkAgain shows the question again with what was chosen, and why that cannot be.
+func (c *jobPages) bulkAgain(ec echo.Context, b manage.Bulk, fault *problem.Field) error {
+	ask, set := b, []jobs.Marked(nil)
+	ask.Field = ""
+	all := ec.Request().Form.Has(jobs.FieldSet)
+	if all {
+		var ok bool
+		if set, ok = jobs.ReadSet(ec.Request().Form.Get(jobs.FieldSet)); !ok {
+			return problem.New(problem.Malformed, "problem.bulk.none")
+		}
+		for _, one := range set {
+			ask.IDs = append(ask.IDs, one.ID)
+		}
+	}
+	page, err := c.bulkPage(ec, ask, c.jobs.Preview, true)
+	if err != nil {
+		return err
+	}
+	page.All, page.Rest = all, set
+	page.Field, page.To, page.Error = b.Field, b.To, fault.Text(page.Printer)
+	return renderPart(ec, http.StatusUnprocessableEntity, jobs.Bulk(page), ui.FragmentDialog)
 }
 
 // bulk does it. htmx gets the outcome into its dialog, and the list behind it is drawn again.
 func (c *jobPages) bulk(ec echo.Context) error {
 	b := readBulk(ec)
+	if b.Do == manage.BulkEdit && b.Was == nil {
+		if fault := b.Fault(); fault != nil {
+			return c.bulkAgain(ec, b, fault)
+		}
+	}
 	if ec.Request().Form.Has(jobs.FieldSet) {
 		return c.bulkPart(ec, b)
 	}
-	page, err := c.bulkPage(ec, b, c.jobs.Bulk)
+	page, err := c.bulkPage(ec, b, c.jobs.Bulk, false)
 	if err != nil {
 		return err
 	}
@@ -79,12 +107,13 @@ func (c *jobPages) bulkPart(ec echo.Context, b manage.Bulk) error {
 			b.Versions[one.ID] = one.Mark
 		}
 	}
-	page, err := c.bulkPage(ec, b, c.jobs.Bulk)
+	page, err := c.bulkPage(ec, b, c.jobs.Bulk, false)
 	if err != nil {
 		return err
 	}
 	page.GoOn(told, set[len(part):], undoing)
 	page.Group, page.Add, page.Drop = b.Group, strings.Join(b.Add, ","), strings.Join(b.Drop, ",")
+	page.Field, page.To = b.Field, b.To
 	if len(page.Rest) > 0 {
 		return renderPart(ec, http.StatusOK, jobs.BulkGoesOn(page), ui.FragmentDialog)
 	}
@@ -92,9 +121,9 @@ func (c *jobPages) bulkPart(ec echo.Context, b manage.Bulk) error {
 	return renderPart(ec, http.StatusOK, jobs.BulkDone(page), ui.FragmentDialog)
 }
 
-// choosing says that a form asks for more than a confirmation.
-func choosing(ec echo.Context, b manage.Bulk) bool {
-	return ec.Request().Method == http.MethodGet && (b.Do == manage.BulkMove || b.Do == manage.BulkTag)
+// chooses says that the question before a deed asks for more than a confirmation.
+func chooses(do manage.BulkDo) bool {
+	return do == manage.BulkMove || do == manage.BulkTag || do == manage.BulkEdit
 }
 
 // readBulk reads a deed from a query or a form.
@@ -102,6 +131,10 @@ func readBulk(ec echo.Context) manage.Bulk {
 	_ = ec.Request().ParseForm() // a body that cannot be read has been refused
 	form := ec.Request().Form
 	b := manage.Bulk{Do: manage.BulkDo(form.Get(jobs.FieldDo)), Add: tagsIn(form.Get(jobs.FieldAdd)), Drop: tagsIn(form.Get(jobs.FieldDrop))}
+	if b.Do == manage.BulkEdit {
+		b.Field = form.Get(jobs.FieldField)
+		b.To = form.Get(jobs.FieldTo + b.Field)
+	}
 	b.Group, _ = strconv.ParseInt(form.Get(jobs.FieldGroup), 10, 64) // 0 is no group, which the use case says
 	for _, text := range form[jobs.FieldID] {
 		if id, err := strconv.ParseInt(text, 10, 64); err == nil && id > 0 {
@@ -127,14 +160,13 @@ func tagsIn(list string) []string {
 	return tags
 }
 
-func (c *jobPages) bulkPage(ec echo.Context, b manage.Bulk, do bulkAction) (jobs.BulkPage, error) {
+func (c *jobPages) bulkPage(ec echo.Context, b manage.Bulk, do bulkAction, choosing bool) (jobs.BulkPage, error) {
 	ctx, p := ec.Request().Context(), who(ec)
 	page := jobs.BulkPage{Page: c.Page(ec), Do: string(b.Do)}
 	items, err := do(ctx, p, b)
 	if err != nil {
 		return page, err
 	}
-	choosing := choosing(ec, b)
 	for _, item := range items {
 		drawn := jobs.BulkItem{ID: item.ID, Name: item.Name, Changes: item.Changes, Was: item.Was, Version: item.Version}
 		if choosing {
@@ -152,10 +184,13 @@ func (c *jobPages) bulkPage(ec echo.Context, b manage.Bulk, do bulkAction) (jobs
 		page.Items = append(page.Items, drawn)
 	}
 	if undo, ok := b.Undo(items); ok && !choosing && b.Was == nil {
-		page.UndoDo = string(undo.Do)
+		page.UndoDo, page.Field = string(undo.Do), undo.Field
 		for _, id := range undo.IDs {
 			page.Undo = append(page.Undo, jobs.BulkWas{ID: id, Was: undo.Was[id]})
 		}
+	}
+	if b.Do == manage.BulkEdit {
+		page.Fields, page.Calendars = manage.BulkFields(), c.jobs.CalendarNames()
 	}
 	if b.Do == manage.BulkMove {
 		groups, err := c.groupTitles(ec)

@@ -22,11 +22,19 @@ const (
 	BulkStop   BulkDo = "stop"
 	BulkMove   BulkDo = "move" // to another executor group
 	BulkTag    BulkDo = "tag"  // adds some tags and takes others away
+	BulkEdit   BulkDo = "edit" // gives one field a value
 	BulkDelete BulkDo = "delete"
 )
 
 // BulkDeeds lists the deeds in the order they are offered.
-func BulkDeeds() []BulkDo { return []BulkDo{BulkStart, BulkStop, BulkMove, BulkTag, BulkDelete} }
+func BulkDeeds() []BulkDo {
+	return []BulkDo{BulkStart, BulkStop, BulkMove, BulkTag, BulkEdit, BulkDelete}
+}
+
+// BulkFields are the fields that BulkEdit changes.
+func BulkFields() []string {
+	return []string{jobspec.FieldTimeout, jobspec.FieldRetries, jobspec.FieldAuthor, jobspec.FieldAlarmEmail, jobspec.FieldCalendar}
+}
 
 // MaxBulk bounds the jobs that one call of [Jobs.Bulk] changes, MaxMatching those of a deed that is done in several.
 const (
@@ -41,7 +49,9 @@ type Bulk struct {
 	Group int64    // of BulkMove; below 0 while none is chosen, in a preview
 	Add   []string // of BulkTag
 	Drop  []string // of BulkTag
-	// Was is what an undo goes back to, by job: a group's id for BulkMove, the tags for BulkTag.
+	Field string   // of BulkEdit; "" while none is chosen, in a preview
+	To    string   // of BulkEdit, as in the form of a job
+	// Was is what an undo goes back to, by job: a group's id for BulkMove, the tags for BulkTag, the value for BulkEdit.
 	Was map[int64]string
 	// Versions are those of the preview, by job: what was changed since is left alone. A job without one is not compared.
 	Versions map[int64]string
@@ -97,6 +107,9 @@ func (s *Jobs) Bulk(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, 
 
 func (s *Jobs) bulk(ctx context.Context, p auth.Principal, b Bulk, most int) ([]BulkItem, map[int64]db.Job, error) {
 	if !slices.Contains(BulkDeeds(), b.Do) || len(b.IDs) == 0 {
+		return nil, nil, problem.New(problem.Malformed, "problem.bulk.none")
+	}
+	if b.Do == BulkEdit && b.Field != "" && !slices.Contains(BulkFields(), b.Field) {
 		return nil, nil, problem.New(problem.Malformed, "problem.bulk.none")
 	}
 	if len(b.IDs) > most {
@@ -174,6 +187,15 @@ func bulkItem(p auth.Principal, b Bulk, j db.Job) BulkItem {
 		}
 	case BulkTag:
 		item.Was, item.Changes = j.Tags, b.tagsFor(j) != j.Tags
+	case BulkEdit:
+		if item.Changes = b.Field == ""; !item.Changes {
+			in, fault := b.edited(j)
+			item.Was = fieldText(j.Spec(), b.Field)
+			item.Changes = fieldText(in.Job, b.Field) != item.Was
+			if fault != nil {
+				item.Err = problem.InvalidFields(*fault)
+			}
+		}
 	case BulkDelete:
 		item.Changes = true
 	}
@@ -215,6 +237,55 @@ func (b Bulk) tagsFor(j db.Job) string {
 	return strings.Join(tags, ",")
 }
 
+// Fault is what is wrong with the value of a BulkEdit for every job; nil for nothing.
+func (b Bulk) Fault() *problem.Field {
+	if !slices.Contains(BulkFields(), b.Field) {
+		return nil
+	}
+	j := jobspec.Job{}.WithDefaults()
+	return b.put(&j, b.To)
+}
+
+// put gives the field of a BulkEdit its value. Calendars come with their rule, behind a bar, when an undo brings them back.
+func (b Bulk) put(j *jobspec.Job, value string) *problem.Field {
+	if b.Field == jobspec.FieldCalendar {
+		name, rule, ok := strings.Cut(value, "|")
+		if value = name; ok {
+			j.CalendarRule = jobspec.CalendarRule(rule)
+		}
+	}
+	if fault := jobspec.Named(b.Field).Put(j, value, nil); fault != nil {
+		return fault
+	}
+	*j = j.Normalize()
+	for _, fault := range jobspec.Validate(*j) {
+		if fault.Name == b.Field || fault.Name == jobspec.FieldRule && b.Field == jobspec.FieldCalendar {
+			return &fault
+		}
+	}
+	return nil
+}
+
+// edited is a job with the value that a BulkEdit gives it.
+func (b Bulk) edited(j db.Job) (in JobInput, fault *problem.Field) {
+	in = inputOf(j)
+	value, ok := b.Was[j.ID]
+	if !ok {
+		value = b.To
+	}
+	fault = b.put(&in.Job, value)
+	return in, fault
+}
+
+// fieldText is the value of a field of a BulkEdit, as put reads it.
+func fieldText(j jobspec.Job, field string) string {
+	text := jobspec.Named(field).Text(&j, jobspec.Notation{})
+	if field == jobspec.FieldCalendar && text != "" {
+		text += "|" + string(j.CalendarRule)
+	}
+	return text
+}
+
 func (s *Jobs) bulkOne(ctx context.Context, p auth.Principal, b Bulk, j db.Job) error {
 	in := inputOf(j)
 	switch b.Do {
@@ -228,6 +299,11 @@ func (s *Jobs) bulkOne(ctx context.Context, p auth.Principal, b Bulk, j db.Job) 
 		in.Group = b.groupFor(j.ID)
 	case BulkTag:
 		in.Tags = b.tagsFor(j)
+	case BulkEdit:
+		if b.Field == "" {
+			return problem.New(problem.Malformed, "problem.bulk.none")
+		}
+		in, _ = b.edited(j) // a fault has been found before
 	}
 	return s.Update(ctx, p, j.ID, in)
 }
@@ -251,8 +327,8 @@ func (b Bulk) Undo(done []BulkItem) (undo Bulk, ok bool) {
 		undo.Do = BulkStop
 	case BulkStop:
 		undo.Do = BulkStart
-	case BulkMove, BulkTag:
-		undo.Do = b.Do
+	case BulkMove, BulkTag, BulkEdit:
+		undo.Do, undo.Field = b.Do, b.Field
 	case BulkDelete:
 		return Bulk{}, false
 	}

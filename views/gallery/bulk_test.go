@@ -13,6 +13,14 @@ func (f fakes) bulk(do string) jobs.BulkPage {
 	return p
 }
 
+// bulkEdit is an edit that was refused.
+func (f fakes) bulkEdit() jobs.BulkPage {
+	p := f.bulk("edit")
+	p.Fields, p.Calendars = []string{"timeout", "retries", "author", "alarm_email", "calendar"}, []string{"cn"}
+	p.Field, p.To, p.Error = "alarm_email", "ops", f.T("job.error.email", "Value", "ops")
+	return p
+}
+
 // bulkAll is a deed for all jobs under a filter, in the middle when rest is some.
 func (f fakes) bulkAll(do string, rest int) jobs.BulkPage {
 	p := f.bulk(do)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/ui"
@@ -13,7 +14,7 @@ import (
 // ui.FragmentDialog). The words are the messages "jobs.bulk.<Do>" and so on.
 type BulkPage struct {
 	layout.Page
-	Do     string // start, stop, move, tag, delete
+	Do     string // start, stop, move, tag, edit, delete
 	Items  []BulkItem
 	Count  int         // how many of them change, or have changed
 	Groups []ui.Option // of a move
@@ -27,6 +28,34 @@ type BulkPage struct {
 	Undoing   bool
 	Group     int64
 	Add, Drop string
+	// Of an edit: what can be changed, what is, to what, and why that cannot be.
+	Fields, Calendars []string
+	Field, To, Error  string
+}
+
+// FieldField and FieldTo, with a field's name behind it, are what an edit changes and to what.
+const (
+	FieldField = "field"
+	FieldTo    = "to_"
+)
+
+// fields are the choice of an edit.
+func (p BulkPage) fields() (list []ui.Option) {
+	for _, name := range p.Fields {
+		list = append(list, ui.Option{Value: name, Label: p.T(jobspec.Named(name).Label), Selected: name == p.Field})
+	}
+	return list
+}
+
+// value is the control for the value of a field, as it is in the form of a job. It is seen while its field is chosen.
+func (p BulkPage) value(name string) ui.Field {
+	form := FormPage{Page: p.Page, Calendars: p.Calendars, Values: FormValues{p.Field: p.To}, Errors: map[string]string{p.Field: p.Error}}
+	f := form.field(name)
+	if name == jobspec.FieldCalendar {
+		f = form.calendar()
+	}
+	f.Name, f.ID, f.Wrap = FieldTo+name, "bulk-"+name, "edit-"+name
+	return f
 }
 
 // BulkItem is one of the jobs.
@@ -71,7 +100,7 @@ func canEdit(r Row) bool     { return r.CanEdit }
 // bulkDeeds are offered in this order.
 var bulkDeeds = []deed{
 	{"start", "play", canSchedule}, {"stop", "circle-stop", canSchedule},
-	{"move", "folder-input", canEdit}, {"tag", "tag", canEdit}, {"delete", "trash-2", canEdit},
+	{"move", "folder-input", canEdit}, {"tag", "tag", canEdit}, {"edit", "pencil", canEdit}, {"delete", "trash-2", canEdit},
 }
 
 // deeds are those that may be done to some row of the page.
