@@ -46,6 +46,7 @@ func newConsole(t *testing.T) (*console, *httptest.Server) {
 	mux.Handle(static.Prefix, static.Handler())
 	mux.HandleFunc("GET /jobs", c.jobList)
 	mux.HandleFunc("GET /jobs/new", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, jobs.Form(c.jobForm()), "") })
+	mux.HandleFunc("GET /jobs/bulk", func(w http.ResponseWriter, r *http.Request) { render(w, r, 200, jobs.Bulk(c.bulkEdit()), "") })
 	mux.HandleFunc("GET /jobs/8/edit", func(w http.ResponseWriter, r *http.Request) {
 		p := c.jobForm()
 		p.Preview = jobs.Preview{Times: []jobs.NextTime{{Time: format.At(c.Printer, c.now.Add(time.Hour), c.now)}, {Time: format.At(c.Printer, c.now.Add(2*time.Hour), c.now)}}}
@@ -282,6 +283,19 @@ func TestBehaviour(t *testing.T) {
 			until(`document.querySelector("#preview").textContent.includes("understood FIX_RATE")`),
 			chromedp.SendKeys(`#param`, "${{ planned }}"), until(`document.querySelector("#preview").textContent.includes("${{ planned }}")`),
 			chromedp.SetValue(`#glue`, "GLUE_SHELL"), until(`document.querySelector("#source").checkVisibility() && !document.querySelector("#handler").checkVisibility()`))
+	})
+	t.Run("a misfire strategy shows the number it has", func(t *testing.T) {
+		const seen = `(ids => ids.filter(id => document.getElementById(id).checkVisibility()).join())(["misfire_last", "misfire_within"])`
+		do(t, visit("/jobs/new"), until(seen+` === ""`), chromedp.SetValue(`#misfire`, "FIRE_LAST"), until(seen+` === "misfire_last"`),
+			chromedp.SetValue(`#misfire`, "FIRE_WITHIN"), until(seen+` === "misfire_within"`), chromedp.SetValue(`#misfire`, "FIRE_ALL"), until(seen+` === ""`),
+			chromedp.SetValue(`#misfire`, "FIRE_LAST"), chromedp.Click(`[name=schedule_type][value=NONE]`), until(seen+` === ""`))
+	})
+	t.Run("an edit of many shows the field that is chosen", func(t *testing.T) {
+		const seen = `[...document.querySelectorAll("[name^=to_]")].filter(e => e.checkVisibility()).map(e => e.name).join()`
+		do(t, visit("/jobs/bulk?do=edit"), until(seen+` === "to_alarm_email"`))
+		for _, field := range c.bulkEdit().Fields {
+			do(t, chromedp.SetValue(`#bulk-field`, field), until(seen+` === "to_`+field+`"`))
+		}
 	})
 	t.Run("times that have passed are no next ones", func(t *testing.T) {
 		const times = `document.querySelectorAll("#preview li").length`
