@@ -104,6 +104,32 @@ func TestCalendarsOfAProgram(t *testing.T) {
 	})
 }
 
+// TestACalendarThatKnowsTooLittleIsNamed on the page of each job that keeps to it, and is asked about before it is deleted.
+func TestACalendarThatKnowsTooLittleIsNamed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		c.json(200, new(struct{}), "PUT", "/calendars/old", `{"week":["mon","tue"],"years":[{"year":2020}],"days":[]}`)
+		for _, more := range []string{`,"calendar":"old"`, ``} {
+			c.do("POST", "/jobs", `{"group_id":1,"description":"d","author":"a","handler":"h","schedule":"CRON","cron":"0 0 5 * * ?"`+more+`}`)
+		}
+		b := open(t, a).mustLogin()
+		warns := func(path string) bool {
+			return strings.Contains(b.get(path).document(t).Find(".notice.warning").Text(), "knows no days of "+strconv.Itoa(time.Now().Year()))
+		}
+		if !warns("/jobs/1") || warns("/jobs/2") {
+			t.Errorf("the job that keeps to it: %v, the other: %v", warns("/jobs/1"), warns("/jobs/2"))
+		}
+		ask := b.get("/calendars/old/delete")
+		if form := ask.document(t).Find(`form.panel[action="/calendars/old/delete"]`); form.Length() != 1 || !strings.Contains(form.Text(), "1 job keeps to it") {
+			t.Errorf("the question: %d %s", ask.status, ask.body)
+		}
+		if got := b.post("/calendars/old/delete", nil); got.status != http.StatusConflict {
+			t.Errorf("deleted: %d", got.status)
+		}
+	})
+}
+
 // TestThePreviewKeepsToTheCalendar: a weekend is left out.
 func TestThePreviewKeepsToTheCalendar(t *testing.T) {
 	t.Parallel()

@@ -29,6 +29,7 @@ func (c *calendarPages) routes(g *echo.Group) {
 	g.GET("/calendars", c.list)
 	g.POST("/calendars", c.save)
 	g.GET("/calendars/:name", c.show)
+	g.GET("/calendars/:name/delete", c.removeForm)
 	g.POST("/calendars/:name/delete", c.remove)
 }
 
@@ -125,6 +126,18 @@ func (c *calendarPages) save(ec echo.Context) error {
 		return c.drawList(ec, http.StatusUnprocessableEntity, page)
 	}
 	return c.goTo(ec, link.Calendar(k.Name, 0), done("calendars.flash.saved", "Name", k.Name))
+}
+
+// removeForm asks before a calendar is deleted.
+func (c *calendarPages) removeForm(ec echo.Context) error {
+	if !who(ec).Admin {
+		return problem.New(problem.Forbidden, "")
+	}
+	k, err := c.calendars.Get(ec.Request().Context(), who(ec), ec.Param("name"))
+	if err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, calendars.Delete(calendars.DeletePage{Page: c.Page(ec), Name: k.Name, Shipped: k.Shipped, Jobs: k.Jobs}), ui.FragmentDialog)
 }
 
 func (c *calendarPages) remove(ec echo.Context) error {

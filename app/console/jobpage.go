@@ -72,6 +72,9 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 	if err := c.jobPauses(ctx, &page, p, j); err != nil {
 		return err
 	}
+	if year := c.jobs.CalendarMissing(j.Calendar); year > 0 && j.ScheduleType.Schedules() {
+		page.Missing = page.T("job.calendar.missing", "Name", j.Calendar, "Year", strconv.Itoa(year))
+	}
 	page.When = c.jobWhen(page.Page, j, &held)
 	page.Config = c.jobFacts(page.Page, j, func(f *jobspec.Field) bool { return !elsewhere[f.Name] && !ofSchedule[f.Name] })
 	if err := c.jobFamily(ctx, &page, p, j); err != nil {

@@ -49,6 +49,16 @@ func (s *Jobs) CalendarNames() []string {
 	return names
 }
 
+// CalendarMissing is the year that is about to begin, or has, and whose days the calendar of a job does not know; 0 for none.
+func (s *Jobs) CalendarMissing(name string) int {
+	for _, c := range s.cfg.Pool.Calendars().All() {
+		if c.Name == name {
+			return c.Missing(s.cfg.Now())
+		}
+	}
+	return 0
+}
+
 // ChangedSchedule says whether a definition is due at other times than the stored one.
 func ChangedSchedule(j jobspec.Job, old db.Job) bool {
 	return j.ScheduleType != old.ScheduleType || j.ScheduleConf != string(old.ScheduleConf) || j.Zone != old.TimeZone ||

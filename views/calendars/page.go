@@ -49,6 +49,14 @@ type ShowPage struct {
 	Deletes bool // it can be deleted, or go back to what is shipped
 }
 
+// DeletePage asks before a calendar is deleted.
+type DeletePage struct {
+	layout.Page
+	Name    string
+	Shipped bool  // it goes back to what is shipped
+	Jobs    int64 // that keep to it
+}
+
 // Day is one entry of a calendar.
 type Day struct {
 	From, Until, Name string

@@ -15,6 +15,7 @@ type DetailPage struct {
 	Row      Row
 	Kept     Kept     // in files
 	Paused   []string // what holds it back now, ready to print
+	Missing  string   // which days to come its calendar does not know; empty: all is known
 	Failing  *Failing // nil while its newest run that counts did not fail
 	Runs     ui.RunBars
 	Good     string // "48 of 50" of the runs shown
