@@ -57,6 +57,13 @@ type DeletePage struct {
 	Jobs    int64 // that keep to it
 }
 
+func (p DeletePage) title() string {
+	if p.Shipped {
+		return p.T("calendars.restore.title", "Name", p.Name)
+	}
+	return p.T("calendars.delete.title", "Name", p.Name)
+}
+
 // Day is one entry of a calendar.
 type Day struct {
 	From, Until, Name string
