@@ -75,6 +75,7 @@ type RunFilter struct {
 	Until    time.Time // wall clock, like Since; both zero: of any time
 	Trigger  jobspec.TriggerType
 	Outcomes []event.Outcome // empty: any; rows of an XXL-JOB admin have event.Open whatever became of them
+	LongerMs int64           // ended so long after their sending, or later; 0: any
 	Executor string          // LIKE patterns, in which ! escapes the wildcards; empty: any
 	Text     string          // in the address, the parameter and the messages
 	TextID   int64           // or the id itself
@@ -223,6 +224,10 @@ func (f *RunFilter) rest(w *where) {
 			}
 		}
 		w.not("executor_fail_retry_count > 0", "outcome", again)
+	}
+	if f.LongerMs > 0 {
+		w.and("sent_at > 0")
+		w.and("finished_at - sent_at >= ?", f.LongerMs)
 	}
 	if f.Executor != "" {
 		w.and("executor_address LIKE ? ESCAPE '!'", f.Executor)

@@ -33,6 +33,7 @@ type RunsWanted struct {
 	Text     string    `query:"text" maxLength:"255" doc:"Only runs with this in their address, their parameter or a message, or with this number."`
 	Trigger  string    `query:"trigger" enum:"MANUAL,CRON,RETRY,PARENT,API,MISFIRE" doc:"Only runs with this cause."`
 	Executor string    `query:"executor" maxLength:"255" doc:"Only runs with this in the address of their executor."`
+	Longer   int       `query:"longer_seconds" minimum:"1" maximum:"31536000" doc:"Only runs that took so many seconds or more."`
 }
 
 type runQuery struct {
@@ -44,6 +45,7 @@ type runQuery struct {
 func (w RunsWanted) filter() manage.RunFilter {
 	return manage.RunFilter{
 		Group: w.Group, Job: w.Job, Result: results[w.Result], State: runstate.State(w.State), Since: w.Since, Until: w.Until, Text: w.Text, Trigger: jobspec.TriggerType(w.Trigger), Executor: w.Executor,
+		Longer: time.Duration(w.Longer) * time.Second,
 	}
 }
 

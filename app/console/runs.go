@@ -142,7 +142,7 @@ func isLive(f link.RunFilter) bool {
 }
 
 func (c *runPages) runFilter(f link.RunFilter, zone *time.Location) manage.RunFilter {
-	out := manage.RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Trigger: jobspec.TriggerType(f.Trigger), Show: dashboard.Show(f.Show), Executor: f.Executor, Before: f.Before, After: f.After, Deep: f.Deep, Limit: runsPerPage}
+	out := manage.RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Trigger: jobspec.TriggerType(f.Trigger), Show: dashboard.Show(f.Show), Executor: f.Executor, Longer: time.Duration(f.Longer) * time.Second, Before: f.Before, After: f.After, Deep: f.Deep, Limit: runsPerPage}
 	switch f.Result {
 	case link.ResultSuccess:
 		out.Result = manage.Succeeded

@@ -151,8 +151,14 @@ func TestRunsAreFilteredByCauseAndExecutor(t *testing.T) {
 			all = append(all, db.NewRun{JobGroup: b.group, JobID: job, Address: "http://10.0.0." + strconv.Itoa(i%2+1) + ":9999/", TriggerTime: pool.Wall(b.now), PlannedAt: b.now.UnixMilli(), Type: kind})
 		}
 		all[3].Address = ""
-		if _, err := db.InsertRuns(t.Context(), pool, all); err != nil {
+		first, err := db.InsertRuns(t.Context(), pool, all)
+		if err != nil {
 			t.Fatal(err)
+		}
+		for i, took := range []int{999, 1000, 60_000} { // and one that nobody has sent
+			if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET sent_at = 5000, finished_at = ?, handle_code = 200, trigger_code = 200 WHERE id = ?", 5000+took, first+int64(i)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		tests := []struct {
 			name   string
@@ -165,6 +171,9 @@ func TestRunsAreFilteredByCauseAndExecutor(t *testing.T) {
 			{"by both, of a job", RunFilter{Job: job, Trigger: jobspec.TriggerManual, Executor: "http://10.0.0.2:9999/"}, 1},
 			{"a wildcard is text", RunFilter{Executor: "%"}, 0},
 			{"none", RunFilter{Trigger: jobspec.TriggerAPI}, 0},
+			{"by length", RunFilter{Longer: time.Second}, 2},
+			{"by length and cause", RunFilter{Longer: time.Minute, Trigger: jobspec.TriggerCron}, 1},
+			{"longer than any", RunFilter{Longer: time.Hour}, 0},
 		}
 		for _, tt := range tests {
 			tt.filter.Limit = 10

@@ -52,6 +52,7 @@ type RunFilter struct {
 	Until    time.Time
 	Text     string              // in the address, the parameter or a message; or a run id
 	Trigger  jobspec.TriggerType // what caused it
+	Longer   time.Duration       // it took so long or longer; rows of an XXL-JOB admin do not tell
 	Executor string              // in its address
 	Before   int64               // the page of runs below this id
 	After    int64               // or the page of runs next above this id
@@ -128,7 +129,7 @@ func (s *Runs) fits(r db.RunRow, f RunFilter) bool {
 	text := strings.ToLower(f.Text)
 	has := func(in string) bool { return strings.Contains(strings.ToLower(in), text) }
 	return (f.Group == 0 || r.JobGroup == f.Group) && (f.Job == 0 || r.JobID == f.Job) &&
-		(f.Result == AnyResult || f.Result == Open) && (f.State == "" || f.State == runstate.Of(r.Outcome, r.TriggerCode, r.HandleCode, r.HandleNote)) && (f.Trigger == "" || r.TriggerType == f.Trigger) &&
+		(f.Result == AnyResult || f.Result == Open) && (f.State == "" || f.State == runstate.Of(r.Outcome, r.TriggerCode, r.HandleCode, r.HandleNote)) && (f.Trigger == "" || r.TriggerType == f.Trigger) && f.Longer == 0 &&
 		(f.Since.IsZero() || !at.Before(f.Since)) && (f.Until.IsZero() || !at.After(f.Until)) &&
 		strings.Contains(strings.ToLower(string(r.ExecutorAddress)), strings.ToLower(f.Executor)) &&
 		(text == "" || strconv.FormatInt(r.ID, 10) == text || has(string(r.ExecutorAddress)) || has(string(r.ExecutorParam)) || has(r.TriggerNote) || has(r.HandleNote))
@@ -144,7 +145,7 @@ type runQuery struct {
 
 // query prepares a filter; nil means that nothing can match.
 func (s *Runs) query(ctx context.Context, p auth.Principal, f RunFilter) (*runQuery, error) {
-	q := &runQuery{s: s, time: s.search.quick, filter: db.RunFilter{Job: f.Job, Trigger: f.Trigger}}
+	q := &runQuery{s: s, time: s.search.quick, filter: db.RunFilter{Job: f.Job, Trigger: f.Trigger, LongerMs: f.Longer.Milliseconds()}}
 	if f.Deep {
 		q.time = s.search.deep
 	}

@@ -128,11 +128,15 @@ type RunFilter struct {
 	Text     string // part of the message, the parameter, the address; or a run id
 	Trigger  string // a trigger type as stored, one of Triggers; "" is any
 	Executor string // part of the address
+	Longer   int64  // one of Lengths: runs that took at least so many seconds; 0 is any
 	Show     string // "", ShowLate or ShowLong
 	Before   int64
 	After    int64
 	Deep     bool // search for longer: somebody asked for what lies further back
 }
+
+// Lengths are the seconds of RunFilter.Longer, in display order.
+func Lengths() []int64 { return []int64{1, 10, 60, 600, 3600} }
 
 // Results are what a run list can be narrowed to, in display order: the results, and then the states of runs one by one ([ResultState]).
 func Results() []string {
@@ -171,6 +175,9 @@ func RunsFrom(q url.Values) RunFilter {
 	}
 	if !slices.Contains(Triggers(), f.Trigger) {
 		f.Trigger = ""
+	}
+	if f.Longer = number(q, "longer"); !slices.Contains(Lengths(), f.Longer) {
+		f.Longer = 0
 	}
 	known := false
 	for _, r := range Ranges() {
@@ -217,6 +224,7 @@ func (f RunFilter) query() url.Values {
 	setText(q, "q", f.Text)
 	setText(q, "trigger", f.Trigger)
 	setText(q, "executor", f.Executor)
+	setNumber(q, "longer", f.Longer)
 	setText(q, "show", f.Show)
 	setNumber(q, "before", f.Before)
 	setNumber(q, "after", f.After)

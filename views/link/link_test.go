@@ -21,7 +21,7 @@ func TestFiltersReadBackWhatTheyWrite(t *testing.T) {
 	runs := []RunFilter{
 		{}, {Group: 3, Job: 9, Result: ResultFailed, Range: RangeCustom, From: "2026-01-02T03:04", To: "2026-01-03T00:00", Text: "超时?"},
 		{Range: RangeAll, Before: 99}, {Range: RangeToday, After: 7},
-		{Trigger: "MANUAL", Executor: "10.0.0.1:9999"},
+		{Trigger: "MANUAL", Executor: "10.0.0.1:9999", Longer: 600},
 	}
 	for _, want := range runs {
 		if diff := cmp.Diff(want, RunsFrom(query(t, Runs(want)))); diff != "" {
@@ -37,7 +37,7 @@ func TestFiltersReadBackWhatTheyWrite(t *testing.T) {
 func TestFiltersIgnoreWhatTheyCannotRead(t *testing.T) {
 	t.Parallel()
 	q := url.Values{"group": {"x"}, "state": {"maybe"}, "page": {"-2"}, "q": {strings.Repeat("长", 500)}, "result": {"?"}, "range": {"2y"},
-		"from": {"2026-01-02T03:04"}, "before": {"1e9"}, "trigger": {"cron"}}
+		"from": {"2026-01-02T03:04"}, "before": {"1e9"}, "trigger": {"cron"}, "longer": {"7"}}
 	if got, want := JobsFrom(q), (JobFilter{Text: strings.Repeat("长", 100)}); got != want {
 		t.Errorf("jobs: got %+v, want %+v", got, want)
 	}

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
@@ -148,4 +149,12 @@ func adviceKind(s runstate.State) string {
 	default:
 		return "info"
 	}
+}
+
+// lengths are the choices of how long runs took.
+func (p ListPage) lengths() (list []ui.Option) {
+	for _, s := range link.Lengths() {
+		list = append(list, ui.Option{Value: strconv.FormatInt(s, 10), Label: p.T("runs.filter.longer.atleast", "Length", p.Duration(time.Duration(s)*time.Second)), Selected: s == p.Filter.Longer})
+	}
+	return list
 }
