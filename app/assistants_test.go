@@ -22,8 +22,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/punctual-job/punctual/app/client"
+	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // assistant is a client of `punctual mcp`, as an assistant is one.
@@ -502,6 +504,38 @@ func TestAssistantsSeeAndDoNoMoreThanTheirToken(t *testing.T) {
 		c.json(200, &struct{}{}, "PATCH", "/users/2", `{"rights":[{"group_id":1,"rights":["view"]}]}`)
 		if text, failed := b.call("trigger_job", arguments{"job_id": own.job}); !failed || b.tools()["trigger_job"] == nil {
 			t.Errorf("a right that is gone: %s", text)
+		}
+	})
+}
+
+// TestAForecastBeginsWithTheJobsThatAreDue: an assistant is told of an old job that is due, however many newer ones are started.
+func TestAForecastBeginsWithTheJobsThatAreDue(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		job := func(handler string, next time.Time) int64 {
+			cron := next.In(a.pool.Zone()).Format("5 4 15 2 1 ? 2006")
+			id, err := db.New().InsertJob(t.Context(), a.pool, db.InsertJobParams{JobGroup: 1, JobDesc: handler, ScheduleType: jobspec.ScheduleCron, ScheduleConf: db.Text(cron), MisfireStrategy: jobspec.MisfireDoNothing, ExecutorHandler: db.Text(handler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = ? WHERE id = ?", next.Truncate(time.Second).UnixMilli(), id); err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}
+		due := job("tonight", time.Now().Add(5*time.Hour))
+		for range 502 {
+			job("some day", time.Now().AddDate(5, 0, 0))
+		}
+		var seen struct {
+			Jobs []struct {
+				Job int64 `json:"job_id"`
+			}
+			Partial string
+		}
+		if overStdio(t, c.base, c.token).must(&seen, "forecast", nil); len(seen.Jobs) != 1 || seen.Jobs[0].Job != due || !strings.Contains(seen.Partial, "All that are due are here") {
+			t.Errorf("foreseen: %+v", seen)
 		}
 	})
 }

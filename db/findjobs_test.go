@@ -53,6 +53,11 @@ func TestSearchJobsFindsWhatFindJobsFinds(t *testing.T) {
 		compare(db.JobFilter{Text: "%odd%", Groups: []int64{1, 2}}, 12)
 		compare(db.JobFilter{Text: "% 1%"}, 7+4)
 		compare(db.JobFilter{Handler: "%%", Groups: []int64{1}, IDs: []int64{1, 2, 31}}, 3)
+		many := make([]int64, 70_000) // more than a statement has placeholders for
+		for i := range many {
+			many[i] = int64(31 + i)
+		}
+		compare(db.JobFilter{Groups: []int64{1}, IDs: many}, 1)
 	})
 }
 

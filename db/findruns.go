@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -278,12 +279,23 @@ func (w *where) and(condition string, args ...any) {
 }
 
 func (w *where) in(column string, values []int64) {
+	if len(values) > maxPlaceholders {
+		text := make([]byte, 0, 8*len(values))
+		for _, v := range values {
+			text = strconv.AppendInt(append(text, ','), v, 10)
+		}
+		w.and(column + " IN (" + string(text[1:]) + ")")
+		return
+	}
 	args := make([]any, len(values))
 	for i, v := range values {
 		args[i] = v
 	}
 	w.and(column+" IN (?"+strings.Repeat(",?", len(values)-1)+")", args...)
 }
+
+// maxPlaceholders is far below what a statement may have, 65,535; of more numbers the text itself is made.
+const maxPlaceholders = 10_000
 
 // not leaves out the rows for which a condition holds and a column has one of some values.
 func (w *where) not(condition, column string, values []int64) {

@@ -194,7 +194,11 @@ func (a *API) alarms() {
 		}) (*channelCreated, error) {
 			c := alarm.Channel{Name: in.Body.Name, Kind: alarm.Kind(in.Body.Kind), GroupID: in.Body.Group, Enabled: true}
 			in.Body.over(&c)
-			id, err := a.Manage.Channels.Save(ctx, p, c, in.Body.EveryJob)
+			var first *alarm.Route
+			if in.Body.EveryJob {
+				first = &alarm.Route{Scope: alarm.ScopeAll}
+			}
+			id, err := a.Manage.Channels.Save(ctx, p, c, first)
 			if err != nil {
 				return nil, err
 			}
@@ -220,7 +224,7 @@ func (a *API) alarms() {
 			}
 			set(&c.Name, in.Body.Name)
 			in.Body.over(&c)
-			if _, err := a.Manage.Channels.Save(ctx, p, c, false); err != nil {
+			if _, err := a.Manage.Channels.Save(ctx, p, c, nil); err != nil {
 				return nil, in.changed(err)
 			}
 			return a.channelAnswer(ctx, p, in.ID)

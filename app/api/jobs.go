@@ -31,8 +31,9 @@ type jobQuery struct {
 	Handler string    `query:"handler" maxLength:"255" doc:"Only jobs with this in the name of their handler."`
 	Author  string    `query:"author" maxLength:"64" doc:"Only jobs with this in the name of their author."`
 	Tag     string    `query:"tag" maxLength:"255" doc:"Only jobs with this tag."`
-	Show    string    `query:"show" enum:"failing,late,due" doc:"Only jobs that a number of the dashboard counts: those that fail, that are late, or that are due in the minute of at."`
-	At      time.Time `query:"at" doc:"The minute of show=due."`
+	Show    string    `query:"show" enum:"failing,late,due" doc:"Only jobs that a number of the dashboard counts: those that fail, that are late, or that are due in the minute of at, or from at to until."`
+	At      time.Time `query:"at" doc:"When show=due begins; without until it is the minute that begins then."`
+	Until   time.Time `query:"until" doc:"When show=due ends: at most 14 days after at. Of a fixed delay only the next run is known."`
 }
 
 type jobAnswer struct {
@@ -164,7 +165,7 @@ func (a *API) listJobs(ctx context.Context, p auth.Principal, in *jobQuery) (*li
 		return nil, err
 	}
 	f := manage.JobFilter{Group: in.Group, Status: jobStatus(in.State), Text: in.Text, Handler: in.Handler, Author: in.Author, Tag: in.Tag,
-		Paused: in.State == statePaused, Show: dashboard.Show(in.Show), At: in.At, Limit: in.Limit + 1, Below: below}
+		Paused: in.State == statePaused, Show: dashboard.Show(in.Show), At: in.At, Until: in.Until, Limit: in.Limit + 1, Below: below}
 	rows, err := a.Manage.Jobs.Following(ctx, p, f)
 	if err != nil {
 		return nil, err

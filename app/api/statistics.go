@@ -49,6 +49,14 @@ type forecast struct {
 	Until   *time.Time `json:"complete_until" doc:"With at_least: from this moment on more is due than is said."`
 }
 
+// quarters are what is due in the next days.
+type quarters struct {
+	From     time.Time  `json:"from" doc:"When the first quarter of an hour begins."`
+	Quarters []int64    `json:"quarters" nullable:"false" doc:"How many runs are due in each quarter of an hour, one after the other. GET /jobs?show=due&at=…&until=… lists the jobs."`
+	AtLeast  bool       `json:"at_least" doc:"There are more jobs than were followed."`
+	Until    *time.Time `json:"complete_until" doc:"With at_least: from this moment on more is due than is said."`
+}
+
 func (a *API) statistics() {
 	const tag = "statistics"
 	add(a, op{method: http.MethodGet, path: "/statistics", id: "getStatistics", tag: tag, summary: "Get the numbers of the dashboard"},
@@ -66,6 +74,15 @@ func (a *API) statistics() {
 				out.Minutes = append(out.Minutes, minute{From: f.From.Add(time.Duration(i) * time.Minute).UTC(), Runs: f.Minutes[i], Jobs: f.Jobs[i]})
 			}
 			return &struct{ Body forecast }{out}, err
+		})
+	add(a, op{method: http.MethodGet, path: "/statistics/outlook", id: "getOutlook", tag: tag, summary: "Get how much is due in each quarter of an hour of the next days",
+		text: "By the schedules of started jobs, with calendars and pauses. What people and programs start, child jobs and retries nobody foresees."},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			Days int `query:"days" minimum:"1" maximum:"14" default:"1" doc:"How many days."`
+		}) (*struct{ Body quarters }, error) {
+			f, err := a.Manage.Dashboard.Ahead(ctx, p)
+			out := quarters{From: f.From.UTC(), AtLeast: !f.Ends.IsZero(), Until: moment(f.Ends), Quarters: f.Quarters[:min(in.Days*24*4, len(f.Quarters))]}
+			return &struct{ Body quarters }{out}, err
 		})
 	add(a, op{method: http.MethodGet, path: "/health", id: "getHealth", tag: "health", summary: "Get whether the admin that answers does its work",
 		text: "For probes there is GET /readyz, which takes no token."},

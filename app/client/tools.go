@@ -527,23 +527,46 @@ func (s *assistant) forecast(ctx context.Context, in forecastWanted) (any, error
 	if !out.Until.After(out.From) || out.Until.Sub(now) > foreseen {
 		return nil, fmt.Errorf("until: it is after from, and at most %d hours from now", int(foreseen.Hours()))
 	}
-	query := url.Values{"state": {"running"}}
-	setNumber(query, "group_id", in.Group)
-	items, err := s.api.list(ctx, "/jobs", query, maxFollowed+1)
-	if err != nil {
-		return nil, err
-	}
-	if len(items) > maxFollowed {
-		items, out.Partial = items[:maxFollowed], fmt.Sprintf("More than %d jobs are started: only the newest were followed. Ask group by group.", maxFollowed)
-	}
-	followed := make([]*foreseenJob, len(items))
-	asking, asked := errgroup.WithContext(ctx)
-	asking.SetLimit(askAtOnce)
-	for n, raw := range items {
-		job, err := thing(raw)
+	// What falls into a pause is not due: behind the jobs that are, others are looked at for that.
+	var jobs []item
+	listed := make(map[int64]bool)
+	for _, list := range []struct {
+		query   url.Values
+		partial string
+	}{
+		{url.Values{"show": {"due"}, "at": {out.From.Format(time.RFC3339)}, "until": {out.Until.Format(time.RFC3339)}},
+			"More than %d jobs are due: only the newest were followed. Ask group by group."},
+		{url.Values{"state": {"running"}},
+			"More than %d jobs are started. All that are due are here; of the others, whose times fall into pauses, only some were looked at."},
+	} {
+		setNumber(list.query, "group_id", in.Group)
+		items, err := s.api.list(ctx, "/jobs", list.query, maxFollowed+1)
 		if err != nil {
 			return nil, err
 		}
+		for _, raw := range items {
+			job, err := thing(raw)
+			if err != nil {
+				return nil, err
+			}
+			id, err := job.number("id")
+			if err != nil {
+				return nil, err
+			}
+			if !listed[id] {
+				listed[id] = true
+				jobs = append(jobs, job)
+			}
+		}
+		if len(jobs) > maxFollowed {
+			jobs, out.Partial = jobs[:maxFollowed], fmt.Sprintf(list.partial, maxFollowed)
+			break
+		}
+	}
+	followed := make([]*foreseenJob, len(jobs))
+	asking, asked := errgroup.WithContext(ctx)
+	asking.SetLimit(askAtOnce)
+	for n, job := range jobs {
 		if next := job.time("next_due_at"); next.IsZero() || next.After(out.Until) {
 			continue
 		}

@@ -29,12 +29,45 @@ func (c *alarmPages) channelNew(ec echo.Context) error {
 	if !slices.Contains(page.Kinds, page.Kind) {
 		page.Kind = alarmKind(alarm.KindMail)
 	}
-	var err error
-	if page.Groups, err = c.channelOwners(ec, 0); err != nil {
+	if err := c.forNew(ec, &page, ec.QueryParam(alarms.FieldJob), 0); err != nil {
 		return err
 	}
-	page.Owned = !who(ec).Admin
+	page.Values.Name = page.Job.Name
+	if name := []rune(page.Job.Name); len(name) > alarms.NameLength {
+		page.Values.Name = string(name[:alarms.NameLength])
+	}
 	return render(ec, http.StatusOK, alarms.Form(page))
+}
+
+// forNew fills in what the form of a new channel offers; job is the one that it is to tell of, if any.
+func (c *alarmPages) forNew(ec echo.Context, page *alarms.FormPage, job string, owner int64) error {
+	p, only := who(ec), int64(0)
+	page.Owned = !p.Admin
+	if job != "" {
+		jobID, err := strconv.ParseInt(job, 10, 64)
+		if err != nil {
+			return notFound()
+		}
+		ctx := ec.Request().Context()
+		j, err := c.jobs.Get(ctx, p, jobID)
+		if err != nil {
+			return err
+		}
+		channels, routes, err := c.channels.List(ctx, p)
+		if err != nil {
+			return err
+		}
+		page.Job, only = alarms.Job{ID: j.ID, Name: j.JobDesc}, j.JobGroup
+		for _, ch := range channels {
+			of := func(r manage.AlarmRoute) bool { return r.Covers(j.JobGroup, j.ID) }
+			if (ch.GroupID == 0 || ch.GroupID == j.JobGroup) && !slices.ContainsFunc(routes[ch.ID], of) {
+				page.Existing = append(page.Existing, alarms.Channel{ID: ch.ID, Name: ch.Name, Kind: alarmKind(ch.Kind)})
+			}
+		}
+	}
+	var err error
+	page.Groups, err = c.channelOwners(ec, owner, only)
+	return err
 }
 
 func alarmKinds() []alarms.Kind {
@@ -54,8 +87,8 @@ func alarmKind(kind alarm.Kind) alarms.Kind {
 	}
 }
 
-// channelOwners are those whom a new channel may belong to: executors, and for administrators the installation.
-func (c *alarmPages) channelOwners(ec echo.Context, chosen int64) ([]ui.Option, error) {
+// channelOwners are those whom a new channel may belong to: executors, or only one of them, and for administrators the installation.
+func (c *alarmPages) channelOwners(ec echo.Context, chosen, only int64) ([]ui.Option, error) {
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return nil, err
@@ -69,7 +102,7 @@ func (c *alarmPages) channelOwners(ec echo.Context, chosen int64) ([]ui.Option, 
 		options = append(options, ui.Option{Value: "0", Label: c.Page(ec).T("alarms.group.none"), Selected: chosen == 0})
 	}
 	for _, o := range groups.options(chosen) {
-		if id, _ := strconv.ParseInt(o.Value, 10, 64); channels.May(p, id) {
+		if id, _ := strconv.ParseInt(o.Value, 10, 64); channels.May(p, id) && (only == 0 || only == id) {
 			options = append(options, o)
 		}
 	}
@@ -128,10 +161,12 @@ func (c *alarmPages) channelSave(ec echo.Context) error {
 		page.Kind = alarmKind(alarm.Kind(page.Values.Kind))
 	}
 	input := channelInput(page)
+	var first *alarm.Route
 	if page.ID == 0 {
 		input.GroupID, _ = strconv.ParseInt(page.Values.Group, 10, 64) // what is no number is the installation's
+		first = firstRoute(page.Values)
 	}
-	channelID, err := c.channels.Save(ec.Request().Context(), who(ec), input, bool(page.Values.EveryJob))
+	channelID, err := c.channels.Save(ec.Request().Context(), who(ec), input, first)
 	if err != nil {
 		var ok bool
 		if page.Errors, page.Problem, ok = refused(page.Page, err, problem.Conflict); !ok {
@@ -141,8 +176,7 @@ func (c *alarmPages) channelSave(ec echo.Context) error {
 			page.Kind = alarmKind(alarm.KindMail)
 		}
 		if page.ID == 0 {
-			page.Owned = !who(ec).Admin
-			if page.Groups, err = c.channelOwners(ec, input.GroupID); err != nil {
+			if err := c.forNew(ec, &page, page.Values.Job, input.GroupID); err != nil {
 				return err
 			}
 		}
@@ -153,6 +187,18 @@ func (c *alarmPages) channelSave(ec echo.Context) error {
 		key = "alarms.flash.created"
 	}
 	return c.goTo(ec, link.Alarm(channelID), done(key, "Name", strings.TrimSpace(page.Values.Name)))
+}
+
+// firstRoute is what a new channel tells of; nil: of nothing yet.
+func firstRoute(v alarms.FormValues) *alarm.Route {
+	switch {
+	case v.Job != "":
+		job, _ := strconv.ParseInt(v.Job, 10, 64) // what is no number is the id of nothing, which is refused as such
+		return &alarm.Route{Scope: alarm.ScopeJob, ScopeID: job}
+	case bool(v.EveryJob):
+		return &alarm.Route{Scope: alarm.ScopeAll}
+	}
+	return nil
 }
 
 // channelInput reads what was typed. What cannot be read becomes a value that is refused beside its field.
@@ -198,7 +244,11 @@ func splitList(text string) []string {
 }
 
 func (c *alarmPages) routeNew(ec echo.Context) error {
-	page, err := c.routePage(ec, alarm.Route{Scope: alarm.ScopeAll, Causes: manage.DefaultCauses()})
+	r := alarm.Route{Scope: alarm.ScopeAll, Causes: manage.DefaultCauses()}
+	if job, err := strconv.ParseInt(ec.QueryParam(alarms.FieldJob), 10, 64); err == nil && job > 0 {
+		r.Scope, r.ScopeID = alarm.ScopeJob, job
+	}
+	page, err := c.routePage(ec, r)
 	if err != nil {
 		return err
 	}

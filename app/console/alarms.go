@@ -18,7 +18,10 @@ import (
 )
 
 // alarmPages are where alarms go, when, and what was sent.
-type alarmPages struct{ *frame }
+type alarmPages struct {
+	*frame
+	jobs *manage.Jobs
+}
 
 func (c *alarmPages) routes(g *echo.Group) {
 	g.GET("/alarms", c.channelList)

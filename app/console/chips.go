@@ -1,6 +1,10 @@
 package console
 
 import (
+	"strconv"
+	"time"
+
+	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -17,11 +21,29 @@ func (c *jobPages) jobChips(page layout.Page, f link.JobFilter) []ui.Chip {
 	if f.Show == link.ShowDue {
 		if at := localTime(f.At, c.timesOf(page), 0); !at.IsZero() {
 			text = page.T("jobs.show.due.at", "At", at.Format("15:04"))
+			if f.Until != "" {
+				text = c.dueChip(page, at, localTime(f.Until, c.timesOf(page), 0))
+			}
 		}
 	}
 	without := f
-	without.Show, without.At, without.Page = "", "", 0
+	without.Show, without.At, without.Until, without.Page = "", "", "", 0
 	return []ui.Chip{{Text: text, Without: link.Jobs(without)}}
+}
+
+// dueChip says when the jobs of a list are due, or why it has none.
+func (c *jobPages) dueChip(page layout.Page, from, until time.Time) string {
+	last := until.Format("01-02 15:04")
+	if until.Format(time.DateOnly) == from.Format(time.DateOnly) {
+		last = until.Format("15:04")
+	}
+	switch {
+	case !from.Before(until) || until.Sub(from) > dashboard.AheadDays*24*time.Hour:
+		return page.T("jobs.show.due.wrong", "Days", strconv.Itoa(dashboard.AheadDays))
+	case !c.now().Before(until):
+		return page.T("jobs.show.due.over", "From", from.Format("01-02 15:04"), "Until", last)
+	}
+	return page.T("jobs.show.due.between", "From", from.Format("01-02 15:04"), "Until", last)
 }
 
 func runChips(page layout.Page, f link.RunFilter) []ui.Chip {

@@ -121,7 +121,7 @@ func New(cfg Config) *Console {
 			&runPages{timelines: told, runs: m.Runs, jobs: m.Jobs, saved: views, engine: cfg.Engine, sessions: cfg.Sessions, streams: cfg.Streams},
 			&clearPages{frame: f, runs: m.Runs, jobs: m.Jobs},
 			&groupPages{frame: f, tokens: m.Tokens, pauses: m.Pauses, figures: m.Dashboard, saved: views},
-			&alarmPages{frame: f},
+			&alarmPages{frame: f, jobs: m.Jobs},
 			&nodePages{frame: f, nodes: m.Nodes},
 			&adoptionPages{frame: f},
 			&settingsPages{frame: f, nodes: m.Nodes, about: cfg.About},

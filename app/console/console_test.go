@@ -359,7 +359,7 @@ func TestFormsAreBoundByTheirTags(t *testing.T) {
 		{[]string{groups.FieldAppName, groups.FieldTitle, groups.FieldType, groups.FieldAddresses, groups.FieldIdle, groups.FieldTokenManages, groups.FieldScriptReview, groups.FieldVersion}, new(groups.FormValues), ""},
 		{[]string{users.FieldName, users.FieldPassword, users.FieldRole, users.FieldState, users.FieldVersion, users.FieldBreakGlass, "Provider", "Service"}, new(users.FormValues), "Provider Service "},
 		{[]string{
-			alarms.FieldName, alarms.FieldKind, alarms.FieldGroup, alarms.FieldLanguage, alarms.FieldEnabled, alarms.FieldForJobs, alarms.FieldEveryJob, alarms.FieldQuietFrom, alarms.FieldQuietTo,
+			alarms.FieldName, alarms.FieldKind, alarms.FieldGroup, alarms.FieldLanguage, alarms.FieldEnabled, alarms.FieldForJobs, alarms.FieldEveryJob, alarms.FieldJob, alarms.FieldQuietFrom, alarms.FieldQuietTo,
 			alarms.FieldQuietMode, alarms.FieldHost, alarms.FieldPort, alarms.FieldSecurity, alarms.FieldSkipVerify, alarms.FieldUsername, alarms.FieldPassword, alarms.FieldFrom,
 			alarms.FieldRecipients, alarms.FieldURL, alarms.FieldSecret, alarms.FieldChat, alarms.FieldTemplate, alarms.FieldRemoveSecret, alarms.FieldRemovePassword, alarms.FieldVersion,
 		}, new(alarms.FormValues), ""},

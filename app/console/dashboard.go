@@ -32,7 +32,10 @@ type dashboardPages struct {
 	engine  Engine
 }
 
-func (c *dashboardPages) routes(g *echo.Group) { g.GET(link.Root, c.dashboard) }
+func (c *dashboardPages) routes(g *echo.Group) {
+	g.GET(link.Root, c.dashboard)
+	g.GET(link.ForecastPath, c.forecast)
+}
 
 // troubleItems is how many cases of a kind of trouble the dashboard names.
 const troubleItems = 4
@@ -271,8 +274,7 @@ func dayFilter(date time.Time, zone *time.Location) link.RunFilter {
 
 // between narrows the run list to the minutes from one time to before another.
 func between(from, to time.Time, zone *time.Location) link.RunFilter {
-	const minutes = "2006-01-02T15:04"
-	return link.RunFilter{Range: link.RangeCustom, From: from.In(zone).Format(minutes), To: to.Add(-time.Minute).In(zone).Format(minutes)}
+	return link.RunFilter{Range: link.RangeCustom, From: from.In(zone).Format(minuteLayout), To: to.Add(-time.Minute).In(zone).Format(minuteLayout)}
 }
 
 func withResult(f link.RunFilter, result string) link.RunFilter {
@@ -316,7 +318,7 @@ func (c *dashboardPages) dashboardPulse(page *dashboard.Page) {
 }
 
 func minuteFilter(at time.Time) link.RunFilter {
-	text := at.Format("2006-01-02T15:04")
+	text := at.Format(minuteLayout)
 	return link.RunFilter{Range: link.RangeCustom, From: text, To: text}
 }
 
@@ -406,5 +408,5 @@ func (c *dashboardPages) dashboardAhead(ctx context.Context, page *dashboard.Pag
 
 // dueAt leads to the jobs that are due in a minute.
 func dueAt(at time.Time) string {
-	return link.Jobs(link.JobFilter{Show: link.ShowDue, At: at.Format("2006-01-02T15:04")})
+	return link.Jobs(link.JobFilter{Show: link.ShowDue, At: at.Format(minuteLayout)})
 }

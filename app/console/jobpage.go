@@ -283,7 +283,7 @@ func (c *jobPage) jobHearing(ctx context.Context, page *jobs.DetailPage, p auth.
 	if err != nil {
 		return err
 	}
-	page.Hearing = jobs.Hearing{Nobody: h.Nobody(), Unheard: h.Unheard, Mend: c.channels.For(p)}
+	page.Hearing = jobs.Hearing{Nobody: h.Nobody(), Unheard: h.Unheard, Mend: c.channels.May(p, j.JobGroup)}
 	for _, t := range h.Told {
 		drawn := jobs.Told{Name: t.Name, Kind: page.Word("alarms.kind.", string(t.Kind)), Icon: "bell", Off: t.Off, Broken: t.Broken}
 		if info, ok := t.Kind.Info(); ok {

@@ -119,7 +119,7 @@ func (c *jobPages) jobList(ec echo.Context) error {
 func (c *frame) jobFilter(f link.JobFilter, zone *time.Location) manage.JobFilter {
 	return manage.JobFilter{
 		Group: f.Group, Status: jobStatus(f.State), Text: f.Text, Handler: f.Handler, Author: f.Author, Tag: f.Tag, Paused: f.State == link.JobPaused,
-		Show: dashboard.Show(f.Show), At: localTime(f.At, zone, 0),
+		Show: dashboard.Show(f.Show), At: localTime(f.At, zone, 0), Until: localTime(f.Until, zone, 0),
 	}
 }
 

@@ -67,6 +67,7 @@ var paletteActions = []struct {
 	{"circle-x", "palette.failed", link.Runs(link.RunFilter{Result: link.ResultFailed}), false},
 	{"loader", "palette.running", link.Runs(link.RunFilter{Result: link.ResultRunning}), false},
 	{"clock", "slow.title", link.SlowestPath, false},
+	{"calendar-clock", "forecast.title", link.ForecastPath, false},
 	{"circle-stop", "palette.stopped", link.Jobs(link.JobFilter{State: link.JobStopped}), false},
 	{"server", "nav.executors", link.ExecutorsPath, false},
 	{"plus", "groups.new", link.ExecutorNewPath, true},

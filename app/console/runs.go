@@ -188,11 +188,14 @@ func timeRange(f link.RunFilter, now time.Time) (since, until time.Time) {
 	return time.Time{}, time.Time{}
 }
 
+// minuteLayout is how addresses and the fields of forms write a minute.
+const minuteLayout = "2006-01-02T15:04"
+
 // localTime reads a browser's datetime-local field, which knows minutes; rest is added to include the whole minute.
 func localTime(text string, zone *time.Location, rest time.Duration) time.Time {
-	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+	for _, layout := range []string{"2006-01-02T15:04:05", minuteLayout, time.DateOnly} {
 		if t, err := time.ParseInLocation(layout, text, zone); err == nil {
-			if layout == "2006-01-02T15:04" {
+			if layout == minuteLayout {
 				t = t.Add(rest)
 			}
 			return t

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -52,11 +53,12 @@ func TestBrowserCountsClicks(t *testing.T) {
 	stuck := d.job("Stuck", "echo waiting\nexec sleep 600")
 	hanging := d.run(stuck, "")
 
+	tonight := time.Now().UTC().Add(6 * time.Hour).Hour() // an hour that does not begin meanwhile
 	d.task("create a cron job", 7, func() {
 		d.press(`.sidebar a[href="/jobs"]`)
 		d.press(`.page-head a[href^="/jobs/new"]`)
 		d.fill(`#name`, "Close the day")
-		d.fill(`#cron`, "0 30 2 * * ?")
+		d.fill(`#cron`, fmt.Sprintf("0 30 %d * * ?", tonight))
 		d.fill(`#handler`, "closeDay")
 		d.press(`.form-foot [name=start]`)
 		d.do(shows("/jobs"), holds(`[...document.querySelectorAll("tbody tr")].some(row => row.textContent.includes("Close the day") && row.querySelector('.switch[aria-checked="true"]'))`))
@@ -96,6 +98,20 @@ func TestBrowserCountsClicks(t *testing.T) {
 	d.task("the slowest job of the week", 2, func() {
 		d.press(`main a[href="/jobs/slowest"]`)
 		d.do(shows("/jobs/slowest"), holds(`document.querySelector("h1").textContent === "Slowest jobs"`))
+	})
+	d.task("what runs in an hour of tonight", 2, func() {
+		d.press(`main a[href="` + link.ForecastPath + `"]`)
+		d.press(fmt.Sprintf(`.heat a.cell[href*="T%02d%%3A00&"]`, tonight))
+		d.do(shows("/jobs"), holds(`[...document.querySelectorAll("tbody tr")].some(row => row.textContent.includes("Close the day")) && document.querySelectorAll("tbody tr").length === 1`))
+	})
+	d.task("an alarm in a chat for one job", 6, func() {
+		d.press(`.sidebar a[href="/jobs"]`)
+		d.press(fmt.Sprintf(`a[href="/jobs/%d"]`, failing))
+		d.press(fmt.Sprintf(`[aria-labelledby=job-told] a[href="/alarms/new?job=%d"]`, failing))
+		d.press(`.kinds a[href$="kind=wecom"]`)
+		d.fill(`#url`, "http://127.0.0.1:1/cgi-bin/webhook/send?key=x")
+		d.press(`.form-foot .primary`)
+		d.do(holds(`/^\/alarms\/\d+$/.test(location.pathname) && document.querySelector("h1").textContent.includes("Settle") && [...document.querySelectorAll("main a")].some(a => a.pathname === "/jobs/` + fmt.Sprint(failing) + `")`))
 	})
 	d.admin.noPanic(t)
 }

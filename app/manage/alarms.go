@@ -129,9 +129,8 @@ func (s *Channels) get(ctx context.Context, p auth.Principal, id int64) (alarm.C
 // ChannelGroup is the name of the field for the group that a new channel belongs to.
 const ChannelGroup = "group"
 
-// Save creates a channel, or changes the one that ID names. A new one may begin with the alarms of every job, or of every one of its
-// group.
-func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, everyJob bool) (int64, error) {
+// Save creates a channel, or changes the one that ID names. A new one may begin with a route; nil: with none.
+func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, first *alarm.Route) (int64, error) {
 	if err := s.allowed(p); err != nil {
 		return 0, err
 	}
@@ -158,15 +157,37 @@ func (s *Channels) Save(ctx context.Context, p auth.Principal, c alarm.Channel, 
 			return 0, fmt.Errorf("read group: %w", db.Error(err))
 		}
 	}
+	if err := s.firstRoute(ctx, p, c, first); err != nil {
+		return 0, err
+	}
 	id, err := s.cfg.Alarmer.CreateChannel(ctx, c)
 	if err != nil {
 		return 0, alarmProblem(err)
 	}
 	s.audit.Note(ctx, p, Entry{Action: ActionCreate, Kind: ObjectChannel, ID: id, Name: c.Name, After: channelSnapshot(c)})
-	if everyJob {
-		_, err = s.cfg.Alarmer.CreateRoute(ctx, alarm.Route{ChannelID: id, Scope: alarm.ScopeAll})
+	if first != nil {
+		r := *first
+		r.ChannelID = id
+		_, err = s.cfg.Alarmer.CreateRoute(ctx, r)
 	}
 	return id, alarmProblem(err)
+}
+
+// firstRoute refuses a new channel that could not tell of the job that it is made for.
+func (s *Channels) firstRoute(ctx context.Context, p auth.Principal, c alarm.Channel, r *alarm.Route) error {
+	if r == nil || r.Scope != alarm.ScopeJob {
+		return nil
+	}
+	j, err := s.queries.GetJob(ctx, s.cfg.Pool, r.ScopeID)
+	switch err = db.Error(err); {
+	case errors.Is(err, db.ErrNotFound), err == nil && !p.CanUseGroup(j.JobGroup):
+		return jobGone()
+	case err != nil:
+		return fmt.Errorf("read job: %w", err)
+	case c.GroupID != 0 && c.GroupID != j.JobGroup:
+		return problem.InvalidFields(problem.Field{Name: ChannelGroup, Key: "job.error.group"})
+	}
+	return nil
 }
 
 // channelSnapshot is what the audit log keeps of a channel: no address with a token in it, no password.

@@ -42,7 +42,7 @@ func TestChannelsAreForAdministrators(t *testing.T) {
 			"list": func(ctx context.Context, p auth.Principal) error { _, _, err := b.Channels.List(ctx, p); return err },
 			"get":  func(ctx context.Context, p auth.Principal) error { _, _, err := b.Channels.Get(ctx, p, 1); return err },
 			"save": func(ctx context.Context, p auth.Principal) error {
-				_, err := b.Channels.Save(ctx, p, alarm.Channel{}, true)
+				_, err := b.Channels.Save(ctx, p, alarm.Channel{}, &alarm.Route{Scope: alarm.ScopeAll})
 				return err
 			},
 			"delete": func(ctx context.Context, p auth.Principal) error { return b.Channels.Delete(ctx, p, 1) },
@@ -80,16 +80,16 @@ func TestChannelsAndTheirRoutes(t *testing.T) {
 		hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(answer) }))
 		t.Cleanup(hook.Close)
 
-		if _, err := b.Channels.Save(ctx, b.admin, alarm.Channel{Kind: alarm.KindWebhook}, true); kind(err) != "422 name:alarm.error.required url:alarm.error.required" {
+		if _, err := b.Channels.Save(ctx, b.admin, alarm.Channel{Kind: alarm.KindWebhook}, &alarm.Route{Scope: alarm.ScopeAll}); kind(err) != "422 name:alarm.error.required url:alarm.error.required" {
 			t.Errorf("an empty channel: %s", kind(err))
 		}
 		secret := hook.URL + "/token-1234567890"
 		channel := alarm.Channel{Name: "hook", Kind: alarm.KindWebhook, Enabled: true, Settings: alarm.Settings{URL: secret}}
-		id, err := b.Channels.Save(ctx, b.admin, channel, true)
+		id, err := b.Channels.Save(ctx, b.admin, channel, &alarm.Route{Scope: alarm.ScopeAll})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Channels.Save(ctx, b.admin, channel, true); kind(err) != "422 name:alarm.error.taken" {
+		if _, err := b.Channels.Save(ctx, b.admin, channel, &alarm.Route{Scope: alarm.ScopeAll}); kind(err) != "422 name:alarm.error.taken" {
 			t.Errorf("the same name twice: %s", kind(err))
 		}
 		c, routes, err := b.Channels.Get(ctx, b.admin, id)
@@ -112,7 +112,7 @@ func TestChannelsAndTheirRoutes(t *testing.T) {
 		if c, _, _ := b.Channels.Get(ctx, b.admin, id); !c.Broken() {
 			t.Error("the failure is not kept")
 		}
-		mail, err := b.Channels.Save(ctx, b.admin, alarm.Channel{Name: "mail", Kind: alarm.KindMail, Enabled: true, Settings: alarm.Settings{Host: "127.0.0.1", Port: 1, From: "a@example.com"}}, false)
+		mail, err := b.Channels.Save(ctx, b.admin, alarm.Channel{Name: "mail", Kind: alarm.KindMail, Enabled: true, Settings: alarm.Settings{Host: "127.0.0.1", Port: 1, From: "a@example.com"}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

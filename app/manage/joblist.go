@@ -23,7 +23,8 @@ type JobFilter struct {
 	Author  string
 	Tag     string         // one tag, whole
 	Show    dashboard.Show // only what a number of the dashboard counts: ShowFailing, ShowLate or ShowDue
-	At      time.Time      // the minute of ShowDue
+	At      time.Time      // when the minute of ShowDue begins
+	Until   time.Time      // of ShowDue: not a minute but up to then
 	Paused  bool           // only what a pause holds still now
 	// NoID keeps Text from naming a job by its id.
 	NoID    bool
@@ -98,7 +99,7 @@ func (s *Jobs) query(ctx context.Context, p auth.Principal, f JobFilter) (q db.J
 	if !ok || f.Show == "" {
 		return q, ok, nil
 	}
-	q.IDs, err = s.figures.Jobs(ctx, p, f.Show, f.At)
+	q.IDs, err = s.figures.Jobs(ctx, p, f.Show, f.At, f.Until)
 	return q, len(q.IDs) > 0, err
 }
 

@@ -93,6 +93,7 @@ func TestListsShowWhatTheDashboardCounts(t *testing.T) {
 				{"jobs of a minute", int(forecast.Jobs[1]), jobs(JobFilter{Show: dashboard.ShowDue, At: minute}), 1 + foreign},
 				{"jobs of the minute after", int(forecast.Jobs[2]), jobs(JobFilter{Show: dashboard.ShowDue, At: minute.Add(time.Minute)}), 2 + foreign},
 				{"jobs of a minute that is over", 0, jobs(JobFilter{Show: dashboard.ShowDue, At: minute.Add(-5 * time.Minute)}), 0},
+				{"jobs of the hour", 2 + foreign, jobs(JobFilter{Show: dashboard.ShowDue, At: minute.Add(-time.Minute), Until: minute.Add(time.Hour)}), 2 + foreign},
 				{"failing jobs of another name", 0, jobs(JobFilter{Show: dashboard.ShowFailing, Text: "no such name"}), 0},
 				{"late runs of one job", 3, runs(RunFilter{Show: dashboard.ShowLate, Job: waits, Group: b.group, Result: Open}), 3},
 				{"late runs that have succeeded", 0, runs(RunFilter{Show: dashboard.ShowLate, Result: Succeeded}), 0},

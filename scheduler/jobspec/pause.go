@@ -193,8 +193,8 @@ func careful(a, b Pausing) Pausing {
 	return PauseSkip
 }
 
-// begins is when the next pause begins after a moment; zero: none does.
-func (ps Pauses) begins(after time.Time) time.Time {
+// Begins is when the next pause begins after a moment; zero: none does.
+func (ps Pauses) Begins(after time.Time) time.Time {
 	var first time.Time
 	for _, p := range ps {
 		if at := p.begins(after); !at.IsZero() && (first.IsZero() || at.Before(first)) {
@@ -297,7 +297,7 @@ func (p *Plan) hold(first time.Time, s Stretch) {
 // each record says from when to when they were.
 func (p *Plan) between(s Schedule, ps Pauses, now, horizon time.Time, misfireAfter time.Duration) (full bool, err error) {
 	part := s
-	if begins := ps.begins(p.Next); !begins.IsZero() && (s.End.IsZero() || !s.End.Before(begins)) && p.Next.Before(Waiting) {
+	if begins := ps.Begins(p.Next); !begins.IsZero() && (s.End.IsZero() || !s.End.Before(begins)) && p.Next.Before(Waiting) {
 		part.End = begins.Add(-time.Nanosecond)
 	}
 	made, err := Decide(part, p.Next, now, horizon, misfireAfter)

@@ -12,7 +12,7 @@ func (ps Pauses) Running(from, until time.Time) (all, last time.Duration) {
 			}
 			at = stretch.Until
 		}
-		end := ps.begins(at)
+		end := ps.Begins(at)
 		if end.IsZero() || end.After(until) {
 			end = until
 		}

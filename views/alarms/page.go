@@ -122,12 +122,23 @@ type FormPage struct {
 	Groups      []ui.Option // to choose from for a new channel: whose it is
 	Group       string      // title of the executor that it belongs to; empty: the installation's
 	Owned       bool        // it belongs to an executor, or will
+	Job         Job         // that a new channel is made for; zero: for many
+	Existing    []Channel   // that could tell of the job, and do not
 	Values      FormValues
 	HasURL      bool // a secret is stored: an empty field keeps it
 	HasSecret   bool
 	HasPassword bool
 	Errors      map[string]string // ready to print, by field name
 	Problem     string            // what stands against the change as a whole
+}
+
+// NameLength is how many characters the name of a channel has at most.
+const NameLength = 64
+
+// Job is a job that a channel is made for.
+type Job struct {
+	ID   int64
+	Name string
 }
 
 // FormValues are the values as typed, or as stored on the first visit. Secrets are never among the stored ones.
@@ -139,6 +150,7 @@ type FormValues struct {
 	Enabled        ui.Checked `form:"enabled"`
 	ForJobs        ui.Checked `form:"for_jobs"`
 	EveryJob       ui.Checked `form:"every_job"`
+	Job            string     `form:"job"`
 	QuietFrom      string     `form:"quiet_from"` // "22:00"; both empty for none
 	QuietTo        string     `form:"quiet_to"`
 	QuietMode      string     `form:"quiet_mode"`

@@ -126,7 +126,10 @@ func (p FormPage) action() string {
 }
 
 func (p FormPage) heading() string {
-	if p.ID == 0 {
+	switch {
+	case p.Job.ID != 0:
+		return p.T("alarms.job.new", "Name", p.Job.Name)
+	case p.ID == 0:
 		return p.T("alarms.new")
 	}
 	return p.Name
@@ -140,7 +143,10 @@ func (p FormPage) submit() string {
 }
 
 func (p FormPage) cancel() string {
-	if p.ID == 0 {
+	switch {
+	case p.Job.ID != 0:
+		return link.Job(p.Job.ID)
+	case p.ID == 0:
 		return link.AlarmsPath
 	}
 	return link.Alarm(p.ID)

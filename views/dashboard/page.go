@@ -110,15 +110,32 @@ type WeekDay struct {
 // Hour is one field of the picture of the week.
 type Hour struct {
 	Level int // 0 to 5
+	Runs  int64
 	Title string
 	URL   string // empty when it has not come yet
 }
 
-// Busy is one of the busiest minutes ahead.
+// Busy is one of the busiest minutes or hours ahead.
 type Busy struct {
 	At    string
 	URL   string // the jobs that are due then
 	In    format.Time
 	Count string
-	Jobs  string // how many jobs that are
+	Jobs  string // how many jobs that are; empty: not told
 }
+
+// ForecastPage is what is due in the next days ([Forecast]; its script asks for [FragmentForecast]).
+type ForecastPage struct {
+	layout.Page
+	Days  string // how far it reaches
+	None  bool   // nothing is due
+	Day   Chart  // the next 24 hours by quarters
+	Hours []WeekDay
+	Peaks []Busy
+	Ends  string // up to when it is complete; empty: to its end
+
+	From, Until string // what the form asks for at first
+}
+
+// FragmentForecast is everything under the page's head.
+const FragmentForecast = "forecast"

@@ -135,6 +135,15 @@ func (f fakes) alarmForm(kind alarm.Kind) alarms.FormPage {
 		Values: alarms.FormValues{Enabled: true, EveryJob: true, Security: "starttls", QuietMode: "queue"}}
 }
 
+// alarmForJob is for one job, and there are channels that could tell of it.
+func (f fakes) alarmForJob() alarms.FormPage {
+	p := f.alarmForm("dingtalk")
+	p.Page, p.Job = f.page("/alarms/new?job=7&kind=dingtalk"), alarms.Job{ID: 7, Name: f.zh("日终结算（对账、清分与差错处理）", "End of day settlement: reconcile, clear and mend")}
+	p.Values.Name = p.Job.Name
+	p.Existing = []alarms.Channel{{ID: 2, Name: f.zh("值班群", "On call"), Kind: alarmKind("dingtalk")}, {ID: 1, Name: f.zh("运维邮件", "Operations mail"), Kind: alarmKind("mail")}}
+	return p
+}
+
 func (f fakes) alarmEdit() alarms.FormPage {
 	return alarms.FormPage{Page: f.page("/alarms/2/edit"), ID: 2, Name: f.zh("值班群", "On call"), Kind: alarmKind("dingtalk"), HasURL: true, HasSecret: true,
 		Values: alarms.FormValues{Name: f.zh("值班群", "On call"), Enabled: true, QuietFrom: "23:00", QuietTo: "07:00", QuietMode: "count", URL: "ftp://example.com"},

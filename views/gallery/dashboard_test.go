@@ -123,3 +123,38 @@ func (f fakes) dashboardNew() dashboard.Page {
 	p.AnyJobs, p.Busiest, p.Pulse = false, nil, dashboard.Pulse{URL: "/runs?range=1h", Rate: "0", P50: "–", P99: "–", Quiet: true}
 	return p
 }
+
+func (f fakes) forecastPage() dashboard.ForecastPage {
+	p := dashboard.ForecastPage{Page: f.page("/forecast"), Days: "14", From: "2026-03-04T02:00", Until: "2026-03-04T03:00", Ends: f.T("dashboard.ahead.ends", "At", "03-17 20:00:00")}
+	p.Day = dashboard.Chart{Label: f.T("forecast.day"), Max: "12,400", Marks: [3]string{"09:00", "21:00", "08:45"}}
+	first := f.now.Truncate(time.Hour)
+	runs := func(hour int) int {
+		if hour == 2 {
+			return 12400
+		}
+		return 1200 + hour*337%900
+	}
+	for i := range 96 {
+		at := first.Add(time.Duration(i) * 15 * time.Minute)
+		n := runs(at.Hour())
+		p.Day.Bars = append(p.Day.Bars, dashboard.Bar{Label: at.Format("15:04"), URL: "/jobs?show=due", Title: f.T("forecast.hour", "At", at.Format("01-02 15:04"), "N", format.Number(int64(n))),
+			Parts: []dashboard.Part{{Class: "plain", Height: 90 * float64(n) / 12400, Value: format.Number(int64(n))}}})
+	}
+	for d := range 14 {
+		day := first.AddDate(0, 0, d)
+		row := dashboard.WeekDay{Label: format.Weekday(f.Printer, day) + " " + day.Format("01-02"), URL: "/jobs?show=due"}
+		for h := range row.Hours {
+			if d == 0 && h < first.Hour() {
+				continue
+			}
+			n := runs(h)
+			row.Hours[h] = dashboard.Hour{Level: 1 + 4*n/12400, URL: "/jobs?show=due", Title: f.T("forecast.hour", "At", day.Format("01-02 ")+fmt.Sprintf("%02d:00", h), "N", format.Number(int64(n)))}
+		}
+		p.Hours = append(p.Hours, row)
+		if d < 6 {
+			at := first.Truncate(24*time.Hour).AddDate(0, 0, d+1).Add(2 * time.Hour)
+			p.Peaks = append(p.Peaks, dashboard.Busy{At: format.Weekday(f.Printer, at) + " " + at.Format("01-02 15:04"), URL: "/jobs?show=due", In: format.At(f.Printer, at, f.now), Count: f.T("dashboard.ahead.count", "N", "49,600")})
+		}
+	}
+	return p
+}

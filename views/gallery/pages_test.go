@@ -154,6 +154,7 @@ func (f fakes) pages() []page {
 		{"alarm-new", "/alarms/new", alarms.Form(f.alarmForm("mail"))},
 		{"alarm-new-editor", "/alarms/new?kind=wecom", alarms.Form(f.alarmFormOfEditor())},
 		{"alarm-of-group", "/alarms/4", alarms.Detail(f.alarmOfGroup())},
+		{"alarm-for-job", "/alarms/new?job=7&kind=dingtalk", alarms.Form(f.alarmForJob())},
 		{"alarm-dingtalk", "/alarms/new?kind=dingtalk", alarms.Form(f.alarmForm("dingtalk"))},
 		{"alarm-wecom", "/alarms/new?kind=wecom", alarms.Form(f.alarmForm("wecom"))},
 		{"alarm-feishu", "/alarms/new?kind=feishu", alarms.Form(f.alarmForm("feishu"))},
@@ -187,6 +188,8 @@ func (f fakes) pages() []page {
 		{"user-delete", "/users/3/delete", users.Delete(users.AskPage{Page: f.page("/users/3/delete"), ID: 3, Name: "jonas"})},
 		{"profile", "/profile", users.Profile(f.profile())},
 		{"user-many", "/users/3/edit", users.Form(f.userOfMany())},
+		{"forecast", "/forecast", dashboard.Forecast(f.forecastPage())},
+		{"forecast-none", "/forecast?none", dashboard.Forecast(dashboard.ForecastPage{Page: f.page("/forecast"), Days: "14", None: true, From: "2026-03-04T02:00", Until: "2026-03-04T03:00"})},
 		{"slowest", "/jobs/slowest", jobs.Slowest(jobs.SlowPage{Page: f.page("/jobs/slowest"), By: link.SlowLongest, Days: 7, Rows: []jobs.SlowRow{
 			{ID: 7, Name: f.zh("每日对账", "Reconcile the day"), Group: f.zh("支付网关", "Payments"), Longest: f.Duration(73 * time.Minute), LongestRun: 4711, Average: f.Duration(41 * time.Minute), Grown: "×2.4", Slower: true, Total: f.Duration(287 * time.Minute), Runs: "7"},
 			{ID: 8, Name: f.zh("库存快照", "Stock snapshot of every warehouse in the country"), Group: f.zh("库存", "Stock"), Longest: f.Duration(95 * time.Second), LongestRun: 4712, Average: f.Duration(3200 * time.Millisecond), Grown: "×0.9", Total: f.Duration(90 * time.Minute), Runs: "1,687"},

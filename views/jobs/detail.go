@@ -85,7 +85,7 @@ type Hearing struct {
 	Told    []Told
 	Nobody  bool
 	Unheard bool // its own addresses get no mail
-	Mend    bool // the user may change that
+	Mend    bool // the user may have it told to somebody
 }
 
 // Told is a channel that hears of the job's alarms, ready to print.

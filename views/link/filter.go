@@ -56,7 +56,8 @@ type JobFilter struct {
 	Author  string
 	Tag     string // one tag, whole
 	Show    string // "", ShowFailing, ShowLate or ShowDue
-	At      string // the minute of ShowDue: 2006-01-02T15:04 in the installation's zone
+	At      string // the minute of ShowDue, or when it begins: 2006-01-02T15:04 in the reader's zone
+	Until   string // when ShowDue ends; "": after a minute
 	Page    int    // from 1; 0 means 1
 }
 
@@ -64,7 +65,7 @@ type JobFilter struct {
 const (
 	ShowFailing = "failing" // jobs that failed and have not succeeded since
 	ShowLate    = "late"    // jobs and runs that should have been sent
-	ShowDue     = "due"     // jobs that fire in a minute
+	ShowDue     = "due"     // jobs that fire in a minute, or from one moment to another
 	ShowLong    = "long"    // runs that take longer than they should
 )
 
@@ -72,7 +73,7 @@ const (
 func JobsFrom(q url.Values) JobFilter {
 	f := JobFilter{
 		Group: number(q, "group"), State: q.Get("state"), Text: text(q, "q"),
-		Handler: text(q, "handler"), Author: text(q, "author"), Tag: text(q, "tag"), Show: q.Get("show"), At: text(q, "at"), Page: int(number(q, "page")),
+		Handler: text(q, "handler"), Author: text(q, "author"), Tag: text(q, "tag"), Show: q.Get("show"), At: text(q, "at"), Until: text(q, "until"), Page: int(number(q, "page")),
 	}
 	if f.State != JobRunning && f.State != JobStopped && f.State != JobPaused {
 		f.State = ""
@@ -81,7 +82,7 @@ func JobsFrom(q url.Values) JobFilter {
 		f.Show = ""
 	}
 	if f.Show != ShowDue {
-		f.At = ""
+		f.At, f.Until = "", ""
 	}
 	return f
 }
@@ -105,6 +106,7 @@ func (f JobFilter) values() url.Values {
 	setText(q, "tag", f.Tag)
 	setText(q, "show", f.Show)
 	setText(q, "at", f.At)
+	setText(q, "until", f.Until)
 	if f.Page > 1 {
 		setNumber(q, "page", int64(f.Page))
 	}

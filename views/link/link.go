@@ -167,9 +167,20 @@ func RunKill(logID int64) string { return Run(logID) + "/kill" }
 // Executor is an executor group's page (GET), and where its form is posted (POST).
 func Executor(groupID int64) string { return ExecutorsPath + "/" + id(groupID) }
 
-// AlarmNew is the form for a new alarm channel of a kind.
-func AlarmNew(kind string) string {
-	return AlarmNewPath + "?" + url.Values{"kind": {kind}}.Encode()
+// AlarmNewFor is the form for a new alarm channel of a kind, which is to tell of a job; without a kind it begins with the first, without a
+// job it is for many.
+func AlarmNewFor(kind string, jobID int64) string {
+	q := url.Values{}
+	if kind != "" {
+		q.Set("kind", kind)
+	}
+	if jobID > 0 {
+		q.Set("job", id(jobID))
+	}
+	if len(q) == 0 {
+		return AlarmNewPath
+	}
+	return AlarmNewPath + "?" + q.Encode()
 }
 
 // Alarm is an alarm channel's page (GET), and where its form is posted (POST).
@@ -186,6 +197,11 @@ func AlarmTest(channelID int64) string { return Alarm(channelID) + "/test" }
 
 // AlarmRouteNew is the form for a new route to a channel.
 func AlarmRouteNew(channelID int64) string { return Alarm(channelID) + "/routes/new" }
+
+// AlarmRouteNewFor is the same for a job.
+func AlarmRouteNewFor(channelID, jobID int64) string {
+	return AlarmRouteNew(channelID) + "?job=" + id(jobID)
+}
 
 // AlarmRoutes is where the form for a new route is posted (POST only).
 func AlarmRoutes(channelID int64) string { return Alarm(channelID) + "/routes" }

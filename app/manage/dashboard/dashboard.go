@@ -32,8 +32,12 @@ type Dashboard struct {
 
 	troubles kept[troubles]
 	counts   kept[map[int64]JobCount]
-	forecast kept[foreseen]
+	forecast kept[dated[foreseen]]
+	ahead    kept[dated[outlook]]
 	week     kept[[]db.RunHour]
+
+	dueMu sync.Mutex
+	due   map[span]*kept[dated[[]int64]]
 }
 
 // New makes a dashboard.
@@ -45,7 +49,7 @@ func New(cfg Config) *Dashboard {
 		cfg.Now = time.Now
 	}
 	cfg.Patience = cmp.Or(cfg.Patience, failureTime)
-	return &Dashboard{cfg: cfg, queries: db.New()}
+	return &Dashboard{cfg: cfg, queries: db.New(), due: map[span]*kept[dated[[]int64]]{}}
 }
 
 const (
@@ -221,4 +225,29 @@ func (k *kept[T]) get(now time.Time, life time.Duration, make func() (T, error))
 		k.value, k.made = value, now
 	}
 	return value, err
+}
+
+// dated is what goes by the pauses of a revision.
+type dated[T any] struct {
+	value    T
+	revision int64
+}
+
+// unlessPaused is kept.get for what is made by the pauses: it is made anew when one of them is made, changed or ended.
+func unlessPaused[T any](ctx context.Context, s *Dashboard, k *kept[dated[T]], life time.Duration, make func(ctx context.Context, now time.Time) (T, error)) (T, error) {
+	now := s.cfg.Now()
+	revision, err := s.queries.GetPauseRevision(ctx, s.cfg.Pool)
+	if err != nil {
+		return *new(T), fmt.Errorf("read pauses: %w", db.Error(err))
+	}
+	for {
+		d, err := k.get(now, life, func() (dated[T], error) {
+			value, err := make(ctx, now)
+			return dated[T]{value, revision}, err
+		})
+		if err != nil || life == 0 || d.revision == revision {
+			return d.value, err
+		}
+		life = 0
+	}
 }

@@ -35,7 +35,7 @@ type bundle struct {
 	group, closed int64
 }
 
-func setup(t *testing.T, pool *db.Pool) *bundle {
+func setup(t testing.TB, pool *db.Pool) *bundle {
 	t.Helper()
 	b := &bundle{pool: pool, now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), admin: auth.NewPrincipal(1, "root", auth.RoleAdmin, "")}
 	now := func() time.Time { return b.now }
@@ -210,6 +210,82 @@ func TestTheForecastFollowsSchedules(t *testing.T) {
 		for minute, want := range map[int]int64{0: 1, 1: 2, 4: 3, 14: 4, 54: 4, 59: 2} {
 			if f.Minutes[minute] != want {
 				t.Errorf("%d due in %d minutes, want %d", f.Minutes[minute], minute, want)
+			}
+		}
+	})
+}
+
+// TestTheForecastOfDays: each quarter of an hour has what the schedules, calendars and pauses make of it, of the groups that somebody sees,
+// and the list behind it has the jobs.
+func TestTheForecastOfDays(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool) // it is 05:06:07 on a Wednesday
+		at := func(day, hour, minute int) time.Time { return time.Date(2026, 3, 3+day, hour, minute, 0, 0, time.UTC) }
+		schedule := func(conf string, next time.Time, change func(*manage.JobInput)) int64 {
+			id := b.create(t, func(in *manage.JobInput) {
+				in.ScheduleType, in.ScheduleConf, in.Zone = jobspec.ScheduleCron, conf, "UTC"
+				if change != nil {
+					change(in)
+				}
+			})
+			b.startedAt(t, id, next)
+			return id
+		}
+		nightly := schedule("0 10 2 * * ?", at(2, 2, 10), nil)
+		alike := schedule("0 10 2 * * ?", at(2, 2, 10), nil)
+		often := schedule("0 0/5 * * * ?", at(1, 5, 10), nil)
+		foreign := schedule("0 12 2 * * ?", at(2, 2, 12), func(in *manage.JobInput) { in.Group = b.closed })
+		weekly := schedule("0 0 3 ? * MON", at(6, 3, 0), nil)
+		b.create(t, nil) // stopped
+
+		look := func(who auth.Principal, from time.Time, want int64, jobs ...int64) {
+			t.Helper()
+			f, err := b.Dashboard.Ahead(t.Context(), who)
+			if err != nil || !f.Ends.IsZero() || !f.From.Equal(at(1, 5, 0)) || len(f.Quarters) != dashboard.AheadDays*24*4 {
+				t.Fatalf("%+v, %v", f, err)
+			}
+			if got := f.Quarters[from.Sub(f.From)/(15*time.Minute)]; got != want {
+				t.Errorf("%d due for %s from %v, want %d", got, who.Name, from, want)
+			}
+			list, err := b.Jobs.List(t.Context(), who, manage.JobFilter{Status: manage.AnyStatus, Limit: 50, Show: dashboard.ShowDue, At: from, Until: from.Add(15 * time.Minute)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []int64
+			for _, j := range list.Jobs {
+				ids = append(ids, j.ID)
+			}
+			slices.Sort(jobs)
+			slices.Reverse(jobs)
+			if !slices.Equal(ids, jobs) {
+				t.Errorf("from %v %s finds %v, want %v", from, who.Name, ids, jobs)
+			}
+		}
+		look(b.admin, at(2, 2, 0), 3+3, nightly, alike, often, foreign)
+		look(b.user, at(2, 2, 0), 3+2, nightly, alike, often)
+		look(b.user, at(13, 2, 0), 3+2, nightly, alike, often)
+		look(b.user, at(2, 2, 15), 3, often)
+		look(b.user, at(1, 5, 0), 1, often) // the quarter has begun
+		look(b.user, at(6, 3, 0), 3+1, often, weekly)
+		look(b.user, at(13, 3, 0), 3+1, often, weekly)
+		look(b.user, at(7, 3, 0), 3, often)
+
+		// A pause counts from the moment on at which it is made.
+		if _, err := b.Pauses.Create(t.Context(), b.user, manage.PauseInput{Scope: jobspec.PauseJob, Target: nightly, From: at(2, 2, 5), Until: at(2, 2, 20), Strategy: jobspec.PauseOnce, Reason: "moves"}); err != nil {
+			t.Fatal(err)
+		}
+		look(b.user, at(2, 2, 0), 3+1, alike, often)
+		look(b.user, at(2, 2, 15), 3+1, nightly, often)
+
+		for what, f := range map[string]manage.JobFilter{
+			"over":      {At: at(0, 2, 0), Until: at(1, 5, 0)},
+			"backwards": {At: at(3, 2, 0), Until: at(2, 2, 0)},
+			"too long":  {At: at(2, 2, 0), Until: at(17, 2, 0)},
+		} {
+			f.Status, f.Limit, f.Show = manage.AnyStatus, 50, dashboard.ShowDue
+			if list, err := b.Jobs.List(t.Context(), b.admin, f); err != nil || len(list.Jobs) > 0 {
+				t.Errorf("%s: %+v, %v", what, list, err)
 			}
 		}
 	})

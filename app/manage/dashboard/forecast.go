@@ -31,8 +31,6 @@ type foreseen struct {
 	from  time.Time
 	fires []fires // a job's one after the other
 	ends  time.Time
-
-	revision int64 // of the pauses that it goes by
 }
 
 // fires is how often a job fires in a minute.
@@ -56,8 +54,8 @@ func (s *Dashboard) Forecast(ctx context.Context, p auth.Principal) (Forecast, e
 	return f, err
 }
 
-// dueIn are the jobs that the forecast counts in the minute that begins at a moment: none once it is over.
-func (s *Dashboard) dueIn(ctx context.Context, at time.Time) ([]int64, error) {
+// dueAt are the jobs that the forecast counts in the minute that begins at a moment: none once it is over.
+func (s *Dashboard) dueAt(ctx context.Context, at time.Time) ([]int64, error) {
 	all, err := s.foreseen(ctx)
 	if err != nil {
 		return nil, err
@@ -72,24 +70,12 @@ func (s *Dashboard) dueIn(ctx context.Context, at time.Time) ([]int64, error) {
 }
 
 func (s *Dashboard) foreseen(ctx context.Context) (foreseen, error) {
-	now := s.cfg.Now()
-	revision, err := s.queries.GetPauseRevision(ctx, s.cfg.Pool)
-	if err != nil {
-		return foreseen{}, fmt.Errorf("read pauses: %w", db.Error(err))
-	}
-	// Kept to the end of the minute, when its first one is over, or until a pause is made or ended.
-	life := time.Minute - time.Duration(now.Second())*time.Second
-	for {
-		f, err := s.forecast.get(now, life, func() (foreseen, error) { return s.foresee(ctx, now, revision) })
-		if err != nil || life == 0 || f.revision == revision {
-			return f, err
-		}
-		life = 0
-	}
+	// Kept to the end of the minute, when its first one is over.
+	return unlessPaused(ctx, s, &s.forecast, time.Minute-time.Duration(s.cfg.Now().Second())*time.Second, s.foresee)
 }
 
-func (s *Dashboard) foresee(ctx context.Context, now time.Time, revision int64) (foreseen, error) {
-	f := foreseen{from: now.Truncate(time.Minute), revision: revision}
+func (s *Dashboard) foresee(ctx context.Context, now time.Time) (foreseen, error) {
+	f := foreseen{from: now.Truncate(time.Minute)}
 	book, err := db.ReadPauses(ctx, s.cfg.Pool, now)
 	if err != nil {
 		return f, err
@@ -104,94 +90,27 @@ func (s *Dashboard) foresee(ctx context.Context, now time.Time, revision int64) 
 }
 
 // follow finds the fires of jobs, the soonest first. Where there are more jobs than most, or more fires than steps, it is complete up to
-// the next time of the first job that was left out. What falls into a pause is not due; what the end of the pause makes up for is due then.
+// the next time of the first job that was left out.
 func (s *Dashboard) follow(f *foreseen, rows []db.ListJobsDueWithinRow, book *jobspec.PauseBook, until time.Time, most, steps int) {
 	if len(rows) == most {
 		f.endAt(rows[most-1].TriggerNextTime)
 	}
 	for i := range rows {
 		r := &rows[i]
-		pauses, due := book.Of(r.ID, r.JobGroup, r.Tags), time.UnixMilli(r.TriggerNextTime)
-		if r.PausedAt > 0 && r.TriggerNextTime == r.PausedNext {
-			due = time.UnixMilli(r.PausedAt)
-		}
-		if steps = s.followJob(f, r, pauses, due, until, steps); steps < 0 {
+		all := walk(s.scheduleOf(r), book.Of(r.ID, r.JobGroup, r.Tags), dueOf(r), until, time.Minute, func(from time.Time, minutes, n int) bool {
+			if steps--; steps < 0 {
+				return false
+			}
+			for m := range minutes {
+				f.add(r, from.Add(time.Duration(m)*time.Minute), n)
+			}
+			return true
+		})
+		if !all {
 			f.endAt(r.TriggerNextTime)
 			return
 		}
 	}
-}
-
-// followJob finds the fires of one job, and returns how many steps are left; fewer than none: it was not followed to the end.
-func (s *Dashboard) followJob(f *foreseen, r *db.ListJobsDueWithinRow, pauses jobspec.Pauses, due, until time.Time, steps int) int {
-	schedule := s.scheduleOf(r)
-	// When the next run of a delay comes, nobody knows before this one has ended.
-	follow := r.ScheduleType != jobspec.ScheduleFixDelay
-	for !due.IsZero() && due.Before(until) {
-		if steps--; steps < 0 {
-			return steps
-		}
-		stretch, held := pauses.At(due)
-		if !held {
-			f.add(r, due, 1)
-			if !follow {
-				break
-			}
-			next, err := schedule.Next(due)
-			if err != nil || !next.After(due) {
-				break
-			}
-			due = next
-			continue
-		}
-		if stretch.Until.IsZero() || !stretch.Until.Before(until) {
-			break
-		}
-		switch {
-		case stretch.Strategy == jobspec.PauseOnce, stretch.Strategy == jobspec.PauseEach && !follow:
-			f.add(r, stretch.Until, 1)
-			if !follow {
-				return steps
-			}
-		case stretch.Strategy == jobspec.PauseEach:
-			made := 0
-			for at := due; !at.IsZero() && at.Before(stretch.Until) && made < jobspec.MaxMadeUp; made, steps = made+1, steps-1 {
-				next, err := schedule.Next(at)
-				if err != nil {
-					break
-				}
-				at = next
-			}
-			f.add(r, stretch.Until, made)
-		case !follow:
-			next, err := schedule.Next(stretch.Until)
-			if err != nil {
-				return steps
-			}
-			due = next
-			continue
-		}
-		next, err := schedule.From(due, stretch.Until)
-		if err != nil || !next.After(due) {
-			break
-		}
-		due = next
-	}
-	return steps
-}
-
-func (s *Dashboard) scheduleOf(r *db.ListJobsDueWithinRow) jobspec.Schedule {
-	schedule := jobspec.Schedule{Type: r.ScheduleType, Conf: string(r.ScheduleConf), Zone: s.cfg.Zone}
-	if loc, err := jobspec.Location(r.TimeZone); err == nil && loc != nil {
-		schedule.Zone = loc
-	}
-	if r.EndAt > 0 {
-		schedule.End = time.UnixMilli(r.EndAt)
-	}
-	if kept, err := s.cfg.Pool.Calendars().Keep(schedule, r.Calendar, r.CalendarRule); err == nil {
-		return kept
-	}
-	return schedule
 }
 
 // add counts fires of a job that come at a moment.

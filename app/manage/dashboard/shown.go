@@ -12,7 +12,7 @@ import (
 // Show narrows a list to what one of the dashboard's numbers counts.
 type Show string
 
-// What lists can show: jobs that fail, are late, or are due in a minute; runs that are late or take long.
+// What lists can show: jobs that fail, are late, or are due in a minute or longer; runs that are late or take long.
 const (
 	ShowFailing Show = "failing"
 	ShowLate    Show = "late"
@@ -20,10 +20,14 @@ const (
 	ShowLong    Show = "long"
 )
 
-// Jobs are the ids of the jobs that a job list is narrowed to. The moment is the minute of [ShowDue].
-func (s *Dashboard) Jobs(ctx context.Context, p auth.Principal, show Show, at time.Time) ([]int64, error) {
-	if show == ShowDue {
-		return s.dueIn(ctx, at)
+// Jobs are the ids of the jobs that a job list is narrowed to. The moments are those of [ShowDue]: without the second, the minute that
+// begins at the first.
+func (s *Dashboard) Jobs(ctx context.Context, p auth.Principal, show Show, at, until time.Time) ([]int64, error) {
+	switch {
+	case show == ShowDue && until.IsZero():
+		return s.dueAt(ctx, at)
+	case show == ShowDue:
+		return s.dueIn(ctx, span{at, until})
 	}
 	t, _, err := s.Troubles(ctx, p)
 	if err != nil {

@@ -1,0 +1,99 @@
+package app
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestAnAlarmForOneJob: from a job's page leads a way to a channel that tells of it alone, or to one that there is. It is as closed as the
+// job and the channels are.
+func TestAnAlarmForOneJob(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, _, _, groups := programs(t, o)
+		root := open(t, a).mustLogin()
+		orders, stock := strconv.FormatInt(groups["orders"], 10), strconv.FormatInt(groups["stock"], 10)
+		job := strconv.FormatInt(things(t, a, groups["orders"], "settle").job, 10)
+		other := strconv.FormatInt(things(t, a, groups["stock"], secret).job, 10)
+		if got := root.post("/users", url.Values{"name": {"editor"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {orders + ".edit"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("create user: %d %s", got.status, got.body)
+		}
+		if got := root.post("/settings", url.Values{"alarm_editors": {"on"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("set: %d %s", got.status, got.body)
+		}
+		editor := open(t, a)
+		editor.login("editor", testPassword)
+		form := "/alarms/new?job=" + job
+		routes := func() string {
+			t.Helper()
+			rows, err := a.pool.QueryContext(t.Context(), "SELECT c.name, r.scope, r.scope_id FROM punctual_alarm_route r JOIN punctual_alarm_channel c ON c.id = r.channel_id WHERE r.scope <> 'group' ORDER BY r.id")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = rows.Close() }()
+			var all []string
+			for rows.Next() {
+				var name, scope, id string
+				if err := rows.Scan(&name, &scope, &id); err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, name+" "+scope+" "+id)
+			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
+			return strings.Join(all, ", ")
+		}
+		post := func(b *browser, name, group, job string, want int) answer {
+			t.Helper()
+			got := b.post("/alarms", url.Values{"name": {name}, "kind": {"webhook"}, "enabled": {"1"}, "every_job": {"1"}, "group": {group}, "url": {"http://127.0.0.1:1/"}, "job": {job}})
+			if got.status != want || strings.Contains(got.body, secret) {
+				t.Errorf("make %s: %d %s", name, got.status, got.body)
+			}
+			return got
+		}
+		before := routes()
+
+		for who, b := range map[string]*browser{"admin": root, "editor": editor} {
+			if b.get("/jobs/"+job).document(t).Find(`a[href="`+form+`"]`).Length() != 1 {
+				t.Errorf("%s is not led to the form", who)
+			}
+			page := b.get(form + "&kind=webhook").document(t)
+			if name, of := page.Find("#name").AttrOr("value", ""), page.Find(`form input[name=job]`).AttrOr("value", ""); name != "settle" || of != job || page.Find(`[name=every_job]`).Length() != 0 {
+				t.Errorf("%s gets a form for %q of job %q", who, name, of)
+			}
+			if page.Find(`[name=group] option[value="`+stock+`"]`).Length() != 0 {
+				t.Errorf("%s may give it to those who could not tell of the job", who)
+			}
+		}
+		if got := editor.get("/alarms/new?job=" + other); got.status != http.StatusNotFound || strings.Contains(got.body, secret) {
+			t.Errorf("a job that may not be seen: %d", got.status)
+		}
+		post(editor, "x", orders, other, http.StatusNotFound)
+		post(editor, "x", orders, "no number", http.StatusNotFound)
+		if got := post(root, "x", stock, job, http.StatusUnprocessableEntity).document(t); got.Find(`form input[name=job]`).AttrOr("value", "") != job {
+			t.Error("the form that comes back has forgotten the job")
+		}
+		if after := routes(); after != before {
+			t.Fatalf("what was refused has changed something: %s, before %s", after, before)
+		}
+		made := post(editor, "night shift", orders, job, http.StatusSeeOther)
+		if after := routes(); after != strings.TrimPrefix(before+", night shift job "+job, ", ") {
+			t.Errorf("routes: %s, before %s", after, before)
+		}
+		channel := made.header.Get("Location")
+
+		// The channel there is now is offered to another job of the group, and not to this one again.
+		second := strconv.FormatInt(things(t, a, groups["orders"], "close").job, 10)
+		dialog := channel + "/routes/new?job=" + second
+		if editor.get("/alarms/new?job="+second).document(t).Find(`[hx-get="`+dialog+`"]`).Length() != 1 || strings.Contains(editor.get(form).body, channel+"/routes/new") {
+			t.Error("the channel is offered to the wrong job")
+		}
+		if page := editor.do("GET", dialog, nil, "HX-Request", "true").document(t); page.Find(`[name=job]`).AttrOr("value", "") != second || page.Find(`[name=scope][value=job][checked]`).Length() != 1 {
+			t.Errorf("the dialog: %s", page.Text())
+		}
+	})
+}
