@@ -85,7 +85,7 @@ func NewHTTPClient(connsPerHost int, options ...ClientOption) *http.Client {
 	for _, option := range options {
 		option(transport)
 	}
-	return &http.Client{CheckRedirect: noRedirect, Transport: transport}
+	return &http.Client{CheckRedirect: noRedirect, Transport: newPlainTransport(transport)}
 }
 
 // noRedirect hands a redirect back as the answer it is: the protocol has none, and following one would send the token

@@ -226,26 +226,6 @@ func TestCallbacksAreReadByAdminsOfEveryEra(t *testing.T) {
 	}
 }
 
-func BenchmarkExecutorClientRun(b *testing.B) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		_, _ = w.Write(okBody)
-	}))
-	defer server.Close()
-	client := NewExecutorClient(NewHTTPClient(64))
-	defer client.http.CloseIdleConnections()
-	req := RunRequest{JobID: 7, ExecutorHandler: "demoJobHandler", LogID: 1, GlueType: GlueBean}
-	b.SetParallelism(16)
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if _, err := client.Run(b.Context(), Target{Address: server.URL, Token: "t"}, &req); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "runs/s")
-}
-
 // endless is the body of an answer that does not end, and counts what is read of it.
 type endless struct {
 	begins string
