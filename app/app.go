@@ -184,7 +184,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	a.engine, err = scheduler.New(scheduler.Config{
 		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(rule.Dial))), a.http, a.tokens, a.logger}, Logger: a.logger, Registerer: a.registry,
 		Token: tokenFor(a.tokens), Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(), MeasuredJobs: opts.measuredJobs, Traces: a.tracer,
-		Limits: a.held.Limits, Retention: a.held.RetentionDays, Alarms: a.alarmer, Webhooks: a.webhooks, Secrets: secrets, Local: a.http.address,
+		Limits: a.held.Limits, Retention: a.held.Retention, Alarms: a.alarmer, Webhooks: a.webhooks, Secrets: secrets, Local: a.http.address,
 		Registered: func(ctx context.Context, appName, address string) { a.audit.Registered(ctx, appName, address) },
 	})
 	if err != nil {

@@ -106,7 +106,7 @@ type Config struct {
 	// For the upkeep, as [upkeep.Config] has them.
 	ReportEvery   time.Duration
 	RetentionDays int
-	Retention     func(ctx context.Context) (days int, err error)
+	Retention     func(ctx context.Context) (upkeep.Retention, error)
 }
 
 // Limits are the times by which the engine judges; see the fields of [Config] of the same names.

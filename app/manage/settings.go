@@ -62,6 +62,7 @@ const (
 	SettingFilesHold        = "files_hold"
 	SettingAuditDays        = "audit_days"
 	SettingRetention        = "log_retention_days"
+	SettingRetentionSuccess = "log_retention_success_days"
 	SettingMisfire          = "misfire_seconds"
 	SettingCallTimeout      = "call_timeout_ms"
 	SettingLost             = "lost_seconds"
@@ -101,6 +102,7 @@ func AllSettings() []Setting {
 
 		{Name: SettingRetention, Section: "runs", Kind: SettingNumber, Default: strconv.Itoa(upkeep.DefaultRetentionDays), Env: "PUNCTUAL_LOG_RETENTION_DAYS", Unit: "days",
 			Min: upkeep.MinRetentionDays, Max: jobspec.MaxDays, Zero: true},
+		{Name: SettingRetentionSuccess, Section: "runs", Kind: SettingNumber, Default: "0", Unit: "days", Min: 1, Max: jobspec.MaxDays, Zero: true},
 		{Name: SettingMisfire, Section: "runs", Kind: SettingNumber, Default: "5", Unit: "seconds", Min: 1, Max: 3600},
 		{Name: SettingLost, Section: "runs", Kind: SettingNumber, Default: "15", Unit: "seconds", Min: 5, Max: 3600},
 		// Executors of XXL-JOB send a result that was not taken again after 30 s.

@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 func TestSettingsAreChecked(t *testing.T) {
@@ -124,8 +125,8 @@ func TestSettingsAreSavedTogether(t *testing.T) {
 		if got, want := b.Settings.Limits(), (scheduler.Limits{MisfireAfter: 9 * time.Second, CallTimeout: 3 * time.Second, LostAfter: 15 * time.Second, IdleAfter: 40 * time.Second}); got != want {
 			t.Errorf("limits %+v, want %+v", got, want)
 		}
-		if days, err := b.Settings.RetentionDays(ctx); days != 0 || err != nil || b.Settings.Glue() || b.Settings.AlarmDefaults().Language != "en" {
-			t.Errorf("kept for %d days (%v), scripts %v, alarms in %s", days, err, b.Settings.Glue(), b.Settings.AlarmDefaults().Language)
+		if keep, err := b.Settings.Retention(ctx); keep != (upkeep.Retention{}) || err != nil || b.Settings.Glue() || b.Settings.AlarmDefaults().Language != "en" {
+			t.Errorf("kept for %+v (%v), scripts %v, alarms in %s", keep, err, b.Settings.Glue(), b.Settings.AlarmDefaults().Language)
 		}
 		if _, err := save(b.admin, version, SettingMisfire, "10"); kind(err) != "409 settings.changed" {
 			t.Errorf("drawn before somebody else saved: %s", kind(err))
@@ -171,23 +172,25 @@ func TestWhatCannotBeReadIsNoDecision(t *testing.T) {
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		b := setup(t, pool, func(c *Config) { c.Logger = slog.New(slog.DiscardHandler) })
 		ctx := t.Context()
-		for name, value := range map[string]string{SettingRetention: "a month", SettingMisfire: "-7"} {
+		for name, value := range map[string]string{SettingRetention: "a month", SettingRetentionSuccess: "a day", SettingMisfire: "-7"} {
 			if err := db.New().SetSetting(ctx, pool, db.SetSettingParams{Name: name, Value: value}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		want := map[string]string{SettingRetention: "stored 30 broken", SettingMisfire: "stored 5 broken"}
+		want := map[string]string{SettingRetention: "stored 30 broken", SettingRetentionSuccess: "stored 0 broken", SettingMisfire: "stored 5 broken"}
 		if diff := cmp.Diff(want, b.values(t)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if _, err := b.Settings.RetentionDays(ctx); !errors.Is(err, ErrUnreadable) {
-			t.Errorf("runs would be deleted on a guess: %v", err)
+		for _, mend := range []map[string]string{{SettingRetention: "30", SettingMisfire: "5"}, {SettingRetentionSuccess: "7"}} {
+			if _, err := b.Settings.Retention(ctx); !errors.Is(err, ErrUnreadable) {
+				t.Errorf("runs would be deleted on a guess: %v", err)
+			}
+			if n, err := b.Settings.Save(ctx, b.admin, mend, ""); n != len(mend) || err != nil {
+				t.Errorf("save anew: %d, %v", n, err)
+			}
 		}
-		if n, err := b.Settings.Save(ctx, b.admin, map[string]string{SettingRetention: "30", SettingMisfire: "5"}, ""); n != 2 || err != nil {
-			t.Errorf("save anew: %d, %v", n, err)
-		}
-		if days, err := b.Settings.RetentionDays(ctx); days != 30 || err != nil {
-			t.Errorf("%d days, %v", days, err)
+		if r, err := b.Settings.Retention(ctx); r != (upkeep.Retention{Days: 30, Succeeded: 7}) || err != nil {
+			t.Errorf("%+v, %v", r, err)
 		}
 	})
 }

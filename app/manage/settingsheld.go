@@ -18,6 +18,7 @@ import (
 	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/alarm"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
 // Settings keep what administrators decide for the installation, and tell the rest of the program what holds now. Every admin
@@ -184,14 +185,15 @@ func (s *Settings) auditLife() time.Duration {
 // ErrUnreadable means that a setting's row does not hold what it may.
 var ErrUnreadable = errors.New("the stored setting cannot be read")
 
-// RetentionDays is for how many days runs are kept; 0: for ever. It is an error if what is stored cannot be read: nothing is
-// deleted on a guess.
-func (s *Settings) RetentionDays(context.Context) (int, error) {
+// Retention is for how many days runs are kept. It is an error if what is stored cannot be read: nothing is deleted on a guess.
+func (s *Settings) Retention(context.Context) (upkeep.Retention, error) {
 	h := s.held.Load()
-	if _, fixed := s.fixed[SettingRetention]; h.broken[SettingRetention] && !fixed {
-		return 0, fmt.Errorf("%s: %w", SettingRetention, ErrUnreadable)
+	for _, name := range []string{SettingRetention, SettingRetentionSuccess} {
+		if _, fixed := s.fixed[name]; h.broken[name] && !fixed {
+			return upkeep.Retention{}, fmt.Errorf("%s: %w", name, ErrUnreadable)
+		}
 	}
-	return int(h.number(SettingRetention)), nil
+	return upkeep.Retention{Days: int(h.number(SettingRetention)), Succeeded: int(h.number(SettingRetentionSuccess))}, nil
 }
 
 // List is every setting with what holds now, for administrators.

@@ -47,7 +47,7 @@ const (
 	WhyEdited    event.Key = "job-edited"  // the job was changed before the fire was decided
 	WhyStopped   event.Key = "job-stopped" // the job was stopped before
 	WhyRemoved   event.Key = "job-deleted" // the job was deleted before, or its runs with it
-	WhyRetention event.Key = "retention"   // runs of that time are not kept any more
+	WhyRetention event.Key = "retention"   // not all runs of that time are kept any more
 	WhyClearing  event.Key = "clearing"    // somebody deleted the runs of that time
 	WhyUndecided event.Key = "undecided"   // no admin has come to it yet
 	WhyUnsent    event.Key = "unsent"      // it is on record and has not been sent yet
@@ -62,7 +62,7 @@ var Reasons = event.BookOf([]event.Spec{
 	{Key: WhyEdited, Args: []event.Arg{{Name: "At", Kind: event.Moment}}, English: "the job was changed at {At}, before anybody came to it"},
 	{Key: WhyStopped, Args: []event.Arg{{Name: "At", Kind: event.Moment}}, English: "the job was stopped at {At}, before anybody came to it"},
 	{Key: WhyRemoved, Args: []event.Arg{{Name: "At", Kind: event.Moment}}, English: "the job was deleted at {At}, and its runs with it"},
-	{Key: WhyRetention, Args: []event.Arg{{Name: "Before", Kind: event.Moment}}, English: "deleted by retention: runs planned before {Before} are not kept"},
+	{Key: WhyRetention, Args: []event.Arg{{Name: "Before", Kind: event.Moment}}, English: "deleted by retention: not all runs planned before {Before} are kept"},
 	{Key: WhyClearing, Args: []event.Arg{{Name: "User", Kind: event.Words}, {Name: "At", Kind: event.Moment}}, English: "cleared by {User} at {At}"},
 	{Key: WhyUndecided, English: "no admin has come to it yet"},
 	{Key: WhyUnsent, English: "on record and not sent yet"},

@@ -72,7 +72,7 @@ func TestTheHistoryOfSchedulesGoesWithTheRunsItTellsOf(t *testing.T) {
 				ctx, now := t.Context(), time.Now()
 				s := newService(t, pool, func(c *Config) {
 					c.Now = func() time.Time { return now }
-					c.Retention = func(context.Context) (int, error) { return tt.days, nil }
+					c.Retention = func(context.Context) (Retention, error) { return Retention{Days: tt.days}, nil }
 				})
 				for _, days := range tt.own {
 					addJob(t, pool, days)

@@ -23,27 +23,41 @@ const (
 // ErrRetention says that a retention is neither "for ever" nor long enough.
 var ErrRetention = fmt.Errorf("runs are kept for at least %d days, or for ever (0)", MinRetentionDays)
 
-// RetentionDays is for how many days the installation keeps runs; 0: for ever.
+// Retention is for how many days an installation keeps runs. A job's own goes before it.
+type Retention struct {
+	Days      int // 0: for ever
+	Succeeded int // at most so long if they succeeded; 0: as long as the others
+}
+
+// RetentionDays is for how many days the installation keeps runs, those that succeeded perhaps for less; 0: for ever.
 func (s *Service) RetentionDays(ctx context.Context) (int, error) {
-	days, err := s.cfg.Retention(ctx)
-	if err == nil && days > 0 && days < MinRetentionDays {
-		err = fmt.Errorf("%d days: %w", days, ErrRetention)
+	r, err := s.retention(ctx)
+	return r.Days, err
+}
+
+func (s *Service) retention(ctx context.Context) (Retention, error) {
+	r, err := s.cfg.Retention(ctx)
+	if err == nil && r.Days > 0 && r.Days < MinRetentionDays {
+		err = fmt.Errorf("%d days: %w", r.Days, ErrRetention)
 	}
-	return max(0, days), err
+	return Retention{max(0, r.Days), max(0, r.Succeeded)}, err
 }
 
 // retention decides which runs are too old.
 type retention struct {
 	today  time.Time     // midnight, wall clock
-	days   int           // of the installation; 0: for ever
+	of     Retention     // the installation's
 	perJob map[int64]int // of jobs that have their own; below 0: for ever
 }
 
-// bound is the wall-clock time before which a job's runs go; the zero time: they stay.
-func (r *retention) bound(jobID int64) time.Time {
+// bound is the wall-clock time before which a job's runs go, or those that succeeded; the zero time: they stay.
+func (r *retention) bound(jobID int64, succeeded bool) time.Time {
 	days, own := r.perJob[jobID]
 	if !own {
-		days = r.days
+		days = r.of.Days
+		if less := r.of.Succeeded; succeeded && less > 0 && (days == 0 || less < days) {
+			days = less
+		}
 	}
 	if days <= 0 {
 		return time.Time{}
@@ -53,11 +67,12 @@ func (r *retention) bound(jobID int64) time.Time {
 }
 
 func (r *retention) old(run *db.ListRunStatesRow) bool {
-	bound := r.bound(run.JobID)
+	state := StateOf(run.Outcome, run.TriggerCode, run.HandleCode, 0)
+	bound := r.bound(run.JobID, state == StateSucceeded)
 	if bound.IsZero() {
 		return false
 	}
-	if StateOf(run.Outcome, run.TriggerCode, run.HandleCode, 0) == StateRunning {
+	if state == StateRunning {
 		bound = bound.Add(-openGrace)
 	}
 	return !run.TriggerTime.Valid || run.TriggerTime.Time.Before(bound)
@@ -68,7 +83,7 @@ func (s *Service) retain(ctx context.Context) error {
 	if s.cfg.Pool.Beside() { // XXL-JOB admins delete runs of all, by their own setting
 		return nil
 	}
-	days, err := s.RetentionDays(ctx)
+	of, err := s.retention(ctx)
 	if err != nil {
 		return err
 	}
@@ -76,12 +91,12 @@ func (s *Service) retain(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := &retention{today: s.today(), days: days, perJob: make(map[int64]int, len(own))}
+	r := &retention{today: s.today(), of: of, perJob: make(map[int64]int, len(own))}
 	for _, j := range own {
 		r.perJob[j.ID] = int(j.RetentionDays)
 	}
 	// Only a new day or another decision makes more runs too old.
-	key := fmt.Sprint(r.today, r.days, own)
+	key := fmt.Sprint(r.today, r.of, own)
 	if s.retained.Load() == key {
 		return nil
 	}
@@ -90,15 +105,15 @@ func (s *Service) retain(ctx context.Context) error {
 	}
 	began := time.Now()
 	var deleted int64
-	if days > 0 {
-		n, err := s.retainBefore(ctx, r, r.bound(0), 0)
+	if bound := r.bound(0, true); !bound.IsZero() {
+		n, err := s.retainBefore(ctx, r, bound, 0)
 		if deleted += n; err != nil {
 			return err
 		}
 	}
 	for _, j := range own {
-		if j.RetentionDays > 0 && (days <= 0 || int(j.RetentionDays) < days) {
-			n, err := s.retainBefore(ctx, r, r.bound(j.ID), j.ID)
+		if bound := r.bound(j.ID, true); !bound.IsZero() && bound.After(r.bound(0, true)) {
+			n, err := s.retainBefore(ctx, r, bound, j.ID)
 			if deleted += n; err != nil {
 				return err
 			}
@@ -112,11 +127,11 @@ func (s *Service) retain(ctx context.Context) error {
 	return nil
 }
 
-// noteRetention writes down, before it is done, of which times no runs are kept: for the installation, and for each job that
+// noteRetention writes down, before it is done, of which times not all runs are kept: for the installation, and for each job that
 // has a retention of its own.
 func (s *Service) noteRetention(ctx context.Context, r *retention) error {
 	for _, id := range append([]int64{0}, slices.Collect(maps.Keys(r.perJob))...) {
-		bound := r.bound(id)
+		bound := r.bound(id, true)
 		if bound.IsZero() {
 			continue
 		}

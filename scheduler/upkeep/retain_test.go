@@ -20,7 +20,9 @@ func TestWhichRunsAreTooOld(t *testing.T) {
 	t.Parallel()
 	today := time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC)
 	ago := func(days int) time.Time { return today.AddDate(0, 0, -days) }
-	r := retention{today: today, days: 30, perJob: map[int64]int{2: 7, 3: 90, 4: -1}}
+	r := retention{today: today, of: Retention{Days: 30}, perJob: map[int64]int{2: 7, 3: 90, 4: -1}}
+	less := retention{today: today, of: Retention{Days: 30, Succeeded: 5}, perJob: map[int64]int{2: 7}}
+	more := retention{today: today, of: Retention{Days: 30, Succeeded: 60}}
 	forever := retention{today: today, perJob: map[int64]int{2: 7}}
 	tests := []struct {
 		name   string
@@ -43,6 +45,15 @@ func TestWhichRunsAreTooOld(t *testing.T) {
 		{"a job that keeps everything", r, 4, ago(5000), 200, false},
 		{"an installation that keeps everything", forever, 1, ago(5000), 200, false},
 		{"a job that does not, in such an installation", forever, 2, ago(8), 200, true},
+		{"a success where those are kept for less", less, 1, ago(6), 200, true},
+		{"a success there, in its time", less, 1, ago(5), 200, false},
+		{"a failure there", less, 1, ago(30), 500, false},
+		{"an old failure there", less, 1, ago(31), 500, true},
+		{"an open one there", less, 1, ago(31), 0, false},
+		{"a success of a job with a time of its own there", less, 2, ago(7), 200, false},
+		{"a success where those would be kept for more", more, 1, ago(31), 200, true},
+		{"a success where only those go", retention{today: today, of: Retention{Succeeded: 1}}, 1, ago(2), 200, true},
+		{"a failure where only successes go", retention{today: today, of: Retention{Succeeded: 1}}, 1, ago(5000), 500, false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -69,7 +80,7 @@ func TestTheRetentionHasALeast(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s, err := New(Config{Pool: new(db.Pool), Logger: slog.New(slog.DiscardHandler),
-			Retention: func(context.Context) (int, error) { return tt.days, tt.err }})
+			Retention: func(context.Context) (Retention, error) { return Retention{Days: tt.days}, tt.err }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -139,6 +150,36 @@ func TestOldRunsAreDeletedAndNothingElse(t *testing.T) {
 		}
 		if diff := cmp.Diff(append(slices.Delete(slices.Clone(want), 2, 4), late...), runIDs(t, pool)); diff != "" {
 			t.Errorf("left on the next day (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestSuccessesAreKeptForLess than failures, if somebody says so, and the account of a time knows that.
+func TestSuccessesAreKeptForLess(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		keep := Retention{Days: 30}
+		s := newService(t, pool, func(c *Config) { c.Retention = func(context.Context) (Retention, error) { return keep, nil } })
+		own := addJob(t, pool, 90)
+		at := func(days int) time.Time { return s.today().AddDate(0, 0, -days).Add(12 * time.Hour) }
+		ids := addRuns(t, pool,
+			aRun{at: at(60), handle: 200, job: own},
+			aRun{at: at(6), handle: 200, job: 999},
+			aRun{at: at(6), handle: 500, job: 999},
+			aRun{at: at(6), job: 999},
+			aRun{at: at(5), handle: 200, job: 999})
+		for _, want := range [][]int64{ids, {ids[0], ids[2], ids[3], ids[4]}} {
+			if err := s.retain(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, runIDs(t, pool)); diff != "" {
+				t.Errorf("%+v: left (-want +got):\n%s", keep, diff)
+			}
+			keep.Succeeded = 5 // counts at once, and not on the next day
+		}
+		d, err := s.queries.GetDeletion(t.Context(), pool, db.GetDeletionParams{What: DeletedByRetention})
+		if want := pool.FromWall(s.today().AddDate(0, 0, -5)).UnixMilli(); err != nil || d.BeforeAt != want {
+			t.Errorf("noted: before %d, %v; want %d", d.BeforeAt, err, want)
 		}
 	})
 }

@@ -46,7 +46,7 @@ type Config struct {
 	RetentionDays int           // for how many days runs are kept; 30, below 0: for ever
 	// Retention says for how many days now, where people may change it; nil: as RetentionDays has it. An error keeps every run
 	// until it is gone: nothing is deleted on a guess.
-	Retention func(ctx context.Context) (days int, err error)
+	Retention func(ctx context.Context) (Retention, error)
 }
 
 func (c Config) withDefaults() Config {
@@ -69,7 +69,7 @@ func (c Config) withDefaults() Config {
 	c.ReportEvery = cmp.Or(c.ReportEvery, 3*time.Second)
 	if c.Retention == nil {
 		days := max(0, cmp.Or(c.RetentionDays, DefaultRetentionDays))
-		c.Retention = func(context.Context) (int, error) { return days, nil }
+		c.Retention = func(context.Context) (Retention, error) { return Retention{Days: days}, nil }
 	}
 	return c
 }
