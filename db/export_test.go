@@ -54,5 +54,13 @@ func (p *Pool) SetGalera(on bool) { p.galera = on }
 // FindingOf is findingOf.
 var FindingOf = findingOf
 
+// SortPlain is the way of SortJobs for plain filters.
+func SortPlain(ctx context.Context, tx DBTX, f JobFilter, offset, limit int64) ([]int64, error) {
+	return f.walk(ctx, tx, offset, limit)
+}
+
+// FewJobs sets up to how many jobs of some groups are sorted without an index.
+func (p *Pool) FewJobs(n int64) { p.fewJobs = n }
+
 // DeferAbove sets from how many runs on a pool leaves indexes for later.
 func (p *Pool) DeferAbove(runs int64) { p.deferAbove = runs }

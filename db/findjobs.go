@@ -25,6 +25,9 @@ type JobFilter struct {
 	Tag     string // a tag between commas
 	Below   int64  // only smaller ids; 0: any
 	Held    *HeldJobs
+	Order   JobOrder // of [SortJobs]
+	Desc    bool     // from its other end
+	After   *JobPlace
 
 	from, before int64   // ids; 0: any
 	dialect      Dialect // lets texts be compared in the way that is quickest there; see textMatch

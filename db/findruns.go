@@ -64,6 +64,7 @@ func (r *RunRow) fields() []any {
 // as much as one of something), and each group and each code gets a branch of its own, which reads an index from its end and
 // stops at the limit. Asked for several at once, the databases would rather sort all there are.
 type RunFilter struct {
+	IDs      []int64 // empty: any
 	Job      int64
 	Groups   []int64 // empty: any
 	Codes    []int64 // results that were recorded; empty: any
@@ -105,6 +106,33 @@ func FindRuns(ctx context.Context, tx DBTX, f RunFilter, from, before int64, lim
 	return list[:min(len(list), limit)], rows.Err()
 }
 
+// RunSpan is when a run was planned, sent and over.
+type RunSpan struct {
+	ID                            int64
+	PlannedAt, SentAt, FinishedAt int64
+	TriggerTime, HandleTime       sql.NullTime
+	TriggerCode, HandleCode       int64
+}
+
+// FindRunSpans is FindRuns for times alone, in no order.
+func FindRunSpans(ctx context.Context, tx DBTX, f RunFilter, from, before int64, limit int) ([]RunSpan, error) {
+	query, args := f.statement("id, planned_at, sent_at, finished_at, trigger_time, handle_time, trigger_code, handle_code", from, before, limit, true)
+	rows, err := tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("find the times of runs: %w", err)
+	}
+	defer rows.Close()
+	var list []RunSpan
+	for rows.Next() {
+		var r RunSpan
+		if err := rows.Scan(&r.ID, &r.PlannedAt, &r.SentAt, &r.FinishedAt, &r.TriggerTime, &r.HandleTime, &r.TriggerCode, &r.HandleCode); err != nil {
+			return nil, fmt.Errorf("read the times of a run: %w", err)
+		}
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}
+
 // FindRunIDs is FindRuns for the ids alone, newest first (down) or oldest first.
 func FindRunIDs(ctx context.Context, tx DBTX, f RunFilter, from, before int64, limit int, down bool) ([]int64, error) {
 	query, args := f.statement("id", from, before, limit, down)
@@ -144,6 +172,9 @@ func (f *RunFilter) statement(columns string, from, before int64, limit int, dow
 	for i := range max(1, len(groups)) {
 		for j := range max(1, len(codes)) {
 			var w where
+			if len(f.IDs) > 0 {
+				w.in("id", f.IDs)
+			}
 			if f.Job != 0 {
 				w.and("job_id = ?", f.Job)
 			}

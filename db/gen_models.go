@@ -658,6 +658,7 @@ type User struct {
 	BreakGlass  int64
 	Service     int64
 	TimeZone    string
+	Preferences string
 }
 
 type View struct {

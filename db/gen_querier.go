@@ -767,6 +767,8 @@ type Querier interface {
 	SetUserLogin(ctx context.Context, db DBTX, arg SetUserLoginParams) error
 	// Guarded by the old hash, so that the upgrade of an old hash at login cannot undo a change made meanwhile.
 	SetUserPassword(ctx context.Context, db DBTX, arg SetUserPasswordParams) (int64, error)
+	// How somebody wants the console; see auth.Preferences.
+	SetUserPreferences(ctx context.Context, db DBTX, arg SetUserPreferencesParams) error
 	// The theme somebody chose for themselves.
 	SetUserTheme(ctx context.Context, db DBTX, arg SetUserThemeParams) error
 	// The time zone in which somebody sees times; empty: the installation's.

@@ -135,6 +135,22 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := db.FindJobs(ctx, tx, db.JobFilter{Text: "%o%"}, 0, 20)
 			return len(r), err
 		}, "SCAN xxl_job_info", "key=PRIMARY", 20},
+		{"SortJobs by name in groups", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.SortPlain(ctx, tx, db.JobFilter{Order: db.OrderName, Groups: []int64{1, 2}}, 500, 20)
+			return len(r), err
+		}, "SCAN xxl_job_info USING COVERING INDEX i_job_name", "key=i_job_name", 20},
+		{"SortJobs by name from the end", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.SortPlain(ctx, tx, db.JobFilter{Order: db.OrderName, Desc: true}, 0, 20)
+			return len(r), err
+		}, "SCAN xxl_job_info USING COVERING INDEX i_job_name", "key=i_job_name", 20},
+		{"SortJobs by next time in groups", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.SortPlain(ctx, tx, db.JobFilter{Order: db.OrderNext, Groups: []int64{1, 2}}, 10, 40)
+			return len(r), err
+		}, "USING COVERING INDEX i_trigger_next (trigger_status=?)", "key=i_trigger_next", 40},
+		{"SortJobs behind a job", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.SortPlain(ctx, tx, db.JobFilter{Order: db.OrderNext, After: &db.JobPlace{Started: true, Next: 4000, ID: 1}}, 0, 20)
+			return len(r), err
+		}, "USING COVERING INDEX i_trigger_next (trigger_status=?", "key=i_trigger_next", 20},
 		{"ListParentsOf", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListParentsOf(ctx, tx, db.ListParentsOfParams{Pattern: "%,4,%", Limit: 50})
 			return len(r), err

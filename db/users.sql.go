@@ -178,7 +178,7 @@ func (q *Queries) DeleteUser(ctx context.Context, db DBTX, id int64) (int64, err
 }
 
 const getSession = `-- name: GetSession :one
-SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.username, u.role, u.permission, u.lang, u.theme, u.time_zone, u.provider
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.username, u.role, u.permission, u.lang, u.theme, u.time_zone, u.preferences, u.provider
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
 WHERE s.id = ? AND s.expires_at > ? AND u.disabled = 0
 `
@@ -189,19 +189,20 @@ type GetSessionParams struct {
 }
 
 type GetSessionRow struct {
-	ID         string
-	UserID     int64
-	CreatedAt  int64
-	SeenAt     int64
-	ExpiresAt  int64
-	Remembered int64
-	Username   string
-	Role       int64
-	Permission Text
-	Lang       string
-	Theme      string
-	TimeZone   string
-	Provider   string
+	ID          string
+	UserID      int64
+	CreatedAt   int64
+	SeenAt      int64
+	ExpiresAt   int64
+	Remembered  int64
+	Username    string
+	Role        int64
+	Permission  Text
+	Lang        string
+	Theme       string
+	TimeZone    string
+	Preferences string
+	Provider    string
 }
 
 // A session with its user, in one read per request.
@@ -221,6 +222,7 @@ func (q *Queries) GetSession(ctx context.Context, db DBTX, arg GetSessionParams)
 		&i.Lang,
 		&i.Theme,
 		&i.TimeZone,
+		&i.Preferences,
 		&i.Provider,
 	)
 	return i, err
@@ -755,6 +757,21 @@ func (q *Queries) SetUserPassword(ctx context.Context, db DBTX, arg SetUserPassw
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const setUserPreferences = `-- name: SetUserPreferences :exec
+UPDATE xxl_job_user SET preferences = ? WHERE id = ?
+`
+
+type SetUserPreferencesParams struct {
+	Preferences string
+	ID          int64
+}
+
+// How somebody wants the console; see auth.Preferences.
+func (q *Queries) SetUserPreferences(ctx context.Context, db DBTX, arg SetUserPreferencesParams) error {
+	_, err := db.ExecContext(ctx, setUserPreferences, arg.Preferences, arg.ID)
+	return err
 }
 
 const setUserTheme = `-- name: SetUserTheme :exec

@@ -16,6 +16,8 @@ import (
 var families = withTables(map[string][]string{
 	"jobs.call.as.":      listed("views/jobs", "CallWays"),
 	"slow.by.":           listed("views/link", "SlowOrders"),
+	"jobs.sort.":         listed("views/link", "JobSorts"),
+	"runs.sort.":         listed("views/link", "RunSorts"),
 	"jobs.call.":         {"url", "method", "timeout", "body", "body.help", "type", "auth", "headers", "headers.help", "expected", "expected.help", "text", "text.help"},
 	"jobs.curl.fault.":   typed("app/manage/curl", "Reason"),
 	"jobs.curl.note.":    typed("app/manage/curl", "Kind"),

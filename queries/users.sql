@@ -45,6 +45,10 @@ UPDATE xxl_job_user SET theme = ? WHERE id = ?;
 -- The time zone in which somebody sees times; empty: the installation's.
 UPDATE xxl_job_user SET time_zone = ? WHERE id = ?;
 
+-- name: SetUserPreferences :exec
+-- How somebody wants the console; see auth.Preferences.
+UPDATE xxl_job_user SET preferences = ? WHERE id = ?;
+
 -- name: DeleteUser :execrows
 -- The caller ends the sessions and drops the permissions too.
 DELETE FROM xxl_job_user WHERE id = ?;
@@ -96,7 +100,7 @@ INSERT INTO punctual_session (id, user_id, created_at, seen_at, expires_at, reme
 
 -- name: GetSession :one
 -- A session with its user, in one read per request.
-SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.username, u.role, u.permission, u.lang, u.theme, u.time_zone, u.provider
+SELECT s.id, s.user_id, s.created_at, s.seen_at, s.expires_at, s.remembered, u.username, u.role, u.permission, u.lang, u.theme, u.time_zone, u.preferences, u.provider
 FROM punctual_session AS s JOIN xxl_job_user AS u ON u.id = s.user_id
 WHERE s.id = sqlc.arg(id) AND s.expires_at > sqlc.arg(now_ms) AND u.disabled = 0;
 

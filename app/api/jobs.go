@@ -3,10 +3,13 @@ package api
 import (
 	"context"
 	"database/sql"
+	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
@@ -24,7 +27,9 @@ type JobID struct {
 
 // jobQuery is the filter of the console's list.
 type jobQuery struct {
-	Page
+	Limit   int       `query:"limit" minimum:"1" maximum:"500" default:"50" doc:"How many at most."`
+	Cursor  string    `query:"cursor" pattern:"^[A-Za-z0-9_-]*$" maxLength:"2500" doc:"What the page before said as next; without it the list begins. It is good for the sort it was made with."`
+	Sort    string    `query:"sort" enum:"name,-name,next,-next" doc:"By name, or by next time with the stopped ones last; with a minus from the other end. Without it the newest come first."`
 	Group   int64     `query:"group_id" minimum:"1" doc:"Only jobs of this group."`
 	State   string    `query:"state" enum:"running,stopped,paused" doc:"Only jobs whose schedule is started, or is not, or is started and held still by a pause now."`
 	Text    string    `query:"text" maxLength:"255" doc:"Only jobs with this in their description, or with this number."`
@@ -159,13 +164,54 @@ func jobStatus(state string) int64 {
 	return manage.AnyStatus
 }
 
+// jobPlace is a cursor of a sorted list: what the last job of a page was sorted by, so that the next page begins there also if that job
+// has fired or gone since.
+type jobPlace struct {
+	Name    string `json:"n,omitempty"`
+	Started bool   `json:"s,omitempty"`
+	Next    int64  `json:"t,omitempty"`
+	ID      int64  `json:"i"`
+}
+
+// placeOf is where a job stands in an order.
+func placeOf(j db.Job, order db.JobOrder) string {
+	at := jobPlace{ID: j.ID}
+	if order == db.OrderName {
+		at.Name = j.JobDesc
+	} else {
+		at.Started, at.Next = jobspec.Started(j.TriggerStatus), j.TriggerNextTime
+	}
+	text, _ := json.Marshal(at) // numbers and a text always can
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// order puts the order of a list into its filter, and where its page begins.
+func (q *jobQuery) order(f *manage.JobFilter) error {
+	by, desc := strings.CutPrefix(q.Sort, "-")
+	f.Order, f.Desc = db.JobOrder(by), desc
+	if f.Order == db.OrderNewest {
+		below, err := Page{Cursor: q.Cursor}.after()
+		f.Below = below
+		return err
+	}
+	if q.Cursor == "" {
+		return nil
+	}
+	var at jobPlace
+	text, err := base64.RawURLEncoding.DecodeString(q.Cursor)
+	if err != nil || json.Unmarshal(text, &at) != nil || at.ID <= 0 || !utf8.ValidString(at.Name) {
+		return &parameterError{"cursor", "api.error.cursor"}
+	}
+	f.After = (*db.JobPlace)(&at)
+	return nil
+}
+
 func (a *API) listJobs(ctx context.Context, p auth.Principal, in *jobQuery) (*listOf[job], error) {
-	below, err := in.after()
-	if err != nil {
+	f := manage.JobFilter{Group: in.Group, Status: jobStatus(in.State), Text: in.Text, Handler: in.Handler, Author: in.Author, Tag: in.Tag,
+		Paused: in.State == statePaused, Show: dashboard.Show(in.Show), At: in.At, Until: in.Until, Limit: in.Limit + 1}
+	if err := in.order(&f); err != nil {
 		return nil, err
 	}
-	f := manage.JobFilter{Group: in.Group, Status: jobStatus(in.State), Text: in.Text, Handler: in.Handler, Author: in.Author, Tag: in.Tag,
-		Paused: in.State == statePaused, Show: dashboard.Show(in.Show), At: in.At, Until: in.Until, Limit: in.Limit + 1, Below: below}
 	rows, err := a.Manage.Jobs.Following(ctx, p, f)
 	if err != nil {
 		return nil, err
@@ -175,6 +221,9 @@ func (a *API) listJobs(ctx context.Context, p auth.Principal, in *jobQuery) (*li
 		return nil, err
 	}
 	page := cut(rows, in.Limit, func(j db.Job) int64 { return j.ID })
+	if page.Body.Next != "" && f.Order != db.OrderNewest {
+		page.Body.Next = placeOf(rows[in.Limit-1], f.Order)
+	}
 	out := &listOf[job]{Body: list[job]{Next: page.Body.Next, Items: make([]job, 0, len(rows))}}
 	for _, row := range page.Body.Items {
 		out.Body.Items = append(out.Body.Items, a.readJob(p, row, &held, true))

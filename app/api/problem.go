@@ -151,6 +151,7 @@ var texts = map[string]struct{ key, arg string }{
 // patterns are what to say of values that do not match a pattern of ours.
 var patterns = map[string]string{
 	`^([1-9][0-9]{0,17})?$`:       "api.error.cursor",
+	`^[A-Za-z0-9_-]*$`:            "api.error.cursor",
 	`^(([0-9]|[1-5][0-9]|60)s)?$`: "api.error.value",
 }
 

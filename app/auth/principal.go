@@ -81,6 +81,8 @@ type Principal struct {
 	Lang    string // the language they chose for the console; empty: as the browser says
 	Theme   string // the theme they chose; empty: as the browser says
 	Zone    string // the time zone they chose for times; empty: the installation's
+	// Preferences are what else they chose for the console.
+	Preferences Preferences
 	// Provider vouches for them instead of a password that is kept here; empty: none does.
 	Provider string
 	groups   map[int64]Rights

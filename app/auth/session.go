@@ -124,6 +124,7 @@ func (s *Sessions) find(ctx context.Context, id string, used bool) (Principal, e
 	}
 	p := NewPrincipal(row.UserID, row.Username, row.Role, row.Permission)
 	p.Session, p.Lang, p.Theme, p.Zone, p.Provider = row.ID, row.Lang, row.Theme, row.TimeZone, row.Provider
+	p.Preferences = readPreferences(row.Preferences)
 	if p.Admin {
 		return p, nil
 	}

@@ -54,11 +54,8 @@ func (c *jobPages) routes(g *echo.Group) {
 	c.bulkRoutes(g)
 }
 
-// jobsPerPage and maxPage bound what a list reads.
-const (
-	jobsPerPage = 50
-	maxPage     = 100_000
-)
+// maxPage bounds what a list reads.
+const maxPage = 100_000
 
 func (c *jobPages) jobList(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
@@ -70,15 +67,16 @@ func (c *jobPages) jobList(ec echo.Context) error {
 		return err
 	}
 	filter := c.jobFilter(f, c.zoneFor(who(ec)))
-	filter.Limit, filter.Offset, filter.History = jobsPerPage, (f.Page-1)*jobsPerPage, true
+	page := jobs.ListPage{Page: c.pageOfList(ec, address), Filter: f, Groups: groups.options(f.Group), CanCreate: p.CanAnywhere(auth.RightEdit)}
+	page.Look = look(page.Page, p, manage.ViewJobs)
+	filter.Limit, filter.Offset, filter.History = page.Look.Rows, (f.Page-1)*page.Look.Rows, true
+	by, desc := link.SortBy(f.Sort)
+	filter.Order, filter.Desc = db.JobOrder(by), desc
 	list, err := c.jobs.List(ctx, p, filter)
 	if err != nil {
 		return err
 	}
-	page := jobs.ListPage{
-		Page: c.pageOfList(ec, address), Filter: f, Groups: groups.options(f.Group), Total: list.Total, More: list.More, CanCreate: p.CanAnywhere(auth.RightEdit),
-		AnyJobs: len(list.Jobs) > 0,
-	}
+	page.Total, page.More, page.AnyJobs = list.Total, list.More, len(list.Jobs) > 0
 	page.Chips = c.jobChips(page.Page, f)
 	if !page.AnyJobs {
 		if page.AnyJobs, err = c.jobs.Any(ctx, p); err != nil {
@@ -102,10 +100,11 @@ func (c *jobPages) jobList(ec echo.Context) error {
 	}
 	c.addOutcomes(page.Page, page.Rows, list.Outcomes)
 	known := list.Total
-	if list.More {
+	if list.More && !list.Ends {
 		known++
 	}
-	page.Pager = pager(f.Page, jobsPerPage, known, func(n int) string {
+	page.SortEnds = list.Ends
+	page.Pager = pager(f.Page, page.Look.Rows, known, func(n int) string {
 		f.Page = n
 		return link.Jobs(f)
 	})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/live"
+	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/runstate"
@@ -27,12 +28,12 @@ import (
 // runListEvents streams the rows of a run list that are new or have changed.
 func (c *runPages) runListEvents(ec echo.Context) error {
 	f := link.RunsFrom(ec.QueryParams())
-	f.Before, f.After, f.Deep = 0, 0, false
+	f.Before, f.After, f.Deep, f.Sort = 0, 0, false, ""
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return err
 	}
-	w := &listWatch{pages: c, page: c.Page(ec), who: who(ec), groups: groups, filter: f, shown: make(map[int64]string), below: make(map[int64]bool)}
+	w := &listWatch{pages: c, page: c.Page(ec), rows: look(c.Page(ec), who(ec), manage.ViewRuns).Rows, who: who(ec), groups: groups, filter: f, shown: make(map[int64]string), below: make(map[int64]bool)}
 	signal, cancel := c.engine.Subscribe()
 	defer cancel()
 	return c.follow(ec, signal, w)
@@ -45,6 +46,7 @@ type listWatch struct {
 	who    auth.Principal
 	groups groupTitles
 	filter link.RunFilter
+	rows   int // of a page
 
 	shown map[int64]string // what the browser has of each row of the first page
 	below map[int64]bool   // open rows that newer ones have pushed off the first page, and the browser may still show
@@ -64,7 +66,9 @@ const maxBelow = 100
 // and opening the stream something may have happened, and a row that has not changed changes nothing.
 func (w *listWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next time.Duration, err error) {
 	c := w.pages
-	list, err := c.runs.List(ctx, w.who, c.runFilter(w.filter, c.zoneFor(w.who)))
+	filter := c.runFilter(w.filter, c.zoneFor(w.who))
+	filter.Limit = w.rows
+	list, err := c.runs.List(ctx, w.who, filter)
 	if err != nil {
 		return false, 0, err
 	}
@@ -79,8 +83,8 @@ func (w *listWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next 
 	switch {
 	case list.Searched: // what this look did not come to is neither gone nor new
 		lowest = list.Older
-	case len(rows) == runsPerPage:
-		lowest = rows[runsPerPage-1].LogID
+	case len(rows) == w.rows:
+		lowest = rows[w.rows-1].LogID
 	}
 	for i, row := range rows {
 		run := list.Runs[i]
@@ -122,7 +126,7 @@ func (w *listWatch) Look(ctx context.Context, s *live.Stream) (ended bool, next 
 			return false, 0, err
 		}
 	}
-	if !known && len(rows) == runsPerPage {
+	if !known && len(rows) == w.rows {
 		// Nothing of the last page is on this one: between the two lie runs that nobody would see.
 		return false, live.PaceMax, send(ctx, s, "many", "", nil)
 	}

@@ -134,7 +134,7 @@ func (c *entrance) logout(ec echo.Context) error {
 // preferenceLife is how long a browser remembers its language and theme.
 const preferenceLife = 365 * 24 * time.Hour
 
-// preferences keeps a language, a theme or a time zone with the user, who finds it in every browser, and in this browser for the time
+// preferences keeps a language, a theme, a time zone or the look of a list with the user, who finds it in every browser, and in this browser for the time
 // before the login.
 func (c *entrance) preferences(ec echo.Context) error {
 	r := ec.Request()
@@ -159,6 +159,12 @@ func (c *entrance) preferences(ec echo.Context) error {
 			if err := c.users.SetZone(r.Context(), p, zone); err != nil {
 				return err
 			}
+		}
+		if prefs, ok := chosen(ec, p.Preferences); ok {
+			if err := c.users.SetPreferences(r.Context(), p, prefs); err != nil {
+				return err
+			}
+			return c.backToList(ec)
 		}
 	}
 	next := cmp.Or(link.Local(ec.FormValue(layout.FieldNext)), link.Root)

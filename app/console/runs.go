@@ -44,8 +44,6 @@ func (c *runPages) routes(g *echo.Group) {
 	g.POST("/runs/:id/kill", c.runKill)
 }
 
-const runsPerPage = 50
-
 // lateAfter is the lateness that gets a colour.
 const lateAfter = time.Second
 
@@ -68,7 +66,10 @@ func (c *runPages) runList(ec echo.Context) error {
 	}
 	page.CanClear = p.CanAnywhere(auth.RightEdit)
 	page.Executors = c.executorOptions(p, groups, f)
-	list, err := c.runs.List(ctx, p, c.runFilter(f, c.zoneFor(p)))
+	page.Look = look(page.Page, p, manage.ViewRuns)
+	filter := c.runFilter(f, c.zoneFor(p))
+	filter.Limit = page.Look.Rows
+	list, err := c.runs.List(ctx, p, filter)
 	if err != nil {
 		return err
 	}
@@ -95,6 +96,13 @@ func (c *runPages) runList(ec echo.Context) error {
 // runPager leads to the pages beside this one, and says where the search has stopped.
 func (c *runPages) runPager(page *runs.ListPage, list manage.RunList) {
 	newer, older := page.Filter, page.Filter
+	if page.Sorted = list.Sorted; page.Filter.Sort != "" {
+		if page.Reached = c.at(page.Page, list.Reached); list.Searched {
+			older.Deep = true
+			page.Further = link.Runs(older)
+		}
+		return
+	}
 	newer.Before, newer.After, newer.Deep = 0, list.Newer, false
 	older.Before, older.After, older.Deep = list.Older, 0, list.Searched
 	if list.Newer != 0 {
@@ -138,11 +146,13 @@ func (c *runPages) executorOptions(p auth.Principal, groups groupTitles, f link.
 
 // isLive says whether new runs can appear on top of a list.
 func isLive(f link.RunFilter) bool {
-	return f.Before == 0 && f.After == 0 && f.Range != link.RangeYesterday && (f.Range != link.RangeCustom || f.To == "")
+	return f.Sort == "" && f.Before == 0 && f.After == 0 && f.Range != link.RangeYesterday && (f.Range != link.RangeCustom || f.To == "")
 }
 
 func (c *runPages) runFilter(f link.RunFilter, zone *time.Location) manage.RunFilter {
-	out := manage.RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Trigger: jobspec.TriggerType(f.Trigger), Show: dashboard.Show(f.Show), Executor: f.Executor, Longer: time.Duration(f.Longer) * time.Second, Before: f.Before, After: f.After, Deep: f.Deep, Limit: runsPerPage}
+	out := manage.RunFilter{Group: f.Group, Job: f.Job, Text: f.Text, Trigger: jobspec.TriggerType(f.Trigger), Show: dashboard.Show(f.Show), Executor: f.Executor, Longer: time.Duration(f.Longer) * time.Second, Before: f.Before, After: f.After, Deep: f.Deep, Limit: ui.UsualRows}
+	by, desc := link.SortBy(f.Sort)
+	out.Sort = manage.RunSort{By: manage.RunOrder(by), Desc: desc}
 	switch f.Result {
 	case link.ResultSuccess:
 		out.Result = manage.Succeeded

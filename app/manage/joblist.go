@@ -1,9 +1,11 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -31,8 +33,11 @@ type JobFilter struct {
 	Limit   int
 	Offset  int
 	Below   int64 // only jobs with smaller ids; 0: all
-	Exact   bool  // count all of them, however many there are
-	History bool  // with the newest runs of each
+	Order   db.JobOrder
+	Desc    bool         // from the other end of the order
+	After   *db.JobPlace // the page behind it
+	Exact   bool         // count all of them, however many there are
+	History bool         // with the newest runs of each
 }
 
 // AnyStatus is the JobFilter.Status of jobs that run and jobs that do not.
@@ -43,6 +48,7 @@ type JobList struct {
 	Jobs  []db.ListJobsRow
 	Total int64
 	More  bool // there are more than Total, which were not counted: see [Jobs.Count]
+	Ends  bool // there are more, which are not sorted: a list that every job has to be read for is sorted up to here
 
 	Outcomes map[int64][]db.Outcome // by job, if asked for: see [Jobs.Outcomes]
 }
@@ -70,6 +76,7 @@ func (s *Jobs) read(ctx context.Context, ids []int64, history bool, list *JobLis
 	if list.Jobs, err = s.queries.ListJobs(ctx, s.cfg.Pool, ids); err != nil {
 		return fmt.Errorf("list jobs: %w", err)
 	}
+	slices.SortFunc(list.Jobs, func(a, b db.ListJobsRow) int { return cmp.Compare(slices.Index(ids, a.ID), slices.Index(ids, b.ID)) })
 	if history {
 		list.Outcomes, err = s.Outcomes(ctx, ids)
 	}
@@ -109,7 +116,7 @@ func jobQuery(p auth.Principal, f JobFilter) (q db.JobFilter, ok bool) {
 	if all == 0 && len(groups) == 0 {
 		return q, false
 	}
-	q.Groups, q.Below = groups, f.Below
+	q.Groups, q.Below, q.Order, q.Desc, q.After = groups, f.Below, f.Order, f.Desc, f.After
 	if f.Text != "" {
 		q.Text = contains(f.Text)
 	}
@@ -131,6 +138,9 @@ func jobQuery(p auth.Principal, f JobFilter) (q db.JobFilter, ok bool) {
 	return q, true
 }
 
+// sortedReading is how far down a list is sorted that every job has to be read for.
+const sortedReading = 1000
+
 // nearJobs is up to where the way from the newest job on takes no longer than counting all of them does.
 const nearJobs = 50_000
 
@@ -145,8 +155,8 @@ func (s *Jobs) Following(ctx context.Context, p auth.Principal, f JobFilter) ([]
 	if err != nil || !ok {
 		return nil, err
 	}
-	find := db.SearchJobs
-	if q.Plain() {
+	find := db.SortJobs
+	if q.Plain() && q.Order == db.OrderNewest {
 		find = func(ctx context.Context, pool *db.Pool, q db.JobFilter, offset, limit int64) ([]int64, error) {
 			return db.FindJobs(ctx, pool, q, offset, limit)
 		}
@@ -182,20 +192,28 @@ func (s *Jobs) find(ctx context.Context, p auth.Principal, f JobFilter, list *Jo
 // findCounting is find, but how many there are may be known only when counting is done.
 func (s *Jobs) findCounting(ctx context.Context, q db.JobFilter, f JobFilter, list *JobList, counting *errgroup.Group) (ids []int64, err error) {
 	pool, offset, limit := s.cfg.Pool, int64(f.Offset), int64(f.Limit)
+	if !q.Plain() && q.Order != db.OrderNewest && offset+limit >= sortedReading {
+		limit = max(0, sortedReading-offset)
+		defer func() { list.Ends = list.More }()
+	}
 	if !q.Plain() {
 		// Counting them takes reading all jobs, which a full page does not.
-		ids, err = db.SearchJobs(ctx, pool, q, offset, limit+1)
+		ids, err = db.SortJobs(ctx, pool, q, offset, limit+1)
 		list.More = int64(len(ids)) > limit
 		list.Total = offset + min(int64(len(ids)), limit)
 		if err == nil && (len(ids) == 0 && offset > 0 || list.More && f.Exact) {
 			list.Total, err = db.CountJobs(ctx, pool, q)
 			list.More = false
 		}
-		return ids[:min(len(ids), f.Limit)], err
+		return ids[:min(int64(len(ids)), limit)], err
 	}
 	count := func() (err error) {
 		list.Total, err = db.CountJobs(ctx, pool, q)
 		return err
+	}
+	if q.Order != db.OrderNewest {
+		counting.Go(count)
+		return db.SortJobs(ctx, pool, q, offset, limit)
 	}
 	if offset <= nearJobs {
 		counting.Go(count)

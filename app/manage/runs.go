@@ -58,6 +58,7 @@ type RunFilter struct {
 	After    int64               // or the page of runs next above this id
 	Deep     bool                // somebody waits: search for longer before giving up
 	Show     dashboard.Show      // only what a number of the dashboard counts: ShowLate or ShowLong
+	Sort     RunSort             // not the newest first, but sorted among the newest under the filter; there is no second page
 	Limit    int
 }
 
@@ -70,6 +71,10 @@ type RunList struct {
 	// the time of the last run that was looked at.
 	Searched bool
 	Reached  time.Time
+	// Sorted is among how many runs a list in another order was made, Whole that there are no others under the filter, and
+	// Reached, if there are, the time of the oldest of them.
+	Sorted int
+	Whole  bool
 }
 
 const (
@@ -90,6 +95,9 @@ func (s *Runs) List(ctx context.Context, p auth.Principal, f RunFilter) (RunList
 	q, err := s.query(ctx, p, f)
 	if err != nil || q == nil {
 		return RunList{}, err
+	}
+	if f.Sort.By != "" {
+		return s.sorted(ctx, q, f)
 	}
 	var list RunList
 	before, left := q.before, q.time

@@ -180,6 +180,24 @@ func (s *Users) SetZone(ctx context.Context, p auth.Principal, zone string) erro
 	return nil
 }
 
+// SetPreferences keeps how somebody wants the console. That is theirs alone too.
+func (s *Users) SetPreferences(ctx context.Context, p auth.Principal, prefs auth.Preferences) error {
+	if p.Zero() {
+		return forbidden()
+	}
+	text := prefs.Text()
+	if len(text) > maxPreferences {
+		return &problem.Error{Kind: problem.Malformed}
+	}
+	if err := s.queries.SetUserPreferences(ctx, s.cfg.Pool, db.SetUserPreferencesParams{ID: p.UserID, Preferences: text}); err != nil {
+		return fmt.Errorf("keep preferences: %w", db.Error(err))
+	}
+	return nil
+}
+
+// maxPreferences is the size of the column.
+const maxPreferences = 2000
+
 // maxZone is how long the name of a zone may be.
 const maxZone = 64
 

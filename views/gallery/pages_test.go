@@ -2,6 +2,7 @@ package gallery
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/a-h/templ"
@@ -84,6 +85,8 @@ func (f fakes) pages() []page {
 		{"jobs", "/jobs", jobs.List(f.jobs())},
 		{"jobs-menu", "/jobs?menu", jobs.List(f.jobs())},
 		{"jobs-picked", "/jobs?picked", jobs.List(f.jobs())},
+		{"jobs-look", "/jobs?look", jobs.List(f.jobs())},
+		{"jobs-sorted", "/jobs?sort=name", jobs.List(f.jobsSorted())},
 		{"jobs-none", "/jobs?q=zzz", jobs.List(jobs.ListPage{Page: f.page("/jobs?q=zzz"), Filter: link.JobFilter{Text: "zzz"}, Groups: f.groupOptions(0), AnyJobs: true, CanCreate: true})},
 		{"jobs-empty", "/jobs?empty", jobs.List(jobs.ListPage{Page: f.page("/jobs"), CanCreate: true})},
 		{"job-new", "/jobs/new", jobs.Form(f.jobForm())},
@@ -114,6 +117,7 @@ func (f fakes) pages() []page {
 		{"palette-none", "/palette?q=zzz", palette.Palette(palette.Page{Page: f.page("/palette?q=zzz"), Text: "zzz"})},
 		{"keys", "/keys", palette.Keys(f.page("/keys"))},
 		{"runs", "/runs", runs.List(f.runs())},
+		{"runs-sorted", "/runs?sort=-duration", runs.List(f.runsSorted())},
 		{"runs-empty", "/runs?empty", runs.List(runs.ListPage{Page: f.page("/runs"), Groups: f.groupOptions(0), Live: true})},
 		{"runs-further", "/runs?further", runs.List(f.runsFurther(3))},
 		{"runs-further-none", "/runs?further&none", runs.List(f.runsFurther(0))},
@@ -275,9 +279,35 @@ func (f fakes) groupOptions(selected int) []ui.Option {
 	return options
 }
 
+// look is a list as it comes, but for the columns that are hidden.
+func (f fakes) look(list string, columns []ui.Column, hidden ...string) ui.Look {
+	l := ui.Look{List: list, Rows: ui.UsualRows}
+	for _, c := range columns {
+		l.Columns = append(l.Columns, ui.Option{Value: c.Name, Label: f.T(c.Label), Selected: !slices.Contains(hidden, c.Name)})
+	}
+	return l
+}
+
+// jobsSorted are found by a text and sorted by their names, a line each, up to where such a list is sorted.
+func (f fakes) jobsSorted() jobs.ListPage {
+	p := f.jobs()
+	p.Flashes, p.Filter = nil, link.JobFilter{Text: "a", Sort: "name"}
+	p.Look = f.look("jobs", jobs.Columns, "author", "history")
+	p.Look.Dense, p.SortEnds, p.Total, p.More, p.Pager = true, true, 1000, true, ui.Pager{Summary: f.zh("共 1,000+ 个任务", "1,000+ jobs"), Previous: "/jobs?q=a&sort=name&page=19"}
+	return p
+}
+
+func (f fakes) runsSorted() runs.ListPage {
+	p := f.runs()
+	p.Filter, p.Live, p.Pager = link.RunFilter{Sort: "-duration"}, false, ui.Pager{}
+	p.Sorted, p.Reached, p.Further = 5000, f.at(-40*time.Minute), "/runs?deep=1&sort=-duration"
+	p.Look.Dense = true
+	return p
+}
+
 func (f fakes) jobs() jobs.ListPage {
 	p := jobs.ListPage{Page: f.page("/jobs", layout.Flash{Kind: layout.FlashSuccess, Text: f.zh("“每日对账”已启动。", "“Daily reconciliation” is started."), Undo: &layout.Undo{URL: "/jobs/7/stop"}}),
-		Groups: f.groupOptions(0), Total: 1284, CanCreate: true, AnyJobs: true, Views: f.views("jobs"),
+		Groups: f.groupOptions(0), Total: 1284, CanCreate: true, AnyJobs: true, Views: f.views("jobs"), Look: f.look("jobs", jobs.Columns),
 		Pager: ui.Pager{Next: "/jobs?page=2", Summary: f.zh("第 1–12 条，共 1,284 条", "1–12 of 1,284")}}
 	row := func(id int64, name, group, kind, schedule, glue, handler, author string, running bool, next time.Duration, last runstate.State, ago time.Duration) {
 		r := jobs.Row{ID: id, Name: name, GroupID: 1, Group: group, ScheduleType: kind, Schedule: schedule, Glue: glue, Handler: handler, Author: author, Running: running, CanEdit: true, CanRun: true, CanSchedule: true}
@@ -374,7 +404,7 @@ func (f fakes) runOnce() jobs.RunPage {
 }
 
 func (f fakes) runs() runs.ListPage {
-	p := runs.ListPage{Page: f.page("/runs"), Groups: f.groupOptions(0), Live: true, AnyRuns: true, CanClear: true, Pager: ui.Pager{Next: "/runs?before=90394"}}
+	p := runs.ListPage{Page: f.page("/runs"), Groups: f.groupOptions(0), Live: true, AnyRuns: true, CanClear: true, Pager: ui.Pager{Next: "/runs?before=90394"}, Look: f.look("runs", runs.Columns)}
 	row := func(id int64, name, group string, s runstate.State, trigger string, ago time.Duration, late, took, address, message string) {
 		p.Rows = append(p.Rows, runs.Row{LogID: id, JobID: 7, JobName: name, GroupID: 1, Group: group, State: s, Trigger: trigger, At: f.at(-ago), Lateness: late,
 			Late: id == 90404, Duration: took, Address: address, Message: message, CanKill: s == runstate.Sent})

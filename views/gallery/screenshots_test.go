@@ -84,6 +84,7 @@ func wanted(page string) bool {
 
 // opened has what a page's name promises beyond its markup: it is run before the page is looked at.
 var opened = map[string]string{
+	"jobs-look":   `document.querySelector(".look summary").click()`,
 	"jobs-menu":   `document.querySelectorAll("main td details.menu summary")[1].click()`,
 	"jobs-picked": `document.querySelectorAll("tbody .pick").forEach((box, i) => i < 2 && box.click())`,
 }

@@ -28,6 +28,9 @@ type ListPage struct {
 	// AnyJobs tells an empty installation from a filter without a match.
 	AnyJobs bool
 	Views   saved.Bar
+	Look    ui.Look
+	// SortEnds says that more jobs follow, up to which the list is not sorted.
+	SortEnds bool
 }
 
 // Row is one job of the list. After starting or stopping a job htmx gets [RowSwap].

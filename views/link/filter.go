@@ -58,7 +58,20 @@ type JobFilter struct {
 	Show    string // "", ShowFailing, ShowLate or ShowDue
 	At      string // the minute of ShowDue, or when it begins: 2006-01-02T15:04 in the reader's zone
 	Until   string // when ShowDue ends; "": after a minute
+	Sort    string // one of JobSorts; "": the newest first
 	Page    int    // from 1; 0 means 1
+}
+
+// JobSorts are the orders of jobs, each with a minus before it from its other end.
+func JobSorts() []string { return []string{"name", "-name", "next", "-next"} }
+
+// RunSorts are the orders of runs.
+func RunSorts() []string { return []string{"-duration", "duration", "-lateness", "lateness"} }
+
+// SortBy is an order without its direction, and whether it goes from the other end.
+func SortBy(sort string) (by string, desc bool) {
+	by, desc = strings.CutPrefix(sort, "-")
+	return by, desc
 }
 
 // What lists can be narrowed to by the numbers of the dashboard.
@@ -73,13 +86,16 @@ const (
 func JobsFrom(q url.Values) JobFilter {
 	f := JobFilter{
 		Group: number(q, "group"), State: q.Get("state"), Text: text(q, "q"),
-		Handler: text(q, "handler"), Author: text(q, "author"), Tag: text(q, "tag"), Show: q.Get("show"), At: text(q, "at"), Until: text(q, "until"), Page: int(number(q, "page")),
+		Handler: text(q, "handler"), Author: text(q, "author"), Tag: text(q, "tag"), Show: q.Get("show"), At: text(q, "at"), Until: text(q, "until"), Sort: q.Get("sort"), Page: int(number(q, "page")),
 	}
 	if f.State != JobRunning && f.State != JobStopped && f.State != JobPaused {
 		f.State = ""
 	}
 	if f.Show != ShowFailing && f.Show != ShowLate && f.Show != ShowDue {
 		f.Show = ""
+	}
+	if !slices.Contains(JobSorts(), f.Sort) {
+		f.Sort = ""
 	}
 	if f.Show != ShowDue {
 		f.At, f.Until = "", ""
@@ -107,6 +123,7 @@ func (f JobFilter) values() url.Values {
 	setText(q, "show", f.Show)
 	setText(q, "at", f.At)
 	setText(q, "until", f.Until)
+	setText(q, "sort", f.Sort)
 	if f.Page > 1 {
 		setNumber(q, "page", int64(f.Page))
 	}
@@ -115,7 +132,7 @@ func (f JobFilter) values() url.Values {
 
 // Active says whether the filter leaves anything out.
 func (f JobFilter) Active() bool {
-	f.Page = 0
+	f.Page, f.Sort = 0, ""
 	return f != JobFilter{}
 }
 
@@ -134,7 +151,8 @@ type RunFilter struct {
 	Show     string // "", ShowLate or ShowLong
 	Before   int64
 	After    int64
-	Deep     bool // search for longer: somebody asked for what lies further back
+	Sort     string // one of RunSorts, and no place then; "": the newest first
+	Deep     bool   // search for longer: somebody asked for what lies further back
 }
 
 // Lengths are the seconds of RunFilter.Longer, in display order.
@@ -167,7 +185,13 @@ func RunsFrom(q url.Values) RunFilter {
 	f := RunFilter{
 		Group: number(q, "group"), Job: number(q, "job"), Result: q.Get("result"), Range: q.Get("range"),
 		From: text(q, "from"), To: text(q, "to"), Text: text(q, "q"), Trigger: q.Get("trigger"), Executor: text(q, "executor"), Show: q.Get("show"), Before: number(q, "before"), After: number(q, "after"),
-		Deep: number(q, "deep") == 1,
+		Deep: number(q, "deep") == 1, Sort: q.Get("sort"),
+	}
+	if !slices.Contains(RunSorts(), f.Sort) || f.Show != "" {
+		f.Sort = ""
+	}
+	if f.Sort != "" {
+		f.Before, f.After = 0, 0
 	}
 	if !slices.Contains(Results(), f.Result) {
 		f.Result = ""
@@ -200,7 +224,7 @@ func Runs(f RunFilter) string { return withQuery(RunsPath, f.query()) }
 
 // RunsLive is the event stream of the run list under a filter.
 func RunsLive(f RunFilter) string {
-	f.Before, f.After, f.Deep = 0, 0, false
+	f.Before, f.After, f.Deep, f.Sort = 0, 0, false, ""
 	return withQuery(RunsEvents, f.query())
 }
 
@@ -211,7 +235,7 @@ func RunsOfJob(groupID, jobID int64) string {
 
 // Active says whether the filter leaves anything out, apart from the default time range.
 func (f RunFilter) Active() bool {
-	f.Before, f.After, f.Deep = 0, 0, false
+	f.Before, f.After, f.Deep, f.Sort = 0, 0, false, ""
 	return f != RunFilter{}
 }
 
@@ -230,6 +254,7 @@ func (f RunFilter) query() url.Values {
 	setText(q, "show", f.Show)
 	setNumber(q, "before", f.Before)
 	setNumber(q, "after", f.After)
+	setText(q, "sort", f.Sort)
 	if f.Deep {
 		setNumber(q, "deep", 1)
 	}

@@ -9,8 +9,8 @@ const (
 	JobsImportPath     = JobsPath + "/import"
 )
 
-// Values are the filter as a form sends it, without a page.
+// Values are the filter as a form sends it, without a page and an order.
 func (f JobFilter) Values() url.Values {
-	f.Page = 0
+	f.Page, f.Sort = 0, ""
 	return f.values()
 }

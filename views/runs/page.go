@@ -29,6 +29,9 @@ type ListPage struct {
 	AnyRuns  bool
 	CanClear bool // somewhere, if perhaps not here
 	Views    saved.Bar
+	Look     ui.Look
+	// Sorted is among how many runs a list in another order was sorted: all under the filter, or with Reached the newest.
+	Sorted int
 }
 
 // Row is one run of the list. The live stream sends [LiveRow] for new and changed runs.

@@ -5,7 +5,6 @@ import htmx from "htmx.org";
 import { arrived, known, say } from "./say.js";
 import { stream } from "./stream.js";
 
-const keep = 100; // rows; beyond them the list is drawn anew, with older ones a page away
 const calm = 5000; // ms after which a pointer that rests on the list disturbs nobody
 const pace = 2000; // ms between two times of drawing anew
 let current = null;
@@ -24,6 +23,7 @@ export function liveRuns(root) {
   let timer = 0;
 
   const rows = () => [...list.querySelectorAll("tbody > tr")];
+  const keep = Math.max(100, 2 * rows().length); // beyond them the list is drawn anew, with older ones a page away
   const touched = () => (pointed = Date.now());
   list.addEventListener("pointermove", touched);
   list.addEventListener("pointerdown", touched);

@@ -1,0 +1,194 @@
+package db
+
+import (
+	"context"
+	"slices"
+)
+
+// JobOrder is what jobs are sorted by.
+type JobOrder string
+
+// The orders. There is none by the last run: nothing keeps it beside a job, and each fire would have to write it.
+const (
+	OrderNewest JobOrder = ""     // the newest first
+	OrderName   JobOrder = "name" // as the database compares texts
+	OrderNext   JobOrder = "next" // started schedules by their next time, then those that are stopped
+)
+
+// JobPlace is a place in an order: what it goes by, of the job that stands there.
+type JobPlace struct {
+	Name    string
+	Started bool
+	Next    int64
+	ID      int64
+}
+
+// fewJobs is up to where reading the jobs of some groups and sorting them is quicker than walking through an index of all jobs.
+const fewJobs = 2000
+
+// SortJobs is [SearchJobs] in the order that the filter asks for.
+//
+// The indexes i_job_name and i_trigger_next have all that a plain filter asks for, so that a page is a walk through one of them
+// which reads no job. Other filters have to read the jobs, as a search that finds nothing does.
+func SortJobs(ctx context.Context, pool *Pool, f JobFilter, offset, limit int64) ([]int64, error) {
+	f.dialect = pool.dialect
+	switch {
+	case f.Order == OrderNewest:
+		return SearchJobs(ctx, pool, f, offset, limit)
+	case f.reads():
+		return searchSorted(ctx, pool, f, offset, limit)
+	case !f.Plain() || f.Beside && f.Order == OrderNext: // where started jobs have one of two statuses
+		return f.sorted(ctx, pool, readStatus, f.where(false), offset, limit)
+	case len(f.Groups) > 0:
+		n, err := countJobs(ctx, pool, f)
+		if err != nil {
+			return nil, err
+		}
+		if n <= pool.fewJobs {
+			return f.sorted(ctx, pool, readStatus, f.where(false), offset, limit)
+		}
+	}
+	return f.walk(ctx, pool, offset, limit)
+}
+
+// walk reads a page of a plain filter from the index of its order.
+func (f JobFilter) walk(ctx context.Context, tx DBTX, offset, limit int64) ([]int64, error) {
+	if f.Order == OrderName {
+		return f.sorted(ctx, tx, anyStatus, f.byIndex(anyStatus), offset, limit)
+	}
+	return f.sortedByNext(ctx, tx, offset, limit)
+}
+
+// sortedByNext walks through the started jobs, and after them through the stopped ones.
+func (f JobFilter) sortedByNext(ctx context.Context, tx DBTX, offset, limit int64) (ids []int64, err error) {
+	stopped := f.Status != nil && *f.Status == int64(jobStopped) || f.After != nil && !f.After.Started
+	if !stopped {
+		if ids, err = f.sorted(ctx, tx, jobStarted, f.byIndex(jobStarted), offset, limit); err != nil {
+			return nil, err
+		}
+		found := int64(len(ids))
+		if f.Status != nil || found == limit {
+			return ids, nil
+		}
+		before := offset + found // started jobs
+		if found == 0 && offset > 0 {
+			g, started := f, int64(jobStarted)
+			g.Status = &started
+			if before, err = countJobs(ctx, tx, g); err != nil {
+				return nil, err
+			}
+		}
+		offset, limit = max(0, offset-before), limit-found
+		if f.After != nil {
+			f.After = &JobPlace{}
+		}
+	}
+	rest, err := f.sorted(ctx, tx, jobStopped, f.byIndex(jobStopped), offset, limit)
+	return append(ids, rest...), err
+}
+
+// segment is the part of the jobs that a walk goes through: those with a status, or all. readStatus are all that are read anyway: an
+// index on the order would lead the database to them one by one.
+type segment int64
+
+const (
+	readStatus segment = -2
+	anyStatus  segment = -1
+	jobStopped segment = 0
+	jobStarted segment = 1
+)
+
+// byIndex are the conditions of a plain filter, put so that no other index than that of the order serves them.
+func (f JobFilter) byIndex(of segment) *where {
+	w := new(where)
+	switch {
+	case of != anyStatus:
+		w.and("trigger_status = ?", int64(of))
+	case f.Status != nil && f.Beside && *f.Status != int64(jobStopped):
+		w.and("trigger_status > 0")
+	case f.Status != nil:
+		w.and("trigger_status + 0 = ?", *f.Status)
+	}
+	if len(f.Groups) > 0 {
+		w.in("job_group + 0", f.Groups)
+	}
+	return w
+}
+
+// sorted reads a page of those that conditions leave.
+func (f JobFilter) sorted(ctx context.Context, tx DBTX, of segment, w *where, offset, limit int64) ([]int64, error) {
+	f.behind(of, w)
+	query := "SELECT id FROM xxl_job_info" + w.String() + " ORDER BY " + f.order(of) + " LIMIT ? OFFSET ?"
+	return findIDs(ctx, tx, "jobs in their order", query, append(w.args, limit, offset))
+}
+
+// order is what the jobs of a segment are sorted by.
+func (f JobFilter) order(of segment) string {
+	direction := ""
+	if f.Desc {
+		direction = " DESC"
+	}
+	key, first := "trigger_next_time", ""
+	switch {
+	case f.Order == OrderName:
+		key = nameOf(of)
+	case of < 0:
+		first = "CASE WHEN trigger_status > 0 THEN 0 ELSE 1 END, "
+	}
+	return first + key + direction + ", id" + direction
+}
+
+// nameOf is the name of a job, put so that no index serves it where that would be slower.
+func nameOf(of segment) string {
+	if of == readStatus {
+		return "CONCAT(job_desc, '')"
+	}
+	return "job_desc"
+}
+
+// behind leaves what comes after a place.
+func (f JobFilter) behind(of segment, w *where) {
+	if f.After == nil {
+		return
+	}
+	further := " > ?"
+	if f.Desc {
+		further = " < ?"
+	}
+	at := *f.After
+	switch {
+	case f.Order == OrderName:
+		w.and("("+nameOf(of)+further+" OR ("+nameOf(of)+" = ? AND id"+further+"))", at.Name, at.Name, at.ID)
+	case of == jobStopped && at == JobPlace{}: // behind the last that is started
+	case of >= 0:
+		w.and("(trigger_next_time"+further+" OR (trigger_next_time = ? AND id"+further+"))", at.Next, at.Next, at.ID)
+	case at.Started:
+		w.and("(trigger_status <= 0 OR trigger_next_time"+further+" OR (trigger_next_time = ? AND id"+further+"))", at.Next, at.Next, at.ID)
+	default:
+		w.and("trigger_status <= 0 AND id"+further, at.ID)
+	}
+}
+
+// searchSorted sorts what only reading all jobs can tell: the first of each part, and then of those.
+func searchSorted(ctx context.Context, pool *Pool, f JobFilter, offset, limit int64) ([]int64, error) {
+	parts, err := f.parts(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	found := make([][]int64, len(parts))
+	err = pool.sideBySide(ctx, len(parts), func(i int) (err error) {
+		found[i], err = parts[i].sorted(ctx, pool, readStatus, parts[i].where(false), 0, offset+limit)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	ids := slices.Concat(found...)
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	f.After = nil
+	w := new(where)
+	w.in("id", ids)
+	return f.sorted(ctx, pool, readStatus, w, offset, limit)
+}
