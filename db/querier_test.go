@@ -120,7 +120,7 @@ var argValues = map[string]any{
 	"SealToken.OldToken": "token1", "SealToken.OldPrevious": "previo1", "Token": "changed",
 	"InsertCodeHandler.GroupID": int64(100), "InsertGate": int64(100), "InsertKill.LogID": int64(100), "ReplaceSetting.OldValue": "value1", "ResealAlarmChannel.OldConfig": "config1", "RegistryGroup": "EXECUTOR", "UpdatedAt": int64(77), "SeenAt": int64(77), "ExpiresAt": int64(77),
 	"TouchRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "InsertRegistry.UpdateTime": seedTime.AddDate(0, 0, 9), "SetSetting.Value": "changed",
-	"SetUserLang.Lang": "changed", "SetUserTheme.Theme": "changed", "SetUserZone.TimeZone": "changed", "ListSettings": int32(10), "ListViews.UserID": int64(2), "InsertView.Name": "new", "UpdateView.Name": "new",
+	"SetUserLang.Lang": "changed", "SetUserTheme.Theme": "changed", "SetUserZone.TimeZone": "changed", "SetUserPreferences.Preferences": "changed", "ListSettings": int32(10), "ListViews.UserID": int64(2), "InsertView.Name": "new", "UpdateView.Name": "new",
 	"NoteAdoptionChecked.CheckedAt": int64(77), "NoteAdoptedTokens": int64(77), "FinishAdoption.FinishedAt": int64(77),
 	"InsertAdoptedJob.JobID": int64(100), "InsertAdoptedToken.AppName": "new",
 	"CleanIdempotency": int64(100), "InsertIdempotency.ID": "new",
