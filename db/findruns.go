@@ -106,25 +106,25 @@ func FindRuns(ctx context.Context, tx DBTX, f RunFilter, from, before int64, lim
 	return list[:min(len(list), limit)], rows.Err()
 }
 
-// RunSpan is when a run was planned, sent and over.
-type RunSpan struct {
+// RunTimes are when a run was planned, sent and over.
+type RunTimes struct {
 	ID                            int64
 	PlannedAt, SentAt, FinishedAt int64
 	TriggerTime, HandleTime       sql.NullTime
 	TriggerCode, HandleCode       int64
 }
 
-// FindRunSpans is FindRuns for times alone, in no order.
-func FindRunSpans(ctx context.Context, tx DBTX, f RunFilter, from, before int64, limit int) ([]RunSpan, error) {
+// FindRunTimes is FindRuns for times alone, in no order.
+func FindRunTimes(ctx context.Context, tx DBTX, f RunFilter, from, before int64, limit int) ([]RunTimes, error) {
 	query, args := f.statement("id, planned_at, sent_at, finished_at, trigger_time, handle_time, trigger_code, handle_code", from, before, limit, true)
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("find the times of runs: %w", err)
 	}
 	defer rows.Close()
-	var list []RunSpan
+	var list []RunTimes
 	for rows.Next() {
-		var r RunSpan
+		var r RunTimes
 		if err := rows.Scan(&r.ID, &r.PlannedAt, &r.SentAt, &r.FinishedAt, &r.TriggerTime, &r.HandleTime, &r.TriggerCode, &r.HandleCode); err != nil {
 			return nil, fmt.Errorf("read the times of a run: %w", err)
 		}

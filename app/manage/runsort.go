@@ -41,9 +41,9 @@ func (s *Runs) sorted(ctx context.Context, q *runQuery, f RunFilter) (list RunLi
 	if f.Deep {
 		most = sortedRunsDeep
 	}
-	var spans []db.RunSpan
+	var spans []db.RunTimes
 	reached, err := s.search.walk(q.from, q.before, q.time, true, func(from, before int64) (bool, error) {
-		found, err := db.FindRunSpans(ctx, s.cfg.Pool, q.filter, from, before, most-len(spans))
+		found, err := db.FindRunTimes(ctx, s.cfg.Pool, q.filter, from, before, most-len(spans))
 		spans = append(spans, found...)
 		return len(spans) >= most, db.Error(err)
 	})
@@ -54,7 +54,7 @@ func (s *Runs) sorted(ctx context.Context, q *runQuery, f RunFilter) (list RunLi
 	if !list.Whole {
 		oldest := reached
 		if len(spans) >= most {
-			oldest = slices.MinFunc(spans, func(a, b db.RunSpan) int { return cmp.Compare(a.ID, b.ID) }).ID
+			oldest = slices.MinFunc(spans, func(a, b db.RunTimes) int { return cmp.Compare(a.ID, b.ID) }).ID
 		}
 		list.Older, list.Searched = oldest, !f.Deep
 		if err := q.stopped(ctx, &list); err != nil {
@@ -76,7 +76,7 @@ func (s *Runs) sorted(ctx context.Context, q *runQuery, f RunFilter) (list RunLi
 }
 
 // inOrder are the ids of runs in an order. Those that have no such number, because they were not sent, come last in any.
-func (s *Runs) inOrder(spans []db.RunSpan, by RunSort) []int64 {
+func (s *Runs) inOrder(spans []db.RunTimes, by RunSort) []int64 {
 	type place struct{ id, key int64 }
 	now := s.cfg.Now()
 	places := make([]place, len(spans))
@@ -98,7 +98,7 @@ func (s *Runs) inOrder(spans []db.RunSpan, by RunSort) []int64 {
 }
 
 // sortKey is what a run is sorted by, in milliseconds, as the list shows it; negative where there is none.
-func (s *Runs) sortKey(r db.RunSpan, by RunOrder, now time.Time) int64 {
+func (s *Runs) sortKey(r db.RunTimes, by RunOrder, now time.Time) int64 {
 	if by == RunsByLateness {
 		if r.PlannedAt <= 0 || r.SentAt <= 0 {
 			return -1
