@@ -357,6 +357,81 @@ func (q *Queries) ListOldestOpenRuns(ctx context.Context, db DBTX, arg ListOldes
 	return items, nil
 }
 
+const listSchedulesOfJobs = `-- name: ListSchedulesOfJobs :many
+SELECT id, job_group, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at, calendar, calendar_rule, tags, paused_at, paused_next FROM xxl_job_info
+WHERE trigger_status = 1 + CAST(? AS SIGNED) AND id IN (/*SLICE:ids*/?) AND trigger_next_time > 0 AND trigger_next_time <= ?
+`
+
+type ListSchedulesOfJobsParams struct {
+	Beside  int64
+	Ids     []int64
+	UntilMs int64
+}
+
+type ListSchedulesOfJobsRow struct {
+	ID              int64
+	JobGroup        int64
+	ScheduleType    jobspec.ScheduleType
+	ScheduleConf    Text
+	TimeZone        string
+	TriggerNextTime int64
+	EndAt           int64
+	Calendar        string
+	CalendarRule    string
+	Tags            string
+	PausedAt        int64
+	PausedNext      int64
+}
+
+// The same of some jobs, for the timeline.
+func (q *Queries) ListSchedulesOfJobs(ctx context.Context, db DBTX, arg ListSchedulesOfJobsParams) ([]ListSchedulesOfJobsRow, error) {
+	query := listSchedulesOfJobs
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.Beside)
+	if len(arg.Ids) > 0 {
+		for _, v := range arg.Ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(arg.Ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	queryParams = append(queryParams, arg.UntilMs)
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListSchedulesOfJobsRow
+	for rows.Next() {
+		var i ListSchedulesOfJobsRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.ScheduleType,
+			&i.ScheduleConf,
+			&i.TimeZone,
+			&i.TriggerNextTime,
+			&i.EndAt,
+			&i.Calendar,
+			&i.CalendarRule,
+			&i.Tags,
+			&i.PausedAt,
+			&i.PausedNext,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listSuccessesAfter = `-- name: ListSuccessesAfter :many
 SELECT id FROM xxl_job_log WHERE job_id = ? AND id > ? AND handle_code = 200 LIMIT ?
 `

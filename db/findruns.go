@@ -161,12 +161,20 @@ func findIDs(ctx context.Context, tx DBTX, of, query string, args []any) (ids []
 	return ids, rows.Err()
 }
 
+// branches are the groups that are read each along its own index.
+func (f *RunFilter) branches() []int64 {
+	if f.Job != 0 || len(f.Groups)*max(1, len(f.Codes)) > maxBranches {
+		return nil
+	}
+	return f.Groups
+}
+
+// Branches is in how many parts the groups are read, each up to the limit.
+func (f *RunFilter) Branches() int { return max(1, len(f.branches())) }
+
 // statement joins the branches. Rows of several come in no order.
 func (f *RunFilter) statement(columns string, from, before int64, limit int, down bool) (query string, args []any) {
-	groups, codes := f.Groups, f.Codes
-	if f.Job != 0 || len(groups)*max(1, len(codes)) > maxBranches {
-		groups = nil
-	}
+	groups, codes := f.branches(), f.Codes
 	var q strings.Builder
 	branch := 0
 	for i := range max(1, len(groups)) {

@@ -231,8 +231,9 @@ type Querier interface {
 	// The first hour with counters in a stretch, or 0.
 	FirstHourSince(ctx context.Context, db DBTX, arg FirstHourSinceParams) (int64, error)
 	FirstRunID(ctx context.Context, db DBTX) (int64, error)
-	// The run that was due first since a moment: one seek in the index of times. Ids grow with the times except for the few
-	// seconds by which runs are claimed ahead, so the caller asks for an earlier moment.
+	// The smallest id of the runs that were due first since a moment, 0 for none: a short walk in the index of times. Ids grow with the times
+	// except for the few seconds by which runs are claimed ahead, so the caller asks for an earlier moment, and for those that were recorded
+	// late, so one alone would not do.
 	FirstRunIDSince(ctx context.Context, db DBTX, triggerTime sql.NullTime) (int64, error)
 	// The lowest run with a slot, or far above all when there is none: below it no admin can have been given one.
 	FirstSlotRun(ctx context.Context, db DBTX) (int64, error)
@@ -587,6 +588,8 @@ type Querier interface {
 	ListSchedules(ctx context.Context, db DBTX, arg ListSchedulesParams) ([]JobSchedule, error)
 	// All jobs with when they are due, some at a time.
 	ListSchedulesAfter(ctx context.Context, db DBTX, arg ListSchedulesAfterParams) ([]ListSchedulesAfterRow, error)
+	// The same of some jobs, for the timeline.
+	ListSchedulesOfJobs(ctx context.Context, db DBTX, arg ListSchedulesOfJobsParams) ([]ListSchedulesOfJobsRow, error)
 	// Jobs of a stretch of ids that are gone although their history does not say so. The sum keeps SQLite from reading all jobs by the
 	// index on until_at.
 	ListSchedulesOrphaned(ctx context.Context, db DBTX, arg ListSchedulesOrphanedParams) ([]int64, error)

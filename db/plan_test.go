@@ -179,6 +179,14 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := db.FindAuditIDs(ctx, tx, db.AuditFilter{Action: "run"}, 1000, 4000, 51)
 			return len(r), err
 		}, "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "key=PRIMARY", 51},
+		{"FindRunSpans of jobs", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.FindRunSpans(ctx, tx, []db.RunSpans{{RunFilter: db.RunFilter{Job: 3, Until: until}, From: 1, Before: math.MaxInt64, Limit: 20}, {RunFilter: db.RunFilter{Job: 3}, Before: 1, Limit: 3}})
+			return len(r), err
+		}, "USING INDEX i_job_outcome (job_id=? AND id>? AND id<?)", "key=i_job_outcome key_len=12", 20},
+		{"FindRunSpans of groups", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := db.FindRunSpans(ctx, tx, []db.RunSpans{{RunFilter: db.RunFilter{Groups: []int64{1, 2}, Until: until}, From: 1, Before: math.MaxInt64, Limit: 20}})
+			return len(r), err
+		}, "USING INDEX I_jobgroup (job_group=? AND rowid>? AND rowid<?)", "key=I_jobgroup", 20},
 		{"ListJobsDueWithin", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListJobsDueWithin(ctx, tx, db.ListJobsDueWithinParams{UntilMs: 1019, Limit: 2000})
 			return len(r), err

@@ -48,3 +48,9 @@ FROM xxl_job_info GROUP BY job_group ORDER BY job_group;
 SELECT id, job_group, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at, calendar, calendar_rule, tags, paused_at, paused_next FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time <= sqlc.arg(until_ms)
 ORDER BY trigger_next_time LIMIT ?;
+
+-- name: ListSchedulesOfJobs :many
+-- The same of some jobs, for the timeline.
+SELECT id, job_group, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at, calendar, calendar_rule, tags, paused_at, paused_next FROM xxl_job_info
+WHERE trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND id IN (sqlc.slice(ids)) AND trigger_next_time > 0 AND trigger_next_time <= sqlc.arg(until_ms);
+

@@ -67,9 +67,10 @@ SELECT id, job_group, job_id, executor_address, executor_handler, executor_param
 FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id DESC;
 
 -- name: FirstRunIDSince :one
--- The run that was due first since a moment: one seek in the index of times. Ids grow with the times except for the few
--- seconds by which runs are claimed ahead, so the caller asks for an earlier moment.
-SELECT id FROM xxl_job_log WHERE trigger_time >= ? ORDER BY trigger_time, id LIMIT 1;
+-- The smallest id of the runs that were due first since a moment, 0 for none: a short walk in the index of times. Ids grow with the times
+-- except for the few seconds by which runs are claimed ahead, so the caller asks for an earlier moment, and for those that were recorded
+-- late, so one alone would not do.
+SELECT CAST(COALESCE(MIN(id), 0) AS SIGNED) AS id FROM (SELECT id FROM xxl_job_log WHERE trigger_time >= ? ORDER BY trigger_time, id LIMIT 200) first_due;
 
 -- name: RunTimeFrom :one
 -- When the first run from an id on was planned.

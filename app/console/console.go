@@ -134,6 +134,7 @@ func New(cfg Config) *Console {
 			&secretPages{frame: f, secrets: m.Secrets},
 			&pausePages{frame: f, pauses: m.Pauses},
 			&webhookPages{frame: f, webhooks: m.Webhooks},
+			&timePages{frame: f, timelines: m.Timelines, jobs: m.Jobs},
 			&docPages{frame: f},
 			views,
 		},

@@ -68,6 +68,7 @@ var paletteActions = []struct {
 	{"loader", "palette.running", link.Runs(link.RunFilter{Result: link.ResultRunning}), false},
 	{"clock", "slow.title", link.SlowestPath, false},
 	{"calendar-clock", "forecast.title", link.ForecastPath, false},
+	{"chart-gantt", "timeline.title", link.TimelinePath, false},
 	{"circle-stop", "palette.stopped", link.Jobs(link.JobFilter{State: link.JobStopped}), false},
 	{"server", "nav.executors", link.ExecutorsPath, false},
 	{"plus", "groups.new", link.ExecutorNewPath, true},

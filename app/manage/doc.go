@@ -137,8 +137,9 @@ type Service struct {
 	Calendars *Calendars
 	Pauses    *Pauses
 	Webhooks  *Webhooks
-	// Accounts read only.
+	// Accounts and Timelines read only.
 	Accounts  *Accounts
+	Timelines *Timelines
 	Backfills *Backfills
 }
 
@@ -167,6 +168,7 @@ func New(cfg Config) *Service {
 		Calendars: &Calendars{cfg: cfg, queries: q, audit: audit},
 		Webhooks:  &Webhooks{cfg: cfg, queries: q, audit: audit},
 		Accounts:  &Accounts{cfg: cfg, queries: q, schedules: schedules},
+		Timelines: &Timelines{cfg: cfg, queries: q, jobs: jobs, runs: runs, figures: figures},
 	}
 }
 

@@ -257,10 +257,11 @@ func (q *runQuery) bounds(ctx context.Context, f RunFilter) error {
 	} else {
 		q.filter.Since = pool.Wall(f.Since)
 		q.from, err = queries.FirstRunIDSince(ctx, pool, nullTime(q.filter.Since.Add(-claimSlack)))
-		if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		if err != nil {
+			return fmt.Errorf("find first run: %w", db.Error(err))
+		}
+		if q.from == 0 {
 			q.from = q.before
-		} else if err != nil {
-			return fmt.Errorf("find first run: %w", err)
 		}
 	}
 	if !f.Until.IsZero() {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 
 const names = `
-  activity arrow-down arrow-right ban bell bell-off bell-ring book-open bookmark calendar-clock case-sensitive check chevron-down chevron-left chevron-right
+  activity arrow-down arrow-right ban bell bell-off bell-ring book-open bookmark calendar-clock case-sensitive chart-gantt check chevron-down chevron-left chevron-right
   chevron-up chevrons-up-down circle circle-alert circle-check circle-dashed circle-help circle-minus circle-stop circle-x clock code
   columns-2 command copy download ellipsis external-link eye eye-off file-text folder-input funnel history hourglass inbox info
   key-round keyboard languages layout-dashboard link list-checks loader log-out mail message-square monitor moon network octagon-x

@@ -34,6 +34,7 @@ import (
 	"github.com/punctual-job/punctual/views/runs"
 	"github.com/punctual-job/punctual/views/saved"
 	"github.com/punctual-job/punctual/views/settings"
+	"github.com/punctual-job/punctual/views/timeline"
 	"github.com/punctual-job/punctual/views/tokens"
 	"github.com/punctual-job/punctual/views/ui"
 	"github.com/punctual-job/punctual/views/users"
@@ -192,6 +193,10 @@ func (f fakes) pages() []page {
 		{"user-delete", "/users/3/delete", users.Delete(users.AskPage{Page: f.page("/users/3/delete"), ID: 3, Name: "jonas"})},
 		{"profile", "/profile", users.Profile(f.profile())},
 		{"user-many", "/users/3/edit", users.Form(f.userOfMany())},
+		{"timeline", "/timeline", timeline.Whole(f.timelinePage())},
+		{"timeline-executors", "/timeline?by=executors", timeline.Whole(f.timelineOfExecutors())},
+		{"timeline-none", "/timeline?none", timeline.Whole(timeline.Page{Page: f.page("/timeline"), Now: -1})},
+		{"timeline-wrong", "/timeline?wrong", timeline.Whole(timeline.Page{Page: f.page("/timeline"), Now: -1, Filter: link.TimelineFilter{Range: link.RangeCustom, From: "2026-03-04T02:00", To: "2026-03-04T01:00"}, Wrong: f.T("problem.timeline.order")})},
 		{"forecast", "/forecast", dashboard.Forecast(f.forecastPage())},
 		{"forecast-none", "/forecast?none", dashboard.Forecast(dashboard.ForecastPage{Page: f.page("/forecast"), Days: "14", None: true, From: "2026-03-04T02:00", Until: "2026-03-04T03:00"})},
 		{"slowest", "/jobs/slowest", jobs.Slowest(jobs.SlowPage{Page: f.page("/jobs/slowest"), By: link.SlowLongest, Days: 7, Rows: []jobs.SlowRow{

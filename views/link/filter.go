@@ -307,7 +307,7 @@ func Ignored(given url.Values, address string) []string {
 		value := text(given, name)
 		switch {
 		case value == "" || known.Get(name) != "" || slices.Contains(unsaid[name], value):
-		case (name == "from" || name == "to") && given.Get("range") != RangeCustom && slices.Contains(Ranges(), given.Get("range")):
+		case (name == "from" || name == "to") && given.Get("range") != RangeCustom && (slices.Contains(Ranges(), given.Get("range")) || given.Get("range") == RangeSixHours):
 		default:
 			ignored = append(ignored, name+"="+value)
 		}

@@ -41,8 +41,8 @@ func barHeight(of float64) string { return strconv.FormatFloat(of, 'f', 1, 64) }
 
 func barTop(of float64) string { return strconv.FormatFloat(100-of, 'f', 1, 64) }
 
-// tone is the class that colours a bar.
-func (b RunBar) tone() string {
+// Tone is the class that colours a bar.
+func (b RunBar) Tone() string {
 	if b.Retried {
 		return "retried"
 	}
@@ -60,8 +60,8 @@ func (b RunBar) tone() string {
 	}
 }
 
-// stands says how the run stands, and that it was tried again.
-func (b RunBar) stands(p *locales.Printer) string {
+// Stands says how the run stands, and that it was tried again.
+func (b RunBar) Stands(p *locales.Printer) string {
 	if b.Retried {
 		return p.T("bars.retried", "State", p.T("state."+string(b.State)))
 	}
@@ -70,7 +70,7 @@ func (b RunBar) stands(p *locales.Printer) string {
 
 // title says of a bar what its row in the table says.
 func (b RunBar) title(p *locales.Printer) string {
-	s := "#" + format.Digits(b.LogID) + " · " + b.stands(p) + " · " + b.At.Absolute
+	s := "#" + format.Digits(b.LogID) + " · " + b.Stands(p) + " · " + b.At.Absolute
 	for _, more := range []string{b.Duration, b.Unlike} {
 		if more != "" {
 			s += " · " + more

@@ -194,6 +194,13 @@ func consolePages(f pageFacts, admin bool) []page {
 			return url.Values{"schedule_type": {"CRON"}, "cron": {fmt.Sprintf("0 %d 2 * * ?", i%60)}}
 		}, part: true},
 		{name: "runs", path: fixed("/runs")},
+		{name: "timeline", path: fixed("/timeline")},
+		{name: "timeline, day", path: fixed("/timeline?range=24h")},
+		{name: "timeline, of a group", path: path("/timeline?range=24h&group=%d", some(installationGroups))},
+		{name: "timeline, of a tag", path: fixed("/timeline?range=6h&tag=finance")},
+		{name: "timeline, of a job", path: path("/timeline?range=24h&job=%d", job)},
+		{name: "timeline, executors", path: fixed("/timeline?by=executors&range=6h")},
+		{name: "forecast", path: fixed("/forecast")},
 		{name: "keys", path: fixed("/keys"), part: true},
 		{name: "palette", path: fixed("/palette"), part: true},
 		{name: "palette, text", path: fixed("/palette?q=payments"), part: true},

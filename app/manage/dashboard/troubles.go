@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -115,10 +114,10 @@ func (s *Dashboard) Troubles(ctx context.Context, p auth.Principal) (Troubles, m
 func (s *Dashboard) findTroubles(ctx context.Context) (t troubles, err error) {
 	now := s.cfg.Now()
 	from, err := s.queries.FirstRunIDSince(ctx, s.cfg.Pool, sql.NullTime{Time: s.cfg.Pool.Wall(now.Add(-troubleReach)), Valid: true})
-	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
-		return t, fmt.Errorf("find the first run of the day: %w", err)
+	if err != nil {
+		return t, fmt.Errorf("find the first run of the day: %w", db.Error(err))
 	}
-	if err == nil {
+	if from > 0 {
 		if err := s.findFailing(ctx, from, &t); err != nil {
 			return t, err
 		}

@@ -1,0 +1,56 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// runSpanColumns are those of a list that say when a run was and how it stands. Texts are read only of the runs of an XXL-JOB admin, whose
+// state stands nowhere else.
+const runSpanColumns = `id, job_group, job_id, executor_address, executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,
+ planned_at, planned_for, trigger_type, sent_at, finished_at, outcome,
+ CASE WHEN outcome = 0 AND trigger_code NOT IN (0, 200) THEN SUBSTRING(COALESCE(trigger_msg, ''), 1, 2000) ELSE '' END AS trigger_note,
+ CASE WHEN outcome = 0 AND handle_code NOT IN (0, 200) THEN SUBSTRING(COALESCE(handle_msg, ''), 1, 300) ELSE '' END AS handle_note`
+
+// RunSpans asks for the newest runs of a filter with ids from one on and below another.
+type RunSpans struct {
+	RunFilter
+	From, Before int64
+	Limit        int
+}
+
+// FindRunSpans reads what several ask for, each along its own index and all in one statement, newest first. Of a [RunRow] it fills in
+// what a picture of times needs: no parameters, no events and hardly any messages.
+func FindRunSpans(ctx context.Context, tx DBTX, asked []RunSpans) ([]RunRow, error) {
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	var q strings.Builder
+	var args []any
+	for i := range asked {
+		if i > 0 {
+			q.WriteString(" UNION ALL ")
+		}
+		one, its := asked[i].statement(runSpanColumns, asked[i].From, asked[i].Before, asked[i].Limit, true)
+		fmt.Fprintf(&q, "SELECT * FROM (%s) AS s%d", one, i)
+		args = append(args, its...)
+	}
+	rows, err := tx.QueryContext(ctx, q.String(), args...)
+	if err != nil {
+		return nil, fmt.Errorf("find the times of runs: %w", err)
+	}
+	defer rows.Close()
+	var list []RunRow
+	for rows.Next() {
+		var r RunRow
+		if err := rows.Scan(&r.ID, &r.JobGroup, &r.JobID, &r.ExecutorAddress, &r.ExecutorFailRetryCount, &r.TriggerTime, &r.TriggerCode, &r.HandleTime, &r.HandleCode,
+			&r.PlannedAt, &r.PlannedFor, &r.TriggerType, &r.SentAt, &r.FinishedAt, &r.Outcome, &r.TriggerNote, &r.HandleNote); err != nil {
+			return nil, fmt.Errorf("read the times of a run: %w", err)
+		}
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b RunRow) int { return int(b.ID - a.ID) })
+	return list, rows.Err()
+}

@@ -1,0 +1,116 @@
+// Package timeline draws runs against time: a row for each job or executor, a bar for each run. The picture is made on the server as SVG whose
+// lengths are shares of its width, so that it is as sharp on a phone as on a wall, and needs no script and no style of its own. A list beside
+// it says the same.
+package timeline
+
+import (
+	"strconv"
+
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+// Page is a timeline ([Whole]; its script and its filter ask for [FragmentTimeline]).
+type Page struct {
+	layout.Page
+	Filter link.TimelineFilter
+	Groups []ui.Option
+	Chips  []ui.Chip
+	Wrong  string // why there is no picture; empty: there is
+	Live   bool   // its right edge moves
+	From   string // when it begins and ends, to the minute
+	Until  string
+	Ticks  []Tick
+	Now    float64 // where now is; less than 0: outside
+	Rows   []Row
+	More   string // what is left out; empty: nothing is
+}
+
+// FragmentTimeline is everything under the filter.
+const FragmentTimeline = "timeline"
+
+// Tick is a line of the grid.
+type Tick struct {
+	X     float64 // like all places of the picture, of 100
+	Label string  // may be empty
+}
+
+// Row is a job or an address.
+type Row struct {
+	Name  string
+	URL   string
+	Note  string // what else is said of it, such as how many runs there were at a time
+	Cut   float64
+	CutBy Left // why nothing is drawn before Cut; without a text it is not cut
+	Lanes int  // how many bars stand above each other
+	Bars  []Bar
+	Dues  []Due
+	Ends  Left // what is not drawn behind the last fire
+}
+
+// Left is what is left out, and where it is listed.
+type Left struct{ Text, URL string }
+
+// Bar is a run, or several of one kind that lie too close to be told apart.
+type Bar struct {
+	URL    string
+	Title  string
+	Tone   string // as of [ui.RunBar]
+	Again  bool   // another attempt of a run that failed
+	Lane   int
+	X      float64 // from when it was planned, or where nothing was waited for, from its sending
+	Run, W float64 // where the sending is, and how long it took from there
+}
+
+// Due is one fire or several that are to come.
+type Due struct {
+	X          float64
+	URL, Title string
+}
+
+// The heights of a row's picture, in pixels.
+const (
+	laneHeight = 14
+	barHeight  = 10
+	rowPadding = 6
+)
+
+func (r Row) height() int { return 2*rowPadding + max(1, r.Lanes)*laneHeight - (laneHeight - barHeight) }
+
+func pixels(n int) string { return strconv.Itoa(n) }
+
+func (b Bar) y() string { return strconv.Itoa(rowPadding + b.Lane*laneHeight) }
+
+// waitY is the upper edge of the thin part before the sending.
+func (b Bar) waitY() string { return strconv.Itoa(rowPadding + b.Lane*laneHeight + barHeight/2 - 1) }
+
+func (b Bar) class() string {
+	if b.Again {
+		return b.Tone + " again"
+	}
+	return b.Tone
+}
+
+// waited says that the part before the sending can be seen.
+func (b Bar) waited() bool { return b.Run-b.X >= 0.15 }
+
+func percent(x float64) string { return strconv.FormatFloat(min(100, max(0, x)), 'f', 2, 64) + "%" }
+
+// rangeShown is the range that the filter shows as chosen.
+func (p Page) rangeShown() string {
+	if p.Filter.Range == "" {
+		return link.TimelineRanges()[0]
+	}
+	return p.Filter.Range
+}
+
+func (p Page) by() string {
+	if p.Filter.By == "" {
+		return link.TimelineRows()[0]
+	}
+	return p.Filter.By
+}
+
+// foot is the lower edge of a bar.
+func (b Bar) foot() string { return strconv.Itoa(rowPadding + b.Lane*laneHeight + barHeight) }
