@@ -155,6 +155,18 @@ func TestTheCalendarPages(t *testing.T) {
 		if text := page.document(t).Find("main table, main p").Text(); !strings.Contains(text, "2026-10-10") || strings.Contains(text, "2025-10-11") || !strings.Contains(text, "国办发明电〔2025〕7号") {
 			t.Errorf("2026: %d %s", page.status, text)
 		}
+		october := page.document(t).Find("table.month").Eq(9)
+		grid := func(class string) string { return strings.Join(strings.Fields(october.Find("td."+class).Text()), " ") }
+		if n := page.document(t).Find("table.month").Length(); n != 12 || october.Find("caption").Text() != "2026-10" {
+			t.Errorf("%d months", n)
+		}
+		// 1 October 2026 is a Thursday: the first week has three days before it, which are not of the month.
+		if first := october.Find("tbody tr").First().Find("td"); first.Length() != 7 || strings.TrimSpace(first.Eq(2).Text()) != "" || !strings.HasPrefix(strings.TrimSpace(first.Eq(3).Text()), "1") {
+			t.Errorf("the first week: %q", first.Text())
+		}
+		if off, made, weekend := grid("off"), grid("made-up"), grid("weekend"); strings.Count(off, "国庆节") != 7 || !strings.HasPrefix(made, "10 ") || !strings.Contains(made, "国庆节") || weekend != "11 17 18 24 25 31" {
+			t.Errorf("off %q, made up %q, weekend %q", off, made, weekend)
+		}
 		file := page.document(t).Find("textarea[name=file]").Text()
 		if got := b.post("/calendars", url.Values{"file": {strings.Replace(file, `"2026-10-10"`, `"2026-10-11"`, 1)}}); got.status != http.StatusSeeOther {
 			t.Fatalf("save: %d %s", got.status, got.body)

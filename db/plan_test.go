@@ -182,7 +182,7 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 		{"FindRunSpans of jobs", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := db.FindRunSpans(ctx, tx, []db.RunSpans{{RunFilter: db.RunFilter{Job: 3, Until: until}, From: 1, Before: math.MaxInt64, Limit: 20}, {RunFilter: db.RunFilter{Job: 3}, Before: 1, Limit: 3}})
 			return len(r), err
-		}, "USING INDEX i_job_outcome (job_id=? AND id>? AND id<?)", "key=i_job_outcome key_len=12", 20},
+		}, "USING COVERING INDEX i_job_outcome (job_id=? AND id>? AND id<?)", "key=i_job_outcome key_len=12", 20},
 		{"FindRunSpans of groups", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := db.FindRunSpans(ctx, tx, []db.RunSpans{{RunFilter: db.RunFilter{Groups: []int64{1, 2}, Until: until}, From: 1, Before: math.MaxInt64, Limit: 20}})
 			return len(r), err

@@ -21,8 +21,9 @@ type RunSpans struct {
 	Limit        int
 }
 
-// FindRunSpans reads what several ask for, each along its own index and all in one statement, newest first. Of a [RunRow] it fills in
-// what a picture of times needs: no parameters, no events and hardly any messages.
+// FindRunSpans reads what several ask for, newest first. Of a [RunRow] it fills in what a picture of times needs: no parameters, no events and
+// hardly any messages. The ids come first, each part's from its own index, and then the rows: with texts in its parts a union of many is put
+// together on disk.
 func FindRunSpans(ctx context.Context, tx DBTX, asked []RunSpans) ([]RunRow, error) {
 	if len(asked) == 0 {
 		return nil, nil
@@ -33,16 +34,24 @@ func FindRunSpans(ctx context.Context, tx DBTX, asked []RunSpans) ([]RunRow, err
 		if i > 0 {
 			q.WriteString(" UNION ALL ")
 		}
-		one, its := asked[i].statement(runSpanColumns, asked[i].From, asked[i].Before, asked[i].Limit, true)
+		one, its := asked[i].statement("id", asked[i].From, asked[i].Before, asked[i].Limit, true)
 		fmt.Fprintf(&q, "SELECT * FROM (%s) AS s%d", one, i)
 		args = append(args, its...)
 	}
-	rows, err := tx.QueryContext(ctx, q.String(), args...)
+	ids, err := findIDs(ctx, tx, "the times of runs", q.String(), args)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	args = args[:0]
+	for _, id := range ids {
+		args = append(args, id)
+	}
+	rows, err := tx.QueryContext(ctx, "SELECT "+runSpanColumns+" FROM xxl_job_log WHERE id IN ("+marks(len(ids))+")", args...)
 	if err != nil {
-		return nil, fmt.Errorf("find the times of runs: %w", err)
+		return nil, fmt.Errorf("read the times of runs: %w", err)
 	}
 	defer rows.Close()
-	var list []RunRow
+	list := make([]RunRow, 0, len(ids))
 	for rows.Next() {
 		var r RunRow
 		if err := rows.Scan(&r.ID, &r.JobGroup, &r.JobID, &r.ExecutorAddress, &r.ExecutorFailRetryCount, &r.TriggerTime, &r.TriggerCode, &r.HandleTime, &r.HandleCode,

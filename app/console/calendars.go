@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -99,11 +100,33 @@ func (c *calendarPages) show(ec echo.Context) error {
 		page.Years = append(page.Years, ui.Option{Value: link.Calendar(k.Name, y), Label: format.Digits(int64(y)), Selected: y == page.Year})
 	}
 	page.Unknown = !k.Knows(page.Year)
+	page.Months = months(k.Calendar, page.Year, calendar.DayOf(c.now(), k.Location(c.zone)))
 	if who(ec).Admin {
 		page.Form = &calendars.Form{File: string(k.JSON())}
 		page.Deletes = k.Revision > 0
 	}
 	return render(ec, http.StatusOK, calendars.Show(page))
+}
+
+// months are those of a year, by weeks from Monday on.
+func months(k *calendar.Calendar, year int, today calendar.Day) []calendars.Month {
+	all := make([]calendars.Month, 0, 12)
+	for month := time.January; month <= time.December; month++ {
+		m := calendars.Month{Name: fmt.Sprintf("%d-%02d", year, month)}
+		first, next := calendar.DateOf(year, month, 1), calendar.DateOf(year, month+1, 1)
+		for day := first; day < next; day++ {
+			column := (int(day.Weekday()) + 6) % 7
+			if day == first || column == 0 {
+				m.Weeks = append(m.Weeks, [7]calendars.Cell{})
+			}
+			_, name, marked := k.Marked(day)
+			cell := calendars.Cell{Number: int(day-first) + 1, Works: k.Works(day), Marked: marked, Name: name, Today: day == today}
+			cell.Weekend = !marked && !cell.Works
+			m.Weeks[len(m.Weeks)-1][column] = cell
+		}
+		all = append(all, m)
+	}
+	return all
 }
 
 // save takes a calendar's file, or an iCalendar file.

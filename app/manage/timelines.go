@@ -20,7 +20,7 @@ const (
 	TimelineRows   = 20
 	timelineRuns   = 1500
 	timelineOfJob  = 500
-	timelineSample = 1000
+	timelineSample = 600
 	timelineFires  = 300 // of a job
 	timelineOpen   = 200 // runs that began before the time and go on
 	// timelineBefore is how many runs of a job that were planned before the time are looked at, because they may reach into it.
@@ -182,7 +182,7 @@ func (s *Timelines) addRuns(ctx context.Context, p auth.Principal, f TimelineFil
 	for i := range rows {
 		job := rows[i].Job.ID
 		at[job] = &rows[i]
-		of := runsOfJob(p, job)
+		of := db.RunFilter{Job: job}
 		earlier := db.RunSpans{RunFilter: of, Before: q.from, Limit: timelineBefore}
 		of.Until = q.filter.Until
 		asked = append(asked, db.RunSpans{RunFilter: of, From: q.from, Before: q.before, Limit: limit + 1}, earlier)
@@ -194,6 +194,7 @@ func (s *Timelines) addRuns(ctx context.Context, p auth.Principal, f TimelineFil
 	for _, r := range found { // newest first
 		row := at[r.JobID]
 		switch {
+		case !p.CanUseGroup(r.JobGroup): // of before the job was moved to its group
 		case len(row.Runs) < limit:
 			row.Runs = append(row.Runs, r)
 		case row.Since.IsZero() && r.ID >= q.from:
@@ -225,7 +226,11 @@ func (s *Timelines) addFires(ctx context.Context, f TimelineFilter, rows []Timel
 // ofExecutors are the newest runs of the time by the address that ran them, and those that began before and go on.
 func (s *Timelines) ofExecutors(ctx context.Context, p auth.Principal, f TimelineFilter, q *runQuery) (Timeline, error) {
 	var t Timeline
-	found, since, err := s.sample(ctx, p, f, q, db.RunSpans{RunFilter: db.RunFilter{Codes: []int64{0}, Open: true, Sent: true}, Before: q.from, Limit: timelineOpen})
+	var earlier []db.RunSpans
+	if open := s.cfg.Engine.Load().OpenFrom; open > 0 && open < q.from { // 0: nobody knows yet below which none is open
+		earlier = append(earlier, db.RunSpans{RunFilter: db.RunFilter{Codes: []int64{0}, Open: true, Sent: true}, From: open, Before: q.from, Limit: timelineOpen})
+	}
+	found, since, err := s.sample(ctx, p, f, q, earlier...)
 	if err != nil {
 		return t, err
 	}

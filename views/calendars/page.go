@@ -45,6 +45,7 @@ type ShowPage struct {
 	Source  string      // of the year
 	Unknown bool        // the year's days are not known
 	Days    []Day
+	Months  []Month
 	Form    *Form
 	Deletes bool // it can be deleted, or go back to what is shipped
 }
@@ -62,6 +63,56 @@ func (p DeletePage) title() string {
 		return p.T("calendars.restore.title", "Name", p.Name)
 	}
 	return p.T("calendars.delete.title", "Name", p.Name)
+}
+
+// Month is a month as a grid: weeks from Monday on.
+type Month struct {
+	Name  string
+	Weeks [][7]Cell
+}
+
+// Cell is a day of a month; one without a number belongs to another month.
+type Cell struct {
+	Number  int
+	Works   bool
+	Marked  bool   // the calendar says so beyond its weekday
+	Weekend bool   // by the working week
+	Name    string // of the occasion
+	Today   bool
+}
+
+// class is how the day is coloured.
+func (c Cell) class() string {
+	class := "day"
+	switch {
+	case c.Marked && c.Works:
+		class = "day made-up"
+	case c.Marked:
+		class = "day off"
+	case c.Weekend:
+		class = "day weekend"
+	}
+	if c.Today {
+		class += " today"
+	}
+	return class
+}
+
+// says is what the colour of the day means; empty for a usual day.
+func (c Cell) says(p layout.Page) string {
+	said := ""
+	switch {
+	case c.Marked && c.Works:
+		said = p.T("calendars.madeup")
+	case c.Marked:
+		said = p.T("calendars.off")
+	case c.Weekend:
+		said = p.T("calendars.weekend")
+	}
+	if c.Name != "" {
+		said += " · " + c.Name
+	}
+	return said
 }
 
 // Day is one entry of a calendar.

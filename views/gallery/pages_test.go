@@ -209,7 +209,7 @@ func (f fakes) pages() []page {
 			{Name: "cn", Title: "中国法定节假日及调休", Zone: "Asia/Shanghai", Jobs: 12, Missing: 2027}, {Name: "plant", Title: f.zh("工厂", "Plant"), Changed: "2026-11-02 10:04:00, jonas"},
 		}})},
 		{"calendar", "/calendars/cn", calendars.Show(calendars.ShowPage{Page: f.page("/calendars/cn"), Row: calendars.Row{Name: "cn", Title: "中国法定节假日及调休", Zone: "Asia/Shanghai", Jobs: 12, Missing: 2027},
-			Week: f.zh("周一、周二", "Mon, Tue"), Year: 2026, Years: []ui.Option{{Value: link.Calendar("cn", 2025), Label: "2025"}, {Value: link.Calendar("cn", 2026), Label: "2026", Selected: true}}, Source: "国办发明电〔2025〕7号", Form: new(calendars.Form), Deletes: true,
+			Week: f.zh("周一、周二", "Mon, Tue"), Year: 2026, Years: []ui.Option{{Value: link.Calendar("cn", 2025), Label: "2025"}, {Value: link.Calendar("cn", 2026), Label: "2026", Selected: true}}, Source: "国办发明电〔2025〕7号", Form: new(calendars.Form), Deletes: true, Months: f.months(),
 			Days: []calendars.Day{{From: "2026-10-01", Until: "2026-10-07", Name: "国庆节", Off: true}, {From: "2026-10-10", Name: "国庆节"}}})},
 		{"calendar-delete", "/calendars/cn/delete", calendars.Delete(calendars.DeletePage{Page: f.page("/calendars/cn/delete"), Name: "cn", Shipped: true, Jobs: 12})},
 		{"pauses", "/pauses", pauses.List(f.pauses())},

@@ -76,7 +76,9 @@ const (
 	rowPadding = 6
 )
 
-func (r Row) height() int { return 2*rowPadding + max(1, r.Lanes)*laneHeight - (laneHeight - barHeight) }
+func (r Row) height() int {
+	return 2*rowPadding + max(1, r.Lanes)*laneHeight - (laneHeight - barHeight)
+}
 
 func pixels(n int) string { return strconv.Itoa(n) }
 
