@@ -298,3 +298,64 @@ func TestAllThatMatchOverHTTP(t *testing.T) {
 		}
 	})
 }
+
+// TestJobsAreSpreadOverHTTP: the question has the picture before and after for each window, the deed is done to all under a filter, part after
+// part, and taken back.
+func TestJobsAreSpreadOverHTTP(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		b := open(t, a).mustLogin()
+		b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"auto"}})
+		const many = 210
+		for range many {
+			if got := b.post("/jobs", form(url.Values{"cron": {"0 0 2 * * ?"}})); got.status != http.StatusSeeOther {
+				t.Fatalf("create: %d %s", got.status, got.body)
+			}
+		}
+		atTwo := func() (n int) {
+			t.Helper()
+			if err := a.pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM xxl_job_info WHERE schedule_conf = '0 0 2 * * ?'").Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		question := b.get("/jobs/bulk?all=1&do=spread&group=1").document(t)
+		if got := question.Find(".spread-picture figcaption").Text(); !strings.Contains(got, "210 due at 02:00") || question.Find(".spread-picture g").Length() != 60 || question.Find(`input[name="window"]`).AttrOr("value", "") != "15" {
+			t.Errorf("the question: %q", got)
+		}
+		hour := question.Find(`.segmented a`).Last().AttrOr("href", "")
+		if question = b.get(hour).document(t); !strings.Contains(hour, "group=1") || question.Find(`input[name="window"]`).AttrOr("value", "") != "60" || question.Find(".segmented [aria-current]").Length() != 1 {
+			t.Fatalf("over an hour: %s", hour)
+		}
+		through := func(page *goquery.Document) *goquery.Document {
+			for part := 0; ; part++ {
+				v := url.Values{}
+				page.Find("form.panel input").Each(func(_ int, s *goquery.Selection) { v.Add(s.AttrOr("name", ""), s.AttrOr("value", "")) })
+				got := b.do("POST", "/jobs/bulk", v, "HX-Request", "true")
+				if got.status != http.StatusOK || part > 3 {
+					t.Fatalf("part %d: %d %s", part, got.status, got.body)
+				}
+				if page = got.document(t); page.Find("progress").Length() == 0 {
+					return page
+				}
+			}
+		}
+		done := through(question)
+		var minutes int
+		if err := a.pool.QueryRowContext(t.Context(), "SELECT COUNT(DISTINCT schedule_conf) FROM xxl_job_info").Scan(&minutes); err != nil {
+			t.Fatal(err)
+		}
+		if atTwo() > 3 || minutes < 180 {
+			t.Errorf("%d are still due at two, and there are %d different times", atTwo(), minutes)
+		}
+		if through(done); atTwo() != many {
+			t.Errorf("taken back: %d at two", atTwo())
+		}
+		for query, status := range map[string]int{"do=spread&id=1&window=7": 400, "do=spread&id=1&window=x": 400, "do=spread&id=1": 200} {
+			if got := b.get("/jobs/bulk?" + query); got.status != status {
+				t.Errorf("%s: %d", query, got.status)
+			}
+		}
+	})
+}

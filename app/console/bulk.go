@@ -1,15 +1,19 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -39,7 +43,43 @@ func (c *jobPages) bulkForm(ec echo.Context) error {
 	if all {
 		page.Fix(chooses(b.Do))
 	}
+	if b.Do == manage.BulkSpread {
+		if err := c.spreadPicture(ec, &page, b); err != nil {
+			return err
+		}
+	}
 	return renderPart(ec, http.StatusOK, jobs.Bulk(page), ui.FragmentDialog)
+}
+
+// spreadPicture shows what a spread comes to, over the window that is asked about.
+func (c *jobPages) spreadPicture(ec echo.Context, page *jobs.BulkPage, b manage.Bulk) error {
+	for _, window := range manage.BulkWindows() {
+		minutes := int64(window / time.Minute)
+		page.Windows = append(page.Windows, ui.Option{Value: link.JobsBulkOver(ec.QueryParams(), minutes), Label: format.Duration(page.Printer, window), Selected: window == b.Window})
+	}
+	if page.Count == 0 {
+		return nil
+	}
+	s, err := c.jobs.Spread(ec.Request().Context(), who(ec), b)
+	if err != nil {
+		return err
+	}
+	zone := c.timesOf(page.Page)
+	clock := func(at time.Time) string { return at.In(zone).Format("15:04") }
+	picture := &jobs.SpreadPicture{
+		Before: page.T("jobs.bulk.spread.before", "N", format.Number(s.Worst.N), "At", clock(s.Worst.At)),
+		After:  page.T("jobs.bulk.spread.after", "N", format.Number(s.Thereby.N), "At", clock(s.Thereby.At)),
+		From:   clock(s.From), Until: clock(s.From.Add(59 * time.Minute)),
+	}
+	most := float64(max(1, slices.Max(s.Before[:]), slices.Max(s.After[:])))
+	for i := range s.Before {
+		picture.Bars = append(picture.Bars, jobs.SpreadBar{
+			Title:  page.T("jobs.bulk.spread.bar", "At", clock(s.From.Add(time.Duration(i)*time.Minute)), "Before", format.Number(s.Before[i]), "After", format.Number(s.After[i])),
+			Before: 95 * float64(s.Before[i]) / most, After: 95 * float64(s.After[i]) / most,
+		})
+	}
+	page.Spread = picture
+	return nil
 }
 
 // bulkAgain shows the question again with what was chosen, and why that cannot be.
@@ -135,6 +175,12 @@ func readBulk(ec echo.Context) manage.Bulk {
 		b.Field = form.Get(jobs.FieldField)
 		b.To = form.Get(jobs.FieldTo + b.Field)
 	}
+	if b.Do == manage.BulkSpread {
+		minutes, err := strconv.Atoi(cmp.Or(form.Get(jobs.FieldWindow), "15"))
+		if b.Window = time.Duration(minutes) * time.Minute; err != nil {
+			b.Window = 0 // which the use case refuses
+		}
+	}
 	b.Group, _ = strconv.ParseInt(form.Get(jobs.FieldGroup), 10, 64) // 0 is no group, which the use case says
 	for _, text := range form[jobs.FieldID] {
 		if id, err := strconv.ParseInt(text, 10, 64); err == nil && id > 0 {
@@ -162,7 +208,7 @@ func tagsIn(list string) []string {
 
 func (c *jobPages) bulkPage(ec echo.Context, b manage.Bulk, do bulkAction, choosing bool) (jobs.BulkPage, error) {
 	ctx, p := ec.Request().Context(), who(ec)
-	page := jobs.BulkPage{Page: c.Page(ec), Do: string(b.Do)}
+	page := jobs.BulkPage{Page: c.Page(ec), Do: string(b.Do), Window: strconv.Itoa(int(b.Window / time.Minute))}
 	items, err := do(ctx, p, b)
 	if err != nil {
 		return page, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/problem"
@@ -20,15 +21,16 @@ type BulkDo string
 const (
 	BulkStart  BulkDo = "start"
 	BulkStop   BulkDo = "stop"
-	BulkMove   BulkDo = "move" // to another executor group
-	BulkTag    BulkDo = "tag"  // adds some tags and takes others away
-	BulkEdit   BulkDo = "edit" // gives one field a value
+	BulkMove   BulkDo = "move"   // to another executor group
+	BulkTag    BulkDo = "tag"    // adds some tags and takes others away
+	BulkEdit   BulkDo = "edit"   // gives one field a value
+	BulkSpread BulkDo = "spread" // moves the times of cron texts apart
 	BulkDelete BulkDo = "delete"
 )
 
 // BulkDeeds lists the deeds in the order they are offered.
 func BulkDeeds() []BulkDo {
-	return []BulkDo{BulkStart, BulkStop, BulkMove, BulkTag, BulkEdit, BulkDelete}
+	return []BulkDo{BulkStart, BulkStop, BulkMove, BulkTag, BulkEdit, BulkSpread, BulkDelete}
 }
 
 // BulkFields are the fields that BulkEdit changes.
@@ -51,7 +53,9 @@ type Bulk struct {
 	Drop  []string // of BulkTag
 	Field string   // of BulkEdit; "" while none is chosen, in a preview
 	To    string   // of BulkEdit, as in the form of a job
-	// Was is what an undo goes back to, by job: a group's id for BulkMove, the tags for BulkTag, the value for BulkEdit.
+	// Window is that of BulkSpread; one of BulkWindows.
+	Window time.Duration
+	// Was is what an undo goes back to, by job: a group's id for BulkMove, the tags for BulkTag, the value for BulkEdit, the cron text for BulkSpread.
 	Was map[int64]string
 	// Versions are those of the preview, by job: what was changed since is left alone. A job without one is not compared.
 	Versions map[int64]string
@@ -110,6 +114,9 @@ func (s *Jobs) bulk(ctx context.Context, p auth.Principal, b Bulk, most int) ([]
 		return nil, nil, problem.New(problem.Malformed, "problem.bulk.none")
 	}
 	if b.Do == BulkEdit && b.Field != "" && !slices.Contains(BulkFields(), b.Field) {
+		return nil, nil, problem.New(problem.Malformed, "problem.bulk.none")
+	}
+	if b.Do == BulkSpread && b.Was == nil && !slices.Contains(BulkWindows(), b.Window) {
 		return nil, nil, problem.New(problem.Malformed, "problem.bulk.none")
 	}
 	if len(b.IDs) > most {
@@ -196,6 +203,9 @@ func bulkItem(p auth.Principal, b Bulk, j db.Job) BulkItem {
 				item.Err = problem.InvalidFields(*fault)
 			}
 		}
+	case BulkSpread:
+		conf, err := b.spread(j)
+		item.Was, item.Err, item.Changes = string(j.ScheduleConf), err, conf != string(j.ScheduleConf)
 	case BulkDelete:
 		item.Changes = true
 	}
@@ -304,6 +314,12 @@ func (s *Jobs) bulkOne(ctx context.Context, p auth.Principal, b Bulk, j db.Job) 
 			return problem.New(problem.Malformed, "problem.bulk.none")
 		}
 		in, _ = b.edited(j) // a fault has been found before
+	case BulkSpread:
+		conf, err := b.spread(j)
+		if err != nil {
+			return err
+		}
+		in.ScheduleConf = conf
 	}
 	return s.Update(ctx, p, j.ID, in)
 }
@@ -327,7 +343,7 @@ func (b Bulk) Undo(done []BulkItem) (undo Bulk, ok bool) {
 		undo.Do = BulkStop
 	case BulkStop:
 		undo.Do = BulkStart
-	case BulkMove, BulkTag, BulkEdit:
+	case BulkMove, BulkTag, BulkEdit, BulkSpread:
 		undo.Do, undo.Field = b.Do, b.Field
 	case BulkDelete:
 		return Bulk{}, false

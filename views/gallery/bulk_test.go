@@ -1,6 +1,9 @@
 package gallery
 
-import "github.com/punctual-job/punctual/views/jobs"
+import (
+	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/ui"
+)
 
 func (f fakes) bulk(do string) jobs.BulkPage {
 	p := jobs.BulkPage{Page: f.page("/jobs/bulk?do=" + do), Do: do, Count: 2, Groups: f.groupOptions(0), UndoDo: "start", Undo: []jobs.BulkWas{{ID: 7}, {ID: 8}}}
@@ -37,5 +40,27 @@ func (f fakes) jobConflict() jobs.FormPage {
 	p.Problem = f.T("problem.changed.compare")
 	p.Preview.Others = 12
 	p.Changes = []jobs.Change{{Label: f.T("jobs.field.cron"), Theirs: "0 0 4 * * ?", Mine: "0 30 3 ? * MON-FRI"}, {Label: f.T("jobs.field.param"), Theirs: "", Mine: "7"}}
+	return p
+}
+
+// bulkSpread is the question before jobs are moved apart.
+func (f fakes) bulkSpread() jobs.BulkPage {
+	p := f.bulk("spread")
+	p.Window = "15"
+	p.Items[2].Problem, p.Items[3].Problem = f.T("problem.job.unspread"), f.T("problem.job.nocron")
+	for i, label := range []string{"1 min", "5 min", "15 min", "30 min", "1 h"} {
+		p.Windows = append(p.Windows, ui.Option{Value: "/jobs/bulk?do=spread", Label: label, Selected: i == 2})
+	}
+	p.Spread = &jobs.SpreadPicture{Before: f.T("jobs.bulk.spread.before", "N", "509", "At", "02:00"), After: f.T("jobs.bulk.spread.after", "N", "41", "At", "02:08"), From: "02:00", Until: "02:59"}
+	for i := range 60 {
+		bar := jobs.SpreadBar{Title: f.T("jobs.bulk.spread.bar", "At", "02:00", "Before", "509", "After", "41")}
+		if i == 0 {
+			bar.Before = 95
+		}
+		if i < 15 {
+			bar.After = float64(5 + i*7%4)
+		}
+		p.Spread.Bars = append(p.Spread.Bars, bar)
+	}
 	return p
 }

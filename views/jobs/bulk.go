@@ -3,6 +3,7 @@ package jobs
 import (
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
@@ -14,7 +15,7 @@ import (
 // ui.FragmentDialog). The words are the messages "jobs.bulk.<Do>" and so on.
 type BulkPage struct {
 	layout.Page
-	Do     string // start, stop, move, tag, edit, delete
+	Do     string // start, stop, move, tag, edit, spread, delete
 	Items  []BulkItem
 	Count  int         // how many of them change, or have changed
 	Groups []ui.Option // of a move
@@ -31,7 +32,27 @@ type BulkPage struct {
 	// Of an edit: what can be changed, what is, to what, and why that cannot be.
 	Fields, Calendars []string
 	Field, To, Error  string
+	// Of a spread: over how long, and what it comes to before it is done.
+	Window  string
+	Windows []ui.Option // Value is the address of the same question with another one
+	Spread  *SpreadPicture
 }
+
+// SpreadPicture is what the jobs of a spread are due in each minute of an hour, before and after.
+type SpreadPicture struct {
+	Before, After string // the busiest minutes, in words
+	From, Until   string
+	Bars          []SpreadBar
+}
+
+// SpreadBar is a minute: heights of 100.
+type SpreadBar struct {
+	Title         string
+	Before, After float64
+}
+
+// FieldWindow is over how many minutes jobs are spread.
+const FieldWindow = "window"
 
 // FieldField and FieldTo, with a field's name behind it, are what an edit changes and to what.
 const (
@@ -100,7 +121,7 @@ func canEdit(r Row) bool     { return r.CanEdit }
 // bulkDeeds are offered in this order.
 var bulkDeeds = []deed{
 	{"start", "play", canSchedule}, {"stop", "circle-stop", canSchedule},
-	{"move", "folder-input", canEdit}, {"tag", "tag", canEdit}, {"edit", "pencil", canEdit}, {"delete", "trash-2", canEdit},
+	{"move", "folder-input", canEdit}, {"tag", "tag", canEdit}, {"edit", "pencil", canEdit}, {"spread", "unfold-horizontal", canEdit}, {"delete", "trash-2", canEdit},
 }
 
 // deeds are those that may be done to some row of the page.
@@ -145,3 +166,9 @@ func bulkClass(i BulkItem) string {
 		return "same"
 	}
 }
+
+func spreadX(minute, inset int) string { return strconv.Itoa(10*minute + inset) }
+
+func spreadY(height float64) string { return strconv.FormatFloat(100-height, 'f', 1, 64) }
+
+func spreadHeight(height float64) string { return strconv.FormatFloat(height, 'f', 1, 64) }

@@ -1,6 +1,9 @@
 package link
 
-import "net/url"
+import (
+	"maps"
+	"net/url"
+)
 
 // The palette and the list of keys.
 const (
@@ -33,4 +36,11 @@ func JobChildren(jobID int64) string {
 	q := url.Values{}
 	setNumber(q, "job", jobID)
 	return withQuery(JobChildrenPath, q)
+}
+
+// JobsBulkOver is the question before jobs are spread, asked anew with another window.
+func JobsBulkOver(question url.Values, minutes int64) string {
+	q := maps.Clone(question)
+	setNumber(q, "window", minutes)
+	return withQuery(JobsBulk, q)
 }
