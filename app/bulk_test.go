@@ -177,6 +177,81 @@ func TestAFieldOfManyJobsIsChanged(t *testing.T) {
 	})
 }
 
+// TestManyJobsArePaused each by a pause of its own, those that are picked and all that a filter finds, and goes on with them again.
+func TestManyJobsArePaused(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		b := open(t, a).mustLogin()
+		for i := range 4 {
+			var made struct{ ID int }
+			c.json(201, &made, "POST", "/jobs", fmt.Sprintf(`{"group_id":1,"description":"nightly %d","author":"ann","handler":"h","schedule":"CRON","cron":"0 0 2 1 1 ? 2099"}`, i))
+			if i < 3 { // the last one is stopped
+				c.json(200, new(struct{}), "POST", fmt.Sprintf("/jobs/%d/start", made.ID), "")
+			}
+		}
+		paused := func() string {
+			var list struct{ Items []struct{ ID int } }
+			c.json(200, &list, "GET", "/jobs?state=paused&sort=name", "")
+			return fmt.Sprint(list.Items)
+		}
+		values := func(doc *goquery.Document) url.Values {
+			v := url.Values{}
+			doc.Find("form.panel input, form.panel select").Each(func(_ int, s *goquery.Selection) {
+				v.Add(s.AttrOr("name", ""), s.AttrOr("value", s.Find("option").First().AttrOr("value", "")))
+			})
+			return v
+		}
+		script := []string{"HX-Request", "true"}
+		for pick, want := range map[string]string{"id=1&id=3&id=4": "[{1} {3}]", "all=1&q=nightly": "[{1} {2} {3}]"} {
+			ask := b.do("GET", "/jobs/bulk?do=pause&"+pick, nil, script...).document(t)
+			if !strings.Contains(ask.Find("form.panel").Text(), "nothing to pause") {
+				t.Errorf("%s: the stopped job is not named: %s", pick, ask.Text())
+			}
+			v := values(ask)
+			for name, wrong := range map[string]url.Values{"reason": {"pause_reason": {" "}}, "until": {"pause_reason": {"moving"}, "pause_until": {"2020-01-01T00:00"}}} {
+				v.Set("pause_reason", wrong.Get("pause_reason"))
+				v.Set("pause_until", wrong.Get("pause_until"))
+				got := b.do("POST", "/jobs/bulk", v, script...)
+				again := got.document(t)
+				if field := again.Find(`[name="pause_` + name + `"]`); got.status != 422 || field.AttrOr("aria-invalid", "") != "true" || field.AttrOr("value", "") != wrong.Get("pause_"+name) || paused() != "[]" {
+					t.Errorf("%s, wrong %s: %d %s", pick, name, got.status, got.body)
+				}
+				if set := values(again); set.Get("set") != v.Get("set") || strings.Join(set["id"], ",") != strings.Join(v["id"], ",") {
+					t.Errorf("%s: the jobs are lost: %v", pick, set)
+				}
+			}
+			v.Set("pause_reason", "database moves")
+			v.Set("pause_until", "2099-01-01T00:00")
+			v.Set("pause_strategy", "once")
+			done := b.do("POST", "/jobs/bulk", v, script...)
+			if got := paused(); done.status != http.StatusOK || done.header.Get("HX-Trigger") != "jobs-changed" || got != want {
+				t.Fatalf("%s: %d, %s are paused, want %s: %s", pick, done.status, got, want, done.body)
+			}
+			if got := b.get("/jobs/1").document(t).Find("main").Text(); !strings.Contains(got, "database moves") {
+				t.Errorf("%s: the page of a job does not say why", pick)
+			}
+			undo := values(done.document(t))
+			if got := b.do("POST", "/jobs/bulk", undo, script...); got.status != http.StatusOK || paused() != "[]" {
+				t.Errorf("%s, undone: %d, %s are paused", pick, got.status, paused())
+			}
+		}
+		// Nobody ends another pause by it, and who may not stop a job pauses none.
+		c.json(201, new(struct{}), "POST", "/pauses", `{"scope":"group","target":1,"strategy":"skip","reason":"all of them"}`, "Idempotency-Key", "a")
+		wide := strings.TrimPrefix(b.get("/pauses").document(t).Find(`tr[id^="pause-"]`).First().AttrOr("id", ""), "pause-")
+		if b.post("/jobs/bulk", url.Values{"do": {"resume"}, "id": {"1"}, "undo": {"1"}, "was_1": {wide}}); paused() != "[{1} {2} {3}]" {
+			t.Errorf("the pause of an executor was ended: %s", paused())
+		}
+		c.json(200, new(struct{}), "POST", "/pauses/"+wide+"/end", "")
+		reader := normalUser(t, a)
+		c.json(200, new(struct{}), "PATCH", "/users/2", `{"rights":[{"group_id":1,"rights":["run","edit"]}]}`)
+		reader.post("/jobs/bulk", url.Values{"do": {"pause"}, "id": {"1"}, "pause_reason": {"mine"}, "pause_strategy": {"skip"}})
+		if paused() != "[]" {
+			t.Errorf("without the right: %s", paused())
+		}
+	})
+}
+
 // TestASwitchIsTakenBack starts a job by mistake and takes that back from the message, with and without script.
 func TestASwitchIsTakenBack(t *testing.T) {
 	t.Parallel()

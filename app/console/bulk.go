@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
@@ -83,7 +84,7 @@ func (c *jobPages) spreadPicture(ec echo.Context, page *jobs.BulkPage, b manage.
 }
 
 // bulkAgain shows the question again with what was chosen, and why that cannot be.
-func (c *jobPages) bulkAgain(ec echo.Context, b manage.Bulk, fault *problem.Field) error {
+func (c *jobPages) bulkAgain(ec echo.Context, b manage.Bulk, faults []problem.Field) error {
 	ask, set := b, []jobs.Marked(nil)
 	ask.Field = ""
 	all := ec.Request().Form.Has(jobs.FieldSet)
@@ -101,17 +102,27 @@ func (c *jobPages) bulkAgain(ec echo.Context, b manage.Bulk, fault *problem.Fiel
 		return err
 	}
 	page.All, page.Rest = all, set
-	page.Field, page.To, page.Error = b.Field, b.To, fault.Text(page.Printer)
+	page.Field, page.To, page.Errors = b.Field, b.To, make(map[string]string)
+	for _, f := range faults {
+		page.Errors[f.Name] = f.Text(page.Printer)
+	}
 	return renderPart(ec, http.StatusUnprocessableEntity, jobs.Bulk(page), ui.FragmentDialog)
 }
 
 // bulk does it. htmx gets the outcome into its dialog, and the list behind it is drawn again.
 func (c *jobPages) bulk(ec echo.Context) error {
 	b := readBulk(ec)
+	var faults []problem.Field
 	if b.Do == manage.BulkEdit && b.Was == nil {
 		if fault := b.Fault(); fault != nil {
-			return c.bulkAgain(ec, b, fault)
+			faults = append(faults, *fault)
 		}
+	}
+	if b.Do == manage.BulkPause {
+		b.Pause, faults = c.bulkPause(ec)
+	}
+	if len(faults) > 0 {
+		return c.bulkAgain(ec, b, faults)
 	}
 	if ec.Request().Form.Has(jobs.FieldSet) {
 		return c.bulkPart(ec, b)
@@ -122,6 +133,20 @@ func (c *jobPages) bulk(ec echo.Context) error {
 	}
 	ec.Response().Header().Set("HX-Trigger", jobsChanged)
 	return renderPart(ec, http.StatusOK, jobs.BulkDone(page), ui.FragmentDialog)
+}
+
+// bulkPause reads the pause that each of the jobs gets. Times are those of the installation's zone, as on the page of pauses.
+func (c *jobPages) bulkPause(ec echo.Context) (manage.PauseInput, []problem.Field) {
+	form := ec.Request().Form
+	in := manage.PauseInput{Scope: jobspec.PauseJob, Reason: form.Get(jobs.FieldReason), Strategy: jobspec.Pausing(form.Get(jobs.FieldPausing))}
+	until := strings.TrimSpace(form.Get(jobs.FieldPauseUntil))
+	if until != "" {
+		var err error
+		if in.Until, err = jobspec.Moment(until, c.wall.Zone()); err != nil {
+			return in, []problem.Field{{Name: manage.PauseUntil, Key: "pauses.error.moment"}}
+		}
+	}
+	return in, c.pauses.Faults(who(ec), in)
 }
 
 // bulkPart does a deed to the next of the jobs that its preview named. What is still to do, and what became of the others, goes
@@ -163,7 +188,7 @@ func (c *jobPages) bulkPart(ec echo.Context, b manage.Bulk) error {
 
 // chooses says that the question before a deed asks for more than a confirmation.
 func chooses(do manage.BulkDo) bool {
-	return do == manage.BulkMove || do == manage.BulkTag || do == manage.BulkEdit
+	return do == manage.BulkPause || do == manage.BulkMove || do == manage.BulkTag || do == manage.BulkEdit
 }
 
 // readBulk reads a deed from a query or a form.
@@ -233,6 +258,14 @@ func (c *jobPages) bulkPage(ec echo.Context, b manage.Bulk, do bulkAction, choos
 		page.UndoDo, page.Field = string(undo.Do), undo.Field
 		for _, id := range undo.IDs {
 			page.Undo = append(page.Undo, jobs.BulkWas{ID: id, Was: undo.Was[id]})
+		}
+	}
+	if b.Do == manage.BulkPause {
+		form := ec.Request().Form
+		page.Reason, page.Until, page.Pausing = form.Get(jobs.FieldReason), form.Get(jobs.FieldPauseUntil), form.Get(jobs.FieldPausing)
+		page.Zone = zoneName(c.wall.Zone(), c.now())
+		for _, s := range jobspec.AllPausings() {
+			page.Pausings = append(page.Pausings, ui.Option{Value: string(s), Label: page.T("pauses.strategy." + string(s)), Selected: string(s) == page.Pausing})
 		}
 	}
 	if b.Do == manage.BulkEdit {

@@ -21,6 +21,8 @@ type BulkDo string
 const (
 	BulkStart  BulkDo = "start"
 	BulkStop   BulkDo = "stop"
+	BulkPause  BulkDo = "pause"  // each by a pause of its own
+	BulkResume BulkDo = "resume" // takes that back
 	BulkMove   BulkDo = "move"   // to another executor group
 	BulkTag    BulkDo = "tag"    // adds some tags and takes others away
 	BulkEdit   BulkDo = "edit"   // gives one field a value
@@ -28,9 +30,9 @@ const (
 	BulkDelete BulkDo = "delete"
 )
 
-// BulkDeeds lists the deeds in the order they are offered.
+// BulkDeeds lists the deeds in the order they are offered. BulkResume is none that is offered.
 func BulkDeeds() []BulkDo {
-	return []BulkDo{BulkStart, BulkStop, BulkMove, BulkTag, BulkEdit, BulkSpread, BulkDelete}
+	return []BulkDo{BulkStart, BulkStop, BulkPause, BulkResume, BulkMove, BulkTag, BulkEdit, BulkSpread, BulkDelete}
 }
 
 // BulkFields are the fields that BulkEdit changes.
@@ -48,14 +50,16 @@ const (
 type Bulk struct {
 	Do    BulkDo
 	IDs   []int64
-	Group int64    // of BulkMove; below 0 while none is chosen, in a preview
-	Add   []string // of BulkTag
-	Drop  []string // of BulkTag
-	Field string   // of BulkEdit; "" while none is chosen, in a preview
-	To    string   // of BulkEdit, as in the form of a job
+	Group int64      // of BulkMove; below 0 while none is chosen, in a preview
+	Add   []string   // of BulkTag
+	Drop  []string   // of BulkTag
+	Field string     // of BulkEdit; "" while none is chosen, in a preview
+	To    string     // of BulkEdit, as in the form of a job
+	Pause PauseInput // of BulkPause: when, why and how; the zero value while nothing is chosen, in a preview
 	// Window is that of BulkSpread; one of BulkWindows.
 	Window time.Duration
-	// Was is what an undo goes back to, by job: a group's id for BulkMove, the tags for BulkTag, the value for BulkEdit, the cron text for BulkSpread.
+	// Was is what an undo goes back to, by job: a group's id for BulkMove, the tags for BulkTag, the value for BulkEdit, the cron text for
+	// BulkSpread; of BulkResume it is the pause that is to be ended.
 	Was map[int64]string
 	// Versions are those of the preview, by job: what was changed since is left alone. A job without one is not compared.
 	Versions map[int64]string
@@ -99,12 +103,15 @@ func (s *Jobs) Bulk(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, 
 		if item.Err != nil || !item.Changes {
 			continue
 		}
-		if item.Err = s.bulkOne(ctx, p, b, stored[item.ID]); item.Err != nil {
+		if item.Was, item.Err = s.bulkOne(ctx, p, b, stored[item.ID], item.Was); item.Err != nil {
 			item.Changes = false
 		}
 		if ctx.Err() != nil {
 			return items[:i+1], ctx.Err()
 		}
+	}
+	if b.Do == BulkPause || b.Do == BulkResume {
+		return items, s.cfg.Engine.PausesChanged(ctx) // once for all
 	}
 	return items, nil
 }
@@ -152,9 +159,9 @@ func (s *Jobs) bulk(ctx context.Context, p auth.Principal, b Bulk, most int) ([]
 	return items, stored, nil
 }
 
-// heldAmong are the sources of those jobs of a deed that are changed in files only. They may be started and stopped.
+// heldAmong are the sources of those jobs of a deed that are changed in files only. They may be started, stopped and paused.
 func (s *Jobs) heldAmong(ctx context.Context, b Bulk) (map[int64]string, error) {
-	if b.Do == BulkStart || b.Do == BulkStop || !s.cfg.Settings.FilesHold() {
+	if b.Do == BulkStart || b.Do == BulkStop || b.Do == BulkPause || b.Do == BulkResume || !s.cfg.Settings.FilesHold() {
 		return nil, nil
 	}
 	held := make(map[int64]string)
@@ -186,6 +193,13 @@ func bulkItem(p auth.Principal, b Bulk, j db.Job) BulkItem {
 		}
 	case BulkStop:
 		right, item.Changes = auth.RightSchedule, running
+	case BulkPause:
+		right, item.Changes = auth.RightSchedule, running
+		if !running {
+			item.Err = problem.New(problem.Conflict, "problem.bulk.stopped")
+		}
+	case BulkResume:
+		right, item.Was, item.Changes = auth.RightSchedule, b.Was[j.ID], b.Was[j.ID] != ""
 	case BulkMove:
 		to := b.groupFor(j.ID)
 		item.Was, item.Changes = strconv.FormatInt(j.JobGroup, 10), to != j.JobGroup
@@ -296,32 +310,41 @@ func fieldText(j jobspec.Job, field string) string {
 	return text
 }
 
-func (s *Jobs) bulkOne(ctx context.Context, p auth.Principal, b Bulk, j db.Job) error {
+// bulkOne does a deed to a job. what is what an undo goes back to, which the deed may only know when it is done.
+func (s *Jobs) bulkOne(ctx context.Context, p auth.Principal, b Bulk, j db.Job, was string) (what string, err error) {
 	in := inputOf(j)
 	switch b.Do {
 	case BulkStart:
-		return s.Start(ctx, p, j.ID)
+		return was, s.Start(ctx, p, j.ID)
 	case BulkStop:
-		return s.Stop(ctx, p, j.ID)
+		return was, s.Stop(ctx, p, j.ID)
+	case BulkPause:
+		pause := b.Pause
+		pause.Scope, pause.Target = jobspec.PauseJob, j.ID
+		id, err := s.pauses.create(ctx, p, pause)
+		return strconv.FormatInt(id, 10), err
+	case BulkResume:
+		id, _ := strconv.ParseInt(was, 10, 64) // 0 is no pause, which the use case says
+		return was, s.pauses.end(ctx, p, id, j.ID)
 	case BulkDelete:
-		return s.Delete(ctx, p, j.ID)
+		return was, s.Delete(ctx, p, j.ID)
 	case BulkMove:
 		in.Group = b.groupFor(j.ID)
 	case BulkTag:
 		in.Tags = b.tagsFor(j)
 	case BulkEdit:
 		if b.Field == "" {
-			return problem.New(problem.Malformed, "problem.bulk.none")
+			return was, problem.New(problem.Malformed, "problem.bulk.none")
 		}
 		in, _ = b.edited(j) // a fault has been found before
 	case BulkSpread:
 		conf, err := b.spread(j)
 		if err != nil {
-			return err
+			return was, err
 		}
 		in.ScheduleConf = conf
 	}
-	return s.Update(ctx, p, j.ID, in)
+	return was, s.Update(ctx, p, j.ID, in)
 }
 
 // inputOf is a stored job as it would be saved unchanged.
@@ -343,9 +366,11 @@ func (b Bulk) Undo(done []BulkItem) (undo Bulk, ok bool) {
 		undo.Do = BulkStop
 	case BulkStop:
 		undo.Do = BulkStart
+	case BulkPause:
+		undo.Do = BulkResume
 	case BulkMove, BulkTag, BulkEdit, BulkSpread:
 		undo.Do, undo.Field = b.Do, b.Field
-	case BulkDelete:
+	case BulkDelete, BulkResume:
 		return Bulk{}, false
 	}
 	return undo, len(undo.IDs) > 0

@@ -154,7 +154,7 @@ func New(cfg Config) *Service {
 	users := &Users{cfg: cfg, queries: q, audit: audit}
 	schedules := db.NewSchedules(cfg.Pool, cfg.Pool.Zone(), cfg.Now)
 	figures := dashboard.New(dashboard.Config{Pool: cfg.Pool, Zone: cfg.Zone, Now: cfg.Now, OpenFrom: func() int64 { return cfg.Engine.Load().OpenFrom }})
-	jobs := &Jobs{cfg: cfg, queries: q, schedules: schedules, groups: groups, audit: audit, figures: figures}
+	jobs := &Jobs{cfg: cfg, queries: q, schedules: schedules, groups: groups, audit: audit, figures: figures, pauses: &Pauses{cfg: cfg, queries: q, audit: audit}}
 	runs := &Runs{cfg: cfg, queries: q, audit: audit, search: usualSearch, figures: figures}
 	channels := &Channels{cfg: cfg, queries: q, audit: audit}
 	apiTokens := &APITokens{cfg: cfg, queries: q, audit: audit}
@@ -162,7 +162,7 @@ func New(cfg Config) *Service {
 		Dashboard: figures,
 		Groups:    groups, Jobs: jobs, Runs: runs, Backfills: &Backfills{cfg: cfg, queries: q, jobs: jobs, runs: runs, audit: audit},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: users, Teams: &Teams{cfg: cfg, queries: q, audit: audit}, Directories: &Directories{cfg: cfg, queries: q, audit: audit, users: users}, Audit: audit,
-		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: apiTokens, Devices: &DeviceLogins{cfg: cfg, queries: q, tokens: apiTokens}, Callbacks: &Callbacks{cfg: cfg, queries: q, guesses: auth.NewGuesses(guessPause, guessBurst)}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Pauses: &Pauses{cfg: cfg, queries: q, audit: audit}, Channels: channels,
+		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: apiTokens, Devices: &DeviceLogins{cfg: cfg, queries: q, tokens: apiTokens}, Callbacks: &Callbacks{cfg: cfg, queries: q, guesses: auth.NewGuesses(guessPause, guessBurst)}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Pauses: jobs.pauses, Channels: channels,
 		Adoption: &Adoption{cfg: cfg, queries: q, audit: audit, channels: channels},
 		Settings: cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},
 		Calendars: &Calendars{cfg: cfg, queries: q, audit: audit},

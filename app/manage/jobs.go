@@ -24,6 +24,7 @@ type Jobs struct {
 	groups    *Groups
 	audit     *Audit
 	figures   *dashboard.Dashboard
+	pauses    *Pauses
 	source    string // whose files are being applied; empty: somebody changes jobs by hand
 }
 

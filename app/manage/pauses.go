@@ -322,6 +322,25 @@ func (s *Pauses) target(ctx context.Context, tx db.DBTX, scope jobspec.PauseScop
 
 // Create pauses something from a moment on. It holds at once on this admin, and on each other with its next claim.
 func (s *Pauses) Create(ctx context.Context, p auth.Principal, in PauseInput) (id int64, err error) {
+	if id, err = s.create(ctx, p, in); err != nil {
+		return 0, err
+	}
+	return id, s.cfg.Engine.PausesChanged(ctx)
+}
+
+// Faults are what is wrong with a pause whatever it is about.
+func (s *Pauses) Faults(p auth.Principal, in PauseInput) []problem.Field {
+	now := s.cfg.Now().Truncate(time.Millisecond)
+	if in.From.Before(now) {
+		in.From = now
+	}
+	in.Reason = strings.TrimSpace(in.Reason)
+	_, fields := s.row(p, in, now)
+	return fields
+}
+
+// create is Create for a caller who tells the engine of it.
+func (s *Pauses) create(ctx context.Context, p auth.Principal, in PauseInput) (id int64, err error) {
 	now := s.cfg.Now().Truncate(time.Millisecond)
 	if in.From.IsZero() || in.From.Before(now) {
 		in.From = now // what has been sent already was not paused
@@ -373,7 +392,7 @@ func (s *Pauses) Create(ctx context.Context, p auth.Principal, in PauseInput) (i
 	if err != nil {
 		return 0, fmt.Errorf("pause: %w", err)
 	}
-	return id, s.cfg.Engine.PausesChanged(ctx)
+	return id, nil
 }
 
 // row is the row of a pause, and what is wrong with it.
@@ -447,6 +466,14 @@ func pauseTime(ms int64) string {
 
 // End ends a pause now, or takes back one that is planned. What fell in until now goes by its strategy.
 func (s *Pauses) End(ctx context.Context, p auth.Principal, id int64) error {
+	if err := s.end(ctx, p, id, 0); err != nil {
+		return err
+	}
+	return s.cfg.Engine.PausesChanged(ctx)
+}
+
+// end is End for a caller who tells the engine of it; with a job only if the pause is of that one.
+func (s *Pauses) end(ctx context.Context, p auth.Principal, id, job int64) error {
 	now := s.cfg.Now()
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
 		r, err := s.queries.GetPause(ctx, tx, id)
@@ -459,7 +486,7 @@ func (s *Pauses) End(ctx context.Context, p auth.Principal, id int64) error {
 		switch {
 		case err != nil:
 			return err
-		case !pause.seen:
+		case !pause.seen, job != 0 && (pause.Scope != jobspec.PauseJob || pause.Target != job):
 			return pauseGone()
 		case pause.State == PauseOver:
 			return problem.New(problem.Conflict, "problem.pause.over")
@@ -487,7 +514,7 @@ func (s *Pauses) End(ctx context.Context, p auth.Principal, id int64) error {
 	if err != nil {
 		return fmt.Errorf("end pause: %w", err)
 	}
-	return s.cfg.Engine.PausesChanged(ctx)
+	return nil
 }
 
 func pauseGone() error { return problem.New(problem.NotFound, "problem.pause.gone") }

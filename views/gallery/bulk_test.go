@@ -1,6 +1,7 @@
 package gallery
 
 import (
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/ui"
 )
@@ -20,7 +21,18 @@ func (f fakes) bulk(do string) jobs.BulkPage {
 func (f fakes) bulkEdit() jobs.BulkPage {
 	p := f.bulk("edit")
 	p.Fields, p.Calendars = []string{"timeout", "retries", "author", "alarm_email", "calendar"}, []string{"cn"}
-	p.Field, p.To, p.Error = "alarm_email", "ops", f.T("job.error.email", "Value", "ops")
+	p.Field, p.To, p.Errors = "alarm_email", "ops", map[string]string{"alarm_email": f.T("job.error.email", "Value", "ops")}
+	return p
+}
+
+// bulkPause is a pause of many jobs that was refused.
+func (f fakes) bulkPause() jobs.BulkPage {
+	p := f.bulk("pause")
+	p.Items[3].Problem = f.T("problem.bulk.stopped")
+	p.Zone, p.Until, p.Errors = "Asia/Shanghai", "2020-01-01T06:00", map[string]string{"reason": f.T("job.error.required"), "until": f.T("pauses.error.until")}
+	for _, s := range jobspec.AllPausings() {
+		p.Pausings = append(p.Pausings, ui.Option{Value: string(s), Label: f.T("pauses.strategy." + string(s))})
+	}
 	return p
 }
 

@@ -104,6 +104,7 @@ func (f fakes) pages() []page {
 		{"glue-compare", "/jobs/15/glue/versions/3", glue.Compare(f.glueCompare())},
 		{"jobs-bulk", "/jobs/bulk?do=start", jobs.Bulk(f.bulk("start"))},
 		{"jobs-bulk-spread", "/jobs/bulk?do=spread", jobs.Bulk(f.bulkSpread())},
+		{"jobs-bulk-pause", "/jobs/bulk?do=pause", jobs.Bulk(f.bulkPause())},
 		{"jobs-bulk-edit", "/jobs/bulk?do=edit", jobs.Bulk(f.bulkEdit())},
 		{"jobs-bulk-tag", "/jobs/bulk?do=tag", jobs.Bulk(f.bulk("tag"))},
 		{"jobs-bulk-all", "/jobs/bulk?do=stop&all=1", jobs.Bulk(f.bulkAll("stop", 0))},

@@ -15,7 +15,7 @@ import (
 // ui.FragmentDialog). The words are the messages "jobs.bulk.<Do>" and so on.
 type BulkPage struct {
 	layout.Page
-	Do     string // start, stop, move, tag, edit, spread, delete
+	Do     string // start, stop, pause, move, tag, edit, spread, delete
 	Items  []BulkItem
 	Count  int         // how many of them change, or have changed
 	Groups []ui.Option // of a move
@@ -29,13 +29,18 @@ type BulkPage struct {
 	Undoing   bool
 	Group     int64
 	Add, Drop string
-	// Of an edit: what can be changed, what is, to what, and why that cannot be.
+	// Of an edit: what can be changed, what is, and to what.
 	Fields, Calendars []string
-	Field, To, Error  string
+	Field, To         string
 	// Of a spread: over how long, and what it comes to before it is done.
 	Window  string
 	Windows []ui.Option // Value is the address of the same question with another one
 	Spread  *SpreadPicture
+	// Of a pause: what was typed, what may become of what falls in, and the zone in which times are typed.
+	Reason, Until, Pausing string
+	Pausings               []ui.Option
+	Zone                   string
+	Errors                 map[string]string // why what was typed cannot be, by field, ready to print
 }
 
 // SpreadPicture is what the jobs of a spread are due in each minute of an hour, before and after.
@@ -70,7 +75,7 @@ func (p BulkPage) fields() (list []ui.Option) {
 
 // value is the control for the value of a field, as it is in the form of a job. It is seen while its field is chosen.
 func (p BulkPage) value(name string) ui.Field {
-	form := FormPage{Page: p.Page, Calendars: p.Calendars, Values: FormValues{p.Field: p.To}, Errors: map[string]string{p.Field: p.Error}}
+	form := FormPage{Page: p.Page, Calendars: p.Calendars, Values: FormValues{p.Field: p.To}, Errors: p.Errors}
 	f := form.field(name)
 	if name == jobspec.FieldCalendar {
 		f = form.calendar()
@@ -97,11 +102,16 @@ type BulkWas struct {
 
 // The names of the bulk form's fields.
 const (
-	FieldDo    = "do"
-	FieldID    = "id"
-	FieldAdd   = "add"
-	FieldDrop  = "drop"
-	FieldUndo  = "undo"
+	FieldDo   = "do"
+	FieldID   = "id"
+	FieldAdd  = "add"
+	FieldDrop = "drop"
+	FieldUndo = "undo"
+	// Of a pause.
+	FieldReason     = "pause_reason"
+	FieldPauseUntil = "pause_until"
+	FieldPausing    = "pause_strategy"
+
 	FieldAll   = "all"  // all jobs under the filter beside it
 	FieldSet   = "set"  // the jobs of a preview; see [ReadSet]
 	FieldTold  = "told" // see [ReadTold]
@@ -120,7 +130,7 @@ func canEdit(r Row) bool     { return r.CanEdit }
 
 // bulkDeeds are offered in this order.
 var bulkDeeds = []deed{
-	{"start", "play", canSchedule}, {"stop", "circle-stop", canSchedule},
+	{"start", "play", canSchedule}, {"stop", "circle-stop", canSchedule}, {"pause", "hourglass", canSchedule},
 	{"move", "folder-input", canEdit}, {"tag", "tag", canEdit}, {"edit", "pencil", canEdit}, {"spread", "unfold-horizontal", canEdit}, {"delete", "trash-2", canEdit},
 }
 

@@ -149,7 +149,7 @@ func (p *BulkPage) GoOn(told []BulkTold, rest []Marked, undoing bool) {
 }
 
 // undoes is what takes a deed back.
-var undoes = map[string]string{"start": "stop", "stop": "start", "move": "move", "tag": "tag", "edit": "edit", "spread": "spread"}
+var undoes = map[string]string{"start": "stop", "stop": "start", "pause": "resume", "move": "move", "tag": "tag", "edit": "edit", "spread": "spread"}
 
 // Reason is why some jobs are left as they are.
 type Reason struct {
