@@ -19,8 +19,7 @@
 // that refuse one event delay only what is about the same run; after [Config.Tries] it is given up, visibly, and can be sent again. 410
 // switches the webhook off, as Standard Webhooks asks.
 //
-// The queue is bounded by [Config.MaxWaiting] ids between its ends and by [Config.KeepWaiting]. Beyond it events are counted and not
-// kept, and an event of the type punctual.webhook.dropped tells the receiver so in their place.
+// The queue of a webhook is bounded by [Config.MaxWaiting] and by [Config.KeepWaiting]. Beyond that events are counted and not kept, and an event of the type punctual.webhook.dropped tells the receiver so in their place.
 //
 // # What is told
 //

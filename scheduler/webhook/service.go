@@ -70,7 +70,7 @@ type Config struct {
 	MaxRest     time.Duration // 5 min
 	Lease       time.Duration // a webhook is another admin's after this; 1 min
 	Tick        time.Duration // how often the tables are looked at without a reason; 1 s
-	MaxWaiting  int64         // ids between the first and the last event that wait for a webhook; 4,000,000
+	MaxWaiting  int64         // events that wait for a webhook; 4,000,000
 	KeepWaiting time.Duration // how long an event waits; 3 days
 	KeepTaken   int64         // deliveries that are kept of a webhook after they were taken, and as many that were given up; 10,000
 }
@@ -88,10 +88,17 @@ type Service struct {
 
 	listening atomic.Pointer[[]*listener] // those that are on, as of the last look
 
-	mu    sync.Mutex
-	busy  map[int64]bool // webhooks that a goroutine sends to
-	sends sync.WaitGroup
-	tidy  time.Time // when it was last tidied up, used by Run only
+	mu     sync.Mutex
+	busy   map[int64]bool  // webhooks that a goroutine sends to
+	counts map[int64]count // of webhooks for which many wait
+	sends  sync.WaitGroup
+	tidy   time.Time // when it was last tidied up, used by Run only
+}
+
+// count is whether too many events waited for a webhook when they were counted.
+type count struct {
+	at   time.Time
+	full bool
 }
 
 // listener is a webhook as those who write events know it.
@@ -144,7 +151,7 @@ func New(cfg Config) (*Service, error) {
 	cfg.KeepWaiting = cmp.Or(cfg.KeepWaiting, 3*24*time.Hour)
 	cfg.KeepTaken = cmp.Or(cfg.KeepTaken, 10_000)
 	s := &Service{
-		cfg: cfg, log: cfg.Logger, queries: db.New(), seal: sealing, holder: rand.Text(), wake: make(chan struct{}, 1), busy: make(map[int64]bool),
+		cfg: cfg, log: cfg.Logger, queries: db.New(), seal: sealing, holder: rand.Text(), wake: make(chan struct{}, 1), busy: make(map[int64]bool), counts: make(map[int64]count),
 		web: webclient.New(webclient.Config{RootCAs: cfg.RootCAs, Timeout: cfg.Timeout, DenyPrivate: cfg.DenyPrivate, PerHost: cfg.Parallel}),
 		sent: promauto.With(cfg.Registerer).NewCounterVec(prometheus.CounterOpts{
 			Name: "punctual_webhook_events_total", Help: "Events for webhooks, by outcome (taken, refused, failed, dropped). A refused or failed one is tried again.",
@@ -335,11 +342,11 @@ func (s *Service) listen(ctx context.Context, hooks []db.Webhook) error {
 		if State(h.State) != On {
 			continue
 		}
-		span, err := s.queries.SpanOfFreshDeliveries(ctx, s.cfg.Pool, db.SpanOfFreshDeliveriesParams{WebhookID: h.ID})
+		full, err := s.isFull(ctx, h.ID)
 		if err != nil {
 			return err
 		}
-		l := &listener{id: h.ID, full: span.LastID-span.FirstID >= s.cfg.MaxWaiting}
+		l := &listener{id: h.ID, full: full}
 		for _, t := range Words(h.Types) {
 			if l.types == nil {
 				l.types = make(map[string]bool)
@@ -359,6 +366,39 @@ func (s *Service) listen(ctx context.Context, hooks []db.Webhook) error {
 	}
 	s.listening.Store(&now)
 	return nil
+}
+
+// countEvery is how often the events that wait for a webhook are counted, where there may be too many.
+const countEvery = 15 * time.Second
+
+// isFull says whether more events wait for a webhook than may. As long as fewer ids lie between the first and the last there is nothing
+// to count; beyond that they are counted, because other webhooks' events lie between them, and the ids of some clusters have gaps.
+func (s *Service) isFull(ctx context.Context, id int64) (bool, error) {
+	span, err := s.queries.SpanOfFreshDeliveries(ctx, s.cfg.Pool, db.SpanOfFreshDeliveriesParams{WebhookID: id})
+	if err != nil {
+		return false, err
+	}
+	if span.LastID-span.FirstID < s.cfg.MaxWaiting {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.counts, id)
+		return false, nil
+	}
+	s.mu.Lock()
+	last, counted := s.counts[id]
+	s.mu.Unlock()
+	now := s.cfg.Now()
+	if counted && now.Sub(last.at).Abs() < countEvery {
+		return last.full, nil
+	}
+	beyond, err := s.queries.NthDelivery(ctx, s.cfg.Pool, db.NthDeliveryParams{WebhookID: id, State: Waiting, Offset: int32(s.cfg.MaxWaiting)})
+	if err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts[id] = count{at: now, full: len(beyond) > 0}
+	return len(beyond) > 0, nil
 }
 
 // Words are the parts of a comma-separated column.

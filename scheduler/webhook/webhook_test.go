@@ -393,6 +393,28 @@ func TestAReceiverThatIsGone(t *testing.T) {
 	})
 }
 
+// TestOtherWebhooksTakeNoRoom has events of one webhook lie between those that wait for another.
+func TestOtherWebhooksTakeNoRoom(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool, func(c *Config) { c.MaxWaiting = 9 })
+		away, there := newReceiver(t), newReceiver(t)
+		away.answer = func(envelope) int { return http.StatusInternalServerError }
+		waits, other := b.hook(away, nil), b.hook(there, func(h *db.InsertWebhookParams) { h.Name = "other" })
+		for run := range int64(12) {
+			b.write(finished(run + 1))
+			b.look(b.s)
+			b.pass(countEvery)
+		}
+		if row := b.row(waits); row.Dropped != 2 || b.count(waits, Waiting) != 10+2 { // each dropped one is told of by an event of its own, as there is a look behind each
+			t.Errorf("%d dropped, %d wait", row.Dropped, b.count(waits, Waiting))
+		}
+		if row := b.row(other); row.Dropped != 0 || len(there.take()) != 12 {
+			t.Errorf("%d dropped of the other", row.Dropped)
+		}
+	})
+}
+
 // TestTooMuchWaits counts what it does not keep, and tells the receiver so.
 func TestTooMuchWaits(t *testing.T) {
 	t.Parallel()
