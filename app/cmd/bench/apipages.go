@@ -19,7 +19,7 @@ func (a *agent) giveToken(ctx context.Context, pool *db.Pool) error {
 	a.token = auth.NewAPIToken()
 	_, err = q.InsertAPIToken(ctx, pool, db.InsertAPITokenParams{
 		UserID: user.ID, Name: "bench", Hash: auth.HashAPIToken(a.token), Hint: auth.APITokenHint(a.token), Rights: int64(auth.AllRights),
-		Admin: user.Role, CreatedAt: time.Now().UnixMilli(), ExpiresAt: time.Now().Add(time.Hour).UnixMilli(),
+		Admin: user.Role, CreatedAt: time.Now().UnixMilli(), ExpiresAt: time.Now().Add(24 * time.Hour).UnixMilli(),
 	})
 	return err
 }

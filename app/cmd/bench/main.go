@@ -31,6 +31,7 @@ type settings struct {
 	rate     int
 	runs     int
 	jobs     int
+	waiting  int
 	dir      string
 	page     string
 }
@@ -48,6 +49,7 @@ func main() {
 	flag.IntVar(&s.rate, "rate", 20_000, "offered triggers/s of the saturation scenario")
 	flag.IntVar(&s.runs, "runs", bigRuns, "runs in the log of the scenarios about a big one")
 	flag.IntVar(&s.jobs, "jobs", 100_000, "jobs of the scenarios about pages and the audit")
+	flag.IntVar(&s.waiting, "waiting", 0, "events that the scenario about receivers begins with when they go away, as if they had been away before")
 	flag.StringVar(&s.dir, "dir", "", "folder in which the scenario about pages keeps its databases, to measure them again without filling them")
 	flag.StringVar(&s.memory, "memory", "4G", "MariaDB's buffer pool")
 	flag.StringVar(&s.page, "page", "", "pages whose name contains this")

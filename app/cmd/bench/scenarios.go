@@ -42,6 +42,7 @@ func scenarios(s settings) []scenario {
 		scenario{"5 million runs", bigTable},
 		scenario{"retention", retention},
 		scenario{"pages", pages},
+		scenario{"receivers away", receiverDown},
 	)
 }
 
