@@ -142,3 +142,62 @@ func TestABroadcastIsShownAsOne(t *testing.T) {
 		}
 	})
 }
+
+// TestTheChartOfDaysSaysWhatMatters: one failure in a million runs is three pixels high, a thin line has the week before, one line is now in
+// the charts and one field in the week; quiet troubles are a line each, behind those that are not.
+func TestTheChartOfDaysSaysWhatMatters(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		b := open(t, a).mustLogin()
+		b.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"auto"}})
+		b.post("/jobs", form(nil))
+		b.post("/jobs/1/start", nil)
+		oldRun(t, a, 1, 1, time.Hour, 200, 500, nil)
+		today := a.pool.Wall(time.Now()).Truncate(24 * time.Hour)
+		for ago, count := range map[int][2]int{0: {1_000_000, 1}, 7: {500_000, 0}} {
+			if _, err := a.pool.ExecContext(t.Context(), "DELETE FROM xxl_job_log_report WHERE trigger_day = ?", today.AddDate(0, 0, -ago)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.pool.ExecContext(t.Context(), "INSERT INTO xxl_job_log_report (trigger_day, running_count, suc_count, fail_count) VALUES (?, 0, ?, ?)", today.AddDate(0, 0, -ago), count[0], count[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		doc := b.get("/").document(t)
+		height := func(s *goquery.Selection) (h float64) {
+			if _, err := fmt.Sscan(s.AttrOr("height", ""), &h); err != nil {
+				t.Errorf("a height of %q", s.AttrOr("height", ""))
+			}
+			return h
+		}
+		days := doc.Find(".chart.tall").First()
+		const tall = 190 // pixels, as the style sheet has it
+		if bad := height(days.Find("rect.bad")); bad*tall/100 < 3 || bad > 3 {
+			t.Errorf("one failure in a million is %v of 100 high", bad)
+		}
+		// Of 14 bars the last two are of this day and the one before; a week before today is half as high as today.
+		points := strings.Fields(days.Find("polyline.before").AttrOr("points", ""))
+		if len(points) != 14 || points[13] != "135,52.50" || points[12] != "125,100.00" {
+			t.Errorf("the week before: %v", points)
+		}
+		for name, chart := range map[string]*goquery.Selection{"the days": days, "the week": doc.Find("table.heat")} {
+			if n := chart.Find(".now").Length(); n != 1 {
+				t.Errorf("%s say %d times that it is now", name, n)
+			}
+		}
+		if n := days.Find("svg > line:not(.now)").Length(); n < 3 {
+			t.Errorf("%d lines of a grid", n)
+		}
+		var troubles []string
+		doc.Find(".trouble").Each(func(_ int, s *goquery.Selection) {
+			troubles = append(troubles, fmt.Sprint(s.HasClass("quiet"), s.Find("li").Length() > 0, s.AttrOr("title", "") != ""))
+		})
+		if got, want := strings.Join(troubles, "; "), "false true false; false true false; true false true; true false true"; got != want {
+			t.Errorf("the troubles: %s, want %s", got, want)
+		}
+		forecast := b.get(link.ForecastPath).document(t)
+		if now := forecast.Find(".chart line.now").Length() + forecast.Find(".heat td.now").Length(); now != 2 {
+			t.Errorf("the forecast says %d times that it is now", now)
+		}
+	})
+}

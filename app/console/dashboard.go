@@ -143,6 +143,9 @@ func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.
 		long.Items = append(long.Items, dashboard.Item{Name: name(r.JobID), URL: link.Job(r.JobID), DetailURL: link.Run(r.ID), Detail: string(r.ExecutorAddress), At: c.at(page.Page, began)})
 	}
 	page.Troubles = []dashboard.Trouble{failing, late, long, c.lostExecutors(page, p, titles.list, counts)}
+	slices.SortStableFunc(page.Troubles, func(a, b dashboard.Trouble) int { // the quiet ones behind those that are not
+		return cmp.Compare(min(b.N, 1), min(a.N, 1))
+	})
 	return nil
 }
 
@@ -182,7 +185,7 @@ func (c *dashboardPages) dashboardCounts(ctx context.Context, page *dashboard.Pa
 			online, serving = online+n, serving+1
 		}
 	}
-	days, sum, err := c.figures.Days(ctx, p, n)
+	days, before, sum, err := c.daysAndWeekBefore(ctx, p, n)
 	if err != nil {
 		return err
 	}
@@ -217,11 +220,15 @@ func (c *dashboardPages) dashboardCounts(ctx context.Context, page *dashboard.Pa
 		{Label: page.T("dashboard.count.executors"), Value: format.Number(online), URL: link.Executors(link.GroupFilter{State: link.ExecutorsOnline}), Details: []dashboard.Detail{{Text: page.T("dashboard.count.executors.groups", "Count", serving, "N", format.Number(serving)), URL: link.Executors(link.GroupFilter{State: link.ExecutorsOnline})}}},
 	}
 	most := int64(0)
-	for _, d := range days {
+	for _, d := range slices.Concat(days, before) {
 		most = max(most, d.Total())
 	}
-	page.Days = dashboard.Chart{Label: page.T("dashboard.days"), Max: format.Number(most)}
+	// The last bar is today, of which a part is over.
+	page.Days = dashboard.Chart{Label: page.T("dashboard.days"), Max: format.Number(most), Now: float64(n-1) + dayShare(c.now().In(c.zone))}
 	most = max(1, most)
+	for _, d := range before {
+		page.Days.Before = append(page.Days.Before, 95*float64(d.Total())/float64(most))
+	}
 	for _, d := range days {
 		date := d.Date.In(c.zone)
 		bar := dashboard.Bar{
@@ -229,7 +236,11 @@ func (c *dashboardPages) dashboardCounts(ctx context.Context, page *dashboard.Pa
 			Title: page.T("dashboard.days.title", "Day", date.Format(time.DateOnly), "OK", format.Number(d.Succeeded), "Bad", format.Number(d.Failed), "Open", format.Number(d.Running), "Skipped", format.Number(d.Skipped)),
 		}
 		for i, value := range []int64{d.Succeeded, d.Failed, d.Running, d.Skipped} {
-			bar.Parts = append(bar.Parts, dashboard.Part{Class: []string{"ok", "bad", "open", "passed"}[i], Height: 96 * float64(value) / float64(most), Value: format.Number(value),
+			height := 95 * float64(value) / float64(most)
+			if i == 1 && value > 0 {
+				height = max(height, leastBad)
+			}
+			bar.Parts = append(bar.Parts, dashboard.Part{Class: []string{"ok", "bad", "open", "passed"}[i], Height: height, Value: format.Number(value),
 				URL: link.Runs(withResult(dayFilter(date, zone), []string{link.ResultSuccess, link.ResultFinal, link.ResultRunning, link.ResultSkipped}[i]))})
 		}
 		page.Days.Bars = append(page.Days.Bars, bar)
@@ -243,6 +254,27 @@ func (c *dashboardPages) dashboardCounts(ctx context.Context, page *dashboard.Pa
 		page.Ranges = append(page.Ranges, ui.Option{Value: address, Label: page.T("dashboard.range.days", "Days", strconv.Itoa(of)), Selected: of == n})
 	}
 	return nil
+}
+
+// leastBad is the least height of a day's failures, of 100: three pixels of the chart, however many runs there were.
+const leastBad = 1.7
+
+// daysAndWeekBefore is the report of so many days up to today with its sum, and of the same number of days a week before.
+func (c *dashboardPages) daysAndWeekBefore(ctx context.Context, p auth.Principal, n int) (days, before []upkeep.Day, sum upkeep.Day, err error) {
+	all, _, err := c.figures.Days(ctx, p, n+7)
+	if err != nil {
+		return nil, nil, sum, err
+	}
+	days, before = all[7:], all[:n]
+	for _, d := range days {
+		sum.Add(d)
+	}
+	return days, before, sum, nil
+}
+
+// dayShare is how much of its day is over.
+func dayShare(now time.Time) float64 {
+	return float64(now.Hour()*60+now.Minute()) / (24 * 60)
 }
 
 // marks keeps the labels of the first bar, the middle one and the last.
@@ -286,7 +318,7 @@ func (c *dashboardPages) dashboardPulse(page *dashboard.Page) {
 	pulse := c.engine.Pulse()
 	page.Pulse = dashboard.Pulse{
 		Rate: "0", P50: "–", P99: "–", Quiet: pulse.Sent == 0, URL: link.Runs(link.RunFilter{Range: link.RangeHour}),
-		Minutes: dashboard.Chart{Label: page.T("dashboard.pulse")},
+		Minutes: dashboard.Chart{Label: page.T("dashboard.pulse"), Now: -1},
 	}
 	if pulse.Sent == 0 {
 		return
@@ -341,6 +373,7 @@ func (c *dashboardPages) dashboardWeek(ctx context.Context, page *dashboard.Page
 				continue
 			}
 			row.Hours[h] = dashboard.Hour{
+				Now:   now.Sub(at) < time.Hour,
 				Level: level(n, most), Title: page.T("dashboard.week.hour", "At", at.Format("01-02 15")+":00", "N", format.Number(n)),
 				URL: link.Runs(between(at, at.Add(time.Hour), zone)),
 			}
@@ -377,7 +410,7 @@ func (c *dashboardPages) dashboardAhead(ctx context.Context, page *dashboard.Pag
 		return format.Number(n)
 	}
 	most := max(1, slices.Max(forecast.Minutes[:]))
-	page.Ahead = dashboard.Chart{Label: page.T("dashboard.ahead"), Max: format.Number(most)}
+	page.Ahead = dashboard.Chart{Label: page.T("dashboard.ahead"), Max: format.Number(most), Now: c.now().Sub(forecast.From).Minutes()}
 	order := make([]int, len(forecast.Minutes))
 	for i, n := range forecast.Minutes {
 		order[i] = i

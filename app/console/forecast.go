@@ -58,7 +58,7 @@ func (c *dashboardPages) forecast(ec echo.Context) error {
 func (c *dashboardPages) forecastDay(page dashboard.ForecastPage, ahead figures.Ahead) dashboard.Chart {
 	day := ahead.Quarters[:24*4]
 	most := max(1, slices.Max(day))
-	chart := dashboard.Chart{Label: page.T("forecast.day"), Max: format.Number(most)}
+	chart := dashboard.Chart{Label: page.T("forecast.day"), Max: format.Number(most), Now: c.now().Sub(ahead.From).Minutes() / 15}
 	for i, n := range day {
 		at := ahead.From.In(c.timesOf(page.Page)).Add(time.Duration(i) * 15 * time.Minute)
 		count := atLeast(ahead, n, at.Add(15*time.Minute))
@@ -105,7 +105,7 @@ func (c *dashboardPages) forecastDays(page dashboard.ForecastPage, ahead figures
 		if hour.URL != "" { // the hour that comes twice
 			n += hour.Runs
 		}
-		*hour = dashboard.Hour{Level: level(n, most), Title: page.T("forecast.hour", "At", h.at.Format("01-02 15")+":00", "N", atLeast(ahead, n, h.end)), URL: dueBetween(h.at, h.end), Runs: n}
+		*hour = dashboard.Hour{Level: level(n, most), Title: page.T("forecast.hour", "At", h.at.Format("01-02 15")+":00", "N", atLeast(ahead, n, h.end)), URL: dueBetween(h.at, h.end), Runs: n, Now: !c.now().Before(h.at) && c.now().Before(h.end)}
 	}
 	return rows
 }

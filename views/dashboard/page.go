@@ -74,6 +74,9 @@ type Chart struct {
 	Max   string // what the full height stands for
 	Bars  []Bar
 	Marks [3]string // under the first bar, the middle one and the last
+	// Before are the heights of a week before, from the first bar on; none: they are not drawn.
+	Before []float64
+	Now    float64 // where now is, in bars from the left edge on; less than 0: in none of them
 }
 
 // Bar is one bar: its parts in the heights of a chart of 100, from the bottom up.
@@ -113,6 +116,7 @@ type Hour struct {
 	Runs  int64
 	Title string
 	URL   string // empty when it has not come yet
+	Now   bool   // it is this hour
 }
 
 // Busy is one of the busiest minutes or hours ahead.

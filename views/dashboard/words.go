@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 func troubleIcon(t Trouble) string {
@@ -52,3 +53,19 @@ func (b Bar) url(i int) string { return cmp.Or(b.Parts[i].URL, b.URL) }
 func twoDigits(h int) string { return fmt.Sprintf("%02d", h) }
 
 func heatClass(h Hour) string { return "level-" + strconv.Itoa(min(max(h.Level, 0), 5)) }
+
+// gridLines are the quarters of a chart's height.
+var gridLines = []string{"5", "28.75", "52.5", "76.25"}
+
+func chartWidth(c Chart) string { return strconv.Itoa(10 * max(1, len(c.Bars))) }
+
+func nowX(c Chart) string { return strconv.FormatFloat(10*c.Now, 'f', 1, 64) }
+
+// beforeLine goes through the middle of each bar's place.
+func (c Chart) beforeLine() string {
+	var b strings.Builder
+	for i, height := range c.Before {
+		fmt.Fprintf(&b, "%d,%.2f ", 10*i+5, 100-height)
+	}
+	return b.String()
+}

@@ -55,9 +55,10 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 	for _, n := range []int{7, 14, 30, 90} {
 		p.Ranges = append(p.Ranges, ui.Option{Value: fmt.Sprintf("/?days=%d", n), Label: f.T("dashboard.range.days", "Days", n), Selected: n == 14})
 	}
-	p.Days = dashboard.Chart{Label: f.T("dashboard.days"), Max: "704,112"}
+	p.Days = dashboard.Chart{Label: f.T("dashboard.days"), Max: "704,112", Now: 13.4}
 	for i := range 14 {
 		day := f.now.AddDate(0, 0, i-13)
+		p.Days.Before = append(p.Days.Before, float64(50+(i+7)*23%37))
 		ok, bad, open := float64(52+i*23%37), float64(i*i%7)/2, 0.0
 		if i == 13 {
 			ok, open = 48, 3
@@ -68,7 +69,7 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 	}
 	p.Days.Marks = [3]string{"11-08", "11-15", "11-21"}
 	minutes := func(from time.Time, wave int) dashboard.Chart {
-		c := dashboard.Chart{Label: "x", Max: "14,208", Marks: [3]string{from.Format("15:04"), from.Add(30 * time.Minute).Format("15:04"), from.Add(59 * time.Minute).Format("15:04")}}
+		c := dashboard.Chart{Label: "x", Max: "14,208", Now: -1, Marks: [3]string{from.Format("15:04"), from.Add(30 * time.Minute).Format("15:04"), from.Add(59 * time.Minute).Format("15:04")}}
 		for i := range 60 {
 			at, height := from.Add(time.Duration(i)*time.Minute), float64(24+i*wave%19)
 			if i%5 == 0 {
@@ -80,6 +81,7 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 	}
 	p.Pulse = dashboard.Pulse{URL: "/runs?range=1h", Rate: "118", P50: "2 ms", P99: "9 ms", Minutes: minutes(f.now.Add(-59*time.Minute), 7)}
 	p.Ahead = minutes(f.now, 11)
+	p.Ahead.Now = 0.4
 	for i := range p.Ahead.Bars {
 		p.Ahead.Bars[i].Parts = append(p.Ahead.Bars[i].Parts, dashboard.Part{Class: "none", Value: "12"})
 	}
@@ -93,7 +95,7 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 		row := dashboard.WeekDay{Label: format.Weekday(f.Printer, day) + " " + day.Format("01-02"), URL: "/runs?day"}
 		for h := range row.Hours {
 			if d > 0 || h <= 10 {
-				row.Hours[h] = dashboard.Hour{Level: (h*h/7 + d*3) % 6, Title: fmt.Sprintf("%s %02d:00", day.Format("01-02"), h), URL: "/runs?hour"}
+				row.Hours[h] = dashboard.Hour{Level: (h*h/7 + d*3) % 6, Title: fmt.Sprintf("%s %02d:00", day.Format("01-02"), h), URL: "/runs?hour", Now: d == 0 && h == 10}
 			}
 		}
 		p.Week = append(p.Week, row)
@@ -126,7 +128,7 @@ func (f fakes) dashboardNew() dashboard.Page {
 
 func (f fakes) forecastPage() dashboard.ForecastPage {
 	p := dashboard.ForecastPage{Page: f.page("/forecast"), Days: "14", From: "2026-03-04T02:00", Until: "2026-03-04T03:00", Ends: f.T("dashboard.ahead.ends", "At", "03-17 20:00:00")}
-	p.Day = dashboard.Chart{Label: f.T("forecast.day"), Max: "12,400", Marks: [3]string{"09:00", "21:00", "08:45"}}
+	p.Day = dashboard.Chart{Label: f.T("forecast.day"), Max: "12,400", Now: 0.6, Marks: [3]string{"09:00", "21:00", "08:45"}}
 	first := f.now.Truncate(time.Hour)
 	runs := func(hour int) int {
 		if hour == 2 {

@@ -12,6 +12,7 @@ import { liveRuns } from "./runs.js";
 import { logViewers } from "./log.js";
 import { picks } from "./picks.js";
 import { passkeys } from "./passkeys.js";
+import { readout } from "./readout.js";
 import { rights } from "./rights.js";
 import { rounds } from "./rounds.js";
 import { menus } from "./menus.js";
@@ -27,6 +28,7 @@ menus();
 forms(); // after the menus, which send a theme by themselves
 passkeys(); // after the forms, which put a sending off
 picks();
+readout();
 toasts();
 tab();
 times();
