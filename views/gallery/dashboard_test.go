@@ -115,7 +115,7 @@ func (f fakes) dashboardNew() dashboard.Page {
 			p.Days.Bars[i].Parts[j].Height, p.Days.Bars[i].Parts[j].Value = 0, "0"
 		}
 	}
-	p.Days.Max = "0"
+	p.Days.Max, p.Days.Before = "0", nil
 	for d := range p.Week {
 		for h := range p.Week[d].Hours {
 			p.Week[d].Hours[h].Level = 0
