@@ -3,8 +3,11 @@ package app
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/PuerkitoBio/goquery"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
@@ -70,4 +73,99 @@ func TestThePaletteFinds(t *testing.T) {
 	if n := admin.get("/jobs").document(t).Find("#job-2 .history-bars").Length(); n != 1 {
 		t.Errorf("%d history bars beside the job that ran", n)
 	}
+}
+
+// TestThePaletteDoesThings to jobs, for who may, in the words of each language and as Chinese is typed.
+func TestThePaletteDoesThings(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		admin, reader := open(t, a).mustLogin(), normalUser(t, a)
+		c.json(200, new(struct{}), "PATCH", "/users/2", `{"rights":[{"group_id":1,"rights":["view"]}]}`)
+		for _, values := range []url.Values{{"name": {"每日对账"}, "start": {"1"}}, {"name": {"nightly close"}}, {"name": {"nightly report"}}} {
+			admin.post("/jobs", form(values))
+		}
+		job := func(b *browser, name string) string {
+			return b.get("/jobs?q="+url.QueryEscape(name)).document(t).Find("tbody a.title").First().AttrOr("href", "")
+		}
+		daily, closing, report := job(admin, "每日对账"), job(admin, "close"), job(admin, "report")
+		hits := func(b *browser, lang, text string) (list []string) {
+			doc := b.do("GET", "/palette?part=hits&q="+url.QueryEscape(text), nil, "HX-Request", "true", "Accept-Language", lang).document(t)
+			doc.Find("[data-hit]").Each(func(_ int, s *goquery.Selection) { list = append(list, s.AttrOr("hx-post", s.AttrOr("href", ""))) })
+			return list
+		}
+		for _, tt := range []struct {
+			who        *browser
+			lang, text string
+			want       []string // all of the hits
+		}{
+			{admin, "en", "run nightly", []string{report + "/run", closing + "/run"}},
+			{admin, "en", "RUN close", []string{closing + "/run"}},
+			{admin, "zh-CN", "执行对账", []string{daily + "/run"}},
+			{admin, "zh-CN", "执行 close", []string{closing + "/run"}},
+			{admin, "zh-CN", "zx dz", []string{daily + "/run"}},
+			{admin, "zh-TW", "執行對账", nil}, // the name is written otherwise
+			{admin, "zh-TW", "執行 mrdz", []string{daily + "/run"}},
+			{admin, "en", "stop mrdz", []string{daily + "/stop"}},
+			{admin, "en", "start mrdz", nil}, // it is started
+			{admin, "en", "start close", []string{closing + "/start"}},
+			{admin, "en", "pause mrdz", []string{"/pauses?scope=job&target=" + strings.TrimPrefix(daily, "/jobs/")}},
+			{admin, "en", "edit report", []string{report + "/edit?back=job"}},
+			{admin, "en", "backfill report", []string{report + "/backfill"}},
+			{admin, "en", "delete report", []string{report + "/delete"}},
+			{reader, "en", "run nightly", nil},
+			{reader, "en", "edit report", nil},
+			{reader, "en", "meiri", []string{daily, "/runs?group=1&job=" + strings.TrimPrefix(daily, "/jobs/") + "&range=all", daily + "/account"}},
+			{admin, "zh-CN", "rwgl", []string{"/jobs"}},
+			{admin, "zh-CN", "holidays", []string{"/calendars"}},
+			{admin, "zh-CN", "jrb", nil},
+			{admin, "zh-CN", "jjr", []string{"/calendars"}},
+			{admin, "zh-TW", "叢集", []string{"/nodes"}},
+			{reader, "zh-CN", "holidays", nil},
+		} {
+			if got := hits(tt.who, tt.lang, tt.text); !slices.Equal(got, tt.want) {
+				t.Errorf("%s, %q: %v, want %v", tt.lang, tt.text, got, tt.want)
+			}
+		}
+		// What can be done to a job that is found alone stands below it.
+		if got := hits(admin, "en", "nightly rep"); len(got) < 8 || got[0] != report || got[1] != report+"/run" {
+			t.Errorf("deeds of one job: %v", got)
+		}
+		// The deed is done where somebody is, and its message takes it back.
+		done := admin.do("POST", closing+"/start", url.Values{"undo": {"1"}}, "HX-Request", "true")
+		if done.status != http.StatusOK || done.header.Get("HX-Trigger") != "jobs-changed" || done.document(t).Find(".toast .undo").AttrOr("action", "") != closing+"/stop" {
+			t.Errorf("start from the palette: %d %s", done.status, done.body)
+		}
+		// With a script the hits are the list of the field; without one they are links.
+		box := admin.do("GET", "/palette?q=report", nil, "HX-Request", "true").document(t)
+		field := box.Find(`input[name="q"]`)
+		if field.AttrOr("role", "") != "combobox" || box.Find("#"+field.AttrOr("aria-controls", "none")+` [role="listbox"] [role="group"] [role="option"][id]`).Length() < 8 {
+			t.Errorf("no combobox: %s", box.Text())
+		}
+		if plain := admin.get("/palette?q=report").document(t); plain.Find("main [role=option], main [role=combobox]").Length() > 0 || plain.Find(`main a[href="`+report+`/run"]`).Length() != 1 {
+			t.Error("without a script the hits are no links")
+		}
+	})
+}
+
+// TestKeysAreSwitchedOff by one person, for all their browsers.
+func TestKeysAreSwitchedOff(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		admin, other := open(t, a).mustLogin(), normalUser(t, a)
+		off := func(b *browser) bool {
+			_, is := b.get("/jobs").document(t).Find("body").Attr("data-no-keys")
+			return is
+		}
+		for _, keys := range []string{"off", "on"} {
+			if got := admin.get("/keys").document(t).Find(`form [name="keys"]`).AttrOr("value", ""); got != keys {
+				t.Errorf("offered: %q, want %q", got, keys)
+			}
+			admin.post("/preferences", url.Values{"keys": {keys}, "next": {"/keys"}})
+			if again := open(t, a).mustLogin(); off(admin) != (keys == "off") || off(again) != off(admin) || off(other) {
+				t.Errorf("%s: here %v, in another browser %v, of somebody else %v", keys, off(admin), off(again), off(other))
+			}
+		}
+	})
 }

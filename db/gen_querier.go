@@ -498,6 +498,8 @@ type Querier interface {
 	ListJobs(ctx context.Context, db DBTX, ids []int64) ([]ListJobsRow, error)
 	// Jobs by id, for follow-ups (children, retries) and for the names beside a page of runs.
 	ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job, error)
+	// What jobs are called, by name: an index has all of it.
+	ListJobsByName(ctx context.Context, db DBTX, limit int32) ([]ListJobsByNameRow, error)
 	// The schedules of started jobs due up to a moment, soonest first, for the forecast.
 	ListJobsDueWithin(ctx context.Context, db DBTX, arg ListJobsDueWithinParams) ([]ListJobsDueWithinRow, error)
 	// The jobs of some executors that have one of some descriptions, for an import. MySQL compares without case: the caller

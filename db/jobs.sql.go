@@ -781,6 +781,40 @@ func (q *Queries) ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job
 	return items, nil
 }
 
+const listJobsByName = `-- name: ListJobsByName :many
+SELECT id, job_group, job_desc FROM xxl_job_info ORDER BY job_desc, id LIMIT ?
+`
+
+type ListJobsByNameRow struct {
+	ID       int64
+	JobGroup int64
+	JobDesc  string
+}
+
+// What jobs are called, by name: an index has all of it.
+func (q *Queries) ListJobsByName(ctx context.Context, db DBTX, limit int32) ([]ListJobsByNameRow, error) {
+	rows, err := db.QueryContext(ctx, listJobsByName, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListJobsByNameRow
+	for rows.Next() {
+		var i ListJobsByNameRow
+		if err := rows.Scan(&i.ID, &i.JobGroup, &i.JobDesc); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listJobsNamed = `-- name: ListJobsNamed :many
 SELECT id, job_group, job_desc FROM xxl_job_info
 WHERE job_group IN (/*SLICE:group_ids*/?) AND job_desc IN (/*SLICE:names*/?) ORDER BY id

@@ -16,6 +16,8 @@ import (
 var families = withTables(map[string][]string{
 	"jobs.call.as.":      listed("views/jobs", "CallWays"),
 	"slow.by.":           listed("views/link", "SlowOrders"),
+	"palette.also.":      {"new", "dashboard", "jobs", "runs", "failed", "running", "longest", "slowest", "forecast", "timeline", "next", "stopped", "paused", "pauses", "executors", "group", "import", "clear", "alarms", "webhooks", "users", "teams", "calendars", "audit", "nodes", "settings", "tokens", "profile", "second", "help", "docs", "keys"},
+	"palette.deed.":      and([]string{"run", "start", "stop", "edit", "pause", "backfill", "runs", "account", "glue", "copy", "delete"}, ".also"),
 	"jobs.sort.":         listed("views/link", "JobSorts"),
 	"runs.sort.":         listed("views/link", "RunSorts"),
 	"timeline.by.":       listed("views/link", "TimelineRows"),
@@ -105,7 +107,7 @@ var families = withTables(map[string][]string{
 	"nav.":          typed("views/layout", "Nav"),
 	"pager.":        written("views/ui", `pagerWord\(p, byTime, "(\w+)"\)`),
 	"pager.time.":   written("views/ui", `pagerWord\(p, byTime, "(\w+)"\)`),
-	"palette.":      named("views/palette", "Actions|Views|Jobs|Groups|Runs"),
+	"palette.":      named("views/palette", "Deeds|Actions|Views|Jobs|Groups|Runs"),
 	"range.":        append(listed("views/link", "Ranges"), listed("views/link", "TimelineRanges")...),
 	"theme.":        typed("views/layout", "Theme"),
 	"time.unit.":    append(written("views/format", `return "(\w+)", `), written("locales", `(?:unit\(|two\()"(\w+)"`)...),

@@ -41,6 +41,10 @@ FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 -- What jobs are called, and whose they are.
 SELECT id, job_group, job_desc FROM xxl_job_info WHERE id IN (sqlc.slice(ids));
 
+-- name: ListJobsByName :many
+-- What jobs are called, by name: an index has all of it.
+SELECT id, job_group, job_desc FROM xxl_job_info ORDER BY job_desc, id LIMIT ?;
+
 -- name: ListJobs :many
 -- A page of the job list: the jobs that were found ([FindJobs]), newest first, without their long texts.
 SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, schedule_type, schedule_conf, misfire_strategy,

@@ -36,6 +36,10 @@ func look(page layout.Page, p auth.Principal, list string) ui.Look {
 
 // chosen are somebody's preferences with what a form says of them; ok is false where it says nothing.
 func chosen(ec echo.Context, prefs auth.Preferences) (_ auth.Preferences, ok bool) {
+	if keys := ec.FormValue(layout.FieldKeys); keys == "on" || keys == "off" {
+		prefs.NoKeys = keys == "off"
+		return prefs, true
+	}
 	list := ec.FormValue(ui.FieldList)
 	columns, known := lists[list]
 	if !known {

@@ -54,6 +54,7 @@ func (c *frame) Page(ec echo.Context) layout.Page {
 		User:    layout.User{Name: p.Name, Admin: p.Admin, Blind: blind(p), Alarms: c.channels.For(p)},
 		Times:   c.zoneFor(p),
 		Home:    zoneName(c.zone, c.now()),
+		NoKeys:  p.Preferences.NoKeys,
 	}
 	page.Zone = zoneName(page.Times, c.now())
 	if !p.Zero() {

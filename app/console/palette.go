@@ -8,8 +8,12 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/pinyin"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/palette"
 	"github.com/punctual-job/punctual/views/ui"
@@ -39,8 +43,8 @@ func (c *palettePages) palette(ec echo.Context) error {
 	if r := []rune(text); len(r) > 100 {
 		text = string(r[:100])
 	}
-	page := palette.Page{Page: c.Page(ec), Text: text}
-	for _, find := range []func(echo.Context, *palette.Page) (palette.Section, error){c.findActions, c.saved.findViews, c.findRuns, c.findJobs, c.findGroups} {
+	page := palette.Page{Page: c.Page(ec), Text: text, Box: isPartial(ec.Request())}
+	for _, find := range []func(echo.Context, *palette.Page) (palette.Section, error){c.findDeeds, c.findActions, c.saved.findViews, c.findRuns, c.findJobs, c.findGroups} {
 		s, err := find(ec, &page)
 		if err != nil {
 			return err
@@ -55,28 +59,51 @@ func (c *palettePages) palette(ec echo.Context) error {
 	return renderPart(ec, http.StatusOK, palette.Palette(page), ui.FragmentDialog)
 }
 
-// paletteActions are the places and deeds of the palette. Those for administrators are offered to nobody else.
-var paletteActions = []struct {
-	icon, key, url string
-	admin          bool
-}{
-	{"plus", "jobs.new", link.JobNewPath, false},
-	{"zap", "nav.dashboard", link.Root, false},
-	{"list-checks", "nav.jobs", link.JobsPath, false},
-	{"history", "nav.runs", link.RunsPath, false},
-	{"circle-x", "palette.failed", link.Runs(link.RunFilter{Result: link.ResultFailed}), false},
-	{"loader", "palette.running", link.Runs(link.RunFilter{Result: link.ResultRunning}), false},
-	{"clock", "slow.title", link.SlowestPath, false},
-	{"calendar-clock", "forecast.title", link.ForecastPath, false},
-	{"chart-gantt", "timeline.title", link.TimelinePath, false},
-	{"circle-stop", "palette.stopped", link.Jobs(link.JobFilter{State: link.JobStopped}), false},
-	{"server", "nav.executors", link.ExecutorsPath, false},
-	{"plus", "groups.new", link.ExecutorNewPath, true},
-	{"network", "nav.nodes", link.NodesPath, true},
-	{"settings", "nav.settings", link.SettingsPath, true},
-	{"book-open", "help.title", link.HelpPath, false},
-	{"file-text", "docs.title", link.DocsPath, false},
-	{"keyboard", "keys.title", link.KeysPath, false},
+// palettePlace is a page that the palette leads to, by its title, or by what else people call it: "palette.also.<name>".
+type palettePlace struct {
+	name, icon, title, url string
+	may                    func(p auth.Principal, page *palette.Page) bool
+}
+
+func anybody(auth.Principal, *palette.Page) bool             { return true }
+func administrator(p auth.Principal, _ *palette.Page) bool   { return p.Admin }
+func editsSomewhere(p auth.Principal, _ *palette.Page) bool  { return p.CanAnywhere(auth.RightEdit) }
+func alarmsSomewhere(_ auth.Principal, p *palette.Page) bool { return p.User.Alarms }
+
+// palettePlaces are all of them. Those for administrators are offered to nobody else.
+var palettePlaces = []palettePlace{
+	{"new", "plus", "jobs.new", link.JobNewPath, anybody},
+	{"dashboard", "zap", "nav.dashboard", link.Root, anybody},
+	{"jobs", "list-checks", "nav.jobs", link.JobsPath, anybody},
+	{"runs", "history", "nav.runs", link.RunsPath, anybody},
+	{"failed", "circle-x", "palette.failed", link.Runs(link.RunFilter{Result: link.ResultFailed}), anybody},
+	{"running", "loader", "palette.running", link.Runs(link.RunFilter{Result: link.ResultRunning}), anybody},
+	{"longest", "clock", "palette.longest", link.Runs(link.RunFilter{Sort: "-duration"}), anybody},
+	{"slowest", "clock", "slow.title", link.SlowestPath, anybody},
+	{"forecast", "calendar-clock", "forecast.title", link.ForecastPath, anybody},
+	{"timeline", "chart-gantt", "timeline.title", link.TimelinePath, anybody},
+	{"next", "calendar-clock", "palette.next", link.Jobs(link.JobFilter{Sort: "next"}), anybody},
+	{"stopped", "circle-stop", "palette.stopped", link.Jobs(link.JobFilter{State: link.JobStopped}), anybody},
+	{"paused", "hourglass", "palette.paused", link.Jobs(link.JobFilter{State: link.JobPaused}), anybody},
+	{"pauses", "circle-stop", "pauses.title", link.PausesPath, anybody},
+	{"executors", "server", "nav.executors", link.ExecutorsPath, anybody},
+	{"group", "plus", "groups.new", link.ExecutorNewPath, administrator},
+	{"import", "upload", "import.title", link.JobsImportPath, editsSomewhere},
+	{"clear", "trash-2", "clear.title", link.ClearPath, editsSomewhere},
+	{"alarms", "bell", "nav.alarms", link.AlarmsPath, alarmsSomewhere},
+	{"webhooks", "webhook", "webhooks.title", link.WebhooksPath, administrator},
+	{"users", "users", "nav.users", link.UsersPath, administrator},
+	{"teams", "users", "teams.title", link.TeamsPath, administrator},
+	{"calendars", "calendar-clock", "nav.calendars", link.CalendarsPath, administrator},
+	{"audit", "scroll-text", "nav.audit", link.AuditPath, administrator},
+	{"nodes", "network", "nav.nodes", link.NodesPath, administrator},
+	{"settings", "settings", "nav.settings", link.SettingsPath, administrator},
+	{"tokens", "key-round", "apitokens.title", link.TokensPath, anybody},
+	{"profile", "user", "profile.title", link.ProfilePath, anybody},
+	{"second", "key-round", "second.title", link.SecondPath, anybody},
+	{"help", "book-open", "help.title", link.HelpPath, anybody},
+	{"docs", "file-text", "docs.title", link.DocsPath, anybody},
+	{"keys", "keyboard", "keys.title", link.KeysPath, anybody},
 }
 
 // containsFold says whether a text contains another, whatever their cases.
@@ -84,19 +111,27 @@ func containsFold(text, part string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
 }
 
+// english is the language in which places and deeds are found too, whatever the page's is.
+const english = locales.English
+
 func (c *palettePages) findActions(ec echo.Context, page *palette.Page) (palette.Section, error) {
 	s := palette.Section{Name: palette.Actions}
-	for _, a := range paletteActions {
-		title := page.T(a.key)
-		if a.admin && !who(ec).Admin || !containsFold(title, page.Text) {
+	for _, place := range palettePlaces {
+		if !place.may(who(ec), page) || page.Text != "" && !c.called(page, place) {
 			continue
 		}
-		s.Hits = append(s.Hits, palette.Hit{Icon: a.icon, Title: title, URL: a.url})
+		s.Hits = append(s.Hits, palette.Hit{Icon: place.icon, Title: page.T(place.title), URL: place.url})
 	}
 	if page.Text != "" {
 		s.Hits = s.Hits[:min(len(s.Hits), paletteHits)]
 	}
 	return s, nil
+}
+
+// called says whether a text is part of what a place is called, or of how that is typed.
+func (c *palettePages) called(page *palette.Page, place palettePlace) bool {
+	names := append(c.words(page.Page, "palette.also."+place.name), page.T(place.title), c.catalogue.Printer(english).T(place.title))
+	return slices.ContainsFunc(names, func(name string) bool { return containsFold(name, page.Text) || pinyin.Of(name).Has(page.Text) })
 }
 
 // findRuns looks for the run with a number; # may stand before it.
@@ -125,24 +160,33 @@ func (c *palettePages) findRuns(ec echo.Context, page *palette.Page) (palette.Se
 	return s, nil
 }
 
+// findJobs looks for jobs by their names. Of one that is found alone, what can be done to it follows.
 func (c *palettePages) findJobs(ec echo.Context, page *palette.Page) (palette.Section, error) {
 	s := palette.Section{Name: palette.Jobs}
 	if page.Text == "" {
 		return s, nil
 	}
-	groups, err := c.groupTitles(ec)
+	list, groups, err := c.jobsNamed(ec, page.Text)
 	if err != nil {
 		return s, err
 	}
-	list, err := c.jobs.List(ec.Request().Context(), who(ec), manage.JobFilter{Status: manage.AnyStatus, Text: strings.TrimPrefix(page.Text, "#"), Limit: paletteHits})
-	if err != nil {
-		return s, err
+	for i := range list {
+		j := &list[i]
+		s.Hits = append(s.Hits, palette.Hit{Icon: "calendar-clock", Title: j.JobDesc, Sub: jobSub(j, groups.title(j.JobGroup)), URL: link.Job(j.ID)})
 	}
-	for _, j := range list.Jobs {
-		hit := palette.Hit{Icon: "calendar-clock", Title: j.JobDesc, Sub: "#" + strconv.FormatInt(j.ID, 10) + " · " + groups.title(j.JobGroup), URL: link.Job(j.ID)}
-		s.Hits = append(s.Hits, hit)
+	if len(list) == 1 {
+		for i := range jobDeeds {
+			if hit, ok := c.offer(page, who(ec), &jobDeeds[i], &list[0], ""); ok {
+				hit.Sub = ""
+				s.Hits = append(s.Hits, hit)
+			}
+		}
 	}
 	return s, nil
+}
+
+func jobSub(j *db.ListJobsRow, group string) string {
+	return "#" + strconv.FormatInt(j.ID, 10) + " · " + group
 }
 
 func (c *palettePages) findGroups(ec echo.Context, page *palette.Page) (palette.Section, error) {
@@ -154,9 +198,8 @@ func (c *palettePages) findGroups(ec echo.Context, page *palette.Page) (palette.
 	if err != nil {
 		return s, err
 	}
-	text := strings.ToLower(page.Text)
 	for _, g := range list {
-		if !slices.ContainsFunc([]string{g.Title, g.AppName}, func(name string) bool { return strings.Contains(strings.ToLower(name), text) }) {
+		if !slices.ContainsFunc([]string{g.Title, g.AppName}, func(name string) bool { return containsFold(name, page.Text) || pinyin.Of(name).Has(page.Text) }) {
 			continue
 		}
 		s.Hits = append(s.Hits, palette.Hit{Icon: "server", Title: g.Title, Sub: g.AppName, URL: link.Jobs(link.JobFilter{Group: g.ID})})

@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/pinyin"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/palette"
@@ -139,7 +140,7 @@ func (c *savedViews) findViews(ec echo.Context, page *palette.Page) (palette.Sec
 		return s, err
 	}
 	for _, v := range list {
-		if !containsFold(v.Name, page.Text) {
+		if !containsFold(v.Name, page.Text) && !pinyin.Of(v.Name).Has(page.Text) {
 			continue
 		}
 		s.Hits = append(s.Hits, palette.Hit{Icon: "bookmark", Title: v.Name, Sub: page.T("nav." + v.Page), URL: link.ViewOf(v.Page, link.ViewParams(v.Page, v.Params))})

@@ -138,14 +138,47 @@ func TestBrowserKeyboard(t *testing.T) {
 			// The palette finds a job and opens it; the keys are listed by one of them.
 			k.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(input.ModifierCtrl)), holds(`document.activeElement.closest("[data-palette-box]")`))
 			k.press("Without a mouse")
-			k.sees(`document.querySelector("[data-hit]")?.textContent.includes("Without a mouse")`)
-			k.press(kb.ArrowDown, kb.Enter)
+			current := func(path string) string {
+				return fmt.Sprintf(`document.getElementById(document.querySelector("[role=combobox]")?.getAttribute("aria-activedescendant"))?.matches('[aria-selected=true][href="%s"]')`, path)
+			}
+			k.sees(current("/jobs/5"))
+			k.press(kb.ArrowDown)
+			k.sees(current("/jobs/5/run") + ` && document.activeElement.matches("[role=combobox]")`)
+			k.press(kb.ArrowUp, kb.Enter)
 			k.do(shows("/jobs/5"))
+
+			// A deed of the palette is done where somebody is, and a key on the page of a job opens what it is for.
+			started := `document.querySelector("#job .page-head .badge.online")`
+			var was5 bool
+			k.do(chromedp.Evaluate(`Boolean(`+started+`)`, &was5))
+			k.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(input.ModifierCtrl)), holds(`document.activeElement.closest("[data-palette-box]")`))
+			k.press(map[bool]string{true: "stop", false: "start"}[was5] + " without")
+			k.sees(`document.querySelectorAll("[data-hit]").length === 1 && document.querySelector("[data-hit][aria-selected=true][hx-post]")`)
+			k.press(kb.Enter)
+			k.sees(fmt.Sprintf(`!document.querySelector("dialog").open && document.querySelector(".toast .undo") && Boolean(%s) !== %v`, started, was5))
+			k.do(chromedp.Evaluate(`document.activeElement.blur()`, nil))
+			k.press("r")
+			k.sees(`document.querySelector("dialog").open && document.activeElement.id === "run-param"`)
+			k.press(kb.Escape)
+			k.sees(`!document.querySelector("dialog").open`)
 			k.do(chromedp.Evaluate(`document.activeElement.blur()`, nil))
 			k.press("?")
 			k.sees(`document.querySelector("dialog[open] kbd")`)
-			k.press(kb.Escape)
-			k.sees(`!document.querySelector("dialog").open`)
+			// Single keys are switched off, and on again; Ctrl+K and Escape stay.
+			k.tab(`dialog [name="keys"][value="off"]`)
+			k.press(kb.Enter)
+			k.sees(`"noKeys" in document.body.dataset && !document.querySelector("dialog").open`)
+			k.press("g", "r", "?")
+			k.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(input.ModifierCtrl)), holds(`location.pathname === "/jobs/5" && document.activeElement.closest("[data-palette-box]")`))
+			k.press("hotkeys")
+			k.sees(current("/keys"))
+			k.press(kb.Enter)
+			k.do(shows("/keys"))
+			k.tab(`[name="keys"][value="on"]`)
+			k.press(kb.Enter)
+			k.sees(`!("noKeys" in document.body.dataset)`)
+			k.press("g", "j")
+			k.do(shows("/jobs"))
 
 			// A menu opens, is left by Escape, and has the focus again; the last item leaves.
 			k.tab(".account-button")

@@ -25,6 +25,7 @@ type Jobs struct {
 	audit     *Audit
 	figures   *dashboard.Dashboard
 	pauses    *Pauses
+	names     *jobNames
 	source    string // whose files are being applied; empty: somebody changes jobs by hand
 }
 

@@ -34,6 +34,7 @@ const (
 	FieldLang  = "lang"
 	FieldTheme = "theme"
 	FieldZone  = "time_zone" // of who is logged in, without a cookie
+	FieldKeys  = "keys"      // "off" or "on", as the zone
 	FieldNext  = "next"      // the path to return to; the handler must check that it is a path of this console
 )
 
@@ -115,6 +116,7 @@ type Page struct {
 	Ignored []string // of the query, what the page does not know
 	Alerts  []Alert  // stand above every page until they are mended
 	Version string   // of the program, shown in the navigation
+	NoKeys  bool     // single keys do nothing
 
 	// Times is the zone in which the page shows times and reads those of its filters; nil: the installation's. Zone names it,
 	// Home names the installation's, and Zones are those that are offered.

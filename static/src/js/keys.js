@@ -1,12 +1,22 @@
 // Keyboard: Ctrl+K opens the palette, "?" the list of keys; "/" goes to the search field, Escape leaves it; "g" and a letter
-// go to a place of the navigation; j and k walk through a list, Enter opens its row, x picks it.
+// go to a place of the navigation; j and k walk through a list, Enter opens its row, x picks it, and what has a [data-key] is clicked by
+// it: in the current row, or else on the page. Whoever wants none of the single keys switches them off, and has Ctrl+K and Escape left.
 export function keys() {
   // The keyboards of phones have a key of their own for it, so the form's sending is what counts, not the Enter key.
   document.addEventListener("submit", (event) => {
     const palette = event.target.closest("[data-palette-box]");
     if (!palette) return;
     event.preventDefault();
-    (palette.querySelector("[data-hit].current") ?? palette.querySelector("[data-hit]"))?.click();
+    (current(palette) ?? palette.querySelector("[data-hit]"))?.click();
+  });
+  // The first hit is the current one, so that Enter does what is said.
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const palette = event.target.closest?.("[data-palette-box]") ?? event.target.querySelector?.("[data-palette-box]");
+    if (palette) mark(palette, palette.querySelector("[data-hit]"));
+  });
+  // A deed is done where it was asked for: its message tells of it.
+  document.addEventListener("htmx:afterRequest", (event) => {
+    if (event.detail.successful && event.target.matches?.("[data-hit][hx-post]")) event.target.closest("dialog")?.close();
   });
   let afterG = -Infinity; // times count from the page's load
   document.addEventListener("keydown", (event) => {
@@ -31,7 +41,7 @@ export function keys() {
       if (event.key === "Escape" && typing.matches("[data-search]")) typing.blur();
       return;
     }
-    if (document.querySelector("dialog[open]")) return;
+    if (document.querySelector("dialog[open]") || "noKeys" in document.body.dataset) return;
     if (event.key === "/") {
       const search = document.querySelector("[data-search]");
       if (search) {
@@ -51,6 +61,13 @@ export function keys() {
     } else if (event.key === "x") {
       const box = document.querySelector("tr.current input[type=checkbox]");
       if (box) box.click();
+    } else if ((event.key === "ArrowDown" || event.key === "ArrowUp") && event.target.matches?.("tr.current a")) {
+      event.preventDefault();
+      walkRows(event.key === "ArrowDown" ? 1 : -1);
+    } else if (event.key.length === 1) {
+      const keyed = `[data-key="${CSS.escape(event.key)}"]`;
+      const row = document.querySelector("[data-results] tr.current");
+      (row ? row.querySelector(keyed) : document.querySelector(`main ${keyed}:not(tr *)`))?.click();
     }
   });
 }
@@ -67,15 +84,25 @@ function walkRows(step) {
   next.querySelector("a[data-open], a.title, a")?.focus({ preventScroll: true });
 }
 
+const current = (palette) => palette.querySelector("[data-hit][aria-selected=true]");
+
+// mark makes a hit the current one: the field keeps the focus, and names it for screen readers.
+function mark(palette, hit) {
+  current(palette)?.setAttribute("aria-selected", "false");
+  const field = palette.querySelector("input");
+  if (!hit) return field.removeAttribute("aria-activedescendant");
+  hit.setAttribute("aria-selected", "true");
+  field.setAttribute("aria-activedescendant", hit.id);
+  hit.scrollIntoView({ block: "nearest" });
+}
+
 function walkHits(palette, event) {
   const hits = [...palette.querySelectorAll("[data-hit]")];
-  const at = hits.findIndex((hit) => hit.classList.contains("current"));
-  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
-    event.preventDefault();
-    hits[at]?.classList.remove("current");
-    const step = event.key === "ArrowDown" ? 1 : -1;
-    const next = hits[(at + step + hits.length + (at < 0 && step < 0 ? 1 : 0)) % hits.length];
-    next?.classList.add("current");
-    next?.scrollIntoView({ block: "nearest" });
-  }
+  const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 };
+  const step = steps[event.key];
+  if (!step || !hits.length) return;
+  event.preventDefault();
+  const at = hits.indexOf(current(palette));
+  const next = Math.abs(step) > 1 ? Math.min(Math.max(at + step, 0), hits.length - 1) : (at + step + hits.length + (at < 0 && step < 0 ? 1 : 0)) % hits.length;
+  mark(palette, hits[next]);
 }
