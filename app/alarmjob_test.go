@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/PuerkitoBio/goquery"
 )
 
 // TestAnAlarmForOneJob: from a job's page leads a way to a channel that tells of it alone, or to one that there is. It is as closed as the
@@ -94,6 +96,22 @@ func TestAnAlarmForOneJob(t *testing.T) {
 		}
 		if page := editor.do("GET", dialog, nil, "HX-Request", "true").document(t); page.Find(`[name=job]`).AttrOr("value", "") != second || page.Find(`[name=scope][value=job][checked]`).Length() != 1 {
 			t.Errorf("the dialog: %s", page.Text())
+		} else if chip := page.Find(`[data-job-picker][data-single] [data-chip="` + second + `"]`); !strings.Contains(chip.Text(), "close") {
+			t.Errorf("the job is not named: %s", page.Text())
+		}
+		// The job of a rule is looked for by its name, among those of the channel's group.
+		for text, want := range map[string]string{"close": second, "%23" + second: second, "nothing": "", "": second + " " + job} {
+			for _, b := range []*browser{editor, root} {
+				got := b.do("GET", channel+"/jobs?job_search="+text, nil, "HX-Request", "true").document(t).Find("[role=option]").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("data-job", "") })
+				if strings.Join(got, " ") != want {
+					t.Errorf("looked for %q: %v, want %s", text, got, want)
+				}
+			}
+		}
+		// What is no number comes back as it was typed, without a search in its place.
+		refused := editor.do("POST", channel+"/routes", url.Values{"scope": {"job"}, "job": {"the nightly one"}, "cause": {"failed"}}, "HX-Request", "true")
+		if page := refused.document(t); refused.status != http.StatusUnprocessableEntity || page.Find("[name=job]").AttrOr("value", "") != "the nightly one" || page.Find("[data-job-picker]").Length() != 0 {
+			t.Errorf("a name in place of an id: %d %s", refused.status, refused.body)
 		}
 	})
 }

@@ -118,7 +118,7 @@ var routeNeeds = map[string]need{
 
 	"GET /alarms": admin, "POST /alarms": admin, "GET /alarms/new": admin, "GET /alarms/:id": admin, "POST /alarms/:id": admin,
 	"GET /alarms/:id/edit": admin, "GET /alarms/:id/delete": admin, "POST /alarms/:id/delete": admin, "POST /alarms/:id/test": admin,
-	"GET /alarms/:id/routes/new": admin, "POST /alarms/:id/routes": admin, "GET /alarms/:id/routes/:route/edit": admin,
+	"GET /alarms/:id/routes/new": admin, "GET /alarms/:id/jobs": admin, "POST /alarms/:id/routes": admin, "GET /alarms/:id/routes/:route/edit": admin,
 	"POST /alarms/:id/routes/:route": admin, "POST /alarms/:id/routes/:route/delete": admin,
 	"GET /alarms/messages": admin, "POST /alarms/messages/:id/retry": admin,
 

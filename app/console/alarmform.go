@@ -305,11 +305,61 @@ func (c *alarmPages) routePage(ec echo.Context, r alarm.Route) (alarms.RoutePage
 	}
 	if r.Scope == alarm.ScopeJob && r.ScopeID > 0 {
 		page.Job = strconv.FormatInt(r.ScopeID, 10)
+		if page.Picked, err = c.pickedJob(ec, r.ScopeID); err != nil {
+			return page, err
+		}
 	}
 	for _, cause := range alarm.Causes() {
 		page.Causes = append(page.Causes, alarms.Cause{Name: string(cause), Checked: slices.Contains(r.Causes, cause)})
 	}
 	return page, nil
+}
+
+// routeJobs answers the search for the job of a rule: those of the channel's executor, or else all that somebody may see.
+func (c *alarmPages) routeJobs(ec echo.Context) error {
+	channelID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	ctx, p := ec.Request().Context(), who(ec)
+	ch, _, err := c.channels.Get(ctx, p, channelID)
+	if err != nil {
+		return err
+	}
+	text := strings.TrimPrefix(strings.TrimSpace(ec.QueryParam(ui.FieldJobSearch)), "#")
+	if r := []rune(text); len(r) > 100 {
+		text = string(r[:100])
+	}
+	list, err := c.jobs.List(ctx, p, manage.JobFilter{Group: ch.GroupID, Status: manage.AnyStatus, Text: text, Limit: paletteHits})
+	if err != nil {
+		return err
+	}
+	groups, err := c.groupTitles(ec)
+	if err != nil {
+		return err
+	}
+	hits := make([]ui.PickedJob, len(list.Jobs))
+	for i, j := range list.Jobs {
+		hits[i] = ui.PickedJob{ID: j.ID, Name: j.JobDesc, Group: groups.title(j.JobGroup)}
+	}
+	return render(ec, http.StatusOK, ui.JobHits(c.Page(ec).Printer, hits))
+}
+
+// pickedJob is the job of a rule with its name, if whoever looks may know it.
+func (c *alarmPages) pickedJob(ec echo.Context, jobID int64) ([]ui.PickedJob, error) {
+	picked := ui.PickedJob{ID: jobID}
+	byID, err := c.jobs.ByID(ec.Request().Context(), []int64{jobID})
+	if err != nil {
+		return nil, err
+	}
+	if j, ok := byID[jobID]; ok && who(ec).CanUseGroup(j.JobGroup) {
+		groups, err := c.groupTitles(ec)
+		if err != nil {
+			return nil, err
+		}
+		picked.Name, picked.Group = j.JobDesc, groups.title(j.JobGroup)
+	}
+	return []ui.PickedJob{picked}, nil
 }
 
 // routeSave takes the form of a new route and of a change.

@@ -36,6 +36,7 @@ func (c *alarmPages) routes(g *echo.Group) {
 	g.POST("/alarms/:id/delete", c.channelDelete)
 	g.POST("/alarms/:id/test", c.channelTest)
 	g.GET("/alarms/:id/routes/new", c.routeNew)
+	g.GET("/alarms/:id/jobs", c.routeJobs)
 	g.POST("/alarms/:id/routes", c.routeSave)
 	g.GET("/alarms/:id/routes/:route/edit", c.routeEdit)
 	g.POST("/alarms/:id/routes/:route", c.routeSave)

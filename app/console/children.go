@@ -12,6 +12,8 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/jobs"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/ui"
 )
 
 // jobChildren answers the search of a job's form for children. It leaves out those that are chosen already.
@@ -20,7 +22,7 @@ func (c *jobPages) jobChildren(ec echo.Context) error {
 	if !p.CanAnywhere(auth.RightEdit) {
 		return &problem.Error{Kind: problem.Forbidden}
 	}
-	text := strings.TrimPrefix(strings.TrimSpace(ec.QueryParam(jobs.FieldChildSearch)), "#")
+	text := strings.TrimPrefix(strings.TrimSpace(ec.QueryParam(ui.FieldJobSearch)), "#")
 	if r := []rune(text); len(r) > 100 {
 		text = string(r[:100])
 	}
@@ -34,15 +36,19 @@ func (c *jobPages) jobChildren(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return render(ec, http.StatusOK, jobs.ChildHits(jobs.ChildHitsPage{Page: c.Page(ec), Hits: drawnChildren(found, groups)}))
+	page := c.Page(ec)
+	return render(ec, http.StatusOK, ui.JobHits(page.Printer, drawnChildren(page, found, groups)))
 }
 
-func drawnChildren(list []manage.Child, groups groupTitles) []jobs.Child {
-	drawn := make([]jobs.Child, len(list))
+func drawnChildren(page layout.Page, list []manage.Child, groups groupTitles) []ui.PickedJob {
+	drawn := make([]ui.PickedJob, len(list))
 	for i, child := range list {
-		drawn[i] = jobs.Child{ID: child.ID, Name: child.Name, Ring: child.Ring}
+		drawn[i] = ui.PickedJob{ID: child.ID, Name: child.Name}
 		if child.Name != "" {
 			drawn[i].Group = groups.title(child.Group)
+		}
+		if child.Ring != "" {
+			drawn[i].Ring = page.T("jobs.children.ring", "Ring", child.Ring)
 		}
 	}
 	return drawn

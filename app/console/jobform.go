@@ -132,7 +132,7 @@ func (c *jobPages) jobForm(ec echo.Context, status int, page jobs.FormPage, valu
 	if err != nil {
 		return err
 	}
-	page.Pickable, page.Children = pickable, drawnChildren(kids, groups)
+	page.Pickable, page.Children = pickable, drawnChildren(page.Page, kids, groups)
 	if page.ID == 0 && groups.http() != 0 {
 		page.Curl.Offered, page.Curl.Text = true, values[jobs.FieldCurl]
 	}

@@ -24,15 +24,15 @@ func TestBrowserTransfer(t *testing.T) {
 
 	// By the keyboard: job 2 becomes a child of job 1.
 	w.visit("/jobs/1/edit")
-	w.do(holds(`document.querySelector("#children").hidden && !document.querySelector("[data-child-search]").hidden`),
-		write("#child-search", "2"), holds(`document.querySelector('#child-popup:not([hidden]) [data-child="2"]:only-child')`),
-		chromedp.KeyEvent(kb.ArrowDown), holds(`document.querySelector("#child-search").getAttribute("aria-activedescendant")`), chromedp.KeyEvent(kb.Enter),
-		holds(`document.querySelector("#children").value === "2" && document.querySelectorAll("[data-chip]").length === 1 && document.querySelector("#child-popup").hidden`),
+	w.do(holds(`document.querySelector("#children").hidden && !document.querySelector("[data-job-search]").hidden`),
+		write("#job-search", "2"), holds(`document.querySelector('#job-popup:not([hidden]) [data-job="2"]:only-child')`),
+		chromedp.KeyEvent(kb.ArrowDown), holds(`document.querySelector("#job-search").getAttribute("aria-activedescendant")`), chromedp.KeyEvent(kb.Enter),
+		holds(`document.querySelector("#children").value === "2" && document.querySelectorAll("[data-chip]").length === 1 && document.querySelector("#job-popup").hidden`),
 		click(".form-foot .primary"), shows("/jobs"))
 	// With the mouse: job 1 may not become a child of job 2; another may, and goes again.
 	w.visit("/jobs/2/edit")
-	w.do(write("#child-search", "1"), holds(`document.querySelector('#child-hits [data-child="1"][aria-disabled="true"]:only-child .ring')`),
-		write("#child-search", "3"), holds(`document.querySelector('#child-hits [data-child="3"]:not([aria-disabled]):only-child')`), click(`#child-hits [data-child="3"]`),
+	w.do(write("#job-search", "1"), holds(`document.querySelector('#job-hits [data-job="1"][aria-disabled="true"]:only-child .ring')`),
+		write("#job-search", "3"), holds(`document.querySelector('#job-hits [data-job="3"]:not([aria-disabled]):only-child')`), click(`#job-hits [data-job="3"]`),
 		holds(`document.querySelector("#children").value === "3"`), click("[data-chip-remove]"), holds(`document.querySelector("#children").value === ""`))
 	// A ring that is typed where no script looks is refused with its jobs.
 	w.do(chromedp.Evaluate(`document.querySelector("#children").value = "1"`, nil), click(".form-foot .primary"),

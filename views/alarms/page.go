@@ -215,10 +215,19 @@ type RoutePage struct {
 	Scope     string
 	Group     string // title of the executor that the channel belongs to; empty: the installation's
 	Groups    []ui.Option
-	Job       string
+	Job       string         // as typed
+	Picked    []ui.PickedJob // of Job, if it is a number
 	Causes    []Cause
 	Errors    map[string]string
 	Problem   string
+}
+
+// jobPicker is the field of the job that a rule is about.
+func (p RoutePage) jobPicker() ui.JobPicker {
+	return ui.JobPicker{
+		Field:  ui.Field{Name: FieldJob, ID: "route-job", Label: p.T("alarms.route.job"), Value: p.Job, Help: p.T("alarms.route.job.help"), Error: p.scopeError("job"), Max: 19, Data: map[string]any{"inputmode": "numeric"}},
+		Single: true, Plain: p.Job != "" && len(p.Picked) == 0, Chosen: p.Picked, Search: link.AlarmJobs(p.ChannelID), Hint: p.T("alarms.route.search"),
+	}
 }
 
 // Cause is one thing that a route may tell of.

@@ -10,6 +10,7 @@ import (
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/nodes"
+	"github.com/punctual-job/punctual/views/ui"
 )
 
 // causes are the names of all causes of alarms.
@@ -168,9 +169,18 @@ func (f fakes) alarmRouteNew() alarms.RoutePage {
 	return p
 }
 
+// alarmRoutePicked is a rule for a job that was picked.
+func (f fakes) alarmRoutePicked() alarms.RoutePage {
+	p := f.alarmRouteNew()
+	p.Scope, p.Job = "job", "8"
+	p.Picked = []ui.PickedJob{{ID: 8, Name: f.zh("关闭超时未支付订单", "Close unpaid orders"), Group: f.zh("订单服务", "Orders")}}
+	return p
+}
+
 func (f fakes) alarmRouteJob() alarms.RoutePage {
 	p := f.alarmRouteNew()
 	p.ID, p.Scope, p.Job, p.Errors = 5, "job", "4711", map[string]string{alarms.FieldScope: f.T("alarm.error.nojob")}
+	p.Picked = []ui.PickedJob{{ID: 4711}} // gone, or of another executor
 	return p
 }
 

@@ -175,6 +175,7 @@ func (f fakes) pages() []page {
 		{"alarm-delete", "/alarms/2/delete", alarms.Delete(alarms.DeletePage{Page: f.page("/alarms/2/delete"), ID: 2, Name: f.zh("值班群", "On call"), Routes: 2})},
 		{"alarm-route", "/alarms/2/routes/new", alarms.RouteForm(f.alarmRoute())},
 		{"alarm-route-new", "/alarms/2/routes/new?new", alarms.RouteForm(f.alarmRouteNew())},
+		{"alarm-route-picked", "/alarms/2/routes/new?job=8", alarms.RouteForm(f.alarmRoutePicked())},
 		{"alarm-route-job", "/alarms/2/routes/5/edit", alarms.RouteForm(f.alarmRouteJob())},
 		{"alarm-messages-empty", "/alarms/messages?empty", alarms.Messages(alarms.MessagesPage{Page: f.page("/alarms/messages")})},
 		{"alarm-messages", "/alarms/messages", alarms.Messages(alarms.MessagesPage{Page: f.page("/alarms/messages"), Channels: []ui.Option{{Value: "2", Label: f.zh("值班群", "On call")}}, Rows: f.alarmMessages(), Pager: ui.Pager{Next: "/alarms/messages?before=3"}})},
@@ -369,7 +370,7 @@ func (f fakes) jobEdit() jobs.FormPage {
 	p.Values[jobs.FieldName], p.Values[jobs.FieldGlue], p.Values[jobs.FieldSource] = p.Name, "GLUE_SHELL", "#!/bin/bash\nset -euo pipefail\n\n# $1 is the parameter\nfind /var/tmp/sessions -mtime +\"$1\" -delete\ndf -h /var/tmp\n"
 	p.Values[jobs.FieldCron], p.Values[jobs.FieldParam], p.Values[jobs.FieldTimeout], p.Values[jobs.FieldRetries] = "0 30 3 ? * MON-FRI", "7", "300", "2"
 	p.Values[jobs.FieldChildren], p.Values[jobs.FieldAlarmEmail], p.Pickable = "21, 22, 99", "ops@example.com", true
-	p.Children = []jobs.Child{{ID: 21, Name: f.zh("推送积分到账通知", "Send loyalty notifications"), Group: f.zh("订单服务", "Orders")}, {ID: 22, Name: f.zh("重建搜索索引", "Rebuild the search index"), Group: f.zh("报表中心", "Reporting")}, {ID: 99}}
+	p.Children = []ui.PickedJob{{ID: 21, Name: f.zh("推送积分到账通知", "Send loyalty notifications"), Group: f.zh("订单服务", "Orders")}, {ID: 22, Name: f.zh("重建搜索索引", "Rebuild the search index"), Group: f.zh("报表中心", "Reporting")}, {ID: 99}}
 	p.Preview.Reading = "0 30 3 ? * 2-6"
 	p.Preview.Warnings = []string{f.zh("“MON-FRI”按周一至周五理解。", "MON-FRI is read as Monday to Friday.")}
 	return p

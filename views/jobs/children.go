@@ -1,45 +1,14 @@
 package jobs
 
 import (
-	"strconv"
-
-	"github.com/punctual-job/punctual/views/format"
-	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/ui"
 )
 
-// Child is a job in the picker of children.
-type Child struct {
-	ID    int64
-	Name  string // empty for one that is gone or that the user may not see
-	Group string
-	Ring  string // the way back to the job that it must therefore not be a child of, ready to print
-}
-
-// ChildHitsPage answers the picker's search ([ChildHits]).
-type ChildHitsPage struct {
-	layout.Page
-	Hits []Child
-}
-
-// FieldChildSearch is the picker's own field. It is sent along with the form and means nothing there.
-const FieldChildSearch = "child_search"
-
-func (c Child) title() string {
-	if c.Name == "" {
-		return "#" + format.Digits(c.ID)
+// children is the field of the child jobs: their ids as a text, which is what is stored.
+func (p FormPage) children() ui.JobPicker {
+	return ui.JobPicker{
+		Field: p.field(FieldChildren).With(ui.Field{Hint: "12, 15", Optional: true}), Plain: !p.Pickable, Chosen: p.Children,
+		Search: link.JobChildren(p.ID), Hint: p.T("jobs.children.search"), Help: p.T("jobs.children.help"),
 	}
-	return c.Name
 }
-
-func (c Child) sub() string {
-	if c.Name == "" {
-		return ""
-	}
-	text := "#" + format.Digits(c.ID)
-	if c.Group != "" {
-		text += " · " + c.Group
-	}
-	return text
-}
-
-func hitID(i int) string { return "child-hit-" + strconv.Itoa(i) }

@@ -1625,7 +1625,7 @@ func aftermath(p FormPage) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = children(p).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.PickJobs(p.Printer, p.children()).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -92,22 +92,22 @@ type FormPage struct {
 	Errors    FieldErrors
 	Problem   string // an error that belongs to no field, ready to print
 	Groups    []ui.Option
-	Preview   Preview  // the next times of Values, as for the preview
-	Zone      string   // in which the schedule is read
-	CanScript bool     // the script editor is open to the user
-	Changes   []Change // what somebody else stored meanwhile, where it differs from what was typed
-	Children  []Child  // of Values
-	Pickable  bool     // nothing but ids stands in Values.Children, so that they can be picked by a search
-	Back      bool     // it leads back to the job's page, and not to the list
-	NoGroups  bool     // there is no executor group yet: the page leads to creating one
-	Zones     []string // suggested names of time zones
-	Calendars []string // that there are
-	NoMail    bool     // no channel carries the mails to a job's addresses
-	Declared  Declared // by the program that brought the job
-	Kept      Kept     // in files
-	Curl      Curl     // a command to fill the form from
-	HTTPGroup int64    // the group of HTTP jobs, if the user may edit there
-	Secrets   []string // names of those of that group
+	Preview   Preview        // the next times of Values, as for the preview
+	Zone      string         // in which the schedule is read
+	CanScript bool           // the script editor is open to the user
+	Changes   []Change       // what somebody else stored meanwhile, where it differs from what was typed
+	Children  []ui.PickedJob // of Values
+	Pickable  bool           // nothing but ids stands in Values.Children, so that they can be picked by a search
+	Back      bool           // it leads back to the job's page, and not to the list
+	NoGroups  bool           // there is no executor group yet: the page leads to creating one
+	Zones     []string       // suggested names of time zones
+	Calendars []string       // that there are
+	NoMail    bool           // no channel carries the mails to a job's addresses
+	Declared  Declared       // by the program that brought the job
+	Kept      Kept           // in files
+	Curl      Curl           // a command to fill the form from
+	HTTPGroup int64          // the group of HTTP jobs, if the user may edit there
+	Secrets   []string       // names of those of that group
 }
 
 // Curl is the box of the form that takes a curl command.

@@ -214,6 +214,9 @@ func AlarmRouteEdit(channelID, routeID int64) string {
 	return AlarmRoute(channelID, routeID) + "/edit"
 }
 
+// AlarmJobs answers the search for the job of a rule.
+func AlarmJobs(channelID int64) string { return Alarm(channelID) + "/jobs" }
+
 // AlarmRouteDelete takes a route away (POST).
 func AlarmRouteDelete(channelID, routeID int64) string {
 	return AlarmRoute(channelID, routeID) + "/delete"

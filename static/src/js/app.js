@@ -1,11 +1,11 @@
 // The console's script. Pages read and forms work without it; it makes them quick and live.
 import { Idiomorph } from "idiomorph";
 import htmx from "htmx.org";
-import { children } from "./children.js";
 import { copyButtons } from "./copy.js";
 import { dashboard } from "./dashboard.js";
 import { dialogs } from "./dialogs.js";
 import { forms } from "./forms.js";
+import { jobPicker } from "./jobpicker.js";
 import { keys } from "./keys.js";
 import { drawJobs } from "./jobs.js";
 import { liveRuns } from "./runs.js";
@@ -52,7 +52,7 @@ document.addEventListener("htmx:configRequest", (event) => {
   for (const [name, value] of [...form.entries()]) if (value === "") form.delete(name);
 });
 htmx.onLoad((root) => {
-  children(root);
+  jobPicker(root);
   copyButtons(root);
   liveRuns(root);
   logViewers(root);

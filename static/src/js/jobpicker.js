@@ -1,13 +1,13 @@
-// The child jobs of a job: picked by a search, shown by their names, stored as the ids of a text field that stays in the form.
-export function children(root) {
-  const field = root.querySelector?.("[data-children]:not([data-ready])");
+// Jobs of a form: picked by a search, shown by their names, stored as the ids of a text field that stays in the form.
+export function jobPicker(root) {
+  const field = root.querySelector?.("[data-job-picker]:not([data-ready])");
   if (!field) return;
   field.dataset.ready = "";
-  const ids = field.querySelector("input[name=children]");
+  const ids = field.querySelector("input:not([role])");
   const chips = field.querySelector("[data-chips]");
-  const box = field.querySelector("[data-child-search]");
+  const box = field.querySelector("[data-job-search]");
   const search = box.querySelector("input");
-  const popup = box.querySelector(".child-popup");
+  const popup = box.querySelector(".job-popup");
 
   const options = () => [...popup.querySelectorAll("[role=option]")];
   const current = () => popup.querySelector("[aria-selected=true]");
@@ -33,6 +33,7 @@ export function children(root) {
   };
   const pick = (option) => {
     if (!option || option.ariaDisabled === "true") return;
+    if ("single" in field.dataset) chips.replaceChildren();
     chips.append(dress(option.querySelector("template").content.firstElementChild.cloneNode(true)));
     store();
     search.value = "";
@@ -50,11 +51,11 @@ export function children(root) {
   // Now the names and the search stand for the text.
   for (const chip of chips.children) dress(chip);
   ids.hidden = true;
-  field.querySelector("#children-help")?.setAttribute("hidden", "");
+  field.querySelector(`#${ids.id}-help`)?.setAttribute("hidden", "");
   field.querySelector("label").htmlFor = search.id;
   if (ids.ariaInvalid === "true") {
     search.ariaInvalid = "true";
-    search.setAttribute("aria-describedby", `children-error ${search.getAttribute("aria-describedby")}`);
+    search.setAttribute("aria-describedby", [`${ids.id}-error`, search.getAttribute("aria-describedby")].join(" ").trim());
   }
   box.hidden = false;
 
