@@ -201,6 +201,7 @@ func consolePages(f pageFacts, admin bool) []page {
 		{name: "timeline, of a job", path: path("/timeline?range=24h&job=%d", job)},
 		{name: "timeline, executors", path: fixed("/timeline?by=executors&range=6h")},
 		{name: "forecast", path: fixed("/forecast")},
+		{name: "spread, of a group", path: path("/jobs/bulk?do=spread&all=1&group=%d", some(installationGroups)), part: true},
 		{name: "keys", path: fixed("/keys"), part: true},
 		{name: "palette", path: fixed("/palette"), part: true},
 		{name: "palette, text", path: fixed("/palette?q=payments"), part: true},
