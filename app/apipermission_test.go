@@ -27,7 +27,7 @@ var apiNeeds = map[string]need{
 	"listBackfills": view, "getBackfill": view, "createBackfill": run, "pauseBackfill": run, "resumeBackfill": run, "stopBackfill": run,
 
 	"listAddresses": view, "setRotation": admin,
-	"getNextTimes": view, "previewSchedule": user, "listScriptVersions": script, "getScriptVersion": script, "saveScript": script, "restoreScript": script,
+	"getNextTimes": view, "previewSchedule": user, "listScriptVersions": script, "getScriptVersion": script, "saveScript": script, "tryScript": {login: true, right: auth.RightRun | auth.RightGlue}, "getTriedScript": script, "restoreScript": script,
 	"listCalendars": user, "getCalendar": user, "putCalendar": admin, "importCalendar": admin, "deleteCalendar": admin,
 	"listPauses": user, "getPause": view, "createPause": sched, "endPause": sched,
 	"listRuns": user, "getRun": view, "getRunOutput": view, "watchRuns": user, "watchRun": view, "killRun": run, "rerunRun": run, "clearRuns": edit,
@@ -66,6 +66,8 @@ func apiBody(id string, o objects) string {
 		return `{"app_name":"taken-over","title":"x"}`
 	case "saveScript":
 		return `{"script":"changed","script_remark":"changed it"}`
+	case "tryScript":
+		return `{"script":"changed","address":"http://orders:1/"}`
 	case "setRotation":
 		return `{"address":"http://orders:1/","disabled":true}`
 	case "putCalendar":

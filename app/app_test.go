@@ -432,7 +432,7 @@ func TestEveryAddressWithBadInput(t *testing.T) {
 			{"GET", "/jobs/1/glue", nil, 409},
 			{"GET", "/jobs/999/glue", nil, 404},
 			{"POST", "/jobs/1/glue", url.Values{"source": {"echo"}, "remark": {"a remark"}}, 409},
-			{"POST", "/jobs/1/glue/run", url.Values{}, 409},
+			{"POST", "/jobs/1/glue/try", url.Values{}, 409},
 			{"GET", "/jobs/2/glue", nil, 200},
 			{"GET", "/jobs/2/glue/versions/999", nil, 404},
 			{"GET", "/jobs/2/glue/versions/x", nil, 404},
@@ -541,7 +541,7 @@ func TestWhatANormalUserMayNot(t *testing.T) {
 			t.Errorf("GET %s: %d", path, got.status)
 		}
 	}
-	for _, path := range []string{"/jobs/2", "/jobs/2/start", "/jobs/2/stop", "/jobs/2/delete", "/jobs/2/run", "/jobs/2/glue", "/jobs/2/glue/run", "/jobs/2/glue/versions/1/restore", "/executors", "/executors/1", "/executors/1/delete"} {
+	for _, path := range []string{"/jobs/2", "/jobs/2/start", "/jobs/2/stop", "/jobs/2/delete", "/jobs/2/run", "/jobs/2/glue", "/jobs/2/glue/try", "/jobs/2/glue/versions/1/restore", "/executors", "/executors/1", "/executors/1/delete"} {
 		if got := ann.post(path, form(nil)); got.status != refusal(path) {
 			t.Errorf("POST %s: %d", path, got.status)
 		}

@@ -89,7 +89,7 @@ var routeNeeds = map[string]need{
 	"GET /jobs/:id":         view,
 	"GET /jobs/:id/edit":    edit, "POST /jobs/:id": edit, "POST /jobs/:id/start": sched, "POST /jobs/:id/stop": sched, "POST /jobs/:id/release": edit,
 	"GET /jobs/:id/delete": edit, "POST /jobs/:id/delete": edit, "GET /jobs/:id/run": run, "POST /jobs/:id/run": run,
-	"GET /jobs/:id/glue": script, "POST /jobs/:id/glue": script, "POST /jobs/:id/glue/run": {login: true, right: auth.RightRun | auth.RightGlue},
+	"GET /jobs/:id/glue": script, "POST /jobs/:id/glue": script, "POST /jobs/:id/glue/try": {login: true, right: auth.RightRun | auth.RightGlue},
 	"GET /jobs/:id/glue/waiting": script, "POST /jobs/:id/glue/waiting": script,
 	"GET /jobs/:id/glue/versions/:version": script, "POST /jobs/:id/glue/versions/:version/restore": script,
 

@@ -1472,7 +1472,7 @@ func (q *Queries) ListOpenAlarms(ctx context.Context, db DBTX, limit int32) ([]L
 
 const listRecentRunsOfJob = `-- name: ListRecentRunsOfJob :many
 SELECT id, handle_code, planned_at, finished_at, handle_time FROM xxl_job_log
-WHERE job_id = ? AND id > ? AND id < ? ORDER BY id DESC LIMIT ?
+WHERE job_id = ? AND id > ? AND id < ? AND trigger_type <> 'TRIAL' ORDER BY id DESC LIMIT ?
 `
 
 type ListRecentRunsOfJobParams struct {
@@ -1529,7 +1529,7 @@ const listRunsForDeadline = `-- name: ListRunsForDeadline :many
 SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, planned_for, sent_at, finished_at, outcome,
        executor_sharding_param
 FROM xxl_job_log
-WHERE job_id = ? AND id < ? ORDER BY id DESC LIMIT ?
+WHERE job_id = ? AND id < ? AND trigger_type <> 'TRIAL' ORDER BY id DESC LIMIT ?
 `
 
 type ListRunsForDeadlineParams struct {
@@ -1632,7 +1632,7 @@ func (q *Queries) ListRunsOfAlarmNotice(ctx context.Context, db DBTX, arg ListRu
 const listSlowRuns = `-- name: ListSlowRuns :many
 SELECT r.id, r.job_id, r.job_group, r.planned_at, r.sent_at, r.executor_address, j.warn_after_seconds
 FROM xxl_job_log AS r JOIN xxl_job_info AS j ON j.id = r.job_id
-WHERE r.handle_code = 0 AND r.trigger_code = 200 AND r.sent_at > 0 AND j.warn_after_seconds > 0
+WHERE r.handle_code = 0 AND r.trigger_code = 200 AND r.sent_at > 0 AND j.warn_after_seconds > 0 AND r.trigger_type <> 'TRIAL'
   AND r.id > ?
   AND r.sent_at + j.warn_after_seconds * CAST(1000 AS SIGNED) <= CAST(? AS SIGNED)
 ORDER BY r.id LIMIT ?

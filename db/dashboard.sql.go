@@ -147,6 +147,7 @@ func (q *Queries) ListFailedRuns(ctx context.Context, db DBTX, ids []int64) ([]L
 const listFailuresByCode = `-- name: ListFailuresByCode :many
 
 SELECT id, job_id, CAST(CASE
+         WHEN trigger_type = 'TRIAL' THEN 0
          WHEN outcome <> 0 THEN outcome IN (2, 3, 4, 5, 7, 10)
          WHEN handle_code <> 0 THEN handle_code <> 200
          ELSE trigger_code NOT IN (0, 200)
@@ -171,7 +172,8 @@ type ListFailuresByCodeRow struct {
 
 // What the dashboard asks across tables. Each reads an index from one end and stops at its limit.
 // The newest runs with a result code, or without any (0), between two ids, and whether each is a failure: fires that were passed
-// over and runs that somebody ended did not succeed on purpose (see event.Outcome; of an XXL-JOB admin's rows the codes tell it).
+// over and runs that somebody ended did not succeed on purpose (see event.Outcome; of an XXL-JOB admin's rows the codes tell it), and
+// a trial of a script is nobody's failure.
 // By the index on handle_code, in which the id follows.
 func (q *Queries) ListFailuresByCode(ctx context.Context, db DBTX, arg ListFailuresByCodeParams) ([]ListFailuresByCodeRow, error) {
 	rows, err := db.QueryContext(ctx, listFailuresByCode,
@@ -433,7 +435,8 @@ func (q *Queries) ListSchedulesOfJobs(ctx context.Context, db DBTX, arg ListSche
 }
 
 const listSuccessesAfter = `-- name: ListSuccessesAfter :many
-SELECT id FROM xxl_job_log WHERE job_id = ? AND id > ? AND handle_code = 200 LIMIT ?
+SELECT l.id FROM xxl_job_log AS l WHERE l.job_id = ? AND l.id > ? AND l.handle_code = 200
+  AND NOT EXISTS (SELECT 1 FROM punctual_trial AS t WHERE t.log_id = l.id) LIMIT ?
 `
 
 type ListSuccessesAfterParams struct {

@@ -76,6 +76,7 @@ type RunFilter struct {
 	Since    time.Time
 	Until    time.Time // wall clock, like Since; both zero: of any time
 	Trigger  jobspec.TriggerType
+	Fires    bool            // none that is a trial of a script
 	Outcomes []event.Outcome // empty: any; rows of an XXL-JOB admin have event.Open whatever became of them
 	LongerMs int64           // ended so long after their sending, or later; 0: any
 	Executor string          // LIKE patterns, in which ! escapes the wildcards; empty: any
@@ -235,6 +236,9 @@ func (f *RunFilter) rest(w *where) {
 	}
 	if f.Trigger != "" {
 		w.and("trigger_type = ?", string(f.Trigger))
+	}
+	if f.Fires {
+		w.and("trigger_type <> ?", string(jobspec.TriggerTrial))
 	}
 	if f.Waiting {
 		w.and("trigger_code = 0")

@@ -636,6 +636,13 @@ type Token struct {
 	Previous      string
 }
 
+type Trial struct {
+	LogID  int64
+	JobID  int64
+	MadeAt int64
+	Source string
+}
+
 type UsedSignIn struct {
 	ID     string
 	UsedAt int64

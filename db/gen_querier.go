@@ -76,14 +76,14 @@ type Querier interface {
 	CountJobsWithMail(ctx context.Context, db DBTX) (int64, error)
 	CountMovedJobs(ctx context.Context, db DBTX, jobGroup int64) (int64, error)
 	CountOpenAlarmDeliveries(ctx context.Context, db DBTX) (int64, error)
-	// The undecided runs of a job from a low mark on, read by the index on handle_code.
+	// The undecided fires of a job from a low mark on, read by the index on handle_code. A trial of its script is none.
 	CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error)
 	// The open runs of ours, by group, from a low mark on.
 	CountOpenRunsOfGroups(ctx context.Context, db DBTX, lowID int64) ([]CountOpenRunsOfGroupsRow, error)
 	CountRecoveryCodes(ctx context.Context, db DBTX, userID int64) (int64, error)
 	CountRunsBetween(ctx context.Context, db DBTX, arg CountRunsBetweenParams) (int64, error)
 	// Recounts the runs planned in a stretch of time for each group, by the rules of docs/compat.md §2.13 (see upkeep.StateOf) and the index on trigger_time.
-	// Attempts are the runs whose fire is counted by another run. The caller keeps the stretch short.
+	// Attempts are the runs whose fire is counted by another run. A trial of a script is no fire. The caller keeps the stretch short.
 	CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsOfGroupsParams) ([]CountRunsOfGroupsRow, error)
 	CountSecrets(ctx context.Context, db DBTX, groupID int64) (int64, error)
 	// How many runs of a job have a slot, and how many wait for one.
@@ -197,6 +197,8 @@ type Querier interface {
 	DeleteTeamPermissionsOfGroup(ctx context.Context, db DBTX, groupID int64) (int64, error)
 	DeleteTeamsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteToken(ctx context.Context, db DBTX, appName string) (int64, error)
+	// Those whose run is deleted. There are few, and each is one look by the primary key.
+	DeleteTrialsWithoutRun(ctx context.Context, db DBTX, madeBefore int64) (int64, error)
 	DeleteUsedSignInsBefore(ctx context.Context, db DBTX, usedAt int64) (int64, error)
 	// The caller ends the sessions and drops the permissions too.
 	DeleteUser(ctx context.Context, db DBTX, id int64) (int64, error)
@@ -283,6 +285,7 @@ type Querier interface {
 	// A sign-in that is under way, with its user. Whoever was disabled meanwhile has none.
 	GetSignIn(ctx context.Context, db DBTX, arg GetSignInParams) (GetSignInRow, error)
 	GetTeam(ctx context.Context, db DBTX, id int64) (Team, error)
+	GetTrial(ctx context.Context, db DBTX, logID int64) (Trial, error)
 	// What touches xxl_job_user, sessions and settings.
 	GetUser(ctx context.Context, db DBTX, id int64) (GetUserRow, error)
 	// Who a provider or a directory vouches for; never asked with an empty key, which all others have.
@@ -364,6 +367,8 @@ type Querier interface {
 	InsertTeamPermission(ctx context.Context, db DBTX, arg InsertTeamPermissionParams) error
 	// The common token, made at the first start of all; of several admins that start together one decides.
 	InsertTokenIfAbsent(ctx context.Context, db DBTX, arg InsertTokenIfAbsentParams) (int64, error)
+	// What touches punctual_trial: texts of scripts that were tried before they were saved.
+	InsertTrial(ctx context.Context, db DBTX, arg InsertTrialParams) error
 	InsertUser(ctx context.Context, db DBTX, arg InsertUserParams) (int64, error)
 	InsertView(ctx context.Context, db DBTX, arg InsertViewParams) (int64, error)
 	InsertWebhook(ctx context.Context, db DBTX, arg InsertWebhookParams) (int64, error)
@@ -458,7 +463,8 @@ type Querier interface {
 	ListFailedRuns(ctx context.Context, db DBTX, ids []int64) ([]ListFailedRunsRow, error)
 	// What the dashboard asks across tables. Each reads an index from one end and stops at its limit.
 	// The newest runs with a result code, or without any (0), between two ids, and whether each is a failure: fires that were passed
-	// over and runs that somebody ended did not succeed on purpose (see event.Outcome; of an XXL-JOB admin's rows the codes tell it).
+	// over and runs that somebody ended did not succeed on purpose (see event.Outcome; of an XXL-JOB admin's rows the codes tell it), and
+	// a trial of a script is nobody's failure.
 	// By the index on handle_code, in which the id follows.
 	ListFailuresByCode(ctx context.Context, db DBTX, arg ListFailuresByCodeParams) ([]ListFailuresByCodeRow, error)
 	ListFileJobsByID(ctx context.Context, db DBTX, ids []int64) ([]FileJob, error)
@@ -569,7 +575,7 @@ type Querier interface {
 	ListRunStatesByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunStatesByIDRow, error)
 	ListRunStatesOfGroup(ctx context.Context, db DBTX, arg ListRunStatesOfGroupParams) ([]ListRunStatesOfGroupRow, error)
 	ListRunStatesOfJob(ctx context.Context, db DBTX, arg ListRunStatesOfJobParams) ([]ListRunStatesOfJobRow, error)
-	// How long the newest runs of a job below an id took, without their texts: what its usual duration is made of.
+	// How long the newest fires of a job below an id took, without their texts: what its usual duration is made of.
 	ListRunTimesOfJob(ctx context.Context, db DBTX, arg ListRunTimesOfJobParams) ([]ListRunTimesOfJobRow, error)
 	// The rows a batch of callbacks is about, without their long texts' cost where there are none.
 	ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]ListRunsByIDRow, error)

@@ -28,7 +28,7 @@ type Outcome struct {
 const outcomeColumns = "id, trigger_code, planned_at, outcome, kill_asked_at, SUBSTRING(COALESCE(events, ''), 1, " + listedEvents + "), " +
 	"CASE WHEN handle_code NOT IN (0, 200) THEN SUBSTRING(COALESCE(handle_msg, ''), 1, 300) ELSE '' END"
 
-// ListOutcomes finds the newest runs of each of some jobs, at most n of each, newest first within a job.
+// ListOutcomes finds the newest fires of each of some jobs, at most n of each, newest first within a job. A trial of a script is none.
 //
 // A job's runs lie far apart in a big log, a read of the disk each. So what they ended with comes from an index (i_job_outcome),
 // and only those rows are read that have more to tell.
@@ -43,7 +43,8 @@ func ListOutcomes(ctx context.Context, tx DBTX, jobIDs []int64, n int) ([]Outcom
 		if i > 0 {
 			q.WriteString(" UNION ALL ")
 		}
-		fmt.Fprintf(&q, "SELECT * FROM (SELECT id, job_id, handle_code, trigger_time, outcome FROM xxl_job_log WHERE job_id = ? ORDER BY id DESC LIMIT ?) AS r%d", i)
+		fmt.Fprintf(&q, "SELECT * FROM (SELECT id, job_id, handle_code, trigger_time, outcome FROM xxl_job_log AS l%d WHERE job_id = ? "+
+			"AND NOT EXISTS (SELECT 1 FROM punctual_trial WHERE log_id = l%d.id) ORDER BY id DESC LIMIT ?) AS r%d", i, i, i)
 		args = append(args, id, n)
 	}
 	rows, err := tx.QueryContext(ctx, q.String(), args...)

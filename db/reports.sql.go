@@ -85,7 +85,7 @@ SELECT job_group, COUNT(*) AS total,
          WHEN outcome = 0 AND handle_code NOT IN (0, 200) THEN 1
          WHEN outcome = 0 AND handle_code = 0 AND trigger_code NOT IN (0, 200) THEN 1
          ELSE 0 END), 0) AS SIGNED) AS attempts
-FROM xxl_job_log WHERE trigger_time >= ? AND trigger_time < ? GROUP BY job_group
+FROM xxl_job_log WHERE trigger_time >= ? AND trigger_time < ? AND trigger_type <> 'TRIAL' GROUP BY job_group
 `
 
 type CountRunsOfGroupsParams struct {
@@ -103,7 +103,7 @@ type CountRunsOfGroupsRow struct {
 }
 
 // Recounts the runs planned in a stretch of time for each group, by the rules of docs/compat.md §2.13 (see upkeep.StateOf) and the index on trigger_time.
-// Attempts are the runs whose fire is counted by another run. The caller keeps the stretch short.
+// Attempts are the runs whose fire is counted by another run. A trial of a script is no fire. The caller keeps the stretch short.
 func (q *Queries) CountRunsOfGroups(ctx context.Context, db DBTX, arg CountRunsOfGroupsParams) ([]CountRunsOfGroupsRow, error) {
 	rows, err := db.QueryContext(ctx, countRunsOfGroups, arg.FromTime, arg.ToTime)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 const advanceClearing = `-- name: AdvanceClearing :execrows
@@ -285,7 +286,7 @@ func (q *Queries) ListJobRetention(ctx context.Context, db DBTX) ([]ListJobReten
 }
 
 const listRunStates = `-- name: ListRunStates :many
-SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome FROM xxl_job_log
+SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome, trigger_type FROM xxl_job_log
 WHERE id > ? AND id <= ? ORDER BY id LIMIT ?
 `
 
@@ -303,6 +304,7 @@ type ListRunStatesRow struct {
 	TriggerCode int64
 	HandleCode  int64
 	Outcome     event.Outcome
+	TriggerType jobspec.TriggerType
 }
 
 // A page of runs in the order of ids.
@@ -323,6 +325,7 @@ func (q *Queries) ListRunStates(ctx context.Context, db DBTX, arg ListRunStatesP
 			&i.TriggerCode,
 			&i.HandleCode,
 			&i.Outcome,
+			&i.TriggerType,
 		); err != nil {
 			return nil, err
 		}
@@ -390,7 +393,7 @@ func (q *Queries) ListRunStatesByID(ctx context.Context, db DBTX, ids []int64) (
 }
 
 const listRunStatesOfGroup = `-- name: ListRunStatesOfGroup :many
-SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome FROM xxl_job_log
+SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome, trigger_type FROM xxl_job_log
 WHERE job_group = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?
 `
 
@@ -409,6 +412,7 @@ type ListRunStatesOfGroupRow struct {
 	TriggerCode int64
 	HandleCode  int64
 	Outcome     event.Outcome
+	TriggerType jobspec.TriggerType
 }
 
 func (q *Queries) ListRunStatesOfGroup(ctx context.Context, db DBTX, arg ListRunStatesOfGroupParams) ([]ListRunStatesOfGroupRow, error) {
@@ -433,6 +437,7 @@ func (q *Queries) ListRunStatesOfGroup(ctx context.Context, db DBTX, arg ListRun
 			&i.TriggerCode,
 			&i.HandleCode,
 			&i.Outcome,
+			&i.TriggerType,
 		); err != nil {
 			return nil, err
 		}
@@ -448,7 +453,7 @@ func (q *Queries) ListRunStatesOfGroup(ctx context.Context, db DBTX, arg ListRun
 }
 
 const listRunStatesOfJob = `-- name: ListRunStatesOfJob :many
-SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome FROM xxl_job_log
+SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome, trigger_type FROM xxl_job_log
 WHERE job_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?
 `
 
@@ -467,6 +472,7 @@ type ListRunStatesOfJobRow struct {
 	TriggerCode int64
 	HandleCode  int64
 	Outcome     event.Outcome
+	TriggerType jobspec.TriggerType
 }
 
 func (q *Queries) ListRunStatesOfJob(ctx context.Context, db DBTX, arg ListRunStatesOfJobParams) ([]ListRunStatesOfJobRow, error) {
@@ -491,6 +497,7 @@ func (q *Queries) ListRunStatesOfJob(ctx context.Context, db DBTX, arg ListRunSt
 			&i.TriggerCode,
 			&i.HandleCode,
 			&i.Outcome,
+			&i.TriggerType,
 		); err != nil {
 			return nil, err
 		}

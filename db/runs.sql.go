@@ -16,7 +16,7 @@ import (
 
 const countOpenRuns = `-- name: CountOpenRuns :one
 SELECT COUNT(*) FROM xxl_job_log
-WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id >= ? AND job_id = ?
+WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id >= ? AND job_id = ? AND trigger_type <> 'TRIAL'
 `
 
 type CountOpenRunsParams struct {
@@ -24,7 +24,7 @@ type CountOpenRunsParams struct {
 	JobID int64
 }
 
-// The undecided runs of a job from a low mark on, read by the index on handle_code.
+// The undecided fires of a job from a low mark on, read by the index on handle_code. A trial of its script is none.
 func (q *Queries) CountOpenRuns(ctx context.Context, db DBTX, arg CountOpenRunsParams) (int64, error) {
 	row := db.QueryRowContext(ctx, countOpenRuns, arg.LowID, arg.JobID)
 	var count int64
@@ -110,7 +110,7 @@ func (q *Queries) LastForeignRun(ctx context.Context, db DBTX, afterID int64) (L
 }
 
 const listOpenRuns = `-- name: ListOpenRuns :many
-SELECT id, job_group, job_id, executor_address, trigger_time, trigger_code, planned_at, sent_at
+SELECT id, job_group, job_id, executor_address, trigger_type, trigger_time, trigger_code, planned_at, sent_at
 FROM xxl_job_log
 WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id > ?
 ORDER BY id LIMIT ?
@@ -126,6 +126,7 @@ type ListOpenRunsRow struct {
 	JobGroup        int64
 	JobID           int64
 	ExecutorAddress Text
+	TriggerType     jobspec.TriggerType
 	TriggerTime     sql.NullTime
 	TriggerCode     int64
 	PlannedAt       int64
@@ -148,6 +149,7 @@ func (q *Queries) ListOpenRuns(ctx context.Context, db DBTX, arg ListOpenRunsPar
 			&i.JobGroup,
 			&i.JobID,
 			&i.ExecutorAddress,
+			&i.TriggerType,
 			&i.TriggerTime,
 			&i.TriggerCode,
 			&i.PlannedAt,
@@ -259,7 +261,7 @@ func (q *Queries) ListRunEvents(ctx context.Context, db DBTX, ids []int64) ([]Li
 const listRunTimesOfJob = `-- name: ListRunTimesOfJob :many
 SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, sent_at, finished_at, outcome
 FROM xxl_job_log
-WHERE job_id = ? AND id < ?
+WHERE job_id = ? AND id < ? AND trigger_type <> 'TRIAL'
 ORDER BY id DESC LIMIT ?
 `
 
@@ -281,7 +283,7 @@ type ListRunTimesOfJobRow struct {
 	Outcome     event.Outcome
 }
 
-// How long the newest runs of a job below an id took, without their texts: what its usual duration is made of.
+// How long the newest fires of a job below an id took, without their texts: what its usual duration is made of.
 func (q *Queries) ListRunTimesOfJob(ctx context.Context, db DBTX, arg ListRunTimesOfJobParams) ([]ListRunTimesOfJobRow, error) {
 	rows, err := db.QueryContext(ctx, listRunTimesOfJob, arg.JobID, arg.BeforeID, arg.Limit)
 	if err != nil {

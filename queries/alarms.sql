@@ -250,7 +250,7 @@ UPDATE xxl_job_log SET alarm_status = sqlc.arg(alarm_status) WHERE id IN (sqlc.s
 -- Open runs of jobs that want to be told, longer under way than the job allows.
 SELECT r.id, r.job_id, r.job_group, r.planned_at, r.sent_at, r.executor_address, j.warn_after_seconds
 FROM xxl_job_log AS r JOIN xxl_job_info AS j ON j.id = r.job_id
-WHERE r.handle_code = 0 AND r.trigger_code = 200 AND r.sent_at > 0 AND j.warn_after_seconds > 0
+WHERE r.handle_code = 0 AND r.trigger_code = 200 AND r.sent_at > 0 AND j.warn_after_seconds > 0 AND r.trigger_type <> 'TRIAL'
   AND r.id > sqlc.arg(after_id)
   AND r.sent_at + j.warn_after_seconds * CAST(1000 AS SIGNED) <= CAST(sqlc.arg(now_ms) AS SIGNED)
 ORDER BY r.id LIMIT ?;
@@ -275,9 +275,9 @@ ORDER BY id LIMIT ?;
 SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, planned_for, sent_at, finished_at, outcome,
        executor_sharding_param
 FROM xxl_job_log
-WHERE job_id = sqlc.arg(job_id) AND id < sqlc.arg(below_id) ORDER BY id DESC LIMIT ?;
+WHERE job_id = sqlc.arg(job_id) AND id < sqlc.arg(below_id) AND trigger_type <> 'TRIAL' ORDER BY id DESC LIMIT ?;
 
 -- name: ListRecentRunsOfJob :many
 -- A job's runs, newest first, by the index on job_id: the search for its last success.
 SELECT id, handle_code, planned_at, finished_at, handle_time FROM xxl_job_log
-WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(above_id) AND id < sqlc.arg(below_id) ORDER BY id DESC LIMIT ?;
+WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(above_id) AND id < sqlc.arg(below_id) AND trigger_type <> 'TRIAL' ORDER BY id DESC LIMIT ?;

@@ -2,9 +2,11 @@
 
 -- name: ListFailuresByCode :many
 -- The newest runs with a result code, or without any (0), between two ids, and whether each is a failure: fires that were passed
--- over and runs that somebody ended did not succeed on purpose (see event.Outcome; of an XXL-JOB admin's rows the codes tell it).
+-- over and runs that somebody ended did not succeed on purpose (see event.Outcome; of an XXL-JOB admin's rows the codes tell it), and
+-- a trial of a script is nobody's failure.
 -- By the index on handle_code, in which the id follows.
 SELECT id, job_id, CAST(CASE
+         WHEN trigger_type = 'TRIAL' THEN 0
          WHEN outcome <> 0 THEN outcome IN (2, 3, 4, 5, 7, 10)
          WHEN handle_code <> 0 THEN handle_code <> 200
          ELSE trigger_code NOT IN (0, 200)
@@ -36,7 +38,8 @@ ORDER BY id LIMIT ?;
 -- name: ListSuccessesAfter :many
 -- Successes of a job above an id, in no order: one is enough to have recovered from what failed before. Asked for the
 -- first, MySQL would rather read every run above the id than those of the job.
-SELECT id FROM xxl_job_log WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(after_id) AND handle_code = 200 LIMIT ?;
+SELECT l.id FROM xxl_job_log AS l WHERE l.job_id = sqlc.arg(job_id) AND l.id > sqlc.arg(after_id) AND l.handle_code = 200
+  AND NOT EXISTS (SELECT 1 FROM punctual_trial AS t WHERE t.log_id = l.id) LIMIT ?;
 
 -- name: CountJobsByGroup :many
 -- Jobs and started jobs of each group. It reads all jobs, so the caller keeps the answer for a while.

@@ -29,7 +29,7 @@ WHERE trigger_day >= sqlc.arg(first_day) AND trigger_day <= sqlc.arg(last_day) O
 
 -- name: CountRunsOfGroups :many
 -- Recounts the runs planned in a stretch of time for each group, by the rules of docs/compat.md §2.13 (see upkeep.StateOf) and the index on trigger_time.
--- Attempts are the runs whose fire is counted by another run. The caller keeps the stretch short.
+-- Attempts are the runs whose fire is counted by another run. A trial of a script is no fire. The caller keeps the stretch short.
 SELECT job_group, COUNT(*) AS total,
        CAST(COALESCE(SUM(CASE WHEN outcome = 1 OR outcome = 0 AND handle_code = 200 THEN 1 ELSE 0 END), 0) AS SIGNED) AS succeeded,
        CAST(COALESCE(SUM(CASE WHEN outcome = 0 AND handle_code = 0 AND trigger_code IN (0, 200) THEN 1 ELSE 0 END), 0) AS SIGNED) AS running,
@@ -41,7 +41,7 @@ SELECT job_group, COUNT(*) AS total,
          WHEN outcome = 0 AND handle_code NOT IN (0, 200) THEN 1
          WHEN outcome = 0 AND handle_code = 0 AND trigger_code NOT IN (0, 200) THEN 1
          ELSE 0 END), 0) AS SIGNED) AS attempts
-FROM xxl_job_log WHERE trigger_time >= sqlc.arg(from_time) AND trigger_time < sqlc.arg(to_time) GROUP BY job_group;
+FROM xxl_job_log WHERE trigger_time >= sqlc.arg(from_time) AND trigger_time < sqlc.arg(to_time) AND trigger_type <> 'TRIAL' GROUP BY job_group;
 
 -- name: AddToHour :exec
 -- Adds what happened since the last time to the counters of a group's hour.

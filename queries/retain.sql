@@ -11,15 +11,15 @@ SELECT CAST(COALESCE(MIN(id), 0) AS SIGNED) AS id FROM xxl_job_log;
 
 -- name: ListRunStates :many
 -- A page of runs in the order of ids.
-SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome FROM xxl_job_log
+SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome, trigger_type FROM xxl_job_log
 WHERE id > sqlc.arg(after_id) AND id <= sqlc.arg(upto_id) ORDER BY id LIMIT ?;
 
 -- name: ListRunStatesOfGroup :many
-SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome FROM xxl_job_log
+SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome, trigger_type FROM xxl_job_log
 WHERE job_group = sqlc.arg(job_group) AND id > sqlc.arg(after_id) AND id <= sqlc.arg(upto_id) ORDER BY id LIMIT ?;
 
 -- name: ListRunStatesOfJob :many
-SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome FROM xxl_job_log
+SELECT id, job_group, job_id, trigger_time, trigger_code, handle_code, outcome, trigger_type FROM xxl_job_log
 WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(after_id) AND id <= sqlc.arg(upto_id) ORDER BY id LIMIT ?;
 
 -- name: ListRunStatesByID :many

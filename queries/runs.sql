@@ -54,7 +54,7 @@ WHERE id = sqlc.arg(id) AND owner_node = sqlc.arg(owner_node) AND trigger_code =
 -- name: ListOpenRuns :many
 -- Runs that are sent and have no result, or are not sent yet, oldest first from an id on. The sweep asks executors about
 -- the first kind; the second keeps its low mark from passing a run that will be of the first kind later.
-SELECT id, job_group, job_id, executor_address, trigger_time, trigger_code, planned_at, sent_at
+SELECT id, job_group, job_id, executor_address, trigger_type, trigger_time, trigger_code, planned_at, sent_at
 FROM xxl_job_log
 WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id > sqlc.arg(after_id)
 ORDER BY id LIMIT ?;
@@ -98,9 +98,9 @@ WHERE l.id IN (sqlc.slice(ids)) ORDER BY l.id;
 SELECT CAST(COALESCE(MAX(id), 0) AS SIGNED) AS id FROM xxl_job_log;
 
 -- name: CountOpenRuns :one
--- The undecided runs of a job from a low mark on, read by the index on handle_code.
+-- The undecided fires of a job from a low mark on, read by the index on handle_code. A trial of its script is none.
 SELECT COUNT(*) FROM xxl_job_log
-WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id >= sqlc.arg(low_id) AND job_id = sqlc.arg(job_id);
+WHERE handle_code = 0 AND trigger_code IN (0, 200) AND id >= sqlc.arg(low_id) AND job_id = sqlc.arg(job_id) AND trigger_type <> 'TRIAL';
 
 -- name: SupersedeLost :execrows
 -- Puts a late result in the place of "lost". Guarded by the outcome that only the sweep writes (event.Lost).
@@ -137,8 +137,8 @@ WHERE job_id = sqlc.arg(job_id) AND id > sqlc.arg(after_id) AND trigger_time >= 
 ORDER BY id LIMIT ?;
 
 -- name: ListRunTimesOfJob :many
--- How long the newest runs of a job below an id took, without their texts: what its usual duration is made of.
+-- How long the newest fires of a job below an id took, without their texts: what its usual duration is made of.
 SELECT id, trigger_time, trigger_code, handle_time, handle_code, planned_at, sent_at, finished_at, outcome
 FROM xxl_job_log
-WHERE job_id = sqlc.arg(job_id) AND id < sqlc.arg(before_id)
+WHERE job_id = sqlc.arg(job_id) AND id < sqlc.arg(before_id) AND trigger_type <> 'TRIAL'
 ORDER BY id DESC LIMIT ?;

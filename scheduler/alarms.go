@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/webhook"
 )
 
@@ -68,7 +69,7 @@ func (e *Engine) alarmsOf(open []db.ListRunsByIDRow, byID map[int64]*finishing, 
 	var events []AlarmEvent
 	for i := range open {
 		r, f := &open[i], byID[open[i].ID]
-		if e.leaves(r) {
+		if e.leaves(r) || r.TriggerType == jobspec.TriggerTrial {
 			continue
 		}
 		var cause AlarmCause
@@ -151,7 +152,7 @@ func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) 
 		if sent.Outcome == event.Skipped {
 			cause = AlarmMisfire
 		}
-		if sent.Outcome != event.Killed && sent.Outcome != event.Cancelled && e.alarmWanted(cause, r.JobID) {
+		if sent.Outcome != event.Killed && sent.Outcome != event.Cancelled && r.TriggerType != jobspec.TriggerTrial && e.alarmWanted(cause, r.JobID) {
 			sent.Alarm = alarmPending
 			events = append(events, AlarmEvent{
 				JobID: r.JobID, GroupID: r.JobGroup, LogID: r.ID, Cause: cause, Planned: r.PlannedAt, At: now, Events: o.d.events,

@@ -15,7 +15,7 @@ func (e *Engine) countNew(runs []*dispatch) []upkeep.Change {
 	for _, d := range runs {
 		if d.fresh {
 			d.fresh = false
-			changes = append(changes, upkeep.Change{Hour: upkeep.HourOf(e.wall(d.planned)), Group: d.job.group, Job: d.job.id, To: upkeep.StateRunning, Retry: d.trigger == jobspec.TriggerRetry})
+			changes = append(changes, upkeep.Change{Hour: upkeep.HourOf(e.wall(d.planned)), Group: d.job.group, Job: d.job.id, To: upkeep.StateRunning, Retry: d.trigger == jobspec.TriggerRetry, Trial: d.trigger == jobspec.TriggerTrial})
 		}
 	}
 	return changes
@@ -47,7 +47,7 @@ func (e *Engine) unsendable(ctx context.Context, tx db.DBTX, failed []*outcome) 
 	var changes []upkeep.Change
 	for _, r := range rows {
 		if o := byRow[ownedRun{r.ID, r.OwnerNode}]; o != nil && r.TriggerCode == 0 && r.HandleCode == 0 {
-			changes = append(changes, upkeep.Change{Hour: upkeep.HourOf(e.wall(o.d.planned)), Group: o.d.job.group, From: upkeep.StateRunning, To: upkeep.StateOf(o.sent.Outcome, wire.CodeFail, 0, 0), Job: o.d.job.id, Outcome: o.sent.Outcome})
+			changes = append(changes, upkeep.Change{Hour: upkeep.HourOf(e.wall(o.d.planned)), Group: o.d.job.group, From: upkeep.StateRunning, To: upkeep.StateOf(o.sent.Outcome, wire.CodeFail, 0, 0), Job: o.d.job.id, Outcome: o.sent.Outcome, Trial: o.d.trigger == jobspec.TriggerTrial})
 		}
 	}
 	return changes, nil

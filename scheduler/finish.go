@@ -248,9 +248,9 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 				superseded = append(superseded, r)
 				changed = append(changed, r.ID)
 				if r.TriggerTime.Valid {
-					ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode, r.ExecutorFailRetryCount), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code), r.ExecutorFailRetryCount), Job: r.JobID, Outcome: f.ends})
+					ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode, r.ExecutorFailRetryCount), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code), r.ExecutorFailRetryCount), Job: r.JobID, Outcome: f.ends, Trial: r.TriggerType == jobspec.TriggerTrial})
 				}
-				if f.ends == event.Succeeded && e.alarmWanted(AlarmRecovered, r.JobID) {
+				if f.ends == event.Succeeded && r.TriggerType != jobspec.TriggerTrial && e.alarmWanted(AlarmRecovered, r.JobID) {
 					mended = append(mended, e.alarmEvent(&r, f, AlarmRecovered))
 				}
 				if f.ends == event.Succeeded {
@@ -315,7 +315,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 				traced = append(traced, tracing.End{ID: r.ID, Planned: r.PlannedAt, Failed: f.ends != event.Succeeded, Received: f.came})
 			}
 			if r.TriggerTime.Valid && !e.leaves(&r) {
-				ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode, r.ExecutorFailRetryCount), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code), r.ExecutorFailRetryCount), Job: r.JobID, Outcome: f.ends, Run: r.ID, Took: f.took(&r, now)})
+				ended = append(ended, upkeep.Change{Hour: upkeep.HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: upkeep.StateOf(r.Outcome, r.TriggerCode, r.HandleCode, r.ExecutorFailRetryCount), To: upkeep.StateOf(f.ends, r.TriggerCode, int64(f.code), r.ExecutorFailRetryCount), Job: r.JobID, Outcome: f.ends, Run: r.ID, Took: f.took(&r, now), Trial: r.TriggerType == jobspec.TriggerTrial})
 			}
 		}
 		n, err := db.FinishRuns(ctx, tx, e.wall(now), now.UnixMilli(), finishes)
@@ -436,7 +436,7 @@ func (e *Engine) endOf(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRo
 	var slots []int64
 	for _, r := range open {
 		j := f.jobs[r.JobID]
-		if j == nil {
+		if j == nil || r.TriggerType == jobspec.TriggerTrial {
 			continue
 		}
 		if j.MaxConcurrent > 0 {

@@ -60,7 +60,7 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 		children[rows[i].ID] = string(rows[i].ChildJobIDs)
 	}
 	for i := range open { // only a success has children
-		if byID[open[i].ID].ends == event.Succeeded {
+		if byID[open[i].ID].ends == event.Succeeded && open[i].TriggerType != jobspec.TriggerTrial {
 			f.parents = appendNew(f.parents, open[i].JobID)
 		}
 	}
@@ -82,7 +82,9 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 	}
 	for i := range open {
 		r := &open[i]
-		if byID[r.ID].ends == event.Succeeded {
+		if r.TriggerType == jobspec.TriggerTrial {
+			f.alarm[r.ID] = alarmNone
+		} else if byID[r.ID].ends == event.Succeeded {
 			if err := e.followSuccess(ctx, tx, f, r, children[r.JobID], jobs); err != nil {
 				return nil, err
 			}

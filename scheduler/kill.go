@@ -174,7 +174,7 @@ func (e *Engine) killSent(ctx context.Context, run *db.Run, user string) error {
 		return e.complete(ctx, []finishing{{id: run.ID, code: wire.CodeFail, given: event.Killed}})
 	}
 	address := string(run.ExecutorAddress)
-	answer, err := e.askKill(ctx, run.JobGroup, run.JobID, run.ID, address)
+	answer, err := e.askKill(ctx, run.JobGroup, calledJob(run.TriggerType, run.JobID, run.ID), run.ID, address)
 	if err == nil && !answer.OK() {
 		err = answerError{answer}
 	}
@@ -304,7 +304,7 @@ func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) er
 		return errRaced // it has just been given its slot
 	}
 	if run.TriggerTime.Valid {
-		e.upkeep.Count(upkeep.Change{Hour: upkeep.HourOf(run.TriggerTime.Time), Group: run.JobGroup, From: upkeep.StateOf(run.Outcome, run.TriggerCode, run.HandleCode, run.ExecutorFailRetryCount), To: upkeep.StateOf(event.Killed, wire.CodeFail, 0, 0), Job: run.JobID, Outcome: event.Killed})
+		e.upkeep.Count(upkeep.Change{Hour: upkeep.HourOf(run.TriggerTime.Time), Group: run.JobGroup, From: upkeep.StateOf(run.Outcome, run.TriggerCode, run.HandleCode, run.ExecutorFailRetryCount), To: upkeep.StateOf(event.Killed, wire.CodeFail, 0, 0), Job: run.JobID, Outcome: event.Killed, Trial: run.TriggerType == jobspec.TriggerTrial})
 	}
 	e.cfg.Traces.Ended(tracing.End{ID: run.ID, Planned: run.PlannedAt, Failed: true})
 	e.hub.changed(run.ID)

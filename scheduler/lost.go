@@ -98,7 +98,7 @@ func (e *Engine) sweepLost(ctx context.Context, s *sweeper) error {
 			if r.TriggerCode != wire.CodeSuccess || r.ExecutorAddress == "" || awaited[r.ID] || age < e.cfg.AskAfter {
 				continue
 			}
-			q := question{group: r.JobGroup, job: r.JobID, address: string(r.ExecutorAddress)}
+			q := question{group: r.JobGroup, job: calledJob(r.TriggerType, r.JobID, r.ID), address: string(r.ExecutorAddress)}
 			if runs[q] == nil {
 				order = append(order, q)
 			}

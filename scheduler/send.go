@@ -207,7 +207,7 @@ func (e *Engine) probe(ctx context.Context, d *dispatch, address string) (wire.A
 // send makes the one call that a run is about and hands its outcome to the recorder.
 func (e *Engine) send(ctx context.Context, d *dispatch) {
 	req := wire.RunRequest{
-		JobID: d.job.id, ExecutorHandler: d.job.handler, ExecutorParams: d.param, BlockStrategy: d.job.block,
+		JobID: calledJob(d.trigger, d.job.id, d.id), ExecutorHandler: d.job.handler, ExecutorParams: d.param, BlockStrategy: d.job.block,
 		TimeoutSeconds: d.job.timeoutSeconds, LogID: d.id, LogDateTime: d.planned.UnixMilli(), GlueType: d.job.glue,
 		GlueUpdateTime: d.job.glueUpdated, BroadcastIndex: d.shard.Index, BroadcastTotal: max(1, d.shard.Total),
 	}
@@ -215,7 +215,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 		req.PlannedAt = d.plannedFor()
 	}
 	if d.job.glue != wire.GlueBean {
-		source, updated, err := e.source(ctx, d.job)
+		source, updated, err := e.scriptOf(ctx, d)
 		if err != nil {
 			e.fail(d, d.address, event.NotSent, event.New(e.now(), event.NoSource, err))
 			return

@@ -139,6 +139,9 @@ func (e *Engine) adopted(r *db.ListUnsentRunsOfNodeRow, me int64, j *job) *dispa
 	if j == nil { // deleted meanwhile: sent as it was recorded
 		j = &job{id: r.JobID, group: r.JobGroup, handler: string(r.ExecutorHandler), glue: wire.GlueBean, block: wire.BlockSerial}
 	}
+	if r.TriggerType == jobspec.TriggerTrial {
+		j = j.trialOf()
+	}
 	planned := time.UnixMilli(r.PlannedAt)
 	d := &dispatch{
 		id: r.ID, owner: me, job: j, planned: planned, due: dueOf(r.PlannedFor, r.PlannedAt), at: planned, trigger: r.TriggerType, param: string(r.ExecutorParam),
@@ -152,7 +155,7 @@ func (e *Engine) adopted(r *db.ListUnsentRunsOfNodeRow, me int64, j *job) *dispa
 	if s := parseShard(string(r.ExecutorShardingParam)); s.Total > 0 {
 		d.shard, d.pinned = s, d.address != ""
 	}
-	if d.address != "" && (d.taken || d.trigger == jobspec.TriggerManual) {
+	if d.address != "" && (d.taken || d.trigger == jobspec.TriggerManual || d.trigger == jobspec.TriggerTrial) {
 		d.pinned = true // this is whom it may have been sent to
 	}
 	return d

@@ -36,7 +36,7 @@ func (e *ExecutorError) Unwrap() error { return e.Err }
 // TriggerRequest asks for runs of a job outside its schedule.
 type TriggerRequest struct {
 	JobID     int64
-	Type      jobspec.TriggerType // TriggerManual or TriggerAPI
+	Type      jobspec.TriggerType // TriggerManual, TriggerAPI or TriggerTrial, whose text Within inserts
 	Param     *string             // nil: the job's own; an empty text is an empty parameter (docs/compat.md §4.6)
 	Addresses []string            // nil: the group's. The caller has checked that they may be called.
 	Planned   time.Time           // the time of the schedule that the runs are for; zero: now
@@ -57,6 +57,9 @@ func (e *Engine) Trigger(ctx context.Context, r TriggerRequest) ([]int64, error)
 		return nil, err
 	}
 	j := jobOf(&row, e.cfg.Pool)
+	if r.Type == jobspec.TriggerTrial {
+		j = j.trialOf()
+	}
 	if r.Backfill != 0 {
 		if _, held := e.pauses.current.Load().Of(j.id, j.group, string(row.Tags)).At(e.now()); held {
 			return nil, backfill.ErrHeld

@@ -31,7 +31,7 @@ func (e *Engine) settleUnanswered(ctx context.Context, d *dispatch) {
 		e.timer.add(d)
 	case err != nil:
 		if killed { // should it have arrived, it ends there
-			_, _ = e.askKill(ctx, d.job.group, d.job.id, d.id, d.address)
+			_, _ = e.askKill(ctx, d.job.group, calledJob(d.trigger, d.job.id, d.id), d.id, d.address)
 		}
 		e.sent(d, d.unanswered, "unknown", wire.CodeFail, event.Unconfirmed, event.New(now, event.MayHave, d.address, faultOf(err), err))
 	default:
@@ -68,7 +68,7 @@ func (e *Engine) has(ctx context.Context, d *dispatch, address string) (why stri
 func (e *Engine) idleBeat(ctx context.Context, d *dispatch, address string) (wire.Answer, error) {
 	call, cancel := context.WithTimeout(ctx, e.cfg.Limits().CallTimeout)
 	defer cancel()
-	return e.cfg.Executors.IdleBeat(call, e.target(d.job.group, address), wire.IdleBeatRequest{JobID: d.job.id})
+	return e.cfg.Executors.IdleBeat(call, e.target(d.job.group, address), wire.IdleBeatRequest{JobID: calledJob(d.trigger, d.job.id, d.id)})
 }
 
 // stillNeeded looks at the runs that a retry repeats, in the transaction in which the retry is marked as leaving. It reports

@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/manage/dashboard"
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
@@ -31,7 +32,7 @@ type RunsWanted struct {
 	Since    time.Time `query:"since" doc:"Only runs triggered at this moment or later."`
 	Until    time.Time `query:"until" doc:"Only runs triggered at this moment or before."`
 	Text     string    `query:"text" maxLength:"255" doc:"Only runs with this in their address, their parameter or a message, or with this number."`
-	Trigger  string    `query:"trigger" enum:"MANUAL,CRON,RETRY,PARENT,API,MISFIRE" doc:"Only runs with this cause."`
+	Trigger  string    `query:"trigger" enum:"MANUAL,CRON,RETRY,PARENT,API,MISFIRE,TRIAL" doc:"Only runs with this cause."`
 	Executor string    `query:"executor" maxLength:"255" doc:"Only runs with this in the address of their executor."`
 	Longer   int       `query:"longer_seconds" minimum:"1" maximum:"31536000" doc:"Only runs that took so many seconds or more."`
 }
@@ -117,6 +118,10 @@ func (a *API) runs() {
 			Once
 		}) (*triggerAnswer, error) {
 			return a.rerun(ctx, p, in.ID)
+		})
+	add(a, op{method: http.MethodGet, path: "/runs/{id}/script", id: "getTriedScript", tag: tag, summary: "Get the script that a trial ran"},
+		func(ctx context.Context, p auth.Principal, in *RunID) (*struct{ Body triedScript }, error) {
+			return a.triedScript(ctx, p, in.ID)
 		})
 	add(a, op{method: http.MethodPost, path: "/runs/clear", id: "clearRuns", tag: tag, summary: "Delete runs of the past", names: clearNames},
 		func(ctx context.Context, p auth.Principal, in *struct {
@@ -219,6 +224,9 @@ func (a *API) rerun(ctx context.Context, p auth.Principal, id int64) (*triggerAn
 	if err != nil {
 		return nil, err
 	}
+	if r.TriggerType == jobspec.TriggerTrial {
+		return nil, problem.New(problem.Conflict, "problem.run.trial")
+	}
 	body := triggerBody{Planned: momentOf(cmp.Or(r.PlannedFor, r.PlannedAt))}
 	own, err := a.Manage.Jobs.OwnParam(ctx, p, j)
 	if err != nil {
@@ -229,6 +237,23 @@ func (a *API) rerun(ctx context.Context, p auth.Principal, id int64) (*triggerAn
 		body.Param = &param
 	}
 	return a.trigger(ctx, p, r.JobID, &body)
+}
+
+// triedScript is the text that a trial ran.
+type triedScript struct {
+	Script string `json:"script"`
+}
+
+func (a *API) triedScript(ctx context.Context, p auth.Principal, id int64) (*struct{ Body triedScript }, error) {
+	r, err := a.Manage.Runs.Need(ctx, p, id, auth.RightGlue)
+	if err != nil {
+		return nil, err
+	}
+	text, ok, err := a.Manage.Jobs.Tried(ctx, p, r)
+	if err == nil && !ok {
+		err = problem.New(problem.NotFound, "problem.run.notrial")
+	}
+	return &struct{ Body triedScript }{triedScript{text}}, err
 }
 
 func (a *API) clearRuns(ctx context.Context, p auth.Principal, body clearBody, dry bool) (cleared, error) {

@@ -115,6 +115,19 @@ func (a *API) schedules() {
 			}
 			return a.jobAnswer(ctx, p, in.ID)
 		})
+	add(a, op{method: http.MethodPost, path: "/jobs/{id}/script/try", id: "tryScript", tag: tag, summary: "Run a script once before it is saved", status: http.StatusCreated, names: trialNames,
+		text: "The run is on record with the cause TRIAL. It is no fire of the job: it has no retry and no children, nobody is alarmed, and no figure counts it."},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			JobID
+			Once
+			Body trialBody
+		}) (*triggerAnswer, error) {
+			run, err := a.Manage.Jobs.TryScript(ctx, p, in.ID, manage.TrialInput{Source: in.Body.Script, Param: in.Body.Param, Address: in.Body.Address})
+			if err != nil {
+				return nil, err
+			}
+			return &triggerAnswer{Location: address("runs", run), Body: triggered{Runs: []int64{run}}}, nil
+		})
 	add(a, op{method: http.MethodPost, path: "/jobs/{id}/script/versions/{version}/restore", id: "restoreScript", tag: tag, summary: "Make a kept version of a job's script the newest again"},
 		func(ctx context.Context, p auth.Principal, in *VersionID) (*jobAnswer, error) {
 			if err := a.Manage.Jobs.RestoreGlue(ctx, p, in.ID, in.Version); err != nil {
@@ -123,6 +136,15 @@ func (a *API) schedules() {
 			return a.jobAnswer(ctx, p, in.ID)
 		})
 }
+
+// trialBody is a script that is run before it is saved.
+type trialBody struct {
+	Script  string  `json:"script" minLength:"1" maxLength:"16777215" doc:"The text that runs."`
+	Param   *string `json:"parameter,omitempty" maxLength:"65535" doc:"The parameter of the run; without it the job's."`
+	Address string  `json:"address" minLength:"1" maxLength:"512" doc:"The address of the group that runs it."`
+}
+
+var trialNames = map[string]string{jobspec.FieldSource: "script", jobspec.FieldParam: "parameter", manage.FieldRunAddresses: "address"}
 
 func (a *API) upcoming(j jobspec.Job, count int) (*struct{ Body ScheduleTimes }, error) {
 	times, err := a.Manage.Jobs.Upcoming(j, count)

@@ -12,10 +12,8 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/glue"
 	"github.com/punctual-job/punctual/views/link"
-	"github.com/punctual-job/punctual/views/runs"
 )
 
 // gluePages are a job's script: the editor, its versions, and what waits for somebody's approval.
@@ -28,7 +26,7 @@ type gluePages struct {
 func (c *gluePages) routes(g *echo.Group) {
 	g.GET("/jobs/:id/glue", c.glueEdit)
 	g.POST("/jobs/:id/glue", c.glueSave)
-	g.POST("/jobs/:id/glue/run", c.glueRun)
+	g.POST("/jobs/:id/glue/try", c.glueTry)
 	g.GET("/jobs/:id/glue/waiting", c.glueWaiting)
 	g.POST("/jobs/:id/glue/waiting", c.glueDecide)
 	g.GET("/jobs/:id/glue/versions/:version", c.glueCompare)
@@ -66,7 +64,14 @@ func (c *gluePages) glueForm(ec echo.Context, status int, page glue.EditPage, j 
 		return err
 	}
 	page.JobID, page.Name, page.Group, page.Type = j.ID, j.JobDesc, groups.title(j.JobGroup), string(j.GlueType)
-	page.Param, page.CanRun, page.Nonce = string(j.ExecutorParam), who(ec).Can(j.JobGroup, auth.RightRun), styleNonce(ec)
+	page.Nonce = styleNonce(ec)
+	if may, err := c.jobs.MayTry(ec.Request().Context(), who(ec), j); err != nil {
+		return err
+	} else if may && page.Trial == nil {
+		page.Trial = c.trial(ec, j, string(j.ExecutorParam), "")
+	} else {
+		page.Reviewed = !may && who(ec).Can(j.JobGroup, auth.RightRun)
+	}
 	for i, v := range versions {
 		page.Versions = append(page.Versions, glue.Version{ID: v.ID, Remark: v.GlueRemark, At: c.at(page.Page, c.fromWall(v.AddTime)), Current: i == 0 && v.AddTime == j.GlueUpdateTime})
 	}
@@ -113,35 +118,6 @@ func (c *gluePages) glueSave(ec echo.Context) error {
 		return err
 	}
 	return c.glueForm(ec, http.StatusUnprocessableEntity, page, j)
-}
-
-// glueRun runs the stored script. htmx gets its output to show beside the editor, anybody else the run's page.
-func (c *gluePages) glueRun(ec echo.Context) error {
-	j, err := c.script(ec)
-	if err != nil {
-		return err
-	}
-	ctx, p := ec.Request().Context(), who(ec)
-	param := ec.FormValue(glue.FieldParam)
-	ids, err := c.jobs.Trigger(ctx, p, j.ID, manage.RunInput{Param: &param, Type: jobspec.TriggerManual})
-	if err != nil {
-		return err
-	}
-	if len(ids) != 1 || !isPartial(ec.Request()) {
-		if len(ids) == 1 {
-			return c.goTo(ec, link.Run(ids[0]), done("jobs.flash.triggered", "Name", j.JobDesc))
-		}
-		return c.goTo(ec, link.RunsOfJob(j.JobGroup, j.ID), done("jobs.flash.broadcast", "Name", j.JobDesc, "N", strconv.Itoa(len(ids))))
-	}
-	r, err := c.runs.Get(ctx, p, ids[0])
-	if err != nil {
-		return err
-	}
-	page := runs.DetailPage{Page: c.Page(ec), Live: true, Log: runs.Log{Status: runs.LogLive, First: 1, Next: 1}}
-	if page.Timeline, err = c.timelineOf(ctx, page.Page, p, r); err != nil {
-		return err
-	}
-	return render(ec, http.StatusOK, runs.Output(page))
 }
 
 func (c *gluePages) glueCompare(ec echo.Context) error {

@@ -356,11 +356,7 @@ func (c *jobPages) jobRunForm(ec echo.Context) error {
 
 func (c *jobPages) runOncePage(ec echo.Context, j db.Job) jobs.RunPage {
 	page := jobs.RunPage{Page: c.Page(ec), ID: j.ID, Name: j.JobDesc}
-	for _, a := range c.groups.Addresses(who(ec), j.JobGroup) {
-		if a.Live || a.LastBeat.IsZero() {
-			page.Online = append(page.Online, a.Address)
-		}
-	}
+	page.Online = c.reachable(who(ec), j.JobGroup)
 	return page
 }
 

@@ -307,3 +307,13 @@ func ownCookie(r *http.Request, name, value string, life time.Duration) *http.Co
 		Secure: auth.IsHTTPS(r),
 	}
 }
+
+// reachable are the addresses of a group that a run may be sent to by hand: the live ones, and those that were typed.
+func (c *frame) reachable(p auth.Principal, group int64) (addresses []string) {
+	for _, a := range c.groups.Addresses(p, group) {
+		if a.Live || a.LastBeat.IsZero() {
+			addresses = append(addresses, a.Address)
+		}
+	}
+	return addresses
+}

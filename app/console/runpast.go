@@ -29,6 +29,9 @@ func (c *timelines) whole(ctx context.Context, page layout.Page, p auth.Principa
 	for _, a := range attempts {
 		t.Attempts = append(t.Attempts, runs.Attempt{LogID: a.ID, State: a.State})
 	}
+	if t.Tried, t.ShowsTried, err = c.jobs.Tried(ctx, p, r); err != nil {
+		return t, err
+	}
 	past, err := c.runs.Past(ctx, p, r, ui.MaxBars)
 	if err != nil {
 		return t, err

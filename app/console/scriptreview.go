@@ -30,6 +30,9 @@ func (c *gluePages) glueWaiting(ec echo.Context) error {
 		MayApprove: c.jobs.MayApprove(who(ec), j, change), Moved: change.Base != manage.GlueVersion(j), Nonce: styleNonce(ec),
 		Lines: lineDifference(string(j.GlueSource), change.Source, differenceContext),
 	}
+	if c.mayTryWaiting(ec, j, change) {
+		page.Trial = c.trial(ec, j, string(j.ExecutorParam), "")
+	}
 	return render(ec, http.StatusOK, glue.Waiting(page))
 }
 

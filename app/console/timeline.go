@@ -62,7 +62,7 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 		Handler: string(r.ExecutorHandler), Glue: string(job.GlueType), Param: string(r.ExecutorParam),
 		Planned: c.at(page, run.Start()), RetriesLeft: int(r.ExecutorFailRetryCount), OriginID: r.OriginLogID,
 		ResultNote: run.Words(), SentParam: sentParam(run.Events),
-		CanRun: exists && p.Can(job.JobGroup, auth.RightRun), JobGone: !exists,
+		CanRun: exists && r.TriggerType != jobspec.TriggerTrial && p.Can(job.JobGroup, auth.RightRun), JobGone: !exists,
 	}
 	if len(run.Events) == 0 && run.HandleCode != 0 && !run.ReportedBack() && len(timeline.ResultNote) == 1 {
 		timeline.ResultNote = nil // its executor has reported nothing; the step that ended the run says the line

@@ -104,6 +104,15 @@ func TestBrowserCountsClicks(t *testing.T) {
 		d.press(fmt.Sprintf(`.heat a.cell[href*="T%02d%%3A00&"]`, tonight))
 		d.do(shows("/jobs"), holds(`[...document.querySelectorAll("tbody tr")].some(row => row.textContent.includes("Close the day")) && document.querySelectorAll("tbody tr").length === 1`))
 	})
+	d.task("edit a script and test it before it is live", 5, func() {
+		d.press(`.sidebar a[href="/jobs"]`)
+		d.press(fmt.Sprintf(`tr[data-id="%d"] .menu summary`, failing))
+		d.press(fmt.Sprintf(`tr[data-id="%d"] a[href="/jobs/%d/glue"]`, failing, failing))
+		d.press(`.cm-content`)
+		d.do(chromedp.KeyEvent("a", chromedp.KeyModifiers(2)), chromedp.KeyEvent("echo mended"))
+		d.press(`.glue-run button`)
+		d.do(holds(`document.querySelector("#run-badge .badge.success") && document.querySelector("#glue-output [data-log-lines]").textContent.includes("mended")`))
+	})
 	d.task("an alarm in a chat for one job", 6, func() {
 		d.press(`.sidebar a[href="/jobs"]`)
 		d.press(fmt.Sprintf(`a[href="/jobs/%d"]`, failing))

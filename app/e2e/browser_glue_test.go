@@ -45,9 +45,10 @@ func (n *night) writesScript(s screen) {
 		holds(`document.querySelector("#glue-remark-error") && document.querySelector(".cm-content").textContent.includes("second edition") && `+editorText+`.includes("付款")`),
 		write("#glue-remark", "second edition"), click(".cm-content"), chromedp.KeyEvent("s", chromedp.KeyModifiers(2)),
 		holds(`document.querySelector("#toasts .success") && `+versions+` === 2`))
-	// It runs with its output beside it.
-	n.do(click(".glue-run button"), holds(`document.querySelector("#run-badge .badge.success")`), holds(`document.querySelector("#glue-output [data-log-lines]").textContent.includes("second edition")`),
-		holds(`document.querySelector(".cm-content").textContent.includes("second edition")`),
+	// What is typed runs once before it is saved, with its output beside it, and stays.
+	n.do(click(".cm-content"), chromedp.KeyEvent(kb.End, chromedp.KeyModifiers(2)), chromedp.KeyEvent(" drafted"),
+		click(".glue-run button"), holds(`document.querySelector("#run-badge .badge.success")`), holds(`document.querySelector("#glue-output [data-log-lines]").textContent.includes("second edition drafted")`),
+		holds(`document.querySelector(".cm-content").textContent.includes("second edition drafted") && `+versions+` === 2`),
 		write("#glue-output [data-find] input", "SECOND"), holds(`CSS.highlights.get("found").size === 1`))
 	n.inspectNow("a script with its output")
 	// The first version beside the current one, side by side where there is room, and back to it. What was said about the save

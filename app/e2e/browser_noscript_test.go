@@ -131,12 +131,13 @@ func (n *night) writesPlainly(job int64) {
 		holds(`document.querySelector("#glue-remark-error") && `+editorText+`.endsWith("付款\necho second edition")`),
 		write("#glue-remark", "second edition"), press(".glue-save .primary"), holds(`document.querySelector("#toasts .success") && `+versions+` === 2`),
 		holds(editorText+` === "# <tags> & 付款\necho second edition"`),
-		press(".glue-run button"), holds(`/^\/runs\/\d+$/.test(location.pathname)`), output("second edition"))
+		write("#glue-source", "echo third edition"), press(".glue-run button"), holds(`document.querySelector(".glue-run a.link") && `+editorText+` === "echo third edition"`),
+		press(".glue-run a.link"), holds(`/^\/runs\/\d+$/.test(location.pathname)`), output("third edition"))
 	// The first version beside the current one, and back to it.
 	n.visit(link.JobGlue(job))
 	n.do(press(".versions > li:last-child .icon-button"), holds(`document.querySelector("td.left").textContent.includes("first edition") && document.querySelector("td.right").textContent.includes("付款")`),
 		press(".page-head .primary"), shows(link.JobGlue(job)), holds(versions+` === 3 && `+editorText+` === "echo first edition"`),
-		press(".glue-run button"), holds(`/^\/runs\/\d+$/.test(location.pathname)`), output("first edition"))
+		press(".glue-run button"), press(".glue-run a.link"), holds(`/^\/runs\/\d+$/.test(location.pathname)`), output("first edition"))
 }
 
 // clearsPlainly deletes both runs of a job: nothing before it is said what goes.

@@ -33,6 +33,7 @@ const (
 	ActionKill     Action = "kill"
 	ActionClear    Action = "clear"
 	ActionGlue     Action = "glue"     // a new version of a script
+	ActionTry      Action = "try"      // a script was run before it was saved
 	ActionPassword Action = "password" // a changed or reset password
 	ActionSignOut  Action = "signout"  // somebody's sessions were ended
 	ActionLogin    Action = "login"
@@ -56,7 +57,7 @@ const (
 
 // Actions lists every action in the order the filter shows them.
 func Actions() []Action {
-	return []Action{ActionCreate, ActionUpdate, ActionDelete, ActionStart, ActionStop, ActionRun, ActionBackfill, ActionKill, ActionClear, ActionGlue,
+	return []Action{ActionCreate, ActionUpdate, ActionDelete, ActionStart, ActionStop, ActionRun, ActionBackfill, ActionKill, ActionClear, ActionGlue, ActionTry,
 		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest, ActionPropose, ActionApprove, ActionReject, ActionFinish, ActionMove, ActionReturn}
 }
 

@@ -51,16 +51,8 @@ func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunIn
 			in.Param = new(string)
 		}
 	}
-	if in.Param != nil && len(*in.Param) > jobspec.MaxParamBytes {
-		return nil, problem.InvalidFields(problem.Field{Name: jobspec.FieldParam, Key: "job.error.too_long", Args: []any{"Max", jobspec.MaxParamBytes}})
-	}
-	if in.Param != nil {
-		if chars, fits := s.cfg.Pool.FitsParam(*in.Param); !fits {
-			return nil, problem.InvalidFields(problem.Field{Name: jobspec.FieldParam, Key: "job.error.too_long", Args: []any{"Max", chars}})
-		}
-		if err := s.checkRunParam(ctx, p, j, *in.Param); err != nil {
-			return nil, err
-		}
+	if err := s.checkParam(ctx, p, j, in.Param); err != nil {
+		return nil, err
 	}
 	if !in.Planned.IsZero() && (in.Planned.Before(earliestPlanned) || !in.Planned.Before(latestPlanned)) {
 		return nil, problem.InvalidFields(problem.Field{Name: FieldRunPlanned, Key: jobspec.CodeMoment})
@@ -84,6 +76,20 @@ func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunIn
 	}
 	s.audit.Note(ctx, p, Entry{Action: ActionRun, Kind: ObjectJob, ID: id, Name: j.JobDesc, Group: j.JobGroup, After: with})
 	return ids, nil
+}
+
+// checkParam says whether a run by hand may have a parameter; nil stands for the job's own.
+func (s *Jobs) checkParam(ctx context.Context, p auth.Principal, j db.Job, param *string) error {
+	if param == nil {
+		return nil
+	}
+	if len(*param) > jobspec.MaxParamBytes {
+		return problem.InvalidFields(problem.Field{Name: jobspec.FieldParam, Key: "job.error.too_long", Args: []any{"Max", jobspec.MaxParamBytes}})
+	}
+	if chars, fits := s.cfg.Pool.FitsParam(*param); !fits {
+		return problem.InvalidFields(problem.Field{Name: jobspec.FieldParam, Key: "job.error.too_long", Args: []any{"Max", chars}})
+	}
+	return s.checkRunParam(ctx, p, j, *param)
 }
 
 // joinIDs writes the first of a list of run ids.

@@ -26,8 +26,11 @@ type RunPast struct {
 const newerRuns = 15
 
 // Past is a run among at most n of its job, without those of groups that the principal may not see: a job may have been moved. The run
-// must be one the principal may see.
+// must be one the principal may see. A trial of a script is not among the fires of its job.
 func (s *Runs) Past(ctx context.Context, p auth.Principal, r db.Run, n int) (RunPast, error) {
+	if r.TriggerType == jobspec.TriggerTrial {
+		return RunPast{}, nil
+	}
 	ids, err := db.FindRunIDs(ctx, s.cfg.Pool, runsOfJob(p, r.JobID), r.ID+1, math.MaxInt64, newerRuns, false)
 	if err != nil {
 		return RunPast{}, fmt.Errorf("find later runs: %w", db.Error(err))

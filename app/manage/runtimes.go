@@ -18,7 +18,7 @@ func (s *Runs) Durations(ctx context.Context, jobID, before int64) (Durations, e
 	return runtimes.Of(ctx, s.queries, s.cfg.Pool, jobID, before)
 }
 
-// OfJob are the newest runs of a job that the principal may see, newest first. The job must be one the principal may see.
+// OfJob are the newest fires of a job that the principal may see, newest first. The job must be one the principal may see.
 func (s *Runs) OfJob(ctx context.Context, p auth.Principal, jobID int64, n int) ([]db.RunRow, error) {
 	rows, err := db.FindRuns(ctx, s.cfg.Pool, runsOfJob(p, jobID), 0, math.MaxInt64, n)
 	if err != nil {
@@ -27,9 +27,9 @@ func (s *Runs) OfJob(ctx context.Context, p auth.Principal, jobID int64, n int) 
 	return rows, nil
 }
 
-// runsOfJob are the runs of a job that a principal may see. Those from before the job was moved to its group belong to the former one.
+// runsOfJob are the fires of a job that a principal may see, without trials of its script. Those from before the job was moved to its group belong to the former one.
 func runsOfJob(p auth.Principal, jobID int64) db.RunFilter {
-	f := db.RunFilter{Job: jobID}
+	f := db.RunFilter{Job: jobID, Fires: true}
 	if all, groups := scope(p, 0); all == 0 {
 		f.Groups = append(groups, 0) // no group has the id 0: whoever may see none sees nothing
 	}

@@ -152,10 +152,12 @@ const (
 	TriggerParent  TriggerType = "PARENT"
 	TriggerAPI     TriggerType = "API"
 	TriggerMisfire TriggerType = "MISFIRE"
+	// TriggerTrial is a script that is tried before it is saved: no fire of its job (scheduler/trial.go). Queries name it.
+	TriggerTrial TriggerType = "TRIAL"
 )
 
 // AllTriggerTypes are the trigger types in display order.
-var AllTriggerTypes = []TriggerType{TriggerManual, TriggerCron, TriggerRetry, TriggerParent, TriggerAPI, TriggerMisfire}
+var AllTriggerTypes = []TriggerType{TriggerManual, TriggerCron, TriggerRetry, TriggerParent, TriggerAPI, TriggerMisfire, TriggerTrial}
 
 // Valid reports whether t is a known trigger type.
 func (t TriggerType) Valid() bool { return slices.Contains(AllTriggerTypes, t) }

@@ -61,6 +61,9 @@ type Change struct {
 	Outcome event.Outcome
 	Retry   bool
 
+	// A trial of a script is no fire of its job, and is counted nowhere.
+	Trial bool
+
 	// Of a run that an executor has ended: its id, and how long it took.
 	Run  int64
 	Took time.Duration
@@ -154,6 +157,7 @@ func (c *counts) put(hours map[hourOfGroup]tally, long map[dayOfJob]db.LongRuns)
 
 // Count counts runs that have gone from one state to another. The next [Service.Flush] writes it.
 func (s *Service) Count(changes ...Change) {
+	changes = slices.DeleteFunc(changes, func(c Change) bool { return c.Trial })
 	s.counts.add(changes...)
 	s.cfg.Counted(changes)
 }

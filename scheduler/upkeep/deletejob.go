@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // DeleteRunsOfJob deletes at most so many runs of a job that is deleted, the oldest first, and says how many those were. Runs that
@@ -45,7 +46,7 @@ func (s *Service) deleteRunsOfJob(ctx context.Context, tx *sql.Tx, jobID int64, 
 			continue
 		}
 		open = append(open, r.ID)
-		if r.TriggerTime.Valid {
+		if r.TriggerTime.Valid && r.TriggerType != jobspec.TriggerTrial {
 			forgotten = append(forgotten, Change{Hour: HourOf(r.TriggerTime.Time), Group: r.JobGroup, From: StateRunning, To: StateNone})
 		}
 	}

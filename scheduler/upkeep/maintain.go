@@ -40,6 +40,8 @@ const (
 	keepHours      = 100 * 24 * time.Hour
 	// keepClearings is how long finished clearings are shown.
 	keepClearings = 90 * 24 * time.Hour
+	// trialGrace is how old the text of a trial is before it is looked whether its run is gone.
+	trialGrace = time.Hour
 )
 
 // maintain runs the maintenance jobs until ctx ends.
@@ -153,6 +155,9 @@ func (s *Service) forgetOld(ctx context.Context) error {
 		return err
 	}
 	if _, err := s.queries.DeleteClearingsBefore(ctx, s.cfg.Pool, now.Add(-keepClearings).UnixMilli()); err != nil {
+		return err
+	}
+	if _, err := s.queries.DeleteTrialsWithoutRun(ctx, s.cfg.Pool, now.Add(-trialGrace).UnixMilli()); err != nil {
 		return err
 	}
 	until := s.wall(now.Add(-keepHours)).Unix()

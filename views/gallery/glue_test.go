@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/views/glue"
+	"github.com/punctual-job/punctual/views/ui"
 )
 
 // galleryNonce is what lets the editor's style sheets through the gallery's policy.
@@ -14,7 +15,8 @@ const cleanUp = "#!/bin/bash\nset -euo pipefail\n\n# $1 is the parameter: how ma
 func (f fakes) glue() glue.EditPage {
 	p := glue.EditPage{
 		Page: f.page("/jobs/15/glue"), JobID: 15, Name: f.zh("清理过期会话", "Remove expired sessions"), Group: f.zh("示例执行器", "Sample executor"),
-		Type: "GLUE_SHELL", Source: cleanUp, Version: "1", Param: "7", CanRun: true, Nonce: galleryNonce,
+		Type: "GLUE_SHELL", Source: cleanUp, Version: "1", Nonce: galleryNonce,
+		Trial: &glue.Trial{Param: "7", Addresses: []ui.Option{{Value: "http://10.0.3.17:9999/", Label: "http://10.0.3.17:9999/"}, {Value: "http://10.0.3.18:9999/", Label: "http://10.0.3.18:9999/"}}},
 	}
 	for i, remark := range []string{f.zh("清理后检查磁盘", "Check the disk afterwards"), f.zh("保留天数改为参数", "Take the days from the parameter"), f.zh("首次提交", "First version")} {
 		p.Versions = append(p.Versions, glue.Version{ID: int64(5 - i), Remark: remark, At: f.at(-time.Duration(i*i+1) * 26 * time.Hour), Current: i == 0})
@@ -31,6 +33,13 @@ func (f fakes) glueLines() []glue.Line {
 		{Kind: glue.LineRemoved, LeftNumber: 5, Left: "echo <done>"},
 		{Kind: glue.LineSame, LeftNumber: 6, RightNumber: 6, Left: "df -h /var/tmp", Right: "df -h /var/tmp"},
 	}
+}
+
+// glueReviewed is the editor where a second person looks first.
+func (f fakes) glueReviewed() glue.EditPage {
+	p := f.glue()
+	p.Trial, p.Reviewed, p.Waiting = nil, true, true
+	return p
 }
 
 func (f fakes) glueConflict() glue.EditPage {

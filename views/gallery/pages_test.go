@@ -100,6 +100,7 @@ func (f fakes) pages() []page {
 		{"job-run", "/jobs/7/run", jobs.RunOnce(f.runOnce())},
 		{"job-delete", "/jobs/7/delete", jobs.Delete(jobs.DeletePage{Page: f.page("/jobs/7/delete"), ID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Running: true, Runs: 12408, Parents: []string{f.zh("日终批处理", "End of day")}})},
 		{"glue", "/jobs/15/glue", glue.Edit(f.glue())},
+		{"glue-reviewed", "/jobs/15/glue?reviewed", glue.Edit(f.glueReviewed())},
 		{"glue-conflict", "/jobs/15/glue?conflict", glue.Edit(f.glueConflict())},
 		{"glue-compare", "/jobs/15/glue/versions/3", glue.Compare(f.glueCompare())},
 		{"jobs-bulk", "/jobs/bulk?do=start", jobs.Bulk(f.bulk("start"))},

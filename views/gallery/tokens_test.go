@@ -47,8 +47,13 @@ func (f fakes) secrets() groups.SecretsPage {
 }
 
 func (f fakes) glueWaiting(other bool) glue.WaitingPage {
+	var trial *glue.Trial
+	if other {
+		trial = f.glue().Trial
+	}
 	return glue.WaitingPage{
-		Page: f.page("/jobs/7/glue/waiting"), JobID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Type: "GLUE_SHELL", Author: "jonas", Remark: f.zh("改用新的网关", "use the new gateway"),
+		Trial: trial,
+		Page:  f.page("/jobs/7/glue/waiting"), JobID: 7, Name: f.zh("每日对账", "Daily reconciliation"), Type: "GLUE_SHELL", Author: "jonas", Remark: f.zh("改用新的网关", "use the new gateway"),
 		At: f.at(-20 * time.Minute), Old: "#!/bin/bash\necho old\n", New: "#!/bin/bash\necho new\n", Version: "x", MayApprove: other,
 		Lines: []glue.Line{{Kind: glue.LineSame, LeftNumber: 1, RightNumber: 1, Left: "#!/bin/bash", Right: "#!/bin/bash"}, {Kind: glue.LineChanged, LeftNumber: 2, RightNumber: 2, Left: "echo old", Right: "echo new"}},
 	}

@@ -4,14 +4,16 @@ package glue
 import (
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/ui"
 )
 
 // The names of the editor's fields.
 const (
 	FieldSource  = "source"
 	FieldRemark  = "remark"
-	FieldVersion = "version" // hidden: the script as the editor saw it, so that a concurrent change is noticed
-	FieldParam   = "param"   // of a run from the page
+	FieldVersion = "version"   // hidden: the script as the editor saw it, so that a concurrent change is noticed
+	FieldParam   = "param"     // of a trial
+	FieldAddress = "addresses" // of a trial
 )
 
 // EditPage is the editor ([Edit]). It comes back with 422 and Errors or Problem.
@@ -28,11 +30,19 @@ type EditPage struct {
 	Problem  string            // an error that belongs to no field, ready to print
 	Theirs   []Line            // what was stored meanwhile beside what was typed; nil unless both changed
 	Versions []Version         // newest first
-	Param    string            // of the job, for a run from the page
-	CanRun   bool
-	Waiting  bool // a change waits for a second person
+	Waiting  bool              // a change waits for a second person
+	Reviewed bool              // every change does, and so do trials
+	Trial    *Trial            // nil for whoever may not run the job, and where Reviewed
 	// Nonce lets the editor's style sheets through the page's policy.
 	Nonce string
+}
+
+// Trial is the form that runs a text once before it is saved.
+type Trial struct {
+	Param     string
+	Addresses []ui.Option // where it may run: the one that is chosen is Selected
+	Run       int64       // a trial that was begun by a browser without scripts
+	Errors    map[string]string
 }
 
 // Version is one kept version of a script.

@@ -20,6 +20,7 @@ type WaitingPage struct {
 	Version    string
 	MayApprove bool // otherwise its reader is its author
 	Moved      bool // what runs has changed since
+	Trial      *Trial
 	Nonce      string
 }
 

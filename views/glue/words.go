@@ -16,6 +16,12 @@ func script(glueType string) string {
 	return static.URL("editor.js")
 }
 
+// The forms whose text a trial takes.
+const (
+	editForm = "glue-form"
+	tryForm  = "glue-waits"
+)
+
 // lineNumber is empty where a side has no line.
 func lineNumber(n int) string {
 	if n == 0 {

@@ -37,7 +37,9 @@ const (
 )
 
 // Triggers lists what a run list can be narrowed to by cause, as stored, in the order the filter shows them.
-func Triggers() []string { return []string{"CRON", "MANUAL", "RETRY", "PARENT", "API", "MISFIRE"} }
+func Triggers() []string {
+	return []string{"CRON", "MANUAL", "RETRY", "PARENT", "API", "MISFIRE", "TRIAL"}
+}
 
 // RangeDefault is the range of a run list whose query names none.
 const RangeDefault = RangeDay

@@ -3,8 +3,8 @@ package link
 // JobGlue is the editor of a job's script (GET), where it is saved as well (POST).
 func JobGlue(jobID int64) string { return Job(jobID) + "/glue" }
 
-// JobGlueRun runs a job from its editor (POST).
-func JobGlueRun(jobID int64) string { return JobGlue(jobID) + "/run" }
+// JobGlueTry runs a script once before it is saved (POST).
+func JobGlueTry(jobID int64) string { return JobGlue(jobID) + "/try" }
 
 // JobGlueWaiting is the change of a script that waits (GET), and the decision about it (POST).
 func JobGlueWaiting(jobID int64) string { return JobGlue(jobID) + "/waiting" }

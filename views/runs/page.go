@@ -42,7 +42,7 @@ type Row struct {
 	GroupID  int64
 	Group    string
 	State    runstate.State
-	Trigger  string // trigger type as stored: CRON, MANUAL, RETRY, PARENT, API, MISFIRE; may be empty
+	Trigger  string // trigger type as stored: CRON, MANUAL, RETRY, PARENT, API, MISFIRE, TRIAL; may be empty
 	Shard    string // "1/3" of a broadcast; empty otherwise
 	At       format.Time
 	Lateness string // "+12 ms" between planned and sent; empty when unknown
@@ -96,6 +96,8 @@ type Timeline struct {
 	Cause       Cause          // what its output says of a failure
 	CanRun      bool           // "run again" leads to the job's run-once dialog
 	JobGone     bool
+	Tried       string // the script that a trial ran, for whoever may see it
+	ShowsTried  bool
 }
 
 // Follow is a run that came of another.
