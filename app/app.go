@@ -35,6 +35,7 @@ import (
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/alarm"
+	"github.com/punctual-job/punctual/scheduler/archive"
 	jobsecret "github.com/punctual-job/punctual/scheduler/secret"
 	"github.com/punctual-job/punctual/scheduler/tracing"
 	"github.com/punctual-job/punctual/scheduler/webhook"
@@ -172,6 +173,13 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	if err != nil {
 		return nil, &OptionsError{Err: fmt.Errorf("TLS towards executors: %w", err)}
 	}
+	outputs, err := opts.outputs.Open(a.pool)
+	if err != nil {
+		return nil, &OptionsError{Err: err}
+	}
+	if folder, ok := outputs.(*archive.Folder); ok {
+		a.onStop("close the folder of outputs", func(context.Context) error { return folder.Close() })
+	}
 	rule := manage.NewAddressRule(a.held, a.isOwn)
 	a.http = newHTTPJobs(a.tokens)
 	host, _ := os.Hostname() // a node without a name is called punctual
@@ -184,7 +192,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	a.engine, err = scheduler.New(scheduler.Config{
 		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(rule.Dial))), a.http, a.tokens, a.logger}, Logger: a.logger, Registerer: a.registry,
 		Token: tokenFor(a.tokens), Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(), MeasuredJobs: opts.measuredJobs, Traces: a.tracer,
-		Limits: a.held.Limits, Retention: a.held.Retention, Alarms: a.alarmer, Webhooks: a.webhooks, Secrets: secrets, Local: a.http.address,
+		Limits: a.held.Limits, Retention: a.held.Retention, Alarms: a.alarmer, Webhooks: a.webhooks, Secrets: secrets, Output: scheduler.Output{Store: outputs, Seal: sealing, Limits: a.held.Outputs}, Local: a.http.address,
 		Registered: func(ctx context.Context, appName, address string) { a.audit.Registered(ctx, appName, address) },
 	})
 	if err != nil {

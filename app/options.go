@@ -25,6 +25,7 @@ import (
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/archive"
 	"github.com/punctual-job/punctual/scheduler/tracing"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
@@ -69,6 +70,7 @@ type Options struct {
 	apiLimit     api.Limit // of requests, for tests; default that of api
 	auditTargets []auditlog.Target
 	proxies      []*net.IPNet
+	outputs      archive.Place
 	measuredJobs scheduler.MeasuredJobs
 	traces       tracing.Options
 
@@ -121,6 +123,9 @@ type Options struct {
 
 	// AuditShip says where the audit log is shipped to; see [auditlog.ParseTargets].
 	AuditShip string
+
+	// OutputStore says where outputs of runs are kept; see [archive.ParsePlace].
+	OutputStore string
 
 	DrainTimeout time.Duration // how long Stop waits for runs to be sent; default 20 s
 	Version      string
@@ -238,6 +243,9 @@ func (o Options) withDefaults() (_ Options, err error) {
 	}
 	if o.traces, err = o.Tracing.Parse(); err != nil {
 		return o, wrong("traces: %w", err)
+	}
+	if o.outputs, err = archive.ParsePlace(o.OutputStore); err != nil {
+		return o, wrong("output store: %w", err)
 	}
 	host, _ := os.Hostname()
 	if o.auditTargets, err = auditlog.ParseTargets(o.AuditShip, host); err != nil {

@@ -151,7 +151,7 @@ func (q *Queries) ListExecutors(ctx context.Context, db DBTX) ([]Executor, error
 }
 
 const listGroupOptions = `-- name: ListGroupOptions :many
-SELECT app_name, idle_is_lost, updated_at, token_manages, script_review FROM punctual_group
+SELECT app_name, idle_is_lost, updated_at, token_manages, script_review, keep_output FROM punctual_group
 `
 
 // What is decided for groups: a row for each of which something is.
@@ -170,6 +170,7 @@ func (q *Queries) ListGroupOptions(ctx context.Context, db DBTX) ([]GroupOptions
 			&i.UpdatedAt,
 			&i.TokenManages,
 			&i.ScriptReview,
+			&i.KeepOutput,
 		); err != nil {
 			return nil, err
 		}
@@ -291,8 +292,8 @@ func (q *Queries) SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecu
 }
 
 const setGroupOptions = `-- name: SetGroupOptions :exec
-INSERT INTO punctual_group (app_name, idle_is_lost, token_manages, script_review, updated_at) VALUES (?, ?, ?, ?, ?)
-ON DUPLICATE KEY UPDATE idle_is_lost = VALUES(idle_is_lost), token_manages = VALUES(token_manages), script_review = VALUES(script_review), updated_at = VALUES(updated_at)
+INSERT INTO punctual_group (app_name, idle_is_lost, token_manages, script_review, keep_output, updated_at) VALUES (?, ?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE idle_is_lost = VALUES(idle_is_lost), token_manages = VALUES(token_manages), script_review = VALUES(script_review), keep_output = VALUES(keep_output), updated_at = VALUES(updated_at)
 `
 
 type SetGroupOptionsParams struct {
@@ -300,6 +301,7 @@ type SetGroupOptionsParams struct {
 	IdleIsLost   int64
 	TokenManages int64
 	ScriptReview int64
+	KeepOutput   string
 	UpdatedAt    int64
 }
 
@@ -309,6 +311,7 @@ func (q *Queries) SetGroupOptions(ctx context.Context, db DBTX, arg SetGroupOpti
 		arg.IdleIsLost,
 		arg.TokenManages,
 		arg.ScriptReview,
+		arg.KeepOutput,
 		arg.UpdatedAt,
 	)
 	return err

@@ -330,6 +330,7 @@ type GroupOptions struct {
 	UpdatedAt    int64
 	TokenManages int64
 	ScriptReview int64
+	KeepOutput   string
 }
 
 type Idempotency struct {
@@ -386,6 +387,7 @@ type Job struct {
 	MisfireMore            string
 	MisfireLast            int64
 	MisfireWithin          int64
+	KeepOutput             string
 }
 
 type JobSchedule struct {
@@ -444,6 +446,45 @@ type Node struct {
 	State       int64
 	LoadFigures string
 	Sessions    string
+}
+
+type Output struct {
+	LogID     int64
+	JobGroup  int64
+	JobID     int64
+	State     int64
+	Reason    string
+	Node      int64
+	Tries     int64
+	NextAt    int64
+	EndedAt   int64
+	KeptAt    int64
+	ObjectID  int64
+	Pos       int64
+	Size      int64
+	TextAt    int64
+	TextSize  int64
+	HeadSize  int64
+	HeadLines int64
+	LeftLines int64
+	TailLines int64
+	Faults    int64
+}
+
+type OutputBlob struct {
+	ObjectID int64
+	Part     int64
+	Data     []byte
+}
+
+type OutputObject struct {
+	ID        int64
+	Store     string
+	Name      string
+	Size      int64
+	Live      int64
+	Made      int64
+	CreatedAt int64
 }
 
 type Pause struct {

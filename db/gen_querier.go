@@ -56,6 +56,7 @@ type Querier interface {
 	CountDeliveries(ctx context.Context, db DBTX, arg CountDeliveriesParams) (int64, error)
 	// Those that may still be answered, and how many of them are an address's.
 	CountDeviceLogins(ctx context.Context, db DBTX, arg CountDeviceLoginsParams) (CountDeviceLoginsRow, error)
+	CountDueOutputs(ctx context.Context, db DBTX) (int64, error)
 	CountFactors(ctx context.Context, db DBTX, userID int64) (int64, error)
 	CountGroups(ctx context.Context, db DBTX) (int64, error)
 	// App names are unique for us although old schemas do not enforce it; except_id leaves the edited group out.
@@ -153,6 +154,9 @@ type Querier interface {
 	DeleteOrphanedAlarmStates(ctx context.Context, db DBTX) (int64, error)
 	// Every session of a user but the one in use.
 	DeleteOtherSessions(ctx context.Context, db DBTX, arg DeleteOtherSessionsParams) (int64, error)
+	DeleteOutputBlobs(ctx context.Context, db DBTX, objectID int64) (int64, error)
+	DeleteOutputObject(ctx context.Context, db DBTX, id int64) (int64, error)
+	DeleteOutputs(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	// Of a user who is deleted. What they shared stays: others use it.
 	DeleteOwnViews(ctx context.Context, db DBTX, userID int64) (int64, error)
 	// All finer rights of a user.
@@ -269,6 +273,10 @@ type Querier interface {
 	GetJob(ctx context.Context, db DBTX, id int64) (Job, error)
 	// The source of a GLUE job, read when its version is not in the engine's cache.
 	GetJobSource(ctx context.Context, db DBTX, id int64) (GetJobSourceRow, error)
+	// What touches punctual_output and the two tables beside it, see db/migrations/mysql/00275_output.sql. Rows that come and change many
+	// at a time are in db/outputs.go.
+	GetOutput(ctx context.Context, db DBTX, logID int64) (Output, error)
+	GetOutputObject(ctx context.Context, db DBTX, id int64) (OutputObject, error)
 	GetPause(ctx context.Context, db DBTX, id int64) (Pause, error)
 	// What touches punctual_pause, punctual_pause_mark, and the columns of xxl_job_info that say what a pause holds back.
 	// How often pauses have been changed. A claim reads it in its own transaction.
@@ -300,6 +308,8 @@ type Querier interface {
 	// The started jobs of a group are the old admins' from now on, all of which must be claimed up to a moment.
 	GiveJobsBack(ctx context.Context, db DBTX, arg GiveJobsBackParams) (int64, error)
 	GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, arg GiveUpAlarmDeliveriesOfChannelParams) error
+	// What was kept while the run went on stays as what it is: a part.
+	GiveUpOutputs(ctx context.Context, db DBTX, arg GiveUpOutputsParams) (int64, error)
 	// Makes an admin the owner of a target for a while, if nobody else is.
 	HoldAuditMark(ctx context.Context, db DBTX, arg HoldAuditMarkParams) (int64, error)
 	// One admin sends to a webhook at a time.
@@ -350,6 +360,8 @@ type Querier interface {
 	InsertKill(ctx context.Context, db DBTX, arg InsertKillParams) error
 	// What touches punctual_node: the admins of the cluster and their leases. See scheduler/cluster/node.go for the protocol.
 	InsertNode(ctx context.Context, db DBTX, arg InsertNodeParams) (int64, error)
+	InsertOutputBlob(ctx context.Context, db DBTX, arg InsertOutputBlobParams) error
+	InsertOutputObject(ctx context.Context, db DBTX, arg InsertOutputObjectParams) (int64, error)
 	InsertPause(ctx context.Context, db DBTX, arg InsertPauseParams) (int64, error)
 	// One group's rights of a user whose old ones were dropped just before.
 	InsertPermission(ctx context.Context, db DBTX, arg InsertPermissionParams) error
@@ -384,6 +396,7 @@ type Querier interface {
 	LastRunIDBefore(ctx context.Context, db DBTX, beforeTime sql.NullTime) (int64, error)
 	// A node's farewell.
 	LeaveNode(ctx context.Context, db DBTX, id int64) (int64, error)
+	LeaveOutputObject(ctx context.Context, db DBTX, arg LeaveOutputObjectParams) error
 	// Of one owner, or with user 0 everybody's; an owner has a few dozen.
 	ListAPITokens(ctx context.Context, db DBTX, arg ListAPITokensParams) ([]ListAPITokensRow, error)
 	// Jobs with a finding whose schedule nobody has changed since, the started ones first.
@@ -449,6 +462,12 @@ type Querier interface {
 	// The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
 	// that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
 	ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParams) ([]ListDueJobsRow, error)
+	// What one admin is to copy, the longest due first.
+	ListDueOutputs(ctx context.Context, db DBTX, arg ListDueOutputsParams) ([]ListDueOutputsRow, error)
+	// Objects in which nothing is any more, or not yet: who makes one has until before_ms.
+	ListEmptyOutputObjects(ctx context.Context, db DBTX, arg ListEmptyOutputObjectsParams) ([]ListEmptyOutputObjectsRow, error)
+	// Copies of runs that were going on and have ended since.
+	ListEndedOutputs(ctx context.Context, db DBTX, arg ListEndedOutputsParams) ([]ListEndedOutputsRow, error)
 	// What touches punctual_executor, punctual_code_handler and punctual_token.
 	// What is known of executor addresses: all of it, it is one row for each that speaks another dialect or is switched off.
 	ListExecutors(ctx context.Context, db DBTX) ([]Executor, error)
@@ -514,13 +533,19 @@ type Querier interface {
 	// The schedules of a group's jobs in one state, for what cannot be moved or given back.
 	ListJobsOfGroupByStatus(ctx context.Context, db DBTX, arg ListJobsOfGroupByStatusParams) ([]ListJobsOfGroupByStatusRow, error)
 	ListJobsToTell(ctx context.Context, db DBTX, ids []int64) ([]ListJobsToTellRow, error)
-	// Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs.
+	// Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs, a wish of
+	// their own whether its output is kept.
 	// Asked for every batch of results, so it reads no more than that.
 	ListJobsWithConsequences(ctx context.Context, db DBTX, ids []int64) ([]ListJobsWithConsequencesRow, error)
 	// Jobs with a run that has been waiting for a while, for the sweep.
 	ListJobsWithWaiting(ctx context.Context, db DBTX, plannedAt int64) ([]int64, error)
+	ListKeptOutputs(ctx context.Context, db DBTX, arg ListKeptOutputsParams) ([]Output, error)
+	// Kept outputs of a job, the newest runs first, for a search.
+	ListKeptOutputsOfJob(ctx context.Context, db DBTX, arg ListKeptOutputsOfJobParams) ([]Output, error)
 	// The table is empty but for the seconds in which somebody waits.
 	ListKills(ctx context.Context, db DBTX) ([]Kill, error)
+	// Runs that were sent a while ago and have no result, by the index on handle_code from a low mark on.
+	ListLongRuns(ctx context.Context, db DBTX, arg ListLongRunsParams) ([]ListLongRunsRow, error)
 	ListLongRunsOfJobs(ctx context.Context, db DBTX, arg ListLongRunsOfJobsParams) ([]PunctualJobDay, error)
 	ListMembersOfTeam(ctx context.Context, db DBTX, teamID int64) ([]ListMembersOfTeamRow, error)
 	// Oldest first, so that a failure is looked at before the success that follows it.
@@ -539,6 +564,15 @@ type Querier interface {
 	// Runs that are sent and have no result, or are not sent yet, oldest first from an id on. The sweep asks executors about
 	// the first kind; the second keeps its low mark from passing a run that will be of the first kind later.
 	ListOpenRuns(ctx context.Context, db DBTX, arg ListOpenRunsParams) ([]ListOpenRunsRow, error)
+	ListOutputBlobs(ctx context.Context, db DBTX, arg ListOutputBlobsParams) ([]ListOutputBlobsRow, error)
+	// Which of these runs have a row.
+	ListOutputIDs(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
+	// Admins that have something to copy.
+	ListOutputNodes(ctx context.Context, db DBTX) ([]int64, error)
+	// A page in the order of ids, to see which runs are still there.
+	ListOutputsAfter(ctx context.Context, db DBTX, arg ListOutputsAfterParams) ([]int64, error)
+	ListOutputsInObject(ctx context.Context, db DBTX, arg ListOutputsInObjectParams) ([]Output, error)
+	ListOutputsOfNode(ctx context.Context, db DBTX, arg ListOutputsOfNodeParams) ([]int64, error)
 	// Jobs whose children include one, in no order: the pattern is its id between commas, of either width. The first condition
 	// leaves out, by their index, the many jobs that start none: lists begin with a digit, or with a comma by mistake. That they are
 	// not empty would not do, because MySQL's index knows the beginnings alone, and an empty one may be that of anything.
@@ -585,6 +619,7 @@ type Querier interface {
 	ListRunsOfAlarmNotice(ctx context.Context, db DBTX, arg ListRunsOfAlarmNoticeParams) ([]ListRunsOfAlarmNoticeRow, error)
 	// A page of the runs of one job that were planned within a time by the wall clock: a walk along the job's index, which holds the time.
 	ListRunsOfJobBetween(ctx context.Context, db DBTX, arg ListRunsOfJobBetweenParams) ([]ListRunsOfJobBetweenRow, error)
+	ListRunsThere(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
 	// What an event about a run says of it.
 	ListRunsToTell(ctx context.Context, db DBTX, ids []int64) ([]ListRunsToTellRow, error)
 	// The jobs that had a definition in a period, a page at a time by id.
@@ -638,6 +673,8 @@ type Querier interface {
 	// What touches the punctual_team tables: named sets of users that have rights as users have.
 	ListTeams(ctx context.Context, db DBTX, limit int32) ([]Team, error)
 	ListTeamsOfUser(ctx context.Context, db DBTX, userID int64) ([]ListTeamsOfUserRow, error)
+	// Objects most of whose rows are gone, of a page of ids.
+	ListThinOutputObjects(ctx context.Context, db DBTX, arg ListThinOutputObjectsParams) ([]ListThinOutputObjectsRow, error)
 	ListTokens(ctx context.Context, db DBTX) ([]Token, error)
 	// What a trace tells of runs: no parameters, no messages and no output.
 	ListTracedRuns(ctx context.Context, db DBTX, ids []int64) ([]ListTracedRunsRow, error)
@@ -666,6 +703,8 @@ type Querier interface {
 	ListWholeRuns(ctx context.Context, db DBTX, ids []int64) ([]Run, error)
 	// Which of some jobs nobody has locked, for the length of the transaction that asks. MySQL 8, MariaDB 10.6.
 	LockFreeJobs(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
+	// The rows of runs, which nobody changes before the transaction ends. Ask for those that are there: others lock gaps.
+	LockOutputs(ctx context.Context, db DBTX, ids []int64) ([]LockOutputsRow, error)
 	// The lock under which XXL-JOB admins read what is due and write when it is due next.
 	LockSchedules(ctx context.Context, db DBTX) (string, error)
 	// Brings a node's low mark down to a run that it makes its own although it is an old one, in the same transaction: should the
@@ -676,6 +715,7 @@ type Querier interface {
 	MarkKilling(ctx context.Context, db DBTX, arg MarkKillingParams) (int64, error)
 	// A retry goes out: whoever reads its row from now on must take it for sent.
 	MarkLeaving(ctx context.Context, db DBTX, arg MarkLeavingParams) (int64, error)
+	MaxOutputObjectID(ctx context.Context, db DBTX) (int64, error)
 	MaxRunID(ctx context.Context, db DBTX) (int64, error)
 	// The highest id of a job that there is or was, for the stretches.
 	MaxScheduleJobID(ctx context.Context, db DBTX) (int64, error)
@@ -709,6 +749,7 @@ type Querier interface {
 	NthPlace(ctx context.Context, db DBTX, arg NthPlaceParams) (int64, error)
 	// The id of the run after the newest N of those up to an id; OFFSET is N. Not found: there are no more than N.
 	NthRunIDUpTo(ctx context.Context, db DBTX, arg NthRunIDUpToParams) (int64, error)
+	PostponeOutputs(ctx context.Context, db DBTX, arg PostponeOutputsParams) (int64, error)
 	// In the transaction of each change of a pause: two of them wait for each other here.
 	RaisePauseRevision(ctx context.Context, db DBTX) error
 	// Sets the next time of a FIX_DELAY job whose run has ended; 0 rows when it has been stopped or edited, or has its time.
@@ -757,6 +798,7 @@ type Querier interface {
 	SetGroupOptions(ctx context.Context, db DBTX, arg SetGroupOptionsParams) error
 	// Puts a recount in the place of the counters.
 	SetHour(ctx context.Context, db DBTX, arg SetHourParams) error
+	SetOutputObject(ctx context.Context, db DBTX, arg SetOutputObjectParams) (int64, error)
 	SetPasswordDue(ctx context.Context, db DBTX, arg SetPasswordDueParams) error
 	// Puts a recount in the place of the counters, guarded by what they were before it began: 0 rows means that runs of the
 	// day changed meanwhile, and the recount is of no use.
@@ -798,6 +840,8 @@ type Querier interface {
 	// Stops a job. The last time stays: it is history, not schedule. Guarded by the next time that was read, so that it is known
 	// which fires have been claimed.
 	StopJob(ctx context.Context, db DBTX, arg StopJobParams) (int64, error)
+	// How much is kept.
+	SumOutputObjects(ctx context.Context, db DBTX) (SumOutputObjectsRow, error)
 	// Puts a late result in the place of "lost". Guarded by the outcome that only the sweep writes (event.Lost).
 	SupersedeLost(ctx context.Context, db DBTX, arg SupersedeLostParams) (int64, error)
 	TakeAlarmNotice(ctx context.Context, db DBTX, arg TakeAlarmNoticeParams) (int64, error)
@@ -811,6 +855,8 @@ type Querier interface {
 	// The started jobs of a group are Punctual's from now on. Their next times stay: they are the first that the old admins have not
 	// taken. What was claimed of them at an earlier time holds nothing back.
 	TakeJobs(ctx context.Context, db DBTX, jobGroup int64) (int64, error)
+	// Guarded, so that two admins cannot both take one.
+	TakeOverOutputs(ctx context.Context, db DBTX, arg TakeOverOutputsParams) (int64, error)
 	// Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.
 	TakeOverRuns(ctx context.Context, db DBTX, arg TakeOverRunsParams) (int64, error)
 	// What a step asked can be answered once.

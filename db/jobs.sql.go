@@ -101,7 +101,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
        retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by,
-       misfire_more, misfire_last, misfire_within
+       misfire_more, misfire_last, misfire_within, keep_output
 FROM xxl_job_info WHERE id = ?
 `
 
@@ -155,6 +155,7 @@ func (q *Queries) GetJob(ctx context.Context, db DBTX, id int64) (Job, error) {
 		&i.MisfireMore,
 		&i.MisfireLast,
 		&i.MisfireWithin,
+		&i.KeepOutput,
 	)
 	return i, err
 }
@@ -206,8 +207,8 @@ INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, al
   misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
   executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, time_zone, start_at, end_at,
   retry_backoff, max_concurrent, concurrency_policy, retention_days, warn_after_seconds, expect_every_seconds, tags, param_fixed,
-  calendar, calendar_rule, done_by, misfire_more, misfire_last, misfire_within, trigger_status, trigger_last_time, trigger_next_time)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
+  calendar, calendar_rule, done_by, misfire_more, misfire_last, misfire_within, keep_output, trigger_status, trigger_last_time, trigger_next_time)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
 `
 
 type InsertJobParams struct {
@@ -248,6 +249,7 @@ type InsertJobParams struct {
 	MisfireMore            string
 	MisfireLast            int64
 	MisfireWithin          int64
+	KeepOutput             string
 }
 
 // A new job is always stopped; StartJob is what makes it due.
@@ -290,6 +292,7 @@ func (q *Queries) InsertJob(ctx context.Context, db DBTX, arg InsertJobParams) (
 		arg.MisfireMore,
 		arg.MisfireLast,
 		arg.MisfireWithin,
+		arg.KeepOutput,
 	)
 	if err != nil {
 		return 0, err
@@ -302,7 +305,7 @@ const listDueJobs = `-- name: ListDueJobs :many
 SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_route_strategy, executor_handler,
        executor_param, executor_block_strategy, executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime,
        child_jobid, trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent,
-       concurrency_policy, claimed_until, tags, paused_at, paused_next, calendar, calendar_rule, misfire_more, misfire_last, misfire_within
+       concurrency_policy, claimed_until, tags, paused_at, paused_next, calendar, calendar_rule, misfire_more, misfire_last, misfire_within, keep_output
 FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time <= ?
   AND (trigger_next_time > ? OR (trigger_next_time = ? AND id > ?))
@@ -350,6 +353,7 @@ type ListDueJobsRow struct {
 	MisfireMore            string
 	MisfireLast            int64
 	MisfireWithin          int64
+	KeepOutput             string
 }
 
 // What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (docs/compat.md §2.3).
@@ -404,6 +408,7 @@ func (q *Queries) ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParam
 			&i.MisfireMore,
 			&i.MisfireLast,
 			&i.MisfireWithin,
+			&i.KeepOutput,
 		); err != nil {
 			return nil, err
 		}
@@ -696,7 +701,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
        retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by,
-       misfire_more, misfire_last, misfire_within
+       misfire_more, misfire_last, misfire_within, keep_output
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -767,6 +772,7 @@ func (q *Queries) ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job
 			&i.MisfireMore,
 			&i.MisfireLast,
 			&i.MisfireWithin,
+			&i.KeepOutput,
 		); err != nil {
 			return nil, err
 		}
@@ -875,9 +881,9 @@ func (q *Queries) ListJobsNamed(ctx context.Context, db DBTX, arg ListJobsNamedP
 }
 
 const listJobsWithConsequences = `-- name: ListJobsWithConsequences :many
-SELECT id, child_jobid, schedule_type, schedule_conf, time_zone, start_at, end_at, max_concurrent, calendar, calendar_rule
+SELECT id, child_jobid, schedule_type, schedule_conf, time_zone, start_at, end_at, max_concurrent, calendar, calendar_rule, keep_output
 FROM xxl_job_info
-WHERE id IN (/*SLICE:ids*/?) AND (child_jobid <> '' OR schedule_type = 'FIX_DELAY' OR max_concurrent > 0)
+WHERE id IN (/*SLICE:ids*/?) AND (child_jobid <> '' OR schedule_type = 'FIX_DELAY' OR max_concurrent > 0 OR keep_output <> '')
 `
 
 type ListJobsWithConsequencesRow struct {
@@ -891,9 +897,11 @@ type ListJobsWithConsequencesRow struct {
 	MaxConcurrent int64
 	Calendar      string
 	CalendarRule  string
+	KeepOutput    string
 }
 
-// Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs.
+// Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs, a wish of
+// their own whether its output is kept.
 // Asked for every batch of results, so it reads no more than that.
 func (q *Queries) ListJobsWithConsequences(ctx context.Context, db DBTX, ids []int64) ([]ListJobsWithConsequencesRow, error) {
 	query := listJobsWithConsequences
@@ -925,6 +933,7 @@ func (q *Queries) ListJobsWithConsequences(ctx context.Context, db DBTX, ids []i
 			&i.MaxConcurrent,
 			&i.Calendar,
 			&i.CalendarRule,
+			&i.KeepOutput,
 		); err != nil {
 			return nil, err
 		}
@@ -1180,7 +1189,7 @@ SET job_group = ?, job_desc = ?, update_time = ?,
     warn_after_seconds = ?, expect_every_seconds = ?,
     tags = ?, param_fixed = ?, calendar = ?, calendar_rule = ?,
     done_by = ?, misfire_more = ?, misfire_last = ?,
-    misfire_within = ?, revision = revision + 1,
+    misfire_within = ?, keep_output = ?, revision = revision + 1,
     claimed_until = CASE WHEN trigger_next_time <> ? AND claimed_until > ? THEN 0 ELSE claimed_until END,
     trigger_next_time = ?
 WHERE id = ? AND trigger_next_time = ? AND trigger_status = ?
@@ -1219,6 +1228,7 @@ type UpdateJobParams struct {
 	MisfireMore            string
 	MisfireLast            int64
 	MisfireWithin          int64
+	KeepOutput             string
 	NewNextTime            int64
 	ID                     int64
 	OldNextTime            int64
@@ -1262,6 +1272,7 @@ func (q *Queries) UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (
 		arg.MisfireMore,
 		arg.MisfireLast,
 		arg.MisfireWithin,
+		arg.KeepOutput,
 		arg.NewNextTime,
 		arg.NewNextTime,
 		arg.NewNextTime,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // reloadEvery is how soon this node sees what executors told another admin.
@@ -47,7 +48,8 @@ type group struct {
 	addresses []string // those of them that are not taken out of rotation
 	dialects  map[string]wire.Dialect
 	disabled  map[string]bool
-	idleLost  bool // a run is lost when its executor has nothing of its job any more, even if it has its log
+	keep      jobspec.Keep // of which runs the output is kept, unless a job says so
+	idleLost  bool         // a run is lost when its executor has nothing of its job any more, even if it has its log
 	beats     map[string]time.Time
 	gone      map[string]time.Time // the last beats of executors that fell silent lately, for people to see
 	stored    string               // xxl_job_group.address_list
@@ -202,6 +204,9 @@ func (d *directory) reload(ctx context.Context) error {
 		g.know(known)
 		g.keepTo(d.e.cfg.Local())
 		for _, o := range options {
+			if strings.EqualFold(o.AppName, g.appName) {
+				g.keep = jobspec.Keep(o.KeepOutput)
+			}
 			g.idleLost = g.idleLost || strings.EqualFold(o.AppName, g.appName) && o.IdleIsLost != 0
 		}
 		groups[r.ID] = g

@@ -15,6 +15,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/archive"
 	"github.com/punctual-job/punctual/scheduler/backfill"
 	"github.com/punctual-job/punctual/scheduler/cluster"
 	"github.com/punctual-job/punctual/scheduler/route"
@@ -63,6 +64,8 @@ type Config struct {
 
 	// Alarms is told what somebody may want to hear of; nil: nobody is.
 	Alarms Alarms
+	// Output says where the outputs of runs are kept; the zero value: nowhere.
+	Output Output
 	// Webhooks tell programs what happens; nil: there are none.
 	Webhooks *webhook.Service
 	// Registered is told of every executor that was not registered at the moment; may be nil.
@@ -188,6 +191,7 @@ type Engine struct {
 	hub       *hub
 	pulse     *pulse
 	upkeep    *upkeep.Service
+	archive   *archive.Service // nil: outputs are not kept
 	backfills *backfill.Service
 	rates     rates
 	openFrom  atomic.Int64 // see Load.OpenFrom
@@ -248,6 +252,9 @@ func New(cfg Config) (*Engine, error) {
 	}); err != nil {
 		return nil, err
 	}
+	if e.archive, err = e.newArchive(); err != nil {
+		return nil, err
+	}
 	e.pending.init()
 	e.claimer = newClaimer(e)
 	e.directory = newDirectory(e)
@@ -306,6 +313,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.wg.Go(func() { e.killLoop(loop) })
 	e.upkeep.Start()
 	e.backfills.Start()
+	e.archive.Start()
 	e.started = true
 	return nil
 }
@@ -338,14 +346,14 @@ func (e *Engine) Stop(ctx context.Context) error {
 		e.log.Error("stopped without having recorded what became of some runs; their executors are asked at the next start, or by another admin", "runs", n)
 	}
 	late := context.WithoutCancel(ctx)
-	return errors.Join(err, e.upkeep.Stop(late), e.node.Stop(late))
+	return errors.Join(err, e.archive.Stop(late), e.upkeep.Stop(late), e.node.Stop(late))
 }
 
 // wrapUp is what a stop may take after its time is over, for the calls under way and their outcomes.
 const wrapUp = 2 * time.Second
 
 // StopsWithin is how long [Engine.Stop] may go on when its context has ended.
-const StopsWithin = backfill.StopsWithin + wrapUp + upkeep.StopsWithin + cluster.StopsWithin
+const StopsWithin = backfill.StopsWithin + wrapUp + archive.StopsWithin + upkeep.StopsWithin + cluster.StopsWithin
 
 // Drain is the first half of [Engine.Stop]: nothing more is claimed, and what is claimed is sent. Results are taken until the
 // second half, so that whoever ends in between can still report.
@@ -392,6 +400,9 @@ func (e *Engine) JobsChanged() {
 
 // Upkeep is the service that looks after what runs leave in the database. It starts and stops with the engine.
 func (e *Engine) Upkeep() *upkeep.Service { return e.upkeep }
+
+// Archive is the service that keeps the outputs of runs; nil where they are not kept. It starts and stops with the engine.
+func (e *Engine) Archive() *archive.Service { return e.archive }
 
 // Backfills is the service that runs jobs for planned times that are over. It starts and stops with the engine.
 func (e *Engine) Backfills() *backfill.Service { return e.backfills }

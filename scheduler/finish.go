@@ -13,6 +13,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/archive"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/tracing"
@@ -212,9 +213,10 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 	var freed []int64
 	var foreign map[*Caller][]int64
 	var traced []tracing.End
+	var outputs []archive.Ended
 	raised := false
 	_, err = e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
-		changed, ended, raised, traced = changed[:0], ended[:0], false, traced[:0]
+		changed, ended, raised, traced, outputs = changed[:0], ended[:0], false, traced[:0], nil
 		for _, f := range byID {
 			if f.used != nil {
 				*f.used = false
@@ -270,7 +272,13 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		if open, err = e.callbacks(ctx, tx, open, byID); err != nil {
 			return nil, err
 		}
+		if outputs, err = e.outputsOf(ctx, tx, superseded, byID, nil); err != nil {
+			return nil, err
+		}
 		if len(open)+len(orphans) == 0 {
+			if err := e.archive.Note(ctx, tx, outputs); err != nil {
+				return nil, err
+			}
 			return nil, e.tellFinished(ctx, tx, superseded, byID, &following{})
 		}
 		follow, err := e.followUps(ctx, tx, append(orphans, open...), byID)
@@ -289,6 +297,9 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 			return nil, err
 		}
 		if len(open) == 0 {
+			if err := e.archive.Note(ctx, tx, outputs); err != nil {
+				return nil, err
+			}
 			return follow.runs, e.tellFinished(ctx, tx, superseded, byID, follow)
 		}
 		if alarms := e.alarmsOf(open, byID, follow); len(alarms) > 0 {
@@ -328,6 +339,14 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		if err := e.tellFinished(ctx, tx, append(superseded, open...), byID, follow); err != nil {
 			return nil, err
 		}
+		more, err := e.outputsOf(ctx, tx, open, byID, follow)
+		if err != nil {
+			return nil, err
+		}
+		outputs = append(outputs, more...)
+		if err := e.archive.Note(ctx, tx, outputs); err != nil {
+			return nil, err
+		}
 		freed = nil
 		if len(follow.jobs) > 0 {
 			freed, err = e.endOf(ctx, tx, open, follow)
@@ -340,6 +359,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		}
 		e.upkeep.Count(ended...)
 		e.traceEnded(traced)
+		e.archive.Offer(known(outputs))
 		e.startFreed(ctx, freed)
 	}
 	if err == nil && raised {

@@ -40,6 +40,7 @@ const (
 	ConditionDBClock  ConditionKey = "db_clock" // the database's clock is ahead of the time the jobs go by, by Late
 	ConditionForeign  ConditionKey = "foreign"  // another scheduler makes runs from this database
 	ConditionBuilding ConditionKey = "building" // indexes of the log are being built beside the work; Count: percent that are done, 0 where that is not known
+	ConditionOutput   ConditionKey = "output"   // the store of outputs has taken nothing for Late; Count runs wait
 	ConditionAdopted  ConditionKey = "adopted"  // Count runs that an XXL-JOB admin had left open were closed since the start
 )
 
@@ -53,7 +54,7 @@ type Condition struct {
 // Stops reports whether the admin does not schedule for it; otherwise it does, and somebody should look.
 func (c Condition) Stops() bool {
 	switch c.Key {
-	case ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted, ConditionBuilding:
+	case ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted, ConditionBuilding, ConditionOutput:
 		return false
 	case ConditionStopping, ConditionLease, ConditionDatabase, ConditionReading, ConditionDue, ConditionFull, ConditionUnsent,
 		ConditionOutcomes, ConditionResults:
@@ -149,6 +150,8 @@ func (e *Engine) conditions() (list []Condition) {
 	add(building, Condition{Key: ConditionBuilding, Count: percent})
 	closed := e.leftOpen.Load()
 	add(closed > 0, Condition{Key: ConditionAdopted, Count: int(closed)})
+	out := e.archive.Status()
+	add(out.Trouble != "", Condition{Key: ConditionOutput, Late: out.For, Count: int(out.Waiting)})
 	return list
 }
 
@@ -207,7 +210,7 @@ func (e *Engine) lookAtHealth() {
 }
 
 var conditionKeys = []ConditionKey{ConditionDatabase, ConditionReading, ConditionDue, ConditionFull, ConditionUnsent, ConditionOutcomes,
-	ConditionResults, ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted, ConditionBuilding}
+	ConditionResults, ConditionClock, ConditionDBClock, ConditionForeign, ConditionAdopted, ConditionBuilding, ConditionOutput}
 
 // standing are the conditions that the loop has found.
 func (e *Engine) standing() []Condition {

@@ -2,26 +2,65 @@ package scheduler
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/archive"
 )
 
-// ReadLog asks a run's executor for its log from a line on. IsEnd is decided by the row as well: a finished run of which
-// nothing more came has ended, whatever era the executor is of (docs/compat.md §4.14).
-func (e *Engine) ReadLog(ctx context.Context, run *db.Run, fromLine int) (wire.LogResult, error) {
+// Piece is a piece of a run's output: from its executor, or from the copy that is kept of it.
+type Piece struct {
+	wire.LogResult
+	// Kept is the copy, where it comes from that. Of lines that are not kept a line of the text says how many those are.
+	Kept *archive.Copy
+}
+
+// copyAfter is how long an executor has for an answer where there is a copy.
+const copyAfter = time.Second
+
+// ReadLog reads a run's output from a line on: from its executor while that has it, and else from the copy that is kept. IsEnd is
+// decided by the row as well: a finished run of which nothing more came has ended, whatever era the executor is of (docs/compat.md
+// §4.14).
+func (e *Engine) ReadLog(ctx context.Context, run *db.Run, fromLine int) (Piece, error) {
 	if run.TriggerCode != wire.CodeSuccess && run.HandleCode == 0 || run.ExecutorAddress == "" {
-		return wire.LogResult{FromLineNum: fromLine, IsEnd: run.TriggerCode != 0}, nil
+		return Piece{LogResult: wire.LogResult{FromLineNum: fromLine, IsEnd: run.TriggerCode != 0}}, nil
 	}
-	address := string(run.ExecutorAddress)
-	at := run.PlannedAt
-	if at == 0 && run.TriggerTime.Valid { // a row of upstream's
-		at = e.cfg.Pool.FromWall(run.TriggerTime.Time).UnixMilli()
+	kept, err := e.archive.Has(ctx, run.ID)
+	if err != nil {
+		return Piece{}, err
 	}
-	call, cancel := context.WithTimeout(ctx, max(e.cfg.LogTimeout, e.cfg.Limits().CallTimeout))
+	limit := max(e.cfg.LogTimeout, e.cfg.Limits().CallTimeout)
+	if kept {
+		limit = copyAfter
+		if e.isGone(run.JobGroup, string(run.ExecutorAddress)) {
+			return e.readCopy(ctx, run, fromLine, nil)
+		}
+	}
+	call, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	log, answer, err := e.cfg.Executors.Log(call, e.target(run.JobGroup, address), wire.LogRequest{
-		LogDateTim: at, LogDateTime: at, LogID: run.ID, FromLineNum: fromLine,
+	log, err := e.askLog(call, run.JobGroup, string(run.ExecutorAddress), run.ID, e.logDate(run.PlannedAt, run.TriggerTime), fromLine)
+	if (err != nil || log.Missing()) && ctx.Err() == nil && kept {
+		return e.readCopy(ctx, run, fromLine, err)
+	}
+	if err != nil {
+		return Piece{}, err
+	}
+	// Newer upstream executors answer line 0 when there is nothing new.
+	nothing := log.ToLineNum < fromLine
+	log.IsEnd = run.HandleCode > 0 && nothing
+	return Piece{LogResult: log}, nil
+}
+
+// askLog asks an executor for a piece of the output of a run.
+func (e *Engine) askLog(ctx context.Context, group int64, address string, id, date int64, fromLine int) (wire.LogResult, error) {
+	log, answer, err := e.cfg.Executors.Log(ctx, e.target(group, address), wire.LogRequest{
+		LogDateTim: date, LogDateTime: date, LogID: id, FromLineNum: fromLine,
 	})
 	if err == nil && !answer.OK() {
 		err = answerError{answer}
@@ -29,8 +68,52 @@ func (e *Engine) ReadLog(ctx context.Context, run *db.Run, fromLine int) (wire.L
 	if err != nil {
 		return wire.LogResult{}, &ExecutorError{Address: address, Err: err}
 	}
-	// Newer upstream executors answer line 0 when there is nothing new.
-	nothing := log.ToLineNum < fromLine
-	log.IsEnd = run.HandleCode > 0 && nothing
 	return log, nil
+}
+
+// logDate is the time under which an executor looks for the output of a run.
+func (e *Engine) logDate(planned int64, trigger sql.NullTime) int64 {
+	if planned == 0 && trigger.Valid { // a row of upstream's
+		return e.cfg.Pool.FromWall(trigger.Time).UnixMilli()
+	}
+	return planned
+}
+
+// isGone says that an executor is known to be away, so that asking it would only take time.
+func (e *Engine) isGone(groupID int64, address string) bool {
+	g := e.directory.get(groupID)
+	if g == nil {
+		return true
+	}
+	_, dead := g.gone[address]
+	return dead || !slices.Contains(g.listed, address) || len(e.directory.usable([]string{address, ""})) == 1
+}
+
+// pieceLines bounds a piece of a copy as executors bound theirs.
+const pieceLines = 5000
+
+// readCopy reads a piece of the copy of a run's output; asked is why its executor does not do.
+func (e *Engine) readCopy(ctx context.Context, run *db.Run, fromLine int, asked error) (Piece, error) {
+	c, err := e.archive.Read(ctx, run.ID)
+	if err != nil {
+		return Piece{}, errors.Join(asked, err)
+	}
+	if c == nil { // it went meanwhile
+		if asked == nil {
+			return Piece{LogResult: wire.LogResult{FromLineNum: fromLine, LogContent: wire.LogMissing, IsEnd: true}}, nil
+		}
+		return Piece{}, asked
+	}
+	lines, first, gap := c.From(fromLine, pieceLines)
+	p := Piece{Kept: c, LogResult: wire.LogResult{FromLineNum: first, ToLineNum: first - 1 + len(lines), IsEnd: run.HandleCode > 0 && len(lines) == 0}}
+	var text strings.Builder
+	if gap > 0 {
+		fmt.Fprintf(&text, "… %d lines are not kept …\n", gap)
+	}
+	for _, line := range lines {
+		text.Write(line)
+		text.WriteByte('\n')
+	}
+	p.LogContent = text.String()
+	return p, nil
 }

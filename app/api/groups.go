@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // GroupID names the group of an operation.
@@ -30,6 +31,8 @@ type GroupOptions struct {
 	IdleIsLost   bool `json:"idle_is_lost,omitempty" doc:"Give up a run without a result once its executor has nothing of the job any more."`
 	TokenManages bool `json:"token_manages,omitempty" doc:"Let the group's own access token manage its jobs through XXL-JOB's job API."`
 	ScriptReview bool `json:"script_review,omitempty" doc:"A change of a script waits for a second person."`
+	// KeepOutput is empty for "as the settings say".
+	KeepOutput jobspec.Keep `json:"keep_output,omitempty" enum:"INHERIT,ALL,FAILED,NONE" doc:"Of which runs the output is kept beyond the executor, unless a job says so; INHERIT: as the settings say."`
 }
 
 // newGroup is a group as somebody wants it.
@@ -43,26 +46,28 @@ type newGroup struct {
 
 // groupPatch is a part of one.
 type groupPatch struct {
-	AppName      *string   `json:"app_name,omitempty" minLength:"1" maxLength:"64"`
-	Title        *string   `json:"title,omitempty" minLength:"1" maxLength:"64"`
-	Type         *string   `json:"type,omitempty" enum:"auto,manual"`
-	Addresses    *[]string `json:"addresses,omitempty"`
-	IdleIsLost   *bool     `json:"idle_is_lost,omitempty"`
-	TokenManages *bool     `json:"token_manages,omitempty"`
-	ScriptReview *bool     `json:"script_review,omitempty"`
+	AppName      *string       `json:"app_name,omitempty" minLength:"1" maxLength:"64"`
+	Title        *string       `json:"title,omitempty" minLength:"1" maxLength:"64"`
+	Type         *string       `json:"type,omitempty" enum:"auto,manual"`
+	Addresses    *[]string     `json:"addresses,omitempty"`
+	IdleIsLost   *bool         `json:"idle_is_lost,omitempty"`
+	TokenManages *bool         `json:"token_manages,omitempty"`
+	ScriptReview *bool         `json:"script_review,omitempty"`
+	KeepOutput   *jobspec.Keep `json:"keep_output,omitempty" enum:"INHERIT,ALL,FAILED,NONE"`
 }
 
 // group is a group of executors, which run the same jobs.
 type group struct {
-	ID           int64      `json:"id" minimum:"1"`
-	AppName      string     `json:"app_name"`
-	Title        string     `json:"title"`
-	Type         string     `json:"type" enum:"auto,manual"`
-	Addresses    []string   `json:"addresses" nullable:"false" doc:"Of a manual group as they were typed; of another those that registered."`
-	IdleIsLost   bool       `json:"idle_is_lost"`
-	TokenManages bool       `json:"token_manages"`
-	ScriptReview bool       `json:"script_review"`
-	UpdatedAt    *time.Time `json:"updated_at"`
+	ID           int64        `json:"id" minimum:"1"`
+	AppName      string       `json:"app_name"`
+	Title        string       `json:"title"`
+	Type         string       `json:"type" enum:"auto,manual"`
+	Addresses    []string     `json:"addresses" nullable:"false" doc:"Of a manual group as they were typed; of another those that registered."`
+	IdleIsLost   bool         `json:"idle_is_lost"`
+	TokenManages bool         `json:"token_manages"`
+	ScriptReview bool         `json:"script_review"`
+	KeepOutput   jobspec.Keep `json:"keep_output" enum:"INHERIT,ALL,FAILED,NONE"`
+	UpdatedAt    *time.Time   `json:"updated_at"`
 }
 
 // groupAnswer is a group as it is now.
@@ -162,7 +167,7 @@ func (a *API) listGroups(ctx context.Context, p auth.Principal, in Page) (*listO
 
 func (a *API) readGroup(row db.Group, options manage.GroupOptions) group {
 	g := group{ID: row.ID, AppName: row.AppName, Title: row.Title, Type: groupAuto, Addresses: append([]string{}, manage.GroupAddressList(row)...),
-		IdleIsLost: options.IdleIsLost, TokenManages: options.TokenManages, ScriptReview: options.ScriptReview, UpdatedAt: moment(a.Manage.Groups.Updated(row))}
+		IdleIsLost: options.IdleIsLost, TokenManages: options.TokenManages, ScriptReview: options.ScriptReview, KeepOutput: cmp.Or(options.KeepOutput, jobspec.KeepInherit), UpdatedAt: moment(a.Manage.Groups.Updated(row))}
 	if row.AddressType == manage.AddressManual {
 		g.Type = groupManual
 	}
@@ -190,7 +195,7 @@ func (a *API) groupAnswer(ctx context.Context, p auth.Principal, id int64) (*gro
 // input is a group as its use case takes it.
 func (g newGroup) input(version string) manage.GroupInput {
 	return manage.GroupInput{AppName: g.AppName, Title: g.Title, Manual: g.Type == groupManual, Addresses: strings.Join(g.Addresses, "\n"),
-		IdleIsLost: g.IdleIsLost, TokenManages: g.TokenManages, ScriptReview: g.ScriptReview, Version: version, AnyName: true}
+		IdleIsLost: g.IdleIsLost, TokenManages: g.TokenManages, ScriptReview: g.ScriptReview, KeepOutput: g.KeepOutput, Version: version, AnyName: true}
 }
 
 // over writes what a patch names over a group.
@@ -202,6 +207,7 @@ func (p groupPatch) over(g newGroup) newGroup {
 	set(&g.IdleIsLost, p.IdleIsLost)
 	set(&g.TokenManages, p.TokenManages)
 	set(&g.ScriptReview, p.ScriptReview)
+	set(&g.KeepOutput, p.KeepOutput)
 	return g
 }
 
@@ -220,7 +226,7 @@ func (a *API) changeGroup(ctx context.Context, p auth.Principal, id int64, match
 		return nil, newStale()
 	}
 	now := change(newGroup{AppName: old.AppName, Title: old.Title, Type: old.Type, Addresses: old.Addresses,
-		GroupOptions: GroupOptions{IdleIsLost: old.IdleIsLost, TokenManages: old.TokenManages, ScriptReview: old.ScriptReview}})
+		GroupOptions: GroupOptions{IdleIsLost: old.IdleIsLost, TokenManages: old.TokenManages, ScriptReview: old.ScriptReview, KeepOutput: old.KeepOutput}})
 	if err := a.Manage.Groups.Update(ctx, p, id, now.input(version)); err != nil {
 		return nil, match.changed(err)
 	}

@@ -76,10 +76,11 @@ type cleared struct {
 
 // outputAnswer is a run's output as it is.
 type outputAnswer struct {
-	Type string `header:"Content-Type"`
-	Next int    `header:"Next-Line" doc:"The line from which to ask for what comes after this."`
-	End  bool   `header:"Output-End" doc:"Whether there will be no more."`
-	Body []byte
+	Type   string `header:"Content-Type"`
+	Next   int    `header:"Next-Line" doc:"The line from which to ask for what comes after this."`
+	Source string `header:"Output-Source" enum:"executor,copy" doc:"Whether it comes from the executor, or from the copy that is kept of it."`
+	End    bool   `header:"Output-End" doc:"Whether there will be no more."`
+	Body   []byte
 }
 
 func (a *API) runs() {
@@ -190,6 +191,12 @@ func (a *API) waitForRun(ctx context.Context, p auth.Principal, id int64, wait s
 	}
 }
 
+// Where an output comes from.
+const (
+	sourceExecutor = "executor"
+	sourceCopy     = "copy"
+)
+
 // maxOutput bounds what is read of a run's output for one answer; the rest is asked for with from_line.
 const maxOutput = 8 << 20
 
@@ -198,7 +205,7 @@ func (a *API) runOutput(ctx context.Context, p auth.Principal, id int64, from in
 	if err != nil {
 		return nil, err
 	}
-	out := &outputAnswer{Type: "text/plain; charset=utf-8", Next: from, End: !a.recorded(rowOf(r)).State().Open(), Body: []byte{}}
+	out := &outputAnswer{Type: "text/plain; charset=utf-8", Source: sourceExecutor, Next: from, End: !a.recorded(rowOf(r)).State().Open(), Body: []byte{}}
 	for len(out.Body) < maxOutput {
 		piece, err := a.Manage.Runs.LogOf(ctx, &r, out.Next)
 		if err != nil {
@@ -206,6 +213,9 @@ func (a *API) runOutput(ctx context.Context, p auth.Principal, id int64, from in
 		}
 		if piece.ToLineNum < out.Next {
 			return out, nil
+		}
+		if piece.Kept != nil {
+			out.Source = sourceCopy
 		}
 		out.Body = append(out.Body, strings.TrimSuffix(piece.LogContent, "\n")...)
 		out.Body = append(out.Body, '\n')

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/groups"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -185,7 +187,7 @@ func (c *groupPages) groupEdit(ec echo.Context) error {
 	}
 	page.Values = groups.FormValues{
 		AppName: g.AppName, Title: g.Title, Type: groups.TypeAuto, Idle: groups.IdleWait, Version: manage.GroupVersion(g, options),
-		TokenManages: ui.Checked(options.TokenManages), ScriptReview: ui.Checked(options.ScriptReview),
+		TokenManages: ui.Checked(options.TokenManages), ScriptReview: ui.Checked(options.ScriptReview), KeepOutput: string(cmp.Or(options.KeepOutput, jobspec.KeepInherit)),
 	}
 	if options.IdleIsLost {
 		page.Values.Idle = groups.IdleLost
@@ -244,7 +246,7 @@ func (c *groupPages) groupUpdate(ec echo.Context) error {
 
 func groupInput(v groups.FormValues) manage.GroupInput {
 	return manage.GroupInput{
-		AppName: v.AppName, Title: v.Title, Manual: v.Type == groups.TypeManual, Addresses: v.Addresses, IdleIsLost: v.Idle == groups.IdleLost, TokenManages: bool(v.TokenManages), ScriptReview: bool(v.ScriptReview), Version: v.Version,
+		AppName: v.AppName, Title: v.Title, Manual: v.Type == groups.TypeManual, Addresses: v.Addresses, IdleIsLost: v.Idle == groups.IdleLost, TokenManages: bool(v.TokenManages), ScriptReview: bool(v.ScriptReview), KeepOutput: jobspec.Keep(v.KeepOutput), Version: v.Version,
 	}
 }
 

@@ -318,10 +318,13 @@ func (w *runWatch) sendLog(ctx context.Context, s *live.Stream, r *db.Run) (end 
 		if piece.Missing() && (r.HandleCode != 0 || r.Outcome.Ended()) {
 			note = w.page.T("log.empty.missing")
 		}
+		if piece.Kept != nil {
+			note = w.pages.keptNote(w.page, piece.Kept)
+		}
 		if err := w.say(ctx, s, note); err != nil {
 			return false, err
 		}
-		lines, next := logLines(piece, w.next)
+		lines, next := logLines(piece.LogResult, w.next)
 		if len(lines) == 0 {
 			w.pace = min(w.pace*3/2, logPaceMax)
 			return piece.IsEnd, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/runs"
@@ -21,11 +22,11 @@ import (
 // talking has two pieces of output of every run, and then nothing new.
 type talking struct{ manage.Engine }
 
-func (talking) ReadLog(_ context.Context, _ *db.Run, from int) (wire.LogResult, error) {
+func (talking) ReadLog(_ context.Context, _ *db.Run, from int) (scheduler.Piece, error) {
 	if from > 2 {
-		return wire.LogResult{FromLineNum: from}, nil
+		return scheduler.Piece{LogResult: wire.LogResult{FromLineNum: from}}, nil
 	}
-	return wire.LogResult{FromLineNum: from, ToLineNum: from, LogContent: "a line\n"}, nil
+	return scheduler.Piece{LogResult: wire.LogResult{FromLineNum: from, ToLineNum: from, LogContent: "a line\n"}}, nil
 }
 
 // TestALookAtARunReadsItOnce counts what two looks a second, of up to 500 streams, ask the database.
@@ -76,8 +77,8 @@ func TestALookAtARunReadsItOnce(t *testing.T) {
 // forgetful has no output of any run.
 type forgetful struct{ manage.Engine }
 
-func (forgetful) ReadLog(_ context.Context, _ *db.Run, from int) (wire.LogResult, error) {
-	return wire.LogResult{FromLineNum: from, LogContent: wire.LogMissing, IsEnd: true}, nil
+func (forgetful) ReadLog(_ context.Context, _ *db.Run, from int) (scheduler.Piece, error) {
+	return scheduler.Piece{LogResult: wire.LogResult{FromLineNum: from, LogContent: wire.LogMissing, IsEnd: true}}, nil
 }
 
 // TestOutputThatIsGoneIsNotTakenForNone asks an executor that has cleared its logs away.

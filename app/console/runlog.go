@@ -14,6 +14,8 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/archive"
+	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/runs"
 )
@@ -90,7 +92,10 @@ func (c *runPages) firstLog(ctx context.Context, page layout.Page, r db.Run, fir
 			log.Status = runs.LogMissing
 			return log
 		}
-		lines, next := logLines(piece, log.Next)
+		if piece.Kept != nil {
+			log.Note = c.keptNote(page, piece.Kept)
+		}
+		lines, next := logLines(piece.LogResult, log.Next)
 		log.Lines, log.Next = append(log.Lines, lines...), next
 		switch {
 		case piece.IsEnd && run.Reported():
@@ -100,6 +105,21 @@ func (c *runPages) firstLog(ctx context.Context, page layout.Page, r db.Run, fir
 			return log
 		}
 	}
+}
+
+// keptNote says that an output is the copy that is kept of it, and what is missing in it.
+func (c *runPages) keptNote(page layout.Page, kept *archive.Copy) string {
+	at := time.UnixMilli(kept.KeptAt).In(c.timesOf(page)).Format(time.DateTime)
+	note := page.T("log.kept", "Time", at)
+	if kept.State == db.OutputLive || kept.State == db.OutputDue {
+		note = page.T("log.kept.live", "Time", at)
+	} else if kept.Interrupted {
+		note = page.T("log.kept.part", "Time", at)
+	}
+	if kept.Left > 0 {
+		note += " " + page.T("log.kept.left", "Count", kept.Left, "N", format.Number(int64(kept.Left)))
+	}
+	return note
 }
 
 // logLines cuts a piece of output into lines and says which line to ask for next. Executors of the newer releases answer
@@ -133,7 +153,7 @@ func (c *runPages) runLog(ec echo.Context) error {
 		return err
 	}
 	page := runs.LogPage{Page: c.Page(ec), LogID: logID, Log: runs.Log{Status: runs.LogLive, First: from}}
-	page.Log.Lines, page.Log.Next = logLines(piece, from)
+	page.Log.Lines, page.Log.Next = logLines(piece.LogResult, from)
 	if piece.IsEnd {
 		page.Log.Status = runs.LogComplete
 	}
@@ -161,7 +181,7 @@ func (c *runPages) downloadLog(ec echo.Context, logID int64, from int) error {
 			w.Header().Set(echo.HeaderContentDisposition, `attachment; filename="run-`+strconv.FormatInt(logID, 10)+`.log"`)
 			w.WriteHeader(http.StatusOK)
 		}
-		lines, next := logLines(piece, from)
+		lines, next := logLines(piece.LogResult, from)
 		if len(lines) == 0 {
 			return nil
 		}

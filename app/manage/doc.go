@@ -16,7 +16,6 @@ import (
 	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/secret"
 	"github.com/punctual-job/punctual/scheduler/webhook"
@@ -29,7 +28,7 @@ type Engine interface {
 	HandOut(ctx context.Context, c scheduler.Callback) error
 	Report(ctx context.Context, r scheduler.Report) error
 	Awaits(ctx context.Context, logID int64) (a scheduler.Awaited, ok bool, err error)
-	ReadLog(ctx context.Context, run *db.Run, fromLine int) (wire.LogResult, error)
+	ReadLog(ctx context.Context, run *db.Run, fromLine int) (scheduler.Piece, error)
 	Addresses(groupID int64) []scheduler.AddressState
 	RefusedCalls(ctx context.Context) ([]scheduler.RefusedCalls, error)
 	SetAddressDisabled(ctx context.Context, groupID int64, address string, disabled bool) error

@@ -37,6 +37,8 @@ const (
 	GroupTitle     = "title"
 	GroupType      = "type"
 	GroupAddresses = "addresses"
+	// GroupKeepOutput is of a choice.
+	GroupKeepOutput = "keep_output"
 )
 
 // GroupInput is a group as somebody wants to save it.
@@ -52,6 +54,8 @@ type GroupInput struct {
 	TokenManages bool
 	// ScriptReview makes a change of a script wait for a second person.
 	ScriptReview bool
+	// KeepOutput says of which runs the output is kept, unless a job says so; empty: as the settings say.
+	KeepOutput jobspec.Keep
 	// Version is what [GroupVersion] said when the form was drawn; empty asks for no check.
 	Version string
 	// AnyName takes the app names that XXL-JOB's server takes and its form does not: programs name groups by their
@@ -60,10 +64,13 @@ type GroupInput struct {
 }
 
 // GroupOptions are what is decided for the groups of an app name beyond XXL-JOB's columns; see [GroupInput].
-type GroupOptions struct{ IdleIsLost, TokenManages, ScriptReview bool }
+type GroupOptions struct {
+	IdleIsLost, TokenManages, ScriptReview bool
+	KeepOutput                             jobspec.Keep // empty: as the settings say
+}
 
 func (in GroupInput) options() GroupOptions {
-	return GroupOptions{IdleIsLost: in.IdleIsLost, TokenManages: in.TokenManages, ScriptReview: in.ScriptReview}
+	return GroupOptions{IdleIsLost: in.IdleIsLost, TokenManages: in.TokenManages, ScriptReview: in.ScriptReview, KeepOutput: in.keep()}
 }
 
 // GroupVersion changes with every change of a group by a person: the way to notice that two edit at the same time. The
@@ -116,7 +123,7 @@ func (s *Groups) options(ctx context.Context, on db.DBTX, appName string) (Group
 	}
 	for _, o := range all {
 		if strings.EqualFold(o.AppName, appName) {
-			return GroupOptions{IdleIsLost: o.IdleIsLost != 0, TokenManages: o.TokenManages != 0, ScriptReview: o.ScriptReview != 0}, nil
+			return GroupOptions{IdleIsLost: o.IdleIsLost != 0, TokenManages: o.TokenManages != 0, ScriptReview: o.ScriptReview != 0, KeepOutput: jobspec.Keep(o.KeepOutput)}, nil
 		}
 	}
 	return GroupOptions{}, nil
@@ -129,7 +136,7 @@ func (s *Groups) setOptions(ctx context.Context, tx *sql.Tx, in GroupInput) erro
 		return err
 	}
 	return s.queries.SetGroupOptions(ctx, tx, db.SetGroupOptionsParams{
-		AppName: in.AppName, IdleIsLost: flag(in.IdleIsLost), TokenManages: flag(in.TokenManages), ScriptReview: flag(in.ScriptReview), UpdatedAt: s.cfg.Now().UnixMilli(),
+		AppName: in.AppName, IdleIsLost: flag(in.IdleIsLost), TokenManages: flag(in.TokenManages), ScriptReview: flag(in.ScriptReview), KeepOutput: string(in.keep()), UpdatedAt: s.cfg.Now().UnixMilli(),
 	})
 }
 
@@ -412,6 +419,9 @@ func (s *Groups) check(in GroupInput, oldName string) (GroupInput, string, []pro
 	case in.AppName != oldName && !rule.MatchString(in.AppName):
 		add(GroupAppName, broken)
 	}
+	if k := in.KeepOutput; k != "" && !slices.Contains(jobspec.AllKeeps, k) {
+		add(GroupKeepOutput, "settings.error.choice")
+	}
 	switch {
 	case in.Title == "":
 		add(GroupTitle, "job.error.required")
@@ -472,4 +482,12 @@ func (s *Groups) Updated(g db.Group) time.Time {
 		return time.Time{}
 	}
 	return s.cfg.Pool.FromWall(g.UpdateTime.Time)
+}
+
+// keep is [GroupInput.KeepOutput] as it is stored: empty where it says nothing.
+func (in GroupInput) keep() jobspec.Keep {
+	if in.KeepOutput.Inherits() {
+		return ""
+	}
+	return in.KeepOutput
 }

@@ -57,8 +57,8 @@ func (e *engine) Kill(_ context.Context, logID int64, _ string) error {
 	return nil
 }
 
-func (e *engine) ReadLog(context.Context, *db.Run, int) (wire.LogResult, error) {
-	return wire.LogResult{LogContent: "x"}, nil
+func (e *engine) ReadLog(context.Context, *db.Run, int) (scheduler.Piece, error) {
+	return scheduler.Piece{LogResult: wire.LogResult{LogContent: "x"}}, nil
 }
 func (e *engine) Addresses(int64) []scheduler.AddressState { return e.live }
 func (e *engine) RefusedCalls(context.Context) ([]scheduler.RefusedCalls, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/runstate"
@@ -377,15 +378,15 @@ func (s *Runs) Shards(ctx context.Context, p auth.Principal, r db.Run) ([]db.Lis
 }
 
 // ReadLog is a run's output from a line on.
-func (s *Runs) ReadLog(ctx context.Context, p auth.Principal, logID int64, fromLine int) (wire.LogResult, error) {
+func (s *Runs) ReadLog(ctx context.Context, p auth.Principal, logID int64, fromLine int) (scheduler.Piece, error) {
 	r, err := s.Get(ctx, p, logID)
 	if err != nil {
-		return wire.LogResult{}, err
+		return scheduler.Piece{}, err
 	}
 	return s.LogOf(ctx, &r, fromLine)
 }
 
 // LogOf is [Runs.ReadLog] of a run that has just been got.
-func (s *Runs) LogOf(ctx context.Context, r *db.Run, fromLine int) (wire.LogResult, error) {
+func (s *Runs) LogOf(ctx context.Context, r *db.Run, fromLine int) (scheduler.Piece, error) {
 	return s.cfg.Engine.ReadLog(ctx, r, max(1, fromLine))
 }

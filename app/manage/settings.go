@@ -46,7 +46,7 @@ type Setting struct {
 	// Env is the variable that decides instead, if it is set; empty for none.
 	Env string
 
-	Unit     string // of a number: ms, seconds, minutes or days
+	Unit     string // of a number: ms, seconds, minutes, hours, days, kb or kb_s
 	Min, Max int64  // of a number; Zero is allowed beside them if it is set
 	Zero     bool
 	Choices  []string // of a choice
@@ -63,6 +63,9 @@ const (
 	SettingAuditDays        = "audit_days"
 	SettingRetention        = "log_retention_days"
 	SettingRetentionSuccess = "log_retention_success_days"
+	SettingOutputKeep       = "output_keep"
+	SettingOutputRun        = "output_run_kb"
+	SettingOutputRate       = "output_rate_kb"
 	SettingMisfire          = "misfire_seconds"
 	SettingCallTimeout      = "call_timeout_ms"
 	SettingLost             = "lost_seconds"
@@ -83,7 +86,9 @@ const (
 )
 
 // SettingSections lists the sections in the order of the page.
-func SettingSections() []string { return []string{"console", "signin", "runs", "executors", "alarms"} }
+func SettingSections() []string {
+	return []string{"console", "signin", "runs", "output", "executors", "alarms"}
+}
 
 // AllSettings lists every setting in the order of the page.
 func AllSettings() []Setting {
@@ -107,6 +112,10 @@ func AllSettings() []Setting {
 		{Name: SettingLost, Section: "runs", Kind: SettingNumber, Default: "15", Unit: "seconds", Min: 5, Max: 3600},
 		// Executors of XXL-JOB send a result that was not taken again after 30 s.
 		{Name: SettingForgotten, Section: "runs", Kind: SettingNumber, Default: "40", Unit: "seconds", Min: 35, Max: 3600},
+
+		{Name: SettingOutputKeep, Section: "output", Kind: SettingChoice, Default: string(jobspec.KeepFailed), Choices: []string{string(jobspec.KeepFailed), string(jobspec.KeepAll), string(jobspec.KeepNone)}},
+		{Name: SettingOutputRun, Section: "output", Kind: SettingNumber, Default: "256", Unit: "kb", Min: 16, Max: 16_384},
+		{Name: SettingOutputRate, Section: "output", Kind: SettingNumber, Default: "8192", Unit: "kb_s", Min: 64, Max: 1_048_576, Zero: true},
 
 		{Name: SettingCallTimeout, Section: "executors", Kind: SettingNumber, Default: "3000", Env: "PUNCTUAL_CALL_TIMEOUT", Unit: "ms", Min: 100, Max: 60_000},
 		{Name: SettingAllow, Section: "executors", Kind: SettingText, Env: "PUNCTUAL_EXECUTOR_ALLOW", check: checkAllow},

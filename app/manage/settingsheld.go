@@ -18,6 +18,8 @@ import (
 	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/alarm"
+	"github.com/punctual-job/punctual/scheduler/archive"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
 
@@ -146,6 +148,17 @@ func (h *held) number(name string) int64 {
 
 // Limits are the engine's.
 func (s *Settings) Limits() scheduler.Limits { return s.held.Load().limits }
+
+// Outputs says which outputs of runs are kept, and how much of them.
+func (s *Settings) Outputs() archive.Limits {
+	h := s.held.Load()
+	return archive.Limits{
+		Keep: jobspec.Keep(h.values[SettingOutputKeep]), RunBytes: int(h.number(SettingOutputRun)) << 10, ByteRate: h.number(SettingOutputRate) << 10, MaxUncopy: maxUncopied,
+	}
+}
+
+// maxUncopied is how many runs may wait for their output to be copied; of more it is not kept, and that is counted.
+const maxUncopied = 1_000_000
 
 // SignIn is what was decided about signing in.
 func (s *Settings) SignIn() auth.Policy { return s.held.Load().signIn }

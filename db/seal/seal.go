@@ -47,6 +47,20 @@ func (s *Seal) Close(plain []byte, purpose string) string {
 	return mark + base64.StdEncoding.EncodeToString(s.aead.Seal(nil, nil, plain, []byte(purpose)))
 }
 
+// CloseBytes is [Seal.Close] for what is no text.
+func (s *Seal) CloseBytes(plain []byte, purpose string) []byte {
+	return s.aead.Seal(nil, nil, plain, []byte(purpose))
+}
+
+// OpenBytes gives back what CloseBytes sealed for a purpose, or [ErrOther].
+func (s *Seal) OpenBytes(data []byte, purpose string) ([]byte, error) {
+	plain, err := s.aead.Open(nil, nil, data, []byte(purpose))
+	if err != nil {
+		return nil, ErrOther
+	}
+	return plain, nil
+}
+
 // Open gives back what was sealed for a purpose: [ErrOdd] and [ErrOther] say why it cannot.
 func (s *Seal) Open(text, purpose string) ([]byte, error) {
 	raw, ok := strings.CutPrefix(text, mark)

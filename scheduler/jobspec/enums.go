@@ -141,6 +141,37 @@ var AllConcurrencies = []Concurrency{ConcurrencyQueue, ConcurrencyDiscard}
 // Valid reports whether c is a known policy.
 func (c Concurrency) Valid() bool { return slices.Contains(AllConcurrencies, c) }
 
+// Keep says of which runs the output is kept beyond its executor. An empty one is KeepInherit.
+type Keep string
+
+// What a job, a group or the installation may want kept.
+const (
+	KeepInherit Keep = "INHERIT" // as the group says, and it as the installation
+	KeepAll     Keep = "ALL"
+	KeepFailed  Keep = "FAILED" // of every run that did not succeed
+	KeepNone    Keep = "NONE"
+)
+
+// AllKeeps are they in display order; the first is the form's default.
+var AllKeeps = []Keep{KeepInherit, KeepAll, KeepFailed, KeepNone}
+
+// Inherits reports whether somebody else decides.
+func (k Keep) Inherits() bool { return k == "" || k == KeepInherit }
+
+// Or is k, or where it inherits what others say, the nearest first.
+func (k Keep) Or(others ...Keep) Keep {
+	for _, other := range others {
+		if !k.Inherits() {
+			break
+		}
+		k = other
+	}
+	return k
+}
+
+// Wants reports whether the output of a run is kept that failed, or did not.
+func (k Keep) Wants(failed bool) bool { return k == KeepAll || k == KeepFailed && failed }
+
 // TriggerType says what caused a run (docs/compat.md §3.6).
 type TriggerType string
 

@@ -40,6 +40,7 @@ type Job struct {
 	MisfireLast   int    // how many missed fires have a run, of MisfireFireLast
 	MisfireWithin int    // how many seconds ago the oldest of them was due, of MisfireFireWithin
 	DoneBy        string // the time of day, HH:MM, by which the run before it has to be done; "" for none
+	KeepOutput    Keep   // of which runs the output is kept
 	ParamFixed    bool   // a run by hand goes with Param, and with no other
 }
 
@@ -73,6 +74,7 @@ const (
 	FieldConcurrent   = "max_concurrent"
 	FieldTags         = "tags"
 	FieldDoneBy       = "done_by"
+	FieldKeepOutput   = "keep_output"
 	FieldMisfireLast  = "misfire_last"
 	FieldMisfireSpan  = "misfire_within"
 )
@@ -150,6 +152,8 @@ var Fields = []*Field{
 		Kind: Text, Max: 5, check: doneBy, part: text(func(j *Job) *string { return &j.DoneBy })},
 	{Name: "retention_days", Column: "retention_days", File: "retention_days", API: "retentionDays", Label: "jobs.field.retention", Help: "jobs.field.retention.help", Unit: "unit.days", Since: 7, Advanced: true,
 		Kind: Number, Max: MaxDays, part: number(func(j *Job) *int { return &j.RetentionDays })},
+	{Name: FieldKeepOutput, Column: "keep_output", File: "keep_output", API: "keepOutput", Label: "jobs.field.keepoutput", Help: "jobs.field.keepoutput.help", Words: "keep.", Since: 276, Advanced: true,
+		Kind: Choice, Options: texts(AllKeeps), Explained: true, Default: string(KeepInherit), check: choiceOrNone, part: text(func(j *Job) *Keep { return &j.KeepOutput })},
 	{Name: FieldAlarmEmail, Column: "alarm_email", File: "alarm_email", Wire: "alarmEmail", API: "alarmEmail", Label: "jobs.field.email", Help: "jobs.field.email.help",
 		Kind: List, Max: 255, check: emails, part: text(func(j *Job) *string { return &j.AlarmEmail })},
 	{Name: FieldTags, Column: "tags", File: "tags", API: "tags", Label: "jobs.field.tags", Help: "jobs.field.tags.help", Since: 7, Advanced: true,

@@ -282,7 +282,7 @@ func (s *Service) clearOne(ctx context.Context, row db.Clearing) error {
 			deleted = 0
 			if len(ids) > 0 {
 				var err error
-				if deleted, err = s.queries.DeleteRuns(ctx, tx, ids); err != nil {
+				if deleted, err = s.deleteRunsIn(ctx, tx, ids); err != nil {
 					return err
 				}
 			}

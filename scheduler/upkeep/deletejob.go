@@ -55,12 +55,15 @@ func (s *Service) deleteRunsOfJob(ctx context.Context, tx *sql.Tx, jobID int64, 
 		if err == nil && n != int64(len(open)) {
 			err = errChanged
 		}
+		if err == nil {
+			err = db.ForgetOutputs(ctx, tx, open)
+		}
 		if err != nil {
 			return 0, nil, err
 		}
 	}
 	if len(ended) > 0 {
-		if _, err := s.queries.DeleteRuns(ctx, tx, ended); err != nil {
+		if _, err := s.deleteRunsIn(ctx, tx, ended); err != nil {
 			return 0, nil, err
 		}
 	}

@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -163,7 +164,7 @@ func (s *Service) retainBefore(ctx context.Context, r *retention, bound time.Tim
 			}
 		}
 		if len(ids) > 0 {
-			n, err := s.queries.DeleteRuns(ctx, s.cfg.Pool, ids)
+			n, err := s.deleteRuns(ctx, ids)
 			if err != nil && !db.IsTransient(err) { // the next day's round finds what a conflict left
 				return deleted, err
 			}
@@ -176,4 +177,20 @@ func (s *Service) retainBefore(ctx context.Context, r *retention, bound time.Tim
 			return deleted, err
 		}
 	}
+}
+
+// deleteRuns deletes runs with the copies of their outputs.
+func (s *Service) deleteRuns(ctx context.Context, ids []int64) (n int64, err error) {
+	err = s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		n, err = s.deleteRunsIn(ctx, tx, ids)
+		return err
+	})
+	return n, err
+}
+
+func (s *Service) deleteRunsIn(ctx context.Context, tx *sql.Tx, ids []int64) (n int64, err error) {
+	if n, err = s.queries.DeleteRuns(ctx, tx, ids); err != nil {
+		return 0, err
+	}
+	return n, db.ForgetOutputs(ctx, tx, ids)
 }

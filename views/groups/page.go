@@ -94,6 +94,7 @@ const (
 	FieldTokenManages = "token_manages"
 	// FieldScriptReview is ScriptReviewOn or ScriptReviewOff.
 	FieldScriptReview = "script_review"
+	FieldKeepOutput   = "keep_output" // one of jobspec.AllKeeps
 	FieldVersion      = "version"
 
 	TypeAuto   = "auto"
@@ -120,6 +121,7 @@ type FormValues struct {
 
 	TokenManages ui.Checked `form:"token_manages"` // the executors' token manages jobs
 	ScriptReview ui.Checked `form:"script_review"` // a change of a script waits for a second person
+	KeepOutput   string     `form:"keep_output"`   // of which runs the output is kept
 	Version      string     `form:"version"`
 }
 

@@ -1,6 +1,7 @@
 package groups
 
 import (
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -91,4 +92,17 @@ func addressTitle(p layout.Page, a Address) string {
 		return word
 	}
 	return p.T("address.beat", "State", word, "Ago", a.Beat.Relative)
+}
+
+// keeps are the choices of which outputs are kept.
+func (p FormPage) keeps() []ui.Option {
+	options := make([]ui.Option, len(jobspec.AllKeeps))
+	for i, k := range jobspec.AllKeeps {
+		label := p.Word("keep.", string(k))
+		if k == jobspec.KeepInherit {
+			label = p.T("groups.keep.inherit")
+		}
+		options[i] = ui.Option{Value: string(k), Label: label, Selected: p.Values.KeepOutput == string(k) || p.Values.KeepOutput == "" && k == jobspec.KeepInherit}
+	}
+	return options
 }

@@ -13,6 +13,8 @@ func said(p Page, i Item, value string) string {
 		return p.T("settings.switch." + value)
 	case i.Name == "second_factor":
 		return p.T("settings.second." + value)
+	case i.Name == "output_keep":
+		return p.Word("keep.", value)
 	case i.Kind == "choice":
 		return p.Word("language.", value)
 	case i.Unit != "":

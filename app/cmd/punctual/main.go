@@ -119,6 +119,8 @@ type serveCmd struct {
 	MailDomains       string        `name:"alarm-mail-domains" env:"PUNCTUAL_ALARM_MAIL_DOMAINS" placeholder:"DOMAIN,…" help:"Send alarm mails to these domains only."`
 	AlarmNoPrivate    *bool         `name:"alarm-deny-private" env:"PUNCTUAL_ALARM_DENY_PRIVATE" negatable:"" help:"Refuse webhooks on this machine and in private networks."`
 	RetentionDays     int           `env:"PUNCTUAL_LOG_RETENTION_DAYS" placeholder:"DAYS" help:"For how many days runs are kept; -1: for ever."`
+	OutputStore       string        `secret:"" env:"PUNCTUAL_OUTPUT_STORE" placeholder:"WHERE" help:"Where outputs of runs are kept beyond their executors: database (the default), a folder that all admins see, s3://KEY:SECRET@HOST/BUCKET/PREFIX, or off."`
+	OutputStoreFile   string        `env:"PUNCTUAL_OUTPUT_STORE_FILE" placeholder:"FILE" help:"The same in a file."`
 	DrainTimeout      time.Duration `env:"PUNCTUAL_DRAIN_TIMEOUT" default:"20s" help:"How long a stop waits for runs to be sent."`
 	TLSCert           string        `env:"PUNCTUAL_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate (PEM)."`
 	TLSKey            string        `env:"PUNCTUAL_TLS_KEY" placeholder:"FILE" help:"The certificate's key."`
@@ -351,6 +353,9 @@ func (c *serveCmd) options(s streams) (app.Options, error) {
 	}
 	if o.AuditShip, err = guard.Secret(c.AuditShip, c.AuditShipFile); err != nil {
 		return o, setting("PUNCTUAL_AUDIT_SHIP_FILE", err)
+	}
+	if o.OutputStore, err = guard.Secret(c.OutputStore, c.OutputStoreFile); err != nil {
+		return o, setting("PUNCTUAL_OUTPUT_STORE_FILE", err)
 	}
 	if _, err := netrule.Parse(c.ExecutorDeny); err != nil {
 		return o, setting("PUNCTUAL_EXECUTOR_DENY", err)

@@ -1,0 +1,124 @@
+-- What touches punctual_output and the two tables beside it, see db/migrations/mysql/00275_output.sql. Rows that come and change many
+-- at a time are in db/outputs.go.
+
+-- name: GetOutput :one
+SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
+       head_size, head_lines, left_lines, tail_lines, faults
+FROM punctual_output WHERE log_id = ?;
+
+-- name: ListDueOutputs :many
+-- What one admin is to copy, the longest due first.
+SELECT log_id, job_group, job_id, tries, ended_at, object_id FROM punctual_output
+WHERE state = 0 AND node = sqlc.arg(node) AND next_at <= sqlc.arg(now) ORDER BY next_at, log_id LIMIT ?;
+
+-- name: CountDueOutputs :one
+SELECT COUNT(*) FROM punctual_output WHERE state = 0;
+
+-- name: ListOutputNodes :many
+-- Admins that have something to copy.
+SELECT DISTINCT node FROM punctual_output WHERE state = 0;
+
+-- name: ListOutputsOfNode :many
+SELECT log_id FROM punctual_output WHERE state = 0 AND node = ? LIMIT ?;
+
+-- name: TakeOverOutputs :execrows
+-- Guarded, so that two admins cannot both take one.
+UPDATE punctual_output SET node = sqlc.arg(new_node), next_at = 0
+WHERE state = 0 AND node = sqlc.arg(old_node) AND log_id IN (sqlc.slice(ids));
+
+-- name: PostponeOutputs :execrows
+UPDATE punctual_output SET next_at = sqlc.arg(next_at), tries = tries + 1
+WHERE state = 0 AND node = sqlc.arg(node) AND log_id IN (sqlc.slice(ids));
+
+-- name: GiveUpOutputs :execrows
+-- What was kept while the run went on stays as what it is: a part.
+UPDATE punctual_output SET state = CASE WHEN object_id > 0 THEN 3 ELSE 4 END, reason = sqlc.arg(reason), kept_at = sqlc.arg(kept_at)
+WHERE state = 0 AND node = sqlc.arg(node) AND log_id IN (sqlc.slice(ids));
+
+-- name: ListOutputIDs :many
+-- Which of these runs have a row.
+SELECT log_id FROM punctual_output WHERE log_id IN (sqlc.slice(ids)) ORDER BY log_id;
+
+-- name: LockOutputs :many
+-- The rows of runs, which nobody changes before the transaction ends. Ask for those that are there: others lock gaps.
+SELECT log_id, state, node, ended_at, object_id FROM punctual_output WHERE log_id IN (sqlc.slice(ids)) ORDER BY log_id FOR UPDATE;
+
+-- name: DeleteOutputs :execrows
+DELETE FROM punctual_output WHERE log_id IN (sqlc.slice(ids));
+
+-- name: ListOutputsAfter :many
+-- A page in the order of ids, to see which runs are still there.
+SELECT log_id FROM punctual_output WHERE log_id > ? ORDER BY log_id LIMIT ?;
+
+-- name: ListRunsThere :many
+SELECT id FROM xxl_job_log WHERE id IN (sqlc.slice(ids));
+
+-- name: ListEndedOutputs :many
+-- Copies of runs that were going on and have ended since.
+SELECT o.log_id, l.job_group, l.job_id, l.outcome, l.handle_code, COALESCE(j.keep_output, '') AS keep_output
+FROM punctual_output o JOIN xxl_job_log l ON l.id = o.log_id LEFT JOIN xxl_job_info j ON j.id = l.job_id
+WHERE o.state = 1 AND l.handle_code <> 0 AND l.finished_at < sqlc.arg(before_ms) ORDER BY o.log_id LIMIT ?;
+
+-- name: ListLongRuns :many
+-- Runs that were sent a while ago and have no result, by the index on handle_code from a low mark on.
+SELECT l.id, l.job_group, l.job_id, l.executor_address, l.trigger_time, l.planned_at, l.sent_at, COALESCE(j.keep_output, '') AS keep_output
+FROM xxl_job_log l LEFT JOIN xxl_job_info j ON j.id = l.job_id
+WHERE l.handle_code = 0 AND l.trigger_code = 200 AND l.id > sqlc.arg(after_id) AND l.sent_at > 0 AND l.sent_at <= sqlc.arg(sent_before)
+ORDER BY l.id LIMIT ?;
+
+-- name: InsertOutputObject :execlastid
+INSERT INTO punctual_output_object (store, name, created_at) VALUES (?, ?, ?);
+
+-- name: SetOutputObject :execrows
+UPDATE punctual_output_object SET size = sqlc.arg(size), live = sqlc.arg(live), made = sqlc.arg(live) WHERE id = sqlc.arg(id);
+
+-- name: LeaveOutputObject :exec
+UPDATE punctual_output_object SET live = CASE WHEN live > sqlc.arg(n) THEN live - sqlc.arg(n) ELSE 0 END WHERE id = sqlc.arg(id);
+
+-- name: GetOutputObject :one
+SELECT id, store, name, size, live, made, created_at FROM punctual_output_object WHERE id = ?;
+
+-- name: ListEmptyOutputObjects :many
+-- Objects in which nothing is any more, or not yet: who makes one has until before_ms.
+SELECT id, store, name FROM punctual_output_object WHERE live = 0 AND created_at < sqlc.arg(before_ms) ORDER BY created_at LIMIT ?;
+
+-- name: ListThinOutputObjects :many
+-- Objects most of whose rows are gone, of a page of ids.
+SELECT id, store, name, live, made FROM punctual_output_object WHERE id > sqlc.arg(after_id) AND id <= sqlc.arg(upto_id) AND live > 0 AND live * 2 <= made AND created_at < sqlc.arg(before_ms) ORDER BY id LIMIT ?;
+
+-- name: MaxOutputObjectID :one
+SELECT CAST(COALESCE(MAX(id), 0) AS SIGNED) AS id FROM punctual_output_object;
+
+-- name: ListOutputsInObject :many
+SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
+       head_size, head_lines, left_lines, tail_lines, faults
+FROM punctual_output WHERE object_id = ? ORDER BY log_id LIMIT ?;
+
+-- name: DeleteOutputObject :execrows
+DELETE FROM punctual_output_object WHERE id = ? AND live = 0;
+
+-- name: InsertOutputBlob :exec
+INSERT INTO punctual_output_blob (object_id, part, data) VALUES (?, ?, ?);
+
+-- name: ListOutputBlobs :many
+SELECT part, data FROM punctual_output_blob WHERE object_id = sqlc.arg(object_id) AND part >= sqlc.arg(from_part) AND part <= sqlc.arg(upto_part) ORDER BY part;
+
+-- name: DeleteOutputBlobs :execrows
+DELETE FROM punctual_output_blob WHERE object_id = ?;
+
+-- name: SumOutputObjects :one
+-- How much is kept.
+SELECT COUNT(*) AS objects, CAST(COALESCE(SUM(size), 0) AS SIGNED) AS bytes FROM punctual_output_object WHERE live > 0;
+
+-- name: ListKeptOutputsOfJob :many
+-- Kept outputs of a job, the newest runs first, for a search.
+SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
+       head_size, head_lines, left_lines, tail_lines, faults
+FROM punctual_output WHERE job_id = sqlc.arg(job_id) AND log_id < sqlc.arg(below_id) AND log_id >= sqlc.arg(from_id) AND object_id > 0
+ORDER BY log_id DESC LIMIT ?;
+
+-- name: ListKeptOutputs :many
+SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
+       head_size, head_lines, left_lines, tail_lines, faults
+FROM punctual_output WHERE log_id < sqlc.arg(below_id) AND log_id >= sqlc.arg(from_id) AND object_id > 0
+ORDER BY log_id DESC LIMIT ?;

@@ -1,0 +1,24 @@
+// Package archive keeps copies of what runs write, so that there is an answer to "why did it fail" when the executor is gone.
+//
+//	engine ── result, same commit ──▶ row "due" ── [Service.Offer] ──▶ queue ──▶ workers ── /log ──▶ executor
+//	                                     ▲                                         │ excerpts
+//	                        look (found again after a crash)                       ▼
+//	       long runs ── every few seconds, /log ────────────────────────────▶ writer ──▶ [Store], rows "whole"
+//
+// The engine waits for none of it: what does not fit into the queue stays a row, which the look finds. A row belongs to the admin
+// that took the run's result; when that is gone, the leading one takes it over.
+//
+// # The copy of a run
+//
+// An [excerpt] keeps the beginning and the end of an output within a number of bytes, in whole lines, and counts the lines between
+// them. Excerpts of many runs are written together: small ones share a block, which is compressed (and sealed, where there is a secret
+// key) as a whole; the blocks of one write are an object of the store; a row of punctual_output says where in it a run's text is. So
+// ten thousand runs a second make one object a second. A run that goes on has the copy of what it wrote so far, which is written anew
+// as a whole whenever there is more.
+//
+// # Deleting
+//
+// Rows go in the transaction that deletes their runs. An object counts the rows that are in it, in the same transactions; when none is
+// left it is deleted, and when most are gone, what is left moves to a new one (tidy.go). An object is noted before it is made, so that
+// a crash between leaves nothing in the store that no row knows.
+package archive

@@ -1,0 +1,35 @@
+package archive
+
+import "time"
+
+// Status is how the keeping of outputs stands, as this admin sees it.
+type Status struct {
+	Store   string        // kind of the store; empty: outputs are not kept
+	Waiting int64         // runs whose output is to be copied, of all admins
+	Objects int64         // in the store
+	Bytes   int64         // of these
+	LeftOut int64         // runs since the start whose output is not kept because too many waited
+	Unseen  int           // long runs that are not followed because there are too many
+	Trouble string        // what the store answered last, if that was an error
+	For     time.Duration // for how long it has
+}
+
+// Status tells how it stands, from memory.
+func (s *Service) Status() Status {
+	if s == nil {
+		return Status{}
+	}
+	st := Status{Store: s.cfg.Store.Name(), Waiting: s.waiting.Load(), LeftOut: s.dropped.Load()}
+	if kept := s.kept.Load(); kept != nil {
+		st.Objects, st.Bytes = kept.Objects, kept.Bytes
+	}
+	s.mu.Lock()
+	if t := s.trouble; t.err != nil {
+		st.Trouble, st.For = t.err.Error(), s.cfg.Now().Sub(t.since)
+	}
+	s.mu.Unlock()
+	s.following.mu.Lock()
+	st.Unseen = s.following.left
+	s.following.mu.Unlock()
+	return st
+}

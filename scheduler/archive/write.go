@@ -1,0 +1,332 @@
+package archive
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// How a block begins: as it was compressed, or sealed after that.
+const (
+	blockPlain  = 'z'
+	blockSealed = 's'
+)
+
+// blockSize is how many bytes of text share a block: whoever reads one run's reads them all.
+const blockSize = 64 << 10
+
+// maxTogether is how many copies are written together at most.
+const maxTogether = 4_000
+
+func chunks(ids []int64) iter.Seq[[]int64] { return slices.Chunk(ids, db.MaxBatch) }
+
+// writeLoop writes copies until ctx ends. After stop it writes those that are there, and ends.
+func (s *Service) writeLoop(ctx context.Context, stop <-chan struct{}) {
+	for {
+		var first copied
+		select {
+		case first = <-s.copies:
+		case <-stop:
+			s.loops.Wait() // nobody hands in more
+			select {
+			case first = <-s.copies:
+			default:
+				return
+			}
+		}
+		batch, size := []copied{first}, first.excerpt.size()
+		wait := time.NewTimer(s.cfg.FlushEvery)
+	collect:
+		for size < s.cfg.ObjectSize && len(batch) < maxTogether {
+			select {
+			case c := <-s.copies:
+				batch, size = append(batch, c), size+c.excerpt.size()
+			case <-wait.C:
+				break collect
+			case <-stop:
+				select {
+				case c := <-s.copies:
+					batch, size = append(batch, c), size+c.excerpt.size()
+				default:
+					break collect
+				}
+			}
+		}
+		wait.Stop()
+		s.write(ctx, batch)
+		s.held.Add(-int64(size))
+	}
+}
+
+// write puts copies into the store and notes where they are.
+func (s *Service) write(ctx context.Context, batch []copied) {
+	batch = newest(batch)
+	began := time.Now()
+	err := s.writeObject(ctx, batch)
+	ids := make([]int64, len(batch))
+	for i := range batch {
+		ids[i] = batch[i].ID
+		if batch[i].written != nil {
+			batch[i].written(err == nil)
+		}
+	}
+	if err == nil {
+		s.metrics.seconds.Observe(time.Since(began).Seconds())
+		s.storeWorks()
+		s.done(ids...)
+		return
+	}
+	if ctx.Err() != nil {
+		s.done(ids...)
+		return
+	}
+	until := s.storeFails(err)
+	for i := range batch {
+		if c := &batch[i]; c.goesOn {
+			s.done(c.ID)
+		} else {
+			s.again(Ended{Run: c.Run, At: c.endedAt}, until, ReasonStore)
+		}
+	}
+}
+
+// newest leaves out copies of which there is a later one.
+func newest(batch []copied) []copied {
+	last := make(map[int64]int, len(batch))
+	for i := range batch {
+		last[batch[i].ID] = i
+	}
+	if len(last) == len(batch) {
+		return batch
+	}
+	var kept []copied
+	for i, c := range batch {
+		if last[c.ID] == i {
+			kept = append(kept, c)
+		} else if c.written != nil {
+			c.written(true)
+		}
+	}
+	return kept
+}
+
+func (s *Service) storeWorks() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.trouble.err != nil {
+		s.log.Info("the output store works again", "store", s.cfg.Store.Name(), "since", s.trouble.since)
+	}
+	s.trouble = trouble{}
+}
+
+func (s *Service) storeFails(err error) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.cfg.Now()
+	t := &s.trouble
+	if t.err == nil {
+		t.since = now
+	}
+	if t.fails == 0 || now.Sub(t.since) > time.Minute && t.fails%10 == 0 {
+		s.log.Warn("write outputs of runs to their store", "store", s.cfg.Store.Name(), "error", err)
+	}
+	t.err, t.until = err, now.Add(min(s.cfg.Rest<<min(t.fails, 10), maxRest))
+	t.fails++
+	return t.until
+}
+
+// placed is where in an object a copy is.
+type placed struct{ pos, size, textAt int64 }
+
+// pack compresses copies, small ones together, and says where in the result each is.
+func (s *Service) pack(object int64, texts [][]byte) (data []byte, places []placed) {
+	places = make([]placed, len(texts))
+	var block []byte
+	from := 0
+	flush := func(upto int) {
+		pos := int64(len(data))
+		data = s.appendBlock(data, object, block)
+		for i := from; i < upto; i++ {
+			places[i].pos, places[i].size = pos, int64(len(data))-pos
+		}
+		block, from = block[:0], upto
+	}
+	for i, text := range texts {
+		places[i].textAt = int64(len(block))
+		block = append(block, text...)
+		if len(block) >= blockSize {
+			flush(i + 1)
+		}
+	}
+	if from < len(texts) {
+		flush(len(texts))
+	}
+	return data, places
+}
+
+func (s *Service) appendBlock(data []byte, object int64, block []byte) []byte {
+	pos := len(data)
+	if s.cfg.Seal == nil {
+		return s.enc.EncodeAll(block, append(data, blockPlain))
+	}
+	return append(append(data, blockSealed), s.cfg.Seal.CloseBytes(s.enc.EncodeAll(block, nil), purpose(object, int64(pos)))...)
+}
+
+// purpose binds a sealed block to its place.
+func purpose(object, pos int64) string { return fmt.Sprintf("output %d %d", object, pos) }
+
+// newObject notes an object that is about to be made. Nothing is in it yet, so that it is deleted if nothing comes of it.
+func (s *Service) newObject(ctx context.Context) (Object, error) {
+	now := s.cfg.Now()
+	object := Object{Name: now.UTC().Format("2006/01/02/") + rand.Text()}
+	id, err := s.queries.InsertOutputObject(ctx, s.cfg.Pool, db.InsertOutputObjectParams{Store: s.cfg.Store.Name(), Name: object.Name, CreatedAt: now.UnixMilli()})
+	object.ID = id
+	return object, db.Error(err)
+}
+
+// writeLimit is how long one write may take.
+const writeLimit = 30 * time.Second
+
+func (s *Service) writeObject(ctx context.Context, batch []copied) error {
+	ctx, cancel := context.WithTimeout(ctx, writeLimit)
+	defer cancel()
+	slices.SortFunc(batch, func(a, b copied) int { return cmp.Compare(a.ID, b.ID) })
+	texts := make([][]byte, len(batch))
+	size := 0
+	for i := range batch {
+		texts[i] = batch[i].excerpt.text()
+		size += len(texts[i])
+	}
+	if size == 0 {
+		return s.noteKept(ctx, Object{}, 0, batch, make([]placed, len(batch)))
+	}
+	object, err := s.newObject(ctx)
+	if err != nil {
+		return err
+	}
+	data, places := s.pack(object.ID, texts)
+	if err := s.cfg.Store.Put(ctx, object, data); err != nil {
+		s.metrics.objects.WithLabelValues("refused").Inc()
+		return err
+	}
+	s.metrics.objects.WithLabelValues("written").Inc()
+	return s.noteKept(ctx, object, int64(len(data)), batch, places)
+}
+
+// noteKept notes copies that are in the store. Copies of runs that are gone, or that another admin has copied meanwhile, are left out.
+func (s *Service) noteKept(ctx context.Context, object Object, size int64, batch []copied, places []placed) error {
+	kept, empty := 0, 0
+	now, node := s.cfg.Now().UnixMilli(), s.cfg.Node()
+	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		kept, empty = 0, 0
+		rows, err := s.lock(ctx, tx, batch)
+		if err != nil {
+			return err
+		}
+		var keep []db.Output
+		var forget, left []int64
+		for i := range batch {
+			c := &batch[i]
+			old, there := rows[c.ID]
+			if c.goesOn && there && old.State != db.OutputLive || !c.goesOn && (!there || old.State != db.OutputDue || old.Node != node) {
+				continue
+			}
+			row := db.Output{LogID: c.ID, JobGroup: c.Group, JobID: c.Job, Node: node, State: db.OutputWhole, EndedAt: c.endedAt, KeptAt: now}
+			if c.goesOn {
+				row.State = db.OutputLive
+			}
+			left = append(left, old.ObjectID)
+			if c.excerpt.describe(&row); row.TextSize == 0 {
+				forget = append(forget, c.ID)
+				if !c.goesOn {
+					empty++
+				}
+				continue
+			}
+			if !c.goesOn {
+				kept++
+			}
+			row.ObjectID, row.Pos, row.Size, row.TextAt = object.ID, places[i].pos, places[i].size, places[i].textAt
+			keep = append(keep, row)
+		}
+		if len(keep) > 0 {
+			if err := db.KeepOutputs(ctx, tx, keep); err != nil {
+				return err
+			}
+			if _, err := s.queries.SetOutputObject(ctx, tx, db.SetOutputObjectParams{ID: object.ID, Size: size, Live: int64(len(keep))}); err != nil {
+				return err
+			}
+		}
+		for part := range chunks(forget) {
+			if _, err := s.queries.DeleteOutputs(ctx, tx, part); err != nil {
+				return err
+			}
+		}
+		return db.LeaveOutputObjects(ctx, tx, left)
+	})
+	if err != nil {
+		return fmt.Errorf("note %d outputs as kept: %w", len(batch), err)
+	}
+	s.metrics.runs.WithLabelValues(outcomeKept).Add(float64(kept))
+	s.metrics.runs.WithLabelValues(outcomeEmpty).Add(float64(empty))
+	return nil
+}
+
+// lock reads the rows that there are of copies.
+func (s *Service) lock(ctx context.Context, tx *sql.Tx, batch []copied) (map[int64]db.LockOutputsRow, error) {
+	ids := make([]int64, len(batch))
+	for i := range batch {
+		ids[i] = batch[i].ID
+	}
+	rows := make(map[int64]db.LockOutputsRow, len(batch))
+	for part := range chunks(ids) {
+		there, err := s.queries.ListOutputIDs(ctx, tx, part)
+		if err != nil {
+			return nil, err
+		}
+		if len(there) == 0 {
+			continue
+		}
+		locked, err := s.queries.LockOutputs(ctx, tx, there)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range locked {
+			rows[r.LogID] = r
+		}
+	}
+	return rows, nil
+}
+
+// unpack gives the text of a row out of its block.
+func (s *Service) unpack(row *db.Output, block []byte) ([]byte, error) {
+	if len(block) == 0 {
+		return nil, errShort
+	}
+	kind, packed := block[0], block[1:]
+	if kind == blockSealed {
+		if s.cfg.Seal == nil {
+			return nil, errNoKey
+		}
+		var err error
+		if packed, err = s.cfg.Seal.OpenBytes(packed, purpose(row.ObjectID, row.Pos)); err != nil {
+			return nil, err
+		}
+	}
+	text, err := s.dec.DecodeAll(packed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read a kept output: %w", err)
+	}
+	if int64(len(text)) < row.TextAt+row.TextSize {
+		return nil, errShort
+	}
+	return bytes.Clone(text[row.TextAt : row.TextAt+row.TextSize]), nil
+}

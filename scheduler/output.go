@@ -1,0 +1,91 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/seal"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/archive"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// Output says where outputs of runs are kept beyond their executors, and how much of them; see package archive.
+type Output struct {
+	Store  archive.Store // nil: they are not kept
+	Seal   *seal.Seal    // nil: copies are not sealed
+	Limits func() archive.Limits
+}
+
+// newArchive makes the service that keeps outputs; nil where they are not kept.
+func (e *Engine) newArchive() (*archive.Service, error) {
+	out := e.cfg.Output
+	if out.Store == nil {
+		return nil, nil
+	}
+	return archive.New(archive.Config{
+		Pool: e.cfg.Pool, Logger: e.log, Registerer: e.cfg.Registerer, Store: out.Store, Seal: out.Seal, Limits: out.Limits, Now: e.now,
+		Node: e.node.ID, Alive: e.node.Alive, Mine: e.node.Mine, Leads: e.node.Leading, OpenFrom: e.openFrom.Load, Ready: e.node.MayAct,
+		Keeps: func(group int64) jobspec.Keep {
+			if g := e.directory.get(group); g != nil {
+				return g.keep
+			}
+			return jobspec.KeepInherit
+		},
+		Read: func(ctx context.Context, r archive.Run, from int) (wire.LogResult, error) {
+			return e.askLog(ctx, r.Group, r.Address, r.ID, r.LogDate, from)
+		},
+	})
+}
+
+// outputsOf are the runs of a batch of results whose output is to be kept. Those without an address are not known to be recorded as
+// sent yet. follow has the wishes of their jobs; nil: they are read.
+func (e *Engine) outputsOf(ctx context.Context, tx *sql.Tx, ended []db.ListRunsByIDRow, byID map[int64]*finishing, follow *following) ([]archive.Ended, error) {
+	if e.archive == nil || len(ended) == 0 {
+		return nil, nil
+	}
+	wishes := make(map[int64]jobspec.Keep)
+	if follow == nil {
+		var ids []int64
+		for i := range ended {
+			ids = appendNew(ids, ended[i].JobID)
+		}
+		rows, err := e.queries.ListJobsWithConsequences(ctx, tx, ids)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			wishes[rows[i].ID] = jobspec.Keep(rows[i].KeepOutput)
+		}
+	} else {
+		for id, j := range follow.jobs {
+			wishes[id] = jobspec.Keep(j.KeepOutput)
+		}
+	}
+	now := e.now().UnixMilli()
+	var wanted []archive.Ended
+	for i := range ended {
+		r := &ended[i]
+		f := byID[r.ID]
+		if r.SentAt == 0 && f.given != event.Open { // no executor had it
+			continue
+		}
+		if e.archive.Wants(wishes[r.JobID], r.JobGroup, f.ends != event.Succeeded) {
+			wanted = append(wanted, archive.Ended{At: now, Run: archive.Run{
+				ID: r.ID, Group: r.JobGroup, Job: r.JobID, Address: string(r.ExecutorAddress), LogDate: e.logDate(r.PlannedAt, r.TriggerTime),
+			}})
+		}
+	}
+	if len(wanted) > 0 && e.archive.Full(len(wanted)) {
+		return nil, nil
+	}
+	return wanted, nil
+}
+
+// known are those whose executor is in their row.
+func known(outputs []archive.Ended) []archive.Ended {
+	return slices.DeleteFunc(outputs, func(o archive.Ended) bool { return o.Address == "" })
+}
