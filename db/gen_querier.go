@@ -539,9 +539,6 @@ type Querier interface {
 	ListJobsWithConsequences(ctx context.Context, db DBTX, ids []int64) ([]ListJobsWithConsequencesRow, error)
 	// Jobs with a run that has been waiting for a while, for the sweep.
 	ListJobsWithWaiting(ctx context.Context, db DBTX, plannedAt int64) ([]int64, error)
-	ListKeptOutputs(ctx context.Context, db DBTX, arg ListKeptOutputsParams) ([]Output, error)
-	// Kept outputs of a job, the newest runs first, for a search.
-	ListKeptOutputsOfJob(ctx context.Context, db DBTX, arg ListKeptOutputsOfJobParams) ([]Output, error)
 	// The table is empty but for the seconds in which somebody waits.
 	ListKills(ctx context.Context, db DBTX) ([]Kill, error)
 	// Runs that were sent a while ago and have no result, by the index on handle_code from a low mark on.

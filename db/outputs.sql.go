@@ -348,127 +348,6 @@ func (q *Queries) ListEndedOutputs(ctx context.Context, db DBTX, arg ListEndedOu
 	return items, nil
 }
 
-const listKeptOutputs = `-- name: ListKeptOutputs :many
-SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
-       head_size, head_lines, left_lines, tail_lines, faults
-FROM punctual_output WHERE log_id < ? AND log_id >= ? AND object_id > 0
-ORDER BY log_id DESC LIMIT ?
-`
-
-type ListKeptOutputsParams struct {
-	BelowID int64
-	FromID  int64
-	Limit   int32
-}
-
-func (q *Queries) ListKeptOutputs(ctx context.Context, db DBTX, arg ListKeptOutputsParams) ([]Output, error) {
-	rows, err := db.QueryContext(ctx, listKeptOutputs, arg.BelowID, arg.FromID, arg.Limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []Output
-	for rows.Next() {
-		var i Output
-		if err := rows.Scan(
-			&i.LogID,
-			&i.JobGroup,
-			&i.JobID,
-			&i.State,
-			&i.Reason,
-			&i.Node,
-			&i.Tries,
-			&i.NextAt,
-			&i.EndedAt,
-			&i.KeptAt,
-			&i.ObjectID,
-			&i.Pos,
-			&i.Size,
-			&i.TextAt,
-			&i.TextSize,
-			&i.HeadSize,
-			&i.HeadLines,
-			&i.LeftLines,
-			&i.TailLines,
-			&i.Faults,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const listKeptOutputsOfJob = `-- name: ListKeptOutputsOfJob :many
-SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
-       head_size, head_lines, left_lines, tail_lines, faults
-FROM punctual_output WHERE job_id = ? AND log_id < ? AND log_id >= ? AND object_id > 0
-ORDER BY log_id DESC LIMIT ?
-`
-
-type ListKeptOutputsOfJobParams struct {
-	JobID   int64
-	BelowID int64
-	FromID  int64
-	Limit   int32
-}
-
-// Kept outputs of a job, the newest runs first, for a search.
-func (q *Queries) ListKeptOutputsOfJob(ctx context.Context, db DBTX, arg ListKeptOutputsOfJobParams) ([]Output, error) {
-	rows, err := db.QueryContext(ctx, listKeptOutputsOfJob,
-		arg.JobID,
-		arg.BelowID,
-		arg.FromID,
-		arg.Limit,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []Output
-	for rows.Next() {
-		var i Output
-		if err := rows.Scan(
-			&i.LogID,
-			&i.JobGroup,
-			&i.JobID,
-			&i.State,
-			&i.Reason,
-			&i.Node,
-			&i.Tries,
-			&i.NextAt,
-			&i.EndedAt,
-			&i.KeptAt,
-			&i.ObjectID,
-			&i.Pos,
-			&i.Size,
-			&i.TextAt,
-			&i.TextSize,
-			&i.HeadSize,
-			&i.HeadLines,
-			&i.LeftLines,
-			&i.TailLines,
-			&i.Faults,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Close(); err != nil {
-		return nil, err
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
 const listLongRuns = `-- name: ListLongRuns :many
 SELECT l.id, l.job_group, l.job_id, l.executor_address, l.trigger_time, l.planned_at, l.sent_at, COALESCE(j.keep_output, '') AS keep_output
 FROM xxl_job_log l LEFT JOIN xxl_job_info j ON j.id = l.job_id
@@ -751,7 +630,7 @@ func (q *Queries) ListOutputsOfNode(ctx context.Context, db DBTX, arg ListOutput
 }
 
 const listRunsThere = `-- name: ListRunsThere :many
-SELECT id FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?)
+SELECT id FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
 func (q *Queries) ListRunsThere(ctx context.Context, db DBTX, ids []int64) ([]int64, error) {

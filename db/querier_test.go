@@ -73,6 +73,10 @@ var seedValues = map[string][seedRows]any{
 	"punctual_webhook_delivery.webhook_id": {1, 1, 1, 1, 1},
 	"punctual_webhook_delivery.state":      {0, 0, 1, 2, 0},
 	"punctual_webhook_delivery.next_at":    {0, 2, 0, 0, 0},
+	"punctual_output.state":                {0, 1, 2, 0, 3},
+	"punctual_output.node":                 {1, 1, 1, 2, 1},
+	"punctual_output_object.live":          {0, 2, 1, 0, 5},
+	"punctual_output_object.made":          {1, 2, 9, 4, 5},
 	"xxl_job_registry.silent":              {0, 1, 0, 0, 0},
 }
 
@@ -134,6 +138,7 @@ var argValues = map[string]any{
 	"SetBackfillState.ID": int64(2), "MoveBackfill.ID": int64(2), "EndBackfill.ID": int64(2), "OldState": "state2", "MoveBackfill.State": "state2", "MoveBackfill.No": int64(2),
 	"NewState": "changed", "EndBackfill.EndedAt": int64(77), "SendBackfillRun.BackfillID": int64(2), "SendBackfillRun.No": int64(2), "SettleBackfillRun.State": int64(3), "FirstBackfillEndedBefore": int64(100),
 	"InsertWebhook.Name": "new", "SendDeliveryAgain.ID": int64(3), "ListFreshDeliveries": int64(1), "DeleteDeliveriesUpTo.ID": int64(100), "ListDeliveries.Below": int64(100), "NthDelivery.Offset": int32(0),
+	"LeaveOutputObject.ID": int64(2), "InsertOutputBlob.Part": int64(99),
 	"ResealWebhook.OldConfig": "config1", "NoteWebhookTrouble.LastReason": "changed", "ListSilentExecutors.UpdateTime": seedTime.AddDate(0, 0, 20), "NoteSilentExecutor.Before": seedTime.AddDate(0, 0, 20),
 	"NoteExecutorBack.RegistryKey": "regist2", "NoteExecutorBack.RegistryValue": "regist2",
 	"DeleteOwnViews": int64(2), "FromHour": int64(0), "ToHour": int64(100), "DeleteHoursBefore": int64(100), "DeleteJobDaysBefore": int64(100), "SetHour.SucCount": int64(77),
@@ -247,6 +252,8 @@ func fill(v reflect.Value, name string, value any) {
 		v.Set(reflect.ValueOf("x"))
 	case v.Kind() == reflect.String:
 		v.SetString(seedText(snake(name), 1))
+	case v.Type() == reflect.TypeFor[[]byte]():
+		v.SetBytes([]byte("x"))
 	case v.Kind() == reflect.Slice:
 		v.Set(reflect.ValueOf([]int64{1, 2, 3}))
 	default:

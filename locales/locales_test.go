@@ -70,6 +70,7 @@ var families = withTables(map[string][]string{
 	"block.":             and(typed("executor/wire", "Block"), help),
 	"calendar.error.":    typed("scheduler/calendar", "Reason"),
 	"calendarrule.":      and(typed("scheduler/jobspec", "CalendarRule"), help),
+	"keep.":              and(typed("scheduler/jobspec", "Keep"), help),
 	"concurrency.":       and(typed("scheduler/jobspec", "Concurrency"), help),
 	"misfire.":           and(typed("scheduler/jobspec", "Misfire"), help),
 	"route.":             and(typed("scheduler/jobspec", "Route"), help),
@@ -185,7 +186,7 @@ func TestChineseIsTranslated(t *testing.T) {
 
 func translated(t *testing.T, lang string) {
 	// What is written the same in Chinese and English.
-	same := []string{"glue.", "alarm.line", "alarm.title.", "schedule.CRON", "list.comma", "connect.", "alarms.kind.slack", "alarms.kind.telegram", "alarms.kind.webhook", "alarms.security.", "language.", "trigger.API", "right.glue", "token.title", "audit.kind.token"}
+	same := []string{"glue.", "alarm.line", "alarm.title.", "schedule.CRON", "list.comma", "connect.", "alarms.kind.slack", "alarms.kind.telegram", "alarms.kind.webhook", "alarms.security.", "language.", "trigger.API", "right.glue", "token.title", "audit.kind.token", "settings.unit.kb"}
 	han := regexp.MustCompile(`\p{Han}`)
 	for key, message := range messages(t, lang) {
 		raw, _ := json.Marshal(message)

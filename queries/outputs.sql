@@ -51,7 +51,7 @@ DELETE FROM punctual_output WHERE log_id IN (sqlc.slice(ids));
 SELECT log_id FROM punctual_output WHERE log_id > ? ORDER BY log_id LIMIT ?;
 
 -- name: ListRunsThere :many
-SELECT id FROM xxl_job_log WHERE id IN (sqlc.slice(ids));
+SELECT id FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
 -- name: ListEndedOutputs :many
 -- Copies of runs that were going on and have ended since.
@@ -109,16 +109,3 @@ DELETE FROM punctual_output_blob WHERE object_id = ?;
 -- name: SumOutputObjects :one
 -- How much is kept.
 SELECT COUNT(*) AS objects, CAST(COALESCE(SUM(size), 0) AS SIGNED) AS bytes FROM punctual_output_object WHERE live > 0;
-
--- name: ListKeptOutputsOfJob :many
--- Kept outputs of a job, the newest runs first, for a search.
-SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
-       head_size, head_lines, left_lines, tail_lines, faults
-FROM punctual_output WHERE job_id = sqlc.arg(job_id) AND log_id < sqlc.arg(below_id) AND log_id >= sqlc.arg(from_id) AND object_id > 0
-ORDER BY log_id DESC LIMIT ?;
-
--- name: ListKeptOutputs :many
-SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
-       head_size, head_lines, left_lines, tail_lines, faults
-FROM punctual_output WHERE log_id < sqlc.arg(below_id) AND log_id >= sqlc.arg(from_id) AND object_id > 0
-ORDER BY log_id DESC LIMIT ?;

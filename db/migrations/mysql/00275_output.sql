@@ -30,8 +30,7 @@ CREATE TABLE IF NOT EXISTS punctual_output (
     tail_lines BIGINT NOT NULL DEFAULT 0,
     faults     BIGINT NOT NULL DEFAULT 0,
     KEY i_output_due (state, node, next_at, log_id),
-    KEY i_output_object (object_id),
-    KEY i_output_job (job_id, log_id)
+    KEY i_output_object (object_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_unicode_ci ROW_FORMAT = DYNAMIC;
 
 CREATE TABLE IF NOT EXISTS punctual_output_object (

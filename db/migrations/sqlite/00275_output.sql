@@ -32,7 +32,6 @@ CREATE TABLE punctual_output (
 );
 CREATE INDEX i_output_due ON punctual_output (state, node, next_at, log_id);
 CREATE INDEX i_output_object ON punctual_output (object_id);
-CREATE INDEX i_output_job ON punctual_output (job_id, log_id);
 
 CREATE TABLE punctual_output_object (
     id         INTEGER PRIMARY KEY AUTOINCREMENT,
