@@ -98,15 +98,21 @@ func (a *api) retried(ctx context.Context, r run) (int64, error) {
 
 // output reads what a run has put out from a line on: the text, the line after it, and whether there will be no more.
 func (a *api) output(ctx context.Context, id int64, from int) (text json.RawMessage, next int, end bool, err error) {
+	text, next, end, _, err = a.outputFrom(ctx, id, from)
+	return text, next, end, err
+}
+
+// outputFrom says also whether the text is that of the copy that is kept.
+func (a *api) outputFrom(ctx context.Context, id int64, from int) (text json.RawMessage, next int, end, kept bool, err error) {
 	text, header, err := a.call(ctx, http.MethodGet, fmt.Sprintf("/runs/%d/output", id), url.Values{"from_line": {strconv.Itoa(from)}}, nil)
 	if err != nil {
-		return nil, from, false, err
+		return nil, from, false, false, err
 	}
 	next, err = strconv.Atoi(header.Get("Next-Line"))
 	if err != nil {
-		return nil, from, false, fmt.Errorf("the answer of %s does not say which line is next", a.base)
+		return nil, from, false, false, fmt.Errorf("the answer of %s does not say which line is next", a.base)
 	}
-	return text, next, header.Get("Output-End") == "true", nil
+	return text, next, header.Get("Output-End") == "true", header.Get("Output-Source") == "copy", nil
 }
 
 // follow copies a run's output as it comes, until the run has ended. As long as no executor has the run there is none; what cannot be
@@ -337,10 +343,15 @@ func (c runsLogs) Run(ctx context.Context, s Streams) error {
 	if c.Follow {
 		return a.follow(ctx, s.Out, c.ID)
 	}
+	said := false
 	for from := 1; ; {
-		text, next, _, err := a.output(ctx, c.ID, from)
+		text, next, _, kept, err := a.outputFrom(ctx, c.ID, from)
 		if err != nil {
 			return err
+		}
+		if kept && !said {
+			said = true
+			fmt.Fprintf(s.Err, "run %d: this is the copy that is kept; the executor does not have the output any more, or does not answer\n", c.ID)
 		}
 		if _, err := s.Out.Write(text); err != nil || len(text) == 0 {
 			return err
