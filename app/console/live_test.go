@@ -13,8 +13,8 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
-	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/locales"
+	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/runs"
 )

@@ -175,6 +175,9 @@ func (j Job) Normalize() Job {
 		j.MisfireWithin = 0
 	}
 	j.DoneBy = normalClock(j.DoneBy)
+	if j.KeepOutput.Inherits() {
+		j.KeepOutput = ""
+	}
 	j.AlarmEmail = strings.Join(splitList(j.AlarmEmail), ",")
 	j.ChildJobIDs = strings.Join(splitList(j.ChildJobIDs), ",")
 	j.Tags = strings.Join(splitList(j.Tags), ",")
