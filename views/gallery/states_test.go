@@ -30,6 +30,7 @@ func (f fakes) statePages() []page {
 		{"job-never", "/jobs/new?never", jobs.Form(f.jobNever())},
 		{"runs-new", "/runs?new", f.runsNew(12)},
 		{"run-lost", "/runs/90404", runs.Detail(f.runLost())},
+		{"run-kept", "/runs/90404?kept", runs.Detail(f.runKept())},
 		{"run-skipped", "/runs/90401", runs.Detail(f.runSkipped())},
 		{"run-discarded", "/runs/90398", runs.Detail(f.runDiscarded())},
 		{"run-lost-token", "/runs/90404?token", runs.Detail(f.runLostToken())},
@@ -155,6 +156,15 @@ func (f fakes) runDiscarded() runs.DetailPage {
 func (f fakes) runCancelled() runs.DetailPage {
 	p := f.passed("/runs/90397", 13, "advice.cancelled", append(f.claimed(), beat{runs.StepPassed, runs.StepSkipped, 2 * time.Millisecond, f.runs().Rows[13].Message})...)
 	p.Timeline.OriginID = 90390
+	return p
+}
+
+// runKept is one whose executor is gone, with what was copied before.
+func (f fakes) runKept() runs.DetailPage {
+	p := f.runLost()
+	p.Log = runs.Log{Status: runs.LogComplete, First: 1, Next: 5, Note: f.T("log.kept.part", "Time", "2026-11-21 10:02:31") + " " + f.T("log.kept.left", "Count", 12_345, "N", "12,345"), Lines: []string{
+		"2026-11-21 10:01:06 INFO sync of 40 windows begins", "… 12345 lines are not kept …", "2026-11-21 10:02:29 ERROR window 12: connection reset by peer", "2026-11-21 10:02:30 INFO window 13",
+	}}
 	return p
 }
 
