@@ -14,7 +14,6 @@ type copied struct {
 	Run
 	endedAt int64
 	goesOn  bool // the run has not ended
-	reason  string
 	excerpt *excerpt
 	written func(ok bool) // of a run that goes on; else nil
 }
