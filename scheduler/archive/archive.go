@@ -29,9 +29,7 @@ type Run struct {
 // Ended is a run that has ended.
 type Ended struct {
 	Run
-	At     int64  // epoch ms
-	Pushed string // the whole output, where its executor sent it with the result
-	HasAll bool   // Pushed is set, and may be empty because the run wrote nothing
+	At int64 // epoch ms
 }
 
 // Limits are what people may change while it works.
@@ -212,6 +210,7 @@ func (s *Service) Start() {
 	}
 	s.loops.Go(func() { s.lookLoop(ctx) })
 	s.loops.Go(func() { s.followLoop(ctx) })
+	s.loops.Go(func() { s.checkLoop(ctx) })
 	s.writer.Go(func() { s.writeLoop(work, ctx.Done()) })
 }
 
@@ -261,14 +260,6 @@ func (s *Service) wish(own jobspec.Keep, group int64) jobspec.Keep {
 	return own.Or(s.cfg.Keeps(group), s.cfg.Limits().Keep)
 }
 
-// Wish is what is wanted of the runs of a job, which may say so itself.
-func (s *Service) Wish(own jobspec.Keep, group int64) jobspec.Keep {
-	if s == nil {
-		return jobspec.KeepNone
-	}
-	return s.wish(own, group)
-}
-
 // soon is how long a row waits for being found in the table while its run is expected to be in the queue.
 const soon = 5 * time.Second
 
@@ -311,33 +302,11 @@ func (s *Service) Offer(ended []Ended) {
 		if s.busy[r.ID] || len(s.busy) >= s.cfg.Queue {
 			continue
 		}
-		if r.HasAll && s.takePushed(r) {
-			continue
-		}
 		select {
 		case s.queue <- r:
 			s.busy[r.ID] = true
 		default:
 		}
-	}
-}
-
-// takePushed hands an output that came with its result to the writer, if there is room.
-func (s *Service) takePushed(r Ended) bool {
-	if s.held.Load() > s.cfg.Held || !s.trouble.until.IsZero() && s.cfg.Now().Before(s.trouble.until) {
-		return false
-	}
-	x := &excerpt{budget: s.cfg.Limits().RunBytes}
-	x.addText(r.Pushed)
-	c := copied{Run: r.Run, endedAt: r.At, excerpt: x}
-	select {
-	case s.copies <- c:
-		s.held.Add(int64(x.size()))
-		s.busy[r.ID] = true
-		s.metrics.bytes.Add(float64(len(r.Pushed)))
-		return true
-	default:
-		return false
 	}
 }
 

@@ -415,6 +415,14 @@ func TestAStoreThatTakesNothingIsSaid(t *testing.T) {
 		if st := b.s.Status(); st.Trouble != "" || b.text(b.s, r.ID) != "a" {
 			t.Errorf("after that the status is %+v", st)
 		}
+		b.store.down = errors.New("gone")
+		if b.s.check(t.Context()); b.s.Status().Trouble != "gone" {
+			t.Errorf("a store that is looked at without a run: %+v", b.s.Status())
+		}
+		b.store.down = nil
+		if b.s.check(t.Context()); b.s.Status().Trouble != "" {
+			t.Errorf("a store that is back: %+v", b.s.Status())
+		}
 		b.limit.MaxUncopy = 1
 		b.s.waiting.Store(1)
 		if !b.s.Full(3) || b.s.Status().LeftOut != 3 {

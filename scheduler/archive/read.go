@@ -21,8 +21,6 @@ type Copy struct {
 	// Head and Tail are whole lines; between them Left lines are missing.
 	Head, Tail  [][]byte
 	Left        int
-	Faults      int
-	Whole       bool // of a run that has ended, and all that it wrote was read
 	Interrupted bool // its end is missing
 }
 
@@ -57,8 +55,7 @@ func (s *Service) Read(ctx context.Context, runID int64) (*Copy, error) {
 	if err != nil || row == nil {
 		return nil, err
 	}
-	c := &Copy{State: row.State, Reason: row.Reason, KeptAt: row.KeptAt, Left: int(row.LeftLines), Faults: int(row.Faults),
-		Whole: row.State == db.OutputWhole, Interrupted: row.State != db.OutputWhole}
+	c := &Copy{State: row.State, Reason: row.Reason, KeptAt: row.KeptAt, Left: int(row.LeftLines), Interrupted: row.State != db.OutputWhole}
 	head := min(int(row.HeadSize), len(text))
 	c.Head, c.Tail = linesOf(text[:head]), linesOf(text[head:])
 	return c, nil

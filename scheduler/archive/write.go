@@ -127,6 +127,32 @@ func (s *Service) storeWorks() {
 	s.trouble = trouble{}
 }
 
+// checkLoop tries the store at the start, so that a wrong address is said before a run needs it, and as long as it is in trouble.
+func (s *Service) checkLoop(ctx context.Context) {
+	tick := time.NewTicker(s.cfg.TidyEvery)
+	defer tick.Stop()
+	for first := true; ; first = false {
+		if first || s.Status().Trouble != "" {
+			s.check(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Service) check(ctx context.Context) {
+	limited, cancel := context.WithTimeout(ctx, writeLimit)
+	defer cancel()
+	if err := s.cfg.Store.Check(limited); err == nil {
+		s.storeWorks()
+	} else if ctx.Err() == nil {
+		s.storeFails(err)
+	}
+}
+
 func (s *Service) storeFails(err error) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
