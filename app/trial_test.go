@@ -117,6 +117,13 @@ func TestAScriptIsTriedBeforeItIsSaved(t *testing.T) {
 		if got := c.do("GET", of+"/script", ""); !strings.Contains(got.body, "echo by a program") {
 			t.Errorf("its script: %d %s", got.status, got.body)
 		}
+		live := c.do("POST", "/jobs/"+id+"/trigger", "{}")
+		if err := json.Unmarshal([]byte(live.body), &answer); err != nil || len(answer.Runs) != 1 {
+			t.Fatalf("a run of the job: %d %s", live.status, live.body)
+		}
+		if got := c.do("GET", "/runs/"+strconv.FormatInt(answer.Runs[0], 10)+"/script", ""); got.status != http.StatusConflict {
+			t.Errorf("the script of a run that is no trial: %d %s", got.status, got.body)
+		}
 		if got := c.do("POST", of+"/rerun", ""); got.status != http.StatusConflict {
 			t.Errorf("run again: %d %s", got.status, got.body)
 		}

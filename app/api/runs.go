@@ -261,7 +261,7 @@ func (a *API) triedScript(ctx context.Context, p auth.Principal, id int64) (*str
 	}
 	text, ok, err := a.Manage.Jobs.Tried(ctx, p, r)
 	if err == nil && !ok {
-		err = problem.New(problem.NotFound, "problem.run.notrial")
+		err = problem.New(problem.Conflict, "problem.run.notrial")
 	}
 	return &struct{ Body triedScript }{triedScript{text}}, err
 }
