@@ -69,7 +69,7 @@ type ChannelFields struct {
 // channel is a way to tell people of alarms. What is secret of it goes in and never comes out.
 type channel struct {
 	ID    int64  `json:"id" minimum:"1"`
-	Kind  string `json:"kind" doc:"mail, dingtalk, wecom, feishu, slack, telegram or webhook."`
+	Kind  string `json:"kind" doc:"mail, dingtalk, wecom, feishu, slack, teams, telegram or webhook."`
 	Group int64  `json:"group_id" doc:"Whose jobs' alarms it carries, and no others; 0: of all."`
 	ChannelFields
 	HasURL      bool         `json:"has_url"`
@@ -106,7 +106,7 @@ type ChannelChange struct {
 // newChannel is a channel as somebody wants it.
 type newChannel struct {
 	Name     string `json:"name" minLength:"1" maxLength:"64"`
-	Kind     string `json:"kind" enum:"mail,dingtalk,wecom,feishu,slack,telegram,webhook" doc:"It does not change."`
+	Kind     string `json:"kind" enum:"mail,dingtalk,wecom,feishu,slack,teams,telegram,webhook" doc:"It does not change."`
 	Group    int64  `json:"group_id,omitempty" minimum:"1" doc:"Whose jobs' alarms it carries, and no others; without it of all. It does not change."`
 	EveryJob bool   `json:"every_job,omitempty" doc:"It begins with a route for all jobs."`
 	ChannelChange

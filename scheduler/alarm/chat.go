@@ -17,6 +17,7 @@ const (
 	maxWeCom    = 1_900  // of 2,048
 	maxFeishu   = 15_000 // of 20 K
 	maxSlack    = 3_500  // what is shown without folding; 40,000 are taken
+	maxTeams    = 10_000 // of 28 K of JSON, in which a character may take up to six bytes
 )
 
 func hmacBase64(key, text string) string {
@@ -159,3 +160,39 @@ func slack(s *Settings, m *message, _ time.Time) (*webCall, error) {
 	})
 	return &webCall{url: s.URL, body: body}, err
 }
+
+// teams is a message for a workflow of Microsoft Teams that posts what a webhook brings: an adaptive card. Its text runs know no markup,
+// where a text block would make links of what an executor wrote.
+func teams(s *Settings, m *message, _ time.Time) (*webCall, error) {
+	run := func(text string, bold bool) map[string]any {
+		part := map[string]any{"type": "TextRun", "text": text}
+		if bold {
+			part["weight"] = "Bolder"
+		}
+		return map[string]any{"type": "RichTextBlock", "inlines": []any{part}}
+	}
+	blocks := []any{run(m.title(), true)}
+	for text := range strings.SplitSeq(m.plain(maxTeams), "\n") {
+		if text = strings.TrimSpace(text); text != "" && !m.isLink(text) {
+			blocks = append(blocks, run(text, false))
+		}
+	}
+	card := map[string]any{"$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4", "body": blocks}
+	var actions []any
+	for i := range m.items {
+		if it := &m.items[i]; it.link != "" && len(actions) < maxTeamsLinks {
+			actions = append(actions, map[string]any{"type": "Action.OpenUrl", "title": clip(it.job, 80), "url": it.link})
+		}
+	}
+	if len(actions) > 0 {
+		card["actions"] = actions
+	}
+	body, err := json.Marshal(map[string]any{
+		"type":        "message",
+		"attachments": []any{map[string]any{"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": nil, "content": card}},
+	})
+	return &webCall{url: s.URL, body: body}, err
+}
+
+// maxTeamsLinks is how many buttons Teams shows of a card.
+const maxTeamsLinks = 6

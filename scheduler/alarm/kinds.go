@@ -15,6 +15,7 @@ const (
 	KindWeCom    Kind = "wecom"
 	KindFeishu   Kind = "feishu" // and Lark, its name outside of China
 	KindSlack    Kind = "slack"
+	KindTeams    Kind = "teams"
 	KindTelegram Kind = "telegram"
 	KindWebhook  Kind = "webhook"
 )
@@ -53,6 +54,7 @@ var kinds = []KindInfo{
 	{Kind: KindWeCom, Icon: "message-square", Example: "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=…", call: weCom},
 	{Kind: KindFeishu, Icon: "message-square", Example: "https://open.feishu.cn/open-apis/bot/v2/hook/…", Secret: SecretSigns, call: feishu},
 	{Kind: KindSlack, Icon: "message-square", Example: "https://hooks.slack.com/services/…", call: slack},
+	{Kind: KindTeams, Icon: "message-square", Example: "https://….environment.api.powerplatform.com/powerautomate/automations/direct/workflows/…", call: teams},
 	{Kind: KindTelegram, Icon: "send", Example: telegramAPI, Default: telegramAPI, Secret: SecretToken, Chat: true, call: telegram},
 	{Kind: KindWebhook, Icon: "webhook", Example: "https://alarms.example.com/punctual", Secret: SecretSigns, Template: true, call: hook},
 }

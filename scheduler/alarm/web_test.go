@@ -181,6 +181,26 @@ func TestEachProviderGetsWhatItExpects(t *testing.T) {
 				t.Errorf("body: %s", c.body)
 			}
 		}},
+		{"Teams", KindTeams, "", "", func(t *testing.T, c call, run int64) {
+			card := deep(t, c.body, "attachments", 0, "content")
+			if deep(t, c.body, "type") != "message" || deep(t, c.body, "attachments", 0, "contentType") != "application/vnd.microsoft.card.adaptive" || card.(map[string]any)["type"] != "AdaptiveCard" {
+				t.Errorf("body: %s", c.body)
+			}
+			blocks, _ := deep(t, c.body, "attachments", 0, "content", "body").([]any)
+			texts := ""
+			for i := range blocks {
+				if deep(t, c.body, "attachments", 0, "content", "body", i, "type") != "RichTextBlock" || deep(t, c.body, "attachments", 0, "content", "body", i, "inlines", 0, "type") != "TextRun" {
+					t.Errorf("block %d has markup: %s", i, c.body)
+				}
+				text, _ := deep(t, c.body, "attachments", 0, "content", "body", i, "inlines", 0, "text").(string)
+				texts += text + "\n"
+			}
+			has(t, texts, "[Punctual] Failed: nightly <b>report</b>\n", evil, "https://evil.example.com")
+			actions, _ := deep(t, c.body, "attachments", 0, "content", "actions").([]any)
+			if len(actions) != 1 || deep(t, c.body, "attachments", 0, "content", "actions", 0, "url") != fmt.Sprintf("https://punctual.test/runs/%d", run) {
+				t.Errorf("links, of which only ours is wanted: %v", actions)
+			}
+		}},
 		{"a generic receiver, signed", KindWebhook, "SECabc", "", func(t *testing.T, c call, run int64) {
 			if got, want := c.header.Get(HeaderSignature), "t="+seconds+",v1="+hex.EncodeToString(sign("SECabc", seconds+"."+string(c.body))); got != want {
 				t.Errorf("signature %s, want %s", got, want)
