@@ -1,6 +1,7 @@
 package route
 
 import (
+	"cmp"
 	"crypto/md5"
 	"encoding/binary"
 	"slices"
@@ -31,15 +32,7 @@ func newRing(addresses []string) *ring {
 		}
 	}
 	// Stable, so that of two points with one hash the later address wins, as in upstream's sorted map.
-	slices.SortStableFunc(r.points, func(a, b point) int {
-		switch {
-		case a.hash < b.hash:
-			return -1
-		case a.hash > b.hash:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(r.points, func(a, b point) int { return cmp.Compare(a.hash, b.hash) })
 	return r
 }
 

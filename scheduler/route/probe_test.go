@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -134,6 +135,25 @@ func TestProbeEndsWithItsContextAndLeavesNobodyBehind(t *testing.T) {
 		}
 		if f.running != 0 {
 			t.Errorf("%d still ask", f.running)
+		}
+	})
+}
+
+// TestProbeAsksNobodyAfterItsContext has executors that are slow to hear that nobody waits for them any more.
+func TestProbeAsksNobodyAfterItsContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var asked atomic.Int64
+		_, replies := Probe(ctx, make([]string, probesAtOnce+5), func(ctx context.Context, address string) Reply {
+			asked.Add(1)
+			<-ctx.Done()
+			time.Sleep(time.Second)
+			return Reply{Address: address}
+		})
+		if n := asked.Load(); n != probesAtOnce || len(replies) != probesAtOnce+5 {
+			t.Errorf("%d were asked, %d replied", n, len(replies))
 		}
 	})
 }

@@ -70,6 +70,48 @@ func TestConsistentHashWrapsAround(t *testing.T) {
 	}
 }
 
+// A point of each of these two has the hash 1682474698, and it is the next one for job 44.
+func TestOfTwoAddressesWithOneHashTheLaterWins(t *testing.T) {
+	t.Parallel()
+	a, b := "http://10.0.4.100:9999/", "http://10.0.4.149:9999/"
+	for _, addresses := range [][]string{{a, b}, {b, a}} {
+		if got := newRing(addresses).pick(44); got != addresses[1] {
+			t.Errorf("of %v it is %s", addresses, got)
+		}
+	}
+	key := hash("44")
+	for _, tt := range []struct {
+		name   string
+		points []point
+		want   string
+	}{
+		{"a point with the hash of the job itself", []point{{key - 1, "a"}, {key, "b"}, {key + 1, "c"}}, "b"},
+		{"three with one hash", []point{{key - 1, "a"}, {key + 1, "b"}, {key + 1, "c"}, {key + 1, "d"}, {key + 2, "e"}}, "d"},
+		{"at the end of the ring", []point{{key - 1, "a"}, {key, "b"}, {key, "c"}}, "c"},
+		{"a next point with another hash", []point{{key - 1, "a"}, {key, "b"}, {key + 1, "c"}, {key + 1, "d"}}, "b"},
+		{"around the end", []point{{key - 3, "a"}, {key - 3, "b"}, {key - 1, "c"}}, "b"},
+	} {
+		if got := (&ring{points: tt.points}).pick(44); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestRingsAreKept(t *testing.T) {
+	t.Parallel()
+	var c ringCache
+	for i := range maxRings {
+		c.pick(1, []string{strconv.Itoa(i)})
+		if len(c.rings) != i+1 {
+			t.Fatalf("%d rings are kept of %d", len(c.rings), i+1)
+		}
+	}
+	kept := c.rings["7\n"]
+	if c.pick(1, []string{"7"}); kept == nil || c.rings["7\n"] != kept {
+		t.Error("a ring is made again")
+	}
+}
+
 func TestRingsThatAreKeptAreBounded(t *testing.T) {
 	t.Parallel()
 	var c ringCache
@@ -189,6 +231,14 @@ func TestLeastFrequentlyUsed(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
+	t.Run("a count of a million counts", func(t *testing.T) {
+		t.Parallel()
+		table := NewTable()
+		table.usageOf(1).counts = map[string]int{"a": 1_000_000, "b": 999_999}
+		if got, _ := table.Pick(jobspec.RouteLeastFrequentlyUsed, 1, []string{"a", "b"}); got != "b" {
+			t.Errorf("got %q", got)
+		}
+	})
 	t.Run("many runs are shared evenly", func(t *testing.T) {
 		t.Parallel()
 		table := NewTable()
@@ -227,6 +277,16 @@ func TestLeastRecentlyUsed(t *testing.T) {
 		got, err := table.Pick(jobspec.RouteLeastRecentlyUsed, 7, tt.addresses)
 		if err != nil || got != tt.want {
 			t.Fatalf("step %d, %s: got %q (%v), want %q", i, tt.name, got, err, tt.want)
+		}
+	}
+}
+
+func TestAnAddressThatIsListedTwiceHasOneTurn(t *testing.T) {
+	t.Parallel()
+	table := NewTable()
+	for i, want := range []string{"a", "b", "a", "b"} {
+		if got, _ := table.Pick(jobspec.RouteLeastRecentlyUsed, 7, []string{"a", "a", "b"}); got != want {
+			t.Errorf("turn %d is %q, want %q", i, got, want)
 		}
 	}
 }
