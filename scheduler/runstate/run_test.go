@@ -178,3 +178,95 @@ func TestABroadcastStandsWhereItsPartsDo(t *testing.T) {
 		}
 	}
 }
+
+func TestWhetherTheExecutorReportedItself(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		run  Run
+		want bool
+	}{
+		{"no result", Run{TriggerCode: 200}, false},
+		{"success", Run{HandleCode: 200}, true},
+		{"failure", Run{Outcome: event.Failed, HandleCode: 500}, true},
+		{"timed out", Run{Outcome: event.TimedOut, HandleCode: 502}, true},
+		{"killed", Run{Outcome: event.Killed, HandleCode: 500}, false},
+		{"lost", Run{Outcome: event.Lost, HandleCode: 500}, false},
+		{"failure in an executor's words that look like ours", Run{Outcome: event.Failed, HandleCode: 500, HandleNote: "result lost: x"}, true},
+		{"open with events, in such words", Run{HandleCode: 500, HandleNote: "result lost: x", Events: happened(event.Sent, "http://a/", time.Second, 200)}, true},
+		{"failure, adopted", Run{HandleCode: 500, HandleNote: "boom"}, true},
+		{"killed, adopted", Run{HandleCode: 500, HandleNote: "killed by ann: ok"}, false},
+		{"lost, adopted", Run{HandleCode: 500, HandleNote: "任务结果丢失，标记失败"}, false},
+	}
+	for _, tt := range tests {
+		if got := tt.run.ReportedBack(); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+func TestTheTimesOfARun(t *testing.T) {
+	t.Parallel()
+	ms := time.UnixMilli
+	triggered, handled := time.Unix(100, 0), time.Unix(200, 0)
+	tests := []struct {
+		name              string
+		run               Run
+		start, began, end time.Time
+	}{
+		{"planned, sent and finished", Run{TriggerCode: 200, HandleCode: 200, Planned: 99_001, Sent: 100_002, Finished: 150_003, Triggered: triggered, Handled: handled}, ms(99_001), ms(100_002), ms(150_003)},
+		{"not finished: its end is nobody's", Run{TriggerCode: 200, Planned: 99_001, Sent: 100_002, Finished: 150_003, Triggered: triggered, Handled: handled}, ms(99_001), ms(100_002), time.Time{}},
+		{"an XXL-JOB admin's, to the second", Run{TriggerCode: 200, HandleCode: 200, Triggered: triggered, Handled: handled}, triggered, triggered, handled},
+		{"an XXL-JOB admin's that was not sent", Run{TriggerCode: 500, Triggered: triggered}, triggered, time.Time{}, time.Time{}},
+		{"ours that was not sent has no beginning", Run{TriggerCode: 200, HandleCode: 500, Planned: 1, Triggered: triggered, Handled: handled}, ms(1), time.Time{}, handled},
+		{"ours whose sending was recorded keeps that", Run{TriggerCode: 200, HandleCode: 200, Sent: 100_002, Triggered: triggered, Handled: handled}, triggered, ms(100_002), handled},
+	}
+	for _, tt := range tests {
+		began, end := tt.run.Span()
+		if start := tt.run.Start(); !start.Equal(tt.start) || !began.Equal(tt.began) || !end.Equal(tt.end) {
+			t.Errorf("%s: planned %v, began %v, ended %v", tt.name, start, began, end)
+		}
+	}
+}
+
+func TestWhatMayHaveOutputOrReported(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name             string
+		run              Run
+		output, reported bool
+	}{
+		{"waits", Run{Address: "http://a/"}, false, false},
+		{"sent", Run{Address: "http://a/", TriggerCode: 200}, true, false},
+		{"sent nowhere", Run{TriggerCode: 200}, false, false},
+		{"a result before its sending was recorded", Run{Address: "http://a/", HandleCode: 200}, true, true},
+		{"nobody knows whether it arrived", Run{Address: "http://a/", TriggerCode: 500, Outcome: event.Unconfirmed}, true, true},
+		{"not sent", Run{Address: "http://a/", TriggerCode: 500, Outcome: event.NotSent}, false, true},
+	}
+	for _, tt := range tests {
+		if got := tt.run.HasOutput(); got != tt.output {
+			t.Errorf("%s: output %v", tt.name, got)
+		}
+		if got := tt.run.Reported(); got != tt.reported {
+			t.Errorf("%s: reported %v", tt.name, got)
+		}
+	}
+}
+
+// An adopted reason is for what was not sent: a run that waits, was taken or has a result has another story.
+func TestAnAdoptedReasonIsOfWhatWasNotSent(t *testing.T) {
+	t.Parallel()
+	for _, run := range []Run{{}, {TriggerCode: 200}, {TriggerCode: 500, HandleCode: 500}} {
+		run.TriggerNote = "result: no executor"
+		if got := run.Message(teller); got != "" {
+			t.Errorf("%+v: %q", run, got)
+		}
+	}
+	stands := happened(event.StandsFor, 2, false, time.UnixMilli(0), time.UnixMilli(60_000))
+	if why, ok := (&Run{Outcome: event.Succeeded, Events: stands}).Reason(); !ok || why.Key != event.StandsFor {
+		t.Errorf("stands for others: %v, %v", why, ok)
+	}
+	if why, ok := (&Run{Outcome: event.NotSent, Events: append(happened(event.NoExecutor), stands...)}).Reason(); !ok || why.Key != event.NoExecutor {
+		t.Errorf("not sent: %v, %v", why, ok)
+	}
+}
