@@ -17,6 +17,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -221,7 +222,7 @@ func (b *bundle) await(what string, ok func() bool) {
 	b.t.Helper()
 	changes, cancel := b.engine.Subscribe()
 	defer cancel()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(executortest.Patience)
 	poll := time.NewTicker(50 * time.Millisecond) // for what another engine, or no run, changes
 	defer poll.Stop()
 	for !ok() {

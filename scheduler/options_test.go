@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -202,7 +203,7 @@ func TestALimitHoldsAcrossAdmins(t *testing.T) {
 			if err := engine.Complete(t.Context(), []wire.Callback{{LogID: run, HandleCode: 200}}); err != nil {
 				t.Fatal(err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(executortest.Patience):
 			t.Fatalf("only %d of %d ran: %s", i, n, b.dump())
 		}
 	}

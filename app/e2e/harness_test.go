@@ -23,7 +23,7 @@ import (
 	"github.com/punctual-job/punctual/views/login"
 )
 
-const patience = executortest.Patience
+var patience = executortest.Patience
 
 const (
 	testToken    = "e2e-token"

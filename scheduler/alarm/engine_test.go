@@ -14,6 +14,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -125,7 +126,7 @@ func (s *system) sent() int64 {
 	select {
 	case id := <-s.executors.sent:
 		return id
-	case <-time.After(20 * time.Second):
+	case <-time.After(executortest.Patience):
 		s.t.Fatal("nothing is sent")
 		return 0
 	}
@@ -146,7 +147,7 @@ func (s *system) mail(want string) letter {
 			s.t.Fatalf("mail %q, want %q\n%s", m.subject, want, m.text)
 		}
 		return m
-	case <-time.After(20 * time.Second):
+	case <-time.After(executortest.Patience):
 		s.t.Fatalf("no mail %q", want)
 		return letter{}
 	}
@@ -155,7 +156,7 @@ func (s *system) mail(want string) letter {
 // status waits for what becomes of a run's alarm.
 func (s *system) status(id, want int64) {
 	s.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(executortest.Patience)
 	for s.alarmStatus(id) != want {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("alarm_status of run %d = %d, want %d", id, s.alarmStatus(id), want)
@@ -265,7 +266,7 @@ func (s *system) untilSent(id int64) {
 	s.t.Helper()
 	changes, cancel := s.engine.Subscribe()
 	defer cancel()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(executortest.Patience)
 	for {
 		run, err := db.New().GetRun(s.t.Context(), s.pool, id)
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // fakeWork is an engine's side that keeps what it was asked.
@@ -124,7 +125,7 @@ func (s *signal) wait() <-chan struct{} {
 
 func await(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	end := time.After(30 * time.Second)
+	end := time.After(executortest.Patience)
 	for {
 		next := beats.wait() // first, so that none is missed
 		if is() {
