@@ -348,6 +348,9 @@ func (w *writer) exprs(list []ast.Expr) {
 
 var arithmetic = map[token.Token]token.Token{token.ADD: token.SUB, token.SUB: token.ADD, token.MUL: token.ADD, token.QUO: token.MUL, token.REM: token.MUL}
 
+// arithmeticCalls are the functions of helperSource that take the operators' places: what an operand calls is called once.
+var arithmeticCalls = map[token.Token]string{token.ADD: "mutateAdd", token.SUB: "mutateSub", token.MUL: "mutateMul", token.QUO: "mutateQuo", token.REM: "mutateRem"}
+
 // expr puts mutants into an expression.
 func (w *writer) expr(e ast.Expr) ast.Expr {
 	switch e := e.(type) {
@@ -405,7 +408,7 @@ func (w *writer) called(e *ast.CallExpr) ast.Expr {
 	case *ast.Ident:
 		if other := map[string]string{"min": "max", "max": "min"}[f.Name]; other != "" {
 			if id := w.add(e.Pos(), "%s for %s in %s", other, f.Name, what); id != 0 {
-				return call("mutatePick", id, e, &ast.CallExpr{Fun: ast.NewIdent(other), Args: e.Args})
+				return call(map[string]string{"min": "mutateMin", "max": "mutateMax"}[f.Name], id, e.Args...)
 			}
 		}
 	}
@@ -437,7 +440,7 @@ func (w *writer) binary(e *ast.BinaryExpr) ast.Expr {
 		return out
 	case arithmetic[e.Op] != 0 && !hasText(e):
 		if id := w.add(at, "%s for %s in %s", arithmetic[e.Op], e.Op, what); id != 0 {
-			return call("mutatePick", id, e, &ast.BinaryExpr{X: e.X, Op: arithmetic[e.Op], Y: e.Y})
+			return call(arithmeticCalls[e.Op], id, e.X, e.Y)
 		}
 	}
 	return e
@@ -463,7 +466,9 @@ func hasText(e ast.Expr) bool {
 const helperSource = `package %s
 
 import (
+	mutatecmp "cmp"
 	mutateos "os"
+	mutateslices "slices"
 	mutatestrconv "strconv"
 	mutatesync "sync"
 )
@@ -512,10 +517,60 @@ func mutateEdge(id int, is bool, same func() bool) bool {
 	return is
 }
 
-func mutatePick[T any](id int, is, other T) T {
+type mutateInteger interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr
+}
+
+type mutateNumber interface {
+	mutateInteger | ~float32 | ~float64
+}
+
+func mutateAdd[T mutateNumber](id int, x, y T) T {
 	if mutateOn(id) {
-		return other
+		return x - y
 	}
-	return is
+	return x + y
+}
+
+func mutateSub[T mutateNumber](id int, x, y T) T {
+	if mutateOn(id) {
+		return x + y
+	}
+	return x - y
+}
+
+func mutateMul[T mutateNumber](id int, x, y T) T {
+	if mutateOn(id) {
+		return x + y
+	}
+	return x * y
+}
+
+func mutateQuo[T mutateNumber](id int, x, y T) T {
+	if mutateOn(id) {
+		return x * y
+	}
+	return x / y
+}
+
+func mutateRem[T mutateInteger](id int, x, y T) T {
+	if mutateOn(id) {
+		return x * y
+	}
+	return x %% y
+}
+
+func mutateMin[T mutatecmp.Ordered](id int, list ...T) T {
+	if mutateOn(id) {
+		return mutateslices.Max(list)
+	}
+	return mutateslices.Min(list)
+}
+
+func mutateMax[T mutatecmp.Ordered](id int, list ...T) T {
+	if mutateOn(id) {
+		return mutateslices.Min(list)
+	}
+	return mutateslices.Max(list)
 }
 `

@@ -80,6 +80,10 @@ func (r *runner) reach(dir string, mutants []*mutant) {
 			fmt.Printf("%s fails by itself and takes no part\n", t.name)
 			return
 		}
+		if r.o.longest > 0 && t.took > r.o.longest {
+			fmt.Printf("%s takes %v and takes no part\n", t.name, t.took.Round(time.Second/10))
+			return
+		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			panic(err)
 		}
@@ -127,14 +131,27 @@ func (r *runner) tryOne(m *mutant) {
 		if len(some) == 0 {
 			continue
 		}
-		var usual time.Duration
-		for _, t := range some {
-			usual += t.took
-		}
-		if m.foundBy = r.run(some, patience(usual), "MUTANT="+strconv.Itoa(m.id)); m.foundBy != "" {
+		if m.foundBy = r.find(m, some); m.foundBy != "" {
 			return
 		}
 	}
+}
+
+// find says which of the tests fails with a mutant, again and again; empty: none does.
+func (r *runner) find(m *mutant, tests []*test) string {
+	env := "MUTANT=" + strconv.Itoa(m.id)
+	for len(tests) > 0 {
+		found := r.run(tests, patience(tests), env)
+		i := slices.IndexFunc(tests, func(t *test) bool { return t.name == found })
+		if i < 0 || r.run(tests[i:i+1], patience(tests[i:i+1]), env) != "" {
+			return found
+		}
+		if r.o.verbose {
+			fmt.Printf("%s failed once with %s\n", found, m)
+		}
+		tests = slices.Delete(slices.Clone(tests), i, i+1) // it is no proof
+	}
+	return ""
 }
 
 // run says which test failed first; empty: none did.
@@ -143,7 +160,7 @@ func (r *runner) run(tests []*test, limit time.Duration, env string) string {
 	for i, t := range tests {
 		names[i] = t.name
 	}
-	args := []string{r.binary, "-test.v", "-test.run", "^(" + strings.Join(names, "|") + ")$", "-test.failfast", "-test.timeout", "10m"}
+	args := []string{r.binary, "-test.v", "-test.run", "^(" + strings.Join(names, "|") + ")$", "-test.failfast", "-test.parallel", "4", "-test.timeout", "10m"}
 	if r.o.skip != "" {
 		args = append(args, "-test.skip", r.o.skip)
 	}
@@ -159,7 +176,10 @@ func (r *runner) run(tests []*test, limit time.Duration, env string) string {
 		return err.Error()
 	}
 	defer os.RemoveAll(temp)
-	cmd.Dir, cmd.Env = r.dir, append(os.Environ(), env, "TMPDIR="+temp, "RAPID_NOFAILFILE=true")
+	cmd.Dir, cmd.Env = r.dir, append(os.Environ(), env, "TMPDIR="+temp, "RAPID_NOFAILFILE=true", "TEST_PATIENCE=8s")
+	if r.o.embedded {
+		cmd.Env = append(cmd.Env, "TEST_DB=", "TEST_DATABASE_URL=", "TEST_DB_ROOT="+temp) // a folder without a server
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a test may have started servers
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	var begins sync.Once
@@ -182,6 +202,7 @@ func (r *runner) run(tests []*test, limit time.Duration, env string) string {
 		begins.Do(func() { timer = time.AfterFunc(limit, func() { cancel(errTooLong) }) })
 		if name, ok := bytes.CutPrefix(bytes.TrimSpace(lines.Bytes()), []byte("--- FAIL: ")); ok && failed == "" {
 			name, _, _ = bytes.Cut(name, []byte(" "))
+			name, _, _ = bytes.Cut(name, []byte("/"))
 			failed = string(name)
 			cancel(nil)
 		}
