@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 )
@@ -94,4 +95,26 @@ func TestEachRetryWaitsItsTurn(t *testing.T) {
 			t.Errorf("with %d left it waits %v, want %v", left, got, want)
 		}
 	}
+}
+
+// TestARunIsEndedByItsOwnGroupOnly: whoever speaks for another group is told "success", as for a run that nobody knows, and ends nothing.
+func TestARunIsEndedByItsOwnGroupOnly(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		run := b.trigger(b.addJob(nil))
+		b.await("the run is sent", func() bool { return b.run(run).TriggerCode == wire.CodeSuccess })
+		for _, tt := range []struct {
+			app  string
+			want int64
+		}{{"bills", 0}, {"orders", wire.CodeSuccess}} {
+			speaks := func(app string) bool { return app == tt.app }
+			if err := b.engine.CompleteBy(t.Context(), Caller{Address: "10.1.2.3"}, speaks, []wire.Callback{{LogID: run, HandleCode: wire.CodeSuccess}}); err != nil {
+				t.Fatal(err)
+			}
+			if got := b.run(run).HandleCode; int64(got) != tt.want {
+				t.Errorf("reported by %s: result %d, want %d", tt.app, got, tt.want)
+			}
+		}
+	})
 }
