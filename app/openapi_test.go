@@ -209,7 +209,7 @@ func TestJobMethodsTakeWhatXXLJobDoesNotHave(t *testing.T) {
 	onBoth(t, func(t *testing.T, o Options) {
 		a, orders, _, _ := programs(t, o)
 		made := orders.must("addJob", `{"name":"pay","author":"x","executorHandler":"pay","scheduleType":"CRON","scheduleConf":"0 0 2 * * ?","timeZone":"Asia/Shanghai","tags":["night","pay"],
-			"retryBackoff":"10s,1m","maxConcurrent":2,"notBefore":"2026-01-01T00:00:00+08:00","retentionDays":"7","anythingElse":1}`)
+			"retryBackoff":"10s,1m","maxConcurrent":2,"notBefore":"2026-01-01T00:00:00+08:00","retentionDays":"7","triggerStatus":1}`)
 		ref := `{"id":` + *made.Data
 		orders.must("updateJob", ref+`,"retryBackoff":"20s","tags":"day"}`)
 		var got [6]string
@@ -219,6 +219,9 @@ func TestJobMethodsTakeWhatXXLJobDoesNotHave(t *testing.T) {
 			t.Errorf("%q, want %q, %v", got, want, err)
 		}
 		orders.refused("updateJob", ref+`,"timeZone":"Nowhere"}`, "timeZone")
+		for _, method := range []string{"addJob", "updateJob", "removeJob", "startJob", "stopJob", "triggerJob"} {
+			orders.refused(method, ref+`,"timezone_":"UTC","tag":"day"}`, "tag, timezone_: a job has no such field")
+		}
 		orders.refused("updateJob", ref+`,"notBefore":"tomorrow"}`, "notBefore")
 		run := orders.must("triggerJob", ref+`}`)
 		if run.Data == nil {

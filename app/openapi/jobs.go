@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,18 +95,36 @@ func (r *jobRequest) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	r.texts, r.numbers = make(map[*jobspec.Field]string), make(map[*jobspec.Field]int64)
+	var unknown []string
 	for name, raw := range members {
+		known := slices.ContainsFunc(otherMembers, func(other string) bool { return strings.EqualFold(other, name) })
 		for _, f := range jobspec.Fields {
 			// A definition has one of the fields that share a name, and which one its schedule says.
-			if f.API == "" || !strings.EqualFold(f.API, name) || string(raw) == "null" {
+			if f.API == "" || !strings.EqualFold(f.API, name) {
+				continue
+			}
+			if known = true; string(raw) == "null" {
 				continue
 			}
 			if err := r.read(f, raw); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
+		if !known {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		return fmt.Errorf("%s: a job has no such field; leave it out; the manual has the names (Programs that look after jobs)", strings.Join(unknown, ", "))
 	}
 	return nil
+}
+
+// otherMembers are what a body may have beside a definition's fields: what the methods read themselves, and what a job of XXL-JOB shows
+// of its state, which programs send back as they have read it and no method has ever taken.
+var otherMembers = []string{
+	"id", "jobGroup", "executorParamFixed", "addressList", "addTime", "updateTime", "glueUpdatetime", "triggerStatus", "triggerLastTime", "triggerNextTime",
 }
 
 func (r *jobRequest) read(f *jobspec.Field, raw json.RawMessage) error {
