@@ -14,9 +14,11 @@ esbuild() { GOWORK=off go tool -modfile=tools/go.mod esbuild --log-level=warning
 targets=chrome123,firefox128,safari17.5
 esbuild --target=$targets --format=iife --outfile=$dist/app.js static/src/js/app.js
 esbuild --target=$targets --format=iife --outfile=$dist/cron.js static/src/js/cron.js
+esbuild --target=$targets --format=iife --outfile=$dist/passkeys.js static/src/js/passkeys.js
 # What both editors have is a file of its own, so that who edits a second language loads only that.
 esbuild --target=$targets --format=esm --splitting --chunk-names=editor-core --outdir=$dist static/src/js/editor/editor.js static/src/js/editor/editor-php.js
 esbuild --target=$targets --external:*.woff2 --outfile=$dist/app.css static/src/css/app.css
+esbuild --target=$targets --outfile=$dist/more.css static/src/css/more.css
 esbuild --target=$targets --outfile=$dist/docs.css static/src/css/docs.css
 esbuild --target=$targets --outfile=$dist/login.css static/src/css/login.css
 esbuild --target=$targets --outfile=$dist/media.css static/src/css/media.css

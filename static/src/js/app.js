@@ -11,7 +11,6 @@ import { drawJobs } from "./jobs.js";
 import { liveRuns } from "./runs.js";
 import { logViewers } from "./log.js";
 import { picks } from "./picks.js";
-import { passkeys } from "./passkeys.js";
 import { readout } from "./readout.js";
 import { rights } from "./rights.js";
 import { rounds } from "./rounds.js";
@@ -26,7 +25,6 @@ dialogs();
 keys();
 menus();
 forms(); // after the menus, which send a theme by themselves
-passkeys(); // after the forms, which put a sending off
 picks();
 readout();
 toasts();

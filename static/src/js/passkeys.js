@@ -1,4 +1,5 @@
-// Passkeys: the browser makes and shows them. A form carries the question in an attribute and the answer in a field.
+// Passkeys: the browser makes and shows them. A form carries the question in an attribute and the answer in a field. The pages with such a form load
+// this after app.js, whose forms put a sending off.
 const bytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
 const text = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer))).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 const ids = (list) => (list ?? []).map((one) => ({ ...one, id: bytes(one.id) }));
@@ -28,25 +29,23 @@ async function show(options) {
   };
 }
 
-export function passkeys() {
-  const asking = new WeakSet(); // a question is answered once
-  document.addEventListener("submit", async (event) => {
-    const form = event.target.closest("[data-passkey-new], [data-passkey-show]");
-    const answer = form?.querySelector("[name=credential]");
-    // A form whose sending was put off is sent once more when the server has answered, and asks then.
-    if (!form || answer.value || event.defaultPrevented) return;
-    event.preventDefault();
-    if (asking.has(form)) return;
-    asking.add(form);
-    const problem = form.querySelector("[data-passkey-error]");
-    problem.textContent = "";
-    try {
-      const { passkeyNew, passkeyShow } = form.dataset;
-      answer.value = JSON.stringify(passkeyNew ? await make(JSON.parse(passkeyNew)) : await show(JSON.parse(passkeyShow)));
-      form.submit();
-    } catch {
-      problem.textContent = problem.dataset.passkeyError;
-    }
-    asking.delete(form);
-  });
-}
+const asking = new WeakSet(); // a question is answered once
+document.addEventListener("submit", async (event) => {
+  const form = event.target.closest("[data-passkey-new], [data-passkey-show]");
+  const answer = form?.querySelector("[name=credential]");
+  // A form whose sending was put off is sent once more when the server has answered, and asks then.
+  if (!form || answer.value || event.defaultPrevented) return;
+  event.preventDefault();
+  if (asking.has(form)) return;
+  asking.add(form);
+  const problem = form.querySelector("[data-passkey-error]");
+  problem.textContent = "";
+  try {
+    const { passkeyNew, passkeyShow } = form.dataset;
+    answer.value = JSON.stringify(passkeyNew ? await make(JSON.parse(passkeyNew)) : await show(JSON.parse(passkeyShow)));
+    form.submit();
+  } catch {
+    problem.textContent = problem.dataset.passkeyError;
+  }
+  asking.delete(form);
+});
