@@ -45,7 +45,8 @@ func TestBrowserAdministration(t *testing.T) {
 			w.do(write("#name", "hook"), write("#url", hook.URL), click(".form-foot .primary"), shows("/alarms/1"))
 			w.do(click("#test-button"), holds(`document.querySelector("#test .notice.info") && document.querySelector("#test .badge.success")`))
 			w.do(click(`.card-head a[href$="/routes/new"]`), holds(`document.querySelector("dialog[open] .causes")`))
-			w.do(chromedp.Click(`dialog input[value="job"]`, chromedp.ByQuery), write("#route-job", "999"), click("dialog .primary"),
+			w.do(chromedp.Click(`dialog input[value="job"]`, chromedp.ByQuery), holds(`!document.querySelector("[data-job-search]").hidden`),
+				chromedp.Evaluate(`document.querySelector("#route-job").value = "999"`, nil), click("dialog .primary"),
 				holds(`document.querySelector("dialog[open] .error")`))
 			w.do(chromedp.Click(`dialog input[value="group"]`, chromedp.ByQuery), click("dialog .primary"), holds(`document.querySelectorAll("tr[id^=route-]").length === 2`))
 

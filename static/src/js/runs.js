@@ -102,7 +102,7 @@ export function liveRuns(root) {
     await refresh();
     pointed = 0;
     scrollTo({ top: 0, behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "instant" : "smooth" });
-    if (keyboard) list.querySelector("a")?.focus({ preventScroll: true });
+    if (keyboard) list.querySelector("tbody a")?.focus({ preventScroll: true });
   });
   known(list, true);
   current = stream({
