@@ -146,7 +146,7 @@ func TestTheAPISaysWhichFieldIsWrong(t *testing.T) {
 			{"a group that is not there", "POST", "/jobs", `{"group_id":99,"description":"d","author":"a","handler":"h"}`, 422, "invalid", []string{"body group_id job.error.group"}},
 			{"a parameter that there is not", "GET", "/jobs?page=2", "", 422, "invalid", []string{"query page error.parameter"}},
 			{"one that cannot be read", "GET", "/jobs?limit=x", "", 422, "invalid", []string{"query limit error.parameter"}},
-			{"a cursor of somebody's own", "GET", "/jobs?cursor=x", "", 422, "invalid", []string{"query cursor error.cursor"}},
+			{"a cursor of somebody's own", "GET", "/runs?cursor=x", "", 422, "invalid", []string{"query cursor error.cursor"}},
 			{"a time without its value", "GET", "/runs?since=", "", 422, "invalid", []string{"query since error.parameter"}},
 			{"a choice without its value", "GET", "/runs?result=", "", 422, "invalid", []string{"query result error.parameter"}},
 			{"a group beyond all numbers", "POST", "/jobs", `{"group_id":9223372036854775808,"description":"d","author":"a","handler":"h"}`, 422, "invalid", []string{"body group_id error.maximum"}},

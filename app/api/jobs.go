@@ -79,7 +79,7 @@ type triggerAnswer struct {
 func (a *API) jobs() {
 	const tag = "jobs"
 	changed := []int{http.StatusPreconditionFailed}
-	add(a, op{method: http.MethodGet, path: "/jobs", id: "listJobs", tag: tag, summary: "List jobs, the newest first"},
+	add(a, op{method: http.MethodGet, path: "/jobs", id: "listJobs", tag: tag, also: []int{http.StatusConflict}, summary: "List jobs, the newest first"},
 		func(ctx context.Context, p auth.Principal, in *jobQuery) (*listOf[job], error) {
 			return a.listJobs(ctx, p, in)
 		})
@@ -185,14 +185,20 @@ func placeOf(j db.Job, order db.JobOrder) string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
+// errOtherSort refuses a cursor that looks like one, and was made for a list in another order, if at all.
+var errOtherSort = problem.New(problem.Conflict, "api.error.cursor")
+
 // order puts the order of a list into its filter, and where its page begins.
 func (q *jobQuery) order(f *manage.JobFilter) error {
 	by, desc := strings.CutPrefix(q.Sort, "-")
 	f.Order, f.Desc = db.JobOrder(by), desc
 	if f.Order == db.OrderNewest {
 		below, err := Page{Cursor: q.Cursor}.after()
+		if err != nil {
+			return errOtherSort
+		}
 		f.Below = below
-		return err
+		return nil
 	}
 	if q.Cursor == "" {
 		return nil
@@ -200,7 +206,7 @@ func (q *jobQuery) order(f *manage.JobFilter) error {
 	var at jobPlace
 	text, err := base64.RawURLEncoding.DecodeString(q.Cursor)
 	if err != nil || json.Unmarshal(text, &at) != nil || at.ID <= 0 || !utf8.ValidString(at.Name) {
-		return &parameterError{"cursor", "api.error.cursor"}
+		return errOtherSort
 	}
 	f.After = (*db.JobPlace)(&at)
 	return nil

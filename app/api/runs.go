@@ -120,7 +120,7 @@ func (a *API) runs() {
 		}) (*triggerAnswer, error) {
 			return a.rerun(ctx, p, in.ID)
 		})
-	add(a, op{method: http.MethodGet, path: "/runs/{id}/script", id: "getTriedScript", tag: tag, summary: "Get the script that a trial ran"},
+	add(a, op{method: http.MethodGet, path: "/runs/{id}/script", id: "getTriedScript", tag: tag, also: []int{http.StatusConflict}, summary: "Get the script that a trial ran"},
 		func(ctx context.Context, p auth.Principal, in *RunID) (*struct{ Body triedScript }, error) {
 			return a.triedScript(ctx, p, in.ID)
 		})
