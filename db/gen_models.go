@@ -388,6 +388,7 @@ type Job struct {
 	MisfireLast            int64
 	MisfireWithin          int64
 	KeepOutput             string
+	WhenLost               string
 }
 
 type JobSchedule struct {

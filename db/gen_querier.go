@@ -307,6 +307,8 @@ type Querier interface {
 	GiveAttemptBack(ctx context.Context, db DBTX, arg GiveAttemptBackParams) error
 	// The started jobs of a group are the old admins' from now on, all of which must be claimed up to a moment.
 	GiveJobsBack(ctx context.Context, db DBTX, arg GiveJobsBackParams) (int64, error)
+	// Gives runs that have no retry left one more.
+	GiveRetry(ctx context.Context, db DBTX, ids []int64) error
 	GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, arg GiveUpAlarmDeliveriesOfChannelParams) error
 	// What was kept while the run went on stays as what it is: a part.
 	GiveUpOutputs(ctx context.Context, db DBTX, arg GiveUpOutputsParams) (int64, error)
@@ -532,6 +534,8 @@ type Querier interface {
 	ListJobsNamed(ctx context.Context, db DBTX, arg ListJobsNamedParams) ([]ListJobsNamedRow, error)
 	// The schedules of a group's jobs in one state, for what cannot be moved or given back.
 	ListJobsOfGroupByStatus(ctx context.Context, db DBTX, arg ListJobsOfGroupByStatusParams) ([]ListJobsOfGroupByStatusRow, error)
+	// Which of these jobs want a run that is lost to be run once more.
+	ListJobsToRunAgain(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
 	ListJobsToTell(ctx context.Context, db DBTX, ids []int64) ([]ListJobsToTellRow, error)
 	// Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs, a wish of
 	// their own whether its output is kept.

@@ -101,7 +101,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
        retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by,
-       misfire_more, misfire_last, misfire_within, keep_output
+       misfire_more, misfire_last, misfire_within, keep_output, when_lost
 FROM xxl_job_info WHERE id = ?
 `
 
@@ -156,6 +156,7 @@ func (q *Queries) GetJob(ctx context.Context, db DBTX, id int64) (Job, error) {
 		&i.MisfireLast,
 		&i.MisfireWithin,
 		&i.KeepOutput,
+		&i.WhenLost,
 	)
 	return i, err
 }
@@ -207,8 +208,8 @@ INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, al
   misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
   executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, time_zone, start_at, end_at,
   retry_backoff, max_concurrent, concurrency_policy, retention_days, warn_after_seconds, expect_every_seconds, tags, param_fixed,
-  calendar, calendar_rule, done_by, misfire_more, misfire_last, misfire_within, keep_output, trigger_status, trigger_last_time, trigger_next_time)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
+  calendar, calendar_rule, done_by, misfire_more, misfire_last, misfire_within, keep_output, when_lost, trigger_status, trigger_last_time, trigger_next_time)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
 `
 
 type InsertJobParams struct {
@@ -250,6 +251,7 @@ type InsertJobParams struct {
 	MisfireLast            int64
 	MisfireWithin          int64
 	KeepOutput             string
+	WhenLost               string
 }
 
 // A new job is always stopped; StartJob is what makes it due.
@@ -293,6 +295,7 @@ func (q *Queries) InsertJob(ctx context.Context, db DBTX, arg InsertJobParams) (
 		arg.MisfireLast,
 		arg.MisfireWithin,
 		arg.KeepOutput,
+		arg.WhenLost,
 	)
 	if err != nil {
 		return 0, err
@@ -305,7 +308,7 @@ const listDueJobs = `-- name: ListDueJobs :many
 SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_route_strategy, executor_handler,
        executor_param, executor_block_strategy, executor_timeout, executor_fail_retry_count, glue_type, glue_updatetime,
        child_jobid, trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent,
-       concurrency_policy, claimed_until, tags, paused_at, paused_next, calendar, calendar_rule, misfire_more, misfire_last, misfire_within
+       concurrency_policy, claimed_until, tags, paused_at, paused_next, calendar, calendar_rule, misfire_more, misfire_last, misfire_within, when_lost
 FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time <= ?
   AND (trigger_next_time > ? OR (trigger_next_time = ? AND id > ?))
@@ -353,6 +356,7 @@ type ListDueJobsRow struct {
 	MisfireMore            string
 	MisfireLast            int64
 	MisfireWithin          int64
+	WhenLost               string
 }
 
 // What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (docs/compat.md §2.3).
@@ -407,6 +411,7 @@ func (q *Queries) ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParam
 			&i.MisfireMore,
 			&i.MisfireLast,
 			&i.MisfireWithin,
+			&i.WhenLost,
 		); err != nil {
 			return nil, err
 		}
@@ -699,7 +704,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
        retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by,
-       misfire_more, misfire_last, misfire_within, keep_output
+       misfire_more, misfire_last, misfire_within, keep_output, when_lost
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -771,6 +776,7 @@ func (q *Queries) ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job
 			&i.MisfireLast,
 			&i.MisfireWithin,
 			&i.KeepOutput,
+			&i.WhenLost,
 		); err != nil {
 			return nil, err
 		}
@@ -868,6 +874,44 @@ func (q *Queries) ListJobsNamed(ctx context.Context, db DBTX, arg ListJobsNamedP
 			return nil, err
 		}
 		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listJobsToRunAgain = `-- name: ListJobsToRunAgain :many
+SELECT id FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) AND when_lost = 'AGAIN'
+`
+
+// Which of these jobs want a run that is lost to be run once more.
+func (q *Queries) ListJobsToRunAgain(ctx context.Context, db DBTX, ids []int64) ([]int64, error) {
+	query := listJobsToRunAgain
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
 	}
 	if err := rows.Close(); err != nil {
 		return nil, err
@@ -1187,7 +1231,7 @@ SET job_group = ?, job_desc = ?, update_time = ?,
     warn_after_seconds = ?, expect_every_seconds = ?,
     tags = ?, param_fixed = ?, calendar = ?, calendar_rule = ?,
     done_by = ?, misfire_more = ?, misfire_last = ?,
-    misfire_within = ?, keep_output = ?, revision = revision + 1,
+    misfire_within = ?, keep_output = ?, when_lost = ?, revision = revision + 1,
     claimed_until = CASE WHEN trigger_next_time <> ? AND claimed_until > ? THEN 0 ELSE claimed_until END,
     trigger_next_time = ?
 WHERE id = ? AND trigger_next_time = ? AND trigger_status = ?
@@ -1227,6 +1271,7 @@ type UpdateJobParams struct {
 	MisfireLast            int64
 	MisfireWithin          int64
 	KeepOutput             string
+	WhenLost               string
 	NewNextTime            int64
 	ID                     int64
 	OldNextTime            int64
@@ -1271,6 +1316,7 @@ func (q *Queries) UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (
 		arg.MisfireLast,
 		arg.MisfireWithin,
 		arg.KeepOutput,
+		arg.WhenLost,
 		arg.NewNextTime,
 		arg.NewNextTime,
 		arg.NewNextTime,

@@ -89,6 +89,26 @@ func (q *Queries) GetRun(ctx context.Context, db DBTX, id int64) (Run, error) {
 	return i, err
 }
 
+const giveRetry = `-- name: GiveRetry :exec
+UPDATE xxl_job_log SET executor_fail_retry_count = 1 WHERE id IN (/*SLICE:ids*/?) AND executor_fail_retry_count = 0
+`
+
+// Gives runs that have no retry left one more.
+func (q *Queries) GiveRetry(ctx context.Context, db DBTX, ids []int64) error {
+	query := giveRetry
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	_, err := db.ExecContext(ctx, query, queryParams...)
+	return err
+}
+
 const lastForeignRun = `-- name: LastForeignRun :one
 SELECT COUNT(*) AS looked, CAST(COALESCE(MAX(CASE WHEN owner_node = 0 AND trigger_type = '' THEN id ELSE 0 END), 0) AS SIGNED) AS id FROM (
     SELECT id, owner_node, trigger_type FROM xxl_job_log WHERE id > ? ORDER BY id DESC LIMIT 1000

@@ -71,6 +71,7 @@ var families = withTables(map[string][]string{
 	"calendar.error.":    typed("scheduler/calendar", "Reason"),
 	"calendarrule.":      and(typed("scheduler/jobspec", "CalendarRule"), help),
 	"keep.":              and(typed("scheduler/jobspec", "Keep"), help),
+	"whenlost.":          and(typed("scheduler/jobspec", "WhenLost"), help),
 	"concurrency.":       and(typed("scheduler/jobspec", "Concurrency"), help),
 	"misfire.":           and(typed("scheduler/jobspec", "Misfire"), help),
 	"route.":             and(typed("scheduler/jobspec", "Route"), help),

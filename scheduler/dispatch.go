@@ -22,6 +22,7 @@ type job struct {
 	glue           wire.Glue
 	glueUpdated    int64  // epoch ms
 	backoff        string // how long retries wait, see jobspec.ParseBackoff
+	again          bool   // a lost run is run once more, see again.go
 	delayed        bool   // FIX_DELAY: its next time hangs on the end of this run
 	limit          int    // runs at a time in the cluster; 0: no limit
 	policy         jobspec.Concurrency
@@ -41,6 +42,7 @@ type dispatch struct {
 	trigger jobspec.TriggerType
 	param   string
 	retries int64
+	again   bool // the retry it has left is one that its job's retries do not give it, see again.go
 	origin  int64
 	user    string // who triggered it by hand
 

@@ -43,6 +43,7 @@ type finishing struct {
 	mute     bool          // nothing follows from it: no retry, no alarm
 	callback string        // of a report of a target: the hash of its address
 	used     *bool         // set when that address has ended the run
+	again    bool          // it was given another attempt because it is lost, see again.go; set with each try
 	ends     event.Outcome // what the run ends as, by its row; set with each try to write it
 	came     time.Time     // when its executor reported it, where runs are traced
 	reply    *reply
@@ -280,6 +281,9 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 				return nil, err
 			}
 			return nil, e.tellFinished(ctx, tx, superseded, byID, &following{})
+		}
+		if err := e.runAgain(ctx, tx, open, byID); err != nil {
+			return nil, err
 		}
 		follow, err := e.followUps(ctx, tx, append(orphans, open...), byID)
 		if err != nil {

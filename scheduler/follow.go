@@ -92,7 +92,7 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 		} else if byID[r.ID].mute {
 			f.alarm[r.ID] = alarmNone
 		} else if retriable(r) {
-			e.followFailure(f, r, jobs[r.JobID], byID[r.ID].given == event.Lost)
+			e.followFailure(f, r, jobs[r.JobID], byID[r.ID])
 		}
 	}
 	return f, nil
@@ -116,7 +116,7 @@ func (e *Engine) backoff(j *job, left int64) time.Duration {
 
 // followFailure makes the next attempt of a failed run, with the run's own parameter and shard. Of one that is lost a result
 // may still come.
-func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job, lost bool) {
+func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job, end *finishing) {
 	if j == nil {
 		f.said[r.ID] = append(f.said[r.ID], event.New(e.now(), event.NoRetry))
 		return
@@ -124,10 +124,10 @@ func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job, lost
 	runs := e.newRuns(j, cause{
 		trigger: jobspec.TriggerRetry, planned: e.now().Add(e.backoff(j, r.ExecutorFailRetryCount)), param: string(r.ExecutorParam),
 		due:     dueOf(r.PlannedFor, r.PlannedAt),
-		retries: r.ExecutorFailRetryCount - 1, origin: r.ID, shard: parseShard(string(r.ExecutorShardingParam)),
+		retries: retriesAfter(r.ExecutorFailRetryCount, end.again), origin: r.ID, shard: parseShard(string(r.ExecutorShardingParam)), elsewhere: elsewhere(string(r.ExecutorAddress), end.again),
 	})
 	for _, d := range runs {
-		d.recheck = lost || r.TriggerType == jobspec.TriggerRetry // or one before it was
+		d.recheck = end.given == event.Lost || r.TriggerType == jobspec.TriggerRetry // or one before it was
 	}
 	f.alarm[r.ID], f.retried[r.ID] = alarmNone, true
 	f.add(r.ID, runs)

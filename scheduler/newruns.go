@@ -27,8 +27,10 @@ type cause struct {
 	retries int64
 	origin  int64     // the run retried, or whose success started this one
 	shard   wireShard // of a retried shard; Total 0: not one
-	given   []string  // addresses given by hand
-	user    string
+
+	elsewhere string   // the address that is passed over if there is another
+	given     []string // addresses given by hand
+	user      string
 }
 
 // newRuns makes the runs that one trigger of a job means: one, or for a broadcast one per address. Addresses that can be
@@ -41,6 +43,9 @@ func (e *Engine) newRuns(j *job, c cause) []*dispatch {
 		if g := e.directory.get(j.group); g != nil {
 			addresses, dead = e.directory.reach(g)
 		}
+	}
+	if c.elsewhere != "" && c.shard.Total == 0 {
+		addresses = others(addresses, c.elsewhere)
 	}
 	if c.due.IsZero() {
 		c.due = c.planned
@@ -246,7 +251,7 @@ func jobOf(r *db.Job, pool *db.Pool) *job {
 	return &job{
 		id: r.ID, group: r.JobGroup, handler: string(r.ExecutorHandler), param: string(r.ExecutorParam),
 		route: r.ExecutorRouteStrategy, misfire: r.MisfireStrategy, block: wire.Block(r.ExecutorBlockStrategy), timeoutSeconds: int(r.ExecutorTimeout),
-		retries: r.ExecutorFailRetryCount, glue: r.GlueType, glueUpdated: updated, backoff: r.RetryBackoff,
+		retries: r.ExecutorFailRetryCount, glue: r.GlueType, glueUpdated: updated, backoff: r.RetryBackoff, again: r.WhenLost == string(jobspec.WhenLostAgain),
 		delayed: r.ScheduleType == jobspec.ScheduleFixDelay, limit: int(r.MaxConcurrent), policy: jobspec.Concurrency(r.ConcurrencyPolicy), zone: r.TimeZone,
 	}
 }

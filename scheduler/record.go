@@ -163,7 +163,7 @@ func (e *Engine) unsent(ctx context.Context, tx *sql.Tx, batch []outcome) (freed
 			slots = append(slots, o.d.id)
 			freed = appendNew(freed, o.d.job.id)
 		}
-		if o.d.job.delayed && o.d.retries == 0 {
+		if o.d.job.delayed && o.d.retries <= 0 {
 			row, err := e.queries.GetJob(ctx, tx, o.d.job.id)
 			if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
 				continue
@@ -189,6 +189,11 @@ func (e *Engine) unsent(ctx context.Context, tx *sql.Tx, batch []outcome) (freed
 // recordRetry writes the failure of one attempt and makes the next. When the row has a result already, the run was
 // delivered after all and is recorded as sent; when it is another node's, it is left to that node.
 func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*dispatch, error) {
+	if o.d.again {
+		if err := e.queries.GiveRetry(ctx, tx, []int64{o.d.id}); err != nil {
+			return nil, err
+		}
+	}
 	failed := o.sent
 	failed.Alarm = 1
 	n, err := db.RecordSent(ctx, tx, o.d.owner, true, []db.Sent{failed})
@@ -212,7 +217,7 @@ func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*di
 	again := e.newRuns(o.d.job, cause{
 		trigger: jobspec.TriggerRetry, planned: e.now().Add(max(e.cfg.RetryBackoff, e.backoff(o.d.job, o.d.retries))), param: o.d.param,
 		due:     o.d.due,
-		retries: o.d.retries - 1, origin: o.d.id, shard: shard, user: "",
+		retries: retriesAfter(o.d.retries, o.d.again), origin: o.d.id, shard: shard, elsewhere: elsewhere(o.d.address, o.d.again),
 	})
 	for _, d := range again {
 		d.recheck = !o.d.unanswered.IsZero() || o.sent.Outcome == event.Unconfirmed || o.d.trigger == jobspec.TriggerRetry

@@ -270,6 +270,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 func (e *Engine) uncertain(ctx context.Context, d *dispatch, began time.Time, took time.Duration, err error) {
 	if !wire.Delivered(err) {
 		e.directory.suspect(d.job.group, d.address)
+		d.orAgain()
 		e.sent(d, began, "unreachable", wire.CodeFail, event.NotSent, event.New(began, event.Unreachable, d.address, took, wire.FaultOf(err), err))
 		return
 	}

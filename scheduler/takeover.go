@@ -183,6 +183,7 @@ func (e *Engine) settleTaken(ctx context.Context, d *dispatch) bool {
 		known, err := e.knows(ctx, d, a)
 		if err != nil {
 			if wire.Delivered(err) || len(addresses) == 1 {
+				d.orAgain()
 				e.fail(d, a, event.Unconfirmed, append(asked, event.New(e.now(), event.MayHave, a, faultOf(err), err))...)
 				return false
 			}

@@ -33,8 +33,10 @@ func (e *Engine) settleUnanswered(ctx context.Context, d *dispatch) {
 		if killed { // should it have arrived, it ends there
 			_, _ = e.askKill(ctx, d.job.group, calledJob(d.trigger, d.job.id, d.id), d.id, d.address)
 		}
+		d.orAgain()
 		e.sent(d, d.unanswered, "unknown", wire.CodeFail, event.Unconfirmed, event.New(now, event.MayHave, d.address, faultOf(err), err))
 	default:
+		d.orAgain()
 		e.sent(d, d.unanswered, "lost", wire.CodeFail, event.NotSent, event.New(now, event.Unknown, d.address))
 	}
 }

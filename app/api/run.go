@@ -27,6 +27,7 @@ type RunFields struct {
 	Address     string              `json:"address" doc:"The executor that has it; empty as long as there is none."`
 	Shard       string              `json:"shard" doc:"Of a broadcast: its number and how many there are, as in 0/3."`
 	RetriesLeft int64               `json:"retries_left"`
+	Again       bool                `json:"again_after_loss" doc:"Whether it repeats a lost run beyond the retries of its job, because the job wants that (when_lost)."`
 	PlannedAt   *time.Time          `json:"planned_at"`
 	PlannedFor  *time.Time          `json:"planned_for" doc:"The time of the schedule that it is for: that of the first attempt of a retry, the parent's of a child, the last missed one of a run that makes up for some."`
 	TriggeredAt *time.Time          `json:"triggered_at"`
@@ -85,7 +86,7 @@ func (a *API) readRun(teller event.Teller, r db.RunRow) run {
 	state := record.State()
 	return run{
 		ID: r.ID, JobID: r.JobID, GroupID: r.JobGroup, State: state, Ended: !state.Open(), Trigger: r.TriggerType, Handler: string(r.ExecutorHandler),
-		Parameter: string(r.ExecutorParam), Address: string(r.ExecutorAddress), Shard: string(r.ExecutorShardingParam), RetriesLeft: r.ExecutorFailRetryCount,
+		Parameter: string(r.ExecutorParam), Address: string(r.ExecutorAddress), Shard: string(r.ExecutorShardingParam), RetriesLeft: max(0, r.ExecutorFailRetryCount), Again: r.ExecutorFailRetryCount < 0,
 		PlannedAt: momentOf(r.PlannedAt), PlannedFor: momentOf(cmp.Or(r.PlannedFor, r.PlannedAt)), TriggeredAt: a.wall(r.TriggerTime), SentAt: momentOf(r.SentAt), FinishedAt: momentOf(r.FinishedAt),
 		KillAskedAt: momentOf(r.KillAskedAt), Origin: r.OriginLogID, Message: record.Message(teller),
 	}

@@ -60,7 +60,7 @@ func (c *timelines) timelineOf(ctx context.Context, page layout.Page, p auth.Pri
 			Shard: shardText(string(r.ExecutorShardingParam)), Address: run.Address,
 		}),
 		Handler: string(r.ExecutorHandler), Glue: string(job.GlueType), Param: string(r.ExecutorParam),
-		Planned: c.at(page, run.Start()), RetriesLeft: int(r.ExecutorFailRetryCount), OriginID: r.OriginLogID,
+		Planned: c.at(page, run.Start()), RetriesLeft: max(0, int(r.ExecutorFailRetryCount)), Again: r.ExecutorFailRetryCount < 0, OriginID: r.OriginLogID,
 		ResultNote: run.Words(), SentParam: sentParam(run.Events),
 		CanRun: exists && r.TriggerType != jobspec.TriggerTrial && p.Can(job.JobGroup, auth.RightRun), JobGone: !exists,
 	}

@@ -37,7 +37,7 @@ type logRow struct {
 func (l *Legacy) logRow(c *call, r db.Run) logRow {
 	return logRow{
 		ID: r.ID, Group: r.JobGroup, Job: r.JobID, Address: str(r.ExecutorAddress), Handler: str(r.ExecutorHandler), Param: str(r.ExecutorParam),
-		Sharding: str(r.ExecutorShardingParam), Retries: r.ExecutorFailRetryCount, TriggerTime: l.wall(c, r.TriggerTime), TriggerCode: r.TriggerCode,
+		Sharding: str(r.ExecutorShardingParam), Retries: max(0, r.ExecutorFailRetryCount), TriggerTime: l.wall(c, r.TriggerTime), TriggerCode: r.TriggerCode,
 		TriggerMsg: str(r.TriggerMsg), HandleTime: l.wall(c, r.HandleTime), HandleCode: r.HandleCode, HandleMsg: str(r.HandleMsg), AlarmStatus: r.AlarmStatus,
 	}
 }

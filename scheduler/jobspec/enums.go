@@ -141,6 +141,18 @@ var AllConcurrencies = []Concurrency{ConcurrencyQueue, ConcurrencyDiscard}
 // Valid reports whether c is a known policy.
 func (c Concurrency) Valid() bool { return slices.Contains(AllConcurrencies, c) }
 
+// WhenLost says what becomes of a run of which nobody can say how it went on. An empty one is WhenLostFail.
+type WhenLost string
+
+// What a job may want then, beyond its retries.
+const (
+	WhenLostFail  WhenLost = "FAIL"  // nothing
+	WhenLostAgain WhenLost = "AGAIN" // it is run once more: the job would rather be done twice than not at all
+)
+
+// AllWhenLost are they in display order; the first is the default.
+var AllWhenLost = []WhenLost{WhenLostFail, WhenLostAgain}
+
 // Keep says of which runs the output is kept beyond its executor. An empty one is KeepInherit.
 type Keep string
 

@@ -41,7 +41,8 @@ type Job struct {
 	MisfireWithin int    // how many seconds ago the oldest of them was due, of MisfireFireWithin
 	DoneBy        string // the time of day, HH:MM, by which the run before it has to be done; "" for none
 	KeepOutput    Keep   // of which runs the output is kept
-	ParamFixed    bool   // a run by hand goes with Param, and with no other
+	WhenLost      WhenLost
+	ParamFixed    bool // a run by hand goes with Param, and with no other
 }
 
 // The names of the parts of a definition, by which a form has them and an [invalid.Field] finds its place.
@@ -75,6 +76,7 @@ const (
 	FieldTags         = "tags"
 	FieldDoneBy       = "done_by"
 	FieldKeepOutput   = "keep_output"
+	FieldWhenLost     = "when_lost"
 	FieldMisfireLast  = "misfire_last"
 	FieldMisfireSpan  = "misfire_within"
 )
@@ -140,6 +142,8 @@ var Fields = []*Field{
 		Kind: Number, Max: 9_999, part: number(func(j *Job) *int { return &j.Retries })},
 	{Name: FieldBackoff, Column: "retry_backoff", File: "retry_backoff", API: "retryBackoff", Label: "jobs.field.backoff", Help: "jobs.field.backoff.help", Since: 7, Advanced: true,
 		Kind: Text, Max: 128, check: backoff, part: text(func(j *Job) *string { return &j.Backoff })},
+	{Name: FieldWhenLost, Column: "when_lost", File: "when_lost", API: "whenLost", Label: "jobs.field.whenlost", Help: "jobs.field.whenlost.help", Words: "whenlost.", Since: 318, Advanced: true,
+		Kind: Choice, Options: texts(AllWhenLost), Explained: true, Default: string(WhenLostFail), check: choiceOrNone, part: text(func(j *Job) *WhenLost { return &j.WhenLost })},
 	{Name: FieldConcurrent, Column: "max_concurrent", File: "max_concurrent", API: "maxConcurrent", Label: "jobs.field.concurrent", Help: "jobs.field.concurrent.help", Unit: "unit.runs", Since: 7, Advanced: true,
 		Kind: Number, Max: 9_999, part: number(func(j *Job) *int { return &j.MaxConcurrent })},
 	{Name: "concurrency_policy", Column: "concurrency_policy", File: "concurrency", API: "concurrency", Label: "jobs.field.concurrency", Words: "concurrency.", Since: 7, Advanced: true,
@@ -177,6 +181,9 @@ func (j Job) Normalize() Job {
 	j.DoneBy = normalClock(j.DoneBy)
 	if j.KeepOutput.Inherits() {
 		j.KeepOutput = ""
+	}
+	if j.WhenLost == WhenLostFail {
+		j.WhenLost = ""
 	}
 	j.AlarmEmail = strings.Join(splitList(j.AlarmEmail), ",")
 	j.ChildJobIDs = strings.Join(splitList(j.ChildJobIDs), ",")
