@@ -17,7 +17,8 @@ type reporter struct {
 	batch   int
 	logger  *slog.Logger
 
-	wake chan struct{} // holds one for each sender that should look
+	wake    chan struct{} // holds one for each sender that should look
+	trouble chan struct{} // holds one when requests have begun to fail: the first sender must know, whoever's request it was
 
 	mu      sync.Mutex
 	queue   []result // oldest first
@@ -55,7 +56,7 @@ const (
 
 func newReporter(admins callbackSender, journal *journal, batch int, logger *slog.Logger) *reporter {
 	return &reporter{admins: admins, journal: journal, batch: batch, logger: logger,
-		wake: make(chan struct{}, senders), changed: make(chan struct{}, 1)}
+		wake: make(chan struct{}, senders), trouble: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 }
 
 // add queues a result.
@@ -110,13 +111,15 @@ func (r *reporter) run(ctx context.Context) {
 // pause waits for work, or after a failure for the next attempt, which only the first sender makes. It returns false when
 // ctx has ended.
 func (r *reporter) pause(ctx context.Context, first bool, retry *time.Duration) bool {
-	r.mu.Lock()
-	failing := r.failing && len(r.queue) > 0
-	r.mu.Unlock()
-	if !failing || !first {
+	var trouble <-chan struct{}
+	if first {
+		trouble = r.trouble
+	}
+	for !first || !r.retries() {
 		select {
 		case <-r.wake:
 			return true
+		case <-trouble:
 		case <-ctx.Done():
 			return false
 		}
@@ -130,6 +133,13 @@ func (r *reporter) pause(ctx context.Context, first bool, retry *time.Duration) 
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// retries says whether results wait for another attempt.
+func (r *reporter) retries() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failing && len(r.queue) > 0
 }
 
 // sendOnce sends one batch and says whether it was acknowledged.
@@ -211,6 +221,10 @@ func (r *reporter) giveBack(taken []result, err error) {
 	waiting := len(r.queue)
 	r.mu.Unlock()
 	if first {
+		select {
+		case r.trouble <- struct{}{}:
+		default:
+		}
 		r.logger.Warn("results cannot be delivered, trying again", "count", waiting, "error", err)
 	}
 	r.signal()
