@@ -66,3 +66,18 @@ func TestCoverEarlyEndsNothingThatCameLater(t *testing.T) {
 	b.wantResult(t, 3, 200, "")
 	b.wantResult(t, 4, 200, "")
 }
+
+// TestRequestsAreHeldToABound: scripts come with each of them.
+func TestRequestsAreHeldToABound(t *testing.T) {
+	t.Parallel()
+	h := newBlocker()
+	b := setup(t, executortest.Handlers{"h": h.handle})
+	b.LeaveHeld(10)
+	if answer := b.run(t, request(1)); answer.OK() || !strings.Contains(answer.Msg, "the requests of") {
+		t.Errorf("a request for which there is no room: %+v", answer)
+	}
+	b.LeaveHeld(1 << 20)
+	b.mustRun(t, request(2))
+	close(h.free)
+	b.wantResult(t, 2, 200, "")
+}
