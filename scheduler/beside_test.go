@@ -124,13 +124,11 @@ func TestGroupsChangeHands(t *testing.T) {
 
 func changeHands(t *testing.T, anyState bool) {
 	pool := besideXXL(t)
-	start := time.Now().Truncate(time.Minute)
-	var passed atomic.Int64
-	now := func() time.Time { return start.Add(time.Duration(passed.Load())) }
+	clock := &handClock{start: time.Now().Truncate(time.Minute)}
+	start, now := clock.start, clock.now
 	b := setup(t, pool, func(c *Config) {
 		byHand(c)
-		c.BeatEvery, c.Lease = time.Hour, 10*time.Hour
-		c.Clock = now
+		clock.rule(c)
 	}, addressA)
 	old := &oldAdmin{b: b, anyState: anyState, fired: make(map[fire]int)}
 	specs := make(map[int64]jobspec.Schedule)
@@ -152,7 +150,7 @@ func changeHands(t *testing.T, anyState bool) {
 	moves, nextMove, ours, lastMove := 0, 3*time.Second, false, time.Duration(0)
 	var hand sync.WaitGroup
 	for now().Sub(start) < length {
-		passed.Add(int64(500 * time.Millisecond))
+		clock.pass(500 * time.Millisecond)
 		move := func() {}
 		if now().Sub(start) >= nextMove {
 			back := ours

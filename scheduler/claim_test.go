@@ -378,20 +378,16 @@ func TestTwoAdminsShareWhatIsOverdue(t *testing.T) {
 func TestAFireThatHungTooLongFollowsTheMisfireStrategy(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		start := time.Now().Truncate(time.Second)
-		var hung atomic.Int64
-		b := setup(t, pool, func(c *Config) {
-			byHand(c)
-			c.Clock = func() time.Time { return start.Add(time.Duration(hung.Load())) }
-		}, addressA)
+		clock := newHandClock()
+		b := setup(t, pool, func(c *Config) { byHand(c); clock.rule(c) }, addressA)
 		nothing := b.addJob(nil)
 		once := b.addJob(func(p *db.InsertJobParams) { p.MisfireStrategy = jobspec.MisfireFireOnceNow })
-		planned := start.Add(time.Second)
+		planned := clock.now().Add(time.Second)
 		b.exec("UPDATE xxl_job_info SET trigger_status = 1, trigger_next_time = ?", planned.UnixMilli())
 		if err := b.engine.claim(t.Context(), b.due(planned), planned); err != nil {
 			t.Fatal(err)
 		}
-		hung.Store(int64(152 * time.Second))
+		clock.pass(152 * time.Second)
 		b.await("both are settled", func() bool { return b.unsettled() == 0 })
 		for _, r := range b.executors.received() {
 			if r.req.JobID == nothing {

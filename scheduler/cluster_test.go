@@ -88,12 +88,11 @@ func counter(t *testing.T, e *Engine, name, label string) float64 {
 func TestP2TwoAdminsNeverMakeTwoRunsOfOneFire(t *testing.T) {
 	t.Parallel()
 	const jobs, steps = 80, 40
-	first := time.Now().Truncate(time.Second)
-	var second atomic.Int64
+	clock := newHandClock()
+	first := clock.start
 	greedy := func(c *Config) {
-		c.Clock = func() time.Time { return first.Add(time.Duration(second.Load()) * time.Second) }
-		c.ClaimEvery = time.Hour                       // the test claims
-		c.BeatEvery, c.Lease = time.Hour, 10*time.Hour // so that they never learn of each other
+		byHand(c)
+		clock.rule(c) // and they never learn of each other
 	}
 	b := setup(t, dbtest.New(t, db.MySQL), greedy, addressA, addressB)
 	if _, err := b.pool.ExecContext(t.Context(), "DELETE FROM punctual_node"); err != nil {
@@ -108,7 +107,7 @@ func TestP2TwoAdminsNeverMakeTwoRunsOfOneFire(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range steps {
-		second.Add(1)
+		clock.pass(time.Second)
 		var both sync.WaitGroup
 		for _, e := range []*Engine{b.engine, two} {
 			both.Go(func() {
@@ -121,7 +120,7 @@ func TestP2TwoAdminsNeverMakeTwoRunsOfOneFire(t *testing.T) {
 		}
 		both.Wait()
 	}
-	second.Add(10) // what is claimed ahead of time becomes due
+	clock.pass(10 * time.Second) // what is claimed ahead of time becomes due
 	b.await("all are sent", func() bool { return b.unsettled() == 0 })
 	for _, id := range ids {
 		if n := b.checkFires(id, first, time.Second); n < steps {

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,11 +38,8 @@ func (b *bundle) sentTo(jobID int64) string {
 func TestExecutorsComeAndGo(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		// The clock stands still but for what the test lets pass. A beat is stored in whole seconds.
-		begin, ahead := time.Now().Truncate(time.Second), atomic.Int64{}
-		b := setup(t, pool, func(c *Config) {
-			c.Clock = func() time.Time { return begin.Add(time.Duration(ahead.Load())) }
-		})
+		clock := newHandClock()
+		b := setup(t, pool, clock.rule)
 		id := b.addJob(nil)
 		stored := func() string {
 			g, err := b.engine.queries.GetGroup(t.Context(), pool, b.group)
@@ -72,14 +68,14 @@ func TestExecutorsComeAndGo(t *testing.T) {
 		if got := b.sentTo(id); got != addressB {
 			t.Errorf("after it said goodbye: %q", got)
 		}
-		ahead.Store(int64(89 * time.Second))
+		clock.pass(89 * time.Second)
 		if err := b.engine.GroupsChanged(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := b.sentTo(id); got != addressB {
 			t.Errorf("89 s after its last beat: %q", got)
 		}
-		ahead.Store(int64(92 * time.Second))
+		clock.pass(3 * time.Second)
 		if err := b.engine.GroupsChanged(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,31 +61,29 @@ func (b *bundle) fires(jobID int64) map[int64]int {
 func TestNoFireIsClaimedAgainBecauseAnOldAdminPutItBack(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
-		start := time.Now().Truncate(time.Second)
-		var passed atomic.Int64
+		clock := newHandClock()
 		var log executortest.Output
 		b := setup(t, pool, func(c *Config) {
 			byHand(c)
-			c.BeatEvery, c.Lease = time.Hour, 10*time.Hour
-			c.Clock = func() time.Time { return start.Add(time.Duration(passed.Load())) }
+			clock.rule(c)
 			c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		}, addressA)
 		rates := []string{"1", "2", "3", "7"}
 		ids := make([]int64, len(rates))
 		for i, rate := range rates {
 			ids[i] = b.addJob(func(p *db.InsertJobParams) { p.ScheduleConf = db.Text(rate) })
-			b.start(ids[i], start)
+			b.start(ids[i], clock.start)
 		}
 		claimFor := func(steps int) {
 			for range steps {
-				passed.Add(int64(500 * time.Millisecond))
+				clock.pass(500 * time.Millisecond)
 				if err := b.engine.claimDue(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 		for range 8 {
-			end := b.oldPass(start.Add(time.Duration(passed.Load())))
+			end := b.oldPass(clock.now())
 			claimFor(6) // a slow pass: while it lasts, fires are claimed that it does not know of
 			end()
 			claimFor(2)
