@@ -144,6 +144,43 @@ func TestALateSuccessOfARunThatWasRetriedStartsTheChildren(t *testing.T) {
 	})
 }
 
+// TestALateFailureOfALostRunIsNotRetriedAgain: it had its retry when it was given up.
+func TestALateFailureOfALostRunIsNotRetriedAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { quick(c); c.AskAfter = 200 * time.Millisecond }, addressA)
+		b.executors.idle = func(string) (wire.Answer, error) { return wire.Answer{}, errRefused }
+		parent := b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount, p.RetryBackoff = 3, "1h" })
+		run := b.trigger(parent)
+		b.await("it is lost and its retry waits", func() bool { return len(b.runsOf(parent)) == 2 })
+		b.complete(run, wire.CodeFail)
+		if runs := b.runsOf(parent); len(runs) != 2 || runs[0].Outcome != event.Failed {
+			t.Errorf("%d attempts, the first %v; want two, and a failure", len(runs), runs[0].Outcome)
+		}
+	})
+}
+
+// TestALateSuccessBehindThatOfItsRetryStartsNothing: the children of a run that was given up have been started by its retry.
+func TestALateSuccessBehindThatOfItsRetryStartsNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { quick(c); c.AskAfter = 200 * time.Millisecond }, addressA)
+		b.executors.idle = func(string) (wire.Answer, error) { return wire.Answer{}, errRefused }
+		parent, child := b.family(1)
+		run := b.trigger(parent)
+		b.await("it is lost and its retry is sent", func() bool {
+			runs := b.runsOf(parent)
+			return len(runs) == 2 && runs[1].TriggerCode == wire.CodeSuccess
+		})
+		b.complete(b.runsOf(parent)[1].ID, wire.CodeSuccess)
+		b.complete(run, wire.CodeSuccess)
+		if r := b.run(run); r.Outcome != event.Succeeded {
+			t.Errorf("the run is %v", r.Outcome)
+		}
+		b.wantOneChild(child, run)
+	})
+}
+
 func TestARetryIsWithdrawnWhenAnyRunBeforeItSucceeds(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

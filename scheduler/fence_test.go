@@ -51,3 +51,35 @@ func TestP3AnAdminThatStopsBeforeTheFirstByteSendsNothing(t *testing.T) {
 		t.Errorf("the run arrived %d times", n)
 	}
 }
+
+// TestP3ARunOfAnEarlierIDDoesNotLeave: who was declared gone while a call was being made has a fresh lease under another id, and the run
+// is another's.
+func TestP3ARunOfAnEarlierIDDoesNotLeave(t *testing.T) {
+	t.Parallel()
+	b := setup(t, dbtest.New(t, db.SQLite), alone, addressA)
+	for owner, want := range map[int64]bool{b.engine.node.ID(): true, b.engine.node.ID() - 1: false} {
+		if got := b.engine.mayReach(&dispatch{owner: owner})(); got != want {
+			t.Errorf("a run of %d may leave node %d: %v", owner, b.engine.node.ID(), got)
+		}
+	}
+}
+
+// TestP3ACallEndsBeforeItsRunIsTakenOver: another admin would ask the executor while the request is still on its way.
+func TestP3ACallEndsBeforeItsRunIsTakenOver(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ lease, call, want time.Duration }{
+		"a long call": {20 * time.Minute, time.Hour, 20 * time.Minute}, "a short one": {time.Hour, 20 * time.Minute, 20 * time.Minute},
+	} {
+		left := make(chan time.Duration, 1)
+		b := setup(t, dbtest.New(t, db.SQLite), func(cfg *Config) { cfg.BeatEvery, cfg.Lease, cfg.CallTimeout = 10*time.Hour, c.lease, c.call }, addressA)
+		b.executors.call = func(ctx context.Context, _ wire.Target, _ *wire.RunRequest) (wire.Answer, error) {
+			end, _ := ctx.Deadline()
+			left <- time.Until(end)
+			return yes, nil
+		}
+		b.trigger(b.addJob(nil))
+		if got := <-left; got > c.want || got < c.want-10*time.Minute {
+			t.Errorf("%s has %v, want %v", name, got, c.want)
+		}
+	}
+}

@@ -92,3 +92,30 @@ func TestP3ARetryThatIsTakenOverIsWithdrawn(t *testing.T) {
 		}
 	})
 }
+
+// TestP3WhatIsDecidedMeanwhileIsNotTakenOver: between the look at the runs of a dead admin and their taking, its last record or an executor's
+// result may arrive.
+func TestP3WhatIsDecidedMeanwhileIsNotTakenOver(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, alone, addressA)
+		dead := db.Node{ID: b.deadNode(waiting(b.addJob(nil), 3)...)}
+		rows, err := b.engine.queries.ListUnsentRunsOfNode(t.Context(), pool, db.ListUnsentRunsOfNodeParams{OwnerNode: dead.ID, Limit: 10})
+		if err != nil || len(rows) != 3 {
+			t.Fatalf("%d runs: %v", len(rows), err)
+		}
+		b.exec("UPDATE xxl_job_log SET trigger_code = 200 WHERE id = ?", rows[0].ID)
+		b.exec("UPDATE xxl_job_log SET handle_code = 200 WHERE id = ?", rows[1].ID)
+		if err := b.engine.adopt(t.Context(), dead, rows); err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []int64{dead.ID, dead.ID, b.engine.node.ID()} {
+			if r := b.run(rows[i].ID); r.OwnerNode != want {
+				t.Errorf("run %d is of %d, want %d", i, r.OwnerNode, want)
+			}
+		}
+		if n := b.engine.timer.len(); n != 1 {
+			t.Errorf("%d runs wait for their time, want 1", n)
+		}
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,11 +26,13 @@ type fakeWork struct {
 	taken    []int64 // nodes whose work was taken over
 	reported []int64
 	beat     func() // called with every beat
+	raised   atomic.Int64
+	more     atomic.Int64 // how often the share grew
 }
 
 func (w *fakeWork) Low() int64          { return 7 }
-func (w *fakeWork) Raise(int64)         {}
-func (w *fakeWork) SharesMore()         {}
+func (w *fakeWork) Raise(top int64)     { w.raised.Store(top) }
+func (w *fakeWork) SharesMore()         { w.more.Add(1) }
 func (w *fakeWork) Leapt(time.Duration) {}
 func (w *fakeWork) Beaten(error)        { beats.tell() }
 
@@ -57,6 +60,7 @@ func (w *fakeWork) TakeOver(_ context.Context, gone db.Node) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.taken = append(w.taken, gone.ID)
+	beats.tell()
 	return nil
 }
 

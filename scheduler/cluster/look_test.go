@@ -1,0 +1,295 @@
+package cluster
+
+import (
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+)
+
+// watching is a node that has joined and does nothing by itself: the test has it look.
+type watching struct {
+	*Node
+	t    *testing.T
+	work *fakeWork
+}
+
+func watches(t *testing.T, pool *db.Pool, configure func(*Config)) *watching {
+	t.Helper()
+	n := newNode(t, pool, "watches", configure)
+	if err := n.join(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return &watching{n, t, n.cfg.Work.(*fakeWork)}
+}
+
+// other is the row of another admin, which tells what is given.
+func (w *watching) other(name string, told Told) int64 {
+	w.t.Helper()
+	now := time.Now().UnixMilli()
+	id, err := w.queries.InsertNode(w.t.Context(), w.cfg.Pool, db.InsertNodeParams{Name: name, StartedAt: now, BeatAt: now})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	text, err := json.Marshal(told)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.exec("UPDATE punctual_node SET load_figures = ? WHERE id = ?", text, id)
+	return id
+}
+
+func (w *watching) exec(query string, args ...any) {
+	w.t.Helper()
+	if _, err := w.cfg.Pool.ExecContext(w.t.Context(), query, args...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *watching) looks() {
+	w.t.Helper()
+	if err := w.look(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// silence has another node's beat stand still for a lease.
+func (w *watching) silence(id int64) {
+	w.peers[id] = &peer{beat: 1, since: time.Now().Add(-w.cfg.Lease)}
+}
+
+// rows are the nodes on record, and whether each lives.
+func (w *watching) rows() map[int64]bool {
+	w.t.Helper()
+	nodes, err := w.queries.ListNodes(w.t.Context(), w.cfg.Pool)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	live := make(map[int64]bool)
+	for _, n := range nodes {
+		live[n.ID] = n.State == 1
+	}
+	return live
+}
+
+// goneCounter calls back when a node is found gone.
+type goneCounter struct {
+	prometheus.Counter
+	inc func()
+}
+
+func (c goneCounter) Inc() { c.inc() }
+
+// TestANodeThatBeatsWhileItIsLookedAtLives: between the look and the verdict its renewal may arrive.
+func TestANodeThatBeatsWhileItIsLookedAtLives(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		beats := func() {}
+		w := watches(t, pool, func(c *Config) { c.Gone = goneCounter{inc: func() { beats() }} })
+		gone, late := w.other("gone", Told{}), w.other("late", Told{})
+		beats = func() { w.exec("UPDATE punctual_node SET beat = beat + 1 WHERE id = ?", late) }
+		w.silence(gone)
+		w.silence(late)
+		w.looks()
+		if rows := w.rows(); rows[gone] || !rows[late] {
+			t.Errorf("alive on record: %v, want the second only", rows)
+		}
+		if _, taken, _ := w.work.did(); !slices.Equal(taken, []int64{gone}) {
+			t.Errorf("taken over from %v, want %d alone", taken, gone)
+		}
+		if !slices.Contains(w.Alive(), late) || !slices.Contains(w.Claiming(), late) {
+			t.Errorf("the one that has just beaten has no share: %v, %v", w.Alive(), w.Claiming())
+		}
+	})
+}
+
+// TestAGoneNodeIsLookedAfterMoreThanOnce: what was in its commits appears later, and so do the results of what it sent last. Then
+// its row goes.
+func TestAGoneNodeIsLookedAfterMoreThanOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		w := watches(t, pool, nil)
+		gone := w.other("gone", Told{})
+		w.silence(gone)
+		w.looks()
+		w.looks()
+		if _, taken, reported := w.work.did(); len(taken) != 2 || len(reported) != 1 {
+			t.Errorf("after two looks: runs taken over %d times, results noted %d times; want 2 and 1", len(taken), len(reported))
+		}
+		g := w.goneNodes[gone]
+		if wait := time.Until(g.next); wait < resultsAfter-10*time.Second || wait > resultsAfter {
+			t.Errorf("results are looked for again in %v", wait)
+		}
+		for range 3 { // the second time is the last
+			if g := w.goneNodes[gone]; g != nil {
+				g.next = time.Now()
+			}
+			w.looks()
+		}
+		if _, _, reported := w.work.did(); len(reported) != 2 {
+			t.Errorf("results were noted %d times, want twice", len(reported))
+		}
+		w.exec("UPDATE punctual_node SET beat_at = ? WHERE id = ?", w.Now().Add(-keepGone+time.Minute).UnixMilli(), gone)
+		w.looks()
+		if _, is := w.rows()[gone]; !is {
+			t.Error("its row is gone too early")
+		}
+		w.exec("UPDATE punctual_node SET beat_at = ? WHERE id = ?", w.Now().Add(-keepGone-time.Minute).UnixMilli(), gone)
+		w.looks()
+		if _, is := w.rows()[gone]; is {
+			t.Error("its row stays")
+		}
+		w.looks()
+		if len(w.watched) != 0 {
+			t.Errorf("it is still watched: %v", w.watched)
+		}
+	})
+}
+
+func TestWhoStopsTakesNothingOver(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		w := watches(t, pool, nil)
+		gone := w.other("gone", Told{})
+		w.silence(gone)
+		w.work.draining = true
+		w.looks()
+		if _, taken, reported := w.work.did(); len(taken)+len(reported) > 0 {
+			t.Errorf("taken over from %v, noted of %v", taken, reported)
+		}
+		if w.rows()[gone] {
+			t.Error("it is not declared gone, so the others do not know either")
+		}
+	})
+}
+
+// TestWhoHasAShare: one that stops has none of anything, one that is stuck none of the claims.
+func TestWhoHasAShare(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		w := watches(t, pool, nil)
+		works, stuck, stops := w.other("works", Told{}), w.other("is stuck", Told{Stuck: true}), w.other("stops", Told{Draining: true})
+		w.looks()
+		me := w.ID()
+		if got := slices.Sorted(slices.Values(w.Alive())); !slices.Equal(got, []int64{me, works, stuck}) {
+			t.Errorf("the work is shared by %v, not %v", got, []int64{me, works, stuck})
+		}
+		if got := slices.Sorted(slices.Values(w.Claiming())); !slices.Equal(got, []int64{me, works}) {
+			t.Errorf("the claims are shared by %v, not %v", got, []int64{me, works})
+		}
+		if !w.rows()[stops] {
+			t.Error("one that stops was declared gone")
+		}
+		before := w.work.more.Load()
+		w.looks()
+		if w.work.more.Load() != before {
+			t.Error("the share did not grow")
+		}
+		w.exec("UPDATE punctual_node SET load_figures = ? WHERE id = ?", `{"stuck":true}`, works)
+		w.looks()
+		if w.work.more.Load() != before+1 {
+			t.Error("nobody is told that the share has grown: what is due in it would wait for the next read")
+		}
+	})
+}
+
+// TestAfterABeatThatFailedSilenceIsJudgedAnew: what the others did while the database was away is unknown.
+func TestAfterABeatThatFailedSilenceIsJudgedAnew(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		w := watches(t, pool, func(c *Config) { c.Logger = slog.New(slog.DiscardHandler) })
+		other := w.other("other", Told{})
+		w.looks()
+		if w.peers[other] == nil {
+			t.Fatal("it has not seen the other")
+		}
+		w.silence(other)
+		lease := w.cfg.Lease
+		w.cfg.Lease = 1 // no database answers within that
+		w.try(t.Context(), true)
+		w.cfg.Lease = lease
+		w.try(t.Context(), true)
+		if !w.rows()[other] {
+			t.Error("the other was declared gone")
+		}
+	})
+}
+
+// TestALeaseBeginsWithTheQuestion: the others may have seen the renewal long before its answer was here.
+func TestALeaseBeginsWithTheQuestion(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		w := watches(t, pool, nil)
+		var asked time.Duration
+		w.work.beat = func() { asked = time.Since(w.start) }
+		if err := w.renew(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		if began := time.Duration(w.beatAt.Load()); asked == 0 || began > asked {
+			t.Errorf("the lease began %v behind the question", began-asked)
+		}
+	})
+}
+
+// TestWhatIsFoundAtTheJoining: nothing unsent is below the newest run, and where nobody else can be, whoever is on record is gone.
+func TestWhatIsFoundAtTheJoining(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		w := &watching{Node: newNode(t, pool, "joins", nil), t: t}
+		w.work = w.cfg.Work.(*fakeWork)
+		w.exec("INSERT INTO xxl_job_log (id, job_group, job_id, trigger_code, handle_code) VALUES (41, 1, 1, 200, 200)")
+		before := w.other("was here before", Told{})
+		if err := w.join(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.work.raised.Load(); got != 41 {
+			t.Errorf("its runs begin above %d, want 41", got)
+		}
+		_, taken, _ := w.work.did()
+		if alone := pool.Alone(); w.rows()[before] == alone || slices.Contains(taken, before) != alone {
+			t.Errorf("alone: %v; the other lives: %v, its work was taken over: %v", alone, w.rows()[before], taken)
+		}
+	})
+}
+
+// TestANodeIsFoundGoneWhenItsLeaseRunsOut, and not only at the next look, which may be half a beat later.
+func TestANodeIsFoundGoneWhenItsLeaseRunsOut(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		n := newNode(t, pool, "watches", func(c *Config) {
+			c.BeatEvery = time.Hour
+			c.Lease = c.BeatEvery/10 + 200*time.Millisecond
+		})
+		w := &watching{Node: n, t: t, work: n.cfg.Work.(*fakeWork)}
+		if err := n.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = n.Stop(t.Context()) })
+		gone := w.other("gone", Told{})
+		n.BeatSoon()
+		await(t, "it is taken over", func() bool {
+			_, taken, _ := w.work.did()
+			return slices.Contains(taken, gone)
+		})
+	})
+}
+
+func TestAFencedNodeDoesNotLead(t *testing.T) {
+	t.Parallel()
+	n := &Node{cfg: Config{Lease: time.Hour, Slept: func() time.Duration { return 0 }, Work: new(fakeWork)}, start: time.Now()}
+	n.id.Store(1)
+	n.setAlive([]int64{1, 2})
+	if !n.Leading() {
+		t.Error("the oldest does not lead")
+	}
+	n.asleep.Store(int64(-time.Hour))
+	if n.Leading() {
+		t.Error("it leads although its lease has run out")
+	}
+}
