@@ -27,6 +27,22 @@ func Called() int { return next() + 1 }
 
 func Least(a, b int) int { return min(a, b) }
 
+var log, metrics talk
+
+type talk struct{}
+
+func (talk) Warn(...any)       {}
+func (t talk) Count() talk     { return t }
+func (talk) Add(n int)         {}
+
+func Talks(n int) {
+	log.Warn("it talks", n+1)
+	metrics.Count().Add(n + 1)
+	if n > 3 {
+		log.Warn("too much", n)
+	}
+}
+
 func Unreached(n int) bool { return n > 3 }
 `,
 		"sample_test.go": `package sample
@@ -69,6 +85,11 @@ func TestLeast(t *testing.T) {
 	if err := p.build(at, binary, "."); err != nil {
 		t.Fatal(err)
 	}
+	for _, m := range p.mutants {
+		if strings.Contains(m.what, "log") || strings.Contains(m.what, "n + 1") || strings.Contains(m.what, "metrics") {
+			t.Errorf("what only talks is mutated: %s", m)
+		}
+	}
 	r, err := newRunner(options{parallel: 2, embedded: true}, binary, ".")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +112,7 @@ func TestLeast(t *testing.T) {
 		"the edge of n > 3 09": "", "not n > 3 09": "",
 		"- for + in next() + 1 11":    "TestCalled",
 		"max for min in min(a, b) 13": "TestLeast",
-		"not n > 3 15":                "not reached",
+		"not n > 3 31":                "not reached",
 	} {
 		if found, ok := got[what]; !ok || found != want {
 			t.Errorf("%s: found by %q, want %q; all: %v", what, found, want, got)

@@ -201,6 +201,9 @@ func (w *writer) block(list []ast.Stmt) {
 func (w *writer) stmt(s ast.Stmt, last bool) ast.Stmt {
 	switch s := s.(type) {
 	case *ast.ExprStmt:
+		if talks(s) {
+			return s
+		}
 		what := w.text(s)
 		s.X = w.expr(s.X)
 		if c, ok := s.X.(*ast.CallExpr); ok {
@@ -244,6 +247,9 @@ func (w *writer) stmt(s ast.Stmt, last bool) ast.Stmt {
 			}
 		}
 	case *ast.IfStmt:
+		if s.Else == nil && !slices.ContainsFunc(s.Body.List, func(s ast.Stmt) bool { return !talks(s) }) {
+			return s
+		}
 		if s.Init != nil {
 			w.simple(s.Init)
 		}
@@ -300,6 +306,34 @@ func (w *writer) stmt(s ast.Stmt, last bool) ast.Stmt {
 		s.Value = w.expr(s.Value)
 	}
 	return s
+}
+
+// talks says whether a statement only logs or counts for a metric: what the program does is the same without it. The names are this
+// repository's: log, logger and slog, and metrics.
+func talks(s ast.Stmt) bool {
+	x, ok := s.(*ast.ExprStmt)
+	if !ok {
+		return false
+	}
+	var on []string // what the methods are called on, the last first
+	for e := x.X; ; {
+		switch n := e.(type) {
+		case *ast.CallExpr:
+			e = n.Fun
+			continue
+		case *ast.SelectorExpr:
+			on = append(on, n.Sel.Name)
+			e = n.X
+			continue
+		case *ast.Ident:
+			on = append(on, n.Name)
+		}
+		break
+	}
+	if slices.Contains(on, "metrics") {
+		return true
+	}
+	return len(on) > 1 && slices.Contains([]string{"Debug", "Info", "Warn", "Error"}, on[0]) && slices.Contains([]string{"log", "logger", "Logger", "slog"}, on[1])
 }
 
 // simple puts mutants into what stands before a condition.
