@@ -90,7 +90,7 @@ func (q *Queries) GetRun(ctx context.Context, db DBTX, id int64) (Run, error) {
 }
 
 const giveRetry = `-- name: GiveRetry :exec
-UPDATE xxl_job_log SET executor_fail_retry_count = 1 WHERE id IN (/*SLICE:ids*/?) AND executor_fail_retry_count = 0
+UPDATE xxl_job_log SET executor_fail_retry_count = 1 WHERE id IN (/*SLICE:ids*/?) AND executor_fail_retry_count <= 0
 `
 
 // Gives runs that have no retry left one more.

@@ -3,6 +3,7 @@ package executor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -122,7 +123,7 @@ func (e *Executor) enqueue(t *task, req *wire.RunRequest, body []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.state != stateStarted {
-		return refusal("the executor is shutting down, the run is refused")
+		return errLeaving
 	}
 	j := e.jobs[t.run.JobID]
 	busy := j != nil
@@ -196,10 +197,10 @@ func (e *Executor) cover(t *task) {
 	running := j.running
 	e.mu.Unlock()
 	for _, w := range dropped {
-		e.drop(w, reasonCovered+suffixWaiting)
+		e.drop(w, errors.New(reasonCovered+suffixWaiting))
 	}
 	if running != nil && running.sequence < t.sequence {
-		e.end(running, reasonCovered+suffixRunning)
+		e.end(running, errors.New(reasonCovered+suffixRunning))
 	}
 }
 
@@ -217,9 +218,9 @@ func (e *Executor) kill(jobID, logID int64) bool {
 	}
 	e.mu.Unlock()
 	for _, t := range dropped {
-		e.drop(t, reasonKilled+suffixWaiting)
+		e.drop(t, errors.New(reasonKilled+suffixWaiting))
 	}
-	return (running != nil && e.end(running, reasonKilled+suffixRunning)) || len(dropped) > 0
+	return (running != nil && e.end(running, errors.New(reasonKilled+suffixRunning))) || len(dropped) > 0
 }
 
 // busy says whether a job has something running or waiting.

@@ -65,6 +65,7 @@ type Executor struct {
 	stopHooks  context.CancelFunc
 	beating    group // the goroutine that registers
 	stopBeat   context.CancelFunc
+	calledAt   time.Time     // when a run was refused last because the executor shuts down
 	hurry      chan struct{} // closed by Stop: a drain that is going on waits no longer
 	hurryOnce  sync.Once
 	closed     chan struct{} // closed when all is over

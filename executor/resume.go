@@ -33,12 +33,13 @@ func (e *Executor) resume() {
 		}
 		lost++
 		left = append(left, logID)
-		msg := "the executor restarted while the run was going on"
+		msg, was := "the executor restarted while the run was going on", wire.UndoneRunning
 		if err != nil {
+			was = ""
 			msg = fmt.Sprintf("the executor restarted before the run began, and cannot take it up again: %v", err)
 		}
 		e.noteInLog(&req, logID, msg)
-		e.report(logID, req.LogDateTime, wire.CodeFail, msg)
+		e.report(logID, req.LogDateTime, wire.CodeFail, msg, was)
 	}
 	if len(left) > 0 {
 		e.scripts.endLeftovers(left)

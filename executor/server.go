@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"runtime/debug"
+	"time"
 
 	"github.com/punctual-job/punctual/executor/wire"
 )
@@ -51,6 +52,9 @@ func (e *Executor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	code, msg, value, err := e.dispatch(r.RequestURI, r.Header, body)
+	if e.draining() { // or the next call might come as the connection is closed
+		w.Header().Set("Connection", "close")
+	}
 	if err != nil {
 		code, msg, value = wire.CodeFail, "request error:"+err.Error(), nil
 	}
@@ -98,7 +102,7 @@ func (e *Executor) dispatch(uri string, header http.Header, body []byte) (code i
 	switch uri {
 	case "/beat":
 		if e.draining() {
-			return wire.CodeFail, "the executor is shutting down", nil, nil
+			return wire.CodeFail, "the executor is shutting down", wire.Leaving(), nil
 		}
 		return wire.CodeSuccess, wire.MsgSuccess, nil, nil
 	case "/idleBeat":
@@ -110,7 +114,7 @@ func (e *Executor) dispatch(uri string, header http.Header, body []byte) (code i
 			return wire.CodeFail, "job thread is running or has trigger queue.", nil, nil
 		}
 		if e.draining() {
-			return wire.CodeFail, "the executor is shutting down", nil, nil
+			return wire.CodeFail, "the executor is shutting down", wire.Leaving(), nil
 		}
 		return wire.CodeSuccess, wire.MsgSuccess, nil, nil
 	case "/run", "/trigger":
@@ -155,6 +159,12 @@ func (e *Executor) serveRun(traceParent string, body []byte) (code int, msg stri
 		return wire.CodeSuccess, wire.MsgSuccess, nil, nil
 	}
 	e.refused.Add(1)
+	if errors.Is(err, errLeaving) {
+		e.mu.Lock()
+		e.calledAt = time.Now()
+		e.mu.Unlock()
+		return wire.CodeFail, errLeaving.Error(), wire.Leaving(), nil
+	}
 	if r := refusal(""); errors.As(err, &r) {
 		return wire.CodeFail, string(r), nil, nil
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // Reasons that end up in results; the brackets are upstream's, which people search for.
@@ -16,6 +18,24 @@ const (
 	suffixRunning = " [job running, killed]"
 	suffixWaiting = " [job not executed, in the job queue, killed.]"
 )
+
+// How long an executor that left the registry goes on answering: until nobody has wanted to send it anything for a while.
+const (
+	lingerQuiet = 500 * time.Millisecond
+	lingerMax   = endTimeout
+)
+
+// undone is why a run was ended by a shutdown, and how far it had come.
+type undone struct {
+	text string
+	was  wire.Undone
+}
+
+// Error implements error.
+func (u undone) Error() string { return u.text }
+
+// errLeaving refuses a run that comes when the executor shuts down.
+const errLeaving = refusal("the executor is shutting down, the run is refused")
 
 // endTimeout bounds each of the last steps of a shutdown: leaving the registry, handlers that should return, results.
 const endTimeout = 5 * time.Second
@@ -59,6 +79,35 @@ func (e *Executor) shutdown(ctx context.Context) error {
 	return nil
 }
 
+// linger answers until no admin calls any more: one that has not heard yet that the executor left the registry is told, and sends the
+// run elsewhere, where it would find a closed door otherwise.
+func (e *Executor) linger(ctx context.Context, left time.Time) {
+	if len(e.config.Admins) == 0 {
+		return
+	}
+	end := left.Add(lingerMax)
+	for {
+		now := time.Now()
+		e.mu.Lock()
+		quiet := e.calledAt
+		e.mu.Unlock()
+		if quiet.Before(left) {
+			quiet = left
+		}
+		wait := min(quiet.Add(lingerQuiet).Sub(now), end.Sub(now))
+		if wait <= 0 {
+			return
+		}
+		select {
+		case <-time.After(wait):
+		case <-e.hurry:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // endAll is a straight line: each step needs the ones after it still working.
 func (e *Executor) endAll(ctx context.Context) error {
 	e.mu.Lock()
@@ -67,7 +116,7 @@ func (e *Executor) endAll(ctx context.Context) error {
 	e.logger.Info("executor is draining", "group", e.config.AppName)
 
 	for _, t := range waiting {
-		e.drop(t, reasonShutdown+suffixWaiting)
+		e.drop(t, undone{reasonShutdown + suffixWaiting, wire.UndoneWaiting})
 	}
 	removed := make(chan struct{})
 	go func() { // the registry must not eat into the time the runs have
@@ -97,7 +146,7 @@ func (e *Executor) endAll(ctx context.Context) error {
 		e.mu.Unlock()
 		cancelled := 0
 		for _, t := range running {
-			if e.end(t, reasonShutdown+suffixRunning) {
+			if e.end(t, undone{reasonShutdown + suffixRunning, wire.UndoneRunning}) {
 				cancelled++
 			}
 		}
@@ -111,6 +160,7 @@ func (e *Executor) endAll(ctx context.Context) error {
 		}
 	}
 	<-removed
+	left := time.Now()
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	e.endHooks(ending)
 	cancel()
@@ -123,6 +173,7 @@ func (e *Executor) endAll(ctx context.Context) error {
 		errs = append(errs, errors.New("results were not delivered"))
 	}
 	e.stopLoops()
+	e.linger(ctx, left)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	if e.server.Shutdown(closing) != nil {
 		_ = e.server.Close()

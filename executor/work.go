@@ -131,15 +131,15 @@ func (e *Executor) forget(t *task) {
 }
 
 // drop ends a run that was taken out of its queue.
-func (e *Executor) drop(t *task, msg string) {
-	e.decide(t, wire.CodeFail, msg, errors.New(msg))
+func (e *Executor) drop(t *task, cause error) {
+	e.decide(t, wire.CodeFail, cause.Error(), cause)
 	e.forget(t)
 	t.cancel(nil)
 }
 
 // end ends a running run from outside and says whether it was still going on.
-func (e *Executor) end(t *task, msg string) bool {
-	return e.decide(t, wire.CodeFail, msg, errors.New(msg))
+func (e *Executor) end(t *task, cause error) bool {
+	return e.decide(t, wire.CodeFail, cause.Error(), cause)
 }
 
 // decide gives the run its result, if it has none yet, and reports it. With a cause the run is also cancelled, and its
@@ -173,7 +173,9 @@ func (e *Executor) decide(t *task, code int, msg string, cause error) bool {
 	} else {
 		e.failed.Add(1)
 	}
-	e.report(t.run.LogID, t.run.triggered, code, msg)
+	u := undone{}
+	errors.As(cause, &u)
+	e.report(t.run.LogID, t.run.triggered, code, msg, u.was)
 	return true
 }
 
@@ -192,8 +194,8 @@ func (e *Executor) leave(t *task) bool {
 }
 
 // report puts a result into the journal and on its way to the admin.
-func (e *Executor) report(logID, triggered int64, code int, msg string) {
-	cb := &wire.Callback{LogID: logID, LogDateTim: triggered, LogDateTime: triggered, HandleCode: code, HandleMsg: msg}
+func (e *Executor) report(logID, triggered int64, code int, msg string, was wire.Undone) {
+	cb := &wire.Callback{LogID: logID, LogDateTim: triggered, LogDateTime: triggered, HandleCode: code, HandleMsg: msg, Undone: was}
 	e.reporter.add(cb, e.journal.finished(cb))
 }
 

@@ -85,7 +85,7 @@ WHERE id = sqlc.arg(id) AND handle_code = 0;
 
 -- name: GiveRetry :exec
 -- Gives runs that have no retry left one more.
-UPDATE xxl_job_log SET executor_fail_retry_count = 1 WHERE id IN (sqlc.slice(ids)) AND executor_fail_retry_count = 0;
+UPDATE xxl_job_log SET executor_fail_retry_count = 1 WHERE id IN (sqlc.slice(ids)) AND executor_fail_retry_count <= 0;
 
 -- name: ListRunEvents :many
 SELECT id, events FROM xxl_job_log WHERE id IN (sqlc.slice(ids));

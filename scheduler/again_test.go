@@ -150,3 +150,52 @@ func TestALateResultKeepsALostRunFromBeingRunAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestARunThatIsHandedBackIsGivenToAnotherExecutor: it had not begun, so it costs no retry, however often that happens.
+func TestARunThatIsHandedBackIsGivenToAnotherExecutor(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.AskAfter = time.Hour }, addressA, addressB)
+		for _, retries := range []int64{0, 1} {
+			run := b.trigger(b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount, p.RetryBackoff = retries, "1h" }))
+			for range 3 {
+				b.await("it is sent", func() bool { return b.run(run).TriggerCode == wire.CodeSuccess })
+				at := b.run(run).ExecutorAddress
+				if err := b.engine.Complete(t.Context(), []wire.Callback{{LogID: run, HandleCode: wire.CodeFail, Undone: wire.UndoneWaiting}}); err != nil {
+					t.Fatal(err)
+				}
+				next, ok := b.events(run).Last(event.Retry)
+				if !ok || b.run(run).ExecutorFailRetryCount < 1 {
+					t.Fatalf("%s", b.dump())
+				}
+				run = next.Number(1)
+				if r := b.run(run); r.ExecutorFailRetryCount != retries || r.ExecutorAddress == at {
+					t.Errorf("%s", b.dump())
+				}
+			}
+			b.await("it is sent", func() bool { return b.run(run).TriggerCode == wire.CodeSuccess })
+			b.finish(run, wire.CodeSuccess, "")
+		}
+	})
+}
+
+// TestARunThatWasCutOffIsLeftToItsJob: its executor shut down while it ran.
+func TestARunThatWasCutOffIsLeftToItsJob(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.AskAfter = time.Hour }, addressA, addressB)
+		for _, tt := range []struct {
+			job   func(*db.InsertJobParams)
+			again bool
+		}{{again(0), true}, {func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 0 }, false}} {
+			run := b.trigger(b.addJob(tt.job))
+			b.await("it is sent", func() bool { return b.run(run).TriggerCode == wire.CodeSuccess })
+			if err := b.engine.Complete(t.Context(), []wire.Callback{{LogID: run, HandleCode: wire.CodeFail, Undone: wire.UndoneRunning}}); err != nil {
+				t.Fatal(err)
+			}
+			if b.has(run, event.Retry) != tt.again {
+				t.Errorf("again %v: %s", tt.again, b.dump())
+			}
+		}
+	})
+}

@@ -42,7 +42,8 @@ type dispatch struct {
 	trigger jobspec.TriggerType
 	param   string
 	retries int64
-	again   bool // the retry it has left is one that its job's retries do not give it, see again.go
+	again   extra    // the retry it has left is one that its job's retries do not give it
+	avoid   []string // executors that refused it because they shut down
 	origin  int64
 	user    string // who triggered it by hand
 

@@ -43,7 +43,9 @@ type finishing struct {
 	mute     bool          // nothing follows from it: no retry, no alarm
 	callback string        // of a report of a target: the hash of its address
 	used     *bool         // set when that address has ended the run
-	again    bool          // it was given another attempt because it is lost, see again.go; set with each try
+	undone   wire.Undone   // its executor was shutting down
+	left     int64         // its retries before that
+	again    extra         // the attempt that it was given beyond its job's retries; set with each try
 	ends     event.Outcome // what the run ends as, by its row; set with each try to write it
 	came     time.Time     // when its executor reported it, where runs are traced
 	reply    *reply
@@ -86,7 +88,7 @@ func (e *Engine) CompleteBy(ctx context.Context, by Caller, speaks func(appName 
 func finishings(callbacks []wire.Callback) []finishing {
 	items := make([]finishing, len(callbacks))
 	for i, c := range callbacks {
-		items[i] = finishing{id: c.LogID, code: c.HandleCode, msg: strings.ToValidUTF8(c.HandleMsg, "\uFFFD")}
+		items[i] = finishing{id: c.LogID, code: c.HandleCode, undone: c.Undone, msg: strings.ToValidUTF8(c.HandleMsg, "\uFFFD")}
 		if c.HandleCode > math.MaxInt32 { // the column holds no more
 			items[i].code = wire.CodeFail
 		}

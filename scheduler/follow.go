@@ -121,10 +121,18 @@ func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job, end 
 		f.said[r.ID] = append(f.said[r.ID], event.New(e.now(), event.NoRetry))
 		return
 	}
+	wait := e.backoff(j, r.ExecutorFailRetryCount)
+	switch {
+	case end.again != handedBack:
+	case r.TriggerType == jobspec.TriggerRetry: // should an executor hand back whatever it gets
+		wait = e.cfg.RetryBackoff
+	default:
+		wait = 0
+	}
 	runs := e.newRuns(j, cause{
-		trigger: jobspec.TriggerRetry, planned: e.now().Add(e.backoff(j, r.ExecutorFailRetryCount)), param: string(r.ExecutorParam),
+		trigger: jobspec.TriggerRetry, planned: e.now().Add(wait), param: string(r.ExecutorParam),
 		due:     dueOf(r.PlannedFor, r.PlannedAt),
-		retries: retriesAfter(r.ExecutorFailRetryCount, end.again), origin: r.ID, shard: parseShard(string(r.ExecutorShardingParam)), elsewhere: elsewhere(string(r.ExecutorAddress), end.again),
+		retries: end.again.after(end.left), origin: r.ID, shard: parseShard(string(r.ExecutorShardingParam)), elsewhere: end.again.elsewhere(string(r.ExecutorAddress)),
 	})
 	for _, d := range runs {
 		d.recheck = end.given == event.Lost || r.TriggerType == jobspec.TriggerRetry // or one before it was

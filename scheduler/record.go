@@ -189,7 +189,7 @@ func (e *Engine) unsent(ctx context.Context, tx *sql.Tx, batch []outcome) (freed
 // recordRetry writes the failure of one attempt and makes the next. When the row has a result already, the run was
 // delivered after all and is recorded as sent; when it is another node's, it is left to that node.
 func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*dispatch, error) {
-	if o.d.again {
+	if o.d.again != noExtra {
 		if err := e.queries.GiveRetry(ctx, tx, []int64{o.d.id}); err != nil {
 			return nil, err
 		}
@@ -217,7 +217,7 @@ func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*di
 	again := e.newRuns(o.d.job, cause{
 		trigger: jobspec.TriggerRetry, planned: e.now().Add(max(e.cfg.RetryBackoff, e.backoff(o.d.job, o.d.retries))), param: o.d.param,
 		due:     o.d.due,
-		retries: retriesAfter(o.d.retries, o.d.again), origin: o.d.id, shard: shard, elsewhere: elsewhere(o.d.address, o.d.again),
+		retries: o.d.again.after(o.d.retries), origin: o.d.id, shard: shard, elsewhere: o.d.again.elsewhere(o.d.address),
 	})
 	for _, d := range again {
 		d.recheck = !o.d.unanswered.IsZero() || o.sent.Outcome == event.Unconfirmed || o.d.trigger == jobspec.TriggerRetry

@@ -70,10 +70,15 @@ func (e *Engine) candidates(d *dispatch) []string {
 	if d.given != nil {
 		return d.given
 	}
-	if g := e.directory.get(d.job.group); g != nil {
-		return e.directory.usable(g.addresses)
+	g := e.directory.get(d.job.group)
+	if g == nil {
+		return nil
 	}
-	return nil
+	all := e.directory.usable(g.addresses)
+	if len(d.avoid) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(a string) bool { return slices.Contains(d.avoid, a) })
 }
 
 // sendQueued sends one run; the address queues call it in a goroutine of its own.
@@ -253,6 +258,7 @@ func (e *Engine) send(ctx context.Context, d *dispatch) {
 		e.sent(d, began, "ok", answer.Code, event.Open, sentEvent(began, d.address, took, answer))
 	case err == nil && d.taken && answer.Repeated():
 		e.sent(d, began, "repeat", wire.CodeSuccess, event.Open, event.New(began, event.Known, d.address, event.KnownRepeated, answer.Msg))
+	case err == nil && answer.Leaves() && e.goElsewhere(d, event.New(began, event.Refused, d.address, took, answer.Code, answer.Msg)):
 	case err == nil:
 		e.sent(d, began, "refused", refusal(answer.Code), event.NotSent, event.New(began, event.Refused, d.address, took, answer.Code, answer.Msg))
 	case errors.Is(err, wire.ErrGate):

@@ -54,6 +54,15 @@ func (a Answer) Repeated() bool {
 	return a.Code == CodeFail && (strings.HasPrefix(a.Msg, "repeat trigger job") || strings.HasPrefix(a.Msg, "repeate trigger job"))
 }
 
+// leaving is the value of the answer of an executor of ours that shuts down.
+const leaving = `"leaving"`
+
+// Leaving is the value of an answer that refuses because the executor shuts down, as [AppendAnswer] takes it.
+func Leaving() []byte { return []byte(leaving) }
+
+// Leaves says that an executor refused because it shuts down: it has not begun what it was asked to. Ours alone say so.
+func (a Answer) Leaves() bool { return a.Code == CodeFail && string(a.Data) == leaving }
+
 // WrongToken says that an executor refused the call for its token.
 func (a Answer) WrongToken() bool {
 	return a.Code == CodeFail && (a.Msg == "The access token is wrong." || a.Msg == "invalid request, accessToken or appname invalid.")

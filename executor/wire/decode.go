@@ -108,6 +108,7 @@ type callbackItem struct {
 	LogDateTime   loose     `json:"logDateTime"`
 	HandleCode    loose     `json:"handleCode"`
 	HandleMsg     looseText `json:"handleMsg"`
+	Undone        looseText `json:"undone"`
 	ExecuteResult *struct {
 		Code loose     `json:"code"`
 		Msg  looseText `json:"msg"`
@@ -129,7 +130,7 @@ func DecodeCallbacks(body []byte) ([]Callback, error) {
 	for i, it := range items {
 		at := max(int64(it.LogDateTim), int64(it.LogDateTime))
 		c := Callback{LogID: int64(it.LogID), LogDateTim: at, LogDateTime: at,
-			HandleCode: int(it.HandleCode), HandleMsg: string(it.HandleMsg)}
+			HandleCode: int(it.HandleCode), HandleMsg: string(it.HandleMsg), Undone: Undone(it.Undone)}
 		if c.HandleCode == 0 && it.ExecuteResult != nil {
 			c.HandleCode, c.HandleMsg = int(it.ExecuteResult.Code), string(it.ExecuteResult.Msg)
 		}

@@ -114,7 +114,18 @@ type Callback struct {
 	LogDateTime int64  `json:"logDateTime"`
 	HandleCode  int    `json:"handleCode"`
 	HandleMsg   string `json:"handleMsg,omitempty"`
+	// Undone says of a failure that its executor was shutting down. Ours alone say so; XXL-JOB's admins read past it.
+	Undone Undone `json:"undone,omitempty"`
 }
+
+// Undone is how far a run had come when its executor shut down.
+type Undone string
+
+// The values of [Callback.Undone].
+const (
+	UndoneWaiting Undone = "WAITING" // it had not begun, and is handed back
+	UndoneRunning Undone = "RUNNING" // it was cut off
+)
 
 // callbackOfAllEras is a callback as an item of an array: an admin of era J1 (2.2.0) knows executeResult only, and loses
 // the result without it; later ones leave it alone (docs/compat.md §1.5, §1.10).
