@@ -96,13 +96,25 @@ func TestTheDocumentationIsRight(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the table of the documentation anew")
+var update = flag.Bool("update", false, "write the tables of the documentation anew")
 
-// fieldTable is the part of the documentation that follows from the table of fields.
-func fieldTable() string {
-	table := "| field | in the form | column | in XXL-JOB | holds | at most | at first |\n|---|---|---|---|---|---|---|\n"
+// pages are those with the table of fields: its head, and the words of kinds that are not as they are in the code.
+var pages = map[string]struct {
+	head  string
+	kinds map[string]string
+}{
+	"docs/jobfile.md":       {"| field | in the form | column | in XXL-JOB | holds | at most | at first |", nil},
+	"docs/zh-CN/jobfile.md": {"| 字段 | 表单 | 数据列 | XXL-JOB | 内容 | 上限 | 初始值 |", map[string]string{"text": "文本", "number": "数字", "flag": "标志", "list": "列表", "moment": "时刻"}},
+}
+
+// fieldTable is the part of a page that follows from the table of fields.
+func fieldTable(page string) string {
+	table := pages[page].head + "\n|---|---|---|---|---|---|---|\n"
 	for _, f := range jobspec.Fields {
 		kind, limit := f.Kind.String(), ""
+		if word := pages[page].kinds[kind]; word != "" {
+			kind = word
+		}
 		if f.Kind == jobspec.Choice {
 			kind = "`" + strings.Join(f.Options, "`, `") + "`"
 		}
@@ -114,21 +126,25 @@ func fieldTable() string {
 	return table
 }
 
-func TestTheTableOfTheDocumentationIsThatOfTheFields(t *testing.T) {
+func TestTheTablesOfTheDocumentationAreThoseOfTheFields(t *testing.T) {
 	t.Parallel()
-	const path, begin, end = "../../../docs/jobfile.md", "<!-- fields -->\n", "<!-- /fields -->\n"
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, _ := strings.Cut(string(raw), begin)
-	got, after, ok := strings.Cut(rest, end)
-	if want := fieldTable(); !ok || got != want {
-		if !*update {
-			t.Fatalf("the table is not that of the fields; -update writes it:\n%s", cmp.Diff(want, got))
-		}
-		if err := os.WriteFile(path, []byte(before+begin+want+end+after), 0o644); err != nil {
+	const begin, end = "<!-- fields -->\n", "<!-- /fields -->\n"
+	for page := range pages {
+		path := "../../../" + page
+		raw, err := os.ReadFile(path)
+		if err != nil {
 			t.Fatal(err)
+		}
+		before, rest, _ := strings.Cut(string(raw), begin)
+		got, after, ok := strings.Cut(rest, end)
+		if want := fieldTable(page); !ok || got != want {
+			if !*update {
+				t.Errorf("the table of %s is not that of the fields; -update writes it:\n%s", page, cmp.Diff(want, got))
+				continue
+			}
+			if err := os.WriteFile(path, []byte(before+begin+want+end+after), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
