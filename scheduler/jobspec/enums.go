@@ -222,9 +222,6 @@ func Started(status int64) bool {
 	return status == int64(StatusRunning) || status == int64(StatusMoved)
 }
 
-// Valid reports whether s is a status that everybody knows.
-func (s TriggerStatus) Valid() bool { return s == StatusStopped || s == StatusRunning }
-
 // AllBlocks are the block strategies in display order; the first is the form's default.
 var AllBlocks = []wire.Block{wire.BlockSerial, wire.BlockDiscardLater, wire.BlockCoverEarly}
 

@@ -41,11 +41,6 @@ const (
 	Unsound   Reason = "unsound"  // the event cannot be put into words
 )
 
-// Reasons are all of them.
-func Reasons() []Reason {
-	return []Reason{Answered, Refused, Redirect, TimedOut, Unreached, Name, TLS, Private, Sealed, Gone410, Unsound}
-}
-
 const (
 	pageSize   = 500
 	maxBlocked = 1000 // refused events that wait for another try, from which on nothing else is sent

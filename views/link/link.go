@@ -135,11 +135,6 @@ func RunEvents(logID int64, fromLine int) string {
 	return Run(logID) + "/events?from=" + strconv.Itoa(fromLine)
 }
 
-// RunLog is a run's output from a line on. Line 1 on is the whole of it.
-func RunLog(logID int64, fromLine int) string {
-	return Run(logID) + "/log?from=" + strconv.Itoa(fromLine)
-}
-
 // RunLogDownload is a run's whole output as a text file.
 func RunLogDownload(logID int64) string { return Run(logID) + "/log?from=1&download=1" }
 
