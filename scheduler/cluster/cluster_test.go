@@ -26,15 +26,23 @@ type fakeWork struct {
 	taken    []int64 // nodes whose work was taken over
 	reported []int64
 	beat     func() // called with every beat
+	beaten   []error
+	leapt    []time.Duration // written by the one who calls
 	raised   atomic.Int64
 	more     atomic.Int64 // how often the share grew
 }
 
-func (w *fakeWork) Low() int64          { return 7 }
-func (w *fakeWork) Raise(top int64)     { w.raised.Store(top) }
-func (w *fakeWork) SharesMore()         { w.more.Add(1) }
-func (w *fakeWork) Leapt(time.Duration) {}
-func (w *fakeWork) Beaten(error)        { beats.tell() }
+func (w *fakeWork) Low() int64             { return 7 }
+func (w *fakeWork) Raise(top int64)        { w.raised.Store(top) }
+func (w *fakeWork) SharesMore()            { w.more.Add(1) }
+func (w *fakeWork) Leapt(by time.Duration) { w.leapt = append(w.leapt, by) }
+
+func (w *fakeWork) Beaten(err error) {
+	w.mu.Lock()
+	w.beaten = append(w.beaten, err)
+	w.mu.Unlock()
+	beats.tell()
+}
 
 func (w *fakeWork) Draining() bool {
 	w.mu.Lock()

@@ -293,3 +293,87 @@ func TestAFencedNodeDoesNotLead(t *testing.T) {
 		t.Error("it leads although its lease has run out")
 	}
 }
+
+// TestALeaseHoldsFromTheJoiningOn, and from each renewal, for a process that has run for long on a machine that has slept.
+func TestALeaseHoldsFromTheJoiningOn(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		n := newNode(t, pool, "old", func(c *Config) { c.Slept = func() time.Duration { return 100 * time.Hour } })
+		n.start = n.start.Add(-50 * time.Hour)
+		if err := n.join(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !n.MayAct() {
+			t.Error("who has just joined may not act")
+		}
+		n.cfg.Slept = func() time.Duration { return 200 * time.Hour }
+		n.beatAt.Store(0)
+		if n.MayAct() || n.Left() > 0 || n.Silence() < 49*time.Hour {
+			t.Errorf("without a renewal since: may act %v, %v left, silent for %v", n.MayAct(), n.Left(), n.Silence())
+		}
+		if err := n.renew(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		if left := n.Left(); !n.MayAct() || left <= 0 || left > n.cfg.Lease || n.Silence() != 0 {
+			t.Errorf("after a renewal: may act %v, %v left, silent for %v", n.MayAct(), left, n.Silence())
+		}
+	})
+}
+
+// TestTheEngineIsToldWhatCameOfABeat, but not of a look between two.
+func TestTheEngineIsToldWhatCameOfABeat(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		w := watches(t, pool, func(c *Config) { c.Logger = slog.New(slog.DiscardHandler) })
+		w.try(t.Context(), true)
+		w.try(t.Context(), false)
+		w.cfg.Lease = 1
+		w.try(t.Context(), true)
+		if b := w.work.beaten; len(b) != 2 || b[0] != nil || b[1] == nil {
+			t.Errorf("told %v, want of one beat that went well and one that did not", b)
+		}
+	})
+}
+
+// TestAGoneNodeIsWatchedLessAndLess: each look puts the next off, and what others tell goes to the clock.
+func TestAGoneNodeIsWatchedLessAndLess(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		w := watches(t, pool, func(c *Config) { c.Logger = slog.New(slog.DiscardHandler) })
+		gone, lead := w.other("gone", Told{}), time.Hour
+		for _, name := range []string{"one", "two"} {
+			w.other(name, Told{Lead: &lead})
+		}
+		w.silence(gone)
+		w.looks()
+		if len(w.watched) != 1 || w.peers[gone] != nil {
+			t.Fatalf("watched: %v, seen beating: %v", w.watched, w.peers)
+		}
+		if w.clock.odd.IsZero() {
+			t.Error("the clock does not know what the others tell")
+		}
+		w.watched[gone].since = time.Now().Add(-4 * time.Hour)
+		w.looks()
+		w.looks()
+		if _, taken, _ := w.work.did(); len(taken) != 2 {
+			t.Errorf("after three looks it was looked after %d times, want 2", len(taken))
+		}
+		if next := time.Until(w.watched[gone].next); next < 50*time.Minute || next > time.Hour {
+			t.Errorf("four hours after its end it is looked at again in %v", next)
+		}
+	})
+}
+
+func TestWhoStopsHasNoShareAndSaysSo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		n := started(t, pool, "stops", nil)
+		w := &watching{Node: n, t: t}
+		if err := n.Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if w.rows()[n.ID()] || len(n.Alive()) != 0 || len(n.Claiming()) != 0 {
+			t.Errorf("alive on record: %v, with the share of %v", w.rows(), n.Alive())
+		}
+	})
+}

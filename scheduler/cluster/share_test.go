@@ -42,6 +42,7 @@ func TestNodesShareJobsEvenlyAndEachJobHasOne(t *testing.T) {
 		{"three, as after restarts", []int64{7, 8, 9}},
 		{"three on a cluster that counts in threes", []int64{100, 103, 106}},
 		{"ten", []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		{"three whose ids are far apart", []int64{1000, 2000, 3000}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
