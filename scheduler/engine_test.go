@@ -543,6 +543,9 @@ func TestMissedFiresHaveRunsOfTheirOwn(t *testing.T) {
 					skipped += e.Number(0)
 				default:
 					sent = append(sent, dueOf(r.PlannedFor, r.PlannedAt))
+					if e, ok := b.events(r.ID).Last(event.StandsFor); !ok || e.Number(0) != 1 {
+						t.Errorf("job %d: a run does not say which fire it makes up for: %s", id, b.eventsOf(r.ID))
+					}
 				}
 			}
 			if !slices.EqualFunc(sent, due, time.Time.Equal) || skipped != int64(3-len(due)) {

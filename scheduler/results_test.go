@@ -1,9 +1,16 @@
 package scheduler
 
 import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
@@ -117,4 +124,98 @@ func TestARunIsEndedByItsOwnGroupOnly(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestTheFirstReportOfABatchCounts, where it holds two of a run, and whoever watches a run learns of its result.
+func TestTheFirstReportOfABatchCounts(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		job := b.addJob(nil)
+		run, other := b.trigger(job), b.trigger(job)
+		b.await("both are sent", func() bool {
+			return b.run(run).TriggerCode == wire.CodeSuccess && b.run(other).TriggerCode == wire.CodeSuccess
+		})
+		changed, err := b.engine.finishOnce(t.Context(), finishings([]wire.Callback{{LogID: run, HandleCode: wire.CodeSuccess}, {LogID: run, HandleCode: wire.CodeFail}}), true)
+		if r := b.run(run); err != nil || r.Outcome != event.Succeeded || r.HandleCode != wire.CodeSuccess || !slices.Equal(changed, []int64{run}) {
+			t.Errorf("the run is %v with code %d; changed %v, %v", r.Outcome, r.HandleCode, changed, err)
+		}
+		watched, cancel := b.engine.SubscribeRun(other)
+		defer cancel()
+		elsewhere, cancel := b.engine.SubscribeRun(run)
+		defer cancel()
+		b.complete(other, wire.CodeSuccess)
+		<-watched
+		select {
+		case <-elsewhere:
+			t.Error("who watches another run is told")
+		default:
+		}
+	})
+}
+
+func TestWhatABatchIsRefusedFor(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		err  error
+		want bool
+	}{
+		{"a value that the column does not hold", &mysql.MySQLError{Number: 1366}, true},
+		{"a broken connection", driver.ErrBadConn, false},
+		{"a locked row", &mysql.MySQLError{Number: 1205}, false},
+		{"no answer in time", context.DeadlineExceeded, false},
+		{"the stop", ErrStopping, false},
+	} {
+		if got := refused(fmt.Errorf("record: %w", tt.err)); got != tt.want {
+			t.Errorf("%s: refused for what is in it: %v", tt.name, got)
+		}
+		if tt.want && passes(tt.err) {
+			t.Errorf("%s: it passes", tt.name)
+		}
+	}
+	for _, err := range []error{driver.ErrBadConn, errRaced, context.DeadlineExceeded, &mysql.MySQLError{Number: 1213}} {
+		if !passes(err) {
+			t.Errorf("%v does not pass", err)
+		}
+	}
+	if passes(errors.New("no")) {
+		t.Error("anything passes")
+	}
+}
+
+func TestHowLongARunTook(t *testing.T) {
+	t.Parallel()
+	sent := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	for _, tt := range []struct {
+		name string
+		sent int64
+		ends event.Outcome
+		want time.Duration
+	}{
+		{"a success", sent.UnixMilli(), event.Succeeded, time.Minute},
+		{"a failure", sent.UnixMilli(), event.Failed, time.Minute},
+		{"a time-out", sent.UnixMilli(), event.TimedOut, time.Minute},
+		{"one that somebody ended", sent.UnixMilli(), event.Killed, 0},
+		{"one that was lost", sent.UnixMilli(), event.Lost, 0},
+		{"one of which nobody knows when it was sent", 0, event.Succeeded, 0},
+	} {
+		if got := (&finishing{ends: tt.ends}).took(&db.ListRunsByIDRow{SentAt: tt.sent}, sent.Add(time.Minute)); got != tt.want {
+			t.Errorf("%s: took %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestWhoReportsWhatIsNotTheirs: runs that are not here, and those of other groups.
+func TestWhoReportsWhatIsNotTheirs(t *testing.T) {
+	t.Parallel()
+	by := &Caller{Address: "10.1.2.3"}
+	rows := []db.ListRunsByIDRow{{ID: 1, JobGroup: 7}, {ID: 2, JobGroup: 8}, {ID: 4, JobGroup: 8}}
+	got := notTheirs(rows, map[int64]*finishing{1: {by: by, group: 7}, 2: {by: by, group: 7}, 3: {by: by, group: 7}, 4: {group: 7}})
+	if slices.Sort(got[by]); len(got) != 1 || !slices.Equal(got[by], []int64{2, 3}) {
+		t.Errorf("of others: %v", got)
+	}
+	if got := notTheirs(rows[:1], map[int64]*finishing{1: {by: by, group: 7}}); got != nil {
+		t.Errorf("of others: %v", got)
+	}
 }

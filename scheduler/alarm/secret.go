@@ -16,36 +16,18 @@ import (
 // Reseal puts the settings of all channels under another key, in the transaction in which that key takes the other's place.
 // What cannot be opened, or was changed meanwhile, stays as it is; it counts how many did.
 func Reseal(ctx context.Context, tx db.DBTX, from, to []byte) (left int, err error) {
-	old, err := seal.New(from)
-	if err != nil {
-		return 0, err
-	}
-	fresh, err := seal.New(to)
-	if err != nil {
-		return 0, err
-	}
 	queries := db.New()
 	rows, err := queries.ListAlarmChannels(ctx, tx)
 	if err != nil {
 		return 0, err
 	}
-	for _, row := range rows {
-		plain, err := openText(old, row.Config, sealPurpose)
-		if err != nil {
-			left++
-			continue
-		}
-		n, err := queries.ResealAlarmChannel(ctx, tx, db.ResealAlarmChannelParams{
-			ID: row.ID, OldConfig: row.Config, NewConfig: fresh.Close(plain, sealPurpose),
-		})
-		if err != nil {
-			return 0, err
-		}
-		if n == 0 {
-			left++
-		}
+	texts := make(map[int64]string, len(rows))
+	for i := range rows {
+		texts[rows[i].ID] = rows[i].Config
 	}
-	return left, nil
+	return seal.Rekey(from, to, sealPurpose, texts, func(id int64, was, is string) (int64, error) {
+		return queries.ResealAlarmChannel(ctx, tx, db.ResealAlarmChannelParams{ID: id, OldConfig: was, NewConfig: is})
+	})
 }
 
 // openText is [seal.Seal.Open] with its failures as troubles that people are told.

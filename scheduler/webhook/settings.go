@@ -59,32 +59,16 @@ func (s *Service) Open(h *db.Webhook) (Settings, error) {
 // Reseal puts the settings of all webhooks under another key, in the transaction in which that key takes the other's place. What
 // cannot be opened, or was changed meanwhile, stays as it is; it counts how many did.
 func Reseal(ctx context.Context, tx db.DBTX, from, to []byte) (left int, err error) {
-	old, err := seal.New(from)
-	if err != nil {
-		return 0, err
-	}
-	fresh, err := seal.New(to)
-	if err != nil {
-		return 0, err
-	}
 	queries := db.New()
-	hooks, err := queries.ListWebhooks(ctx, tx)
+	rows, err := queries.ListWebhooks(ctx, tx)
 	if err != nil {
 		return 0, err
 	}
-	for _, h := range hooks {
-		plain, err := old.Open(h.Config, sealPurpose)
-		if err != nil {
-			left++
-			continue
-		}
-		n, err := queries.ResealWebhook(ctx, tx, db.ResealWebhookParams{ID: h.ID, OldConfig: h.Config, NewConfig: fresh.Close(plain, sealPurpose)})
-		if err != nil {
-			return 0, err
-		}
-		if n == 0 {
-			left++
-		}
+	texts := make(map[int64]string, len(rows))
+	for i := range rows {
+		texts[rows[i].ID] = rows[i].Config
 	}
-	return left, nil
+	return seal.Rekey(from, to, sealPurpose, texts, func(id int64, was, is string) (int64, error) {
+		return queries.ResealWebhook(ctx, tx, db.ResealWebhookParams{ID: id, OldConfig: was, NewConfig: is})
+	})
 }

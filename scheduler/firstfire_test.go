@@ -1,0 +1,117 @@
+package scheduler
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// TestTheFirstFireThatIsNotDecided is at the next time on record, unless what is before it is held back or what is behind it claimed.
+func TestTheFirstFireThatIsNotDecided(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 4, 5, 0, 0, 0, time.UTC)
+	s := jobspec.Schedule{Type: jobspec.ScheduleFixRate, Conf: "60", Zone: time.UTC}
+	ms := func(minutes int) int64 { return at.Add(time.Duration(minutes) * time.Minute).UnixMilli() }
+	for _, tt := range []struct {
+		name string
+		row  db.ListDueJobsRow
+		want int // minutes behind at; -1: none
+	}{
+		{"the next time", db.ListDueJobsRow{TriggerNextTime: ms(0)}, 0},
+		{"claimed before", db.ListDueJobsRow{TriggerNextTime: ms(0), ClaimedUntil: ms(0)}, 0},
+		{"put back behind a claim", db.ListDueJobsRow{TriggerNextTime: ms(0), ClaimedUntil: ms(2) + 1}, 3},
+		{"all of it claimed", db.ListDueJobsRow{TriggerNextTime: ms(0), ClaimedUntil: ms(5) + 1}, -1},
+		{"held back since", db.ListDueJobsRow{TriggerNextTime: ms(3), PausedNext: ms(3), PausedAt: ms(1)}, 1},
+		{"held back once, and moved since", db.ListDueJobsRow{TriggerNextTime: ms(3), PausedNext: ms(2), PausedAt: ms(1)}, 3},
+		{"never held back", db.ListDueJobsRow{TriggerNextTime: ms(3), PausedNext: ms(3)}, 3},
+		{"held back, and claimed in between", db.ListDueJobsRow{TriggerNextTime: ms(3), PausedNext: ms(3), PausedAt: ms(0), ClaimedUntil: ms(1) + 1}, 2},
+	} {
+		now := at.Add(5*time.Minute + time.Second)
+		plan, err := decide(s, jobspec.Pauses{}, &tt.row, now, now, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := -1
+		if len(plan.Fires) > 0 {
+			got = int(plan.Fires[0].Sub(at).Minutes())
+		}
+		if got != tt.want {
+			t.Errorf("%s: the first is minute %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestWhoIsNotBehindHelps: jobs of other shares are claimed when they are overdue for long, the longer the further back in their line
+// this admin stands, and not while its own are overdue.
+func TestWhoIsNotBehindHelps(t *testing.T) {
+	t.Parallel()
+	pool := dbtest.New(t, db.MySQL)
+	queries, clock := db.New(), newHandClock()
+	for _, name := range []string{"one", "two"} {
+		id, err := queries.InsertNode(t.Context(), pool, db.InsertNodeParams{Name: name, StartedAt: clock.now().UnixMilli(), BeatAt: clock.now().UnixMilli()})
+		if err != nil || id == 0 {
+			t.Fatal(id, err)
+		}
+	}
+	b := setup(t, pool, func(c *Config) { byHand(c); clock.rule(c) }, addressA)
+	if n := len(b.engine.node.Claiming()); n != 3 {
+		t.Fatalf("the claims are shared by %d", n)
+	}
+	var mu sync.Mutex
+	var got []int64
+	b.engine.claimer.claim = func(_ context.Context, rows []db.ListDueJobsRow, _ time.Time) error {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, jobIDs(rows)...)
+		return nil
+	}
+	byPlace := make(map[int][]int64)
+	rank := b.engine.node.Rank()
+	for len(byPlace[0]) == 0 || len(byPlace[1]) == 0 || len(byPlace[2]) == 0 {
+		id := b.addJob(nil)
+		byPlace[rank(id)] = append(byPlace[rank(id)], id)
+	}
+	for _, tt := range []struct {
+		name        string
+		own, others time.Duration // by which they are overdue
+		want        int           // places in the line that are claimed
+	}{
+		{"not long enough", 0, helpAfter, 1},
+		{"long enough for the second", 0, helpAfter + time.Millisecond, 2},
+		{"not for the third", 0, 2 * helpAfter, 2},
+		{"for all", 0, 2*helpAfter + time.Millisecond, 3},
+		{"not behind yet", behindAfter - time.Millisecond, time.Hour, 3},
+		{"behind itself", behindAfter, time.Hour, 1},
+	} {
+		var want []int64
+		got = nil
+		for place, ids := range byPlace {
+			overdue := tt.others
+			if place == 0 {
+				overdue = tt.own
+			}
+			for _, id := range ids {
+				b.exec("UPDATE xxl_job_info SET trigger_status = 1, claimed_until = 0, trigger_next_time = ? WHERE id = ?", clock.now().Add(-overdue).UnixMilli(), id)
+			}
+			if place < tt.want {
+				want = append(want, ids...)
+			}
+		}
+		if err := b.engine.claimDue(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(want)
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s: claimed %v, want %v", tt.name, got, want)
+		}
+		if lag := b.engine.claimer.lag(); lag != tt.own {
+			t.Errorf("%s: its own are overdue by %v, told %v", tt.name, tt.own, lag)
+		}
+	}
+}
