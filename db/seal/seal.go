@@ -80,3 +80,31 @@ func (s *Seal) Open(text, purpose string) ([]byte, error) {
 
 // Sealed says whether a text is a sealed one.
 func Sealed(text string) bool { return strings.HasPrefix(text, mark) }
+
+// Rekey puts sealed texts, which are given by row, under another key. put replaces one, if it is still what it was, and says how many it
+// replaced. What cannot be opened, or was changed meanwhile, stays as it is; left counts it.
+func Rekey(from, to []byte, purpose string, texts map[int64]string, put func(row int64, was, is string) (int64, error)) (left int, err error) {
+	old, err := New(from)
+	if err != nil {
+		return 0, err
+	}
+	fresh, err := New(to)
+	if err != nil {
+		return 0, err
+	}
+	for row, was := range texts {
+		plain, err := old.Open(was, purpose)
+		if err != nil {
+			left++
+			continue
+		}
+		n, err := put(row, was, fresh.Close(plain, purpose))
+		if err != nil {
+			return 0, err
+		}
+		if n == 0 {
+			left++
+		}
+	}
+	return left, nil
+}
