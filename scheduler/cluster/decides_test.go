@@ -224,7 +224,13 @@ func TestTheMachinesClockIsOnlyWatched(t *testing.T) {
 				t.Errorf("told: %+v, want %+v", got, want)
 			}
 		}
-		c.lead = stepBound
+		before := c.steps
+		c.machine = time.Hour
+		c.beats(t)
+		if _, own := c.leads(); own != time.Hour || c.steps != before+1 {
+			t.Errorf("a beat does not look at the machine's clock: %v ahead, %d steps", own, c.steps-before)
+		}
+		c.lead, c.own = stepBound, 0
 		if got := c.n.Clocks(); got.Database != stepBound || !got.DatabaseOff {
 			t.Errorf("told: %+v", got)
 		}
@@ -364,9 +370,10 @@ func TestWhoJoinsTakesOverTheLead(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
 		const ahead, lead = time.Hour, 20 * time.Minute
+		steps := 0
 		w := &watching{Node: newNode(t, pool, "joins", func(c *Config) {
 			c.Logger = slog.New(slog.DiscardHandler)
-			c.Lease = time.Minute
+			c.Lease, c.ClockSteps = time.Minute, goneCounter{inc: func() { steps++ }}
 			c.Reference = func(context.Context) (time.Time, error) { return time.Now().Add(ahead), nil }
 		}), t: t}
 		cluster := time.Now().Add(ahead - lead) // by which the others go
@@ -377,7 +384,8 @@ func TestWhoJoinsTakesOverTheLead(t *testing.T) {
 		}{
 			"lives": {told(lead, 0), cluster, 1}, "lives too": {told(lead, 0), cluster.Add(-20 * time.Second), 1},
 			"is silent": {told(5*time.Hour, 0), cluster.Add(-10 * time.Hour), 1}, "is gone": {told(ahead, 0), time.Now(), 0},
-			"is an older release": {Told{}, cluster, 1},
+			"is gone too": {told(ahead, 0), time.Now(), 0}, "is gone as well": {told(ahead, 0), time.Now(), 0},
+			"is an older release": {Told{}, cluster, 1}, "tells no lead": {Told{}, cluster, 1},
 		} {
 			w.exec("UPDATE punctual_node SET beat_at = ?, state = ? WHERE id = ?", n.beat.UnixMilli(), n.state, w.other(name, n.told))
 		}
@@ -393,6 +401,9 @@ func TestWhoJoinsTakesOverTheLead(t *testing.T) {
 		}
 		if _, own := w.clock.leads(); (own + ahead - lead).Abs() > 10*time.Second {
 			t.Errorf("its machine is %v ahead", own)
+		}
+		if steps != 0 {
+			t.Errorf("%d steps of a clock that nobody set", steps)
 		}
 		w.cfg.Reference = func(context.Context) (time.Time, error) { return time.Time{}, errors.New("away") }
 		if w.SetClock(t.Context()) == nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/executortest"
 )
 
 // watching is a node that has joined and does nothing by itself: the test has it look.
@@ -376,4 +378,69 @@ func TestWhoStopsHasNoShareAndSaysSo(t *testing.T) {
 			t.Errorf("alive on record: %v, with the share of %v", w.rows(), n.Alive())
 		}
 	})
+}
+
+// TestABeatThatIsWantedSoonIsABeat and no look.
+func TestABeatThatIsWantedSoonIsABeat(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		var wanted atomic.Int64
+		n := started(t, pool, "one", func(c *Config) {
+			c.BeatEvery, c.Lease = time.Hour, 10*time.Hour
+			c.Work = &fakeWork{beat: func() { wanted.Add(1) }}
+		})
+		for i := range int64(3) {
+			n.BeatSoon()
+			await(t, "it beats", func() bool { return wanted.Load() == i+1 })
+		}
+	})
+}
+
+// TestTheSessionsOfASilentNodeAreEnded: one that stopped in the middle of a transaction would hold up the others, also before it is
+// declared gone.
+func TestTheSessionsOfASilentNodeAreEnded(t *testing.T) {
+	t.Parallel()
+	for name, silent := range map[string]bool{"quiet": false, "gone": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			at := db.Config{URL: dbtest.MariaDB(t)}
+			pool, theirs := dbtest.Open(t, at), dbtest.Open(t, at)
+			if err := pool.Migrate(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			w := watches(t, pool, func(c *Config) { c.Logger = slog.New(slog.DiscardHandler) })
+			tx, err := theirs.BeginTx(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tx.Rollback()
+			var session int64
+			if err := tx.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&session); err != nil {
+				t.Fatal(err)
+			}
+			other := w.other(name, Told{})
+			w.exec("UPDATE punctual_node SET sessions = ? WHERE id = ?", theirs.Sessions(), other)
+			executortest.Eventually(t, "end of its session", func() error { // it must have waited for some seconds
+				if silent {
+					w.exec("UPDATE punctual_node SET state = 1 WHERE id = ?", other)
+					w.silence(other)
+				} else {
+					w.peers[other] = &peer{beat: 1, since: time.Now().Add(-quietAfter), looks: quietLooks}
+				}
+				w.looks()
+				if w.rows()[other] == silent {
+					t.Fatalf("declared gone: %v", !silent)
+				}
+				var open int
+				err := pool.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE id = ?", session).Scan(&open)
+				if err == nil && open > 0 {
+					err = executortest.ErrNotYet
+				}
+				return err
+			})
+			if err := tx.Commit(); err == nil {
+				t.Error("the transaction that was ended commits")
+			}
+		})
+	}
 }
