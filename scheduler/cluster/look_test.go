@@ -360,7 +360,7 @@ func TestAGoneNodeIsWatchedLessAndLess(t *testing.T) {
 		if _, taken, _ := w.work.did(); len(taken) != 2 {
 			t.Errorf("after three looks it was looked after %d times, want 2", len(taken))
 		}
-		if next := time.Until(w.watched[gone].next); next < 50*time.Minute || next > time.Hour {
+		if next := time.Until(w.watched[gone].next); next < 50*time.Minute || next > 70*time.Minute {
 			t.Errorf("four hours after its end it is looked at again in %v", next)
 		}
 	})
