@@ -276,7 +276,7 @@ func TestGroupsAreLookedAfterByAProgram(t *testing.T) {
 		}
 		var r refusal
 		c.json(412, &r, "DELETE", at, "", "If-Match", got.header.Get("ETag"))
-		c.json(422, &r, "PUT", at, `{"app_name":"stock","title":"Stock","type":"manual"}`)
+		c.json(422, &r, "PUT", at, `{"app_name":"stock","title":"Stock","type":"manual"}`, "If-Match", "*")
 		if diff := cmp.Diff([]string{"body addresses job.error.required"}, r.fields()); diff != "" {
 			t.Error(diff)
 		}
@@ -414,7 +414,8 @@ func TestSchedulesAndScriptsOfTheAPI(t *testing.T) {
 			t.Errorf("next: %v", next)
 		}
 		var job struct{ Script string }
-		c.json(200, &job, "PUT", at+"/script", `{"script":"echo 2\n","script_remark":"second"}`)
+		got := c.json(200, &job, "GET", at, "")
+		c.json(200, &job, "PUT", at+"/script", `{"script":"echo 2\n","script_remark":"second"}`, "If-Match", got.header.Get("ETag"))
 		var versions struct {
 			Items []struct {
 				ID     int

@@ -182,11 +182,11 @@ func TestAlarmsAreLookedAfterByAProgram(t *testing.T) {
 		if answers = append(answers, c.json(200, &hook, "PATCH", at, `{"name":"the chat"}`, "If-Match", answers[1].header.Get("ETag"))); hook.Name != "the chat" {
 			t.Errorf("patched as it was read: %+v", hook)
 		}
-		c.json(201, &hook, "POST", at+"/routes", `{"scope":"group","scope_id":1,"causes":["lost"]}`)
+		routed := c.json(201, &hook, "POST", at+"/routes", `{"scope":"group","scope_id":1,"causes":["lost"]}`)
 		if len(hook.Routes) != 2 {
 			t.Fatalf("routes: %+v", hook)
 		}
-		answers = append(answers, c.json(200, &hook, "PUT", fmt.Sprintf("%s/routes/%d", at, hook.Routes[1].ID), `{"scope":"group","scope_id":1,"causes":["failed","slow"]}`))
+		answers = append(answers, c.json(200, &hook, "PUT", fmt.Sprintf("%s/routes/%d", at, hook.Routes[1].ID), `{"scope":"group","scope_id":1,"causes":["failed","slow"]}`, "If-Match", routed.header.Get("ETag")))
 		c.json(200, &hook, "DELETE", fmt.Sprintf("%s/routes/%d", at, hook.Routes[1].ID), "")
 		if c.json(422, &r, "POST", at+"/routes", `{"scope":"job","scope_id":99}`); len(r.Errors) != 1 || r.Errors[0].Code != "alarm.error.nojob" {
 			t.Errorf("a job that is not there: %+v", r)

@@ -1939,22 +1939,30 @@ func (q *Queries) UpdateAlarmChannel(ctx context.Context, db DBTX, arg UpdateAla
 }
 
 const updateAlarmRoute = `-- name: UpdateAlarmRoute :execrows
-UPDATE punctual_alarm_route SET scope = ?, scope_id = ?, causes = ? WHERE id = ?
+UPDATE punctual_alarm_route SET scope = ?, scope_id = ?, causes = ?
+WHERE id = ? AND scope = ? AND scope_id = ? AND causes = ?
 `
 
 type UpdateAlarmRouteParams struct {
-	Scope   string
-	ScopeID int64
-	Causes  string
-	ID      int64
+	Scope      string
+	ScopeID    int64
+	Causes     string
+	ID         int64
+	WasScope   string
+	WasScopeID int64
+	WasCauses  string
 }
 
+// Only one that is still what it was when it was read.
 func (q *Queries) UpdateAlarmRoute(ctx context.Context, db DBTX, arg UpdateAlarmRouteParams) (int64, error) {
 	result, err := db.ExecContext(ctx, updateAlarmRoute,
 		arg.Scope,
 		arg.ScopeID,
 		arg.Causes,
 		arg.ID,
+		arg.WasScope,
+		arg.WasScopeID,
+		arg.WasCauses,
 	)
 	if err != nil {
 		return 0, err

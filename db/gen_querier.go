@@ -875,6 +875,7 @@ type Querier interface {
 	UnsetBeside(ctx context.Context, db DBTX, groupID int64) error
 	// The kind never changes: the settings of one mean nothing to another. Nor does the group, whose editors know the secrets.
 	UpdateAlarmChannel(ctx context.Context, db DBTX, arg UpdateAlarmChannelParams) (int64, error)
+	// Only one that is still what it was when it was read.
 	UpdateAlarmRoute(ctx context.Context, db DBTX, arg UpdateAlarmRouteParams) (int64, error)
 	// Guarded by the revision that was read: 0 rows means that another admin changed it, and the caller rolls back.
 	UpdateAlarmState(ctx context.Context, db DBTX, arg UpdateAlarmStateParams) (int64, error)

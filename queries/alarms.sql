@@ -152,7 +152,9 @@ SELECT id, channel_id, scope, scope_id, causes FROM punctual_alarm_route ORDER B
 INSERT INTO punctual_alarm_route (channel_id, scope, scope_id, causes) VALUES (?, ?, ?, ?);
 
 -- name: UpdateAlarmRoute :execrows
-UPDATE punctual_alarm_route SET scope = sqlc.arg(scope), scope_id = sqlc.arg(scope_id), causes = sqlc.arg(causes) WHERE id = sqlc.arg(id);
+-- Only one that is still what it was when it was read.
+UPDATE punctual_alarm_route SET scope = sqlc.arg(scope), scope_id = sqlc.arg(scope_id), causes = sqlc.arg(causes)
+WHERE id = sqlc.arg(id) AND scope = sqlc.arg(was_scope) AND scope_id = sqlc.arg(was_scope_id) AND causes = sqlc.arg(was_causes);
 
 -- name: DeleteAlarmRoute :execrows
 DELETE FROM punctual_alarm_route WHERE id = ?;

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/alarm"
 )
@@ -208,19 +210,18 @@ func (a *API) alarms() {
 			}
 			return &channelCreated{Location: address("alarms/channels", id), ETag: answer.ETag, Body: answer.Body}, nil
 		})
-	add(a, op{method: http.MethodPatch, path: "/alarms/channels/{id}", id: "patchAlarmChannel", tag: tag, summary: "Change fields of an alarm channel", names: channelNames,
-		also: []int{http.StatusPreconditionFailed}},
+	add(a, op{method: http.MethodPatch, path: "/alarms/channels/{id}", id: "patchAlarmChannel", tag: tag, summary: "Change fields of an alarm channel", names: channelNames},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			ChannelID
 			IfMatch
 			Body channelPatch `contentType:"application/merge-patch+json"`
 		}) (*channelAnswer, error) {
-			c, _, err := a.Manage.Channels.Get(ctx, p, in.ID)
+			c, routes, err := a.Manage.Channels.Get(ctx, p, in.ID)
 			if err != nil {
 				return nil, err
 			}
-			if !in.holds(channelVersion(c)) {
-				return nil, newStale()
+			if _, err := in.current(channelVersion(c, routes)); err != nil {
+				return nil, err
 			}
 			set(&c.Name, in.Body.Name)
 			in.Body.over(&c)
@@ -232,13 +233,19 @@ func (a *API) alarms() {
 	add(a, op{method: http.MethodDelete, path: "/alarms/channels/{id}", id: "deleteAlarmChannel", tag: tag, summary: "Delete an alarm channel with its routes", text: "What waits for it is given up."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			ChannelID
+			IfMatch
 			DryRun
 		}) (*deletionAnswer, error) {
-			c, _, err := a.Manage.Channels.Get(ctx, p, in.ID)
-			if err == nil && !in.Dry {
-				err = a.Manage.Channels.Delete(ctx, p, in.ID)
+			c, routes, err := a.Manage.Channels.Get(ctx, p, in.ID)
+			if err != nil {
+				return nil, err
 			}
-			return &deletionAnswer{deletion{ID: in.ID, Name: c.Name, Done: !in.Dry}}, err
+			return in.delete(in.IfMatch, channelVersion(c, routes), deletion{ID: in.ID, Name: c.Name}, func(version string) error {
+				if version == "" {
+					return a.Manage.Channels.Delete(ctx, p, in.ID)
+				}
+				return a.Manage.Channels.DeleteVersion(ctx, p, in.ID, c.Version)
+			})
 		})
 	add(a, op{method: http.MethodPost, path: "/alarms/channels/{id}/test", id: "testAlarmChannel", tag: tag, summary: "Send a test message", text: "It comes back when the server has taken it, or refused it."},
 		func(ctx context.Context, p auth.Principal, in *struct {
@@ -257,8 +264,8 @@ func (a *API) alarms() {
 }
 
 func (a *API) alarmRoutes(tag string) {
-	save := func(ctx context.Context, p auth.Principal, channelID, routeID int64, in newAlarmRoute) (*channelAnswer, error) {
-		r := alarm.Route{ID: routeID, ChannelID: channelID, Scope: in.Scope, ScopeID: in.ScopeID, Causes: manage.DefaultCauses()}
+	save := func(ctx context.Context, p auth.Principal, old alarm.Route, in newAlarmRoute) (*channelAnswer, error) {
+		r := alarm.Route{ID: old.ID, ChannelID: old.ChannelID, Version: old.Version, Scope: in.Scope, ScopeID: in.ScopeID, Causes: manage.DefaultCauses()}
 		if in.Causes != nil {
 			r.Causes = nil
 			for _, cause := range in.Causes {
@@ -268,7 +275,7 @@ func (a *API) alarmRoutes(tag string) {
 		if err := a.Manage.Channels.SaveRoute(ctx, p, r); err != nil {
 			return nil, err
 		}
-		return a.channelAnswer(ctx, p, channelID)
+		return a.channelAnswer(ctx, p, old.ChannelID)
 	}
 	add(a, op{method: http.MethodPost, path: "/alarms/channels/{id}/routes", id: "createAlarmRoute", tag: tag, summary: "Lead alarms to a channel", status: http.StatusCreated},
 		func(ctx context.Context, p auth.Principal, in *struct {
@@ -276,17 +283,29 @@ func (a *API) alarmRoutes(tag string) {
 			Once
 			Body newAlarmRoute
 		}) (*channelAnswer, error) {
-			return save(ctx, p, in.ID, 0, in.Body)
+			return save(ctx, p, alarm.Route{ChannelID: in.ID}, in.Body)
 		})
 	add(a, op{method: http.MethodPut, path: "/alarms/channels/{id}/routes/{route}", id: "replaceAlarmRoute", tag: tag, summary: "Change which alarms a route leads to its channel"},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			RouteID
+			IfMatch
 			Body newAlarmRoute
 		}) (*channelAnswer, error) {
-			return save(ctx, p, in.ID, in.Route, in.Body)
+			old, err := a.currentRoute(ctx, p, in.RouteID, in.IfMatch)
+			if err != nil {
+				return nil, err
+			}
+			answer, err := save(ctx, p, old, in.Body)
+			return answer, in.changed(err)
 		})
 	add(a, op{method: http.MethodDelete, path: "/alarms/channels/{id}/routes/{route}", id: "deleteAlarmRoute", tag: tag, summary: "Take a route to a channel away"},
-		func(ctx context.Context, p auth.Principal, in *RouteID) (*channelAnswer, error) {
+		func(ctx context.Context, p auth.Principal, in *struct {
+			RouteID
+			IfMatch
+		}) (*channelAnswer, error) {
+			if _, err := a.currentRoute(ctx, p, in.RouteID, in.IfMatch); err != nil {
+				return nil, err
+			}
 			if err := a.Manage.Channels.DeleteRoute(ctx, p, in.ID, in.Route); err != nil {
 				return nil, err
 			}
@@ -371,10 +390,33 @@ func (a *API) channelAnswer(ctx context.Context, p auth.Principal, id int64) (*c
 	if err != nil {
 		return nil, err
 	}
-	return &channelAnswer{ETag: etag(channelVersion(c)), Body: a.readChannel(requestOf(ctx), c, routes)}, nil
+	return &channelAnswer{ETag: etag(channelVersion(c, routes)), Body: a.readChannel(requestOf(ctx), c, routes)}, nil
 }
 
-func channelVersion(c alarm.Channel) string { return strconv.FormatInt(c.Version, 10) }
+// channelVersion changes with every change of a channel or of a route to it.
+func channelVersion(c alarm.Channel, routes []manage.AlarmRoute) string {
+	version := strconv.FormatInt(c.Version, 10)
+	for _, r := range routes {
+		version += "-" + r.Version
+	}
+	return version
+}
+
+// currentRoute is the route to a channel that a request may change or take away.
+func (a *API) currentRoute(ctx context.Context, p auth.Principal, id RouteID, match IfMatch) (alarm.Route, error) {
+	c, routes, err := a.Manage.Channels.Get(ctx, p, id.ID)
+	if err != nil {
+		return alarm.Route{}, err
+	}
+	if _, err := match.current(channelVersion(c, routes)); err != nil {
+		return alarm.Route{}, err
+	}
+	i := slices.IndexFunc(routes, func(r manage.AlarmRoute) bool { return r.ID == id.Route })
+	if i < 0 {
+		return alarm.Route{}, problem.New(problem.NotFound, "problem.route.gone")
+	}
+	return routes[i].Route, nil
+}
 
 func (a *API) readChannel(r *request, c alarm.Channel, routes []manage.AlarmRoute) channel {
 	s := c.Settings

@@ -194,6 +194,7 @@ type op struct {
 	status       int    // of success; default 200
 	also         []int  // statuses of errors beyond those that all have
 	open         bool   // without a token
+	makes        bool   // it replaces what there is, or makes it: then nothing can be matched, and the operation asks for the If-Match itself
 	media        string // what it answers with, if not with JSON
 	names        map[string]string
 }
@@ -205,9 +206,15 @@ var everyErrors = []int{http.StatusBadRequest, http.StatusUnauthorized, http.Sta
 // bodyErrors are those of operations that have a body.
 var bodyErrors = []int{http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType}
 
-// errors are the statuses of an operation's refusals.
-func (o op) errors() []int {
+// errors are the statuses of the refusals of an operation; matches says whether it takes an If-Match.
+func (o op) errors(matches bool) []int {
 	list := slices.Concat(everyErrors, o.also)
+	if matches {
+		list = append(list, http.StatusPreconditionFailed)
+		if o.replaces() {
+			list = append(list, http.StatusPreconditionRequired)
+		}
+	}
 	if strings.Contains(o.path, "{") {
 		list = append(list, http.StatusNotFound)
 	}
@@ -221,11 +228,15 @@ func (o op) errors() []int {
 	return slices.Compact(list)
 }
 
+// replaces says whether everything there was is said anew.
+func (o op) replaces() bool { return o.method == http.MethodPut || o.makes }
+
 // add registers an operation that does its work for the bearer of a token.
 func add[I, O any](a *API, o op, do func(ctx context.Context, p auth.Principal, in *I) (*O, error)) {
+	_, matches := any(*new(I)).(matching)
 	operation := huma.Operation{
 		Method: o.method, Path: o.path, OperationID: o.id, Tags: []string{o.tag}, Summary: o.summary, Description: o.text,
-		DefaultStatus: o.status, Errors: o.errors(), MaxBodyBytes: maxBody, BodyReadTimeout: -1, // app sets one for every request
+		DefaultStatus: o.status, Errors: o.errors(matches), MaxBodyBytes: maxBody, BodyReadTimeout: -1, // app sets one for every request
 	}
 	if o.open {
 		operation.Security = noToken
@@ -241,6 +252,11 @@ func add[I, O any](a *API, o op, do func(ctx context.Context, p auth.Principal, 
 		}
 		return out.(*O), nil
 	})
+	if matches && o.replaces() && !o.makes { // after huma, which would answer 422
+		for _, p := range a.huma.OpenAPI().Paths[o.path].Put.Parameters {
+			p.Required = p.Required || p.Name == ifMatch
+		}
+	}
 }
 
 // refusal is an error of a use case as its caller reads it, noted where the console notes one.

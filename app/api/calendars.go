@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/punctual-job/punctual/app/auth"
@@ -75,25 +74,37 @@ func (a *API) calendarAnswer(ctx context.Context, p auth.Principal, name string)
 	if err != nil {
 		return nil, err
 	}
-	return &calendarAnswer{ETag: etag(calendarVersion(c)), Body: readCalendar(c)}, nil
+	return &calendarAnswer{ETag: etag(c.Version()), Body: readCalendar(c)}, nil
 }
 
-func calendarVersion(c manage.Calendar) string { return strconv.FormatInt(c.Revision, 10) }
-
-// holdsCalendar asks that a calendar is still what If-Match says; one that there is not is version 0.
-func (a *API) holdsCalendar(ctx context.Context, p auth.Principal, name string, match IfMatch) error {
-	version := "0"
+// currentCalendar is the version of the calendar that a request may replace. One that there is not, and one that is as it is shipped, is
+// version 0; the former needs no If-Match.
+func (a *API) currentCalendar(ctx context.Context, p auth.Principal, name string, match IfMatch) (string, error) {
 	c, err := a.Manage.Calendars.Get(ctx, p, name)
 	switch {
+	case err == nil && match.Match == "":
+		return "", newUnmatched()
 	case err == nil:
-		version = calendarVersion(c)
 	case problem.From(err).Kind != problem.NotFound:
-		return err
+		return "", err
+	case match.Match == "":
+		return "0", nil
+	default:
+		return "", newStale()
 	}
-	if !match.holds(version) {
-		return newStale()
+	return match.current(c.Version())
+}
+
+// putCalendar keeps a calendar in place of a version.
+func (a *API) putCalendar(ctx context.Context, p auth.Principal, c *calendar.Calendar, match IfMatch) (*calendarAnswer, error) {
+	version, err := a.currentCalendar(ctx, p, c.Name, match)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if err := a.Manage.Calendars.PutVersion(ctx, p, c, version); err != nil {
+		return nil, match.changed(err)
+	}
+	return a.calendarAnswer(ctx, p, c.Name)
 }
 
 func (a *API) calendars() {
@@ -112,15 +123,12 @@ func (a *API) calendars() {
 			return a.calendarAnswer(ctx, p, in.Name)
 		})
 	add(a, op{method: http.MethodPut, path: "/calendars/{name}", id: "putCalendar", tag: tag, summary: "Create or replace a calendar",
-		text: "The next times of its jobs are computed anew within seconds.", also: []int{http.StatusPreconditionFailed}},
+		text: "The next times of its jobs are computed anew within seconds.", makes: true},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			CalendarID
 			IfMatch
 			Body CalendarFields
 		}) (*calendarAnswer, error) {
-			if err := a.holdsCalendar(ctx, p, in.Name, in.IfMatch); err != nil {
-				return nil, err
-			}
 			c := &calendar.Calendar{Name: in.Name, Title: in.Body.Title, Zone: in.Body.Zone, Week: in.Body.Week}
 			for _, y := range in.Body.Years {
 				c.Years = append(c.Years, calendar.Year(y))
@@ -128,13 +136,10 @@ func (a *API) calendars() {
 			for _, s := range in.Body.Days {
 				c.Days = append(c.Days, calendar.Span(s))
 			}
-			if err := a.Manage.Calendars.Put(ctx, p, c); err != nil {
-				return nil, err
-			}
-			return a.calendarAnswer(ctx, p, in.Name)
+			return a.putCalendar(ctx, p, c, in.IfMatch)
 		})
 	add(a, op{method: http.MethodPost, path: "/calendars/{name}/import", id: "importCalendar", tag: tag, summary: "Make a calendar of an iCalendar file",
-		text: "Its all-day events are days off, or working days where work_word stands in their titles. Events with a time of day and those that repeat are left out.", also: []int{http.StatusPreconditionFailed}},
+		text: "Its all-day events are days off, or working days where work_word stands in their titles. Events with a time of day and those that repeat are left out.", makes: true},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			CalendarID
 			IfMatch
@@ -146,21 +151,26 @@ func (a *API) calendars() {
 				WorkWord  string   `json:"work_word,omitempty" maxLength:"64" doc:"Events with it in their titles are working days."`
 			}
 		}) (*calendarAnswer, error) {
-			if err := a.holdsCalendar(ctx, p, in.Name, in.IfMatch); err != nil {
-				return nil, err
-			}
 			c, _, err := calendar.ParseICS([]byte(in.Body.ICalendar), calendar.Import{Name: in.Name, Title: in.Body.Title, Zone: in.Body.Zone, Week: in.Body.Week, Work: in.Body.WorkWord})
 			if err != nil {
 				return nil, manage.CalendarFault(err)
 			}
-			if err := a.Manage.Calendars.Put(ctx, p, c); err != nil {
-				return nil, err
-			}
-			return a.calendarAnswer(ctx, p, in.Name)
+			return a.putCalendar(ctx, p, c, in.IfMatch)
 		})
 	add(a, op{method: http.MethodDelete, path: "/calendars/{name}", id: "deleteCalendar", tag: tag, summary: "Delete a calendar",
 		text: "One that jobs keep to stays; one that the program ships is then as it is shipped.", status: http.StatusNoContent},
-		func(ctx context.Context, p auth.Principal, in *CalendarID) (*struct{}, error) {
-			return nil, a.Manage.Calendars.Delete(ctx, p, in.Name)
+		func(ctx context.Context, p auth.Principal, in *struct {
+			CalendarID
+			IfMatch
+		}) (*struct{}, error) {
+			c, err := a.Manage.Calendars.Get(ctx, p, in.Name)
+			if err != nil {
+				return nil, err
+			}
+			version, err := in.current(c.Version())
+			if err != nil {
+				return nil, err
+			}
+			return nil, in.changed(a.Manage.Calendars.DeleteVersion(ctx, p, in.Name, version))
 		})
 }

@@ -8,7 +8,8 @@
 // and whether they ask too often. An error is a problem document (RFC 9457, [Problem]) with the console's message, a code for programs, and
 // for each field what is wrong with it. A field, or a parameter of a query, that is not known is refused. Lists are read page by page with a
 // cursor, newest first or by id, never by number. What can be changed has an ETag, which changes with every change by a person; a request
-// with If-Match is done only if it is still that. What creates something takes an Idempotency-Key ([Once]). What destroys takes dry_run.
+// with If-Match is done only if it is still that, and a PUT is not done without one. What creates something takes an Idempotency-Key
+// ([Once]). What destroys takes dry_run.
 //
 // # Adding a resource
 //

@@ -1,11 +1,15 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
+	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
 )
 
@@ -80,6 +84,34 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 			}
 			if o.Responses["401"] == nil || o.Responses["default"] != nil {
 				t.Errorf("%s %s: responses %v", method, path, o.Responses)
+			}
+		}
+	}
+}
+
+// TestWhatCanBeChangedIsMatched: every operation that replaces, changes or deletes something takes an If-Match, those that replace it want
+// one, and where it is read is its ETag.
+func TestWhatCanBeChangedIsMatched(t *testing.T) {
+	t.Parallel()
+	paths := Register(echo.New(), Config{}).huma.OpenAPI().Paths
+	unchanging := map[string]bool{"/tokens/{id}": true} // nothing of a token changes but that it is revoked
+	readAt := map[string]string{"/jobs/{id}/script": "/jobs/{id}", "/alarms/channels/{id}/routes/{route}": "/alarms/channels/{id}"}
+	for path, item := range paths {
+		for method, o := range map[string]*huma.Operation{http.MethodPut: item.Put, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete} {
+			if o == nil || unchanging[path] {
+				continue
+			}
+			i := slices.IndexFunc(o.Parameters, func(p *huma.Param) bool { return p.Name == ifMatch })
+			if i < 0 || o.Responses["412"] == nil {
+				t.Errorf("%s %s takes no If-Match", method, path)
+				continue
+			}
+			if want := method == http.MethodPut && o.OperationID != "putCalendar"; o.Parameters[i].Required != want || (o.Responses["428"] != nil) != (method == http.MethodPut) {
+				t.Errorf("%s %s: If-Match required %v, answers %v", method, path, o.Parameters[i].Required, o.Responses)
+			}
+			at := cmp.Or(readAt[path], path)
+			if read := paths[at]; read == nil || read.Get == nil || read.Get.Responses["200"].Headers["ETag"] == nil {
+				t.Errorf("%s %s: nothing gives an ETag at %s", method, path, at)
 			}
 		}
 	}

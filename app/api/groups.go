@@ -92,7 +92,6 @@ type groupDeletion struct {
 
 func (a *API) groups() {
 	const tag = "groups"
-	changed := []int{http.StatusPreconditionFailed}
 	add(a, op{method: http.MethodGet, path: "/groups", id: "listGroups", tag: tag, summary: "List the groups of executors, by number"},
 		func(ctx context.Context, p auth.Principal, in *struct{ Page }) (*listOf[group], error) {
 			return a.listGroups(ctx, p, in.Page)
@@ -116,7 +115,7 @@ func (a *API) groups() {
 			}
 			return &groupCreated{Location: address("groups", id), ETag: answer.ETag, Body: answer.Body}, nil
 		})
-	add(a, op{method: http.MethodPut, path: "/groups/{id}", id: "replaceGroup", tag: tag, summary: "Replace what is decided for a group", also: changed,
+	add(a, op{method: http.MethodPut, path: "/groups/{id}", id: "replaceGroup", tag: tag, summary: "Replace what is decided for a group",
 		text: "What is not named is as in a new group. A group that executors register with keeps its addresses."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			GroupID
@@ -125,7 +124,7 @@ func (a *API) groups() {
 		}) (*groupAnswer, error) {
 			return a.changeGroup(ctx, p, in.ID, in.IfMatch, func(newGroup) newGroup { return in.Body })
 		})
-	add(a, op{method: http.MethodPatch, path: "/groups/{id}", id: "patchGroup", tag: tag, summary: "Change fields of a group", also: changed},
+	add(a, op{method: http.MethodPatch, path: "/groups/{id}", id: "patchGroup", tag: tag, summary: "Change fields of a group"},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			GroupID
 			IfMatch
@@ -133,7 +132,7 @@ func (a *API) groups() {
 		}) (*groupAnswer, error) {
 			return a.changeGroup(ctx, p, in.ID, in.IfMatch, in.Body.over)
 		})
-	add(a, op{method: http.MethodDelete, path: "/groups/{id}", id: "deleteGroup", tag: tag, summary: "Delete a group that has no jobs", also: changed},
+	add(a, op{method: http.MethodDelete, path: "/groups/{id}", id: "deleteGroup", tag: tag, summary: "Delete a group that has no jobs"},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			GroupID
 			IfMatch
@@ -222,8 +221,8 @@ func (a *API) changeGroup(ctx context.Context, p auth.Principal, id int64, match
 	if err != nil {
 		return nil, err
 	}
-	if !match.holds(version) {
-		return nil, newStale()
+	if _, err := match.current(version); err != nil {
+		return nil, err
 	}
 	now := change(newGroup{AppName: old.AppName, Title: old.Title, Type: old.Type, Addresses: old.Addresses,
 		GroupOptions: GroupOptions{IdleIsLost: old.IdleIsLost, TokenManages: old.TokenManages, ScriptReview: old.ScriptReview, KeepOutput: old.KeepOutput}})
@@ -241,15 +240,12 @@ func (a *API) deleteGroup(ctx context.Context, p auth.Principal, id int64, match
 	if !p.Admin { // for a dry run
 		return d, &problem.Error{Kind: problem.Forbidden}
 	}
-	if !match.holds(version) {
-		return d, newStale()
+	if version, err = match.current(version); err != nil {
+		return d, err
 	}
 	d = groupDeletion{ID: id, AppName: g.AppName, Done: !dry}
 	if d.Jobs, err = a.Manage.Groups.CountJobs(ctx, id); err != nil || dry {
 		return d, err
-	}
-	if match.Match == "" {
-		version = ""
 	}
 	return d, match.changed(a.Manage.Groups.DeleteVersion(ctx, p, id, version))
 }

@@ -78,7 +78,6 @@ type triggerAnswer struct {
 
 func (a *API) jobs() {
 	const tag = "jobs"
-	changed := []int{http.StatusPreconditionFailed}
 	add(a, op{method: http.MethodGet, path: "/jobs", id: "listJobs", tag: tag, also: []int{http.StatusConflict}, summary: "List jobs, the newest first"},
 		func(ctx context.Context, p auth.Principal, in *jobQuery) (*listOf[job], error) {
 			return a.listJobs(ctx, p, in)
@@ -94,7 +93,7 @@ func (a *API) jobs() {
 		}) (*jobCreated, error) {
 			return a.createJob(ctx, p, in.Body)
 		})
-	add(a, op{method: http.MethodPut, path: "/jobs/{id}", id: "replaceJob", tag: tag, summary: "Replace a job's definition", also: changed, names: jobNames,
+	add(a, op{method: http.MethodPut, path: "/jobs/{id}", id: "replaceJob", tag: tag, summary: "Replace a job's definition", names: jobNames,
 		text: "What is not named is as in a new job, but for a script, which stays. The kind of a job does not change."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			JobID
@@ -103,7 +102,7 @@ func (a *API) jobs() {
 		}) (*jobAnswer, error) {
 			return a.changeJob(ctx, p, in.ID, in.IfMatch, in.Body.jobBody, true)
 		})
-	add(a, op{method: http.MethodPatch, path: "/jobs/{id}", id: "patchJob", tag: tag, summary: "Change fields of a job", also: changed, names: jobNames,
+	add(a, op{method: http.MethodPatch, path: "/jobs/{id}", id: "patchJob", tag: tag, summary: "Change fields of a job", names: jobNames,
 		text: "A JSON merge patch (RFC 7396): what is not named stays, null makes a field what it is in a new job."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			JobID
@@ -112,7 +111,7 @@ func (a *API) jobs() {
 		}) (*jobAnswer, error) {
 			return a.changeJob(ctx, p, in.ID, in.IfMatch, in.Body.jobBody, false)
 		})
-	add(a, op{method: http.MethodDelete, path: "/jobs/{id}", id: "deleteJob", tag: tag, summary: "Delete a job with its runs", also: changed,
+	add(a, op{method: http.MethodDelete, path: "/jobs/{id}", id: "deleteJob", tag: tag, summary: "Delete a job with its runs",
 		text: "Runs that are under way go on and are no longer recorded."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			JobID
@@ -275,8 +274,8 @@ func (a *API) changeJob(ctx context.Context, p auth.Principal, id int64, match I
 		return nil, err
 	}
 	version := manage.JobVersion(old)
-	if !match.holds(version) {
-		return nil, newStale()
+	if _, err := match.current(version); err != nil {
+		return nil, err
 	}
 	spec := old.Spec()
 	if whole {
@@ -304,9 +303,9 @@ func (a *API) deleteJob(ctx context.Context, p auth.Principal, id int64, match I
 	if err != nil {
 		return d, err
 	}
-	version := manage.JobVersion(row)
-	if !match.holds(version) {
-		return d, newStale()
+	version, err := match.current(manage.JobVersion(row))
+	if err != nil {
+		return d, err
 	}
 	d = jobDeletion{ID: id, Name: row.JobDesc, Done: !dry}
 	if d.Parents, err = a.Manage.Jobs.Parents(ctx, id); err != nil {
@@ -317,9 +316,6 @@ func (a *API) deleteJob(ctx context.Context, p auth.Principal, id int64, match I
 	}
 	if dry {
 		return d, nil
-	}
-	if match.Match == "" {
-		version = ""
 	}
 	return d, match.changed(a.Manage.Jobs.DeleteVersion(ctx, p, id, version))
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -53,7 +54,7 @@ func (a *API) open(hc huma.Context, next func(huma.Context)) {
 	}
 	r.principal = p
 	if err == nil {
-		err = emptyParameter(hc)
+		err = cmp.Or(emptyParameter(hc), unmatched(hc))
 	}
 	if err != nil {
 		if problem.From(err).Kind == problem.Unauthenticated {
@@ -79,6 +80,16 @@ func emptyParameter(hc huma.Context) error {
 	for _, p := range hc.Operation().Parameters {
 		if p.In == "query" && (p.Schema.Type != huma.TypeString || p.Schema.Format != "" || len(p.Schema.Enum) > 0) && query.Has(p.Name) && query.Get(p.Name) == "" {
 			return &parameterError{p.Name, "api.error.parameter"}
+		}
+	}
+	return nil
+}
+
+// unmatched refuses a request without the If-Match that its operation needs.
+func unmatched(hc huma.Context) error {
+	for _, p := range hc.Operation().Parameters {
+		if p.Name == ifMatch && p.Required && hc.Header(ifMatch) == "" {
+			return newUnmatched()
 		}
 	}
 	return nil

@@ -66,25 +66,35 @@ func (e *parameterError) Error() string { return e.name + ": " + e.key }
 // Unwrap makes it the problem that it is.
 func (e *parameterError) Unwrap() error { return &problem.Error{Kind: problem.Invalid} }
 
-// IfMatch makes a request count only for what it was made for.
+// ifMatch is the header of [IfMatch].
+const ifMatch = "If-Match"
+
+// IfMatch makes a request count only for what it was made for. Every PUT, PATCH and DELETE of what can be changed embeds it. A PUT says
+// everything anew, so it would undo unseen what somebody else has changed: [add] lets none through without the header (RFC 6585).
 type IfMatch struct {
-	Match string `header:"If-Match" maxLength:"500" doc:"The ETag of what is meant. If it was changed since, nothing is done, and the answer is 412."`
+	Match string `header:"If-Match" maxLength:"500" doc:"The ETag of what is meant, or * for whatever there is. If it was changed since, nothing is done, and the answer is 412."`
 }
 
-// holds says whether a version is one that the request was made for.
-func (m IfMatch) holds(version string) bool {
+// matching are inputs with an [IfMatch].
+type matching interface {
+	current(version string) (string, error)
+}
+
+// current refuses a request that was made for another version than the one there is. What it returns is for the use case to compare once
+// more, in its transaction; it is empty if the request asks for no check.
+func (m IfMatch) current(version string) (string, error) {
 	if m.Match == "" {
-		return true
+		return "", nil
 	}
 	for tag := range strings.SplitSeq(m.Match, ",") {
 		if tag = strings.TrimSpace(tag); tag == "*" || tag == etag(version) {
-			return true
+			return version, nil
 		}
 	}
-	return false
+	return "", newStale()
 }
 
-// changed is the error of a use case that was called with the version that m holds for: that version went while it worked.
+// changed is the error of a use case that was called with a [IfMatch.current] version: that version went while it worked.
 func (m IfMatch) changed(err error) error {
 	if p := problem.From(err); p != nil && m.Match != "" && p.Key == "problem.changed" {
 		return newStale()

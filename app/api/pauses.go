@@ -147,7 +147,7 @@ func (a *API) pauses() {
 			return &pauseCreated{Location: address("pauses", id), ETag: answer.ETag, Body: answer.Body}, nil
 		})
 	add(a, op{method: http.MethodPost, path: "/pauses/{id}/end", id: "endPause", tag: tag, summary: "End a pause now, or take back a planned one",
-		text: "What fell in until now goes by its strategy.", also: []int{http.StatusPreconditionFailed}},
+		text: "What fell in until now goes by its strategy."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			PauseID
 			IfMatch
@@ -156,8 +156,8 @@ func (a *API) pauses() {
 			if err != nil {
 				return nil, err
 			}
-			if !in.holds(pauseVersion(old)) {
-				return nil, newStale()
+			if _, err := in.current(pauseVersion(old)); err != nil {
+				return nil, err
 			}
 			if err := a.Manage.Pauses.End(ctx, p, in.ID); err != nil {
 				return nil, err

@@ -98,6 +98,16 @@ type deletion struct {
 
 type deletionAnswer struct{ Body deletion }
 
+// delete does what a request to delete asks for, unless it is a dry run: both are refused when it was made for another version.
+func (dry DryRun) delete(match IfMatch, version string, d deletion, do func(version string) error) (*deletionAnswer, error) {
+	version, err := match.current(version)
+	if err == nil && !dry.Dry {
+		err = match.changed(do(version))
+	}
+	d.Done = !dry.Dry
+	return &deletionAnswer{d}, err
+}
+
 // member is somebody in a team.
 type member struct {
 	ID    int64  `json:"id"`
@@ -161,7 +171,7 @@ func (a *API) users() {
 			return a.createUser(ctx, p, in.Body)
 		})
 	add(a, op{method: http.MethodPatch, path: "/users/{id}", id: "patchUser", tag: tag, summary: "Change what a user may, whether they may sign in, or their password",
-		also: []int{http.StatusPreconditionFailed}, text: "Nobody changes themselves, and one administrator always stays."},
+		text: "Nobody changes themselves, and one administrator always stays."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			UserID
 			IfMatch
@@ -172,13 +182,16 @@ func (a *API) users() {
 	add(a, op{method: http.MethodDelete, path: "/users/{id}", id: "deleteUser", tag: tag, summary: "Delete a user with their rights and sessions", text: "Their tokens count no more."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			UserID
+			IfMatch
 			DryRun
 		}) (*deletionAnswer, error) {
 			u, err := a.Manage.Users.Get(ctx, p, in.ID)
-			if err == nil && !in.Dry {
-				err = a.Manage.Users.Delete(ctx, p, in.ID)
+			if err != nil {
+				return nil, err
 			}
-			return &deletionAnswer{deletion{ID: in.ID, Name: u.Name, Done: !in.Dry}}, err
+			return in.delete(in.IfMatch, u.Version(), deletion{ID: in.ID, Name: u.Name}, func(version string) error {
+				return a.Manage.Users.DeleteVersion(ctx, p, in.ID, version)
+			})
 		})
 	add(a, op{method: http.MethodPost, path: "/users/{id}/sign-out", id: "signOutUser", tag: tag, summary: "End the sessions of a user", text: "Tokens go on; they are revoked one by one."},
 		func(ctx context.Context, p auth.Principal, in *UserID) (*userAnswer, error) {
@@ -279,8 +292,8 @@ func (a *API) patchUser(ctx context.Context, p auth.Principal, id int64, match I
 	if err != nil {
 		return nil, err
 	}
-	if !match.holds(u.Version()) {
-		return nil, newStale()
+	if _, err := match.current(u.Version()); err != nil {
+		return nil, err
 	}
 	in := manage.UserInput{Admin: u.Admin, Disabled: u.Disabled, Rights: u.Rights, BreakGlass: u.BreakGlass, Version: u.Version()}
 	if patch.Role != nil {
@@ -338,7 +351,7 @@ func (a *API) teams() {
 			}
 			return &teamCreated{Location: address("teams", id), ETag: answer.ETag, Body: answer.Body}, nil
 		})
-	add(a, op{method: http.MethodPut, path: "/teams/{id}", id: "replaceTeam", tag: tag, summary: "Replace a team's name, members and rights", also: []int{http.StatusPreconditionFailed}},
+	add(a, op{method: http.MethodPut, path: "/teams/{id}", id: "replaceTeam", tag: tag, summary: "Replace a team's name, members and rights"},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			TeamID
 			IfMatch
@@ -348,8 +361,8 @@ func (a *API) teams() {
 			if err != nil {
 				return nil, err
 			}
-			if !in.holds(old.Version()) {
-				return nil, newStale()
+			if _, err := in.current(old.Version()); err != nil {
+				return nil, err
 			}
 			if _, err := a.Manage.Teams.Save(ctx, p, in.ID, in.Body.input(old.Version())); err != nil {
 				return nil, in.changed(err)
@@ -359,13 +372,16 @@ func (a *API) teams() {
 	add(a, op{method: http.MethodDelete, path: "/teams/{id}", id: "deleteTeam", tag: tag, summary: "Delete a team", text: "Its members lose what they may only as such."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			TeamID
+			IfMatch
 			DryRun
 		}) (*deletionAnswer, error) {
 			t, err := a.Manage.Teams.Get(ctx, p, in.ID)
-			if err == nil && !in.Dry {
-				err = a.Manage.Teams.Delete(ctx, p, in.ID)
+			if err != nil {
+				return nil, err
 			}
-			return &deletionAnswer{deletion{ID: in.ID, Name: t.Name, Done: !in.Dry}}, err
+			return in.delete(in.IfMatch, t.Version(), deletion{ID: in.ID, Name: t.Name}, func(version string) error {
+				return a.Manage.Teams.DeleteVersion(ctx, p, in.ID, version)
+			})
 		})
 }
 

@@ -60,13 +60,22 @@ var kinds = map[problem.Kind]struct{ code, title, text string }{
 	problem.Unavailable:     {"unavailable", "error.503.title", "error.503.text"},
 }
 
-// stale is a request with an If-Match that no longer holds.
-type stale struct{ error }
+// preconditionError is a request that its If-Match keeps from being done, or the lack of one, with the status of its answer.
+type preconditionError struct {
+	error
+	status int
+}
 
-func (s stale) Unwrap() error { return s.error }
+func (e preconditionError) Unwrap() error { return e.error }
 
+// newStale refuses a request with an If-Match that no longer holds.
 func newStale() error {
-	return stale{problem.New(problem.Conflict, "api.changed")}
+	return preconditionError{problem.New(problem.Conflict, "api.changed"), http.StatusPreconditionFailed}
+}
+
+// newUnmatched refuses a request without an If-Match that would undo unseen what somebody else has changed.
+func newUnmatched() error {
+	return preconditionError{problem.New(problem.Conflict, "api.if_match"), http.StatusPreconditionRequired}
 }
 
 // codeOf is a message's key as programs see it.
@@ -92,8 +101,8 @@ func newProblem(printer *locales.Printer, err error, names map[string]string) *P
 	if e, ok := errors.AsType[*parameterError](err); ok {
 		doc.Errors = []FieldProblem{{In: "query", Field: e.name, Code: codeOf(e.key), Detail: printer.T(e.key)}}
 	}
-	if _, ok := errors.AsType[stale](err); ok {
-		doc.Status = http.StatusPreconditionFailed
+	if e, ok := errors.AsType[preconditionError](err); ok {
+		doc.Status = e.status
 	}
 	return doc
 }

@@ -108,10 +108,19 @@ func (a *API) schedules() {
 	add(a, op{method: http.MethodPut, path: "/jobs/{id}/script", id: "saveScript", tag: tag, summary: "Save a job's script as a new version", names: jobNames},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			JobID
+			IfMatch
 			Body scriptBody
 		}) (*jobAnswer, error) {
-			if err := a.Manage.Jobs.SaveGlue(ctx, p, in.ID, manage.GlueInput{Source: in.Body.Script, Remark: in.Body.Remark}); err != nil {
+			j, err := a.Manage.Jobs.Get(ctx, p, in.ID)
+			if err != nil {
 				return nil, err
+			}
+			if _, err := in.current(manage.JobVersion(j)); err != nil {
+				return nil, err
+			}
+			script := manage.GlueInput{Source: in.Body.Script, Remark: in.Body.Remark, Version: manage.GlueVersion(j)}
+			if err := a.Manage.Jobs.SaveGlue(ctx, p, in.ID, script); err != nil {
+				return nil, in.changed(err)
 			}
 			return a.jobAnswer(ctx, p, in.ID)
 		})

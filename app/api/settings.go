@@ -85,7 +85,7 @@ func (a *API) settings() {
 			return a.settingsAnswer(ctx, p)
 		})
 	add(a, op{method: http.MethodPatch, path: "/settings", id: "patchSettings", tag: tag, summary: "Change settings, all that are named or none",
-		text: "Values are texts, as the list has them.", also: []int{http.StatusPreconditionFailed}},
+		text: "Values are texts, as the list has them."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			IfMatch
 			Body settingsPatch `contentType:"application/merge-patch+json"`
@@ -110,8 +110,8 @@ func (a *API) patchSettings(ctx context.Context, p auth.Principal, match IfMatch
 		return nil, err
 	}
 	version := manage.SettingsVersion(states)
-	if !match.holds(version) {
-		return nil, newStale()
+	if _, err := match.current(version); err != nil {
+		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		i := slices.IndexFunc(states, func(s manage.SettingState) bool { return s.Name == name })

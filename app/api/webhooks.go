@@ -173,7 +173,7 @@ func (a *API) webhooks() {
 			return a.webhookWithSecret(ctx, p, id, secret)
 		})
 	add(a, op{method: http.MethodPatch, path: "/webhooks/{id}", id: "patchWebhook", tag: tag, summary: "Change fields of a webhook", names: webhookNames,
-		text: "What it failed with is forgotten: it is tried at once.", also: []int{http.StatusPreconditionFailed}},
+		text: "What it failed with is forgotten: it is tried at once."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			WebhookID
 			IfMatch
@@ -183,8 +183,8 @@ func (a *API) webhooks() {
 			if err != nil {
 				return nil, err
 			}
-			if !in.holds(webhookVersion(w)) {
-				return nil, newStale()
+			if _, err := in.current(webhookVersion(w)); err != nil {
+				return nil, err
 			}
 			want := manage.WebhookInput{Name: w.Name, Types: w.Types, Groups: w.Groups, Tags: w.Tags, Off: w.State != webhook.On}
 			set(&want.Name, in.Body.Name)
@@ -203,16 +203,22 @@ func (a *API) webhooks() {
 	add(a, op{method: http.MethodDelete, path: "/webhooks/{id}", id: "deleteWebhook", tag: tag, summary: "Delete a webhook with what waits for it"},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			WebhookID
+			IfMatch
 			DryRun
 		}) (*deletionAnswer, error) {
 			w, err := a.Manage.Webhooks.Get(ctx, p, in.ID)
-			if err == nil && !in.Dry {
-				err = a.Manage.Webhooks.Delete(ctx, p, in.ID)
+			if err != nil {
+				return nil, err
 			}
-			return &deletionAnswer{deletion{ID: in.ID, Name: w.Name, Done: !in.Dry}}, err
+			return in.delete(in.IfMatch, webhookVersion(w), deletion{ID: in.ID, Name: w.Name}, func(version string) error {
+				if version == "" {
+					return a.Manage.Webhooks.Delete(ctx, p, in.ID)
+				}
+				return a.Manage.Webhooks.DeleteVersion(ctx, p, in.ID, w.Version)
+			})
 		})
 	add(a, op{method: http.MethodPost, path: "/webhooks/{id}/secret", id: "rotateWebhookSecret", tag: tag, summary: "Give a webhook a new secret",
-		text: "What is sent within a day is signed with the one before it too.", also: []int{http.StatusPreconditionFailed}},
+		text: "What is sent within a day is signed with the one before it too."},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			WebhookID
 			IfMatch
@@ -221,8 +227,8 @@ func (a *API) webhooks() {
 			if err != nil {
 				return nil, err
 			}
-			if !in.holds(webhookVersion(w)) {
-				return nil, newStale()
+			if _, err := in.current(webhookVersion(w)); err != nil {
+				return nil, err
 			}
 			secret, err := a.Manage.Webhooks.Rotate(ctx, p, in.ID, w.Version)
 			if err != nil {

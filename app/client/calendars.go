@@ -70,11 +70,12 @@ func (c calendarsImport) Run(ctx context.Context, s Streams) error {
 	}
 	name := c.Name
 	var raw []byte
+	at := func() string { return "/calendars/" + url.PathEscape(name) }
 	if strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(string(data), "\ufeff")), "BEGIN:") {
 		if name == "" {
 			name = strings.ToLower(strings.TrimSuffix(filepath.Base(c.File), filepath.Ext(c.File)))
 		}
-		raw, err = a.do(ctx, http.MethodPost, "/calendars/"+url.PathEscape(name)+"/import", nil,
+		raw, err = a.replace(ctx, at(), http.MethodPost, at()+"/import",
 			map[string]any{"icalendar": string(data), "title": c.Title, "zone": c.Zone, "week": c.Week, "work_word": c.Work})
 	} else {
 		var file map[string]any
@@ -90,7 +91,7 @@ func (c calendarsImport) Run(ctx context.Context, s Streams) error {
 		for _, told := range []string{"name", "shipped", "changed", "jobs", "missing", "changed_at", "changed_by"} { // what show says beside the file
 			delete(file, told)
 		}
-		raw, err = a.do(ctx, http.MethodPut, "/calendars/"+url.PathEscape(name), nil, file)
+		raw, err = a.replace(ctx, at(), http.MethodPut, at(), file)
 	}
 	if err != nil {
 		return err

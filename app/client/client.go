@@ -30,6 +30,7 @@ type api struct {
 	token string
 	lang  string // of Accept-Language; empty for the admin's own
 	once  string // the Idempotency-Key of what is posted; may be empty
+	match string // the If-Match of what is changed; may be empty
 	http  *http.Client
 }
 
@@ -108,6 +109,9 @@ func (a *api) call(ctx context.Context, method, path string, query url.Values, b
 	if a.once != "" && method == http.MethodPost {
 		req.Header.Set("Idempotency-Key", a.once)
 	}
+	if a.match != "" {
+		req.Header.Set("If-Match", a.match)
+	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -128,6 +132,20 @@ func (a *api) call(ctx context.Context, method, path string, query url.Values, b
 		return nil, nil, fmt.Errorf("%s answered %s: is it an admin of Punctual with API v1?", a.base, resp.Status)
 	}
 	return nil, nil, refused
+}
+
+// replace sends something whole in place of what is at a path, so that nobody's change in between is lost. Where nothing is, it is made.
+func (a *api) replace(ctx context.Context, at, method, path string, body any) (json.RawMessage, error) {
+	_, header, err := a.call(ctx, http.MethodGet, at, nil, nil)
+	if refused, ok := errors.AsType[*RefusedError](err); ok && refused.Status == http.StatusNotFound {
+		err = nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	now := *a
+	now.match = header.Get("ETag")
+	return now.do(ctx, method, path, nil, body)
 }
 
 // cause is why a call failed without the address, which is said beside it.

@@ -21,7 +21,7 @@ type Alarmer interface {
 	Channel(ctx context.Context, id int64) (alarm.Channel, error)
 	CreateChannel(ctx context.Context, c alarm.Channel) (int64, error)
 	UpdateChannel(ctx context.Context, c alarm.Channel) error
-	DeleteChannel(ctx context.Context, id int64) error
+	DeleteChannel(ctx context.Context, id, version int64) error
 	Test(ctx context.Context, id int64, to ...string) error
 	Routes(ctx context.Context) ([]alarm.Route, error)
 	CreateRoute(ctx context.Context, r alarm.Route) (int64, error)
@@ -203,12 +203,17 @@ func channelSnapshot(c alarm.Channel) Snapshot {
 
 // Delete deletes a channel and its routes. What waits for it is given up.
 func (s *Channels) Delete(ctx context.Context, p auth.Principal, id int64) error {
+	return s.DeleteVersion(ctx, p, id, 0)
+}
+
+// DeleteVersion is Delete for a channel of a version; 0 asks for no check.
+func (s *Channels) DeleteVersion(ctx context.Context, p auth.Principal, id int64, version int64) error {
 	c, err := s.get(ctx, p, id)
 	if err != nil {
 		return err
 	}
 	defer s.unheard.forget()
-	if err := s.cfg.Alarmer.DeleteChannel(ctx, id); err != nil {
+	if err := s.cfg.Alarmer.DeleteChannel(ctx, id, version); err != nil {
 		return alarmProblem(err)
 	}
 	s.audit.Note(ctx, p, Entry{Action: ActionDelete, Kind: ObjectChannel, ID: id, Name: c.Name, Before: channelSnapshot(c)})

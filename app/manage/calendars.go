@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -80,6 +81,11 @@ func (s *Calendars) Get(ctx context.Context, p auth.Principal, name string) (Cal
 
 // Put keeps a calendar, in place of the one of its name if there is one. The engine then plans its jobs anew.
 func (s *Calendars) Put(ctx context.Context, p auth.Principal, c *calendar.Calendar) error {
+	return s.PutVersion(ctx, p, c, "")
+}
+
+// PutVersion is Put in place of a version of [Calendar.Version]; empty asks for no check.
+func (s *Calendars) PutVersion(ctx context.Context, p auth.Principal, c *calendar.Calendar, version string) error {
 	if err := requireAdmin(p); err != nil {
 		return err
 	}
@@ -106,6 +112,9 @@ func (s *Calendars) Put(ctx context.Context, p auth.Principal, c *calendar.Calen
 			if old, err := calendar.Parse([]byte(r.Body)); err == nil {
 				entry.Before = Snapshot{"calendar": summary(old)}
 			}
+		}
+		if err := stillCalendar(rows, c.Name, version); err != nil {
+			return err
 		}
 		if entry.Action == ActionCreate && len(rows) >= maxCalendars {
 			return problem.New(problem.Conflict, "problem.calendar.many", "Max", maxCalendars)
@@ -139,10 +148,22 @@ func summary(c *calendar.Calendar) string {
 
 // Delete forgets a calendar that no job keeps to. One that the program ships is then as it is shipped, also where jobs keep to it.
 func (s *Calendars) Delete(ctx context.Context, p auth.Principal, name string) error {
+	return s.DeleteVersion(ctx, p, name, "")
+}
+
+// DeleteVersion is Delete for a calendar that is still what [Calendar.Version] said; empty asks for no check.
+func (s *Calendars) DeleteVersion(ctx context.Context, p auth.Principal, name, version string) error {
 	if err := requireAdmin(p); err != nil {
 		return err
 	}
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		rows, err := s.queries.ListCalendars(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := stillCalendar(rows, name, version); err != nil {
+			return err
+		}
 		used, err := s.queries.CountCalendarJobs(ctx, tx)
 		if err != nil {
 			return err
@@ -200,3 +221,20 @@ func CalendarFault(err error) error {
 
 // CalendarYear is the year that a calendar is shown for when nobody asks for one.
 func (s *Calendars) CalendarYear() int { return s.cfg.Now().In(cmp.Or(s.cfg.Zone, time.UTC)).Year() }
+
+// Version changes with every change of a calendar. It is 0 for one that is not in the database.
+func (c Calendar) Version() string { return strconv.FormatInt(c.Revision, 10) }
+
+// stillCalendar refuses a change of a calendar that is no longer a version.
+func stillCalendar(rows []db.StoredCalendar, name, version string) error {
+	now := int64(0)
+	for _, r := range rows {
+		if r.Name == name {
+			now = r.Revision
+		}
+	}
+	if version != "" && version != strconv.FormatInt(now, 10) {
+		return problem.New(problem.Conflict, "problem.changed")
+	}
+	return nil
+}

@@ -317,6 +317,11 @@ func taken() error {
 
 // Delete removes a team. Its members lose what they may only as such.
 func (s *Teams) Delete(ctx context.Context, p auth.Principal, id int64) error {
+	return s.DeleteVersion(ctx, p, id, "")
+}
+
+// DeleteVersion is Delete for a team that is still what [Team.Version] said; empty asks for no check.
+func (s *Teams) DeleteVersion(ctx context.Context, p auth.Principal, id int64, version string) error {
 	if err := requireAdmin(p); err != nil {
 		return err
 	}
@@ -324,6 +329,9 @@ func (s *Teams) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		old, err := s.read(ctx, tx, id)
 		if err != nil {
 			return err
+		}
+		if version != "" && version != old.Version() {
+			return problem.New(problem.Conflict, "problem.changed")
 		}
 		if _, err := s.queries.DeleteTeam(ctx, tx, id); err != nil {
 			return err

@@ -305,6 +305,11 @@ func (in UserInput) leaves(u User) error {
 
 // Delete removes a user with their rights and sessions.
 func (s *Users) Delete(ctx context.Context, p auth.Principal, id int64) error {
+	return s.DeleteVersion(ctx, p, id, "")
+}
+
+// DeleteVersion is Delete for a user who is still what [User.Version] said; empty asks for no check.
+func (s *Users) DeleteVersion(ctx context.Context, p auth.Principal, id int64, version string) error {
 	if err := s.requireOther(p, id); err != nil {
 		return err
 	}
@@ -315,6 +320,9 @@ func (s *Users) Delete(ctx context.Context, p auth.Principal, id int64) error {
 		old, err := s.read(ctx, tx, id)
 		if err != nil {
 			return err
+		}
+		if version != "" && version != old.Version() {
+			return problem.New(problem.Conflict, "problem.changed")
 		}
 		if _, err := s.queries.DeleteUser(ctx, tx, id); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -373,6 +374,11 @@ func (s *Webhooks) Rotate(ctx context.Context, p auth.Principal, id, version int
 
 // Delete forgets a webhook and what waits for it.
 func (s *Webhooks) Delete(ctx context.Context, p auth.Principal, id int64) error {
+	return s.DeleteVersion(ctx, p, id, 0)
+}
+
+// DeleteVersion is Delete for a webhook of a version; 0 asks for no check.
+func (s *Webhooks) DeleteVersion(ctx context.Context, p auth.Principal, id int64, version int64) error {
 	if err := requireAdmin(p); err != nil {
 		return err
 	}
@@ -382,7 +388,7 @@ func (s *Webhooks) Delete(ctx context.Context, p auth.Principal, id int64) error
 			return err
 		}
 		n, err := s.queries.SetWebhookState(ctx, tx, db.SetWebhookStateParams{
-			ID: id, State: string(webhook.Deleted), Name: "#" + strconv.FormatInt(id, 10), UpdatedAt: row.UpdatedAt + 1, Version: row.UpdatedAt,
+			ID: id, State: string(webhook.Deleted), Name: "#" + strconv.FormatInt(id, 10), UpdatedAt: row.UpdatedAt + 1, Version: cmp.Or(version, row.UpdatedAt),
 		})
 		if err != nil {
 			return err

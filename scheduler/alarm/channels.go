@@ -239,9 +239,18 @@ func (a *Alarmer) wakeChannel(id int64) {
 }
 
 // DeleteChannel deletes a channel and its routes, and gives up what waits for it. The error is [db.ErrNotFound] when there
-// is none.
-func (a *Alarmer) DeleteChannel(ctx context.Context, id int64) error {
+// is none, and [ErrChanged] when it is no longer a version, unless that is 0.
+func (a *Alarmer) DeleteChannel(ctx context.Context, id, version int64) error {
 	err := a.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
+		if version != 0 {
+			row, err := a.queries.GetAlarmChannel(ctx, tx, id)
+			if err != nil {
+				return db.Error(err)
+			}
+			if row.UpdatedAt != version {
+				return ErrChanged
+			}
+		}
 		n, err := a.queries.DeleteAlarmChannel(ctx, tx, id)
 		if err != nil {
 			return err

@@ -2,7 +2,10 @@ package alarm
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,6 +30,7 @@ type Route struct {
 	Scope     Scope
 	ScopeID   int64                  // of the group or job; 0 for all
 	Causes    []scheduler.AlarmCause // empty: all but skipped fires
+	Version   string                 // of what was read, another after each change; empty asks UpdateRoute for no check
 }
 
 // Covers reports whether a route is about a job of a group. That a channel of another group is not told of it, the route does not know.
@@ -51,7 +55,7 @@ func (a *Alarmer) Routes(ctx context.Context) ([]Route, error) {
 	}
 	list := make([]Route, len(rows))
 	for i, r := range rows {
-		list[i] = Route{ID: r.ID, ChannelID: r.ChannelID, Scope: Scope(r.Scope), ScopeID: r.ScopeID}
+		list[i] = Route{ID: r.ID, ChannelID: r.ChannelID, Scope: Scope(r.Scope), ScopeID: r.ScopeID, Version: routeVersion(r)}
 		for cause := range strings.SplitSeq(r.Causes, ",") {
 			if cause != "" {
 				list[i].Causes = append(list[i].Causes, scheduler.AlarmCause(cause))
@@ -59,6 +63,11 @@ func (a *Alarmer) Routes(ctx context.Context) ([]Route, error) {
 		}
 	}
 	return list, nil
+}
+
+func routeVersion(r db.AlarmRoute) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d|%s|%d|%s", r.ID, r.Scope, r.ScopeID, r.Causes))
+	return hex.EncodeToString(sum[:4])
 }
 
 // CreateRoute saves a new route and returns its id. The error is [invalid.Fields] when values are refused.
@@ -79,23 +88,27 @@ func (a *Alarmer) CreateRoute(ctx context.Context, r Route) (int64, error) {
 	return id, a.reload(ctx)
 }
 
-// UpdateRoute saves a route, all but its channel. The error is [invalid.Fields] or [db.ErrNotFound].
+// UpdateRoute saves a route, all but its channel. The error is [invalid.Fields], [db.ErrNotFound] or [ErrChanged].
 func (a *Alarmer) UpdateRoute(ctx context.Context, r Route) error {
-	routes, err := a.Routes(ctx)
+	rows, err := a.queries.ListAlarmRoutes(ctx, a.cfg.Pool)
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(routes, func(old Route) bool { return old.ID == r.ID })
+	at := slices.IndexFunc(rows, func(old db.AlarmRoute) bool { return old.ID == r.ID })
 	if at < 0 {
 		return db.ErrNotFound
 	}
-	r.ChannelID = routes[at].ChannelID
+	old := rows[at]
+	if r.Version != "" && r.Version != routeVersion(old) {
+		return ErrChanged
+	}
+	r.ChannelID = old.ChannelID
 	causes, err := a.validRoute(ctx, &r)
 	if err != nil {
 		return err
 	}
 	n, err := a.queries.UpdateAlarmRoute(ctx, a.cfg.Pool, db.UpdateAlarmRouteParams{
-		ID: r.ID, Scope: string(r.Scope), ScopeID: r.ScopeID, Causes: causes,
+		ID: r.ID, Scope: string(r.Scope), ScopeID: r.ScopeID, Causes: causes, WasScope: old.Scope, WasScopeID: old.ScopeID, WasCauses: old.Causes,
 	})
 	if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
 		return refuse(FieldScope, CodeTwice)
@@ -104,7 +117,7 @@ func (a *Alarmer) UpdateRoute(ctx context.Context, r Route) error {
 		return err
 	}
 	if n == 0 {
-		return db.ErrNotFound
+		return ErrChanged
 	}
 	return a.reload(ctx)
 }

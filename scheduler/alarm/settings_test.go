@@ -173,7 +173,7 @@ func TestChannelsAreChecked(t *testing.T) {
 		}
 	}
 	for _, err := range []error{
-		b.a.UpdateChannel(t.Context(), Channel{ID: 99}), b.a.DeleteChannel(t.Context(), 99), b.a.Test(t.Context(), 99),
+		b.a.UpdateChannel(t.Context(), Channel{ID: 99}), b.a.DeleteChannel(t.Context(), 99, 0), b.a.Test(t.Context(), 99),
 		b.a.UpdateRoute(t.Context(), Route{ID: 99}), b.a.DeleteRoute(t.Context(), 99), b.a.Retry(t.Context(), 99),
 	} {
 		if !errors.Is(err, db.ErrNotFound) {
@@ -270,7 +270,7 @@ func TestRoutesChooseWhoIsTold(t *testing.T) {
 		if err := b.a.UpdateChannel(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.a.DeleteChannel(t.Context(), group); err != nil {
+		if err := b.a.DeleteChannel(t.Context(), group, 0); err != nil {
 			t.Fatal(err)
 		}
 		b.raise(b.job, scheduler.AlarmTimeout, "x")
@@ -340,7 +340,25 @@ func TestRoutesAreChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Route{{ID: first, ChannelID: id, Scope: ScopeAll, Causes: []scheduler.AlarmCause{"lost"}}}, routes); diff != "" {
+	was := Route{ID: first, Version: routes[0].Version, Scope: ScopeAll, Causes: []scheduler.AlarmCause{"lost"}}
+	now := Route{ID: first, Scope: ScopeAll, Causes: []scheduler.AlarmCause{"failed"}}
+	if err := b.a.UpdateRoute(t.Context(), now); err != nil { // whatever it is
+		t.Fatal(err)
+	}
+	if err := b.a.UpdateRoute(t.Context(), was); !errors.Is(err, ErrChanged) {
+		t.Errorf("a route that was changed since: %v", err)
+	}
+	if routes, err = b.a.Routes(t.Context()); err != nil || routes[0].Version == was.Version {
+		t.Fatalf("after a change: %+v, %v", routes, err)
+	}
+	was.Version = routes[0].Version
+	if err := b.a.UpdateRoute(t.Context(), was); err != nil {
+		t.Fatal(err)
+	}
+	if routes, err = b.a.Routes(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Route{{ID: first, Version: routes[0].Version, ChannelID: id, Scope: ScopeAll, Causes: []scheduler.AlarmCause{"lost"}}}, routes); diff != "" {
 		t.Errorf("routes (-want +got):\n%s", diff)
 	}
 }

@@ -1,0 +1,99 @@
+package manage
+
+import (
+	"context"
+	"testing"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/alarm"
+	"github.com/punctual-job/punctual/scheduler/calendar"
+)
+
+// TestWhatWasChangedMeanwhileStays: what somebody changes between the look of a request and its transaction is neither deleted nor replaced.
+func TestWhatWasChangedMeanwhileStays(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := withAlarms(t, pool)
+		ctx := t.Context()
+		team := must(b.Teams.Save(ctx, b.admin, 0, TeamInput{Name: "night"}))(t)
+		channel := must(b.Channels.Save(ctx, b.admin, alarm.Channel{Name: "chat", Kind: alarm.KindDingTalk, Enabled: true, Settings: alarm.Settings{URL: "http://127.0.0.1:1/"}}, nil))(t)
+		plant := &calendar.Calendar{Name: "plant", Week: []string{"sun"}}
+		if err := b.Calendars.Put(ctx, b.admin, plant); err != nil {
+			t.Fatal(err)
+		}
+		wasTeam := must(b.Teams.Get(ctx, b.admin, team))(t)
+		wasChannel, _, err := b.Channels.Get(ctx, b.admin, channel)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wasPlant := must(b.Calendars.Get(ctx, b.admin, "plant"))(t)
+
+		plant.Title = "changed"
+		for _, err := range []error{
+			second(b.Teams.Save(ctx, b.admin, team, TeamInput{Name: "changed"})),
+			second(b.Channels.Save(ctx, b.admin, alarm.Channel{ID: channel, Name: "changed", Enabled: true}, nil)),
+			b.Calendars.Put(ctx, b.admin, plant),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for what, err := range map[string]error{
+			"delete team":      b.Teams.DeleteVersion(ctx, b.admin, team, wasTeam.Version()),
+			"delete channel":   b.Channels.DeleteVersion(ctx, b.admin, channel, wasChannel.Version),
+			"delete calendar":  b.Calendars.DeleteVersion(ctx, b.admin, "plant", wasPlant.Version()),
+			"replace calendar": b.Calendars.PutVersion(ctx, b.admin, plant, wasPlant.Version()),
+		} {
+			if got := kind(err); got != "409 problem.changed" {
+				t.Errorf("%s: %s", what, got)
+			}
+		}
+		newTeam, newest := must(b.Teams.Get(ctx, b.admin, team))(t), must(b.Calendars.Get(ctx, b.admin, "plant"))(t)
+		for what, do := range map[string]func(context.Context) error{
+			"team": func(ctx context.Context) error { return b.Teams.DeleteVersion(ctx, b.admin, team, newTeam.Version()) },
+			"calendar": func(ctx context.Context) error {
+				return b.Calendars.DeleteVersion(ctx, b.admin, "plant", newest.Version())
+			},
+			"channel": func(ctx context.Context) error { return b.Channels.Delete(ctx, b.admin, channel) },
+		} {
+			if err := do(ctx); err != nil {
+				t.Errorf("%s as it is now: %v", what, err)
+			}
+		}
+	})
+}
+
+func TestAUserChangedMeanwhileStays(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := userBundle(t, pool)
+		ctx := t.Context()
+		id, _, err := b.Users.Create(ctx, b.admin, UserInput{Name: "bertha"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		was := must(b.Users.Get(ctx, b.admin, id))(t)
+		if err := b.Users.Update(ctx, b.admin, id, UserInput{Disabled: true}); err != nil {
+			t.Fatal(err)
+		}
+		if got := kind(b.Users.DeleteVersion(ctx, b.admin, id, was.Version())); got != "409 problem.changed" {
+			t.Error(got)
+		}
+		now := must(b.Users.Get(ctx, b.admin, id))(t)
+		if err := b.Users.DeleteVersion(ctx, b.admin, id, now.Version()); err != nil {
+			t.Errorf("as it is now: %v", err)
+		}
+	})
+}
+
+// must is a value that there is.
+func must[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
