@@ -31,7 +31,7 @@ var apiNeeds = map[string]need{
 	"listCalendars": user, "getCalendar": user, "putCalendar": admin, "importCalendar": admin, "deleteCalendar": admin,
 	"listPauses": user, "getPause": view, "createPause": sched, "endPause": sched,
 	"listRuns": user, "getRun": view, "getRunOutput": view, "watchRuns": user, "watchRun": view, "killRun": run, "rerunRun": run, "clearRuns": edit,
-	"listNodes": admin, "listAudit": admin,
+	"listNodes": admin, "watchNodes": admin, "watchJobs": user, "watchAddresses": view, "watchBackfills": view, "watchAlarmMessages": admin, "listAudit": admin,
 	// A token of somebody else does not exist.
 	"listTokens": user, "getToken": user, "revokeToken": user, "whoAmI": user,
 	// One that is none of an administrator would make a token that may more than it.
@@ -341,7 +341,7 @@ func TestTheAPIRefusesWhatIsNotAllowed(t *testing.T) {
 					continue
 				}
 				o := apiThings(t, a, 1, "mine")
-				if strings.HasSuffix(op.path, "/live") { // it does not end; what it tells is looked at in TestProgramsFollowRuns
+				if strings.HasSuffix(op.path, "/live") { // it does not end; what it tells is looked at in TestProgramsFollowRuns and TestProgramsFollowLists
 					if status := b.begin(op.at(o)); status != http.StatusOK {
 						t.Errorf("%s, %s: %d", b.name, op.id, status)
 					}

@@ -246,3 +246,63 @@ func TestProgramsFollowRuns(t *testing.T) {
 		}
 	})
 }
+
+// TestProgramsFollowLists follows each list that changes by itself: what is there comes at once, then what changes, and what is gone. Who may
+// see it no more hears no more.
+func TestProgramsFollowLists(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		root := open(t, a).mustLogin()
+		form := url.Values{"name": {"jonas"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"1.view"}}
+		if got := root.post("/users", form); got.status != http.StatusSeeOther {
+			t.Fatalf("create user: %d %s", got.status, got.body)
+		}
+		jonas := open(t, a)
+		jonas.login("jonas", testPassword)
+		seen := makeToken(t, jonas, url.Values{"name": {"watch"}, "scope": {"view"}, "days": {"7"}})
+		follow := func(token, path string) watching {
+			return (&browser{t: t, base: c.base, http: http.DefaultClient}).watch("/api/v1"+path, "Authorization", "Bearer "+token)
+		}
+
+		things(t, a, 2, secret)
+		jobs := follow(seen, "/jobs/live?sort=name")
+		var made struct{ ID int }
+		c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"pulse","author":"a","handler":"h","schedule":"CRON","cron":"0 0 2 * * ?"}`)
+		at := fmt.Sprintf("/jobs/%d", made.ID)
+		jobs.until(t, "event: job")
+		jobs.until(t, `"state":"stopped"`)
+		c.json(200, new(struct{}), "POST", at+"/start", "")
+		jobs.until(t, `"state":"running"`)
+
+		backfills := follow(seen, at+"/backfills/live")
+		c.json(201, new(struct{}), "POST", at+"/backfills", `{"from":"2026-01-01T00:00:00Z","until":"2026-01-03T00:00:00Z"}`)
+		backfills.until(t, "event: backfill")
+
+		addresses := follow(seen, "/groups/1/addresses/live")
+		addresses.until(t, `"disabled":false`)
+		c.json(200, new(struct{}), "POST", "/groups/1/rotation", `{"address":"http://127.0.0.1:1/","disabled":true}`)
+		addresses.until(t, `"disabled":true`)
+		c.json(200, new(struct{}), "PATCH", "/groups/1", `{"addresses":["http://127.0.0.1:2/"]}`)
+		addresses.until(t, "127.0.0.1:2")
+		addresses.until(t, `data: {"id":"http://127.0.0.1:1/"}`)
+
+		nodes := follow(c.token, "/nodes/live")
+		nodes.until(t, "event: node")
+
+		messages := follow(c.token, "/alarms/messages/live")
+		c.json(201, new(struct{}), "POST", "/alarms/channels", `{"name":"chat","kind":"dingtalk","url":"http://127.0.0.1:1/robot","every_job":true}`)
+		c.json(201, new(struct{}), "POST", at+"/trigger", "") // nobody is there to run it
+		messages.until(t, "event: message")
+
+		if got := c.do("DELETE", at, ""); got.status != http.StatusOK {
+			t.Fatalf("delete: %d %s", got.status, got.body)
+		}
+		jobs.until(t, "event: gone")
+		jobs.quiet(t, "who has seen it all", 3*time.Second)
+		backfills.until(t, "event: end") // its job is gone
+		if got := (&caller{t: t, base: c.base, token: seen}).do("GET", "/nodes/live", ""); got.status != http.StatusForbidden {
+			t.Errorf("who may not see the admins follows them: %d", got.status)
+		}
+	})
+}

@@ -22,6 +22,30 @@ func (q *Queries) DeleteFileJob(ctx context.Context, db DBTX, jobID int64) (int6
 	return result.RowsAffected()
 }
 
+const findFileJob = `-- name: FindFileJob :one
+SELECT f.job_id, f.source, f.revision, f.version, f.applied_at FROM punctual_file_job AS f JOIN xxl_job_info AS j ON j.id = f.job_id
+WHERE j.job_group = ? AND j.job_desc = ? ORDER BY f.job_id LIMIT 1
+`
+
+type FindFileJobParams struct {
+	JobGroup int64
+	Name     string
+}
+
+// A job of a group with a name that is kept in files, by the index of names.
+func (q *Queries) FindFileJob(ctx context.Context, db DBTX, arg FindFileJobParams) (FileJob, error) {
+	row := db.QueryRowContext(ctx, findFileJob, arg.JobGroup, arg.Name)
+	var i FileJob
+	err := row.Scan(
+		&i.JobID,
+		&i.Source,
+		&i.Revision,
+		&i.Version,
+		&i.AppliedAt,
+	)
+	return i, err
+}
+
 const getFileJob = `-- name: GetFileJob :one
 SELECT job_id, source, revision, version, applied_at FROM punctual_file_job WHERE job_id = ?
 `

@@ -229,6 +229,8 @@ type Querier interface {
 	FindAPIToken(ctx context.Context, db DBTX, hash string) (FindAPITokenRow, error)
 	// One that waits for an answer.
 	FindDeviceLogin(ctx context.Context, db DBTX, arg FindDeviceLoginParams) (FindDeviceLoginRow, error)
+	// A job of a group with a name that is kept in files, by the index of names.
+	FindFileJob(ctx context.Context, db DBTX, arg FindFileJobParams) (FileJob, error)
 	// From now on there is no way back. 0 rows: somebody else has said so, or there never was one.
 	FinishAdoption(ctx context.Context, db DBTX, arg FinishAdoptionParams) (int64, error)
 	// The first entry since a moment. Ids grow with the times, except for entries written at the same moment by two admins.

@@ -9,6 +9,11 @@ SELECT * FROM punctual_file_job WHERE job_id IN (sqlc.slice(ids));
 -- name: GetFileJob :one
 SELECT * FROM punctual_file_job WHERE job_id = ?;
 
+-- name: FindFileJob :one
+-- A job of a group with a name that is kept in files, by the index of names.
+SELECT f.* FROM punctual_file_job AS f JOIN xxl_job_info AS j ON j.id = f.job_id
+WHERE j.job_group = sqlc.arg(job_group) AND j.job_desc = sqlc.arg(name) ORDER BY f.job_id LIMIT 1;
+
 -- name: SaveFileJob :exec
 INSERT INTO punctual_file_job (job_id, source, revision, version, applied_at) VALUES (?, ?, ?, ?, ?)
 ON DUPLICATE KEY UPDATE source = VALUES(source), revision = VALUES(revision), version = VALUES(version), applied_at = VALUES(applied_at);

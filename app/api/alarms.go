@@ -316,25 +316,7 @@ func (a *API) alarmRoutes(tag string) {
 func (a *API) alarmMessages(tag string) {
 	add(a, op{method: http.MethodGet, path: "/alarms/messages", id: "listAlarmMessages", tag: tag, summary: "List the messages that were sent or wait, the newest first"},
 		func(ctx context.Context, p auth.Principal, in *messageQuery) (*listOf[alarmMessage], error) {
-			before, err := in.after()
-			if err != nil {
-				return nil, err
-			}
-			f := alarm.DeliveryFilter{BeforeID: before, ChannelID: in.Channel, State: alarm.AnyState, Limit: in.Limit}
-			for i, name := range messageStates {
-				if name == in.State {
-					f.State = alarm.Waiting + alarm.DeliveryState(i)
-				}
-			}
-			rows, err := a.Manage.Channels.Messages(ctx, p, f)
-			out := &listOf[alarmMessage]{Body: list[alarmMessage]{Items: []alarmMessage{}}}
-			for _, m := range rows {
-				out.Body.Items = append(out.Body.Items, a.readMessage(requestOf(ctx), m))
-			}
-			if len(rows) == in.Limit {
-				out.Body.Next = strconv.FormatInt(rows[len(rows)-1].ID, 10)
-			}
-			return out, err
+			return a.listMessages(ctx, requestOf(ctx), p, in)
 		})
 	add(a, op{method: http.MethodPost, path: "/alarms/messages/{id}/retry", id: "retryAlarmMessage", tag: tag, summary: "Send a message that waits, or was given up, at once", status: http.StatusNoContent},
 		func(ctx context.Context, p auth.Principal, in *MessageID) (*struct{}, error) {
@@ -440,4 +422,26 @@ func (a *API) readMessage(r *request, m manage.AlarmMessage) alarmMessage {
 		out.State = messageStates[i]
 	}
 	return out
+}
+
+func (a *API) listMessages(ctx context.Context, r *request, p auth.Principal, in *messageQuery) (*listOf[alarmMessage], error) {
+	before, err := in.after()
+	if err != nil {
+		return nil, err
+	}
+	f := alarm.DeliveryFilter{BeforeID: before, ChannelID: in.Channel, State: alarm.AnyState, Limit: in.Limit}
+	for i, name := range messageStates {
+		if name == in.State {
+			f.State = alarm.Waiting + alarm.DeliveryState(i)
+		}
+	}
+	rows, err := a.Manage.Channels.Messages(ctx, p, f)
+	out := &listOf[alarmMessage]{Body: list[alarmMessage]{Items: []alarmMessage{}}}
+	for _, m := range rows {
+		out.Body.Items = append(out.Body.Items, a.readMessage(r, m))
+	}
+	if len(rows) == in.Limit {
+		out.Body.Next = strconv.FormatInt(rows[len(rows)-1].ID, 10)
+	}
+	return out, err
 }

@@ -79,7 +79,7 @@ func Register(e *echo.Echo, cfg Config) *API {
 	group := e.Group(Prefix)
 	a.huma = humaecho.NewWithGroup(e, group, config())
 	a.huma.UseMiddleware(a.open)
-	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.jobFiles, a.backfills, a.schedules, a.calendars, a.pauses, a.runs, a.live, a.alarms, a.users, a.teams, a.settings, a.statistics, a.operations, a.devices, a.webhooks} {
+	for _, resource := range []func(){a.groups, a.addresses, a.jobs, a.jobFiles, a.backfills, a.schedules, a.calendars, a.pauses, a.runs, a.live, a.liveLists, a.alarms, a.users, a.teams, a.settings, a.statistics, a.operations, a.devices, a.webhooks} {
 		resource()
 	}
 	sayWhatNullIs(a.huma.OpenAPI())
@@ -254,7 +254,9 @@ func add[I, O any](a *API, o op, do func(ctx context.Context, p auth.Principal, 
 	})
 	if matches && o.replaces() && !o.makes { // after huma, which would answer 422
 		for _, p := range a.huma.OpenAPI().Paths[o.path].Put.Parameters {
-			p.Required = p.Required || p.Name == ifMatch
+			if p.Name == ifMatch {
+				p.Required, p.Schema.MinLength = true, new(1)
+			}
 		}
 	}
 }

@@ -66,12 +66,7 @@ func (a *API) backfills() {
 	const tag, one = "backfills", "/jobs/{id}/backfills/{backfill}"
 	add(a, op{method: http.MethodGet, path: "/jobs/{id}/backfills", id: "listBackfills", tag: tag, summary: "List the newest backfills of a job"},
 		func(ctx context.Context, p auth.Principal, in *JobID) (*listOf[backfillState], error) {
-			rows, err := a.Manage.Backfills.Of(ctx, p, in.ID)
-			out := &listOf[backfillState]{Body: list[backfillState]{Items: []backfillState{}}}
-			for _, b := range rows {
-				out.Body.Items = append(out.Body.Items, readBackfill(b))
-			}
-			return out, err
+			return a.listBackfills(ctx, p, in.ID)
 		})
 	add(a, op{method: http.MethodPost, path: "/jobs/{id}/backfills", id: "createBackfill", tag: tag, summary: "Run a job for planned times that are over", status: http.StatusCreated,
 		text: "Each planned time of the range is run once, for that time, whether the schedule ran it or not. A dry run says how many there are."},
@@ -132,4 +127,13 @@ func (a *API) createBackfill(ctx context.Context, p auth.Principal, job int64, d
 		return nil, err
 	}
 	return &backfillCreated{Location: address("jobs", job) + "/backfills/" + strconv.FormatInt(id, 10), Body: readBackfill(b)}, nil
+}
+
+func (a *API) listBackfills(ctx context.Context, p auth.Principal, job int64) (*listOf[backfillState], error) {
+	rows, err := a.Manage.Backfills.Of(ctx, p, job)
+	out := &listOf[backfillState]{Body: list[backfillState]{Items: []backfillState{}}}
+	for _, b := range rows {
+		out.Body.Items = append(out.Body.Items, readBackfill(b))
+	}
+	return out, err
 }

@@ -154,7 +154,10 @@ type newJob struct{ jobBody }
 type jobPatch struct{ jobBody }
 
 // job is a job as it is read: fields of its own in an order that does not change.
-type job struct{ raw json.RawMessage }
+type job struct {
+	id  int64
+	raw json.RawMessage
+}
 
 // MarshalJSON implements [json.Marshaler].
 func (j job) MarshalJSON() ([]byte, error) { return j.raw, nil }
@@ -210,7 +213,7 @@ func (a *API) readJob(p auth.Principal, row db.Job, held *manage.Held, listed bo
 	if now := pausedNow(held, row); now != nil {
 		o.set(fieldPaused, now)
 	}
-	return job{o.end()}
+	return job{row.ID, o.end()}
 }
 
 // paused is what holds a job's schedule still.

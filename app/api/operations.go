@@ -116,12 +116,7 @@ func (a *API) operations() {
 		})
 	add(a, op{method: http.MethodGet, path: "/nodes", id: "listNodes", tag: "nodes", summary: "List the admins of the cluster"},
 		func(ctx context.Context, p auth.Principal, _ *struct{}) (*listOf[node], error) {
-			cluster, err := a.Manage.Nodes.Cluster(ctx, p)
-			out := &listOf[node]{Body: list[node]{Items: []node{}}}
-			for _, n := range cluster.Nodes {
-				out.Body.Items = append(out.Body.Items, node{ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, State: n.State, Self: n.Self, StartedAt: moment(n.Started), BeatAt: moment(n.Beat)})
-			}
-			return out, err
+			return a.listNodes(ctx, p)
 		})
 	add(a, op{method: http.MethodGet, path: "/audit", id: "listAudit", tag: "audit", summary: "List what people and programs did, the newest first"},
 		func(ctx context.Context, p auth.Principal, in *auditQuery) (*listOf[auditEntry], error) {
@@ -197,4 +192,13 @@ func readToken(t manage.APIToken) token {
 	}
 	return token{ID: t.ID, Owner: t.Owner, Name: t.Name, Hint: t.Hint, Scope: scope, Groups: append([]int64{}, t.Groups...), State: t.State,
 		CreatedAt: momentOf(t.CreatedAt), ExpiresAt: momentOf(t.ExpiresAt), UsedAt: momentOf(t.UsedAt), UsedFrom: t.UsedFrom}
+}
+
+func (a *API) listNodes(ctx context.Context, p auth.Principal) (*listOf[node], error) {
+	cluster, err := a.Manage.Nodes.Cluster(ctx, p)
+	out := &listOf[node]{Body: list[node]{Items: []node{}}}
+	for _, n := range cluster.Nodes {
+		out.Body.Items = append(out.Body.Items, node{ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, State: n.State, Self: n.Self, StartedAt: moment(n.Started), BeatAt: moment(n.Beat)})
+	}
+	return out, err
 }

@@ -65,6 +65,15 @@ func (s *Jobs) InFiles(ctx context.Context, id int64) (row db.FileJob, changed b
 	return row, JobVersion(jobs[id]) != row.Version, nil
 }
 
+// NameInFiles says whether a job of a group with a name is kept in files, and in which.
+func (s *Jobs) NameInFiles(ctx context.Context, group int64, name string) (row db.FileJob, found bool, err error) {
+	row, err = s.queries.FindFileJob(ctx, s.cfg.Pool, db.FindFileJobParams{JobGroup: group, Name: name})
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return db.FileJob{}, false, nil
+	}
+	return row, err == nil, err
+}
+
 // Release makes a job one that is kept in no files: it may be changed here, and belong to another source from then on.
 func (s *Jobs) Release(ctx context.Context, p auth.Principal, id int64) error {
 	j, err := s.Need(ctx, p, id, auth.RightEdit)

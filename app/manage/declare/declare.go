@@ -42,6 +42,7 @@ const (
 	errTwice   = "declare.error.twice"
 	errTooMany = "declare.error.many" // Max
 	errRemoved = "declare.error.removed"
+	errFiles   = "declare.error.files" // Source
 )
 
 // programs cannot decide these: scripts are written by people, and whose children a job has is said by names.
@@ -168,6 +169,9 @@ func (c *change) ensure(ctx context.Context, j wire.DeclaredJob) (outcome string
 	if err != nil {
 		return wire.DeclaredRefused, err
 	}
+	if err := c.inNoFiles(ctx, spec.Name); err != nil {
+		return wire.DeclaredRefused, err
+	}
 	id, err := c.s.cfg.Jobs.Create(ctx, c.p, manage.JobInput{Group: c.group, Job: spec, Declared: &manage.Declared{
 		Name: j.Name, Fields: decides(j), Due: !j.Stopped && spec.ScheduleType.Schedules(),
 	}})
@@ -182,6 +186,15 @@ func (c *change) ensure(ctx context.Context, j wire.DeclaredJob) (outcome string
 	}
 	c.ids[j.Name] = id
 	return wire.DeclaredCreated, nil
+}
+
+// inNoFiles refuses a job that files keep: the program and the files would change it by turns, or there would be two that do the same.
+func (c *change) inNoFiles(ctx context.Context, name string) error {
+	row, found, err := c.s.cfg.Jobs.NameInFiles(ctx, c.group, name)
+	if err == nil && found {
+		err = problem.New(problem.Invalid, errFiles, "Source", row.Source)
+	}
+	return err
 }
 
 // over writes what the program decides over a definition.
@@ -277,6 +290,9 @@ func (c *change) update(ctx context.Context, id int64, j wire.DeclaredJob) (bool
 		if spec.ChildJobIDs, err = c.children(j); err != nil {
 			return false, err
 		}
+	}
+	if err := c.inNoFiles(ctx, spec.Name); err != nil {
+		return false, err
 	}
 	if spec.Normalize() == job.Spec().Normalize() {
 		return false, nil

@@ -179,6 +179,43 @@ func TestAJobThatIsDeclaredNoMore(t *testing.T) {
 	})
 }
 
+// TestAProgramTakesNoJobOutOfItsFiles: two would decide what it is, or two jobs would do the same.
+func TestAProgramTakesNoJobOutOfItsFiles(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool)
+		id, err := b.manage.Jobs.Create(t.Context(), b.person, manage.JobInput{Group: b.group, Job: jobspec.Job{Name: "a", Author: "files", Handler: "byFiles", ScheduleType: jobspec.ScheduleNone}.WithDefaults()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keep := func(id int64) {
+			t.Helper()
+			if err := db.New().SaveFileJob(t.Context(), pool, db.SaveFileJobParams{JobID: id, Source: "git/jobs"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		keep(id)
+		b.want(b.declare(wire.RemovedStop, job("a"), job("b")), "a refused declare.error.files", "b created")
+		if jobs := b.all(); len(jobs) != 2 || jobs["a"].ExecutorHandler != "byFiles" {
+			t.Errorf("the job that files keep is changed, or doubled: %+v", jobs)
+		}
+		b.want(b.declare(wire.RemovedStop, job("b", "description", "a")), "b refused declare.error.files") // by another name
+
+		// Files have taken what the program had dropped; it does not come back.
+		b.want(b.declare(wire.RemovedStop), "b removed")
+		keep(b.all()["b"].ID)
+		b.want(b.declare(wire.RemovedStop, job("b", "cron", "0 0 5 * * ?")), "b refused declare.error.files")
+		if conf := b.all()["b"].ScheduleConf; conf != "0 0 2 * * ?" {
+			t.Errorf("it was changed to %s", conf)
+		}
+
+		if err := b.manage.Jobs.Release(t.Context(), b.person, id); err != nil {
+			t.Fatal(err)
+		}
+		b.want(b.declare(wire.RemovedStop, job("a")), "a created")
+	})
+}
+
 func TestDeclaredJobsStartOthers(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

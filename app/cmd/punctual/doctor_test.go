@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/punctual-job/punctual/app"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/executortest"
+)
+
+// TestTheDoctorSaysByItsExitCode looks over an installation that is well, and one with a job that is overdue, as text and as JSON.
+func TestTheDoctorSaysByItsExitCode(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	a, err := app.New(t.Context(), app.Options{DataDir: data, Listen: "127.0.0.1:0", Sample: app.SampleOff, HTTPJobs: app.SampleOff, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err == nil {
+		err = a.Start(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = a.Stop(context.Background()) })
+	look := func(want int, output string) string {
+		t.Helper()
+		var out, said bytes.Buffer
+		if code := run([]string{"doctor", "--data-dir", data, "--output", output}, &out, &said); code != want || said.Len() > 0 && !strings.HasPrefix(said.String(), "time=") {
+			t.Errorf("exit code %d, want %d\n%s%s", code, want, &out, &said)
+		}
+		return out.String()
+	}
+	type report struct {
+		Verdict app.CheckVerdict
+		Jobs    int `json:"startedJobs"`
+		Points  []struct {
+			Key  string
+			Text string
+		}
+	}
+	read := func(want int) (r report) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(look(want, "json")), &r); err != nil {
+			t.Error(err)
+		}
+		return r
+	}
+	executortest.Eventually(t, "an installation is well", func() error { // which a busy machine is not at once
+		r, err := app.Doctor(t.Context(), app.Options{DataDir: data, Version: "dev", Logger: slog.New(slog.DiscardHandler)})
+		if err == nil && r.Verdict != app.CheckReady {
+			err = fmt.Errorf("%+v", r.Points)
+		}
+		return err
+	})
+	if r := read(0); r.Verdict != app.CheckReady || len(r.Points) != 0 {
+		t.Errorf("of one that is well: %+v", r)
+	}
+	if text := look(0, "text"); !strings.Contains(text, "Jobs       0 started\n") || !strings.Contains(text, "Verdict    ready\n") {
+		t.Error(text)
+	}
+	if err := a.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	onDatabase(t, data, func(pool *db.Pool) error {
+		_, err := pool.ExecContext(t.Context(), `INSERT INTO xxl_job_info (job_group, job_desc, schedule_type, schedule_conf, misfire_strategy, glue_type, trigger_status, trigger_next_time, executor_param)
+			VALUES (1, 'close the day', 'CRON', '0 0 2 * * ?', 'DO_NOTHING', 'BEAN', 1, 1000, '')`)
+		return err
+	})
+	r := read(4)
+	var keys []string
+	for _, p := range r.Points {
+		keys = append(keys, p.Key)
+	}
+	if text := look(4, "text"); r.Verdict != app.CheckLook || r.Jobs != 1 || !slices.Contains(keys, "jobs.overdue") || !strings.Contains(text, "Verdict    look\n") || !strings.Contains(text, "jobs.overdue: 1 started jobs") {
+		t.Errorf("with a job that is overdue: %+v\n%s", r, text)
+	}
+}
