@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -183,7 +184,11 @@ func TestRunsOfTheCommandLine(t *testing.T) {
 		id, _, _ := strings.Cut(out, "\n")
 		ends(0, "success", "run", "greet", "--wait", "--timeout", "1m")
 		ends(0, `"state": "success"`, "run", "greet", "--wait", "-o", "json")
-		ends(1, "failed", "run", "fail", "--wait")
+		bad, _, _ := strings.Cut(ends(1, "failed", "run", "fail", "--wait"), "\n")
+		why := strings.Split(strings.TrimSpace(ends(0, "run "+bad+": failed: ", "runs", "why", bad)), "\n")
+		if story := strings.Join(why[1:], "\n"); len(why) < 3 || !strings.Contains(story, "127.0.0.1:") || !regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  `).MatchString(story) {
+			t.Errorf("why a run failed: %q", why)
+		}
 		if out := ends(0, "success", "run", "flaky", "--wait"); !strings.Contains(out, "failed") {
 			t.Errorf("the first try is not told of:\n%s", out)
 		}

@@ -27,6 +27,16 @@ type commands struct {
 	Run       RunCmd       `cmd:""`
 	Runs      RunsCmd      `cmd:""`
 	Executors ExecutorsCmd `cmd:""`
+	Apply     ApplyCmd     `cmd:""`
+	Diff      DiffCmd      `cmd:""`
+	Backfills BackfillsCmd `cmd:""`
+	Calendars CalendarsCmd `cmd:""`
+	Pauses    PausesCmd    `cmd:""`
+	Tokens    TokensCmd    `cmd:""`
+	Users     UsersCmd     `cmd:""`
+	Alarms    AlarmsCmd    `cmd:""`
+	Webhooks  WebhooksCmd  `cmd:""`
+	AuditLog  AuditLogCmd  `cmd:"" name:"audit-log"`
 }
 
 // do runs a command, and returns what it printed and said, and how it ended.
@@ -82,6 +92,7 @@ func admin(t *testing.T, answers map[string]string) string {
 const (
 	closeDay = `{"id":7,"group_id":1,"state":"running","description":"日终结算","schedule":"CRON","cron":"0 0 2 * * ?","time_zone":"Asia/Shanghai","kind":"BEAN","handler":"closeDay","author":"安","tags":["night","结算"],"next_due_at":"2026-03-05T18:00:00Z","last_due_at":null}`
 	pulse    = `{"id":12,"group_id":2,"state":"stopped","description":"pulse\u001b[31m\nred","schedule":"FIX_RATE","every_seconds":30,"kind":"GLUE_SHELL","handler":"","author":"bob","tags":[],"next_due_at":null,"last_due_at":"2026-03-04T05:06:07Z"}`
+	failed   = `{"id":41,"job_id":7,"state":"failed","trigger":"CRON","triggered_at":"2026-03-04T18:00:00Z","finished_at":"2026-03-04T18:00:05Z","address":"http://10.0.0.1:9999/","shard":null,"parameter":"eu\tnorth","message":"处理失败：no rows"}`
 	groups   = `{"items":[{"id":1,"app_name":"orders","title":"订单","type":"auto","addresses":["http://10.0.0.1:9999/"],"token_manages":true,"script_review":false}]}`
 )
 
@@ -98,14 +109,42 @@ func TestWhatCommandsPrint(t *testing.T) {
 		"GET /api/v1/jobs/7":             closeDay,
 		"GET /api/v1/jobs?text=%E6%97%A5%E7%BB%88%E7%BB%93%E7%AE%97": `{"items":[` + closeDay + `]}`,
 		"GET /api/v1/groups": groups,
+		"GET /api/v1/runs":   `{"items":[` + failed + `,{"id":42,"job_id":7,"state":"success","trigger":"CRON","triggered_at":"2026-03-04T05:06:07Z","message":""}]}`,
+		"GET /api/v1/runs/41": failed[:len(failed)-1] + `,"events":[{"key":"planned","at":"2026-03-04T18:00:00Z","text":"按计划触发"},{"key":"sent","at":"2026-03-04T18:00:01Z","text":"已发送至 10.0.0.1:9999"},
+			{"key":"failed","text":"失败\u001b[2J"}],"said":["java.lang.IllegalStateException: no rows","\tat Orders.close(Orders.java:7)"]}`,
+		"POST /api/v1/jobs/apply?dry_run=true": `{"done":false,"digest":"d","new_groups":["billing"],"jobs":[{"id":0,"app_name":"billing","description":"开票","outcome":"create"},
+			{"id":7,"app_name":"orders","description":"日终结算","outcome":"change","changes":[{"field":"cron","was":"0 0 2 * * ?","now":"0 0 3 * * ?"},{"field":"script","was":"a\nb","now":"a\nc"}]},
+			{"id":9,"app_name":"orders","description":"old","outcome":"delete"},{"id":12,"app_name":"orders","description":"pulse","outcome":"same"},
+			{"id":13,"file":"jobs/a.yaml","line":3,"app_name":"orders","description":"bad","outcome":"refuse","problems":[{"line":5,"field":"cron","detail":"no time"}]}]}`,
+		"GET /api/v1/jobs/7/backfills": `{"items":[{"id":3,"state":"running","from":"2026-01-01T00:00:00Z","until":"2026-02-01T00:00:00Z","total":31,"sent":4,"succeeded":3,"failed":1,"at_once":2,"created_at":"2026-03-04T05:06:07Z","created_by":"安","ended_at":null}]}`,
+		"GET /api/v1/calendars":        `{"items":[{"name":"cn","title":"中国法定节假日","zone":"Asia/Shanghai","jobs":12,"missing":2027,"changed_at":null,"changed_by":""}]}`,
+		"GET /api/v1/pauses":           `{"items":[{"id":1,"state":"active","scope":"tag","tag":"结算","from":"2026-03-04T05:06:07Z","until":null,"strategy":"once","reason":"数据库迁移","made_by":"安"},{"id":2,"state":"planned","scope":"all","from":"2026-03-05T00:00:00Z","until":"2026-03-05T01:00:00Z","strategy":"skip","reason":"","made_by":"bob"}]}`,
+		"GET /api/v1/tokens":           `{"items":[{"id":1,"name":"ci","owner":"root","scope":"admin","state":"active","expires_at":"2026-03-12T00:00:00Z","used_at":null,"used_from":"","group_ids":[],"hint":"pnc_ab","created_at":"2026-03-04T05:06:07Z"}]}`,
+		"GET /api/v1/users":            `{"items":[{"id":1,"name":"root","role":"admin","state":"active","rights":[],"teams":[],"login_at":"2026-03-04T05:06:07Z"}]}`,
+		"GET /api/v1/alarms/messages":  `{"items":[{"id":8,"state":"given_up","cause":"failed","job":"日终结算","channel":"值班","created_at":"2026-03-04T05:06:07Z","run_id":41,"recipient":"all","tries":9,"error":"connection refused"}]}`,
+		"GET /api/v1/alarms/channels":  `{"items":[{"id":1,"name":"值班","kind":"dingtalk","enabled":true,"last_ok_at":"2026-03-04T05:06:07Z","last_error":""}]}`,
+		"GET /api/v1/webhooks":         `{"items":[{"id":1,"name":"hub","state":"on","place":"127.0.0.1:1","types":["punctual.run.finished"],"group_ids":[],"tags":["结算"],"waiting":3,"given_up":0,"last_reason":"","dropped":0}]}`,
+		"GET /api/v1/audit":            `{"items":[{"id":5,"at":"2026-03-04T05:06:07Z","user":"安","from":"10.0.0.9","action":"update","object_kind":"job","object_id":7,"object_name":"日终结算"}]}`,
 	})
+	jobsFile := filepath.Join(t.TempDir(), "jobs.yaml")
+	if err := os.WriteFile(jobsFile, []byte("format: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ends := map[string]int{"diff": codeRefused, "apply": codeRefused} // one job is refused
 	for name, args := range map[string]string{
 		"jobs": "jobs --limit=0", "jobs-wide": "jobs --limit=0 -o wide", "jobs-json": "jobs --limit=0 -o json", "jobs-yaml": "jobs --limit=0 -o yaml", "jobs-name": "jobs --limit=0 -o name",
 		"jobs-filter": "jobs list --state running", "job": "jobs show 7", "job-by-name": "jobs show 日终结算 -o yaml", "executors": "executors",
+		"runs": "runs", "runs-wide": "runs -o wide", "runs-name": "runs -o name", "run": "runs show 41", "run-why": "runs why 41", "run-why-json": "runs why 41 -o json",
+		"diff": "diff --source team -f " + jobsFile, "apply": "apply --dry-run --source team -f " + jobsFile, "backfills": "backfills 7 -o wide", "calendars": "calendars -o wide", "pauses": "pauses -o wide",
+		"tokens": "tokens -o wide", "users": "users -o wide", "alarms": "alarms -o wide", "channels": "alarms channels", "webhooks": "webhooks -o wide", "audit-log": "audit-log -o wide",
 	} {
 		out, said, err := do(t, "", append(strings.Fields(args), "--url", url, "--token", "pnc_good")...)
-		if err != nil || said != "" {
+		exit, _ := errors.AsType[*ExitError](err)
+		if (exit == nil) != (ends[name] == 0) || exit != nil && exit.Code != ends[name] || exit == nil && err != nil || said != "" {
 			t.Errorf("%s: %v %s", args, err, said)
+		}
+		if strings.Contains(out, "\x1b") {
+			t.Errorf("%s colours its output, or lets others do so: %q", args, out)
 		}
 		file := filepath.Join("testdata", name+".golden")
 		if *update {

@@ -32,6 +32,9 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		x.until("123456")
 		x.until("\n")
 		shown := x.said.String()
+		if strings.Contains(shown, "\x1b") { // no colours, whatever NO_COLOR says
+			t.Errorf("%d columns: %q", columns, shown)
+		}
 		for line := range strings.Lines(shown) {
 			if wide := runewidth.StringWidth(strings.TrimSpace(line)); wide > int(columns) {
 				t.Errorf("%d columns: a line is %d wide: %s", columns, wide, line)
