@@ -40,6 +40,7 @@ var apiNeeds = map[string]need{
 	// As long as the setting alarm_editors is off.
 	"listAlarmChannels": admin, "getAlarmChannel": admin, "createAlarmChannel": admin, "patchAlarmChannel": admin, "deleteAlarmChannel": admin, "testAlarmChannel": admin,
 	"createAlarmRoute": admin, "replaceAlarmRoute": admin, "deleteAlarmRoute": admin, "listAlarmMessages": admin, "retryAlarmMessage": admin,
+	"listOpenAlarms": user, "getOpenAlarms": view, "acknowledgeAlarms": run, "unacknowledgeAlarms": run,
 	"listUsers": admin, "getUser": admin, "createUser": admin, "patchUser": admin, "deleteUser": admin, "signOutUser": admin,
 	"listTeams": admin, "getTeam": admin, "createTeam": admin, "replaceTeam": admin, "deleteTeam": admin,
 	"listSettings": admin, "patchSettings": admin,

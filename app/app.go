@@ -383,6 +383,7 @@ func (a *App) newAlarmer(key []byte, catalogue *locales.Catalogue) (err error) {
 			}
 			return a.publicURL() + link.Job(jobID)
 		},
+		AckLink: func(token string) string { return a.publicURL() + link.AlarmByLink(token) },
 	})
 	return err
 }

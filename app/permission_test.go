@@ -120,6 +120,8 @@ var routeNeeds = map[string]need{
 	"GET /alarms/:id/edit": admin, "GET /alarms/:id/delete": admin, "POST /alarms/:id/delete": admin, "POST /alarms/:id/test": admin,
 	"GET /alarms/:id/routes/new": admin, "GET /alarms/:id/jobs": admin, "POST /alarms/:id/routes": admin, "GET /alarms/:id/routes/:route/edit": admin,
 	"POST /alarms/:id/routes/:route": admin, "POST /alarms/:id/routes/:route/delete": admin,
+	"GET /alarms/open": user, "GET /alarms/open/:id": view, "POST /alarms/open/:id/ack": run, "POST /alarms/open/:id/unack": run,
+	"GET /alarms/link/:token": anybody, "POST /alarms/link/:token": anybody, // whoever holds the token
 	"GET /alarms/messages": admin, "POST /alarms/messages/:id/retry": admin,
 
 	"GET /users": admin, "GET /users/new": admin, "POST /users": admin, "GET /users/:id/edit": admin, "POST /users/:id": admin,

@@ -437,6 +437,45 @@ func (q *Queries) GetAlarmNotice(ctx context.Context, db DBTX, id int64) (AlarmN
 	return i, err
 }
 
+const getAlarmOfDelivery = `-- name: GetAlarmOfDelivery :one
+SELECT d.id, d.channel_id, d.recipient, d.created_at, d.link_used_at, n.job_id, n.cause, n.first_at, n.last_at, n.event_count, n.log_id
+FROM punctual_alarm_delivery AS d JOIN punctual_alarm_notice AS n ON n.id = d.notice_id WHERE d.id = ?
+`
+
+type GetAlarmOfDeliveryRow struct {
+	ID         int64
+	ChannelID  int64
+	Recipient  string
+	CreatedAt  int64
+	LinkUsedAt int64
+	JobID      int64
+	Cause      string
+	FirstAt    int64
+	LastAt     int64
+	EventCount int64
+	LogID      int64
+}
+
+// What the link of a message is about.
+func (q *Queries) GetAlarmOfDelivery(ctx context.Context, db DBTX, id int64) (GetAlarmOfDeliveryRow, error) {
+	row := db.QueryRowContext(ctx, getAlarmOfDelivery, id)
+	var i GetAlarmOfDeliveryRow
+	err := row.Scan(
+		&i.ID,
+		&i.ChannelID,
+		&i.Recipient,
+		&i.CreatedAt,
+		&i.LinkUsedAt,
+		&i.JobID,
+		&i.Cause,
+		&i.FirstAt,
+		&i.LastAt,
+		&i.EventCount,
+		&i.LogID,
+	)
+	return i, err
+}
+
 const getChannelOfAlarmDelivery = `-- name: GetChannelOfAlarmDelivery :one
 SELECT channel_id FROM punctual_alarm_delivery WHERE id = ?
 `
@@ -621,8 +660,8 @@ func (q *Queries) InsertAlarmRoute(ctx context.Context, db DBTX, arg InsertAlarm
 }
 
 const insertAlarmState = `-- name: InsertAlarmState :exec
-INSERT INTO punctual_alarm_state (job_id, cause, opened_at, event_count, last_log_id, last_planned, window_until, notice_id, revision)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1)
+INSERT INTO punctual_alarm_state (job_id, cause, opened_at, event_count, last_log_id, last_planned, window_until, notice_id, acked_at, acked_by, ack_remark, revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)
 `
 
 type InsertAlarmStateParams struct {
@@ -634,6 +673,9 @@ type InsertAlarmStateParams struct {
 	LastPlanned int64
 	WindowUntil int64
 	NoticeID    int64
+	AckedAt     int64
+	AckedBy     string
+	AckRemark   string
 }
 
 func (q *Queries) InsertAlarmState(ctx context.Context, db DBTX, arg InsertAlarmStateParams) error {
@@ -646,6 +688,9 @@ func (q *Queries) InsertAlarmState(ctx context.Context, db DBTX, arg InsertAlarm
 		arg.LastPlanned,
 		arg.WindowUntil,
 		arg.NoticeID,
+		arg.AckedAt,
+		arg.AckedBy,
+		arg.AckRemark,
 	)
 	return err
 }
@@ -1082,7 +1127,7 @@ func (q *Queries) ListAlarmRoutes(ctx context.Context, db DBTX) ([]AlarmRoute, e
 }
 
 const listAlarmStates = `-- name: ListAlarmStates :many
-SELECT job_id, cause, opened_at, event_count, last_log_id, last_planned, window_until, notice_id, revision
+SELECT job_id, cause, opened_at, event_count, last_log_id, last_planned, window_until, notice_id, revision, acked_at, acked_by, ack_remark
 FROM punctual_alarm_state WHERE job_id IN (/*SLICE:job_ids*/?) ORDER BY job_id, cause
 `
 
@@ -1115,6 +1160,9 @@ func (q *Queries) ListAlarmStates(ctx context.Context, db DBTX, jobIds []int64) 
 			&i.WindowUntil,
 			&i.NoticeID,
 			&i.Revision,
+			&i.AckedAt,
+			&i.AckedBy,
+			&i.AckRemark,
 		); err != nil {
 			return nil, err
 		}
@@ -1456,6 +1504,65 @@ func (q *Queries) ListOpenAlarms(ctx context.Context, db DBTX, limit int32) ([]L
 			&i.EventCount,
 			&i.LastLogID,
 			&i.LastPlanned,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listOpenAlarmsWithJobs = `-- name: ListOpenAlarmsWithJobs :many
+SELECT s.job_id, s.cause, s.opened_at, s.event_count, s.last_log_id, s.acked_at, s.acked_by, s.ack_remark, j.job_group, j.job_desc
+FROM punctual_alarm_state AS s JOIN xxl_job_info AS j ON j.id = s.job_id
+WHERE s.opened_at > 0 AND s.job_id < ? ORDER BY s.job_id DESC, s.cause LIMIT ?
+`
+
+type ListOpenAlarmsWithJobsParams struct {
+	BelowJob int64
+	Limit    int32
+}
+
+type ListOpenAlarmsWithJobsRow struct {
+	JobID      int64
+	Cause      string
+	OpenedAt   int64
+	EventCount int64
+	LastLogID  int64
+	AckedAt    int64
+	AckedBy    string
+	AckRemark  string
+	JobGroup   int64
+	JobDesc    string
+}
+
+// What people see of open alarms, below a job's id: the causes of a job stand together.
+func (q *Queries) ListOpenAlarmsWithJobs(ctx context.Context, db DBTX, arg ListOpenAlarmsWithJobsParams) ([]ListOpenAlarmsWithJobsRow, error) {
+	rows, err := db.QueryContext(ctx, listOpenAlarmsWithJobs, arg.BelowJob, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListOpenAlarmsWithJobsRow
+	for rows.Next() {
+		var i ListOpenAlarmsWithJobsRow
+		if err := rows.Scan(
+			&i.JobID,
+			&i.Cause,
+			&i.OpenedAt,
+			&i.EventCount,
+			&i.LastLogID,
+			&i.AckedAt,
+			&i.AckedBy,
+			&i.AckRemark,
+			&i.JobGroup,
+			&i.JobDesc,
 		); err != nil {
 			return nil, err
 		}
@@ -1974,6 +2081,7 @@ const updateAlarmState = `-- name: UpdateAlarmState :execrows
 UPDATE punctual_alarm_state
 SET opened_at = ?, event_count = ?, last_log_id = ?,
     last_planned = ?, window_until = ?, notice_id = ?,
+    acked_at = ?, acked_by = ?, ack_remark = ?,
     revision = ?
 WHERE job_id = ? AND cause = ? AND revision = ?
 `
@@ -1985,6 +2093,9 @@ type UpdateAlarmStateParams struct {
 	LastPlanned int64
 	WindowUntil int64
 	NoticeID    int64
+	AckedAt     int64
+	AckedBy     string
+	AckRemark   string
 	NewRevision int64
 	JobID       int64
 	Cause       string
@@ -2000,11 +2111,32 @@ func (q *Queries) UpdateAlarmState(ctx context.Context, db DBTX, arg UpdateAlarm
 		arg.LastPlanned,
 		arg.WindowUntil,
 		arg.NoticeID,
+		arg.AckedAt,
+		arg.AckedBy,
+		arg.AckRemark,
 		arg.NewRevision,
 		arg.JobID,
 		arg.Cause,
 		arg.OldRevision,
 	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const useAlarmLink = `-- name: UseAlarmLink :execrows
+UPDATE punctual_alarm_delivery SET link_used_at = ? WHERE id = ? AND link_used_at = 0
+`
+
+type UseAlarmLinkParams struct {
+	AtMs int64
+	ID   int64
+}
+
+// Guarded: a link is used once.
+func (q *Queries) UseAlarmLink(ctx context.Context, db DBTX, arg UseAlarmLinkParams) (int64, error) {
+	result, err := db.ExecContext(ctx, useAlarmLink, arg.AtMs, arg.ID)
 	if err != nil {
 		return 0, err
 	}

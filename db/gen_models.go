@@ -78,6 +78,7 @@ type AlarmDelivery struct {
 	Error      string
 	CreatedAt  int64
 	DoneAt     int64
+	LinkUsedAt int64
 }
 
 type AlarmEvent struct {
@@ -130,6 +131,9 @@ type AlarmState struct {
 	WindowUntil int64
 	NoticeID    int64
 	Revision    int64
+	AckedAt     int64
+	AckedBy     string
+	AckRemark   string
 }
 
 type AuditEntry struct {

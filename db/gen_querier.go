@@ -253,6 +253,8 @@ type Querier interface {
 	GetAdoption(ctx context.Context, db DBTX) (GetAdoptionRow, error)
 	GetAlarmChannel(ctx context.Context, db DBTX, id int64) (AlarmChannel, error)
 	GetAlarmNotice(ctx context.Context, db DBTX, id int64) (AlarmNotice, error)
+	// What the link of a message is about.
+	GetAlarmOfDelivery(ctx context.Context, db DBTX, id int64) (GetAlarmOfDeliveryRow, error)
 	// One entry with what it changed.
 	GetAudit(ctx context.Context, db DBTX, id int64) (AuditEntry, error)
 	GetAuditMark(ctx context.Context, db DBTX, name string) (AuditMark, error)
@@ -560,6 +562,8 @@ type Querier interface {
 	ListOpenAddresses(ctx context.Context, db DBTX, arg ListOpenAddressesParams) ([]Text, error)
 	// What each admin keeps in memory, so that a success of a job without open alarms costs nothing.
 	ListOpenAlarms(ctx context.Context, db DBTX, limit int32) ([]ListOpenAlarmsRow, error)
+	// What people see of open alarms, below a job's id: the causes of a job stand together.
+	ListOpenAlarmsWithJobs(ctx context.Context, db DBTX, arg ListOpenAlarmsWithJobsParams) ([]ListOpenAlarmsWithJobsRow, error)
 	// What there is to look after: a read of the index that finds nothing where there is none.
 	ListOpenBackfills(ctx context.Context, db DBTX, arg ListOpenBackfillsParams) ([]Backfill, error)
 	// Runs that came out of another one in some way and have not ended: of retries at most one, unless an old admin retried it too. Read by the index on handle_code.
@@ -897,6 +901,8 @@ type Querier interface {
 	UpdateView(ctx context.Context, db DBTX, arg UpdateViewParams) (int64, error)
 	// Guarded by the version that was read. Whoever changes it wants it tried at once.
 	UpdateWebhook(ctx context.Context, db DBTX, arg UpdateWebhookParams) (int64, error)
+	// Guarded: a link is used once.
+	UseAlarmLink(ctx context.Context, db DBTX, arg UseAlarmLinkParams) (int64, error)
 	// Takes the code of a step of time; no row if that step or a later one was taken.
 	UseCode(ctx context.Context, db DBTX, arg UseCodeParams) (int64, error)
 	UsePasskey(ctx context.Context, db DBTX, arg UsePasskeyParams) (int64, error)

@@ -16,7 +16,7 @@ import (
 var families = withTables(map[string][]string{
 	"jobs.call.as.":      listed("views/jobs", "CallWays"),
 	"slow.by.":           listed("views/link", "SlowOrders"),
-	"palette.also.":      {"new", "dashboard", "jobs", "runs", "failed", "running", "longest", "slowest", "forecast", "timeline", "next", "stopped", "paused", "pauses", "executors", "group", "import", "clear", "alarms", "webhooks", "users", "teams", "calendars", "audit", "nodes", "settings", "tokens", "profile", "second", "help", "docs", "keys"},
+	"palette.also.":      {"new", "dashboard", "jobs", "runs", "failed", "running", "longest", "slowest", "forecast", "timeline", "next", "stopped", "paused", "pauses", "executors", "group", "import", "clear", "openalarms", "alarms", "webhooks", "users", "teams", "calendars", "audit", "nodes", "settings", "tokens", "profile", "second", "help", "docs", "keys"},
 	"palette.deed.":      and([]string{"run", "start", "stop", "edit", "pause", "backfill", "runs", "account", "glue", "copy", "delete"}, ".also"),
 	"jobs.sort.":         listed("views/link", "JobSorts"),
 	"runs.sort.":         listed("views/link", "RunSorts"),
@@ -35,6 +35,7 @@ var families = withTables(map[string][]string{
 	"jobs.held.":         typed("scheduler/jobspec", "Pausing"),
 	"pauses.state.":      typed("app/manage", "PauseState"),
 	"backfill.state.":    named("scheduler/backfill", "Running|Paused|Stopped|Gone|Done"),
+	"alarms.link.":       {"old", "over", "used"},
 	"alarms.message.":    listed("views/link", "MessageStates"),
 	"alarms.quiet.":      typed("scheduler/alarm", "QuietMode"),
 	"alarms.scope.":      typed("scheduler/alarm", "Scope"),

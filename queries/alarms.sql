@@ -30,7 +30,7 @@ ORDER BY id LIMIT ?;
 DELETE FROM punctual_alarm_event WHERE state <> 0 AND raised_at < ? LIMIT ?;
 
 -- name: ListAlarmStates :many
-SELECT job_id, cause, opened_at, event_count, last_log_id, last_planned, window_until, notice_id, revision
+SELECT job_id, cause, opened_at, event_count, last_log_id, last_planned, window_until, notice_id, revision, acked_at, acked_by, ack_remark
 FROM punctual_alarm_state WHERE job_id IN (sqlc.slice(job_ids)) ORDER BY job_id, cause;
 
 -- name: ListOpenAlarms :many
@@ -38,15 +38,31 @@ FROM punctual_alarm_state WHERE job_id IN (sqlc.slice(job_ids)) ORDER BY job_id,
 SELECT job_id, cause, opened_at, event_count, last_log_id, last_planned
 FROM punctual_alarm_state WHERE opened_at > 0 ORDER BY job_id, cause LIMIT ?;
 
+-- name: ListOpenAlarmsWithJobs :many
+-- What people see of open alarms, below a job's id: the causes of a job stand together.
+SELECT s.job_id, s.cause, s.opened_at, s.event_count, s.last_log_id, s.acked_at, s.acked_by, s.ack_remark, j.job_group, j.job_desc
+FROM punctual_alarm_state AS s JOIN xxl_job_info AS j ON j.id = s.job_id
+WHERE s.opened_at > 0 AND s.job_id < sqlc.arg(below_job) ORDER BY s.job_id DESC, s.cause LIMIT ?;
+
+-- name: GetAlarmOfDelivery :one
+-- What the link of a message is about.
+SELECT d.id, d.channel_id, d.recipient, d.created_at, d.link_used_at, n.job_id, n.cause, n.first_at, n.last_at, n.event_count, n.log_id
+FROM punctual_alarm_delivery AS d JOIN punctual_alarm_notice AS n ON n.id = d.notice_id WHERE d.id = ?;
+
+-- name: UseAlarmLink :execrows
+-- Guarded: a link is used once.
+UPDATE punctual_alarm_delivery SET link_used_at = sqlc.arg(at_ms) WHERE id = sqlc.arg(id) AND link_used_at = 0;
+
 -- name: InsertAlarmState :exec
-INSERT INTO punctual_alarm_state (job_id, cause, opened_at, event_count, last_log_id, last_planned, window_until, notice_id, revision)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1);
+INSERT INTO punctual_alarm_state (job_id, cause, opened_at, event_count, last_log_id, last_planned, window_until, notice_id, acked_at, acked_by, ack_remark, revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1);
 
 -- name: UpdateAlarmState :execrows
 -- Guarded by the revision that was read: 0 rows means that another admin changed it, and the caller rolls back.
 UPDATE punctual_alarm_state
 SET opened_at = sqlc.arg(opened_at), event_count = sqlc.arg(event_count), last_log_id = sqlc.arg(last_log_id),
     last_planned = sqlc.arg(last_planned), window_until = sqlc.arg(window_until), notice_id = sqlc.arg(notice_id),
+    acked_at = sqlc.arg(acked_at), acked_by = sqlc.arg(acked_by), ack_remark = sqlc.arg(ack_remark),
     revision = sqlc.arg(new_revision)
 WHERE job_id = sqlc.arg(job_id) AND cause = sqlc.arg(cause) AND revision = sqlc.arg(old_revision);
 

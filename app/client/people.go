@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -105,6 +106,8 @@ type AlarmsCmd struct {
 	Messages alarmsMessages `cmd:"" default:"withargs" help:"List the messages that were sent or wait, the newest first."`
 	Channels alarmsChannels `cmd:"" help:"List the channels."`
 	Retry    alarmsRetry    `cmd:"" help:"Send messages that wait, or were given up, at once."`
+	Open     alarmsOpen     `cmd:"" help:"List the jobs whose alarms have not recovered, and who looks after them."`
+	Ack      alarmsAck      `cmd:"" help:"Say that you look after the alarms of jobs, or take it back."`
 }
 
 type alarmsMessages struct {
@@ -176,4 +179,77 @@ func (c AuditLogCmd) Run(ctx context.Context, s Streams) error {
 	return c.get(ctx, s, "/audit", query, c.Limit, []column{
 		field("ID", "id"), field("AT", "at"), field("USER", "user"), field("ACTION", "action"), field("KIND", "object_kind"), field("OBJECT", "object_id"), field("NAME", "object_name"), wideField("FROM", "from"),
 	})
+}
+
+type alarmsOpen struct {
+	Target
+	Limit int `default:"100" help:"How many at most; 0 for all."`
+}
+
+var openAlarmColumns = []column{
+	field("JOB ID", "job_id"), field("JOB", "job"), {title: "CAUSES", value: alarmCauses}, {title: "SINCE", value: alarmText("since")}, {title: "LOOKED AFTER BY", value: alarmText("acknowledged_by")},
+	{title: "REMARK", value: alarmText("remark"), wide: true}, wideField("GROUP", "group_id"),
+}
+
+// alarmsOf are the open alarms of a job as they are read.
+func alarmsOf(i item) []item {
+	list, _ := i["alarms"].([]any)
+	out := make([]item, 0, len(list))
+	for _, one := range list {
+		if m, ok := one.(map[string]any); ok {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func alarmCauses(i item) string {
+	var causes []string
+	for _, o := range alarmsOf(i) {
+		causes = append(causes, o.text("cause"))
+	}
+	return strings.Join(causes, ",")
+}
+
+// alarmText is a field of the first alarm of a job.
+func alarmText(name string) func(i item) string {
+	return func(i item) string {
+		if list := alarmsOf(i); len(list) > 0 {
+			return list[0].text(name)
+		}
+		return ""
+	}
+}
+
+func (c alarmsOpen) Run(ctx context.Context, s Streams) error {
+	return c.get(ctx, s, "/alarms/open", make(url.Values), c.Limit, openAlarmColumns)
+}
+
+type alarmsAck struct {
+	Target
+	Jobs   []jobRef `arg:"" name:"job" help:"Their jobs: numbers, or whole descriptions."`
+	Remark string   `help:"What whoever sees the job reads."`
+	Undo   bool     `help:"Take it back: the alarms are told again."`
+}
+
+func (c alarmsAck) Run(ctx context.Context, s Streams) error {
+	a, err := c.api()
+	if err != nil {
+		return err
+	}
+	way, said := "acknowledge", "acknowledged"
+	var body any = map[string]any{"remark": c.Remark}
+	if c.Undo {
+		way, said, body = "unacknowledge", "not acknowledged any more", nil
+	}
+	ids := make([]int64, len(c.Jobs))
+	for i, job := range c.Jobs {
+		if ids[i], _, err = job.find(ctx, a); err != nil {
+			return err
+		}
+	}
+	return each(ids, "job", func(id int64) error {
+		_, err := a.do(ctx, http.MethodPost, fmt.Sprintf("/alarms/open/%d/%s", id, way), nil, body)
+		return err
+	}, s, said)
 }

@@ -95,7 +95,7 @@ func New(cfg Config) *Console {
 	f := &frame{
 		catalogue: cfg.Catalogue, zone: cfg.Zone, now: cfg.Now, wall: cfg.Pool, version: cfg.Version, weakness: cfg.Weakness,
 		cookie:   securecookie.New(cfg.SignKey, nil).MaxAge(int(flashLife / time.Second)),
-		settings: m.Settings, channels: m.Channels, groups: m.Groups, adoption: m.Adoption,
+		settings: m.Settings, channels: m.Channels, open: m.OpenAlarms, groups: m.Groups, adoption: m.Adoption,
 	}
 	forms := &factorForms{factors: cfg.Factors, users: m.Users}
 	views := &savedViews{frame: f, views: m.Views}
@@ -122,6 +122,7 @@ func New(cfg Config) *Console {
 			&clearPages{frame: f, runs: m.Runs, jobs: m.Jobs},
 			&groupPages{frame: f, tokens: m.Tokens, pauses: m.Pauses, figures: m.Dashboard, saved: views},
 			&alarmPages{frame: f, jobs: m.Jobs},
+			&openAlarmPages{frame: f},
 			&nodePages{frame: f, nodes: m.Nodes},
 			&adoptionPages{frame: f},
 			&settingsPages{frame: f, nodes: m.Nodes, about: cfg.About},
@@ -144,7 +145,9 @@ func New(cfg Config) *Console {
 // Register adds the console's routes. Everything but the login needs a session; everything is protected against forms on
 // other sites.
 func (c *Console) Register(e *echo.Echo) {
-	c.entrance.routes(e.Group("", c.sameSite, c.identify, readForm))
+	open := e.Group("", c.sameSite, c.identify, readForm)
+	c.entrance.routes(open)
+	(&alarmLinkPages{c.frame}).routes(open)
 	g := e.Group("", c.sameSite, c.identify, c.requireLogin, readForm)
 	for _, of := range c.families {
 		of.routes(g)

@@ -115,12 +115,21 @@ func (c *dashboardPages) dashboardTroubles(ctx context.Context, page *dashboard.
 		}
 		return format.Number(int64(n))
 	}
+	var failingJobs []int64
+	for _, f := range found.Failing[:min(troubleItems, len(found.Failing))] {
+		failingJobs = append(failingJobs, f.Run.JobID)
+	}
+	open, err := c.open.Of(ctx, failingJobs...)
+	if err != nil {
+		return err
+	}
 	failing := dashboard.Trouble{Kind: dashboard.Failing, N: int64(len(found.Failing)), Count: number(len(found.Failing), found.MoreFailing), URL: link.Jobs(link.JobFilter{Show: link.ShowFailing})}
 	for _, f := range found.Failing[:min(troubleItems, len(found.Failing))] {
 		run := c.record(f.Run)
 		failing.Items = append(failing.Items, dashboard.Item{
 			Name: name(f.Run.JobID), URL: link.Job(f.Run.JobID), DetailURL: link.Run(f.Run.ID), At: c.at(page.Page, run.Start()),
 			Detail: cmp.Or(run.Message(c.teller(page.Page)), page.T("state."+string(run.State()))),
+			Ack:    c.acked(page.Page, p, f.Run.JobID, f.Run.JobGroup, name(f.Run.JobID), open[f.Run.JobID]),
 		})
 	}
 	lateJobs, lateRuns := found.LateJobs(), found.LateRuns()

@@ -142,8 +142,12 @@ func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Pri
 	if fires > 0 {
 		page.Good = page.T("job.good.of", "Good", good, "N", fires)
 	}
-	page.Failing = failingOf(lines)
-	return nil
+	if page.Failing = failingOf(lines); page.Failing == nil {
+		return nil
+	}
+	open, err := c.open.Of(ctx, j.ID)
+	page.Failing.Ack = c.acked(page.Page, p, j.ID, j.JobGroup, j.JobDesc, open[j.ID])
+	return err
 }
 
 // failingOf says whether the newest runs that have ended well or badly, newest first, ended badly, and since when.

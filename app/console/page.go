@@ -39,6 +39,7 @@ type frame struct {
 	cookie    *securecookie.SecureCookie // the message that a redirect carries
 	settings  *manage.Settings
 	channels  *manage.Channels
+	open      *manage.OpenAlarms
 	groups    *manage.Groups
 	adoption  *manage.Adoption
 }

@@ -90,6 +90,7 @@ var palettePlaces = []palettePlace{
 	{"group", "plus", "groups.new", link.ExecutorNewPath, administrator},
 	{"import", "upload", "import.title", link.JobsImportPath, editsSomewhere},
 	{"clear", "trash-2", "clear.title", link.ClearPath, editsSomewhere},
+	{"openalarms", "circle-alert", "alarms.open.title", link.AlarmsOpenPath, anybody},
 	{"alarms", "bell", "nav.alarms", link.AlarmsPath, alarmsSomewhere},
 	{"webhooks", "webhook", "webhooks.title", link.WebhooksPath, administrator},
 	{"users", "users", "nav.users", link.UsersPath, administrator},

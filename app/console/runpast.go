@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/alarm"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
@@ -44,6 +46,9 @@ func (c *timelines) whole(ctx context.Context, page layout.Page, p auth.Principa
 			t.Past.Times = times(float64(took) / float64(past.Usual.P50))
 		}
 	}
+	if t.Ack, err = c.ackOfRun(ctx, page, p, r); err != nil {
+		return t, err
+	}
 	if t.DoneBy, err = c.doneBy(ctx, page, p, r, past.Usual); err != nil {
 		return t, err
 	}
@@ -55,6 +60,22 @@ func (c *timelines) whole(ctx context.Context, page layout.Page, p auth.Principa
 		t.Past.Against, err = c.against(ctx, page, p, *past.Good, r)
 	}
 	return t, err
+}
+
+// ackOfRun says who looks after the open alarm that a run is part of, if it is of one.
+func (c *timelines) ackOfRun(ctx context.Context, page layout.Page, p auth.Principal, r db.Run) (*ui.Ack, error) {
+	open, err := c.open.Of(ctx, r.JobID)
+	list := open[r.JobID]
+	if err != nil || !slices.ContainsFunc(list, func(o alarm.Open) bool { return r.ID == o.Run || r.ID < o.Run && r.FinishedAt >= o.Since.UnixMilli() }) {
+		return nil, err
+	}
+	jobs, err := c.jobs.ByID(ctx, []int64{r.JobID})
+	job, there := jobs[r.JobID]
+	if err != nil || !there || !p.CanUseGroup(job.JobGroup) {
+		return nil, err
+	}
+	a := c.acked(page, p, job.ID, job.JobGroup, job.JobDesc, list)
+	return &a, nil
 }
 
 // doneBy says of a run that is late for its job's deadline, or will probably be, by when it has to be done. The job must be one that the

@@ -2,6 +2,7 @@ package manage
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	stdmail "net/mail"
@@ -30,6 +31,13 @@ type Alarmer interface {
 	Deliveries(ctx context.Context, f alarm.DeliveryFilter) ([]alarm.Delivery, error)
 	ChannelOf(ctx context.Context, delivery int64) (int64, error)
 	Retry(ctx context.Context, id int64) error
+
+	OpenJobs(ctx context.Context, below int64, alarms int) ([]alarm.OpenJob, error)
+	OpenOf(ctx context.Context, jobIDs ...int64) (map[int64][]alarm.Open, error)
+	Acknowledge(ctx context.Context, jobID int64, by, remark string, also func(tx *sql.Tx, now []alarm.Open) error) error
+	Unacknowledge(ctx context.Context, jobID int64, also func(tx *sql.Tx, before []alarm.Open) error) error
+	ByLink(ctx context.Context, token string) (alarm.Linked, error)
+	AcknowledgeByLink(ctx context.Context, token, by, remark string, also func(tx *sql.Tx, l alarm.Linked, now []alarm.Open) error) error
 }
 
 // Channels are the use cases of alarm channels, of what leads to them, and of what was sent. They are for administrators: a channel

@@ -53,12 +53,15 @@ const (
 	ActionFinish       Action = "finish" // there is no way back to XXL-JOB any more
 	ActionMove         Action = "move"   // a group's jobs are Punctual's, beside XXL-JOB
 	ActionReturn       Action = "return" // and XXL-JOB's again
+
+	ActionAcknowledge   Action = "acknowledge" // somebody looks after the alarms of a job
+	ActionUnacknowledge Action = "unacknowledge"
 )
 
 // Actions lists every action in the order the filter shows them.
 func Actions() []Action {
 	return []Action{ActionCreate, ActionUpdate, ActionDelete, ActionStart, ActionStop, ActionRun, ActionBackfill, ActionKill, ActionClear, ActionGlue, ActionTry,
-		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest, ActionPropose, ActionApprove, ActionReject, ActionFinish, ActionMove, ActionReturn}
+		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest, ActionPropose, ActionApprove, ActionReject, ActionFinish, ActionMove, ActionReturn, ActionAcknowledge, ActionUnacknowledge}
 }
 
 // Kinds of things that are changed.

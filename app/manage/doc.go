@@ -128,6 +128,8 @@ type Service struct {
 	// Dashboard reads only, of everything.
 	Dashboard *dashboard.Dashboard
 	Channels  *Channels
+	// OpenAlarms are those that have not recovered.
+	OpenAlarms *OpenAlarms
 	// Adoption is about a database that was XXL-JOB's.
 	Adoption  *Adoption
 	Settings  *Settings
@@ -162,8 +164,9 @@ func New(cfg Config) *Service {
 		Groups:    groups, Jobs: jobs, Runs: runs, Backfills: &Backfills{cfg: cfg, queries: q, jobs: jobs, runs: runs, audit: audit},
 		Nodes: &Nodes{cfg: cfg, queries: q}, Users: users, Teams: &Teams{cfg: cfg, queries: q, audit: audit}, Directories: &Directories{cfg: cfg, queries: q, audit: audit, users: users}, Audit: audit,
 		Tokens: &Tokens{cfg: cfg, groups: groups, audit: audit}, APITokens: apiTokens, Devices: &DeviceLogins{cfg: cfg, queries: q, tokens: apiTokens}, Callbacks: &Callbacks{cfg: cfg, queries: q, guesses: auth.NewGuesses(guessPause, guessBurst)}, Secrets: &Secrets{cfg: cfg, queries: q, audit: audit}, Pauses: jobs.pauses, Channels: channels,
-		Adoption: &Adoption{cfg: cfg, queries: q, audit: audit, channels: channels},
-		Settings: cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},
+		OpenAlarms: &OpenAlarms{cfg: cfg, queries: q, audit: audit, guesses: auth.NewGuesses(guessPause, guessBurst)},
+		Adoption:   &Adoption{cfg: cfg, queries: q, audit: audit, channels: channels},
+		Settings:   cfg.Settings, Views: &Views{cfg: cfg, queries: q, audit: audit},
 		Calendars: &Calendars{cfg: cfg, queries: q, audit: audit},
 		Webhooks:  &Webhooks{cfg: cfg, queries: q, audit: audit},
 		Accounts:  &Accounts{cfg: cfg, queries: q, schedules: schedules},

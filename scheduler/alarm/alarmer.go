@@ -47,6 +47,9 @@ type Config struct {
 	// Link is the address of a run's page, or of a job's when logID is 0; "" leaves links out. nil: no links.
 	Link func(jobID, logID int64) string
 
+	// AckLink is the address of the page that the link of a message opens. nil: messages have no link.
+	AckLink func(token string) string
+
 	// DenyPrivate refuses webhooks whose address is loopback, private or link-local, after name resolution.
 	DenyPrivate bool
 
@@ -90,6 +93,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Link == nil {
 		c.Link = func(int64, int64) string { return "" }
+	}
+	if c.AckLink == nil {
+		c.AckLink = func(string) string { return "" }
 	}
 	if c.Backoff == nil {
 		c.Backoff = []time.Duration{time.Minute, 5 * time.Minute, 20 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour}

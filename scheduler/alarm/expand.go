@@ -86,6 +86,9 @@ func (a *Alarmer) expandPage(ctx context.Context, notices []db.AlarmNotice, book
 			targets := book.targets(n)
 			for _, s := range states[n.JobID] {
 				if s.NoticeID == n.ID {
+					if s.AckedAt > 0 {
+						targets = nil // somebody has begun to look after it while this was being gathered
+					}
 					s.NoticeID, s.WindowUntil = 0, now.Add(a.cfg.Defaults().Window).UnixMilli()
 					if err := a.writeState(ctx, tx, s); err != nil {
 						return err

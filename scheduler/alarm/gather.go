@@ -136,14 +136,37 @@ func (g *gathering) happened(events []raised) error {
 	s := g.state(events[0].jobID, events[0].cause)
 	if opens(events[0].cause) && s.OpenedAt == 0 {
 		s.OpenedAt, s.EventCount = events[0].at, 0
+		s.forget()
 	}
 	s.EventCount += int64(len(events))
 	for _, e := range events {
 		s.LastLogID = max(s.LastLogID, e.logID)
 		s.LastPlanned = max(s.LastPlanned, e.planned)
 	}
+	if s.AckedAt > 0 {
+		return g.keepStill(events)
+	}
 	return g.tell(s, events)
 }
+
+// keepStill tells nobody of events: somebody looks after the alarm that they belong to.
+func (g *gathering) keepStill(events []raised) error {
+	var runs []int64
+	for _, e := range events {
+		if e.logID > 0 && e.cause != scheduler.AlarmDeadline {
+			runs = append(runs, e.logID)
+		}
+	}
+	if len(runs) > 0 {
+		if _, err := g.a.queries.SetRunAlarmStatus(g.ctx, g.tx, db.SetRunAlarmStatusParams{AlarmStatus: runNobody, Ids: runs}); err != nil {
+			return err
+		}
+	}
+	return g.settle(events, eventDropped, 0)
+}
+
+// forget ends that somebody looks after the alarm.
+func (s *state) forget() { s.AckedAt, s.AckedBy, s.AckRemark = 0, "", "" }
 
 // succeeded closes the causes of a job that a success ends. A success that was planned before the last failure says nothing
 // about it: it is another shard of the same fire, or a run that was slower.
@@ -161,6 +184,7 @@ func (g *gathering) succeeded(events []raised) error {
 			gathered = append(gathered, s.NoticeID)
 		}
 		s.OpenedAt, s.EventCount, s.changed = 0, 0, true
+		s.forget()
 	}
 	if !closed {
 		return g.settle(events, eventDropped, 0)
@@ -324,12 +348,12 @@ func (a *Alarmer) writeState(ctx context.Context, tx db.DBTX, s *db.AlarmState) 
 	if s.Revision == 0 {
 		return db.Error(a.queries.InsertAlarmState(ctx, tx, db.InsertAlarmStateParams{
 			JobID: s.JobID, Cause: s.Cause, OpenedAt: s.OpenedAt, EventCount: s.EventCount, LastLogID: s.LastLogID,
-			LastPlanned: s.LastPlanned, WindowUntil: s.WindowUntil, NoticeID: s.NoticeID,
+			LastPlanned: s.LastPlanned, WindowUntil: s.WindowUntil, NoticeID: s.NoticeID, AckedAt: s.AckedAt, AckedBy: s.AckedBy, AckRemark: s.AckRemark,
 		}))
 	}
 	n, err := a.queries.UpdateAlarmState(ctx, tx, db.UpdateAlarmStateParams{
 		JobID: s.JobID, Cause: s.Cause, OpenedAt: s.OpenedAt, EventCount: s.EventCount, LastLogID: s.LastLogID,
-		LastPlanned: s.LastPlanned, WindowUntil: s.WindowUntil, NoticeID: s.NoticeID,
+		LastPlanned: s.LastPlanned, WindowUntil: s.WindowUntil, NoticeID: s.NoticeID, AckedAt: s.AckedAt, AckedBy: s.AckedBy, AckRemark: s.AckRemark,
 		OldRevision: s.Revision, NewRevision: s.Revision + 1,
 	})
 	if err == nil && n != 1 {

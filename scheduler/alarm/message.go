@@ -23,6 +23,7 @@ type item struct {
 	job    string // its description, or its number when it has been deleted
 	group  string // title and app name
 	link   string // to the run, else to the job; "" for none
+	ack    string // by which the reader says that they look after it; "" for none
 }
 
 // message is what one recipient is told at a time.
@@ -76,6 +77,10 @@ func (a *Alarmer) compose(ctx context.Context, c *channel, held []db.ListAlarmDe
 		}
 		it.group = groups[group]
 		m.items = append(m.items, it)
+	}
+	// Of several alarms none is named: who reads a heap of them chooses in the console.
+	if len(m.items) == 1 && !m.counted && opens(scheduler.AlarmCause(m.items[0].notice.Cause)) && jobs[m.items[0].notice.JobID] != nil {
+		m.items[0].ack = a.cfg.AckLink(a.linkToken(held[0].ID))
 	}
 	return m, nil
 }
@@ -250,6 +255,9 @@ func (m *message) plain(limit int) string {
 		tail := ""
 		if it.link != "" {
 			tail = "\n" + it.link + "\n"
+		}
+		if it.ack != "" {
+			tail += "\n" + t("alarm.ack.link") + "\n" + it.ack + "\n"
 		}
 		if detail := m.detail(it); detail != "" {
 			room := limit - b.Len() - len(tail) - 100 // the link must not be what is cut off

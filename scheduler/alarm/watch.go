@@ -39,6 +39,10 @@ func (w *watch) init() {
 // watchOnce looks for what nothing makes happen: runs that take long, jobs without success or not done in time, and successes that were not
 // seen to end an alarm because another admin had not heard of it yet.
 func (a *Alarmer) watchOnce(ctx context.Context, now time.Time) error {
+	// Also where nobody listens: an alarm that somebody looks after ends.
+	if err := a.watchOpen(ctx, now); err != nil {
+		return fmt.Errorf("open alarms: %w", err)
+	}
 	if !a.Wanted(scheduler.AlarmSlow, 0) {
 		return nil
 	}
@@ -50,9 +54,6 @@ func (a *Alarmer) watchOnce(ctx context.Context, now time.Time) error {
 	}
 	if err := a.watchDeadlines(ctx, now); err != nil {
 		return fmt.Errorf("deadlines: %w", err)
-	}
-	if err := a.watchOpen(ctx, now); err != nil {
-		return fmt.Errorf("open alarms: %w", err)
 	}
 	a.Wake()
 	return nil

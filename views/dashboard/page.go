@@ -54,6 +54,7 @@ type Item struct {
 	// DetailURL is where the detail leads, such as to a run of the job that the item is about; may be empty.
 	DetailURL string
 	At        format.Time
+	Ack       ui.Ack
 }
 
 // Count is one number with what it counts, and where that is listed.

@@ -37,6 +37,8 @@ func (f fakes) dashboard(trouble bool) dashboard.Page {
 			item(f.zh("重建搜索索引", "Rebuild the search index"), "<b>no executor</b> is registered", 2*time.Hour),
 			item(f.zh("月度账单", "Monthly statement"), "connection refused", 9*time.Hour),
 		}
+		p.Troubles[0].Items[0].Ack = f.ackOf("7", "", "")
+		p.Troubles[0].Items[1].Ack = f.ackOf("8", "ana", f.zh("已联系上游，预计 15 点恢复", "The bank was called, it should be back at 15:00"))
 		p.Troubles[2].N, p.Troubles[2].Count = 1, "1"
 		p.Troubles[2].Items = []dashboard.Item{item(f.zh("分片：用户画像计算", "Shards: user profiles"), "http://10.2.0.14:9999/", 3*time.Hour)}
 		p.Troubles[3].N, p.Troubles[3].Count = 2, "2"

@@ -152,6 +152,13 @@ func (f fakes) pages() []page {
 		{"secret-delete", "/executors/1/secrets/delete", groups.SecretDelete(groups.SecretDeletePage{Page: f.page("/executors/1/secrets/delete"), ID: 1, Name: "DB_PASSWORD"})},
 		{"glue-waiting", "/jobs/7/glue/waiting", glue.Waiting(f.glueWaiting(true))},
 		{"glue-waiting-own", "/jobs/7/glue/waiting?own", glue.Waiting(f.glueWaiting(false))},
+		{"alarms-open", "/alarms/open", alarms.OpenList(f.openAlarms())},
+		{"alarms-open-none", "/alarms/open?none", alarms.OpenList(alarms.OpenPage{Page: f.page("/alarms/open?none")})},
+		{"alarm-ack", "/alarms/open/7", alarms.Acknowledge(f.ackForm(false))},
+		{"alarm-acked", "/alarms/open/8", alarms.Acknowledge(f.ackForm(true))},
+		{"alarm-link", "/alarms/link/1.x", alarms.Linked(f.alarmLink("open"))},
+		{"alarm-link-acked", "/alarms/link/1.x?acked", alarms.Linked(f.alarmLink("acked"))},
+		{"alarm-link-over", "/alarms/link/1.x?over", alarms.Linked(f.alarmLink("over"))},
 		{"alarms", "/alarms", alarms.List(f.alarms())},
 		{"alarms-empty", "/alarms?empty", alarms.List(alarms.ListPage{Page: f.page("/alarms")})},
 		{"alarm", "/alarms/1", alarms.Detail(f.alarm())},
@@ -524,6 +531,7 @@ func (f fakes) runFailed() runs.DetailPage {
 	s.Cause = runs.Cause{Line: 3, Text: "find: ‘/var/tmp/sessions’: Permission denied"}
 	s.Attempts = []runs.Attempt{{LogID: 90402, State: runstate.Failed}, {LogID: 90417, State: runstate.Failed}, {LogID: 90418, State: runstate.Success}}
 	s.DoneBy = f.T("runs.doneby.late", "By", "06:00", "Over", "5 min")
+	s.Ack = new(f.ackOf("8", "ana", f.zh("已联系上游，预计 15 点恢复", "The bank was called, it should be back at 15:00")))
 	s.Past = runs.Past{
 		Bars: f.bars(50, time.Hour, 84*time.Second, map[int]runstate.State{1: runstate.Failed}), Usual: f.T("runs.usual", "P50", "1.4 s", "P95", "2.1 s"), Times: "×6.3", Unlike: true,
 		Previous: 90380, Next: 90430, Good: 90380, Against: &runs.Comparison{

@@ -41,6 +41,7 @@ type Failing struct {
 	More     bool        // there may have been more before those that were looked at
 	Since    format.Time // the first of them
 	LastGood RunLine     // LogID 0: none among those that were looked at
+	Ack      ui.Ack
 }
 
 // RunLine is one run in a short list.

@@ -31,10 +31,12 @@ const (
 	ExecutorNewPath = "/executors/new"
 	ExecutorToken   = "/executors/token" // the installation's
 
-	AlarmsPath    = "/alarms"
-	AlarmNewPath  = "/alarms/new"
-	AlarmMessages = "/alarms/messages"
-	NodesPath     = "/nodes"
+	AlarmsPath = "/alarms"
+	// AlarmsOpenPath are the alarms that have not recovered.
+	AlarmsOpenPath = "/alarms/open"
+	AlarmNewPath   = "/alarms/new"
+	AlarmMessages  = "/alarms/messages"
+	NodesPath      = "/nodes"
 )
 
 // LoginNext is the login page that leads on to another page of the console.
@@ -189,6 +191,18 @@ func AlarmDelete(channelID int64) string { return Alarm(channelID) + "/delete" }
 
 // AlarmTest sends a test message (POST).
 func AlarmTest(channelID int64) string { return Alarm(channelID) + "/test" }
+
+// AlarmOpen are the alarms of a job that have not recovered, and the form by which somebody says that they look after them.
+func AlarmOpen(jobID int64) string { return AlarmsOpenPath + "/" + id(jobID) }
+
+// AlarmAck is where that form is posted (POST only).
+func AlarmAck(jobID int64) string { return AlarmOpen(jobID) + "/ack" }
+
+// AlarmUnack takes it back (POST only).
+func AlarmUnack(jobID int64) string { return AlarmOpen(jobID) + "/unack" }
+
+// AlarmByLink is the page that the link of a message opens (GET), and where its form is posted (POST).
+func AlarmByLink(token string) string { return AlarmsPath + "/link/" + url.PathEscape(token) }
 
 // AlarmRouteNew is the form for a new route to a channel.
 func AlarmRouteNew(channelID int64) string { return Alarm(channelID) + "/routes/new" }

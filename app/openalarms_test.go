@@ -1,0 +1,188 @@
+package app
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/punctual-job/punctual/executor/executortest"
+)
+
+// shownOpen is what API v1 says of the open alarms of a job.
+type shownOpen struct {
+	Job    int64  `json:"job_id"`
+	Name   string `json:"job"`
+	Alarms []struct {
+		Cause  string
+		Run    int64  `json:"run_id"`
+		By     string `json:"acknowledged_by"`
+		At     string `json:"acknowledged_at"`
+		Remark string
+	}
+}
+
+// TestAlarmsAreAcknowledged: by the console, API v1 and the command line, by whoever may run the job; everywhere it is said who did.
+func TestAlarmsAreAcknowledged(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		root := open(t, a).mustLogin()
+		thing := things(t, a, 1, "settle")
+		job := strconv.FormatInt(thing.job, 10)
+		for name, right := range map[string]string{"viewer": "1.view", "runner": "1.run"} {
+			if got := root.post("/users", url.Values{"name": {name}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {right}}); got.status != http.StatusSeeOther {
+				t.Fatalf("create user: %d %s", got.status, got.body)
+			}
+		}
+		viewer, runner := open(t, a), open(t, a)
+		viewer.login("viewer", testPassword)
+		runner.login("runner", testPassword)
+
+		// The job fails, and no channel was told of it.
+		form := "/alarms/open/" + job
+		if got := runner.get("/jobs/" + job).document(t); got.Find(`.job-failing a[href="`+form+`"]`).Length() != 1 {
+			t.Error("the job's page does not lead to the form")
+		}
+		if got := viewer.get("/jobs/" + job).document(t); got.Find(`a[href="`+form+`"]`).Length() != 0 {
+			t.Error("who may not is led to the form")
+		}
+		if got := runner.get("/").document(t); got.Find(`.trouble.failing a[href="`+form+`"]`).Length() != 1 {
+			t.Error("the dashboard does not lead to the form")
+		}
+		if got := runner.post(form+"/ack", url.Values{"remark": {strings.Repeat("很", 256)}}); got.status != http.StatusUnprocessableEntity || got.document(t).Find("#ack-remark").Text() == "" {
+			t.Errorf("a remark that is too long: %d", got.status)
+		}
+		if got := runner.post(form+"/ack", url.Values{"remark": {"the <b>disk</b> is full"}, "next": {"//elsewhere"}}); got.status != http.StatusSeeOther || got.header.Get("Location") != "/jobs/"+job {
+			t.Fatalf("acknowledge: %d %s", got.status, got.body)
+		}
+		for _, page := range []string{"/jobs/" + job, "/", "/alarms/open", form} {
+			got := viewer.get(page)
+			if text := got.document(t).Find("main").Text(); got.status != 200 || !strings.Contains(text, "runner") {
+				t.Errorf("%s does not say who looks after it: %d", page, got.status)
+			}
+			if strings.Contains(got.body, "<b>disk</b>") {
+				t.Errorf("%s draws a remark as markup", page)
+			}
+		}
+		if got := runner.post(form+"/ack", nil); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("a second time: %d", got.status)
+		}
+		var one shownOpen
+		if c.json(200, &one, "GET", "/alarms/open/"+job, ""); len(one.Alarms) != 1 || one.Alarms[0].By != "runner" || one.Alarms[0].Cause != "dispatch" || one.Alarms[0].Run != thing.run || one.Alarms[0].Remark != "the <b>disk</b> is full" || one.Alarms[0].At == "" {
+			t.Errorf("API v1 says %+v", one)
+		}
+		var all struct{ Items []shownOpen }
+		if c.json(200, &all, "GET", "/alarms/open", ""); len(all.Items) != 1 || all.Items[0].Job != thing.job || all.Items[0].Name != "settle" {
+			t.Errorf("API v1 lists %+v", all)
+		}
+		c.json(409, new(refusal), "POST", "/alarms/open/"+job+"/acknowledge", `{}`)
+		cli := func(want string, args ...string) {
+			t.Helper()
+			out, err := punctual(t, append(args, "--url", a.Welcome().URL, "--token", c.token)...)
+			if err != nil || !strings.Contains(out, want) {
+				t.Errorf("%v: %v\n%s", args, err, out)
+			}
+		}
+		cli("runner", "alarms", "open")
+		cli("job "+job+": not acknowledged any more", "alarms", "ack", "settle", "--undo")
+		one = shownOpen{}
+		if c.json(200, &one, "GET", "/alarms/open/"+job, ""); one.Alarms[0].By != "" || one.Alarms[0].At != "" {
+			t.Errorf("taken back: %+v", one)
+		}
+		cli("job "+job+": acknowledged", "alarms", "ack", job, "--remark", "by hand")
+		cli("by hand", "alarms", "open", "-o", "wide")
+		if got := viewer.post(form+"/unack", nil); got.status != http.StatusForbidden {
+			t.Errorf("who may not takes it back: %d", got.status)
+		}
+		if got := root.post(form+"/unack", nil); got.status != http.StatusSeeOther {
+			t.Errorf("an administrator takes it back: %d", got.status)
+		}
+		c.json(409, new(refusal), "POST", "/alarms/open/"+job+"/unacknowledge", "")
+		var log struct {
+			Items []struct{ Action string }
+		}
+		c.json(200, &log, "GET", "/audit?limit=10", "")
+		var actions []string
+		for _, e := range log.Items {
+			if strings.Contains(e.Action, "acknowledge") {
+				actions = append(actions, e.Action)
+			}
+		}
+		if got := strings.Join(actions, " "); got != "unacknowledge acknowledge unacknowledge acknowledge" {
+			t.Errorf("the audit log has %s", got)
+		}
+	})
+}
+
+// TestAMessagesLinkAcknowledges: whoever has the message says that they look after its alarm, without signing in. To open the link
+// changes nothing.
+func TestAMessagesLinkAcknowledges(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		var mu sync.Mutex
+		var bodies []byte
+		told := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			mu.Lock()
+			defer mu.Unlock()
+			bodies = append(bodies, body...)
+		}))
+		t.Cleanup(told.Close)
+		c.json(201, new(any), "POST", "/alarms/channels", `{"name":"night shift","kind":"webhook","url":"`+told.URL+`","every_job":true}`)
+		thing := things(t, a, 1, "settle")
+		c.json(201, new(any), "POST", "/jobs/"+strconv.FormatInt(thing.job, 10)+"/trigger", `{}`)
+		var path string
+		heard := func() []byte {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(bodies)
+		}
+		executortest.Eventually(t, "message with a link", func() error {
+			found := regexp.MustCompile(regexp.QuoteMeta(a.Welcome().URL) + `(/alarms/link/[A-Za-z0-9._-]+)`).FindSubmatch(heard())
+			if found == nil {
+				return errors.New("none came")
+			}
+			path = string(found[1])
+			return nil
+		})
+		stranger := open(t, a)
+		for range 2 {
+			got := stranger.get(path)
+			if page := got.document(t); got.status != 200 || page.Find("form.sign-in button").Length() != 1 || !strings.Contains(page.Find("main").Text(), "settle") || got.header.Get("Cache-Control") != "no-store" {
+				t.Fatalf("the page: %d %s", got.status, got.body)
+			}
+		}
+		if got := stranger.get(path[:len(path)-1] + "x"); got.status != http.StatusNotFound || strings.Contains(got.body, "settle") {
+			t.Errorf("a forged link: %d", got.status)
+		}
+		if got := stranger.do("POST", path, url.Values{}, "Sec-Fetch-Site", "cross-site"); got.status != http.StatusForbidden {
+			t.Errorf("a form of another site: %d", got.status)
+		}
+		if got := stranger.post(path, url.Values{"remark": {"from my phone"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("acknowledge: %d %s", got.status, got.body)
+		}
+		var one shownOpen
+		if c.json(200, &one, "GET", "/alarms/open/"+strconv.FormatInt(thing.job, 10), ""); one.Alarms[0].By != "night shift" || one.Alarms[0].Remark != "from my phone" {
+			t.Errorf("API v1 says %+v", one)
+		}
+		page := stranger.get(path).document(t)
+		if text := page.Find("main").Text(); page.Find("form.sign-in").Length() != 0 || !strings.Contains(text, "night shift") || !strings.Contains(text, "from my phone") {
+			t.Errorf("afterwards it says %s", text)
+		}
+		if got := stranger.post(path, nil); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("a second time: %d", got.status)
+		}
+		if got := stranger.get("/jobs"); got.status == http.StatusOK {
+			t.Error("the link has signed somebody in")
+		}
+	})
+}
