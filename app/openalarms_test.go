@@ -186,3 +186,53 @@ func TestAMessagesLinkAcknowledges(t *testing.T) {
 		}
 	})
 }
+
+// TestARouteEscalates: the second channel of a route is set in the console and by API v1, and wrong ones are refused at their field.
+func TestARouteEscalates(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		root := open(t, a).mustLogin()
+		for _, name := range []string{"team", "manager"} {
+			c.json(201, new(any), "POST", "/alarms/channels", `{"name":"`+name+`","kind":"webhook","url":"http://127.0.0.1:1/"}`)
+		}
+		form := url.Values{"scope": {"all"}, "cause": {"failed"}, "escalate_after": {"15"}, "escalate_to": {"1"}}
+		got := root.post("/alarms/1/routes", form)
+		if page := got.document(t); got.status != http.StatusUnprocessableEntity || page.Find("#route-to-error, #route-to ~ .error").Length() == 0 && !strings.Contains(got.body, "another channel") || page.Find("#route-after").AttrOr("value", "") != "15" {
+			t.Errorf("a channel that escalates to itself: %d %s", got.status, got.body)
+		}
+		form.Set("escalate_after", "soon")
+		if got := root.post("/alarms/1/routes", form); got.status != http.StatusUnprocessableEntity || got.document(t).Find("#route-after").AttrOr("value", "") != "soon" {
+			t.Errorf("no number: %d", got.status)
+		}
+		form.Set("escalate_after", "15")
+		form.Set("escalate_to", "2")
+		if got := root.post("/alarms/1/routes", form); got.status != http.StatusSeeOther {
+			t.Fatalf("save: %d %s", got.status, got.body)
+		}
+		if text := root.get("/alarms/1").document(t).Find("#route-1").Text(); !strings.Contains(text, "15") || !strings.Contains(text, "manager") {
+			t.Errorf("the page says %s", text)
+		}
+		if page := root.get("/alarms/1/routes/1/edit").document(t); page.Find("#route-after").AttrOr("value", "") != "15" || page.Find("#route-to option[selected]").AttrOr("value", "") != "2" {
+			t.Error("the form has forgotten it")
+		}
+		var channel struct {
+			Routes []struct {
+				After int   `json:"escalate_after_minutes"`
+				To    int64 `json:"escalate_to"`
+			}
+		}
+		if c.json(200, &channel, "GET", "/alarms/channels/1", ""); len(channel.Routes) != 1 || channel.Routes[0].After != 15 || channel.Routes[0].To != 2 {
+			t.Errorf("API v1 says %+v", channel)
+		}
+		var refused refusal
+		c.json(422, &refused, "PUT", "/alarms/channels/1/routes/1", `{"scope":"all","escalate_after_minutes":5,"escalate_to":99}`)
+		if got := refused.fields(); len(got) != 1 || !strings.Contains(got[0], "escalate_to") {
+			t.Errorf("refused: %v", got)
+		}
+		channel.Routes = nil
+		if c.json(200, &channel, "PUT", "/alarms/channels/1/routes/1", `{"scope":"all"}`); len(channel.Routes) != 1 || channel.Routes[0].After != 0 || channel.Routes[0].To != 0 {
+			t.Errorf("taken away: %+v", channel)
+		}
+	})
+}

@@ -175,6 +175,32 @@ func (q *Queries) DeleteAlarmDeliveriesBefore(ctx context.Context, db DBTX, arg 
 	return result.RowsAffected()
 }
 
+const deleteAlarmEscalationsBefore = `-- name: DeleteAlarmEscalationsBefore :execrows
+DELETE FROM punctual_alarm_escalation WHERE state <> 0 AND due_at < ? LIMIT ?
+`
+
+type DeleteAlarmEscalationsBeforeParams struct {
+	DueAt int64
+	Limit int32
+}
+
+func (q *Queries) DeleteAlarmEscalationsBefore(ctx context.Context, db DBTX, arg DeleteAlarmEscalationsBeforeParams) (int64, error) {
+	result, err := db.ExecContext(ctx, deleteAlarmEscalationsBefore, arg.DueAt, arg.Limit)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const deleteAlarmEscalationsOfJob = `-- name: DeleteAlarmEscalationsOfJob :exec
+DELETE FROM punctual_alarm_escalation WHERE job_id = ?
+`
+
+func (q *Queries) DeleteAlarmEscalationsOfJob(ctx context.Context, db DBTX, jobID int64) error {
+	_, err := db.ExecContext(ctx, deleteAlarmEscalationsOfJob, jobID)
+	return err
+}
+
 const deleteAlarmEventsBefore = `-- name: DeleteAlarmEventsBefore :execrows
 DELETE FROM punctual_alarm_event WHERE state <> 0 AND raised_at < ? LIMIT ?
 `
@@ -382,6 +408,16 @@ func (q *Queries) ExtendAlarmNotice(ctx context.Context, db DBTX, arg ExtendAlar
 	return result.RowsAffected()
 }
 
+const forgetEscalationsTo = `-- name: ForgetEscalationsTo :exec
+UPDATE punctual_alarm_route SET escalate_after = 0, escalate_to = 0 WHERE escalate_to = ?
+`
+
+// Of routes to other channels, when the second one is deleted.
+func (q *Queries) ForgetEscalationsTo(ctx context.Context, db DBTX, escalateTo int64) error {
+	_, err := db.ExecContext(ctx, forgetEscalationsTo, escalateTo)
+	return err
+}
+
 const getAlarmChannel = `-- name: GetAlarmChannel :one
 SELECT id, name, kind, config, lang, enabled, for_jobs, quiet_from, quiet_to, quiet_mode, last_ok_at, last_error_at, last_error, updated_at, group_id
 FROM punctual_alarm_channel WHERE id = ?
@@ -557,6 +593,32 @@ func (q *Queries) InsertAlarmChannel(ctx context.Context, db DBTX, arg InsertAla
 	return result.LastInsertId()
 }
 
+const insertAlarmEscalation = `-- name: InsertAlarmEscalation :exec
+INSERT IGNORE INTO punctual_alarm_escalation (job_id, cause, opened_at, channel_id, notice_id, due_at) VALUES (?, ?, ?, ?, ?, ?)
+`
+
+type InsertAlarmEscalationParams struct {
+	JobID     int64
+	Cause     string
+	OpenedAt  int64
+	ChannelID int64
+	NoticeID  int64
+	DueAt     int64
+}
+
+// Together with the first messages of an alarm; further ones change nothing.
+func (q *Queries) InsertAlarmEscalation(ctx context.Context, db DBTX, arg InsertAlarmEscalationParams) error {
+	_, err := db.ExecContext(ctx, insertAlarmEscalation,
+		arg.JobID,
+		arg.Cause,
+		arg.OpenedAt,
+		arg.ChannelID,
+		arg.NoticeID,
+		arg.DueAt,
+	)
+	return err
+}
+
 const insertAlarmEventOnce = `-- name: InsertAlarmEventOnce :execrows
 
 INSERT IGNORE INTO punctual_alarm_event (job_id, job_group, log_id, cause, planned_at, raised_at, detail, events, once_key)
@@ -636,14 +698,16 @@ func (q *Queries) InsertAlarmNotice(ctx context.Context, db DBTX, arg InsertAlar
 }
 
 const insertAlarmRoute = `-- name: InsertAlarmRoute :execlastid
-INSERT INTO punctual_alarm_route (channel_id, scope, scope_id, causes) VALUES (?, ?, ?, ?)
+INSERT INTO punctual_alarm_route (channel_id, scope, scope_id, causes, escalate_after, escalate_to) VALUES (?, ?, ?, ?, ?, ?)
 `
 
 type InsertAlarmRouteParams struct {
-	ChannelID int64
-	Scope     string
-	ScopeID   int64
-	Causes    string
+	ChannelID     int64
+	Scope         string
+	ScopeID       int64
+	Causes        string
+	EscalateAfter int64
+	EscalateTo    int64
 }
 
 func (q *Queries) InsertAlarmRoute(ctx context.Context, db DBTX, arg InsertAlarmRouteParams) (int64, error) {
@@ -652,6 +716,8 @@ func (q *Queries) InsertAlarmRoute(ctx context.Context, db DBTX, arg InsertAlarm
 		arg.Scope,
 		arg.ScopeID,
 		arg.Causes,
+		arg.EscalateAfter,
+		arg.EscalateTo,
 	)
 	if err != nil {
 		return 0, err
@@ -929,7 +995,7 @@ func (q *Queries) ListAlarmDeliveriesOfChannels(ctx context.Context, db DBTX, ar
 }
 
 const listAlarmDeliveriesOfHolder = `-- name: ListAlarmDeliveriesOfHolder :many
-SELECT id, notice_id, channel_id, recipient, counted, tries
+SELECT id, notice_id, channel_id, recipient, counted, tries, escalated, created_at
 FROM punctual_alarm_delivery WHERE id IN (/*SLICE:ids*/?) AND state = 1 AND holder = ? ORDER BY id
 `
 
@@ -945,6 +1011,8 @@ type ListAlarmDeliveriesOfHolderRow struct {
 	Recipient string
 	Counted   int64
 	Tries     int64
+	Escalated int64
+	CreatedAt int64
 }
 
 func (q *Queries) ListAlarmDeliveriesOfHolder(ctx context.Context, db DBTX, arg ListAlarmDeliveriesOfHolderParams) ([]ListAlarmDeliveriesOfHolderRow, error) {
@@ -974,6 +1042,8 @@ func (q *Queries) ListAlarmDeliveriesOfHolder(ctx context.Context, db DBTX, arg 
 			&i.Recipient,
 			&i.Counted,
 			&i.Tries,
+			&i.Escalated,
+			&i.CreatedAt,
 		); err != nil {
 			return nil, err
 		}
@@ -1094,7 +1164,7 @@ func (q *Queries) ListAlarmNotices(ctx context.Context, db DBTX, ids []int64) ([
 }
 
 const listAlarmRoutes = `-- name: ListAlarmRoutes :many
-SELECT id, channel_id, scope, scope_id, causes FROM punctual_alarm_route ORDER BY channel_id, scope, scope_id
+SELECT id, channel_id, scope, scope_id, causes, escalate_after, escalate_to FROM punctual_alarm_route ORDER BY channel_id, scope, scope_id
 `
 
 func (q *Queries) ListAlarmRoutes(ctx context.Context, db DBTX) ([]AlarmRoute, error) {
@@ -1112,6 +1182,8 @@ func (q *Queries) ListAlarmRoutes(ctx context.Context, db DBTX) ([]AlarmRoute, e
 			&i.Scope,
 			&i.ScopeID,
 			&i.Causes,
+			&i.EscalateAfter,
+			&i.EscalateTo,
 		); err != nil {
 			return nil, err
 		}
@@ -1311,6 +1383,48 @@ func (q *Queries) ListDueAlarmDeliveries(ctx context.Context, db DBTX, arg ListD
 			&i.Counted,
 			&i.Tries,
 			&i.NextAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listDueAlarmEscalations = `-- name: ListDueAlarmEscalations :many
+SELECT id, job_id, cause, opened_at, channel_id, notice_id, due_at, state
+FROM punctual_alarm_escalation WHERE state = 0 AND due_at <= ? ORDER BY due_at, id LIMIT ?
+`
+
+type ListDueAlarmEscalationsParams struct {
+	NowMs int64
+	Limit int32
+}
+
+func (q *Queries) ListDueAlarmEscalations(ctx context.Context, db DBTX, arg ListDueAlarmEscalationsParams) ([]AlarmEscalation, error) {
+	rows, err := db.QueryContext(ctx, listDueAlarmEscalations, arg.NowMs, arg.Limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AlarmEscalation
+	for rows.Next() {
+		var i AlarmEscalation
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobID,
+			&i.Cause,
+			&i.OpenedAt,
+			&i.ChannelID,
+			&i.NoticeID,
+			&i.DueAt,
+			&i.State,
 		); err != nil {
 			return nil, err
 		}
@@ -1872,6 +1986,16 @@ func (q *Queries) NoteAlarmChannelOK(ctx context.Context, db DBTX, arg NoteAlarm
 	return err
 }
 
+const rearmAlarmEscalations = `-- name: RearmAlarmEscalations :exec
+UPDATE punctual_alarm_escalation SET state = 0 WHERE job_id = ? AND state = 2
+`
+
+// Nobody looks after a job's alarms any more.
+func (q *Queries) RearmAlarmEscalations(ctx context.Context, db DBTX, jobID int64) error {
+	_, err := db.ExecContext(ctx, rearmAlarmEscalations, jobID)
+	return err
+}
+
 const requeueAlarmDelivery = `-- name: RequeueAlarmDelivery :execrows
 UPDATE punctual_alarm_delivery SET state = 0, tries = 0, next_at = ?, done_at = 0
 WHERE id = ? AND state IN (0, 3)
@@ -1983,6 +2107,24 @@ func (q *Queries) SettleAlarmNotice(ctx context.Context, db DBTX, id int64) (int
 	return result.RowsAffected()
 }
 
+const takeAlarmEscalation = `-- name: TakeAlarmEscalation :execrows
+UPDATE punctual_alarm_escalation SET state = ? WHERE id = ? AND state = 0
+`
+
+type TakeAlarmEscalationParams struct {
+	State int64
+	ID    int64
+}
+
+// Guarded: each is one admin's, who comes second rolls back.
+func (q *Queries) TakeAlarmEscalation(ctx context.Context, db DBTX, arg TakeAlarmEscalationParams) (int64, error) {
+	result, err := db.ExecContext(ctx, takeAlarmEscalation, arg.State, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const takeAlarmNotice = `-- name: TakeAlarmNotice :execrows
 UPDATE punctual_alarm_notice SET state = ?
 WHERE id = ? AND state = 0 AND revision = ?
@@ -2046,18 +2188,24 @@ func (q *Queries) UpdateAlarmChannel(ctx context.Context, db DBTX, arg UpdateAla
 }
 
 const updateAlarmRoute = `-- name: UpdateAlarmRoute :execrows
-UPDATE punctual_alarm_route SET scope = ?, scope_id = ?, causes = ?
+UPDATE punctual_alarm_route SET scope = ?, scope_id = ?, causes = ?,
+    escalate_after = ?, escalate_to = ?
 WHERE id = ? AND scope = ? AND scope_id = ? AND causes = ?
+  AND escalate_after = ? AND escalate_to = ?
 `
 
 type UpdateAlarmRouteParams struct {
-	Scope      string
-	ScopeID    int64
-	Causes     string
-	ID         int64
-	WasScope   string
-	WasScopeID int64
-	WasCauses  string
+	Scope            string
+	ScopeID          int64
+	Causes           string
+	EscalateAfter    int64
+	EscalateTo       int64
+	ID               int64
+	WasScope         string
+	WasScopeID       int64
+	WasCauses        string
+	WasEscalateAfter int64
+	WasEscalateTo    int64
 }
 
 // Only one that is still what it was when it was read.
@@ -2066,10 +2214,14 @@ func (q *Queries) UpdateAlarmRoute(ctx context.Context, db DBTX, arg UpdateAlarm
 		arg.Scope,
 		arg.ScopeID,
 		arg.Causes,
+		arg.EscalateAfter,
+		arg.EscalateTo,
 		arg.ID,
 		arg.WasScope,
 		arg.WasScopeID,
 		arg.WasCauses,
+		arg.WasEscalateAfter,
+		arg.WasEscalateTo,
 	)
 	if err != nil {
 		return 0, err

@@ -79,6 +79,18 @@ type AlarmDelivery struct {
 	CreatedAt  int64
 	DoneAt     int64
 	LinkUsedAt int64
+	Escalated  int64
+}
+
+type AlarmEscalation struct {
+	ID        int64
+	JobID     int64
+	Cause     string
+	OpenedAt  int64
+	ChannelID int64
+	NoticeID  int64
+	DueAt     int64
+	State     int64
 }
 
 type AlarmEvent struct {
@@ -114,11 +126,13 @@ type AlarmNotice struct {
 }
 
 type AlarmRoute struct {
-	ID        int64
-	ChannelID int64
-	Scope     string
-	ScopeID   int64
-	Causes    string
+	ID            int64
+	ChannelID     int64
+	Scope         string
+	ScopeID       int64
+	Causes        string
+	EscalateAfter int64
+	EscalateTo    int64
 }
 
 type AlarmState struct {

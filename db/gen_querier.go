@@ -101,6 +101,8 @@ type Querier interface {
 	// A later group may get the id. What waits for them is given up when it is due.
 	DeleteAlarmChannelsOfGroup(ctx context.Context, db DBTX, groupID int64) error
 	DeleteAlarmDeliveriesBefore(ctx context.Context, db DBTX, arg DeleteAlarmDeliveriesBeforeParams) (int64, error)
+	DeleteAlarmEscalationsBefore(ctx context.Context, db DBTX, arg DeleteAlarmEscalationsBeforeParams) (int64, error)
+	DeleteAlarmEscalationsOfJob(ctx context.Context, db DBTX, jobID int64) error
 	DeleteAlarmEventsBefore(ctx context.Context, db DBTX, arg DeleteAlarmEventsBeforeParams) (int64, error)
 	DeleteAlarmNoticesBefore(ctx context.Context, db DBTX, arg DeleteAlarmNoticesBeforeParams) (int64, error)
 	DeleteAlarmRoute(ctx context.Context, db DBTX, id int64) (int64, error)
@@ -247,6 +249,8 @@ type Querier interface {
 	FirstSlotRun(ctx context.Context, db DBTX) (int64, error)
 	// Notes the attempts that came in the place of others.
 	FollowBackfillRun(ctx context.Context, db DBTX, arg FollowBackfillRunParams) (int64, error)
+	// Of routes to other channels, when the second one is deleted.
+	ForgetEscalationsTo(ctx context.Context, db DBTX, escalateTo int64) error
 	// Gives the slots of runs back, but of none that goes on: who wanted to end it may have come too late for that.
 	FreeSlots(ctx context.Context, db DBTX, logIds []int64) (int64, error)
 	// What is known of a database that was XXL-JOB's; see db/adopted.go.
@@ -329,6 +333,8 @@ type Querier interface {
 	// The token that a group had in XXL-JOB 3.5, unless the group has one here.
 	InsertAdoptedToken(ctx context.Context, db DBTX, arg InsertAdoptedTokenParams) (int64, error)
 	InsertAlarmChannel(ctx context.Context, db DBTX, arg InsertAlarmChannelParams) (int64, error)
+	// Together with the first messages of an alarm; further ones change nothing.
+	InsertAlarmEscalation(ctx context.Context, db DBTX, arg InsertAlarmEscalationParams) error
 	// What touches the punctual_alarm_ tables; see scheduler/alarm/doc.go for how they work together. New events
 	// and deliveries are inserted by the builders in db/alarms.go.
 	// An event that every admin notices by itself; the key lets the first of them write it.
@@ -462,6 +468,7 @@ type Querier interface {
 	// Waiting ones that are due, and ones whose sender died; without the channels that are at work or resting, so that their
 	// backlog hides nobody else's. The list of channels must not be empty.
 	ListDueAlarmDeliveries(ctx context.Context, db DBTX, arg ListDueAlarmDeliveriesParams) ([]ListDueAlarmDeliveriesRow, error)
+	ListDueAlarmEscalations(ctx context.Context, db DBTX, arg ListDueAlarmEscalationsParams) ([]AlarmEscalation, error)
 	ListDueAlarmNotices(ctx context.Context, db DBTX, arg ListDueAlarmNoticesParams) ([]AlarmNotice, error)
 	// What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (docs/compat.md §2.3).
 	// Beside XXL-JOB admins (db/beside.go) the started jobs of ours have trigger_status 2: there the argument "beside" is 1, else 0.
@@ -759,6 +766,8 @@ type Querier interface {
 	PostponeOutputs(ctx context.Context, db DBTX, arg PostponeOutputsParams) (int64, error)
 	// In the transaction of each change of a pause: two of them wait for each other here.
 	RaisePauseRevision(ctx context.Context, db DBTX) error
+	// Nobody looks after a job's alarms any more.
+	RearmAlarmEscalations(ctx context.Context, db DBTX, jobID int64) error
 	// Sets the next time of a FIX_DELAY job whose run has ended; 0 rows when it has been stopped or edited, or has its time.
 	// See UpdateJob for claimed_until.
 	RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (int64, error)
@@ -851,6 +860,8 @@ type Querier interface {
 	SumOutputObjects(ctx context.Context, db DBTX) (SumOutputObjectsRow, error)
 	// Puts a late result in the place of "lost". Guarded by the outcome that only the sweep writes (event.Lost).
 	SupersedeLost(ctx context.Context, db DBTX, arg SupersedeLostParams) (int64, error)
+	// Guarded: each is one admin's, who comes second rolls back.
+	TakeAlarmEscalation(ctx context.Context, db DBTX, arg TakeAlarmEscalationParams) (int64, error)
 	TakeAlarmNotice(ctx context.Context, db DBTX, arg TakeAlarmNoticeParams) (int64, error)
 	// Nobody schedules beside Punctual any more, or nobody but an old admin.
 	TakeAllJobs(ctx context.Context, db DBTX) (int64, error)

@@ -162,21 +162,49 @@ UPDATE punctual_alarm_channel SET last_ok_at = sqlc.arg(at_ms), last_error = '' 
 UPDATE punctual_alarm_channel SET last_error_at = sqlc.arg(at_ms), last_error = sqlc.arg(last_error) WHERE id = sqlc.arg(id);
 
 -- name: ListAlarmRoutes :many
-SELECT id, channel_id, scope, scope_id, causes FROM punctual_alarm_route ORDER BY channel_id, scope, scope_id;
+SELECT id, channel_id, scope, scope_id, causes, escalate_after, escalate_to FROM punctual_alarm_route ORDER BY channel_id, scope, scope_id;
 
 -- name: InsertAlarmRoute :execlastid
-INSERT INTO punctual_alarm_route (channel_id, scope, scope_id, causes) VALUES (?, ?, ?, ?);
+INSERT INTO punctual_alarm_route (channel_id, scope, scope_id, causes, escalate_after, escalate_to) VALUES (?, ?, ?, ?, ?, ?);
 
 -- name: UpdateAlarmRoute :execrows
 -- Only one that is still what it was when it was read.
-UPDATE punctual_alarm_route SET scope = sqlc.arg(scope), scope_id = sqlc.arg(scope_id), causes = sqlc.arg(causes)
-WHERE id = sqlc.arg(id) AND scope = sqlc.arg(was_scope) AND scope_id = sqlc.arg(was_scope_id) AND causes = sqlc.arg(was_causes);
+UPDATE punctual_alarm_route SET scope = sqlc.arg(scope), scope_id = sqlc.arg(scope_id), causes = sqlc.arg(causes),
+    escalate_after = sqlc.arg(escalate_after), escalate_to = sqlc.arg(escalate_to)
+WHERE id = sqlc.arg(id) AND scope = sqlc.arg(was_scope) AND scope_id = sqlc.arg(was_scope_id) AND causes = sqlc.arg(was_causes)
+  AND escalate_after = sqlc.arg(was_escalate_after) AND escalate_to = sqlc.arg(was_escalate_to);
 
 -- name: DeleteAlarmRoute :execrows
 DELETE FROM punctual_alarm_route WHERE id = ?;
 
 -- name: DeleteAlarmRoutesOfChannel :exec
 DELETE FROM punctual_alarm_route WHERE channel_id = ?;
+
+-- name: ForgetEscalationsTo :exec
+-- Of routes to other channels, when the second one is deleted.
+UPDATE punctual_alarm_route SET escalate_after = 0, escalate_to = 0 WHERE escalate_to = ?;
+
+-- name: InsertAlarmEscalation :exec
+-- Together with the first messages of an alarm; further ones change nothing.
+INSERT IGNORE INTO punctual_alarm_escalation (job_id, cause, opened_at, channel_id, notice_id, due_at) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: ListDueAlarmEscalations :many
+SELECT id, job_id, cause, opened_at, channel_id, notice_id, due_at, state
+FROM punctual_alarm_escalation WHERE state = 0 AND due_at <= sqlc.arg(now_ms) ORDER BY due_at, id LIMIT ?;
+
+-- name: TakeAlarmEscalation :execrows
+-- Guarded: each is one admin's, who comes second rolls back.
+UPDATE punctual_alarm_escalation SET state = sqlc.arg(state) WHERE id = sqlc.arg(id) AND state = 0;
+
+-- name: RearmAlarmEscalations :exec
+-- Nobody looks after a job's alarms any more.
+UPDATE punctual_alarm_escalation SET state = 0 WHERE job_id = sqlc.arg(job_id) AND state = 2;
+
+-- name: DeleteAlarmEscalationsBefore :execrows
+DELETE FROM punctual_alarm_escalation WHERE state <> 0 AND due_at < ? LIMIT ?;
+
+-- name: DeleteAlarmEscalationsOfJob :exec
+DELETE FROM punctual_alarm_escalation WHERE job_id = ?;
 
 -- name: DeleteAlarmRoutesOfScope :exec
 DELETE FROM punctual_alarm_route WHERE scope = ? AND scope_id = ?;
@@ -200,7 +228,7 @@ UPDATE punctual_alarm_delivery SET state = 1, holder = sqlc.arg(holder), lease_u
 WHERE id IN (sqlc.slice(ids)) AND ((state = 0 AND next_at <= sqlc.arg(now_ms)) OR (state = 1 AND lease_until < sqlc.arg(now_ms)));
 
 -- name: ListAlarmDeliveriesOfHolder :many
-SELECT id, notice_id, channel_id, recipient, counted, tries
+SELECT id, notice_id, channel_id, recipient, counted, tries, escalated, created_at
 FROM punctual_alarm_delivery WHERE id IN (sqlc.slice(ids)) AND state = 1 AND holder = sqlc.arg(holder) ORDER BY id;
 
 -- name: DelayAlarmDeliveries :execrows

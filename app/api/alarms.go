@@ -39,6 +39,8 @@ type alarmRoute struct {
 	ScopeID int64                  `json:"scope_id" doc:"The number of the group or job; 0 for all."`
 	Name    string                 `json:"name" doc:"Of the group or job, if the token may see it."`
 	Causes  []scheduler.AlarmCause `json:"causes" nullable:"false"`
+	After   int                    `json:"escalate_after_minutes" doc:"How long an alarm may be open before another channel is told of it, if nobody looks after it; 0: none is."`
+	To      int64                  `json:"escalate_to" doc:"The number of that channel."`
 }
 
 // newAlarmRoute is a route as somebody wants it.
@@ -46,6 +48,8 @@ type newAlarmRoute struct {
 	Scope   alarm.Scope `json:"scope" enum:"all,group,job" doc:"Of a group's channel, all are those of its group."`
 	ScopeID int64       `json:"scope_id,omitempty" minimum:"1" doc:"The number of the group or job."`
 	Causes  []string    `json:"causes,omitempty" minItems:"1" enum:"failed,timeout,lost,dispatch,misfire,slow,silent,deadline,recovered" doc:"Without them all but misfire."`
+	After   int         `json:"escalate_after_minutes,omitempty" minimum:"0" maximum:"10080" doc:"Tell another channel of an alarm that is open for so long and that nobody looks after; 0: tell none."`
+	To      int64       `json:"escalate_to,omitempty" minimum:"1" doc:"The number of that channel. It belongs to whom this one belongs to."`
 }
 
 // ChannelFields are those of a channel that are no secret.
@@ -263,9 +267,12 @@ func (a *API) alarms() {
 	a.alarmMessages(tag)
 }
 
+// routeNames are what a route's fields are called in JSON.
+var routeNames = map[string]string{alarm.FieldEscalateAfter: "escalate_after_minutes"}
+
 func (a *API) alarmRoutes(tag string) {
 	save := func(ctx context.Context, p auth.Principal, old alarm.Route, in newAlarmRoute) (*channelAnswer, error) {
-		r := alarm.Route{ID: old.ID, ChannelID: old.ChannelID, Version: old.Version, Scope: in.Scope, ScopeID: in.ScopeID, Causes: manage.DefaultCauses()}
+		r := alarm.Route{ID: old.ID, ChannelID: old.ChannelID, Version: old.Version, Scope: in.Scope, ScopeID: in.ScopeID, Causes: manage.DefaultCauses(), EscalateAfter: in.After, EscalateTo: in.To}
 		if in.Causes != nil {
 			r.Causes = nil
 			for _, cause := range in.Causes {
@@ -277,7 +284,7 @@ func (a *API) alarmRoutes(tag string) {
 		}
 		return a.channelAnswer(ctx, p, old.ChannelID)
 	}
-	add(a, op{method: http.MethodPost, path: "/alarms/channels/{id}/routes", id: "createAlarmRoute", tag: tag, summary: "Lead alarms to a channel", status: http.StatusCreated},
+	add(a, op{method: http.MethodPost, path: "/alarms/channels/{id}/routes", id: "createAlarmRoute", tag: tag, summary: "Lead alarms to a channel", status: http.StatusCreated, names: routeNames},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			ChannelID
 			Once
@@ -285,7 +292,7 @@ func (a *API) alarmRoutes(tag string) {
 		}) (*channelAnswer, error) {
 			return save(ctx, p, alarm.Route{ChannelID: in.ID}, in.Body)
 		})
-	add(a, op{method: http.MethodPut, path: "/alarms/channels/{id}/routes/{route}", id: "replaceAlarmRoute", tag: tag, summary: "Change which alarms a route leads to its channel"},
+	add(a, op{method: http.MethodPut, path: "/alarms/channels/{id}/routes/{route}", id: "replaceAlarmRoute", tag: tag, summary: "Change which alarms a route leads to its channel", names: routeNames},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			RouteID
 			IfMatch
@@ -410,7 +417,7 @@ func (a *API) readChannel(r *request, c alarm.Channel, routes []manage.AlarmRout
 		out.QuietFrom, out.QuietTo = clockOf(c.QuietFrom), clockOf(c.QuietTo)
 	}
 	for _, route := range routes {
-		out.Routes = append(out.Routes, alarmRoute{ID: route.ID, Scope: route.Scope, ScopeID: route.ScopeID, Name: route.Name, Causes: append([]scheduler.AlarmCause{}, route.Causes...)})
+		out.Routes = append(out.Routes, alarmRoute{ID: route.ID, Scope: route.Scope, ScopeID: route.ScopeID, Name: route.Name, Causes: append([]scheduler.AlarmCause{}, route.Causes...), After: route.EscalateAfter, To: route.EscalateTo})
 	}
 	return out
 }

@@ -309,10 +309,28 @@ func (c *alarmPages) routePage(ec echo.Context, r alarm.Route) (alarms.RoutePage
 			return page, err
 		}
 	}
+	if page.Seconds, err = c.seconds(ec, ch, r.EscalateTo); err != nil {
+		return page, err
+	}
+	if r.EscalateAfter > 0 {
+		page.After = strconv.Itoa(r.EscalateAfter)
+	}
 	for _, cause := range alarm.Causes() {
 		page.Causes = append(page.Causes, alarms.Cause{Name: string(cause), Checked: slices.Contains(r.Causes, cause)})
 	}
 	return page, nil
+}
+
+// seconds are the channels that a route may tell of what nobody looks after.
+func (c *alarmPages) seconds(ec echo.Context, first alarm.Channel, chosen int64) ([]ui.Option, error) {
+	all, _, err := c.channels.List(ec.Request().Context(), who(ec))
+	var list []ui.Option
+	for _, ch := range all {
+		if ch.ID != first.ID && ch.GroupID == first.GroupID {
+			list = append(list, ui.Option{Value: strconv.FormatInt(ch.ID, 10), Label: ch.Name, Selected: ch.ID == chosen})
+		}
+	}
+	return list, err
 }
 
 // routeJobs answers the search for the job of a rule: those of the channel's executor, or else all that somebody may see.
@@ -382,6 +400,13 @@ func (c *alarmPages) routeSave(ec echo.Context) error {
 	for _, cause := range ec.Request().Form[alarms.FieldCause] {
 		r.Causes = append(r.Causes, scheduler.AlarmCause(cause))
 	}
+	after := strings.TrimSpace(ec.FormValue(alarms.FieldEscalateAfter))
+	if after != "" {
+		if r.EscalateAfter, err = strconv.Atoi(after); err != nil {
+			r.EscalateAfter = -1 // refused as such
+		}
+		r.EscalateTo, _ = strconv.ParseInt(ec.FormValue(alarms.FieldEscalateTo), 10, 64) // what is no number is no channel
+	}
 	if err := c.channels.SaveRoute(ec.Request().Context(), who(ec), r); err != nil {
 		errs, ok := fieldErrors(c.Page(ec), err)
 		if !ok {
@@ -391,7 +416,7 @@ func (c *alarmPages) routeSave(ec echo.Context) error {
 		if err != nil {
 			return err
 		}
-		page.Errors, page.Job = errs, ec.FormValue(alarms.FieldJob)
+		page.Errors, page.Job, page.After = errs, ec.FormValue(alarms.FieldJob), after
 		return renderPart(ec, http.StatusUnprocessableEntity, alarms.RouteForm(page), ui.FragmentDialog)
 	}
 	return c.goTo(ec, link.Alarm(channelID), done("alarms.flash.routed"))

@@ -81,7 +81,7 @@ func (c *alarmPages) channel(page layout.Page, groups groupTitles, ch alarm.Chan
 	}
 	for _, r := range routes {
 		v.Routes = append(v.Routes, alarms.Route{
-			ID: r.ID, Scope: string(r.Scope), ScopeID: r.ScopeID, Name: r.Name, Of: v.Group, Causes: texts(r.Causes), Usual: slices.Equal(r.Causes, manage.DefaultCauses()),
+			ID: r.ID, Scope: string(r.Scope), ScopeID: r.ScopeID, Name: r.Name, Of: v.Group, Causes: texts(r.Causes), Usual: slices.Equal(r.Causes, manage.DefaultCauses()), After: r.EscalateAfter, Second: r.Second,
 		})
 	}
 	return v

@@ -42,7 +42,7 @@ func TestALookAtARunReadsItOnce(t *testing.T) {
 	}
 	service := manage.New(manage.Config{Pool: pool, Engine: talking{}, Now: func() time.Time { return now }})
 	pages := &runPages{
-		timelines: &timelines{frame: &frame{zone: time.UTC, now: func() time.Time { return now }, wall: pool, groups: service.Groups}, runs: service.Runs, jobs: service.Jobs},
+		timelines: &timelines{frame: &frame{zone: time.UTC, now: func() time.Time { return now }, wall: pool, groups: service.Groups, open: service.OpenAlarms}, runs: service.Runs, jobs: service.Jobs},
 		runs:      service.Runs,
 	}
 	w := &runWatch{pages: pages, page: layout.Page{Printer: locales.New().Printer(locales.English)}, who: auth.Principal{Admin: true}, logID: logID, next: 1}
@@ -88,7 +88,7 @@ func TestOutputThatIsGoneIsNotTakenForNone(t *testing.T) {
 		now := time.Now()
 		service := manage.New(manage.Config{Pool: pool, Engine: forgetful{}, Now: func() time.Time { return now }})
 		pages := &runPages{
-			timelines: &timelines{frame: &frame{zone: time.UTC, now: func() time.Time { return now }, wall: pool, groups: service.Groups}, runs: service.Runs, jobs: service.Jobs},
+			timelines: &timelines{frame: &frame{zone: time.UTC, now: func() time.Time { return now }, wall: pool, groups: service.Groups, open: service.OpenAlarms}, runs: service.Runs, jobs: service.Jobs},
 			runs:      service.Runs,
 		}
 		page, admin := layout.Page{Printer: locales.New().Printer(locales.English)}, auth.Principal{Admin: true}

@@ -64,6 +64,9 @@ func (c *timelines) whole(ctx context.Context, page layout.Page, p auth.Principa
 
 // ackOfRun says who looks after the open alarm that a run is part of, if it is of one.
 func (c *timelines) ackOfRun(ctx context.Context, page layout.Page, p auth.Principal, r db.Run) (*ui.Ack, error) {
+	if r.HandleCode == wire.CodeSuccess || r.HandleCode == 0 && r.TriggerCode == 0 {
+		return nil, nil
+	}
 	open, err := c.open.Of(ctx, r.JobID)
 	list := open[r.JobID]
 	if err != nil || !slices.ContainsFunc(list, func(o alarm.Open) bool { return r.ID == o.Run || r.ID < o.Run && r.FinishedAt >= o.Since.UnixMilli() }) {

@@ -15,7 +15,8 @@ import (
 // AlarmRoute is a route with the name of what it covers.
 type AlarmRoute struct {
 	alarm.Route
-	Name string // of the group or job; empty for all jobs, or when it is gone
+	Name   string // of the group or job; empty for all jobs, or when it is gone
+	Second string // the channel that is told when nobody looks after an alarm; empty: none
 }
 
 // routes are all routes by channel, with the names of what p may see.
@@ -44,9 +45,17 @@ func (s *Channels) routes(ctx context.Context, p auth.Principal) (map[int64][]Al
 			groups[g.ID] = g.Title
 		}
 	}
+	own, err := s.own(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	channels := make(map[int64]string, len(own))
+	for _, c := range own {
+		channels[c.ID] = c.Name
+	}
 	byChannel := make(map[int64][]AlarmRoute)
 	for _, r := range all {
-		named := AlarmRoute{Route: r}
+		named := AlarmRoute{Route: r, Second: channels[r.EscalateTo]}
 		switch r.Scope {
 		case alarm.ScopeAll:
 		case alarm.ScopeGroup:
@@ -112,7 +121,12 @@ func routeSnapshot(r alarm.Route) Snapshot {
 	for i, c := range r.Causes {
 		causes[i] = string(c)
 	}
-	return Snapshot{"scope": string(r.Scope), "scope_id": r.ScopeID, "causes": strings.Join(causes, ", ")}
+	snapshot := Snapshot{"scope": string(r.Scope), "scope_id": r.ScopeID, "causes": strings.Join(causes, ", ")}
+	if r.EscalateAfter > 0 {
+		snapshot["escalate_after"] = r.EscalateAfter
+		snapshot["escalate_to"] = r.EscalateTo
+	}
+	return snapshot
 }
 
 // ownRoute refuses a route of another channel: its address would say one thing and do another.

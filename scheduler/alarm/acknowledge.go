@@ -150,6 +150,9 @@ func (a *Alarmer) Unacknowledge(ctx context.Context, jobID int64, also func(tx *
 		if len(before) == 0 {
 			return ErrNothingOpen
 		}
+		if err := a.queries.RearmAlarmEscalations(ctx, tx, jobID); err != nil {
+			return err
+		}
 		if also == nil {
 			return nil
 		}

@@ -198,7 +198,7 @@ func (a *Alarmer) Wake() {
 }
 
 // step says how much a round did.
-type step struct{ gathered, expanded, started int }
+type step struct{ gathered, expanded, escalated, started int }
 
 // runOnce takes every step that is due once, and starts the sending of what is to be sent.
 func (a *Alarmer) runOnce(ctx context.Context) (step, error) {
@@ -211,6 +211,9 @@ func (a *Alarmer) runOnce(ctx context.Context) (step, error) {
 	}
 	if s.expanded, err = a.expand(ctx, now); err != nil {
 		errs = errors.Join(errs, fmt.Errorf("expand notices: %w", err))
+	}
+	if s.escalated, err = a.escalate(ctx, now); err != nil {
+		errs = errors.Join(errs, fmt.Errorf("escalate: %w", err))
 	}
 	if s.started, err = a.deliver(ctx, now); err != nil {
 		errs = errors.Join(errs, fmt.Errorf("deliver messages: %w", err))
@@ -231,6 +234,9 @@ func (a *Alarmer) clean(ctx context.Context, now time.Time) error {
 		},
 		func() (int64, error) {
 			return a.queries.DeleteAlarmDeliveriesBefore(ctx, a.cfg.Pool, db.DeleteAlarmDeliveriesBeforeParams{CreatedAt: before, Limit: page})
+		},
+		func() (int64, error) {
+			return a.queries.DeleteAlarmEscalationsBefore(ctx, a.cfg.Pool, db.DeleteAlarmEscalationsBeforeParams{DueAt: before, Limit: page})
 		},
 		func() (int64, error) {
 			// A day later, because deliveries are read together with their notices.

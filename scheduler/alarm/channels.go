@@ -261,6 +261,9 @@ func (a *Alarmer) DeleteChannel(ctx context.Context, id, version int64) error {
 		if err := a.queries.DeleteAlarmRoutesOfChannel(ctx, tx, id); err != nil {
 			return err
 		}
+		if err := a.queries.ForgetEscalationsTo(ctx, tx, id); err != nil {
+			return err
+		}
 		return a.queries.GiveUpAlarmDeliveriesOfChannel(ctx, tx, db.GiveUpAlarmDeliveriesOfChannelParams{
 			ChannelID: id, Error: string(troubleOf(nil, reason(channelGone))), DoneAt: a.cfg.Now().UnixMilli(),
 		})

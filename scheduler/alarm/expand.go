@@ -84,6 +84,7 @@ func (a *Alarmer) expandPage(ctx context.Context, notices []db.AlarmNotice, book
 				return errRaced
 			}
 			targets := book.targets(n)
+			seconds := book.seconds(n)
 			for _, s := range states[n.JobID] {
 				if s.NoticeID == n.ID {
 					if s.AckedAt > 0 {
@@ -94,6 +95,11 @@ func (a *Alarmer) expandPage(ctx context.Context, notices []db.AlarmNotice, book
 						return err
 					}
 					s.Revision++
+				}
+				if s.AckedAt == 0 {
+					if err := a.planEscalations(ctx, tx, n, s, seconds); err != nil {
+						return err
+					}
 				}
 				if s.OpenedAt > 0 && n.FollowUp == 1 && n.Cause == string(scheduler.AlarmRecovered) {
 					targets = nil // it has failed again, so "it works again" is not true any more
@@ -238,6 +244,9 @@ func (a *Alarmer) readBook(ctx context.Context, notices []db.AlarmNotice) (*book
 	if b.routes, err = a.queries.ListAlarmRoutes(ctx, a.cfg.Pool); err != nil {
 		return nil, err
 	}
+	if len(notices) == 0 {
+		return b, nil
+	}
 	ids := make([]int64, len(notices))
 	for i := range notices {
 		ids[i] = notices[i].JobID
@@ -259,30 +268,34 @@ func (b *book) targets(n *db.AlarmNotice) []target {
 			found = append(found, target{channelID, recipient})
 		}
 	}
-	cause := scheduler.AlarmCause(n.Cause)
-	group, job := n.JobGroup, b.jobs[n.JobID]
-	if job != nil {
-		group = job.JobGroup // it may have moved since
-	}
-	for _, r := range b.routes {
-		c := b.channels[r.ChannelID]
-		if c == nil || c.row.GroupID != 0 && c.row.GroupID != group || !routeWants(r.Causes, cause) || !routeCovers(&r, group, n.JobID) {
-			continue
-		}
-		if c.kind() != KindMail {
-			add(c.row.ID, "")
-			continue
-		}
-		for _, address := range c.settings.Recipients {
-			add(c.row.ID, address)
+	group, job := b.groupOf(n), b.jobs[n.JobID]
+	for i := range b.routes {
+		if r := &b.routes[i]; b.leads(r, group, n) {
+			for _, recipient := range b.channels[r.ChannelID].recipients() {
+				add(r.ChannelID, recipient)
+			}
 		}
 	}
-	if job != nil && b.forJobs != nil && routeWants("", cause) {
+	if job != nil && b.forJobs != nil && routeWants("", scheduler.AlarmCause(n.Cause)) {
 		for _, address := range Addresses(string(job.AlarmEmail)) {
 			add(b.forJobs.row.ID, address)
 		}
 	}
 	return found
+}
+
+// groupOf is the group of a notice's job, which may have moved since.
+func (b *book) groupOf(n *db.AlarmNotice) int64 {
+	if job := b.jobs[n.JobID]; job != nil {
+		return job.JobGroup
+	}
+	return n.JobGroup
+}
+
+// leads reports whether a route brings a notice to its channel.
+func (b *book) leads(r *db.AlarmRoute, group int64, n *db.AlarmNotice) bool {
+	c := b.channels[r.ChannelID]
+	return c != nil && (c.row.GroupID == 0 || c.row.GroupID == group) && routeWants(r.Causes, scheduler.AlarmCause(n.Cause)) && routeCovers(r, group, n.JobID)
 }
 
 // routeCovers reports whether a route is about a job of a group.

@@ -36,7 +36,8 @@ type message struct {
 	items     []item
 	counted   bool // say only how many
 	test      bool
-	outside   bool // of a mail whose server must not be a private address
+	minutes   int64 // how long nobody has looked after the alarm, of a message to a second channel; 0: it is none
+	outside   bool  // of a mail whose server must not be a private address
 }
 
 // compose reads everything a message says.
@@ -77,6 +78,9 @@ func (a *Alarmer) compose(ctx context.Context, c *channel, held []db.ListAlarmDe
 		}
 		it.group = groups[group]
 		m.items = append(m.items, it)
+	}
+	if len(m.items) == 1 && held[0].Escalated == 1 {
+		m.minutes = max(1, (held[0].CreatedAt-m.items[0].notice.FirstAt)/time.Minute.Milliseconds())
 	}
 	// Of several alarms none is named: who reads a heap of them chooses in the console.
 	if len(m.items) == 1 && !m.counted && opens(scheduler.AlarmCause(m.items[0].notice.Cause)) && jobs[m.items[0].notice.JobID] != nil {
@@ -123,6 +127,9 @@ func (m *message) title() string {
 		return t("alarm.title.many", "App", app, "N", len(m.items))
 	}
 	it := &m.items[0]
+	if m.minutes > 0 {
+		return t("alarm.title.escalated", "App", app, "Cause", m.cause(it), "Job", it.job, "Minutes", m.minutes)
+	}
 	if it.weight() > 1 {
 		return t("alarm.title.more", "App", app, "Cause", m.cause(it), "Job", it.job, "N", it.notice.EventCount)
 	}

@@ -31,6 +31,10 @@ type Route struct {
 	ScopeID   int64                  // of the group or job; 0 for all
 	Causes    []scheduler.AlarmCause // empty: all but skipped fires
 	Version   string                 // of what was read, another after each change; empty asks UpdateRoute for no check
+
+	// After so many minutes, 0 for never, the channel EscalateTo is told of an open alarm that nobody looks after.
+	EscalateAfter int
+	EscalateTo    int64
 }
 
 // Covers reports whether a route is about a job of a group. That a channel of another group is not told of it, the route does not know.
@@ -55,7 +59,7 @@ func (a *Alarmer) Routes(ctx context.Context) ([]Route, error) {
 	}
 	list := make([]Route, len(rows))
 	for i, r := range rows {
-		list[i] = Route{ID: r.ID, ChannelID: r.ChannelID, Scope: Scope(r.Scope), ScopeID: r.ScopeID, Version: routeVersion(r)}
+		list[i] = Route{ID: r.ID, ChannelID: r.ChannelID, Scope: Scope(r.Scope), ScopeID: r.ScopeID, Version: routeVersion(r), EscalateAfter: int(r.EscalateAfter), EscalateTo: r.EscalateTo}
 		for cause := range strings.SplitSeq(r.Causes, ",") {
 			if cause != "" {
 				list[i].Causes = append(list[i].Causes, scheduler.AlarmCause(cause))
@@ -66,7 +70,7 @@ func (a *Alarmer) Routes(ctx context.Context) ([]Route, error) {
 }
 
 func routeVersion(r db.AlarmRoute) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d|%s|%d|%s", r.ID, r.Scope, r.ScopeID, r.Causes))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d|%s|%d|%s|%d|%d", r.ID, r.Scope, r.ScopeID, r.Causes, r.EscalateAfter, r.EscalateTo))
 	return hex.EncodeToString(sum[:4])
 }
 
@@ -77,7 +81,7 @@ func (a *Alarmer) CreateRoute(ctx context.Context, r Route) (int64, error) {
 		return 0, err
 	}
 	id, err := a.queries.InsertAlarmRoute(ctx, a.cfg.Pool, db.InsertAlarmRouteParams{
-		ChannelID: r.ChannelID, Scope: string(r.Scope), ScopeID: r.ScopeID, Causes: causes,
+		ChannelID: r.ChannelID, Scope: string(r.Scope), ScopeID: r.ScopeID, Causes: causes, EscalateAfter: int64(r.EscalateAfter), EscalateTo: r.EscalateTo,
 	})
 	if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
 		return 0, refuse(FieldScope, CodeTwice)
@@ -108,7 +112,8 @@ func (a *Alarmer) UpdateRoute(ctx context.Context, r Route) error {
 		return err
 	}
 	n, err := a.queries.UpdateAlarmRoute(ctx, a.cfg.Pool, db.UpdateAlarmRouteParams{
-		ID: r.ID, Scope: string(r.Scope), ScopeID: r.ScopeID, Causes: causes, WasScope: old.Scope, WasScopeID: old.ScopeID, WasCauses: old.Causes,
+		ID: r.ID, Scope: string(r.Scope), ScopeID: r.ScopeID, Causes: causes, EscalateAfter: int64(r.EscalateAfter), EscalateTo: r.EscalateTo,
+		WasScope: old.Scope, WasScopeID: old.ScopeID, WasCauses: old.Causes, WasEscalateAfter: old.EscalateAfter, WasEscalateTo: old.EscalateTo,
 	})
 	if err = db.Error(err); errors.Is(err, db.ErrDuplicate) {
 		return refuse(FieldScope, CodeTwice)
@@ -137,6 +142,9 @@ func (a *Alarmer) DeleteRoute(ctx context.Context, id int64) error {
 // ForgetJob deletes what is about a job that is being deleted, in the transaction that deletes it.
 func (a *Alarmer) ForgetJob(ctx context.Context, tx db.DBTX, jobID int64) error {
 	if err := a.queries.DeleteAlarmStatesOfJob(ctx, tx, jobID); err != nil {
+		return err
+	}
+	if err := a.queries.DeleteAlarmEscalationsOfJob(ctx, tx, jobID); err != nil {
 		return err
 	}
 	return a.queries.DeleteAlarmRoutesOfScope(ctx, tx, db.DeleteAlarmRoutesOfScopeParams{Scope: string(ScopeJob), ScopeID: jobID})
@@ -185,6 +193,9 @@ func (a *Alarmer) validRoute(ctx context.Context, r *Route) (causes string, err 
 	default:
 		v.add(FieldScope, CodeUnknown, "Value", clip(string(r.Scope), 60))
 	}
+	if err := a.validEscalation(ctx, &v, r, channel.GroupID); err != nil {
+		return "", err
+	}
 	var known []string
 	for _, cause := range Causes() {
 		if slices.Contains(r.Causes, cause) {
@@ -197,4 +208,22 @@ func (a *Alarmer) validRoute(ctx context.Context, r *Route) (causes string, err 
 		}
 	}
 	return strings.Join(known, ","), v.err()
+}
+
+// validEscalation refuses a second channel that could not be told. It belongs to whom the first one does: editors of a group know no others.
+func (a *Alarmer) validEscalation(ctx context.Context, v *checks, r *Route, group int64) error {
+	switch {
+	case r.EscalateAfter == 0:
+		r.EscalateTo = 0
+		return nil
+	case r.EscalateAfter < 0 || r.EscalateAfter > MaxEscalateAfter:
+		v.add(FieldEscalateAfter, CodeOutOfRange, "Min", 0, "Max", MaxEscalateAfter)
+		return nil
+	}
+	second, err := a.queries.GetAlarmChannel(ctx, a.cfg.Pool, r.EscalateTo)
+	if errors.Is(db.Error(err), db.ErrNotFound) || err == nil && (second.ID == r.ChannelID || second.GroupID != group) {
+		v.add(FieldEscalateTo, CodeEscalateTo)
+		return nil
+	}
+	return err
 }

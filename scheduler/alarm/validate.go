@@ -32,6 +32,7 @@ const (
 	CodeMailDomain    = "alarm.error.mail_domain"    // Value: an address to which mails may not go
 	CodeMailOnly      = "alarm.error.mail_only"      // only a mail channel can carry the mails of jobs
 	CodeNotOfGroup    = "alarm.error.not_of_group"   // nor can one of a group
+	CodeEscalateTo    = "alarm.error.escalate_to"    // a second channel is none, the same, or somebody else's
 	CodePasswordAgain = "alarm.error.password_again" // for another server
 )
 
@@ -57,6 +58,9 @@ const (
 	FieldChannel    = "channel"
 	FieldScope      = "scope"
 	FieldCauses     = "causes"
+
+	FieldEscalateAfter = "escalate_after"
+	FieldEscalateTo    = "escalate_to"
 )
 
 func refuse(field, key string, args ...any) error {

@@ -44,6 +44,8 @@ type Route struct {
 	Of      string // title of the executor that the channel belongs to: "all" are its jobs
 	Causes  []string
 	Usual   bool // the causes are those of a route without a choice
+	After   int  // minutes after which Second is told of what nobody looks after; 0: never
+	Second  string
 }
 
 // ListPage lists the channels ([List]).
@@ -203,6 +205,8 @@ const (
 	FieldGroup          = "group"
 	FieldJob            = "job"
 	FieldCause          = "cause"
+	FieldEscalateAfter  = "escalate_after"
+	FieldEscalateTo     = "escalate_to"
 	FieldCauses         = "causes" // what is wrong with the choice of them
 )
 
@@ -218,6 +222,8 @@ type RoutePage struct {
 	Job       string         // as typed
 	Picked    []ui.PickedJob // of Job, if it is a number
 	Causes    []Cause
+	After     string      // minutes, as typed
+	Seconds   []ui.Option // channels that could be told then
 	Errors    map[string]string
 	Problem   string
 }

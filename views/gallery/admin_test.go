@@ -163,6 +163,7 @@ func (f fakes) alarmRoute() alarms.RoutePage {
 func (f fakes) alarmRouteNew() alarms.RoutePage {
 	p := f.alarmRoute()
 	p.Scope, p.Errors = "all", nil
+	p.After, p.Seconds = "15", []ui.Option{{Value: "1", Label: f.zh("运维邮件", "Operations mail")}, {Value: "3", Label: f.zh("值班经理", "Duty manager"), Selected: true}}
 	for i := range p.Causes {
 		p.Causes[i].Checked = p.Causes[i].Name != "misfire"
 	}

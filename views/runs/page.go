@@ -79,7 +79,7 @@ type Timeline struct {
 	Planned     format.Time
 	PlannedFor  format.Time // the time of the schedule that it is for, where that is not Planned
 	RetriesLeft int
-	Again       bool // it repeats one that was lost, beyond the retries of its job
+	Again       bool     // it repeats one that was lost, beyond the retries of its job
 	OriginID    int64    // the run this one retries or was started by; 0 for none
 	Follows     []Follow // retries and child runs that came of it
 	Steps       []Step
