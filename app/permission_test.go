@@ -93,7 +93,7 @@ var routeNeeds = map[string]need{
 	"GET /jobs/:id/glue/waiting": script, "POST /jobs/:id/glue/waiting": script,
 	"GET /jobs/:id/glue/versions/:version": script, "POST /jobs/:id/glue/versions/:version/restore": script,
 
-	"GET /runs": user, "GET /runs/events": user, "GET /runs/:id": view, "GET /runs/:id/log": view, "GET /runs/:id/events": view,
+	"GET /runs": user, "GET /runs/search": user, "GET /runs/events": user, "GET /runs/:id": view, "GET /runs/:id/log": view, "GET /runs/:id/events": view,
 	"GET /runs/clear": {login: true, anyEdit: true}, "POST /runs/clear": edit, "GET /runs/clear/progress": {login: true, anyEdit: true},
 	"POST /runs/clear/:id/stop": edit,
 	// Each job of a bulk is judged for itself; see where the people are refused.

@@ -499,6 +499,8 @@ type Querier interface {
 	// a trial of a script is nobody's failure.
 	// By the index on handle_code, in which the id follows.
 	ListFailuresByCode(ctx context.Context, db DBTX, arg ListFailuresByCodeParams) ([]ListFailuresByCodeRow, error)
+	// How many lines with errors the kept outputs of some runs have.
+	ListFaults(ctx context.Context, db DBTX, ids []int64) ([]ListFaultsRow, error)
 	ListFileJobsByID(ctx context.Context, db DBTX, ids []int64) ([]FileJob, error)
 	// What touches punctual_file_job.
 	ListFileJobsOfSource(ctx context.Context, db DBTX, source string) ([]FileJob, error)
@@ -554,6 +556,10 @@ type Querier interface {
 	ListJobsWithConsequences(ctx context.Context, db DBTX, ids []int64) ([]ListJobsWithConsequencesRow, error)
 	// Jobs with a run that has been waiting for a while, for the sweep.
 	ListJobsWithWaiting(ctx context.Context, db DBTX, plannedAt int64) ([]int64, error)
+	// The same of the jobs of a group.
+	ListKeptOfGroup(ctx context.Context, db DBTX, arg ListKeptOfGroupParams) ([]Output, error)
+	// What is kept of the runs of a job, newest first: by the index on both.
+	ListKeptOfJob(ctx context.Context, db DBTX, arg ListKeptOfJobParams) ([]Output, error)
 	// The table is empty but for the seconds in which somebody waits.
 	ListKills(ctx context.Context, db DBTX) ([]Kill, error)
 	// Runs that were sent a while ago and have no result, by the index on handle_code from a low mark on.

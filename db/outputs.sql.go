@@ -348,6 +348,177 @@ func (q *Queries) ListEndedOutputs(ctx context.Context, db DBTX, arg ListEndedOu
 	return items, nil
 }
 
+const listFaults = `-- name: ListFaults :many
+SELECT log_id, faults FROM punctual_output WHERE log_id IN (/*SLICE:ids*/?) AND object_id > 0
+`
+
+type ListFaultsRow struct {
+	LogID  int64
+	Faults int64
+}
+
+// How many lines with errors the kept outputs of some runs have.
+func (q *Queries) ListFaults(ctx context.Context, db DBTX, ids []int64) ([]ListFaultsRow, error) {
+	query := listFaults
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	rows, err := db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListFaultsRow
+	for rows.Next() {
+		var i ListFaultsRow
+		if err := rows.Scan(&i.LogID, &i.Faults); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listKeptOfGroup = `-- name: ListKeptOfGroup :many
+SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
+       head_size, head_lines, left_lines, tail_lines, faults
+FROM punctual_output WHERE job_group = ? AND log_id >= ? AND log_id < ? AND object_id > 0
+ORDER BY log_id DESC LIMIT ?
+`
+
+type ListKeptOfGroupParams struct {
+	JobGroup int64
+	FromID   int64
+	BeforeID int64
+	Limit    int32
+}
+
+// The same of the jobs of a group.
+func (q *Queries) ListKeptOfGroup(ctx context.Context, db DBTX, arg ListKeptOfGroupParams) ([]Output, error) {
+	rows, err := db.QueryContext(ctx, listKeptOfGroup,
+		arg.JobGroup,
+		arg.FromID,
+		arg.BeforeID,
+		arg.Limit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Output
+	for rows.Next() {
+		var i Output
+		if err := rows.Scan(
+			&i.LogID,
+			&i.JobGroup,
+			&i.JobID,
+			&i.State,
+			&i.Reason,
+			&i.Node,
+			&i.Tries,
+			&i.NextAt,
+			&i.EndedAt,
+			&i.KeptAt,
+			&i.ObjectID,
+			&i.Pos,
+			&i.Size,
+			&i.TextAt,
+			&i.TextSize,
+			&i.HeadSize,
+			&i.HeadLines,
+			&i.LeftLines,
+			&i.TailLines,
+			&i.Faults,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const listKeptOfJob = `-- name: ListKeptOfJob :many
+SELECT log_id, job_group, job_id, state, reason, node, tries, next_at, ended_at, kept_at, object_id, pos, size, text_at, text_size,
+       head_size, head_lines, left_lines, tail_lines, faults
+FROM punctual_output WHERE job_id = ? AND log_id >= ? AND log_id < ? AND object_id > 0
+ORDER BY log_id DESC LIMIT ?
+`
+
+type ListKeptOfJobParams struct {
+	JobID    int64
+	FromID   int64
+	BeforeID int64
+	Limit    int32
+}
+
+// What is kept of the runs of a job, newest first: by the index on both.
+func (q *Queries) ListKeptOfJob(ctx context.Context, db DBTX, arg ListKeptOfJobParams) ([]Output, error) {
+	rows, err := db.QueryContext(ctx, listKeptOfJob,
+		arg.JobID,
+		arg.FromID,
+		arg.BeforeID,
+		arg.Limit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Output
+	for rows.Next() {
+		var i Output
+		if err := rows.Scan(
+			&i.LogID,
+			&i.JobGroup,
+			&i.JobID,
+			&i.State,
+			&i.Reason,
+			&i.Node,
+			&i.Tries,
+			&i.NextAt,
+			&i.EndedAt,
+			&i.KeptAt,
+			&i.ObjectID,
+			&i.Pos,
+			&i.Size,
+			&i.TextAt,
+			&i.TextSize,
+			&i.HeadSize,
+			&i.HeadLines,
+			&i.LeftLines,
+			&i.TailLines,
+			&i.Faults,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listLongRuns = `-- name: ListLongRuns :many
 SELECT l.id, l.job_group, l.job_id, l.executor_address, l.trigger_time, l.planned_at, l.sent_at, COALESCE(j.keep_output, '') AS keep_output
 FROM xxl_job_log l LEFT JOIN xxl_job_info j ON j.id = l.job_id

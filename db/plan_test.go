@@ -74,6 +74,14 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := q.ListDueJobs(ctx, tx, db.ListDueJobsParams{UntilMs: 1019, Limit: 2000})
 			return len(r), err
 		}, "USING INDEX i_trigger_next (trigger_status=? AND trigger_next_time<?)", "key=i_trigger_next", 20},
+		{"ListKeptOfJob", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListKeptOfJob(ctx, tx, db.ListKeptOfJobParams{JobID: 3, FromID: 0, BeforeID: 1 << 40, Limit: 20})
+			return len(r), err
+		}, "USING INDEX i_output_job (job_id=? AND log_id>? AND log_id<?)", "key=i_output_job", 20},
+		{"ListKeptOfGroup", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListKeptOfGroup(ctx, tx, db.ListKeptOfGroupParams{JobGroup: 3, FromID: 0, BeforeID: 1 << 40, Limit: 20})
+			return len(r), err
+		}, "USING INDEX i_output_group (job_group=? AND log_id>? AND log_id<?)", "key=i_output_group", 20},
 		{"ListUnsentRunsOfNode", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListUnsentRunsOfNode(ctx, tx, db.ListUnsentRunsOfNodeParams{LowID: 0, OwnerNode: 7, Limit: 250})
 			return len(r), err
@@ -249,6 +257,7 @@ func bigTables(t *testing.T, pool *db.Pool) {
 		}
 	}
 	bulkRuns(t, pool, open...)
+	exec("INSERT INTO punctual_output (log_id, job_group, job_id, object_id) SELECT id, job_id, job_id, 1 FROM xxl_job_log WHERE id <= 16000")
 	const entries = 4000
 	for at := 0; at < entries; at += 500 {
 		var args []any

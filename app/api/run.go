@@ -59,6 +59,7 @@ type wholeRun struct {
 	Said      []string   `json:"said" nullable:"false" doc:"What the executor said of its result, line by line."`
 	Events    []runEvent `json:"events" nullable:"false" doc:"What happened to it, in order."`
 	Followers []int64    `json:"follower_ids" nullable:"false" doc:"The runs that came of it: a retry, or runs of child jobs."`
+	Errors    *int64     `json:"error_lines" doc:"How many lines of its output have ERROR or the name of an exception; null where no copy of the output is kept."`
 	Shards    []shard    `json:"shards" nullable:"false" doc:"All runs of the broadcast that it belongs to."`
 }
 

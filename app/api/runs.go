@@ -90,6 +90,13 @@ func (a *API) runs() {
 		func(ctx context.Context, p auth.Principal, in *runQuery) (*listOf[run], error) {
 			return a.listRuns(ctx, p, in)
 		})
+	add(a, op{
+		method: http.MethodGet, path: "/runs/search", id: "searchOutput", tag: tag, names: searchNames, summary: "Search what is kept of the output of a job or of a group's jobs, the newest runs first",
+		text: "A request looks for up to 2s and answers with what it found, which may be nothing, and with next as long as there are older runs to be looked at: ask again with it as the cursor.",
+	}, func(ctx context.Context, p auth.Principal, in *searchQuery) (*struct{ Body searched }, error) {
+		out, err := a.searchOutput(ctx, p, in)
+		return &struct{ Body searched }{out}, err
+	})
 	add(a, op{method: http.MethodGet, path: "/runs/{id}", id: "getRun", tag: tag, summary: "Get a run with its history"},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			RunID
@@ -187,7 +194,15 @@ func (a *API) waitForRun(ctx context.Context, p auth.Principal, id int64, wait s
 			}
 		}
 		shards, err := a.Manage.Runs.Shards(ctx, p, r)
-		return a.readWholeRun(a.teller(requestOf(ctx)), r, shards), err
+		if err != nil {
+			return wholeRun{}, err
+		}
+		faults, err := a.Manage.Runs.Faults(ctx, []int64{r.ID})
+		out := a.readWholeRun(a.teller(requestOf(ctx)), r, shards)
+		if n, kept := faults[r.ID]; kept {
+			out.Errors = &n
+		}
+		return out, err
 	}
 }
 

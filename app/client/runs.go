@@ -209,6 +209,8 @@ type RunsCmd struct {
 	Logs  runsLogs  `cmd:"" help:"Show the output of a run."`
 	Kill  runsKill  `cmd:"" help:"End runs."`
 	Rerun runsRerun `cmd:"" help:"Run the job of a run again, with the run's parameter."`
+
+	Search runsSearch `cmd:"" help:"Search what is kept of the output of a job or of a group's jobs, the newest runs first."`
 }
 
 var runColumns = []column{

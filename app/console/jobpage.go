@@ -115,15 +115,29 @@ func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Pri
 	}
 	page.Runs = c.runBars(page.Page, rows, usual, 0)
 	page.Usual = drawnUsual(page.Page, usual)
+	ids := make([]int64, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+	}
+	faults, err := c.runs.Faults(ctx, ids)
+	if err != nil {
+		return err
+	}
+	quiet := 0
 	lines := make([]jobs.RunLine, len(rows))
 	good, fires := 0, len(rows)
 	for i, r := range rows {
 		run := c.record(r)
-		lines[i] = jobs.RunLine{LogID: r.ID, State: run.State(), At: c.at(page.Page, run.Start()), Message: run.Message(c.teller(page.Page)), CanKill: manage.CanKill(p, r.JobGroup, run.State())}
+		lines[i] = jobs.RunLine{LogID: r.ID, State: run.State(), At: c.at(page.Page, run.Start()), Message: run.Message(c.teller(page.Page)), Faults: faultsText(page.Page, faults[r.ID]), CanKill: manage.CanKill(p, r.JobGroup, run.State())}
 		if took := c.took(run); took > 0 {
 			lines[i].Duration = format.Duration(page.Printer, took)
 		}
 		lines[i].Mark = markOf(lines[i].State, run.Events)
+		if lines[i].Mark == jobs.MarkGood && faults[r.ID] > 0 {
+			if quiet++; page.Quiet == nil {
+				page.Quiet = &jobs.Quiet{Run: lines[i]}
+			}
+		}
 		mark, due := lines[i].Mark, !run.Start().After(c.now())
 		switch {
 		case mark == jobs.MarkGood:
@@ -138,6 +152,9 @@ func (c *jobPage) jobRuns(ctx context.Context, page *jobs.DetailPage, p auth.Pri
 		if page.Row.Last.LogID == 0 && (due || mark != jobs.MarkOpen) {
 			page.Row.Last = jobs.LastRun{LogID: r.ID, State: lines[i].State, At: lines[i].At}
 		}
+	}
+	if quiet > 0 {
+		page.Quiet.Text = page.T("job.faults.good", "Count", quiet, "N", quiet)
 	}
 	if fires > 0 {
 		page.Good = page.T("job.good.of", "Good", good, "N", fires)

@@ -17,6 +17,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/runstate"
+	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/runs"
@@ -37,6 +38,7 @@ type runPages struct {
 func (c *runPages) routes(g *echo.Group) {
 	g.GET("/runs", c.runList)
 	g.GET("/runs/events", c.runListEvents)
+	g.GET(link.SearchPath, c.outputSearch)
 	g.GET("/runs/:id", c.runDetail)
 	g.GET("/runs/:id/log", c.runLog)
 	g.GET("/runs/:id/events", c.runEvents)
@@ -224,14 +226,30 @@ func (c *runPages) runRows(ctx context.Context, page layout.Page, p auth.Princip
 	if err != nil {
 		return nil, err
 	}
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	faults, err := c.runs.Faults(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
 	rows := make([]runs.Row, len(list))
 	for i, r := range list {
 		rows[i] = c.runRow(page, p, c.record(r), runs.Row{
 			LogID: r.ID, JobID: r.JobID, JobName: names[r.JobID].JobDesc, GroupID: r.JobGroup, Group: groups.title(r.JobGroup),
 			Trigger: string(r.TriggerType), Shard: shardText(string(r.ExecutorShardingParam)), Address: string(r.ExecutorAddress),
+			Faults: faultsText(page, faults[r.ID]),
 		})
 	}
 	return rows, nil
+}
+
+// faultsText says how many lines with errors a kept output has; nothing for none.
+func faultsText(page layout.Page, n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return page.T("job.faults", "Count", n, "N", format.Number(n))
 }
 
 // shardText turns the stored "0/3", which counts from 0, into what people say.

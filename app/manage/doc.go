@@ -17,6 +17,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/archive"
 	"github.com/punctual-job/punctual/scheduler/secret"
 	"github.com/punctual-job/punctual/scheduler/webhook"
 )
@@ -29,6 +30,7 @@ type Engine interface {
 	Report(ctx context.Context, r scheduler.Report) error
 	Awaits(ctx context.Context, logID int64) (a scheduler.Awaited, ok bool, err error)
 	ReadLog(ctx context.Context, run *db.Run, fromLine int) (scheduler.Piece, error)
+	Archive() *archive.Service
 	Addresses(groupID int64) []scheduler.AddressState
 	RefusedCalls(ctx context.Context) ([]scheduler.RefusedCalls, error)
 	SetAddressDisabled(ctx context.Context, groupID int64, address string, disabled bool) error

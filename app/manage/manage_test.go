@@ -21,6 +21,7 @@ import (
 	"github.com/punctual-job/punctual/executor/netrule"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/archive"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/upkeep"
 )
@@ -60,6 +61,7 @@ func (e *engine) Kill(_ context.Context, logID int64, _ string) error {
 func (e *engine) ReadLog(context.Context, *db.Run, int) (scheduler.Piece, error) {
 	return scheduler.Piece{LogResult: wire.LogResult{LogContent: "x"}}, nil
 }
+func (e *engine) Archive() *archive.Service                { return nil }
 func (e *engine) Addresses(int64) []scheduler.AddressState { return e.live }
 func (e *engine) RefusedCalls(context.Context) ([]scheduler.RefusedCalls, error) {
 	return e.refused, nil

@@ -89,9 +89,10 @@ type Service struct {
 	enc     *zstd.Encoder
 	dec     *zstd.Decoder
 
-	queue  chan Ended
-	copies chan copied
-	held   atomic.Int64 // bytes in copies
+	queue    chan Ended
+	copies   chan copied
+	searches chan struct{} // those that go on
+	held     atomic.Int64  // bytes in copies
 
 	mu        sync.Mutex
 	busy      map[int64]bool      // runs that are queued, copied or written
@@ -174,7 +175,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	s := &Service{
 		cfg: cfg, log: cfg.Logger, queries: db.New(), enc: enc, dec: dec, limiter: rate.NewLimiter(rate.Inf, burst),
-		queue: make(chan Ended, cfg.Queue), copies: make(chan copied, cfg.Queue), busy: make(map[int64]bool), resting: make(map[string]*resting),
+		queue: make(chan Ended, cfg.Queue), copies: make(chan copied, cfg.Queue), searches: make(chan struct{}, searchesBeing), busy: make(map[int64]bool), resting: make(map[string]*resting),
 		postponed: make(map[int64]int64), givenUp: make(map[int64]string),
 	}
 	s.metrics = newMetrics(cfg.Registerer, s)

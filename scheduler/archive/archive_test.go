@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,6 +65,7 @@ type memory struct {
 	objects map[string][]byte
 	down    error
 	puts    int
+	gets    atomic.Int64
 }
 
 func (m *memory) Name() string { return "memory" }
@@ -78,6 +80,7 @@ func (m *memory) Put(_ context.Context, o Object, data []byte) error {
 }
 
 func (m *memory) Get(_ context.Context, o Object, pos, size int64) ([]byte, error) {
+	m.gets.Add(1)
 	data, ok := m.objects[o.Name]
 	switch {
 	case m.down != nil:

@@ -334,6 +334,18 @@ func (s *Service) lock(ctx context.Context, tx *sql.Tx, batch []copied) (map[int
 
 // unpack gives the text of a row out of its block.
 func (s *Service) unpack(row *db.Output, block []byte) ([]byte, error) {
+	text, err := s.unpackBlock(row, block)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(text)) < row.TextAt+row.TextSize {
+		return nil, errShort
+	}
+	return bytes.Clone(text[row.TextAt : row.TextAt+row.TextSize]), nil
+}
+
+// unpackBlock gives all that the block of a row holds.
+func (s *Service) unpackBlock(row *db.Output, block []byte) ([]byte, error) {
 	if len(block) == 0 {
 		return nil, errShort
 	}
@@ -351,8 +363,5 @@ func (s *Service) unpack(row *db.Output, block []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read a kept output: %w", err)
 	}
-	if int64(len(text)) < row.TextAt+row.TextSize {
-		return nil, errShort
-	}
-	return bytes.Clone(text[row.TextAt : row.TextAt+row.TextSize]), nil
+	return text, nil
 }

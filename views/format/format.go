@@ -122,6 +122,23 @@ func Number(n int64) string {
 	return s
 }
 
+// Bytes writes how many bytes something has, in two or three digits.
+func Bytes(n int64) string {
+	const units = "KMGT"
+	if n < 1<<10 {
+		return Number(n) + " B"
+	}
+	f, unit := float64(n)/(1<<10), 0
+	for f >= 1023.5 && unit < len(units)-1 {
+		f, unit = f/(1<<10), unit+1
+	}
+	digits := 0
+	if f < 9.95 {
+		digits = 1
+	}
+	return strconv.FormatFloat(f, 'f', digits, 64) + " " + units[unit:unit+1] + "iB"
+}
+
 // Rate writes how many times in a second something happens, in three digits.
 func Rate(perSecond float64) string {
 	switch {

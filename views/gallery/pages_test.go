@@ -210,6 +210,11 @@ func (f fakes) pages() []page {
 		{"timeline-wrong", "/timeline?wrong", timeline.Whole(timeline.Page{Page: f.page("/timeline"), Now: -1, Filter: link.TimelineFilter{Range: link.RangeCustom, From: "2026-03-04T02:00", To: "2026-03-04T01:00"}, Wrong: f.T("problem.timeline.order")})},
 		{"forecast", "/forecast", dashboard.Forecast(f.forecastPage())},
 		{"forecast-none", "/forecast?none", dashboard.Forecast(dashboard.ForecastPage{Page: f.page("/forecast"), Days: "14", None: true, From: "2026-03-04T02:00", Until: "2026-03-04T03:00"})},
+		{"output-search", "/runs/search", runs.Search(f.searchPage())},
+		{"output-search-begin", "/runs/search?begin", runs.Search(runs.SearchPage{Page: f.page("/runs/search"), Groups: f.searchedGroups()})},
+		{"output-search-none", "/runs/search?none", runs.Search(runs.SearchPage{Page: f.page("/runs/search"), Groups: f.searchedGroups(), Asked: true, Filter: link.OutputSearch{RunFilter: link.RunFilter{Text: "timeout", Group: 1}}, Progress: f.T("search.done", "Count", 0, "Hits", "0", "Runs", "12,001", "Size", "1.2 GiB")})},
+		{"output-search-wrong", "/runs/search?wrong", runs.Search(runs.SearchPage{Page: f.page("/runs/search"), Groups: f.searchedGroups(), Asked: true, Filter: link.OutputSearch{RunFilter: link.RunFilter{Text: "timeout"}}, Errors: map[string]string{runs.FieldSearchGroup: f.T("search.error.group")}})},
+		{"output-search-off", "/runs/search?off", runs.Search(runs.SearchPage{Page: f.page("/runs/search"), Off: true})},
 		{"slowest", "/jobs/slowest", jobs.Slowest(jobs.SlowPage{Page: f.page("/jobs/slowest"), By: link.SlowLongest, Days: 7, Rows: []jobs.SlowRow{
 			{ID: 7, Name: f.zh("每日对账", "Reconcile the day"), Group: f.zh("支付网关", "Payments"), Longest: f.Duration(73 * time.Minute), LongestRun: 4711, Average: f.Duration(41 * time.Minute), Grown: "×2.4", Slower: true, Total: f.Duration(287 * time.Minute), Runs: "7"},
 			{ID: 8, Name: f.zh("库存快照", "Stock snapshot of every warehouse in the country"), Group: f.zh("库存", "Stock"), Longest: f.Duration(95 * time.Second), LongestRun: 4712, Average: f.Duration(3200 * time.Millisecond), Grown: "×0.9", Total: f.Duration(90 * time.Minute), Runs: "1,687"},

@@ -22,6 +22,7 @@ type DetailPage struct {
 	Usual    Usual
 	Open     []RunLine // under way, newest first
 	Failures []RunLine // the latest, newest first
+	Quiet    *Quiet    // of the runs shown; nil: none
 	When     When
 	Parents  []Relative
 	Children []Relative
@@ -33,6 +34,12 @@ type DetailPage struct {
 
 // FragmentJob is the part of [Detail] that changes.
 const FragmentJob = "job"
+
+// Quiet says that runs wrote errors and succeeded all the same.
+type Quiet struct {
+	Text string  // how many did, ready to print
+	Run  RunLine // the newest
+}
 
 // Failing says that a job fails, and since when.
 type Failing struct {
@@ -52,6 +59,7 @@ type RunLine struct {
 	At       format.Time
 	Duration string
 	Message  string
+	Faults   string // how many lines with errors its kept output has, ready to print; empty for none, or where there is no copy
 	CanKill  bool
 }
 

@@ -51,6 +51,7 @@ type Row struct {
 	Address  string
 	Message  string // the first line of what there is to say; empty on plain success
 	CanKill  bool
+	Faults   string // how many lines with errors its kept output has, ready to print; empty for none, or where there is no copy
 }
 
 // DetailPage is one run ([Detail]).

@@ -1,0 +1,299 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/punctual-job/punctual/db"
+)
+
+// Search says what is looked for in kept outputs, and how long. The newest runs come first.
+type Search struct {
+	Job    int64   // of this job,
+	Groups []int64 // or, without one, of these groups; with one: of its runs in these groups; empty: in any
+	Text   string  // as it stands in a line, whether letters A to Z are small or capital
+	From   int64   // runs from this id on
+	Before int64   // and below this one
+
+	Runs  int           // with hits, at most
+	Lines int           // of a run that are shown, at most
+	Bytes int64         // of text that are looked through, at most; it ends with the run in which they are reached
+	Time  time.Duration // after which it ends with what there is
+}
+
+// Found is what a search came to.
+type Found struct {
+	Hits       []Hit
+	Reached    int64 // all runs from here on were looked at; Search.From when it is through
+	Looked     int   // runs that were
+	Bytes      int64 // of text that were
+	Unreadable int   // runs whose copy could not be read
+}
+
+// Hit is a run that has the text in its output.
+type Hit struct {
+	RunID, Job, Group int64
+	Lines             []HitLine
+	More              int // lines that have it too
+}
+
+// HitLine is a line with the text.
+type HitLine struct {
+	Number int    // in the whole output, from 1
+	Text   []byte // the part of it around the text, if it is long
+	Cut    bool   // it is a part
+}
+
+const (
+	searchRows    = 1000     // that are read at a time
+	searchAhead   = 4        // objects that are read and unpacked at a time
+	searchSpan    = 4 << 20  // bytes of an object that are read at once, at most
+	searchText    = 32 << 20 // bytes of text that are held of one object, at most
+	maxLineShown  = 400      // bytes of a line
+	searchesBeing = 2        // searches at a time: the engine needs the processors too
+)
+
+// Search looks through kept outputs for a text. It ends early with what there is when ctx ends, which is no error.
+func (s *Service) Search(ctx context.Context, q Search) (Found, error) {
+	found := Found{Reached: q.Before}
+	if s == nil || q.Text == "" || strings.Contains(q.Text, "\n") {
+		found.Reached = q.From
+		return found, nil
+	}
+	select {
+	case s.searches <- struct{}{}:
+		defer func() { <-s.searches }()
+	case <-ctx.Done():
+		return found, nil
+	}
+	timed, cancel := context.WithTimeout(ctx, q.Time)
+	defer cancel()
+	walk := &searching{s: s, q: q, found: &found, needle: fold(nil, []byte(q.Text))}
+	for found.Reached > q.From {
+		rows, err := s.keptRows(timed, q, found.Reached)
+		if timed.Err() != nil {
+			return found, nil
+		}
+		if err != nil {
+			return found, err
+		}
+		if walk.rows(timed, rows) || timed.Err() != nil {
+			return found, nil
+		}
+		if len(rows) < searchRows {
+			found.Reached = q.From
+		}
+	}
+	return found, nil
+}
+
+// keptRows are the next rows of a search, newest first.
+func (s *Service) keptRows(ctx context.Context, q Search, before int64) ([]db.Output, error) {
+	if q.Job > 0 {
+		return s.queries.ListKeptOfJob(ctx, s.cfg.Pool, db.ListKeptOfJobParams{JobID: q.Job, FromID: q.From, BeforeID: before, Limit: searchRows})
+	}
+	if len(q.Groups) == 1 {
+		return s.queries.ListKeptOfGroup(ctx, s.cfg.Pool, db.ListKeptOfGroupParams{JobGroup: q.Groups[0], FromID: q.From, BeforeID: before, Limit: searchRows})
+	}
+	return nil, errors.New("archive: a search is of a job or of one group")
+}
+
+// searching is a search that goes on.
+type searching struct {
+	s      *Service
+	q      Search
+	found  *Found
+	needle []byte
+	folded []byte // of the text that is looked through
+}
+
+// part is a run of rows in the same object, which are read together.
+type part struct {
+	rows  []db.Output // newest first
+	texts chan [][]byte
+}
+
+// rows looks through rows, and says whether that is enough. Objects are read some ahead, and looked at in order.
+func (w *searching) rows(ctx context.Context, rows []db.Output) (enough bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	parts := partsOf(rows)
+	next := 0
+	for i := range parts {
+		for ; next < len(parts) && next < i+searchAhead; next++ {
+			go w.read(ctx, &parts[next])
+		}
+		var texts [][]byte
+		select {
+		case texts = <-parts[i].texts:
+		case <-ctx.Done():
+			return true
+		}
+		for j := range parts[i].rows {
+			if w.row(&parts[i].rows[j], texts[j]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// partsOf cuts rows where the object changes, or a part would be too large.
+func partsOf(rows []db.Output) []part {
+	var parts []part
+	size := int64(0)
+	for i := range rows {
+		r := &rows[i]
+		if n := len(parts); n > 0 && parts[n-1].rows[0].ObjectID == r.ObjectID && size+r.TextSize <= searchText {
+			parts[n-1].rows = append(parts[n-1].rows, *r)
+			size += r.TextSize
+			continue
+		}
+		parts = append(parts, part{rows: rows[i : i+1 : i+1], texts: make(chan [][]byte, 1)})
+		size = r.TextSize
+	}
+	return parts
+}
+
+// read reads the texts of a part; nil for one that cannot be read.
+func (w *searching) read(ctx context.Context, p *part) {
+	texts := make([][]byte, len(p.rows))
+	defer func() { p.texts <- texts }()
+	if len(p.rows) > 1 {
+		w.readTogether(ctx, p.rows, texts)
+	}
+	for i := range p.rows {
+		if texts[i] == nil && ctx.Err() == nil {
+			if _, text, err := w.s.load(ctx, p.rows[i].LogID); err == nil {
+				texts[i] = text
+			}
+		}
+	}
+}
+
+// readTogether reads what rows have of one object with as few calls as it takes, and unpacks each block once. What does not come of it
+// stays nil.
+func (w *searching) readTogether(ctx context.Context, rows []db.Output, texts [][]byte) {
+	s := w.s
+	o, err := s.queries.GetOutputObject(ctx, s.cfg.Pool, rows[0].ObjectID)
+	if err != nil || o.Store != s.cfg.Store.Name() {
+		return
+	}
+	var span []byte
+	var from int64
+	var block []byte // unpacked
+	at := int64(-1)
+	for i := range rows { // from the end of the object to its beginning, since an object is in the order of runs
+		r := &rows[i]
+		if r.Pos != at {
+			if span == nil || r.Pos < from || r.Pos+r.Size > from+int64(len(span)) {
+				end := r.Pos + r.Size
+				from = r.Pos
+				for j := i; j < len(rows) && rows[j].Pos <= r.Pos && end-rows[j].Pos <= searchSpan; j++ {
+					from = rows[j].Pos
+				}
+				if span, err = s.cfg.Store.Get(ctx, Object{ID: o.ID, Name: o.Name}, from, end-from); err != nil {
+					return
+				}
+			}
+			if block, err = s.unpackBlock(r, span[r.Pos-from:r.Pos-from+r.Size]); err != nil {
+				return
+			}
+			at = r.Pos
+		}
+		if int64(len(block)) < r.TextAt+r.TextSize {
+			return
+		}
+		texts[i] = block[r.TextAt : r.TextAt+r.TextSize]
+	}
+}
+
+// row looks through the output of one run, and says whether the search has enough.
+func (w *searching) row(r *db.Output, text []byte) (enough bool) {
+	f := w.found
+	f.Reached = r.LogID
+	f.Looked++
+	if text == nil {
+		f.Unreadable++
+		return false
+	}
+	f.Bytes += int64(len(text))
+	if len(w.q.Groups) == 0 || slices.Contains(w.q.Groups, r.JobGroup) {
+		w.folded = fold(w.folded[:0], text)
+		if hit := w.hit(r, text); hit != nil {
+			f.Hits = append(f.Hits, *hit)
+		}
+	}
+	return len(f.Hits) >= w.q.Runs || w.q.Bytes > 0 && f.Bytes >= w.q.Bytes
+}
+
+// hit is what a run's output has of the text; nil for nothing. folded is text with small letters.
+func (w *searching) hit(r *db.Output, text []byte) *Hit {
+	at := bytes.Index(w.folded, w.needle)
+	if at < 0 {
+		return nil
+	}
+	hit := &Hit{RunID: r.LogID, Job: r.JobID, Group: r.JobGroup}
+	counted, number := 0, 1
+	for at >= 0 {
+		begin := bytes.LastIndexByte(w.folded[:at], '\n') + 1
+		end := len(text)
+		if n := bytes.IndexByte(w.folded[at:], '\n'); n >= 0 {
+			end = at + n
+		}
+		number += bytes.Count(text[counted:begin], []byte{'\n'})
+		counted = begin
+		if len(hit.Lines) < w.q.Lines {
+			line := HitLine{Number: number}
+			if int64(begin) >= r.HeadSize {
+				line.Number += int(r.LeftLines)
+			}
+			line.Text, line.Cut = around(text[begin:end], at-begin, len(w.needle))
+			hit.Lines = append(hit.Lines, line)
+		} else {
+			hit.More++
+		}
+		if end+1 >= len(text) {
+			break
+		}
+		if n := bytes.Index(w.folded[end+1:], w.needle); n >= 0 {
+			at = end + 1 + n
+		} else {
+			at = -1
+		}
+	}
+	return hit
+}
+
+// around is the part of a long line that has n bytes at a place in it.
+func around(line []byte, at, n int) (shown []byte, cut bool) {
+	if len(line) <= maxLineShown {
+		return bytes.Clone(line), false
+	}
+	from := max(0, min(at-maxLineShown/4, len(line)-maxLineShown))
+	to := min(len(line), max(from+maxLineShown, min(at+n, from+2*maxLineShown)))
+	for from > 0 && !utf8.RuneStart(line[from]) {
+		from--
+	}
+	for to < len(line) && !utf8.RuneStart(line[to]) {
+		to++
+	}
+	return bytes.Clone(line[from:to]), true
+}
+
+// fold appends a text with letters A to Z made small: as many bytes as it has.
+func fold(to, text []byte) []byte {
+	at := len(to)
+	to = append(to, text...)
+	for i := at; i < len(to); i++ {
+		if c := to[i]; 'A' <= c && c <= 'Z' {
+			to[i] = c + 'a' - 'A'
+		}
+	}
+	return to
+}

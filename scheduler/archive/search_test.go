@@ -1,0 +1,170 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/db/seal"
+)
+
+// hits are what a search found, as "run: number line, …".
+func hits(f Found) string {
+	var all []string
+	for _, h := range f.Hits {
+		var lines []string
+		for _, l := range h.Lines {
+			lines = append(lines, fmt.Sprintf("%d %s", l.Number, l.Text))
+		}
+		if h.More > 0 {
+			lines = append(lines, fmt.Sprintf("+%d", h.More))
+		}
+		all = append(all, fmt.Sprintf("%d: %s", h.RunID, strings.Join(lines, ", ")))
+	}
+	return strings.Join(all, "; ")
+}
+
+// kept has outputs kept, those of a call in one object.
+func (b *bench) kept(outputs ...[]string) (runs []Run) {
+	b.t.Helper()
+	for _, lines := range outputs {
+		runs = append(runs, b.run(lines...))
+	}
+	b.s.Offer(b.ends(runs...))
+	b.step(b.s)
+	return runs
+}
+
+func (b *bench) search(q Search) Found {
+	b.t.Helper()
+	if q.Job == 0 && q.Groups == nil {
+		q.Job = 7
+	}
+	if q.Runs == 0 {
+		q.Runs = 10
+	}
+	if q.Lines == 0 {
+		q.Lines = 2
+	}
+	if q.Before == 0 {
+		q.Before = 1 << 40
+	}
+	if q.Time == 0 {
+		q.Time = time.Minute
+	}
+	f, err := b.s.Search(b.t.Context(), q)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return f
+}
+
+func TestKeptOutputsAreSearched(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		key, err := seal.New(bytes.Repeat([]byte{1}, seal.KeyBytes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := newBench(t, pool, func(c *Config) { c.Seal = key })
+		first := b.kept([]string{"begins", "Timeout of DB-1"}, []string{"well"}, []string{"a timeout", "b", "TIMEOUT 2", "timeout 3", "timeout 4"})
+		long := numbered(4000)
+		long[3990] = "late timeout " + strings.Repeat("超", 300) + " ends"
+		second := b.kept(long, []string{"other"})
+		want := fmt.Sprintf("%d: 3991 %s; %d: 1 a timeout, 3 TIMEOUT 2, +2; %d: 2 Timeout of DB-1", second[0].ID, "late timeout "+strings.Repeat("超", 129), first[2].ID, first[0].ID)
+		f := b.search(Search{Text: "tiMeOut"})
+		if got := hits(f); got != want {
+			t.Errorf("found\n%s\nwant\n%s", got, want)
+		}
+		if f.Looked != 5 || f.Unreadable != 0 || f.Reached != 0 || !f.Hits[0].Lines[0].Cut {
+			t.Errorf("it looked at %d, %d unreadable, reached %d, %+v", f.Looked, f.Unreadable, f.Reached, f.Hits[0].Lines)
+		}
+		if got := hits(b.search(Search{Text: "超 ends"})); !strings.HasSuffix(got, "超 ends") || !strings.HasPrefix(got, fmt.Sprintf("%d: 3991 超", second[0].ID)) {
+			t.Errorf("in the middle of a long line is found %s", got)
+		}
+		if got := hits(b.search(Search{Groups: []int64{1}, Text: "timeout"})); got != want {
+			t.Errorf("of the group is found\n%s", got)
+		}
+		for name, q := range map[string]Search{
+			"another job's": {Job: 8, Text: "timeout"}, "another group's": {Groups: []int64{2}, Text: "timeout"}, "in other groups": {Job: 7, Groups: []int64{2, 3}, Text: "timeout"},
+			"older": {Before: first[0].ID, Text: "timeout"}, "newer": {From: second[1].ID, Text: "timeout"}, "over two lines": {Text: "begins\ntimeout"}, "nothing": {},
+		} {
+			if got := hits(b.search(q)); got != "" {
+				t.Errorf("%s: %s", name, got)
+			}
+		}
+		// It goes on from where it ended, whatever ended it, and in the end has it all.
+		for name, q := range map[string]Search{"hits": {Runs: 1}, "bytes": {Bytes: 1}} {
+			q.Text, q.Before = "timeout", 1<<40
+			var all []string
+			for rounds := 0; q.Before > 0; rounds++ {
+				f := b.search(q)
+				if f.Reached >= q.Before || rounds > 9 {
+					t.Fatalf("limited by %s it does not go on: %+v", name, f)
+				}
+				if len(f.Hits) > 0 {
+					all = append(all, hits(f))
+				}
+				q.Before = f.Reached
+			}
+			if got := strings.Join(all, "; "); got != want {
+				t.Errorf("limited by %s is found\n%s", name, got)
+			}
+		}
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if f, err := b.s.Search(over, Search{Job: 7, Text: "timeout", Before: 1 << 40, Runs: 1, Lines: 1, Time: time.Minute}); err != nil || f.Reached != 1<<40 || f.Hits != nil {
+			t.Errorf("stopped: %+v, %v", f, err)
+		}
+	})
+}
+
+// What cannot be read is counted, and stops nobody: an object that is gone, a store that is away, a key that is not there any more.
+func TestASearchSaysWhatItCouldNotRead(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		one, two := b.kept([]string{"timeout 1"}, []string{"timeout 2"}), b.kept([]string{"timeout 3"})
+		var name string
+		if err := pool.QueryRowContext(t.Context(), "SELECT name FROM punctual_output_object ORDER BY id LIMIT 1").Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		delete(b.store.objects, name)
+		f := b.search(Search{Text: "timeout"})
+		if got := hits(f); got != fmt.Sprintf("%d: 1 timeout 3", two[0].ID) || f.Unreadable != len(one) || f.Reached != 0 {
+			t.Errorf("beside an object that is gone: %s, %+v", got, f)
+		}
+		b.store.down = errors.New("away")
+		if f := b.search(Search{Text: "timeout"}); f.Hits != nil || f.Unreadable != 3 {
+			t.Errorf("of a store that is away: %+v", f)
+		}
+	})
+}
+
+// An object that holds more than is read at a time is read in pieces, each once.
+func TestASearchReadsAnObjectInFewPieces(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		var outputs [][]string
+		for i := range 300 {
+			outputs = append(outputs, []string{fmt.Sprintf("run %d ", i) + strings.Repeat("x", 1000), "needle"})
+		}
+		runs := b.kept(outputs...)
+		b.store.gets.Store(0)
+		f := b.search(Search{Text: "NEEDLE", Runs: 1000})
+		if len(f.Hits) != 300 || b.store.gets.Load() != 1 {
+			t.Errorf("%d hits with %d calls to the store", len(f.Hits), b.store.gets.Load())
+		}
+		if !slices.IsSortedFunc(f.Hits, func(a, b Hit) int { return int(b.RunID - a.RunID) }) || f.Hits[0].RunID != runs[299].ID {
+			t.Error("the newest do not come first")
+		}
+	})
+}
