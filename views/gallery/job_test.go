@@ -69,7 +69,8 @@ func (f fakes) jobHealthy() jobs.DetailPage {
 	p.Good = f.T("job.good.of", "Good", 48, "N", 50)
 	p.Usual = jobs.Usual{P50: f.T("time.unit.s", "N", 84), P95: f.T("time.unit.min", "N", 2), Runs: 197}
 	p.Row.Deadline = &jobs.Deadline{By: "06:00", At: f.at(20 * time.Hour), Text: f.T("job.doneby.usually", "At", "05:40")}
-	p.Failures = []jobs.RunLine{{LogID: 89830, State: runstate.Failed, At: f.at(-17 * 24 * time.Hour), Duration: "31 s", Message: "java.sql.SQLTransientConnectionException: HikariPool-1 - Connection is not available, request timed out after 30000ms."}}
+	p.Failures = []jobs.RunLine{{LogID: 89830, State: runstate.Failed, At: f.at(-17 * 24 * time.Hour), Duration: "31 s", Message: "java.sql.SQLTransientConnectionException: HikariPool-1 - Connection is not available, request timed out after 30000ms.", Faults: f.T("job.faults", "Count", 12, "N", "12")}}
+	p.Quiet = &jobs.Quiet{Text: f.T("job.faults.good", "Count", 3, "N", 3), Run: jobs.RunLine{LogID: 90390, Faults: f.T("job.faults", "Count", 1, "N", "1")}}
 	at := time.Date(f.now.Year(), f.now.Month(), f.now.Day()+1, 2, 0, 0, 0, f.now.Location())
 	p.When = jobs.When{Cron: "0 0 2 * * ?", Zone: "Asia/Shanghai", Times: f.times(at, 24*time.Hour, 5), Facts: []jobs.Fact{{Label: f.T("jobs.field.misfire"), Value: f.T("misfire.DO_NOTHING")}}}
 	p.Config = []jobs.Fact{

@@ -451,6 +451,7 @@ func (f fakes) runs() runs.ListPage {
 	row(90396, f.zh("每日对账", "Daily reconciliation"), pay, runstate.Unconfirmed, "CRON", 58*time.Minute, plus(4*time.Millisecond), "", "http://10.2.0.21:9999/", f.tell(event.MayHave, "http://10.2.0.21:9999/", wire.FaultLate, "context deadline exceeded"))
 	row(90395, f.zh("旧报表", "Old report"), report, runstate.Stopped, "MISFIRE", 59*time.Minute, "", "", "", f.tell(event.JobStopped, "cron: minute 61 is out of range"))
 	row(90394, f.zh("同步物流轨迹", "Sync parcel tracking"), orders, runstate.Success, "MISFIRE", 60*time.Minute, "", d(2*time.Second), "http://10.2.0.15:9999/", f.tell(event.StandsFor, 12, false, f.now.Add(-72*time.Minute), f.now.Add(-61*time.Minute)))
+	p.Rows[3].Faults = f.T("job.faults", "Count", 31, "N", "31")
 	return p
 }
 
