@@ -78,6 +78,7 @@ tidy: ## tidy the module files
 	cd tools && go mod tidy
 	cd tools/dist && GOWORK=off go mod tidy
 	cd tools/deploy && GOWORK=off go mod tidy
+	cd tools/s3 && GOWORK=off go mod tidy
 	cd executor/compat && go mod tidy
 
 ## ---- check
@@ -92,7 +93,7 @@ test lint: export CGO_ENABLED = 0
 
 test: deps ## run all tests: both databases, a real browser, real scripts and kills
 	@# Vetted is by make lint, with more than go test asks.
-	TEST_DB=required TEST_LDAP=required TEST_BROWSER=required go test -vet=off -timeout 20m $$(go list ./... ./executor/... | grep -v /app/e2e)
+	TEST_DB=required TEST_LDAP=required TEST_S3=required TEST_BROWSER=required go test -vet=off -timeout 20m $$(go list ./... ./executor/... | grep -v /app/e2e)
 	@# Programs and browsers beside each other are enough for a small machine.
 	TEST_DB=required TEST_LDAP=required TEST_BROWSER=required go test -vet=off -timeout 30m ./app/e2e
 	cd executor/compat && go test ./...

@@ -225,3 +225,18 @@ func TestLinesWithErrorsAreCounted(t *testing.T) {
 		}
 	})
 }
+
+// TestTheNodesTellOfKeptOutput shows administrators how the keeping of outputs stands.
+func TestTheNodesTellOfKeptOutput(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		b := newOutputBench(t, o)
+		executortest.Eventually(t, "what waits is counted, and how fast it goes", func() error {
+			text := strings.Join(strings.Fields(b.admin.get("/nodes").document(t).Find("[data-output]").Text()), " ")
+			if !strings.HasPrefix(text, "Kept output: ") || !strings.HasSuffix(text, " 0 runs wait.") || strings.Contains(text, " 0 B a second") {
+				return fmt.Errorf("the page says %q", text)
+			}
+			return nil
+		})
+	})
+}

@@ -35,7 +35,20 @@ type Figures struct {
 
 	cluster.Told // what the others go by
 
-	Conditions []Condition `json:"conditions,omitempty"` // what is not as it should be
+	Conditions []Condition    `json:"conditions,omitempty"` // what is not as it should be
+	Output     *OutputFigures `json:"output,omitempty"`     // nil: outputs are not kept
+}
+
+// OutputFigures tell how the keeping of outputs stands, as an admin sees it.
+type OutputFigures struct {
+	Rate    float64 `json:"rate"`               // bytes that it copies in a second
+	Waiting int64   `json:"waiting"`            // runs whose output is to be copied, of all admins
+	Objects int64   `json:"objects"`            // in the store
+	Bytes   int64   `json:"bytes"`              // of these
+	LeftOut int64   `json:"left_out,omitempty"` // since its start: outputs not kept because too many waited,
+	Lost    int64   `json:"lost,omitempty"`     // those of which nothing, or not the end, could be kept,
+	Cut     int64   `json:"cut,omitempty"`      // and those of which only the beginning and the end are
+	Unseen  int     `json:"unseen,omitempty"`   // long runs that it does not follow because there are too many
 }
 
 // ParseFigures reads the figures of another admin; ok is false where it has written none.
@@ -57,8 +70,16 @@ func (e *Engine) figures() Figures {
 		Conditions: e.Conditions(),
 		Claimed:    claimed, Sent: sent, Planned: e.timer.len(), Queued: queued, InFlight: inFlight, Unsent: e.pending.len(),
 		Results: len(e.recorder.items) + len(e.finisher.items), Late: e.pulse.late(e.now()), Memory: heldMemory(),
-		Held: !e.node.MayAct(),
+		Held: !e.node.MayAct(), Output: e.outputFigures(),
 	}
+}
+
+func (e *Engine) outputFigures() *OutputFigures {
+	if e.archive == nil {
+		return nil
+	}
+	s := e.archive.Status()
+	return &OutputFigures{Rate: s.Rate, Waiting: s.Waiting, Objects: s.Objects, Bytes: s.Bytes, LeftOut: s.LeftOut, Lost: s.Lost, Cut: s.Cut, Unseen: s.Unseen}
 }
 
 // figuresText is what a beat writes.

@@ -35,6 +35,7 @@ func (c *nodePages) nodeList(ec echo.Context) error {
 	}
 	page.Adopted = form != ""
 	page.Idle, page.Lease = !cluster.Load.MayAct, format.Duration(page.Printer, cluster.Load.Lease)
+	page.Output = outputText(page.Page, cluster)
 	for _, n := range cluster.Nodes {
 		row := nodes.Row{
 			ID: n.ID, Name: n.Name, Address: n.Address, Version: n.Version, State: nodeState(n.State), Self: n.Self,
@@ -46,6 +47,28 @@ func (c *nodePages) nodeList(ec echo.Context) error {
 		}
 	}
 	return renderPart(ec, http.StatusOK, nodes.List(page), ui.FragmentResults)
+}
+
+// outputText says how the keeping of outputs stands in the cluster. What is in the store, and what waits, each admin sees as a whole.
+func outputText(page layout.Page, cluster manage.Cluster) (text []string) {
+	self := cluster.Load.Output
+	if self == nil {
+		return nil
+	}
+	var all scheduler.OutputFigures
+	for _, n := range cluster.Nodes {
+		if o := n.Load.Output; n.HasLoad && o != nil {
+			all.Rate, all.LeftOut, all.Lost, all.Cut, all.Unseen = all.Rate+o.Rate, all.LeftOut+o.LeftOut, all.Lost+o.Lost, all.Cut+o.Cut, all.Unseen+o.Unseen
+		}
+	}
+	text = append(text, page.T("nodes.output", "Size", format.Bytes(self.Bytes), "Objects", format.Number(self.Objects), "Rate", format.Bytes(int64(all.Rate)), "Waiting", format.Number(self.Waiting)))
+	if all.LeftOut+all.Lost+all.Cut > 0 {
+		text = append(text, page.T("nodes.output.skipped", "LeftOut", format.Number(all.LeftOut), "Lost", format.Number(all.Lost), "Cut", format.Number(all.Cut)))
+	}
+	if all.Unseen > 0 {
+		text = append(text, page.T("nodes.output.unseen", "N", format.Number(int64(all.Unseen))))
+	}
+	return text
 }
 
 func nodeLoad(page layout.Page, f scheduler.Figures) nodes.Load {

@@ -396,6 +396,30 @@ func TestALongRunIsCopiedWhileItGoesOn(t *testing.T) {
 	})
 }
 
+func TestTheStatusTellsWhatIsKeptAndWhatIsNot(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := newBench(t, pool)
+		b.limit.RunBytes = 1000
+		long, missing := b.run(numbered(100)...), b.run()
+		b.s.Offer(b.ends(long, missing))
+		b.step(b.s)
+		b.now = b.now.Add(2 * time.Second)
+		b.step(b.s)
+		st := b.s.Status()
+		if want := float64(len(strings.Join(numbered(100), "\n"))+1) / 2; st.Rate != want || st.Cut != 1 || st.Lost != 1 || st.LeftOut != 0 {
+			t.Errorf("the status is %+v, the rate should be %v", st, want)
+		}
+		for range 12 {
+			b.now = b.now.Add(time.Second)
+			b.step(b.s)
+		}
+		if st := b.s.Status(); st.Rate != 0 || st.Cut != 1 {
+			t.Errorf("some seconds later the status is %+v", st)
+		}
+	})
+}
+
 func TestAStoreThatTakesNothingIsSaid(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
@@ -583,7 +607,7 @@ func TestAnExcerptKeepsBothEnds(t *testing.T) {
 	}
 }
 
-// The same for every store; a bucket is tried where a test is told of a server.
+// The same for every store. TEST_S3 names a bucket at another server, as s3://KEY:SECRET@HOST:PORT/BUCKET?plain=true.
 func TestStores(t *testing.T) {
 	t.Parallel()
 	try := func(t *testing.T, s Store) {
@@ -634,11 +658,7 @@ func TestStores(t *testing.T) {
 	})
 	t.Run("s3", func(t *testing.T) {
 		t.Parallel()
-		place := os.Getenv("TEST_S3")
-		if place == "" {
-			t.Skip("TEST_S3 names no bucket, as s3://KEY:SECRET@HOST:PORT/BUCKET?plain=true")
-		}
-		p, err := ParsePlace(place)
+		p, err := ParsePlace(s3Server(t))
 		if err != nil {
 			t.Fatal(err)
 		}

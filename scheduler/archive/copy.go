@@ -116,6 +116,7 @@ func (s *Service) read(ctx context.Context, r Run, f *follow) error {
 		f.next = piece.ToLineNum + 1
 		total += len(piece.LogContent)
 		s.metrics.bytes.Add(float64(len(piece.LogContent)))
+		s.speed.add(len(piece.LogContent))
 		if err := s.limiter.WaitN(ctx, min(len(piece.LogContent), burst)); err != nil {
 			return err
 		}
@@ -233,6 +234,7 @@ func (s *Service) flushNotes(ctx context.Context) error {
 				return err
 			}
 			s.metrics.runs.WithLabelValues(reason).Add(float64(n))
+			s.lost.Add(n)
 			s.mu.Lock()
 			for _, id := range part {
 				delete(s.givenUp, id)

@@ -41,6 +41,7 @@ func (s *Service) lookLoop(ctx context.Context) {
 // look finds what is to be copied and is not in memory, and looks after the rest of it.
 func (s *Service) look(ctx context.Context) error {
 	s.setRate()
+	s.speed.mark(s.cfg.Now())
 	if err := s.flushNotes(ctx); err != nil {
 		return err
 	}

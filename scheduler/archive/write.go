@@ -249,10 +249,10 @@ func (s *Service) writeObject(ctx context.Context, batch []copied) error {
 
 // noteKept notes copies that are in the store. Copies of runs that are gone, or that another admin has copied meanwhile, are left out.
 func (s *Service) noteKept(ctx context.Context, object Object, size int64, batch []copied, places []placed) error {
-	kept, empty := 0, 0
+	kept, empty, cut := 0, 0, 0
 	now, node := s.cfg.Now().UnixMilli(), s.cfg.Node()
 	err := s.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		kept, empty = 0, 0
+		kept, empty, cut = 0, 0, 0
 		rows, err := s.lock(ctx, tx, batch)
 		if err != nil {
 			return err
@@ -278,7 +278,9 @@ func (s *Service) noteKept(ctx context.Context, object Object, size int64, batch
 				continue
 			}
 			if !c.goesOn {
-				kept++
+				if kept++; row.LeftLines > 0 {
+					cut++
+				}
 			}
 			row.ObjectID, row.Pos, row.Size, row.TextAt = object.ID, places[i].pos, places[i].size, places[i].textAt
 			keep = append(keep, row)
@@ -303,6 +305,8 @@ func (s *Service) noteKept(ctx context.Context, object Object, size int64, batch
 	}
 	s.metrics.runs.WithLabelValues(outcomeKept).Add(float64(kept))
 	s.metrics.runs.WithLabelValues(outcomeEmpty).Add(float64(empty))
+	s.metrics.cut.Add(float64(cut))
+	s.cut.Add(int64(cut))
 	return nil
 }
 

@@ -36,6 +36,10 @@ func (f fakes) nodes() nodes.ListPage {
 			{ID: 9, Name: "scheduler-3", Address: "http://10.1.0.13:8080", Version: "0.0.9", State: nodes.StateGone, Started: f.at(-200 * time.Hour), Beat: f.at(-4 * time.Minute)},
 		},
 		Lease: format.Duration(f.Printer, 5*time.Second),
+		Output: []string{
+			f.T("nodes.output", "Size", "3.4 GiB", "Objects", "12,031", "Rate", "412 KiB", "Waiting", "38"),
+			f.T("nodes.output.skipped", "LeftOut", "0", "Lost", "12", "Cut", "1,204"), f.T("nodes.output.unseen", "N", "311"),
+		},
 	}
 }
 

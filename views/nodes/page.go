@@ -23,9 +23,10 @@ type ListPage struct {
 	Rows []Row
 	// Conditions are what is wrong with any of them.
 	Conditions []Condition
-	Adopted    bool   // the database was XXL-JOB's, and there is a way back
-	Idle       bool   // the admin that answers may neither claim nor send
-	Lease      string // after which a silent admin is gone
+	Adopted    bool     // the database was XXL-JOB's, and there is a way back
+	Idle       bool     // the admin that answers may neither claim nor send
+	Output     []string // how the keeping of outputs stands, ready to print; none: they are not kept
+	Lease      string   // after which a silent admin is gone
 }
 
 // Condition is something that is wrong with a node.
