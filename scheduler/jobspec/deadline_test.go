@@ -160,3 +160,20 @@ func TestOnlyJobsWithPlannedTimesHaveADeadline(t *testing.T) {
 		}
 	}
 }
+
+// TestOnlyTheLastFireBeforeADeadlineHasIt: the others of the day may run until the next.
+func TestOnlyTheLastFireBeforeADeadlineHasIt(t *testing.T) {
+	t.Parallel()
+	s := jobspec.Schedule{Type: jobspec.ScheduleCron, Conf: "0 0/10 * * * ?", Zone: time.UTC}
+	clock, ok := jobspec.ParseClock("06:00")
+	if !ok {
+		t.Fatal("no time of day")
+	}
+	due := time.Date(2026, 3, 2, 6, 0, 0, 0, time.UTC)
+	for before, want := range map[time.Duration]bool{20 * time.Minute: false, 10 * time.Minute: true} {
+		by, ok, err := s.DeadlineOf(clock, due, due.Add(-before))
+		if err != nil || ok != want || ok && !by.Equal(due) {
+			t.Errorf("%v before: by %v, %v, %v; want %v", before, by, ok, err, want)
+		}
+	}
+}
