@@ -27,9 +27,9 @@ type OpenAlarms struct {
 const FieldRemark = "remark"
 
 const (
-	// openPage is how many open alarms are read at once, maxOpenJobs how many jobs a list has.
+	// openPage is how many open alarms are read at once, maxOpenJobs how many jobs a list has, and one more.
 	openPage    = 1000
-	maxOpenJobs = 500
+	maxOpenJobs = 1001
 )
 
 // OpenAlarm is a job with open alarms.
