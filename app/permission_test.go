@@ -86,8 +86,8 @@ var routeNeeds = map[string]need{
 	"POST /jobs/new/curl":   {login: true, anyEdit: true},
 	"GET /jobs/children":    {login: true, anyEdit: true},
 	"GET /jobs/:id/account": view,
-	"GET /jobs/:id":         view,
-	"GET /jobs/:id/edit":    edit, "POST /jobs/:id": edit, "POST /jobs/:id/start": sched, "POST /jobs/:id/stop": sched, "POST /jobs/:id/release": edit,
+	"GET /jobs/:id":         view, "POST /jobs/:id/favourite": view,
+	"GET /jobs/:id/edit": edit, "POST /jobs/:id": edit, "POST /jobs/:id/start": sched, "POST /jobs/:id/stop": sched, "POST /jobs/:id/release": edit,
 	"GET /jobs/:id/delete": edit, "POST /jobs/:id/delete": edit, "GET /jobs/:id/run": run, "POST /jobs/:id/run": run,
 	"GET /jobs/:id/glue": script, "POST /jobs/:id/glue": script, "POST /jobs/:id/glue/try": {login: true, right: auth.RightRun | auth.RightGlue},
 	"GET /jobs/:id/glue/waiting": script, "POST /jobs/:id/glue/waiting": script,
@@ -97,7 +97,7 @@ var routeNeeds = map[string]need{
 	"GET /runs/clear": {login: true, anyEdit: true}, "POST /runs/clear": edit, "GET /runs/clear/progress": {login: true, anyEdit: true},
 	"POST /runs/clear/:id/stop": edit,
 	// Each job of a bulk is judged for itself; see where the people are refused.
-	"GET /jobs/bulk": user, "POST /jobs/bulk": user,
+	"GET /jobs/bulk": user, "POST /jobs/bulk": user, "GET /runs/rerun": user, "POST /runs/rerun": user,
 	// An export holds what somebody may see; each job of an import is judged for itself.
 	"GET /jobs/export": user, "GET /jobs/export/file": user, "GET /jobs/import": {login: true, anyEdit: true}, "POST /jobs/import": {login: true, anyEdit: true},
 	"GET /runs/:id/kill": run, "POST /runs/:id/kill": run,
@@ -130,7 +130,7 @@ var routeNeeds = map[string]need{
 	"GET /webhooks": admin, "GET /webhooks/new": admin, "POST /webhooks": admin, "GET /webhooks/:id": admin, "GET /webhooks/:id/edit": admin, "POST /webhooks/:id/edit": admin,
 	"POST /webhooks/:id/test": admin, "POST /webhooks/:id/secret": admin, "GET /webhooks/:id/delete": admin, "POST /webhooks/:id/delete": admin,
 	"POST /webhooks/:id/again": admin, "POST /webhooks/:id/deliveries/:delivery/again": admin,
-	"GET /jobs/slowest": user, "GET /forecast": user, "GET /timeline": user, "GET /calendars": user, "GET /calendars/:name": user, "POST /calendars": admin, "GET /calendars/:name/delete": admin, "POST /calendars/:name/delete": admin,
+	"GET /jobs/slowest": user, "GET /forecast": user, "GET /wall": user, "GET /timeline": user, "GET /calendars": user, "GET /calendars/:name": user, "POST /calendars": admin, "GET /calendars/:name/delete": admin, "POST /calendars/:name/delete": admin,
 	"GET /teams": admin, "GET /teams/new": admin, "POST /teams": admin, "GET /teams/:id/edit": admin, "POST /teams/:id": admin, "GET /teams/:id/delete": admin, "POST /teams/:id/delete": admin,
 	// A view of somebody else does not exist.
 	"GET /views/new": user, "POST /views": user, "GET /views/:id/edit": user, "POST /views/:id": user, "POST /views/:id/delete": user,

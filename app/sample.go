@@ -26,9 +26,9 @@ import (
 // like any other, and jobs that succeed, print, take long, and fail. Whether an installation has it is a setting of the
 // database, so that a later start brings the executor back for the jobs that are still there.
 const (
-	sampleAppName = "punctual-sample"
+	sampleAppName = manage.SampleAppName
 	sampleTitle   = "Sample executor"
-	sampleAuthor  = "punctual"
+	sampleAuthor  = manage.SampleAuthor
 	sampleOn      = "on"
 	sampleDrain   = 3 * time.Second // nobody waits for a sample
 )

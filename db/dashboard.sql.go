@@ -49,6 +49,27 @@ func (q *Queries) CountJobsByGroup(ctx context.Context, db DBTX) ([]CountJobsByG
 	return items, nil
 }
 
+const getFirstSteps = `-- name: GetFirstSteps :one
+SELECT EXISTS (SELECT 1 FROM xxl_job_info WHERE author <> ?) AS any_job,
+       EXISTS (SELECT 1 FROM punctual_alarm_channel) AS any_channel,
+       EXISTS (SELECT 1 FROM xxl_job_user LIMIT 1 OFFSET 1) AS any_people
+`
+
+type GetFirstStepsRow struct {
+	AnyJob     bool
+	AnyChannel bool
+	AnyPeople  bool
+}
+
+// What of its first steps an installation has taken: each is one look at the first row there is. The jobs and groups of the sample are made
+// by nobody.
+func (q *Queries) GetFirstSteps(ctx context.Context, db DBTX, sampleAuthor Text) (GetFirstStepsRow, error) {
+	row := db.QueryRowContext(ctx, getFirstSteps, sampleAuthor)
+	var i GetFirstStepsRow
+	err := row.Scan(&i.AnyJob, &i.AnyChannel, &i.AnyPeople)
+	return i, err
+}
+
 const listFailedRuns = `-- name: ListFailedRuns :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_time, handle_code,

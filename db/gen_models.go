@@ -547,6 +547,12 @@ type Permission struct {
 	Rights  int64
 }
 
+type PunctualFavourite struct {
+	UserID int64
+	JobID  int64
+	MadeAt int64
+}
+
 type PunctualJobDay struct {
 	DayAt     int64
 	JobID     int64

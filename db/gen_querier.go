@@ -135,6 +135,10 @@ type Querier interface {
 	DeleteExecutorsOf(ctx context.Context, db DBTX, appName string) (int64, error)
 	DeleteFactor(ctx context.Context, db DBTX, arg DeleteFactorParams) (int64, error)
 	DeleteFactorsOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
+	DeleteFavourite(ctx context.Context, db DBTX, arg DeleteFavouriteParams) (int64, error)
+	DeleteFavouritesOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
+	// Of jobs that were deleted: each is one look by the primary key.
+	DeleteFavouritesWithoutJob(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteFileJob(ctx context.Context, db DBTX, jobID int64) (int64, error)
 	DeleteFollowedBefore(ctx context.Context, db DBTX, followedAt int64) (int64, error)
 	DeleteGatheringAlarmNotice(ctx context.Context, db DBTX, arg DeleteGatheringAlarmNoticeParams) (int64, error)
@@ -274,6 +278,9 @@ type Querier interface {
 	// With the owner of the token to be, once there is one.
 	GetDeviceLogin(ctx context.Context, db DBTX, id string) (GetDeviceLoginRow, error)
 	GetFileJob(ctx context.Context, db DBTX, jobID int64) (FileJob, error)
+	// What of its first steps an installation has taken: each is one look at the first row there is. The jobs and groups of the sample are made
+	// by nobody.
+	GetFirstSteps(ctx context.Context, db DBTX, sampleAuthor Text) (GetFirstStepsRow, error)
 	// One version of a job's script. Asked for with its job, so that nobody reads another job's by its number.
 	GetGlueVersion(ctx context.Context, db DBTX, arg GetGlueVersionParams) (GlueVersion, error)
 	GetGroup(ctx context.Context, db DBTX, id int64) (Group, error)
@@ -357,6 +364,9 @@ type Querier interface {
 	// What touches punctual_device_login. Its states are manage's.
 	InsertDeviceLogin(ctx context.Context, db DBTX, arg InsertDeviceLoginParams) error
 	InsertFactor(ctx context.Context, db DBTX, arg InsertFactorParams) (int64, error)
+	// What touches punctual_favourite: the jobs that people have marked with the star.
+	// One that is marked already stays so.
+	InsertFavourite(ctx context.Context, db DBTX, arg InsertFavouriteParams) error
 	// What touches punctual_followed: fires of which more than one run may succeed, and whose children have been started. See scheduler/chain.go.
 	// 0 rows: a run of the same fire has succeeded before. Of two at the same time the second waits here for the first.
 	InsertFollowed(ctx context.Context, db DBTX, arg InsertFollowedParams) (int64, error)
@@ -501,6 +511,9 @@ type Querier interface {
 	ListFailuresByCode(ctx context.Context, db DBTX, arg ListFailuresByCodeParams) ([]ListFailuresByCodeRow, error)
 	// How many lines with errors the kept outputs of some runs have.
 	ListFaults(ctx context.Context, db DBTX, ids []int64) ([]ListFaultsRow, error)
+	// By the primary key; the use case bounds how many somebody has.
+	ListFavourites(ctx context.Context, db DBTX, userID int64) ([]int64, error)
+	ListFavouritesAmong(ctx context.Context, db DBTX, arg ListFavouritesAmongParams) ([]int64, error)
 	ListFileJobsByID(ctx context.Context, db DBTX, ids []int64) ([]FileJob, error)
 	// What touches punctual_file_job.
 	ListFileJobsOfSource(ctx context.Context, db DBTX, source string) ([]FileJob, error)
@@ -545,6 +558,8 @@ type Querier interface {
 	// The jobs of some executors that have one of some descriptions, for an import. MySQL compares without case: the caller
 	// compares again.
 	ListJobsNamed(ctx context.Context, db DBTX, arg ListJobsNamedParams) ([]ListJobsNamedRow, error)
+	// The newest first. One pass over the jobs.
+	ListJobsOfAuthor(ctx context.Context, db DBTX, arg ListJobsOfAuthorParams) ([]int64, error)
 	// The schedules of a group's jobs in one state, for what cannot be moved or given back.
 	ListJobsOfGroupByStatus(ctx context.Context, db DBTX, arg ListJobsOfGroupByStatusParams) ([]ListJobsOfGroupByStatusRow, error)
 	// Which of these jobs want a run that is lost to be run once more.

@@ -14,9 +14,11 @@ import (
 // families are keys put together in the code from a prefix and a value. The values are read where they are declared, so that a
 // missing word is found as surely as for a key written out.
 var families = withTables(map[string][]string{
+	"dashboard.step.":    and([]string{"executor", "job", "alarm", "people"}, ".text"),
+	"layout.start.":      {"dashboard", "mine", "jobs", "runs"},
 	"jobs.call.as.":      listed("views/jobs", "CallWays"),
 	"slow.by.":           listed("views/link", "SlowOrders"),
-	"palette.also.":      {"new", "dashboard", "jobs", "runs", "failed", "running", "longest", "slowest", "forecast", "timeline", "next", "stopped", "paused", "pauses", "executors", "group", "import", "clear", "openalarms", "alarms", "webhooks", "users", "teams", "calendars", "audit", "nodes", "settings", "tokens", "profile", "second", "help", "docs", "keys"},
+	"palette.also.":      {"new", "mine", "wall", "dashboard", "jobs", "runs", "failed", "running", "longest", "slowest", "forecast", "timeline", "next", "stopped", "paused", "pauses", "executors", "group", "import", "clear", "openalarms", "alarms", "webhooks", "users", "teams", "calendars", "audit", "nodes", "settings", "tokens", "profile", "second", "help", "docs", "keys"},
 	"palette.deed.":      and([]string{"run", "start", "stop", "edit", "pause", "backfill", "runs", "account", "glue", "copy", "delete"}, ".also"),
 	"jobs.sort.":         listed("views/link", "JobSorts"),
 	"runs.sort.":         listed("views/link", "RunSorts"),
@@ -83,10 +85,10 @@ var families = withTables(map[string][]string{
 	"job.error.planned.": typed("scheduler/expr", "Part"),
 	"cron.error.":        append(typed("scheduler/cron", "Reason"), written("scheduler/jobspec", `cronError \+ "(\w+)"`)...),
 
-	"dashboard.":       and(named("views/dashboard", "Failing|Late|Long|Lost"), ".none"),
+	"dashboard.":       and(named("views/dashboard", "Failing|Late|Long|Lost|Running"), ".none"),
 	"jobs.bulk.":       and(typed("app/manage", "BulkDo"), ".title", ".done"),
 	"jobs.state.":      offered("views/jobs", "jobs.state."),
-	"jobs.show.":       named("views/link", "Show(Failing|Late|Due)"),
+	"jobs.show.":       named("views/link", "Show(Failing|Late|Due|Mine)"),
 	"runs.show.":       named("views/link", "Show(Late|Long)"),
 	"runs.result.":     listed("views/link", "Results"),
 	"runs.kill.scope.": named("views/runs", "Kill(One|Broadcast|Job)"),

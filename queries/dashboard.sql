@@ -57,3 +57,10 @@ ORDER BY trigger_next_time LIMIT ?;
 SELECT id, job_group, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at, calendar, calendar_rule, tags, paused_at, paused_next FROM xxl_job_info
 WHERE trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND id IN (sqlc.slice(ids)) AND trigger_next_time > 0 AND trigger_next_time <= sqlc.arg(until_ms);
 
+
+-- name: GetFirstSteps :one
+-- What of its first steps an installation has taken: each is one look at the first row there is. The jobs and groups of the sample are made
+-- by nobody.
+SELECT EXISTS (SELECT 1 FROM xxl_job_info WHERE author <> sqlc.arg(sample_author)) AS any_job,
+       EXISTS (SELECT 1 FROM punctual_alarm_channel) AS any_channel,
+       EXISTS (SELECT 1 FROM xxl_job_user LIMIT 1 OFFSET 1) AS any_people;

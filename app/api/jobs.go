@@ -332,11 +332,15 @@ func (a *API) trigger(ctx context.Context, p auth.Principal, id int64, body *tri
 	if err != nil {
 		return nil, err
 	}
+	return triggeredRuns(runs), nil
+}
+
+func triggeredRuns(runs []int64) *triggerAnswer {
 	out := &triggerAnswer{Body: triggered{Runs: append([]int64{}, runs...)}}
 	if len(runs) > 0 {
 		out.Location = address("runs", runs[0])
 	}
-	return out, nil
+	return out
 }
 
 // address is where a resource is.

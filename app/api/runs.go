@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -127,6 +126,15 @@ func (a *API) runs() {
 		}) (*triggerAnswer, error) {
 			return a.rerun(ctx, p, in.ID)
 		})
+	add(a, op{method: http.MethodPost, path: "/runs/rerun", id: "rerunRuns", tag: tag, summary: "Run the jobs of many runs again, each with the run's parameter"},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			Once
+			DryRun
+			Body rerunBody
+		}) (*struct{ Body rerunAnswer }, error) {
+			out, err := a.rerunMany(ctx, p, in.Body, in.Dry)
+			return &struct{ Body rerunAnswer }{out}, err
+		})
 	add(a, op{method: http.MethodGet, path: "/runs/{id}/script", id: "getTriedScript", tag: tag, also: []int{http.StatusConflict}, summary: "Get the script that a trial ran"},
 		func(ctx context.Context, p auth.Principal, in *RunID) (*struct{ Body triedScript }, error) {
 			return a.triedScript(ctx, p, in.ID)
@@ -241,27 +249,50 @@ func (a *API) runOutput(ctx context.Context, p auth.Principal, id int64, from in
 }
 
 func (a *API) rerun(ctx context.Context, p auth.Principal, id int64) (*triggerAnswer, error) {
-	r, err := a.Manage.Runs.Need(ctx, p, id, auth.RightRun)
+	ids, err := a.Manage.Jobs.RunAgain(ctx, p, id, jobspec.TriggerAPI)
 	if err != nil {
 		return nil, err
 	}
-	j, err := a.Manage.Jobs.Need(ctx, p, r.JobID, auth.RightRun)
-	if err != nil {
-		return nil, err
+	return triggeredRuns(ids), nil
+}
+
+type rerunBody struct {
+	Runs []int64 `json:"runs" minItems:"1" maxItems:"200" doc:"The numbers of the runs."`
+}
+
+// rerunAnswer says of each run what became of it.
+type rerunAnswer struct {
+	Done  bool        `json:"done" doc:"False for a dry run."`
+	Items []rerunItem `json:"items"`
+}
+
+type rerunItem struct {
+	Run    int64  `json:"run"`
+	Again  bool   `json:"again" doc:"It is run again, or would be."`
+	NewRun int64  `json:"new_run,omitempty" doc:"The run that came of it; of a broadcast the first."`
+	Code   string `json:"code,omitempty" doc:"Why it is not run again, for programs: it has not ended, another attempt followed, its job is gone, …"`
+	Detail string `json:"detail,omitempty" doc:"The same in the language of Accept-Language."`
+}
+
+func (a *API) rerunMany(ctx context.Context, p auth.Principal, body rerunBody, dry bool) (rerunAnswer, error) {
+	in := manage.Rerun{IDs: body.Runs, Type: jobspec.TriggerAPI}
+	do := a.Manage.Jobs.Rerun
+	if dry {
+		do = a.Manage.Jobs.PreviewRerun
 	}
-	if r.TriggerType == jobspec.TriggerTrial {
-		return nil, problem.New(problem.Conflict, "problem.run.trial")
+	items, err := do(ctx, p, in)
+	out := rerunAnswer{Done: !dry, Items: make([]rerunItem, 0, len(items))}
+	for _, item := range items {
+		told := rerunItem{Run: item.ID, Again: item.Changes}
+		if item.Err != nil {
+			doc := newProblem(requestOf(ctx).printer, item.Err, nil)
+			told.Code, told.Detail = doc.Code, doc.Detail
+		} else if item.Was != "" {
+			told.NewRun, _ = strconv.ParseInt(item.Was, 10, 64) // a use case wrote it
+		}
+		out.Items = append(out.Items, told)
 	}
-	body := triggerBody{Planned: momentOf(cmp.Or(r.PlannedFor, r.PlannedAt))}
-	own, err := a.Manage.Jobs.OwnParam(ctx, p, j)
-	if err != nil {
-		return nil, err
-	}
-	if !own {
-		param := string(r.ExecutorParam)
-		body.Param = &param
-	}
-	return a.trigger(ctx, p, r.JobID, &body)
+	return out, err
 }
 
 // triedScript is the text that a trial ran.

@@ -8,9 +8,11 @@ import (
 
 // Preferences are how somebody wants the console. The zero value is how it comes.
 type Preferences struct {
-	NoKeys bool                `json:"no_keys,omitempty"` // single keys do nothing
-	Dense  bool                `json:"dense,omitempty"`   // lists have a line a row
-	Lists  map[string]ListLook `json:"lists,omitempty"`   // by the name of the list
+	NoKeys  bool                `json:"no_keys,omitempty"`  // single keys do nothing
+	Start   string              `json:"start,omitempty"`    // the page that a visit begins with; "": the dashboard
+	NoSteps bool                `json:"no_steps,omitempty"` // the first steps are not shown
+	Dense   bool                `json:"dense,omitempty"`    // lists have a line a row
+	Lists   map[string]ListLook `json:"lists,omitempty"`    // by the name of the list
 }
 
 // ListLook is how somebody wants one list.

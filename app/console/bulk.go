@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -37,7 +38,14 @@ func (c *jobPages) bulkForm(ec echo.Context) error {
 	if b.Do == manage.BulkMove {
 		b.Group = -1 // none is chosen yet, so that every job counts
 	}
-	page, err := c.bulkPage(ec, b, c.jobs.Preview, chooses(b.Do))
+	preview, foreseen := c.jobs.Preview, manage.Spread{}
+	if b.Do == manage.BulkSpread {
+		preview = func(ctx context.Context, p auth.Principal, b manage.Bulk) (items []manage.BulkItem, err error) {
+			items, foreseen, err = c.jobs.PreviewSpread(ctx, p, b)
+			return items, err
+		}
+	}
+	page, err := c.bulkPage(ec, b, preview, chooses(b.Do))
 	if err != nil {
 		return err
 	}
@@ -45,25 +53,19 @@ func (c *jobPages) bulkForm(ec echo.Context) error {
 		page.Fix(chooses(b.Do))
 	}
 	if b.Do == manage.BulkSpread {
-		if err := c.spreadPicture(ec, &page, b); err != nil {
-			return err
-		}
+		c.spreadPicture(ec, &page, b, foreseen)
 	}
 	return renderPart(ec, http.StatusOK, jobs.Bulk(page), ui.FragmentDialog)
 }
 
 // spreadPicture shows what a spread comes to, over the window that is asked about.
-func (c *jobPages) spreadPicture(ec echo.Context, page *jobs.BulkPage, b manage.Bulk) error {
+func (c *jobPages) spreadPicture(ec echo.Context, page *jobs.BulkPage, b manage.Bulk, s manage.Spread) {
 	for _, window := range manage.BulkWindows() {
 		minutes := int64(window / time.Minute)
 		page.Windows = append(page.Windows, ui.Option{Value: link.JobsBulkOver(ec.QueryParams(), minutes), Label: format.Duration(page.Printer, window), Selected: window == b.Window})
 	}
 	if page.Count == 0 {
-		return nil
-	}
-	s, err := c.jobs.Spread(ec.Request().Context(), who(ec), b)
-	if err != nil {
-		return err
+		return
 	}
 	zone := c.timesOf(page.Page)
 	clock := func(at time.Time) string { return at.In(zone).Format("15:04") }
@@ -80,7 +82,6 @@ func (c *jobPages) spreadPicture(ec echo.Context, page *jobs.BulkPage, b manage.
 		})
 	}
 	page.Spread = picture
-	return nil
 }
 
 // bulkAgain shows the question again with what was chosen, and why that cannot be.

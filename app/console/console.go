@@ -110,7 +110,7 @@ func New(cfg Config) *Console {
 			flows: securecookie.New(cfg.SignKey, cfg.EncryptKey).MaxAge(int(directory.FlowLife / time.Second)),
 		},
 		families: []family{
-			&dashboardPages{frame: f, figures: m.Dashboard, jobs: m.Jobs, pauses: m.Pauses, engine: cfg.Engine},
+			&dashboardPages{frame: f, figures: m.Dashboard, jobs: m.Jobs, runs: m.Runs, pauses: m.Pauses, engine: cfg.Engine},
 			ofJobs,
 			&jobPage{jobPages: ofJobs, audit: m.Audit},
 			&backfillPages{frame: f, jobs: m.Jobs, backfills: m.Backfills, pauses: m.Pauses},

@@ -28,6 +28,7 @@ type dashboardPages struct {
 	*frame
 	figures *figures.Dashboard
 	jobs    *manage.Jobs
+	runs    *manage.Runs
 	pauses  *manage.Pauses
 	engine  Engine
 }
@@ -35,6 +36,7 @@ type dashboardPages struct {
 func (c *dashboardPages) routes(g *echo.Group) {
 	g.GET(link.Root, c.dashboard)
 	g.GET(link.ForecastPath, c.forecast)
+	g.GET(link.WallPath, c.wall)
 }
 
 // troubleItems is how many cases of a kind of trouble the dashboard names.
@@ -45,6 +47,9 @@ var dashboardDays = []int{14, 7, 30, 90}
 
 func (c *dashboardPages) dashboard(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
+	if start := startOf(p); start != link.Root && arrives(ec.Request()) {
+		return ec.Redirect(http.StatusSeeOther, start)
+	}
 	page := dashboard.Page{Page: c.pageWithFlash(ec)}
 	titles, err := c.groupTitles(ec)
 	if err != nil {
@@ -70,6 +75,9 @@ func (c *dashboardPages) dashboard(ec echo.Context) error {
 	if page.AnyJobs, err = c.jobs.Any(ctx, p); err != nil {
 		return err
 	}
+	if err := c.dashboardSteps(ctx, &page, p); err != nil {
+		return err
+	}
 	if p.Admin { // it is of the whole installation, and cannot be told apart by group
 		c.dashboardPulse(&page)
 	}
@@ -80,6 +88,28 @@ func (c *dashboardPages) dashboard(ec echo.Context) error {
 		return err
 	}
 	return renderPart(ec, http.StatusOK, dashboard.Whole(page), dashboard.FragmentBody)
+}
+
+// dashboardSteps adds what a new installation still needs, until it is done or nobody wants to see it.
+func (c *dashboardPages) dashboardSteps(ctx context.Context, page *dashboard.Page, p auth.Principal) error {
+	if !p.Admin || p.Preferences.NoSteps {
+		return nil
+	}
+	steps, err := c.groups.FirstSteps(ctx, p)
+	if err != nil || steps.Done() {
+		return err
+	}
+	executor := link.ExecutorNewPath
+	if steps.Group != 0 {
+		executor = link.Executor(steps.Group)
+	}
+	page.Steps = []dashboard.Step{
+		{Name: "executor", URL: executor, Done: steps.Executor},
+		{Name: "job", URL: link.JobNewPath, Done: steps.Job},
+		{Name: "alarm", URL: link.AlarmNewPath, Done: steps.Alarm},
+		{Name: "people", URL: link.UserNewPath, Done: steps.People},
+	}
+	return nil
 }
 
 // pausesShown is how many pauses the dashboard names.

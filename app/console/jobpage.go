@@ -62,6 +62,11 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 	} else if ok {
 		page.Row.Deadline = c.drawnDeadline(page.Page, s, c.zoneOf(j.TimeZone))
 	}
+	marked, err := c.jobs.Favourites(ctx, p, []int64{j.ID})
+	if err != nil {
+		return err
+	}
+	page.Row.Favourite = marked[j.ID]
 	page.CanCopy = p.CanAnywhere(auth.RightEdit)
 	if page.Kept, err = c.kept(ctx, c.jobs, page.Page, j.ID); err != nil {
 		return err

@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -46,6 +47,7 @@ func (c *jobPages) routes(g *echo.Group) {
 	g.POST("/jobs/:id", c.jobUpdate)
 	g.POST("/jobs/:id/start", c.jobStart)
 	g.POST("/jobs/:id/stop", c.jobStop)
+	g.POST("/jobs/:id/favourite", c.jobFavourite)
 	g.POST("/jobs/:id/release", c.jobRelease)
 	g.GET("/jobs/:id/delete", c.jobDeleteForm)
 	g.POST("/jobs/:id/delete", c.jobDelete)
@@ -97,6 +99,9 @@ func (c *jobPages) jobList(ec echo.Context) error {
 			row.Deadline = c.drawnDeadline(page.Page, s, c.zoneOf(j.TimeZone))
 		}
 		page.Rows = append(page.Rows, row)
+	}
+	if err := c.addFavourites(ctx, p, page.Rows); err != nil {
+		return err
 	}
 	c.addOutcomes(page.Page, page.Rows, list.Outcomes)
 	known := list.Total
@@ -223,6 +228,22 @@ func backTo(ec echo.Context, jobID int64) string {
 }
 
 func leadsBack(ec echo.Context) bool { return ec.FormValue(jobs.FieldBack) == jobs.BackToJob }
+
+// jobFavourite marks a job for who asks, or takes the mark away.
+func (c *jobPages) jobFavourite(ec echo.Context) error {
+	jobID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	if err := c.jobs.SetFavourite(ec.Request().Context(), who(ec), jobID, ec.FormValue(jobs.FieldFavourite) == "1"); err != nil {
+		return err
+	}
+	if isPartial(ec.Request()) {
+		ec.Response().Header().Set("HX-Trigger", jobsChanged)
+		return ec.NoContent(http.StatusNoContent)
+	}
+	return ec.Redirect(http.StatusSeeOther, backTo(ec, jobID))
+}
 
 // jobSwitch starts or stops a job, and offers to take that back. htmx gets the row anew, anybody else the list. Undone from a
 // message, which may stand over any list, the lists that show the job look for themselves.
@@ -394,4 +415,17 @@ func (c *jobPages) jobRun(ec echo.Context) error {
 		return c.goTo(ec, link.Run(ids[0]), done("jobs.flash.triggered", "Name", j.JobDesc))
 	}
 	return c.goTo(ec, link.RunsOfJob(j.JobGroup, jobID), done("jobs.flash.broadcast", "Name", j.JobDesc, "N", strconv.Itoa(len(ids))))
+}
+
+// addFavourites marks the rows that the reader has marked.
+func (c *jobPages) addFavourites(ctx context.Context, p auth.Principal, rows []jobs.Row) error {
+	ids := make([]int64, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ID
+	}
+	marked, err := c.jobs.Favourites(ctx, p, ids)
+	for i, r := range rows {
+		rows[i].Favourite = marked[r.ID]
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -38,6 +39,16 @@ func look(page layout.Page, p auth.Principal, list string) ui.Look {
 func chosen(ec echo.Context, prefs auth.Preferences) (_ auth.Preferences, ok bool) {
 	if keys := ec.FormValue(layout.FieldKeys); keys == "on" || keys == "off" {
 		prefs.NoKeys = keys == "off"
+		return prefs, true
+	}
+	if start := ec.FormValue(layout.FieldStart); slices.Contains(layout.Starts(), start) {
+		if prefs.Start = start; start == layout.StartDashboard {
+			prefs.Start = ""
+		}
+		return prefs, true
+	}
+	if ec.FormValue(layout.FieldSteps) == "off" {
+		prefs.NoSteps = true
 		return prefs, true
 	}
 	list := ec.FormValue(ui.FieldList)
@@ -81,4 +92,29 @@ func (c *entrance) backToList(ec echo.Context) error {
 		return ec.NoContent(http.StatusNoContent)
 	}
 	return ec.Redirect(http.StatusSeeOther, next)
+}
+
+// startOf is the page that somebody's visits begin with.
+func startOf(p auth.Principal) string {
+	switch p.Preferences.Start {
+	case layout.StartMine:
+		return link.Jobs(link.JobFilter{Show: link.ShowMine})
+	case layout.StartJobs:
+		return link.JobsPath
+	case layout.StartRuns:
+		return link.RunsPath
+	default:
+		return link.Root
+	}
+}
+
+// arrives says whether a visit begins with a request: its address was typed or kept, or it comes from the login or from elsewhere. Who
+// goes to the dashboard from another page wants the dashboard.
+func arrives(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "none", "cross-site":
+		return true
+	}
+	from, err := url.Parse(r.Referer())
+	return err == nil && (from.Path == link.Login || strings.HasPrefix(from.Path, link.Login+"/"))
 }

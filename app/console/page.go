@@ -56,6 +56,7 @@ func (c *frame) Page(ec echo.Context) layout.Page {
 		Times:   c.zoneFor(p),
 		Home:    zoneName(c.zone, c.now()),
 		NoKeys:  p.Preferences.NoKeys,
+		Start:   p.Preferences.Start,
 	}
 	page.Zone = zoneName(page.Times, c.now())
 	if !p.Zero() {

@@ -39,6 +39,8 @@ func (c *runPages) routes(g *echo.Group) {
 	g.GET("/runs", c.runList)
 	g.GET("/runs/events", c.runListEvents)
 	g.GET(link.SearchPath, c.outputSearch)
+	g.GET(link.RunsRerun, c.rerunForm)
+	g.POST(link.RunsRerun, c.rerun)
 	g.GET("/runs/:id", c.runDetail)
 	g.GET("/runs/:id/log", c.runLog)
 	g.GET("/runs/:id/events", c.runEvents)

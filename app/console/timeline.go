@@ -126,6 +126,7 @@ func (c *timelines) runRow(page layout.Page, p auth.Principal, run *runstate.Run
 	row.At = c.at(page, run.Start())
 	row.Message = run.Message(c.teller(page))
 	row.CanKill = manage.CanKill(p, row.GroupID, row.State)
+	row.CanRerun = row.JobName != "" && row.Trigger != string(jobspec.TriggerTrial) && !row.State.Open() && p.Can(row.GroupID, auth.RightRun)
 	if run.Planned > 0 && run.Sent > 0 {
 		late := time.Duration(run.Sent-run.Planned) * time.Millisecond
 		row.Lateness, row.Late = format.Delta(page.Printer, late), late > lateAfter

@@ -17,10 +17,10 @@ type typing struct{ *window }
 // they last, the mark of a moment ago would count.
 const ringless = `(() => {
 	document.getAnimations().filter((a) => a instanceof CSSTransition).forEach((a) => a.finish());
-	const e = document.activeElement, seen = e.matches("input[type=radio], input[type=checkbox]") && e.labels.length && getComputedStyle(e).opacity === "0" ? e.labels[0] : e;
-	const s = getComputedStyle(seen);
-	const outline = s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2 && !/, 0\)|transparent/.test(s.outlineColor);
-	return e === document.body || outline || s.boxShadow !== "none" ? "" : e.outerHTML.slice(0, 120);
+	const e = document.activeElement, seen = e.matches("input[type=radio], input[type=checkbox]") && e.labels.length && getComputedStyle(e).opacity === "0" ? e.labels[0] : e.closest(".cm-editor") ?? e;
+	const s = getComputedStyle(seen), whole = getComputedStyle(seen, "::after"); // what fills its card draws the ring there
+	const ring = (s) => s.outlineStyle !== "none" && parseFloat(s.outlineWidth) >= 2 && !/, 0\)|transparent/.test(s.outlineColor);
+	return e === document.body || ring(s) || whole.content !== "none" && ring(whole) || s.boxShadow !== "none" ? "" : e.outerHTML.slice(0, 120);
 })()`
 
 // tab presses the tab key until an element has the focus. Everything it comes by shows that it has it.

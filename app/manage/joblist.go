@@ -24,7 +24,7 @@ type JobFilter struct {
 	Handler string
 	Author  string
 	Tag     string         // one tag, whole
-	Show    dashboard.Show // only what a number of the dashboard counts: ShowFailing, ShowLate or ShowDue
+	Show    dashboard.Show // only what a number of the dashboard counts: ShowFailing, ShowLate or ShowDue; or ShowMine
 	At      time.Time      // when the minute of ShowDue begins
 	Until   time.Time      // of ShowDue: not a minute but up to then
 	Paused  bool           // only what a pause holds still now
@@ -39,6 +39,9 @@ type JobFilter struct {
 	Exact   bool         // count all of them, however many there are
 	History bool         // with the newest runs of each
 }
+
+// ShowMine narrows a list to the jobs that are somebody's own, which the dashboard does not count.
+const ShowMine dashboard.Show = "mine"
 
 // AnyStatus is the JobFilter.Status of jobs that run and jobs that do not.
 const AnyStatus = -1
@@ -105,6 +108,10 @@ func (s *Jobs) query(ctx context.Context, p auth.Principal, f JobFilter) (q db.J
 	}
 	if !ok || f.Show == "" {
 		return q, ok, nil
+	}
+	if f.Show == ShowMine {
+		q.IDs, err = s.mine(ctx, p)
+		return q, len(q.IDs) > 0, err
 	}
 	q.IDs, err = s.figures.Jobs(ctx, p, f.Show, f.At, f.Until)
 	return q, len(q.IDs) > 0, err

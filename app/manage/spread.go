@@ -51,15 +51,21 @@ type Spread struct {
 	Worst, Thereby Busiest // the busiest minute of the day before and after
 }
 
-// Spread foresees a BulkSpread of the jobs that it would change.
-func (s *Jobs) Spread(ctx context.Context, p auth.Principal, b Bulk) (Spread, error) {
+// PreviewSpread is [Jobs.Preview] of a BulkSpread, with what it comes to: both of one reading of the jobs.
+func (s *Jobs) PreviewSpread(ctx context.Context, p auth.Principal, b Bulk) ([]BulkItem, Spread, error) {
 	items, stored, err := s.bulk(ctx, p, b, MaxMatching)
 	if err != nil {
-		return Spread{}, err
+		return nil, Spread{}, err
 	}
+	foreseen, err := s.foresee(b, items, stored)
+	return items, foreseen, err
+}
+
+// foresee counts what the jobs are due that a BulkSpread would change. Those that are alike are counted together, before and after it.
+func (s *Jobs) foresee(b Bulk, items []BulkItem, stored map[int64]db.Job) (Spread, error) {
 	from := s.cfg.Now().Truncate(time.Minute).Add(time.Minute)
 	var before, after [spreadMinutes]int64
-	alike := make(map[jobspec.Schedule]int64) // how many jobs have a schedule before
+	was, becomes := make(map[jobspec.Schedule]int64), make(map[jobspec.Schedule]int64) // how many jobs have a schedule
 	for _, item := range items {
 		if !item.Changes || item.Err != nil {
 			continue
@@ -69,16 +75,19 @@ func (s *Jobs) Spread(ctx context.Context, p auth.Principal, b Bulk) (Spread, er
 		if err != nil {
 			continue // its calendar is gone: it is due at no time
 		}
-		alike[schedule]++
+		was[schedule]++
 		if schedule.Conf, err = b.spread(j); err != nil {
 			return Spread{}, err
 		}
-		if err := tally(schedule, from, 1, &after); err != nil {
+		becomes[schedule]++
+	}
+	for schedule, jobs := range was {
+		if err := tally(schedule, from, jobs, &before); err != nil {
 			return Spread{}, err
 		}
 	}
-	for schedule, jobs := range alike {
-		if err := tally(schedule, from, jobs, &before); err != nil {
+	for schedule, jobs := range becomes {
+		if err := tally(schedule, from, jobs, &after); err != nil {
 			return Spread{}, err
 		}
 	}

@@ -27,7 +27,7 @@ func TestJobsOfOneMomentAreSpread(t *testing.T) {
 		secret := b.create(t, func(in *JobInput) { in.Group = b.closed })
 		deed := Bulk{Do: BulkSpread, IDs: append(slices.Clone(ids), rate, list, secret), Window: 15 * time.Minute}
 
-		foreseen, err := b.Jobs.Spread(ctx, b.user, deed)
+		_, foreseen, err := b.Jobs.PreviewSpread(ctx, b.user, deed)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -185,6 +185,9 @@ func (s *Users) Create(ctx context.Context, p auth.Principal, in UserInput) (id 
 		if _, err := s.queries.DeletePlacesOfUser(ctx, tx, id); err != nil { // of one whom another program deleted
 			return err
 		}
+		if _, err := s.queries.DeleteFavouritesOfUser(ctx, tx, id); err != nil {
+			return err
+		}
 		if _, err := s.queries.DeleteTeamsOfUser(ctx, tx, id); err != nil {
 			return err
 		}

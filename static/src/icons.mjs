@@ -6,7 +6,7 @@ const names = `
   chevron-up chevrons-up-down circle circle-alert circle-check circle-dashed circle-help circle-minus circle-stop circle-x clock code
   columns-2 command copy download ellipsis external-link eye eye-off file-text folder-input funnel history hourglass inbox info
   key-round keyboard languages layout-dashboard link list-checks loader log-out mail message-square monitor moon network octagon-x
-  pencil play plug plus power radio refresh-cw rotate-ccw search scroll-text send server settings skip-forward square sun tag terminal timer timer-off
+  pencil play plug plus power radio refresh-cw rotate-ccw search scroll-text send server settings skip-forward square star sun tag terminal timer timer-off
   trash-2 triangle-alert unfold-horizontal unplug upload user users webhook wifi-off wrap-text x zap
 `.trim().split(/\s+/);
 

@@ -23,6 +23,15 @@ type Page struct {
 	AheadEnds string // up to when the forecast is complete; empty: to its end
 	// AnyJobs tells a new installation from a quiet one.
 	AnyJobs bool
+	Running Trouble     // of the wall board: what goes on
+	At      format.Time // of the wall board: when it was drawn
+	Steps   []Step      // the first steps of a new installation; empty: they are done, or not for this reader
+}
+
+// Step is one of the first steps. Its words are the messages "dashboard.step.<name>" and "dashboard.step.<name>.text".
+type Step struct {
+	Name, URL string
+	Done      bool
 }
 
 // FragmentBody is everything under the page's head.
@@ -34,6 +43,7 @@ const (
 	Late    = "late"
 	Long    = "long"
 	Lost    = "lost"
+	Running = "running" // no trouble, and on the wall board alone
 )
 
 // Trouble is one kind of exception and its first cases.

@@ -15,6 +15,8 @@ func troubleIcon(t Trouble) string {
 		return "circle-x"
 	case t.Kind == Late:
 		return "timer"
+	case t.Kind == Running:
+		return "activity"
 	case t.Kind == Long:
 		return "hourglass"
 	default:
@@ -53,6 +55,21 @@ func (b Bar) url(i int) string { return cmp.Or(b.Parts[i].URL, b.URL) }
 func twoDigits(h int) string { return fmt.Sprintf("%02d", h) }
 
 func heatClass(h Hour) string { return "level-" + strconv.Itoa(min(max(h.Level, 0), 5)) }
+
+// stop is whether the tab key stops at an hour: at the first that leads anywhere.
+func stop(days []WeekDay, h Hour) string {
+	for _, d := range days {
+		for _, first := range d.Hours {
+			if first.URL != "" {
+				if first.URL == h.URL {
+					return "0"
+				}
+				return "-1"
+			}
+		}
+	}
+	return "-1"
+}
 
 // gridLines are the quarters of a chart's height.
 var gridLines = []string{"5", "28.75", "52.5", "76.25"}

@@ -47,6 +47,21 @@ func (f fakes) bulkAll(do string, rest int) jobs.BulkPage {
 	return p
 }
 
+// rerun asks before runs are run again.
+func (f fakes) rerun() jobs.BulkPage {
+	p := f.bulk("rerun")
+	p.Page, p.Batch = f.page("/runs/rerun"), "X"
+	p.Items[2].Problem, p.Items[3].Problem = f.T("problem.rerun.open"), f.T("problem.rerun.attempt")
+	return p
+}
+
+// rerunDone is what became of them.
+func (f fakes) rerunDone() jobs.BulkPage {
+	p := f.rerun()
+	p.Undo, p.Items[0].Was, p.Items[1].Was = nil, "9001", "9002"
+	return p
+}
+
 func (f fakes) jobConflict() jobs.FormPage {
 	p := f.jobEdit()
 	p.Problem = f.T("problem.changed.compare")

@@ -124,6 +124,7 @@ func (f fakes) dashboardNew() dashboard.Page {
 		}
 	}
 	p.AheadEnds = ""
+	p.Steps = []dashboard.Step{{Name: "executor", URL: "/executors/new", Done: true}, {Name: "job", URL: "/jobs/new"}, {Name: "alarm", URL: "/alarms/new"}, {Name: "people", URL: "/users/new"}}
 	p.AnyJobs, p.Busiest, p.Pulse = false, nil, dashboard.Pulse{URL: "/runs?range=1h", Rate: "0", P50: "–", P99: "–", Quiet: true}
 	return p
 }
@@ -158,6 +159,21 @@ func (f fakes) forecastPage() dashboard.ForecastPage {
 		if d < 6 {
 			at := first.Truncate(24*time.Hour).AddDate(0, 0, d+1).Add(2 * time.Hour)
 			p.Peaks = append(p.Peaks, dashboard.Busy{At: format.Weekday(f.Printer, at) + " " + at.Format("01-02 15:04"), URL: "/jobs?show=due", In: format.At(f.Printer, at, f.now), Count: f.T("dashboard.ahead.count", "N", "49,600")})
+		}
+	}
+	return p
+}
+
+// wall is the wall board.
+func (f fakes) wall(trouble bool) dashboard.Page {
+	p := f.dashboard(trouble)
+	p.Page, p.At = f.page("/wall"), f.at(0)
+	p.Running = dashboard.Trouble{Kind: dashboard.Running, Count: "0", URL: "/runs?result=running"}
+	if trouble {
+		p.Running.N, p.Running.Count = 2, "2"
+		p.Running.Items = []dashboard.Item{
+			{Name: f.zh("重建搜索索引", "Rebuild the search index"), URL: "/runs/90418", Detail: "10.20.3.14:9999", At: f.at(-18 * time.Minute)},
+			{Name: f.zh("每日对账", "Daily reconciliation"), URL: "/runs/90417", Detail: "10.20.3.15:9999", At: f.at(-40 * time.Second)},
 		}
 	}
 	return p

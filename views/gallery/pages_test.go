@@ -82,6 +82,8 @@ func (f fakes) pages() []page {
 		{"dashboard", "/", dashboard.Whole(f.dashboard(true))},
 		{"dashboard-calm", "/?calm", dashboard.Whole(f.dashboard(false))},
 		{"dashboard-paused", "/?paused", dashboard.Whole(f.dashboardPaused())},
+		{"wall", "/wall", dashboard.Wall(f.wall(true))},
+		{"wall-calm", "/wall?calm", dashboard.Wall(f.wall(false))},
 		{"dashboard-new", "/?new", dashboard.Whole(f.dashboardNew())},
 		{"jobs", "/jobs", jobs.List(f.jobs())},
 		{"jobs-menu", "/jobs?menu", jobs.List(f.jobs())},
@@ -109,6 +111,8 @@ func (f fakes) pages() []page {
 		{"jobs-bulk-edit", "/jobs/bulk?do=edit", jobs.Bulk(f.bulkEdit())},
 		{"jobs-bulk-tag", "/jobs/bulk?do=tag", jobs.Bulk(f.bulk("tag"))},
 		{"jobs-bulk-all", "/jobs/bulk?do=stop&all=1", jobs.Bulk(f.bulkAll("stop", 0))},
+		{"runs-rerun", "/runs/rerun", jobs.Bulk(f.rerun())},
+		{"runs-rerun-done", "/runs/rerun", jobs.BulkDone(f.rerunDone())},
 		{"jobs-bulk-goes-on", "/jobs/bulk", jobs.BulkGoesOn(f.bulkAll("stop", 309))},
 		{"jobs-bulk-done", "/jobs/bulk", jobs.BulkDone(f.bulk("stop"))},
 		{"jobs-export", "/jobs/export", jobs.Export(f.export())},
@@ -428,7 +432,7 @@ func (f fakes) runs() runs.ListPage {
 	p := runs.ListPage{Page: f.page("/runs"), Groups: f.groupOptions(0), Live: true, AnyRuns: true, CanClear: true, Pager: ui.Pager{Next: "/runs?before=90394"}, Look: f.look("runs", runs.Columns)}
 	row := func(id int64, name, group string, s runstate.State, trigger string, ago time.Duration, late, took, address, message string) {
 		p.Rows = append(p.Rows, runs.Row{LogID: id, JobID: 7, JobName: name, GroupID: 1, Group: group, State: s, Trigger: trigger, At: f.at(-ago), Lateness: late,
-			Late: id == 90404, Duration: took, Address: address, Message: message, CanKill: s == runstate.Sent})
+			Late: id == 90404, Duration: took, Address: address, Message: message, CanKill: s == runstate.Sent, CanRerun: !s.Open()})
 	}
 	d := func(v time.Duration) string { return format.Duration(f.Printer, v) }
 	orders, pay, report, sample := f.zh("订单服务", "Orders"), f.zh("支付网关", "Payments"), f.zh("报表中心", "Reporting"), f.zh("示例执行器", "Sample executor")

@@ -8,6 +8,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
@@ -15,7 +16,7 @@ import (
 // ui.FragmentDialog). The words are the messages "jobs.bulk.<Do>" and so on.
 type BulkPage struct {
 	layout.Page
-	Do     string // start, stop, pause, move, tag, edit, spread, delete
+	Do     string // start, stop, pause, move, tag, edit, spread, delete; rerun
 	Items  []BulkItem
 	Count  int         // how many of them change, or have changed
 	Groups []ui.Option // of a move
@@ -41,6 +42,51 @@ type BulkPage struct {
 	Pausings               []ui.Option
 	Zone                   string
 	Errors                 map[string]string // why what was typed cannot be, by field, ready to print
+	// Of runs that are run again: items are runs, with the new one in Was. What names the wish, so that it is done once.
+	Batch string
+}
+
+// deedRerun is done to runs; the others are done to jobs.
+const deedRerun = "rerun"
+
+func (p BulkPage) path() string {
+	if p.Do == deedRerun {
+		return link.RunsRerun
+	}
+	return link.JobsBulk
+}
+
+// list is where the page comes from.
+func (p BulkPage) list() string {
+	if p.Do == deedRerun {
+		return link.RunsPath
+	}
+	return link.JobsPath
+}
+
+func (p BulkPage) nav() layout.Nav {
+	if p.Do == deedRerun {
+		return layout.NavRuns
+	}
+	return layout.NavJobs
+}
+
+// itemWords are the keys of texts that say what the items are: of jobs, and of runs.
+var itemWords = map[string][2]string{
+	"title": {"jobs.title", "runs.title"}, "more": {"jobs.bulk.more", "jobs.bulk.rerun.more"},
+	"progress": {"jobs.bulk.progress", "jobs.bulk.rerun.progress"}, "halt": {"jobs.bulk.halt", "jobs.bulk.rerun.halt"},
+}
+
+func (p BulkPage) word(name string) string {
+	if p.Do == deedRerun {
+		return itemWords[name][1]
+	}
+	return itemWords[name][0]
+}
+
+func (p BulkPage) newRun(i BulkItem) string {
+	id, _ := strconv.ParseInt(i.Was, 10, 64) // an admin wrote it
+	return link.Run(id)
 }
 
 // SpreadPicture is what the jobs of a spread are due in each minute of an hour, before and after.
@@ -107,6 +153,8 @@ const (
 	FieldAdd  = "add"
 	FieldDrop = "drop"
 	FieldUndo = "undo"
+	// FieldBatch is BulkPage.Batch.
+	FieldBatch = "batch"
 	// Of a pause.
 	FieldReason     = "pause_reason"
 	FieldPauseUntil = "pause_until"

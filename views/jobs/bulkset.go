@@ -136,6 +136,7 @@ func (p *BulkPage) GoOn(told []BulkTold, rest []Marked, undoing bool) {
 			i.Problem = t.Text
 		}
 		if i.Changes {
+			i.Was = t.Text
 			p.Count++
 			p.Undo = append(p.Undo, BulkWas{ID: t.ID, Was: t.Text})
 		}

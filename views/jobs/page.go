@@ -58,6 +58,7 @@ type Row struct {
 	CanSchedule  bool      // start, stop
 	History      History   // its newest runs, oldest first
 	CanScript    bool      // it is a script that may be edited here
+	Favourite    bool      // the reader has marked it
 }
 
 // Deadline is the time of day by which a job has to be done, and how it stands.

@@ -99,3 +99,46 @@ func (p FormPage) cancel() string {
 	}
 	return link.JobsPath
 }
+
+// FieldFavourite says whether a job is to be marked, "1" or "0".
+const FieldFavourite = "favourite"
+
+func favouriteValue(r Row) string {
+	if r.Favourite {
+		return "0"
+	}
+	return "1"
+}
+
+func favouriteWord(r Row) string {
+	if r.Favourite {
+		return "jobs.favourite.off"
+	}
+	return "jobs.favourite.on"
+}
+
+// noneTitle and noneText are the keys of what is said of a list without rows: of the reader's own jobs, how one gets there.
+func (p ListPage) noneTitle() string {
+	if p.mineAlone() {
+		return "jobs.mine.none.title"
+	}
+	return "jobs.none.title"
+}
+
+func (p ListPage) noneText() string {
+	if p.mineAlone() {
+		return "jobs.mine.none.text"
+	}
+	return "jobs.none.text"
+}
+
+func (p ListPage) noneIcon() string {
+	if p.mineAlone() {
+		return "star"
+	}
+	return "search"
+}
+
+func (p ListPage) mineAlone() bool {
+	return link.Jobs(p.Filter) == link.Jobs(link.JobFilter{Show: link.ShowMine, Sort: p.Filter.Sort})
+}

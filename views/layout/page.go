@@ -35,8 +35,21 @@ const (
 	FieldTheme = "theme"
 	FieldZone  = "time_zone" // of who is logged in, without a cookie
 	FieldKeys  = "keys"      // "off" or "on", as the zone
+	FieldStart = "start"     // one of Starts, as the zone
+	FieldSteps = "steps"     // "off": the first steps are not shown any more
 	FieldNext  = "next"      // the path to return to; the handler must check that it is a path of this console
 )
+
+// The pages that visits may begin with. Their labels are "layout.start.<value>".
+const (
+	StartDashboard = "dashboard"
+	StartMine      = "mine"
+	StartJobs      = "jobs"
+	StartRuns      = "runs"
+)
+
+// Starts lists them.
+func Starts() []string { return []string{StartDashboard, StartMine, StartJobs, StartRuns} }
 
 // Nav is a place in the main navigation.
 type Nav string
@@ -117,6 +130,7 @@ type Page struct {
 	Alerts  []Alert  // stand above every page until they are mended
 	Version string   // of the program, shown in the navigation
 	NoKeys  bool     // single keys do nothing
+	Start   string   // one of Starts; "": the dashboard
 
 	// Times is the zone in which the page shows times and reads those of its filters; nil: the installation's. Zone names it,
 	// Home names the installation's, and Zones are those that are offered.

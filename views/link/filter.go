@@ -57,7 +57,7 @@ type JobFilter struct {
 	Handler string
 	Author  string
 	Tag     string // one tag, whole
-	Show    string // "", ShowFailing, ShowLate or ShowDue
+	Show    string // "", ShowFailing, ShowLate, ShowDue or ShowMine
 	At      string // the minute of ShowDue, or when it begins: 2006-01-02T15:04 in the reader's zone
 	Until   string // when ShowDue ends; "": after a minute
 	Sort    string // one of JobSorts; "": the newest first
@@ -82,6 +82,7 @@ const (
 	ShowLate    = "late"    // jobs and runs that should have been sent
 	ShowDue     = "due"     // jobs that fire in a minute, or from one moment to another
 	ShowLong    = "long"    // runs that take longer than they should
+	ShowMine    = "mine"    // jobs that the reader has marked, or is the owner of
 )
 
 // JobsFrom reads a job filter from a query. A value it cannot read counts as absent.
@@ -93,7 +94,7 @@ func JobsFrom(q url.Values) JobFilter {
 	if f.State != JobRunning && f.State != JobStopped && f.State != JobPaused {
 		f.State = ""
 	}
-	if f.Show != ShowFailing && f.Show != ShowLate && f.Show != ShowDue {
+	if f.Show != ShowFailing && f.Show != ShowLate && f.Show != ShowDue && f.Show != ShowMine {
 		f.Show = ""
 	}
 	if !slices.Contains(JobSorts(), f.Sort) {
@@ -224,10 +225,15 @@ func RunsFrom(q url.Values) RunFilter {
 // Runs is the run list under a filter.
 func Runs(f RunFilter) string { return withQuery(RunsPath, f.query()) }
 
+// Values are the filter's fields that are set, without the place of the page.
+func (f RunFilter) Values() url.Values {
+	f.Before, f.After, f.Deep, f.Sort = 0, 0, false, ""
+	return f.query()
+}
+
 // RunsLive is the event stream of the run list under a filter.
 func RunsLive(f RunFilter) string {
-	f.Before, f.After, f.Deep, f.Sort = 0, 0, false, ""
-	return withQuery(RunsEvents, f.query())
+	return withQuery(RunsEvents, f.Values())
 }
 
 // RunsOfJob is the list of one job's runs.

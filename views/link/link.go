@@ -108,6 +108,9 @@ func JobEditHere(jobID int64) string { return JobEdit(jobID) + "?back=job" }
 // JobStart starts a job's schedule (POST).
 func JobStart(jobID int64) string { return Job(jobID) + "/start" }
 
+// JobFavourite marks a job for oneself, or takes the mark away (POST).
+func JobFavourite(jobID int64) string { return Job(jobID) + "/favourite" }
+
 // JobRelease keeps a job in no files any more (POST).
 func JobRelease(jobID int64) string { return Job(jobID) + "/release" }
 

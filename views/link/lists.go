@@ -21,6 +21,9 @@ func Palette(text string) string {
 // JobsBulk asks (GET) and does something to many jobs (POST).
 const JobsBulk = JobsPath + "/bulk"
 
+// RunsRerun asks (GET) and runs many runs again (POST).
+const RunsRerun = RunsPath + "/rerun"
+
 // SchedulePreviewOf is the preview for a job's form; the job itself does not count among those that fire at the same time.
 func SchedulePreviewOf(jobID int64) string {
 	q := url.Values{}

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -33,6 +34,18 @@ func (p ListPage) jobOptions() []ui.Option {
 	}
 	return append([]ui.Option{{Value: format.Digits(p.Filter.Job), Label: "#" + format.Digits(p.Filter.Job), Selected: true}}, p.Jobs...)
 }
+
+func (p ListPage) canRerun() bool {
+	return slices.ContainsFunc(p.Rows, func(r Row) bool { return r.CanRerun })
+}
+
+// others says whether more runs match than the page shows.
+func (p ListPage) others() bool {
+	return p.Further != "" || p.Pager.Previous != "" || p.Pager.Next != ""
+}
+
+// filtered are the names of the filter's fields.
+func (p ListPage) filtered() []string { return slices.Sorted(maps.Keys(p.Filter.Values())) }
 
 func rowID(id int64) string { return "run-" + format.Digits(id) }
 

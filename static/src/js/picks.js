@@ -33,6 +33,12 @@ export function picks() {
     }
     show();
   });
+  // A box is ticked by Enter too, which would else send its form: the first of the deeds.
+  document.addEventListener("keypress", (event) => {
+    if (event.key !== "Enter" || !event.target.matches?.(".pick")) return;
+    event.preventDefault();
+    event.target.click();
+  });
   document.addEventListener("htmx:afterSettle", () => {
     ready();
     show();

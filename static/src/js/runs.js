@@ -32,7 +32,7 @@ export function liveRuns(root) {
     return !selection.isCollapsed && list.contains(selection.anchorNode);
   };
   const busy = () =>
-    list.getBoundingClientRect().top < 0 || Date.now() - pointed < calm || list.contains(document.activeElement) || document.querySelector("dialog[open]") || selecting();
+    list.getBoundingClientRect().top < 0 || Date.now() - pointed < calm || list.contains(document.activeElement) || list.querySelector(".pick:checked") || document.querySelector("dialog[open]") || selecting();
 
   const showWaiting = () => {
     const more = list.querySelector("[data-new-rows]");
@@ -73,6 +73,8 @@ export function liveRuns(root) {
   const change = (shown, row) => {
     for (const name of ["current", "fresh"]) row.classList.toggle(name, shown.classList.contains(name));
     const held = shown.contains(document.activeElement);
+    const box = row.querySelector(".pick");
+    if (box) box.checked = Boolean(shown.querySelector(".pick:checked"));
     Idiomorph.morph(shown, row);
     htmx.process(shown);
     if (held && !shown.contains(document.activeElement)) shown.querySelector("a")?.focus({ preventScroll: true });

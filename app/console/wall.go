@@ -1,0 +1,62 @@
+package console
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/views/dashboard"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/runs"
+)
+
+// wallRuns is how many of the runs that go on the wall board names.
+const wallRuns = 8
+
+// wall is the wall board. It shows what its reader may see, and changes nothing.
+func (c *dashboardPages) wall(ec echo.Context) error {
+	ctx, p := ec.Request().Context(), who(ec)
+	page := dashboard.Page{Page: c.Page(ec)}
+	titles, err := c.groupTitles(ec)
+	if err != nil {
+		return err
+	}
+	counts, err := c.figures.JobCounts(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err := c.dashboardTroubles(ctx, &page, p, titles, counts); err != nil {
+		return err
+	}
+	if err := c.dashboardPauses(ctx, &page, p); err != nil {
+		return err
+	}
+	list, err := c.runs.List(ctx, p, manage.RunFilter{Result: manage.Open, Limit: wallRuns})
+	if err != nil {
+		return err
+	}
+	ids := make([]int64, len(list.Runs))
+	for i, r := range list.Runs {
+		ids[i] = r.JobID
+	}
+	names, err := c.jobs.ByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	page.Running = dashboard.Trouble{Kind: dashboard.Running, N: int64(len(list.Runs)), Count: format.Number(int64(len(list.Runs))), URL: link.Runs(link.RunFilter{Result: link.ResultRunning})}
+	if list.Older != 0 {
+		page.Running.Count += "+"
+	}
+	for _, r := range list.Runs {
+		name := page.T("runs.jobgone", "ID", strconv.FormatInt(r.JobID, 10))
+		if j, ok := names[r.JobID]; ok {
+			name = j.JobDesc
+		}
+		page.Running.Items = append(page.Running.Items, dashboard.Item{Name: name, URL: link.Run(r.ID), Detail: runs.ShortAddress(string(r.ExecutorAddress)), At: c.at(page.Page, c.record(r).Start())})
+	}
+	page.At = c.at(page.Page, c.now())
+	return renderPart(ec, http.StatusOK, dashboard.Wall(page), dashboard.FragmentBody)
+}

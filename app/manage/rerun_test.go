@@ -1,0 +1,109 @@
+package manage
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// TestManyRunsAreRunAgain runs the last attempts of ended runs again, each for its planned time and with its parameter, and says why
+// not of the others.
+func TestManyRunsAreRunAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil)
+		job := b.create(t, nil)
+		fixed := b.create(t, func(in *JobInput) { in.ParamFixed, in.Param = true, "own" })
+		secret := b.create(t, func(in *JobInput) { in.Group = b.closed })
+		at := b.now.Add(-time.Hour)
+		n := 0
+		insert := func(group, job int64, outcome event.Outcome, set string) int64 {
+			t.Helper()
+			n++
+			id, err := db.InsertRuns(t.Context(), pool, []db.NewRun{{JobGroup: group, JobID: job, TriggerTime: pool.Wall(at), PlannedAt: at.Add(time.Duration(n) * time.Second).UnixMilli(), Type: jobspec.TriggerCron, TriggerCode: 200}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			code := map[event.Outcome]int{event.Open: 0, event.Succeeded: 200}
+			handled, ok := code[outcome]
+			if !ok {
+				handled = 500
+			}
+			if _, err := pool.ExecContext(t.Context(), "UPDATE xxl_job_log SET outcome = ?, handle_code = ?, executor_param = 'day 3'"+set+" WHERE id = ?", int(outcome), handled, id); err != nil {
+				t.Fatal(err)
+			}
+			return id
+		}
+		failed := insert(b.group, job, event.Failed, "")
+		good := insert(b.group, job, event.Succeeded, ", executor_fail_retry_count = 2")
+		open := insert(b.group, job, event.Open, "")
+		first := insert(b.group, job, event.Failed, ", executor_fail_retry_count = 1")
+		ofFixed := insert(b.group, fixed, event.TimedOut, "")
+		shard := insert(b.group, job, event.Failed, ", executor_sharding_param = '0/2', planned_at = 1772600000000")
+		other := insert(b.group, job, event.Failed, ", executor_sharding_param = '1/2', planned_at = 1772600000000")
+		hidden := insert(b.closed, secret, event.Failed, "")
+		orphan := insert(b.group, 9999, event.Failed, "")
+		tried := insert(b.group, job, event.Failed, ", trigger_type = 'TRIAL'")
+		ids := []int64{failed, good, open, first, ofFixed, shard, other, hidden, orphan, tried, 1 << 40, failed}
+		want := func(changes string) []string {
+			lines := toldOf([]BulkItem{{ID: failed}, {ID: good}, {ID: open}, {ID: first}, {ID: ofFixed}, {ID: shard}, {ID: other}, {ID: hidden}, {ID: orphan}, {ID: tried}, {ID: 1 << 40}})
+			for i, told := range []string{changes, changes, "false 409 problem.rerun.open", "false 409 problem.rerun.attempt", changes, changes, "false 409 problem.rerun.broadcast",
+				"false 404 problem.run.gone", "false 404 problem.job.gone", "false 409 problem.run.trial", "false 404 problem.run.gone"} {
+				lines[i] = lines[i][:len(lines[i])-len("false ok")] + told
+			}
+			return lines
+		}
+		preview, err := b.Jobs.PreviewRerun(t.Context(), b.user, Rerun{IDs: ids})
+		if diff := cmp.Diff(want("true ok"), toldOf(preview)); err != nil || diff != "" || len(b.engine.triggered) != 0 {
+			t.Fatalf("preview: %v, %d are sent: %s", err, len(b.engine.triggered), diff)
+		}
+		if preview[7].Name != "" || preview[0].Name == "" {
+			t.Errorf("names: %q and %q", preview[7].Name, preview[0].Name)
+		}
+		wish := Rerun{IDs: ids, Type: jobspec.TriggerManual, Batch: NewBatch()}
+		for round := range 2 { // whoever sends it twice has it once
+			items, err := b.Jobs.Rerun(t.Context(), b.user, wish)
+			if diff := cmp.Diff(want("true ok"), toldOf(items)); err != nil || diff != "" || items[0].Was != "7" || items[2].Was != "" {
+				t.Fatalf("round %d: %v, new run %q: %s", round, err, items[0].Was, diff)
+			}
+			if len(b.engine.triggered) != 4 {
+				t.Fatalf("round %d: %d are sent", round, len(b.engine.triggered))
+			}
+		}
+		sent := b.engine.triggered[0]
+		if sent.JobID != job || sent.Param == nil || *sent.Param != "day 3" || !sent.Planned.Equal(at.Add(time.Second)) || sent.Type != jobspec.TriggerManual || sent.User != "ann" {
+			t.Errorf("sent %+v", sent)
+		}
+		if own := b.engine.triggered[2]; own.JobID != fixed || own.Param != nil {
+			t.Errorf("a fixed parameter: %+v", own)
+		}
+		wish.Batch = NewBatch()
+		if _, err := b.Jobs.Rerun(t.Context(), b.user, wish); err != nil || len(b.engine.triggered) != 8 {
+			t.Errorf("another wish: %v, %d are sent", err, len(b.engine.triggered))
+		}
+
+		// A deed for all under a filter goes by the list's own query, over its pages.
+		found, err := b.Runs.Matching(t.Context(), b.user, RunFilter{Job: job, Result: Failed})
+		if diff := cmp.Diff([]int64{tried, other, shard, first, failed}, found); err != nil || diff != "" {
+			t.Errorf("matching: %v %s", err, diff)
+		}
+		for _, bad := range []Rerun{{}, {IDs: make([]int64, MaxBulk+1)}} {
+			if _, err := b.Jobs.Rerun(t.Context(), b.user, bad); err == nil {
+				t.Errorf("%d runs are accepted", len(bad.IDs))
+			}
+		}
+		// Who may not run jobs of the group sees the runs, and runs none again.
+		reader := auth.NewPrincipal(3, "vic", auth.RoleUser, "").Grant(b.group, auth.RightView|auth.RightEdit)
+		items, err := b.Jobs.Rerun(t.Context(), reader, Rerun{IDs: []int64{failed}})
+		if diff := cmp.Diff([]string{toldOf([]BulkItem{{ID: failed, Err: forbidden()}})[0]}, toldOf(items)); err != nil || diff != "" || len(b.engine.triggered) != 8 {
+			t.Errorf("without the right: %v %s", err, diff)
+		}
+	})
+}

@@ -1,0 +1,42 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/punctual-job/punctual/executor/executortest"
+)
+
+// TestTheWallBoardShowsWhatItsReaderMaySee: the troubles of the dashboard and what runs, refreshed by itself.
+func TestTheWallBoardShowsWhatItsReaderMaySee(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		b := open(t, a).mustLogin()
+		var made struct{ ID int }
+		c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"settle the day","author":"a","handler":"nobody"}`)
+		if wall := b.get("/wall").document(t); wall.Find("#wall[data-live-every]").Length() != 1 || wall.Find(".trouble.failing.quiet").Length() != 1 || wall.Find(".trouble.running.quiet").Length() != 1 {
+			t.Errorf("a quiet one: %s", wall.Find("main").Text())
+		}
+		c.json(200, new(struct{}), "POST", fmt.Sprintf("/jobs/%d/start", made.ID), "")
+		c.json(201, new(struct{}), "POST", fmt.Sprintf("/jobs/%d/trigger", made.ID), "")
+		executortest.Eventually(t, "the failure", func() error {
+			if text := b.get("/wall").document(t).Find(".trouble.failing").Text(); !strings.Contains(text, "settle the day") {
+				return fmt.Errorf("%s", text)
+			}
+			return nil
+		})
+		if part := b.do("GET", "/wall", nil, "HX-Request", "true"); part.status != http.StatusOK || strings.Contains(part.body, "<html") || !strings.Contains(part.body, `id="wall"`) {
+			t.Errorf("its round: %d %s", part.status, part.body)
+		}
+		b.post("/users", url.Values{"name": {"mina"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}})
+		mina := open(t, a)
+		mina.login("mina", testPassword)
+		if got := mina.get("/wall"); got.status != http.StatusOK || strings.Contains(got.body, "settle the day") {
+			t.Errorf("somebody without rights: %d %s", got.status, got.body)
+		}
+	})
+}
