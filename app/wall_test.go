@@ -17,7 +17,7 @@ func TestTheWallBoardShowsWhatItsReaderMaySee(t *testing.T) {
 		a, c := apiCaller(t, o)
 		b := open(t, a).mustLogin()
 		var made struct{ ID int }
-		c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"settle the day","author":"a","handler":"nobody"}`)
+		c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"settle the day","author":"a","handler":"nobody","schedule":"CRON","cron":"0 0 0 1 1 ?"}`)
 		if wall := b.get("/wall").document(t); wall.Find("#wall[data-live-every]").Length() != 1 || wall.Find(".trouble.failing.quiet").Length() != 1 || wall.Find(".trouble.running.quiet").Length() != 1 {
 			t.Errorf("a quiet one: %s", wall.Find("main").Text())
 		}

@@ -52,7 +52,7 @@ type Row struct {
 	Message  string // the first line of what there is to say; empty on plain success
 	CanKill  bool
 	Faults   string // how many lines with errors its kept output has, ready to print; empty for none, or where there is no copy
-	CanRerun bool // it has ended, and its job may be run
+	CanRerun bool   // it has ended, and its job may be run
 }
 
 // DetailPage is one run ([Detail]).
