@@ -86,7 +86,7 @@ var families = withTables(map[string][]string{
 	"cron.error.":        append(typed("scheduler/cron", "Reason"), written("scheduler/jobspec", `cronError \+ "(\w+)"`)...),
 
 	"dashboard.":       and(named("views/dashboard", "Failing|Late|Long|Lost|Running"), ".none"),
-	"jobs.bulk.":       and(typed("app/manage", "BulkDo"), ".title", ".done"),
+	"jobs.bulk.":       and(append(typed("app/manage", "BulkDo"), "rerun"), ".title", ".done"),
 	"jobs.state.":      offered("views/jobs", "jobs.state."),
 	"jobs.show.":       named("views/link", "Show(Failing|Late|Due|Mine)"),
 	"runs.show.":       named("views/link", "Show(Late|Long)"),

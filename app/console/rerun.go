@@ -85,7 +85,7 @@ func readRerun(ec echo.Context) manage.Rerun {
 }
 
 func (c *runPages) rerunPage(ec echo.Context, in manage.Rerun, do func(context.Context, auth.Principal, manage.Rerun) ([]manage.BulkItem, error)) (jobs.BulkPage, error) {
-	page := jobs.BulkPage{Page: c.Page(ec), Do: string(manage.BulkRerun), Batch: in.Batch}
+	page := jobs.BulkPage{Page: c.Page(ec), Do: manage.BulkRerun, Batch: in.Batch}
 	items, err := do(ec.Request().Context(), who(ec), in)
 	if err != nil {
 		return page, err

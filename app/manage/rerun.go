@@ -20,7 +20,7 @@ import (
 )
 
 // BulkRerun runs runs again. It is no deed of [Jobs.Bulk], whose items are jobs: those of [Jobs.Rerun] are runs.
-const BulkRerun BulkDo = "rerun"
+const BulkRerun = "rerun"
 
 // Rerun are runs that are to be run again.
 type Rerun struct {
