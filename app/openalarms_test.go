@@ -226,12 +226,12 @@ func TestARouteEscalates(t *testing.T) {
 			t.Errorf("API v1 says %+v", channel)
 		}
 		var refused refusal
-		c.json(422, &refused, "PUT", "/alarms/channels/1/routes/1", `{"scope":"all","escalate_after_minutes":5,"escalate_to":99}`)
+		c.json(422, &refused, "PUT", "/alarms/channels/1/routes/1", `{"scope":"all","escalate_after_minutes":5,"escalate_to":99}`, "If-Match", "*")
 		if got := refused.fields(); len(got) != 1 || !strings.Contains(got[0], "escalate_to") {
 			t.Errorf("refused: %v", got)
 		}
 		channel.Routes = nil
-		if c.json(200, &channel, "PUT", "/alarms/channels/1/routes/1", `{"scope":"all"}`); len(channel.Routes) != 1 || channel.Routes[0].After != 0 || channel.Routes[0].To != 0 {
+		if c.json(200, &channel, "PUT", "/alarms/channels/1/routes/1", `{"scope":"all"}`, "If-Match", "*"); len(channel.Routes) != 1 || channel.Routes[0].After != 0 || channel.Routes[0].To != 0 {
 			t.Errorf("taken away: %+v", channel)
 		}
 	})
