@@ -3,18 +3,22 @@
 //
 // A file knows nothing of the installation it came from: executors are named by their app name, children by their executor
 // and description. Reading is strict. What is unknown, there twice, or of the wrong kind is a [Fault] with its line, and a file
-// with one is not used at all; whether the values make good jobs is not judged here.
+// with one is not used at all ([document] reads them); whether the values make good jobs is not judged here.
 package jobfile
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/punctual-job/punctual/scheduler/document"
+)
 
 // Format is how a file is written.
-type Format string
+type Format = document.Format
 
 // The formats.
 const (
-	YAML Format = "yaml"
-	JSON Format = "json"
+	YAML = document.YAML
+	JSON = document.JSON
 )
 
 // Limits of a file, for reading and for writing.

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/punctual-job/punctual/scheduler/document"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -229,7 +230,7 @@ func TestFaultsHaveLines(t *testing.T) {
 			if faults, ok := errors.AsType[Faults](err); ok {
 				for _, f := range faults {
 					text := strings.TrimPrefix(f.Key, "import.error.")
-					if len(f.Args) > 0 && f.Key != CodeSyntax {
+					if len(f.Args) > 0 && f.Key != document.CodeSyntax {
 						text += fmt.Sprint(f.Args)
 					}
 					got = append(got, fmt.Sprintf("%d %s", f.Line, text))

@@ -1,4 +1,4 @@
-package jobfile
+package document
 
 import (
 	"bytes"
@@ -13,28 +13,29 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// kind is what a node of a file is, whichever format it is written in.
-type kind int
+// Kind is what a Node is, whichever format it is written in.
+type Kind int
 
+// The kinds of nodes.
 const (
-	nothing kind = iota // null, or a YAML key without a value
-	scalar              // a text, a number, a truth value: as it is written
-	list
-	mapping
+	Nothing Kind = iota // null, or a YAML key without a value
+	Scalar              // a text, a number, a truth value: as it is written
+	List
+	Mapping
 )
 
-// node is a part of a file.
-type node struct {
-	kind  kind
-	line  int
-	text  string // of a scalar
-	items []node // of a list; of a mapping its values
-	keys  []node // of a mapping, one for each item
-	plain bool   // a scalar that was written without quotes, or a JSON number or truth value
+// Node is a part of a document.
+type Node struct {
+	Kind  Kind
+	Line  int
+	Text  string // of a scalar
+	Items []Node // of a list; of a mapping its values
+	Keys  []Node // of a mapping, one for each item
+	Plain bool   // a scalar that was written without quotes, or a JSON number or truth value
 }
 
 // readTree reads a text in the format that it looks like: JSON begins with a brace.
-func readTree(raw []byte) (node, *Fault) {
+func readTree(raw []byte) (Node, *Fault) {
 	if begin := bytes.TrimLeft(raw, " \t\r\n"); len(begin) > 0 && begin[0] == '{' {
 		return readJSON(raw)
 	}
@@ -44,19 +45,19 @@ func readTree(raw []byte) (node, *Fault) {
 var yamlPlace = regexp.MustCompile(`^(?:line|document starting at line) (\d+):? ?`)
 
 // readYAML reads one document. Anchors and tags are refused: with them a small text could stand for a huge one.
-func readYAML(raw []byte) (node, *Fault) {
+func readYAML(raw []byte) (Node, *Fault) {
 	decoder := yaml.NewDecoder(bytes.NewReader(raw))
 	var document, more yaml.Node
 	if err := decoder.Decode(&document); err != nil {
 		if errors.Is(err, io.EOF) {
-			return node{}, faultAt(1, CodeEmpty)
+			return Node{}, FaultAt(1, CodeEmpty)
 		}
-		return node{}, yamlFault(raw, err)
+		return Node{}, yamlFault(raw, err)
 	}
 	if err := decoder.Decode(&more); err == nil {
-		return node{}, faultAt(more.Line, CodeDocuments)
+		return Node{}, FaultAt(more.Line, CodeDocuments)
 	} else if !errors.Is(err, io.EOF) {
-		return node{}, yamlFault(raw, err)
+		return Node{}, yamlFault(raw, err)
 	}
 	return fromYAML(&document, 0)
 }
@@ -80,30 +81,33 @@ func yamlFault(raw []byte, err error) *Fault {
 			return yaml.Unmarshal(bytes.Join(lines[:i+1], nil), &document) != nil
 		}) + 1
 	}
-	return faultAt(line, CodeSyntax, "Reason", reason)
+	return FaultAt(line, CodeSyntax, "Reason", reason)
 }
 
-func fromYAML(y *yaml.Node, depth int) (node, *Fault) {
-	n := node{line: y.Line}
+// FromYAML is a tree that the library has read.
+func FromYAML(n *yaml.Node) (Node, *Fault) { return fromYAML(n, 0) }
+
+func fromYAML(y *yaml.Node, depth int) (Node, *Fault) {
+	n := Node{Line: y.Line}
 	switch {
 	case depth > maxDepth:
-		return n, faultAt(y.Line, CodeDeep)
+		return n, FaultAt(y.Line, CodeDeep)
 	case y.Kind == yaml.AliasNode, y.Anchor != "", y.Style&yaml.TaggedStyle != 0:
-		return n, faultAt(y.Line, CodeAnchor)
+		return n, FaultAt(y.Line, CodeAnchor)
 	}
 	switch y.Kind {
 	case yaml.DocumentNode:
 		return fromYAML(y.Content[0], depth)
 	case yaml.ScalarNode:
-		n.kind, n.text, n.plain = scalar, y.Value, y.Style == 0
+		n.Kind, n.Text, n.Plain = Scalar, y.Value, y.Style == 0
 		if y.ShortTag() == "!!null" {
-			n.kind = nothing
+			n.Kind = Nothing
 		}
 		return n, nil
 	case yaml.SequenceNode:
-		n.kind = list
+		n.Kind = List
 	case yaml.MappingNode:
-		n.kind = mapping
+		n.Kind = Mapping
 	case yaml.AliasNode:
 	}
 	for i, child := range y.Content {
@@ -111,17 +115,17 @@ func fromYAML(y *yaml.Node, depth int) (node, *Fault) {
 		if fault != nil {
 			return n, fault
 		}
-		if n.kind == mapping && i%2 == 0 {
-			n.keys = append(n.keys, c)
+		if n.Kind == Mapping && i%2 == 0 {
+			n.Keys = append(n.Keys, c)
 		} else {
-			n.items = append(n.items, c)
+			n.Items = append(n.Items, c)
 		}
 	}
 	return n, nil
 }
 
 // readJSON reads one value, by its tokens, since these have places.
-func readJSON(raw []byte) (node, *Fault) {
+func readJSON(raw []byte) (Node, *Fault) {
 	r := &jsonReader{raw: raw, decoder: json.NewDecoder(bytes.NewReader(raw)), line: 1}
 	r.decoder.UseNumber()
 	n, fault := r.value(0)
@@ -129,7 +133,7 @@ func readJSON(raw []byte) (node, *Fault) {
 		return n, fault
 	}
 	if _, err := r.decoder.Token(); !errors.Is(err, io.EOF) {
-		return n, faultAt(r.here(), CodeSyntax, "Reason", "there is more after the end of the value")
+		return n, FaultAt(r.here(), CodeSyntax, "Reason", "there is more after the end of the value")
 	}
 	return n, nil
 }
@@ -164,44 +168,44 @@ func (r *jsonReader) token() (json.Token, *Fault) {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		line, reason = r.at(len(r.raw)), "unexpected end of the text"
 	}
-	return nil, faultAt(line, CodeSyntax, "Reason", reason)
+	return nil, FaultAt(line, CodeSyntax, "Reason", reason)
 }
 
-func (r *jsonReader) value(depth int) (node, *Fault) {
+func (r *jsonReader) value(depth int) (Node, *Fault) {
 	t, fault := r.token()
-	n := node{line: r.here()}
+	n := Node{Line: r.here()}
 	if fault != nil {
 		return n, fault
 	}
 	if depth > maxDepth {
-		return n, faultAt(n.line, CodeDeep)
+		return n, FaultAt(n.Line, CodeDeep)
 	}
 	switch t := t.(type) {
 	case nil:
 	case string:
-		n.kind, n.text = scalar, t
+		n.Kind, n.Text = Scalar, t
 	case json.Number:
-		n.kind, n.text, n.plain = scalar, t.String(), true
+		n.Kind, n.Text, n.Plain = Scalar, t.String(), true
 	case bool:
-		n.kind, n.text, n.plain = scalar, strconv.FormatBool(t), true
+		n.Kind, n.Text, n.Plain = Scalar, strconv.FormatBool(t), true
 	case json.Delim:
-		n.kind = list
+		n.Kind = List
 		if t == '{' {
-			n.kind = mapping
+			n.Kind = Mapping
 		}
 		for r.decoder.More() {
-			if n.kind == mapping {
+			if n.Kind == Mapping {
 				key, fault := r.value(maxDepth)
 				if fault != nil {
 					return n, fault
 				}
-				n.keys = append(n.keys, key)
+				n.Keys = append(n.Keys, key)
 			}
 			item, fault := r.value(depth + 1)
 			if fault != nil {
 				return n, fault
 			}
-			n.items = append(n.items, item)
+			n.Items = append(n.Items, item)
 		}
 		if _, fault := r.token(); fault != nil { // the closing bracket
 			return n, fault
