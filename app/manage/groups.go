@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/invalid"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -427,7 +428,7 @@ func (s *Groups) check(in GroupInput, oldName string) (GroupInput, string, []pro
 		add(GroupTitle, "job.error.required")
 	case utf8.RuneCountInString(in.Title) > maxGroupTitle:
 		add(GroupTitle, "job.error.too_long", "Max", maxGroupTitle)
-	case !jobspec.IsLine(in.Title):
+	case !invalid.IsLine(in.Title):
 		add(GroupTitle, "job.error.characters")
 	}
 	list := ""

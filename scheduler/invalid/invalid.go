@@ -4,6 +4,8 @@ package invalid
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Field is what is wrong with one field.
@@ -38,4 +40,11 @@ func (f Fields) Error() string {
 		parts[i] = field.Name + ": " + field.Key
 	}
 	return "invalid: " + strings.Join(parts, ", ")
+}
+
+// IsLine says whether a name has only characters that are seen.
+func IsLine(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsControl(r) || r == '\ufffd' || unicode.In(r, unicode.Zl, unicode.Zp) || unicode.Is(unicode.Bidi_Control, r) || r == '\ufeff'
+	})
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/executor/wire"
@@ -123,16 +122,9 @@ func (v *validation) text(f *Field, j *Job) bool {
 // line is text of one line that looks like what it is, whoever sends it: without line ends, control characters, and the marks that
 // turn the direction of what follows.
 func line(v *validation, f *Field, j *Job) {
-	if v.text(f, j) && !IsLine(f.part.text(j)) {
+	if v.text(f, j) && !invalid.IsLine(f.part.text(j)) {
 		v.add(f.Name, CodeCharacters, nil)
 	}
-}
-
-// IsLine says whether a name has only characters that are seen.
-func IsLine(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
-		return unicode.IsControl(r) || r == '\ufffd' || unicode.In(r, unicode.Zl, unicode.Zp) || unicode.Is(unicode.Bidi_Control, r) || r == '\ufeff'
-	})
 }
 
 func bytes(v *validation, f *Field, j *Job) {
