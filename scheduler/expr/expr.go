@@ -1,6 +1,18 @@
-// Package expr reads what is put into texts when a run is about to leave: ${{ … }}. What stands between the braces belongs to whoever
-// knows it: ${{ secrets.NAME }} to package secret, ${{ planned | format, offset, zone }} to [Planned]. All that nobody knows is text, as
-// it is to an XXL-JOB admin.
+// Package expr reads what is put into texts: ${{ … }}. What stands between the braces is one of three:
+//
+//	${{ secrets.NAME }}                        a secret, put in when a run leaves: package secret
+//	${{ planned | format, offset, zone }}      the time that a run is for: [Planned]
+//	${{ steps.extract.output.rows > 0 }}       in a flow, an expression: [Program]; and texts with such: [Template]
+//
+// In the parameter of a job the first two are known, and all else is text, as it is to an XXL-JOB admin. In a flow all three are, and
+// nothing else is text.
+//
+// # Expressions
+//
+// The language is that of github.com/expr-lang/expr, with fewer functions. What the library leaves without bounds (joining texts,
+// comparing lists that contain themselves, looking for patterns, conditions inside of conditions) is done by functions of ours that count
+// what they do ([effort]); they are put into the tree between reading and compiling it. Bounds are steps and bytes, never time: two
+// admins that decide the same come to the same.
 package expr
 
 import (

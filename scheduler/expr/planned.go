@@ -82,7 +82,11 @@ func ParsePlanned(inside string) (Planned, *Fault) {
 	if len(parts) > 3 {
 		return Planned{}, &Fault{PartWhole, parts[3]}
 	}
-	var p Planned
+	return plannedOf(parts)
+}
+
+// plannedOf reads the parts, of which there is one at least.
+func plannedOf(parts []string) (p Planned, fault *Fault) {
 	if p.format, fault = parseFormat(parts[0]); fault != nil {
 		return Planned{}, fault
 	}
@@ -323,4 +327,17 @@ func addMonths(at time.Time, n int) time.Time {
 
 func lastDay(year int, month time.Month) int {
 	return time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
+}
+
+// Moment reads a moment as people write one: RFC 3339, or a date and time in a zone.
+func Moment(text string, zone *time.Location) (time.Time, bool) {
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, true
+	}
+	for _, layout := range []string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04"} {
+		if at, err := time.ParseInLocation(layout, text, zoneOr(zone)); err == nil {
+			return at, true
+		}
+	}
+	return time.Time{}, false
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/punctual-job/punctual/scheduler/calendar"
 	"github.com/punctual-job/punctual/scheduler/cron"
+	"github.com/punctual-job/punctual/scheduler/expr"
 	"github.com/punctual-job/punctual/scheduler/invalid"
 )
 
@@ -123,18 +124,11 @@ func (s Schedule) ended(due time.Time) bool { return !s.End.IsZero() && due.Afte
 
 // Moment reads the conf of a ONCE job: wall-clock time in the job's zone, or an instant in RFC 3339.
 func Moment(conf string, loc *time.Location) (time.Time, error) {
-	if loc == nil {
-		loc = time.UTC
+	at, ok := expr.Moment(conf, loc)
+	if !ok {
+		return time.Time{}, fmt.Errorf("moment %q: %w", conf, ErrMoment)
 	}
-	if at, err := time.Parse(time.RFC3339, conf); err == nil {
-		return at, nil
-	}
-	for _, layout := range []string{time.DateTime, "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04"} {
-		if at, err := time.ParseInLocation(layout, conf, loc); err == nil {
-			return at, nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("moment %q: %w", conf, ErrMoment)
+	return at, nil
 }
 
 // Interval reads the conf of a FIX_RATE or FIX_DELAY job.
