@@ -83,6 +83,7 @@ var families = withTables(map[string][]string{
 	"cron.warning.":      typed("scheduler/cron", "WarningCode"),
 	"cron.field.":        typed("scheduler/cron", "Field"),
 	"job.error.planned.": typed("scheduler/expr", "Part"),
+	"flow.error.expr.":   typed("scheduler/expr", "Kind"),
 	"cron.error.":        append(typed("scheduler/cron", "Reason"), written("scheduler/jobspec", `cronError \+ "(\w+)"`)...),
 
 	"dashboard.":       and(named("views/dashboard", "Failing|Late|Long|Lost|Running"), ".none"),

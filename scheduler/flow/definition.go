@@ -21,6 +21,8 @@ const DefaultParallel = 10
 type Definition struct {
 	OnFailure OnFailure
 	Steps     []Step // in the order in which they are written, which decides nothing
+
+	line int // of OnFailure
 }
 
 // OnFailure says what becomes of steps that wait when another has failed.
@@ -52,8 +54,7 @@ type Step struct {
 	Param          *string // with ${{ expressions }}; nil: the job's own parameter
 	Foreach        *Foreach
 	TimeoutSeconds int64  // 0: the job's own
-	Retries        *int64 // nil: the job's own
-	RetryBackoff   string // as of a job; empty: the job's own
+	Retries        *int64 // nil: the job's own; how long they wait is always the job's
 
 	Line  int            // in the text that it was read from; 0 without one
 	lines map[string]int // of its fields

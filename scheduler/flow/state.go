@@ -1,5 +1,11 @@
 package flow
 
+import (
+	"time"
+
+	"github.com/punctual-job/punctual/scheduler/event"
+)
+
 // State is where a step stands in a run, and where the run of a flow stands. The numbers are stored.
 type State uint8
 
@@ -46,6 +52,8 @@ type StepState struct {
 	State   State
 	Attempt int   // how often it was started
 	Ending  bool  // it is open, and its end was asked for
+	Begun   bool  // it was started since it last waited
+	ByHand  bool  // a person decided its state
 	Items   Items // of a foreach, while it is open and afterwards
 }
 
@@ -93,9 +101,11 @@ type Start struct {
 	Step int // its place in the definition
 	// Param is what its job gets: evaluated, but for secrets. nil: the job's own. Of a foreach each item has its own: [Plan.Param].
 	Param *string
-	List  []any  // of a foreach that begins: its items
-	Items int    // of a foreach: how many of those that wait are started now, the first ones
-	Text  string // of an approval what is asked; of a wait until a moment, that
+	List  []any // of a foreach that begins: its items
+	Items int   // of a foreach: how many of those that wait are started now, the first ones
+	// Text is what an approval asks, and Until when a wait ends that is for a moment; both evaluated.
+	Text  string
+	Until time.Time
 }
 
 // End is a step that ends by decision.
@@ -108,4 +118,20 @@ type End struct {
 // Empty says whether there is nothing to do.
 func (d Decision) Empty() bool {
 	return len(d.Start) == 0 && len(d.End) == 0 && len(d.Cancel) == 0 && d.Finish == Waiting
+}
+
+// StateOf is the state of a step whose run ended in a way: what was stopped by hand is cancelled, and whatever else is no success failed.
+func StateOf(o event.Outcome) State {
+	switch o {
+	case event.Open:
+		return Running
+	case event.Succeeded:
+		return Success
+	case event.TimedOut:
+		return TimedOut
+	case event.Killed:
+		return Cancelled
+	case event.Failed, event.NotSent, event.Unconfirmed, event.Lost, event.Skipped, event.Discarded, event.Stopped, event.Cancelled:
+	}
+	return Failed
 }

@@ -1,0 +1,352 @@
+package flow
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/punctual-job/punctual/scheduler/document"
+)
+
+// What may be wrong with the text of a definition, beside what may be wrong with any document.
+const (
+	CodeJoinWord = "flow.error.join_word" // Value: neither all nor any nor a number
+	CodeRef      = "flow.error.ref"       // a job is named neither by its executor and description nor by its id
+)
+
+var (
+	flowFields = []string{FieldOnFailure, FieldSteps}
+	stepFields = []string{FieldID, FieldName, FieldNeeds, FieldJoin, FieldIf, FieldJob, FieldFlow, FieldApprove, FieldWait, FieldParam, FieldForeach, FieldTimeout, FieldRetries}
+	refFields  = []string{fieldAppName, fieldDescription, FieldID}
+	askFields  = []string{FieldMessage, FieldTimeout, FieldDefault}
+	waitFields = []string{FieldSeconds, FieldUntil}
+	eachFields = []string{FieldItems, FieldParallel, FieldMax}
+	joinWords  = map[string]Join{"all": JoinAll, "any": JoinAny}
+)
+
+// The names of the fields of a reference, as in a file of jobs.
+const (
+	fieldAppName     = "app_name"
+	fieldDescription = "description"
+)
+
+// Parse reads a definition, YAML or JSON. The error is [Faults]. Whether what was read holds together is for [Compile] to say.
+func Parse(raw []byte) (*Definition, error) {
+	tree, wrong := document.Read(raw, MaxBytes)
+	if wrong != nil {
+		return nil, Faults{{Line: wrong.Line, Field: wrong.Field}}
+	}
+	var r document.Reader
+	def := Read(&r, tree)
+	if len(r.Faults) > 0 {
+		return nil, faultsOf(r.Faults.Sorted(), def)
+	}
+	return def, nil
+}
+
+// faultsOf says in which steps the faults of a document are.
+func faultsOf(faults document.Faults, def *Definition) Faults {
+	list := make(Faults, len(faults))
+	for i, f := range faults {
+		list[i] = Fault{Line: f.Line, Field: f.Field}
+		for j := range def.Steps {
+			if s := &def.Steps[j]; s.Line <= f.Line && (j+1 == len(def.Steps) || def.Steps[j+1].Line > f.Line) {
+				list[i].Step = s.ID
+			}
+		}
+	}
+	return list
+}
+
+// Read takes a definition from the part of a document, as of a file of jobs. What is wrong with it the reader has.
+func Read(r *document.Reader, n document.Node) *Definition {
+	def := &Definition{}
+	f := reader{r}
+	r.Fields(n, FieldFlow, flowFields, []string{FieldSteps}, func(name string, line int, value document.Node) {
+		switch name {
+		case FieldOnFailure:
+			var text string
+			r.Text(name, value, &text)
+			def.OnFailure, def.line = OnFailure(text), line
+		case FieldSteps:
+			for i, item := range r.List(name, value) {
+				if i == MaxSteps {
+					r.Add(item.Line, CodeMany, "Max", MaxSteps)
+					return
+				}
+				def.Steps = append(def.Steps, f.step(item))
+			}
+		}
+	})
+	return def
+}
+
+type reader struct{ *document.Reader }
+
+func (r reader) step(n document.Node) Step {
+	s := Step{Line: n.Line, lines: make(map[string]int)}
+	r.Fields(n, FieldSteps, stepFields, []string{FieldID}, func(name string, line int, value document.Node) {
+		s.lines[name] = line
+		switch name {
+		case FieldID:
+			r.Text(name, value, &s.ID)
+		case FieldName:
+			r.Text(name, value, &s.Name)
+		case FieldNeeds:
+			s.Needs = r.needs(value)
+		case FieldJoin:
+			s.Join = r.join(value)
+		case FieldIf:
+			r.Text(name, value, &s.If)
+		case FieldJob:
+			s.Job = r.ref(name, value)
+		case FieldFlow:
+			s.Flow = r.ref(name, value)
+		case FieldApprove:
+			s.Approve = r.approve(&s, value)
+		case FieldWait:
+			s.Wait = r.wait(&s, value)
+		case FieldParam:
+			s.Param = new(string)
+			r.Text(name, value, s.Param)
+		case FieldForeach:
+			s.Foreach = r.foreach(&s, value)
+		case FieldTimeout:
+			r.Number(name, value, &s.TimeoutSeconds)
+		case FieldRetries:
+			s.Retries = new(int64)
+			r.Number(name, value, s.Retries)
+		}
+	})
+	return s
+}
+
+// needs is one step or a list of steps.
+func (r reader) needs(n document.Node) (needs []string) {
+	items := []document.Node{n}
+	if n.Kind != document.Scalar {
+		items = r.List(FieldNeeds, n)
+	}
+	for _, item := range items {
+		var id string
+		r.Text(FieldNeeds, item, &id)
+		needs = append(needs, id)
+	}
+	return needs
+}
+
+func (r reader) join(n document.Node) Join {
+	if join, ok := joinWords[n.Text]; ok && n.Kind == document.Scalar {
+		return join
+	}
+	count, err := strconv.Atoi(n.Text)
+	if n.Kind != document.Scalar || err != nil || count < 1 || count > MaxSteps {
+		r.Add(n.Line, CodeJoinWord, "Value", n.Shown())
+		return JoinAll
+	}
+	return Join(count)
+}
+
+// ref is a job by its id alone, or a mapping.
+func (r reader) ref(field string, n document.Node) *JobRef {
+	ref := &JobRef{}
+	if n.Kind == document.Scalar {
+		r.Number(field, n, &ref.ID)
+		return ref
+	}
+	before := len(r.Faults)
+	r.Fields(n, field, refFields, nil, func(name string, _ int, value document.Node) {
+		switch name {
+		case fieldAppName:
+			r.Text(name, value, &ref.AppName)
+		case fieldDescription:
+			r.Text(name, value, &ref.Description)
+		case FieldID:
+			r.Number(name, value, &ref.ID)
+		}
+	})
+	if len(r.Faults) == before && ((ref.AppName == "") != (ref.Description == "") || ref.AppName == "" && ref.ID == 0) {
+		r.Add(n.Line, CodeRef)
+	}
+	return ref
+}
+
+func (r reader) approve(s *Step, n document.Node) *Approve {
+	a := &Approve{}
+	r.Fields(n, FieldApprove, askFields, nil, func(name string, line int, value document.Node) {
+		s.lines[name] = line
+		switch name {
+		case FieldMessage:
+			r.Text(name, value, &a.Message)
+		case FieldTimeout:
+			r.Number(name, value, &a.TimeoutSeconds)
+		case FieldDefault:
+			var text string
+			r.Text(name, value, &text)
+			a.Default = Answer(text)
+		}
+	})
+	return a
+}
+
+func (r reader) wait(s *Step, n document.Node) *Wait {
+	w := &Wait{}
+	r.Fields(n, FieldWait, waitFields, nil, func(name string, line int, value document.Node) {
+		s.lines[name] = line
+		switch name {
+		case FieldSeconds:
+			r.Number(name, value, &w.Seconds)
+		case FieldUntil:
+			r.Text(name, value, &w.Until)
+		}
+	})
+	return w
+}
+
+func (r reader) foreach(s *Step, n document.Node) *Foreach {
+	f := &Foreach{}
+	r.Fields(n, FieldForeach, eachFields, []string{FieldItems}, func(name string, line int, value document.Node) {
+		s.lines[name] = line
+		switch name {
+		case FieldItems:
+			r.Text(name, value, &f.Items)
+		case FieldParallel:
+			f.Parallel = r.count(name, value)
+		case FieldMax:
+			f.Max = r.count(name, value)
+		}
+	})
+	return f
+}
+
+// count is a number that fits in an int everywhere; [Compile] says if it is too large.
+func (r reader) count(name string, n document.Node) int {
+	var v int64
+	r.Number(name, n, &v)
+	return int(max(min(v, 1<<30), -1))
+}
+
+// Tree is the definition as part of a document. Fields that say nothing are left out.
+func (d *Definition) Tree() document.Node {
+	n := document.Node{Kind: document.Mapping}
+	n.AddText(FieldOnFailure, string(d.OnFailure))
+	steps := document.Node{Kind: document.List}
+	for i := range d.Steps {
+		steps.Items = append(steps.Items, d.Steps[i].tree())
+	}
+	n.Add(FieldSteps, steps)
+	return n
+}
+
+func (s *Step) tree() document.Node {
+	n := document.Node{Kind: document.Mapping}
+	n.Add(FieldID, document.Node{Kind: document.Scalar, Text: s.ID})
+	n.AddText(FieldName, s.Name)
+	needs := document.Node{Kind: document.List}
+	for _, id := range s.Needs {
+		needs.Items = append(needs.Items, document.Node{Kind: document.Scalar, Text: id})
+	}
+	n.AddList(FieldNeeds, needs)
+	switch s.Join {
+	case JoinAll:
+	case JoinAny:
+		n.AddText(FieldJoin, "any")
+	default:
+		n.AddNumber(FieldJoin, int64(s.Join))
+	}
+	n.AddText(FieldIf, s.If)
+	if s.Job != nil {
+		n.Add(FieldJob, s.Job.tree())
+	}
+	if s.Flow != nil {
+		n.Add(FieldFlow, s.Flow.tree())
+	}
+	if a := s.Approve; a != nil {
+		ask := document.Node{Kind: document.Mapping}
+		ask.AddText(FieldMessage, a.Message)
+		ask.AddNumber(FieldTimeout, a.TimeoutSeconds)
+		ask.AddText(FieldDefault, string(a.Default))
+		n.Add(FieldApprove, ask)
+	}
+	if w := s.Wait; w != nil {
+		wait := document.Node{Kind: document.Mapping}
+		wait.AddNumber(FieldSeconds, w.Seconds)
+		wait.AddText(FieldUntil, w.Until)
+		n.Add(FieldWait, wait)
+	}
+	if s.Param != nil {
+		n.Add(FieldParam, document.Node{Kind: document.Scalar, Text: strings.ToValidUTF8(*s.Param, "\uFFFD")})
+	}
+	if f := s.Foreach; f != nil {
+		each := document.Node{Kind: document.Mapping}
+		each.AddText(FieldItems, f.Items)
+		each.AddNumber(FieldParallel, int64(f.Parallel))
+		each.AddNumber(FieldMax, int64(f.Max))
+		n.Add(FieldForeach, each)
+	}
+	n.AddNumber(FieldTimeout, s.TimeoutSeconds)
+	if s.Retries != nil {
+		n.AddDigits(FieldRetries, strconv.FormatInt(*s.Retries, 10))
+	}
+	return n
+}
+
+func (j *JobRef) tree() document.Node {
+	if j.AppName == "" && j.Description == "" {
+		return document.Node{Kind: document.Scalar, Text: strconv.FormatInt(j.ID, 10), Plain: true}
+	}
+	n := document.Node{Kind: document.Mapping}
+	n.AddText(fieldAppName, j.AppName)
+	n.AddText(fieldDescription, j.Description)
+	n.AddNumber(FieldID, j.ID)
+	return n
+}
+
+// Text writes the definition. The same definition gives the same bytes.
+func (d *Definition) Text(as document.Format) ([]byte, error) {
+	return document.Write(d.Tree(), as, "")
+}
+
+// MarshalJSON implements [json.Marshaler], on one line: what is stored.
+func (d *Definition) MarshalJSON() ([]byte, error) {
+	raw, err := d.Text(document.JSON)
+	if err != nil {
+		return nil, err
+	}
+	var line bytes.Buffer
+	if err := json.Compact(&line, raw); err != nil {
+		return nil, fmt.Errorf("write a flow: %w", err)
+	}
+	return line.Bytes(), nil
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]. The error is [Faults].
+func (d *Definition) UnmarshalJSON(raw []byte) error {
+	def, err := Parse(raw)
+	if err == nil {
+		*d = *def
+	}
+	return err
+}
+
+// MarshalYAML implements [yaml.Marshaler].
+func (d *Definition) MarshalYAML() (any, error) { return d.Tree().YAML(), nil }
+
+// UnmarshalYAML implements [yaml.Unmarshaler]. The error is [Faults].
+func (d *Definition) UnmarshalYAML(n *yaml.Node) error {
+	tree, wrong := document.FromYAML(n)
+	if wrong != nil {
+		return Faults{{Line: wrong.Line, Field: wrong.Field}}
+	}
+	var r document.Reader
+	def := Read(&r, tree)
+	if len(r.Faults) > 0 {
+		return faultsOf(r.Faults.Sorted(), def)
+	}
+	*d = *def
+	return nil
+}

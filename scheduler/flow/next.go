@@ -1,0 +1,323 @@
+package flow
+
+import (
+	"slices"
+
+	"github.com/punctual-job/punctual/scheduler/expr"
+	"github.com/punctual-job/punctual/scheduler/invalid"
+)
+
+// Next decides what is to be done in a run. It looks at nothing but its arguments: the same states make the same decision, in whatever
+// order they came about. Once a decision is applied there is nothing more to do until something ends.
+//
+// Data is asked for what expressions read of steps that have ended; its results are not changed.
+func (p *Plan) Next(run Run, data Data) Decision {
+	n := &next{plan: p, run: Run{Steps: slices.Clone(run.Steps), Asked: run.Asked}, data: data}
+	// Steps that end by decision may let others start, or keep them from it. What starts is decided when no more steps end.
+	for {
+		ends, starts := n.look()
+		if len(ends) == 0 {
+			n.decision.Start = starts
+			break
+		}
+		for _, e := range ends {
+			n.run.Steps[e.Step].end(e.State)
+		}
+		n.decision.End = append(n.decision.End, ends...)
+	}
+	slices.SortFunc(n.decision.End, func(a, b End) int { return a.Step - b.Step })
+	if run.Asked != AskedNothing {
+		for i := range n.run.Steps {
+			if s := n.run.Steps[i]; s.State.Open() && !s.Ending {
+				n.decision.Cancel = append(n.decision.Cancel, i)
+			}
+		}
+	}
+	if len(n.decision.Start) == 0 {
+		n.decision.Finish = n.run.outcome()
+	}
+	return n.decision
+}
+
+// next is one decision in the making.
+type next struct {
+	plan     *Plan
+	run      Run // as it will be
+	data     Data
+	decision Decision
+	states   map[string]expr.Step // what expressions see; nil until one asks
+	sound    []bool               // see look
+}
+
+// look goes through all steps once, as they are now. A step is sound if it succeeded, and what it needed too, all the way back: a failure
+// or skip reaches all that come after it. One that was set to success is, because whoever did so has looked at what was before.
+func (n *next) look() (ends []End, starts []Start) {
+	n.states, n.sound = nil, make([]bool, len(n.run.Steps))
+	for _, i := range n.plan.order {
+		state := n.run.Steps[i]
+		n.sound[i] = state.State == Success && (state.ByHand || n.soundNeeds(i) >= n.plan.steps[i].required())
+	}
+	for i := range n.run.Steps {
+		state := &n.run.Steps[i]
+		switch {
+		case state.State == Waiting && n.run.Asked != AskedNothing:
+			ends = append(ends, End{Step: i, State: Cancelled})
+		case state.State == Waiting:
+			end, start := n.waiting(i)
+			if end != nil {
+				ends = append(ends, *end)
+			}
+			if start != nil {
+				starts = append(starts, *start)
+			}
+		case state.State.Open() && n.plan.steps[i].Foreach != nil:
+			end, start := n.items(i)
+			if end != nil {
+				ends = append(ends, *end)
+			}
+			if start != nil {
+				starts = append(starts, *start)
+			}
+		case state.State.Open() && n.run.Asked != AskedNothing && n.plan.steps[i].Ref() == nil:
+			ends = append(ends, End{Step: i, State: Cancelled}) // nothing runs that would have to be ended first
+		}
+	}
+	return ends, starts
+}
+
+// waiting decides about a step that was not started.
+func (n *next) waiting(i int) (*End, *Start) {
+	s := &n.plan.steps[i]
+	if !n.ready(i) {
+		return nil, nil
+	}
+	holds, err := n.holds(i)
+	if err != nil {
+		return &End{Step: i, State: Failed, Fault: n.plan.exprFault(i, FieldIf, err)}, nil
+	}
+	if !holds {
+		return &End{Step: i, State: Skipped}, nil
+	}
+	start := &Start{Step: i}
+	var fault *Fault
+	switch {
+	case s.Foreach != nil:
+		return n.begin(i, start)
+	case s.param != nil:
+		var text string
+		text, fault = n.plan.param(i, n.values(i, nil))
+		start.Param = &text
+	case s.Approve != nil:
+		start.Text, fault = n.plan.fill(i, FieldMessage, s.text, n.values(i, nil))
+	case s.Wait != nil && s.Wait.Until != "":
+		var text string
+		if text, fault = n.plan.fill(i, FieldUntil, s.text, n.values(i, nil)); fault != nil {
+			break
+		}
+		at, ok := expr.Moment(text, n.data.Zone)
+		if !ok {
+			fault = n.plan.faultOf(i, FieldUntil, CodeMoment, "Value", shown(text))
+		}
+		start.Until = at
+	}
+	if fault != nil {
+		return &End{Step: i, State: Failed, Fault: fault}, nil
+	}
+	return nil, start
+}
+
+// begin starts the first items of a foreach, or those that are left of one that is run again.
+func (n *next) begin(i int, start *Start) (*End, *Start) {
+	s, state := &n.plan.steps[i], &n.run.Steps[i]
+	waiting := state.Items.Waiting()
+	if state.Items.Total == 0 {
+		list, err := s.items.List(n.values(i, nil))
+		if err != nil {
+			return &End{Step: i, State: Failed, Fault: n.plan.exprFault(i, FieldItems, err)}, nil
+		}
+		if most := s.Foreach.most(); len(list) > most {
+			return &End{Step: i, State: Failed, Fault: n.plan.faultOf(i, FieldItems, CodeItems, "Count", len(list), "Max", most)}, nil
+		}
+		waiting, start.List = len(list), list
+	}
+	if waiting == 0 {
+		return &End{Step: i, State: Success}, nil
+	}
+	start.Items = min(waiting, s.Foreach.parallel())
+	return nil, start
+}
+
+// items decides about a foreach that goes on.
+func (n *next) items(i int) (*End, *Start) {
+	s, state := &n.plan.steps[i], &n.run.Steps[i]
+	items := state.Items
+	noMore := n.run.Asked != AskedNothing || state.Ending || n.stops() && items.Failed+items.Cancelled > 0
+	switch {
+	case items.Open == 0 && (noMore || items.Waiting() == 0):
+		return &End{Step: i, State: items.joined(state.Ending || n.run.Asked != AskedNothing)}, nil
+	case noMore:
+		return nil, nil
+	}
+	if more := min(items.Waiting(), s.Foreach.parallel()-items.Open); more > 0 {
+		return nil, &Start{Step: i, Items: more}
+	}
+	return nil, nil
+}
+
+// joined is how a foreach ended, by its items.
+func (i Items) joined(ended bool) State {
+	switch {
+	case i.Failed > 0:
+		return Failed
+	case i.Cancelled > 0 || ended && i.Waiting() > 0:
+		return Cancelled
+	}
+	return Success
+}
+
+// stops says whether a failure stops the flow.
+func (n *next) stops() bool { return n.plan.def.OnFailure != OnFailureContinue }
+
+// stopped says whether one has.
+func (n *next) stopped() bool {
+	return n.stops() && slices.ContainsFunc(n.run.Steps, func(s StepState) bool { return s.State.IsFailure() || s.State == Cancelled })
+}
+
+// ready says whether it is known how the needs of a step ended: as many as it asks for have succeeded, or all have ended.
+func (n *next) ready(i int) bool {
+	s := &n.plan.steps[i]
+	succeeded, ended := 0, 0
+	for _, j := range s.needs {
+		if n.sound[j] {
+			succeeded++
+		}
+		if n.run.Steps[j].State.Ended() {
+			ended++
+		}
+	}
+	return ended == len(s.needs) || s.Join != JoinAll && succeeded >= s.required()
+}
+
+func (n *next) soundNeeds(i int) (count int) {
+	for _, j := range n.plan.steps[i].needs {
+		if n.sound[j] {
+			count++
+		}
+	}
+	return count
+}
+
+// status is what success(), failure() and any() say in the condition of a step.
+func (n *next) status(i int) expr.Status {
+	s := &n.plan.steps[i]
+	reached := n.soundNeeds(i) >= s.required()
+	return expr.Status{
+		Success: reached && !n.stopped(),
+		Failure: !reached && slices.ContainsFunc(s.ancestors, func(j int) bool { return n.run.Steps[j].State.IsFailure() }),
+		Any:     len(s.needs) == 0 || slices.ContainsFunc(s.needs, func(j int) bool { return n.run.Steps[j].State == Success }),
+	}
+}
+
+// holds says whether the condition of a step holds. One that does not ask how others ended holds only if they succeeded.
+func (n *next) holds(i int) (bool, error) {
+	s := &n.plan.steps[i]
+	status := n.status(i)
+	if !s.asksStatus() && !status.Success {
+		return false, nil
+	}
+	if s.condition == nil {
+		return true, nil
+	}
+	v := n.values(i, nil)
+	v.Status = status
+	return s.condition.Holds(v)
+}
+
+// values are what the expressions of a step see.
+func (n *next) values(i int, item any) *expr.Values {
+	if n.states == nil {
+		n.states = n.plan.seen(n.run, n.data)
+	}
+	return &expr.Values{Param: n.data.Param, Planned: n.data.Planned, Zone: n.data.Zone, Steps: n.states, Item: item}
+}
+
+// Param is the parameter of an item of a foreach; nil is the job's own. The fault says why there is none: the item failed.
+func (p *Plan) Param(run Run, data Data, i int, item any) (*string, *Fault) {
+	s := &p.steps[i]
+	if s.param == nil {
+		return nil, nil
+	}
+	text, fault := p.param(i, &expr.Values{Param: data.Param, Planned: data.Planned, Zone: data.Zone, Steps: p.seen(run, data), Item: item})
+	if fault != nil {
+		return nil, fault
+	}
+	return &text, nil
+}
+
+func (p *Plan) param(i int, v *expr.Values) (string, *Fault) {
+	text, fault := p.fill(i, FieldParam, p.steps[i].param, v)
+	if fault == nil && len(text) > MaxParam {
+		return "", p.faultOf(i, FieldParam, CodeParamLong, "Max", MaxParam)
+	}
+	return text, fault
+}
+
+func (p *Plan) fill(i int, field string, t *expr.Template, v *expr.Values) (string, *Fault) {
+	text, err := t.Fill(v)
+	if err != nil {
+		return "", p.exprFault(i, field, err)
+	}
+	return text, nil
+}
+
+func (p *Plan) faultOf(i int, field, key string, args ...any) *Fault {
+	s := p.steps[i].Step
+	return &Fault{Step: s.ID, Line: s.LineOf(field), Field: invalid.Field{Name: field, Key: key, Args: args}}
+}
+
+// seen is what expressions see of the steps that they read.
+func (p *Plan) seen(run Run, data Data) map[string]expr.Step {
+	all := make(map[string]expr.Step, len(p.reads))
+	for _, id := range p.reads {
+		i, _ := p.Index(id)
+		seen := data.Results[id].seen()
+		seen.State = run.Steps[i].State.String()
+		all[id] = seen
+	}
+	return all
+}
+
+// seen is a result as expressions see it.
+func (r Result) seen() expr.Step {
+	s := expr.Step{State: r.State.String(), Code: r.Code, Message: r.Message, Output: map[string]any{}}
+	if len(r.Output) > 0 {
+		output := make(map[string]any, len(r.Output))
+		for key, value := range r.Output {
+			output[key] = value
+		}
+		s.Output = output
+	} else if value, ok := expr.DecodeJSON(r.Message); ok {
+		switch value.(type) {
+		case []any, map[string]any:
+			s.Output = value
+		}
+	}
+	for _, item := range r.Items {
+		s.Items = append(s.Items, item.seen())
+	}
+	return s
+}
+
+func (f *Foreach) parallel() int {
+	if f.Parallel == 0 {
+		return DefaultParallel
+	}
+	return f.Parallel
+}
+
+func (f *Foreach) most() int {
+	if f.Max == 0 {
+		return MaxItems
+	}
+	return f.Max
+}
