@@ -183,19 +183,19 @@ func (n *next) stopped() bool {
 	return n.stops() && slices.ContainsFunc(n.run.Steps, func(s StepState) bool { return s.State.IsFailure() || s.State == Cancelled })
 }
 
-// ready says whether it is known how the needs of a step ended: as many as it asks for have succeeded, or all have ended.
+// ready says whether it is known how the needs of a step ended: as many as it asks for have succeeded, or all have ended, and what they
+// needed too, of which a join may have left some running. Were these not waited for, failure() would depend on who is first.
 func (n *next) ready(i int) bool {
 	s := &n.plan.steps[i]
-	succeeded, ended := 0, 0
-	for _, j := range s.needs {
-		if n.sound[j] {
-			succeeded++
-		}
-		if n.run.Steps[j].State.Ended() {
-			ended++
-		}
+	reached := n.soundNeeds(i) >= s.required()
+	if reached && s.Join != JoinAll {
+		return true
 	}
-	return ended == len(s.needs) || s.Join != JoinAll && succeeded >= s.required()
+	wait := s.ancestors
+	if reached {
+		wait = s.needs
+	}
+	return !slices.ContainsFunc(wait, func(j int) bool { return !n.run.Steps[j].State.Ended() })
 }
 
 func (n *next) soundNeeds(i int) (count int) {
