@@ -21,6 +21,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/flow"
 )
 
 // Prefix is where the API is.
@@ -84,7 +85,9 @@ func Register(e *echo.Echo, cfg Config) *API {
 	}
 	sayWhatNullIs(a.huma.OpenAPI())
 	a.document = document(a.huma.OpenAPI())
-	group.GET("/openapi.json", func(c echo.Context) error { return c.JSONBlob(http.StatusOK, a.document) })
+	for path, raw := range a.documents() {
+		group.GET(path, func(c echo.Context) error { return c.JSONBlob(http.StatusOK, raw) })
+	}
 	a.refuseTheRest(group)
 	return a
 }
@@ -147,9 +150,17 @@ func sayWhatNullIs(o *huma.OpenAPI) {
 	}
 }
 
+// documents are what describes the interface and what goes through it. Nothing in them is of an installation, so they need no token.
+func (a *API) documents() map[string][]byte {
+	return map[string][]byte{"/openapi.json": a.document, "/flow.schema.json": flow.Schema()}
+}
+
 // refuseTheRest answers what is no operation: in problem documents, as everything else here.
 func (a *API) refuseTheRest(group *echo.Group) {
-	methods := map[string][]string{"/openapi.json": {http.MethodGet}}
+	methods := make(map[string][]string)
+	for path := range a.documents() {
+		methods[path] = []string{http.MethodGet}
+	}
 	for path, item := range a.huma.OpenAPI().Paths {
 		path = strings.NewReplacer("{", ":", "}", "").Replace(path)
 		for method, operation := range map[string]*huma.Operation{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/scheduler/flow"
 )
 
 // TestTheDocumentIsThatOfTheCode compares openapi.json with what the code says; UPDATE=1 writes it anew.
@@ -25,6 +28,25 @@ func TestTheDocumentIsThatOfTheCode(t *testing.T) {
 	raw, err := os.ReadFile("openapi.json")
 	if err != nil || string(raw) != string(a.document) {
 		t.Fatalf("openapi.json is stale: UPDATE=1 go test ./app/api (%v)", err)
+	}
+}
+
+// TestTheDocumentsAreServed to everybody: programs and editors read them before there is a token.
+func TestTheDocumentsAreServed(t *testing.T) {
+	t.Parallel()
+	e := echo.New()
+	a := Register(e, Config{})
+	for path, want := range map[string]string{"/openapi.json": string(a.document), "/flow.schema.json": string(flow.Schema())} {
+		rec := httptest.NewRecorder()
+		e.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, Prefix+path, nil))
+		if rec.Code != http.StatusOK || rec.Body.String() != want || !json.Valid(rec.Body.Bytes()) || !strings.HasPrefix(rec.Header().Get("Content-Type"), "application/json") {
+			t.Errorf("%s: %d %.100s", path, rec.Code, rec.Body)
+		}
+		rec = httptest.NewRecorder()
+		e.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, Prefix+path, nil))
+		if rec.Code < 400 {
+			t.Errorf("POST %s: %d", path, rec.Code)
+		}
 	}
 }
 
