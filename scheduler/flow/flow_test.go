@@ -349,6 +349,16 @@ func TestResultsAreHandedOn(t *testing.T) {
 	}
 }
 
+// TestALongQuestionIsCut where people would not read on.
+func TestALongQuestionIsCut(t *testing.T) {
+	t.Parallel()
+	plan := compile(t, &Definition{Steps: []Step{{ID: "a", Approve: &Approve{Message: "${{ flow.param }}"}}}})
+	d := plan.Next(plan.NewRun(), Data{Param: strings.Repeat("天", MaxMessage)})
+	if got := d.Start[0].Text; len(got) > MaxMessage+len("…") || !strings.HasPrefix(got, "天天") || !strings.HasSuffix(got, "天…") {
+		t.Errorf("%d bytes: %.20q", len(got), got)
+	}
+}
+
 // TestWhatCannotBeEvaluatedFailsItsStep and says in which field, with the expression.
 func TestWhatCannotBeEvaluatedFailsItsStep(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package flow
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/punctual-job/punctual/scheduler/expr"
 	"github.com/punctual-job/punctual/scheduler/invalid"
@@ -105,13 +106,16 @@ func (n *next) waiting(i int) (*End, *Start) {
 		return n.begin(i, start)
 	case s.param != nil:
 		var text string
-		text, fault = n.plan.param(i, n.values(i, nil))
+		text, fault = n.plan.param(i, n.values())
 		start.Param = &text
 	case s.Approve != nil:
-		start.Text, fault = n.plan.fill(i, FieldMessage, s.text, n.values(i, nil))
+		start.Text, fault = n.plan.fill(i, FieldMessage, s.text, n.values())
+		if len(start.Text) > MaxMessage { // people read it
+			start.Text = strings.ToValidUTF8(start.Text[:MaxMessage], "") + "…"
+		}
 	case s.Wait != nil && s.Wait.Until != "":
 		var text string
-		if text, fault = n.plan.fill(i, FieldUntil, s.text, n.values(i, nil)); fault != nil {
+		if text, fault = n.plan.fill(i, FieldUntil, s.text, n.values()); fault != nil {
 			break
 		}
 		at, ok := expr.Moment(text, n.data.Zone)
@@ -131,7 +135,7 @@ func (n *next) begin(i int, start *Start) (*End, *Start) {
 	s, state := &n.plan.steps[i], &n.run.Steps[i]
 	waiting := state.Items.Waiting()
 	if state.Items.Total == 0 {
-		list, err := s.items.List(n.values(i, nil))
+		list, err := s.items.List(n.values())
 		if err != nil {
 			return &End{Step: i, State: Failed, Fault: n.plan.exprFault(i, FieldItems, err)}, nil
 		}
@@ -228,17 +232,17 @@ func (n *next) holds(i int) (bool, error) {
 	if s.condition == nil {
 		return true, nil
 	}
-	v := n.values(i, nil)
+	v := n.values()
 	v.Status = status
 	return s.condition.Holds(v)
 }
 
-// values are what the expressions of a step see.
-func (n *next) values(i int, item any) *expr.Values {
+// values are what expressions see.
+func (n *next) values() *expr.Values {
 	if n.states == nil {
-		n.states = n.plan.seen(n.run, n.data)
+		n.states = n.plan.seen(n.run, n.data, n.plan.reads)
 	}
-	return &expr.Values{Param: n.data.Param, Planned: n.data.Planned, Zone: n.data.Zone, Steps: n.states, Item: item}
+	return &expr.Values{Param: n.data.Param, Planned: n.data.Planned, Zone: n.data.Zone, Steps: n.states}
 }
 
 // Param is the parameter of an item of a foreach; nil is the job's own. The fault says why there is none: the item failed.
@@ -247,7 +251,7 @@ func (p *Plan) Param(run Run, data Data, i int, item any) (*string, *Fault) {
 	if s.param == nil {
 		return nil, nil
 	}
-	text, fault := p.param(i, &expr.Values{Param: data.Param, Planned: data.Planned, Zone: data.Zone, Steps: p.seen(run, data), Item: item})
+	text, fault := p.param(i, &expr.Values{Param: data.Param, Planned: data.Planned, Zone: data.Zone, Steps: p.seen(run, data, s.param.Reads()), Item: item})
 	if fault != nil {
 		return nil, fault
 	}
@@ -275,10 +279,10 @@ func (p *Plan) faultOf(i int, field, key string, args ...any) *Fault {
 	return &Fault{Step: s.ID, Line: s.LineOf(field), Field: invalid.Field{Name: field, Key: key, Args: args}}
 }
 
-// seen is what expressions see of the steps that they read.
-func (p *Plan) seen(run Run, data Data) map[string]expr.Step {
-	all := make(map[string]expr.Step, len(p.reads))
-	for _, id := range p.reads {
+// seen is what expressions see of steps.
+func (p *Plan) seen(run Run, data Data, ids []string) map[string]expr.Step {
+	all := make(map[string]expr.Step, len(ids))
+	for _, id := range ids {
 		i, _ := p.Index(id)
 		seen := data.Results[id].seen()
 		seen.State = run.Steps[i].State.String()
