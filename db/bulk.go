@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,6 +26,7 @@ type NewRun struct {
 	TriggerTime     time.Time // wall clock, see [Pool.Wall]
 	PlannedAt       int64     // epoch ms
 	PlannedFor      int64     // epoch ms of the time of the schedule that it is for; 0: PlannedAt
+	FlowStep        int64     // the row of punctual_flow_step that it carries out; 0: none
 	Owner           int64
 	Type            jobspec.TriggerType
 	Origin          int64 // the run this one retries or was started by
@@ -42,8 +44,8 @@ func InsertRuns(ctx context.Context, tx DBTX, runs []NewRun) (first int64, err e
 	q.Grow(400 + 64*len(runs))
 	q.WriteString(`INSERT INTO xxl_job_log (job_group, job_id, executor_address, executor_handler, executor_param,
  executor_sharding_param, executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_code, alarm_status,
- planned_at, owner_node, trigger_type, origin_log_id, events, outcome, planned_for) VALUES `)
-	args := make([]any, 0, 17*len(runs))
+ planned_at, owner_node, trigger_type, origin_log_id, events, outcome, planned_for, flow_step) VALUES `)
+	args := make([]any, 0, 18*len(runs))
 	for i := range runs {
 		if i > 0 {
 			q.WriteByte(',')
@@ -51,9 +53,9 @@ func InsertRuns(ctx context.Context, tx DBTX, runs []NewRun) (first int64, err e
 		r := &runs[i]
 		q.WriteString("(?,?,?,?,?,?,?,?,?,?,0,?,?,?,?,?,?,")
 		q.WriteString(strconv.Itoa(int(r.Outcome)))
-		q.WriteString(",?)")
+		q.WriteString(",?,?)")
 		args = append(args, r.JobGroup, r.JobID, null(r.Address), r.Handler, r.Param, null(r.Sharding), r.Retries,
-			r.TriggerTime, r.TriggerCode, null(r.Message), r.AlarmStatus, r.PlannedAt, r.Owner, string(r.Type), r.Origin, null(r.Events), r.PlannedFor)
+			r.TriggerTime, r.TriggerCode, null(r.Message), r.AlarmStatus, r.PlannedAt, r.Owner, string(r.Type), r.Origin, null(r.Events), r.PlannedFor, r.FlowStep)
 	}
 	res, err := tx.ExecContext(ctx, q.String(), args...)
 	if err != nil {
@@ -282,7 +284,8 @@ type caseUpdate struct {
 	q    *strings.Builder
 	n    int
 	id   func(int) int64
-	ids  []any // see boxed
+	ids  []any  // see boxed
+	key  string // the column of the ids; empty: id
 	args []any
 }
 
@@ -317,7 +320,7 @@ func (u *caseUpdate) value(value func(int) any) {
 		u.args = append(u.args, first)
 		return
 	}
-	u.q.WriteString("CASE id")
+	u.q.WriteString("CASE " + cmp.Or(u.key, "id"))
 	for i, id := range u.boxed() {
 		u.q.WriteString(" WHEN ? THEN ?")
 		switch {
@@ -344,7 +347,7 @@ func (u *caseUpdate) boxed() []any {
 }
 
 func (u *caseUpdate) where() {
-	u.q.WriteString(" WHERE id IN (" + marks(u.n) + ")")
+	u.q.WriteString(" WHERE " + cmp.Or(u.key, "id") + " IN (" + marks(u.n) + ")")
 	u.args = append(u.args, u.boxed()...)
 }
 

@@ -312,6 +312,61 @@ type FileJob struct {
 	AppliedAt int64
 }
 
+type FlowRun struct {
+	LogID      int64
+	JobID      int64
+	JobGroup   int64
+	TextID     int64
+	Revision   int64
+	State      int64
+	Ends       int64
+	Asked      int64
+	FailedStep string
+	WakeAt     int64
+	Deadline   int64
+	FromLogID  int64
+	StoppedBy  string
+	Zone       string
+	BeganAt    int64
+	EndedAt    int64
+}
+
+type FlowStep struct {
+	ID        int64
+	FlowLogID int64
+	Step      string
+	Item      int64
+	State     int64
+	JobID     int64
+	RunID     int64
+	Going     int64
+	Failed    int64
+	Total     int64
+	Succeeded int64
+	Cancelled int64
+	Attempt   int64
+	Ending    int64
+	Code      int64
+	ByHand    int64
+	DueAt     int64
+	BeganAt   int64
+	EndedAt   int64
+	DecidedBy string
+	Remark    string
+	Message   Text
+	Param     Text
+	Items     Text
+	Output    Text
+}
+
+type FlowText struct {
+	ID     int64
+	JobID  int64
+	Digest string
+	MadeAt int64
+	Source string
+}
+
 type Followed struct {
 	LogID      int64
 	ByLogID    int64
@@ -613,6 +668,7 @@ type Run struct {
 	KillAskedAt            int64
 	Events                 Text
 	PlannedFor             int64
+	FlowStep               int64
 }
 
 type RunHour struct {

@@ -140,6 +140,10 @@ type Querier interface {
 	// Of jobs that were deleted: each is one look by the primary key.
 	DeleteFavouritesWithoutJob(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteFileJob(ctx context.Context, db DBTX, jobID int64) (int64, error)
+	DeleteFlowRuns(ctx context.Context, db DBTX, logIds []int64) (int64, error)
+	// A part of them: the caller goes on until fewer than the limit were deleted.
+	DeleteFlowSteps(ctx context.Context, db DBTX, flowLogID int64) (int64, error)
+	DeleteFlowTextsUnused(ctx context.Context, db DBTX, madeBefore int64) (int64, error)
 	DeleteFollowedBefore(ctx context.Context, db DBTX, followedAt int64) (int64, error)
 	DeleteGatheringAlarmNotice(ctx context.Context, db DBTX, arg DeleteGatheringAlarmNoticeParams) (int64, error)
 	DeleteGlueVersionsOfJob(ctx context.Context, db DBTX, jobID int64) error
@@ -223,6 +227,8 @@ type Querier interface {
 	EndCallbacks(ctx context.Context, db DBTX, logIds []int64) (int64, error)
 	// Those that were taken at their first try, or that are given up together.
 	EndDeliveries(ctx context.Context, db DBTX, arg EndDeliveriesParams) error
+	// Notes that the end of these is in xxl_job_log.
+	EndFlowRuns(ctx context.Context, db DBTX, arg EndFlowRunsParams) (int64, error)
 	// Ends a pause early: from then on it holds nothing. One that has ended stays as it is.
 	EndPause(ctx context.Context, db DBTX, arg EndPauseParams) (int64, error)
 	// The row that was true of a job is so no more.
@@ -237,6 +243,7 @@ type Querier interface {
 	FindDeviceLogin(ctx context.Context, db DBTX, arg FindDeviceLoginParams) (FindDeviceLoginRow, error)
 	// A job of a group with a name that is kept in files, by the index of names.
 	FindFileJob(ctx context.Context, db DBTX, arg FindFileJobParams) (FileJob, error)
+	FindFlowText(ctx context.Context, db DBTX, arg FindFlowTextParams) (FindFlowTextRow, error)
 	// From now on there is no way back. 0 rows: somebody else has said so, or there never was one.
 	FinishAdoption(ctx context.Context, db DBTX, arg FinishAdoptionParams) (int64, error)
 	// The first entry since a moment. Ids grow with the times, except for entries written at the same moment by two admins.
@@ -281,6 +288,11 @@ type Querier interface {
 	// What of its first steps an installation has taken: each is one look at the first row there is. The jobs and groups of the sample are made
 	// by nobody.
 	GetFirstSteps(ctx context.Context, db DBTX, sampleAuthor Text) (GetFirstStepsRow, error)
+	// What touches punctual_flow_text, punctual_flow_run and punctual_flow_step; the protocol is in scheduler/flows.go. Rows are inserted and
+	// changed many at a time, in db/flows.go.
+	GetFlowRun(ctx context.Context, db DBTX, logID int64) (FlowRun, error)
+	GetFlowStep(ctx context.Context, db DBTX, arg GetFlowStepParams) (FlowStep, error)
+	GetFlowText(ctx context.Context, db DBTX, id int64) (FlowText, error)
 	// One version of a job's script. Asked for with its job, so that nobody reads another job's by its number.
 	GetGlueVersion(ctx context.Context, db DBTX, arg GetGlueVersionParams) (GlueVersion, error)
 	GetGroup(ctx context.Context, db DBTX, id int64) (Group, error)
@@ -367,6 +379,7 @@ type Querier interface {
 	// What touches punctual_favourite: the jobs that people have marked with the star.
 	// One that is marked already stays so.
 	InsertFavourite(ctx context.Context, db DBTX, arg InsertFavouriteParams) error
+	InsertFlowText(ctx context.Context, db DBTX, arg InsertFlowTextParams) error
 	// What touches punctual_followed: fires of which more than one run may succeed, and whose children have been started. See scheduler/chain.go.
 	// 0 rows: a run of the same fire has succeeded before. Of two at the same time the second waits here for the first.
 	InsertFollowed(ctx context.Context, db DBTX, arg InsertFollowedParams) (int64, error)
@@ -489,6 +502,8 @@ type Querier interface {
 	ListDueOutputs(ctx context.Context, db DBTX, arg ListDueOutputsParams) ([]ListDueOutputsRow, error)
 	// Objects in which nothing is any more, or not yet: who makes one has until before_ms.
 	ListEmptyOutputObjects(ctx context.Context, db DBTX, arg ListEmptyOutputObjectsParams) ([]ListEmptyOutputObjectsRow, error)
+	// Runs of flows that go on and whose row has ended, or is gone.
+	ListEndedFlowRuns(ctx context.Context, db DBTX, limit int32) ([]int64, error)
 	// Copies of runs that were going on and have ended since.
 	ListEndedOutputs(ctx context.Context, db DBTX, arg ListEndedOutputsParams) ([]ListEndedOutputsRow, error)
 	// What touches punctual_executor, punctual_code_handler and punctual_token.
@@ -517,6 +532,23 @@ type Querier interface {
 	ListFileJobsByID(ctx context.Context, db DBTX, ids []int64) ([]FileJob, error)
 	// What touches punctual_file_job.
 	ListFileJobsOfSource(ctx context.Context, db DBTX, source string) ([]FileJob, error)
+	// Which items of a step have begun, or have succeeded before.
+	ListFlowItemNumbers(ctx context.Context, db DBTX, arg ListFlowItemNumbersParams) ([]int64, error)
+	// A page of the items of a step, in their order.
+	ListFlowItems(ctx context.Context, db DBTX, arg ListFlowItemsParams) ([]FlowStep, error)
+	ListFlowRuns(ctx context.Context, db DBTX, logIds []int64) ([]FlowRun, error)
+	// The runs of a flow that go on and have not been asked to end, the oldest first.
+	ListFlowRunsGoing(ctx context.Context, db DBTX, arg ListFlowRunsGoingParams) ([]int64, error)
+	ListFlowRunsInState(ctx context.Context, db DBTX, arg ListFlowRunsInStateParams) ([]ListFlowRunsInStateRow, error)
+	// What is to be decided although nothing has ended.
+	ListFlowRunsToWake(ctx context.Context, db DBTX, arg ListFlowRunsToWakeParams) ([]ListFlowRunsToWakeRow, error)
+	// Runs of flows whose row in xxl_job_log has been deleted, from an id on: each is one look by the primary key.
+	ListFlowRunsWithoutRun(ctx context.Context, db DBTX, arg ListFlowRunsWithoutRunParams) ([]ListFlowRunsWithoutRunRow, error)
+	// The steps of some runs of flows, without the long texts that few decisions need.
+	ListFlowSteps(ctx context.Context, db DBTX, logIds []int64) ([]ListFlowStepsRow, error)
+	ListFlowStepsByID(ctx context.Context, db DBTX, ids []int64) ([]FlowStep, error)
+	// Which runs of flows some steps belong to.
+	ListFlowsOfSteps(ctx context.Context, db DBTX, ids []int64) ([]ListFlowsOfStepsRow, error)
 	ListFreshDeliveries(ctx context.Context, db DBTX, arg ListFreshDeliveriesParams) ([]WebhookDelivery, error)
 	// What touches failed logins and the places where somebody has logged in before.
 	// Those of some limits that were touched lately, in one read: most attempts of an attack end here, without a write.
@@ -526,6 +558,8 @@ type Querier interface {
 	// What reads the history of scripts (xxl_job_logglue). Versions are written with the job they belong to (jobs.sql).
 	// The versions of a job's script, newest first, without their texts; there are never many (ListGlueVersionIDs).
 	ListGlueVersions(ctx context.Context, db DBTX, arg ListGlueVersionsParams) ([]ListGlueVersionsRow, error)
+	// The runs of the steps and items of a flow that go on.
+	ListGoingFlowRuns(ctx context.Context, db DBTX, arg ListGoingFlowRunsParams) ([]ListGoingFlowRunsRow, error)
 	// What is decided for groups: a row for each of which something is.
 	ListGroupOptions(ctx context.Context, db DBTX) ([]GroupOptions, error)
 	// What touches xxl_job_group and xxl_job_registry.
@@ -599,6 +633,8 @@ type Querier interface {
 	// Runs that are sent and have no result, or are not sent yet, oldest first from an id on. The sweep asks executors about
 	// the first kind; the second keeps its low mark from passing a run that will be of the first kind later.
 	ListOpenRuns(ctx context.Context, db DBTX, arg ListOpenRunsParams) ([]ListOpenRunsRow, error)
+	// The runs of a broadcast that is a step, which go on: a walk along the index of its job from its first on.
+	ListOpenRunsOfStep(ctx context.Context, db DBTX, arg ListOpenRunsOfStepParams) ([]int64, error)
 	ListOutputBlobs(ctx context.Context, db DBTX, arg ListOutputBlobsParams) ([]ListOutputBlobsRow, error)
 	// Which of these runs have a row.
 	ListOutputIDs(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
@@ -654,6 +690,8 @@ type Querier interface {
 	ListRunsOfAlarmNotice(ctx context.Context, db DBTX, arg ListRunsOfAlarmNoticeParams) ([]ListRunsOfAlarmNoticeRow, error)
 	// A page of the runs of one job that were planned within a time by the wall clock: a walk along the job's index, which holds the time.
 	ListRunsOfJobBetween(ctx context.Context, db DBTX, arg ListRunsOfJobBetweenParams) ([]ListRunsOfJobBetweenRow, error)
+	// All attempts and shards of a step or an item: a walk along the index of its job from its first on.
+	ListRunsOfStep(ctx context.Context, db DBTX, arg ListRunsOfStepParams) ([]ListRunsOfStepRow, error)
 	ListRunsThere(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
 	// What an event about a run says of it.
 	ListRunsToTell(ctx context.Context, db DBTX, ids []int64) ([]ListRunsToTellRow, error)
@@ -697,6 +735,9 @@ type Querier interface {
 	ListSlowRuns(ctx context.Context, db DBTX, arg ListSlowRunsParams) ([]ListSlowRunsRow, error)
 	// Slots whose run has ended or is gone: nothing gives them back any more.
 	ListStaleSlots(ctx context.Context, db DBTX) ([]ListStaleSlotsRow, error)
+	// Steps and items that go on (state 1) although the run that stands in their row has ended, or is gone, from an id on: what the sweep
+	// looks at. Their end is written in the transaction of the run's, so that there are none but broadcasts, and what others have ended.
+	ListStrayFlowSteps(ctx context.Context, db DBTX, arg ListStrayFlowStepsParams) ([]ListStrayFlowStepsRow, error)
 	// Successes of a job above an id, in no order: one is enough to have recovered from what failed before. Asked for the
 	// first, MySQL would rather read every run above the id than those of the job.
 	ListSuccessesAfter(ctx context.Context, db DBTX, arg ListSuccessesAfterParams) ([]int64, error)
@@ -734,8 +775,11 @@ type Querier interface {
 	// What touches the punctual_webhook tables; scheduler/webhook says how they work together. New deliveries are inserted by
 	// db/webhooks.go.
 	ListWebhooks(ctx context.Context, db DBTX) ([]Webhook, error)
+	ListWholeFlowSteps(ctx context.Context, db DBTX, logIds []int64) ([]FlowStep, error)
 	// Runs with all of their texts. The caller asks for few at a time.
 	ListWholeRuns(ctx context.Context, db DBTX, ids []int64) ([]Run, error)
+	// Waits for whoever is deciding about these runs. In the order of ids, so that two who want several do not wait for each other.
+	LockFlowRuns(ctx context.Context, db DBTX, logIds []int64) ([]int64, error)
 	// Which of some jobs nobody has locked, for the length of the transaction that asks. MySQL 8, MariaDB 10.6.
 	LockFreeJobs(ctx context.Context, db DBTX, ids []int64) ([]int64, error)
 	// The rows of runs, which nobody changes before the transaction ends. Ask for those that are there: others lock gaps.
@@ -760,6 +804,8 @@ type Querier interface {
 	MoveAuditMark(ctx context.Context, db DBTX, arg MoveAuditMarkParams) (int64, error)
 	// Takes the next planned time, in the transaction that inserts its run. Guarded by the cursor, so that two admins cannot both take it.
 	MoveBackfill(ctx context.Context, db DBTX, arg MoveBackfillParams) (int64, error)
+	// The newest run of a job that waits for a slot and whose time has come; 0: none.
+	NewestWaitingRun(ctx context.Context, db DBTX, arg NewestWaitingRunParams) (int64, error)
 	NextCalendarRevision(ctx context.Context, db DBTX) (int64, error)
 	// The oldest that is open.
 	NextClearing(ctx context.Context, db DBTX) (Clearing, error)
@@ -830,6 +876,8 @@ type Querier interface {
 	SetDeletion(ctx context.Context, db DBTX, arg SetDeletionParams) error
 	SetExecutorDialect(ctx context.Context, db DBTX, arg SetExecutorDialectParams) error
 	SetExecutorDisabled(ctx context.Context, db DBTX, arg SetExecutorDisabledParams) error
+	// Of a run that begins with steps that were given.
+	SetFlowRunTimes(ctx context.Context, db DBTX, arg SetFlowRunTimesParams) error
 	// The registry's view of an automatic group. One column and guarded by the type, so that it cannot undo an edit (docs/compat.md §8.2 #26).
 	SetGroupAddresses(ctx context.Context, db DBTX, arg SetGroupAddressesParams) (int64, error)
 	SetGroupOptions(ctx context.Context, db DBTX, arg SetGroupOptionsParams) error
@@ -903,6 +951,8 @@ type Querier interface {
 	// Gives a waiting run its slot. Guarded, so that one run gets one.
 	TakeSlot(ctx context.Context, db DBTX, logID int64) (int64, error)
 	TouchAPIToken(ctx context.Context, db DBTX, arg TouchAPITokenParams) error
+	// Keeps one that a run begins with from being deleted as unused; 0 rows: it has been.
+	TouchFlowText(ctx context.Context, db DBTX, arg TouchFlowTextParams) (int64, error)
 	// What touches punctual_slot and punctual_gate; the protocol is in scheduler/gate.go. Inserts are in db/bulk.go.
 	// The first statement of every transaction that gives a slot of a job: it makes those that run at once wait or conflict.
 	TouchGate(ctx context.Context, db DBTX, jobID int64) (int64, error)

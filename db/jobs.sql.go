@@ -923,23 +923,26 @@ func (q *Queries) ListJobsToRunAgain(ctx context.Context, db DBTX, ids []int64) 
 }
 
 const listJobsWithConsequences = `-- name: ListJobsWithConsequences :many
-SELECT id, child_jobid, schedule_type, schedule_conf, time_zone, start_at, end_at, max_concurrent, calendar, calendar_rule, keep_output
+SELECT id, child_jobid, schedule_type, schedule_conf, time_zone, start_at, end_at, max_concurrent, calendar, calendar_rule, keep_output, glue_type,
+       executor_block_strategy
 FROM xxl_job_info
-WHERE id IN (/*SLICE:ids*/?) AND (child_jobid <> '' OR schedule_type = 'FIX_DELAY' OR max_concurrent > 0 OR keep_output <> '')
+WHERE id IN (/*SLICE:ids*/?) AND (child_jobid <> '' OR schedule_type = 'FIX_DELAY' OR max_concurrent > 0 OR keep_output <> '' OR glue_type = 'FLOW')
 `
 
 type ListJobsWithConsequencesRow struct {
-	ID            int64
-	ChildJobIDs   Text
-	ScheduleType  jobspec.ScheduleType
-	ScheduleConf  Text
-	TimeZone      string
-	StartAt       int64
-	EndAt         int64
-	MaxConcurrent int64
-	Calendar      string
-	CalendarRule  string
-	KeepOutput    string
+	ID                    int64
+	ChildJobIDs           Text
+	ScheduleType          jobspec.ScheduleType
+	ScheduleConf          Text
+	TimeZone              string
+	StartAt               int64
+	EndAt                 int64
+	MaxConcurrent         int64
+	Calendar              string
+	CalendarRule          string
+	KeepOutput            string
+	GlueType              wire.Glue
+	ExecutorBlockStrategy Text
 }
 
 // Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs, a wish of
@@ -976,6 +979,8 @@ func (q *Queries) ListJobsWithConsequences(ctx context.Context, db DBTX, ids []i
 			&i.Calendar,
 			&i.CalendarRule,
 			&i.KeepOutput,
+			&i.GlueType,
+			&i.ExecutorBlockStrategy,
 		); err != nil {
 			return nil, err
 		}

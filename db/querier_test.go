@@ -83,6 +83,14 @@ var seedValues = map[string][seedRows]any{
 	"punctual_output_object.live":          {0, 2, 1, 0, 5},
 	"punctual_output_object.made":          {1, 2, 9, 4, 5},
 	"xxl_job_registry.silent":              {0, 1, 0, 0, 0},
+
+	"punctual_flow_run.state":        {0, 1, 2, 0, 3},
+	"punctual_flow_run.asked":        {0, 1, 0, 0, 0},
+	"punctual_flow_run.text_id":      {1, 2, 3, 4, 4}, // the last text is no run's
+	"punctual_flow_step.flow_log_id": {1, 1, 3, 4, 5},
+	"punctual_flow_step.step":        {"step1", "step1", "step3", "step4", "step5"},
+	"punctual_flow_step.item":        {-1, 3, -1, -1, 2},
+	"punctual_flow_step.state":       {1, 1, 0, 1, 2},
 }
 
 // argValues are the arguments that are not those of the first seeded row, by the name of a parameter or of a method and its
@@ -145,6 +153,7 @@ var argValues = map[string]any{
 	"SetBackfillState.ID": int64(2), "MoveBackfill.ID": int64(2), "EndBackfill.ID": int64(2), "OldState": "state2", "MoveBackfill.State": "state2", "MoveBackfill.No": int64(2),
 	"NewState": "changed", "EndBackfill.EndedAt": int64(77), "SendBackfillRun.BackfillID": int64(2), "SendBackfillRun.No": int64(2), "SettleBackfillRun.State": int64(3), "FirstBackfillEndedBefore": int64(100),
 	"InsertWebhook.Name": "new", "SendDeliveryAgain.ID": int64(3), "ListFreshDeliveries": int64(1), "DeleteDeliveriesUpTo.ID": int64(100), "ListDeliveries.Below": int64(100), "NthDelivery.Offset": int32(0),
+	"InsertFlowText.Digest": "new", "TouchFlowText.MadeAt": int64(77), "SetFlowRunTimes.BeganAt": int64(77), "DeleteFlowTextsUnused": int64(100),
 	"LeaveOutputObject.ID": int64(2), "InsertOutputBlob.Part": int64(99),
 	"ResealWebhook.OldConfig": "config1", "NoteWebhookTrouble.LastReason": "changed", "ListSilentExecutors.UpdateTime": seedTime.AddDate(0, 0, 20), "NoteSilentExecutor.Before": seedTime.AddDate(0, 0, 20),
 	"NoteExecutorBack.RegistryKey": "regist2", "NoteExecutorBack.RegistryValue": "regist2",

@@ -50,7 +50,7 @@ const getRun = `-- name: GetRun :one
 
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_time, handle_code, handle_msg,
-       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at, outcome, kill_asked_at, events, planned_for
+       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at, outcome, kill_asked_at, events, planned_for, flow_step
 FROM xxl_job_log WHERE id = ?
 `
 
@@ -85,6 +85,7 @@ func (q *Queries) GetRun(ctx context.Context, db DBTX, id int64) (Run, error) {
 		&i.KillAskedAt,
 		&i.Events,
 		&i.PlannedFor,
+		&i.FlowStep,
 	)
 	return i, err
 }
@@ -340,7 +341,7 @@ func (q *Queries) ListRunTimesOfJob(ctx context.Context, db DBTX, arg ListRunTim
 const listRunsByID = `-- name: ListRunsByID :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_code, handle_msg, planned_at, owner_node,
-       trigger_type, origin_log_id, sent_at, alarm_status, outcome, kill_asked_at, planned_for
+       trigger_type, origin_log_id, sent_at, alarm_status, outcome, kill_asked_at, planned_for, flow_step
 FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -366,6 +367,7 @@ type ListRunsByIDRow struct {
 	Outcome                event.Outcome
 	KillAskedAt            int64
 	PlannedFor             int64
+	FlowStep               int64
 }
 
 // The rows a batch of callbacks is about, without their long texts' cost where there are none.
@@ -410,6 +412,7 @@ func (q *Queries) ListRunsByID(ctx context.Context, db DBTX, ids []int64) ([]Lis
 			&i.Outcome,
 			&i.KillAskedAt,
 			&i.PlannedFor,
+			&i.FlowStep,
 		); err != nil {
 			return nil, err
 		}
@@ -651,7 +654,7 @@ func (q *Queries) ListTracedRuns(ctx context.Context, db DBTX, ids []int64) ([]L
 const listUnsentRunsOfNode = `-- name: ListUnsentRunsOfNode :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_code, handle_msg, planned_at, owner_node,
-       trigger_type, origin_log_id, sent_at, alarm_status, outcome, kill_asked_at, planned_for
+       trigger_type, origin_log_id, sent_at, alarm_status, outcome, kill_asked_at, planned_for, flow_step
 FROM xxl_job_log
 WHERE handle_code = 0 AND id >= ? AND trigger_code = 0 AND owner_node = ?
 ORDER BY id LIMIT ?
@@ -685,6 +688,7 @@ type ListUnsentRunsOfNodeRow struct {
 	Outcome                event.Outcome
 	KillAskedAt            int64
 	PlannedFor             int64
+	FlowStep               int64
 }
 
 // What a node that is gone left unsent. handle_code leads, because its index (with the id behind it) keeps this a read of
@@ -720,6 +724,7 @@ func (q *Queries) ListUnsentRunsOfNode(ctx context.Context, db DBTX, arg ListUns
 			&i.Outcome,
 			&i.KillAskedAt,
 			&i.PlannedFor,
+			&i.FlowStep,
 		); err != nil {
 			return nil, err
 		}
@@ -737,7 +742,7 @@ func (q *Queries) ListUnsentRunsOfNode(ctx context.Context, db DBTX, arg ListUns
 const listWholeRuns = `-- name: ListWholeRuns :many
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_time, handle_code, handle_msg,
-       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at, outcome, kill_asked_at, events, planned_for
+       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at, outcome, kill_asked_at, events, planned_for, flow_step
 FROM xxl_job_log WHERE id IN (/*SLICE:ids*/?) ORDER BY id DESC
 `
 
@@ -787,6 +792,7 @@ func (q *Queries) ListWholeRuns(ctx context.Context, db DBTX, ids []int64) ([]Ru
 			&i.KillAskedAt,
 			&i.Events,
 			&i.PlannedFor,
+			&i.FlowStep,
 		); err != nil {
 			return nil, err
 		}

@@ -193,6 +193,23 @@ func (q *Queries) ListWaitingRuns(ctx context.Context, db DBTX, arg ListWaitingR
 	return items, nil
 }
 
+const newestWaitingRun = `-- name: NewestWaitingRun :one
+SELECT CAST(COALESCE(MAX(log_id), 0) AS SIGNED) AS log_id FROM punctual_slot WHERE job_id = ? AND running = 0 AND planned_at <= ?
+`
+
+type NewestWaitingRunParams struct {
+	JobID int64
+	NowMs int64
+}
+
+// The newest run of a job that waits for a slot and whose time has come; 0: none.
+func (q *Queries) NewestWaitingRun(ctx context.Context, db DBTX, arg NewestWaitingRunParams) (int64, error) {
+	row := db.QueryRowContext(ctx, newestWaitingRun, arg.JobID, arg.NowMs)
+	var log_id int64
+	err := row.Scan(&log_id)
+	return log_id, err
+}
+
 const takeSlot = `-- name: TakeSlot :execrows
 UPDATE punctual_slot SET running = 1 WHERE log_id = ? AND running = 0
 `

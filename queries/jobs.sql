@@ -132,9 +132,10 @@ SELECT COUNT(*) AS total, CAST(COALESCE(SUM(CASE WHEN trigger_status > 0 THEN 1 
 -- Which of these jobs have something to do when a run ends: children, a next time that hangs on the end, a limit of runs, a wish of
 -- their own whether its output is kept.
 -- Asked for every batch of results, so it reads no more than that.
-SELECT id, child_jobid, schedule_type, schedule_conf, time_zone, start_at, end_at, max_concurrent, calendar, calendar_rule, keep_output
+SELECT id, child_jobid, schedule_type, schedule_conf, time_zone, start_at, end_at, max_concurrent, calendar, calendar_rule, keep_output, glue_type,
+       executor_block_strategy
 FROM xxl_job_info
-WHERE id IN (sqlc.slice(ids)) AND (child_jobid <> '' OR schedule_type = 'FIX_DELAY' OR max_concurrent > 0 OR keep_output <> '');
+WHERE id IN (sqlc.slice(ids)) AND (child_jobid <> '' OR schedule_type = 'FIX_DELAY' OR max_concurrent > 0 OR keep_output <> '' OR glue_type = 'FLOW');
 
 -- name: ListJobsToRunAgain :many
 -- Which of these jobs want a run that is lost to be run once more.

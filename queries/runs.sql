@@ -4,14 +4,14 @@
 -- name: GetRun :one
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_time, handle_code, handle_msg,
-       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at, outcome, kill_asked_at, events, planned_for
+       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at, outcome, kill_asked_at, events, planned_for, flow_step
 FROM xxl_job_log WHERE id = ?;
 
 -- name: ListRunsByID :many
 -- The rows a batch of callbacks is about, without their long texts' cost where there are none.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_code, handle_msg, planned_at, owner_node,
-       trigger_type, origin_log_id, sent_at, alarm_status, outcome, kill_asked_at, planned_for
+       trigger_type, origin_log_id, sent_at, alarm_status, outcome, kill_asked_at, planned_for, flow_step
 FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
 -- name: ListUnsentRunsOfNode :many
@@ -19,7 +19,7 @@ FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 -- open rows only, however big the log is; the node's low mark bounds it from below.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, handle_code, handle_msg, planned_at, owner_node,
-       trigger_type, origin_log_id, sent_at, alarm_status, outcome, kill_asked_at, planned_for
+       trigger_type, origin_log_id, sent_at, alarm_status, outcome, kill_asked_at, planned_for, flow_step
 FROM xxl_job_log
 WHERE handle_code = 0 AND id >= sqlc.arg(low_id) AND trigger_code = 0 AND owner_node = sqlc.arg(owner_node)
 ORDER BY id LIMIT ?;
@@ -63,7 +63,7 @@ ORDER BY id LIMIT ?;
 -- Runs with all of their texts. The caller asks for few at a time.
 SELECT id, job_group, job_id, executor_address, executor_handler, executor_param, executor_sharding_param,
        executor_fail_retry_count, trigger_time, trigger_code, trigger_msg, handle_time, handle_code, handle_msg,
-       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at, outcome, kill_asked_at, events, planned_for
+       alarm_status, planned_at, owner_node, trigger_type, origin_log_id, sent_at, finished_at, outcome, kill_asked_at, events, planned_for, flow_step
 FROM xxl_job_log WHERE id IN (sqlc.slice(ids)) ORDER BY id DESC;
 
 -- name: FirstRunIDSince :one

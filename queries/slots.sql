@@ -37,6 +37,10 @@ SELECT log_id FROM punctual_slot
 WHERE job_id = sqlc.arg(job_id) AND running = 0 AND planned_at <= sqlc.arg(now_ms)
 ORDER BY planned_at, log_id LIMIT ?;
 
+-- name: NewestWaitingRun :one
+-- The newest run of a job that waits for a slot and whose time has come; 0: none.
+SELECT CAST(COALESCE(MAX(log_id), 0) AS SIGNED) AS log_id FROM punctual_slot WHERE job_id = sqlc.arg(job_id) AND running = 0 AND planned_at <= sqlc.arg(now_ms);
+
 -- name: ListJobsWithWaiting :many
 -- Jobs with a run that has been waiting for a while, for the sweep.
 SELECT DISTINCT job_id FROM punctual_slot WHERE running = 0 AND planned_at <= ? LIMIT 1000;

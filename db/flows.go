@@ -1,0 +1,148 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// InsertFlowRuns inserts the rows beside runs of flows that begin. Those that are there already, with steps that were given, stay.
+func InsertFlowRuns(ctx context.Context, tx DBTX, runs []FlowRun) error {
+	for part := range slices.Chunk(runs, MaxBatch) {
+		args := make([]any, 0, 12*len(part))
+		for _, r := range part {
+			args = append(args, r.LogID, r.JobID, r.JobGroup, r.TextID, r.State, r.Ends, r.FailedStep, r.WakeAt, r.Deadline, r.FromLogID, r.Zone, r.BeganAt)
+		}
+		values := strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?,?,?),", len(part)), ",")
+		if _, err := tx.ExecContext(ctx, `INSERT INTO punctual_flow_run
+ (log_id, job_id, job_group, text_id, state, ends, failed_step, wake_at, deadline, from_log_id, zone, began_at) VALUES `+values, args...); err != nil {
+			return fmt.Errorf("insert %d runs of flows: %w", len(part), err)
+		}
+	}
+	return nil
+}
+
+// InsertFlowSteps inserts steps, or items of them, and gives the rows their ids; step is [Pool.IDStep].
+func InsertFlowSteps(ctx context.Context, tx DBTX, step int64, steps []*FlowStep) error {
+	for part := range slices.Chunk(steps, MaxBatch) {
+		args := make([]any, 0, 24*len(part))
+		for _, s := range part {
+			args = append(args, s.FlowLogID, s.Step, s.Item, s.State, s.JobID, s.RunID, s.Going, s.Succeeded, s.Failed, s.Cancelled, s.Total,
+				s.Attempt, s.Ending, s.ByHand, s.Code, s.DueAt,
+				s.BeganAt, s.EndedAt, s.DecidedBy, s.Remark, null(string(s.Message)), null(string(s.Param)), null(string(s.Items)), null(string(s.Output)))
+		}
+		values := strings.TrimSuffix(strings.Repeat("(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?),", len(part)), ",")
+		res, err := tx.ExecContext(ctx, `INSERT INTO punctual_flow_step (flow_log_id, step, item, state, job_id, run_id, going, succeeded, failed,
+ cancelled, total, attempt, ending, by_hand, code, due_at, began_at, ended_at, decided_by, remark, message, param, items, output) VALUES `+values, args...)
+		if err != nil {
+			return fmt.Errorf("insert %d steps of flows: %w", len(part), err)
+		}
+		first, err := res.LastInsertId()
+		if err != nil {
+			return err
+		}
+		for i, s := range part {
+			s.ID = first + int64(i)*step
+		}
+	}
+	return nil
+}
+
+// MoveFlowRuns writes decisions about runs of flows, each guarded by the revision that was read. The caller must compare the count with
+// len(runs) and roll back when it differs: somebody else has decided about one of them.
+func MoveFlowRuns(ctx context.Context, tx DBTX, runs []*FlowRun) (affected int64, err error) {
+	for part := range slices.Chunk(runs, MaxBatch) {
+		var q strings.Builder
+		u := caseUpdate{q: &q, n: len(part), id: func(i int) int64 { return part[i].LogID }, key: "log_id"}
+		q.WriteString("UPDATE punctual_flow_run SET ")
+		u.set("state", func(i int) any { return part[i].State })
+		q.WriteString(", ")
+		u.set("ends", func(i int) any { return part[i].Ends })
+		q.WriteString(", ")
+		u.set("asked", func(i int) any { return part[i].Asked })
+		q.WriteString(", ")
+		u.set("failed_step", func(i int) any { return part[i].FailedStep })
+		q.WriteString(", ")
+		u.set("wake_at", func(i int) any { return part[i].WakeAt })
+		q.WriteString(", ")
+		u.set("stopped_by", func(i int) any { return part[i].StoppedBy })
+		q.WriteString(", revision = revision + 1")
+		u.where()
+		q.WriteString(" AND state IN (0, 3) AND ")
+		u.set("revision", func(i int) any { return part[i].Revision })
+		res, err := tx.ExecContext(ctx, q.String(), u.args...)
+		if err != nil {
+			return 0, fmt.Errorf("decide about %d runs of flows: %w", len(part), err)
+		}
+		n, err := res.RowsAffected()
+		if err != nil {
+			return 0, err
+		}
+		affected += n
+	}
+	return affected, nil
+}
+
+// MoveFlowSteps writes what became of steps, which belong to runs whose revision the transaction has raised.
+func MoveFlowSteps(ctx context.Context, tx DBTX, steps []*FlowStep) error {
+	for part := range slices.Chunk(steps, MaxBatch) {
+		var q strings.Builder
+		u := caseUpdate{q: &q, n: len(part), id: func(i int) int64 { return part[i].ID }}
+		q.WriteString("UPDATE punctual_flow_step SET ")
+		for i, c := range []struct {
+			name  string
+			value func(*FlowStep) any
+		}{
+			{"state", func(s *FlowStep) any { return s.State }},
+			{"job_id", func(s *FlowStep) any { return s.JobID }},
+			{"run_id", func(s *FlowStep) any { return s.RunID }},
+			{"going", func(s *FlowStep) any { return s.Going }},
+			{"succeeded", func(s *FlowStep) any { return s.Succeeded }},
+			{"failed", func(s *FlowStep) any { return s.Failed }},
+			{"cancelled", func(s *FlowStep) any { return s.Cancelled }},
+			{"total", func(s *FlowStep) any { return s.Total }},
+			{"attempt", func(s *FlowStep) any { return s.Attempt }},
+			{"ending", func(s *FlowStep) any { return s.Ending }},
+			{"by_hand", func(s *FlowStep) any { return s.ByHand }},
+			{"code", func(s *FlowStep) any { return s.Code }},
+			{"due_at", func(s *FlowStep) any { return s.DueAt }},
+			{"began_at", func(s *FlowStep) any { return s.BeganAt }},
+			{"ended_at", func(s *FlowStep) any { return s.EndedAt }},
+			{"decided_by", func(s *FlowStep) any { return s.DecidedBy }},
+			{"remark", func(s *FlowStep) any { return s.Remark }},
+		} {
+			if i > 0 {
+				q.WriteString(", ")
+			}
+			u.set(c.name, func(i int) any { return c.value(part[i]) })
+		}
+		// The long texts are not read by those that decide, so that of most steps nothing new is known of them: "" is as they are.
+		for _, c := range []struct {
+			name  string
+			value func(*FlowStep) string
+		}{
+			{"message", func(s *FlowStep) string { return string(s.Message) }},
+			{"param", func(s *FlowStep) string { return string(s.Param) }},
+			{"items", func(s *FlowStep) string { return string(s.Items) }},
+			{"output", func(s *FlowStep) string { return string(s.Output) }},
+		} {
+			if !slices.ContainsFunc(part, func(s *FlowStep) bool { return c.value(s) != "" }) {
+				continue
+			}
+			q.WriteString(", " + c.name + " = CASE id")
+			for _, s := range part {
+				if v := c.value(s); v != "" {
+					q.WriteString(" WHEN ? THEN ?")
+					u.args = append(u.args, s.ID, v)
+				}
+			}
+			q.WriteString(" ELSE " + c.name + " END")
+		}
+		u.where()
+		if _, err := tx.ExecContext(ctx, q.String(), u.args...); err != nil {
+			return fmt.Errorf("change %d steps of flows: %w", len(part), err)
+		}
+	}
+	return nil
+}
