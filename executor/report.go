@@ -59,11 +59,20 @@ func newReporter(admins callbackSender, journal *journal, batch int, logger *slo
 		wake: make(chan struct{}, senders), trouble: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 }
 
+// sizeOf is about how many bytes a result takes.
+func sizeOf(cb *wire.Callback) int {
+	n := len(cb.HandleMsg)
+	for key, value := range cb.Outputs {
+		n += len(key) + len(value)
+	}
+	return n
+}
+
 // add queues a result.
 func (r *reporter) add(cb *wire.Callback, safe *commit) {
 	r.mu.Lock()
 	r.queue = append(r.queue, result{cb, safe})
-	r.bytes += len(cb.HandleMsg)
+	r.bytes += sizeOf(cb)
 	r.mu.Unlock()
 	r.poke()
 }
@@ -188,7 +197,7 @@ func (r *reporter) take(first bool) []result {
 	}
 	n, bytes := 0, 0
 	for n < len(r.queue) && n < r.batch {
-		size := len(r.queue[n].cb.HandleMsg)
+		size := sizeOf(r.queue[n].cb)
 		if n > 0 && bytes+size > maxBatchBytes {
 			break
 		}
@@ -213,7 +222,7 @@ func (r *reporter) giveBack(taken []result, err error) {
 	r.mu.Lock()
 	r.queue = append(taken, r.queue...)
 	for _, res := range taken {
-		r.bytes += len(res.cb.HandleMsg)
+		r.bytes += sizeOf(res.cb)
 	}
 	r.sending -= len(taken)
 	first := err != nil && !r.failing

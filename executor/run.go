@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/executor/wire"
 )
@@ -49,6 +51,8 @@ type Run struct {
 
 	mu     sync.Mutex
 	result string
+	output map[string]string
+	size   int // of output, in bytes
 }
 
 type runKey struct{}
@@ -84,6 +88,44 @@ func (r *Run) SetResult(msg string) {
 	r.mu.Lock()
 	r.result = msg
 	r.mu.Unlock()
+}
+
+// SetOutput gives a value to the steps of a flow that come after this run, which find it as steps.ID.output.KEY. A later value of a key takes
+// the place of an earlier one. It is refused when the key is empty or too long, or all keys and values together are too large
+// ([wire.MaxOutputKey], [wire.MaxOutputs]). Outside of a flow, and with an XXL-JOB admin, nobody reads it.
+func (r *Run) SetOutput(key, value string) error {
+	if key == "" || len(key) > wire.MaxOutputKey || !utf8.ValidString(key) {
+		return fmt.Errorf("output %.40q: the key has to be a text of at most %d bytes", key, wire.MaxOutputKey)
+	}
+	value = strings.ToValidUTF8(value, "\uFFFD")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	size := r.size + len(key) + len(value)
+	if old, ok := r.output[key]; ok {
+		size -= len(key) + len(old)
+	}
+	if size > wire.MaxOutputs {
+		return fmt.Errorf("output %q: all outputs of a run together have at most %d bytes", key, wire.MaxOutputs)
+	}
+	if r.output == nil {
+		r.output = make(map[string]string)
+	}
+	r.output[key], r.size = value, size
+	return nil
+}
+
+// outputs are the values that were given, without secrets.
+func (r *Run) outputs() map[string]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.output) == 0 {
+		return nil
+	}
+	said := make(map[string]string, len(r.output))
+	for key, value := range r.output {
+		said[r.log.mask.text(key)] = r.log.mask.text(value)
+	}
+	return said
 }
 
 // failure is an error with a result code of its own.

@@ -84,11 +84,16 @@ func (s *scriptStore) handler(lang wire.GlueInfo, req *wire.RunRequest) Handler 
 		if err != nil {
 			return fmt.Errorf("script file: %w", err)
 		}
+		output, err := s.outputFile(run.LogID)
+		if err != nil {
+			return fmt.Errorf("output file: %w", err)
+		}
+		defer s.takeOutput(run, output)
 		run.Logf("----------- script file:%s -----------", file)
 		result := process.Run(ctx, process.Program{
 			Path: program,
 			Args: append(append([]string(nil), lang.Arguments...), file, run.Param, strconv.Itoa(run.Shard.Index), strconv.Itoa(run.Shard.Total)),
-			Env:  environment(run), Mark: s.mark(run.LogID), Out: run, As: s.as,
+			Env:  append(environment(run), "PUNCTUAL_OUTPUT="+filepath.Join(s.dir, output)), Mark: s.mark(run.LogID), Out: run, As: s.as,
 		})
 		if result.Background {
 			run.Logf("something the script has started goes on and still held its output")
@@ -193,7 +198,13 @@ func (e *Executor) Command(ctx context.Context, run *Run, name string, args ...s
 	if err != nil {
 		return -1, err
 	}
-	result := process.Run(ctx, process.Program{Path: program, Args: args, Env: environment(run), Mark: e.scripts.mark(run.LogID), Out: run, As: e.scripts.as})
+	output, err := e.scripts.outputFile(run.LogID)
+	if err != nil {
+		return -1, err
+	}
+	defer e.scripts.takeOutput(run, output)
+	env := append(environment(run), "PUNCTUAL_OUTPUT="+filepath.Join(e.scripts.dir, output))
+	result := process.Run(ctx, process.Program{Path: program, Args: args, Env: env, Mark: e.scripts.mark(run.LogID), Out: run, As: e.scripts.as})
 	if result.Err != nil {
 		return result.ExitCode, result.Err
 	}

@@ -113,6 +113,7 @@ type callbackItem struct {
 		Code loose     `json:"code"`
 		Msg  looseText `json:"msg"`
 	} `json:"executeResult"`
+	Outputs map[string]looseText `json:"outputs"`
 }
 
 // DecodeCallbacks reads the body of /api/callback: an array, or era J4's object with callbackList. Where handleCode is
@@ -133,6 +134,12 @@ func DecodeCallbacks(body []byte) ([]Callback, error) {
 			HandleCode: int(it.HandleCode), HandleMsg: string(it.HandleMsg), Undone: Undone(it.Undone)}
 		if c.HandleCode == 0 && it.ExecuteResult != nil {
 			c.HandleCode, c.HandleMsg = int(it.ExecuteResult.Code), string(it.ExecuteResult.Msg)
+		}
+		for key, value := range it.Outputs {
+			if c.Outputs == nil {
+				c.Outputs = make(map[string]string, len(it.Outputs))
+			}
+			c.Outputs[key] = string(value)
 		}
 		callbacks[i] = c
 	}

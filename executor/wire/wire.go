@@ -116,6 +116,8 @@ type Callback struct {
 	HandleMsg   string `json:"handleMsg,omitempty"`
 	// Undone says of a failure that its executor was shutting down. Ours alone say so; XXL-JOB's admins read past it.
 	Undone Undone `json:"undone,omitempty"`
+	// Outputs is what the run gives to steps of a flow that come after it. Ours alone say so; XXL-JOB's admins read past it.
+	Outputs map[string]string `json:"outputs,omitempty"`
 }
 
 // Undone is how far a run had come when its executor shut down.
@@ -125,6 +127,12 @@ type Undone string
 const (
 	UndoneWaiting Undone = "WAITING" // it had not begun, and is handed back
 	UndoneRunning Undone = "RUNNING" // it was cut off
+)
+
+// What an executor of ours reports of a run's outputs at most, in bytes.
+const (
+	MaxOutputKey = 128
+	MaxOutputs   = 32 << 10 // of all keys and values
 )
 
 // callbackOfAllEras is a callback as an item of an array: an admin of era J1 (2.2.0) knows executeResult only, and loses
