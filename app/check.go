@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // CheckVerdict is what a check comes to.
@@ -175,7 +176,7 @@ func (r *CheckReport) jobs(s db.Survey) {
 		if j.Retries {
 			retries = append(retries, name)
 		}
-		if wire.Glue(j.GlueType) != wire.GlueBean {
+		if jobspec.IsScript(wire.Glue(j.GlueType)) {
 			scripts = append(scripts, name+": "+j.GlueType)
 		}
 	}

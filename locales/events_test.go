@@ -25,8 +25,8 @@ func withTables(families map[string][]string) map[string][]string {
 	for key := range account.Reasons {
 		families["account.why."] = append(families["account.why."], string(key))
 	}
-	for _, glue := range wire.Glues() {
-		families["glue."] = append(families["glue."], string(glue.Glue))
+	for _, glue := range jobspec.AllGlues {
+		families["glue."] = append(families["glue."], string(glue))
 	}
 	for _, kind := range alarm.Kinds() {
 		families["alarms.kind."] = append(families["alarms.kind."], string(kind.Kind), string(kind.Kind)+help)

@@ -114,10 +114,10 @@ func (e *Engine) alarmEvent(r *db.ListRunsByIDRow, f *finishing, cause AlarmCaus
 
 // recordFinal writes failed sendings that have no retry left, and raises their alarms. A run that has a result already was
 // delivered after all and is recorded as sent; one that is another node's, or is recorded already because the answer to an
-// earlier commit was lost, is left alone.
-func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) (raised bool, err error) {
+// earlier commit was lost, is left alone. It gives those that ended.
+func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) (ended []*outcome, raised bool, err error) {
 	if len(final) == 0 {
-		return false, nil
+		return nil, false, nil
 	}
 	ids := make([]int64, len(final))
 	byRow := make(map[ownedRun]*outcome, len(final))
@@ -127,7 +127,7 @@ func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) 
 	}
 	rows, err := e.queries.ListRunsByID(ctx, tx, ids)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	failed := make(map[int64][]db.Sent, 1) // by owner
 	delivered := make(map[int64][]db.Sent)
@@ -159,26 +159,27 @@ func (e *Engine) recordFinal(ctx context.Context, tx *sql.Tx, final []*outcome) 
 			})
 		}
 		failed[o.d.owner] = append(failed[o.d.owner], sent)
+		ended = append(ended, o)
 		told = append(told, webhook.Event{Type: webhook.RunFinished, Group: r.JobGroup, Job: r.JobID, Run: r.ID, At: now, Outcome: sent.Outcome})
 	}
 	for owner, sent := range delivered {
 		if _, err := db.RecordSent(ctx, tx, owner, false, sent); err != nil {
-			return false, err
+			return nil, false, err
 		}
 	}
 	for owner, sent := range failed {
 		n, err := db.RecordSent(ctx, tx, owner, true, sent)
 		if err != nil {
-			return false, err
+			return nil, false, err
 		}
 		if n != int64(len(sent)) {
-			return false, fmt.Errorf("record failed sendings: %w", errRaced) // the batch is written again
+			return nil, false, fmt.Errorf("record failed sendings: %w", errRaced) // the batch is written again
 		}
 	}
 	if err := e.tell(ctx, tx, told...); err != nil || len(events) == 0 {
-		return false, err
+		return ended, false, err
 	}
-	return true, e.cfg.Alarms.Raise(ctx, tx, events)
+	return ended, true, e.cfg.Alarms.Raise(ctx, tx, events)
 }
 
 // markSkipped sets the alarm_status of rows that are inserted decided, and reports whether any has an alarm.

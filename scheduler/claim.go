@@ -321,6 +321,7 @@ func (e *Engine) dueJob(r *db.ListDueJobsRow) *job {
 		timeoutSeconds: int(r.ExecutorTimeout), retries: r.ExecutorFailRetryCount, glue: r.GlueType, backoff: r.RetryBackoff, again: r.WhenLost == string(jobspec.WhenLostAgain),
 		delayed: r.ScheduleType == jobspec.ScheduleFixDelay, limit: int(r.MaxConcurrent), policy: jobspec.Concurrency(r.ConcurrencyPolicy), zone: r.TimeZone,
 	}
+	j.limit, j.policy = limitOf(j.glue, j.block, j.limit, j.policy)
 	if r.GlueUpdateTime.Valid {
 		j.glueUpdated = e.cfg.Pool.FromWall(r.GlueUpdateTime.Time).UnixMilli()
 	}

@@ -45,7 +45,9 @@ type dispatch struct {
 	again   extra    // the retry it has left is one that its job's retries do not give it
 	avoid   []string // executors that refused it because they shut down
 	origin  int64
-	user    string // who triggered it by hand
+	step    int64      // the step of a flow that it carries out, see flows.go; 0: none
+	of      *flowStart // that step, until the run is inserted
+	user    string     // who triggered it by hand
 
 	address    string   // chosen, or planned ahead
 	given      []string // addresses given by hand for this run; nil: the group's

@@ -187,6 +187,10 @@ type Engine struct {
 	queues    *addressQueues
 	recorder  *batcher[outcome]
 	finisher  *batcher[finishing]
+	beginner  *batcher[*dispatch] // of runs of flows
+	flowEnds  *flowEnds
+	flowPlans *cache[int64, *flowPlan]
+	flowItems *cache[itemsKey, []any]
 	bulk      *semaphore.Weighted // results of large requests that wait for the finisher
 	hub       *hub
 	pulse     *pulse
@@ -263,6 +267,9 @@ func New(cfg Config) (*Engine, error) {
 	e.queues = newAddressQueues(cfg.PerAddress, cfg.PerJob, e.sendQueued)
 	e.recorder = newBatcher("record", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.recordBatch)
 	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
+	e.beginner = newBatcher("begin", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.beginFlows)
+	e.flowEnds = newFlowEnds()
+	e.flowPlans, e.flowItems = newCache[int64, *flowPlan](maxPlans), newCache[itemsKey, []any](maxLists)
 	e.bulk = semaphore.NewWeighted(bulkWaiting)
 	e.publishState()
 	return e, nil
@@ -292,11 +299,13 @@ func (e *Engine) Start(ctx context.Context) error {
 	// Joining may take over runs, which are sent at once and whose outcomes want to be written.
 	e.recorder.start(e.work, e.cfg.RecordWorkers, &e.wg)
 	e.finisher.start(e.work, e.cfg.FinishWorkers, &e.wg)
+	e.beginner.start(e.work, e.cfg.RecordWorkers, &e.wg)
 	if err := e.node.Start(ctx); err != nil {
 		e.queues.stop()
 		e.queues.wait()
 		e.recorder.stop()
 		e.finisher.stop()
+		e.beginner.stop()
 		e.wg.Wait()
 		e.endWork()
 		return fmt.Errorf("join the cluster: %w", err)
@@ -311,6 +320,8 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.wg.Go(func() { e.sweepBeats(loop) }) // those that went while nobody was there are found before runs are spent on them
 	e.wg.Go(func() { e.sweepLoop(loop) })
 	e.wg.Go(func() { e.killLoop(loop) })
+	e.wg.Go(func() { e.flowLoop(loop) })
+	e.wg.Go(func() { e.flowEndLoop(loop) })
 	e.upkeep.Start()
 	e.backfills.Start()
 	e.archive.Start()
@@ -338,6 +349,7 @@ func (e *Engine) Stop(ctx context.Context) error {
 	e.queues.stop()
 	e.cancel()
 	e.queues.wait()
+	e.beginner.stop()
 	e.recorder.stop()
 	e.finisher.stop()
 	e.wg.Wait()

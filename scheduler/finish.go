@@ -37,17 +37,19 @@ type finishing struct {
 	not      map[int64]bool // groups that it may not speak for
 	by       *Caller
 	code     int
-	msg      string        // the executor's own words
-	given    event.Outcome // Open: by the code
-	why      event.List    // what led to it, where the engine made it up
-	mute     bool          // nothing follows from it: no retry, no alarm
-	callback string        // of a report of a target: the hash of its address
-	used     *bool         // set when that address has ended the run
-	undone   wire.Undone   // its executor was shutting down
-	left     int64         // its retries before that
-	again    extra         // the attempt that it was given beyond its job's retries; set with each try
-	ends     event.Outcome // what the run ends as, by its row; set with each try to write it
-	came     time.Time     // when its executor reported it, where runs are traced
+	msg      string            // the executor's own words
+	given    event.Outcome     // Open: by the code
+	why      event.List        // what led to it, where the engine made it up
+	mute     bool              // nothing follows from it: no retry, no alarm
+	callback string            // of a report of a target: the hash of its address
+	used     *bool             // set when that address has ended the run
+	undone   wire.Undone       // its executor was shutting down
+	left     int64             // its retries before that
+	again    extra             // the attempt that it was given beyond its job's retries; set with each try
+	ends     event.Outcome     // what the run ends as, by its row; set with each try to write it
+	output   map[string]string // what it gave, by key
+	flow     bool              // the end of a run of a flow, which no executor had
+	came     time.Time         // when its executor reported it, where runs are traced
 	reply    *reply
 }
 
@@ -89,6 +91,7 @@ func finishings(callbacks []wire.Callback) []finishing {
 	items := make([]finishing, len(callbacks))
 	for i, c := range callbacks {
 		items[i] = finishing{id: c.LogID, code: c.HandleCode, undone: c.Undone, msg: strings.ToValidUTF8(c.HandleMsg, "\uFFFD")}
+		items[i].output = boundOutputs(c.Outputs)
 		if c.HandleCode > math.MaxInt32 { // the column holds no more
 			items[i].code = wire.CodeFail
 		}
@@ -153,9 +156,10 @@ func (e *Engine) finishBatch(ctx context.Context, batch []finishing) {
 	var changed []int64
 	var err error
 	sure := !e.cfg.Pool.Lags()
+	var lock []int64 // runs of flows
 	for try := 1; try <= 5; try++ {
 		limited, cancel := context.WithTimeout(ctx, writeLimit)
-		changed, err = e.finishOnce(limited, batch, sure)
+		changed, err = e.finishOnce(limited, batch, sure, lock)
 		cancel()
 		if errors.Is(err, errUnseen) {
 			if err = e.catchUp(ctx); err != nil {
@@ -163,6 +167,9 @@ func (e *Engine) finishBatch(ctx context.Context, batch []finishing) {
 			}
 			sure = true
 			continue
+		}
+		if raced, is := errors.AsType[errFlowRaced](err); is {
+			lock = raced.logs
 		}
 		// Rows that an admin which stopped has locked are free when its transaction has been ended, before the next wait is over.
 		if !errors.Is(err, errRaced) && (!db.IsLocked(err) || try > 1) {
@@ -201,8 +208,9 @@ func refused(err error) bool {
 	return !db.IsUnavailable(err) && !db.IsLocked(err) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrStopping)
 }
 
-// finishOnce writes a batch in one transaction. sure says that a run which is not there does not exist.
-func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (changed []int64, err error) {
+// finishOnce writes a batch in one transaction. sure says that a run which is not there does not exist; lock are runs of flows that
+// somebody else decides about.
+func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool, lock []int64) (changed []int64, err error) {
 	byID := make(map[int64]*finishing, len(batch))
 	ids := make([]int64, 0, len(batch))
 	for i := range batch {
@@ -217,8 +225,13 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 	var foreign map[*Caller][]int64
 	var traced []tracing.End
 	var outputs []archive.Ended
+	var flows *flowMove
 	raised := false
 	_, err = e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
+		flows = nil
+		if err := e.lockFlows(ctx, tx, lock); err != nil {
+			return nil, err
+		}
 		changed, ended, raised, traced, outputs = changed[:0], ended[:0], false, traced[:0], nil
 		for _, f := range byID {
 			if f.used != nil {
@@ -342,6 +355,12 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		if n != int64(len(finishes)) {
 			return nil, errRaced
 		}
+		if flows = e.stepEnds(open, byID, follow); flows != nil {
+			if err := e.moveFlows(ctx, tx, flows); err != nil {
+				return nil, err
+			}
+			follow.runs = append(follow.runs, flows.runs...)
+		}
 		if err := e.tellFinished(ctx, tx, append(superseded, open...), byID, follow); err != nil {
 			return nil, err
 		}
@@ -367,6 +386,7 @@ func (e *Engine) finishOnce(ctx context.Context, batch []finishing, sure bool) (
 		e.traceEnded(traced)
 		e.archive.Offer(known(outputs))
 		e.startFreed(ctx, freed)
+		e.flowsMoved(flows)
 	}
 	if err == nil && raised {
 		e.cfg.Alarms.Wake()
@@ -465,7 +485,7 @@ func (e *Engine) endOf(ctx context.Context, tx *sql.Tx, open []db.ListRunsByIDRo
 		if j == nil || r.TriggerType == jobspec.TriggerTrial {
 			continue
 		}
-		if j.MaxConcurrent > 0 {
+		if limit, _ := limitOf(j.GlueType, wire.Block(j.ExecutorBlockStrategy), int(j.MaxConcurrent), ""); limit > 0 {
 			slots = append(slots, r.ID)
 			freed = appendNew(freed, r.JobID)
 		}

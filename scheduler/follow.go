@@ -45,7 +45,7 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 	var all, failed []int64 // job ids
 	for i := range open {
 		all = appendNew(all, open[i].JobID)
-		if f := byID[open[i].ID]; f.ends != event.Succeeded && !f.mute && !e.leaves(&open[i]) && retriable(&open[i]) {
+		if f := byID[open[i].ID]; f.ends != event.Succeeded && f.ends != event.Killed && !f.mute && !e.leaves(&open[i]) && retriable(&open[i]) {
 			failed = appendNew(failed, open[i].JobID)
 		}
 	}
@@ -60,7 +60,7 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 		children[rows[i].ID] = string(rows[i].ChildJobIDs)
 	}
 	for i := range open { // only a success has children
-		if byID[open[i].ID].ends == event.Succeeded && open[i].TriggerType != jobspec.TriggerTrial {
+		if byID[open[i].ID].ends == event.Succeeded && open[i].TriggerType != jobspec.TriggerTrial && open[i].FlowStep == 0 {
 			f.parents = appendNew(f.parents, open[i].JobID)
 		}
 	}
@@ -85,17 +85,29 @@ func (e *Engine) followUps(ctx context.Context, tx *sql.Tx, open []db.ListRunsBy
 		if r.TriggerType == jobspec.TriggerTrial {
 			f.alarm[r.ID] = alarmNone
 		} else if byID[r.ID].ends == event.Succeeded {
-			if err := e.followSuccess(ctx, tx, f, r, children[r.JobID], jobs); err != nil {
+			if err := e.followSuccess(ctx, tx, f, r, childrenOf(r, children), jobs); err != nil {
 				return nil, err
 			}
 		} else if e.leaves(r) { // it has alarm_status 0, so that their monitor retries and alarms
 		} else if byID[r.ID].mute {
 			f.alarm[r.ID] = alarmNone
-		} else if retriable(r) {
-			e.followFailure(f, r, jobs[r.JobID], byID[r.ID])
+		} else if byID[r.ID].ends != event.Killed && retriable(r) { // of a flow somebody may have ended a step
+			j, err := e.asStep(ctx, tx, jobs[r.JobID], r.FlowStep)
+			if err != nil {
+				return nil, err
+			}
+			e.followFailure(f, r, j, byID[r.ID])
 		}
 	}
 	return f, nil
+}
+
+// childrenOf is the list of jobs that a success starts: what follows a step is its flow's to say.
+func childrenOf(r *db.ListRunsByIDRow, children map[int64]string) string {
+	if r.FlowStep != 0 {
+		return ""
+	}
+	return children[r.JobID]
 }
 
 // retriable reports whether the failure of a run makes another attempt. A run whose sending counted as failed has had its
@@ -132,7 +144,7 @@ func (e *Engine) followFailure(f *following, r *db.ListRunsByIDRow, j *job, end 
 	runs := e.newRuns(j, cause{
 		trigger: jobspec.TriggerRetry, planned: e.now().Add(wait), param: string(r.ExecutorParam),
 		due:     dueOf(r.PlannedFor, r.PlannedAt),
-		retries: end.again.after(end.left), origin: r.ID, shard: parseShard(string(r.ExecutorShardingParam)), elsewhere: end.again.elsewhere(string(r.ExecutorAddress)),
+		retries: end.again.after(end.left), origin: r.ID, step: r.FlowStep, shard: parseShard(string(r.ExecutorShardingParam)), elsewhere: end.again.elsewhere(string(r.ExecutorAddress)),
 	})
 	for _, d := range runs {
 		d.recheck = end.given == event.Lost || r.TriggerType == jobspec.TriggerRetry // or one before it was

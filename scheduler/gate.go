@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -69,6 +70,11 @@ func (e *Engine) admit(ctx context.Context, d *dispatch) bool {
 		d.told = len(d.events)
 		return true
 	case d.job.limit > 0 && counts.Running >= int64(d.job.limit):
+		if d.job.glue == jobspec.GlueFlow && d.job.block == wire.BlockCoverEarly {
+			if err := e.cover(ctx, d); err != nil {
+				e.log.Warn("end the run of a flow whose place a newer one wants", "log_id", d.id, "job_id", d.job.id, "error", err)
+			}
+		}
 		if d.job.policy == jobspec.ConcurrencyDiscard {
 			e.discard(d, event.New(e.now(), event.Full, counts.Running, d.job.limit))
 			return false

@@ -109,7 +109,9 @@ func (e *Engine) killStep(ctx context.Context, logID int64, user string) (next i
 				return 0, ErrRunNotRunning // it was quicker
 			}
 		case run.TriggerCode == wire.CodeSuccess && run.ExecutorAddress == "":
-			return 0, ErrRunNotRunning // nobody can be asked
+			if err = e.stopFlow(ctx, logID, user); err == nil {
+				return logID, nil // it ends when its steps have
+			}
 		case run.TriggerCode == wire.CodeSuccess:
 			err = e.killSent(ctx, &run, user)
 		case run.OwnerNode == waitingOwner:
@@ -283,23 +285,33 @@ func (e *Engine) carryOutLeft(ctx context.Context, w db.Kill) error {
 func (e *Engine) cancelWaiting(ctx context.Context, run *db.Run, user string) error {
 	cancelled := int64(0)
 	why := event.List{event.New(e.now(), event.KilledAt, user, event.KilledWaiting)}
-	err := e.cfg.Pool.Tx(ctx, func(tx *sql.Tx) error {
-		var err error
+	var flows *flowMove
+	_, err := e.commit(ctx, func(tx *sql.Tx) (runs []*dispatch, err error) {
+		flows = nil
 		cancelled, err = db.RecordSent(ctx, tx, waitingOwner, true, []db.Sent{{
 			ID: run.ID, Code: wire.CodeFail, Alarm: alarmNone, Outcome: event.Killed, Events: why.Stored(), Message: e.recordText("", why),
 		}})
 		if err != nil || cancelled == 0 {
-			return err
+			return nil, err
 		}
 		if _, err = e.queries.FreeSlots(ctx, tx, []int64{run.ID}); err != nil {
-			return err
+			return nil, err
 		}
-		return e.tell(ctx, tx, webhook.Event{Type: webhook.RunFinished, Group: run.JobGroup, Job: run.JobID, Run: run.ID, At: e.now(), Outcome: event.Killed})
+		if run.FlowStep != 0 {
+			flows = newFlowMove()
+			flows.ends = []stepEnd{{step: run.FlowStep, run: run.ID, outcome: event.Killed, code: wire.CodeFail}}
+			if err := e.moveFlows(ctx, tx, flows); err != nil {
+				return nil, err
+			}
+			runs = flows.runs
+		}
+		return runs, e.tell(ctx, tx, webhook.Event{Type: webhook.RunFinished, Group: run.JobGroup, Job: run.JobID, Run: run.ID, At: e.now(), Outcome: event.Killed})
 	})
 	if err != nil {
 		return err
 	}
 	e.cfg.Webhooks.Wake()
+	e.flowsMoved(flows)
 	if cancelled == 0 {
 		return errRaced // it has just been given its slot
 	}

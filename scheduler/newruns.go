@@ -25,7 +25,8 @@ type cause struct {
 	due     time.Time // the time of the schedule that they are for; zero: planned
 	param   string
 	retries int64
-	origin  int64     // the run retried, or whose success started this one
+	origin  int64     // the run retried, or whose success started this one, or the run of the flow that it is a step of
+	step    int64     // the step of a flow that it carries out, see flows.go; 0: none
 	shard   wireShard // of a retried shard; Total 0: not one
 
 	elsewhere string   // the address that is passed over if there is another
@@ -59,12 +60,13 @@ func (e *Engine) newRuns(j *job, c cause) []*dispatch {
 	one := dispatch{
 		claimed: now, events: events,
 		job: j, owner: e.node.ID(), planned: c.planned, due: c.due, at: c.planned, trigger: c.trigger, param: c.param,
-		retries: c.retries, origin: c.origin, user: c.user, given: c.given, shard: wireShard{Index: 0, Total: 1},
+		retries: c.retries, origin: c.origin, step: c.step, user: c.user, given: c.given, shard: wireShard{Index: 0, Total: 1},
 	}
 	if j.limit > 0 {
 		one.owner, one.waiting = waitingOwner, true
 	}
 	switch {
+	case j.glue == jobspec.GlueFlow: // goes to no executor
 	case c.shard.Total > 0:
 		one.shard = c.shard
 		one.pinned = c.shard.Index < len(addresses)
@@ -128,7 +130,7 @@ func (e *Engine) row(d *dispatch) db.NewRun {
 	return db.NewRun{
 		JobGroup: d.job.group, JobID: d.job.id, Address: storable(d.address), Handler: d.job.handler, Param: d.param,
 		Sharding: d.shard.text(d.job.route), Retries: d.retries, TriggerTime: e.wall(d.planned),
-		PlannedAt: d.planned.UnixMilli(), PlannedFor: d.plannedFor(), Owner: d.owner, Type: d.trigger, Origin: d.origin,
+		PlannedAt: d.planned.UnixMilli(), PlannedFor: d.plannedFor(), FlowStep: d.step, Owner: d.owner, Type: d.trigger, Origin: d.origin,
 		Events: d.events.Stored(), Message: e.newRunText(d),
 	}
 }
@@ -248,12 +250,14 @@ func jobOf(r *db.Job, pool *db.Pool) *job {
 	if r.GlueUpdateTime.Valid {
 		updated = pool.FromWall(r.GlueUpdateTime.Time).UnixMilli()
 	}
-	return &job{
+	j := &job{
 		id: r.ID, group: r.JobGroup, handler: string(r.ExecutorHandler), param: string(r.ExecutorParam),
 		route: r.ExecutorRouteStrategy, misfire: r.MisfireStrategy, block: wire.Block(r.ExecutorBlockStrategy), timeoutSeconds: int(r.ExecutorTimeout),
 		retries: r.ExecutorFailRetryCount, glue: r.GlueType, glueUpdated: updated, backoff: r.RetryBackoff, again: r.WhenLost == string(jobspec.WhenLostAgain),
 		delayed: r.ScheduleType == jobspec.ScheduleFixDelay, limit: int(r.MaxConcurrent), policy: jobspec.Concurrency(r.ConcurrencyPolicy), zone: r.TimeZone,
 	}
+	j.limit, j.policy = limitOf(j.glue, j.block, j.limit, j.policy)
+	return j
 }
 
 func nullTime(t time.Time) sql.NullTime { return sql.NullTime{Time: t, Valid: true} }

@@ -70,7 +70,7 @@ func (e *Engine) outputsOf(ctx context.Context, tx *sql.Tx, ended []db.ListRunsB
 	for i := range ended {
 		r := &ended[i]
 		f := byID[r.ID]
-		if r.SentAt == 0 && f.given != event.Open { // no executor had it
+		if f.flow || r.SentAt == 0 && f.given != event.Open { // no executor had it
 			continue
 		}
 		if e.archive.Wants(wishes[r.JobID], r.JobGroup, f.ends != event.Succeeded) {

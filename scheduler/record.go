@@ -27,16 +27,21 @@ type ownedRun struct{ id, owner int64 }
 // say so. When the time of a stop is over it does, and the next start asks the executors. What the database refuses while it
 // is there is written one by one, so that one outcome it cannot hold does not keep the others from it.
 func (e *Engine) recordBatch(ctx context.Context, batch []outcome) {
+	var lock []int64 // runs of flows
 	wait := 50 * time.Millisecond
 	for tries := 1; ; tries++ {
 		began := time.Now()
 		try, cancel := context.WithTimeout(ctx, writeLimit)
-		err := e.recordOnce(try, batch)
+		err := e.recordOnce(try, batch, lock)
 		cancel()
 		if err == nil {
 			e.metrics.recordBatches.Observe(float64(len(batch)))
 			e.metrics.recordSeconds.Observe(time.Since(began).Seconds())
 			break
+		}
+		if raced, is := errors.AsType[errFlowRaced](err); is && lock == nil {
+			lock = raced.logs
+			continue
 		}
 		if ctx.Err() != nil {
 			e.unrecorded.Add(int64(len(batch)))
@@ -72,8 +77,9 @@ func passes(err error) bool {
 	return db.IsUnavailable(err) || db.IsTransient(err) || errors.Is(err, errRaced) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// recordOnce writes a batch in one transaction, in which failures that have retries left make their next attempt.
-func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
+// recordOnce writes a batch in one transaction, in which failures that have retries left make their next attempt. lock are runs of flows that
+// somebody else decides about.
+func (e *Engine) recordOnce(ctx context.Context, batch []outcome, lock []int64) error {
 	plain := make(map[int64][]db.Sent, 1) // by owner; a node that rejoined may have two
 	var retry, failed []*outcome
 	for i := range batch {
@@ -90,9 +96,14 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 	}
 	var ended []upkeep.Change
 	var freed []int64
+	var flows *flowMove
 	raised := false
 	_, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
-		var err error
+		flows = nil
+		err := e.lockFlows(ctx, tx, lock)
+		if err != nil {
+			return nil, err
+		}
 		if ended, err = e.unsendable(ctx, tx, failed); err != nil {
 			return nil, err
 		}
@@ -104,7 +115,8 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 		if err := e.tellSent(ctx, tx, batch); err != nil {
 			return nil, err
 		}
-		if raised, err = e.recordFinal(ctx, tx, failed); err != nil {
+		var final []*outcome
+		if final, raised, err = e.recordFinal(ctx, tx, failed); err != nil {
 			return nil, err
 		}
 		var again []*dispatch
@@ -124,6 +136,12 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 		if err := db.AddEvents(ctx, tx, e.retriesOf(again)); err != nil {
 			return nil, err
 		}
+		if flows = unsentSteps(final, again); flows != nil {
+			if err := e.moveFlows(ctx, tx, flows); err != nil {
+				return nil, err
+			}
+			again = append(again, flows.runs...)
+		}
 		freed, err = e.unsent(ctx, tx, batch)
 		return again, err
 	})
@@ -131,6 +149,7 @@ func (e *Engine) recordOnce(ctx context.Context, batch []outcome) error {
 		e.upkeep.Count(ended...)
 		e.traceUnsent(retry, failed)
 		e.startFreed(ctx, freed)
+		e.flowsMoved(flows)
 	}
 	if err == nil && raised {
 		e.cfg.Alarms.Wake()
@@ -213,11 +232,15 @@ func (e *Engine) recordRetry(ctx context.Context, tx *sql.Tx, o *outcome) ([]*di
 	if shard.Total <= 1 && o.d.job.route != jobspec.RouteShardingBroadcast {
 		shard = wireShard{}
 	}
+	as, err := e.asStep(ctx, tx, o.d.job, o.d.step)
+	if err != nil {
+		return nil, err
+	}
 	// A refused connection comes back at once, so retries without a pause would all be spent within milliseconds.
 	again := e.newRuns(o.d.job, cause{
-		trigger: jobspec.TriggerRetry, planned: e.now().Add(max(e.cfg.RetryBackoff, e.backoff(o.d.job, o.d.retries))), param: o.d.param,
+		trigger: jobspec.TriggerRetry, planned: e.now().Add(max(e.cfg.RetryBackoff, e.backoff(as, o.d.retries))), param: o.d.param,
 		due:     o.d.due,
-		retries: o.d.again.after(o.d.retries), origin: o.d.id, shard: shard, elsewhere: o.d.again.elsewhere(o.d.address),
+		retries: o.d.again.after(o.d.retries), origin: o.d.id, step: o.d.step, shard: shard, elsewhere: o.d.again.elsewhere(o.d.address),
 	})
 	for _, d := range again {
 		d.recheck = !o.d.unanswered.IsZero() || o.sent.Outcome == event.Unconfirmed || o.d.trigger == jobspec.TriggerRetry

@@ -136,7 +136,7 @@ func TestTheFirstReportOfABatchCounts(t *testing.T) {
 		b.await("both are sent", func() bool {
 			return b.run(run).TriggerCode == wire.CodeSuccess && b.run(other).TriggerCode == wire.CodeSuccess
 		})
-		changed, err := b.engine.finishOnce(t.Context(), finishings([]wire.Callback{{LogID: run, HandleCode: wire.CodeSuccess}, {LogID: run, HandleCode: wire.CodeFail}}), true)
+		changed, err := b.engine.finishOnce(t.Context(), finishings([]wire.Callback{{LogID: run, HandleCode: wire.CodeSuccess}, {LogID: run, HandleCode: wire.CodeFail}}), true, nil)
 		if r := b.run(run); err != nil || r.Outcome != event.Succeeded || r.HandleCode != wire.CodeSuccess || !slices.Equal(changed, []int64{run}) {
 			t.Errorf("the run is %v with code %d; changed %v, %v", r.Outcome, r.HandleCode, changed, err)
 		}

@@ -34,6 +34,10 @@ func (e *Engine) fire(d *dispatch) {
 		return
 	}
 	d.fired = e.now()
+	if d.job.glue == jobspec.GlueFlow {
+		e.begin(d)
+		return
+	}
 	if !d.dead.IsZero() {
 		e.fail(d, d.address, event.NotSent, event.New(e.now(), event.DeadExecutor, d.address, d.dead))
 		return

@@ -85,6 +85,9 @@ func (e *Engine) sweep(ctx context.Context, s *sweeper) error {
 	if err := e.sweepGates(ctx); err != nil {
 		return err
 	}
+	if err := e.sweepFlows(ctx); err != nil {
+		return err
+	}
 	if now.Sub(s.waited) < 30*time.Second {
 		return nil
 	}

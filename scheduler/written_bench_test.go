@@ -49,10 +49,10 @@ func BenchmarkRunsWritten(b *testing.B) {
 					batch[i] = recorded(e, d)
 					results[i] = finishing{id: d.id, code: 200}
 				}
-				if err := e.recordOnce(b.Context(), batch); err != nil {
+				if err := e.recordOnce(b.Context(), batch, nil); err != nil {
 					b.Fatal(err)
 				}
-				if _, err := e.finishOnce(b.Context(), results, true); err != nil {
+				if _, err := e.finishOnce(b.Context(), results, true, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

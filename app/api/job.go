@@ -15,7 +15,6 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/locales"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -193,15 +192,15 @@ func (o *object) end() json.RawMessage {
 // readJob is a job as p may see it. A script is for those who may write one, and in no list.
 func (a *API) readJob(p auth.Principal, row db.Job, held *manage.Held, listed bool) job {
 	spec := row.Spec()
-	isScript := spec.Glue != wire.GlueBean
-	omitted := isScript && (listed || !a.Manage.Jobs.CanScript(p, row.JobGroup))
+	hasSource := jobspec.HasSource(spec.Glue)
+	omitted := hasSource && listed || jobspec.IsScript(spec.Glue) && !a.Manage.Jobs.CanScript(p, row.JobGroup)
 	var o object
 	o.set(fieldID, row.ID)
 	o.set(fieldGroup, row.JobGroup)
 	o.set(fieldState, stateOf(row.TriggerStatus))
 	for _, f := range jobspec.Fields {
 		script := f.Name == jobspec.FieldSource || f.Name == jobspec.FieldRemark
-		if f.In(&spec) && (!script || isScript && !omitted) {
+		if f.In(&spec) && (!script || hasSource && !omitted) {
 			o.set(f.File, fieldValue(f, &spec))
 		}
 	}

@@ -31,7 +31,7 @@ type RunsWanted struct {
 	Since    time.Time `query:"since" doc:"Only runs triggered at this moment or later."`
 	Until    time.Time `query:"until" doc:"Only runs triggered at this moment or before."`
 	Text     string    `query:"text" maxLength:"255" doc:"Only runs with this in their address, their parameter or a message, or with this number."`
-	Trigger  string    `query:"trigger" enum:"MANUAL,CRON,RETRY,PARENT,API,MISFIRE,TRIAL" doc:"Only runs with this cause."`
+	Trigger  string    `query:"trigger" enum:"MANUAL,CRON,RETRY,PARENT,API,MISFIRE,TRIAL,FLOW" doc:"Only runs with this cause."`
 	Executor string    `query:"executor" maxLength:"255" doc:"Only runs with this in the address of their executor."`
 	Longer   int       `query:"longer_seconds" minimum:"1" maximum:"31536000" doc:"Only runs that took so many seconds or more."`
 }

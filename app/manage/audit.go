@@ -56,12 +56,16 @@ const (
 
 	ActionAcknowledge   Action = "acknowledge" // somebody looks after the alarms of a job
 	ActionUnacknowledge Action = "unacknowledge"
+
+	ActionSkip    Action = "skip"    // a step of a flow was left out
+	ActionSucceed Action = "succeed" // a step of a flow was taken for a success
+	ActionRerun   Action = "rerun"   // a part of a run of a flow is done again
 )
 
 // Actions lists every action in the order the filter shows them.
 func Actions() []Action {
 	return []Action{ActionCreate, ActionUpdate, ActionDelete, ActionStart, ActionStop, ActionRun, ActionBackfill, ActionKill, ActionClear, ActionGlue, ActionTry,
-		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest, ActionPropose, ActionApprove, ActionReject, ActionFinish, ActionMove, ActionReturn, ActionAcknowledge, ActionUnacknowledge}
+		ActionPassword, ActionSecond, ActionSignOut, ActionLogin, ActionLoginRefused, ActionLogout, ActionRefused, ActionRotate, ActionShow, ActionExport, ActionRegister, ActionTest, ActionPropose, ActionApprove, ActionReject, ActionFinish, ActionMove, ActionReturn, ActionAcknowledge, ActionUnacknowledge, ActionSkip, ActionSucceed, ActionRerun}
 }
 
 // Kinds of things that are changed.

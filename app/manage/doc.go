@@ -26,6 +26,10 @@ import (
 type Engine interface {
 	Trigger(ctx context.Context, r scheduler.TriggerRequest) ([]int64, error)
 	Kill(ctx context.Context, logID int64, user string) error
+	Approve(ctx context.Context, d scheduler.StepDeed, yes bool) error
+	SkipStep(ctx context.Context, d scheduler.StepDeed) error
+	SetStepSuccess(ctx context.Context, d scheduler.StepDeed) error
+	RepeatFlow(ctx context.Context, r scheduler.Repeat) (int64, error)
 	HandOut(ctx context.Context, c scheduler.Callback) error
 	Report(ctx context.Context, r scheduler.Report) error
 	Awaits(ctx context.Context, logID int64) (a scheduler.Awaited, ok bool, err error)

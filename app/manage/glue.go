@@ -52,6 +52,8 @@ func (s *Jobs) script(ctx context.Context, tx db.DBTX, p auth.Principal, id int6
 		return db.Job{}, fmt.Errorf("read job: %w", err)
 	case !p.CanUseGroup(j.JobGroup):
 		return db.Job{}, jobGone()
+	case j.GlueType == jobspec.GlueFlow && p.Can(j.JobGroup, auth.RightEdit): // its definition is edited in the same ways
+		return j, nil
 	case !mayScript(p, j.JobGroup):
 		return db.Job{}, problem.New(problem.Forbidden, "problem.scripts.right")
 	case j.GlueType == wire.GlueBean:
@@ -164,13 +166,21 @@ func (s *Jobs) writeGlue(ctx context.Context, p auth.Principal, id int64, make f
 		if in.Source == string(j.GlueSource) {
 			return problem.New(problem.Conflict, "problem.glue.same")
 		}
-		if err := checkScriptSecrets(p, j, in.Source); err != nil {
+		if j.GlueType == jobspec.GlueFlow {
+			err = s.checkDefinition(ctx, tx, p, j, in.Source)
+		} else {
+			err = checkScriptSecrets(p, j, in.Source)
+		}
+		if err != nil {
 			return err
 		}
-		switch waits, err := s.reviewed(ctx, tx, j.JobGroup); {
-		case err != nil:
-			return err
-		case waits:
+		waits := false
+		if jobspec.IsScript(j.GlueType) {
+			if waits, err = s.reviewed(ctx, tx, j.JobGroup); err != nil {
+				return err
+			}
+		}
+		if waits {
 			return s.propose(ctx, tx, p, j, in.Source, in.Remark)
 		}
 		if err := s.storeScript(ctx, tx, j, in.Source, in.Remark); err != nil {

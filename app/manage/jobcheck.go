@@ -142,6 +142,13 @@ func (s *Jobs) check(ctx context.Context, tx db.DBTX, p auth.Principal, in JobIn
 	} else if strings.EqualFold(group.AppName, HTTPAppName) {
 		fields = append(fields, checkHTTPJob(in.Job, s.cfg.Settings.PublicURL() != "")...)
 	}
+	if in.Glue == jobspec.GlueFlow && (old == nil || in.GlueSource != string(old.GlueSource) || in.ChildJobIDs != string(old.ChildJobIDs)) {
+		bad, err := s.checkFlow(ctx, tx, p, in.Job)
+		if err != nil {
+			return err
+		}
+		fields = append(fields, bad...)
+	}
 	if old == nil || in.ChildJobIDs != string(old.ChildJobIDs) {
 		bad, err := s.checkChildren(ctx, tx, p, in.Job)
 		if err != nil {

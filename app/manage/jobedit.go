@@ -156,7 +156,7 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 	if err := s.mayChange(ctx, int64(jobspec.StatusStopped), in.Group); err != nil {
 		return 0, err
 	}
-	isScript := in.Glue != wire.GlueBean
+	isScript, hasSource := jobspec.IsScript(in.Glue), jobspec.HasSource(in.Glue)
 	if isScript {
 		if !s.cfg.Settings.Glue() {
 			return 0, scriptsRefused()
@@ -191,7 +191,7 @@ func (s *Jobs) Create(ctx context.Context, p auth.Principal, in JobInput) (int64
 				return db.Error(err)
 			}
 		}
-		if isScript && !waits {
+		if hasSource && !waits {
 			if err := s.keepVersion(ctx, tx, id, in, now); err != nil {
 				return err
 			}
@@ -283,7 +283,7 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	if err := s.checkCode(ctx, tx, p, in, &old); err != nil {
 		return err
 	}
-	if in.Glue != wire.GlueBean && in.Group != old.JobGroup { // the script would run on other machines
+	if jobspec.IsScript(in.Glue) && in.Group != old.JobGroup { // the script would run on other machines
 		if err := needGlue(p, in.Group); err != nil {
 			return err
 		}
@@ -321,19 +321,21 @@ func (s *Jobs) update(ctx context.Context, tx *sql.Tx, p auth.Principal, in JobI
 	if in.Glue == wire.GlueBean || in.GlueSource == string(old.GlueSource) {
 		return s.recordJob(ctx, tx, p, ActionUpdate, old, in.ID)
 	}
-	if !s.cfg.Settings.Glue() {
-		return scriptsRefused()
-	}
-	if err := needGlue(p, old.JobGroup, in.Group); err != nil {
-		return err
-	}
-	if waits, err := s.reviewed(ctx, tx, in.Group); err != nil {
-		return err
-	} else if waits {
-		if err := s.propose(ctx, tx, p, old, in.GlueSource, in.GlueRemark); err != nil {
+	if jobspec.IsScript(in.Glue) {
+		if !s.cfg.Settings.Glue() {
+			return scriptsRefused()
+		}
+		if err := needGlue(p, old.JobGroup, in.Group); err != nil {
 			return err
 		}
-		return s.recordJob(ctx, tx, p, ActionUpdate, old, in.ID)
+		if waits, err := s.reviewed(ctx, tx, in.Group); err != nil {
+			return err
+		} else if waits {
+			if err := s.propose(ctx, tx, p, old, in.GlueSource, in.GlueRemark); err != nil {
+				return err
+			}
+			return s.recordJob(ctx, tx, p, ActionUpdate, old, in.ID)
+		}
 	}
 	now = versionTime(now, old.GlueUpdateTime)
 	_, err = s.queries.UpdateJobSource(ctx, tx, db.UpdateJobSourceParams{

@@ -61,6 +61,9 @@ func (s *Jobs) Trigger(ctx context.Context, p auth.Principal, id int64, in RunIn
 	if err != nil {
 		return nil, err
 	}
+	if j.GlueType == jobspec.GlueFlow && len(addresses) > 0 {
+		return nil, problem.InvalidFields(problem.Field{Name: FieldRunAddresses, Key: "flow.error.addresses"})
+	}
 	ids, err := s.cfg.Engine.Trigger(ctx, scheduler.TriggerRequest{
 		JobID: id, Type: in.Type, Param: in.Param, Addresses: addresses, Planned: in.Planned, User: p.Name,
 	})

@@ -41,6 +41,8 @@ type engine struct {
 	clears    []upkeep.ClearRequest
 	clearings []upkeep.Clearing
 	retention int
+	deeds     []string // to runs of flows
+	refuse    error    // the answer to them
 }
 
 func (e *engine) Trigger(_ context.Context, r scheduler.TriggerRequest) ([]int64, error) {
@@ -56,6 +58,33 @@ func (e *engine) Kill(_ context.Context, logID int64, _ string) error {
 	defer e.mu.Unlock()
 	e.killed = append(e.killed, logID)
 	return nil
+}
+
+func (e *engine) Approve(ctx context.Context, d scheduler.StepDeed, yes bool) error {
+	return e.deed(ctx, d, fmt.Sprint("approve ", yes))
+}
+func (e *engine) SkipStep(ctx context.Context, d scheduler.StepDeed) error {
+	return e.deed(ctx, d, "skip")
+}
+func (e *engine) SetStepSuccess(ctx context.Context, d scheduler.StepDeed) error {
+	return e.deed(ctx, d, "succeed")
+}
+
+// deed notes what was done to a step; refuse is the answer where there is one.
+func (e *engine) deed(ctx context.Context, d scheduler.StepDeed, what string) error {
+	if e.refuse != nil {
+		return e.refuse
+	}
+	e.deeds = append(e.deeds, what+" "+d.Step+" of "+strconv.FormatInt(d.Run, 10)+" by "+d.User+": "+d.Remark)
+	return e.pool.Tx(ctx, func(tx *sql.Tx) error { return d.Within(ctx, tx) })
+}
+
+func (e *engine) RepeatFlow(ctx context.Context, r scheduler.Repeat) (int64, error) {
+	if e.refuse != nil {
+		return 0, e.refuse
+	}
+	e.deeds = append(e.deeds, "repeat "+strconv.FormatInt(r.Run, 10)+" from "+r.From)
+	return 8, e.pool.Tx(ctx, func(tx *sql.Tx) error { return r.Within(ctx, tx, 8) })
 }
 
 func (e *engine) ReadLog(context.Context, *db.Run, int) (scheduler.Piece, error) {

@@ -32,6 +32,9 @@ func (s *Jobs) TryScript(ctx context.Context, p auth.Principal, id int64, in Tri
 	if err != nil {
 		return 0, err
 	}
+	if !jobspec.IsScript(j.GlueType) {
+		return 0, problem.New(problem.Conflict, "problem.glue.bean")
+	}
 	var fields []problem.Field
 	if strings.TrimSpace(in.Source) == "" {
 		fields = append(fields, problem.Field{Name: jobspec.FieldSource, Key: jobspec.CodeRequired})

@@ -87,6 +87,10 @@ const (
 	Withdrawn    Key = "withdrawn"   // a retry that is not needed
 	Triggered    Key = "triggered"   // somebody asked for the run
 	Backfilled   Key = "backfilled"  // it belongs to a backfill
+	FlowBegan    Key = "flowbegan"   // a run of a flow, with so many steps
+	FlowStep     Key = "flowstep"    // it is a step of a flow
+	FlowFailed   Key = "flowfailed"  // the step because of which a run of a flow failed
+	NoFlow       Key = "noflow"      // the definition of a flow cannot be read
 	Overdue      Key = "overdue"     // it takes longer than its job lets expect
 	DueBy        Key = "dueby"       // of a job: what has to be done by a time will probably not be
 	NotDone      Key = "notdone"     // of a job: what had to be done by a time is not
@@ -178,6 +182,10 @@ var Specs = func() Book {
 		{Withdrawn, []Arg{runID}, "not needed: run {Run} succeeded after all"},
 		{Triggered, []Arg{words("User")}, "triggered by {User}"},
 		{Backfilled, []Arg{number("Backfill")}, "of backfill {Backfill}"},
+		{FlowBegan, []Arg{number("N")}, "begun: {N} steps"},
+		{FlowStep, []Arg{runID, words("Step")}, "step {Step} of the flow's run {Run}"},
+		{FlowFailed, []Arg{words("Step")}, "step {Step} failed"},
+		{NoFlow, []Arg{said}, "not begun: the definition of the flow cannot be read: {Text}"},
 		{Overdue, []Arg{length("By"), length("Limit"), address}, "running for {By}, expected at most {Limit}; executor {Address}"},
 		{DueBy, []Arg{moment("By"), moment("Expected"), length("Usual")}, "to be done by {By}, expected to end at {Expected}: it usually takes up to {Usual}"},
 		{NotDone, []Arg{moment("By")}, "had to be done by {By} and is not"},

@@ -12,7 +12,7 @@ import (
 type Field struct {
 	Name string // what whoever refuses it calls the field
 	Key  string // of the message
-	Args []any  // pairs of a name and its value, for the message
+	Args []any  // pairs of a name and its value, for the message; a value may be a field whose text is put in
 	Noun string // key of the word that the message calls Field; empty for none
 }
 
@@ -24,6 +24,12 @@ type Printer interface {
 // Text is what is wrong, in a language.
 func (f Field) Text(p Printer) string {
 	args := f.Args
+	for i, a := range args {
+		if inner, is := a.(Field); is {
+			args = slices.Clone(args)
+			args[i] = inner.Text(p)
+		}
+	}
 	if f.Noun != "" {
 		args = append(slices.Clone(args), "Field", p.T(f.Noun))
 	}

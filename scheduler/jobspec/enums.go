@@ -197,10 +197,12 @@ const (
 	TriggerMisfire TriggerType = "MISFIRE"
 	// TriggerTrial is a script that is tried before it is saved: no fire of its job (scheduler/trial.go). Queries name it.
 	TriggerTrial TriggerType = "TRIAL"
+	// TriggerFlow is a step of a flow, which is ours too.
+	TriggerFlow TriggerType = "FLOW"
 )
 
 // AllTriggerTypes are the trigger types in display order.
-var AllTriggerTypes = []TriggerType{TriggerManual, TriggerCron, TriggerRetry, TriggerParent, TriggerAPI, TriggerMisfire, TriggerTrial}
+var AllTriggerTypes = []TriggerType{TriggerManual, TriggerCron, TriggerRetry, TriggerParent, TriggerAPI, TriggerMisfire, TriggerTrial, TriggerFlow}
 
 // Valid reports whether t is a known trigger type.
 func (t TriggerType) Valid() bool { return slices.Contains(AllTriggerTypes, t) }
@@ -225,10 +227,19 @@ func Started(status int64) bool {
 // AllBlocks are the block strategies in display order; the first is the form's default.
 var AllBlocks = []wire.Block{wire.BlockSerial, wire.BlockDiscardLater, wire.BlockCoverEarly}
 
+// GlueFlow is a job whose work is done by the engine: its source is the definition of a flow (package flow). No executor is called for it.
+const GlueFlow wire.Glue = "FLOW"
+
+// IsScript says whether a kind is that of a job whose source is a program, which only who may write scripts sees and changes.
+func IsScript(g wire.Glue) bool { return g != wire.GlueBean && g != GlueFlow }
+
+// HasSource says whether jobs of a kind have a source, with versions: a script, or the definition of a flow.
+func HasSource(g wire.Glue) bool { return g != wire.GlueBean }
+
 // AllGlues are the kinds of job code in display order; the first is the form's default.
 var AllGlues = func() (all []wire.Glue) {
 	for _, info := range wire.Glues() {
 		all = append(all, info.Glue)
 	}
-	return all
+	return append(all, GlueFlow)
 }()

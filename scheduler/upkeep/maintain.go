@@ -160,6 +160,9 @@ func (s *Service) forgetOld(ctx context.Context) error {
 	if _, err := s.queries.DeleteTrialsWithoutRun(ctx, s.cfg.Pool, now.Add(-trialGrace).UnixMilli()); err != nil {
 		return err
 	}
+	if err := s.forgetFlows(ctx); err != nil {
+		return err
+	}
 	until := s.wall(now.Add(-keepHours)).Unix()
 	for _, forget := range []func(context.Context, db.DBTX, int64) (int64, error){s.queries.DeleteHoursBefore, s.queries.DeleteJobDaysBefore} {
 		for n := int64(1000); n >= 1000; { // the queries' limit

@@ -38,7 +38,7 @@ const (
 
 // Triggers lists what a run list can be narrowed to by cause, as stored, in the order the filter shows them.
 func Triggers() []string {
-	return []string{"CRON", "MANUAL", "RETRY", "PARENT", "API", "MISFIRE", "TRIAL"}
+	return []string{"CRON", "MANUAL", "RETRY", "PARENT", "API", "MISFIRE", "TRIAL", "FLOW"}
 }
 
 // RangeDefault is the range of a run list whose query names none.

@@ -132,7 +132,7 @@ func (s *Service) fileJob(p auth.Principal, j db.Job, apps map[int64]string, fam
 	}
 	if spec.Glue == wire.GlueBean {
 		spec.GlueSource, spec.GlueRemark = "", ""
-	} else if !p.Can(j.JobGroup, auth.RightGlue) {
+	} else if jobspec.IsScript(spec.Glue) && !p.Can(j.JobGroup, auth.RightGlue) {
 		out.ScriptOmitted, spec.GlueSource, spec.GlueRemark = true, "", ""
 	}
 	notation := jobspec.Notation{Zone: s.zoneNamed(j.TimeZone), Layout: time.RFC3339Nano, Yes: "true"}

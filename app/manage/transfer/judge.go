@@ -134,7 +134,7 @@ func (m *importer) judgeScript(i int) {
 	case exists && in.Glue != item.old.GlueType:
 		m.fault(i, jobspec.FieldGlue, "import.error.kind", "Value", string(item.old.GlueType))
 		return
-	case in.Glue == wire.GlueBean:
+	case !jobspec.IsScript(in.Glue):
 		return
 	case !exists && item.file.ScriptOmitted:
 		m.fault(i, jobspec.FieldSource, "import.error.no_script")
@@ -202,7 +202,7 @@ func (m *importer) changes(i int) []FieldChange {
 			continue
 		case f.Name == jobspec.FieldSource && now.Glue == wire.GlueBean:
 			continue
-		case f.Name == jobspec.FieldSource && !m.p.Can(item.old.JobGroup, auth.RightGlue):
+		case f.Name == jobspec.FieldSource && jobspec.IsScript(now.Glue) && !m.p.Can(item.old.JobGroup, auth.RightGlue):
 			c.Was = "" // it is refused, and not shown
 		}
 		list = append(list, c)

@@ -1,0 +1,146 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+	"unicode/utf8"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/flow"
+)
+
+// stepEnds are the ends of steps in a batch of results; nil when there are none, as of runs of no flow.
+func (e *Engine) stepEnds(open []db.ListRunsByIDRow, byID map[int64]*finishing, follow *following) *flowMove {
+	var m *flowMove
+	for i := range open {
+		r := &open[i]
+		if r.FlowStep == 0 || e.leaves(r) {
+			continue
+		}
+		if r.TriggerCode != 0 && r.TriggerCode != wire.CodeSuccess {
+			continue // its sending counted as failed, and the step ended then
+		}
+		if m == nil {
+			m = newFlowMove()
+		}
+		if follow.retried[r.ID] {
+			m.follow(r.FlowStep, follow.of[r.ID])
+			continue
+		}
+		f := byID[r.ID]
+		m.ends = append(m.ends, stepEnd{
+			step: r.FlowStep, run: r.ID, shard: parseShard(string(r.ExecutorShardingParam)).Index, outcome: f.ends, code: int64(f.code), message: f.msg, output: f.output,
+		})
+	}
+	return m
+}
+
+// unsentSteps are the ends of steps whose runs could not be sent, and the attempts that follow others.
+func unsentSteps(final []*outcome, again []*dispatch) *flowMove {
+	var m *flowMove
+	for _, o := range final {
+		if o.d.step == 0 {
+			continue
+		}
+		if m == nil {
+			m = newFlowMove()
+		}
+		m.ends = append(m.ends, stepEnd{step: o.d.step, run: o.d.id, shard: o.d.shard.Index, outcome: o.sent.Outcome, code: o.sent.Code, message: lastWords(o.d.events)})
+	}
+	for _, d := range again {
+		if d.step == 0 {
+			continue
+		}
+		if m == nil {
+			m = newFlowMove()
+		}
+		m.follow(d.step, []*dispatch{d})
+	}
+	return m
+}
+
+// lastWords is the last of what there is to tell of a run, for those who read the step and not the run.
+func lastWords(events event.List) string {
+	if len(events) == 0 {
+		return ""
+	}
+	return events[len(events)-1:].In(time.UTC)
+}
+
+// follow notes the attempts that follow one of a step. A broadcast that nobody was there for may have become several.
+func (m *flowMove) follow(step int64, runs []*dispatch) {
+	if len(runs) == 0 {
+		return
+	}
+	m.next[step] = runs[0].id
+	m.more[step] += int64(len(runs) - 1)
+}
+
+// asStep is a job as a step of a flow wants it retried.
+func (e *Engine) asStep(ctx context.Context, tx *sql.Tx, j *job, step int64) (*job, error) {
+	if step == 0 || j == nil {
+		return j, nil
+	}
+	rows, err := e.queries.ListFlowStepsByID(ctx, tx, []int64{step})
+	if err != nil || len(rows) == 0 {
+		return j, err
+	}
+	run, err := e.queries.GetFlowRun(ctx, tx, rows[0].FlowLogID)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return j, nil
+	} else if err != nil {
+		return nil, err
+	}
+	plan, err := e.planOf(ctx, tx, run.TextID)
+	if _, no := errors.AsType[errNoFlow](err); no {
+		return j, nil
+	} else if err != nil {
+		return nil, err
+	}
+	place, ok := plan.place[rows[0].Step]
+	if !ok {
+		return j, nil
+	}
+	as := *j
+	if s := &plan.def.Steps[place]; s.Retries != nil {
+		as.retries = *s.Retries
+	}
+	return &as, nil
+}
+
+// stopFlow notes that somebody wants a run of a flow ended. Its steps are ended then, and it ends with the last of them.
+func (e *Engine) stopFlow(ctx context.Context, logID int64, user string) error {
+	row, err := e.queries.GetFlowRun(ctx, e.cfg.Pool, logID)
+	if err = db.Error(err); errors.Is(err, db.ErrNotFound) {
+		return ErrRunNotRunning // a run of an XXL-JOB admin that nobody can be asked about
+	} else if err != nil {
+		return err
+	}
+	if row.State != flowGoing || row.Asked != int64(flow.AskedNothing) {
+		return nil
+	}
+	return e.withFlowsAnd(ctx, func(m *flowMove) {
+		m.deeds = []flowDeed{{log: logID, asked: flow.AskedStop, by: user}}
+	}, func(ctx context.Context, tx *sql.Tx) error {
+		now := e.now()
+		_, err := e.queries.MarkKilling(ctx, tx, db.MarkKillingParams{
+			ID: logID, AskedAt: now.UnixMilli(), Events: event.List{event.New(now, event.KillAsked, user)}.Stored(),
+		})
+		return err
+	})
+}
+
+// boundOutputs are the outputs that a caller reports, as far as they are valid and not too large: all of them or none.
+func boundOutputs(given map[string]string) map[string]string {
+	size := 0
+	for key, value := range given {
+		if size += len(key) + len(value); size > wire.MaxOutputs || key == "" || !utf8.ValidString(key) || !utf8.ValidString(value) {
+			return nil
+		}
+	}
+	return given
+}

@@ -1,0 +1,990 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/flow"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// stepEnd is the end of a run of a step, of its last attempt.
+type stepEnd struct {
+	step    int64 // its row
+	run     int64
+	shard   int
+	outcome event.Outcome
+	code    int64
+	message string
+	output  map[string]string
+	gone    bool // nothing of it goes on, whatever its row says: the sweep's
+}
+
+// flowDeed is what somebody does to a run of a flow that goes on.
+type flowDeed struct {
+	log   int64
+	asked flow.Asked // it is to end
+	do    func(*flowState) error
+	by    string
+}
+
+// flowMove is what one transaction does to runs of flows. It is filled anew each time the transaction is tried.
+type flowMove struct {
+	ends  []stepEnd
+	next  map[int64]int64 // retries that follow runs of steps, by the step's row
+	more  map[int64]int64 // how many more there are of these than one
+	begun []*flowState
+	look  []int64 // runs to be decided about for a time that has come
+	deeds []flowDeed
+
+	runs    []*dispatch // what was inserted
+	decided []*flowState
+}
+
+func newFlowMove() *flowMove {
+	return &flowMove{next: make(map[int64]int64), more: make(map[int64]int64)}
+}
+
+// flowState is a run of a flow while it is decided about.
+type flowState struct {
+	row     db.FlowRun
+	log     *db.ListRunsByIDRow
+	plan    *flowPlan
+	steps   []*flowStep // in the order of the definition
+	run     flow.Run
+	results map[string]flow.Result // nil: not read
+	touched bool
+	given   bool   // its row is there already
+	why     string // what the step that failed first said
+}
+
+// flowStep is the row of a step or an item.
+type flowStep struct {
+	db.FlowStep
+	place   int // in the definition
+	changed bool
+}
+
+func (m *flowMove) begin(row db.FlowRun, plan *flowPlan, log *db.ListRunsByIDRow, given bool) *flowState {
+	f := &flowState{row: row, plan: plan, log: log, given: given, touched: true}
+	m.begun = append(m.begun, f)
+	return f
+}
+
+// errFlowRaced is errRaced, of runs of flows: they are locked first the next time.
+type errFlowRaced struct{ logs []int64 }
+
+func (errFlowRaced) Error() string { return "a run of a flow was decided about meanwhile" }
+func (errFlowRaced) Unwrap() error { return errRaced }
+
+// moveFlows decides what the ends of steps, and times, mean, and writes it down. It is called in the transaction that makes them true.
+func (e *Engine) moveFlows(ctx context.Context, tx *sql.Tx, m *flowMove) error {
+	states, items, err := e.loadFlows(ctx, tx, m)
+	if err != nil || len(states) == 0 {
+		return err
+	}
+	now := e.now()
+	for i := range m.ends {
+		if err := e.endStep(states, items, &m.ends[i], now); err != nil {
+			return err
+		}
+	}
+	for id, run := range m.next {
+		s := items[id]
+		if s == nil || s.State != int64(flow.Running) || s.Total > 1 && m.more[id] == 0 {
+			continue
+		}
+		if s.Total <= 1 && s.RunID < run {
+			s.RunID = run
+		}
+		if n := m.more[id]; n > 0 {
+			s.Going += n
+			s.Total = s.Going
+		}
+		s.changed, states[s.FlowLogID].touched = true, true
+	}
+	for _, d := range m.deeds {
+		f := states[d.log]
+		if f == nil || f.row.State != flowGoing {
+			continue
+		}
+		if d.asked != flow.AskedNothing && f.run.Asked == flow.AskedNothing {
+			f.run.Asked, f.row.StoppedBy, f.touched = d.asked, d.by, true
+		}
+		if d.do != nil {
+			if err := d.do(f); err != nil {
+				return err
+			}
+			f.touched = true
+		}
+	}
+	order := slices.Sorted(maps.Keys(states))
+	for _, id := range order {
+		if f := states[id]; f.row.State == flowGoing {
+			e.timesOf(f, now)
+		}
+	}
+	starts := newStarts()
+	starts.rows = items
+	for _, id := range order {
+		f := states[id]
+		if f.row.State == flowGoing && f.touched {
+			if err := e.decideFlow(ctx, tx, f, starts, now); err != nil {
+				return err
+			}
+		}
+	}
+	for {
+		missing, err := e.findJobs(ctx, tx, starts)
+		if err != nil {
+			return err
+		}
+		if len(missing) == 0 {
+			break
+		}
+		for _, s := range missing { // the step cannot be done, and what needs it is decided by that
+			starts.fail(s, now)
+			if err := e.decideFlow(ctx, tx, s.flow, starts, now); err != nil {
+				return err
+			}
+		}
+	}
+	return e.writeFlows(ctx, tx, m, states, items, starts, now)
+}
+
+// loadFlows reads the runs of flows that a move is about, with their steps, and the rows of the items that it names.
+func (e *Engine) loadFlows(ctx context.Context, tx *sql.Tx, m *flowMove) (map[int64]*flowState, map[int64]*flowStep, error) {
+	states := make(map[int64]*flowState)
+	for _, f := range m.begun {
+		states[f.row.LogID] = f
+	}
+	var stepIDs []int64
+	for _, end := range m.ends {
+		stepIDs = appendNew(stepIDs, end.step)
+	}
+	for id := range m.next {
+		stepIDs = appendNew(stepIDs, id)
+	}
+	logs := slices.Clone(m.look)
+	for _, d := range m.deeds {
+		logs = appendNew(logs, d.log)
+	}
+	flowOf := make(map[int64]int64, len(stepIDs))
+	if len(stepIDs) > 0 {
+		rows, err := e.queries.ListFlowsOfSteps(ctx, tx, stepIDs)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, r := range rows {
+			flowOf[r.ID] = r.FlowLogID
+			logs = appendNew(logs, r.FlowLogID)
+		}
+	}
+	if len(logs) > 0 {
+		rows, err := e.queries.ListFlowRuns(ctx, tx, logs)
+		if err != nil {
+			return nil, nil, err
+		}
+		runs, err := e.queries.ListRunsByID(ctx, tx, logs)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, r := range rows {
+			if r.State != flowGoing {
+				continue
+			}
+			at := slices.IndexFunc(runs, func(l db.ListRunsByIDRow) bool { return l.ID == r.LogID })
+			plan, err := e.planOf(ctx, tx, r.TextID)
+			if _, no := errors.AsType[errNoFlow](err); no || errors.Is(err, db.ErrNotFound) {
+				e.log.Error("the definition of a run of a flow cannot be read", "log_id", r.LogID, "error", err)
+				continue
+			} else if err != nil {
+				return nil, nil, err
+			}
+			log := &db.ListRunsByIDRow{ID: r.LogID, JobID: r.JobID, JobGroup: r.JobGroup} // of one that was deleted with its job
+			if at >= 0 {
+				log = &runs[at]
+			}
+			states[r.LogID] = &flowState{row: r, plan: plan, log: log}
+		}
+	}
+	items := make(map[int64]*flowStep)
+	var old []int64
+	for id, f := range states {
+		f.steps = make([]*flowStep, len(f.plan.def.Steps))
+		f.run = flow.Run{Steps: make([]flow.StepState, len(f.steps)), Asked: flow.Asked(f.row.Asked)}
+		if f.touched && !f.given {
+			for i := range f.steps {
+				f.steps[i] = &flowStep{place: i, FlowStep: db.FlowStep{FlowLogID: id, Step: f.plan.def.Steps[i].ID, Item: -1}}
+			}
+			continue
+		}
+		old = append(old, id)
+	}
+	if len(old) > 0 {
+		rows, err := e.queries.ListFlowSteps(ctx, tx, old)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, r := range rows {
+			f := states[r.FlowLogID]
+			i, ok := f.plan.place[r.Step]
+			if !ok {
+				continue
+			}
+			s := &flowStep{place: i, FlowStep: db.FlowStep{
+				ID: r.ID, FlowLogID: r.FlowLogID, Step: r.Step, Item: -1, State: r.State, JobID: r.JobID, RunID: r.RunID, Going: r.Going,
+				Succeeded: r.Succeeded, Failed: r.Failed, Cancelled: r.Cancelled, Total: r.Total, Attempt: r.Attempt, Ending: r.Ending, ByHand: r.ByHand, Code: r.Code,
+				DueAt: r.DueAt, BeganAt: r.BeganAt, EndedAt: r.EndedAt, DecidedBy: r.DecidedBy, Remark: r.Remark,
+			}}
+			f.steps[i], items[r.ID] = s, s
+			f.run.Steps[i] = stateOfRow(&s.FlowStep, f.plan.def.Steps[i].Foreach != nil)
+		}
+		for _, id := range old {
+			if slices.Contains(states[id].steps, nil) { // rows that somebody deleted
+				delete(states, id)
+			}
+		}
+	}
+	var missing []int64 // items, and broadcasts, which gather what their shards give
+	for _, id := range stepIDs {
+		if s := items[id]; states[flowOf[id]] != nil && (s == nil || s.Item < 0 && s.Total > 1) {
+			missing = append(missing, id)
+		}
+	}
+	if len(missing) > 0 {
+		rows, err := e.queries.ListFlowStepsByID(ctx, tx, missing)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, r := range rows {
+			if s := items[r.ID]; s != nil {
+				s.Output = r.Output
+				continue
+			}
+			r.Param, r.Items = "", ""
+			items[r.ID] = &flowStep{place: states[r.FlowLogID].plan.place[r.Step], FlowStep: r}
+		}
+	}
+	return states, items, nil
+}
+
+// stateOfRow is what a decision knows of a step.
+func stateOfRow(r *db.FlowStep, foreach bool) flow.StepState {
+	s := flow.StepState{State: flow.State(r.State), Attempt: int(r.Attempt), Ending: r.Ending != 0, Begun: r.BeganAt > 0, ByHand: r.ByHand != 0}
+	if foreach {
+		s.Items = flow.Items{Total: int(r.Total), Open: int(r.Going), Succeeded: int(r.Succeeded), Failed: int(r.Failed), Cancelled: int(r.Cancelled)}
+	}
+	return s
+}
+
+// keep writes what was decided of a step back into its row.
+func (s *flowStep) keep(now flow.StepState, foreach bool, at time.Time) {
+	was := s.FlowStep
+	s.State, s.Attempt, s.ByHand = int64(now.State), int64(now.Attempt), 0
+	if now.ByHand {
+		s.ByHand = 1
+	}
+	if now.Ending && s.Ending == 0 {
+		s.Ending = endingAsked
+	}
+	if foreach {
+		s.Total, s.Going, s.Succeeded = int64(now.Items.Total), int64(now.Items.Open), int64(now.Items.Succeeded)
+		s.Failed, s.Cancelled = int64(now.Items.Failed), int64(now.Items.Cancelled)
+	}
+	if now.State.Open() && s.BeganAt == 0 {
+		s.BeganAt = at.UnixMilli()
+	}
+	if now.State.Ended() && s.EndedAt == 0 {
+		s.EndedAt, s.DueAt = at.UnixMilli(), 0
+	}
+	s.changed = s.changed || was != s.FlowStep
+}
+
+// endStep takes the end of a run into account.
+func (e *Engine) endStep(states map[int64]*flowState, items map[int64]*flowStep, end *stepEnd, now time.Time) error {
+	s := items[end.step]
+	if s == nil || flow.State(s.State) != flow.Running {
+		return nil
+	}
+	f := states[s.FlowLogID]
+	if f == nil || f.row.State != flowGoing {
+		return nil
+	}
+	step := &f.plan.def.Steps[s.place]
+	if s.Item < 0 && step.Foreach != nil {
+		return nil // it has no run of its own
+	}
+	f.touched, s.changed = true, true
+	ok := end.outcome == event.Succeeded || end.outcome == event.Cancelled // a retry that was not needed: the run it repeats succeeded
+	if !ok {
+		s.Failed++
+	}
+	if s.Going--; end.gone {
+		s.Going = 0
+	}
+	s.Output = db.Text(addOutput(string(s.Output), s.Going > 0 || s.Total > 1, end))
+	if s.Code == 0 || !ok {
+		s.Code, s.Message = end.code, db.Text(clip(end.message, flow.MaxOutput))
+	}
+	if s.Going > 0 {
+		return nil
+	}
+	state := flow.StateOf(end.outcome)
+	switch {
+	case s.Failed == 0:
+		state = flow.Success
+	case s.Ending == endingLate:
+		state = flow.TimedOut
+	case s.Ending == endingAsked:
+		state = flow.Cancelled
+	case ok: // other shards did not
+		state = flow.Failed
+	}
+	if s.Item < 0 {
+		e.recordStep(f, s.place, state, now)
+		return nil
+	}
+	s.State, s.EndedAt, s.DueAt = int64(state), now.UnixMilli(), 0
+	f.run.RecordItem(f.plan.plan, s.place, state)
+	f.steps[s.place].keep(f.run.Steps[s.place], true, now)
+	return nil
+}
+
+// recordStep notes that a step has ended by itself.
+func (e *Engine) recordStep(f *flowState, place int, state flow.State, now time.Time) {
+	s := f.steps[place]
+	f.touched = true
+	f.run.Record(f.plan.plan, place, state)
+	s.keep(f.run.Steps[place], f.plan.def.Steps[place].Foreach != nil, now)
+	f.noteFailure(place)
+	if f.results != nil {
+		f.results[f.plan.def.Steps[place].ID] = resultOf(&s.FlowStep)
+	}
+}
+
+// noteFailure remembers which step failed first.
+func (f *flowState) noteFailure(place int) {
+	if s := f.steps[place]; f.row.FailedStep == "" && flow.State(s.State).IsFailure() {
+		f.row.FailedStep, f.why = s.Step, string(s.Message)
+	}
+}
+
+// timesOf takes the times that have come into account: of steps, and of the run.
+func (e *Engine) timesOf(f *flowState, now time.Time) {
+	ms := now.UnixMilli()
+	if f.row.Deadline > 0 && f.row.Deadline <= ms && f.run.Asked == flow.AskedNothing {
+		f.run.Asked, f.touched = flow.AskedTimeout, true
+	}
+	f.touched = f.touched || f.row.WakeAt > 0 && f.row.WakeAt <= ms
+	for i, s := range f.steps {
+		if s.DueAt == 0 || s.DueAt > ms || !flow.State(s.State).Open() {
+			continue
+		}
+		f.touched = true
+		switch step := &f.plan.def.Steps[i]; step.Kind() {
+		case flow.KindWait, flow.KindApprove:
+			e.recordStep(f, i, f.plan.plan.Expired(i), now)
+		case flow.KindJob, flow.KindFlow: // its runs are ended; what they end as, says the row
+			s.DueAt, s.Ending, s.changed = 0, endingLate, true
+			f.run.Steps[i].Ending = true
+		}
+	}
+}
+
+// dataOf is what expressions of a run may read.
+func (e *Engine) dataOf(ctx context.Context, tx *sql.Tx, f *flowState) (flow.Data, error) {
+	if f.results == nil {
+		f.results = make(map[string]flow.Result)
+		if len(f.plan.reads) > 0 && slices.ContainsFunc(f.steps, func(s *flowStep) bool { return s.ID != 0 }) {
+			if err := e.readResults(ctx, tx, f); err != nil {
+				return flow.Data{}, err
+			}
+		}
+	}
+	zone := e.zoneOf(&job{zone: f.row.Zone})
+	return flow.Data{
+		Param: string(f.log.ExecutorParam), Planned: dueOf(f.log.PlannedFor, f.log.PlannedAt), Zone: zone, Results: f.results,
+	}, nil
+}
+
+// readResults reads what the steps gave that expressions look at. What was changed in memory and not written yet is newer.
+func (e *Engine) readResults(ctx context.Context, tx *sql.Tx, f *flowState) error {
+	rows, err := e.queries.ListWholeFlowSteps(ctx, tx, []int64{f.row.LogID})
+	if err != nil {
+		return err
+	}
+	size := 0
+	for i := range rows {
+		r := &rows[i]
+		place, ok := f.plan.place[r.Step]
+		if !ok || !slices.Contains(f.plan.reads, r.Step) {
+			continue
+		}
+		s := f.steps[place]
+		if s.Output != "" {
+			r.Output = s.Output
+		}
+		if s.Message != "" {
+			r.Message = s.Message
+		}
+		r.Code = s.Code
+		result := resultOf(r)
+		if f.plan.def.Steps[place].Foreach != nil && flow.State(s.State).Ended() {
+			if result.Items, err = e.itemResults(ctx, tx, f, r.Step, nil); err != nil {
+				return err
+			}
+		}
+		if size += len(r.Output) + len(r.Message); size > flow.MaxResultSize {
+			break
+		}
+		f.results[r.Step] = result
+	}
+	return nil
+}
+
+// itemResults is what the items of a step gave. Those that end in the move under way are not written yet.
+func (e *Engine) itemResults(ctx context.Context, tx *sql.Tx, f *flowState, step string, newer map[int64]*flowStep) (results []flow.Result, err error) {
+	size := 0
+	for after := int64(-1); size < flow.MaxResultSize; {
+		page, err := e.queries.ListFlowItems(ctx, tx, db.ListFlowItemsParams{FlowLogID: f.row.LogID, Step: step, AfterItem: after, Limit: 500})
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			r := &page[i]
+			if s := newer[r.ID]; s != nil {
+				r = &s.FlowStep
+			}
+			results = append(results, resultOf(r))
+			size += len(r.Output) + len(r.Message)
+		}
+		if len(page) < 500 {
+			break
+		}
+		after = page[len(page)-1].Item
+	}
+	return results, nil
+}
+
+// gatherItems reads what the items gave of steps whose last one has ended, where an expression looks at it.
+func (e *Engine) gatherItems(ctx context.Context, tx *sql.Tx, f *flowState, starts *starts) error {
+	for i := range f.steps {
+		step, now := &f.plan.def.Steps[i], f.run.Steps[i]
+		if step.Foreach == nil || now.State != flow.Running || now.Items.Total == 0 || now.Items.Open > 0 || now.Items.Waiting() > 0 || !slices.Contains(f.plan.reads, step.ID) {
+			continue
+		}
+		items, err := e.itemResults(ctx, tx, f, step.ID, starts.rows)
+		if err != nil {
+			return err
+		}
+		for _, item := range starts.items { // those that ended as they were to start
+			if item.FlowLogID == f.row.LogID && item.Step == step.ID {
+				items = append(items, resultOf(&item.FlowStep))
+			}
+		}
+		f.results[step.ID] = flow.Result{Items: items}
+	}
+	return nil
+}
+
+// outputs is what a row has of what runs gave.
+type outputs struct {
+	Values map[string]string   `json:"values,omitempty"`
+	Shards map[int]shardOutput `json:"shards,omitempty"`
+}
+
+type shardOutput struct {
+	Code    int64             `json:"code"`
+	Message string            `json:"message,omitempty"`
+	Values  map[string]string `json:"values,omitempty"`
+	OK      bool              `json:"ok"`
+}
+
+// addOutput adds what a run gave to what the row of its step has; "" when there is nothing.
+func addOutput(text string, shards bool, end *stepEnd) string {
+	if len(end.output) == 0 && !shards && text == "" {
+		return ""
+	}
+	var o outputs
+	if text != "" {
+		_ = json.Unmarshal([]byte(text), &o) // ours
+	}
+	if shards {
+		if o.Shards == nil {
+			o.Shards = make(map[int]shardOutput)
+		}
+		o.Shards[end.shard] = shardOutput{Code: end.code, Message: clip(end.message, flow.MaxOutput/16), Values: end.output, OK: end.outcome == event.Succeeded}
+	} else {
+		o.Values = end.output
+	}
+	raw, err := json.Marshal(o)
+	if err != nil || len(raw) > flow.MaxResultSize {
+		return text
+	}
+	return string(raw)
+}
+
+// resultOf is what expressions know of a step, or an item.
+func resultOf(r *db.FlowStep) flow.Result {
+	result := flow.Result{State: flow.State(r.State), Code: r.Code, Message: string(r.Message)}
+	if r.Output == "" {
+		return result
+	}
+	var o outputs
+	if err := json.Unmarshal([]byte(r.Output), &o); err != nil {
+		return result
+	}
+	result.Output = o.Values
+	for _, i := range slices.Sorted(maps.Keys(o.Shards)) {
+		s := o.Shards[i]
+		state := flow.Failed
+		if s.OK {
+			state = flow.Success
+		}
+		result.Items = append(result.Items, flow.Result{State: state, Code: s.Code, Message: s.Message, Output: s.Values})
+	}
+	return result
+}
+
+// flowStart is a run that is to be made.
+type flowStart struct {
+	flow  *flowState
+	step  *flowStep // of the step, or of an item of it
+	ref   *flow.JobRef
+	param *string
+	job   *job
+}
+
+type starts struct {
+	list  []*flowStart
+	items []*flowStep
+	jobs  map[int64]*job
+	named map[flow.JobRef]int64
+	kills map[int64]*flowState // going runs of these are to be ended
+	rows  map[int64]*flowStep  // items that have ended in this move
+}
+
+func newStarts() *starts {
+	return &starts{jobs: make(map[int64]*job), named: make(map[flow.JobRef]int64), kills: make(map[int64]*flowState)}
+}
+
+// fail takes back a start of what cannot be started.
+func (s *starts) fail(start *flowStart, now time.Time) {
+	f, row := start.flow, start.step
+	row.Message, row.Code, row.changed = "job "+db.Text(strconv.FormatInt(start.ref.ID, 10)+" does not exist"), int64(wire.CodeFail), true
+	row.Going = 0
+	if row.Item >= 0 {
+		row.State, row.EndedAt = int64(flow.Failed), now.UnixMilli()
+	}
+	if row.Item >= 0 {
+		f.run.RecordItem(f.plan.plan, row.place, flow.Failed)
+	} else {
+		f.run.Record(f.plan.plan, row.place, flow.Failed)
+	}
+	f.steps[row.place].keep(f.run.Steps[row.place], row.Item >= 0, now)
+	f.noteFailure(row.place)
+}
+
+// decideFlow decides about one run until there is nothing to do.
+func (e *Engine) decideFlow(ctx context.Context, tx *sql.Tx, f *flowState, starts *starts, now time.Time) error {
+	data, err := e.dataOf(ctx, tx, f)
+	if err != nil {
+		return err
+	}
+	for {
+		if err := e.gatherItems(ctx, tx, f, starts); err != nil {
+			return err
+		}
+		decision := f.plan.plan.Next(f.run, data)
+		if decision.Empty() {
+			break
+		}
+		f.run.Apply(f.plan.plan, decision)
+		for _, end := range decision.End {
+			s := f.steps[end.Step]
+			if end.Fault != nil {
+				s.Message = db.Text(clip(end.Fault.Error(), maxResult))
+			}
+			s.keep(f.run.Steps[end.Step], f.plan.def.Steps[end.Step].Foreach != nil, now)
+			f.noteFailure(end.Step)
+		}
+		for i := range decision.Start {
+			if err := e.startStep(ctx, tx, f, &decision.Start[i], data, starts, now); err != nil {
+				return err
+			}
+		}
+		for _, place := range decision.Cancel {
+			f.steps[place].keep(f.run.Steps[place], f.plan.def.Steps[place].Foreach != nil, now)
+			starts.kills[f.row.LogID] = f
+		}
+		if decision.Finish != flow.Waiting {
+			f.row.State, f.row.Ends = flowDecided, int64(decision.Finish)
+			break
+		}
+	}
+	for _, s := range f.steps {
+		if s.Ending != 0 && flow.State(s.State) == flow.Running {
+			starts.kills[f.row.LogID] = f
+		}
+	}
+	f.row.Asked = int64(f.run.Asked)
+	return nil
+}
+
+// startStep notes what a start makes. Runs are made when all is decided.
+func (e *Engine) startStep(ctx context.Context, tx *sql.Tx, f *flowState, start *flow.Start, data flow.Data, starts *starts, now time.Time) error {
+	step, s := &f.plan.def.Steps[start.Step], f.steps[start.Step]
+	if s.EndedAt > 0 { // it is begun anew, after somebody set another step
+		s.BeganAt, s.EndedAt = 0, 0
+	}
+	s.keep(f.run.Steps[start.Step], step.Foreach != nil, now)
+	switch step.Kind() {
+	case flow.KindApprove:
+		s.Param, s.changed = db.Text(start.Text), true
+		if t := step.Approve.TimeoutSeconds; t > 0 {
+			s.DueAt = now.Add(time.Duration(t) * time.Second).UnixMilli()
+		}
+	case flow.KindWait:
+		until := now.Add(time.Duration(step.Wait.Seconds) * time.Second)
+		if step.Wait.Until != "" {
+			until = start.Until
+		}
+		s.DueAt, s.changed = max(until.UnixMilli(), 1), true
+	case flow.KindJob, flow.KindFlow:
+		if t := step.TimeoutSeconds; t > 0 && s.DueAt == 0 {
+			s.DueAt = now.Add(time.Duration(t) * time.Second).UnixMilli()
+		}
+		if step.Foreach == nil {
+			starts.list = append(starts.list, &flowStart{flow: f, step: s, ref: step.Ref(), param: start.Param})
+			return nil
+		}
+		return e.startItems(ctx, tx, f, start, data, starts, now)
+	}
+	return nil
+}
+
+// startItems lets the next items of a foreach start.
+func (e *Engine) startItems(ctx context.Context, tx *sql.Tx, f *flowState, start *flow.Start, data flow.Data, starts *starts, now time.Time) error {
+	step, s := &f.plan.def.Steps[start.Step], f.steps[start.Step]
+	list := start.List
+	if list != nil {
+		raw, err := json.Marshal(list)
+		if err != nil {
+			return err
+		}
+		s.Items, s.changed = db.Text(raw), true
+	} else if list = e.listOf(s.ID, s.Attempt); list == nil {
+		rows, err := e.queries.ListFlowStepsByID(ctx, tx, []int64{s.ID})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		if list, err = parseItems(string(rows[0].Items)); err != nil {
+			return err
+		}
+	}
+	items := f.run.Steps[start.Step].Items
+	first := items.Open + items.Ended() - start.Items // applied already
+	begun := make(map[int]bool)
+	if s.Attempt > 1 { // of one that is run again some have succeeded before
+		first = 0
+		numbers, err := e.queries.ListFlowItemNumbers(ctx, tx, db.ListFlowItemNumbersParams{FlowLogID: f.row.LogID, Step: s.Step})
+		if err != nil {
+			return err
+		}
+		for _, n := range numbers {
+			begun[int(n)] = true
+		}
+	}
+	for i, left := first, start.Items; left > 0 && i < len(list); i++ {
+		if begun[i] {
+			continue
+		}
+		left--
+		item := &flowStep{place: start.Step, changed: true, FlowStep: db.FlowStep{
+			FlowLogID: f.row.LogID, Step: s.Step, Item: int64(i), State: int64(flow.Running), BeganAt: now.UnixMilli(),
+		}}
+		starts.items = append(starts.items, item)
+		param, fault := f.plan.plan.Param(f.run, data, start.Step, list[i])
+		if fault != nil {
+			item.State, item.EndedAt, item.Message = int64(flow.Failed), now.UnixMilli(), db.Text(clip(fault.Error(), maxResult))
+			f.run.RecordItem(f.plan.plan, start.Step, flow.Failed)
+			s.keep(f.run.Steps[start.Step], true, now)
+			continue
+		}
+		starts.list = append(starts.list, &flowStart{flow: f, step: item, ref: step.Ref(), param: param})
+	}
+	if s.ID != 0 {
+		e.flowItems.put(itemsKey{s.ID, s.Attempt}, list)
+	}
+	return nil
+}
+
+// itemsKey names the list of a foreach.
+type itemsKey struct{ step, attempt int64 }
+
+func (e *Engine) listOf(step, attempt int64) []any {
+	list, _ := e.flowItems.get(itemsKey{step, attempt})
+	return list
+}
+
+// parseItems reads a list as it is stored: whole numbers stay what they are.
+func parseItems(text string) (list []any, err error) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	err = decoder.Decode(&list)
+	return list, err
+}
+
+// findJobs finds the jobs of the starts that have none yet. Those that there are not are given, and are no starts any more.
+func (e *Engine) findJobs(ctx context.Context, tx *sql.Tx, s *starts) (missing []*flowStart, err error) {
+	var ids []int64
+	for _, start := range s.list {
+		if start.job != nil {
+			continue
+		}
+		id := start.ref.ID
+		if id == 0 {
+			if id, err = e.jobNamed(ctx, tx, s, *start.ref); err != nil {
+				return nil, err
+			}
+		}
+		start.step.JobID = id
+		if _, known := s.jobs[id]; !known && id != 0 {
+			ids = appendNew(ids, id)
+		}
+	}
+	if len(ids) > 0 {
+		rows, err := e.queries.ListJobsByID(ctx, tx, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			s.jobs[id] = nil
+		}
+		for i := range rows {
+			s.jobs[rows[i].ID] = jobOf(&rows[i], e.cfg.Pool)
+		}
+	}
+	s.list = slices.DeleteFunc(s.list, func(start *flowStart) bool {
+		if start.job == nil {
+			start.job = s.jobs[start.step.JobID]
+		}
+		if start.job == nil {
+			missing = append(missing, start)
+		}
+		return start.job == nil
+	})
+	return missing, nil
+}
+
+// jobNamed is the job that a reference without an id means; 0 for none.
+func (e *Engine) jobNamed(ctx context.Context, tx *sql.Tx, s *starts, ref flow.JobRef) (int64, error) {
+	if id, known := s.named[ref]; known {
+		return id, nil
+	}
+	group := e.directory.idOf(ref.AppName)
+	rows, err := e.queries.ListJobsNamed(ctx, tx, db.ListJobsNamedParams{GroupIds: []int64{group}, Names: []string{ref.Description}})
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range rows {
+		if r.JobDesc == ref.Description {
+			s.named[ref] = r.ID
+			return r.ID, nil
+		}
+	}
+	s.named[ref] = 0
+	return 0, nil
+}
+
+// writeFlows writes what was decided. The revisions are raised first: what comes after is this transaction's alone.
+func (e *Engine) writeFlows(ctx context.Context, tx *sql.Tx, m *flowMove, states map[int64]*flowState, items map[int64]*flowStep, starts *starts, now time.Time) error {
+	var moved []*db.FlowRun
+	var inserted []db.FlowRun
+	var fresh []*db.FlowStep
+	order := slices.Sorted(maps.Keys(states))
+	for _, id := range order {
+		f := states[id]
+		if !f.touched {
+			continue
+		}
+		f.row.WakeAt = f.wakeAt(now)
+		m.decided = append(m.decided, f)
+		if slices.Contains(m.begun, f) && !f.given {
+			inserted = append(inserted, f.row)
+			for _, s := range f.steps {
+				fresh = append(fresh, &s.FlowStep)
+			}
+			continue
+		}
+		moved = append(moved, &f.row)
+	}
+	n, err := db.MoveFlowRuns(ctx, tx, moved)
+	if err != nil {
+		return err
+	}
+	if n != int64(len(moved)) {
+		raced := errFlowRaced{}
+		for _, r := range moved {
+			raced.logs = append(raced.logs, r.LogID)
+		}
+		return raced
+	}
+	if err := db.InsertFlowRuns(ctx, tx, inserted); err != nil {
+		return err
+	}
+	for _, item := range starts.items {
+		fresh = append(fresh, &item.FlowStep)
+	}
+	if len(fresh) > 0 {
+		step, err := e.cfg.Pool.IDStep(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := db.InsertFlowSteps(ctx, tx, step, fresh); err != nil {
+			return err
+		}
+		for _, s := range fresh {
+			s.Message, s.Items, s.Output = "", "", ""
+		}
+	}
+	for _, start := range starts.list {
+		m.runs = append(m.runs, e.stepRuns(start, now)...)
+	}
+	if err := e.insert(ctx, tx, m.runs); err != nil {
+		return err
+	}
+	changed := make(map[int64]*db.FlowStep)
+	for _, d := range m.runs {
+		s := d.of.step
+		if s.Going++; s.RunID < d.id && s.Going == 1 {
+			s.RunID = d.id
+		}
+		s.Total = 0
+		changed[s.ID] = &s.FlowStep
+	}
+	for _, d := range m.runs {
+		s := d.of.step
+		if s.Going > 1 {
+			s.Total = s.Going // of a broadcast, so that its last shard is known for one
+		}
+		d.of = nil
+	}
+	for _, f := range m.decided {
+		for _, s := range f.steps {
+			if s.changed && !slices.Contains(fresh, &s.FlowStep) {
+				changed[s.ID] = &s.FlowStep
+			}
+		}
+	}
+	for id, s := range items {
+		if s.changed {
+			changed[id] = &s.FlowStep
+		}
+	}
+	list := make([]*db.FlowStep, 0, len(changed))
+	for _, id := range slices.Sorted(maps.Keys(changed)) {
+		list = append(list, changed[id])
+	}
+	if err := db.MoveFlowSteps(ctx, tx, list); err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(starts.kills)) {
+		if err := e.killSteps(ctx, tx, starts.kills[id]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// askEndAgain is how long a run may take to end that is to.
+const askEndAgain = 10 * time.Second
+
+// wakeAt is when there is something to decide although nothing ends; 0: never.
+func (f *flowState) wakeAt(now time.Time) int64 {
+	if f.row.State != flowGoing {
+		return 0
+	}
+	at := int64(0)
+	if f.run.Asked == flow.AskedNothing {
+		at = f.row.Deadline
+	}
+	for _, s := range f.steps {
+		due := s.DueAt
+		if s.Ending != 0 && flow.State(s.State) == flow.Running { // should it not end, it is asked again
+			due = now.Add(askEndAgain).UnixMilli()
+		}
+		if due > 0 && (at == 0 || due < at) {
+			at = due
+		}
+	}
+	return at
+}
+
+// stepRuns makes the runs of a start: as its job is, but for what the step says otherwise.
+func (e *Engine) stepRuns(start *flowStart, now time.Time) []*dispatch {
+	f, s := start.flow, start.step
+	step := &f.plan.def.Steps[s.place]
+	j := start.job
+	param, retries := j.param, j.retries
+	if start.param != nil {
+		param = *start.param
+	}
+	if step.Retries != nil {
+		retries = *step.Retries
+	}
+	s.Param = db.Text(param)
+	runs := e.newRuns(j, cause{
+		trigger: jobspec.TriggerFlow, planned: now.Truncate(time.Millisecond), due: dueOf(f.log.PlannedFor, f.log.PlannedAt), param: param,
+		retries: retries, origin: f.row.LogID, step: s.ID,
+	})
+	for _, d := range runs {
+		d.of = start
+		d.events = append(d.events, event.New(now, event.FlowStep, f.row.LogID, s.Step))
+	}
+	return runs
+}
+
+// killSteps wishes the going runs of those steps ended whose end is asked for. The wishes are old from the beginning, so that the admins
+// do not wait for somebody who asked.
+func (e *Engine) killSteps(ctx context.Context, tx *sql.Tx, f *flowState) error {
+	by := cmp.Or(f.row.StoppedBy, coveredBy(f.row.LogID))
+	for after := int64(0); ; {
+		rows, err := e.queries.ListGoingFlowRuns(ctx, tx, db.ListGoingFlowRunsParams{FlowLogID: f.row.LogID, AfterID: after, Limit: 1000})
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if place, ok := f.plan.place[r.Step]; !ok || f.steps[place].Ending == 0 {
+				continue
+			}
+			ids := []int64{r.RunID}
+			if r.Going > 1 {
+				if ids, err = e.queries.ListOpenRunsOfStep(ctx, tx, db.ListOpenRunsOfStepParams{JobID: r.JobID, FromID: r.RunID, FlowStep: r.ID}); err != nil {
+					return err
+				}
+			}
+			for _, id := range ids {
+				if err := e.queries.InsertKill(ctx, tx, db.InsertKillParams{LogID: id, AskedBy: by}); err != nil {
+					return err
+				}
+			}
+		}
+		if len(rows) < 1000 {
+			return nil
+		}
+		after = rows[len(rows)-1].ID
+	}
+}

@@ -1,0 +1,362 @@
+package scheduler
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/flow"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/scheduler/upkeep"
+	"github.com/punctual-job/punctual/scheduler/webhook"
+)
+
+// A flow is a job whose work is its steps. Its definition is what a script's source is to another job: the text of xxl_job_info, with the
+// versions, the comparison and the restoring of scripts. Its run is a row of xxl_job_log as any, which waits for its time and for a slot
+// of its job's limit in the same ways. Where another run is sent, that of a flow begins (beginFlows): it is recorded as sent to nobody, and
+// has a row of punctual_flow_run from then on, with the definition that it began with, and one of punctual_flow_step for each step.
+//
+//	run of a flow ──▶ begun ──▶ decided ──▶ over
+//	                   │  ▲        (state 1)   (state 2: its end is in xxl_job_log)
+//	           decision│  │end of a step, or a time
+//	                   ▼  │
+//	             runs of steps
+//
+// A step's run is an ordinary run of its job. It names its step in a column that whoever ends runs reads already (xxl_job_log.flow_step),
+// so that runs of no flow pay nothing. What the end of a step means is decided in the transaction that records it, wherever that is
+// (moveFlows, called by finish.go, record.go, kill.go and flowsweep.go): what is to start is inserted there, as retries and children are.
+// What is to be done is a pure decision, [flow.Plan.Next].
+//
+// Each decision raises the revision of the run of the flow, guarded by the one that was read. Of two admins that record two parents at
+// once, the second finds it raised, or is rolled back by the database; it reads again what there is, having locked the run first, and
+// decides with both parents ended. So a join starts once, and never not at all.
+//
+// The end of the run itself is a result as an executor's report is, written by the way of all results after the commit that decided it:
+// its retry, its children, its alarms and the step of another flow that it may be follow from it there. A crash in between leaves a
+// decided run, which the sweep brings to its end.
+//
+// Steps whose end is asked for, because the run was stopped or took too long, have their runs ended as by hand: the wish is in
+// punctual_kill from the commit of the decision on, so that it outlives the admin. A run that is a step starts no children of its own: what
+// follows is the flow's to say.
+
+// The states of a run of a flow in its column.
+const (
+	flowGoing   int64 = iota
+	flowDecided       // its end is to be written into xxl_job_log
+	flowOver
+	flowGiven // it is to begin with steps that are there already, see [Engine.RepeatFlow]
+)
+
+// endingLate is the value of a step's column of that name whose time is over.
+const (
+	endingAsked int64 = 1
+	endingLate  int64 = 2
+)
+
+// flowPlan is a definition that runs are decided by.
+type flowPlan struct {
+	text  int64 // its row of punctual_flow_text
+	def   *flow.Definition
+	plan  *flow.Plan
+	place map[string]int // of steps, by their ids
+	reads []string       // whose results its expressions look at
+}
+
+// maxPlans is how many definitions are kept in memory.
+const maxPlans = 1000
+
+// maxLists is how many lists of items that are worked off are kept in memory.
+const maxLists = 100
+
+// errNoFlow means that the definition of a flow cannot be read.
+type errNoFlow struct{ error }
+
+func newFlowPlan(text int64, source string) (*flowPlan, error) {
+	def, err := flow.Parse([]byte(source))
+	if err != nil {
+		return nil, errNoFlow{err}
+	}
+	plan, faults := flow.Compile(def)
+	if len(faults) > 0 {
+		return nil, errNoFlow{faults}
+	}
+	p := &flowPlan{text: text, def: def, plan: plan, place: make(map[string]int, len(def.Steps)), reads: plan.Reads()}
+	for i := range def.Steps {
+		p.place[def.Steps[i].ID] = i
+	}
+	return p, nil
+}
+
+// planOf is the definition with an id.
+func (e *Engine) planOf(ctx context.Context, tx db.DBTX, text int64) (*flowPlan, error) {
+	if p, ok := e.flowPlans.get(text); ok {
+		return p, nil
+	}
+	row, err := e.queries.GetFlowText(ctx, tx, text)
+	if err = db.Error(err); err != nil {
+		return nil, err
+	}
+	p, err := newFlowPlan(text, row.Source)
+	if err == nil {
+		e.flowPlans.put(text, p)
+	}
+	return p, err
+}
+
+// keptText is how long a definition that no run goes by stays, so that none is deleted while a run begins with it (upkeep deletes those
+// that are older than an hour).
+const keptText = 30 * time.Minute
+
+// planFor is the definition of a job as it is now, on record from then on.
+func (e *Engine) planFor(ctx context.Context, tx *sql.Tx, j *job) (*flowPlan, error) {
+	source, _, err := e.source(ctx, j)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, errNoFlow{err}
+	} else if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(source))
+	key := db.FindFlowTextParams{JobID: j.id, Digest: hex.EncodeToString(sum[:])}
+	now := e.now()
+	row, err := e.queries.FindFlowText(ctx, tx, key)
+	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
+		return nil, err
+	}
+	known := err == nil
+	if known && row.MadeAt < now.Add(-keptText).UnixMilli() {
+		n, err := e.queries.TouchFlowText(ctx, tx, db.TouchFlowTextParams{ID: row.ID, MadeAt: now.UnixMilli()})
+		if err != nil {
+			return nil, err
+		}
+		known = n > 0
+	}
+	if !known {
+		if _, err := newFlowPlan(0, source); err != nil { // none is kept that cannot be read
+			return nil, err
+		}
+		if err := e.queries.InsertFlowText(ctx, tx, db.InsertFlowTextParams{JobID: j.id, Digest: key.Digest, MadeAt: now.UnixMilli(), Source: source}); err != nil {
+			return nil, err
+		}
+		if row, err = e.queries.FindFlowText(ctx, tx, key); errors.Is(db.Error(err), db.ErrNotFound) {
+			return nil, errRaced // another admin's, which this transaction does not see yet
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	if p, ok := e.flowPlans.get(row.ID); ok {
+		return p, nil
+	}
+	p, err := newFlowPlan(row.ID, source)
+	if err == nil {
+		e.flowPlans.put(row.ID, p)
+	}
+	return p, err
+}
+
+// begin hands in the run of a flow whose time has come.
+func (e *Engine) begin(d *dispatch) {
+	if err := e.beginner.add(e.work, d); err != nil {
+		e.unrecorded.Add(1)
+		e.log.Debug("run of a flow not begun", "log_id", d.id, "error", err)
+	}
+}
+
+// beginFlows lets runs of flows begin. As recordBatch it does not give up while the database is away.
+func (e *Engine) beginFlows(ctx context.Context, batch []*dispatch) {
+	batch = slices.DeleteFunc(batch, func(d *dispatch) bool {
+		if !e.maySend(d) {
+			return true
+		}
+		if user, ok := e.pending.killed(d.id); ok {
+			e.endKilled(d, user)
+			return true
+		}
+		if e.endStale(d) {
+			return true
+		}
+		e.noteLate(d, 0)
+		return false
+	})
+	wait := 50 * time.Millisecond
+	for tries := 1; len(batch) > 0; tries++ {
+		try, cancel := context.WithTimeout(ctx, writeLimit)
+		bad, err := e.beginOnce(try, batch)
+		cancel()
+		for d, why := range bad {
+			batch = slices.DeleteFunc(batch, func(o *dispatch) bool { return o == d })
+			e.fail(d, "", event.NotSent, event.New(e.now(), event.NoFlow, why))
+		}
+		if err == nil && len(bad) == 0 {
+			break
+		}
+		if ctx.Err() != nil {
+			e.unrecorded.Add(int64(len(batch)))
+			return
+		}
+		if err == nil {
+			continue
+		}
+		e.log.Warn("begin runs of flows", "error", err, "runs", len(batch))
+		if tries >= 3 && !passes(err) {
+			if len(batch) > 1 {
+				for i := range batch {
+					e.beginFlows(ctx, batch[i:i+1:i+1])
+				}
+				return
+			}
+			e.fail(batch[0], "", event.NotSent, event.New(e.now(), event.NoFlow, err))
+			return
+		}
+		_ = upkeep.Rest(ctx, wait)
+		wait = min(2*wait, 2*time.Second)
+	}
+	ids := make([]int64, len(batch))
+	for i, d := range batch {
+		ids[i] = d.id
+		e.pending.done(d)
+	}
+	e.hub.changed(ids...)
+}
+
+// beginOnce lets a batch begin in one transaction. bad are those whose definition cannot be read; nothing is done then.
+func (e *Engine) beginOnce(ctx context.Context, batch []*dispatch) (bad map[*dispatch]error, err error) {
+	byID := make(map[int64]*dispatch, len(batch))
+	ids := make([]int64, len(batch))
+	for i, d := range batch {
+		byID[d.id], ids[i] = d, d.id
+	}
+	var m *flowMove
+	_, err = e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
+		m, bad = newFlowMove(), nil
+		rows, err := e.queries.ListRunsByID(ctx, tx, ids)
+		if err != nil {
+			return nil, err
+		}
+		given, err := e.queries.ListFlowRuns(ctx, tx, ids)
+		if err != nil {
+			return nil, err
+		}
+		now := e.now()
+		sent := make(map[int64][]db.Sent, 1)
+		var told []webhook.Event
+		plans := make(map[int64]*flowPlan) // of jobs
+		for i := range rows {
+			r := &rows[i]
+			d := byID[r.ID]
+			if r.OwnerNode != d.owner || r.TriggerCode != 0 || r.HandleCode != 0 {
+				continue // another admin's by now
+			}
+			var plan *flowPlan
+			at := slices.IndexFunc(given, func(g db.FlowRun) bool { return g.LogID == r.ID })
+			if at >= 0 {
+				plan, err = e.planOf(ctx, tx, given[at].TextID)
+			} else if plan = plans[r.JobID]; plan == nil {
+				if plan, err = e.planFor(ctx, tx, d.job); err == nil {
+					plans[r.JobID] = plan
+				}
+			}
+			if no, is := errors.AsType[errNoFlow](err); is {
+				if bad == nil {
+					bad = make(map[*dispatch]error)
+				}
+				bad[d] = no
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+			told = append(told, webhook.Event{Type: webhook.RunSent, Group: r.JobGroup, Job: r.JobID, Run: r.ID, At: now})
+			row := db.FlowRun{LogID: r.ID, JobID: r.JobID, JobGroup: r.JobGroup, TextID: plan.text, Zone: d.job.zone, BeganAt: now.UnixMilli()}
+			if t := d.job.timeoutSeconds; t > 0 {
+				row.Deadline = now.Add(time.Duration(t) * time.Second).UnixMilli()
+			}
+			if at >= 0 {
+				row.Revision, row.FromLogID = given[at].Revision, given[at].FromLogID
+				if err := e.queries.SetFlowRunTimes(ctx, tx, db.SetFlowRunTimesParams{LogID: r.ID, BeganAt: row.BeganAt, Deadline: row.Deadline, Zone: row.Zone}); err != nil {
+					return nil, err
+				}
+			}
+			f := m.begin(row, plan, r, at >= 0)
+			events := append(slices.Clone(d.events[d.told:]), event.New(now, event.FlowBegan, len(plan.def.Steps)))
+			if d.job.block == wire.BlockCoverEarly {
+				if err := e.covered(ctx, tx, f); err != nil {
+					return nil, err
+				}
+				if f.row.StoppedBy != "" {
+					events = append(events, event.New(now, event.KillAsked, f.row.StoppedBy))
+				}
+			}
+			sent[d.owner] = append(sent[d.owner], db.Sent{
+				ID: d.id, Code: wire.CodeSuccess, At: now.UnixMilli(), Events: events.Stored(), Message: e.recordText("", events),
+			})
+		}
+		if len(bad) > 0 {
+			return nil, nil
+		}
+		for owner, s := range sent {
+			n, err := db.RecordSent(ctx, tx, owner, true, s)
+			if err != nil {
+				return nil, err
+			}
+			if n != int64(len(s)) {
+				return nil, errRaced
+			}
+		}
+		if e.cfg.Webhooks.Wants(webhook.RunSent) {
+			if err := e.tell(ctx, tx, told...); err != nil {
+				return nil, err
+			}
+		}
+		if err := e.moveFlows(ctx, tx, m); err != nil {
+			return nil, err
+		}
+		return m.runs, nil
+	})
+	if err == nil {
+		e.flowsMoved(m)
+	}
+	return bad, err
+}
+
+// limitOf is how many runs of a job there may be at a time, and what becomes of those that are more. Executors of their own accord let the
+// runs of a job wait for each other, or leave them out; for a flow, which has no executor, its limit does.
+func limitOf(glue wire.Glue, block wire.Block, limit int, policy jobspec.Concurrency) (int, jobspec.Concurrency) {
+	if glue != jobspec.GlueFlow {
+		return limit, policy
+	}
+	switch block {
+	case wire.BlockDiscardLater:
+		return max(limit, 1), jobspec.ConcurrencyDiscard
+	case wire.BlockCoverEarly, wire.BlockSerial: // of the first it asks the oldest to end, see Engine.cover
+	}
+	return max(limit, 1), policy
+}
+
+// cover asks the oldest run of a flow to end, because a newer one waits for its place.
+func (e *Engine) cover(ctx context.Context, d *dispatch) error {
+	ids, err := e.queries.ListFlowRunsGoing(ctx, e.cfg.Pool, db.ListFlowRunsGoingParams{JobID: d.job.id, Limit: 1})
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	return e.stopFlow(ctx, ids[0], coveredBy(d.id))
+}
+
+// covered lets a run that is about to begin end at once where a newer one waits for its place already.
+func (e *Engine) covered(ctx context.Context, tx *sql.Tx, f *flowState) error {
+	newest, err := e.queries.NewestWaitingRun(ctx, tx, db.NewestWaitingRunParams{JobID: f.row.JobID, NowMs: e.now().UnixMilli()})
+	if err != nil || newest <= f.row.LogID {
+		return err
+	}
+	f.row.Asked, f.row.StoppedBy = int64(flow.AskedStop), coveredBy(newest)
+	return nil
+}
+
+// coveredBy stands in the place of a person who ended a run, where another run is the reason.
+func coveredBy(run int64) string { return "#" + strconv.FormatInt(run, 10) }

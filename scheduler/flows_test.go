@@ -1,0 +1,377 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/flow"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// addFlow makes a flow of steps, as the job that its run is of.
+func (b *bundle) addFlow(def flow.Definition, change func(*db.InsertJobParams)) int64 {
+	b.t.Helper()
+	text, err := json.Marshal(&def)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return b.addJob(func(p *db.InsertJobParams) {
+		p.GlueType, p.GlueSource, p.ExecutorHandler, p.ExecutorParam = jobspec.GlueFlow, db.Text(text), "", "of the flow"
+		if change != nil {
+			change(p)
+		}
+	})
+}
+
+// step is a step that runs a job once others have ended.
+func step(id string, job int64, needs ...string) flow.Step {
+	return flow.Step{ID: id, Job: &flow.JobRef{ID: job}, Needs: needs}
+}
+
+// steps are the rows of a run of a flow, by the ids of the steps.
+func (b *bundle) steps(run int64) map[string]db.FlowStep {
+	b.t.Helper()
+	rows, err := b.engine.queries.ListWholeFlowSteps(b.t.Context(), b.pool, []int64{run})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	byID := make(map[string]db.FlowStep, len(rows))
+	for _, r := range rows {
+		byID[r.Step] = r
+	}
+	return byID
+}
+
+// states are how the steps of a run of a flow stand, in the order of the definition.
+func (b *bundle) states(run int64) string {
+	b.t.Helper()
+	rows, err := b.engine.queries.ListFlowSteps(b.t.Context(), b.pool, []int64{run})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	var s []string
+	for _, r := range rows {
+		s = append(s, r.Step+" "+flow.State(r.State).String())
+	}
+	return strings.Join(s, ", ")
+}
+
+// runOf waits until a step has a run that is sent, and gives it.
+func (b *bundle) runOf(flowRun int64, step string) int64 {
+	b.t.Helper()
+	var id int64
+	b.await("step "+step+" is sent", func() bool {
+		id = b.steps(flowRun)[step].RunID
+		return id != 0 && b.run(id).TriggerCode == wire.CodeSuccess
+	})
+	return id
+}
+
+// ended waits for the end of a run and gives its row.
+func (b *bundle) ended(run int64) db.Run {
+	b.t.Helper()
+	b.await(fmt.Sprintf("run %d has ended", run), func() bool { r := b.run(run); return r.Outcome != event.Open })
+	return b.run(run)
+}
+
+func TestAFlowRunsItsStepsOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		one, two := b.addJob(func(p *db.InsertJobParams) { p.ExecutorParam = "own" }), b.addJob(nil)
+		child := b.addJob(nil)
+		param := "for two"
+		second := step("second", two, "first")
+		second.Param = &param
+		job := b.addFlow(flow.Definition{Steps: []flow.Step{second, step("first", one)}}, func(p *db.InsertJobParams) { p.ChildJobIDs = db.Text(fmt.Sprint(child)) })
+		run := b.trigger(job)
+		first := b.runOf(run, "first")
+		if got := b.states(run); got != "second waiting, first running" {
+			t.Errorf("at the beginning: %s", got)
+		}
+		if r := b.run(first); r.TriggerType != jobspec.TriggerFlow || r.OriginLogID != run || r.ExecutorParam != "own" || r.FlowStep != b.steps(run)["first"].ID {
+			t.Errorf("the run of the first step: %+v", r)
+		}
+		b.finish(first, 200, "done")
+		id := b.runOf(run, "second")
+		if r := b.run(id); r.ExecutorParam != "for two" {
+			t.Errorf("the second step got %q", r.ExecutorParam)
+		}
+		if got := b.run(run); got.HandleCode != 0 {
+			t.Errorf("it has ended before its steps: %d", got.HandleCode)
+		}
+		b.finish(id, 200, "done")
+		if r := b.ended(run); r.Outcome != event.Succeeded || r.HandleCode != 200 {
+			t.Errorf("the flow ended as %v, %d", r.Outcome, r.HandleCode)
+		}
+		if got := b.states(run); got != "second success, first success" {
+			t.Errorf("in the end: %s", got)
+		}
+		b.await("its child is started", func() bool { return len(b.runsOf(child)) == 1 })
+		b.await("it is noted as over", func() bool {
+			row, err := b.engine.queries.GetFlowRun(t.Context(), pool, run)
+			return err == nil && row.State == flowOver
+		})
+	})
+}
+
+// TestAJoinStartsOnce has two engines record the ends of two parents at the very same time, many times.
+func TestAJoinStartsOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		two := b.second(nil)
+		a, c, join := b.addJob(nil), b.addJob(nil), b.addJob(nil)
+		job := b.addFlow(flow.Definition{Steps: []flow.Step{step("a", a), step("c", c), step("join", join, "a", "c")}}, func(p *db.InsertJobParams) { p.MaxConcurrent = 100 })
+		const rounds = 12
+		var runs []int64
+		for range rounds {
+			run := b.trigger(job)
+			runs = append(runs, run)
+			ra, rc := b.runOf(run, "a"), b.runOf(run, "c")
+			var both sync.WaitGroup
+			for i, e := range []*Engine{b.engine, two} {
+				both.Go(func() {
+					if err := e.Complete(t.Context(), []wire.Callback{{LogID: []int64{ra, rc}[i], HandleCode: 200}}); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			both.Wait()
+		}
+		for _, run := range runs {
+			b.finish(b.runOf(run, "join"), 200, "")
+			if r := b.ended(run); r.Outcome != event.Succeeded {
+				t.Errorf("run %d ended as %v", run, r.Outcome)
+			}
+		}
+		if n := len(b.runsOf(join)); n != rounds {
+			t.Errorf("the join ran %d times in %d runs", n, rounds)
+		}
+	})
+}
+
+func TestAFailedStepFailsItsFlow(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		alarms := &heard{}
+		b := setup(t, pool, func(c *Config) { c.Alarms = alarms }, addressA)
+		one, two := b.addJob(nil), b.addJob(nil)
+		job := b.addFlow(flow.Definition{Steps: []flow.Step{step("first", one), step("second", two, "first")}}, nil)
+		run := b.trigger(job)
+		b.finish(b.runOf(run, "first"), 500, "no disk")
+		if r := b.ended(run); r.Outcome != event.Failed || r.HandleCode != 500 || !strings.Contains(string(r.HandleMsg), "first: no disk") {
+			t.Errorf("the flow ended as %v, %d: %s", r.Outcome, r.HandleCode, r.HandleMsg)
+		}
+		if e, ok := b.events(run).Last(event.FlowFailed); !ok || e.Text(0) != "first" {
+			t.Errorf("it does not say which step failed: %s", b.events(run))
+		}
+		if len(b.runsOf(two)) != 0 {
+			t.Error("the second step ran")
+		}
+		if !slices.ContainsFunc(alarms.events, func(a AlarmEvent) bool { return a.LogID == run && a.Cause == AlarmFailed }) {
+			t.Error("nobody is told of the flow's failure")
+		}
+	})
+}
+
+func TestAStepThatIsRetriedToSuccessIsASuccess(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		one, two := b.addJob(nil), b.addJob(nil)
+		retries := int64(1)
+		first := step("first", one)
+		first.Retries = &retries
+		job := b.addFlow(flow.Definition{Steps: []flow.Step{first, step("second", two, "first")}}, nil)
+		run := b.trigger(job)
+		attempt := b.runOf(run, "first")
+		b.finish(attempt, 500, "not yet")
+		b.await("the retry is sent", func() bool {
+			id := b.steps(run)["first"].RunID
+			return id != attempt && b.run(id).TriggerCode == 200
+		})
+		if got := b.states(run); got != "first running, second waiting" {
+			t.Errorf("after the first attempt: %s", got)
+		}
+		b.finish(b.steps(run)["first"].RunID, 200, "")
+		b.finish(b.runOf(run, "second"), 200, "")
+		if r := b.ended(run); r.Outcome != event.Succeeded {
+			t.Errorf("the flow ended as %v", r.Outcome)
+		}
+	})
+}
+
+// TestAStepWhoseRunCannotBeSentFails: nobody is registered for its group.
+func TestAStepWhoseRunCannotBeSentFails(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		empty := b.addGroup("nobody")
+		one := b.addJob(func(p *db.InsertJobParams) { p.JobGroup = empty })
+		gone := b.addJob(nil)
+		job := b.addFlow(flow.Definition{Steps: []flow.Step{step("first", one)}}, nil)
+		if r := b.ended(b.trigger(job)); r.Outcome != event.Failed {
+			t.Errorf("with a group of nobody it ended as %v", r.Outcome)
+		}
+		job = b.addFlow(flow.Definition{Steps: []flow.Step{step("first", gone)}}, nil)
+		b.exec("DELETE FROM xxl_job_info WHERE id = ?", gone)
+		run := b.trigger(job)
+		if r := b.ended(run); r.Outcome != event.Failed || b.steps(run)["first"].State != int64(flow.Failed) {
+			t.Errorf("with a job that is gone it ended as %v, its step as %s", r.Outcome, b.states(run))
+		}
+	})
+}
+
+func TestStoppingAFlowEndsItsSteps(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		one, two := b.addJob(nil), b.addJob(nil)
+		job := b.addFlow(flow.Definition{Steps: []flow.Step{step("first", one), step("second", two, "first")}}, nil)
+		run := b.trigger(job)
+		first := b.runOf(run, "first")
+		if err := b.engine.Kill(t.Context(), run, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		if r := b.run(first); r.Outcome != event.Killed {
+			t.Errorf("the step's run ended as %v", r.Outcome)
+		}
+		if r := b.run(run); r.Outcome != event.Killed || b.states(run) != "first cancelled, second cancelled" {
+			t.Errorf("the flow ended as %v: %s", r.Outcome, b.states(run))
+		}
+		if e, ok := b.events(run).Last(event.KilledAt); !ok || e.Text(0) != "ada" {
+			t.Errorf("it does not say who ended it: %s", b.events(run))
+		}
+	})
+}
+
+// TestAFlowOfWhichAStepWasKilledIsNotRetried.
+func TestAFlowOfWhichAStepWasKilledIsNotRetried(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		job := b.addFlow(flow.Definition{Steps: []flow.Step{step("first", b.addJob(nil))}}, func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 2 })
+		run := b.trigger(job)
+		if err := b.engine.Kill(t.Context(), b.runOf(run, "first"), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		if r := b.ended(run); r.Outcome != event.Killed || len(b.runsOf(job)) != 1 {
+			t.Errorf("it ended as %v, and ran %d times", r.Outcome, len(b.runsOf(job)))
+		}
+	})
+}
+
+// TestAStepThatOthersEndedIsFound: an XXL-JOB admin took its report, or somebody wrote into the table, or deleted the row.
+func TestAStepThatOthersEndedIsFound(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		one, two := b.addJob(nil), b.addJob(nil)
+		job := b.addFlow(flow.Definition{Steps: []flow.Step{step("first", one), step("second", two, "first")}}, nil)
+		run := b.trigger(job)
+		b.exec("UPDATE xxl_job_log SET handle_code = 200, handle_time = trigger_time WHERE id = ?", b.runOf(run, "first"))
+		second := b.runOf(run, "second")
+		b.exec("DELETE FROM xxl_job_log WHERE id = ?", second)
+		if r := b.ended(run); r.Outcome != event.Failed || b.states(run) != "first success, second failed" {
+			t.Errorf("it ended as %v: %s", r.Outcome, b.states(run))
+		}
+	})
+}
+
+// TestADecidedFlowComesToItsEnd: the admin died between the decision and the record of the end.
+func TestADecidedFlowComesToItsEnd(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		job := b.addFlow(flow.Definition{Steps: []flow.Step{step("first", b.addJob(nil))}}, nil)
+		run := b.trigger(job)
+		b.runOf(run, "first")
+		b.exec("UPDATE punctual_flow_run SET state = 1, ends = ? WHERE log_id = ?", int(flow.Success), run)
+		if err := b.engine.sweepFlows(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r := b.run(run); r.Outcome != event.Succeeded {
+			t.Errorf("it ended as %v", r.Outcome)
+		}
+	})
+}
+
+// TestTheRunOfAFlowIsTakenOver as any that a dead admin left, and begins once.
+func TestTheRunOfAFlowIsTakenOver(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, shortLease, addressA)
+		one := b.addJob(nil)
+		job := b.addFlow(flow.Definition{Steps: []flow.Step{step("first", one)}}, nil)
+		now := b.engine.now()
+		b.deadNode(db.NewRun{JobGroup: b.group, JobID: job, TriggerTime: pool.Wall(now), PlannedAt: now.UnixMilli(), Type: jobspec.TriggerCron})
+		b.await("its step runs", func() bool { return len(b.runsOf(one)) == 1 })
+		b.finish(b.runsOf(one)[0].ID, 200, "")
+		if r := b.ended(b.runsOf(job)[0].ID); r.Outcome != event.Succeeded {
+			t.Errorf("it ended as %v", r.Outcome)
+		}
+	})
+}
+
+// TestARunOfNoFlowPaysNothing: nothing of what flows keep is looked at on its way. The tables might as well not be there.
+func TestARunOfNoFlowPaysNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.SweepEvery = time.Hour }, addressA)
+		for _, table := range []string{"punctual_flow_run", "punctual_flow_step", "punctual_flow_text"} {
+			b.exec("ALTER TABLE " + table + " RENAME TO " + table + "_gone")
+		}
+		t.Cleanup(func() {
+			for _, table := range []string{"punctual_flow_run", "punctual_flow_step", "punctual_flow_text"} {
+				_, _ = pool.ExecContext(context.Background(), "ALTER TABLE "+table+"_gone RENAME TO "+table)
+			}
+		})
+		parent, child := b.family(1)
+		run := b.trigger(parent)
+		b.await("it is sent", func() bool { return b.run(run).TriggerCode == 200 })
+		b.finish(run, 500, "no")
+		b.await("its retry is sent", func() bool { return len(b.runsOf(parent)) == 2 && b.runsOf(parent)[1].TriggerCode == 200 })
+		b.finish(b.runsOf(parent)[1].ID, 200, "")
+		b.await("its child is sent", func() bool { return len(b.runsOf(child)) == 1 && b.runsOf(child)[0].TriggerCode == 200 })
+		if err := b.engine.Kill(t.Context(), b.runsOf(child)[0].ID, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		lonely := b.addJob(func(p *db.InsertJobParams) { p.JobGroup = b.addGroup("nobody") })
+		if r := b.ended(b.trigger(lonely)); r.Outcome != event.NotSent {
+			t.Errorf("one that cannot be sent ended as %v", r.Outcome)
+		}
+	})
+}
+
+// TestADeletedFlowIsStopped: its runs are deleted with it, and what they had begun is ended.
+func TestADeletedFlowIsStopped(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		job := b.addFlow(flow.Definition{Steps: []flow.Step{step("first", b.addJob(nil))}}, nil)
+		run := b.trigger(job)
+		first := b.runOf(run, "first")
+		b.exec("DELETE FROM xxl_job_info WHERE id = ?", job)
+		if _, err := b.engine.upkeep.DeleteRunsOfJob(t.Context(), job, 100); err != nil {
+			t.Fatal(err)
+		}
+		if r := b.ended(first); r.Outcome != event.Killed {
+			t.Errorf("the step's run ended as %v", r.Outcome)
+		}
+		b.await("it is over", func() bool {
+			row, err := b.engine.queries.GetFlowRun(t.Context(), pool, run)
+			return err == nil && row.State == flowOver
+		})
+	})
+}

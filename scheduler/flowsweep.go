@@ -1,0 +1,302 @@
+package scheduler
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/flow"
+)
+
+// flowEvery is how often a node looks for times of flows that have come.
+const flowEvery = 200 * time.Millisecond
+
+// wakesAtOnce is how many runs of flows are decided about in one transaction because their time has come.
+const wakesAtOnce = 100
+
+// flowsMoved does what follows from a committed move: runs that have been decided come to their ends.
+func (e *Engine) flowsMoved(m *flowMove) {
+	if m == nil {
+		return
+	}
+	for _, f := range m.decided {
+		if f.row.State == flowDecided {
+			e.flowEnds.add(flowResult(f.row.LogID, flow.State(f.row.Ends), f.row.FailedStep, f.why, e.now()))
+		}
+		e.hub.changed(f.row.LogID)
+	}
+}
+
+// flowResult is the end of a run of a flow as a result of it.
+func flowResult(id int64, ends flow.State, step, why string, now time.Time) finishing {
+	item := finishing{id: id, code: wire.CodeFail, given: event.Failed, flow: true}
+	switch ends {
+	case flow.Success, flow.Skipped:
+		item.code, item.given = wire.CodeSuccess, event.Succeeded
+	case flow.TimedOut:
+		item.code, item.given = wire.CodeTimeout, event.TimedOut
+	case flow.Cancelled:
+		item.given = event.Killed
+	case flow.Waiting, flow.Running, flow.Approval, flow.Failed, flow.Rejected:
+	}
+	if step != "" && ends != flow.Success {
+		item.why = append(item.why, event.New(now, event.FlowFailed, step))
+		if why != "" {
+			item.msg = fmt.Sprintf("%s: %s", step, why)
+		}
+	}
+	return item
+}
+
+// flowEnds are the ends of runs of flows that are to be written.
+type flowEnds struct {
+	mu   sync.Mutex
+	list []finishing
+	wake chan struct{} // capacity 1
+}
+
+func newFlowEnds() *flowEnds { return &flowEnds{wake: make(chan struct{}, 1)} }
+
+func (q *flowEnds) add(items ...finishing) {
+	q.mu.Lock()
+	q.list = append(q.list, items...)
+	q.mu.Unlock()
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (q *flowEnds) take() []finishing {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	list := q.list
+	q.list = nil
+	return list
+}
+
+// flowEndLoop writes the ends of runs of flows by the way of all results. What fails here the sweep finds.
+func (e *Engine) flowEndLoop(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.flowEnds.wake:
+		}
+		if err := e.endFlows(ctx, e.flowEnds.take()); err != nil && ctx.Err() == nil {
+			e.log.Warn("end runs of flows", "error", err)
+		}
+	}
+}
+
+func (e *Engine) endFlows(ctx context.Context, items []finishing) error {
+	for len(items) > 0 {
+		part := items[:min(len(items), db.MaxBatch)]
+		items = items[len(part):]
+		if err := e.complete(ctx, part); err != nil {
+			return err
+		}
+		ids := make([]int64, len(part))
+		for i := range part {
+			ids[i] = part[i].id
+		}
+		if _, err := e.queries.EndFlowRuns(ctx, e.cfg.Pool, db.EndFlowRunsParams{EndedAt: e.now().UnixMilli(), LogIds: ids}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flowLoop decides about runs of flows for which a time has come: the end of a wait, of an approval, of a step or of the whole.
+func (e *Engine) flowLoop(ctx context.Context) {
+	tick := time.NewTicker(flowEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if !e.node.MayAct() {
+			continue
+		}
+		if err := e.wakeFlows(ctx); err != nil && ctx.Err() == nil {
+			e.log.Warn("decide about runs of flows", "error", err)
+		}
+	}
+}
+
+func (e *Engine) wakeFlows(ctx context.Context) error {
+	mine := e.node.Mine()
+	for range 10 { // the rest the next time
+		rows, err := e.queries.ListFlowRunsToWake(ctx, e.cfg.Pool, db.ListFlowRunsToWakeParams{NowMs: e.now().UnixMilli(), Limit: 1000})
+		if err != nil {
+			return err
+		}
+		var ids []int64
+		for _, r := range rows {
+			if mine(r.LogID) && len(ids) < wakesAtOnce {
+				ids = append(ids, r.LogID)
+			}
+		}
+		if len(ids) == 0 {
+			return nil
+		}
+		if err := e.withFlows(ctx, func(m *flowMove) { m.look = ids }); err != nil {
+			return err
+		}
+		if len(rows) < wakesAtOnce {
+			return nil
+		}
+	}
+	return nil
+}
+
+// withFlows does something to runs of flows in a transaction of its own, again when somebody else decided about one of them meanwhile.
+func (e *Engine) withFlows(ctx context.Context, fill func(*flowMove)) error {
+	return e.withFlowsAnd(ctx, fill, nil)
+}
+
+// withFlowsAnd is withFlows with what else is done in the transaction.
+func (e *Engine) withFlowsAnd(ctx context.Context, fill func(*flowMove), within func(ctx context.Context, tx *sql.Tx) error) error {
+	var m *flowMove
+	var lock []int64
+	for try := 1; ; try++ {
+		_, err := e.commit(ctx, func(tx *sql.Tx) ([]*dispatch, error) {
+			if err := e.lockFlows(ctx, tx, lock); err != nil {
+				return nil, err
+			}
+			m = newFlowMove()
+			fill(m)
+			if err := e.moveFlows(ctx, tx, m); err != nil {
+				return nil, err
+			}
+			if within != nil {
+				if err := within(ctx, tx); err != nil {
+					return nil, err
+				}
+			}
+			return m.runs, nil
+		})
+		if raced, is := errors.AsType[errFlowRaced](err); is && try < 10 {
+			lock = raced.logs
+			continue
+		}
+		if err == nil {
+			e.flowsMoved(m)
+		}
+		return err
+	}
+}
+
+// lockFlows waits for those who decide about runs of flows. It comes before everything else that a transaction reads, so that it sees what
+// they have done.
+func (e *Engine) lockFlows(ctx context.Context, tx *sql.Tx, logs []int64) error {
+	if len(logs) == 0 {
+		return nil
+	}
+	_, err := e.queries.LockFlowRuns(ctx, tx, logs)
+	return err
+}
+
+// sweepFlows finds what events have missed: steps whose runs were ended by others than Punctual, or are deleted; runs of flows that are
+// decided and have not come to their end; and those whose row was ended behind their back.
+func (e *Engine) sweepFlows(ctx context.Context) error {
+	mine := e.node.Mine()
+	for after := int64(0); ; {
+		rows, err := e.queries.ListFlowRunsInState(ctx, e.cfg.Pool, db.ListFlowRunsInStateParams{State: flowDecided, AfterID: after, Limit: db.MaxBatch})
+		if err != nil {
+			return err
+		}
+		var items []finishing
+		for _, r := range rows {
+			after = r.LogID
+			if mine(r.LogID) {
+				items = append(items, flowResult(r.LogID, flow.State(r.Ends), r.FailedStep, "", e.now()))
+			}
+		}
+		if err := e.endFlows(ctx, items); err != nil {
+			return err
+		}
+		if len(rows) < db.MaxBatch {
+			break
+		}
+	}
+	for after := int64(0); ; {
+		rows, err := e.queries.ListStrayFlowSteps(ctx, e.cfg.Pool, db.ListStrayFlowStepsParams{AfterID: after, Limit: db.MaxBatch})
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			after = r.ID
+			if mine(r.FlowLogID) {
+				if err := e.settleStep(ctx, &r); err != nil {
+					return err
+				}
+			}
+		}
+		if len(rows) < db.MaxBatch {
+			break
+		}
+	}
+	return e.sweepEndedFlows(ctx, mine)
+}
+
+// settleStep records the end of a step whose first or last run has ended without that, unless others of it go on.
+func (e *Engine) settleStep(ctx context.Context, s *db.ListStrayFlowStepsRow) error {
+	runs, err := e.queries.ListRunsOfStep(ctx, e.cfg.Pool, db.ListRunsOfStepParams{JobID: s.JobID, FromID: s.FlowLogID, FlowStep: s.ID})
+	if err != nil {
+		return err
+	}
+	repeated := make(map[int64]bool)
+	for _, r := range runs {
+		repeated[r.OriginLogID] = true
+	}
+	end := stepEnd{step: s.ID, run: s.RunID, outcome: event.Succeeded, code: wire.CodeSuccess, gone: true}
+	if len(runs) == 0 {
+		end.outcome, end.code = event.Lost, wire.CodeFail
+	}
+	for i := range runs {
+		r := &runs[i]
+		switch state := r.Outcome; {
+		case r.HandleCode == 0 && (r.TriggerCode == 0 || r.TriggerCode == wire.CodeSuccess):
+			return nil // it goes on, or a shard does
+		case repeated[r.ID]:
+		case r.HandleCode == wire.CodeSuccess, state == event.Succeeded, state == event.Cancelled:
+		default:
+			end.outcome, end.code = event.Failed, int64(wire.CodeFail)
+			if state != event.Open {
+				end.outcome = state
+			}
+			if r.HandleCode != 0 {
+				end.code = r.HandleCode
+			}
+		}
+	}
+	e.log.Info("a step of a flow has ended without its flow being told", "log_id", s.FlowLogID, "run", s.RunID)
+	return e.withFlows(ctx, func(m *flowMove) { m.ends = []stepEnd{end} })
+}
+
+// sweepEndedFlows stops what goes on of runs of flows whose rows say that they have ended: somebody else wrote that.
+func (e *Engine) sweepEndedFlows(ctx context.Context, mine func(int64) bool) error {
+	rows, err := e.queries.ListEndedFlowRuns(ctx, e.cfg.Pool, db.MaxBatch)
+	if err != nil {
+		return err
+	}
+	var deeds []flowDeed
+	for _, id := range rows {
+		if mine(id) {
+			deeds = append(deeds, flowDeed{log: id, asked: flow.AskedStop})
+		}
+	}
+	if len(deeds) == 0 {
+		return nil
+	}
+	return e.withFlows(ctx, func(m *flowMove) { m.deeds = deeds })
+}

@@ -1,0 +1,66 @@
+package upkeep
+
+import (
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+)
+
+// TestWhatIsKeptOfRunsOfFlowsGoesWithThem: with their retention, and with their job. A flow that goes on is stopped first.
+func TestWhatIsKeptOfRunsOfFlowsGoesWithThem(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		s := newService(t, pool, nil)
+		ctx := t.Context()
+		kept, err := db.InsertRuns(ctx, pool, []db.NewRun{{JobID: 1, Type: jobspec.TriggerManual, TriggerTime: pool.Wall(s.cfg.Now())}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		old, going := kept+100, kept+200
+		for _, digest := range []string{"kept", "old"} {
+			if err := s.queries.InsertFlowText(ctx, pool, db.InsertFlowTextParams{JobID: 1, Digest: digest, MadeAt: s.cfg.Now().Add(-48 * time.Hour).UnixMilli(), Source: "x"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ids := make(map[string]int64)
+		for _, digest := range []string{"kept", "old"} {
+			text, err := s.queries.FindFlowText(ctx, pool, db.FindFlowTextParams{JobID: 1, Digest: digest})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids[digest] = text.ID
+		}
+		runs := []db.FlowRun{{LogID: kept, TextID: ids["kept"], State: 2}, {LogID: old, TextID: ids["old"], State: 2}, {LogID: going, TextID: ids["kept"]}}
+		if err := db.InsertFlowRuns(ctx, pool, runs); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range runs {
+			if err := db.InsertFlowSteps(ctx, pool, 1, []*db.FlowStep{{FlowLogID: r.LogID, Step: "a", Item: -1}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.forgetFlows(ctx); err != nil {
+			t.Fatal(err)
+		}
+		left, err := s.queries.ListFlowRuns(ctx, pool, []int64{kept, old, going})
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps, err := s.queries.ListFlowSteps(ctx, pool, []int64{kept, old, going})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(left) != 2 || left[0].LogID != kept || left[1].LogID != going || len(steps) != 2 {
+			t.Errorf("left are %+v with the steps %+v", left, steps)
+		}
+		if _, err := s.queries.GetFlowText(ctx, pool, ids["old"]); err == nil {
+			t.Error("the definition of no run is left")
+		}
+		if _, err := s.queries.GetFlowText(ctx, pool, ids["kept"]); err != nil {
+			t.Errorf("the definition of a run: %v", err)
+		}
+	})
+}
