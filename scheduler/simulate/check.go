@@ -17,6 +17,7 @@ import (
 // row is a run as it is in the database at the end.
 type row struct {
 	id, job, planned, owner, origin    int64
+	step                               int64 // of a flow
 	trigger                            string
 	triggerCode, handleCode            int64
 	sentAt, finishedAt, retries, alarm int64
@@ -29,6 +30,7 @@ type row struct {
 type totals struct {
 	scenarios, planned, own, covered, unseen      int64
 	runs, sends, begunTwice, sentTwice            int64
+	flowRuns, steps, stepsLost, stepsTwice        int64
 	simulated                                     time.Duration
 	counts                                        map[string]int
 	unaccounted, recordedTwice, sentTwiceSilently int64
@@ -42,6 +44,10 @@ func (t *totals) add(o totals) {
 	t.unseen += o.unseen
 	t.runs += o.runs
 	t.sends += o.sends
+	t.flowRuns += o.flowRuns
+	t.steps += o.steps
+	t.stepsLost += o.stepsLost
+	t.stepsTwice += o.stepsTwice
 	t.begunTwice += o.begunTwice
 	t.sentTwice += o.sentTwice
 	t.simulated += o.simulated
@@ -81,6 +87,9 @@ func (w *world) check(ctx context.Context) (totals, error) {
 	c.attempts()
 	c.children()
 	c.limits()
+	if err := c.flows(ctx); err != nil {
+		return c.totals, err
+	}
 	err := c.counters(ctx)
 	c.counts = w.counts
 	return c.totals, err
@@ -89,7 +98,7 @@ func (w *world) check(ctx context.Context) (totals, error) {
 func (c *checker) load(ctx context.Context) error {
 	found, err := c.w.oracle.QueryContext(ctx, `SELECT id, job_id, planned_at, owner_node, origin_log_id, trigger_type, trigger_code, handle_code,
 		sent_at, finished_at, executor_fail_retry_count, alarm_status, COALESCE(executor_sharding_param, ''), COALESCE(executor_address, ''),
-		CASE WHEN trigger_type = 'MISFIRE' THEN COALESCE(trigger_msg, '') ELSE '' END, outcome, CASE WHEN trigger_type = 'MISFIRE' OR events LIKE '%["lost",%' THEN COALESCE(events, '') ELSE '' END
+		CASE WHEN trigger_type = 'MISFIRE' THEN COALESCE(trigger_msg, '') ELSE '' END, outcome, CASE WHEN trigger_type = 'MISFIRE' OR events LIKE '%["lost",%' THEN COALESCE(events, '') ELSE '' END, flow_step
 		FROM xxl_job_log ORDER BY id`)
 	if err != nil {
 		return err
@@ -98,7 +107,7 @@ func (c *checker) load(ctx context.Context) error {
 	for found.Next() {
 		var r row
 		if err := found.Scan(&r.id, &r.job, &r.planned, &r.owner, &r.origin, &r.trigger, &r.triggerCode, &r.handleCode, &r.sentAt, &r.finishedAt,
-			&r.retries, &r.alarm, &r.sharding, &r.address, &r.note, &r.outcome, &r.events); err != nil {
+			&r.retries, &r.alarm, &r.sharding, &r.address, &r.note, &r.outcome, &r.events, &r.step); err != nil {
 			return err
 		}
 		c.rows = append(c.rows, r)
@@ -320,7 +329,7 @@ func (c *checker) departures() {
 		}
 	}
 	for i := range c.rows {
-		if r := &c.rows[i]; r.triggerCode == wire.CodeSuccess && len(w.sends[r.id]) == 0 {
+		if r := &c.rows[i]; r.triggerCode == wire.CodeSuccess && len(w.sends[r.id]) == 0 && (w.byID[r.job] == nil || w.byID[r.job].def == nil) {
 			w.violate("recorded as sent and never was", "run %d of job %d", r.id, r.job)
 		}
 	}
@@ -426,6 +435,9 @@ func (c *checker) children() {
 		}
 		want := make(map[int64]bool)
 		for _, k := range j.children {
+			if first.step != 0 { // what follows is its flow's to say
+				break
+			}
 			want[c.w.jobs[k].id] = true
 		}
 		for id, shards := range got {
@@ -518,8 +530,8 @@ func (c *checker) underWay(j *job, at int64) string {
 
 func (t *totals) String() string {
 	return fmt.Sprintf("%d scenarios, %v simulated: %d planned fires (%d in a row of their own, %d in a row that stands for them or says that they were skipped), %d runs, %d requests sent; "+
-		"unaccounted %d, recorded twice %d, sent twice without saying so %d (sent again and said so: %d; begun twice by executors: %d; stopped by hand before anybody looked: %d)",
-		t.scenarios, t.simulated.Round(time.Second), t.planned, t.own, t.covered, t.runs, t.sends, t.unaccounted, t.recordedTwice, t.sentTwiceSilently, t.sentTwice-t.sentTwiceSilently, t.begunTwice, t.unseen)
+		"unaccounted %d, recorded twice %d, sent twice without saying so %d (sent again and said so: %d; begun twice by executors: %d; stopped by hand before anybody looked: %d); %d runs of flows with %d runs of steps: lost %d, doubled %d",
+		t.scenarios, t.simulated.Round(time.Second), t.planned, t.own, t.covered, t.runs, t.sends, t.unaccounted, t.recordedTwice, t.sentTwiceSilently, t.sentTwice-t.sentTwiceSilently, t.begunTwice, t.unseen, t.flowRuns, t.steps, t.stepsLost, t.stepsTwice)
 }
 
 // countersHold are the themes in which no counter may be wrong at the end: nobody was killed before it wrote its own, and no

@@ -8,6 +8,7 @@ import (
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
@@ -46,6 +47,7 @@ type job struct {
 	takes    time.Duration
 	spread   time.Duration
 	fails    float64
+	def      *flow.Definition // of a flow; nil: an ordinary job
 
 	row    db.InsertJobParams
 	held   bool    // somebody is changing it; guarded by world.mu
@@ -123,6 +125,9 @@ func draw(seed uint64, theme string, small bool, crowd int) *scenario {
 	s.drawChildren(r)
 	s.drawFaults(r)
 	s.drawActs(r)
+	if !small {
+		s.drawFlows(rand.New(rand.NewPCG(seed, 9)))
+	}
 	return s
 }
 
@@ -330,4 +335,6 @@ func (s *scenario) String() string {
 }
 
 // nothing reports whether a misfire of the job is to be left alone. Where runs wait for each other they come late on purpose.
-func (j *job) nothing() bool { return j.misfire == jobspec.MisfireDoNothing && j.limit == 0 }
+func (j *job) nothing() bool {
+	return j.misfire == jobspec.MisfireDoNothing && j.limit == 0 && j.def == nil
+}

@@ -167,6 +167,13 @@ func (w *world) prepare(ctx context.Context) error {
 			ExecutorBlockStrategy: db.Text(j.block), ExecutorFailRetryCount: j.retries, GlueType: wire.GlueBean, GlueUpdateTime: now,
 			ChildJobIDs: db.Text(strings.Join(children, ",")), TimeZone: j.when.zoneName, MaxConcurrent: j.limit, ConcurrencyPolicy: string(j.policy),
 		}
+		if j.def != nil {
+			source, err := w.definition(j)
+			if err != nil {
+				return err
+			}
+			p.GlueType, p.GlueSource, p.ExecutorHandler = jobspec.GlueFlow, db.Text(source), ""
+		}
 		if !j.when.start.IsZero() {
 			p.StartAt = j.when.start.UnixMilli()
 		}
@@ -608,7 +615,7 @@ func (w *world) changeJob(ctx context.Context, j *job, change func(*sql.Tx, time
 
 // edit gives a running job another schedule.
 func (w *world) edit(ctx context.Context, j *job, r *rand.Rand) error {
-	if j.when.kind != jobspec.ScheduleCron && j.when.kind != jobspec.ScheduleFixRate || j.takes > time.Second {
+	if j.when.kind != jobspec.ScheduleCron && j.when.kind != jobspec.ScheduleFixRate || j.takes > time.Second || j.def != nil {
 		return nil
 	}
 	other := w.drawWhen(r)
