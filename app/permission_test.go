@@ -101,6 +101,9 @@ var routeNeeds = map[string]need{
 	// An export holds what somebody may see; each job of an import is judged for itself.
 	"GET /jobs/export": user, "GET /jobs/export/file": user, "GET /jobs/import": {login: true, anyEdit: true}, "POST /jobs/import": {login: true, anyEdit: true},
 	"GET /runs/:id/kill": run, "POST /runs/:id/kill": run,
+	"GET /runs/:id/rerun": run, "POST /runs/:id/rerun": run, "GET /runs/:id/steps/:step": view,
+	"GET /runs/:id/steps/:step/:deed": run, "POST /runs/:id/steps/:step/:deed": run,
+	"POST /jobs/flow-preview": {login: true, anyEdit: true},
 
 	"GET /executors": user, "GET /executors/:id": view, "GET /executors/new": admin, "POST /executors": admin, "GET /executors/:id/edit": admin,
 	"POST /executors/:id": admin, "GET /executors/:id/delete": admin, "POST /executors/:id/delete": admin, "POST /executors/:id/addresses": admin,
@@ -255,7 +258,7 @@ func request(route string, o objects) (method, path string, form url.Values) {
 		id = o.entry
 	}
 	path = strings.ReplaceAll(strings.ReplaceAll(path, ":id", strconv.FormatInt(id, 10)), ":version", strconv.FormatInt(o.version, 10))
-	path = strings.NewReplacer("*", "nowhere", ":route", "1", ":name", "cn", ":backfill", strconv.FormatInt(o.backfill, 10), ":delivery", strconv.FormatInt(o.delivery, 10)).Replace(path)
+	path = strings.NewReplacer("*", "nowhere", ":step", "ask", ":deed", "approve", ":route", "1", ":name", "cn", ":backfill", strconv.FormatInt(o.backfill, 10), ":delivery", strconv.FormatInt(o.delivery, 10)).Replace(path)
 	if method == "GET" {
 		return method, path, nil
 	}

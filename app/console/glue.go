@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/glue"
 	"github.com/punctual-job/punctual/views/link"
 )
@@ -24,6 +25,7 @@ type gluePages struct {
 }
 
 func (c *gluePages) routes(g *echo.Group) {
+	g.POST(link.JobFlowPreview, c.flowPreview)
 	g.GET("/jobs/:id/glue", c.glueEdit)
 	g.POST("/jobs/:id/glue", c.glueSave)
 	g.POST("/jobs/:id/glue/try", c.glueTry)
@@ -65,7 +67,15 @@ func (c *gluePages) glueForm(ec echo.Context, status int, page glue.EditPage, j 
 	}
 	page.JobID, page.Name, page.Group, page.Type = j.ID, j.JobDesc, groups.title(j.JobGroup), string(j.GlueType)
 	page.Nonce = styleNonce(ec)
-	if may, err := c.jobs.MayTry(ec.Request().Context(), who(ec), j); err != nil {
+	if j.GlueType == jobspec.GlueFlow {
+		spec := j.Spec()
+		spec.GlueSource = page.Source
+		drawn, err := drawnFlow(ec.Request().Context(), page.Page, c.frame, c.jobs, who(ec), spec)
+		if err != nil {
+			return err
+		}
+		page.Flow = &drawn
+	} else if may, err := c.jobs.MayTry(ec.Request().Context(), who(ec), j); err != nil {
 		return err
 	} else if may && page.Trial == nil {
 		page.Trial = c.trial(ec, j, string(j.ExecutorParam), "")

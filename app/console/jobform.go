@@ -126,7 +126,7 @@ func (c *jobPages) jobForm(ec echo.Context, status int, page jobs.FormPage, valu
 	}
 	page.Values, page.Groups, page.NoGroups = values, groups.options(selected), len(groups.list) == 0
 	page.Zone, page.NoMail = page.Home, !c.channels.CarryJobs(ec.Request().Context())
-	page.CanScript = page.ID != 0 && values[jobs.FieldGlue] != string(wire.GlueBean) && c.jobs.CanScript(who(ec), selected)
+	page.CanScript = page.ID != 0 && (values[jobs.FieldGlue] == string(jobspec.GlueFlow) || values[jobs.FieldGlue] != string(wire.GlueBean) && c.jobs.CanScript(who(ec), selected))
 	page.Zones, page.Calendars = commonZones, c.jobs.CalendarNames()
 	kids, pickable, err := c.jobs.Children(ec.Request().Context(), who(ec), values[jobs.FieldChildren])
 	if err != nil {
@@ -143,6 +143,12 @@ func (c *jobPages) jobForm(ec echo.Context, status int, page jobs.FormPage, valu
 		}
 	}
 	page.Preview = c.preview(page.Page, values)
+	written, _ := c.typedJob(values)
+	written.ID = page.ID
+	if page.Flow, err = drawnFlow(ec.Request().Context(), page.Page, c.frame, c.jobs, who(ec), written); err != nil {
+		return err
+	}
+	page.Flow.Printer, page.Flow.Job = page.Printer, page.ID
 	if page.Declared, err = c.declared(ec.Request().Context(), page.ID, groups); err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
@@ -68,6 +69,15 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 	}
 	page.Row.Favourite = marked[j.ID]
 	page.CanCopy = p.CanAnywhere(auth.RightEdit)
+	if j.GlueType == jobspec.GlueFlow {
+		if def, err := flow.Parse([]byte(j.GlueSource)); err == nil {
+			graph, err := flowGraph(ctx, page.Page, c.jobs, p, def, nil)
+			if err != nil {
+				return err
+			}
+			page.Flow, page.FlowEdit = &graph, p.Can(j.JobGroup, auth.RightEdit)
+		}
+	}
 	if page.Kept, err = c.kept(ctx, c.jobs, page.Page, j.ID); err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/punctual-job/punctual/app/manage/dashboard"
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
-	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/jobs"
@@ -166,7 +165,7 @@ func (c *jobPages) jobRow(page layout.Page, p auth.Principal, groups groupTitles
 		Author: string(j.Author), Running: running, CanEdit: p.Can(j.JobGroup, auth.RightEdit), CanRun: p.Can(j.JobGroup, auth.RightRun), CanSchedule: p.Can(j.JobGroup, auth.RightSchedule),
 		Zone: j.TimeZone, Tags: strings.FieldsFunc(j.Tags, func(r rune) bool { return r == ',' }),
 	}
-	row.CanScript = j.GlueType != wire.GlueBean && c.jobs.CanScript(p, j.JobGroup)
+	row.CanScript = jobspec.IsScript(j.GlueType) && c.jobs.CanScript(p, j.JobGroup) || j.GlueType == jobspec.GlueFlow && p.Can(j.JobGroup, auth.RightEdit)
 	stretch, paused := held.Now(&j)
 	switch {
 	case !running:

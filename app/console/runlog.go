@@ -43,7 +43,9 @@ func (c *runPages) runDetail(ec echo.Context) error {
 	if page.Timeline, err = c.whole(ctx, page.Page, p, r); err != nil {
 		return err
 	}
-	page.Log = c.logFrom(ctx, page.Page, r, ec.QueryParam("line"))
+	if page.Log.Status = runs.LogNone; page.Timeline.Flow == nil { // its steps have outputs
+		page.Log = c.logFrom(ctx, page.Page, r, ec.QueryParam("line"))
+	}
 	page.Timeline.Cause = runs.CauseOf(page.Log.Lines, page.Log.First)
 	page.Live = page.Timeline.State.Open() || page.Log.Status == runs.LogLive
 	return render(ec, http.StatusOK, runs.Detail(page))

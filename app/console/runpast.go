@@ -24,6 +24,9 @@ func (c *timelines) whole(ctx context.Context, page layout.Page, p auth.Principa
 	if err != nil {
 		return t, err
 	}
+	if err := c.flowOf(ctx, page, p, r, &t); err != nil {
+		return t, err
+	}
 	attempts, err := c.runs.Attempts(ctx, p, r)
 	if err != nil {
 		return t, err

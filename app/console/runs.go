@@ -46,6 +46,7 @@ func (c *runPages) routes(g *echo.Group) {
 	g.GET("/runs/:id/events", c.runEvents)
 	g.GET("/runs/:id/kill", c.runKillForm)
 	g.POST("/runs/:id/kill", c.runKill)
+	c.flowRoutes(g)
 }
 
 // lateAfter is the lateness that gets a colour.

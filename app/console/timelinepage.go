@@ -41,7 +41,7 @@ const closeBars = 0.25
 func (c *timePages) timeline(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	f := link.TimelineFrom(ec.QueryParams())
-	page := timeline.Page{Page: c.pageOfList(ec, link.Timeline(f)), Filter: f, Now: -1}
+	page := timeline.Page{Page: c.pageOfList(ec, link.Timeline(f)), Filter: f, Grid: timeline.Grid{Now: -1}}
 	groups, err := c.groupTitles(ec)
 	if err != nil {
 		return err

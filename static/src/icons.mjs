@@ -7,7 +7,7 @@ const names = `
   columns-2 command copy download ellipsis external-link eye eye-off file-text folder-input funnel history hourglass inbox info
   key-round keyboard languages layout-dashboard link list-checks loader log-out mail message-square monitor moon network octagon-x
   pencil play plug plus power radio refresh-cw rotate-ccw search scroll-text send server settings skip-forward square star sun tag terminal timer timer-off
-  trash-2 triangle-alert unfold-horizontal unplug upload user users webhook wifi-off wrap-text x zap
+  trash-2 triangle-alert unfold-horizontal unplug upload user users webhook wifi-off workflow wrap-text x zap
 `.trim().split(/\s+/);
 
 const rename = { "circle-help": "circle-question-mark" }; // Lucide renames icons now and then; our names stay

@@ -73,7 +73,7 @@ func (f fakes) page(path string, flashes ...layout.Flash) layout.Page {
 }
 
 func (f fakes) pages() []page {
-	return append(append(append(f.statePages(), f.jobPages()...), f.secondPages()...), []page{
+	return append(append(append(append(f.statePages(), f.jobPages()...), f.secondPages()...), f.flowPages()...), []page{
 		{"login", "/login", login.Form(f.login(""))},
 		{"login-ways", "/login?ways", login.Form(f.loginWays(false))},
 		{"login-closed", "/login?closed", login.Form(f.loginWays(true))},
@@ -210,8 +210,8 @@ func (f fakes) pages() []page {
 		{"user-many", "/users/3/edit", users.Form(f.userOfMany())},
 		{"timeline", "/timeline", timeline.Whole(f.timelinePage())},
 		{"timeline-executors", "/timeline?by=executors", timeline.Whole(f.timelineOfExecutors())},
-		{"timeline-none", "/timeline?none", timeline.Whole(timeline.Page{Page: f.page("/timeline"), Now: -1})},
-		{"timeline-wrong", "/timeline?wrong", timeline.Whole(timeline.Page{Page: f.page("/timeline"), Now: -1, Filter: link.TimelineFilter{Range: link.RangeCustom, From: "2026-03-04T02:00", To: "2026-03-04T01:00"}, Wrong: f.T("problem.timeline.order")})},
+		{"timeline-none", "/timeline?none", timeline.Whole(timeline.Page{Page: f.page("/timeline"), Grid: timeline.Grid{Now: -1}})},
+		{"timeline-wrong", "/timeline?wrong", timeline.Whole(timeline.Page{Page: f.page("/timeline"), Grid: timeline.Grid{Now: -1}, Filter: link.TimelineFilter{Range: link.RangeCustom, From: "2026-03-04T02:00", To: "2026-03-04T01:00"}, Wrong: f.T("problem.timeline.order")})},
 		{"forecast", "/forecast", dashboard.Forecast(f.forecastPage())},
 		{"forecast-none", "/forecast?none", dashboard.Forecast(dashboard.ForecastPage{Page: f.page("/forecast"), Days: "14", None: true, From: "2026-03-04T02:00", Until: "2026-03-04T03:00"})},
 		{"output-search", "/runs/search", runs.Search(f.searchPage())},

@@ -13,7 +13,7 @@ import (
 // timelinePage is the last hour of a few jobs: one each minute with a failure that was tried again, a long one that overlaps itself, one too busy
 // to be drawn whole, one that is yet to come.
 func (f fakes) timelinePage() timeline.Page {
-	p := timeline.Page{Page: f.page("/timeline"), Live: true, From: "03-04 09:00", Until: "10:15", Now: 80, Ticks: []timeline.Tick{}}
+	p := timeline.Page{Page: f.page("/timeline"), Live: true, From: "03-04 09:00", Until: "10:15", Grid: timeline.Grid{Now: 80}}
 	p.Chips = []ui.Chip{{Text: f.T("timeline.job", "Name", f.zh("汇率拉取", "Fetch exchange rates")), Without: "/timeline"}}
 	for i := range 8 {
 		t := timeline.Tick{X: 13.33 * float64(i), Label: f.now.Add(time.Duration(i-6) * 10 * time.Minute).Format("15:04")}

@@ -2,6 +2,7 @@
 package glue
 
 import (
+	"github.com/punctual-job/punctual/views/flows"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/ui"
@@ -32,6 +33,7 @@ type EditPage struct {
 	Versions []Version         // newest first
 	Waiting  bool              // a change waits for a second person
 	Reviewed bool              // every change does, and so do trials
+	Flow     *flows.Preview    // of a flow, whose definition this is; nil for a script
 	Trial    *Trial            // nil for whoever may not run the job, and where Reviewed
 	// Nonce lets the editor's style sheets through the page's policy.
 	Nonce string

@@ -62,3 +62,6 @@ func (v Version) title() string {
 	}
 	return "#" + format.Digits(v.ID)
 }
+
+// merges says whether the editor of scripts shows the difference; that of a definition is a table.
+func (p ComparePage) merges() bool { return p.Type != "FLOW" }

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"github.com/punctual-job/punctual/views/flows"
 	"strings"
 
 	"github.com/punctual-job/punctual/scheduler/runstate"
@@ -30,6 +31,8 @@ type DetailPage struct {
 	Changes  []ui.Change
 	Config   []Fact
 	CanCopy  bool
+	Flow     *flows.Graph // of a flow, its steps
+	FlowEdit bool         // the reader may change them
 }
 
 // FragmentJob is the part of [Detail] that changes.

@@ -2,6 +2,7 @@
 package jobs
 
 import (
+	"github.com/punctual-job/punctual/views/flows"
 	"slices"
 
 	"github.com/punctual-job/punctual/scheduler/jobspec"
@@ -109,6 +110,7 @@ type FormPage struct {
 	Curl      Curl           // a command to fill the form from
 	HTTPGroup int64          // the group of HTTP jobs, if the user may edit there
 	Secrets   []string       // names of those of that group
+	Flow      flows.Preview  // what the definition of a flow means; of another job nothing
 }
 
 // Curl is the box of the form that takes a curl command.

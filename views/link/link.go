@@ -23,6 +23,7 @@ const (
 	JobNewPath      = "/jobs/new"
 	JobCurlPath     = "/jobs/new/curl"
 	SchedulePreview = "/jobs/schedule-preview"
+	JobFlowPreview  = "/jobs/flow-preview"
 
 	RunsPath   = "/runs"
 	RunsEvents = "/runs/events"
@@ -160,6 +161,21 @@ func Clear(group, job int64, kind int) string {
 
 // ClearingStop ends a clearing where it is (POST).
 func ClearingStop(clearing int64) string { return ClearPath + "/" + id(clearing) + "/stop" }
+
+// RunRepeat asks (GET) and does again (POST) what failed of a run of a flow.
+func RunRepeat(logID int64) string { return Run(logID) + "/rerun" }
+
+// RunStep are the runs of a step of a run of a flow that runs once for each item of a list, from behind an item on.
+func RunStep(logID int64, step string, after int64) string {
+	path := Run(logID) + "/steps/" + url.PathEscape(step)
+	if after > 0 {
+		path += "?after=" + id(after)
+	}
+	return path
+}
+
+// RunStepDeed asks (GET) and does (POST) something to a step of a run of a flow.
+func RunStepDeed(logID int64, step, deed string) string { return RunStep(logID, step, 0) + "/" + deed }
 
 // RunKill asks (GET) and ends a run (POST).
 func RunKill(logID int64) string { return Run(logID) + "/kill" }

@@ -100,7 +100,9 @@ type Timeline struct {
 	Cause       Cause          // what its output says of a failure
 	CanRun      bool           // "run again" leads to the job's run-once dialog
 	JobGone     bool
-	Tried       string // the script that a trial ran, for whoever may see it
+	Flow        *FlowRun // of a run of a flow; nil for any other
+	StepOf      *StepOf  // of a run that is a step of one; nil for any other
+	Tried       string   // the script that a trial ran, for whoever may see it
 	ShowsTried  bool
 }
 

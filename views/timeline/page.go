@@ -21,10 +21,15 @@ type Page struct {
 	Live   bool   // its right edge moves
 	From   string // when it begins and ends, to the minute
 	Until  string
-	Ticks  []Tick
-	Now    float64 // where now is; less than 0: outside
-	Rows   []Row
-	More   string // what is left out; empty: nothing is
+	Grid
+	More string // what is left out; empty: nothing is
+}
+
+// Grid is the picture ([Drawing]), whatever runs it is of, and what it says as a list ([Listing]).
+type Grid struct {
+	Ticks []Tick
+	Now   float64 // where now is; less than 0: outside
+	Rows  []Row
 }
 
 // FragmentTimeline is everything under the filter.

@@ -1,0 +1,391 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/app/manage"
+	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/flow"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/views/flows"
+	"github.com/punctual-job/punctual/views/format"
+	"github.com/punctual-job/punctual/views/layout"
+	"github.com/punctual-job/punctual/views/link"
+	"github.com/punctual-job/punctual/views/runs"
+	"github.com/punctual-job/punctual/views/timeline"
+	"github.com/punctual-job/punctual/views/ui"
+)
+
+func (c *runPages) flowRoutes(g *echo.Group) {
+	g.GET("/runs/:id/rerun", c.deedForm)
+	g.POST("/runs/:id/rerun", c.deed)
+	g.GET("/runs/:id/steps/:step", c.stepItems)
+	g.GET("/runs/:id/steps/:step/:deed", c.deedForm)
+	g.POST("/runs/:id/steps/:step/:deed", c.deed)
+}
+
+// flowOf adds to the page of a run what its steps are, or of which step it is the run.
+func (c *timelines) flowOf(ctx context.Context, page layout.Page, p auth.Principal, r db.Run, t *runs.Timeline) error {
+	of, step, ok, err := c.runs.StepOf(ctx, p, r)
+	if err != nil {
+		return err
+	}
+	if ok {
+		names, err := c.jobs.ByID(ctx, []int64{of.JobID})
+		if err != nil {
+			return err
+		}
+		t.StepOf = &runs.StepOf{LogID: of.ID, Name: names[of.JobID].JobDesc, Step: step.Step}
+		if step.Item >= 0 {
+			t.StepOf.Item = page.T("flow.item.n", "N", format.Digits(step.Item+1))
+		}
+	}
+	f, ok, err := c.runs.Flow(ctx, r)
+	if err != nil || !ok && t.Glue != string(jobspec.GlueFlow) {
+		return err
+	}
+	if t.Flow = (&runs.FlowRun{}); ok {
+		t.Flow, err = c.flowRun(ctx, page, p, r, f)
+	}
+	return err
+}
+
+// flowView draws a run of a flow.
+type flowView struct {
+	*timelines
+	page  layout.Page
+	f     manage.FlowRun
+	texts map[string]db.FlowStep
+	jobs  map[int64]db.Job
+	may   bool // steer it
+}
+
+func (c *timelines) flowRun(ctx context.Context, page layout.Page, p auth.Principal, r db.Run, f manage.FlowRun) (*runs.FlowRun, error) {
+	v := flowView{timelines: c, page: page, f: f, may: p.Can(r.JobGroup, auth.RightRun)}
+	var err error
+	if v.texts, err = c.runs.FlowSteps(ctx, p, r); err != nil {
+		return nil, err
+	}
+	var ids []int64
+	for _, s := range v.texts {
+		ids = append(ids, s.JobID)
+	}
+	if v.jobs, err = c.jobs.ByID(ctx, ids); err != nil {
+		return nil, err
+	}
+	out := &runs.FlowRun{Graph: flows.Graph{Label: page.T("flow.picture")}, Repeats: f.FromLogID, CanRepeat: v.may && f.Over() && len(again(f, "")) > 0}
+	for i := range f.Steps {
+		s := v.step(i)
+		out.Steps = append(out.Steps, s)
+		out.Graph.Nodes = append(out.Graph.Nodes, v.node(s))
+	}
+	if f.Going() {
+		switch flow.Asked(f.Asked) {
+		case flow.AskedNothing:
+		case flow.AskedStop:
+			out.Asked = page.T("flow.asked.stop", "User", f.StoppedBy)
+		case flow.AskedTimeout:
+			out.Asked = page.T("flow.asked.timeout")
+		}
+	}
+	v.time(out)
+	return out, nil
+}
+
+// step is a step as the page lists it. Of a job that the reader may not see only the state is told.
+func (v *flowView) step(i int) runs.FlowStep {
+	def, row := &v.f.Definition.Steps[i], &v.f.Steps[i]
+	s := runs.FlowStep{ID: def.ID, Title: stepTitle(def), Kind: def.Kind(), State: flow.State(row.State), Needs: def.Needs, If: def.If}
+	text := v.texts[def.ID]
+	if row.BeganAt > 0 {
+		s.Began = v.at(v.page, time.UnixMilli(row.BeganAt))
+		end := v.now()
+		if row.EndedAt > 0 {
+			end = time.UnixMilli(row.EndedAt)
+		}
+		s.Duration = format.Duration(v.page.Printer, max(0, end.Sub(time.UnixMilli(row.BeganAt))))
+	}
+	if row.DueAt > 0 {
+		s.Until = v.at(v.page, time.UnixMilli(row.DueAt))
+	}
+	if row.Attempt > 1 {
+		s.Attempt = v.page.T("runs.attempt", "N", strconv.FormatInt(row.Attempt, 10))
+	}
+	if row.DecidedBy != "" {
+		s.Decided = v.page.T("flow.decided", "User", row.DecidedBy, "Remark", row.Remark)
+		if row.Remark == "" {
+			s.Decided = v.page.T("flow.decided.by", "User", row.DecidedBy)
+		}
+	}
+	if job, known := v.jobs[text.JobID]; known {
+		s.JobID, s.JobName = job.ID, job.JobDesc
+	}
+	s.RunID, s.Param, s.Output, s.Message = text.RunID, shorten(string(text.Param)), shorten(string(text.Output)), shorten(string(text.Message))
+	switch {
+	case def.Approve != nil:
+		s.Text, s.Param = s.Param, ""
+	case def.Foreach != nil:
+		s.RunID = 0
+		if s.Items = v.page.T("flow.items", "Ended", strconv.FormatInt(row.Succeeded+row.Failed+row.Cancelled, 10), "All", strconv.FormatInt(row.Total, 10)); row.Attempt > 0 {
+			s.ItemsURL = link.RunStep(row.FlowLogID, def.ID, 0)
+		}
+	}
+	s.Deeds = v.deeds(&s)
+	return s
+}
+
+// maxShownText is how much of a parameter or an output is shown on the page of a flow, in bytes; the page of the step's run has the rest.
+const maxShownText = 4000
+
+func shorten(text string) string {
+	if len(text) <= maxShownText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxShownText], "") + "…"
+}
+
+func stepTitle(s *flow.Step) string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return s.ID
+}
+
+// deeds are what the reader may do to a step.
+func (v *flowView) deeds(s *runs.FlowStep) []runs.Deed {
+	switch {
+	case !v.may:
+		return nil
+	case v.f.Over():
+		if s.State.Ended() {
+			return []runs.Deed{runs.DeedRerun}
+		}
+	case !v.f.Going() || flow.Asked(v.f.Asked) != flow.AskedNothing:
+	case s.State == flow.Approval:
+		return []runs.Deed{runs.DeedApprove, runs.DeedReject}
+	case s.State == flow.Skipped:
+		return []runs.Deed{runs.DeedSuccess}
+	case !s.State.Open() && s.State != flow.Success:
+		return []runs.Deed{runs.DeedSkip, runs.DeedSuccess}
+	}
+	return nil
+}
+
+// node is a step in the picture: it leads to its run, or to its place in the list.
+func (v *flowView) node(s runs.FlowStep) flows.Node {
+	n := flows.Node{ID: s.ID, Title: s.Title, Kind: s.Kind, Ran: true, State: s.State, Needs: s.Needs, URL: "#step-" + s.ID, Note: v.page.T("flow.state." + s.State.String())}
+	switch {
+	case s.RunID != 0:
+		n.URL = link.Run(s.RunID)
+	case s.ItemsURL != "":
+		n.URL = s.ItemsURL
+	}
+	if s.ItemsURL != "" && s.State == flow.Running {
+		n.Note = s.Items
+	} else if s.Duration != "" {
+		n.Note += " · " + s.Duration
+	}
+	return n
+}
+
+// tones are the colours of bars.
+var tones = map[flow.State]string{
+	flow.Waiting: "wait", flow.Running: "open", flow.Approval: "open", flow.Success: "ok", flow.Failed: "bad", flow.TimedOut: "bad", flow.Rejected: "bad",
+	flow.Skipped: "passed", flow.Cancelled: "passed",
+}
+
+// time draws the steps that have begun against the time of the run.
+func (v *flowView) time(out *runs.FlowRun) {
+	from := time.UnixMilli(v.f.BeganAt)
+	until := v.now()
+	out.Time.Now = 100
+	if v.f.EndedAt > 0 {
+		until, out.Time.Now = time.UnixMilli(v.f.EndedAt), -1
+	}
+	span := max(until.Sub(from), time.Millisecond)
+	x := func(at time.Time) float64 { return min(100, max(0, 100*float64(at.Sub(from))/float64(span))) }
+	for i := range v.f.Steps {
+		row, s := &v.f.Steps[i], &out.Steps[i]
+		if row.BeganAt == 0 {
+			continue
+		}
+		began, end := time.UnixMilli(row.BeganAt), until
+		if row.EndedAt > 0 {
+			end = time.UnixMilli(row.EndedAt)
+		}
+		bar := timeline.Bar{URL: out.Graph.Nodes[i].URL, Title: s.Title + " · " + out.Graph.Nodes[i].Note, Tone: tones[s.State], X: x(began), Run: x(began), W: x(end) - x(began)}
+		out.Time.Rows = append(out.Time.Rows, timeline.Row{Name: s.Title, URL: bar.URL, Lanes: 1, Bars: []timeline.Bar{bar}})
+	}
+	out.Began, out.Ended = format.Clock(from.In(v.timesOf(v.page))), format.Clock(until.In(v.timesOf(v.page)))
+	for i := 1; i < 5; i++ {
+		out.Time.Ticks = append(out.Time.Ticks, timeline.Tick{X: float64(i) * 20, Label: format.Duration(v.page.Printer, span*time.Duration(i)/5)})
+	}
+}
+
+// again are the titles of the steps that a repetition would run: from a step on, or what failed.
+func again(f manage.FlowRun, from string) []string {
+	var titles []string
+	for _, i := range f.Again(from) {
+		titles = append(titles, stepTitle(&f.Definition.Steps[i]))
+	}
+	return titles
+}
+
+// deedPage is the question before a deed, with the run that it is about. Whoever may not do it is refused.
+func (c *runPages) deedPage(ec echo.Context) (page runs.DeedPage, err error) {
+	ctx, p := ec.Request().Context(), who(ec)
+	logID, err := id(ec)
+	if err != nil {
+		return page, err
+	}
+	r, err := c.runs.Need(ctx, p, logID, auth.RightRun)
+	if err != nil {
+		return page, err
+	}
+	page = runs.DeedPage{Page: c.Page(ec), LogID: logID, Deed: runs.Deed(ec.Param("deed")), Remark: ec.FormValue(runs.FieldStepRemark)}
+	step := ec.Param("step")
+	if step == "" {
+		page.Deed = runs.DeedRerun
+	}
+	if !slices.Contains(runs.AllDeeds, page.Deed) {
+		return page, notFound()
+	}
+	f, ok, err := c.runs.Flow(ctx, r)
+	if err != nil {
+		return page, err
+	}
+	if !ok {
+		return page, notFound()
+	}
+	names, err := c.jobs.ByID(ctx, []int64{r.JobID})
+	if err != nil {
+		return page, err
+	}
+	page.Name = names[r.JobID].JobDesc
+	if page.Deed == runs.DeedRerun {
+		page.Again = again(f, step)
+	}
+	if step == "" {
+		return page, nil
+	}
+	drawn, err := c.flowRun(ctx, page.Page, p, r, f)
+	if err != nil {
+		return page, err
+	}
+	at := slices.IndexFunc(drawn.Steps, func(s runs.FlowStep) bool { return s.ID == step })
+	if at < 0 {
+		return page, notFound()
+	}
+	page.Step = drawn.Steps[at]
+	return page, nil
+}
+
+func (c *runPages) deedForm(ec echo.Context) error {
+	page, err := c.deedPage(ec)
+	if err != nil {
+		return err
+	}
+	return renderPart(ec, http.StatusOK, runs.DeedForm(page), ui.FragmentDialog)
+}
+
+// deed does something to a step or a run of a flow. Why it could not be done is said in the dialog.
+func (c *runPages) deed(ec echo.Context) error {
+	page, err := c.deedPage(ec)
+	if err != nil {
+		return err
+	}
+	ctx, p := ec.Request().Context(), who(ec)
+	in := manage.StepInput{Step: page.Step.ID, Remark: page.Remark}
+	to := page.LogID
+	switch page.Deed {
+	case runs.DeedApprove, runs.DeedReject:
+		err = c.runs.ApproveStep(ctx, p, page.LogID, in, page.Deed == runs.DeedApprove)
+	case runs.DeedSkip:
+		err = c.runs.SkipStep(ctx, p, page.LogID, in)
+	case runs.DeedSuccess:
+		err = c.runs.SucceedStep(ctx, p, page.LogID, in)
+	case runs.DeedRerun:
+		to, err = c.runs.RerunFlow(ctx, p, page.LogID, page.Step.ID)
+	}
+	if err == nil {
+		return c.goTo(ec, link.Run(to), done("flow.flash."+string(page.Deed), "Step", page.Step.Title))
+	}
+	if kind := problem.From(err).Kind; kind != problem.Conflict && kind != problem.Invalid {
+		return err
+	}
+	page.Problem = problem.From(err).Text(page.Printer)
+	return renderPart(ec, http.StatusUnprocessableEntity, runs.DeedForm(page), ui.FragmentDialog)
+}
+
+// itemsOnPage is how many items of a step a page shows.
+const itemsOnPage = 100
+
+// stepItems lists the runs of a step that runs once for each item of a list.
+func (c *runPages) stepItems(ec echo.Context) error {
+	ctx, p := ec.Request().Context(), who(ec)
+	logID, err := id(ec)
+	if err != nil {
+		return err
+	}
+	r, err := c.runs.Get(ctx, p, logID)
+	if err != nil {
+		return err
+	}
+	f, ok, err := c.runs.Flow(ctx, r)
+	if err != nil {
+		return err
+	}
+	page := runs.ItemsPage{Page: c.pageWithFlash(ec), LogID: logID}
+	var drawn *runs.FlowRun
+	if ok {
+		if drawn, err = c.flowRun(ctx, page.Page, p, r, f); err != nil {
+			return err
+		}
+	}
+	at := -1
+	if drawn != nil {
+		at = slices.IndexFunc(drawn.Steps, func(s runs.FlowStep) bool { return s.ID == ec.Param("step") && s.ItemsURL != "" })
+	}
+	if at < 0 {
+		return notFound()
+	}
+	names, err := c.jobs.ByID(ctx, []int64{r.JobID})
+	if err != nil {
+		return err
+	}
+	page.Step, page.Name = drawn.Steps[at], names[r.JobID].JobDesc
+	after := int64(-1)
+	if n, err := strconv.ParseInt(ec.QueryParam("after"), 10, 64); err == nil && n >= 0 {
+		after = n
+	}
+	rows, err := c.runs.SeenItems(ctx, p, r, page.Step.ID, after, itemsOnPage+1)
+	if err != nil {
+		return err
+	}
+	if len(rows) > itemsOnPage {
+		rows = rows[:itemsOnPage]
+		page.Pager.Next = link.RunStep(logID, page.Step.ID, rows[itemsOnPage-1].Item)
+	}
+	for i := range rows {
+		row := &rows[i]
+		item := runs.Item{Number: format.Digits(row.Item + 1), State: flow.State(row.State), RunID: row.RunID, Param: shorten(string(row.Param)), Message: shorten(string(row.Message))}
+		if row.BeganAt > 0 {
+			end := c.now()
+			if row.EndedAt > 0 {
+				end = time.UnixMilli(row.EndedAt)
+			}
+			item.Duration = format.Duration(page.Printer, max(0, end.Sub(time.UnixMilli(row.BeganAt))))
+		}
+		page.Rows = append(page.Rows, item)
+	}
+	return render(ec, http.StatusOK, runs.Items(page))
+}

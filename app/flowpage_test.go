@@ -1,0 +1,196 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/executortest"
+)
+
+// flowText is a branch, an approval and a step for each item of a list that an earlier step gave.
+const flowText = `on_failure: continue
+steps:
+  - id: fetch
+    job: {id: 1}
+    parameter: "day ${{ flow.param }}"
+  - id: broken
+    name: Broken branch
+    needs: [fetch]
+    job: {id: 2}
+  - id: each
+    needs: [fetch]
+    job: {id: 1}
+    foreach: {items: "steps.fetch.output.list", parallel: 2}
+    parameter: "${{ item }}"
+  - id: ask
+    needs: [each]
+    approve: {message: "Let ${{ steps.fetch.output.rows }} rows go?"}
+  - id: pay
+    needs: [ask]
+    job: {id: 1}
+`
+
+// TestAFlowIsMadeSeenAndSteeredInTheConsole goes the way of an operator: write it, with its picture and faults beside it, run it, answer its
+// approval, leave out and repeat steps.
+func TestAFlowIsMadeSeenAndSteeredInTheConsole(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		admin := open(t, a).mustLogin()
+		mended := make(chan struct{})
+		ex := executortest.New(t, admin.base, executortest.Handlers{
+			"work": func(_ context.Context, r *executor.Run) error {
+				if strings.HasPrefix(r.Param, "day") {
+					r.SetResult(`{"rows": 412, "list": ["north", "south", "east"]}`)
+				}
+				return nil
+			},
+			"broken": func(context.Context, *executor.Run) error {
+				select {
+				case <-mended:
+					return nil
+				default:
+					return fmt.Errorf("EUR/CNY missing")
+				}
+			},
+		}, func(c *executor.Config) { c.Token, c.AppName = o.AccessToken, "orders" })
+		admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"orders"}, "type": {"manual"}, "addresses": {ex.URL}})
+		for _, handler := range []string{"work", "broken"} {
+			if got := admin.post("/jobs", form(url.Values{"name": {"the " + handler}, "handler": {handler}, "schedule_type": {"NONE"}, "cron": {""}})); got.status != http.StatusSeeOther {
+				t.Fatalf("create: %d %s", got.status, got.body)
+			}
+		}
+		definition := func(source string) url.Values {
+			return form(url.Values{"name": {"end of day"}, "glue": {"FLOW"}, "handler": {""}, "source": {source}, "schedule_type": {"NONE"}, "cron": {""}})
+		}
+
+		// While it is written: the picture and the plan, or what is wrong and where.
+		preview := admin.post("/jobs/flow-preview", definition(flowText))
+		doc := preview.document(t)
+		if n := doc.Find("svg.flow-wide .flow-step").Length(); preview.status != http.StatusOK || n != 5 || doc.Find(".notice.error").Length() != 0 {
+			t.Fatalf("the picture: %d, %d steps: %s", preview.status, n, preview.body)
+		}
+		plan := strings.Join(strings.Fields(doc.Find(".flow-plan ol").Text()), " ")
+		for _, want := range []string{"the work", "Broken branch", "${{ item }}"} {
+			if !strings.Contains(plan, want) {
+				t.Errorf("the plan does not tell %q: %s", want, plan)
+			}
+		}
+		wrong := strings.Replace(flowText, "needs: [ask]", "needs: [aks]", 1)
+		doc = admin.post("/jobs/flow-preview", definition(wrong)).document(t)
+		if text := doc.Find(".notice.error").Text(); !strings.Contains(text, "pay") || !strings.Contains(text, "line 19") || doc.Find("svg.flow-wide .flow-step.wrong").Length() != 1 {
+			t.Errorf("a step that there is not: %q", text)
+		}
+		refused := admin.post("/jobs", definition(wrong))
+		if refused.status != http.StatusUnprocessableEntity || !strings.Contains(refused.body, "needs: [aks]") || !strings.Contains(refused.body, "flow-step wrong") {
+			t.Errorf("saved although wrong, or what was typed is lost: %d", refused.status)
+		}
+
+		if got := admin.post("/jobs", definition(flowText)); got.status != http.StatusSeeOther {
+			t.Fatalf("create the flow: %d %s", got.status, got.body)
+		}
+		if doc := admin.get("/jobs/3").document(t); doc.Find(".flow-picture svg.flow-tall .flow-step").Length() != 5 || doc.Find(`.flow-list a[href="/jobs/1"]`).Length() != 3 {
+			t.Error("the page of the job does not show its steps")
+		}
+		editor := admin.get("/jobs/3/glue")
+		if doc := editor.document(t); doc.Find("textarea[data-editor]").Length() != 0 || doc.Find(".flow-picture > svg").Length() != 2 || strings.Contains(editor.body, "glue-try") {
+			t.Error("the editor of the definition is that of a script")
+		}
+
+		path := admin.runOnce("/jobs/3", url.Values{"param": {"2026-03-03"}})
+		step := func(path, id string) string { // the class of a step in the list
+			return admin.get(path).document(t).Find("#step-"+id).AttrOr("class", "")
+		}
+		until := func(path, id, want string) {
+			t.Helper()
+			executortest.Eventually(t, id+" "+want, func() error {
+				if got := step(path, id); got != want {
+					return fmt.Errorf("%s is %q", id, got)
+				}
+				return nil
+			})
+		}
+		until(path, "ask", "at-approval")
+		until(path, "broken", "at-failed")
+		page := admin.get(path)
+		doc = page.document(t)
+		for _, want := range []string{"Let 412 rows go?", "day 2026-03-03", "3 of 3 items", `data-live-every`, "EUR/CNY missing"} {
+			if !strings.Contains(page.body, want) {
+				t.Errorf("the page of the run does not tell %q", want)
+			}
+		}
+		if doc.Find(".time-grid .time-row").Length() < 4 || doc.Find("svg.flow-wide .at-approval").Length() != 1 || doc.Find("[data-log]").Length() != 0 {
+			t.Error("the page of the run has no timeline, no states, or an output")
+		}
+		// Each step leads to its run, which says whose step it is.
+		link := doc.Find(`#step-fetch .facts-line a`).AttrOr("href", "")
+		if of := admin.get(link).document(t).Find(".step-of a").AttrOr("href", ""); of != path {
+			t.Errorf("the run of a step, %s, leads to %s, want %s", link, of, path)
+		}
+		items := admin.get(path + "/steps/each")
+		if doc := items.document(t); doc.Find("tbody tr").Length() != 3 || !strings.Contains(items.body, "south") {
+			t.Errorf("the items: %d %s", items.status, items.body)
+		}
+		if got := admin.get(path + "/steps/fetch"); got.status != http.StatusNotFound {
+			t.Errorf("the items of a step that has none: %d", got.status)
+		}
+
+		// Somebody who may only look is shown no button, and refused.
+		admin.post("/users", url.Values{"name": {"jonas"}, "password": {testPassword}, "role": {"user"}, "state": {"active"}, "right": {"1.view"}})
+		jonas := open(t, a)
+		jonas.login("jonas", testPassword)
+		if doc := jonas.get(path).document(t); doc.Find(".flow-deeds").Length() != 0 || doc.Find("#step-ask").Length() != 1 {
+			t.Error("somebody who may not run it sees what to do, or no steps")
+		}
+		if got := jonas.post(path+"/steps/ask/approve", url.Values{}); got.status != http.StatusForbidden {
+			t.Errorf("approved without the right: %d", got.status)
+		}
+
+		// What cannot be done is said in the dialog, with the remark kept.
+		if got := admin.post(path+"/steps/fetch/skip", url.Values{"remark": {"not needed"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "not needed") || !strings.Contains(got.body, "notice error") {
+			t.Errorf("skipped what has succeeded: %d", got.status)
+		}
+		if got := admin.get(path + "/steps/ask/explode"); got.status != http.StatusNotFound {
+			t.Errorf("an unknown deed: %d", got.status)
+		}
+		if got := admin.post(path+"/rerun", url.Values{}); got.status != http.StatusUnprocessableEntity {
+			t.Errorf("repeated while it goes on: %d", got.status)
+		}
+		if asked := admin.get(path + "/steps/ask/approve"); !strings.Contains(asked.body, "Let 412 rows go?") || !strings.Contains(asked.body, `name="remark"`) {
+			t.Error("the question does not say what is approved")
+		}
+		if got := admin.post(path+"/steps/ask/approve", url.Values{"remark": {"the amounts agree"}}); got.status != http.StatusSeeOther {
+			t.Fatalf("approve: %d %s", got.status, got.body)
+		}
+		until(path, "pay", "at-success")
+		executortest.Eventually(t, "over", func() error {
+			if doc := admin.get(path).document(t); doc.Find("[data-live-every]").Length() != 0 {
+				return fmt.Errorf("it goes on")
+			}
+			return nil
+		})
+		page = admin.get(path)
+		if doc := page.document(t); !strings.Contains(doc.Find("#step-ask").Text(), "the amounts agree") || doc.Find(`.actions a[href="`+path+`/rerun"]`).Length() != 1 {
+			t.Error("who approved, and the rerun of what failed, are not shown")
+		}
+		if asked := admin.get(path + "/rerun").document(t).Find(".panel .facts").Text(); !strings.Contains(asked, "Broken branch") || strings.Contains(asked, "fetch") {
+			t.Errorf("what runs again: %q", asked)
+		}
+		close(mended)
+		got := admin.post(path+"/rerun", url.Values{})
+		again := got.header.Get("Location")
+		if got.status != http.StatusSeeOther || !runInPath.MatchString(again) || again == path {
+			t.Fatalf("rerun: %d %q", got.status, again)
+		}
+		until(again, "broken", "at-success")
+		until(again, "pay", "at-success")
+		if page := admin.get(again); !strings.Contains(page.body, `href="`+path+`"`) {
+			t.Error("the rerun does not say whose results it begins with")
+		}
+	})
+}

@@ -1,0 +1,96 @@
+package manage
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/punctual-job/punctual/app/auth"
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/scheduler/flow"
+)
+
+// The states of a run of a flow that pages tell apart, as the engine writes them.
+const (
+	flowRunGoing = 0
+	flowRunOver  = 2
+)
+
+// Going says whether its steps go on.
+func (f *FlowRun) Going() bool { return f.State == flowRunGoing }
+
+// Over says whether it has ended, so that parts of it may be done again.
+func (f *FlowRun) Over() bool { return f.State == flowRunOver }
+
+// Again are the places of the steps that a rerun would run: from a step on, or without one what failed and what hangs on it.
+func (f *FlowRun) Again(from string) []int {
+	plan, faults := flow.Compile(f.Definition)
+	if len(faults) > 0 {
+		return nil
+	}
+	run := plan.NewRun()
+	for i, row := range f.Steps {
+		run.Steps[i].State, run.Steps[i].Attempt, run.Steps[i].Begun, run.Steps[i].ByHand = flow.State(row.State), int(row.Attempt), row.BeganAt > 0, row.ByHand != 0
+	}
+	if from == "" {
+		if run.RerunFailed(plan) != nil {
+			return nil
+		}
+	} else if place, ok := plan.Index(from); !ok || run.RerunFrom(plan, place) != nil {
+		return nil
+	}
+	var places []int
+	for i := range run.Steps {
+		if !run.Steps[i].State.Ended() {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// FlowSteps are the steps of a run of a flow with all that is known of them, by their ids. The run must be one that the principal may see;
+// of a step whose job they may not see, and of one whose job is gone, only where it stands is told.
+func (s *Runs) FlowSteps(ctx context.Context, p auth.Principal, r db.Run) (map[string]db.FlowStep, error) {
+	rows, err := s.queries.ListWholeFlowSteps(ctx, s.cfg.Pool, []int64{r.ID})
+	if err != nil {
+		return nil, fmt.Errorf("read the steps of a run: %w", db.Error(err))
+	}
+	if err := s.hideSteps(ctx, p, rows); err != nil {
+		return nil, err
+	}
+	steps := make(map[string]db.FlowStep, len(rows))
+	for _, row := range rows {
+		steps[row.Step] = row
+	}
+	return steps, nil
+}
+
+// SeenItems is [Runs.FlowItems] for somebody: of items whose job they may not see only where they stand is told.
+func (s *Runs) SeenItems(ctx context.Context, p auth.Principal, r db.Run, step string, after int64, limit int32) ([]db.FlowStep, error) {
+	rows, err := s.FlowItems(ctx, r, step, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	return rows, s.hideSteps(ctx, p, rows)
+}
+
+// hideSteps leaves out of steps and items what is told only to who may see their jobs.
+func (s *Runs) hideSteps(ctx context.Context, p auth.Principal, rows []db.FlowStep) error {
+	ids := make([]int64, 0, len(rows))
+	for _, row := range rows {
+		ids = append(ids, row.JobID)
+	}
+	jobs, err := s.queries.ListJobsByID(ctx, s.cfg.Pool, ids)
+	if err != nil {
+		return fmt.Errorf("read the jobs of steps: %w", db.Error(err))
+	}
+	seen := map[int64]bool{0: true}
+	for _, j := range jobs {
+		seen[j.ID] = p.CanUseGroup(j.JobGroup)
+	}
+	for i := range rows {
+		if row := &rows[i]; !seen[row.JobID] && !p.Admin {
+			row.JobID, row.RunID, row.Param, row.Items, row.Output, row.Message = 0, 0, "", "", "", ""
+		}
+	}
+	return nil
+}
