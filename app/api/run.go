@@ -61,6 +61,8 @@ type wholeRun struct {
 	Followers []int64    `json:"follower_ids" nullable:"false" doc:"The runs that came of it: a retry, or runs of child jobs."`
 	Errors    *int64     `json:"error_lines" doc:"How many lines of its output have ERROR or the name of an exception; null where no copy of the output is kept."`
 	Shards    []shard    `json:"shards" nullable:"false" doc:"All runs of the broadcast that it belongs to."`
+	Steps     []runStep  `json:"steps,omitempty" doc:"Of a run of a flow: its steps, as they are defined."`
+	StepOf    *stepOf    `json:"step_of,omitempty" doc:"Of a run that is a step of a run of a flow: which."`
 }
 
 // recorded is what is on record of a run.

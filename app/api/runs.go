@@ -206,11 +206,14 @@ func (a *API) waitForRun(ctx context.Context, p auth.Principal, id int64, wait s
 			return wholeRun{}, err
 		}
 		faults, err := a.Manage.Runs.Faults(ctx, []int64{r.ID})
+		if err != nil {
+			return wholeRun{}, err
+		}
 		out := a.readWholeRun(a.teller(requestOf(ctx)), r, shards)
 		if n, kept := faults[r.ID]; kept {
 			out.Errors = &n
 		}
-		return out, err
+		return out, a.addSteps(ctx, p, r, &out)
 	}
 }
 

@@ -208,7 +208,13 @@ type RunsCmd struct {
 	Why   runsWhy   `cmd:"" help:"Say what happened to a run, in order, and what its executor said."`
 	Logs  runsLogs  `cmd:"" help:"Show the output of a run."`
 	Kill  runsKill  `cmd:"" help:"End runs."`
-	Rerun runsRerun `cmd:"" help:"Run the job of a run again, with the run's parameter."`
+	Rerun runsRerun `cmd:"" help:"Run the job of a run again, with the run's parameter; or of a run of a flow, some of its steps."`
+
+	Steps   runsSteps `cmd:"" help:"List the steps of a run of a flow."`
+	Approve stepDeed  `cmd:"" help:"Approve a step that waits for a person."`
+	Reject  stepDeed  `cmd:"" help:"Reject a step that waits for a person."`
+	Skip    stepDeed  `cmd:"" help:"Leave out a step that waits or did not succeed."`
+	Succeed stepDeed  `cmd:"" help:"Take a step that waits or did not succeed for a success."`
 
 	Search runsSearch `cmd:"" help:"Search what is kept of the output of a job or of a group's jobs, the newest runs first."`
 }
@@ -386,13 +392,18 @@ func (c runsKill) Run(ctx context.Context, s Streams) error {
 type runsRerun struct {
 	Target
 	waiting
-	ID int64 `arg:"" help:"The number of the run."`
+	ID     int64  `arg:"" help:"The number of the run."`
+	Failed bool   `xor:"part" help:"Of a run of a flow: only the steps that failed or were cancelled, and what comes after them."`
+	From   string `xor:"part" placeholder:"STEP" help:"Of a run of a flow: only this step, and what comes after it."`
 }
 
 func (c runsRerun) Run(ctx context.Context, s Streams) error {
 	a, err := c.api()
 	if err != nil {
 		return err
+	}
+	if c.Failed || c.From != "" {
+		return c.trigger(ctx, a, s, c.Output, fmt.Sprintf("/runs/%d/repeat", c.ID), map[string]string{"from_step": c.From})
 	}
 	return c.trigger(ctx, a, s, c.Output, fmt.Sprintf("/runs/%d/rerun", c.ID), nil)
 }

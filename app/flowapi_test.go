@@ -1,0 +1,114 @@
+package app
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/punctual-job/punctual/executor/executortest"
+)
+
+// TestAFlowIsSteeredByPrograms makes a flow by API v1, whose definition is a field of the job, and steers a run of it by API and command line.
+func TestAFlowIsSteeredByPrograms(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := working(t, o, "greet", "fail")
+		source := "on_failure: continue\nsteps: [{id: ask, approve: {message: 'Pay?'}}, {id: pay, needs: [ask], job: {id: 1}, parameter: 'day ${{ flow.param }}'}, {id: tell, needs: [ask], job: {id: 2}}]"
+		var made struct {
+			ID     int64
+			Script string
+		}
+		c.json(201, &made, "POST", "/jobs", fmt.Sprintf(`{"group_id":1,"description":"flow","author":"a","kind":"FLOW","script":%q}`, source))
+		if made.Script != source {
+			t.Errorf("the definition is %q", made.Script)
+		}
+		wrong := c.do("POST", "/jobs", fmt.Sprintf(`{"group_id":1,"description":"wrong","author":"a","kind":"FLOW","script":%q}`, strings.Replace(source, "needs: [ask]", "needs: [aks]", 1)))
+		if wrong.status != http.StatusUnprocessableEntity || !strings.Contains(wrong.body, `"script"`) || !strings.Contains(wrong.body, "pay") {
+			t.Errorf("a definition that does not hold: %d %s", wrong.status, wrong.body)
+		}
+		got := c.do("POST", fmt.Sprintf("/jobs/%d/trigger", made.ID), `{"parameter":"2026-03-03"}`)
+		at := strings.TrimPrefix(got.header.Get("Location"), "/api/v1")
+		if got.status != http.StatusCreated || at == "" {
+			t.Fatalf("trigger: %d %s", got.status, got.body)
+		}
+		id := strings.TrimPrefix(at, "/runs/")
+		type step struct {
+			ID, State, Parameter, Remark string
+			RunID                        int64  `json:"run_id"`
+			DecidedBy                    string `json:"decided_by"`
+		}
+		type whole struct {
+			State  string
+			Steps  []step
+			StepOf *struct {
+				RunID int64 `json:"run_id"`
+				Step  string
+			} `json:"step_of"`
+		}
+		until := func(at string, place int, state string) (r whole) {
+			t.Helper()
+			executortest.Eventually(t, state, func() error {
+				r = whole{}
+				if c.json(200, &r, "GET", at, ""); len(r.Steps) != 3 || r.Steps[place].State != state {
+					return fmt.Errorf("the run is %+v", r)
+				}
+				return nil
+			})
+			return r
+		}
+		if r := until(at, 0, "approval"); r.Steps[0].Parameter != "Pay?" || r.Steps[1].State != "waiting" {
+			t.Errorf("the steps: %+v", r.Steps)
+		}
+		if out, err := punctual(t, "runs", "steps", id, "--url", c.base, "--token", c.token); err != nil || !strings.Contains(out, "approval") || !strings.Contains(out, "pay") {
+			t.Errorf("the steps on the command line: %v\n%s", err, out)
+		}
+		if got := c.do("POST", at+"/steps/nobody/approve", `{}`); got.status != http.StatusNotFound {
+			t.Errorf("a step that there is not: %d", got.status)
+		}
+		if got := c.do("POST", at+"/steps/pay/approve", ""); got.status != http.StatusConflict {
+			t.Errorf("a step that asks nothing: %d %s", got.status, got.body)
+		}
+		if got := c.do("POST", at+"/repeat", `{}`); got.status != http.StatusConflict {
+			t.Errorf("repeated while it goes on: %d %s", got.status, got.body)
+		}
+		viewer := makeToken(t, open(t, a).mustLogin(), url.Values{"name": {"looks"}, "scope": {"view"}, "days": {"7"}})
+		if _, err := punctual(t, "runs", "approve", id, "ask", "--url", c.base, "--token", viewer); err == nil {
+			t.Error("approved without the right")
+		}
+		if out, err := punctual(t, "runs", "approve", id, "ask", "-m", "the amounts agree", "--url", c.base, "--token", c.token); err != nil {
+			t.Fatalf("approve: %v\n%s", err, out)
+		}
+		until(at, 2, "failed")
+		r := until(at, 1, "success")
+		if r.Steps[0].DecidedBy == "" || r.Steps[0].Remark != "the amounts agree" || r.Steps[1].Parameter != "day 2026-03-03" || r.Steps[1].RunID == 0 {
+			t.Errorf("what became of the steps: %+v", r.Steps)
+		}
+		var of whole
+		if c.json(200, &of, "GET", fmt.Sprintf("/runs/%d", r.Steps[1].RunID), ""); of.StepOf == nil || of.StepOf.Step != "pay" || fmt.Sprint(of.StepOf.RunID) != id || of.Steps != nil {
+			t.Errorf("the run of a step: %+v", of)
+		}
+		executortest.Eventually(t, "over", func() error {
+			if c.json(200, &r, "GET", at, ""); r.State != "failed" {
+				return fmt.Errorf("the run is %s", r.State)
+			}
+			return nil
+		})
+		out, err := punctual(t, "runs", "rerun", id, "--failed", "--url", c.base, "--token", c.token)
+		if err != nil {
+			t.Fatalf("rerun: %v\n%s", err, out)
+		}
+		again := "/runs/" + strings.TrimSpace(out)
+		if r := until(again, 2, "failed"); r.Steps[0].Remark != "the amounts agree" || r.Steps[1].State != "success" {
+			t.Errorf("the rerun begins with %+v", r.Steps)
+		}
+		executortest.Eventually(t, "from a step on", func() error {
+			got := c.do("POST", again+"/repeat", `{"from_step":"pay"}`)
+			if got.status != http.StatusCreated {
+				return fmt.Errorf("%d %s", got.status, got.body)
+			}
+			return nil
+		})
+	})
+}
