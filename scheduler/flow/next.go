@@ -191,15 +191,7 @@ func (n *next) stopped() bool {
 // needed too, of which a join may have left some running. Were these not waited for, failure() would depend on who is first.
 func (n *next) ready(i int) bool {
 	s := &n.plan.steps[i]
-	reached := n.soundNeeds(i) >= s.required()
-	if reached && s.Join != JoinAll {
-		return true
-	}
-	wait := s.ancestors
-	if reached {
-		wait = s.needs
-	}
-	return !slices.ContainsFunc(wait, func(j int) bool { return !n.run.Steps[j].State.Ended() })
+	return n.soundNeeds(i) >= s.required() || !slices.ContainsFunc(s.ancestors, func(j int) bool { return !n.run.Steps[j].State.Ended() })
 }
 
 func (n *next) soundNeeds(i int) (count int) {
