@@ -62,7 +62,7 @@ func TestALookAtARunReadsItOnce(t *testing.T) {
 		}
 		return asked() - before
 	}
-	if n := look(); w.next != 3 || n > 8 {
+	if n := look(); w.next != 3 || n > 9 {
 		t.Errorf("the first look, which draws the page and the runs beside it, asks %d times and comes to line %d", n, w.next)
 	}
 	w.next = 1

@@ -183,6 +183,7 @@ const (
 	StepPassed     = "passed" // left out
 	StepKill       = "kill"
 	StepNotTold    = "nottold" // results of it were refused before they were read
+	StepFlow       = "flow"    // it is a run of a flow, or of one of its steps
 	StepAwaited    = "awaited" // the target of an asynchronous call reports the end
 	StepLost       = "lost"
 	StepCalledBack = "calledback"
@@ -194,7 +195,7 @@ const (
 // Steps lists the steps.
 func Steps() []string {
 	return []string{
-		StepPlanned, StepTriggered, StepClaimed, StepStandsFor, StepTakeover, StepWaited, StepLate, StepAsked, StepRouted, StepFilled, StepSent,
+		StepPlanned, StepTriggered, StepClaimed, StepStandsFor, StepTakeover, StepWaited, StepLate, StepAsked, StepRouted, StepFilled, StepFlow, StepSent,
 		StepAnswered, StepPassed, StepKill, StepNotTold, StepAwaited, StepLost, StepCalledBack, StepResult, StepFollow, StepOther,
 	}
 }
