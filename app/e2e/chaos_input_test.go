@@ -175,11 +175,11 @@ func TestBadInput(t *testing.T) {
 				if r.StatusCode == http.StatusOK && !strings.Contains(body, `"code":500`) {
 					t.Errorf("a stranger's %s %s: %s", method, p, clip(body))
 				}
-			} else if isReport(path) {
+			} else if isSecret(path) {
 				if err == nil && r.StatusCode/100 != 4 {
-					t.Errorf("a report to %s: status %d, want it refused", p, r.StatusCode)
+					t.Errorf("a stranger's %s %s: status %d, want it refused", method, p, r.StatusCode)
 				}
-				continue // whoever has the address may report from anywhere
+				continue // whoever has the address may use it from anywhere
 			} else if err == nil && method == http.MethodPost && r.StatusCode == http.StatusUnauthorized {
 				// A page that keeps what was typed.
 			} else if err == nil && !isOpen(path) && (r.StatusCode != http.StatusSeeOther || !strings.HasPrefix(r.Header.Get("Location"), "/login")) {
@@ -269,8 +269,10 @@ func isProtocol(path string) bool {
 	return path == "/api" || strings.HasPrefix(path, "/api/") || strings.HasPrefix(path, "/xxl-job-admin/api") || strings.HasPrefix(path, "/http-executor/")
 }
 
-// isReport says which addresses take the end of an HTTP job from its target, which knows the address and nothing else.
-func isReport(path string) bool { return strings.HasPrefix(path, "/callbacks/") }
+// isSecret says which addresses are known to whom they are for alone: those of the reports of HTTP jobs, and the links in messages of alarms.
+func isSecret(path string) bool {
+	return strings.HasPrefix(path, "/callbacks/") || strings.HasPrefix(path, "/alarms/link/")
+}
 
 // isFormer says which addresses are those of XXL-JOB's console, which lead to ours or answer in its own way.
 func isFormer(path string) bool {
