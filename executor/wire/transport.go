@@ -352,8 +352,9 @@ func whyOver(ctx context.Context, err error) error {
 	if over := ctx.Err(); over != nil {
 		return over
 	}
-	if _, limited := ctx.Deadline(); limited && errors.Is(err, os.ErrDeadlineExceeded) { // the connection's clock was quicker
-		return context.DeadlineExceeded
+	if _, limited := ctx.Deadline(); limited && errors.Is(err, os.ErrDeadlineExceeded) {
+		<-ctx.Done() // the connection's clock was quicker, and callers ask the context why a call failed
+		return ctx.Err()
 	}
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -100,6 +100,21 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	}
 }
 
+// TestACallThatTookTooLongIsOverForItsContextToo: callers tell a time-out of their own by their context.
+func TestACallThatTookTooLongIsOverForItsContextToo(t *testing.T) {
+	t.Parallel()
+	address, _ := peer(t, func(int, net.Conn) {})
+	client := NewExecutorClient(nil)
+	t.Cleanup(client.Close)
+	for range 300 {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Millisecond)
+		if _, err := client.Run(ctx, Target{Address: address}, &RunRequest{JobID: 1}); err == nil || ctx.Err() == nil {
+			t.Errorf("%v, and its context says %v", err, ctx.Err())
+		}
+		cancel()
+	}
+}
+
 // TestAClosedConnectionIsNoUnknownFate: a connection that the peer has closed since is not used for a request, whose fate nobody would
 // know.
 func TestAClosedConnectionIsNoUnknownFate(t *testing.T) {
