@@ -180,6 +180,9 @@ func (c *checker) runsOf(r *row, def *flow.Step, s stepRow, runs []*row) {
 		case repeated[o.id] && o.id != r.id:
 		case o.handleCode == wire.CodeSuccess && o.outcome != event.Killed, o.outcome == event.Cancelled:
 			good++
+			if o.triggerCode != 0 && o.triggerCode != wire.CodeSuccess {
+				bad++ // its sending counted as failed, with which the step ended, and the success came after that
+			}
 		default:
 			bad++
 		}
