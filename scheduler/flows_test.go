@@ -233,6 +233,45 @@ func TestAStepWhoseRunCannotBeSentFails(t *testing.T) {
 	})
 }
 
+// TestAStepIsDecidedOnce: a success that comes after its run counted as lost, or its sending as failed, is the run's alone.
+func TestAStepIsDecidedOnce(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, func(c *Config) { c.AskAfter = time.Hour }, addressA)
+		job := b.addJob(func(p *db.InsertJobParams) { p.ExecutorFailRetryCount = 0 })
+		id := b.addFlow(flow.Definition{Steps: []flow.Step{step("a", job)}}, nil)
+		for name, fail := range map[string]func(run int64){
+			"lost": func(run int64) {
+				b.await("it is sent", func() bool { return b.run(run).TriggerCode == wire.CodeSuccess })
+				if err := b.engine.complete(t.Context(), []finishing{{id: run, code: wire.CodeFail, given: event.Lost}}); err != nil {
+					t.Fatal(err)
+				}
+			},
+			"not sent": func(run int64) {
+				b.await("its sending has failed", func() bool { return b.run(run).TriggerCode == wire.CodeFail })
+			},
+		} {
+			b.executors.mu.Lock()
+			b.executors.run = nil
+			if name == "not sent" {
+				b.executors.run = func(wire.Target, *wire.RunRequest) (wire.Answer, error) { return wire.Answer{Code: wire.CodeFail}, nil }
+			}
+			b.executors.mu.Unlock()
+			of := b.trigger(id)
+			var run int64
+			b.await("its step runs", func() bool { run = b.steps(of)["a"].RunID; return run > 0 })
+			fail(run)
+			if r := b.ended(of); r.Outcome != event.Failed {
+				t.Errorf("%s: the flow ended as %s", name, r.Outcome)
+			}
+			b.finish(run, wire.CodeSuccess, "done after all")
+			if r, s := b.run(run), b.states(of); r.HandleCode != wire.CodeSuccess || s != "a failed" {
+				t.Errorf("%s: the run has code %d, its steps are %s", name, r.HandleCode, s)
+			}
+		}
+	})
+}
+
 func TestStoppingAFlowEndsItsSteps(t *testing.T) {
 	t.Parallel()
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
