@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/nicksnyder/go-i18n/v2/i18n"
 	"golang.org/x/text/language"
@@ -33,39 +34,46 @@ func Languages() []string { return slices.Clone(languages) }
 
 // Catalogue is every message in every language. It is read-only after New and safe for concurrent use.
 type Catalogue struct {
-	printers map[string]*Printer
+	printers map[string]func() *Printer
 	matcher  language.Matcher
 	matched  []string // what the matcher's numbers mean
 }
 
-// New reads the embedded message files. It panics on a broken file, which the tests of this package exclude.
+// New knows the embedded message files. Each is read when its language is asked for first: that takes a moment, and few
+// installations are read in all of them.
 func New() *Catalogue {
-	bundle := i18n.NewBundle(language.English)
-	bundle.RegisterUnmarshalFunc("json", json.Unmarshal)
-	c := &Catalogue{printers: make(map[string]*Printer)}
+	c := &Catalogue{printers: make(map[string]func() *Printer)}
 	// English stands first in the matcher: it is what a browser that asks for none of the languages gets.
 	c.matched = append([]string{English}, slices.DeleteFunc(Languages(), func(lang string) bool { return lang == English })...)
 	var tags []language.Tag
 	for _, lang := range c.matched {
 		tags = append(tags, language.MustParse(lang))
-		raw, err := files.ReadFile(lang + ".json")
-		if err != nil {
-			panic(err)
-		}
-		file, err := bundle.ParseMessageFileBytes(raw, lang+".json")
-		if err != nil {
-			panic(err)
-		}
-		p := &Printer{lang: lang, localizer: i18n.NewLocalizer(bundle, lang), plain: make(map[string]string, len(file.Messages))}
-		for _, m := range file.Messages {
-			if (m.One == "" || m.One == m.Other) && !strings.Contains(m.Other, "{{") {
-				p.plain[m.ID] = m.Other
-			}
-		}
-		c.printers[lang] = p
+		c.printers[lang] = sync.OnceValue(func() *Printer { return read(lang) })
 	}
 	c.matcher = language.NewMatcher(tags)
 	return c
+}
+
+// read reads a language's file. It panics on a broken one, which the tests of this package exclude.
+func read(lang string) *Printer {
+	raw, err := files.ReadFile(lang + ".json")
+	if err != nil {
+		panic(err)
+	}
+	file, err := i18n.ParseMessageFileBytes(raw, lang+".json", map[string]i18n.UnmarshalFunc{"json": json.Unmarshal})
+	if err != nil {
+		panic(err)
+	}
+	bundle := i18n.NewBundle(file.Tag)
+	p := &Printer{lang: lang, localizer: i18n.NewLocalizer(bundle, lang), plain: make(map[string]string, len(file.Messages))}
+	for _, m := range file.Messages {
+		if (m.One == "" || m.One == m.Other) && !strings.Contains(m.Other, "{{") {
+			p.plain[m.ID] = m.Other
+		} else if err := bundle.AddMessages(file.Tag, m); err != nil {
+			panic(err)
+		}
+	}
+	return p
 }
 
 // Match picks the language of a request: the first that was chosen before (by the user, in this browser), else the best for
@@ -92,9 +100,9 @@ func (c *Catalogue) Match(chosen []string, acceptLanguage, installation string) 
 // Printer returns the printer of a language, the English one for a language the console does not speak.
 func (c *Catalogue) Printer(lang string) *Printer {
 	if p, ok := c.printers[lang]; ok {
-		return p
+		return p()
 	}
-	return c.printers[English]
+	return c.printers[English]()
 }
 
 // Printer says messages in one language. Page structs carry it, so a template writes p.T("jobs.title").

@@ -178,7 +178,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	s := &Service{
 		cfg: cfg, log: cfg.Logger, queries: db.New(), enc: enc, dec: dec, limiter: rate.NewLimiter(rate.Inf, burst),
-		queue: make(chan Ended, cfg.Queue), copies: make(chan copied, cfg.Queue), searches: make(chan struct{}, searchesBeing), busy: make(map[int64]bool), resting: make(map[string]*resting),
+		queue: make(chan Ended, cfg.Queue), copies: make(chan copied, min(cfg.Queue, maxTogether)), searches: make(chan struct{}, searchesBeing), busy: make(map[int64]bool), resting: make(map[string]*resting),
 		postponed: make(map[int64]int64), givenUp: make(map[int64]string),
 	}
 	s.metrics = newMetrics(cfg.Registerer, s)
