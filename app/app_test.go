@@ -69,12 +69,14 @@ func start(t *testing.T, o Options) *App {
 	if err != nil {
 		t.Fatal(err)
 	}
+	running := a
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
-		if err := a.Stop(ctx); err != nil {
+		if err := running.Stop(ctx); err != nil {
 			t.Errorf("stop: %v", err)
 		}
+		running = nil // package testing keeps this function until all parallel tests have ended, and with it 10 MB
 	})
 	if err := a.Start(t.Context()); err != nil {
 		t.Fatal(err)

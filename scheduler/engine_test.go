@@ -163,6 +163,7 @@ func (b *bundle) startEngine(engine *Engine) {
 		if err := engine.Stop(ctx); err != nil {
 			b.t.Log("stop:", err)
 		}
+		engine = nil // package testing keeps this function until all parallel tests have ended
 	})
 }
 
