@@ -137,7 +137,7 @@ func (r *DoctorReport) nodes(ctx context.Context, q *db.Queries, pool *db.Pool, 
 
 // jobsAtRisk looks at started jobs and at those whom they are for.
 func (r *DoctorReport) jobsAtRisk(ctx context.Context, q *db.Queries, pool *db.Pool, now time.Time) error {
-	jobs, err := q.ListJobsDueWithin(ctx, pool, db.ListJobsDueWithinParams{Beside: pool.BesideArg(), UntilMs: math.MaxInt64, Limit: doctorJobs})
+	jobs, err := db.ListDueWithin(ctx, pool, db.ListJobsDueWithinParams{UntilMs: math.MaxInt64, Limit: doctorJobs})
 	if err != nil {
 		return fmt.Errorf("read jobs: %w", db.Error(err))
 	}

@@ -112,3 +112,59 @@ func TestAFlowIsSteeredByPrograms(t *testing.T) {
 		})
 	})
 }
+
+// TestAStartedFlowIsHiddenFromXXLJOBAlone: its row says so that an XXL-JOB admin on the same database takes it for stopped, and everything
+// of ours that it is started.
+func TestAStartedFlowIsHiddenFromXXLJOBAlone(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := working(t, o, "greet")
+		var made struct{ ID int64 }
+		c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"nightly","author":"a","kind":"FLOW","schedule":"CRON","cron":"0 0 2 * * ?","script":"steps: [{id: ask, approve: {}}]"}`)
+		at := fmt.Sprintf("/jobs/%d", made.ID)
+		status := func() (n int) {
+			t.Helper()
+			if err := a.pool.QueryRowContext(t.Context(), "SELECT trigger_status FROM xxl_job_info WHERE id = ?", made.ID).Scan(&n); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		b := open(t, a).mustLogin()
+		seen := func(started bool) {
+			t.Helper()
+			states := map[bool]string{true: "running", false: "stopped"}
+			var job struct{ State string }
+			var list, others struct{ Items []struct{ ID int64 } }
+			c.json(200, &job, "GET", at, "")
+			c.json(200, &list, "GET", "/jobs?text=nightly&state="+states[started], "")
+			c.json(200, &others, "GET", "/jobs?text=nightly&state="+states[!started], "")
+			if job.State != states[started] || len(list.Items) != 1 || len(others.Items) != 0 {
+				t.Errorf("API v1 says %q; %d of that state, %d of the other", job.State, len(list.Items), len(others.Items))
+			}
+			former := map[bool]string{true: "1", false: "0"}[started]
+			got := b.post("/xxl-job-admin/jobinfo/pageList", url.Values{"jobGroup": {"1"}, "triggerStatus": {former}, "jobDesc": {"nightly"}, "start": {"0"}, "length": {"10"}})
+			if !strings.Contains(got.body, `"triggerStatus":`+former) || !strings.Contains(got.body, `"recordsTotal":1`) {
+				t.Errorf("a program that speaks to XXL-JOB's console is told %s", got.body)
+			}
+			for _, order := range []string{"", "&sort=next", "&sort=name"} {
+				if page := b.get("/jobs?q=nightly&state=" + states[started] + order); !strings.Contains(page.body, fmt.Sprintf("/jobs/%d", made.ID)) {
+					t.Errorf("it is not in the list%s", order)
+				}
+			}
+			if deed := map[bool]string{true: "/stop", false: "/start"}[started]; !strings.Contains(b.get(at).body, at+deed) {
+				t.Errorf("its page does not offer %s", deed)
+			}
+		}
+		seen(false)
+		for range 2 {
+			if got := c.do("POST", at+"/start", ""); got.status >= 300 || status() != 2 {
+				t.Fatalf("start: %d %s; the status is %d", got.status, got.body, status())
+			}
+			seen(true)
+		}
+		if got := c.do("POST", at+"/stop", ""); got.status >= 300 || status() != 0 {
+			t.Fatalf("stop: %d %s; the status is %d", got.status, got.body, status())
+		}
+		seen(false)
+	})
+}

@@ -1254,7 +1254,7 @@ SELECT id, job_group, tags, schedule_type, schedule_conf, time_zone, start_at, e
        trigger_next_time, update_time, done_by
 FROM xxl_job_info
 WHERE done_by > '' AND id > ?
-  AND (trigger_status = 1 + CAST(? AS SIGNED)
+  AND (trigger_status > CAST(? AS SIGNED)
     OR (trigger_status = 0 AND (schedule_type = 'ONCE' OR end_at > CAST(? AS SIGNED))))
 ORDER BY id LIMIT ?
 `
@@ -1489,7 +1489,7 @@ func (q *Queries) ListDueAlarmNotices(ctx context.Context, db DBTX, arg ListDueA
 
 const listExpectedJobs = `-- name: ListExpectedJobs :many
 SELECT id, job_group, tags, expect_every_seconds, update_time FROM xxl_job_info
-WHERE expect_every_seconds > 0 AND trigger_status = 1 + CAST(? AS SIGNED) AND id > ? ORDER BY id LIMIT ?
+WHERE expect_every_seconds > 0 AND trigger_status > CAST(? AS SIGNED) AND id > ? ORDER BY id LIMIT ?
 `
 
 type ListExpectedJobsParams struct {

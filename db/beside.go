@@ -15,7 +15,7 @@ import (
 // Beside XXL-JOB admins that go on working, Punctual schedules the groups that were moved to it, and theirs are the others.
 //
 // Whose a started job is stands in the job itself and nowhere else: trigger_status is 1 where the old admins schedule it, which ask
-// for that value alone, and 2 where Punctual does. A job changes hands under the lock that the old admins hold from reading what is
+// for that value alone, and 2 where Punctual does, as flows have on any database. A job changes hands under the lock that the old admins hold from reading what is
 // due to writing when it is due next, so no pass of theirs is under way then.
 //
 //   - To Punctual: an old admin has moved the next time of each fire that it keeps in memory, up to 5 s ahead. What it finds as the
@@ -199,7 +199,7 @@ func (p *Pool) EndBeside(ctx context.Context, look time.Duration) (theirs int64,
 	return theirs, nil
 }
 
-// endBeside gives every started job the value that all schedulers know. The days that both counted are counted anew.
+// endBeside gives every started job but flows the value that all schedulers know. The days that both counted are counted anew.
 func (p *Pool) endBeside(ctx context.Context, tx *sql.Tx) error {
 	q := New()
 	if _, err := q.TakeAllJobs(ctx, tx); err != nil {
@@ -387,7 +387,7 @@ func unknownToOld(j *ListJobsOfGroupByStatusRow) string {
 		return "calendar"
 	case !j.ExecutorRouteStrategy.Valid():
 		return string(j.ExecutorRouteStrategy)
-	case j.GlueType == wire.GlueRuby:
+	case j.GlueType == wire.GlueRuby, j.GlueType == jobspec.GlueFlow:
 		return string(j.GlueType)
 	}
 	return ""

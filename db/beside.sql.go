@@ -287,10 +287,10 @@ func (q *Queries) SetBeside(ctx context.Context, db DBTX, arg SetBesideParams) e
 }
 
 const takeAllJobs = `-- name: TakeAllJobs :execrows
-UPDATE xxl_job_info SET trigger_status = 1 WHERE trigger_status = 2
+UPDATE xxl_job_info SET trigger_status = 1 WHERE trigger_status = 2 AND glue_type <> 'FLOW'
 `
 
-// Nobody schedules beside Punctual any more, or nobody but an old admin.
+// Nobody schedules beside Punctual any more, or nobody but an old admin. Flows are not for one.
 func (q *Queries) TakeAllJobs(ctx context.Context, db DBTX) (int64, error) {
 	result, err := db.ExecContext(ctx, takeAllJobs)
 	if err != nil {

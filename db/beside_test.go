@@ -256,6 +256,14 @@ func TestEndBeside(t *testing.T) {
 			t.Fatal(err)
 		}
 		addStarted(t, pool, 62, "'CRON', '0 0 0 * * ?'", 1) // started at theirs since
+		addStarted(t, pool, 63, "'CRON', '0 0 0 * * ?'", 1)
+		mustExec(t, pool.DB, "UPDATE xxl_job_info SET trigger_status = 2, glue_type = 'FLOW' WHERE id = 63")
+		if due, err := db.ListDue(t.Context(), pool, db.ListDueJobsParams{UntilMs: 1 << 60, Limit: 9}); err != nil || len(due) != 2 || due[0].ID != 61 || due[1].ID != 63 {
+			t.Errorf("ours to schedule are %+v, %v", due, err)
+		}
+		if _, err := pool.HandOver(t.Context(), db.Hand{Groups: []int64{7}, Back: true}); err == nil || !strings.Contains(err.Error(), "FLOW") {
+			t.Errorf("a flow was given back: %v", err)
+		}
 		if back {
 			if _, err := pool.HandBack(t.Context(), time.Millisecond, false); err != nil {
 				t.Error(err)
@@ -265,6 +273,9 @@ func TestEndBeside(t *testing.T) {
 		}
 		if statusOf(t, pool, 61) != 1 || statusOf(t, pool, 62) != 1 {
 			t.Errorf("back %v: a started job is not", back)
+		}
+		if statusOf(t, pool, 63) != 2 {
+			t.Errorf("back %v: an XXL-JOB admin would schedule a flow", back)
 		}
 		again := dbtest.Open(t, db.Config{URL: url})
 		if err := again.Migrate(t.Context()); err != nil || again.Beside() {

@@ -77,7 +77,8 @@ type Advance struct {
 	Unreadable bool
 	Hold       int64 // the first fire that a pause holds back until Next; 0: none
 	Pauses     int64 // with Hold, the revision of the pauses
-	Beside     bool  // XXL-JOB admins work on the database, so that started jobs of ours have another status; all of a statement or none
+	Beside     bool  // XXL-JOB admins work on the database, and have the jobs with status 1; all of a statement or none
+	Flow       bool  // no XXL-JOB admin is to schedule it, even if somebody has started it in one
 }
 
 // AdvanceJobs moves jobs in one statement, each guarded by the times that were read and by still being started.
@@ -126,21 +127,31 @@ func AdvanceJobs(ctx context.Context, tx DBTX, advances []Advance) (affected int
 		q.WriteString(", ")
 		set("paused_next", func(a *Advance) int64 { return min(a.Hold, 1) * a.Next })
 	}
-	var stopped []any
+	var stopped, flows []any
 	for i := range advances {
-		if advances[i].Stop {
-			stopped = append(stopped, advances[i].ID)
+		switch a := &advances[i]; {
+		case a.Stop:
+			stopped = append(stopped, a.ID)
+		case a.Flow:
+			flows = append(flows, a.ID)
 		}
 	}
-	if len(stopped) > 0 {
-		q.WriteString(", trigger_status = CASE WHEN id IN (" + marks(len(stopped)) + ") THEN 0 ELSE trigger_status END")
-		args = append(args, stopped...)
+	if len(stopped)+len(flows) > 0 {
+		q.WriteString(", trigger_status = CASE")
+		if len(stopped) > 0 {
+			q.WriteString(" WHEN id IN (" + marks(len(stopped)) + ") THEN 0")
+		}
+		if len(flows) > 0 {
+			q.WriteString(" WHEN id IN (" + marks(len(flows)) + ") THEN 2")
+		}
+		q.WriteString(" ELSE trigger_status END")
+		args = append(append(args, stopped...), flows...)
 	}
-	status := jobspec.StatusRunning
+	above := "0"
 	if n > 0 && advances[0].Beside {
-		status = jobspec.StatusMoved
+		above = "1"
 	}
-	q.WriteString(" WHERE trigger_status = " + strconv.Itoa(int(status)) + " AND id IN (" + marks(n) + ") AND ")
+	q.WriteString(" WHERE trigger_status > " + above + " AND id IN (" + marks(n) + ") AND ")
 	for i := range advances {
 		args = append(args, advances[i].ID)
 	}

@@ -114,6 +114,9 @@ func TestAdvanceJobs(t *testing.T) {
 		{"one that was stopped stays", "UPDATE xxl_job_info SET trigger_status = 0 WHERE id = ?", nil, 2, 1001, 0},
 		{"one that was deleted is missed", "DELETE FROM xxl_job_info WHERE id = ?", nil, 2, 0, 0},
 		{"one that was read wrongly stays", "", func(a *db.Advance) { a.OldNext = 1000 }, 2, 1001, 1},
+		{"a flow is hidden from XXL-JOB admins", "UPDATE xxl_job_info SET glue_type = 'FLOW' WHERE id = ?", func(a *db.Advance) { a.Flow = true }, 3, 2001, 2},
+		{"one that is hidden is moved", "UPDATE xxl_job_info SET trigger_status = 2 WHERE id = ?", nil, 3, 2001, 2},
+		{"a flow that ended is stopped", "", func(a *db.Advance) { a.Next, a.Stop, a.Flow = 0, true, true }, 3, 0, 0},
 		{"one that ended is stopped", "", func(a *db.Advance) { a.Next, a.Stop = 0, true }, 3, 0, 0},
 	}
 	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {

@@ -59,7 +59,7 @@ func (q *Queries) DeleteCalendar(ctx context.Context, db DBTX, name string) (int
 
 const listCalendarJobs = `-- name: ListCalendarJobs :many
 SELECT id, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, calendar_rule, trigger_next_time, claimed_until FROM xxl_job_info
-WHERE calendar = ? AND trigger_status = 1 + CAST(? AS SIGNED) AND paused_next <> trigger_next_time AND id > ? ORDER BY id LIMIT 500
+WHERE calendar = ? AND trigger_status > CAST(? AS SIGNED) AND paused_next <> trigger_next_time AND id > ? ORDER BY id LIMIT 500
 `
 
 type ListCalendarJobsParams struct {
@@ -199,7 +199,7 @@ func (q *Queries) NextCalendarRevision(ctx context.Context, db DBTX) (int64, err
 
 const replanJob = `-- name: ReplanJob :execrows
 UPDATE xxl_job_info SET trigger_next_time = ?
-WHERE id = ? AND trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time = ? AND paused_next <> trigger_next_time AND claimed_until = ?
+WHERE id = ? AND trigger_status > CAST(? AS SIGNED) AND trigger_next_time = ? AND paused_next <> trigger_next_time AND claimed_until = ?
 `
 
 type ReplanJobParams struct {

@@ -231,7 +231,7 @@ ORDER BY trigger_next_time LIMIT ?
 `
 
 type ListJobsDueWithinParams struct {
-	Beside  int64
+	Hidden  int64
 	UntilMs int64
 	Limit   int32
 }
@@ -251,9 +251,9 @@ type ListJobsDueWithinRow struct {
 	PausedNext      int64
 }
 
-// The schedules of started jobs due up to a moment, soonest first, for the forecast.
+// The schedules of started jobs due up to a moment, soonest first, for the forecast. [ListDueWithin] asks twice.
 func (q *Queries) ListJobsDueWithin(ctx context.Context, db DBTX, arg ListJobsDueWithinParams) ([]ListJobsDueWithinRow, error) {
-	rows, err := db.QueryContext(ctx, listJobsDueWithin, arg.Beside, arg.UntilMs, arg.Limit)
+	rows, err := db.QueryContext(ctx, listJobsDueWithin, arg.Hidden, arg.UntilMs, arg.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -382,7 +382,7 @@ func (q *Queries) ListOldestOpenRuns(ctx context.Context, db DBTX, arg ListOldes
 
 const listSchedulesOfJobs = `-- name: ListSchedulesOfJobs :many
 SELECT id, job_group, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at, calendar, calendar_rule, tags, paused_at, paused_next FROM xxl_job_info
-WHERE trigger_status = 1 + CAST(? AS SIGNED) AND id IN (/*SLICE:ids*/?) AND trigger_next_time > 0 AND trigger_next_time <= ?
+WHERE trigger_status > CAST(? AS SIGNED) AND id IN (/*SLICE:ids*/?) AND trigger_next_time > 0 AND trigger_next_time <= ?
 `
 
 type ListSchedulesOfJobsParams struct {

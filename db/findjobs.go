@@ -16,8 +16,7 @@ import (
 type JobFilter struct {
 	Groups  []int64 // empty: any
 	IDs     []int64 // empty: any
-	Status  *int64  // a jobspec.TriggerStatus
-	Beside  bool    // XXL-JOB admins work on the database: started jobs have one of two statuses
+	Status  *int64  // stopped, or anything else for those that are started, which have one of two statuses
 	Text    string  // LIKE patterns, in which ! escapes the wildcards; empty: any
 	TextID  int64   // the id, if the text is one; 0: it is none
 	Handler string
@@ -89,12 +88,13 @@ func (f JobFilter) where(walk bool) *where {
 		w.and("id < ?", f.Below)
 	}
 	switch {
-	case f.Status != nil && f.Beside && *f.Status != int64(jobspec.StatusStopped):
+	case f.Status == nil:
+	case *f.Status == int64(jobspec.StatusStopped):
+		w.and("trigger_status = 0")
+	case walk:
+		w.and("trigger_status + 0 > 0")
+	default:
 		w.and("trigger_status > 0")
-	case f.Status != nil && walk && *f.Status == int64(jobspec.StatusRunning):
-		w.and("trigger_status + 0 = ?", *f.Status)
-	case f.Status != nil:
-		w.and("trigger_status = ?", *f.Status)
 	}
 	switch {
 	case f.Text != "" && f.TextID != 0:

@@ -339,6 +339,8 @@ type Querier interface {
 	GiveUpAlarmDeliveriesOfChannel(ctx context.Context, db DBTX, arg GiveUpAlarmDeliveriesOfChannelParams) error
 	// What was kept while the run went on stays as what it is: a part.
 	GiveUpOutputs(ctx context.Context, db DBTX, arg GiveUpOutputsParams) (int64, error)
+	// Somebody has started flows in an XXL-JOB admin, which would have executors run them: of some jobs.
+	HideFlows(ctx context.Context, db DBTX, ids []int64) (int64, error)
 	// Makes an admin the owner of a target for a while, if nobody else is.
 	HoldAuditMark(ctx context.Context, db DBTX, arg HoldAuditMarkParams) (int64, error)
 	// One admin sends to a webhook at a time.
@@ -494,7 +496,9 @@ type Querier interface {
 	ListDueAlarmEscalations(ctx context.Context, db DBTX, arg ListDueAlarmEscalationsParams) ([]AlarmEscalation, error)
 	ListDueAlarmNotices(ctx context.Context, db DBTX, arg ListDueAlarmNoticesParams) ([]AlarmNotice, error)
 	// What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (docs/compat.md §2.3).
-	// Beside XXL-JOB admins (db/beside.go) the started jobs of ours have trigger_status 2: there the argument "beside" is 1, else 0.
+	// Started jobs have trigger_status 1, which XXL-JOB admins schedule, or 2, which they take for stopped: flows have it, and beside XXL-JOB
+	// admins (db/beside.go) all jobs of ours. There the argument "beside" is 1, else 0, so that what is ours is above it. Where the order of
+	// an index counts, one value is asked for at a time: the argument "hidden" is 1 for those with 2. See db/due.go.
 	// The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
 	// that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
 	ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParams) ([]ListDueJobsRow, error)
@@ -587,7 +591,7 @@ type Querier interface {
 	ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job, error)
 	// What jobs are called, by name: an index has all of it.
 	ListJobsByName(ctx context.Context, db DBTX, limit int32) ([]ListJobsByNameRow, error)
-	// The schedules of started jobs due up to a moment, soonest first, for the forecast.
+	// The schedules of started jobs due up to a moment, soonest first, for the forecast. [ListDueWithin] asks twice.
 	ListJobsDueWithin(ctx context.Context, db DBTX, arg ListJobsDueWithinParams) ([]ListJobsDueWithinRow, error)
 	// The jobs of some executors that have one of some descriptions, for an import. MySQL compares without case: the caller
 	// compares again.
@@ -709,7 +713,7 @@ type Querier interface {
 	// Jobs of a stretch of ids that are gone although their history does not say so. The sum keeps SQLite from reading all jobs by the
 	// index on until_at.
 	ListSchedulesOrphaned(ctx context.Context, db DBTX, arg ListSchedulesOrphanedParams) ([]int64, error)
-	// The jobs of a stretch of ids that are not as the newest row of their history says. Started are those of ours, see queries/jobs.sql. Texts are compared by their bytes. A fixed
+	// The jobs of a stretch of ids that are not as the newest row of their history says, and flows that an XXL-JOB admin would schedule. Started are those of ours, see queries/jobs.sql. Texts are compared by their bytes. A fixed
 	// rate whose next time is off the beat was started anew, unless that is the end of a pause. The next time of any other job moves with its runs and says nothing.
 	ListSchedulesUnnoticed(ctx context.Context, db DBTX, arg ListSchedulesUnnoticedParams) ([]int64, error)
 	// Sealed. A group has tens.
@@ -919,7 +923,7 @@ type Querier interface {
 	SettleBackfillRun(ctx context.Context, db DBTX, arg SettleBackfillRunParams) (int64, error)
 	// Two reads of the index's ends: a single one of both would read all between on SQLite.
 	SpanOfFreshDeliveries(ctx context.Context, db DBTX, arg SpanOfFreshDeliveriesParams) (SpanOfFreshDeliveriesRow, error)
-	// Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone). See UpdateJob for claimed_until.
+	// Makes a stopped job due from its next time on, a flow so that no XXL-JOB admin schedules it; 0 rows when it already runs (or is gone). See UpdateJob for claimed_until.
 	StartJob(ctx context.Context, db DBTX, arg StartJobParams) (int64, error)
 	StopClearing(ctx context.Context, db DBTX, arg StopClearingParams) (int64, error)
 	// Stops a job. The last time stays: it is history, not schedule. Guarded by the next time that was read, so that it is known
@@ -932,7 +936,7 @@ type Querier interface {
 	// Guarded: each is one admin's, who comes second rolls back.
 	TakeAlarmEscalation(ctx context.Context, db DBTX, arg TakeAlarmEscalationParams) (int64, error)
 	TakeAlarmNotice(ctx context.Context, db DBTX, arg TakeAlarmNoticeParams) (int64, error)
-	// Nobody schedules beside Punctual any more, or nobody but an old admin.
+	// Nobody schedules beside Punctual any more, or nobody but an old admin. Flows are not for one.
 	TakeAllJobs(ctx context.Context, db DBTX) (int64, error)
 	// Takes one attempt if there is one left: no row, if there is none or nobody ever tried ([InsertAttempt] tells). Two admins
 	// that take the last one at the same time do not both get it.

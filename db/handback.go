@@ -185,8 +185,8 @@ func (p *Pool) unreadUsers(ctx context.Context) (names []string, err error) {
 }
 
 func (p *Pool) strangeJobs(ctx context.Context) (jobs []StrangeJob, err error) {
-	rows, err := p.QueryContext(ctx, `SELECT id, job_desc, CASE WHEN schedule_type NOT IN ('CRON', 'FIX_RATE', 'NONE') THEN schedule_type WHEN time_zone <> '' THEN 'zone' WHEN calendar <> '' THEN 'calendar' ELSE 'bounds' END
-		FROM xxl_job_info WHERE trigger_status > 0 AND (schedule_type NOT IN ('CRON', 'FIX_RATE', 'NONE') OR time_zone <> '' OR start_at > 0 OR end_at > 0 OR calendar <> '') ORDER BY id LIMIT 1000`)
+	rows, err := p.QueryContext(ctx, `SELECT id, job_desc, CASE WHEN glue_type = 'FLOW' THEN 'FLOW' WHEN schedule_type NOT IN ('CRON', 'FIX_RATE', 'NONE') THEN schedule_type WHEN time_zone <> '' THEN 'zone' WHEN calendar <> '' THEN 'calendar' ELSE 'bounds' END
+		FROM xxl_job_info WHERE trigger_status > 0 AND (schedule_type NOT IN ('CRON', 'FIX_RATE', 'NONE') OR time_zone <> '' OR start_at > 0 OR end_at > 0 OR calendar <> '' OR glue_type = 'FLOW') ORDER BY id LIMIT 1000`)
 	if err != nil {
 		return nil, err
 	}

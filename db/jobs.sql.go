@@ -32,7 +32,7 @@ func (q *Queries) CountJobStates(ctx context.Context, db DBTX) (CountJobStatesRo
 }
 
 const countJobsDueAt = `-- name: CountJobsDueAt :one
-SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status = 1 AND trigger_next_time = ? AND id <> ?
+SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status IN (1, 2) AND trigger_next_time = ? AND id <> ?
 `
 
 type CountJobsDueAtParams struct {
@@ -178,6 +178,29 @@ func (q *Queries) GetJobSource(ctx context.Context, db DBTX, id int64) (GetJobSo
 	return i, err
 }
 
+const hideFlows = `-- name: HideFlows :execrows
+UPDATE xxl_job_info SET trigger_status = 2 WHERE id IN (/*SLICE:ids*/?) AND trigger_status = 1 AND glue_type = 'FLOW'
+`
+
+// Somebody has started flows in an XXL-JOB admin, which would have executors run them: of some jobs.
+func (q *Queries) HideFlows(ctx context.Context, db DBTX, ids []int64) (int64, error) {
+	query := hideFlows
+	var queryParams []interface{}
+	if len(ids) > 0 {
+		for _, v := range ids {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:ids*/?", strings.Repeat(",?", len(ids))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:ids*/?", "NULL", 1)
+	}
+	result, err := db.ExecContext(ctx, query, queryParams...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const insertGlueVersion = `-- name: InsertGlueVersion :exec
 INSERT INTO xxl_job_logglue (job_id, glue_type, glue_source, glue_remark, add_time, update_time) VALUES (?, ?, ?, ?, ?, ?)
 `
@@ -317,7 +340,7 @@ LIMIT ?
 `
 
 type ListDueJobsParams struct {
-	Beside  int64
+	Hidden  int64
 	UntilMs int64
 	AfterMs int64
 	AfterID int64
@@ -360,12 +383,14 @@ type ListDueJobsRow struct {
 }
 
 // What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (docs/compat.md §2.3).
-// Beside XXL-JOB admins (db/beside.go) the started jobs of ours have trigger_status 2: there the argument "beside" is 1, else 0.
+// Started jobs have trigger_status 1, which XXL-JOB admins schedule, or 2, which they take for stopped: flows have it, and beside XXL-JOB
+// admins (db/beside.go) all jobs of ours. There the argument "beside" is 1, else 0, so that what is ours is above it. Where the order of
+// an index counts, one value is asked for at a time: the argument "hidden" is 1 for those with 2. See db/due.go.
 // The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
 // that no job starves behind a limit. It leaves out the source text, which only GLUE jobs need (GetJobSource).
 func (q *Queries) ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParams) ([]ListDueJobsRow, error) {
 	rows, err := db.QueryContext(ctx, listDueJobs,
-		arg.Beside,
+		arg.Hidden,
 		arg.UntilMs,
 		arg.AfterMs,
 		arg.AfterMs,
@@ -1049,7 +1074,7 @@ WHERE trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time = ? AND id > 
 `
 
 type ListWaitingJobsParams struct {
-	Beside  int64
+	Hidden  int64
 	Waiting int64
 	AfterID int64
 }
@@ -1067,7 +1092,7 @@ type ListWaitingJobsRow struct {
 
 // The FIX_DELAY jobs that wait for a run to end, for the sweep.
 func (q *Queries) ListWaitingJobs(ctx context.Context, db DBTX, arg ListWaitingJobsParams) ([]ListWaitingJobsRow, error) {
-	rows, err := db.QueryContext(ctx, listWaitingJobs, arg.Beside, arg.Waiting, arg.AfterID)
+	rows, err := db.QueryContext(ctx, listWaitingJobs, arg.Hidden, arg.Waiting, arg.AfterID)
 	if err != nil {
 		return nil, err
 	}
@@ -1139,7 +1164,7 @@ func (q *Queries) LockFreeJobs(ctx context.Context, db DBTX, ids []int64) ([]int
 const rearmJob = `-- name: RearmJob :execrows
 UPDATE xxl_job_info
 SET claimed_until = CASE WHEN claimed_until > ? THEN 0 ELSE claimed_until END, trigger_next_time = ?
-WHERE id = ? AND trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time = ?
+WHERE id = ? AND trigger_status > CAST(? AS SIGNED) AND trigger_next_time = ?
 `
 
 type RearmJobParams struct {
@@ -1167,7 +1192,7 @@ func (q *Queries) RearmJob(ctx context.Context, db DBTX, arg RearmJobParams) (in
 
 const startJob = `-- name: StartJob :execrows
 UPDATE xxl_job_info
-SET trigger_status = 1 + CAST(? AS SIGNED), claimed_until = CASE WHEN claimed_until > ? THEN 0 ELSE claimed_until END,
+SET trigger_status = CASE WHEN glue_type = 'FLOW' THEN 2 ELSE 1 + CAST(? AS SIGNED) END, claimed_until = CASE WHEN claimed_until > ? THEN 0 ELSE claimed_until END,
     trigger_next_time = ?, update_time = ?
 WHERE id = ? AND trigger_status = 0
 `
@@ -1179,7 +1204,7 @@ type StartJobParams struct {
 	ID         int64
 }
 
-// Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone). See UpdateJob for claimed_until.
+// Makes a stopped job due from its next time on, a flow so that no XXL-JOB admin schedules it; 0 rows when it already runs (or is gone). See UpdateJob for claimed_until.
 func (q *Queries) StartJob(ctx context.Context, db DBTX, arg StartJobParams) (int64, error) {
 	result, err := db.ExecContext(ctx, startJob,
 		arg.Beside,
@@ -1197,7 +1222,7 @@ func (q *Queries) StartJob(ctx context.Context, db DBTX, arg StartJobParams) (in
 const stopJob = `-- name: StopJob :execrows
 UPDATE xxl_job_info
 SET trigger_status = 0, trigger_next_time = 0, update_time = ?
-WHERE id = ? AND trigger_status = 1 + CAST(? AS SIGNED) AND trigger_next_time = ?
+WHERE id = ? AND trigger_status > CAST(? AS SIGNED) AND trigger_next_time = ?
 `
 
 type StopJobParams struct {

@@ -74,6 +74,10 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := q.ListDueJobs(ctx, tx, db.ListDueJobsParams{UntilMs: 1019, Limit: 2000})
 			return len(r), err
 		}, "USING INDEX i_trigger_next (trigger_status=? AND trigger_next_time<?)", "key=i_trigger_next", 20},
+		{"ListDueJobs of flows", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListDueJobs(ctx, tx, db.ListDueJobsParams{Hidden: 1, UntilMs: 1019, Limit: 2000})
+			return len(r), err
+		}, "USING INDEX i_trigger_next (trigger_status=? AND trigger_next_time<?)", "key=i_trigger_next", 0},
 		{"ListKeptOfJob", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListKeptOfJob(ctx, tx, db.ListKeptOfJobParams{JobID: 3, FromID: 0, BeforeID: 1 << 40, Limit: 20})
 			return len(r), err
@@ -151,6 +155,10 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := db.SortPlain(ctx, tx, db.JobFilter{Order: db.OrderName, Desc: true}, 0, 20)
 			return len(r), err
 		}, "SCAN xxl_job_info USING COVERING INDEX i_job_name", "key=i_job_name", 20},
+		{"ListWaitingJobs", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListWaitingJobs(ctx, tx, db.ListWaitingJobsParams{Waiting: 1003})
+			return len(r), err
+		}, "USING INDEX i_trigger_next (trigger_status=? AND trigger_next_time=? AND id>?)", "key=i_trigger_next", 1},
 		{"SortJobs by next time in groups", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := db.SortPlain(ctx, tx, db.JobFilter{Order: db.OrderNext, Groups: []int64{1, 2}}, 10, 40)
 			return len(r), err

@@ -28,6 +28,7 @@ const seedRows = 5
 // seedValues are the columns where the rows of the seed are not simply numbered, by row.
 var seedValues = map[string][seedRows]any{
 	"xxl_job_info.trigger_status":           {1, 1, 0, 0, 2},
+	"xxl_job_info.glue_type":                {"glue_t1", "FLOW", "glue_t3", "glue_t4", "glue_t5"},
 	"xxl_job_info.when_lost":                {"AGAIN", "", "", "", ""},
 	"xxl_job_log.executor_fail_retry_count": {0, 2, 3, 4, 5},
 	"xxl_job_info.paused_next":              {0, 2, 3, 4, 5},
@@ -145,7 +146,7 @@ var argValues = map[string]any{
 	"NoteAdoptionChecked.CheckedAt": int64(77), "NoteAdoptedTokens": int64(77), "FinishAdoption.FinishedAt": int64(77),
 	"InsertAdoptedJob.JobID": int64(100), "InsertAdoptedToken.AppName": "new",
 	"CleanIdempotency": int64(100), "InsertIdempotency.ID": "new",
-	"Beside": int64(0), "CountMovedJobs": int64(5), "GiveJobsBack.JobGroup": int64(5), "FromMs": int64(1), "SetBeside.GroupID": int64(100), "BeginBeside.MovedAt": int64(77),
+	"Beside": int64(0), "Hidden": int64(0), "HideFlows": []int64{1, 2}, "CountMovedJobs": int64(5), "GiveJobsBack.JobGroup": int64(5), "FromMs": int64(1), "SetBeside.GroupID": int64(100), "BeginBeside.MovedAt": int64(77),
 	"ListPausedJobs.Revision": int64(100), "ResumeJobs.Revision": int64(100),
 	"FindFileJob.Name": "job_de1", "UpdateAlarmRoute.WasScope": "scope1", "UpdateAlarmRoute.WasCauses": "causes1",
 	"InsertDeclaredJob.JobID": int64(100), "SaveFileJob.Source": "changed", "ListFileJobsOfSource": "source1", "InsertDeclaredJob.Name": "new", "DropDeclaredJob.DroppedAt": int64(77),

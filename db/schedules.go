@@ -93,7 +93,7 @@ func (s *Schedules) Start(ctx context.Context, tx *sql.Tx, job StartJobParams) (
 // Stop stops a job. It reports false when the job is stopped already or gone; [ErrMoved] where it was claimed meanwhile.
 func (s *Schedules) Stop(ctx context.Context, tx *sql.Tx, id int64, updated sql.NullTime) (bool, error) {
 	j, err := s.read(ctx, tx, id)
-	if err != nil || j.TriggerStatus != 1+s.pool.BesideArg() {
+	if err != nil || j.TriggerStatus <= s.pool.BesideArg() {
 		return false, err
 	}
 	if err := s.stop(ctx, tx, id, j.TriggerNextTime, updated); err != nil {
@@ -127,7 +127,7 @@ func (s *Schedules) Delete(ctx context.Context, tx *sql.Tx, id int64) (bool, err
 	if err != nil {
 		return false, err
 	}
-	if j.TriggerStatus == 1+s.pool.BesideArg() { // nobody claims it between the reading and the deletion
+	if j.TriggerStatus > s.pool.BesideArg() { // nobody claims it between the reading and the deletion
 		if err := s.stop(ctx, tx, id, j.TriggerNextTime, sql.NullTime{}); err != nil {
 			return false, err
 		}
@@ -224,7 +224,7 @@ func (s *Schedules) row(j *ListJobSchedulesRow, cause ScheduleCause, now int64) 
 
 // started is 1 for a job that Punctual schedules: one that an XXL-JOB admin beside it does is none of its business.
 func (s *Schedules) started(status int64) int64 {
-	if status == 1+s.pool.BesideArg() {
+	if status > s.pool.BesideArg() {
 		return 1
 	}
 	return 0
@@ -234,7 +234,7 @@ func (s *Schedules) started(status int64) int64 {
 const scheduleStretch = 2000
 
 // Notice looks through all jobs for schedules that are not as their history says, which somebody else has changed, and writes
-// down how they are now. The time between since and now is when the change was made: since is when the last such look began,
+// down how they are now; flows that XXL-JOB admins would schedule are hidden from them. The time between since and now is when the change was made: since is when the last such look began,
 // 0 if there was none. Between the stretches of its work it calls rest, with how long the last took.
 func (s *Schedules) Notice(ctx context.Context, pool *Pool, since int64, rest func(took time.Duration) error) (noticed int, err error) {
 	top, err := s.q.MaxScheduleJobID(ctx, pool)
@@ -276,6 +276,9 @@ func (s *Schedules) Notice(ctx context.Context, pool *Pool, since int64, rest fu
 // history meanwhile.
 func (s *Schedules) notice(ctx context.Context, pool *Pool, ids []int64, since int64) (noticed int, err error) {
 	err = pool.Tx(ctx, func(tx *sql.Tx) error {
+		if _, err := s.q.HideFlows(ctx, tx, ids); err != nil {
+			return err
+		}
 		now := s.now().UnixMilli()
 		jobs, err := s.q.ListJobSchedules(ctx, tx, ids)
 		if err != nil {

@@ -34,6 +34,7 @@ var scheduleWriters = map[string][]string{
 	"ReplanJob":   {"db/schedules.go"},
 	"AdvanceJobs": {"scheduler/claim.go"}, // with Schedules.Stopped in the same transaction
 	"TakeJobs":    {"db/beside.go"}, "GiveJobsBack": {"db/beside.go"},
+	"HideFlows":   {"db/schedules.go"},     // in the transaction in which what was noticed is written
 	"TakeAllJobs": {"db/beside.go"},        // what is ours stays so, and the next start notices the others
 	"ResumeJobs":  {"scheduler/pauses.go"}, // gives back what a pause held, which the history goes by
 	"RearmJob":    {"scheduler/rearm.go"},  // FIX_DELAY: its times follow from its runs, which are on record

@@ -1,7 +1,9 @@
 package db
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
 )
 
@@ -37,7 +39,7 @@ func SortJobs(ctx context.Context, pool *Pool, f JobFilter, offset, limit int64)
 		return SearchJobs(ctx, pool, f, offset, limit)
 	case f.reads():
 		return searchSorted(ctx, pool, f, offset, limit)
-	case !f.Plain() || f.Beside && f.Order == OrderNext: // where started jobs have one of two statuses
+	case !f.Plain():
 		return f.sorted(ctx, pool, readStatus, f.where(false), offset, limit)
 	case len(f.Groups) > 0:
 		n, err := countJobs(ctx, pool, f)
@@ -63,7 +65,7 @@ func (f JobFilter) walk(ctx context.Context, tx DBTX, offset, limit int64) ([]in
 func (f JobFilter) sortedByNext(ctx context.Context, tx DBTX, offset, limit int64) (ids []int64, err error) {
 	stopped := f.Status != nil && *f.Status == int64(jobStopped) || f.After != nil && !f.After.Started
 	if !stopped {
-		if ids, err = f.sorted(ctx, tx, jobStarted, f.byIndex(jobStarted), offset, limit); err != nil {
+		if ids, err = f.startedByNext(ctx, tx, offset, limit); err != nil {
 			return nil, err
 		}
 		found := int64(len(ids))
@@ -87,6 +89,50 @@ func (f JobFilter) sortedByNext(ctx context.Context, tx DBTX, offset, limit int6
 	return append(ids, rest...), err
 }
 
+// startedByNext reads a page of the started jobs, each of whose statuses is a walk of its own.
+func (f JobFilter) startedByNext(ctx context.Context, tx DBTX, offset, limit int64) ([]int64, error) {
+	hidden, err := f.places(ctx, tx, jobHidden, offset+limit)
+	if err != nil {
+		return nil, err
+	}
+	if len(hidden) == 0 {
+		return f.sorted(ctx, tx, jobStarted, f.byIndex(jobStarted), offset, limit)
+	}
+	shown, err := f.places(ctx, tx, jobStarted, offset+limit)
+	if err != nil {
+		return nil, err
+	}
+	all := merged(shown, hidden, int(offset+limit), func(a, b *JobPlace) int {
+		order := cmp.Or(cmp.Compare(a.Next, b.Next), cmp.Compare(a.ID, b.ID))
+		if f.Desc {
+			return -order
+		}
+		return order
+	})
+	var ids []int64
+	for _, at := range all[min(offset, int64(len(all))):] {
+		ids = append(ids, at.ID)
+	}
+	return ids, nil
+}
+
+// places reads the first of a segment by their next times.
+func (f JobFilter) places(ctx context.Context, tx DBTX, of segment, limit int64) (places []JobPlace, err error) {
+	w := f.byIndex(of)
+	f.behind(of, w)
+	rows, err := tx.QueryContext(ctx, "SELECT id, trigger_next_time FROM xxl_job_info"+w.String()+" ORDER BY "+f.order(of)+" LIMIT ?", append(w.args, limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("find jobs by their next times: %w", err)
+	}
+	err = scanAll(rows, func() error {
+		var at JobPlace
+		err := rows.Scan(&at.ID, &at.Next)
+		places = append(places, at)
+		return err
+	})
+	return places, err
+}
+
 // segment is the part of the jobs that a walk goes through: those with a status, or all. readStatus are all that are read anyway: an
 // index on the order would lead the database to them one by one.
 type segment int64
@@ -96,6 +142,7 @@ const (
 	anyStatus  segment = -1
 	jobStopped segment = 0
 	jobStarted segment = 1
+	jobHidden  segment = 2 // started too, see db/due.go
 )
 
 // byIndex are the conditions of a plain filter, put so that no other index than that of the order serves them.
@@ -104,10 +151,11 @@ func (f JobFilter) byIndex(of segment) *where {
 	switch {
 	case of != anyStatus:
 		w.and("trigger_status = ?", int64(of))
-	case f.Status != nil && f.Beside && *f.Status != int64(jobStopped):
-		w.and("trigger_status > 0")
-	case f.Status != nil:
-		w.and("trigger_status + 0 = ?", *f.Status)
+	case f.Status == nil:
+	case *f.Status == int64(jobStopped):
+		w.and("trigger_status + 0 = 0")
+	default:
+		w.and("trigger_status + 0 > 0")
 	}
 	if len(f.Groups) > 0 {
 		w.in("job_group + 0", f.Groups)

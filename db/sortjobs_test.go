@@ -24,8 +24,8 @@ func TestJobsAreSortedAsAsked(t *testing.T) {
 		random := rand.New(rand.NewPCG(7, 7))
 		var jobs []sortable
 		for range 60 {
-			j := sortable{group: 1 + random.Int64N(3), status: random.Int64N(2), name: fmt.Sprintf("job %02d", random.IntN(20)), author: fmt.Sprintf("a%d", random.IntN(2))}
-			if j.status == 1 {
+			j := sortable{group: 1 + random.Int64N(3), status: random.Int64N(3), name: fmt.Sprintf("job %02d", random.IntN(20)), author: fmt.Sprintf("a%d", random.IntN(2))}
+			if j.status > 0 {
 				j.next = 1000 + random.Int64N(12)
 			}
 			id, err := db.New().InsertJob(t.Context(), pool, db.InsertJobParams{
@@ -99,7 +99,7 @@ func sortedHere(jobs []sortable, f db.JobFilter) []sortable {
 	var list []sortable
 	for _, j := range jobs {
 		switch {
-		case len(f.Groups) > 0 && !slices.Contains(f.Groups, j.group), f.Status != nil && *f.Status != j.status, len(f.IDs) > 0 && !slices.Contains(f.IDs, j.id),
+		case len(f.Groups) > 0 && !slices.Contains(f.Groups, j.group), f.Status != nil && (*f.Status > 0) != (j.status > 0), len(f.IDs) > 0 && !slices.Contains(f.IDs, j.id),
 			f.Text == "%job 1%" && j.name[:5] != "job 1", f.Text == "%nothing%", f.Author != "" && j.author != "a1":
 			continue
 		}
@@ -113,7 +113,7 @@ func sortedHere(jobs []sortable, f db.JobFilter) []sortable {
 		if f.Order == db.OrderName {
 			return sign * cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.id, b.id))
 		}
-		return cmp.Or(cmp.Compare(b.status, a.status), sign*cmp.Or(cmp.Compare(a.next, b.next), cmp.Compare(a.id, b.id)))
+		return cmp.Or(cmp.Compare(min(b.status, 1), min(a.status, 1)), sign*cmp.Or(cmp.Compare(a.next, b.next), cmp.Compare(a.id, b.id)))
 	})
 	return list
 }

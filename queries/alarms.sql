@@ -304,7 +304,7 @@ ORDER BY r.id LIMIT ?;
 -- name: ListExpectedJobs :many
 -- Started jobs of which a success is expected every so often.
 SELECT id, job_group, tags, expect_every_seconds, update_time FROM xxl_job_info
-WHERE expect_every_seconds > 0 AND trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND id > sqlc.arg(after_id) ORDER BY id LIMIT ?;
+WHERE expect_every_seconds > 0 AND trigger_status > CAST(sqlc.arg(beside) AS SIGNED) AND id > sqlc.arg(after_id) ORDER BY id LIMIT ?;
 
 -- name: ListDeadlineJobs :many
 -- Started jobs that have to be done by a time of day, and those whose schedule may have ended since its last run began.
@@ -312,7 +312,7 @@ SELECT id, job_group, tags, schedule_type, schedule_conf, time_zone, start_at, e
        trigger_next_time, update_time, done_by
 FROM xxl_job_info
 WHERE done_by > '' AND id > sqlc.arg(after_id)
-  AND (trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED)
+  AND (trigger_status > CAST(sqlc.arg(beside) AS SIGNED)
     OR (trigger_status = 0 AND (schedule_type = 'ONCE' OR end_at > CAST(sqlc.arg(since_ms) AS SIGNED))))
 ORDER BY id LIMIT ?;
 

@@ -37,8 +37,8 @@ WHERE job_group = ? AND trigger_status = 2 AND trigger_next_time >= sqlc.arg(fro
 SELECT COUNT(*) FROM xxl_job_info WHERE job_group = ? AND trigger_status = 2;
 
 -- name: TakeAllJobs :execrows
--- Nobody schedules beside Punctual any more, or nobody but an old admin.
-UPDATE xxl_job_info SET trigger_status = 1 WHERE trigger_status = 2;
+-- Nobody schedules beside Punctual any more, or nobody but an old admin. Flows are not for one.
+UPDATE xxl_job_info SET trigger_status = 1 WHERE trigger_status = 2 AND glue_type <> 'FLOW';
 
 -- name: ListJobsOfGroupByStatus :many
 -- The schedules of a group's jobs in one state, for what cannot be moved or given back.

@@ -26,9 +26,9 @@ SELECT calendar, job_group, COUNT(*) AS jobs FROM xxl_job_info WHERE calendar > 
 -- The started jobs of a calendar, a page at a time by id: their next times are computed anew when it has changed. The next time of one that a
 -- pause holds back is the end of the pause; the calendar counts when that has come.
 SELECT id, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, calendar_rule, trigger_next_time, claimed_until FROM xxl_job_info
-WHERE calendar = sqlc.arg(calendar) AND trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND paused_next <> trigger_next_time AND id > sqlc.arg(after_id) ORDER BY id LIMIT 500;
+WHERE calendar = sqlc.arg(calendar) AND trigger_status > CAST(sqlc.arg(beside) AS SIGNED) AND paused_next <> trigger_next_time AND id > sqlc.arg(after_id) ORDER BY id LIMIT 500;
 
 -- name: ReplanJob :execrows
 -- The next time of a job whose calendar has changed; 0 rows when somebody has claimed or changed it meanwhile.
 UPDATE xxl_job_info SET trigger_next_time = sqlc.arg(next_time)
-WHERE id = sqlc.arg(id) AND trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time = sqlc.arg(old_next) AND paused_next <> trigger_next_time AND claimed_until = sqlc.arg(old_claimed);
+WHERE id = sqlc.arg(id) AND trigger_status > CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time = sqlc.arg(old_next) AND paused_next <> trigger_next_time AND claimed_until = sqlc.arg(old_claimed);

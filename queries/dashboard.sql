@@ -47,15 +47,15 @@ SELECT job_group, COUNT(*) AS total, CAST(COALESCE(SUM(CASE WHEN trigger_status 
 FROM xxl_job_info GROUP BY job_group ORDER BY job_group;
 
 -- name: ListJobsDueWithin :many
--- The schedules of started jobs due up to a moment, soonest first, for the forecast.
+-- The schedules of started jobs due up to a moment, soonest first, for the forecast. [ListDueWithin] asks twice.
 SELECT id, job_group, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at, calendar, calendar_rule, tags, paused_at, paused_next FROM xxl_job_info
-WHERE trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time <= sqlc.arg(until_ms)
+WHERE trigger_status = 1 + CAST(sqlc.arg(hidden) AS SIGNED) AND trigger_next_time <= sqlc.arg(until_ms)
 ORDER BY trigger_next_time LIMIT ?;
 
 -- name: ListSchedulesOfJobs :many
 -- The same of some jobs, for the timeline.
 SELECT id, job_group, schedule_type, schedule_conf, time_zone, trigger_next_time, end_at, calendar, calendar_rule, tags, paused_at, paused_next FROM xxl_job_info
-WHERE trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND id IN (sqlc.slice(ids)) AND trigger_next_time > 0 AND trigger_next_time <= sqlc.arg(until_ms);
+WHERE trigger_status > CAST(sqlc.arg(beside) AS SIGNED) AND id IN (sqlc.slice(ids)) AND trigger_next_time > 0 AND trigger_next_time <= sqlc.arg(until_ms);
 
 
 -- name: GetFirstSteps :one

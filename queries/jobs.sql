@@ -1,5 +1,7 @@
 -- What touches xxl_job_info. Columns are always named: their order differs between XXL-JOB releases (docs/compat.md §2.3).
--- Beside XXL-JOB admins (db/beside.go) the started jobs of ours have trigger_status 2: there the argument "beside" is 1, else 0.
+-- Started jobs have trigger_status 1, which XXL-JOB admins schedule, or 2, which they take for stopped: flows have it, and beside XXL-JOB
+-- admins (db/beside.go) all jobs of ours. There the argument "beside" is 1, else 0, so that what is ours is above it. Where the order of
+-- an index counts, one value is asked for at a time: the argument "hidden" is 1 for those with 2. See db/due.go.
 
 -- name: ListDueJobs :many
 -- The claim's plain read: running jobs due up to a moment, in the order (next time, id), a page at a time by that key so
@@ -9,7 +11,7 @@ SELECT id, job_group, schedule_type, schedule_conf, misfire_strategy, executor_r
        child_jobid, trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent,
        concurrency_policy, claimed_until, tags, paused_at, paused_next, calendar, calendar_rule, misfire_more, misfire_last, misfire_within, when_lost
 FROM xxl_job_info
-WHERE trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time <= sqlc.arg(until_ms)
+WHERE trigger_status = 1 + CAST(sqlc.arg(hidden) AS SIGNED) AND trigger_next_time <= sqlc.arg(until_ms)
   AND (trigger_next_time > sqlc.arg(after_ms) OR (trigger_next_time = sqlc.arg(after_ms) AND id > sqlc.arg(after_id)))
 ORDER BY trigger_next_time, id
 LIMIT ?;
@@ -102,9 +104,9 @@ SET glue_source = sqlc.arg(glue_source), glue_remark = sqlc.arg(glue_remark), gl
 WHERE id = sqlc.arg(id);
 
 -- name: StartJob :execrows
--- Makes a stopped job due from its next time on; 0 rows when it already runs (or is gone). See UpdateJob for claimed_until.
+-- Makes a stopped job due from its next time on, a flow so that no XXL-JOB admin schedules it; 0 rows when it already runs (or is gone). See UpdateJob for claimed_until.
 UPDATE xxl_job_info
-SET trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED), claimed_until = CASE WHEN claimed_until > sqlc.arg(next_time) THEN 0 ELSE claimed_until END,
+SET trigger_status = CASE WHEN glue_type = 'FLOW' THEN 2 ELSE 1 + CAST(sqlc.arg(beside) AS SIGNED) END, claimed_until = CASE WHEN claimed_until > sqlc.arg(next_time) THEN 0 ELSE claimed_until END,
     trigger_next_time = sqlc.arg(next_time), update_time = sqlc.arg(update_time)
 WHERE id = sqlc.arg(id) AND trigger_status = 0;
 
@@ -113,7 +115,7 @@ WHERE id = sqlc.arg(id) AND trigger_status = 0;
 -- which fires have been claimed.
 UPDATE xxl_job_info
 SET trigger_status = 0, trigger_next_time = 0, update_time = sqlc.arg(update_time)
-WHERE id = sqlc.arg(id) AND trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time = sqlc.arg(old_next_time);
+WHERE id = sqlc.arg(id) AND trigger_status > CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time = sqlc.arg(old_next_time);
 
 -- name: DeleteJob :execrows
 DELETE FROM xxl_job_info WHERE id = ?;
@@ -146,12 +148,12 @@ SELECT id FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) AND when_lost = 'AGAIN
 -- See UpdateJob for claimed_until.
 UPDATE xxl_job_info
 SET claimed_until = CASE WHEN claimed_until > sqlc.arg(next_time) THEN 0 ELSE claimed_until END, trigger_next_time = sqlc.arg(next_time)
-WHERE id = sqlc.arg(id) AND trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time = sqlc.arg(waiting);
+WHERE id = sqlc.arg(id) AND trigger_status > CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time = sqlc.arg(waiting);
 
 -- name: ListWaitingJobs :many
 -- The FIX_DELAY jobs that wait for a run to end, for the sweep.
 SELECT id, schedule_type, schedule_conf, time_zone, start_at, end_at, calendar, calendar_rule FROM xxl_job_info
-WHERE trigger_status = 1 + CAST(sqlc.arg(beside) AS SIGNED) AND trigger_next_time = sqlc.arg(waiting) AND id > sqlc.arg(after_id) ORDER BY id LIMIT 500;
+WHERE trigger_status = 1 + CAST(sqlc.arg(hidden) AS SIGNED) AND trigger_next_time = sqlc.arg(waiting) AND id > sqlc.arg(after_id) ORDER BY id LIMIT 500;
 
 -- name: ListParentsOf :many
 -- Jobs whose children include one, in no order: the pattern is its id between commas, of either width. The first condition
@@ -169,7 +171,7 @@ DELETE FROM xxl_job_logglue WHERE job_id = ? AND id <= ?;
 
 -- name: CountJobsDueAt :one
 -- How many jobs fire at the very same time, for the form that is about to add one. It counts along the index of due jobs.
-SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status = 1 AND trigger_next_time = sqlc.arg(at_ms) AND id <> sqlc.arg(except_id);
+SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status IN (1, 2) AND trigger_next_time = sqlc.arg(at_ms) AND id <> sqlc.arg(except_id);
 
 -- name: ListJobsNamed :many
 -- The jobs of some executors that have one of some descriptions, for an import. MySQL compares without case: the caller
@@ -184,3 +186,7 @@ SELECT id, trigger_status, trigger_next_time, claimed_until FROM xxl_job_info WH
 -- name: LockFreeJobs :many
 -- Which of some jobs nobody has locked, for the length of the transaction that asks. MySQL 8, MariaDB 10.6.
 SELECT id FROM xxl_job_info FORCE INDEX (PRIMARY) WHERE id IN (sqlc.slice(ids)) FOR UPDATE SKIP LOCKED;
+
+-- name: HideFlows :execrows
+-- Somebody has started flows in an XXL-JOB admin, which would have executors run them: of some jobs.
+UPDATE xxl_job_info SET trigger_status = 2 WHERE id IN (sqlc.slice(ids)) AND trigger_status = 1 AND glue_type = 'FLOW';

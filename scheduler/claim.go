@@ -87,7 +87,7 @@ func (e *Engine) unmoved(ctx context.Context, rows []db.ListDueJobsRow) ([]db.Li
 	left := make([]db.ListDueJobsRow, 0, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		if t := now[r.ID]; t != nil && t.TriggerStatus == 1+e.cfg.Pool.BesideArg() && t.TriggerNextTime == r.TriggerNextTime && t.ClaimedUntil == r.ClaimedUntil {
+		if t := now[r.ID]; t != nil && t.TriggerStatus > e.cfg.Pool.BesideArg() && t.TriggerNextTime == r.TriggerNextTime && t.ClaimedUntil == r.ClaimedUntil {
 			left = append(left, *r)
 		}
 	}
@@ -138,7 +138,7 @@ func (e *Engine) claimBatch(ctx context.Context, rows []db.ListDueJobsRow, until
 	for i := range rows {
 		r := &rows[i]
 		j := e.dueJob(r)
-		advances[i] = db.Advance{ID: r.ID, OldNext: r.TriggerNextTime, OldClaimed: r.ClaimedUntil, Claimed: r.ClaimedUntil, Last: r.TriggerLastTime, Stop: true, Beside: e.beside()}
+		advances[i] = db.Advance{ID: r.ID, OldNext: r.TriggerNextTime, OldClaimed: r.ClaimedUntil, Claimed: r.ClaimedUntil, Last: r.TriggerLastTime, Stop: true, Beside: e.beside(), Flow: j.glue == jobspec.GlueFlow}
 		schedule, err := e.scheduleOf(r.ScheduleType, string(r.ScheduleConf), r.TimeZone, r.StartAt, r.EndAt, r.Calendar, r.CalendarRule)
 		missed(&schedule, r)
 		var plan jobspec.Plan

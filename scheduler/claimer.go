@@ -121,8 +121,8 @@ func (c *claimer) round(ctx context.Context) error {
 	for first := true; ; first = false {
 		c.beginRead()
 		query, cancel := context.WithTimeout(ctx, readLimit)
-		rows, err := c.e.queries.ListDueJobs(query, c.e.cfg.Pool, db.ListDueJobsParams{
-			Beside: c.e.cfg.Pool.BesideArg(), UntilMs: until.UnixMilli(), AfterMs: afterMs, AfterID: afterID, Limit: duePage,
+		rows, err := db.ListDue(query, c.e.cfg.Pool, db.ListDueJobsParams{
+			UntilMs: until.UnixMilli(), AfterMs: afterMs, AfterID: afterID, Limit: duePage,
 		})
 		cancel()
 		if err != nil {

@@ -33,9 +33,19 @@ func (e *Engine) rearm(ctx context.Context, tx db.DBTX, s jobspec.Schedule, jobI
 
 // sweepWaiting sets the next times that events did not: of jobs whose run was deleted, or ended while nobody could write.
 func (e *Engine) sweepWaiting(ctx context.Context, low int64) error {
+	for hidden := e.cfg.Pool.BesideArg(); hidden <= 1; hidden++ {
+		if err := e.sweepWaitingWith(ctx, hidden, low); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepWaitingWith does so with the jobs of one of the statuses that started jobs have (db/due.go).
+func (e *Engine) sweepWaitingWith(ctx context.Context, hidden, low int64) error {
 	var after int64
 	for {
-		jobs, err := e.queries.ListWaitingJobs(ctx, e.cfg.Pool, db.ListWaitingJobsParams{Beside: e.cfg.Pool.BesideArg(), Waiting: jobspec.Waiting.UnixMilli(), AfterID: after})
+		jobs, err := e.queries.ListWaitingJobs(ctx, e.cfg.Pool, db.ListWaitingJobsParams{Hidden: hidden, Waiting: jobspec.Waiting.UnixMilli(), AfterID: after})
 		if err != nil || len(jobs) == 0 {
 			return err
 		}

@@ -99,7 +99,6 @@ func (s *Jobs) Count(ctx context.Context, p auth.Principal, f JobFilter) (int64,
 // query is a filter as the database takes it, with the jobs that a number of the dashboard counts.
 func (s *Jobs) query(ctx context.Context, p auth.Principal, f JobFilter) (q db.JobFilter, ok bool, err error) {
 	q, ok = jobQuery(p, f)
-	q.Beside = s.cfg.Pool.Beside()
 	if ok && f.Paused {
 		book, err := db.ReadPauses(ctx, s.cfg.Pool, s.cfg.Now())
 		if held := (Held{book: book, now: s.cfg.Now()}); err != nil || !held.filter(&q) {

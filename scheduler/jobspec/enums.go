@@ -214,8 +214,9 @@ type TriggerStatus int
 const (
 	StatusStopped TriggerStatus = 0
 	StatusRunning TriggerStatus = 1
-	// StatusMoved is running too, while XXL-JOB admins work on the same database: it is Punctual's, and StatusRunning is theirs. They
-	// look for jobs of no other value, so no job is ever both's (db/beside.go). Nowhere else does it occur.
+	// StatusMoved is running too, and not for XXL-JOB admins, which look for jobs of no other value than StatusRunning and show this one as
+	// stopped. Flows have it, which no executor could run, and while XXL-JOB admins work on the same database all jobs that are
+	// Punctual's, so that no job is ever both's (db/beside.go).
 	StatusMoved TriggerStatus = 2
 )
 

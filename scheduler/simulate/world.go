@@ -287,7 +287,7 @@ func (w *world) close() error { return errors.Join(w.oracle.Close(), w.closer.Cl
 // settle checks that the schedule has been caught up with. Jobs whose missed fires have runs of their own may take longer for it.
 func (w *world) settle(ctx context.Context) {
 	behind := func(each string) (n int) {
-		err := w.oracle.QueryRowContext(ctx, "SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status = 1 AND trigger_next_time < ? AND (misfire_more <> '') = "+each,
+		err := w.oracle.QueryRowContext(ctx, "SELECT COUNT(*) FROM xxl_job_info WHERE trigger_status > 0 AND trigger_next_time < ? AND (misfire_more <> '') = "+each,
 			time.Now().Add(-2*time.Second).UnixMilli()).Scan(&n)
 		if err != nil {
 			w.violate("schedule not caught up", "%v", err)

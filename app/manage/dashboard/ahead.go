@@ -154,7 +154,7 @@ func (s *Dashboard) follows(ctx context.Context, now, until time.Time, visit fun
 	if err != nil {
 		return ends, err
 	}
-	rows, err := s.queries.ListJobsDueWithin(ctx, s.cfg.Pool, db.ListJobsDueWithinParams{Beside: s.cfg.Pool.BesideArg(), UntilMs: until.UnixMilli() - 1, Limit: aheadJobs})
+	rows, err := db.ListDueWithin(ctx, s.cfg.Pool, db.ListJobsDueWithinParams{UntilMs: until.UnixMilli() - 1, Limit: aheadJobs})
 	if err != nil {
 		return ends, fmt.Errorf("read the next times of jobs: %w", db.Error(err))
 	}

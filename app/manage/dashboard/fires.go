@@ -62,7 +62,7 @@ func (s *Dashboard) Fires(ctx context.Context, jobs []int64, until time.Time, st
 // Soonest are the started jobs of a group, or with 0 of all, that are due next before a moment and that the principal may see, the soonest
 // first. It looks at the first few hundred, so that it costs the same however many there are.
 func (s *Dashboard) Soonest(ctx context.Context, p auth.Principal, group int64, until time.Time, most int) ([]int64, error) {
-	rows, err := s.queries.ListJobsDueWithin(ctx, s.cfg.Pool, db.ListJobsDueWithinParams{Beside: s.cfg.Pool.BesideArg(), UntilMs: until.UnixMilli() - 1, Limit: soonLooked})
+	rows, err := db.ListDueWithin(ctx, s.cfg.Pool, db.ListJobsDueWithinParams{UntilMs: until.UnixMilli() - 1, Limit: soonLooked})
 	if err != nil {
 		return nil, fmt.Errorf("read the next times of jobs: %w", db.Error(err))
 	}

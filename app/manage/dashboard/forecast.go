@@ -81,7 +81,7 @@ func (s *Dashboard) foresee(ctx context.Context, now time.Time) (foreseen, error
 		return f, err
 	}
 	until := f.from.Add(forecastMinutes * time.Minute)
-	rows, err := s.queries.ListJobsDueWithin(ctx, s.cfg.Pool, db.ListJobsDueWithinParams{Beside: s.cfg.Pool.BesideArg(), UntilMs: until.UnixMilli() - 1, Limit: forecastJobs})
+	rows, err := db.ListDueWithin(ctx, s.cfg.Pool, db.ListJobsDueWithinParams{UntilMs: until.UnixMilli() - 1, Limit: forecastJobs})
 	if err != nil {
 		return f, fmt.Errorf("read the next times of jobs: %w", db.Error(err))
 	}
