@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"net/http"
 	"net/url"
 	"os"
@@ -56,8 +57,11 @@ func TestTheAPIIsAsItsDocumentSays(t *testing.T) {
 		}
 		cmd := exec.CommandContext(t.Context(), tool, append([]string{"--config-file", config, "run", root.base + "/api/v1/openapi.json", "--header", "Authorization: Bearer " + token}, args...)...)
 		cmd.Dir = t.TempDir() // where it keeps what it found
-		if out, err := cmd.CombinedOutput(); err != nil {
+		out, err := cmd.CombinedOutput()
+		if err != nil {
 			t.Errorf("%v\n%s", err, out)
+		} else if i := bytes.Index(out, []byte("API Operations:")); i >= 0 {
+			t.Logf("%s", out[i:]) // how much it asked, for -v
 		}
 		caller := &caller{t: t, base: root.base, token: token}
 		if got := caller.do("GET", "/tokens", ""); got.status != http.StatusOK {

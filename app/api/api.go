@@ -104,6 +104,26 @@ func config() huma.Config {
 		"token": {Type: "http", Scheme: "bearer", Description: "An API token (pnc_...), made in the console under Tokens."},
 	}
 	c.Security = []map[string][]string{{"token": {}}}
+	for _, tag := range [][2]string{
+		{"alarms", "The alarms that are open, the channels that they are sent through, and their messages."},
+		{"audit", "Who changed what."},
+		{"backfills", "Runs of a job for times that have passed."},
+		{"calendars", "The days that jobs keep to."},
+		{"groups", "Groups of executors, and their addresses."},
+		{"health", "Whether the admin does its work."},
+		{"jobs", "What is run, when, and where; also as files."},
+		{"nodes", "The admins that share the database."},
+		{"pauses", "Stretches of time in which schedules are held back."},
+		{"runs", "What was run, is running, and waits to be."},
+		{"settings", "Those of the installation."},
+		{"statistics", "What was run by the hour or day, and what is due."},
+		{"teams", "Users who have rights together."},
+		{"tokens", "The tokens that programs act with, and how one is got by a browser's approval."},
+		{"users", "Who may log in, and the rights of each."},
+		{"webhooks", "Addresses that are told of events."},
+	} {
+		c.Tags = append(c.Tags, &huma.Tag{Name: tag[0], Description: tag[1]})
+	}
 	return c
 }
 

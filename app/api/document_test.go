@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -79,6 +80,13 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 	t.Parallel()
 	a := Register(echo.New(), Config{})
 	ids := make(map[string]bool)
+	unused := make(map[string]bool)
+	for _, tag := range a.huma.OpenAPI().Tags {
+		if unused[tag.Name] = true; tag.Description == "" {
+			t.Errorf("nothing says what %s are", tag.Name)
+		}
+	}
+	known := maps.Clone(unused)
 	for path, item := range a.huma.OpenAPI().Paths {
 		raw, err := json.Marshal(item)
 		if err != nil {
@@ -99,6 +107,11 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 				t.Errorf("%s %s: id %q, summary %q, tags %q", method, path, o.OperationID, o.Summary, o.Tags)
 			}
 			ids[o.OperationID] = true
+			for _, tag := range o.Tags {
+				if delete(unused, tag); !known[tag] {
+					t.Errorf("%s %s: the document has no tag %s", method, path, tag)
+				}
+			}
 			for _, p := range o.Parameters {
 				if p.Description == "" {
 					t.Errorf("%s %s: nothing says what %s is", method, path, p.Name)
@@ -108,6 +121,9 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 				t.Errorf("%s %s: responses %v", method, path, o.Responses)
 			}
 		}
+	}
+	if len(unused) > 0 {
+		t.Errorf("tags of no operation: %v", unused)
 	}
 }
 
