@@ -127,6 +127,45 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 	}
 }
 
+// TestWhatIsWantedIsNotNull: null is as if a field were not named, so that one which has to be there cannot be null.
+func TestWhatIsWantedIsNotNull(t *testing.T) {
+	t.Parallel()
+	o := Register(echo.New(), Config{}).huma.OpenAPI()
+	wanted := 0
+	var walk func(name string, s *huma.Schema)
+	seen := make(map[*huma.Schema]bool)
+	walk = func(name string, s *huma.Schema) {
+		for s != nil && s.Ref != "" {
+			s = o.Components.Schemas.SchemaFromRef(s.Ref)
+		}
+		if s == nil || seen[s] {
+			return
+		}
+		seen[s] = true
+		walk(name+"[]", s.Items)
+		for field, p := range s.Properties {
+			if slices.Contains(s.Required, field) {
+				if wanted++; p.Nullable {
+					t.Errorf("%s: %s has to be there and may be null", name, field)
+				}
+			}
+			walk(name+"."+field, p)
+		}
+	}
+	for path, item := range o.Paths {
+		for method, operation := range map[string]*huma.Operation{http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch} {
+			if operation != nil && operation.RequestBody != nil {
+				for _, media := range operation.RequestBody.Content {
+					walk(method+" "+path, media.Schema)
+				}
+			}
+		}
+	}
+	if wanted < 10 {
+		t.Errorf("only %d fields were looked at", wanted)
+	}
+}
+
 // TestWhatCanBeChangedIsMatched: every operation that replaces, changes or deletes something takes an If-Match, those that replace it want
 // one, and where it is read is its ETag.
 func TestWhatCanBeChangedIsMatched(t *testing.T) {
