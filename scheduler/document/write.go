@@ -4,12 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // Write writes a tree; head, comment lines, begins a document in YAML. The same tree gives the same bytes.
@@ -21,12 +17,10 @@ func Write(tree Node, as Format, head string) ([]byte, error) {
 		return out.Bytes(), nil
 	}
 	out.WriteString(head)
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(2)
-	if err := encoder.Encode(toYAML(tree)); err != nil {
+	if err := writeYAML(&out, tree); err != nil {
 		return nil, fmt.Errorf("write YAML: %w", err)
 	}
-	return out.Bytes(), encoder.Close()
+	return out.Bytes(), nil
 }
 
 // Add adds a value to a mapping.
@@ -68,52 +62,6 @@ func (n *Node) AddList(name string, value Node) {
 	if len(value.Items) > 0 {
 		n.Add(name, value)
 	}
-}
-
-// YAML is the tree as the library has it.
-func (n Node) YAML() *yaml.Node { return toYAML(n) }
-
-func toYAML(n Node) *yaml.Node {
-	switch n.Kind {
-	case List, Mapping:
-		y := &yaml.Node{Kind: yaml.SequenceNode}
-		if n.Kind == Mapping {
-			y.Kind = yaml.MappingNode
-		}
-		for i, item := range n.Items {
-			if n.Kind == Mapping {
-				y.Content = append(y.Content, toYAML(n.Keys[i]))
-			}
-			y.Content = append(y.Content, toYAML(item))
-		}
-		return y
-	case Nothing, Scalar:
-	}
-	y := &yaml.Node{Kind: yaml.ScalarNode, Value: n.Text}
-	if n.Plain {
-		return y
-	}
-	y.Tag = "!!str" // quoted where it would be read as something else
-	switch {
-	case awkward(n.Text), slices.Contains(oldBooleans, strings.ToLower(n.Text)):
-		y.Style = yaml.DoubleQuotedStyle
-	case strings.Contains(n.Text, "\n"):
-		y.Style = yaml.LiteralStyle
-	}
-	return y
-}
-
-// oldBooleans are truth values to readers of YAML 1.1, and words to us.
-var oldBooleans = []string{"y", "n", "yes", "no", "on", "off"}
-
-// awkward says whether a text would not survive, or not be seen, unless each strange character of it is written out.
-func awkward(text string) bool {
-	if strings.TrimLeft(text, " \n") != text || strings.HasSuffix(text, "\n\n") || strings.Contains(text, " \n") {
-		return true
-	}
-	return strings.ContainsFunc(text, func(r rune) bool {
-		return r != '\n' && r != '\t' && !unicode.IsPrint(r) || r == '\uFEFF'
-	})
 }
 
 func writeJSON(out *bytes.Buffer, n Node, indent string) {

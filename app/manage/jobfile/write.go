@@ -22,7 +22,7 @@ func fileTree(f File) document.Node {
 		group := document.Node{Kind: document.Mapping}
 		group.AddText(fieldAppName, g.AppName)
 		group.AddText(fieldTitle, g.Title)
-		jobs := document.Node{Kind: document.List}
+		jobs := document.Node{Kind: document.List, Items: make([]document.Node, 0, len(g.Jobs))}
 		for _, j := range g.Jobs {
 			jobs.Items = append(jobs.Items, jobTree(j))
 		}
@@ -34,7 +34,7 @@ func fileTree(f File) document.Node {
 }
 
 func jobTree(j Job) document.Node {
-	n := document.Node{Kind: document.Mapping}
+	n := document.Node{Kind: document.Mapping, Keys: make([]document.Node, 0, len(j.Values)+2), Items: make([]document.Node, 0, len(j.Values)+2)} // the number and the state
 	for _, name := range fieldNames {
 		switch text := j.Values.Get(name); {
 		case name == FieldID:

@@ -98,13 +98,12 @@ func (s *Service) Export(ctx context.Context, p auth.Principal, f manage.JobFilt
 	for _, g := range groups {
 		apps[g.ID] = g.AppName
 	}
+	jobs := make(map[int64][]jobfile.Job) // of each group
+	for _, j := range stored {
+		jobs[j.JobGroup] = append(jobs[j.JobGroup], s.fileJob(p, j, apps, family))
+	}
 	for _, g := range groups {
-		group := jobfile.Group{AppName: g.AppName, Title: g.Title}
-		for _, j := range stored {
-			if j.JobGroup == g.ID {
-				group.Jobs = append(group.Jobs, s.fileJob(p, j, apps, family))
-			}
-		}
+		group := jobfile.Group{AppName: g.AppName, Title: g.Title, Jobs: jobs[g.ID]}
 		slices.SortFunc(group.Jobs, func(a, b jobfile.Job) int {
 			return cmp.Or(strings.Compare(a.Description(), b.Description()), cmp.Compare(a.ID, b.ID))
 		})

@@ -50,7 +50,7 @@ type bundle struct {
 	group, closed int64
 }
 
-func setup(t *testing.T, pool *db.Pool) *bundle {
+func setup(t testing.TB, pool *db.Pool) *bundle {
 	t.Helper()
 	b := &bundle{pool: pool, engine: &engine{}, now: time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC), admin: auth.NewPrincipal(1, "root", auth.RoleAdmin, "")}
 	b.Service = manage.New(manage.Config{Pool: pool, Engine: b.engine, Upkeep: upkeep{}, Now: func() time.Time { return b.now }})
@@ -78,7 +78,7 @@ func (b *bundle) job(change func(*manage.JobInput)) manage.JobInput {
 	return in
 }
 
-func (b *bundle) create(t *testing.T, change func(*manage.JobInput)) int64 {
+func (b *bundle) create(t testing.TB, change func(*manage.JobInput)) int64 {
 	t.Helper()
 	id, err := b.Jobs.Create(t.Context(), b.admin, b.job(change))
 	if err != nil {

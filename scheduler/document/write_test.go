@@ -1,0 +1,57 @@
+package document
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// TestDocumentsAreWrittenAsByTheLibrary in every byte.
+func TestDocumentsAreWrittenAsByTheLibrary(t *testing.T) {
+	t.Parallel()
+	texts := []string{"", "a", "close the day", "对账", "yes", "null", "12", "0x1", "- a", "a: b", "# no", "a\nb", "a\n\nb\n", "a\n  b", " a", "a ", "\ta", "'", "\"", "a\x00b", "~", "2026-03-04", "!!str a", "é\n\n", "yes\n", strings.Repeat("long: text ", 50) + ".", strings.Repeat("对账", 200)}
+	for seed := range uint64(300) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		var grow func(depth int) Node
+		grow = func(depth int) Node {
+			n := Node{Kind: Kind(random.IntN(4))}
+			if depth == 0 {
+				n.Kind = Scalar
+			} else if depth == 5 {
+				n.Kind = Kind(2 + random.IntN(2))
+			}
+			switch n.Kind {
+			case List, Mapping:
+				for i := range random.IntN(6) {
+					if n.Kind == Mapping {
+						n.Keys = append(n.Keys, Node{Kind: Scalar, Text: []string{"a", "日", "is key", "on", "7", "x.y_z", "t:"}[i]})
+					}
+					n.Items = append(n.Items, grow(depth-1))
+				}
+			case Nothing, Scalar:
+				n.Text = texts[random.IntN(len(texts))]
+				if random.IntN(4) == 0 {
+					n.Plain, n.Text = true, "42"
+				}
+			}
+			return n
+		}
+		tree := grow(5)
+		var whole bytes.Buffer
+		encoder := yaml.NewEncoder(&whole)
+		encoder.SetIndent(2)
+		if err := encoder.Encode(toYAML(tree)); err != nil {
+			t.Fatal(err)
+		}
+		if err := encoder.Close(); err != nil {
+			t.Fatal(err)
+		}
+		var ours bytes.Buffer
+		if err := writeYAML(&ours, tree); err != nil || ours.String() != whole.String() {
+			t.Fatalf("seed %d: %v\n%s\nwant\n%s", seed, err, ours.String(), whole.String())
+		}
+	}
+}
