@@ -21,6 +21,7 @@ import (
 
 const (
 	pageRequests = 40              // of each page
+	unmeasured   = 2               // before them, which plan and warm
 	pageTime     = 2 * time.Second // and for how long at most
 	pagePassword = "kettle-orbit-lamp-17"
 )
@@ -35,7 +36,8 @@ type page struct {
 }
 
 // pages opens every page of the console, over HTTP and one at a time, in a large installation, as an administrator and as
-// somebody who may see three groups. The time is that of the whole answer, from this machine.
+// somebody who may see three groups. The time is that of the whole answer, from this machine; the CPU time, which other work on it
+// changes less, is all that the two programs used meanwhile.
 func pages(ctx context.Context, s settings, database string) (err error) {
 	dir := filepath.Join(s.dir, database)
 	if s.dir == "" {
@@ -103,6 +105,8 @@ func pages(ctx context.Context, s settings, database string) (err error) {
 			if !strings.Contains(p.name, s.page) {
 				continue
 			}
+			admin, _ := usage(y.admin)
+			maria, _ := usage(y.maria)
 			times, status, size, err := as.agent.measure(ctx, p)
 			if err != nil {
 				return fmt.Errorf("%s: %w", p.name, err)
@@ -114,7 +118,11 @@ func pages(ctx context.Context, s settings, database string) (err error) {
 			if p95 > 30 {
 				mark = "  <-- slow"
 			}
-			report(database, p.name, "%-16s p50 %6.1f  p95 %6.1f  max %6.1f ms  %6.1f kB  %d%s", as.who, times[len(times)/2], p95, times[len(times)-1], float64(size)/1000, status, mark)
+			adminNow, _ := usage(y.admin)
+			mariaNow, _ := usage(y.maria)
+			asked := float64(len(times) + unmeasured)
+			report(database, p.name, "%-16s p50 %6.1f  p95 %6.1f  max %6.1f ms  cpu of the admin %5.1f, of MariaDB %5.1f ms  %6.1f kB  %d%s", as.who, times[len(times)/2], p95, times[len(times)-1],
+				ms(adminNow-admin)/asked, ms(mariaNow-maria)/asked, float64(size)/1000, status, mark)
 		}
 	}
 	if len(all) == 0 {
@@ -370,10 +378,10 @@ func (a agent) ask(ctx context.Context, p page, i int) (took time.Duration, stat
 	return took, answer.StatusCode, len(raw), nil
 }
 
-// measure asks for a page again and again; the first two answers, which plan and warm, do not count.
+// measure asks for a page again and again; the first answers do not count.
 func (a agent) measure(ctx context.Context, p page) (times []float64, status, size int, err error) {
 	began := time.Now()
-	for i := range pageRequests + 2 {
+	for i := range pageRequests + unmeasured {
 		took, got, bytes, err := a.ask(ctx, p, i)
 		if err != nil {
 			return nil, 0, 0, err
@@ -382,7 +390,7 @@ func (a agent) measure(ctx context.Context, p page) (times []float64, status, si
 		if got >= http.StatusInternalServerError || p.api && got != http.StatusOK {
 			return nil, 0, 0, fmt.Errorf("%s: %d", p.path(i), got)
 		}
-		if i >= 2 {
+		if i >= unmeasured {
 			times = append(times, ms(took))
 		}
 		if time.Since(began) > pageTime && len(times) > 0 {
