@@ -42,8 +42,8 @@ type commands struct {
 	Migrate  migrateCmd `cmd:"" help:"Bring the database up to date, or go back to XXL-JOB."`
 	Backup   backupCmd  `cmd:"" help:"Copy the embedded database into a file, also while it is in use."`
 	Restore  restoreCmd `cmd:"" help:"Put a backup in the place of the embedded database."`
-	Export   exportCmd  `cmd:"" help:"Print the jobs as a file, straight from the database: for when no admin runs (otherwise: jobs export)."`
-	Import   importCmd  `cmd:"" help:"Import jobs from a file straight into the database, for when no admin runs (otherwise: apply); without --apply only say what that would do."`
+	Export   exportCmd  `cmd:"" help:"For an emergency in which no admin runs: print the jobs as a file, straight from the database. Otherwise: punctual jobs export."`
+	Import   importCmd  `cmd:"" help:"For an emergency in which no admin runs: import jobs from a file straight into the database; without --apply only say what that would do. Otherwise: punctual apply."`
 	Audit    auditCmd   `cmd:"" help:"Account for every fire that was planned for a time."`
 	AuditLog struct {
 		List   client.AuditLogCmd `cmd:"" group:"client" help:"List what people and programs did, the newest first."`

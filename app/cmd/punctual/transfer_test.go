@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/punctual-job/punctual/db"
 )
 
 // TestJobsTravelAsAFile imports a file into an empty database, changes it, and exports what came of it.
@@ -83,6 +85,16 @@ executors:
 	says(out, `"closeDay" -> "closeDay2"`)
 	out, _ = do(0, "export", "--format", "json")
 	says(out, `"handler": "closeDay2"`)
+
+	pool, err := db.Open(t.Context(), db.Config{DataDir: data})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, said = do(1, "export") // an admin runs: what it knows is asked of it
+	says(said, "in use")
+	if err := pool.Close(); err != nil {
+		t.Fatal(err)
+	}
 
 	_, said = do(2, "export", "--executor", "ghost")
 	says(said, `"ghost"`)
