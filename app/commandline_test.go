@@ -1,10 +1,12 @@
 package app
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -23,6 +25,14 @@ import (
 
 // punctual runs a command as the program does, and returns what it printed and said.
 func punctual(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	err := punctualTo(t, &out, args...)
+	return out.String(), err
+}
+
+// punctualTo is punctual for somebody who reads along.
+func punctualTo(t *testing.T, out io.Writer, args ...string) error {
 	t.Helper()
 	var c struct {
 		Login     client.LoginCmd     `cmd:""`
@@ -46,16 +56,14 @@ func punctual(t *testing.T, args ...string) (string, error) {
 	}
 	parser, err := kong.New(&c)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
 	chosen, err := parser.Parse(args)
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	var out bytes.Buffer
 	chosen.BindTo(t.Context(), (*context.Context)(nil))
-	err = chosen.Run(client.Streams{In: strings.NewReader(os.Getenv("TOKEN_TO_TYPE") + "\n"), Out: &out, Err: &out})
-	return out.String(), err
+	return chosen.Run(client.Streams{In: strings.NewReader(os.Getenv("TOKEN_TO_TYPE") + "\n"), Out: out, Err: out})
 }
 
 // TestTheCommandLine works with an admin as somebody would, with a token of their own.
@@ -141,7 +149,8 @@ func working(t *testing.T, o Options, jobs ...string) (*App, *caller) {
 			}
 			return nil
 		},
-		"hang": func(ctx context.Context, _ *executor.Run) error {
+		"hang": func(ctx context.Context, r *executor.Run) error {
+			r.Logf("still here")
 			<-ctx.Done()
 			return ctx.Err()
 		},
@@ -211,6 +220,40 @@ func TestRunsOfTheCommandLine(t *testing.T) {
 			t.Errorf("killed: %+v", r)
 		}
 	})
+}
+
+// TestOutputIsFollowed: what a run puts out is shown while it goes on, and the command ends when the run does.
+func TestOutputIsFollowed(t *testing.T) {
+	t.Parallel()
+	_, c := working(t, testOptions(t), "hang")
+	target := []string{"--url", c.base, "--token", c.token}
+	out, err := punctual(t, append([]string{"run", "hang"}, target...)...)
+	id := strings.TrimSpace(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader, writer := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := punctualTo(t, writer, append([]string{"runs", "logs", id, "-f"}, target...)...)
+		ended <- errors.Join(err, writer.Close())
+	}()
+	lines := bufio.NewScanner(reader)
+	for lines.Scan() && !strings.Contains(lines.Text(), "still here") {
+	}
+	var r struct{ Ended bool }
+	if c.json(200, &r, "GET", "/runs/"+id, ""); r.Ended || lines.Err() != nil {
+		t.Fatalf("the output came with the run's end: %v", lines.Err())
+	}
+	executortest.Eventually(t, "kill", func() error { // not while it is being sent
+		_, err := punctual(t, append([]string{"runs", "kill", id}, target...)...)
+		return err
+	})
+	for lines.Scan() {
+	}
+	if err := <-ended; err != nil || lines.Err() != nil {
+		t.Errorf("the command ends with %v, %v", err, lines.Err())
+	}
 }
 
 // TestBackfillsOfTheCommandLine waits for one that succeeds and one that does not, and is refused what is over.
