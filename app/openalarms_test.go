@@ -236,3 +236,43 @@ func TestARouteEscalates(t *testing.T) {
 		}
 	})
 }
+
+// TestTheRunbookIsShownWhereAJobFails: on its page and its failed run; what is no address of a page is refused at their field.
+func TestTheRunbookIsShownWhereAJobFails(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		root := open(t, a).mustLogin()
+		thing := things(t, a, 1, "settle")
+		job := strconv.FormatInt(thing.job, 10)
+		const address = "https://wiki.example.com/settle"
+		for _, wrong := range []string{"ftp://wiki.example.com/", "javascript:alert(1)", "wiki", "https://ann:secret@wiki.example.com/"} {
+			var refused refusal
+			c.json(422, &refused, "PATCH", "/jobs/"+job, `{"runbook":"`+wrong+`"}`)
+			if got := refused.fields(); len(got) != 1 || !strings.Contains(got[0], "runbook") {
+				t.Errorf("%s: %v", wrong, got)
+			}
+		}
+		var one struct{ Runbook string }
+		if c.json(200, &one, "PATCH", "/jobs/"+job, `{"runbook":"`+address+`"}`); one.Runbook != address {
+			t.Errorf("API v1 says %+v", one)
+		}
+		for _, page := range []string{"/jobs/" + job, "/runs/" + strconv.FormatInt(thing.run, 10)} {
+			link := root.get(page).document(t).Find(`main a[href="` + address + `"]`)
+			if link.Length() != 1 || link.AttrOr("rel", "") != "noopener noreferrer" {
+				t.Errorf("%s has %d links to the runbook", page, link.Length())
+			}
+		}
+		if got := root.get("/jobs/"+job+"/edit").document(t).Find("[name=runbook]").AttrOr("value", ""); got != address {
+			t.Errorf("the form has %q", got)
+		}
+		if _, err := a.pool.ExecContext(t.Context(), "UPDATE xxl_job_info SET runbook = 'javascript:alert(1)' WHERE id = ?", thing.job); err != nil {
+			t.Fatal(err)
+		}
+		for _, page := range []string{"/jobs/" + job, "/runs/" + strconv.FormatInt(thing.run, 10)} {
+			if root.get(page).document(t).Find(`a[href^="javascript"]`).Length() != 0 {
+				t.Errorf("%s links to a script", page)
+			}
+		}
+	})
+}

@@ -1059,7 +1059,7 @@ func (q *Queries) ListAlarmDeliveriesOfHolder(ctx context.Context, db DBTX, arg 
 }
 
 const listAlarmJobs = `-- name: ListAlarmJobs :many
-SELECT id, job_group, job_desc, author, alarm_email FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
+SELECT id, job_group, job_desc, author, alarm_email, runbook FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
 type ListAlarmJobsRow struct {
@@ -1068,6 +1068,7 @@ type ListAlarmJobsRow struct {
 	JobDesc    string
 	Author     Text
 	AlarmEmail Text
+	Runbook    string
 }
 
 // What a message says of a job, and whom the job itself wants told.
@@ -1096,6 +1097,7 @@ func (q *Queries) ListAlarmJobs(ctx context.Context, db DBTX, ids []int64) ([]Li
 			&i.JobDesc,
 			&i.Author,
 			&i.AlarmEmail,
+			&i.Runbook,
 		); err != nil {
 			return nil, err
 		}

@@ -462,6 +462,7 @@ type Job struct {
 	MisfireWithin          int64
 	KeepOutput             string
 	WhenLost               string
+	Runbook                string
 }
 
 type JobSchedule struct {

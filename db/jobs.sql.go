@@ -101,7 +101,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
        retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by,
-       misfire_more, misfire_last, misfire_within, keep_output, when_lost
+       misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook
 FROM xxl_job_info WHERE id = ?
 `
 
@@ -157,6 +157,7 @@ func (q *Queries) GetJob(ctx context.Context, db DBTX, id int64) (Job, error) {
 		&i.MisfireWithin,
 		&i.KeepOutput,
 		&i.WhenLost,
+		&i.Runbook,
 	)
 	return i, err
 }
@@ -231,8 +232,8 @@ INSERT INTO xxl_job_info (job_group, job_desc, add_time, update_time, author, al
   misfire_strategy, executor_route_strategy, executor_handler, executor_param, executor_block_strategy, executor_timeout,
   executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, time_zone, start_at, end_at,
   retry_backoff, max_concurrent, concurrency_policy, retention_days, warn_after_seconds, expect_every_seconds, tags, param_fixed,
-  calendar, calendar_rule, done_by, misfire_more, misfire_last, misfire_within, keep_output, when_lost, trigger_status, trigger_last_time, trigger_next_time)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
+  calendar, calendar_rule, done_by, misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook, trigger_status, trigger_last_time, trigger_next_time)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)
 `
 
 type InsertJobParams struct {
@@ -275,6 +276,7 @@ type InsertJobParams struct {
 	MisfireWithin          int64
 	KeepOutput             string
 	WhenLost               string
+	Runbook                string
 }
 
 // A new job is always stopped; StartJob is what makes it due.
@@ -319,6 +321,7 @@ func (q *Queries) InsertJob(ctx context.Context, db DBTX, arg InsertJobParams) (
 		arg.MisfireWithin,
 		arg.KeepOutput,
 		arg.WhenLost,
+		arg.Runbook,
 	)
 	if err != nil {
 		return 0, err
@@ -729,7 +732,7 @@ SELECT id, job_group, job_desc, add_time, update_time, author, alarm_email, sche
        executor_fail_retry_count, glue_type, glue_source, glue_remark, glue_updatetime, child_jobid, trigger_status,
        trigger_last_time, trigger_next_time, time_zone, start_at, end_at, retry_backoff, max_concurrent, concurrency_policy,
        retention_days, warn_after_seconds, expect_every_seconds, tags, revision, claimed_until, param_fixed, paused_at, paused_next, paused_rev, calendar, calendar_rule, done_by,
-       misfire_more, misfire_last, misfire_within, keep_output, when_lost
+       misfire_more, misfire_last, misfire_within, keep_output, when_lost, runbook
 FROM xxl_job_info WHERE id IN (/*SLICE:ids*/?) ORDER BY id
 `
 
@@ -802,6 +805,7 @@ func (q *Queries) ListJobsByID(ctx context.Context, db DBTX, ids []int64) ([]Job
 			&i.MisfireWithin,
 			&i.KeepOutput,
 			&i.WhenLost,
+			&i.Runbook,
 		); err != nil {
 			return nil, err
 		}
@@ -1261,7 +1265,7 @@ SET job_group = ?, job_desc = ?, update_time = ?,
     warn_after_seconds = ?, expect_every_seconds = ?,
     tags = ?, param_fixed = ?, calendar = ?, calendar_rule = ?,
     done_by = ?, misfire_more = ?, misfire_last = ?,
-    misfire_within = ?, keep_output = ?, when_lost = ?, revision = revision + 1,
+    misfire_within = ?, runbook = ?, keep_output = ?, when_lost = ?, revision = revision + 1,
     claimed_until = CASE WHEN trigger_next_time <> ? AND claimed_until > ? THEN 0 ELSE claimed_until END,
     trigger_next_time = ?
 WHERE id = ? AND trigger_next_time = ? AND trigger_status = ?
@@ -1300,6 +1304,7 @@ type UpdateJobParams struct {
 	MisfireMore            string
 	MisfireLast            int64
 	MisfireWithin          int64
+	Runbook                string
 	KeepOutput             string
 	WhenLost               string
 	NewNextTime            int64
@@ -1345,6 +1350,7 @@ func (q *Queries) UpdateJob(ctx context.Context, db DBTX, arg UpdateJobParams) (
 		arg.MisfireMore,
 		arg.MisfireLast,
 		arg.MisfireWithin,
+		arg.Runbook,
 		arg.KeepOutput,
 		arg.WhenLost,
 		arg.NewNextTime,

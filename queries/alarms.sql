@@ -211,7 +211,7 @@ DELETE FROM punctual_alarm_route WHERE scope = ? AND scope_id = ?;
 
 -- name: ListAlarmJobs :many
 -- What a message says of a job, and whom the job itself wants told.
-SELECT id, job_group, job_desc, author, alarm_email FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
+SELECT id, job_group, job_desc, author, alarm_email, runbook FROM xxl_job_info WHERE id IN (sqlc.slice(ids)) ORDER BY id;
 
 -- name: ListDueAlarmDeliveries :many
 -- Waiting ones that are due, and ones whose sender died; without the channels that are at work or resting, so that their

@@ -53,6 +53,7 @@ func (c *jobPage) jobDetail(ec echo.Context) error {
 		return err
 	}
 	page := jobs.DetailPage{Page: c.pageWithFlash(ec)}
+	page.Runbook = runbook(j)
 	held, err := c.pauses.Book(ctx)
 	if err != nil {
 		return err

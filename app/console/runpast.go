@@ -11,6 +11,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/alarm"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 	"github.com/punctual-job/punctual/scheduler/runstate"
 	"github.com/punctual-job/punctual/views/format"
 	"github.com/punctual-job/punctual/views/layout"
@@ -52,6 +53,11 @@ func (c *timelines) whole(ctx context.Context, page layout.Page, p auth.Principa
 	if t.Ack, err = c.ackOfRun(ctx, page, p, r); err != nil {
 		return t, err
 	}
+	if !t.State.Open() && t.State != runstate.Success {
+		if t.Runbook, err = c.runbookOf(ctx, p, r); err != nil {
+			return t, err
+		}
+	}
 	if t.DoneBy, err = c.doneBy(ctx, page, p, r, past.Usual); err != nil {
 		return t, err
 	}
@@ -63,6 +69,23 @@ func (c *timelines) whole(ctx context.Context, page layout.Page, p auth.Principa
 		t.Past.Against, err = c.against(ctx, page, p, *past.Good, r)
 	}
 	return t, err
+}
+
+// runbook is what a job says of where to read what to do. What another program wrote into the column is no link for that.
+func runbook(j db.Job) ui.Runbook {
+	if !jobspec.Linkable(j.Runbook) {
+		return ""
+	}
+	return ui.Runbook(j.Runbook)
+}
+
+// runbookOf is that of a run's job, if the principal may see it.
+func (c *timelines) runbookOf(ctx context.Context, p auth.Principal, r db.Run) (ui.Runbook, error) {
+	jobs, err := c.jobs.ByID(ctx, []int64{r.JobID})
+	if job, there := jobs[r.JobID]; err == nil && there && p.CanUseGroup(job.JobGroup) {
+		return runbook(job), nil
+	}
+	return "", err
 }
 
 // ackOfRun says who looks after the open alarm that a run is part of, if it is of one.

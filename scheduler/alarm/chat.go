@@ -122,7 +122,7 @@ func feishu(s *Settings, m *message, now time.Time) (*webCall, error) {
 // isLink reports whether a line is a link of ours, and not one that an executor wrote.
 func (m *message) isLink(text string) bool {
 	for i := range m.items {
-		if m.items[i].link == text || m.items[i].ack == text {
+		if m.items[i].link == text || m.items[i].ack == text || m.items[i].book == text {
 			return true
 		}
 	}
@@ -173,7 +173,7 @@ func teams(s *Settings, m *message, _ time.Time) (*webCall, error) {
 	}
 	blocks := []any{run(m.title(), true)}
 	for text := range strings.SplitSeq(m.plain(maxTeams), "\n") {
-		if text = strings.TrimSpace(text); text != "" && !m.isLink(text) && text != m.words.T("alarm.ack.link") {
+		if text = strings.TrimSpace(text); text != "" && !m.isLink(text) && text != m.words.T("alarm.ack.link") && text != m.words.T("alarm.runbook") {
 			blocks = append(blocks, run(text, false))
 		}
 	}
@@ -182,6 +182,9 @@ func teams(s *Settings, m *message, _ time.Time) (*webCall, error) {
 	for i := range m.items {
 		if it := &m.items[i]; it.link != "" && len(actions) < maxTeamsLinks {
 			actions = append(actions, map[string]any{"type": "Action.OpenUrl", "title": clip(it.job, 80), "url": it.link})
+			if it.book != "" {
+				actions = append(actions, map[string]any{"type": "Action.OpenUrl", "title": m.words.T("alarm.runbook"), "url": it.book})
+			}
 			if it.ack != "" {
 				actions = append(actions, map[string]any{"type": "Action.OpenUrl", "title": m.words.T("alarm.ack"), "url": it.ack})
 			}

@@ -23,6 +23,7 @@ type mailPage struct {
 	List               []mailEntry
 	Rest               string
 	Link, LinkName     string
+	Book, BookName     string // the job's runbook
 	Ack, AckName       string // the page where the reader says that they look after it
 	Footer             string
 }
@@ -55,6 +56,7 @@ func (m *message) html() (string, error) {
 		it := &m.items[0]
 		p.Facts, p.Detail, p.DetailName = m.facts(it), m.detail(it), t("alarm.fact.detail")
 		p.Link, p.LinkName = it.link, t("mail.open")
+		p.Book, p.BookName = it.book, t("alarm.runbook")
 		p.Ack, p.AckName = it.ack, t("alarm.ack.link")
 		switch scheduler.AlarmCause(it.notice.Cause) {
 		case scheduler.AlarmRecovered:

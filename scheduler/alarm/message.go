@@ -12,6 +12,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
 
 // maxListed is how many alarms a merged message spells out; the rest is a number.
@@ -23,6 +24,7 @@ type item struct {
 	job    string // its description, or its number when it has been deleted
 	group  string // title and app name
 	link   string // to the run, else to the job; "" for none
+	book   string // the runbook of the job; "" for none
 	ack    string // by which the reader says that they look after it; "" for none
 }
 
@@ -70,6 +72,9 @@ func (a *Alarmer) compose(ctx context.Context, c *channel, held []db.ListAlarmDe
 		group := n.JobGroup
 		if j := jobs[n.JobID]; j != nil {
 			it.job, group = line(j.JobDesc), j.JobGroup
+			if jobspec.Linkable(j.Runbook) && n.Cause != string(scheduler.AlarmRecovered) {
+				it.book = j.Runbook
+			}
 		}
 		if _, known := groups[group]; !known {
 			if groups[group], err = a.groupName(ctx, group); err != nil {
@@ -262,6 +267,9 @@ func (m *message) plain(limit int) string {
 		tail := ""
 		if it.link != "" {
 			tail = "\n" + it.link + "\n"
+		}
+		if it.book != "" {
+			tail += "\n" + t("alarm.runbook") + "\n" + it.book + "\n"
 		}
 		if it.ack != "" {
 			tail += "\n" + t("alarm.ack.link") + "\n" + it.ack + "\n"

@@ -42,6 +42,7 @@ type hookAlarm struct {
 	LastAt   string `json:"lastAt"`
 	Detail   string `json:"detail"`
 	URL      string `json:"url"`
+	Runbook  string `json:"runbook,omitempty"`
 }
 
 // maxHookText bounds the text in a generic webhook's body.
@@ -74,7 +75,7 @@ func hookJSON(template string, m *message) ([]byte, error) {
 		n := &it.notice
 		full.Alarms = append(full.Alarms, hookAlarm{
 			Cause: n.Cause, JobID: n.JobID, JobName: it.job, Group: it.group, LogID: n.LogID, Count: n.EventCount, FollowUp: n.FollowUp == 1,
-			FirstAt: m.stamp(n.FirstAt), LastAt: m.stamp(n.LastAt), Detail: m.detail(it), URL: it.link,
+			FirstAt: m.stamp(n.FirstAt), LastAt: m.stamp(n.LastAt), Detail: m.detail(it), URL: it.link, Runbook: it.book,
 		})
 	}
 	if template == "" {
@@ -110,7 +111,7 @@ func fillTemplate(template string, full *hookBody) ([]byte, error) {
 		"id": full.ID, "title": full.Title, "text": full.Text, "cause": first.Cause, "jobId": strconv.FormatInt(first.JobID, 10),
 		"jobName": first.JobName, "group": first.Group, "logId": strconv.FormatInt(first.LogID, 10),
 		"count": strconv.FormatInt(first.Count, 10), "alarms": strconv.Itoa(len(full.Alarms)), "firstAt": first.FirstAt,
-		"lastAt": first.LastAt, "detail": first.Detail, "url": first.URL,
+		"lastAt": first.LastAt, "detail": first.Detail, "url": first.URL, "runbook": first.Runbook,
 	}
 	var unknown []string
 	filled := placeholder.ReplaceAllStringFunc(template, func(found string) string {

@@ -40,6 +40,7 @@ type Job struct {
 	MisfireLast   int    // how many missed fires have a run, of MisfireFireLast
 	MisfireWithin int    // how many seconds ago the oldest of them was due, of MisfireFireWithin
 	DoneBy        string // the time of day, HH:MM, by which the run before it has to be done; "" for none
+	Runbook       string // the address of what to do when it fails; "" for none
 	KeepOutput    Keep   // of which runs the output is kept
 	WhenLost      WhenLost
 	ParamFixed    bool // a run by hand goes with Param, and with no other
@@ -75,6 +76,7 @@ const (
 	FieldConcurrent   = "max_concurrent"
 	FieldTags         = "tags"
 	FieldDoneBy       = "done_by"
+	FieldRunbook      = "runbook"
 	FieldKeepOutput   = "keep_output"
 	FieldWhenLost     = "when_lost"
 	FieldMisfireLast  = "misfire_last"
@@ -160,6 +162,8 @@ var Fields = []*Field{
 		Kind: Choice, Options: texts(AllKeeps), Explained: true, Default: string(KeepInherit), check: choiceOrNone, part: text(func(j *Job) *Keep { return &j.KeepOutput })},
 	{Name: FieldAlarmEmail, Column: "alarm_email", File: "alarm_email", Wire: "alarmEmail", API: "alarmEmail", Label: "jobs.field.email", Help: "jobs.field.email.help",
 		Kind: List, Max: 255, check: emails, part: text(func(j *Job) *string { return &j.AlarmEmail })},
+	{Name: FieldRunbook, Column: "runbook", File: "runbook", API: "runbook", Label: "jobs.field.runbook", Help: "jobs.field.runbook.help", Since: 340, Advanced: true,
+		Kind: Text, Max: 512, check: runbook, part: text(func(j *Job) *string { return &j.Runbook })},
 	{Name: FieldTags, Column: "tags", File: "tags", API: "tags", Label: "jobs.field.tags", Help: "jobs.field.tags.help", Since: 7, Advanced: true,
 		Kind: List, Max: 255, part: text(func(j *Job) *string { return &j.Tags })},
 	{Name: FieldChildren, Column: "child_jobid", File: "children", Wire: "childJobId", Label: "jobs.field.children", Help: "jobs.field.children.help",
@@ -169,7 +173,7 @@ var Fields = []*Field{
 // Normalize trims what people paste with blanks around it, and takes the carriage returns out of shell sources, where
 // bash would stumble over them. It comes before [Validate], and what it returns is what to store.
 func (j Job) Normalize() Job {
-	for _, s := range []*string{&j.Name, &j.Author, &j.Handler, &j.ScheduleConf, &j.GlueRemark, &j.Zone, &j.Calendar, &j.Backoff} {
+	for _, s := range []*string{&j.Name, &j.Author, &j.Handler, &j.ScheduleConf, &j.GlueRemark, &j.Zone, &j.Calendar, &j.Backoff, &j.Runbook} {
 		*s = strings.TrimSpace(*s)
 	}
 	if j.Misfire != MisfireFireLast && j.MisfireLast > 0 {

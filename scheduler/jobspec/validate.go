@@ -2,10 +2,12 @@ package jobspec
 
 import (
 	"net/mail"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/punctual-job/punctual/executor/wire"
@@ -32,6 +34,7 @@ const (
 	CodeBackoff    = "job.error.backoff"      // Value: a back-off that cannot be read
 	CodeCalendar   = "job.error.calendar"     // Value: a calendar that there is not
 	CodeMoves      = "job.error.moves"        // an interval has no time of day that could be moved
+	CodeLink       = "job.error.link"         // no address of a page
 	CodeClock      = "job.error.clock"        // Value: no time of day
 	CodeNoFires    = "job.error.no_fires"     // a deadline of a job without planned times
 	CodePlanned    = "job.error.planned."     // begins the codes of an [expr.Part] that cannot be read; Value: what of it
@@ -220,6 +223,20 @@ func (v *validation) neededBy(f *Field, j *Job, strategy Misfire) {
 	if n < least || n > int64(f.Max) {
 		v.add(f.Name, CodeOutOfRange, []any{"Min", int(least), "Max", f.Max})
 	}
+}
+
+// runbook wants the address of a page, which is shown as a link to everybody who sees the job fail.
+func runbook(v *validation, f *Field, j *Job) {
+	if !Linkable(j.Runbook) && j.Runbook != "" {
+		v.add(f.Name, CodeLink, nil)
+	}
+}
+
+// Linkable says whether a text is an address that may be drawn as a link: http or https, a host, nobody's password, and nothing that ends a line.
+// A program may have written the column.
+func Linkable(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && !strings.ContainsFunc(address, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
 }
 
 // doneBy wants a time of day, and a schedule whose times are known beforehand.

@@ -541,6 +541,7 @@ func (f fakes) runFailed() runs.DetailPage {
 	s.Cause = runs.Cause{Line: 3, Text: "find: ‘/var/tmp/sessions’: Permission denied"}
 	s.Attempts = []runs.Attempt{{LogID: 90402, State: runstate.Failed}, {LogID: 90417, State: runstate.Failed}, {LogID: 90418, State: runstate.Success}}
 	s.DoneBy = f.T("runs.doneby.late", "By", "06:00", "Over", "5 min")
+	s.Runbook = "https://wiki.example.com/sessions"
 	s.Ack = new(f.ackOf("8", "ana", f.zh("已联系上游，预计 15 点恢复", "The bank was called, it should be back at 15:00")))
 	s.Past = runs.Past{
 		Bars: f.bars(50, time.Hour, 84*time.Second, map[int]runstate.State{1: runstate.Failed}), Usual: f.T("runs.usual", "P50", "1.4 s", "P95", "2.1 s"), Times: "×6.3", Unlike: true,

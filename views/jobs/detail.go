@@ -14,7 +14,8 @@ import (
 type DetailPage struct {
 	layout.Page
 	Row      Row
-	Kept     Kept     // in files
+	Kept     Kept // in files
+	Runbook  ui.Runbook
 	Paused   []string // what holds it back now, ready to print
 	Missing  string   // which days to come its calendar does not know; empty: all is known
 	Failing  *Failing // nil while its newest run that counts did not fail

@@ -129,6 +129,8 @@ func (p FormPage) option(f *jobspec.Field) ui.Field {
 	switch f.Name {
 	case jobspec.FieldBackoff:
 		c.Hint, c.Class, c.Wrap = "10s, 1m, 5m", "mono", "narrow"
+	case jobspec.FieldRunbook:
+		c.Hint, c.Type = "https://wiki.example.com/runbooks/settle", "url"
 	case jobspec.FieldDoneBy:
 		c.Hint, c.Class, c.Wrap = "06:00", "mono", "narrow"
 	case jobspec.FieldConcurrent:

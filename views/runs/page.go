@@ -95,6 +95,7 @@ type Timeline struct {
 	ShardsDone  string         // "2 of 3 succeeded"
 	Attempts    []Attempt      // the runs of its fire, itself among them, the first one first; empty for one that was tried once
 	Past        Past           // only of a run's own page
+	Runbook     ui.Runbook     // of its job
 	Ack         *ui.Ack        // who looks after the alarm that it is part of; nil: it is part of none
 	DoneBy      string         // the time by which it has to be done, ready to print, where it is late for that or may be
 	Cause       Cause          // what its output says of a failure
