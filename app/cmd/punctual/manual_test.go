@@ -1,0 +1,91 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+var (
+	spans    = regexp.MustCompile("`((?:bin/)?punctual [^`]+)`")
+	examples = regexp.MustCompile(`(?m)^ *(?:- |run: )?((?:bin/)?punctual [a-z][^\n]*)`)
+	rest     = regexp.MustCompile(` +#.*| > .*| \\?\|.*| &&.*| ….*|\\$|\$\([^)]*\)`) // what is no part of the command, or stands for anything
+)
+
+// TestTheManualNamesCommandsThatThereAre: each command and flag that a page names, in its text or an example, is one of the program. What
+// follows them may be left out there, since a page may only say which command it means.
+func TestTheManualNamesCommandsThatThereAre(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	chinese, err := filepath.Glob("../../../docs/zh-CN/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := make(map[string]bool)
+	for _, file := range append(files, chinese...) {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(raw)
+		for _, m := range append(spans.FindAllStringSubmatch(text, -1), examples.FindAllStringSubmatch(text, -1)...) {
+			line := rest.ReplaceAllString(strings.Join(strings.Fields(m[1]), " "), "")
+			if named[line] {
+				continue
+			}
+			named[line] = true
+			var c commands
+			parser, err := kong.New(&c, words, kong.Name("punctual"), kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := parser.Parse(shellWords(line)[1:]); err != nil && !left(err) {
+				t.Errorf("%s: %s: %v", strings.TrimPrefix(file, "../../../"), line, err)
+			}
+		}
+	}
+	if len(named) < 100 {
+		t.Errorf("only %d commands were found", len(named))
+	}
+}
+
+// left says that something was left out at the end of a command.
+func left(err error) bool {
+	said := err.Error()
+	return strings.HasPrefix(said, "expected ") || strings.HasPrefix(said, "missing flags") || strings.Contains(said, `but got "EOL"`)
+}
+
+// shellWords splits a line as a shell does.
+func shellWords(line string) (list []string) {
+	var word strings.Builder
+	quote, open := rune(0), false
+	for _, r := range line {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote, open = r, true
+		case quote == 0 && r == ' ':
+			if open {
+				list = append(list, word.String())
+				word.Reset()
+			}
+			open = false
+		default:
+			word.WriteRune(r)
+			open = true
+		}
+	}
+	if open {
+		list = append(list, word.String())
+	}
+	return list
+}
