@@ -204,6 +204,9 @@ func (t *plainTransport) connect(ctx context.Context, p *plainPeer) (*plainConn,
 	}
 	conn, err := t.rest.DialContext(ctx, "tcp", p.address)
 	if err != nil {
+		if deadline, limited := ctx.Deadline(); limited && !time.Now().Before(deadline) {
+			<-ctx.Done() // the dialler's clock was quicker
+		}
 		return nil, err
 	}
 	c := &plainConn{Conn: conn, transport: t, peer: p}
