@@ -13,7 +13,8 @@ import (
 func TestDocumentsAreWrittenAsByTheLibrary(t *testing.T) {
 	t.Parallel()
 	texts := []string{"", "a", "close the day", "对账", "yes", "null", "12", "0x1", "- a", "a: b", "# no", "a\nb", "a\n\nb\n", "a\n  b", " a", "a ", "\ta", "'", "\"", "a\x00b", "~", "2026-03-04", "!!str a", "é\n\n", "yes\n", strings.Repeat("long: text ", 50) + ".", strings.Repeat("对账", 200)}
-	for seed := range uint64(300) {
+	odd := []rune("aZ对é😀0 \t\r\n.-:#,?!&*|>%@`'\"\\[]{}=~<\u0085\u00a0\u00ad\u0301\u200b\u2028\ue000\ufeff\ufffd")
+	for seed := range uint64(1000) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		var grow func(depth int) Node
 		grow = func(depth int) Node {
@@ -33,6 +34,12 @@ func TestDocumentsAreWrittenAsByTheLibrary(t *testing.T) {
 				}
 			case Nothing, Scalar:
 				n.Text = texts[random.IntN(len(texts))]
+				if random.IntN(2) == 0 {
+					n.Text = ""
+					for range random.IntN(6) {
+						n.Text += string(odd[random.IntN(len(odd))])
+					}
+				}
 				if random.IntN(4) == 0 {
 					n.Plain, n.Text = true, "42"
 				}

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -65,17 +66,21 @@ type writer struct {
 func writeYAML(out *bytes.Buffer, tree Node) error {
 	w := writer{out, make(map[string]string)}
 	w.collect(tree)
-	texts := Node{Kind: List}
+	var texts []Node
 	for text := range w.quoted {
-		texts.Items = append(texts.Items, Node{Kind: Scalar, Text: text})
+		texts = append(texts, Node{Kind: Scalar, Text: text})
 	}
 	var lines bytes.Buffer
-	for part := range slices.Chunk(texts.Items, 500) {
+	for part := range slices.Chunk(texts, 500) {
 		lines.Reset()
 		if err := encode(&lines, Node{Kind: List, Items: part}); err != nil {
 			return err
 		}
-		for i, line := range strings.Split(strings.TrimSuffix(lines.String(), "\n"), "\n") {
+		written := strings.Split(strings.TrimSuffix(lines.String(), "\n"), "\n")
+		if len(written) != len(part) {
+			return fmt.Errorf("%d texts stand in %d lines", len(part), len(written))
+		}
+		for i, line := range written {
 			w.quoted[part[i].Text] = strings.TrimPrefix(line, "- ")
 		}
 	}
