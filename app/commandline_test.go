@@ -149,8 +149,7 @@ func working(t *testing.T, o Options, jobs ...string) (*App, *caller) {
 			}
 			return nil
 		},
-		"hang": func(ctx context.Context, r *executor.Run) error {
-			r.Logf("still here")
+		"hang": func(ctx context.Context, _ *executor.Run) error {
 			<-ctx.Done()
 			return ctx.Err()
 		},
@@ -222,37 +221,47 @@ func TestRunsOfTheCommandLine(t *testing.T) {
 	})
 }
 
-// TestOutputIsFollowed: what a run puts out is shown while it goes on, and the command ends when the run does.
+// TestOutputIsFollowed: what a run puts out is shown while it goes on, and the command goes on as long as the run does.
 func TestOutputIsFollowed(t *testing.T) {
 	t.Parallel()
-	_, c := working(t, testOptions(t), "hang")
+	o := testOptions(t)
+	_, c := apiCaller(t, o)
+	more := make(chan struct{})
+	ex := executortest.New(t, c.base, executortest.Handlers{"talk": func(ctx context.Context, r *executor.Run) error {
+		r.Logf("the first")
+		select {
+		case <-more:
+			r.Logf("the second")
+		case <-ctx.Done():
+		}
+		return ctx.Err()
+	}}, func(cfg *executor.Config) { cfg.AppName, cfg.Token = "orders", o.AccessToken })
+	c.json(200, &struct{}{}, "PATCH", "/groups/1", `{"addresses":["`+ex.URL+`"]}`)
+	c.json(201, &struct{}{}, "POST", "/jobs", `{"group_id":1,"description":"talk","author":"a","handler":"talk","schedule":"NONE","timeout_seconds":300}`)
 	target := []string{"--url", c.base, "--token", c.token}
-	out, err := punctual(t, append([]string{"run", "hang"}, target...)...)
-	id := strings.TrimSpace(out)
+	out, err := punctual(t, append([]string{"run", "talk"}, target...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	reader, writer := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := punctualTo(t, writer, append([]string{"runs", "logs", id, "-f"}, target...)...)
+		err := punctualTo(t, writer, append([]string{"runs", "logs", strings.TrimSpace(out), "-f"}, target...)...)
 		ended <- errors.Join(err, writer.Close())
 	}()
 	lines := bufio.NewScanner(reader)
-	for lines.Scan() && !strings.Contains(lines.Text(), "still here") {
-	}
-	var r struct{ Ended bool }
-	if c.json(200, &r, "GET", "/runs/"+id, ""); r.Ended || lines.Err() != nil {
-		t.Fatalf("the output came with the run's end: %v", lines.Err())
-	}
-	executortest.Eventually(t, "kill", func() error { // not while it is being sent
-		_, err := punctual(t, append([]string{"runs", "kill", id}, target...)...)
-		return err
-	})
+	var seen []string
 	for lines.Scan() {
+		for _, line := range []string{"the first", "the second"} {
+			if strings.HasSuffix(lines.Text(), line) {
+				if seen = append(seen, line); len(seen) == 1 {
+					close(more) // only what was shown lets the run go on
+				}
+			}
+		}
 	}
-	if err := <-ended; err != nil || lines.Err() != nil {
-		t.Errorf("the command ends with %v, %v", err, lines.Err())
+	if err := <-ended; err != nil || strings.Join(seen, ", ") != "the first, the second" {
+		t.Errorf("shown was %q, %v", seen, err)
 	}
 }
 
