@@ -182,7 +182,11 @@ func (c *compiler) kind(s *Step) {
 	}
 	switch len(kinds) {
 	case 0:
-		c.fault(s, FieldID, CodeNoKind)
+		if s.unsaid != "" {
+			c.fault(s, string(s.unsaid), CodeRequired)
+		} else {
+			c.fault(s, FieldID, CodeNoKind)
+		}
 		return
 	case 1:
 	default:

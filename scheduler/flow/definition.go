@@ -56,8 +56,9 @@ type Step struct {
 	TimeoutSeconds int64  // 0: the job's own
 	Retries        *int64 // nil: the job's own; how long they wait is always the job's
 
-	Line  int            // in the text that it was read from; 0 without one
-	lines map[string]int // of its fields
+	Line   int            // in the text that it was read from; 0 without one
+	lines  map[string]int // of its fields
+	unsaid Kind           // it is to be of this kind, but its job is still to be named
 }
 
 // Kind is what a step does.

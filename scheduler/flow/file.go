@@ -89,6 +89,11 @@ type reader struct{ *document.Reader }
 
 func (r reader) step(n document.Node) Step {
 	s := Step{Line: n.Line, lines: make(map[string]int)}
+	for i, key := range n.Keys {
+		if kind := Kind(key.Text); (kind == KindJob || kind == KindFlow) && n.Items[i].Kind == document.Nothing {
+			s.unsaid, s.lines[key.Text] = kind, key.Line
+		}
+	}
 	r.Fields(n, FieldSteps, stepFields, []string{FieldID}, func(name string, line int, value document.Node) {
 		s.lines[name] = line
 		switch name {
