@@ -22,6 +22,7 @@ type JobFilter struct {
 	Handler string
 	Author  string
 	Tag     string // a tag between commas
+	Flows   *bool  // flows, or what is none; nil: both
 	Below   int64  // only smaller ids; 0: any
 	Held    *HeldJobs
 	Order   JobOrder // of [SortJobs]
@@ -34,7 +35,7 @@ type JobFilter struct {
 
 // Plain says that nothing is asked for that only reading the jobs can tell.
 func (f JobFilter) Plain() bool {
-	return f.Text == "" && f.Handler == "" && f.Author == "" && f.Tag == "" && f.Held == nil && len(f.IDs) == 0
+	return f.Text == "" && f.Handler == "" && f.Author == "" && f.Tag == "" && f.Flows == nil && f.Held == nil && len(f.IDs) == 0
 }
 
 // HeldJobs narrows a [JobFilter] to started schedules that pauses are about.
@@ -107,6 +108,12 @@ func (f JobFilter) where(walk bool) *where {
 	}
 	if f.Author != "" {
 		w.and(textMatch(f.dialect, "author", f.Author), f.Author)
+	}
+	switch {
+	case f.Flows != nil && *f.Flows:
+		w.and("glue_type = ?", jobspec.GlueFlow)
+	case f.Flows != nil:
+		w.and("glue_type <> ?", jobspec.GlueFlow)
 	}
 	if f.Held != nil {
 		f.Held.where(w)

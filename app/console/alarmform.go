@@ -360,7 +360,7 @@ func (c *alarmPages) routeJobs(ec echo.Context) error {
 	for i, j := range list.Jobs {
 		hits[i] = ui.PickedJob{ID: j.ID, Name: j.JobDesc, Group: groups.title(j.JobGroup)}
 	}
-	return render(ec, http.StatusOK, ui.JobHits(c.Page(ec).Printer, hits))
+	return render(ec, http.StatusOK, ui.JobHits(c.Page(ec).Printer, "", hits))
 }
 
 // pickedJob is the job of a rule with its name, if whoever looks may know it.

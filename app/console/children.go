@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,13 +11,15 @@ import (
 	"github.com/punctual-job/punctual/app/auth"
 	"github.com/punctual-job/punctual/app/manage"
 	"github.com/punctual-job/punctual/app/problem"
+	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/views/flows"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/ui"
 )
 
-// jobChildren answers the search of a job's form for children. It leaves out those that are chosen already.
+// jobChildren answers the search of a job's form for children, and that of a flow's for the job of a step. It leaves out those that are chosen already.
 func (c *jobPages) jobChildren(ec echo.Context) error {
 	ctx, p := ec.Request().Context(), who(ec)
 	if !p.CanAnywhere(auth.RightEdit) {
@@ -28,7 +31,14 @@ func (c *jobPages) jobChildren(ec echo.Context) error {
 	}
 	jobID, _ := strconv.ParseInt(ec.QueryParam("job"), 10, 64) // 0 is a new one
 	chosen, _, _ := jobspec.ChildIDs(ec.QueryParam(jobs.FieldChildren))
-	found, err := c.jobs.FindChildren(ctx, p, jobID, text, chosen)
+	find, mark := c.jobs.FindChildren, ""
+	if kind := flow.Kind(ec.QueryParam("step")); kind != "" { // of a flow
+		chosen, _, _ = jobspec.ChildIDs(ec.QueryParam(flows.FieldPick))
+		mark, find = flows.PickMark, func(ctx context.Context, p auth.Principal, jobID int64, text string, chosen []int64) ([]manage.Child, error) {
+			return c.jobs.FindForStep(ctx, p, jobID, text, chosen, kind == flow.KindFlow)
+		}
+	}
+	found, err := find(ctx, p, jobID, text, chosen)
 	if err != nil {
 		return err
 	}
@@ -37,7 +47,7 @@ func (c *jobPages) jobChildren(ec echo.Context) error {
 		return err
 	}
 	page := c.Page(ec)
-	return render(ec, http.StatusOK, ui.JobHits(page.Printer, drawnChildren(page, found, groups)))
+	return render(ec, http.StatusOK, ui.JobHits(page.Printer, mark, drawnChildren(page, found, groups)))
 }
 
 func drawnChildren(page layout.Page, list []manage.Child, groups groupTitles) []ui.PickedJob {

@@ -3,6 +3,7 @@ package console
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -37,22 +38,37 @@ func (c *gluePages) flowPreview(ec echo.Context) error {
 		spec := j.Spec()
 		spec.GlueSource, job = job.GlueSource, spec
 	}
-	preview, err := drawnFlow(ctx, c.Page(ec), c.frame, c.jobs, p, job)
+	var typed flows.FormValues
+	if err := bind(ec, &typed); err != nil {
+		return err
+	}
+	preview, err := drawnFlow(ctx, c.Page(ec), c.frame, c.jobs, p, job, typed)
 	if err != nil {
 		return err
 	}
-	return render(ec, http.StatusOK, flows.PreviewPart(preview))
+	return render(ec, http.StatusOK, flows.PreviewBody(preview))
 }
 
-// drawnFlow draws what the definition of a flow means, and says what is wrong with it, for whoever would save it.
-func drawnFlow(ctx context.Context, page layout.Page, c *frame, all *manage.Jobs, p auth.Principal, job jobspec.Job) (flows.Preview, error) {
-	out := flows.Preview{Printer: page.Printer, Job: job.ID, Type: string(job.Glue), Empty: strings.TrimSpace(job.GlueSource) == ""}
-	if job.Glue != jobspec.GlueFlow || out.Empty {
+// drawnFlow draws what the definition of a flow means, and says what is wrong with it, for whoever would save it. What was done in the form
+// of its steps is done to the text first.
+func drawnFlow(ctx context.Context, page layout.Page, c *frame, all *manage.Jobs, p auth.Principal, job jobspec.Job, typed flows.FormValues) (flows.Preview, error) {
+	out := flows.Preview{Printer: page.Printer, Job: job.ID, Type: string(job.Glue)}
+	if job.Glue != jobspec.GlueFlow {
 		return out, nil
 	}
+	form := &flowForm{page: page, typed: typed}
+	text, err := form.fill(job.GlueSource)
+	if err != nil {
+		return out, err
+	}
+	before := job.GlueSource
+	job.GlueSource = text
 	def, faults, err := all.JudgeFlow(ctx, p, job)
 	if err != nil {
 		return out, err
+	}
+	if form.faults == nil && len(form.draft.IDs()) == 0 {
+		faults = nil // there is nothing yet, which its saving will call a fault
 	}
 	wrong := make(map[string]string)
 	for _, f := range faults {
@@ -62,16 +78,18 @@ func drawnFlow(ctx context.Context, page layout.Page, c *frame, all *manage.Jobs
 			wrong[f.Step] = text
 		}
 	}
-	if def == nil {
-		return out, nil
+	if def != nil {
+		if out.Graph, err = flowGraph(ctx, page, all, p, def, wrong); err != nil {
+			return out, err
+		}
+		if plan, faulty := flow.Compile(def); len(faulty) == 0 && len(faults) == 0 {
+			out.Plan = flowPlan(page, out.Graph, plan, flow.Data{Param: job.Param, Planned: c.now(), Zone: c.zoneOf(job.Zone)})
+		}
 	}
-	if out.Graph, err = flowGraph(ctx, page, all, p, def, wrong); err != nil || len(faults) > 0 {
-		return out, err
+	if out.Form, err = form.drawn(ctx, all, p, job.ID, out.Graph, def, faults); err == nil && text != before {
+		out.Form.Text = &text
 	}
-	if plan, faults := flow.Compile(def); len(faults) == 0 {
-		out.Plan = flowPlan(page, out.Graph, plan, flow.Data{Param: job.Param, Planned: c.now(), Zone: c.zoneOf(job.Zone)})
-	}
-	return out, nil
+	return out, err
 }
 
 // flowGraph is the picture of a definition. Jobs that the reader may not see have no name in it.
@@ -111,6 +129,43 @@ func flowGraph(ctx context.Context, page layout.Page, all *manage.Jobs, p auth.P
 		g.Nodes = append(g.Nodes, n)
 	}
 	return g, nil
+}
+
+// flowDifference is the picture of what changed between two definitions; nil where one of them cannot be read.
+func flowDifference(page layout.Page, before, after string) *flows.Graph {
+	old, err := flow.Parse([]byte(before))
+	if err != nil {
+		return nil
+	}
+	now, err := flow.Parse([]byte(after))
+	if err != nil {
+		return nil
+	}
+	g := &flows.Graph{Label: page.T("flow.change.picture")}
+	for _, d := range flow.Differences(old, now) {
+		n := flows.Node{ID: d.ID, Title: stepTitle(d.Step), Kind: d.Kind(), Needs: d.Needs, Change: d.Change}
+		switch d.Change {
+		case flow.ChangeChanged:
+			n.Note = page.T("flow.change.changed", "Fields", strings.Join(d.Fields, ", "))
+			for _, id := range d.Needs {
+				if !slices.Contains(d.Before.Needs, id) {
+					n.NeedsNew = append(n.NeedsNew, id)
+				}
+			}
+			for _, id := range d.Before.Needs {
+				if !slices.Contains(d.Needs, id) {
+					n.Left = append(n.Left, id)
+				}
+			}
+			n.Needs = slices.Concat(d.Needs, n.Left)
+		case flow.ChangeAdded:
+			n.Note, n.NeedsNew = page.T("flow.change.added"), d.Needs
+		case flow.ChangeRemoved:
+			n.Note, n.Left = page.T("flow.change.removed"), d.Needs
+		}
+		g.Nodes = append(g.Nodes, n)
+	}
+	return g
 }
 
 // flowPlan is what would run if every step succeeded: those that start together, in order. A parameter that hangs on results is shown as

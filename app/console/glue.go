@@ -13,6 +13,7 @@ import (
 	"github.com/punctual-job/punctual/app/problem"
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/views/flows"
 	"github.com/punctual-job/punctual/views/glue"
 	"github.com/punctual-job/punctual/views/link"
 )
@@ -70,7 +71,7 @@ func (c *gluePages) glueForm(ec echo.Context, status int, page glue.EditPage, j 
 	if j.GlueType == jobspec.GlueFlow {
 		spec := j.Spec()
 		spec.GlueSource = page.Source
-		drawn, err := drawnFlow(ec.Request().Context(), page.Page, c.frame, c.jobs, who(ec), spec)
+		drawn, err := drawnFlow(ec.Request().Context(), page.Page, c.frame, c.jobs, who(ec), spec, flows.FormValues{})
 		if err != nil {
 			return err
 		}
@@ -140,6 +141,9 @@ func (c *gluePages) glueCompare(ec echo.Context) error {
 		Lines: lineDifference(string(v.GlueSource), string(j.GlueSource), differenceContext),
 	}
 	page.Version = glue.Version{ID: v.ID, Remark: v.GlueRemark, At: c.at(page.Page, c.fromWall(v.AddTime)), Current: v.GlueSource == j.GlueSource}
+	if j.GlueType == jobspec.GlueFlow {
+		page.Flow = flowDifference(page.Page, page.Old, page.New)
+	}
 	return render(ec, http.StatusOK, glue.Compare(page))
 }
 

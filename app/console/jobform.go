@@ -15,6 +15,7 @@ import (
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
+	"github.com/punctual-job/punctual/views/flows"
 	"github.com/punctual-job/punctual/views/jobs"
 	"github.com/punctual-job/punctual/views/layout"
 	"github.com/punctual-job/punctual/views/link"
@@ -145,7 +146,7 @@ func (c *jobPages) jobForm(ec echo.Context, status int, page jobs.FormPage, valu
 	page.Preview = c.preview(page.Page, values)
 	written, _ := c.typedJob(values)
 	written.ID = page.ID
-	if page.Flow, err = drawnFlow(ec.Request().Context(), page.Page, c.frame, c.jobs, who(ec), written); err != nil {
+	if page.Flow, err = drawnFlow(ec.Request().Context(), page.Page, c.frame, c.jobs, who(ec), written, flows.FormValues{}); err != nil {
 		return err
 	}
 	page.Flow.Printer, page.Flow.Job = page.Printer, page.ID

@@ -337,7 +337,7 @@ func (d *Draft) Add(kind Kind) (id string, err error) {
 	}
 	err = b.change(func(step *yaml.Node) {
 		if last := len(ids) - 1; last >= 0 && ids[last] != "" {
-			put(step, FieldNeeds, scalar(ids[last]))
+			put(step, FieldNeeds, scalar(ids[last]), stepFields)
 		}
 		putKind(step, kind)
 	})
@@ -395,7 +395,7 @@ func (d *Draft) Rename(id, to string) (ok bool, err error) {
 		}
 		err := d.blocks[j].change(func(step *yaml.Node) {
 			if j == i {
-				put(step, FieldID, scalar(to))
+				put(step, FieldID, scalar(to), stepFields)
 			}
 			if _, needs := entry(step, FieldNeeds); needs != nil {
 				for _, n := range append(slices.Clone(needs.Content), needs) {
@@ -476,7 +476,7 @@ func (d *Draft) SetNeeds(id string, needs []string) error {
 		case len(needs) == 0:
 			drop(step, FieldNeeds)
 		case len(needs) == 1 && (old == nil || old.Kind != yaml.SequenceNode):
-			put(step, FieldNeeds, scalar(needs[0]))
+			put(step, FieldNeeds, scalar(needs[0]), stepFields)
 		default:
 			list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.FlowStyle}
 			var kept []*yaml.Node
@@ -490,7 +490,7 @@ func (d *Draft) SetNeeds(id string, needs []string) error {
 				}
 				list.Content = append(list.Content, n)
 			}
-			put(step, FieldNeeds, list)
+			put(step, FieldNeeds, list, stepFields)
 		}
 	})
 }
@@ -541,7 +541,7 @@ func (d *Draft) Set(id, field, text string, number bool) error {
 		value = &yaml.Node{Kind: yaml.ScalarNode, Value: text}
 	}
 	return d.blocks[i].change(func(step *yaml.Node) {
-		in, name := step, part
+		in, name, order := step, part, stepFields
 		if nested {
 			_, m := entry(step, part)
 			if m == nil || m.Kind != yaml.MappingNode {
@@ -549,15 +549,15 @@ func (d *Draft) Set(id, field, text string, number bool) error {
 					return
 				}
 				m = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-				put(step, part, m)
+				put(step, part, m, stepFields)
 			}
 			if len(m.Content) == 0 {
 				m.Style &^= yaml.FlowStyle
 			}
-			in, name = m, inner
+			in, name, order = m, inner, partFields[part]
 		}
 		if text != "" {
-			put(in, name, value)
+			put(in, name, value, order)
 			return
 		}
 		drop(in, name)
@@ -603,14 +603,17 @@ func scalar(text string) *yaml.Node {
 func putKind(step *yaml.Node, kind Kind) {
 	switch kind {
 	case KindJob, KindFlow:
-		put(step, string(kind), &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"})
+		put(step, string(kind), &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}, stepFields)
 	case KindApprove, KindWait:
-		put(step, string(kind), &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle})
+		put(step, string(kind), &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.FlowStyle}, stepFields)
 	}
 }
 
-// put writes an entry of a mapping: over the old one, with its comments and quotes, or where the manual has it.
-func put(m *yaml.Node, name string, value *yaml.Node) {
+// partFields are the fields of the parts of a step, in the order of the manual.
+var partFields = map[string][]string{FieldApprove: askFields, FieldWait: waitFields, FieldForeach: eachFields}
+
+// put writes an entry of a mapping: over the old one, with its comments and quotes, or where it has its place among the fields.
+func put(m *yaml.Node, name string, value *yaml.Node, fields []string) {
 	if key, old := entry(m, name); old != nil {
 		value.HeadComment, value.LineComment, value.FootComment = old.HeadComment, old.LineComment, old.FootComment
 		if value.Kind == yaml.ScalarNode {
@@ -622,10 +625,10 @@ func put(m *yaml.Node, name string, value *yaml.Node) {
 		*old = *value
 		return
 	}
-	order := slices.Index(stepFields, name)
+	order := slices.Index(fields, name)
 	at := len(m.Content)
 	for i := 0; i < len(m.Content) && order >= 0; i += 2 {
-		if slices.Index(stepFields, m.Content[i].Value) > order {
+		if slices.Index(fields, m.Content[i].Value) > order {
 			at = i
 			break
 		}

@@ -28,6 +28,9 @@ type Node struct {
 	URL   string   // where it leads; empty: nowhere
 	Needs []string // ids
 	Wrong string   // what is wrong with it, ready to print; empty: nothing
+	// Between two versions: what became of it, and which of Needs there are in only one of them.
+	Change         flow.Change
+	NeedsNew, Left []string
 }
 
 // Icon is of what the step does, or in a run of where it stands.
@@ -37,6 +40,14 @@ func (n Node) Icon() string {
 	}
 	if n.Ran {
 		return StateIcon(n.State)
+	}
+	switch n.Change {
+	case flow.ChangeAdded:
+		return "plus"
+	case flow.ChangeRemoved:
+		return "circle-minus"
+	case flow.ChangeChanged:
+		return "pencil"
 	}
 	switch n.Kind {
 	case flow.KindJob:
@@ -81,6 +92,9 @@ func (n Node) class() string {
 	class := "flow-step"
 	if n.Ran {
 		class += " at-" + n.State.String()
+	}
+	if n.Change != "" {
+		class += " was-" + string(n.Change)
 	}
 	if n.Wrong != "" {
 		class += " wrong"
@@ -137,6 +151,10 @@ func (d *drawing) lineClass(i int) string {
 	switch {
 	case d.back[i]:
 		return "back"
+	case slices.Contains(to.Left, from.ID):
+		return "off"
+	case slices.Contains(to.NeedsNew, from.ID):
+		return "gone"
 	case !to.Ran:
 		return ""
 	case to.State == flow.Skipped || to.State == flow.Cancelled:

@@ -17,10 +17,10 @@ type Preview struct {
 	Job    int64
 	Group  int64
 	Type   string   // the kind of the job; of another than a flow nothing is shown
-	Empty  bool     // nothing was written yet
 	Faults []string // ready to print
 	Graph  Graph    // without nodes where the definition cannot be read
 	Plan   []Wave   // what would run, where there are no faults
+	Form   Form
 }
 
 // Wave are steps that start together if all that they need succeeds.

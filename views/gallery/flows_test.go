@@ -34,6 +34,8 @@ func (f fakes) flowPages() []page {
 		{"run-flow-items", "/runs/90300/steps/branches", runs.Items(f.flowItems())},
 		{"flow-edit", "/jobs/31/glue", glue.Edit(f.flowEdit(false))},
 		{"flow-edit-wrong", "/jobs/31/glue?wrong", glue.Edit(f.flowEdit(true))},
+		{"flow-edit-unread", "/jobs/31/glue?unread", glue.Edit(f.flowUnread())},
+		{"flow-compare", "/jobs/31/glue/versions/3", glue.Compare(f.flowCompare())},
 		{"flow-new", "/jobs/new?flow", jobs.Form(f.flowNew())},
 		{"job-flow", "/jobs/31", jobs.Detail(f.jobOfFlow())},
 		{"run-flow-unbegun", "/runs/90288", runs.Detail(f.runOfFlowUnbegun())},
@@ -159,7 +161,54 @@ func (f fakes) flowEdit(wrong bool) glue.EditPage {
 			{Steps: []flows.Planned{{Title: f.zh("各分行对账", "Reconcile the branches"), Kind: f.T("flow.kind.job"), What: f.zh("分行对账", "Branch reconciliation"), Param: "${{ item }}", Later: true, If: "success()"}, {Title: f.zh("复核", "Second look"), Kind: f.T("flow.kind.approve")}}},
 		}
 	}
+	drawn.Form = f.flowForm(drawn.Graph)
+	if !wrong {
+		v := flows.StepValues{ID: "release", Name: f.zh("放行", "Release"), Kind: "approve", Needs: []string{"check", "fetch"}, If: "always()", Message: "${{ steps.fetch.output.rows }} rows. Let them go?"}
+		drawn.Form.Open = &flows.OpenStep{Values: v, Shown: v.Text(), Self: 31}
+	}
 	p.Flow = &drawn
+	return p
+}
+
+// flowForm is the list of the steps of a graph.
+func (f fakes) flowForm(g flows.Graph) (form flows.Form) {
+	for _, n := range g.Nodes {
+		s := flows.FormStep{ID: n.ID, Title: n.Title, Kind: f.T("flow.kind." + string(n.Kind)), Needs: n.Needs}
+		if n.Kind == flow.KindJob {
+			s.Note = n.Note
+		}
+		if n.Wrong != "" {
+			s.Faults = []string{n.Wrong}
+		}
+		form.Steps = append(form.Steps, s)
+	}
+	return form
+}
+
+// flowCompare is a version with a step less and another needs beside the one that runs.
+func (f fakes) flowCompare() glue.ComparePage {
+	p := f.glueCompare()
+	p.Path, p.JobID, p.Name, p.Type = "/jobs/31/glue/versions/3", 31, f.zh("日终批处理", "End of day"), "FLOW"
+	g := f.flowGraph()
+	for i := range g.Nodes {
+		g.Nodes[i].URL, g.Nodes[i].Note = "", ""
+	}
+	added, changed, removed := &g.Nodes[3], &g.Nodes[4], &g.Nodes[len(g.Nodes)-1]
+	added.Change, added.Note, added.NeedsNew = flow.ChangeAdded, f.T("flow.change.added"), added.Needs
+	changed.Change, changed.Note, changed.Left = flow.ChangeChanged, f.T("flow.change.changed", "Fields", "needs, if"), []string{"fetch"}
+	removed.Change, removed.Note, removed.Left = flow.ChangeRemoved, f.T("flow.change.removed"), removed.Needs
+	p.Flow = &g
+	return p
+}
+
+// flowUnread is an editor whose text cannot be read, with a field typed meanwhile.
+func (f fakes) flowUnread() glue.EditPage {
+	p := f.flowEdit(false)
+	p.Path += "?unread"
+	p.Source += "  - id: ["
+	open := p.Flow.Form.Open
+	p.Flow = &flows.Preview{Printer: f.Printer, Job: 31, Type: "FLOW", Faults: []string{f.T("flow.error.in", "Part", "", "Line", 14, "Text", "did not find expected node content")}}
+	p.Flow.Form = flows.Form{Unread: f.T("flow.form.unread", "Line", 14), Open: open}
 	return p
 }
 
@@ -168,6 +217,10 @@ func (f fakes) flowNew() jobs.FormPage {
 	p.Path = "/jobs/new?flow"
 	p.Values[jobs.FieldGlue], p.Values[jobs.FieldSource] = "FLOW", flowSource
 	p.Flow = *f.flowEdit(false).Flow
+	v := flows.StepValues{ID: "branches", Kind: "job", Job: "9", Needs: []string{"fetch", "check"}, Join: "any", Items: "steps.fetch.output.branches", Parallel: "5", Param: "${{ item }}"}
+	open := &flows.OpenStep{Values: v, Shown: v.Text(), Errors: map[string]string{flows.FieldTimeout: f.T("legacy.error.number", "Value", "soon")}, Picked: []ui.PickedJob{{ID: 9, Name: f.zh("分行对账", "Branch reconciliation")}}}
+	open.Values.Timeout = "soon"
+	p.Flow.Form.Open = open
 	return p
 }
 

@@ -65,6 +65,7 @@ type ComparePage struct {
 	Old     string // the version's text
 	New     string // the text that runs
 	Lines   []Line
+	Flow    *flows.Graph // of a flow: the steps of both, with what became of them
 	Nonce   string
 }
 

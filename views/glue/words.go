@@ -65,3 +65,10 @@ func (v Version) title() string {
 
 // merges says whether the editor of scripts shows the difference; that of a definition is a table.
 func (p ComparePage) merges() bool { return p.Type != "FLOW" }
+
+func (p EditPage) sourceLabel() string {
+	if p.Flow != nil {
+		return p.T("flow.form.text")
+	}
+	return p.T("glue.source")
+}

@@ -41,6 +41,13 @@ func JobChildren(jobID int64) string {
 	return withQuery(JobChildrenPath, q)
 }
 
+// FlowJobs is the search for the job, or the flow, that a step of a flow runs.
+func FlowJobs(flowID int64, kind string) string {
+	q := url.Values{"step": {kind}}
+	setNumber(q, "job", flowID)
+	return withQuery(JobChildrenPath, q)
+}
+
 // JobsBulkOver is the question before jobs are spread, asked anew with another window.
 func JobsBulkOver(question url.Values, minutes int64) string {
 	q := maps.Clone(question)

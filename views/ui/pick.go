@@ -15,6 +15,7 @@ type JobPicker struct {
 	Search string      // where jobs are looked for; the answer is [JobHits]
 	Hint   string      // what jobs are looked for by
 	Help   string      // below the search; may be empty
+	Mark   string      // begins the ids, where a page may have two
 }
 
 // PickedJob is a job in a picker.
@@ -46,4 +47,4 @@ func (j PickedJob) sub() string {
 	return text
 }
 
-func hitID(i int) string { return "job-hit-" + strconv.Itoa(i) }
+func hitID(mark string, i int) string { return mark + "job-hit-" + strconv.Itoa(i) }

@@ -27,9 +27,13 @@ type Option struct {
 func (f Field) With(more Field) Field {
 	f.Type, f.Class, f.Wrap = cmp.Or(more.Type, f.Type), cmp.Or(more.Class, f.Class), cmp.Or(more.Wrap, f.Wrap)
 	f.Hint, f.More, f.Max, f.Rows = cmp.Or(more.Hint, f.Hint), cmp.Or(more.More, f.More), cmp.Or(more.Max, f.Max), cmp.Or(more.Rows, f.Rows)
+	f.Help = cmp.Or(more.Help, f.Help)
 	f.Optional, f.Focus = f.Optional || more.Optional, f.Focus || more.Focus
 	if more.Data != nil {
 		f.Data = more.Data
+	}
+	if more.Options != nil {
+		f.Options = more.Options
 	}
 	return f
 }

@@ -2,7 +2,7 @@
 // somebody does. Leaving a form that was changed asks first, too.
 import { offline } from "./toasts.js";
 
-const large = "main form.form, main form:has([data-editor])";
+const large = "main form.form, main form:has([data-editor], [data-flow])";
 const typed = (form) => new URLSearchParams(new FormData(form)).toString();
 
 export function forms() {

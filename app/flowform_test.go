@@ -1,0 +1,195 @@
+package app
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/PuerkitoBio/goquery"
+)
+
+// stepsForm is the form of a flow's steps as a browser has it: what was drawn last, and the text.
+type stepsForm struct {
+	t    *testing.T
+	b    *browser
+	job  url.Values // the form around it
+	text string
+	doc  *goquery.Document
+}
+
+// send sends what stands in the form, with fields changed and a button's deed, and keeps the answer.
+func (f *stepsForm) send(deed string, changed url.Values) {
+	f.t.Helper()
+	form := maps.Clone(f.job)
+	form.Set("source", f.text)
+	if f.doc != nil {
+		f.doc.Find(`[form="flow-step"][name]`).Each(func(_ int, s *goquery.Selection) {
+			name, value := s.AttrOr("name", ""), s.AttrOr("value", "")
+			switch _, checked := s.Attr("checked"); {
+			case s.Is("select"):
+				if value = s.Find("option[selected]").AttrOr("value", ""); value == "" {
+					value = s.Find("option").AttrOr("value", "")
+				}
+			case s.Is("textarea"):
+				value = strings.TrimPrefix(s.Text(), "\n")
+			case s.Is("[type=checkbox]") && !checked:
+				return
+			}
+			form.Add(name, value)
+		})
+	}
+	maps.Copy(form, changed)
+	form.Set("flow_deed", deed)
+	got := f.b.post("/jobs/flow-preview", form)
+	if got.status != http.StatusOK {
+		f.t.Fatalf("%s: %d %s", deed, got.status, got.body)
+	}
+	f.doc = got.document(f.t)
+	if text := f.doc.Find("[data-flow-text]"); text.Length() == 1 {
+		f.text = strings.TrimPrefix(text.Text(), "\n")
+	}
+}
+
+func (f *stepsForm) value(name string) string {
+	s := f.doc.Find(`[name="` + name + `"]`)
+	if s.Is("textarea") {
+		return strings.TrimPrefix(s.Text(), "\n")
+	}
+	return s.AttrOr("value", "")
+}
+
+// TestTheFormOfStepsWritesTheText makes a flow in the form only, beside a text that somebody goes on editing.
+func TestTheFormOfStepsWritesTheText(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a := start(t, o)
+		admin := open(t, a).mustLogin()
+		admin.post("/executors", url.Values{"app_name": {"orders"}, "title": {"Orders"}, "type": {"manual"}, "addresses": {"http://127.0.0.1:9/"}})
+		for _, name := range []string{"fetch rates", "write ledger"} {
+			if got := admin.post("/jobs", form(url.Values{"name": {name}, "handler": {"work"}, "schedule_type": {"NONE"}, "cron": {""}})); got.status != http.StatusSeeOther {
+				t.Fatalf("create: %d %s", got.status, got.body)
+			}
+		}
+		f := &stepsForm{t: t, b: admin, job: form(url.Values{"name": {"end of day"}, "glue": {"FLOW"}, "handler": {""}, "schedule_type": {"NONE"}, "cron": {""}})}
+		wrote := func(want string) {
+			t.Helper()
+			if f.text != want {
+				t.Fatalf("the text is\n%s\nwant\n%s", f.text, want)
+			}
+		}
+
+		f.send("", nil)
+		if f.doc.Find(".flow-form-steps > li").Length() != 0 || f.doc.Find(`[data-deed="add"]`).Length() != 1 || f.doc.Find(".notice.error").Length() != 0 {
+			t.Error("a new flow cannot be begun, or is at fault at once")
+		}
+		f.send("add", url.Values{"flow_add": {"job"}})
+		wrote("steps:\n  - id: step1\n    job:\n")
+		if fault := f.doc.Find(".flow-form-steps > li .flow-form-fault").Text(); !strings.Contains(fault, "step1") || f.doc.Find("#step_id[data-focus]").Length() != 1 {
+			t.Errorf("the new step is not open, or nothing says what it lacks: %q", fault)
+		}
+		f.send("", url.Values{"step_id": {"fetch"}, "step_job": {"1"}, "step_name": {"Fetch the rates"}})
+		wrote("steps:\n  - id: fetch\n    name: Fetch the rates\n    job: 1\n")
+		if chip := f.doc.Find("[data-chip]").Text(); !strings.Contains(chip, "fetch rates") || f.doc.Find(".notice.error").Length() != 0 {
+			t.Errorf("the job has no name, or there are faults: %q", chip)
+		}
+		f.send("add", url.Values{"flow_add": {"approve"}, "step_retries": {"2"}}) // with what was not sent yet
+		wrote("steps:\n  - id: fetch\n    name: Fetch the rates\n    job: 1\n    retries: 2\n  - id: step2\n    needs: fetch\n    approve: {}\n")
+		if n := f.doc.Find("svg.flow-wide .flow-step").Length(); n != 2 {
+			t.Errorf("%d steps in the picture", n)
+		}
+		f.send("add", url.Values{"flow_add": {"job"}, "step_message": {"Pay ${{ steps.fetch.output.sum }}?"}, "step_default": {"approve"}, "step_answer_in": {"60"}})
+		f.send("", url.Values{"step_job": {"2"}, "step_needs": {"fetch", "step2"}, "step_id": {"write"}, "step_if": {"steps.fetch.output.sum > 0"}})
+		wrote("steps:\n  - id: fetch\n    name: Fetch the rates\n    job: 1\n    retries: 2\n  - id: step2\n    needs: fetch\n    approve:\n      message: Pay ${{ steps.fetch.output.sum }}?\n      timeout_seconds: 60\n      default: approve\n" +
+			"  - id: write\n    needs: [step2, fetch]\n    if: steps.fetch.output.sum > 0\n    job: 2\n")
+
+		// Renamed in the one place, and so in all.
+		f.send("open fetch", nil)
+		f.send("", url.Values{"step_id": {"rates"}})
+		if strings.Contains(f.text, "fetch\n") || strings.Count(f.text, "rates.output.sum") != 2 || !strings.Contains(f.text, "needs: [step2, rates]") {
+			t.Errorf("not renamed everywhere:\n%s", f.text)
+		}
+
+		// What cannot be written stays in its field with the reason, and goes on being meant.
+		before := f.text
+		f.send("", url.Values{"step_id": {"write"}, "step_timeout": {"soon"}, "step_name": {"Rates"}})
+		wrote(strings.Replace(before, "name: Fetch the rates", "name: Rates", 1))
+		if f.value("step_id") != "write" || f.value("step_timeout") != "soon" || f.doc.Find("#step_id-error").Length() != 1 || f.doc.Find("#step_timeout-error").Length() != 1 {
+			t.Error("what was refused is lost, or not explained")
+		}
+		f.send("open step2", nil)
+		if f.value("step_timeout") != "soon" {
+			t.Error("another step was opened over what was refused")
+		}
+		f.send("", url.Values{"step_id": {"rates"}, "step_timeout": {""}})
+
+		// The text is edited beside the form: comments stay, the form follows, and a field that was changed meanwhile counts too.
+		f.text = strings.Replace(f.text, "    retries: 2\n", "    retries: 3 # since March\n", 1)
+		f.send("", url.Values{"step_param": {"--day=1"}})
+		if f.value("step_retries") != "3" || !strings.Contains(f.text, "    parameter: --day=1\n    retries: 3 # since March\n") {
+			t.Errorf("the form has %s retries, the text is\n%s", f.value("step_retries"), f.text)
+		}
+		whole := f.text
+		f.text += "  - id: ["
+		f.send("", url.Values{"step_param": {"--day=2"}})
+		if notice := f.doc.Find("[data-flow-unread]").Text(); !strings.Contains(notice, "17") || f.value("step_param") != "--day=2" || f.doc.Find("[data-deed]").Length() != 0 {
+			t.Errorf("a text that cannot be read: %q, %q", notice, f.value("step_param"))
+		}
+		f.text = whole
+		f.send("", nil)
+		if !strings.Contains(f.text, "parameter: --day=2\n") || f.doc.Find("[data-flow-unread]").Length() != 0 {
+			t.Errorf("the form does not go on where it was:\n%s", f.text)
+		}
+
+		f.send("down rates", nil)
+		if ids := f.doc.Find(".flow-form-title[data-deed]").Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("data-deed", "") }); strings.Join(ids, ",") != "open step2,open rates,open write" {
+			t.Errorf("moved: %v", ids)
+		}
+		f.send("", url.Values{"flow_on_failure": {"continue"}})
+		if !strings.HasPrefix(f.text, "on_failure: continue\nsteps:\n  - id: step2\n") {
+			t.Errorf("on failure:\n%s", f.text)
+		}
+		f.send("remove step2", nil)
+		if strings.Contains(f.text, "step2") || f.doc.Find(`[data-focus][data-deed="open rates"]`).Length() != 1 {
+			t.Errorf("removed:\n%s", f.text)
+		}
+		f.job.Set("source", f.text)
+		if got := admin.post("/jobs", f.job); got.status != http.StatusSeeOther {
+			t.Fatalf("save: %d %s", got.status, got.body)
+		}
+
+		// The picker finds jobs for a job, and flows for a flow.
+		found := func(kind string) string {
+			hits := admin.do("GET", "/jobs/children?step="+kind+"&job=0", nil, "HX-Request", "true").document(t).Find("#step-job-hits [role=option]")
+			return strings.Join(hits.Map(func(_ int, s *goquery.Selection) string { return s.AttrOr("data-job", "") }), ",")
+		}
+		if jobs, flows := found("job"), found("flow"); jobs != "2,1" || flows != "3" {
+			t.Errorf("found jobs %s, flows %s", jobs, flows)
+		}
+		if doc := admin.get("/jobs/3/glue").document(t); doc.Find(".flow-form-steps > li").Length() != 2 || doc.Find("form#flow-step").Length() != 1 {
+			t.Error("the editor has no form of steps")
+		}
+
+		// Two versions beside each other, as a picture too.
+		changed := strings.Replace(f.text, "  - id: write\n", "  - id: wait\n    needs: rates\n    wait: {seconds: 5}\n  - id: write\n", 1)
+		changed = strings.Replace(changed, "needs: [rates]", "needs: [wait]", 1)
+		if got := admin.post("/jobs/3/glue", url.Values{"source": {changed}, "remark": {"wait before it"}, "version": {""}}); got.status != http.StatusSeeOther {
+			t.Fatalf("not saved: %d\n%s", got.status, changed)
+		}
+		editor := admin.get("/jobs/3/glue").document(t)
+		older := editor.Find(`.versions a[href*="/versions/"]`)
+		if older.Length() != 1 {
+			t.Fatalf("%d older versions", older.Length())
+		}
+		compared := admin.get(older.AttrOr("href", "")).document(t)
+		for selector, want := range map[string]int{".was-added": 1, ".was-changed": 1, ".was-removed": 0, ".flow-step": 3, "path.off:not(.head)": 1, "path.gone:not(.head)": 2} {
+			if n := compared.Find("svg.flow-wide " + selector).Length(); n != want {
+				t.Errorf("%s: %d in the picture, want %d", selector, n, want)
+			}
+		}
+		if list := compared.Find(".flow-list").Text(); !strings.Contains(list, "Added") || !strings.Contains(list, "Changed: needs") || compared.Find(".difference tr.added").Length() == 0 {
+			t.Errorf("the list says %q, or the texts are not compared", list)
+		}
+	})
+}
