@@ -276,3 +276,50 @@ func TestTheRunbookIsShownWhereAJobFails(t *testing.T) {
 		}
 	})
 }
+
+// TestTheWordsOfAChannel are previewed, kept while something is wrong with them, saved, and told by API v1.
+func TestTheWordsOfAChannel(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := apiCaller(t, o)
+		root := open(t, a).mustLogin()
+		form := url.Values{"kind": {"slack"}, "name": {"chat"}, "url": {"http://127.0.0.1:1/hook"}, "enabled": {"1"}, "language": {"en"}, "quiet_mode": {"queue"}, "subject": {"{{causeName}}: {{jobName}}"}, "text": {"see {{detail}} <b>"}}
+		page := root.post("/alarms/preview", form)
+		shown := page.document(t).Find("#alarm-preview")
+		if page.status != 200 || !strings.Contains(shown.Text(), "Failed: Nightly settlement") || !strings.Contains(shown.Find("pre").Text(), "see java.lang.") || shown.Find("pre b").Length() != 0 {
+			t.Errorf("the preview of a new channel: %d %s", page.status, shown.Text())
+		}
+		if got := root.get("/alarms").document(t).Find(".empty").Length(); got != 1 {
+			t.Error("a preview saved the channel")
+		}
+		if got := root.post("/alarms", form); got.header.Get("Location") != "/alarms/1" {
+			t.Fatalf("create: %d %.300s", got.status, got.body)
+		}
+		form.Set("text", "good\n{{nothing}}")
+		for _, path := range []string{"/alarms/1/preview", "/alarms/1"} {
+			wrong := root.post(path, form)
+			doc := wrong.document(t)
+			if wrong.status != 422 || !strings.Contains(doc.Find("#text-error").Text(), "nothing (2)") || !strings.Contains(doc.Find("[name=text]").Text(), "{{nothing}}") {
+				t.Errorf("%s: %d %s", path, wrong.status, doc.Find("#text-error").Text())
+			}
+		}
+		var channel struct{ Subject, Text string }
+		if c.json(200, &channel, "GET", "/alarms/channels/1", ""); channel.Subject != "{{causeName}}: {{jobName}}" || channel.Text != "see {{detail}} <b>" {
+			t.Errorf("API v1 says %+v", channel)
+		}
+		var refused refusal
+		c.json(422, &refused, "PATCH", "/alarms/channels/1", `{"subject":"{{nobody}}"}`)
+		if got := refused.fields(); len(got) != 1 || got[0] != "body subject alarm.error.placeholder" {
+			t.Errorf("API v1 refuses %v", got)
+		}
+		if c.json(200, &channel, "PATCH", "/alarms/channels/1", `{"subject":"","text":"{{title}}"}`); channel.Subject != "" || channel.Text != "{{title}}" {
+			t.Errorf("API v1 says %+v", channel)
+		}
+		if got := root.get("/alarms/1/edit").document(t).Find("[name=text]").Text(); strings.TrimSpace(got) != "{{title}}" {
+			t.Errorf("the form has %q", got)
+		}
+		if got := root.get("/alarms/new?kind=webhook").document(t).Find("[name=subject]").Length(); got != 0 {
+			t.Error("a webhook has words beside its template")
+		}
+	})
+}

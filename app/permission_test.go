@@ -120,7 +120,7 @@ var routeNeeds = map[string]need{
 	"GET /adoption": admin, "POST /adoption/finish": admin, "POST /adoption/move": admin, "POST /adoption/return": admin,
 
 	"GET /alarms": admin, "POST /alarms": admin, "GET /alarms/new": admin, "GET /alarms/:id": admin, "POST /alarms/:id": admin,
-	"GET /alarms/:id/edit": admin, "GET /alarms/:id/delete": admin, "POST /alarms/:id/delete": admin, "POST /alarms/:id/test": admin,
+	"GET /alarms/:id/edit": admin, "GET /alarms/:id/delete": admin, "POST /alarms/:id/delete": admin, "POST /alarms/:id/test": admin, "POST /alarms/preview": admin, "POST /alarms/:id/preview": admin,
 	"GET /alarms/:id/routes/new": admin, "GET /alarms/:id/jobs": admin, "POST /alarms/:id/routes": admin, "GET /alarms/:id/routes/:route/edit": admin,
 	"POST /alarms/:id/routes/:route": admin, "POST /alarms/:id/routes/:route/delete": admin,
 	"GET /alarms/open": user, "GET /alarms/open/:id": view, "POST /alarms/open/:id/ack": run, "POST /alarms/open/:id/unack": run,

@@ -523,6 +523,24 @@ func (q *Queries) GetChannelOfAlarmDelivery(ctx context.Context, db DBTX, id int
 	return channel_id, err
 }
 
+const getLatestAlarmDelivery = `-- name: GetLatestAlarmDelivery :one
+SELECT id, notice_id, created_at FROM punctual_alarm_delivery WHERE channel_id = ? ORDER BY id DESC LIMIT 1
+`
+
+type GetLatestAlarmDeliveryRow struct {
+	ID        int64
+	NoticeID  int64
+	CreatedAt int64
+}
+
+// The newest message of a channel, for a look at its words.
+func (q *Queries) GetLatestAlarmDelivery(ctx context.Context, db DBTX, channelID int64) (GetLatestAlarmDeliveryRow, error) {
+	row := db.QueryRowContext(ctx, getLatestAlarmDelivery, channelID)
+	var i GetLatestAlarmDeliveryRow
+	err := row.Scan(&i.ID, &i.NoticeID, &i.CreatedAt)
+	return i, err
+}
+
 const giveUpAlarmDeliveriesOfChannel = `-- name: GiveUpAlarmDeliveriesOfChannel :exec
 UPDATE punctual_alarm_delivery SET state = 3, error = ?, done_at = ?
 WHERE channel_id = ? AND state = 0

@@ -300,6 +300,8 @@ type Querier interface {
 	GetJob(ctx context.Context, db DBTX, id int64) (Job, error)
 	// The source of a GLUE job, read when its version is not in the engine's cache.
 	GetJobSource(ctx context.Context, db DBTX, id int64) (GetJobSourceRow, error)
+	// The newest message of a channel, for a look at its words.
+	GetLatestAlarmDelivery(ctx context.Context, db DBTX, channelID int64) (GetLatestAlarmDeliveryRow, error)
 	// What touches punctual_output and the two tables beside it, see db/migrations/mysql/00275_output.sql. Rows that come and change many
 	// at a time are in db/outputs.go.
 	GetOutput(ctx context.Context, db DBTX, logID int64) (Output, error)

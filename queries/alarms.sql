@@ -231,6 +231,10 @@ WHERE id IN (sqlc.slice(ids)) AND ((state = 0 AND next_at <= sqlc.arg(now_ms)) O
 SELECT id, notice_id, channel_id, recipient, counted, tries, escalated, created_at
 FROM punctual_alarm_delivery WHERE id IN (sqlc.slice(ids)) AND state = 1 AND holder = sqlc.arg(holder) ORDER BY id;
 
+-- name: GetLatestAlarmDelivery :one
+-- The newest message of a channel, for a look at its words.
+SELECT id, notice_id, created_at FROM punctual_alarm_delivery WHERE channel_id = ? ORDER BY id DESC LIMIT 1;
+
 -- name: DelayAlarmDeliveries :execrows
 -- Quiet hours: later, with no try used.
 UPDATE punctual_alarm_delivery SET next_at = sqlc.arg(next_at), counted = sqlc.arg(counted)

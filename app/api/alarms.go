@@ -70,6 +70,8 @@ type ChannelFields struct {
 	Recipients []string `json:"recipients" nullable:"false"`
 	Chat       string   `json:"chat" doc:"Whom a bot writes to."`
 	Template   string   `json:"template" doc:"Of the body of a webhook."`
+	Subject    string   `json:"subject" doc:"Of messages about one alarm, with placeholders in double braces; empty: the usual one. The kind webhook has its template instead."`
+	Text       string   `json:"text" doc:"As the subject."`
 }
 
 // channel is a way to tell people of alarms. What is secret of it goes in and never comes out.
@@ -104,6 +106,8 @@ type ChannelChange struct {
 	Recipients *[]string `json:"recipients,omitempty" maxItems:"100"`
 	Chat       *string   `json:"chat,omitempty" maxLength:"128"`
 	Template   *string   `json:"template,omitempty" maxLength:"10000"`
+	Subject    *string   `json:"subject,omitempty" maxLength:"200"`
+	Text       *string   `json:"text,omitempty" maxLength:"4000"`
 	URL        *string   `json:"url,omitempty" maxLength:"2000" doc:"Of a webhook or a bot. It is not told again."`
 	Secret     *string   `json:"secret,omitempty" maxLength:"1000" doc:"What signs the messages, or a bot's token; empty: none any more. It is not told again."`
 	Password   *string   `json:"password,omitempty" maxLength:"1000" doc:"Of the mail server; empty: none any more. It is not told again."`
@@ -357,6 +361,8 @@ func (in ChannelChange) over(c *alarm.Channel) {
 	set(&s.Recipients, in.Recipients)
 	set(&s.Chat, in.Chat)
 	set(&s.Template, in.Template)
+	set(&s.Subject, in.Subject)
+	set(&s.Text, in.Text)
 	set(&s.URL, in.URL)
 	set(&s.Secret, in.Secret)
 	set(&s.Password, in.Password)
@@ -412,7 +418,7 @@ func (a *API) readChannel(r *request, c alarm.Channel, routes []manage.AlarmRout
 	out := channel{ID: c.ID, Kind: string(c.Kind), Group: c.GroupID, HasURL: c.HasURL, HasSecret: c.HasSecret, HasPassword: c.HasPassword,
 		LastOKAt: moment(c.LastOKAt), LastErrorAt: moment(c.LastErrorAt), LastError: c.LastError.In(r.printer), Routes: []alarmRoute{},
 		ChannelFields: ChannelFields{Name: c.Name, Enabled: c.Enabled, ForJobs: c.ForJobs, Language: c.Language, QuietMode: string(c.QuietMode), Host: s.Host, Port: s.Port,
-			Security: string(s.Security), SkipVerify: s.SkipVerify, Username: s.Username, From: s.From, Recipients: append([]string{}, s.Recipients...), Chat: s.Chat, Template: s.Template}}
+			Security: string(s.Security), SkipVerify: s.SkipVerify, Username: s.Username, From: s.From, Recipients: append([]string{}, s.Recipients...), Chat: s.Chat, Template: s.Template, Subject: s.Subject, Text: s.Text}}
 	if c.QuietFrom != c.QuietTo {
 		out.QuietFrom, out.QuietTo = clockOf(c.QuietFrom), clockOf(c.QuietTo)
 	}

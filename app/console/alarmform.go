@@ -118,7 +118,7 @@ func (c *alarmPages) channelEdit(ec echo.Context) error {
 	page.Values = alarms.FormValues{
 		Name: ch.Name, Language: ch.Language, Enabled: ui.Checked(ch.Enabled), ForJobs: ui.Checked(ch.ForJobs), QuietMode: string(ch.QuietMode), Host: s.Host,
 		Port: strconv.Itoa(s.Port), Security: string(s.Security), SkipVerify: ui.Checked(s.SkipVerify), Username: s.Username, From: s.From,
-		Recipients: strings.Join(s.Recipients, "\n"), Chat: s.Chat, Template: s.Template, Version: strconv.FormatInt(ch.Version, 10),
+		Recipients: strings.Join(s.Recipients, "\n"), Chat: s.Chat, Template: s.Template, Subject: s.Subject, Text: s.Text, Version: strconv.FormatInt(ch.Version, 10),
 	}
 	if ch.QuietFrom != ch.QuietTo {
 		page.Values.QuietFrom, page.Values.QuietTo = clock(ch.QuietFrom), clock(ch.QuietTo)
@@ -148,19 +148,53 @@ func (c *alarmPages) channelFormPage(ec echo.Context) (alarms.FormPage, alarm.Ch
 	return page, ch, err
 }
 
-// channelSave takes the form of a new channel and of a change.
-func (c *alarmPages) channelSave(ec echo.Context) error {
+// typedChannel is the form of a new channel and of a change as it was filled in.
+func (c *alarmPages) typedChannel(ec echo.Context) (alarms.FormPage, alarm.Channel, error) {
 	page, _, err := c.channelFormPage(ec)
-	if err != nil {
-		return err
+	if err == nil {
+		err = bind(ec, &page.Values)
 	}
-	if err := bind(ec, &page.Values); err != nil {
-		return err
+	if err != nil {
+		return page, alarm.Channel{}, err
 	}
 	if page.ID == 0 {
 		page.Kind = alarmKind(alarm.Kind(page.Values.Kind))
 	}
-	input := channelInput(page)
+	return page, channelInput(page), nil
+}
+
+// channelPreview draws the words of the form, and keeps what was typed.
+func (c *alarmPages) channelPreview(ec echo.Context) error {
+	page, input, err := c.typedChannel(ec)
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	drawn, err := c.channels.Preview(ec.Request().Context(), who(ec), input)
+	if err != nil {
+		errs, ok := fieldErrors(page.Page, err)
+		if !ok {
+			return err
+		}
+		status, page.Errors = http.StatusUnprocessableEntity, errs
+	} else {
+		page.Preview = &alarms.Preview{Title: drawn.Title, Text: drawn.Text, At: c.at(page.Page, drawn.At)}
+	}
+	if page.ID == 0 {
+		owner, _ := strconv.ParseInt(page.Values.Group, 10, 64) // what is no number is the installation's
+		if err := c.forNew(ec, &page, page.Values.Job, owner); err != nil {
+			return err
+		}
+	}
+	return renderPart(ec, status, alarms.Form(page), alarms.FragmentPreview)
+}
+
+// channelSave takes the form of a new channel and of a change.
+func (c *alarmPages) channelSave(ec echo.Context) error {
+	page, input, err := c.typedChannel(ec)
+	if err != nil {
+		return err
+	}
 	var first *alarm.Route
 	if page.ID == 0 {
 		input.GroupID, _ = strconv.ParseInt(page.Values.Group, 10, 64) // what is no number is the installation's
@@ -210,7 +244,7 @@ func channelInput(page alarms.FormPage) alarm.Channel {
 		RemoveSecret: bool(v.RemoveSecret), RemovePassword: bool(v.RemovePassword),
 		Settings: alarm.Settings{
 			Host: v.Host, Security: alarm.Security(v.Security), SkipVerify: bool(v.SkipVerify), Username: v.Username, Password: v.Password,
-			From: v.From, Recipients: splitList(v.Recipients), URL: v.URL, Secret: v.Secret, Chat: v.Chat, Template: v.Template,
+			From: v.From, Recipients: splitList(v.Recipients), URL: v.URL, Secret: v.Secret, Chat: v.Chat, Template: v.Template, Subject: v.Subject, Text: v.Text,
 		},
 	}
 	ch.Version, _ = strconv.ParseInt(v.Version, 10, 64) // what is no number asks for no check, like none

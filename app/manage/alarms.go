@@ -24,6 +24,7 @@ type Alarmer interface {
 	UpdateChannel(ctx context.Context, c alarm.Channel) error
 	DeleteChannel(ctx context.Context, id, version int64) error
 	Test(ctx context.Context, id int64, to ...string) error
+	Preview(ctx context.Context, c alarm.Channel) (alarm.Preview, error)
 	Routes(ctx context.Context) ([]alarm.Route, error)
 	CreateRoute(ctx context.Context, r alarm.Route) (int64, error)
 	UpdateRoute(ctx context.Context, r alarm.Route) error
@@ -205,7 +206,7 @@ func channelSnapshot(c alarm.Channel) Snapshot {
 		"name": c.Name, "kind": string(c.Kind), "group": c.GroupID, "enabled": c.Enabled, "for_jobs": c.ForJobs, "language": c.Language,
 		"quiet": fmt.Sprintf("%02d:%02d–%02d:%02d %s", c.QuietFrom/60, c.QuietFrom%60, c.QuietTo/60, c.QuietTo%60, c.QuietMode),
 		"host":  s.Host, "port": s.Port, "security": string(s.Security), "from": s.From, "recipients": strings.Join(s.Recipients, ", "),
-		"chat": s.Chat,
+		"chat": s.Chat, "template": s.Template, "subject": s.Subject, "text": s.Text,
 	}
 }
 
@@ -252,6 +253,20 @@ func (s *Channels) Test(ctx context.Context, p auth.Principal, id int64, to stri
 		return "", problem.InvalidFields(problem.Field{Name: TestTo, Key: "job.error.required"})
 	}
 	return "", err
+}
+
+// Preview draws the words of a channel as it was typed. Nothing is sent.
+func (s *Channels) Preview(ctx context.Context, p auth.Principal, c alarm.Channel) (alarm.Preview, error) {
+	if err := s.allowed(p); err != nil {
+		return alarm.Preview{}, err
+	}
+	if c.ID != 0 {
+		if _, err := s.get(ctx, p, c.ID); err != nil {
+			return alarm.Preview{}, err
+		}
+	}
+	drawn, err := s.cfg.Alarmer.Preview(ctx, c)
+	return drawn, alarmProblem(err)
 }
 
 // Messages lists what was sent or waits, newest first.

@@ -30,6 +30,10 @@ type Settings struct {
 	From       string   `json:"from,omitempty"`
 	Recipients []string `json:"recipients,omitempty"` // of what routes bring; jobs bring their own
 
+	// Of messages about one alarm, with placeholders; empty: as usual. Not of a kind with a Template.
+	Subject string `json:"subject,omitempty"`
+	Text    string `json:"text,omitempty"`
+
 	// Webhooks.
 	URL      string `json:"url,omitempty"`      // secret: it carries the token
 	Secret   string `json:"secret,omitempty"`   // secret: what [SecretUse] says

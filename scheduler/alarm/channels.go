@@ -304,6 +304,9 @@ func (a *Alarmer) Test(ctx context.Context, id int64, to ...string) error {
 	for _, recipient := range to {
 		m := a.blank(c)
 		m.id, m.recipient, m.test = "test-"+newHolder(), recipient, true
+		if m.subject != "" || m.text != "" {
+			m.items = []item{a.invented(m)}
+		}
 		if err := a.send(ctx, c, m); err != nil {
 			reasons = append(reasons, about(recipient, reasonOf(err)))
 		}

@@ -18,6 +18,7 @@ var mailHTML = template.Must(template.New("mail").Parse(mailSource))
 type mailPage struct {
 	Lang, Title, Intro string
 	Color              string // of the bar at the top
+	Own                string // in the channel's words
 	Facts              []fact
 	DetailName, Detail string
 	List               []mailEntry
@@ -41,6 +42,8 @@ func (m *message) html() (string, error) {
 	t := m.words.T
 	p := mailPage{Lang: m.lang, Title: m.title(), Color: colorBad, Footer: t("mail.footer", "App", t("app.name"))}
 	switch {
+	case m.test && m.own(m.text):
+		p.Own, p.Color = m.plain(maxMailText), colorNote
 	case m.test:
 		p.Intro, p.Color = t("alarm.test.text"), colorNote
 	case m.counted:
@@ -54,7 +57,11 @@ func (m *message) html() (string, error) {
 		}
 	default:
 		it := &m.items[0]
-		p.Facts, p.Detail, p.DetailName = m.facts(it), m.detail(it), t("alarm.fact.detail")
+		if m.own(m.text) {
+			p.Own = m.plain(maxMailText)
+		} else {
+			p.Facts, p.Detail, p.DetailName = m.facts(it), m.detail(it), t("alarm.fact.detail")
+		}
 		p.Link, p.LinkName = it.link, t("mail.open")
 		p.Book, p.BookName = it.book, t("alarm.runbook")
 		p.Ack, p.AckName = it.ack, t("alarm.ack.link")

@@ -33,6 +33,8 @@ type message struct {
 	id        string // the same for every try, so that a receiver may know a repetition
 	lang      string
 	recipient string
+	subject   string // the channel's own title and text, with placeholders; "": the usual ones
+	text      string
 	words     Printer
 	zone      *time.Location
 	items     []item
@@ -97,7 +99,7 @@ func (a *Alarmer) compose(ctx context.Context, c *channel, held []db.ListAlarmDe
 // blank is a message of a channel's language that says nothing yet.
 func (a *Alarmer) blank(c *channel) *message {
 	lang := cmp.Or(c.row.Lang, a.cfg.Defaults().Language)
-	return &message{lang: lang, words: a.cfg.Printer(lang), zone: a.cfg.Pool.Zone()}
+	return &message{lang: lang, words: a.cfg.Printer(lang), zone: a.cfg.Pool.Zone(), subject: c.settings.Subject, text: c.settings.Text}
 }
 
 func (a *Alarmer) groupName(ctx context.Context, id int64) (string, error) {
@@ -121,6 +123,22 @@ func line(s string) string {
 
 // title is the subject of a mail and the first line elsewhere.
 func (m *message) title() string {
+	if m.own(m.subject) {
+		own := line(m.inOwnWords(m.subject, maxTitle))
+		switch {
+		case m.test:
+			return m.usualTitle() + ": " + own
+		case strings.TrimSpace(own) != "":
+			return own
+		}
+	}
+	return m.usualTitle()
+}
+
+// maxTitle bounds what a placeholder of a title stands for.
+const maxTitle = 300
+
+func (m *message) usualTitle() string {
 	t := m.words.T
 	app := t("app.name")
 	switch {
@@ -237,6 +255,17 @@ func (m *message) counts() []fact {
 // plain is the message as text, at most limit bytes long, without its title. Links stand in full, since chat tools make
 // them clickable by themselves.
 func (m *message) plain(limit int) string {
+	if !m.own(m.text) {
+		return m.usualText(limit)
+	}
+	own := m.inOwnWords(m.text, limit)
+	if m.test {
+		own = m.words.T("alarm.test.text") + "\n\n" + own
+	}
+	return clip(strings.TrimRight(own, "\n"), limit)
+}
+
+func (m *message) usualText(limit int) string {
 	var b strings.Builder
 	t := m.words.T
 	put := func(f fact) { b.WriteString(t("alarm.line", "Name", f.Name, "Value", f.Value) + "\n") }

@@ -28,7 +28,8 @@ const (
 	CodeEmail         = "alarm.error.email"          // Value: the address that is none
 	CodeURL           = "alarm.error.url"            // not an http or https address
 	CodeTemplate      = "alarm.error.template"       // it makes no JSON
-	CodePlaceholder   = "alarm.error.placeholder"    // Names: they mean nothing
+	CodePlaceholder   = "alarm.error.placeholder"    // Names: they mean nothing; each with its line
+	CodeUnclosed      = "alarm.error.unclosed"       // Line: of a placeholder without an end
 	CodeMailDomain    = "alarm.error.mail_domain"    // Value: an address to which mails may not go
 	CodeMailOnly      = "alarm.error.mail_only"      // only a mail channel can carry the mails of jobs
 	CodeNotOfGroup    = "alarm.error.not_of_group"   // nor can one of a group
@@ -55,6 +56,8 @@ const (
 	FieldSecret     = "secret"
 	FieldChat       = "chat"
 	FieldTemplate   = "template"
+	FieldSubject    = "subject"
+	FieldText       = "text"
 	FieldChannel    = "channel"
 	FieldScope      = "scope"
 	FieldCauses     = "causes"
@@ -127,9 +130,13 @@ func (a *Alarmer) validChannel(c *Channel) error {
 		s.URL, s.Secret, s.Chat, s.Template = "", "", "", ""
 		validMail(&v, s)
 	default:
-		*s = Settings{URL: strings.TrimSpace(s.URL), Secret: strings.TrimSpace(s.Secret), Chat: strings.TrimSpace(s.Chat), Template: s.Template}
+		*s = Settings{URL: strings.TrimSpace(s.URL), Secret: strings.TrimSpace(s.Secret), Chat: strings.TrimSpace(s.Chat), Template: s.Template, Subject: s.Subject, Text: s.Text}
 		validWeb(&v, s, &kind)
 	}
+	if kind, _ := c.Kind.Info(); kind.Template {
+		s.Subject, s.Text = "", ""
+	}
+	validWords(&v, s)
 	switch {
 	case c.ForJobs && c.Kind != KindMail:
 		v.add(FieldForJobs, CodeMailOnly)
@@ -210,7 +217,7 @@ func validWeb(v *checks, s *Settings, kind *KindInfo) {
 	sample := hookBody{ID: "1", Title: `a "title"`, Text: "text\n", Alarms: []hookAlarm{{Cause: "failed", JobID: 1, JobName: `a "job"`, LogID: 1, Count: 1}}}
 	if _, err := fillTemplate(s.Template, &sample); err != nil {
 		if unknown, ok := errors.AsType[unknownPlaceholders](err); ok {
-			v.add(FieldTemplate, CodePlaceholder, "Names", clip(strings.Join(unknown, ", "), 200))
+			v.add(FieldTemplate, CodePlaceholder, "Names", clip(unknown.list(), 200))
 		} else {
 			v.add(FieldTemplate, CodeTemplate)
 		}

@@ -389,7 +389,7 @@ func TestFillTemplate(t *testing.T) {
 		{"a name that wants to break out", `{"job":"{{jobName}}"}`, `{"job":"x\",\"admin\":true,\"y\":\""}`, ""},
 		{"line breaks", `{"text":"{{text}}"}`, `{"text":"a\nb"}`, ""},
 		{"a value is not a template", `{"t":"{{title}}{{cause}}"}`, `{"t":"say \"hi\"failed"}`, ""},
-		{"an unknown name", `{"t":"{{password}}"}`, "", "unknown placeholder password"},
+		{"an unknown name", "{\n\"t\":\"{{password}}\"}", "", "unknown placeholder password (2)"},
 		{"not JSON", `{"t":{{title}}}`, "", "not JSON"},
 		{"Go's constructs mean nothing", `{"t":"{{range .alarms}}"}`, `{"t":"{{range .alarms}}"}`, ""},
 	}

@@ -132,6 +132,16 @@ type FormPage struct {
 	HasPassword bool
 	Errors      map[string]string // ready to print, by field name
 	Problem     string            // what stands against the change as a whole
+	Preview     *Preview          // of the words that were typed; nil: nobody asked
+}
+
+// FragmentPreview is the part of a channel's form that shows what its words make.
+const FragmentPreview = "preview"
+
+// Preview is a message in a channel's words.
+type Preview struct {
+	Title, Text string
+	At          format.Time // of the message that it is made of; without one it is invented
 }
 
 // NameLength is how many characters the name of a channel has at most.
@@ -168,6 +178,8 @@ type FormValues struct {
 	Secret         string     `form:"secret"`
 	Chat           string     `form:"chat"`
 	Template       string     `form:"template"`
+	Subject        string     `form:"subject"`
+	Text           string     `form:"text"`
 	RemoveSecret   ui.Checked `form:"remove_secret"`
 	RemovePassword ui.Checked `form:"remove_password"`
 	Version        string     `form:"version"` // of the channel as it was drawn
@@ -200,6 +212,8 @@ const (
 	FieldRemoveSecret   = "remove_secret"
 	FieldChat           = "chat"
 	FieldTemplate       = "template"
+	FieldSubject        = "subject"
+	FieldText           = "text"
 	FieldTo             = "to"
 	FieldScope          = "scope"
 	FieldGroup          = "group"

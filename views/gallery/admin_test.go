@@ -155,6 +155,24 @@ func (f fakes) alarmEdit() alarms.FormPage {
 		Errors: map[string]string{alarms.FieldURL: f.T("alarm.error.url")}}
 }
 
+// alarmWords is a channel with words of its own, and what they make.
+func (f fakes) alarmWords() alarms.FormPage {
+	p := f.alarmForm("wecom")
+	p.Page = f.page("/alarms/2/edit?words")
+	p.ID, p.Name, p.HasURL, p.Kinds = 2, f.zh("值班群", "On call"), true, nil
+	p.Values.Name, p.Values.Subject, p.Values.Text = p.Name, "{{causeName}}: {{jobName}}", "{{group}}, {{firstAt}}\n{{detail}}\n{{url}}"
+	p.Preview = &alarms.Preview{Title: f.zh("失败: 日终结算", "Failed: End of day settlement"), Text: "Payments (payments), 2026-03-02 03:00:12 +08:00\njava.lang.IllegalStateException: ledger closed\n\tat com.example.Settle.run(Settle.java:42)\nhttps://punctual.example.com/runs/90417", At: f.at(-3 * time.Hour)}
+	return p
+}
+
+// alarmWordsWrong has a placeholder that there is not.
+func (f fakes) alarmWordsWrong() alarms.FormPage {
+	p := f.alarmWords()
+	p.Page, p.Preview, p.Values.Text = f.page("/alarms/2/edit?words&invalid"), nil, "{{job}}"
+	p.Errors = map[string]string{alarms.FieldText: f.T("alarm.error.placeholder", "Names", "job (1)")}
+	return p
+}
+
 func (f fakes) alarmRoute() alarms.RoutePage {
 	p := alarms.RoutePage{Page: f.page("/alarms/2/routes/new"), ChannelID: 2, Channel: f.zh("值班群", "On call"), Scope: "group", Groups: f.groupOptions(2),
 		Errors: map[string]string{alarms.FieldCauses: f.T("alarm.error.nocause")}}

@@ -184,6 +184,8 @@ func (f fakes) pages() []page {
 		{"alarm-telegram", "/alarms/new?kind=telegram", alarms.Form(f.alarmForm("telegram"))},
 		{"alarm-webhook", "/alarms/new?kind=webhook", alarms.Form(f.alarmForm("webhook"))},
 		{"alarm-edit", "/alarms/2/edit", alarms.Form(f.alarmEdit())},
+		{"alarm-words", "/alarms/2/edit?words", alarms.Form(f.alarmWords())},
+		{"alarm-words-invalid", "/alarms/2/edit?words&invalid", alarms.Form(f.alarmWordsWrong())},
 		{"alarm-delete", "/alarms/2/delete", alarms.Delete(alarms.DeletePage{Page: f.page("/alarms/2/delete"), ID: 2, Name: f.zh("值班群", "On call"), Routes: 2})},
 		{"alarm-route", "/alarms/2/routes/new", alarms.RouteForm(f.alarmRoute())},
 		{"alarm-route-new", "/alarms/2/routes/new?new", alarms.RouteForm(f.alarmRouteNew())},

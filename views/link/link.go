@@ -208,6 +208,14 @@ func AlarmEdit(channelID int64) string { return Alarm(channelID) + "/edit" }
 // AlarmDelete asks (GET) and deletes (POST).
 func AlarmDelete(channelID int64) string { return Alarm(channelID) + "/delete" }
 
+// AlarmPreview draws the words of a channel's form (POST); with 0 of a new one's.
+func AlarmPreview(channelID int64) string {
+	if channelID == 0 {
+		return AlarmsPath + "/preview"
+	}
+	return Alarm(channelID) + "/preview"
+}
+
 // AlarmTest sends a test message (POST).
 func AlarmTest(channelID int64) string { return Alarm(channelID) + "/test" }
 
