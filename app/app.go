@@ -36,6 +36,7 @@ import (
 	"github.com/punctual-job/punctual/scheduler"
 	"github.com/punctual-job/punctual/scheduler/alarm"
 	"github.com/punctual-job/punctual/scheduler/archive"
+	"github.com/punctual-job/punctual/scheduler/pull"
 	jobsecret "github.com/punctual-job/punctual/scheduler/secret"
 	"github.com/punctual-job/punctual/scheduler/tracing"
 	"github.com/punctual-job/punctual/scheduler/webhook"
@@ -61,6 +62,7 @@ type App struct {
 	directories *manage.Directories
 	protocols   *openapi.API
 	http        *httpJobs
+	pulls       *pull.Mailbox
 
 	passwords *auth.Passwords
 	logins    *auth.Logins
@@ -189,8 +191,14 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 		return nil, err
 	}
 	a.onStop("hand over traces", a.tracer.Stop)
+	a.pulls = pull.New(pull.Config{
+		Pool: a.pool, Logger: a.logger, Registerer: a.registry, Seal: sealing, Now: func() time.Time { return a.engine.Now() }, Others: func() bool { return a.engine.Others() },
+	})
 	a.engine, err = scheduler.New(scheduler.Config{
-		Pool: a.pool, Executors: executors{wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(rule.Dial))), a.http, a.tokens, a.logger}, Logger: a.logger, Registerer: a.registry,
+		Pool: a.pool, Executors: executors{
+			ExecutorClient: wire.NewExecutorClient(wire.NewHTTPClient(256, wire.WithTLS(calls), wire.WithDialRule(rule.Dial))),
+			pulls:          wire.NewExecutorClient(&http.Client{Transport: a.pulls}), http: a.http, tokens: a.tokens, logger: a.logger,
+		}, Logger: a.logger, Registerer: a.registry,
 		Token: tokenFor(a.tokens), Name: host, Address: a.ownURL(), Version: opts.Version, JobZone: a.pool.Zone(), MeasuredJobs: opts.measuredJobs, Traces: a.tracer,
 		Limits: a.held.Limits, Retention: a.held.Retention, Alarms: a.alarmer, Webhooks: a.webhooks, Secrets: secrets, Output: scheduler.Output{Store: outputs, Seal: sealing, Limits: a.held.Outputs}, Local: a.http.address,
 		Registered: func(ctx context.Context, appName, address string) { a.audit.Registered(ctx, appName, address) },
@@ -228,7 +236,7 @@ func New(ctx context.Context, opts Options) (_ *App, err error) {
 	})
 	apiTokens := auth.NewAPITokens(a.pool, time.Now, a.logger, service.Audit.TokenRefused)
 	protocols := openapi.New(openapi.Config{
-		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: apiTokens,
+		Engine: a.engine, Tokens: a.tokens, Jobs: service.Jobs, Groups: service.Groups, APITokens: apiTokens, Pulls: a.pulls,
 		Declared: declare.New(declare.Config{Pool: a.pool, Jobs: service.Jobs, Now: a.engine.Now}),
 		Refuses:  func(address string) bool { return !a.http.is(address) && rule.Refuses(address) }, Printer: catalogue.Printer(locales.English), Logger: a.logger,
 	})
@@ -334,6 +342,14 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.loops.Go(func() { a.webhooks.Run(alarms) })
 	a.onStop("stop alarmer", func(context.Context) error {
 		silence()
+		return nil
+	})
+	// Ended after the engine, whose last runs are fetched.
+	pulls, endPulls := context.WithCancel(context.WithoutCancel(ctx))
+	a.loops.Go(func() { a.pulls.Run(pulls) })
+	a.onStop("end pulls", func(context.Context) error {
+		a.pulls.Close()
+		endPulls()
 		return nil
 	})
 	a.onStop("stop engine", func(ctx context.Context) error {

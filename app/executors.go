@@ -14,15 +14,19 @@ import (
 // successor, so an executor that refuses the one is tried with the other, where [auth.Tokens.Send] gives one.
 type executors struct {
 	*wire.ExecutorClient
+	pulls  *wire.ExecutorClient // of those that ask for their calls
 	http   *httpJobs
 	tokens *auth.Tokens
 	logger *slog.Logger
 }
 
-// of is the client for an executor: what is in this process is called there.
+// of is the client for an executor: what is in this process is called there, and what cannot be called finds its calls in the mailbox.
 func (x executors) of(to wire.Target) *wire.ExecutorClient {
 	if x.http.is(to.Address) {
 		return x.http.client
+	}
+	if wire.Pulls(to.Address) {
+		return x.pulls
 	}
 	return x.ExecutorClient
 }

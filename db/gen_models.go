@@ -603,6 +603,27 @@ type Permission struct {
 	Rights  int64
 }
 
+type Pull struct {
+	ID          string
+	AppName     string
+	Address     string
+	Path        string
+	TraceParent string
+	Body        []byte
+	Size        int64
+	ExpiresAt   int64
+	TakenBy     string
+}
+
+type PullAnswer struct {
+	ID        string
+	Asker     string
+	AppName   string
+	Address   string
+	Body      []byte
+	ExpiresAt int64
+}
+
 type PunctualFavourite struct {
 	UserID int64
 	JobID  int64

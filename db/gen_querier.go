@@ -177,6 +177,11 @@ type Querier interface {
 	DeletePlacesBefore(ctx context.Context, db DBTX, seenAt int64) (int64, error)
 	DeletePlacesOfUser(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeletePlacesOfUserBefore(ctx context.Context, db DBTX, arg DeletePlacesOfUserBeforeParams) (int64, error)
+	DeletePullAnswers(ctx context.Context, db DBTX, ids []string) (int64, error)
+	DeletePullAnswersBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
+	DeletePulls(ctx context.Context, db DBTX, ids []string) (int64, error)
+	// What an admin that was killed has left.
+	DeletePullsBefore(ctx context.Context, db DBTX, expiresAt int64) (int64, error)
 	DeleteRecoveryCodes(ctx context.Context, db DBTX, userID int64) (int64, error)
 	DeleteRefusedBefore(ctx context.Context, db DBTX, lastAt int64) (int64, error)
 	DeleteRegistry(ctx context.Context, db DBTX, arg DeleteRegistryParams) (int64, error)
@@ -665,6 +670,10 @@ type Querier interface {
 	ListPermissionsOfTeam(ctx context.Context, db DBTX, teamID int64) ([]TeamPermission, error)
 	// Which of some places a user is known at.
 	ListPlaces(ctx context.Context, db DBTX, arg ListPlacesParams) ([]string, error)
+	ListPullAnswers(ctx context.Context, db DBTX, asker string) ([]ListPullAnswersRow, error)
+	// What touches punctual_pull and punctual_pull_answer, see scheduler/pull. Rows are inserted many at a time, in db/pulls.go.
+	// What may be handed over. The table holds the calls of a few seconds, and of a cluster only.
+	ListPulls(ctx context.Context, db DBTX, now int64) ([]ListPullsRow, error)
 	// A job's runs, newest first, by the index on job_id: the search for its last success.
 	ListRecentRunsOfJob(ctx context.Context, db DBTX, arg ListRecentRunsOfJobParams) ([]ListRecentRunsOfJobRow, error)
 	// What touches punctual_refused: executors whose calls some admin did not take lately, for all admins to show. See scheduler/refusedstore.go.
@@ -747,6 +756,8 @@ type Querier interface {
 	// Successes of a job above an id, in no order: one is enough to have recovered from what failed before. Asked for the
 	// first, MySQL would rather read every run above the id than those of the job.
 	ListSuccessesAfter(ctx context.Context, db DBTX, arg ListSuccessesAfterParams) ([]int64, error)
+	// What a pull was given in fact.
+	ListTakenPulls(ctx context.Context, db DBTX, arg ListTakenPullsParams) ([]ListTakenPullsRow, error)
 	// The members of all teams, by name, for lists; the names of users that another program deleted are missing.
 	ListTeamMembers(ctx context.Context, db DBTX) ([]ListTeamMembersRow, error)
 	ListTeamPermissions(ctx context.Context, db DBTX) ([]TeamPermission, error)
@@ -952,6 +963,9 @@ type Querier interface {
 	TakeOverOutputs(ctx context.Context, db DBTX, arg TakeOverOutputsParams) (int64, error)
 	// Moves unsent runs from a node that is gone to another. Guarded, so that two nodes cannot both take one.
 	TakeOverRuns(ctx context.Context, db DBTX, arg TakeOverRunsParams) (int64, error)
+	// Hands calls over to a pull: those that nobody has, and those of pulls of which the executor says that it had no answer. Guarded, so
+	// that of two admins one takes a call.
+	TakePulls(ctx context.Context, db DBTX, arg TakePullsParams) (int64, error)
 	// What a step asked can be answered once.
 	TakeSignInChallenge(ctx context.Context, db DBTX, id string) (int64, error)
 	// Gives a waiting run its slot. Guarded, so that one run gets one.
@@ -998,6 +1012,8 @@ type Querier interface {
 	UseRecoveryCode(ctx context.Context, db DBTX, arg UseRecoveryCodeParams) (int64, error)
 	// Marks a sign-in as used; no row if it was already.
 	UseSignIn(ctx context.Context, db DBTX, arg UseSignInParams) (int64, error)
+	// The caller waits no longer. Guarded: no row means that somebody may have it.
+	WithdrawPull(ctx context.Context, db DBTX, id string) (int64, error)
 }
 
 var _ Querier = (*Queries)(nil)

@@ -42,6 +42,7 @@ var seedValues = map[string][seedRows]any{
 	"xxl_job_group.address_type":            {0, 1, 0, 0, 0},
 	"xxl_job_user.disabled":                 {0, 0, 1, 1, 0},
 	"xxl_job_user.provider":                 {"", "company", "company", "office", "office"},
+	"punctual_pull.taken_by":                {"", "pull1", "", "", ""},
 	"punctual_backfill.ended_at":            {1, 0, 3, 4, 5},
 	"punctual_backfill_run.state":           {1, 0, 1, 2, 3},
 	"punctual_node.state":                   {1, 1, 0, 1, 1},
@@ -155,6 +156,8 @@ var argValues = map[string]any{
 	"NewState": "changed", "EndBackfill.EndedAt": int64(77), "SendBackfillRun.BackfillID": int64(2), "SendBackfillRun.No": int64(2), "SettleBackfillRun.State": int64(3), "FirstBackfillEndedBefore": int64(100),
 	"InsertWebhook.Name": "new", "SendDeliveryAgain.ID": int64(3), "ListFreshDeliveries": int64(1), "DeleteDeliveriesUpTo.ID": int64(100), "ListDeliveries.Below": int64(100), "NthDelivery.Offset": int32(0),
 	"InsertFlowText.Digest": "new", "TouchFlowText.MadeAt": int64(77), "SetFlowRunTimes.BeganAt": int64(77), "DeleteFlowTextsUnused": int64(100),
+	"TakePulls.Ids": []string{"id1", "id2"}, "TakePulls.Pull": "new", "TakePulls.Now": int64(0), "TakePulls.Lost": []string{"pull1"}, "ListTakenPulls.Ids": []string{"id2"}, "DeletePulls": []string{"id1"},
+	"DeletePullAnswers": []string{"id1"}, "DeletePullsBefore": int64(100), "DeletePullAnswersBefore": int64(100),
 	"LeaveOutputObject.ID": int64(2), "InsertOutputBlob.Part": int64(99),
 	"ResealWebhook.OldConfig": "config1", "NoteWebhookTrouble.LastReason": "changed", "ListSilentExecutors.UpdateTime": seedTime.AddDate(0, 0, 20), "NoteSilentExecutor.Before": seedTime.AddDate(0, 0, 20),
 	"NoteExecutorBack.RegistryKey": "regist2", "NoteExecutorBack.RegistryValue": "regist2",
@@ -281,7 +284,7 @@ func fill(v reflect.Value, name string, value any) {
 // single are the names of the columns behind methods that take one plain argument.
 var single = map[string]string{
 	"DeleteAttempt": "id", "DeleteAttemptsOnName": "name", "DeleteSignIn": "id", "SetSignInStrong": "id", "TakeSignInChallenge": "id",
-	"DeleteExecutorsOf": "app_name", "DeleteToken": "app_name", "DeleteSession": "id", "DeleteIdempotency": "id", "GetIdempotency": "id", "GetSetting": "name", "DeleteSetting": "name", "GetUserByName": "username", "FindAPIToken": "hash", "CountJobsWithBackoff": "retry_backoff",
+	"WithdrawPull": "id", "ListPullAnswers": "asker", "DeleteExecutorsOf": "app_name", "DeleteToken": "app_name", "DeleteSession": "id", "DeleteIdempotency": "id", "GetIdempotency": "id", "GetSetting": "name", "DeleteSetting": "name", "GetUserByName": "username", "FindAPIToken": "hash", "CountJobsWithBackoff": "retry_backoff",
 }
 
 // snake is the column behind a parameter's name.

@@ -20,9 +20,14 @@ type Config struct {
 	AppName string   // the executor group this executor belongs to
 	Admins  []string // base addresses of the admins; empty: not registered, results are kept until there is one
 	// Token is the shared secret in both directions. An empty one leaves the port open to everybody, and is therefore
-	// refused together with GlueEnabled, unless InsecureNoToken says that it is meant.
+	// refused together with GlueEnabled, unless InsecureNoToken says that it is meant, or nobody can call (Mode).
 	Token           string
 	InsecureNoToken bool
+
+	// Mode Pull asks the admins for what there is to do, where they cannot call. Listen, Address and TLS… then mean nothing. Name is what
+	// its address pull://name says, of its own within the group; empty: made of the machine's name and the data folder's mark.
+	Mode Mode
+	Name string
 
 	Listen   string       // host:port to listen on; empty or port 0: the first free port from 9999 upwards
 	Listener net.Listener // takes the place of Listen
@@ -77,10 +82,24 @@ func (c Config) withDefaults() (Config, error) {
 			errs = append(errs, fmt.Errorf("admin address %q is not an http URL", address))
 		}
 	}
+	switch {
+	case c.Mode != Push && c.Mode != Pull:
+		errs = append(errs, fmt.Errorf("the mode is %q, and should be empty or pull", c.Mode))
+	case c.Mode == Push && c.Name != "":
+		errs = append(errs, errors.New("a name is for executors that ask for their calls: set the mode pull, or an address in its place"))
+	case c.Mode == Pull && len(c.Admins) == 0:
+		errs = append(errs, errors.New("an executor that asks for its calls needs an admin to ask"))
+	case c.Mode == Pull && (c.Listen != "" || c.Listener != nil || c.Address != "" || c.TLSCert != "" || c.TLSKey != "" || c.TLSClientCA != "" || c.TLSConfig != nil):
+		errs = append(errs, errors.New("an executor that asks for its calls listens nowhere: leave out the listener, the address and the certificate"))
+	case c.Mode == Pull && c.Name != "":
+		if _, ok := wire.PullAddress(c.Name); !ok {
+			errs = append(errs, fmt.Errorf("the name %q is not made of letters, digits, points, hyphens and underscores, at most %d", c.Name, wire.MaxPullName))
+		}
+	}
 	if c.TLSClientCA != "" && c.TLSConfig == nil && c.TLSCert == "" && c.TLSKey == "" {
 		errs = append(errs, errors.New("client certificates can only be asked for over TLS: set a certificate and its key"))
 	}
-	if c.Token == "" && c.GlueEnabled && !c.InsecureNoToken {
+	if c.Token == "" && c.GlueEnabled && !c.InsecureNoToken && c.Mode != Pull {
 		errs = append(errs, errors.New("scripts are enabled but the access token is empty: everybody who reaches the port could run code"))
 	}
 	switch c.Removed {

@@ -46,7 +46,9 @@ type Executor struct {
 	reporter *reporter
 	server   *http.Server
 	listener net.Listener
-	address  string // as registered
+	address  string  // as registered
+	puller   *puller // of an executor that asks for its calls; it has no server and no listener
+	stopPull context.CancelFunc
 
 	mu       sync.Mutex
 	state    state
@@ -113,7 +115,11 @@ func New(config Config) (*Executor, error) {
 		if err != nil {
 			return nil, fmt.Errorf("executor: towards the admins: %w", err)
 		}
-		client = wire.NewHTTPClient(8, wire.WithTLS(clientTLS))
+		conns, options := 8, []wire.ClientOption{wire.WithTLS(clientTLS)}
+		if config.Mode == Pull {
+			conns, options = 16, append(options, wire.WithProxy(http.ProxyFromEnvironment))
+		}
+		client = wire.NewHTTPClient(conns, options...)
 	}
 	return &Executor{
 		config: config, logger: config.Logger, client: client, tls: serverTLS, runAs: runAs,
@@ -165,8 +171,10 @@ func (e *Executor) handler(name string) (Handler, bool) {
 	return h, ok
 }
 
-// HasToken says whether callers must know a token, so that whoever adds handlers that run what they are told can insist.
-func (e *Executor) HasToken() bool { return e.config.Token != "" || e.config.InsecureNoToken }
+// HasToken says whether callers must know a token, or there are none, so that whoever adds handlers that run what they are told can insist.
+func (e *Executor) HasToken() bool {
+	return e.config.Token != "" || e.config.InsecureNoToken || e.config.Mode == Pull
+}
 
 // Start opens the data folder, takes up what was going on before, listens and registers. When it returns without an
 // error the executor accepts runs until Drain or Stop; ctx only bounds the start itself.
@@ -213,20 +221,22 @@ func (e *Executor) Start(ctx context.Context) (err error) {
 		return fmt.Errorf("scripts: %w", err)
 	}
 	undo = append(undo, e.scripts.close)
-	if e.listener, err = e.listen(); err != nil {
-		return fmt.Errorf("listen: %w", err)
+	if e.config.Mode == Pull {
+		if e.address, err = e.pullAddress(); err != nil {
+			return err
+		}
+	} else {
+		if e.listener, err = e.listen(); err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+		undo = append(undo, func() { _ = e.listener.Close() })
+		e.address = e.advertise(e.listener.Addr())
 	}
-	undo = append(undo, func() { _ = e.listener.Close() })
 	if e.journal, err = openJournal(filepath.Join(e.config.DataDir, "journal"), !e.config.NoSync, e.logger); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	e.seen = e.journal.seen
-	e.address = e.advertise(e.listener.Addr())
 	e.reporter = newReporter(e.admins, e.journal, e.config.CallbackBatch, e.logger)
-	e.server = &http.Server{
-		Handler: e, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 90 * time.Second,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(e.logger.Handler(), slog.LevelDebug),
-	}
 
 	loops, stop := context.WithCancel(context.Background())
 	e.stopLoops = stop
@@ -239,6 +249,27 @@ func (e *Executor) Start(ctx context.Context) (err error) {
 	e.services.Go(func() { e.reporter.run(loops) })
 	e.beating.Go(func() { e.beatLoop(beats) })
 	e.services.Go(func() { e.cleanLoop(loops) })
+	if e.config.Mode == Pull {
+		var pulls context.Context
+		pulls, e.stopPull = context.WithCancel(context.Background())
+		e.puller = newPuller(e)
+		e.puller.start(pulls, &e.services)
+	} else {
+		e.serve()
+	}
+	if e.config.AdminTLS.Insecure && e.config.HTTPClient == nil {
+		e.logger.Warn("certificates of admins are not checked: whoever is on the way can read the access token", "group", e.config.AppName)
+	}
+	e.logger.Info("executor started", "group", e.config.AppName, "executor", e.address, "data_dir", e.config.DataDir)
+	return nil
+}
+
+// serve answers admins at the listener.
+func (e *Executor) serve() {
+	e.server = &http.Server{
+		Handler: e, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 90 * time.Second,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(e.logger.Handler(), slog.LevelDebug),
+	}
 	listener := e.listener
 	if e.tls != nil {
 		listener = tls.NewListener(listener, e.tls)
@@ -248,14 +279,20 @@ func (e *Executor) Start(ctx context.Context) (err error) {
 			e.logger.Error("executor server ended", "error", err)
 		}
 	})
-	if e.config.AdminTLS.Insecure && e.config.HTTPClient == nil {
-		e.logger.Warn("certificates of admins are not checked: whoever is on the way can read the access token", "group", e.config.AppName)
-	}
-	e.logger.Info("executor started", "group", e.config.AppName, "executor", e.address, "data_dir", e.config.DataDir)
-	return nil
 }
 
-// Addr is the address the executor listens on, once started.
+// close ends what takes calls, when those under way are answered or ctx ends.
+func (e *Executor) close(ctx context.Context) {
+	if e.puller != nil {
+		e.stopPull()
+		return
+	}
+	if e.server.Shutdown(ctx) != nil {
+		_ = e.server.Close()
+	}
+}
+
+// Addr is the address the executor listens on, once started; nil when it does not.
 func (e *Executor) Addr() net.Addr {
 	if e.listener == nil {
 		return nil

@@ -39,7 +39,7 @@ func TestPage(t *testing.T) {
 		"as many lines as fit":            {strings.Repeat("l\n", pageLines+1), 1, true, strings.Repeat("l\n", pageLines), pageLines, false},
 		"the rest of them":                {strings.Repeat("l\n", pageLines+1), pageLines + 1, true, "l\n", pageLines + 1, true},
 	} {
-		got, to, _, end, err := page(strings.NewReader(tc.text), position{}, tc.from, tc.final)
+		got, to, _, end, err := page(strings.NewReader(tc.text), position{}, tc.from, pageBytes, tc.final)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +54,7 @@ func FuzzPage(f *testing.F) {
 	f.Add("a\nb\n\nc", 2, uint8(3))
 	f.Add(strings.Repeat("line\n", 12_000), -1, uint8(0))
 	f.Fuzz(func(t *testing.T, text string, from int, grow uint8) {
-		if got, to, next, _, err := page(strings.NewReader(text), position{}, from, false); err != nil || to < max(from, 1)-1 || next.offset > int64(len(text)) || len(got) > pageBytes+40 {
+		if got, to, next, _, err := page(strings.NewReader(text), position{}, from, pageBytes, false); err != nil || to < max(from, 1)-1 || next.offset > int64(len(text)) || len(got) > pageBytes+40 {
 			t.Fatalf("from %d: %d bytes, to %d, next %+v, %v", from, len(got), to, next, err)
 		}
 		if strings.Count(text, "\n") > 0 && len(text) > pageBytes {
@@ -75,7 +75,7 @@ func FuzzPage(f *testing.F) {
 					at = mark
 				}
 				final := part == len(text)
-				got, to, next, end, err := page(strings.NewReader(text[:part]), at, line, final)
+				got, to, next, end, err := page(strings.NewReader(text[:part]), at, line, pageBytes, final)
 				if err != nil {
 					t.Fatal(err)
 				}

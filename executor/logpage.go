@@ -16,6 +16,8 @@ import (
 const (
 	pageLines = 5000
 	pageBytes = 1 << 20
+	// pulledBytes is what one that is sent to the admin has, since proxies often take no more than 1 MB.
+	pulledBytes = 256 << 10
 )
 
 // position is the start of a line in a file.
@@ -28,9 +30,9 @@ type position struct {
 // log is still being written a last line without its end is left for the next time; final takes it too. A line longer
 // than a whole answer is cut.
 //
-// It returns the text, the number of the last line in it (from-1 if there is none), where to go on, and whether that
+// The text has at most so many bytes, and what a cut line says. It returns the text, the number of the last line in it (from-1 if there is none), where to go on, and whether that
 // is the end of the file.
-func page(r io.ReaderAt, at position, from int, final bool) (text []byte, to int, next position, end bool, err error) {
+func page(r io.ReaderAt, at position, from, most int, final bool) (text []byte, to int, next position, end bool, err error) {
 	from = max(from, 1)
 	if at.line < 1 || at.line > from {
 		at = position{line: 1}
@@ -60,7 +62,7 @@ func page(r io.ReaderAt, at position, from int, final bool) (text []byte, to int
 				length = newline + 1
 			}
 			if next.line >= from {
-				room := pageBytes - len(current)
+				room := most - len(current)
 				current = append(current, data[:min(length, room)]...)
 				cut = cut || length > room
 			}
@@ -69,7 +71,7 @@ func page(r io.ReaderAt, at position, from int, final bool) (text []byte, to int
 				continue
 			}
 			if next.line >= from {
-				if len(text) > 0 && len(text)+len(current) > pageBytes {
+				if len(text) > 0 && len(text)+len(current) > most {
 					return text, to, next, false, nil // the line opens the next answer
 				}
 				emit()
@@ -88,7 +90,7 @@ func page(r io.ReaderAt, at position, from int, final bool) (text []byte, to int
 	}
 	if offset > next.offset && final {
 		if next.line >= from {
-			if len(text) > 0 && len(text)+len(current) > pageBytes {
+			if len(text) > 0 && len(text)+len(current) > most {
 				return text, to, next, false, nil
 			}
 			emit()
@@ -159,7 +161,7 @@ func (e *Executor) readLog(req wire.LogRequest) (wire.LogResult, error) {
 	}
 	defer func() { _ = file.Close() }()
 	final := live == nil
-	text, to, next, end, err := page(file, e.logs.marks.get(file.Name(), from), from, final)
+	text, to, next, end, err := page(file, e.logs.marks.get(file.Name(), from), from, e.mostLog(), final)
 	if err != nil {
 		return wire.LogResult{}, err
 	}
@@ -168,6 +170,6 @@ func (e *Executor) readLog(req wire.LogRequest) (wire.LogResult, error) {
 }
 
 func pageOf(r io.ReaderAt, at position, from int, final bool) (wire.LogResult, error) {
-	text, to, _, end, err := page(r, at, from, final)
+	text, to, _, end, err := page(r, at, from, pageBytes, final)
 	return wire.LogResult{FromLineNum: from, ToLineNum: to, LogContent: string(text), IsEnd: end && final}, err
 }

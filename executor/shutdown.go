@@ -175,11 +175,12 @@ func (e *Executor) endAll(ctx context.Context) error {
 	e.stopLoops()
 	e.linger(ctx, left)
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	if e.server.Shutdown(closing) != nil {
-		_ = e.server.Close()
-	}
+	e.close(closing)
 	cancel()
 	e.services.Wait()
+	if e.puller != nil {
+		e.puller.finish()
+	}
 	e.journal.close()
 	e.logs.close()
 	e.scripts.close()

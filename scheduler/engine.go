@@ -419,6 +419,9 @@ func (e *Engine) Archive() *archive.Service { return e.archive }
 // Backfills is the service that runs jobs for planned times that are over. It starts and stops with the engine.
 func (e *Engine) Backfills() *backfill.Service { return e.backfills }
 
+// Others reports whether other admins live, as far as this one knows.
+func (e *Engine) Others() bool { return e.node.Others() }
+
 // Now is the time that the cluster goes by, which is the database's and not this machine's.
 func (e *Engine) Now() time.Time { return e.now() }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/punctual-job/punctual/executor/netrule"
+	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // Allow says which executor addresses may be called although nobody registered them. Without a rule only the addresses of
@@ -17,6 +18,9 @@ type Allow struct{ netrule.List }
 
 // Permits says whether an address, already in the form of [NormalAddress], fits a rule.
 func (a Allow) Permits(address string) bool {
+	if wire.Pulls(address) { // nobody is called there
+		return true
+	}
 	u, err := url.Parse(address)
 	if err != nil {
 		return false
@@ -33,9 +37,15 @@ const maxAddressLength = 255
 var errAddress = errors.New("not an address of the form http://host:port/")
 
 // NormalAddress reads an executor's address as people type it and gives it the form in which it is stored and compared:
-// scheme and host in lower case, one slash at the end. A bare host:port gets http://, as upstream's oldest executors have it.
+// scheme and host in lower case, one slash at the end, or none after the name of an executor that asks for its calls. A bare host:port gets http://, as upstream's oldest executors have it.
 func NormalAddress(text string) (string, error) {
 	text = strings.TrimSpace(text)
+	if wire.Pulls(text) {
+		if normal, ok := wire.NormalPullAddress(text); ok {
+			return normal, nil
+		}
+		return "", errAddress
+	}
 	if text == "" || len(text) > maxAddressLength-len("http://")-1 {
 		return "", errAddress
 	}

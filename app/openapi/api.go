@@ -67,6 +67,7 @@ type Config struct {
 	Jobs      Jobs
 	Groups    Groups
 	Declared  Declarations
+	Pulls     Pulls
 	APITokens APITokens
 	Refuses   func(address string) bool // addresses at which no executor is called; nil: none
 	Printer   *locales.Printer          // of what the job methods refuse: programs do not say their language
@@ -197,6 +198,8 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) (data []byte, err er
 		return nil, a.callback(r.Context(), body, who)
 	case "declare":
 		return a.declare(r.Context(), r.RemoteAddr, body, who)
+	case "pull":
+		return a.pull(r.Context(), body, who)
 	}
 	if _, ok := jobMethods[name]; ok {
 		return a.job(r.Context(), name, r.RemoteAddr, body, who)

@@ -111,7 +111,7 @@ func (openTokens) Check(string, string) (string, bool) { return "", true }
 
 func newAPI() (*API, *engine) {
 	e := &engine{}
-	return New(Config{Engine: e, Tokens: fixedTokens{}, Logger: slog.New(slog.DiscardHandler)}), e
+	return New(Config{Engine: e, Tokens: fixedTokens{}, Pulls: new(pulls), Logger: slog.New(slog.DiscardHandler)}), e
 }
 
 func post(api *API, method, path, token, body string) *httptest.ResponseRecorder {
@@ -168,6 +168,7 @@ func TestEveryRefusalIsAnAnswerWithStatus200(t *testing.T) {
 		{"a name without a port", "POST", "/api/registry", token, registering("orders"), "registryValue must be"},
 		{"a port out of range", "POST", "/api/registry", token, registering("http://a:70000/"), "registryValue must be"},
 		{"an account in the address", "POST", "/api/registry", token, registering("http://u:p@a:1/"), "registryValue must be"},
+		{"a pull address with a port", "POST", "/api/registry", token, registering("pull://a:1"), "registryValue must be"},
 		{"any address", "POST", "/api/registry", token, registering("http://0.0.0.0:9999/"), "registryValue must be"},
 	}
 	for _, tt := range tests {
@@ -199,7 +200,7 @@ func TestEveryRefusalIsAnAnswerWithStatus200(t *testing.T) {
 func TestRegistrationsReachTheEngineAsTheyWereSent(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
-		"http://10.0.0.7:9999/", "http://10.0.0.7:9999", "10.0.0.7:9999", "https://jobs.example.com/x/", "http://[fd00::1]:9999/", "http://ORDERS:9999/",
+		"http://10.0.0.7:9999/", "http://10.0.0.7:9999", "10.0.0.7:9999", "https://jobs.example.com/x/", "http://[fd00::1]:9999/", "http://ORDERS:9999/", "pull://orders-1",
 	} {
 		api, e := newAPI()
 		body := `{"registryGroup":"EXECUTOR","registryKey":"orders","registryValue":"` + address + `","more":1}`
@@ -338,6 +339,7 @@ func FuzzBodies(f *testing.F) {
 		}
 	}
 	f.Add("/api/registry", `{"registryValue":5}`)
+	f.Add("/api/pull", pullBody("orders"))
 	f.Fuzz(func(t *testing.T, path, body string) {
 		if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, " \r\n\t\x7f%?#") || strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r > '~' }) {
 			path = "/api/callback"

@@ -32,6 +32,9 @@ func (a *API) registry(ctx context.Context, body []byte, who caller, do func(con
 	req.RegistryGroup = strings.TrimSpace(req.RegistryGroup)
 	req.RegistryKey = strings.TrimSpace(req.RegistryKey)
 	req.RegistryValue = strings.TrimSpace(req.RegistryValue)
+	if address, ok := wire.NormalPullAddress(req.RegistryValue); ok {
+		req.RegistryValue = address
+	}
 	if req.RegistryGroup == "" || req.RegistryKey == "" || req.RegistryValue == "" {
 		return refusal(msgIllegal)
 	}
@@ -41,13 +44,13 @@ func (a *API) registry(ctx context.Context, body []byte, who caller, do func(con
 	case utf8.RuneCountInString(req.RegistryKey) > maxRegistryText || !plain(req.RegistryKey):
 		return refusal(msgIllegal + " The registryKey is too long or has odd characters.")
 	case !isAddress(req.RegistryValue):
-		return refusal(msgIllegal + " The registryValue must be http://host:port/ or host:port.")
+		return refusal(msgIllegal + " The registryValue must be http://host:port/, host:port, or pull:// and a name.")
 	}
 	if !a.Tokens.Speaks(who.scope, who.token, req.RegistryKey) {
 		a.Engine.Refused(scheduler.Caller{Address: who.address, AppName: req.RegistryKey}, scheduler.RefusedToken, nil)
 		return refusal(msgToken) // it is another group's, or the group has one of its own
 	}
-	if a.Refuses != nil && a.Refuses(withScheme(req.RegistryValue)) {
+	if a.Refuses != nil && !wire.Pulls(req.RegistryValue) && a.Refuses(withScheme(req.RegistryValue)) {
 		return refusal(msgDenied)
 	}
 	err = do(ctx, req, who)
@@ -101,6 +104,10 @@ func withScheme(address string) string {
 func isAddress(text string) bool {
 	if len(text) > maxRegistryText || !plain(text) {
 		return false
+	}
+	if wire.Pulls(text) {
+		_, ok := wire.NormalPullAddress(text)
+		return ok
 	}
 	if !strings.Contains(text, "://") {
 		text = "http://" + text

@@ -37,7 +37,7 @@ func (a *API) refused(name string, body []byte, who caller) {
 	by := scheduler.Caller{Address: who.address, AppName: shownName(who.appName)}
 	var runs []int64
 	switch name {
-	case "registry", "registryRemove":
+	case "registry", "registryRemove", "pull":
 		if req, err := wire.DecodeRegistry(body); err == nil && by.AppName == "" {
 			by.AppName = shownName(req.RegistryKey)
 		}

@@ -22,6 +22,7 @@ const (
 	FaultConnect     Fault = "connect"     // no connection in time
 	FaultCertificate Fault = "certificate" // the peer's certificate is not to be trusted
 	FaultTLS         Fault = "tls"         // the two do not agree on TLS
+	FaultNotFetched  Fault = "notfetched"  // an executor that asks for its calls did not come for this one
 	FaultLate        Fault = "late"        // no answer in time
 	FaultBroken      Fault = "broken"      // the connection ended before the answer
 	FaultStatus      Fault = "status"      // an HTTP status that the protocol does not have
@@ -33,7 +34,8 @@ const (
 
 // AllFaults are all faults.
 var AllFaults = []Fault{
-	FaultRefused, FaultUnreachable, FaultHost, FaultConnect, FaultCertificate, FaultTLS, FaultLate, FaultBroken, FaultStatus,
+	FaultRefused, FaultUnreachable, FaultHost, FaultConnect, FaultNotFetched, FaultCertificate, FaultTLS, FaultLate, FaultBroken,
+	FaultStatus,
 	FaultProtocol, FaultAnswer, FaultStopped, FaultOther,
 }
 
@@ -61,6 +63,8 @@ func FaultOf(err error) Fault {
 	}
 	var timeout net.Error
 	switch {
+	case errors.Is(err, ErrNotFetched):
+		return FaultNotFetched
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return FaultRefused
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"sync"
 	"syscall"
@@ -71,6 +72,11 @@ func WithTLS(config *tls.Config) ClientOption {
 			t.TLSClientConfig = config
 		}
 	}
+}
+
+// WithProxy has requests go by the proxy that the function names for them, if any. Then they do not go the short way of plain requests.
+func WithProxy(proxy func(*http.Request) (*url.URL, error)) ClientOption {
+	return func(t *http.Transport) { t.Proxy = proxy }
 }
 
 // WithDialRule has every connection allowed by rule: once by the host and port of the address, and once by each numeric address

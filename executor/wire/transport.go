@@ -61,7 +61,7 @@ func newPlainTransport(rest *http.Transport) *plainTransport {
 
 // RoundTrip implements [http.RoundTripper].
 func (t *plainTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if !speaksPlainly(req) {
+	if t.rest.Proxy != nil || !speaksPlainly(req) {
 		return t.rest.RoundTrip(req)
 	}
 	body, err := readAll(req)

@@ -46,6 +46,7 @@ type Node struct {
 	watched map[int64]*watch // nodes that are gone, whoever declared them so; used by the beat loop only
 
 	beatNow chan struct{} // capacity 1: the others must hear something soon
+	others  atomic.Bool   // whether there are others
 
 	mu       sync.RWMutex
 	alive    []int64 // ids of the nodes that share the work, this one included
@@ -271,6 +272,7 @@ func (n *Node) look(ctx context.Context) error {
 		gone = append(gone, other)
 	}
 	n.setSharing(alive, claiming)
+	n.others.Store(len(told)+len(alive) > 1)
 	n.clock.agree(told)
 	for _, other := range gone {
 		delete(n.peers, other.ID)

@@ -74,6 +74,9 @@ func (n *Node) Alive() []int64 {
 	return slices.Clone(n.alive)
 }
 
+// Others reports whether other nodes live, also such that stop and share no work any more.
+func (n *Node) Others() bool { return n.others.Load() }
+
 // Claiming are those of them that share the claims: not one that says that it is stuck.
 func (n *Node) Claiming() []int64 {
 	n.mu.RLock()

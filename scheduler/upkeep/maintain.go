@@ -42,6 +42,8 @@ const (
 	keepClearings = 90 * 24 * time.Hour
 	// trialGrace is how old the text of a trial is before it is looked whether its run is gone.
 	trialGrace = time.Hour
+	// pullGrace is for how long a call may be over before it is deleted: whoever made it deletes it at once.
+	pullGrace = 10 * time.Minute
 )
 
 // maintain runs the maintenance jobs until ctx ends.
@@ -162,6 +164,12 @@ func (s *Service) forgetOld(ctx context.Context) error {
 	}
 	if err := s.forgetFlows(ctx); err != nil {
 		return err
+	}
+	// Calls to executors that ask for theirs, and answers, of admins that were killed: each has been over for a while.
+	for _, forget := range []func(context.Context, db.DBTX, int64) (int64, error){s.queries.DeletePullsBefore, s.queries.DeletePullAnswersBefore} {
+		if _, err := forget(ctx, s.cfg.Pool, now.Add(-pullGrace).UnixMilli()); err != nil {
+			return err
+		}
 	}
 	until := s.wall(now.Add(-keepHours)).Unix()
 	for _, forget := range []func(context.Context, db.DBTX, int64) (int64, error){s.queries.DeleteHoursBefore, s.queries.DeleteJobDaysBefore} {

@@ -151,3 +151,31 @@ func TestAStopWritesTheLastCountersOrSaysThatItCannot(t *testing.T) {
 		}
 	})
 }
+
+// TestCallsThatAnAdminLeftAreForgotten: it was killed between writing them down and deleting them.
+func TestCallsThatAnAdminLeftAreForgotten(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		s := newService(t, pool, nil)
+		now := s.cfg.Now()
+		old, fresh := now.Add(-pullGrace-time.Second).UnixMilli(), now.UnixMilli()
+		err := errors.Join(
+			db.InsertPulls(t.Context(), pool, []db.Pull{{ID: "a", Body: []byte("p"), ExpiresAt: old}, {ID: "b", Body: []byte("p"), ExpiresAt: fresh}}),
+			db.InsertPullAnswers(t.Context(), pool, []db.PullAnswer{{ID: "a", Asker: "x", Body: []byte("p"), ExpiresAt: old}, {ID: "b", Asker: "x", Body: []byte("p"), ExpiresAt: fresh}}),
+		)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.forgetOld(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		calls, err := db.New().ListPulls(t.Context(), pool, 0)
+		if err != nil || len(calls) != 1 || calls[0].ID != "b" {
+			t.Errorf("calls: %+v, %v", calls, err)
+		}
+		answers, err := db.New().ListPullAnswers(t.Context(), pool, "x")
+		if err != nil || len(answers) != 1 || answers[0].ID != "b" {
+			t.Errorf("answers: %+v, %v", answers, err)
+		}
+	})
+}

@@ -1,0 +1,51 @@
+package openapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"unicode/utf8"
+
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler"
+	"github.com/punctual-job/punctual/scheduler/pull"
+)
+
+// Pulls brings calls to executors that ask for them.
+type Pulls interface {
+	Pull(ctx context.Context, req wire.PullRequest) (wire.PullResponse, error)
+}
+
+// The answers to pulls that are refused.
+const (
+	msgPullOther   = "Another executor of this name asks for its calls already: give each a name of its own."
+	msgPullMany    = "Too many executors ask for their calls at this admin."
+	msgPullStopped = "This admin is stopping."
+)
+
+// pull hands over the calls that wait for an executor, when there are some or its time is up.
+func (a *API) pull(ctx context.Context, body []byte, who caller) ([]byte, error) {
+	req, err := wire.DecodePull(body)
+	if err != nil {
+		return nil, refusal(msgInvoke + printable(err.Error()))
+	}
+	if utf8.RuneCountInString(req.RegistryKey) > maxRegistryText || !plain(req.RegistryKey) {
+		return nil, refusal(msgIllegal + " The registryKey is too long or has odd characters.")
+	}
+	if !a.Tokens.Speaks(who.scope, who.token, req.RegistryKey) {
+		a.Engine.Refused(scheduler.Caller{Address: who.address, AppName: req.RegistryKey}, scheduler.RefusedToken, nil)
+		return nil, refusal(msgToken)
+	}
+	response, err := a.Pulls.Pull(ctx, req)
+	switch {
+	case errors.Is(err, pull.ErrOther):
+		return nil, refusal(msgPullOther)
+	case errors.Is(err, pull.ErrTooMany):
+		return nil, refusal(msgPullMany)
+	case errors.Is(err, pull.ErrClosed), errors.Is(err, context.Canceled):
+		return nil, refusal(msgPullStopped)
+	case err != nil:
+		return nil, err
+	}
+	return json.Marshal(response)
+}

@@ -1,0 +1,178 @@
+//go:build go1.26
+
+package executor_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// handing is an admin that hands over calls, each once.
+type handing struct {
+	mu      sync.Mutex
+	calls   []wire.PulledCall
+	slow    time.Duration // how long an answer with calls is under way
+	answers []wire.PulledAnswer
+	asked   []wire.PullRequest
+	refuse  int // pulls that are still to be refused
+	changed chan struct{}
+}
+
+func (h *handing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	if r.URL.Path != "/api/pull" {
+		_, _ = w.Write(wire.AppendAnswer(nil, wire.CodeSuccess, wire.MsgSuccess, nil))
+		return
+	}
+	req, err := wire.DecodePull(body)
+	if err != nil {
+		_, _ = w.Write(wire.AppendAnswer(nil, wire.CodeFail, err.Error(), nil))
+		return
+	}
+	h.mu.Lock()
+	h.answers = append(h.answers, req.Answers...)
+	response := wire.PullResponse{}
+	if req.Max > 0 {
+		h.asked = append(h.asked, req)
+		if h.refuse > 0 {
+			h.refuse--
+			h.tell()
+			h.mu.Unlock()
+			http.Error(w, "a proxy's words", http.StatusBadGateway)
+			return
+		}
+		response.Calls, h.calls = h.calls, nil
+	}
+	h.tell()
+	h.mu.Unlock()
+	if len(response.Calls) > 0 {
+		time.Sleep(h.slow)
+	} else if req.Max > 0 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	value, _ := json.Marshal(response)
+	_, _ = w.Write(wire.AppendAnswer(nil, wire.CodeSuccess, wire.MsgSuccess, value))
+}
+
+func (h *handing) tell() {
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+func (h *handing) wait(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	timeout := time.After(executortest.Patience)
+	for {
+		h.mu.Lock()
+		done, changed := is(), h.changed
+		h.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-changed:
+		case <-timeout:
+			t.Fatalf("no %s", what)
+		}
+	}
+}
+
+func pulling(t *testing.T, h *handing, handler executor.Handler) *executor.Executor {
+	t.Helper()
+	h.changed = make(chan struct{})
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	ex, err := executor.New(executor.Config{AppName: "orders", Admins: []string{server.URL}, Mode: executor.Pull, DataDir: t.TempDir(), NoSync: true, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ex.Handle("work", handler)
+	if err := ex.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ex.Stop(context.Background()) })
+	return ex
+}
+
+func runCall(id string, left time.Duration) wire.PulledCall {
+	return wire.PulledCall{ID: id, Path: "/run", Left: left.Milliseconds(), Body: []byte(`{"jobId":1,"logId":1,"executorHandler":"work","glueType":"BEAN"}`)}
+}
+
+// TestACallThatWasUnderWayTooLongIsLeft: whoever made it has given it up, and may have sent it elsewhere.
+func TestACallThatWasUnderWayTooLongIsLeft(t *testing.T) {
+	t.Parallel()
+	ran := make(chan int64, 10)
+	h := &handing{calls: []wire.PulledCall{runCall("late", 20*time.Millisecond)}, slow: 100 * time.Millisecond}
+	pulling(t, h, func(_ context.Context, run *executor.Run) error { ran <- run.LogID; return nil })
+	h.wait(t, "second pull", func() bool { return len(h.asked) >= 3 })
+	h.mu.Lock()
+	h.slow, h.calls = 0, []wire.PulledCall{runCall("in-time", time.Hour)}
+	h.mu.Unlock()
+	<-ran
+	h.wait(t, "answer", func() bool { return len(h.answers) == 1 })
+	if got := h.answers[0]; got.ID != "in-time" || !strings.Contains(string(got.Answer), `"code":200`) {
+		t.Errorf("answered %s %s", got.ID, got.Answer)
+	}
+	if len(ran) != 0 {
+		t.Error("the late one ran as well")
+	}
+}
+
+// TestPullsWithoutAnswerAreTold, so that what they took is given again.
+func TestPullsWithoutAnswerAreTold(t *testing.T) {
+	t.Parallel()
+	h := &handing{refuse: 2}
+	ex := pulling(t, h, func(context.Context, *executor.Run) error { return nil })
+	h.wait(t, "pulls", func() bool { return len(h.asked) >= 4 })
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, want := range []int{0, 1, 2, 2} {
+		if got := h.asked[i].Lost; len(got) != want || want > 0 && got[0] != h.asked[0].Pull {
+			t.Errorf("pull %d tells of %v", i, got)
+		}
+	}
+	if !strings.HasPrefix(ex.Address(), "pull://") || h.asked[0].RegistryValue != ex.Address() {
+		t.Errorf("it is %s and asks as %s", ex.Address(), h.asked[0].RegistryValue)
+	}
+	if at, err := executor.Pulled(ex.DataDir()); err != nil || at.IsZero() {
+		t.Errorf("an admin answered at %v, %v", at, err)
+	}
+}
+
+func TestAnExecutorThatAsksListensNowhere(t *testing.T) {
+	t.Parallel()
+	admins := []string{"http://127.0.0.1:1"}
+	for name, c := range map[string]executor.Config{
+		"no admin":            {Mode: executor.Pull},
+		"a listener":          {Mode: executor.Pull, Admins: admins, Listen: ":0"},
+		"an address":          {Mode: executor.Pull, Admins: admins, Address: "http://a:1/"},
+		"a certificate":       {Mode: executor.Pull, Admins: admins, TLSCert: "a", TLSKey: "b"},
+		"an odd name":         {Mode: executor.Pull, Admins: admins, Name: "a b"},
+		"a name without mode": {Admins: admins, Name: "a"},
+		"an unknown mode":     {Admins: admins, Mode: "fetch"},
+	} {
+		c.AppName = "orders"
+		if _, err := executor.New(c); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+	// Nobody calls it, so that scripts need no token of theirs.
+	if _, err := executor.New(executor.Config{AppName: "orders", Admins: admins, Mode: executor.Pull, GlueEnabled: true}); err != nil {
+		t.Error(err)
+	}
+}

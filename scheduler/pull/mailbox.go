@@ -1,0 +1,492 @@
+package pull
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/seal"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// Why a pull is refused.
+var (
+	ErrOther   = errors.New("another executor of this name asks for its calls already: give each a name of its own")
+	ErrTooMany = errors.New("too many executors ask for their calls here")
+	ErrClosed  = errors.New("this admin is stopping")
+)
+
+const (
+	maxBoxPulls  = 16      // that one executor has open here
+	maxPulls     = 20_000  // of all executors
+	maxBytes     = 1 << 20 // of the calls that one pull gets, unless a single one is longer
+	maxBody      = 16 << 20
+	withoutLimit = time.Minute // how long a call waits whose caller has set no limit
+	takeBackTime = time.Second // for finding out whether a call was handed over
+	answerLife   = time.Minute // how long an answer waits for the admin that asked
+)
+
+// Config is what a [Mailbox] is made of. Pool and Logger are required.
+type Config struct {
+	Pool       *db.Pool
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer // nil: metrics are kept but not published
+	Seal       *seal.Seal            // of bodies in the database, which may hold secrets; nil: they are not sealed
+	Now        func() time.Time      // the clock of all admins; time.Now when nil
+	Others     func() bool           // whether other admins live; nil: there are none
+	Every      time.Duration         // how often the database is looked at while others live and something waits; 10 ms
+}
+
+// Mailbox brings calls to executors. It is the [http.RoundTripper] for addresses of [wire.PullScheme].
+type Mailbox struct {
+	cfg     Config
+	queries *db.Queries
+	name    string // of this process, for whoever has an answer for it
+	metrics metrics
+
+	closed    chan struct{}
+	closeOnce sync.Once
+	wake      chan struct{} // something waits that is another admin's to hand over
+	look      chan struct{} // somebody asks for calls
+	last      atomic.Uint64 // number of the newest call
+
+	mu    sync.Mutex
+	boxes map[box]*state
+	calls map[string]*call // made here, and not over
+	pulls int
+	swept time.Time
+	done  []string // rows that nobody needs any more
+}
+
+// box is an executor: its group's name in lower case, and its address.
+type box struct{ app, address string }
+
+// state is a box that has calls or pulls, or had pulls a moment ago.
+type state struct {
+	waiting []*call // made here and not handed over, in their order; without those that are rows
+	pulls   []*pull // open, the oldest first
+	seen    time.Time
+}
+
+// call is one call to an executor.
+type call struct {
+	id          string // of the admin, in the order of its calls, and not to be guessed by other executors
+	path, trace string
+	box         box
+	body        []byte
+	ctx         context.Context
+	expires     time.Time // by the clock of all admins
+	result      chan []byte
+
+	// Guarded by Mailbox.mu.
+	made    time.Time
+	takenBy string // the pull that has it
+	row     bool   // the database decides who has it
+	stored  bool   // the row is there; else nobody knows
+}
+
+// pull is an executor that waits for calls.
+type pull struct {
+	req   wire.PullRequest
+	wake  chan struct{} // look into the box
+	rows  chan []string // rows that it may take
+	ended chan struct{} // closed when the executor says that it does not look at it any more
+	gone  bool          // guarded by Mailbox.mu: ended is closed
+}
+
+type metrics struct {
+	open  prometheus.Gauge
+	calls *prometheus.CounterVec
+}
+
+// New makes a mailbox. [Mailbox.Run] looks after what goes by the database.
+func New(cfg Config) *Mailbox {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Others == nil {
+		cfg.Others = func() bool { return false }
+	}
+	cfg.Every = cmp.Or(cfg.Every, 10*time.Millisecond)
+	factory := promauto.With(cfg.Registerer)
+	return &Mailbox{
+		cfg: cfg, queries: db.New(), name: strings.ToLower(rand.Text()), closed: make(chan struct{}), wake: make(chan struct{}, 1), look: make(chan struct{}, 1),
+		boxes: make(map[box]*state), calls: make(map[string]*call),
+		metrics: metrics{
+			open: factory.NewGauge(prometheus.GaugeOpts{Name: "punctual_pulls_open", Help: "Executors that wait for calls at this admin, each as often as it waits."}),
+			calls: factory.NewCounterVec(prometheus.CounterOpts{Name: "punctual_pulled_calls_total",
+				Help: "Calls that executors fetched here, by way: memory, or database when another admin made them."}, []string{"way"}),
+		},
+	}
+}
+
+// Close ends all pulls, and takes no more.
+func (m *Mailbox) Close() { m.closeOnce.Do(func() { close(m.closed) }) }
+
+// RoundTrip implements [http.RoundTripper]: it waits until the executor has fetched the call and answered it.
+func (m *Mailbox) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx := r.Context()
+	body, err := read(r)
+	if err != nil {
+		return nil, err
+	}
+	if !wire.MayPass(ctx) {
+		return nil, wire.ErrGate
+	}
+	address, ok := wire.NormalPullAddress(wire.PullScheme + r.URL.Host)
+	if !ok {
+		return nil, fmt.Errorf("%q is no name of an executor", r.URL.Host)
+	}
+	c := m.add(ctx, box{strings.ToLower(r.Header.Get(wire.HeaderAppName)), address}, r.URL.Path, r.Header.Get(wire.HeaderTraceParent), body)
+	select {
+	case answer := <-c.result:
+		return answered(r, answer), nil
+	case <-ctx.Done():
+	case <-m.closed:
+	}
+	fetched := m.remove(c)
+	select {
+	case answer := <-c.result: // it came just now
+		return answered(r, answer), nil
+	default:
+	}
+	if fetched {
+		if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotConn != nil {
+			trace.GotConn(httptrace.GotConnInfo{}) // the client tells by it that the call may have arrived
+		}
+		return nil, cmp.Or(ctx.Err(), error(ErrClosed))
+	}
+	if !wire.MayPass(ctx) {
+		return nil, wire.ErrGate
+	}
+	return nil, fmt.Errorf("%w: %w", wire.ErrNotFetched, cmp.Or(ctx.Err(), error(ErrClosed)))
+}
+
+func read(r *http.Request) ([]byte, error) {
+	if r.Body == nil {
+		return nil, nil
+	}
+	defer func() { _ = r.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err == nil && len(body) > maxBody {
+		err = fmt.Errorf("the call is longer than %d bytes", maxBody)
+	}
+	return body, err
+}
+
+func answered(r *http.Request, body []byte) *http.Response {
+	return &http.Response{
+		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: r,
+	}
+}
+
+// add puts a call into its box.
+func (m *Mailbox) add(ctx context.Context, to box, path, trace string, body []byte) *call {
+	left := withoutLimit
+	if until, ok := ctx.Deadline(); ok {
+		left = time.Until(until)
+	}
+	c := &call{
+		id: fmt.Sprintf("%s.%012x.%s", m.name, m.last.Add(1), rand.Text()[:10]), path: path, trace: trace, box: to, body: body, ctx: ctx, expires: m.cfg.Now().Add(left),
+		result: make(chan []byte, 1), made: time.Now(),
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls[c.id] = c
+	s := m.state(to)
+	s.waiting = append(s.waiting, c)
+	s.stir()
+	poke(m.wake) // also when it is handed over here: its answer may come to another admin
+	return c
+}
+
+func (m *Mailbox) state(of box) *state {
+	s := m.boxes[of]
+	if s == nil {
+		s = new(state)
+		m.boxes[of] = s
+	}
+	return s
+}
+
+// forget drops a box that holds nothing, but for the moment in which its executor is between two pulls.
+func (m *Mailbox) forget(of box) {
+	if s := m.boxes[of]; s != nil && len(s.waiting)+len(s.pulls) == 0 && time.Since(s.seen) > between {
+		delete(m.boxes, of)
+	}
+}
+
+// stir has a pull look into the box, if there is one.
+func (s *state) stir() {
+	for _, p := range s.pulls {
+		if !p.gone && len(p.wake) == 0 {
+			poke(p.wake)
+			return
+		}
+	}
+}
+
+func poke(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// remove ends a call without an answer, and says whether its executor may have it.
+func (m *Mailbox) remove(c *call) (fetched bool) {
+	m.mu.Lock()
+	delete(m.calls, c.id)
+	s := m.state(c.box)
+	s.waiting = slices.DeleteFunc(s.waiting, func(w *call) bool { return w == c })
+	m.forget(c.box)
+	row, taken := c.row, c.takenBy != ""
+	m.mu.Unlock()
+	if taken || !row {
+		if row {
+			m.drop(c.id)
+		}
+		return taken
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), takeBackTime)
+	defer cancel()
+	n, err := m.queries.WithdrawPull(ctx, m.cfg.Pool, c.id)
+	if err != nil {
+		m.cfg.Logger.Warn("find out whether a call was fetched", "executor", c.box.address, "error", err)
+	}
+	if err != nil || n == 0 {
+		m.drop(c.id)
+		return true
+	}
+	return false
+}
+
+// drop has a row deleted, soon.
+func (m *Mailbox) drop(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.done = append(m.done, id)
+	poke(m.wake)
+}
+
+// Pull takes answers and waits for calls, as long as the request asks for. An error means that none were handed over.
+func (m *Mailbox) Pull(ctx context.Context, req wire.PullRequest) (wire.PullResponse, error) {
+	arrived := time.Now()
+	of := box{strings.ToLower(req.RegistryKey), req.RegistryValue}
+	if err := m.answer(ctx, of, req.Answers); err != nil {
+		return wire.PullResponse{}, err
+	}
+	var calls []wire.PulledCall
+	if req.Max > 0 {
+		p := &pull{req: req, wake: make(chan struct{}, 1), rows: make(chan []string, 1), ended: make(chan struct{})}
+		if err := m.open(of, p); err != nil {
+			return wire.PullResponse{}, err
+		}
+		var err error
+		calls, err = m.wait(ctx, of, p)
+		m.close(of, p)
+		if err != nil {
+			return wire.PullResponse{}, err
+		}
+	}
+	return wire.PullResponse{Held: time.Since(arrived).Milliseconds(), Calls: calls}, nil
+}
+
+// open lets a pull wait in its box. What was handed to pulls that the executor has given up waits again.
+func (m *Mailbox) open(of box, p *pull) error {
+	select {
+	case <-m.closed:
+		return ErrClosed
+	default:
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.state(of)
+	for _, o := range s.pulls {
+		if folder(o.req.Instance) != folder(p.req.Instance) {
+			return ErrOther
+		}
+		if (o.req.Instance != p.req.Instance || slices.Contains(p.req.Lost, o.req.Pull)) && !o.gone {
+			o.gone = true
+			close(o.ended)
+		}
+	}
+	if len(s.pulls) >= maxBoxPulls || m.pulls >= maxPulls {
+		return ErrTooMany
+	}
+	if len(p.req.Lost) > 0 {
+		again := make([]*call, 0, 1)
+		for _, c := range m.calls {
+			if c.box == of && !c.row && c.takenBy != "" && slices.Contains(p.req.Lost, c.takenBy) {
+				c.takenBy = ""
+				again = append(again, c)
+			}
+		}
+		slices.SortFunc(again, func(a, b *call) int { return strings.Compare(a.id, b.id) })
+		s.waiting = append(again, s.waiting...)
+	}
+	s.pulls = append(s.pulls, p)
+	s.seen = time.Now()
+	m.pulls++
+	m.metrics.open.Set(float64(m.pulls))
+	poke(m.look)
+	return nil
+}
+
+// folder is the part of an instance that a program keeps when it starts anew: what the process before it asked for is over.
+func folder(instance string) string {
+	before, _, _ := strings.Cut(instance, ".")
+	return before
+}
+
+func (m *Mailbox) close(of box, p *pull) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.boxes[of]
+	s.pulls = slices.DeleteFunc(s.pulls, func(o *pull) bool { return o == p })
+	s.seen = time.Now()
+	if len(s.waiting) > 0 { // it may have been stirred for what it did not take
+		s.stir()
+	}
+	m.pulls--
+	m.metrics.open.Set(float64(m.pulls))
+}
+
+// wait gives a pull what there is for it.
+func (m *Mailbox) wait(ctx context.Context, of box, p *pull) ([]wire.PulledCall, error) {
+	limit := time.NewTimer(min(time.Duration(p.req.Wait)*time.Millisecond, wire.MaxPullWait))
+	defer limit.Stop()
+	for {
+		if calls := m.take(ctx, of, p); len(calls) > 0 {
+			m.metrics.calls.WithLabelValues("memory").Add(float64(len(calls)))
+			return calls, nil
+		}
+		select {
+		case <-p.wake:
+		case ids := <-p.rows:
+			calls, err := m.takeRows(ctx, p, ids)
+			if err != nil || len(calls) > 0 {
+				m.metrics.calls.WithLabelValues("database").Add(float64(len(calls)))
+				return calls, err
+			}
+		case <-limit.C:
+			return nil, nil
+		case <-p.ended:
+			return nil, nil
+		case <-m.closed:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// take hands over what waits in the box, as far as it may go now.
+func (m *Mailbox) take(ctx context.Context, of box, p *pull) (calls []wire.PulledCall) {
+	now := m.cfg.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p.gone || ctx.Err() != nil { // nobody looks at what it would be given
+		return nil
+	}
+	s := m.boxes[of]
+	left := s.waiting[:0]
+	size := 0
+	for _, c := range s.waiting {
+		if len(calls) >= p.req.Max || len(calls) > 0 && size+len(c.body) > maxBytes || c.ctx.Err() != nil || !now.Before(c.expires) || !wire.MayPass(c.ctx) {
+			left = append(left, c)
+			continue
+		}
+		c.takenBy = p.req.Pull
+		size += len(c.body)
+		calls = append(calls, wire.PulledCall{ID: c.id, Path: c.path, Body: bodyOf(c.body), Left: c.expires.Sub(now).Milliseconds(), TraceParent: c.trace})
+	}
+	clear(s.waiting[len(left):])
+	s.waiting = left
+	return calls
+}
+
+func bodyOf(body []byte) []byte {
+	if len(body) == 0 {
+		return []byte(`""`)
+	}
+	return body
+}
+
+// answer gives answers to the calls that they are about, or writes them down for the admins that made them.
+func (m *Mailbox) answer(ctx context.Context, of box, answers []wire.PulledAnswer) error {
+	var others []db.PullAnswer
+	until := m.cfg.Now().Add(answerLife).UnixMilli()
+	for _, a := range answers {
+		asker, _, _ := strings.Cut(a.ID, ".")
+		if asker == m.name {
+			m.deliver(of, a.ID, a.Answer)
+			continue
+		}
+		if len(asker) == len(m.name) {
+			others = append(others, db.PullAnswer{ID: a.ID, Asker: asker, AppName: of.app, Address: of.address, Body: m.seal(a.ID, a.Answer), ExpiresAt: until})
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	return db.InsertPullAnswers(ctx, m.cfg.Pool, others)
+}
+
+// deliver ends a call with its answer, if it is its executor's.
+func (m *Mailbox) deliver(of box, id string, answer []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c := m.calls[id]
+	if c == nil || c.box != of {
+		return
+	}
+	delete(m.calls, id)
+	if c.row {
+		m.done = append(m.done, id)
+		poke(m.wake)
+	}
+	c.result <- answer
+}
+
+const (
+	sealed = 's'
+	plain  = 'p'
+)
+
+// purpose binds what is sealed to its row.
+func purpose(id string) string { return "pull:" + id }
+
+func (m *Mailbox) seal(id string, body []byte) []byte {
+	if m.cfg.Seal == nil {
+		return append([]byte{plain}, body...)
+	}
+	return append([]byte{sealed}, m.cfg.Seal.CloseBytes(body, purpose(id))...)
+}
+
+func (m *Mailbox) unseal(id string, body []byte) ([]byte, error) {
+	switch {
+	case len(body) > 0 && body[0] == plain:
+		return body[1:], nil
+	case len(body) > 0 && body[0] == sealed && m.cfg.Seal != nil:
+		return m.cfg.Seal.OpenBytes(body[1:], purpose(id))
+	}
+	return nil, seal.ErrOther
+}

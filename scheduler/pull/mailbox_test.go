@@ -1,0 +1,623 @@
+package pull_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/db/dbtest"
+	"github.com/punctual-job/punctual/db/seal"
+	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/executortest"
+	"github.com/punctual-job/punctual/executor/wire"
+	"github.com/punctual-job/punctual/scheduler/pull"
+)
+
+const group = "Orders"
+
+// admin is a mailbox with the handler that executors ask.
+type admin struct {
+	*pull.Mailbox
+	client *wire.ExecutorClient
+	cut    atomic.Int32 // answers with calls that are still to be cut off
+	cuts   atomic.Int32 // that were
+	asked  atomic.Int32 // pulls that took calls
+	results
+}
+
+// results are the callbacks that came.
+type results struct {
+	mu   sync.Mutex
+	runs map[int64]int
+}
+
+func (r *results) of(logID int64) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.runs[logID]
+}
+
+func newAdmin(t *testing.T, pool *db.Pool, others bool, change ...func(*pull.Config)) *admin {
+	t.Helper()
+	cfg := pull.Config{Pool: pool, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Others: func() bool { return others }}
+	for _, c := range change {
+		c(&cfg)
+	}
+	a := &admin{Mailbox: pull.New(cfg), results: results{runs: make(map[int64]int)}}
+	a.client = wire.NewExecutorClient(&http.Client{Transport: a.Mailbox})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { a.Run(ctx) })
+	t.Cleanup(func() {
+		a.Close()
+		cancel()
+		running.Wait()
+	})
+	return a
+}
+
+func (a *admin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	say := func(err error, value []byte) {
+		if err != nil {
+			_, _ = w.Write(wire.AppendAnswer(nil, wire.CodeFail, err.Error(), nil))
+			return
+		}
+		_, _ = w.Write(wire.AppendAnswer(nil, wire.CodeSuccess, wire.MsgSuccess, value))
+	}
+	switch r.URL.Path {
+	case "/api/pull":
+		req, err := wire.DecodePull(body)
+		if err != nil {
+			say(err, nil)
+			return
+		}
+		response, err := a.Pull(r.Context(), req)
+		if err == nil && len(response.Calls) > 0 {
+			a.asked.Add(1)
+			if a.cut.Add(-1) >= 0 {
+				a.cuts.Add(1)
+				panic(http.ErrAbortHandler)
+			}
+		}
+		value, _ := json.Marshal(response)
+		say(err, value)
+	case "/api/callback":
+		callbacks, err := wire.DecodeCallbacks(body)
+		a.mu.Lock()
+		for _, cb := range callbacks {
+			if cb.HandleCode == wire.CodeSuccess {
+				a.runs[cb.LogID]++
+			}
+		}
+		a.mu.Unlock()
+		say(err, nil)
+	default:
+		say(nil, nil)
+	}
+}
+
+// balance gives each request to the next of the admins.
+func balance(t *testing.T, admins ...*admin) string {
+	t.Helper()
+	var turn atomic.Uint32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		admins[int(turn.Add(1))%len(admins)].ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// begun counts how often each run began.
+type begun struct {
+	mu   sync.Mutex
+	runs map[int64]int
+}
+
+func (b *begun) of(logID int64) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.runs[logID]
+}
+
+// startExecutor starts an executor that asks the admins at the addresses.
+func startExecutor(t *testing.T, addresses ...string) (*executor.Executor, *begun) {
+	t.Helper()
+	b := &begun{runs: make(map[int64]int)}
+	ex, err := executor.New(executor.Config{
+		AppName: group, Admins: addresses, Mode: executor.Pull, Name: "box-1", DataDir: t.TempDir(), NoSync: true, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ex.Handle("count", func(_ context.Context, run *executor.Run) error {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.runs[run.LogID]++
+		run.Logf("counted %s", run.Param)
+		return nil
+	})
+	ex.Handle("wait", func(ctx context.Context, run *executor.Run) error {
+		b.mu.Lock()
+		b.runs[run.LogID]++
+		b.mu.Unlock()
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if err := ex.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ex.Stop(context.WithoutCancel(t.Context())) })
+	return ex, b
+}
+
+var target = wire.Target{Address: "pull://box-1", AppName: "orders"}
+
+func limited(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), executortest.Patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func runOf(logID int64, handler string) *wire.RunRequest {
+	return &wire.RunRequest{JobID: logID, LogID: logID, LogDateTime: 1_790_000_000_000, ExecutorHandler: handler, ExecutorParams: "one", GlueType: wire.GlueBean, BroadcastTotal: 1}
+}
+
+func ok(t *testing.T, what string, answer wire.Answer, err error) {
+	t.Helper()
+	if err != nil || !answer.OK() {
+		t.Fatalf("%s: %+v, %v", what, answer, err)
+	}
+}
+
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	executortest.Eventually(t, what, func() error {
+		if !is() {
+			return errors.New("not yet")
+		}
+		return nil
+	})
+}
+
+// everything is all that is asked of executors.
+func everything(t *testing.T, a *admin, first int64, b *begun, results func(logID int64) int) {
+	t.Helper()
+	ctx := limited(t)
+	answer, err := a.client.Beat(ctx, target)
+	ok(t, "beat", answer, err)
+	answer, err = a.client.Run(ctx, target, runOf(first, "count"))
+	ok(t, "run", answer, err)
+	eventually(t, "the result", func() bool { return results(first) == 1 })
+	log, answer, err := a.client.Log(ctx, target, wire.LogRequest{LogDateTim: 1_790_000_000_000, LogID: first, FromLineNum: 1})
+	ok(t, "log", answer, err)
+	if !strings.Contains(log.LogContent, "counted one") {
+		t.Errorf("the output is %q", log.LogContent)
+	}
+	answer, err = a.client.Run(ctx, target, runOf(first+1, "wait"))
+	ok(t, "a long run", answer, err)
+	eventually(t, "the long run", func() bool { return b.of(first+1) == 1 })
+	answer, err = a.client.IdleBeat(ctx, target, wire.IdleBeatRequest{JobID: first + 1})
+	if err != nil || answer.OK() {
+		t.Errorf("idle beat of a busy job: %+v, %v", answer, err)
+	}
+	answer, err = a.client.Kill(ctx, target, wire.KillRequest{JobID: first + 1, LogID: first + 1})
+	ok(t, "kill", answer, err)
+	eventually(t, "an idle job", func() bool {
+		answer, err := a.client.IdleBeat(ctx, target, wire.IdleBeatRequest{JobID: first + 1})
+		return err == nil && answer.OK()
+	})
+}
+
+func TestAnExecutorThatAsksDoesAllThatOthersDo(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		a := newAdmin(t, pool, false)
+		ex, b := startExecutor(t, balance(t, a))
+		if ex.Address() != "pull://box-1" || ex.Addr() != nil {
+			t.Errorf("it is at %s and listens at %v", ex.Address(), ex.Addr())
+		}
+		everything(t, a, 1, b, a.of)
+		if n := rows(t, pool); n != 0 {
+			t.Errorf("%d calls went by the database", n)
+		}
+	})
+}
+
+// rows counts what the database holds of calls.
+func rows(t *testing.T, pool *db.Pool) (n int) {
+	t.Helper()
+	err := pool.QueryRowContext(t.Context(), "SELECT (SELECT COUNT(*) FROM punctual_pull) + (SELECT COUNT(*) FROM punctual_pull_answer)").Scan(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestAnyAdminHandsOver: behind a balancer each request meets another admin, and both make calls.
+func TestAnyAdminHandsOver(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		one, two := newAdmin(t, pool, true), newAdmin(t, pool, true)
+		_, b := startExecutor(t, balance(t, one, two))
+		both := func(logID int64) int { return one.of(logID) + two.of(logID) }
+		everything(t, one, 1, b, both)
+		everything(t, two, 11, b, both)
+		var calls sync.WaitGroup
+		for i := range int64(60) {
+			calls.Go(func() {
+				a := []*admin{one, two}[i%2]
+				if answer, err := a.client.Run(limited(t), target, runOf(100+i, "count")); err != nil || !answer.OK() {
+					t.Errorf("run %d: %+v, %v", i, answer, err)
+				}
+			})
+		}
+		calls.Wait()
+		for i := range int64(60) {
+			eventually(t, "all results", func() bool { return both(100+i) == 1 })
+			if n := b.of(100 + i); n != 1 {
+				t.Errorf("run %d began %d times", i, n)
+			}
+		}
+		eventually(t, "nothing is left in the database", func() bool { return rows(t, pool) == 0 })
+	})
+}
+
+// TestAnAdminThatIsNotAskedStillCalls: the executor knows one admin, and the other has a call for it.
+func TestAnAdminThatIsNotAskedStillCalls(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		asked, other := newAdmin(t, pool, true), newAdmin(t, pool, true)
+		_, b := startExecutor(t, balance(t, asked))
+		everything(t, other, 1, b, asked.of)
+		if other.asked.Load() != 0 {
+			t.Error("the executor asked the other")
+		}
+	})
+}
+
+// TestALostAnswerIsGivenAgain: of a pull that took calls the answer never came, by whichever way; the calls are given again, and each
+// is carried out once.
+func TestALostAnswerIsGivenAgain(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		for name, test := range map[string]struct {
+			ask  func(one, two *admin) []*admin // whom the executor asks, by turns
+			call func(one, two *admin) *admin
+		}{
+			"in memory":             {ask: func(one, _ *admin) []*admin { return []*admin{one} }, call: func(one, _ *admin) *admin { return one }},
+			"as rows":               {ask: func(one, _ *admin) []*admin { return []*admin{one} }, call: func(_, two *admin) *admin { return two }},
+			"and then asks another": {ask: func(one, two *admin) []*admin { return []*admin{one, two} }, call: func(one, _ *admin) *admin { return one }},
+		} {
+			t.Run(name, func(t *testing.T) {
+				one, two := newAdmin(t, pool, true), newAdmin(t, pool, true)
+				_, b := startExecutor(t, balance(t, test.ask(one, two)...))
+				for i := range int64(4) {
+					one.cut.Store(1)
+					two.cut.Store(1)
+					answer, err := test.call(one, two).client.Run(limited(t), target, runOf(i+1, "count"))
+					ok(t, "a run whose pull was cut", answer, err)
+					eventually(t, "the result", func() bool { return one.of(i+1)+two.of(i+1) == 1 })
+					if n := b.of(i + 1); n != 1 {
+						t.Errorf("run %d began %d times", i, n)
+					}
+				}
+				if one.cuts.Load()+two.cuts.Load() == 0 {
+					t.Error("nothing was cut")
+				}
+			})
+		}
+	})
+}
+
+// TestAnAdminThatDiesWithACallLosesNothing: it took a row, and neither answers nor lives on.
+func TestAnAdminThatDiesWithACallLosesNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		one, two := newAdmin(t, pool, true), newAdmin(t, pool, true)
+		var dead atomic.Bool
+		serveTwo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if dead.Load() {
+				panic(http.ErrAbortHandler)
+			}
+			two.cut.Store(1)
+			defer func() {
+				if two.cuts.Load() > 0 {
+					dead.Store(true)
+				}
+			}()
+			two.ServeHTTP(w, r)
+		}))
+		t.Cleanup(serveTwo.Close)
+		// The first admin is not reached as long as the second lives, so that the second must hand over.
+		serveOne := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/api/pull" && !dead.Load() {
+				panic(http.ErrAbortHandler)
+			}
+			one.ServeHTTP(w, r)
+		}))
+		t.Cleanup(serveOne.Close)
+		_, b := startExecutor(t, serveOne.URL, serveTwo.URL)
+		answer, err := one.client.Run(limited(t), target, runOf(1, "count"))
+		ok(t, "the run", answer, err)
+		eventually(t, "the result", func() bool { return one.of(1)+two.of(1) == 1 })
+		if n := b.of(1); n != 1 || two.cuts.Load() != 1 {
+			t.Errorf("the run began %d times; the admin died with %d", n, two.cuts.Load())
+		}
+	})
+}
+
+func TestACallThatNobodyFetchesHasNotArrived(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		for name, others := range map[string]bool{"alone": false, "with others": true} {
+			t.Run(name, func(t *testing.T) {
+				a := newAdmin(t, pool, others)
+				ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+				defer cancel()
+				_, err := a.client.Beat(ctx, target)
+				if err == nil || wire.Delivered(err) || wire.FaultOf(err) != wire.FaultNotFetched || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%v, fault %s", err, wire.FaultOf(err))
+				}
+				if n := rows(t, pool); n != 0 {
+					t.Errorf("%d rows are left", n)
+				}
+			})
+		}
+	})
+}
+
+// ask is a pull of an executor that is written by hand.
+func ask(pullName string, lost ...string) wire.PullRequest {
+	return wire.PullRequest{RegistryKey: "orders", RegistryValue: "pull://box-1", Instance: "hand.1", Pull: pullName, Lost: lost, Max: 10, Wait: 20_000}
+}
+
+// TestACallWithoutAnswerMayHaveArrived: somebody has it, and says nothing.
+func TestACallWithoutAnswerMayHaveArrived(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		one, two := newAdmin(t, pool, true), newAdmin(t, pool, true)
+		for name, at := range map[string]*admin{"the same admin": one, "another": two} {
+			t.Run(name, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				result := make(chan error, 1)
+				go func() {
+					_, err := one.client.Beat(ctx, target)
+					result <- err
+				}()
+				response, err := at.Pull(limited(t), ask("p-1"))
+				if err != nil || len(response.Calls) != 1 || response.Calls[0].Path != "/beat" || string(response.Calls[0].Body) != `""` {
+					t.Fatalf("%+v, %v", response, err)
+				}
+				cancel()
+				if err := <-result; !wire.Delivered(err) || wire.FaultOf(err) != wire.FaultStopped {
+					t.Errorf("%v, fault %s", err, wire.FaultOf(err))
+				}
+			})
+		}
+	})
+}
+
+// TestOnlyItsExecutorAnswersACall: others cannot, whichever group or name is theirs.
+func TestOnlyItsExecutorAnswersACall(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		one, two := newAdmin(t, pool, true), newAdmin(t, pool, true)
+		result := make(chan wire.Answer, 1)
+		go func() {
+			answer, err := one.client.Beat(limited(t), target)
+			if err != nil {
+				t.Error(err)
+			}
+			result <- answer
+		}()
+		stranger := ask("p-0")
+		stranger.RegistryKey, stranger.Wait = "billing", 0
+		if r, err := one.Pull(t.Context(), stranger); err != nil || len(r.Calls) > 0 {
+			t.Fatalf("another group's executor got %+v, %v", r, err)
+		}
+		response, err := one.Pull(limited(t), ask("p-1"))
+		if err != nil || len(response.Calls) != 1 {
+			t.Fatalf("%+v, %v", response, err)
+		}
+		answer := func(by wire.PullRequest, msg string) wire.PullRequest {
+			by.Max = 0
+			by.Answers = []wire.PulledAnswer{{ID: response.Calls[0].ID, Answer: wire.AppendAnswer(nil, wire.CodeFail, msg, nil)}}
+			return by
+		}
+		for _, at := range []*admin{one, two} {
+			if _, err := at.Pull(t.Context(), answer(stranger, "forged")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := two.Pull(t.Context(), answer(ask(""), "mine")); err != nil {
+			// The forged one came first and has the row; the executor's own goes to the other admin as well.
+			t.Fatal(err)
+		}
+		if _, err := one.Pull(t.Context(), answer(ask(""), "mine")); err != nil {
+			t.Fatal(err)
+		}
+		if a := <-result; a.Msg != "mine" {
+			t.Errorf("the answer is %q", a.Msg)
+		}
+	})
+}
+
+func TestOneNameIsOneExecutor(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		a := newAdmin(t, pool, false)
+		first := make(chan error, 1)
+		go func() {
+			_, err := a.Pull(limited(t), ask("p-1"))
+			first <- err
+		}()
+		other := ask("p-2")
+		other.Instance = "other.1"
+		other.Wait = 0
+		eventually(t, "the other is refused", func() bool {
+			_, err := a.Pull(t.Context(), other)
+			return errors.Is(err, pull.ErrOther)
+		})
+		// The same program, started anew: what it asked for before is over.
+		again := ask("p-3")
+		again.Instance, again.Wait = "hand.2", 0
+		if _, err := a.Pull(t.Context(), again); err != nil {
+			t.Error(err)
+		}
+		if err := <-first; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestAClosedGateHoldsACallBack: an admin that may not act any more hands nothing over.
+func TestAClosedGateHoldsACallBack(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		a := newAdmin(t, pool, false)
+		var shut atomic.Bool
+		ctx, cancel := context.WithCancel(wire.WithGate(t.Context(), func() bool { return !shut.Load() }))
+		defer cancel()
+		result := make(chan error, 1)
+		asked := make(chan struct{})
+		go func() {
+			close(asked)
+			_, err := a.client.Beat(ctx, target)
+			result <- err
+		}()
+		<-asked
+		shut.Store(true)
+		response, err := a.Pull(t.Context(), wire.PullRequest{RegistryKey: "orders", RegistryValue: "pull://box-1", Instance: "i.1", Pull: "p", Max: 1, Wait: 50})
+		if err != nil || len(response.Calls) != 0 {
+			t.Errorf("handed over %+v, %v", response, err)
+		}
+		cancel()
+		if err := <-result; wire.Delivered(err) || !errors.Is(err, wire.ErrGate) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestBodiesInTheDatabaseAreSealed: a run's request may hold secrets.
+func TestBodiesInTheDatabaseAreSealed(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		key, err := seal.New(bytes.Repeat([]byte{7}, seal.KeyBytes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealed := func(c *pull.Config) { c.Seal = key }
+		one, two := newAdmin(t, pool, true, sealed), newAdmin(t, pool, true, sealed)
+		req := runOf(1, "count")
+		req.Environment = map[string]string{"PASSWORD": "open-sesame"}
+		result := make(chan error, 1)
+		go func() {
+			answer, err := one.client.Run(limited(t), target, req)
+			if err == nil && answer.Msg != "taken" {
+				err = errors.New(answer.Msg)
+			}
+			result <- err
+		}()
+		var stored []byte
+		eventually(t, "the row", func() bool {
+			return pool.QueryRowContext(t.Context(), "SELECT body FROM punctual_pull").Scan(&stored) == nil
+		})
+		if bytes.Contains(stored, []byte("sesame")) || bytes.Contains(stored, []byte("PASSWORD")) {
+			t.Errorf("the row says %q", stored)
+		}
+		response, err := two.Pull(limited(t), ask("p-1"))
+		if err != nil || len(response.Calls) != 1 || !strings.Contains(string(response.Calls[0].Body), "open-sesame") {
+			t.Fatalf("%+v, %v", response, err)
+		}
+		reply := ask("")
+		reply.Max, reply.Answers = 0, []wire.PulledAnswer{{ID: response.Calls[0].ID, Answer: wire.AppendAnswer(nil, wire.CodeSuccess, "taken", nil)}}
+		if _, err := two.Pull(t.Context(), reply); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-result; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestWithoutTheDatabaseItIsInDoubt: a call that was to go by the database may be there.
+func TestWithoutTheDatabaseItIsInDoubt(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		away := pool
+		a := newAdmin(t, away, true)
+		if _, err := pool.ExecContext(t.Context(), "ALTER TABLE punctual_pull RENAME TO punctual_pull_away"); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if _, err := pool.ExecContext(context.WithoutCancel(t.Context()), "ALTER TABLE punctual_pull_away RENAME TO punctual_pull"); err != nil {
+				t.Error(err)
+			}
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if _, err := a.client.Beat(ctx, target); !wire.Delivered(err) || wire.FaultOf(err) != wire.FaultLate {
+			t.Errorf("%v, fault %s", err, wire.FaultOf(err))
+		}
+		// Where both meet, it has no part in it.
+		_, b := startExecutor(t, balance(t, a))
+		answer, err := a.client.Beat(limited(t), target)
+		ok(t, "beat", answer, err)
+		answer, err = a.client.Run(limited(t), target, runOf(1, "count"))
+		ok(t, "run", answer, err)
+		eventually(t, "the run", func() bool { return b.of(1) == 1 })
+	})
+}
+
+// TestMuchIsHandedOverInParts: a pull gets no more than it asks for, and no more bytes than go through proxies.
+func TestMuchIsHandedOverInParts(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		one, two := newAdmin(t, pool, true), newAdmin(t, pool, true)
+		ctx, cancel := context.WithCancel(t.Context())
+		var calls sync.WaitGroup
+		defer calls.Wait()
+		defer cancel()
+		for i := range int64(6) {
+			calls.Go(func() {
+				req := runOf(i+1, "count")
+				req.GlueSource = strings.Repeat("x", 400<<10)
+				_, _ = one.client.Run(ctx, target, req)
+			})
+		}
+		got := make(map[string]bool)
+		for n := 0; len(got) < 6; n++ {
+			at := []*admin{one, two}[n%2]
+			req := ask("p-" + strconv.Itoa(n))
+			req.Wait = 100
+			response, err := at.Pull(limited(t), req)
+			if err != nil || len(response.Calls) > 2 {
+				t.Fatalf("%d calls at once, %v", len(response.Calls), err)
+			}
+			for _, c := range response.Calls {
+				if got[c.ID] {
+					t.Errorf("%s was handed over twice", c.ID)
+				}
+				got[c.ID] = true
+			}
+		}
+	})
+}
