@@ -43,7 +43,7 @@ func newLoad(t *testing.T, dialect db.Dialect, admins, jobs, fires int) *load {
 	return newLoadOn(t, newDatabase(t, dialect), admins, jobs, fires)
 }
 
-func newLoadOn(t *testing.T, d *database, admins, jobs, fires int) *load {
+func newLoadOn(t *testing.T, d *database, admins, jobs, fires int, options ...func(*executor.Config)) *load {
 	t.Helper()
 	l := &load{database: d, jobs: make(map[int64]time.Time), fires: fires, calls: make(map[int64]int), received: make(map[int64]time.Time)}
 	var urls []string
@@ -52,9 +52,9 @@ func newLoadOn(t *testing.T, d *database, admins, jobs, fires int) *load {
 		l.ports = append(l.ports, port)
 		urls = append(urls, "http://127.0.0.1:"+port)
 	}
-	l.executor = executortest.New(t, "", executortest.Handlers{"count": l.handle}, func(c *executor.Config) {
+	l.executor = executortest.New(t, "", executortest.Handlers{"count": l.handle}, append([]func(*executor.Config){func(c *executor.Config) {
 		c.Token, c.Admins = testToken, urls
-	})
+	}}, options...)...)
 	program(t, "punctual") // so that building it is not part of the time until the first fire
 	preparing := time.Now()
 	d.seed(t, func(ctx context.Context, pool *db.Pool) error {

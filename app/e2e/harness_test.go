@@ -289,6 +289,7 @@ type executorSettings struct {
 	appName string
 	port    string   // default: a free one
 	dataDir string   // default: a new one
+	pull    string   // the name of one that listens nowhere; empty: it listens
 	env     []string // more PUNCTUAL_EXECUTOR_… variables; they override
 }
 
@@ -314,6 +315,13 @@ func startExecutor(t testing.TB, s executorSettings) *executorProcess {
 		"PUNCTUAL_EXECUTOR_ACCESS_TOKEN=" + testToken, "PUNCTUAL_EXECUTOR_LISTEN=127.0.0.1:" + s.port,
 		"PUNCTUAL_EXECUTOR_ADDRESS=" + address, "PUNCTUAL_EXECUTOR_DATA_DIR=" + s.dataDir,
 	}, s.env...)
+	if s.pull != "" {
+		env = append([]string{
+			"PUNCTUAL_EXECUTOR_ADMIN=" + strings.Join(s.admins, ","), "PUNCTUAL_EXECUTOR_APP_NAME=" + s.appName, "PUNCTUAL_EXECUTOR_ACCESS_TOKEN=" + testToken,
+			"PUNCTUAL_EXECUTOR_DATA_DIR=" + s.dataDir, "PUNCTUAL_EXECUTOR_PULL=true", "PUNCTUAL_EXECUTOR_NAME=" + s.pull,
+		}, s.env...)
+		return &executorProcess{process: startProcess(t, program(t, "punctual-executor"), env), url: "pull://" + s.pull, settings: s}
+	}
 	x := &executorProcess{process: startProcess(t, program(t, "punctual-executor"), env), url: address, settings: s}
 	eventually(t, "executor listening", func() error {
 		select {

@@ -47,6 +47,10 @@ func New(t testing.TB, adminURL string, handlers Handlers, options ...func(*exec
 	for _, option := range options {
 		option(&config)
 	}
+	if config.Mode == executor.Pull {
+		_ = listener.Close()
+		config.Listener, config.HTTPClient = nil, wire.NewHTTPClient(16)
+	}
 	ex, err := executor.New(config)
 	if err != nil {
 		t.Fatal(err)
@@ -64,6 +68,9 @@ func New(t testing.TB, adminURL string, handlers Handlers, options ...func(*exec
 			t.Logf("stop executor: %v", err) // an admin that is gone by now is no failure of the test
 		}
 	})
+	if config.Mode == executor.Pull {
+		return &Executor{Executor: ex, URL: ex.Address()}
+	}
 	scheme := "http://"
 	if config.TLSCert != "" || config.TLSConfig != nil {
 		scheme = "https://"

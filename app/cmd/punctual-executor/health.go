@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/punctual-job/punctual/executor"
 	"github.com/punctual-job/punctual/executor/guard"
 	"github.com/punctual-job/punctual/executor/wire"
 )
@@ -17,6 +18,8 @@ type health struct {
 	AccessTokenFile string        `env:"PUNCTUAL_EXECUTOR_ACCESS_TOKEN_FILE" placeholder:"FILE" help:"The same in a file."`
 	AppName         string        `env:"PUNCTUAL_EXECUTOR_APP_NAME" default:"punctual-executor" help:"Its executor group."`
 	Listen          string        `env:"PUNCTUAL_EXECUTOR_LISTEN" default:":9999" placeholder:"HOST:PORT" help:"Where it listens; not port 0."`
+	Pull            bool          `env:"PUNCTUAL_EXECUTOR_PULL" help:"It listens nowhere: whether an admin has answered it within the last minute is what is asked."`
+	DataDir         string        `env:"PUNCTUAL_EXECUTOR_DATA_DIR" default:"data/executor" help:"With --pull: its data folder."`
 	TLSCert         string        `name:"tls-cert" env:"PUNCTUAL_EXECUTOR_TLS_CERT" placeholder:"FILE" help:"Its certificate: it is then asked by HTTPS."`
 	TLSClientCA     string        `name:"tls-client-ca" env:"PUNCTUAL_EXECUTOR_TLS_CLIENT_CA" placeholder:"FILE" help:"It lets in callers with certificates only: whether it listens is then all that is asked."`
 	Timeout         time.Duration `default:"3s" help:"How long it may take to answer."`
@@ -24,6 +27,9 @@ type health struct {
 
 // Run fails unless the executor answers a beat as it would answer an admin's.
 func (h *health) Run() error {
+	if h.Pull {
+		return pulled(h.DataDir, time.Now())
+	}
 	token, err := guard.Secret(h.AccessToken, h.AccessTokenFile)
 	if err != nil {
 		return badSetting{fmt.Errorf("PUNCTUAL_EXECUTOR_ACCESS_TOKEN_FILE: %w", err)}
@@ -62,6 +68,23 @@ func (h *health) Run() error {
 	}
 	if !answer.OK() {
 		return errors.New("it is not well: " + answer.Msg)
+	}
+	return nil
+}
+
+// pulledWithin is how long ago an admin may have answered.
+const pulledWithin = time.Minute
+
+// pulled fails unless an admin has answered the executor a moment ago.
+func pulled(dataDir string, now time.Time) error {
+	at, err := executor.Pulled(dataDir)
+	switch {
+	case err != nil:
+		return err
+	case at.IsZero():
+		return errors.New("no admin has answered it yet")
+	case now.Sub(at) > pulledWithin:
+		return fmt.Errorf("no admin has answered it since %s", at.Format(time.RFC3339))
 	}
 	return nil
 }

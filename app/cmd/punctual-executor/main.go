@@ -47,6 +47,8 @@ type serve struct {
 	InsecureNoToken bool          `env:"PUNCTUAL_EXECUTOR_INSECURE_NO_TOKEN" help:"Run scripts and commands for anybody who reaches the port."`
 	Listen          string        `env:"PUNCTUAL_EXECUTOR_LISTEN" default:":9999" placeholder:"HOST:PORT" help:"Where to listen; port 0 is the first free one from 9999 upwards."`
 	Address         string        `env:"PUNCTUAL_EXECUTOR_ADDRESS" placeholder:"URL" help:"The address to register; found out when empty."`
+	Pull            bool          `env:"PUNCTUAL_EXECUTOR_PULL" help:"Listen nowhere and ask the admins for what there is to do, where they cannot call."`
+	Name            string        `env:"PUNCTUAL_EXECUTOR_NAME" placeholder:"NAME" help:"With --pull: its address is pull://NAME, of its own within the group; made when empty."`
 	TLSCert         string        `name:"tls-cert" env:"PUNCTUAL_EXECUTOR_TLS_CERT" placeholder:"FILE" help:"Certificate (PEM): serve HTTPS. Read again when it changes."`
 	TLSKey          string        `name:"tls-key" env:"PUNCTUAL_EXECUTOR_TLS_KEY" placeholder:"FILE" help:"The certificate's key."`
 	TLSClientCA     string        `name:"tls-client-ca" env:"PUNCTUAL_EXECUTOR_TLS_CLIENT_CA" placeholder:"FILE" help:"Let in only callers with a certificate of these authorities."`
@@ -125,7 +127,11 @@ func (s *serve) Run(logs loggers) error {
 	if s.AccessToken, err = guard.Secret(s.AccessToken, s.AccessTokenFile); err != nil {
 		return badSetting{fmt.Errorf("PUNCTUAL_EXECUTOR_ACCESS_TOKEN_FILE (--access-token-file): %w", err)}
 	}
-	if s.AccessToken == "" && !s.InsecureNoToken && (s.Glue || s.Command || s.HTTP) {
+	mode := executor.Push
+	if s.Pull {
+		mode, s.Listen = executor.Pull, ""
+	}
+	if s.AccessToken == "" && !s.InsecureNoToken && !s.Pull && (s.Glue || s.Command || s.HTTP) {
 		return badSetting{errors.New("PUNCTUAL_EXECUTOR_ACCESS_TOKEN (--access-token) is empty, so that everybody who reaches the port could run code: " +
 			"set it, or --no-glue --no-http without --command, or --insecure-no-token")}
 	}
@@ -141,7 +147,7 @@ func (s *serve) Run(logs loggers) error {
 		logger.Warn("this variable counts for nothing: there is none of its name", "variable", stray.Name, "meant", cmp.Or(stray.Meant, "unknown, see punctual-executor serve --help"))
 	}
 	ex, err := executor.New(executor.Config{
-		AppName: s.AppName, Admins: s.Admin, Token: s.AccessToken, InsecureNoToken: s.InsecureNoToken, Listen: s.Listen,
+		AppName: s.AppName, Admins: s.Admin, Token: s.AccessToken, InsecureNoToken: s.InsecureNoToken, Listen: s.Listen, Mode: mode, Name: s.Name,
 		TLSCert: s.TLSCert, TLSKey: s.TLSKey, TLSClientCA: s.TLSClientCA,
 		AdminTLS: wire.TLSOptions{CAFile: s.AdminCA, CertFile: s.AdminCert, KeyFile: s.AdminKey, Insecure: s.AdminInsecure},
 		Address:  s.Address, DataDir: s.DataDir, GlueEnabled: s.Glue, RunAs: s.RunAs, LogRetentionDays: s.LogRetention,

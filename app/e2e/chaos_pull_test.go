@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/punctual-job/punctual/db"
+	"github.com/punctual-job/punctual/executor"
+	"github.com/punctual-job/punctual/executor/wire"
+)
+
+// balancer gives each request to the next of the ports, as the simplest of load balancers does, whether somebody listens there or not.
+func balancer(t *testing.T, ports ...string) string {
+	t.Helper()
+	var turn atomic.Uint32
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: "http", Host: "127.0.0.1:" + ports[int(turn.Add(1))%len(ports)]})
+		},
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+	}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// TestKillAdminsOfAnExecutorThatAsks kills admins at random moments under load, while the executor that they hand their runs to reaches them
+// through a balancer only, each request another one.
+func TestKillAdminsOfAnExecutorThatAsks(t *testing.T) {
+	waits(t)
+	var ports []string
+	l := newLoadOn(t, newDatabase(t, db.MySQL), 2, 100, 22, func(c *executor.Config) {
+		for _, admin := range c.Admins {
+			ports = append(ports, admin[strings.LastIndexByte(admin, ':')+1:])
+		}
+		c.Mode, c.Name, c.Admins = executor.Pull, "behind-nat", []string{balancer(t, ports...)}
+	})
+	admins := []*admin{l.start(t, 0), l.start(t, 1)}
+	l.at(t, somewhen(t, 2))
+	admins[0].kill()
+	l.at(t, 8.5)
+	admins[0] = l.start(t, 0)
+	l.at(t, somewhen(t, 10))
+	admins[1].kill()
+	admins[1] = l.start(t, 1)
+	l.account(t)
+	for _, a := range admins {
+		a.noPanic(t)
+	}
+}
+
+// TestKillAnExecutorThatAsks kills the program in the middle of a run, with another that waits, and starts it again: nothing listens, and
+// what became of both is known at once.
+func TestKillAnExecutorThatAsks(t *testing.T) {
+	waits(t)
+	b := newBundle(t, handler("slowJobHandler"), "pull://remote-1")
+	x := startExecutor(t, executorSettings{admins: []string{b.admin.url}, appName: "group0", pull: "remote-1"})
+	going := b.runOnce(t, b.jobs[0], "600")
+	b.database.await(t, going, "sending", isSent)
+	waiting := b.runOnce(t, b.jobs[0], "0")
+	b.database.await(t, waiting, "sending", isSent)
+	eventually(t, "output", func() error {
+		if !strings.Contains(b.log(t, going), "0 of 600 seconds done") {
+			return errNotYet
+		}
+		return nil
+	})
+	x.kill()
+	again := startExecutor(t, x.settings)
+	if r := b.database.await(t, going, "end", hasEnded); r.handled != wire.CodeFail || !strings.Contains(r.result, "the executor restarted while the run was going on") {
+		t.Errorf("the run that was going on ended as %d %q", r.handled, r.result)
+	}
+	if r := b.database.await(t, waiting, "end", hasEnded); r.handled != wire.CodeSuccess {
+		t.Errorf("the run that waited ended as %d %q", r.handled, r.result)
+	}
+	// One that is ended by hand, and a stop in order.
+	long := b.runOnce(t, b.jobs[0], "600")
+	b.database.await(t, long, "sending", isSent)
+	b.must(t, fmt.Sprintf("/runs/%d/kill", long), url.Values{})
+	if r := b.database.await(t, long, "end", hasEnded); r.handled != wire.CodeFail {
+		t.Errorf("the run that was ended by hand: %+v", r)
+	}
+	again.terminate(t)
+	b.noPanic(t)
+}
