@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -40,8 +41,9 @@ const (
 	maxLost = 50
 	lostFor = time.Minute
 
-	firstPullAgain = 100 * time.Millisecond
-	lastPullAgain  = 5 * time.Second
+	// Behind a balancer the next admin may be well, so that little is waited, and by chance: other requests take turns as well.
+	firstPullAgain = 50 * time.Millisecond
+	lastPullAgain  = time.Second
 
 	answerSenders    = 4
 	maxAnswersAtOnce = 200
@@ -150,11 +152,11 @@ func (p *puller) loop(ctx context.Context, admin int) {
 			failing = true
 		}
 		select {
-		case <-time.After(again):
+		case <-time.After(again/2 + rand.N(again/2)):
 		case <-ctx.Done():
 			return
 		}
-		again = min(again*3, lastPullAgain)
+		again = min(again*2, lastPullAgain)
 	}
 }
 
