@@ -105,6 +105,10 @@ func (e *Engine) moveFlows(ctx context.Context, tx *sql.Tx, m *flowMove) error {
 		if s == nil || s.State != int64(flow.Running) || s.Total > 1 && m.more[id] == 0 {
 			continue
 		}
+		f := states[s.FlowLogID]
+		if f == nil || f.row.State != flowGoing { // as in endStep: of a run whose rows somebody deletes
+			continue
+		}
 		if s.Total <= 1 && s.RunID < run {
 			s.RunID = run
 		}
@@ -112,7 +116,7 @@ func (e *Engine) moveFlows(ctx context.Context, tx *sql.Tx, m *flowMove) error {
 			s.Going += n
 			s.Total = s.Going
 		}
-		s.changed, states[s.FlowLogID].touched = true, true
+		s.changed, f.touched = true, true
 	}
 	for _, d := range m.deeds {
 		f := states[d.log]
