@@ -9,12 +9,12 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/punctual-job/punctual/db"
 	"github.com/punctual-job/punctual/executor/wire"
 	"github.com/punctual-job/punctual/scheduler/event"
+	"github.com/punctual-job/punctual/scheduler/expr"
 	"github.com/punctual-job/punctual/scheduler/flow"
 	"github.com/punctual-job/punctual/scheduler/jobspec"
 )
@@ -743,12 +743,14 @@ func (e *Engine) listOf(step, attempt int64) []any {
 	return list
 }
 
-// parseItems reads a list as it is stored: whole numbers stay what they are.
-func parseItems(text string) (list []any, err error) {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	err = decoder.Decode(&list)
-	return list, err
+// parseItems reads a list as it is stored, with the numbers that expressions know.
+func parseItems(text string) ([]any, error) {
+	value, ok := expr.DecodeJSON(text)
+	list, is := value.([]any)
+	if !ok || !is {
+		return nil, errors.New("the list of items cannot be read")
+	}
+	return list, nil
 }
 
 // findJobs finds the jobs of the starts that have none yet. Those that there are not are given, and are no starts any more.
