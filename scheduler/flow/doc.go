@@ -12,6 +12,6 @@
 // # What is not here
 //
 // How many runs of a flow there may be at a time, how long one may take, what it is called and who may what with it are the job's own
-// fields (block strategy, max_concurrent, timeout_seconds, …), because a flow is a job: [Admit] says what these mean for one. Retries are
+// fields (block strategy, max_concurrent, timeout_seconds, …), because a flow is a job; the engine goes by them (scheduler/gate.go). Retries are
 // the engine's, as of any run: a step is open until the last attempt of its run has ended.
 package flow

@@ -3,8 +3,6 @@ package flow
 import (
 	"errors"
 	"slices"
-
-	"github.com/punctual-job/punctual/executor/wire"
 )
 
 // NewRun is a run of which nothing was done.
@@ -183,31 +181,4 @@ func (r *Run) resume() {
 			s.end(Waiting)
 		}
 	}
-}
-
-// Admission is what becomes of a run of a flow that is due.
-type Admission int
-
-// What may become of it.
-const (
-	AdmitNow     Admission = iota
-	AdmitLater             // it waits until another ends
-	AdmitNever             // it is discarded
-	AdmitInstead           // the oldest that is open ends, and it starts when that has
-)
-
-// Admit says what becomes of a run of a flow when some are open. As many may be open as the flow's max_concurrent says, one if it says
-// nothing; of more its block strategy decides, as an executor does for an ordinary job.
-func Admit(block wire.Block, maxConcurrent, open int) Admission {
-	if open < max(maxConcurrent, 1) {
-		return AdmitNow
-	}
-	switch block {
-	case wire.BlockDiscardLater:
-		return AdmitNever
-	case wire.BlockCoverEarly:
-		return AdmitInstead
-	case wire.BlockSerial:
-	}
-	return AdmitLater
 }
