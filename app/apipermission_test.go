@@ -30,7 +30,7 @@ var apiNeeds = map[string]need{
 	"getNextTimes": view, "previewSchedule": user, "listScriptVersions": script, "getScriptVersion": script, "saveScript": script, "tryScript": {login: true, right: auth.RightRun | auth.RightGlue}, "getTriedScript": script, "restoreScript": script,
 	"listCalendars": user, "getCalendar": user, "putCalendar": admin, "importCalendar": admin, "deleteCalendar": admin,
 	"listPauses": user, "getPause": view, "createPause": sched, "endPause": sched,
-	"listRuns": user, "searchOutput": user, "getRun": view, "getRunOutput": view, "watchRuns": user, "watchRun": view, "killRun": run, "rerunRun": run, "rerunRuns": user, "repeatSteps": run, "approveStep": run, "rejectStep": run, "skipStep": run, "succeedStep": run, "clearRuns": edit,
+	"listRuns": user, "searchOutput": user, "getRun": view, "getRunOutput": view, "watchRuns": user, "watchRun": view, "killRun": run, "rerunRun": run, "rerunRuns": user, "repeatSteps": run, "listStepItems": view, "approveStep": run, "rejectStep": run, "skipStep": run, "succeedStep": run, "clearRuns": edit,
 	"listNodes": admin, "watchNodes": admin, "watchJobs": user, "watchAddresses": view, "watchBackfills": view, "watchAlarmMessages": admin, "listAudit": admin,
 	// A token of somebody else does not exist.
 	"listTokens": user, "getToken": user, "revokeToken": user, "whoAmI": user,

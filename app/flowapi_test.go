@@ -1,6 +1,7 @@
 package app
 
 import (
+	"database/sql"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -23,6 +24,29 @@ func TestAFlowIsSteeredByPrograms(t *testing.T) {
 		c.json(201, &made, "POST", "/jobs", fmt.Sprintf(`{"group_id":1,"description":"flow","author":"a","kind":"FLOW","script":%q}`, source))
 		if made.Script != source {
 			t.Errorf("the definition is %q", made.Script)
+		}
+		var used struct {
+			In *struct {
+				Flows []struct {
+					ID   int64
+					Name string `json:"description"`
+				}
+				Hidden int
+			} `json:"used_in"`
+		}
+		for _, of := range []string{"GET /jobs/1", "DELETE /jobs/1?dry_run=true"} {
+			method, path, _ := strings.Cut(of, " ")
+			used.In = nil
+			if c.json(200, &used, method, path, ""); used.In == nil || len(used.In.Flows) != 1 || used.In.Flows[0].ID != made.ID || used.In.Flows[0].Name != "flow" || used.In.Hidden != 0 {
+				t.Errorf("%s says that it is used in %+v", of, used.In)
+			}
+		}
+		root := open(t, a).mustLogin()
+		if page := root.get("/jobs/1").document(t).Find("#job-flows").Parent(); page.Find(fmt.Sprintf("a[href='/jobs/%d']", made.ID)).Length() != 1 {
+			t.Errorf("the page of the job does not lead to its flow: %s", page.Text())
+		}
+		if got := root.get("/jobs/1/delete"); !strings.Contains(got.body, "A step of the flow “flow” runs it") {
+			t.Errorf("nobody who deletes the job is told of the flow: %d", got.status)
 		}
 		wrong := c.do("POST", "/jobs", fmt.Sprintf(`{"group_id":1,"description":"wrong","author":"a","kind":"FLOW","script":%q}`, strings.Replace(source, "needs: [ask]", "needs: [aks]", 1)))
 		if wrong.status != http.StatusUnprocessableEntity || !strings.Contains(wrong.body, `"script"`) || !strings.Contains(wrong.body, "pay") {
@@ -166,5 +190,72 @@ func TestAStartedFlowIsHiddenFromXXLJOBAlone(t *testing.T) {
 			t.Fatalf("stop: %d %s; the status is %d", got.status, got.body, status())
 		}
 		seen(false)
+	})
+}
+
+// TestItemsOfAStepAreRead by API v1 and on the command line, page after page.
+func TestItemsOfAStepAreRead(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, o Options) {
+		a, c := working(t, o, "greet")
+		var made struct{ ID int64 }
+		c.json(201, &made, "POST", "/jobs", `{"group_id":1,"description":"each","author":"a","kind":"FLOW","script":"steps: [{id: each, foreach: {items: 'fromJSON(flow.param)', parallel: 3}, job: 1, parameter: 'no ${{ item }}'}, {id: ask, approve: {}}]"}`)
+		got := c.do("POST", fmt.Sprintf("/jobs/%d/trigger", made.ID), `{"parameter":"[1,2.5,\"c\",4,5,6,7]"}`)
+		at := strings.TrimPrefix(got.header.Get("Location"), "/api/v1")
+		if got.status != http.StatusCreated || at == "" {
+			t.Fatalf("trigger: %d %s", got.status, got.body)
+		}
+		var whole struct {
+			Steps []struct {
+				State, Message string
+			}
+		}
+		executortest.Eventually(t, "all items", func() error {
+			if c.json(200, &whole, "GET", at, ""); len(whole.Steps) == 0 || whole.Steps[0].State != "success" {
+				var message sql.NullString
+				err := a.pool.QueryRowContext(t.Context(), "SELECT message FROM punctual_flow_step WHERE message <> '' LIMIT 1").Scan(&message)
+				return fmt.Errorf("the run is %+v; %q, %v", whole, message.String, err)
+			}
+			return nil
+		})
+		var seen []string
+		cursor := ""
+		for range 10 {
+			var page struct {
+				Items []struct {
+					Item      int64
+					State     string
+					RunID     int64 `json:"run_id"`
+					Parameter string
+				}
+				Next string
+			}
+			c.json(200, &page, "GET", at+"/steps/each/items?limit=3"+cursor, "")
+			for _, i := range page.Items {
+				if i.RunID == 0 {
+					t.Errorf("item %d has no run", i.Item)
+				}
+				seen = append(seen, fmt.Sprintf("%d %s %s", i.Item, i.State, i.Parameter))
+			}
+			if page.Next == "" {
+				break
+			}
+			cursor = "&cursor=" + page.Next
+		}
+		want := "0 success no 1, 1 success no 2.5, 2 success no c, 3 success no 4, 4 success no 5, 5 success no 6, 6 success no 7"
+		if got := strings.Join(seen, ", "); got != want {
+			t.Errorf("the items are %s", got)
+		}
+		var none struct{ Items []any }
+		if c.json(200, &none, "GET", at+"/steps/ask/items", ""); len(none.Items) != 0 {
+			t.Errorf("a step without items has %v", none.Items)
+		}
+		if got := c.do("GET", at+"/steps/nobody/items", ""); got.status != http.StatusNotFound {
+			t.Errorf("a step that there is not: %d", got.status)
+		}
+		out, err := punctual(t, "runs", "steps", strings.TrimPrefix(at, "/runs/"), "each", "--limit", "5", "-o", "wide", "--url", c.base, "--token", c.token)
+		if err != nil || strings.Count(out, "success") != 5 || !strings.Contains(out, "no 5") || strings.Contains(out, "no 6") {
+			t.Errorf("on the command line: %v\n%s", err, out)
+		}
 	})
 }

@@ -558,6 +558,9 @@ type Querier interface {
 	// The steps of some runs of flows, without the long texts that few decisions need.
 	ListFlowSteps(ctx context.Context, db DBTX, logIds []int64) ([]ListFlowStepsRow, error)
 	ListFlowStepsByID(ctx context.Context, db DBTX, ids []int64) ([]FlowStep, error)
+	// Flows in whose definition a number or a text stands, from an id on, by the index on the kind. What of it names a job only reading the
+	// definition tells.
+	ListFlowsNaming(ctx context.Context, db DBTX, arg ListFlowsNamingParams) ([]ListFlowsNamingRow, error)
 	// Which runs of flows some steps belong to.
 	ListFlowsOfSteps(ctx context.Context, db DBTX, ids []int64) ([]ListFlowsOfStepsRow, error)
 	ListFreshDeliveries(ctx context.Context, db DBTX, arg ListFreshDeliveriesParams) ([]WebhookDelivery, error)

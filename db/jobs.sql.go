@@ -454,6 +454,60 @@ func (q *Queries) ListDueJobs(ctx context.Context, db DBTX, arg ListDueJobsParam
 	return items, nil
 }
 
+const listFlowsNaming = `-- name: ListFlowsNaming :many
+SELECT id, job_group, job_desc, glue_source FROM xxl_job_info
+WHERE glue_type = 'FLOW' AND id > ? AND (glue_source LIKE ? OR glue_source LIKE ?) ORDER BY id LIMIT ?
+`
+
+type ListFlowsNamingParams struct {
+	AfterID int64
+	Number  Text
+	Text    Text
+	Limit   int32
+}
+
+type ListFlowsNamingRow struct {
+	ID         int64
+	JobGroup   int64
+	JobDesc    string
+	GlueSource Text
+}
+
+// Flows in whose definition a number or a text stands, from an id on, by the index on the kind. What of it names a job only reading the
+// definition tells.
+func (q *Queries) ListFlowsNaming(ctx context.Context, db DBTX, arg ListFlowsNamingParams) ([]ListFlowsNamingRow, error) {
+	rows, err := db.QueryContext(ctx, listFlowsNaming,
+		arg.AfterID,
+		arg.Number,
+		arg.Text,
+		arg.Limit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ListFlowsNamingRow
+	for rows.Next() {
+		var i ListFlowsNamingRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.JobGroup,
+			&i.JobDesc,
+			&i.GlueSource,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const listGlueVersionIDs = `-- name: ListGlueVersionIDs :many
 SELECT id FROM xxl_job_logglue WHERE job_id = ? ORDER BY id DESC LIMIT ? OFFSET ?
 `

@@ -167,6 +167,10 @@ func TestP5TheHotReadsUseTheirIndexes(t *testing.T) {
 			r, err := db.SortPlain(ctx, tx, db.JobFilter{Order: db.OrderNext, After: &db.JobPlace{Started: true, Next: 4000, ID: 1}}, 0, 20)
 			return len(r), err
 		}, "USING COVERING INDEX i_trigger_next (trigger_status=?", "key=i_trigger_next", 20},
+		{"ListFlowsNaming", func(ctx context.Context, tx db.DBTX) (int, error) {
+			r, err := q.ListFlowsNaming(ctx, tx, db.ListFlowsNamingParams{Number: "%7%", Text: "%app_name%", Limit: 50})
+			return len(r), err
+		}, "USING INDEX i_job_kind (glue_type=? AND rowid>?)", "key=i_job_kind", 0},
 		{"ListParentsOf", func(ctx context.Context, tx db.DBTX) (int, error) {
 			r, err := q.ListParentsOf(ctx, tx, db.ListParentsOfParams{Pattern: "%,4,%", Limit: 50})
 			return len(r), err

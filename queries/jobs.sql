@@ -162,6 +162,12 @@ WHERE trigger_status = 1 + CAST(sqlc.arg(hidden) AS SIGNED) AND trigger_next_tim
 SELECT id, job_group, job_desc, child_jobid FROM xxl_job_info
 WHERE child_jobid >= ',' AND CONCAT(',', REPLACE(REPLACE(child_jobid, ' ', ''), '，', ','), ',') LIKE sqlc.arg(pattern) LIMIT ?;
 
+-- name: ListFlowsNaming :many
+-- Flows in whose definition a number or a text stands, from an id on, by the index on the kind. What of it names a job only reading the
+-- definition tells.
+SELECT id, job_group, job_desc, glue_source FROM xxl_job_info
+WHERE glue_type = 'FLOW' AND id > sqlc.arg(after_id) AND (glue_source LIKE sqlc.arg(number) OR glue_source LIKE sqlc.arg(text)) ORDER BY id LIMIT ?;
+
 -- name: ListGlueVersionIDs :many
 -- Newest first, from an offset on: what is there to forget.
 SELECT id FROM xxl_job_logglue WHERE job_id = ? ORDER BY id DESC LIMIT ? OFFSET ?;

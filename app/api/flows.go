@@ -39,6 +39,20 @@ type stepItems struct {
 	Cancelled int64 `json:"cancelled"`
 }
 
+// stepItem is an item of a step that runs once for each item of a list, from its first attempt on.
+type stepItem struct {
+	Item      int64      `json:"item" doc:"Its place in the list, counted from 0."`
+	State     string     `json:"state" enum:"waiting,running,success,failed,cancelled,timeout" doc:"Where it stands."`
+	JobID     int64      `json:"job_id" doc:"The job that it runs; 0: one that the token may not see."`
+	RunID     int64      `json:"run_id" doc:"Its run, the newest attempt; 0: none, or one that the token may not see."`
+	Attempt   int64      `json:"attempt" doc:"How often it was started."`
+	Parameter string     `json:"parameter" doc:"What its run got."`
+	Output    string     `json:"output" doc:"What it gave, as JSON; empty: nothing."`
+	Message   string     `json:"message"`
+	StartedAt *time.Time `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at"`
+}
+
 // stepOf is the step of a run of a flow that a run is.
 type stepOf struct {
 	RunID int64  `json:"run_id"`
@@ -93,6 +107,18 @@ func (a *API) flows() {
 				return &struct{ Body wholeRun }{r}, err
 			})
 	}
+	add(a, op{method: http.MethodGet, path: "/runs/{id}/steps/{step}/items", id: "listStepItems", tag: tag, summary: "List the items of a step that runs once for each item of a list"},
+		func(ctx context.Context, p auth.Principal, in *struct {
+			RunID
+			Page
+			Step string `path:"step" maxLength:"64" doc:"The id of the step."`
+		}) (*listOf[stepItem], error) {
+			after, err := in.after()
+			if err != nil {
+				return nil, err
+			}
+			return a.stepItems(ctx, p, in.ID, in.Step, after, in.Limit)
+		})
 	add(a, op{method: http.MethodPost, path: "/runs/{id}/repeat", id: "repeatSteps", tag: tag, also: []int{http.StatusConflict}, status: http.StatusCreated, summary: "Do steps of an ended run of a flow again, by a run that begins with the results of the others"},
 		func(ctx context.Context, p auth.Principal, in *struct {
 			RunID
@@ -142,4 +168,28 @@ func (a *API) addSteps(ctx context.Context, p auth.Principal, r db.Run, out *who
 		out.Steps = append(out.Steps, s)
 	}
 	return nil
+}
+
+// stepItems is a page of the items of a step, of those that have begun. Its cursor is one more than the place of the last item, since those
+// are counted from 0.
+func (a *API) stepItems(ctx context.Context, p auth.Principal, id int64, step string, after int64, limit int) (*listOf[stepItem], error) {
+	r, err := a.Manage.Runs.Get(ctx, p, id)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.Manage.Runs.FlowStep(ctx, r, step); err != nil {
+		return nil, err
+	}
+	rows, err := a.Manage.Runs.SeenItems(ctx, p, r, step, after-1, int32(limit+1))
+	if err != nil {
+		return nil, err
+	}
+	items := make([]stepItem, len(rows))
+	for i, row := range rows {
+		items[i] = stepItem{
+			Item: row.Item, State: flow.State(row.State).String(), JobID: row.JobID, RunID: row.RunID, Attempt: row.Attempt, Parameter: string(row.Param),
+			Output: string(row.Output), Message: string(row.Message), StartedAt: momentOf(row.BeganAt), EndedAt: momentOf(row.EndedAt),
+		}
+	}
+	return cut(items, limit, func(i stepItem) int64 { return i.Item + 1 }), nil
 }

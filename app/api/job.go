@@ -2,8 +2,10 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +32,7 @@ const (
 	fieldCreated = "created_at"
 	fieldUpdated = "updated_at"
 	fieldPaused  = "paused"
+	fieldUses    = "used_in"
 )
 
 // The states of a job.
@@ -190,7 +193,7 @@ func (o *object) end() json.RawMessage {
 }
 
 // readJob is a job as p may see it. A script is for those who may write one, and in no list.
-func (a *API) readJob(p auth.Principal, row db.Job, held *manage.Held, listed bool) job {
+func (a *API) readJob(p auth.Principal, row db.Job, held *manage.Held, uses *jobUses, listed bool) job {
 	spec := row.Spec()
 	hasSource := jobspec.HasSource(spec.Glue)
 	omitted := hasSource && listed || jobspec.IsScript(spec.Glue) && !a.Manage.Jobs.CanScript(p, row.JobGroup)
@@ -212,7 +215,34 @@ func (a *API) readJob(p auth.Principal, row db.Job, held *manage.Held, listed bo
 	if now := pausedNow(held, row); now != nil {
 		o.set(fieldPaused, now)
 	}
+	if uses != nil {
+		o.set(fieldUses, uses)
+	}
 	return job{row.ID, o.end()}
+}
+
+// jobUses are the flows that use a job.
+type jobUses struct {
+	Flows  []jobUse `json:"flows" nullable:"false" doc:"Those that the token may see."`
+	Hidden int      `json:"hidden" doc:"How many others there are."`
+}
+
+type jobUse struct {
+	ID   int64  `json:"id"`
+	Name string `json:"description"`
+}
+
+// usesOf is nil for a job that no flow uses.
+func (a *API) usesOf(ctx context.Context, p auth.Principal, row db.Job) (*jobUses, error) {
+	found, err := a.Manage.Jobs.FlowsUsing(ctx, p, row)
+	if err != nil || !found.Any() {
+		return nil, err
+	}
+	uses := &jobUses{Flows: make([]jobUse, len(found.Flows)), Hidden: found.Hidden}
+	for i, f := range found.Flows {
+		uses.Flows[i] = jobUse{f.ID, f.Name}
+	}
+	return uses, nil
 }
 
 // paused is what holds a job's schedule still.
@@ -327,6 +357,7 @@ func (job) Schema(r huma.Registry) *huma.Schema {
 			s.Properties[name] = &huma.Schema{Type: huma.TypeString, Format: "date-time", Nullable: true, Description: text}
 		}
 		s.Properties[fieldPaused] = schemaNamed(r, "Paused", pausedSchema)
+		s.Properties[fieldUses] = r.Schema(reflect.TypeFor[jobUses](), true, "")
 		s.Required = []string{fieldID, fieldGroup, fieldState, fieldOmitted, fieldNext, fieldLast, fieldCreated, fieldUpdated}
 		return s
 	})

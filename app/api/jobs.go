@@ -57,6 +57,7 @@ type jobDeletion struct {
 	ID      int64    `json:"id"`
 	Name    string   `json:"description"`
 	Parents []string `json:"parents" nullable:"false" doc:"The jobs that start it when they succeed, and that then start nothing in its place."`
+	Flows   *jobUses `json:"used_in,omitempty" doc:"The flows with a step that runs it, which then fails."`
 	Done    bool     `json:"done" doc:"False for a dry run."`
 }
 
@@ -231,7 +232,7 @@ func (a *API) listJobs(ctx context.Context, p auth.Principal, in *jobQuery) (*li
 	}
 	out := &listOf[job]{Body: list[job]{Next: page.Body.Next, Items: make([]job, 0, len(rows))}}
 	for _, row := range page.Body.Items {
-		out.Body.Items = append(out.Body.Items, a.readJob(p, row, &held, true))
+		out.Body.Items = append(out.Body.Items, a.readJob(p, row, &held, nil, true))
 	}
 	return out, nil
 }
@@ -246,7 +247,11 @@ func (a *API) jobAnswer(ctx context.Context, p auth.Principal, id int64) (*jobAn
 	if err != nil {
 		return nil, err
 	}
-	return &jobAnswer{ETag: etag(manage.JobVersion(row)), Body: a.readJob(p, row, &held, false)}, nil
+	uses, err := a.usesOf(ctx, p, row)
+	if err != nil {
+		return nil, err
+	}
+	return &jobAnswer{ETag: etag(manage.JobVersion(row)), Body: a.readJob(p, row, &held, uses, false)}, nil
 }
 
 // blankJob is what a new job is where a request does not say.
@@ -313,6 +318,9 @@ func (a *API) deleteJob(ctx context.Context, p auth.Principal, id int64, match I
 	}
 	if d.Parents == nil {
 		d.Parents = []string{}
+	}
+	if d.Flows, err = a.usesOf(ctx, p, row); err != nil {
+		return d, err
 	}
 	if dry {
 		return d, nil

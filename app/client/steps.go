@@ -15,15 +15,29 @@ var stepColumns = []column{
 	wideField("JOB", "job_id"), wideField("ATTEMPT", "attempt"), wideField("PARAMETER", "parameter"), wideField("BY", "decided_by"), wideField("REMARK", "remark"), field("MESSAGE", "message"),
 }
 
+var itemColumns = []column{
+	field("ITEM", "item"), field("STATE", "state"), field("RUN", "run_id"), field("STARTED", "started_at"), field("ENDED", "ended_at"),
+	wideField("JOB", "job_id"), wideField("ATTEMPT", "attempt"), wideField("PARAMETER", "parameter"), field("MESSAGE", "message"),
+}
+
 type runsSteps struct {
 	Target
-	ID int64 `arg:"" help:"The number of the run."`
+	ID    int64  `arg:"" help:"The number of the run."`
+	Step  string `arg:"" optional:"" help:"A step that runs once for each item of a list: list its items."`
+	Limit int    `default:"500" help:"How many items at most."`
 }
 
 func (c runsSteps) Run(ctx context.Context, s Streams) error {
 	a, err := c.api()
 	if err != nil {
 		return err
+	}
+	if c.Step != "" {
+		items, err := a.list(ctx, fmt.Sprintf("/runs/%d/steps/%s/items", c.ID, url.PathEscape(c.Step)), url.Values{}, c.Limit)
+		if err != nil {
+			return err
+		}
+		return (printer{s.Out, c.Output}).items(items, itemColumns)
 	}
 	r, err := a.run(ctx, c.ID, 0)
 	if err != nil {

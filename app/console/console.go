@@ -113,6 +113,7 @@ func New(cfg Config) *Console {
 			&dashboardPages{frame: f, figures: m.Dashboard, jobs: m.Jobs, runs: m.Runs, pauses: m.Pauses, engine: cfg.Engine},
 			ofJobs,
 			&jobPage{jobPages: ofJobs, audit: m.Audit},
+			&chainPages{frame: f, jobs: m.Jobs},
 			&backfillPages{frame: f, jobs: m.Jobs, backfills: m.Backfills, pauses: m.Pauses},
 			&accountPages{frame: f, accounts: m.Accounts, jobs: m.Jobs},
 			&gluePages{timelines: told, jobs: m.Jobs, runs: m.Runs},

@@ -304,7 +304,10 @@ func (c *jobPage) jobFamily(ctx context.Context, page *jobs.DetailPage, p auth.P
 		return err
 	}
 	page.Parents, page.Children = relatives(parents), relatives(children)
-	return nil
+	page.MayChain = len(children) > 0 && len(parents) == 0 && p.Can(j.JobGroup, auth.RightEdit)
+	uses, err := c.jobs.FlowsUsing(ctx, p, j)
+	page.Flows, page.FlowsHidden = relatives(uses.Flows), uses.Hidden
+	return err
 }
 
 func relatives(list []manage.Child) []jobs.Relative {

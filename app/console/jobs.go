@@ -313,12 +313,19 @@ func (c *jobPages) jobDeleteForm(ec echo.Context) error {
 	if err != nil {
 		return err
 	}
+	uses, err := c.jobs.FlowsUsing(ctx, who(ec), j)
+	if err != nil {
+		return err
+	}
 	last, err := c.jobs.Outcomes(ctx, []int64{jobID})
 	if err != nil {
 		return err
 	}
 	page := jobs.DeletePage{
-		Page: c.Page(ec), ID: jobID, Name: j.JobDesc, Running: jobspec.Started(j.TriggerStatus), Parents: parents,
+		Page: c.Page(ec), ID: jobID, Name: j.JobDesc, Running: jobspec.Started(j.TriggerStatus), Parents: parents, FlowsHidden: uses.Hidden,
+	}
+	for _, f := range uses.Flows {
+		page.Flows = append(page.Flows, f.Name)
 	}
 	if len(last) > 0 {
 		page.Runs = -1 // counting a long log would take longer than reading the question

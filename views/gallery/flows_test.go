@@ -231,3 +231,16 @@ func (f fakes) jobOfFlow() jobs.DetailPage {
 	p.Flow, p.FlowEdit = &g, true
 	return p
 }
+
+// chain is what a job and its children would be as a flow.
+func (f fakes) chain(problem string) jobs.ChainPage {
+	name, ledger, mail := f.zh("每日对账", "Daily reconciliation"), f.zh("记总账", "Post the ledger"), f.zh("发送报表", "Send the report")
+	p := jobs.ChainPage{Page: f.page("/jobs/7/chain"), JobID: 7, Job: name, Problem: problem, Name: f.T("chain.name", "Name", name), Version: "1"}
+	p.Graph = flows.Graph{Label: f.T("flow.picture"), Nodes: []flows.Node{
+		{ID: "job_7", Title: name, Kind: flow.KindJob, Note: name}, {ID: "job_8", Title: ledger, Kind: flow.KindJob, Note: ledger, Needs: []string{"job_7"}},
+		{ID: "job_9", Title: mail, Kind: flow.KindJob, Note: mail, Needs: []string{"job_7", "job_8"}},
+	}}
+	p.Changes = []string{f.T("chain.started", "Name", name), f.T("chain.children", "Names", name), f.T("chain.joins", "Names", mail), f.T("chain.kept")}
+	p.Source = "on_failure: continue\nsteps:\n  - id: job_7\n    job: 7\n  - id: job_8\n    needs:\n      - job_7\n    job: 8\n"
+	return p
+}

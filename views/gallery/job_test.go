@@ -188,6 +188,7 @@ func (f fakes) jobFamily() jobs.DetailPage {
 	p := f.jobHealthy()
 	p.Page, p.Row = f.page("/jobs/18"), f.jobs().Rows[4]
 	p.Parents = []jobs.Relative{{ID: 7, Name: f.zh("每日对账", "Daily reconciliation")}, {ID: 99}}
+	p.Flows, p.FlowsHidden = []jobs.Relative{{ID: 8, Name: f.zh("夜间结算", "Nightly settlement")}}, 2
 	for i, r := range f.jobs().Rows {
 		p.Children = append(p.Children, jobs.Relative{ID: int64(i + 1), Name: r.Name})
 	}

@@ -13,27 +13,30 @@ import (
 // DetailPage is one job ([Detail]; fragment [FragmentJob] is all that changes while one looks).
 type DetailPage struct {
 	layout.Page
-	Row      Row
-	Kept     Kept // in files
-	Runbook  ui.Runbook
-	Paused   []string // what holds it back now, ready to print
-	Missing  string   // which days to come its calendar does not know; empty: all is known
-	Failing  *Failing // nil while its newest run that counts did not fail
-	Runs     ui.RunBars
-	Good     string // "48 of 50" of the runs shown
-	Usual    Usual
-	Open     []RunLine // under way, newest first
-	Failures []RunLine // the latest, newest first
-	Quiet    *Quiet    // of the runs shown; nil: none
-	When     When
-	Parents  []Relative
-	Children []Relative
-	Hearing  Hearing
-	Changes  []ui.Change
-	Config   []Fact
-	CanCopy  bool
-	Flow     *flows.Graph // of a flow, its steps
-	FlowEdit bool         // the reader may change them
+	Row         Row
+	Kept        Kept // in files
+	Runbook     ui.Runbook
+	Paused      []string // what holds it back now, ready to print
+	Missing     string   // which days to come its calendar does not know; empty: all is known
+	Failing     *Failing // nil while its newest run that counts did not fail
+	Runs        ui.RunBars
+	Good        string // "48 of 50" of the runs shown
+	Usual       Usual
+	Open        []RunLine // under way, newest first
+	Failures    []RunLine // the latest, newest first
+	Quiet       *Quiet    // of the runs shown; nil: none
+	When        When
+	MayChain    bool // a flow can be made of it and its children
+	Parents     []Relative
+	Flows       []Relative // those with a step that runs it
+	FlowsHidden int        // as many more that the reader may not see
+	Children    []Relative
+	Hearing     Hearing
+	Changes     []ui.Change
+	Config      []Fact
+	CanCopy     bool
+	Flow        *flows.Graph // of a flow, its steps
+	FlowEdit    bool         // the reader may change them
 }
 
 // FragmentJob is the part of [Detail] that changes.

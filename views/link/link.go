@@ -89,6 +89,9 @@ func JobCopy(jobID int64) string { return JobNewPath + "?" + url.Values{"copy": 
 // Job is a job's page (GET), and where its form is posted (POST).
 func Job(jobID int64) string { return JobsPath + "/" + id(jobID) }
 
+// JobChain shows (GET) and makes (POST) the flow that a job and its children would be.
+func JobChain(jobID int64) string { return Job(jobID) + "/chain" }
+
 // JobBackfill runs a job for planned times that are over, and JobBackfillDeed pauses, resumes or stops that.
 func JobBackfill(jobID int64) string { return Job(jobID) + "/backfill" }
 

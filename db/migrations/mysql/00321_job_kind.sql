@@ -1,0 +1,3 @@
+-- +goose Up
+-- Which jobs are flows, for what uses a job.
+ALTER TABLE xxl_job_info ADD KEY i_job_kind (glue_type);
