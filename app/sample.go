@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"os"
 	osuser "os/user"
 	"path/filepath"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -41,6 +43,40 @@ for i in 1 2 3; do
   echo "step $i of 3"
   sleep 1
 done
+`
+
+// sampleFlow asks a person from three orders on, which are its parameter; it goes on by itself when nobody answers for an hour.
+const sampleFlow = `# Five steps: collect orders, pack each, ask a person when they are worth much, ship, and tell of a failure.
+# Run it with 2 as the parameter, and nobody is asked.
+steps:
+  - id: collect
+    job: {app_name: ` + sampleAppName + `, description: Go · orders}
+    parameter: ${{ flow.param }}
+  - id: pack
+    needs: collect
+    job: {app_name: ` + sampleAppName + `, description: Go · greet}
+    parameter: ${{ item }}
+    foreach:
+      items: fromJSON(steps.collect.output.orders)
+      parallel: 2
+      max: 100
+  - id: approve
+    needs: pack
+    if: int(steps.collect.output.total) > 500
+    approve:
+      message: Ship orders worth ${{ steps.collect.output.total }}?
+      timeout_seconds: 3600
+      default: approve
+  - id: ship
+    needs: [pack, approve]
+    if: always() && steps.pack.state == "success" && steps.approve.state in ["success", "skipped"]
+    job: {app_name: ` + sampleAppName + `, description: Go · greet}
+    parameter: orders worth ${{ steps.collect.output.total }}
+  - id: tell
+    needs: [collect, pack, approve, ship]
+    if: failure()
+    job: {app_name: ` + sampleAppName + `, description: Go · greet}
+    parameter: nothing was shipped
 `
 
 // startSample decides about the sample, creates its jobs when it is new, and starts its executor. The executor is nil when
@@ -90,6 +126,9 @@ func (a *App) createSample(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+		if !j.ScheduleType.Schedules() {
+			return nil
+		}
 		return service.Jobs.Start(ctx, me, id)
 	}
 	var errs []error
@@ -112,6 +151,13 @@ func (a *App) createSample(ctx context.Context) error {
 		}),
 		job("Go · retry", func(j *jobspec.Job) {
 			j.ScheduleConf, j.Handler, j.Retries = "60", "sampleFlaky", 2
+		}),
+		job("Go · orders", func(j *jobspec.Job) {
+			j.ScheduleType, j.Handler, j.Param = jobspec.ScheduleNone, "sampleOrders", "3"
+		}),
+		job("Flow · orders", func(j *jobspec.Job) {
+			j.ScheduleType, j.ScheduleConf = jobspec.ScheduleCron, "0 0 9 * * ?"
+			j.Glue, j.GlueSource, j.GlueRemark, j.Param = jobspec.GlueFlow, sampleFlow, "sample", "3"
 		}))...)
 }
 
@@ -164,6 +210,7 @@ func (a *App) runSample(ctx context.Context) (_ *executor.Executor, err error) {
 	}
 	ex.Handle("sampleGreet", sampleGreet)
 	ex.Handle("sampleSlow", sampleSlow)
+	ex.Handle("sampleOrders", sampleOrders)
 	ex.Handle("sampleFlaky", sampleFlaky())
 	if err := ex.Start(ctx); err != nil {
 		return nil, err
@@ -235,6 +282,25 @@ func sampleGreet(_ context.Context, run *executor.Run) error {
 	run.Logf("the parameter is %q", run.Param)
 	run.SetResult("hello, " + run.Param)
 	return nil
+}
+
+// sampleOrders gives as many orders as its parameter says to the steps of a flow that come after it, and what they are worth.
+func sampleOrders(_ context.Context, run *executor.Run) error {
+	count := 3
+	if _, err := fmt.Sscan(run.Param, &count); err != nil {
+		run.Logf("%q is no number of orders; taking %d", run.Param, count)
+	}
+	count = min(max(count, 0), 100)
+	orders := make([]string, count)
+	for i := range orders {
+		orders[i] = fmt.Sprintf("order %d", i+1)
+		run.Logf("%s is worth 200", orders[i])
+	}
+	list, err := json.Marshal(orders)
+	if err != nil {
+		return err
+	}
+	return errors.Join(run.SetOutput("orders", string(list)), run.SetOutput("total", strconv.Itoa(200*count)))
 }
 
 // sampleSlow counts seconds up to its parameter, and can be killed.

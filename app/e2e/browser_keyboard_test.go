@@ -88,18 +88,18 @@ func TestBrowserKeyboard(t *testing.T) {
 			k.press("sampleSlow")
 			k.tab(".form-foot .primary")
 			k.press(kb.Enter)
-			k.do(shows("/jobs"), holds(`document.querySelector("#job-5 .title").textContent === "Without a mouse"`))
+			k.do(shows("/jobs"), holds(`document.querySelector("#job-7 .title").textContent === "Without a mouse"`))
 
 			// A switch keeps the focus when its row is drawn anew.
-			k.tab("#switch-5")
-			before := `document.querySelector("#switch-5").ariaChecked`
+			k.tab("#switch-7")
+			before := `document.querySelector("#switch-7").ariaChecked`
 			var was string
 			k.do(chromedp.Evaluate(before, &was))
 			k.press(" ")
-			k.sees(fmt.Sprintf(`%s !== %q && document.activeElement.id === "switch-5"`, before, was))
+			k.sees(fmt.Sprintf(`%s !== %q && document.activeElement.id === "switch-7"`, before, was))
 
 			// A dialog takes the focus, keeps it inside, and gives it back.
-			k.tab(`#job-5 [hx-get$="/run"]`)
+			k.tab(`#job-7 [hx-get$="/run"]`)
 			k.press(kb.Enter)
 			k.sees(`document.querySelector("dialog").open && document.activeElement.id === "run-param"`)
 			for range 12 {
@@ -107,7 +107,7 @@ func TestBrowserKeyboard(t *testing.T) {
 				k.sees(`document.activeElement.closest("dialog") || document.activeElement === document.body`)
 			}
 			k.press(kb.Escape)
-			k.sees(`!document.querySelector("dialog").open && document.activeElement.matches('#job-5 [hx-get$="/run"]')`)
+			k.sees(`!document.querySelector("dialog").open && document.activeElement.matches('#job-7 [hx-get$="/run"]')`)
 			k.press(kb.Enter)
 			k.sees(`document.querySelector("dialog").open && document.activeElement.id === "run-param"`)
 			k.press("600")
@@ -141,11 +141,11 @@ func TestBrowserKeyboard(t *testing.T) {
 			current := func(path string) string {
 				return fmt.Sprintf(`document.getElementById(document.querySelector("[role=combobox]")?.getAttribute("aria-activedescendant"))?.matches('[aria-selected=true][href="%s"]')`, path)
 			}
-			k.sees(current("/jobs/5"))
+			k.sees(current("/jobs/7"))
 			k.press(kb.ArrowDown)
-			k.sees(current("/jobs/5/run") + ` && document.activeElement.matches("[role=combobox]")`)
+			k.sees(current("/jobs/7/run") + ` && document.activeElement.matches("[role=combobox]")`)
 			k.press(kb.ArrowUp, kb.Enter)
-			k.do(shows("/jobs/5"))
+			k.do(shows("/jobs/7"))
 
 			// A deed of the palette is done where somebody is, and a key on the page of a job opens what it is for.
 			started := `document.querySelector("#job .page-head .badge.online")`
@@ -169,7 +169,7 @@ func TestBrowserKeyboard(t *testing.T) {
 			k.press(kb.Enter)
 			k.sees(`"noKeys" in document.body.dataset && !document.querySelector("dialog").open`)
 			k.press("g", "r", "?")
-			k.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(input.ModifierCtrl)), holds(`location.pathname === "/jobs/5" && document.activeElement.closest("[data-palette-box]")`))
+			k.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(input.ModifierCtrl)), holds(`location.pathname === "/jobs/7" && document.activeElement.closest("[data-palette-box]")`))
 			k.press("hotkeys")
 			k.sees(current("/keys"))
 			k.press(kb.Enter)

@@ -66,7 +66,7 @@ func TestBrowserLosesNothing(t *testing.T) {
 	w.do(click(".form-foot .primary"), holds(toast), holds(`location.pathname === "/jobs/new" && document.querySelector("#name").value === "kept"`),
 		write("#cron", "0 0 4 * * ?"), holds(`document.querySelectorAll(".toast").length === 1`))
 	a = startAdmin(t, settings)
-	w.do(click(".form-foot .primary"), shows("/jobs"), holds(`document.querySelector("#job-5 .cron").textContent === "0 0 4 * * ?"`))
+	w.do(click(".form-foot .primary"), shows("/jobs"), holds(`document.querySelector("#job-7 .cron").textContent === "0 0 4 * * ?"`))
 
 	w.do(click(`#job-2 [hx-get$="/run"]`), holds(`document.querySelector("dialog").open`), write("#run-param", "kept too"))
 	if err := a.signal(t, os.Interrupt); err != nil {
@@ -74,8 +74,8 @@ func TestBrowserLosesNothing(t *testing.T) {
 	}
 	w.do(click("dialog .primary"), holds(`document.querySelector("dialog[open] .toast.error") && document.querySelector("#run-param").value === "kept too"`),
 		chromedp.KeyEvent(kb.Escape), holds(`!document.querySelector("dialog").open && `+toast), // the message outlives the dialog
-		click("#job-2 .switch"), holds(`document.querySelector("#job-2 .switch").ariaChecked === "true" && document.querySelectorAll("tbody tr").length === 5`),
-		write("[name=q]", "kept"), holds(`document.querySelectorAll("tbody tr").length === 5`))
+		click("#job-2 .switch"), holds(`document.querySelector("#job-2 .switch").ariaChecked === "true" && document.querySelectorAll("tbody tr").length === 7`),
+		write("[name=q]", "kept"), holds(`document.querySelectorAll("tbody tr").length === 7`))
 	a = startAdmin(t, settings)
 	w.do(chromedp.KeyEvent("!"), holds(`document.querySelectorAll("tbody tr").length === 0`), chromedp.KeyEvent(kb.Backspace), holds(`document.querySelectorAll("tbody tr").length === 1`))
 	a.noPanic(t)

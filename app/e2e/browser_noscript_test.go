@@ -34,7 +34,7 @@ func TestBrowserWithoutScripts(t *testing.T) {
 	w.do(emulation.SetScriptExecutionDisabled(true))
 	w.visit("/login")
 	w.do(write("#name", "admin"), write("#password", testPassword), press(".sign-in .primary"), shows("/"),
-		press(`.nav a[href="/jobs"]`), shows("/jobs"), holds(`typeof window.htmx === "undefined" && document.querySelectorAll("tbody tr").length === 4`))
+		press(`.nav a[href="/jobs"]`), shows("/jobs"), holds(`typeof window.htmx === "undefined" && document.querySelectorAll("tbody tr").length === 6`))
 
 	// A filter has its button, and stands in the address.
 	w.do(write("[name=q]", "greet"), press(".filters noscript button, .filters button"), holds(`location.search.includes("q=greet") && document.querySelectorAll("tbody tr").length === 1`))

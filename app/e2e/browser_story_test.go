@@ -71,7 +71,7 @@ func (s *story) logsIn() {
 	s.expect("422") // a wrong password, and forms that are not accepted
 	s.logIn("admin", "not-"+s.password)
 	s.do(holds(`document.querySelector(".notice.error") && document.querySelector("#name").value === "admin"`), holds(`document.activeElement.name === "password"`))
-	s.do(write("#password", s.password), click(".sign-in .primary"), shows("/"), click(`.nav a[href="/jobs"]`), shows("/jobs"), holds(`document.querySelectorAll("tbody tr").length === 4`))
+	s.do(write("#password", s.password), click(".sign-in .primary"), shows("/"), click(`.nav a[href="/jobs"]`), shows("/jobs"), holds(`document.querySelectorAll("tbody tr").length === 6`))
 }
 
 func (s *story) findsJob() {
@@ -79,7 +79,7 @@ func (s *story) findsJob() {
 		s.do(chromedp.KeyEvent("/"), holds(`document.activeElement.name === "q"`), chromedp.KeyEvent(kb.Escape), holds(`document.activeElement.name !== "q"`))
 	}
 	s.do(write("[name=q]", "greet"), holds(`document.querySelectorAll("tbody tr").length === 1 && location.search === "?q=greet"`), write("[name=q]", "nothing like it"),
-		holds(`document.querySelector("#results .empty")`), click("#results .empty .button"), holds(`document.querySelectorAll("tbody tr").length === 4 && location.search === ""`))
+		holds(`document.querySelector("#results .empty")`), click("#results .empty .button"), holds(`document.querySelectorAll("tbody tr").length === 6 && location.search === ""`))
 }
 
 func (s *story) changesCron() {
@@ -131,8 +131,8 @@ func (s *story) createsJob() string {
 		chromedp.Evaluate(`document.querySelector("#glue").dispatchEvent(new Event("change", {bubbles: true}))`, nil),
 		// An editor would indent; the script is put there whole, as by pasting.
 		chromedp.WaitVisible("#source", chromedp.ByQuery), chromedp.SetValue("#source", countdown, chromedp.ByQuery),
-		click(".form-foot .primary"), shows("/jobs"), holds(`document.querySelector("#job-5 .title").textContent === "Count for ever"`),
-		click(`#job-5 [hx-get$="/run"]`), holds(`document.querySelector("dialog").open`), click("dialog .primary"), holds(`/^\/runs\/\d+$/.test(location.pathname)`))
+		click(".form-foot .primary"), shows("/jobs"), holds(`document.querySelector("#job-7 .title").textContent === "Count for ever"`),
+		click(`#job-7 [hx-get$="/run"]`), holds(`document.querySelector("dialog").open`), click("dialog .primary"), holds(`/^\/runs\/\d+$/.test(location.pathname)`))
 	return strings.TrimPrefix(s.address(), s.origin)
 }
 
@@ -166,16 +166,16 @@ func (s *story) restarts(killed string) {
 	s.visit(killed)
 	s.do(holds(`document.querySelector("#run-head .badge.killed")`), holds(`document.querySelectorAll("[data-log-lines] li").length > 160`))
 	s.visit("/jobs")
-	s.do(holds(`document.querySelectorAll("tbody tr").length === 5 && document.querySelector("#job-1 .cron").textContent === "0/2 * * * * ?"`),
+	s.do(holds(`document.querySelectorAll("tbody tr").length === 7 && document.querySelector("#job-1 .cron").textContent === "0/2 * * * * ?"`),
 		holds(`document.querySelector("#job-1 .switch").ariaChecked === "true"`))
 }
 
 func (s *story) deletesJob() {
-	s.do(click("#job-5 .menu > summary"), click(`#job-5 [href*="copy="]`), holds(`location.search === "?copy=5" && document.querySelector("#name").value === "Count for ever"`))
+	s.do(click("#job-7 .menu > summary"), click(`#job-7 [href*="copy="]`), holds(`location.search === "?copy=7" && document.querySelector("#name").value === "Count for ever"`))
 	s.visit("/jobs")
-	s.do(click("#job-5 .menu > summary"), chromedp.KeyEvent(kb.Escape), holds(`!document.querySelector("details[open]")`),
-		click("#job-5 .menu > summary"), click(`#job-5 [hx-get$="/delete"]`), holds(`document.querySelector("dialog").open`), click("dialog .danger"),
-		holds(`!document.querySelector("#job-5") && document.querySelectorAll("tbody tr").length === 4`))
+	s.do(click("#job-7 .menu > summary"), chromedp.KeyEvent(kb.Escape), holds(`!document.querySelector("details[open]")`),
+		click("#job-7 .menu > summary"), click(`#job-7 [hx-get$="/delete"]`), holds(`document.querySelector("dialog").open`), click("dialog .danger"),
+		holds(`!document.querySelector("#job-7") && document.querySelectorAll("tbody tr").length === 6`))
 }
 
 // leaves changes theme and language, loses the session, comes back, and logs out.
