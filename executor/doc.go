@@ -20,6 +20,9 @@
 // (nobody can know how far they came), and results no admin has acknowledged are sent again. A log id that was accepted
 // once is refused ever after ([seen]).
 //
+// With [Config.Mode] Pull nobody calls: the executor asks the admins for the same calls, over connections that it makes itself (pull.go), and
+// answers them with a request of its own. All else is as above.
+//
 // # One job, one run at a time
 //
 // Each job has its own queue, made when a run arrives and gone when the last one ends; there are no idle threads. Block

@@ -37,7 +37,8 @@
 // clearings, the history of schedules) is looked after by a service of its own, package upkeep, which only counts with the
 // engine. This admin's membership of the cluster (its lease, who else lives, whose share a job is, the time that all go by) is
 // package cluster; what it asks of the engine is membership.go. Runs for planned times that are over are asked for by package backfill.
-// All of them start and stop with the engine, and bound their own stops.
+// All of them start and stop with the engine, and bound their own stops. Executors that cannot be called are called as all others: package pull
+// is the transport that brings them their calls.
 //
 // # The promises, and where they are kept
 //
