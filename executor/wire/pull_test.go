@@ -1,7 +1,11 @@
 package wire
 
 import (
+	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -55,6 +59,27 @@ func TestAPullAddressIsItsName(t *testing.T) {
 		if got, ok := NormalPullAddress(text); got != want || ok != (want != "") {
 			t.Errorf("%s is %q", text, got)
 		}
+	}
+}
+
+// TestRequestsGoByTheProxy that the client is told of, also the short ones that go another way otherwise.
+func TestRequestsGoByTheProxy(t *testing.T) {
+	t.Parallel()
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.RequestURI != "http://admin.invalid/api/pull" {
+			t.Errorf("asked for %s", r.RequestURI)
+		}
+		_, _ = w.Write([]byte(`{"code":200,"data":{"held":7,"calls":[]}}`))
+	}))
+	defer proxy.Close()
+	address, err := url.Parse(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := NewAdminClient(NewHTTPClient(1, WithProxy(http.ProxyURL(address))), []string{"http://admin.invalid"}, "", "orders", 0)
+	got, err := client.Pull(context.Background(), 0, &PullRequest{RegistryKey: "orders", RegistryValue: "pull://box"})
+	if err != nil || got.Held != 7 {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
