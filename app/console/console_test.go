@@ -361,7 +361,7 @@ func TestFormsAreBoundByTheirTags(t *testing.T) {
 		{[]string{
 			alarms.FieldName, alarms.FieldKind, alarms.FieldGroup, alarms.FieldLanguage, alarms.FieldEnabled, alarms.FieldForJobs, alarms.FieldEveryJob, alarms.FieldJob, alarms.FieldQuietFrom, alarms.FieldQuietTo,
 			alarms.FieldQuietMode, alarms.FieldHost, alarms.FieldPort, alarms.FieldSecurity, alarms.FieldSkipVerify, alarms.FieldUsername, alarms.FieldPassword, alarms.FieldFrom,
-			alarms.FieldRecipients, alarms.FieldURL, alarms.FieldSecret, alarms.FieldChat, alarms.FieldTemplate, alarms.FieldRemoveSecret, alarms.FieldRemovePassword, alarms.FieldVersion,
+			alarms.FieldRecipients, alarms.FieldURL, alarms.FieldSecret, alarms.FieldChat, alarms.FieldTemplate, alarms.FieldSubject, alarms.FieldText, alarms.FieldRemoveSecret, alarms.FieldRemovePassword, alarms.FieldVersion,
 		}, new(alarms.FormValues), ""},
 	} {
 		form := make(url.Values)
