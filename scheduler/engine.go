@@ -189,7 +189,8 @@ type Engine struct {
 	finisher  *batcher[finishing]
 	beginner  *batcher[*dispatch] // of runs of flows
 	flowEnds  *flowEnds
-	flowPlans *cache[int64, *flowPlan]
+	flowPlans *cache[int64, *flowPlan]  // by the rows of definitions that runs go by
+	flowTexts *cache[string, *flowPlan] // by their digests
 	flowItems *cache[itemsKey, []any]
 	bulk      *semaphore.Weighted // results of large requests that wait for the finisher
 	hub       *hub
@@ -269,7 +270,7 @@ func New(cfg Config) (*Engine, error) {
 	e.finisher = newBatcher("finish", db.MaxBatch, 2*time.Millisecond, 20_000, e.finishBatch)
 	e.beginner = newBatcher("begin", db.MaxBatch, 2*time.Millisecond, 4*cfg.MaxQueued, e.beginFlows)
 	e.flowEnds = newFlowEnds()
-	e.flowPlans, e.flowItems = newCache[int64, *flowPlan](maxPlans), newCache[itemsKey, []any](maxLists)
+	e.flowPlans, e.flowTexts, e.flowItems = newCache[int64, *flowPlan](maxPlans), newCache[string, *flowPlan](maxPlans), newCache[itemsKey, []any](maxLists)
 	e.bulk = semaphore.NewWeighted(bulkWaiting)
 	e.publishState()
 	return e, nil

@@ -95,7 +95,7 @@ func newFlowPlan(text int64, source string) (*flowPlan, error) {
 	return p, nil
 }
 
-// planOf is the definition with an id.
+// planOf is the definition with an id, of a run that is on record.
 func (e *Engine) planOf(ctx context.Context, tx db.DBTX, text int64) (*flowPlan, error) {
 	if p, ok := e.flowPlans.get(text); ok {
 		return p, nil
@@ -125,6 +125,14 @@ func (e *Engine) planFor(ctx context.Context, tx *sql.Tx, j *job) (*flowPlan, er
 	}
 	sum := sha256.Sum256([]byte(source))
 	key := db.FindFlowTextParams{JobID: j.id, Digest: hex.EncodeToString(sum[:])}
+	// Kept by what it says and not by its row, whose number goes to another one when this transaction is rolled back.
+	plan, ok := e.flowTexts.get(key.Digest)
+	if !ok {
+		if plan, err = newFlowPlan(0, source); err != nil { // none is kept that cannot be read
+			return nil, err
+		}
+		e.flowTexts.put(key.Digest, plan)
+	}
 	now := e.now()
 	row, err := e.queries.FindFlowText(ctx, tx, key)
 	if err = db.Error(err); err != nil && !errors.Is(err, db.ErrNotFound) {
@@ -139,9 +147,6 @@ func (e *Engine) planFor(ctx context.Context, tx *sql.Tx, j *job) (*flowPlan, er
 		known = n > 0
 	}
 	if !known {
-		if _, err := newFlowPlan(0, source); err != nil { // none is kept that cannot be read
-			return nil, err
-		}
 		if err := e.queries.InsertFlowText(ctx, tx, db.InsertFlowTextParams{JobID: j.id, Digest: key.Digest, MadeAt: now.UnixMilli(), Source: source}); err != nil {
 			return nil, err
 		}
@@ -151,14 +156,9 @@ func (e *Engine) planFor(ctx context.Context, tx *sql.Tx, j *job) (*flowPlan, er
 			return nil, err
 		}
 	}
-	if p, ok := e.flowPlans.get(row.ID); ok {
-		return p, nil
-	}
-	p, err := newFlowPlan(row.ID, source)
-	if err == nil {
-		e.flowPlans.put(row.ID, p)
-	}
-	return p, err
+	kept := *plan
+	kept.text = row.ID
+	return &kept, nil
 }
 
 // begin hands in the run of a flow whose time has come.

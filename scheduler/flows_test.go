@@ -2,7 +2,9 @@ package scheduler
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -389,6 +391,36 @@ func TestARunOfNoFlowPaysNothing(t *testing.T) {
 		lonely := b.addJob(func(p *db.InsertJobParams) { p.JobGroup = b.addGroup("nobody") })
 		if r := b.ended(b.trigger(lonely)); r.Outcome != event.NotSent {
 			t.Errorf("one that cannot be sent ended as %v", r.Outcome)
+		}
+	})
+}
+
+// TestADefinitionThatWasRolledBackIsForgotten: the row of the next one may get its number.
+func TestADefinitionThatWasRolledBackIsForgotten(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		b := setup(t, pool, nil, addressA)
+		work := b.addJob(nil)
+		planFor := func(step1 string, end error) (plan *flowPlan) {
+			t.Helper()
+			id := b.addFlow(flow.Definition{Steps: []flow.Step{step(step1, work)}}, nil)
+			jobs, err := b.engine.jobsByID(t.Context(), []int64{id})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := pool.Tx(t.Context(), func(tx *sql.Tx) (err error) {
+				plan, err = b.engine.planFor(t.Context(), tx, jobs[id])
+				return errors.Join(err, end)
+			}); !errors.Is(err, end) {
+				t.Fatal(err)
+			}
+			return plan
+		}
+		planFor("first", errors.New("undone"))
+		plan := planFor("second", nil)
+		kept, err := b.engine.planOf(t.Context(), pool, plan.text)
+		if err != nil || plan.def.Steps[0].ID != "second" || kept.def.Steps[0].ID != "second" {
+			t.Errorf("the second flow begins with %+v and goes on with %+v, %v", plan.def, kept, err)
 		}
 	})
 }
