@@ -142,6 +142,7 @@ func TestTheChartIsKubernetes(t *testing.T) {
 	}{
 		{"default", nil, "ServiceAccount Service Service PodDisruptionBudget Deployment"},
 		{"embedded", []string{"replicas=1", "secret.keys.databaseURL=", "secret.keys.secretKey="}, "ServiceAccount Service Service StatefulSet"},
+		{"pull", []string{"executor.enabled=true", "executor.pull=true"}, "PodDisruptionBudget PodDisruptionBudget ServiceAccount Service Service Deployment StatefulSet"},
 		{"everything", []string{"executor.enabled=true", "ingress.enabled=true", "ingress.tlsSecret=tls", "ingress.className=nginx", "serviceMonitor.enabled=true", "secret.keys.adminPassword=admin-password",
 			"publicURL=https://jobs.example.com", "env.PUNCTUAL_LOG_LEVEL=debug", "executor.env.PUNCTUAL_EXECUTOR_COMMAND=true", "podAnnotations.a=b", "nodeSelector.disk=ssd",
 			"image.pullSecrets[0].name=pull", "tolerations[0].operator=Exists", "storage.className=fast", "executor.storage.className=fast"},
@@ -151,7 +152,7 @@ func TestTheChartIsKubernetes(t *testing.T) {
 			var set []string
 			for _, s := range tt.set {
 				set = append(set, "--set-string", s)
-				if strings.HasPrefix(s, "replicas=") || strings.Contains(s, "enabled=") {
+				if strings.HasPrefix(s, "replicas=") || strings.Contains(s, "enabled=") || s == "executor.pull=true" {
 					set[len(set)-2] = "--set"
 				}
 			}
@@ -211,9 +212,10 @@ func TestTheChartRefuses(t *testing.T) {
 // TestTheComposeFilesAreCompose reads them as docker compose does.
 func TestTheComposeFilesAreCompose(t *testing.T) {
 	for file, want := range map[string]string{
-		"embedded.yaml": "executor punctual",
-		"mysql.yaml":    "admin-1 admin-2 db executor",
-		"galera.yaml":   "admin-1 admin-2 admin-3 db-1 db-2 db-3 executor",
+		"embedded.yaml":      "executor punctual",
+		"executor-pull.yaml": "executor",
+		"mysql.yaml":         "admin-1 admin-2 db executor",
+		"galera.yaml":        "admin-1 admin-2 admin-3 db-1 db-2 db-3 executor",
 	} {
 		options, err := cli.NewProjectOptions([]string{deployed + "/compose/" + file}, cli.WithEnv([]string{"PUNCTUAL_VERSION=1.2.3"}))
 		if err != nil {

@@ -25,7 +25,7 @@ func TestWhatIsDeployedStarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := 0
+	seen, pulls := 0, 0
 	for _, c := range all {
 		if c.Program() != "punctual-executor" {
 			continue
@@ -45,7 +45,16 @@ func TestWhatIsDeployedStarts(t *testing.T) {
 				t.Errorf("%q starts %s", c.Args, chosen)
 			}
 			_, s := parse(t, c.Args)
+			if s.Serve.Pull {
+				pulls++
+				if len(c.Ports) != 0 || s.Serve.Address != "" {
+					t.Errorf("it asks, and yet has the ports %v and the address %q", c.Ports, s.Serve.Address)
+				}
+			}
 			for _, admin := range s.Serve.Admin {
+				if s.Serve.Pull && admin == "https://jobs.example.com" { // from elsewhere, by the name of the ingress
+					continue
+				}
 				u, err := url.Parse(admin)
 				if err != nil {
 					t.Fatal(err)
@@ -68,8 +77,12 @@ func TestWhatIsDeployedStarts(t *testing.T) {
 				if len(p.Command) < 2 || p.Command[0] != "/usr/bin/punctual-executor" {
 					t.Fatalf("it is asked by %q", p.Command)
 				}
-				if chosen, _ := parse(t, p.Command[1:]); chosen != "health" {
+				chosen, asked := parse(t, p.Command[1:])
+				if chosen != "health" {
 					t.Errorf("%q asks nothing", p.Command)
+				}
+				if asked.Health.Pull != s.Serve.Pull || asked.Health.DataDir != s.Serve.DataDir {
+					t.Errorf("%q asks another executor", p.Command)
 				}
 			}
 			if need := c.Before + s.Serve.DrainTimeout + 10*time.Second; c.Grace < need {
@@ -80,8 +93,8 @@ func TestWhatIsDeployedStarts(t *testing.T) {
 			}
 		})
 	}
-	if seen < 6 {
-		t.Errorf("%d executors", seen)
+	if seen < 9 || pulls < 3 {
+		t.Errorf("%d executors, of which %d ask", seen, pulls)
 	}
 }
 
