@@ -438,7 +438,7 @@ type Querier interface {
 	// The id of the newest run planned before a moment: one step in the index on trigger_time. Ids rise with the planned time
 	// but for stragglers (misfires, far retries), so it bounds what is worth reading; the time of each row decides.
 	LastRunIDBefore(ctx context.Context, db DBTX, beforeTime sql.NullTime) (int64, error)
-	// A node's farewell.
+	// A node's farewell. Its time may have been over before all was recorded.
 	LeaveNode(ctx context.Context, db DBTX, id int64) (int64, error)
 	LeaveOutputObject(ctx context.Context, db DBTX, arg LeaveOutputObjectParams) error
 	// Of one owner, or with user 0 everybody's; an owner has a few dozen.
@@ -835,6 +835,8 @@ type Querier interface {
 	NoteAlarmChannelOK(ctx context.Context, db DBTX, arg NoteAlarmChannelOKParams) error
 	NoteExecutorBack(ctx context.Context, db DBTX, arg NoteExecutorBackParams) (int64, error)
 	NoteProgress(ctx context.Context, db DBTX, arg NoteProgressParams) (int64, error)
+	// What a node that is gone sent is recorded, as far as there are results.
+	NoteReportedOfNode(ctx context.Context, db DBTX, id int64) (int64, error)
 	// Lists a node's database sessions as soon as there is a new one: the node may stop before its next beat.
 	NoteSessions(ctx context.Context, db DBTX, arg NoteSessionsParams) (int64, error)
 	// Guarded: whoever notes it tells of it.
@@ -874,7 +876,8 @@ type Querier interface {
 	ResetUserPassword(ctx context.Context, db DBTX, arg ResetUserPasswordParams) (int64, error)
 	// Has jobs decided anew from the first fire that was held back. One that somebody has given another next time keeps it.
 	ResumeJobs(ctx context.Context, db DBTX, arg ResumeJobsParams) (int64, error)
-	// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.
+	// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive. State 2 is that of a
+	// node that is gone and may have sent what it did not record: whoever leads looks for that, also when who declared it gone is gone too.
 	RetireNode(ctx context.Context, db DBTX, arg RetireNodeParams) (int64, error)
 	RevokeAPIToken(ctx context.Context, db DBTX, arg RevokeAPITokenParams) (int64, error)
 	// When the first run from an id on was planned.

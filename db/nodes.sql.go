@@ -40,7 +40,7 @@ func (q *Queries) BeatNode(ctx context.Context, db DBTX, arg BeatNodeParams) (in
 }
 
 const deleteNode = `-- name: DeleteNode :execrows
-DELETE FROM punctual_node WHERE id = ? AND state = 0
+DELETE FROM punctual_node WHERE id = ? AND state <> 1
 `
 
 // Forgets a gone node once nothing of it can be left.
@@ -83,10 +83,10 @@ func (q *Queries) InsertNode(ctx context.Context, db DBTX, arg InsertNodeParams)
 }
 
 const leaveNode = `-- name: LeaveNode :execrows
-UPDATE punctual_node SET state = 0 WHERE id = ? AND state = 1
+UPDATE punctual_node SET state = 2 WHERE id = ? AND state = 1
 `
 
-// A node's farewell.
+// A node's farewell. Its time may have been over before all was recorded.
 func (q *Queries) LeaveNode(ctx context.Context, db DBTX, id int64) (int64, error) {
 	result, err := db.ExecContext(ctx, leaveNode, id)
 	if err != nil {
@@ -153,6 +153,19 @@ func (q *Queries) LowerNodeMark(ctx context.Context, db DBTX, arg LowerNodeMarkP
 	return result.RowsAffected()
 }
 
+const noteReportedOfNode = `-- name: NoteReportedOfNode :execrows
+UPDATE punctual_node SET state = 0 WHERE id = ? AND state = 2
+`
+
+// What a node that is gone sent is recorded, as far as there are results.
+func (q *Queries) NoteReportedOfNode(ctx context.Context, db DBTX, id int64) (int64, error) {
+	result, err := db.ExecContext(ctx, noteReportedOfNode, id)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const noteSessions = `-- name: NoteSessions :execrows
 UPDATE punctual_node SET sessions = ? WHERE id = ? AND state = 1
 `
@@ -172,7 +185,7 @@ func (q *Queries) NoteSessions(ctx context.Context, db DBTX, arg NoteSessionsPar
 }
 
 const retireNode = `-- name: RetireNode :execrows
-UPDATE punctual_node SET state = 0 WHERE id = ? AND beat = ? AND state = 1
+UPDATE punctual_node SET state = 2 WHERE id = ? AND beat = ? AND state = 1
 `
 
 type RetireNodeParams struct {
@@ -180,7 +193,8 @@ type RetireNodeParams struct {
 	Beat int64
 }
 
-// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.
+// Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive. State 2 is that of a
+// node that is gone and may have sent what it did not record: whoever leads looks for that, also when who declared it gone is gone too.
 func (q *Queries) RetireNode(ctx context.Context, db DBTX, arg RetireNodeParams) (int64, error) {
 	result, err := db.ExecContext(ctx, retireNode, arg.ID, arg.Beat)
 	if err != nil {

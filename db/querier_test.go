@@ -45,7 +45,7 @@ var seedValues = map[string][seedRows]any{
 	"punctual_pull.taken_by":                {"", "pull1", "", "", ""},
 	"punctual_backfill.ended_at":            {1, 0, 3, 4, 5},
 	"punctual_backfill_run.state":           {1, 0, 1, 2, 3},
-	"punctual_node.state":                   {1, 1, 0, 1, 1},
+	"punctual_node.state":                   {1, 1, 0, 2, 1},
 	"punctual_slot.running":                 {0, 1, 1, 1, 0},
 	"punctual_slot.job_id":                  {1, 1, 1, 1, 1},
 	"punctual_clearing.state":               {0, 0, 1, 1, 1},
@@ -121,7 +121,7 @@ var argValues = map[string]any{
 
 	"ListReportedRunsOfNode.OwnerNode": int64(2), "LowerNodeMark.LowLogID": int64(0), "TopID": int64(100), "RecordReportedRuns.OwnerNode": int64(2), "RecordReportedRuns.Ids": []int64{2},
 	"ListSuccessesAfter.JobID": int64(2), "ListFailuresByCode.HandleCode": int64(500),
-	"AdmitRun.ID": int64(5), "MarkLeaving.SentAt": int64(77), "MarkLeaving.ID": int64(3), "SupersedeLost.ID": int64(4), "GetSession.NowMs": int64(0), "DeleteNode": int64(3),
+	"AdmitRun.ID": int64(5), "MarkLeaving.SentAt": int64(77), "MarkLeaving.ID": int64(3), "SupersedeLost.ID": int64(4), "GetSession.NowMs": int64(0), "DeleteNode": int64(3), "NoteReportedOfNode": int64(4),
 	"StartJob.ID": int64(3), "CountJobsDueAt.AtMs": int64(1), "ListJobs.Handler": "%", "ListJobs.Author": "%", "CountJobs.Handler": "%", "CountJobs.Author": "%",
 	"DeleteRegistryBefore": seedTime.AddDate(0, 0, 20), "DeleteSessionsBefore": int64(100), "DeleteClearingsBefore": int64(100), "DeleteRefusedBefore": int64(100), "DeleteFollowedBefore": int64(100), "InsertFollowed.LogID": int64(100),
 	"LastRunIDBefore": seedTime.AddDate(0, 0, 20), "FirstRunIDSince": seedTime, "DeleteRegistryOfKey": "regist1", "DeleteGroupOptions": "app_na1",

@@ -23,13 +23,18 @@ UPDATE punctual_node SET low_log_id = sqlc.arg(low_log_id) WHERE id = sqlc.arg(i
 SELECT id, name, address, version, started_at, beat, beat_at, low_log_id, state, load_figures, sessions FROM punctual_node ORDER BY id;
 
 -- name: RetireNode :execrows
--- Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive.
-UPDATE punctual_node SET state = 0 WHERE id = sqlc.arg(id) AND beat = sqlc.arg(beat) AND state = 1;
+-- Declares a node gone. Guarded by the beat that was seen last, so that a node which has just beaten stays alive. State 2 is that of a
+-- node that is gone and may have sent what it did not record: whoever leads looks for that, also when who declared it gone is gone too.
+UPDATE punctual_node SET state = 2 WHERE id = sqlc.arg(id) AND beat = sqlc.arg(beat) AND state = 1;
 
 -- name: LeaveNode :execrows
--- A node's farewell.
-UPDATE punctual_node SET state = 0 WHERE id = ? AND state = 1;
+-- A node's farewell. Its time may have been over before all was recorded.
+UPDATE punctual_node SET state = 2 WHERE id = ? AND state = 1;
+
+-- name: NoteReportedOfNode :execrows
+-- What a node that is gone sent is recorded, as far as there are results.
+UPDATE punctual_node SET state = 0 WHERE id = ? AND state = 2;
 
 -- name: DeleteNode :execrows
 -- Forgets a gone node once nothing of it can be left.
-DELETE FROM punctual_node WHERE id = ? AND state = 0;
+DELETE FROM punctual_node WHERE id = ? AND state <> 1;

@@ -447,3 +447,40 @@ func TestTheSessionsOfASilentNodeAreEnded(t *testing.T) {
 		})
 	}
 }
+
+// TestResultsAreNotedWhoeverDeclaredTheNodeGone: who did may be gone itself before the results of what the first one sent last have come,
+// and a node that took its leave may have had no time to record everything.
+func TestResultsAreNotedWhoeverDeclaredTheNodeGone(t *testing.T) {
+	t.Parallel()
+	dbtest.Run(t, func(t *testing.T, pool *db.Pool) {
+		first := watches(t, pool, nil)
+		gone, left := first.other("gone", Told{}), first.other("left", Told{})
+		first.silence(gone)
+		first.looks()
+		if _, err := first.queries.LeaveNode(t.Context(), pool, left); err != nil {
+			t.Fatal(err)
+		}
+		next := watches(t, pool, nil)
+		next.silence(first.ID())
+		all := []int64{first.ID(), gone, left}
+		for range 4 { // the second time is the last
+			next.looks()
+			for _, g := range next.goneNodes {
+				g.next = time.Now()
+			}
+		}
+		_, _, reported := next.work.did()
+		slices.Sort(reported)
+		if want := slices.Sorted(slices.Values(slices.Concat(all, all))); !slices.Equal(reported, want) {
+			t.Errorf("results were noted of the nodes %v, want %v", reported, want)
+		}
+		if len(next.goneNodes) != 0 {
+			t.Errorf("there is more to do: %v", next.goneNodes)
+		}
+		third := watches(t, pool, nil)
+		third.looks()
+		if _, _, reported := third.work.did(); slices.ContainsFunc(all, func(id int64) bool { return slices.Contains(reported, id) }) {
+			t.Errorf("it was done again for %v", reported)
+		}
+	})
+}

@@ -41,7 +41,7 @@ type Node struct {
 	asleep    atomic.Int64 // what slept said then, nanoseconds
 	start     time.Time
 	peers     map[int64]*peer
-	goneNodes map[int64]*goneNode // of nodes that this one declared gone; used by the beat loop only
+	goneNodes map[int64]*goneNode // by node, while this one leads; used by the beat loop only
 
 	watched map[int64]*watch // nodes that are gone, whoever declared them so; used by the beat loop only
 
@@ -64,7 +64,10 @@ func (w *watch) due(now time.Time) bool { return !now.Before(w.next) }
 // looked puts off the next look by a quarter of the time for which the node has been gone.
 func (w *watch) looked(now time.Time) { w.next = now.Add(now.Sub(w.since) / 4) }
 
-// goneNode is what is left to do for a node that this one declared gone: to note as sent what it sent and could not record.
+// unrecorded is the state of a node that is gone and may have sent what it did not record.
+const unrecorded = 2
+
+// goneNode is what is left to do for such a node: to note as sent what it sent.
 type goneNode struct {
 	top  int64     // no run of it has a higher id
 	next time.Time // when to look
@@ -96,9 +99,6 @@ func (n *Node) join(ctx context.Context) error {
 		for _, other := range nodes {
 			if other.State == 1 {
 				if _, err := n.queries.RetireNode(ctx, pool, db.RetireNodeParams{ID: other.ID, Beat: other.Beat}); err != nil {
-					return err
-				}
-				if err := n.declareGone(ctx, other.ID); err != nil {
 					return err
 				}
 			}
@@ -265,9 +265,7 @@ func (n *Node) look(ctx context.Context) error {
 			n.log.Warn("an admin is gone; taking over its runs", "node", other.ID, "name", other.Name)
 			n.cfg.Gone.Inc()
 			n.endSessions(ctx, other)
-			if err := n.declareGone(ctx, other.ID); err != nil {
-				return err
-			}
+			other.State = unrecorded
 		}
 		gone = append(gone, other)
 	}
@@ -290,14 +288,10 @@ func (n *Node) look(ctx context.Context) error {
 			}
 			w.looked(now)
 		}
-		if g := n.goneNodes[other.ID]; g != nil && !now.Before(g.next) {
-			if err := n.cfg.Work.RecordReported(ctx, other, g.top); err != nil {
+		if other.State == unrecorded && n.Leading() {
+			if err := n.recordReported(ctx, other, now); err != nil {
 				return err
 			}
-			if g.next = now.Add(resultsAfter); g.last {
-				delete(n.goneNodes, other.ID)
-			}
-			g.last = true
 		}
 		if n.Now().Sub(time.UnixMilli(other.BeatAt)) > keepGone {
 			if _, err := n.queries.DeleteNode(ctx, n.cfg.Pool, other.ID); err != nil {
@@ -308,14 +302,36 @@ func (n *Node) look(ctx context.Context) error {
 	maps.DeleteFunc(n.watched, func(id int64, _ *watch) bool {
 		return !slices.ContainsFunc(gone, func(other db.Node) bool { return other.ID == id })
 	})
+	maps.DeleteFunc(n.goneNodes, func(id int64, _ *goneNode) bool {
+		return !slices.ContainsFunc(gone, func(other db.Node) bool { return other.ID == id && other.State == unrecorded })
+	})
 	return nil
 }
 
-// declareGone remembers a node that is gone.
-func (n *Node) declareGone(ctx context.Context, id int64) error {
-	top, err := n.queries.MaxRunID(ctx, n.cfg.Pool)
-	n.goneNodes[id] = &goneNode{top: top, next: time.Now()}
-	return err
+// recordReported looks for what a node that is gone sent and did not record, when it is time to. It is over when the row says so: whoever
+// leads next begins anew.
+func (n *Node) recordReported(ctx context.Context, gone db.Node, now time.Time) error {
+	g := n.goneNodes[gone.ID]
+	if g == nil {
+		top, err := n.queries.MaxRunID(ctx, n.cfg.Pool)
+		if err != nil {
+			return err
+		}
+		g = &goneNode{top: top, next: now}
+		n.goneNodes[gone.ID] = g
+	}
+	if now.Before(g.next) {
+		return nil
+	}
+	if err := n.cfg.Work.RecordReported(ctx, gone, g.top); err != nil {
+		return err
+	}
+	if g.last {
+		_, err := n.queries.NoteReportedOfNode(ctx, n.cfg.Pool, gone.ID)
+		return err
+	}
+	g.next, g.last = now.Add(resultsAfter), true
+	return nil
 }
 
 // silent notes another node's beat and reports whether it has not changed for the length of a lease.
