@@ -207,7 +207,9 @@ func TestARunIsOneTraceFromItsClaimToItsResult(t *testing.T) {
 				if string(s.ParentSpanId) != string(whole.SpanId) || s.StartTimeUnixNano < whole.StartTimeUnixNano || s.EndTimeUnixNano > whole.EndTimeUnixNano || s.EndTimeUnixNano < s.StartTimeUnixNano {
 					t.Errorf("run %s: %s is not within its whole", run, s.Name)
 				}
-				if i > 1 && s.StartTimeUnixNano < spans[i].EndTimeUnixNano {
+				// A result may be here before the answer to its sending is read: then the execution seems to take no time.
+				overtook := s.Name == "callback" && spans[i].StartTimeUnixNano == spans[i].EndTimeUnixNano
+				if i > 1 && s.StartTimeUnixNano < spans[i].EndTimeUnixNano && !overtook {
 					t.Errorf("run %s: %s begins before %s ends", run, s.Name, spans[i].Name)
 				}
 				place, _ := places.Load(run)
