@@ -51,7 +51,7 @@ func TestBrowserTransfer(t *testing.T) {
 		text = string(raw)
 		return nil
 	})
-	if strings.Count(text, "- description: ") != 4 || !strings.Contains(text, "children:") {
+	if strings.Count(text, "- description: ") != 6 || !strings.Contains(text, "children:") {
 		t.Fatalf("exported\n%s", text)
 	}
 
@@ -65,7 +65,7 @@ func TestBrowserTransfer(t *testing.T) {
 		w.do(chromedp.SetUploadFiles("#file", []string{file}, chromedp.ByQuery), click(".form-foot .primary"))
 	}
 	upload(text)
-	w.do(holds(`document.querySelectorAll("details .import-items li").length === 4 && !document.querySelector("button[name=confirm]")`))
+	w.do(holds(`document.querySelectorAll("details .import-items li").length === 6 && !document.querySelector("button[name=confirm]")`))
 	upload(strings.Replace(text, "author:", "autor:", 1))
 	w.do(holds(`document.querySelector(".import-faults b") && document.querySelector("#text").value.includes("autor:")`))
 	upload(strings.Replace(text, "author: ", "retries: 7\n        author: ", 1))
