@@ -95,7 +95,11 @@ func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastRe
 var answerBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // caller posts bodies and reads answers; both clients are made of it.
-type caller struct{ http *http.Client }
+type caller struct {
+	http *http.Client
+	// do is how a request is made: by the client, or by its transport where the client has nothing to do for it.
+	do func(*http.Request) (*http.Response, error)
+}
 
 func newCaller(client *http.Client) caller {
 	if client == nil {
@@ -103,7 +107,11 @@ func newCaller(client *http.Client) caller {
 	}
 	own := *client
 	own.CheckRedirect = noRedirect
-	return caller{http: &own}
+	c := caller{http: &own, do: own.Do}
+	if own.Transport != nil && own.Jar == nil && own.Timeout == 0 {
+		c.do = own.Transport.RoundTrip
+	}
+	return c
 }
 
 // post makes one call. A nil body sends none.
@@ -140,7 +148,7 @@ func (c caller) post(ctx context.Context, address, token, appName string, body [
 	if parent, ok := ctx.Value(traceParentKey{}).(string); ok {
 		req.Header.Set(HeaderTraceParent, parent)
 	}
-	resp, err := c.http.Do(req)
+	resp, err := c.do(req)
 	if err != nil {
 		if in, ok := as[*url.Error](err); ok {
 			err = in.Err // method and address are known to whoever reads it, and made the cause hard to see
