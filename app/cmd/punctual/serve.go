@@ -40,6 +40,7 @@ func (c *serveCmd) Run(s streams) error {
 	}
 	welcome(s.out, a.Welcome())
 	time.AfterFunc(settled, debug.FreeOSMemory)
+	go paceGarbage(ctx)
 	context.AfterFunc(ctx, cancel) // from now on a signal has its usual effect again
 	return a.Run(ctx)
 }

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+const (
+	// paceEvery is how often it is looked at how much garbage there is.
+	paceEvery = 2 * time.Second
+	// busyCycles are how many collections in that time are many, and calmFor how long there must be hardly any until memory counts more again.
+	busyCycles = 3
+	calmFor    = time.Minute
+	// usualPercent is the runtime's own setting, and mostPercent the highest that is used.
+	usualPercent, mostPercent = 100, 400
+	// spareMemory is how much garbage may lie about while there is much to do, bytes.
+	spareMemory = 192 << 20
+)
+
+// paceGarbage lets the heap grow further between two collections while there is much to do, until ctx ends. At 12,000 runs a second the
+// runtime's own setting costs a sixth of the processor time; at rest the memory counts more. GOGC in the environment stands.
+func paceGarbage(ctx context.Context) {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	defer debug.SetGCPercent(usualPercent)
+	tick := time.NewTicker(paceEvery)
+	defer tick.Stop()
+	p := pace{percent: usualPercent}
+	p.cycles, _ = garbage()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		cycles, live := garbage()
+		if percent := p.next(cycles, live, paceEvery); percent != p.percent {
+			p.percent = percent
+			debug.SetGCPercent(percent)
+		}
+	}
+}
+
+// pace is what it has come to.
+type pace struct {
+	cycles  uint64
+	calm    time.Duration // for how long there has been hardly a collection
+	percent int
+}
+
+// next is the percentage from the collections since the start and the bytes that the last one left.
+func (p *pace) next(cycles, live uint64, passed time.Duration) int {
+	ran := cycles - p.cycles
+	p.cycles = cycles
+	most := usualPercent
+	if live > 0 {
+		most = int(min(mostPercent, max(usualPercent, spareMemory*100/live)))
+	}
+	switch {
+	case ran >= busyCycles:
+		p.calm = 0
+		return most
+	case p.percent == usualPercent:
+		return usualPercent
+	case ran > 0:
+		p.calm = 0
+		return min(p.percent, most)
+	}
+	if p.calm += passed; p.calm >= calmFor {
+		p.calm = 0
+		return usualPercent
+	}
+	return p.percent
+}
+
+// garbage is how many collections there were and how many bytes the last one left.
+func garbage() (cycles, live uint64) {
+	samples := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}, {Name: "/gc/heap/live:bytes"}}
+	metrics.Read(samples)
+	return samples[0].Value.Uint64(), samples[1].Value.Uint64()
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"math"
+	"runtime"
+	"testing"
+	"time"
+)
+
+func TestTheHeapGrowsFurtherWhileThereIsMuchToDo(t *testing.T) {
+	t.Parallel()
+	const mb = 1 << 20
+	p := pace{percent: usualPercent}
+	cycles := uint64(0)
+	look := func(ran, live uint64) int {
+		cycles += ran
+		p.percent = p.next(cycles, live, paceEvery)
+		return p.percent
+	}
+	for _, step := range []struct {
+		name      string
+		ran, live uint64
+		times     int
+		want      int
+	}{
+		{"at rest", 0, 15 * mb, 100, usualPercent},
+		{"a collection now and then", 2, 15 * mb, 100, usualPercent},
+		{"much to do", 12, 40 * mb, 1, mostPercent},
+		{"less often for it", 3, 40 * mb, 10, mostPercent},
+		{"more is held", 3, 96 * mb, 1, 200},
+		{"more than is to spare", 3, 500 * mb, 1, usualPercent},
+		{"less again", 3, 96 * mb, 1, 200},
+		{"calm, but not for long", 0, 96 * mb, int(calmFor/paceEvery) - 1, 200},
+		{"a single one", 1, 96 * mb, 1, 200},
+		{"calm, but not for long", 0, 96 * mb, int(calmFor/paceEvery) - 1, 200},
+		{"calm for a while", 0, 96 * mb, 1, usualPercent},
+		{"nothing is known of what is held", 9, 0, 1, usualPercent},
+	} {
+		got := 0
+		for range step.times {
+			got = look(step.ran, step.live)
+		}
+		if got != step.want {
+			t.Errorf("%s: %d %%, want %d", step.name, got, step.want)
+		}
+	}
+	if got := (&pace{percent: usualPercent}).next(9, math.MaxUint64, time.Second); got != usualPercent {
+		t.Errorf("a heap beyond all measure: %d %%", got)
+	}
+}
+
+func TestCollectionsAreCounted(t *testing.T) {
+	t.Parallel()
+	before, _ := garbage()
+	runtime.GC()
+	if after, live := garbage(); after <= before || live == 0 {
+		t.Errorf("%d collections, then %d; %d bytes are held", before, after, live)
+	}
+}
